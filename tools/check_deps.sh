@@ -34,7 +34,7 @@ done
 rooms() {
   case $1 in
     banks) echo 'engine layouts solver' ;;
-    ptx) echo 'module run read tally' ;;
+    ptx) echo 'module run read tally record' ;;
     cli) echo 'common open commands' ;;
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;
     kernels) echo 'toolchain device worker' ;;
@@ -98,14 +98,14 @@ outside() { # PATTERN HOMES EXCEPTIONS WHAT
 $hits"
 }
 outside '\bOP_('"$(sed -n 's/^OP(\([A-Z_0-9]*\),.*/\1/p' src/model/ir/op.def | paste -sd'|')"')\b' 'model/(ops|passes)/' \
-  'src/model/interp/breakage(_wgmma)?.c|src/model/ir/rewrite.c' \
+  'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/rewrite.c' \
   'an operation is named outside its family, the passes and the breakages'
 # Tuning knobs are named by knobs, rules, passes and schedules; the problem's are everybody's. Launch
 # bounds, as printed, are the line of one knob.
 tuning=$(awk -F'"' '/^KNOB\(/ && $4 != "PROBLEM" {split($1, id, /[(,]/); print id[2]}' \
   src/model/words/knob.def | paste -sd'|')
 outside "\\bKNOB_($tuning)\\b" 'model/(words|passes|schedules)/|model/readings/(rule|knob_use)' \
-  'src/model/interp/breakage(_wgmma)?.c|src/model/ir/print_head.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
+  'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/print_head.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
 
 # A pass acts on the product that it is given, and finds the buffers of its operands through it.
 hits=$(grep -nE '\b(program_product|ROLE_(A|B|C|ACC|(SLAB|STAGE|FRAG)_[ABC]))\b' src/model/passes/pass_*.c \

@@ -24,6 +24,7 @@
 #include "tui/frame/script.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
+#include "tui/views/own/own_work.h"
 
 enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8, IDLE_MS = 3, VERB_MS = 40 };
 
@@ -87,6 +88,7 @@ static void grant_wishes(App *app) {
   if (wishes.redraw) terminal_redraw(app->terminal);
   if (wishes.bench) requests_bench(app->requests);
   if (wishes.probe) requests_probe(app->requests);
+  if (wishes.trace) requests_trace(app->requests);
   if (wishes.bench_sweep) requests_bench_sweep(app->requests);
   if (wishes.history) requests_history(app->requests);
   if (wishes.stop) requests_stop_timing(app->requests);
@@ -156,9 +158,11 @@ static void turn(App *app) {
   for (;;) {
     int due = tick(app);
     bool running = verbs_running(pager_of(app->session)->verbs);
-    if (running && (due < 0 || due > VERB_MS)) due = VERB_MS;
+    bool waits = views_wait(app->session);
+    if ((running || waits) && (due < 0 || due > VERB_MS)) due = VERB_MS;
     Event event = terminal_wait(app->terminal, app->idle_left ? 0 : due, fd);
     if (running && verbs_poll(pager_of(app->session)->verbs)) frame(app);
+    if (waits && views_poll(app->session)) frame(app);
     if (event.kind == EVENT_NONE) {
       if (app->idle_left && idle(app)) {
         bool left = app->idle_left;
@@ -192,6 +196,12 @@ static bool open_lesson(App *app, const AppOptions *options, Diags *diags) {
   return true;
 }
 
+static bool open_kernel(App *app, const AppOptions *options, Diags *diags) {
+  if (options->n_opened == 0) return true;
+  view_show(app->session, view_find("own"));
+  return own_begin(app->session, options->opened, options->n_opened, options->watches, diags);
+}
+
 // A class is called like the lesson that it begins with.
 static bool open_class(App *app, const AppOptions *options, Diags *diags) {
   Session *session = app->session;
@@ -211,10 +221,13 @@ static bool open_app(App *app, const AppOptions *options, Diags *diags) {
   session.ascii = options->terminal.ascii || terminal_wants_ascii();
   app->session = explorer_open(&session, diags);
   if (app->session) load_progress(app);
-  return app->session && open_lesson(app, options, diags) && open_class(app, options, diags);
+  return app->session && open_lesson(app, options, diags) && open_class(app, options, diags) &&
+         open_kernel(app, options, diags);
 }
 
 static void print_state(const App *app) {
+  const OpenedRun *opened = own_work(app->session)->run;
+  if (opened_run_given(opened)) printf("gemmview open %s\n", opened_run_text(app->arena, opened));
   const LessonRun *run = &tutor_of(app->session)->run;
   const char *command[] = {
       [CLASS_NONE] = "lesson", [CLASS_TEACHER] = "teach", [CLASS_FOLLOWER] = "lesson"};
@@ -238,7 +251,8 @@ static void welcome(App *app, const AppOptions *options) {
   Session *session = app->session;
   const SessionOptions *asked = &options->session;
   session->fresh = !asked->state && !asked->ladder && !asked->rung && !options->lesson &&
-                   !options->script && options->role == CLASS_NONE && !session->message[0];
+                   !options->script && !options->n_opened && options->role == CLASS_NONE &&
+                   !session->message[0];
   if (session->fresh)
     session_say(session, SAID_NOTE, "new here? Enter opens the lessons, %s lists every key",
                 view_key_name(session, "view help"));

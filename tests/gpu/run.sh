@@ -20,7 +20,7 @@ fi
 OUT=${OUT:-build/results}
 SECONDS_EACH=${SECONDS_EACH:-1}
 mkdir -p "$OUT"
-steps=${*:-doctor selftest probe registers ladder tensor skinny ui sanitizer pairs}
+steps=${*:-doctor selftest hopper probe registers trace ladder tensor skinny ui sanitizer pairs}
 began=$(date +%s)
 ends=$((began + ${DEADLINE:-1800}))
 passed=0 failed=0 skipped=0 tables=''
@@ -107,6 +107,12 @@ if wanted selftest; then
     exit 3
   fi
 fi
+# wgmma with whatever Hopper has besides, one random schedule after the other, every cell of C checked.
+if wanted hopper; then
+  step hopper-random 400 "$GEMMVIEW" selftest --gpu --only random --random "${HOPPER_RANDOM:-200}" --hopper \
+    --seed "${SEED:-1}"
+  tables="$tables hopper-random"
+fi
 # Every access of every rung by the clock, beside its wavefronts: fails when they order otherwise; what
 # the floor of an operation hides is no failure.
 if wanted probe; then
@@ -118,6 +124,11 @@ fi
 if wanted registers; then
   step registers 60 "$GEMMVIEW" probe --registers
   tables="$tables registers"
+fi
+# One block of rungs of each kind by its stamps: nobody goes on before what it waited for.
+if wanted trace; then
+  step trace 200 "$here/trace.sh" "$GEMMVIEW"
+  tables="$tables trace"
 fi
 if wanted ladder; then
   for size in 2048 4096 8192; do

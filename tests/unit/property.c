@@ -73,6 +73,19 @@ bool property_is_new_kind(Seen **kinds, const Rung *rung) {
                                                   schedule_text(property_data, &schedule)));
 }
 
+Schedule property_narrow(const Schedule *rung) {
+  static const struct {
+    KnobId knob;
+    int64_t most;
+  } caps[] = {{KNOB_WM, 2},      {KNOB_WN, 2},     {KNOB_FM, 2},     {KNOB_FN, 4},
+              {KNOB_ATOM_N, 64}, {KNOB_EPI_N, 64}, {KNOB_GROUP_M, 2}};
+  Schedule schedule = *rung;
+  for (size_t i = 0; i < sizeof caps / sizeof caps[0] && rung->value[KNOB_ATOM_KIND]; i++)
+    if (schedule.value[caps[i].knob] > caps[i].most)
+      schedule_set(&schedule, caps[i].knob, caps[i].most);
+  return schedule;
+}
+
 void property_tell(const Schedule *schedule, const char *after, const InterpCheck *check) {
   printf("%s\n  after %s:\n", schedule_text(property_arena, schedule), after);
   for (int i = 0; i < check->n_findings; i++) printf("  %s\n", check->finding[i].text);

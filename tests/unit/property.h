@@ -29,6 +29,10 @@ bool property_is_new_text(Seen **seen, const char *text);
 // the mutants of f16 shows in those of bf16, and of f16 sums.
 bool property_is_new_kind(Seen **kinds, const Rung *rung);
 
+// A rung on tensor cores with at most 2 × 2 warps of 2 × 4 atoms, 64 columns each where warpgroups
+// multiply: the same program, a fraction of the work. Rungs of fma as they are.
+Schedule property_narrow(const Schedule *rung);
+
 // Whether C comes out right and nothing is found; prints what is wrong.
 bool property_computes(const Schedule *schedule, const char *after, const Program *program,
                        int runs);

@@ -225,7 +225,7 @@ END_TEST
 // that a cluster shares, which follow from SWIZZLE; and computes the same.
 START_TEST(gaps_of_legal_schedules_are_legal) {
   enum { SCHEDULES = 60 };
-  const RandomLimits limits = {48, 60000};
+  const RandomLimits limits = {.extent_max = 48, .fma_max = 60000};
   uint64_t state = property_seed();
   int n_on = 0;
   for (int i = 0; i < SCHEDULES; i++) {

@@ -25,11 +25,11 @@ static void check_count(const char *op, const int64_t addr[BANK_LANES], int wave
 }
 
 START_TEST(the_table_holds_every_operation) {
-  static const char *const names[] = {"lds8",     "lds16",    "lds32",    "lds64",    "lds128",
-                                      "sts8",     "sts16",    "sts32",    "sts64",    "sts128",
-                                      "ldsm_x1",  "ldsm_x2",  "ldsm_x4",  "ldsm_x1t", "ldsm_x2t",
-                                      "ldsm_x4t", "stsm_x1",  "stsm_x2",  "stsm_x4",  "stsm_x1t",
-                                      "stsm_x2t", "stsm_x4t", "cpasync4", "cpasync8", "cpasync16"};
+  static const char *const names[] = {
+      "lds8",     "lds16",    "lds32",    "lds64",     "lds128",     "sts8",     "sts16",
+      "sts32",    "sts64",    "sts128",   "ldsm_x1",   "ldsm_x2",    "ldsm_x4",  "ldsm_x1t",
+      "ldsm_x2t", "ldsm_x4t", "stsm_x1",  "stsm_x2",   "stsm_x4",    "stsm_x1t", "stsm_x2t",
+      "stsm_x4t", "cpasync4", "cpasync8", "cpasync16", "cpasync16ca"};
   int n = (int)(sizeof names / sizeof names[0]);
   ck_assert_int_eq(banks_op_count(), n);
   for (int i = 0; i < n; i++) {
@@ -220,6 +220,18 @@ START_TEST(copies_through_l1_wait_in_line) {
   check_copy("cpasync4", addr, source, 2, 2);
   for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = BANK_INACTIVE;
   check_copy("cpasync4", addr, source, 0, 0);
+}
+END_TEST
+
+// As counted on an H200: rows of 16 bytes to every other place for 16 bytes, and one behind the
+// other.
+START_TEST(copies_of_16_bytes_through_l1_conflict_as_stores_do) {
+  int64_t addr[BANK_LANES], source[BANK_LANES];
+  fill(addr, 32);
+  fill(source, 16);
+  check_copy("cpasync16ca", addr, source, 8, 8);
+  fill(addr, 16);
+  check_copy("cpasync16ca", addr, source, 4, 4);
 }
 END_TEST
 
@@ -450,6 +462,7 @@ Suite *suite_banks(void) {
   tcase_add_test(rules, sixteen_byte_cpasync_is_unknown);
   tcase_add_test(rules, copies_through_l1_wait_in_line);
   tcase_add_test(rules, copies_past_l1_are_written_as_their_sectors_lie);
+  tcase_add_test(rules, copies_of_16_bytes_through_l1_conflict_as_stores_do);
   tcase_add_test(rules, misaligned_addresses_are_rounded_down_and_marked);
   tcase_add_test(rules, the_last_bytes_of_shared_memory);
   suite_add_tcase(suite, rules);

@@ -420,6 +420,9 @@ START_TEST(selftest_holds_here) {
   run = cli_run(arena, "selftest --only random --random 3 --seed 7");
   ck_assert_int_eq(run.status, 0);
   assert_has(run.out, "3 passed, 0 failed");
+  run = cli_run(arena, "selftest --only random --random 1 --hopper --verbose --seed 2");
+  ck_assert_int_eq(run.status, 0);
+  assert_has(run.out, "1 passed, 0 failed");
 }
 END_TEST
 

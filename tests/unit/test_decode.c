@@ -99,8 +99,8 @@ static const struct {
      "tn", "ATOM_KIND=mma_m16n8k16_f16,", "rows in 64s and columns in 16s"},
     {"cutlass3x_sm90_tensorop_h64x128x16gemm_f16_f16_f16_void_f16_128x128x64_2x1x1_0_tnt_align8_"
      "warpspecialized_pingpong_epi_tma",
-     DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_F16, DTYPE_F16, "tnt", "ACC=f16,ATOM_N=128,",
-     "take turns"},
+     DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_F16, DTYPE_F16, "tnt",
+     "WARP_SPECIALIZE=1,PERSISTENT=1,ROLE_SCHEDULE=pingpong", "the name does not say"},
     {"cutlass_80_tensorop_f16_s16816gemm_...128x64_64x3_nn_align8", DECODED_CUTLASS, 80, 16, 128,
      64, 64, 3, DTYPE_F16, DTYPE_F32, "nn", "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=8,BK=4",
      "built for sm_80, it runs without TMA, roles for warps (sm_90)"},

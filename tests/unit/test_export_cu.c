@@ -36,6 +36,11 @@ static const struct {
     {"persistent",
      "M=512,N=1024,K=512,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=4,BK=4,TMA=1,STAGE=11,"
      "WARP_SPECIALIZE=1,BUFFER_COUNT=3,PERSISTENT=1,TILE_ORDER=hilbert",
+     false},
+    {"hopper",
+     "M=600,N=304,K=256,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,WM=2,BK=4,STAGE=11,TMA=1,"
+     "SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,MMA_GROUPS=1,CLUSTER_M=4,CLUSTER_N=2,MULTICAST=1,"
+     "PERSISTENT=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_BUFFERS=2",
      true},
     {"work_lists",
      "M=1024,N=2048,K=512,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=4,BK=4,TMA=1,STAGE=11,"
@@ -129,6 +134,40 @@ START_TEST(maps_know_which_way_operands_are_stored) {
 }
 END_TEST
 
+static long long number_behind(const char *text, const char *word) {
+  const char *at = strstr(text, word);
+  ck_assert_msg(at != NULL, "no %s", word);
+  return strtoll(at + strlen(word), NULL, 10);
+}
+
+// 5 x 3 tiles are launched as whole clusters, of the size that the kernel is declared with; so are
+// as many persistent blocks as a device holds: of 8 blocks, 132 SMs hold 16 clusters and a half.
+START_TEST(grids_are_whole_clusters) {
+  static const char *const tiles =
+      "M=600,N=304,K=256,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,WM=2,BK=4,STAGE=11,TMA=1,"
+      "SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,MULTICAST=1";
+  static const struct {
+    int m, n, blocks;
+  } sizes[] = {{2, 1, 18}, {1, 2, 20}, {4, 1, 24}, {4, 2, 32}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const char *state =
+        arena_printf(arena, "%s,CLUSTER_M=%d,CLUSTER_N=%d", tiles, sizes[i].m, sizes[i].n);
+    int cluster = sizes[i].m * sizes[i].n;
+    const char *text = exported(state);
+    ck_assert_int_eq(number_behind(text, "__cluster_dims__("), cluster);
+    ck_assert_int_eq(number_behind(text, "  matmul<<<"), sizes[i].blocks);
+    const char *persistent = exported(arena_printf(arena, "%s,PERSISTENT=1", state));
+    ck_assert_int_eq(number_behind(persistent, "__cluster_dims__("), cluster);
+    const char *fits = arena_printf(arena, "blocks_that_fit(matmul, %d, ", sizes[i].blocks);
+    const char *at = strstr(persistent, fits);
+    ck_assert_msg(at != NULL, "no %s", fits);
+    ck_assert_int_eq(strtoll(strchr(strchr(at + strlen(fits), ',') + 1, ',') + 1, NULL, 10),
+                     cluster);
+    ck_assert_ptr_nonnull(strstr(persistent, "n_sms * per_sm / cluster * cluster"));
+  }
+}
+END_TEST
+
 // A text of every ladder: nvcc's -arch=sm_90a also makes PTX for all sm_90, where roles do not
 // compile. `make stress SUITES=export_cu`, which CI runs where nvcc is, takes every rung.
 START_TEST(rungs_compile_by_the_line_they_print) {
@@ -154,6 +193,7 @@ Suite *suite_export_cu(void) {
   tcase_add_test(tests, lines_keep_to_their_columns);
   tcase_add_loop_test(tests, nvcc_compiles_it, 0, N_EXPORTS);
   tcase_add_test(tests, an_operand_taken_by_map_has_one_built);
+  tcase_add_test(tests, grids_are_whole_clusters);
   tcase_add_loop_test(tests, maps_know_which_way_operands_are_stored, 0, 4);
   suite_add_tcase(suite, tests);
   TCase *rungs = tcase_create("rungs");

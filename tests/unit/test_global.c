@@ -219,7 +219,7 @@ START_TEST(a_kernel_fetches_what_all_its_iterations_do) {
 END_TEST
 
 START_TEST(random_kernels_too) {
-  const RandomLimits limits = {200, 1 << 22};
+  const RandomLimits limits = {.extent_max = 200, .fma_max = 1 << 22};
   uint64_t state = property_seed();
   for (int i = 0; i < 100; i++) {
     arena_reset(property_arena);

@@ -12,6 +12,7 @@
 #include "cli_harness.h"
 #include "model/interp/interp.h"
 #include "model/ir/rewrite.h"
+#include "model/readings/gpc_merge.h"
 #include "model/readings/l2_replay.h"
 #include "model/schedules/random_schedule.h"
 #include "property.h"
@@ -338,7 +339,7 @@ static void every_tile_has_one_cta(const Grid *grid) {
 
 START_TEST(ctas_write_their_tile_and_nothing_else) {
   enum { SCHEDULES = 160 };
-  const RandomLimits limits = {64, 100000};
+  const RandomLimits limits = {.extent_max = 64, .fma_max = 100000};
   uint64_t state = property_seed();
   int failed = 0, judged = 0, split = 0, along_m = 0, along_n = 0;
   for (int i = 0; i < SCHEDULES; i++) {
@@ -373,6 +374,92 @@ static int64_t number_at(const JsonValue *object, const char *key) {
                 diags_text(property_arena, &diags));
   return value;
 }
+
+#define WGMMA                                                                             \
+  "K=8192,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3," \
+  "BUFFER_COUNT=4,WARP_SPECIALIZE=1,PERSISTENT=1,MULTICAST=1,CLUSTER_M=2,"
+#define PAIR WGMMA "M=8192,N=8192,"
+#define BY_PLACE PAIR "TILE_ORDER=gpc,GROUP_N=8"
+
+// An H200 with places of 8, 16, 18 and 2 SMs: 66 clusters of two, 64 of which have tiles.
+START_TEST(lists_have_places) {
+  static const int own[] = {4, 8, 8, 8, 8, 8, 8, 8, 1, 1, 1, 1};
+  const Grid *grid = grid_of(BY_PLACE);
+  const GpcMap *map = grid->gpcs;
+  ck_assert_int_eq(map->lists, 64);
+  ck_assert_int_eq(grid->wave_ctas, 128);
+  ck_assert_int_eq(grid->n_waves, 16);
+  ck_assert_int_eq(grid->anywhere->lists, 66);
+  for (int place = 0; place < map->n; place++) {
+    ck_assert_int_eq(map->n_lists[place], own[place]);
+    for (int i = 0; i < own[place]; i++)
+      ck_assert_int_eq(map->of_list[map->first_list[place] + i], place);
+  }
+  for (int64_t i = 0; i < grid->n_ctas; i++)
+    ck_assert_int_eq(grid_gpc(grid, i), map->of_list[i / 2 % 64]);
+  ck_assert_int_eq(grid_gpc(grid_of(PAIR "GROUP_M=8"), 0), -1);
+}
+END_TEST
+
+// Places of 16 and of 18 SMs have room for four clusters of four, one of 2 has none.
+START_TEST(clusters_are_as_many_as_fit_in_places) {
+  ck_assert_int_eq(grid_of(PAIR "CLUSTER_N=2")->wave_ctas, 30 * 4);
+  ck_assert_int_eq(grid_of(PAIR "GROUP_M=1")->wave_ctas, 132);
+  const Grid *unknown = grid_of(PAIR "CLUSTER_N=2,TARGET=h100");
+  ck_assert_ptr_null(unknown->gpcs);
+  ck_assert_int_eq(unknown->wave_ctas, 132);
+}
+END_TEST
+
+// Fetches of a turn, each panel counted once in each place that has a cluster which wants it.
+static int count_sent(const Grid *grid, int64_t turn, const int *place_of) {
+  enum { PANELS = 64 + 64, PLACES = 16 };
+  bool has[PLACES][PANELS] = {{false}};
+  int n = 0;
+  for (int64_t i = 0; i < grid->wave_ctas && turn * grid->wave_ctas + i < grid->n_ctas; i++) {
+    const GridCta cta = grid_cta(grid, turn * grid->wave_ctas + i);
+    const int place = place_of[i / grid->launch.cluster];
+    n += !has[place][cta.row] + !has[place][64 + cta.col];
+    has[place][cta.row] = has[place][64 + cta.col] = true;
+  }
+  return n;
+}
+
+START_TEST(what_merges_is_what_places_share) {
+  const Grid *grid = grid_of(BY_PLACE);
+  double all = 0;
+  for (int turn = 0; turn < 16; turn++) all += count_sent(grid, turn, grid->gpcs->of_list);
+  const GpcMerge merge = gpc_merge(property_arena, grid, grid->gpcs);
+  ck_assert_double_eq_tol(merge.sent[ATOM_A] + merge.sent[ATOM_B], all / 16, 1e-9);
+  ck_assert_double_eq_tol(merge.asked[ATOM_A], 128, 1e-9);  // one for each block,
+  ck_assert_double_eq_tol(merge.asked[ATOM_B], 64, 1e-9);   // and for each cluster
+}
+END_TEST
+
+// Clusters thrown on the chip at random meet as often as is expected.
+START_TEST(clusters_put_anywhere_meet_by_chance) {
+  enum { THROWS = 400 };
+  const Grid *grid = grid_of(WGMMA "GROUP_N=8,M=7680,N=8448");  // 15 turns, all full
+  const GpcMap *map = grid->anywhere;
+  int place[66], n = 0;
+  for (int p = 0; p < map->n; p++)
+    for (int i = 0; i < map->room[p]; i++) place[n++] = p;
+  ck_assert_int_eq(n, 66);
+  uint64_t random = 7;
+  double all = 0;
+  for (int i = 0; i < THROWS; i++) {
+    for (int at = n - 1; at > 0; at--) {
+      const int other = (int)random_between(&random, 0, at), was = place[at];
+      place[at] = place[other];
+      place[other] = was;
+    }
+    all += count_sent(grid, i % 15, place);
+  }
+  ck_assert_int_eq(grid->n_waves * grid->wave_ctas, grid->n_ctas);
+  const GpcMerge merge = gpc_merge(property_arena, grid, map);
+  ck_assert_double_eq_tol(merge.sent[ATOM_A] + merge.sent[ATOM_B], all / THROWS, 1);
+}
+END_TEST
 
 START_TEST(show_grid_json_has_the_numbers) {
   if (!cli_has_program()) return;
@@ -413,6 +500,10 @@ Suite *suite_grid(void) {
   tcase_add_test(tcase, edges_count_as_they_are);
   tcase_add_test(tcase, splits_have_panels_of_their_own);
   tcase_add_test(tcase, large_grids);
+  tcase_add_test(tcase, lists_have_places);
+  tcase_add_test(tcase, clusters_are_as_many_as_fit_in_places);
+  tcase_add_test(tcase, what_merges_is_what_places_share);
+  tcase_add_test(tcase, clusters_put_anywhere_meet_by_chance);
   tcase_add_test(tcase, ctas_write_their_tile_and_nothing_else);
   tcase_add_test(tcase, show_grid_json_has_the_numbers);
   suite_add_tcase(suite, tcase);

@@ -76,6 +76,9 @@ static bool said(const char *text) {
 #define SMALL "M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11"
 #define PADDED TILED ",TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4"
 #define CELLS_26X4 "BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,ASYNC_COPY=1,M=2048,N=2048,K=2048"
+#define PAIR                                                                                  \
+  "M=8192,N=8192,K=8192,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1," \
+  "SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,MULTICAST=1,CLUSTER_M=2"
 #define HALF "ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1"
 
 // Numbers from the articles, the PTX manual and by hand: never from the program itself.
@@ -134,6 +137,25 @@ static const struct {
     {TILED, "atom_flop m16n8k16.f16", "4096"},
     {TILED, "ldmatrix_lane 2 3", "19"},
     {TILED, "ldmatrix_receiver 5 6", "23"},
+    {PAIR, "slab_kib", "48"},
+    {PAIR, "l2_slab_kib", "32"},
+    {PAIR, "with MULTICAST=0 | l2_slab_kib", "48"},
+    {PAIR, "with CLUSTER_N=2 | l2_slab_kib", "24"},
+    {PAIR, "arrivals empty", "16"},
+    {PAIR, "with CLUSTER_N=2 | arrivals empty", "24"},
+    {PAIR, "mask B_s 1", "3"},
+    {PAIR, "with CLUSTER_N=2 | mask A_s 2", "12"},
+    {PAIR, "with CLUSTER_N=2 | mask B_s 2", "5"},
+    {PAIR, "with CLUSTER_N=2 | cluster_blocks", "4"},
+    {PAIR, "with PERSISTENT=1 | lists", "66"},
+    {PAIR, "with PERSISTENT=1,CLUSTER_N=2 | lists", "30"},
+    {PAIR, "with PERSISTENT=1,TILE_ORDER=gpc,GROUP_N=8 | lists", "64"},
+    {PAIR, "with PERSISTENT=1 | turns", "16"},
+    {PAIR, "with PERSISTENT=1 | last_turn", "34"},
+    {PAIR, "with PERSISTENT=1 | tile_in_turn 5 3", "137"},
+    {PAIR, "with PERSISTENT=1,K=640 | ring_slot 2 1", "2"},
+    {PAIR, "with PERSISTENT=1 | turn_fetches", "192"},
+    {PAIR, "with PERSISTENT=1,TILE_ORDER=gpc,GROUP_N=8 | merged_fetches", "88"},
     {SMALL, "finding intact", "nothing"},
     {SMALL, "finding last_barrier", "race"},
     {TILED ",SPLITK=4", "kernels", "2"},
@@ -176,6 +198,14 @@ static const struct {
     {TILED, "gpu sm_counts", "no number of a GPU", "sm_count"},
     {TILED, "lane m16n8k16.f16 D 0 0", "no operand", "A"},
     {TILED, "finding barrier", "no breakage", NULL},
+    {TILED, "turns", "PERSISTENT=0", NULL},
+    {TILED, "arrivals full", "no mbarrier", NULL},
+    {TILED, "mask A_s 0", "no box of TMA", NULL},
+    {PAIR, "arrivals fill", "no mbarrier", "full"},
+    {PAIR, "mask A_s 0", "one block alone", NULL},
+    {PAIR, "mask B_s 2", "from 0 to 1", "1"},
+    {PAIR ",PERSISTENT=1", "tile_in_turn 66 1", "from 0 to 65", "65"},
+    {PAIR ",PERSISTENT=1", "tile_in_turn 34 16", "nothing to do", NULL},
     {TILED, "finding wait", "nothing of the kind", NULL},
     {HALF, "wavefronts A_s<-A", "no counted wavefronts", NULL},
     {TILED, "claim fp32/tiers", "nothing with a figure", NULL},

@@ -164,7 +164,7 @@ START_TEST(boxes_are_what_a_tensor_map_can_say) {
     Schedule schedule = of_slabs(shapes[i], 2);
     check_boxes(&schedule, built(&schedule)->program);
   }
-  const RandomLimits limits = {200, 400000};
+  const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
   uint64_t state = property_seed();
   int by_tma = 0, tries = 0;
   for (; by_tma < 150 && tries < 2000; tries++) {

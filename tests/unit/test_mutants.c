@@ -10,6 +10,7 @@
 #include "model/readings/model.h"
 #include "model/schedules/reduce.h"
 #include "property.h"
+#include "stress.h"
 
 Suite *suite_mutants(void);
 
@@ -206,12 +207,20 @@ typedef struct Tally {
 } Tally;
 
 // Mutants of tensor-core programs take ten times as long, and neighbouring rungs share most of
-// theirs: one in six is tried, unless GEMMVIEW_MUTANTS=all.
+// theirs: one in 29 is tried, so that over the rungs each place of a program has its turn, and
+// under stress one in six, unless GEMMVIEW_MUTANTS=all. Of those of fma one in three, or all.
 static bool is_tried(const Schedule *schedule, Tally *tally) {
-  enum { ONE_IN = 6 };
+  static const int one_in[2][2] = {{3, 29}, {1, 6}};
   const char *wanted = getenv("GEMMVIEW_MUTANTS");
   bool all = wanted && strcmp(wanted, "all") == 0;
-  return tally->seen++ % ONE_IN == 0 || all || schedule->value[KNOB_ATOM_KIND] == 0;
+  return tally->seen++ % one_in[stress_is_on()][schedule->value[KNOB_ATOM_KIND] != 0] == 0 || all;
+}
+
+// Of the three clusters of tiles that scaled_down leaves two blocks have one in the last turn,
+// which is cut; where consumers take turns one block has all; else (0) any grid will do.
+static int64_t grid_of(const Schedule *schedule) {
+  if (schedule->value[KNOB_TAIL_SPLIT] > 1) return 2;
+  return schedule->value[KNOB_ROLE_SCHEDULE] == ROLES_PINGPONG;
 }
 
 static bool is_noticed(const Schedule *schedule, const Program *program) {
@@ -219,6 +228,7 @@ static bool is_noticed(const Schedule *schedule, const Program *program) {
                            .runs = 1,
                            .max_findings = 1,
                            .stop_at_first = true,
+                           .grid = grid_of(schedule),
                            .factor = schedule->value[KNOB_ALPHA] ? 2 : 1};
   return !interpret_check(property_arena, program, &options).ok;
 }
@@ -250,22 +260,24 @@ typedef struct Cap {
   int64_t most;
 } Cap;
 
-// A rung's knobs on 64 threads and slabs of 8, or on four warps of 2 x 4 atoms: its program, small
-// enough to be run a hundred times.
+// A rung's knobs on 64 threads and slabs of 8, or narrow with slabs of four atoms: its program,
+// small enough to be run a hundred times.
 static Schedule scaled_down(const Schedule *rung) {
-  Schedule schedule = *rung;
+  Schedule schedule = property_narrow(rung);
   int64_t *v = schedule.value;
   static const Cap fma[] = {{KNOB_BM, 8}, {KNOB_BN, 8},     {KNOB_FM, 8},     {KNOB_FN, 8},
                             {KNOB_BK, 8}, {KNOB_SPLITK, 2}, {KNOB_GROUP_M, 2}};
-  static const Cap atom[] = {{KNOB_WM, 2}, {KNOB_WN, 2},     {KNOB_FM, 2},     {KNOB_FN, 4},
-                             {KNOB_BK, 4}, {KNOB_SPLITK, 2}, {KNOB_GROUP_M, 2}};
+  static const Cap atom[] = {{KNOB_BK, 4}, {KNOB_SPLITK, 2}};
   const Cap *caps = v[KNOB_ATOM_KIND] ? atom : fma;
-  for (size_t i = 0; i < sizeof fma / sizeof fma[0]; i++)
+  size_t n_caps = v[KNOB_ATOM_KIND] ? sizeof atom / sizeof atom[0] : sizeof fma / sizeof fma[0];
+  for (size_t i = 0; i < n_caps; i++)
     if (v[caps[i].knob] > caps[i].most) schedule_set(&schedule, caps[i].knob, caps[i].most);
   int64_t grain = schedule_grain(&schedule, KNOB_K), slab = schedule_tile(&schedule, KNOB_K);
   // A persistent cluster has a second tile, so that what is released behind the first is waited
-  // for.
-  int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] : 1;
+  // for; where consumers take turns the first one has a second tile, and where the tiles of the
+  // last turn are cut there is a full one in front of it.
+  bool third = v[KNOB_ROLE_SCHEDULE] || v[KNOB_TAIL_SPLIT] > 1;
+  int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] * (1 + third) : 1;
   schedule_set(&schedule, KNOB_M, tiles * schedule_tile(&schedule, KNOB_M) + 4);
   schedule_set(&schedule, KNOB_N, schedule_tile(&schedule, KNOB_N));
   // Once round the ring; with roles one slab more, so that two slots are waited for again.

@@ -65,6 +65,56 @@ END_TEST
 
 // Where a function was inlined, the profiler charges some instructions to the line of the call;
 // which ones says the machine code. Without the assembler the lines are predicted, and say so.
+// Kernels in other styles than those that the rules were found with: unions and carved shared
+// memory, named barriers, copies of all sizes, swizzled fragments, arrays of lambdas' own.
+static const struct {
+  const char *kernel, *launch;
+  int wavefronts;
+} totals[] = {
+    {"c01", "grid=4x4,block=16x16 --arg mem:262144 --arg mem:262144 --arg mem:262144 --arg 256",
+     292864},
+    {"c03", "grid=6,block=96,smem=1888 --arg mem:65536 --arg mem:65536", 474},
+    {"c04", "grid=4,block=128 --arg mem:1048576 --arg mem:1048576 --arg 9", 3456},
+    {"c05", "grid=3,block=128 --arg mem:1048576 --arg mem:1048576 --arg 7", 3444},
+    {"c06",
+     "grid=2x2,block=128 --arg mem:1048576 --arg mem:1048576 --arg mem:1048576 --arg mem:1048576 "
+     "--arg mem:1048576 --arg 64",
+     2784},
+    {"c08", "grid=5,block=100 --arg mem:65536 --arg mem:65536 --arg 463", 605},
+};
+enum { N_TOTALS = sizeof totals / sizeof totals[0] };
+
+START_TEST(test_kernels_in_other_styles_have_the_counted_totals) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(
+      arena, arena_printf(arena, "open tests/data/open/%s.ptx --launch %s --blocks all --json",
+                          totals[_i].kernel, totals[_i].launch));
+  ck_assert_int_eq(run.status, CLI_OK);
+  ck_assert_int_eq(member(cli_json(arena, &run), "wavefronts"), totals[_i].wavefronts);
+}
+END_TEST
+
+// What ptxas makes a loop of has no number: how often it goes round is a matter of time.
+START_TEST(test_atomics_are_counted_where_the_machine_has_them) {
+  if (!cli_has_program()) return;
+  static const struct {
+    int line, wavefronts;  // -1: none
+  } lines[] = {{12, 24}, {13, 48}, {14, 48}, {15, -1}, {16, -1}};
+  const CliRun run = cli_run(arena,
+                             "open tests/data/open/c07.ptx --launch grid=4,block=192 "
+                             "--arg mem:65536 --blocks all --json");
+  const JsonValue *root = cli_json(arena, &run);
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    const JsonValue *line = line_of(root, lines[i].line);
+    ck_assert_ptr_nonnull(line);
+    if (lines[i].wavefronts < 0)
+      ck_assert(json_is_null(json_object_get(line, "wavefronts")));
+    else
+      ck_assert_int_eq(member(line, "wavefronts"), lines[i].wavefronts);
+  }
+}
+END_TEST
+
 START_TEST(test_inlined_lines_are_charged_as_the_profiler_does) {
   if (!cli_has_program()) return;
   const CliRun run = cli_run(
@@ -98,6 +148,8 @@ START_TEST(test_launch_and_arguments_are_remembered) {
   ck_assert_int_eq(second.status, CLI_OK);
   ck_assert_int_eq(member(cli_json(arena, &first), "wavefronts"),
                    member(cli_json(arena, &second), "wavefronts"));
+  const CliRun told = cli_run(arena, arena_printf(arena, "open %s --predict", file));
+  ck_assert(strstr(told.out, "as last time: --launch grid=8x7,block=32x8 --arg mem:200000:zero"));
 }
 END_TEST
 
@@ -107,6 +159,19 @@ static const struct {
 } ends[] = {
     {TRANSPOSE " --predict --fail-above 100", "total", CLI_NO},
     {TRANSPOSE " --predict --fail-above 5000", "total", CLI_OK},
+    {TRANSPOSE " --predict --fail-above k01_transpose_naive.cu-39:1024", "total", CLI_OK},
+    {TRANSPOSE " --predict --fail-above k01_transpose_naive.cu-39:1023",
+     "k01_transpose_naive.cu:39: 1024 wavefronts, at most 1023 are allowed", CLI_NO},
+    {TRANSPOSE " --predict --fail-above k01_transpose_naive.cu-40:9",
+     "no access to shared memory ran at k01_transpose_naive.cu-40", CLI_USAGE},
+    {TRANSPOSE " --predict --fail-above 99999 --fail-above here:1",
+     "a number of wavefronts is expected, or FILE-LINE:N", CLI_USAGE},
+    {TRANSPOSE " --predict", "write tile[row][col ^ (row & 31)]: 1056 -> 64 wavefronts of tile",
+     CLI_OK},
+    {TRANSPOSE " --predict --markdown",
+     "- write `tile[row][col ^ (row & 31)]`: 1056 -> 64 wavefronts of tile", CLI_OK},
+    {TRANSPOSE " --predict --detail --slab tile:132", "\"row_bytes\":132", CLI_OK},
+    {TRANSPOSE " --predict --detail --slab tile", "NAME:PITCH", CLI_USAGE},
     {TRANSPOSE " --predict --markdown", "| k01_transpose_naive.cu:39 | 1024 | 32 |", CLI_OK},
     {TRANSPOSE " --budget 1 --blocks all --predict", "budget", CLI_TIMEOUT},
     {"open tests/data/open/k01.ptx --list", "transpose_naive(float *, const float *, int, int)",
@@ -131,7 +196,8 @@ START_TEST(test_how_it_ends_and_what_it_says) {
   const CliRun run = cli_run(arena, ends[_i].arguments);
   ck_assert_msg(run.status == ends[_i].status, "%s: %d\n%s%s", ends[_i].arguments, run.status,
                 run.out, run.err);
-  const char *said = run.status == CLI_USAGE ? run.err : run.out;
+  const char *said =
+      run.status == CLI_USAGE ? run.err : arena_printf(arena, "%s%s", run.out, run.err);
   ck_assert_msg(strstr(said, ends[_i].says) != NULL, "%s:\n%s%s", ends[_i].arguments, run.out,
                 run.err);
 }
@@ -173,6 +239,8 @@ Suite *suite_open_cli(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, test_all_blocks_have_the_counted_numbers);
+  tcase_add_loop_test(tcase, test_kernels_in_other_styles_have_the_counted_totals, 0, N_TOTALS);
+  tcase_add_test(tcase, test_atomics_are_counted_where_the_machine_has_them);
   tcase_add_test(tcase, test_inlined_lines_are_charged_as_the_profiler_does);
   tcase_add_test(tcase, test_launch_and_arguments_are_remembered);
   tcase_add_loop_test(tcase, test_how_it_ends_and_what_it_says, 0, ENDS);

@@ -10,7 +10,7 @@
 
 Suite *suite_open_mutants(void);
 
-enum { SAMPLED = 400, WHOLE = 10000, BUDGET = 2000000 };
+enum { SAMPLED = 400, WHOLE = 10000, BUDGET = 2000000, MORE = 3, TEXTS = 10 + MORE };
 
 static uint32_t seed;
 static uint32_t chosen(uint32_t n) {
@@ -76,14 +76,16 @@ static void run_mutant(Arena *arena, const char *ptx) {
 
 START_TEST(test_mutants_of_real_text_end) {
   Arena *outer = arena_new("texts");
-  const char *texts[10];
+  static const char *const more[] = {"triton_matmul.ptx", "triton_fp8.ptx", "triton_attention.ptx"};
+  const char *texts[TEXTS];
+  for (int i = 0; i < MORE; i++) texts[10 + i] = open_case_text(outer, more[i]);
   for (int i = 0; i < open_case_count(); i++)
     texts[i] = open_case_text(outer, arena_printf(outer, "%s.ptx", open_case_id(i)));
   seed = (uint32_t)_i + 1;
   const int n = stress_count(SAMPLED, WHOLE) / 4;
   for (int i = 0; i < n; i++) {
     Arena *arena = arena_new("mutant");
-    char *text = arena_strdup(arena, texts[chosen(10)]);
+    char *text = arena_strdup(arena, texts[chosen(TEXTS)]);
     const int times = 1 + (int)chosen(3);
     for (int k = 0; k < times; k++)
       changes[chosen(sizeof changes / sizeof changes[0])](text, strlen(text));

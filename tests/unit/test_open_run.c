@@ -128,6 +128,24 @@ START_TEST(test_lanes_give_each_other_values) {
 }
 END_TEST
 
+START_TEST(test_lanes_of_one_warp_name_different_tiles) {
+  const char *ptx = ptx_kernel_text(
+      arena,
+      "and.b32 %r1, %t, 16;\nshl.b32 %r2, 0xffff, %r1;\nredux.sync.add.s32 %r3, %t, %r2;\n"
+      "shr.u32 %r4, %t, 4;\nsetp.eq.u32 %p0, %r4, 0;\nvote.sync.ballot.b32 %r5, %p0, %r2;\n"
+      "bar.warp.sync %r2;\nmatch.any.sync.b32 %r6, 7, %r2;\n"
+      "st.global.u32 [%o], %r3;\nst.global.u32 [%o+128], %r5;\nst.global.u32 [%o+256], %r6;");
+  const PtxKernel k = ptx_kernel_run(arena, ptx, NULL, 32, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  ck_assert_int_eq(ptx_machine_findings(k.machine), 0);
+  for (uint32_t t = 0; t < 32; t++) {
+    ck_assert_uint_eq(k.out[t], t < 16 ? 120 : 376);
+    ck_assert_uint_eq(k.out[32 + t], t < 16 ? 0xffff : 0);
+    ck_assert_uint_eq(k.out[64 + t], t < 16 ? 0xffff : 0xffff0000);
+  }
+}
+END_TEST
+
 // ---- mistakes, named ----------------------------------------------------------------------------
 
 static const struct {
@@ -143,11 +161,19 @@ static const struct {
      PTX_FINDING_DIVERGENT_BARRIER, PTX_DONE},
     {"setp.lt.u32 %p0, %t, 32;\n@%p0 bar.sync 1, 64;", PTX_FINDING_DEADLOCK, PTX_DEADLOCK},
     {"trap;", PTX_FINDING_TRAP, PTX_STOPPED},
-    {"wgmma.fence.sync.aligned;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
+    {"mapa.u64 %rd0, %in, 1;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
+    {"tcgen05.fence::before_thread_sync;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
     {"frobnicate.b32 %r0, %r1;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
     {"mov.u32 %r1, s;\ncp.async.ca.shared.global [%r1], [%in], 4;\nld.shared.u32 %r0, [%r1];",
      PTX_FINDING_MISSING_WAIT, PTX_DONE},
     {"mov.u32 %r1, s;\nmbarrier.arrive.shared.b64 %rd0, [%r1];", PTX_FINDING_MBARRIER, PTX_STOPPED},
+    {"mov.u32 %r1, s;\nsetp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r1], 32;\n"
+     "mbarrier.arrive.shared.b64 %rd0, [%r1];",
+     PTX_FINDING_RACE, PTX_DONE},
+    {"mov.u32 %r1, s;\nsetp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r1], 33;\n"
+     "bar.sync 0;\nmbarrier.arrive.shared.b64 %rd0, [%r1];\n"
+     "AGAIN: mbarrier.try_wait.shared.b64 %p1, [%r1], %rd0;\n@!%p1 bra AGAIN;",
+     PTX_FINDING_DEADLOCK, PTX_DEADLOCK},
 };
 enum { MISTAKES = sizeof mistakes / sizeof mistakes[0] };
 
@@ -262,6 +288,7 @@ Suite *suite_open_run(void) {
   tcase_add_loop_test(tcase, test_an_instruction_by_its_result, 0, RESULTS);
   tcase_add_test(tcase, test_lanes_part_and_meet);
   tcase_add_test(tcase, test_lanes_give_each_other_values);
+  tcase_add_test(tcase, test_lanes_of_one_warp_name_different_tiles);
   tcase_add_loop_test(tcase, test_a_mistake_is_named, 0, MISTAKES);
   tcase_add_test(tcase, test_cub_sorts_scans_and_reduces);
   tcase_add_test(tcase, test_groups_structs_and_a_lock);

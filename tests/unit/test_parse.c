@@ -81,7 +81,7 @@ START_TEST(every_rung_comes_back) {
 END_TEST
 
 static Schedule draw(uint64_t *state) {
-  const RandomLimits limits = {100, 100000};
+  const RandomLimits limits = {.extent_max = 100, .fma_max = 100000};
   Schedule schedule = schedule_random(arena(), &property_targets, "h200", &limits, state, NULL);
   arena_reset(property_arena);
   return schedule;

@@ -106,8 +106,8 @@ static const Bad bad_texts[] = {
     {"\"args\":[\"C\"]", "\"args\":[\"D\"]", "one of A, B, C, workspace_0"},
     {"\"args\":[\"C\"]",
      "\"args\":[\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\","
-     "\"A\",\"A\"]",
-     "at most 12"},
+     "\"A\",\"A\",\"A\",\"A\",\"A\",\"A\"]",
+     "at most 16"},
     {"\"C\"]", "\"workspace_1\"]", "zero: workspace_1 is passed, but it has 0 bytes"},
     {"\"map_1\"]", "\"map_2\"]", "gemm: map_2 is passed, but there are 2 maps"},
     {"\"swizzle_bits\":3", "\"swizzle\":3", "\"swizzle_bits\" is missing"},
@@ -130,6 +130,8 @@ static const Bad bad_texts[] = {
     {"\"swizzle_bits\":3", "\"swizzle_bits\":2",
      "map_0: a row of the box has 128 B; the swizzle permutes 64 B"},
     {"\"tolerance\":1e-06", "\"tolerance\":2", "tolerance is 2"},
+    {"\"traced\":0", "\"traced\":-1", "traced is -1"},
+    {"\"traced\":0", "\"traced\":4294967296", "traced is 4294967296"},
     {"\"kernels\":[", "\"kernels\":[7,", "object"},
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/embed.h"
 #include "base/random.h"
+#include "base/whole.h"
 #include "model/readings/model.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
@@ -15,7 +16,14 @@
 
 Suite *suite_property(void);
 
-enum { N_RANDOM = 500, N_RANDOM_EMULATED = 50, SHAPES_EMULATED = 2 };
+enum {
+  N_RANDOM = 150,
+  N_RANDOM_WHOLE = 500,
+  N_RANDOM_EMULATED = 50,
+  N_HOPPER = 12,
+  N_HOPPER_WHOLE = 500,
+  SHAPES_EMULATED = 2
+};
 
 // ---- what holds ---------------------------------------------------------------------------------
 
@@ -91,10 +99,31 @@ static Schedule shaped(const Schedule *rung, int shape) {
   // A single cell has no K to split: every split needs a slab.
   int64_t slab = schedule_tile(&schedule, KNOB_K);
   if (v[KNOB_SPLITK] > 1 && k < slab) k = slab - 1;
+  // And so does every part; tails that are cut are those of suites persistent and work_lists.
+  int64_t parts = min64(v[KNOB_TAIL_SPLIT], ceil_div(k, slab));
+  schedule_set(&schedule, KNOB_TAIL_SPLIT, parts);
   schedule_set(&schedule, KNOB_M, m);
   schedule_set(&schedule, KNOB_N, n);
   schedule_set(&schedule, KNOB_K, k);
   return schedule;
+}
+
+// In every shape; after every pass in two of them, the next rung in the next ones, and under stress
+// in all; on tensor cores narrow, and these as they are after the last pass.
+static bool rung_computes(const Schedule *rung, int turn, bool last_alone, Seen **seen) {
+  enum { THIN = 3, APART = 2 };
+  const Schedule narrow = property_narrow(rung);
+  bool ok = true;
+  for (int s = 0; s < (stress_is_emulated() ? SHAPES_EMULATED : N_SHAPES); s++) {
+    arena_reset(property_arena);
+    if (shapes[s].has_narrow_like && is_wide(&narrow)) continue;
+    Schedule schedule = shaped(&narrow, s);
+    bool every = s == turn % N_SHAPES || s == (turn + APART) % N_SHAPES || stress_is_on();
+    ok &= every_stage_computes(&schedule, last_alone || !every, seen);
+  }
+  arena_reset(property_arena);
+  Schedule whole = shaped(rung, THIN);
+  return every_stage_computes(&whole, true, seen) && ok;
 }
 
 START_TEST(every_pass_of_every_rung_computes_the_nest) {
@@ -108,12 +137,7 @@ START_TEST(every_pass_of_every_rung_computes_the_nest) {
       if (ladder->rung[r].not_built) continue;
       rungs++;
       bool last_alone = !property_is_new_kind(&kinds, &ladder->rung[r]) || stress_is_emulated();
-      for (int s = 0; s < (stress_is_emulated() ? SHAPES_EMULATED : N_SHAPES); s++) {
-        arena_reset(property_arena);
-        if (shapes[s].has_narrow_like && is_wide(&ladder->rung[r].schedule)) continue;
-        Schedule schedule = shaped(&ladder->rung[r].schedule, s);
-        ok &= every_stage_computes(&schedule, last_alone, &seen);
-      }
+      ok &= rung_computes(&ladder->rung[r].schedule, rungs, last_alone, &seen);
     }
   }
   ck_assert(ok);
@@ -137,7 +161,7 @@ START_TEST(rungs_whose_sums_leave_by_tma_compute_the_nest) {
       rungs++;
       for (int way = 0; way < 2; way++) {
         arena_reset(property_arena);
-        Schedule schedule = ladder->rung[r].schedule;
+        Schedule schedule = property_narrow(&ladder->rung[r].schedule);
         schedule_set(&schedule, KNOB_EPILOGUE, 1);
         schedule_set(&schedule, KNOB_TMA_STORE, 1);
         schedule_set(&schedule, KNOB_STMATRIX,
@@ -156,8 +180,8 @@ END_TEST
 
 START_TEST(random_legal_schedules_compute_the_nest) {
   uint64_t seed = property_seed(), state = seed;
-  const RandomLimits limits = {200, 400000};
-  const int n = stress_is_emulated() ? N_RANDOM_EMULATED : N_RANDOM;
+  const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
+  const int n = stress_is_emulated() ? N_RANDOM_EMULATED : stress_count(N_RANDOM, N_RANDOM_WHOLE);
   int failed = 0, draws = 0, tensor = 0, groups = 0, layouts = 0;
   printf("%d random legal schedules from GEMMVIEW_SEED=%llu\n", n, (unsigned long long)seed);
   for (int i = 0; i < n; i++) {
@@ -179,6 +203,76 @@ START_TEST(random_legal_schedules_compute_the_nest) {
   ck_assert_int_eq(failed, 0);
   ck_assert_int_ge(tensor, n / 3);
   ck_assert_int_ge(groups, n / 20);
+}
+END_TEST
+
+// What wgmma may have beside it, and in how many of a hundred schedules at least it is there.
+static const struct {
+  KnobId knob;
+  int64_t from;  // it is there where the knob has this value or a higher one
+  int percent;
+} hopper_shares[] = {
+    {KNOB_WARP_SPECIALIZE, 1, 60},
+    {KNOB_MULTICAST, 1, 40},
+    {KNOB_PERSISTENT, 1, 50},
+    {KNOB_TMA_STORE, 1, 35},
+    {KNOB_TILE_ORDER, ORDER_GPC, 15},
+    {KNOB_STMATRIX, 1, 5},
+    {KNOB_MMA_GROUPS, 1, 10},
+    {KNOB_SPLITK, 2, 3},
+    {KNOB_A_REGS, 1, 5},
+    {KNOB_SERPENTINE_K, 1, 15},
+    {KNOB_ROLE_SCHEDULE, ROLES_PINGPONG, 5},
+};
+enum { N_SHARES = sizeof hopper_shares / sizeof hopper_shares[0] };
+
+static Schedule draw_hopper(uint64_t *state) {
+  const RandomLimits limits = {.extent_max = 400, .fma_max = 1 << 20, .family = RANDOM_HOPPER};
+  arena_reset(property_arena);
+  return schedule_random(property_arena, &property_targets, "h200", &limits, state, NULL);
+}
+
+START_TEST(random_hopper_schedules_compute_the_nest_after_every_pass) {
+  uint64_t seed = property_seed(), state = seed;
+  const int n = stress_is_emulated() ? 1 : stress_count(N_HOPPER, N_HOPPER_WHOLE);
+  int failed = 0;
+  printf("%d random schedules of Hopper's family from GEMMVIEW_SEED=%llu\n", n,
+         (unsigned long long)seed);
+  for (int i = 0; i < n; i++) {
+    Schedule schedule = draw_hopper(&state);
+    Seen *seen = NULL;
+    failed += !every_stage_computes(&schedule, false, &seen);
+  }
+  ck_assert_int_eq(failed, 0);
+}
+END_TEST
+
+START_TEST(hopper_alone_has_its_family) {
+  static const char *const without[] = {"v100", "a100", "b200", "rtx5090"};
+  ck_assert(random_family_on(RANDOM_HOPPER, target_find(&property_targets, "h100", NULL)));
+  for (int i = 0; i < 4; i++) {
+    const Target *target = target_find(&property_targets, without[i], NULL);
+    ck_assert(target && !random_family_on(RANDOM_HOPPER, target));
+    ck_assert(random_family_on(RANDOM_ANY, target));
+  }
+}
+END_TEST
+
+// A family that hardly ever draws what it is about would prove little.
+START_TEST(hopper_schedules_have_what_hopper_has) {
+  enum { DRAWS = 200 };
+  uint64_t state = property_seed();
+  int has[N_SHARES] = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    Schedule schedule = draw_hopper(&state);
+    ck_assert_int_eq(schedule_atom_row(&schedule)->warps, 4);
+    ck_assert_int_eq(schedule.value[KNOB_TMA], 1);
+    for (int s = 0; s < N_SHARES; s++)
+      has[s] += schedule.value[hopper_shares[s].knob] >= hopper_shares[s].from;
+  }
+  for (int s = 0; s < N_SHARES; s++)
+    ck_assert_msg(100 * has[s] >= hopper_shares[s].percent * DRAWS, "%s: in %d of %d",
+                  knob_table[hopper_shares[s].knob].name, has[s], DRAWS);
 }
 END_TEST
 
@@ -206,7 +300,7 @@ START_TEST(every_knob_is_drawn) {
 END_TEST
 
 START_TEST(every_target_has_schedules_of_its_own) {
-  const RandomLimits limits = {100, 100000};
+  const RandomLimits limits = {.extent_max = 100, .fma_max = 100000};
   uint64_t state = property_seed();
   for (int t = 0; t < property_targets.count; t++)
     for (int i = 0; i < 8; i++) {
@@ -235,6 +329,11 @@ Suite *suite_property(void) {
   tcase_add_test(new_case(suite, "stores"), rungs_whose_sums_leave_by_tma_compute_the_nest);
   TCase *random = new_case(suite, "random");
   tcase_add_test(random, random_legal_schedules_compute_the_nest);
+  TCase *hopper = new_case(suite, "hopper");
+  tcase_set_timeout(hopper, 4 * 3600);
+  tcase_add_test(hopper, random_hopper_schedules_compute_the_nest_after_every_pass);
+  tcase_add_test(hopper, hopper_alone_has_its_family);
+  tcase_add_test(hopper, hopper_schedules_have_what_hopper_has);
   tcase_add_test(random, every_knob_is_drawn);
   tcase_add_test(random, every_target_has_schedules_of_its_own);
   return suite;

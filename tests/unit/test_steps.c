@@ -249,7 +249,7 @@ END_TEST
 START_TEST(rows_add_up) {
   uint64_t state = property_seed();
   int orders[3] = {0}, interleaved = 0;
-  const RandomLimits limits = {200, 400000};
+  const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
   for (int i = 0; i < 160; i++) {
     arena_reset(property_arena);
     Schedule schedule =
@@ -482,7 +482,7 @@ static void check_totals(const Model *model) {
 }
 
 START_TEST(totals_are_what_all_warps_and_iterations_pay) {
-  const RandomLimits limits = {300, 1 << 24};
+  const RandomLimits limits = {.extent_max = 300, .fma_max = 1 << 24};
   uint64_t state = property_seed();
   for (int i = 0; i < 300; i++) {
     arena_reset(property_arena);

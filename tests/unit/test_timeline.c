@@ -272,6 +272,37 @@ START_TEST(the_end_is_where_it_is_with_nothing_left_out) {
 }
 END_TEST
 
+// Of persistent blocks slabs and tiles are left out, and where tiles are short these alone.
+#define TILES                                                                                     \
+  "M=16384,N=8192,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3," \
+  "WARP_SPECIALIZE=1,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,"
+static const char *const long_lists[] = {
+    TILES "BUFFER_COUNT=4,K=2048",
+    TILES "BUFFER_COUNT=4,K=2112,EPILOGUE=1,TMA_STORE=1,STMATRIX=1",
+    TILES "BUFFER_COUNT=4,K=2048,EPILOGUE=1,TMA_STORE=1,SERPENTINE_K=1,TILE_ORDER=gpc",
+    TILES "BUFFER_COUNT=3,K=2048,GROUP_M=8",
+    TILES "BUFFER_COUNT=4,K=192,EPILOGUE=1,TMA_STORE=1",
+    TILES "BUFFER_COUNT=4,K=128",
+};
+
+enum { N_LISTS = sizeof long_lists / sizeof *long_lists };
+
+START_TEST(lists_of_tiles_end_where_they_do_with_nothing_left_out) {
+  enum { EVENTS_MOST = 1 << 14 };
+  Schedule schedule = parsed(long_lists[_i]);
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  ck_assert_msg(model->ok, "%s", diags_text(property_arena, &model->diags));
+  const Timeline *cut = timeline_run(property_arena, model, NULL, &(TimelineOptions){0});
+  const Timeline *whole =
+      timeline_run(property_arena, model, NULL, &(TimelineOptions){.whole = true});
+  ck_assert(!whole->full);
+  ck_assert_int_ge(cut->n_cuts, 1);
+  ck_assert_int_lt(cut->n_events, EVENTS_MOST);
+  ck_assert_msg(fabs(cut->all_clocks / whole->all_clocks - 1) < 0.02, "%s: %g and %g clocks",
+                long_lists[_i], cut->all_clocks, whole->all_clocks);
+}
+END_TEST
+
 START_TEST(no_size_makes_it_slow) {
   static const char *const sizes[] = {"M=4096,N=4096,K=4096", "M=65536,N=65536,K=65536"};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -292,7 +323,7 @@ START_TEST(random_schedules_end) {
   uint64_t seed = property_seed();
   int n_cut = 0;
   for (int i = 0; i < DRAWN; i++, arena_reset(property_arena)) {
-    const RandomLimits limits = {256, 1 << 24};
+    const RandomLimits limits = {.extent_max = 256, .fma_max = 1 << 24};
     Schedule schedule =
         schedule_random(property_arena, &property_targets, "h200", &limits, &seed, NULL);
     schedule_set(&schedule, KNOB_K, 64 * schedule_tile(&schedule, KNOB_K));
@@ -317,6 +348,7 @@ Suite *suite_timeline(void) {
   tcase_add_test(tests, the_same_breakages_end_in_a_deadlock);
   tcase_add_test(tests, random_schedules_end);
   tcase_add_loop_test(tests, the_end_is_where_it_is_with_nothing_left_out, 0, N_LONG);
+  tcase_add_loop_test(tests, lists_of_tiles_end_where_they_do_with_nothing_left_out, 0, N_LISTS);
   tcase_add_loop_test(tests, no_size_makes_it_slow, 0, N_LONG);
   suite_add_tcase(suite, tests);
   return suite;

@@ -264,7 +264,7 @@ static int count_lost_ways(const Model *model, uint64_t *state) {
 
 START_TEST(ways_end_where_the_fragment_map_says) {
   enum { SCHEDULES = 150 };
-  const RandomLimits limits = {100, 400000};
+  const RandomLimits limits = {.extent_max = 100, .fma_max = 400000};
   uint64_t state = property_seed() + 1;
   int failed = 0, staged = 0, matrices = 0;
   for (int s = 0; s < SCHEDULES; s++) {
@@ -466,7 +466,7 @@ static bool lacks_one_element(const Model *model, const Grid *grid, const Trace 
 // in C where the trace says that it is read.
 START_TEST(a_wiped_slab_element_is_missed_where_it_is_read) {
   enum { WIPES = 160 };
-  const RandomLimits limits = {64, 100000};
+  const RandomLimits limits = {.extent_max = 64, .fma_max = 100000};
   uint64_t state = property_seed() + 2;
   int failed = 0, judged = 0, in_loop = 0, copied = 0;
   while (judged < WIPES) {

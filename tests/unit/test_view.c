@@ -130,6 +130,10 @@ END_TEST
   "3,"                                                                                             \
   "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"                 \
   "WARP_SPECIALIZE=1"
+#define LISTS                                                                                     \
+  "M=8192,N=8192,K=8192,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,"     \
+  "SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,PERSISTENT=1,TILE_ORDER=gpc,GROUP_N=8,CLUSTER_M=2," \
+  "MULTICAST=1"
 #define TILES                                                                                      \
   "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=" \
   "3,"                                                                                             \
@@ -192,6 +196,10 @@ static const struct {
     {"source_roles", "source", ROLES, NULL, 80, 24},
     {"grid_roles", "grid", ROLES, NULL, 120, 40},
     {"grid_persistent", "grid", TILES ",TILE_ORDER=hilbert", "l l v", 120, 40},
+    {"grid_places_80x24", "grid", LISTS, NULL, 80, 24},
+    {"grid_places_120x40", "grid", LISTS, "l l", 120, 40},
+    {"grid_places_order", "grid", LISTS, "o", 120, 40},
+    {"grid_places_off", "grid", LISTS, "p", 80, 24},
     {"tiles_persistent", "tiles", TILES, "Enter", 80, 24},
     {"explore_persistent", "explore", TILES, NULL, 80, 40},
     {"tiles_roles", "tiles", ROLES, "e B Space 7 0 Space 3 0 0 Enter", 120, 40},

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "compile_once.h"
 #include "emit_cases.h"
 #include "fake_cuda.h"
 #include "kernels/device/gpu.h"
@@ -15,6 +16,7 @@
 #include "model/ir/print.h"
 #include "model/readings/model.h"
 #include "property.h"
+#include "stress.h"
 
 Suite *suite_work_lists(void);
 
@@ -24,7 +26,7 @@ Suite *suite_work_lists(void);
 #define FMA "M=50,N=68,K=24,BM=8,BN=8,FM=2,FN=2,BK=8," GPC
 #define HALF "M=70,N=72,K=96,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=2,FN=2,BK=2," GPC
 #define WGMMA                                                                                     \
-  "M=700,N=200,K=136,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=32,WM=2,BK=4,MMA_GROUPS=1,SWIZZLE=2," \
+  "M=330,N=200,K=136,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=32,WM=2,BK=4,MMA_GROUPS=1,SWIZZLE=2," \
   "BUFFER_COUNT=2," GPC
 #define PAIR "MULTICAST=1,CLUSTER_M=2,"
 
@@ -61,7 +63,8 @@ static const Model *built(const char *state) {
 START_TEST(every_map_of_sms_computes_the_nest) {
   const Model *model = built(shapes[_i]);
   ck_assert_ptr_nonnull(program_buffer(model->program, ROLE_LIST));
-  ck_assert(property_computes(&model->schedule, "all passes", model->program, 12));
+  const int runs = model->schedule.value[KNOB_ATOM_KIND] && !stress_is_on() ? 4 : 12;
+  ck_assert(property_computes(&model->schedule, "all passes", model->program, runs));
 }
 END_TEST
 
@@ -76,7 +79,7 @@ START_TEST(a_fault_of_the_claim_is_found) {
     const Program *broken = program_break(property_arena, program, faults[f]);
     broken_ones += broken != NULL;
     if (!broken) continue;
-    InterpOptions options = {.seed = 1, .runs = 4};
+    InterpOptions options = {.seed = 1, .runs = 4, .stop_at_first = true};
     InterpCheck check = interpret_check(property_arena, broken, &options);
     ck_assert_msg(!check.ok, "%s: %s", breakage_name(faults[f]), shapes[_i]);
   }
@@ -123,7 +126,7 @@ START_TEST(it_compiles_without_a_warning) {
     const Plan *plan = plan_from_model(property_arena, model, NULL);
     Diags diags = diags_new(property_arena);
     ck_assert_msg(plan_check(plan, &diags), "%s", diags_text(property_arena, &diags));
-    const CompileResult *compiled = nvrtc_compile(property_arena, plan, COMPILE_BOTH);
+    const CompileResult *compiled = compile_once(property_arena, plan, COMPILE_BOTH);
     ck_assert_msg(compiled->ok && !strstr(compiled->log, "warning"), "%s: %.200s\n%.1000s",
                   shapes[_i], compiled->ok ? "" : compiled->error, compiled->log);
   }
@@ -198,16 +201,18 @@ START_TEST(neighbouring_lists_are_of_one_place) {
 }
 END_TEST
 
-// A list for every cluster where whole places would take a turn more.
-START_TEST(no_turn_is_lost) {
+// A list for every cluster where whole groups would take a turn more, unless turns are many.
+START_TEST(next_to_no_turn_is_lost) {
   const PlaceMap map = map_of(h200);
-  for (int tiles = 1; tiles < 300; tiles++) {
+  for (int tiles = 1; tiles < 6000; tiles++) {
     const int clusters = tiles < 66 ? tiles : 66;
     ListShape shape = {.tiles = tiles, .clusters = clusters, .cluster = 2, .blocks = 1};
     ListTable table;
     lists_assign(&map, &shape, &table);
     ck_assert(table.lists >= 1 && table.lists <= clusters);
-    ck_assert_int_eq((tiles - 1) / table.lists, (tiles - 1) / clusters);
+    const int turns = (tiles - 1) / clusters + 1;
+    ck_assert_int_le((tiles - 1) / table.lists + 1, turns + turns / 24);
+    if (tiles == 2752 || tiles == 4096) ck_assert_int_eq(table.lists, 64);  // 42 and 63 turns
     for (int i = 0; i < map.n_sms; i++)
       ck_assert(table.of_sm[map.sm[i]] >= 0 && table.of_sm[map.sm[i]] < clusters);
   }
@@ -357,7 +362,7 @@ Suite *suite_work_lists(void) {
   tcase_add_loop_test(tcase, it_compiles_without_a_warning, 0, N_SHAPES);
   tcase_add_loop_test(tcase, what_is_not_legal_says_why, 0, N_REFUSED);
   tcase_add_loop_test(tcase, neighbouring_lists_are_of_one_place, 0, 2);
-  tcase_add_test(tcase, no_turn_is_lost);
+  tcase_add_test(tcase, next_to_no_turn_is_lost);
   tcase_add_test(tcase, every_list_is_in_range);
   tcase_add_test(tcase, a_launch_brings_its_tables);
   tcase_add_test(tcase, without_clusters_all_sms_are_neighbours);

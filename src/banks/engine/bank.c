@@ -81,6 +81,7 @@ static const BankOp OPS[] = {
     CPASYNC("4", 4, "LDGSTS.E", "ca", 32, true),
     CPASYNC("8", 8, "LDGSTS.E.64", "ca", 16, true),
     CPASYNC("16", 16, "LDGSTS.E.BYPASS.128", "cg", 8, false),
+    CPASYNC("16ca", 16, "LDGSTS.E.128", "ca", 8, true),
 };
 
 int banks_op_count(void) { return (int)(sizeof OPS / sizeof OPS[0]); }

@@ -1,12 +1,13 @@
 // cp.async, from both ends: source addresses and slab addresses → wavefronts.
 //
-// Copies of 4 and 8 bytes (.ca) come through L1, whose data lies in the same 32 banks, and lanes on
-// one word do not share it. Each bank of L1 hands out its words in the order of the lanes, one a
-// wavefront, and only when the bank that the word goes to takes no other one: a lane that has to
-// wait holds up those behind it. So a phase takes at least as many wavefronts as the most lanes
-// that one bank of either side is asked for. No counted phase takes more than those of both sides
-// together less one: that is the number when every lane waits for all that share its source bank
-// and for all that share its slab bank.
+// Copies of 4 and 8 bytes, and those of 16 that say .ca, come through L1, whose data lies in the
+// same 32 banks, and lanes on one word do not share it. Each bank of L1 hands out its words in the
+// order of the lanes, one a wavefront, and only when the bank that the word goes to takes no other
+// one: a lane that has to wait holds up those behind it. So a phase takes at least as many
+// wavefronts as the most lanes that one bank of either side is asked for. No counted phase takes
+// more than those of both sides together less one: that is the number when every lane waits for all
+// that share its source bank and for all that share its slab bank. Of the 588 copies of a kernel
+// with all three sizes, an H200 counted just these (driver 580.159.04, 2026-11-23).
 //
 // Copies of 16 bytes (.cg) bypass L1: their sectors are written as they come from L2, and the
 // pipe's counters do not see them. The profiler's per-instruction ones do. One wavefront takes what

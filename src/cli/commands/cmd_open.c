@@ -14,106 +14,55 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/disk.h"
-#include "base/hash.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
-#include "cli/open/open_compiled.h"
-#include "cli/open/open_input.h"
-#include "cli/open/open_ncu.h"
-#include "cli/open/open_report.h"
+#include "cli/open/open_limit.h"
+#include "cli/open/open_run.h"
+#include "cli/open/open_screen.h"
 
 CommandRun cmd_open;
 
 typedef struct OpenOptions {
   const char *kernel, *launch, *blocks, *ncu;
-  OptionList args;
-  int fail_above, budget;
-  bool json, markdown, list, predict, opcodes, watch;
+  OptionList args, slabs, fail_above;
+  int budget;
+  bool json, detail, markdown, text, list, predict, opcodes, watch;
   int64_t before;  // wavefronts of the last run of --watch, −1
 } OpenOptions;
 
-enum { BUDGET_MILLIONS = 20000, NO_LIMIT = -1 };
+enum { BUDGET_MILLIONS = 20000 };
+
+#define OPEN(key, type, field) \
+  { .name = key, .kind = OPTION_KIND_##type, .offset = offsetof(OpenOptions, field) }
 
 static const Option OPTIONS[] = {
-    {.name = "kernel", .kind = OPTION_KIND_TEXT, .offset = offsetof(OpenOptions, kernel)},
-    {.name = "launch", .kind = OPTION_KIND_TEXT, .offset = offsetof(OpenOptions, launch)},
-    {.name = "arg", .kind = OPTION_KIND_LIST, .offset = offsetof(OpenOptions, args)},
-    {.name = "blocks", .kind = OPTION_KIND_TEXT, .offset = offsetof(OpenOptions, blocks)},
-    {.name = "ncu", .kind = OPTION_KIND_TEXT, .offset = offsetof(OpenOptions, ncu)},
-    {.name = "fail-above",
-     .kind = OPTION_KIND_INT,
-     .offset = offsetof(OpenOptions, fail_above),
-     .lo = 0,
-     .hi = 2000000000},
+    OPEN("kernel", TEXT, kernel),
+    OPEN("launch", TEXT, launch),
+    OPEN("arg", LIST, args),
+    OPEN("blocks", TEXT, blocks),
+    OPEN("slab", LIST, slabs),
+    OPEN("ncu", TEXT, ncu),
+    OPEN("fail-above", LIST, fail_above),
     {.name = "budget",
      .kind = OPTION_KIND_INT,
      .offset = offsetof(OpenOptions, budget),
      .lo = 1,
      .hi = 1000000000},
-    {.name = "list", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, list)},
-    {.name = "predict", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, predict)},
-    {.name = "markdown", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, markdown)},
-    {.name = "watch", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, watch)},
-    {.name = "opcodes", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, opcodes)},
+    OPEN("list", FLAG, list),
+    OPEN("predict", FLAG, predict),
+    OPEN("markdown", FLAG, markdown),
+    OPEN("text", FLAG, text),
+    OPEN("detail", FLAG, detail),
+    OPEN("watch", FLAG, watch),
+    OPEN("opcodes", FLAG, opcodes),
     OPTION_JSON(OpenOptions),
 };
 
-// ---- what was given last time -------------------------------------------------------------------
+// ---- one run ------------------------------------------------------------------------------------
 
-static const char *memory_path(Arena *arena, const char *file, const char *entry) {
-  char *whole = realpath(file, NULL);
-  const uint64_t hash = hash_text(hash_text(HASH_START, whole ? whole : file), entry);
-  free(whole);
-  return disk_path(arena, DISK_STATE,
-                   arena_printf(arena, "open/%016llx.json", (unsigned long long)hash));
-}
-
-static void remember(Arena *arena, const char *path, const OpenOptions *given) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "launch", given->launch);
-  json_key(&w, "args");
-  json_begin_array(&w);
-  for (int i = 0; i < given->args.count; i++) json_put_string(&w, given->args.items[i]);
-  json_end_array(&w);
-  json_end_object(&w);
-  // Not being able to remember is no reason not to answer.
-  if (path) (void)disk_replace(path, out.text);
-}
-
-static void recall(Arena *arena, const char *path, OpenOptions *given) {
-  Diags ignored = diags_new(arena);
-  size_t bytes = 0;
-  const char *text = path ? open_read_file(arena, path, &bytes, &ignored) : NULL;
-  const JsonValue *root = text ? json_parse(arena, text, bytes, &ignored, "memory") : NULL;
-  if (!root) return;
-  if (!given->launch) json_optional_string(root, "launch", &given->launch, &ignored);
-  const JsonValue *args = json_object_get(root, "args");
-  if (given->args.count > 0 || json_count(args) == 0) return;
-  given->args.items = ARENA_ARRAY(arena, const char *, json_count(args));
-  for (int i = 0; i < json_count(args); i++)
-    if (json_read_string(json_at(args, i), &given->args.items[i], &ignored))
-      given->args.count = i + 1;
-}
-
-// ---- running ------------------------------------------------------------------------------------
-
-static PtxOutcome run_blocks(PtxMachine *machine, const OpenBlocks *blocks, int64_t *n) {
-  PtxOutcome outcome = PTX_DONE;
-  for (int z = blocks->first[2]; z <= blocks->last[2]; z++)
-    for (int y = blocks->first[1]; y <= blocks->last[1]; y++)
-      for (int x = blocks->first[0]; x <= blocks->last[0] && outcome == PTX_DONE; x++, ++*n)
-        outcome = ptx_machine_run(machine, x, y, z);
-  return outcome;
-}
-
-static int print_and_judge(const OpenResult *result, OpenOptions *given) {
-  if (given->json)
+static void print(const OpenResult *result, OpenOptions *given) {
+  if (given->json || given->detail)
     open_print_json(result);
   else if (given->markdown)
     open_print_markdown(result);
@@ -122,74 +71,46 @@ static int print_and_judge(const OpenResult *result, OpenOptions *given) {
   if (given->before >= 0 && !given->json)
     printf("\n%" PRId64 " -> %" PRId64 " wavefronts\n", given->before, result->lines->wavefronts);
   given->before = result->lines->wavefronts;
-  if (result->outcome == PTX_BUDGET) return CLI_TIMEOUT;
-  if (open_has_findings(result)) return CLI_NO;
-  const bool above = given->fail_above != NO_LIMIT &&
-                     (result->lines->wavefronts > given->fail_above || !result->lines->countable);
-  return above ? CLI_NO : CLI_OK;
 }
 
-// Everything that a launch needs, or findings.
-static PtxMachine *make_machine(OpenResult *r, const OpenOptions *given, OpenBlocks *blocks,
-                                Diags *diags) {
-  if (!given->launch) {
-    Diag *diag = diag_add(diags, "usage", "--launch is missing: how %s is launched",
-                          ptx_plain_name(r->arena, r->kernel->name));
-    diag->nearest = "--launch grid=1,block=128,smem=0";
-    return NULL;
-  }
-  if (!open_read_launch(given->launch, &r->launch, diags)) return NULL;
-  if (!open_read_blocks(given->blocks, &r->launch, blocks, diags)) return NULL;
-  r->launch.budget = (int64_t)given->budget * 1000000;
-  PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
-  if (!machine ||
-      !open_give_args(r->arena, machine, r->kernel, given->args.count, given->args.items, diags))
-    return NULL;
-  return machine;
-}
-
-static int run_kernel(OpenResult *r, const OpenText *text, OpenOptions *given, Diags *diags) {
-  const char *memory = memory_path(r->arena, r->path, r->kernel->name);
-  if (!given->launch || given->args.count == 0) recall(r->arena, memory, given);
-  OpenBlocks blocks;
-  PtxMachine *machine = make_machine(r, given, &blocks, diags);
-  if (!machine) return cli_fail(diags);
-  if (given->ncu && !open_read_ncu(r->arena, given->ncu, &r->counted, &r->n_counted, diags))
+static int judge(const OpenResult *result, const OpenOptions *given, Diags *diags) {
+  bool above = false;
+  if (!open_above_limits(result, given->fail_above.items, given->fail_above.count, &above, diags))
     return cli_fail(diags);
-  remember(r->arena, memory, given);
-  PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
-  if (given->predict)
-    r->why_not = "widths are predicted: --predict asks for it";
-  else
-    r->as_compiled = open_reconcile(r->arena, text, r->module, r->kernel, tally, &r->why_not);
-  ptx_machine_watch(machine, ptx_tally_access, tally);
-  const double started = clock_seconds();
-  r->outcome = run_blocks(machine, &blocks, &r->n_blocks);
-  r->seconds = clock_seconds() - started;
-  r->machine = machine;
-  r->tally = tally;
-  r->lines = ptx_tally_lines(r->arena, tally);
-  return print_and_judge(r, given);
+  if (result->outcome == PTX_BUDGET) return CLI_TIMEOUT;
+  return open_has_findings(result) || above ? CLI_NO : CLI_OK;
 }
 
 static int open_file(Arena *arena, const char *path, int n_flags, char **flags, OpenOptions *given,
                      Diags *diags) {
-  const OpenText text = open_read_text(arena, path, n_flags, flags, diags);
-  if (!text.ptx) {
-    cli_fail(diags);
-    return text.status;
-  }
-  OpenResult result = {.arena = arena, .path = path, .compiler = text.compiler};
-  const char *what = str_sanitise(arena, ptx_base_name(path));
-  result.module = ptx_module_read(arena, text.ptx, text.bytes, what, diags);
-  if (!result.module) return cli_fail(diags);
-  if (given->list) {
+  const OpenRequest request = {.path = path,
+                               .flags = flags,
+                               .n_flags = n_flags,
+                               .kernel = given->kernel,
+                               .launch = given->launch,
+                               .blocks = given->blocks,
+                               .ncu = given->ncu,
+                               .args = given->args.items,
+                               .n_args = given->args.count,
+                               .slabs = given->slabs.items,
+                               .n_slabs = given->slabs.count,
+                               .budget = (int64_t)given->budget * 1000000,
+                               .predict = given->predict,
+                               .record = given->detail || !given->json,
+                               .detail = given->detail};
+  OpenResult result;
+  int status = open_read_kernel(arena, &request, given->list, &result, diags);
+  if (status == CLI_OK && given->list) {
     open_print_kernels(arena, result.module, given->json);
     return CLI_OK;
   }
-  result.kernel = ptx_module_kernel(result.module, given->kernel, diags);
-  if (!result.kernel) return cli_fail(diags);
-  return run_kernel(&result, &text, given, diags);
+  if (status == CLI_OK) status = open_run(&request, &result, diags);
+  if (status != CLI_OK) {
+    cli_fail(diags);
+    return status;
+  }
+  print(&result, given);
+  return judge(&result, given, diags);
 }
 
 // ---- again after every save ---------------------------------------------------------------------
@@ -238,9 +159,42 @@ static int split_flags(int *argc, char **argv, char ***flags) {
   return 0;
 }
 
+// A person at a terminal who asked for no report gets the screen.
+static bool wants_screen(const OpenOptions *given) {
+  const bool report = given->json || given->detail || given->markdown || given->text ||
+                      given->list || given->ncu || given->fail_above.count > 0;
+  return !report && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
+}
+
+static int show_screen(Arena *arena, int n_words, char **words, bool watches, Diags *diags) {
+  const char **kept = ARENA_ARRAY(arena, const char *, n_words + 1);
+  int n = 0;
+  for (int i = 0; i < n_words; i++)
+    if (!str_equal(words[i], "--watch")) kept[n++] = words[i];
+  return open_screen(arena, kept, n, watches, diags);
+}
+
+// The file comes first: what is given behind the options is put there.
+static char **file_first(Arena *arena, int argc, char **argv, const char *file) {
+  char **words = ARENA_ARRAY(arena, char *, argc + 1);
+  int n = 0;
+  words[n++] = arena_strdup(arena, file);
+  bool taken = false;
+  for (int i = 1; i < argc; i++) {
+    if (!taken && str_equal(argv[i], file))
+      taken = true;
+    else
+      words[n++] = argv[i];
+  }
+  return words;
+}
+
 int cmd_open(Arena *arena, int argc, char **argv) {
+  const int n_given = argc;
+  char **as_given = ARENA_ARRAY(arena, char *, argc + 1);
+  memcpy(as_given, argv, sizeof *argv * (size_t)argc);
   Diags diags = diags_new(arena);
-  OpenOptions given = {.fail_above = NO_LIMIT, .budget = BUDGET_MILLIONS, .before = -1};
+  OpenOptions given = {.budget = BUDGET_MILLIONS, .before = -1};
   char **flags = NULL;
   const int n_flags = split_flags(&argc, argv, &flags);
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
@@ -254,6 +208,10 @@ int cmd_open(Arena *arena, int argc, char **argv) {
     diag->nearest = "gemmview open kernel.ptx --list";
     return cli_fail(&diags);
   }
+  const bool there = open_is_example(argv[1]) || access(argv[1], R_OK) == 0;
+  if (wants_screen(&given) && there)
+    return show_screen(arena, n_given - 1, file_first(arena, n_given, as_given, argv[1]),
+                       given.watch, &diags);
   if (given.watch && access(argv[1], R_OK) == 0) watch_file(argv[1], n_flags, flags, &given);
   return open_file(arena, argv[1], n_flags, flags, &given, &diags);
 }

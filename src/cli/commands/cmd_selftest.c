@@ -12,7 +12,7 @@
 //   gpu        (--gpu) the path from a text to a timing: right kernels pass, wrong ones are caught
 //   run        (--gpu) every rung at small sizes, most of which no tile divides, every cell checked
 //   random     (--random N) that many legal schedules drawn from --seed: interpreted, and with
-//              --gpu run and checked
+//              --gpu run and checked; with --hopper all of wgmma, with what goes with it
 //
 // A failure is told with the state line that shows it again. Exit status 1 when anything failed, 3
 // when --gpu finds no GPU.
@@ -39,7 +39,7 @@
 #include "model/schedules/reduce.h"
 
 typedef struct SelftestGiven {
-  bool gpu, json, verbose;
+  bool gpu, json, verbose, hopper;
   int random, seed;
   const char *only, *ladder;
   OptionList worker;
@@ -56,6 +56,7 @@ typedef struct SelftestGiven {
 static const Option options[] = {
     FLAG(gpu),
     FLAG(verbose),
+    FLAG(hopper),
     OPTION_JSON(SelftestGiven),
     OPTION_WORKER(SelftestGiven),
     NUMBER(random, 0, 100000),
@@ -452,8 +453,12 @@ static void check_path(Selftest *t) {
 
 // ---- random schedules ---------------------------------------------------------------------------
 
+static RandomFamily family_of(const Selftest *t) {
+  return t->given->hopper ? RANDOM_HOPPER : RANDOM_ANY;
+}
+
 static Schedule draw(Selftest *t, uint64_t *state, const Schedule *like, int64_t fma_max) {
-  const RandomLimits limits = {.extent_max = 512, .fma_max = fma_max};
+  const RandomLimits limits = {.extent_max = 512, .fma_max = fma_max, .family = family_of(t)};
   Arena *scratch = arena_new("draw");
   Schedule schedule = schedule_random(scratch, &t->targets, like->target, &limits, state, NULL);
   arena_free(scratch);
@@ -468,6 +473,13 @@ static void check_random(Selftest *t) {
   uint64_t state = (uint64_t)t->given->seed;
   Schedule like = schedule_default();
   if (t->given->gpu) cli_worker_set_target(t->worker, &t->targets, &like);
+  const Target *target = target_find(&t->targets, like.target, NULL);
+  if (!random_family_on(family_of(t), target)) {
+    check->skipped =
+        arena_printf(t->arena, "%s is %s, wgmma is of sm_90a alone", target->id, target->arch);
+    end(t, check);
+    return;
+  }
   if (!t->given->json) printf("%-10s from seed %d\n", check->name, t->given->seed);
   for (int i = 0; i < t->given->random; i++) {
     Schedule schedule = draw(t, &state, &like, t->given->gpu ? RANDOM_FMA_MAX : INTERPRET_FMA_MAX);

@@ -4,6 +4,8 @@
 //   gemmview show banks --ladder fp32 --rung padded --size 120x40 --format svg > banks.svg
 //   gemmview show -k BM=16,BN=16,FM=8,FN=8 --keys "Tab j j" --format json
 //
+//   gemmview show own --open 'k.cu --launch grid=8,block=256 --arg mem:65536' --format svg
+//
 // --keys and --script act on the screen first; what a person would see then is printed.
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +23,12 @@
 #include "tui/canvas/terminal.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
+#include "tui/frame/palette.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
 
 typedef struct ShowOptions {
-  const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script;
+  const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script, *open;
   OptionSize size;
   bool ascii, json;
 } ShowOptions;
@@ -44,6 +47,7 @@ static const Option options[] = {
     TEXT(theme),
     TEXT(keys),
     TEXT(script),
+    TEXT(open),
     {.name = "ascii", .kind = OPTION_KIND_FLAG, .offset = offsetof(ShowOptions, ascii)},
 };
 
@@ -86,6 +90,12 @@ static bool read_options(Show *show, int argc, char **argv, Diags *diags) {
 
 static bool run_steps(Show *show, Diags *diags) {
   const ShowOptions *given = &show->given;
+  if (given->open) {
+    const char *line = arena_printf(show->arena, "own %s", given->open);
+    if (!palette_run(show->session, line, diags)) return false;
+    drive_wait(show->session);
+    drive_frame(show->session, show->canvas);
+  }
   if (given->script && !drive_script_file(show->session, show->canvas, given->script, diags))
     return false;
   return !given->keys || drive_keys(show->session, show->canvas, given->keys, diags);

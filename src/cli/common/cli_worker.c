@@ -131,10 +131,16 @@ void cli_answer_bench(WorkerAnswer *answer, const BenchResult *result) {
   if (!result->ok) fail(answer, CLI_BENCH, bench_error(result));
 }
 
+static void take_trace(WorkerAnswer *answer, const TraceResult *result) {
+  answer->trace = result;
+  if (!result->ok) fail(answer, CLI_BENCH, result->error);
+}
+
 static void take_result(WorkerAnswer *answer, const ClientEvent *event) {
   if (event->compile) take_compile(answer, event->compile, str_equal(event->message.what, "ptx"));
   if (event->sass) take_sass(answer, event->sass);
   if (event->bench) cli_answer_bench(answer, event->bench);
+  if (event->trace) take_trace(answer, event->trace);
   if (event->probe) answer->probe = event->probe;
 }
 

@@ -26,6 +26,7 @@ typedef struct WorkerAnswer {
   const CompileResult *ptx, *cubin;  // what did not come is NULL
   const SassResult *sass;
   const BenchResult *bench;
+  const TraceResult *trace;
   const ProbeResults *probe;
   int status;         // an exit status; CLI_OK: all that was asked for came
   const char *error;  // a sentence, NULL exactly when the status is CLI_OK

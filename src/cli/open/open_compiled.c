@@ -40,26 +40,29 @@ static MachineInst *code_of(Arena *arena, const SassResult *sass, const char *ke
   return code;
 }
 
-bool open_reconcile(Arena *arena, const OpenText *text, const PtxModule *module,
-                    const PtxFunction *kernel, PtxTally *tally, const char **why) {
+bool open_reconcile(OpenResult *r, PtxTally *tally) {
+  Arena *arena = r->arena;
   const char *ptxas = open_find_tool(arena, "ptxas");
   if (!ptxas || !sass_find_tool(arena)) {
-    *why = "widths are predicted: there is no ptxas or no nvdisasm here to compare with";
+    r->why_not = "widths are predicted: there is no ptxas or no nvdisasm here to compare with";
     return false;
   }
   size_t bytes = 0;
-  const char *cubin =
-      assemble(arena, ptxas, text, module->target ? module->target : "sm_90a", &bytes);
+  const char *target = r->module->target ? r->module->target : "sm_90a";
+  const char *cubin = assemble(arena, ptxas, &r->text, target, &bytes);
   const SassResult *sass =
       cubin ? sass_disassemble(arena, cubin, bytes, DISASSEMBLE_SECONDS) : NULL;
   if (!sass || !sass->ok) {
-    *why = cubin ? "widths are predicted: nvdisasm does not read the machine code"
-                 : "widths are predicted: ptxas does not take this text";
+    r->why_not = cubin ? "widths are predicted: nvdisasm does not read the machine code"
+                       : "widths are predicted: ptxas does not take this text";
     return false;
   }
   int n = 0;
-  const MachineInst *code = code_of(arena, sass, kernel->name, &n);
-  const LineTable source = line_table_read(arena, cubin, bytes, ".debug_line", kernel->name),
-                  ptx = line_table_read(arena, cubin, bytes, ".nv_debug_line_sass", kernel->name);
-  return ptx_reconcile(arena, module, kernel, tally, code, n, &source, &ptx, why);
+  const MachineInst *code = code_of(arena, sass, r->kernel->name, &n);
+  const LineTable ptx =
+      line_table_read(arena, cubin, bytes, ".nv_debug_line_sass", r->kernel->name);
+  r->sass = sass;
+  r->sass_lines = line_table_read(arena, cubin, bytes, ".debug_line", r->kernel->name);
+  return ptx_reconcile(arena, r->module, r->kernel, tally, code, n, &r->sass_lines, &ptx,
+                       &r->why_not);
 }

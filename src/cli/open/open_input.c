@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/embed.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "kernels/toolchain/dl.h"
@@ -23,7 +24,26 @@
 
 enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120, ARGV_MAX = 64 };
 
+// "example:sums.ptx" is one of the files that the program brings along.
+bool open_is_example(const char *path) { return str_starts(path, "example:"); }
+
+static char *read_example(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
+  const char *name = arena_printf(arena, "examples/%s", path + strlen("example:"));
+  const EmbeddedFile *file = embed_find(arena, name);
+  if (!file) {
+    const EmbeddedList all = embed_list(arena, "examples/");
+    Diag *diag = diag_add(diags, "file", "there is no %s", str_sanitise(arena, path));
+    for (int i = 0; i < all.count; i++)
+      if (strstr(all.paths[i], ".ptx"))
+        diag->nearest = arena_printf(arena, "example:%s", all.paths[i] + strlen("examples/"));
+    return NULL;
+  }
+  *bytes = file->size;
+  return arena_strndup(arena, file->text, file->size);
+}
+
 char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
+  if (open_is_example(path)) return read_example(arena, path, bytes, diags);
   FILE *file = fopen(path, "rb");
   struct stat status;
   if (!file || fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -316,6 +336,51 @@ static void give_file(ArgGiver *g, const char *arg) {
     give_pointer(g, (int64_t)bytes, contents, PTX_CONTENT_GIVEN);
 }
 
+static const PtxParamType *element_type(const ArgGiver *g, const TmaBox *box) {
+  static const struct {
+    const char *name;
+    PtxElement element;
+  } elements[] = {{"f16", PTX_ELEMENT_F16},
+                  {"bf16", PTX_ELEMENT_BF16},
+                  {"f64", PTX_ELEMENT_F64},
+                  {"f32", PTX_ELEMENT_UNKNOWN},
+                  {"tf32", PTX_ELEMENT_UNKNOWN}};
+  PtxParamType *type = ARENA_NEW(g->arena, PtxParamType);
+  *type =
+      (PtxParamType){.text = g->type->text, .element = PTX_ELEMENT_INT, .bytes = box->elem_bytes};
+  for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
+    if (str_equal(box->type, elements[i].name)) type->element = elements[i].element;
+  return type;
+}
+
+// tma:shape=512x256,box=64x64,swizzle=128B,type=f16: a tensor of its own, random, and its map.
+static void give_tensor(ArgGiver *g, const char *arg) {
+  TmaBox box;
+  if (g->kernel->params[g->index].bytes != 128) {
+    say(g, arg, "a tensor map, where the parameter has not 128 bytes");
+    return;
+  }
+  if (!tma_box_parse(g->arena, arg + 4, &box, g->diags) || !tma_box_check(&box, g->diags)) return;
+  if (box.shape[0] == 0) {
+    say(g, arg, "shape=… is missing: it says how large the tensor is");
+    return;
+  }
+  const int last = box.rank - 1;
+  const int64_t bytes = last ? box.shape[last] * box.stride[last] : box.shape[0] * box.elem_bytes;
+  if (bytes > (1ll << 31)) {
+    say(g, arg, "a tensor of at most 2^31 bytes is expected");
+    return;
+  }
+  unsigned char *contents = arena_alloc(g->arena, (size_t)bytes), map[128];
+  g->type = element_type(g, &box);
+  fill_random(g, contents, bytes);
+  const uint64_t address =
+      ptx_machine_buffer(g->machine, arena_printf(g->arena, "argument %d", g->index + 1), bytes,
+                         contents, PTX_CONTENT_GIVEN);
+  if (ptx_machine_tensor(g->machine, &box, address, map, g->diags))
+    ptx_machine_param(g->machine, g->index, map, sizeof map);
+}
+
 static int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char letter = (char)(c | 32);
@@ -394,6 +459,8 @@ bool open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel
       give_memory(&giver, args[i]);
     else if (str_starts(args[i], "file:"))
       give_file(&giver, args[i]);
+    else if (str_starts(args[i], "tma:"))
+      give_tensor(&giver, args[i]);
     else if (str_starts(args[i], "bytes:"))
       give_bytes(&giver, args[i]);
     else

@@ -24,6 +24,8 @@ bool open_read_blocks(const char *text, const PtxLaunch *launch, OpenBlocks *blo
 bool open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel, int n,
                     const char *const *args, Diags *diags);
 
+// Whether the path is of a file that the program brings along: "example:sums.ptx".
+bool open_is_example(const char *path);
 // A whole file; NULL after a finding of rule "file".
 char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags);
 // A program of the toolkit: in PATH, else where the toolkits are; NULL.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cli/open/open_detail.h"
 #include "ptx/module/signature.h"
 #include "ptx/run/run.h"
 
@@ -207,6 +208,7 @@ static void print_heading(const OpenResult *r) {
          ptx_machine_smem_bytes(r->machine),
          str_sanitise(r->arena, r->module->target ? r->module->target : "?"),
          r->as_compiled ? "as compiled (machine code agrees)" : "predicted from PTX");
+  if (r->recalled) printf("as last time: %s\n", r->launch_text);
 }
 
 static void print_global(const OpenResult *r) {
@@ -221,6 +223,20 @@ static void print_global(const OpenResult *r) {
   }
 }
 
+// What to write instead, in front of it `mark` and around it `quote`.
+static void print_cures(const OpenResult *r, const char *mark, const char *quote) {
+  bool first = true;
+  for (int i = 0; r->cures && i < r->arrays.n; i++) {
+    const OpenCure *cure = &r->cures[i];
+    if (!cure->best.found) continue;
+    if (first) puts("");
+    first = false;
+    printf("%s%s%s%s: %" PRId64 " -> %" PRId64 " wavefronts of %s\n", mark, quote,
+           str_sanitise(r->arena, cure->best.write), quote, cure->now, cure->best.cost.wavefronts,
+           str_sanitise(r->arena, r->arrays.items[i].name));
+  }
+}
+
 void open_print_text(const OpenResult *r) {
   print_heading(r);
   printf("\n%-32s %10s %10s %-7s%s\n", "shared memory", "wavefronts", "ideal", "",
@@ -231,6 +247,7 @@ void open_print_text(const OpenResult *r) {
          most_text(r->arena, true, r->lines->wavefronts, r->lines->wavefronts_most),
          r->lines->countable ? "" : "  without the lines that are not countable");
   print_global(r);
+  print_cures(r, "write ", "");
   const int n = ptx_machine_findings(r->machine);
   printf("\n%s\n", n ? "findings" : "no race, no unwritten read, nothing out of bounds");
   for (int i = 0; i < n; i++) printf("  %s\n", finding_text(r, ptx_machine_finding(r->machine, i)));
@@ -257,6 +274,7 @@ void open_print_markdown(const OpenResult *r) {
            times_text(r->arena, line), what_of(r, line), line->data ? ", depends on data" : "",
            most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
   }
+  print_cures(r, "- write ", "`");
   for (int i = 0; i < ptx_machine_findings(r->machine); i++)
     printf("%s- %s\n", i ? "" : "\n", finding_text(r, ptx_machine_finding(r->machine, i)));
   if (outcome_text(r)) printf("\n%s\n", outcome_text(r));
@@ -403,6 +421,9 @@ void open_print_json(const OpenResult *r) {
   json_member_int(&w, "approximations", ptx_machine_approximations(r->machine));
   json_member_int(&w, "lane_instructions", ptx_machine_lane_instructions(r->machine));
   json_member_double(&w, "time_ms", r->seconds * 1e3);
+  json_member_string(&w, "as_given", r->launch_text);
+  json_member_bool(&w, "as_last_time", r->recalled);
+  if (r->detail) open_put_detail(&w, r);
   json_end_object(&w);
   puts(out.text);
 }

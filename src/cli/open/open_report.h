@@ -1,7 +1,10 @@
 // The findings of gemmview open as text, JSON or Markdown.
 #pragma once
 #include "base/json.h"
-#include "ptx/tally/tally.h"
+#include "cli/open/open_input.h"
+#include "kernels/toolchain/sass.h"
+#include "ptx/module/line_table.h"
+#include "ptx/record/record.h"
 
 typedef struct OpenCounted {
   const char *file;
@@ -9,9 +12,16 @@ typedef struct OpenCounted {
   int64_t wavefronts, ideal;  // −1: not in the file
 } OpenCounted;
 
+// What an array costs, and what the solver says of it.
+typedef struct OpenCure {
+  int64_t now;
+  RecordedBest best;
+} OpenCure;
+
 typedef struct OpenResult {
   Arena *arena;
   const char *path, *compiler;
+  OpenText text;
   const PtxModule *module;
   const PtxFunction *kernel;
   const PtxMachine *machine;
@@ -26,9 +36,18 @@ typedef struct OpenResult {
   const OpenCounted *counted;  // what a profiler's file says; NULL: none was given
   int n_counted;
   double seconds;
+  const char *launch_text;  // "--launch … --arg …"
+  bool recalled;            // some of it is of the last time
+  PtxRecord *record;        // addresses; NULL: they were not kept
+  PtxArrays arrays;
+  const OpenCure *cures;   // [arrays.n]
+  bool detail;             // wanted in JSON
+  const SassResult *sass;  // NULL: there is none
+  LineTable sass_lines;
 } OpenResult;
 
 void open_print_text(const OpenResult *result);
+// With the record's detail where there is one.
 void open_print_json(const OpenResult *result);
 void open_print_markdown(const OpenResult *result);
 // Kernels of a module with their signatures.

@@ -18,6 +18,7 @@
 #include "kernels/device/gpu.h"
 #include "kernels/device/problem_kernels.h"
 #include "kernels/toolchain/nvrtc.h"
+#include "model/text/stamp_page.h"
 
 enum { PORTABLE_CLUSTER = 8 };
 
@@ -31,9 +32,15 @@ static int block_threads(const PlanKernel *kernel) {
   return kernel->block[0] * kernel->block[1] * kernel->block[2];
 }
 
-static bool claims_lists(const PlanKernel *kernel) {
+enum { WARP = 32 };
+
+static int64_t stamp_pages(const PlanKernel *kernel) {
+  return (block_threads(kernel) + WARP - 1) / WARP;
+}
+
+static bool takes(const PlanKernel *kernel, PlanArg arg) {
   for (int i = 0; i < kernel->n_args; i++)
-    if (kernel->args[i] == PLAN_ARG_CLAIMS) return true;
+    if (kernel->args[i] == arg) return true;
   return false;
 }
 
@@ -46,7 +53,7 @@ static bool settle_lists(Gpu *gpu, GpuProgram *program, int i, int blocks) {
                            .cluster = cluster,
                            .blocks = blocks};
   ListTable table;
-  if (!claims_lists(kernel)) return true;
+  if (!takes(kernel, PLAN_ARG_CLAIMS)) return true;
   if (!gpu_find_places(gpu)) return false;
   lists_assign(&gpu->places, &shape, &table);
   program->lists = table.lists;
@@ -70,8 +77,21 @@ static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   *grid = min64(*grid, blocks * gpu->info.device.sm_count);
   *grid = max64(*grid - *grid % together, together);
   if (!settle_lists(gpu, program, i, blocks)) return false;
-  program->grid = claims_lists(kernel) ? program->lists : (int)(*grid / together);
+  program->grid = takes(kernel, PLAN_ARG_LISTS) ? program->lists : (int)(*grid / together);
   return true;
+}
+
+// Of a persistent kernel only the device knows how many blocks there are.
+static bool settle_stamps(Gpu *gpu, GpuProgram *program, int i) {
+  const PlanKernel *kernel = &program->plan->kernels[i];
+  const int64_t block = program->plan->traced;
+  if (!takes(kernel, PLAN_ARG_STAMPS)) return true;
+  if (block >= program->grid_x[i])
+    return gpu_refuse(gpu, "block %lld is to be traced, but %s is launched with %lld blocks",
+                      (long long)block, kernel->name, (long long)program->grid_x[i]);
+  program->traced = (int)block;
+  return gpu_alloc(gpu, &program->stamps, stamp_pages(kernel) * (int64_t)sizeof(StampPage),
+                   "stamps");
 }
 
 static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
@@ -96,7 +116,7 @@ static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
           cuda->cuFuncSetAttribute(*function, CU_FUNC_MAX_DYNAMIC_SMEM, (int)kernel->smem_bytes),
           "cuFuncSetAttribute"))
     return false;
-  if (!settle_grid(gpu, program, i)) return false;
+  if (!settle_grid(gpu, program, i) || !settle_stamps(gpu, program, i)) return false;
   if (cluster_blocks(kernel) == 1) return true;
   if (!cuda->cuLaunchKernelEx)
     return gpu_refuse(gpu, "%s: this driver does not launch clusters", kernel->name);
@@ -137,6 +157,7 @@ void gpu_unload(Gpu *gpu, GpuProgram *program) {
   if (gpu->poisoned) return;
   gpu_release(gpu, &program->places);
   gpu_release(gpu, &program->claims);
+  gpu_release(gpu, &program->stamps);
 }
 
 static bool launch_cluster(Gpu *gpu, const GpuProgram *program, int i, void **parameters) {
@@ -172,7 +193,9 @@ bool gpu_launch(Gpu *gpu, GpuProgram *program) {
                                [PLAN_ARG_CLAIMS] = &program->claims.data,
                                [PLAN_ARG_EPOCH] = &epoch,
                                [PLAN_ARG_LISTS] = &program->lists,
-                               [PLAN_ARG_GRID] = &program->grid};
+                               [PLAN_ARG_GRID] = &program->grid,
+                               [PLAN_ARG_STAMPS] = &program->stamps.data,
+                               [PLAN_ARG_TRACED] = &program->traced};
   for (int i = 0; i < PLAN_N_BUFFERS; i++)
     values[i] = &problem_buffer(&gpu->problem, (PlanArg)i)->data;
   for (int i = 0; i < PLAN_MAX_MAPS; i++) values[PLAN_ARG_MAP + i] = program->maps[i].word;

@@ -62,6 +62,8 @@ static PlanKernel plan_kernel(Plan *plan, const Program *program, const EmitKern
   for (int arg = PLAN_ARG_PLACES; from->takes_lists && arg <= PLAN_ARG_LISTS; arg++)
     kernel.args[kernel.n_args++] = (PlanArg)arg;
   if (from->takes_grid) kernel.args[kernel.n_args++] = PLAN_ARG_GRID;
+  if (from->takes_stamps) kernel.args[kernel.n_args++] = PLAN_ARG_STAMPS;
+  if (from->takes_stamps) kernel.args[kernel.n_args++] = PLAN_ARG_TRACED;
   return kernel;
 }
 
@@ -115,4 +117,16 @@ Plan *plan_from_model(Arena *arena, const Model *model, const char *label) {
   assert(model->ok);
   const Emission *emission = emit_model(arena, model, model->program);
   return plan_from_emission(arena, emission, model->program, model->target, label);
+}
+
+const Emission *emit_traced(Arena *arena, const Model *model) {
+  EmitOptions options = plan_emit_options(arena, model);
+  options.stamps = true;
+  return emit_cuda(arena, model->program, &options);
+}
+
+Plan *plan_traced(Arena *arena, const Model *model, const Emission *traced, int64_t block) {
+  Plan *plan = plan_from_emission(arena, traced, model->program, model->target, "");
+  plan->traced = block;
+  return plan;
 }

@@ -13,6 +13,10 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
 // The same for a model that is ok: emits its program for its target.
 Plan *plan_from_model(Arena *arena, const Model *model, const char *label);
 
+// The model's program with stamps, and the plan that traces a block of it.
+const Emission *emit_traced(Arena *arena, const Model *model);
+Plan *plan_traced(Arena *arena, const Model *model, const Emission *traced, int64_t block);
+
 // How the model's program is emitted for its target, with its state in the heading.
 EmitOptions plan_emit_options(Arena *arena, const Model *model);
 

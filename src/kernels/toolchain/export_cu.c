@@ -298,16 +298,18 @@ static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
 // ---- launches -----------------------------------------------------------------------------------
 
 static const char resident_blocks[] =
-    "// A persistent kernel has as many blocks as the device holds at once, each with a list of\n"
-    "// tiles: `most` of them have any.\n"
+    "// A persistent kernel has as many blocks as the device holds at once, whole clusters of "
+    "them,\n"
+    "// each with a list of tiles: `most` of them have any.\n"
     "template <class Kernel>\n"
-    "static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {\n"
+    "static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,\n"
+    "                           int cluster) {\n"
     "  int device, n_sms, per_sm;\n"
     "  must(cudaGetDevice(&device), \"cudaGetDevice\");\n"
     "  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), \"SMs\");\n"
     "  must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),\n"
     "       \"occupancy\");\n"
-    "  return std::min(most, n_sms * per_sm);\n"
+    "  return std::min(most, n_sms * per_sm / cluster * cluster);\n"
     "}\n"
     "\n";
 
@@ -379,9 +381,9 @@ static const char work_lists[] =
     "  const auto room = [=](const std::vector<int> &sms) {\n"
     "    return static_cast<int>(sms.size()) * per_sm / cluster;\n"
     "  };\n"
-    "  // As many lists as cost no turn more than one for every cluster, in whole groups of "
-    "tiles.\n"
-    "  const int turns = (tiles + clusters - 1) / clusters;\n"
+    "  // At most a turn in 24 more than with a list for every cluster, in whole groups of tiles.\n"
+    "  int turns = (tiles + clusters - 1) / clusters;\n"
+    "  turns += turns / 24;\n"
     "  int lists = clusters, owned = 0, first = 0, left_over = 0;\n"
     "  for (int n = clusters - 1; n > 0 && n * turns >= tiles; --n)\n"
     "    if ((n & -n) > (lists & -lists)) lists = n;\n"
@@ -431,8 +433,8 @@ static void add_launch(Str *out, const EmitKernel *kernel) {
   long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
   long long bytes = (long long)kernel->dynamic_smem_bytes;
   if (kernel->persistent)
-    str_printf(out, "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld);\n",
-               kernel->name, blocks, threads, bytes);
+    str_printf(out, "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld, %lld);\n",
+               kernel->name, blocks, threads, bytes, (long long)kernel->cluster);
   if (kernel->takes_lists) add_lists(out, kernel);
   if (kernel->persistent)
     str_printf(out, "  %s<<<n_blocks", kernel->name);

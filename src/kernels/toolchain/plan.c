@@ -6,7 +6,7 @@
 //    "operand_type":"f32","accumulate_type":"f32","output_type":"f32","m":64,"n":32,"k":16,
 //    "a_col_major":false,"b_col_major":false,"workspace_bytes":[0,0,0,0],"maps":[{"buffer":"B",
 //    "type":"f32","columns":32,"rows":16,"box_columns":32,"box_rows":8,"swizzle_bits":3}],
-//    "tile_m":16,"tile_n":16,"tolerance":0,"kernels":[{"name":"gemm",
+//    "tile_m":16,"tile_n":16,"traced":0,"tolerance":0,"kernels":[{"name":"gemm",
 //    "grid":[2,4,1],"persistent":false,"block":[16,16,1],"cluster":[1,1,1],
 //    "smem_bytes":0,"args":["A","map_0","C"]}]}
 //
@@ -32,9 +32,10 @@ static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16",  "bf16", "tf3
                                                      "s8",  "e4m3", "e5m2", "s32"};
 static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
 static const char *const arg_names[PLAN_N_ARGS] = {
-    "A",     "B",      "C",      "workspace_0", "workspace_1", "workspace_2", "workspace_3",
-    "alpha", "places", "claims", "epoch",       "lists",       "grid",        "map_0",
-    "map_1", "map_2",  "map_3",  "map_4",       "map_5",       "map_6",       "map_7"};
+    "A",           "B",      "C",      "workspace_0", "workspace_1", "workspace_2",
+    "workspace_3", "alpha",  "places", "claims",      "epoch",       "lists",
+    "grid",        "stamps", "traced", "map_0",       "map_1",       "map_2",
+    "map_3",       "map_4",  "map_5",  "map_6",       "map_7"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }
@@ -266,6 +267,7 @@ bool plan_check(const Plan *plan, Diags *diags) {
   if (diags->count == before) check_maps(plan, diags);
   check_range(diags, "tile_m", plan->tile_m, 0, extent_max);
   check_range(diags, "tile_n", plan->tile_n, 0, extent_max);
+  check_range(diags, "traced", plan->traced, 0, INT32_MAX);
   if (!(plan->tolerance >= 0 && plan->tolerance < 1))
     diag_add(diags, "plan", "tolerance is %g; it must be 0 to 1", plan->tolerance);
   check_range(diags, "kernels", plan->n_kernels, 1, PLAN_MAX_KERNELS);
@@ -341,6 +343,7 @@ static const RecordField plan_fields[] = {
      .max = PLAN_MAX_MAPS},
     FIELD(Plan, tile_m, RECORD_INT64),
     FIELD(Plan, tile_n, RECORD_INT64),
+    FIELD(Plan, traced, RECORD_INT64),
     FIELD(Plan, tolerance, RECORD_DOUBLE),
     {.key = "kernels",
      .kind = RECORD_ARRAY,

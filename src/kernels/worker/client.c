@@ -114,9 +114,11 @@ static void read_result(ClientEvent *event) {
     event->sass = sass_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "bench"))
     event->bench = bench_result_read_json(event->arena, data, &diags);
+  else if (str_equal(what, "trace"))
+    event->trace = trace_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "probe"))
     event->probe = probe_results_read_json(event->arena, data, &diags);
-  if (event->compile || event->sass || event->bench || event->probe) return;
+  if (event->compile || event->sass || event->bench || event->trace || event->probe) return;
   const char *text = arena_printf(event->arena, "the worker's result \"%s\" cannot be read: %s",
                                   what, diags_text(event->arena, &diags));
   event->message = message_new(MESSAGE_ERROR);
@@ -221,6 +223,10 @@ static void set_bench_fields(Message *ask, const ClientRequest *request) {
     MESSAGE_SET(*ask, seed, (int64_t)(request->seed & ((UINT64_C(1) << 53) - 1)));
 }
 
+static void set_trace_fields(Message *ask, const ClientRequest *request) {
+  if (request->budget_ms > 0) MESSAGE_SET(*ask, budget_ms, request->budget_ms);
+}
+
 static void set_compile_fields(Message *ask, const ClientRequest *request) {
   MESSAGE_SET(*ask, want, request->want ? request->want : "ptx,cubin");
   if (request->keep) MESSAGE_SET(*ask, keep, true);
@@ -242,6 +248,7 @@ static void make_line(Flight *flight, const ClientRequest *request) {
   if (request->plan_b) MESSAGE_SET(ask, plan_b, plan_text(arena, request->plan_b));
   if (request->probe) MESSAGE_SET(ask, probe, probe_text(arena, request->probe));
   if (request->kind == MESSAGE_BENCH) set_bench_fields(&ask, request);
+  if (request->kind == MESSAGE_TRACE) set_trace_fields(&ask, request);
   if (request->kind == MESSAGE_COMPILE) set_compile_fields(&ask, request);
   message_write(&line, &ask);
   flight->n_line = line.length;

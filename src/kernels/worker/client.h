@@ -18,6 +18,7 @@
 #include "kernels/device/bench.h"
 #include "kernels/device/history.h"
 #include "kernels/device/probe.h"
+#include "kernels/device/trace_run.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/plan.h"
 #include "kernels/toolchain/sass.h"
@@ -46,15 +47,15 @@ typedef struct ClientOptions {
 } ClientOptions;
 
 typedef struct ClientRequest {
-  MessageKind kind;             // MESSAGE_COMPILE, MESSAGE_BENCH or MESSAGE_PROBE
-  const Plan *plan, *plan_b;    // compile, bench: copied; B (of a bench) may be NULL
+  MessageKind kind;             // MESSAGE_COMPILE, …_BENCH, …_TRACE or …_PROBE
+  const Plan *plan, *plan_b;    // copied; bench: B may be NULL; trace: with stamps, without
   const ProbeRequest *probe;    // probe: copied
   const char *state, *state_b;  // bench: the one-line states, for the history; NULL = ""
   const char *want;             // compile: "ptx,cubin,sass", NULL = "ptx,cubin"
   uint64_t key;                 // the caller's own, returned with every event
   bool keep;                    // compile: newer compiles do not make it stale
   int deadline_ms;              // 0 = the worker's default (30 s to compile, 60 s on the GPU)
-  int budget_ms;                // bench: of the timing; 0 = bench.h's default
+  int budget_ms;                // bench, trace: of the timing; 0 = bench.h's default
   bool flush_l2, hot, no_reference, verify_only;
   uint64_t seed;  // 0 = bench.h's default
   // bench of one plan with nothing else asked: what anybody measured of it on the worker's GPU in
@@ -71,6 +72,7 @@ struct ClientEvent {
   CompileResult *compile;  // of a result "ptx" or "cubin"
   SassResult *sass;        // of a result "sass"
   BenchResult *bench;      // of a result "bench"
+  TraceResult *trace;      // of a result "trace"
   ProbeResults *probe;     // of a result "probe"
   HistoryRow *row;         // of a result "history": a shared timing, or the newest rows
   int n_rows;

@@ -18,7 +18,7 @@ typedef struct Flight {
   struct Flight *next;
   int64_t id;
   uint64_t key;
-  MessageKind kind;  // MESSAGE_COMPILE, MESSAGE_BENCH, MESSAGE_PROBE or MESSAGE_CANCEL
+  MessageKind kind;  // a request of the protocol, or MESSAGE_CANCEL
   bool keep;
   int64_t deadline_ms;  // a duration
   int64_t heard_at;     // when it was sent or last spoken of

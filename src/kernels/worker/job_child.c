@@ -29,6 +29,7 @@
 #include "kernels/device/bench.h"
 #include "kernels/device/driver.h"
 #include "kernels/device/probe.h"
+#include "kernels/device/trace_run.h"
 #include "kernels/toolchain/cache.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/sass.h"
@@ -261,6 +262,25 @@ static void run_bench(Job *job, const Message *ask) {
   if (result->cancelled) say_error(job, ask->id, ERROR_CANCELLED, "the timing was cancelled");
 }
 
+// ---- tracing ------------------------------------------------------------------------------------
+
+static void run_trace(Job *job, const Message *ask) {
+  BenchInput traced, plain;
+  Watching watching = {job, ask->id};
+  const BenchOptions options = {.budget_s = (double)ask->budget_ms / 1000,
+                                .seed = (uint64_t)ask->seed,
+                                .progress = on_progress,
+                                .context = &watching};
+  if (!bench_input(job, ask, ask->plan, &traced)) return;
+  if (!bench_input(job, ask, ask->plan_b, &plain)) return;
+  if (!open_gpu(job, ask)) return;
+  const TraceResult *result = trace_run(job->arena, job->gpu, &traced, &plain, &options);
+  Str json = str_new(job->arena);
+  trace_result_write_json(&json, result);
+  say_result(job, ask->id, "trace", json.text, false);
+  if (result->bench.cancelled) say_error(job, ask->id, ERROR_CANCELLED, "the trace was cancelled");
+}
+
 // ---- probing ------------------------------------------------------------------------------------
 
 static const CompileResult *compile_probe(void *context, const Plan *plan) {
@@ -356,7 +376,7 @@ static int job_compile_main(Job *job) {
   use_compiler(job);
   if (!next_request(job, &ask)) return 0;
   if (ask.kind == MESSAGE_COMPILE) run_compile(job, &ask);
-  if (ask.kind == MESSAGE_BENCH) prepare_bench(job, &ask);
+  if (ask.kind == MESSAGE_BENCH || ask.kind == MESSAGE_TRACE) prepare_bench(job, &ask);
   say_done(job, ask.id);
   cache_trim(job->compiler.cache, (int64_t)CACHE_MAX_MIB << 20);
   return 0;
@@ -368,6 +388,8 @@ static int job_bench_main(Job *job) {
   while (next_request(job, &ask)) {
     if (ask.kind == MESSAGE_BENCH)
       run_bench(job, &ask);
+    else if (ask.kind == MESSAGE_TRACE)
+      run_trace(job, &ask);
     else if (ask.kind == MESSAGE_PROBE)
       run_probe(job, &ask);
     else

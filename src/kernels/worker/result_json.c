@@ -141,6 +141,35 @@ static const RecordField bench_fields[] = {
 };
 static const Record bench_record = RECORD_OF(BenchResult, bench_fields);
 
+static const RecordField stamp_fields[] = {
+    FIELD(Stamp, clock, RECORD_INT64),
+    FIELD(Stamp, mark, RECORD_INT),
+    FIELD(Stamp, number, RECORD_INT),
+};
+static const Record stamp_record = RECORD_OF(Stamp, stamp_fields);
+
+static const RecordField trace_warp_fields[] = {
+    FIELD(StampedWarp, ns_begin, RECORD_INT64),
+    FIELD(StampedWarp, ns_end, RECORD_INT64),
+    FIELD(StampedWarp, clock_begin, RECORD_INT64),
+    FIELD(StampedWarp, clock_end, RECORD_INT64),
+    FIELD(StampedWarp, lost, RECORD_INT64),
+    MANY(StampedWarp, RECORD_LIST, "stamps", stamp, n, STAMPS_EACH, &stamp_record),
+};
+static const Record trace_warp_record = RECORD_OF(StampedWarp, trace_warp_fields);
+
+static const RecordField trace_fields[] = {
+    FIELD(TraceResult, ok, RECORD_BOOL),
+    FIELD(TraceResult, error, RECORD_MAYBE_TEXT),
+    OBJECT(TraceResult, bench, bench_record),
+    OBJECT(TraceResult, verify, verify_record),
+    FIELD(TraceResult, block, RECORD_INT64),
+    FIELD(TraceResult, sm, RECORD_COUNT),
+    FIELD(TraceResult, clock_mhz, RECORD_POSITIVE),
+    MANY(TraceResult, RECORD_LIST, "warps", warp, n_warps, TRACE_WARPS_MAX, &trace_warp_record),
+};
+static const Record trace_record = RECORD_OF(TraceResult, trace_fields);
+
 static const RecordField sass_line_fields[] = {
     FIELD(SassLine, kernel, RECORD_TEXT),       FIELD(SassLine, text, RECORD_TEXT),
     FIELD(SassLine, opcode, RECORD_MAYBE_TEXT), FIELD(SassLine, address, RECORD_COUNT),
@@ -175,6 +204,9 @@ void compile_result_write_json(Str *out, const CompileResult *result) {
 void bench_result_write_json(Str *out, const BenchResult *result) {
   write(out, &bench_record, result);
 }
+void trace_result_write_json(Str *out, const TraceResult *result) {
+  write(out, &trace_record, result);
+}
 void sass_result_write_json(Str *out, const SassResult *result) {
   write(out, &sass_record, result);
 }
@@ -184,6 +216,9 @@ CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *d
 }
 BenchResult *bench_result_read_json(Arena *arena, const char *text, Diags *diags) {
   return record_read_text(arena, text, "benchmark result", &bench_record, diags);
+}
+TraceResult *trace_result_read_json(Arena *arena, const char *text, Diags *diags) {
+  return record_read_text(arena, text, "trace", &trace_record, diags);
 }
 SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags) {
   return record_read_text(arena, text, "sass result", &sass_record, diags);

@@ -5,14 +5,18 @@
 #include "base/diag.h"
 #include "base/str.h"
 #include "kernels/device/bench.h"
+#include "kernels/device/trace_run.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/sass.h"
 
 void compile_result_write_json(Str *out, const CompileResult *result);
 void bench_result_write_json(Str *out, const BenchResult *result);
+void trace_result_write_json(Str *out, const TraceResult *result);
 void sass_result_write_json(Str *out, const SassResult *result);
 
 // NULL and the findings when the text is not what the writer writes.
 CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *diags);
 BenchResult *bench_result_read_json(Arena *arena, const char *text, Diags *diags);
+// Whether its marks are places of the text only who has the text can say (measured.h).
+TraceResult *trace_result_read_json(Arena *arena, const char *text, Diags *diags);
 SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags);

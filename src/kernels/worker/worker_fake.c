@@ -269,8 +269,8 @@ static void serve_line(Fake *fake, const char *line, size_t n) {
   }
   fake->answered = false;
   carry_out(fake, message_kind_name(ask.kind), line, ++fake->n_seen[ask.kind], ask.id);
-  const bool is_request =
-      ask.kind == MESSAGE_COMPILE || ask.kind == MESSAGE_BENCH || ask.kind == MESSAGE_PROBE;
+  const bool is_request = ask.kind == MESSAGE_COMPILE || ask.kind == MESSAGE_BENCH ||
+                          ask.kind == MESSAGE_TRACE || ask.kind == MESSAGE_PROBE;
   if (!fake->answered && is_request) act_done(fake, NULL, ask.id);
   arena_reset(fake->arena);
 }

@@ -43,7 +43,8 @@ void tensor_touch(Machine *m, const Warp *w, const Code *code, const Operand *op
   }
   if (busy)
     interp_report(m, FINDING_MISSING_WAIT, w, -1, code->stmt, operand->buffer, at->at,
-                  "is at registers that wgmma works on, with no wait for its group");
+                  "warp %d is at registers that wgmma works on, with no wait for its group",
+                  w->place);
 }
 
 void tensor_end(Machine *m, Warp *w) {
@@ -51,7 +52,7 @@ void tensor_end(Machine *m, Warp *w) {
   if (queue->n == 0) return;
   const Code *code = &m->code->code[queue->item[0].code];
   interp_report(m, FINDING_MISSING_WAIT, w, -1, code->stmt, code->dst.buffer, 0,
-                "ends without a wait for its wgmma");
+                "warp %d ends without a wait for its wgmma", w->place);
 }
 
 // The four warps of a warpgroup carry out one instruction together, so all must have asked for the

@@ -5,10 +5,15 @@ static bool is_watched(const Machine *m) {
   return m->watch->kernel == m->kernel && m->watch->block == m->block;
 }
 
+// The word in which a cluster keeps the number of its list lies among mbarriers and is none.
+static bool is_mbarrier(const Buffer *buffer) {
+  return buffer && buffer->space == SPACE_BARRIER && buffer->role != ROLE_LIST;
+}
+
 static const Operand *mbarrier_of(const Code *code) {
   const Operand *operand[] = {&code->dst, &code->src2};
   for (int i = 0; i < 2; i++)
-    if (operand[i]->buffer && operand[i]->buffer->space == SPACE_BARRIER) return operand[i];
+    if (is_mbarrier(operand[i]->buffer)) return operand[i];
   return NULL;
 }
 

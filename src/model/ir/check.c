@@ -3,8 +3,8 @@
 //
 // The ranges that expressions carry decide all of it: shared and register indices lie inside their
 // buffers, wide accesses are aligned, barriers stand where every thread of the block arrives (not
-// under a condition or a loop that depends on the thread, but for those of a role inside it), ranks
-// and masks name blocks of the cluster.
+// under a condition or a loop that depends on the thread, but for those of a role inside it, or of
+// some of its warps), ranks and masks name blocks of the cluster.
 #include "model/ir/check.h"
 
 #include "model/ir/rewrite.h"
@@ -44,12 +44,22 @@ static bool depends_on_thread(const Program *program, const Expr *expr) {
          depends_on_thread(program, expr->c);
 }
 
-// The threads that get to a statement: every thread of the block, of a role, or an unknown part.
-typedef enum Reached { REACHED_BY_ALL, REACHED_BY_ROLE, REACHED_BY_SOME } Reached;
+// The threads that get to a statement: every thread of the block, of a role, whole warps of one, or
+// an unknown part.
+typedef enum Reached { REACHED_BY_ALL, REACHED_BY_ROLE, REACHED_BY_WARPS, REACHED_BY_SOME } Reached;
+
+// What of the thread a condition reads are digits that all lanes of a warp share.
+static bool is_of_warp(const Expr *expr) {
+  if (!expr) return true;
+  if (expr->op == EXPR_VAR) return expr->var->kind != VAR_THREAD && expr->var->tier != TIER_THREAD;
+  return is_of_warp(expr->a) && is_of_warp(expr->b) && is_of_warp(expr->c);
+}
 
 static Reached reach_below(const Check *check, const Stmt *stmt, Reached reach) {
   if (stmt->kind != STMT_IF || !depends_on_thread(check->program, stmt->expr)) return reach;
-  return stmt->role && reach == REACHED_BY_ALL ? REACHED_BY_ROLE : REACHED_BY_SOME;
+  if (stmt->role && reach == REACHED_BY_ALL) return REACHED_BY_ROLE;
+  bool warps = reach == REACHED_BY_ROLE || reach == REACHED_BY_WARPS;
+  return warps && is_of_warp(stmt->expr) ? REACHED_BY_WARPS : REACHED_BY_SOME;
 }
 
 static void check_barriers(Check *check, const Stmt *list, Reached reach) {

@@ -26,6 +26,7 @@ const char *buffer_role_name(BufferRole role) {
                                                 [ROLE_STAGE_C] = "stage_c",
                                                 [ROLE_FULL] = "full",
                                                 [ROLE_EMPTY] = "empty",
+                                                [ROLE_ORDER] = "order",
                                                 [ROLE_LIST] = "list",
                                                 [ROLE_TEMP] = "temp"};
   return names[role];

@@ -76,6 +76,7 @@ typedef enum BufferRole {
   ROLE_STAGE_C,  // the epilogue's staged tile, and registers on its way to C
   ROLE_FULL,
   ROLE_EMPTY,  // mbarriers, one per slot of the ring: it is filled; it is read to the end
+  ROLE_ORDER,  // mbarriers, one per consumer that takes tiles by turns: it has multiplied its tile
   ROLE_LIST,   // a word behind them: the list of tiles that the cluster has claimed
   ROLE_TEMP,
   ROLE_COUNT
@@ -255,6 +256,7 @@ typedef struct Program {
                 // parts of tiles; NULL: the loop's own variable
   Var *before;  // LET: the slabs that the block has gone through in front of that; NULL: as many
                 // for each turn
+  Var *from;    // LET: the slab of K that it begins with; NULL: the first
   Var *epoch;   // VAR_EPOCH: from 1 on
   Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;

@@ -362,10 +362,31 @@ Stmt *kernel_block(Kernel *kernel) {
   return inner;
 }
 
-Stmt *kernel_inner(Kernel *kernel) {
+static Stmt *multiplying_threads(Kernel *kernel) {
   Stmt *inner = kernel_block(kernel);
   for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
     if (stmt_is_role(role, WORK_MULTIPLIES)) inner = role;
-  Stmt *tiles = inner ? tile_loop(inner->body) : NULL;
-  return tiles ? tiles : inner;
+  return inner;
+}
+
+Stmt *kernel_tiles(Kernel *kernel) {
+  Stmt *inner = multiplying_threads(kernel);
+  return inner ? tile_loop(inner->body) : NULL;
+}
+
+static bool reads_warp(const Expr *expr) {
+  if (!expr) return false;
+  if (expr->op == EXPR_VAR) return expr->var->tier == TIER_WARP;
+  return reads_warp(expr->a) || reads_warp(expr->b) || reads_warp(expr->c);
+}
+
+// Where consumers take tiles by turns, a condition that says whose it is stands around all that is
+// done for a tile.
+static bool is_turn(const Stmt *stmt) { return stmt->kind == STMT_IF && reads_warp(stmt->expr); }
+
+Stmt *kernel_inner(Kernel *kernel) {
+  Stmt *tiles = kernel_tiles(kernel);
+  if (!tiles) return multiplying_threads(kernel);
+  Stmt *last = stmt_last(tiles->body);
+  return is_turn(last) ? last : tiles;
 }

@@ -104,5 +104,8 @@ int64_t axis_tile(const Axis *axis);
 // there is no such loop.
 Stmt *kernel_block(Kernel *kernel);
 // The statement whose body each multiplying thread runs for a tile: the same, or the role of the
-// consumers inside it, or the loop over tiles inside of either.
+// consumers inside it, or the loop over tiles inside of either, or what a consumer does when a tile
+// is its turn.
 Stmt *kernel_inner(Kernel *kernel);
+// The loop over tiles of the threads that multiply; NULL: there is none.
+Stmt *kernel_tiles(Kernel *kernel);

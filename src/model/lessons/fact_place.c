@@ -4,6 +4,7 @@
 // Nothing is worked out here: cells are tile_map.h's, tiles and panels grid.h's, elements
 // fragment.h's. Worked example, 8 × 8 cells in 16 × 16 threads, thread 37 of block 0:
 //   m_t = 37 / 16 = 2, n_t = 37 % 16 = 5, acc[3, 2] is C[2·8 + 3, 5·8 + 2] = C[19, 42]
+#include "banks/engine/bank_input.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
@@ -215,6 +216,33 @@ static bool read_fragment(const FactArgs *args, Atom *atom, AtomOperand *operand
            str_sanitise(diags->arena, args->word[1]), atom->name)
       ->nearest = "A";
   return false;
+}
+
+static bool count_addresses(const FactArgs *args, BankCount *out, Diags *diags) {
+  int64_t addr[BANK_LANES];
+  const BankOp *op = bank_input_op(args->word[0], diags);
+  if (!op || !bank_input_addresses(op, args->word[1], addr, diags)) return false;
+  *out = banks_count(op, addr);
+  if (!out->known) diag_add(diags, "fact", "no wavefronts are known of %s", op->name);
+  return out->known;
+}
+
+bool fact_address_wavefronts(const FactScene *scene, const FactArgs *args, FactValue *value,
+                             Diags *diags) {
+  BankCount count;
+  (void)scene;
+  if (!count_addresses(args, &count, diags)) return false;
+  value->number = count.wavefronts;
+  return true;
+}
+
+bool fact_address_ideal(const FactScene *scene, const FactArgs *args, FactValue *value,
+                        Diags *diags) {
+  BankCount count;
+  (void)scene;
+  if (!count_addresses(args, &count, diags)) return false;
+  value->number = count.ideal;
+  return true;
 }
 
 bool fact_lane(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {

@@ -229,29 +229,41 @@ static void emit_mbar_wait(Emitter *emitter, const Op *op) {
   emit_mbarrier(emitter, op, PRELUDE_MBARRIER_WAIT, phase);
 }
 
-static const char *const arrivals[ROLE_COUNT] = {[ROLE_EMPTY] =
-                                                     "the warp has read the slot to the end"};
+static const char *const arrivals[ROLE_COUNT] = {
+    [ROLE_EMPTY] = "the warp has read the slot to the end",
+    [ROLE_ORDER] = "the tile's products are asked for: the next one's consumer may begin"};
 static const char *const waits[ROLE_COUNT] = {
-    [ROLE_FULL] = "the slab's bytes are there", [ROLE_EMPTY] = "every consumer has left the slot"};
+    [ROLE_FULL] = "the slab's bytes are there",
+    [ROLE_EMPTY] = "every consumer has left the slot",
+    [ROLE_ORDER] = "the tile before is multiplied, by the other consumer"};
 
 static const char *const help_of_init[ROLE_COUNT + 1] = {
     [ROLE_FULL] =
         "phase 0 begins; a phase ends after one arrival and all the bytes that it said would come",
-    [ROLE_EMPTY] = "phase 0 begins; a phase ends when every consumer warp has arrived"};
+    [ROLE_EMPTY] = "phase 0 begins; a phase ends when every consumer warp has arrived",
+    [ROLE_ORDER] =
+        "phase 0 begins, that of the consumer's first tile; a phase ends when each of its "
+        "warps has arrived"};
 static const char *const help_of_expect[ROLE_COUNT + 1] = {
     [ROLE_FULL] =
         "one arrival; the phase ends no sooner than so many bytes have come, zeros at edges too"};
 static const char *const help_of_arrive[ROLE_COUNT + 1] = {
     [ROLE_EMPTY] =
         "this warp has read the slot to the end; after the last warp's the producer fills it "
-        "again"};
+        "again",
+    [ROLE_ORDER] =
+        "this warp has asked for all products of its tile; after the last warp's the "
+        "other consumer begins with the next one"};
 static const char *const help_of_wait[ROLE_COUNT + 1] = {
     [ROLE_FULL] =
         "until the slab's bytes have come; the first slab of a slot ends phase 0, the next "
         "phase 1, then 0 again",
     [ROLE_EMPTY] =
         "until every consumer warp has read the slot to the end; the first turn of the "
-        "ring is free"};
+        "ring is free",
+    [ROLE_ORDER] =
+        "until the other consumer has asked for all products of the tile before; the "
+        "first tile waits for nobody"};
 
 const OpRules rules_BARRIER = {.text = {.write = emit_barrier},
                                {.run = run_barrier, .fault = barrier_fault}};

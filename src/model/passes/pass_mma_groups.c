@@ -10,6 +10,8 @@
 //   wait full[k_o % 4]; fence; wgmma …; commit; wait until 1 in flight
 //   if 0 < k_o: arrive empty[(k_o - 1) % 4]       while this slab is still multiplied
 //   behind the loop: wait until 0 in flight; of a persistent block arrive empty[last % 4]
+// Where consumers take tiles by turns, the next one begins in front of that last wait: its wgmmas
+// stand behind this slab's in the tensor core's queue.
 #include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 
@@ -89,11 +91,19 @@ static Stmt *last_release(Program *program, const Stmt *arrive, const Stmt *k_o)
   return last;
 }
 
+// Behind the loop; who takes tiles by turns lets the next one begin first.
+static Stmt **after_slabs(Stmt *k_o) {
+  Stmt *next = k_o->next;
+  bool lets_begin = next && next->kind == STMT_OP && next->op.dst.buffer &&
+                    next->op.dst.buffer->role == ROLE_ORDER;
+  return lets_begin ? &next->next : &k_o->next;
+}
+
 static void leave_in_flight(Program *program, Stmt *k_o, Stmt *wait) {
   Stmt **link = find_link(&k_o->body, OP_MBAR_ARRIVE, ROLE_EMPTY), *arrive = cut(link);
   Stmt *drained = stmt_op(program, knob, (Op){.kind = OP_WG_WAIT});
   drained->note = "the sums are complete";
-  insert(&k_o->next, drained);
+  insert(after_slabs(k_o), drained);
   if (kernel_launch(main_kernel(program)).tiles)  // the producer goes on with the next tile
     insert(&drained->next, last_release(program, arrive, k_o));
   insert(link, release_before(program, arrive, k_o));

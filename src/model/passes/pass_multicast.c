@@ -133,10 +133,15 @@ static void take_share(Program *program, Stmt *list, const Shared *shared) {
 
 // ---- who waits for whom -------------------------------------------------------------------------
 
-// Takes the fences in front of the copies away, and no others; says whether there were any.
+static bool expects(const Stmt *stmt) {
+  return stmt->kind == STMT_OP && stmt->op.kind == OP_MBAR_EXPECT;
+}
+
+// Takes the fences in front of the copies away, and no others: they stand beside what expects the
+// bytes, where that of sums that leave by TMA does not. Says whether there were any.
 static bool take_fences(Stmt **list) {
-  bool any = false;
-  bool asks = find_link(list, OP_MBAR_EXPECT, ROLE_COUNT) != NULL;
+  bool any = false, asks = false;
+  for (const Stmt *stmt = *list; stmt; stmt = stmt->next) asks |= expects(stmt);
   for (Stmt **link = list; *link;) {
     Stmt *stmt = *link;
     if (asks && stmt->kind == STMT_OP && stmt->op.kind == OP_FENCE_ASYNC) {

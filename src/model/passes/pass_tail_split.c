@@ -149,7 +149,7 @@ static void cut_slabs(Program *program, const Product *product, Stmt *tiles, con
                       const Expr *is_whole) {
   Arena *arena = program->arena;
   Stmt *k_o = slab_loop(program);
-  Var *from = program_var(program, "from", VAR_LET, TIER_SERIAL, tail->slabs);
+  Var *from = program->from = program_var(program, "from", VAR_LET, TIER_SERIAL, tail->slabs);
   Var *final = program_var(program, "k_last", VAR_LET, TIER_SERIAL, tail->slabs);
   const Expr *begin = ex_var(arena, from), *depth = ex_const(arena, tail->depth);
   const Expr *part = ex_div_expr(arena, ex_var(arena, tail->number), tail->last);

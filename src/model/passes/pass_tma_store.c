@@ -50,6 +50,7 @@ typedef struct Pieces {
   Buffer *slab;
   int64_t columns, panel, panels;  // elements of a piece's row, and of a panel's; panels of a piece
   int64_t slots;
+  int64_t at_once;   // tiles of a block: who takes them by turns has every other one
   Var *piece;        // of a row of atoms
   const Expr *warp;  // of those that multiply
 } Pieces;
@@ -74,20 +75,32 @@ static Buffer *new_slab(Program *program, const Product *product, const Pieces *
   return slab;
 }
 
-static Pieces pieces_of(Program *program, const Product *product, const Schedule *schedule) {
+// The number of a warp, or warpgroup, among those that multiply: by the digits of the tier WARP.
+static const Expr *number_of_warp(Program *program, const Product *product, const Launch *launch) {
   Arena *arena = program->arena;
-  const Digit *m_w = axis_digit(product->axis[AXIS_M], TIER_WARP),
-              *n_w = axis_digit(product->axis[AXIS_N], TIER_WARP);
+  const Expr *number = ex_const(arena, 0);
+  for (int i = 0; i < launch->n_thread_digits; i++) {
+    const HardwareDigit *digit = &launch->thread[i];
+    if (digit->var->tier != TIER_WARP) continue;
+    int64_t warps = digit->stride / product->lane->extent;
+    number = ex_add(arena, number, ex_mul_const(arena, ex_var(arena, digit->var), warps));
+  }
+  return number;
+}
+
+static Pieces pieces_of(Program *program, const Product *product, const Schedule *schedule) {
+  const Launch launch = kernel_launch(main_kernel(program));
+  const Digit *n_w = axis_digit(product->axis[AXIS_N], TIER_WARP);
   int bytes = dtype_bytes(program->problem.out);
   int64_t of_atom = product->atom->n;
   Pieces p = {.columns = pass_piece_columns(schedule, of_atom, bytes),
-              .slots = schedule->value[KNOB_EPI_BUFFERS]};
+              .slots = schedule->value[KNOB_EPI_BUFFERS],
+              .at_once = pass_tiles_at_once(schedule)};
   p.panel = panel_of(p.columns, bytes);
   p.panels = p.columns / p.panel;
   p.piece = program_var(program, "n_p", VAR_LOOP, TIER_REGISTER, n_w->weight / p.columns);
-  p.warp = ex_add(arena, ex_mul_const(arena, ex_var(arena, m_w->var), n_w->var->extent),
-                  ex_var(arena, n_w->var));
-  p.slab = new_slab(program, product, &p, m_w->var->extent * n_w->var->extent);
+  p.warp = number_of_warp(program, product, &launch);
+  p.slab = new_slab(program, product, &p, launch.n_threads / product->lane->extent);
   return p;
 }
 
@@ -100,11 +113,11 @@ static Access place(Program *program, const Product *product, const Pieces *p, c
   const Expr **at = access.idx;
   const Expr *count = ex_add(arena, ex_mul_const(arena, ex_var(arena, m_r), p->piece->extent),
                              ex_var(arena, p->piece));
-  const Stmt *tiles = kernel_launch(main_kernel(program)).tiles;
-  if (tiles)  // the slots go on from tile to tile
-    count = ex_add(
-        arena, count,
-        ex_mul_const(arena, ex_var(arena, tile_turn(tiles)), m_r->extent * p->piece->extent));
+  const Stmt *tiles = kernel_tiles(main_kernel(program));
+  if (tiles) {  // the slots go on from tile to tile
+    const Expr *tile = ex_div(arena, ex_var(arena, tile_turn(tiles)), p->at_once);
+    count = ex_add(arena, count, ex_mul_const(arena, tile, m_r->extent * p->piece->extent));
+  }
   if (p->slots > 1) *at++ = ring_slot(program, count, p->slots);
   *at++ = ex_add(arena, ex_mul_const(arena, p->warp, p->panels), ex_div(arena, column, p->panel));
   *at++ = row;
@@ -203,8 +216,7 @@ void pass_tma_store(Program *program, Product *product, const Schedule *schedule
                              wrap_register(program, knob, p.piece, parts));
   insert(link, rows);
   // Of a persistent block once, behind all of its tiles: the boxes of one leave under the next.
-  Stmt *inner = kernel_inner(main_kernel(program));
-  bool tiles = inner->kind == STMT_LOOP && inner->var->tier == TIER_TILE;
-  Stmt **end = tiles ? &inner->next : &stmt_last(rows)->next;
+  Stmt *tiles = kernel_tiles(main_kernel(program));
+  Stmt **end = tiles ? &tiles->next : &stmt_last(rows)->next;
   insert(end, wait(program, product, OP_BULK_WAIT, 0, "no box is left"));
 }

@@ -5,7 +5,9 @@
 // at by every consumer warp that has read the slot to the end. No barrier of the block is left in
 // the loop: a warp that is ahead goes on as long as there are slots.
 //
-// Of a persistent kernel each role goes through the block's list of tiles by itself.
+// Of a persistent kernel each role goes through the block's list of tiles by itself. With
+// ROLE_SCHEDULE=pingpong there are twice as many consumers, who take its tiles by turns
+// (take_turns.c).
 //
 // Worked example, ring of three, eight consumer warps:
 //   producer   wait empty[s] phase (k_o / 3 + 1) % 2    phase 1 of a new mbarrier counts as ended,
@@ -19,6 +21,7 @@
 // for ever. setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out where a role
 // is none, as with one producer warp of the article's 160 threads, or the start has enough.
 #include "model/passes/passes.h"
+#include "model/passes/take_turns.h"
 
 static const KnobId knob = KNOB_WARP_SPECIALIZE;
 
@@ -133,8 +136,9 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
   (void)product;
   Arena *arena = program->arena;
   Kernel *kernel = main_kernel(program);
+  int64_t slots = schedule->value[KNOB_BUFFER_COUNT], readers = kernel_launch(kernel).n_threads;
+  const Var *by_turns = pass_pingpong_wanted(schedule) ? add_consumers(program) : NULL;
   Stmt *block = kernel_block(kernel), *k_o = slab_loop(program);
-  int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   int64_t consumers = kernel_launch(kernel).n_threads;
   int64_t producers = pass_producers(schedule, consumers);
   int64_t mine = pass_consumer_registers(schedule, consumers, producers);
@@ -144,7 +148,7 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
       program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
   Buffer *empty = program_new_buffer(program, "empty", SPACE_BARRIER, ROLE_EMPTY, 1, &slots, knob);
   Stmt *fetch = take_fetch(program, k_o, empty);
-  initialise(program, block->body, empty, consumers / LANES);
+  initialise(program, block->body, empty, readers / LANES);
 
   const Expr *limit = ex_const(arena, consumers), *last = ex_const(arena, consumers - 1);
   const Expr *first = ex_binary(arena, EXPR_EQ, any_thread(program), limit);
@@ -163,4 +167,5 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
       add_role(program, multiplies, ex_lt(arena, any_thread(program), limit),
                take ? stmt_list(take, rest, NULL) : rest, "the consumers only multiply");
   barrier->next = stmt_list(producer, consumer, NULL);
+  if (by_turns) take_turns(program, by_turns, readers / LANES);
 }

@@ -54,6 +54,11 @@ int64_t pass_producers(const Schedule *schedule, int64_t consumers);
 // The registers that setmaxnreg shall leave a consumer; 0 when none need be moved.
 int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers);
 
+// ROLE_SCHEDULE: whether consumers take tiles by turns, and how many tiles those of a block are at
+// work on at once.
+bool pass_pingpong_wanted(const Schedule *schedule);
+int64_t pass_tiles_at_once(const Schedule *schedule);
+
 // Columns of a piece that a warp sends to C at a time: EPI_N, or the widest panel of at most 128
 // bytes that its columns are a multiple of. `of_atom`: columns of the atom.
 int64_t pass_piece_columns(const Schedule *schedule, int64_t of_atom, int element_bytes);

@@ -220,18 +220,32 @@ static int64_t count_parts(const Grid *grid, int64_t blocks) {
   return 1 + (items[0] * launch->cluster - grid->n_ctas) / grid->tail_ctas;
 }
 
-static void count_waves(Grid *grid, const Model *model) {
+// Clusters are on the chip together as far as each fits in a place of it; of lists that clusters
+// claim a few may have no tiles.
+static void find_gpcs(Arena *arena, Grid *grid, const Model *model) {
+  const Stmt *tiles = grid->launch.tiles;
+  const ListShape shape = {.tiles = grid->n_ctas / grid->launch.cluster,
+                           .cluster = (int)grid->launch.cluster,
+                           .blocks = (int)grid->blocks_per_sm};
+  const bool placed = tiles && tiles->expr;
+  grid->anywhere = gpc_map(arena, model->target, shape, false);
+  grid->gpcs = placed ? gpc_map(arena, model->target, shape, true) : grid->anywhere;
+  if (grid->gpcs) grid->wave_ctas = grid->gpcs->lists * grid->launch.cluster;
+}
+
+static void count_waves(Arena *arena, Grid *grid, const Model *model) {
   grid->blocks_per_sm = model->resources.blocks_per_sm > 0 ? model->resources.blocks_per_sm : 1;
   grid->sm_count = model->target->sm_count;
   grid->l2_bytes = model->target->l2_bytes;
-  grid->wave_ctas = grid->blocks_per_sm * grid->sm_count;
+  const int64_t places = grid->wave_ctas = grid->blocks_per_sm * grid->sm_count;
+  if (grid->persistent || grid->launch.cluster > 1) find_gpcs(arena, grid, model);
   grid->n_waves = ceil_div(grid->n_ctas, grid->wave_ctas);
   grid->tail_ctas = grid->n_ctas - (grid->n_waves - 1) * grid->wave_ctas;
   grid->tail_parts = count_parts(grid, min64(grid->n_ctas, grid->wave_ctas));
-  double wave = (double)grid->wave_ctas, rounds = grid_rounds(grid);
+  double room = (double)places, rounds = grid_rounds(grid);
   double tail = rounds - (double)(grid->n_waves - 1);
-  grid->tail_idle = fmax(0, 1 - (double)grid->tail_ctas / (tail * wave));
-  grid->idle = 1 - (double)grid->n_ctas / (rounds * wave);
+  grid->tail_idle = fmax(0, 1 - (double)grid->tail_ctas / (tail * room));
+  grid->idle = 1 - (double)grid->n_ctas / (rounds * room);
 }
 
 double grid_rounds(const Grid *grid) {
@@ -246,6 +260,11 @@ int64_t grid_blocks(const Grid *grid) {
 }
 
 int64_t grid_block(const Grid *grid, int64_t index) { return index % grid_blocks(grid); }
+
+int grid_gpc(const Grid *grid, int64_t index) {
+  if (!grid->gpcs || !grid->gpcs->placed) return -1;
+  return grid->gpcs->of_list[index / grid->launch.cluster % grid->gpcs->lists];
+}
 
 GridWords grid_words(const Grid *grid) {
   static const GridWords words[] = {{"CTA", "CTAs", "wave", "waves"},
@@ -301,7 +320,7 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   grid->adds = find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
   grid->persistent = grid->launch.tiles != NULL;
-  count_waves(grid, model);
+  count_waves(arena, grid, model);
   grid->lap_ctas = find_lap(grid);
   return grid;
 }

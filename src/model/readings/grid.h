@@ -12,6 +12,7 @@
 // its part of K. A window is a run of consecutive CTAs; its working set is the distinct panels in
 // it, each counted once, edges as they are.
 #pragma once
+#include "model/readings/gpc_map.h"
 #include "model/readings/model.h"
 
 enum {
@@ -47,6 +48,9 @@ typedef struct Grid {
   bool adds;                     // splits add into C one after the other (atomics)
   bool partial;                  // splits leave partial sums for a second kernel
   bool persistent;               // blocks have lists of tiles
+  // Where clusters and persistent blocks are on the chip; NULL: no source says it. `anywhere` is
+  // the same for clusters that do not ask for a place, and gpcs itself where these do not.
+  const GpcMap *gpcs, *anywhere;
 
   // CTA i · stride works on tile (split · rows + row) · cols + col.
   int64_t stride, n_mapped;
@@ -55,7 +59,8 @@ typedef struct Grid {
 
   GridOverview overview;
 
-  // A wave is all CTAs that fit on the GPU at once. Estimated: real ones move up one by one.
+  // A wave is all CTAs that fit on the GPU at once, or of a kernel that claims lists, one of each
+  // list that has tiles. Estimated: real ones move up one by one.
   int64_t blocks_per_sm, sm_count, wave_ctas, n_waves;
   int64_t tail_ctas;   // of the last wave; wave_ctas when it is full
   int64_t tail_parts;  // along K of each of them, which all blocks share; 1: they are whole
@@ -85,7 +90,9 @@ int64_t grid_wave(const Grid *grid, int64_t index);
 double grid_rounds(const Grid *grid);
 // The block that has a tile: the CTA itself, or of a persistent kernel tile % blocks of the grid.
 int64_t grid_block(const Grid *grid, int64_t index);
-int64_t grid_blocks(const Grid *grid);  // of the grid as launched; an estimate if persistent
+int64_t grid_blocks(const Grid *grid);  // of the grid that have work; an estimate if persistent
+// The place of the chip in which the block of a tile is; -1: any, or nobody knows.
+int grid_gpc(const Grid *grid, int64_t index);
 
 // "CTA", "CTAs", "wave", "waves"; for a persistent kernel "tile", "tiles", "turn", "turns".
 typedef struct GridWords {

@@ -23,7 +23,7 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_ATOM_N] = FAMILY_WGMMA,     [KNOB_A_REGS] = FAMILY_WGMMA,
     [KNOB_MMA_GROUPS] = FAMILY_WGMMA, [KNOB_TMA_STORE] = FAMILY_ATOM,
     [KNOB_EPI_N] = FAMILY_ATOM,       [KNOB_STMATRIX] = FAMILY_ATOM,
-    [KNOB_EPI_BUFFERS] = FAMILY_ATOM,
+    [KNOB_EPI_BUFFERS] = FAMILY_ATOM, [KNOB_ROLE_SCHEDULE] = FAMILY_WGMMA,
 };
 
 bool knob_is_used(KnobId knob, const Schedule *schedule) {

@@ -68,7 +68,9 @@ static const char *needed_archs(Arena *arena, const Facts *f) {
 static bool atom_sums_f16(const Facts *f) { return rule_atom_of(f) && rule_atom_of(f)->f16_acc; }
 
 static int64_t threads(const Facts *f) {
-  if (f->has_atom) return value(f, KNOB_WM) * value(f, KNOB_WN) * atom_lanes(&f->atom);
+  if (f->has_atom)
+    return pass_tiles_at_once(f->schedule) * value(f, KNOB_WM) * value(f, KNOB_WN) *
+           atom_lanes(&f->atom);
   return value(f, KNOB_BM) * value(f, KNOB_BN);
 }
 
@@ -200,6 +202,7 @@ static const char *swizzle_fault(const Facts *f) {
 
 static bool tma(const Facts *f) { return pass_tma_wanted(f->schedule); }
 static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedule); }
+static bool pingpong(const Facts *f) { return value(f, KNOB_ROLE_SCHEDULE) == ROLES_PINGPONG; }
 static int64_t producers(const Facts *f) { return pass_producers(f->schedule, threads(f)); }
 static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
 

@@ -105,24 +105,33 @@ static void fill_warp(Fill *fill, int warp, const bool *active, const int64_t *e
     }
 }
 
+// Of consumers who take tiles by turns the first one has the block's first tile.
+static bool has_tile(const Program *program, const int64_t *env, const bool *active) {
+  const Kernel *kernel = program_main(program);
+  const Stmt *inner = kernel_inner((Kernel *)(uintptr_t)kernel);
+  bool lanes[LANES];
+  return !inner || inner->kind != STMT_IF || lanes_pass(env, inner->expr, active, lanes);
+}
+
 const TileMap *tile_map_build(Arena *arena, const Program *program) {
   TileMap *map = ARENA_NEW(arena, TileMap);
   Launch launch = kernel_launch(program_main(program));
   *map = (TileMap){.program = program,
                    .rows = axis_tile(&program->axis[AXIS_M]),
                    .cols = axis_tile(&program->axis[AXIS_N]),
-                   .n_threads = (int)launch.n_threads,
                    .n_warps = launch_warps(&launch)};
   size_t cells = (size_t)(map->rows * map->cols);
   Fill fill = {map, ARENA_ARRAY(arena, uint16_t, cells), ARENA_ARRAY(arena, uint16_t, cells),
-               ARENA_ARRAY(arena, TileBox, map->n_threads),
+               ARENA_ARRAY(arena, TileBox, launch.n_threads),
                ARENA_ARRAY(arena, TileBox, map->n_warps)};
   memset(fill.thread, 0xff, cells * sizeof *fill.thread);
   int64_t *env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   for (int warp = 0; warp < map->n_warps; warp++) {
     bool active[LANES];
     lanes_enter(program, &launch, 0, warp, env, active);
+    if (!has_tile(program, env, active)) continue;
     fill_warp(&fill, warp, active, env);
+    for (int lane = 0; lane < LANES; lane++) map->n_threads += active[lane];
   }
   map->thread = fill.thread;
   map->value = fill.value;

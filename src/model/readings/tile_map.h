@@ -4,7 +4,8 @@
 //   const TileMap *map = tile_map_build(arena, program);
 //   TileOwner owner = tile_map_owner(map, 3, 5);      thread 14, acc[0, 0, 1]
 //
-// Cells count from the corner of the tile. Every CTA's tile is shared out alike.
+// Cells count from the corner of the tile. Every CTA's tile is shared out alike; where consumers
+// take tiles by turns it is the first one's.
 #pragma once
 #include "model/ir/program.h"
 #include "model/words/fragment.h"
@@ -22,7 +23,7 @@ typedef struct TileBox {
 typedef struct TileMap {
   const Program *program;
   int64_t rows, cols;
-  int n_threads, n_warps;
+  int n_threads, n_warps;          // threads that keep cells; warps of all who multiply
   const uint16_t *thread, *value;  // [rows · cols]; thread UINT16_MAX: nobody
   const TileBox *of_thread, *of_warp;
 } TileMap;

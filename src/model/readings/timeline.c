@@ -24,16 +24,6 @@
 #include "model/ir/lanes.h"
 #include "model/readings/timeline_machine.h"
 
-static const struct {
-  const char *name, *letter;
-} kinds[TIMELINE_KINDS] = {
-#define X(id, name, letter) {name, letter},
-    TIMELINE_KIND_TABLE(X)
-#undef X
-};
-const char *timeline_kind_name(TimelineKind kind) { return kinds[kind].name; }
-const char *timeline_kind_letter(TimelineKind kind) { return kinds[kind].letter; }
-
 // ---- environments -------------------------------------------------------------------------------
 
 static void set_var(TimeWarp *w, const Var *var, int64_t value) {
@@ -71,18 +61,22 @@ static void run_if(TimeWarp *w, const TimeCode *code) {
 
 // ---- loops, and what is left out of them --------------------------------------------------------
 
-// The first warp that multiplies says when the turns of a loop begin.
+// The first warp that multiplies says when the turns of a loop begin: with what was left out of the
+// loops in it, for the turns of a loop over tiles are as long as that.
 static void note_turn(TimeMachine *m, const TimeWarp *w, const TimeCode *code, int64_t turn) {
   const WarpRole *multiplies = kernel_role(program_main(m->code->program), WORK_MULTIPLIES);
   int first = multiplies ? (int)(multiplies->first_thread / LANES) : 0;
   if (w->index != first || !code->skip || turn > code->head) return;
-  m->turn_at[turn] = w->clock;
   Timeline *out = m->out;
+  const bool tiles = code->stmt->var->tier == TIER_TILE;
+  double *turn_at = tiles ? m->tile_at : m->turn_at;
+  turn_at[turn] = timeline_clock(out, w->clock);
   if (turn < code->head || out->n_cuts == TIMELINE_CUTS_MAX) return;
-  int64_t n = code->turns - code->head, period = n < code->head / 2 ? n : code->head / 2;
-  double late = (m->turn_at[turn] - m->turn_at[turn - period]) / (double)period;
-  double early = (m->turn_at[turn - period] - m->turn_at[turn - 2 * period]) / (double)period;
-  out->turn_clocks = late;
+  const int64_t half = code->head / 2;
+  const int64_t period = tiles ? half : min64(code->turns - code->head, half);
+  double late = (turn_at[turn] - turn_at[turn - period]) / (double)period;
+  double early = (turn_at[turn - period] - turn_at[turn - 2 * period]) / (double)period;
+  if (out->turn_clocks == 0 || !tiles) out->turn_clocks = late;
   out->cut[out->n_cuts++] = (TimelineCut){.at = w->clock,
                                           .clocks = late * (double)code->skip,
                                           .turns = code->skip,
@@ -216,6 +210,7 @@ static void start_block(TimeMachine *m) {
   int64_t turns = 0;
   for (int i = 0; i < m->code->n_codes; i++) turns = max64(turns, m->code->code[i].head);
   m->turn_at = ARENA_ARRAY(m->arena, double, turns + 1);
+  m->tile_at = ARENA_ARRAY(m->arena, double, turns + 1);
 }
 
 // The warp that is furthest behind, and how far the others are; NULL: none can go on.
@@ -351,6 +346,7 @@ const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
   if (event->kind == TIMELINE_MEET)
     return op->count ? arena_printf(arena, "%lld threads", (long long)op->count) : "all threads";
   if (event->kind != TIMELINE_WAIT) return "";
+  if (event->bar.buffer && event->bar.at < 0) return event->bar.buffer->name;
   if (event->bar.buffer)
     return arena_printf(arena, "%s[%d] phase %lld", event->bar.buffer->name, event->bar.at,
                         (long long)event->phase);

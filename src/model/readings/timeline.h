@@ -14,33 +14,13 @@
 // the rates of the model (traffic.c, site.c) and the latencies of the target. Not known is 0, and
 // `origin` says so.
 #pragma once
+#include "model/ir/timeline_kind.h"
 #include "model/readings/model.h"
-
-// What happens in an event. One row each: enum, the word it is shown by, its letter in a picture.
-#define TIMELINE_KIND_TABLE(X)                                                  \
-  X(COPY, "copy", "c")         /* elements of A or B come from global memory */ \
-  X(WRITE, "write", "w")       /* registers go to shared memory */              \
-  X(READ, "read", "r")         /* shared memory is read into registers */       \
-  X(MULTIPLY, "multiply", "m") /* the warp multiplies and adds */               \
-  X(STORE, "store", "s")       /* results go to global memory */                \
-  X(WAIT, "wait", "-")         /* for an mbarrier, for copies, for registers */ \
-  X(MEET, "barrier", "-")      /* for others at a barrier */                    \
-  X(SIGNAL, "signal", "!")     /* to an mbarrier; a group is closed; a fence */
-
-typedef enum TimelineKind {
-#define X(id, name, letter) TIMELINE_##id,
-  TIMELINE_KIND_TABLE(X)
-#undef X
-      TIMELINE_KINDS
-} TimelineKind;
-
-const char *timeline_kind_name(TimelineKind kind);
-const char *timeline_kind_letter(TimelineKind kind);
 
 // An mbarrier as it stands behind an event.
 typedef struct TimelineBar {
-  const Buffer *buffer;  // NULL: the event is about no mbarrier
-  int at;
+  const Buffer *buffer;       // NULL: the event is about no mbarrier
+  int at;                     // -1: measured, so which of them is not known
   uint32_t phase;             // under way
   int64_t expected, arrived;  // arrivals of that phase
   int64_t bytes, landed;      // that it was told of, and that have come
@@ -57,7 +37,7 @@ typedef struct TimelineEvent {
   double work;        // when its unit begins with it
   double busy;        // clocks that it takes of its unit
   int64_t count;      // executions
-  int slot;           // of the ring; -1: it has to do with none
+  int slot;           // of the ring; -1: it has to do with none, or it is not known
   int64_t slab;       // that is moved, read or multiplied; -1: none
   int64_t phase;      // WAIT for an mbarrier: the bit that must have ended; else -1
   TimelineBar bar;
@@ -81,7 +61,7 @@ typedef struct TimelineCut {
   bool repeats;  // the turns before it took equally long
 } TimelineCut;
 
-enum { TIMELINE_CUTS_MAX = 16 };
+enum { TIMELINE_CUTS_MAX = 32 };
 
 typedef struct Timeline {
   const Program *program;
@@ -94,9 +74,10 @@ typedef struct Timeline {
   TimelineCut cut[TIMELINE_CUTS_MAX];
   double clocks;       // of the events: without what was left out
   double all_clocks;   // with it
-  double turn_clocks;  // of one turn of the loop that was cut; 0: none was
+  double turn_clocks;  // of one turn of the loop that was cut, of slabs before tiles; 0: none was
   int n_stuck;         // warps that wait for ever
   bool full;           // there were more events than it takes
+  bool measured;       // by stamps (timeline_measured.h), not estimated
   const char *origin;  // where the costs are from, a sentence
 } Timeline;
 

@@ -6,7 +6,9 @@
 // and phases come back, so every index of a slot and every phase bit is the one it would be.
 //
 // Worked example, k_o in 0..64, a ring of 4: slots and phases come back after 8 turns. 16 turns are
-// run, then k_o jumps by 40, and 8 more: 0 … 15, 56 … 63.
+// run, then k_o jumps by 40, and 8 more: 0 … 15, 56 … 63. Of tiles of 64 slabs each 3 are run and
+// the last 1 or 2, for a ring that goes on from tile to tile is where it was after every second
+// one.
 #include <assert.h>
 
 #include "base/whole.h"
@@ -15,14 +17,15 @@
 #include "model/words/fragment.h"
 
 // The k-steps of all warps and turns that are run one by one, and the least of a slab.
-enum { HEAD_TURNS_MIN = 8, STEPS_MAX = 1 << 13, STEPS_OF_A_SLAB = 4 };
+enum { HEAD_TURNS_MIN = 8, HEAD_TILES = 3, STEPS_MAX = 1 << 13, STEPS_OF_A_SLAB = 4 };
 
 typedef struct TimeCompiler {
   Arena *arena;
   const Model *model;
   TimeProgram *out;
-  bool *by_lane;       // by variable
-  int64_t comes_back;  // turns after which slots and phases are the same again
+  bool *by_lane;            // by variable
+  int64_t comes_back;       // slabs after which slots and phases are the same again
+  int64_t tiles_come_back;  // tiles of a persistent block after which they are
   bool whole;
 } TimeCompiler;
 
@@ -66,22 +69,46 @@ static bool is_plain_list(const Stmt *list, bool registers_only) {
   return true;
 }
 
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+static int64_t common_multiple(int64_t a, int64_t b) { return a / common_divisor(a, b) * b; }
+
+static bool has_slots(const Buffer *buffer) {
+  return buffer->space == SPACE_BARRIER ||
+         (buffer->space == SPACE_SHARED && buffer_is_ring(buffer));
+}
+
 // The slots of rings and of mbarriers come back after so many slabs, their phases after twice that.
 static int64_t turns_to_come_back(const Program *program) {
   int64_t slots = 1;
+  for (int i = 0; i < program->n_buffers; i++)
+    if (has_slots(program->buffer[i])) slots = common_multiple(slots, program->buffer[i]->dim[0]);
+  return 2 * slots;
+}
+
+static int64_t slabs_of(const Program *program) {
+  const Stmt *slabs = outer_k_loop(program);
+  return slabs ? slabs->var->extent : 1;
+}
+
+// The same in tiles: their slabs are counted through, whatever else has slots is used as often in
+// every tile, and of two tiles one may walk K upwards and the other one downwards.
+static int64_t tiles_to_come_back(const Program *program, int64_t comes_back) {
+  int64_t tiles = common_multiple(2, comes_back / common_divisor(comes_back, slabs_of(program)));
   for (int i = 0; i < program->n_buffers; i++) {
     const Buffer *buffer = program->buffer[i];
-    bool ring = buffer->space == SPACE_SHARED && buffer_is_ring(buffer);
-    if (!ring && buffer->space != SPACE_BARRIER) continue;
-    int64_t a = slots, b = buffer->dim[0];
-    while (b) {
-      int64_t rest = a % b;
-      a = b;
-      b = rest;
-    }
-    slots = slots / a * buffer->dim[0];
+    const bool of_slabs = buffer->role == ROLE_SLAB_A || buffer->role == ROLE_SLAB_B;
+    if (buffer->space == SPACE_SHARED && has_slots(buffer) && !of_slabs)
+      tiles = common_multiple(tiles, buffer->dim[0]);
   }
-  return 2 * slots;
+  return tiles;
 }
 
 // Turns that are run before a loop jumps.
@@ -89,12 +116,21 @@ static int64_t head_turns(const TimeCompiler *c) {
   return round_up(HEAD_TURNS_MIN, c->comes_back) + c->comes_back;
 }
 
+// The same for tiles. Long ones are alike from the second on; of short ones as many as it takes
+// until the ring has settled, and then twice through its slots, for these are not equally long.
+static int64_t head_tiles(const TimeCompiler *c) {
+  const int64_t settled = ceil_div(head_turns(c), slabs_of(c->out->program));
+  return settled < HEAD_TILES ? HEAD_TILES : 2 * round_up(settled, c->tiles_come_back);
+}
+
 static void shorten(const TimeCompiler *c, TimeCode *loop, int64_t extent) {
   *loop = (TimeCode){.kind = loop->kind, .stmt = loop->stmt, .turns = extent, .head = extent};
   const Tier tier = loop->stmt->var->tier;
   if (c->whole || tier == TIER_REGISTER || tier == TIER_STAGE_INNER) return;
-  int64_t head = head_turns(c), tail = c->comes_back;
-  int64_t skip = (extent - head - tail) / c->comes_back * c->comes_back;
+  const int64_t period = tier == TIER_TILE ? c->tiles_come_back : c->comes_back;
+  const int64_t head = tier == TIER_TILE ? head_tiles(c) : head_turns(c);
+  const int64_t tail = tier == TIER_TILE ? 1 : period;
+  const int64_t skip = (extent - head - tail) / period * period;
   if (skip <= 0) return;
   loop->turns = extent - skip;
   loop->head = head;
@@ -206,6 +242,7 @@ const TimeProgram *timeline_compile(Arena *arena, const Model *model, const Prog
   TimeCompiler c = {.arena = arena, .model = model, .out = out, .whole = whole};
   c.by_lane = ARENA_ARRAY(arena, bool, program->n_vars);
   c.comes_back = out->comes_back = turns_to_come_back(program);
+  c.tiles_come_back = tiles_to_come_back(program, c.comes_back);
   find_lanes(&c);
   emit_list(&c, out->launch.body, 1);
   emit(&c, TIME_EXIT, NULL);

@@ -129,8 +129,9 @@ typedef struct TimeMachine {
   int capacity;
   TimelinePhase *phase;
   int phase_capacity;
-  double *turn_at;  // [head] clocks of the loop's turns that are run before it jumps
-  bool woke;        // somebody was let go on: it is asked again whose turn it is
+  // [head] clocks of the turns that a loop runs before it jumps; of the loop over tiles apart.
+  double *turn_at, *tile_at;
+  bool woke;  // somebody was let go on: it is asked again whose turn it is
 } TimeMachine;
 
 // Room for more entries: those that are there, copied into twice as much.

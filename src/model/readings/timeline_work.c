@@ -136,12 +136,6 @@ static void now_holds(TimeMachine *m, TimeWarp *w, const Access *access, int64_t
   if (slot >= 0) m->slab[buffer->id][slot] = slab;
 }
 
-static TimelineKind kind_of_move(const Op *op) {
-  if (op->dst.buffer->space == SPACE_GLOBAL) return TIMELINE_STORE;
-  if (op->src.buffer->space == SPACE_GLOBAL) return TIMELINE_COPY;
-  return op->dst.buffer->space == SPACE_REGISTER ? TIMELINE_READ : TIMELINE_WRITE;
-}
-
 static void add_box(TimeMachine *m, const Buffer *buffer, int at, int64_t bytes, double lands) {
   if (m->n_boxes == m->box_capacity)
     m->box = time_grown(m->arena, m->box, m->n_boxes, &m->box_capacity, sizeof *m->box);
@@ -166,7 +160,7 @@ void time_run_move(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const Op *op = &code->stmt->op;
   const TimelineCost *cost = &code->cost;
   const OpFacts *facts = op_facts(op->kind);
-  const TimelineKind kind = kind_of_move(op);
+  const TimelineKind kind = timeline_kind_of(op);
   const double n = (double)code->count;
   w->clock = fmax(w->clock, ready_at(w, &op->src));
   int64_t slab = slab_of(m, w, code, &op->src);

@@ -433,12 +433,13 @@ static int64_t measure(TraceWalk *walk, const Stmt *list, int64_t each) {
 }
 
 // Adds the operations passed before `target`: a role, or the loop over slabs in one, or in a loop
-// over tiles. False when it is not in the list.
+// over tiles, or of whose turn it is. False when it is not in the list.
 static bool time_before(const TraceWalk *walk, const Stmt *list, const Stmt *target,
                         int64_t *time) {
   for (; list && list != target; list = list->next) {
     int64_t inside = *time;
-    bool passed = list->role || (list->kind == STMT_LOOP && list->var->tier == TIER_TILE);
+    bool tiles = list->kind == STMT_LOOP && list->var->tier == TIER_TILE;
+    bool passed = list->kind == STMT_IF || tiles;
     if (passed && time_before(walk, list->body, target, &inside)) {
       *time = inside;
       return true;

@@ -1,4 +1,5 @@
-// GROUP_M and GROUP_N are all there is to the order of blocks; both at 1 are row order.
+// GROUP_M and GROUP_N are all there is to the order of blocks, both at 1 are row order; lists by
+// place are the order of groups with another block for each tile.
 #include "model/schedules/block_order.h"
 
 #include "base/str.h"
@@ -9,6 +10,10 @@ static const KnobId groups[] = {KNOB_GROUP_M, KNOB_GROUP_N};
 
 const char *block_order_toggle(Arena *arena, Schedule *schedule) {
   Str change = str_new(arena);
+  if (schedule->value[KNOB_TILE_ORDER] == ORDER_GPC) {
+    schedule->value[KNOB_TILE_ORDER] = ORDER_GROUP;
+    return arena_printf(arena, "%s=group", knob_table[KNOB_TILE_ORDER].name);
+  }
   for (int i = 0; i < 2; i++) {
     if (schedule->value[groups[i]] == 1) continue;
     schedule->value[groups[i]] = 1;

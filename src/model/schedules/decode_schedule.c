@@ -177,9 +177,6 @@ static void set_warp_tile(Builder *b) {
 // sums.
 static int choose_groups(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
-  if (kernel->turns)
-    note(b,
-         "two warpgroups take turns, each with a tile of its own: no knob says it, one multiplies");
   if (kernel->groups >= 1 && kernel->groups <= GROUPS_MAX) return kernel->groups;
   const int groups =
       (int64_t)kernel->tile_m * kernel->tile_n > SUMS_OF_ONE_GROUP * WARPGROUP ? 2 : 1;
@@ -291,6 +288,7 @@ static void set_wgmma_transport(Builder *b) {
   str_add(&b->knobs, ",STAGE=11,TMA=1");
   if (b->stages > 1) set(b, "BUFFER_COUNT", b->stages);
   if (b->stages > 1) set(b, "WARP_SPECIALIZE", 1);
+  if (b->stages > 1 && b->kernel->turns) str_add(&b->knobs, ",PERSISTENT=1,ROLE_SCHEDULE=pingpong");
   if (b->stages > 2) set(b, "MMA_GROUPS", 1);
   if (panel_bits(b)) set(b, "SWIZZLE", panel_bits(b));
   if (sets_cluster(b)) {

@@ -1,12 +1,13 @@
 // Drawing schedules that cover the corners: sizes that do not divide, odd tiles, deep rings.
 //
-// The family is drawn first, plain FMA or a tensor-core atom, of a warp or of a warpgroup, half and
-// half, and in one of four, where the target has it, that slabs come by TMA. Then each knob of its
-// table is drawn on its own; the rules decide, and what breaks one is drawn again. Numbers are
-// drawn by octave (1, 2-3, 4-7, …), because a tile of 3 and a tile of 5 are as interesting as all
-// from 32 to 64 together, and half of them are rounded to a power of two, because wide accesses,
-// swizzles and patches of lanes only happen there. The problem comes last and fits the tile: 1 to 3
-// tiles each way, with an edge more often than not. Worked example:
+// The kind is drawn first: plain FMA or a tensor-core atom, of a warp or of a warpgroup, half and
+// half, and in one of four, where the target has it, that slabs come by TMA; of Hopper's family
+// what it has besides wgmma. Then each knob of its table is drawn on its own; the rules decide, and
+// what breaks one is drawn again. Numbers are drawn by octave (1, 2-3, 4-7, …), because a tile of 3
+// and a tile of 5 are as interesting as all from 32 to 64 together, and half of them are rounded to
+// a power of two, because wide accesses, swizzles and patches of lanes only happen there. The
+// problem comes last and fits the tile: 1 to 3 tiles each way, with an edge more often than not.
+// Worked example:
 //   BM=4 BN=8 FM=2 FN=4 BK=8  → tile 8 × 32 → M = 13 (2 tiles, the second cut), N = 64, K = 27
 #include "model/schedules/random_schedule.h"
 #include "model/words/schedule_atom.h"
@@ -119,15 +120,22 @@ static void draw_pad_cells(uint64_t *state, Schedule *schedule) {
 
 // ---- atoms --------------------------------------------------------------------------------------
 
-// The values of ATOM_KIND that the target can carry out; returns how many.
-static int find_atoms(const Target *target, int64_t kind[ATOMS_MAX]) {
+// The values of ATOM_KIND that the target can carry out, those of warpgroups alone for Hopper's
+// family; returns how many.
+static int find_atoms(const Target *target, RandomFamily family, int64_t kind[ATOMS_MAX]) {
   int n = 0;
   for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
-    if (atom && atom_on(atom, target->cc)) kind[n++] = value;
+    if (!atom || !atom_on(atom, target->cc)) continue;
+    if (family == RANDOM_ANY || atom->warps > 1) kind[n++] = value;
   }
   assert(n <= ATOMS_MAX);
   return n;
+}
+
+bool random_family_on(RandomFamily family, const Target *target) {
+  int64_t kind[ATOMS_MAX];
+  return family == RANDOM_ANY || find_atoms(target, family, kind) > 0;
 }
 
 // Half of the staged epilogues of a target that can leave by TMA, in pieces that fit more often
@@ -211,7 +219,12 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
     v[KNOB_BK] = power_at_most(v[KNOB_BK]);
     if (v[KNOB_ATOM_KIND] == 0 && v[KNOB_BK] < 4) v[KNOB_BK] = 4;
   }
-  v[KNOB_WARP_SPECIALIZE] = random_between(state, 0, 1);
+}
+
+// Whether warps have roles, and the ring that they need.
+static void draw_roles(uint64_t *state, bool roles, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_WARP_SPECIALIZE] = roles;
   if ((v[KNOB_WARP_SPECIALIZE] || v[KNOB_PIPELINE_STAGES]) && v[KNOB_BUFFER_COUNT] < 2)
     v[KNOB_BUFFER_COUNT] = random_between(state, 2, 4);
   if (v[KNOB_WARP_SPECIALIZE]) v[KNOB_PRODUCER_WARPS] = random_between(state, 0, 4);
@@ -221,17 +234,22 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
 
 // ---- clusters -----------------------------------------------------------------------------------
 
-// Clusters of two blocks or more where slabs come by TMA, most of which fetch them together; now
-// and then where they do not. Shares that do not come out even are left to the rules. From a copy
-// of the state: whatever else is drawn stays as it was without these knobs.
-static void draw_cluster(uint64_t state, bool tma, Schedule *schedule) {
-  enum { CLUSTER_ONE_IN = 8, WITH_TMA_ONE_IN = 2 };
+// A cluster of two blocks or more; most of those whose slabs come by TMA fetch them together.
+// Shares that do not come out even are left to the rules.
+static void draw_cluster(uint64_t *state, bool tma, Schedule *schedule) {
   int64_t *v = schedule->value;
-  if (random_between(&state, 1, tma ? WITH_TMA_ONE_IN : CLUSTER_ONE_IN) > 1) return;
-  v[KNOB_CLUSTER_M] = (int64_t)1 << random_between(&state, 0, 2);
-  v[KNOB_CLUSTER_N] = (int64_t)1 << random_between(&state, v[KNOB_CLUSTER_M] == 1, 2);
+  v[KNOB_CLUSTER_M] = (int64_t)1 << random_between(state, 0, 2);
+  v[KNOB_CLUSTER_N] = (int64_t)1 << random_between(state, v[KNOB_CLUSTER_M] == 1, 2);
   if (v[KNOB_CLUSTER_M] * v[KNOB_CLUSTER_N] > CLUSTER_PORTABLE) v[KNOB_CLUSTER_N] = 1;
-  v[KNOB_MULTICAST] = tma && random_between(&state, 0, 3) > 0;
+  v[KNOB_MULTICAST] = tma && random_between(state, 0, 3) > 0;
+}
+
+// Half of the schedules whose slabs come by TMA have clusters, a few of the others. From a copy of
+// the state: whatever else is drawn stays as it was without these knobs.
+static void draw_clusters(uint64_t state, bool tma, Schedule *schedule) {
+  enum { CLUSTER_ONE_IN = 8, WITH_TMA_ONE_IN = 2 };
+  if (random_between(&state, 1, tma ? WITH_TMA_ONE_IN : CLUSTER_ONE_IN) == 1)
+    draw_cluster(&state, tma, schedule);
 }
 
 // ---- persistent blocks --------------------------------------------------------------------------
@@ -247,6 +265,50 @@ static void draw_tiles(uint64_t state, Schedule *schedule) {
   v[KNOB_SERPENTINE_K] = v[KNOB_STAGE] && random_between(&state, 0, 1);
   if (v[KNOB_WARP_SPECIALIZE] && v[KNOB_SPLITK] == 1 && !v[KNOB_UNROLL_RING])
     v[KNOB_TAIL_SPLIT] = random_between(&state, 1, 4);
+  bool own_slabs_of_c = !v[KNOB_EPILOGUE] || v[KNOB_TMA_STORE];
+  if (v[KNOB_WARP_SPECIALIZE] && is_group(schedule) && own_slabs_of_c)
+    v[KNOB_ROLE_SCHEDULE] = random_between(&state, ROLES_COOPERATIVE, ROLES_PINGPONG);
+}
+
+// ---- Hopper -------------------------------------------------------------------------------------
+
+// What a schedule of Hopper's family has besides wgmma and TMA: drawn once, and kept while the
+// knobs are drawn again. Else what the rules refuse most would be drawn least.
+typedef struct Hopper {
+  bool roles, cluster, persistent, lists, store;
+} Hopper;
+
+static Hopper draw_hopper(uint64_t *state) {
+  Hopper has = {
+      .roles = random_between(state, 0, 3) > 0,
+      .cluster = random_between(state, 0, 2) > 0,
+      .persistent = random_between(state, 0, 2) > 0,
+      .store = random_between(state, 0, 1),
+  };
+  has.lists = has.roles && has.persistent && random_between(state, 0, 1);
+  return has;
+}
+
+static void draw_store(uint64_t *state, const Target *target, Schedule *schedule) {
+  schedule->value[KNOB_EPILOGUE] = 1;
+  draw_epilogue(state, target, schedule);
+  schedule->value[KNOB_TMA_STORE] = 1;
+}
+
+static void draw_on_hopper(uint64_t *state, const Target *target, const Hopper *has,
+                           Schedule *schedule) {
+  int64_t *v = schedule->value;
+  draw_tma(state, schedule);
+  draw_roles(state, has->roles, schedule);
+  if (has->store) draw_store(state, target, schedule);
+  if (has->cluster) draw_cluster(state, true, schedule);
+  if (has->lists && has->cluster) v[KNOB_MULTICAST] = 1;
+  v[KNOB_PERSISTENT] = has->persistent;
+  if (has->persistent)
+    v[KNOB_TILE_ORDER] = has->lists ? ORDER_GPC : random_between(state, ORDER_GROUP, ORDER_HILBERT);
+  if (has->persistent) v[KNOB_SERPENTINE_K] = random_between(state, 0, 1);
+  bool by_turns = has->persistent && has->roles && (!v[KNOB_EPILOGUE] || v[KNOB_TMA_STORE]);
+  if (by_turns) v[KNOB_ROLE_SCHEDULE] = random_between(state, ROLES_COOPERATIVE, ROLES_PINGPONG);
 }
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -286,34 +348,74 @@ static void mark_given(Schedule *schedule, const Schedule *defaults) {
     if (schedule->layout[side][0]) schedule_set(schedule, sides[side], 0);
 }
 
+// ---- a schedule ---------------------------------------------------------------------------------
+
+// What stays while the knobs are drawn again.
+typedef struct Draw {
+  const Target *target;
+  RandomFamily family;
+  int64_t kind[ATOMS_MAX];
+  int n_kinds;
+  bool tensor, tma;
+  Hopper hopper;  // of that family
+} Draw;
+
+static Draw begin_draw(uint64_t *state, const Target *target, RandomFamily family) {
+  Draw draw = {.target = target, .family = family};
+  draw.n_kinds = find_atoms(target, family, draw.kind);
+  if (family == RANDOM_HOPPER) {
+    draw.tensor = draw.tma = true;
+    draw.hopper = draw_hopper(state);
+    return draw;
+  }
+  draw.tensor = draw.n_kinds > 0 && random_between(state, 0, 1);
+  draw.tma = target->has_tma && random_between(state, 1, TMA_ONE_IN) == 1;
+  return draw;
+}
+
+static void draw_means(uint64_t *state, const Draw *draw, Schedule *schedule) {
+  if (draw->family == RANDOM_HOPPER) {
+    draw_on_hopper(state, draw->target, &draw->hopper, schedule);
+    return;
+  }
+  if (draw->tma) {
+    draw_tma(state, schedule);
+    draw_roles(state, random_between(state, 0, 1), schedule);
+  }
+  if (draw->target->has_clusters) draw_clusters(*state, draw->tma, schedule);
+  draw_tiles(*state, schedule);
+}
+
+// False where slabs are to come by TMA and there are none, or the problem is over the limit.
+static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits *limits,
+                          Schedule *schedule) {
+  DRAW_ALL(state, common_knobs, schedule);
+  if (draw->tensor)
+    draw_atom(state, draw->target, draw->kind, draw->n_kinds, schedule);
+  else
+    DRAW_ALL(state, fma_knobs, schedule);
+  if (draw->tma && schedule->value[KNOB_STAGE] == 0) return false;
+  if (schedule->value[KNOB_STAGE] && !is_group(schedule)) {
+    draw_layouts(state, schedule);
+    draw_pad_cells(state, schedule);
+  }
+  draw_means(state, draw, schedule);
+  if (!schedule->value[KNOB_WARP_SPECIALIZE]) schedule->value[KNOB_MMA_GROUPS] = 0;
+  draw_problem(state, limits->extent_max, schedule);
+  return schedule_fma(schedule) <= (double)limits->fma_max;
+}
+
 Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *name,
                          const RandomLimits *limits, uint64_t *state, int *draws) {
   Schedule defaults = schedule_plain();
   const Target *target = target_find(targets, name, NULL);
   assert(target && strlen(name) < sizeof defaults.target);
+  assert(random_family_on(limits->family, target));
   strcpy(defaults.target, name);
-  int64_t kind[ATOMS_MAX];
-  int n_kinds = find_atoms(target, kind);
-  bool tensor = n_kinds > 0 && random_between(state, 0, 1);
-  bool tma = target->has_tma && random_between(state, 1, TMA_ONE_IN) == 1;
+  const Draw draw = begin_draw(state, target, limits->family);
   for (int tries = 1; tries <= DRAWS_MAX; tries++) {
     Schedule schedule = defaults;
-    DRAW_ALL(state, common_knobs, &schedule);
-    if (tensor)
-      draw_atom(state, target, kind, n_kinds, &schedule);
-    else
-      DRAW_ALL(state, fma_knobs, &schedule);
-    if (tma && schedule.value[KNOB_STAGE] == 0) continue;
-    if (schedule.value[KNOB_STAGE] && !is_group(&schedule)) {
-      draw_layouts(state, &schedule);
-      draw_pad_cells(state, &schedule);
-    }
-    if (tma) draw_tma(state, &schedule);
-    if (!schedule.value[KNOB_WARP_SPECIALIZE]) schedule.value[KNOB_MMA_GROUPS] = 0;
-    if (target->has_clusters) draw_cluster(*state, tma, &schedule);
-    draw_tiles(*state, &schedule);
-    draw_problem(state, limits->extent_max, &schedule);
-    if (schedule_fma(&schedule) > (double)limits->fma_max ||
+    if (!draw_schedule(state, &draw, limits, &schedule) ||
         !is_legal(scratch, targets, target, &schedule))
       continue;
     mark_given(&schedule, &defaults);

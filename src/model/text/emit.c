@@ -19,6 +19,7 @@
 #include "model/ir/rewrite.h"
 #include "model/text/emit_base.h"
 #include "model/text/emit_names.h"
+#include "model/text/emit_stamp.h"
 #include "model/text/emit_value.h"
 
 static const char *const role_words[ROLE_COUNT] = {
@@ -33,6 +34,7 @@ static const char *const role_words[ROLE_COUNT] = {
     [ROLE_STAGE_B] = "on their way from B to shared memory",
     [ROLE_FULL] = "a slot's bytes have come",
     [ROLE_EMPTY] = "every consumer warp has left a slot",
+    [ROLE_ORDER] = "a consumer has asked for its tile's products",
     [ROLE_LIST] = "the list of tiles that the cluster has claimed",
 };
 
@@ -55,12 +57,14 @@ static void belongs_to_knob(Emitter *emitter, KnobId knob) {
 typedef struct Uses {
   const Program *program;
   bool *var;  // by id
+  bool more;  // have been found since it was put back
   bool read[BUFFERS_MAX], written[BUFFERS_MAX];
 } Uses;
 
 static void use_expr(Uses *uses, const Expr *expr) {
   if (!expr) return;
-  if (expr->op == EXPR_VAR) uses->var[expr->var->id] = true;
+  if (expr->op == EXPR_VAR && !uses->var[expr->var->id])
+    uses->var[expr->var->id] = uses->more = true;
   use_expr(uses, expr->a);
   use_expr(uses, expr->b);
   use_expr(uses, expr->c);
@@ -72,8 +76,10 @@ static void use_access(const Access *access, bool *how) {
   if (access->buffer) how[access->buffer->id] = true;
 }
 
-static void use_stmt(Uses *uses, const Stmt *stmt) {
-  use_expr(uses, stmt->expr);
+static void use_stmt(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Uses *uses = context;
+  if (stmt->kind != STMT_LET) use_expr(uses, stmt->expr);
   use_expr(uses, stmt->end);
   if (stmt->kind != STMT_OP) return;
   Op op = stmt->op;
@@ -83,19 +89,24 @@ static void use_stmt(Uses *uses, const Stmt *stmt) {
   use_access(&stmt->op.src2, uses->read);
 }
 
-// From the last to the first: a LET asks for something where somebody behind it asks for the LET.
-static void use_list(Uses *uses, const Stmt *stmt) {
-  if (!stmt) return;
-  use_list(uses, stmt->next);
-  if (stmt->kind == STMT_LET && !uses->var[stmt->var->id]) return;
-  use_stmt(uses, stmt);
-  use_list(uses, stmt->body);
+// A number that nobody reads is not written, so what it is made of is not read by it. Numbers stand
+// in front of those made of them: as many rounds as such a chain is long.
+static void use_let(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Uses *uses = context;
+  bool between_loops = !stmt->next;  // of the hardware: written whether read or not
+  if (stmt->kind == STMT_LET && (between_loops || uses->var[stmt->var->id]))
+    use_expr(uses, stmt->expr);
 }
 
 static Uses list_uses(Emitter *emitter, const Stmt *list) {
   Uses uses = {.program = emitter->program};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
-  use_list(&uses, list);
+  stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
+  do {
+    uses.more = false;
+    stmt_walk((Stmt *)(uintptr_t)list, use_let, &uses);
+  } while (uses.more);
   return uses;
 }
 
@@ -358,6 +369,7 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
   facts->takes_grid =
       kernel != program_main(emitter->program) && uses->var[emitter->program->grid->id];
   if (facts->takes_grid) str_add(&text, ", int grid");
+  if (facts->takes_stamps) str_add(&text, emit_trace_parameters(emitter));
   str_add(&text, ") {");
   emitter_line(emitter, "%s", text.text);
 }
@@ -380,12 +392,14 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   const Kernel *kernel = &emitter->program->kernel[index];
   Launch launch = kernel_launch(kernel);
   Uses uses = list_uses(emitter, kernel->body);
-  *facts = (EmitKernel){.name = kernel->name,
-                        .n_blocks = launch.n_blocks,
-                        .persistent = launch.tiles != NULL,
-                        .n_threads = launch.block_threads,
-                        .cluster = launch.cluster,
-                        .first_line = emitter->rows.n};
+  *facts = (EmitKernel){
+      .name = kernel->name,
+      .n_blocks = launch.n_blocks,
+      .persistent = launch.tiles != NULL,
+      .n_threads = launch.block_threads,
+      .cluster = launch.cluster,
+      .takes_stamps = emitter->options->stamps && index == emitter->program->main_kernel,
+      .first_line = emitter->rows.n};
   emitter->kernel = index;
   emitter->n_threads = launch.n_threads;
   emitter->names = emit_names(emitter->arena, emitter->program, kernel);
@@ -398,8 +412,13 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   print_indices(emitter, kernel, &uses, &launch);
   emit_bases_declare(emitter);
   declare_registers(emitter, &uses);
+  if (facts->takes_stamps) emit_trace_begin(emitter);
+  if (facts->takes_stamps) emit_stamps_collect(emitter, launch.body);
   emitter_blank(emitter);
   emit_stmts(emitter, launch.body, NULL);
+  belongs_to_knob(emitter, KNOB_NONE);
+  if (facts->takes_stamps) emit_trace_end(emitter);
+  emitter->stamps.before = emitter->stamps.behind = NULL;
   emitter->depth = 0;
   belongs_to_knob(emitter, KNOB_NONE);
   emitter_line(emitter, "}");
@@ -422,7 +441,8 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
     str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(emitter->arena, &kernel->arg[i]));
   str_add(&text, kernel->takes_alpha ? ", alpha" : "");
   str_add(&text, kernel->takes_lists ? ", places, claims, epoch, lists" : "");
-  str_add(&text, kernel->takes_grid ? ", grid)" : ")");
+  str_add(&text, kernel->takes_grid ? ", grid" : "");
+  str_add(&text, kernel->takes_stamps ? ", stamps, traced)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
   emitter_line(emitter, "%s", text.text);
@@ -544,6 +564,8 @@ const Emission *emit_cuda(Arena *arena, const Program *program, const EmitOption
     emitter_blank(&emitter);
     print_kernel(&emitter, i, &emission->kernel[i]);
   }
+  emission->n_stamps = emitter.stamps.n;
+  emission->stamp = emitter.stamps.site;
   Emitter heading = {.arena = arena, .program = program, .options = options, .kernel = -1};
   belongs_to_knob(&heading, KNOB_NONE);
   print_heading(&heading, emission);

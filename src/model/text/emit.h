@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "model/ir/program.h"
+#include "model/ir/timeline_kind.h"
 #include "model/words/knob.h"
 
 enum { EMIT_ARGS_MAX = 8, EMIT_STATIC_SMEM_BYTES = 48 * 1024 };
@@ -23,6 +24,7 @@ enum { EMIT_PLACES = 1024 };
 typedef struct EmitOptions {
   const Schedule *schedule;  // for the state line and "BK=16" in comments; NULL: names alone
   const char *target;        // "sm_90a (NVIDIA H200)" for the heading; NULL: not said
+  bool stamps;               // the kernel that multiplies writes when it does what
   bool no_prelude;           // leave the device wrappers out; the caller has its own
   int cc;  // compute capability, 75: what it lacks is said otherwise; 0: 80 or later
 } EmitOptions;
@@ -40,6 +42,13 @@ typedef struct EmitArg {
   const Op *copy;  // one of those that go by the map; NULL: a pointer
 } EmitArg;
 
+// A place of the text that is stamped at its begin and its end: an operation that orders, or work
+// of one kind.
+typedef struct EmitStamp {
+  const Stmt *stmt;  // the operation, or the first of the work
+  const Var *turn;   // the loop whose turn its stamps say; NULL: none, they say 0
+} EmitStamp;
+
 typedef struct EmitKernel {
   const char *name;
   int64_t n_blocks, n_threads;  // grid and block, both in x
@@ -53,8 +62,10 @@ typedef struct EmitKernel {
   bool takes_lists;  // more of them: const int places[EMIT_PLACES], by %smid the list that is meant
                      // for who runs there; unsigned claims[clusters], 0 at first; unsigned epoch, a
                      // higher one with each launch; int lists, those with tiles
-  bool takes_grid;   // the last parameter, int grid: the clusters of the main kernel's grid, or its
+  bool takes_grid;   // one more, int grid: the clusters of the main kernel's grid, or its
                      // blocks, or the lists that its clusters claim
+  bool takes_stamps;  // the last two: trace_page *stamps, one for each warp (stamp_page.h); int
+                      // traced, the block that writes them
   int first_line, n_lines;  // of its text
 } EmitKernel;
 
@@ -66,6 +77,8 @@ typedef struct Emission {
   int n_kernels;  // in the order of launching
   EmitKernel kernel[KERNELS_MAX];
   int64_t workspace_bytes;  // of the global buffers beyond A, B and C
+  int n_stamps;             // places; mark 2 · i + 1 is the end of the i-th
+  const EmitStamp *stamp;
 } Emission;
 
 // "A", or "A_map": the parameter's name.

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "model/text/emit_op.h"
+#include "model/text/emit_stamp.h"
 
 // ---- remarks ------------------------------------------------------------------------------------
 
@@ -49,7 +50,7 @@ static void emit_remark(Emitter *emitter, const Stmt *stmt, const char *remark) 
 // Whether the list comes out as one statement under no new remark, so that it needs no braces: an
 // operation, perhaps in unrolled loops of its own.
 static bool is_bare(const Emitter *emitter, const Stmt *list, const char *group) {
-  if (!list || list->next) return false;
+  if (!list || list->next || emit_has_stamps(emitter, list)) return false;
   const char *remark = remark_of(list);
   if (remark && !same_text(remark, group)) return false;
   if (list->kind == STMT_OP) return !emit_op_is_split(emitter, &list->op);
@@ -237,6 +238,8 @@ void emit_stmts(Emitter *emitter, const Stmt *first, const char *group) {
     if (before && starts_group(before, stmt)) emitter_blank(emitter);
     if (remark && !same_text(remark, group)) emit_remark(emitter, stmt, remark);
     group = remark;
+    emit_stamp_before(emitter, stmt);
     emit_one(emitter, stmt, group);
+    emit_stamp_behind(emitter, stmt);
   }
 }

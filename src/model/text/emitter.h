@@ -31,6 +31,13 @@ typedef struct EmitBases {
   EmitBase base[EMIT_BASES_MAX];
 } EmitBases;
 
+// The places that are stamped; see emit_stamp.h.
+typedef struct EmitStamps {
+  int n;
+  EmitStamp *site;
+  int *before, *behind;  // by statement: the place that begins or ends there, from 1 on; NULL: none
+} EmitStamps;
+
 typedef struct Emitter {
   Arena *arena;
   const Program *program;
@@ -43,6 +50,7 @@ typedef struct Emitter {
   const Stmt *stmt;    // the lines to come belong to it
   KnobId knob;
   const char *predicate;  // the condition that copies carry themselves; NULL: none
+  EmitStamps stamps;      // of the kernel being printed, if it is traced
   EmitSymbols symbols;
   EmitBases bases;           // of the kernel being printed
   bool packed[BUFFERS_MAX];  // by id: registers that hold several values each

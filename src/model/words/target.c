@@ -123,9 +123,33 @@ static void read_fields(Reader *r, const JsonValue *object, int owner, Target *t
   }
 }
 
+// "place_sms": {"value": [16, 18, …], "source": …}; left out where nobody has looked.
+static void read_places(Reader *r, const JsonValue *gpu, Target *target) {
+  static const char *const cell_keys[] = {"value", "source"};
+  if (!json_object_get(gpu, "place_sms")) return;
+  const JsonValue *cell = json_require_object(gpu, "place_sms", r->diags);
+  const JsonValue *list = json_require_array(cell, "value", r->diags);
+  int n = json_count(list), all = 0;
+  if (n > TARGET_PLACES_MAX) {
+    json_diag(r->diags, list, "%d places; at most %d are known of", n, TARGET_PLACES_MAX);
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    int sms = 0;
+    if (!json_read_int(json_at(list, i), 1, 4096, &sms, r->diags)) return;
+    all += target->place_sms[i] = sms;
+  }
+  if (!list) return;
+  target->n_places = n;
+  target->place_source = find_source(r, cell);
+  json_check_keys(cell, cell_keys, 2, r->diags);
+  if (all != target->sm_count)
+    json_diag(r->diags, list, "%d SMs in all, but the GPU has %d", all, target->sm_count);
+}
+
 static void check_known_keys(Reader *r, const JsonValue *object, int owner) {
-  const char *keys[TARGET_FIELD_COUNT + 2] = {"name", "arch"};
-  int n = owner == GPU ? 2 : 0;
+  const char *keys[TARGET_FIELD_COUNT + 3] = {"name", "arch", "place_sms"};
+  int n = owner == GPU ? 3 : 0;
   for (int field = 0; field < TARGET_FIELD_COUNT; field++)
     if (field_rules[field].owner == owner) keys[n++] = target_fields[field].name;
   json_check_keys(object, keys, n, r->diags);
@@ -173,6 +197,7 @@ static void read_gpu(Reader *r, const JsonValue *gpu, const char *id, Target *ta
   }
   read_fields(r, limits, ARCH, target);
   read_fields(r, gpu, GPU, target);
+  read_places(r, gpu, target);
   check_known_keys(r, gpu, GPU);
   derive_features(target);
   if (r->diags->count == before) check_consistency(r, gpu, target);

@@ -67,6 +67,7 @@ typedef struct PtxForm {
   int n_types;
   int vector;  // 1, 2, 4, 8
   PtxModifier space, round, compare, logic;
+  int shape[3];  // of "m64n128k16": M, N, K; 0 where the shape is a modifier of its own, or none
 } PtxForm;
 
 struct PtxMachine;

@@ -14,7 +14,20 @@ static int part_length(const char **text) {
   return length;
 }
 
+// "tile" of "_ZZ9transposePfE4tile": a variable in a function, behind the function's own name.
+static const char *local_name(Arena *arena, const char *symbol) {
+  for (const char *end = symbol + strlen(symbol); end > symbol; end--) {
+    if (*end != 'E') continue;
+    const char *at = end + 1;
+    const int n = part_length(&at);
+    if (n > 0 && strlen(at) >= (size_t)n && (!at[n] || at[n] == '_'))
+      return arena_strndup(arena, at, (size_t)n);
+  }
+  return symbol;
+}
+
 const char *ptx_plain_name(Arena *arena, const char *symbol) {
+  if (str_starts(symbol, "_ZZ")) return local_name(arena, symbol);
   if (!str_starts(symbol, "_Z")) return symbol;
   const char *at = symbol + 2;
   const bool nested = *at == 'N';

@@ -71,7 +71,8 @@ typedef struct PtxInst {
   bool first;  // of its basic block
   bool plain;  // a float instruction without any modifier but .rn
   const struct PtxMma *mma;  // of an mma
-  const char *why;           // run as nothing else: what to tell
+  const struct PtxWgmma *wgmma;
+  const char *why;  // run as nothing else: what to tell
 } PtxInst;
 
 // A place in a source file: .loc, with the call that it was inlined into.

@@ -3,6 +3,7 @@
 // An instruction whose row does not run, or whose
 // modifiers are not known, is kept as one that stops whoever comes to it and says why: a kernel
 // beside it in the text still runs.
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -58,6 +59,19 @@ static void add_modifier(PtxForm *form, PtxModifier modifier) {
 }
 
 // "ld.global.nc.v4.f32": its form; the first part that is not known goes to `unknown`.
+// "m64n128k16", whose N may be any of 32 numbers.
+static bool read_shape(const char *text, int length, int shape[3]) {
+  char word[16] = {0};
+  int read = 0, m, n, k;
+  if (length >= (int)sizeof word) return false;
+  memcpy(word, text, (size_t)length);
+  if (sscanf(word, "m%3dn%3dk%3d%n", &m, &n, &k, &read) != 3 || read != length) return false;
+  shape[0] = m;
+  shape[1] = n;
+  shape[2] = k;
+  return true;
+}
+
 static int read_form(const PtxToken *word, PtxForm *form, const char **unknown, int *n_unknown) {
   *form = (PtxForm){.vector = 1};
   const char *end = word->text + word->length;
@@ -73,6 +87,8 @@ static int read_form(const PtxToken *word, PtxForm *form, const char **unknown, 
       form->types[form->n_types++] = type;
     else if (modifier)
       add_modifier(form, modifier);
+    else if (read_shape(part, length, form->shape))
+      continue;
     else if (!*unknown) {
       *unknown = part;
       *n_unknown = length;
@@ -303,6 +319,7 @@ static bool read_instruction(PtxParser *p, PtxInst *inst, const PtxToken *word) 
   inst->plain = is_plain(&inst->form);
   inst->why = ptx_run_refuses(p->module, inst);
   if (inst->run == run_mma) inst->mma = ptx_mma_plan(p->arena, inst, &inst->why);
+  if (inst->run == run_wgmma) inst->wgmma = ptx_wgmma_plan(p->arena, p->module, inst, &inst->why);
   if (inst->why) inst->run = ptx_run_why;
   return true;
 }

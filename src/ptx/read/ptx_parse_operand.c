@@ -96,6 +96,7 @@ bool ptx_parse_word(PtxParser *p, const PtxToken *word, PtxGroup *group, PtxArg 
 }
 
 static PtxType literal_type(const PtxForm *form) {
+  if (form->shape[0]) return PTX_B32;
   return form->n_types ? form->types[form->n_types - 1] : PTX_B32;
 }
 
@@ -152,6 +153,25 @@ static bool read_vector(PtxParser *p, const PtxForm *form, PtxGroup *group) {
   return true;
 }
 
+// [map, {x, y}]: the coordinates lie behind the base.
+static bool read_coordinates(PtxParser *p, PtxGroup *group) {
+  if (!ptx_accept(p, ',')) return ptx_expect(p, ']');
+  if (!ptx_expect(p, '{')) return false;
+  do {
+    const PtxForm form = {.n_types = 0};
+    PtxGroup one = {0};
+    PtxArg arg = 0;
+    if (!ptx_parse_value(p, &form, &one, &arg)) return false;
+    if (one.kind != PTX_GROUP_VALUE || group->n == PTX_GROUPS_MAX) {
+      ptx_error(p, p->token.line, "up to %d coordinates are expected", PTX_GROUPS_MAX - 1);
+      return false;
+    }
+    ptx_add_arg(p, arg);
+    group->n++;
+  } while (ptx_accept(p, ','));
+  return ptx_expect(p, '}') && ptx_expect(p, ']');
+}
+
 static bool read_address(PtxParser *p, PtxGroup *group) {
   PtxArg base = ~PTX_SPECIAL_zero;
   if (p->token.kind == PTX_TOKEN_WORD) {
@@ -177,7 +197,7 @@ static bool read_address(PtxParser *p, PtxGroup *group) {
   group->kind = PTX_GROUP_ADDRESS;
   group->n = 1;
   group->at = ptx_add_arg(p, base);
-  return ptx_expect(p, ']');
+  return read_coordinates(p, group);
 }
 
 static bool read_single(PtxParser *p, const PtxForm *form, PtxGroup *group) {

@@ -11,6 +11,8 @@
 #include "base/whole.h"
 #include "ptx/run/run.h"
 
+// Rounds in which everybody asked in vain and nothing happened: nothing will.
+enum { IDLE_ROUNDS = 256 };
 enum { SLICE = 1 << 14, PATIENCE = 1 << 12, SMEM_MAX = 227 * 1024, THREADS_MAX = 1024 };
 
 const char *const ptx_finding_names[PTX_FINDINGS] = {
@@ -210,7 +212,7 @@ static void run_split(PtxMachine *m, PtxWarp *w, int *slice) {
   } while (left > 0 && !m->stopped && !w->yields && !w->again && w->mask && w->n_splits == n &&
            w->splits[w->now].state == PTX_RUNS && *slice > 0 &&
            (n == 1 || (w->pc < meeting && w->splits[w->now].depth == depth)));
-  w->stale = left <= 0;
+  w->stale = left <= 0 || w->yields;
 }
 
 static bool run_warp(PtxMachine *m, PtxWarp *w) {
@@ -281,6 +283,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   memset(w->lane_epoch, 0, sizeof w->lane_epoch);
   memset(w->groups, 0, sizeof w->groups);
   memset(w->groups_done, 0, sizeof w->groups_done);
+  w->products = w->products_done = 0;
   w->clock[w->index] = 1;
   for (uint32_t l = 0; l < PTX_LANES; l++)
     for (int d = 0; d < 3; d++) {
@@ -303,10 +306,27 @@ static void start_block(PtxMachine *m) {
 }
 
 static void tell_deadlock(PtxMachine *m) {
-  for (int i = 0; i < m->n_warps; i++)
-    for (int s = 0; s < m->warps[i].n_splits; s++)
-      ptx_find(m, &m->warps[i], PTX_FINDING_DEADLOCK, m->warps[i].splits[s].pc, -1,
-               m->warps[i].splits[s].mask);
+  for (int i = 0; i < m->n_warps; i++) {
+    PtxWarp *w = &m->warps[i];
+    for (int s = 0; s < w->n_splits; s++) {
+      const bool polls = w->yields && w->splits[s].state == PTX_RUNS;
+      const int pc = polls ? w->poll : w->splits[s].pc;
+      ptx_find(m, w, PTX_FINDING_DEADLOCK, pc, -1, w->splits[s].mask);
+    }
+  }
+}
+
+// Runs each warp for a while; false when none could. `*idle`: whether all asked in vain.
+static bool run_round(PtxMachine *m, bool *idle) {
+  const int64_t before = m->events;
+  bool ran = false, works = false;
+  for (int i = 0; i < m->n_warps && !m->stopped; i++) {
+    if (!run_warp(m, &m->warps[i])) continue;
+    ran = true;
+    works |= !m->warps[i].yields;
+  }
+  *idle = !works && m->events == before;
+  return ran;
 }
 
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z) {
@@ -314,12 +334,13 @@ PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z) {
   m->block[1] = y;
   m->block[2] = z;
   start_block(m);
-  while (m->alive > 0) {
-    bool ran = false;
-    for (int i = 0; i < m->n_warps && !m->stopped; i++) ran |= run_warp(m, &m->warps[i]);
+  for (int rounds = 0; m->alive > 0;) {
+    bool idle = false;
+    const bool ran = run_round(m, &idle);
+    rounds = idle ? rounds + 1 : 0;
     if (m->stopped) return PTX_STOPPED;
     if (m->budget > 0 && m->executed > m->budget) return PTX_BUDGET;
-    if (!ran && m->alive > 0) {
+    if ((!ran || rounds == IDLE_ROUNDS) && m->alive > 0) {
       tell_deadlock(m);
       return PTX_DEADLOCK;
     }

@@ -11,6 +11,7 @@
 // threads and the address. Most findings end nothing; a wild address, a trap or an instruction that
 // is not run ends the block.
 #pragma once
+#include "banks/layouts/tma_box.h"
 #include "ptx/module/ptx_module.h"
 
 typedef struct PtxMachine PtxMachine;
@@ -62,6 +63,7 @@ typedef struct PtxAccess {
   int64_t addr[32];    // offsets in shared memory, or addresses; −1 for a lane that is inactive
   int64_t global[32];  // of cp.async: where it reads; unset for others
   int bytes;           // of one lane
+  int warp;            // of the block
   bool is_store;
   bool data_addresses, data_mask;  // they follow from loaded data
 } PtxAccess;
@@ -74,6 +76,10 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
 uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
                             PtxContent content);
 void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes);
+// What the driver would encode as a tensor map of the box, which tma_box_check() has passed; for a
+// parameter, or for memory. False after a finding.
+bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address, unsigned char map[128],
+                        Diags *diags);
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self);
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);
 

@@ -34,11 +34,20 @@ static void tell(const Toucher *by, PtxFindingKind kind, const PtxTouch *other) 
   finding->bytes = 1;
 }
 
-// Whether a copy is still on its way; otherwise the clock at which it was waited for.
+// Whether a wgmma may still read; otherwise the clock at which it was waited for.
+static bool is_multiplied(const PtxWarp *owner, const PtxTouch *t, uint32_t *clock) {
+  if ((int32_t)(owner->products_done - t->group) <= 0) return true;
+  if (owner->products - t->group < PTX_GROUPS_KEPT)
+    *clock = owner->products_clock[t->group % PTX_GROUPS_KEPT];
+  return false;
+}
+
+// The same of any touch: a copy may be on its way, too.
 static bool on_its_way(const PtxMachine *m, const PtxTouch *t, uint32_t *clock) {
   *clock = t->clock;
-  if (!t->is_async) return false;
   const PtxWarp *owner = &m->warps[t->thread / PTX_LANES];
+  if (t->is_product) return is_multiplied(owner, t, clock);
+  if (!t->is_async) return false;
   const int lane = t->thread % PTX_LANES;
   if ((int32_t)(owner->groups_done[lane] - t->group) <= 0) return true;
   if (owner->groups[lane] - t->group < PTX_GROUPS_KEPT)
@@ -49,6 +58,7 @@ static bool on_its_way(const PtxMachine *m, const PtxTouch *t, uint32_t *clock) 
 static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
   if (t->thread == by->thread) return true;
   const int other = t->thread / PTX_LANES;
+  if (other == by->w->index && t->is_product) return true;
   if (other == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
   return by->w->clock[other] >= clock;
 }
@@ -74,7 +84,7 @@ static void note_read(PtxShadow *shadow, const PtxTouch *now) {
 
 static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, PtxTouchKind kind,
                        bool same_value) {
-  if (kind == PTX_READS) {
+  if (kind == PTX_READS || kind == PTX_MULTIPLIES) {
     check(by, &shadow->write, false);
     note_read(shadow, now);
     return;
@@ -94,7 +104,8 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
                         .thread = (uint16_t)by.thread,
                         .is_async = kind == PTX_COPIES,
                         .is_atomic = kind == PTX_ATOMIC,
-                        .group = w->groups[lane]};
+                        .is_product = kind == PTX_MULTIPLIES,
+                        .group = kind == PTX_MULTIPLIES ? w->products : w->groups[lane]};
   for (int byte = 0; byte < bytes; byte++, by.offset++) {
     const bool same = values && m->shared.bytes[by.offset] == values[byte];
     touch_byte(&by, &m->shadow[by.offset], &now, kind, same);

@@ -43,6 +43,8 @@ typedef struct PtxPlane {
   int64_t size;
 } PtxPlane;
 
+typedef struct PtxTensor PtxTensor;
+
 typedef struct PtxBuffer {
   const char *name;
   uint64_t address;
@@ -83,6 +85,7 @@ typedef struct PtxWarp {
   PtxSplit splits[PTX_LANES + 1];
   int n_splits, now;
   bool stale;  // the last split was chosen long enough
+  int poll;    // the instruction that asked last, and in vain
   uint32_t carry;
   // Lanes under a branch that followed from data, until they come to `control_end`.
   uint32_t control;
@@ -93,6 +96,8 @@ typedef struct PtxWarp {
   // cp.async, by lane: groups so far, groups waited for, when each was.
   uint32_t groups[PTX_LANES], groups_done[PTX_LANES];
   uint32_t done_clock[PTX_LANES][PTX_GROUPS_KEPT];
+  // wgmma: the same for the warp.
+  uint32_t products, products_done, products_clock[PTX_GROUPS_KEPT];
 } PtxWarp;
 
 typedef struct PtxBarrier {
@@ -119,7 +124,8 @@ typedef struct PtxTouch {
   int32_t pc;
   uint16_t thread;
   bool is_async, is_atomic;
-  uint32_t group;  // of a cp.async
+  bool is_product;  // a read by wgmma
+  uint32_t group;   // of a cp.async or wgmma
 } PtxTouch;
 
 typedef struct PtxShadow {
@@ -136,6 +142,8 @@ struct PtxMachine {
   PtxPlane shared, local, param;  // local: of all threads, one behind the other
   int64_t local_bytes;            // of one thread
   PtxBuffer *buffers, *last_buffer;
+  PtxTensor *tensors;  // the last one first
+  int64_t n_tensors;
   uint64_t next_buffer;
   PtxShadow *shadow;  // of shared memory
   PtxBarrier barriers[PTX_BARRIERS];
@@ -145,6 +153,7 @@ struct PtxMachine {
   int alive;  // threads that have not ended
   bool stopped;
   int64_t executed, budget, approximations, block_started;
+  int64_t events;  // what threads that ask again and again may wait for: stores, arrivals, ends
   int64_t *executions;
   PtxFinding *findings;
   int n_findings;
@@ -238,7 +247,13 @@ void ptx_leave(PtxMachine *m, PtxWarp *w, uint32_t lanes, int pc);
 
 // ---- races.c ------------------------------------------------------------------------------------
 
-typedef enum PtxTouchKind { PTX_READS, PTX_WRITES, PTX_ATOMIC, PTX_COPIES } PtxTouchKind;
+typedef enum PtxTouchKind {
+  PTX_READS,
+  PTX_WRITES,
+  PTX_ATOMIC,
+  PTX_COPIES,      // by cp.async
+  PTX_MULTIPLIES,  // read by wgmma
+} PtxTouchKind;
 // Bytes [offset, offset + bytes) of shared memory are touched by a lane; `values` is what a write
 // puts there.
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,
@@ -252,7 +267,8 @@ PtxRun ptx_run_why;
 // on what it lets through: numbers of registers, types.
 const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
-// The part of ptx_run_refuses() that is about wmma.
+// The parts of ptx_run_refuses() that are about boxes of tensors and about wmma.
+const char *ptx_tensor_refuses(const PtxInst *i);
 const char *ptx_wmma_refuses(const PtxInst *i);
 
 #define OP(name, needs, types, operands, run, flow, help) extern PtxRun run_##run;

@@ -358,9 +358,16 @@ void run_isspacep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 // A cluster has one block here: every address is this block's own.
 void run_mapa(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
+  const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0), *B = ptx_lanes(m, w, &i->groups[2], 0);
   uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
-  FOR_LANES(mask) D[l] = A[l];
+  uint32_t others = 0;
+  FOR_LANES(mask) {
+    D[l] = A[l];
+    others |= (uint32_t)((uint32_t)B[l] != 0) << l;
+  }
+  if (others)
+    ptx_stop(m, w, PTX_FINDING_NOT_RUN, others,
+             "another block of the cluster: each block runs as the only one of its cluster");
 }
 void run_getctarank(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   run_zero_result(m, w, i, mask);

@@ -36,10 +36,13 @@ static PtxMbarrier *one_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t
   if (address < 0) return NULL;
   PtxMbarrier *b = find(m, address);
   if (!b) ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "this mbarrier was not initialized");
+  // Whoever uses it does so after it was initialized.
+  if (b) ptx_touch(m, w, (int)lane, address, 8, PTX_READS, NULL);
   return b;
 }
 
 static void end_phase_if_over(PtxMachine *m, PtxMbarrier *b) {
+  m->events++;
   if (b->pending > 0 || b->tx != 0) return;
   b->phase++;
   b->pending = b->expected;
@@ -122,6 +125,7 @@ void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t addres
     ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "this mbarrier was not initialized");
     return;
   }
+  ptx_touch(m, w, (int)lane, address, 8, PTX_READS, NULL);
   b->tx -= bytes;
   ptx_clock_join(b->clock, w->clock, m->n_warps);
   end_phase_if_over(m, b);
@@ -140,7 +144,9 @@ void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     if (done) ptx_acquire(m, w, 1u << l, b->done);
   }
   ptx_put_pred(m, w, &i->groups[0], mask, over);
-  if (over != mask) w->yields = true;
+  if (over == mask) return;
+  w->yields = true;
+  w->poll = w->pc;
 }
 
 // The copies so far arrive: they have landed. .noinc: as one of the arrivals that are awaited.

@@ -13,6 +13,7 @@ void ptx_access_begin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   out->space = PTX_SPACE_GENERIC;
   out->mask = 0;
   out->bytes = bytes;
+  out->warp = w->index;
   out->is_store = is_store;
   const PtxArg base = m->module->args[address->at];
   const uint32_t data = base >= 0 ? w->frame_taint[base] : 0;
@@ -58,6 +59,7 @@ PtxPlace ptx_access_lane(PtxMachine *m, PtxWarp *w, PtxAccess *access, uint32_t 
 }
 
 void ptx_access_end(PtxMachine *m, const PtxAccess *access) {
+  m->events += access->is_store;
   if (m->sink && access->mask) m->sink(m->sink_self, access);
 }
 

@@ -93,7 +93,7 @@ static void gather(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, const Ptx
     GATHER(ptx_type_value(side->type, ptx_cut(bits, side->value_bits)))
 }
 
-static uint64_t bits_of(const PtxInst *i, PtxType type, double value) {
+uint64_t ptx_mma_bits(const PtxInst *i, PtxType type, double value) {
   if (type == PTX_F32) return isnan(value) ? 0x7fffffff : ptx_f32_bits((float)value);
   if (type == PTX_F64) return ptx_f64_bits(value);
   if (type == PTX_F16) return ptx_f16_of((float)value);
@@ -111,7 +111,7 @@ static void scatter(const PtxMachine *m, PtxWarp *w, const PtxInst *i, const Ptx
     uint64_t *D = ptx_lanes(m, w, g, v / side->per_register);
     const int part = v % side->per_register, shift = part * side->value_bits;
     for (int lane = 0; lane < PTX_LANES; lane++) {
-      const uint64_t bits = bits_of(i, side->type, matrix[side->at[lane][v]]);
+      const uint64_t bits = ptx_mma_bits(i, side->type, matrix[side->at[lane][v]]);
       D[lane] = part == 0 ? bits : D[lane] | bits << shift;
     }
   }

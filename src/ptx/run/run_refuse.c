@@ -150,6 +150,8 @@ static const struct {
     {run_ldmatrix, check_ldmatrix, true},
     {run_stmatrix, check_stmatrix, true},
     {run_mma, NULL, true},
+    {run_wgmma, NULL, true},
+    {run_cp_tensor, ptx_tensor_refuses, true},
     {run_wmma_load, ptx_wmma_refuses, true},
     {run_wmma_store, ptx_wmma_refuses, true},
     {run_wmma_mma, ptx_wmma_refuses, true},

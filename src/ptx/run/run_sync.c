@@ -32,6 +32,25 @@ bool ptx_awaits(PtxWarp *w, uint32_t wanted, uint32_t mask) {
   return false;
 }
 
+// Lanes of a tile name their tile: those of one warp may come together and mean different masks.
+uint32_t ptx_members(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t *mask) {
+  const uint64_t *names = ptx_lanes(m, w, g, 0);
+  const uint32_t first = (uint32_t)names[__builtin_ctz(*mask)];
+  uint32_t left = *mask;
+  while (left) {
+    const uint32_t wanted = (uint32_t)names[__builtin_ctz(left)];
+    uint32_t same = 0;
+    FOR_LANES(left) same |= (uint32_t)((uint32_t)names[l] == wanted) << l;
+    if (same == *mask) return wanted;
+    left &= ~same;
+    if (wanted & living(w) & ~same) continue;
+    ptx_leave(m, w, *mask & ~same, w->pc);
+    *mask = same;
+    return wanted;
+  }
+  return first;
+}
+
 // ---- the block ----------------------------------------------------------------------------------
 
 // Gives the result of bar.red to a split that waited.
@@ -86,6 +105,7 @@ static void tell_divergence(PtxMachine *m, PtxWarp *w, uint32_t mask) {
 
 static PtxBarrier *arrive(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int count) {
   PtxBarrier *b = &m->barriers[id];
+  m->events++;
   if (b->arrived == 0) b->all = true;
   b->arrived += count > 0 && mask == living(w) ? PTX_LANES : __builtin_popcount(mask);
   if (count > 0) b->expected = count;
@@ -159,7 +179,7 @@ static void open_warp(PtxWarp *w) {
 }
 
 void run_warp_sync(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const uint32_t wanted = (uint32_t)number(m, w, &i->groups[0], mask) & living(w);
+  const uint32_t wanted = ptx_members(m, w, &i->groups[0], &mask) & living(w);
   if (!(wanted & ~mask)) {
     FOR_LANES(mask) w->lane_epoch[l]++;
     return;
@@ -184,4 +204,5 @@ void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 void run_nanosleep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m, (void)i, (void)mask;
   w->yields = true;
+  w->poll = w->pc;
 }

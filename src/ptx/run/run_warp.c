@@ -1,10 +1,6 @@
 // Values that lanes give each other. (PTX ISA, 9.7.9.6 shfl, 9.7.14.6 to 9.7.14.10.)
 #include "ptx/run/run_sync.h"
 
-static uint32_t members(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
-  return (uint32_t)ptx_lanes(m, w, g, 0)[__builtin_ctz(mask)];
-}
-
 // The lanes that an instruction with a mask runs for; 0: it is run again when more have come.
 static uint32_t meet(PtxMachine *m, PtxWarp *w, uint32_t wanted, uint32_t mask) {
   const uint32_t living = wanted & w->exists & ~w->exited;
@@ -36,7 +32,10 @@ static uint32_t source_lane(const PtxInst *i, uint32_t l, uint32_t b, uint32_t c
 }
 
 void run_shfl(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  if (i->n_groups > 4 && !(mask = meet(m, w, members(m, w, &i->groups[4], mask), mask))) return;
+  if (i->n_groups > 4) {
+    const uint32_t wanted = ptx_members(m, w, &i->groups[4], &mask);
+    if (!(mask = meet(m, w, wanted, mask))) return;
+  }
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0), *B = ptx_lanes(m, w, &i->groups[2], 0),
                  *C = ptx_lanes(m, w, &i->groups[3], 0);
   uint64_t result[PTX_LANES];
@@ -55,7 +54,7 @@ void run_shfl(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 void run_vote_ballot(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   uint32_t wanted = mask;
-  if (i->n_groups > 2) wanted = members(m, w, &i->groups[2], mask);
+  if (i->n_groups > 2) wanted = ptx_members(m, w, &i->groups[2], &mask);
   if (!(mask = meet(m, w, wanted, mask))) return;
   const uint32_t bits = ptx_pred(m, w, &i->groups[1]) & mask & wanted;
   uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
@@ -64,7 +63,7 @@ void run_vote_ballot(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask)
 
 void run_vote(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   uint32_t wanted = mask;
-  if (i->n_groups > 2) wanted = members(m, w, &i->groups[2], mask);
+  if (i->n_groups > 2) wanted = ptx_members(m, w, &i->groups[2], &mask);
   if (!(mask = meet(m, w, wanted, mask))) return;
   const uint32_t bits = ptx_pred(m, w, &i->groups[1]) & mask & wanted, all = mask & wanted;
   const bool holds = ptx_has(i, PTX_MOD_all)   ? bits == all
@@ -74,7 +73,7 @@ void run_vote(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 }
 
 void run_match_any(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const uint32_t wanted = members(m, w, &i->groups[2], mask);
+  const uint32_t wanted = ptx_members(m, w, &i->groups[2], &mask);
   if (!(mask = meet(m, w, wanted, mask))) return;
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
   const int bits = ptx_types[i->form.types[0]].bits;
@@ -86,7 +85,7 @@ void run_match_any(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 }
 
 void run_match_all(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const uint32_t wanted = members(m, w, &i->groups[2], mask);
+  const uint32_t wanted = ptx_members(m, w, &i->groups[2], &mask);
   if (!(mask = meet(m, w, wanted, mask))) return;
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
   const int bits = ptx_types[i->form.types[0]].bits;
@@ -124,7 +123,7 @@ static uint64_t reduce(const PtxInst *i, uint64_t a, uint64_t b) {
 }
 
 void run_redux(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const uint32_t wanted = members(m, w, &i->groups[2], mask);
+  const uint32_t wanted = ptx_members(m, w, &i->groups[2], &mask);
   if (!(mask = meet(m, w, wanted, mask))) return;
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
   const uint32_t first = (uint32_t)__builtin_ctz(mask);
@@ -141,7 +140,7 @@ void run_activemask(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) 
 
 // The lowest lane is the one.
 void run_elect(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const uint32_t wanted = members(m, w, &i->groups[1], mask);
+  const uint32_t wanted = ptx_members(m, w, &i->groups[1], &mask);
   if (!(mask = meet(m, w, wanted, mask))) return;
   const uint32_t leader = (uint32_t)__builtin_ctz(mask);
   if (i->groups[0].kind == PTX_GROUP_VALUE) {

@@ -8,7 +8,7 @@
 // (widen.h); the instructions that were merged into another one count nothing. An instruction's
 // cost goes to the innermost place that .loc names, a header's line too, as the profiler's does.
 #pragma once
-#include "banks/engine/bank.h"
+#include "banks/engine/bank_atomic.h"
 #include "ptx/run/machine.h"
 #include "ptx/tally/widen.h"
 
@@ -31,6 +31,21 @@ PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction
 void ptx_tally_access(void *tally, const PtxAccess *access);
 const PtxSiteCount *ptx_tally_site(const PtxTally *tally, int pc);
 const PtxWide *ptx_tally_wide(const PtxTally *tally, int pc);
+
+int ptx_tally_charged(const PtxTally *tally, int pc);  // index of PtxModule.locs, -1
+
+// One execution as it was counted: of an access of shared memory, at its width in machine code, or
+// of one of global memory.
+typedef struct PtxCounted {
+  const PtxAccess *access;
+  const BankOp *op;  // NULL: an atomic operation, global memory, or one that is not counted
+  BankAtomic atomic;
+  const int64_t *addr;  // [32]
+  int bytes;            // of one lane
+  int wavefronts;       // -1: not known
+} PtxCounted;
+typedef void PtxCountedSink(void *self, const PtxCounted *counted);
+void ptx_tally_watch(PtxTally *tally, PtxCountedSink *sink, void *self);
 
 // Charges an instruction to `loc`, an index of PtxModule.locs, in place of its own .loc; a reader
 // of the machine code may call it.

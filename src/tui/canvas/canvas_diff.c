@@ -59,6 +59,8 @@ static const char *step_down(const Painter *painter, int col, char *text, size_t
     snprintf(text, size, "\033[B");
   else if (col == 0)
     snprintf(text, size, "\r\n");
+  else if (col == 1)
+    snprintf(text, size, "\r\n\033[C");
   else
     snprintf(text, size, "\r\n\033[%dC", col);
   return text;
@@ -73,12 +75,20 @@ static void move_by_text(Painter *painter, int row, int col) {
   str_add(painter->out, strlen(way) < strlen(place) ? way : place);
 }
 
+// A count of 1 is what none says.
+static void add_right(Str *out, int columns) {
+  if (columns == 1)
+    str_add(out, "\033[C");
+  else
+    str_printf(out, "\033[%dC", columns);
+}
+
 static void move_to(Painter *painter, int row, int col) {
   if (painter->row == row && painter->col == col) return;
   if (painter->how->move)
     painter->how->move(painter->out, row, col);
   else if (painter->row == row && painter->col < col)
-    str_printf(painter->out, "\033[%dC", col - painter->col);
+    add_right(painter->out, col - painter->col);
   else
     move_by_text(painter, row, col);
   painter->row = row;
@@ -123,13 +133,16 @@ static bool repeats_cheaply(const Painter *painter, const Cell *cell) {
   return look_equal(look_of(painter, cell), painter->look);
 }
 
-// The first of the unchanged cells before `col` that are cheaper to repeat than to skip; `col` when
-// the cursor is too far away or the look would have to change for them.
+// The first of the unchanged cells before `col` that are cheaper to repeat than to skip, from where
+// the cursor is or from the begin of the next row; `col` when that is too far away or the look
+// would have to change for them.
 static int run_start(const Painter *painter, const Cell *cells, int row, int col) {
-  if (painter->row != row || painter->col > col || col - painter->col > GAP) return col;
-  for (int at = painter->col; at < col; at++)
+  const bool below = painter->row >= 0 && row == painter->row + 1;
+  const int from = painter->row == row ? painter->col : below ? 0 : col;
+  if (from > col || col - from > GAP) return col;
+  for (int at = from; at < col; at++)
     if (!repeats_cheaply(painter, &cells[at])) return col;
-  return painter->col;
+  return from;
 }
 
 static void draw_row(Painter *painter, int row) {

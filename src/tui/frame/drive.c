@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/disk.h"
 #include "base/str.h"
@@ -14,11 +15,17 @@
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
 
-enum { SCRIPT_BYTES_MAX = 1 << 20 };
+enum { SCRIPT_BYTES_MAX = 1 << 20, WAIT_NS = 5000000 };
 
 void drive_frame(Session *session, Canvas *canvas) {
   view_prepare(session, canvas->rows, canvas->cols);
   view_draw(canvas, session);
+}
+
+void drive_wait(Session *session) {
+  const struct timespec pause = {0, WAIT_NS};
+  while (views_wait(session) == VIEW_EXPECTS)
+    if (!views_poll(session)) nanosleep(&pause, NULL);
 }
 
 static bool screen_shows(const Canvas *canvas, Arena *arena, const char *text) {
@@ -34,8 +41,9 @@ static bool expect(Session *session, const Canvas *canvas, const Event *event, D
   return false;
 }
 
-// Lets everything that waits for an idle moment happen.
+// Lets everything that waits for an idle moment happen, and what is under way come in.
 static void settle(Session *session) {
+  drive_wait(session);
   while (session_idle(session)) {
   }
 }

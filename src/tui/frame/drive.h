@@ -9,6 +9,9 @@
 // Prepares and draws one frame of the canvas's size.
 void drive_frame(Session *session, Canvas *canvas);
 
+// Waits until nothing is under way that a view expects.
+void drive_wait(Session *session);
+
 // One event, and the frame after it. False with a finding when a script's expectation fails or its
 // command cannot be run.
 bool drive_event(Session *session, Canvas *canvas, const Event *event, Diags *diags);

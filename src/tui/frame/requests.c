@@ -19,7 +19,7 @@
 
 enum { REQUESTS_MAX = 160, PAST_ROWS = 100 };
 
-typedef enum RequestKind { ASK_COMPILE, ASK_BENCH, ASK_PROBE, ASK_HISTORY } RequestKind;
+typedef enum RequestKind { ASK_COMPILE, ASK_BENCH, ASK_TRACE, ASK_PROBE, ASK_HISTORY } RequestKind;
 
 typedef struct Request {
   int64_t id;  // 0: the place is free
@@ -180,6 +180,22 @@ void requests_bench(Requests *requests) {
   snprintf(session->worker.line, sizeof session->worker.line, "timing begins");
 }
 
+void requests_trace(Requests *requests) {
+  Session *session = requests->session;
+  Request *request = free_request(requests);
+  if (!request || !can_bench(requests)) return;
+  arena_reset(requests->scratch);
+  const Model *model = session->now.picture->model;
+  const Emission *traced = emit_traced(requests->scratch, model);
+  const ClientRequest ask = {.kind = MESSAGE_TRACE,
+                             .plan = plan_traced(requests->scratch, model, traced, 0),
+                             .plan_b = plan_from_model(requests->scratch, model, ""),
+                             .key = session->now.picture->key};
+  *request = (Request){.kind = ASK_TRACE, .key = ask.key};
+  request->id = client_submit(requests->client, &ask);
+  snprintf(session->worker.line, sizeof session->worker.line, "tracing begins");
+}
+
 static void add_access(Request *request, const Picture *picture, int index) {
   if (index < 0 || index >= picture->model->n_sites) return;
   const Site *site = &picture->model->site[index];
@@ -302,12 +318,21 @@ static void take_probe(Requests *requests, const Request *request, const ProbeRe
   }
 }
 
+static void take_trace(Requests *requests, const Request *request, const TraceResult *trace) {
+  if (trace->ok)
+    results_add_trace(&requests->session->results, request->key, trace);
+  else
+    session_say(requests->session, SAID_ERROR, "%.300s",
+                trace->error ? trace->error : "not traced");
+}
+
 static void take_result(Requests *requests, const Request *request, const ClientEvent *event) {
   Results *results = &requests->session->results;
   if (event->compile)
     results_add_compile(results_begin_compile(results, request->key), event->compile);
   if (event->sass) results_add_sass(results_begin_compile(results, request->key), event->sass);
   if (event->bench) take_bench(requests, request, event->bench);
+  if (event->trace) take_trace(requests, request, event->trace);
   if (event->probe) take_probe(requests, request, event->probe);
   if (request->kind == ASK_HISTORY) {
     results_set_past(results, event->row, event->n_rows);
@@ -318,7 +343,7 @@ static void take_result(Requests *requests, const Request *request, const Client
 }
 
 static bool is_on_gpu(const Request *request) {
-  return request->kind == ASK_BENCH || request->kind == ASK_PROBE;
+  return request->kind == ASK_BENCH || request->kind == ASK_TRACE || request->kind == ASK_PROBE;
 }
 
 static void take_error(Requests *requests, const Request *request, const Message *message) {
@@ -345,14 +370,15 @@ static void take_machine(Session *session, const Message *message) {
 }
 
 static void take_progress(Session *session, const Request *request, const Message *message) {
+  static const char *const words[] = {
+      [ASK_BENCH] = "timing", [ASK_TRACE] = "tracing", [ASK_PROBE] = "probing"};
   if (!request || !is_on_gpu(request)) return;
   if (message->kind == MESSAGE_QUEUED)
     snprintf(session->worker.line, sizeof session->worker.line, "%d before us, about %.0f s",
              (int)message->place, message->seconds);
   else
     snprintf(session->worker.line, sizeof session->worker.line, "%s: %.60s %.0f %%",
-             request->kind == ASK_PROBE ? "probing" : "timing", message->stage,
-             100 * message->fraction);
+             words[request->kind], message->stage, 100 * message->fraction);
 }
 
 static void take_done(Requests *requests, Request *request) {

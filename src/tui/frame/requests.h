@@ -28,6 +28,8 @@ int requests_tick(Requests *requests, int64_t now_ms);
 void requests_bench(Requests *requests);
 // Time the selected shared-memory access (and A's beside it, while A|B is on).
 void requests_probe(Requests *requests);
+// Trace block 0 of the present schedule.
+void requests_trace(Requests *requests);
 // Verify and time every legal value of session->sweep that was not timed here yet.
 void requests_bench_sweep(Requests *requests);
 // Asks for the newest rows of the history.

@@ -99,20 +99,27 @@ static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, i
   return col;
 }
 
+static bool has_tab(const Session *session, int view) {
+  const ViewBody *body = view_table[view].body;
+  return view == session->view || !body->present || body->present(session);
+}
+
 static int title_cols(int view) { return 1 + utf8_columns(view_table[view].title); }
 
 // The shortest title that is not written yet, help's after all others; -1: none is left.
-static int next_title(const bool titled[SESSION_VIEWS_MAX]) {
+static int next_title(const Session *session, const bool titled[SESSION_VIEWS_MAX]) {
   int next = -1;
   for (int i = 0; i < view_count - 1; i++)
-    if (!titled[i] && (next < 0 || title_cols(i) < title_cols(next))) next = i;
+    if (has_tab(session, i) && !titled[i] && (next < 0 || title_cols(i) < title_cols(next)))
+      next = i;
   return next < 0 && !titled[view_count - 1] ? view_count - 1 : next;
 }
 
 // A title is written whole or not at all: the present view's first, then as many as fit. Returns
 // the columns that are left.
 static int choose_titles(const Session *session, int cols, bool titled[SESSION_VIEWS_MAX]) {
-  for (int next = session->view; next >= 0 && title_cols(next) <= cols; next = next_title(titled)) {
+  for (int next = session->view; next >= 0 && title_cols(next) <= cols;
+       next = next_title(session, titled)) {
     titled[next] = true;
     cols -= title_cols(next);
   }
@@ -125,10 +132,13 @@ static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
   enum { NAME_COLS = 10 };
   bool titled[SESSION_VIEWS_MAX] = {false};
   const int help = view_count - 1;
-  int left = choose_titles(session, row.cols - 2 * view_count, titled), col = 1;
-  int gap = left > help ? 2 : 1;
-  if (left > help + NAME_COLS) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
-  for (int i = 0; i < help; i++) col = draw_tab(canvas, row, col, session, i, titled[i]) + gap;
+  int n = 0, col = 1;
+  for (int i = 0; i < view_count; i++) n += has_tab(session, i);
+  int left = choose_titles(session, row.cols - 2 * n, titled);
+  int gap = left > n - 1 ? 2 : 1;
+  if (left > n - 1 + NAME_COLS) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
+  for (int i = 0; i < help; i++)
+    if (has_tab(session, i)) col = draw_tab(canvas, row, col, session, i, titled[i]) + gap;
   int help_cols = 1 + (titled[help] ? title_cols(help) : 0) + (left > 0);
   draw_tab(canvas, row, row.cols - help_cols, session, help, titled[help]);
 }
@@ -151,6 +161,12 @@ static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
 }
 
 static void draw_state(Canvas *canvas, Rect row, const Session *session) {
+  const ViewBody *body = view_table[session->view].body;
+  const char *other = body->standing ? body->standing(session) : NULL;
+  if (other) {
+    canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, STYLE_ACCENT, other);
+    return;
+  }
   int col = draw_standing(canvas, row, session);
   char problem[64], right[112];
   const Target *target = target_find(&session->targets, session->now.schedule.target, NULL);

@@ -45,6 +45,25 @@ void view_prepare(Session *session, int rows, int cols) {
   if (body->prepare) body->prepare(session);
 }
 
+ViewWait views_wait(const Session *session) {
+  ViewWait most = VIEW_WAITS_NOT;
+  for (int i = 0; i < view_count; i++) {
+    const ViewBody *body = view_table[i].body;
+    const ViewWait waits = body->waits ? body->waits(session) : VIEW_WAITS_NOT;
+    if (waits > most) most = waits;
+  }
+  return most;
+}
+
+bool views_poll(Session *session) {
+  bool news = false;
+  for (int i = 0; i < view_count; i++) {
+    const ViewBody *body = view_table[i].body;
+    if (body->waits && body->waits(session)) news |= body->poll(session);
+  }
+  return news;
+}
+
 // ---- keys ---------------------------------------------------------------------------------------
 
 // The last key that is bound is the one that is shown, so they are bound from the last to the

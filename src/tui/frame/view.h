@@ -24,6 +24,13 @@ typedef struct Action {
   void (*run)(Session *session, const char *argument);
 } Action;
 
+// Whether something may come to a view from elsewhere.
+typedef enum ViewWait {
+  VIEW_WAITS_NOT,
+  VIEW_WATCHES,  // perhaps, some time
+  VIEW_EXPECTS,  // it is under way
+} ViewWait;
+
 typedef struct ViewBody {
   // The size of the state that the view keeps between frames (view_own() gives it); 0: nothing but
   // its ViewState. The frame zeroes it, then calls `open`, and `close` at the end; either may be
@@ -57,6 +64,14 @@ typedef struct ViewBody {
   // lane*32". A text that is not taken goes to the command line. NULL: nothing is.
   bool (*takes)(const char *argument);
   bool (*command)(Session *session, const char *argument, Diags *diags);
+  // Takes what came from elsewhere, a child of the view's own, without waiting; true: draw again.
+  // Asked while `waits` says so, whichever view is shown. NULL: nothing comes.
+  bool (*poll)(Session *session);
+  ViewWait (*waits)(const Session *session);
+  // Whether the view has a tab now; NULL: always. Its key leads to it either way.
+  bool (*present)(const Session *session);
+  // What stands in the line below the tabs in place of the schedule; NULL: the schedule.
+  const char *(*standing)(const Session *session);
   // Text that was pasted while no prompt was open; NULL: it goes into one.
   void (*paste)(Session *session, const char *text);
   // Gives the footer's word for an action now; NULL: no word. NULL function: the table's label.
@@ -98,6 +113,9 @@ void view_bind_keys(Keymap *keymap);
 // nothing.
 void view_prepare(Session *session, int rows, int cols);
 void view_show(Session *session, int view);
+// Polls every view that waits for something; true: draw again.
+bool views_poll(Session *session);
+ViewWait views_wait(const Session *session);
 // Runs an action by name; false when there is none of that name here.
 bool view_run(Session *session, const char *action, const char *argument);
 

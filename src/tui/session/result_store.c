@@ -30,12 +30,15 @@ const char *origin_name(Origin origin) {
 void results_init(Results *results, Arena *arena) {
   *results = (Results){.arena = arena,
                        .timed = ARENA_ARRAY(arena, Timed, RESULTS_TIMED_MAX),
+                       .traced = ARENA_NEW(arena, TracedBlock),
                        .probed = ARENA_ARRAY(arena, Probed, RESULTS_PROBED_MAX)};
 }
 
 void results_free(Results *results) {
   if (results->past_arena) arena_free(results->past_arena);
   results->past_arena = NULL;
+  if (results->traced->arena) arena_free(results->traced->arena);
+  *results->traced = (TracedBlock){0};
   for (int i = 0; i < results->n_compiled; i++) arena_free(results->compiled[i].arena);
   results->n_compiled = 0;
 }
@@ -247,6 +250,34 @@ const Probed *results_probed(const Results *results, const BankOp *op,
                              const int64_t addr[BANK_LANES]) {
   const int at = find_probed(results, op, addr);
   return at < 0 ? NULL : &results->probed[at];
+}
+
+// ---- traces -------------------------------------------------------------------------------------
+
+void results_add_trace(Results *results, uint64_t key, const TraceResult *result) {
+  TracedBlock *traced = results->traced;
+  if (!traced->arena) traced->arena = arena_new("traced");
+  arena_reset(traced->arena);
+  StampedWarp *warp = ARENA_ARRAY(traced->arena, StampedWarp, result->n_warps);
+  for (int i = 0; i < result->n_warps; i++) {
+    const StampedWarp *from = &result->warp[i];
+    Stamp *stamp = ARENA_ARRAY(traced->arena, Stamp, from->n);
+    for (int k = 0; k < from->n; k++) stamp[k] = from->stamp[k];
+    warp[i] = *from;
+    warp[i].stamp = stamp;
+  }
+  traced->key = key;
+  traced->serial++;
+  traced->result = (TraceResult){.ok = result->ok,
+                                 .block = result->block,
+                                 .sm = result->sm,
+                                 .clock_mhz = result->clock_mhz,
+                                 .n_warps = result->n_warps,
+                                 .warp = warp};
+}
+
+const TracedBlock *results_traced(const Results *results, uint64_t key) {
+  return results->traced->serial && results->traced->key == key ? results->traced : NULL;
 }
 
 // ---- compilations -------------------------------------------------------------------------------

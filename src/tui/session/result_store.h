@@ -12,6 +12,7 @@
 #include "kernels/device/bench.h"
 #include "kernels/device/history.h"
 #include "kernels/device/probe.h"
+#include "kernels/device/trace_run.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/ptx_lines.h"
 #include "kernels/toolchain/sass.h"
@@ -70,6 +71,14 @@ typedef struct Compiled {
   const SassResult *sass;
 } Compiled;
 
+// The block that was traced last, and of which schedule.
+typedef struct TracedBlock {
+  uint64_t key;
+  int serial;    // 0: nothing was traced yet; another one with each trace
+  Arena *arena;  // of what the result points to
+  TraceResult result;
+} TracedBlock;
+
 typedef struct Results {
   Arena *arena;
   int n_timed;
@@ -78,6 +87,7 @@ typedef struct Results {
   Compiled compiled[RESULTS_COMPILED_MAX];
   int n_probed, next_probed;
   Probed *probed;
+  TracedBlock *traced;   // never NULL
   bool past_known;       // the history was asked
   char past_error[256];  // why it is not kept; "" = it is
   Arena *past_arena;
@@ -112,6 +122,11 @@ void results_add_probe(Results *results, const ProbeAccess *access, const ProbeR
 // NULL when no access like this one was timed here.
 const Probed *results_probed(const Results *results, const BankOp *op,
                              const int64_t addr[BANK_LANES]);
+
+// Keeps a trace that is ok in the place of the one before.
+void results_add_trace(Results *results, uint64_t key, const TraceResult *result);
+// NULL when the schedule with this key was not the one traced last.
+const TracedBlock *results_traced(const Results *results, uint64_t key);
 
 const Compiled *results_compiled(const Results *results, uint64_t key);
 

@@ -60,7 +60,7 @@ typedef enum Said { SAID_NOTE, SAID_WARNING, SAID_ERROR } Said;
 
 // Requests of the session to its surroundings; app.c and the scripts take note and reset it.
 typedef struct Wishes {
-  bool quit, suspend, redraw, toggle_mouse, bench, probe;
+  bool quit, suspend, redraw, toggle_mouse, bench, probe, trace;
   bool bench_sweep, stop;  // time every value of the sweep; take back what has not begun
   bool history;            // the newest rows of the history
   const char *copy;        // text for the clipboard; NULL: none

@@ -378,16 +378,17 @@ struct Operands {
   tensor_map B_map;
 };
 
-// A persistent kernel has as many blocks as the device holds at once, each with a list of
-// tiles: `most` of them have any.
+// A persistent kernel has as many blocks as the device holds at once, whole clusters of them,
+// each with a list of tiles: `most` of them have any.
 template <class Kernel>
-static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {
+static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,
+                           int cluster) {
   int device, n_sms, per_sm;
   must(cudaGetDevice(&device), "cudaGetDevice");
   must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), "SMs");
   must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),
        "occupancy");
-  return std::min(most, n_sms * per_sm);
+  return std::min(most, n_sms * per_sm / cluster * cluster);
 }
 
 // SMs that were seen in one cluster are in one GPC; which of them share a cluster changes with its
@@ -454,8 +455,9 @@ static Lists lists_for(int tiles, int n_blocks, int cluster) {
   const auto room = [=](const std::vector<int> &sms) {
     return static_cast<int>(sms.size()) * per_sm / cluster;
   };
-  // As many lists as cost no turn more than one for every cluster, in whole groups of tiles.
-  const int turns = (tiles + clusters - 1) / clusters;
+  // At most a turn in 24 more than with a list for every cluster, in whole groups of tiles.
+  int turns = (tiles + clusters - 1) / clusters;
+  turns += turns / 24;
   int lists = clusters, owned = 0, first = 0, left_over = 0;
   for (int n = clusters - 1; n > 0 && n * turns >= tiles; --n)
     if ((n & -n) > (lists & -lists)) lists = n;
@@ -494,7 +496,7 @@ static Lists lists_for(int tiles, int n_blocks, int cluster) {
 
 // Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {
-  static const int n_blocks = blocks_that_fit(matmul, 256, 256, 73784);
+  static const int n_blocks = blocks_that_fit(matmul, 256, 256, 73784, 2);
   static const Lists lists = lists_for(128, n_blocks, 2);
   static unsigned epoch = 0;
   matmul<<<n_blocks, 256, 73784>>>(on.A_map, on.B_map, on.C,

@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f16, row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k16_f16,ACC=f16,WM=2,FM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1
+// AUTO=0,ATOM_KIND=wgmma_m64n256k16_f16,ACC=f16,WM=2,FM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,TILE_ORDER=gpc,SERPENTINE_K=1
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<min(256, blocks that fit), 384, 213040>>>(A_map, B_map, C_map)   213040 bytes of shared memory
+//   matmul<<<min(256, blocks that fit), 384, 213048>>>(A_map, B_map, C_map, places, claims, epoch, lists)   213048 bytes of shared memory
 
 // An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.
 struct f16 {
@@ -88,6 +88,38 @@ __device__ __forceinline__ void bulk_read() {
 template <int n>
 __device__ __forceinline__ void bulk_wait() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
+}
+
+// A list of tiles for the cluster of n blocks, which no other has in this launch: that of its SM,
+// or the next one that is free. Lists from `lists` on have no tiles.
+template <int n, bool indivisible>
+__device__ __forceinline__ void claim_list(unsigned long long *word, int none,
+                                           const int *places, unsigned *claims,
+                                           unsigned epoch, int lists) {
+  const int clusters = gridDim.x / n;
+  unsigned sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  int list = places[sm % 1024] % clusters, tried = 0;
+  for (; tried < clusters; ++tried) {
+    const unsigned before = indivisible ? atomicMax(&claims[list], epoch) : claims[list];
+    if (!indivisible && before < epoch) claims[list] = epoch;
+    if (before < epoch) break;
+    list = list + 1 == clusters ? 0 : list + 1;
+  }
+  *word = tried < clusters && list < lists ? list : none;
+}
+// What the block of rank 0 has claimed.
+template <int n>
+__device__ __forceinline__ int claimed_list(const unsigned long long *word) {
+  if (n == 1) return static_cast<int>(*word);
+  unsigned long long list;
+  asm volatile("{ .reg .b32 there;\n"
+               "mapa.shared::cluster.u32 there, %1, 0;\n"
+               "ld.shared::cluster.u64 %0, [there]; }"
+               : "=l"(list)
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(word)))
+               : "memory");
+  return static_cast<int>(list);
 }
 
 // Every thread of the cluster arrives before any goes on, and knows what the others have done.
@@ -194,8 +226,9 @@ __device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {
 
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
-    const __grid_constant__ tensor_map C_map) {
-  extern __shared__ __align__(1024) f16 smem[];  // 106520: 213040 bytes
+    const __grid_constant__ tensor_map C_map, const int *places, unsigned *claims, unsigned epoch,
+    int lists) {
+  extern __shared__ __align__(1024) f16 smem[];  // 106524: 213048 bytes
   f16 *const A_s = smem;          // [3][256][64] BUFFER_COUNT=3: the slab of A
   f16 *const B_s = smem + 49152;  // [3][4][64][64] BUFFER_COUNT=3: the slab of B
   f16 *const C_s = smem + 98304;  // [2][64][64] TMA_STORE=1: a row of atoms on its way to C
@@ -203,6 +236,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 106496);
   // [3] WARP_SPECIALIZE=1: every consumer warp has left a slot
   unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 106508);
+  // [1] TILE_ORDER=gpc: the list of tiles that the cluster has claimed
+  unsigned long long *const list = reinterpret_cast<unsigned long long *>(smem + 106520);
 
   const int m_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_M=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
@@ -224,6 +259,11 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     #pragma unroll
     for (int i = 0; i < 3; ++i)
       mbarrier_init(empty, i, 16);
+
+    if (m_c == 0) {
+      // TILE_ORDER=gpc: the list that is meant for this place, or the next one that is free
+      claim_list<2, true>(list, 128, places, claims, epoch, lists);
+    }
   }
 
   // MULTICAST=1: the mbarriers of all blocks are there
@@ -234,8 +274,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     registers_give<40>();
 
     if (threadIdx.x == 256) {
-      for (int t = blockIdx.x / 2; t < 128; t += gridDim.x / 2) {  // PERSISTENT=1
-        const int turn = t / (gridDim.x / 2);
+      for (int t = claimed_list<2>(list); t < 128; t += lists) {  // PERSISTENT=1
+        const int turn = t / lists;
+        const int down = turn % 2;
         const int m_b = t % 8;
         const int n_b = t / 8;
 
@@ -246,15 +287,16 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           mbarrier_expect(full, (turn * 64 + k_o) % 3, 65536);
 
           // TMA=1: ask for the slab of A
-          tma_load(A_s, (turn * 64 + k_o) % 3 * 16384, &A_map, k_o * 64, m_b * 512 + m_c * 256,
-              full, (turn * 64 + k_o) % 3);
+          tma_load(A_s, (turn * 64 + k_o) % 3 * 16384, &A_map, (down ? 63 - k_o : k_o) * 64,
+              m_b * 512 + m_c * 256, full, (turn * 64 + k_o) % 3);
 
           // TMA=1: ask for the slab of B
           #pragma unroll
           for (int p_b = 0; p_b < 2; ++p_b) {
             // MULTICAST=1: a share of the slab, for all who need it
             tma_multicast(B_s_at, (turn * 64 + k_o) % 3 * 16384 + p_b * 4096, &B_map,
-                n_b * 256 + m_c * 128 + p_b * 64, k_o * 64, full, (turn * 64 + k_o) % 3, 3);
+                n_b * 256 + m_c * 128 + p_b * 64, (down ? 63 - k_o : k_o) * 64, full,
+                (turn * 64 + k_o) % 3, 3);
           }
         }
       }
@@ -265,8 +307,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   else {
     registers_take<232>();
 
-    for (int t = blockIdx.x / 2; t < 128; t += gridDim.x / 2) {  // PERSISTENT=1
-      const int turn = t / (gridDim.x / 2);
+    for (int t = claimed_list<2>(list); t < 128; t += lists) {  // PERSISTENT=1
+      const int turn = t / lists;
       const int m_b = t % 8;
       const int n_b = t / 8;
       #pragma unroll

@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, B column-major, A and C row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k8_tf32,B_COL=1,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1
+// AUTO=0,ATOM_KIND=wgmma_m64n256k8_tf32,B_COL=1,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,TILE_ORDER=gpc,GROUP_N=8,SERPENTINE_K=1,EPI_BUFFERS=2
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<min(512, blocks that fit), 384, 213056>>>(A_map, B_map, C_map)   213056 bytes of shared memory
+//   matmul<<<min(512, blocks that fit), 384, 229448>>>(A_map, B_map, C_map, places, claims, epoch, lists)   229448 bytes of shared memory
 
 __device__ __forceinline__ void store2(float *to, const float *from) {
   *reinterpret_cast<float2 *>(to) = float2{from[0], from[1]};
@@ -87,6 +87,38 @@ __device__ __forceinline__ void bulk_read() {
 template <int n>
 __device__ __forceinline__ void bulk_wait() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
+}
+
+// A list of tiles for the cluster of n blocks, which no other has in this launch: that of its SM,
+// or the next one that is free. Lists from `lists` on have no tiles.
+template <int n, bool indivisible>
+__device__ __forceinline__ void claim_list(unsigned long long *word, int none,
+                                           const int *places, unsigned *claims,
+                                           unsigned epoch, int lists) {
+  const int clusters = gridDim.x / n;
+  unsigned sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  int list = places[sm % 1024] % clusters, tried = 0;
+  for (; tried < clusters; ++tried) {
+    const unsigned before = indivisible ? atomicMax(&claims[list], epoch) : claims[list];
+    if (!indivisible && before < epoch) claims[list] = epoch;
+    if (before < epoch) break;
+    list = list + 1 == clusters ? 0 : list + 1;
+  }
+  *word = tried < clusters && list < lists ? list : none;
+}
+// What the block of rank 0 has claimed.
+template <int n>
+__device__ __forceinline__ int claimed_list(const unsigned long long *word) {
+  if (n == 1) return static_cast<int>(*word);
+  unsigned long long list;
+  asm volatile("{ .reg .b32 there;\n"
+               "mapa.shared::cluster.u32 there, %1, 0;\n"
+               "ld.shared::cluster.u64 %0, [there]; }"
+               : "=l"(list)
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(word)))
+               : "memory");
+  return static_cast<int>(list);
 }
 
 // Every thread of the cluster arrives before any goes on, and knows what the others have done.
@@ -194,15 +226,18 @@ __device__ __forceinline__ void wgmma_m64n256k8_f32_tf32(float *c, unsigned long
 
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
-    const __grid_constant__ tensor_map C_map) {
-  extern __shared__ __align__(1024) float smem[];  // 53264: 213056 bytes
+    const __grid_constant__ tensor_map C_map, const int *places, unsigned *claims, unsigned epoch,
+    int lists) {
+  extern __shared__ __align__(1024) float smem[];  // 57362: 229448 bytes
   float *const A_s = smem;          // [4][128][32] BUFFER_COUNT=4: the slab of A
   float *const B_s = smem + 16384;  // [4][256][32] BUFFER_COUNT=4: the slab of B
-  float *const C_s = smem + 49152;  // [2][64][32] TMA_STORE=1: a row of atoms on its way to C
+  float *const C_s = smem + 49152;  // [2][2][64][32] TMA_STORE=1: a row of atoms on its way to C
   // [4] TMA=1: a slot's bytes have come
-  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 53248);
+  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 57344);
   // [4] WARP_SPECIALIZE=1: every consumer warp has left a slot
-  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 53256);
+  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 57352);
+  // [1] TILE_ORDER=gpc: the list of tiles that the cluster has claimed
+  unsigned long long *const list = reinterpret_cast<unsigned long long *>(smem + 57360);
 
   const int m_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_M=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
@@ -212,6 +247,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float *const B_s_at = B_s + m_c * 128 * 32;
   float *const A_s_at = A_s + m_w * 64 * 32;
   float *const C_s_at = C_s + m_w * 2048 + (lane / 4 % 8 + lane / 32 * 16) * 32;
+  float *const C_s_at2 = C_s + m_w * 2048;
 
   float acc[128];  // ATOM_KIND=wgmma_m64n256k8_tf32: this thread's cells of C
 
@@ -223,6 +259,11 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     #pragma unroll
     for (int i = 0; i < 4; ++i)
       mbarrier_init(empty, i, 16);
+
+    if (m_c == 0) {
+      // TILE_ORDER=gpc: the list that is meant for this place, or the next one that is free
+      claim_list<2, true>(list, 256, places, claims, epoch, lists);
+    }
   }
 
   // MULTICAST=1: the mbarriers of all blocks are there
@@ -233,9 +274,11 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     registers_give<40>();
 
     if (threadIdx.x == 256) {
-      for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
-        const int m_b = t / 128 * 8 + t % 8;
-        const int n_b = t % 128 / 8;
+      for (int t = claimed_list<2>(list); t < 256; t += lists) {  // PERSISTENT=1
+        const int turn = t / lists;
+        const int down = turn % 2;
+        const int m_b = t % 128 / 8;
+        const int n_b = t / 128 * 8 + t % 8;
 
         for (int k_o = 0; k_o < 128; ++k_o) {  // WARP_SPECIALIZE=1
           // WARP_SPECIALIZE=1: every consumer has left the slot
@@ -244,11 +287,12 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           mbarrier_expect(full, k_o % 4, 49152);
 
           // TMA=1: ask for the slab of A
-          tma_load(A_s, k_o % 4 * 4096, &A_map, k_o * 32, m_b * 256 + m_c * 128, full, k_o % 4);
+          tma_load(A_s, k_o % 4 * 4096, &A_map, (down ? 127 - k_o : k_o) * 32,
+              m_b * 256 + m_c * 128, full, k_o % 4);
 
           // MULTICAST=1: a share of the slab, for all who need it
-          tma_multicast(B_s_at, k_o % 4 * 8192, &B_map, k_o * 32, n_b * 256 + m_c * 128, full,
-              k_o % 4, 3);
+          tma_multicast(B_s_at, k_o % 4 * 8192, &B_map, (down ? 127 - k_o : k_o) * 32,
+              n_b * 256 + m_c * 128, full, k_o % 4, 3);
         }
       }
     }
@@ -258,9 +302,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   else {
     registers_take<232>();
 
-    for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
-      const int m_b = t / 128 * 8 + t % 8;
-      const int n_b = t % 128 / 8;
+    for (int t = claimed_list<2>(list); t < 256; t += lists) {  // PERSISTENT=1
+      const int m_b = t % 128 / 8;
+      const int n_b = t / 128 * 8 + t % 8;
       acc[0] = 0.0f;
       acc[1] = 0.0f;
       acc[2] = 0.0f;
@@ -424,7 +468,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       for (int n_p = 0; n_p < 8; ++n_p) {
         // TMA_STORE=1: the slot has been read out
         if (lane == 0)
-          bulk_read<0>();
+          bulk_read<1>();
 
         // TMA_STORE=1: the slot may be written
         barrier_of<128>(m_w + 2);
@@ -432,8 +476,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         // TMA_STORE=1: put a row of atoms into shared memory
         #pragma unroll
         for (int v_p = 0; v_p < 8; ++v_p)
-          store2(&C_s_at[v_p % 2 * 8 * 32 + ((lane % 4 * 2 + v_p / 2 * 8) ^ (lane / 4 % 8 * 4))],
-              &acc[n_p * 16 + v_p * 2]);
+          store2(&C_s_at[n_p % 2 * 4096 + v_p % 2 * 8 * 32 +
+              ((lane % 4 * 2 + v_p / 2 * 8) ^ (lane / 4 % 8 * 4))], &acc[n_p * 16 + v_p * 2]);
 
         // TMA_STORE=1: what was written comes before what the copies read
         fence_async();
@@ -444,8 +488,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         // TMA_STORE=1: one lane sends the piece
         if (lane == 0) {
           // TMA_STORE=1: send the piece to C
-          tma_store(&C_map, n_b * 256 + n_p * 32, m_b * 256 + m_c * 128 + m_w * 64, C_s,
-              m_w * 2048);
+          tma_store(&C_map, n_b * 256 + n_p * 32, m_b * 256 + m_c * 128 + m_w * 64, C_s_at2,
+              n_p % 2 * 4096);
           bulk_commit();
         }
       }

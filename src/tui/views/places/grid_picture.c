@@ -21,6 +21,9 @@ char grid_mark(int64_t number) {
   return "0123456789abcdefghijklmnopqrstuvwxyz"[number % GRID_MARKS];
 }
 
+char grid_place_letter(int place) { return (char)('a' + place); }
+Style grid_place_style(int place) { return style_address(place); }
+
 // Along one direction: either a cell of the overview is `wide` characters, or a character stands
 // for `per` cells.
 typedef struct Scale {
@@ -102,24 +105,49 @@ static bool between(const Grid *grid, const Shape *shape, int row, int col) {
 }
 
 Style grid_picture_window(const GridHalf *half, int64_t wave) {
-  if (half->all_waves) return style_over(STYLE_TITLE, STYLE_CURSOR);
+  if (half->all_waves || half->places) return style_over(STYLE_TITLE, STYLE_CURSOR);
   return style_over(style_address((int)(wave % STYLE_ADDRESSES)), STYLE_LINKED);
 }
 
-static void draw_character(Canvas *canvas, Rect at, const GridHalf *half, const Behind *b) {
+// What stands for a tile: its turn or wave, or the letter of its place and then the turn.
+typedef struct Mark {
+  char text[2];
+  Style style;
+} Mark;
+
+static Mark mark_of(const GridHalf *half, int64_t cta, int across) {
+  const int64_t wave = cta < 0 ? 0 : grid_wave(half->grid, cta);
+  const int place = cta < 0 || !half->places ? -1 : grid_gpc(half->grid, cta);
+  Mark mark = {{cta < 0 ? ' ' : grid_mark(wave + 1)},  // people count from 1
+               style_address((int)(wave % STYLE_ADDRESSES))};
+  if (place >= 0) mark.style = grid_place_style(place);
+  if (place >= 0 && across % 2 == 0) mark.text[0] = grid_place_letter(place);
+  return mark;
+}
+
+// The cell whose place is shown: of several behind a character those one below the other take turns
+// along the row, so that none is hidden.
+static int64_t cell_of_place(const GridHalf *half, const Behind *b, int col) {
+  const int64_t rows = b->end_row - b->first_row, step = half->grid->cluster_rows;
+  if (b->n_inside || rows == 1) return b->cell;
+  return b->cell + col * step % rows * half->grid->overview.cols;
+}
+
+static void draw_character(Canvas *canvas, Rect at, const GridHalf *half, const Behind *b, int col,
+                           int wide) {
   const Grid *grid = half->grid;
-  int64_t cta = grid->overview.first[b->cell];
+  const int64_t cell = half->places ? cell_of_place(half, b, col) : b->cell;
+  int64_t cta = grid->overview.first[cell];
   int64_t wave = cta < 0 ? 0 : grid_wave(grid, cta), first = half->window[half->span].first;
-  char mark[2] = {cta < 0 ? ' ' : grid_mark(wave + 1), '\0'};  // people count from 1
-  Style coloured = style_address((int)(wave % STYLE_ADDRESSES));
+  const Mark mark = mark_of(half, cta, col % wide);
   if (b->n_inside == b->n)
-    canvas_text(canvas, at, 0, 0, grid_picture_window(half, wave), mark);
+    canvas_text(canvas, at, 0, 0, grid_picture_window(half, wave), mark.text);
   else if (b->n_inside)
     draw_part(canvas, at, b);
-  else if (half->all_waves)
-    canvas_text(canvas, at, 0, 0, coloured, mark);
+  else if (half->all_waves || half->places)
+    canvas_text(canvas, at, 0, 0, mark.style, mark.text);
   else
-    canvas_text(canvas, at, 0, 0, cta < first ? STYLE_DIM : STYLE_TEXT, mark);
+    canvas_text(canvas, at, 0, 0, cta < first ? STYLE_DIM : STYLE_TEXT, mark.text);
 }
 
 // A tile that has room says which CTA computes it.
@@ -202,7 +230,8 @@ static void draw_layer(Canvas *canvas, Rect in, const GridHalf *half, const Shap
     for (int col = 0; col < body.cols; col++) {
       if (between(half->grid, shape, row, col)) continue;
       Behind b = look_behind(half, shape, split, row, col);
-      draw_character(canvas, (Rect){body.row + row, body.col + col, 1, 1}, half, &b);
+      draw_character(canvas, (Rect){body.row + row, body.col + col, 1, 1}, half, &b, col,
+                     shape->col.wide);
     }
   draw_numbers(canvas, body, half, shape, split);
   mark_spots(canvas, body, half, shape, split);

@@ -1,5 +1,6 @@
 // The matrix C as a grid of tiles: what the grid view shows of one side, and its picture.
 #pragma once
+#include "model/readings/gpc_merge.h"
 #include "model/readings/grid.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
@@ -18,7 +19,9 @@ typedef struct GridHalf {
   int spots;                 // places to click that the picture may take
   double l2_hit;             // the part of all panels asked for that L2 has, replayed
   bool counted;              // its waves follow from registers that the compiler counted
-  bool all_waves;            // every tile in the colour of its wave, not the window's alone
+  GpcMerge merge, merge_anywhere;  // of a persistent kernel where the chip's map is known
+  bool all_waves;                  // every tile in the colour of its wave, not the window's alone
+  bool places;                     // every tile with the letter of its place, in its colour
 } GridHalf;
 
 // A click on a tile: the value is the cell of the overview.
@@ -26,6 +29,10 @@ enum { GRID_SPOT_SPAN = SPOT_VIEW, GRID_SPOT_CELL };
 
 // Places to click of a whole screen: the canvas keeps 512, tabs and footer included.
 enum { GRID_SPOTS = 400, GRID_MARKS = 36 };  // marks: 0-9 and a-z, then from the beginning again
+
+// Letters of places, in their colours: "a" is the first.
+char grid_place_letter(int place);
+Style grid_place_style(int place);
 
 // '0' … '9', 'a' … 'z', then from the start again: a number in one column.
 char grid_mark(int64_t number);

@@ -5,8 +5,11 @@
 // any number. The margins show the panels of A and B that it touches, the table what they weigh
 // beside L2. o sets the order with and without CTA groups side by side.
 //
-// ViewState: cursor is the window's number, mode = (blocks · 2 + all waves) · GRID_SPANS + span,
-// where 0 blocks stand for BLOCKS_DEFAULT.
+// Where clusters claim their tiles by place every tile has the letter of its place on the chip, and
+// beside it stands what that does to the fetches of a turn (grid_places.h).
+//
+// ViewState: cursor is the window's number, mode = (blocks · COLOURS + colours) · GRID_SPANS +
+// span, where 0 blocks stand for BLOCKS_DEFAULT.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,22 +18,29 @@
 #include "model/schedules/block_order.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
-#include "tui/views/places/grid_picture.h"
+#include "tui/views/places/grid_places.h"
 #include "tui/views/places/tiles.h"
 
-enum { BLOCKS_DEFAULT = 64, JSON_CTAS_MAX = 4096 };
+enum { BLOCKS_DEFAULT = 64 };
 enum {
   TABLE_COLS = 40,
   TABLE_ROWS = GRID_SPANS + 1,
   BESIDE_COLS = 76,
   PICTURE_ROWS_MIN = 5,
+  PLACES_ROWS = 4,
   STACKED_ROWS = TABLE_ROWS + 6
 };
 
-// Whether every tile has the colour of its wave: on a large screen it has, unless somebody said
-// otherwise.
+// Every tile has the colour of its place where it has one, on a large screen that of its wave,
+// unless somebody said otherwise.
 enum { WAVES_COLS = 120, WAVES_ROWS = 40 };
-typedef enum Colours { COLOURS_AUTO, COLOURS_WAVES, COLOURS_WINDOW, COLOURS } Colours;
+typedef enum Colours {
+  COLOURS_AUTO,
+  COLOURS_WAVES,
+  COLOURS_WINDOW,
+  COLOURS_PLACES,
+  COLOURS
+} Colours;
 
 // The data of a frame: A and B when comparing, else B alone.
 typedef struct GridFrame {
@@ -56,6 +66,11 @@ static void choose(ViewState *state, GridSpan span, Colours colours, int blocks)
 static bool all_waves(const Session *session, const ViewState *state) {
   bool large = session->cols >= WAVES_COLS && session->rows >= WAVES_ROWS;
   return colours_of(state) == COLOURS_AUTO ? large : colours_of(state) == COLOURS_WAVES;
+}
+
+static bool all_places(const ViewState *state, const Grid *grid) {
+  const Colours colours = colours_of(state);
+  return grid_has_places(grid) && (colours == COLOURS_AUTO || colours == COLOURS_PLACES);
 }
 
 static int64_t windows_of(const Grid *grid, int64_t ctas) { return ceil_div(grid->n_ctas, ctas); }
@@ -88,7 +103,8 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
   const ViewState *state = session_view_state(session);
   *half = (GridHalf){.grid = side_grid(side), .name = name, .span = span_of(state)};
   half->counted = side->picture->model->resources.counted;
-  half->all_waves = all_waves(session, state);
+  half->places = all_places(state, half->grid);
+  half->all_waves = !half->places && all_waves(session, state);
   half->l2_hit = side->picture->model->traffic.l2_hit;
   half->spots = GRID_SPOTS / (session->comparing ? 2 : 1);
   const Grid *grid = half->grid;
@@ -101,6 +117,9 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
     half->window[i] = grid_window(session->frame, grid, half->at * ctas / n * n, n);
   }
   mark_window(session->frame, half);
+  if (!grid->persistent || !grid->gpcs) return;
+  half->merge = gpc_merge(session->frame, grid, grid->gpcs);
+  half->merge_anywhere = gpc_merge(session->frame, grid, grid->anywhere);
 }
 
 static void grid_prepare(Session *session) {
@@ -156,27 +175,34 @@ static void draw_table(Canvas *canvas, Rect in, const GridHalf *half) {
     draw_span(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, half, (GridSpan)i);
 }
 
-static void draw_grid_line(Canvas *canvas, Rect row, const Grid *grid) {
+// Two rows where there are so many: the clusters go to the second one where the first is full.
+static void draw_grid_line(Canvas *canvas, Rect in, const Grid *grid) {
+  char clusters[48];
   int64_t blocks = grid_blocks(grid);
-  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld CTA%s", (long long)blocks,
+  int col = canvas_printf(canvas, in, 0, 0, STYLE_TITLE, "%lld CTA%s", (long long)blocks,
                           blocks == 1 ? "" : "s");
-  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": %lld×%lld tiles of %lld×%lld",
+  col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %lld×%lld tiles of %lld×%lld",
                       (long long)grid->rows, (long long)grid->cols, (long long)grid->tile_m,
                       (long long)grid->tile_n);
   if (grid->splits > 1)
-    col = canvas_printf(canvas, row, 0, col, STYLE_TIER_BLOCK, " × %lld splits",
+    col = canvas_printf(canvas, in, 0, col, STYLE_TIER_BLOCK, " × %lld splits",
                         (long long)grid->splits);
-  if (grid->launch.cluster > 1)
-    canvas_printf(canvas, row, 0, col, STYLE_TIER_CLUSTER, ", clusters %lld×%lld",
-                  (long long)grid->cluster_rows, (long long)grid->cluster_cols);
+  if (grid->launch.cluster == 1) return;
+  snprintf(clusters, sizeof clusters, "clusters %lld×%lld", (long long)grid->cluster_rows,
+           (long long)grid->cluster_cols);
+  if (col + 2 + utf8_columns(clusters) <= in.cols || in.rows == 1)
+    canvas_printf(canvas, in, 0, col, STYLE_TIER_CLUSTER, ", %s", clusters);
+  else
+    canvas_printf(canvas, in, 1, 0, STYLE_TIER_CLUSTER, "in %s", clusters);
 }
 
 static void draw_waves_line(Canvas *canvas, Rect row, const Grid *grid) {
   const GridWords words = grid_words(grid);
   int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld %s", (long long)grid->n_waves,
                           grid->n_waves == 1 ? words.wave : words.waves);
-  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " of %lld = %lld SMs × %lld",
-                      (long long)grid->wave_ctas, (long long)grid->sm_count,
+  const bool full = grid->wave_ctas == grid->sm_count * grid->blocks_per_sm;
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " of %lld%s%lld SMs × %lld",
+                      (long long)grid->wave_ctas, full ? " = " : " on ", (long long)grid->sm_count,
                       (long long)grid->blocks_per_sm);
   char l2[FMT_MAX];
   fmt_bytes(l2, (double)grid->l2_bytes);
@@ -265,12 +291,16 @@ static void draw_facts(Canvas *canvas, Rect in, const GridHalf *half) {
   draw_tail_line(canvas, rect_take_top(&in, 1), grid);
   if (grid->splits > 1) draw_split_line(canvas, rect_take_top(&in, 1), grid);
   if (grid->persistent) draw_list_line(canvas, rect_take_top(&in, 1), half);
+  grid_draw_merge(canvas, &in, half);
   draw_hit_line(canvas, rect_take_top(&in, 1), half);
   draw_reuse_line(canvas, rect_take_top(&in, 1), half);
 }
 
 // Lines of the facts below.
-static int count_facts(const Grid *grid) { return 5 + (grid->splits > 1) + grid->persistent; }
+static int count_facts(const GridHalf *half) {
+  const Grid *grid = half->grid;
+  return 5 + (grid->splits > 1) + grid->persistent + grid_merge_lines(half);
+}
 
 static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   char text[256];
@@ -281,8 +311,9 @@ static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
            half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
            grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",
            half->grid->launch.cluster > 1 ? "clusters" : grid_words(half->grid).ctas,
-           half->grid->launch.cluster > 1 ? "as GPCs have room, of which no source says how much"
-                                          : "one by one");
+           half->grid->launch.cluster == 1 ? "one by one"
+           : half->grid->gpcs              ? "as GPCs have room"
+                                           : "as GPCs have room, of which no source says how much");
   return canvas_wrap(canvas, in, STYLE_DIM, text);
 }
 
@@ -337,12 +368,24 @@ static void draw_wave_line(Canvas *canvas, Rect row, const GridHalf *half) {
 
 // ---- the picture and what stands with it --------------------------------------------------------
 
+// "a-l place 1-g turn ": the letters and digits of a tile.
+static int draw_marks(Canvas *canvas, Rect row, int col, const GridHalf *half) {
+  const Grid *grid = half->grid;
+  const char *wave = grid_words(grid).wave;
+  if (half->places)
+    return canvas_printf(canvas, row, 0, col, STYLE_DIM, "a-%c place 1-%c %s ",
+                         grid_place_letter(grid->gpcs->n - 1),
+                         grid_mark(min64(grid->n_waves, GRID_MARKS - 1)), wave);
+  return canvas_printf(canvas, row, 0, col, STYLE_DIM, "1-9 a-z %s%s ", wave,
+                       grid->n_waves > GRID_MARKS ? ", modulo 36" : "");
+}
+
 static void draw_key_line(Canvas *canvas, Rect row, const GridHalf *half) {
-  int col =
-      canvas_printf(canvas, row, 0, 2, STYLE_DIM, "1-9 a-z %s%s ", grid_words(half->grid).wave,
-                    half->grid->n_waves > GRID_MARKS ? ", modulo 36" : "");
+  enum { PARTLY_COLS = 9 };
+  int col = draw_marks(canvas, row, 2, half);
   col = canvas_text(canvas, row, 0, col, grid_picture_window(half, 0), "1");
   col = canvas_text(canvas, row, 0, col, STYLE_DIM, " in window ");
+  if (half->places && col + PARTLY_COLS > row.cols) return;
   col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_HALF_UPPER);
   col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_SHADE_MEDIUM);
   canvas_text(canvas, row, 0, col, STYLE_DIM, " partly");
@@ -353,12 +396,15 @@ static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
   rect_take_right(&in, 1);
   draw_key_line(canvas, rect_take_bottom(&in, 1), half);
   grid_picture_draw(canvas, in, half);
-  draw_grid_line(canvas, rect_take_top(&right, 1), half->grid);
-  rect_take_top(&right, 1);
+  draw_grid_line(canvas, rect_take_top(&right, 2), half->grid);
   draw_table(canvas, rect_take_top(&right, TABLE_ROWS), half);
   rect_take_top(&right, 1);
-  draw_facts(canvas, rect_take_top(&right, count_facts(half->grid)), half);
+  draw_facts(canvas, rect_take_top(&right, count_facts(half)), half);
   rect_take_top(&right, 1);
+  if (half->places) {
+    grid_draw_places(canvas, right, half);
+    return;
+  }
   rect_take_top(&right, draw_explained(canvas, right, half) + 1);
   if (half->all_waves) draw_wave_list(canvas, right, half);
 }
@@ -366,7 +412,7 @@ static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
 static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
   draw_grid_line(canvas, rect_take_top(&in, 1), half->grid);
   int spare = in.rows - TABLE_ROWS - PICTURE_ROWS_MIN;
-  int facts = count_facts(half->grid);
+  int facts = count_facts(half);
   if (facts > spare / 2) facts = spare > 0 ? 1 + spare / 3 : 0;
   draw_facts(canvas, rect_take_bottom(&in, facts), half);
   if (spare >= 0)
@@ -374,6 +420,9 @@ static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
   else
     draw_span(canvas, rect_take_bottom(&in, 1), half, half->span);
   if (half->all_waves && spare > facts) draw_wave_line(canvas, rect_take_bottom(&in, 1), half);
+  if (half->places && spare > facts)
+    grid_draw_places(canvas, rect_take_bottom(&in, spare - facts < PLACES_ROWS ? 1 : PLACES_ROWS),
+                     half);
   grid_picture_draw(canvas, in, half);
 }
 
@@ -408,80 +457,13 @@ static void grid_draw(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- as data ------------------------------------------------------------------------------------
 
-static void put_window(JsonWriter *w, const GridHalf *half, GridSpan span) {
-  const GridWindow *window = &half->window[span];
-  json_begin_object(w);
-  json_member_string(w, "kind", grid_span_name(span));
-  json_member_bool(w, "shown", span == half->span);
-  json_member_int(w, "first_cta", window->first);
-  json_member_int(w, "ctas", window->n);
-  json_member_int(w, "a_panels", window->a_panels);
-  json_member_int(w, "b_panels", window->b_panels);
-  json_member_int(w, "a_bytes", window->a_bytes);
-  json_member_int(w, "b_bytes", window->b_bytes);
-  json_member_int(w, "bytes", window->bytes);
-  json_member_double(w, "l2_share", (double)window->bytes / (double)half->grid->l2_bytes);
-  json_member_double(w, "reuse", window->reuse);
-  json_end_object(w);
-}
-
-// The CTAs of the window that is shown, in launch order.
-static void put_ctas(JsonWriter *w, const GridHalf *half) {
-  const GridWindow *window = &half->window[half->span];
-  json_key(w, "ctas");
-  json_begin_array(w);
-  for (int64_t i = 0; i < window->n && i < JSON_CTAS_MAX; i++) {
-    GridCta cta = grid_cta(half->grid, window->first + i);
-    GridRange k = grid_k_range(half->grid, cta.split);
-    json_begin_object(w);
-    json_member_int(w, "cta", cta.index);
-    json_member_int(w, "wave", grid_wave(half->grid, cta.index));
-    if (half->grid->persistent) json_member_int(w, "block", grid_block(half->grid, cta.index));
-    json_member_int(w, "tile_row", cta.row);
-    json_member_int(w, "tile_col", cta.col);
-    json_member_int(w, "split", cta.split);
-    json_member_int(w, "k_begin", k.begin);
-    json_member_int(w, "k_end", k.end);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void put_half(JsonWriter *w, const GridHalf *half) {
-  const Grid *grid = half->grid;
-  json_member_int(w, "n_ctas", grid->n_ctas);
-  json_member_int(w, "tile_rows", grid->rows);
-  json_member_int(w, "tile_cols", grid->cols);
-  json_member_int(w, "splits", grid->splits);
-  json_member_int(w, "cluster_rows", grid->cluster_rows);
-  json_member_int(w, "cluster_cols", grid->cluster_cols);
-  json_member_int(w, "tile_m", grid->tile_m);
-  json_member_int(w, "tile_n", grid->tile_n);
-  json_member_int(w, "sm_count", grid->sm_count);
-  json_member_int(w, "blocks_per_sm_estimated", grid->blocks_per_sm);
-  json_member_int(w, "wave_ctas", grid->wave_ctas);
-  json_member_int(w, "n_waves", grid->n_waves);
-  if (grid->persistent) json_member_int(w, "resident_ctas_estimated", grid_blocks(grid));
-  json_member_int(w, "tail_ctas", grid->tail_ctas);
-  if (grid->persistent) json_member_int(w, "tail_parts", grid->tail_parts);
-  json_member_double(w, "tail_idle", grid->tail_idle);
-  json_member_double(w, "idle", grid->idle);
-  json_member_int(w, "l2_bytes", grid->l2_bytes);
-  json_member_double(w, "l2_hit_rate_estimated", half->l2_hit);
-  json_key(w, "windows");
-  json_begin_array(w);
-  for (int i = 0; i < GRID_SPANS; i++) put_window(w, half, (GridSpan)i);
-  json_end_array(w);
-  put_ctas(w, half);
-}
-
 static void grid_json(JsonWriter *w, Session *session) {
   const GridFrame *frame = session->prepared;
-  put_half(w, &frame->half[frame->n - 1]);
+  grid_put_half(w, &frame->half[frame->n - 1]);
   if (frame->n == 1) return;
   json_key(w, "compared_with");
   json_begin_object(w);
-  put_half(w, &frame->half[0]);
+  grid_put_half(w, &frame->half[0]);
   json_end_object(w);
 }
 
@@ -520,6 +502,18 @@ static void colour_waves(Session *session, const char *argument) {
   ViewState *state = session_view_state(session);
   bool on = argument && *argument ? str_equal(argument, "on") : !all_waves(session, state);
   choose(state, span_of(state), on ? COLOURS_WAVES : COLOURS_WINDOW, blocks_of(state));
+}
+
+// "places on" and "places off" say which; alone it is the other of both.
+static void colour_places(Session *session, const char *argument) {
+  ViewState *state = session_view_state(session);
+  const Grid *grid = side_grid(&session->now);
+  const bool on = argument && *argument ? str_equal(argument, "on") : !all_places(state, grid);
+  if (on && !grid_has_places(grid))
+    session_say(session, SAID_ERROR,
+                "no tile has a place here: TILE_ORDER=gpc on a GPU whose places are known");
+  else
+    choose(state, span_of(state), on ? COLOURS_PLACES : COLOURS_WINDOW, blocks_of(state));
 }
 
 // A as this schedule in row order, or in groups where it is in row order itself.
@@ -614,6 +608,8 @@ static const Action actions[] = {
      toggle_order},
     {"waves", "v", "waves", NULL, "every tile in the colour of its wave, or the window alone",
      colour_waves},
+    {"places", "p", NULL, NULL, "every tile with the letter of its place on the chip, or not",
+     colour_places},
     {"open-tile", "Enter", "tile", NULL, "the first tile of the window, in the tiles view",
      open_tile},
     {"blocks-more", "+ =", "blocks", "blocks-fewer", "twice as many CTAs in a window of blocks",

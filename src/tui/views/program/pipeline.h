@@ -1,8 +1,10 @@
 // The pipeline view's data: timelines, their lanes, and the part of time that is on the screen.
 //
 // pipeline_lanes.c makes lanes of a timeline, pipeline_picture.c draws them, pipeline_card.c says
-// what the event under the cursor is; view_pipeline.c has the keys.
+// what the event under the cursor is, pipeline_data.c writes the events as data; view_pipeline.c
+// has the keys.
 #pragma once
+#include "base/json.h"
 #include "model/interp/interp.h"
 #include "model/readings/timeline.h"
 #include "tui/canvas/canvas.h"
@@ -44,7 +46,7 @@ typedef struct PipelineVerdict {
 typedef struct PipelineOwn {
   Arena *arena;  // of what follows, made anew when the picture is another
   const void *made_of;
-  int serial, broken, mode, other_serial;
+  int serial, broken, mode, other_serial, traced_serial;
   bool each, each_shown;  // every warp: as it was asked for otherwise, as it is
   Lanes now, beside;      // beside.timeline NULL: there is none
   PipelineVerdict verdict;
@@ -53,6 +55,9 @@ typedef struct PipelineOwn {
   double from, scale;     // clock at the left edge, clocks of a column; scale 0: not chosen yet
   bool all;               // all of it on the screen
 } PipelineOwn;
+
+// The end of the first slabs, or of everything, where no turn stands for the others.
+double pipeline_clocks_at_first(const Timeline *timeline);
 
 // The clocks and columns of the picture.
 typedef struct PipelineSpan {
@@ -71,6 +76,9 @@ void pipeline_draw_legend(Canvas *canvas, Rect in);
 void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
                         int lane, PipelineSpan span);
 const TimelineEvent *pipeline_event(const PipelineOwn *own);  // under the cursor; NULL: none
+
+// Members of an object that is open.
+void pipeline_put(JsonWriter *w, Arena *arena, const PipelineOwn *own);
 
 // The event under the cursor, in words.
 typedef struct PipelineCard {

@@ -112,7 +112,7 @@ static void add_warps(Arena *arena, Lanes *lanes, Lane *list, bool each) {
 Lanes pipeline_lanes(Arena *arena, const Timeline *timeline, bool each, bool slots) {
   Lanes lanes = {.timeline = timeline};
   Lane *list = ARENA_ARRAY(arena, Lane, LANES_ALLOWED);
-  add_units(arena, &lanes, list);
+  if (!timeline->measured) add_units(arena, &lanes, list);
   if (slots) add_slots(arena, &lanes, list);
   add_warps(arena, &lanes, list, each);
   lanes.lane = list;

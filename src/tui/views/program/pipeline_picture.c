@@ -15,7 +15,7 @@
 #include "tui/canvas/utf8.h"
 #include "tui/views/program/pipeline.h"
 
-enum { COLS = CANVAS_COLS_MAX, LEVELS = 8, QUARTERS = 4, TICK_COLS = 10 };
+enum { COLS = CANVAS_COLS_MAX, LEVELS = 8, QUARTERS = 4, TICK_COLS = 10, SLABS_AT_FIRST = 5 };
 
 static int column_of(PipelineSpan span, double clock) {
   double col = floor((clock - span.from) / span.scale);
@@ -135,9 +135,7 @@ static void draw_slot(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan sp
 
 // ---- warps --------------------------------------------------------------------------------------
 
-static bool waits(const TimelineEvent *e) {
-  return e->kind == TIMELINE_WAIT || e->kind == TIMELINE_MEET;
-}
+static bool waits(const TimelineEvent *e) { return timeline_kind_waits(e->kind); }
 
 static void draw_warp_cell(Canvas *canvas, Rect in, int col, const TimelineEvent *e) {
   if (e->kind == TIMELINE_MULTIPLY) {
@@ -150,10 +148,12 @@ static void draw_warp_cell(Canvas *canvas, Rect in, int col, const TimelineEvent
   }
 }
 
-// The time of the warp itself: of a copy that goes on in the background its asking alone.
-static double own_end(const TimelineEvent *e) {
+// The time of the warp itself: of a copy that goes on in the background its asking alone, which is
+// what a stamp measures anyway.
+static double own_end(const Lane *lane, const TimelineEvent *e) {
   bool background = e->kind == TIMELINE_COPY || e->kind == TIMELINE_STORE;
-  return background ? fmin(e->end, e->begin + (double)e->count) : e->end;
+  return background && !lane->timeline->measured ? fmin(e->end, e->begin + (double)e->count)
+                                                 : e->end;
 }
 
 // "full[2]" in the middle of a gap that has room for it.
@@ -161,7 +161,9 @@ static void draw_gap(Canvas *canvas, Rect in, const TimelineEvent *e, PipelineSp
   char name[48];
   int first, last;
   if (!waits(e) || !columns_of(span, e->begin, e->end, &first, &last)) return;
-  if (e->bar.buffer)
+  if (e->bar.buffer && e->bar.at < 0)
+    snprintf(name, sizeof name, "%.32s", e->bar.buffer->name);
+  else if (e->bar.buffer)
     snprintf(name, sizeof name, "%.32s[%d]", e->bar.buffer->name, e->bar.at);
   else
     snprintf(name, sizeof name, "%s", e->kind == TIMELINE_MEET ? "barrier" : "copies");
@@ -179,7 +181,7 @@ static void draw_warps(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan s
   int first, last;
   for (int i = 0; i < lane->n; i++) {
     const TimelineEvent *e = lane->event[i];
-    double end = own_end(e);
+    double end = own_end(lane, e);
     if (!columns_of(span, e->begin, end, &first, &last)) continue;
     for (int col = first; col <= last; col++) {
       double takes = weight_of(e->kind) * overlap(span, col, e->begin, end);
@@ -206,7 +208,7 @@ static void mark_found(Canvas *canvas, Rect in, const PipelineOwn *own, const La
   if (lane->kind != LANE_WARPS) return;
   for (int i = 0; i < lane->n; i++) {
     const TimelineEvent *e = lane->event[i];
-    if (!is_found(own, e) || !columns_of(span, e->begin, own_end(e), &first, &last)) continue;
+    if (!is_found(own, e) || !columns_of(span, e->begin, own_end(lane, e), &first, &last)) continue;
     canvas_restyle(canvas, (Rect){in.row, in.col + first, 1, last - first + 1}, STYLE_BAD);
   }
 }
@@ -243,6 +245,14 @@ void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const L
 
 // ---- the axis -----------------------------------------------------------------------------------
 
+double pipeline_clocks_at_first(const Timeline *timeline) {
+  double first = 0;
+  for (int i = 0; i < timeline->n_events && first <= 0; i++)
+    if (timeline->event[i].kind == TIMELINE_MULTIPLY) first = timeline->event[i].begin;
+  double slabs = first + SLABS_AT_FIRST * timeline->turn_clocks;
+  return timeline->turn_clocks > 0 && slabs < timeline->clocks ? slabs : timeline->clocks;
+}
+
 // The least of 1, 2, 5, 10, 20 … that is not below it.
 static double round_step(double least) {
   double step = 1;
@@ -269,7 +279,7 @@ static void draw_cut(Canvas *canvas, Rect in, const TimelineCut *cut, PipelineSp
 }
 
 void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, PipelineSpan span) {
-  canvas_text(canvas, in, 0, 1, STYLE_DIM, "clock (est.)");
+  canvas_text(canvas, in, 0, 1, STYLE_DIM, timeline->measured ? "clock" : "clock (est.)");
   rect_take_left(&in, PIPELINE_LABEL_COLS);
   double step = round_step(TICK_COLS * span.scale), end = span.from + span.cols * span.scale;
   double at = ceil(timeline_clock(timeline, span.from) / step) * step;

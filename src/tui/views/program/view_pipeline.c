@@ -2,8 +2,8 @@
 //
 // The picture is a run of the program without values (model/readings/timeline.h) of one block alone
 // on its SM, with the target's costs: an estimate. Left and Right go from event to event of a lane,
-// Up and Down choose the lane; v sets the same schedule without overlap beside it, x breaks the
-// program and shows who waits for ever, or which statements race.
+// Up and Down choose the lane; v sets the same schedule without overlap beside it, t what a block
+// did on the GPU, x breaks the program and shows who waits for ever, or which statements race.
 //
 // ViewState is not used: what is kept between frames is PipelineOwn.
 #include <string.h>
@@ -11,16 +11,16 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "kernels/toolchain/emit_plan.h"
 #include "model/interp/breakage.h"
+#include "model/readings/timeline_measured.h"
 #include "model/schedules/reduce.h"
 #include "model/schedules/sequential.h"
 #include "tui/frame/view.h"
-#include "tui/frame/view_json.h"
 #include "tui/views/program/pipeline.h"
 
-enum { SLABS_AT_FIRST = 5, CARD_ROWS = 6, BROKEN_ROWS = 8, VERDICT_WORK = 1 << 21 };
-enum { JSON_EVENTS_MAX = 4096 };
-enum { ALONE, SEQUENTIAL };  // what stands beside
+enum { CARD_ROWS = 6, BROKEN_ROWS = 8, VERDICT_WORK = 1 << 21 };
+enum { ALONE, SEQUENTIAL, MEASURED };  // what stands beside
 
 static PipelineOwn *own_of(const Session *session) { return view_own(session, &pipeline_view); }
 
@@ -75,6 +75,22 @@ static void put_beside(PipelineOwn *own, const Model *model, const char *title) 
   own->beside.title = title;
 }
 
+// Stamps belong to a text; what was traced is held against this one's.
+static void put_measured(Session *session, PipelineOwn *own) {
+  const Picture *picture = session->now.picture;
+  const TracedBlock *traced = results_traced(&session->results, picture->key);
+  Diags diags = diags_new(own->arena);
+  if (!traced) return;
+  const Timeline *timeline = timeline_measured(own->arena, picture->model->program,
+                                               emit_traced(own->arena, picture->model),
+                                               traced->result.warp, traced->result.n_warps, &diags);
+  if (!timeline) own->no_beside = diags_text(own->arena, &diags);
+  if (!timeline) return;
+  own->beside = pipeline_lanes(own->arena, timeline, false, false);
+  own->beside.title = arena_printf(own->arena, "measured here, block %lld on SM %d",
+                                   (long long)traced->result.block, traced->result.sm);
+}
+
 static void make_beside(Session *session, PipelineOwn *own) {
   own->no_beside = NULL;
   if (session->comparing) {
@@ -82,6 +98,7 @@ static void make_beside(Session *session, PipelineOwn *own) {
                arena_printf(own->arena, "A %s", session->then_name));
     return;
   }
+  if (own->mode == MEASURED) put_measured(session, own);
   if (own->mode != SEQUENTIAL) return;
   Schedule alone = session->now.pictured;
   const char *change = schedule_sequential(own->arena, &session->targets, &alone);
@@ -150,13 +167,15 @@ static void refresh(Session *session) {
   const Picture *picture = session->now.picture;
   int other = session->comparing ? session->then.picture->serial : -1;
   bool same = own->made_of == picture->model && own->serial == picture->serial &&
-              own->other_serial == other && own->each_shown == shows_each(session, own);
+              own->other_serial == other && own->traced_serial == session->results.traced->serial &&
+              own->each_shown == shows_each(session, own);
   if (same && own->now.timeline) return;
   bool keep = own->made_of == picture->model;
   make(session, own);
   own->made_of = picture->model;
   own->serial = picture->serial;
   own->other_serial = other;
+  own->traced_serial = session->results.traced->serial;
   if (!keep || own->lane >= own->now.n) choose_first(own);
 }
 
@@ -166,22 +185,13 @@ static void remake(Session *session) {
   refresh(session);
 }
 
-// The end of the first slabs, or of everything.
-static double clocks_at_first(const Timeline *timeline) {
-  double first = 0;
-  for (int i = 0; i < timeline->n_events && first <= 0; i++)
-    if (timeline->event[i].kind == TIMELINE_MULTIPLY) first = timeline->event[i].begin;
-  double slabs = first + SLABS_AT_FIRST * timeline->turn_clocks;
-  return timeline->turn_clocks > 0 && slabs < timeline->clocks ? slabs : timeline->clocks;
-}
-
 static PipelineSpan span_of(PipelineOwn *own, int cols) {
   PipelineSpan span = {.cols = max_int(cols - PIPELINE_LABEL_COLS, 8)};
   const Timeline *timeline = own->now.timeline;
   double longest = timeline->clocks;
   if (own->beside.timeline && own->beside.timeline->clocks > longest)
     longest = own->beside.timeline->clocks;
-  if (own->scale <= 0) own->scale = clocks_at_first(timeline) / span.cols;
+  if (own->scale <= 0) own->scale = pipeline_clocks_at_first(timeline) / span.cols;
   if (own->all) own->scale = longest / span.cols;
   if (own->all) own->from = 0;
   if (own->scale <= 0) own->scale = 1;
@@ -231,8 +241,9 @@ static void draw_lanes(Canvas *canvas, Rect in, const PipelineOwn *own, const La
     Rect row = rect_take_top(&in, 1);
     int col = canvas_text(canvas, row, 0, 1, lanes == &own->now ? STYLE_SIDE_B : STYLE_SIDE_A,
                           lanes->title);
-    canvas_printf(canvas, row, 0, col + 2, STYLE_ESTIMATED, "%.0f clk (est.)",
-                  lanes->timeline->all_clocks);
+    const bool measured = lanes->timeline->measured;
+    canvas_printf(canvas, row, 0, col + 2, measured ? STYLE_MEASURED : STYLE_ESTIMATED,
+                  "%.0f clk%s", lanes->timeline->all_clocks, measured ? "" : " (est.)");
   }
   int first = view_scroll(lanes == &own->now ? own->lane : 0, lanes->n, in.rows);
   for (int i = 0; i < in.rows && first + i < lanes->n; i++) {
@@ -264,88 +275,8 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   pipeline_draw_card(canvas, in, own, &frame->card);
 }
 
-// ---- data ---------------------------------------------------------------------------------------
-
-static void put_bar(JsonWriter *w, const TimelineBar *bar) {
-  json_begin_object(w);
-  json_member_string(w, "name", bar->buffer->name);
-  json_member_int(w, "slot", bar->at);
-  json_member_int(w, "phase", bar->phase);
-  json_member_int(w, "arrivals_expected", bar->expected);
-  json_member_int(w, "arrived", bar->arrived);
-  json_member_int(w, "expected_bytes", bar->bytes);
-  json_member_int(w, "landed_bytes", bar->landed);
-  json_end_object(w);
-}
-
-static void put_event(JsonWriter *w, const Session *session, const Timeline *timeline,
-                      const TimelineEvent *e) {
-  double begin = timeline_clock(timeline, e->begin);
-  const char *waits_for = timeline_waits_for(session->frame, e);
-  json_begin_object(w);
-  json_member_string(w, "kind", timeline_kind_name(e->kind));
-  json_member_int(w, "warp", e->warp);
-  json_member_string(w, "role", timeline_role(timeline, e->warp));
-  json_member_double(w, "begin_clk_est", begin);
-  json_member_double(w, "end_clk_est", begin + (e->end - e->begin));
-  json_member_double(w, "busy_clk_est", e->busy);
-  json_member_int(w, "executions", e->count);
-  json_member_int(w, "statement", e->stmt->id);
-  json_member_known(w, "slab", e->slab >= 0, e->slab);
-  json_member_known(w, "slot", e->slot >= 0, e->slot);
-  json_member_string(w, "waits_for", *waits_for ? waits_for : NULL);
-  json_member_bool(w, "for_ever", e->stuck);
-  json_key(w, "mbarrier");
-  if (e->bar.buffer)
-    put_bar(w, &e->bar);
-  else
-    json_put_null(w);
-  json_end_object(w);
-}
-
-static void put_cuts(JsonWriter *w, const Timeline *timeline) {
-  json_key(w, "left_out");
-  json_begin_array(w);
-  for (int i = 0; i < timeline->n_cuts; i++) {
-    const TimelineCut *cut = &timeline->cut[i];
-    json_begin_object(w);
-    json_member_string(w, "loop", cut->var->name);
-    json_member_int(w, "turns", cut->turns);
-    json_member_double(w, "at_clk_est", cut->at);
-    json_member_double(w, "clk_est", cut->clocks);
-    json_member_bool(w, "repeats", cut->repeats);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void put_verdict(JsonWriter *w, const PipelineVerdict *verdict) {
-  json_member_string(w, "broken", verdict->name);
-  json_member_string(w, "finding", verdict->name ? verdict->text : NULL);
-}
-
 static void pipeline_json(JsonWriter *w, Session *session) {
-  const PipelineOwn *own = own_of(session);
-  const Timeline *timeline = own->now.timeline;
-  json_member_int(w, "warps", timeline->n_warps);
-  json_member_double(w, "block_clk_est", timeline->all_clocks);
-  json_member_double(w, "turn_clk_est", timeline->turn_clocks);
-  json_member_int(w, "warps_stuck", timeline->n_stuck);
-  json_member_string(w, "costs_from", timeline->origin);
-  put_verdict(w, &own->verdict);
-  put_cuts(w, timeline);
-  json_member_string(w, "beside", own->beside.title);
-  json_key(w, "beside_block_clk_est");
-  if (own->beside.timeline)
-    json_put_double(w, own->beside.timeline->all_clocks);
-  else
-    json_put_null(w);
-  json_member_int(w, "events_in_all", timeline->n_events);
-  json_key(w, "events");
-  json_begin_array(w);
-  for (int i = 0; i < timeline->n_events && i < JSON_EVENTS_MAX; i++)
-    put_event(w, session, timeline, &timeline->event[i]);
-  json_end_array(w);
+  pipeline_put(w, session->frame, own_of(session));
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -450,6 +381,18 @@ static void show_sequential(Session *session, const char *argument) {
   if (!own->no_beside) return;
   own->mode = ALONE;
   session_say(session, SAID_NOTE, "%s", own->no_beside);
+}
+
+// What was traced already comes back at once; pressed beside it, the block is traced again.
+static void show_measured(Session *session, const char *argument) {
+  PipelineOwn *own = own_of(session);
+  const bool shown = own->beside.timeline && own->beside.timeline->measured;
+  const bool off = argument && str_equal(argument, "off");
+  own->mode = off ? ALONE : MEASURED;
+  session->wishes.trace =
+      !off && (shown || !results_traced(&session->results, session->now.picture->key));
+  remake(session);
+  if (own->no_beside) session_say(session, SAID_ERROR, "%s", own->no_beside);
 }
 
 static void break_it(Session *session, int id) {
@@ -567,6 +510,8 @@ static const Action actions[] = {
      "the next way to break this program, or one by name: break more_bytes, break off", break_next},
     {"break-before", "X", NULL, NULL, "the way before", break_before},
     {"each-warp", "w", "warps", NULL, "a lane for every warp, or one for each role", show_each},
+    {"measured", "t", "trace", NULL,
+     "trace block 0 on the GPU: what its warps did, beside the estimate; trace off", show_measured},
     {"loops-here", "Enter", "statement", NULL, "the statement in the loops view", open_loops},
     {"source-here", "e", "source", NULL, "the statement in the source view", open_source},
 };

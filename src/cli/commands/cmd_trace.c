@@ -1,0 +1,334 @@
+// gemmview trace: what one block did on the GPU, and when, beside what the model thinks of it.
+//
+//   $ gemmview trace -k hopper/roles --block 7
+//   NVIDIA H200, driver 580.95.05, CUDA 13.0, SM 1755 MHz by the block's own clock
+//   4096 x 4096 x 4096: block 7 on SM 13; C is right in every cell
+//   a launch takes 275.3 us with stamps, 273.9 us without: +0.5 %
+//
+//   measured     0         1000      2000 …
+//   producer 0   cc┄┄empty┄┄cc …
+//   estimated …
+//
+//   warp  role          clk         ns   busy clk    ns   waiting clk    ns   for
+//
+// The stamps are of one launch; the times of many, in turns, both verified. Exit status 5 when C is
+// wrong or the stamps contradict the order that barriers make.
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/whole.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/cli_timing.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "model/readings/timeline_measured.h"
+#include "tui/canvas/export.h"
+#include "tui/views/program/pipeline.h"
+
+typedef struct TraceGiven {
+  const char *state;
+  int block;
+  bool json, all;
+  OptionSize size;
+  OptionList worker;
+} TraceGiven;
+
+static const Option options[] = {
+    OPTION_STATE(TraceGiven),
+    OPTION_JSON(TraceGiven),
+    OPTION_SIZE(TraceGiven),
+    OPTION_WORKER(TraceGiven),
+    {.name = "block",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(TraceGiven, block),
+     .lo = 0,
+     .hi = INT32_MAX},
+    {.name = "all", .kind = OPTION_KIND_FLAG, .offset = offsetof(TraceGiven, all)},
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0] };
+
+// The two plans, what came back, and both timelines.
+typedef struct Traced {
+  Arena *arena;
+  const TraceGiven *given;
+  CliWorker *worker;
+  const Model *model;
+  const Emission *emission;  // with stamps
+  Plan *traced, *plain;
+  const TraceResult *result;
+  const Timeline *measured, *estimated;
+  TimelineOrder order;
+} Traced;
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static double ns_of(const Traced *t, double clocks) {
+  return t->result->clock_mhz > 0 ? 1000 * clocks / t->result->clock_mhz : 0;
+}
+
+static const char *clocks_text(const Traced *t, double clocks) {
+  if (!(t->result->clock_mhz > 0)) return arena_printf(t->arena, "%8.0f %8s", clocks, "-");
+  return arena_printf(t->arena, "%8.0f %8.0f", clocks, ns_of(t, clocks));
+}
+
+static const BenchEntry *entry_of(const Traced *t, int side) {
+  return &t->result->bench.entries[side];
+}
+
+static void print_head(const Traced *t) {
+  const BenchResult *bench = &t->result->bench;
+  printf("%s, driver %s, CUDA %s", bench->gpu ? bench->gpu : "unknown",
+         bench->driver ? bench->driver : "unknown", bench->cuda ? bench->cuda : "unknown");
+  if (t->result->clock_mhz > 0)
+    printf(", SM %.0f MHz by the block's own clock", t->result->clock_mhz);
+  printf("\n%lld x %lld x %lld: block %lld on SM %d; C is right in every cell\n",
+         (long long)t->plain->m, (long long)t->plain->n, (long long)t->plain->k,
+         (long long)t->result->block, t->result->sm);
+  const double with = entry_of(t, 0)->time.median_ns, without = entry_of(t, 1)->time.median_ns;
+  printf("a launch takes %s with stamps, %s without: %+.1f %%\n\n", cli_time_text(t->arena, with),
+         cli_time_text(t->arena, without), 100 * (with / without - 1));
+}
+
+// Of the time from the first to the last event of each warp, the part in events.
+static double covered(const Traced *t) {
+  double clocks = 0, other = 0;
+  for (int warp = 0; warp < t->measured->n_warps; warp++) {
+    const TimelineTotals totals = timeline_totals(t->arena, t->measured, warp);
+    clocks += totals.clocks;
+    other += totals.other;
+  }
+  return clocks > 0 ? 1 - other / clocks : 0;
+}
+
+static void print_block(const Traced *t) {
+  const double ns = ns_of(t, t->measured->all_clocks);
+  printf("\nblock: %.0f clk", t->measured->all_clocks);
+  if (ns > 0)
+    printf(", %.0f ns, %.1f %% of a launch", ns, 100 * ns / entry_of(t, 0)->time.median_ns);
+  printf("; %.1f %% of its warps' time is in events\n", 100 * covered(t));
+}
+
+static PipelineSpan span_of(const Traced *t, const Timeline *timeline, int cols) {
+  const double clocks = t->given->all ? timeline->clocks : pipeline_clocks_at_first(timeline);
+  PipelineSpan span = {.cols = max_int(cols - PIPELINE_LABEL_COLS, 8)};
+  span.scale = clocks > 0 ? clocks / span.cols : 1;
+  return span;
+}
+
+static void print_picture(const Traced *t, const Timeline *timeline, PipelineSpan span) {
+  const PipelineOwn nobody = {0};
+  const Lanes lanes = pipeline_lanes(t->arena, timeline, false, false);
+  const int cols = PIPELINE_LABEL_COLS + span.cols;
+  Canvas *canvas = canvas_new(t->arena, lanes.n + 1, cols, false);
+  Rect in = {0, 0, lanes.n + 1, cols};
+  pipeline_draw_axis(canvas, rect_take_top(&in, 1), timeline, span);
+  for (int i = 0; i < lanes.n; i++)
+    pipeline_draw_lane(canvas, rect_take_top(&in, 1), &nobody, &lanes, i, span);
+  fputs(export_text(t->arena, canvas), stdout);
+}
+
+static void print_pictures(const Traced *t) {
+  PipelineSpan span = span_of(t, t->measured, t->given->size.width);
+  printf("measured: %.0f clk%s\n", t->measured->all_clocks,
+         t->measured->full ? ", as far as there was room for stamps" : "");
+  print_picture(t, t->measured, span);
+  if (t->given->all) span = span_of(t, t->estimated, t->given->size.width);
+  printf("\nestimated, alone on its SM: %.0f clk\n", t->estimated->all_clocks);
+  print_picture(t, t->estimated, span);
+}
+
+static void print_totals(const Traced *t) {
+  printf("\n%4s  %-10s %17s %17s %17s  %s\n", "warp", "role", "clk       ns", "busy clk       ns",
+         "waits clk       ns", "for (clk)");
+  for (int warp = 0; warp < t->measured->n_warps; warp++) {
+    const TimelineTotals totals = timeline_totals(t->arena, t->measured, warp);
+    const char *role = timeline_role(t->measured, warp);
+    printf("%4d  %-10s %s %s %s ", warp, role ? role : "-", clocks_text(t, totals.clocks),
+           clocks_text(t, totals.busy), clocks_text(t, totals.waiting));
+    for (int i = 0; i < totals.n_waits; i++)
+      printf("%s %s %.0f", i ? "," : "", timeline_waits_for(t->arena, totals.wait[i].first),
+             totals.wait[i].clocks);
+    putchar('\n');
+  }
+}
+
+static void print_text(const Traced *t) {
+  print_head(t);
+  print_pictures(t);
+  print_totals(t);
+  print_block(t);
+  printf("%lld ends of waits held against what they waited for: %s\n", (long long)t->order.checked,
+         t->order.broken ? arena_printf(t->arena, "%lld come too early", (long long)t->order.broken)
+                         : "all come behind it");
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_event(JsonWriter *w, const Traced *t, const TimelineEvent *e) {
+  const char *waits_for = timeline_waits_for(t->arena, e);
+  json_begin_object(w);
+  json_member_string(w, "kind", timeline_kind_name(e->kind));
+  json_member_int(w, "statement", e->stmt->id);
+  json_member_double(w, "begin_clk", e->begin);
+  json_member_double(w, "end_clk", e->end);
+  json_member_known(w, "slab", e->slab >= 0, e->slab);
+  json_member_string(w, "mbarrier", e->bar.buffer ? e->bar.buffer->name : NULL);
+  json_member_string(w, "waits_for", *waits_for ? waits_for : NULL);
+  json_end_object(w);
+}
+
+static void put_waits(JsonWriter *w, const Traced *t, const TimelineTotals *totals) {
+  json_key(w, "waits");
+  json_begin_array(w);
+  for (int i = 0; i < totals->n_waits; i++) {
+    const TimelineWait *wait = &totals->wait[i];
+    json_begin_object(w);
+    json_member_string(w, "for", timeline_waits_for(t->arena, wait->first));
+    json_member_int(w, "statement", wait->first->stmt->id);
+    json_member_int(w, "times", wait->count);
+    json_member_double(w, "clk", wait->clocks);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void put_warp(JsonWriter *w, const Traced *t, int warp) {
+  const TimelineTotals totals = timeline_totals(t->arena, t->measured, warp);
+  json_begin_object(w);
+  json_member_int(w, "warp", warp);
+  json_member_string(w, "role", timeline_role(t->measured, warp));
+  json_member_double(w, "clk", totals.clocks);
+  json_member_double(w, "busy_clk", totals.busy);
+  json_member_double(w, "waiting_clk", totals.waiting);
+  json_member_double(w, "other_clk", totals.other);
+  for (int kind = 0; kind < TIMELINE_KINDS; kind++)
+    json_member_double(w, arena_printf(t->arena, "%s_clk", timeline_kind_name((TimelineKind)kind)),
+                       totals.kind[kind]);
+  json_member_int(w, "stamps_lost", t->result->warp[warp].lost);
+  put_waits(w, t, &totals);
+  json_key(w, "events");
+  json_begin_array(w);
+  for (int i = 0; i < t->measured->n_events; i++)
+    if (t->measured->event[i].warp == warp) put_event(w, t, &t->measured->event[i]);
+  json_end_array(w);
+  json_end_object(w);
+}
+
+static void put_measured(JsonWriter *w, const Traced *t) {
+  const TraceResult *result = t->result;
+  json_member_string(w, "gpu", result->bench.gpu);
+  json_member_int(w, "block", result->block);
+  json_member_known(w, "sm", result->sm >= 0, result->sm);
+  json_member_double(w, "with_stamps_ns", entry_of(t, 0)->time.median_ns);
+  json_member_double(w, "without_stamps_ns", entry_of(t, 1)->time.median_ns);
+  json_key(w, "sm_mhz");
+  if (result->clock_mhz > 0)
+    json_put_double(w, result->clock_mhz);
+  else
+    json_put_null(w);
+  json_member_double(w, "block_clk", t->measured->all_clocks);
+  json_member_double(w, "covered", covered(t));
+  json_member_double(w, "turn_clk", t->measured->turn_clocks);
+  json_member_double(w, "block_clk_est", t->estimated->all_clocks);
+  json_member_double(w, "turn_clk_est", t->estimated->turn_clocks);
+  json_member_int(w, "waits_checked", t->order.checked);
+  json_member_int(w, "waits_too_early", t->order.broken);
+  json_key(w, "warps");
+  json_begin_array(w);
+  for (int i = 0; i < t->measured->n_warps; i++) put_warp(w, t, i);
+  json_end_array(w);
+}
+
+static void print_json(const Traced *t, int status, const char *error) {
+  Str out = str_new(t->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "trace");
+  json_member_string(&w, "state", schedule_text(t->arena, &t->model->schedule));
+  json_member_bool(&w, "ok", status == CLI_OK);
+  json_member_string(&w, "error", error);
+  if (t->measured) put_measured(&w, t);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// ---- running ------------------------------------------------------------------------------------
+
+static bool prepare(Traced *t, Diags *diags) {
+  TargetTable *targets = ARENA_NEW(t->arena, TargetTable);
+  Schedule schedule;
+  if (!cli_schedule(t->given->state, &schedule, diags) || !cli_targets(t->arena, targets, diags))
+    return false;
+  cli_worker_take_device(t->worker, targets);
+  cli_worker_set_target(t->worker, targets, &schedule);
+  t->model = cli_model_of(t->arena, targets, &schedule, diags);
+  if (!t->model) return false;
+  t->emission = emit_traced(t->arena, t->model);
+  t->traced = plan_traced(t->arena, t->model, t->emission, t->given->block);
+  t->plain = plan_from_model(t->arena, t->model, "");
+  const int64_t blocks = t->traced->kernels[t->model->program->main_kernel].grid[0];
+  if (t->given->block < blocks) return true;
+  diag_add(diags, "usage", "--block %d: there are blocks 0 to %lld", t->given->block,
+           (long long)blocks - 1)
+      ->nearest = arena_printf(t->arena, "%lld", (long long)blocks - 1);
+  return false;
+}
+
+// What a worker sends is held against the text before anything is read off it.
+static bool take(Traced *t, const TraceResult *result, Diags *diags) {
+  if (result->bench.n_entries != 2) {
+    diag_add(diags, "stamps", "%d times came back, not one with stamps and one without",
+             result->bench.n_entries);
+    return false;
+  }
+  t->result = result;
+  t->measured = timeline_measured(t->arena, t->model->program, t->emission, result->warp,
+                                  result->n_warps, diags);
+  if (!t->measured) return false;
+  t->order = timeline_check_order(t->arena, t->measured);
+  t->estimated = timeline_run(t->arena, t->model, NULL, &(TimelineOptions){.whole = false});
+  return true;
+}
+
+static int run(Traced *t, Diags *diags) {
+  if (!prepare(t, diags)) return cli_fail(diags);
+  const int missing = cli_worker_need_gpu(t->worker);
+  if (missing) return missing;
+  const ClientRequest request = {.kind = MESSAGE_TRACE, .plan = t->traced, .plan_b = t->plain};
+  const WorkerAnswer *answer = cli_worker_submit(t->worker, &request, "trace");
+  cli_worker_wait(t->worker, (WorkerAnswer *)answer);
+  int status = answer->status;
+  const char *error = answer->error;
+  if (status == CLI_OK && !answer->trace) {
+    status = CLI_BENCH;
+    error = "no trace came back";
+  } else if (status == CLI_OK && !take(t, answer->trace, diags)) {
+    status = CLI_BENCH;
+    error = diags_text(t->arena, diags);
+  } else if (status == CLI_OK && t->order.broken) {
+    status = CLI_BENCH;
+    error = "the stamps contradict the order that barriers make";
+  }
+  if (t->given->json)
+    print_json(t, status, error);
+  else if (t->measured)
+    print_text(t);
+  return error ? cli_error(status, "%s", error) : status;
+}
+
+int cmd_trace(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  TraceGiven given = {.size = {100, 24}};
+  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
+    diag_add(&diags, "usage", "trace takes no argument \"%s\"; a state is given with -k",
+             str_sanitise(arena, argv[1]));
+  Schedule unused;
+  cli_schedule(given.state, &unused, &diags);
+  if (diags.count) return cli_fail(&diags);
+  Traced traced = {.arena = arena, .given = &given};
+  traced.worker = cli_worker_open(arena, &given.worker, false, &diags);
+  if (!traced.worker) return cli_fail(&diags);
+  const int status = run(&traced, &diags);
+  cli_worker_close(traced.worker);
+  return status;
+}

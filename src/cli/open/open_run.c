@@ -1,0 +1,146 @@
+// Request → text → kernel → machine → blocks → lines.
+#include "cli/open/open_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli/open/open_compiled.h"
+#include "cli/open/open_declared.h"
+#include "cli/open/open_detail.h"
+#include "cli/open/open_input.h"
+#include "cli/open/open_memory.h"
+#include "cli/open/open_ncu.h"
+#include "ptx/module/signature.h"
+
+enum { SAY_EVERY_MS = 100 };
+
+// What is being done now, one line of stderr: for whoever waits.
+static void say(const OpenRequest *request, const char *what) {
+  if (request->detail) fprintf(stderr, "%s\n", what);
+}
+
+int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
+                     Diags *diags) {
+  *out = (OpenResult){.arena = arena, .path = request->path};
+  say(request, "compiling");
+  out->text = open_read_text(arena, request->path, request->n_flags, request->flags, diags);
+  if (!out->text.ptx) return out->text.status;
+  out->compiler = out->text.compiler;
+  const char *what = str_sanitise(arena, ptx_base_name(request->path));
+  out->module = ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
+  if (!out->module) return CLI_USAGE;
+  if (module_only) return CLI_OK;
+  out->kernel = ptx_module_kernel(out->module, request->kernel, diags);
+  return out->kernel ? CLI_OK : CLI_USAGE;
+}
+
+static void say_block(const OpenRequest *request, int64_t n, int64_t of, int64_t *next_ms) {
+  if (!request->detail || clock_ms() < *next_ms) return;
+  fprintf(stderr, "running block %lld of %lld\n", (long long)n + 1, (long long)of);
+  *next_ms = clock_ms() + SAY_EVERY_MS;
+}
+
+static PtxOutcome run_blocks(const OpenRequest *request, OpenResult *r, PtxMachine *machine,
+                             const OpenBlocks *b) {
+  PtxOutcome outcome = PTX_DONE;
+  int64_t next_ms = 0, of = 1;
+  for (int d = 0; d < 3; d++) of *= b->last[d] - b->first[d] + 1;
+  for (int z = b->first[2]; z <= b->last[2]; z++)
+    for (int y = b->first[1]; y <= b->last[1]; y++)
+      for (int x = b->first[0]; x <= b->last[0] && outcome == PTX_DONE; x++, ++r->n_blocks) {
+        say_block(request, r->n_blocks, of, &next_ms);
+        if (r->record) ptx_record_block(r->record);
+        outcome = ptx_machine_run(machine, x, y, z);
+      }
+  return outcome;
+}
+
+// Everything that a launch needs, or findings.
+static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
+                                Diags *diags) {
+  if (!given->launch) {
+    Diag *diag = diag_add(diags, "usage", "--launch is missing: how %s is launched",
+                          ptx_signature_text(r->arena, r->kernel));
+    diag->nearest = "--launch grid=1,block=128,smem=0";
+    return NULL;
+  }
+  if (!open_read_launch(given->launch, &r->launch, diags)) return NULL;
+  if (!open_read_blocks(given->blocks, &r->launch, blocks, diags)) return NULL;
+  r->launch.budget = given->budget;
+  PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
+  if (!machine || !open_give_args(r->arena, machine, r->kernel, given->n_args, given->args, diags))
+    return NULL;
+  return machine;
+}
+
+// The rows of arrays: as given first, then as the source declares them.
+static bool find_arrays(const OpenRequest *given, OpenResult *r, Diags *diags) {
+  const char *source = open_source_text(r);
+  int n = 0;
+  const PtxPitch *declared = source ? open_declared(r->arena, source, &n) : NULL;
+  PtxPitch *all = ARENA_ARRAY(r->arena, PtxPitch, n + given->n_slabs + 1);
+  for (int i = 0; i < given->n_slabs; i++)
+    if (!open_read_slab(given->slabs[i], &all[i], r->arena, diags)) return false;
+  if (n) memcpy(all + given->n_slabs, declared, sizeof *all * (size_t)n);
+  r->arrays = ptx_record_arrays(r->arena, r->record, ptx_machine_static_smem(r->machine), all,
+                                n + given->n_slabs);
+  return true;
+}
+
+static void find_cures(OpenResult *r) {
+  Arena *scratch = arena_new("solver");
+  OpenCure *cures = ARENA_ARRAY(r->arena, OpenCure, r->arrays.n + 1);
+  for (int i = 0; i < r->arrays.n; i++) {
+    const PtxArray *array = &r->arrays.items[i];
+    Diags ignored = diags_new(r->arena);
+    int n = 0;
+    const RecordedSite *sites = ptx_record_of_array(r->arena, r->record, i, &n);
+    cures[i].now = recorded_cost(r->arena, &array->at, sites, n, NULL, &ignored).wavefronts;
+    cures[i].best = recorded_solve(r->arena, scratch, &array->at, array->name, sites, n);
+  }
+  r->cures = cures;
+  arena_free(scratch);
+}
+
+static bool run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks *blocks,
+                       PtxMachine *machine, Diags *diags) {
+  PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
+  say(given, "reading the machine code");
+  if (given->predict)
+    r->why_not = "widths are predicted: --predict asks for it";
+  else
+    r->as_compiled = open_reconcile(r, tally);
+  if (given->record) r->record = ptx_record_new(r->arena, r->module, r->kernel, tally, &r->launch);
+  ptx_machine_watch(machine, ptx_tally_access, tally);
+  const double started = clock_seconds();
+  r->outcome = run_blocks(given, r, machine, blocks);
+  r->seconds = clock_seconds() - started;
+  r->machine = machine;
+  r->tally = tally;
+  r->lines = ptx_tally_lines(r->arena, tally);
+  say(given, "looking for better layouts");
+  if (!given->record) return true;
+  if (!find_arrays(given, r, diags)) return false;
+  find_cures(r);
+  return true;
+}
+
+int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
+  OpenRequest given = *request;
+  const char *memory = open_memory_path(r->arena, r->path, r->kernel->name);
+  const bool recalled =
+      (!given.launch || given.n_args == 0) && open_recall(r->arena, memory, &given);
+  OpenBlocks blocks;
+  PtxMachine *machine = make_machine(r, &given, &blocks, diags);
+  if (!machine) return CLI_USAGE;
+  if (given.ncu && !open_read_ncu(r->arena, given.ncu, &r->counted, &r->n_counted, diags))
+    return CLI_USAGE;
+  r->launch_text = open_launch_text(r->arena, &given);
+  r->recalled = recalled;
+  r->detail = given.detail;
+  open_remember(r->arena, memory, &given);
+  return run_kernel(&given, r, &blocks, machine, diags) ? CLI_OK : CLI_USAGE;
+}

@@ -1,0 +1,23 @@
+// One run of gemmview open: a file becomes PTX, blocks run, what they did is put together.
+#pragma once
+#include "cli/open/open_report.h"
+
+typedef struct OpenRequest {
+  const char *path;
+  char **flags;  // of nvcc
+  int n_flags;
+  const char *kernel, *launch, *blocks, *ncu;  // NULL: not given
+  const char *const *args, *const *slabs;
+  int n_args, n_slabs;
+  int64_t budget;  // lane instructions
+  bool predict;
+  bool record;  // keep addresses, for better layouts and the detail
+  bool detail;  // everything in JSON; says on stderr meanwhile what it is doing
+} OpenRequest;
+
+// The text and the kernel of a request; CLI_OK, or what the command ends with after findings.
+// `kernel` stays NULL when only the module is wanted.
+int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
+                     Diags *diags);
+// Runs it. What the request leaves out is taken from the last time (open_memory.h).
+int open_run(const OpenRequest *request, OpenResult *out, Diags *diags);

@@ -1,0 +1,6 @@
+// The explorer at the view of one's own kernel.
+#pragma once
+#include "base/diag.h"
+
+// `words` are those behind `gemmview open`, --watch left out. The command's exit status.
+int open_screen(Arena *arena, const char *const *words, int n, bool watches, Diags *diags);

@@ -1,0 +1,84 @@
+// Faults of clusters and of persistent blocks: arrivals and boxes that stay at home, cluster
+// barriers that are missing, rings and lists that begin anew.
+//
+// Worked example, mask_short, two blocks that fetch a slab of A for each other:
+//   A_s[slot, n_c * 32, 0] = tma A[n_c * 32, k]   counted at full[slot]   ranks 3
+// becomes
+//   …   ranks 1 << n_c
+// so that each of them waits for ever for the bytes of the other's share.
+#include "model/interp/breakage_parts.h"
+#include "model/ir/rewrite.h"
+
+// ---- clusters -----------------------------------------------------------------------------------
+
+// The ranks of a mask, as many as it has anywhere.
+static int64_t count_ranks(const Program *program, const Expr *mask) {
+  int64_t *at_rank_0 = ARENA_ARRAY(program->arena, int64_t, program->n_vars);
+  return __builtin_popcountll((unsigned long long)expr_eval(mask, at_rank_0));
+}
+
+static bool arrives_across(const Stmt *stmt) {
+  return is_op(stmt, OP_MBAR_ARRIVE) && stmt->op.mask;
+}
+
+static void find_readers(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (arrives_across(stmt)) *(const Expr **)context = stmt->op.mask;
+}
+
+static bool arrive_at_own(Program *program, Stmt *stmt) {
+  (void)program;
+  bool across = arrives_across(stmt);
+  if (across) stmt->op.mask = NULL;
+  return across;
+}
+
+bool break_local_arrive_only(Program *program) {
+  const Expr *mask = NULL;
+  stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
+  Stmt *init = find_op(main_kernel(program)->body, OP_MBAR_INIT, ROLE_EMPTY);
+  if (!mask || !init) return false;
+  init->op.count /= count_ranks(program, mask);
+  return change_each(program, arrive_at_own);
+}
+
+static bool send_to_own(Program *program, Stmt *stmt) {
+  (void)program;
+  bool across = is_op(stmt, OP_TMA_LOAD) && stmt->op.mask;
+  if (across) stmt->op.mask = NULL;
+  return across;
+}
+
+bool break_mask_short(Program *program) { return change_each(program, send_to_own); }
+
+bool break_no_cluster_start(Program *program) {
+  Stmt *first = find_op(main_kernel(program)->body, OP_CLUSTER_BARRIER, ROLE_COUNT);
+  if (first) first->op.kind = OP_BARRIER;
+  return first != NULL;
+}
+
+// Where nobody arrives across blocks there is no barrier at the end.
+bool break_no_cluster_end(Program *program) {
+  const Expr *mask = NULL;
+  stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
+  return mask && drop_last(program, OP_CLUSTER_BARRIER);
+}
+
+// ---- work lists ---------------------------------------------------------------------------------
+
+static bool claim_in_steps(Program *program, Stmt *stmt) {
+  (void)program;
+  bool claims = is_op(stmt, OP_CLAIM);
+  if (claims) stmt->op.in_steps = true;
+  return claims;
+}
+
+bool break_claim_not_atomic(Program *program) { return change_each(program, claim_in_steps); }
+
+static bool claim_in_epoch_1(Program *program, Stmt *stmt) {
+  bool claims = is_op(stmt, OP_CLAIM);
+  if (claims) stmt->op.phase = ex_const(program->arena, 1);
+  return claims;
+}
+
+bool break_epoch_missing(Program *program) { return change_each(program, claim_in_epoch_1); }

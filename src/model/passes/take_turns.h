@@ -1,0 +1,11 @@
+// Two consumers with a tile each, ROLE_SCHEDULE=pingpong: what pass warp_specialize leaves to this
+// file.
+#pragma once
+#include "model/passes/passes.h"
+
+// A digit above those of the threads that multiply: which of the two consumers they belong to.
+const Var *add_consumers(Program *program);
+
+// Once there are roles: the tiles of a block go to its consumers by turns, and an mbarrier at which
+// `warps` of one arrive lets the other begin to multiply.
+void take_turns(Program *program, const Var *consumer, int64_t warps);

@@ -1,0 +1,243 @@
+// A list of statements is cut into runs: work of one kind, without anything between that orders.
+//
+//   stamp(trace, 8, k_o);      begin of site 4, wait full
+//   mbarrier_wait(full, …);
+//   stamp(trace, 9, k_o);      its end
+//   stamp(trace, 10, k_o);     begin of site 5: fence, multiplications, commit
+//   wgmma_fence();
+//   for (…) wgmma_…(…);
+//   wgmma_commit();
+//   stamp(trace, 11, k_o);
+//
+// The first thread of each warp of the traced block writes, into a page of its own, so that no
+// stamp waits for another: 16 bytes and no fence. A full page takes no more and goes on counting.
+// The compiler moves no access to memory over a stamp; arithmetic in registers alone may move.
+#include "model/text/emit_stamp.h"
+
+#include "base/str.h"
+#include "model/text/emit_op.h"
+#include "model/text/stamp_page.h"
+
+#define TEXT_OF(x) #x
+#define NUMBER(x) TEXT_OF(x)
+
+static const PreludeText trace_text = {
+    "trace_begin",
+    "// What a traced block writes: a page for each warp, a stamp for each begin and end.\n"
+    "struct trace_stamp {\n"
+    "  long long clock;   // of the SM\n"
+    "  int mark, number;  // 2 * place + (0 begin, 1 end); the turn of its loop\n"
+    "};\n"
+    "struct trace_page {\n"
+    "  unsigned long long ns_begin, ns_end;  // %globaltimer\n"
+    "  long long clock_begin, clock_end;     // clock64, right behind it\n"
+    "  unsigned sm, block, written, unused;  // written: those beyond the page counted\n"
+    "  trace_stamp stamp[" NUMBER(STAMPS_EACH) "];\n"
+    "};\n"
+    "static_assert(sizeof(trace_page) == " NUMBER(STAMP_PAGE_BYTES) ", \"as its reader has it\");\n"
+    "struct trace_writer {\n"
+    "  trace_page *page;  // NULL: this thread writes none\n"
+    "  unsigned n;\n"
+    "};\n"
+    "__device__ __forceinline__ unsigned long long trace_ns() {\n"
+    "  unsigned long long ns;\n"
+    "  asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(ns)::\"memory\");\n"
+    "  return ns;\n"
+    "}\n"
+    "__device__ __forceinline__ long long trace_clock() {\n"
+    "  long long clock;\n"
+    "  asm volatile(\"mov.u64 %0, %%clock64;\" : \"=l\"(clock)::\"memory\");\n"
+    "  return clock;\n"
+    "}\n"
+    "__device__ __forceinline__ trace_writer trace_begin(trace_page *pages, int block) {\n"
+    "  trace_writer trace = {nullptr, 0};\n"
+    "  if (blockIdx.x != block || threadIdx.x % 32 != 0) return trace;\n"
+    "  trace.page = pages + threadIdx.x / 32;\n"
+    "  trace.page->block = blockIdx.x;\n"
+    "  asm volatile(\"mov.u32 %0, %%smid;\" : \"=r\"(trace.page->sm));\n"
+    "  trace.page->ns_begin = trace_ns();\n"
+    "  trace.page->clock_begin = trace_clock();\n"
+    "  return trace;\n"
+    "}\n"
+    "__device__ __forceinline__ void stamp(trace_writer &trace, int mark, int number) {\n"
+    "  if (!trace.page) return;\n"
+    "  const long long clock = trace_clock();\n"
+    "  const long long what = (long long)number << 32 | (unsigned)mark;\n"
+    "  if (trace.n < " NUMBER(STAMPS_EACH) ")\n"
+    "    asm volatile(\"st.global.v2.b64 [%0], {%1, %2};\" ::\"l\"(&trace.page->stamp[trace.n]),\n"
+    "                 \"l\"(clock), \"l\"(what)\n"
+    "                 : \"memory\");\n"
+    "  ++trace.n;\n"
+    "}\n"
+    "__device__ __forceinline__ void trace_end(const trace_writer &trace) {\n"
+    "  if (!trace.page) return;\n"
+    "  trace.page->ns_end = trace_ns();\n"
+    "  trace.page->clock_end = trace_clock();\n"
+    "  trace.page->written = trace.n;\n"
+    "}\n"};
+
+// ---- what a statement is ------------------------------------------------------------------------
+
+// Has a begin and an end of its own: it waits, or others wait for it.
+static bool is_alone(const Op *op) {
+  switch (op_facts(op->kind)->action) {
+    case ACTION_MEET:
+    case ACTION_WAIT:
+    case ACTION_EXPECT:
+    case ACTION_GIVE:
+    case ACTION_TAKE:
+    case ACTION_CLAIM:
+      return true;
+    case ACTION_SIGNAL:
+      return !op_ends_with_group(op->kind);
+    default:
+      return false;
+  }
+}
+
+// Work that is shown; what is neither this nor alone belongs to the work at which it stands.
+static bool is_work(const Op *op) {
+  return !is_alone(op) && op_facts(op->kind)->engine != ENGINE_NONE &&
+         timeline_kind_of(op) < TIMELINE_KINDS;
+}
+
+typedef struct Quiet {
+  bool orders;        // something in it has stamps of its own
+  const Stmt *chief;  // the first work of the kind that outweighs the others; NULL: it has none
+} Quiet;
+
+// Where kinds are mixed, copies spread over multiplications say, the heavier one names the run.
+static int weight(const Stmt *stmt) {
+  static const int weights[TIMELINE_KINDS] = {[TIMELINE_MULTIPLY] = 5,
+                                              [TIMELINE_STORE] = 4,
+                                              [TIMELINE_COPY] = 3,
+                                              [TIMELINE_WRITE] = 2,
+                                              [TIMELINE_READ] = 1};
+  return stmt ? weights[timeline_kind_of(&stmt->op)] : 0;
+}
+
+static void note_stmt(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Quiet *quiet = context;
+  if (stmt->kind == STMT_LOOP && stmt->var->tier == TIER_TILE) quiet->orders = true;
+  if (stmt->kind != STMT_OP) return;
+  if (is_alone(&stmt->op)) quiet->orders = true;
+  if (is_work(&stmt->op) && weight(stmt) > weight(quiet->chief)) quiet->chief = stmt;
+}
+
+static Quiet look_at(const Stmt *stmt) {
+  Quiet quiet = {0};
+  Stmt alone = *stmt;
+  alone.next = NULL;
+  stmt_walk(&alone, note_stmt, &quiet);
+  if (quiet.chief == &alone) quiet.chief = stmt;
+  return quiet;
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+typedef struct Run {
+  const Stmt *first, *last, *chief;  // first NULL: none is open
+} Run;
+
+static void add_site(Emitter *emitter, const Run *run, const Var *turn) {
+  EmitStamps *stamps = &emitter->stamps;
+  if (!run->first) return;
+  stamps->site[stamps->n++] = (EmitStamp){run->chief, turn};
+  stamps->before[run->first->id] = stamps->n;
+  stamps->behind[run->last->id] = stamps->n;
+}
+
+static void close_run(Emitter *emitter, Run *run, const Var *turn) {
+  add_site(emitter, run, turn);
+  *run = (Run){0};
+}
+
+static bool is_same_kind(const Stmt *a, const Stmt *b) {
+  return timeline_kind_of(&a->op) == timeline_kind_of(&b->op);
+}
+
+static bool closes_group(const Stmt *stmt) {
+  return stmt->kind == STMT_OP && op_ends_with_group(stmt->op.kind);
+}
+
+static bool is_fence(const Stmt *stmt) {
+  return stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == ACTION_FENCE;
+}
+
+static void collect(Emitter *emitter, const Stmt *list, const Var *turn);
+
+static void collect_inside(Emitter *emitter, const Stmt *stmt, const Var *turn) {
+  bool counts = stmt->kind == STMT_LOOP && stmt->var->tier != TIER_REGISTER &&
+                (stmt->var->extent > 1 || stmt->var->tier == TIER_TILE);
+  collect(emitter, stmt->body, counts ? stmt->var : turn);
+}
+
+static void collect(Emitter *emitter, const Stmt *list, const Var *turn) {
+  Run run = {0};
+  const Stmt *fence = NULL;  // that stands in front of the work to come
+  for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
+    const Quiet quiet = look_at(stmt);
+    if (quiet.orders) {
+      close_run(emitter, &run, turn);
+      if (stmt->kind == STMT_OP)
+        add_site(emitter, &(Run){stmt, stmt, stmt}, turn);
+      else
+        collect_inside(emitter, stmt, turn);
+    } else if (quiet.chief) {
+      if (run.first && !is_same_kind(run.chief, quiet.chief)) close_run(emitter, &run, turn);
+      if (!run.first) run = (Run){fence ? fence : stmt, stmt, quiet.chief};
+      run.last = stmt;
+    } else if (run.first && closes_group(stmt)) {
+      run.last = stmt;
+    }
+    bool waits_for_work = is_fence(stmt) || (fence && !quiet.orders && !quiet.chief);
+    fence = !waits_for_work ? NULL : fence ? fence : stmt;
+    if (fence == stmt) close_run(emitter, &run, turn);
+  }
+  close_run(emitter, &run, turn);
+}
+
+void emit_stamps_collect(Emitter *emitter, const Stmt *body) {
+  const int n = emitter->program->n_stmt_ids;
+  EmitStamps *stamps = &emitter->stamps;
+  stamps->site = ARENA_ARRAY(emitter->arena, EmitStamp, n);
+  stamps->before = ARENA_ARRAY(emitter->arena, int, n);
+  stamps->behind = ARENA_ARRAY(emitter->arena, int, n);
+  collect(emitter, body, NULL);
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+bool emit_has_stamps(const Emitter *emitter, const Stmt *stmt) {
+  const EmitStamps *stamps = &emitter->stamps;
+  return stamps->before && (stamps->before[stmt->id] || stamps->behind[stmt->id]);
+}
+
+static void print_stamp(Emitter *emitter, int site, int end) {
+  const Var *turn = emitter->stamps.site[site - 1].turn;
+  emitter_line(emitter, "stamp(trace, %d, %s);", 2 * (site - 1) + end,
+               turn ? emitter->names[turn->id] : "0");
+}
+
+void emit_stamp_before(Emitter *emitter, const Stmt *stmt) {
+  const EmitStamps *stamps = &emitter->stamps;
+  if (stamps->before && stamps->before[stmt->id]) print_stamp(emitter, stamps->before[stmt->id], 0);
+}
+
+void emit_stamp_behind(Emitter *emitter, const Stmt *stmt) {
+  const EmitStamps *stamps = &emitter->stamps;
+  if (stamps->behind && stamps->behind[stmt->id]) print_stamp(emitter, stamps->behind[stmt->id], 1);
+}
+
+const char *emit_trace_parameters(Emitter *emitter) {
+  emit_given(emitter, &trace_text);
+  return ", trace_page *stamps, int traced";
+}
+
+void emit_trace_begin(Emitter *emitter) {
+  emitter_blank(emitter);
+  emitter_line(emitter, "trace_writer trace = trace_begin(stamps, traced);");
+}
+
+void emit_trace_end(Emitter *emitter) { emitter_line(emitter, "trace_end(trace);"); }

@@ -1,0 +1,184 @@
+// Boxes of tensors, copied by their maps: cp.async.bulk.tensor. (PTX ISA, 9.7.9.27; what a map says
+// is banks/layouts/tma_box.h's business.)
+//
+// A map is 128 bytes that only the driver can write; those of a run name a tensor of the machine by
+// its number. A box is copied where it is issued, as other bulk copies are (run_mbarrier.c): its
+// bytes are writes of that thread, so reading them without waiting is a race.
+#include "base/str.h"
+#include "ptx/run/run_access.h"
+#include "ptx/run/run_sync.h"
+
+enum { CHUNK = 16, MAP_BYTES = 128 };
+#define MAP_MAGIC UINT64_C(0x70616d726f736e74)
+
+struct PtxTensor {
+  TmaBox box;
+  uint64_t address;
+  const Layout *layout;
+  struct PtxTensor *next;
+};
+
+bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address,
+                        unsigned char map[MAP_BYTES], Diags *diags) {
+  const Layout *layout = tma_box_layout(m->arena, box, "tma", diags);
+  if (!layout) return false;
+  PtxTensor *tensor = ARENA_NEW(m->arena, PtxTensor);
+  *tensor = (PtxTensor){*box, address, layout, m->tensors};
+  m->tensors = tensor;
+  const uint64_t words[2] = {MAP_MAGIC, (uint64_t)++m->n_tensors};
+  memset(map, 0, MAP_BYTES);
+  memcpy(map, words, sizeof words);
+  return true;
+}
+
+static const PtxTensor *tensor_at(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t lane) {
+  PtxSpace space = PTX_SPACE_GENERIC;
+  const uint64_t address = ptx_access_address(m, w, g, lane);
+  const PtxPlace place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, MAP_BYTES);
+  uint64_t words[2] = {0};
+  if (place.bytes) memcpy(words, place.bytes, sizeof words);
+  const PtxTensor *tensor = m->tensors;
+  for (int64_t n = m->n_tensors; tensor && n > (int64_t)words[1]; n--) tensor = tensor->next;
+  if (words[0] == MAP_MAGIC && words[1] > 0 && tensor) return tensor;
+  ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane,
+           "no tensor map lies at this address: --arg tma:shape=…,box=… makes one");
+  return NULL;
+}
+
+// ---- one box ------------------------------------------------------------------------------------
+
+typedef struct Box {
+  PtxMachine *m;
+  PtxWarp *w;
+  uint32_t lane;
+  const PtxTensor *tensor;
+  int64_t start[TMA_RANK_MAX];  // the coordinates
+  int64_t corner;               // in shared memory
+  bool is_store;
+} Box;
+
+// The address of the first element of a row of the box, before its innermost coordinate; false when
+// the row lies outside of the tensor.
+static bool row_address(const Box *b, int64_t row, uint64_t *address) {
+  const TmaBox *box = &b->tensor->box;
+  int64_t at = 0;
+  for (int d = 1; d < box->rank; d++) {
+    const int64_t n = (box->box[d] + box->step[d] - 1) / box->step[d];
+    const int64_t index = b->start[d] + row % n * box->step[d];
+    if (index < 0 || index >= box->shape[d]) return false;
+    at += index * box->stride[d];
+    row /= n;
+  }
+  *address = b->tensor->address + (uint64_t)at;
+  return true;
+}
+
+static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned char *bytes) {
+  const TmaBox *box = &b->tensor->box;
+  if (index < 0 || index >= box->shape[0]) return true;
+  PtxSpace space = PTX_SPACE_GLOBAL;
+  const uint64_t address = row_at + (uint64_t)(index * box->elem_bytes);
+  const PtxPlace place = ptx_place(b->m, 0, &space, address, box->elem_bytes);
+  if (!place.bytes) {
+    PtxFinding *f = ptx_find(b->m, b->w, PTX_FINDING_OUT_OF_BOUNDS, b->w->pc, -1, 1u << b->lane);
+    f->address = address;
+    f->space = space;
+    f->bytes = box->elem_bytes;
+    b->m->stopped = true;
+    return false;
+  }
+  memcpy(b->is_store ? place.bytes : bytes, b->is_store ? bytes : place.bytes,
+         (size_t)box->elem_bytes);
+  if (b->is_store) ptx_mark_written(&place, box->elem_bytes, true);
+  return true;
+}
+
+// 16 bytes of a row, which no swizzle tears apart; outside of the tensor there are zeros.
+static bool copy_chunk(const Box *b, int64_t row, int64_t byte) {
+  const TmaBox *box = &b->tensor->box;
+  const Layout *layout = b->tensor->layout;
+  const int64_t at = b->corner + layout->offset_of[row * layout->slab.row_bytes + byte];
+  unsigned char *shared = b->m->shared.bytes + at, values[CHUNK] = {0};
+  if (b->is_store) {
+    memcpy(values, shared, CHUNK);
+    ptx_touch(b->m, b->w, (int)b->lane, at, CHUNK, PTX_READS, NULL);
+  }
+  uint64_t row_at = 0;
+  if (row_address(b, row, &row_at))
+    for (int e = 0; e < CHUNK; e += box->elem_bytes)
+      if (!copy_element(b, row_at, b->start[0] + (byte + e) / box->elem_bytes, values + e))
+        return false;
+  if (b->is_store) return true;
+  ptx_touch(b->m, b->w, (int)b->lane, at, CHUNK, PTX_WRITES, values);
+  memcpy(shared, values, CHUNK);
+  memset(b->m->shared.state + at, PTX_BYTE_WRITTEN | PTX_BYTE_DATA, CHUNK);
+  return true;
+}
+
+static bool copy_box(const Box *b) {
+  const LayoutSlab *slab = &b->tensor->layout->slab;
+  for (int64_t row = 0; row < slab->rows; row++)
+    for (int64_t byte = 0; byte < slab->row_bytes; byte += CHUNK)
+      if (!copy_chunk(b, row, byte)) return false;
+  b->m->events++;
+  return true;
+}
+
+// The corner of the box in shared memory; false after a finding that ends the block.
+static bool take_corner(Box *b, const PtxInst *i, const PtxGroup *g) {
+  PtxAccess access;
+  ptx_access_begin(b->m, b->w, i, 1u << b->lane, CHUNK, !b->is_store, g, &access);
+  const PtxPlace place = ptx_access_lane(b->m, b->w, &access, b->lane, PTX_SPACE_SHARED,
+                                         ptx_access_address(b->m, b->w, g, b->lane));
+  if (!place.bytes) return false;
+  b->corner = place.offset;
+  const TmaBox *box = &b->tensor->box;
+  if (b->corner % tma_box_alignment(box)) {
+    ptx_stop(b->m, b->w, PTX_FINDING_MISALIGNED, 1u << b->lane,
+             arena_printf(b->m->arena, "a box with swizzle %s lies at multiples of %d bytes",
+                          box->swizzle->name, tma_box_alignment(box)));
+    return false;
+  }
+  if (b->corner + tma_box_bytes(box) <= b->m->shared.size) return true;
+  ptx_stop(b->m, b->w, PTX_FINDING_OUT_OF_BOUNDS, 1u << b->lane,
+           "the box does not end in shared memory");
+  return false;
+}
+
+static bool run_box(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, bool is_store) {
+  const PtxGroup *map = &i->groups[is_store ? 0 : 1], *shared = &i->groups[is_store ? 1 : 0];
+  Box b = {.m = m, .w = w, .lane = lane, .is_store = is_store};
+  b.tensor = tensor_at(m, w, map, lane);
+  if (!b.tensor || !take_corner(&b, i, shared)) return false;
+  if (map->n - 1 != b.tensor->box.rank) {
+    ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane,
+             "the map has another number of dimensions than the instruction");
+    return false;
+  }
+  for (int d = 0; d < b.tensor->box.rank; d++)
+    b.start[d] = (int32_t)ptx_lanes(m, w, map, 1 + d)[lane];
+  if (!copy_box(&b)) return false;
+  if (!is_store) {
+    const LayoutSlab *slab = &b.tensor->layout->slab;
+    ptx_mbarrier_bytes(m, w, lane, (int64_t)ptx_access_address(m, w, &i->groups[2], lane),
+                       (int64_t)slab->rows * slab->row_bytes);
+  }
+  return !m->stopped;
+}
+
+const char *ptx_tensor_refuses(const PtxInst *i) {
+  const bool is_store = ptx_has(i, PTX_MOD_bulk_group);
+  const int map = is_store ? 0 : 1;
+  if (i->n_groups < (is_store ? 2 : 3)) return "a copy of a box takes more operands";
+  for (int g = 0; g < (is_store ? 2 : 3); g++)
+    if (i->groups[g].kind != PTX_GROUP_ADDRESS || (g != map && i->groups[g].n != 1))
+      return "a copy of a box takes addresses, and coordinates behind the map's";
+  const int n = i->groups[map].n - 1;
+  return n >= 1 && n <= TMA_RANK_MAX ? NULL : "a map takes 1 to 5 coordinates";
+}
+
+void run_cp_tensor(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const bool is_store = ptx_has(i, PTX_MOD_bulk_group);
+  FOR_LANES(mask) if (!run_box(m, w, i, l, is_store)) return;
+  w->clock[w->index]++;
+}

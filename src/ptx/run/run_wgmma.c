@@ -1,0 +1,235 @@
+// wgmma: a warpgroup multiplies tiles that descriptors find in shared memory. (PTX ISA, 9.7.15.)
+//
+// Each of the four warps computes its 16 rows of D where it comes to the instruction. The tiles
+// stay read until the warp has waited for their group: who writes there before is told. A read of
+// D before that is not found. Sums are formed as run_mma.c forms them.
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "model/ir/matrix_tile.h"
+#include "ptx/module/float_format.h"
+#include "ptx/run/mma.h"
+#include "ptx/run/run_access.h"
+
+// ---- laid out -----------------------------------------------------------------------------------
+
+static bool lay_out(Arena *arena, PtxWgmmaSide *side, const Atom *atom, AtomOperand operand,
+                    const PtxGroup *group) {
+  const FragmentPacking packing = fragment_packing(atom, operand);
+  const FragmentMap map = fragment_map(atom, operand);
+  if (packing.n_registers != group->n) return false;
+  *side = (PtxWgmmaSide){packing.n_values, packing.per_register, packing.value_bits,
+                         arena_alloc(arena, sizeof *side->at * (size_t)packing.n_values)};
+  for (int v = 0; v < packing.n_values; v++)
+    for (int lane = 0; lane < PTX_LANES; lane++) {
+      const FragmentElement e = fragment_map_element(&map, lane, v);
+      side->at[v][lane] = (uint16_t)(e.row * map.cols + e.col);
+    }
+  return true;
+}
+
+// The number of an operand that the text gives; `otherwise` where the operand is missing.
+static int64_t given(const PtxModule *module, const PtxInst *inst, int index, int64_t otherwise) {
+  if (index >= inst->n_groups) return otherwise;
+  const int at = ~module->args[inst->groups[index].at] - PTX_SPECIALS;
+  return at >= 0 ? (int32_t)module->constants[at] : otherwise;
+}
+
+static bool find_atom(Arena *arena, const PtxForm *form, Atom *atom) {
+  Diags ignored = diags_new(arena);
+  const char *type = form->types[1] == PTX_U8 ? "s8" : ptx_types[form->types[1]].name;
+  if (!atom_parse(arena_printf(arena, "wgmma.m%dn%dk%d.%s", form->shape[0], form->shape[1],
+                               form->shape[2], type),
+                  atom, &ignored))
+    return false;
+  if (form->types[0] == PTX_F16 && atom->f16_acc) atom_set_f16_acc(atom);
+  return ptx_types[form->types[0]].bits == atom->acc_bits;
+}
+
+static bool has_operands(const PtxInst *inst) {
+  for (int g = 0; g < inst->n_groups; g++)
+    if (inst->groups[g].n < 1 || (g > 1 && inst->groups[g].n > 1)) return false;
+  return inst->groups[0].kind == PTX_GROUP_VALUE && inst->groups[1].kind == PTX_GROUP_VALUE &&
+         inst->groups[2].kind == PTX_GROUP_VALUE && inst->groups[3].kind == PTX_GROUP_PRED;
+}
+
+const PtxWgmma *ptx_wgmma_plan(Arena *arena, const PtxModule *module, const PtxInst *inst,
+                               const char **why) {
+  const PtxForm *form = &inst->form;
+  Atom atom;
+  *why = "wgmma of this shape and type is not run here";
+  if (!form->shape[0] || form->n_types != 3 || form->types[1] != form->types[2] ||
+      !has_operands(inst) || !find_atom(arena, form, &atom))
+    return NULL;
+  PtxWgmma *plan = ARENA_NEW(arena, PtxWgmma);
+  const bool in_registers = inst->groups[1].n > 1;
+  *plan = (PtxWgmma){.n = atom.n,
+                     .k = atom.k,
+                     .element_bytes = atom.bits / 8,
+                     .d_type = form->types[0],
+                     .type = form->types[1],
+                     .a_in_registers = in_registers,
+                     .a_sign = (double)given(module, inst, 4, 1),
+                     .b_sign = (double)given(module, inst, 5, 1),
+                     .a_trans = !in_registers && given(module, inst, 6, 0),
+                     .b_trans = given(module, inst, in_registers ? 6 : 7, 0)};
+  if (!lay_out(arena, &plan->d, &atom, ATOM_C, &inst->groups[0])) return NULL;
+  if (in_registers && !lay_out(arena, &plan->a, &atom, ATOM_A, &inst->groups[1])) return NULL;
+  if ((plan->a_trans || plan->b_trans) && plan->element_bytes != 2) return NULL;
+  *why = NULL;
+  return plan;
+}
+
+// ---- tiles in shared memory ---------------------------------------------------------------------
+
+enum { CHUNK = 16 };  // bytes that no layout tears apart
+
+typedef struct Tile {
+  SmemDescriptor descriptor;
+  bool trans;
+  int first_row, rows;
+} Tile;
+
+// A chunk begins at element (row, k); NULL after a finding that ends the block.
+static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, const Tile *tile, int bytes,
+                                       int row, int k) {
+  const int64_t at =
+      matrix_tile_address(&tile->descriptor, tile->trans, bytes, tile->first_row + row, k);
+  if (at < 0 || at + CHUNK > m->shared.size) {
+    PtxFinding *f = ptx_find(m, w, PTX_FINDING_OUT_OF_BOUNDS, w->pc, -1, w->mask);
+    f->address = (uint64_t)at;
+    f->space = PTX_SPACE_SHARED;
+    f->bytes = CHUNK;
+    f->text = "by a wgmma's descriptor";
+    m->stopped = true;
+    return NULL;
+  }
+  ptx_touch(m, w, 0, at, CHUNK, PTX_MULTIPLIES, NULL);
+  unsigned known = 0;
+  for (int b = 0; b < CHUNK; b++) known |= m->shared.state[at + b];
+  if (!(known & PTX_BYTE_WRITTEN)) {
+    PtxFinding *f = ptx_find(m, w, PTX_FINDING_UNWRITTEN, w->pc, -1, w->mask);
+    f->address = (uint64_t)at;
+    f->space = PTX_SPACE_SHARED;
+    f->bytes = CHUNK;
+  }
+  return m->shared.bytes + at;
+}
+
+static double element(const PtxWgmma *plan, const unsigned char *bytes) {
+  uint64_t bits = 0;
+  memcpy(&bits, bytes, (size_t)plan->element_bytes);
+  if (plan->type == PTX_F16) return (double)ptx_f16_value((uint16_t)bits);
+  if (plan->type == PTX_BF16) return (double)ptx_f32(bits << 16);
+  return ptx_type_value(plan->type, bits);
+}
+
+// Rows of the tile as [k][row]; false after a finding that ends the block.
+static bool read_tile(PtxMachine *m, PtxWarp *w, const PtxWgmma *plan, const Tile *tile,
+                      double *out) {
+  const int bytes = plan->element_bytes, per = CHUNK / bytes;
+  const int row_step = tile->trans ? per : 1, k_step = tile->trans ? 1 : per;
+  for (int row = 0; row < tile->rows; row += row_step)
+    for (int k = 0; k < plan->k; k += k_step) {
+      const unsigned char *chunk = take_chunk(m, w, tile, bytes, row, k);
+      if (!chunk) return false;
+      for (int e = 0; e < per; e++) {
+        const int r = row + (tile->trans ? e : 0), c = k + (tile->trans ? 0 : e);
+        out[c * tile->rows + r] = element(plan, chunk + e * bytes);
+      }
+    }
+  return true;
+}
+
+static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxGroup *g, bool trans, Tile *out) {
+  const uint64_t word = ptx_lanes(m, w, g, 0)[0];
+  out->descriptor = smem_descriptor_decode(word, 90);
+  out->trans = trans;
+  if (out->descriptor.swizzle) return true;
+  ptx_stop(m, w, PTX_FINDING_NOT_RUN, w->mask, "a wgmma's descriptor with a swizzle of no name");
+  return false;
+}
+
+// ---- registers ----------------------------------------------------------------------------------
+
+static void gather(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, const PtxWgmmaSide *side,
+                   PtxType type, double *matrix) {
+  const uint64_t mask =
+      side->value_bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << side->value_bits) - 1;
+  for (int v = 0; v < side->n_values; v++) {
+    const uint64_t *R = ptx_lanes(m, w, g, v / side->per_register);
+    const int shift = v % side->per_register * side->value_bits;
+    for (int lane = 0; lane < PTX_LANES; lane++)
+      matrix[side->at[v][lane]] = ptx_type_value(type, R[lane] >> shift & mask);
+  }
+}
+
+static void scatter(const PtxMachine *m, PtxWarp *w, const PtxInst *i, const double *matrix) {
+  const PtxWgmmaSide *side = &i->wgmma->d;
+  for (int v = 0; v < side->n_values; v++) {
+    uint64_t *D = ptx_lanes(m, w, &i->groups[0], v / side->per_register);
+    const int part = v % side->per_register, shift = part * side->value_bits;
+    for (int lane = 0; lane < PTX_LANES; lane++) {
+      const uint64_t bits = ptx_mma_bits(i, i->wgmma->d_type, matrix[side->at[v][lane]]);
+      D[lane] = part == 0 ? bits : D[lane] | bits << shift;
+    }
+  }
+}
+
+// Its 16 rows of A as [k][row].
+static bool read_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
+  const PtxWgmma *plan = i->wgmma;
+  Tile tile = {.first_row = w->index % PTX_WGMMA_WARPS * PTX_WGMMA_ROWS, .rows = PTX_WGMMA_ROWS};
+  if (!plan->a_in_registers)
+    return take_tile(m, w, &i->groups[1], plan->a_trans, &tile) &&
+           read_tile(m, w, plan, &tile, out);
+  double rows[PTX_WGMMA_ROWS * PTX_WGMMA_K];
+  gather(m, w, &i->groups[1], &plan->a, plan->type, rows);
+  for (int row = 0; row < PTX_WGMMA_ROWS; row++)
+    for (int k = 0; k < plan->k; k++) out[k * PTX_WGMMA_ROWS + row] = rows[row * plan->k + k];
+  return true;
+}
+
+void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const PtxWgmma *plan = i->wgmma;
+  if (mask != ~0u) ptx_find(m, w, PTX_FINDING_MISSING_LANES, w->pc, -1, ~mask);
+  double a[PTX_WGMMA_K * PTX_WGMMA_ROWS], b[PTX_WGMMA_K * PTX_WGMMA_N];
+  double d[PTX_WGMMA_ROWS * PTX_WGMMA_N] = {0};
+  Tile tile = {.rows = plan->n};
+  if (!read_a(m, w, i, a) || !take_tile(m, w, &i->groups[2], plan->b_trans, &tile) ||
+      !read_tile(m, w, plan, &tile, b))
+    return;
+  if (ptx_pred(m, w, &i->groups[3]) & 1) gather(m, w, &i->groups[0], &plan->d, plan->d_type, d);
+  const double sign = plan->a_sign * plan->b_sign;
+  for (int row = 0; row < PTX_WGMMA_ROWS; row++)
+    for (int k = 0; k < plan->k; k++) {
+      const double x = sign * a[k * PTX_WGMMA_ROWS + row];
+      for (int col = 0; col < plan->n; col++) d[row * plan->n + col] += x * b[k * plan->n + col];
+    }
+  scatter(m, w, i, d);
+  for (int r = 0; r < i->groups[0].n; r++) {
+    const PtxArg arg = m->module->args[i->groups[0].at + r];
+    if (arg >= 0) w->frame_taint[arg] = ~0u;
+  }
+  if (plan->d_type != PTX_S32) m->approximations += PTX_LANES;
+}
+
+// ---- groups -------------------------------------------------------------------------------------
+
+void run_wgmma_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m, (void)i;
+  FOR_LANES(mask) w->lane_epoch[l]++;
+}
+
+void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m, (void)i, (void)mask;
+  w->products++;
+}
+
+// wait_group n leaves the last n groups.
+void run_wgmma_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)];
+  if (left > w->products) return;
+  for (; (int32_t)(w->products - left - w->products_done) > 0; w->products_done++)
+    w->products_clock[w->products_done % PTX_GROUPS_KEPT] = w->clock[w->index];
+}

@@ -1,0 +1,89 @@
+// A kernel of one's own, as `gemmview open --detail` tells of it: what the view draws.
+//
+//   const Opened *opened = opened_read(arena, json, n, &diags);      NULL after findings
+//   OpenedLine *lines = opened_lines(arena, opened, source, folded);
+#pragma once
+#include "banks/solver/recorded_slab.h"
+#include "base/json.h"
+
+typedef struct OpenedPlace {
+  const char *file;
+  int line;
+} OpenedPlace;
+
+enum { OPENED_CHAIN = 16 };
+
+// The innermost place first, then the calls it was inlined into.
+typedef struct OpenedChain {
+  OpenedPlace place[OPENED_CHAIN];
+  int n;
+} OpenedChain;
+
+typedef struct OpenedSite {
+  OpenedChain chain;
+  int ptx_line;
+  const char *ptx;
+  bool shared, countable, data, formula_of_all;
+  RecordedSite recorded;  // of shared memory
+  int array;              // index into Opened.arrays, -1
+  int64_t executions, wavefronts, ideal, sectors, ideal_sectors;
+  const char *formula, *not_affine;  // one of them; of global memory without where it begins
+  const BankOp *global_op;           // NULL: none
+  int worst_wavefronts;
+  int64_t worst[BANK_LANES];         // in shared memory
+  int64_t worst_global[BANK_LANES];  // in global memory, from a line of it on
+} OpenedSite;
+
+typedef struct OpenedArray {
+  const char *name, *pitch_from;
+  RecordedArray at;
+  int64_t wavefronts;
+  const char *best, *write, *proof;  // NULL: nothing is better
+  int64_t best_wavefronts;
+} OpenedArray;
+
+// A line of PTX or SASS and the place it is charged to.
+typedef struct OpenedText {
+  OpenedChain chain;
+  int ptx_line;  // 0: machine code
+  const char *text;
+} OpenedText;
+
+typedef struct OpenedSource {
+  const char *file;  // "": the PTX itself
+  const char **line;
+  int n;
+} OpenedSource;
+
+typedef struct Opened {
+  const char *file, *kernel, *signature, *target, *compiler, *outcome;
+  const char *predicted_because, *warning, *as_given;  // NULL: nothing to say
+  bool as_compiled, as_last_time, countable;
+  int grid[3], block[3];
+  int64_t blocks, wavefronts, ideal;
+  int n_races, n_findings;
+  const char **finding;  // races first
+  OpenedArray *arrays;
+  OpenedSite *sites;
+  OpenedText *code, *sass;
+  OpenedSource *sources;  // the user's first, the PTX last
+  int n_arrays, n_sites, n_code, n_sass, n_sources;
+} Opened;
+
+const Opened *opened_read(Arena *arena, const char *json, size_t n, Diags *diags);
+
+// What a line of a source costs.
+typedef struct OpenedLine {
+  int64_t wavefronts, ideal, then, sectors, ideal_sectors;  // then: in the layout on trial
+  bool shared, countable, data;
+  int n_sites;
+} OpenedLine;
+
+// The line of a source that a chain belongs to: the innermost place in it, or, where `calls` are
+// wanted, the outermost; 0: none.
+int opened_line_of(const OpenedSource *source, const OpenedChain *chain, int ptx_line, bool calls);
+// [source->n + 1], by line number. `then` is of a site what it costs on trial; NULL: as now.
+OpenedLine *opened_lines(Arena *arena, const Opened *opened, int source, bool calls,
+                         const int64_t *then);
+// Whether a line of those costs more than it need.
+int64_t opened_badness(const OpenedLine *line);

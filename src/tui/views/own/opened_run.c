@@ -1,0 +1,214 @@
+// Words → this very program as a child → one line of JSON.
+//
+// The stages come on stderr, one line each, and so does what went wrong, after "gemmview: ". The
+// file is looked at by its time, size and number: editors that write a new file and rename it are
+// seen too. A save while the child runs ends that child and starts another.
+#include "tui/views/own/opened_run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "kernels/worker/process.h"
+
+enum { WORDS = 64, DOCUMENT_BYTES_MAX = 256 << 20, END_MS = 50, ERROR_BYTES = 1024 };
+
+struct OpenedRun {
+  Arena *arena;
+  const char *program;
+  const char *word[WORDS + 8];
+  int n_words;
+  Process process;
+  Reaper reaper;
+  bool going, watches;
+  struct stat last;
+  int64_t started_ms, took_ms;
+  char stage[80], error[ERROR_BYTES];
+  const char *document;
+  size_t bytes;
+  Arena *result;
+};
+
+OpenedRun *opened_run_new(void) {
+  Arena *arena = arena_new("opened");
+  OpenedRun *run = ARENA_NEW(arena, OpenedRun);
+  run->arena = arena;
+  run->program = "/proc/self/exe";
+  run->result = arena_new("opened document");
+  run->process = process_none();
+  return run;
+}
+
+void opened_run_free(OpenedRun *run) {
+  if (!run) return;
+  opened_run_stop(run);
+  arena_free(run->result);
+  arena_free(run->arena);
+}
+
+void opened_run_set(OpenedRun *run, const char *const *words, int n) {
+  run->n_words = 0;
+  for (int i = 0; i < n && i < WORDS; i++)
+    run->word[run->n_words++] = arena_strdup(run->arena, words[i]);
+}
+
+void opened_run_program(OpenedRun *run, const char *program) {
+  run->program = arena_strdup(run->arena, program);
+}
+
+static int flags_at(const OpenedRun *run) {
+  int i = 0;
+  while (i < run->n_words && !str_equal(run->word[i], "--")) i++;
+  return i;
+}
+
+void opened_run_launch(OpenedRun *run, const char *launch) {
+  const char *copy = arena_strdup(run->arena, launch);
+  const int end = flags_at(run);
+  for (int i = 1; i < end; i++) {
+    if (str_starts(run->word[i], "--launch=")) {
+      run->word[i] = arena_printf(run->arena, "--launch=%s", launch);
+      return;
+    }
+    if (i + 1 < end && str_equal(run->word[i], "--launch")) {
+      run->word[i + 1] = copy;
+      return;
+    }
+  }
+  if (run->n_words < 1 || run->n_words + 2 > WORDS) return;
+  memmove(run->word + 3, run->word + 1, sizeof run->word[0] * (size_t)(run->n_words - 1));
+  run->word[1] = "--launch";
+  run->word[2] = copy;
+  run->n_words += 2;
+}
+
+bool opened_run_given(const OpenedRun *run) { return run->n_words > 0; }
+const char *opened_run_text(Arena *arena, const OpenedRun *run) {
+  Str out = str_new(arena);
+  for (int i = 0; i < run->n_words; i++) {
+    const bool plain = !strpbrk(run->word[i], " '\"\\$`*?;&|<>()");
+    str_printf(&out, plain ? "%s%s" : "%s'%s'", i ? " " : "", run->word[i]);
+  }
+  return str_sanitise(arena, out.text);
+}
+const char *opened_run_file(const OpenedRun *run) { return run->n_words ? run->word[0] : ""; }
+
+// ---- the child ----------------------------------------------------------------------------------
+
+bool opened_run_start(OpenedRun *run) {
+  const char *argv[WORDS + 8] = {run->program, "open"};
+  int n = 2;
+  opened_run_stop(run);
+  const int flags = flags_at(run);
+  for (int i = 0; i < flags; i++) argv[n++] = run->word[i];
+  argv[n++] = "--detail";
+  for (int i = flags; i < run->n_words; i++) argv[n++] = run->word[i];
+  argv[n] = NULL;
+  const ProcessOptions options = {.new_session = true, .line_limit = DOCUMENT_BYTES_MAX};
+  if (stat(run->word[0], &run->last) != 0) run->last = (struct stat){0};
+  run->error[0] = '\0';
+  run->document = NULL;
+  run->going = run->n_words > 0 && process_start(&run->process, argv, &options);
+  run->started_ms = clock_ms();
+  snprintf(run->stage, sizeof run->stage, "starting");
+  if (!run->going) return false;
+  close(run->process.in);  // nobody types into it
+  run->process.in = -1;
+  return true;
+}
+
+void opened_run_stop(OpenedRun *run) {
+  if (!run->going) return;
+  process_kill(&run->process, &run->reaper);
+  reaper_collect(&run->reaper);
+  run->going = false;
+  run->stage[0] = '\0';
+}
+
+bool opened_run_going(const OpenedRun *run) { return run->going; }
+const char *opened_run_stage(const OpenedRun *run) { return run->stage; }
+const char *opened_run_error(const OpenedRun *run) { return run->error; }
+int64_t opened_run_ms(const OpenedRun *run) {
+  return run->going ? clock_ms() - run->started_ms : run->took_ms;
+}
+
+// ---- what it says -------------------------------------------------------------------------------
+
+static bool take_stage(OpenedRun *run) {
+  process_read_words(&run->process);
+  const char *words = run->process.words, *end = strrchr(words, '\n');
+  if (!end) return false;
+  const char *from = end;
+  while (from > words && from[-1] != '\n') from--;
+  char stage[sizeof run->stage];
+  snprintf(stage, sizeof stage, "%.*s", (int)(end - from), from);
+  if (str_equal(stage, run->stage)) return false;
+  memcpy(run->stage, stage, sizeof stage);
+  return true;
+}
+
+static void take_document(OpenedRun *run) {
+  char *line;
+  size_t n;
+  while (line_reader_next(&run->process.lines, &line, &n) == LINE_READY) {
+    arena_reset(run->result);
+    run->document = arena_strndup(run->result, line, n);
+    run->bytes = n;
+  }
+}
+
+// From the first "gemmview: " on; without one, how the child ended.
+static void take_error(OpenedRun *run) {
+  char how[128] = "";
+  process_read_words(&run->process);
+  const char *said = strstr(run->process.words, "gemmview: ");
+  if (said) {
+    char *clean = str_sanitise(run->result, said + strlen("gemmview: "));
+    snprintf(run->error, sizeof run->error, "%s", clean);
+  }
+  process_describe_end(&run->process, &run->reaper, END_MS, how, sizeof how);
+  if (!run->document && !said)
+    snprintf(run->error, sizeof run->error, "the run %s", *how ? how : "said nothing");
+  if (run->document) run->error[0] = '\0';
+}
+
+static bool poll_child(OpenedRun *run) {
+  long got;
+  while ((got = line_reader_fill(&run->process.lines, run->process.out)) > 0) take_document(run);
+  if (got < 0) return take_stage(run);
+  take_error(run);
+  run->took_ms = clock_ms() - run->started_ms;
+  run->going = false;
+  run->stage[0] = '\0';
+  return true;
+}
+
+const char *opened_run_take(OpenedRun *run, size_t *bytes) {
+  const char *document = run->going ? NULL : run->document;
+  *bytes = run->bytes;
+  if (document) run->document = NULL;
+  return document;
+}
+
+// ---- the file -----------------------------------------------------------------------------------
+
+void opened_run_watch(OpenedRun *run, bool on) { run->watches = on && run->n_words > 0; }
+bool opened_run_watches(const OpenedRun *run) { return run->watches; }
+
+static bool was_saved(OpenedRun *run) {
+  struct stat now;
+  if (stat(run->word[0], &now) != 0 || now.st_size == 0) return false;
+  return now.st_mtim.tv_sec != run->last.st_mtim.tv_sec ||
+         now.st_mtim.tv_nsec != run->last.st_mtim.tv_nsec || now.st_size != run->last.st_size ||
+         now.st_ino != run->last.st_ino;
+}
+
+bool opened_run_poll(OpenedRun *run) {
+  bool news = false;
+  reaper_collect(&run->reaper);
+  if (run->watches && was_saved(run)) news = opened_run_start(run);
+  return (run->going && poll_child(run)) || news;
+}

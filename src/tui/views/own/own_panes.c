@@ -1,0 +1,382 @@
+// Head, source with its gutter, and the five panes.
+//
+// The gutter of a line:
+//
+//     39    1024     32 x32   out[…] = tile[tid.x][tid.y];
+//     39    1024→32  32 x1    with a layout on trial: before → after, the ideal, what is left of it
+//     40    128s    64s x2    sectors of 32 bytes, where only global memory is accessed
+//
+// A "~" before the wavefronts: predicted from PTX, not held against machine code. Behind them "d"
+// for a line whose addresses or lanes depend on data, "?" for one that nobody can count.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "banks/engine/sector.h"
+#include "base/str.h"
+#include "base/whole.h"
+#include "tui/canvas/utf8.h"
+#include "tui/views/memory/bank_card.h"
+#include "tui/views/memory/sector_card.h"
+#include "tui/views/own/own_work.h"
+#include "tui/views/program/source.h"
+
+enum { NUMBER_COLS = 5, COUNT_COLS = 8, TRIAL_COLS = 13, IDEAL_COLS = 7, TIMES_COLS = 6 };
+
+static const char *times_text(int64_t count, int64_t ideal, char out[16]) {
+  out[0] = '\0';
+  if (ideal > 0 && count > ideal) snprintf(out, 16, "x%.3g", (double)count / (double)ideal);
+  return out;
+}
+
+// ---- head ---------------------------------------------------------------------------------------
+
+static void draw_name(Canvas *canvas, Rect row, const OwnFrame *frame) {
+  const Opened *o = frame->opened;
+  const OpenedRun *run = frame->work->run;
+  char right[128] = "";
+  if (opened_run_going(run))
+    snprintf(right, sizeof right, "%s …", opened_run_stage(run));
+  else if (opened_run_watches(run))
+    snprintf(right, sizeof right, "watching");
+  Rect at = rect_take_right(&row, utf8_columns(right) + 1);
+  canvas_text(canvas, at, 0, 0, STYLE_NOTE, right);
+  const char *slash = strrchr(o->file, '/');
+  const char *file = *frame->source->file ? frame->source->file : slash ? slash + 1 : o->file;
+  int col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, file) + 1;
+  col = canvas_text(canvas, row, 0, col, STYLE_ACCENT, o->signature);
+  char blocks[96];
+  snprintf(blocks, sizeof blocks, "%" PRId64 " of %dx%dx%d blocks of %dx%dx%d", o->blocks,
+           o->grid[0], o->grid[1], o->grid[2], o->block[0], o->block[1], o->block[2]);
+  if (col + 2 + utf8_columns(blocks) <= row.cols)
+    canvas_text(canvas, row, 0, col + 2, STYLE_DIM, blocks);
+}
+
+static int data_sites(const Opened *o, int *n) {
+  int data = 0;
+  *n = 0;
+  for (int i = 0; i < o->n_sites; i++) {
+    *n += o->sites[i].shared;
+    data += o->sites[i].shared && o->sites[i].data;
+  }
+  return data;
+}
+
+static void draw_totals(Canvas *canvas, Rect row, const OwnFrame *frame) {
+  const Opened *o = frame->opened;
+  const OwnWork *work = frame->work;
+  char times[16];
+  int n, col = 1;
+  const int data = data_sites(o, &n), others = o->n_findings - o->n_races;
+  col = canvas_printf(canvas, row, 0, col, STYLE_HEADER, "wavefronts ");
+  if (work->before >= 0 && work->before != o->wavefronts)
+    col = canvas_printf(canvas, row, 0, col, STYLE_SIDE_A, "%" PRId64 " → ", work->before);
+  col = canvas_printf(canvas, row, 0, col, STYLE_NUMBER, "%" PRId64 "%s", o->wavefronts,
+                      o->countable ? "" : " + ?");
+  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  ideal %" PRId64, o->ideal);
+  col = canvas_printf(canvas, row, 0, col + 1, STYLE_BAD, "%s",
+                      times_text(o->wavefronts, o->ideal, times));
+  col = canvas_printf(canvas, row, 0, col + 1, o->n_races ? STYLE_BAD : STYLE_OK, " races %d",
+                      o->n_races);
+  if (others > 0) col = canvas_printf(canvas, row, 0, col, STYLE_BAD, "  findings %d", others);
+  if (!str_equal(o->outcome ? o->outcome : "done", "done"))
+    col = canvas_printf(canvas, row, 0, col, STYLE_BAD, "  %s", o->outcome);
+  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  on data %d/%d", data, n);
+  canvas_printf(canvas, row, 0, col + 2, o->as_compiled ? STYLE_SIMULATED : STYLE_ESTIMATED,
+                o->as_compiled ? "as compiled" : "~ predicted");
+}
+
+static void draw_trial(Canvas *canvas, Rect row, const OwnFrame *frame, const OwnTrial *trial) {
+  const OpenedArray *a = &frame->opened->arrays[trial->array];
+  const int64_t more = trial->cost.storage_bytes - a->at.bytes;
+  int col = canvas_printf(canvas, row, 0, 1, STYLE_KEY, "on trial ");
+  col = canvas_printf(canvas, row, 0, col, STYLE_CHANGED, "%s %s", a->name, trial->layout);
+  col = canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "%" PRId64 " → %" PRId64,
+                      frame->opened->wavefronts, trial->total);
+  if (more) col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %+" PRId64 " B", more);
+  canvas_printf(canvas, row, 0, col + 2, STYLE_OK, "%s", trial->write);
+}
+
+static void draw_cure(Canvas *canvas, Rect row, const OwnFrame *frame) {
+  const OwnWork *work = frame->work;
+  const char *error = *work->error ? work->error : opened_run_error(work->run);
+  const OpenedArray *a =
+      frame->site && frame->site->array >= 0 ? &frame->opened->arrays[frame->site->array] : NULL;
+  if (*error) {
+    canvas_printf(canvas, row, 0, 1, STYLE_BAD, "%s", error);
+  } else if (work->trial.layout) {
+    draw_trial(canvas, row, frame, &work->trial);
+  } else if (a && a->write) {
+    int col = canvas_text(canvas, row, 0, 1, STYLE_KEY, "write ");
+    col = canvas_text(canvas, row, 0, col, STYLE_OK, a->write);
+    canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "%s %" PRId64 " → %" PRId64, a->name,
+                  a->wavefronts, a->best_wavefronts);
+  } else if (frame->opened->warning) {
+    canvas_printf(canvas, row, 0, 1, STYLE_WARN, "%s", frame->opened->warning);
+  } else if (a) {
+    canvas_printf(canvas, row, 0, 1, STYLE_NOTE, "%s: no layout that was tried is cheaper",
+                  a->name);
+  }
+}
+
+void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame) {
+  draw_name(canvas, rect_take_top(&in, 1), frame);
+  draw_totals(canvas, rect_take_top(&in, 1), frame);
+  draw_cure(canvas, rect_take_top(&in, 1), frame);
+}
+
+// ---- source -------------------------------------------------------------------------------------
+
+static void draw_counts(Canvas *canvas, Rect row, const OwnFrame *frame, const OpenedLine *line) {
+  char count[40], ideal[24], times[16];
+  const bool trial = frame->work->trial.layout && line->then != line->wavefronts;
+  const int cols = frame->work->trial.layout ? TRIAL_COLS : COUNT_COLS;
+  const int64_t now = trial ? line->then : line->wavefronts;
+  if (!line->shared) {
+    snprintf(count, sizeof count, "%" PRId64 "s", line->sectors);
+    snprintf(ideal, sizeof ideal, "%" PRId64 "s", line->ideal_sectors);
+    times_text(line->sectors, line->ideal_sectors, times);
+  } else {
+    const char *mark = !line->countable ? "?" : line->data ? "d" : "";
+    if (trial)
+      snprintf(count, sizeof count, "%" PRId64 "→%" PRId64 "%s", line->wavefronts, line->then,
+               mark);
+    else
+      snprintf(count, sizeof count, "%s%" PRId64 "%s", frame->opened->as_compiled ? "" : "~",
+               line->wavefronts, mark);
+    snprintf(ideal, sizeof ideal, "%" PRId64, line->ideal);
+    times_text(now, line->ideal, times);
+  }
+  const Style style = !line->shared                ? STYLE_DIM
+                      : trial                      ? STYLE_CHANGED
+                      : frame->opened->as_compiled ? STYLE_NUMBER
+                                                   : STYLE_ESTIMATED;
+  int col = canvas_fit(canvas, row, 0, NUMBER_COLS, cols, ALIGN_RIGHT, style, count);
+  col = canvas_fit(canvas, row, 0, col, IDEAL_COLS, ALIGN_RIGHT, STYLE_DIM, ideal);
+  canvas_text(canvas, row, 0, col + 1, line->shared ? STYLE_BAD : STYLE_WARN, times);
+}
+
+static void draw_source_line(Canvas *canvas, Rect row, const OwnFrame *frame, int i) {
+  const OpenedLine *line = &frame->lines[i + 1];
+  const int counts = frame->work->trial.layout ? TRIAL_COLS : COUNT_COLS;
+  char number[16];
+  snprintf(number, sizeof number, "%d", i + 1);
+  canvas_fit(canvas, row, 0, 0, NUMBER_COLS, ALIGN_RIGHT, STYLE_DIM, number);
+  if (line->n_sites) draw_counts(canvas, row, frame, line);
+  const SourceLine text = {.text = frame->source->line[i], .style = STYLE_TEXT};
+  source_draw_text(canvas, row, NUMBER_COLS + counts + IDEAL_COLS + TIMES_COLS + 1, &text,
+                   frame->across);
+  canvas_spot(canvas, row, OWN_SPOT_LINE, i);
+  if (i + 1 == frame->line) canvas_over(canvas, row, STYLE_CURSOR);
+}
+
+void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame) {
+  const int counts = frame->work->trial.layout ? TRIAL_COLS : COUNT_COLS;
+  Rect head = rect_take_top(&in, 1);
+  canvas_fit(canvas, head, 0, 0, NUMBER_COLS, ALIGN_RIGHT, STYLE_HEADER, "line");
+  int col = canvas_fit(canvas, head, 0, NUMBER_COLS, counts, ALIGN_RIGHT, STYLE_HEADER, "wavefr.");
+  col = canvas_fit(canvas, head, 0, col, IDEAL_COLS, ALIGN_RIGHT, STYLE_HEADER, "ideal");
+  canvas_text(canvas, head, 0, col + TIMES_COLS + 1, STYLE_HEADER,
+              frame->work->calls ? "inlined lines at their calls" : "");
+  const int first = view_scroll(frame->line - 1, frame->source->n, in.rows);
+  for (int i = first; i < frame->source->n && i - first < in.rows; i++) {
+    const Rect row = {in.row + i - first, in.col, 1, in.cols};
+    draw_source_line(canvas, row, frame, i);
+  }
+  view_draw_more(canvas, in, first, frame->source->n);
+}
+
+// ---- panes --------------------------------------------------------------------------------------
+
+static int draw_chain(Canvas *canvas, Rect row, int col, const OpenedChain *chain) {
+  for (int i = 0; i < chain->n; i++)
+    col = canvas_printf(canvas, row, 0, col, i ? STYLE_DIM : STYLE_TEXT, "%s%s:%d", i ? " < " : "",
+                        chain->place[i].file, chain->place[i].line);
+  return col;
+}
+
+// "tile + 128*tid.x + 4*tid.y" and what n is, over as many rows as it takes.
+static int draw_formula(Canvas *canvas, Rect in, const OwnFrame *frame, const OpenedSite *site) {
+  const char *name = !site->shared      ? "an address"
+                     : site->array >= 0 ? frame->opened->arrays[site->array].name
+                                        : "shared";
+  char text[512];
+  if (!site->formula)
+    snprintf(text, sizeof text, "not affine: %s%s",
+             site->not_affine ? site->not_affine : "it was not looked at",
+             site->data ? " (they depend on data)" : "");
+  else
+    snprintf(text, sizeof text, "%s + %s B%s%s", name, site->formula,
+             strpbrk(site->formula, "n") ? "; n: turns of the warp before" : "",
+             site->formula_of_all ? "" : "; in the first block");
+  return canvas_wrap(canvas, in, site->formula ? STYLE_ACCENT : STYLE_NOTE, text);
+}
+
+// The addresses of the card: the worst execution's, moved by the trial where its array is on it.
+static bool card_addresses(const OwnFrame *frame, int64_t addr[BANK_LANES]) {
+  const OwnTrial *trial = &frame->work->trial;
+  memcpy(addr, frame->site->worst, sizeof frame->site->worst);
+  if (!trial->layout || frame->site->array != trial->array) return false;
+  return recorded_addresses(&frame->opened->arrays[trial->array].at, &frame->site->recorded,
+                            trial->read, frame->site->worst, addr);
+}
+
+static void draw_no_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
+  const char *why = "This line accesses no shared memory; x goes to the worst that does.";
+  if (frame->site && frame->site->recorded.atomic)
+    why =
+        "An atomic operation: each lane of a bank waits for the others, whatever word it means; "
+        "increments of one word go together.";
+  else if (frame->site)
+    why =
+        "Nothing counts wavefronts here: no lane asks for an address of its own, or no rule is "
+        "known.";
+  canvas_wrap(canvas, in, STYLE_NOTE, why);
+}
+
+// Below the card on trial, where there is room, the one as it is.
+static void draw_before(Canvas *canvas, Rect in, const OpenedSite *site) {
+  enum { ROWS_MIN = 6 };
+  if (in.rows < ROWS_MIN) return;
+  BankMap map;
+  banks_map(&map, site->recorded.op, site->worst);
+  rect_take_top(&in, 1);
+  canvas_text(canvas, rect_take_top(&in, 1), 0, 0, STYLE_DIM, "as it is without");
+  card_draw(canvas, in, &map, -1);
+}
+
+static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
+  const OpenedSite *site = frame->site;
+  if (!site) {
+    draw_no_card(canvas, in, frame);
+    return;
+  }
+  int64_t addr[BANK_LANES];
+  const bool moved = card_addresses(frame, addr);
+  Rect row = rect_take_top(&in, 1);
+  int col = canvas_text(canvas, row, 0, 0, STYLE_SITE,
+                        site->recorded.op ? site->recorded.op->sass : "ATOMS");
+  char verdict[32];
+  Style style = STYLE_TEXT;
+  BankMap map;
+  if (site->recorded.op) {
+    banks_map(&map, site->recorded.op, addr);
+    card_verdict(&map.count, verdict, &style);
+    if (map.count.known) col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
+  }
+  col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %d  ",
+                      moved ? "was " : "", site->executions, site->worst_wavefronts);
+  draw_chain(canvas, row, col, &site->chain);
+  rect_take_top(&in, draw_formula(canvas, in, frame, site));
+  if (!site->recorded.op || !map.count.known) {
+    draw_no_card(canvas, in, frame);
+    return;
+  }
+  rect_take_top(&in, card_draw(canvas, in, &map, -1));
+  if (moved) draw_before(canvas, in, site);
+}
+
+static void draw_global(Canvas *canvas, Rect in, const OwnFrame *frame) {
+  const OpenedSite *site = frame->global;
+  if (!site) {
+    canvas_wrap(canvas, in, STYLE_NOTE, "This line accesses no global memory.");
+    return;
+  }
+  SectorMap map;
+  sectors_map(&map, site->global_op, site->worst_global);
+  char verdict[32];
+  Style style;
+  sector_card_verdict(&map.count, verdict, &style);
+  Rect row = rect_take_top(&in, 1);
+  int col = canvas_text(canvas, row, 0, 0, STYLE_SITE, site->global_op->sass);
+  col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
+  canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%" PRId64 " sectors, %" PRId64 " would do",
+                site->sectors, site->ideal_sectors);
+  if (!site->shared) rect_take_top(&in, draw_formula(canvas, in, frame, site));
+  sector_card_draw(canvas, in, &map);
+}
+
+static void draw_texts(Canvas *canvas, Rect in, const OwnFrame *frame, const OpenedText *texts,
+                       int n, const char *none) {
+  int shown = 0, more = 0;
+  for (int i = 0; i < n; i++) {
+    const OpenedText *t = &texts[i];
+    if (opened_line_of(frame->source, &t->chain, t->ptx_line, frame->work->calls) != frame->line)
+      continue;
+    if (shown + 1 < in.rows || (shown < in.rows && i == n - 1))
+      canvas_text(canvas, in, shown++, 0, STYLE_TEXT, t->text);
+    else
+      more++;
+  }
+  if (more) canvas_printf(canvas, in, in.rows - 1, 0, STYLE_DIM, "… %d more", more);
+  if (shown == 0) canvas_wrap(canvas, in, STYLE_NOTE, none);
+}
+
+static void draw_findings(Canvas *canvas, Rect in, const OwnFrame *frame) {
+  const Opened *o = frame->opened;
+  if (o->n_findings == 0) {
+    canvas_wrap(canvas, in, STYLE_OK, "No race, no unwritten read, nothing out of bounds.");
+    rect_take_top(&in, 2);
+  }
+  for (int i = 0; i < o->n_findings && in.rows > 0; i++)
+    rect_take_top(&in, canvas_wrap(canvas, in, STYLE_BAD, o->finding[i]));
+  if (o->warning && in.rows > 0)
+    rect_take_top(&in, canvas_wrap(canvas, in, STYLE_WARN, o->warning));
+  if (o->predicted_because && in.rows > 0) canvas_wrap(canvas, in, STYLE_DIM, o->predicted_because);
+}
+
+void own_draw_pane(Canvas *canvas, Rect in, const OwnFrame *frame) {
+  static const char *const titles[] = {"card", "sectors", "PTX", "SASS", "findings"};
+  Rect row = rect_take_top(&in, 1);
+  int col = canvas_printf(canvas, row, 0, 1, STYLE_TITLE, "line %d ", frame->line);
+  for (int i = 0; i < OWN_PANES; i++)
+    col = canvas_text(canvas, row, 0, col + 1, i == (int)frame->pane ? STYLE_HEADER : STYLE_DIM,
+                      titles[i]);
+  rect_take_left(&in, 1);
+  const Opened *o = frame->opened;
+  if (frame->pane == OWN_CARD) draw_card(canvas, in, frame);
+  if (frame->pane == OWN_GLOBAL) draw_global(canvas, in, frame);
+  if (frame->pane == OWN_PTX)
+    draw_texts(canvas, in, frame, o->code, o->n_code, "This line has no instructions.");
+  if (frame->pane == OWN_SASS)
+    draw_texts(canvas, in, frame, o->sass, o->n_sass,
+               o->n_sass ? "This line has no instructions in machine code."
+                         : "There is no machine code: ptxas and nvdisasm are needed for it.");
+  if (frame->pane == OWN_FINDINGS) draw_findings(canvas, in, frame);
+}
+
+// ---- data ---------------------------------------------------------------------------------------
+
+static void put_line(JsonWriter *w, const OwnFrame *frame, int i) {
+  const OpenedLine *line = &frame->lines[i];
+  json_begin_object(w);
+  json_member_int(w, "line", i);
+  json_member_known(w, "wavefronts", line->shared && line->countable, line->wavefronts);
+  json_member_known(w, "ideal", line->shared && line->countable, line->ideal);
+  json_member_known(w, "wavefronts_on_trial",
+                    line->shared && line->countable && frame->work->trial.layout, line->then);
+  json_member_bool(w, "depends_on_data", line->data);
+  json_member_int(w, "sectors", line->sectors);
+  json_member_int(w, "ideal_sectors", line->ideal_sectors);
+  json_end_object(w);
+}
+
+void own_json_frame(JsonWriter *w, const OwnFrame *frame) {
+  const Opened *o = frame->opened;
+  const OwnTrial *trial = &frame->work->trial;
+  json_member_string(w, "kernel", o ? o->signature : NULL);
+  if (!o) return;
+  json_member_string(w, "source", frame->source->file);
+  json_member_known(w, "wavefronts", o->countable, o->wavefronts);
+  json_member_known(w, "ideal", o->countable, o->ideal);
+  json_member_bool(w, "as_compiled", o->as_compiled);
+  json_member_int(w, "races", o->n_races);
+  json_member_string(w, "layout", trial->layout);
+  json_member_known(w, "wavefronts_on_trial", trial->layout != NULL, trial->total);
+  json_member_string(w, "formula", frame->site ? frame->site->formula : NULL);
+  json_key(w, "lines");
+  json_begin_array(w);
+  for (int i = 1; i <= frame->source->n; i++)
+    if (frame->lines[i].n_sites) put_line(w, frame, i);
+  json_end_array(w);
+}

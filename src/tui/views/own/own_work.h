@@ -1,0 +1,69 @@
+// What the view of one's own kernel keeps between frames, and the layout that is on trial.
+#pragma once
+#include "tui/canvas/canvas.h"
+#include "tui/frame/view.h"
+#include "tui/views/own/opened.h"
+#include "tui/views/own/opened_run.h"
+
+typedef enum OwnPane { OWN_CARD, OWN_GLOBAL, OWN_PTX, OWN_SASS, OWN_FINDINGS, OWN_PANES } OwnPane;
+
+// A layout for one array, instead of what it is.
+typedef struct OwnTrial {
+  const char *layout;  // NULL: none
+  int array;
+  const Layout *read;
+  RecordedCost cost;
+  int64_t *then;      // [n_sites] wavefronts of each
+  int64_t total;      // of the kernel
+  const char *write;  // in the words of CUDA
+} OwnTrial;
+
+typedef struct OwnWork {
+  OpenedRun *run;
+  Arena *arena, *next, *scratch;  // of the kernel shown, of the one that is read, of the trial
+  const Opened *opened;           // NULL: none yet
+  int64_t before;                 // wavefronts before the last save; -1: there was none
+  OwnTrial trial;
+  int source, nth;    // of opened->sources; of the sites of the line
+  bool calls;         // lines of helpers count at their calls
+  bool arrives;       // the next document is of a kernel that was opened just now
+  char pending[256];  // the layout to try then; "best": the solver's
+  bool asks_launch;   // the field is for a launch, not for a layout
+  char error[512];
+} OwnWork;
+
+// Runs a kernel: the words behind `gemmview open`. False after a finding.
+bool own_begin(Session *session, const char *const *words, int n, bool watches, Diags *diags);
+OwnWork *own_work(const Session *session);
+void own_work_open(void *state);
+void own_work_close(void *state);
+
+// A document that was read, in place of what there is. False after findings; what there was stays.
+bool own_work_take(OwnWork *work, const char *json, size_t n);
+
+// Tries a layout for an array: "pad:4", "swizzle:3,4,3", "xor:'…'", any dialect. NULL drops it.
+bool own_trial_set(OwnWork *work, int array, const char *layout);
+// The next pad in this direction that tears nothing apart; 0 is none.
+bool own_trial_step(OwnWork *work, int array, int step);
+
+// ---- made for each frame ------------------------------------------------------------------------
+
+typedef struct OwnFrame {
+  const OwnWork *work;
+  const Opened *opened;
+  const OpenedSource *source;
+  const OpenedLine *lines;
+  int across;       // columns of its lines that are left of the screen
+  int line;         // under the cursor, from 1
+  const int *here;  // sites of the line, the costliest first
+  int n_here;
+  const OpenedSite *site, *global;  // NULL: none
+  OwnPane pane;
+} OwnFrame;
+
+void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame);
+void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame);
+void own_draw_pane(Canvas *canvas, Rect in, const OwnFrame *frame);
+void own_json_frame(JsonWriter *w, const OwnFrame *frame);
+
+enum { OWN_HEAD_ROWS = 3, OWN_SPOT_LINE = SPOT_VIEW };

@@ -1,0 +1,465 @@
+// own: the kernel that one brought along, line by line with its wavefronts.
+//
+// Above or on the left the source with a gutter; the cursor is a line. Below or on the right one of
+// five panes, which Tab changes: the punch card of the line's worst execution with the address as a
+// formula, the sectors of its access to global memory, its PTX, its machine code, what was found
+// wrong. A layout on trial changes the gutter (before → after) and the card.
+//
+// ViewState: cursor is the line from 0, pane one of OwnPane.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/whole.h"
+#include "tui/views/own/own_work.h"
+
+enum {
+  WIDE_COLS = 110,
+  PANE_COLS = 52,
+  SOURCE_ROWS_MIN = 4,
+  CARD_ROWS = 11,
+  SCROLL_COLS = 8,
+  ACROSS_MAX = 400
+};
+
+// ---- the frame ----------------------------------------------------------------------------------
+
+static int64_t cost_of(const OwnWork *work, int site) {
+  const OpenedSite *s = &work->opened->sites[site];
+  return s->shared ? s->wavefronts - s->ideal : -1;
+}
+
+// Sites of the line, the costliest of shared memory first; insertion keeps their order otherwise.
+static void find_sites(Arena *arena, OwnFrame *frame) {
+  const Opened *opened = frame->opened;
+  int *here = ARENA_ARRAY(arena, int, opened->n_sites + 1);
+  for (int i = 0; i < opened->n_sites; i++) {
+    const OpenedSite *site = &opened->sites[i];
+    if (opened_line_of(frame->source, &site->chain, site->ptx_line, frame->work->calls) !=
+        frame->line)
+      continue;
+    int at = frame->n_here++;
+    for (; at > 0 && cost_of(frame->work, here[at - 1]) < cost_of(frame->work, i); at--)
+      here[at] = here[at - 1];
+    here[at] = i;
+  }
+  frame->here = here;
+}
+
+static void choose_sites(OwnFrame *frame) {
+  int nth = frame->work->nth;
+  for (int i = 0; i < frame->n_here; i++) {
+    const OpenedSite *site = &frame->opened->sites[frame->here[i]];
+    if (site->global_op && !frame->global) frame->global = site;
+    if (site->shared && (!frame->site || nth-- > 0)) frame->site = site;
+  }
+}
+
+static OwnFrame *look(Session *session) {
+  OwnWork *work = own_work(session);
+  OwnFrame *frame = ARENA_NEW(session->frame, OwnFrame);
+  ViewState *state = &session->state[view_find("own")];
+  *frame = (OwnFrame){.work = work, .opened = work->opened};
+  frame->pane = (OwnPane)(state->pane % OWN_PANES);
+  if (!work->opened) return frame;
+  frame->source = &work->opened->sources[work->source];
+  frame->lines =
+      opened_lines(session->frame, work->opened, work->source, work->calls, work->trial.then);
+  frame->across = state->across;
+  state->cursor = (int)clamp_index(state->cursor, frame->source->n);
+  frame->line = state->cursor + 1;
+  find_sites(session->frame, frame);
+  choose_sites(frame);
+  return frame;
+}
+
+static void own_prepare(Session *session) { session->prepared = look(session); }
+
+static const char nothing_given[] =
+    "Here stands a kernel of your own, line by line with the wavefronts that it makes in shared "
+    "memory.\n\n"
+    "  gemmview open kernel.cu --launch grid=8x8,block=256 --arg mem:65536 --arg 1024\n\n"
+    "opens one, and so does the same behind a colon here:  :own kernel.cu --launch … --arg …\n\n"
+    "It runs on the CPU, from the PTX that nvcc, NVRTC or Triton made of it: no GPU, no permission "
+    "to read counters.";
+
+static void draw_waiting(Canvas *canvas, Rect in, const OwnWork *work) {
+  in = rect_inset(in, 1, 2);
+  const char *error = *work->error ? work->error : opened_run_error(work->run);
+  if (*error)
+    canvas_wrap(canvas, in, STYLE_BAD, error);
+  else if (opened_run_going(work->run))
+    canvas_printf(canvas, in, 0, 0, STYLE_TEXT, "%s: %s …", opened_run_file(work->run),
+                  opened_run_stage(work->run));
+  else
+    canvas_wrap(canvas, in, STYLE_TEXT, nothing_given);
+}
+
+static void own_draw(Canvas *canvas, Rect in, const Session *session) {
+  const OwnFrame *frame = session->prepared;
+  if (!frame->opened) {
+    draw_waiting(canvas, in, frame->work);
+    return;
+  }
+  own_draw_head(canvas, rect_take_top(&in, OWN_HEAD_ROWS), frame);
+  if (in.cols >= WIDE_COLS) {
+    Rect pane = rect_take_right(&in, PANE_COLS);
+    canvas_vline(canvas, in, 0, in.cols - 1, in.rows, STYLE_BORDER);
+    in.cols -= 2;
+    own_draw_source(canvas, in, frame);
+    own_draw_pane(canvas, pane, frame);
+    return;
+  }
+  const int rows = max_int(SOURCE_ROWS_MIN, min_int(in.rows / 2, in.rows - CARD_ROWS));
+  own_draw_source(canvas, rect_take_top(&in, rows), frame);
+  canvas_hline(canvas, in, 0, 0, in.cols, STYLE_BORDER);
+  rect_take_top(&in, 1);
+  own_draw_pane(canvas, in, frame);
+}
+
+static void own_json(JsonWriter *w, Session *session) { own_json_frame(w, look(session)); }
+
+// ---- the child ----------------------------------------------------------------------------------
+
+static void jump_worst(Session *session, const char *argument);
+static void type_layout(Session *session, const char *argument);
+static void try_best(Session *session, const char *argument);
+
+// A kernel that was opened just now: its worst line, and the layout that was asked for meanwhile.
+static void arrive(Session *session, OwnWork *work) {
+  char pending[sizeof work->pending];
+  memcpy(pending, work->pending, sizeof pending);
+  work->arrives = false;
+  work->pending[0] = '\0';
+  jump_worst(session, NULL);
+  if (str_equal(pending, "best"))
+    try_best(session, NULL);
+  else if (*pending)
+    type_layout(session, pending);
+}
+
+static bool own_poll(Session *session) {
+  OwnWork *work = own_work(session);
+  size_t bytes = 0;
+  if (!opened_run_poll(work->run)) return false;
+  const char *document = opened_run_take(work->run, &bytes);
+  if (document && own_work_take(work, document, bytes) && work->arrives) arrive(session, work);
+  return true;
+}
+
+static ViewWait own_waits(const Session *session) {
+  const OpenedRun *run = own_work(session)->run;
+  if (opened_run_going(run)) return VIEW_EXPECTS;
+  return opened_run_watches(run) ? VIEW_WATCHES : VIEW_WAITS_NOT;
+}
+
+static bool own_present(const Session *session) { return opened_run_given(own_work(session)->run); }
+
+static void run_again(Session *session, const char *argument) {
+  (void)argument;
+  OwnWork *work = own_work(session);
+  if (!opened_run_given(work->run))
+    session_say(session, SAID_ERROR, "no file is open: own FILE --launch …");
+  else if (!opened_run_start(work->run))
+    session_say(session, SAID_ERROR, "the run could not be started");
+}
+
+static void stop(Session *session, const char *argument) {
+  (void)argument;
+  opened_run_stop(own_work(session)->run);
+}
+
+static void watch(Session *session, const char *argument) {
+  (void)argument;
+  OpenedRun *run = own_work(session)->run;
+  opened_run_watch(run, !opened_run_watches(run));
+  session_say(
+      session, SAID_NOTE,
+      opened_run_watches(run) ? "%s runs again after every save" : "%s is no longer watched",
+      opened_run_file(run));
+}
+
+// ---- lines --------------------------------------------------------------------------------------
+
+static int own_count(const Session *session) {
+  const OwnWork *work = own_work(session);
+  return work->opened ? work->opened->sources[work->source].n : 0;
+}
+
+static const char *own_line(const Session *session, int i) {
+  const OwnWork *work = own_work(session);
+  return work->opened ? work->opened->sources[work->source].line[i] : "";
+}
+
+static void go(Session *session, int line) {
+  own_work(session)->nth = 0;
+  session->state[view_find("own")].cursor = line;
+}
+
+static void own_move(Session *session, int delta) {
+  const int n = own_count(session);
+  go(session, (int)clamp_index(session->state[view_find("own")].cursor + delta, n));
+}
+
+// Whether line a comes before line b by badness; equal ones by their place.
+static bool is_worse(const OpenedLine *lines, int a, int b) {
+  const int64_t x = opened_badness(&lines[a]), y = opened_badness(&lines[b]);
+  return x != y ? x > y : a < b;
+}
+
+// The line whose place by badness is `step` from the present one's; accesses only.
+static void step_badness(Session *session, int step) {
+  const OwnFrame *frame = look(session);
+  if (!frame->opened) return;
+  int best = 0;
+  for (int i = 1; i <= frame->source->n; i++) {
+    if (!frame->lines[i].shared || i == frame->line) continue;
+    const bool behind = is_worse(frame->lines, frame->line, i);
+    if (behind != (step > 0)) continue;
+    if (!best || (step > 0 ? is_worse(frame->lines, i, best) : is_worse(frame->lines, best, i)))
+      best = i;
+  }
+  if (best) go(session, best - 1);
+}
+
+static void jump_worst(Session *session, const char *argument) {
+  (void)argument;
+  const OwnFrame *frame = look(session);
+  if (!frame->opened) return;
+  int best = 0;
+  for (int i = 1; i <= frame->source->n; i++)
+    if (frame->lines[i].shared && (!best || is_worse(frame->lines, i, best))) best = i;
+  if (best) go(session, best - 1);
+}
+
+static void worse(Session *s, const char *a) { (void)a, step_badness(s, -1); }
+static void better(Session *s, const char *a) { (void)a, step_badness(s, 1); }
+
+static void next_site(Session *session, const char *argument) {
+  (void)argument;
+  const OwnFrame *frame = look(session);
+  int n = 0;
+  for (int i = 0; i < frame->n_here; i++) n += frame->opened->sites[frame->here[i]].shared;
+  if (n) own_work(session)->nth = (own_work(session)->nth + 1) % n;
+}
+
+static void fold(Session *session, const char *argument) {
+  (void)argument;
+  OwnWork *work = own_work(session);
+  work->calls = !work->calls;
+  session_say(session, SAID_NOTE,
+              work->calls ? "lines of inlined functions count at their calls"
+                          : "lines count where they stand, as a profiler does");
+}
+
+static void next_source(Session *session, const char *argument) {
+  (void)argument;
+  OwnWork *work = own_work(session);
+  if (!work->opened) return;
+  work->source = (work->source + 1) % work->opened->n_sources;
+  jump_worst(session, NULL);
+}
+
+// ---- layouts ------------------------------------------------------------------------------------
+
+// The array of the chosen access; -1 after a message.
+static int array_here(Session *session) {
+  const OwnFrame *frame = look(session);
+  if (frame->site && frame->site->array >= 0) return frame->site->array;
+  session_say(session, SAID_NOTE, "no array of shared memory is accessed in this line");
+  return -1;
+}
+
+static void say_trial(Session *session, bool ok) {
+  OwnWork *work = own_work(session);
+  if (!ok) session_say(session, SAID_ERROR, "%s", work->error);
+  work->error[0] = '\0';
+}
+
+static void pad(Session *session, int step) {
+  const int array = array_here(session);
+  if (array >= 0) say_trial(session, own_trial_step(own_work(session), array, step));
+}
+static void pad_more(Session *s, const char *a) { (void)a, pad(s, 1); }
+static void pad_less(Session *s, const char *a) { (void)a, pad(s, -1); }
+
+// What is asked for while a kernel is under way is done when it is there.
+static bool postpone(Session *session, const char *layout) {
+  OwnWork *work = own_work(session);
+  if (!work->arrives || !opened_run_going(work->run)) return false;
+  snprintf(work->pending, sizeof work->pending, "%s", layout);
+  return true;
+}
+
+static void try_best(Session *session, const char *argument) {
+  (void)argument;
+  if (postpone(session, "best")) return;
+  const int array = array_here(session);
+  if (array < 0) return;
+  OwnWork *work = own_work(session);
+  const OpenedArray *of = &work->opened->arrays[array];
+  if (of->best)
+    say_trial(session, own_trial_set(work, array, of->best));
+  else
+    session_say(session, SAID_NOTE, "no pad, swizzle or XOR of %s that was tried is cheaper",
+                of->name);
+}
+
+static void drop(Session *session, const char *argument) {
+  (void)argument;
+  OwnWork *work = own_work(session);
+  if (work->opened) own_trial_set(work, -1, NULL);
+}
+
+static void ask(Session *session, bool launch, const char *text) {
+  own_work(session)->asks_launch = launch;
+  session->prompt = PROMPT_FIELD;
+  session->field.history = NULL;
+  textfield_set(&session->field, text);
+}
+
+static void type_layout(Session *session, const char *argument) {
+  OwnWork *work = own_work(session);
+  if (argument && *argument && postpone(session, argument)) return;
+  const int array = array_here(session);
+  if (array < 0) return;
+  if (argument && *argument)
+    say_trial(session, own_trial_set(work, array, argument));
+  else
+    ask(session, false, work->trial.layout ? work->trial.layout : "pad:1");
+}
+
+static void take_launch(Session *session, const char *text) {
+  OwnWork *work = own_work(session);
+  opened_run_launch(work->run, text);
+  run_again(session, NULL);
+}
+
+static void type_launch(Session *session, const char *argument) {
+  const Opened *o = own_work(session)->opened;
+  if (argument && *argument)
+    take_launch(session, argument);
+  else if (o)
+    ask(session, true,
+        arena_printf(session->frame, "grid=%dx%dx%d,block=%dx%dx%d", o->grid[0], o->grid[1],
+                     o->grid[2], o->block[0], o->block[1], o->block[2]));
+  else
+    ask(session, true, "grid=1,block=128");
+}
+
+static void own_typed(Session *session, TextFieldResult result) {
+  OwnWork *work = own_work(session);
+  if (result != TEXTFIELD_ACCEPTED) return;
+  if (work->asks_launch)
+    take_launch(session, session->field.text);
+  else
+    type_layout(session, session->field.text);
+}
+
+// The replacement that is on trial, else the best one there is.
+static void copy(Session *session, const char *argument) {
+  (void)argument;
+  const OwnFrame *frame = look(session);
+  const OwnTrial *trial = &frame->work->trial;
+  const char *text = trial->layout ? trial->write : NULL;
+  if (!text && frame->site && frame->site->array >= 0)
+    text = frame->opened->arrays[frame->site->array].write;
+  if (text)
+    session->wishes.copy = text;
+  else
+    session_say(session, SAID_NOTE, "there is nothing to write instead of this line");
+}
+
+// ---- from the prompt ----------------------------------------------------------------------------
+
+static bool own_takes(const char *argument) { return *argument != '\0' && *argument != '-'; }
+
+static bool own_command(Session *session, const char *argument, Diags *diags) {
+  enum { WORDS_MAX = 60 };
+  const char *word[WORDS_MAX];
+  int n = 0;
+  char *text = arena_strdup(session->frame, argument);
+  for (char *save = NULL, *next = strtok_r(text, " ", &save); next && n < WORDS_MAX;
+       next = strtok_r(NULL, " ", &save))
+    word[n++] = next;
+  return own_begin(session, word, n, false, diags);
+}
+
+static void scroll(Session *session, int step) {
+  ViewState *state = &session->state[view_find("own")];
+  state->across = max_int(0, min_int(state->across + step, ACROSS_MAX));
+}
+static void left(Session *s, const char *a) { (void)a, scroll(s, -SCROLL_COLS); }
+static void right(Session *s, const char *a) { (void)a, scroll(s, SCROLL_COLS); }
+
+static void open_words(Session *session, const char *argument) {
+  Diags diags = diags_new(session->frame);
+  if (!argument || !own_takes(argument) || !own_command(session, argument, &diags))
+    session_say(session, SAID_ERROR, "open takes FILE --launch … --arg …");
+}
+
+static void own_click(Session *session, int what, int value) {
+  if (what == OWN_SPOT_LINE) go(session, value);
+}
+
+static const char *own_standing(const Session *session) {
+  const OwnWork *work = own_work(session);
+  if (!opened_run_given(work->run)) return NULL;
+  if (!work->opened) return opened_run_text(session->frame, work->run);
+  return arena_printf(session->frame, "%s  %s%s", work->opened->kernel, work->opened->as_given,
+                      work->opened->as_last_time ? "  (as last time)" : "");
+}
+
+static const Action actions[] = {
+    {"worst", "x", "worst", NULL, "the line that costs most beyond its ideal", jump_worst},
+    {"worse", ", <", "by cost", "better", "the next worse line", worse},
+    {"better", ". >", NULL, NULL, "the next less bad line", better},
+    {"pad-more", "+ =", "pad", "pad-less", "rows of the array one element longer, on trial",
+     pad_more},
+    {"pad-less", "-", NULL, NULL, "one element shorter", pad_less},
+    {"solve", "s", "solve", NULL, "the best layout that the solver knows, on trial", try_best},
+    {"layout", "e Enter", "type", NULL, "type a layout: pad:4, swizzle:3,4,3, xor:'…'",
+     type_layout},
+    {"drop", "Backspace", NULL, NULL, "the array as it is", drop},
+    {"launch", "L", NULL, NULL, "another grid or block: runs again", type_launch},
+    {"watch", "w", "watch", NULL, "run again after every save", watch},
+    {"run", "r", NULL, NULL, "run again", run_again},
+    {"stop", "X", NULL, NULL, "end the run that is under way", stop},
+    {"next-access", "a", NULL, NULL, "another access of this line", next_site},
+    {"fold", "f", NULL, NULL, "lines of inlined functions where they stand, or at their calls",
+     fold},
+    {"source", "o", NULL, NULL, "another file of the kernel; the PTX comes last", next_source},
+    {"left", "Left h", NULL, NULL, "long lines: to their beginning", left},
+    {"right", "Right l", NULL, NULL, "long lines: to their end", right},
+    {"open", "", NULL, NULL, "a kernel: open FILE --launch … --arg …; example:sums.ptx is one",
+     open_words},
+    {"copy", "y", NULL, NULL, "copy what to write instead", copy},
+};
+
+const ViewBody own_view = {
+    .state_bytes = sizeof(OwnWork),
+    .open = own_work_open,
+    .close = own_work_close,
+    .prepare = own_prepare,
+    .draw = own_draw,
+    .json = own_json,
+    .move = own_move,
+    .move_label = "line",
+    .pane_label = "card, sectors, PTX, SASS",
+    .count = own_count,
+    .line = own_line,
+    .go = go,
+    .click = own_click,
+    .typed = own_typed,
+    .field_label = "own ",
+    .takes = own_takes,
+    .command = own_command,
+    .poll = own_poll,
+    .waits = own_waits,
+    .present = own_present,
+    .standing = own_standing,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+    .n_panes = OWN_PANES,
+};

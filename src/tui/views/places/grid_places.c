@@ -1,0 +1,125 @@
+// Places in words: the lines beside the picture in which every tile has the letter of its place.
+//
+// At 8192³ with tiles of 128 × 256 and clusters of two, on the H200 that was measured:
+//
+//   192 fetches a turn, at best 88 reach L2
+//   clusters put anywhere: 139, by chance
+//   a8 b16 c16 d16 e16 f16 g18 h18 i2 j2 k2 l2
+#include "tui/views/places/grid_places.h"
+
+#include <stdio.h>
+
+#include "tui/canvas/fmt.h"
+
+static const GpcMap *map_of(const GridHalf *half) {
+  return half->grid->persistent ? half->grid->gpcs : NULL;
+}
+
+bool grid_has_places(const Grid *grid) {
+  return grid->persistent && grid->gpcs && grid->gpcs->placed;
+}
+
+// ---- what merges --------------------------------------------------------------------------------
+
+int grid_merge_lines(const GridHalf *half) {
+  const GpcMap *map = map_of(half);
+  return map ? 1 + map->placed : 0;
+}
+
+static double fetches(const double of_operand[2]) {
+  return of_operand[ATOM_A] + of_operand[ATOM_B];
+}
+
+void grid_draw_merge(Canvas *canvas, Rect *in, const GridHalf *half) {
+  const GpcMap *map = map_of(half);
+  if (!map) return;
+  Rect row = rect_take_top(in, 1);
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_ESTIMATED, "%.0f fetches a turn",
+                          fetches(half->merge.asked));
+  canvas_printf(canvas, row, 0, col, STYLE_ESTIMATED, ", at best %.0f reach L2",
+                fetches(half->merge.sent));
+  if (!map->placed) return;
+  row = rect_take_top(in, 1);
+  canvas_printf(canvas, row, 0, 0, STYLE_DIM, "clusters put anywhere: %.0f, by chance",
+                fetches(half->merge_anywhere.sent));
+}
+
+// ---- the map ------------------------------------------------------------------------------------
+
+// "a8 b16 …", in as many rows as it takes; returns them.
+static int draw_chips(Canvas *canvas, Rect in, const GpcMap *map) {
+  enum { CHIP_COLS = 4 };
+  int row = 0, col = 0;
+  for (int place = 0; place < map->n; place++) {
+    const char letter[] = {grid_place_letter(place), '\0'};
+    if (col + CHIP_COLS > in.cols) row++, col = 0;
+    col = canvas_text(canvas, in, row, col, grid_place_style(place), letter);
+    col = canvas_printf(canvas, in, row, col, STYLE_DIM, "%d ", map->sms[place]);
+  }
+  return row + 1;
+}
+
+// The row of one place: " c    16 SMs    8  lists 16–23".
+static void draw_place(Canvas *canvas, Rect row, const GpcMap *map, int place, bool here) {
+  const char letter[] = {' ', grid_place_letter(place), ' ', '\0'};
+  if (here) canvas_glyph(canvas, row, 0, 0, STYLE_TITLE, GLYPH_POINTER);
+  canvas_text(canvas, row, 0, 1, grid_place_style(place), letter);
+  int col = canvas_printf(canvas, row, 0, 5, here ? STYLE_TEXT : STYLE_DIM, "%4d SMs%5d  ",
+                          map->sms[place], map->room[place]);
+  const int first = map->first_list[place], n = map->n_lists[place];
+  const Style style = here ? STYLE_TEXT : STYLE_DIM;
+  if (n == 1) canvas_printf(canvas, row, 0, col, style, "list %d", first);
+  if (n > 1) canvas_printf(canvas, row, 0, col, style, "lists %d–%d", first, first + n - 1);
+}
+
+static void draw_list(Canvas *canvas, Rect in, const GridHalf *half, const GpcMap *map) {
+  const int here = grid_gpc(half->grid, half->window[half->span].first);
+  canvas_text(canvas, rect_take_top(&in, 1), 0, 1, STYLE_HEADER, "place      clusters");
+  for (int place = 0; place < map->n; place++)
+    draw_place(canvas, rect_take_top(&in, 1), map, place, place == here);
+}
+
+void grid_draw_places(Canvas *canvas, Rect in, const GridHalf *half) {
+  const GpcMap *map = map_of(half);
+  char text[512];
+  if (!map || in.rows < 1) return;
+  snprintf(text, sizeof text, "SMs, %s. A launch looks for itself.", map->source->title);
+  const bool whole = in.rows > map->n + canvas_wrap_rows(text, in.cols);
+  if (!whole) rect_take_top(&in, draw_chips(canvas, in, map));
+  rect_take_top(&in, canvas_wrap(canvas, in, STYLE_DIM, text));
+  if (whole) draw_list(canvas, in, half, map);
+}
+
+// ---- as data ------------------------------------------------------------------------------------
+
+static void put_merge(JsonWriter *w, const char *name, const GpcMerge *merge) {
+  json_key(w, name);
+  json_begin_object(w);
+  json_member_double(w, "asked_a", merge->asked[ATOM_A]);
+  json_member_double(w, "asked_b", merge->asked[ATOM_B]);
+  json_member_double(w, "sent_a", merge->sent[ATOM_A]);
+  json_member_double(w, "sent_b", merge->sent[ATOM_B]);
+  json_member_double(w, "asked_bytes", merge->asked_bytes);
+  json_member_double(w, "sent_bytes", merge->sent_bytes);
+  json_end_object(w);
+}
+
+void grid_put_places(JsonWriter *w, const GridHalf *half) {
+  const GpcMap *map = map_of(half);
+  if (!map) return;
+  json_member_string(w, "places_source", map->source->id);
+  json_member_int(w, "lists_estimated", map->lists);
+  json_key(w, "places");
+  json_begin_array(w);
+  for (int place = 0; place < map->n; place++) {
+    json_begin_object(w);
+    json_member_int(w, "sms", map->sms[place]);
+    json_member_int(w, "clusters", map->room[place]);
+    if (map->placed) json_member_int(w, "first_list", map->first_list[place]);
+    if (map->placed) json_member_int(w, "lists", map->n_lists[place]);
+    json_end_object(w);
+  }
+  json_end_array(w);
+  put_merge(w, "fetches_a_turn_estimated", &half->merge);
+  if (map->placed) put_merge(w, "fetches_a_turn_anywhere_estimated", &half->merge_anywhere);
+}

@@ -1,0 +1,336 @@
+// The view of one's own kernel: what it shows of documents that gemmview open wrote, layouts on
+// trial, a file that is saved while it looks, and documents that nobody wrote.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/str.h"
+#include "cli_harness.h"
+#include "golden.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/view.h"
+#include "tui/views/own/own_work.h"
+
+Suite *suite_own_view(void);
+
+#define K01                                                                               \
+  "tests/data/open/k01.ptx --predict --launch grid=8x7,block=32x8 --arg mem:200000:zero " \
+  "--arg mem:200000 --arg 250 --arg 200"
+#define K11                                                                                        \
+  "tests/data/open/k11.ptx --predict --launch grid=2x3,block=128 --arg mem:98304 --arg mem:65536 " \
+  "--arg mem:393216:unwritten --arg 384 --arg 256 --arg 128"
+
+static Arena *arena;
+static Diags diags;
+static Session *session;
+static Canvas *canvas;
+static char state[40];
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  strcpy(state, "/tmp/gemmview-own-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(state));
+  setenv("XDG_STATE_HOME", state, 1);
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
+  ck_assert_ptr_nonnull(session);
+  canvas = canvas_new(arena, 24, 80, false);
+  view_show(session, view_find("own"));
+  if (cli_has_program()) opened_run_program(own_work(session)->run, getenv("GEMMVIEW"));
+}
+
+static void teardown(void) {
+  explorer_close(session);
+  cli_shell(arena, arena_printf(arena, "rm -r %s", state));
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+static void open_words(const char *words) {
+  ck_assert_msg(palette_run(session, arena_printf(arena, "own %s", words), &diags), "%s",
+                diags_text(arena, &diags));
+  drive_wait(session);
+  drive_frame(session, canvas);
+}
+
+static void keys(const char *names) {
+  ck_assert_msg(drive_keys(session, canvas, names, &diags), "%s", diags_text(arena, &diags));
+}
+
+static const char *shown(void) { return export_text(arena, canvas); }
+static bool shows(const char *text) { return strstr(shown(), text) != NULL; }
+
+START_TEST(test_without_a_kernel_it_says_how) {
+  drive_frame(session, canvas);
+  ck_assert(shows("gemmview open kernel.cu --launch"));
+  keys("x , . + - s r w L Esc a f o y Tab j");
+  ck_assert_ptr_null(own_work(session)->opened);
+  keys("1");
+  drive_frame(session, canvas);
+  ck_assert(!shows(" O own"));
+}
+END_TEST
+
+static const struct {
+  const char *name, *words, *keys;
+  int rows, cols;
+} screens[] = {
+    {"own_80x24", K01, "", 24, 80},          {"own_120x40_solved", K01, "s", 40, 120},
+    {"own_sectors", K01, "Tab", 24, 80},     {"own_ptx", K01, "Tab Tab", 40, 120},
+    {"own_inlined", K11, "f x", 40, 120},    {"own_calls_padded", K11, "+ Right Right", 40, 120},
+    {"own_copies", K11, ". . Tab", 40, 120}, {"own_no_source", K01, "o", 24, 80},
+};
+
+START_TEST(test_screens) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, screens[_i].rows, screens[_i].cols);
+  open_words(screens[_i].words);
+  if (*screens[_i].keys) keys(screens[_i].keys);
+  golden_check(arena_printf(arena, "screens/%s.txt", screens[_i].name), shown());
+}
+END_TEST
+
+// The worst line first, then one after the other down to the best and no further.
+START_TEST(test_lines_by_badness) {
+  if (!cli_has_program()) return;
+  open_words(K01);
+  ck_assert(shows("line 39 "));
+  keys(".");
+  ck_assert(shows("line 28 "));
+  keys(".");
+  ck_assert(shows("line 28 "));
+  keys(",");
+  ck_assert(shows("line 39 "));
+  keys("g x");
+  ck_assert(shows("line 39 "));
+}
+END_TEST
+
+START_TEST(test_layouts_on_trial) {
+  if (!cli_has_program()) return;
+  open_words(K01);
+  const OwnWork *work = own_work(session);
+  keys("+");
+  ck_assert_str_eq(work->trial.layout, "pad:1");
+  ck_assert_int_eq(work->trial.total, 64);
+  ck_assert(shows("tile pad:1") && shows("1024→32") && shows("tile[32][32 + 1]"));
+  keys("+");
+  ck_assert_int_eq(work->trial.total, 96);
+  keys("- -");
+  ck_assert_ptr_null(work->trial.layout);
+  ck_assert(view_run(session, "layout", "xor:'col ^ (row & 15)'"));
+  ck_assert_int_eq(work->trial.total, 32 + 2 * 32);
+  ck_assert(view_run(session, "layout", "swizzle:9,9,9"));
+  ck_assert_int_eq(session->said, SAID_ERROR);
+  keys("s");
+  ck_assert_int_eq(work->trial.total, 64);
+  session->wishes.copy = NULL;
+  view_run(session, "copy", NULL);
+  ck_assert_str_eq(session->wishes.copy, "tile[row][col ^ (row & 31)]");
+  keys("Backspace");
+  ck_assert_ptr_null(work->trial.layout);
+}
+END_TEST
+
+// Copies of 16 bytes pass over pads that would tear them.
+START_TEST(test_pads_that_tear_are_passed_over) {
+  if (!cli_has_program()) return;
+  open_words(K11);
+  keys("+");
+  ck_assert_str_eq(own_work(session)->trial.layout, "pad:8");
+}
+END_TEST
+
+START_TEST(test_another_block) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, 40, 120);
+  open_words(K01);
+  view_run(session, "launch", "grid=8x7,block=32x4");
+  drive_wait(session);
+  drive_frame(session, canvas);
+  ck_assert(shows("blocks of 32x4x1"));
+  ck_assert(shows("wavefronts 1056 → "));
+}
+END_TEST
+
+START_TEST(test_mistakes_are_told) {
+  if (!cli_has_program()) return;
+  open_words("tests/data/open/missing.ptx");
+  ck_assert(shows("cannot be read"));
+  open_words("tests/data/open/k01.ptx --predict");
+  ck_assert(shows("--launch is missing: how transpose_naive("));
+  open_words(K01);
+  view_run(session, "launch", "block=9999");
+  drive_wait(session);
+  drive_frame(session, canvas);
+  ck_assert(shows("9999 in direction x"));
+  ck_assert(shows("line 39 "));  // what was there is still to be read
+}
+END_TEST
+
+// The kernel that the program brings along: what lesson own_kernel says of it.
+START_TEST(test_the_example_of_the_lesson) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, 40, 120);
+  const char *words =
+      "example:sums.ptx --predict --launch grid=1,block=32x8 --arg mem:128 "
+      "--arg mem:128 --arg mem:4096 --arg 32";
+  view_run(session, "open", words);
+  view_run(session, "layout", "pad:4");  // while it is under way: tried when it is there
+  drive_wait(session);
+  drive_frame(session, canvas);
+  ck_assert(shows("line 27 ") && shows("tile + 128*tid.x + 4*tid.y B"));
+  ck_assert(shows("1024→128"));  // 4 wavefronts each
+  keys("+ -");
+  ck_assert(shows("tile pad:4"));
+  view_run(session, "layout", "pad:1");
+  drive_frame(session, canvas);
+  ck_assert(shows("1024→32"));
+  keys("s");
+  ck_assert(shows("1024→32") && shows("tile[row][col ^ (row & 31)]"));
+}
+END_TEST
+
+// ---- saving -------------------------------------------------------------------------------------
+
+static void save(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  ck_assert_ptr_nonnull(file);
+  fputs(text, file);
+  fclose(file);
+}
+
+// Milliseconds until the screen has other numbers; -1: not within ten seconds.
+static int64_t wait_for(int64_t wavefronts) {
+  const int64_t begin = clock_ms();
+  const struct timespec pause = {0, 5000000};
+  while (clock_ms() < begin + 10000) {
+    views_poll(session);
+    if (own_work(session)->opened->wavefronts == wavefronts) return clock_ms() - begin;
+    nanosleep(&pause, NULL);
+  }
+  return -1;
+}
+
+// One of the four reads down a column becomes one along a row: 32 wavefronts less one by warp.
+START_TEST(test_a_save_moves_the_numbers) {
+  if (!cli_has_program()) return;
+  const char *text = cli_shell(arena, "cat tests/data/open/k01.ptx").out,
+             *at = strstr(text, "[%r13+96]"), *path = arena_printf(arena, "%s/k.ptx", state);
+  ck_assert_ptr_nonnull(at);
+  save(path, text);
+  open_words(arena_printf(arena, "%s %s", path, strchr(K01, ' ')));
+  keys("s w");
+  ck_assert_int_eq(views_wait(session), VIEW_WATCHES);
+  save(path,
+       arena_printf(arena, "%.*s[%%r7+96] %s", (int)(at - text), text, at + strlen("[%r13+96]")));
+  const int64_t ms = wait_for(1056 - 8 * 31);
+  ck_assert_int_ge(ms, 0);
+  drive_frame(session, canvas);
+  ck_assert(shows("wavefronts 1056 → 808"));
+  ck_assert(shows("on trial tile swizzle"));  // it goes on over the new kernel
+  // A broken text is told, and the numbers that were there stay.
+  save(path, "not PTX\n");
+  const int64_t begin = clock_ms();
+  while (!*opened_run_error(own_work(session)->run) && clock_ms() < begin + 10000)
+    views_poll(session);
+  drive_frame(session, canvas);
+  ck_assert(shows("k.ptx:1:"));
+  ck_assert(shows("wavefronts 1056 → 808"));
+}
+END_TEST
+
+// A run that is under way does not keep a key waiting, and ends when it is told to.
+START_TEST(test_keys_do_not_wait) {
+  if (!cli_has_program()) return;
+  open_words(K01);
+  view_run(session, "run", NULL);
+  const int64_t begin = clock_ms();
+  keys("j k Tab S-Tab");
+  ck_assert_int_lt(clock_ms() - begin, 1000);
+  ck_assert_int_eq(views_wait(session), VIEW_EXPECTS);
+  keys("X");
+  ck_assert_int_eq(views_wait(session), VIEW_WAITS_NOT);
+  ck_assert(shows("wavefronts 1056"));
+}
+END_TEST
+
+// ---- sizes, documents ---------------------------------------------------------------------------
+
+START_TEST(test_every_size_and_pane) {
+  if (!cli_has_program()) return;
+  open_words(K11);
+  keys("s");
+  for (int pane = 0; pane < OWN_PANES; pane++) {
+    for (int rows = 10; rows <= 64; rows += 9)
+      for (int cols = 36; cols <= 220; cols += 23) {
+        canvas_resize(canvas, rows, cols);
+        drive_frame(session, canvas);
+        if (rows >= VIEW_ROWS_MIN && cols >= VIEW_COLS_MIN) ck_assert(shows("hgemm_ldmatrix"));
+      }
+    view_run(session, "pane-next", NULL);
+  }
+}
+END_TEST
+
+static const char *document(void) {
+  const CliRun run = cli_run(arena, "open " K01 " --detail");
+  ck_assert_int_eq(run.status, 0);
+  return run.out;
+}
+
+// Documents with a byte changed or cut off: refused with a sentence, or read and drawn; what was
+// there before is never lost.
+START_TEST(test_documents_that_nobody_wrote) {
+  if (!cli_has_program()) return;
+  const char *whole = document();
+  const size_t n = strlen(whole);
+  OwnWork *work = own_work(session);
+  ck_assert(own_work_take(work, whole, n));
+  uint64_t seed = 7;
+  for (int i = 0; i < 300; i++) {
+    char *text = arena_strdup(arena, whole);
+    const size_t at = (size_t)(random_next(&seed) % n);
+    const size_t length = i % 10 ? n : at;
+    text[at] = (char)(' ' + random_next(&seed) % 95);
+    if (!own_work_take(work, text, length)) ck_assert(*work->error != '\0');
+    ck_assert_ptr_nonnull(work->opened);
+    drive_frame(session, canvas);
+    view_run(session, i % 3 ? "pad-more" : "solve", NULL);
+    drive_frame(session, canvas);
+  }
+  static const char *const others[] = {"", "{}", "null", "[]", "{\"schema\":\"gemmview/1\"}"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    ck_assert(!own_work_take(work, others[i], strlen(others[i])));
+}
+END_TEST
+
+Suite *suite_own_view(void) {
+  Suite *suite = suite_create("own_view");
+  TCase *tcase = tcase_create("view");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, test_without_a_kernel_it_says_how);
+  tcase_add_loop_test(tcase, test_screens, 0, (int)(sizeof screens / sizeof *screens));
+  tcase_add_test(tcase, test_lines_by_badness);
+  tcase_add_test(tcase, test_layouts_on_trial);
+  tcase_add_test(tcase, test_pads_that_tear_are_passed_over);
+  tcase_add_test(tcase, test_another_block);
+  tcase_add_test(tcase, test_mistakes_are_told);
+  tcase_add_test(tcase, test_the_example_of_the_lesson);
+  tcase_add_test(tcase, test_a_save_moves_the_numbers);
+  tcase_add_test(tcase, test_keys_do_not_wait);
+  tcase_add_test(tcase, test_every_size_and_pane);
+  tcase_add_test(tcase, test_documents_that_nobody_wrote);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -4,11 +4,12 @@
 // turn 3, its second, a consumer takes slab 0 for the block's number 7, and it is number 21.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/ring.h"
 
 // What counts the tiles of a block; NULL: it has no list of them.
 static const Var *turn_of(Program *program) {
   const Stmt *tiles = kernel_tiles(main_kernel(program));
-  return tiles && tiles->body->kind == STMT_LET ? tiles->body->var : NULL;
+  return tiles && tiles->body->kind == STMT_LET ? tile_turn(tiles) : NULL;
 }
 
 static bool is_of(const Access *access, BufferRole role) {

@@ -185,7 +185,7 @@ bool fact_turn_fetches(const FactScene *scene, const FactArgs *args, FactValue *
   GpcMerge merge;
   (void)args;
   if (!merge_of(scene, &merge, diags)) return false;
-  value->number = merge.asked[ATOM_A] + merge.asked[ATOM_B];
+  value->number = gpc_merge_fetches(merge.asked);
   return true;
 }
 
@@ -194,6 +194,6 @@ bool fact_merged_fetches(const FactScene *scene, const FactArgs *args, FactValue
   GpcMerge merge;
   (void)args;
   if (!merge_of(scene, &merge, diags)) return false;
-  value->number = merge.sent[ATOM_A] + merge.sent[ATOM_B];
+  value->number = gpc_merge_fetches(merge.sent);
   return true;
 }

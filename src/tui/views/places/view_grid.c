@@ -119,7 +119,7 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
   mark_window(session->frame, half);
   if (!grid->persistent || !grid->gpcs) return;
   half->merge = gpc_merge(session->frame, grid, grid->gpcs);
-  half->merge_anywhere = gpc_merge(session->frame, grid, grid->anywhere);
+  if (grid->gpcs->placed) half->merge_anywhere = gpc_merge(session->frame, grid, grid->anywhere);
 }
 
 static void grid_prepare(Session *session) {

@@ -50,7 +50,7 @@ bool break_order_wait(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_ORDER);
 }
 
-// The same where two tiles' slabs do.
+// Changes nothing where the slabs of two tiles go round the ring an even number of times.
 bool break_own_slabs(Program *program) {
   const Var *turn = turn_of(program);
   if (!turn || !program_buffer(program, ROLE_ORDER)) return false;

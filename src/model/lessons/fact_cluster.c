@@ -124,10 +124,11 @@ bool fact_tile_in_turn(const FactScene *scene, const FactArgs *args, FactValue *
       !fact_int(args->word[1], 1, grid->n_waves, "TURN", &turn, diags))
     return false;
   const int64_t tile = list + (turn - 1) * clusters_at_once(grid);
+  const bool known = tile < grid->n_ctas / grid->launch.cluster;
   value->number = (double)tile;
-  if (tile >= grid->n_ctas / grid->launch.cluster)
+  if (!known)
     diag_add(diags, "fact", "list %s has nothing to do in turn %s", args->word[0], args->word[1]);
-  return tile < grid->n_ctas / grid->launch.cluster;
+  return known;
 }
 
 // Tiles and slabs count from 1 here, as readers do.

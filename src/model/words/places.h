@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLACES_SMS = 1024 };  // %smid is below: what kernels ask of the table (EMIT_PLACES)
+enum { PLACES_SMS = 1024 };  // more than any GPU has (%nsmid); kernels look into a table of so many
 
 typedef struct PlaceMap {
   int n_sms, n_places;

@@ -463,6 +463,12 @@ bool expr_uses(const Expr *expr, const Var *var) {
   return expr_uses(expr->a, var) || expr_uses(expr->b, var) || expr_uses(expr->c, var);
 }
 
+bool expr_any(const Expr *expr, bool (*is_one)(const Var *var)) {
+  if (!expr) return false;
+  if (expr->op == EXPR_VAR) return is_one(expr->var);
+  return expr_any(expr->a, is_one) || expr_any(expr->b, is_one) || expr_any(expr->c, is_one);
+}
+
 // The largest power of two in a divisor; 0 (a constant 0) counts as divisible by all that matter.
 static int64_t low_bit(int64_t divisor) { return divisor ? divisor & -divisor : (int64_t)1 << 40; }
 

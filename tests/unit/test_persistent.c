@@ -13,10 +13,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/breakage.h"
-#include "model/ir/parse.h"
-#include "model/ir/print.h"
 #include "model/readings/grid.h"
-#include "model/readings/model.h"
 #include "model/readings/rule.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
@@ -67,34 +64,11 @@ enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 static const int slab_counts[] = {1, 2, 3, 7};
 enum { N_COUNTS = sizeof slab_counts / sizeof slab_counts[0] };
 
-static Schedule read_state(const char *state) {
-  Schedule schedule = schedule_plain();
-  Diags diags = diags_new(property_arena);
-  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", state);
-  return schedule;
-}
-
-// With `slabs` slabs for each split, the last one cut where their number is odd.
-static Schedule of_slabs(const char *state, int slabs) {
-  Schedule schedule = read_state(state);
-  int64_t all = schedule_tile(&schedule, KNOB_K), depth = all / schedule.value[KNOB_SPLITK];
-  int64_t grain = schedule_grain(&schedule, KNOB_K) < 4 ? 4 : schedule_grain(&schedule, KNOB_K);
-  schedule_set(&schedule, KNOB_K, slabs * all - (slabs % 2 ? depth - grain : 0));
-  return schedule;
-}
-
-static const Model *built(const Schedule *schedule) {
-  const Model *model = model_build(property_arena, &property_targets, schedule);
-  ck_assert_msg(model->ok, "%s\n%s", schedule_text(property_arena, schedule),
-                diags_text(property_arena, &model->diags));
-  return model;
-}
-
 START_TEST(every_shape_computes_the_nest_after_every_pass) {
   for (int i = 0; i < N_COUNTS; i++) {
-    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
+    Schedule schedule = property_of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
-    const Pipeline *pipeline = &built(&schedule)->pipeline;
+    const Pipeline *pipeline = &property_built(&schedule)->pipeline;
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       bool here = s == pipeline->n_stages - 1 || slab_counts[i] == 3;
       ck_assert(!here || property_computes(&schedule, pipeline->stage[s].pass->name,
@@ -104,20 +78,13 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
 }
 END_TEST
 
-static bool computes_on(const Program *program, int64_t grid) {
-  InterpOptions options = {.seed = (uint64_t)grid, .runs = 1, .grid = grid};
-  InterpCheck check = interpret_check(property_arena, program, &options);
-  if (!check.ok && check.n_findings) printf("grid %d: %s\n", (int)grid, check.finding[0].text);
-  return check.ok;
-}
-
 START_TEST(any_grid_will_do) {
-  Schedule schedule = of_slabs(shapes[_i], 3);
-  const Program *program = built(&schedule)->program;
+  Schedule schedule = property_of_slabs(shapes[_i], 3);
+  const Program *program = property_built(&schedule)->program;
   int64_t tiles = kernel_launch(program_main(program)).n_blocks;
   for (int64_t grid = 1; grid <= tiles; grid += grid < 4 ? 1 : 5)
-    ck_assert(computes_on(program, grid));
-  ck_assert(computes_on(program, tiles));
+    ck_assert(property_computes_on(program, grid));
+  ck_assert(property_computes_on(program, tiles));
 }
 END_TEST
 
@@ -154,7 +121,7 @@ START_TEST(every_rung_computes_the_nest) {
       if (!reshape(&schedule))
         refused++;
       else
-        ok &= property_computes(&schedule, "all passes", built(&schedule)->program, 1);
+        ok &= property_computes(&schedule, "all passes", property_built(&schedule)->program, 1);
     }
   }
   ck_assert(ok);
@@ -173,7 +140,7 @@ START_TEST(random_schedules_compute_the_nest) {
     if (!schedule.value[KNOB_PERSISTENT]) continue;
     got++;
     roles += schedule.value[KNOB_WARP_SPECIALIZE] != 0;
-    ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 2));
+    ck_assert(property_computes(&schedule, "all passes", property_built(&schedule)->program, 2));
   }
   ck_assert_int_ge(roles, 3);
 }
@@ -184,9 +151,9 @@ END_TEST
 // Wherever a ring counts on, beginning anew is noticed; elsewhere there is nothing to break.
 START_TEST(a_ring_that_restarts_is_found) {
   for (int i = 0; i < N_COUNTS; i++) {
-    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
+    Schedule schedule = property_of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
-    const Program *program = built(&schedule)->program;
+    const Program *program = property_built(&schedule)->program;
     const Program *broken = program_break(property_arena, program, BREAK_RING_RESTARTS_PER_TILE);
     int64_t slots = schedule.value[KNOB_BUFFER_COUNT];
     bool counts_on = schedule.value[KNOB_TMA] && slab_counts[i] % (2 * slots) != 0;
@@ -200,8 +167,9 @@ START_TEST(a_ring_that_restarts_is_found) {
 END_TEST
 
 START_TEST(a_lost_fence_of_the_next_tile_is_found) {
-  Schedule schedule = of_slabs(FMA TMA "BUFFER_COUNT=3,PIPELINE_STAGES=1", 2);
-  const Program *broken = program_break(property_arena, built(&schedule)->program, BREAK_FENCE);
+  Schedule schedule = property_of_slabs(FMA TMA "BUFFER_COUNT=3,PIPELINE_STAGES=1", 2);
+  const Program *broken =
+      program_break(property_arena, property_built(&schedule)->program, BREAK_FENCE);
   ck_assert_ptr_nonnull(broken);
   InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.seed = 1});
   ck_assert(!check.ok && check.finding[0].kind == FINDING_RACE);
@@ -211,8 +179,8 @@ END_TEST
 // ---- orders -------------------------------------------------------------------------------------
 
 static const Grid *grid_of(const char *state) {
-  Schedule schedule = read_state(state);
-  return grid_build(property_arena, built(&schedule));
+  Schedule schedule = property_read_state(state);
+  return grid_build(property_arena, property_built(&schedule));
 }
 
 // Tile t of a persistent kernel is what CTA t computes in one that is not.
@@ -263,10 +231,10 @@ static double cost_ms(const char *state, int extent) {
   double best = 1e9;
   for (int i = 0; i < 5; i++) {
     arena_reset(property_arena);
-    Schedule schedule = read_state(
+    Schedule schedule = property_read_state(
         arena_printf(property_arena, "%s,M=%d,N=%d,K=%d", state, extent, extent, extent));
     clock_t start = clock();
-    grid_build(property_arena, built(&schedule));
+    grid_build(property_arena, property_built(&schedule));
     double ms = (double)(clock() - start) * 1e3 / CLOCKS_PER_SEC;
     best = ms < best ? ms : best;
   }
@@ -290,26 +258,16 @@ END_TEST
 // ---- texts --------------------------------------------------------------------------------------
 
 START_TEST(it_is_read_back_as_it_was_printed) {
-  Schedule schedule = of_slabs(shapes[_i], 3);
-  const char *text = program_text_full(property_arena, built(&schedule)->program);
-  Diags diags = diags_new(property_arena);
-  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
-  ck_assert_msg(read != NULL, "%s", diags_text(property_arena, &diags));
-  ck_assert_str_eq(program_text_full(property_arena, read), text);
-  ck_assert(computes_on(read, 3));
+  Schedule schedule = property_of_slabs(shapes[_i], 3);
+  ck_assert(property_computes_on(property_read_back(property_built(&schedule)->program), 3));
 }
 END_TEST
 
 // The largest table that a rule lets through, in a line of its own.
 START_TEST(the_largest_curve_is_read_back) {
-  Schedule schedule =
-      read_state("PERSISTENT=1,TILE_ORDER=hilbert,M=16384,N=16384,K=64,BM=16,BN=16,FM=8,FN=8");
-  const Program *program = built(&schedule)->program;
-  const char *text = program_text_full(property_arena, program);
-  Diags diags = diags_new(property_arena);
-  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
-  ck_assert_msg(read != NULL, "%.300s", diags_text(property_arena, &diags));
-  ck_assert(strcmp(program_text_full(property_arena, read), text) == 0);
+  Schedule schedule = property_read_state(
+      "PERSISTENT=1,TILE_ORDER=hilbert,M=16384,N=16384,K=64,BM=16,BN=16,FM=8,FN=8");
+  property_read_back(property_built(&schedule)->program);
 }
 END_TEST
 
@@ -318,9 +276,9 @@ static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
 START_TEST(it_compiles_without_a_warning) {
   for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
     Schedule schedule =
-        of_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]), 3);
+        property_of_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]), 3);
     if (schedule.value[KNOB_TMA] && a == 0) continue;
-    const Plan *plan = plan_from_model(property_arena, built(&schedule), NULL);
+    const Plan *plan = plan_from_model(property_arena, property_built(&schedule), NULL);
     const CompileResult *compiled = compile_once(property_arena, plan, COMPILE_BOTH);
     bool silent = compiled->ok && !strstr(compiled->log, "warning");
     ck_assert_msg(silent, "%s on %s: %.200s\n%.1000s", shapes[_i], archs[a],
@@ -344,11 +302,7 @@ static const struct {
 enum { N_REFUSED = sizeof refused / sizeof refused[0] };
 
 START_TEST(what_is_not_legal_says_why) {
-  Schedule schedule = read_state(refused[_i].state);
-  const Model *model = model_build(property_arena, &property_targets, &schedule);
-  ck_assert_int_eq(model->diags.count, 1);
-  ck_assert_str_eq(model->diags.first->rule, refused[_i].rule);
-  ck_assert_str_eq(model->diags.first->nearest, refused[_i].nearest);
+  ck_assert_int_eq(property_refusals(refused[_i].state, refused[_i].rule, refused[_i].nearest), 1);
 }
 END_TEST
 

@@ -25,6 +25,18 @@ static inline int64_t sample_step(int64_t n, int64_t most) {
   return n > most ? ceil_div(n, most) | 1 : 1;
 }
 
+// The largest number that divides both, 0 of two zeros: 4 of 8 and -12.
+static inline int64_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+// The least number above 0 that both divide: 24 for 8 and 12.
+static inline int64_t common_multiple(int64_t a, int64_t b) { return a / common_divisor(a, b) * b; }
+
 static inline bool is_power_of_two(int64_t value) {
   return value > 0 && (value & (value - 1)) == 0;
 }

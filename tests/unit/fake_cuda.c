@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fake_cuda_parts.h"
 #include "fake_tensor_map.h"
 #include "kernels/device/problem_kernels.h"
 #include "kernels/toolchain/dl.h"
@@ -15,13 +16,11 @@
 typedef unsigned long long U64;
 
 static int live, calls, fail_at, fail_status, broken;
-static bool rounds_operands;
-static double clock_ms, slower_per_s;
-static const FakeCublasTimes own_times = {{0.08, 0.2, 0.07}, {0.08, 0.2, 0.07}};
-static FakeCublasTimes cublas_times;
+static double slower_per_s;
+double fake_clock_ms;
 static U64 last_m, last_n, last_k;
 static int last_a_col, last_b_col;
-static PlanType operand_type, sum_type, output_type;
+FakeTypes fake_types;
 
 typedef struct Kernel {
   const char *name;
@@ -34,7 +33,7 @@ typedef struct Kernel {
 static void *things[1 << 16];
 static int n_things;
 
-static void *keep(void *thing) {
+void *fake_keep(void *thing) {
   things[n_things++ % (1 << 16)] = thing;
   live++;
   return thing;
@@ -77,17 +76,17 @@ static void run_fill(void **parameters) {
 }
 
 static double a_at(const void *a, U64 i, U64 p) {
-  return number_load(operand_type, a, last_a_col ? p * last_m + i : i * last_k + p);
+  return number_load(fake_types.operand, a, last_a_col ? p * last_m + i : i * last_k + p);
 }
 static double b_at(const void *b, U64 p, U64 j) {
-  return number_load(operand_type, b, last_b_col ? j * last_k + p : p * last_n + j);
+  return number_load(fake_types.operand, b, last_b_col ? j * last_k + p : p * last_n + j);
 }
 
 static void run_product(void **parameters) {
   const void *a = POINTER(void, 0), *b = POINTER(void, 1);
   double *expected = POINTER(double, 2);
   float *magnitude = POINTER(float, 3);
-  operand_type = (PlanType)VALUE(int, 4);
+  fake_types.operand = (PlanType)VALUE(int, 4);
   last_m = VALUE(U64, 5), last_n = VALUE(U64, 6), last_k = VALUE(U64, 7);
   last_a_col = VALUE(int, 8), last_b_col = VALUE(int, 9);
   for (U64 i = 0; i < last_m; i++)
@@ -136,12 +135,13 @@ static void run_count(void **parameters) {
   for (U64 i = 0; i < n; i++) counters->n_outside += words[i] != UINT32_MAX;
 }
 
-static void spend_ms(double ms) { clock_ms += ms * (1 + slower_per_s * clock_ms / 1000); }
+void fake_spend_ms(double ms) { fake_clock_ms += ms * (1 + slower_per_s * fake_clock_ms / 1000); }
 
-static void run_spin(void **parameters) { clock_ms += (double)VALUE(long long, 0) / 1.5e6; }
+static void run_spin(void **parameters) { fake_clock_ms += (double)VALUE(long long, 0) / 1.5e6; }
 
-// As the multiplier reads it.
-static double operand(double x) { return operand_type == PLAN_TF32 ? number_cut_to_tf32(x) : x; }
+double fake_operand(double x) {
+  return fake_types.operand == PLAN_TF32 ? number_cut_to_tf32(x) : x;
+}
 
 static void run_gemm(void **parameters) {
   const void *a = POINTER(void, 0), *b = POINTER(void, 1);
@@ -150,8 +150,9 @@ static void run_gemm(void **parameters) {
     for (U64 j = 0; j < last_n; j++) {
       double sum = 0;
       for (U64 p = 0; p < last_k; p++)
-        sum = number_rounded(sum_type, sum + operand(a_at(a, i, p)) * operand(b_at(b, p, j)));
-      number_store(output_type, c, i * last_n + j, sum);
+        sum = number_rounded(fake_types.sum,
+                             sum + fake_operand(a_at(a, i, p)) * fake_operand(b_at(b, p, j)));
+      number_store(fake_types.output, c, i * last_n + j, sum);
     }
 }
 
@@ -159,23 +160,23 @@ static void run_wrong(void **parameters) {
   run_gemm(parameters);
   void *c = POINTER(void, 2);
   U64 cell = 3 * last_n + 5;
-  number_store(output_type, c, cell, number_load(output_type, c, cell) + 1);
+  number_store(fake_types.output, c, cell, number_load(fake_types.output, c, cell) + 1);
 }
 static void run_short(void **parameters) {
   run_gemm(parameters);
-  U64 bytes = (U64)plan_type_bytes(output_type);
+  U64 bytes = (U64)plan_type_bytes(fake_types.output);
   memset(POINTER(char, 2) + (last_m - 1) * last_n * bytes, 0xFF, last_n * bytes);
 }
 static void run_outside(void **parameters) {
   run_gemm(parameters);
-  number_store(output_type, POINTER(void, 2), last_m * last_n + 7, 1);
+  number_store(fake_types.output, POINTER(void, 2), last_m * last_n + 7, 1);
 }
 static void run_crash(void **parameters) {
   (void)parameters;
   broken = 700;
 }
 static void run_zero(void **parameters) {
-  memset(POINTER(float, 0), 0, last_m * last_n * (U64)plan_type_bytes(output_type));
+  memset(POINTER(float, 0), 0, last_m * last_n * (U64)plan_type_bytes(fake_types.output));
 }
 
 // Eight warps that start together; 16 accesses of 32 clocks a round.
@@ -256,18 +257,19 @@ static int fake_attribute(int *value, int attribute, int device) {
   return device + answer();
 }
 
-// Things that must be given back are one byte of malloc each.
-static int create(void **thing) {
+int fake_create(void **thing) {
   int status = answer();
-  if (status == 0) *thing = keep(malloc(1));
+  if (status == 0) *thing = fake_keep(malloc(1));
   return status;
 }
-static int destroy(void *thing) {
+int fake_destroy(void *thing) {
   int status = answer();
   give_back(thing);
   return status;
 }
-static int fake_retain(void **context, int device) { return device == 0 ? create(context) : 101; }
+static int fake_retain(void **context, int device) {
+  return device == 0 ? fake_create(context) : 101;
+}
 static int fake_release(int device) { return device + answer(); }
 static int fake_set_current(void *context) {
   static void *current;
@@ -275,7 +277,7 @@ static int fake_set_current(void *context) {
   current = context;
   return answer();
 }
-static int fake_load(void **module, const void *image) { return image ? create(module) : 200; }
+static int fake_load(void **module, const void *image) { return image ? fake_create(module) : 200; }
 static int fake_function(void **function, void *module, const char *name) {
   *function = find_kernel(name);
   if (!*function) return 500;
@@ -305,7 +307,7 @@ static int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigne
   int status = answer();
   if (status) return status;
   kernel->grid_x = grid_x;
-  spend_ms(kernel->us / 1000);
+  fake_spend_ms(kernel->us / 1000);
   kernel->run(parameters);
   return 0;
 }
@@ -328,10 +330,10 @@ static int fake_alloc(CuDevicePtr *pointer, size_t bytes) {
   int status = answer();
   if (status) return status;
   // At least as aligned as the driver's.
-  *pointer = (CuDevicePtr)(uintptr_t)keep(aligned_alloc(256, (bytes + 255) / 256 * 256));
+  *pointer = (CuDevicePtr)(uintptr_t)fake_keep(aligned_alloc(256, (bytes + 255) / 256 * 256));
   return 0;
 }
-static int fake_free(CuDevicePtr pointer) { return destroy((void *)(uintptr_t)pointer); }
+static int fake_free(CuDevicePtr pointer) { return fake_destroy((void *)(uintptr_t)pointer); }
 static int fake_upload(CuDevicePtr to, const void *from, size_t bytes, void *stream) {
   memcpy((void *)(uintptr_t)to, from, bytes);
   return stream ? answer() : 1;
@@ -350,16 +352,16 @@ static int fake_set32(CuDevicePtr to, unsigned value, size_t count, void *stream
   return stream ? answer() : 1;
 }
 static int fake_stream(void **stream, unsigned flags) {
-  return flags == CU_STREAM_NON_BLOCKING ? create(stream) : 1;
+  return flags == CU_STREAM_NON_BLOCKING ? fake_create(stream) : 1;
 }
 static int fake_wait(void *stream) { return stream ? answer() : 1; }
 static int fake_event(void **event, unsigned flags) {
   int status = flags ? 1 : answer();
-  if (status == 0) *event = keep(calloc(1, sizeof(double)));
+  if (status == 0) *event = fake_keep(calloc(1, sizeof(double)));
   return status;
 }
 static int fake_record(void *event, void *stream) {
-  *(double *)event = clock_ms;
+  *(double *)event = fake_clock_ms;
   return stream ? answer() : 1;
 }
 static int fake_elapsed(float *ms, void *start, void *stop) {
@@ -385,7 +387,7 @@ static const CudaApi cuda = {
     .cuDevicePrimaryCtxRelease_v2 = fake_release,
     .cuCtxSetCurrent = fake_set_current,
     .cuModuleLoadData = fake_load,
-    .cuModuleUnload = destroy,
+    .cuModuleUnload = fake_destroy,
     .cuModuleGetFunction = fake_function,
     .cuFuncGetAttribute = fake_function_attribute,
     .cuFuncSetAttribute = fake_set_attribute,
@@ -401,10 +403,10 @@ static const CudaApi cuda = {
     .cuMemsetD8Async = fake_set8,
     .cuMemsetD32Async = fake_set32,
     .cuStreamCreate = fake_stream,
-    .cuStreamDestroy_v2 = destroy,
+    .cuStreamDestroy_v2 = fake_destroy,
     .cuStreamSynchronize = fake_wait,
     .cuEventCreate = fake_event,
-    .cuEventDestroy_v2 = destroy,
+    .cuEventDestroy_v2 = fake_destroy,
     .cuEventRecord = fake_record,
     .cuEventSynchronize = fake_wait,
     .cuEventElapsedTime = fake_elapsed,
@@ -422,7 +424,7 @@ static int fake_archs(int *count) { return *count = 1, 0; }
 static int fake_arch_list(int *archs) { return *archs = 90, 0; }
 static int fake_program(void **program, const char *text, const char *name, int n_headers,
                         const char *const *headers, const char *const *include_names) {
-  *program = keep(malloc(1));
+  *program = fake_keep(malloc(1));
   return text && name && n_headers == 0 && !headers && !include_names ? 0 : 3;
 }
 static int fake_program_end(void **program) {
@@ -463,160 +465,6 @@ static const NvrtcApi nvrtc = {
     .nvrtcGetProgramLog = fake_log_get,
 };
 
-// cuBLAS: the column-major definition, written down.
-typedef struct Operand {
-  const void *data;
-  int64_t leading;
-  bool transposed;
-} Operand;
-
-static double element(Operand o, int64_t row, int64_t col) {
-  int64_t at = o.transposed ? row * o.leading + col : col * o.leading + row;
-  double x = number_load(operand_type, o.data, (U64)at);
-  return rounds_operands ? number_cut_to_tf32(x) : operand(x);
-}
-
-static int multiply(int64_t m, int64_t n, int64_t k, Operand a, Operand b, void *c, int64_t ldc) {
-  int status = answer();
-  if (status) return 13;
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i < m; i++) {
-      double sum = 0;
-      for (int64_t p = 0; p < k; p++)
-        sum = number_rounded(sum_type, sum + element(a, i, p) * element(b, p, j));
-      number_store(output_type, c, (U64)(j * ldc + i), sum);
-    }
-  return 0;
-}
-
-// The types as cublasGemmEx and cublasLt are told them (library_types.h).
-static const int library_types[PLAN_N_TYPES] = {0, 2, 14, 0, 1, 3, 28, 29, 10};
-
-static bool computes(int compute) {
-  bool plain = compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC;
-  if (operand_type == PLAN_TF32) return compute == CUBLAS_COMPUTE_32F_FAST_TF32;
-  if (sum_type == PLAN_F16) return compute == CUBLAS_COMPUTE_16F;
-  if (sum_type == PLAN_F64) return compute == CUBLAS_COMPUTE_64F;
-  if (sum_type == PLAN_S32) return compute == CUBLAS_COMPUTE_32I;
-  return plain;
-}
-
-static bool is_one(const void *alpha, const void *beta) {
-  return number_load(sum_type, alpha, 0) == 1 && number_load(sum_type, beta, 0) == 0;
-}
-
-static void spend_row(int row, double factor) {
-  spend_ms(factor * (clock_ms < 500 ? cublas_times.cool[row] : cublas_times.hot[row]));
-}
-
-static int fake_cublas_version(void *handle, int *version) { return *version = 130100, !handle; }
-static int fake_set_stream(void *handle, void *stream) { return !handle || !stream; }
-static int fake_set_workspace(void *handle, void *workspace, size_t bytes) {
-  return !handle || !workspace || bytes == 0;
-}
-static int fake_math_mode(void *handle, int mode) { return !handle || mode != 0; }
-static int fake_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n, int k,
-                        const void *alpha, const void *a, int a_type, int lda, const void *b,
-                        int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
-                        int compute_type, int algo) {
-  const int type = library_types[operand_type];
-  if (!handle || a_type != type || b_type != type || c_type != library_types[output_type] ||
-      algo != -1 || !computes(compute_type) || !is_one(alpha, beta))
-    return 7;
-  if (lda < (transpose_a ? k : m) || ldb < (transpose_b ? n : k) || ldc < m) return 7;
-  spend_row(0, compute_type == CUBLAS_COMPUTE_32F_PEDANTIC ? 9.0 / 8 : 1);
-  return multiply(m, n, k, (Operand){a, lda, transpose_a != 0}, (Operand){b, ldb, transpose_b != 0},
-                  c, ldc);
-}
-
-static const CublasApi cublas = {
-    .cublasCreate_v2 = create,
-    .cublasDestroy_v2 = destroy,
-    .cublasGetVersion_v2 = fake_cublas_version,
-    .cublasSetStream_v2 = fake_set_stream,
-    .cublasSetWorkspace_v2 = fake_set_workspace,
-    .cublasSetMathMode = fake_math_mode,
-    .cublasGemmEx = fake_gemm_ex,
-};
-
-typedef struct Layout {
-  int64_t rows, columns, leading;
-  int32_t transpose[2];
-  bool is_fast;
-} Layout;
-
-static int new_layout(void **out, Layout layout) {
-  int status = answer();
-  if (status) return 3;
-  *out = keep(malloc(sizeof layout));
-  memcpy(*out, &layout, sizeof layout);
-  return 0;
-}
-static int fake_description(void **out, int compute, int scale) {
-  bool fits = computes(compute) && scale == library_types[sum_type];
-  return fits ? new_layout(out, (Layout){0}) : 7;
-}
-static int fake_description_set(void *description, int attribute, const void *value, size_t bytes) {
-  const bool is_float8 = operand_type == PLAN_E4M3 || operand_type == PLAN_E5M2;
-  if (attribute == CUBLASLT_DESC_FAST_ACCUM && bytes == 1 && is_float8) {
-    ((Layout *)description)->is_fast = *(const int8_t *)value == 1;
-    return 0;
-  }
-  if ((attribute != 3 && attribute != 4) || bytes != 4) return 7;
-  memcpy(&((Layout *)description)->transpose[attribute - 3], value, 4);
-  return 0;
-}
-static int fake_layout(void **out, int type, uint64_t rows, uint64_t columns, int64_t leading) {
-  bool known = type == library_types[operand_type] || type == library_types[output_type];
-  if (!known || leading < (int64_t)rows) return 7;
-  return new_layout(out, (Layout){(int64_t)rows, (int64_t)columns, leading, {0, 0}, false});
-}
-static int fake_preference(void **out) { return new_layout(out, (Layout){0}); }
-static int fake_preference_set(void *preference, int attribute, const void *value, size_t bytes) {
-  return !preference || attribute != 1 || bytes != 8 || !value;
-}
-static int fake_heuristic(void *handle, void *description, void *a, void *b, void *c, void *d,
-                          void *preference, int n, CublasLtHeuristic *results, int *n_results) {
-  if (!handle || !description || !a || !b || !c || !d || !preference || n < 3) return 7;
-  for (int i = 0; i < 3; i++) results[i].algo.data[0] = (uint64_t)i;
-  results[1].state = 15;
-  *n_results = 3;
-  return answer() ? 14 : 0;
-}
-static int fake_matmul(void *handle, void *description, const void *alpha, const void *a,
-                       void *a_layout, const void *b, void *b_layout, const void *beta,
-                       const void *c, void *c_layout, void *d, void *d_layout,
-                       const CublasLtAlgo *algo, void *workspace, size_t workspace_bytes,
-                       void *stream) {
-  const Layout *operation = description, *la = a_layout, *lb = b_layout, *lc = c_layout;
-  if (!handle || !workspace || workspace_bytes == 0 || !stream || c != d || c_layout != d_layout ||
-      !is_one(alpha, beta))
-    return 7;
-  bool ta = operation->transpose[0] != 0, tb = operation->transpose[1] != 0;
-  int64_t k = ta ? la->rows : la->columns;
-  if (lc->rows != (ta ? la->columns : la->rows) || lc->columns != (tb ? lb->rows : lb->columns) ||
-      k != (tb ? lb->columns : lb->rows))
-    return 7;
-  spend_row(algo->data[0] == 2 ? 2 : 1, operation->is_fast ? 0.5 : 1);
-  return multiply(lc->rows, lc->columns, k, (Operand){a, la->leading, ta},
-                  (Operand){b, lb->leading, tb}, d, lc->leading);
-}
-
-static const CublasLtApi cublaslt = {
-    .cublasLtCreate = create,
-    .cublasLtDestroy = destroy,
-    .cublasLtMatmulDescCreate = fake_description,
-    .cublasLtMatmulDescDestroy = destroy,
-    .cublasLtMatmulDescSetAttribute = fake_description_set,
-    .cublasLtMatrixLayoutCreate = fake_layout,
-    .cublasLtMatrixLayoutDestroy = destroy,
-    .cublasLtMatmulPreferenceCreate = fake_preference,
-    .cublasLtMatmulPreferenceDestroy = destroy,
-    .cublasLtMatmulPreferenceSetAttribute = fake_preference_set,
-    .cublasLtMatmulAlgoGetHeuristic = fake_heuristic,
-    .cublasLtMatmul = fake_matmul,
-};
-
 static int nvml_init(void) { return live++, 0; }
 static int nvml_end(void) { return live--, 0; }
 static int nvml_driver(char *version, unsigned bytes) {
@@ -652,14 +500,13 @@ static const NvmlApi nvml = {
 void fake_cuda_install(void) {
   dl_replace(DL_CUDA, &cuda);
   dl_replace(DL_NVRTC, &nvrtc);
-  dl_replace(DL_CUBLAS, &cublas);
-  dl_replace(DL_CUBLASLT, &cublaslt);
+  dl_replace(DL_CUBLAS, &fake_cublas);
+  dl_replace(DL_CUBLASLT, &fake_cublaslt);
   dl_replace(DL_NVML, &nvml);
   live = calls = fail_at = broken = n_added = n_told = 0;
   memcpy(fake_ptx, own_ptx, sizeof own_ptx);
-  rounds_operands = false;
-  clock_ms = slower_per_s = 0;
-  cublas_times = own_times;
+  fake_clock_ms = slower_per_s = 0;
+  fake_cublas_start();
   fake_tensor_map_forget();
   fake_cuda_set_types(PLAN_F32, PLAN_F32);
 }
@@ -677,9 +524,7 @@ int fake_cuda_answer(void) { return answer(); }
 int fake_cuda_calls(void) { return calls; }
 int fake_cuda_live(void) { return live; }
 void fake_cuda_set_types(PlanType accumulate, PlanType output) {
-  sum_type = accumulate;
-  output_type = output;
+  fake_types.sum = accumulate;
+  fake_types.output = output;
 }
 void fake_cuda_slow_down(double share_per_s) { slower_per_s = share_per_s; }
-void fake_cublas_set_times(FakeCublasTimes times) { cublas_times = times; }
-void fake_cublas_round(bool rounds) { rounds_operands = rounds; }

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/embed.h"
+#include "base/whole.h"
+#include "model/ir/parse.h"
 #include "model/ir/print.h"
+#include "model/schedules/reduce.h"
 #include "model/words/fragment.h"
 
 static const uint64_t default_seed = 20250607;
@@ -84,6 +87,59 @@ Schedule property_narrow(const Schedule *rung) {
     if (schedule.value[caps[i].knob] > caps[i].most)
       schedule_set(&schedule, caps[i].knob, caps[i].most);
   return schedule;
+}
+
+// ---- states -------------------------------------------------------------------------------------
+
+Schedule property_read_state(const char *state) {
+  Schedule schedule = schedule_plain();
+  Diags diags = diags_new(property_arena);
+  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s: %s", state,
+                diags_text(property_arena, &diags));
+  return schedule;
+}
+
+Schedule property_of_slabs(const char *state, int slabs) {
+  Schedule schedule = property_read_state(state);
+  int64_t of_all_splits = schedule_tile(&schedule, KNOB_K);
+  int64_t depth = of_all_splits / schedule.value[KNOB_SPLITK];
+  int64_t grain = max64(schedule_grain(&schedule, KNOB_K), 4);
+  schedule_set(&schedule, KNOB_K, slabs * of_all_splits - (slabs % 2 ? depth - grain : 0));
+  return schedule;
+}
+
+const Model *property_built(const Schedule *schedule) {
+  const Model *model = model_build(property_arena, &property_targets, schedule);
+  ck_assert_msg(model->ok, "%s\n%s", schedule_text(property_arena, schedule),
+                diags_text(property_arena, &model->diags));
+  return model;
+}
+
+const Program *property_read_back(const Program *program) {
+  const char *text = program_text_full(property_arena, program);
+  Diags diags = diags_new(property_arena);
+  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
+  ck_assert_msg(read != NULL, "%.300s", diags_text(property_arena, &diags));
+  ck_assert_str_eq(program_text_full(property_arena, read), text);
+  return read;
+}
+
+int property_refusals(const char *state, const char *rule, const char *nearest) {
+  Schedule schedule = property_read_state(state);
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  ck_assert_int_ge(model->diags.count, 1);
+  ck_assert_str_eq(model->diags.first->rule, rule);
+  ck_assert_str_eq(model->diags.first->nearest, nearest);
+  return model->diags.count;
+}
+
+// ---- what is computed ---------------------------------------------------------------------------
+
+bool property_computes_on(const Program *program, int64_t grid) {
+  InterpOptions options = {.seed = (uint64_t)grid, .runs = 1, .grid = grid};
+  InterpCheck check = interpret_check(property_arena, program, &options);
+  if (!check.ok && check.n_findings) printf("grid %d: %s\n", (int)grid, check.finding[0].text);
+  return check.ok;
 }
 
 void property_tell(const Schedule *schedule, const char *after, const InterpCheck *check) {

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "model/interp/interp.h"
+#include "model/readings/model.h"
 #include "model/words/knob.h"
 #include "model/words/ladder.h"
 #include "model/words/target.h"
@@ -33,7 +34,21 @@ bool property_is_new_kind(Seen **kinds, const Rung *rung);
 // multiply: the same program, a fraction of the work. Rungs of fma as they are.
 Schedule property_narrow(const Schedule *rung);
 
+// A state beside schedule_plain(). This and those below that say nothing else fail the test if it
+// cannot be done.
+Schedule property_read_state(const char *state);
+// The same with so many slabs for each split. Of an odd number the last one is cut to what rows of
+// whole 16 bytes leave of it.
+Schedule property_of_slabs(const char *state, int slabs);
+const Model *property_built(const Schedule *schedule);
+// The program that is read from the printed one, whose text is the same.
+const Program *property_read_back(const Program *program);
+// How many rules the state breaks; the first is `rule` and proposes `nearest`.
+int property_refusals(const char *state, const char *rule, const char *nearest);
+
 // Whether C comes out right and nothing is found; prints what is wrong.
 bool property_computes(const Schedule *schedule, const char *after, const Program *program,
                        int runs);
+// The same by a grid of so many blocks, or clusters, of a persistent kernel.
+bool property_computes_on(const Program *program, int64_t grid);
 void property_tell(const Schedule *schedule, const char *after, const InterpCheck *check);

@@ -327,6 +327,9 @@ START_TEST(whole_numbers_round_up) {
   ck_assert_int_eq(round_up(33, 32), 64);
   ck_assert_int_eq(log2_up(1), 0);
   ck_assert_int_eq(log2_up(33), 6);
+  ck_assert_int_eq(common_divisor(8, -12), 4);
+  ck_assert_int_eq(common_divisor(0, 3), 3);
+  ck_assert_int_eq(common_multiple(8, 12), 24);
   ck_assert(is_power_of_two(64) && !is_power_of_two(0) && !is_power_of_two(65));
   ck_assert_int_eq(clamp_index(-1, 4), 0);
   ck_assert_int_eq(clamp_index(9, 4), 3);

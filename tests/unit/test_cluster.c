@@ -14,28 +14,12 @@
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
 #include "model/readings/grid.h"
-#include "model/readings/model.h"
 #include "model/readings/trace.h"
 #include "model/schedules/reduce.h"
 #include "property.h"
 #include "stress.h"
 
 Suite *suite_cluster(void);
-
-static Schedule parsed(const char *state) {
-  Schedule schedule = schedule_plain();
-  Diags diags = diags_new(property_arena);
-  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s: %s", state,
-                diags_text(property_arena, &diags));
-  return schedule;
-}
-
-static const Model *built(const Schedule *schedule) {
-  const Model *model = model_build(property_arena, &property_targets, schedule);
-  ck_assert_msg(model->ok, "%s\n%s", schedule_text(property_arena, schedule),
-                diags_text(property_arena, &model->diags));
-  return model;
-}
 
 // The text with its first `from`, which must be there, as `to`.
 static const char *replaced(const char *text, const char *from, const char *to) {
@@ -73,7 +57,7 @@ static void must_compute(Schedule schedule, int cluster) {
   schedule_set(&schedule, KNOB_MULTICAST, clusters[cluster].multicast);
   if (!clusters[cluster].multicast && schedule.value[KNOB_TILE_ORDER] == ORDER_GPC)
     schedule_set(&schedule, KNOB_TILE_ORDER, ORDER_GROUP);  // lists are claimed by blocks that meet
-  ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 1));
+  ck_assert(property_computes(&schedule, "all passes", property_built(&schedule)->program, 1));
 }
 
 // Every rung in one of the clusters, the next rung in the next one; in all of them under stress.
@@ -122,8 +106,8 @@ static const char *const shapes[] = {
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
 START_TEST(every_shape_computes_the_nest) {
-  Schedule schedule = parsed(shapes[_i]);
-  const Pipeline *pipeline = &built(&schedule)->pipeline;
+  Schedule schedule = property_read_state(shapes[_i]);
+  const Pipeline *pipeline = &property_built(&schedule)->pipeline;
   for (int s = pipeline->n_stages - 1; s >= pipeline->n_stages - 3; s--)
     ck_assert(
         property_computes(&schedule, pipeline->stage[s].pass->name, pipeline->stage[s].program, 1));
@@ -133,21 +117,17 @@ END_TEST
 // The fence between a warp's sums and the box that takes them away is none of a slab's, though the
 // loop over tiles has both.
 START_TEST(sums_that_leave_keep_their_fence) {
-  Schedule schedule = parsed(
+  Schedule schedule = property_read_state(
       "M=12,N=136,K=96,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=32,WN=2,BK=2,STAGE=11,TMA=1,"
       "SWIZZLE=2,BUFFER_COUNT=3,PIPELINE_STAGES=1,CLUSTER_N=2,MULTICAST=1,PERSISTENT=1,EPILOGUE=1,"
       "TMA_STORE=1");
-  ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 1));
+  ck_assert(property_computes(&schedule, "all passes", property_built(&schedule)->program, 1));
 }
 END_TEST
 
 START_TEST(every_shape_is_read_back) {
-  Schedule schedule = parsed(shapes[_i]);
-  const char *text = program_text_full(property_arena, built(&schedule)->program);
-  Diags diags = diags_new(property_arena);
-  const Program *again = program_parse(property_arena, text, strlen(text), "text", &diags);
-  ck_assert_msg(again != NULL, "%s", diags_text(property_arena, &diags));
-  ck_assert_str_eq(text, program_text_full(property_arena, again));
+  Schedule schedule = property_read_state(shapes[_i]);
+  property_read_back(property_built(&schedule)->program);
 }
 END_TEST
 
@@ -165,9 +145,9 @@ static void count_asked(const Stmt *list, BufferRole slab, int64_t times, int64_
 }
 
 static int64_t asked(const char *state, BufferRole slab) {
-  Schedule schedule = parsed(state);
+  Schedule schedule = property_read_state(state);
   int64_t elements = 0;
-  const Program *program = built(&schedule)->program;
+  const Program *program = property_built(&schedule)->program;
   Launch launch = kernel_launch(program_main(program));
   count_asked(launch.body, slab, 1, &elements);
   return elements;
@@ -185,8 +165,9 @@ END_TEST
 // column; DRAM gives each panel as often as before.
 START_TEST(l2_gives_a_share) {
   static const char together[] = HALF ROLES "SWIZZLE=2,BUFFER_COUNT=2,CLUSTER_M=2,CLUSTER_N=2";
-  Schedule all = parsed(together), own = parsed(replaced(together, "MULTICAST=1", "MULTICAST=0"));
-  const Traffic *shared = &built(&all)->traffic, *alone = &built(&own)->traffic;
+  Schedule all = property_read_state(together),
+           own = property_read_state(replaced(together, "MULTICAST=1", "MULTICAST=0"));
+  const Traffic *shared = &property_built(&all)->traffic, *alone = &property_built(&own)->traffic;
   ck_assert_double_eq_tol(alone->l2_bytes, 2 * shared->l2_bytes, 1);
   ck_assert_double_eq_tol(alone->dram_bytes, shared->dram_bytes, 1);
   ck_assert_double_lt(shared->l2_clocks, alone->l2_clocks);
@@ -196,8 +177,9 @@ END_TEST
 // Every element that a block multiplies is traced to the copy that brought it, whoever asked for
 // it.
 START_TEST(elements_are_traced_to_their_copies) {
-  Schedule schedule = parsed(HALF ROLES "SWIZZLE=2,BUFFER_COUNT=2,CLUSTER_M=2,CLUSTER_N=2");
-  const Program *program = built(&schedule)->program;
+  Schedule schedule =
+      property_read_state(HALF ROLES "SWIZZLE=2,BUFFER_COUNT=2,CLUSTER_M=2,CLUSTER_N=2");
+  const Program *program = property_built(&schedule)->program;
   for (int64_t cta = 0; cta < 4; cta++)
     for (int64_t i = 0; i < 32; i += 5) {
       Trace out[ATOM_OPERANDS];
@@ -206,7 +188,7 @@ START_TEST(elements_are_traced_to_their_copies) {
       for (int operand = 0; operand < ATOM_OPERANDS; operand++)
         ck_assert_int_ge(out[operand].n_moves, operand == ATOM_C ? 1 : 2);
       arena_reset(property_arena);
-      program = built(&schedule)->program;
+      program = property_built(&schedule)->program;
     }
 }
 END_TEST
@@ -241,8 +223,8 @@ static unsigned found(const Program *program, uint64_t seed, InterpAsync async) 
 }
 
 START_TEST(every_fault_is_told) {
-  Schedule schedule = parsed(shapes[_i]);
-  const Program *program = built(&schedule)->program;
+  Schedule schedule = property_read_state(shapes[_i]);
+  const Program *program = property_built(&schedule)->program;
   for (int f = 0; f < N_FAULTS; f++) {
     const Program *broken = program_break(property_arena, program, faults[f].id);
     ck_assert(broken || !schedule.value[KNOB_WARP_SPECIALIZE]);
@@ -267,9 +249,9 @@ static const struct {
 enum { N_SENTENCES = sizeof sentences / sizeof sentences[0] };
 
 START_TEST(faults_are_told_in_words) {
-  Schedule schedule = parsed(shapes[0]);
+  Schedule schedule = property_read_state(shapes[0]);
   const Program *broken =
-      program_break(property_arena, built(&schedule)->program, sentences[_i].id);
+      program_break(property_arena, property_built(&schedule)->program, sentences[_i].id);
   InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.seed = 1});
   bool told = false;
   for (int i = 0; i < check.n_findings; i++)
@@ -392,8 +374,8 @@ START_TEST(they_compile) {
     const char *known = NULL;
     if (!nvrtc_supports(property_arena, archs[a], &known)) continue;
     const Target *target = target_find(&property_targets, archs[a], NULL);
-    Schedule schedule = parsed(shapes[_i]);
-    must_compile(built(&schedule)->program, target, ".multicast::cluster");
+    Schedule schedule = property_read_state(shapes[_i]);
+    must_compile(property_built(&schedule)->program, target, ".multicast::cluster");
     if (_i == 0) must_compile(read_text(by_hand), target, "mapa.u64");
   }
 }
@@ -403,8 +385,8 @@ END_TEST
 
 // Blocks of a cluster are neighbours in the order of launching, and in C.
 START_TEST(clusters_are_neighbours) {
-  Schedule schedule = parsed(shapes[_i]);
-  const Model *model = built(&schedule);
+  Schedule schedule = property_read_state(shapes[_i]);
+  const Model *model = property_built(&schedule);
   const Grid *grid = grid_build(property_arena, model);
   int64_t rows = schedule.value[KNOB_CLUSTER_M], columns = schedule.value[KNOB_CLUSTER_N];
   ck_assert_int_eq(grid->launch.cluster, rows * columns);

@@ -10,6 +10,7 @@
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/export_cu.h"
+#include "model/words/places.h"
 #include "stress.h"
 
 static Arena *arena;
@@ -142,6 +143,105 @@ static long long number_behind(const char *text, const char *word) {
 
 // 5 x 3 tiles are launched as whole clusters, of the size that the kernel is declared with; so are
 // as many persistent blocks as a device holds: of 8 blocks, 132 SMs hold 16 clusters and a half.
+// ---- lists of tiles -----------------------------------------------------------------------------
+
+static const int maps[][13] = {{16, 16, 16, 18, 16, 16, 16, 18},
+                               {8, 16, 16, 16, 16, 16, 18, 18, 2, 2, 2, 2},
+                               {7},
+                               {1, 3, 5, 2}};
+static const ListShape shapes[] = {
+    {1024, 66, 2, 1}, {4096, 66, 2, 1}, {100, 33, 4, 1}, {40, 9, 1, 1}};
+enum { N_MAPS = sizeof maps / sizeof *maps, N_SHAPES = sizeof shapes / sizeof *shapes };
+
+// Places of SMs that follow each other.
+static PlaceMap map_of(const int *sizes) {
+  int set[PLACES_SMS], sm = 0;
+  for (int i = 0; sizes[i]; i++)
+    for (int end = sm + sizes[i]; sm < end; sm++) set[sm] = i;
+  while (sm < PLACES_SMS) set[sm++] = -1;
+  PlaceMap map;
+  places_from_sets(set, &map);
+  return map;
+}
+
+// {{0, 1}, {2, 3, 4}}
+static void add_places(Str *out, const int *sizes) {
+  int sm = 0;
+  str_add(out, "{");
+  for (int i = 0; sizes[i]; i++) {
+    str_add(out, "{");
+    for (int end = sm + sizes[i]; sm < end; sm++) str_printf(out, "%d,", sm);
+    str_add(out, "},");
+  }
+  str_add(out, "}");
+}
+
+// The function of an exported text, between its signature and the end of its body.
+static const char *function_of(const char *text, const char *signature) {
+  const char *begin = strstr(text, signature), *end = begin ? strstr(begin, "\n}\n") : NULL;
+  ck_assert_ptr_nonnull(end);
+  return arena_printf(arena, "%.*s\n}\n", (int)(end - begin), begin);
+}
+
+static const char *tables_text(const char *function) {
+  Str out = str_new(arena);
+  str_printf(&out, "#include <algorithm>\n#include <cstdio>\n#include <vector>\n%s", function);
+  str_add(&out,
+          "static void say(std::vector<std::vector<int>> gpcs, int t, int n, int c, int b) {\n"
+          "  int lists;\n  const auto of_sm = lists_of_sms(gpcs, t, n, c, b, &lists);\n"
+          "  std::printf(\"%d\", lists);\n"
+          "  for (auto &sms : gpcs) for (int sm : sms) std::printf(\" %d\", of_sm[sm]);\n"
+          "  std::printf(\"\\n\");\n}\nint main() {\n");
+  for (int m = 0; m < N_MAPS; m++)
+    for (int i = 0; i < N_SHAPES; i++) {
+      const ListShape *shape = &shapes[i];
+      str_add(&out, "say(");
+      add_places(&out, maps[m]);
+      str_printf(&out, ", %lld, %d, %d, %d);\n", (long long)shape->tiles, shape->clusters,
+                 shape->cluster, shape->blocks);
+    }
+  str_add(&out, "}\n");
+  return out.text;
+}
+
+static const char *tables_expected(void) {
+  Str out = str_new(arena);
+  for (int m = 0; m < N_MAPS; m++)
+    for (int i = 0; i < N_SHAPES; i++) {
+      const PlaceMap map = map_of(maps[m]);
+      ListTable table;
+      lists_assign(&map, &shapes[i], &table);
+      str_printf(&out, "%d", table.lists);
+      for (int sm = 0; sm < map.n_sms; sm++) str_printf(&out, " %d", table.of_sm[map.sm[sm]]);
+      str_add(&out, "\n");
+    }
+  return out.text;
+}
+
+// What an exported kernel makes for a device is what the worker would make for it.
+START_TEST(the_table_of_lists_is_the_workers) {
+  if (system("c++ --version > /dev/null 2>&1") != 0) return;
+  const char *text = NULL;
+  for (int i = 0; i < N_EXPORTS; i++)
+    if (strcmp(exports[i].name, "work_lists") == 0) text = exported(exports[i].state);
+  ck_assert_ptr_nonnull(text);
+  char folder[] = "/tmp/gemmview-lists-XXXXXX", said[16384];
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  const char *source = arena_printf(arena, "%s/lists.cc", folder);
+  FILE *file = fopen(source, "w");
+  ck_assert_ptr_nonnull(file);
+  fputs(tables_text(function_of(text, "static std::vector<int> lists_of_sms(")), file);
+  fclose(file);
+  FILE *run =
+      popen(arena_printf(arena, "cd %s && c++ -std=c++17 lists.cc && ./a.out", folder), "r");
+  ck_assert_ptr_nonnull(run);
+  said[fread(said, 1, sizeof said - 1, run)] = '\0';
+  ck_assert_int_eq(pclose(run), 0);
+  ck_assert_int_eq(system(arena_printf(arena, "rm -r %s", folder)), 0);
+  ck_assert_str_eq(said, tables_expected());
+}
+END_TEST
+
 START_TEST(grids_are_whole_clusters) {
   static const char *const tiles =
       "M=600,N=304,K=256,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,WM=2,BK=4,STAGE=11,TMA=1,"
@@ -192,6 +292,7 @@ Suite *suite_export_cu(void) {
   tcase_add_test(tests, exports_are_written_as_reviewed);
   tcase_add_test(tests, lines_keep_to_their_columns);
   tcase_add_loop_test(tests, nvcc_compiles_it, 0, N_EXPORTS);
+  tcase_add_test(tests, the_table_of_lists_is_the_workers);
   tcase_add_test(tests, an_operand_taken_by_map_has_one_built);
   tcase_add_test(tests, grids_are_whole_clusters);
   tcase_add_loop_test(tests, maps_know_which_way_operands_are_stored, 0, 4);

@@ -401,6 +401,26 @@ START_TEST(lists_have_places) {
 }
 END_TEST
 
+// Two blocks on each SM: twice the lists, all of them of a place.
+START_TEST(an_sm_has_as_many_lists_as_blocks) {
+  const Grid *grid = grid_of(
+      "M=4096,N=4096,K=1024,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,BK=4,STAGE=11,TMA=1,"
+      "SWIZZLE=3,BUFFER_COUNT=2,WARP_SPECIALIZE=1,PERSISTENT=1,TILE_ORDER=gpc,GROUP_N=8");
+  const GpcMap *map = grid->gpcs;
+  int lists = 0;
+  ck_assert_int_eq(grid->blocks_per_sm, 2);
+  ck_assert_int_eq(map->lists, 256);
+  for (int place = 0; place < map->n; place++) {
+    lists += map->n_lists[place];
+    ck_assert_int_eq(map->room[place], 2 * map->sms[place]);
+    ck_assert_int_ge(map->n_lists[place], map->room[place] - 4);
+    for (int i = 0; i < map->n_lists[place]; i++)
+      ck_assert_int_eq(map->of_list[map->first_list[place] + i], place);
+  }
+  ck_assert_int_eq(lists, map->lists);
+}
+END_TEST
+
 // Places of 16 and of 18 SMs have room for four clusters of four, one of 2 has none.
 START_TEST(clusters_are_as_many_as_fit_in_places) {
   ck_assert_int_eq(grid_of(PAIR "CLUSTER_N=2")->wave_ctas, 30 * 4);
@@ -501,6 +521,7 @@ Suite *suite_grid(void) {
   tcase_add_test(tcase, splits_have_panels_of_their_own);
   tcase_add_test(tcase, large_grids);
   tcase_add_test(tcase, lists_have_places);
+  tcase_add_test(tcase, an_sm_has_as_many_lists_as_blocks);
   tcase_add_test(tcase, clusters_are_as_many_as_fit_in_places);
   tcase_add_test(tcase, what_merges_is_what_places_share);
   tcase_add_test(tcase, clusters_put_anywhere_meet_by_chance);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "model/interp/breakage.h"
-#include "model/readings/model.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
 #include "property.h"
@@ -66,34 +65,15 @@ static const char *const shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
+// Of an odd number of slabs the last is cut: some boxes are partly and some wholly outside of the
+// matrices, as N cuts the last panels of B.
 static const int slab_counts[] = {1, 2, 3, 7};
 enum { N_COUNTS = sizeof slab_counts / sizeof slab_counts[0] };
 
-// Of an odd number of slabs the last is cut to what rows of whole 16 bytes leave of it: some boxes
-// are partly and some wholly outside of the matrices, as N cuts the last panels of B.
-static Schedule of_slabs(const char *state, int slabs) {
-  Schedule schedule = schedule_plain();
-  Diags diags = diags_new(property_arena);
-  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", state);
-  int64_t of_all_splits = schedule_tile(&schedule, KNOB_K);
-  int64_t depth = of_all_splits / schedule.value[KNOB_SPLITK];
-  int64_t grain = schedule_grain(&schedule, KNOB_K);
-  if (grain < 4) grain = 4;
-  schedule_set(&schedule, KNOB_K, slabs * of_all_splits - (slabs % 2 ? depth - grain : 0));
-  return schedule;
-}
-
-static const Model *built(const Schedule *schedule) {
-  const Model *model = model_build(property_arena, &property_targets, schedule);
-  ck_assert_msg(model->ok, "%s\n%s", schedule_text(property_arena, schedule),
-                diags_text(property_arena, &model->diags));
-  return model;
-}
-
 START_TEST(every_shape_computes_the_nest) {
   for (int i = 0; i < N_COUNTS; i++) {
-    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
-    const Pipeline *pipeline = &built(&schedule)->pipeline;
+    Schedule schedule = property_of_slabs(shapes[_i], slab_counts[i]);
+    const Pipeline *pipeline = &property_built(&schedule)->pipeline;
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       const Pass *pass = pipeline->stage[s].pass;
       bool here = s == pipeline->n_stages - 1 || slab_counts[i] == 3;
@@ -120,11 +100,11 @@ START_TEST(what_is_just_legal_computes_the_nest) {
   Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert(schedule_parse(&schedule, brinks[_i], &diags));
-  const Pipeline *pipeline = &built(&schedule)->pipeline;
+  const Pipeline *pipeline = &property_built(&schedule)->pipeline;
   for (int s = pipeline->n_stages - 1; pipeline->stage[s].program->any_thread; s--)
     ck_assert(
         property_computes(&schedule, pipeline->stage[s].pass->name, pipeline->stage[s].program, 1));
-  ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 1));
+  ck_assert(property_computes(&schedule, "all passes", property_built(&schedule)->program, 1));
 }
 END_TEST
 
@@ -161,8 +141,8 @@ static void check_boxes(const Schedule *schedule, const Program *program) {
 
 START_TEST(boxes_are_what_a_tensor_map_can_say) {
   for (int i = 0; i < N_SHAPES; i++) {
-    Schedule schedule = of_slabs(shapes[i], 2);
-    check_boxes(&schedule, built(&schedule)->program);
+    Schedule schedule = property_of_slabs(shapes[i], 2);
+    check_boxes(&schedule, property_built(&schedule)->program);
   }
   const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
   uint64_t state = property_seed();
@@ -172,7 +152,7 @@ START_TEST(boxes_are_what_a_tensor_map_can_say) {
     Schedule schedule =
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
     if (!schedule.value[KNOB_TMA]) continue;
-    check_boxes(&schedule, built(&schedule)->program);
+    check_boxes(&schedule, property_built(&schedule)->program);
     by_tma++;
   }
   ck_assert_int_eq(by_tma, 150);
@@ -248,8 +228,8 @@ static void must_find(const Schedule *schedule, const Program *broken, int fault
 
 START_TEST(every_fault_is_told) {
   for (int i = 0; i < N_COUNTS; i++) {
-    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
-    const Model *model = built(&schedule);
+    Schedule schedule = property_of_slabs(shapes[_i], slab_counts[i]);
+    const Model *model = property_built(&schedule);
     for (int f = 0; f < N_FAULTS; f++) {
       const Program *broken = program_break(property_arena, model->program, faults[f].id);
       bool round = slab_counts[i] > schedule.value[KNOB_BUFFER_COUNT];
@@ -265,8 +245,8 @@ END_TEST
 
 // Without roles, the barrier at the end of the loop keeps slots from being asked for too early.
 START_TEST(a_lost_barrier_is_an_early_overwrite) {
-  Schedule schedule = of_slabs(shapes[_i], 5);
-  const Program *program = built(&schedule)->program;
+  Schedule schedule = property_of_slabs(shapes[_i], 5);
+  const Program *program = property_built(&schedule)->program;
   if (schedule.value[KNOB_WARP_SPECIALIZE]) return;
   const Program *broken = program_break(property_arena, program, BREAK_LAST_BARRIER);
   for (InterpAsync async = INTERP_EARLY; async <= INTERP_LATE; async++)
@@ -310,8 +290,8 @@ static const struct {
 enum { N_SENTENCES = sizeof sentences / sizeof sentences[0] };
 
 START_TEST(faults_are_told_in_words) {
-  Schedule schedule = of_slabs(RING3, 5);
-  const Program *program = built(&schedule)->program;
+  Schedule schedule = property_of_slabs(RING3, 5);
+  const Program *program = property_built(&schedule)->program;
   const Program *broken = program_break(property_arena, program, sentences[_i].id);
   ck_assert_ptr_nonnull(broken);
   InterpCheck check =
@@ -340,8 +320,8 @@ enum { N_STORES = sizeof stores / sizeof stores[0] };
 
 START_TEST(faults_of_stores_are_told_in_words) {
   Schedule schedule =
-      of_slabs(HALF ROLES "STAGE=11,BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,EPI_N=8", 2);
-  const Program *program = built(&schedule)->program;
+      property_of_slabs(HALF ROLES "STAGE=11,BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,EPI_N=8", 2);
+  const Program *program = property_built(&schedule)->program;
   const Program *broken = program_break(property_arena, program, stores[_i].id);
   ck_assert_ptr_nonnull(broken);
   InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.seed = 1});
@@ -367,7 +347,7 @@ START_TEST(no_more_registers_are_taken_than_given_back) {
   Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert(schedule_parse(&schedule, state, &diags));
-  const Program *program = built(&schedule)->program;
+  const Program *program = property_built(&schedule)->program;
   ck_assert(property_computes(&schedule, "all passes", program, 1));
   const Program *broken = program_break(property_arena, program, BREAK_MORE_REGISTERS);
   ck_assert_ptr_nonnull(broken);
@@ -381,11 +361,14 @@ START_TEST(no_more_registers_are_taken_than_given_back) {
 END_TEST
 
 START_TEST(a_ring_that_is_not_gone_round_has_no_second_phase) {
-  Schedule schedule = of_slabs(RING3, 3);
-  ck_assert_ptr_null(program_break(property_arena, built(&schedule)->program, BREAK_FULL_PHASE));
-  schedule = of_slabs(FMA "STAGE=11", 3);
-  ck_assert_ptr_null(program_break(property_arena, built(&schedule)->program, BREAK_SLOT_AFTER));
-  ck_assert_ptr_null(program_break(property_arena, built(&schedule)->program, BREAK_ARRIVE));
+  Schedule schedule = property_of_slabs(RING3, 3);
+  ck_assert_ptr_null(
+      program_break(property_arena, property_built(&schedule)->program, BREAK_FULL_PHASE));
+  schedule = property_of_slabs(FMA "STAGE=11", 3);
+  ck_assert_ptr_null(
+      program_break(property_arena, property_built(&schedule)->program, BREAK_SLOT_AFTER));
+  ck_assert_ptr_null(
+      program_break(property_arena, property_built(&schedule)->program, BREAK_ARRIVE));
 }
 END_TEST
 

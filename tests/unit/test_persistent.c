@@ -14,10 +14,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/breakage.h"
-#include "model/ir/parse.h"
-#include "model/ir/print.h"
 #include "model/readings/grid.h"
-#include "model/readings/model.h"
 #include "model/readings/rule.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
@@ -73,29 +70,6 @@ enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 static const int slab_counts[] = {1, 2, 3, 7};
 enum { N_COUNTS = sizeof slab_counts / sizeof slab_counts[0] };
 
-static Schedule read_state(const char *state) {
-  Schedule schedule = schedule_plain();
-  Diags diags = diags_new(property_arena);
-  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", state);
-  return schedule;
-}
-
-// With `slabs` slabs for each split, the last one cut where their number is odd.
-static Schedule of_slabs(const char *state, int slabs) {
-  Schedule schedule = read_state(state);
-  int64_t all = schedule_tile(&schedule, KNOB_K), depth = all / schedule.value[KNOB_SPLITK];
-  int64_t grain = schedule_grain(&schedule, KNOB_K) < 4 ? 4 : schedule_grain(&schedule, KNOB_K);
-  schedule_set(&schedule, KNOB_K, slabs * all - (slabs % 2 ? depth - grain : 0));
-  return schedule;
-}
-
-static const Model *built(const Schedule *schedule) {
-  const Model *model = model_build(property_arena, &property_targets, schedule);
-  ck_assert_msg(model->ok, "%s\n%s", schedule_text(property_arena, schedule),
-                diags_text(property_arena, &model->diags));
-  return model;
-}
-
 // Whether so many slabs give each part of a tile some.
 static bool has_parts(const Schedule *schedule, int64_t slabs) {
   int64_t parts = schedule->value[KNOB_TAIL_SPLIT];
@@ -104,10 +78,10 @@ static bool has_parts(const Schedule *schedule, int64_t slabs) {
 
 START_TEST(every_shape_computes_the_nest_after_every_pass) {
   for (int i = 0; i < N_COUNTS; i++) {
-    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
+    Schedule schedule = property_of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
     if (!has_parts(&schedule, slab_counts[i])) continue;
-    const Pipeline *pipeline = &built(&schedule)->pipeline;
+    const Pipeline *pipeline = &property_built(&schedule)->pipeline;
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       bool here = s == pipeline->n_stages - 1 || slab_counts[i] == 3;
       ck_assert(!here || property_computes(&schedule, pipeline->stage[s].pass->name,
@@ -118,25 +92,18 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
 END_TEST
 
 // Three slabs, or as many as there can be parts of a tile.
-static int slabs_of(const char *state) {
-  int64_t parts = read_state(state).value[KNOB_TAIL_SPLIT];
-  return parts > 3 ? (int)parts : 3;
-}
-
-static bool computes_on(const Program *program, int64_t grid) {
-  InterpOptions options = {.seed = (uint64_t)grid, .runs = 1, .grid = grid};
-  InterpCheck check = interpret_check(property_arena, program, &options);
-  if (!check.ok && check.n_findings) printf("grid %d: %s\n", (int)grid, check.finding[0].text);
-  return check.ok;
+static Schedule with_slabs(const char *state) {
+  int64_t parts = property_read_state(state).value[KNOB_TAIL_SPLIT];
+  return property_of_slabs(state, parts > 3 ? (int)parts : 3);
 }
 
 START_TEST(any_grid_will_do) {
-  Schedule schedule = of_slabs(shapes[_i], slabs_of(shapes[_i]));
-  const Program *program = built(&schedule)->program;
+  Schedule schedule = with_slabs(shapes[_i]);
+  const Program *program = property_built(&schedule)->program;
   int64_t tiles = kernel_launch(program_main(program)).n_blocks;
   for (int64_t grid = 1; grid <= tiles; grid += grid < 4 ? 1 : 5)
-    ck_assert(computes_on(program, grid));
-  ck_assert(computes_on(program, tiles));
+    ck_assert(property_computes_on(program, grid));
+  ck_assert(property_computes_on(program, tiles));
 }
 END_TEST
 
@@ -173,7 +140,7 @@ START_TEST(every_rung_computes_the_nest) {
       if (!reshape(&schedule))
         refused++;
       else
-        ok &= property_computes(&schedule, "all passes", built(&schedule)->program, 1);
+        ok &= property_computes(&schedule, "all passes", property_built(&schedule)->program, 1);
     }
   }
   ck_assert(ok);
@@ -193,7 +160,7 @@ START_TEST(random_schedules_compute_the_nest) {
     got++;
     roles += schedule.value[KNOB_WARP_SPECIALIZE] != 0;
     tails += schedule.value[KNOB_TAIL_SPLIT] > 1;
-    ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 2));
+    ck_assert(property_computes(&schedule, "all passes", property_built(&schedule)->program, 2));
   }
   ck_assert_int_ge(roles, 3);
   ck_assert_int_ge(tails, 1);
@@ -205,10 +172,10 @@ END_TEST
 // Wherever a ring counts on, beginning anew is noticed; elsewhere there is nothing to break.
 START_TEST(a_ring_that_restarts_is_found) {
   for (int i = 0; i < N_COUNTS; i++) {
-    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
+    Schedule schedule = property_of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
     if (!has_parts(&schedule, slab_counts[i])) continue;
-    const Program *program = built(&schedule)->program;
+    const Program *program = property_built(&schedule)->program;
     const Program *broken = program_break(property_arena, program, BREAK_RING_RESTARTS_PER_TILE);
     int64_t slots = schedule.value[KNOB_BUFFER_COUNT];
     bool counts_on = schedule.value[KNOB_TMA] && slab_counts[i] % (2 * slots) != 0;
@@ -223,20 +190,21 @@ END_TEST
 
 // One block has no other that could share its last tile; with a block less than tiles one is cut.
 START_TEST(parts_that_begin_at_0_are_found) {
-  Schedule schedule = of_slabs(FMA ROLES "BUFFER_COUNT=2,TAIL_SPLIT=2", 3);
+  Schedule schedule = property_of_slabs(FMA ROLES "BUFFER_COUNT=2,TAIL_SPLIT=2", 3);
   const Program *broken =
-      program_break(property_arena, built(&schedule)->program, BREAK_PARTS_FROM_0);
+      program_break(property_arena, property_built(&schedule)->program, BREAK_PARTS_FROM_0);
   ck_assert_ptr_nonnull(broken);
   const int64_t tiles = kernel_launch(program_main(broken)).n_blocks, grid = tiles - 1;
-  ck_assert(computes_on(broken, 1));
+  ck_assert(property_computes_on(broken, 1));
   InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.grid = grid});
   ck_assert(check.n_wrong > 0 && check.n_findings == 0);
 }
 END_TEST
 
 START_TEST(a_lost_fence_of_the_next_tile_is_found) {
-  Schedule schedule = of_slabs(FMA TMA "BUFFER_COUNT=3,PIPELINE_STAGES=1", 2);
-  const Program *broken = program_break(property_arena, built(&schedule)->program, BREAK_FENCE);
+  Schedule schedule = property_of_slabs(FMA TMA "BUFFER_COUNT=3,PIPELINE_STAGES=1", 2);
+  const Program *broken =
+      program_break(property_arena, property_built(&schedule)->program, BREAK_FENCE);
   ck_assert_ptr_nonnull(broken);
   InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.seed = 1});
   ck_assert(!check.ok && check.finding[0].kind == FINDING_RACE);
@@ -246,8 +214,8 @@ END_TEST
 // ---- orders -------------------------------------------------------------------------------------
 
 static const Grid *grid_of(const char *state) {
-  Schedule schedule = read_state(state);
-  return grid_build(property_arena, built(&schedule));
+  Schedule schedule = property_read_state(state);
+  return grid_build(property_arena, property_built(&schedule));
 }
 
 // Tile t of a persistent kernel is what CTA t computes in one that is not.
@@ -298,10 +266,10 @@ static double cost_ms(const char *state, int extent) {
   double best = 1e9;
   for (int i = 0; i < 5; i++) {
     arena_reset(property_arena);
-    Schedule schedule = read_state(
+    Schedule schedule = property_read_state(
         arena_printf(property_arena, "%s,M=%d,N=%d,K=%d", state, extent, extent, extent));
     clock_t start = clock();
-    grid_build(property_arena, built(&schedule));
+    grid_build(property_arena, property_built(&schedule));
     double ms = (double)(clock() - start) * 1e3 / CLOCKS_PER_SEC;
     best = ms < best ? ms : best;
   }
@@ -325,26 +293,16 @@ END_TEST
 // ---- texts --------------------------------------------------------------------------------------
 
 START_TEST(it_is_read_back_as_it_was_printed) {
-  Schedule schedule = of_slabs(shapes[_i], slabs_of(shapes[_i]));
-  const char *text = program_text_full(property_arena, built(&schedule)->program);
-  Diags diags = diags_new(property_arena);
-  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
-  ck_assert_msg(read != NULL, "%s", diags_text(property_arena, &diags));
-  ck_assert_str_eq(program_text_full(property_arena, read), text);
-  ck_assert(computes_on(read, 3));
+  Schedule schedule = with_slabs(shapes[_i]);
+  ck_assert(property_computes_on(property_read_back(property_built(&schedule)->program), 3));
 }
 END_TEST
 
 // The largest table that a rule lets through, in a line of its own.
 START_TEST(the_largest_curve_is_read_back) {
-  Schedule schedule =
-      read_state("PERSISTENT=1,TILE_ORDER=hilbert,M=16384,N=16384,K=64,BM=16,BN=16,FM=8,FN=8");
-  const Program *program = built(&schedule)->program;
-  const char *text = program_text_full(property_arena, program);
-  Diags diags = diags_new(property_arena);
-  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
-  ck_assert_msg(read != NULL, "%.300s", diags_text(property_arena, &diags));
-  ck_assert(strcmp(program_text_full(property_arena, read), text) == 0);
+  Schedule schedule = property_read_state(
+      "PERSISTENT=1,TILE_ORDER=hilbert,M=16384,N=16384,K=64,BM=16,BN=16,FM=8,FN=8");
+  property_read_back(property_built(&schedule)->program);
 }
 END_TEST
 
@@ -352,10 +310,10 @@ static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
 
 START_TEST(it_compiles_without_a_warning) {
   for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
-    Schedule schedule = of_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]),
-                                 slabs_of(shapes[_i]));
+    Schedule schedule =
+        with_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]));
     if (schedule.value[KNOB_TMA] && a == 0) continue;
-    const Plan *plan = plan_from_model(property_arena, built(&schedule), NULL);
+    const Plan *plan = plan_from_model(property_arena, property_built(&schedule), NULL);
     const CompileResult *compiled = compile_once(property_arena, plan, COMPILE_BOTH);
     bool silent = compiled->ok && !strstr(compiled->log, "warning");
     ck_assert_msg(silent, "%s on %s: %.200s\n%.1000s", shapes[_i], archs[a],
@@ -390,11 +348,7 @@ static const struct {
 enum { N_REFUSED = sizeof refused / sizeof refused[0] };
 
 START_TEST(what_is_not_legal_says_why) {
-  Schedule schedule = read_state(refused[_i].state);
-  const Model *model = model_build(property_arena, &property_targets, &schedule);
-  ck_assert_int_eq(model->diags.count, 1);
-  ck_assert_str_eq(model->diags.first->rule, refused[_i].rule);
-  ck_assert_str_eq(model->diags.first->nearest, refused[_i].nearest);
+  ck_assert_int_eq(property_refusals(refused[_i].state, refused[_i].rule, refused[_i].nearest), 1);
 }
 END_TEST
 

@@ -1,17 +1,14 @@
 // Consumers that take the tiles of a persistent block by turns: right whatever the grid, in order,
 // and with the writing of one tile under the multiplications of the next.
 #include <check.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "compile_once.h"
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/nvrtc.h"
 #include "model/interp/breakage.h"
-#include "model/ir/parse.h"
 #include "model/ir/print.h"
 #include "model/ir/rewrite.h"
-#include "model/readings/model.h"
 #include "model/readings/rule.h"
 #include "model/readings/timeline.h"
 #include "model/schedules/random_schedule.h"
@@ -59,31 +56,17 @@ enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 static const int slab_counts[] = {7, 4, 1};
 enum { N_COUNTS = sizeof slab_counts / sizeof slab_counts[0] };
 
-static Schedule read_state(const char *state) {
-  Schedule schedule = schedule_plain();
-  Diags diags = diags_new(property_arena);
-  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(property_arena, &diags));
-  return schedule;
-}
-
 static Schedule of_slabs(const char *state, int slabs) {
-  Schedule schedule = read_state(state);
+  Schedule schedule = property_read_state(state);
   schedule_set(&schedule, KNOB_K, slabs * schedule_tile(&schedule, KNOB_K) - (slabs > 1 ? 8 : 0));
   return schedule;
-}
-
-static const Model *built(const Schedule *schedule) {
-  const Model *model = model_build(property_arena, &property_targets, schedule);
-  ck_assert_msg(model->ok, "%s\n%s", schedule_text(property_arena, schedule),
-                diags_text(property_arena, &model->diags));
-  return model;
 }
 
 START_TEST(every_shape_computes_the_nest_after_every_pass) {
   for (int i = 0; i < N_COUNTS; i++) {
     Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_TAIL_SPLIT] > slab_counts[i]) continue;  // rule tail_slabs
-    const Pipeline *pipeline = &built(&schedule)->pipeline;
+    const Pipeline *pipeline = &property_built(&schedule)->pipeline;
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       if (s < pipeline->n_stages - 1 && slab_counts[i] != 4) break;
       if (!program_buffer(pipeline->stage[s].program, ROLE_ORDER)) break;
@@ -94,32 +77,20 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
 }
 END_TEST
 
-static bool computes_on(const Program *program, int64_t grid) {
-  InterpOptions options = {.seed = (uint64_t)grid, .runs = 1, .grid = grid};
-  InterpCheck check = interpret_check(property_arena, program, &options);
-  if (!check.ok && check.n_findings) printf("grid %d: %s\n", (int)grid, check.finding[0].text);
-  return check.ok;
-}
-
 // From one block with all tiles to one for each, of which the second consumer has none.
 START_TEST(any_grid_will_do) {
   Schedule schedule = of_slabs(shapes[_i], 4);
-  const Program *program = built(&schedule)->program;
+  const Program *program = property_built(&schedule)->program;
   Launch launch = kernel_launch(program_main(program));
   for (int64_t grid = 1; grid < launch.n_blocks / launch.cluster; grid += 2)
-    ck_assert(computes_on(program, grid));
-  ck_assert(computes_on(program, launch.n_blocks / launch.cluster));
+    ck_assert(property_computes_on(program, grid));
+  ck_assert(property_computes_on(program, launch.n_blocks / launch.cluster));
 }
 END_TEST
 
 START_TEST(it_is_read_back_as_it_was_printed) {
   Schedule schedule = of_slabs(shapes[_i], 4);
-  const char *text = program_text_full(property_arena, built(&schedule)->program);
-  Diags diags = diags_new(property_arena);
-  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
-  ck_assert_msg(read != NULL, "%s", diags_text(property_arena, &diags));
-  ck_assert_str_eq(program_text_full(property_arena, read), text);
-  ck_assert(computes_on(read, 2));
+  ck_assert(property_computes_on(property_read_back(property_built(&schedule)->program), 2));
 }
 END_TEST
 
@@ -137,9 +108,9 @@ static const char *const compiled[] = {
 enum { N_COMPILED = sizeof compiled / sizeof compiled[0] };
 
 START_TEST(it_is_compiled_as_it_is_meant) {
-  Schedule schedule = read_state(compiled[_i]);
-  const Plan *plan = plan_from_model(property_arena, built(&schedule), NULL);
-  const CompileResult *result = nvrtc_compile(property_arena, plan, COMPILE_BOTH);
+  Schedule schedule = property_read_state(compiled[_i]);
+  const Plan *plan = plan_from_model(property_arena, property_built(&schedule), NULL);
+  const CompileResult *result = compile_once(property_arena, plan, COMPILE_BOTH);
   ck_assert_msg(result->ok, "%s: %.300s\n%.1000s", compiled[_i], result->error, result->log);
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %.1000s", compiled[_i], result->log);
   for (int i = 0; i < result->n_kernels; i++) {
@@ -152,7 +123,8 @@ END_TEST
 
 START_TEST(the_program_of_a_small_state) {
   Schedule schedule = of_slabs(shapes[2], 4);
-  golden_check("ir/pingpong.txt", program_text_full(property_arena, built(&schedule)->program));
+  golden_check("ir/pingpong.txt",
+               program_text_full(property_arena, property_built(&schedule)->program));
 }
 END_TEST
 
@@ -170,7 +142,7 @@ enum { N_FAULTS = sizeof faults / sizeof faults[0] };
 
 START_TEST(faults_are_told) {
   Schedule schedule = of_slabs(shapes[1], 7);
-  const Program *program = built(&schedule)->program;
+  const Program *program = property_built(&schedule)->program;
   const Program *broken = program_break(property_arena, program, faults[_i].id);
   ck_assert_ptr_nonnull(broken);
   InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.grid = 1});
@@ -184,7 +156,7 @@ END_TEST
 // A consumer whom nobody lets begin; where each block has one tile, nobody waits to begin.
 START_TEST(an_arrival_that_is_left_out_is_waited_for) {
   Schedule schedule = of_slabs(shapes[1], 4);
-  Program *program = program_clone(property_arena, built(&schedule)->program);
+  Program *program = program_clone(property_arena, property_built(&schedule)->program);
   cut(find_link(&kernel_inner(main_kernel(program))->body, OP_MBAR_ARRIVE, ROLE_ORDER));
   InterpCheck check = interpret_check(property_arena, program, &(InterpOptions){.grid = 1});
   bool told = false;
@@ -192,7 +164,7 @@ START_TEST(an_arrival_that_is_left_out_is_waited_for) {
     told |= check.finding[i].kind == FINDING_DEADLOCK && strstr(check.finding[i].text, "order[");
   ck_assert(told);
   Launch launch = kernel_launch(program_main(program));
-  ck_assert(computes_on(program, launch.n_blocks));
+  ck_assert(property_computes_on(program, launch.n_blocks));
 }
 END_TEST
 
@@ -200,8 +172,9 @@ END_TEST
 // comes to the same, but where they do not it is noticed: see faults_are_told.
 START_TEST(two_tiles_of_whole_rounds_count_alike) {
   Schedule schedule = of_slabs(shapes[0], 4);  // 8 slabs: four rounds of a ring of two
-  const Program *broken = program_break(property_arena, built(&schedule)->program, BREAK_OWN_SLABS);
-  ck_assert(!broken || computes_on(broken, 1));
+  const Program *broken =
+      program_break(property_arena, property_built(&schedule)->program, BREAK_OWN_SLABS);
+  ck_assert(!broken || property_computes_on(broken, 1));
 }
 END_TEST
 
@@ -212,9 +185,9 @@ static int consumer_of(const TimelineEvent *event) { return event->warp / 4; }
 // The wgmmas of the two never alternate but from tile to tile, and boxes of one leave while those
 // of the other are under way.
 START_TEST(one_writes_while_the_other_multiplies) {
-  Schedule schedule = read_state(WIDE "ROLE_SCHEDULE=pingpong");
+  Schedule schedule = property_read_state(WIDE "ROLE_SCHEDULE=pingpong");
   const Timeline *timeline =
-      timeline_run(property_arena, built(&schedule), NULL, &(TimelineOptions){0});
+      timeline_run(property_arena, property_built(&schedule), NULL, &(TimelineOptions){0});
   ck_assert_int_eq(timeline->n_stuck, 0);
   int changes = 0, under = 0, multiplies = 0;
   const TimelineEvent *last[2] = {NULL, NULL}, *before = NULL;
@@ -242,9 +215,9 @@ START_TEST(the_pause_between_tiles_is_gone) {
   const char *const states[] = {WIDE "ROLE_SCHEDULE=cooperative", WIDE "ROLE_SCHEDULE=pingpong"};
   double clocks[2];
   for (int i = 0; i < 2; i++) {
-    Schedule schedule = read_state(states[i]);
-    clocks[i] =
-        timeline_run(property_arena, built(&schedule), NULL, &(TimelineOptions){0})->all_clocks;
+    Schedule schedule = property_read_state(states[i]);
+    clocks[i] = timeline_run(property_arena, property_built(&schedule), NULL, &(TimelineOptions){0})
+                    ->all_clocks;
   }
   ck_assert_msg(clocks[1] < 0.9 * clocks[0], "%g clocks, and %g by turns", clocks[0], clocks[1]);
 }
@@ -254,7 +227,7 @@ END_TEST
 
 START_TEST(random_schedules_take_turns) {
   enum { WANTED = 6, DRAWS = 4000 };
-  const RandomLimits limits = {200, 400000, RANDOM_ANY};
+  const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
   uint64_t state = property_seed() + 11;
   int got = 0;
   for (int i = 0; i < DRAWS && got < WANTED; i++) {
@@ -263,7 +236,7 @@ START_TEST(random_schedules_take_turns) {
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
     if (schedule.value[KNOB_ROLE_SCHEDULE] != ROLES_PINGPONG) continue;
     got++;
-    const Program *program = built(&schedule)->program;
+    const Program *program = property_built(&schedule)->program;
     ck_assert_ptr_nonnull(program_buffer(program, ROLE_ORDER));
     ck_assert(property_computes(&schedule, "all passes", program, 2));
   }
@@ -291,11 +264,7 @@ static const struct {
 enum { N_REFUSED = sizeof refused / sizeof refused[0] };
 
 START_TEST(what_is_not_legal_says_why) {
-  Schedule schedule = read_state(refused[_i].state);
-  const Model *model = model_build(property_arena, &property_targets, &schedule);
-  ck_assert_int_ge(model->diags.count, 1);
-  ck_assert_str_eq(model->diags.first->rule, refused[_i].rule);
-  ck_assert_str_eq(model->diags.first->nearest, refused[_i].nearest);
+  property_refusals(refused[_i].state, refused[_i].rule, refused[_i].nearest);
 }
 END_TEST
 

@@ -207,13 +207,6 @@ END_TEST
 
 // ---- breakages ----------------------------------------------------------------------------------
 
-static Schedule parsed(const char *state) {
-  Schedule schedule = schedule_plain();
-  Diags diags = diags_new(property_arena);
-  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(property_arena, &diags));
-  return schedule;
-}
-
 #define ROLES                                                                                \
   "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,TMA=1,LDMATRIX=1,SWIZZLE=2," \
   "BUFFER_COUNT=3,WARP_SPECIALIZE=1,FRAG_BUFFER=2"
@@ -230,7 +223,7 @@ static bool must_end_in_one(BreakageId id) {
 // Who waits for ever without values waits for ever with them too. The other way round it depends on
 // who is fast, but for faults after which nobody can go on.
 START_TEST(the_same_breakages_end_in_a_deadlock) {
-  Schedule schedule = parsed(ROLES);
+  Schedule schedule = property_read_state(ROLES);
   for (int b = 0; b < BREAK_COUNT; b++, arena_reset(property_arena)) {
     const char *name = breakage_name((BreakageId)b);
     const Model *model = small_model(&schedule);
@@ -259,7 +252,7 @@ static const char *const long_loops[] = {
 };
 
 START_TEST(the_end_is_where_it_is_with_nothing_left_out) {
-  Schedule schedule = parsed(long_loops[_i]);
+  Schedule schedule = property_read_state(long_loops[_i]);
   const Model *model = model_build(property_arena, &property_targets, &schedule);
   ck_assert(model->ok);
   const Timeline *cut = timeline_run(property_arena, model, NULL, &(TimelineOptions){0});
@@ -289,7 +282,7 @@ enum { N_LISTS = sizeof long_lists / sizeof *long_lists };
 
 START_TEST(lists_of_tiles_end_where_they_do_with_nothing_left_out) {
   enum { EVENTS_MOST = 1 << 14 };
-  Schedule schedule = parsed(long_lists[_i]);
+  Schedule schedule = property_read_state(long_lists[_i]);
   const Model *model = model_build(property_arena, &property_targets, &schedule);
   ck_assert_msg(model->ok, "%s", diags_text(property_arena, &model->diags));
   const Timeline *cut = timeline_run(property_arena, model, NULL, &(TimelineOptions){0});
@@ -306,7 +299,7 @@ END_TEST
 START_TEST(no_size_makes_it_slow) {
   static const char *const sizes[] = {"M=4096,N=4096,K=4096", "M=65536,N=65536,K=65536"};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-    Schedule schedule = parsed(long_loops[_i]);
+    Schedule schedule = property_read_state(long_loops[_i]);
     Diags diags = diags_new(property_arena);
     ck_assert(schedule_parse(&schedule, sizes[i], &diags));
     const Model *model = model_build(property_arena, &property_targets, &schedule);

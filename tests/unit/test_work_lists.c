@@ -12,9 +12,6 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/breakage.h"
-#include "model/ir/parse.h"
-#include "model/ir/print.h"
-#include "model/readings/model.h"
 #include "property.h"
 #include "stress.h"
 
@@ -45,18 +42,9 @@ static const char *const shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
-static Schedule read_state(const char *state) {
-  Schedule schedule = schedule_plain();
-  Diags diags = diags_new(property_arena);
-  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", state);
-  return schedule;
-}
-
 static const Model *built(const char *state) {
-  Schedule schedule = read_state(state);
-  const Model *model = model_build(property_arena, &property_targets, &schedule);
-  ck_assert_msg(model->ok, "%s\n%s", state, diags_text(property_arena, &model->diags));
-  return model;
+  Schedule schedule = property_read_state(state);
+  return property_built(&schedule);
 }
 
 // Each run draws a grid, how many lists have tiles, and the list that each SM prefers.
@@ -102,19 +90,11 @@ START_TEST(what_is_said_names_the_fault) {
 }
 END_TEST
 
-static void assert_read_back(const Program *program) {
-  const char *text = program_text_full(property_arena, program);
-  Diags diags = diags_new(property_arena);
-  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
-  ck_assert_msg(read != NULL, "%s", diags_text(property_arena, &diags));
-  ck_assert_str_eq(program_text_full(property_arena, read), text);
-}
-
 START_TEST(it_is_read_back_as_it_was_printed) {
   const Program *program = built(shapes[_i])->program;
-  assert_read_back(program);
-  assert_read_back(program_break(property_arena, program, BREAK_CLAIM_NOT_ATOMIC));
-  assert_read_back(program_break(property_arena, program, BREAK_EPOCH_MISSING));
+  property_read_back(program);
+  property_read_back(program_break(property_arena, program, BREAK_CLAIM_NOT_ATOMIC));
+  property_read_back(program_break(property_arena, program, BREAK_EPOCH_MISSING));
 }
 END_TEST
 
@@ -147,11 +127,7 @@ static const struct {
 enum { N_REFUSED = sizeof refused / sizeof refused[0] };
 
 START_TEST(what_is_not_legal_says_why) {
-  Schedule schedule = read_state(refused[_i].state);
-  const Model *model = model_build(property_arena, &property_targets, &schedule);
-  ck_assert_int_eq(model->diags.count, 1);
-  ck_assert_str_eq(model->diags.first->rule, refused[_i].rule);
-  ck_assert_str_eq(model->diags.first->nearest, refused[_i].nearest);
+  ck_assert_int_eq(property_refusals(refused[_i].state, refused[_i].rule, refused[_i].nearest), 1);
 }
 END_TEST
 

@@ -4,11 +4,12 @@
 // turn 3, its second, a consumer takes slab 0 for the block's number 7, and it is number 21.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/ring.h"
 
 // What counts the tiles of a block; NULL: it has no list of them.
 static const Var *turn_of(Program *program) {
   const Stmt *tiles = kernel_tiles(main_kernel(program));
-  return tiles && tiles->body->kind == STMT_LET ? tiles->body->var : NULL;
+  return tiles && tiles->body->kind == STMT_LET ? tile_turn(tiles) : NULL;
 }
 
 static bool is_of(const Access *access, BufferRole role) {
@@ -54,7 +55,8 @@ bool break_order_wait(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_ORDER);
 }
 
-// The same where two tiles' slabs do. Where some tiles have fewer slabs nobody counts by turns.
+// Changes nothing where the slabs of two tiles go round the ring an even number of times. Where some
+// tiles have fewer slabs nobody counts by turns.
 bool break_own_slabs(Program *program) {
   const Var *turn = turn_of(program);
   if (!turn || program->before || !program_buffer(program, ROLE_ORDER)) return false;

@@ -35,31 +35,22 @@ static void check_access(Access *access, Stmt *stmt, void *context) {
     report(check, stmt, "%s has a wide access that is not aligned (statement %d)", buffer->name);
 }
 
-static bool depends_on_thread(const Program *program, const Expr *expr) {
-  if (!expr) return false;
-  if (expr->op == EXPR_VAR)
-    return expr->var->kind == VAR_THREAD || expr->var->tier == TIER_THREAD ||
-           expr->var->tier == TIER_WARP;
-  return depends_on_thread(program, expr->a) || depends_on_thread(program, expr->b) ||
-         depends_on_thread(program, expr->c);
+// Not so are the digits that all lanes of a warp share.
+static bool is_of_lane(const Var *var) {
+  return var->kind == VAR_THREAD || var->tier == TIER_THREAD;
 }
+
+static bool is_of_thread(const Var *var) { return is_of_lane(var) || var->tier == TIER_WARP; }
 
 // The threads that get to a statement: every thread of the block, of a role, whole warps of one, or
 // an unknown part.
 typedef enum Reached { REACHED_BY_ALL, REACHED_BY_ROLE, REACHED_BY_WARPS, REACHED_BY_SOME } Reached;
 
-// What of the thread a condition reads are digits that all lanes of a warp share.
-static bool is_of_warp(const Expr *expr) {
-  if (!expr) return true;
-  if (expr->op == EXPR_VAR) return expr->var->kind != VAR_THREAD && expr->var->tier != TIER_THREAD;
-  return is_of_warp(expr->a) && is_of_warp(expr->b) && is_of_warp(expr->c);
-}
-
-static Reached reach_below(const Check *check, const Stmt *stmt, Reached reach) {
-  if (stmt->kind != STMT_IF || !depends_on_thread(check->program, stmt->expr)) return reach;
+static Reached reach_below(const Stmt *stmt, Reached reach) {
+  if (stmt->kind != STMT_IF || !expr_any(stmt->expr, is_of_thread)) return reach;
   if (stmt->role && reach == REACHED_BY_ALL) return REACHED_BY_ROLE;
   bool warps = reach == REACHED_BY_ROLE || reach == REACHED_BY_WARPS;
-  return warps && is_of_warp(stmt->expr) ? REACHED_BY_WARPS : REACHED_BY_SOME;
+  return warps && !expr_any(stmt->expr, is_of_lane) ? REACHED_BY_WARPS : REACHED_BY_SOME;
 }
 
 static void check_barriers(Check *check, const Stmt *list, Reached reach) {
@@ -71,7 +62,7 @@ static void check_barriers(Check *check, const Stmt *list, Reached reach) {
     bool some = arrives || (meets && !whole);
     if ((whole && reach != REACHED_BY_ALL) || (some && reach == REACHED_BY_SOME))
       report(check, list, "a %s stands where not every thread arrives (statement %d)", "barrier");
-    check_barriers(check, list->body, reach_below(check, list, reach));
+    check_barriers(check, list->body, reach_below(list, reach));
   }
 }
 

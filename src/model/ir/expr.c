@@ -117,15 +117,6 @@ const Expr *ex_mul_const(Arena *arena, const Expr *a, int64_t b) {
   return ex_mul(arena, a, ex_const(arena, b));
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a < 0 ? -a : a;
-}
-
 // Splits a sum into the terms that are multiples of `by` and the others.
 static void split_multiples(Arena *arena, const Expr *expr, int64_t by, const Expr **multiples,
                             const Expr **rest) {
@@ -174,7 +165,7 @@ const Expr *ex_div(Arena *arena, const Expr *a, int64_t b) {
   split_multiples(arena, a, b, &multiples, &rest);
   if (rest->lo >= 0 && !expr_is_const(multiples, 0))
     return ex_add(arena, divide_exactly(arena, multiples, b), ex_div(arena, rest, b));
-  int64_t common = gcd(expr_divisor(a), b);
+  int64_t common = common_divisor(expr_divisor(a), b);
   if (common > 1 && a->hi >= b && has_factor(a, common))
     return ex_div(arena, divide_exactly(arena, a, common), b / common);
   if (a->hi >= b) {
@@ -194,7 +185,7 @@ const Expr *ex_mod(Arena *arena, const Expr *a, int64_t b) {
   split_multiples(arena, a, b, &multiples, &rest);
   if (rest->lo >= 0 && rest->hi < b) return rest;
   if (rest->lo >= 0 && !expr_is_const(multiples, 0)) return ex_mod(arena, rest, b);
-  int64_t common = gcd(expr_divisor(a), b);
+  int64_t common = common_divisor(expr_divisor(a), b);
   if (common > 1 && has_factor(a, common))
     return ex_mul_const(arena, ex_mod(arena, divide_exactly(arena, a, common), b / common), common);
   return binary(arena, EXPR_MOD, a, ex_const(arena, b), 0, min64(b - 1, a->hi));
@@ -472,6 +463,12 @@ bool expr_uses(const Expr *expr, const Var *var) {
   return expr_uses(expr->a, var) || expr_uses(expr->b, var) || expr_uses(expr->c, var);
 }
 
+bool expr_any(const Expr *expr, bool (*is_one)(const Var *var)) {
+  if (!expr) return false;
+  if (expr->op == EXPR_VAR) return is_one(expr->var);
+  return expr_any(expr->a, is_one) || expr_any(expr->b, is_one) || expr_any(expr->c, is_one);
+}
+
 // The largest power of two in a divisor; 0 (a constant 0) counts as divisible by all that matter.
 static int64_t low_bit(int64_t divisor) { return divisor ? divisor & -divisor : (int64_t)1 << 40; }
 
@@ -482,19 +479,19 @@ int64_t expr_divisor(const Expr *expr) {
     case EXPR_ADD:
     case EXPR_SUB:
     case EXPR_MIN:
-      return gcd(expr_divisor(expr->a), expr_divisor(expr->b));
+      return common_divisor(expr_divisor(expr->a), expr_divisor(expr->b));
     case EXPR_MUL:
       return expr_divisor(expr->a) * expr_divisor(expr->b);
     case EXPR_MOD:
-      return gcd(expr_divisor(expr->a), expr_divisor(expr->b));
+      return common_divisor(expr_divisor(expr->a), expr_divisor(expr->b));
     case EXPR_SELECT:
-      return gcd(expr_divisor(expr->b), expr_divisor(expr->c));
+      return common_divisor(expr_divisor(expr->b), expr_divisor(expr->c));
     case EXPR_SHL:
       return is_const(expr->b) ? expr_divisor(expr->a) << expr->b->value : 1;
     case EXPR_AND:  // the trailing zeros of either side
       return max64(low_bit(expr_divisor(expr->a)), low_bit(expr_divisor(expr->b)));
     case EXPR_XOR:
-      return gcd(low_bit(expr_divisor(expr->a)), low_bit(expr_divisor(expr->b)));
+      return common_divisor(low_bit(expr_divisor(expr->a)), low_bit(expr_divisor(expr->b)));
     default:
       return 1;
   }

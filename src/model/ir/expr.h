@@ -135,6 +135,8 @@ const Expr *expr_substitute(Arena *arena, const Expr *expr, const Var *var, cons
 bool expr_is_const(const Expr *expr, int64_t value);
 bool expr_equal(const Expr *a, const Expr *b);  // same tree
 bool expr_uses(const Expr *expr, const Var *var);
+// Whether any variable in it is one of those.
+bool expr_any(const Expr *expr, bool (*is_one)(const Var *var));
 
 // The largest number proven to divide the expression whatever its variables are (0 for constant 0).
 int64_t expr_divisor(const Expr *expr);

@@ -374,15 +374,13 @@ Stmt *kernel_tiles(Kernel *kernel) {
   return inner ? tile_loop(inner->body) : NULL;
 }
 
-static bool reads_warp(const Expr *expr) {
-  if (!expr) return false;
-  if (expr->op == EXPR_VAR) return expr->var->tier == TIER_WARP;
-  return reads_warp(expr->a) || reads_warp(expr->b) || reads_warp(expr->c);
-}
+static bool is_of_warp(const Var *var) { return var->tier == TIER_WARP; }
 
 // Where consumers take tiles by turns, a condition that says whose it is stands around all that is
 // done for a tile.
-static bool is_turn(const Stmt *stmt) { return stmt->kind == STMT_IF && reads_warp(stmt->expr); }
+static bool is_turn(const Stmt *stmt) {
+  return stmt->kind == STMT_IF && expr_any(stmt->expr, is_of_warp);
+}
 
 Stmt *kernel_inner(Kernel *kernel) {
   Stmt *tiles = kernel_tiles(kernel);

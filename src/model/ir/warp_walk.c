@@ -53,13 +53,12 @@ typedef struct Walk {
 
 // ---- loops --------------------------------------------------------------------------------------
 
-// Whether it says the same in all lanes, for certain.
-static bool is_uniform(const Expr *expr) {
-  if (!expr) return true;
-  if (expr->op == EXPR_VAR)
-    return expr->var->kind == VAR_LOOP && !tier_is_hardware(expr->var->tier);
-  return is_uniform(expr->a) && is_uniform(expr->b) && is_uniform(expr->c);
+static bool may_differ(const Var *var) {
+  return var->kind != VAR_LOOP || tier_is_hardware(var->tier);
 }
+
+// Whether it says the same in all lanes, for certain.
+static bool is_uniform(const Expr *expr) { return !expr_any(expr, may_differ); }
 
 static bool minds(const Walk *walk, const Stmt *list, const Var *var);
 

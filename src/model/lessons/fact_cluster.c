@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/ring.h"
 #include "model/lessons/fact_compute.h"
 #include "model/readings/gpc_merge.h"
 
@@ -123,17 +124,11 @@ bool fact_tile_in_turn(const FactScene *scene, const FactArgs *args, FactValue *
       !fact_int(args->word[1], 1, grid->n_waves, "TURN", &turn, diags))
     return false;
   const int64_t tile = list + (turn - 1) * clusters_at_once(grid);
+  const bool known = tile < grid->n_ctas / grid->launch.cluster;
   value->number = (double)tile;
-  if (tile >= grid->n_ctas / grid->launch.cluster)
+  if (!known)
     diag_add(diags, "fact", "list %s has nothing to do in turn %s", args->word[0], args->word[1]);
-  return tile < grid->n_ctas / grid->launch.cluster;
-}
-
-// The count of the tiles that a block has had; NULL: no ring goes on by it.
-static const Var *turn_of(const Grid *grid) {
-  for (const Stmt *let = grid->launch.tiles->body; let && let->kind == STMT_LET; let = let->next)
-    if (str_equal(let->var->name, "turn")) return let->var;
-  return NULL;
+  return known;
 }
 
 // Tiles and slabs count from 1 here, as readers do.
@@ -143,12 +138,12 @@ bool fact_ring_slot(const FactScene *scene, const FactArgs *args, FactValue *val
   int64_t turn, slab;
   if (!box) return false;
   const Program *program = scene->model->program;
-  const Var *k_o = slab_loop(program)->var, *turn_var = turn_of(grid);
+  const Var *k_o = slab_loop(program)->var;
   if (!fact_int(args->word[0], 1, grid->n_waves, "TURN", &turn, diags) ||
       !fact_int(args->word[1], 1, k_o->extent, "SLAB", &slab, diags))
     return false;
   int64_t *env = ARENA_ARRAY(scene->arena, int64_t, program->n_vars);
-  if (turn_var) env[turn_var->id] = turn - 1;
+  env[tile_turn(grid->launch.tiles)->id] = turn - 1;
   env[k_o->id] = slab - 1;
   value->number = (double)expr_eval(box->op.dst.idx[0], env);
   return true;
@@ -191,7 +186,7 @@ bool fact_turn_fetches(const FactScene *scene, const FactArgs *args, FactValue *
   GpcMerge merge;
   (void)args;
   if (!merge_of(scene, &merge, diags)) return false;
-  value->number = merge.asked[ATOM_A] + merge.asked[ATOM_B];
+  value->number = gpc_merge_fetches(merge.asked);
   return true;
 }
 
@@ -200,6 +195,6 @@ bool fact_merged_fetches(const FactScene *scene, const FactArgs *args, FactValue
   GpcMerge merge;
   (void)args;
   if (!merge_of(scene, &merge, diags)) return false;
-  value->number = merge.sent[ATOM_A] + merge.sent[ATOM_B];
+  value->number = gpc_merge_fetches(merge.sent);
   return true;
 }

@@ -50,7 +50,7 @@ typedef struct Pieces {
   Buffer *slab;
   int64_t columns, panel, panels;  // elements of a piece's row, and of a panel's; panels of a piece
   int64_t slots;
-  int64_t at_once;   // tiles of a block: who takes them by turns has every other one
+  int64_t at_once;   // tiles that the block's consumers are at: each has one tile in so many
   Var *piece;        // of a row of atoms
   const Expr *warp;  // of those that multiply
 } Pieces;

@@ -17,17 +17,13 @@ static PlaceMap number_sms(const Target *target) {
   return places;
 }
 
-// Of SMs that are meant for the same list the first one says where it is.
-static void place_lists(Arena *arena, const PlaceMap *places, const ListTable *table, GpcMap *map) {
+static void place_lists(Arena *arena, const ListTable *table, GpcMap *map) {
   int *of_list = ARENA_ARRAY(arena, int, table->lists);
-  for (int list = 0; list < table->lists; list++) of_list[list] = -1;
-  for (int place = 0; place < map->n; place++)
-    for (int i = places->first[place]; i < places->first[place + 1]; i++) {
-      const int list = table->of_sm[places->sm[i]];
-      if (list >= table->lists || of_list[list] >= 0) continue;
-      if (map->n_lists[place]++ == 0) map->first_list[place] = list;
-      of_list[list] = place;
-    }
+  for (int place = 0; place < map->n; place++) {
+    map->first_list[place] = table->first_of_place[place];
+    map->n_lists[place] = table->n_of_place[place];
+    for (int i = 0; i < map->n_lists[place]; i++) of_list[map->first_list[place] + i] = place;
+  }
   map->lists = table->lists;
   map->of_list = of_list;
 }
@@ -36,7 +32,7 @@ static void place_lists(Arena *arena, const PlaceMap *places, const ListTable *t
 static int count_room(GpcMap *map, const ListShape *shape) {
   int all = 0;
   for (int place = 0; place < map->n; place++)
-    all += map->room[place] = map->sms[place] * shape->blocks / shape->cluster;
+    all += map->room[place] = places_room(map->sms[place], shape);
   return all;
 }
 
@@ -52,6 +48,6 @@ const GpcMap *gpc_map(Arena *arena, const Target *target, ListShape shape, bool 
   if (!placed) return map;
   ListTable table;
   lists_assign(&places, &shape, &table);
-  place_lists(arena, &places, &table, map);
+  place_lists(arena, &table, map);
   return map;
 }

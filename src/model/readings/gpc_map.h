@@ -17,7 +17,7 @@ typedef struct GpcMap {
   int room[TARGET_PLACES_MAX];  // clusters that each has room for
   int lists;                    // of tiles, one for each cluster that has work
   bool placed;                  // a list is meant for a place; else any cluster has it
-  const int *of_list;           // [lists] its place; -1: wherever a cluster is left over
+  const int *of_list;           // [lists] its place; NULL: not placed
   int first_list[TARGET_PLACES_MAX], n_lists[TARGET_PLACES_MAX];  // of a place's own, neighbours
   const TargetSource *source;
 } GpcMap;

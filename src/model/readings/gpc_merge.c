@@ -25,19 +25,19 @@ typedef struct Merging {
   const GpcMap *map;
   Seen *slot;  // open addressing
   uint64_t mask;
-  const double *reached;  // [n] GPCs that n clusters of a turn are in
+  const double *reached;  // [n] places that n clusters of a turn are in
   int n_reached;
   GpcMerge sum;
 } Merging;
 
-static double *expect_gpcs(Arena *scratch, const GpcMap *map, int n_clusters) {
+static double *expect_places(Arena *scratch, const GpcMap *map, int n_clusters) {
   double *reached = ARENA_ARRAY(scratch, double, n_clusters + 1);
   int all = 0;
-  for (int gpc = 0; gpc < map->n; gpc++) all += map->room[gpc];
-  for (int gpc = 0; gpc < map->n; gpc++) {
+  for (int place = 0; place < map->n; place++) all += map->room[place];
+  for (int place = 0; place < map->n; place++) {
     double none = 1;
     for (int n = 1; n <= n_clusters; n++) {
-      none *= (double)max64(0, all - map->room[gpc] - n + 1) / (double)max64(1, all - n + 1);
+      none *= (double)max64(0, all - map->room[place] - n + 1) / (double)max64(1, all - n + 1);
       reached[n] += 1 - none;
     }
   }
@@ -51,17 +51,18 @@ static Seen *find(Merging *m, int64_t key) {
   return &m->slot[at & m->mask];
 }
 
-// The CTAs of a cluster are in one GPC, so that a panel which two of them want is sent for once.
+// The CTAs of a cluster are in one place, so that a panel which two of them want is sent for once.
 static void ask(Merging *m, int operand, int64_t panel, int64_t unit, double bytes) {
-  const int gpc = m->map->placed ? m->map->of_list[unit % m->map->lists] : 0;
-  Seen *seen = find(m, panel * (m->map->n + 1) + gpc + 2);
+  const int place = m->map->placed ? m->map->of_list[unit % m->map->lists] : 0;
+  const int64_t key = panel * m->map->n + place + 1;
+  Seen *seen = find(m, key);
   const bool again = seen->key && seen->unit == unit;
   double sent = 0;
   if (!again && seen->n < m->n_reached) {
     sent = m->reached[seen->n + 1] - m->reached[seen->n];
     seen->n++;
   }
-  seen->key = panel * (m->map->n + 1) + gpc + 2;
+  seen->key = key;
   seen->unit = unit;
   m->sum.asked[operand]++;
   m->sum.sent[operand] += sent;
@@ -98,6 +99,10 @@ static void divide(GpcMerge *sum, double turns) {
   sum->sent_bytes /= turns;
 }
 
+double gpc_merge_fetches(const double of_operand[2]) {
+  return of_operand[ATOM_A] + of_operand[ATOM_B];
+}
+
 GpcMerge gpc_merge(Arena *scratch, const Grid *grid, const GpcMap *map) {
   const int64_t turn = map->lists * grid->launch.cluster, fetches = 2 * turn;
   const int64_t most = min64(TURNS_LOOKED_AT, max64(1, FETCHES_MAX / fetches));
@@ -108,7 +113,7 @@ GpcMerge gpc_merge(Arena *scratch, const Grid *grid, const GpcMap *map) {
                .map = map,
                .slot = ARENA_ARRAY(scratch, Seen, size),
                .mask = size - 1,
-               .reached = expect_gpcs(scratch, map, map->lists),
+               .reached = expect_places(scratch, map, map->lists),
                .n_reached = map->lists};
   for (int64_t i = 0; i < turns; i++)
     look_at_turn(&m, i * turn, min64(turn, grid->n_ctas - i * turn));

@@ -18,5 +18,8 @@ typedef struct GpcMerge {
   double asked_bytes, sent_bytes;
 } GpcMerge;
 
-// With a map whose lists have no place any cluster is taken to run in any GPC alike.
+// Of both operands: gpc_merge_fetches(merge.sent).
+double gpc_merge_fetches(const double of_operand[2]);
+
+// With a map whose lists have no place any cluster is taken to run in any place alike.
 GpcMerge gpc_merge(Arena *scratch, const Grid *grid, const GpcMap *map);

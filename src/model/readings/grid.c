@@ -237,15 +237,15 @@ static void count_waves(Arena *arena, Grid *grid, const Model *model) {
   grid->blocks_per_sm = model->resources.blocks_per_sm > 0 ? model->resources.blocks_per_sm : 1;
   grid->sm_count = model->target->sm_count;
   grid->l2_bytes = model->target->l2_bytes;
-  const int64_t places = grid->wave_ctas = grid->blocks_per_sm * grid->sm_count;
+  const int64_t room = grid->blocks_per_sm * grid->sm_count;
+  grid->wave_ctas = room;
   if (grid->persistent || grid->launch.cluster > 1) find_gpcs(arena, grid, model);
   grid->n_waves = ceil_div(grid->n_ctas, grid->wave_ctas);
   grid->tail_ctas = grid->n_ctas - (grid->n_waves - 1) * grid->wave_ctas;
   grid->tail_parts = count_parts(grid, min64(grid->n_ctas, grid->wave_ctas));
-  double room = (double)places, rounds = grid_rounds(grid);
-  double tail = rounds - (double)(grid->n_waves - 1);
-  grid->tail_idle = fmax(0, 1 - (double)grid->tail_ctas / (tail * room));
-  grid->idle = 1 - (double)grid->n_ctas / (rounds * room);
+  double rounds = grid_rounds(grid), tail = rounds - (double)(grid->n_waves - 1);
+  grid->tail_idle = fmax(0, 1 - (double)grid->tail_ctas / (tail * (double)room));
+  grid->idle = 1 - (double)grid->n_ctas / (rounds * (double)room);
 }
 
 double grid_rounds(const Grid *grid) {

@@ -69,17 +69,6 @@ static bool is_plain_list(const Stmt *list, bool registers_only) {
   return true;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
-static int64_t common_multiple(int64_t a, int64_t b) { return a / common_divisor(a, b) * b; }
-
 static bool has_slots(const Buffer *buffer) {
   return buffer->space == SPACE_BARRIER ||
          (buffer->space == SPACE_SHARED && buffer_is_ring(buffer));

@@ -207,8 +207,8 @@ static void draw_atom(uint64_t *state, const Target *target, const int64_t *kind
 // ---- TMA ----------------------------------------------------------------------------------------
 
 // Draws what TMA's rules ask for, so that not nearly all of the draws are refused: plain slabs as
-// the matrices lie, mostly with rows of a power of two of 16 bytes or more; half of the time warps
-// have roles, in a ring. Box sides, the alignment of rows and whole warps are left to the rules.
+// the matrices lie, mostly with rows of a power of two of 16 bytes or more. Box sides, the
+// alignment of rows and whole warps are left to the rules.
 static void draw_tma(uint64_t *state, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_TMA] = 1;
@@ -254,20 +254,31 @@ static void draw_clusters(uint64_t state, bool tma, Schedule *schedule) {
 
 // ---- persistent blocks --------------------------------------------------------------------------
 
-// From a copy of the state: whatever else is drawn stays as it was without these knobs.
-static void draw_tiles(uint64_t state, Schedule *schedule) {
+// Blocks with several tiles in this order: in which direction they walk K, and where consumers can
+// have slabs of C of their own, whether these take tiles by turns.
+static void draw_tiles(uint64_t *state, int64_t order, Schedule *schedule) {
   int64_t *v = schedule->value;
-  v[KNOB_PERSISTENT] = random_between(&state, 0, 1);
-  if (!v[KNOB_PERSISTENT]) return;
-  v[KNOB_TILE_ORDER] = random_between(&state, ORDER_GROUP, ORDER_HILBERT);
-  bool lists = v[KNOB_WARP_SPECIALIZE] && random_between(&state, 0, 1);
-  if (lists) v[KNOB_TILE_ORDER] = ORDER_GPC;
-  v[KNOB_SERPENTINE_K] = v[KNOB_STAGE] && random_between(&state, 0, 1);
+  v[KNOB_PERSISTENT] = 1;
+  v[KNOB_TILE_ORDER] = order;
+  v[KNOB_SERPENTINE_K] = v[KNOB_STAGE] && random_between(state, 0, 1);
   if (v[KNOB_WARP_SPECIALIZE] && v[KNOB_SPLITK] == 1 && !v[KNOB_UNROLL_RING])
-    v[KNOB_TAIL_SPLIT] = random_between(&state, 1, 4);
+    v[KNOB_TAIL_SPLIT] = random_between(state, 1, 4);
   bool own_slabs_of_c = !v[KNOB_EPILOGUE] || v[KNOB_TMA_STORE];
   if (v[KNOB_WARP_SPECIALIZE] && is_group(schedule) && own_slabs_of_c)
-    v[KNOB_ROLE_SCHEDULE] = random_between(&state, ROLES_COOPERATIVE, ROLES_PINGPONG);
+    v[KNOB_ROLE_SCHEDULE] = random_between(state, ROLES_COOPERATIVE, ROLES_PINGPONG);
+}
+
+static int64_t draw_order(uint64_t *state) {
+  return random_between(state, ORDER_GROUP, ORDER_HILBERT);
+}
+
+// Half of the schedules. From a copy of the state: whatever else is drawn stays as it was without
+// these knobs.
+static void draw_persistent(uint64_t state, Schedule *schedule) {
+  if (!random_between(&state, 0, 1)) return;
+  int64_t order = draw_order(&state);
+  bool lists = schedule->value[KNOB_WARP_SPECIALIZE] && random_between(&state, 0, 1);
+  draw_tiles(&state, lists ? ORDER_GPC : order, schedule);
 }
 
 // ---- Hopper -------------------------------------------------------------------------------------
@@ -297,18 +308,12 @@ static void draw_store(uint64_t *state, const Target *target, Schedule *schedule
 
 static void draw_on_hopper(uint64_t *state, const Target *target, const Hopper *has,
                            Schedule *schedule) {
-  int64_t *v = schedule->value;
   draw_tma(state, schedule);
   draw_roles(state, has->roles, schedule);
   if (has->store) draw_store(state, target, schedule);
   if (has->cluster) draw_cluster(state, true, schedule);
-  if (has->lists && has->cluster) v[KNOB_MULTICAST] = 1;
-  v[KNOB_PERSISTENT] = has->persistent;
-  if (has->persistent)
-    v[KNOB_TILE_ORDER] = has->lists ? ORDER_GPC : random_between(state, ORDER_GROUP, ORDER_HILBERT);
-  if (has->persistent) v[KNOB_SERPENTINE_K] = random_between(state, 0, 1);
-  bool by_turns = has->persistent && has->roles && (!v[KNOB_EPILOGUE] || v[KNOB_TMA_STORE]);
-  if (by_turns) v[KNOB_ROLE_SCHEDULE] = random_between(state, ROLES_COOPERATIVE, ROLES_PINGPONG);
+  if (has->lists && has->cluster) schedule->value[KNOB_MULTICAST] = 1;
+  if (has->persistent) draw_tiles(state, has->lists ? ORDER_GPC : draw_order(state), schedule);
 }
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -383,7 +388,7 @@ static void draw_means(uint64_t *state, const Draw *draw, Schedule *schedule) {
     draw_roles(state, random_between(state, 0, 1), schedule);
   }
   if (draw->target->has_clusters) draw_clusters(*state, draw->tma, schedule);
-  draw_tiles(*state, schedule);
+  draw_persistent(*state, schedule);
 }
 
 // False where slabs are to come by TMA and there are none, or the problem is over the limit.

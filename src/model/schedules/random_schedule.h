@@ -18,10 +18,9 @@ typedef struct RandomLimits {
   RandomFamily family;
 } RandomLimits;
 
-// Draws schedules from *state
-// (see base/random.h) until one breaks no rule, and returns it; every knob that differs from its
-// default counts as given, so schedule_text() names them all. `draws` (may be NULL) gets the number
-// of tries. The same state gives the same schedule.
+// Draws schedules from *state (see base/random.h) until one breaks no rule, and returns it; every
+// knob that differs from its default counts as given, so schedule_text() names them all. `draws`
+// (may be NULL) gets the number of tries. The same state gives the same schedule.
 //
 // `target` must be known to `targets` and have the family. Dies when there is no legal one within
 // 100,000 draws.

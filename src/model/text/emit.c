@@ -412,15 +412,16 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   print_indices(emitter, kernel, &uses, &launch);
   emit_bases_declare(emitter);
   declare_registers(emitter, &uses);
-  if (facts->takes_stamps) emit_trace_begin(emitter);
-  if (facts->takes_stamps) emit_stamps_collect(emitter, launch.body);
+  if (facts->takes_stamps) {
+    emit_trace_begin(emitter);
+    emit_stamps_collect(emitter, launch.body);
+  }
   emitter_blank(emitter);
   emit_stmts(emitter, launch.body, NULL);
   belongs_to_knob(emitter, KNOB_NONE);
   if (facts->takes_stamps) emit_trace_end(emitter);
   emitter->stamps.before = emitter->stamps.behind = NULL;
   emitter->depth = 0;
-  belongs_to_knob(emitter, KNOB_NONE);
   emitter_line(emitter, "}");
   facts->n_lines = emitter->rows.n - facts->first_line;
   emitter->kernel = -1;

@@ -18,8 +18,6 @@
 #include "model/words/knob.h"
 
 enum { EMIT_ARGS_MAX = 8, EMIT_STATIC_SMEM_BYTES = 48 * 1024 };
-// Entries of the table of places: more SMs than any GPU has (%nsmid).
-enum { EMIT_PLACES = 1024 };
 
 typedef struct EmitOptions {
   const Schedule *schedule;  // for the state line and "BK=16" in comments; NULL: names alone
@@ -59,11 +57,12 @@ typedef struct EmitKernel {
   int n_args;
   EmitArg arg[EMIT_ARGS_MAX];  // in the order of the parameters
   bool takes_alpha;            // a last parameter, float alpha (1 for a plain product)
-  bool takes_lists;  // more of them: const int places[EMIT_PLACES], by %smid the list that is meant
-                     // for who runs there; unsigned claims[clusters], 0 at first; unsigned epoch, a
-                     // higher one with each launch; int lists, those with tiles
-  bool takes_grid;   // one more, int grid: the clusters of the main kernel's grid, or its
-                     // blocks, or the lists that its clusters claim
+  // More of them: const int places[PLACES_SMS], by %smid the list that is meant for who runs there;
+  // unsigned claims[clusters], 0 at first; unsigned epoch, a higher one with each launch; int
+  // lists, those with tiles.
+  bool takes_lists;
+  bool takes_grid;  // one more, int grid: the clusters of the main kernel's grid, or its blocks, or
+                    // the lists that its clusters claim
   bool takes_stamps;  // the last two: trace_page *stamps, one for each warp (stamp_page.h); int
                       // traced, the block that writes them
   int first_line, n_lines;  // of its text

@@ -12,16 +12,12 @@
 
 #include <assert.h>
 
-static bool is_fixed_var(const Var *var) {
-  if (var->kind == VAR_THREAD || var->kind == VAR_BLOCK) return true;
-  return var->kind != VAR_STATE && tier_is_hardware(var->tier);
+static bool may_change(const Var *var) {
+  if (var->kind == VAR_THREAD || var->kind == VAR_BLOCK) return false;
+  return var->kind == VAR_STATE || !tier_is_hardware(var->tier);
 }
 
-static bool is_fixed(const Expr *expr) {
-  if (!expr) return true;
-  if (expr->op == EXPR_VAR) return is_fixed_var(expr->var);
-  return is_fixed(expr->a) && is_fixed(expr->b) && is_fixed(expr->c);
-}
+static bool is_fixed(const Expr *expr) { return !expr_any(expr, may_change); }
 
 static void split(Arena *arena, const Expr *sum, const Expr **fixed, const Expr **rest) {
   if (sum->op == EXPR_ADD) {

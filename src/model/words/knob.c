@@ -62,17 +62,15 @@ typedef struct Names {
 #define NAMES(list) \
   { list, (int)(sizeof list / sizeof *list) }
 
-static const Names value_names[] = {
+// By type; no name where values are numbers or a text.
+static const Names value_names[KNOB_TYPES] = {
     [KNOB_TYPE_STAGE] = NAMES(stage_names), [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
     [KNOB_TYPE_ACC] = NAMES(acc_names),     [KNOB_TYPE_ATOM] = NAMES(atom_names),
     [KNOB_TYPE_ORDER] = NAMES(order_names), [KNOB_TYPE_ROLES] = NAMES(roles_names),
-    [KNOB_TYPE_TARGET] = {NULL, 0},
 };
 
 static const Names *names_of(KnobType type) {
-  bool named = type == KNOB_TYPE_STAGE || type == KNOB_TYPE_DTYPE || type == KNOB_TYPE_ACC ||
-               type == KNOB_TYPE_ATOM || type == KNOB_TYPE_ORDER || type == KNOB_TYPE_ROLES;
-  return named ? &value_names[type] : NULL;
+  return value_names[type].n ? &value_names[type] : NULL;
 }
 
 Schedule schedule_default(void) {

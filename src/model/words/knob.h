@@ -32,6 +32,7 @@ typedef enum KnobType {
   KNOB_TYPE_ROLES,   // a name of the list of role schedules
   KNOB_TYPE_LAYOUT,  // a text, kept in Schedule.layout; quotes may hold commas
   KNOB_TYPE_TARGET,  // a row of gpus.json or an arch, kept as text in Schedule.target
+  KNOB_TYPES
 } KnobType;
 
 typedef struct Knob {

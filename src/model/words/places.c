@@ -21,27 +21,22 @@ void places_from_sets(const int set[PLACES_SMS], PlaceMap *map) {
       map->sm[map->n_sms++] = other;
     }
   }
-  if (map->n_places < PLACES_SMS) map->first[map->n_places] = map->n_sms;
+  map->first[map->n_places] = map->n_sms;
 }
 
 // ---- lists --------------------------------------------------------------------------------------
 
 static int sms_of(const PlaceMap *map, int place) {
-  const int end = place + 1 < map->n_places ? map->first[place + 1] : map->n_sms;
-  return end - map->first[place];
+  return map->first[place + 1] - map->first[place];
 }
 
-// Clusters that a place has room for.
-static int room_of(const PlaceMap *map, const ListShape *shape, int place) {
-  return sms_of(map, place) * shape->blocks / shape->cluster;
-}
+int places_room(int sms, const ListShape *shape) { return sms * shape->blocks / shape->cluster; }
 
 static int power_of_two_in(int n) { return n & -n; }
 
 // Of the numbers of lists that take at most a turn in 24 more than one for every cluster, the one
 // in which the highest power of two goes: groups of tiles are powers of two wide, so that each turn
-// begins with a whole group, and the lists of one place have a group to themselves. On an H200 64
-// lists of 66 clusters pay for the turns that they cost: SMs without work leave power to the rest.
+// begins with a whole group, and the lists of one place have a group to themselves.
 static int number_of_lists(const ListShape *shape) {
   const int64_t turns = ceil_div(shape->tiles, shape->clusters), most = turns + turns / 24;
   int best = shape->clusters;
@@ -89,7 +84,7 @@ static void rank_places(Shares *shares) {
 static int share_out(const PlaceMap *map, const ListShape *shape, int lists, Shares *shares) {
   int all = 0;
   shares->n = map->n_places;
-  for (int i = 0; i < shares->n; i++) all += shares->own[i] = room_of(map, shape, i);
+  for (int i = 0; i < shares->n; i++) all += shares->own[i] = places_room(sms_of(map, i), shape);
   for (; all > lists; all--) shares->own[fullest(shares)]--;
   rank_places(shares);
   return all;
@@ -103,9 +98,10 @@ void lists_assign(const PlaceMap *map, const ListShape *shape, ListTable *table)
   const int owned = share_out(map, shape, table->lists, &shares);
   for (int rank = 0; rank < shares.n; rank++) {
     const int place = shares.rank[rank], lists = shares.own[place];
+    table->first_of_place[place] = first;
+    table->n_of_place[place] = lists;
     for (int i = 0; i < sms_of(map, place); i++) {
-      const int own = i * shape->blocks / shape->cluster;
-      const int spare = owned + left_over * shape->blocks / shape->cluster;
+      const int own = places_room(i, shape), spare = owned + places_room(left_over, shape);
       left_over += own >= lists;
       const int list = own < lists ? first + own : spare;
       table->of_sm[map->sm[map->first[place] + i]] = list < last ? list : last;

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLACES_SMS = 1024 };  // %smid is below: what kernels ask of the table (EMIT_PLACES)
+enum { PLACES_SMS = 1024 };  // more than any GPU has (%nsmid); kernels look into a table of so many
 
 typedef struct PlaceMap {
   int n_sms, n_places;
-  int sm[PLACES_SMS];     // %smid of each, growing within a place
-  int first[PLACES_SMS];  // [n_places + 1]: where the SMs of a place begin
+  int sm[PLACES_SMS];         // %smid of each, growing within a place
+  int first[PLACES_SMS + 1];  // [n_places + 1]: where the SMs of a place begin
 } PlaceMap;
 
 // A launch: tiles of a cluster each, clusters in the grid, blocks of a cluster, blocks that an SM
@@ -28,7 +28,12 @@ typedef struct ListShape {
 typedef struct ListTable {
   int lists;              // that have tiles; the rest, up to the number of clusters, are empty
   int of_sm[PLACES_SMS];  // by %smid: the list that is meant for who runs there
+  // By place: the lists that are meant for its SMs, neighbours.
+  int first_of_place[PLACES_SMS], n_of_place[PLACES_SMS];
 } ListTable;
+
+// Clusters that a place of so many SMs has room for at once.
+int places_room(int sms, const ListShape *shape);
 
 // Builds a map from sets: set[sm] is the name of its place, negative: there is no such SM.
 void places_from_sets(const int set[PLACES_SMS], PlaceMap *map);

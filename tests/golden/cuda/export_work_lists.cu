@@ -439,33 +439,20 @@ static std::vector<std::vector<int>> neighbouring_sms(int n_sms) {
   return places;
 }
 
-// Which list of tiles is meant for a cluster by the SM it runs on: neighbouring lists are of one
-// GPC. Any table is right; claims begin with 0.
-struct Lists {
-  int *places, n;
-  unsigned *claims;
-};
-
-static Lists lists_for(int tiles, int n_blocks, int cluster) {
-  int device, n_sms;
-  must(cudaGetDevice(&device), "cudaGetDevice");
-  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), "SMs");
-  const int per_sm = (n_blocks + n_sms - 1) / n_sms, clusters = n_blocks / cluster;
-  const auto gpcs = neighbouring_sms(n_sms);
-  const auto room = [=](const std::vector<int> &sms) {
-    return static_cast<int>(sms.size()) * per_sm / cluster;
-  };
+// Which of n lists of tiles is meant for a cluster by the SM it runs on: neighbouring lists are of
+// one GPC. Any table is right.
+static std::vector<int> lists_of_sms(const std::vector<std::vector<int>> &gpcs, int tiles,
+                                     int clusters, int cluster, int per_sm, int *n) {
   // At most a turn in 24 more than with a list for every cluster, in whole groups of tiles.
-  int turns = (tiles + clusters - 1) / clusters;
-  turns += turns / 24;
+  const long long turns = (tiles + clusters - 1) / clusters, most = turns + turns / 24;
   int lists = clusters, owned = 0, first = 0, left_over = 0;
-  for (int n = clusters - 1; n > 0 && n * turns >= tiles; --n)
-    if ((n & -n) > (lists & -lists)) lists = n;
+  for (int i = clusters - 1; i > 0 && i * most >= tiles; --i)
+    if ((i & -i) > (lists & -lists)) lists = i;
   // A GPC has as many as clusters; where lists are fewer, the fullest give one away.
   std::vector<int> own, order, of_sm(1024);
   for (const auto &sms : gpcs) {
     order.push_back(static_cast<int>(own.size()));
-    own.push_back(room(sms));
+    own.push_back(static_cast<int>(sms.size()) * per_sm / cluster);
     owned += own.back();
   }
   for (; owned > lists; --owned) --*std::max_element(own.begin(), own.end());
@@ -484,7 +471,24 @@ static Lists lists_for(int tiles, int n_blocks, int cluster) {
     }
     first += own[gpc];
   }
-  Lists on_device = {nullptr, lists, nullptr};
+  *n = lists;
+  return of_sm;
+}
+
+// The table on the device; claims begin with 0.
+struct Lists {
+  int *places, n;
+  unsigned *claims;
+};
+
+static Lists lists_for(int tiles, int n_blocks, int cluster) {
+  int device, n_sms, n;
+  must(cudaGetDevice(&device), "cudaGetDevice");
+  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), "SMs");
+  const int per_sm = (n_blocks + n_sms - 1) / n_sms, clusters = n_blocks / cluster;
+  const auto of_sm =
+      lists_of_sms(neighbouring_sms(n_sms), tiles, clusters, cluster, per_sm, &n);
+  Lists on_device = {nullptr, n, nullptr};
   must(cudaMalloc(&on_device.places, of_sm.size() * sizeof(int)), "cudaMalloc");
   must(cudaMalloc(&on_device.claims, clusters * sizeof(unsigned)), "cudaMalloc");
   must(cudaMemcpy(on_device.places, of_sm.data(), of_sm.size() * sizeof(int),

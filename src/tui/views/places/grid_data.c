@@ -1,4 +1,5 @@
 // One side of the grid view as data: the grid, its windows, and the CTAs of the one that is shown.
+#include "tui/views/places/grid_facts.h"
 #include "tui/views/places/grid_places.h"
 
 enum { JSON_CTAS_MAX = 4096 };

@@ -19,9 +19,10 @@ typedef struct GridHalf {
   int spots;                 // places to click that the picture may take
   double l2_hit;             // the part of all panels asked for that L2 has, replayed
   bool counted;              // its waves follow from registers that the compiler counted
-  GpcMerge merge, merge_anywhere;  // of a persistent kernel where the chip's map is known
-  bool all_waves;                  // every tile in the colour of its wave, not the window's alone
-  bool places;                     // every tile with the letter of its place, in its colour
+  GpcMerge merge;            // of a persistent kernel where the chip's map is known
+  GpcMerge merge_anywhere;   // the same without places, where its lists have some
+  bool all_waves;            // every tile in the colour of its wave, not the window's alone
+  bool places;               // every tile with the letter of its place, in its colour
 } GridHalf;
 
 // A click on a tile: the value is the cell of the overview.

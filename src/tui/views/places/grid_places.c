@@ -26,22 +26,18 @@ int grid_merge_lines(const GridHalf *half) {
   return map ? 1 + map->placed : 0;
 }
 
-static double fetches(const double of_operand[2]) {
-  return of_operand[ATOM_A] + of_operand[ATOM_B];
-}
-
 void grid_draw_merge(Canvas *canvas, Rect *in, const GridHalf *half) {
   const GpcMap *map = map_of(half);
   if (!map) return;
   Rect row = rect_take_top(in, 1);
   int col = canvas_printf(canvas, row, 0, 0, STYLE_ESTIMATED, "%.0f fetches a turn",
-                          fetches(half->merge.asked));
+                          gpc_merge_fetches(half->merge.asked));
   canvas_printf(canvas, row, 0, col, STYLE_ESTIMATED, ", at best %.0f reach L2",
-                fetches(half->merge.sent));
+                gpc_merge_fetches(half->merge.sent));
   if (!map->placed) return;
   row = rect_take_top(in, 1);
   canvas_printf(canvas, row, 0, 0, STYLE_DIM, "clusters put anywhere: %.0f, by chance",
-                fetches(half->merge_anywhere.sent));
+                gpc_merge_fetches(half->merge_anywhere.sent));
 }
 
 // ---- the map ------------------------------------------------------------------------------------
@@ -64,10 +60,10 @@ static void draw_place(Canvas *canvas, Rect row, const GpcMap *map, int place, b
   const char letter[] = {' ', grid_place_letter(place), ' ', '\0'};
   if (here) canvas_glyph(canvas, row, 0, 0, STYLE_TITLE, GLYPH_POINTER);
   canvas_text(canvas, row, 0, 1, grid_place_style(place), letter);
-  int col = canvas_printf(canvas, row, 0, 5, here ? STYLE_TEXT : STYLE_DIM, "%4d SMs%5d  ",
-                          map->sms[place], map->room[place]);
-  const int first = map->first_list[place], n = map->n_lists[place];
   const Style style = here ? STYLE_TEXT : STYLE_DIM;
+  int col =
+      canvas_printf(canvas, row, 0, 5, style, "%4d SMs%5d  ", map->sms[place], map->room[place]);
+  const int first = map->first_list[place], n = map->n_lists[place];
   if (n == 1) canvas_printf(canvas, row, 0, col, style, "list %d", first);
   if (n > 1) canvas_printf(canvas, row, 0, col, style, "lists %d–%d", first, first + n - 1);
 }

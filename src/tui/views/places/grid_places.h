@@ -16,6 +16,3 @@ void grid_draw_places(Canvas *canvas, Rect in, const GridHalf *half);
 
 // Members of an object, for grid_put_half().
 void grid_put_places(JsonWriter *w, const GridHalf *half);
-
-// grid_data.c: one side as data.
-void grid_put_half(JsonWriter *w, const GridHalf *half);

@@ -18,6 +18,7 @@
 #include "model/schedules/block_order.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
+#include "tui/views/places/grid_facts.h"
 #include "tui/views/places/grid_places.h"
 #include "tui/views/places/tiles.h"
 
@@ -119,7 +120,7 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
   mark_window(session->frame, half);
   if (!grid->persistent || !grid->gpcs) return;
   half->merge = gpc_merge(session->frame, grid, grid->gpcs);
-  half->merge_anywhere = gpc_merge(session->frame, grid, grid->anywhere);
+  if (grid->gpcs->placed) half->merge_anywhere = gpc_merge(session->frame, grid, grid->anywhere);
 }
 
 static void grid_prepare(Session *session) {
@@ -173,133 +174,6 @@ static void draw_table(Canvas *canvas, Rect in, const GridHalf *half) {
                 grid_words(half->grid).ctas);
   for (int i = 0; i < GRID_SPANS && i + 1 < in.rows; i++)
     draw_span(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, half, (GridSpan)i);
-}
-
-// Two rows where there are so many: the clusters go to the second one where the first is full.
-static void draw_grid_line(Canvas *canvas, Rect in, const Grid *grid) {
-  char clusters[48];
-  int64_t blocks = grid_blocks(grid);
-  int col = canvas_printf(canvas, in, 0, 0, STYLE_TITLE, "%lld CTA%s", (long long)blocks,
-                          blocks == 1 ? "" : "s");
-  col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %lld×%lld tiles of %lld×%lld",
-                      (long long)grid->rows, (long long)grid->cols, (long long)grid->tile_m,
-                      (long long)grid->tile_n);
-  if (grid->splits > 1)
-    col = canvas_printf(canvas, in, 0, col, STYLE_TIER_BLOCK, " × %lld splits",
-                        (long long)grid->splits);
-  if (grid->launch.cluster == 1) return;
-  snprintf(clusters, sizeof clusters, "clusters %lld×%lld", (long long)grid->cluster_rows,
-           (long long)grid->cluster_cols);
-  if (col + 2 + utf8_columns(clusters) <= in.cols || in.rows == 1)
-    canvas_printf(canvas, in, 0, col, STYLE_TIER_CLUSTER, ", %s", clusters);
-  else
-    canvas_printf(canvas, in, 1, 0, STYLE_TIER_CLUSTER, "in %s", clusters);
-}
-
-static void draw_waves_line(Canvas *canvas, Rect row, const Grid *grid) {
-  const GridWords words = grid_words(grid);
-  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld %s", (long long)grid->n_waves,
-                          grid->n_waves == 1 ? words.wave : words.waves);
-  const bool full = grid->wave_ctas == grid->sm_count * grid->blocks_per_sm;
-  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " of %lld%s%lld SMs × %lld",
-                      (long long)grid->wave_ctas, full ? " = " : " on ", (long long)grid->sm_count,
-                      (long long)grid->blocks_per_sm);
-  char l2[FMT_MAX];
-  fmt_bytes(l2, (double)grid->l2_bytes);
-  if (col + 5 + utf8_columns(l2) <= row.cols)
-    canvas_printf(canvas, row, 0, col, STYLE_DIM, "  L2 %s", l2);
-}
-
-static void draw_tail_line(Canvas *canvas, Rect row, const Grid *grid) {
-  const GridWords words = grid_words(grid);
-  if (grid->tail_ctas == grid->wave_ctas) {
-    canvas_printf(canvas, row, 0, 0, STYLE_OK, "the last %s is full", words.wave);
-    return;
-  }
-  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "tail %lld", (long long)grid->tail_ctas);
-  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " %s",
-                      grid->tail_ctas == 1 ? words.cta : words.ctas);
-  if (grid->tail_parts > 1)
-    col = canvas_printf(canvas, row, 0, col, STYLE_OK, " × %lld parts of K",
-                        (long long)grid->tail_parts);
-  col = canvas_printf(canvas, row, 0, col, grid->tail_idle > 0.5 ? STYLE_WARN : STYLE_TEXT,
-                      ": %.0f %% idle", 100 * grid->tail_idle);
-  canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.1f %% of all", 100 * grid->idle);
-}
-
-static void draw_here_line(Canvas *canvas, Rect row, const GridHalf *half) {
-  const GridWindow *window = &half->window[half->span];
-  int64_t last = window->first + (window->n ? window->n - 1 : 0);
-  int64_t wave = grid_wave(half->grid, window->first), to = grid_wave(half->grid, last);
-  int col =
-      canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%s %lld/%lld", grid_span_name(half->span),
-                    (long long)half->at + 1, (long long)half->n_windows);
-  const GridWords words = grid_words(half->grid);
-  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": %s %lld", words.cta,
-                      (long long)window->first);
-  if (last > window->first)
-    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "–%lld", (long long)last);
-  if (wave == to)
-    canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %s %lld", words.wave, (long long)wave + 1);
-  else
-    canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %s %lld–%lld", words.waves,
-                  (long long)wave + 1, (long long)to + 1);
-}
-
-// "CTA 4: tiles 4, 136, 268 …": the list of the block that has the window's first tile.
-static void draw_list_line(Canvas *canvas, Rect row, const GridHalf *half) {
-  enum { NUMBER_COLS = 10 };
-  const Grid *grid = half->grid;
-  int64_t tile = grid_block(grid, half->window[half->span].first), step = grid_blocks(grid);
-  int col = canvas_printf(canvas, row, 0, 0, STYLE_TIER_BLOCK, "CTA %lld", (long long)tile);
-  col = canvas_text(canvas, row, 0, col, STYLE_TEXT, ": tiles");
-  for (const char *before = " "; tile < grid->n_ctas; tile += step, before = ", ") {
-    if (col + NUMBER_COLS > row.cols) {
-      canvas_glyph(canvas, row, 0, col + 1, STYLE_DIM, GLYPH_ELLIPSIS);
-      return;
-    }
-    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "%s%lld", before, (long long)tile);
-  }
-}
-
-static void draw_reuse_line(Canvas *canvas, Rect row, const GridHalf *half) {
-  const GridWindow *window = &half->window[half->span];
-  char reuse[FMT_MAX];
-  canvas_printf(canvas, row, 0, 0, STYLE_TEXT, "%lld panels read, %lld distinct: %s× each",
-                (long long)(2 * window->n), (long long)(window->a_panels + window->b_panels),
-                fmt_figure(reuse, window->reuse));
-}
-
-static void draw_hit_line(Canvas *canvas, Rect row, const GridHalf *half) {
-  int col =
-      canvas_printf(canvas, row, 0, 0, STYLE_ESTIMATED, "L2 hit rate %.0f %%", 100 * half->l2_hit);
-  canvas_text(canvas, row, 0, col, STYLE_DIM, ", replayed: an estimate");
-}
-
-static void draw_split_line(Canvas *canvas, Rect row, const Grid *grid) {
-  if (grid->partial)
-    canvas_text(canvas, row, 0, 0, STYLE_TIER_BLOCK, "splits leave partial sums for `reduce`");
-  else
-    canvas_text(canvas, row, 0, 0, STYLE_TIER_BLOCK, "splits add into C, cleared by `zero`");
-}
-
-// The lines under or beside the picture, the ones that matter most first.
-static void draw_facts(Canvas *canvas, Rect in, const GridHalf *half) {
-  const Grid *grid = half->grid;
-  draw_here_line(canvas, rect_take_top(&in, 1), half);
-  draw_waves_line(canvas, rect_take_top(&in, 1), grid);
-  draw_tail_line(canvas, rect_take_top(&in, 1), grid);
-  if (grid->splits > 1) draw_split_line(canvas, rect_take_top(&in, 1), grid);
-  if (grid->persistent) draw_list_line(canvas, rect_take_top(&in, 1), half);
-  grid_draw_merge(canvas, &in, half);
-  draw_hit_line(canvas, rect_take_top(&in, 1), half);
-  draw_reuse_line(canvas, rect_take_top(&in, 1), half);
-}
-
-// Lines of the facts below.
-static int count_facts(const GridHalf *half) {
-  const Grid *grid = half->grid;
-  return 5 + (grid->splits > 1) + grid->persistent + grid_merge_lines(half);
 }
 
 static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
@@ -396,10 +270,10 @@ static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
   rect_take_right(&in, 1);
   draw_key_line(canvas, rect_take_bottom(&in, 1), half);
   grid_picture_draw(canvas, in, half);
-  draw_grid_line(canvas, rect_take_top(&right, 2), half->grid);
+  grid_facts_head(canvas, rect_take_top(&right, 2), half->grid);
   draw_table(canvas, rect_take_top(&right, TABLE_ROWS), half);
   rect_take_top(&right, 1);
-  draw_facts(canvas, rect_take_top(&right, count_facts(half)), half);
+  grid_facts_draw(canvas, rect_take_top(&right, grid_facts_lines(half)), half);
   rect_take_top(&right, 1);
   if (half->places) {
     grid_draw_places(canvas, right, half);
@@ -410,11 +284,11 @@ static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
 }
 
 static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
-  draw_grid_line(canvas, rect_take_top(&in, 1), half->grid);
+  grid_facts_head(canvas, rect_take_top(&in, 1), half->grid);
   int spare = in.rows - TABLE_ROWS - PICTURE_ROWS_MIN;
-  int facts = count_facts(half);
+  int facts = grid_facts_lines(half);
   if (facts > spare / 2) facts = spare > 0 ? 1 + spare / 3 : 0;
-  draw_facts(canvas, rect_take_bottom(&in, facts), half);
+  grid_facts_draw(canvas, rect_take_bottom(&in, facts), half);
   if (spare >= 0)
     draw_table(canvas, rect_take_bottom(&in, TABLE_ROWS), half);
   else

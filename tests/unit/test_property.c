@@ -223,6 +223,7 @@ static const struct {
     {KNOB_A_REGS, 1, 5},
     {KNOB_SERPENTINE_K, 1, 15},
     {KNOB_ROLE_SCHEDULE, ROLES_PINGPONG, 5},
+    {KNOB_TAIL_SPLIT, 2, 10},
 };
 enum { N_SHARES = sizeof hopper_shares / sizeof hopper_shares[0] };
 

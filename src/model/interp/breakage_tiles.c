@@ -55,8 +55,8 @@ bool break_order_wait(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_ORDER);
 }
 
-// Changes nothing where the slabs of two tiles go round the ring an even number of times. Where some
-// tiles have fewer slabs nobody counts by turns.
+// Changes nothing where the slabs of two tiles go round the ring an even number of times. Where
+// some tiles have fewer slabs nobody counts by turns.
 bool break_own_slabs(Program *program) {
   const Var *turn = turn_of(program);
   if (!turn || program->before || !program_buffer(program, ROLE_ORDER)) return false;

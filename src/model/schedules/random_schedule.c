@@ -286,7 +286,7 @@ static void draw_persistent(uint64_t state, Schedule *schedule) {
 // What a schedule of Hopper's family has besides wgmma and TMA: drawn once, and kept while the
 // knobs are drawn again. Else what the rules refuse most would be drawn least.
 typedef struct Hopper {
-  bool roles, cluster, persistent, lists, store;
+  bool roles, cluster, persistent, lists, store, splits;
 } Hopper;
 
 static Hopper draw_hopper(uint64_t *state) {
@@ -295,6 +295,7 @@ static Hopper draw_hopper(uint64_t *state) {
       .cluster = random_between(state, 0, 2) > 0,
       .persistent = random_between(state, 0, 2) > 0,
       .store = random_between(state, 0, 1),
+      .splits = random_between(state, 0, 9) == 0,
   };
   has.lists = has.roles && has.persistent && random_between(state, 0, 1);
   return has;
@@ -310,6 +311,7 @@ static void draw_on_hopper(uint64_t *state, const Target *target, const Hopper *
                            Schedule *schedule) {
   draw_tma(state, schedule);
   draw_roles(state, has->roles, schedule);
+  if (has->splits) schedule->value[KNOB_SPLITK] = random_between(state, 2, 4);
   if (has->store) draw_store(state, target, schedule);
   if (has->cluster) draw_cluster(state, true, schedule);
   if (has->lists && has->cluster) schedule->value[KNOB_MULTICAST] = 1;

@@ -1,10 +1,10 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], bf16 summed in f32, row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,FM=2,ATOM_N=192,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,TAIL_SPLIT=3,MMA_GROUPS=1,CLUSTER_N=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1
+// AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,FM=2,ATOM_N=192,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,TAIL_SPLIT=4,MMA_GROUPS=1,CLUSTER_N=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,TILE_ORDER=gpc,SERPENTINE_K=1,EPI_BUFFERS=2
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<min(352, blocks that fit), 384, 188464>>>(A_map, B_map, C_map, P)   188464 bytes of shared memory
+//   matmul<<<min(352, blocks that fit), 384, 204856>>>(A_map, B_map, C_map, P, places, claims, epoch, lists)   204856 bytes of shared memory
 //   reduce<<<1024, 256>>>(C, P, grid)
-//   workspace: 103809024 bytes
+//   workspace: 138412032 bytes
 
 constexpr int N = 4096;
 
@@ -96,6 +96,38 @@ __device__ __forceinline__ void bulk_read() {
 template <int n>
 __device__ __forceinline__ void bulk_wait() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
+}
+
+// A list of tiles for the cluster of n blocks, which no other has in this launch: that of its SM,
+// or the next one that is free. Lists from `lists` on have no tiles.
+template <int n, bool indivisible>
+__device__ __forceinline__ void claim_list(unsigned long long *word, int none,
+                                           const int *places, unsigned *claims,
+                                           unsigned epoch, int lists) {
+  const int clusters = gridDim.x / n;
+  unsigned sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  int list = places[sm % 1024] % clusters, tried = 0;
+  for (; tried < clusters; ++tried) {
+    const unsigned before = indivisible ? atomicMax(&claims[list], epoch) : claims[list];
+    if (!indivisible && before < epoch) claims[list] = epoch;
+    if (before < epoch) break;
+    list = list + 1 == clusters ? 0 : list + 1;
+  }
+  *word = tried < clusters && list < lists ? list : none;
+}
+// What the block of rank 0 has claimed.
+template <int n>
+__device__ __forceinline__ int claimed_list(const unsigned long long *word) {
+  if (n == 1) return static_cast<int>(*word);
+  unsigned long long list;
+  asm volatile("{ .reg .b32 there;\n"
+               "mapa.shared::cluster.u32 there, %1, 0;\n"
+               "ld.shared::cluster.u64 %0, [there]; }"
+               : "=l"(list)
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(word)))
+               : "memory");
+  return static_cast<int>(list);
 }
 
 // Every thread of the cluster arrives before any goes on, and knows what the others have done.
@@ -214,27 +246,31 @@ __device__ __forceinline__ bf16 to_bf16(float from) {
 
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
-    const __grid_constant__ tensor_map C_map, float *__restrict__ P) {
-  extern __shared__ __align__(1024) bf16 smem[];  // 94232: 188464 bytes
+    const __grid_constant__ tensor_map C_map, float *__restrict__ P, const int *places,
+    unsigned *claims, unsigned epoch, int lists) {
+  extern __shared__ __align__(1024) bf16 smem[];  // 102428: 204856 bytes
   bf16 *const A_s = smem;          // [3][256][64] BUFFER_COUNT=3: the slab of A
   bf16 *const B_s = smem + 49152;  // [3][3][64][64] BUFFER_COUNT=3: the slab of B
-  bf16 *const C_s = smem + 86016;  // [2][64][64] TMA_STORE=1: a row of atoms on its way to C
+  bf16 *const C_s = smem + 86016;  // [2][2][64][64] TMA_STORE=1: a row of atoms on its way to C
   // [3] TMA=1: a slot's bytes have come
-  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 94208);
+  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 102400);
   // [3] WARP_SPECIALIZE=1: every consumer warp has left a slot
-  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 94220);
+  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 102412);
+  // [1] TILE_ORDER=gpc: the list of tiles that the cluster has claimed
+  unsigned long long *const list = reinterpret_cast<unsigned long long *>(smem + 102424);
 
   const int n_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_N=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
   const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_bf16
-  // TAIL_SPLIT=3: rest + 1 tiles in the last turn, cut where that is not full
-  const int rest = 175 % min((gridDim.x / 2), 176);
-  const int whole = (rest + 1 < min((gridDim.x / 2), 176) ? 176 - (rest + 1) : 176);
+  // TAIL_SPLIT=4: rest + 1 tiles in the last turn, cut where that is not full
+  const int rest = 175 % min(lists, 176);
+  const int whole = (rest + 1 < min(lists, 176) ? 176 - (rest + 1) : 176);
 
   // where this thread begins
   bf16 *const A_s_at = A_s + n_c * 128 * 64;
   bf16 *const A_s_at2 = A_s + m_w * 128 * 64;
   bf16 *const C_s_at = C_s + m_w * 4096 + (lane % 8 + lane / 32 * 16 + lane / 8 % 2 * 8) * 64;
+  bf16 *const C_s_at2 = C_s + m_w * 4096;
 
   float acc[2][96];  // ATOM_KIND=wgmma_m64n256k16_bf16: this thread's cells of C
 
@@ -246,6 +282,11 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     #pragma unroll
     for (int i = 0; i < 3; ++i)
       mbarrier_init(empty, i, 16);
+
+    if (n_c == 0) {
+      // TILE_ORDER=gpc: the list that is meant for this place, or the next one that is free
+      claim_list<2, true>(list, 528, places, claims, epoch, lists);
+    }
   }
 
   // MULTICAST=1: the mbarriers of all blocks are there
@@ -257,13 +298,14 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
     if (threadIdx.x == 256) {
       // PERSISTENT=1
-      for (int t = blockIdx.x / 2; t < whole + (176 - whole) * 3; t += gridDim.x / 2) {
-        const int turn = t / (gridDim.x / 2);
+      for (int t = claimed_list<2>(list); t < whole + (176 - whole) * 4; t += lists) {
+        const int turn = t / lists;
+        const int down = turn % 2;
         const int u = (t < whole ? 0 : t - whole);
         const int tile = (t < whole ? t : whole + u % (rest + 1));
-        const int from = u / (rest + 1) * 22;
-        const int k_last = (t < whole ? 63 : min(22, 64 - from) + -1);
-        const int before = turn * 64 - u / (gridDim.x / 2) * 42;
+        const int from = u / (rest + 1) * 16;
+        const int k_last = (t < whole ? 63 : 15);
+        const int before = turn * 64 - u / lists * 48;
         const int m_b = tile / 88 * 8 + tile % 8;
         const int n_b = tile % 88 / 8;
 
@@ -274,14 +316,16 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           mbarrier_expect(full, (before + k_o) % 3, 57344);
 
           // MULTICAST=1: a share of the slab, for all who need it
-          tma_multicast(A_s_at, (before + k_o) % 3 * 16384, &A_map, from * 64 + k_o * 64,
-              m_b * 256 + n_c * 128, full, (before + k_o) % 3, 3);
+          tma_multicast(A_s_at, (before + k_o) % 3 * 16384, &A_map,
+              from * 64 + (down ? (k_last - k_o + 64) % 64 : k_o) * 64, m_b * 256 + n_c * 128,
+              full, (before + k_o) % 3, 3);
 
           // TMA=1: ask for the slab of B
           #pragma unroll
           for (int p_b = 0; p_b < 3; ++p_b)
             tma_load(B_s, (before + k_o) % 3 * 12288 + p_b * 4096, &B_map,
-                n_b * 384 + n_c * 192 + p_b * 64, from * 64 + k_o * 64, full, (before + k_o) % 3);
+                n_b * 384 + n_c * 192 + p_b * 64,
+                from * 64 + (down ? (k_last - k_o + 64) % 64 : k_o) * 64, full, (before + k_o) % 3);
         }
       }
     }
@@ -292,13 +336,12 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     registers_take<232>();
 
     // PERSISTENT=1
-    for (int t = blockIdx.x / 2; t < whole + (176 - whole) * 3; t += gridDim.x / 2) {
-      const int turn = t / (gridDim.x / 2);
+    for (int t = claimed_list<2>(list); t < whole + (176 - whole) * 4; t += lists) {
+      const int turn = t / lists;
       const int u = (t < whole ? 0 : t - whole);
       const int tile = (t < whole ? t : whole + u % (rest + 1));
-      const int from = u / (rest + 1) * 22;
-      const int k_last = (t < whole ? 63 : min(22, 64 - from) + -1);
-      const int before = turn * 64 - u / (gridDim.x / 2) * 42;
+      const int k_last = (t < whole ? 63 : 15);
+      const int before = turn * 64 - u / lists * 48;
       const int m_b = tile / 88 * 8 + tile % 8;
       const int n_b = tile % 88 / 8;
       #pragma unroll
@@ -442,7 +485,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           for (int n_p = 0; n_p < 3; ++n_p) {
             // TMA_STORE=1: the slot has been read out
             if (lane == 0)
-              bulk_read<0>();
+              bulk_read<1>();
 
             // TMA_STORE=1: the slot may be written
             barrier_of<128>(m_w + 2);
@@ -450,7 +493,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             // STMATRIX=1: put the sums into shared memory, eight rows at a time
             #pragma unroll
             for (int n_q = 0; n_q < 4; ++n_q)
-              stmatrix_x4(C_s_at, (n_q * 16 + lane / 16 % 2 * 8) ^ (lane % 8 * 8),
+              stmatrix_x4(C_s_at,
+                  (m_r * 3 + n_p) % 2 * 8192 + ((n_q * 16 + lane / 16 % 2 * 8) ^ (lane % 8 * 8)),
                   &acc[m_r][n_p * 32 + n_q * 8]);
 
             // TMA_STORE=1: what was written comes before what the copies read
@@ -463,14 +507,14 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             if (lane == 0) {
               // TMA_STORE=1: send the piece to C
               tma_store(&C_map, n_b * 384 + n_c * 192 + n_p * 64, m_b * 256 + m_w * 128 + m_r * 64,
-                  C_s, m_w * 4096);
+                  C_s_at2, (m_r * 3 + n_p) % 2 * 8192);
               bulk_commit();
             }
           }
         }
       }
 
-      // TAIL_SPLIT=3: sums of a part of K, for reduce to add up
+      // TAIL_SPLIT=4: sums of a part of K, for reduce to add up
       if (whole < t + 1) {
         // FM=2: write this split's partial sums
         #pragma unroll
@@ -492,19 +536,19 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   cluster_barrier();
 }
 
-// TAIL_SPLIT=3
+// TAIL_SPLIT=4
 extern "C" __global__ void __launch_bounds__(256)
 reduce(bf16 *__restrict__ C, const float *__restrict__ P, int grid) {
-  const int f_b = blockIdx.x;   // BLOCK 0..1024, TAIL_SPLIT=3
-  const int f_t = threadIdx.x;  // THREAD 0..256, TAIL_SPLIT=3
-  // TAIL_SPLIT=3: rest + 1 tiles in the last turn, cut where that is not full
+  const int f_b = blockIdx.x;   // BLOCK 0..1024, TAIL_SPLIT=4
+  const int f_t = threadIdx.x;  // THREAD 0..256, TAIL_SPLIT=4
+  // TAIL_SPLIT=4: rest + 1 tiles in the last turn, cut where that is not full
   const int rest = 175 % min(grid, 176);
   const int whole = (rest + 1 < min(grid, 176) ? 176 - (rest + 1) : 176);
 
-  float sum;    // TAIL_SPLIT=3
-  float value;  // TAIL_SPLIT=3
+  float sum;    // TAIL_SPLIT=4
+  float value;  // TAIL_SPLIT=4
 
-  for (int f_i = 0; f_i < ((176 - whole) * 384 + 1023) / 1024; ++f_i) {  // TAIL_SPLIT=3
+  for (int f_i = 0; f_i < ((176 - whole) * 384 + 1023) / 1024; ++f_i) {  // TAIL_SPLIT=4
     const int r = (f_i * 1024 + f_b) / 384;
 
     if (r < 176 - whole) {
@@ -514,13 +558,13 @@ reduce(bf16 *__restrict__ C, const float *__restrict__ P, int grid) {
       const int e = (f_i * 1024 + f_b) % 384 * 256 + f_t;
       sum = 0.0f;
 
-      for (int part = 0; part < 3; ++part) {  // TAIL_SPLIT=3
+      for (int part = 0; part < 4; ++part) {  // TAIL_SPLIT=4
         const int u = part * (rest + 1) + r;
         value = P[(u * 2 + e / 49152) * 49152 + e % 49152 / 192 * 192 + e % 192];
         sum += value;
       }
 
-      // TAIL_SPLIT=3: write the cells of C
+      // TAIL_SPLIT=4: write the cells of C
       if (n_b * 384 + e / 49152 * 192 + e % 192 < N)
         C[(m_b * 256 + e % 49152 / 192) * N + n_b * 384 + e / 49152 * 192 + e % 192] = to_bf16(sum);
     }

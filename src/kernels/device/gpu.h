@@ -35,8 +35,9 @@ typedef struct GpuProgram {
   GpuMap maps[PLAN_MAX_MAPS];  // by the plan's
   GpuBuffer places, claims;    // of a kernel whose clusters claim lists of tiles; else not there
   int lists;
-  GpuBuffer stamps;  // of a traced kernel: a StampPage for each warp of a block; else not there
-  int traced;
+  GpuBuffer stamps;   // of a traced kernel: a StampPage for each warp of a cluster; else not there
+  int traced;         // the cluster that is traced
+  int traced_blocks;  // of it
 } GpuProgram;
 
 // The product being measured: operands, the float64 answer and C. One is kept per Gpu.

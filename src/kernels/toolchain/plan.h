@@ -20,7 +20,8 @@ enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 16, PLAN_MAX_WORKSPACES = 4, PLAN_M
 // a plain product), and the plan's tensor maps, 128 bytes by value. Every size is a constant in the
 // text. PLACES, CLAIMS, EPOCH and LISTS are of a kernel whose clusters claim lists of tiles: tables
 // and numbers that the launch makes for the device (words/places.h). STAMPS is what a traced
-// kernel writes when it does what (model/text/stamp_page.h), TRACED the block that does so.
+// kernel writes when it does what (model/text/stamp_page.h), TRACED its cluster that does so,
+// or its block where there are none.
 // PLAN_ARG_WORKSPACE + i is the plan's i-th workspace, PLAN_ARG_MAP + i its i-th map.
 typedef enum PlanArg {
   PLAN_ARG_A,

@@ -248,6 +248,15 @@ static bool parse_ranks(OpParser *o) {
   return is_mask || parse_fail_at(o->p, at, "a mask of 16 bits");
 }
 
+static bool parse_keep(OpParser *o) {
+  if (!parse_maybe(o->p, "scale-d")) return true;
+  const char *at = o->p->at;
+  o->op->keep = parse_expr(o->p);
+  if (!o->op->keep) return false;
+  bool is_bit = o->op->keep->lo >= 0 && o->op->keep->hi <= 1;
+  return is_bit || parse_fail_at(o->p, at, "scale-d: 0 or 1");
+}
+
 // ---- templates ----------------------------------------------------------------------------------
 
 // The other fields are of rows of the screen, which nobody reads back.
@@ -270,6 +279,7 @@ static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {[FIELD_dst] = par
                                                                [FIELD_phase] = parse_phase,
                                                                [FIELD_tiles] = parse_tiles,
                                                                [FIELD_ranks] = parse_ranks,
+                                                               [FIELD_keep] = parse_keep,
                                                                [FIELD_epoch] = parse_epoch,
                                                                [FIELD_in_steps] = parse_in_steps};
 

@@ -412,8 +412,8 @@ static void emit_wgmma(Emitter *emitter, const Op *op) {
   const char *a = rs ? arena_printf(emitter->arena, "&%s", emit_element(emitter, &op->src))
                      : emit_tile(emitter, op, 0);
   const char *b = emit_tile(emitter, op, 1);
-  emitter_line(emitter, "%s%s(&%s, %s, %s, %s);", name, turned, emit_element(emitter, &op->dst), a, b,
-               op->keep ? emit_condition(emitter, op->keep) : "1");
+  emitter_line(emitter, "%s%s(&%s, %s, %s, %s);", name, turned, emit_element(emitter, &op->dst), a,
+               b, op->keep ? emit_condition(emitter, op->keep) : "1");
 }
 
 static const PreludeText fence = {

@@ -104,7 +104,9 @@ void prelude_write_wgmma(Str *out, const Prelude *prelude) {
   int n_c = fragment_packing(atom, ATOM_C).n_registers;
   int n_a = rs ? fragment_packing(atom, ATOM_A).n_registers : 1;
   add_head(out, prelude);
-  str_printf(out, "  asm volatile(\n      \"{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %%%d, 0;\\n\"\n", n_c + n_a + 1);
+  str_printf(out,
+             "  asm volatile(\n      \"{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %%%d, 0;\\n\"\n",
+             n_c + n_a + 1);
   str_printf(out, "      \"%s \"\n      \"", atom_ptx(out->arena, atom));
   add_places(out, 0, n_c);
   str_add(out, ", \"\n      \"");

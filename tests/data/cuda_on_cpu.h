@@ -6,7 +6,8 @@
 // A round ends when every fiber waits or has returned; that nobody can go on then is an error. What
 // a warp does together (ldmatrix, mma) is done when its 32 fibers have come to it. Copies land at
 // the last moment they may: a cp.async when its thread waits for its group, a box of TMA when
-// nobody can go on without it, one bound for C when its thread waits until it is read.
+// nobody can go on without it, one bound for C when its thread waits until it is read; so is what
+// wgmma multiplies. The blocks of a cluster run at once.
 // Shared memory starts as NaN, the operands end where an unreadable page begins, C and the
 // workspace start as NaN and have NaN around them that nobody may touch. Warps and lanes run in
 // rising and in falling order.
@@ -15,12 +16,30 @@
 
 #include "cuda_on_cpu_tma.h"
 #include "cuda_on_cpu_warp.h"
+#include "cuda_on_cpu_wgmma.h"
 
 #pragma GCC push_options
 #pragma GCC optimize("O2")
 
+// ---- work lists ---------------------------------------------------------------------------------
+
+// Each cluster claims one, the first of them the last one.
+template <int cluster, bool indivisible>
+void claim_list(unsigned long long *word, int, const int *, unsigned *, unsigned, int lists) {
+  *word = (unsigned long long)(lists - 1 - blockIdx.x / cluster);
+}
+template <int cluster>
+int claimed_list(const unsigned long long *word) {
+  return (int)*(const unsigned long long *)in_block(0, (void *)word);
+}
+
 // ---- launching ----------------------------------------------------------------------------------
 
+// The blocks of a cluster run at once: fiber rank * each + thread, each being whole warps.
+struct Cluster {
+  int blocks, threads, each, first_block;
+};
+static Cluster cluster;
 static void (*kernel)();
 
 static void run_fiber() {
@@ -30,14 +49,14 @@ static void run_fiber() {
   _longjmp(scheduler, 1);
 }
 
-static void start_fiber(int thread) {
-  Fiber *fiber = &fibers[thread];
-  fiber->state = RUNS;
+static void start_fiber(int at) {
+  Fiber *fiber = &fibers[at];
+  fiber->state = at % cluster.each < cluster.threads ? RUNS : DONE;
   fiber->started = false;
   fiber->n_sent = fiber->n_bulk_groups = 0;
   fiber->n_copies = fiber->n_landed = fiber->n_groups = fiber->n_waited = 0;
   getcontext(&fiber->context);
-  fiber->context.uc_stack.ss_sp = stacks + (size_t)thread * STACK_BYTES;
+  fiber->context.uc_stack.ss_sp = stacks + (size_t)at * STACK_BYTES;
   fiber->context.uc_stack.ss_size = STACK_BYTES;
   fiber->context.uc_link = NULL;
   makecontext(&fiber->context, run_fiber, 0);
@@ -52,19 +71,22 @@ static void resume() {
 }
 
 // Each lane up to the next place where it waits; how many do so for their warp.
-static int run_lanes(int first, int n, bool falling) {
+static int run_lanes(int first, bool falling) {
   int n_together = 0;
-  for (int i = 0; i < n; i++) {
-    threadIdx.x = first + (falling ? n - 1 - i : i);
-    running = &fibers[threadIdx.x];
+  for (int i = 0; i < 32; i++) {
+    const int at = first + (falling ? 31 - i : i);
+    running = &fibers[at];
+    threadIdx.x = at % cluster.each;
     if (running->state == RUNS) resume();
     n_together += running->state == AT_WARP;
   }
   return n_together;
 }
 
-static void run_warp(int first, int n, bool falling) {
-  for (int n_together; (n_together = run_lanes(first, n, falling)) > 0;) {
+static void run_warp(int first, bool falling) {
+  pool = pools[first / cluster.each];
+  blockIdx.x = cluster.first_block + first / cluster.each;
+  for (int n_together; (n_together = run_lanes(first, falling)) > 0;) {
     if (n_together != 32) fail("some lanes miss what their warp does together");
     for (int i = 1; i < 32; i++)
       if (warp_ops[first + i].run != warp_ops[first].run) fail("lanes do different things");
@@ -73,58 +95,82 @@ static void run_warp(int first, int n, bool falling) {
   }
 }
 
-static int count(int n_threads, State state) {
-  int n = 0;
-  for (int i = 0; i < n_threads; i++) n += fibers[i].state == state;
-  return n;
+static int count(int first, int n, State state) {
+  int found = 0;
+  for (int i = first; i < first + n; i++) found += fibers[i].state == state;
+  return found;
 }
 
-static bool may_go_on(const Fiber *fiber, bool all_meet, const int n_at[BLOCK_BARRIERS]) {
-  if (fiber->state == AT_BARRIER) return all_meet;
-  if (fiber->state == AT_BARRIER_OF_SOME) return n_at[fiber->barrier] == fiber->n_meet;
+static int n_fibers() { return cluster.blocks * cluster.each; }
+
+// Of one block: who waits at which barrier.
+struct Waiting {
+  bool all_meet, cluster_meets;
+  int n_at[BLOCK_BARRIERS];
+};
+
+static bool may_go_on(const Fiber *fiber, const Waiting *waiting) {
+  if (fiber->state == AT_BARRIER) return waiting->all_meet;
+  if (fiber->state == AT_CLUSTER) return waiting->cluster_meets;
+  if (fiber->state == AT_BARRIER_OF_SOME) return waiting->n_at[fiber->barrier] == fiber->n_meet;
   return fiber->state == AT_MBARRIER && has_ended(fiber->bar, fiber->phase);
 }
 
-// Lets everybody go on who may; how many do.
-static int wake(int n_threads) {
-  bool all_meet = count(n_threads, AT_BARRIER) == n_threads;
-  int n_at[BLOCK_BARRIERS] = {0}, n = 0;
-  for (int i = 0; i < n_threads; i++)
-    if (fibers[i].state == AT_BARRIER_OF_SOME) n_at[fibers[i].barrier]++;
-  for (int i = 0; i < n_threads; i++)
-    if (may_go_on(&fibers[i], all_meet, n_at)) {
+// Lets everybody of a block go on who may; how many do.
+static int wake_block(int first, bool cluster_meets) {
+  Waiting waiting = {count(first, cluster.each, AT_BARRIER) == cluster.threads, cluster_meets, {}};
+  int n = 0;
+  for (int i = first; i < first + cluster.each; i++)
+    if (fibers[i].state == AT_BARRIER_OF_SOME) waiting.n_at[fibers[i].barrier]++;
+  for (int i = first; i < first + cluster.each; i++)
+    if (may_go_on(&fibers[i], &waiting)) {
       fibers[i].state = RUNS;
       n++;
     }
   return n;
 }
 
+static int wake() {
+  const bool meets = count(0, n_fibers(), AT_CLUSTER) == cluster.blocks * cluster.threads;
+  int n = 0;
+  for (int first = 0; first < n_fibers(); first += cluster.each) n += wake_block(first, meets);
+  return n;
+}
+
 // False when all threads have returned.
-static bool run_round(int n_threads, bool falling) {
-  int n_warps = (n_threads + 31) / 32;
-  for (int i = 0; i < n_warps; i++) {
-    int first = 32 * (falling ? n_warps - 1 - i : i);
-    run_warp(first, n_threads - first < 32 ? n_threads - first : 32, falling);
-  }
-  if (count(n_threads, DONE) == n_threads) return false;
-  while (wake(n_threads) == 0)
+static bool run_round(bool falling) {
+  const int n_warps = n_fibers() / 32;
+  for (int i = 0; i < n_warps; i++) run_warp(32 * (falling ? n_warps - 1 - i : i), falling);
+  if (count(0, n_fibers(), DONE) == n_fibers()) return false;
+  while (wake() == 0)
     if (!land_one(falling)) fail("some threads miss a barrier");
   return true;
 }
 
-static void launch(void (*body)(), long long n_blocks, int n_threads, bool falling) {
-  if (n_threads > THREADS_MAX) fail("too many threads");
-  if (!fibers) fibers = (Fiber *)calloc(THREADS_MAX, sizeof *fibers);
-  if (!warp_ops) warp_ops = (WarpOp *)calloc(THREADS_MAX, sizeof *warp_ops);
-  if (!stacks) stacks = (char *)malloc((size_t)THREADS_MAX * STACK_BYTES);
+static void check_end() {
+  if (n_boxes) fail("a box is in flight at the end");
+  for (int i = 0; i < n_fibers() / 32; i++)
+    if (queues[i].n) fail("a product is in flight at the end");
+}
+
+static void launch(void (*body)(), long long n_blocks, int n_threads, int n_together,
+                   bool falling) {
+  cluster = Cluster{n_together, n_threads, (n_threads + 31) / 32 * 32, 0};
+  if (n_threads > THREADS_MAX || n_together > CLUSTER_MAX || n_fibers() > FIBERS_MAX)
+    fail("too many threads");
+  if (!fibers) fibers = (Fiber *)calloc(FIBERS_MAX, sizeof *fibers);
+  if (!warp_ops) warp_ops = (WarpOp *)calloc(FIBERS_MAX, sizeof *warp_ops);
+  if (!queues) queues = (ProductQueue *)calloc(FIBERS_MAX / 32, sizeof *queues);
+  if (!stacks) stacks = (char *)malloc((size_t)FIBERS_MAX * STACK_BYTES);
   kernel = body;
   gridDim.x = (int)n_blocks;
-  for (long long block = 0; block < n_blocks; block++) {
-    blockIdx.x = (int)block;
-    memset(pool, 0xff, sizeof pool);
-    for (int i = 0; i < n_threads; i++) start_fiber(i);
-    while (run_round(n_threads, falling)) continue;
-    if (n_boxes) fail("a box is in flight at the end");
+  for (long long block = 0; block < n_blocks; block += n_together) {
+    cluster.first_block = (int)block;
+    memset(pools, 0xff, (size_t)n_together * SMEM_BYTES);
+    memset(queues, 0, FIBERS_MAX / 32 * sizeof *queues);
+    for (int i = 0; i < n_fibers(); i++) start_fiber(i);
+    while (run_round(falling)) continue;
+    check_end();
   }
 }
 

@@ -15,8 +15,20 @@ struct Index {
 };
 static Index threadIdx, blockIdx, gridDim;
 
-enum { SMEM_BYTES = 232 * 1024, THREADS_MAX = 1024, STACK_BYTES = 64 * 1024, COPIES_MAX = 1024 };
-static unsigned char pool[SMEM_BYTES] __attribute__((aligned(1024)));
+enum {
+  SMEM_BYTES = 232 * 1024,
+  THREADS_MAX = 1024,  // of a block
+  CLUSTER_MAX = 8,
+  FIBERS_MAX = 2048,  // of a cluster
+  STACK_BYTES = 64 * 1024,
+  COPIES_MAX = 1024
+};
+// Shared memory of each block of a cluster, and that of the block whose thread runs.
+static unsigned char pools[CLUSTER_MAX][SMEM_BYTES] __attribute__((aligned(1024)));
+static unsigned char *pool = pools[0];
+
+// What lies at the same place in the shared memory of another block of the cluster.
+static void *in_block(int rank, void *here) { return pools[rank] + ((unsigned char *)here - pool); }
 
 struct Copy {
   void *to;
@@ -28,13 +40,14 @@ struct Copy {
 struct tensor_map;
 enum { SENT_MAX = 256 };
 
-enum State { RUNS, AT_WARP, AT_BARRIER, AT_BARRIER_OF_SOME, AT_MBARRIER, DONE };
+enum State { RUNS, AT_WARP, AT_BARRIER, AT_BARRIER_OF_SOME, AT_CLUSTER, AT_MBARRIER, DONE };
 
 // What a lane brings to an operation of its warp: pointers to its registers, or an address.
 struct WarpOp {
   void (*run)(WarpOp *lanes);
   void *to;
   const void *from[2];
+  int mask;
 };
 
 // In the eight bytes of an mbarrier.
@@ -80,16 +93,16 @@ static void fail(const char *what) {
   exit(1);
 }
 
+// The scheduler sets threadIdx, blockIdx and the pool anew before the fiber goes on.
 static void give_up_control(State state) {
-  int thread = threadIdx.x;
   running->state = state;
   if (_setjmp(running->where) == 0) _longjmp(scheduler, 1);
-  threadIdx.x = thread;
 }
 
 // ---- what a thread does alone -------------------------------------------------------------------
 
 static void __syncthreads() { give_up_control(AT_BARRIER); }
+static void cluster_barrier() { give_up_control(AT_CLUSTER); }
 
 template <class T>
 T atomicAdd(T *to, T value) {

@@ -67,6 +67,16 @@ void tma_load(T *slab, int at, const tensor_map *map, int column, int row, unsig
   boxes[n_boxes++] = Box{(char *)(slab + at), map, column, row, (int)sizeof(T), mbarrier(bars, i)};
 }
 
+// The same box for each block in the mask, where it counts at that block's mbarrier.
+template <class T>
+void tma_multicast(T *slab, int at, const tensor_map *map, int column, int row,
+                   unsigned long long *bars, int i, int mask) {
+  for (int rank = 0; mask >> rank; rank++)
+    if (mask >> rank & 1)
+      tma_load((T *)in_block(rank, slab), at, map, column, row,
+               (unsigned long long *)in_block(rank, bars), i);
+}
+
 // PTX ISA, tensors: bits [4, 4 + swizzle) of the address are xored with bits [7, 7 + swizzle).
 static void land(const Box *box) {
   const tensor_map *map = box->map;

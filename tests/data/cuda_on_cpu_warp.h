@@ -8,7 +8,7 @@
 // ---- what a warp does together ------------------------------------------------------------------
 
 static void do_together(WarpOp op) {
-  warp_ops[threadIdx.x] = op;
+  warp_ops[running - fibers] = op;
   give_up_control(AT_WARP);
 }
 
@@ -36,6 +36,19 @@ static void run_arrive(WarpOp *lanes) {
 }
 static void mbarrier_arrive(unsigned long long *bars, int i) {
   do_together(WarpOp{run_arrive, mbarrier(bars, i), {nullptr, nullptr}});
+}
+
+// One at the mbarrier of each block in the mask.
+static void run_arrive_at(WarpOp *lanes) {
+  for (int rank = 0; lanes[0].mask >> rank; rank++) {
+    Mbarrier *bar = (Mbarrier *)in_block(rank, lanes[0].to);
+    if (!(lanes[0].mask >> rank & 1)) continue;
+    bar->pending--;
+    end_phase(bar);
+  }
+}
+static void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) {
+  do_together(WarpOp{run_arrive_at, mbarrier(bars, i), {nullptr, nullptr}, mask});
 }
 
 static void put_value(f16 *to, const float *from, int i) { *to = to_f16(from[i]); }

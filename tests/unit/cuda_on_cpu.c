@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "model/text/prelude.h"
 
 CpuProgram cpu_program_new(Arena *arena) {
@@ -53,7 +54,10 @@ static void add_call(Str *out, const EmitKernel *kernel, int index) {
       str_printf(out, "(%s *)on[%d]", prelude_type_name(buffer->type),
                  buffer->role == ROLE_PARTIAL ? 3 : buffer->id);
   }
-  str_add(out, kernel->takes_alpha ? ", 1.0f); }\n" : "); }\n");
+  str_add(out, kernel->takes_alpha ? ", 1.0f" : "");
+  if (kernel->takes_lists)
+    str_printf(out, ", nullptr, nullptr, 0, gridDim.x / %lld", (long long)kernel->cluster);
+  str_add(out, "); }\n");
 }
 
 static void add_multiply(Str *out, const Emission *emission) {
@@ -64,9 +68,10 @@ static void add_multiply(Str *out, const Emission *emission) {
           "  on[0] = A, on[1] = B, on[2] = C, on[3] = P;\n");
   for (int i = 0; i < emission->n_kernels; i++) {
     const EmitKernel *kernel = &emission->kernel[i];
-    long long all = (long long)kernel->n_blocks, few = all / 3 + 1;  // several tiles for some block
-    str_printf(out, "  launch(call_%d, %lld, %d, falling);\n", i, kernel->persistent ? few : all,
-               (int)kernel->n_threads);
+    // Several tiles for some block.
+    long long all = (long long)kernel->n_blocks, few = round_up(all / 3 + 1, kernel->cluster);
+    str_printf(out, "  launch(call_%d, %lld, %d, %d, falling);\n", i,
+               kernel->persistent ? few : all, (int)kernel->n_threads, (int)kernel->cluster);
   }
   str_add(out, "}\n");
 }
@@ -78,23 +83,33 @@ static int largest_operand(const Problem *problem) {
   return narrow ? 2 : 7;
 }
 
-static void look_for_tiles(Stmt *stmt, int depth, void *context) {
-  (void)depth;
-  *(bool *)context |= stmt->kind == STMT_OP && op_reads_tiles(stmt->op.kind);
+// A number as it is in a register of the sums, and as an element.
+static const char *number_type(const char *type) {
+  static const char *const types[][2] = {
+      {"f32", "float"}, {"tf32", "float"}, {"s32", "int"}, {"s8", "signed char"}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (strcmp(types[i][0], type) == 0) return types[i][1];
+  return type;  // f16, bf16, e4m3, e5m2
 }
 
-// wgmma cannot be run here: 128 threads multiply as one, in the background, what descriptors find,
-// and nothing here carries out what nobody waits for yet. The interpreter runs it
-// (interp_tensor.c).
-static bool reads_tiles(const Program *program) {
-  bool any = false;
-  stmt_walk(program->kernel[program->main_kernel].body, look_for_tiles, &any);
-  return any;
+static void find_wgmma(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  const Atom **atom = context;
+  if (stmt->kind == STMT_OP && op_reads_tiles(stmt->op.kind)) *atom = stmt->op.atom;
+}
+
+// WGMMA(wgmma_m64n128k16_f32_bf16, 128, 16, float, bf16)
+static void add_wgmma(Str *out, const Program *program) {
+  const Atom *atom = NULL;
+  stmt_walk(program->kernel[program->main_kernel].body, find_wgmma, &atom);
+  if (!atom) return;
+  const Prelude wrapper = {.kind = PRELUDE_WGMMA, .atom = atom};
+  str_printf(out, "WGMMA(%s, %d, %d, %s, %s)\n", prelude_name(out->arena, &wrapper), atom->n,
+             atom->k, number_type(atom->acc), number_type(atom->type));
 }
 
 void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission,
                      const Program *program) {
-  if (reads_tiles(program)) return;
   Str *out = &cpu->text;
   const Problem *problem = &program->problem;
   for (int i = 0; i < cpu->n_cases; i++)
@@ -103,6 +118,7 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
   ck_assert_int_lt(number, CPU_CASES_MAX);
   cpu->seen[number] = emission->text;
   str_printf(out, "namespace case_%d {\n", number);
+  add_wgmma(out, program);
   for (int i = 0; i < emission->n_lines; i++)
     add_line(out, emission->text + emission->lines[i].begin, emission->lines[i].length);
   add_multiply(out, emission);

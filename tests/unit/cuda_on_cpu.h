@@ -14,7 +14,7 @@ typedef struct CpuProgram {
 } CpuProgram;
 
 CpuProgram cpu_program_new(Arena *arena);
-// A text that is there already is not added again, nor is one with wgmma, which has no place here.
+// A text that is there already is not added again.
 void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission,
                      const Program *program);
 

@@ -19,11 +19,12 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
+#include "tui/views/program/pipeline.h"
 #include "vterm_harness.h"
 
 Suite *suite_timeline_measured(void);
 
-enum { WARPS_MAX = 32, WORK_MAX = 1 << 19 };
+enum { WORK_MAX = 1 << 19 };
 
 static Arena *arena;
 static EmitCases cases;
@@ -40,7 +41,8 @@ typedef struct Made {
   const Model *model;
   const Emission *emission;
   int n_warps;
-  StampedWarp warp[WARPS_MAX];
+  StampedWarp warp[TRACE_WARPS_MAX];
+  int n_blocks;
 } Made;
 
 static int place_of(const Emission *emission, const Stmt *stmt) {
@@ -49,17 +51,54 @@ static int place_of(const Emission *emission, const Stmt *stmt) {
   return -1;
 }
 
+static void add_stamp(StampedWarp *warp, int64_t clock, int mark, int number) {
+  ((Stamp *)warp->stamp)[warp->n++] = (Stamp){clock, mark, number};
+  warp->clock_end = clock;
+}
+
+// A place that follows another one has no begin. Where the warp had nothing to do in that one, it
+// comes by all the same.
+static void add_begin(StampedWarp *warp, const Emission *emission, int place, int64_t clock,
+                      int number) {
+  const int last = warp->n ? warp->stamp[warp->n - 1].mark : -1;
+  if (!emission->stamp[place].follows) {
+    add_stamp(warp, clock, 2 * place, number);
+  } else if (last != 2 * place - 1) {
+    add_begin(warp, emission, place - 1, clock, number);
+    add_stamp(warp, clock, 2 * place - 1, number);
+  }
+}
+
 // The warp's own clock: what goes on in the background takes it none.
-static void add_stamps(StampedWarp *warp, int place, const TimelineEvent *e) {
-  Stamp *stamp = (Stamp *)warp->stamp + warp->n;
+static void add_stamps(StampedWarp *warp, const Emission *emission, int place,
+                       const TimelineEvent *e) {
   const int64_t before = warp->n ? warp->stamp[warp->n - 1].clock : 0;
   const int64_t begin = (int64_t)fmax((double)before, e->begin);
   const int64_t end = timeline_kind_waits(e->kind) ? (int64_t)fmax((double)begin, e->end) : begin;
   const int number = e->slab < 0 ? 0 : (int)e->slab;
-  stamp[0] = (Stamp){begin, 2 * place, number};
-  stamp[1] = (Stamp){end, 2 * place + 1, number};
-  warp->n += 2;
-  warp->clock_end = end;
+  const bool goes_on = warp->n && warp->stamp[warp->n - 1].mark == 2 * place + 1;
+  if (goes_on && emission->stamp[place].follows) return;
+  add_begin(warp, emission, place, begin, number);
+  add_stamp(warp, end, 2 * place + 1, number);
+}
+
+// The blocks of a cluster do the same, each a little later than the one before it.
+static void add_block(Made *made, int each, int rank) {
+  for (int i = 0; i < each; i++) {
+    StampedWarp *warp = &made->warp[rank * each + i];
+    *warp = made->warp[i];
+    Stamp *stamp = ARENA_ARRAY(arena, Stamp, warp->n);
+    for (int k = 0; k < warp->n; k++) stamp[k] = warp->stamp[k], stamp[k].clock += 100 * rank;
+    warp->stamp = stamp;
+    warp->clock_end += 100 * rank;
+    warp->sm = 17 + rank;
+  }
+}
+
+static int ends(const StampedWarp *warp) {
+  int n = 0;
+  for (int i = 0; i < warp->n; i++) n += warp->stamp[i].mark % 2;
+  return n;
 }
 
 static int by_order(const void *a, const void *b) {
@@ -73,11 +112,14 @@ static Made make_stamps(const Model *model) {
   memcpy(event, run->event, (size_t)run->n_events * sizeof *event);
   qsort(event, (size_t)run->n_events, sizeof *event, by_order);
   for (int i = 0; i < made.n_warps; i++)
-    made.warp[i].stamp = ARENA_ARRAY(arena, Stamp, 2 * run->n_events);
+    made.warp[i].stamp = ARENA_ARRAY(arena, Stamp, 2 * run->n_events * made.emission->n_stamps);
   for (int i = 0; i < run->n_events; i++) {
     const int place = place_of(made.emission, event[i].stmt);
-    if (place >= 0) add_stamps(&made.warp[event[i].warp], place, &event[i]);
+    if (place >= 0) add_stamps(&made.warp[event[i].warp], made.emission, place, &event[i]);
   }
+  made.n_blocks = (int)kernel_launch(program_main(model->program)).cluster;
+  for (int rank = 0; rank < made.n_blocks; rank++) add_block(&made, run->n_warps, rank);
+  made.n_warps = made.n_blocks * run->n_warps;
   return made;
 }
 
@@ -106,7 +148,7 @@ START_TEST(stamps_become_events_again) {
     const Timeline *timeline = read_back(&made, &diags);
     ck_assert_msg(timeline != NULL, "%s: %s", name, diags_text(arena, &diags));
     int n = 0;
-    for (int w = 0; w < made.n_warps; w++) n += made.warp[w].n / 2;
+    for (int w = 0; w < made.n_warps; w++) n += ends(&made.warp[w]);
     ck_assert_msg(timeline->n_events == n && n > 0, "%s: %d of %d", name, timeline->n_events, n);
     for (int w = 0; w < made.n_warps; w++) {
       const TimelineTotals totals = timeline_totals(arena, timeline, w);
@@ -124,14 +166,13 @@ END_TEST
 // Ends each wait when it begins; the first to come and those who waited for data come too early.
 static void cut_waits(Made *made) {
   for (int w = 0; w < made->n_warps; w++) {
-    int64_t saved = 0;
-    for (int i = 0; i < made->warp[w].n; i += 2) {
+    int64_t saved = 0, before = made->warp[w].clock_begin;
+    for (int i = 0; i < made->warp[w].n; i++) {
       Stamp *stamp = (Stamp *)made->warp[w].stamp + i;
       const Op *op = &made->emission->stamp[stamp->mark / 2].stmt->op;
-      const bool waits = timeline_kind_waits(timeline_kind_of(op));
-      stamp[0].clock -= saved;
-      if (waits) saved += stamp[1].clock - saved - stamp[0].clock;
-      stamp[1].clock -= saved;
+      if (stamp->mark % 2 && timeline_kind_waits(timeline_kind_of(op)))
+        saved += stamp->clock - saved - before;
+      before = stamp->clock -= saved;
     }
   }
 }
@@ -143,7 +184,9 @@ START_TEST(order_holds_and_its_breach_is_found) {
     if (!model) continue;
     Diags diags = diags_new(arena);
     Made made = make_stamps(model);
-    TimelineOrder order = timeline_check_order(arena, read_back(&made, &diags));
+    const Timeline *timeline = read_back(&made, &diags);
+    ck_assert_msg(timeline != NULL, "%s: %s", cases.rung[i].name, diags_text(arena, &diags));
+    const TimelineOrder order = timeline_check_order(arena, timeline);
     ck_assert_msg(order.broken == 0, "%s: %d of %d", cases.rung[i].name, (int)order.broken,
                   (int)order.checked);
     checked += order.checked > 0;
@@ -162,6 +205,10 @@ END_TEST
 static const char roles[] =
     "AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,FM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,"
     "BUFFER_COUNT=4,WARP_SPECIALIZE=1,M=256,N=256,K=1024";
+
+static const char clusters[] =
+    "AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,FM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,"
+    "BUFFER_COUNT=4,WARP_SPECIALIZE=1,CLUSTER_M=2,MULTICAST=1,M=512,N=256,K=1024";
 
 static void assert_refused(const Made *made, const char *part) {
   Diags diags = diags_new(arena);
@@ -195,16 +242,40 @@ START_TEST(hostile_stamps_are_refused) {
 }
 END_TEST
 
+// Every block of a cluster has its lanes, and its waits are held against its own warps alone.
+START_TEST(the_blocks_of_a_cluster_are_read_together) {
+  Diags diags = diags_new(arena);
+  const Model *model = emit_state(&cases, clusters);
+  Made made = make_stamps(model);
+  ck_assert_int_eq(made.n_blocks, 2);
+  const Timeline *timeline = read_back(&made, &diags);
+  ck_assert_msg(timeline != NULL, "%s", diags_text(arena, &diags));
+  const int each = made.n_warps / 2;
+  ck_assert_int_eq(timeline_rank(timeline, each), 1);
+  ck_assert_int_eq(timeline_warp(timeline, each + 3), 3);
+  ck_assert_str_eq(timeline_role(timeline, each), timeline_role(timeline, 0));
+  const Lanes lanes = pipeline_lanes(arena, timeline, false, false);
+  ck_assert_int_eq(lanes.n, 4);
+  ck_assert_str_eq(lanes.lane[0].name, "0:consumer ×4");
+  ck_assert_str_eq(lanes.lane[3].name, "1:producer ×4");
+  const TimelineOrder both = timeline_check_order(arena, timeline);
+  ck_assert(both.checked > 0 && both.broken == 0 && both.checked % 2 == 0);
+  made.n_warps = each;
+  assert_refused(&made, "8 warps came back; the cluster has 16");
+}
+END_TEST
+
 // A page that was full ends with a begin, or with an end; nothing of it is held against others.
 START_TEST(a_full_page_is_read_as_far_as_it_goes) {
   Diags diags = diags_new(arena);
   Made made = make_stamps(emit_state(&cases, roles));
-  const int n = read_back(&made, &diags)->n_events, cut = made.warp[0].n - 7;
+  const int n = read_back(&made, &diags)->n_events, cut = made.warp[0].n - 7,
+            all = ends(&made.warp[0]);
   made.warp[0].n = 7;
   made.warp[0].lost = cut;
   const Timeline *timeline = read_back(&made, &diags);
   ck_assert_ptr_nonnull(timeline);
-  ck_assert_int_eq(timeline->n_events, n - cut / 2 - cut % 2);
+  ck_assert_int_eq(timeline->n_events, n - (all - ends(&made.warp[0])));
   ck_assert(timeline->full);
   ck_assert_int_eq(timeline_check_order(arena, timeline).checked, 0);
 }
@@ -216,7 +287,7 @@ static TraceResult result_of(const Made *made) {
   TraceResult result = {.ok = true,
                         .bench = cli_good_bench(),
                         .block = 3,
-                        .sm = 17,
+                        .n_blocks = made->n_blocks,
                         .clock_mhz = 1755,
                         .n_warps = made->n_warps,
                         .warp = made->warp};
@@ -271,7 +342,7 @@ START_TEST(the_command_says_it_as_data) {
   ck_assert_int_eq(json_count(warps), made.n_warps);
   for (int w = 0; w < made.n_warps; w++) {
     const JsonValue *events = json_object_get(json_at(warps, w), "events");
-    ck_assert_int_eq(json_count(events), made.warp[w].n / 2);
+    ck_assert_int_eq(json_count(events), ends(&made.warp[w]));
   }
   int broken = -1;
   ck_assert(json_require_int(root, "waits_too_early", 0, 1 << 30, &broken, &diags));
@@ -401,6 +472,7 @@ Suite *suite_timeline_measured(void) {
   tcase_add_test(tests, order_holds_and_its_breach_is_found);
   tcase_add_test(tests, hostile_stamps_are_refused);
   tcase_add_test(tests, a_full_page_is_read_as_far_as_it_goes);
+  tcase_add_test(tests, the_blocks_of_a_cluster_are_read_together);
   tcase_add_test(tests, the_view_sets_a_trace_beside_the_estimate);
   if (cli_has_program()) {
     tcase_add_test(tests, t_traces_in_the_background);

@@ -19,6 +19,7 @@ static const unsigned char cubin[] = "\177ELF";
 // What the fake kernel does.
 static struct {
   unsigned written;
+  int blocks;  // of a cluster; 0: there are none
   bool forgets, is_wrong, turns_back;
 } fake;
 
@@ -32,8 +33,22 @@ static void fill_page(StampPage *page, int warp, int block) {
   page->block = (uint32_t)block;
   page->written = fake.written;
   for (unsigned i = 0; i < fake.written && i < STAMPS_EACH; i++)
-    page->stamp[i] = (Stamp){page->clock_begin + i, (int)(i % 4), (int)(i / 4)};
+    page->stamp[i] =
+        (PackedStamp){(uint32_t)(page->clock_begin + i), i % 4 << STAMP_NUMBER_BITS | i / 4};
   if (fake.turns_back) page->clock_end = page->clock_begin - 1;
+}
+
+// The kernel takes the cluster that is traced; its blocks run on SMs with clocks of their own.
+static void fill_pages(StampPage *page, int cluster) {
+  const int blocks = fake.blocks ? fake.blocks : 1;
+  for (int i = 0; i < blocks * WARPS - fake.forgets; i++) {
+    fill_page(&page[i], i % WARPS, cluster * blocks + i / WARPS);
+    if (i < WARPS) continue;
+    page[i].sm = 18;
+    page[i].ns_begin += 600, page[i].ns_end += 600;
+    page[i].clock_begin -= 70000, page[i].clock_end -= 70000;
+    for (unsigned k = 0; k < fake.written && k < STAMPS_EACH; k++) page[i].stamp[k].clock -= 70000;
+  }
 }
 
 static void run_traced(void **parameters) {
@@ -45,8 +60,7 @@ static void run_traced(void **parameters) {
       for (int k = 0; k < K; k++) sum += (double)a[i * K + k] * b[k * N + j];
       c[i * N + j] = (float)sum;
     }
-  for (int warp = 0; warp < WARPS - fake.forgets; warp++)
-    fill_page(*(StampPage **)parameters[3] + warp, warp, *(const int *)parameters[4]);
+  fill_pages(*(StampPage **)parameters[3], *(const int *)parameters[4]);
 }
 
 static void setup(void) {
@@ -103,7 +117,8 @@ START_TEST(a_block_is_traced) {
   ck_assert_double_gt(result->bench.entries[0].time.median_ns, 0);
   ck_assert_double_gt(result->bench.entries[1].time.median_ns, 0);
   ck_assert_int_eq(result->block, 2);
-  ck_assert_int_eq(result->sm, 17);
+  ck_assert_int_eq(result->n_blocks, 1);
+  ck_assert_str_eq(trace_where(arena, result), "block 2 on SM 17");
   ck_assert_double_eq_tol(result->clock_mhz, 2000, 1e-9);
   ck_assert_int_eq(result->n_warps, WARPS);
   const StampedWarp *second = &result->warp[1];
@@ -115,6 +130,24 @@ START_TEST(a_block_is_traced) {
   ck_assert_int_eq(second->stamp[5].clock, 205);
   ck_assert_int_eq(second->stamp[5].mark, 1);
   ck_assert_int_eq(second->stamp[5].number, 1);
+}
+END_TEST
+
+// The second block began 600 ns after the first one: at 2000 MHz that is clock 1200.
+START_TEST(the_blocks_of_a_cluster_are_traced_together) {
+  Plan *plan = plan_of("traced", true);
+  plan->kernels[0].grid[0] = 4;
+  plan->kernels[0].cluster[0] = fake.blocks = 2;
+  plan->traced = 3;
+  const TraceResult *result = trace_plan(plan);
+  ck_assert_msg(result->ok, "%s", result->error);
+  ck_assert_int_eq(result->block, 2);
+  ck_assert_int_eq(result->n_warps, 2 * WARPS);
+  ck_assert_str_eq(trace_where(arena, result), "blocks 2, 3 on SMs 17, 18");
+  ck_assert_int_eq(result->warp[0].clock_begin, 0);
+  ck_assert_int_eq(result->warp[WARPS].clock_begin, 1200);
+  ck_assert_int_eq(result->warp[WARPS].ns_begin, 600);
+  ck_assert_int_eq(result->warp[WARPS + 1].stamp[5].clock, 1200 + 205);
 }
 END_TEST
 
@@ -219,6 +252,7 @@ Suite *suite_trace_run(void) {
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, a_block_is_traced);
+  tcase_add_test(tests, the_blocks_of_a_cluster_are_traced_together);
   tcase_add_test(tests, what_a_page_has_no_room_for_is_counted);
   tcase_add_test(tests, a_page_that_is_not_whole_is_told);
   tcase_add_test(tests, a_block_beyond_the_grid_is_refused);

@@ -1,4 +1,5 @@
-// gemmview trace: what one block did on the GPU, and when, beside what the model thinks of it.
+// gemmview trace: what one block did on the GPU, and when, beside what the model thinks of it;
+// where there are clusters, all blocks of one.
 //
 //   $ gemmview trace -k hopper/roles --block 7
 //   NVIDIA H200, driver 580.95.05, CUDA 13.0, SM 1755 MHz by the block's own clock
@@ -81,9 +82,8 @@ static void print_head(const Traced *t) {
          bench->driver ? bench->driver : "unknown", bench->cuda ? bench->cuda : "unknown");
   if (t->result->clock_mhz > 0)
     printf(", SM %.0f MHz by the block's own clock", t->result->clock_mhz);
-  printf("\n%lld x %lld x %lld: block %lld on SM %d; C is right in every cell\n",
-         (long long)t->plain->m, (long long)t->plain->n, (long long)t->plain->k,
-         (long long)t->result->block, t->result->sm);
+  printf("\n%lld x %lld x %lld: %s; C is right in every cell\n", (long long)t->plain->m,
+         (long long)t->plain->n, (long long)t->plain->k, trace_where(t->arena, t->result));
   const double with = entry_of(t, 0)->time.median_ns, without = entry_of(t, 1)->time.median_ns;
   printf("a launch takes %s with stamps, %s without: %+.1f %%\n\n", cli_time_text(t->arena, with),
          cli_time_text(t->arena, without), 100 * (with / without - 1));
@@ -102,7 +102,8 @@ static double covered(const Traced *t) {
 
 static void print_block(const Traced *t) {
   const double ns = ns_of(t, t->measured->all_clocks);
-  printf("\nblock: %.0f clk", t->measured->all_clocks);
+  printf("\n%s: %.0f clk", t->measured->n_blocks > 1 ? "cluster" : "block",
+         t->measured->all_clocks);
   if (ns > 0)
     printf(", %.0f ns, %.1f %% of a launch", ns, 100 * ns / entry_of(t, 0)->time.median_ns);
   printf("; %.1f %% of its warps' time is in events\n", 100 * covered(t));
@@ -143,8 +144,11 @@ static void print_totals(const Traced *t) {
   for (int warp = 0; warp < t->measured->n_warps; warp++) {
     const TimelineTotals totals = timeline_totals(t->arena, t->measured, warp);
     const char *role = timeline_role(t->measured, warp);
-    printf("%4d  %-10s %s %s %s ", warp, role ? role : "-", clocks_text(t, totals.clocks),
-           clocks_text(t, totals.busy), clocks_text(t, totals.waiting));
+    if (t->measured->n_blocks > 1 && timeline_warp(t->measured, warp) == 0)
+      printf("block %lld\n", (long long)t->result->block + timeline_rank(t->measured, warp));
+    printf("%4d  %-10s %s %s %s ", timeline_warp(t->measured, warp), role ? role : "-",
+           clocks_text(t, totals.clocks), clocks_text(t, totals.busy),
+           clocks_text(t, totals.waiting));
     for (int i = 0; i < totals.n_waits; i++)
       printf("%s %s %.0f", i ? "," : "", timeline_waits_for(t->arena, totals.wait[i].first),
              totals.wait[i].clocks);
@@ -195,7 +199,9 @@ static void put_waits(JsonWriter *w, const Traced *t, const TimelineTotals *tota
 static void put_warp(JsonWriter *w, const Traced *t, int warp) {
   const TimelineTotals totals = timeline_totals(t->arena, t->measured, warp);
   json_begin_object(w);
-  json_member_int(w, "warp", warp);
+  json_member_int(w, "block", t->result->block + timeline_rank(t->measured, warp));
+  json_member_int(w, "sm", t->result->warp[warp].sm);
+  json_member_int(w, "warp", timeline_warp(t->measured, warp));
   json_member_string(w, "role", timeline_role(t->measured, warp));
   json_member_double(w, "clk", totals.clocks);
   json_member_double(w, "busy_clk", totals.busy);
@@ -218,7 +224,7 @@ static void put_measured(JsonWriter *w, const Traced *t) {
   const TraceResult *result = t->result;
   json_member_string(w, "gpu", result->bench.gpu);
   json_member_int(w, "block", result->block);
-  json_member_known(w, "sm", result->sm >= 0, result->sm);
+  json_member_int(w, "blocks", t->measured->n_blocks);
   json_member_double(w, "with_stamps_ns", entry_of(t, 0)->time.median_ns);
   json_member_double(w, "without_stamps_ns", entry_of(t, 1)->time.median_ns);
   json_key(w, "sm_mhz");

@@ -36,8 +36,9 @@ typedef struct GpuProgram {
   GpuBuffer places, claims;    // of a kernel whose clusters claim lists of tiles; else not there
   int lists;
   int grid;  // what goes through the tiles of a persistent kernel: clusters of its grid, or lists
-  GpuBuffer stamps;  // of a traced kernel: a StampPage for each warp of a block; else not there
-  int traced;
+  GpuBuffer stamps;   // of a traced kernel: a StampPage for each warp of a cluster; else not there
+  int traced;         // the cluster that is traced
+  int traced_blocks;  // of it
 } GpuProgram;
 
 // The product being measured: operands, the float64 answer and C. One is kept per Gpu.

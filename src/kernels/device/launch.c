@@ -34,6 +34,7 @@ static int block_threads(const PlanKernel *kernel) {
 
 enum { WARP = 32 };
 
+// Of a block.
 static int64_t stamp_pages(const PlanKernel *kernel) {
   return (block_threads(kernel) + WARP - 1) / WARP;
 }
@@ -89,8 +90,10 @@ static bool settle_stamps(Gpu *gpu, GpuProgram *program, int i) {
   if (block >= program->grid_x[i])
     return gpu_refuse(gpu, "block %lld is to be traced, but %s is launched with %lld blocks",
                       (long long)block, kernel->name, (long long)program->grid_x[i]);
-  program->traced = (int)block;
-  return gpu_alloc(gpu, &program->stamps, stamp_pages(kernel) * (int64_t)sizeof(StampPage),
+  program->traced_blocks = cluster_blocks(kernel);
+  program->traced = (int)block / program->traced_blocks;
+  return gpu_alloc(gpu, &program->stamps,
+                   program->traced_blocks * stamp_pages(kernel) * (int64_t)sizeof(StampPage),
                    "stamps");
 }
 

@@ -22,8 +22,8 @@ enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 16, PLAN_MAX_WORKSPACES = 4, PLAN_M
 // and numbers that the launch makes for the device (words/places.h). GRID is of a kernel that
 // follows a persistent one: how many clusters, blocks where there are none, or lists, went through
 // the tiles of that. STAMPS is what a traced kernel writes when it does what
-// (model/text/stamp_page.h), TRACED the block that does so. PLAN_ARG_WORKSPACE + i is the plan's
-// i-th workspace, PLAN_ARG_MAP + i its i-th map.
+// (model/text/stamp_page.h), TRACED its cluster that does so, or its block where there are none.
+// PLAN_ARG_WORKSPACE + i is the plan's i-th workspace, PLAN_ARG_MAP + i its i-th map.
 typedef enum PlanArg {
   PLAN_ARG_A,
   PLAN_ARG_B,

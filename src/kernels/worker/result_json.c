@@ -149,6 +149,7 @@ static const RecordField stamp_fields[] = {
 static const Record stamp_record = RECORD_OF(Stamp, stamp_fields);
 
 static const RecordField trace_warp_fields[] = {
+    FIELD(StampedWarp, sm, RECORD_INT),
     FIELD(StampedWarp, ns_begin, RECORD_INT64),
     FIELD(StampedWarp, ns_end, RECORD_INT64),
     FIELD(StampedWarp, clock_begin, RECORD_INT64),
@@ -164,7 +165,7 @@ static const RecordField trace_fields[] = {
     OBJECT(TraceResult, bench, bench_record),
     OBJECT(TraceResult, verify, verify_record),
     FIELD(TraceResult, block, RECORD_INT64),
-    FIELD(TraceResult, sm, RECORD_COUNT),
+    FIELD(TraceResult, n_blocks, RECORD_INT),
     FIELD(TraceResult, clock_mhz, RECORD_POSITIVE),
     MANY(TraceResult, RECORD_LIST, "warps", warp, n_warps, TRACE_WARPS_MAX, &trace_warp_record),
 };

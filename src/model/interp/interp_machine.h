@@ -225,6 +225,7 @@ typedef struct Copy {
 typedef struct AsyncMultiply {
   int code;
   int32_t group;
+  bool begins;        // the sums: what is in their registers does not count
   int64_t corner[2];  // of its tiles
   int64_t index[2][RANK_MAX];
   int64_t sums, fragment;  // first rows of the warp: of C, of A where it is in registers

@@ -25,6 +25,7 @@
   X(l2, "what L2 is asked for: \"   L2::128B\"")                                  \
   X(trans, "\".trans\"")                                                          \
   X(atom, "the atom that multiplies: m16n8k16.f16")                               \
+  X(keep, "where sums are added to, not begun: \"   scale-d 0 < k_o\"")           \
   X(tiles, "how descriptors find the tiles: \"   A by 128B lbo 16 sbo 1024\"")    \
   X(groups, "copies that may be under way: \"at most 2 groups are\"")             \
   X(box, "rows and columns of a box: \"128 x 64\"")                               \

@@ -248,30 +248,30 @@ static bool parse_ranks(OpParser *o) {
   return is_mask || parse_fail_at(o->p, at, "a mask of 16 bits");
 }
 
+static bool parse_keep(OpParser *o) {
+  if (!parse_maybe(o->p, "scale-d")) return true;
+  const char *at = o->p->at;
+  o->op->keep = parse_expr(o->p);
+  if (!o->op->keep) return false;
+  bool is_bit = o->op->keep->lo >= 0 && o->op->keep->hi <= 1;
+  return is_bit || parse_fail_at(o->p, at, "scale-d: 0 or 1");
+}
+
 // ---- templates ----------------------------------------------------------------------------------
 
 // The other fields are of rows of the screen, which nobody reads back.
-static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {[FIELD_dst] = parse_dst,
-                                                               [FIELD_src] = parse_src,
-                                                               [FIELD_src2] = parse_src2,
-                                                               [FIELD_value] = parse_value,
-                                                               [FIELD_width] = parse_width,
-                                                               [FIELD_wide] = parse_wide,
-                                                               [FIELD_guard] = parse_guard,
-                                                               [FIELD_count] = parse_count,
-                                                               [FIELD_threads] = parse_threads,
-                                                               [FIELD_id] = parse_id,
-                                                               [FIELD_l2] = parse_l2,
-                                                               [FIELD_trans] = parse_trans,
-                                                               [FIELD_atom] = parse_atom,
-                                                               [FIELD_groups] = parse_groups,
-                                                               [FIELD_box] = parse_box,
-                                                               [FIELD_arrivals] = parse_arrivals,
-                                                               [FIELD_phase] = parse_phase,
-                                                               [FIELD_tiles] = parse_tiles,
-                                                               [FIELD_ranks] = parse_ranks,
-                                                               [FIELD_epoch] = parse_epoch,
-                                                               [FIELD_in_steps] = parse_in_steps};
+static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {
+    [FIELD_dst] = parse_dst,         [FIELD_src] = parse_src,
+    [FIELD_src2] = parse_src2,       [FIELD_value] = parse_value,
+    [FIELD_width] = parse_width,     [FIELD_wide] = parse_wide,
+    [FIELD_guard] = parse_guard,     [FIELD_count] = parse_count,
+    [FIELD_threads] = parse_threads, [FIELD_id] = parse_id,
+    [FIELD_l2] = parse_l2,           [FIELD_trans] = parse_trans,
+    [FIELD_atom] = parse_atom,       [FIELD_groups] = parse_groups,
+    [FIELD_box] = parse_box,         [FIELD_arrivals] = parse_arrivals,
+    [FIELD_phase] = parse_phase,     [FIELD_tiles] = parse_tiles,
+    [FIELD_ranks] = parse_ranks,     [FIELD_keep] = parse_keep,
+    [FIELD_epoch] = parse_epoch,     [FIELD_in_steps] = parse_in_steps};
 
 // The words between two fields, without the blanks at their ends; a field may follow at once.
 static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {

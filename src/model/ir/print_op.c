@@ -173,6 +173,12 @@ static void print_ranks(const OpPrinter *p) {
   print_expr(p->out, p->op->mask);
 }
 
+static void print_keep(const OpPrinter *p) {
+  if (!p->op->keep) return;
+  spans_add(p->out, SPAN_KEYWORD, "   scale-d ");
+  print_expr(p->out, p->op->keep);
+}
+
 static void print_arrow(const OpPrinter *p) { spans_add(p->out, SPAN_ARROW, "<-"); }
 static void print_at_most(const OpPrinter *p) { spans_add(p->out, SPAN_AT_MOST, "<="); }
 

@@ -360,8 +360,8 @@ void op_each_expr(Op *op, ExprVisit *visit, void *context) {
   visit_access(&op->dst, visit, context);
   visit_access(&op->src, visit, context);
   visit_access(&op->src2, visit, context);
-  const Expr **own[] = {&op->id, &op->phase, &op->mask};
-  for (int i = 0; i < 3; i++)
+  const Expr **own[] = {&op->id, &op->phase, &op->mask, &op->keep};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (*own[i]) visit(own[i], context);
 }
 

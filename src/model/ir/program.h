@@ -155,6 +155,8 @@ typedef struct Op {
   bool in_steps;      // CLAIM: reads and writes by turns, not indivisibly
   const Expr *mask;  // TMA_LOAD, MBAR_ARRIVE: bit r says that block r of the cluster takes part, at
                      // the same place of its own memory; NULL: the own block alone
+  const Expr *keep;  // WGMMA: 0 where the sums begin with this product, whatever was in their
+                     // registers; NULL: it is added to them
 } Op;
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;

@@ -1,6 +1,7 @@
 // wgmma: a warpgroup multiplies in the background tiles that descriptors find in shared memory.
 //
-//   wgmma_m64n128k16_f32_bf16<0, 0>(&acc[0][0][0], tile_of(A_s, at, 0x4000…), tile_of(B_s, at, …));
+//   wgmma_m64n128k16_f32_bf16<0, 0>(&acc[0][0][0], tile_of(A_s, at, 0x4000…), tile_of(B_s, at, …),
+//       0 < k_o + k_i);
 //
 // Each warp runs its quarter: 16 rows of A and C, all of B. The elements are those that the
 // descriptor finds, not those that the program means: its fields are decoded (ir/matrix_tile.h),
@@ -257,7 +258,10 @@ static void carry_out(Machine *m, Warp *w, const AsyncMultiply *item) {
   const Code *code = &m->code->code[item->code];
   read_operand(m, w, code, item, 0, a);
   read_operand(m, w, code, item, 1, b);
-  move_sums(w, code, item->sums, sum, false);
+  if (item->begins)
+    memset(sum, 0, sizeof sum);
+  else
+    move_sums(w, code, item->sums, sum, false);
   multiply(code->stmt->op.atom, a, b, sum);
   move_sums(w, code, item->sums, sum, true);
 }
@@ -326,20 +330,30 @@ static void find_tile(Machine *m, Warp *w, const Code *code, int i, AsyncMultipl
   w->tensor->issued = hash_bytes(w->tensor->issued, &item->corner[i], sizeof item->corner[i]);
 }
 
+// Sums that begin are written, whatever they were; others are read first.
+static Registers sums_of(Machine *m, const Warp *w, const Code *code, bool begin) {
+  if (!begin) return read_registers(m, w, code, &code->dst);
+  return reach_registers(m, w, code, &code->dst);
+}
+
 static void run_wgmma(Machine *m, Warp *w, const Code *code) {
   TensorQueue *queue = w->tensor;
   bool fragment = !code->tile[0].in_memory;
-  Registers sums = read_registers(m, w, code, &code->dst), a = {.row = NULL};
+  bool begins = code->stmt->op.keep && !interp_scalar(w, &code->value);
+  Registers sums = sums_of(m, w, code, begins), a = {.row = NULL};
   if (fragment) a = read_registers(m, w, code, &code->src);
   if (!sums.row || (fragment && !a.row) || !whole_warp(m, w, code)) return;
   AsyncMultiply *item = new_item(m, queue);
   *item = (AsyncMultiply){.code = (int)(code - m->code->code),
                           .group = queue->committed,
+                          .begins = begins,
                           .sums = sums.first,
                           .fragment = a.first};
+  for (int j = 0; begins && j < code->dst.width; j++) mark_written(w, &sums, j);
   take_registers(m, w, code, &code->dst, &sums, true);
   if (fragment) take_registers(m, w, code, &code->src, &a, false);
   queue->issued = hash_bytes(queue->issued, &item->code, sizeof item->code);
+  queue->issued = hash_bytes(queue->issued, &item->begins, sizeof item->begins);
   for (int i = 0; i < 2; i++) find_tile(m, w, code, i, item);
   if (m->async == INTERP_EARLY) carry_out(m, w, item);
 }
@@ -397,8 +411,9 @@ static void emit_wgmma(Emitter *emitter, const Op *op) {
     turned = arena_printf(emitter->arena, "<%d, %d>", op->tile[0].trans, op->tile[1].trans);
   const char *a = rs ? arena_printf(emitter->arena, "&%s", emit_element(emitter, &op->src))
                      : emit_tile(emitter, op, 0);
-  emitter_line(emitter, "%s%s(&%s, %s, %s);", name, turned, emit_element(emitter, &op->dst), a,
-               emit_tile(emitter, op, 1));
+  const char *b = emit_tile(emitter, op, 1);
+  emitter_line(emitter, "%s%s(&%s, %s, %s, %s);", name, turned, emit_element(emitter, &op->dst), a,
+               b, op->keep ? emit_condition(emitter, op->keep) : "1");
 }
 
 static const PreludeText fence = {

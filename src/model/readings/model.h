@@ -143,13 +143,16 @@ typedef struct Traffic {
   // counted with shared memory, whose pipe it is. global: lines of global memory that L1 looks up,
   // one a clock, those of C's cells included.
   double fma_clocks, shared_clocks, global_clocks, l2_clocks, dram_clocks;
-  const char *limit;            // which of them is the largest: "fma", "shared", "global", …
+  // Which of them is the largest: "fma", "shared", "global", …; "power" where that allows less.
+  const char *limit;
   double l2_bytes, dram_bytes;  // fetched for the whole problem (from DRAM: and C), estimates
   double l2_hit;                // the part of what is asked of L2 that is there, 0 … 1, replayed
   double l2_working_set_bytes;  // panels to be kept in L2 until the walk over the tiles comes back
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;  // that its clocks could have moved: conflicts count
   double loads_per_fma;         // values, or fragments, that a thread reads per multiply-add
+  // What the board's power allows, with the energy of products and of bytes fetched; -1: not known.
+  double power_tflops;
   // Min over the limits of the text as it stands; a compiler that merges accesses may beat it.
   double roofline_tflops;
   double slab_fma;  // multiply-adds of one block and slab, which the clocks above are for

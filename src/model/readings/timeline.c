@@ -311,6 +311,7 @@ const Timeline *timeline_run(Arena *arena, const Model *model, const Program *pr
   run_block(m);
   Timeline *out = m->out;
   out->program = program;
+  out->n_blocks = 1;
   out->n_warps = m->n_warps;
   for (int i = 0; i < out->n_events; i++) out->clocks = fmax(out->clocks, m->event[i].end);
   end_stuck(m, out->clocks);
@@ -330,11 +331,19 @@ double timeline_clock(const Timeline *timeline, double clock) {
   return out;
 }
 
+int timeline_rank(const Timeline *timeline, int warp) {
+  return warp / (timeline->n_warps / timeline->n_blocks);
+}
+
+int timeline_warp(const Timeline *timeline, int warp) {
+  return warp % (timeline->n_warps / timeline->n_blocks);
+}
+
 const char *timeline_role(const Timeline *timeline, int warp) {
   const Kernel *kernel = program_main(timeline->program);
   for (int i = 0; i < kernel->n_roles; i++) {
     const WarpRole *role = kernel->role[i];
-    int64_t thread = (int64_t)warp * LANES;
+    int64_t thread = (int64_t)timeline_warp(timeline, warp) * LANES;
     if (thread >= role->first_thread && thread < role->first_thread + role->n_threads)
       return role->name;
   }

@@ -69,7 +69,9 @@ typedef struct Timeline {
   const TimelineEvent *event;  // by the clock at which they begin
   int n_phases;
   const TimelinePhase *phase;
-  int n_warps, n_slots;
+  int n_blocks;  // 1; measured: those of a cluster
+  int n_warps;   // of all blocks, those of the first one first
+  int n_slots;
   int n_cuts;
   TimelineCut cut[TIMELINE_CUTS_MAX];
   double clocks;       // of the events: without what was left out
@@ -91,6 +93,9 @@ const Timeline *timeline_run(Arena *arena, const Model *model, const Program *pr
 
 // The clock of the block at which an event's clock would be with nothing left out.
 double timeline_clock(const Timeline *timeline, double clock);
+// Of a warp: the rank of its block in the cluster, and its number in that block.
+int timeline_rank(const Timeline *timeline, int warp);
+int timeline_warp(const Timeline *timeline, int warp);
 // The role of a warp: "producer"; NULL where warps have none.
 const char *timeline_role(const Timeline *timeline, int warp);
 // "full[3] phase 0", "256 threads", "at most 1 group in flight": what a waiting event waits for; ""

@@ -1,4 +1,5 @@
-// The timeline of a block as its stamps tell it, to stand beside the estimated one.
+// The timeline of a block, or of all blocks of a cluster, as its stamps tell it, to stand beside
+// the estimated one.
 //
 //   const Timeline *measured = timeline_measured(arena, program, emission, warp, n_warps, &diags);
 //   TimelineTotals totals = timeline_totals(arena, measured, 3);
@@ -35,7 +36,8 @@ TimelineTotals timeline_totals(Arena *arena, const Timeline *timeline, int warp)
 
 // What must hold of the clocks of one SM, whatever the program: at a barrier of the whole block
 // nobody goes on before the last one came; a wait at an mbarrier is over only when enough signals
-// to it have begun. `checked` counts the ends that were held against begins.
+// to it have begun. `checked` counts the ends that were held against begins. Each block is held
+// against itself: the clocks of two SMs are known to a step of %globaltimer alone.
 typedef struct TimelineOrder {
   int64_t checked, broken;
   const TimelineEvent *first;  // that is broken; NULL: none

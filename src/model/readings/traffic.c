@@ -8,6 +8,12 @@
 // every block fetches its two panels once, with what its sectors bring beyond them, of a panel that
 // blocks of a cluster fetch together by multicast its share alone; what it writes goes the other
 // way beside that. DRAM: what L2 does not have when it is asked for (l2_replay.h), and C.
+//
+// Power: wgmma on random data keeps the board at its cap, so what is fetched slows what is
+// multiplied: products and bytes have their energy, and the cap is what a second has of it. Worked
+// example, an H200 at 8192³, 128 × 256 tiles in pairs that share B: 1.1e12 FLOP of 0.81 pJ, 8.6 GB
+// from L2 at 14.7 pJ a byte and 1.3 GB from DRAM at 86 are 0.90 + 0.13 + 0.11 J: 680 TFLOP/s at 700
+// W.
 #include <math.h>
 
 #include "base/str.h"
@@ -83,6 +89,24 @@ static double tensor_tflops(const Target *t, const Atom *atom) {
 // of it.
 static double share_of_peak(const Target *t, const Atom *atom) {
   return atom->warps == 1 && !is_f64(atom) ? t->mma_sync_share : 1;
+}
+
+// What a warpgroup's atom reaches on random data when nothing is fetched; NaN where nobody
+// measured.
+static double capped_tflops(const Target *t, const Atom *atom) {
+  bool half = str_equal(atom->type, "f16") || str_equal(atom->type, "bf16");
+  if (atom->warps == 1) return NAN;
+  return half ? t->f16_wgmma_tflops : str_equal(atom->type, "tf32") ? t->tf32_wgmma_tflops : NAN;
+}
+
+static double power_tflops(const Model *model, const Traffic *traffic) {
+  const Target *t = model->target;
+  const Atom *atom = program_atom(model->program);
+  if (!atom) return NAN;
+  double joule = traffic->flop * t->cap_w / (capped_tflops(t, atom) * 1e12) +
+                 traffic->l2_bytes * t->l2_pj_per_byte * 1e-12 +
+                 traffic->dram_bytes * t->dram_pj_per_byte * 1e-12;
+  return traffic->flop * t->cap_w / joule / 1e12;
 }
 
 // Multiply-adds per clock of one SM; NaN where nobody says.
@@ -165,14 +189,23 @@ static double known(double value) { return isnan(value) ? -1 : value; }
 // The speed (TFLOP/s) of all blocks at the pace of the slowest unit, the last wave counted whole.
 // The tensor cores have their stated peak at the clock it is stated at, everything else goes by the
 // highest one.
-static double roofline(const Model *model, const Traffic *t, const Tile *tile, const Grid *grid) {
-  if (t->fma_clocks < 0) return NAN;
+static double speed_of_units(const Model *model, const Traffic *t, const Tile *tile,
+                             double rounds) {
   double pipes = fmax(t->shared_clocks, t->global_clocks);
   double others = fmax(pipes, fmax(t->l2_clocks, t->dram_clocks));
   double us = fmax(t->fma_clocks / mhz_of_peak(model), others / model->target->boost_mhz);
-  double rounds = ceil(tile->blocks / model->target->sm_count);
-  if (grid->tail_parts > 1) rounds += grid_rounds(grid) - (double)grid->n_waves;
   return t->flop / (us * tile->slabs * rounds * 1e-6) / 1e12;
+}
+
+// That, or what power allows where it is less: then that is the limit.
+static void find_roofline(const Model *model, const Tile *tile, const Grid *grid, Traffic *t) {
+  double sms = model->target->sm_count, rounds = ceil(tile->blocks / sms);
+  if (grid->tail_parts > 1) rounds += grid_rounds(grid) - (double)grid->n_waves;
+  t->roofline_tflops = t->fma_clocks < 0 ? -1 : known(speed_of_units(model, t, tile, rounds));
+  double allowed = t->power_tflops * tile->blocks / (rounds * sms);
+  if (t->power_tflops < 0 || t->roofline_tflops < allowed) return;
+  t->roofline_tflops = allowed;
+  t->limit = "power";
 }
 
 Traffic derive_traffic(Arena *arena, const Model *model) {
@@ -204,6 +237,7 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   t.shared_bytes_per_fma = t.shared_clocks * smem_clock_bytes / (tile.m * tile.n * tile.k);
   t.loads_per_fma = loads_per_fma(model);
   find_limit(&t);
-  t.roofline_tflops = known(roofline(model, &t, &tile, grid));
+  t.power_tflops = known(power_tflops(model, &t));
+  find_roofline(model, &tile, grid, &t);
   return t;
 }

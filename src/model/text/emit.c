@@ -20,6 +20,7 @@
 #include "model/text/emit_base.h"
 #include "model/text/emit_names.h"
 #include "model/text/emit_stamp.h"
+#include "model/text/emit_uses.h"
 #include "model/text/emit_value.h"
 
 static const char *const role_words[ROLE_COUNT] = {
@@ -52,83 +53,16 @@ static void belongs_to_knob(Emitter *emitter, KnobId knob) {
   emitter->knob = knob;
 }
 
-// ---- what a kernel uses -------------------------------------------------------------------------
+// ---- declarations -------------------------------------------------------------------------------
 
-typedef struct Uses {
-  const Program *program;
-  const EmitRing *ring;  // the numbers that run along read nothing
-  bool *var;             // by id
-  bool more;             // have been found since it was put back
-  bool read[BUFFERS_MAX], written[BUFFERS_MAX];
-} Uses;
-
-static void use_expr(Uses *uses, const Expr *expr) {
-  if (!expr || emit_runs_along(uses->ring, expr)) return;
-  if (expr->op == EXPR_VAR && !uses->var[expr->var->id])
-    uses->var[expr->var->id] = uses->more = true;
-  use_expr(uses, expr->a);
-  use_expr(uses, expr->b);
-  use_expr(uses, expr->c);
-}
-
-static void use_one(const Expr **expr, void *uses) { use_expr(uses, *expr); }
-
-static void use_access(const Access *access, bool *how) {
-  if (access->buffer) how[access->buffer->id] = true;
-}
-
-static void use_stmt(Stmt *stmt, int depth, void *context) {
-  (void)depth;
-  Uses *uses = context;
-  if (stmt->kind != STMT_LET) use_expr(uses, stmt->expr);
-  use_expr(uses, stmt->end);
-  if (stmt->kind != STMT_OP) return;
-  Op op = stmt->op;
-  op_each_expr(&op, use_one, uses);
-  use_access(&stmt->op.dst, uses->written);
-  use_access(&stmt->op.src, uses->read);
-  use_access(&stmt->op.src2, uses->read);
-}
-
-// A number that nobody reads is not written, so what it is made of is not read by it. Numbers stand
-// in front of those made of them: as many rounds as such a chain is long.
-static void use_let(Stmt *stmt, int depth, void *context) {
-  (void)depth;
-  Uses *uses = context;
-  bool between_loops = !stmt->next;  // of the hardware: written whether read or not
-  if (stmt->kind == STMT_LET && (between_loops || uses->var[stmt->var->id]))
-    use_expr(uses, stmt->expr);
-}
-
-static Uses list_uses(Emitter *emitter, const Stmt *list) {
-  Uses uses = {.program = emitter->program, .ring = emitter->symbols.ring};
-  uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
-  stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
-  do {
-    uses.more = false;
-    stmt_walk((Stmt *)(uintptr_t)list, use_let, &uses);
-  } while (uses.more);
-  return uses;
-}
-
-bool emit_list_reads(Emitter *emitter, const Stmt *list, const Var *var) {
-  return list_uses(emitter, list).var[var->id];
-}
-
-static bool is_used(const Uses *uses, const Buffer *buffer) {
-  return uses->read[buffer->id] || uses->written[buffer->id];
-}
-
-static int count_used(const Uses *uses, Space space) {
+static int count_used(const EmitUses *uses, Space space) {
   int n = 0;
   for (int i = 0; i < uses->program->n_buffers; i++) {
     const Buffer *buffer = uses->program->buffer[i];
-    n += buffer->space == space && is_used(uses, buffer);
+    n += buffer->space == space && emit_uses_buffer(uses, buffer);
   }
   return n;
 }
-
-// ---- declarations -------------------------------------------------------------------------------
 
 // "[2][16][128 + 4]": the lengths, and what pads a row.
 static const char *print_dims(Emitter *emitter, const Buffer *buffer) {
@@ -181,24 +115,25 @@ static void declare_register(Emitter *emitter, const Buffer *buffer) {
   declare_with_remark(emitter, text.text, print_purpose(emitter, buffer));
 }
 
-static void declare_registers(Emitter *emitter, const Uses *uses) {
+static void declare_registers(Emitter *emitter, const EmitUses *uses) {
   if (count_used(uses, SPACE_REGISTER) == 0) return;
   emitter_blank(emitter);
   int first = emitter->rows.n;
   for (int i = 0; i < emitter->program->n_buffers; i++) {
     const Buffer *buffer = emitter->program->buffer[i];
-    if (buffer->space == SPACE_REGISTER && is_used(uses, buffer)) declare_register(emitter, buffer);
+    if (buffer->space == SPACE_REGISTER && emit_uses_buffer(uses, buffer))
+      declare_register(emitter, buffer);
   }
   emitter_align_remarks(emitter, first);
   belongs_to_knob(emitter, KNOB_NONE);
 }
 
 // What the pool is an array of: the slabs' type, or bytes where they differ.
-static const char *pool_type(Emitter *emitter, const Uses *uses, int *bytes) {
+static const char *pool_type(Emitter *emitter, const EmitUses *uses, int *bytes) {
   const char *type = NULL;
   for (int i = 0; i < emitter->program->n_buffers; i++) {
     const Buffer *buffer = emitter->program->buffer[i];
-    if (buffer->space != SPACE_SHARED || !is_used(uses, buffer)) continue;
+    if (buffer->space != SPACE_SHARED || !emit_uses_buffer(uses, buffer)) continue;
     const char *own = emit_type_name(emitter, buffer->type);
     *bytes = dtype_bytes(buffer->type);
     if (type && strcmp(type, own) != 0) {
@@ -234,10 +169,11 @@ static void declare_mbarriers(Emitter *emitter, const Buffer *buffer, int pool_b
   emitter_line(emitter, "%s", declaration);
 }
 
-static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts) {
+static void declare_shared(Emitter *emitter, const EmitUses *uses, EmitKernel *facts) {
   if (count_used(uses, SPACE_SHARED) == 0) return;
   int64_t bytes = program_smem_bytes(emitter->program);
-  bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES;
+  // A template would have a static pool for each of its kinds.
+  bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES && !facts->takes_stamps;
   facts->smem_bytes = bytes;
   facts->dynamic_smem_bytes = is_static ? 0 : bytes;
   int element = 1, align = program_shared_align(emitter->program);
@@ -251,13 +187,13 @@ static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts
   int first = emitter->rows.n;
   for (int i = 0; i < emitter->program->n_buffers; i++) {
     const Buffer *buffer = emitter->program->buffer[i];
-    if (buffer->space == SPACE_SHARED && is_used(uses, buffer))
+    if (buffer->space == SPACE_SHARED && emit_uses_buffer(uses, buffer))
       declare_slab(emitter, buffer, type, element);
   }
   emitter_align_remarks(emitter, first);
   for (int i = 0; i < emitter->program->n_buffers; i++) {
     const Buffer *buffer = emitter->program->buffer[i];
-    if (buffer->space == SPACE_BARRIER && is_used(uses, buffer))
+    if (buffer->space == SPACE_BARRIER && emit_uses_buffer(uses, buffer))
       declare_mbarriers(emitter, buffer, element);
   }
   belongs_to_knob(emitter, KNOB_NONE);
@@ -281,7 +217,7 @@ static const char *print_digit(Emitter *emitter, const char *index, const Hardwa
   return out.text;
 }
 
-static void declare_digits(Emitter *emitter, const Kernel *kernel, const Uses *uses,
+static void declare_digits(Emitter *emitter, const Kernel *kernel, const EmitUses *uses,
                            const char *index, const HardwareDigit *digits, int n, int64_t limit) {
   for (int i = 0; i < n; i++) {
     const Var *var = digits[i].var;
@@ -297,12 +233,13 @@ static void declare_digits(Emitter *emitter, const Kernel *kernel, const Uses *u
   belongs_to_knob(emitter, KNOB_NONE);
 }
 
-static void declare_index(Emitter *emitter, const Uses *uses, const Var *var, const char *index) {
+static void declare_index(Emitter *emitter, const EmitUses *uses, const Var *var,
+                          const char *index) {
   if (uses->var[var->id])
     emitter_line(emitter, "const int %s = %s;", emitter->names[var->id], index);
 }
 
-static void declare_lets(Emitter *emitter, const Launch *launch, const Uses *uses) {
+static void declare_lets(Emitter *emitter, const Launch *launch, const EmitUses *uses) {
   for (int i = 0; i < launch->n_lets; i++) {
     if (!uses->var[launch->let[i]->var->id]) continue;  // one column of tiles needs no n_b
     Stmt alone = *launch->let[i];
@@ -333,10 +270,7 @@ EmitMap emit_arg_map(const EmitArg *arg) {
                    .swizzle_bits = op_box_shared(arg->copy)->buffer->swizzle_bits};
 }
 
-static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *uses,
-                            EmitKernel *facts) {
-  if (kernel->knob != KNOB_NONE)
-    emitter_line(emitter, "// %s", emitter_knob(emitter, kernel->knob));
+static void print_attributes(Emitter *emitter, const Kernel *kernel, const EmitKernel *facts) {
   const char *min_blocks =
       kernel->min_blocks ? arena_printf(emitter->arena, ", %d", kernel->min_blocks) : "";
   const char *cluster = "";
@@ -345,37 +279,95 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
         arena_printf(emitter->arena, "__cluster_dims__(%lld, 1, 1) ", (long long)facts->cluster);
   emitter_line(emitter, "extern \"C\" __global__ void %s__launch_bounds__(%lld%s)", cluster,
                (long long)facts->n_threads, min_blocks);
-  Str text = str_new(emitter->arena);
-  str_printf(&text, "%s(", kernel->name);
+}
+
+// Notes what the kernel takes, in the order of its parameters.
+static void find_arguments(const Emitter *emitter, const Kernel *kernel, const EmitUses *uses,
+                           EmitKernel *facts) {
   for (int i = 0; i < emitter->program->n_buffers; i++) {
     const Buffer *buffer = emitter->program->buffer[i];
-    if (buffer->space != SPACE_GLOBAL || !is_used(uses, buffer)) continue;
+    if (buffer->space != SPACE_GLOBAL || !emit_uses_buffer(uses, buffer)) continue;
     assert(facts->n_args < EMIT_ARGS_MAX);
-    str_add(&text, facts->n_args ? ", " : "");
-    EmitArg *arg = &facts->arg[facts->n_args++];
-    *arg = (EmitArg){buffer, kernel_box_copy(kernel, buffer)};
-    const char *name = emit_arg_name(emitter->arena, arg);
-    if (arg->copy)
-      str_printf(&text, "const __grid_constant__ %s %s",
-                 emit_helper(emitter, (Prelude){.kind = PRELUDE_TENSOR_MAP}), name);
-    else
-      str_printf(&text, "%s%s *__restrict__ %s", uses->written[i] ? "" : "const ",
-                 emit_type_name(emitter, buffer->type), name);
+    facts->arg[facts->n_args++] = (EmitArg){buffer, kernel_box_copy(kernel, buffer)};
   }
   facts->takes_alpha = find_action(kernel->body, ACTION_SCALE, ROLE_COUNT) != NULL;
-  if (facts->takes_alpha) str_add(&text, ", float alpha");
   facts->takes_lists = find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT) != NULL;
-  if (facts->takes_lists)
-    str_add(&text, ", const int *places, unsigned *claims, unsigned epoch, int lists");
   facts->takes_grid =
       kernel != program_main(emitter->program) && uses->var[emitter->program->grid->id];
+}
+
+// The map of a kernel's parameter is const to it; a function called by it has it by reference.
+static void add_parameter(Emitter *emitter, Str *text, const EmitUses *uses, const EmitArg *arg,
+                          bool of_kernel) {
+  const char *name = emit_arg_name(emitter->arena, arg);
+  if (arg->copy)
+    str_printf(text, "const %s%s %s%s", of_kernel ? "__grid_constant__ " : "",
+               emit_helper(emitter, (Prelude){.kind = PRELUDE_TENSOR_MAP}), of_kernel ? "" : "&",
+               name);
+  else
+    str_printf(text, "%s%s *__restrict__ %s", uses->written[arg->buffer->id] ? "" : "const ",
+               emit_type_name(emitter, arg->buffer->type), name);
+}
+
+// The name and the parameters of the kernel, or of the function that is its body.
+static void print_parameters(Emitter *emitter, const EmitUses *uses, const EmitKernel *facts,
+                             bool of_kernel) {
+  Str text = str_new(emitter->arena);
+  str_printf(&text, "%s%s(", facts->name, of_kernel ? "" : "_traced");
+  for (int i = 0; i < facts->n_args; i++) {
+    str_add(&text, i ? ", " : "");
+    add_parameter(emitter, &text, uses, &facts->arg[i], of_kernel);
+  }
+  if (facts->takes_alpha) str_add(&text, ", float alpha");
+  if (facts->takes_lists)
+    str_add(&text, ", const int *places, unsigned *claims, unsigned epoch, int lists");
   if (facts->takes_grid) str_add(&text, ", int grid");
-  if (facts->takes_stamps) str_add(&text, emit_trace_parameters(emitter));
+  if (facts->takes_stamps) str_add(&text, ", trace_page *stamps");
+  if (facts->takes_stamps && of_kernel) str_add(&text, ", int traced");
   str_add(&text, ") {");
   emitter_line(emitter, "%s", text.text);
 }
 
-static void print_indices(Emitter *emitter, const Kernel *kernel, const Uses *uses,
+// "A, B, C, alpha": what the kernel takes but for what says where stamps go.
+static const char *print_arguments(Arena *arena, const EmitKernel *facts) {
+  Str text = str_new(arena);
+  for (int i = 0; i < facts->n_args; i++)
+    str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(arena, &facts->arg[i]));
+  str_add(&text, facts->takes_alpha ? ", alpha" : "");
+  str_add(&text, facts->takes_lists ? ", places, claims, epoch, lists" : "");
+  str_add(&text, facts->takes_grid ? ", grid" : "");
+  return text.text;
+}
+
+static void print_signature(Emitter *emitter, const Kernel *kernel, const EmitUses *uses,
+                            const EmitKernel *facts) {
+  if (kernel->knob != KNOB_NONE)
+    emitter_line(emitter, "// %s", emitter_knob(emitter, kernel->knob));
+  print_attributes(emitter, kernel, facts);
+  print_parameters(emitter, uses, facts, true);
+}
+
+// Of a traced kernel the body is a function of its own.
+static void print_body_signature(Emitter *emitter, const EmitUses *uses, const EmitKernel *facts) {
+  emit_trace_template(emitter);
+  emitter_line(emitter, "__device__ __forceinline__ void");
+  print_parameters(emitter, uses, facts, false);
+}
+
+static void print_traced_kernel(Emitter *emitter, const Kernel *kernel, const EmitUses *uses,
+                                const EmitKernel *facts) {
+  emitter_blank(emitter);
+  belongs_to_knob(emitter, kernel->knob);
+  print_signature(emitter, kernel, uses, facts);
+  belongs_to_knob(emitter, KNOB_NONE);
+  emitter->depth = 1;
+  const char *arguments = print_arguments(emitter->arena, facts);
+  emit_trace_choice(emitter, facts, arena_printf(emitter->arena, "%s, ", arguments));
+  emitter->depth = 0;
+  emitter_line(emitter, "}");
+}
+
+static void print_indices(Emitter *emitter, const Kernel *kernel, const EmitUses *uses,
                           const Launch *launch) {
   const Program *program = emitter->program;
   if (emitter->rows.row[emitter->rows.n - 1].text[0] == ' ') emitter_blank(emitter);
@@ -392,7 +384,7 @@ static void print_indices(Emitter *emitter, const Kernel *kernel, const Uses *us
 static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   const Kernel *kernel = &emitter->program->kernel[index];
   Launch launch = kernel_launch(kernel);
-  Uses uses = list_uses(emitter, kernel->body);
+  EmitUses uses = emit_list_uses(emitter, kernel->body);
   *facts = (EmitKernel){
       .name = kernel->name,
       .n_blocks = launch.n_blocks,
@@ -405,7 +397,11 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   emitter->n_threads = launch.n_threads;
   emitter->names = emit_names(emitter->arena, emitter->program, kernel);
   belongs_to_knob(emitter, kernel->knob);
-  print_signature(emitter, kernel, &uses, facts);
+  find_arguments(emitter, kernel, &uses, facts);
+  if (facts->takes_stamps)
+    print_body_signature(emitter, &uses, facts);
+  else
+    print_signature(emitter, kernel, &uses, facts);
   belongs_to_knob(emitter, KNOB_NONE);
   emitter->depth = 1;
   declare_shared(emitter, &uses, facts);
@@ -424,6 +420,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   emitter->stamps.before = emitter->stamps.behind = NULL;
   emitter->depth = 0;
   emitter_line(emitter, "}");
+  if (facts->takes_stamps) print_traced_kernel(emitter, kernel, &uses, facts);
   facts->n_lines = emitter->rows.n - facts->first_line;
   emitter->kernel = -1;
 }
@@ -439,11 +436,7 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   if (kernel->dynamic_smem_bytes)
     str_printf(&text, ", %lld", (long long)kernel->dynamic_smem_bytes);
   str_add(&text, ">>>(");
-  for (int i = 0; i < kernel->n_args; i++)
-    str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(emitter->arena, &kernel->arg[i]));
-  str_add(&text, kernel->takes_alpha ? ", alpha" : "");
-  str_add(&text, kernel->takes_lists ? ", places, claims, epoch, lists" : "");
-  str_add(&text, kernel->takes_grid ? ", grid" : "");
+  str_add(&text, print_arguments(emitter->arena, kernel));
   str_add(&text, kernel->takes_stamps ? ", stamps, traced)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);

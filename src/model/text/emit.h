@@ -45,6 +45,7 @@ typedef struct EmitArg {
 typedef struct EmitStamp {
   const Stmt *stmt;  // the operation, or the first of the work
   const Var *turn;   // the loop whose turn its stamps say; NULL: none, they say 0
+  bool follows;  // begins where the place before it in its list ends: it has no begin of its own
 } EmitStamp;
 
 typedef struct EmitKernel {
@@ -63,8 +64,9 @@ typedef struct EmitKernel {
   bool takes_lists;
   bool takes_grid;  // one more, int grid: the clusters of the main kernel's grid, or its blocks, or
                     // the lists that its clusters claim
-  bool takes_stamps;  // the last two: trace_page *stamps, one for each warp (stamp_page.h); int
-                      // traced, the block that writes them
+  // The last two: trace_page *stamps, one for each warp of a cluster (stamp_page.h); int traced,
+  // the cluster that writes them, where there are none the block. The pool is dynamic then.
+  bool takes_stamps;
   int first_line, n_lines;  // of its text
 } EmitKernel;
 

@@ -2,19 +2,24 @@
 //
 //   stamp(trace, 8, k_o);      begin of site 4, wait full
 //   mbarrier_wait(full, …);
-//   stamp(trace, 9, k_o);      its end
-//   stamp(trace, 10, k_o);     begin of site 5: fence, multiplications, commit
+//   stamp(trace, 9, k_o);      its end, and the begin of site 5: fence, multiplications, commit
 //   wgmma_fence();
 //   for (…) wgmma_…(…);
 //   wgmma_commit();
 //   stamp(trace, 11, k_o);
 //
-// The first thread of each warp of the traced block writes, into a page of its own, so that no
-// stamp waits for another: 16 bytes and no fence. A full page takes no more and goes on counting.
-// The compiler moves no access to memory over a stamp; arithmetic in registers alone may move.
+// The kernel is written once, as a template, and is there twice: blocks that are not traced execute
+// the same instructions as without stamps, and no stamp asks whether its block is traced. The first
+// thread of each warp writes, into a page of its own, so that no stamp waits for another: 8 bytes
+// and no fence. All other threads count from beyond the page on, so one comparison tells who writes
+// and whether there is room: no branch. A stamp comes to six instructions and three registers
+// (CS2R.32, ISETP, IMAD.WIDE, STG.E.64, the count and what it says; nvcc 13.0, sm_90a). A full page
+// takes no more and goes on counting. The compiler moves no access to memory over a stamp;
+// arithmetic in registers alone may move.
 #include "model/text/emit_stamp.h"
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/text/emit_op.h"
 #include "model/text/stamp_page.h"
 
@@ -25,8 +30,8 @@ static const PreludeText trace_text = {
     "trace_begin",
     "// What a traced block writes: a page for each warp, a stamp for each begin and end.\n"
     "struct trace_stamp {\n"
-    "  long long clock;   // of the SM\n"
-    "  int mark, number;  // 2 * place + (0 begin, 1 end); the turn of its loop\n"
+    "  unsigned clock;  // of the SM, its low half\n"
+    "  unsigned what;   // the turn of its loop; above it 2 * place + (0 begin, 1 end)\n"
     "};\n"
     "struct trace_page {\n"
     "  unsigned long long ns_begin, ns_end;  // %globaltimer\n"
@@ -36,9 +41,10 @@ static const PreludeText trace_text = {
     "};\n"
     "static_assert(sizeof(trace_page) == " NUMBER(STAMP_PAGE_BYTES) ", \"as its reader has it\");\n"
     "struct trace_writer {\n"
-    "  trace_page *page;  // NULL: this thread writes none\n"
+    "  trace_page *page;\n"
     "  unsigned n;\n"
     "};\n"
+    "struct trace_nothing {};\n"
     "__device__ __forceinline__ unsigned long long trace_ns() {\n"
     "  unsigned long long ns;\n"
     "  asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(ns)::\"memory\");\n"
@@ -49,32 +55,37 @@ static const PreludeText trace_text = {
     "  asm volatile(\"mov.u64 %0, %%clock64;\" : \"=l\"(clock)::\"memory\");\n"
     "  return clock;\n"
     "}\n"
-    "__device__ __forceinline__ trace_writer trace_begin(trace_page *pages, int block) {\n"
-    "  trace_writer trace = {nullptr, 0};\n"
-    "  if (blockIdx.x != block || threadIdx.x % 32 != 0) return trace;\n"
+    "// The first thread of a warp writes; the others count from beyond the page on.\n"
+    "__device__ __forceinline__ void trace_begin(trace_writer &trace, trace_page *pages) {\n"
+    "  const bool writes = threadIdx.x % 32 == 0;\n"
     "  trace.page = pages + threadIdx.x / 32;\n"
+    "  trace.n = writes ? 0 : 1u << 31;\n"
+    "  if (!writes) return;\n"
     "  trace.page->block = blockIdx.x;\n"
     "  asm volatile(\"mov.u32 %0, %%smid;\" : \"=r\"(trace.page->sm));\n"
     "  trace.page->ns_begin = trace_ns();\n"
     "  trace.page->clock_begin = trace_clock();\n"
-    "  return trace;\n"
     "}\n"
-    "__device__ __forceinline__ void stamp(trace_writer &trace, int mark, int number) {\n"
-    "  if (!trace.page) return;\n"
-    "  const long long clock = trace_clock();\n"
-    "  const long long what = (long long)number << 32 | (unsigned)mark;\n"
-    "  if (trace.n < " NUMBER(STAMPS_EACH) ")\n"
-    "    asm volatile(\"st.global.v2.b64 [%0], {%1, %2};\" ::\"l\"(&trace.page->stamp[trace.n]),\n"
-    "                 \"l\"(clock), \"l\"(what)\n"
-    "                 : \"memory\");\n"
+    "__device__ __forceinline__ void stamp(trace_writer &trace, unsigned mark, int number) {\n"
+    "  asm volatile(\"{\\n.reg .pred fits;\\n.reg .b32 clock;\\n\"\n"
+    "               \"mov.u32 clock, %%clock;\\n\"\n"
+    "               \"setp.lt.u32 fits, %1, " NUMBER(STAMPS_EACH) ";\\n\"\n"
+    "               \"@fits st.global.v2.b32 [%0], {clock, %2};\\n}\" ::\n"
+    "               \"l\"(&trace.page->stamp[trace.n]), \"r\"(trace.n),\n"
+    "               \"r\"((mark << " NUMBER(STAMP_NUMBER_BITS) ") + number)\n"
+    "               : \"memory\");\n"
     "  ++trace.n;\n"
     "}\n"
     "__device__ __forceinline__ void trace_end(const trace_writer &trace) {\n"
-    "  if (!trace.page) return;\n"
+    "  if (threadIdx.x % 32 != 0) return;\n"
     "  trace.page->ns_end = trace_ns();\n"
     "  trace.page->clock_end = trace_clock();\n"
     "  trace.page->written = trace.n;\n"
-    "}\n"};
+    "}\n"
+    "// What is not traced writes nothing.\n"
+    "__device__ __forceinline__ void trace_begin(trace_nothing, trace_page *) {}\n"
+    "__device__ __forceinline__ void stamp(trace_nothing, unsigned, int) {}\n"
+    "__device__ __forceinline__ void trace_end(trace_nothing) {}\n"};
 
 // ---- what a statement is ------------------------------------------------------------------------
 
@@ -143,7 +154,7 @@ typedef struct Run {
 static void add_site(Emitter *emitter, const Run *run, const Var *turn) {
   EmitStamps *stamps = &emitter->stamps;
   if (!run->first) return;
-  stamps->site[stamps->n++] = (EmitStamp){run->chief, turn};
+  stamps->site[stamps->n++] = (EmitStamp){run->chief, turn, false};
   stamps->before[run->first->id] = stamps->n;
   stamps->behind[run->last->id] = stamps->n;
 }
@@ -169,7 +180,7 @@ static void collect(Emitter *emitter, const Stmt *list, const Var *turn);
 
 static void collect_inside(Emitter *emitter, const Stmt *stmt, const Var *turn) {
   bool counts = stmt->kind == STMT_LOOP && stmt->var->tier != TIER_REGISTER &&
-                (stmt->var->extent > 1 || stmt->var->tier == TIER_TILE);
+                stmt->var->tier != TIER_TILE && stmt->var->extent > 1;
   collect(emitter, stmt->body, counts ? stmt->var : turn);
 }
 
@@ -220,9 +231,16 @@ static void print_stamp(Emitter *emitter, int site, int end) {
                turn ? emitter->names[turn->id] : "0");
 }
 
-void emit_stamp_before(Emitter *emitter, const Stmt *stmt) {
+// Where a place ends and the next one begins, one stamp says both.
+void emit_stamp_before(Emitter *emitter, const Stmt *before, const Stmt *stmt) {
   const EmitStamps *stamps = &emitter->stamps;
-  if (stamps->before && stamps->before[stmt->id]) print_stamp(emitter, stamps->before[stmt->id], 0);
+  const int site = stamps->before ? stamps->before[stmt->id] : 0;
+  const int ended = site && before ? stamps->behind[before->id] : 0;
+  if (!site) return;
+  if (ended && stamps->site[ended - 1].turn == stamps->site[site - 1].turn)
+    stamps->site[site - 1].follows = true;
+  else
+    print_stamp(emitter, site, 0);
 }
 
 void emit_stamp_behind(Emitter *emitter, const Stmt *stmt) {
@@ -230,14 +248,34 @@ void emit_stamp_behind(Emitter *emitter, const Stmt *stmt) {
   if (stamps->behind && stamps->behind[stmt->id]) print_stamp(emitter, stamps->behind[stmt->id], 1);
 }
 
-const char *emit_trace_parameters(Emitter *emitter) {
+void emit_trace_template(Emitter *emitter) {
   emit_given(emitter, &trace_text);
-  return ", trace_page *stamps, int traced";
+  emitter_line(emitter, "// What a block does: that which is traced by trace_writer.");
+  emitter_line(emitter, "template <typename trace_kind>");
 }
 
 void emit_trace_begin(Emitter *emitter) {
   emitter_blank(emitter);
-  emitter_line(emitter, "trace_writer trace = trace_begin(stamps, traced);");
+  emitter_line(emitter, "trace_kind trace;");
+  emitter_line(emitter, "trace_begin(trace, stamps);");
 }
 
 void emit_trace_end(Emitter *emitter) { emitter_line(emitter, "trace_end(trace);"); }
+
+void emit_trace_choice(Emitter *emitter, const EmitKernel *facts, const char *arguments) {
+  const long long cluster = (long long)facts->cluster;
+  const long long warps = (long long)ceil_div(facts->n_threads, LANES);
+  const char *which = "blockIdx.x", *page = "stamps";
+  if (cluster > 1) {
+    which = arena_printf(emitter->arena, "blockIdx.x / %lld", cluster);
+    page = arena_printf(emitter->arena, "stamps + blockIdx.x %% %lld * %lld", cluster, warps);
+  }
+  emitter_line(emitter, "if (%s == traced)", which);
+  emitter->depth++;
+  emitter_line(emitter, "%s_traced<trace_writer>(%s%s);", facts->name, arguments, page);
+  emitter->depth--;
+  emitter_line(emitter, "else");
+  emitter->depth++;
+  emitter_line(emitter, "%s_traced<trace_nothing>(%s%s);", facts->name, arguments, page);
+  emitter->depth--;
+}

@@ -11,10 +11,14 @@
 void emit_stamps_collect(Emitter *emitter, const Stmt *body);
 // Whether a stamp stands before or behind the statement, or inside it.
 bool emit_has_stamps(const Emitter *emitter, const Stmt *stmt);
-void emit_stamp_before(Emitter *emitter, const Stmt *stmt);
+// `before` stands in front of the statement in its list; NULL: nothing does.
+void emit_stamp_before(Emitter *emitter, const Stmt *before, const Stmt *stmt);
 void emit_stamp_behind(Emitter *emitter, const Stmt *stmt);
 
-// The parameters behind the others: ", trace_page *stamps, int traced".
-const char *emit_trace_parameters(Emitter *emitter);
+// The lines above the function NAME_traced, which is the kernel's body as a template; those at its
+// begin and end; and the statement of the kernel itself, which calls it with the arguments ("A, B,
+// C, ") and the block's pages.
+void emit_trace_template(Emitter *emitter);
 void emit_trace_begin(Emitter *emitter);
 void emit_trace_end(Emitter *emitter);
+void emit_trace_choice(Emitter *emitter, const EmitKernel *facts, const char *arguments);

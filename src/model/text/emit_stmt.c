@@ -256,7 +256,7 @@ void emit_stmts(Emitter *emitter, const Stmt *first, const char *group) {
     if (before && starts_group(before, stmt)) emitter_blank(emitter);
     if (remark && !same_text(remark, group)) emit_remark(emitter, stmt, remark);
     group = remark;
-    emit_stamp_before(emitter, stmt);
+    emit_stamp_before(emitter, before, stmt);
     emit_one(emitter, stmt, group);
     emit_stamp_behind(emitter, stmt);
   }

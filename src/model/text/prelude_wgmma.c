@@ -1,10 +1,11 @@
 // The wrapper of one wgmma, written from the atom's row, and what makes its descriptors.
 //
 // Worked example, m64n128k16 of bf16, both operands by descriptor:
+//   setp.ne.b32 keep, %66, 0;
 //   wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
-//       {%0, … %63}, %64, %65, 1, 1, 1, 0, 1;       d += a * b; +a, +b; A along K, B along N
+//       {%0, … %63}, %64, %65, keep, 1, 1, 0, 1;    d += a * b; +a, +b; A along K, B along N
 // Types of 16 bits alone say which way their tiles run, s8 alone cannot be negated: so its list
-// ends with the first number.
+// ends with the predicate, scale-d, without which d = a * b.
 //
 // The sums are read and written ("+f") while the instruction goes on in the background: whoever
 // touches them before wgmma_wait has what is there. The statements are volatile and name memory, so
@@ -60,8 +61,8 @@ static void add_head(Str *out, const Prelude *prelude) {
   bool rs = prelude->by_registers;
   str_printf(
       out,
-      "// c += a * b in the background, %d x %d x %d, by a warpgroup. %s: PTX ISA,\n"
-      "// section %.*s says which lane holds what.\n",
+      "// c += a * b in the background, %d x %d x %d, by a warpgroup; c = a * b where keep is 0.\n"
+      "// %s: PTX ISA, section %.*s says which lane holds what.\n",
       atom->m, atom->n, atom->k,
       rs ? "b is the descriptor of a tile, a a fragment" : "a and b are descriptors of tiles",
       (int)strcspn(atom->section, " "), atom->section);
@@ -70,7 +71,7 @@ static void add_head(Str *out, const Prelude *prelude) {
             rs ? "// b_turned: N runs fastest, not K.\ntemplate <int b_turned>\n"
                : "// turned: M or N runs fastest, not K.\ntemplate <int a_turned, int b_turned>\n");
   str_printf(
-      out, "__device__ __forceinline__ void %s(%s *c, %s,\n    unsigned long long b) {\n",
+      out, "__device__ __forceinline__ void %s(%s *c, %s,\n    unsigned long long b, int keep) {\n",
       prelude_wgmma_name(out->arena, prelude), sum_type(atom),
       rs ? packs(atom, ATOM_A) ? "const unsigned *a" : "const float *a" : "unsigned long long a");
 }
@@ -78,10 +79,10 @@ static void add_head(Str *out, const Prelude *prelude) {
 // The numbers behind the operands: add to c, the signs of a and b, which way they run.
 static void add_modes(Str *out, const Prelude *prelude, int next) {
   const Atom *atom = prelude->atom;
-  str_add(out, negates(atom) ? ", 1, 1, 1" : ", 1");
+  str_add(out, negates(atom) ? ", keep, 1, 1" : ", keep");
   if (turns(atom) && !prelude->by_registers) str_printf(out, ", %%%d", next++);
   if (turns(atom)) str_printf(out, ", %%%d", next);
-  str_add(out, ";\"\n");
+  str_add(out, ";\\n}\"\n");
 }
 
 static void add_operand_a(Str *out, const Prelude *prelude, int n_a) {
@@ -103,7 +104,10 @@ void prelude_write_wgmma(Str *out, const Prelude *prelude) {
   int n_c = fragment_packing(atom, ATOM_C).n_registers;
   int n_a = rs ? fragment_packing(atom, ATOM_A).n_registers : 1;
   add_head(out, prelude);
-  str_printf(out, "  asm volatile(\n      \"%s \"\n      \"", atom_ptx(out->arena, atom));
+  str_printf(out,
+             "  asm volatile(\n      \"{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %%%d, 0;\\n\"\n",
+             n_c + n_a + 1);
+  str_printf(out, "      \"%s \"\n      \"", atom_ptx(out->arena, atom));
   add_places(out, 0, n_c);
   str_add(out, ", \"\n      \"");
   if (rs)
@@ -111,12 +115,12 @@ void prelude_write_wgmma(Str *out, const Prelude *prelude) {
   else
     str_printf(out, "%%%d", n_c);
   str_printf(out, ", %%%d", n_c + n_a);
-  add_modes(out, prelude, n_c + n_a + 1);
+  add_modes(out, prelude, n_c + n_a + 2);
   str_add(out, "      : ");
   add_registers(out, sum_constraint(atom), "c", n_c);
   str_add(out, "\n      : ");
   add_operand_a(out, prelude, n_a);
-  str_add(out, ", \"l\"(b)");
+  str_add(out, ", \"l\"(b), \"r\"(keep)");
   if (turns(atom) && !rs) str_add(out, ", \"n\"(a_turned)");
   if (turns(atom)) str_add(out, ", \"n\"(b_turned)");
   str_add(out, "\n      : \"memory\");\n}\n");

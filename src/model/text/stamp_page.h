@@ -3,25 +3,36 @@
 #pragma once
 #include <stdint.h>
 
-// Stamps that a page has room for; a macro, because the text says it too.
+// Stamps that a page has room for, and the bits of a turn's number; macros, because the text says
+// them too.
 #define STAMPS_EACH 16384
-#define STAMP_PAGE_BYTES (48 + 16 * STAMPS_EACH)
+#define STAMP_NUMBER_BITS 20
+#define STAMP_PAGE_BYTES (48 + 8 * STAMPS_EACH)
 
+// As a thread writes it: what = mark << STAMP_NUMBER_BITS, plus the number.
+typedef struct PackedStamp {
+  uint32_t clock;  // the low half of the SM's
+  uint32_t what;
+} PackedStamp;
+
+typedef struct StampPage {
+  uint64_t ns_begin, ns_end;  // %globaltimer
+  int64_t clock_begin, clock_end;
+  uint32_t sm, block, written, unused;  // written: those beyond the page counted
+  PackedStamp stamp[STAMPS_EACH];
+} StampPage;
+
+// As it was read. An end that stands alone is that of work that began where the work before it
+// ended (EmitStamp.follows).
 typedef struct Stamp {
   int64_t clock;  // of the SM
   int32_t mark;   // 2 · place + (0 begin, 1 end); places are the emission's
   int32_t number;
 } Stamp;
 
-typedef struct StampPage {
-  uint64_t ns_begin, ns_end;  // %globaltimer
-  int64_t clock_begin, clock_end;
-  uint32_t sm, block, written, unused;  // written: those beyond the page counted
-  Stamp stamp[STAMPS_EACH];
-} StampPage;
-
-// A page that was read: its times are since the first warp of the block began.
+// A page that was read: its times are since the first of all warps that were traced began.
 typedef struct StampedWarp {
+  int sm;                          // that it ran on
   int64_t ns_begin, ns_end;        // %globaltimer
   int64_t clock_begin, clock_end;  // the SM's clock at the same two moments
   int64_t lost;                    // stamps for which the page had no room

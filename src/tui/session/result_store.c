@@ -270,7 +270,7 @@ void results_add_trace(Results *results, uint64_t key, const TraceResult *result
   traced->serial++;
   traced->result = (TraceResult){.ok = result->ok,
                                  .block = result->block,
-                                 .sm = result->sm,
+                                 .n_blocks = result->n_blocks,
                                  .clock_mhz = result->clock_mhz,
                                  .n_warps = result->n_warps,
                                  .warp = warp};

@@ -194,13 +194,14 @@ __device__ __forceinline__ unsigned long long tile_of(const f16 *slab, int at,
   return shape | (from & 0x3ffffu) >> 4;
 }
 
-// c += a * b in the background, 64 x 256 x 16, by a warpgroup. a and b are descriptors of tiles: PTX ISA,
-// section 9.7.15.5.1.1.1 says which lane holds what.
+// c += a * b in the background, 64 x 256 x 16, by a warpgroup; c = a * b where keep is 0.
+// a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
 __device__ __forceinline__ void wgmma_m64n256k16_f32_f16(float *c, unsigned long long a,
-    unsigned long long b) {
+    unsigned long long b, int keep) {
   asm volatile(
+      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %130, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
       " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
@@ -212,7 +213,7 @@ __device__ __forceinline__ void wgmma_m64n256k16_f32_f16(float *c, unsigned long
       " %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111,"
       " %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125,"
       " %126, %127}, "
-      "%128, %129, 1, 1, 1, %130, %131;"
+      "%128, %129, keep, 1, 1, %131, %132;\n}"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
         "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]),
         "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]), "+f"(c[17]),
@@ -235,7 +236,7 @@ __device__ __forceinline__ void wgmma_m64n256k16_f32_f16(float *c, unsigned long
         "+f"(c[114]), "+f"(c[115]), "+f"(c[116]), "+f"(c[117]), "+f"(c[118]), "+f"(c[119]),
         "+f"(c[120]), "+f"(c[121]), "+f"(c[122]), "+f"(c[123]), "+f"(c[124]), "+f"(c[125]),
         "+f"(c[126]), "+f"(c[127])
-      : "l"(a), "l"(b), "n"(a_turned), "n"(b_turned)
+      : "l"(a), "l"(b), "r"(keep), "n"(a_turned), "n"(b_turned)
       : "memory");
 }
 
@@ -324,134 +325,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     for (int t = claimed_list<2>(list); t < 256; t += lists) {  // PERSISTENT=1
       const int m_b = t % 128 / 8;
       const int n_b = t / 128 * 8 + t % 8;
-      acc[0] = 0.0f;
-      acc[1] = 0.0f;
-      acc[2] = 0.0f;
-      acc[3] = 0.0f;
-      acc[4] = 0.0f;
-      acc[5] = 0.0f;
-      acc[6] = 0.0f;
-      acc[7] = 0.0f;
-      acc[8] = 0.0f;
-      acc[9] = 0.0f;
-      acc[10] = 0.0f;
-      acc[11] = 0.0f;
-      acc[12] = 0.0f;
-      acc[13] = 0.0f;
-      acc[14] = 0.0f;
-      acc[15] = 0.0f;
-      acc[16] = 0.0f;
-      acc[17] = 0.0f;
-      acc[18] = 0.0f;
-      acc[19] = 0.0f;
-      acc[20] = 0.0f;
-      acc[21] = 0.0f;
-      acc[22] = 0.0f;
-      acc[23] = 0.0f;
-      acc[24] = 0.0f;
-      acc[25] = 0.0f;
-      acc[26] = 0.0f;
-      acc[27] = 0.0f;
-      acc[28] = 0.0f;
-      acc[29] = 0.0f;
-      acc[30] = 0.0f;
-      acc[31] = 0.0f;
-      acc[32] = 0.0f;
-      acc[33] = 0.0f;
-      acc[34] = 0.0f;
-      acc[35] = 0.0f;
-      acc[36] = 0.0f;
-      acc[37] = 0.0f;
-      acc[38] = 0.0f;
-      acc[39] = 0.0f;
-      acc[40] = 0.0f;
-      acc[41] = 0.0f;
-      acc[42] = 0.0f;
-      acc[43] = 0.0f;
-      acc[44] = 0.0f;
-      acc[45] = 0.0f;
-      acc[46] = 0.0f;
-      acc[47] = 0.0f;
-      acc[48] = 0.0f;
-      acc[49] = 0.0f;
-      acc[50] = 0.0f;
-      acc[51] = 0.0f;
-      acc[52] = 0.0f;
-      acc[53] = 0.0f;
-      acc[54] = 0.0f;
-      acc[55] = 0.0f;
-      acc[56] = 0.0f;
-      acc[57] = 0.0f;
-      acc[58] = 0.0f;
-      acc[59] = 0.0f;
-      acc[60] = 0.0f;
-      acc[61] = 0.0f;
-      acc[62] = 0.0f;
-      acc[63] = 0.0f;
-      acc[64] = 0.0f;
-      acc[65] = 0.0f;
-      acc[66] = 0.0f;
-      acc[67] = 0.0f;
-      acc[68] = 0.0f;
-      acc[69] = 0.0f;
-      acc[70] = 0.0f;
-      acc[71] = 0.0f;
-      acc[72] = 0.0f;
-      acc[73] = 0.0f;
-      acc[74] = 0.0f;
-      acc[75] = 0.0f;
-      acc[76] = 0.0f;
-      acc[77] = 0.0f;
-      acc[78] = 0.0f;
-      acc[79] = 0.0f;
-      acc[80] = 0.0f;
-      acc[81] = 0.0f;
-      acc[82] = 0.0f;
-      acc[83] = 0.0f;
-      acc[84] = 0.0f;
-      acc[85] = 0.0f;
-      acc[86] = 0.0f;
-      acc[87] = 0.0f;
-      acc[88] = 0.0f;
-      acc[89] = 0.0f;
-      acc[90] = 0.0f;
-      acc[91] = 0.0f;
-      acc[92] = 0.0f;
-      acc[93] = 0.0f;
-      acc[94] = 0.0f;
-      acc[95] = 0.0f;
-      acc[96] = 0.0f;
-      acc[97] = 0.0f;
-      acc[98] = 0.0f;
-      acc[99] = 0.0f;
-      acc[100] = 0.0f;
-      acc[101] = 0.0f;
-      acc[102] = 0.0f;
-      acc[103] = 0.0f;
-      acc[104] = 0.0f;
-      acc[105] = 0.0f;
-      acc[106] = 0.0f;
-      acc[107] = 0.0f;
-      acc[108] = 0.0f;
-      acc[109] = 0.0f;
-      acc[110] = 0.0f;
-      acc[111] = 0.0f;
-      acc[112] = 0.0f;
-      acc[113] = 0.0f;
-      acc[114] = 0.0f;
-      acc[115] = 0.0f;
-      acc[116] = 0.0f;
-      acc[117] = 0.0f;
-      acc[118] = 0.0f;
-      acc[119] = 0.0f;
-      acc[120] = 0.0f;
-      acc[121] = 0.0f;
-      acc[122] = 0.0f;
-      acc[123] = 0.0f;
-      acc[124] = 0.0f;
-      acc[125] = 0.0f;
-      acc[126] = 0.0f;
-      acc[127] = 0.0f;
 
       for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
         // TMA=1: the slab's bytes are there
@@ -462,7 +335,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           // ATOM_KIND=wgmma_m64n256k16_f16: ask the tensor core for each tile of A times each of B
           wgmma_m64n256k16_f32_f16<0,
               1>(&acc[0], tile_of(A_s_at, k_o % 4 * 8192 + k_i * 16, 0x4000004000010000ull),
-              tile_of(B_s, k_o % 4 * 16384 + k_i * 16 * 64, 0x4000004002000000ull));
+              tile_of(B_s, k_o % 4 * 16384 + k_i * 16 * 64, 0x4000004002000000ull), 0 < k_o + k_i);
         }
 
         wgmma_commit();

@@ -189,20 +189,21 @@ __device__ __forceinline__ unsigned long long tile_of(const f16 *slab, int at,
   return shape | (from & 0x3ffffu) >> 4;
 }
 
-// c += a * b in the background, 64 x 256 x 16, by a warpgroup. a and b are descriptors of tiles: PTX ISA,
-// section 9.7.15.5.1.1.1 says which lane holds what.
+// c += a * b in the background, 64 x 256 x 16, by a warpgroup; c = a * b where keep is 0.
+// a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
 __device__ __forceinline__ void wgmma_m64n256k16_f16_f16(unsigned *c, unsigned long long a,
-    unsigned long long b) {
+    unsigned long long b, int keep) {
   asm volatile(
+      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %66, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n256k16.f16.f16.f16 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
       " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
       " %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,"
       " %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55,"
       " %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "%64, %65, 1, 1, 1, %66, %67;"
+      "%64, %65, keep, 1, 1, %67, %68;\n}"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]), "+r"(c[4]), "+r"(c[5]),
         "+r"(c[6]), "+r"(c[7]), "+r"(c[8]), "+r"(c[9]), "+r"(c[10]), "+r"(c[11]),
         "+r"(c[12]), "+r"(c[13]), "+r"(c[14]), "+r"(c[15]), "+r"(c[16]), "+r"(c[17]),
@@ -214,14 +215,8 @@ __device__ __forceinline__ void wgmma_m64n256k16_f16_f16(unsigned *c, unsigned l
         "+r"(c[48]), "+r"(c[49]), "+r"(c[50]), "+r"(c[51]), "+r"(c[52]), "+r"(c[53]),
         "+r"(c[54]), "+r"(c[55]), "+r"(c[56]), "+r"(c[57]), "+r"(c[58]), "+r"(c[59]),
         "+r"(c[60]), "+r"(c[61]), "+r"(c[62]), "+r"(c[63])
-      : "l"(a), "l"(b), "n"(a_turned), "n"(b_turned)
+      : "l"(a), "l"(b), "r"(keep), "n"(a_turned), "n"(b_turned)
       : "memory");
-}
-
-// Value i of a register that holds 2; the others stay.
-__device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {
-  const unsigned bits = value.bits;
-  *to = (*to & ~(0xffffu << 16 * i)) | bits << 16 * i;
 }
 
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
@@ -317,137 +312,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       const int turn = t / lists;
       const int m_b = t % 8;
       const int n_b = t / 8;
-      #pragma unroll
-      for (int m_r = 0; m_r < 2; ++m_r) {
-        insert_f16(&acc[m_r][0], 0, f16{});
-        insert_f16(&acc[m_r][0], 1, f16{});
-        insert_f16(&acc[m_r][1], 0, f16{});
-        insert_f16(&acc[m_r][1], 1, f16{});
-        insert_f16(&acc[m_r][2], 0, f16{});
-        insert_f16(&acc[m_r][2], 1, f16{});
-        insert_f16(&acc[m_r][3], 0, f16{});
-        insert_f16(&acc[m_r][3], 1, f16{});
-        insert_f16(&acc[m_r][4], 0, f16{});
-        insert_f16(&acc[m_r][4], 1, f16{});
-        insert_f16(&acc[m_r][5], 0, f16{});
-        insert_f16(&acc[m_r][5], 1, f16{});
-        insert_f16(&acc[m_r][6], 0, f16{});
-        insert_f16(&acc[m_r][6], 1, f16{});
-        insert_f16(&acc[m_r][7], 0, f16{});
-        insert_f16(&acc[m_r][7], 1, f16{});
-        insert_f16(&acc[m_r][8], 0, f16{});
-        insert_f16(&acc[m_r][8], 1, f16{});
-        insert_f16(&acc[m_r][9], 0, f16{});
-        insert_f16(&acc[m_r][9], 1, f16{});
-        insert_f16(&acc[m_r][10], 0, f16{});
-        insert_f16(&acc[m_r][10], 1, f16{});
-        insert_f16(&acc[m_r][11], 0, f16{});
-        insert_f16(&acc[m_r][11], 1, f16{});
-        insert_f16(&acc[m_r][12], 0, f16{});
-        insert_f16(&acc[m_r][12], 1, f16{});
-        insert_f16(&acc[m_r][13], 0, f16{});
-        insert_f16(&acc[m_r][13], 1, f16{});
-        insert_f16(&acc[m_r][14], 0, f16{});
-        insert_f16(&acc[m_r][14], 1, f16{});
-        insert_f16(&acc[m_r][15], 0, f16{});
-        insert_f16(&acc[m_r][15], 1, f16{});
-        insert_f16(&acc[m_r][16], 0, f16{});
-        insert_f16(&acc[m_r][16], 1, f16{});
-        insert_f16(&acc[m_r][17], 0, f16{});
-        insert_f16(&acc[m_r][17], 1, f16{});
-        insert_f16(&acc[m_r][18], 0, f16{});
-        insert_f16(&acc[m_r][18], 1, f16{});
-        insert_f16(&acc[m_r][19], 0, f16{});
-        insert_f16(&acc[m_r][19], 1, f16{});
-        insert_f16(&acc[m_r][20], 0, f16{});
-        insert_f16(&acc[m_r][20], 1, f16{});
-        insert_f16(&acc[m_r][21], 0, f16{});
-        insert_f16(&acc[m_r][21], 1, f16{});
-        insert_f16(&acc[m_r][22], 0, f16{});
-        insert_f16(&acc[m_r][22], 1, f16{});
-        insert_f16(&acc[m_r][23], 0, f16{});
-        insert_f16(&acc[m_r][23], 1, f16{});
-        insert_f16(&acc[m_r][24], 0, f16{});
-        insert_f16(&acc[m_r][24], 1, f16{});
-        insert_f16(&acc[m_r][25], 0, f16{});
-        insert_f16(&acc[m_r][25], 1, f16{});
-        insert_f16(&acc[m_r][26], 0, f16{});
-        insert_f16(&acc[m_r][26], 1, f16{});
-        insert_f16(&acc[m_r][27], 0, f16{});
-        insert_f16(&acc[m_r][27], 1, f16{});
-        insert_f16(&acc[m_r][28], 0, f16{});
-        insert_f16(&acc[m_r][28], 1, f16{});
-        insert_f16(&acc[m_r][29], 0, f16{});
-        insert_f16(&acc[m_r][29], 1, f16{});
-        insert_f16(&acc[m_r][30], 0, f16{});
-        insert_f16(&acc[m_r][30], 1, f16{});
-        insert_f16(&acc[m_r][31], 0, f16{});
-        insert_f16(&acc[m_r][31], 1, f16{});
-        insert_f16(&acc[m_r][32], 0, f16{});
-        insert_f16(&acc[m_r][32], 1, f16{});
-        insert_f16(&acc[m_r][33], 0, f16{});
-        insert_f16(&acc[m_r][33], 1, f16{});
-        insert_f16(&acc[m_r][34], 0, f16{});
-        insert_f16(&acc[m_r][34], 1, f16{});
-        insert_f16(&acc[m_r][35], 0, f16{});
-        insert_f16(&acc[m_r][35], 1, f16{});
-        insert_f16(&acc[m_r][36], 0, f16{});
-        insert_f16(&acc[m_r][36], 1, f16{});
-        insert_f16(&acc[m_r][37], 0, f16{});
-        insert_f16(&acc[m_r][37], 1, f16{});
-        insert_f16(&acc[m_r][38], 0, f16{});
-        insert_f16(&acc[m_r][38], 1, f16{});
-        insert_f16(&acc[m_r][39], 0, f16{});
-        insert_f16(&acc[m_r][39], 1, f16{});
-        insert_f16(&acc[m_r][40], 0, f16{});
-        insert_f16(&acc[m_r][40], 1, f16{});
-        insert_f16(&acc[m_r][41], 0, f16{});
-        insert_f16(&acc[m_r][41], 1, f16{});
-        insert_f16(&acc[m_r][42], 0, f16{});
-        insert_f16(&acc[m_r][42], 1, f16{});
-        insert_f16(&acc[m_r][43], 0, f16{});
-        insert_f16(&acc[m_r][43], 1, f16{});
-        insert_f16(&acc[m_r][44], 0, f16{});
-        insert_f16(&acc[m_r][44], 1, f16{});
-        insert_f16(&acc[m_r][45], 0, f16{});
-        insert_f16(&acc[m_r][45], 1, f16{});
-        insert_f16(&acc[m_r][46], 0, f16{});
-        insert_f16(&acc[m_r][46], 1, f16{});
-        insert_f16(&acc[m_r][47], 0, f16{});
-        insert_f16(&acc[m_r][47], 1, f16{});
-        insert_f16(&acc[m_r][48], 0, f16{});
-        insert_f16(&acc[m_r][48], 1, f16{});
-        insert_f16(&acc[m_r][49], 0, f16{});
-        insert_f16(&acc[m_r][49], 1, f16{});
-        insert_f16(&acc[m_r][50], 0, f16{});
-        insert_f16(&acc[m_r][50], 1, f16{});
-        insert_f16(&acc[m_r][51], 0, f16{});
-        insert_f16(&acc[m_r][51], 1, f16{});
-        insert_f16(&acc[m_r][52], 0, f16{});
-        insert_f16(&acc[m_r][52], 1, f16{});
-        insert_f16(&acc[m_r][53], 0, f16{});
-        insert_f16(&acc[m_r][53], 1, f16{});
-        insert_f16(&acc[m_r][54], 0, f16{});
-        insert_f16(&acc[m_r][54], 1, f16{});
-        insert_f16(&acc[m_r][55], 0, f16{});
-        insert_f16(&acc[m_r][55], 1, f16{});
-        insert_f16(&acc[m_r][56], 0, f16{});
-        insert_f16(&acc[m_r][56], 1, f16{});
-        insert_f16(&acc[m_r][57], 0, f16{});
-        insert_f16(&acc[m_r][57], 1, f16{});
-        insert_f16(&acc[m_r][58], 0, f16{});
-        insert_f16(&acc[m_r][58], 1, f16{});
-        insert_f16(&acc[m_r][59], 0, f16{});
-        insert_f16(&acc[m_r][59], 1, f16{});
-        insert_f16(&acc[m_r][60], 0, f16{});
-        insert_f16(&acc[m_r][60], 1, f16{});
-        insert_f16(&acc[m_r][61], 0, f16{});
-        insert_f16(&acc[m_r][61], 1, f16{});
-        insert_f16(&acc[m_r][62], 0, f16{});
-        insert_f16(&acc[m_r][62], 1, f16{});
-        insert_f16(&acc[m_r][63], 0, f16{});
-        insert_f16(&acc[m_r][63], 1, f16{});
-      }
 
       int slot = turn * 64 % 3, full_phase = turn * 64 / 3 % 2;  // of the ring, counted along
       for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
@@ -462,7 +326,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             wgmma_m64n256k16_f16_f16<0,
                 1>(&acc[m_r][0],
                 tile_of(A_s_at, slot * 16384 + m_r * 64 * 64 + k_i * 16, 0x4000004000010000ull),
-                tile_of(B_s, slot * 16384 + k_i * 16 * 64, 0x4000004002000000ull));
+                tile_of(B_s, slot * 16384 + k_i * 16 * 64, 0x4000004002000000ull), 0 < k_o + k_i);
         }
 
         wgmma_commit();

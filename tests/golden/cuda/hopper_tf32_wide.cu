@@ -181,11 +181,12 @@ __device__ __forceinline__ unsigned long long tile_of(const float *slab, int at,
   return shape | (from & 0x3ffffu) >> 4;
 }
 
-// c += a * b in the background, 64 x 192 x 8, by a warpgroup. a and b are descriptors of tiles: PTX ISA,
-// section 9.7.15.5.1.1.2 says which lane holds what.
+// c += a * b in the background, 64 x 192 x 8, by a warpgroup; c = a * b where keep is 0.
+// a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.2 says which lane holds what.
 __device__ __forceinline__ void wgmma_m64n192k8_f32_tf32(float *c, unsigned long long a,
-    unsigned long long b) {
+    unsigned long long b, int keep) {
   asm volatile(
+      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %98, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n192k8.f32.tf32.tf32 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
       " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
@@ -194,7 +195,7 @@ __device__ __forceinline__ void wgmma_m64n192k8_f32_tf32(float *c, unsigned long
       " %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69,"
       " %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83,"
       " %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "
-      "%96, %97, 1, 1, 1;"
+      "%96, %97, keep, 1, 1;\n}"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
         "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]),
         "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]), "+f"(c[17]),
@@ -211,7 +212,7 @@ __device__ __forceinline__ void wgmma_m64n192k8_f32_tf32(float *c, unsigned long
         "+f"(c[78]), "+f"(c[79]), "+f"(c[80]), "+f"(c[81]), "+f"(c[82]), "+f"(c[83]),
         "+f"(c[84]), "+f"(c[85]), "+f"(c[86]), "+f"(c[87]), "+f"(c[88]), "+f"(c[89]),
         "+f"(c[90]), "+f"(c[91]), "+f"(c[92]), "+f"(c[93]), "+f"(c[94]), "+f"(c[95])
-      : "l"(a), "l"(b)
+      : "l"(a), "l"(b), "r"(keep)
       : "memory");
 }
 
@@ -304,105 +305,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       const int turn = t / lists;
       const int m_b = t / 88 * 8 + t % 8;
       const int n_b = t % 88 / 8;
-      #pragma unroll
-      for (int m_r = 0; m_r < 2; ++m_r) {
-        acc[m_r][0] = 0.0f;
-        acc[m_r][1] = 0.0f;
-        acc[m_r][2] = 0.0f;
-        acc[m_r][3] = 0.0f;
-        acc[m_r][4] = 0.0f;
-        acc[m_r][5] = 0.0f;
-        acc[m_r][6] = 0.0f;
-        acc[m_r][7] = 0.0f;
-        acc[m_r][8] = 0.0f;
-        acc[m_r][9] = 0.0f;
-        acc[m_r][10] = 0.0f;
-        acc[m_r][11] = 0.0f;
-        acc[m_r][12] = 0.0f;
-        acc[m_r][13] = 0.0f;
-        acc[m_r][14] = 0.0f;
-        acc[m_r][15] = 0.0f;
-        acc[m_r][16] = 0.0f;
-        acc[m_r][17] = 0.0f;
-        acc[m_r][18] = 0.0f;
-        acc[m_r][19] = 0.0f;
-        acc[m_r][20] = 0.0f;
-        acc[m_r][21] = 0.0f;
-        acc[m_r][22] = 0.0f;
-        acc[m_r][23] = 0.0f;
-        acc[m_r][24] = 0.0f;
-        acc[m_r][25] = 0.0f;
-        acc[m_r][26] = 0.0f;
-        acc[m_r][27] = 0.0f;
-        acc[m_r][28] = 0.0f;
-        acc[m_r][29] = 0.0f;
-        acc[m_r][30] = 0.0f;
-        acc[m_r][31] = 0.0f;
-        acc[m_r][32] = 0.0f;
-        acc[m_r][33] = 0.0f;
-        acc[m_r][34] = 0.0f;
-        acc[m_r][35] = 0.0f;
-        acc[m_r][36] = 0.0f;
-        acc[m_r][37] = 0.0f;
-        acc[m_r][38] = 0.0f;
-        acc[m_r][39] = 0.0f;
-        acc[m_r][40] = 0.0f;
-        acc[m_r][41] = 0.0f;
-        acc[m_r][42] = 0.0f;
-        acc[m_r][43] = 0.0f;
-        acc[m_r][44] = 0.0f;
-        acc[m_r][45] = 0.0f;
-        acc[m_r][46] = 0.0f;
-        acc[m_r][47] = 0.0f;
-        acc[m_r][48] = 0.0f;
-        acc[m_r][49] = 0.0f;
-        acc[m_r][50] = 0.0f;
-        acc[m_r][51] = 0.0f;
-        acc[m_r][52] = 0.0f;
-        acc[m_r][53] = 0.0f;
-        acc[m_r][54] = 0.0f;
-        acc[m_r][55] = 0.0f;
-        acc[m_r][56] = 0.0f;
-        acc[m_r][57] = 0.0f;
-        acc[m_r][58] = 0.0f;
-        acc[m_r][59] = 0.0f;
-        acc[m_r][60] = 0.0f;
-        acc[m_r][61] = 0.0f;
-        acc[m_r][62] = 0.0f;
-        acc[m_r][63] = 0.0f;
-        acc[m_r][64] = 0.0f;
-        acc[m_r][65] = 0.0f;
-        acc[m_r][66] = 0.0f;
-        acc[m_r][67] = 0.0f;
-        acc[m_r][68] = 0.0f;
-        acc[m_r][69] = 0.0f;
-        acc[m_r][70] = 0.0f;
-        acc[m_r][71] = 0.0f;
-        acc[m_r][72] = 0.0f;
-        acc[m_r][73] = 0.0f;
-        acc[m_r][74] = 0.0f;
-        acc[m_r][75] = 0.0f;
-        acc[m_r][76] = 0.0f;
-        acc[m_r][77] = 0.0f;
-        acc[m_r][78] = 0.0f;
-        acc[m_r][79] = 0.0f;
-        acc[m_r][80] = 0.0f;
-        acc[m_r][81] = 0.0f;
-        acc[m_r][82] = 0.0f;
-        acc[m_r][83] = 0.0f;
-        acc[m_r][84] = 0.0f;
-        acc[m_r][85] = 0.0f;
-        acc[m_r][86] = 0.0f;
-        acc[m_r][87] = 0.0f;
-        acc[m_r][88] = 0.0f;
-        acc[m_r][89] = 0.0f;
-        acc[m_r][90] = 0.0f;
-        acc[m_r][91] = 0.0f;
-        acc[m_r][92] = 0.0f;
-        acc[m_r][93] = 0.0f;
-        acc[m_r][94] = 0.0f;
-        acc[m_r][95] = 0.0f;
-      }
 
       int slot = turn * 128 % 3, full_phase = turn * 128 / 3 % 2;  // of the ring, counted along
       for (int k_o = 0; k_o < 128; ++k_o) {  // BK=4
@@ -416,7 +318,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           for (int m_r = 0; m_r < 2; ++m_r)
             wgmma_m64n192k8_f32_tf32(&acc[m_r][0],
                 tile_of(A_s_at2, slot * 8192 + m_r * 64 * 32 + k_i * 8, 0x4000004000010000ull),
-                tile_of(B_s, slot * 6144 + k_i * 8, 0x4000004000010000ull));
+                tile_of(B_s, slot * 6144 + k_i * 8, 0x4000004000010000ull), 0 < k_o + k_i);
         }
 
         wgmma_commit();

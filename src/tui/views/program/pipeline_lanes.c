@@ -1,5 +1,5 @@
 // A timeline → lanes: one for each unit that works, one for each slot of the ring, one for each
-// role.
+// role, and of each block where there are those of a cluster: "1:producer".
 //
 // A role's lane shows its first warp, that of a warpgroup's atom the first of each four; the others
 // do the same a little earlier or later. A slot's lane has what fills it and what reads it.
@@ -49,8 +49,12 @@ static const char *copies_name(const Timeline *timeline) {
 
 static const char *warps_name(Arena *arena, const Timeline *timeline, int first, int n) {
   const char *role = timeline_role(timeline, first);
-  if (n == 1) return arena_printf(arena, "%s %d", role ? role : "warp", first);
-  return arena_printf(arena, "%s ×%d", role ? role : "warps", n);
+  const char *block =
+      timeline->n_blocks > 1 ? arena_printf(arena, "%d:", timeline_rank(timeline, first)) : "";
+  if (n == 1)
+    return arena_printf(arena, "%s%s %d", block, role ? role : "warp",
+                        timeline_warp(timeline, first));
+  return arena_printf(arena, "%s%s ×%d", block, role ? role : "warps", n);
 }
 
 // ---- lanes --------------------------------------------------------------------------------------
@@ -92,7 +96,9 @@ static int group_of(const Timeline *timeline, int first, bool each) {
   const Atom *atom = program_atom(timeline->program);
   const char *role = timeline_role(timeline, first);
   int n = 1, most = each ? 1 : atom && atom->warps > 1 ? atom->warps : timeline->n_warps;
-  while (n < most && first + n < timeline->n_warps && timeline_role(timeline, first + n) == role)
+  while (n < most && first + n < timeline->n_warps &&
+         timeline_rank(timeline, first + n) == timeline_rank(timeline, first) &&
+         timeline_role(timeline, first + n) == role)
     n++;
   return n;
 }

@@ -87,8 +87,8 @@ static void put_measured(Session *session, PipelineOwn *own) {
   if (!timeline) own->no_beside = diags_text(own->arena, &diags);
   if (!timeline) return;
   own->beside = pipeline_lanes(own->arena, timeline, false, false);
-  own->beside.title = arena_printf(own->arena, "measured here, block %lld on SM %d",
-                                   (long long)traced->result.block, traced->result.sm);
+  own->beside.title =
+      arena_printf(own->arena, "measured here, %s", trace_where(own->arena, &traced->result));
 }
 
 static void make_beside(Session *session, PipelineOwn *own) {

@@ -1,0 +1,59 @@
+// What a list reads and writes: every expression is looked into, and numbers that nobody reads are
+// not written, so neither is what they are made of.
+#include "model/text/emit_uses.h"
+
+static void use_expr(EmitUses *uses, const Expr *expr) {
+  if (!expr || emit_runs_along(uses->ring, expr)) return;
+  if (expr->op == EXPR_VAR && !uses->var[expr->var->id])
+    uses->var[expr->var->id] = uses->more = true;
+  use_expr(uses, expr->a);
+  use_expr(uses, expr->b);
+  use_expr(uses, expr->c);
+}
+
+static void use_one(const Expr **expr, void *uses) { use_expr(uses, *expr); }
+
+static void use_access(const Access *access, bool *how) {
+  if (access->buffer) how[access->buffer->id] = true;
+}
+
+static void use_stmt(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  EmitUses *uses = context;
+  if (stmt->kind != STMT_LET) use_expr(uses, stmt->expr);
+  use_expr(uses, stmt->end);
+  if (stmt->kind != STMT_OP) return;
+  op_each_expr(&stmt->op, use_one, uses);
+  use_access(&stmt->op.dst, uses->written);
+  use_access(&stmt->op.src, uses->read);
+  use_access(&stmt->op.src2, uses->read);
+}
+
+// A number that nobody reads is not written, so what it is made of is not read by it. Numbers stand
+// in front of those made of them: as many rounds as such a chain is long.
+static void use_let(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  EmitUses *uses = context;
+  bool between_loops = !stmt->next;  // of the hardware: written whether read or not
+  if (stmt->kind == STMT_LET && (between_loops || uses->var[stmt->var->id]))
+    use_expr(uses, stmt->expr);
+}
+
+EmitUses emit_list_uses(Emitter *emitter, const Stmt *list) {
+  EmitUses uses = {.program = emitter->program, .ring = emitter->symbols.ring};
+  uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
+  stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
+  do {
+    uses.more = false;
+    stmt_walk((Stmt *)(uintptr_t)list, use_let, &uses);
+  } while (uses.more);
+  return uses;
+}
+
+bool emit_list_reads(Emitter *emitter, const Stmt *list, const Var *var) {
+  return emit_list_uses(emitter, list).var[var->id];
+}
+
+bool emit_uses_buffer(const EmitUses *uses, const Buffer *buffer) {
+  return uses->read[buffer->id] || uses->written[buffer->id];
+}

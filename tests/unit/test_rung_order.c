@@ -1,0 +1,147 @@
+// The order of rungs by speed: the model's against what was recorded, pair by pair (Kendall).
+//
+// A pair counts where the records of one problem differ by more than a fiftieth. It is held to be
+// in order, tied where the model's speeds differ by no more than that, or reversed. The golden file
+// names every pair that is reversed, so none comes or goes unseen; no ladder may have many.
+#include <check.h>
+#include <stdio.h>
+
+#include "base/embed.h"
+#include "base/str.h"
+#include "golden.h"
+#include "kernels/device/recorded.h"
+#include "property.h"
+
+Suite *suite_rung_order(void);
+
+enum { ROWS_MAX = 256 };
+static const double tie = 1.02;
+
+static Arena *arena;
+
+static void setup(void) {
+  property_setup();
+  arena = arena_new("test rung order");
+}
+static void teardown(void) {
+  arena_free(arena);
+  property_teardown();
+}
+
+typedef struct Speed {
+  const RecordedRow *row;
+  double estimate;
+} Speed;
+
+typedef struct Pairs {
+  int in_order, tied, reversed;
+} Pairs;
+
+static const Traffic *traffic_of(const RecordedRow *row, const char *target) {
+  Diags diags = diags_new(arena);
+  Schedule schedule = schedule_plain();
+  ck_assert_msg(schedule_parse(&schedule, row->state, &diags), "%s", diags_text(arena, &diags));
+  snprintf(schedule.target, sizeof schedule.target, "%s", target);
+  const Model *model = model_build(arena, &property_targets, &schedule);
+  ck_assert_msg(model->ok, "%s: %s", row->rung, diags_text(arena, &model->diags));
+  return &model->traffic;
+}
+
+static bool same_problem(const RecordedRow *a, const RecordedRow *b) {
+  return a->m == b->m && a->n == b->n && a->k == b->k;
+}
+
+static void compare(const Speed *a, const Speed *b, Pairs *pairs, Str *out) {
+  const double measured = b->row->tflops / a->row->tflops, model = b->estimate / a->estimate;
+  if (measured < tie && measured > 1 / tie) return;
+  if (model < tie && model > 1 / tie) {
+    pairs->tied++;
+  } else if ((model > 1) == (measured > 1)) {
+    pairs->in_order++;
+  } else {
+    pairs->reversed++;
+    str_printf(out, "  %lld: %s %.0f, %s %.0f; the model has %.0f, %.0f\n", (long long)a->row->m,
+               a->row->rung, a->row->tflops, b->row->rung, b->row->tflops, a->estimate,
+               b->estimate);
+  }
+}
+
+static Pairs compare_all(const Recorded *recorded, Str *out) {
+  Speed speed[ROWS_MAX];
+  Pairs pairs = {0};
+  int n = 0;
+  for (int i = 0; i < recorded->n_rows; i++) {
+    const RecordedRow *row = &recorded->rows[i];
+    if (!(row->time_ns > 0)) continue;
+    ck_assert_int_lt(n, ROWS_MAX);
+    speed[n++] = (Speed){row, traffic_of(row, "h200")->roofline_tflops};
+    for (int k = 0; k < n - 1; k++)
+      if (same_problem(speed[k].row, speed[n - 1].row))
+        compare(&speed[k], &speed[n - 1], &pairs, out);
+  }
+  return pairs;
+}
+
+static const Recorded *read(const char *path) {
+  Diags diags = diags_new(arena);
+  const EmbeddedFile *file = embed_find(arena, path);
+  const Recorded *recorded = recorded_read_json(arena, file->text, file->size, path, &diags);
+  ck_assert_msg(recorded != NULL, "%s", diags_text(arena, &diags));
+  return recorded;
+}
+
+START_TEST(the_order_of_rungs_is_the_recorded_one) {
+  Str out = str_new(arena);
+  const EmbeddedList files = embed_list(arena, "results/");
+  ck_assert_int_ge(files.count, 5);
+  for (int i = 0; i < files.count; i++) {
+    Str reversed = str_new(arena);
+    const Recorded *recorded = read(files.paths[i]);
+    const Pairs pairs = compare_all(recorded, &reversed);
+    const int all = pairs.in_order + pairs.tied + pairs.reversed;
+    str_printf(&out, "%s: %d pairs in order, %d tied, %d reversed\n%s", recorded->ladder,
+               pairs.in_order, pairs.tied, pairs.reversed, reversed.text);
+    ck_assert_msg(pairs.reversed * 8 <= all, "%s: %d of %d pairs", recorded->ladder, pairs.reversed,
+                  all);
+  }
+  golden_check("facts/rung_order.txt", out.text);
+}
+END_TEST
+
+// Of a rung as it was recorded at 8192³, or as the first record has it.
+static const Traffic *rung_on(const char *ladder, const char *rung, const char *target) {
+  const Recorded *recorded = read(arena_printf(arena, "results/h200_%s.json", ladder));
+  const RecordedRow *found = NULL;
+  for (int i = 0; i < recorded->n_rows; i++)
+    if (str_equal(recorded->rows[i].rung, rung) && (!found || recorded->rows[i].m == 8192))
+      found = &recorded->rows[i];
+  ck_assert_ptr_nonnull(found);
+  return traffic_of(found, target);
+}
+
+// 8192³, 128 × 256 tiles in pairs: 1.1e12 FLOP at 700 W / 859 TFLOP/s are 0.896 J; a tile fetches
+// 32 KiB a slab, 2048 tiles of 128 slabs 8.59 GB, 0.126 J; the rest is DRAM.
+START_TEST(what_is_fetched_slows_what_is_multiplied) {
+  const Traffic *pairs = rung_on("hopper", "multicast", "h200");
+  ck_assert_double_eq_tol(pairs->l2_bytes, 2048.0 * 128 * 32768, 1);
+  const double joule = 0.896 + 0.1263 + pairs->dram_bytes * 86e-12;
+  ck_assert_double_eq_tol(pairs->power_tflops, 1.0995 * 700 / joule, 1);
+  ck_assert_double_eq_tol(pairs->roofline_tflops, pairs->power_tflops * 2048 / (16 * 132), 0.01);
+  ck_assert_str_eq(pairs->limit, "power");
+  ck_assert_double_lt(rung_on("hopper", "in_flight", "h200")->power_tflops, pairs->power_tflops);
+  ck_assert_double_eq(rung_on("hopper", "e4m3", "h200")->power_tflops, -1);
+  ck_assert_double_eq(rung_on("hopper", "multicast", "h100")->power_tflops, -1);
+  ck_assert_double_eq(rung_on("hgemm", "roles", "h200")->power_tflops, -1);
+}
+END_TEST
+
+Suite *suite_rung_order(void) {
+  Suite *suite = suite_create("rung_order");
+  TCase *tc = tcase_create("records");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_set_timeout(tc, 300);
+  tcase_add_test(tc, the_order_of_rungs_is_the_recorded_one);
+  tcase_add_test(tc, what_is_fetched_slows_what_is_multiplied);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

@@ -8,7 +8,14 @@
 
 #include "model/words/schedule_atom.h"
 
-typedef enum Family { FAMILY_BOTH, FAMILY_FMA, FAMILY_ATOM, FAMILY_WGMMA, FAMILY_NONE } Family;
+typedef enum Family {
+  FAMILY_BOTH,
+  FAMILY_FMA,
+  FAMILY_ATOM,
+  FAMILY_WGMMA,
+  FAMILY_BUT_WGMMA,
+  FAMILY_NONE
+} Family;
 
 static const unsigned char families[KNOB_COUNT] = {
     [KNOB_AUTO] = FAMILY_NONE,  // it fills gaps of the state
@@ -24,10 +31,12 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_MMA_GROUPS] = FAMILY_WGMMA, [KNOB_TMA_STORE] = FAMILY_ATOM,
     [KNOB_EPI_N] = FAMILY_ATOM,       [KNOB_STMATRIX] = FAMILY_ATOM,
     [KNOB_EPI_BUFFERS] = FAMILY_ATOM, [KNOB_ROLE_SCHEDULE] = FAMILY_WGMMA,
+    [KNOB_UNROLL_K] = FAMILY_BUT_WGMMA,  // a group of wgmma has no loop
 };
 
 bool knob_is_used(KnobId knob, const Schedule *schedule) {
   const Atom *atom = schedule_atom_row(schedule);
   Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA, of = families[knob];
-  return of == FAMILY_BOTH || of == now || (of == FAMILY_WGMMA && atom && atom->warps > 1);
+  bool group = atom && atom->warps > 1;
+  return of == FAMILY_BOTH || of == now || of == (group ? FAMILY_WGMMA : FAMILY_BUT_WGMMA);
 }

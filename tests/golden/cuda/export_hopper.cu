@@ -163,25 +163,26 @@ __device__ __forceinline__ unsigned long long tile_of(const bf16 *slab, int at,
   return shape | (from & 0x3ffffu) >> 4;
 }
 
-// c += a * b in the background, 64 x 64 x 16, by a warpgroup. a and b are descriptors of tiles: PTX ISA,
-// section 9.7.15.5.1.1.1 says which lane holds what.
+// c += a * b in the background, 64 x 64 x 16, by a warpgroup; c = a * b where keep is 0.
+// a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.1 says which lane holds what.
 // turned: M or N runs fastest, not K.
 template <int a_turned, int b_turned>
 __device__ __forceinline__ void wgmma_m64n64k16_f32_bf16(float *c, unsigned long long a,
-    unsigned long long b) {
+    unsigned long long b, int keep) {
   asm volatile(
+      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %34, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
       " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
       " %28, %29, %30, %31}, "
-      "%32, %33, 1, 1, 1, %34, %35;"
+      "%32, %33, keep, 1, 1, %35, %36;\n}"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
         "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]),
         "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]), "+f"(c[17]),
         "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]),
         "+f"(c[24]), "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]),
         "+f"(c[30]), "+f"(c[31])
-      : "l"(a), "l"(b), "n"(a_turned), "n"(b_turned)
+      : "l"(a), "l"(b), "r"(keep), "n"(a_turned), "n"(b_turned)
       : "memory");
 }
 
@@ -258,50 +259,20 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       const int turn = t / (gridDim.x / 8);
       const int m_b = t / 3;
       const int n_b = t % 3;
-      acc[0] = 0.0f;
-      acc[1] = 0.0f;
-      acc[2] = 0.0f;
-      acc[3] = 0.0f;
-      acc[4] = 0.0f;
-      acc[5] = 0.0f;
-      acc[6] = 0.0f;
-      acc[7] = 0.0f;
-      acc[8] = 0.0f;
-      acc[9] = 0.0f;
-      acc[10] = 0.0f;
-      acc[11] = 0.0f;
-      acc[12] = 0.0f;
-      acc[13] = 0.0f;
-      acc[14] = 0.0f;
-      acc[15] = 0.0f;
-      acc[16] = 0.0f;
-      acc[17] = 0.0f;
-      acc[18] = 0.0f;
-      acc[19] = 0.0f;
-      acc[20] = 0.0f;
-      acc[21] = 0.0f;
-      acc[22] = 0.0f;
-      acc[23] = 0.0f;
-      acc[24] = 0.0f;
-      acc[25] = 0.0f;
-      acc[26] = 0.0f;
-      acc[27] = 0.0f;
-      acc[28] = 0.0f;
-      acc[29] = 0.0f;
-      acc[30] = 0.0f;
-      acc[31] = 0.0f;
 
       for (int k_o = 0; k_o < 4; ++k_o) {  // BK=4
         // TMA=1: the slab's bytes are there
         mbarrier_wait(full, (turn * 4 + k_o) % 3, (turn * 4 + k_o) / 3 % 2);
         wgmma_fence();
 
+        #pragma unroll
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
           // ATOM_KIND=wgmma_m64n256k16_bf16: ask the tensor core for each tile of A times each of B
           wgmma_m64n64k16_f32_bf16<0,
               1>(&acc[0],
               tile_of(A_s_at2, (turn * 4 + k_o) % 3 * 8192 + k_i * 16, 0x4000004000010000ull),
-              tile_of(B_s, (turn * 4 + k_o) % 3 * 4096 + k_i * 16 * 64, 0x4000004002000000ull));
+              tile_of(B_s, (turn * 4 + k_o) % 3 * 4096 + k_i * 16 * 64, 0x4000004002000000ull),
+              0 < k_o + k_i);
         }
 
         wgmma_commit();

@@ -43,6 +43,29 @@ static void check_registers_stay_registers(const CompileResult *result, const ch
   }
 }
 
+// wgmmas of one group stand in a row, however many atoms and steps there are and whatever UNROLL_K
+// says: in a loop the assembler mends or serializes them.
+START_TEST(no_group_of_wgmma_is_mended) {
+  static const char *const states[] = {
+      "ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,FN=2,BK=2,UNROLL_K=1",
+      "ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,FM=2,BK=2,UNROLL_K=1,BUFFER_COUNT=2,"
+      "WARP_SPECIALIZE=1",
+      "ATOM_KIND=wgmma_m64n256k32_e5m2,B_COL=1,ACC=f16,ATOM_N=32,FM=2,FN=3,BK=4,UNROLL_K=2,"
+      "BUFFER_COUNT=3,WARP_SPECIALIZE=1,MMA_GROUPS=1",
+      "ATOM_KIND=wgmma_m64n256k16_f16,ATOM_N=64,BK=8,UNROLL_K=1,A_REGS=1,LDMATRIX=1",
+      "ATOM_KIND=wgmma_m64n256k8_tf32,B_COL=1,ATOM_N=64,FN=2,BK=16,UNROLL_K=4,UNROLL_RING=1,"
+      "BUFFER_COUNT=2,WARP_SPECIALIZE=1,PERSISTENT=1",
+  };
+  for (size_t i = 0; has_nvrtc && i < sizeof states / sizeof *states; i++) {
+    const char *state =
+        arena_printf(arena, "AUTO=0,STAGE=11,TMA=1,M=512,N=768,K=1024,%s", states[i]);
+    const CompileResult *result = compile(emit_state(&cases, state), COMPILE_BOTH, state);
+    for (int k = 0; k < result->n_kernels; k++)
+      ck_assert_msg(!result->kernels[k].note, "%s: %s", state, result->kernels[k].note);
+  }
+}
+END_TEST
+
 // A rung that asks for room for several blocks may have to spill; what it asked for it must get.
 START_TEST(every_rung_compiles_without_local_memory) {
   for (int i = 0; has_nvrtc && i < cases.n; i++) {
@@ -129,6 +152,7 @@ Suite *suite_emit_compile(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 180);
   tcase_add_test(tc, every_rung_compiles_without_local_memory);
+  tcase_add_test(tc, no_group_of_wgmma_is_mended);
   tcase_add_test(tc, guarded_texts_compile_for_every_generation);
   tcase_add_test(tc, wide_accesses_are_wide);
   tcase_add_test(tc, copies_are_asynchronous_and_guarded_by_their_size);

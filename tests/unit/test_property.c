@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/whole.h"
 #include "model/readings/model.h"
+#include "model/readings/rule.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
 #include "model/words/schedule_atom.h"
@@ -277,6 +278,56 @@ START_TEST(hopper_schedules_have_what_hopper_has) {
 }
 END_TEST
 
+// The values of Hopper's knobs, as bits; of the others in it some that are no power of two.
+static const struct {
+  KnobId knob;
+  unsigned values;
+} hopper_values[] = {
+    {KNOB_WARP_SPECIALIZE, 0x3}, {KNOB_ROLE_SCHEDULE, 0x3}, {KNOB_PRODUCER_WARPS, 0x1f},
+    {KNOB_A_REGS, 0x3},          {KNOB_MMA_GROUPS, 0x3},    {KNOB_CLUSTER_M, 0x16},
+    {KNOB_CLUSTER_N, 0x16},      {KNOB_MULTICAST, 0x3},     {KNOB_PERSISTENT, 0x3},
+    {KNOB_TILE_ORDER, 0xf},      {KNOB_SERPENTINE_K, 0x3},  {KNOB_TMA_STORE, 0x3},
+    {KNOB_STMATRIX, 0x3},        {KNOB_EPI_BUFFERS, 0x6},   {KNOB_SWIZZLE, 0xf},
+    {KNOB_BUFFER_COUNT, 0x1e},   {KNOB_A_COL, 0x3},         {KNOB_B_COL, 0x3},
+    {KNOB_PRODUCER_REGS, 1},     {KNOB_EPI_N, 1},           {KNOB_ACC, 0x3},
+};
+enum { N_HOPPER_VALUES = sizeof hopper_values / sizeof hopper_values[0] };
+
+START_TEST(every_value_of_hoppers_knobs_is_drawn) {
+  enum { DRAWS = 1000 };
+  uint64_t state = 11;
+  unsigned drawn[N_HOPPER_VALUES] = {0};
+  for (int i = 0; i < DRAWS; i++) {
+    const Schedule schedule = draw_hopper(&state);
+    for (int k = 0; k < N_HOPPER_VALUES; k++)
+      if (schedule.value[hopper_values[k].knob] < 32)
+        drawn[k] |= 1u << schedule.value[hopper_values[k].knob];
+  }
+  for (int k = 0; k < N_HOPPER_VALUES; k++)
+    ck_assert_msg((hopper_values[k].values & ~drawn[k]) == 0, "%s: 0x%x of 0x%x",
+                  knob_table[hopper_values[k].knob].name, drawn[k], hopper_values[k].values);
+}
+END_TEST
+
+// What is not built is Blackwell's, and warps that fma kernels do not tile by.
+START_TEST(nothing_of_hopper_is_not_built) {
+  int n = 0;
+  for (int i = 0; i < rule_count; i++) {
+    if (strncmp(rule_table[i].id, "not_built", strlen("not_built")) != 0) continue;
+    n++;
+    for (int k = 0; k < N_HOPPER_VALUES; k++)
+      ck_assert_msg(!strstr(rule_table[i].knobs, knob_table[hopper_values[k].knob].name), "%s: %s",
+                    rule_table[i].id, rule_table[i].knobs);
+  }
+  ck_assert_int_gt(n, 0);
+  uint64_t state = 11;
+  for (int i = 0; i < 50; i++) {
+    const Schedule schedule = draw_hopper(&state);
+    ck_assert(rules_allow(property_arena, &schedule, target_find(&property_targets, "h200", NULL)));
+  }
+}
+END_TEST
+
 // A knob that nobody draws is a knob that nobody tries.
 START_TEST(every_knob_is_drawn) {
   enum { DRAWS = 4000 };
@@ -335,6 +386,8 @@ Suite *suite_property(void) {
   tcase_add_test(hopper, random_hopper_schedules_compute_the_nest_after_every_pass);
   tcase_add_test(hopper, hopper_alone_has_its_family);
   tcase_add_test(hopper, hopper_schedules_have_what_hopper_has);
+  tcase_add_test(hopper, every_value_of_hoppers_knobs_is_drawn);
+  tcase_add_test(hopper, nothing_of_hopper_is_not_built);
   tcase_add_test(random, every_knob_is_drawn);
   tcase_add_test(random, every_target_has_schedules_of_its_own);
   return suite;

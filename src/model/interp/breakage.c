@@ -334,6 +334,7 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_TRANS_OFF] = break_trans_off,
     [BREAK_SUMS_EARLY] = break_sums_early,
     [BREAK_RELEASE_EARLY] = break_release_early,
+    [BREAK_SUMS_KEPT] = break_sums_kept,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

@@ -66,7 +66,8 @@
   X(MODE_OFF, "mode_off", "descriptors say that their swizzled slabs are not swizzled")            \
   X(TRANS_OFF, "trans_off", "a tile that runs along M or N is taken for one along K")              \
   X(SUMS_EARLY, "sums_early", "the sums are stored before the last wait for wgmma")                \
-  X(RELEASE_EARLY, "release_early", "a slot is released before the wait for wgmma that reads it")
+  X(RELEASE_EARLY, "release_early", "a slot is released before the wait for wgmma that reads it")  \
+  X(SUMS_KEPT, "sums_kept", "the first wgmma of a tile adds to what the registers hold")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

@@ -28,6 +28,7 @@ bool break_mode_off(Program *program);
 bool break_trans_off(Program *program);
 bool break_sums_early(Program *program);
 bool break_release_early(Program *program);
+bool break_sums_kept(Program *program);
 
 // Those of mbarriers, breakage_mbarrier.c.
 bool break_full_wait(Program *program);

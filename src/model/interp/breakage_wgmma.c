@@ -33,6 +33,15 @@ bool break_wg_commit(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_WG_COMMIT, ROLE_COUNT);
 }
 
+static bool keep_sums(Program *program, Stmt *stmt) {
+  (void)program;
+  bool begins = stmt->op.keep != NULL;
+  stmt->op.keep = NULL;
+  return begins;
+}
+
+bool break_sums_kept(Program *program) { return change_each(program, keep_sums); }
+
 // ---- descriptors --------------------------------------------------------------------------------
 
 static bool swap_offsets(MatrixTile *tile) {

@@ -118,7 +118,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   if (m->program->any_thread) set_digit(m, w, &(HardwareDigit){m->program->any_thread, 1}, true);
   set_digit(m, w, &block, false);
   set_scalar(m, w, m->program->grid, m->lists);
-  set_scalar(m, w, m->program->list, 0);  // until somebody has said which
+  set_scalar(m, w, m->program->list, INT32_MAX);  // without tiles, until somebody has said which
   set_scalar(m, w, m->program->epoch, m->launches);
   for (int i = 0; i < launch->n_thread_digits; i++) set_digit(m, w, &launch->thread[i], true);
   for (int i = 0; i < launch->n_block_digits; i++) set_digit(m, w, &launch->block[i], false);

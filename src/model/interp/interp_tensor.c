@@ -4,8 +4,8 @@
 // A wgmma belongs to the group that the next commit closes. Until a wait has seen that group end,
 // its sums, and the fragment of A where it is in registers, belong to the tensor core: whoever
 // touches them finds anything. And what a warp did to registers itself is known to a later wgmma
-// only behind a fence; sums of one shape in a row need none (PTX ISA, wgmma: Async Proxy,
-// wgmma.fence).
+// only behind a fence, and so is the first wgmma of all; sums of one shape in a row need none (PTX
+// ISA, wgmma: Async Proxy, wgmma.fence).
 //
 // Worked example, serial numbers in front:
 //   7  acc[0] = 0        touched[acc] = 7
@@ -24,7 +24,7 @@ void tensor_start(const Machine *m, Warp *w) {
   for (size_t i = 0; i < rows; i++) queue->busy_until[i] = -1;
   queue->n = queue->committed = queue->completed = 0;
   queue->serial = 1;
-  queue->fence = 0;  // registers that nobody touched may be read by the first wgmma of all
+  queue->fence = 0;  // the first wgmma of all needs one, whoever touched its registers
   queue->issued = HASH_START;
 }
 

@@ -284,7 +284,7 @@ static void take_registers(Machine *m, Warp *w, const Code *code, const Operand 
   TensorQueue *queue = w->tensor;
   bool unfenced = false;
   for (int row = at->first; row < at->first + operand->width * at->rows; row++) {
-    unfenced = unfenced || queue->touched[row] > queue->fence;
+    unfenced = unfenced || queue->touched[row] >= queue->fence;
     queue->busy_until[row] = queue->committed;
   }
   if (unfenced)
@@ -360,7 +360,7 @@ static void run_wgmma(Machine *m, Warp *w, const Code *code) {
 
 static void run_fence(Machine *m, Warp *w, const Code *code) {
   if (!whole_warp(m, w, code)) return;
-  w->tensor->fence = w->tensor->serial++;
+  w->tensor->fence = ++w->tensor->serial;
 }
 
 static void run_commit(Machine *m, Warp *w, const Code *code) {

@@ -1,12 +1,14 @@
 // A wait behind every atom → one group of wgmma for each slab, and one slab's group in flight.
 //
 // Requires: stage, an atom of a warpgroup. Ensures: one fence in front of k_i, one commit and one
-// wait behind it. The first step of the first slab begins the sums (scale-d is 0), so that no
-// registers are set to 0 before it: of 128 sums, 64 instructions a tile (CS2R, nvcc 13.0, sm_90a).
-// With A_REGS all fragments of the slab are read in front of the fence, each into registers of its
-// own: to load one between two wgmmas would make the assembler serialize them (C7519). With
-// MMA_GROUPS=1 the wait leaves the slab's own group in flight and the slot of the slab before is
-// released; behind the loop a last wait, and the last slot goes too.
+// wait behind it, and the steps unrolled whole, whatever UNROLL_K says: in front of those that stay
+// in a loop the assembler puts a fence of its own (C7519), and where warps have roles it may wait
+// behind each wgmma (C7520). The first step of the first slab begins the sums (scale-d is 0), so
+// that no registers are set to 0 before it: of 128 sums, 64 instructions a tile (CS2R, nvcc 13.0,
+// sm_90a). With A_REGS all fragments of the slab are read in front of the fence, each into
+// registers of its own: to load one between two wgmmas would make the assembler serialize them
+// (C7519). With MMA_GROUPS=1 the wait leaves the slab's own group in flight and the slot of the
+// slab before is released; behind the loop a last wait, and the last slot goes too.
 //
 // Worked example, a ring of four, MMA_GROUPS=1:
 //   wait full[k_o % 4]; fence; wgmma …; commit; wait until 1 in flight
@@ -56,7 +58,6 @@ static Stmt *read_ahead(Program *program, const Product *product, Stmt *k_i) {
   Step multiplies = {fragment, ex_var(program->arena, k_i->var)};
   each_access(read, to_step, &reads);
   each_access(k_i->body, to_step, &multiplies);
-  k_i->unroll = UNROLL_FULL;
   return wrap_register(program, KNOB_A_REGS, step, read);
 }
 
@@ -67,6 +68,7 @@ static Stmt *around_slab(Program *program, const Product *product, Stmt *k_o) {
   Stmt *commit = cut(find_link(&k_i->body, OP_WG_COMMIT, ROLE_COUNT));
   Stmt *wait = cut(find_link(&k_i->body, OP_WG_WAIT, ROLE_COUNT));
   Stmt *reads = read_ahead(program, product, k_i);
+  k_i->unroll = UNROLL_FULL;
   insert(&k_i->next, stmt_list(commit, wait, NULL));
   insert(link, reads ? stmt_list(reads, fence, NULL) : fence);
   fence->knob = commit->knob = wait->knob = knob;

@@ -8,26 +8,47 @@
 
 #include "model/words/schedule_atom.h"
 
-typedef enum Family { FAMILY_BOTH, FAMILY_FMA, FAMILY_ATOM, FAMILY_WGMMA, FAMILY_NONE } Family;
+typedef enum Family {
+  FAMILY_BOTH,
+  FAMILY_FMA,
+  FAMILY_ATOM,
+  FAMILY_WGMMA,
+  FAMILY_BUT_WGMMA,
+  FAMILY_NONE
+} Family;
 
 static const unsigned char families[KNOB_COUNT] = {
     [KNOB_AUTO] = FAMILY_NONE,  // it fills gaps of the state
-    [KNOB_BM] = FAMILY_FMA,           [KNOB_BN] = FAMILY_FMA,
-    [KNOB_CELL_GROUP] = FAMILY_FMA,   [KNOB_LANES_M] = FAMILY_FMA,
-    [KNOB_LANE_ORDER] = FAMILY_FMA,   [KNOB_TRANSPOSE_A] = FAMILY_FMA,
-    [KNOB_VECTORIZE] = FAMILY_FMA,    [KNOB_FRAG_ORDER] = FAMILY_ATOM,
-    [KNOB_ACC] = FAMILY_ATOM,         [KNOB_WM] = FAMILY_ATOM,
-    [KNOB_WN] = FAMILY_ATOM,          [KNOB_TRANSPOSE_B] = FAMILY_ATOM,
-    [KNOB_LDMATRIX] = FAMILY_ATOM,    [KNOB_EPILOGUE] = FAMILY_ATOM,
-    [KNOB_SERPENTINE] = FAMILY_ATOM,  [KNOB_PAD_CELLS] = FAMILY_FMA,
-    [KNOB_ATOM_N] = FAMILY_WGMMA,     [KNOB_A_REGS] = FAMILY_WGMMA,
-    [KNOB_MMA_GROUPS] = FAMILY_WGMMA, [KNOB_TMA_STORE] = FAMILY_ATOM,
-    [KNOB_EPI_N] = FAMILY_ATOM,       [KNOB_STMATRIX] = FAMILY_ATOM,
-    [KNOB_EPI_BUFFERS] = FAMILY_ATOM, [KNOB_ROLE_SCHEDULE] = FAMILY_WGMMA,
+    [KNOB_BM] = FAMILY_FMA,
+    [KNOB_BN] = FAMILY_FMA,
+    [KNOB_CELL_GROUP] = FAMILY_FMA,
+    [KNOB_LANES_M] = FAMILY_FMA,
+    [KNOB_LANE_ORDER] = FAMILY_FMA,
+    [KNOB_TRANSPOSE_A] = FAMILY_FMA,
+    [KNOB_VECTORIZE] = FAMILY_FMA,
+    [KNOB_FRAG_ORDER] = FAMILY_ATOM,
+    [KNOB_ACC] = FAMILY_ATOM,
+    [KNOB_WM] = FAMILY_ATOM,
+    [KNOB_WN] = FAMILY_ATOM,
+    [KNOB_TRANSPOSE_B] = FAMILY_ATOM,
+    [KNOB_LDMATRIX] = FAMILY_ATOM,
+    [KNOB_EPILOGUE] = FAMILY_ATOM,
+    [KNOB_SERPENTINE] = FAMILY_ATOM,
+    [KNOB_PAD_CELLS] = FAMILY_FMA,
+    [KNOB_ATOM_N] = FAMILY_WGMMA,
+    [KNOB_A_REGS] = FAMILY_WGMMA,
+    [KNOB_MMA_GROUPS] = FAMILY_WGMMA,
+    [KNOB_TMA_STORE] = FAMILY_ATOM,
+    [KNOB_EPI_N] = FAMILY_ATOM,
+    [KNOB_STMATRIX] = FAMILY_ATOM,
+    [KNOB_EPI_BUFFERS] = FAMILY_ATOM,
+    [KNOB_ROLE_SCHEDULE] = FAMILY_WGMMA,
+    [KNOB_UNROLL_K] = FAMILY_BUT_WGMMA,  // a group of wgmma has no loop
 };
 
 bool knob_is_used(KnobId knob, const Schedule *schedule) {
   const Atom *atom = schedule_atom_row(schedule);
   Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA, of = families[knob];
-  return of == FAMILY_BOTH || of == now || (of == FAMILY_WGMMA && atom && atom->warps > 1);
+  bool group = atom && atom->warps > 1;
+  return of == FAMILY_BOTH || of == now || of == (group ? FAMILY_WGMMA : FAMILY_BUT_WGMMA);
 }

@@ -331,6 +331,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         mbarrier_wait(full, k_o % 4, k_o / 4 % 2);
         wgmma_fence();
 
+        #pragma unroll
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
           // ATOM_KIND=wgmma_m64n256k16_f16: ask the tensor core for each tile of A times each of B
           wgmma_m64n256k16_f32_f16<0,

@@ -142,6 +142,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     mbarrier_wait(full, 0, k_o % 2);
     wgmma_fence();
 
+    #pragma unroll
     for (int k_i = 0; k_i < 2; ++k_i) {  // BK=2
       // ATOM_KIND=wgmma_m64n256k16_bf16: ask the tensor core for each tile of A times each of B
       wgmma_m64n64k16_f32_bf16<0,

@@ -93,9 +93,8 @@ typedef struct Tile {
 // A chunk begins at element (row, k); NULL after a finding that ends the block.
 static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, const Tile *tile, int bytes,
                                        int row, int k) {
-  const int64_t at =
-      matrix_tile_address(&tile->descriptor, tile->trans, bytes, tile->first_row + row, k);
-  if (at < 0 || at + CHUNK > m->shared.size) {
+  int64_t at = matrix_tile_address(&tile->descriptor, tile->trans, bytes, tile->first_row + row, k);
+  if (at < 0 || at + CHUNK > m->smem) {
     PtxFinding *f = ptx_find(m, w, PTX_FINDING_OUT_OF_BOUNDS, w->pc, -1, w->mask);
     f->address = (uint64_t)at;
     f->space = PTX_SPACE_SHARED;
@@ -104,12 +103,13 @@ static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, const Tile *ti
     m->stopped = true;
     return NULL;
   }
+  at += m->smem_stride * w->block->rank;
   ptx_touch(m, w, 0, at, CHUNK, PTX_MULTIPLIES, NULL);
   unsigned known = 0;
   for (int b = 0; b < CHUNK; b++) known |= m->shared.state[at + b];
   if (!(known & PTX_BYTE_WRITTEN)) {
     PtxFinding *f = ptx_find(m, w, PTX_FINDING_UNWRITTEN, w->pc, -1, w->mask);
-    f->address = (uint64_t)at;
+    f->address = (uint64_t)ptx_smem_offset(m, at);
     f->space = PTX_SPACE_SHARED;
     f->bytes = CHUNK;
   }
@@ -179,7 +179,7 @@ static void scatter(const PtxMachine *m, PtxWarp *w, const PtxInst *i, const dou
 // Its 16 rows of A as [k][row].
 static bool read_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
   const PtxWgmma *plan = i->wgmma;
-  Tile tile = {.first_row = w->index % PTX_WGMMA_WARPS * PTX_WGMMA_ROWS, .rows = PTX_WGMMA_ROWS};
+  Tile tile = {.first_row = w->in_block % PTX_WGMMA_WARPS * PTX_WGMMA_ROWS, .rows = PTX_WGMMA_ROWS};
   if (!plan->a_in_registers)
     return take_tile(m, w, &i->groups[1], plan->a_trans, &tile) &&
            read_tile(m, w, plan, &tile, out);

@@ -94,7 +94,9 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
   site->executions++;
   site->op = atomic ? NULL : op_of(access, bytes);
   BankCount count = {.profiled = -1, .profiled_most = -1};
-  if (atomic && is_native(access->inst))
+  if (access->remote)
+    site->op = NULL;  // another SM's banks, by way of the network between them
+  else if (atomic && is_native(access->inst))
     count = banks_count_atomic(atomic, addr);
   else if (site->op && site->op->kind == BANK_CPASYNC)
     count = banks_count_copy(site->op, addr, access->global);

@@ -193,6 +193,7 @@ static void step(PtxMachine *m, PtxWarp *w) {
   m->executions[w->pc]++;
   m->executed += __builtin_popcount(w->mask);
   if (mask) {
+    if (w->flies) ptx_check_flight(m, w, i, mask);
     i->run(m, w, i, mask);
     if (i->row && i->row->flow != PTX_FLOW_OWN && !w->again) follow(m, w, i, mask);
   }
@@ -254,6 +255,8 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   memset(w->sent_done, 0, sizeof w->sent_done);
   for (int l = 0; l < PTX_LANES; l++) w->last_sent[l].pc = -1;
   w->products = w->products_done = 0;
+  w->flies = false;
+  memset(w->flight, 0, sizeof *w->flight * (size_t)w->cap_regs);
   w->clock[w->index] = 1;
 }
 

@@ -99,6 +99,7 @@ static void make_warps(PtxMachine *m) {
     w->cap_preds = preds * frames;
     w->regs = ARENA_ARRAY(m->arena, uint64_t, w->cap_regs * PTX_LANES);
     w->taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_regs);
+    w->flight = ARENA_ARRAY(m->arena, PtxFlight, w->cap_regs);
     w->preds = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
     w->pred_taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
     w->fixed = ARENA_ARRAY(m->arena, uint64_t, n_fixed * PTX_LANES);

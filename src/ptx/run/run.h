@@ -80,6 +80,14 @@ typedef struct PtxSplit {
 
 typedef struct PtxBlock PtxBlock;
 
+// A register that a wgmma has, until its group is waited for.
+typedef struct PtxFlight {
+  int pc;
+  uint32_t group;
+  uint8_t kind;  // PtxFlightKind
+} PtxFlight;
+typedef enum PtxFlightKind { PTX_NO_FLIGHT, PTX_FLIGHT_A, PTX_FLIGHT_D } PtxFlightKind;
+
 // A bulk copy to elsewhere that a lane began.
 typedef struct PtxSent {
   uint32_t group;
@@ -122,6 +130,9 @@ typedef struct PtxWarp {
   PtxSent last_sent[PTX_LANES];
   // wgmma: the same for the warp.
   uint32_t products, products_done, products_clock[PTX_GROUPS_KEPT];
+  PtxFlight *flight;     // by register
+  uint32_t last_flight;  // group of the last wgmma
+  bool flies;            // some register may be in flight
 } PtxWarp;
 
 typedef struct PtxBarrier {
@@ -342,6 +353,11 @@ static inline int ptx_rank_at(const PtxMachine *m, int64_t offset) {
 // not have begun, or have ended.
 void ptx_reach(PtxMachine *m, PtxWarp *w, int lane, int rank);
 void ptx_recheck_cluster(PtxMachine *m);
+
+// ---- run_wgmma.c --------------------------------------------------------------------------------
+
+// A finding when an instruction other than wgmma touches a register that one still has.
+void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);
 
 // ---- functions of opcode.def --------------------------------------------------------------------
 

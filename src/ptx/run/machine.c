@@ -248,6 +248,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   ptx_clock_clear(m, w->fenced);
   w->heard = 1u << w->block->rank;
   w->cluster_arrived = w->cluster_passed = 0;
+  memset(w->named, 0, sizeof w->named);
   memset(w->lane_epoch, 0, sizeof w->lane_epoch);
   memset(w->groups, 0, sizeof w->groups);
   memset(w->groups_done, 0, sizeof w->groups_done);

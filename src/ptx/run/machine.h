@@ -59,14 +59,15 @@ typedef enum PtxContent { PTX_CONTENT_ZERO, PTX_CONTENT_GIVEN, PTX_CONTENT_UNWRI
 typedef struct PtxAccess {
   int pc;
   const PtxInst *inst;
-  PtxSpace space;      // PTX_SPACE_SHARED or PTX_SPACE_GLOBAL
-  uint32_t mask;       // lanes
-  int64_t addr[32];    // offsets in shared memory, or addresses; −1 for a lane that is inactive
-  int64_t global[32];  // of cp.async: where it reads; unset for others
-  int bytes;           // of one lane
-  int warp;            // of the block
-  int rank;            // of the block in its cluster
-  bool remote;         // some of it is another block's memory
+  PtxSpace space;    // PTX_SPACE_SHARED or PTX_SPACE_GLOBAL
+  uint32_t mask;     // lanes
+  int64_t addr[32];  // offsets in shared memory, or addresses; −1 for a lane that is inactive
+  const uint32_t *named;  // [32]: the lanes that each lane's last redux was over
+  int64_t global[32];     // of cp.async: where it reads; unset for others
+  int bytes;              // of one lane
+  int warp;               // of the block
+  int rank;               // of the block in its cluster
+  bool remote;            // some of it is another block's memory
   bool is_store;
   bool data_addresses, data_mask;  // they follow from loaded data
 } PtxAccess;

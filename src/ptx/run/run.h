@@ -115,6 +115,7 @@ typedef struct PtxWarp {
   // Lanes under a branch that followed from data, until they come to `control_end`.
   uint32_t control;
   int control_end[PTX_LANES];
+  uint32_t named[PTX_LANES];  // by each lane's last redux: the lanes of its group
   // Order.
   uint32_t *clock;   // PtxMachine.n_clock: what of each warp has happened before now; its own: now
   uint32_t *fenced;  // the clock at its last fence

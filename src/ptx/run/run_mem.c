@@ -16,6 +16,7 @@ void ptx_access_begin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   out->warp = w->in_block;
   out->rank = w->block->rank;
   out->remote = false;
+  out->named = w->named;
   out->is_store = is_store;
   const PtxArg base = m->module->args[address->at];
   const uint32_t data = base >= 0 ? w->frame_taint[base] : 0;

@@ -16,6 +16,7 @@ typedef struct Runner {
   Arena *arena;
   const Plan *plan;
   const PtxPlanGiven *given;
+  int turn;  // tiles that the persistent kernel has in one turn: its lists, or its clusters
   unsigned char *buffer[PLAN_N_BUFFERS];
   Diags diags;
 } Runner;
@@ -78,6 +79,7 @@ static void give_lists(Runner *r, PtxMachine *machine, int param, PlanArg arg,
   if (address) ptx_machine_param(machine, param, &address, 8);
   if (arg == PLAN_ARG_EPOCH) ptx_machine_param(machine, param, &epoch, 4);
   if (arg == PLAN_ARG_LISTS) ptx_machine_param(machine, param, &table->lists, 4);
+  if (arg == PLAN_ARG_LISTS) r->turn = table->lists;
 }
 
 static PtxLaunch launch_of(const PlanKernel *kernel, int64_t clusters) {
@@ -116,6 +118,7 @@ static void give_args(Runner *r, PtxMachine *machine, const PlanKernel *k, const
                            .clusters = launch->grid[0] / together,
                            .cluster = together,
                            .blocks = 1};
+  if (k->persistent) r->turn = shape.clusters;
   for (int i = 0; i < k->n_args; i++) {
     const PlanArg arg = k->args[i];
     const float alpha = PTX_PLAN_ALPHA;
@@ -123,6 +126,8 @@ static void give_args(Runner *r, PtxMachine *machine, const PlanKernel *k, const
       ptx_machine_param(machine, i, &address[arg], 8);
     else if (arg == PLAN_ARG_ALPHA)
       ptx_machine_param(machine, i, &alpha, 4);
+    else if (arg == PLAN_ARG_GRID)
+      ptx_machine_param(machine, i, &r->turn, 4);
     else if (arg >= PLAN_ARG_MAP)
       give_map(r, machine, i, &r->plan->maps[arg - PLAN_ARG_MAP],
                address[r->plan->maps[arg - PLAN_ARG_MAP].buffer]);

@@ -65,6 +65,33 @@ END_TEST
 
 // Where a function was inlined, the profiler charges some instructions to the line of the call;
 // which ones says the machine code. Without the assembler the lines are predicted, and say so.
+// Blocks of a cluster run together, and what they cost stays theirs.
+START_TEST(test_a_launch_has_clusters) {
+  if (!cli_has_program()) return;
+  static const char arguments[] =
+      "--arg mem:200000:zero --arg mem:200000 --arg 250 --arg 200 --json";
+  static const struct {
+    const char *cluster, *blocks;
+    int status, n_blocks, wavefronts;
+  } launches[] = {{"2x7", "all", CLI_OK, 56, 51600},
+                  {"4", "5,1,0", CLI_OK, 1, 1056},
+                  {"3", "all", CLI_USAGE, 0, 0},
+                  {"0", "all", CLI_USAGE, 0, 0}};
+  for (int i = 0; i < 4; i++) {
+    const CliRun run = cli_run(
+        arena, arena_printf(arena,
+                            "open tests/data/open/k01.ptx --launch grid=8x7,block=32x8,cluster=%s "
+                            "--blocks %s %s",
+                            launches[i].cluster, launches[i].blocks, arguments));
+    ck_assert_int_eq(run.status, launches[i].status);
+    if (run.status != CLI_OK) continue;
+    const JsonValue *root = cli_json(arena, &run);
+    ck_assert_int_eq(member(root, "blocks"), launches[i].n_blocks);
+    ck_assert_int_eq(member(root, "wavefronts"), launches[i].wavefronts);
+  }
+}
+END_TEST
+
 // What ptxas makes a loop of has no number: how often it goes round is a matter of time.
 START_TEST(test_atomics_are_counted_where_the_machine_has_them) {
   if (!cli_has_program()) return;
@@ -209,6 +236,7 @@ Suite *suite_open_cli(void) {
   TCase *tcase = tcase_create("cli");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_a_launch_has_clusters);
   tcase_add_test(tcase, test_all_blocks_have_the_counted_numbers);
   tcase_add_test(tcase, test_atomics_are_counted_where_the_machine_has_them);
   tcase_add_test(tcase, test_inlined_lines_are_charged_as_the_profiler_does);

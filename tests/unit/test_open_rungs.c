@@ -32,16 +32,23 @@ static void setup(void) {
 }
 static void teardown(void) { arena_free(arena); }
 
+// Of a persistent kernel: enough that the parts of a last turn find a place.
+static int64_t clusters_of(const int64_t *v) {
+  return v[KNOB_TAIL_SPLIT] > 1 ? v[KNOB_TAIL_SPLIT] : 2;
+}
+
 // Few tiles, and more slabs than a ring has: what a schedule does, it has done by then.
 static const Model *small(int rung) {
   Schedule schedule = cases.rung[rung].rung->schedule;
   if (cases.rung[rung].rung->not_built) return NULL;
   const int64_t *v = schedule.value;
-  const int64_t tiles = v[KNOB_PERSISTENT] ? 4 : 1;
+  const int64_t tail = v[KNOB_TAIL_SPLIT],
+                tiles = v[KNOB_PERSISTENT] ? clusters_of(v) * 2 - (tail > 1 ? tail - 1 : 0) : 1;
   if (v[KNOB_SPLITK] > 4) schedule_set(&schedule, KNOB_SPLITK, 4);
   const int64_t m = max64(schedule_tile(&schedule, KNOB_M) * v[KNOB_CLUSTER_M], 16),
                 n = max64(schedule_tile(&schedule, KNOB_N) * v[KNOB_CLUSTER_N] * tiles, 16),
-                k = max64(schedule_tile(&schedule, KNOB_K) * (v[KNOB_BUFFER_COUNT] + 2), 16);
+                slabs = round_up(v[KNOB_BUFFER_COUNT] + 2, tail),
+                k = max64(schedule_tile(&schedule, KNOB_K) * slabs, 16);
   schedule_set(&schedule, KNOB_M, m);
   schedule_set(&schedule, KNOB_N, n);
   schedule_set(&schedule, KNOB_K, k);
@@ -99,7 +106,7 @@ static Opened open_rung(int rung, const float *a, const float *b, const Model *m
     o.sass = sass_disassemble(arena, o.compiled->cubin, o.compiled->cubin_bytes, 60);
   const PtxPlanGiven given = {.ptx = o.compiled->ptx,
                               .main_kernel = model->program->main_kernel,
-                              .clusters = 2,
+                              .clusters = clusters_of(model->schedule.value),
                               .a = a,
                               .b = b,
                               .prepare = reconcile,

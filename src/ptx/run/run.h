@@ -293,14 +293,14 @@ static inline bool ptx_has(const PtxInst *i, PtxModifier modifier) {
 // Threads are numbered throughout the cluster; each block has whole warps of numbers.
 static inline int ptx_thread(const PtxWarp *w, int lane) { return w->index * PTX_LANES + lane; }
 static inline PtxBlock *ptx_block_of(const PtxMachine *m, int thread) {
-  return &m->blocks[thread / PTX_LANES / m->block_warps];
+  return m->n_blocks == 1 ? m->blocks : &m->blocks[thread / PTX_LANES / m->block_warps];
 }
 static inline int ptx_thread_of_block(const PtxMachine *m, int thread) {
   return thread % (m->block_warps * PTX_LANES);
 }
 // Where a byte of the cluster's shared memory lies in that of its block.
 static inline int64_t ptx_smem_offset(const PtxMachine *m, int64_t at) {
-  return at % m->smem_stride;
+  return m->n_blocks == 1 ? at : at % m->smem_stride;  // most launches have no clusters
 }
 
 // ---- memory.c -----------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b);
 
 // The block of a byte of the cluster's shared memory.
 static inline int ptx_rank_at(const PtxMachine *m, int64_t offset) {
-  return (int)(offset / m->smem_stride);
+  return m->n_blocks == 1 ? 0 : (int)(offset / m->smem_stride);
 }
 // A lane touches memory of the block of that rank, or arrives there: a finding when that block may
 // not have begun, or have ended.

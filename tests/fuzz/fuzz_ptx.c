@@ -13,7 +13,8 @@ enum { LOCAL_MAX = 1 << 16, CODE_MAX = 1 << 14 };
 
 static void run_kernel(Arena *arena, const PtxModule *module, const PtxFunction *kernel) {
   Diags diags = diags_new(arena);
-  PtxLaunch launch = {{2, 1, 1}, {64, 1, 1}, 1024, 300000};
+  PtxLaunch launch = {
+      .grid = {2, 1, 1}, .block = {64, 1, 1}, .dynamic_smem = 1024, .budget = 300000};
   for (int d = 0; d < 3 && kernel->reqntid[0] > 0; d++) launch.block[d] = kernel->reqntid[d];
   PtxMachine *machine = ptx_machine_new(arena, module, kernel, &launch, &diags);
   assert((machine == NULL) == (diags.count > 0));

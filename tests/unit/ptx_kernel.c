@@ -24,7 +24,8 @@ PtxKernel ptx_kernel_run(Arena *arena, const char *ptx, const char *name, int th
   ck_assert_msg(k.module != NULL, "%s", diags_text(arena, &diags));
   const PtxFunction *kernel = ptx_module_kernel(k.module, name, &diags);
   ck_assert_msg(kernel != NULL, "%s", diags_text(arena, &diags));
-  const PtxLaunch launch = {{1, 1, 1}, {threads, 1, 1}, 0, INT64_C(200000000)};
+  const PtxLaunch launch = {
+      .grid = {1, 1, 1}, .block = {threads, 1, 1}, .dynamic_smem = 0, .budget = INT64_C(200000000)};
   k.machine = ptx_machine_new(arena, k.module, kernel, &launch, &diags);
   ck_assert_msg(k.machine != NULL, "%s", diags_text(arena, &diags));
   const int64_t bytes = PTX_KERNEL_WORDS * 4;

@@ -65,32 +65,30 @@ END_TEST
 
 // Where a function was inlined, the profiler charges some instructions to the line of the call;
 // which ones says the machine code. Without the assembler the lines are predicted, and say so.
-// Kernels in other styles than those that the rules were found with: unions and carved shared
-// memory, named barriers, copies of all sizes, swizzled fragments, arrays of lambdas' own.
-static const struct {
-  const char *kernel, *launch;
-  int wavefronts;
-} totals[] = {
-    {"c01", "grid=4x4,block=16x16 --arg mem:262144 --arg mem:262144 --arg mem:262144 --arg 256",
-     292864},
-    {"c03", "grid=6,block=96,smem=1888 --arg mem:65536 --arg mem:65536", 474},
-    {"c04", "grid=4,block=128 --arg mem:1048576 --arg mem:1048576 --arg 9", 3456},
-    {"c05", "grid=3,block=128 --arg mem:1048576 --arg mem:1048576 --arg 7", 3444},
-    {"c06",
-     "grid=2x2,block=128 --arg mem:1048576 --arg mem:1048576 --arg mem:1048576 --arg mem:1048576 "
-     "--arg mem:1048576 --arg 64",
-     2784},
-    {"c08", "grid=5,block=100 --arg mem:65536 --arg mem:65536 --arg 463", 605},
-};
-enum { N_TOTALS = sizeof totals / sizeof totals[0] };
-
-START_TEST(test_kernels_in_other_styles_have_the_counted_totals) {
+// Blocks of a cluster run together, and what they cost stays theirs.
+START_TEST(test_a_launch_has_clusters) {
   if (!cli_has_program()) return;
-  const CliRun run = cli_run(
-      arena, arena_printf(arena, "open tests/data/open/%s.ptx --launch %s --blocks all --json",
-                          totals[_i].kernel, totals[_i].launch));
-  ck_assert_int_eq(run.status, CLI_OK);
-  ck_assert_int_eq(member(cli_json(arena, &run), "wavefronts"), totals[_i].wavefronts);
+  static const char arguments[] =
+      "--arg mem:200000:zero --arg mem:200000 --arg 250 --arg 200 --json";
+  static const struct {
+    const char *cluster, *blocks;
+    int status, n_blocks, wavefronts;
+  } launches[] = {{"2x7", "all", CLI_OK, 56, 51600},
+                  {"4", "5,1,0", CLI_OK, 1, 1056},
+                  {"3", "all", CLI_USAGE, 0, 0},
+                  {"0", "all", CLI_USAGE, 0, 0}};
+  for (int i = 0; i < 4; i++) {
+    const CliRun run = cli_run(
+        arena, arena_printf(arena,
+                            "open tests/data/open/k01.ptx --launch grid=8x7,block=32x8,cluster=%s "
+                            "--blocks %s %s",
+                            launches[i].cluster, launches[i].blocks, arguments));
+    ck_assert_int_eq(run.status, launches[i].status);
+    if (run.status != CLI_OK) continue;
+    const JsonValue *root = cli_json(arena, &run);
+    ck_assert_int_eq(member(root, "blocks"), launches[i].n_blocks);
+    ck_assert_int_eq(member(root, "wavefronts"), launches[i].wavefronts);
+  }
 }
 END_TEST
 
@@ -238,8 +236,8 @@ Suite *suite_open_cli(void) {
   TCase *tcase = tcase_create("cli");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_a_launch_has_clusters);
   tcase_add_test(tcase, test_all_blocks_have_the_counted_numbers);
-  tcase_add_loop_test(tcase, test_kernels_in_other_styles_have_the_counted_totals, 0, N_TOTALS);
   tcase_add_test(tcase, test_atomics_are_counted_where_the_machine_has_them);
   tcase_add_test(tcase, test_inlined_lines_are_charged_as_the_profiler_does);
   tcase_add_test(tcase, test_launch_and_arguments_are_remembered);

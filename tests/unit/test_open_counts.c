@@ -65,7 +65,8 @@ static void check_width(const JsonValue *row, PtxModule *module) {
             json_require_int(row, "ideal", 0, 1 << 30, &ideal, &diags) &&
             json_require_int(row, "executed", 0, 1 << 30, &executed, &diags));
   const PtxFunction *kernel = ptx_module_kernel(module, name, &diags);
-  const PtxLaunch launch = {{1, 1, 1}, {64, 1, 1}, 4096, 1 << 20};
+  const PtxLaunch launch = {
+      .grid = {1, 1, 1}, .block = {64, 1, 1}, .dynamic_smem = 4096, .budget = 1 << 20};
   PtxMachine *machine = ptx_machine_new(arena, module, kernel, &launch, &diags);
   const uint64_t memory = ptx_machine_buffer(machine, "o", 65536, NULL, PTX_CONTENT_ZERO);
   ptx_machine_param(machine, 0, &memory, 8);

@@ -59,7 +59,8 @@ static void run_mutant(Arena *arena, const char *ptx) {
   if (!module || module->local_bytes > (1 << 16)) return;
   const PtxFunction *kernel = ptx_module_kernel(module, NULL, &diags);
   if (!kernel || kernel->n_regs > 20000) return;
-  const PtxLaunch launch = {{2, 2, 1}, {128, 1, 1}, 16000, BUDGET};
+  const PtxLaunch launch = {
+      .grid = {2, 2, 1}, .block = {128, 1, 1}, .dynamic_smem = 16000, .budget = BUDGET};
   PtxMachine *machine = ptx_machine_new(arena, module, kernel, &launch, &diags);
   if (!machine) return;
   for (int i = 0; i < kernel->n_params; i++) {

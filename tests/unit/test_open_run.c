@@ -161,7 +161,7 @@ static const struct {
      PTX_FINDING_DIVERGENT_BARRIER, PTX_DONE},
     {"setp.lt.u32 %p0, %t, 32;\n@%p0 bar.sync 1, 64;", PTX_FINDING_DEADLOCK, PTX_DEADLOCK},
     {"trap;", PTX_FINDING_TRAP, PTX_STOPPED},
-    {"mapa.u64 %rd0, %in, 1;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
+    {"mapa.u64 %rd0, %in, 1;", PTX_FINDING_OUT_OF_BOUNDS, PTX_STOPPED},
     {"tcgen05.fence::before_thread_sync;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
     {"frobnicate.b32 %r0, %r1;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
     {"mov.u32 %r1, s;\ncp.async.ca.shared.global [%r1], [%in], 4;\nld.shared.u32 %r0, [%r1];",

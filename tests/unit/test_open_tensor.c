@@ -41,7 +41,8 @@ static Run run_box(int x, int y, const float *cells, const char *without) {
   Diags diags = diags_new(arena);
   PtxModule *module = ptx_module_read(arena, text, strlen(text), "tensors.ptx", &diags);
   ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
-  const PtxLaunch launch = {{1, 1, 1}, {256, 1, 1}, 0, 1 << 22};
+  const PtxLaunch launch = {
+      .grid = {1, 1, 1}, .block = {256, 1, 1}, .dynamic_smem = 0, .budget = 1 << 22};
   const PtxFunction *kernel = ptx_module_kernel(module, NULL, &diags);
   PtxMachine *machine = ptx_machine_new(arena, module, kernel, &launch, &diags);
   static const float zeros[CELLS];
@@ -75,7 +76,7 @@ END_TEST
 static const struct {
   const char *without;
   PtxFindingKind kind;
-} mistakes[] = {{"@!p bra AGAIN", PTX_FINDING_RACE},
+} mistakes[] = {{"@!p bra AGAIN", PTX_FINDING_MISSING_WAIT},
                 {"mbarrier.arrive.expect_tx", PTX_FINDING_DEADLOCK},
                 {"bar.sync", PTX_FINDING_RACE}};
 

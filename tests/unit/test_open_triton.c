@@ -24,7 +24,8 @@ static Run load_text(const char *ptx, const char *name, int grid_x, int grid_y, 
   Diags diags = diags_new(arena);
   PtxModule *module = ptx_module_read(arena, ptx, strlen(ptx), name, &diags);
   ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
-  const PtxLaunch launch = {{grid_x, grid_y, 1}, {128, 1, 1}, smem, 0};
+  const PtxLaunch launch = {
+      .grid = {grid_x, grid_y, 1}, .block = {128, 1, 1}, .dynamic_smem = smem, .budget = 0};
   const PtxFunction *kernel = ptx_module_kernel(module, NULL, &diags);
   return (Run){ptx_machine_new(arena, module, kernel, &launch, &diags), 0};
 }

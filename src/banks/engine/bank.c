@@ -167,6 +167,27 @@ static int profiled_phase(const Cut *cut, const BankOp *op, const int64_t *addr,
          phase_wavefronts(&half, true, addr + half.lanes_per_phase);
 }
 
+static bool is_active(const int64_t *addr, int n) {
+  for (int lane = 0; lane < n; lane++)
+    if (addr[lane] >= 0) return true;
+  return false;
+}
+
+// Two phases that they do not take for one have an ideal of their own each.
+static int profiled_phases(const Cut *cut, const BankOp *op, const int64_t *addr, int wavefronts) {
+  const int half = op->lanes_per_phase;
+  if (cut->lanes_per_phase == half || wavefronts <= 1) return wavefronts > 0;
+  return is_active(addr, half) + is_active(addr + half, half);
+}
+
+// Counted on an H200 (driver 580.159.04, 2026-11-23) of 216 STS.64 with some lanes left out: 16
+// lanes of both half-warps have an ideal of 1.
+static int store_ideal(const BankOp *op, const int64_t addr[BANK_LANES]) {
+  int lanes = 0;
+  for (int lane = 0; lane < BANK_LANES; lane++) lanes += addr[lane] >= 0;
+  return (lanes * op->bytes + BANK_LINE_BYTES - 1) / BANK_LINE_BYTES;
+}
+
 BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]) {
   Cut cut = cut_access(op, addr);
   BankCount count = {
@@ -178,10 +199,13 @@ BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]) {
     count.wavefronts += wavefronts;
     count.profiled += profiled_phase(&cut, op, addr + phase * cut.lanes_per_phase, wavefronts);
     count.ideal += wavefronts > 0;
+    count.profiled_ideal +=
+        profiled_phases(&cut, op, addr + phase * cut.lanes_per_phase, wavefronts);
     if (wavefronts > count.ways) count.ways = wavefronts;
   }
   count.conflicts = count.wavefronts - count.ideal;
   count.profiled_most = count.profiled;
+  if (op->kind == BANK_STORE) count.profiled_ideal = store_ideal(op, addr);
   return count;
 }
 

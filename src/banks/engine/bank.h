@@ -75,6 +75,9 @@ typedef struct BankCount {
   // in which its data arrives can make it more, up to `profiled_most`, which is `profiled` if
   // nothing depends on that order.
   int profiled, profiled_most;
+  // What they call ideal: phases as they count them, and of a store as few as the bytes of its
+  // active lanes fill.
+  int profiled_ideal;
 } BankCount;
 
 BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]);

@@ -20,7 +20,9 @@ BankCount banks_count_atomic(BankAtomic atomic, const int64_t addr[BANK_LANES]) 
     const int queue = queue_at(atomic, addr, bank);
     if (queue > count.wavefronts) count.wavefronts = queue;
   }
+  // Both passes of a swap are ideal to the profiler (counted on an H200, 2026-11-23).
   if (atomic == BANK_ATOMIC_SWAP) count.wavefronts *= 2;
+  count.profiled_ideal = atomic == BANK_ATOMIC_SWAP ? 2 : 1;
   count.ways = count.profiled = count.profiled_most = count.wavefronts;
   return count;
 }

@@ -158,6 +158,7 @@ static BankCount through_l1(const BankOp *op, const int64_t *addr, const int64_t
   }
   count.conflicts = count.wavefronts - count.ideal;
   count.profiled = count.wavefronts;
+  count.profiled_ideal = count.ideal;
   return count;
 }
 
@@ -171,5 +172,6 @@ BankCount banks_count_copy(const BankOp *op, const int64_t addr[BANK_LANES],
   count.profiled_most = range.most;
   for (int first = 0; first < BANK_LANES; first += op->lanes_per_phase)
     count.ideal += phase_of(op, addr + first, source + first).n > 0;
+  count.profiled_ideal = count.ideal;
   return count;
 }

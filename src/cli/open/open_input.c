@@ -216,12 +216,14 @@ bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags) {
     } else if (ok && key == 5 && memcmp(text, "block", 5) == 0) {
       memcpy(launch->block, extents, sizeof extents);
       has_block = true;
+    } else if (ok && key == 7 && memcmp(text, "cluster", 7) == 0 && extents[0] > 0) {
+      memcpy(launch->cluster, extents, sizeof extents);
     } else if (ok && key == 4 && memcmp(text, "smem", 4) == 0 && !memchr(value, 'x', length)) {
       launch->dynamic_smem = extents[0];
     } else {
       Diag *diag = diag_add(diags, "launch",
                             "--launch: \"%.*s\" is none of grid=X[xY[xZ]], "
-                            "block=X[xY[xZ]], smem=BYTES",
+                            "block=X[xY[xZ]], smem=BYTES, cluster=X[xY[xZ]]",
                             (int)n, text);
       diag->nearest = "--launch grid=8x8,block=256,smem=0";
     }
@@ -235,6 +237,7 @@ bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags) {
 bool open_read_blocks(const char *text, const PtxLaunch *launch, OpenBlocks *blocks, Diags *diags) {
   *blocks = (OpenBlocks){0};
   if (text && str_equal(text, "all")) {
+    blocks->all = true;
     for (int d = 0; d < 3; d++) blocks->last[d] = launch->grid[d] - 1;
     return true;
   }

@@ -12,11 +12,12 @@ typedef struct OpenText {
 // FILE.ptx as it is, FILE.cu by nvcc with these flags, without nvcc by NVRTC.
 OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flags, Diags *diags);
 
-// "grid=8x7x1,block=32x8,smem=0".
+// "grid=8x7x1,block=32x8,smem=0,cluster=2".
 bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags);
 // "1,2,0" or "all": first and last block in each direction.
 typedef struct OpenBlocks {
   int first[3], last[3];
+  bool all;
 } OpenBlocks;
 bool open_read_blocks(const char *text, const PtxLaunch *launch, OpenBlocks *blocks, Diags *diags);
 

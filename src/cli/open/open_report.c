@@ -66,6 +66,8 @@ static const char *finding_text(const OpenResult *r, const PtxFinding *f) {
   if (f->other_thread >= 0)
     str_printf(&out, " and thread %d (warp %d, lane %d)", f->other_thread, f->other_thread / 32,
                f->other_thread % 32);
+  if (memcmp(f->block, f->other_block, sizeof f->block) != 0)
+    str_printf(&out, " of block %d,%d,%d", f->other_block[0], f->other_block[1], f->other_block[2]);
   str_printf(&out, "%s, block %d,%d,%d", address_text(r, f), f->block[0], f->block[1], f->block[2]);
   if (f->count > 1) str_printf(&out, ", %" PRId64 " times", f->count);
   str_printf(&out, ": %s", f->text ? f->text : ptx_finding_helps[f->kind]);

@@ -46,14 +46,21 @@ static void say_block(const OpenRequest *request, int64_t n, int64_t of, int64_t
 static PtxOutcome run_blocks(const OpenRequest *request, OpenResult *r, PtxMachine *machine,
                              const OpenBlocks *b) {
   PtxOutcome outcome = PTX_DONE;
-  int64_t next_ms = 0, of = 1;
-  for (int d = 0; d < 3; d++) of *= b->last[d] - b->first[d] + 1;
-  for (int z = b->first[2]; z <= b->last[2]; z++)
-    for (int y = b->first[1]; y <= b->last[1]; y++)
-      for (int x = b->first[0]; x <= b->last[0] && outcome == PTX_DONE; x++, ++r->n_blocks) {
+  int64_t next_ms = 0, of = 1, at_once = 1;
+  int step[3];
+  for (int d = 0; d < 3; d++) {
+    of *= b->last[d] - b->first[d] + 1;
+    step[d] = b->all ? ptx_machine_cluster(machine)[d] : 1;
+    at_once *= step[d];
+  }
+  for (int z = b->first[2]; z <= b->last[2]; z += step[2])
+    for (int y = b->first[1]; y <= b->last[1]; y += step[1])
+      for (int x = b->first[0]; x <= b->last[0] && outcome == PTX_DONE; x += step[0]) {
         say_block(request, r->n_blocks, of, &next_ms);
         if (r->record) ptx_record_block(r->record);
-        outcome = ptx_machine_run(machine, x, y, z);
+        outcome =
+            b->all ? ptx_machine_run_cluster(machine, x, y, z) : ptx_machine_run(machine, x, y, z);
+        r->n_blocks += at_once;
       }
   return outcome;
 }

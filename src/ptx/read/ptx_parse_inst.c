@@ -261,7 +261,8 @@ static void settle_row(PtxParser *p, PtxInst *inst, const PtxToken *word, int na
   bool known = false;
   inst->row = ptx_opcode_find(word->text, name_length, &inst->form, &known);
   // An instruction that changes no value may have modifiers that are not known.
-  if (inst->row && inst->row->run && (!unknown || inst->row->run == run_nothing)) {
+  if (inst->row && inst->row->run &&
+      (!unknown || inst->row->run == run_nothing || inst->row->run == run_fence)) {
     inst->run = inst->row->run;
     return;
   }

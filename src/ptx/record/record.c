@@ -75,7 +75,8 @@ static void keep_step(PtxRecord *r, PtxSite *site, const PtxCounted *counted) {
   int64_t *turns = r->turns[site->pc];
   if (!turns) turns = r->turns[site->pc] = ARENA_ARRAY(r->arena, int64_t, PTX_WARPS_MAX);
   const int64_t turn = turns[warp]++;
-  if (r->n_blocks > 1) return;
+  if (r->rank < 0) r->rank = counted->access->rank;
+  if (r->n_blocks > 1 || r->rank != counted->access->rank) return;
   if (r->n_steps_of[site->pc] == STEPS_MAX || r->n_steps == TOTAL_MAX) {
     site->steps_cut = true;
     return;
@@ -149,7 +150,8 @@ PtxRecord *ptx_record_new(Arena *arena, const PtxModule *module, const PtxFuncti
                           PtxTally *tally, const PtxLaunch *launch) {
   const int n = module->n_code + 1;
   PtxRecord *r = ARENA_NEW(arena, PtxRecord);
-  *r = (PtxRecord){.arena = arena, .module = module, .kernel = kernel, .launch = *launch};
+  *r = (PtxRecord){
+      .arena = arena, .module = module, .kernel = kernel, .launch = *launch, .rank = -1};
   r->site = ARENA_ARRAY(arena, PtxSite *, n);
   r->slots = ARENA_ARRAY(arena, struct Slots *, n);
   r->last = ARENA_ARRAY(arena, RecordedPattern *, n);

@@ -1,4 +1,4 @@
-// Blocks, warps and their splits; findings.
+// Blocks, warps and their splits; findings. (How a machine is made: machine_make.c.)
 //
 // The loop that matters is run_split(): fetch, guard, call the row's function, follow where values
 // come from. Nothing is allocated in it. Warps take turns: each runs until all its lanes wait or
@@ -8,12 +8,11 @@
 #include <assert.h>
 
 #include "base/str.h"
-#include "base/whole.h"
 #include "ptx/run/run.h"
 
 // Rounds in which everybody asked in vain and nothing happened: nothing will.
 enum { IDLE_ROUNDS = 256 };
-enum { SLICE = 1 << 14, PATIENCE = 1 << 12, SMEM_MAX = 227 * 1024, THREADS_MAX = 1024 };
+enum { SLICE = 1 << 14, PATIENCE = 1 << 12 };
 
 const char *const ptx_finding_names[PTX_FINDINGS] = {
 #define FINDING(id, name, help) [PTX_FINDING_##id] = name,
@@ -32,7 +31,7 @@ PtxFinding *ptx_find(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, int pc, int
     PtxFinding *f = &m->findings[i];
     if (f->kind != kind || f->pc != pc || f->other_pc != other_pc) continue;
     f->count++;
-    if (w && f->warp == w->index && memcmp(f->block, m->block, sizeof f->block) == 0)
+    if (f->warp == w->in_block && memcmp(f->block, w->block->index, sizeof f->block) == 0)
       f->lanes |= lanes;
     return f;
   }
@@ -44,10 +43,11 @@ PtxFinding *ptx_find(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, int pc, int
   f->pc = pc;
   f->other_pc = other_pc;
   f->lanes = lanes;
-  f->warp = w ? w->index : -1;
-  f->thread = w && lanes ? ptx_thread(w, __builtin_ctz(lanes)) : -1;
+  f->warp = w->in_block;
+  if (lanes) f->thread = ptx_thread_of_block(m, ptx_thread(w, __builtin_ctz(lanes)));
   f->count = 1;
-  memcpy(f->block, m->block, sizeof f->block);
+  memcpy(f->block, w->block->index, sizeof f->block);
+  memcpy(f->other_block, w->block->index, sizeof f->block);
   return f;
 }
 
@@ -193,6 +193,7 @@ static void step(PtxMachine *m, PtxWarp *w) {
   m->executions[w->pc]++;
   m->executed += __builtin_popcount(w->mask);
   if (mask) {
+    if (w->flies) ptx_check_flight(m, w, i, mask);
     i->run(m, w, i, mask);
     if (i->row && i->row->flow != PTX_FLOW_OWN && !w->again) follow(m, w, i, mask);
   }
@@ -233,44 +234,8 @@ static bool run_warp(PtxMachine *m, PtxWarp *w) {
   return ran;
 }
 
-static void put_special(PtxWarp *w, int special, uint32_t lane, uint32_t value) {
-  w->fixed[(size_t)special * PTX_LANES + lane] = value;
-}
-
-static void set_thread(PtxMachine *m, PtxWarp *w, uint32_t l) {
-  const int *block = m->launch.block;
-  const uint32_t t = (uint32_t)ptx_thread(w, (int)l), x = (uint32_t)block[0],
-                 y = (uint32_t)block[1];
-  put_special(w, PTX_SPECIAL_tid_x, l, t % x);
-  put_special(w, PTX_SPECIAL_tid_y, l, t / x % y);
-  put_special(w, PTX_SPECIAL_tid_z, l, t / x / y);
-  put_special(w, PTX_SPECIAL_laneid, l, l);
-  put_special(w, PTX_SPECIAL_warpid, l, (uint32_t)w->index);
-  put_special(w, PTX_SPECIAL_lanemask_eq, l, 1u << l);
-  put_special(w, PTX_SPECIAL_lanemask_lt, l, (1u << l) - 1);
-  put_special(w, PTX_SPECIAL_lanemask_le, l, (2u << l) - 1);
-  put_special(w, PTX_SPECIAL_lanemask_gt, l, ~((2u << l) - 1));
-  put_special(w, PTX_SPECIAL_lanemask_ge, l, ~((1u << l) - 1));
-}
-
-static void set_launch(PtxMachine *m, PtxWarp *w, uint32_t l) {
-  for (int d = 0; d < 3; d++) {
-    put_special(w, (int)PTX_SPECIAL_ntid_x + d, l, (uint32_t)m->launch.block[d]);
-    put_special(w, (int)PTX_SPECIAL_nctaid_x + d, l, (uint32_t)m->launch.grid[d]);
-    put_special(w, (int)PTX_SPECIAL_nclusterid_x + d, l, (uint32_t)m->launch.grid[d]);
-    put_special(w, (int)PTX_SPECIAL_cluster_nctaid_x + d, l, 1);
-  }
-  put_special(w, PTX_SPECIAL_nwarpid, l, PTX_WARPS_MAX);
-  put_special(w, PTX_SPECIAL_nsmid, l, 1);
-  put_special(w, PTX_SPECIAL_cluster_nctarank, l, 1);
-  put_special(w, PTX_SPECIAL_dynamic_smem, l, (uint32_t)m->launch.dynamic_smem);
-  put_special(w, PTX_SPECIAL_total_smem, l, (uint32_t)m->shared.size);
-  put_special(w, PTX_SPECIAL_aggr_smem, l, (uint32_t)m->shared.size);
-  put_special(w, PTX_SPECIAL_dynamic_base, l, (uint32_t)m->static_smem);
-}
-
 static void start_warp(PtxMachine *m, PtxWarp *w) {
-  const int left = m->n_threads - w->index * PTX_LANES;
+  const int left = m->n_threads - w->in_block * PTX_LANES;
   w->exists = left >= PTX_LANES ? ~0u : (1u << left) - 1;
   w->exited = w->control = w->carry = 0;
   w->stale = false;
@@ -279,29 +244,47 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   w->splits[0].calls[0].function = (int)(m->kernel - m->module->functions);
   memset(w->taint, 0, sizeof *w->taint * (size_t)w->cap_regs);
   memset(w->pred_taint, 0, sizeof *w->pred_taint * (size_t)w->cap_preds);
-  memset(w->clock, 0, sizeof w->clock);
+  ptx_clock_clear(m, w->clock);
+  ptx_clock_clear(m, w->fenced);
+  w->heard = 1u << w->block->rank;
+  w->cluster_arrived = w->cluster_passed = 0;
+  memset(w->named, 0, sizeof w->named);
   memset(w->lane_epoch, 0, sizeof w->lane_epoch);
   memset(w->groups, 0, sizeof w->groups);
   memset(w->groups_done, 0, sizeof w->groups_done);
+  memset(w->sent, 0, sizeof w->sent);
+  memset(w->sent_done, 0, sizeof w->sent_done);
+  for (int l = 0; l < PTX_LANES; l++) w->last_sent[l].pc = -1;
   w->products = w->products_done = 0;
+  w->flies = false;
+  memset(w->flight, 0, sizeof *w->flight * (size_t)w->cap_regs);
   w->clock[w->index] = 1;
-  for (uint32_t l = 0; l < PTX_LANES; l++)
-    for (int d = 0; d < 3; d++) {
-      put_special(w, (int)PTX_SPECIAL_ctaid_x + d, l, (uint32_t)m->block[d]);
-      put_special(w, (int)PTX_SPECIAL_clusterid_x + d, l, (uint32_t)m->block[d]);
-    }
 }
 
-static void start_block(PtxMachine *m) {
+static void start_block(PtxMachine *m, PtxBlock *block) {
+  block->alive = m->n_threads;
+  for (int id = 0; id < PTX_BARRIERS; id++) ptx_barrier_clear(m, &block->barriers[id]);
+  ptx_clock_clear(m, block->ended);
+  memset(block->reach, 0, sizeof *block->reach * (size_t)m->n_warps);
+}
+
+// The cluster that a block of the grid belongs to.
+static void start_cluster(PtxMachine *m, const int block[3]) {
+  int first[3];
+  for (int d = 0; d < 3; d++) first[d] = block[d] / m->cluster[d] * m->cluster[d];
   const size_t shared = (size_t)m->shared.size;
   memset(m->shared.bytes, 0, shared);
   memset(m->shared.state, 0, shared);
   memset(m->shadow, 0, sizeof *m->shadow * shared);
   memset(m->local.state, 0, (size_t)m->local.size);
-  memset(m->barriers, 0, sizeof m->barriers);
   m->n_mbarriers = 0;
-  m->alive = m->n_threads;
+  m->alive = m->n_threads * m->n_blocks;
   m->stopped = false;
+  ptx_barrier_clear(m, &m->cluster_barrier);
+  for (int rank = 0; rank < m->n_blocks; rank++) {
+    ptx_place_block(m, &m->blocks[rank], first);
+    start_block(m, &m->blocks[rank]);
+  }
   for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warps[i]);
 }
 
@@ -329,11 +312,7 @@ static bool run_round(PtxMachine *m, bool *idle) {
   return ran;
 }
 
-PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z) {
-  m->block[0] = x;
-  m->block[1] = y;
-  m->block[2] = z;
-  start_block(m);
+static PtxOutcome run_cluster(PtxMachine *m) {
   for (int rounds = 0; m->alive > 0;) {
     bool idle = false;
     const bool ran = run_round(m, &idle);
@@ -348,157 +327,17 @@ PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z) {
   return PTX_DONE;
 }
 
-// ---- making a machine ---------------------------------------------------------------------------
-
-static void make_warps(PtxMachine *m) {
-  // Room for the deepest chain of calls: every frame as large as the largest function's.
-  int regs = 1, preds = 1;
-  for (int f = 0; f < m->module->n_functions; f++) {
-    const PtxFunction *function = &m->module->functions[f];
-    if (function->is_kernel && function != m->kernel) continue;
-    if (function->n_regs + 1 > regs) regs = function->n_regs + 1;
-    if (function->n_preds + 1 > preds) preds = function->n_preds + 1;
-  }
-  const int frames = m->module->n_calls > 0 ? PTX_CALLS_MAX : 1;
-  const int n_fixed = PTX_SPECIALS + m->module->n_constants;
-  for (int i = 0; i < m->n_warps; i++) {
-    PtxWarp *w = &m->warps[i];
-    w->index = i;
-    w->cap_regs = regs * frames;
-    w->cap_preds = preds * frames;
-    w->regs = ARENA_ARRAY(m->arena, uint64_t, w->cap_regs * PTX_LANES);
-    w->taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_regs);
-    w->preds = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
-    w->pred_taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
-    w->fixed = ARENA_ARRAY(m->arena, uint64_t, n_fixed * PTX_LANES);
-    for (int c = 0; c < m->module->n_constants; c++)
-      for (int l = 0; l < PTX_LANES; l++)
-        w->fixed[(PTX_SPECIALS + c) * PTX_LANES + l] = m->module->constants[c];
-    for (uint32_t l = 0; l < PTX_LANES; l++) {
-      set_launch(m, w, l);
-      set_thread(m, w, l);
-    }
-  }
+PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z) {
+  m->watched = -1;
+  start_cluster(m, (const int[3]){x, y, z});
+  return run_cluster(m);
 }
 
-// The byte where the kernel's own shared variables end and the dynamic ones begin.
-static int static_end(const PtxModule *module, int kernel) {
-  int64_t end = 0, align = 16;
-  for (int i = 0; i < module->n_variables; i++) {
-    const PtxVariable *v = &module->variables[i];
-    const bool counts =
-        v->function < 0 || v->function == kernel || !module->functions[v->function].is_kernel;
-    if (v->space != PTX_SPACE_SHARED || !counts) continue;
-    if (v->is_extern && v->align > align) align = v->align;
-    if (v->offset + v->bytes > end) end = v->offset + v->bytes;
-  }
-  return (int)(end > SMEM_MAX ? SMEM_MAX + 1 : round_up(end, align));
-}
-
-static PtxBuffer *add_buffer(PtxMachine *m, const char *name, uint64_t address, int64_t bytes) {
-  PtxBuffer *b = ARENA_NEW(m->arena, PtxBuffer);
-  *b = (PtxBuffer){.name = name, .address = address, .plane = ptx_plane(m->arena, bytes)};
-  b->next = m->buffers;
-  m->buffers = b;
-  return b;
-}
-
-static void place_variables(PtxMachine *m) {
-  for (int i = 0; i < m->module->n_variables; i++) {
-    const PtxVariable *v = &m->module->variables[i];
-    if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST) continue;
-    const uint64_t base = v->space == PTX_SPACE_GLOBAL ? PTX_GLOBAL_VARIABLES : PTX_CONST_VARIABLES;
-    if (v->bytes == 0) continue;
-    PtxBuffer *b = add_buffer(m, v->name, base + (uint64_t)v->offset, v->bytes);
-    if (v->init) memcpy(b->plane.bytes, v->init, (size_t)v->bytes);
-    memset(b->plane.state, PTX_BYTE_WRITTEN, (size_t)v->bytes);
-  }
-}
-
-static bool check_extents(const PtxLaunch *launch, Diags *diags) {
-  static const int grid_most[3] = {INT32_MAX, 65535, 65535}, block_most[3] = {1024, 1024, 64};
-  int64_t threads = 1;
-  for (int d = 0; d < 3; d++) {
-    threads *= launch->block[d];
-    if (launch->grid[d] < 1 || launch->grid[d] > grid_most[d])
-      diag_add(diags, "launch", "grid: %d in direction %c, 1 to %d are possible", launch->grid[d],
-               'x' + d, grid_most[d]);
-    if (launch->block[d] < 1 || launch->block[d] > block_most[d])
-      diag_add(diags, "launch", "block: %d in direction %c, 1 to %d are possible", launch->block[d],
-               'x' + d, block_most[d]);
-  }
-  if (threads > THREADS_MAX)
-    diag_add(diags, "launch", "block: %lld threads, at most %d", (long long)threads, THREADS_MAX);
-  return diags->count == 0;
-}
-
-static bool check_launch(const PtxModule *module, const PtxFunction *kernel,
-                         const PtxLaunch *launch, Diags *diags) {
-  if (!check_extents(launch, diags)) return false;
-  const int *block = launch->block;
-  const int fixed = static_end(module, (int)(kernel - module->functions));
-  if (launch->dynamic_smem < 0 || fixed > SMEM_MAX - launch->dynamic_smem)
-    diag_add(diags, "launch",
-             "smem: %d B of dynamic shared memory behind %d B, at most %d together",
-             launch->dynamic_smem, fixed, SMEM_MAX);
-  const int *req = kernel->reqntid;
-  if (req[0] > 0 && (block[0] != req[0] || block[1] != req[1] || block[2] != req[2]))
-    diag_add(diags, "launch", "block: the kernel asks for %dx%dx%d (.reqntid)", req[0], req[1],
-             req[2]);
-  const int *max = kernel->maxntid;
-  const int64_t most = (int64_t)max[0] * max[1] * max[2];
-  if (max[0] > 0 && block[0] * block[1] * block[2] > most)
-    diag_add(diags, "launch", "block: %d threads, the kernel takes at most %lld (.maxntid)",
-             block[0] * block[1] * block[2], (long long)most);
-  return diags->count == 0;
-}
-
-PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
-                            const PtxLaunch *launch, Diags *diags) {
-  if (!check_launch(module, kernel, launch, diags)) return NULL;
-  PtxMachine *m = ARENA_NEW(arena, PtxMachine);
-  m->arena = arena;
-  m->module = module;
-  m->kernel = kernel;
-  m->launch = *launch;
-  m->budget = launch->budget;
-  m->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
-  m->n_warps = (m->n_threads + PTX_LANES - 1) / PTX_LANES;
-  m->static_smem = static_end(module, (int)(kernel - module->functions));
-  m->shared = ptx_plane(arena, m->static_smem + launch->dynamic_smem);
-  m->shadow = ARENA_ARRAY(arena, PtxShadow, m->shared.size + 16);
-  m->local_bytes = round_up(module->local_bytes, 16);
-  if (m->local_bytes * m->n_threads > (INT64_C(1) << 28)) {
-    diag_add(diags, "launch", "%lld B of local memory for each of %d threads is too much",
-             (long long)m->local_bytes, m->n_threads);
-    return NULL;
-  }
-  m->local = ptx_plane(arena, m->local_bytes * m->n_threads);
-  m->param = ptx_plane(arena, kernel->param_bytes);
-  memset(m->param.state, PTX_BYTE_WRITTEN, (size_t)kernel->param_bytes);
-  m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
-  m->findings = ARENA_ARRAY(arena, PtxFinding, PTX_FINDINGS_MAX + 1);
-  m->warps = ARENA_ARRAY(arena, PtxWarp, m->n_warps);
-  m->next_buffer = PTX_BUFFERS;
-  make_warps(m);
-  place_variables(m);
-  return m;
-}
-
-uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
-                            PtxContent content) {
-  const uint64_t address = m->next_buffer;
-  PtxBuffer *b = add_buffer(m, name, address, bytes);
-  if (contents) memcpy(b->plane.bytes, contents, (size_t)bytes);
-  if (content != PTX_CONTENT_UNWRITTEN) memset(b->plane.state, PTX_BYTE_WRITTEN, (size_t)bytes);
-  m->next_buffer += (uint64_t)round_up(bytes + (1 << 20), 1 << 20);
-  return address;
-}
-
-void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes) {
-  const PtxParam *param = &m->kernel->params[index];
-  memcpy(m->param.bytes + param->offset, value,
-         (size_t)(bytes < param->bytes ? bytes : param->bytes));
+PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z) {
+  const int *n = m->cluster;
+  m->watched = x % n[0] + n[0] * (y % n[1] + n[1] * (z % n[2]));
+  start_cluster(m, (const int[3]){x, y, z});
+  return run_cluster(m);
 }
 
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self) {
@@ -519,5 +358,6 @@ const PtxFinding *ptx_machine_finding(const PtxMachine *m, int index) {
 int64_t ptx_machine_lane_instructions(const PtxMachine *m) { return m->executed; }
 int64_t ptx_machine_executions(const PtxMachine *m, int pc) { return m->executions[pc]; }
 int64_t ptx_machine_approximations(const PtxMachine *m) { return m->approximations; }
-int ptx_machine_smem_bytes(const PtxMachine *m) { return (int)m->shared.size; }
+int ptx_machine_smem_bytes(const PtxMachine *m) { return (int)m->smem; }
 int ptx_machine_static_smem(const PtxMachine *m) { return m->static_smem; }
+const int *ptx_machine_cluster(const PtxMachine *m) { return m->cluster; }

@@ -18,6 +18,7 @@ typedef struct PtxMachine PtxMachine;
 
 typedef struct PtxLaunch {
   int grid[3], block[3];
+  int cluster[3];  // 0: as the kernel says, else one block
   int dynamic_smem;
   int64_t budget;  // lane instructions of all blocks together; 0: no limit
 } PtxLaunch;
@@ -47,7 +48,7 @@ typedef struct PtxFinding {
   PtxSpace space;
   uint64_t address;
   int bytes;
-  int block[3];
+  int block[3], other_block[3];
   int64_t count;     // how often
   const char *text;  // more of it; NULL
 } PtxFinding;
@@ -58,12 +59,15 @@ typedef enum PtxContent { PTX_CONTENT_ZERO, PTX_CONTENT_GIVEN, PTX_CONTENT_UNWRI
 typedef struct PtxAccess {
   int pc;
   const PtxInst *inst;
-  PtxSpace space;      // PTX_SPACE_SHARED or PTX_SPACE_GLOBAL
-  uint32_t mask;       // lanes
-  int64_t addr[32];    // offsets in shared memory, or addresses; −1 for a lane that is inactive
-  int64_t global[32];  // of cp.async: where it reads; unset for others
-  int bytes;           // of one lane
-  int warp;            // of the block
+  PtxSpace space;    // PTX_SPACE_SHARED or PTX_SPACE_GLOBAL
+  uint32_t mask;     // lanes
+  int64_t addr[32];  // offsets in shared memory, or addresses; −1 for a lane that is inactive
+  const uint32_t *named;  // [32]: the lanes that each lane's last redux was over
+  int64_t global[32];     // of cp.async: where it reads; unset for others
+  int bytes;              // of one lane
+  int warp;               // of the block
+  int rank;               // of the block in its cluster
+  bool remote;            // some of it is another block's memory
   bool is_store;
   bool data_addresses, data_mask;  // they follow from loaded data
 } PtxAccess;
@@ -81,7 +85,10 @@ void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t byte
 bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address, unsigned char map[128],
                         Diags *diags);
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self);
+// Runs a block with the others of its cluster; its own accesses are told to whoever watches.
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);
+// Runs the cluster that a block belongs to; the accesses of all its blocks are told.
+PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z);
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);  // NULL
 int ptx_machine_findings(const PtxMachine *m);
@@ -92,3 +99,4 @@ int64_t ptx_machine_approximations(
     const PtxMachine *m);                         // lane instructions whose last bits may differ
 int ptx_machine_smem_bytes(const PtxMachine *m);  // static and dynamic
 int ptx_machine_static_smem(const PtxMachine *m);
+const int *ptx_machine_cluster(const PtxMachine *m);  // blocks of a cluster, by direction

@@ -16,7 +16,16 @@ PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address) {
 static PtxPlace in_plane(const PtxPlane *plane, uint64_t at, uint64_t limit, int64_t bytes,
                          uint64_t from) {
   if (at >= limit || (uint64_t)bytes > limit - at) return (PtxPlace){0};
-  return (PtxPlace){plane->bytes + from + at, plane->state + from + at, (int64_t)at};
+  return (PtxPlace){plane->bytes + from + at, plane->state + from + at, (int64_t)(from + at)};
+}
+
+// Of the block that the address names, or the thread's own.
+static PtxPlace in_shared(const PtxMachine *m, int thread, uint64_t address, int64_t bytes) {
+  const uint64_t named = address >> PTX_RANK_SHIFT;
+  const uint64_t rank = named ? named - 1 : (uint64_t)ptx_block_of(m, thread)->rank;
+  if (rank >= (uint64_t)m->n_blocks) return (PtxPlace){0};
+  return in_plane(&m->shared, ptx_cut(address, PTX_RANK_SHIFT), (uint64_t)m->smem, bytes,
+                  rank * (uint64_t)m->smem_stride);
 }
 
 static PtxPlace in_buffers(PtxMachine *m, uint64_t address, int64_t bytes) {
@@ -46,7 +55,7 @@ PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address,
   }
   switch (*space) {
     case PTX_SPACE_SHARED:
-      return in_plane(&m->shared, address, (uint64_t)m->shared.size, bytes, 0);
+      return in_shared(m, thread, address, bytes);
     case PTX_SPACE_LOCAL:
       return in_plane(&m->local, address, (uint64_t)m->local_bytes, bytes,
                       (uint64_t)thread * (uint64_t)m->local_bytes);

@@ -8,13 +8,21 @@
 // itself may be one, and if any other reader is not ordered, so is, of those that came after the
 // last barrier, the last one that is not the writer.
 //
+// What goes on by itself belongs to no warp: a group of copies or products is over when its thread
+// has waited for it, and bytes that a bulk copy brings have landed for those who know that the
+// phase of its mbarrier is over, the thread that began it no sooner than others.
+//
 //   warp 0 writes at its clock 3, arrives at a barrier (which takes clock 3 along; warp 0 goes on
 //   with 4), warp 1 leaves the barrier with clock[0] = 3: ordered. A write at 4 would not be.
 #include "ptx/run/run.h"
 
-void ptx_clock_join(uint32_t *into, const uint32_t *from, int n) {
-  for (int i = 0; i < n; i++)
+void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from) {
+  for (int i = 0; i < m->n_warps + m->n_mbarriers; i++)
     if (from[i] > into[i]) into[i] = from[i];
+}
+
+void ptx_clock_clear(const PtxMachine *m, uint32_t *clock) {
+  memset(clock, 0, sizeof *clock * (size_t)m->n_clock);
 }
 
 typedef struct Toucher {
@@ -27,38 +35,54 @@ typedef struct Toucher {
 static void tell(const Toucher *by, PtxFindingKind kind, const PtxTouch *other) {
   PtxFinding *finding = ptx_find(by->m, by->w, kind, by->w->pc, other->pc, 1u << by->lane);
   if (finding->count > 1) return;
-  finding->thread = by->thread;
-  finding->other_thread = other->thread;
-  finding->address = (uint64_t)by->offset;
+  finding->thread = ptx_thread_of_block(by->m, by->thread);
+  finding->other_thread = ptx_thread_of_block(by->m, other->thread);
+  memcpy(finding->other_block, ptx_block_of(by->m, other->thread)->index,
+         sizeof finding->other_block);
+  finding->address = (uint64_t)ptx_smem_offset(by->m, by->offset);
   finding->space = PTX_SPACE_SHARED;
   finding->bytes = 1;
 }
 
-// Whether a wgmma may still read; otherwise the clock at which it was waited for.
-static bool is_multiplied(const PtxWarp *owner, const PtxTouch *t, uint32_t *clock) {
-  if ((int32_t)(owner->products_done - t->group) <= 0) return true;
-  if (owner->products - t->group < PTX_GROUPS_KEPT)
-    *clock = owner->products_clock[t->group % PTX_GROUPS_KEPT];
-  return false;
+// Groups of what goes on by itself: those from `done` on do; when the others were waited for.
+typedef struct Groups {
+  uint32_t begun, done;
+  const uint32_t *clocks;  // [PTX_GROUPS_KEPT]
+} Groups;
+
+static bool groups_of(const PtxMachine *m, const PtxTouch *t, Groups *out) {
+  const PtxWarp *owner = &m->warps[t->thread / PTX_LANES];
+  const int lane = t->thread % PTX_LANES;
+  switch (t->kind) {
+    case PTX_COPIES:
+      *out = (Groups){owner->groups[lane], owner->groups_done[lane], owner->done_clock[lane]};
+      return true;
+    case PTX_SENDS:
+      *out = (Groups){owner->sent[lane], owner->sent_done[lane], owner->sent_clock[lane]};
+      return true;
+    case PTX_MULTIPLIES:
+      *out = (Groups){owner->products, owner->products_done, owner->products_clock};
+      return true;
+    default:
+      return false;
+  }
 }
 
-// The same of any touch: a copy may be on its way, too.
-static bool on_its_way(const PtxMachine *m, const PtxTouch *t, uint32_t *clock) {
+// Whether it may still go on; else when it was over, in the clock of its warp.
+static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
   *clock = t->clock;
-  const PtxWarp *owner = &m->warps[t->thread / PTX_LANES];
-  if (t->is_product) return is_multiplied(owner, t, clock);
-  if (!t->is_async) return false;
-  const int lane = t->thread % PTX_LANES;
-  if ((int32_t)(owner->groups_done[lane] - t->group) <= 0) return true;
-  if (owner->groups[lane] - t->group < PTX_GROUPS_KEPT)
-    *clock = owner->done_clock[lane][t->group % PTX_GROUPS_KEPT];
+  if (t->kind == PTX_LANDS) return *ptx_phases_over(by->m, by->w->clock, (int)t->group) <= t->epoch;
+  Groups groups;
+  if (!groups_of(by->m, t, &groups)) return false;
+  if ((int32_t)(groups.done - t->group) <= 0) return true;
+  if (groups.begun - t->group < PTX_GROUPS_KEPT) *clock = groups.clocks[t->group % PTX_GROUPS_KEPT];
   return false;
 }
 
 static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
-  if (t->thread == by->thread) return true;
+  if (t->thread == by->thread || t->kind == PTX_LANDS) return true;
   const int other = t->thread / PTX_LANES;
-  if (other == by->w->index && t->is_product) return true;
+  if (other == by->w->index && t->kind == PTX_MULTIPLIES) return true;
   if (other == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
   return by->w->clock[other] >= clock;
 }
@@ -67,7 +91,7 @@ static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
 static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
   if (earlier->clock == 0) return true;
   uint32_t clock;
-  if (on_its_way(by->m, earlier, &clock)) {
+  if (on_its_way(by, earlier, &clock)) {
     tell(by, PTX_FINDING_MISSING_WAIT, earlier);
     return false;
   }
@@ -82,17 +106,31 @@ static void note_read(PtxShadow *shadow, const PtxTouch *now) {
   shadow->read = *now;
 }
 
-static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, PtxTouchKind kind,
-                       bool same_value) {
-  if (kind == PTX_READS || kind == PTX_MULTIPLIES) {
+static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool same_value) {
+  const PtxTouchKind kind = now->kind;
+  if (kind == PTX_READS || kind == PTX_MULTIPLIES || kind == PTX_SENDS) {
     check(by, &shadow->write, false);
     note_read(shadow, now);
     return;
   }
-  if (!(kind == PTX_ATOMIC && shadow->write.is_atomic)) check(by, &shadow->write, same_value);
+  if (!(kind == PTX_ATOMIC && shadow->write.kind == PTX_ATOMIC))
+    check(by, &shadow->write, same_value);
   if (check(by, &shadow->read, same_value)) check(by, &shadow->other_read, same_value);
   shadow->write = *now;
   shadow->read.clock = shadow->other_read.clock = 0;
+}
+
+static uint32_t group_now(const PtxWarp *w, int lane, PtxTouchKind kind) {
+  if (kind == PTX_MULTIPLIES) return w->products;
+  return kind == PTX_SENDS ? w->sent[lane] : w->groups[lane];
+}
+
+static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsigned char *values) {
+  PtxMachine *m = by->m;
+  for (int byte = 0; byte < bytes; byte++, by->offset++) {
+    const bool same = values && m->shared.bytes[by->offset] == values[byte];
+    touch_byte(by, &m->shadow[by->offset], now, same);
+  }
 }
 
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,
@@ -102,12 +140,19 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
                         .epoch = w->lane_epoch[lane],
                         .pc = w->pc,
                         .thread = (uint16_t)by.thread,
-                        .is_async = kind == PTX_COPIES,
-                        .is_atomic = kind == PTX_ATOMIC,
-                        .is_product = kind == PTX_MULTIPLIES,
-                        .group = kind == PTX_MULTIPLIES ? w->products : w->groups[lane]};
-  for (int byte = 0; byte < bytes; byte++, by.offset++) {
-    const bool same = values && m->shared.bytes[by.offset] == values[byte];
-    touch_byte(&by, &m->shadow[by.offset], &now, kind, same);
-  }
+                        .kind = (uint8_t)kind,
+                        .group = group_now(w, lane, kind)};
+  touch_bytes(&by, &now, bytes, values);
+}
+
+void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
+                       const unsigned char *values, const PtxMbarrier *mbarrier) {
+  Toucher by = {m, w, lane, ptx_thread(w, lane), offset};
+  const PtxTouch now = {.clock = w->clock[w->index],
+                        .epoch = mbarrier->over,
+                        .pc = w->pc,
+                        .thread = (uint16_t)by.thread,
+                        .kind = PTX_LANDS,
+                        .group = (uint32_t)(mbarrier - m->mbarriers)};
+  touch_bytes(&by, &now, bytes, values);
 }

@@ -13,11 +13,11 @@
 
 enum {
   PTX_CALLS_MAX = 16,
-  PTX_BARRIERS = 17,  // the last one is the cluster's
-  PTX_WARPS_MAX = 32,
+  PTX_BARRIERS = 16,
+  PTX_WARPS_MAX = 32,  // of a block
   PTX_FINDINGS_MAX = 64,
-  PTX_MBARRIERS_MAX = 256,
-  PTX_GROUPS_KEPT = 64,  // of cp.async, by thread
+  PTX_MBARRIERS_MAX = 256,  // of a block
+  PTX_GROUPS_KEPT = 64,     // of cp.async, by thread
   PTX_SINK = ~PTX_SPECIAL_sink,
 };
 
@@ -29,6 +29,9 @@ enum {
 #define PTX_LOCAL_WINDOW UINT64_C(0x7b0000000000)
 #define PTX_PARAM_WINDOW UINT64_C(0x7c0000000000)
 #define PTX_WINDOW_BYTES UINT64_C(0x10000000000)
+// An address of shared memory names the block of the cluster in these bits: its rank and 1; 0 means
+// one's own. Below them lies the offset in that block's memory.
+enum { PTX_RANK_SHIFT = 24, PTX_RANK_BITS = 8 };
 // Constants that are no numbers.
 #define PTX_TAGS UINT64_C(0xffff000000000000)
 #define PTX_SLOT_TAG UINT64_C(0x5107000000000000)
@@ -52,7 +55,12 @@ typedef struct PtxBuffer {
   struct PtxBuffer *next;
 } PtxBuffer;
 
-typedef enum PtxSplitState { PTX_RUNS, PTX_WAITS_BARRIER, PTX_WAITS_WARP } PtxSplitState;
+typedef enum PtxSplitState {
+  PTX_RUNS,
+  PTX_WAITS_BARRIER,
+  PTX_WAITS_WARP,
+  PTX_WAITS_CLUSTER,
+} PtxSplitState;
 
 typedef struct PtxFrame {
   int pc;  // to return to
@@ -70,8 +78,25 @@ typedef struct PtxSplit {
   PtxFrame calls[PTX_CALLS_MAX];  // [depth] is the present one
 } PtxSplit;
 
+typedef struct PtxBlock PtxBlock;
+
+// A register that a wgmma has, until its group is waited for.
+typedef struct PtxFlight {
+  int pc;
+  uint32_t group;
+  uint8_t kind;  // PtxFlightKind
+} PtxFlight;
+typedef enum PtxFlightKind { PTX_NO_FLIGHT, PTX_FLIGHT_A, PTX_FLIGHT_D } PtxFlightKind;
+
+// A bulk copy to elsewhere that a lane began.
+typedef struct PtxSent {
+  uint32_t group;
+  int pc;  // −1: none
+} PtxSent;
+
 typedef struct PtxWarp {
-  int index;
+  PtxBlock *block;
+  int index, in_block;  // among the warps of the cluster, and of its block
   uint32_t exists, exited;
   uint64_t *regs, *fixed;
   uint32_t *taint, *preds, *pred_taint;
@@ -90,42 +115,77 @@ typedef struct PtxWarp {
   // Lanes under a branch that followed from data, until they come to `control_end`.
   uint32_t control;
   int control_end[PTX_LANES];
+  uint32_t named[PTX_LANES];  // by each lane's last redux: the lanes of its group
   // Order.
-  uint32_t clock[PTX_WARPS_MAX];  // what of each warp has happened before now; its own: now
+  uint32_t *clock;   // PtxMachine.n_clock: what of each warp has happened before now; its own: now
+  uint32_t *fenced;  // the clock at its last fence
+  uint32_t heard;    // ranks of blocks that are known to have begun
+  uint32_t cluster_arrived, cluster_passed;  // lanes: arrived; arrived, and all others have, too
   uint32_t lane_epoch[PTX_LANES];
   // cp.async, by lane: groups so far, groups waited for, when each was.
   uint32_t groups[PTX_LANES], groups_done[PTX_LANES];
   uint32_t done_clock[PTX_LANES][PTX_GROUPS_KEPT];
+  // Bulk copies to elsewhere: the same by lane, and the last of them.
+  uint32_t sent[PTX_LANES], sent_done[PTX_LANES];
+  uint32_t sent_clock[PTX_LANES][PTX_GROUPS_KEPT];
+  PtxSent last_sent[PTX_LANES];
   // wgmma: the same for the warp.
   uint32_t products, products_done, products_clock[PTX_GROUPS_KEPT];
+  PtxFlight *flight;     // by register
+  uint32_t last_flight;  // group of the last wgmma
+  bool flies;            // some register may be in flight
 } PtxWarp;
 
 typedef struct PtxBarrier {
   int arrived, expected;
   bool any, all;
   uint32_t count;  // of bar.red.popc
-  uint32_t clock[PTX_WARPS_MAX];
-  int pc;
+  uint32_t *clock;
 } PtxBarrier;
 
 typedef struct PtxMbarrier {
-  int64_t address;  // −1: free
+  int64_t address;  // in the cluster's shared memory, −1: free
   int expected, pending;
   int64_t tx;
-  uint32_t phase;
-  uint32_t clock[PTX_WARPS_MAX], done[PTX_WARPS_MAX];
-  int pc;
+  uint32_t over, first;    // phases that are over since the cluster began; before mbarrier.init
+  uint32_t *clock, *done;  // of the arrivals so far; of the last phase that is over
+  int pc;                  // of what ended it
 } PtxMbarrier;
+
+// The last that a warp of another block did to a block's memory.
+typedef struct PtxReach {
+  uint32_t clock;  // 0: nothing
+  int pc, lane;
+} PtxReach;
+
+// A block of the cluster that runs.
+struct PtxBlock {
+  int index[3], rank;
+  int alive;  // threads that have not ended
+  PtxBarrier barriers[PTX_BARRIERS];
+  uint32_t *ended;           // what its threads knew when they ended
+  int last_pc, last_thread;  // of the last of them, where it ended
+  PtxReach *reach;           // by warp of the cluster
+};
+
+typedef enum PtxTouchKind {
+  PTX_READS,
+  PTX_WRITES,
+  PTX_ATOMIC,
+  PTX_COPIES,      // by cp.async
+  PTX_MULTIPLIES,  // read by wgmma
+  PTX_SENDS,       // read by a bulk copy to elsewhere
+  PTX_LANDS,       // written by a bulk copy, which an mbarrier tells of
+} PtxTouchKind;
 
 // The last touch of a byte of shared memory, and the thread that made it.
 typedef struct PtxTouch {
   uint32_t clock;  // of the warp; 0: nobody
-  uint32_t epoch;  // of the lane
+  uint32_t epoch;  // of the lane; of a copy that lands: the mbarrier's phase
   int32_t pc;
-  uint16_t thread;
-  bool is_async, is_atomic;
-  bool is_product;  // a read by wgmma
-  uint32_t group;   // of a cp.async or wgmma
+  uint16_t thread;  // of the cluster
+  uint8_t kind;
+  uint32_t group;  // of a cp.async, wgmma or bulk copy; of one that lands: the mbarrier
 } PtxTouch;
 
 typedef struct PtxShadow {
@@ -137,20 +197,27 @@ struct PtxMachine {
   const PtxModule *module;
   const PtxFunction *kernel;
   PtxLaunch launch;
-  int n_threads, n_warps;
-  PtxWarp *warps;
-  PtxPlane shared, local, param;  // local: of all threads, one behind the other
-  int64_t local_bytes;            // of one thread
+  int n_threads;              // of a block
+  int n_warps, block_warps;   // of the cluster, of a block
+  int n_clock;                // length of a clock
+  int n_blocks, cluster[3];   // of a cluster
+  PtxBlock *blocks;           // by rank
+  int watched;                // rank of the block whose accesses are told, −1: all
+  PtxWarp *warps;             // block by block
+  PtxPlane shared;            // of all blocks of the cluster, one behind the other
+  int64_t smem, smem_stride;  // of one of them; from one to the next
+  PtxPlane local, param;      // local: of all threads, one behind the other
+  int64_t local_bytes;        // of one thread
   PtxBuffer *buffers, *last_buffer;
   PtxTensor *tensors;  // the last one first
   int64_t n_tensors;
   uint64_t next_buffer;
   PtxShadow *shadow;  // of shared memory
-  PtxBarrier barriers[PTX_BARRIERS];
-  PtxMbarrier mbarriers[PTX_MBARRIERS_MAX];
+  PtxBarrier cluster_barrier;
+  uint32_t *cluster_over;  // what those who pass it know
+  PtxMbarrier *mbarriers;  // of the cluster
   int n_mbarriers;
-  int block[3];
-  int alive;  // threads that have not ended
+  int alive;  // threads of the cluster that have not ended
   bool stopped;
   int64_t executed, budget, approximations, block_started;
   int64_t events;  // what threads that ask again and again may wait for: stores, arrivals, ends
@@ -223,7 +290,18 @@ static inline uint64_t ptx_f64_bits(double value) {
 static inline bool ptx_has(const PtxInst *i, PtxModifier modifier) {
   return ptx_mods_has(&i->form.mods, modifier);
 }
+// Threads are numbered throughout the cluster; each block has whole warps of numbers.
 static inline int ptx_thread(const PtxWarp *w, int lane) { return w->index * PTX_LANES + lane; }
+static inline PtxBlock *ptx_block_of(const PtxMachine *m, int thread) {
+  return m->n_blocks == 1 ? m->blocks : &m->blocks[thread / PTX_LANES / m->block_warps];
+}
+static inline int ptx_thread_of_block(const PtxMachine *m, int thread) {
+  return thread % (m->block_warps * PTX_LANES);
+}
+// Where a byte of the cluster's shared memory lies in that of its block.
+static inline int64_t ptx_smem_offset(const PtxMachine *m, int64_t at) {
+  return m->n_blocks == 1 ? at : at % m->smem_stride;  // most launches have no clusters
+}
 
 // ---- memory.c -----------------------------------------------------------------------------------
 
@@ -231,7 +309,7 @@ static inline int ptx_thread(const PtxWarp *w, int lane) { return w->index * PTX
 // address lies nowhere. The space of a generic address is found out and put into `*space`.
 typedef struct PtxPlace {
   unsigned char *bytes, *state;  // NULL: nowhere
-  int64_t offset;                // in shared memory
+  int64_t offset;                // in the cluster's shared memory
 } PtxPlace;
 PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address, int64_t bytes);
 PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address);
@@ -245,20 +323,42 @@ void ptx_stop(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, uint32_t lanes, co
 // The next of n lanes go elsewhere, the rest of the split stays where it is.
 void ptx_leave(PtxMachine *m, PtxWarp *w, uint32_t lanes, int pc);
 
+// ---- machine_make.c -----------------------------------------------------------------------------
+
+void ptx_place_block(PtxMachine *m, PtxBlock *block, const int first[3]);
+
 // ---- races.c ------------------------------------------------------------------------------------
 
-typedef enum PtxTouchKind {
-  PTX_READS,
-  PTX_WRITES,
-  PTX_ATOMIC,
-  PTX_COPIES,      // by cp.async
-  PTX_MULTIPLIES,  // read by wgmma
-} PtxTouchKind;
-// Bytes [offset, offset + bytes) of shared memory are touched by a lane; `values` is what a write
-// puts there.
+// Bytes [offset, offset + bytes) of the cluster's shared memory are touched by a lane; `values` is
+// what a write puts there.
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,
                const unsigned char *values);
-void ptx_clock_join(uint32_t *into, const uint32_t *from, int n);
+// The same of a bulk copy whose bytes land when this phase of the mbarrier is over.
+void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
+                       const unsigned char *values, const PtxMbarrier *mbarrier);
+// Which phase of an mbarrier somebody knows to be over is the clock's entry behind the warps'.
+static inline uint32_t *ptx_phases_over(const PtxMachine *m, uint32_t *clock, int mbarrier) {
+  return &clock[m->n_warps + mbarrier];
+}
+void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from);
+void ptx_clock_clear(const PtxMachine *m, uint32_t *clock);
+void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b);
+
+// ---- run_cluster.c ------------------------------------------------------------------------------
+
+// The block of a byte of the cluster's shared memory.
+static inline int ptx_rank_at(const PtxMachine *m, int64_t offset) {
+  return m->n_blocks == 1 ? 0 : (int)(offset / m->smem_stride);
+}
+// A lane touches memory of the block of that rank, or arrives there: a finding when that block may
+// not have begun, or have ended.
+void ptx_reach(PtxMachine *m, PtxWarp *w, int lane, int rank);
+void ptx_recheck_cluster(PtxMachine *m);
+
+// ---- run_wgmma.c --------------------------------------------------------------------------------
+
+// A finding when an instruction other than wgmma touches a register that one still has.
+void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);
 
 // ---- functions of opcode.def --------------------------------------------------------------------
 

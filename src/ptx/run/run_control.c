@@ -145,8 +145,7 @@ void run_exit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   w->exited |= mask;
   w->mask &= ~mask;
   w->splits[w->now].mask &= ~mask;
-  m->events++;
-  m->alive -= __builtin_popcount(mask);
+  ptx_end_threads(m, w, mask);
   ptx_recheck(m, w);
 }
 

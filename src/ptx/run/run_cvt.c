@@ -345,30 +345,17 @@ void run_cvta_to(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 void run_isspacep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
   const uint64_t window = window_of(i->space);
+  // Of shared::cta, addresses that name no block: this one's.
+  const uint64_t bytes = i->space == PTX_SPACE_SHARED && !ptx_has(i, PTX_MOD_shared_cluster)
+                             ? UINT64_C(1) << PTX_RANK_SHIFT
+                             : PTX_WINDOW_BYTES;
   uint32_t holds = 0;
   FOR_LANES(mask) {
     const bool in_const = A[l] - PTX_CONST_VARIABLES < PTX_WINDOW_BYTES;
-    const bool inside = window                        ? A[l] - window < PTX_WINDOW_BYTES
+    const bool inside = window                        ? A[l] - window < bytes
                         : i->space == PTX_SPACE_CONST ? in_const
                                                       : A[l] >= PTX_GLOBAL_VARIABLES;
     holds |= (uint32_t)inside << l;
   }
   ptx_put_pred(m, w, &i->groups[0], mask, holds);
-}
-
-// A cluster has one block here: every address is this block's own.
-void run_mapa(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0), *B = ptx_lanes(m, w, &i->groups[2], 0);
-  uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
-  uint32_t others = 0;
-  FOR_LANES(mask) {
-    D[l] = A[l];
-    others |= (uint32_t)((uint32_t)B[l] != 0) << l;
-  }
-  if (others)
-    ptx_stop(m, w, PTX_FINDING_NOT_RUN, others,
-             "another block of the cluster: each block runs as the only one of its cluster");
-}
-void run_getctarank(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  run_zero_result(m, w, i, mask);
 }

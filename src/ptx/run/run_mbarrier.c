@@ -1,10 +1,7 @@
-// mbarriers: phases, arrivals, awaited bytes; and bulk copies, which bring the bytes. (PTX ISA,
-// 9.7.14.15 and 9.7.9.27.)
+// mbarriers: phases, arrivals, awaited bytes. (PTX ISA, 9.7.14.15.)
 //
 // A phase is over when no arrival and no byte is awaited any more; the next one begins at once.
-// Arrivals hand their clocks to the threads that see the phase end. A bulk copy is carried
-// out where it is issued: its bytes are writes of that thread, so reading them without waiting is a
-// race.
+// Arrivals hand their clocks to the threads that see the phase end.
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
@@ -20,10 +17,11 @@ static const PtxGroup *address_of(const PtxInst *i) {
   return NULL;
 }
 
-// The offset of a lane's mbarrier in shared memory; −1 after a finding that ends the block.
-static int64_t place_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane) {
+// The offset of a lane's mbarrier in the cluster's shared memory; −1 after a finding that ends the
+// block.
+static int64_t place_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGroup *g,
+                        uint32_t lane) {
   PtxAccess access;
-  const PtxGroup *g = address_of(i);
   ptx_access_begin(m, w, i, 1u << lane, 8, true, g, &access);
   const PtxSpace space = i->space == PTX_SPACE_GENERIC ? PTX_SPACE_GENERIC : PTX_SPACE_SHARED;
   const PtxPlace place =
@@ -31,22 +29,32 @@ static int64_t place_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t la
   return place.bytes ? place.offset : -1;
 }
 
-static PtxMbarrier *one_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane) {
-  const int64_t address = place_of(m, w, i, lane);
-  if (address < 0) return NULL;
-  PtxMbarrier *b = find(m, address);
+PtxMbarrier *ptx_mbarrier_at(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t offset) {
+  PtxMbarrier *b = find(m, offset);
   if (!b) ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "this mbarrier was not initialized");
   // Whoever uses it does so after it was initialized.
-  if (b) ptx_touch(m, w, (int)lane, address, 8, PTX_READS, NULL);
+  if (b) ptx_touch(m, w, (int)lane, offset, 8, PTX_READS, NULL);
   return b;
 }
 
-static void end_phase_if_over(PtxMachine *m, PtxMbarrier *b) {
+PtxMbarrier *ptx_mbarrier_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGroup *address,
+                             uint32_t lane) {
+  const int64_t offset = place_of(m, w, i, address, lane);
+  return offset < 0 ? NULL : ptx_mbarrier_at(m, w, lane, offset);
+}
+
+static PtxMbarrier *one_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane) {
+  return ptx_mbarrier_of(m, w, i, address_of(i), lane);
+}
+
+static void end_phase_if_over(PtxMachine *m, PtxWarp *w, PtxMbarrier *b) {
   m->events++;
   if (b->pending > 0 || b->tx != 0) return;
-  b->phase++;
+  b->over++;
   b->pending = b->expected;
-  memcpy(b->done, b->clock, sizeof *b->done * (size_t)m->n_warps);
+  b->pc = w->pc;
+  *ptx_phases_over(m, b->clock, (int)(b - m->mbarriers)) = b->over;
+  memcpy(b->done, b->clock, sizeof *b->done * (size_t)m->n_clock);
 }
 
 static int64_t operand(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, uint32_t lane,
@@ -55,22 +63,39 @@ static int64_t operand(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, u
   return (int64_t)(uint32_t)ptx_lanes(m, w, &i->groups[index], 0)[lane];
 }
 
+// A place among those that are kept; NULL after a finding that ends the block. Phases go on being
+// counted where one is initialized again.
+static PtxMbarrier *take_mbarrier(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t offset) {
+  PtxMbarrier *b = find(m, offset);
+  if (!b) b = find(m, -1);
+  if (b) return b;
+  if (m->n_warps + m->n_mbarriers == m->n_clock) {
+    ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "more mbarriers than are kept (256 a block)");
+    return NULL;
+  }
+  b = &m->mbarriers[m->n_mbarriers++];
+  b->over = 0;
+  if (!b->clock) {
+    b->clock = ARENA_ARRAY(m->arena, uint32_t, m->n_clock);
+    b->done = ARENA_ARRAY(m->arena, uint32_t, m->n_clock);
+  }
+  return b;
+}
+
 void run_mbarrier_init(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) {
-    const int64_t address = place_of(m, w, i, l);
-    if (address < 0) return;
-    PtxMbarrier *b = find(m, address);
-    if (!b && m->n_mbarriers == PTX_MBARRIERS_MAX) {
-      ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << l, "more mbarriers than are kept (256)");
-      return;
-    }
-    if (!b) b = &m->mbarriers[m->n_mbarriers++];
-    const int expected = (int)operand(m, w, i, 1, l, 1);
-    *b = (PtxMbarrier){.address = address, .expected = expected, .pending = expected, .pc = w->pc};
-    const uint64_t bytes = 0;
-    ptx_touch(m, w, (int)l, address, 8, PTX_WRITES, NULL);
-    memcpy(m->shared.bytes + address, &bytes, sizeof bytes);
-    memset(m->shared.state + address, PTX_BYTE_WRITTEN, sizeof bytes);
+    const int64_t offset = place_of(m, w, i, &i->groups[0], l);
+    PtxMbarrier *b = offset < 0 ? NULL : take_mbarrier(m, w, l, offset);
+    if (!b) return;
+    b->address = offset;
+    b->expected = b->pending = (int)operand(m, w, i, 1, l, 1);
+    b->tx = 0;
+    b->first = b->over;
+    ptx_clock_clear(m, b->clock);
+    ptx_clock_clear(m, b->done);
+    ptx_touch(m, w, (int)l, offset, 8, PTX_WRITES, NULL);
+    memset(m->shared.bytes + offset, 0, 8);
+    memset(m->shared.state + offset, PTX_BYTE_WRITTEN, 8);
   }
 }
 
@@ -78,7 +103,7 @@ void run_mbarrier_inval(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
   FOR_LANES(mask) {
     PtxMbarrier *b = one_of(m, w, i, l);
     if (!b) return;
-    *b = m->mbarriers[--m->n_mbarriers];
+    b->address = -1;
   }
 }
 
@@ -89,14 +114,15 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     PtxMbarrier *b = one_of(m, w, i, l);
     if (!b) return;
     const int64_t n = operand(m, w, i, after, l, 1);
-    if (i->groups[0].kind == PTX_GROUP_VALUE) ptx_lanes(m, w, &i->groups[0], 0)[l] = b->phase;
+    if (i->groups[0].kind == PTX_GROUP_VALUE)
+      ptx_lanes(m, w, &i->groups[0], 0)[l] = b->over - b->first;
     if (expects) b->tx += n;
     b->pending -= expects ? 1 : (int)n;
     if (drops) b->expected--;
     if (b->pending < 0)
       ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << l, "more arrivals than it was initialized with");
-    ptx_clock_join(b->clock, w->clock, m->n_warps);
-    end_phase_if_over(m, b);
+    ptx_clock_join(m, b->clock, w->clock);
+    end_phase_if_over(m, w, b);
   }
   w->clock[w->index]++;
 }
@@ -114,21 +140,28 @@ void run_mbarrier_complete(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t
     PtxMbarrier *b = one_of(m, w, i, l);
     if (!b) return;
     b->tx -= operand(m, w, i, 1, l, 0);
-    ptx_clock_join(b->clock, w->clock, m->n_warps);
-    end_phase_if_over(m, b);
+    ptx_clock_join(m, b->clock, w->clock);
+    end_phase_if_over(m, w, b);
   }
 }
 
-void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t address, int64_t bytes) {
-  PtxMbarrier *b = find(m, address);
-  if (!b) {
-    ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "this mbarrier was not initialized");
-    return;
-  }
-  ptx_touch(m, w, (int)lane, address, 8, PTX_READS, NULL);
+void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes) {
   b->tx -= bytes;
-  ptx_clock_join(b->clock, w->clock, m->n_warps);
-  end_phase_if_over(m, b);
+  ptx_clock_join(m, b->clock, w->clock);
+  end_phase_if_over(m, w, b);
+}
+
+// A parity tells the present phase from the one before; whoever knows of none of the last two waits
+// for the wrong one.
+static void tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_t lane,
+                        uint32_t parity) {
+  uint32_t known = *ptx_phases_over(m, w->clock, (int)(b - m->mbarriers));
+  if (known < b->first) known = b->first;
+  if (b->over - known < 2 || ((known - b->first) & 1) != (parity & 1)) return;
+  PtxFinding *f = ptx_find(m, w, PTX_FINDING_MBARRIER, w->pc, b->pc, 1u << lane);
+  f->text =
+      "it comes too late: the phase that it waits for and the next one are over, and the "
+      "parity is that of the one after";
 }
 
 // True in lanes whose phase is over: the state that an arrival gave, or a parity.
@@ -139,9 +172,13 @@ void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     const PtxMbarrier *b = one_of(m, w, i, l);
     if (!b) return;
     const uint32_t given = (uint32_t)ptx_lanes(m, w, &i->groups[2], 0)[l];
-    const bool done = parity ? (b->phase & 1) != (given & 1) : b->phase != given;
+    const uint32_t phase = b->over - b->first;
+    const bool done = parity ? (phase & 1) != (given & 1) : phase != given;
     over |= (uint32_t)done << l;
-    if (done) ptx_acquire(m, w, 1u << l, b->done);
+    if (done)
+      ptx_acquire(m, w, 1u << l, b->done);
+    else if (parity)
+      tell_missed(m, w, b, l, given);
   }
   ptx_put_pred(m, w, &i->groups[0], mask, over);
   if (over == mask) return;
@@ -156,61 +193,8 @@ void run_cp_async_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     if (!b) return;
     ptx_land_copies(w, l);
     if (ptx_has(i, PTX_MOD_noinc)) b->pending--;
-    ptx_clock_join(b->clock, w->clock, m->n_warps);
-    end_phase_if_over(m, b);
-  }
-  w->clock[w->index]++;
-}
-
-// ---- bulk copies --------------------------------------------------------------------------------
-
-// All bytes of one side of a copy, in one plane; NULL after a finding.
-static PtxPlace take_side(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGroup *g,
-                          uint32_t lane, PtxSpace space, int64_t bytes) {
-  const uint64_t address = ptx_access_address(m, w, g, lane);
-  PtxAccess access;
-  ptx_access_begin(m, w, i, 1u << lane, 16, false, g, &access);
-  if (!ptx_access_lane(m, w, &access, lane, space, address).bytes) return (PtxPlace){0};
-  const PtxPlace place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, bytes);
-  if (!place.bytes) {
-    PtxFinding *f = ptx_find(m, w, PTX_FINDING_OUT_OF_BOUNDS, w->pc, -1, 1u << lane);
-    f->address = address;
-    f->space = space;
-    f->bytes = (int)bytes;
-    m->stopped = true;
-  }
-  return place;
-}
-
-static void copy_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, bool to_shared) {
-  const int64_t bytes = (int64_t)(uint32_t)ptx_lanes(m, w, &i->groups[2], 0)[lane];
-  if (bytes == 0 || bytes % 16 != 0) {
-    ptx_stop(m, w, PTX_FINDING_MISALIGNED, 1u << lane, "a bulk copy moves multiples of 16 bytes");
-    return;
-  }
-  const PtxSpace to_space = to_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
-  const PtxSpace from_space =
-      to_shared && !ptx_has(i, PTX_MOD_shared_cta) ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED;
-  const PtxPlace to = take_side(m, w, i, &i->groups[0], lane, to_space, bytes);
-  if (!to.bytes) return;
-  const PtxPlace from = take_side(m, w, i, &i->groups[1], lane, from_space, bytes);
-  if (!from.bytes) return;
-  if (from_space == PTX_SPACE_SHARED)
-    ptx_touch(m, w, (int)lane, from.offset, (int)bytes, PTX_READS, NULL);
-  if (to_shared) ptx_touch(m, w, (int)lane, to.offset, (int)bytes, PTX_WRITES, from.bytes);
-  memmove(to.bytes, from.bytes, (size_t)bytes);
-  ptx_mark_written(&to, (int)bytes, true);
-}
-
-void run_cp_async_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  const bool to_shared = i->space == PTX_SPACE_SHARED && !ptx_has(i, PTX_MOD_bulk_group);
-  FOR_LANES(mask) {
-    copy_bulk(m, w, i, l, to_shared);
-    if (m->stopped) return;
-    if (!to_shared || i->n_groups < 4) continue;
-    const uint64_t address = ptx_access_address(m, w, &i->groups[3], l);
-    ptx_mbarrier_bytes(m, w, l, (int64_t)address,
-                       (int64_t)(uint32_t)ptx_lanes(m, w, &i->groups[2], 0)[l]);
+    ptx_clock_join(m, b->clock, w->clock);
+    end_phase_if_over(m, w, b);
   }
   w->clock[w->index]++;
 }

@@ -13,7 +13,10 @@ void ptx_access_begin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   out->space = PTX_SPACE_GENERIC;
   out->mask = 0;
   out->bytes = bytes;
-  out->warp = w->index;
+  out->warp = w->in_block;
+  out->rank = w->block->rank;
+  out->remote = false;
+  out->named = w->named;
   out->is_store = is_store;
   const PtxArg base = m->module->args[address->at];
   const uint32_t data = base >= 0 ? w->frame_taint[base] : 0;
@@ -29,12 +32,21 @@ uint64_t ptx_access_address(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, 
   return m->module->args[g->at] >= 0 ? ptx_cut(sum, ptx_reg_bits(m, w, g, 0)) : sum;
 }
 
+// Memory of another block of the cluster takes an address that may name it.
+static bool may_reach(PtxWarp *w, const PtxInst *i, PtxSpace space, int rank) {
+  return rank == w->block->rank || space == PTX_SPACE_GENERIC || ptx_has(i, PTX_MOD_shared_cluster);
+}
+
 // The place of one lane's access; NULL bytes after a finding that ends the block.
 PtxPlace ptx_access_lane(PtxMachine *m, PtxWarp *w, PtxAccess *access, uint32_t lane,
                          PtxSpace space, uint64_t address) {
   const bool aligned = address % (uint64_t)access->bytes == 0;
+  const PtxSpace named = space;
   PtxPlace place = {0};
   if (aligned) place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, access->bytes);
+  const int rank =
+      place.bytes && space == PTX_SPACE_SHARED ? ptx_rank_at(m, place.offset) : w->block->rank;
+  if (!may_reach(w, access->inst, named, rank)) place.bytes = NULL;
   if (!place.bytes) {
     PtxFinding *finding =
         ptx_find(m, w, aligned ? PTX_FINDING_OUT_OF_BOUNDS : PTX_FINDING_MISALIGNED, access->pc, -1,
@@ -47,11 +59,16 @@ PtxPlace ptx_access_lane(PtxMachine *m, PtxWarp *w, PtxAccess *access, uint32_t 
     m->stopped = true;
     return place;
   }
+  if (rank != w->block->rank) {
+    access->remote = true;
+    ptx_reach(m, w, (int)lane, rank);
+  }
   if (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL) {
     // A warp whose lanes mean different spaces counts for the shared one.
     if (access->space != PTX_SPACE_SHARED) access->space = space;
     if (access->space == space) {
-      access->addr[lane] = space == PTX_SPACE_SHARED ? place.offset : (int64_t)address;
+      access->addr[lane] =
+          space == PTX_SPACE_SHARED ? ptx_smem_offset(m, place.offset) : (int64_t)address;
       access->mask |= 1u << lane;
     }
   }
@@ -60,7 +77,8 @@ PtxPlace ptx_access_lane(PtxMachine *m, PtxWarp *w, PtxAccess *access, uint32_t 
 
 void ptx_access_end(PtxMachine *m, const PtxAccess *access) {
   m->events += access->is_store;
-  if (m->sink && access->mask) m->sink(m->sink_self, access);
+  const bool told = m->watched < 0 || m->watched == access->rank;
+  if (m->sink && access->mask && told) m->sink(m->sink_self, access);
 }
 
 bool ptx_check_written(PtxMachine *m, PtxWarp *w, const PtxAccess *access, uint32_t lane,
@@ -185,8 +203,8 @@ static uint64_t atomic_float(const PtxInst *i, PtxType type, uint64_t old, uint6
   return result;
 }
 
-static uint64_t atomic_whole(const PtxInst *i, const PtxTypeRow *type, uint64_t old, uint64_t b,
-                             uint64_t c) {
+uint64_t ptx_atomic_result(const PtxInst *i, uint64_t old, uint64_t b, uint64_t c) {
+  const PtxTypeRow *type = &ptx_types[i->form.types[0]];
   const bool less =
       type->class == 'S' ? ptx_sign(old, type->bits) < ptx_sign(b, type->bits) : old < b;
   switch (i->form.logic) {
@@ -236,7 +254,7 @@ static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, c
       const uint64_t with = ptx_cut(ptx_lanes(m, w, b, k)[l], type->bits),
                      then = c ? ptx_cut(ptx_lanes(m, w, c, k)[l], type->bits) : zero[0];
       const uint64_t now =
-          is_float ? atomic_float(i, id, was, with) : atomic_whole(i, type, was, with, then);
+          is_float ? atomic_float(i, id, was, with) : ptx_atomic_result(i, was, with, then);
       memcpy(place.bytes + k * size, &now, (size_t)size);
       if (old && old->kind == PTX_GROUP_VALUE) ptx_lanes(m, w, old, k)[l] = was;
     }

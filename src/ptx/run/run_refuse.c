@@ -109,9 +109,24 @@ static const char *check_cp_async(const PtxInst *i) {
   }
   return NULL;
 }
+// A value, and the mbarrier that is told of it.
+static const char *check_st_async(const PtxInst *i) {
+  const char *why = check_vector(i, &i->groups[1]);
+  return why || i->groups[2].kind == PTX_GROUP_ADDRESS ? why : "an mbarrier's address is expected";
+}
+static const char *check_red_async(const PtxInst *i) {
+  const char *why = check_atomic(i, &i->groups[1], 1);
+  if (!why && (i->form.logic == PTX_MOD_cas || i->form.logic == PTX_MOD_exch ||
+               ptx_format_of(i->form.types[0])))
+    why = "red.async reduces whole numbers";
+  return why ? why : check_st_async(i);
+}
 static const char *check_bulk(const PtxInst *i) {
-  if (i->n_groups > 3 && i->groups[3].kind != PTX_GROUP_ADDRESS &&
-      !ptx_mods_has(&i->form.mods, PTX_MOD_bulk_group))
+  if (ptx_mods_has(&i->form.mods, PTX_MOD_multicast) &&
+      (i->n_groups < 5 || i->groups[4].kind != PTX_GROUP_VALUE))
+    return "a multicast takes a mask of blocks";
+  if (!ptx_mods_has(&i->form.mods, PTX_MOD_bulk_group) && i->space == PTX_SPACE_SHARED &&
+      (i->n_groups < 4 || i->groups[3].kind != PTX_GROUP_ADDRESS))
     return "a bulk copy into shared memory names an mbarrier";
   return ptx_mods_has(&i->form.mods, PTX_MOD_mbarrier) ? "a bulk copy of this form" : NULL;
 }
@@ -158,6 +173,8 @@ static const struct {
     {run_cvt, check_cvt, false},
     {run_setp, check_setp, false},
     {run_set, check_set, false},
+    {run_st_async, check_st_async, true},
+    {run_red_async, check_red_async, true},
     {run_cp_async, check_cp_async, false},
     {run_cp_async_bulk, check_bulk, false},
     {run_mbarrier_arrive, check_arrive, false},

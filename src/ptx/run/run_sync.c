@@ -9,16 +9,21 @@ void ptx_only(PtxMachine *m, PtxWarp *w, uint32_t mask) {
 }
 
 void ptx_release(PtxMachine *m, PtxWarp *w, uint32_t *into) {
-  ptx_clock_join(into, w->clock, m->n_warps);
+  ptx_clock_join(m, into, w->clock);
   w->clock[w->index]++;
 }
 
 void ptx_acquire(PtxMachine *m, PtxWarp *w, uint32_t lanes, const uint32_t *from) {
-  ptx_clock_join(w->clock, from, m->n_warps);
+  ptx_clock_join(m, w->clock, from);
   FOR_LANES(lanes) w->lane_epoch[l]++;
 }
 
 static uint32_t living(const PtxWarp *w) { return w->exists & ~w->exited; }
+
+void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b) {
+  *b = (PtxBarrier){.clock = b->clock};
+  ptx_clock_clear(m, b->clock);
+}
 
 // Lets lanes of this warp come that may still do so; false when nobody else runs.
 bool ptx_awaits(PtxWarp *w, uint32_t wanted, uint32_t mask) {
@@ -71,23 +76,25 @@ static void put_reduction(PtxMachine *m, PtxWarp *w, const PtxSplit *s, const Pt
   }
 }
 
-static void open_barrier(PtxMachine *m, int id) {
-  PtxBarrier *b = &m->barriers[id];
-  for (int n = 0; n < m->n_warps; n++)
-    for (int s = 0; s < m->warps[n].n_splits; s++) {
-      PtxSplit *split = &m->warps[n].splits[s];
+static void open_barrier(PtxMachine *m, PtxBlock *block, int id) {
+  PtxBarrier *b = &block->barriers[id];
+  for (int n = 0; n < m->block_warps; n++) {
+    PtxWarp *w = &m->warps[block->rank * m->block_warps + n];
+    for (int s = 0; s < w->n_splits; s++) {
+      PtxSplit *split = &w->splits[s];
       if (split->state != PTX_WAITS_BARRIER || split->barrier != id) continue;
       split->state = PTX_RUNS;
-      put_reduction(m, &m->warps[n], split, b);
-      ptx_acquire(m, &m->warps[n], split->mask, b->clock);
+      put_reduction(m, w, split, b);
+      ptx_acquire(m, w, split->mask, b->clock);
     }
-  *b = (PtxBarrier){0};
+  }
+  ptx_barrier_clear(m, b);
 }
 
-static void open_if_full(PtxMachine *m, int id) {
-  const PtxBarrier *b = &m->barriers[id];
-  const int expected = b->expected > 0 ? b->expected : m->alive;
-  if (b->arrived > 0 && b->arrived >= expected) open_barrier(m, id);
+static void open_if_full(PtxMachine *m, PtxBlock *block, int id) {
+  const PtxBarrier *b = &block->barriers[id];
+  const int expected = b->expected > 0 ? b->expected : block->alive;
+  if (b->arrived > 0 && b->arrived >= expected) open_barrier(m, block, id);
 }
 
 static bool is_aligned(const PtxInst *i) {
@@ -103,8 +110,15 @@ static void tell_divergence(PtxMachine *m, PtxWarp *w, uint32_t mask) {
     ptx_find(m, w, PTX_FINDING_DIVERGENT_BARRIER, w->pc, other, mask);
 }
 
+bool ptx_come_together(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  if (!is_aligned(i)) return true;
+  if (ptx_awaits(w, living(w), mask)) return false;
+  if (living(w) & ~mask) tell_divergence(m, w, mask);
+  return true;
+}
+
 static PtxBarrier *arrive(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int count) {
-  PtxBarrier *b = &m->barriers[id];
+  PtxBarrier *b = &w->block->barriers[id];
   m->events++;
   if (b->arrived == 0) b->all = true;
   b->arrived += count > 0 && mask == living(w) ? PTX_LANES : __builtin_popcount(mask);
@@ -115,10 +129,7 @@ static PtxBarrier *arrive(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int 
 
 static void wait_at(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, int id, int count,
                     const PtxGroup *pred) {
-  if (is_aligned(i)) {
-    if (ptx_awaits(w, living(w), mask)) return;
-    if (living(w) & ~mask) tell_divergence(m, w, mask);
-  }
+  if (!ptx_come_together(m, w, i, mask)) return;
   ptx_only(m, w, mask);
   PtxBarrier *b = arrive(m, w, mask, id, count);
   if (pred) {
@@ -132,7 +143,7 @@ static void wait_at(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, 
   s->barrier = id;
   s->pc = w->pc + 1;
   s->mask = w->mask;
-  open_if_full(m, id);
+  open_if_full(m, w->block, id);
 }
 
 static int number(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
@@ -156,12 +167,7 @@ void run_bar_red(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 void run_bar_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const int id = barrier_id(m, w, &i->groups[0], mask);
   arrive(m, w, mask, id, number(m, w, &i->groups[1], mask));
-  open_if_full(m, id);
-}
-
-// The cluster is one block: its barrier is one of the block's own.
-void run_cluster_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  wait_at(m, w, i, mask, PTX_BARRIERS - 1, 0, NULL);
+  open_if_full(m, w->block, id);
 }
 
 // ---- the warp -----------------------------------------------------------------------------------
@@ -195,11 +201,17 @@ void run_warp_sync(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 void ptx_recheck(PtxMachine *m, PtxWarp *w) {
   open_warp(w);
-  for (int id = 0; id < PTX_BARRIERS; id++) open_if_full(m, id);
+  for (int id = 0; id < PTX_BARRIERS; id++) open_if_full(m, w->block, id);
+  ptx_recheck_cluster(m);
 }
 
 void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m, (void)w, (void)i, (void)mask;
+}
+// What a thread did before its fence, its relaxed arrivals tell of.
+void run_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)i, (void)mask;
+  ptx_release(m, w, w->fenced);
 }
 void run_nanosleep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m, (void)i, (void)mask;

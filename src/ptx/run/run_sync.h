@@ -9,8 +9,26 @@ void ptx_recheck(PtxMachine *m, PtxWarp *w);
 // The warp's clock goes to `into`, and what the warp does from now on is later.
 void ptx_release(PtxMachine *m, PtxWarp *w, uint32_t *into);
 void ptx_acquire(PtxMachine *m, PtxWarp *w, uint32_t lanes, const uint32_t *from);
-// Bytes have come for the mbarrier at an address of shared memory.
-void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t address, int64_t bytes);
+// Of an instruction that all lanes of a warp run together (.aligned): false when it is run again
+// as lanes may still come; a finding when they do not.
+bool ptx_come_together(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);
+// The mbarrier that an operand addresses, or that lies at an offset in the cluster's shared memory;
+// NULL after a finding that ends the block.
+PtxMbarrier *ptx_mbarrier_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGroup *address,
+                             uint32_t lane);
+PtxMbarrier *ptx_mbarrier_at(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t offset);
+// Bytes have come.
+void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes);
+// A lane began a bulk copy to elsewhere, in the group that is open.
+void ptx_note_sent(PtxWarp *w, uint32_t lane);
+// A finding for lanes that end and have not waited for theirs.
+void ptx_check_sent(PtxMachine *m, PtxWarp *w, uint32_t mask);
+// run_cluster.c: threads have ended.
+void ptx_end_threads(PtxMachine *m, PtxWarp *w, uint32_t mask);
+// The ranks of the blocks that a copy goes to: the mask of .multicast::cluster, operand `index`,
+// or else only that of `rank`. 0 after a finding that ends the block.
+uint32_t ptx_ranks_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, uint32_t lane,
+                      int rank);
 // The lanes that an operand names. Where lanes of `mask` name different ones, those of a name whose
 // lanes are all there remain in `mask`, and the others come again.
 uint32_t ptx_members(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t *mask);

@@ -2,8 +2,7 @@
 // is banks/layouts/tma_box.h's business.)
 //
 // A map is 128 bytes that only the driver can write; those of a run name a tensor of the machine by
-// its number. A box is copied where it is issued, as other bulk copies are (run_mbarrier.c): its
-// bytes are writes of that thread, so reading them without waiting is a race.
+// its number. A box is copied where it is issued, as other bulk copies are (run_bulk.c).
 #include "base/str.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
@@ -53,8 +52,9 @@ typedef struct Box {
   uint32_t lane;
   const PtxTensor *tensor;
   int64_t start[TMA_RANK_MAX];  // the coordinates
-  int64_t corner;               // in shared memory
+  int64_t corner;               // in the cluster's shared memory
   bool is_store;
+  const PtxMbarrier *mbarrier;  // that is told of it
 } Box;
 
 // The address of the first element of a row of the box, before its innermost coordinate; false when
@@ -101,7 +101,7 @@ static bool copy_chunk(const Box *b, int64_t row, int64_t byte) {
   unsigned char *shared = b->m->shared.bytes + at, values[CHUNK] = {0};
   if (b->is_store) {
     memcpy(values, shared, CHUNK);
-    ptx_touch(b->m, b->w, (int)b->lane, at, CHUNK, PTX_READS, NULL);
+    ptx_touch(b->m, b->w, (int)b->lane, at, CHUNK, PTX_SENDS, NULL);
   }
   uint64_t row_at = 0;
   if (row_address(b, row, &row_at))
@@ -109,7 +109,7 @@ static bool copy_chunk(const Box *b, int64_t row, int64_t byte) {
       if (!copy_element(b, row_at, b->start[0] + (byte + e) / box->elem_bytes, values + e))
         return false;
   if (b->is_store) return true;
-  ptx_touch(b->m, b->w, (int)b->lane, at, CHUNK, PTX_WRITES, values);
+  ptx_touch_landing(b->m, b->w, (int)b->lane, at, CHUNK, values, b->mbarrier);
   memcpy(shared, values, CHUNK);
   memset(b->m->shared.state + at, PTX_BYTE_WRITTEN | PTX_BYTE_DATA, CHUNK);
   return true;
@@ -139,10 +139,33 @@ static bool take_corner(Box *b, const PtxInst *i, const PtxGroup *g) {
                           box->swizzle->name, tma_box_alignment(box)));
     return false;
   }
-  if (b->corner + tma_box_bytes(box) <= b->m->shared.size) return true;
+  if (ptx_smem_offset(b->m, b->corner) + tma_box_bytes(box) <= b->m->smem) return true;
   ptx_stop(b->m, b->w, PTX_FINDING_OUT_OF_BOUNDS, 1u << b->lane,
            "the box does not end in shared memory");
   return false;
+}
+
+// The box comes to each block of the cluster that it is for, and is told of there.
+static bool load_box(Box *b, const PtxInst *i) {
+  PtxMachine *m = b->m;
+  const PtxMbarrier *own = ptx_mbarrier_of(m, b->w, i, &i->groups[2], b->lane);
+  if (!own) return false;
+  const int64_t corner = ptx_smem_offset(m, b->corner), told = ptx_smem_offset(m, own->address);
+  const LayoutSlab *slab = &b->tensor->layout->slab;
+  const bool casts = ptx_has(i, PTX_MOD_multicast);
+  const uint32_t ranks = ptx_ranks_of(m, b->w, i, 3, b->lane, ptx_rank_at(m, b->corner));
+  for (int rank = 0; rank < m->n_blocks; rank++) {
+    if (!(ranks >> rank & 1)) continue;
+    const int64_t base = m->smem_stride * rank;
+    PtxMbarrier *at = ptx_mbarrier_at(m, b->w, b->lane, casts ? base + told : own->address);
+    if (!at) return false;
+    ptx_reach(m, b->w, (int)b->lane, rank);
+    b->corner = base + corner;
+    b->mbarrier = at;
+    if (!copy_box(b)) return false;
+    ptx_mbarrier_bytes(m, b->w, at, (int64_t)slab->rows * slab->row_bytes);
+  }
+  return !m->stopped;
 }
 
 static bool run_box(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, bool is_store) {
@@ -157,13 +180,9 @@ static bool run_box(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, 
   }
   for (int d = 0; d < b.tensor->box.rank; d++)
     b.start[d] = (int32_t)ptx_lanes(m, w, map, 1 + d)[lane];
-  if (!copy_box(&b)) return false;
-  if (!is_store) {
-    const LayoutSlab *slab = &b.tensor->layout->slab;
-    ptx_mbarrier_bytes(m, w, lane, (int64_t)ptx_access_address(m, w, &i->groups[2], lane),
-                       (int64_t)slab->rows * slab->row_bytes);
-  }
-  return !m->stopped;
+  if (!is_store) return load_box(&b, i);
+  ptx_note_sent(w, lane);
+  return copy_box(&b) && !m->stopped;
 }
 
 const char *ptx_tensor_refuses(const PtxInst *i) {
@@ -173,6 +192,9 @@ const char *ptx_tensor_refuses(const PtxInst *i) {
   for (int g = 0; g < (is_store ? 2 : 3); g++)
     if (i->groups[g].kind != PTX_GROUP_ADDRESS || (g != map && i->groups[g].n != 1))
       return "a copy of a box takes addresses, and coordinates behind the map's";
+  if (ptx_has(i, PTX_MOD_multicast) &&
+      (i->n_groups < 4 || i->groups[3].kind != PTX_GROUP_VALUE || i->groups[3].n != 1))
+    return "a multicast takes a mask of blocks";
   const int n = i->groups[map].n - 1;
   return n >= 1 && n <= TMA_RANK_MAX ? NULL : "a map takes 1 to 5 coordinates";
 }

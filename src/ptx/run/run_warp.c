@@ -127,6 +127,7 @@ void run_redux(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (!(mask = meet(m, w, wanted, mask))) return;
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
   const uint32_t first = (uint32_t)__builtin_ctz(mask);
+  FOR_LANES(mask) w->named[l] = wanted;
   uint64_t result = (uint32_t)A[first];
   FOR_LANES(mask & ~(1u << first)) result = reduce(i, result, (uint32_t)A[l]);
   uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);

@@ -93,9 +93,8 @@ typedef struct Tile {
 // A chunk begins at element (row, k); NULL after a finding that ends the block.
 static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, const Tile *tile, int bytes,
                                        int row, int k) {
-  const int64_t at =
-      matrix_tile_address(&tile->descriptor, tile->trans, bytes, tile->first_row + row, k);
-  if (at < 0 || at + CHUNK > m->shared.size) {
+  int64_t at = matrix_tile_address(&tile->descriptor, tile->trans, bytes, tile->first_row + row, k);
+  if (at < 0 || at + CHUNK > m->smem) {
     PtxFinding *f = ptx_find(m, w, PTX_FINDING_OUT_OF_BOUNDS, w->pc, -1, w->mask);
     f->address = (uint64_t)at;
     f->space = PTX_SPACE_SHARED;
@@ -104,12 +103,13 @@ static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, const Tile *ti
     m->stopped = true;
     return NULL;
   }
+  at += m->smem_stride * w->block->rank;
   ptx_touch(m, w, 0, at, CHUNK, PTX_MULTIPLIES, NULL);
   unsigned known = 0;
   for (int b = 0; b < CHUNK; b++) known |= m->shared.state[at + b];
   if (!(known & PTX_BYTE_WRITTEN)) {
     PtxFinding *f = ptx_find(m, w, PTX_FINDING_UNWRITTEN, w->pc, -1, w->mask);
-    f->address = (uint64_t)at;
+    f->address = (uint64_t)ptx_smem_offset(m, at);
     f->space = PTX_SPACE_SHARED;
     f->bytes = CHUNK;
   }
@@ -179,7 +179,7 @@ static void scatter(const PtxMachine *m, PtxWarp *w, const PtxInst *i, const dou
 // Its 16 rows of A as [k][row].
 static bool read_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
   const PtxWgmma *plan = i->wgmma;
-  Tile tile = {.first_row = w->index % PTX_WGMMA_WARPS * PTX_WGMMA_ROWS, .rows = PTX_WGMMA_ROWS};
+  Tile tile = {.first_row = w->in_block % PTX_WGMMA_WARPS * PTX_WGMMA_ROWS, .rows = PTX_WGMMA_ROWS};
   if (!plan->a_in_registers)
     return take_tile(m, w, &i->groups[1], plan->a_trans, &tile) &&
            read_tile(m, w, plan, &tile, out);
@@ -188,6 +188,67 @@ static bool read_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
   for (int row = 0; row < PTX_WGMMA_ROWS; row++)
     for (int k = 0; k < plan->k; k++) out[k * PTX_WGMMA_ROWS + row] = rows[row * plan->k + k];
   return true;
+}
+
+// ---- registers in flight ------------------------------------------------------------------------
+
+static PtxFlight *flight_of(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g, int n) {
+  const PtxArg arg = m->module->args[g->at + n];
+  const bool is_register = g->kind == PTX_GROUP_VALUE || g->kind == PTX_GROUP_ADDRESS;
+  return is_register && arg >= 0 ? &w->flight[(w->frame - w->regs) / PTX_LANES + arg] : NULL;
+}
+
+static bool flies(const PtxWarp *w, const PtxFlight *f) {
+  return f && f->kind != PTX_NO_FLIGHT && (int32_t)(w->products_done - f->group) <= 0;
+}
+
+static void tell_flight(PtxMachine *m, PtxWarp *w, const PtxFlight *flight, uint32_t mask,
+                        const char *text) {
+  PtxFinding *f = ptx_find(m, w, PTX_FINDING_MISSING_WAIT, w->pc, flight->pc, mask);
+  f->other_thread = f->thread;
+  f->text = text;
+}
+
+// Sums may be read by nobody, and neither they nor A in registers be written.
+static void check_group(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
+  for (int n = 0; n < g->n; n++) {
+    const PtxFlight *f = flight_of(m, w, g, n);
+    if (!flies(w, f)) continue;
+    if (g->written)
+      tell_flight(m, w, f, mask, "a register is written that a wgmma nobody waited for still has");
+    else if (f->kind == PTX_FLIGHT_D)
+      tell_flight(m, w, f, mask, "a sum is read of a wgmma that nobody waited for");
+  }
+}
+
+// Compilers give sums that are on their way another name; ptxas takes both for one register.
+static bool renames(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
+  if (i->run != run_mov || i->groups[0].n != 1 || i->groups[1].n != 1) return false;
+  PtxFlight *to = flight_of(m, w, &i->groups[0], 0);
+  const PtxFlight *from = flight_of(m, w, &i->groups[1], 0);
+  if (!to || !flies(w, from) || from->kind != PTX_FLIGHT_D) return false;
+  *to = *from;
+  return true;
+}
+
+void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  if (i->run == run_wgmma || renames(m, w, i)) return;
+  for (int g = 0; g < i->n_groups; g++) check_group(m, w, &i->groups[g], mask);
+  if (i->pair.n) check_group(m, w, &i->pair, mask);
+}
+
+// A wgmma may go on with the sums of one before it; whatever else it has must have come down.
+static void take_off(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlightKind kind) {
+  for (int n = 0; n < g->n; n++) {
+    PtxFlight *f = flight_of(m, w, g, n);
+    if (!f) continue;
+    if (flies(w, f) && f->kind != kind)
+      tell_flight(m, w, f, w->mask,
+                  "a sum is taken for A, or A for a sum, before it was waited for");
+    *f = (PtxFlight){w->pc, w->products, (uint8_t)kind};
+  }
+  w->flies = true;
+  w->last_flight = w->products;
 }
 
 void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -207,6 +268,8 @@ void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
       for (int col = 0; col < plan->n; col++) d[row * plan->n + col] += x * b[k * plan->n + col];
     }
   scatter(m, w, i, d);
+  if (plan->a_in_registers) take_off(m, w, &i->groups[1], PTX_FLIGHT_A);
+  take_off(m, w, &i->groups[0], PTX_FLIGHT_D);
   for (int r = 0; r < i->groups[0].n; r++) {
     const PtxArg arg = m->module->args[i->groups[0].at + r];
     if (arg >= 0) w->frame_taint[arg] = ~0u;
@@ -232,4 +295,5 @@ void run_wgmma_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) 
   if (left > w->products) return;
   for (; (int32_t)(w->products - left - w->products_done) > 0; w->products_done++)
     w->products_clock[w->products_done % PTX_GROUPS_KEPT] = w->clock[w->index];
+  w->flies &= (int32_t)(w->products_done - w->last_flight) <= 0;
 }

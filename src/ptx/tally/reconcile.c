@@ -15,6 +15,7 @@
 
 typedef struct Found {
   int n, loc;  // machine accesses, where the first is charged to
+  int pc;      // that it names
 } Found;
 
 // A machine access whose group has one already.
@@ -31,6 +32,8 @@ typedef struct Reconciler {
   PtxWide *made;  // by instruction: what it becomes
   Spare *spares;
   int n_spares;
+  bool *exclusive;    // by instruction: in a region that a group of lanes runs alone
+  bool in_exclusive;  // the machine access is in one
 } Reconciler;
 
 static const struct {
@@ -100,11 +103,22 @@ static void take_window(Reconciler *r, int pc, int bytes) {
   }
 }
 
+static int written_bytes(const Reconciler *r, int pc) {
+  const PtxForm *form = &r->module->code[pc].form;
+  return ptx_types[form->types[0]].bits / 8 * form->vector;
+}
+
+// An access that was foreseen as part of a wider one, which the assembler made as it is written and
+// names, stands alone.
 static void take_words(Reconciler *r, int pc, const char *opcode, int loc) {
   const PtxWide *own = ptx_tally_wide(r->tally, pc);
   const int bytes = width_of(opcode);
-  const bool taken = r->made[pc].leader >= 0 && r->found[r->made[pc].leader].n > 0;
-  if (taken) {
+  const Found *taken = r->made[pc].leader >= 0 && r->found[r->made[pc].leader].n > 0
+                           ? &r->found[r->made[pc].leader]
+                           : NULL;
+  const bool alone =
+      taken && taken->pc != pc && bytes < own->bytes && bytes == written_bytes(r, pc);
+  if (taken && !alone) {
     r->spares[r->n_spares++] = (Spare){pc, bytes, loc};
     return;
   }
@@ -118,12 +132,19 @@ static void take_words(Reconciler *r, int pc, const char *opcode, int loc) {
       }
   const int leader = bytes < own->bytes ? pc : own->leader;
   Found *found = &r->found[leader];
-  if (found->n++ == 0) found->loc = loc;
+  if (found->n++ == 0) *found = (Found){1, loc, pc};
+}
+
+// From WARPSYNC.EXCLUSIVE to the BSYNC where the groups of lanes meet again.
+static void follow_regions(Reconciler *r, const char *opcode) {
+  if (str_starts(opcode, "WARPSYNC.EXCLUSIVE")) r->in_exclusive = true;
+  if (str_starts(opcode, "BSYNC")) r->in_exclusive = false;
 }
 
 static void take_inst(Reconciler *r, const MachineInst *inst, const LineTable *source,
                       const LineTable *ptx) {
   const int row = access_row(inst->opcode);
+  follow_regions(r, inst->opcode);
   if (row < 0) return;
   const LineRow *at = line_table_find(ptx, inst->address);
   const bool words = accesses[row].moves_words;
@@ -131,11 +152,12 @@ static void take_inst(Reconciler *r, const MachineInst *inst, const LineTable *s
   // An instruction put in for another purpose (a dummy load, a spill) belongs to no access of the
   // text.
   if (pc < 0) return;
+  r->exclusive[pc] |= r->in_exclusive;
   const int loc = chain_loc(r->module, pc, line_table_find(source, inst->address));
   if (words)
     take_words(r, pc, inst->opcode, loc);
   else if (r->found[pc].n++ == 0)
-    r->found[pc].loc = loc;
+    r->found[pc] = (Found){1, loc, pc};
 }
 
 // The spare access nearest to an instruction, of its width and direction; taken.
@@ -164,7 +186,7 @@ static void settle(Reconciler *r, int pc) {
   const PtxWide *own = ptx_tally_wide(r->tally, pc);
   if (own->leader != pc || r->made[pc].leader >= 0) return;
   const Spare *spare = take_spare(r, pc);
-  if (spare) r->found[pc] = (Found){1, spare->loc};
+  if (spare) r->found[pc] = (Found){1, spare->loc, pc};
   for (int other = r->kernel->first; other < r->kernel->end; other++) {
     const PtxWide *wide = ptx_tally_wide(r->tally, other);
     if (wide->leader == pc) r->made[other] = spare ? *wide : (PtxWide){.leader = PTX_WIDE_GONE};
@@ -174,9 +196,11 @@ static void settle(Reconciler *r, int pc) {
 bool ptx_reconcile(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
                    PtxTally *tally, const MachineInst *code, int n, const LineTable *source,
                    const LineTable *ptx, const char **why) {
-  Reconciler reconciler = {arena, module, kernel, tally, NULL, NULL, NULL, 0}, *r = &reconciler;
+  Reconciler reconciler = {.arena = arena, .module = module, .kernel = kernel, .tally = tally},
+             *r = &reconciler;
   r->found = ARENA_ARRAY(arena, Found, module->n_code + 1);
   r->made = ARENA_ARRAY(arena, PtxWide, module->n_code + 1);
+  r->exclusive = ARENA_ARRAY(arena, bool, module->n_code + 1);
   r->spares = ARENA_ARRAY(arena, Spare, n + 1);
   for (int pc = 0; pc < module->n_code; pc++) r->made[pc].leader = PTX_WIDE_NONE;
   if (ptx->n == 0) {
@@ -187,6 +211,8 @@ bool ptx_reconcile(Arena *arena, const PtxModule *module, const PtxFunction *ker
   for (int pc = kernel->first; pc < kernel->end; pc++) settle(r, pc);
   for (int pc = kernel->first; pc < kernel->end; pc++) {
     if (ptx_tally_wide(tally, pc)->leader >= 0) ptx_tally_set_wide(tally, pc, r->made[pc]);
+    const int leader = ptx_tally_wide(tally, pc)->leader;
+    if (r->exclusive[pc]) ptx_tally_set_exclusive(tally, leader >= 0 ? leader : pc);
     if (r->found[pc].n > 0 && r->found[pc].loc >= 0) ptx_tally_charge(tally, pc, r->found[pc].loc);
   }
   return true;

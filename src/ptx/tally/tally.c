@@ -14,6 +14,7 @@ struct PtxTally {
   const PtxFunction *kernel;
   PtxSiteCount *sites;  // by instruction of the module
   PtxWide *wide;        // by instruction of the module
+  bool *exclusive;      // by instruction: run once for each group of lanes
   int *charge;          // loc by instruction
   PtxCountedSink *sink;
   void *sink_self;
@@ -73,28 +74,23 @@ static bool is_native(const PtxInst *i) {
 
 static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr) {
   site->countable &= count->profiled >= 0;
+  if (count->profiled < 0) return;
   site->wavefronts += count->profiled;
   site->wavefronts_most += count->profiled_most;
-  site->ideal += count->ideal;
+  site->ideal += count->profiled_ideal;
   if (count->profiled <= site->worst) return;
   site->worst = count->profiled;
   memcpy(site->worst_addr, addr, sizeof site->worst_addr);
 }
 
-static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site) {
-  const PtxWide *wide = &tally->wide[access->pc];
+static void count_once(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
+                       const int64_t addr[BANK_LANES]) {
   const BankAtomic atomic = atomic_of(tally->module, access->inst);
-  const bool merged = wide->leader >= 0 && wide->leader != access->pc;
-  if (merged || wide->leader == PTX_WIDE_GONE) return;
-  const int bytes = wide->leader >= 0 ? wide->bytes : access->bytes;
-  int64_t addr[32];
-  for (int lane = 0; lane < 32; lane++)
-    addr[lane] =
-        access->addr[lane] < 0 ? -1 : access->addr[lane] + (wide->leader >= 0 ? wide->offset : 0);
   site->executions++;
-  site->op = atomic ? NULL : op_of(access, bytes);
+  site->op = atomic || access->remote ? NULL : op_of(access, bytes);
   BankCount count = {.profiled = -1, .profiled_most = -1};
-  if (atomic && is_native(access->inst))
+  // Another block's memory is another SM's banks, by way of the network between them.
+  if (atomic && is_native(access->inst) && !access->remote)
     count = banks_count_atomic(atomic, addr);
   else if (site->op && site->op->kind == BANK_CPASYNC)
     count = banks_count_copy(site->op, addr, access->global);
@@ -104,6 +100,37 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
   if (!tally->sink) return;
   const PtxCounted counted = {access, site->op, atomic, addr, bytes, count.profiled};
   tally->sink(tally->sink_self, &counted);
+}
+
+// Group by group of the lanes that go on alone.
+static void count_groups(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
+                         const int64_t addr[BANK_LANES]) {
+  uint32_t left = access->mask;
+  while (left) {
+    const uint32_t named = access->named[__builtin_ctz(left)];
+    int64_t of_group[BANK_LANES];
+    for (int lane = 0; lane < BANK_LANES; lane++) {
+      const bool in = left >> lane & 1 && access->named[lane] == named;
+      of_group[lane] = in ? addr[lane] : -1;
+      left &= ~((uint32_t)in << lane);
+    }
+    count_once(tally, access, site, bytes, of_group);
+  }
+}
+
+static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site) {
+  const PtxWide *wide = &tally->wide[access->pc];
+  const bool merged = wide->leader >= 0 && wide->leader != access->pc;
+  if (merged || wide->leader == PTX_WIDE_GONE) return;
+  const int bytes = wide->leader >= 0 ? wide->bytes : access->bytes;
+  int64_t addr[BANK_LANES];
+  for (int lane = 0; lane < BANK_LANES; lane++)
+    addr[lane] =
+        access->addr[lane] < 0 ? -1 : access->addr[lane] + (wide->leader >= 0 ? wide->offset : 0);
+  if (tally->exclusive[access->pc])
+    count_groups(tally, access, site, bytes, addr);
+  else
+    count_once(tally, access, site, bytes, addr);
 }
 
 // Sectors of 32 bytes that the lanes ask for together, and how few would do for as many bytes.
@@ -147,6 +174,7 @@ PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction
   *tally = (PtxTally){.module = module, .kernel = kernel};
   tally->sites = ARENA_ARRAY(arena, PtxSiteCount, module->n_code + 1);
   tally->wide = ARENA_ARRAY(arena, PtxWide, module->n_code + 1);
+  tally->exclusive = ARENA_ARRAY(arena, bool, module->n_code + 1);
   tally->charge = ARENA_ARRAY(arena, int, module->n_code + 1);
   for (int pc = 0; pc < module->n_code; pc++) {
     tally->sites[pc].countable = true;
@@ -171,6 +199,8 @@ void ptx_tally_watch(PtxTally *tally, PtxCountedSink *sink, void *self) {
 }
 void ptx_tally_charge(PtxTally *tally, int pc, int loc) { tally->charge[pc] = loc; }
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide) { tally->wide[pc] = wide; }
+
+void ptx_tally_set_exclusive(PtxTally *tally, int pc) { tally->exclusive[pc] = true; }
 
 // ---- lines --------------------------------------------------------------------------------------
 

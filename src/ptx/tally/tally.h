@@ -53,6 +53,10 @@ void ptx_tally_charge(PtxTally *tally, int pc, int loc);
 // Sets the width and leader that an access has in the machine code, in place of the prediction.
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 
+// Says that the machine code runs an access once for each group of lanes: it stands behind a
+// WARPSYNC.EXCLUSIVE, which ptxas makes of a redux whose lanes it does not know.
+void ptx_tally_set_exclusive(PtxTally *tally, int pc);
+
 typedef struct PtxLine {
   const char *file;  // base name; "" where the text says nothing
   int line;          // 0: not known

@@ -1,0 +1,269 @@
+// Makes a machine: its launch checked, its memory, its warps with what the hardware fills.
+#include "base/whole.h"
+#include "ptx/run/run.h"
+
+enum { SMEM_MAX = 227 * 1024, THREADS_MAX = 1024, PTX_CLUSTER_MAX = 16 };
+
+static void put_special(PtxWarp *w, int special, uint32_t lane, uint32_t value) {
+  w->fixed[(size_t)special * PTX_LANES + lane] = value;
+}
+
+static void set_thread(PtxMachine *m, PtxWarp *w, uint32_t l) {
+  const int *block = m->launch.block;
+  const uint32_t t = (uint32_t)w->in_block * PTX_LANES + l, x = (uint32_t)block[0],
+                 y = (uint32_t)block[1];
+  put_special(w, PTX_SPECIAL_tid_x, l, t % x);
+  put_special(w, PTX_SPECIAL_tid_y, l, t / x % y);
+  put_special(w, PTX_SPECIAL_tid_z, l, t / x / y);
+  put_special(w, PTX_SPECIAL_laneid, l, l);
+  put_special(w, PTX_SPECIAL_warpid, l, (uint32_t)w->in_block);
+  put_special(w, PTX_SPECIAL_lanemask_eq, l, 1u << l);
+  put_special(w, PTX_SPECIAL_lanemask_lt, l, (1u << l) - 1);
+  put_special(w, PTX_SPECIAL_lanemask_le, l, (2u << l) - 1);
+  put_special(w, PTX_SPECIAL_lanemask_gt, l, ~((2u << l) - 1));
+  put_special(w, PTX_SPECIAL_lanemask_ge, l, ~((1u << l) - 1));
+}
+
+static void set_launch(PtxMachine *m, PtxWarp *w, uint32_t l) {
+  for (int d = 0; d < 3; d++) {
+    put_special(w, (int)PTX_SPECIAL_ntid_x + d, l, (uint32_t)m->launch.block[d]);
+    put_special(w, (int)PTX_SPECIAL_nctaid_x + d, l, (uint32_t)m->launch.grid[d]);
+    put_special(w, (int)PTX_SPECIAL_nclusterid_x + d, l,
+                (uint32_t)(m->launch.grid[d] / m->cluster[d]));
+    put_special(w, (int)PTX_SPECIAL_cluster_nctaid_x + d, l, (uint32_t)m->cluster[d]);
+  }
+  put_special(w, PTX_SPECIAL_nwarpid, l, PTX_WARPS_MAX);
+  put_special(w, PTX_SPECIAL_nsmid, l, 1);
+  put_special(w, PTX_SPECIAL_cluster_nctarank, l, (uint32_t)m->n_blocks);
+  put_special(w, PTX_SPECIAL_cluster_ctarank, l, (uint32_t)w->block->rank);
+  put_special(w, PTX_SPECIAL_is_explicit_cluster, l, m->n_blocks > 1);
+  put_special(w, PTX_SPECIAL_dynamic_smem, l, (uint32_t)m->launch.dynamic_smem);
+  put_special(w, PTX_SPECIAL_total_smem, l, (uint32_t)m->smem);
+  put_special(w, PTX_SPECIAL_aggr_smem, l, (uint32_t)m->smem);
+  put_special(w, PTX_SPECIAL_dynamic_base, l, (uint32_t)m->static_smem);
+}
+
+// The block of a rank in the cluster whose first block is `first`; ranks count x first.
+void ptx_place_block(PtxMachine *m, PtxBlock *block, const int first[3]) {
+  int left = block->rank;
+  for (int d = 0; d < 3; d++) {
+    const int within = left % m->cluster[d];
+    left /= m->cluster[d];
+    block->index[d] = first[d] + within;
+    for (int i = 0; i < m->block_warps; i++)
+      for (uint32_t l = 0; l < PTX_LANES; l++) {
+        PtxWarp *w = &m->warps[block->rank * m->block_warps + i];
+        put_special(w, (int)PTX_SPECIAL_ctaid_x + d, l, (uint32_t)block->index[d]);
+        put_special(w, (int)PTX_SPECIAL_clusterid_x + d, l, (uint32_t)(first[d] / m->cluster[d]));
+        put_special(w, (int)PTX_SPECIAL_cluster_ctaid_x + d, l, (uint32_t)within);
+      }
+  }
+}
+
+static uint32_t *make_clock(PtxMachine *m) { return ARENA_ARRAY(m->arena, uint32_t, m->n_clock); }
+
+static void make_blocks(PtxMachine *m) {
+  const int n_mbarriers = PTX_MBARRIERS_MAX * m->n_blocks;
+  m->blocks = ARENA_ARRAY(m->arena, PtxBlock, m->n_blocks);
+  m->mbarriers = ARENA_ARRAY(m->arena, PtxMbarrier, n_mbarriers);
+  m->cluster_barrier.clock = make_clock(m);
+  m->cluster_over = make_clock(m);
+  for (int rank = 0; rank < m->n_blocks; rank++) {
+    PtxBlock *block = &m->blocks[rank];
+    block->rank = rank;
+    block->ended = make_clock(m);
+    block->reach = ARENA_ARRAY(m->arena, PtxReach, m->n_warps);
+    for (int id = 0; id < PTX_BARRIERS; id++) block->barriers[id].clock = make_clock(m);
+  }
+}
+
+static void make_warps(PtxMachine *m) {
+  // Room for the deepest chain of calls: every frame as large as the largest function's.
+  int regs = 1, preds = 1;
+  for (int f = 0; f < m->module->n_functions; f++) {
+    const PtxFunction *function = &m->module->functions[f];
+    if (function->is_kernel && function != m->kernel) continue;
+    if (function->n_regs + 1 > regs) regs = function->n_regs + 1;
+    if (function->n_preds + 1 > preds) preds = function->n_preds + 1;
+  }
+  const int frames = m->module->n_calls > 0 ? PTX_CALLS_MAX : 1;
+  const int n_fixed = PTX_SPECIALS + m->module->n_constants;
+  for (int i = 0; i < m->n_warps; i++) {
+    PtxWarp *w = &m->warps[i];
+    w->index = i;
+    w->in_block = i % m->block_warps;
+    w->block = &m->blocks[i / m->block_warps];
+    w->clock = make_clock(m);
+    w->fenced = make_clock(m);
+    w->cap_regs = regs * frames;
+    w->cap_preds = preds * frames;
+    w->regs = ARENA_ARRAY(m->arena, uint64_t, w->cap_regs * PTX_LANES);
+    w->taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_regs);
+    w->flight = ARENA_ARRAY(m->arena, PtxFlight, w->cap_regs);
+    w->preds = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
+    w->pred_taint = ARENA_ARRAY(m->arena, uint32_t, w->cap_preds);
+    w->fixed = ARENA_ARRAY(m->arena, uint64_t, n_fixed * PTX_LANES);
+    for (int c = 0; c < m->module->n_constants; c++)
+      for (int l = 0; l < PTX_LANES; l++)
+        w->fixed[(PTX_SPECIALS + c) * PTX_LANES + l] = m->module->constants[c];
+    for (uint32_t l = 0; l < PTX_LANES; l++) {
+      set_launch(m, w, l);
+      set_thread(m, w, l);
+    }
+  }
+}
+
+// The byte where the kernel's own shared variables end and the dynamic ones begin.
+static int static_end(const PtxModule *module, int kernel) {
+  int64_t end = 0, align = 16;
+  for (int i = 0; i < module->n_variables; i++) {
+    const PtxVariable *v = &module->variables[i];
+    const bool counts =
+        v->function < 0 || v->function == kernel || !module->functions[v->function].is_kernel;
+    if (v->space != PTX_SPACE_SHARED || !counts) continue;
+    if (v->is_extern && v->align > align) align = v->align;
+    if (v->offset + v->bytes > end) end = v->offset + v->bytes;
+  }
+  return (int)(end > SMEM_MAX ? SMEM_MAX + 1 : round_up(end, align));
+}
+
+static PtxBuffer *add_buffer(PtxMachine *m, const char *name, uint64_t address, int64_t bytes) {
+  PtxBuffer *b = ARENA_NEW(m->arena, PtxBuffer);
+  *b = (PtxBuffer){.name = name, .address = address, .plane = ptx_plane(m->arena, bytes)};
+  b->next = m->buffers;
+  m->buffers = b;
+  return b;
+}
+
+static void place_variables(PtxMachine *m) {
+  for (int i = 0; i < m->module->n_variables; i++) {
+    const PtxVariable *v = &m->module->variables[i];
+    if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST) continue;
+    const uint64_t base = v->space == PTX_SPACE_GLOBAL ? PTX_GLOBAL_VARIABLES : PTX_CONST_VARIABLES;
+    if (v->bytes == 0) continue;
+    PtxBuffer *b = add_buffer(m, v->name, base + (uint64_t)v->offset, v->bytes);
+    if (v->init) memcpy(b->plane.bytes, v->init, (size_t)v->bytes);
+    memset(b->plane.state, PTX_BYTE_WRITTEN, (size_t)v->bytes);
+  }
+}
+
+static bool check_extents(const PtxLaunch *launch, Diags *diags) {
+  static const int grid_most[3] = {INT32_MAX, 65535, 65535}, block_most[3] = {1024, 1024, 64};
+  int64_t threads = 1;
+  for (int d = 0; d < 3; d++) {
+    threads *= launch->block[d];
+    if (launch->grid[d] < 1 || launch->grid[d] > grid_most[d])
+      diag_add(diags, "launch", "grid: %d in direction %c, 1 to %d are possible", launch->grid[d],
+               'x' + d, grid_most[d]);
+    if (launch->block[d] < 1 || launch->block[d] > block_most[d])
+      diag_add(diags, "launch", "block: %d in direction %c, 1 to %d are possible", launch->block[d],
+               'x' + d, block_most[d]);
+  }
+  if (threads > THREADS_MAX)
+    diag_add(diags, "launch", "block: %lld threads, at most %d", (long long)threads, THREADS_MAX);
+  return diags->count == 0;
+}
+
+static bool check_launch(const PtxModule *module, const PtxFunction *kernel,
+                         const PtxLaunch *launch, Diags *diags) {
+  if (!check_extents(launch, diags)) return false;
+  const int *block = launch->block;
+  const int fixed = static_end(module, (int)(kernel - module->functions));
+  if (launch->dynamic_smem < 0 || fixed > SMEM_MAX - launch->dynamic_smem)
+    diag_add(diags, "launch",
+             "smem: %d B of dynamic shared memory behind %d B, at most %d together",
+             launch->dynamic_smem, fixed, SMEM_MAX);
+  const int *req = kernel->reqntid;
+  if (req[0] > 0 && (block[0] != req[0] || block[1] != req[1] || block[2] != req[2]))
+    diag_add(diags, "launch", "block: the kernel asks for %dx%dx%d (.reqntid)", req[0], req[1],
+             req[2]);
+  const int *max = kernel->maxntid;
+  const int64_t most = (int64_t)max[0] * max[1] * max[2];
+  if (max[0] > 0 && block[0] * block[1] * block[2] > most)
+    diag_add(diags, "launch", "block: %d threads, the kernel takes at most %lld (.maxntid)",
+             block[0] * block[1] * block[2], (long long)most);
+  return diags->count == 0;
+}
+
+// The blocks of a cluster in each direction: as launched, else as the kernel says
+// (.reqnctapercluster).
+static bool settle_cluster(PtxMachine *m, Diags *diags) {
+  m->n_blocks = 1;
+  for (int d = 0; d < 3; d++) {
+    const int asked = m->kernel->cluster[d], given = m->launch.cluster[d];
+    m->cluster[d] = given > 0 ? given : asked > 0 ? asked : 1;
+    if (given > 0 && asked > 0 && given != asked)
+      diag_add(diags, "launch",
+               "cluster: %d in direction %c, the kernel asks for %d "
+               "(.reqnctapercluster)",
+               given, 'x' + d, asked);
+    if (m->cluster[d] > PTX_CLUSTER_MAX || m->launch.grid[d] % m->cluster[d])
+      diag_add(diags, "launch", "cluster: a grid of %d in direction %c makes no clusters of %d",
+               m->launch.grid[d], 'x' + d, m->cluster[d]);
+    m->n_blocks *= m->cluster[d] > PTX_CLUSTER_MAX ? PTX_CLUSTER_MAX : m->cluster[d];
+  }
+  if (m->n_blocks > PTX_CLUSTER_MAX && diags->count == 0)
+    diag_add(diags, "launch", "cluster: %d blocks, at most %d", m->n_blocks, PTX_CLUSTER_MAX);
+  return diags->count == 0;
+}
+
+static bool make_memory(PtxMachine *m, Diags *diags) {
+  m->static_smem = static_end(m->module, (int)(m->kernel - m->module->functions));
+  m->smem = m->static_smem + m->launch.dynamic_smem;
+  // Swizzles look at the bits of an address: every block's memory begins where they are 0.
+  m->smem_stride = round_up(m->smem + 16, 1024);
+  m->shared = ptx_plane(m->arena, m->smem_stride * m->n_blocks);
+  m->shadow = ARENA_ARRAY(m->arena, PtxShadow, m->shared.size);
+  m->local_bytes = round_up(m->module->local_bytes, 16);
+  const int64_t threads = (int64_t)m->n_warps * PTX_LANES;
+  if (m->local_bytes * threads > (INT64_C(1) << 28)) {
+    diag_add(diags, "launch", "%lld B of local memory for each of %d threads is too much",
+             (long long)m->local_bytes, (int)threads);
+    return false;
+  }
+  m->local = ptx_plane(m->arena, m->local_bytes * threads);
+  m->param = ptx_plane(m->arena, m->kernel->param_bytes);
+  memset(m->param.state, PTX_BYTE_WRITTEN, (size_t)m->kernel->param_bytes);
+  return true;
+}
+
+PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
+                            const PtxLaunch *launch, Diags *diags) {
+  if (!check_launch(module, kernel, launch, diags)) return NULL;
+  PtxMachine *m = ARENA_NEW(arena, PtxMachine);
+  m->arena = arena;
+  m->module = module;
+  m->kernel = kernel;
+  m->launch = *launch;
+  m->budget = launch->budget;
+  if (!settle_cluster(m, diags)) return NULL;
+  m->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
+  m->block_warps = (m->n_threads + PTX_LANES - 1) / PTX_LANES;
+  m->n_warps = m->block_warps * m->n_blocks;
+  m->n_clock = m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks;
+  if (!make_memory(m, diags)) return NULL;
+  m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
+  m->findings = ARENA_ARRAY(arena, PtxFinding, PTX_FINDINGS_MAX + 1);
+  m->warps = ARENA_ARRAY(arena, PtxWarp, m->n_warps);
+  m->next_buffer = PTX_BUFFERS;
+  make_blocks(m);
+  make_warps(m);
+  place_variables(m);
+  return m;
+}
+
+uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
+                            PtxContent content) {
+  const uint64_t address = m->next_buffer;
+  PtxBuffer *b = add_buffer(m, name, address, bytes);
+  if (contents) memcpy(b->plane.bytes, contents, (size_t)bytes);
+  if (content != PTX_CONTENT_UNWRITTEN) memset(b->plane.state, PTX_BYTE_WRITTEN, (size_t)bytes);
+  m->next_buffer += (uint64_t)round_up(bytes + (1 << 20), 1 << 20);
+  return address;
+}
+
+void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes) {
+  const PtxParam *param = &m->kernel->params[index];
+  memcpy(m->param.bytes + param->offset, value,
+         (size_t)(bytes < param->bytes ? bytes : param->bytes));
+}

@@ -1,0 +1,111 @@
+// Bulk copies: many bytes in one instruction, by nobody's hand. (PTX ISA, 9.7.9.27.)
+//
+// A copy is carried out where it is issued. Bytes that it brings have landed for whoever knows that
+// the phase of its mbarrier is over; bytes that it takes away may be written again once its thread
+// has waited for its group (races.c).
+#include "ptx/run/run_access.h"
+#include "ptx/run/run_sync.h"
+
+// All bytes of one side of a copy, in one plane; NULL after a finding.
+static PtxPlace take_side(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGroup *g,
+                          uint32_t lane, PtxSpace space, int64_t bytes) {
+  const uint64_t address = ptx_access_address(m, w, g, lane);
+  PtxAccess access;
+  ptx_access_begin(m, w, i, 1u << lane, 16, false, g, &access);
+  if (!ptx_access_lane(m, w, &access, lane, space, address).bytes) return (PtxPlace){0};
+  const PtxPlace place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, bytes);
+  if (!place.bytes) {
+    PtxFinding *f = ptx_find(m, w, PTX_FINDING_OUT_OF_BOUNDS, w->pc, -1, 1u << lane);
+    f->address = address;
+    f->space = space;
+    f->bytes = (int)bytes;
+    m->stopped = true;
+  }
+  return place;
+}
+
+void ptx_note_sent(PtxWarp *w, uint32_t lane) {
+  w->last_sent[lane] = (PtxSent){w->sent[lane], w->pc};
+}
+
+// To the blocks of the cluster that `ranks` names, at the same offset in each, told at the same
+// mbarrier of each.
+static void land(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, int64_t to,
+                 const unsigned char *values, int64_t bytes) {
+  const PtxMbarrier *own = ptx_mbarrier_of(m, w, i, &i->groups[3], lane);
+  if (!own) return;
+  const int64_t barrier = ptx_smem_offset(m, own->address);
+  const bool casts = ptx_has(i, PTX_MOD_multicast);
+  const uint32_t ranks = ptx_ranks_of(m, w, i, 4, lane, ptx_rank_at(m, to));
+  for (int rank = 0; rank < m->n_blocks; rank++) {
+    if (!(ranks >> rank & 1)) continue;
+    const int64_t base = m->smem_stride * rank, at = base + ptx_smem_offset(m, to);
+    PtxMbarrier *b = ptx_mbarrier_at(m, w, lane, casts ? base + barrier : own->address);
+    if (!b) return;
+    ptx_reach(m, w, (int)lane, rank);
+    ptx_touch_landing(m, w, (int)lane, at, (int)bytes, values, b);
+    memmove(m->shared.bytes + at, values, (size_t)bytes);
+    memset(m->shared.state + at, PTX_BYTE_WRITTEN | PTX_BYTE_DATA, (size_t)bytes);
+    ptx_mbarrier_bytes(m, w, b, bytes);
+  }
+}
+
+static void copy_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane) {
+  const bool to_shared = i->space == PTX_SPACE_SHARED && !ptx_has(i, PTX_MOD_bulk_group);
+  const bool from_shared = !to_shared || ptx_has(i, PTX_MOD_shared_cta);
+  const int64_t bytes = (int64_t)(uint32_t)ptx_lanes(m, w, &i->groups[2], 0)[lane];
+  if (bytes == 0 || bytes % 16 != 0) {
+    ptx_stop(m, w, PTX_FINDING_MISALIGNED, 1u << lane, "a bulk copy moves multiples of 16 bytes");
+    return;
+  }
+  const PtxPlace to = take_side(m, w, i, &i->groups[0], lane,
+                                to_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, bytes);
+  if (!to.bytes) return;
+  const PtxPlace from = take_side(m, w, i, &i->groups[1], lane,
+                                  from_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, bytes);
+  if (!from.bytes) return;
+  if (from_shared)
+    ptx_touch(m, w, (int)lane, from.offset, (int)bytes, to_shared ? PTX_READS : PTX_SENDS, NULL);
+  if (to_shared) {
+    land(m, w, i, lane, to.offset, from.bytes, bytes);
+    return;
+  }
+  ptx_note_sent(w, lane);
+  memmove(to.bytes, from.bytes, (size_t)bytes);
+  ptx_mark_written(&to, (int)bytes, true);
+}
+
+void run_cp_async_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  FOR_LANES(mask) {
+    copy_bulk(m, w, i, l);
+    if (m->stopped) return;
+  }
+  w->clock[w->index]++;
+}
+
+// ---- groups -------------------------------------------------------------------------------------
+
+void run_bulk_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m, (void)i;
+  FOR_LANES(mask) w->sent[l]++;
+}
+
+// wait_group n leaves the last n groups. With .read or without it, what they read has been read.
+void run_bulk_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  FOR_LANES(mask) {
+    const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l];
+    if (left > w->sent[l]) continue;
+    for (; (int32_t)(w->sent[l] - left - w->sent_done[l]) > 0; w->sent_done[l]++)
+      w->sent_clock[l][w->sent_done[l] % PTX_GROUPS_KEPT] = w->clock[w->index];
+  }
+}
+
+void ptx_check_sent(PtxMachine *m, PtxWarp *w, uint32_t mask) {
+  FOR_LANES(mask) {
+    const PtxSent *sent = &w->last_sent[l];
+    if (sent->pc < 0 || (int32_t)(w->sent_done[l] - sent->group) > 0) continue;
+    PtxFinding *f = ptx_find(m, w, PTX_FINDING_MISSING_WAIT, w->pc, sent->pc, 1u << l);
+    f->other_thread = f->thread;
+    f->text = "the thread ends while a bulk copy may still read its block's shared memory";
+  }
+}

@@ -1,0 +1,199 @@
+// Blocks that run together: their barrier, addresses in each other's shared memory, and when those
+// may be used. (PTX ISA, 9.7.14.4 barrier.cluster, 9.7.9.23 mapa, 9.7.9.12 st.async.)
+//
+// A block's shared memory is there from when the block begins until its last thread has ended.
+// Neither shows in a run, where all blocks begin at once and their memory stays, so the clocks are
+// asked: who reaches another block must have heard of it, and when it ends, one of its threads must
+// know of the access.
+//
+//   block 0 arrives at an mbarrier of block 1, whose threads have all that they waited for and end:
+//   no clock of block 1 knows of the arrival. A barrier of the cluster at the end hands it over.
+#include "base/str.h"
+#include "ptx/run/run_access.h"
+#include "ptx/run/run_sync.h"
+
+// ---- reaching another block ---------------------------------------------------------------------
+
+static bool has_heard(const PtxMachine *m, const PtxWarp *w, int rank) {
+  if (w->heard >> rank & 1) return true;
+  for (int i = 0; i < m->block_warps; i++)
+    if (w->clock[rank * m->block_warps + i] > 0) return true;
+  return false;
+}
+
+static void tell_ended(PtxMachine *m, PtxWarp *w, int pc, int lane, const PtxBlock *block) {
+  PtxFinding *f = ptx_find(m, w, PTX_FINDING_ENDED, pc, block->last_pc, 1u << lane);
+  if (f->count > 1) return;
+  memcpy(f->other_block, block->index, sizeof f->other_block);
+  f->other_thread = block->last_thread;
+}
+
+void ptx_reach(PtxMachine *m, PtxWarp *w, int lane, int rank) {
+  PtxBlock *block = &m->blocks[rank];
+  if (block == w->block) return;
+  block->reach[w->index] = (PtxReach){w->clock[w->index], w->pc, lane};
+  if (!has_heard(m, w, rank))
+    ptx_find(m, w, PTX_FINDING_ENDED, w->pc, -1, 1u << lane)->text =
+        "a block of the cluster is reached that may not have begun";
+  if (block->alive == 0) tell_ended(m, w, w->pc, lane, block);
+}
+
+// A block ends: what others did to its memory, some thread of it must know of.
+static void check_reached(PtxMachine *m, const PtxBlock *block) {
+  for (int n = 0; n < m->n_warps; n++) {
+    const PtxReach *reach = &block->reach[n];
+    if (reach->clock > block->ended[n]) tell_ended(m, &m->warps[n], reach->pc, reach->lane, block);
+  }
+}
+
+void ptx_end_threads(PtxMachine *m, PtxWarp *w, uint32_t mask) {
+  const int n = __builtin_popcount(mask);
+  ptx_check_sent(m, w, mask);
+  m->events++;
+  m->alive -= n;
+  w->block->alive -= n;
+  m->cluster_barrier.arrived -= __builtin_popcount(w->cluster_arrived & mask);
+  w->cluster_arrived &= ~mask;
+  ptx_clock_join(m, w->block->ended, w->clock);
+  w->block->last_pc = w->pc;
+  w->block->last_thread = w->in_block * PTX_LANES + __builtin_ctz(mask);
+  if (w->block->alive == 0) check_reached(m, w->block);
+}
+
+uint32_t ptx_ranks_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, uint32_t lane,
+                      int rank) {
+  if (!ptx_has(i, PTX_MOD_multicast)) return 1u << rank;
+  const uint32_t mask = (uint32_t)ptx_lanes(m, w, &i->groups[index], 0)[lane] & 0xffff;
+  if (mask && mask >> m->n_blocks == 0) return mask;
+  ptx_stop(m, w, PTX_FINDING_OUT_OF_BOUNDS, 1u << lane,
+           arena_printf(m->arena, "the mask 0x%x of a multicast, where the cluster has %d blocks",
+                        mask, m->n_blocks));
+  return 0;
+}
+
+// ---- addresses ----------------------------------------------------------------------------------
+
+static uint64_t rank_bits(uint64_t address) {
+  return ptx_cut(address >> PTX_RANK_SHIFT, PTX_RANK_BITS);
+}
+
+void run_mapa(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0), *B = ptx_lanes(m, w, &i->groups[2], 0);
+  uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
+  FOR_LANES(mask) {
+    const uint32_t rank = (uint32_t)B[l];
+    if (rank >= (uint32_t)m->n_blocks) {
+      ptx_stop(
+          m, w, PTX_FINDING_OUT_OF_BOUNDS, 1u << l,
+          arena_printf(m->arena, "rank %u, where the cluster has %d blocks", rank, m->n_blocks));
+      return;
+    }
+    D[l] = A[l] - (rank_bits(A[l]) << PTX_RANK_SHIFT) + ((uint64_t)(rank + 1) << PTX_RANK_SHIFT);
+  }
+}
+
+void run_getctarank(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
+  uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
+  FOR_LANES(mask) D[l] = rank_bits(A[l]) ? rank_bits(A[l]) - 1 : (uint64_t)w->block->rank;
+}
+
+// ---- the barrier --------------------------------------------------------------------------------
+
+// Lanes go on that have arrived when all had.
+static void pass(PtxMachine *m, PtxWarp *w, uint32_t lanes) {
+  w->cluster_passed &= ~lanes;
+  w->heard = ~0u;
+  ptx_acquire(m, w, lanes, m->cluster_over);
+}
+
+static void open_cluster(PtxMachine *m) {
+  memcpy(m->cluster_over, m->cluster_barrier.clock, sizeof *m->cluster_over * (size_t)m->n_clock);
+  ptx_barrier_clear(m, &m->cluster_barrier);
+  for (int n = 0; n < m->n_warps; n++) {
+    PtxWarp *w = &m->warps[n];
+    w->cluster_passed |= w->cluster_arrived;
+    w->cluster_arrived = 0;
+    for (int s = 0; s < w->n_splits; s++) {
+      if (w->splits[s].state != PTX_WAITS_CLUSTER) continue;
+      w->splits[s].state = PTX_RUNS;
+      pass(m, w, w->splits[s].mask);
+    }
+  }
+}
+
+void ptx_recheck_cluster(PtxMachine *m) {
+  const int arrived = m->cluster_barrier.arrived;
+  if (arrived > 0 && arrived >= m->alive) open_cluster(m);
+}
+
+static void tell_order(PtxMachine *m, PtxWarp *w, uint32_t lanes, const char *text) {
+  if (lanes) ptx_find(m, w, PTX_FINDING_CLUSTER_BARRIER, w->pc, -1, lanes)->text = text;
+}
+
+void run_cluster_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  if (!ptx_come_together(m, w, i, mask)) return;
+  const uint32_t twice = mask & (w->cluster_arrived | w->cluster_passed);
+  tell_order(m, w, twice, "it arrives again before it has waited");
+  w->cluster_arrived |= mask & ~twice;
+  m->cluster_barrier.arrived += __builtin_popcount(mask & ~twice);
+  m->events++;
+  if (ptx_has(i, PTX_MOD_relaxed))
+    ptx_clock_join(m, m->cluster_barrier.clock, w->fenced);
+  else
+    ptx_release(m, w, m->cluster_barrier.clock);
+  ptx_recheck_cluster(m);
+}
+
+void run_cluster_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  if (!ptx_come_together(m, w, i, mask)) return;
+  const uint32_t early = mask & ~(w->cluster_arrived | w->cluster_passed);
+  tell_order(m, w, early, "it waits where it has not arrived");
+  if (!(mask & w->cluster_arrived)) {
+    pass(m, w, mask & ~early);
+    return;
+  }
+  ptx_only(m, w, mask);
+  PtxSplit *s = &w->splits[w->now];
+  s->state = PTX_WAITS_CLUSTER;
+  s->pc = w->pc + 1;
+  s->mask = w->mask;
+}
+
+// ---- stores that an mbarrier tells of -----------------------------------------------------------
+
+static bool put_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, bool reduces) {
+  const PtxGroup *to = &i->groups[0], *from = &i->groups[1];
+  const PtxTypeRow *type = &ptx_types[i->form.types[0]];
+  const int size = type->bits / 8;
+  PtxAccess access;
+  ptx_access_begin(m, w, i, 1u << lane, size * from->n, true, to, &access);
+  const PtxPlace place =
+      ptx_access_lane(m, w, &access, lane, PTX_SPACE_SHARED, ptx_access_address(m, w, to, lane));
+  PtxMbarrier *b = place.bytes ? ptx_mbarrier_of(m, w, i, &i->groups[2], lane) : NULL;
+  if (!b) return false;
+  unsigned char values[64];
+  for (int k = 0; k < from->n; k++) {
+    uint64_t was = 0, value = ptx_cut(ptx_lanes(m, w, from, k)[lane], type->bits);
+    memcpy(&was, place.bytes + k * size, (size_t)size);
+    if (reduces) value = ptx_atomic_result(i, was, value, 0);
+    memcpy(values + k * size, &value, (size_t)size);
+  }
+  if (reduces)
+    ptx_touch(m, w, (int)lane, place.offset, access.bytes, PTX_ATOMIC, NULL);
+  else
+    ptx_touch_landing(m, w, (int)lane, place.offset, access.bytes, values, b);
+  memcpy(place.bytes, values, (size_t)access.bytes);
+  ptx_mark_written(&place, access.bytes, true);
+  ptx_mbarrier_bytes(m, w, b, access.bytes);
+  return true;
+}
+
+void run_st_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  FOR_LANES(mask) if (!put_async(m, w, i, l, false)) return;
+  w->clock[w->index]++;
+}
+void run_red_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  FOR_LANES(mask) if (!put_async(m, w, i, l, true)) return;
+  w->clock[w->index]++;
+}

@@ -1,0 +1,32 @@
+// A plan's kernels run by the machine for PTX: buffers, tensor maps and lists as a launch makes
+// them.
+#pragma once
+#include "kernels/toolchain/plan.h"
+#include "ptx/run/machine.h"
+#include "ptx/tally/tally.h"
+
+#define PTX_PLAN_ALPHA 2.0f  // that a kernel with a factor is given
+
+// Called with the tally of the main kernel before it runs.
+typedef void PtxPlanPrepare(void *context, const PtxModule *module, const PtxFunction *kernel,
+                            PtxTally *tally);
+
+typedef struct PtxPlanGiven {
+  const char *ptx;          // the plan's text compiled
+  int main_kernel;          // the one that is tallied
+  int64_t clusters;         // that a persistent kernel is launched with, at most
+  const float *a, *b;       // as they are stored: numbers that the operands' type has
+  PtxPlanPrepare *prepare;  // NULL: nothing
+  void *context;
+} PtxPlanGiven;
+
+typedef struct PtxPlanRun {
+  const PtxModule *module;
+  const PtxFunction *kernel;  // the main one
+  PtxTally *tally;            // of all its blocks
+  const double *c;            // [m · n]
+} PtxPlanRun;
+
+// Runs all kernels of the plan over all blocks. Fails the test when a kernel does not end well or
+// has a finding.
+PtxPlanRun ptx_plan_run(Arena *arena, const Plan *plan, const PtxPlanGiven *given);

@@ -1,0 +1,219 @@
+// Every rung of every ladder, exported and opened: its text compiled to PTX and run as anybody's
+// kernel is. C is what the interpreter computes from the same matrices, nothing is found, and
+// shared memory costs what the model says of the same machine code.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/whole.h"
+#include "compile_once.h"
+#include "emit_cases.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/machine_code.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "model/interp/interp.h"
+#include "model/schedules/reduce.h"
+#include "ptx/tally/reconcile.h"
+#include "ptx_plan.h"
+#include "stress.h"
+
+Suite *suite_open_rungs(void);
+
+enum { SAMPLE = 9 };  // every ninth rung: mma, cp.async, wgmma, a multicast with lists
+
+static Arena *arena;
+static EmitCases cases;
+static bool has_nvrtc;
+
+static void setup(void) {
+  arena = arena_new("test");
+  cases = emit_cases(arena);
+  nvrtc_describe(arena, &has_nvrtc);
+}
+static void teardown(void) { arena_free(arena); }
+
+// Of a persistent kernel: enough that the parts of a last turn find a place.
+static int64_t clusters_of(const int64_t *v) {
+  return v[KNOB_TAIL_SPLIT] > 1 ? v[KNOB_TAIL_SPLIT] : 2;
+}
+
+// Few tiles, and more slabs than a ring has: what a schedule does, it has done by then.
+static const Model *small(int rung) {
+  Schedule schedule = cases.rung[rung].rung->schedule;
+  if (cases.rung[rung].rung->not_built) return NULL;
+  const int64_t *v = schedule.value;
+  const int64_t tail = v[KNOB_TAIL_SPLIT],
+                tiles = v[KNOB_PERSISTENT] ? clusters_of(v) * 2 - (tail > 1 ? tail - 1 : 0) : 1;
+  if (v[KNOB_SPLITK] > 4) schedule_set(&schedule, KNOB_SPLITK, 4);
+  const int64_t m = max64(schedule_tile(&schedule, KNOB_M) * v[KNOB_CLUSTER_M], 16),
+                n = max64(schedule_tile(&schedule, KNOB_N) * v[KNOB_CLUSTER_N] * tiles, 16),
+                slabs = round_up(v[KNOB_BUFFER_COUNT] + 2, tail),
+                k = max64(schedule_tile(&schedule, KNOB_K) * slabs, 16);
+  schedule_set(&schedule, KNOB_M, m);
+  schedule_set(&schedule, KNOB_N, n);
+  schedule_set(&schedule, KNOB_K, k);
+  const Model *model = model_build(arena, &cases.targets, &schedule);
+  ck_assert_msg(model->ok, "%s: %s", cases.rung[rung].name, diags_text(arena, &model->diags));
+  return model;
+}
+
+// Whole numbers from −2 to 2, whose sums are exact in every type that a rung adds up in.
+static const float *numbers(int64_t n, uint32_t seed) {
+  float *values = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; i < n; i++) {
+    seed = seed * 1664525u + 1013904223u;
+    values[i] = (float)(int)((seed >> 16) % 5) - 2;
+  }
+  return values;
+}
+
+typedef struct Opened {
+  const char *name;
+  const Model *model;
+  const Emission *emission;
+  const Plan *plan;
+  const CompileResult *compiled;
+  const SassResult *sass;  // NULL: there is no nvdisasm here
+  bool agrees;             // the machine code could be held against the text
+  PtxPlanRun run;
+} Opened;
+
+static void reconcile(void *context, const PtxModule *module, const PtxFunction *kernel,
+                      PtxTally *tally) {
+  Opened *o = context;
+  if (!o->sass) return;
+  MachineInst *code = ARENA_ARRAY(arena, MachineInst, o->sass->n_lines + 1);
+  int n = 0;
+  for (int i = 0; i < o->sass->n_lines; i++) {
+    const SassLine *line = &o->sass->lines[i];
+    if (line->opcode && line->address >= 0 && strcmp(line->kernel, kernel->name) == 0)
+      code[n++] = (MachineInst){(uint64_t)line->address, line->opcode};
+  }
+  const char *cubin = (const char *)o->compiled->cubin, *why = "";
+  const size_t bytes = o->compiled->cubin_bytes;
+  const LineTable source = line_table_read(arena, cubin, bytes, ".debug_line", kernel->name),
+                  ptx = line_table_read(arena, cubin, bytes, ".nv_debug_line_sass", kernel->name);
+  o->agrees = ptx_reconcile(arena, module, kernel, tally, code, n, &source, &ptx, &why);
+}
+
+static Opened open_rung(int rung, const float *a, const float *b, const Model *model) {
+  Opened o = {.name = cases.rung[rung].name, .model = model};
+  o.emission = emit_model(arena, model, model->program);
+  o.plan = plan_from_emission(arena, o.emission, model->program, model->target, o.name);
+  o.compiled = compile_once(arena, o.plan, COMPILE_BOTH);
+  ck_assert_msg(o.compiled->ok, "%s: %s", o.name, o.compiled->error);
+  if (sass_find_tool(arena))
+    o.sass = sass_disassemble(arena, o.compiled->cubin, o.compiled->cubin_bytes, 60);
+  const PtxPlanGiven given = {.ptx = o.compiled->ptx,
+                              .main_kernel = model->program->main_kernel,
+                              .clusters = clusters_of(model->schedule.value),
+                              .a = a,
+                              .b = b,
+                              .prepare = reconcile,
+                              .context = &o};
+  o.run = ptx_plan_run(arena, o.plan, &given);
+  return o;
+}
+
+static void check_product(const Opened *o, const float *a, const float *b) {
+  const InterpOptions options = {.seed = 1, .a = a, .b = b, .alpha = PTX_PLAN_ALPHA};
+  const InterpResult *interpreted = interpret(arena, o->model->program, &options);
+  ck_assert(interpreted->finished && interpreted->n_findings == 0);
+  for (int64_t i = 0; i < o->plan->m * o->plan->n; i++)
+    ck_assert_msg(o->run.c[i] == interpreted->c[i], "%s: C[%lld, %lld] is %g, not %g", o->name,
+                  (long long)(i / o->plan->n), (long long)(i % o->plan->n), o->run.c[i],
+                  interpreted->c[i]);
+}
+
+// What a model says of its slabs in all: per slab, block and split.
+static double said_of(const Model *model, const Site *site) {
+  const Schedule *s = &model->schedule;
+  const int64_t *v = s->value;
+  const double tiles = (double)(v[KNOB_M] / schedule_tile(s, KNOB_M)) *
+                       (double)(v[KNOB_N] / schedule_tile(s, KNOB_N)),
+               slabs =
+                   (double)v[KNOB_K] / ((double)schedule_tile(s, KNOB_K) / (double)v[KNOB_SPLITK]);
+  return site->profiled * tiles * slabs;
+}
+
+// The statement that an instruction was made from; NULL: none, as in what all texts begin with.
+static const Stmt *stmt_of(const Opened *o, int pc) {
+  const PtxLoc *locs = o->run.module->locs;
+  int loc = ptx_tally_charged(o->run.tally, pc);
+  while (loc >= 0 && locs[loc].inlined_at >= 0) loc = locs[loc].inlined_at;
+  const int line = loc < 0 ? 0 : locs[loc].line;
+  return line > 0 && line <= o->emission->n_lines ? o->emission->lines[line - 1].stmt : NULL;
+}
+
+static bool is_slab(const Model *model, const Buffer *buffer) {
+  for (int i = 0; i < model->n_sites; i++)
+    if (model->site[i].executions > 0 && model->site[i].slab == buffer) return true;
+  return false;
+}
+
+// Whether it is about shared memory other than the slabs: what is staged behind them, the word for
+// a list of tiles. (The machine code names some reads of slabs by a neighbour's line.)
+static bool is_beside_slabs(const Model *model, const Stmt *stmt) {
+  const Buffer *buffers[] = {stmt->op.dst.buffer, stmt->op.src.buffer};
+  bool shared = stmt->op.kind == OP_CLAIM;
+  for (int i = 0; i < 2; i++) {
+    if (!buffers[i] || buffers[i]->space != SPACE_SHARED) continue;
+    if (is_slab(model, buffers[i])) return false;
+    shared = true;
+  }
+  return shared;
+}
+
+static void check_staged(const Opened *o, const Model *model, const Stmt *stmt,
+                         const PtxSiteCount *count) {
+  for (int i = 0; i < model->n_sites; i++) {
+    const Site *site = &model->site[i];
+    if (site->stmt->id != stmt->id) continue;
+    ck_assert_msg(count->wavefronts == count->executions * site->count.profiled,
+                  "%s: %s: %lld wavefronts in %lld executions of %d each", o->name, site->text,
+                  (long long)count->wavefronts, (long long)count->executions, site->count.profiled);
+  }
+}
+
+// Slabs are held against the sum that the model gives, what is staged behind them execution by
+// execution.
+static void check_wavefronts(const Opened *o) {
+  const MachineAccesses *machine = machine_accesses(arena, o->sass, o->emission, o->model);
+  const Model *model = model_compiled(arena, o->model, -1, machine);
+  ck_assert_msg(o->agrees, "%s: the machine code cannot be held against the text", o->name);
+  double said = 0, counted = 0;
+  for (int i = 0; i < model->n_sites; i++) said += said_of(model, &model->site[i]);
+  for (int pc = 0; pc < o->run.module->n_code; pc++) {
+    const PtxSiteCount *count = ptx_tally_site(o->run.tally, pc);
+    if (count->space != PTX_SPACE_SHARED || count->executions == 0) continue;
+    const Stmt *stmt = stmt_of(o, pc);
+    if (stmt && is_beside_slabs(model, stmt))
+      check_staged(o, model, stmt, count);
+    else
+      counted += (double)count->wavefronts;
+  }
+  ck_assert_msg(fabs(said - counted) < 0.5,
+                "%s: the model says %.1f wavefronts, opened it has %.0f", o->name, said, counted);
+}
+
+START_TEST(test_a_rung_opened_is_what_the_model_says) {
+  const bool asked = stress_is_on() || _i % SAMPLE == 2;
+  const Model *model = has_nvrtc && asked && _i < cases.n ? small(_i) : NULL;
+  if (!model) return;
+  const int64_t *v = model->schedule.value;
+  const float *a = numbers(v[KNOB_M] * v[KNOB_K], 1), *b = numbers(v[KNOB_K] * v[KNOB_N], 2);
+  const Opened o = open_rung(_i, a, b, model);
+  check_product(&o, a, b);
+  if (o.sass) check_wavefronts(&o);
+}
+END_TEST
+
+Suite *suite_open_rungs(void) {
+  Suite *suite = suite_create("open_rungs");
+  TCase *tcase = tcase_create("rungs");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_loop_test(tcase, test_a_rung_opened_is_what_the_model_says, 0, EMIT_CASES_MAX);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -1,0 +1,154 @@
+// What goes on by itself and is not waited for: bulk copies, wgmma and its registers, phases of
+// mbarriers. Each kernel is right as it stands, and says what is wrong when one line is not there
+// or another one.
+#include <check.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ptx_kernel.h"
+
+Suite *suite_open_waits(void);
+
+static Arena *arena;
+static void setup(void) { arena = arena_new("test"); }
+static void teardown(void) { arena_free(arena); }
+
+// 128 bytes leave twice from the same place.
+static const char sends[] =
+    "mov.u32 %r1, s;\nadd.u32 %r1, %r1, %t4;\nsetp.eq.u32 %p0, %t, 0;\n"
+    "st.shared.u32 [%r1], %t;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+    "@!%p0 bra ON;\ncp.async.bulk.global.shared::cta.bulk_group [%out], [s], 128;\n"
+    "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\nON: bar.sync 0;\n"
+    "add.u32 %r2, %t, 1;\nst.shared.u32 [%r1], %r2;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+    "@!%p0 bra END;\ncp.async.bulk.global.shared::cta.bulk_group [%out], [s], 128;\n"
+    "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nEND:";
+
+// D = A·B of 64 × 8 × 16 twice, both operands zeros in shared memory; then the slab is used again.
+#define WGMMA(a, scale)                                                                         \
+  "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, " a ", %rd3, " scale \
+  ", 1, 1"
+static const char multiplies[] =
+    "mov.u32 %r1, s;\nmad.lo.u32 %r1, %t, 16, %r1;\nmov.u32 %r2, 0;\n"
+    "st.shared.v4.u32 [%r1], {%r2, %r2, %r2, %r2};\nst.shared.v4.u32 [%r1+2048], {%r2, %r2, %r2, "
+    "%r2};\n"
+    "fence.proxy.async.shared::cta;\nbar.sync 0;\n"
+    "mov.u64 %rd3, 0x0000000800080000;\nmov.f32 %f0, 0f3F800000;\nmov.f32 %f1, %f0;\n"
+    "mov.f32 %f2, %f0;\nmov.f32 %f3, %f0;\nwgmma.fence.sync.aligned;\n" WGMMA(
+        "%rd3", "1") ", 0, 0;\n"
+                     "wgmma.commit_group.sync.aligned;\nmov.b32 %r4, 0;\nmov.b32 %r5, 0;\n"
+                     "mov.b32 %r6, 0;\nmov.b32 %r7, 0;\n" WGMMA(
+                         "{%r4, %r5, %r6, %r7}", "1") ", 0;\n"
+                                                      "wgmma.commit_group.sync.aligned;\n"
+                                                      "wgmma.wait_group.sync.aligned 0;\n"
+                                                      "mov.b32 %r4, 1;\nmov.b32 %r8, %f0;\n"
+                                                      "bar.sync 0;\nst.shared.u32 [%r1], %t;\n"
+                                                      "st.global.u32 [%o], %r8;\n";
+
+// Warp 0 fills, warp 1 reads, over two slots of one place each: three turns of one slot.
+static const char turns[] =
+    "setp.eq.u32 %p0, %t, 0;\nsetp.lt.u32 %p1, %t, 32;\nmov.u32 %r1, s;\nmov.u32 %r9, 0;\n"
+    "@%p0 mbarrier.init.shared.b64 [s+1024], 1;\n@%p0 mbarrier.init.shared.b64 [s+1032], 32;\n"
+    "bar.sync 0;\nmov.u32 %r2, 0;\n@!%p1 bra READER;\n@!%p0 bra END;\n"
+    "FILL: and.b32 %r3, %r2, 1;\nxor.b32 %r4, %r3, 1;\n"
+    "EMPTY: mbarrier.try_wait.parity.shared.b64 %p2, [s+1032], %r4;\n@!%p2 bra EMPTY;\n"
+    "mbarrier.arrive.expect_tx.shared.b64 _, [s+1024], 128;\n"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%in], 128, [s+1024];\n"
+    "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p3, %r2, 3;\n@%p3 bra FILL;\nbra END;\n"
+    "READER: and.b32 %r3, %r2, 1;\n"
+    "FULL: mbarrier.try_wait.parity.shared.b64 %p2, [s+1024], %r3;\n@!%p2 bra FULL;\n"
+    "ld.shared.u32 %r5, [%r1];\nadd.u32 %r9, %r9, %r5;\nmbarrier.arrive.shared.b64 _, [s+1032];\n"
+    "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p3, %r2, 3;\n@%p3 bra READER;\nEND: st.global.u32 [%o], "
+    "%r9;";
+
+// A warp that asks for a phase when the next one is over, too.
+static const char late[] =
+    "setp.lt.u32 %p0, %t, 32;\nsetp.eq.u32 %p1, %t, 0;\n"
+    "@%p1 mbarrier.init.shared.b64 [s], 32;\nbar.sync 0;\n@!%p0 bra LATE;\n"
+    "mbarrier.arrive.shared.b64 _, [s];\n"
+    "W0: mbarrier.try_wait.parity.shared.b64 %p2, [s], 0;\n@!%p2 bra W0;\n"
+    "LATE: nanosleep.u32 1000;\n@!%p0 mbarrier.try_wait.parity.shared.b64 %p3, [s], 0;\nbar.sync "
+    "1, "
+    "64;\n";
+
+static const struct {
+  const char *text;
+  int threads;
+  const char *line, *instead;  // "": as it stands
+  PtxFindingKind kind;
+} cases[] = {
+    {sends, 32, "", "", 0},
+    {sends, 32, "cp.async.bulk.wait_group.read 0;", "", PTX_FINDING_MISSING_WAIT},
+    {sends, 32, "cp.async.bulk.wait_group.read 0;", "cp.async.bulk.wait_group.read 1;",
+     PTX_FINDING_MISSING_WAIT},
+    {sends, 32, "cp.async.bulk.wait_group 0;", "", PTX_FINDING_MISSING_WAIT},
+    {multiplies, 128, "", "", 0},
+    {multiplies, 128, "wgmma.wait_group.sync.aligned 0;", "", PTX_FINDING_MISSING_WAIT},
+    {multiplies, 128, "wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;",
+     PTX_FINDING_MISSING_WAIT},
+    {multiplies, 128, "wgmma.wait_group.sync.aligned 0;\nmov.b32 %r4, 1;",
+     "mov.b32 %r4, 1;\nwgmma.wait_group.sync.aligned 0;", PTX_FINDING_MISSING_WAIT},
+    {multiplies, 128, "wgmma.wait_group.sync.aligned 0;\nmov.b32 %r4, 1;\nmov.b32 %r8, %f0;",
+     "mov.b32 %r8, %f0;\nadd.u32 %r8, %r8, 1;\nwgmma.wait_group.sync.aligned 0;",
+     PTX_FINDING_MISSING_WAIT},
+    {turns, 64, "", "", 0},
+    // The reader's parity, which lets it run ahead until the filler has missed its turns; the
+    // filler's; no wait at all.
+    {turns, 64, "[s+1024], %r3", "[s+1024], 0", PTX_FINDING_DEADLOCK},
+    {turns, 64, "[s+1032], %r4", "[s+1032], 1", PTX_FINDING_MISSING_WAIT},
+    {turns, 64, "@!%p2 bra FULL;", "", PTX_FINDING_MISSING_WAIT},
+    {turns, 64, "@!%p2 bra EMPTY;", "", PTX_FINDING_MISSING_WAIT},
+};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static const char *changed(const char *text, const char *line, const char *instead) {
+  const char *at = strstr(text, line);
+  ck_assert_msg(at != NULL, "%s", line);
+  return arena_printf(arena, "%.*s%s%s", (int)(at - text), text, instead, at + strlen(line));
+}
+
+START_TEST(test_what_nobody_waited_for_is_named) {
+  static uint32_t in[PTX_KERNEL_WORDS];
+  const char *body = changed(cases[_i].text, cases[_i].line, cases[_i].instead);
+  const PtxKernel k =
+      ptx_kernel_run(arena, ptx_kernel_text(arena, body), NULL, cases[_i].threads, in);
+  const int n = ptx_machine_findings(k.machine);
+  const PtxFinding *first = n ? ptx_machine_finding(k.machine, 0) : NULL;
+  if (!cases[_i].line[0]) {
+    ck_assert_msg(k.outcome == PTX_DONE && n == 0, "%s %s (PTX line %d)",
+                  first ? ptx_finding_names[first->kind] : "",
+                  first && first->text ? first->text : "",
+                  first ? k.module->code[first->pc].line : 0);
+    return;
+  }
+  const PtxFinding *f = ptx_kernel_finding(&k, cases[_i].kind);
+  ck_assert_msg(f != NULL, "%s -> %s: %s", cases[_i].line, cases[_i].instead,
+                first ? ptx_finding_names[first->kind] : "nothing");
+  if (f->kind == PTX_FINDING_DEADLOCK) return;
+  ck_assert_msg(f->other_pc >= 0 && f->thread >= 0 && f->other_thread >= 0 && f->lanes, "%s",
+                cases[_i].line);
+}
+END_TEST
+
+START_TEST(test_a_phase_that_was_missed_is_named) {
+  static uint32_t in[PTX_KERNEL_WORDS];
+  const char *twice = changed(late, "LATE:",
+                              "mbarrier.arrive.shared.b64 _, [s];\n"
+                              "W1: mbarrier.try_wait.parity.shared.b64 %p2, [s], 1;\n"
+                              "@!%p2 bra W1;\nLATE:");
+  PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, late), NULL, 64, in);
+  ck_assert_ptr_null(ptx_kernel_finding(&k, PTX_FINDING_MBARRIER));
+  k = ptx_kernel_run(arena, ptx_kernel_text(arena, twice), NULL, 64, in);
+  const PtxFinding *f = ptx_kernel_finding(&k, PTX_FINDING_MBARRIER);
+  ck_assert(f && f->other_pc >= 0 && f->thread >= 32);
+}
+END_TEST
+
+Suite *suite_open_waits(void) {
+  Suite *suite = suite_create("open_waits");
+  TCase *tcase = tcase_create("waits");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_loop_test(tcase, test_what_nobody_waited_for_is_named, 0, CASES);
+  tcase_add_test(tcase, test_a_phase_that_was_missed_is_named);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -17,6 +17,8 @@
 #include "tui/frame/explorer.h"
 #include "tui/frame/palette.h"
 #include "tui/frame/view.h"
+#include "tui/session/subject.h"
+#include "tui/views/memory/swizzle.h"
 #include "tui/views/own/own_work.h"
 
 Suite *suite_own_view(void);
@@ -200,6 +202,110 @@ START_TEST(test_the_example_of_the_lesson) {
 }
 END_TEST
 
+// ---- the other views ----------------------------------------------------------------------------
+
+static const struct {
+  const char *name, *words, *keys;
+  int rows, cols;
+} elsewhere[] = {
+    {"own_as_banks_80x24", K01, "3", 24, 80},       {"own_as_banks_120x40", K11, "3 .", 40, 120},
+    {"own_as_swizzle_80x24", K01, "7", 24, 80},     {"own_as_swizzle_120x40", K11, "7", 40, 120},
+    {"own_as_fragments_120x40", K11, "6", 40, 120}, {"own_as_source_80x24", K01, "4", 24, 80},
+    {"own_as_source_200x60", K01, "4", 60, 200},
+};
+
+START_TEST(test_other_views_show_it) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, elsewhere[_i].rows, elsewhere[_i].cols);
+  open_words(elsewhere[_i].words);
+  keys(elsewhere[_i].keys);
+  golden_check(arena_printf(arena, "screens/%s.txt", elsewhere[_i].name), shown());
+}
+END_TEST
+
+// What is done there is done to the same line: Esc comes back to it.
+START_TEST(test_one_cursor_in_all_views) {
+  if (!cli_has_program()) return;
+  open_words(K01);
+  keys("3");
+  ck_assert(shows("line 39 <- tile  LDS") && shows("32-WAY  32 wavefronts, ideal 1"));
+  keys("Esc");
+  ck_assert_int_eq(session->view, view_find("own"));
+  ck_assert(shows("line 39 "));
+  keys("3 Up Up Up Up");
+  ck_assert(shows("SITE 1  tile <- line 28  STS"));
+  keys("Esc");
+  ck_assert(shows("line 28 "));
+  keys("x 7 Enter");  // the solver's layout goes on trial
+  ck_assert(shows("on trial; write tile[row][col ^ (row & 31)]"));
+  keys("Esc");
+  ck_assert(shows("on trial tile swizzle:5,2,5"));
+  keys("4 Right");
+  ck_assert(shows("ld.shared.f32"));
+  keys("1 3");  // explore is about the schedule, and so is what follows it
+  ck_assert(shows("a <- A_s"));
+  keys("O 3 ]");  // and so is what changes it
+  ck_assert(!shows("line 39"));
+}
+END_TEST
+
+// Every execution can be looked at, the worst first; all of them come to what the line costs.
+START_TEST(test_executions_are_stepped_through) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, 40, 120);
+  open_words(K11);
+  keys("3");
+  const Subject *subject = session->subject;
+  const Site *site = session_site(session);
+  const double all = site->clocks;
+  ck_assert_ptr_nonnull(strstr(subject->execution, "the worst of"));
+  double sum = 0;
+  for (keys("."); !strstr(session->subject->execution, "the worst"); keys(".")) {
+    int of, at;
+    long long times;
+    ck_assert_int_eq(
+        sscanf(session->subject->execution, "addresses %d of %d, %lld", &at, &of, &times), 3);
+    sum += (double)times * session_site(session)->count.profiled;
+  }
+  ck_assert_double_eq(sum, all);
+}
+END_TEST
+
+// The slab view costs what the kernel costs, in the layout that is and in the one on trial.
+START_TEST(test_the_slab_costs_what_the_array_costs) {
+  if (!cli_has_program()) return;
+  open_words(K01);
+  keys("7");
+  const Swizzle *work = view_own(session, &swizzle_view);
+  const OwnWork *own = own_work(session);
+  ck_assert_int_eq((int)work->column[SWIZZLE_NOW].total, (int)own->opened->arrays[0].wavefronts);
+  ck_assert_int_eq((int)work->column[SWIZZLE_TRIAL].total,
+                   (int)own->opened->arrays[0].best_wavefronts);
+}
+END_TEST
+
+// The instruction of the line, and of ldmatrix the one that its registers go to.
+START_TEST(test_fragments_of_a_line) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, 40, 120);
+  open_words(K11);
+  ck_assert(view_run(session, "top", NULL));
+  view_table[session->view].body->go(session, 121 - 1);
+  keys("6");
+  ck_assert(shows("m16n8k16.f16") && shows("mma.sync.aligned.m16n8k16"));
+  keys("Esc");
+  view_table[session->view].body->go(session, 113 - 1);
+  keys("6");
+  ck_assert(shows("ldmatrix.sync.aligned.m8n8.x4.shared.b16 loads A of m16n8k16.f16"));
+  keys("Esc");
+  view_table[session->view].body->go(session, 116 - 1);
+  keys("6");
+  ck_assert(shows("loads B of m16n8k16.f16"));
+  keys("Esc x g 6");
+  ck_assert(shows("line 1 has no mma"));
+}
+END_TEST
+
 // ---- saving -------------------------------------------------------------------------------------
 
 static void save(const char *path, const char *text) {
@@ -321,6 +427,12 @@ Suite *suite_own_view(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, test_without_a_kernel_it_says_how);
   tcase_add_loop_test(tcase, test_screens, 0, (int)(sizeof screens / sizeof *screens));
+  tcase_add_loop_test(tcase, test_other_views_show_it, 0,
+                      (int)(sizeof elsewhere / sizeof *elsewhere));
+  tcase_add_test(tcase, test_one_cursor_in_all_views);
+  tcase_add_test(tcase, test_executions_are_stepped_through);
+  tcase_add_test(tcase, test_the_slab_costs_what_the_array_costs);
+  tcase_add_test(tcase, test_fragments_of_a_line);
   tcase_add_test(tcase, test_lines_by_badness);
   tcase_add_test(tcase, test_layouts_on_trial);
   tcase_add_test(tcase, test_pads_that_tear_are_passed_over);

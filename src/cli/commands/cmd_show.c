@@ -95,6 +95,8 @@ static bool run_steps(Show *show, Diags *diags) {
     if (!palette_run(show->session, line, diags)) return false;
     drive_wait(show->session);
     drive_frame(show->session, show->canvas);
+    view_show(show->session, show->view);
+    drive_frame(show->session, show->canvas);
   }
   if (given->script && !drive_script_file(show->session, show->canvas, given->script, diags))
     return false;

@@ -195,21 +195,26 @@ static int draw_chain(Canvas *canvas, Rect row, int col, const OpenedChain *chai
   return col;
 }
 
-// "tile + 128*tid.x + 4*tid.y" and what n is, over as many rows as it takes.
-static int draw_formula(Canvas *canvas, Rect in, const OwnFrame *frame, const OpenedSite *site) {
+const char *own_formula(const Opened *opened, const OpenedSite *site, char out[512]) {
   const char *name = !site->shared      ? "an address"
-                     : site->array >= 0 ? frame->opened->arrays[site->array].name
+                     : site->array >= 0 ? opened->arrays[site->array].name
                                         : "shared";
-  char text[512];
   if (!site->formula)
-    snprintf(text, sizeof text, "not affine: %s%s",
+    snprintf(out, 512, "not affine: %s%s",
              site->not_affine ? site->not_affine : "it was not looked at",
              site->data ? " (they depend on data)" : "");
   else
-    snprintf(text, sizeof text, "%s + %s B%s%s", name, site->formula,
+    snprintf(out, 512, "%s + %s B%s%s", name, site->formula,
              strpbrk(site->formula, "n") ? "; n: turns of the warp before" : "",
              site->formula_of_all ? "" : "; in the first block");
-  return canvas_wrap(canvas, in, site->formula ? STYLE_ACCENT : STYLE_NOTE, text);
+  return out;
+}
+
+// Over as many rows as it takes.
+static int draw_formula(Canvas *canvas, Rect in, const OwnFrame *frame, const OpenedSite *site) {
+  char text[512];
+  return canvas_wrap(canvas, in, site->formula ? STYLE_ACCENT : STYLE_NOTE,
+                     own_formula(frame->opened, site, text));
 }
 
 // The addresses of the card: the worst execution's, moved by the trial where its array is on it.

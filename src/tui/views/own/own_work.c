@@ -66,6 +66,10 @@ bool own_work_take(OwnWork *work, const char *json, size_t n) {
   work->arena = work->next;
   work->next = old;
   work->opened = opened;
+  work->generation++;
+  work->layouts = (OwnLayouts){.there = false};
+  work->texts = (OwnTexts){.there = false};
+  work->execution = 0;
   work->source = (int)clamp_index(work->source, opened->n_sources);
   work->error[0] = '\0';
   keep_trial(work, name, *layout ? layout : NULL);
@@ -136,4 +140,15 @@ bool own_trial_step(OwnWork *work, int array, int step) {
     if (own_trial_set(work, array, text)) return true;
   }
   return false;
+}
+
+void own_layouts_of(OwnWork *work, int array) {
+  if (work->layouts.there && work->layouts.array == array) return;
+  work->layouts = (OwnLayouts){.there = true, .array = array};
+  Diags ignored = diags_new(work->arena);
+  LayoutSlab slab;
+  if (array < 0 || !recorded_slab(&work->opened->arrays[array].at, &slab, &ignored)) return;
+  const char *best = work->opened->arrays[array].best;
+  work->layouts.plain = layout_parse(work->arena, &slab, "none", &ignored);
+  if (best) work->layouts.best = layout_parse(work->arena, &slab, best, &ignored);
 }

@@ -25,56 +25,7 @@ enum {
 
 // ---- the frame ----------------------------------------------------------------------------------
 
-static int64_t cost_of(const OwnWork *work, int site) {
-  const OpenedSite *s = &work->opened->sites[site];
-  return s->shared ? s->wavefronts - s->ideal : -1;
-}
-
-// Sites of the line, the costliest of shared memory first; insertion keeps their order otherwise.
-static void find_sites(Arena *arena, OwnFrame *frame) {
-  const Opened *opened = frame->opened;
-  int *here = ARENA_ARRAY(arena, int, opened->n_sites + 1);
-  for (int i = 0; i < opened->n_sites; i++) {
-    const OpenedSite *site = &opened->sites[i];
-    if (opened_line_of(frame->source, &site->chain, site->ptx_line, frame->work->calls) !=
-        frame->line)
-      continue;
-    int at = frame->n_here++;
-    for (; at > 0 && cost_of(frame->work, here[at - 1]) < cost_of(frame->work, i); at--)
-      here[at] = here[at - 1];
-    here[at] = i;
-  }
-  frame->here = here;
-}
-
-static void choose_sites(OwnFrame *frame) {
-  int nth = frame->work->nth;
-  for (int i = 0; i < frame->n_here; i++) {
-    const OpenedSite *site = &frame->opened->sites[frame->here[i]];
-    if (site->global_op && !frame->global) frame->global = site;
-    if (site->shared && (!frame->site || nth-- > 0)) frame->site = site;
-  }
-}
-
-static OwnFrame *look(Session *session) {
-  OwnWork *work = own_work(session);
-  OwnFrame *frame = ARENA_NEW(session->frame, OwnFrame);
-  ViewState *state = &session->state[view_find("own")];
-  *frame = (OwnFrame){.work = work, .opened = work->opened};
-  frame->pane = (OwnPane)(state->pane % OWN_PANES);
-  if (!work->opened) return frame;
-  frame->source = &work->opened->sources[work->source];
-  frame->lines =
-      opened_lines(session->frame, work->opened, work->source, work->calls, work->trial.then);
-  frame->across = state->across;
-  state->cursor = (int)clamp_index(state->cursor, frame->source->n);
-  frame->line = state->cursor + 1;
-  find_sites(session->frame, frame);
-  choose_sites(frame);
-  return frame;
-}
-
-static void own_prepare(Session *session) { session->prepared = look(session); }
+static void own_prepare(Session *session) { session->prepared = own_look(session); }
 
 static const char nothing_given[] =
     "Here stands a kernel of your own, line by line with the wavefronts that it makes in shared "
@@ -118,7 +69,7 @@ static void own_draw(Canvas *canvas, Rect in, const Session *session) {
   own_draw_pane(canvas, in, frame);
 }
 
-static void own_json(JsonWriter *w, Session *session) { own_json_frame(w, look(session)); }
+static void own_json(JsonWriter *w, Session *session) { own_json_frame(w, own_look(session)); }
 
 // ---- the child ----------------------------------------------------------------------------------
 
@@ -210,7 +161,7 @@ static bool is_worse(const OpenedLine *lines, int a, int b) {
 
 // The line whose place by badness is `step` from the present one's; accesses only.
 static void step_badness(Session *session, int step) {
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   if (!frame->opened) return;
   int best = 0;
   for (int i = 1; i <= frame->source->n; i++) {
@@ -225,7 +176,7 @@ static void step_badness(Session *session, int step) {
 
 static void jump_worst(Session *session, const char *argument) {
   (void)argument;
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   if (!frame->opened) return;
   int best = 0;
   for (int i = 1; i <= frame->source->n; i++)
@@ -238,7 +189,7 @@ static void better(Session *s, const char *a) { (void)a, step_badness(s, 1); }
 
 static void next_site(Session *session, const char *argument) {
   (void)argument;
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   int n = 0;
   for (int i = 0; i < frame->n_here; i++) n += frame->opened->sites[frame->here[i]].shared;
   if (n) own_work(session)->nth = (own_work(session)->nth + 1) % n;
@@ -265,7 +216,7 @@ static void next_source(Session *session, const char *argument) {
 
 // The array of the chosen access; -1 after a message.
 static int array_here(Session *session) {
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   if (frame->site && frame->site->array >= 0) return frame->site->array;
   session_say(session, SAID_NOTE, "no array of shared memory is accessed in this line");
   return -1;
@@ -360,7 +311,7 @@ static void own_typed(Session *session, TextFieldResult result) {
 // The replacement that is on trial, else the best one there is.
 static void copy(Session *session, const char *argument) {
   (void)argument;
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   const OwnTrial *trial = &frame->work->trial;
   const char *text = trial->layout ? trial->write : NULL;
   if (!text && frame->site && frame->site->array >= 0)
@@ -458,6 +409,7 @@ const ViewBody own_view = {
     .poll = own_poll,
     .waits = own_waits,
     .present = own_present,
+    .subject = own_subject,
     .standing = own_standing,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,

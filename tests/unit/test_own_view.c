@@ -202,6 +202,45 @@ START_TEST(test_the_example_of_the_lesson) {
 }
 END_TEST
 
+// ---- what a run asks for ------------------------------------------------------------------------
+
+static void run_keys(const char *names) {
+  keys(names);
+  drive_wait(session);
+  drive_frame(session, canvas);
+}
+
+// Of several kernels one is chosen, its launch is asked for, and both are remembered.
+START_TEST(test_a_kernel_is_chosen_and_launched) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, 24, 100);
+  open_words("tests/data/open/widths.ptx --predict");
+  ck_assert(shows("widths.ptx has 58 kernels") && shows("a1(.u64, .u32)"));
+  golden_check("screens/own_choice.txt", shown());
+  run_keys("Down Down Down Enter");
+  ck_assert_ptr_null(own_work(session)->opened);
+  ck_assert(shows("--launch is missing: how a4(.u64, .u32) is launched"));
+  ck_assert_str_eq(session->field.text, "--launch grid=1,block=128 --arg mem:65536 --arg 64");
+  golden_check("screens/own_asks_launch.txt", shown());
+  textfield_set(&session->field, "--launch grid=1,block=9999 --arg mem:65536 --arg 64");
+  run_keys("Enter");
+  ck_assert(shows("9999 in direction x"));
+  textfield_set(&session->field, "--launch grid=1,block=64 --arg mem:65536 --arg x");
+  run_keys("Enter");
+  ck_assert(shows("a whole number of 32 bits is expected"));
+  ck_assert_str_eq(session->field.text, "--launch grid=1,block=64 --arg mem:65536 --arg x");
+  textfield_set(&session->field, "--launch grid=1,block=64 --arg mem:65536 --arg 1");
+  run_keys("Enter");
+  ck_assert_ptr_nonnull(own_work(session)->opened);
+  ck_assert_str_eq(own_work(session)->opened->kernel, "a4");
+  ck_assert_int_eq(session->prompt, PROMPT_NONE);
+  open_words("tests/data/open/widths.ptx --predict");
+  ck_assert_str_eq(own_work(session)->opened->kernel, "a4");
+  ck_assert(own_work(session)->opened->as_last_time);
+  ck_assert(shows("grid=1,block=64"));
+}
+END_TEST
+
 // ---- the other views ----------------------------------------------------------------------------
 
 static const struct {
@@ -430,6 +469,7 @@ Suite *suite_own_view(void) {
   tcase_add_loop_test(tcase, test_other_views_show_it, 0,
                       (int)(sizeof elsewhere / sizeof *elsewhere));
   tcase_add_test(tcase, test_one_cursor_in_all_views);
+  tcase_add_test(tcase, test_a_kernel_is_chosen_and_launched);
   tcase_add_test(tcase, test_executions_are_stepped_through);
   tcase_add_test(tcase, test_the_slab_costs_what_the_array_costs);
   tcase_add_test(tcase, test_fragments_of_a_line);

@@ -18,6 +18,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/open/open_limit.h"
+#include "cli/open/open_needs.h"
 #include "cli/open/open_run.h"
 #include "cli/open/open_screen.h"
 
@@ -106,6 +107,7 @@ static int open_file(Arena *arena, const char *path, int n_flags, char **flags, 
   }
   if (status == CLI_OK) status = open_run(&request, &result, diags);
   if (status != CLI_OK) {
+    if (given->detail) open_print_needs(&request, &result, diags);
     cli_fail(diags);
     return status;
   }

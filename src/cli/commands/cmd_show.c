@@ -100,7 +100,9 @@ static bool run_steps(Show *show, Diags *diags) {
   }
   if (given->script && !drive_script_file(show->session, show->canvas, given->script, diags))
     return false;
-  return !given->keys || drive_keys(show->session, show->canvas, given->keys, diags);
+  if (given->keys && !drive_keys(show->session, show->canvas, given->keys, diags)) return false;
+  drive_wait(show->session);
+  return true;
 }
 
 static bool draw(Show *show, Diags *diags) {

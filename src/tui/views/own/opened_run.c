@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/whole.h"
 #include "kernels/worker/process.h"
 
 enum { WORDS = 64, DOCUMENT_BYTES_MAX = 256 << 20, END_MS = 50, ERROR_BYTES = 1024 };
@@ -65,24 +66,27 @@ static int flags_at(const OpenedRun *run) {
   return i;
 }
 
-void opened_run_launch(OpenedRun *run, const char *launch) {
-  const char *copy = arena_strdup(run->arena, launch);
+// Whether word i is the option or its value: "--arg=4", "--arg", "4".
+static bool is_option(const OpenedRun *run, int i, const char *option) {
+  const size_t n = strlen(option);
+  const char *word = run->word[i];
+  if (strncmp(word, option, n) == 0 && (!word[n] || word[n] == '=')) return true;
+  return i > 1 && str_equal(run->word[i - 1], option);
+}
+
+void opened_run_drop(OpenedRun *run, const char *option) {
+  int n = min_int(1, run->n_words);
   const int end = flags_at(run);
-  for (int i = 1; i < end; i++) {
-    if (str_starts(run->word[i], "--launch=")) {
-      run->word[i] = arena_printf(run->arena, "--launch=%s", launch);
-      return;
-    }
-    if (i + 1 < end && str_equal(run->word[i], "--launch")) {
-      run->word[i + 1] = copy;
-      return;
-    }
-  }
-  if (run->n_words < 1 || run->n_words + 2 > WORDS) return;
-  memmove(run->word + 3, run->word + 1, sizeof run->word[0] * (size_t)(run->n_words - 1));
-  run->word[1] = "--launch";
-  run->word[2] = copy;
-  run->n_words += 2;
+  for (int i = 1; i < run->n_words; i++)
+    if (i >= end || !is_option(run, i, option)) run->word[n++] = run->word[i];
+  run->n_words = n;
+}
+
+void opened_run_put(OpenedRun *run, const char *const *words, int n) {
+  if (run->n_words < 1 || run->n_words + n > WORDS) return;
+  memmove(run->word + 1 + n, run->word + 1, sizeof run->word[0] * (size_t)(run->n_words - 1));
+  for (int i = 0; i < n; i++) run->word[1 + i] = arena_strdup(run->arena, words[i]);
+  run->n_words += n;
 }
 
 bool opened_run_given(const OpenedRun *run) { return run->n_words > 0; }

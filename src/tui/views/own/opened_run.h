@@ -19,8 +19,10 @@ OpenedRun *opened_run_new(void);
 void opened_run_free(OpenedRun *run);
 // The words behind `gemmview open`; the first is the file.
 void opened_run_set(OpenedRun *run, const char *const *words, int n);
-// The same with another --launch, which counts from now on.
-void opened_run_launch(OpenedRun *run, const char *launch);
+// Takes an option and its values out of the words, as often as it is there: "--arg".
+void opened_run_drop(OpenedRun *run, const char *option);
+// Puts words behind the file.
+void opened_run_put(OpenedRun *run, const char *const *words, int n);
 // Who runs it, where it is not this very program.
 void opened_run_program(OpenedRun *run, const char *program);
 bool opened_run_given(const OpenedRun *run);  // false: no file is known

@@ -99,7 +99,7 @@ static void draw_trial(Canvas *canvas, Rect row, const OwnFrame *frame, const Ow
 
 static void draw_cure(Canvas *canvas, Rect row, const OwnFrame *frame) {
   const OwnWork *work = frame->work;
-  const char *error = *work->error ? work->error : opened_run_error(work->run);
+  const char *error = own_error(work);
   const OpenedArray *a =
       frame->site && frame->site->array >= 0 ? &frame->opened->arrays[frame->site->array] : NULL;
   if (*error) {
@@ -123,6 +123,24 @@ void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame) {
   draw_name(canvas, rect_take_top(&in, 1), frame);
   draw_totals(canvas, rect_take_top(&in, 1), frame);
   draw_cure(canvas, rect_take_top(&in, 1), frame);
+}
+
+// ---- kernels to choose from ---------------------------------------------------------------------
+
+void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
+  const OpenedNeeds *needs = work->needs;
+  const char *file = opened_run_file(work->run), *slash = strrchr(file, '/');
+  Rect head = rect_take_top(&in, 2);
+  canvas_printf(canvas, head, 0, 1, STYLE_TITLE, "%s has %d kernels; Enter opens the one chosen",
+                slash ? slash + 1 : file, needs->n);
+  const int first = view_scroll(work->choice, needs->n, in.rows);
+  for (int i = first; i < needs->n && i - first < in.rows; i++) {
+    const Rect row = {in.row + i - first, in.col, 1, in.cols};
+    canvas_fit(canvas, row, 0, 2, in.cols - 3, ALIGN_LEFT, STYLE_ACCENT, needs->signature_of[i]);
+    canvas_spot(canvas, row, OWN_SPOT_KERNEL, i);
+    if (i == work->choice) canvas_over(canvas, row, STYLE_CURSOR);
+  }
+  view_draw_more(canvas, in, first, needs->n);
 }
 
 // ---- source -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 #include "tui/views/own/opened.h"
+#include "tui/views/own/opened_needs.h"
 #include "tui/views/own/opened_run.h"
 
 typedef enum OwnPane { OWN_CARD, OWN_GLOBAL, OWN_PTX, OWN_SASS, OWN_FINDINGS, OWN_PANES } OwnPane;
@@ -35,6 +36,9 @@ typedef struct OwnTexts {
 typedef struct OwnWork {
   OpenedRun *run;
   Arena *arena, *next, *scratch;  // of the kernel shown, of the one that is read, of the trial
+  Arena *asking;                  // of the questions
+  const OpenedNeeds *needs;       // what the run could not begin without; NULL: nothing
+  int choice;                     // of the kernels that it names
   const Opened *opened;           // NULL: none yet
   int64_t before;                 // wavefronts before the last save; -1: there was none
   OwnTrial trial;
@@ -57,6 +61,12 @@ OwnWork *own_work(const Session *session);
 void own_work_open(void *state);
 void own_work_close(void *state);
 
+// Whether a document asks for something; what was known before stays.
+bool own_work_ask(OwnWork *work, const char *json, size_t n);
+// Whether one of several kernels is to be chosen.
+bool own_chooses(const OwnWork *work);
+// What is wrong: with the layout, the launch or the run; "": nothing.
+const char *own_error(const OwnWork *work);
 // A document that was read, in place of what there is. False after findings; what there was stays.
 bool own_work_take(OwnWork *work, const char *json, size_t n);
 
@@ -92,8 +102,9 @@ const char *own_formula(const Opened *opened, const OpenedSite *site, char out[5
 const struct Subject *own_subject(Session *session);
 
 void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame);
+void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work);
 void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame);
 void own_draw_pane(Canvas *canvas, Rect in, const OwnFrame *frame);
 void own_json_frame(JsonWriter *w, const OwnFrame *frame);
 
-enum { OWN_HEAD_ROWS = 3, OWN_SPOT_LINE = SPOT_VIEW };
+enum { OWN_HEAD_ROWS = 3, OWN_SPOT_LINE = SPOT_VIEW, OWN_SPOT_KERNEL };

@@ -141,11 +141,28 @@ static SlabSite *slab_sites(Arena *arena, const RecordedArray *array, const Reco
   return out;
 }
 
+// Whether every access is inside of the array.
+static bool are_inside(const RecordedArray *array, const LayoutSlab *slab,
+                       const RecordedSite *sites, int n) {
+  const int64_t end = array->base + (int64_t)slab->rows * slab->row_bytes;
+  for (int i = 0; i < n; i++)
+    for (const RecordedPattern *p = sites[i].patterns; p && sites[i].op; p = p->next)
+      for (int lane = 0; lane < BANK_LANES; lane++)
+        if (p->addr[lane] >= 0 &&
+            (p->addr[lane] < array->base || p->addr[lane] + sites[i].op->bytes > end))
+          return false;
+  return true;
+}
+
 bool recorded_problem(Arena *arena, const RecordedArray *array, const char *name,
                       const RecordedSite *sites, int n, SolverProblem *out,
                       int of[SOLVER_SITES_MAX], Diags *diags) {
   *out = (SolverProblem){.name = name};
   if (!recorded_slab(array, &out->slab, diags)) return false;
+  if (!are_inside(array, &out->slab, sites, n)) {
+    diag_add(diags, "slab", "%s: an access reaches beyond it", name);
+    return false;
+  }
   out->sites = slab_sites(arena, array, sites, n, &out->n_sites, of);
   return true;
 }

@@ -58,7 +58,8 @@ bool recorded_addresses(const RecordedArray *array, const RecordedSite *site, co
 
 // The array as a problem of layouts: its sites are the patterns of one operation that came equally
 // often, the costliest first, up to SOLVER_SITES_MAX. `of` gets the recorded site that each is of;
-// NULL: patterns of different sites are put together. False where recorded_slab() is.
+// NULL: patterns of different sites are put together. False where recorded_slab() is, and where an
+// access reaches beyond the array.
 bool recorded_problem(Arena *arena, const RecordedArray *array, const char *name,
                       const RecordedSite *sites, int n, SolverProblem *out,
                       int of[SOLVER_SITES_MAX], Diags *diags);

@@ -56,7 +56,7 @@ Buffer *own_buffer(Arena *arena, const OpenedArray *array, int id) {
                   .type = type_of(at->elem_bytes),
                   .rank = 2,
                   .offset_bytes = at->base};
-  const int cols = at->row_bytes / dtype_bytes(out->type);
+  const int cols = max_int(1, at->row_bytes / dtype_bytes(out->type));
   out->dim[0] = ceil_div(at->bytes, at->row_bytes);
   out->dim[1] = out->stride[0] = cols;
   out->stride[1] = 1;

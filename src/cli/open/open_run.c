@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/watch.h"
 #include "cli/common/cli.h"
 #include "cli/open/open_compiled.h"
 #include "cli/open/open_declared.h"
@@ -38,6 +39,8 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
   say(request, "compiling");
   out->text = open_read_text(arena, request->path, request->n_flags, request->flags, diags);
   if (!out->text.ptx) return out->text.status;
+  if (request->watched && out->text.n_files)
+    watch_set(request->watched, out->text.files, out->text.n_files);
   out->compiler = out->text.compiler;
   const char *what = str_sanitise(arena, ptx_base_name(request->path));
   out->module = ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);

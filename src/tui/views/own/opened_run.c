@@ -1,17 +1,16 @@
 // Words → this very program as a child → one line of JSON.
 //
-// The stages come on stderr, one line each, and so does what went wrong, after "gemmview: ". The
-// file is looked at by its time, size and number: editors that write a new file and rename it are
-// seen too. A save while the child runs ends that child and starts another.
+// The stages come on stderr, one line each, and so does what went wrong, after "gemmview: ". A save
+// while the child runs ends that child and starts another.
 #include "tui/views/own/opened_run.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/watch.h"
 #include "base/whole.h"
 #include "kernels/worker/process.h"
 
@@ -25,7 +24,7 @@ struct OpenedRun {
   Process process;
   Reaper reaper;
   bool going, watches;
-  struct stat last;
+  WatchList watched;
   int64_t started_ms, took_ms;
   char stage[80], error[ERROR_BYTES];
   const char *document;
@@ -39,6 +38,7 @@ OpenedRun *opened_run_new(void) {
   run->arena = arena;
   run->program = "/proc/self/exe";
   run->result = arena_new("opened document");
+  run->watched = watch_new();
   run->process = process_none();
   return run;
 }
@@ -46,6 +46,7 @@ OpenedRun *opened_run_new(void) {
 void opened_run_free(OpenedRun *run) {
   if (!run) return;
   opened_run_stop(run);
+  watch_free(&run->watched);
   arena_free(run->result);
   arena_free(run->arena);
 }
@@ -54,6 +55,7 @@ void opened_run_set(OpenedRun *run, const char *const *words, int n) {
   run->n_words = 0;
   for (int i = 0; i < n && i < WORDS; i++)
     run->word[run->n_words++] = arena_strdup(run->arena, words[i]);
+  watch_set(&run->watched, run->word, min_int(1, run->n_words));
 }
 
 void opened_run_program(OpenedRun *run, const char *program) {
@@ -112,7 +114,7 @@ bool opened_run_start(OpenedRun *run) {
   for (int i = flags; i < run->n_words; i++) argv[n++] = run->word[i];
   argv[n] = NULL;
   const ProcessOptions options = {.new_session = true, .line_limit = DOCUMENT_BYTES_MAX};
-  if (stat(run->word[0], &run->last) != 0) run->last = (struct stat){0};
+  (void)watch_saved(&run->watched);  // the run sees all saves up to now
   run->error[0] = '\0';
   run->document = NULL;
   run->going = run->n_words > 0 && process_start(&run->process, argv, &options);
@@ -202,17 +204,19 @@ const char *opened_run_take(OpenedRun *run, size_t *bytes) {
 void opened_run_watch(OpenedRun *run, bool on) { run->watches = on && run->n_words > 0; }
 bool opened_run_watches(const OpenedRun *run) { return run->watches; }
 
-static bool was_saved(OpenedRun *run) {
-  struct stat now;
-  if (stat(run->word[0], &now) != 0 || now.st_size == 0) return false;
-  return now.st_mtim.tv_sec != run->last.st_mtim.tv_sec ||
-         now.st_mtim.tv_nsec != run->last.st_mtim.tv_nsec || now.st_size != run->last.st_size ||
-         now.st_ino != run->last.st_ino;
+void opened_run_files(OpenedRun *run, const char *const *paths, int n) {
+  if (n > 0) watch_set(&run->watched, paths, n);
+}
+
+int opened_run_n_watched(const OpenedRun *run) { return run->watched.n; }
+
+const char *opened_run_watched(Arena *arena, const OpenedRun *run) {
+  return watch_text(arena, &run->watched);
 }
 
 bool opened_run_poll(OpenedRun *run) {
   bool news = false;
   reaper_collect(&run->reaper);
-  if (run->watches && was_saved(run)) news = opened_run_start(run);
+  if (run->watches && watch_saved(&run->watched)) news = opened_run_start(run);
   return (run->going && poll_child(run)) || news;
 }

@@ -36,7 +36,11 @@ bool opened_run_going(const OpenedRun *run);
 const char *opened_run_stage(const OpenedRun *run);  // "running block 3 of 56"; "" when not going
 int64_t opened_run_ms(const OpenedRun *run);         // since it started, or how long it took
 
-// Runs again after every save.
+// The files that the kernel is made of, in place of the one that was opened.
+void opened_run_files(OpenedRun *run, const char *const *paths, int n);
+int opened_run_n_watched(const OpenedRun *run);
+const char *opened_run_watched(Arena *arena, const OpenedRun *run);  // "k.cu and tile.h"
+// Runs again after every save of one of them.
 void opened_run_watch(OpenedRun *run, bool on);
 bool opened_run_watches(const OpenedRun *run);
 

@@ -38,7 +38,8 @@ static void draw_name(Canvas *canvas, Rect row, const OwnFrame *frame) {
   if (opened_run_going(run))
     snprintf(right, sizeof right, "%s …", opened_run_stage(run));
   else if (opened_run_watches(run))
-    snprintf(right, sizeof right, "watching");
+    snprintf(right, sizeof right, "watching %d file%s", opened_run_n_watched(run),
+             opened_run_n_watched(run) == 1 ? "" : "s");
   Rect at = rect_take_right(&row, utf8_columns(right) + 1);
   canvas_text(canvas, at, 0, 0, STYLE_NOTE, right);
   const char *slash = strrchr(o->file, '/');
@@ -97,13 +98,21 @@ static void draw_trial(Canvas *canvas, Rect row, const OwnFrame *frame, const Ow
   canvas_printf(canvas, row, 0, col + 2, STYLE_OK, "%s", trial->write);
 }
 
+// Of all that a compiler says the line with the error.
+static void draw_error(Canvas *canvas, Rect row, const char *text) {
+  const char *at = strstr(text, " error");
+  if (!at) at = text;
+  while (at > text && at[-1] != '\n') at--;
+  canvas_printf(canvas, row, 0, 1, STYLE_BAD, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
 static void draw_cure(Canvas *canvas, Rect row, const OwnFrame *frame) {
   const OwnWork *work = frame->work;
   const char *error = own_error(work);
   const OpenedArray *a =
       frame->site && frame->site->array >= 0 ? &frame->opened->arrays[frame->site->array] : NULL;
   if (*error) {
-    canvas_printf(canvas, row, 0, 1, STYLE_BAD, "%s", error);
+    draw_error(canvas, row, error);
   } else if (work->trial.layout) {
     draw_trial(canvas, row, frame, &work->trial);
   } else if (a && a->write) {

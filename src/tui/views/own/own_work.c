@@ -93,6 +93,7 @@ bool own_work_take(OwnWork *work, const char *json, size_t n) {
   work->execution = 0;
   work->source = (int)clamp_index(work->source, opened->n_sources);
   work->error[0] = '\0';
+  opened_run_files(work->run, opened->made_of, opened->n_made_of);
   keep_trial(work, name, *layout ? layout : NULL);
   return true;
 }

@@ -41,8 +41,9 @@ static void draw_waiting(Canvas *canvas, Rect in, const Session *session, const 
   const char *error = own_error(work);
   if (*error) {
     rect_take_top(&in, canvas_wrap(canvas, in, STYLE_BAD, error) + 1);
-    canvas_printf(canvas, in, 0, 0, STYLE_NOTE, work->needs ? "%s types launch and arguments" : "",
-                  view_key_name(session, "launch"));
+    if (work->needs)
+      canvas_printf(canvas, in, 0, 0, STYLE_NOTE, "%s types launch and arguments",
+                    view_key_name(session, "launch"));
   } else if (opened_run_going(work->run))
     canvas_printf(canvas, in, 0, 0, STYLE_TEXT, "%s: %s …", opened_run_file(work->run),
                   opened_run_stage(work->run));
@@ -140,8 +141,8 @@ static void watch(Session *session, const char *argument) {
   opened_run_watch(run, !opened_run_watches(run));
   session_say(
       session, SAID_NOTE,
-      opened_run_watches(run) ? "%s runs again after every save" : "%s is no longer watched",
-      opened_run_file(run));
+      opened_run_watches(run) ? "runs again after every save of %s" : "no longer watched: %s",
+      opened_run_watched(session->frame, run));
 }
 
 // ---- lines --------------------------------------------------------------------------------------

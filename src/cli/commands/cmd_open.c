@@ -75,9 +75,11 @@ static void print(const OpenResult *result, OpenOptions *given) {
   given->before = result->lines->wavefronts;
 }
 
-static int judge(const OpenResult *result, const OpenOptions *given, Diags *diags) {
+static int judge(const OpenResult *result, const OpenOptions *given, const OpenLimit *limits,
+                 Diags *diags) {
   bool above = false;
-  if (!open_above_limits(result, given->fail_above.items, given->fail_above.count, &above, diags))
+  fflush(stdout);  // what is exceeded stands behind the report
+  if (!open_above_limits(result, limits, given->fail_above.count, &above, diags))
     return cli_fail(diags);
   if (result->outcome == PTX_BUDGET) return CLI_TIMEOUT;
   return open_has_findings(result) || above ? CLI_NO : CLI_OK;
@@ -101,6 +103,9 @@ static int open_file(Arena *arena, const char *path, int n_flags, char **flags, 
                                .record = given->detail || !given->json,
                                .watched = given->watched,
                                .detail = given->detail};
+  const OpenLimit *limits =
+      open_read_limits(arena, given->fail_above.items, given->fail_above.count, diags);
+  if (!limits) return cli_fail(diags);
   OpenResult result;
   int status = open_read_kernel(arena, &request, given->list, &result, diags);
   if (status == CLI_OK && given->list) {
@@ -114,7 +119,7 @@ static int open_file(Arena *arena, const char *path, int n_flags, char **flags, 
     return status;
   }
   print(&result, given);
-  return judge(&result, given, diags);
+  return judge(&result, given, limits, diags);
 }
 
 // ---- again after every save ---------------------------------------------------------------------

@@ -45,7 +45,8 @@ static void draw_name(Canvas *canvas, Rect row, const OwnFrame *frame) {
   const char *slash = strrchr(o->file, '/');
   const char *file = *frame->source->file ? frame->source->file : slash ? slash + 1 : o->file;
   int col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, file) + 1;
-  col = canvas_text(canvas, row, 0, col, STYLE_ACCENT, o->signature);
+  const int cols = min_int(utf8_columns(o->signature), row.cols - col);
+  col = canvas_fit(canvas, row, 0, col, cols, ALIGN_LEFT, STYLE_ACCENT, o->signature);
   char blocks[96];
   snprintf(blocks, sizeof blocks, "%" PRId64 " of %dx%dx%d blocks of %dx%dx%d", o->blocks,
            o->grid[0], o->grid[1], o->grid[2], o->block[0], o->block[1], o->block[2]);
@@ -118,8 +119,8 @@ static void draw_cure(Canvas *canvas, Rect row, const OwnFrame *frame) {
   } else if (a && a->write) {
     int col = canvas_text(canvas, row, 0, 1, STYLE_KEY, "write ");
     col = canvas_text(canvas, row, 0, col, STYLE_OK, a->write);
-    canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "%s %" PRId64 " → %" PRId64, a->name,
-                  a->wavefronts, a->best_wavefronts);
+    canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "%s %" PRId64 " → %" PRId64 " wavefronts",
+                  a->name, a->wavefronts, a->best_wavefronts);
   } else if (frame->opened->warning) {
     canvas_printf(canvas, row, 0, 1, STYLE_WARN, "%s", frame->opened->warning);
   } else if (a) {
@@ -215,11 +216,18 @@ void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame) {
 
 // ---- panes --------------------------------------------------------------------------------------
 
-static int draw_chain(Canvas *canvas, Rect row, int col, const OpenedChain *chain) {
-  for (int i = 0; i < chain->n; i++)
-    col = canvas_printf(canvas, row, 0, col, i ? STYLE_DIM : STYLE_TEXT, "%s%s:%d", i ? " < " : "",
-                        chain->place[i].file, chain->place[i].line);
-  return col;
+// "57 < 116", "tile.h:12 < 40": the calls that a site was inlined by, files that are not the one
+// that is shown by name; nothing where it stands in the line itself.
+static void draw_chain(Canvas *canvas, Rect row, int col, const OwnFrame *frame,
+                       const OpenedChain *chain) {
+  const char *file = frame->source->file;
+  if (chain->n < 2 && (chain->n == 0 || str_equal(chain->place[0].file, file))) return;
+  for (int i = 0; i < chain->n; i++) {
+    const OpenedPlace *place = &chain->place[i];
+    const bool other = !str_equal(place->file, file);
+    col = canvas_printf(canvas, row, 0, col, i ? STYLE_DIM : STYLE_TEXT, "%s%s%s%d", i ? " < " : "",
+                        other ? place->file : "", other ? ":" : "", place->line);
+  }
 }
 
 const char *own_formula(const Opened *opened, const OpenedSite *site, char out[512]) {
@@ -296,9 +304,9 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
     card_verdict(&map.count, verdict, &style);
     if (map.count.known) col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
   }
-  col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %d  ",
+  col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %d wavefronts  ",
                       moved ? "was " : "", site->executions, site->worst_wavefronts);
-  draw_chain(canvas, row, col, &site->chain);
+  draw_chain(canvas, row, col, frame, &site->chain);
   rect_take_top(&in, draw_formula(canvas, in, frame, site));
   if (!site->recorded.op || !map.count.known) {
     draw_no_card(canvas, in, frame);

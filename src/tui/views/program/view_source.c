@@ -280,7 +280,7 @@ static void draw_line(Canvas *canvas, Rect row, const Session *session, const So
     char mark[2] = {tier_mark(stmt->var->tier), 0};
     canvas_text(canvas, row, 0, 5, tier_style(stmt->var->tier), mark);
   }
-  if (line->site) canvas_printf(canvas, row, 0, 5, STYLE_ACCENT, "%d", line->site);
+  if (line->site) canvas_printf(canvas, row, 0, 4, STYLE_ACCENT, "%2d", line->site);
   if (line->kind == DIFF_ADDED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_ADD, "+");
   if (line->kind == DIFF_REMOVED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_DELETE, "-");
   if (line->bank_mark)

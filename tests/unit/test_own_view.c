@@ -343,6 +343,14 @@ START_TEST(test_fragments_of_a_line) {
   ck_assert(shows("loads B of m16n8k16.f16"));
   keys("Esc x g 6");
   ck_assert(shows("line 1 has no mma"));
+  keys("Esc");
+  open_words(
+      "tests/data/open/triton_matmul.ptx --predict --launch grid=1,block=128,smem=24576 --arg "
+      "mem:65536 --arg mem:65536 --arg mem:65536:unwritten --arg 64 --arg 64 --arg 64 --arg "
+      "mem:4096 --arg mem:4096");
+  view_table[session->view].body->go(session, 23 - 1);  // both operands by descriptors
+  keys("6");
+  ck_assert(shows("C of wgmma.m64n64k16.f16  64×64 m×n"));
 }
 END_TEST
 

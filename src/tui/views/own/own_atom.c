@@ -107,6 +107,14 @@ static SubjectAtom read_atom(Session *session, const char *op) {
   return out;
 }
 
+// Of a wgmma that reads A by a descriptor the registers hold C alone.
+static SubjectAtom of_multiply(Session *session, const char *op) {
+  SubjectAtom out = read_atom(session, op);
+  const bool described = str_starts(op, "wgmma.") && list_of(op, LIST_A).n == 0;
+  out.operand = described ? ATOM_C : ATOM_A;
+  return out;
+}
+
 static SubjectAtom of_load(Session *session, const Opened *o, int at) {
   AtomOperand operand = ATOM_A;
   const char *load = opcode_in(o->code[at].text);
@@ -127,7 +135,7 @@ static SubjectAtom of_load(Session *session, const Opened *o, int at) {
 SubjectAtom own_atom(Session *session) {
   const OwnFrame *frame = own_look(session);
   int at = find_line(frame, multiplies);
-  if (at >= 0) return read_atom(session, opcode_in(frame->opened->code[at].text));
+  if (at >= 0) return of_multiply(session, opcode_in(frame->opened->code[at].text));
   at = find_line(frame, loads);
   if (at >= 0) return of_load(session, frame->opened, at);
   return (SubjectAtom){.said =

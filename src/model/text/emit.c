@@ -56,13 +56,14 @@ static void belongs_to_knob(Emitter *emitter, KnobId knob) {
 
 typedef struct Uses {
   const Program *program;
-  bool *var;  // by id
-  bool more;  // have been found since it was put back
+  const EmitRing *ring;  // the numbers that run along read nothing
+  bool *var;             // by id
+  bool more;             // have been found since it was put back
   bool read[BUFFERS_MAX], written[BUFFERS_MAX];
 } Uses;
 
 static void use_expr(Uses *uses, const Expr *expr) {
-  if (!expr) return;
+  if (!expr || emit_runs_along(uses->ring, expr)) return;
   if (expr->op == EXPR_VAR && !uses->var[expr->var->id])
     uses->var[expr->var->id] = uses->more = true;
   use_expr(uses, expr->a);
@@ -100,7 +101,7 @@ static void use_let(Stmt *stmt, int depth, void *context) {
 }
 
 static Uses list_uses(Emitter *emitter, const Stmt *list) {
-  Uses uses = {.program = emitter->program};
+  Uses uses = {.program = emitter->program, .ring = emitter->symbols.ring};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
   stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
   do {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "model/text/emit_op.h"
+#include "model/text/emit_ring.h"
 #include "model/text/emit_stamp.h"
 
 // ---- remarks ------------------------------------------------------------------------------------
@@ -70,6 +71,19 @@ static void emit_block(Emitter *emitter, const Stmt *owner, const char *group, b
   emitter->stmt = owner;
   emitter->knob = owner->knob;
   if (braces) emitter_line(emitter, "}");
+}
+
+// A loop over slabs at whose end a ring goes on.
+static void emit_round(Emitter *emitter, const Stmt *loop, const EmitRing *ring,
+                       const char *group) {
+  emitter->depth++;
+  emit_stmts(emitter, loop->body, group);
+  emitter->stmt = loop;
+  emitter->knob = loop->knob;
+  emitter_blank(emitter);
+  emit_ring_end(emitter, ring);
+  emitter->depth--;
+  emitter_line(emitter, "}");
 }
 
 static void emit_flattened(Emitter *emitter, const Stmt *loop, const char *group) {
@@ -147,11 +161,15 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
     return;
   }
   const char *name = emitter->names[loop->var->id];
-  bool braces = !is_bare(emitter, loop->body, group);
+  const EmitRing *ring = emit_ring_begin(emitter, loop);
+  bool braces = ring || !is_bare(emitter, loop->body, group);
   emit_unroll(emitter, loop);
   emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name, print_end(emitter, loop),
                name, braces ? " {" : "", print_loop_remark(emitter, loop));
-  emit_block(emitter, loop, group, braces);
+  if (ring)
+    emit_round(emitter, loop, ring, group);
+  else
+    emit_block(emitter, loop, group, braces);
 }
 
 // Copies that carry the condition themselves: a block for the LETs, and no branch.

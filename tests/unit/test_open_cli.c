@@ -155,7 +155,8 @@ static const struct {
   const char *arguments, *says;
   int status;
 } ends[] = {
-    {TRANSPOSE " --predict --fail-above 100", "total", CLI_NO},
+    {TRANSPOSE " --predict --fail-above 100", "k01.ptx: 1056 wavefronts, at most 100 are allowed",
+     CLI_NO},
     {TRANSPOSE " --predict --fail-above 5000", "total", CLI_OK},
     {TRANSPOSE " --predict --fail-above k01_transpose_naive.cu-39:1024", "total", CLI_OK},
     {TRANSPOSE " --predict --fail-above k01_transpose_naive.cu-39:1023",
@@ -170,6 +171,10 @@ static const struct {
      "- write `tile[row][col ^ (row & 31)]`: 1056 -> 64 wavefronts of tile", CLI_OK},
     {TRANSPOSE " --predict --detail --slab tile:132", "\"row_bytes\":132", CLI_OK},
     {TRANSPOSE " --predict --detail --slab tile", "NAME:PITCH", CLI_USAGE},
+    {TRANSPOSE " --predict --markdown", "1 of 8x7x1 blocks, `--launch grid=8x7,block=32x8 --arg",
+     CLI_OK},
+    {"help open", "usage: gemmview open FILE", CLI_OK},
+    {"help opne", "there is no command \"opne\"", CLI_USAGE},
     {TRANSPOSE " --predict --markdown", "| k01_transpose_naive.cu:39 | 1024 | 32 |", CLI_OK},
     {TRANSPOSE " --budget 1 --blocks all --predict", "budget", CLI_TIMEOUT},
     {"open tests/data/open/k01.ptx --list", "transpose_naive(float *, const float *, int, int)",

@@ -12,11 +12,14 @@
 #include "base/str.h"
 #include "cli_harness.h"
 #include "golden.h"
+#include "kernels/toolchain/nvrtc.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/palette.h"
 #include "tui/frame/view.h"
+#include "tui/session/subject.h"
+#include "tui/views/memory/swizzle.h"
 #include "tui/views/own/own_work.h"
 
 Suite *suite_own_view(void);
@@ -200,6 +203,157 @@ START_TEST(test_the_example_of_the_lesson) {
 }
 END_TEST
 
+// ---- what a run asks for ------------------------------------------------------------------------
+
+static void run_keys(const char *names) {
+  keys(names);
+  drive_wait(session);
+  drive_frame(session, canvas);
+}
+
+// Of several kernels one is chosen, its launch is asked for, and both are remembered.
+START_TEST(test_a_kernel_is_chosen_and_launched) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, 24, 100);
+  open_words("tests/data/open/widths.ptx --predict");
+  ck_assert(shows("widths.ptx has 58 kernels") && shows("a1(.u64, .u32)"));
+  golden_check("screens/own_choice.txt", shown());
+  run_keys("Down Down Down Enter");
+  ck_assert_ptr_null(own_work(session)->opened);
+  ck_assert(shows("--launch is missing: how a4(.u64, .u32) is launched"));
+  ck_assert_str_eq(session->field.text, "--launch grid=1,block=128 --arg mem:65536 --arg 64");
+  golden_check("screens/own_asks_launch.txt", shown());
+  textfield_set(&session->field, "--launch grid=1,block=9999 --arg mem:65536 --arg 64");
+  run_keys("Enter");
+  ck_assert(shows("9999 in direction x"));
+  textfield_set(&session->field, "--launch grid=1,block=64 --arg mem:65536 --arg x");
+  run_keys("Enter");
+  ck_assert(shows("a whole number of 32 bits is expected"));
+  ck_assert_str_eq(session->field.text, "--launch grid=1,block=64 --arg mem:65536 --arg x");
+  textfield_set(&session->field, "--launch grid=1,block=64 --arg mem:65536 --arg 1");
+  run_keys("Enter");
+  ck_assert_ptr_nonnull(own_work(session)->opened);
+  ck_assert_str_eq(own_work(session)->opened->kernel, "a4");
+  ck_assert_int_eq(session->prompt, PROMPT_NONE);
+  open_words("tests/data/open/widths.ptx --predict");
+  ck_assert_str_eq(own_work(session)->opened->kernel, "a4");
+  ck_assert(own_work(session)->opened->as_last_time);
+  ck_assert(shows("grid=1,block=64"));
+}
+END_TEST
+
+// ---- the other views ----------------------------------------------------------------------------
+
+static const struct {
+  const char *name, *words, *keys;
+  int rows, cols;
+} elsewhere[] = {
+    {"own_as_banks_80x24", K01, "3", 24, 80},       {"own_as_banks_120x40", K11, "3 .", 40, 120},
+    {"own_as_swizzle_80x24", K01, "7", 24, 80},     {"own_as_swizzle_120x40", K11, "7", 40, 120},
+    {"own_as_fragments_120x40", K11, "6", 40, 120}, {"own_as_source_80x24", K01, "4", 24, 80},
+    {"own_as_source_200x60", K01, "4", 60, 200},
+};
+
+START_TEST(test_other_views_show_it) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, elsewhere[_i].rows, elsewhere[_i].cols);
+  open_words(elsewhere[_i].words);
+  keys(elsewhere[_i].keys);
+  golden_check(arena_printf(arena, "screens/%s.txt", elsewhere[_i].name), shown());
+}
+END_TEST
+
+// What is done there is done to the same line: Esc comes back to it.
+START_TEST(test_one_cursor_in_all_views) {
+  if (!cli_has_program()) return;
+  open_words(K01);
+  keys("3");
+  ck_assert(shows("line 39 <- tile  LDS") && shows("32-WAY  32 wavefronts, ideal 1"));
+  keys("Esc");
+  ck_assert_int_eq(session->view, view_find("own"));
+  ck_assert(shows("line 39 "));
+  keys("3 Up Up Up Up");
+  ck_assert(shows("SITE 1  tile <- line 28  STS"));
+  keys("Esc");
+  ck_assert(shows("line 28 "));
+  keys("x 7 Enter");  // the solver's layout goes on trial
+  ck_assert(shows("on trial; write tile[row][col ^ (row & 31)]"));
+  keys("Esc");
+  ck_assert(shows("on trial tile swizzle:5,2,5"));
+  keys("4 Right");
+  ck_assert(shows("ld.shared.f32"));
+  keys("1 3");  // explore is about the schedule, and so is what follows it
+  ck_assert(shows("a <- A_s"));
+  keys("O 3 ]");  // and so is what changes it
+  ck_assert(!shows("line 39"));
+}
+END_TEST
+
+// Every execution can be looked at, the worst first; all of them come to what the line costs.
+START_TEST(test_executions_are_stepped_through) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, 40, 120);
+  open_words(K11);
+  keys("3");
+  const Subject *subject = session->subject;
+  const Site *site = session_site(session);
+  const double all = site->clocks;
+  ck_assert_ptr_nonnull(strstr(subject->execution, "the worst of"));
+  double sum = 0;
+  for (keys("."); !strstr(session->subject->execution, "the worst"); keys(".")) {
+    int of, at;
+    long long times;
+    ck_assert_int_eq(
+        sscanf(session->subject->execution, "addresses %d of %d, %lld", &at, &of, &times), 3);
+    sum += (double)times * session_site(session)->count.profiled;
+  }
+  ck_assert_double_eq(sum, all);
+}
+END_TEST
+
+// The slab view costs what the kernel costs, in the layout that is and in the one on trial.
+START_TEST(test_the_slab_costs_what_the_array_costs) {
+  if (!cli_has_program()) return;
+  open_words(K01);
+  keys("7");
+  const Swizzle *work = view_own(session, &swizzle_view);
+  const OwnWork *own = own_work(session);
+  ck_assert_int_eq((int)work->column[SWIZZLE_NOW].total, (int)own->opened->arrays[0].wavefronts);
+  ck_assert_int_eq((int)work->column[SWIZZLE_TRIAL].total,
+                   (int)own->opened->arrays[0].best_wavefronts);
+}
+END_TEST
+
+// The instruction of the line, and of ldmatrix the one that its registers go to.
+START_TEST(test_fragments_of_a_line) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, 40, 120);
+  open_words(K11);
+  ck_assert(view_run(session, "top", NULL));
+  view_table[session->view].body->go(session, 121 - 1);
+  keys("6");
+  ck_assert(shows("m16n8k16.f16") && shows("mma.sync.aligned.m16n8k16"));
+  keys("Esc");
+  view_table[session->view].body->go(session, 113 - 1);
+  keys("6");
+  ck_assert(shows("ldmatrix.sync.aligned.m8n8.x4.shared.b16 loads A of m16n8k16.f16"));
+  keys("Esc");
+  view_table[session->view].body->go(session, 116 - 1);
+  keys("6");
+  ck_assert(shows("loads B of m16n8k16.f16"));
+  keys("Esc x g 6");
+  ck_assert(shows("line 1 has no mma"));
+  keys("Esc");
+  open_words(
+      "tests/data/open/triton_matmul.ptx --predict --launch grid=1,block=128,smem=24576 --arg "
+      "mem:65536 --arg mem:65536 --arg mem:65536:unwritten --arg 64 --arg 64 --arg 64 --arg "
+      "mem:4096 --arg mem:4096");
+  view_table[session->view].body->go(session, 23 - 1);  // both operands by descriptors
+  keys("6");
+  ck_assert(shows("C of wgmma.m64n64k16.f16  64×64 m×n"));
+}
+END_TEST
+
 // ---- saving -------------------------------------------------------------------------------------
 
 static void save(const char *path, const char *text) {
@@ -246,6 +400,100 @@ START_TEST(test_a_save_moves_the_numbers) {
   drive_frame(session, canvas);
   ck_assert(shows("k.ptx:1:"));
   ck_assert(shows("wavefronts 1056 → 808"));
+}
+END_TEST
+
+#define TRANSPOSE                                                              \
+  "extern \"C\" __global__ void move(float *to, const float *from) {\n"        \
+  "  __shared__ float tile[32][PITCH];\n"                                      \
+  "  tile[threadIdx.y][threadIdx.x] = from[threadIdx.y * 32 + threadIdx.x];\n" \
+  "  __syncthreads();\n"                                                       \
+  "  to[threadIdx.y * 32 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];\n"   \
+  "}\n"
+
+static void open_moves(const char *path) {
+  open_words(arena_printf(
+      arena, "%s --predict --launch grid=1,block=32x8 --arg mem:4096 --arg mem:4096", path));
+  ck_assert_msg(own_work(session)->opened != NULL, "%s", shown());
+  ck_assert_int_eq(own_work(session)->opened->wavefronts, 8 + 8 * 32);
+  view_run(session, "watch", NULL);
+}
+
+// As editors do: a new file takes the place of the old one.
+static void save_by_rename(const char *path, const char *text) {
+  const char *other = arena_printf(arena, "%s~", path);
+  save(other, text);
+  ck_assert_int_eq(rename(other, path), 0);
+}
+
+static void wait_for_error(void) {
+  const int64_t begin = clock_ms();
+  while (!*own_error(own_work(session)) && clock_ms() < begin + 20000) views_poll(session);
+  drive_frame(session, canvas);
+}
+
+// What a promise of `ms` comes to on a machine whose cores have others to serve.
+static int64_t shared_out(int64_t ms) {
+  double load = 0;
+  const double cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+  if (getloadavg(&load, 1) != 1 || load < cores) return ms;
+  return (int64_t)((double)ms * load / cores);
+}
+
+// From a save to other numbers; the best of three. The sanitizers take their share of it, the
+// compiler takes most.
+static int64_t edit_to_screen(const char *path, const char *before, const char *after) {
+  int64_t best = INT64_MAX;
+  for (int i = 0; i < 3; i++) {
+    save_by_rename(path, before);
+    ck_assert_int_ge(wait_for(8 + 8 * 32), 0);
+    save_by_rename(path, after);
+    const int64_t ms = wait_for(8 + 8);
+    ck_assert_int_ge(ms, 0);
+    if (ms < best) best = ms;
+  }
+  return best;
+}
+
+// NVRTC, one file: a save that does not compile leaves the numbers and tells its line.
+START_TEST(test_nvrtc_within_a_second) {
+  Arena *found_in = arena_new("nvrtc");
+  bool found = false;
+  nvrtc_describe(found_in, &found);
+  arena_free(found_in);
+  if (!cli_has_program() || !found) return;
+  setenv("GEMMVIEW_NVCC", "/none", 1);
+  const char *path = arena_printf(arena, "%s/move.cu", state);
+  const char *wide = "#define PITCH 33\n" TRANSPOSE, *narrow = "#define PITCH 32\n" TRANSPOSE;
+  save(path, narrow);
+  open_moves(path);
+  const int64_t ms = edit_to_screen(path, narrow, wide);
+  ck_assert_msg(ms < shared_out(1000), "%lld ms", (long long)ms);
+  save_by_rename(path, "#define PITCH 33\nmistake\n" TRANSPOSE);
+  wait_for_error();
+  ck_assert(shows("move.cu(2): error"));
+  ck_assert(shows("wavefronts 264 → 16"));
+  save_by_rename(path, narrow);
+  ck_assert_int_ge(wait_for(8 + 8 * 32), 0);
+  unsetenv("GEMMVIEW_NVCC");
+}
+END_TEST
+
+// nvcc, with a header: the one that is saved is the header.
+START_TEST(test_a_header_is_watched) {
+  if (!cli_has_program() || cli_shell(arena, "nvcc --version").status != 0) return;
+  const char *path = arena_printf(arena, "%s/move.cu", state),
+             *header = arena_printf(arena, "%s/pitch.h", state);
+  save(header, "#define PITCH 32\n");
+  save(path, "#include <stdint.h>\n#include \"pitch.h\"\n" TRANSPOSE);
+  open_moves(path);
+  ck_assert(strstr(session->message, "move.cu and pitch.h"));
+  const int64_t ms = edit_to_screen(header, "#define PITCH 32\n", "#define PITCH 33\n");
+  ck_assert_msg(ms < shared_out(1500), "%lld ms", (long long)ms);
+  save_by_rename(header, "#define PITCH 33 +\n");
+  wait_for_error();
+  ck_assert(shows("error"));
+  ck_assert(shows("wavefronts 264 → 16") && shows("watching 2 files"));
 }
 END_TEST
 
@@ -306,7 +554,8 @@ START_TEST(test_documents_that_nobody_wrote) {
     ck_assert_ptr_nonnull(work->opened);
     drive_frame(session, canvas);
     view_run(session, i % 3 ? "pad-more" : "solve", NULL);
-    drive_frame(session, canvas);
+    static const char *const views[] = {"3", "7", "4", "6"};
+    keys(arena_printf(arena, "%s . Down O", views[i % 4]));
   }
   static const char *const others[] = {"", "{}", "null", "[]", "{\"schema\":\"gemmview/1\"}"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -321,6 +570,13 @@ Suite *suite_own_view(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, test_without_a_kernel_it_says_how);
   tcase_add_loop_test(tcase, test_screens, 0, (int)(sizeof screens / sizeof *screens));
+  tcase_add_loop_test(tcase, test_other_views_show_it, 0,
+                      (int)(sizeof elsewhere / sizeof *elsewhere));
+  tcase_add_test(tcase, test_one_cursor_in_all_views);
+  tcase_add_test(tcase, test_a_kernel_is_chosen_and_launched);
+  tcase_add_test(tcase, test_executions_are_stepped_through);
+  tcase_add_test(tcase, test_the_slab_costs_what_the_array_costs);
+  tcase_add_test(tcase, test_fragments_of_a_line);
   tcase_add_test(tcase, test_lines_by_badness);
   tcase_add_test(tcase, test_layouts_on_trial);
   tcase_add_test(tcase, test_pads_that_tear_are_passed_over);
@@ -328,6 +584,8 @@ Suite *suite_own_view(void) {
   tcase_add_test(tcase, test_mistakes_are_told);
   tcase_add_test(tcase, test_the_example_of_the_lesson);
   tcase_add_test(tcase, test_a_save_moves_the_numbers);
+  tcase_add_test(tcase, test_nvrtc_within_a_second);
+  tcase_add_test(tcase, test_a_header_is_watched);
   tcase_add_test(tcase, test_keys_do_not_wait);
   tcase_add_test(tcase, test_every_size_and_pane);
   tcase_add_test(tcase, test_documents_that_nobody_wrote);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/solver/solver.h"
 #include "base/str.h"
 #include "base/whole.h"
 
@@ -83,19 +82,20 @@ RecordedCost recorded_cost(Arena *arena, const RecordedArray *array, const Recor
 
 enum { KINDS_MAX = 512 };
 
-// Patterns of one operation that came equally often.
+// Patterns of one operation that came equally often, of one site or of all.
 typedef struct Kind {
+  int site;  // -1: all
   const BankOp *op;
   int64_t times;
   int n;
   int32_t (*logical)[BANK_LANES];
 } Kind;
 
-static Kind *kind_of(Kind *kinds, int *n, const BankOp *op, int64_t times) {
+static Kind *kind_of(Kind *kinds, int *n, int site, const BankOp *op, int64_t times) {
   for (int i = 0; i < *n; i++)
-    if (kinds[i].op == op && kinds[i].times == times) return &kinds[i];
+    if (kinds[i].op == op && kinds[i].times == times && kinds[i].site == site) return &kinds[i];
   if (*n == KINDS_MAX) return NULL;
-  kinds[*n] = (Kind){.op = op, .times = times};
+  kinds[*n] = (Kind){.site = site, .op = op, .times = times};
   return &kinds[(*n)++];
 }
 
@@ -118,18 +118,20 @@ static int by_weight(const void *a, const void *b) {
   return (u < v) - (u > v);
 }
 
+// `of`: the site that each of them is of; NULL: sites of one operation are put together.
 static SlabSite *slab_sites(Arena *arena, const RecordedArray *array, const RecordedSite *sites,
-                            int n, int *n_out) {
+                            int n, int *n_out, int *of) {
   Kind *kinds = ARENA_ARRAY(arena, Kind, KINDS_MAX);
   int n_kinds = 0;
   for (int i = 0; i < n; i++)
     for (const RecordedPattern *p = sites[i].patterns; p && sites[i].op; p = p->next) {
-      Kind *kind = kind_of(kinds, &n_kinds, sites[i].op, p->times);
+      Kind *kind = kind_of(kinds, &n_kinds, of ? i : -1, sites[i].op, p->times);
       if (kind) take_pattern(arena, kind, array, p);
     }
   qsort(kinds, (size_t)n_kinds, sizeof *kinds, by_weight);
   *n_out = min_int(n_kinds, SOLVER_SITES_MAX);
   SlabSite *out = ARENA_ARRAY(arena, SlabSite, *n_out + 1);
+  for (int i = 0; of && i < *n_out; i++) of[i] = kinds[i].site;
   for (int i = 0; i < *n_out; i++)
     out[i] = (SlabSite){.name = kinds[i].op->name,
                         .op = kinds[i].op,
@@ -139,15 +141,41 @@ static SlabSite *slab_sites(Arena *arena, const RecordedArray *array, const Reco
   return out;
 }
 
+// Whether every access is inside of the array.
+static bool are_inside(const RecordedArray *array, const LayoutSlab *slab,
+                       const RecordedSite *sites, int n) {
+  const int64_t end = array->base + (int64_t)slab->rows * slab->row_bytes;
+  for (int i = 0; i < n; i++)
+    for (const RecordedPattern *p = sites[i].patterns; p && sites[i].op; p = p->next)
+      for (int lane = 0; lane < BANK_LANES; lane++)
+        if (p->addr[lane] >= 0 &&
+            (p->addr[lane] < array->base || p->addr[lane] + sites[i].op->bytes > end))
+          return false;
+  return true;
+}
+
+bool recorded_problem(Arena *arena, const RecordedArray *array, const char *name,
+                      const RecordedSite *sites, int n, SolverProblem *out,
+                      int of[SOLVER_SITES_MAX], Diags *diags) {
+  *out = (SolverProblem){.name = name};
+  if (!recorded_slab(array, &out->slab, diags)) return false;
+  if (!are_inside(array, &out->slab, sites, n)) {
+    diag_add(diags, "slab", "%s: an access reaches beyond it", name);
+    return false;
+  }
+  out->sites = slab_sites(arena, array, sites, n, &out->n_sites, of);
+  return true;
+}
+
 RecordedBest recorded_solve(Arena *arena, Arena *scratch, const RecordedArray *array,
                             const char *name, const RecordedSite *sites, int n) {
   RecordedBest best = {0};
   Diags ignored = diags_new(arena);
-  SolverProblem problem = {.name = name};
+  SolverProblem problem;
   const RecordedCost now = recorded_cost(arena, array, sites, n, NULL, &ignored);
-  if (!recorded_slab(array, &problem.slab, &ignored)) return best;
-  problem.sites = slab_sites(arena, array, sites, n, &problem.n_sites);
-  if (problem.n_sites == 0) return best;
+  if (!recorded_problem(arena, array, name, sites, n, &problem, NULL, &ignored) ||
+      problem.n_sites == 0)
+    return best;
   const SolverResult result = solver_solve(arena, scratch, &problem);
   best.proof = result.proof;
   if (!result.found || !result.best.layout || result.family == SOLVER_NONE) return best;

@@ -10,6 +10,7 @@
 #pragma once
 #include "banks/engine/bank_atomic.h"
 #include "banks/layouts/layout.h"
+#include "banks/solver/solver.h"
 
 // One set of addresses, and how often it came.
 typedef struct RecordedPattern {
@@ -54,6 +55,14 @@ RecordedCost recorded_cost(Arena *arena, const RecordedArray *array, const Recor
 // The same addresses in a layout, for a punch card. False: it is not legal there.
 bool recorded_addresses(const RecordedArray *array, const RecordedSite *site, const Layout *layout,
                         const int64_t from[BANK_LANES], int64_t to[BANK_LANES]);
+
+// The array as a problem of layouts: its sites are the patterns of one operation that came equally
+// often, the costliest first, up to SOLVER_SITES_MAX. `of` gets the recorded site that each is of;
+// NULL: patterns of different sites are put together. False where recorded_slab() is, and where an
+// access reaches beyond the array.
+bool recorded_problem(Arena *arena, const RecordedArray *array, const char *name,
+                      const RecordedSite *sites, int n, SolverProblem *out,
+                      int of[SOLVER_SITES_MAX], Diags *diags);
 
 typedef struct RecordedBest {
   bool found;          // something costs less than now

@@ -10,14 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/watch.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/open/open_limit.h"
+#include "cli/open/open_needs.h"
 #include "cli/open/open_run.h"
 #include "cli/open/open_screen.h"
 
@@ -28,7 +29,8 @@ typedef struct OpenOptions {
   OptionList args, slabs, fail_above;
   int budget;
   bool json, detail, markdown, text, list, predict, opcodes, watch;
-  int64_t before;  // wavefronts of the last run of --watch, −1
+  int64_t before;      // wavefronts of the last run of --watch, −1
+  WatchList *watched;  // of --watch; NULL
 } OpenOptions;
 
 enum { BUDGET_MILLIONS = 20000 };
@@ -73,9 +75,11 @@ static void print(const OpenResult *result, OpenOptions *given) {
   given->before = result->lines->wavefronts;
 }
 
-static int judge(const OpenResult *result, const OpenOptions *given, Diags *diags) {
+static int judge(const OpenResult *result, const OpenOptions *given, const OpenLimit *limits,
+                 Diags *diags) {
   bool above = false;
-  if (!open_above_limits(result, given->fail_above.items, given->fail_above.count, &above, diags))
+  fflush(stdout);  // what is exceeded stands behind the report
+  if (!open_above_limits(result, limits, given->fail_above.count, &above, diags))
     return cli_fail(diags);
   if (result->outcome == PTX_BUDGET) return CLI_TIMEOUT;
   return open_has_findings(result) || above ? CLI_NO : CLI_OK;
@@ -97,7 +101,11 @@ static int open_file(Arena *arena, const char *path, int n_flags, char **flags, 
                                .budget = (int64_t)given->budget * 1000000,
                                .predict = given->predict,
                                .record = given->detail || !given->json,
+                               .watched = given->watched,
                                .detail = given->detail};
+  const OpenLimit *limits =
+      open_read_limits(arena, given->fail_above.items, given->fail_above.count, diags);
+  if (!limits) return cli_fail(diags);
   OpenResult result;
   int status = open_read_kernel(arena, &request, given->list, &result, diags);
   if (status == CLI_OK && given->list) {
@@ -106,40 +114,34 @@ static int open_file(Arena *arena, const char *path, int n_flags, char **flags, 
   }
   if (status == CLI_OK) status = open_run(&request, &result, diags);
   if (status != CLI_OK) {
+    if (given->detail) open_print_needs(&request, &result, diags);
     cli_fail(diags);
     return status;
   }
   print(&result, given);
-  return judge(&result, given, diags);
+  return judge(&result, given, limits, diags);
 }
 
 // ---- again after every save ---------------------------------------------------------------------
 
-static bool has_changed(const char *path, struct stat *last) {
-  struct stat now;
-  if (stat(path, &now) != 0) return false;
-  const bool changed = now.st_mtim.tv_sec != last->st_mtim.tv_sec ||
-                       now.st_mtim.tv_nsec != last->st_mtim.tv_nsec ||
-                       now.st_size != last->st_size || now.st_ino != last->st_ino;
-  *last = now;
-  return changed;
-}
-
 // Until it is interrupted. Each run has an arena of its own: what one kernel took, the next has
 // again.
-static _Noreturn void watch_file(const char *path, int n_flags, char **flags,
-                                 const OpenOptions *given) {
+static _Noreturn void watch_files(const char *path, int n_flags, char **flags,
+                                  const OpenOptions *given) {
   const struct timespec pause = {0, 50000000};
-  struct stat last = {0};
+  WatchList list = watch_new();
   int64_t before = -1;
-  for (;;) {
-    if (has_changed(path, &last)) {
+  watch_set(&list, &path, 1);
+  for (bool saved = true;; saved = watch_saved(&list)) {
+    if (saved) {
       Arena *arena = arena_new("open");
       Diags diags = diags_new(arena);
       OpenOptions round = *given;
       round.before = before;
+      round.watched = &list;
       open_file(arena, path, n_flags, flags, &round, &diags);
       before = round.before;
+      if (!given->json) printf("watching %s\n", watch_text(arena, &list));
       fflush(stdout);
       arena_free(arena);
     }
@@ -212,6 +214,6 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   if (wants_screen(&given) && there)
     return show_screen(arena, n_given - 1, file_first(arena, n_given, as_given, argv[1]),
                        given.watch, &diags);
-  if (given.watch && access(argv[1], R_OK) == 0) watch_file(argv[1], n_flags, flags, &given);
+  if (given.watch && access(argv[1], R_OK) == 0) watch_files(argv[1], n_flags, flags, &given);
   return open_file(arena, argv[1], n_flags, flags, &given, &diags);
 }

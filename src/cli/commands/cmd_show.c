@@ -95,10 +95,14 @@ static bool run_steps(Show *show, Diags *diags) {
     if (!palette_run(show->session, line, diags)) return false;
     drive_wait(show->session);
     drive_frame(show->session, show->canvas);
+    view_show(show->session, show->view);
+    drive_frame(show->session, show->canvas);
   }
   if (given->script && !drive_script_file(show->session, show->canvas, given->script, diags))
     return false;
-  return !given->keys || drive_keys(show->session, show->canvas, given->keys, diags);
+  if (given->keys && !drive_keys(show->session, show->canvas, given->keys, diags)) return false;
+  drive_wait(show->session);
+  return true;
 }
 
 static bool draw(Show *show, Diags *diags) {

@@ -83,7 +83,7 @@ static void print_overview(FILE *out) {
   fputs(
       "\nSTATE is one line, [LADDER/RUNG,]KNOB=value,...: gemmview knobs and gemmview ladders\n"
       "list them, the explorer's y copies its own.\n"
-      "gemmview COMMAND --help tells more; gemmview --version tells the version.\n",
+      "gemmview help COMMAND tells more; gemmview --version tells the version.\n",
       out);
 }
 
@@ -137,6 +137,12 @@ int cli_main(int argc, char **argv) {
     printf("gemmview %s\n", cli_version);
     return cli_flush(CLI_OK);
   }
+  const Command *about = argc == 3 && str_equal(first, "help") ? find_command(argv[2]) : NULL;
+  if (about) {
+    cli_print_help(about);
+    return cli_flush(CLI_OK);
+  }
+  if (argc == 3 && str_equal(first, "help")) return fail_unknown(argv[2]);
   if (str_equal(first, "--help") || str_equal(first, "-h") || str_equal(first, "help")) {
     print_overview(stdout);
     return cli_flush(CLI_OK);

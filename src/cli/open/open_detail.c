@@ -242,7 +242,15 @@ static void put_sources(JsonWriter *w, const OpenResult *r) {
   json_end_array(w);
 }
 
+static void put_files(JsonWriter *w, const OpenText *text) {
+  json_key(w, "made_of");
+  json_begin_array(w);
+  for (int i = 0; i < text->n_files; i++) json_put_string(w, text->files[i]);
+  json_end_array(w);
+}
+
 void open_put_detail(JsonWriter *w, const OpenResult *r) {
+  put_files(w, &r->text);
   put_arrays(w, r);
   json_key(w, "sites");
   json_begin_array(w);

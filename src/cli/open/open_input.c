@@ -6,6 +6,7 @@
 #include "cli/open/open_input.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,41 @@ static bool names_arch(int n_flags, char **flags) {
   return false;
 }
 
+static bool lists_files(int n_flags, char **flags) {
+  for (int i = 0; i < n_flags; i++)
+    if (str_starts(flags[i], "-M") || str_starts(flags[i], "--generate-") ||
+        str_starts(flags[i], "--dependency-"))
+      return true;
+  return false;
+}
+
+// Whether a file is one of the toolkit that nvcc is of, which it does not take for a system header.
+static bool is_of_toolkit(const char *nvcc, const char *file) {
+  char tool[PATH_MAX], whole[PATH_MAX];
+  if (file[0] != '/' || !realpath(nvcc, tool) || !realpath(file, whole)) return false;
+  for (int cut = 0; cut < 2 && *tool; cut++) *strrchr(tool, '/') = '\0';  // "/bin", "/nvcc"
+  const size_t n = strlen(tool);
+  return n > 0 && strncmp(whole, tool, n) == 0 && whole[n] == '/';
+}
+
+// "kernel.ptx : k.cu \\\n tile.h": what stands behind the colon, blanks in names escaped.
+static void read_rule(Arena *arena, const char *nvcc, const char *rule, OpenText *text) {
+  const char *at = rule ? strstr(rule, " :") : NULL;
+  const char **files = ARENA_ARRAY(arena, const char *, rule ? strlen(rule) / 2 + 2 : 1);
+  int n = 0;
+  for (at = at ? at + 2 : ""; *at;) {
+    Str name = str_new(arena);
+    at += strspn(at, " \t\r\n");
+    for (; *at && !strchr(" \t\r\n", *at); at++) {
+      if (*at == '\\' && at[1]) at++;
+      if (*at != '\n') str_add_char(&name, *at);
+    }
+    if (name.length && !is_of_toolkit(nvcc, name.text)) files[n++] = name.text;
+  }
+  text->files = files;
+  text->n_files = n;
+}
+
 static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path, int n_flags,
                                 char **flags, Diags *diags) {
   OpenText text = {.compiler = "nvcc", .status = CLI_COMPILE};
@@ -98,14 +134,26 @@ static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path
   const char *output = arena_printf(arena, "%s/kernel.ptx", folder);
   const char *argv[ARGV_MAX] = {nvcc, "-ptx", "-lineinfo", "-o", output, path};
   int n = 6;
+  const char *rule = arena_printf(arena, "%s/kernel.d", folder);
   if (!names_arch(n_flags, flags)) argv[n++] = "-arch=sm_90a";
+  if (!lists_files(n_flags, flags)) {
+    argv[n++] = "-MMD";
+    argv[n++] = "-MF";
+    argv[n++] = rule;
+  }
   for (int i = 0; i < n_flags && n < ARGV_MAX - 1; i++) argv[n++] = flags[i];
   const ToolResult result = tool_run(arena, argv, "", 0, COMPILE_SECONDS);
   if (result.ok)
     text.ptx = open_read_file(arena, output, &text.bytes, diags);
   else
-    diag_add(diags, "compile", "nvcc: %s\n%s", result.error ? result.error : "it failed",
-             result.output ? str_sanitise(arena, result.output) : "");
+    diag_add(diags, "compile", "nvcc: %s",
+             result.output && *result.output
+                 ? arena_printf(arena, "it did not compile\n%s", str_sanitise(arena, result.output))
+                 : result.error);
+  size_t bytes = 0;
+  Diags ignored = diags_new(arena);
+  read_rule(arena, nvcc, open_read_file(arena, rule, &bytes, &ignored), &text);
+  unlink(rule);
   unlink(output);
   rmdir(folder);
   return text;

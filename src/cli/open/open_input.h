@@ -6,7 +6,10 @@ typedef struct OpenText {
   const char *ptx;  // NULL after a finding
   size_t bytes;
   const char *compiler;  // "nvcc", "NVRTC"; NULL: the file is PTX
-  int status;            // what the command ends with when there is no text
+  // What it is made of: the file, and the headers that nvcc says it read, system headers left out.
+  const char *const *files;
+  int n_files;
+  int status;  // what the command ends with when there is no text
 } OpenText;
 
 // FILE.ptx as it is, FILE.cu by nvcc with these flags, without nvcc by NVRTC.

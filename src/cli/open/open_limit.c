@@ -8,12 +8,6 @@
 
 #include "base/str.h"
 
-typedef struct Limit {
-  const char *file;  // NULL: of the whole
-  int line;
-  int64_t wavefronts;
-} Limit;
-
 static bool read_number(const char *text, int64_t most, int64_t *out) {
   char *end = NULL;
   if (*text < '0' || *text > '9' || strlen(text) > 18) return false;
@@ -21,9 +15,9 @@ static bool read_number(const char *text, int64_t most, int64_t *out) {
   return !*end && *out <= most;
 }
 
-static bool read_limit(Arena *arena, const char *text, Limit *out) {
+static bool read_limit(Arena *arena, const char *text, OpenLimit *out) {
   const char *colon = strrchr(text, ':');
-  *out = (Limit){0};
+  *out = (OpenLimit){0};
   if (!colon) return read_number(text, INT64_MAX, &out->wavefronts);
   const char *place = arena_strndup(arena, text, (size_t)(colon - text));
   const char *dash = strrchr(place, '-'), *again = strrchr(place, ':');
@@ -35,7 +29,7 @@ static bool read_limit(Arena *arena, const char *text, Limit *out) {
   return read_number(colon + 1, INT64_MAX, &out->wavefronts);
 }
 
-static const PtxLine *find_line(const OpenResult *r, const Limit *limit) {
+static const PtxLine *find_line(const OpenResult *r, const OpenLimit *limit) {
   for (int i = 0; i < r->lines->n; i++) {
     const PtxLine *line = &r->lines->items[i];
     if (line->shared && line->line == limit->line && str_equal(line->file, limit->file))
@@ -44,37 +38,51 @@ static const PtxLine *find_line(const OpenResult *r, const Limit *limit) {
   return NULL;
 }
 
-static bool judge(const OpenResult *r, const Limit *limit, bool *above, Diags *diags) {
+// Holds a count against a limit; `what` is counted.
+static bool exceeds(const char *what, int64_t wavefronts, bool countable, int64_t most) {
+  if (countable && wavefronts <= most) return false;
+  if (wavefronts > most)
+    fprintf(stderr, "gemmview: %s: %" PRId64 " wavefronts, at most %" PRId64 " are allowed\n", what,
+            wavefronts, most);
+  else
+    fprintf(stderr, "gemmview: %s: nobody can count all of its wavefronts\n", what);
+  return true;
+}
+
+static bool judge(const OpenResult *r, const OpenLimit *limit, bool *above, Diags *diags) {
+  const char *name = str_sanitise(r->arena, limit->file ? limit->file : ptx_base_name(r->path));
   if (!limit->file) {
-    *above |= r->lines->wavefronts > limit->wavefronts || !r->lines->countable;
+    *above |= exceeds(name, r->lines->wavefronts, r->lines->countable, limit->wavefronts);
     return true;
   }
   const PtxLine *line = find_line(r, limit);
   if (!line) {
-    diag_add(diags, "fail-above", "--fail-above: no access to shared memory ran at %s-%d",
-             str_sanitise(r->arena, limit->file), limit->line);
+    diag_add(diags, "fail-above", "--fail-above: no access to shared memory ran at %s-%d", name,
+             limit->line);
     return false;
   }
-  *above |= line->wavefronts > limit->wavefronts || !line->countable;
-  if (line->wavefronts > limit->wavefronts)
-    fprintf(stderr, "%s:%d: %" PRId64 " wavefronts, at most %" PRId64 " are allowed\n",
-            str_sanitise(r->arena, line->file), line->line, line->wavefronts, limit->wavefronts);
+  *above |= exceeds(arena_printf(r->arena, "%s:%d", name, limit->line), line->wavefronts,
+                    line->countable, limit->wavefronts);
   return true;
 }
 
-bool open_above_limits(const OpenResult *r, const char *const *limits, int n, bool *above,
-                       Diags *diags) {
+const OpenLimit *open_read_limits(Arena *arena, const char *const *texts, int n, Diags *diags) {
+  OpenLimit *limits = ARENA_ARRAY(arena, OpenLimit, n + 1);
   for (int i = 0; i < n; i++) {
-    Limit limit;
-    if (!read_limit(r->arena, limits[i], &limit)) {
-      Diag *diag = diag_add(diags, "fail-above",
-                            "--fail-above: \"%s\": a number of wavefronts is expected, or "
-                            "FILE-LINE:N for one line",
-                            str_sanitise(r->arena, limits[i]));
-      diag->nearest = "--fail-above k.cu-39:1750";
-      return false;
-    }
-    if (!judge(r, &limit, above, diags)) return false;
+    if (read_limit(arena, texts[i], &limits[i])) continue;
+    Diag *diag = diag_add(diags, "fail-above",
+                          "--fail-above: \"%s\": a number of wavefronts is expected, or "
+                          "FILE-LINE:N for one line",
+                          str_sanitise(arena, texts[i]));
+    diag->nearest = "--fail-above k.cu-39:1750";
+    return NULL;
   }
+  return limits;
+}
+
+bool open_above_limits(const OpenResult *r, const OpenLimit *limits, int n, bool *above,
+                       Diags *diags) {
+  for (int i = 0; i < n; i++)
+    if (!judge(r, &limits[i], above, diags)) return false;
   return true;
 }

@@ -1,4 +1,5 @@
-// {"launch":"grid=8,block=32","args":["mem:200000","250"],"slabs":["As:64"]}
+// {"launch":"grid=8,block=32","args":["mem:200000","250"],"slabs":["As:64"]} by file and kernel,
+// {"kernel":"_Z9transposePfPKfii"} by file.
 #include "cli/open/open_memory.h"
 
 #include <stdlib.h>
@@ -47,11 +48,34 @@ static bool take_list(Arena *arena, const JsonValue *list, const char *const **i
   return true;
 }
 
-bool open_recall(Arena *arena, const char *path, OpenRequest *given) {
+static const JsonValue *read_memory(Arena *arena, const char *path) {
   Diags ignored = diags_new(arena);
   size_t bytes = 0;
   const char *text = path ? open_read_file(arena, path, &bytes, &ignored) : NULL;
-  const JsonValue *root = text ? json_parse(arena, text, bytes, &ignored, "memory") : NULL;
+  return text ? json_parse(arena, text, bytes, &ignored, "memory") : NULL;
+}
+
+void open_remember_kernel(Arena *arena, const char *file, const char *entry) {
+  const char *path = open_memory_path(arena, file, "");
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "kernel", entry);
+  json_end_object(&w);
+  if (path) (void)disk_replace(path, out.text);
+}
+
+const char *open_recall_kernel(Arena *arena, const char *file) {
+  Diags ignored = diags_new(arena);
+  const JsonValue *root = read_memory(arena, open_memory_path(arena, file, ""));
+  const char *kernel = NULL;
+  if (root) json_optional_string(root, "kernel", &kernel, &ignored);
+  return kernel;
+}
+
+bool open_recall(Arena *arena, const char *path, OpenRequest *given) {
+  Diags ignored = diags_new(arena);
+  const JsonValue *root = read_memory(arena, path);
   if (!root) return false;
   const bool launch = !given->launch &&
                       json_optional_string(root, "launch", &given->launch, &ignored) &&

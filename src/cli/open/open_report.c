@@ -265,6 +265,8 @@ void open_print_markdown(const OpenResult *r) {
          str_sanitise(r->arena, ptx_base_name(r->path)), ptx_signature_text(r->arena, r->kernel),
          r->lines->wavefronts, r->lines->ideal, r->lines->countable ? "" : " (not all countable)",
          r->as_compiled ? "as compiled" : "predicted from PTX");
+  printf("%" PRId64 " of %dx%dx%d blocks, `%s`\n\n", r->n_blocks, r->launch.grid[0],
+         r->launch.grid[1], r->launch.grid[2], r->launch_text);
   puts("| line | wavefronts | ideal | | access |\n|---|--:|--:|--:|---|");
   for (int i = 0; i < r->lines->n; i++) {
     const PtxLine *line = &r->lines->items[i];

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/watch.h"
 #include "cli/common/cli.h"
 #include "cli/open/open_compiled.h"
 #include "cli/open/open_declared.h"
@@ -22,18 +23,30 @@ static void say(const OpenRequest *request, const char *what) {
   if (request->detail) fprintf(stderr, "%s\n", what);
 }
 
+// The one that is asked for, else the only one, else that of the last time.
+static const PtxFunction *choose_kernel(Arena *arena, const OpenRequest *request,
+                                        const PtxModule *module, Diags *diags) {
+  Diags others = diags_new(arena);
+  if (request->kernel) return ptx_module_kernel(module, request->kernel, diags);
+  const char *last = open_recall_kernel(arena, request->path);
+  const PtxFunction *kernel = last ? ptx_module_kernel(module, last, &others) : NULL;
+  return kernel ? kernel : ptx_module_kernel(module, NULL, diags);
+}
+
 int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
                      Diags *diags) {
   *out = (OpenResult){.arena = arena, .path = request->path};
   say(request, "compiling");
   out->text = open_read_text(arena, request->path, request->n_flags, request->flags, diags);
   if (!out->text.ptx) return out->text.status;
+  if (request->watched && out->text.n_files)
+    watch_set(request->watched, out->text.files, out->text.n_files);
   out->compiler = out->text.compiler;
   const char *what = str_sanitise(arena, ptx_base_name(request->path));
   out->module = ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
   if (!out->module) return CLI_USAGE;
   if (module_only) return CLI_OK;
-  out->kernel = ptx_module_kernel(out->module, request->kernel, diags);
+  out->kernel = choose_kernel(arena, request, out->module, diags);
   return out->kernel ? CLI_OK : CLI_USAGE;
 }
 
@@ -149,5 +162,6 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   r->recalled = recalled;
   r->detail = given.detail;
   open_remember(r->arena, memory, &given);
+  if (given.kernel) open_remember_kernel(r->arena, r->path, r->kernel->name);
   return run_kernel(&given, r, &blocks, machine, diags) ? CLI_OK : CLI_USAGE;
 }

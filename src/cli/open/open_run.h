@@ -11,8 +11,9 @@ typedef struct OpenRequest {
   int n_args, n_slabs;
   int64_t budget;  // lane instructions
   bool predict;
-  bool record;  // keep addresses, for better layouts and the detail
-  bool detail;  // everything in JSON; says on stderr meanwhile what it is doing
+  bool record;                // keep addresses, for better layouts and the detail
+  struct WatchList *watched;  // gets the files that the kernel is made of; NULL: nobody watches
+  bool detail;                // everything in JSON; says on stderr meanwhile what it is doing
 } OpenRequest;
 
 // The text and the kernel of a request; CLI_OK, or what the command ends with after findings.

@@ -141,3 +141,12 @@ const PtxListing *ptx_read(Arena *arena, const char *ptx) {
   count_opcodes(arena, listing);
   return listing;
 }
+
+const PtxListing *ptx_list(Arena *arena, PtxLine *lines, int n) {
+  PtxListing *listing = ARENA_NEW(arena, PtxListing);
+  for (int i = 0; i < n; i++) lines[i].opcode = read_opcode(arena, lines[i].text);
+  listing->n_lines = n;
+  listing->lines = lines;
+  count_opcodes(arena, listing);
+  return listing;
+}

@@ -188,6 +188,14 @@ SassResult *sass_parse(Arena *arena, const char *text) {
   return result;
 }
 
+const SassResult *sass_list(Arena *arena, SassLine *lines, int n) {
+  SassResult *result = ARENA_NEW(arena, SassResult);
+  for (int i = 0; i < n; i++) lines[i].opcode = opcode_of(arena, lines[i].text);
+  *result = (SassResult){.ok = n > 0, .lines = lines, .n_lines = n};
+  count_opcodes(arena, result);
+  return result;
+}
+
 // Live counts from the second listing, if it is one of the same instructions.
 static void merge_live(Arena *arena, SassResult *result, const char *listing) {
   const SassResult *counted = sass_parse(arena, listing);

@@ -224,7 +224,7 @@ static void finish_uses(Walk *walk) {
 bool slab_problem_build(Arena *arena, const Model *model, const Buffer *slab, SlabProblem *out,
                         Diags *diags) {
   const Program *program = model->program;
-  *out = (SlabProblem){.slab = slab};
+  *out = (SlabProblem){.slab = slab, .elements = dtype_name(slab->type)};
   out->problem.name = arena_strdup(arena, slab->name);
   out->problem.slab = slab_shape(slab);
   out->layout_text = slab_layout_text(arena, &model->schedule, slab);

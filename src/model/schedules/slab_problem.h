@@ -25,6 +25,7 @@ typedef struct SlabUse {
 typedef struct SlabProblem {
   SolverProblem problem;
   const Buffer *slab;
+  const char *elements;     // "bf16", "4 B each"
   const SlabUse *use;       // [problem.n_sites]
   const char *layout_text;  // as layout_parse reads it
   const Layout *layout;     // how the slab lies now

@@ -9,6 +9,7 @@
 #include "tui/frame/tutor.h"
 #include "tui/frame/verbs.h"
 #include "tui/frame/view.h"
+#include "tui/session/subject.h"
 
 static void move_up(Session *s, const char *a) { (void)a, view_move(s, -1); }
 static void move_down(Session *s, const char *a) { (void)a, view_move(s, 1); }
@@ -51,7 +52,10 @@ static void fix(Session *session, const char *argument) {
 
 static void compare(Session *session, const char *argument) {
   (void)argument;
-  if (session->comparing)
+  if (session->subject)
+    session_say(session, SAID_NOTE,
+                "A|B compares schedules; a layout on trial stands beside what is");
+  else if (session->comparing)
     session_compare_off(session);
   else
     session_compare(session, NULL, NULL);
@@ -59,7 +63,7 @@ static void compare(Session *session, const char *argument) {
 
 static void step_site(Session *session, int step) {
   int n = session_site_count(session);
-  session->site = (session->site + step + n) % n;
+  if (n) session_choose(session, (session_at(session) + step + n) % n);
   session->phase = 0;
   for (int i = 0; i < view_count; i++)
     if (view_table[i].body->site_chosen) view_table[i].body->site_chosen(session);
@@ -113,6 +117,10 @@ static bool step_back(Session *session) {
   if (session->view == view_find("help")) {
     if (pager_of(session)->shown) verbs_stop(pager_of(session)->verbs);
     view_show(session, session->view_before);
+    return true;
+  }
+  if (session->subject && session->view != session->kernel_view) {
+    view_show(session, session->kernel_view);
     return true;
   }
   if (!session->comparing) return false;
@@ -187,7 +195,7 @@ const Action global_actions[] = {
     {"redraw", "Ctrl-L", NULL, NULL, "draw the screen anew", redraw},
     {"suspend", "Ctrl-Z", NULL, NULL, "back to the shell; fg returns", suspend},
     {"mouse", "m", NULL, NULL, "mouse on or off (off: the terminal's own selection)", mouse},
-    {"back", "Esc", NULL, NULL, "out of help or compare", back},
+    {"back", "Esc", NULL, NULL, "out of help or compare; back to your own kernel", back},
     {"quit", "q", "quit", NULL, "out of help or compare, then out of the program", quit},
     {"quit-now", "", NULL, NULL, "leave; the state line is printed", quit_now},
 };

@@ -161,7 +161,8 @@ static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
 }
 
 static void draw_state(Canvas *canvas, Rect row, const Session *session) {
-  const ViewBody *body = view_table[session->view].body;
+  const int teller = session->subject ? session->kernel_view : session->view;
+  const ViewBody *body = view_table[teller].body;
   const char *other = body->standing ? body->standing(session) : NULL;
   if (other) {
     canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, STYLE_ACCENT, other);
@@ -294,8 +295,19 @@ static const char *own_label(const Session *session, const Action *action) {
   return action->label && body->hint ? body->hint(session, action) : action->label;
 }
 
+// Actions on the schedule, which the footer leaves out while another kernel is shown.
+static bool is_of_schedule(const Action *action) {
+  static const char *const names[] = {"rung-previous", "ladder-previous", "undo",
+                                      "compare",       "bench",           "copy"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (str_equal(names[i], action->name)) return true;
+  return false;
+}
+
 static const char *global_label(const Session *session, const Action *action) {
-  (void)session;
+  if (session->subject && is_of_schedule(action)) return NULL;
+  if (session->subject && session->view != session->kernel_view && str_equal(action->name, "back"))
+    return view_table[session->kernel_view].title;
   return str_equal(action->name, "quit") ? NULL : action->label;
 }
 

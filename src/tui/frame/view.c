@@ -39,9 +39,16 @@ void *view_own(const Session *session, const ViewBody *body) {
   return session->own[i];
 }
 
+static void take_subject(Session *session) {
+  const ViewBody *from = view_table[session->kernel_view].body;
+  session->subject = from->subject ? from->subject(session) : NULL;
+}
+
 void view_prepare(Session *session, int rows, int cols) {
   const ViewBody *body = view_table[session->view].body;
+  session->subject = NULL;  // it lay in the frame before
   session_prepare(session, rows, cols, body->estimates);
+  take_subject(session);
   if (body->prepare) body->prepare(session);
 }
 
@@ -61,6 +68,7 @@ bool views_poll(Session *session) {
     const ViewBody *body = view_table[i].body;
     if (body->waits && body->waits(session)) news |= body->poll(session);
   }
+  if (news) take_subject(session);
   return news;
 }
 
@@ -121,6 +129,9 @@ void view_show(Session *session, int view) {
   session->view_before = session->view;
   session->view = view;
   session->prepared = NULL;
+  if (view_table[view].body->subject || !view_table[view].body->shows_subject)
+    session->kernel_view = view;
+  take_subject(session);
   if (view_table[view].body->enter) view_table[view].body->enter(session);
 }
 

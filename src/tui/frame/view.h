@@ -72,6 +72,9 @@ typedef struct ViewBody {
   bool (*present)(const Session *session);
   // What stands in the line below the tabs in place of the schedule; NULL: the schedule.
   const char *(*standing)(const Session *session);
+  // The kernel that the view brings along, in session->frame; NULL: none now. NULL function: never.
+  const struct Subject *(*subject)(Session *session);
+  bool shows_subject;  // it draws whichever kernel was brought; others are about the schedule
   // Text that was pasted while no prompt was open; NULL: it goes into one.
   void (*paste)(Session *session, const char *text);
   // Gives the footer's word for an action now; NULL: no word. NULL function: the table's label.

@@ -256,6 +256,8 @@ static void keep_site(Session *session, const Chosen *chosen, int n_before) {
 }
 
 static void rebuild(Session *session) {
+  session->kernel_view = session->view;  // who edits the schedule looks at it
+  session->subject = NULL;
   const Chosen chosen = chosen_site(session);
   int n_before = session->now.picture->model->n_sites;
   session->message[0] = '\0';

@@ -100,6 +100,8 @@ typedef struct Session {
   Arena *trial;       // of one model build
 
   int view, view_before;  // view_before: where Esc and q go back to from help
+  int kernel_view;        // whose kernel is shown; the schedule's unless the view brings one
+  const struct Subject *subject;  // that kernel (subject.h); NULL: the schedule's
   ViewState state[SESSION_VIEWS_MAX];
   KnobId knob;  // the one under the cursor of the knob panel
   int site;     // index into now.picture->model->site, and beyond it into its global.site

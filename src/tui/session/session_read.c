@@ -1,7 +1,7 @@
 // Questions to a session that change nothing: its state as a text, edits, the access that is
 // selected and the one that answers to it in another picture.
 #include "base/str.h"
-#include "tui/session/session.h"
+#include "tui/session/subject.h"
 
 char *session_state_text(Arena *arena, const Session *session) {
   return schedule_text(arena, &session->now.schedule);
@@ -22,24 +22,25 @@ int session_departures(const Session *session) {
 }
 
 const Site *session_site(const Session *session) {
-  const Model *model = session->now.picture->model;
-  return session->site < model->n_sites ? &model->site[session->site] : NULL;
+  const Accesses all = session_accesses(session);
+  const int at = session_at(session);
+  return at >= 0 && at < all.n ? &all.site[at] : NULL;
 }
 
 const GlobalSite *session_global(const Session *session) {
   const Model *model = session->now.picture->model;
-  int at = session->site - model->n_sites;
-  return at >= 0 && at < model->global.n ? &model->global.site[at] : NULL;
+  const int at = session->site - model->n_sites;
+  return !session->subject && at >= 0 && at < model->global.n ? &model->global.site[at] : NULL;
 }
 
 const Site *session_slab_site(const Session *session) {
-  const Model *model = session->now.picture->model;
-  return session_global(session) && model->n_sites ? &model->site[0] : session_site(session);
+  const Accesses all = session_accesses(session);
+  return session_global(session) && all.n ? &all.site[0] : session_site(session);
 }
 
 int session_site_count(const Session *session) {
-  const Model *model = session->now.picture->model;
-  return model->n_sites + model->global.n;
+  const int n = session_accesses(session).n;
+  return session->subject ? n : n + session->now.picture->model->global.n;
 }
 
 int session_matching(const Picture *other, const Site *site) {

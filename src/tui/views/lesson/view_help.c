@@ -122,6 +122,7 @@ static void help_enter(Session *session) {
 }
 
 const ViewBody help_view = {.state_bytes = sizeof(Pager),
+                            .shows_subject = true,
                             .enter = help_enter,
                             .prepare = help_prepare,
                             .draw = help_draw,

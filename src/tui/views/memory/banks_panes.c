@@ -106,8 +106,8 @@ static const struct {
                     draw_lines,
                     "",
                     "[cN]: 16-byte chunk, asked for now",
-                    {PANE_CARD, PANE_SLAB, PANE_TABLE},
-                    3},
+                    {PANE_CARD, PANE_BEST, PANE_SLAB, PANE_TABLE},
+                    4},
     [PANE_BEST] = {best_cols, draw_best, "written anew", "", {0}, 0},
     [PANE_TABLE] = {table_cols, draw_table, "", "ln = lane", {0}, 0},
 };

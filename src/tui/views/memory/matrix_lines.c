@@ -13,7 +13,6 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/schedules/slab_problem.h"
 #include "tui/views/memory/bank_card.h"
 
 enum {
@@ -28,16 +27,12 @@ bool matrix_lines_fit(const Site *site) {
   return site && (site->op->kind == BANK_LDMATRIX || site->op->kind == BANK_STMATRIX);
 }
 
-MatrixLines matrix_lines_make(Arena *arena, const Model *model, const Site *site,
-                              const BankMap *map) {
-  MatrixLines lines = {.map = map};
-  if (!matrix_lines_fit(site)) return lines;
-  Diags diags = diags_new(arena);
+MatrixLines matrix_lines_make(Arena *arena, const Site *site, const BankMap *map,
+                              AccessLayout layout) {
+  MatrixLines lines = {.map = map, .layout = layout.layout, .layout_text = layout.text};
+  if (!matrix_lines_fit(site) || !site->slab || !layout.layout) return lines;
   const Buffer *slab = site->slab;
-  lines.layout = slab_layout_now(arena, &model->schedule, slab, &diags);
-  if (!lines.layout) return lines;
   lines.site = site;
-  lines.layout_text = slab_layout_text(arena, &model->schedule, slab);
   lines.logical_of_word = layout_words(arena, lines.layout);
   for (int lane = 0; lane < BANK_LANES; lane++) {
     int64_t at = site->addr[lane] - slab->offset_bytes;

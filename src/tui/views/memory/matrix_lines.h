@@ -6,9 +6,8 @@
 //
 // A column of brackets is a collision, a diagonal is free; no colour is needed to see it.
 #pragma once
-#include "banks/layouts/layout.h"
-#include "model/readings/model.h"
 #include "tui/canvas/canvas.h"
+#include "tui/session/subject.h"
 
 typedef struct MatrixLines {
   const Site *site;  // NULL: nothing to draw
@@ -20,8 +19,8 @@ typedef struct MatrixLines {
 } MatrixLines;
 
 bool matrix_lines_fit(const Site *site);  // ldmatrix and stmatrix
-MatrixLines matrix_lines_make(Arena *arena, const Model *model, const Site *site,
-                              const BankMap *map);
+MatrixLines matrix_lines_make(Arena *arena, const Site *site, const BankMap *map,
+                              AccessLayout layout);
 
 enum { MATRIX_LINES_ROWS = 11, MATRIX_LINES_COLS = 40 };
 

@@ -26,12 +26,14 @@ typedef struct SwizzleColumn {
 typedef struct Swizzle {
   Arena *slab_arena, *trial_arena, *scratch;
   bool built;         // there is a slab
+  int generation;     // of the kernel that was brought; 0: it is the schedule's
+  int brought;        // that kernel's slab
+  int *at;            // [n_sites] the accesses that they are of
   Schedule schedule;  // that it is of
   Schedule a;         // of the A it was held against; only where `comparing`
   bool comparing;
-  bool beside_a;       // the first column is A's layout, not "none": same slab, A|B is on
-  BufferRole role;     // of it
-  const Model *model;  // of the last frame
+  bool beside_a;    // the first column is A's layout, not "none": same slab, A|B is on
+  BufferRole role;  // of it
   SlabProblem slab;
   const char *why;  // why there is no slab; NULL when there is one
   SwizzleColumn column[SWIZZLE_COLUMNS];
@@ -43,7 +45,7 @@ typedef struct Swizzle {
 void swizzle_init(void *state);
 void swizzle_done(void *state);
 
-void swizzle_follow(Swizzle *work, const struct Session *session);
+void swizzle_follow(Swizzle *work, struct Session *session);
 void swizzle_try(Swizzle *work, const char *text);
 void swizzle_solve(Swizzle *work);
 void swizzle_drop(Swizzle *work);  // the third column goes

@@ -9,7 +9,7 @@
 
 #include "banks/layouts/notation.h"
 #include "base/str.h"
-#include "tui/session/session.h"
+#include "tui/session/subject.h"
 #include "tui/views/memory/swizzle.h"
 
 void swizzle_init(void *state) {
@@ -65,17 +65,25 @@ static void keep_names(Swizzle *work) {
     site[i].name = arena_strdup(work->slab_arena, site[i].name);
 }
 
-static void build(Swizzle *work, const Model *model, const Buffer *buffer) {
+static void find_sites(Swizzle *work, const Session *session) {
+  const Accesses all = session_accesses(session);
+  work->at = ARENA_ARRAY(work->slab_arena, int, work->slab.problem.n_sites + 1);
+  for (int i = 0; i < work->slab.problem.n_sites; i++)
+    work->at[i] = (int)(work->slab.use[i].site - all.site);
+}
+
+static void build(Swizzle *work, Session *session, const Site *site) {
   arena_reset(work->slab_arena);
   swizzle_drop(work);
   Diags diags = diags_new(work->slab_arena);
   work->why = NULL;
-  work->built = slab_problem_build(work->slab_arena, model, buffer, &work->slab, &diags);
+  work->built = session_slab_problem(work->slab_arena, session, site, &work->slab, &diags);
   if (!work->built) {
     work->why = diags.first->text;
     return;
   }
   keep_names(work);
+  find_sites(work, session);
   fill_column(work->slab_arena, &work->slab, "none", work->slab.plain, &work->column[0]);
   fill_column(work->slab_arena, &work->slab, "now", work->slab.layout, &work->column[1]);
 }
@@ -97,38 +105,46 @@ static void lay_beside_a(Swizzle *work, const Session *session) {
 }
 
 // The uses point at sites of the model they were built from; a model that is built anew has others.
-static void renew_sites(Swizzle *work, const Model *model) {
+static void renew_sites(Swizzle *work, const Session *session, const Site *site) {
+  const Accesses all = session_accesses(session);
   SlabUse *use = (SlabUse *)work->slab.use;
-  int n = 0;
-  for (int i = 0; i < model->n_sites && n < work->slab.problem.n_sites; i++)
-    if (model->site[i].slab->role == work->role) use[n++].site = &model->site[i];
-  work->slab.slab = program_buffer(model->program, work->role);
+  for (int i = 0; i < work->slab.problem.n_sites; i++) use[i].site = &all.site[work->at[i]];
+  work->slab.slab = site->slab;
 }
 
-void swizzle_follow(Swizzle *work, const Session *session) {
-  const Site *site = session_slab_site(session);
-  const Model *model = session->now.picture->model;
-  work->model = model;
-  if (!site) {
-    work->built = false;
-    work->why = "This kernel does not touch shared memory.";
-    return;
-  }
-  bool comparing = session->comparing;
+static bool is_same(const Swizzle *work, const Session *session, const Site *site) {
+  const Subject *subject = session->subject;
+  if (!work->built || work->generation != (subject ? subject->generation : 0)) return false;
+  if (subject) return work->brought == subject->slab;
+  const bool comparing = session_compares(session);
   const Schedule *a = comparing ? &session->then.picture->model->schedule : &work->a;
-  bool same = work->built && work->role == site->slab->role && work->comparing == comparing &&
-              schedule_same(&work->schedule, &model->schedule) && schedule_same(&work->a, a);
-  if (same) {
-    renew_sites(work, model);
+  return work->role == site->slab->role && work->comparing == comparing &&
+         schedule_same(&work->schedule, &session->now.picture->model->schedule) &&
+         schedule_same(&work->a, a);
+}
+
+void swizzle_follow(Swizzle *work, Session *session) {
+  const Site *site = session_slab_site(session);
+  if (!site || !site->slab) {
+    work->built = false;
+    work->why = site ? "No array of this access is known." : session_accesses(session).none;
     return;
   }
+  if (is_same(work, session, site)) {
+    renew_sites(work, session, site);
+    return;
+  }
+  const Subject *subject = session->subject;
+  work->generation = subject ? subject->generation : 0;
+  work->brought = subject ? subject->slab : -1;
   work->role = site->slab->role;
-  work->schedule = model->schedule;
-  work->comparing = comparing;
-  work->a = *a;
+  work->schedule = session->now.picture->model->schedule;
+  work->comparing = session_compares(session);
+  if (work->comparing) work->a = session->then.picture->model->schedule;
   work->beside_a = false;
-  build(work, model, site->slab);
-  if (work->built && comparing) lay_beside_a(work, session);
+  build(work, session, site);
+  if (subject && subject->offer) swizzle_try(work, subject->offer);
+  if (work->built && work->comparing) lay_beside_a(work, session);
 }
 
 // ---- trials -------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
+#include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/banks_global.h"
@@ -41,10 +42,14 @@ enum {
 
 // The texts that drawing needs beyond the pictures: the lines that an ldmatrix addresses, of A and
 // of B.
+typedef struct BanksSide {
+  MatrixLines lines;
+  const char *forms;  // "32 LDS.128, as written"
+} BanksSide;
+
 typedef struct BanksFrame {
-  MatrixLines then, now;
-  const char *then_forms, *now_forms;  // "32 LDS.128, as written"
-  const char *matrix;                  // "matrix 1 of 4: …"
+  BanksSide then, now;
+  const char *sentence;  // "matrix 1 of 4: …", or the line of the source
 } BanksFrame;
 
 static Own *own_of(const Session *session) { return view_own(session, &banks_view); }
@@ -65,20 +70,29 @@ static BanksPane picture_of(const Session *session, const Site *site) {
   return (BanksPane)(mode % PICTURES);
 }
 
+static void prepare_side(BanksSide *out, Session *session, const Side *side, const Site *site,
+                         const BankMap *map) {
+  const AccessLayout layout = session_layout(session->frame, session, side, site);
+  out->lines = matrix_lines_make(session->frame, site, map, layout);
+  out->forms = session->subject ? session->subject->forms : site_forms_text(session->frame, site);
+}
+
 static void banks_prepare(Session *session) {
   BanksFrame *frame = ARENA_NEW(session->frame, BanksFrame);
   session->prepared = frame;
-  const Picture *now = session->now.picture, *then = session->then.picture;
+  const Picture *then = session->then.picture;
   const Site *site = session_site(session);
   if (!site) return;
-  frame->now = matrix_lines_make(session->frame, now->model, site, &now->map[session->site]);
-  frame->matrix = matrix_lines_say(session->frame, &frame->now, session->phase - 1);
-  int other = session->comparing ? session_matching_site(session, then) : -1;
-  frame->now_forms = site_forms_text(session->frame, site);
-  if (other < 0) return;
-  frame->then =
-      matrix_lines_make(session->frame, then->model, &then->model->site[other], &then->map[other]);
-  frame->then_forms = site_forms_text(session->frame, &then->model->site[other]);
+  prepare_side(&frame->now, session, &session->now, site,
+               session_map(session, session_at(session)));
+  if (picture_of(session, site) == PANE_LINES)
+    frame->sentence = matrix_lines_say(session->frame, &frame->now.lines, session->phase - 1);
+  else if (session->subject)
+    frame->sentence = session->subject->sentence;
+  const int other = session_compares(session) ? session_matching_site(session, then) : -1;
+  if (other >= 0)
+    prepare_side(&frame->then, session, &session->then, &then->model->site[other],
+                 &then->map[other]);
 }
 
 // ---- one side -----------------------------------------------------------------------------------
@@ -115,42 +129,41 @@ static void draw_title(Canvas *canvas, Rect in, const Session *session, const Si
                         site->count.wavefronts, site->count.wavefronts == 1 ? "" : "s",
                         site->count.ideal);
   draw_probed(canvas, in, col, probed);
+  if (session->subject)
+    canvas_fit(canvas, in, 1, col + 2, in.cols - col - 2, ALIGN_LEFT, STYLE_DIM,
+               session->subject->execution);
 }
 
-static void draw_side(Canvas *canvas, Rect in, const Session *session, const Picture *picture,
-                      int index, const char *name, Style style) {
-  if (index < 0) {
+// `site` NULL: there is none.
+static void draw_side(Canvas *canvas, Rect in, const Session *session, const Site *site,
+                      const BankMap *map, const BanksSide *side, const char *name, Style style) {
+  if (!site) {
     canvas_text(canvas, in, 0, 0, style, name ? name : "");
     canvas_wrap(canvas, (Rect){in.row + 1, in.col, in.rows - 1, in.cols}, STYLE_DIM,
-                "This kernel does not touch shared memory.");
+                session_accesses(session).none);
     return;
   }
-  const Site *site = &picture->model->site[index];
-  const BankMap *map = &picture->map[index];
-  const BanksFrame *frame = session->prepared;
-  const bool now = picture == session->now.picture;
-  const MatrixLines *lines = now ? &frame->now : &frame->then;
-  draw_title(canvas, in, session, site, now ? frame->now_forms : frame->then_forms, name, style);
+  draw_title(canvas, in, session, site, side->forms, name, style);
   rect_take_top(&in, 2);
   const AccessPicture access = {.map = map,
                                 .addr = site->addr,
                                 .site = site,
-                                .lines = lines,
+                                .lines = &side->lines,
+                                .best = session->subject ? session->subject->best : NULL,
                                 .phase = phase_of(session, map)};
   banks_panes_draw(canvas, in, &access, picture_of(session, site));
 }
 
 // ---- all sites ----------------------------------------------------------------------------------
 
-static double share_of(const Picture *picture, const Site *site) {
-  if (!site->count.known || !(picture->model->totals.wavefronts > 0)) return 0;
-  return site->clocks / picture->model->totals.wavefronts;
+static double share_of(const Accesses *all, const Site *site) {
+  return site->count.known && all->wavefronts > 0 ? site->clocks / all->wavefronts : 0;
 }
 
 static bool any_probed(const Session *session) {
-  const Model *model = session->now.picture->model;
-  for (int i = 0; i < model->n_sites; i++)
-    if (results_probed(&session->results, model->site[i].op, model->site[i].addr)) return true;
+  const Accesses all = session_accesses(session);
+  for (int i = 0; i < all.n; i++)
+    if (results_probed(&session->results, all.site[i].op, all.site[i].addr)) return true;
   return false;
 }
 
@@ -165,7 +178,8 @@ typedef struct Columns {
 
 static Columns columns_of(const Session *session, int cols) {
   Columns at = {.bar = BAR_COL};
-  if (session->comparing && at.bar + CLOCKS_COLS <= cols) at.a = at.bar, at.bar += CLOCKS_COLS;
+  if (session_compares(session) && at.bar + CLOCKS_COLS <= cols)
+    at.a = at.bar, at.bar += CLOCKS_COLS;
   if (at.bar + CLOCKS_COLS <= cols && any_probed(session))
     at.clocks = at.bar, at.bar += CLOCKS_COLS;
   return at;
@@ -184,8 +198,8 @@ static void draw_of_a(Canvas *canvas, Rect row, int col, const Session *session,
 
 static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int index,
                           const Columns *at) {
-  const Picture *picture = session->now.picture;
-  const Site *site = &picture->model->site[index];
+  const Accesses accesses = session_accesses(session);
+  const Site *site = &accesses.site[index];
   const BankCount *count = &site->count;
   char badge[16];
   Style style;
@@ -205,7 +219,7 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
     canvas_printf(canvas, row, 0, 61, STYLE_DIM, "%7.0f×", site->executions);
   else
     canvas_text(canvas, row, 0, 61, STYLE_DIM, " outside");  // of the loop over slabs
-  double share = share_of(picture, site);
+  double share = share_of(&accesses, site);
   if (row.cols >= BAR_COL) canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
   if (at->a) draw_of_a(canvas, row, at->a - 1, session, site);
@@ -214,7 +228,7 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
   if (row.cols > at->bar + 2)
     canvas_bar(canvas, row, 0, at->bar, row.cols - at->bar - 1, share, STYLE_BAR);
   canvas_spot(canvas, all, SPOT_SITE, index);
-  if (index == session->site && !own_shown(session))
+  if (index == session_at(session) && !own_shown(session))
     canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
 }
 
@@ -247,33 +261,34 @@ static int rows_count(const Session *session) {
 }
 
 static int row_at(const Session *session) {
-  return own_shown(session) ? session_site_count(session) : session->site;
+  return own_shown(session) ? session_site_count(session) : session_at(session);
 }
 
 // Rows of the list of shared memory, one's own behind it.
 static int shared_rows(const Session *session) {
-  return session->now.picture->model->n_sites + own_here(session);
+  return session_accesses(session).n + own_here(session);
 }
 
 static int shared_row_at(const Session *session) {
-  const int last = session->now.picture->model->n_sites - 1;
-  return own_shown(session) ? last + 1 : min_int(session->site, last);
+  const int last = session_accesses(session).n - 1;
+  return own_shown(session) ? last + 1 : min_int(session_at(session), last);
 }
 
 static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
-  const Model *model = session->now.picture->model;
+  const Accesses all = session_accesses(session);
   Rect head = rect_take_top(&in, 1);
   canvas_text(canvas, head, 0, 1, STYLE_HEADER, " # access");
   rect_take_left(&head, name_cols(head) - NAME_COLS);
   const Columns at = columns_of(session, head.cols);
-  canvas_text(canvas, head, 0, 31, STYLE_HEADER, "wavef.  ideal conflicts  ways per slab");
+  canvas_text(canvas, head, 0, 31, STYLE_HEADER, "wavef.  ideal conflicts  ways");
+  canvas_fit(canvas, head, 0, 61, 8, ALIGN_RIGHT, STYLE_HEADER, all.per);
   if (head.cols >= BAR_COL) canvas_text(canvas, head, 0, 70, STYLE_HEADER, "share");
   if (at.a) canvas_text(canvas, head, 0, at.a, STYLE_SIDE_A, "A wavef.");
   if (at.clocks) canvas_text(canvas, head, 0, at.clocks, STYLE_HEADER, "clk here");
   const int n = shared_rows(session), first = view_scroll(shared_row_at(session), n, in.rows);
   for (int i = 0; i < in.rows && first + i < n; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};
-    if (first + i < model->n_sites)
+    if (first + i < all.n)
       draw_site_row(canvas, row, session, first + i, &at);
     else
       draw_own_row(canvas, row, session);
@@ -285,27 +300,31 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
 
 static void draw_sentence(Canvas *canvas, Rect in, const Session *session) {
   const BanksFrame *frame = session->prepared;
-  canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TITLE, frame->matrix);
+  canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TITLE, frame->sentence);
 }
 
 static bool global_shown(const Session *session) {
   return session_global(session) && !own_shown(session);
 }
 
+// Accesses to global memory that have a row.
+static int global_rows(const Session *session) {
+  return session_site_count(session) - session_accesses(session).n;
+}
+
 static int list_rows(const Session *session, Rect in) {
-  const bool global = global_shown(session);
-  int n = global ? session->now.picture->model->global.n : shared_rows(session);
+  int n = global_shown(session) ? global_rows(session) : shared_rows(session);
   n = min_int(n, own_shown(session) ? OWN_LIST_ROWS : LIST_ROWS_MAX);
   return in.rows >= 18 ? n + 1 : in.rows > 12 ? 3 : 0;
 }
 
 // The lists below: of what is selected, and the other kind where there is room for both.
 static void draw_lists(Canvas *canvas, Rect *in, const Session *session) {
-  const Model *model = session->now.picture->model;
   const Rect all = *in;
-  const bool both = in->rows >= BOTH_LISTS, global = global_shown(session);
-  const int rows = global && both ? 1 + model->n_sites : list_rows(session, *in);
-  Rect more = rect_take_bottom(in, both ? 1 + model->global.n : 0);
+  const bool both = in->rows >= BOTH_LISTS && global_rows(session) > 0,
+             global = global_shown(session);
+  const int rows = global && both ? 1 + session_accesses(session).n : list_rows(session, *in);
+  Rect more = rect_take_bottom(in, both ? 1 + global_rows(session) : 0);
   Rect list = rect_take_bottom(in, rows), line = rect_take_bottom(in, 1);
   canvas_hline(canvas, all, line.row - all.row, 0, all.cols, STYLE_BORDER);
   if (both) banks_global_list(canvas, more, session, SPOT_SITE);
@@ -330,19 +349,22 @@ static void draw_global(Canvas *canvas, Rect in, const Session *session) {
 }
 
 static void draw_shared(Canvas *canvas, Rect in, const Session *session) {
-  const Picture *now = session->now.picture, *then = session->then.picture;
-  const int site = session->site < now->model->n_sites ? session->site : -1;
-  if (picture_of(session, session_site(session)) == PANE_LINES && in.rows >= SENTENCE_FROM)
+  const BanksFrame *frame = session->prepared;
+  const Site *site = session_site(session);
+  const BankMap *map = site ? session_map(session, session_at(session)) : NULL;
+  if (frame->sentence && in.rows >= SENTENCE_FROM)
     draw_sentence(canvas, rect_take_bottom(&in, 1), session);
   rect_take_left(&in, 1);
-  if (!session->comparing) {
-    draw_side(canvas, in, session, now, site, NULL, STYLE_TEXT);
+  if (!session_compares(session)) {
+    draw_side(canvas, in, session, site, map, &frame->now, NULL, STYLE_TEXT);
     return;
   }
   const Rect left = view_take_a(canvas, &in, 2);
+  const Picture *then = session->then.picture;
   const int other = session_matching_site(session, then);
-  draw_side(canvas, left, session, then, other, "A", STYLE_SIDE_A);
-  draw_side(canvas, in, session, now, site, "B", STYLE_SIDE_B);
+  draw_side(canvas, left, session, other < 0 ? NULL : &then->model->site[other],
+            other < 0 ? NULL : &then->map[other], &frame->then, "A", STYLE_SIDE_A);
+  draw_side(canvas, in, session, site, map, &frame->now, "B", STYLE_SIDE_B);
 }
 
 static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
@@ -360,7 +382,7 @@ static void banks_go(Session *session, int i) {
   if (n == 0) return;
   i = (int)clamp_index(i, n);
   own_of(session)->shown = i == n_sites;
-  if (i < n_sites) session->site = i;
+  if (i < n_sites) session_choose(session, i);
   session->phase = 0;
 }
 
@@ -388,7 +410,7 @@ static void change_picture(Session *session, const char *argument) {
 
 static void probe(Session *session, const char *argument) {
   (void)argument;
-  if (own_of(session)->shown)
+  if (own_of(session)->shown || session->subject)
     session_say(session, SAID_NOTE,
                 "addresses of your own are counted, not timed: "
                 "gemmview probe times those of a schedule");
@@ -468,9 +490,10 @@ static void own_unit(Session *session, const char *argument) {
 static void own_forget(Session *s, const char *a) { (void)a, own_drop(own_of(s)); }
 
 static const char *banks_line(const Session *session, int i) {
-  const Model *model = session->now.picture->model;
-  if (i < model->n_sites) return model->site[i].text;
-  if (i < session_site_count(session)) return model->global.site[i - model->n_sites].text;
+  const Accesses all = session_accesses(session);
+  if (i < all.n) return all.site[i].text;
+  if (i < session_site_count(session))
+    return session->now.picture->model->global.site[i - all.n].text;
   return own_line(own_of(session));
 }
 
@@ -487,10 +510,23 @@ static void show_written(Session *session, const char *argument) {
                 view_key_name(session, "written"));
 }
 
+static void step_execution(Session *session, int step) {
+  if (session->subject)
+    session->subject->step_execution(session, step);
+  else
+    session_say(session, SAID_NOTE, "of a schedule the warp that it costs most is shown");
+}
+
+static void execution_before(Session *s, const char *a) { (void)a, step_execution(s, -1); }
+static void execution_after(Session *s, const char *a) { (void)a, step_execution(s, 1); }
+
 static const Action actions[] = {
     {"phase-before", "Left h", "phase", "phase-after", "the phase before; all of them comes first",
      phase_before},
     {"phase-after", "Right l", NULL, NULL, "the next phase", phase_after},
+    {"execution-before", ", <", "execution", "execution-after",
+     "of your own kernel other addresses of this access; the worst come first", execution_before},
+    {"execution-after", ". >", NULL, NULL, "the next addresses", execution_after},
     {"picture", "v", "picture", NULL,
      "punch card, lanes by banks, the slab; of ldmatrix first its lines", change_picture},
     {"written", "w", NULL, NULL,
@@ -506,6 +542,14 @@ static const Action actions[] = {
      probe},
 };
 
+// What only one of the two kinds of kernel has, the footer names at that one.
+static const char *banks_hint(const Session *session, const Action *action) {
+  const bool execution = action->run == execution_before;
+  return (execution && !session->subject) || (action->run == probe && session->subject)
+             ? NULL
+             : action->label;
+}
+
 static void banks_site_chosen(Session *session) { own_of(session)->shown = false; }
 
 const ViewBody banks_view = {
@@ -513,6 +557,7 @@ const ViewBody banks_view = {
     .open = own_init,
     .close = own_done,
     .site_chosen = banks_site_chosen,
+    .shows_subject = true,
     .prepare = banks_prepare,
     .draw = banks_draw,
     .json = banks_json,
@@ -528,6 +573,7 @@ const ViewBody banks_view = {
     .takes = banks_takes,
     .command = banks_command,
     .paste = banks_paste,
+    .hint = banks_hint,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
 };

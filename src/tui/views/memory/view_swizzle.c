@@ -14,8 +14,10 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
+#include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/swizzle.h"
@@ -52,7 +54,7 @@ typedef struct SwizzleFrame {
 
 static int find_use(const Swizzle *work, const Site *site) {
   for (int i = 0; i < work->slab.problem.n_sites; i++)
-    if (work->slab.use[i].site->number == site->number) return i;
+    if (work->slab.use[i].site == site) return i;
   return 0;
 }
 
@@ -148,7 +150,7 @@ static const char *say_shape(const SlabProblem *slab, char text[80]) {
   int rows = (int)buffer->dim[buffer->rank - 2], panels = shape->rows / rows, n = 0;
   if (panels > 1) n = snprintf(text, 80, "%d panels of ", panels);
   snprintf(text + n, (size_t)(80 - n), "%d rows of %d B, %s%s", rows, shape->row_bytes,
-           dtype_name(buffer->type), buffer->transposed ? ", transposed" : "");
+           slab->elements, buffer->transposed ? ", transposed" : "");
   return text;
 }
 
@@ -300,8 +302,11 @@ static const char *fragment_head(Rect row, const Swizzle *work) {
   return columns_of(work) > 2 && row.cols < 84 ? "/fragment" : "per fragment";
 }
 
+// Where some access fills fragments.
 static bool fragments_fit(Rect row, const Swizzle *work, int col) {
-  return col + 1 + (int)strlen(fragment_head(row, work)) <= row.cols;
+  bool any = false;
+  for (int i = 0; i < work->slab.problem.n_sites; i++) any |= work->slab.use[i].fragments > 0;
+  return any && col + 1 + (int)strlen(fragment_head(row, work)) <= row.cols;
 }
 
 // The room that the other columns leave, up to "A_s <- A  LDGSTS.E.BYPASS.128".
@@ -444,9 +449,9 @@ static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
 // ---- keys ---------------------------------------------------------------------------------------
 
 static void swizzle_move(Session *session, int delta) {
-  int n = session->now.picture->model->n_sites, to = session->site + delta;
+  const int n = session_accesses(session).n;
   if (n == 0) return;
-  session->site = to < 0 ? 0 : to >= n ? n - 1 : to;
+  session_choose(session, (int)clamp_index(session_at(session) + delta, n));
   session_view_state(session)->cursor = 0;
 }
 
@@ -506,19 +511,18 @@ static void apply(Session *session, const char *argument) {
     return;
   }
   Diags diags = diags_new(session->frame);
-  const char *knobs =
-      slab_layout_knobs(session->frame, work->model, work->slab.slab, trial->layout->text, &diags);
-  if (!knobs || !session_set_text(session, knobs, &diags))
+  const char *said = session_lay(session, work->slab.slab, trial->layout->text, &diags);
+  if (!said)
     session_say(session, SAID_ERROR, "%s", diags.first->text);
   else if (!session->now.reasons)
-    session_say(session, SAID_NOTE, "%s", knobs);
+    session_say(session, SAID_NOTE, "%s", said);
 }
 
-static int sites_count(const Session *session) { return session->now.picture->model->n_sites; }
-static int swizzle_at(const Session *session) { return session->site; }
-static void swizzle_go(Session *session, int i) { swizzle_move(session, i - session->site); }
+static int sites_count(const Session *session) { return session_accesses(session).n; }
+static int swizzle_at(const Session *session) { return session_at(session); }
+static void swizzle_go(Session *session, int i) { swizzle_move(session, i - session_at(session)); }
 static const char *sites_line(const Session *session, int i) {
-  return session->now.picture->model->site[i].text;
+  return session_accesses(session).site[i].text;
 }
 static void swizzle_click(Session *session, int what, int value) {
   if (what == SPOT_SITE) swizzle_go(session, value);
@@ -528,7 +532,9 @@ static const Action actions[] = {
     {"edit", "e", "edit", NULL,
      "type a layout: pad:4, swizzle:3,4,3, xor:'col ^ …', xoroff:'off ^ …'", edit},
     {"solve", "s", "solve", NULL, "the best layout for these accesses, with the proof", solve},
-    {"apply", "Enter", "apply", NULL, "set the knobs that lay the slab out so", apply},
+    {"apply", "Enter", "apply", NULL,
+     "set the knobs that lay the slab out so; an array of your own: on trial, and what to write",
+     apply},
     {"phase-before", "Left h", "phase", "phase-after", "the phase before", phase_before},
     {"phase-after", "Right l", NULL, NULL, "the next phase that is served", phase_after},
     {"picture", "v", "picture", NULL,
@@ -538,6 +544,7 @@ static const Action actions[] = {
 };
 
 const ViewBody swizzle_view = {
+    .shows_subject = true,
     .state_bytes = sizeof(Swizzle),
     .open = swizzle_init,
     .close = swizzle_done,

@@ -171,6 +171,13 @@ static void take_findings(Reader *r, const char *key) {
   }
 }
 
+static void take_files(Reader *r) {
+  const JsonValue *list = json_object_get(r->root, "made_of");
+  r->out->made_of = ARENA_ARRAY(r->arena, const char *, json_count(list) + 1);
+  for (int i = 0; i < json_count(list); i++)
+    if (json_read_string(json_at(list, i), &r->out->made_of[i], r->diags)) r->out->n_made_of++;
+}
+
 static void take_triple(const Reader *r, const char *key, int out[3]) {
   for (int d = 0; d < 3; d++) {
     out[d] = 1;
@@ -209,6 +216,7 @@ static void take_head(Reader *r) {
                            o->n_races + json_count(json_object_get(root, "findings")) + 1);
   take_findings(r, "races");
   take_findings(r, "findings");
+  take_files(r);
 }
 
 static void add_up(Opened *o) {

@@ -63,6 +63,8 @@ typedef struct Opened {
   int64_t blocks, wavefronts, ideal;
   int n_races, n_findings;
   const char **finding;  // races first
+  const char **made_of;  // files; none where only the one that was opened is
+  int n_made_of;
   OpenedArray *arrays;
   OpenedSite *sites;
   OpenedText *code, *sass;

@@ -1,17 +1,17 @@
 // Words → this very program as a child → one line of JSON.
 //
-// The stages come on stderr, one line each, and so does what went wrong, after "gemmview: ". The
-// file is looked at by its time, size and number: editors that write a new file and rename it are
-// seen too. A save while the child runs ends that child and starts another.
+// The stages come on stderr, one line each, and so does what went wrong, after "gemmview: ". A save
+// while the child runs ends that child and starts another.
 #include "tui/views/own/opened_run.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/watch.h"
+#include "base/whole.h"
 #include "kernels/worker/process.h"
 
 enum { WORDS = 64, DOCUMENT_BYTES_MAX = 256 << 20, END_MS = 50, ERROR_BYTES = 1024 };
@@ -24,7 +24,7 @@ struct OpenedRun {
   Process process;
   Reaper reaper;
   bool going, watches;
-  struct stat last;
+  WatchList watched;
   int64_t started_ms, took_ms;
   char stage[80], error[ERROR_BYTES];
   const char *document;
@@ -38,6 +38,7 @@ OpenedRun *opened_run_new(void) {
   run->arena = arena;
   run->program = "/proc/self/exe";
   run->result = arena_new("opened document");
+  run->watched = watch_new();
   run->process = process_none();
   return run;
 }
@@ -45,6 +46,7 @@ OpenedRun *opened_run_new(void) {
 void opened_run_free(OpenedRun *run) {
   if (!run) return;
   opened_run_stop(run);
+  watch_free(&run->watched);
   arena_free(run->result);
   arena_free(run->arena);
 }
@@ -53,6 +55,7 @@ void opened_run_set(OpenedRun *run, const char *const *words, int n) {
   run->n_words = 0;
   for (int i = 0; i < n && i < WORDS; i++)
     run->word[run->n_words++] = arena_strdup(run->arena, words[i]);
+  watch_set(&run->watched, run->word, min_int(1, run->n_words));
 }
 
 void opened_run_program(OpenedRun *run, const char *program) {
@@ -65,24 +68,27 @@ static int flags_at(const OpenedRun *run) {
   return i;
 }
 
-void opened_run_launch(OpenedRun *run, const char *launch) {
-  const char *copy = arena_strdup(run->arena, launch);
+// Whether word i is the option or its value: "--arg=4", "--arg", "4".
+static bool is_option(const OpenedRun *run, int i, const char *option) {
+  const size_t n = strlen(option);
+  const char *word = run->word[i];
+  if (strncmp(word, option, n) == 0 && (!word[n] || word[n] == '=')) return true;
+  return i > 1 && str_equal(run->word[i - 1], option);
+}
+
+void opened_run_drop(OpenedRun *run, const char *option) {
+  int n = min_int(1, run->n_words);
   const int end = flags_at(run);
-  for (int i = 1; i < end; i++) {
-    if (str_starts(run->word[i], "--launch=")) {
-      run->word[i] = arena_printf(run->arena, "--launch=%s", launch);
-      return;
-    }
-    if (i + 1 < end && str_equal(run->word[i], "--launch")) {
-      run->word[i + 1] = copy;
-      return;
-    }
-  }
-  if (run->n_words < 1 || run->n_words + 2 > WORDS) return;
-  memmove(run->word + 3, run->word + 1, sizeof run->word[0] * (size_t)(run->n_words - 1));
-  run->word[1] = "--launch";
-  run->word[2] = copy;
-  run->n_words += 2;
+  for (int i = 1; i < run->n_words; i++)
+    if (i >= end || !is_option(run, i, option)) run->word[n++] = run->word[i];
+  run->n_words = n;
+}
+
+void opened_run_put(OpenedRun *run, const char *const *words, int n) {
+  if (run->n_words < 1 || run->n_words + n > WORDS) return;
+  memmove(run->word + 1 + n, run->word + 1, sizeof run->word[0] * (size_t)(run->n_words - 1));
+  for (int i = 0; i < n; i++) run->word[1 + i] = arena_strdup(run->arena, words[i]);
+  run->n_words += n;
 }
 
 bool opened_run_given(const OpenedRun *run) { return run->n_words > 0; }
@@ -108,7 +114,7 @@ bool opened_run_start(OpenedRun *run) {
   for (int i = flags; i < run->n_words; i++) argv[n++] = run->word[i];
   argv[n] = NULL;
   const ProcessOptions options = {.new_session = true, .line_limit = DOCUMENT_BYTES_MAX};
-  if (stat(run->word[0], &run->last) != 0) run->last = (struct stat){0};
+  (void)watch_saved(&run->watched);  // the run sees all saves up to now
   run->error[0] = '\0';
   run->document = NULL;
   run->going = run->n_words > 0 && process_start(&run->process, argv, &options);
@@ -198,17 +204,19 @@ const char *opened_run_take(OpenedRun *run, size_t *bytes) {
 void opened_run_watch(OpenedRun *run, bool on) { run->watches = on && run->n_words > 0; }
 bool opened_run_watches(const OpenedRun *run) { return run->watches; }
 
-static bool was_saved(OpenedRun *run) {
-  struct stat now;
-  if (stat(run->word[0], &now) != 0 || now.st_size == 0) return false;
-  return now.st_mtim.tv_sec != run->last.st_mtim.tv_sec ||
-         now.st_mtim.tv_nsec != run->last.st_mtim.tv_nsec || now.st_size != run->last.st_size ||
-         now.st_ino != run->last.st_ino;
+void opened_run_files(OpenedRun *run, const char *const *paths, int n) {
+  if (n > 0) watch_set(&run->watched, paths, n);
+}
+
+int opened_run_n_watched(const OpenedRun *run) { return run->watched.n; }
+
+const char *opened_run_watched(Arena *arena, const OpenedRun *run) {
+  return watch_text(arena, &run->watched);
 }
 
 bool opened_run_poll(OpenedRun *run) {
   bool news = false;
   reaper_collect(&run->reaper);
-  if (run->watches && was_saved(run)) news = opened_run_start(run);
+  if (run->watches && watch_saved(&run->watched)) news = opened_run_start(run);
   return (run->going && poll_child(run)) || news;
 }

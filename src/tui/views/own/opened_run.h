@@ -19,8 +19,10 @@ OpenedRun *opened_run_new(void);
 void opened_run_free(OpenedRun *run);
 // The words behind `gemmview open`; the first is the file.
 void opened_run_set(OpenedRun *run, const char *const *words, int n);
-// The same with another --launch, which counts from now on.
-void opened_run_launch(OpenedRun *run, const char *launch);
+// Takes an option and its values out of the words, as often as it is there: "--arg".
+void opened_run_drop(OpenedRun *run, const char *option);
+// Puts words behind the file.
+void opened_run_put(OpenedRun *run, const char *const *words, int n);
 // Who runs it, where it is not this very program.
 void opened_run_program(OpenedRun *run, const char *program);
 bool opened_run_given(const OpenedRun *run);  // false: no file is known
@@ -34,7 +36,11 @@ bool opened_run_going(const OpenedRun *run);
 const char *opened_run_stage(const OpenedRun *run);  // "running block 3 of 56"; "" when not going
 int64_t opened_run_ms(const OpenedRun *run);         // since it started, or how long it took
 
-// Runs again after every save.
+// The files that the kernel is made of, in place of the one that was opened.
+void opened_run_files(OpenedRun *run, const char *const *paths, int n);
+int opened_run_n_watched(const OpenedRun *run);
+const char *opened_run_watched(Arena *arena, const OpenedRun *run);  // "k.cu and tile.h"
+// Runs again after every save of one of them.
 void opened_run_watch(OpenedRun *run, bool on);
 bool opened_run_watches(const OpenedRun *run);
 

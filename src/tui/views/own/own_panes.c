@@ -38,13 +38,15 @@ static void draw_name(Canvas *canvas, Rect row, const OwnFrame *frame) {
   if (opened_run_going(run))
     snprintf(right, sizeof right, "%s …", opened_run_stage(run));
   else if (opened_run_watches(run))
-    snprintf(right, sizeof right, "watching");
+    snprintf(right, sizeof right, "watching %d file%s", opened_run_n_watched(run),
+             opened_run_n_watched(run) == 1 ? "" : "s");
   Rect at = rect_take_right(&row, utf8_columns(right) + 1);
   canvas_text(canvas, at, 0, 0, STYLE_NOTE, right);
   const char *slash = strrchr(o->file, '/');
   const char *file = *frame->source->file ? frame->source->file : slash ? slash + 1 : o->file;
   int col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, file) + 1;
-  col = canvas_text(canvas, row, 0, col, STYLE_ACCENT, o->signature);
+  const int cols = min_int(utf8_columns(o->signature), row.cols - col);
+  col = canvas_fit(canvas, row, 0, col, cols, ALIGN_LEFT, STYLE_ACCENT, o->signature);
   char blocks[96];
   snprintf(blocks, sizeof blocks, "%" PRId64 " of %dx%dx%d blocks of %dx%dx%d", o->blocks,
            o->grid[0], o->grid[1], o->grid[2], o->block[0], o->block[1], o->block[2]);
@@ -97,20 +99,28 @@ static void draw_trial(Canvas *canvas, Rect row, const OwnFrame *frame, const Ow
   canvas_printf(canvas, row, 0, col + 2, STYLE_OK, "%s", trial->write);
 }
 
+// Of all that a compiler says the line with the error.
+static void draw_error(Canvas *canvas, Rect row, const char *text) {
+  const char *at = strstr(text, " error");
+  if (!at) at = text;
+  while (at > text && at[-1] != '\n') at--;
+  canvas_printf(canvas, row, 0, 1, STYLE_BAD, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
 static void draw_cure(Canvas *canvas, Rect row, const OwnFrame *frame) {
   const OwnWork *work = frame->work;
-  const char *error = *work->error ? work->error : opened_run_error(work->run);
+  const char *error = own_error(work);
   const OpenedArray *a =
       frame->site && frame->site->array >= 0 ? &frame->opened->arrays[frame->site->array] : NULL;
   if (*error) {
-    canvas_printf(canvas, row, 0, 1, STYLE_BAD, "%s", error);
+    draw_error(canvas, row, error);
   } else if (work->trial.layout) {
     draw_trial(canvas, row, frame, &work->trial);
   } else if (a && a->write) {
     int col = canvas_text(canvas, row, 0, 1, STYLE_KEY, "write ");
     col = canvas_text(canvas, row, 0, col, STYLE_OK, a->write);
-    canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "%s %" PRId64 " → %" PRId64, a->name,
-                  a->wavefronts, a->best_wavefronts);
+    canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "%s %" PRId64 " → %" PRId64 " wavefronts",
+                  a->name, a->wavefronts, a->best_wavefronts);
   } else if (frame->opened->warning) {
     canvas_printf(canvas, row, 0, 1, STYLE_WARN, "%s", frame->opened->warning);
   } else if (a) {
@@ -123,6 +133,24 @@ void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame) {
   draw_name(canvas, rect_take_top(&in, 1), frame);
   draw_totals(canvas, rect_take_top(&in, 1), frame);
   draw_cure(canvas, rect_take_top(&in, 1), frame);
+}
+
+// ---- kernels to choose from ---------------------------------------------------------------------
+
+void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
+  const OpenedNeeds *needs = work->needs;
+  const char *file = opened_run_file(work->run), *slash = strrchr(file, '/');
+  Rect head = rect_take_top(&in, 2);
+  canvas_printf(canvas, head, 0, 1, STYLE_TITLE, "%s has %d kernels; Enter opens the one chosen",
+                slash ? slash + 1 : file, needs->n);
+  const int first = view_scroll(work->choice, needs->n, in.rows);
+  for (int i = first; i < needs->n && i - first < in.rows; i++) {
+    const Rect row = {in.row + i - first, in.col, 1, in.cols};
+    canvas_fit(canvas, row, 0, 2, in.cols - 3, ALIGN_LEFT, STYLE_ACCENT, needs->signature_of[i]);
+    canvas_spot(canvas, row, OWN_SPOT_KERNEL, i);
+    if (i == work->choice) canvas_over(canvas, row, STYLE_CURSOR);
+  }
+  view_draw_more(canvas, in, first, needs->n);
 }
 
 // ---- source -------------------------------------------------------------------------------------
@@ -188,28 +216,40 @@ void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame) {
 
 // ---- panes --------------------------------------------------------------------------------------
 
-static int draw_chain(Canvas *canvas, Rect row, int col, const OpenedChain *chain) {
-  for (int i = 0; i < chain->n; i++)
-    col = canvas_printf(canvas, row, 0, col, i ? STYLE_DIM : STYLE_TEXT, "%s%s:%d", i ? " < " : "",
-                        chain->place[i].file, chain->place[i].line);
-  return col;
+// "57 < 116", "tile.h:12 < 40": the calls that a site was inlined by, files that are not the one
+// that is shown by name; nothing where it stands in the line itself.
+static void draw_chain(Canvas *canvas, Rect row, int col, const OwnFrame *frame,
+                       const OpenedChain *chain) {
+  const char *file = frame->source->file;
+  if (chain->n < 2 && (chain->n == 0 || str_equal(chain->place[0].file, file))) return;
+  for (int i = 0; i < chain->n; i++) {
+    const OpenedPlace *place = &chain->place[i];
+    const bool other = !str_equal(place->file, file);
+    col = canvas_printf(canvas, row, 0, col, i ? STYLE_DIM : STYLE_TEXT, "%s%s%s%d", i ? " < " : "",
+                        other ? place->file : "", other ? ":" : "", place->line);
+  }
 }
 
-// "tile + 128*tid.x + 4*tid.y" and what n is, over as many rows as it takes.
-static int draw_formula(Canvas *canvas, Rect in, const OwnFrame *frame, const OpenedSite *site) {
+const char *own_formula(const Opened *opened, const OpenedSite *site, char out[512]) {
   const char *name = !site->shared      ? "an address"
-                     : site->array >= 0 ? frame->opened->arrays[site->array].name
+                     : site->array >= 0 ? opened->arrays[site->array].name
                                         : "shared";
-  char text[512];
   if (!site->formula)
-    snprintf(text, sizeof text, "not affine: %s%s",
+    snprintf(out, 512, "not affine: %s%s",
              site->not_affine ? site->not_affine : "it was not looked at",
              site->data ? " (they depend on data)" : "");
   else
-    snprintf(text, sizeof text, "%s + %s B%s%s", name, site->formula,
+    snprintf(out, 512, "%s + %s B%s%s", name, site->formula,
              strpbrk(site->formula, "n") ? "; n: turns of the warp before" : "",
              site->formula_of_all ? "" : "; in the first block");
-  return canvas_wrap(canvas, in, site->formula ? STYLE_ACCENT : STYLE_NOTE, text);
+  return out;
+}
+
+// Over as many rows as it takes.
+static int draw_formula(Canvas *canvas, Rect in, const OwnFrame *frame, const OpenedSite *site) {
+  char text[512];
+  return canvas_wrap(canvas, in, site->formula ? STYLE_ACCENT : STYLE_NOTE,
+                     own_formula(frame->opened, site, text));
 }
 
 // The addresses of the card: the worst execution's, moved by the trial where its array is on it.
@@ -264,9 +304,9 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
     card_verdict(&map.count, verdict, &style);
     if (map.count.known) col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
   }
-  col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %d  ",
+  col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %d wavefronts  ",
                       moved ? "was " : "", site->executions, site->worst_wavefronts);
-  draw_chain(canvas, row, col, &site->chain);
+  draw_chain(canvas, row, col, frame, &site->chain);
   rect_take_top(&in, draw_formula(canvas, in, frame, site));
   if (!site->recorded.op || !map.count.known) {
     draw_no_card(canvas, in, frame);

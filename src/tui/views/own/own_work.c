@@ -18,6 +18,7 @@ bool own_begin(Session *session, const char *const *words, int n, bool watches, 
   opened_run_watch(work->run, watches);
   work->arrives = true;
   work->pending[0] = '\0';
+  work->needs = NULL;
   if (n > 0 && opened_run_start(work->run)) return true;
   diag_add(diags, "command", "FILE --launch … --arg …: the run could not be started");
   return false;
@@ -29,6 +30,7 @@ void own_work_open(void *state) {
   work->arena = arena_new("own kernel");
   work->next = arena_new("next own kernel");
   work->scratch = arena_new("own trial");
+  work->asking = arena_new("own questions");
   work->before = -1;
   work->calls = true;
 }
@@ -39,6 +41,25 @@ void own_work_close(void *state) {
   arena_free(work->arena);
   arena_free(work->next);
   arena_free(work->scratch);
+  arena_free(work->asking);
+}
+
+bool own_work_ask(OwnWork *work, const char *json, size_t n) {
+  enum { HEAD_BYTES = 200 };  // the member stands at the beginning
+  work->needs = NULL;
+  if (!memmem(json, n < HEAD_BYTES ? n : HEAD_BYTES, "\"needs\"", strlen("\"needs\"")))
+    return false;
+  arena_reset(work->asking);
+  work->needs = opened_needs_read(work->asking, json, n);
+  work->choice = 0;
+  return work->needs != NULL;
+}
+
+bool own_chooses(const OwnWork *work) { return work->needs && work->needs->n > 0; }
+
+const char *own_error(const OwnWork *work) {
+  if (*work->error) return work->error;
+  return work->needs ? work->needs->sentence : opened_run_error(work->run);
 }
 
 // A trial goes on over the array of its name, if the new kernel has it and can bear it.
@@ -66,8 +87,13 @@ bool own_work_take(OwnWork *work, const char *json, size_t n) {
   work->arena = work->next;
   work->next = old;
   work->opened = opened;
+  work->generation++;
+  work->layouts = (OwnLayouts){.there = false};
+  work->texts = (OwnTexts){.there = false};
+  work->execution = 0;
   work->source = (int)clamp_index(work->source, opened->n_sources);
   work->error[0] = '\0';
+  opened_run_files(work->run, opened->made_of, opened->n_made_of);
   keep_trial(work, name, *layout ? layout : NULL);
   return true;
 }
@@ -136,4 +162,15 @@ bool own_trial_step(OwnWork *work, int array, int step) {
     if (own_trial_set(work, array, text)) return true;
   }
   return false;
+}
+
+void own_layouts_of(OwnWork *work, int array) {
+  if (work->layouts.there && work->layouts.array == array) return;
+  work->layouts = (OwnLayouts){.there = true, .array = array};
+  Diags ignored = diags_new(work->arena);
+  LayoutSlab slab;
+  if (array < 0 || !recorded_slab(&work->opened->arrays[array].at, &slab, &ignored)) return;
+  const char *best = work->opened->arrays[array].best;
+  work->layouts.plain = layout_parse(work->arena, &slab, "none", &ignored);
+  if (best) work->layouts.best = layout_parse(work->arena, &slab, best, &ignored);
 }

@@ -3,6 +3,7 @@
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 #include "tui/views/own/opened.h"
+#include "tui/views/own/opened_needs.h"
 #include "tui/views/own/opened_run.h"
 
 typedef enum OwnPane { OWN_CARD, OWN_GLOBAL, OWN_PTX, OWN_SASS, OWN_FINDINGS, OWN_PANES } OwnPane;
@@ -18,13 +19,35 @@ typedef struct OwnTrial {
   const char *write;  // in the words of CUDA
 } OwnTrial;
 
+// Layouts of the array that was looked at last.
+typedef struct OwnLayouts {
+  bool there;
+  int array;
+  const Layout *plain, *best;  // as it is, and the solver's; NULL: none
+} OwnLayouts;
+
+// PTX and machine code as they belong to the lines of a source.
+typedef struct OwnTexts {
+  bool there, calls;
+  int source;
+  Compiled compiled;
+} OwnTexts;
+
 typedef struct OwnWork {
   OpenedRun *run;
   Arena *arena, *next, *scratch;  // of the kernel shown, of the one that is read, of the trial
+  Arena *asking;                  // of the questions
+  const OpenedNeeds *needs;       // what the run could not begin without; NULL: nothing
+  int choice;                     // of the kernels that it names
   const Opened *opened;           // NULL: none yet
   int64_t before;                 // wavefronts before the last save; -1: there was none
   OwnTrial trial;
+  OwnLayouts layouts;
+  OwnTexts texts;
   int source, nth;    // of opened->sources; of the sites of the line
+  int execution;      // of the site: 0 the worst, else one of its patterns, from 1
+  int execution_of;   // the site whose execution that is
+  int generation;     // counts the documents
   bool calls;         // lines of helpers count at their calls
   bool arrives;       // the next document is of a kernel that was opened just now
   char pending[256];  // the layout to try then; "best": the solver's
@@ -38,11 +61,19 @@ OwnWork *own_work(const Session *session);
 void own_work_open(void *state);
 void own_work_close(void *state);
 
+// Whether a document asks for something; what was known before stays.
+bool own_work_ask(OwnWork *work, const char *json, size_t n);
+// Whether one of several kernels is to be chosen.
+bool own_chooses(const OwnWork *work);
+// What is wrong: with the layout, the launch or the run; "": nothing.
+const char *own_error(const OwnWork *work);
 // A document that was read, in place of what there is. False after findings; what there was stays.
 bool own_work_take(OwnWork *work, const char *json, size_t n);
 
 // Tries a layout for an array: "pad:4", "swizzle:3,4,3", "xor:'…'", any dialect. NULL drops it.
 bool own_trial_set(OwnWork *work, int array, const char *layout);
+// Reads the layouts of an array into work->layouts; -1: there are none.
+void own_layouts_of(OwnWork *work, int array);
 // The next pad in this direction that tears nothing apart; 0 is none.
 bool own_trial_step(OwnWork *work, int array, int step);
 
@@ -61,9 +92,19 @@ typedef struct OwnFrame {
   OwnPane pane;
 } OwnFrame;
 
+OwnFrame *own_look(Session *session);  // in session->frame; without a kernel `opened` is NULL
+// The line of the source that a site is charged to, else one of the PTX, becomes the one under the
+// cursor, and the site the one that is looked at.
+void own_look_at(Session *session, int site);
+// "tile + 128*tid.x + 4*tid.y B; n: turns of the warp before", or why there is none.
+const char *own_formula(const Opened *opened, const OpenedSite *site, char out[512]);
+// The kernel for the other views (session/subject.h).
+const struct Subject *own_subject(Session *session);
+
 void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame);
+void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work);
 void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame);
 void own_draw_pane(Canvas *canvas, Rect in, const OwnFrame *frame);
 void own_json_frame(JsonWriter *w, const OwnFrame *frame);
 
-enum { OWN_HEAD_ROWS = 3, OWN_SPOT_LINE = SPOT_VIEW };
+enum { OWN_HEAD_ROWS = 3, OWN_SPOT_LINE = SPOT_VIEW, OWN_SPOT_KERNEL };

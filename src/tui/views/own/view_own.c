@@ -20,61 +20,13 @@ enum {
   SOURCE_ROWS_MIN = 4,
   CARD_ROWS = 11,
   SCROLL_COLS = 8,
+  WORDS_MAX = 60,  // of a line of options
   ACROSS_MAX = 400
 };
 
 // ---- the frame ----------------------------------------------------------------------------------
 
-static int64_t cost_of(const OwnWork *work, int site) {
-  const OpenedSite *s = &work->opened->sites[site];
-  return s->shared ? s->wavefronts - s->ideal : -1;
-}
-
-// Sites of the line, the costliest of shared memory first; insertion keeps their order otherwise.
-static void find_sites(Arena *arena, OwnFrame *frame) {
-  const Opened *opened = frame->opened;
-  int *here = ARENA_ARRAY(arena, int, opened->n_sites + 1);
-  for (int i = 0; i < opened->n_sites; i++) {
-    const OpenedSite *site = &opened->sites[i];
-    if (opened_line_of(frame->source, &site->chain, site->ptx_line, frame->work->calls) !=
-        frame->line)
-      continue;
-    int at = frame->n_here++;
-    for (; at > 0 && cost_of(frame->work, here[at - 1]) < cost_of(frame->work, i); at--)
-      here[at] = here[at - 1];
-    here[at] = i;
-  }
-  frame->here = here;
-}
-
-static void choose_sites(OwnFrame *frame) {
-  int nth = frame->work->nth;
-  for (int i = 0; i < frame->n_here; i++) {
-    const OpenedSite *site = &frame->opened->sites[frame->here[i]];
-    if (site->global_op && !frame->global) frame->global = site;
-    if (site->shared && (!frame->site || nth-- > 0)) frame->site = site;
-  }
-}
-
-static OwnFrame *look(Session *session) {
-  OwnWork *work = own_work(session);
-  OwnFrame *frame = ARENA_NEW(session->frame, OwnFrame);
-  ViewState *state = &session->state[view_find("own")];
-  *frame = (OwnFrame){.work = work, .opened = work->opened};
-  frame->pane = (OwnPane)(state->pane % OWN_PANES);
-  if (!work->opened) return frame;
-  frame->source = &work->opened->sources[work->source];
-  frame->lines =
-      opened_lines(session->frame, work->opened, work->source, work->calls, work->trial.then);
-  frame->across = state->across;
-  state->cursor = (int)clamp_index(state->cursor, frame->source->n);
-  frame->line = state->cursor + 1;
-  find_sites(session->frame, frame);
-  choose_sites(frame);
-  return frame;
-}
-
-static void own_prepare(Session *session) { session->prepared = look(session); }
+static void own_prepare(Session *session) { session->prepared = own_look(session); }
 
 static const char nothing_given[] =
     "Here stands a kernel of your own, line by line with the wavefronts that it makes in shared "
@@ -84,12 +36,15 @@ static const char nothing_given[] =
     "It runs on the CPU, from the PTX that nvcc, NVRTC or Triton made of it: no GPU, no permission "
     "to read counters.";
 
-static void draw_waiting(Canvas *canvas, Rect in, const OwnWork *work) {
+static void draw_waiting(Canvas *canvas, Rect in, const Session *session, const OwnWork *work) {
   in = rect_inset(in, 1, 2);
-  const char *error = *work->error ? work->error : opened_run_error(work->run);
-  if (*error)
-    canvas_wrap(canvas, in, STYLE_BAD, error);
-  else if (opened_run_going(work->run))
+  const char *error = own_error(work);
+  if (*error) {
+    rect_take_top(&in, canvas_wrap(canvas, in, STYLE_BAD, error) + 1);
+    if (work->needs)
+      canvas_printf(canvas, in, 0, 0, STYLE_NOTE, "%s types launch and arguments",
+                    view_key_name(session, "launch"));
+  } else if (opened_run_going(work->run))
     canvas_printf(canvas, in, 0, 0, STYLE_TEXT, "%s: %s …", opened_run_file(work->run),
                   opened_run_stage(work->run));
   else
@@ -98,8 +53,12 @@ static void draw_waiting(Canvas *canvas, Rect in, const OwnWork *work) {
 
 static void own_draw(Canvas *canvas, Rect in, const Session *session) {
   const OwnFrame *frame = session->prepared;
+  if (own_chooses(frame->work)) {
+    own_draw_choice(canvas, in, frame->work);
+    return;
+  }
   if (!frame->opened) {
-    draw_waiting(canvas, in, frame->work);
+    draw_waiting(canvas, in, session, frame->work);
     return;
   }
   own_draw_head(canvas, rect_take_top(&in, OWN_HEAD_ROWS), frame);
@@ -118,13 +77,14 @@ static void own_draw(Canvas *canvas, Rect in, const Session *session) {
   own_draw_pane(canvas, in, frame);
 }
 
-static void own_json(JsonWriter *w, Session *session) { own_json_frame(w, look(session)); }
+static void own_json(JsonWriter *w, Session *session) { own_json_frame(w, own_look(session)); }
 
 // ---- the child ----------------------------------------------------------------------------------
 
 static void jump_worst(Session *session, const char *argument);
 static void type_layout(Session *session, const char *argument);
 static void try_best(Session *session, const char *argument);
+static void ask(Session *session, bool launch, const char *text);
 
 // A kernel that was opened just now: its worst line, and the layout that was asked for meanwhile.
 static void arrive(Session *session, OwnWork *work) {
@@ -144,7 +104,11 @@ static bool own_poll(Session *session) {
   size_t bytes = 0;
   if (!opened_run_poll(work->run)) return false;
   const char *document = opened_run_take(work->run, &bytes);
-  if (document && own_work_take(work, document, bytes) && work->arrives) arrive(session, work);
+  if (document && own_work_ask(work, document, bytes)) {
+    const bool here = session->view == view_find("own") && session->prompt == PROMPT_NONE;
+    if (work->needs->options && here) ask(session, true, work->needs->options);
+  } else if (document && own_work_take(work, document, bytes) && work->arrives)
+    arrive(session, work);
   return true;
 }
 
@@ -159,6 +123,7 @@ static bool own_present(const Session *session) { return opened_run_given(own_wo
 static void run_again(Session *session, const char *argument) {
   (void)argument;
   OwnWork *work = own_work(session);
+  work->needs = NULL;
   if (!opened_run_given(work->run))
     session_say(session, SAID_ERROR, "no file is open: own FILE --launch …");
   else if (!opened_run_start(work->run))
@@ -176,30 +141,42 @@ static void watch(Session *session, const char *argument) {
   opened_run_watch(run, !opened_run_watches(run));
   session_say(
       session, SAID_NOTE,
-      opened_run_watches(run) ? "%s runs again after every save" : "%s is no longer watched",
-      opened_run_file(run));
+      opened_run_watches(run) ? "runs again after every save of %s" : "no longer watched: %s",
+      opened_run_watched(session->frame, run));
 }
 
 // ---- lines --------------------------------------------------------------------------------------
 
 static int own_count(const Session *session) {
   const OwnWork *work = own_work(session);
+  if (own_chooses(work)) return work->needs->n;
   return work->opened ? work->opened->sources[work->source].n : 0;
 }
 
 static const char *own_line(const Session *session, int i) {
   const OwnWork *work = own_work(session);
+  if (own_chooses(work)) return work->needs->signature_of[i];
   return work->opened ? work->opened->sources[work->source].line[i] : "";
 }
 
+static int own_at(const Session *session) {
+  const OwnWork *work = own_work(session);
+  return own_chooses(work) ? work->choice : session->state[view_find("own")].cursor;
+}
+
 static void go(Session *session, int line) {
-  own_work(session)->nth = 0;
+  OwnWork *work = own_work(session);
+  if (own_chooses(work)) {
+    work->choice = line;
+    return;
+  }
+  work->nth = 0;
   session->state[view_find("own")].cursor = line;
 }
 
 static void own_move(Session *session, int delta) {
   const int n = own_count(session);
-  go(session, (int)clamp_index(session->state[view_find("own")].cursor + delta, n));
+  go(session, (int)clamp_index(own_at(session) + delta, n));
 }
 
 // Whether line a comes before line b by badness; equal ones by their place.
@@ -210,7 +187,7 @@ static bool is_worse(const OpenedLine *lines, int a, int b) {
 
 // The line whose place by badness is `step` from the present one's; accesses only.
 static void step_badness(Session *session, int step) {
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   if (!frame->opened) return;
   int best = 0;
   for (int i = 1; i <= frame->source->n; i++) {
@@ -225,7 +202,7 @@ static void step_badness(Session *session, int step) {
 
 static void jump_worst(Session *session, const char *argument) {
   (void)argument;
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   if (!frame->opened) return;
   int best = 0;
   for (int i = 1; i <= frame->source->n; i++)
@@ -238,7 +215,7 @@ static void better(Session *s, const char *a) { (void)a, step_badness(s, 1); }
 
 static void next_site(Session *session, const char *argument) {
   (void)argument;
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   int n = 0;
   for (int i = 0; i < frame->n_here; i++) n += frame->opened->sites[frame->here[i]].shared;
   if (n) own_work(session)->nth = (own_work(session)->nth + 1) % n;
@@ -265,7 +242,7 @@ static void next_source(Session *session, const char *argument) {
 
 // The array of the chosen access; -1 after a message.
 static int array_here(Session *session) {
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   if (frame->site && frame->site->array >= 0) return frame->site->array;
   session_say(session, SAID_NOTE, "no array of shared memory is accessed in this line");
   return -1;
@@ -319,8 +296,20 @@ static void ask(Session *session, bool launch, const char *text) {
   textfield_set(&session->field, text);
 }
 
+static void choose_kernel(Session *session, int i) {
+  OwnWork *work = own_work(session);
+  const char *words[] = {"--kernel", work->needs->entry[i]};
+  opened_run_drop(work->run, "--kernel");
+  opened_run_put(work->run, words, 2);
+  run_again(session, NULL);
+}
+
 static void type_layout(Session *session, const char *argument) {
   OwnWork *work = own_work(session);
+  if (own_chooses(work)) {
+    choose_kernel(session, work->choice);
+    return;
+  }
   if (argument && *argument && postpone(session, argument)) return;
   const int array = array_here(session);
   if (array < 0) return;
@@ -330,22 +319,37 @@ static void type_layout(Session *session, const char *argument) {
     ask(session, false, work->trial.layout ? work->trial.layout : "pad:1");
 }
 
+static int split_words(Session *session, const char *from, const char *word[WORDS_MAX]) {
+  int n = 0;
+  char *text = arena_strdup(session->frame, from);
+  for (char *save = NULL, *next = strtok_r(text, " ", &save); next && n < WORDS_MAX;
+       next = strtok_r(NULL, " ", &save))
+    word[n++] = next;
+  return n;
+}
+
+// "grid=8,block=256" alone, or options: --launch, and with --arg all arguments.
 static void take_launch(Session *session, const char *text) {
-  OwnWork *work = own_work(session);
-  opened_run_launch(work->run, text);
+  OpenedRun *run = own_work(session)->run;
+  const char *word[WORDS_MAX] = {"--launch", text};
+  const bool options = str_starts(text, "--");
+  const int n = options ? split_words(session, text, word) : 2;
+  bool args = false;
+  for (int i = 0; i < n; i++) args |= str_starts(word[i], "--arg");
+  opened_run_drop(run, "--launch");
+  if (options && args) opened_run_drop(run, "--arg");
+  opened_run_put(run, word, n);
   run_again(session, NULL);
 }
 
 static void type_launch(Session *session, const char *argument) {
-  const Opened *o = own_work(session)->opened;
+  const OwnWork *work = own_work(session);
   if (argument && *argument)
     take_launch(session, argument);
-  else if (o)
-    ask(session, true,
-        arena_printf(session->frame, "grid=%dx%dx%d,block=%dx%dx%d", o->grid[0], o->grid[1],
-                     o->grid[2], o->block[0], o->block[1], o->block[2]));
+  else if (work->needs && work->needs->options)
+    ask(session, true, work->needs->options);
   else
-    ask(session, true, "grid=1,block=128");
+    ask(session, true, work->opened ? work->opened->as_given : "--launch grid=1,block=128");
 }
 
 static void own_typed(Session *session, TextFieldResult result) {
@@ -360,7 +364,7 @@ static void own_typed(Session *session, TextFieldResult result) {
 // The replacement that is on trial, else the best one there is.
 static void copy(Session *session, const char *argument) {
   (void)argument;
-  const OwnFrame *frame = look(session);
+  const OwnFrame *frame = own_look(session);
   const OwnTrial *trial = &frame->work->trial;
   const char *text = trial->layout ? trial->write : NULL;
   if (!text && frame->site && frame->site->array >= 0)
@@ -376,14 +380,8 @@ static void copy(Session *session, const char *argument) {
 static bool own_takes(const char *argument) { return *argument != '\0' && *argument != '-'; }
 
 static bool own_command(Session *session, const char *argument, Diags *diags) {
-  enum { WORDS_MAX = 60 };
   const char *word[WORDS_MAX];
-  int n = 0;
-  char *text = arena_strdup(session->frame, argument);
-  for (char *save = NULL, *next = strtok_r(text, " ", &save); next && n < WORDS_MAX;
-       next = strtok_r(NULL, " ", &save))
-    word[n++] = next;
-  return own_begin(session, word, n, false, diags);
+  return own_begin(session, word, split_words(session, argument, word), false, diags);
 }
 
 static void scroll(Session *session, int step) {
@@ -400,7 +398,7 @@ static void open_words(Session *session, const char *argument) {
 }
 
 static void own_click(Session *session, int what, int value) {
-  if (what == OWN_SPOT_LINE) go(session, value);
+  if (what == OWN_SPOT_LINE || what == OWN_SPOT_KERNEL) go(session, value);
 }
 
 static const char *own_standing(const Session *session) {
@@ -411,6 +409,12 @@ static const char *own_standing(const Session *session) {
                       work->opened->as_last_time ? "  (as last time)" : "");
 }
 
+// Of several kernels one is chosen before anything else.
+static const char *own_hint(const Session *session, const Action *action) {
+  if (!own_chooses(own_work(session))) return action->label;
+  return action->run == type_layout ? "open" : NULL;
+}
+
 static const Action actions[] = {
     {"worst", "x", "worst", NULL, "the line that costs most beyond its ideal", jump_worst},
     {"worse", ", <", "by cost", "better", "the next worse line", worse},
@@ -419,10 +423,10 @@ static const Action actions[] = {
      pad_more},
     {"pad-less", "-", NULL, NULL, "one element shorter", pad_less},
     {"solve", "s", "solve", NULL, "the best layout that the solver knows, on trial", try_best},
-    {"layout", "e Enter", "type", NULL, "type a layout: pad:4, swizzle:3,4,3, xor:'…'",
-     type_layout},
+    {"layout", "Enter e", "type", NULL,
+     "type a layout: pad:4, swizzle:3,4,3, xor:'…'; of several kernels open this one", type_layout},
     {"drop", "Backspace", NULL, NULL, "the array as it is", drop},
-    {"launch", "L", NULL, NULL, "another grid or block: runs again", type_launch},
+    {"launch", "L", NULL, NULL, "another grid, block or arguments: runs again", type_launch},
     {"watch", "w", "watch", NULL, "run again after every save", watch},
     {"run", "r", NULL, NULL, "run again", run_again},
     {"stop", "X", NULL, NULL, "end the run that is under way", stop},
@@ -449,6 +453,7 @@ const ViewBody own_view = {
     .pane_label = "card, sectors, PTX, SASS",
     .count = own_count,
     .line = own_line,
+    .at = own_at,
     .go = go,
     .click = own_click,
     .typed = own_typed,
@@ -458,7 +463,9 @@ const ViewBody own_view = {
     .poll = own_poll,
     .waits = own_waits,
     .present = own_present,
+    .subject = own_subject,
     .standing = own_standing,
+    .hint = own_hint,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
     .n_panes = OWN_PANES,

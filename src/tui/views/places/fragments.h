@@ -31,6 +31,7 @@ typedef struct Fragments {
   int n_words;
   PtxWord word[PTX_WORDS_MAX];  // the instruction, qualifier by qualifier
   const char *wmma;             // NULL: WMMA has no such type
+  const char *pairs;            // how two B are loaded at once
   FragmentMemory memory;
 
   // The element under the cursor, who holds it, and whose address ldmatrix reads it from (-1).

@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "tui/canvas/utf8.h"
+#include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/places/element_text.h"
 
@@ -114,10 +115,12 @@ static Fragments look(const Session *session) {
   return look_at(state, atom);
 }
 
-static Fragments *with_texts(Arena *arena, Fragments seen) {
+static Fragments *with_texts(const Session *session, Fragments seen) {
+  Arena *arena = session->frame;
   Fragments *f = ARENA_NEW(arena, Fragments);
   *f = seen;
   f->ptx = atom_ptx(arena, f->atom);
+  f->pairs = session->subject ? "; .x4 loads two of them" : "; LDMATRIX=2: two by .x4";
   f->n_words = ptx_words(arena, f->atom, NULL, f->word);
   f->wmma = wmma_text(arena, f->atom);
   if (f->held) f->formulas = fragment_formulas(arena, &f->map);
@@ -128,16 +131,16 @@ static Fragments *with_texts(Arena *arena, Fragments seen) {
 }
 
 static void fragments_prepare(Session *session) {
-  Fragments *f = with_texts(session->frame, look(session));
+  Fragments *f = with_texts(session, look(session));
   session->prepared = f;
-  if (!session->comparing) return;
+  if (!session_compares(session)) return;
   const Atom *a = schedule_atom(session->frame, &session->then.pictured);
   if (!a)
     f->about_a = "A multiplies on plain FMA: no fragments";
   else if (str_equal(atom_ptx(session->frame, a), f->ptx))
     f->about_a = "the same in A";
   else
-    f->a = with_texts(session->frame, look_at(session_view_state(session), a));
+    f->a = with_texts(session, look_at(session_view_state(session), a));
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
@@ -250,7 +253,7 @@ static void draw_load_foot(Canvas *canvas, Rect in, const Fragments *f) {
       canvas_printf(canvas, in, 1, col, STYLE_TEXT, " in shared memory: one address, %s receivers",
                     f->memory.load.trans ? "eight" : "four");
   if (f->operand == ATOM_B && f->memory.load.n_matrices == 2 && col + 24 < in.cols)
-    canvas_text(canvas, in, 1, col, STYLE_DIM, "; LDMATRIX=2: two by .x4");
+    canvas_text(canvas, in, 1, col, STYLE_DIM, f->pairs);
 }
 
 static void draw_load_picture(Canvas *canvas, Rect in, const Fragments *f) {
@@ -425,10 +428,17 @@ static void change_picture(Session *session, const char *argument) {
   state->mode += (picture_of(state) + 1) % PICTURES - picture_of(state);
 }
 
-// The schedule's own atom, when it has one.
+// The kernel's own atom, when it has one; where it stands at an ldmatrix, the picture of that.
 static void fragments_enter(Session *session) {
-  const Atom *atom = schedule_atom(session->frame, &session->now.schedule);
-  if (atom) set_atom_as(session, atom);
+  const SubjectAtom own = session_atom(session);
+  ViewState *state = session_view_state(session);
+  if (own.said) session_say(session, SAID_NOTE, "%s", own.said);
+  if (!own.there) return;
+  set_atom_as(session, &own.atom);
+  if (!session->subject) return;
+  const int picture = !own.loads ? PICTURE_GRID : own.trans ? PICTURE_LOAD_TRANS : PICTURE_LOAD;
+  state->mode += picture - picture_of(state);
+  state->pane = (int)own.operand;
 }
 
 static int fragments_count(const Session *session) {
@@ -464,6 +474,7 @@ static const Action actions[] = {
 };
 
 const ViewBody fragments_view = {
+    .shows_subject = true,
     .enter = fragments_enter,
     .prepare = fragments_prepare,
     .draw = fragments_draw,

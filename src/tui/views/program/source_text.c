@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "tui/canvas/utf8.h"
+#include "tui/session/subject.h"
 #include "tui/views/program/source.h"
 #include "tui/views/program/tier_style.h"
 
@@ -39,7 +40,24 @@ static SourceLine emitted_line(Session *session, const Emission *emission, int i
                       .cuda_line = -1};
 }
 
+static void list_brought(Session *session, Source *source) {
+  const SubjectText text = session->subject->text(session);
+  source->line = ARENA_ARRAY(session->frame, SourceLine, text.n + 1);
+  for (int i = 0; i < text.n; i++)
+    source->line[source->n_lines++] =
+        (SourceLine){.text = text.line[i].text,
+                     .style = text.line[i].site ? STYLE_SITE : cuda_style(text.line[i].text, NULL),
+                     .number = i + 1,
+                     .knob = KNOB_NONE,
+                     .site = text.line[i].site,
+                     .cuda_line = -1};
+}
+
 void source_list_cuda(Session *session, Source *source) {
+  if (session->subject) {
+    list_brought(session, source);
+    return;
+  }
   const Emission *emission = side_emission(&session->now);
   source->line = ARENA_ARRAY(session->frame, SourceLine, emission->n_lines + 1);
   for (int i = 0; i < emission->n_lines; i++)
@@ -104,11 +122,25 @@ static Style opcode_style(const char *opcode, Style otherwise) {
   return letter == '.' || letter == 'J' ? STYLE_TEXT : source_class_style(letter);
 }
 
+// The CUDA text that the others were made from: of a schedule, or one that was brought.
+typedef struct CudaText {
+  const Emission *emission;
+  SubjectText text;
+} CudaText;
+
+static CudaText cuda_text_of(Session *session) {
+  if (session->subject) return (CudaText){.text = session->subject->text(session)};
+  return (CudaText){.emission = side_emission(&session->now)};
+}
+
 // Lines of CUDA are counted from 1.
-static SourceLine from_cuda(const Session *session, const Emission *emission, const char *text,
+static SourceLine from_cuda(const Session *session, const CudaText *cuda, const char *text,
                             Style style, int cuda_line) {
   SourceLine line = {.text = text, .style = style, .knob = KNOB_NONE, .cuda_line = cuda_line};
-  if (cuda_line < 1 || cuda_line > emission->n_lines) return line;
+  const Emission *emission = cuda->emission;
+  if (!emission && cuda_line >= 1 && cuda_line <= cuda->text.n)
+    line.site = cuda->text.line[cuda_line - 1].site;
+  if (!emission || cuda_line < 1 || cuda_line > emission->n_lines) return line;
   line.stmt = emission->lines[cuda_line - 1].stmt;
   line.knob = emission->lines[cuda_line - 1].knob;
   line.site = model_site_number(session->now.picture->model, line.stmt);
@@ -122,25 +154,25 @@ static void add_line(Source *source, SourceLine line) {
 
 void source_list_ptx(Session *session, Source *source) {
   const PtxListing *listing = source->compiled->listing;
-  const Emission *emission = side_emission(&session->now);
+  const CudaText cuda = cuda_text_of(session);
   source->line = ARENA_ARRAY(session->frame, SourceLine, listing->n_lines + 1);
   for (int i = 0; i < listing->n_lines; i++) {
     const PtxLine *from = &listing->lines[i];
     Style style = opcode_style(from->opcode, ptx_style(from->text));
-    add_line(source, from_cuda(session, emission, from->text, style, from->cuda_line));
+    add_line(source, from_cuda(session, &cuda, from->text, style, from->cuda_line));
   }
 }
 
 void source_list_sass(Session *session, Source *source) {
   const SassResult *sass = source->compiled->sass;
-  const Emission *emission = side_emission(&session->now);
+  const CudaText cuda = cuda_text_of(session);
   const RegisterBanks banks = register_banks_read(session->frame, sass);
   source->register_banks = register_banks_sentence(session->frame, &banks);
   source->line = ARENA_ARRAY(session->frame, SourceLine, sass->n_lines + 1);
   for (int i = 0; i < sass->n_lines; i++) {
     const SassLine *from = &sass->lines[i];
     Style style = opcode_style(from->opcode, STYLE_LABEL);
-    add_line(source, from_cuda(session, emission, from->text, style, from->cuda_line));
+    add_line(source, from_cuda(session, &cuda, from->text, style, from->cuda_line));
     source->line[i].bank_mark = banks.mark[i];
   }
 }

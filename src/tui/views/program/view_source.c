@@ -21,6 +21,7 @@
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
+#include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/program/explore.h"
@@ -82,7 +83,7 @@ static void follow_line(ViewState *state, const Source *source) {
 }
 
 static void list_lines(Session *session, Source *source) {
-  bool comparing = session->comparing;
+  bool comparing = session_compares(session);
   if (source->mode == SOURCE_CUDA && comparing) source_list_diff(session, source);
   if (source->mode == SOURCE_CUDA && !comparing) source_list_cuda(session, source);
   if (source->missing) return;
@@ -90,7 +91,7 @@ static void list_lines(Session *session, Source *source) {
   if (source->mode == SOURCE_SASS) source_list_sass(session, source);
   source->whole = source->line;
   source->n_whole = source->n_lines;
-  if (!comparing && !session_view_state(session)->unfolded)
+  if (!comparing && !session->subject && !session_view_state(session)->unfolded)
     source_fold(session->frame, source, side_emission(&session->now));
 }
 
@@ -98,9 +99,10 @@ static Source *make_text(Session *session, SourceMode mode) {
   Source *source = ARENA_NEW(session->frame, Source);
   Results *results = &session->results;
   source->mode = mode;
-  source->compiled = results_compiled(results, session->now.picture->key);
+  source->compiled = session->subject ? session->subject->text(session).compiled
+                                      : results_compiled(results, session->now.picture->key);
   source->compiled_a =
-      session->comparing ? results_compiled(results, session->then.picture->key) : NULL;
+      session_compares(session) ? results_compiled(results, session->then.picture->key) : NULL;
   source->missing = missing_text(session, source);
   list_lines(session, source);
   return source;
@@ -109,8 +111,10 @@ static Source *make_text(Session *session, SourceMode mode) {
 static int side_cols(const Session *session, const Source *source) {
   // Counts are worth more room than the nest, and most where there are two of each.
   bool counts = source->mode != SOURCE_CUDA && !source->missing;
-  int least = counts ? session->comparing ? COUNTS_MIN_SCREEN : SIDE_MIN_SCREEN : NEST_MIN_SCREEN;
-  return source->beside[0] || session->cols < least ? 0 : SIDE_COLS;
+  int least =
+      counts ? session_compares(session) ? COUNTS_MIN_SCREEN : SIDE_MIN_SCREEN : NEST_MIN_SCREEN;
+  return source->beside[0] || (session->subject && !counts) || session->cols < least ? 0
+                                                                                     : SIDE_COLS;
 }
 
 // Columns that a line of the text under the cursor has for itself.
@@ -122,7 +126,7 @@ static int text_cols(const Session *session, const Source *source) {
 // The three texts in columns, where there is room and a compiler; the others at the place of this.
 static void put_beside(Session *session, Source *source) {
   bool compiles = source->compiled || session->worker.present;
-  if (session->cols < BESIDE_MIN_SCREEN || session->comparing || !compiles) return;
+  if (session->cols < BESIDE_MIN_SCREEN || session_compares(session) || !compiles) return;
   int place = session_view_state(session)->place;
   Source *text[SOURCE_MODES];
   for (int i = 0; i < SOURCE_MODES; i++) {
@@ -138,8 +142,8 @@ static void source_prepare(Session *session) {
   source->status = status_text(session, source->compiled);
   source->identity = source_identity(session->frame, source->compiled_a, source->compiled);
   session->prepared = source;
-  if (state->compared != session->comparing && state->place) state->pane = state->place;
-  state->compared = session->comparing;
+  if (state->compared != session_compares(session) && state->place) state->pane = state->place;
+  state->compared = session_compares(session);
   follow_line(state, source);
   source->cursor = state->cursor < source->n_lines ? state->cursor : source->n_lines - 1;
   state->place = source->missing ? state->pane : source_place(source, source->cursor);
@@ -173,7 +177,7 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   if (source->n_added + source->n_removed) {
     col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIFF_ADD, "+%d", source->n_added);
     col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIFF_DELETE, "-%d", source->n_removed);
-  } else if (session->comparing && source->mode == SOURCE_CUDA) {
+  } else if (session_compares(session) && source->mode == SOURCE_CUDA) {
     col = canvas_text(canvas, in, 0, col + 1, STYLE_OK, "CUDA identical: yes");
   } else if (source->beside[0]) {
     col = canvas_text(canvas, in, 0, col, STYLE_DIM, "compiled from the line under the cursor");
@@ -276,7 +280,7 @@ static void draw_line(Canvas *canvas, Rect row, const Session *session, const So
     char mark[2] = {tier_mark(stmt->var->tier), 0};
     canvas_text(canvas, row, 0, 5, tier_style(stmt->var->tier), mark);
   }
-  if (line->site) canvas_printf(canvas, row, 0, 5, STYLE_ACCENT, "%d", line->site);
+  if (line->site) canvas_printf(canvas, row, 0, 4, STYLE_ACCENT, "%2d", line->site);
   if (line->kind == DIFF_ADDED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_ADD, "+");
   if (line->kind == DIFF_REMOVED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_DELETE, "-");
   if (line->bank_mark)
@@ -455,7 +459,7 @@ static void site_line(Session *session, const char *argument) {
     int at = (state->cursor + i) % source->n_lines;
     if (!source->line[at].site) continue;
     state->cursor = at;
-    session->site = source->line[at].site - 1;
+    session_choose(session, source->line[at].site - 1);
     return;
   }
   session_say(session, SAID_NOTE, "no line here touches memory");
@@ -478,7 +482,7 @@ static void fold(Session *session, const char *argument) {
   (void)argument;
   const Source *source = session->prepared;
   ViewState *state = session_view_state(session);
-  if (!source || source->missing || session->comparing) return;
+  if (!source || source->missing || session->comparing || session->subject) return;
   const SourceLine *line = source->n_lines ? &source->line[source->cursor] : NULL;
   int number = line && line->text ? line->number : 1;
   state->unfolded = !state->unfolded;
@@ -499,7 +503,7 @@ static void go_number(Session *session, const char *text) {
     session_say(session, SAID_NOTE, "lines here are 1 to %d, not \"%s\"", source->n_whole, text);
     return;
   }
-  if (source_numbered(source, (int)number) < 0 && !session->comparing) {
+  if (source_numbered(source, (int)number) < 0 && !session_compares(session)) {
     state->unfolded = true;
     source = make_text(session, source->mode);
   }
@@ -550,6 +554,10 @@ static void source_enter(Session *session) {
   int explore = view_find("explore");
   const ViewState *from = &session->state[explore];
   ViewState *state = session_view_state(session);
+  if (session->subject) {  // at the line that it is at, in the text that was looked at last
+    *state = (ViewState){.mode = state->mode, .pane = session->subject->line};
+    return;
+  }
   if (session->comparing) return;
   Source *source = make_text(session, SOURCE_CUDA);
   const Nest *nest = explore_nest(session);
@@ -575,6 +583,7 @@ static const Action actions[] = {
 };
 
 const ViewBody source_view = {
+    .shows_subject = true,
     .enter = source_enter,
     .prepare = source_prepare,
     .draw = source_draw,

@@ -62,10 +62,13 @@ roles=WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=
 
 wgmma=ATOM_KIND=wgmma_m64n256k16_bf16,BK=4,STAGE=11,TMA=1,SWIZZLE=3
 group=WM=2,BUFFER_COUNT=3,WARP_SPECIALIZE=1,MMA_GROUPS=1
+lists=PERSISTENT=1,TILE_ORDER=gpc,GROUP_N=8,SERPENTINE_K=1,CLUSTER_M=2,MULTICAST=1
+turns=PERSISTENT=1,ROLE_SCHEDULE=pingpong,BUFFER_COUNT=4,WARP_SPECIALIZE=1,MMA_GROUPS=1
 
 # One state of each kind: plain, guarded edges, ring, cp.async, register buffer, both split-Ks, and
 # tensor cores with copies in a heap and spread, TMA with roles and without, wgmma alone, with roles,
-# clusters, persistent blocks and sums that leave by TMA.
+# clusters, persistent blocks and sums that leave by TMA, lists by GPC with K there and back, consumers
+# that take tiles by turns, and tails that are split.
 sanitize() {
   for state in \
     "M=130,N=70,K=90,BM=16,BN=16" \
@@ -88,7 +91,11 @@ sanitize() {
     "M=200,N=264,K=264,$wgmma,ATOM_N=64,A_REGS=1,LDMATRIX=1" \
     "M=520,N=520,K=520,$wgmma,$group,ATOM_N=128,EPILOGUE=1,TMA_STORE=1" \
     "M=520,N=520,K=520,$wgmma,$group,ATOM_N=128,CLUSTER_M=2,CLUSTER_N=2,MULTICAST=1" \
-    "M=1032,N=1032,K=520,$wgmma,$group,ATOM_N=128,PERSISTENT=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_BUFFERS=2"; do
+    "M=1032,N=1032,K=520,$wgmma,$group,ATOM_N=128,PERSISTENT=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_BUFFERS=2" \
+    "M=1544,N=1544,K=520,$wgmma,$group,$lists,ATOM_N=64,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_BUFFERS=2" \
+    "M=1544,N=1544,K=520,$wgmma,$group,$lists,ATOM_N=64,TAIL_SPLIT=2" \
+    "M=1544,N=1544,K=520,$wgmma,$turns,ATOM_N=64,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1" \
+    "M=1544,N=1544,K=520,$wgmma,$turns,ATOM_N=64,TAIL_SPLIT=3,EPILOGUE=1,TMA_STORE=1,STMATRIX=1"; do
     number=$((${number:-0} + 1))
     step "sanitizer-$1-$number" 60 "$sanitizer" --tool "$1" --error-exitcode 9 "$GEMMVIEW" bench \
       --in-process --no-time --no-reference -k "AUTO=0,$state"

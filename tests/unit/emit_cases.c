@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "base/embed.h"
+#include "base/whole.h"
+#include "model/schedules/reduce.h"
 
 static void add_ladder(EmitCases *cases, const char *path, Diags *diags) {
   const EmbeddedFile *file = embed_find(cases->arena, path);
@@ -46,6 +48,11 @@ const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
   // A short k has few slabs; as many splits as it allows.
   int64_t slabs = (k + schedule.value[KNOB_BK] - 1) / schedule.value[KNOB_BK];
   if (schedule.value[KNOB_SPLITK] > slabs) schedule_set(&schedule, KNOB_SPLITK, slabs);
+  // And as many parts of a last tile as have slabs (rule tail_slabs); those of atoms are deeper.
+  int64_t parts = schedule.value[KNOB_TAIL_SPLIT];
+  slabs = ceil_div(k, schedule_tile(&schedule, KNOB_K));
+  while ((parts - 1) * ceil_div(slabs, parts) >= slabs) parts--;
+  schedule_set(&schedule, KNOB_TAIL_SPLIT, parts);
   schedule_set(&schedule, KNOB_M, m);
   schedule_set(&schedule, KNOB_N, n);
   schedule_set(&schedule, KNOB_K, k);

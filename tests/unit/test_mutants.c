@@ -216,12 +216,19 @@ static bool is_tried(const Schedule *schedule, Tally *tally) {
   return tally->seen++ % one_in[stress_is_on()][schedule->value[KNOB_ATOM_KIND] != 0] == 0 || all;
 }
 
+// Of the three clusters of tiles that scaled_down leaves two blocks have one in the last turn,
+// which is cut; where consumers take turns one block has all; else (0) any grid will do.
+static int64_t grid_of(const Schedule *schedule) {
+  if (schedule->value[KNOB_TAIL_SPLIT] > 1) return 2;
+  return schedule->value[KNOB_ROLE_SCHEDULE] == ROLES_PINGPONG;
+}
+
 static bool is_noticed(const Schedule *schedule, const Program *program) {
   InterpOptions options = {.seed = 3,
                            .runs = 1,
                            .max_findings = 1,
                            .stop_at_first = true,
-                           .grid = schedule->value[KNOB_ROLE_SCHEDULE] == ROLES_PINGPONG,
+                           .grid = grid_of(schedule),
                            .factor = schedule->value[KNOB_ALPHA] ? 2 : 1};
   return !interpret_check(property_arena, program, &options).ok;
 }
@@ -267,8 +274,10 @@ static Schedule scaled_down(const Schedule *rung) {
     if (v[caps[i].knob] > caps[i].most) schedule_set(&schedule, caps[i].knob, caps[i].most);
   int64_t grain = schedule_grain(&schedule, KNOB_K), slab = schedule_tile(&schedule, KNOB_K);
   // A persistent cluster has a second tile, so that what is released behind the first is waited
-  // for; where consumers take turns the first one has a second tile.
-  int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] * (1 + v[KNOB_ROLE_SCHEDULE]) : 1;
+  // for; where consumers take turns the first one has a second tile, and where the tiles of the
+  // last turn are cut there is a full one in front of it.
+  bool third = v[KNOB_ROLE_SCHEDULE] || v[KNOB_TAIL_SPLIT] > 1;
+  int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] * (1 + third) : 1;
   schedule_set(&schedule, KNOB_M, tiles * schedule_tile(&schedule, KNOB_M) + 4);
   schedule_set(&schedule, KNOB_N, schedule_tile(&schedule, KNOB_N));
   // Once round the ring; with roles one slab more, so that two slots are waited for again.

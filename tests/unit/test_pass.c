@@ -76,8 +76,8 @@ START_TEST(test_what_products_share_is_changed_once) {
       "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,SERPENTINE=1,MIN_BLOCKS=2,"
       "GROUP_M=2,M=512,N=512,K=512",
       "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=4,BK=4,TMA=1,STAGE=11,WARP_SPECIALIZE=1,"
-      "BUFFER_COUNT=3,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,TILE_ORDER=gpc,GROUP_N=8,M=1024,N=2048,"
-      "K=512"};
+      "BUFFER_COUNT=3,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,TAIL_SPLIT=2,TILE_ORDER=gpc,GROUP_N=8,"
+      "M=1024,N=2048,K=512"};
   int seen = 0, marked = 0;
   for (int i = 0; i < pass_count; i++) marked += pass_table[i].runs == PASS_ONCE;
   for (int s = 0; s < 2; s++) {

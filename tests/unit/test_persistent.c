@@ -8,6 +8,7 @@
 
 #include "base/embed.h"
 #include "base/random.h"
+#include "base/whole.h"
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
@@ -58,16 +59,28 @@ static const char *const shapes[] = {
     FMA "STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=2,SPLITK=2,ATOMIC_FREE_SPLITK=1,SERPENTINE_K=1",
     FMA TMA "BUFFER_COUNT=3,PIPELINE_STAGES=1,SERPENTINE_K=1",
     HALF ROLES "BUFFER_COUNT=3,LDMATRIX=1,SWIZZLE=1,GROUP_M=2,SERPENTINE_K=1",
+    FMA ROLES "BUFFER_COUNT=2,TAIL_SPLIT=2,ALPHA=1",
+    FMA ROLES "BUFFER_COUNT=3,TAIL_SPLIT=8,TILE_ORDER=hilbert,SERPENTINE_K=1",
+    HALF ROLES "BUFFER_COUNT=3,LDMATRIX=1,SWIZZLE=1,GROUP_M=2,GROUP_N=2,TAIL_SPLIT=3,EPILOGUE=1",
+    HALF ROLES "BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,TAIL_SPLIT=4",
+    HALF ROLES "BUFFER_COUNT=2,TILE_ORDER=gpc,TAIL_SPLIT=4,SERPENTINE_K=1",
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
 static const int slab_counts[] = {1, 2, 3, 7};
 enum { N_COUNTS = sizeof slab_counts / sizeof slab_counts[0] };
 
+// Whether so many slabs give each part of a tile some.
+static bool has_parts(const Schedule *schedule, int64_t slabs) {
+  int64_t parts = schedule->value[KNOB_TAIL_SPLIT];
+  return (parts - 1) * ceil_div(slabs, parts) < slabs;
+}
+
 START_TEST(every_shape_computes_the_nest_after_every_pass) {
   for (int i = 0; i < N_COUNTS; i++) {
     Schedule schedule = property_of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
+    if (!has_parts(&schedule, slab_counts[i])) continue;
     const Pipeline *pipeline = &property_built(&schedule)->pipeline;
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       bool here = s == pipeline->n_stages - 1 || slab_counts[i] == 3;
@@ -78,8 +91,14 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
 }
 END_TEST
 
+// Three slabs, or as many as there can be parts of a tile.
+static Schedule with_slabs(const char *state) {
+  int64_t parts = property_read_state(state).value[KNOB_TAIL_SPLIT];
+  return property_of_slabs(state, parts > 3 ? (int)parts : 3);
+}
+
 START_TEST(any_grid_will_do) {
-  Schedule schedule = property_of_slabs(shapes[_i], 3);
+  Schedule schedule = with_slabs(shapes[_i]);
   const Program *program = property_built(&schedule)->program;
   int64_t tiles = kernel_launch(program_main(program)).n_blocks;
   for (int64_t grid = 1; grid <= tiles; grid += grid < 4 ? 1 : 5)
@@ -132,7 +151,7 @@ END_TEST
 START_TEST(random_schedules_compute_the_nest) {
   const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
   uint64_t state = property_seed() + 7;
-  int wanted = stress_count(60, 600), got = 0, roles = 0;
+  int wanted = stress_count(60, 600), got = 0, roles = 0, tails = 0;
   while (got < wanted) {
     arena_reset(property_arena);
     Schedule schedule =
@@ -140,9 +159,11 @@ START_TEST(random_schedules_compute_the_nest) {
     if (!schedule.value[KNOB_PERSISTENT]) continue;
     got++;
     roles += schedule.value[KNOB_WARP_SPECIALIZE] != 0;
+    tails += schedule.value[KNOB_TAIL_SPLIT] > 1;
     ck_assert(property_computes(&schedule, "all passes", property_built(&schedule)->program, 2));
   }
   ck_assert_int_ge(roles, 3);
+  ck_assert_int_ge(tails, 1);
 }
 END_TEST
 
@@ -153,6 +174,7 @@ START_TEST(a_ring_that_restarts_is_found) {
   for (int i = 0; i < N_COUNTS; i++) {
     Schedule schedule = property_of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
+    if (!has_parts(&schedule, slab_counts[i])) continue;
     const Program *program = property_built(&schedule)->program;
     const Program *broken = program_break(property_arena, program, BREAK_RING_RESTARTS_PER_TILE);
     int64_t slots = schedule.value[KNOB_BUFFER_COUNT];
@@ -163,6 +185,19 @@ START_TEST(a_ring_that_restarts_is_found) {
     ck_assert_msg(!interpret_check(property_arena, broken, &options).ok, "%s",
                   schedule_text(property_arena, &schedule));
   }
+}
+END_TEST
+
+// One block has no other that could share its last tile; with a block less than tiles one is cut.
+START_TEST(parts_that_begin_at_0_are_found) {
+  Schedule schedule = property_of_slabs(FMA ROLES "BUFFER_COUNT=2,TAIL_SPLIT=2", 3);
+  const Program *broken =
+      program_break(property_arena, property_built(&schedule)->program, BREAK_PARTS_FROM_0);
+  ck_assert_ptr_nonnull(broken);
+  const int64_t tiles = kernel_launch(program_main(broken)).n_blocks, grid = tiles - 1;
+  ck_assert(property_computes_on(broken, 1));
+  InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.grid = grid});
+  ck_assert(check.n_wrong > 0 && check.n_findings == 0);
 }
 END_TEST
 
@@ -258,7 +293,7 @@ END_TEST
 // ---- texts --------------------------------------------------------------------------------------
 
 START_TEST(it_is_read_back_as_it_was_printed) {
-  Schedule schedule = property_of_slabs(shapes[_i], 3);
+  Schedule schedule = with_slabs(shapes[_i]);
   ck_assert(property_computes_on(property_read_back(property_built(&schedule)->program), 3));
 }
 END_TEST
@@ -276,7 +311,7 @@ static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
 START_TEST(it_compiles_without_a_warning) {
   for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
     Schedule schedule =
-        property_of_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]), 3);
+        with_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]));
     if (schedule.value[KNOB_TMA] && a == 0) continue;
     const Plan *plan = plan_from_model(property_arena, property_built(&schedule), NULL);
     const CompileResult *compiled = compile_once(property_arena, plan, COMPILE_BOTH);
@@ -289,6 +324,10 @@ END_TEST
 
 // ---- rules --------------------------------------------------------------------------------------
 
+#define TAIL                                                                       \
+  "TAIL_SPLIT=4,PERSISTENT=1,BM=16,BN=16,FM=4,FN=4,STAGE=11,TMA=1,BUFFER_COUNT=2," \
+  "WARP_SPECIALIZE=1"
+
 static const struct {
   const char *state, *rule, *nearest;
 } refused[] = {
@@ -298,6 +337,13 @@ static const struct {
      "ring_persistent", "UNROLL_RING=0"},
     {"SERPENTINE_K=1,STAGE=11,BM=16,BN=16", "serpentine_tiles", "PERSISTENT=1"},
     {"SERPENTINE_K=1,PERSISTENT=1,BM=16,BN=16", "serpentine_slabs", "STAGE=01"},
+    {"TAIL_SPLIT=2,BM=16,BN=16,FM=4,FN=4,STAGE=11,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
+     "tail_persistent", "PERSISTENT=1"},
+    {"TAIL_SPLIT=2,PERSISTENT=1,BM=16,BN=16,FM=4,FN=4,STAGE=11,TMA=1,BUFFER_COUNT=2", "tail_roles",
+     "WARP_SPECIALIZE=1"},
+    {"SPLITK=2," TAIL, "tail_whole", "SPLITK=1"},
+    {"K=72,BK=8," TAIL, "tail_slabs", "TAIL_SPLIT=3"},
+    {"UNROLL_RING=1," TAIL, "tail_ring", "UNROLL_RING=0"},
 };
 enum { N_REFUSED = sizeof refused / sizeof refused[0] };
 
@@ -316,6 +362,7 @@ Suite *suite_persistent(void) {
   tcase_add_test(tcase, every_rung_computes_the_nest);
   tcase_add_test(tcase, random_schedules_compute_the_nest);
   tcase_add_loop_test(tcase, a_ring_that_restarts_is_found, 0, N_SHAPES);
+  tcase_add_test(tcase, parts_that_begin_at_0_are_found);
   tcase_add_test(tcase, a_lost_fence_of_the_next_tile_is_found);
   tcase_add_test(tcase, groups_are_those_of_blocks);
   tcase_add_test(tcase, the_curve_goes_through_every_tile);

@@ -6,6 +6,7 @@
 
 #include "base/embed.h"
 #include "base/random.h"
+#include "base/whole.h"
 #include "model/readings/model.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
@@ -98,6 +99,9 @@ static Schedule shaped(const Schedule *rung, int shape) {
   // A single cell has no K to split: every split needs a slab.
   int64_t slab = schedule_tile(&schedule, KNOB_K);
   if (v[KNOB_SPLITK] > 1 && k < slab) k = slab - 1;
+  // And so does every part; tails that are cut are those of suites persistent and work_lists.
+  int64_t parts = min64(v[KNOB_TAIL_SPLIT], ceil_div(k, slab));
+  schedule_set(&schedule, KNOB_TAIL_SPLIT, parts);
   schedule_set(&schedule, KNOB_M, m);
   schedule_set(&schedule, KNOB_N, n);
   schedule_set(&schedule, KNOB_K, k);
@@ -219,6 +223,7 @@ static const struct {
     {KNOB_A_REGS, 1, 5},
     {KNOB_SERPENTINE_K, 1, 15},
     {KNOB_ROLE_SCHEDULE, ROLES_PINGPONG, 5},
+    {KNOB_TAIL_SPLIT, 2, 10},
 };
 enum { N_SHARES = sizeof hopper_shares / sizeof hopper_shares[0] };
 

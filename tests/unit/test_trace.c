@@ -304,6 +304,8 @@ static const char *const boxes[] = {
     "M=136,N=152,K=200",
     "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=3,BK=2,STAGE=11,EPILOGUE=1,STMATRIX=1,M=136,"
     "N=152,K=200",
+    "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=3,BK=2,STAGE=11,TMA=1,BUFFER_COUNT=3,EPILOGUE=1,"
+    "WARP_SPECIALIZE=1,PERSISTENT=1,TAIL_SPLIT=3,M=136,N=152,K=200",
 };
 enum { N_BOXES = sizeof boxes / sizeof *boxes };
 

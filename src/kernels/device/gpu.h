@@ -35,6 +35,7 @@ typedef struct GpuProgram {
   GpuMap maps[PLAN_MAX_MAPS];  // by the plan's
   GpuBuffer places, claims;    // of a kernel whose clusters claim lists of tiles; else not there
   int lists;
+  int grid;  // what goes through the tiles of a persistent kernel: clusters of its grid, or lists
   GpuBuffer stamps;  // of a traced kernel: a StampPage for each warp of a block; else not there
   int traced;
 } GpuProgram;

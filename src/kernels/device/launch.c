@@ -76,7 +76,9 @@ static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   if (blocks < 1) return gpu_refuse(gpu, "no block of %s fits on an SM", kernel->name);
   *grid = min64(*grid, blocks * gpu->info.device.sm_count);
   *grid = max64(*grid - *grid % together, together);
-  return settle_lists(gpu, program, i, blocks);
+  if (!settle_lists(gpu, program, i, blocks)) return false;
+  program->grid = takes(kernel, PLAN_ARG_LISTS) ? program->lists : (int)(*grid / together);
+  return true;
 }
 
 // Of a persistent kernel only the device knows how many blocks there are.
@@ -191,6 +193,7 @@ bool gpu_launch(Gpu *gpu, GpuProgram *program) {
                                [PLAN_ARG_CLAIMS] = &program->claims.data,
                                [PLAN_ARG_EPOCH] = &epoch,
                                [PLAN_ARG_LISTS] = &program->lists,
+                               [PLAN_ARG_GRID] = &program->grid,
                                [PLAN_ARG_STAMPS] = &program->stamps.data,
                                [PLAN_ARG_TRACED] = &program->traced};
   for (int i = 0; i < PLAN_N_BUFFERS; i++)

@@ -61,6 +61,7 @@ static PlanKernel plan_kernel(Plan *plan, const Program *program, const EmitKern
   if (from->takes_alpha) kernel.args[kernel.n_args++] = PLAN_ARG_ALPHA;
   for (int arg = PLAN_ARG_PLACES; from->takes_lists && arg <= PLAN_ARG_LISTS; arg++)
     kernel.args[kernel.n_args++] = (PlanArg)arg;
+  if (from->takes_grid) kernel.args[kernel.n_args++] = PLAN_ARG_GRID;
   if (from->takes_stamps) kernel.args[kernel.n_args++] = PLAN_ARG_STAMPS;
   if (from->takes_stamps) kernel.args[kernel.n_args++] = PLAN_ARG_TRACED;
   return kernel;

@@ -451,7 +451,17 @@ static void add_launch(Str *out, const EmitKernel *kernel) {
     str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
   if (kernel->takes_alpha) str_add(out, ", 1.0f");
   if (kernel->takes_lists) str_add(out, ",\n         lists.places, lists.claims, ++epoch, lists.n");
+  if (kernel->takes_grid) str_add(out, ", grid");
   str_add(out, ");\n");
+}
+
+// What goes through the tiles of a persistent kernel, for the one behind it that asks.
+static void add_grid(Str *out, const EmitKernel *persistent) {
+  str_printf(out, "  const int grid = %s;\n",
+             persistent->takes_lists ? "lists.n"
+             : persistent->cluster > 1
+                 ? arena_printf(out->arena, "n_blocks / %lld", (long long)persistent->cluster)
+                 : "n_blocks");
 }
 
 static const char *workspace_name(const Program *program) {
@@ -498,7 +508,10 @@ static void add_multiply(Str *out, const Emission *emission, const Program *prog
   str_add(out,
           "// Launches the kernels of one product in their order.\n"
           "static void multiply(const Operands &on) {\n");
-  for (int i = 0; i < emission->n_kernels; i++) add_launch(out, &emission->kernel[i]);
+  for (int i = 0; i < emission->n_kernels; i++) {
+    if (emission->kernel[i].takes_grid) add_grid(out, &emission->kernel[i - 1]);
+    add_launch(out, &emission->kernel[i]);
+  }
   str_add(out, "  must(cudaGetLastError(), \"launch\");\n}\n\n");
 }
 

@@ -34,8 +34,8 @@ static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
 static const char *const arg_names[PLAN_N_ARGS] = {
     "A",           "B",      "C",      "workspace_0", "workspace_1", "workspace_2",
     "workspace_3", "alpha",  "places", "claims",      "epoch",       "lists",
-    "stamps",      "traced", "map_0",  "map_1",       "map_2",       "map_3",
-    "map_4",       "map_5",  "map_6",  "map_7"};
+    "grid",        "stamps", "traced", "map_0",       "map_1",       "map_2",
+    "map_3",       "map_4",  "map_5",  "map_6",       "map_7"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }

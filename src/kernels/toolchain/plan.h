@@ -19,9 +19,11 @@ enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 16, PLAN_MAX_WORKSPACES = 4, PLAN_M
 // Arguments are device pointers to the plan's buffers, the scalar that C is multiplied by (1.0f in
 // a plain product), and the plan's tensor maps, 128 bytes by value. Every size is a constant in the
 // text. PLACES, CLAIMS, EPOCH and LISTS are of a kernel whose clusters claim lists of tiles: tables
-// and numbers that the launch makes for the device (words/places.h). STAMPS is what a traced
-// kernel writes when it does what (model/text/stamp_page.h), TRACED the block that does so.
-// PLAN_ARG_WORKSPACE + i is the plan's i-th workspace, PLAN_ARG_MAP + i its i-th map.
+// and numbers that the launch makes for the device (words/places.h). GRID is of a kernel that
+// follows a persistent one: how many clusters, blocks where there are none, or lists, went through
+// the tiles of that. STAMPS is what a traced kernel writes when it does what
+// (model/text/stamp_page.h), TRACED the block that does so. PLAN_ARG_WORKSPACE + i is the plan's
+// i-th workspace, PLAN_ARG_MAP + i its i-th map.
 typedef enum PlanArg {
   PLAN_ARG_A,
   PLAN_ARG_B,
@@ -33,6 +35,7 @@ typedef enum PlanArg {
   PLAN_ARG_CLAIMS,
   PLAN_ARG_EPOCH,
   PLAN_ARG_LISTS,
+  PLAN_ARG_GRID,
   PLAN_ARG_STAMPS,
   PLAN_ARG_TRACED,
   PLAN_ARG_MAP,

@@ -322,6 +322,7 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_RING_RESTARTS_PER_TILE] = break_ring_restarts,
     [BREAK_ORDER_WAIT] = break_order_wait,
     [BREAK_OWN_SLABS] = break_own_slabs,
+    [BREAK_PARTS_FROM_0] = break_parts_from_0,
     [BREAK_CLAIM_NOT_ATOMIC] = break_claim_not_atomic,
     [BREAK_EPOCH_MISSING] = break_epoch_missing,
     [BREAK_WG_WAIT] = break_wg_wait,

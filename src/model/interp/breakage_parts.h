@@ -16,6 +16,7 @@ bool change_each(Program *program, bool (*change)(Program *, Stmt *));
 bool break_ring_restarts(Program *program);
 bool break_order_wait(Program *program);
 bool break_own_slabs(Program *program);
+bool break_parts_from_0(Program *program);
 
 // Those of wgmma, breakage_wgmma.c.
 bool break_wg_wait(Program *program);

@@ -16,11 +16,18 @@ static bool is_of(const Access *access, BufferRole role) {
   return access->buffer && access->buffer->role == role;
 }
 
+static void substitute_alone(Program *program, Stmt *stmt, const Var *var, const Expr *by) {
+  Stmt *next = stmt->next;
+  stmt->next = NULL;
+  substitute(program, stmt, var, by);
+  stmt->next = next;
+}
+
 typedef struct Recount {
   Program *program;
-  const Var *turn;
+  const Var *count;
   const Expr *by;
-  bool waits;  // for bytes of a slab whose place depends on the turn
+  bool waits;  // for bytes of a slab whose place depends on the count
 } Recount;
 
 // Rings of slabs alone: who multiplies when, and the pieces bound for C, go by the turn as before.
@@ -31,18 +38,16 @@ static void recount(Stmt *stmt, int depth, void *context) {
                is_of(&stmt->op.dst, ROLE_SLAB_C) || is_of(&stmt->op.src, ROLE_SLAB_C);
   if (other) return;
   if (is_op(stmt, OP_MBAR_WAIT) && is_of(&stmt->op.dst, ROLE_FULL))
-    to->waits |= expr_uses(stmt->op.phase, to->turn) || expr_uses(stmt->op.dst.idx[0], to->turn);
-  Stmt *next = stmt->next;
-  stmt->next = NULL;
-  substitute(to->program, stmt, to->turn, to->by);
-  stmt->next = next;
+    to->waits |= expr_uses(stmt->op.phase, to->count) || expr_uses(stmt->op.dst.idx[0], to->count);
+  substitute_alone(to->program, stmt, to->count, to->by);
 }
 
 // Harms nobody where no mbarrier counts on, and changes nothing where a tile's slabs go round the
 // ring an even number of times.
 bool break_ring_restarts(Program *program) {
-  Recount to = {program, turn_of(program), ex_const(program->arena, 0), false};
-  if (to.turn) stmt_walk(main_kernel(program)->body, recount, &to);
+  const Var *count = program->before ? program->before : turn_of(program);
+  Recount to = {program, count, ex_const(program->arena, 0), false};
+  if (to.count) stmt_walk(main_kernel(program)->body, recount, &to);
   return to.waits;
 }
 
@@ -50,11 +55,22 @@ bool break_order_wait(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_ORDER);
 }
 
-// Changes nothing where the slabs of two tiles go round the ring an even number of times.
+// Changes nothing where the slabs of two tiles go round the ring an even number of times. Where
+// some tiles have fewer slabs nobody counts by turns.
 bool break_own_slabs(Program *program) {
   const Var *turn = turn_of(program);
-  if (!turn || !program_buffer(program, ROLE_ORDER)) return false;
+  if (!turn || program->before || !program_buffer(program, ROLE_ORDER)) return false;
   Recount to = {program, turn, ex_div(program->arena, ex_var(program->arena, turn), 2), false};
   stmt_walk(kernel_tiles(main_kernel(program)), recount, &to);
   return to.waits;
+}
+
+static bool fetch_from_0(Program *program, Stmt *stmt) {
+  if (!is_op(stmt, OP_TMA_LOAD)) return false;
+  substitute_alone(program, stmt, program->from, ex_const(program->arena, 0));
+  return true;
+}
+
+bool break_parts_from_0(Program *program) {
+  return program->from && change_each(program, fetch_from_0);
 }

@@ -170,11 +170,15 @@ void interp_tell_list(Machine *m, const bool *takes_part) {
 // every other loop counts from 0.
 static bool is_over_tiles(const Code *code) { return code->stmt->var->tier == TIER_TILE; }
 
+static int64_t end_of(const Warp *w, const Code *code) {
+  return code->stmt->end ? interp_scalar(w, &code->end) : code->stmt->var->extent;
+}
+
 static void run_loop(Machine *m, Warp *w, const Code *code) {
   const Var *var = code->stmt->var;
   int64_t first = is_over_tiles(code) ? m->block / m->code->launch.cluster : 0;
   if (code->stmt->expr) first = interp_scalar(w, &code->value);
-  if (first >= var->extent)
+  if (first >= end_of(w, code))
     w->pc = code->jump;
   else
     set_scalar(m, w, var, first);
@@ -183,7 +187,7 @@ static void run_loop(Machine *m, Warp *w, const Code *code) {
 static void run_next(Machine *m, Warp *w, const Code *code) {
   const Var *var = code->stmt->var;
   int64_t next = w->scalar[var->id] + (is_over_tiles(code) ? m->lists : 1);
-  if (next >= var->extent) return;
+  if (next >= end_of(w, code)) return;
   set_scalar(m, w, var, next);
   w->pc = code->jump;
 }
@@ -308,7 +312,7 @@ static void run_kernel(Machine *m, int kernel) {
   m->n_warps = m->code->cluster * m->block_warps;
   m->kernel_first = m->epoch + 1;
   m->grid = choose_grid(m, &m->code->launch);
-  m->lists = choose_lists(m);
+  if (kernel <= m->program->main_kernel) m->lists = choose_lists(m);  // later ones ask for its grid
   // Blocks of a cluster that do not reach each other run one by one.
   int n_runs = (int)(m->grid * m->code->launch.cluster / m->code->cluster);
   shuffle(&m->random, m->order, n_runs);

@@ -410,8 +410,17 @@ static void emit_loop(Compiler *c, const Stmt *stmt, int depth) {
     return;
   }
   if (stmt->expr) code->value = compile_value(c, stmt->expr);
+  if (stmt->end) code->end = compile_value(c, stmt->end);
+  if (stmt->end && !value_is_uniform(&code->end)) {
+    code->kind = CODE_OP;
+    code->fault = "a loop ends elsewhere in each lane";
+    return;
+  }
+  const Value end = code->end;
   emit_list(c, stmt->body, depth);
-  emit(c, CODE_NEXT, stmt)->jump = start + 1;
+  Code *next = emit(c, CODE_NEXT, stmt);
+  next->jump = start + 1;
+  next->end = end;
   c->out->code[start].jump = c->out->n_codes;
 }
 

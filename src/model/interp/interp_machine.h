@@ -124,7 +124,8 @@ typedef struct Code {
   int n_conditions;   // IF
   const Condition *condition;
   Value value;  // LET; OP: the phase bit that is waited for, the number of a barrier, or the mask
-                // of the ranks that take part
+                // of the ranks that take part; LOOP over tiles: its first
+  Value end;    // LOOP, NEXT that say one
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
   Value corner[2];        // of a box: where the box begins in global memory

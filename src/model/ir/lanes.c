@@ -27,11 +27,22 @@ static void number_threads(int warp, int64_t n_threads, int64_t out[LANES]) {
 
 // A persistent block looks like one that has this tile alone: the grid has a block for each.
 static void enter_tile(const Program *program, const Launch *launch, int64_t tile, int64_t *env) {
-  lanes_set_all(env, program->grid, launch->n_blocks / launch->cluster);
   lanes_set_all(env, program->list, tile / launch->cluster);
   lanes_set_all(env, launch->tiles->var, tile / launch->cluster);
   for (const Stmt *let = launch->tiles->body; let && let->kind == STMT_LET; let = let->next)
     lanes_let(env, let);
+}
+
+// The clusters of the main kernel's grid.
+static int64_t grid_of(const Program *program, const Launch *launch) {
+  if (launch->tiles || program->n_kernels == 1) return launch->n_blocks / launch->cluster;
+  const Launch main = kernel_launch(program_main(program));
+  return main.n_blocks / main.cluster;
+}
+
+void lanes_enter_grid(const Program *program, const Launch *launch, int64_t grid, int64_t *env) {
+  lanes_set_all(env, program->grid, grid);
+  for (int l = 0; l < launch->n_lets; l++) lanes_let(env, launch->let[l]);
 }
 
 void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int warp, int64_t *env,
@@ -56,7 +67,7 @@ void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int 
     lanes_set(env, digit->var, value);
   }
   lanes_set(env, program->thread, thread);
-  for (int l = 0; l < launch->n_lets; l++) lanes_let(env, launch->let[l]);
+  lanes_enter_grid(program, launch, grid_of(program, launch), env);
   if (launch->tiles) enter_tile(program, launch, cta, env);
 }
 

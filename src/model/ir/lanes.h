@@ -13,6 +13,9 @@ void lanes_set_all(int64_t *env, const Var *var, int64_t value);
 // lanes that are threads of the block, producers included (launch_block_warps).
 void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int warp, int64_t *env,
                  bool active[LANES]);
+// The same for another grid: VAR_GRID, and the LETs between the hardware loops, which may ask for
+// it. What lanes_enter takes has a block, or a cluster, for each tile.
+void lanes_enter_grid(const Program *program, const Launch *launch, int64_t grid, int64_t *env);
 // A LET's value in every lane.
 void lanes_let(int64_t *env, const Stmt *let);
 // `inner`: the active lanes for which the condition holds. Says whether there are any.

@@ -143,6 +143,17 @@ static bool parse_first(Parser *p, Stmt *loop) {
   return loop->expr->lo >= 0 || parse_fail_at(p, at, "a tile: 0 or more");
 }
 
+// "for k_o in 0..64 SERIAL_OUTER to slabs"
+static bool parse_loop_end(Parser *p, Stmt *loop) {
+  const char *at = p->at;
+  if (!parse_maybe(p, "to")) return true;
+  Tier tier = loop->var->tier;
+  if (tier != TIER_TILE && tier != TIER_SERIAL && tier != TIER_SERIAL_OUTER)
+    return parse_fail_at(p, at, "a loop over tiles or slabs in front of it");
+  if (!(loop->end = parse_expr(p))) return false;
+  return loop->end->lo >= 0 || parse_fail_at(p, at, "an end: 0 or more");
+}
+
 // "for m_t in 0..16 THREAD, n_t in 0..16 THREAD"
 static bool parse_for(Parser *p, Stmt **out) {
   int indent = parse_line(p)->indent;
@@ -152,12 +163,16 @@ static bool parse_for(Parser *p, Stmt **out) {
     last = *link = new_stmt(p, STMT_LOOP, link == out);
     const char *name = parse_name(p, "a variable");
     if (!name || !(last->var = parse_range(p, name, VAR_LOOP))) return false;
-    if (!parse_unroll(p, &last->unroll) || !parse_first(p, last)) return false;
+    if (!parse_unroll(p, &last->unroll) || !parse_first(p, last) || !parse_loop_end(p, last))
+      return false;
     open_scope(p, last->var);
     link = &last->body;
   } while (parse_comma(p));
   if (!parse_marks(p, *out, last) || !parse_body(p, indent, last->knob, link)) return false;
   p->scope = outside;
+  bool counts = last->body && last->body->kind == STMT_LET;
+  if (last->end && last->var->tier == TIER_TILE && !counts)
+    return parse_fail(p, "a let that counts turns, first in a loop over tiles with an end");
   return true;
 }
 

@@ -46,9 +46,10 @@ static void print_loop_head(Spans *out, const Stmt *stmt) {
   if (stmt->unroll) spans_add(out, SPAN_KEYWORD, " unroll");
   if (stmt->unroll && stmt->unroll != UNROLL_FULL)
     spans_printf(out, SPAN_NUMBER, " %d", stmt->unroll);
-  if (!stmt->expr) return;
-  spans_add(out, SPAN_KEYWORD, " from ");
-  print_expr(out, stmt->expr);
+  if (stmt->expr) spans_add(out, SPAN_KEYWORD, " from ");
+  if (stmt->expr) print_expr(out, stmt->expr);
+  if (stmt->end) spans_add(out, SPAN_KEYWORD, " to ");
+  if (stmt->end) print_expr(out, stmt->end);
 }
 
 // Perfectly nested loops of one hardware or register tier share a line.

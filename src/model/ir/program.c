@@ -163,6 +163,15 @@ Stmt *tile_loop(Stmt *list) {
   return NULL;
 }
 
+// As many turns as tiles on a grid of one block, in which all tiles are whole.
+int64_t tile_count(const Stmt *tiles) {
+  return tiles->end ? tiles->body->var->extent : tiles->var->extent;
+}
+
+const Expr *loop_end(Arena *arena, const Stmt *loop) {
+  return loop->end ? loop->end : ex_const(arena, loop->var->extent);
+}
+
 Launch kernel_launch(const Kernel *kernel) {
   Launch launch = {0};
   const Stmt *at = kernel->body;
@@ -184,7 +193,7 @@ Launch kernel_launch(const Kernel *kernel) {
   launch.cluster = 1;
   for (int i = 0; i < launch.n_block_digits; i++)
     if (launch.block[i].var->tier == TIER_CLUSTER) launch.cluster *= launch.block[i].var->extent;
-  if (launch.tiles) launch.n_blocks = launch.tiles->var->extent * launch.cluster;
+  if (launch.tiles) launch.n_blocks = tile_count(launch.tiles) * launch.cluster;
   launch.n_threads = digits_stride(launch.thread, launch.n_thread_digits);
   launch.block_threads = launch.n_threads;
   for (int i = 0; i < kernel->n_roles; i++) {

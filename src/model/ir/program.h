@@ -182,6 +182,7 @@ struct Stmt {
   Var *var;          // LOOP, LET
   int unroll;        // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
   const Expr *expr;  // LET: value; IF: condition; LOOP over tiles: its first, NULL: the block's own
+  const Expr *end;   // LOOP over tiles or slabs: the first that it leaves out; NULL: its extent
   Stmt *body;        // LOOP, IF
   bool predicated;   // IF around copies: each carries the condition itself, nothing branches
   const WarpRole *role;  // IF: whose body it is, and its condition says so too; NULL: every warp's
@@ -248,10 +249,15 @@ typedef struct Program {
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
-  Var *grid;   // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
-               // none; where they claim lists, how many of those have tiles
-  Var *list;   // VAR_LIST: what the cluster has claimed
-  Var *epoch;  // VAR_EPOCH: from 1 on
+  Var *grid;    // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
+                // none; where they claim lists, how many of those have tiles
+  Var *list;    // VAR_LIST: what the cluster has claimed
+  Var *tile;    // LET: the tile that an iteration of a loop over tiles is about, where some are
+                // parts of tiles; NULL: the loop's own variable
+  Var *before;  // LET: the slabs that the block has gone through in front of that; NULL: as many
+                // for each turn
+  Var *from;    // LET: the slab of K that it begins with; NULL: the first
+  Var *epoch;   // VAR_EPOCH: from 1 on
   Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;
 
@@ -298,6 +304,11 @@ Launch kernel_launch(const Kernel *kernel);
 const Expr *cluster_rank(Arena *arena, const Kernel *kernel);
 // The first loop over tiles of a list, or under its conditions; NULL: there is none.
 Stmt *tile_loop(Stmt *list);
+// The tiles that such a loop goes through if each is one iteration: its extent, or where some are
+// cut into parts the extent of the LET at its head that counts turns (ring.h, tile_turn).
+int64_t tile_count(const Stmt *tiles);
+// The end of a loop as an expression: what it says, or its extent.
+const Expr *loop_end(Arena *arena, const Stmt *loop);
 // Registers that each thread starts with where setmaxnreg moves them: what launch bounds of so many
 // threads and blocks (0: 1) leave, in steps of 8, as the assembler gives them out. Worked example,
 // 384 threads: 12 warps, 3 in each quarter of the SM with its 16,384 registers: 170, so 168.

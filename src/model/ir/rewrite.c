@@ -80,6 +80,12 @@ Stmt **find_link(Stmt **list, OpKind kind, BufferRole role) {
   return NULL;
 }
 
+Stmt **find_link_inside(Stmt **list, OpKind kind, BufferRole role) {
+  Stmt **link = find_link(list, kind, role);
+  while (link && (*link)->kind == STMT_IF) link = find_link(&(*link)->body, kind, role);
+  return link;
+}
+
 Stmt **find_action_link(Stmt **list, OpAction action, BufferRole role) {
   for (Stmt **link = list; *link; link = &(*link)->next)
     if (does(*link, action, role) || find_action((*link)->body, action, role)) return link;
@@ -149,6 +155,7 @@ static void substitute_expr(const Expr **expr, void *context) {
 static void substitute_stmt(Stmt *stmt, int depth, void *context) {
   (void)depth;
   if (stmt->expr) substitute_expr(&stmt->expr, context);
+  if (stmt->end) substitute_expr(&stmt->end, context);
   if (stmt->kind == STMT_OP) op_each_expr(&stmt->op, substitute_expr, context);
 }
 

@@ -23,6 +23,9 @@ Stmt *find_action(Stmt *list, OpAction action, BufferRole dst_role);
 Stmt **find_link(Stmt **list, OpKind kind, BufferRole dst_role);
 Stmt **find_action_link(Stmt **list, OpAction action, BufferRole dst_role);
 
+// The same, where conditions that stand around the statement stay there.
+Stmt **find_link_inside(Stmt **list, OpKind kind, BufferRole dst_role);
+
 // Cuts the statement at *link out of its list and returns it alone.
 Stmt *cut(Stmt **link);
 // A barrier of the threads that multiply: of the whole block, or where warps have roles of the

@@ -12,13 +12,14 @@
 #include "model/ir/program.h"
 
 // The slabs that a block has gone through when its loop over slabs is at `k_o`: k_o itself, or in a
-// persistent kernel turn · slabs + k_o, so that a ring goes on from one tile to the next.
-const Expr *slab_counter(Program *program, const Var *k_o);
+// persistent kernel turn · slabs + k_o, so that a ring goes on from one tile to the next; `before`
+// + k_o where not all iterations have as many slabs.
+const Expr *slab_counter(const Program *program, const Var *k_o);
 
 // What counts the tiles that the block has had, bound by the first LET of a loop over tiles, as
 // pass persistent writes it: turn = t / grid.
 const Var *tile_turn(const Stmt *tiles);
 
-const Expr *ring_slot(Program *program, const Expr *counter, int64_t slots);
-const Expr *ring_full_phase(Program *program, const Expr *counter, int64_t slots);
-const Expr *ring_empty_phase(Program *program, const Expr *counter, int64_t slots);
+const Expr *ring_slot(const Program *program, const Expr *counter, int64_t slots);
+const Expr *ring_full_phase(const Program *program, const Expr *counter, int64_t slots);
+const Expr *ring_empty_phase(const Program *program, const Expr *counter, int64_t slots);

@@ -94,7 +94,7 @@ static Stmt *empty_slab(Program *program, const Product *product, Buffer *slab) 
 void pass_epilogue(Program *program, Product *product, const Schedule *schedule) {
   Stmt **body = &kernel_inner(main_kernel(program))->body;
   const ProductOperand *sums = &product->operand[ATOM_C];
-  Stmt **link = find_link(body, OP_STORE, sums->global);
+  Stmt **link = find_link_inside(body, OP_STORE, sums->global);
   const Stmt *store = find_op(cut(link), OP_STORE, sums->global);
   int64_t rows = schedule->value[KNOB_WM] * product->atom->m;
   Buffer *slab = new_slab(program, sums->slab, rows, axis_tile(product->axis[AXIS_N]));

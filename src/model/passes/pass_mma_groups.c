@@ -86,7 +86,8 @@ static Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o) {
 
 static Stmt *last_release(Program *program, const Stmt *arrive, const Stmt *k_o) {
   Stmt *last = copy_list(program, arrive);
-  substitute(program, last, k_o->var, ex_const(program->arena, k_o->var->extent - 1));
+  const Expr *slab = ex_add_const(program->arena, loop_end(program->arena, k_o), -1);
+  substitute(program, last, k_o->var, slab);
   return last;
 }
 

@@ -27,11 +27,12 @@ static Stmt **rebind(Stmt *tiles, const Axis *axis, KnobId knob, const Expr *val
   return link;
 }
 
+// In the loop over tiles, of each role, and where else the place of one is said.
 static void reorder(Stmt *stmt, int depth, void *context) {
   (void)depth;
   const Reorder *to = context;
   const TilePlace *place = &to->place;
-  if (stmt->kind != STMT_LOOP || stmt->var->tier != TIER_TILE) return;
+  if (!stmt->body) return;
   Stmt **n = rebind(stmt, to->product->axis[AXIS_N], place->knob_n, place->column);
   Stmt **m = rebind(stmt, to->product->axis[AXIS_M], place->knob_m, place->row);
   if (place->let && (m || n)) insert(m ? m : n, copy_list(to->program, place->let));
@@ -40,10 +41,11 @@ static void reorder(Stmt *stmt, int depth, void *context) {
 void pass_tile_order(Program *program, Product *product, const Schedule *schedule) {
   int64_t tiles = tiles_along(product, AXIS_M) * tiles_along(product, AXIS_N);
   const Stmt *loop = kernel_launch(main_kernel(program)).tiles;
-  const Expr *tile = ex_mod(program->arena, ex_var(program->arena, loop->var), tiles);
+  const Var *number = program->tile ? program->tile : loop->var;
+  const Expr *tile = ex_mod(program->arena, ex_var(program->arena, number), tiles);
   bool hilbert = schedule->value[KNOB_TILE_ORDER] == ORDER_HILBERT;
   Reorder to = {program, product,
                 hilbert ? hilbert_tile(program, product, tile)
                         : grouped_tile(program, product, schedule, tile)};
-  stmt_walk(main_kernel(program)->body, reorder, &to);
+  for (int i = 0; i < program->n_kernels; i++) stmt_walk(program->kernel[i].body, reorder, &to);
 }

@@ -202,7 +202,7 @@ void pass_tma_store(Program *program, Product *product, const Schedule *schedule
   Stmt **body = &kernel_inner(main_kernel(program))->body;
   bool adds = !find_op(*body, OP_STORE, product->operand[ATOM_C].global);
   OpKind kind = adds ? OP_ATOMIC_ADD : OP_STORE;
-  Stmt **link = find_link(body, kind, product->operand[ATOM_C].global);
+  Stmt **link = find_link_inside(body, kind, product->operand[ATOM_C].global);
   const Op out = find_op(cut(link), kind, product->operand[ATOM_C].global)->op;
   Pieces p = pieces_of(program, product, schedule);
   Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});

@@ -87,7 +87,9 @@ static Stmt *produce(Program *program, const Stmt *k_o, Buffer *empty, Stmt *fet
              .dst = access1(empty, ring_slot(program, slab, slots)),
              .phase = ring_empty_phase(program, slab, slots)};
   substitute(program, fetch, k_o->var, ex_var(program->arena, own));
-  return stmt_loop(program, knob, own, stmt_list(stmt_op(program, knob, wait), fetch, NULL));
+  Stmt *loop = stmt_loop(program, knob, own, stmt_list(stmt_op(program, knob, wait), fetch, NULL));
+  loop->end = k_o->end;
+  return loop;
 }
 
 // The common loop without its fetch, and with an arrival in the place of its barrier.
@@ -119,7 +121,9 @@ static Stmt *per_tile(Program *program, const Stmt *tiles, Stmt *list) {
     link = &(*link)->next;
   }
   *link = list;
-  return stmt_loop(program, tiles->knob, tiles->var, head);
+  Stmt *loop = stmt_loop(program, tiles->knob, tiles->var, head);
+  loop->end = tiles->end;
+  return loop;
 }
 
 static const char *note_of_producer(int64_t producers) {

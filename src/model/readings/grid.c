@@ -14,6 +14,7 @@
 // Windows are evaluated as they are asked for, so they are exact in any grid.
 #include "model/readings/grid.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/whole.h"
@@ -81,7 +82,6 @@ static void evaluate_tiles(const Grid *grid, const int64_t cta[LANES]) {
   const Stmt *tiles = grid->launch.tiles;
   int64_t number[LANES], cluster = grid->launch.cluster;
   for (int lane = 0; lane < LANES; lane++) number[lane] = cta[lane] / cluster;
-  lanes_set_all(grid->env, grid->program->grid, grid->n_ctas / cluster);
   lanes_set(grid->env, tiles->var, number);
   for (const Stmt *let = tiles->body; let && let->kind == STMT_LET; let = let->next)
     lanes_let(grid->env, let);
@@ -100,10 +100,7 @@ static void evaluate(const Grid *grid, int64_t first, int64_t stride, Tiles *out
   }
   if (grid->program->block)
     memcpy(env + (ptrdiff_t)grid->program->block->id * LANES, index, sizeof index);
-  for (int i = 0; i < launch->n_lets; i++) {
-    expr_eval_warp(launch->let[i]->expr, env, value);
-    memcpy(env + (ptrdiff_t)launch->let[i]->var->id * LANES, value, sizeof value);
-  }
+  lanes_enter_grid(grid->program, launch, grid->n_ctas / launch->cluster, env);
   if (launch->tiles) evaluate_tiles(grid, index);
   const Axis *axis = grid->program->axis;
   block_position(&axis[AXIS_M], env, out->row);
@@ -213,6 +210,16 @@ static void look_from_afar(Arena *arena, Grid *grid) {
 
 // ---- waves --------------------------------------------------------------------------------------
 
+// The parts into which the tiles of the last turn are cut: so many iterations more than tiles.
+static int64_t count_parts(const Grid *grid, int64_t blocks) {
+  const Launch *launch = &grid->launch;
+  if (!launch->tiles || !launch->tiles->end) return 1;
+  lanes_enter_grid(grid->program, launch, max64(blocks / launch->cluster, 1), grid->env);
+  int64_t items[LANES];
+  expr_eval_warp(launch->tiles->end, grid->env, items);
+  return 1 + (items[0] * launch->cluster - grid->n_ctas) / grid->tail_ctas;
+}
+
 // Clusters are on the chip together as far as each fits in a place of it; of lists that clusters
 // claim a few may have no tiles.
 static void find_gpcs(Arena *arena, Grid *grid, const Model *model) {
@@ -235,8 +242,15 @@ static void count_waves(Arena *arena, Grid *grid, const Model *model) {
   if (grid->persistent || grid->launch.cluster > 1) find_gpcs(arena, grid, model);
   grid->n_waves = ceil_div(grid->n_ctas, grid->wave_ctas);
   grid->tail_ctas = grid->n_ctas - (grid->n_waves - 1) * grid->wave_ctas;
-  grid->tail_idle = 1 - (double)grid->tail_ctas / (double)room;
-  grid->idle = 1 - (double)grid->n_ctas / ((double)grid->n_waves * (double)room);
+  grid->tail_parts = count_parts(grid, min64(grid->n_ctas, grid->wave_ctas));
+  double rounds = grid_rounds(grid), tail = rounds - (double)(grid->n_waves - 1);
+  grid->tail_idle = fmax(0, 1 - (double)grid->tail_ctas / (tail * (double)room));
+  grid->idle = 1 - (double)grid->n_ctas / (rounds * (double)room);
+}
+
+double grid_rounds(const Grid *grid) {
+  int64_t turns = ceil_div(grid->tail_ctas * grid->tail_parts, grid->wave_ctas);
+  return (double)(grid->n_waves - 1) + (double)turns / (double)grid->tail_parts;
 }
 
 int64_t grid_wave(const Grid *grid, int64_t index) { return index / grid->wave_ctas; }

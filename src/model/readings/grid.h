@@ -62,9 +62,10 @@ typedef struct Grid {
   // A wave is all CTAs that fit on the GPU at once, or of a kernel that claims lists, one of each
   // list that has tiles. Estimated: real ones move up one by one.
   int64_t blocks_per_sm, sm_count, wave_ctas, n_waves;
-  int64_t tail_ctas;  // of the last wave; wave_ctas when it is full
-  double tail_idle;   // part of the GPU that the last wave leaves idle, 0 … 1
-  double idle;        // the same over all waves
+  int64_t tail_ctas;   // of the last wave; wave_ctas when it is full
+  int64_t tail_parts;  // along K of each of them, which all blocks share; 1: they are whole
+  double tail_idle;    // part of the GPU that the last wave leaves idle, 0 … 1
+  double idle;         // the same over all waves
   // CTAs until the order comes back to a panel that it left: a row of blocks, or a group. Their
   // data has to stay in L2 for anything to be fetched once.
   int64_t lap_ctas;
@@ -85,6 +86,8 @@ int64_t grid_overview_cell(const GridOverview *overview, const GridCta *cta);
 // order of its own is too large to be mapped.
 int64_t grid_owner(const Grid *grid, int64_t row, int64_t col, int64_t split);
 int64_t grid_wave(const Grid *grid, int64_t index);
+// The time of all waves, in that of a CTA with all of its K: the last one may have parts of it.
+double grid_rounds(const Grid *grid);
 // The block that has a tile: the CTA itself, or of a persistent kernel tile % blocks of the grid.
 int64_t grid_block(const Grid *grid, int64_t index);
 int64_t grid_blocks(const Grid *grid);  // of the grid that have work; an estimate if persistent

@@ -86,22 +86,35 @@ static void note_turn(TimeMachine *m, const TimeWarp *w, const TimeCode *code, i
 
 static void begin_turn(TimeMachine *m, TimeWarp *w, const TimeCode *code, int64_t turn) {
   note_turn(m, w, code, turn);
-  int64_t at = turn < code->head ? turn : turn + code->skip;
+  int64_t at = turn < code->head ? turn : turn + w->cut[code->first].skip;
   set_var(w, code->stmt->var, code->stmt->var->tier == TIER_TILE ? at * m->code->grid : at);
 }
 
+// A loop that says where it ends may have fewer turns than its variable's range.
+static TurnCut cut_of(const TimeMachine *m, const TimeWarp *w, const TimeCode *code) {
+  TurnCut cut = {code->turns, code->skip};
+  if (!code->stmt->end) return cut;
+  int64_t all = expr_eval(code->stmt->end, w->scalar);
+  if (code->stmt->var->tier == TIER_TILE) all = ceil_div(all, m->code->grid);
+  int64_t over = all - code->turns;
+  cut.skip = code->skip && over > 0 ? over / m->code->comes_back * m->code->comes_back : 0;
+  cut.turns = all - cut.skip;
+  return cut;
+}
+
 static void run_loop(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
-  if (code->turns <= 0) {
+  w->cut[code->first] = cut_of(m, w, code);
+  if (w->cut[code->first].turns <= 0) {
     w->pc = code->jump;
     return;
   }
-  w->turn[w->pc] = 0;  // of its first statement, to which NEXT jumps
+  w->turn[code->first] = 0;
   begin_turn(m, w, code, 0);
 }
 
 static void run_next(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
-  int64_t turn = ++w->turn[code->jump];
-  if (turn >= code->turns) return;
+  int64_t turn = ++w->turn[code->first];
+  if (turn >= w->cut[code->first].turns) return;
   begin_turn(m, w, code, turn);
   w->pc = code->jump;
 }
@@ -171,10 +184,11 @@ static void start_warp(TimeMachine *m, int index) {
   w->lanes = ARENA_ARRAY(m->arena, int64_t, (size_t)program->n_vars * LANES);
   w->scalar = ARENA_ARRAY(m->arena, int64_t, program->n_vars);
   w->turn = ARENA_ARRAY(m->arena, int64_t, m->code->n_codes);
+  w->cut = ARENA_ARRAY(m->arena, TurnCut, m->code->n_codes);
   w->event = ARENA_ARRAY(m->arena, int, program->n_stmt_ids);
   lanes_enter(program, &m->code->launch, 0, index, w->lanes, active);
   for (int i = 0; i < LANES; i++) w->active |= (uint32_t)active[i] << i;
-  lanes_set_all(w->lanes, program->grid, m->code->grid);
+  lanes_enter_grid(program, &m->code->launch, m->code->grid, w->lanes);
   for (int i = 0; i < program->n_vars; i++) w->scalar[i] = w->lanes[(ptrdiff_t)i * LANES];
   memset(w->slab, -1, sizeof w->slab);
   w->registers = start_registers(m->code->launch.block_threads, kernel->min_blocks);

@@ -169,8 +169,8 @@ static int64_t steps_at_once(const TimeCompiler *c, const Stmt *loop) {
 
 // Turns of a loop: over tiles, those of block 0.
 static int64_t turns_of(const TimeCompiler *c, const Stmt *loop) {
-  int64_t extent = loop->var->extent;
-  return loop->var->tier == TIER_TILE ? ceil_div(extent, c->out->grid) : extent;
+  if (loop->var->tier != TIER_TILE) return loop->var->extent;
+  return ceil_div(tile_count(loop), c->out->grid);  // parts of tiles are counted when it is run
 }
 
 static void emit_loop(TimeCompiler *c, const Stmt *stmt, int64_t count) {
@@ -182,6 +182,7 @@ static void emit_loop(TimeCompiler *c, const Stmt *stmt, int64_t count) {
   int64_t step = steps_at_once(c, stmt);
   shorten(c, emit(c, TIME_LOOP, stmt), turns_of(c, stmt) / step);
   emit_list(c, stmt->body, count * step);
+  c->out->code[start].first = start + 1;
   TimeCode *next = emit(c, TIME_NEXT, stmt);
   *next = c->out->code[start];
   next->kind = TIME_NEXT;
@@ -229,7 +230,7 @@ const TimeProgram *timeline_compile(Arena *arena, const Model *model, const Prog
   out->grid = max64(min64(out->launch.n_blocks, at_once) / out->launch.cluster, 1);
   TimeCompiler c = {.arena = arena, .model = model, .out = out, .whole = whole};
   c.by_lane = ARENA_ARRAY(arena, bool, program->n_vars);
-  c.comes_back = turns_to_come_back(program);
+  c.comes_back = out->comes_back = turns_to_come_back(program);
   c.tiles_come_back = tiles_to_come_back(program, c.comes_back);
   find_lanes(&c);
   emit_list(&c, out->launch.body, 1);

@@ -36,6 +36,7 @@ typedef struct TimeCode {
   TimelineCost cost;
   // LOOP, NEXT: iterations that are run; those from `head` on are `skip` further than they count.
   int64_t turns, head, skip;
+  int first;           // LOOP, NEXT: the first statement of the body
   int64_t slab_depth;  // OP that copies: elements along K of a slab
   int k_dimension;     // … and the dimension of its source that runs along K
 } TimeCode;
@@ -43,7 +44,8 @@ typedef struct TimeCode {
 typedef struct TimeProgram {
   const Program *program;
   Launch launch;
-  int64_t grid;  // of a persistent kernel: clusters, or blocks, that the GPU holds at once
+  int64_t grid;        // of a persistent kernel: clusters, or blocks, that the GPU holds at once
+  int64_t comes_back;  // turns of a loop after which slots and phases are the same again
   int n_codes;
   TimeCode *code;
 } TimeProgram;
@@ -74,6 +76,11 @@ typedef struct TimeGroups {
   int64_t closed;
 } TimeGroups;
 
+// The iterations of a loop that are run this time, and how far it jumps behind its head.
+typedef struct TurnCut {
+  int64_t turns, skip;
+} TurnCut;
+
 typedef struct TimeWarp {
   TimeState state;
   int index, pc, depth;
@@ -82,6 +89,7 @@ typedef struct TimeWarp {
   uint32_t active, saved[TIME_DEPTH_MAX];
   int64_t *lanes, *scalar;  // environments: [n_vars][LANES], [n_vars]
   int64_t *turn;            // by code: of its loop
+  TurnCut *cut;             // by code: of its loop
   int64_t registers;
   TimeGroups groups[TIME_FAMILIES_MAX];
   double ready[BUFFERS_MAX][TIME_SETS_MAX];  // when the registers of a set hold their values

@@ -84,11 +84,13 @@ static void go_back(TraceWalk *walk, Trace *trace, TracePlace at) {
   reverse_moves(trace);
 }
 
-// The place to which the CTA writes C[i][j]: C itself, or its split's partial sums.
+// The place to which the CTA writes C[i][j]: C itself, or its split's partial sums. Where the tiles
+// of a last turn are cut there are partial sums too, but the walk's CTA has its tile whole.
 static TracePlace destination(TraceWalk *walk, TraceAt at) {
   const Program *program = walk->program;
   Buffer *partial = program_buffer(program, ROLE_PARTIAL);
-  if (!partial) return element_of(walk->arena, program_buffer(program, ROLE_C), at.i, at.j);
+  if (!partial || program->tile)
+    return element_of(walk->arena, program_buffer(program, ROLE_C), at.i, at.j);
   int64_t part = program->axis[AXIS_K].digit[0].weight;
   return (TracePlace){.buffer = partial,
                       .offset = at.k / part * partial->stride[0] + at.i * partial->stride[1] +

@@ -165,12 +165,13 @@ static double known(double value) { return isnan(value) ? -1 : value; }
 // The speed (TFLOP/s) of all blocks at the pace of the slowest unit, the last wave counted whole.
 // The tensor cores have their stated peak at the clock it is stated at, everything else goes by the
 // highest one.
-static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
+static double roofline(const Model *model, const Traffic *t, const Tile *tile, const Grid *grid) {
   if (t->fma_clocks < 0) return NAN;
   double pipes = fmax(t->shared_clocks, t->global_clocks);
   double others = fmax(pipes, fmax(t->l2_clocks, t->dram_clocks));
   double us = fmax(t->fma_clocks / mhz_of_peak(model), others / model->target->boost_mhz);
   double rounds = ceil(tile->blocks / model->target->sm_count);
+  if (grid->tail_parts > 1) rounds += grid_rounds(grid) - (double)grid->n_waves;
   return t->flop / (us * tile->slabs * rounds * 1e-6) / 1e12;
 }
 
@@ -203,6 +204,6 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   t.shared_bytes_per_fma = t.shared_clocks * smem_clock_bytes / (tile.m * tile.n * tile.k);
   t.loads_per_fma = loads_per_fma(model);
   find_limit(&t);
-  t.roofline_tflops = known(roofline(model, &t, &tile));
+  t.roofline_tflops = known(roofline(model, &t, &tile, grid));
   return t;
 }

@@ -261,6 +261,8 @@ static void draw_tiles(uint64_t *state, int64_t order, Schedule *schedule) {
   v[KNOB_PERSISTENT] = 1;
   v[KNOB_TILE_ORDER] = order;
   v[KNOB_SERPENTINE_K] = v[KNOB_STAGE] && random_between(state, 0, 1);
+  if (v[KNOB_WARP_SPECIALIZE] && v[KNOB_SPLITK] == 1 && !v[KNOB_UNROLL_RING])
+    v[KNOB_TAIL_SPLIT] = random_between(state, 1, 4);
   bool own_slabs_of_c = !v[KNOB_EPILOGUE] || v[KNOB_TMA_STORE];
   if (v[KNOB_WARP_SPECIALIZE] && is_group(schedule) && own_slabs_of_c)
     v[KNOB_ROLE_SCHEDULE] = random_between(state, ROLES_COOPERATIVE, ROLES_PINGPONG);
@@ -284,7 +286,7 @@ static void draw_persistent(uint64_t state, Schedule *schedule) {
 // What a schedule of Hopper's family has besides wgmma and TMA: drawn once, and kept while the
 // knobs are drawn again. Else what the rules refuse most would be drawn least.
 typedef struct Hopper {
-  bool roles, cluster, persistent, lists, store;
+  bool roles, cluster, persistent, lists, store, splits;
 } Hopper;
 
 static Hopper draw_hopper(uint64_t *state) {
@@ -293,6 +295,7 @@ static Hopper draw_hopper(uint64_t *state) {
       .cluster = random_between(state, 0, 2) > 0,
       .persistent = random_between(state, 0, 2) > 0,
       .store = random_between(state, 0, 1),
+      .splits = random_between(state, 0, 9) == 0,
   };
   has.lists = has.roles && has.persistent && random_between(state, 0, 1);
   return has;
@@ -308,6 +311,7 @@ static void draw_on_hopper(uint64_t *state, const Target *target, const Hopper *
                            Schedule *schedule) {
   draw_tma(state, schedule);
   draw_roles(state, has->roles, schedule);
+  if (has->splits) schedule->value[KNOB_SPLITK] = random_between(state, 2, 4);
   if (has->store) draw_store(state, target, schedule);
   if (has->cluster) draw_cluster(state, true, schedule);
   if (has->lists && has->cluster) schedule->value[KNOB_MULTICAST] = 1;

@@ -56,13 +56,14 @@ static void belongs_to_knob(Emitter *emitter, KnobId knob) {
 
 typedef struct Uses {
   const Program *program;
-  bool *var;  // by id
-  bool more;  // have been found since it was put back
+  const EmitRing *ring;  // the numbers that run along read nothing
+  bool *var;             // by id
+  bool more;             // have been found since it was put back
   bool read[BUFFERS_MAX], written[BUFFERS_MAX];
 } Uses;
 
 static void use_expr(Uses *uses, const Expr *expr) {
-  if (!expr) return;
+  if (!expr || emit_runs_along(uses->ring, expr)) return;
   if (expr->op == EXPR_VAR && !uses->var[expr->var->id])
     uses->var[expr->var->id] = uses->more = true;
   use_expr(uses, expr->a);
@@ -80,8 +81,10 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
   (void)depth;
   Uses *uses = context;
   if (stmt->kind != STMT_LET) use_expr(uses, stmt->expr);
+  use_expr(uses, stmt->end);
   if (stmt->kind != STMT_OP) return;
-  op_each_expr(&stmt->op, use_one, uses);
+  Op op = stmt->op;
+  op_each_expr(&op, use_one, uses);
   use_access(&stmt->op.dst, uses->written);
   use_access(&stmt->op.src, uses->read);
   use_access(&stmt->op.src2, uses->read);
@@ -98,7 +101,7 @@ static void use_let(Stmt *stmt, int depth, void *context) {
 }
 
 static Uses list_uses(Emitter *emitter, const Stmt *list) {
-  Uses uses = {.program = emitter->program};
+  Uses uses = {.program = emitter->program, .ring = emitter->symbols.ring};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
   stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
   do {
@@ -364,6 +367,9 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
   facts->takes_lists = find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT) != NULL;
   if (facts->takes_lists)
     str_add(&text, ", const int *places, unsigned *claims, unsigned epoch, int lists");
+  facts->takes_grid =
+      kernel != program_main(emitter->program) && uses->var[emitter->program->grid->id];
+  if (facts->takes_grid) str_add(&text, ", int grid");
   if (facts->takes_stamps) str_add(&text, emit_trace_parameters(emitter));
   str_add(&text, ") {");
   emitter_line(emitter, "%s", text.text);
@@ -437,6 +443,7 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
     str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(emitter->arena, &kernel->arg[i]));
   str_add(&text, kernel->takes_alpha ? ", alpha" : "");
   str_add(&text, kernel->takes_lists ? ", places, claims, epoch, lists" : "");
+  str_add(&text, kernel->takes_grid ? ", grid" : "");
   str_add(&text, kernel->takes_stamps ? ", stamps, traced)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);

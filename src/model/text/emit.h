@@ -61,6 +61,8 @@ typedef struct EmitKernel {
   // unsigned claims[clusters], 0 at first; unsigned epoch, a higher one with each launch; int
   // lists, those with tiles.
   bool takes_lists;
+  bool takes_grid;  // one more, int grid: the clusters of the main kernel's grid, or its blocks, or
+                    // the lists that its clusters claim
   bool takes_stamps;  // the last two: trace_page *stamps, one for each warp (stamp_page.h); int
                       // traced, the block that writes them
   int first_line, n_lines;  // of its text

@@ -82,7 +82,18 @@ static void print_select(ExprText *text, const Expr *expr) {
   str_add_char(text->out, ')');
 }
 
+const char *emit_runs_along(const EmitRing *ring, const Expr *number) {
+  for (int i = 0; ring && i < ring->n; i++)
+    if (expr_equal(ring->term[i].number, number)) return ring->term[i].text;
+  return NULL;
+}
+
 void emit_expr(ExprText *text, const Expr *expr) {
+  const char *running = emit_runs_along(text->symbols->ring, expr);
+  if (running) {
+    str_add(text->out, running);
+    return;
+  }
   switch (expr->op) {
     case EXPR_CONST:
       str_printf(text->out, is_wide(expr) ? "%lldLL" : "%lld", (long long)expr->value);

@@ -7,7 +7,20 @@
 #include "base/str.h"
 #include "model/ir/program.h"
 
-enum { EMIT_TABLES_MAX = 16 };
+enum { EMIT_TABLES_MAX = 16, EMIT_RING_MAX = 16 };
+
+// Numbers that run along with a loop, and what is written for them; see emit_ring.h.
+typedef struct EmitRingTerm {
+  const Expr *number;
+  const char *text;
+} EmitRingTerm;
+
+typedef struct EmitRing {
+  int64_t slots;
+  int n, n_phases;
+  EmitRingTerm term[EMIT_RING_MAX];  // the slot, its phases, slots of other slabs
+  const char *phase[2];
+} EmitRing;
 
 // The names that a text uses and that must therefore be declared above it: constant tables
 // (table_0, table_1, …) and the extents M, N, K.
@@ -15,6 +28,7 @@ typedef struct EmitSymbols {
   int n_tables;
   const Expr *table[EMIT_TABLES_MAX];  // the first lookup of each
   bool extent[AXIS_COUNT];
+  const EmitRing *ring;  // that goes round where the text stands; NULL: none
 } EmitSymbols;
 
 typedef struct ExprText {
@@ -26,6 +40,9 @@ typedef struct ExprText {
 } ExprText;
 
 extern const char *const emit_extent_names[AXIS_COUNT];  // "M", "N", "K"
+
+// What runs along for a number in a loop over slabs; NULL: it is computed.
+const char *emit_runs_along(const EmitRing *ring, const Expr *number);
 
 void emit_expr(ExprText *text, const Expr *expr);
 

@@ -87,6 +87,7 @@ const char **emit_names(Arena *arena, const Program *program, const Kernel *kern
   int64_t cluster = kernel_launch(program_main(program)).cluster;
   namer.name[program->grid->id] =
       cluster > 1 ? arena_printf(arena, "(gridDim.x / %lld)", (long long)cluster) : "gridDim.x";
+  if (kernel != program_main(program)) namer.name[program->grid->id] = program->grid->name;
   if (find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) name_lists(&namer, cluster);
   if (program->any_thread) namer.name[program->any_thread->id] = "threadIdx.x";
   for (int before = -1; before != namer.n_renamed;) {

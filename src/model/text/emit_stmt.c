@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "model/text/emit_op.h"
+#include "model/text/emit_ring.h"
 #include "model/text/emit_stamp.h"
 
 // ---- remarks ------------------------------------------------------------------------------------
 
 static bool is_flattened(const Stmt *stmt) {
-  return stmt->kind == STMT_LOOP && stmt->var->extent == 1 && stmt->var->tier != TIER_TILE;
+  return stmt->kind == STMT_LOOP && stmt->var->extent == 1 && stmt->var->tier != TIER_TILE &&
+         !stmt->end;
 }
 
 static bool is_unrolled(const Stmt *stmt) {
@@ -71,6 +73,19 @@ static void emit_block(Emitter *emitter, const Stmt *owner, const char *group, b
   if (braces) emitter_line(emitter, "}");
 }
 
+// A loop over slabs at whose end a ring goes on.
+static void emit_round(Emitter *emitter, const Stmt *loop, const EmitRing *ring,
+                       const char *group) {
+  emitter->depth++;
+  emit_stmts(emitter, loop->body, group);
+  emitter->stmt = loop;
+  emitter->knob = loop->knob;
+  emitter_blank(emitter);
+  emit_ring_end(emitter, ring);
+  emitter->depth--;
+  emitter_line(emitter, "}");
+}
+
 static void emit_flattened(Emitter *emitter, const Stmt *loop, const char *group) {
   if (!has_let(loop->body)) {
     emit_stmts(emitter, loop->body, group);
@@ -106,6 +121,11 @@ static const char *print_extent(Emitter *emitter, const Var *var) {
   return arena_printf(emitter->arena, "%lld", (long long)var->extent);
 }
 
+// Where a loop ends: at a number that it says, or with its variable's range.
+static const char *print_end(Emitter *emitter, const Stmt *loop) {
+  return loop->end ? emit_condition(emitter, loop->end) : print_extent(emitter, loop->var);
+}
+
 // Loops that stay loops say which knob gave them their length.
 static const char *print_loop_remark(Emitter *emitter, const Stmt *loop) {
   bool silent = loop->knob == KNOB_NONE || loop->note || loop->var->tier == TIER_REGISTER;
@@ -124,8 +144,10 @@ static void emit_tiles(Emitter *emitter, const Stmt *loop, const char *group) {
     first = emit_condition(emitter, loop->expr);
     step = emitter->names[emitter->program->grid->id];
   }
-  emitter_line(emitter, "for (int %s = %s; %s < %lld; %s += %s) {%s", name, first, name,
-               (long long)loop->var->extent, name, step, print_loop_remark(emitter, loop));
+  const char *end = loop->end ? emit_condition(emitter, loop->end)
+                              : arena_printf(emitter->arena, "%lld", (long long)loop->var->extent);
+  emitter_line(emitter, "for (int %s = %s; %s < %s; %s += %s) {%s", name, first, name, end, name,
+               step, print_loop_remark(emitter, loop));
   emit_block(emitter, loop, group, true);
 }
 
@@ -139,12 +161,15 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
     return;
   }
   const char *name = emitter->names[loop->var->id];
-  bool braces = !is_bare(emitter, loop->body, group);
+  const EmitRing *ring = emit_ring_begin(emitter, loop);
+  bool braces = ring || !is_bare(emitter, loop->body, group);
   emit_unroll(emitter, loop);
-  emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name,
-               print_extent(emitter, loop->var), name, braces ? " {" : "",
-               print_loop_remark(emitter, loop));
-  emit_block(emitter, loop, group, braces);
+  emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name, print_end(emitter, loop),
+               name, braces ? " {" : "", print_loop_remark(emitter, loop));
+  if (ring)
+    emit_round(emitter, loop, ring, group);
+  else
+    emit_block(emitter, loop, group, braces);
 }
 
 // Copies that carry the condition themselves: a block for the LETs, and no branch.

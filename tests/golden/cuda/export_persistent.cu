@@ -159,22 +159,27 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         const int m_b = at / 16;
         const int n_b = at % 16;
 
+        // of the ring, counted along
+        int slot = turn * 8 % 3, empty_phase = (turn * 8 / 3 + 1) % 2;
         for (int k_o = 0; k_o < 8; ++k_o) {  // WARP_SPECIALIZE=1
           // WARP_SPECIALIZE=1: every consumer has left the slot
-          mbarrier_wait(empty, (turn * 8 + k_o) % 3, ((turn * 8 + k_o) / 3 + 1) % 2);
+          mbarrier_wait(empty, slot, empty_phase);
 
           // TMA=1: reads of the slot that still wait for a bank come before the copies
           fence_async();
 
-          mbarrier_expect(full, (turn * 8 + k_o) % 3, 24576);
+          mbarrier_expect(full, slot, 24576);
 
           // TMA=1: ask for the slab of A
-          tma_load(A_s, (turn * 8 + k_o) % 3 * 8192, &A_map, k_o * 64, m_b * 128, full,
-              (turn * 8 + k_o) % 3);
+          tma_load(A_s, slot * 8192, &A_map, k_o * 64, m_b * 128, full, slot);
 
           // TMA=1: ask for the slab of B
-          tma_load(B_s, (turn * 8 + k_o) % 3 * 4096, &B_map, n_b * 64, k_o * 64, full,
-              (turn * 8 + k_o) % 3);
+          tma_load(B_s, slot * 4096, &B_map, n_b * 64, k_o * 64, full, slot);
+
+          if (++slot == 3) {
+            slot = 0;
+            empty_phase ^= 1;
+          }
         }
       }
     }
@@ -193,9 +198,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         for (int n_r = 0; n_r < 4; ++n_r)
           fill4(&acc[m_r][n_r][0], 0.0f);
 
+      int slot = turn * 8 % 3, full_phase = turn * 8 / 3 % 2;  // of the ring, counted along
       for (int k_o = 0; k_o < 8; ++k_o) {  // BK=4
         // TMA=1: the slab's bytes are there
-        mbarrier_wait(full, (turn * 8 + k_o) % 3, (turn * 8 + k_o) / 3 % 2);
+        mbarrier_wait(full, slot, full_phase);
 
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
           // FM=4: this thread's values of A
@@ -204,8 +210,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             #pragma unroll
             for (int v_a = 0; v_a < 4; ++v_a)
               load2(&a[m_r][v_a],
-                  &A_s_at[(turn * 8 + k_o) % 3 * 8192 + (m_r * 16 + v_a % 2 * 8) * 64 + k_i * 16 +
-                  v_a / 2 * 8]);
+                  &A_s_at[slot * 8192 + (m_r * 16 + v_a % 2 * 8) * 64 + k_i * 16 + v_a / 2 * 8]);
 
           // FN=4: this thread's values of B
           #pragma unroll
@@ -213,8 +218,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             #pragma unroll
             for (int v_b = 0; v_b < 4; ++v_b)
               insert_bf16(&b[n_r][v_b / 2], v_b % 2,
-                  B_s_at[(turn * 8 + k_o) % 3 * 4096 + (k_i * 16 + v_b % 2 + v_b / 2 * 8) * 64 +
-                  n_r * 8]);
+                  B_s_at[slot * 4096 + (k_i * 16 + v_b % 2 + v_b / 2 * 8) * 64 + n_r * 8]);
 
           // FM=4: multiply each fragment of A by each of B
           #pragma unroll
@@ -225,7 +229,12 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         }
 
         // WARP_SPECIALIZE=1: the warp has read the slot to the end
-        mbarrier_arrive(empty, (turn * 8 + k_o) % 3);
+        mbarrier_arrive(empty, slot);
+
+        if (++slot == 3) {
+          slot = 0;
+          full_phase ^= 1;
+        }
       }
 
       // FM=4: write the cells of C

@@ -280,23 +280,29 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         const int m_b = t % 8;
         const int n_b = t / 8;
 
+        // of the ring, counted along
+        int slot = turn * 64 % 3, empty_phase = (turn * 64 / 3 + 1) % 2;
         for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
           // WARP_SPECIALIZE=1: every consumer has left the slot
-          mbarrier_wait(empty, (turn * 64 + k_o) % 3, ((turn * 64 + k_o) / 3 + 1) % 2);
+          mbarrier_wait(empty, slot, empty_phase);
 
-          mbarrier_expect(full, (turn * 64 + k_o) % 3, 65536);
+          mbarrier_expect(full, slot, 65536);
 
           // TMA=1: ask for the slab of A
-          tma_load(A_s, (turn * 64 + k_o) % 3 * 16384, &A_map, (down ? 63 - k_o : k_o) * 64,
-              m_b * 512 + m_c * 256, full, (turn * 64 + k_o) % 3);
+          tma_load(A_s, slot * 16384, &A_map, (down ? 63 - k_o : k_o) * 64, m_b * 512 + m_c * 256,
+              full, slot);
 
           // TMA=1: ask for the slab of B
           #pragma unroll
           for (int p_b = 0; p_b < 2; ++p_b) {
             // MULTICAST=1: a share of the slab, for all who need it
-            tma_multicast(B_s_at, (turn * 64 + k_o) % 3 * 16384 + p_b * 4096, &B_map,
-                n_b * 256 + m_c * 128 + p_b * 64, (down ? 63 - k_o : k_o) * 64, full,
-                (turn * 64 + k_o) % 3, 3);
+            tma_multicast(B_s_at, slot * 16384 + p_b * 4096, &B_map,
+                n_b * 256 + m_c * 128 + p_b * 64, (down ? 63 - k_o : k_o) * 64, full, slot, 3);
+          }
+
+          if (++slot == 3) {
+            slot = 0;
+            empty_phase ^= 1;
           }
         }
       }
@@ -443,9 +449,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         insert_f16(&acc[m_r][63], 1, f16{});
       }
 
+      int slot = turn * 64 % 3, full_phase = turn * 64 / 3 % 2;  // of the ring, counted along
       for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
         // TMA=1: the slab's bytes are there
-        mbarrier_wait(full, (turn * 64 + k_o) % 3, (turn * 64 + k_o) / 3 % 2);
+        mbarrier_wait(full, slot, full_phase);
         wgmma_fence();
 
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
@@ -454,9 +461,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           for (int m_r = 0; m_r < 2; ++m_r)
             wgmma_m64n256k16_f16_f16<0,
                 1>(&acc[m_r][0],
-                tile_of(A_s_at, (turn * 64 + k_o) % 3 * 16384 + m_r * 64 * 64 + k_i * 16,
-                0x4000004000010000ull), tile_of(B_s, (turn * 64 + k_o) % 3 * 16384 + k_i * 16 * 64,
-                0x4000004002000000ull));
+                tile_of(A_s_at, slot * 16384 + m_r * 64 * 64 + k_i * 16, 0x4000004000010000ull),
+                tile_of(B_s, slot * 16384 + k_i * 16 * 64, 0x4000004002000000ull));
         }
 
         wgmma_commit();
@@ -464,10 +470,14 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
         // MMA_GROUPS=1: the slab before is multiplied: its slot is free
         if (0 < k_o) {
-          const int k_p = k_o + -1;
 
           // MULTICAST=1: the warp has read the slot to the end
-          mbarrier_arrive_at(empty, (turn * 64 + k_p) % 3, 3);
+          mbarrier_arrive_at(empty, (slot == 0 ? 2 : slot - 1), 3);
+        }
+
+        if (++slot == 3) {
+          slot = 0;
+          full_phase ^= 1;
         }
       }
 

@@ -249,20 +249,25 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         const int m_b = t / 256 * 8 + t % 8;
         const int n_b = t % 256 / 8;
 
+        // of the ring, counted along
+        int slot = turn * 32 % 3 * 2, empty_phase = (turn * 32 / 3 + 1) % 2;
         for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
           // WARP_SPECIALIZE=1: every consumer has left the slot
-          mbarrier_wait(empty, (turn * 64 + k_o) % 6, ((turn * 64 + k_o) / 6 + 1) % 2);
+          mbarrier_wait(empty, slot, empty_phase);
 
-          mbarrier_expect(full, (turn * 64 + k_o) % 6, 32768);
+          mbarrier_expect(full, slot, 32768);
 
           // TMA=1: ask for the slab of A
-          tma_load(A_s, (turn * 64 + k_o) % 6 * 8192, &A_map, k_o * 64, m_b * 256 + m_c * 128,
-              full, (turn * 64 + k_o) % 6);
+          tma_load(A_s, slot * 8192, &A_map, k_o * 64, m_b * 256 + m_c * 128, full, slot);
 
           // TMA=1: ask for the slab of B
           // MULTICAST=1: a share of the slab, for all who need it
-          tma_multicast(B_s_at, (turn * 64 + k_o) % 6 * 8192, &B_map, n_b * 128 + m_c * 64,
-              k_o * 64, full, (turn * 64 + k_o) % 6, 3);
+          tma_multicast(B_s_at, slot * 8192, &B_map, n_b * 128 + m_c * 64, k_o * 64, full, slot, 3);
+
+          if (++slot == 6) {
+            slot = 0;
+            empty_phase ^= 1;
+          }
         }
       }
     }
@@ -350,9 +355,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         // ROLE_SCHEDULE=pingpong: the tile before is multiplied, by the other consumer
         mbarrier_wait(order, (turn + 1) % 2, ((turn + 1) / 2 + 1) % 2);
 
+        int slot = turn * 32 % 3 * 2, full_phase = turn * 32 / 3 % 2;  // of the ring, counted along
         for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
           // TMA=1: the slab's bytes are there
-          mbarrier_wait(full, (turn * 64 + k_o) % 6, (turn * 64 + k_o) / 6 % 2);
+          mbarrier_wait(full, slot, full_phase);
           wgmma_fence();
 
           for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
@@ -361,9 +367,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             for (int m_r = 0; m_r < 2; ++m_r)
               wgmma_m64n128k16_f32_bf16<0,
                   1>(&acc[m_r][0],
-                  tile_of(A_s, (turn * 64 + k_o) % 6 * 8192 + m_r * 64 * 64 + k_i * 16,
-                  0x4000004000010000ull), tile_of(B_s,
-                  (turn * 64 + k_o) % 6 * 8192 + k_i * 16 * 64, 0x4000004002000000ull));
+                  tile_of(A_s, slot * 8192 + m_r * 64 * 64 + k_i * 16, 0x4000004000010000ull),
+                  tile_of(B_s, slot * 8192 + k_i * 16 * 64, 0x4000004002000000ull));
           }
 
           wgmma_commit();
@@ -371,10 +376,14 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
           // MMA_GROUPS=1: the slab before is multiplied: its slot is free
           if (0 < k_o) {
-            const int k_p = k_o + -1;
 
             // MULTICAST=1: the warp has read the slot to the end
-            mbarrier_arrive_at(empty, (turn * 64 + k_p) % 6, 3);
+            mbarrier_arrive_at(empty, (slot == 0 ? 5 : slot - 1), 3);
+          }
+
+          if (++slot == 6) {
+            slot = 0;
+            full_phase ^= 1;
           }
         }
 

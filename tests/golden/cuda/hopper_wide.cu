@@ -286,22 +286,28 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         const int m_b = t / 88 * 8 + t % 8;
         const int n_b = t % 88 / 8;
 
+        // of the ring, counted along
+        int slot = turn * 64 % 3, empty_phase = (turn * 64 / 3 + 1) % 2;
         for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
           // WARP_SPECIALIZE=1: every consumer has left the slot
-          mbarrier_wait(empty, (turn * 64 + k_o) % 3, ((turn * 64 + k_o) / 3 + 1) % 2);
+          mbarrier_wait(empty, slot, empty_phase);
 
-          mbarrier_expect(full, (turn * 64 + k_o) % 3, 57344);
+          mbarrier_expect(full, slot, 57344);
 
           // MULTICAST=1: a share of the slab, for all who need it
-          tma_multicast(A_s_at, (turn * 64 + k_o) % 3 * 16384, &A_map,
-              (down ? 63 - k_o : k_o) * 64, m_b * 256 + n_c * 128, full, (turn * 64 + k_o) % 3, 3);
+          tma_multicast(A_s_at, slot * 16384, &A_map, (down ? 63 - k_o : k_o) * 64,
+              m_b * 256 + n_c * 128, full, slot, 3);
 
           // TMA=1: ask for the slab of B
           #pragma unroll
           for (int p_b = 0; p_b < 3; ++p_b)
-            tma_load(B_s, (turn * 64 + k_o) % 3 * 12288 + p_b * 4096, &B_map,
-                n_b * 384 + n_c * 192 + p_b * 64, (down ? 63 - k_o : k_o) * 64, full,
-                (turn * 64 + k_o) % 3);
+            tma_load(B_s, slot * 12288 + p_b * 4096, &B_map, n_b * 384 + n_c * 192 + p_b * 64,
+                (down ? 63 - k_o : k_o) * 64, full, slot);
+
+          if (++slot == 3) {
+            slot = 0;
+            empty_phase ^= 1;
+          }
         }
       }
     }
@@ -415,9 +421,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         acc[m_r][95] = 0.0f;
       }
 
+      int slot = turn * 64 % 3, full_phase = turn * 64 / 3 % 2;  // of the ring, counted along
       for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
         // TMA=1: the slab's bytes are there
-        mbarrier_wait(full, (turn * 64 + k_o) % 3, (turn * 64 + k_o) / 3 % 2);
+        mbarrier_wait(full, slot, full_phase);
         wgmma_fence();
 
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
@@ -426,9 +433,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           for (int m_r = 0; m_r < 2; ++m_r)
             wgmma_m64n192k16_f32_bf16<0,
                 1>(&acc[m_r][0],
-                tile_of(A_s_at2, (turn * 64 + k_o) % 3 * 16384 + m_r * 64 * 64 + k_i * 16,
-                0x4000004000010000ull), tile_of(B_s, (turn * 64 + k_o) % 3 * 12288 + k_i * 16 * 64,
-                0x4000004002000000ull));
+                tile_of(A_s_at2, slot * 16384 + m_r * 64 * 64 + k_i * 16, 0x4000004000010000ull),
+                tile_of(B_s, slot * 12288 + k_i * 16 * 64, 0x4000004002000000ull));
         }
 
         wgmma_commit();
@@ -436,10 +442,14 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
         // MMA_GROUPS=1: the slab before is multiplied: its slot is free
         if (0 < k_o) {
-          const int k_p = k_o + -1;
 
           // MULTICAST=1: the warp has read the slot to the end
-          mbarrier_arrive_at(empty, (turn * 64 + k_p) % 3, 3);
+          mbarrier_arrive_at(empty, (slot == 0 ? 2 : slot - 1), 3);
+        }
+
+        if (++slot == 3) {
+          slot = 0;
+          full_phase ^= 1;
         }
       }
 

@@ -60,6 +60,7 @@ void grid_put_half(JsonWriter *w, const GridHalf *half) {
   json_member_int(w, "n_waves", grid->n_waves);
   if (grid->persistent) json_member_int(w, "resident_ctas_estimated", grid_blocks(grid));
   json_member_int(w, "tail_ctas", grid->tail_ctas);
+  if (grid->persistent) json_member_int(w, "tail_parts", grid->tail_parts);
   json_member_double(w, "tail_idle", grid->tail_idle);
   json_member_double(w, "idle", grid->idle);
   json_member_int(w, "l2_bytes", grid->l2_bytes);

@@ -53,9 +53,13 @@ static void draw_tail_line(Canvas *canvas, Rect row, const Grid *grid) {
     return;
   }
   int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "tail %lld", (long long)grid->tail_ctas);
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " %s",
+                      grid->tail_ctas == 1 ? words.cta : words.ctas);
+  if (grid->tail_parts > 1)
+    col = canvas_printf(canvas, row, 0, col, STYLE_OK, " × %lld parts of K",
+                        (long long)grid->tail_parts);
   col = canvas_printf(canvas, row, 0, col, grid->tail_idle > 0.5 ? STYLE_WARN : STYLE_TEXT,
-                      " %s: %.0f %% idle", grid->tail_ctas == 1 ? words.cta : words.ctas,
-                      100 * grid->tail_idle);
+                      ": %.0f %% idle", 100 * grid->tail_idle);
   canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.1f %% of all", 100 * grid->idle);
 }
 

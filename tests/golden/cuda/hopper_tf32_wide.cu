@@ -1,0 +1,486 @@
+// C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, B column-major, A and C row-major
+// AUTO=0,ATOM_KIND=wgmma_m64n256k8_tf32,B_COL=1,WM=2,FM=2,ATOM_N=192,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_N=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,TILE_ORDER=gpc,SERPENTINE_K=1,EPI_BUFFERS=2
+// for sm_90a (H200 SXM)
+//
+//   matmul<<<min(352, blocks that fit), 384, 204856>>>(A_map, B_map, C_map, places, claims, epoch, lists)   204856 bytes of shared memory
+
+__device__ __forceinline__ void store2(float *to, const float *from) {
+  *reinterpret_cast<float2 *>(to) = float2{from[0], from[1]};
+}
+
+// A matrix and the box that is copied of it at a time, as the driver encodes them.
+struct alignas(64) tensor_map {
+  unsigned long long word[16];
+};
+
+// Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
+__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
+               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+}
+
+// Arrives, and lets the phase wait for so many bytes.
+__device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i, int bytes) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :: "r"(bar), "r"(bytes) : "memory");
+}
+
+// Goes on when the phase with this bit, 0 or 1, has ended.
+__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("{ .reg .pred ended;\n"
+               "again%=: mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
+               "@!ended bra again%=; }" :: "r"(bar), "r"(phase) : "memory");
+}
+
+// The map's box, from this column and row on, goes to element `at` of the slab.
+__device__ __forceinline__ void tma_load(float *slab, int at, const tensor_map *map,
+    int column, int row, unsigned long long *bars, int i) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
+}
+
+// The same to each block of the cluster in the mask, where its bytes count at bars[i].
+__device__ __forceinline__ void tma_multicast(float *slab, int at, const tensor_map *map,
+    int column, int row, unsigned long long *bars, int i, int mask) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes.multicast::cluster"
+               " [%0], [%1, {%2, %3}], [%4], %5;"
+               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar),
+               "h"(static_cast<unsigned short>(mask)) : "memory");
+}
+
+// The map's box, from element `at` of the slab on, goes to the matrix from this column and row on.
+__device__ __forceinline__ void tma_store(const tensor_map *map, int column, int row,
+    float *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
+               " [%0, {%1, %2}], [%3];"
+               :: "l"(map), "r"(column), "r"(row), "r"(from) : "memory");
+}
+
+// Barrier `id` of the block, at which n threads meet.
+template <int n>
+__device__ __forceinline__ void barrier_of(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
+}
+
+// The boxes this thread has sent since the last commit become one group.
+__device__ __forceinline__ void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Waits until at most `n` of this thread's groups have still to be read.
+template <int n>
+__device__ __forceinline__ void bulk_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
+}
+
+// Waits until at most `n` of this thread's groups are still in flight.
+template <int n>
+__device__ __forceinline__ void bulk_wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
+}
+
+// A list of tiles for the cluster of n blocks, which no other has in this launch: that of its SM,
+// or the next one that is free. Lists from `lists` on have no tiles.
+template <int n, bool indivisible>
+__device__ __forceinline__ void claim_list(unsigned long long *word, int none,
+                                           const int *places, unsigned *claims,
+                                           unsigned epoch, int lists) {
+  const int clusters = gridDim.x / n;
+  unsigned sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  int list = places[sm % 1024] % clusters, tried = 0;
+  for (; tried < clusters; ++tried) {
+    const unsigned before = indivisible ? atomicMax(&claims[list], epoch) : claims[list];
+    if (!indivisible && before < epoch) claims[list] = epoch;
+    if (before < epoch) break;
+    list = list + 1 == clusters ? 0 : list + 1;
+  }
+  *word = tried < clusters && list < lists ? list : none;
+}
+// What the block of rank 0 has claimed.
+template <int n>
+__device__ __forceinline__ int claimed_list(const unsigned long long *word) {
+  if (n == 1) return static_cast<int>(*word);
+  unsigned long long list;
+  asm volatile("{ .reg .b32 there;\n"
+               "mapa.shared::cluster.u32 there, %1, 0;\n"
+               "ld.shared::cluster.u64 %0, [there]; }"
+               : "=l"(list)
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(word)))
+               : "memory");
+  return static_cast<int>(list);
+}
+
+// Every thread of the cluster arrives before any goes on, and knows what the others have done.
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release;\n"
+               "barrier.cluster.wait.acquire;" ::: "memory");
+}
+
+// What was read of shared memory, by all whom this thread has waited for, is read before a
+// copy that it asks for later overwrites it.
+__device__ __forceinline__ void fence_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank r.
+__device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  const int rank = threadIdx.x % 32;
+  __syncwarp();
+  if (mask >> rank & 1)
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there]; }"
+                 :: "r"(bar), "r"(rank) : "memory");
+}
+
+// Each thread of the warp keeps n registers and gives the others back.
+template <int n>
+__device__ __forceinline__ void registers_give() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));
+}
+
+// The warp goes on when each of its threads has n registers.
+template <int n>
+__device__ __forceinline__ void registers_take() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n));
+}
+
+// What the warpgroup has asked for since the last commit becomes one group.
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// What this warpgroup did to its registers comes before what wgmma does to them.
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+// Waits until at most n groups are in flight.
+template <int n>
+__device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
+}
+
+// The descriptor of the tile that begins at slab[at]: its address beside what does not
+// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.
+__device__ __forceinline__ unsigned long long tile_of(const float *slab, int at,
+    unsigned long long shape) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  return shape | (from & 0x3ffffu) >> 4;
+}
+
+// c += a * b in the background, 64 x 192 x 8, by a warpgroup. a and b are descriptors of tiles: PTX ISA,
+// section 9.7.15.5.1.1.2 says which lane holds what.
+__device__ __forceinline__ void wgmma_m64n192k8_f32_tf32(float *c, unsigned long long a,
+    unsigned long long b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n192k8.f32.tf32.tf32 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
+      " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
+      " %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,"
+      " %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55,"
+      " %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69,"
+      " %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83,"
+      " %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "
+      "%96, %97, 1, 1, 1;"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
+        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]),
+        "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]), "+f"(c[17]),
+        "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]),
+        "+f"(c[24]), "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]),
+        "+f"(c[30]), "+f"(c[31]), "+f"(c[32]), "+f"(c[33]), "+f"(c[34]), "+f"(c[35]),
+        "+f"(c[36]), "+f"(c[37]), "+f"(c[38]), "+f"(c[39]), "+f"(c[40]), "+f"(c[41]),
+        "+f"(c[42]), "+f"(c[43]), "+f"(c[44]), "+f"(c[45]), "+f"(c[46]), "+f"(c[47]),
+        "+f"(c[48]), "+f"(c[49]), "+f"(c[50]), "+f"(c[51]), "+f"(c[52]), "+f"(c[53]),
+        "+f"(c[54]), "+f"(c[55]), "+f"(c[56]), "+f"(c[57]), "+f"(c[58]), "+f"(c[59]),
+        "+f"(c[60]), "+f"(c[61]), "+f"(c[62]), "+f"(c[63]), "+f"(c[64]), "+f"(c[65]),
+        "+f"(c[66]), "+f"(c[67]), "+f"(c[68]), "+f"(c[69]), "+f"(c[70]), "+f"(c[71]),
+        "+f"(c[72]), "+f"(c[73]), "+f"(c[74]), "+f"(c[75]), "+f"(c[76]), "+f"(c[77]),
+        "+f"(c[78]), "+f"(c[79]), "+f"(c[80]), "+f"(c[81]), "+f"(c[82]), "+f"(c[83]),
+        "+f"(c[84]), "+f"(c[85]), "+f"(c[86]), "+f"(c[87]), "+f"(c[88]), "+f"(c[89]),
+        "+f"(c[90]), "+f"(c[91]), "+f"(c[92]), "+f"(c[93]), "+f"(c[94]), "+f"(c[95])
+      : "l"(a), "l"(b)
+      : "memory");
+}
+
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
+matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
+    const __grid_constant__ tensor_map C_map, const int *places, unsigned *claims, unsigned epoch,
+    int lists) {
+  extern __shared__ __align__(1024) float smem[];  // 51214: 204856 bytes
+  float *const A_s = smem;          // [3][256][32] BUFFER_COUNT=3: the slab of A
+  float *const B_s = smem + 24576;  // [3][192][32] BUFFER_COUNT=3: the slab of B
+  float *const C_s = smem + 43008;  // [2][2][64][32] TMA_STORE=1: a row of atoms on its way to C
+  // [3] TMA=1: a slot's bytes have come
+  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 51200);
+  // [3] WARP_SPECIALIZE=1: every consumer warp has left a slot
+  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 51206);
+  // [1] TILE_ORDER=gpc: the list of tiles that the cluster has claimed
+  unsigned long long *const list = reinterpret_cast<unsigned long long *>(smem + 51212);
+
+  const int n_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_N=2
+  const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
+  const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k8_tf32
+
+  // where this thread begins
+  float *const A_s_at = A_s + n_c * 128 * 32;
+  float *const A_s_at2 = A_s + m_w * 128 * 32;
+  float *const C_s_at = C_s + m_w * 2048 + (lane / 4 % 8 + lane / 32 * 16) * 32;
+  float *const C_s_at2 = C_s + m_w * 2048;
+
+  float acc[2][96];  // ATOM_KIND=wgmma_m64n256k8_tf32: this thread's cells of C
+
+  // TMA=1: a phase of full ends when a slab's bytes have come
+  if (threadIdx.x == 0) {
+    #pragma unroll
+    for (int i = 0; i < 3; ++i)
+      mbarrier_init(full, i, 1);
+    #pragma unroll
+    for (int i = 0; i < 3; ++i)
+      mbarrier_init(empty, i, 16);
+
+    if (n_c == 0) {
+      // TILE_ORDER=gpc: the list that is meant for this place, or the next one that is free
+      claim_list<2, true>(list, 176, places, claims, epoch, lists);
+    }
+  }
+
+  // MULTICAST=1: the mbarriers of all blocks are there
+  cluster_barrier();
+
+  // WARP_SPECIALIZE=1: the producer only fetches
+  if (threadIdx.x >= 256) {
+    registers_give<40>();
+
+    if (threadIdx.x == 256) {
+      for (int t = claimed_list<2>(list); t < 176; t += lists) {  // PERSISTENT=1
+        const int turn = t / lists;
+        const int down = turn % 2;
+        const int m_b = t / 88 * 8 + t % 8;
+        const int n_b = t % 88 / 8;
+
+        // of the ring, counted along
+        int slot = turn * 128 % 3, empty_phase = (turn * 128 / 3 + 1) % 2;
+        for (int k_o = 0; k_o < 128; ++k_o) {  // WARP_SPECIALIZE=1
+          // WARP_SPECIALIZE=1: every consumer has left the slot
+          mbarrier_wait(empty, slot, empty_phase);
+
+          mbarrier_expect(full, slot, 57344);
+
+          // MULTICAST=1: a share of the slab, for all who need it
+          tma_multicast(A_s_at, slot * 8192, &A_map, (down ? 127 - k_o : k_o) * 32,
+              m_b * 256 + n_c * 128, full, slot, 3);
+
+          // TMA=1: ask for the slab of B
+          tma_load(B_s, slot * 6144, &B_map, (down ? 127 - k_o : k_o) * 32, n_b * 384 + n_c * 192,
+              full, slot);
+
+          if (++slot == 3) {
+            slot = 0;
+            empty_phase ^= 1;
+          }
+        }
+      }
+    }
+  }
+
+  // WARP_SPECIALIZE=1: the consumers only multiply
+  else {
+    registers_take<232>();
+
+    for (int t = claimed_list<2>(list); t < 176; t += lists) {  // PERSISTENT=1
+      const int turn = t / lists;
+      const int m_b = t / 88 * 8 + t % 8;
+      const int n_b = t % 88 / 8;
+      #pragma unroll
+      for (int m_r = 0; m_r < 2; ++m_r) {
+        acc[m_r][0] = 0.0f;
+        acc[m_r][1] = 0.0f;
+        acc[m_r][2] = 0.0f;
+        acc[m_r][3] = 0.0f;
+        acc[m_r][4] = 0.0f;
+        acc[m_r][5] = 0.0f;
+        acc[m_r][6] = 0.0f;
+        acc[m_r][7] = 0.0f;
+        acc[m_r][8] = 0.0f;
+        acc[m_r][9] = 0.0f;
+        acc[m_r][10] = 0.0f;
+        acc[m_r][11] = 0.0f;
+        acc[m_r][12] = 0.0f;
+        acc[m_r][13] = 0.0f;
+        acc[m_r][14] = 0.0f;
+        acc[m_r][15] = 0.0f;
+        acc[m_r][16] = 0.0f;
+        acc[m_r][17] = 0.0f;
+        acc[m_r][18] = 0.0f;
+        acc[m_r][19] = 0.0f;
+        acc[m_r][20] = 0.0f;
+        acc[m_r][21] = 0.0f;
+        acc[m_r][22] = 0.0f;
+        acc[m_r][23] = 0.0f;
+        acc[m_r][24] = 0.0f;
+        acc[m_r][25] = 0.0f;
+        acc[m_r][26] = 0.0f;
+        acc[m_r][27] = 0.0f;
+        acc[m_r][28] = 0.0f;
+        acc[m_r][29] = 0.0f;
+        acc[m_r][30] = 0.0f;
+        acc[m_r][31] = 0.0f;
+        acc[m_r][32] = 0.0f;
+        acc[m_r][33] = 0.0f;
+        acc[m_r][34] = 0.0f;
+        acc[m_r][35] = 0.0f;
+        acc[m_r][36] = 0.0f;
+        acc[m_r][37] = 0.0f;
+        acc[m_r][38] = 0.0f;
+        acc[m_r][39] = 0.0f;
+        acc[m_r][40] = 0.0f;
+        acc[m_r][41] = 0.0f;
+        acc[m_r][42] = 0.0f;
+        acc[m_r][43] = 0.0f;
+        acc[m_r][44] = 0.0f;
+        acc[m_r][45] = 0.0f;
+        acc[m_r][46] = 0.0f;
+        acc[m_r][47] = 0.0f;
+        acc[m_r][48] = 0.0f;
+        acc[m_r][49] = 0.0f;
+        acc[m_r][50] = 0.0f;
+        acc[m_r][51] = 0.0f;
+        acc[m_r][52] = 0.0f;
+        acc[m_r][53] = 0.0f;
+        acc[m_r][54] = 0.0f;
+        acc[m_r][55] = 0.0f;
+        acc[m_r][56] = 0.0f;
+        acc[m_r][57] = 0.0f;
+        acc[m_r][58] = 0.0f;
+        acc[m_r][59] = 0.0f;
+        acc[m_r][60] = 0.0f;
+        acc[m_r][61] = 0.0f;
+        acc[m_r][62] = 0.0f;
+        acc[m_r][63] = 0.0f;
+        acc[m_r][64] = 0.0f;
+        acc[m_r][65] = 0.0f;
+        acc[m_r][66] = 0.0f;
+        acc[m_r][67] = 0.0f;
+        acc[m_r][68] = 0.0f;
+        acc[m_r][69] = 0.0f;
+        acc[m_r][70] = 0.0f;
+        acc[m_r][71] = 0.0f;
+        acc[m_r][72] = 0.0f;
+        acc[m_r][73] = 0.0f;
+        acc[m_r][74] = 0.0f;
+        acc[m_r][75] = 0.0f;
+        acc[m_r][76] = 0.0f;
+        acc[m_r][77] = 0.0f;
+        acc[m_r][78] = 0.0f;
+        acc[m_r][79] = 0.0f;
+        acc[m_r][80] = 0.0f;
+        acc[m_r][81] = 0.0f;
+        acc[m_r][82] = 0.0f;
+        acc[m_r][83] = 0.0f;
+        acc[m_r][84] = 0.0f;
+        acc[m_r][85] = 0.0f;
+        acc[m_r][86] = 0.0f;
+        acc[m_r][87] = 0.0f;
+        acc[m_r][88] = 0.0f;
+        acc[m_r][89] = 0.0f;
+        acc[m_r][90] = 0.0f;
+        acc[m_r][91] = 0.0f;
+        acc[m_r][92] = 0.0f;
+        acc[m_r][93] = 0.0f;
+        acc[m_r][94] = 0.0f;
+        acc[m_r][95] = 0.0f;
+      }
+
+      int slot = turn * 128 % 3, full_phase = turn * 128 / 3 % 2;  // of the ring, counted along
+      for (int k_o = 0; k_o < 128; ++k_o) {  // BK=4
+        // TMA=1: the slab's bytes are there
+        mbarrier_wait(full, slot, full_phase);
+        wgmma_fence();
+
+        for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
+          // FM=2: ask the tensor core for each tile of A times each of B
+          #pragma unroll
+          for (int m_r = 0; m_r < 2; ++m_r)
+            wgmma_m64n192k8_f32_tf32(&acc[m_r][0],
+                tile_of(A_s_at2, slot * 8192 + m_r * 64 * 32 + k_i * 8, 0x4000004000010000ull),
+                tile_of(B_s, slot * 6144 + k_i * 8, 0x4000004000010000ull));
+        }
+
+        wgmma_commit();
+        wgmma_wait<1>();
+
+        // MMA_GROUPS=1: the slab before is multiplied: its slot is free
+        if (0 < k_o) {
+
+          // MULTICAST=1: the warp has read the slot to the end
+          mbarrier_arrive_at(empty, (slot == 0 ? 2 : slot - 1), 3);
+        }
+
+        if (++slot == 3) {
+          slot = 0;
+          full_phase ^= 1;
+        }
+      }
+
+      // MMA_GROUPS=1: the sums are complete
+      wgmma_wait<0>();
+
+      // MULTICAST=1: the warp has read the slot to the end
+      mbarrier_arrive_at(empty, (turn * 128 + 127) % 3, 3);
+
+      #pragma unroll
+      for (int m_r = 0; m_r < 2; ++m_r) {
+        #pragma unroll
+        for (int n_p = 0; n_p < 6; ++n_p) {
+          // TMA_STORE=1: the slot has been read out
+          if (lane == 0)
+            bulk_read<1>();
+
+          // TMA_STORE=1: the slot may be written
+          barrier_of<128>(m_w + 2);
+
+          // TMA_STORE=1: put a row of atoms into shared memory
+          #pragma unroll
+          for (int v_p = 0; v_p < 8; ++v_p)
+            store2(&C_s_at[n_p % 2 * 4096 + v_p % 2 * 8 * 32 +
+                ((lane % 4 * 2 + v_p / 2 * 8) ^ (lane / 4 % 8 * 4))], &acc[m_r][n_p * 16 +
+                v_p * 2]);
+
+          // TMA_STORE=1: what was written comes before what the copies read
+          fence_async();
+
+          // TMA_STORE=1: the piece lies in C_s
+          barrier_of<128>(m_w + 2);
+
+          // TMA_STORE=1: one lane sends the piece
+          if (lane == 0) {
+            // TMA_STORE=1: send the piece to C
+            tma_store(&C_map, n_b * 384 + n_c * 192 + n_p * 32, m_b * 256 + m_w * 128 + m_r * 64,
+                C_s_at2, n_p % 2 * 4096);
+            bulk_commit();
+          }
+        }
+      }
+    }
+
+    // TMA_STORE=1: no box is left
+    if (lane == 0)
+      bulk_wait<0>();
+  }
+
+  // MULTICAST=1: no block ends while others arrive at its mbarriers
+  cluster_barrier();
+}

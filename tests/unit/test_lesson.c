@@ -228,26 +228,6 @@ START_TEST(what_cannot_be_computed_is_said) {
 END_TEST
 
 // Every row can be computed somewhere: a fact that nobody can use is no fact.
-// What was run once is kept with its schedule and its breakage, and read like a run.
-START_TEST(a_program_is_run_once) {
-  FactScene scene = scene_of(SMALL);
-  FactValue found, told, intact, again;
-  ck_assert_ptr_null(runs.first);
-  ck_assert(fact_compute(&scene, "finding last_barrier", &found, &diags));
-  const FactRun *first = runs.first;
-  ck_assert_ptr_nonnull(first);
-  ck_assert(fact_compute(&scene, "told last_barrier", &told, &diags));
-  ck_assert_ptr_eq(runs.first, first);
-  ck_assert(str_starts(told.word, found.word));
-  ck_assert(fact_compute(&scene, "finding intact", &intact, &diags));
-  ck_assert_ptr_ne(runs.first, first);
-  ck_assert_str_eq(intact.word, "nothing");
-  world.facts.runs = NULL;
-  ck_assert(fact_compute(&scene, "told last_barrier", &again, &diags));
-  ck_assert_str_eq(again.word, told.word);
-}
-END_TEST
-
 START_TEST(every_fact_has_help_and_a_unit) {
   for (int i = 0; i < fact_count; i++) {
     const Fact *fact = &fact_table[i];
@@ -606,7 +586,6 @@ Suite *suite_lesson(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, known_facts, 0, sizeof known / sizeof *known);
   tcase_add_loop_test(tcase, what_cannot_be_computed_is_said, 0, sizeof unknown / sizeof *unknown);
-  tcase_add_test(tcase, a_program_is_run_once);
   tcase_add_test(tcase, every_fact_has_help_and_a_unit);
   tcase_add_loop_test(tcase, equal_guesses_read_alike, 0, sizeof alike / sizeof *alike);
   tcase_add_loop_test(tcase, guesses_are_judged, 0, sizeof guesses / sizeof *guesses);

@@ -45,7 +45,7 @@ wheel_of() {
   local wheel=("$dist/gemmview-$version"-*manylinux_*_"$1".whl) folder=$work/wheel-of-$1
   [ ${#wheel[@]} = 1 ] && [ -f "${wheel[0]}" ] || fail "there is no one wheel for $1 in $dist"
   python3 -m zipfile -e "${wheel[0]}" "$folder"
-  LC_ALL=C readelf -h "$(find "$folder" -name gemmview -type f)" | grep "Machine:.* ${elf_machines[$1]}\$" >/dev/null ||
+  LC_ALL=C readelf -h "$(find "$folder" -path '*/scripts/gemmview')" | grep "Machine:.* ${elf_machines[$1]}\$" >/dev/null ||
     fail "${wheel[0]} has a program of another machine"
   echo "${wheel[0]}"
 }

@@ -1,8 +1,8 @@
 // Bump allocation in a chain of blocks.
 //
-// A block is at least 64 KiB; a larger request gets a block of its own size. Reset frees all blocks
-// but the largest, so a model generation that is rebuilt at every key press settles on one block
-// and then never calls malloc again.
+// A block is at least 64 KiB; a larger request gets a block of its own size. Where it took several
+// blocks until a reset, the next one is as large as all of them, so a model generation that is
+// rebuilt at every key press settles on one block and then never calls malloc again.
 #include "base/arena.h"
 
 #include <assert.h>
@@ -25,6 +25,7 @@ struct Arena {
   const char *name;
   Block *first;
   size_t used;
+  size_t wanted;  // bytes of the next block, at least
 };
 
 static Block *block_new(const char *name, size_t size) {
@@ -58,17 +59,14 @@ void arena_free(Arena *arena) {
 }
 
 void arena_reset(Arena *arena) {
-  Block **largest = &arena->first;
-  for (Block **at = &arena->first; *at; at = &(*at)->next)
-    if ((*at)->size > (*largest)->size) largest = at;
-  Block *keep = *largest;
-  if (keep) {
-    *largest = keep->next;
-    blocks_free(arena->first);
-    keep->next = NULL;
-    keep->used = 0;
+  Block *first = arena->first;
+  if (first && first->next) {
+    for (const Block *at = first; at; at = at->next) arena->wanted += at->size;
+    blocks_free(first);
+    first = NULL;
   }
-  arena->first = keep;
+  if (first) first->used = 0;
+  arena->first = first;
   arena->used = 0;
 }
 
@@ -77,9 +75,11 @@ void *arena_alloc(Arena *arena, size_t bytes) {
   if (need < bytes) die("arena %s asked for %zu bytes", arena->name, bytes);
   Block *block = arena->first;
   if (!block || block->size - block->used < need) {
-    block = block_new(arena->name, need > BLOCK_BYTES ? need : BLOCK_BYTES);
+    size_t size = need > BLOCK_BYTES ? need : BLOCK_BYTES;
+    block = block_new(arena->name, size > arena->wanted ? size : arena->wanted);
     block->next = arena->first;
     arena->first = block;
+    arena->wanted = 0;
   }
   void *at = block->bytes + block->used;
   block->used += need;

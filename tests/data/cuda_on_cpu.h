@@ -18,9 +18,6 @@
 #include "cuda_on_cpu_warp.h"
 #include "cuda_on_cpu_wgmma.h"
 
-#pragma GCC push_options
-#pragma GCC optimize("O2")
-
 // ---- work lists ---------------------------------------------------------------------------------
 
 // Each cluster claims one, the first of them the last one.
@@ -253,13 +250,13 @@ void run_case(const Case *c, bool falling) {
   release(P, c->workspace);
 }
 
-static int run_cases(const Case *cases, int n) {
-  for (int i = 0; i < n; i++) {
+// All of them, or the one that an argument says.
+static int run_cases(const Case *cases, int n, int argc, char **argv) {
+  int first = argc > 1 ? atoi(argv[1]) : 0, end = argc > 1 ? first + 1 : n;
+  for (int i = first; i < end; i++) {
     cases[i].run(&cases[i], false);
     cases[i].run(&cases[i], true);
   }
-  printf("%d texts compute C = A * B\n", n);
+  printf("%d texts compute C = A * B\n", end - first);
   return 0;
 }
-
-#pragma GCC pop_options

@@ -7,9 +7,6 @@
 
 #include "cuda_on_cpu_types.h"
 
-#pragma GCC push_options
-#pragma GCC optimize("O2")
-
 struct Index {
   int x;
 };
@@ -218,5 +215,3 @@ void cp_async_wait() {
     }
   }
 }
-
-#pragma GCC pop_options

@@ -2,9 +2,6 @@
 #pragma once
 #include "cuda_on_cpu_fiber.h"
 
-#pragma GCC push_options
-#pragma GCC optimize("O2")
-
 // ---- mbarriers and TMA --------------------------------------------------------------------------
 
 #define __grid_constant__
@@ -182,5 +179,3 @@ template <int n>
 void registers_give() {}
 template <int n>
 void registers_take() {}
-
-#pragma GCC pop_options

@@ -4,10 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-// The emulation takes longer than the texts, which are compiled without optimization.
-#pragma GCC push_options
-#pragma GCC optimize("O2")
-
 struct f16 {
   unsigned short bits;
 };
@@ -111,5 +107,3 @@ static inline void insert_bf16(unsigned *to, int i, bf16 value) { insert(to, i, 
 static inline void insert_e4m3(unsigned *to, int i, e4m3 value) { insert(to, i, value); }
 static inline void insert_e5m2(unsigned *to, int i, e5m2 value) { insert(to, i, value); }
 static inline void insert_s8(unsigned *to, int i, signed char value) { insert(to, i, value); }
-
-#pragma GCC pop_options

@@ -2,9 +2,6 @@
 #pragma once
 #include "cuda_on_cpu_fiber.h"
 
-#pragma GCC push_options
-#pragma GCC optimize("O2")
-
 // ---- what a warp does together ------------------------------------------------------------------
 
 static void do_together(WarpOp op) {
@@ -140,5 +137,3 @@ MMA(16, 8, 32, f32, e5m2, float, e5m2)
 MMA(16, 8, 32, f16, e4m3, f16, e4m3)
 MMA(16, 8, 32, f16, e5m2, f16, e5m2)
 MMA(8, 8, 4, f64, f64, double, double)
-
-#pragma GCC pop_options

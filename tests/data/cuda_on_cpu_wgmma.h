@@ -5,9 +5,6 @@
 #pragma once
 #include "cuda_on_cpu_warp.h"
 
-#pragma GCC push_options
-#pragma GCC optimize("O2")
-
 // ---- descriptors --------------------------------------------------------------------------------
 
 // PTX ISA, Matrix descriptor: address, leading and stride dimension offsets in units of 16 bytes in
@@ -174,5 +171,3 @@ template <int n>
 void wgmma_wait() {
   do_together(WarpOp{run_wait<n>, nullptr, {nullptr, nullptr}});
 }
-
-#pragma GCC pop_options

@@ -2,9 +2,9 @@
 # Installs the packages of build/dist in Debian roots made for it, as people install them, and starts
 # what was installed: the wheels with pip, pipx and uv where no compiler and no terminal description
 # is, the Debian package with apt. A wheel for another machine is installed in a root of that machine,
-# through the emulator.
+# through the emulator. There must be one for x86-64 and one for aarch64, with programs of these machines.
 #
-#   make wheel deb && tests/install/run.sh build/dist      as root; some minutes, Debian's mirror, PyPI
+#   make wheel deb cross && tests/install/run.sh build/dist      as root; minutes, Debian's mirror, PyPI
 set -euo pipefail
 dist=${1:-build/dist}
 [ "$(id -u)" = 0 ] || { echo 'install: a root of its own is made, which only root may' >&2 && exit 2; }
@@ -32,14 +32,29 @@ inside() {
     VERSION="$version" chroot "$root" bash /root/inside.sh "$@"
 }
 
+fail() {
+  echo "install: $*" >&2
+  exit 1
+}
+
+declare -A architectures=([x86_64]=amd64 [aarch64]=arm64)
+declare -A elf_machines=([x86_64]=X86-64 [aarch64]=AArch64)
+
+# wheel_of MACHINE: the wheel that says so, if its program is of that machine.
+wheel_of() {
+  local wheel=("$dist/gemmview-$version"-*manylinux_*_"$1".whl) folder=$work/wheel-of-$1
+  [ ${#wheel[@]} = 1 ] && [ -f "${wheel[0]}" ] || fail "there is no one wheel for $1 in $dist"
+  python3 -m zipfile -e "${wheel[0]}" "$folder"
+  LC_ALL=C readelf -h "$(find "$folder" -path '*/scripts/gemmview')" | grep "Machine:.* ${elf_machines[$1]}\$" >/dev/null ||
+    fail "${wheel[0]} has a program of another machine"
+  echo "${wheel[0]}"
+}
+
 version=$(sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
 own=$(dpkg --print-architecture)
-for wheel in "$dist"/gemmview-"$version"-*.whl; do
-  case $wheel in
-    *_x86_64.whl) architecture=amd64 ;;
-    *_aarch64.whl) architecture=arm64 ;;
-    *) echo "install: no wheel: $wheel" >&2 && exit 1 ;;
-  esac
+for machine in "${!architectures[@]}"; do
+  architecture=${architectures[$machine]}
+  wheel=$(wheel_of "$machine")
   root=$work/wheel-$architecture
   if [ "$architecture" = "$own" ]; then
     make_root "$root" "$architecture" python3-venv,pipx
@@ -67,6 +82,6 @@ for wheel in "$dist"/gemmview-"$version"-*.whl; do
   tag=${tag##*-}
   "$work/venv/bin/auditwheel" show "$wheel" | tr -s '\n ' ' ' |
     grep "This constrains the platform tag to \"$tag\"" >/dev/null ||
-    { echo "install: auditwheel does not say $tag of $wheel" >&2 && exit 1; }
+    fail "auditwheel does not say $tag of $wheel"
   echo "install: auditwheel says $tag too"
 done

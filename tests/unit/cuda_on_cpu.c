@@ -15,7 +15,8 @@
 
 CpuProgram cpu_program_new(Arena *arena) {
   CpuProgram cpu = {.text = str_new(arena)};
-  str_add(&cpu.text, "#include \"cuda_on_cpu.h\"\n\n");
+  // The emulation takes longer than the texts: they are compiled fast, and it runs fast.
+  str_add(&cpu.text, "#include \"cuda_on_cpu.h\"\n\n#pragma GCC optimize(\"O0\")\n");
   return cpu;
 }
 
@@ -117,6 +118,7 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
   int number = cpu->n_cases++;
   ck_assert_int_lt(number, CPU_CASES_MAX);
   cpu->seen[number] = emission->text;
+  cpu->name[number] = name;
   str_printf(out, "namespace case_%d {\n", number);
   add_wgmma(out, program);
   for (int i = 0; i < emission->n_lines; i++)
@@ -135,9 +137,9 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
 static const char *finish(Arena *arena, const CpuProgram *cpu) {
   Str out = str_new(arena);
   str_add(&out, cpu->text.text);
-  str_add(&out, "int main() {\n  const Case cases[] = {");
+  str_add(&out, "int main(int argc, char **argv) {\n  const Case cases[] = {");
   for (int i = 0; i < cpu->n_cases; i++) str_printf(&out, "%scase_%d::one", i ? ", " : "", i);
-  str_printf(&out, "};\n  return run_cases(cases, %d);\n}\n", cpu->n_cases);
+  str_printf(&out, "};\n  return run_cases(cases, %d, argc, argv);\n}\n", cpu->n_cases);
   return out.text;
 }
 
@@ -159,23 +161,59 @@ static void write_file(const char *path, const char *text) {
   ck_assert(fclose(file) == 0);
 }
 
-bool cpu_program_run(Arena *arena, const CpuProgram *cpu, const char **said, bool *skipped) {
+// The folder of the program that the texts become; NULL where there is no compiler.
+static const char *build(Arena *arena, const CpuProgram *cpu) {
   int status = 0;
   run_command(arena, "c++ --version 2>&1", &status);
-  *skipped = status != 0;
-  if (*skipped) return true;
-  char folder[] = "/tmp/gemmview-emit-XXXXXX";
+  if (status != 0) return NULL;
+  char *folder = arena_strdup(arena, "/tmp/gemmview-emit-XXXXXX");
   ck_assert(mkdtemp(folder) != NULL);
   write_file(arena_printf(arena, "%s/texts.cc", folder), finish(arena, cpu));
   // Locals nobody initialised hold a pattern, so that a register read too early shows.
   const char *command = arena_printf(
       arena,
-      "cd %s && c++ -std=gnu++17 -O0 -w -ftrivial-auto-var-init=pattern -I%s/tests/data texts.cc "
-      "-o texts 2>&1 && timeout 120 ./texts 2>&1",
+      "cd %s && c++ -std=gnu++17 -O2 -w -ftrivial-auto-var-init=pattern -I%s/tests/data texts.cc "
+      "-o texts 2>&1",
       folder, getcwd(arena_alloc(arena, 4096), 4096));
+  const char *said = run_command(arena, command, &status);
+  ck_assert_msg(status == 0, "%s", said);
+  return folder;
+}
+
+static bool run(Arena *arena, const char *folder, const char *argument, const char **said) {
+  int status = 0;
+  const char *command =
+      arena_printf(arena, "cd %s && timeout 120 ./texts %s 2>&1", folder, argument);
   *said = run_command(arena, command, &status);
-  bool failed = status != 0 || !strstr(*said, "texts compute C = A * B");
-  if (failed) *said = arena_printf(arena, "%s\n(kept in %s)", *said, folder);
-  if (!failed) run_command(arena, arena_printf(arena, "rm -r %s", folder), &status);
-  return !failed;
+  return status == 0 && strstr(*said, "texts compute C = A * B");
+}
+
+static void remove_folder(Arena *arena, const char *folder) {
+  int status = 0;
+  run_command(arena, arena_printf(arena, "rm -r %s", folder), &status);
+}
+
+bool cpu_program_run(Arena *arena, const CpuProgram *cpu, const char **said, bool *skipped) {
+  const char *folder = build(arena, cpu);
+  *skipped = !folder;
+  if (*skipped) return true;
+  bool right = run(arena, folder, "", said);
+  if (right)
+    remove_folder(arena, folder);
+  else
+    *said = arena_printf(arena, "%s\n(kept in %s)", *said, folder);
+  return right;
+}
+
+int cpu_program_count_wrong(Arena *arena, const CpuProgram *cpu) {
+  const char *folder = build(arena, cpu), *said;
+  int wrong = 0;
+  if (!folder) return cpu->n_cases;
+  for (int i = 0; i < cpu->n_cases; i++)
+    if (!run(arena, folder, arena_printf(arena, "%d", i), &said))
+      wrong++;
+    else
+      printf("%s passes\n", cpu->name[i]);
+  remove_folder(arena, folder);
+  return wrong;
 }

@@ -10,6 +10,7 @@ enum { CPU_CASES_MAX = 1024 };
 typedef struct CpuProgram {
   Str text;
   int n_cases;
+  const char *name[CPU_CASES_MAX];
   const char *seen[CPU_CASES_MAX];  // the texts, as emitted
 } CpuProgram;
 
@@ -21,3 +22,6 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
 // Compiles and runs all cases; true when each computes its product. `said` gets what the compiler
 // or the program printed. `skipped`: there is no C compiler.
 bool cpu_program_run(Arena *arena, const CpuProgram *cpu, const char **said, bool *skipped);
+// Compiles all cases once and runs each apart from the others; how many do not compute their
+// product. All of them where there is no C compiler.
+int cpu_program_count_wrong(Arena *arena, const CpuProgram *cpu);

@@ -9,7 +9,9 @@
 //
 // The second figure counts what the suite's own processes took, whatever else the machine does.
 //
-// TEST_JOBS=3 runs three at a time; TEST_JOBS=0 runs all in this process, for a debugger.
+// Suites that wait for other processes most of their time run one at a time beside those that
+// compute. TEST_JOBS=3 runs three at a time, and one that waits; TEST_JOBS=0 runs all in this
+// process, for a debugger.
 #include <check.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -42,7 +44,7 @@ typedef struct Counts {
 typedef struct Job {
   const char *name;
   Suite *(*make)(void);
-  bool wanted, failed;
+  bool wanted, failed, waits;
   pid_t pid;
   FILE *words;  // what it prints
   int counts;   // read end of a pipe with its Counts
@@ -58,20 +60,27 @@ enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
 // The suites that take longest start first, so that no processor waits for the last one.
 static const char *const slow[] = {
-    "property",   "emit_compile", "emit_run",    "counted",   "mutants",
-    "emit_atoms", "conventions",  "view",        "export_cu", "bench",
-    "injection",  "hostile",      "lesson_view", "steps",     "compile_all",
-    "parse",      "tagged",       "cli_sweep",   "client",    "history",
-    "cli_timing", "trace",        "bench_types", "worker",    "client_history"};
+    "property", "cluster",    "conventions", "pingpong",   "emit_run", "lesson_view", "persistent",
+    "view",     "mutants",    "export_cu",   "timeline",   "mbarrier", "bench",       "ops",
+    "parse",    "work_lists", "counted",     "open_races", "hostile",  "emit_atoms",  "trace_run"};
+
+static const char *const waiting[] = {"client", "cuda_cli", "cli_probe", "history",
+                                      "worker", "terminal", "explorer",  "client_history",
+                                      "global", "ways_out", "device",    "clipboard"};
+
+// Its place in a list, or behind it.
+static int place_in(const char *const *list, int n, const char *name) {
+  for (int i = 0; i < n; i++)
+    if (strcmp(list[i], name) == 0) return i;
+  return n;
+}
+#define PLACE_IN(list, name) place_in(list, sizeof list / sizeof *list, name)
 
 static int compare_jobs(const void *a, const void *b) {
   const Job *left = a, *right = b;
-  int n_slow = sizeof slow / sizeof slow[0], at_left = n_slow, at_right = n_slow;
-  for (int i = 0; i < n_slow; i++) {
-    if (strcmp(slow[i], left->name) == 0) at_left = i;
-    if (strcmp(slow[i], right->name) == 0) at_right = i;
-  }
-  return at_left != at_right ? at_left - at_right : strcmp(left->name, right->name);
+  int by_slow = PLACE_IN(slow, left->name) - PLACE_IN(slow, right->name);
+  int by_wait = PLACE_IN(waiting, left->name) - PLACE_IN(waiting, right->name);
+  return by_slow ? by_slow : by_wait ? by_wait : strcmp(left->name, right->name);
 }
 
 static double now(void) {
@@ -168,8 +177,7 @@ static void finish(Job *job, int status, const struct rusage *used, Counts *tota
   total->errors += counts.errors;
 }
 
-static int reap(Counts *total) {
-  int n = 0;
+static void reap(Counts *total) {
   int most = stress_is_on() ? STRESS_SECONDS_MAX : (int)(SUITE_SECONDS_MAX * stress_patience());
   for (Job *job = jobs; job < jobs + N_JOBS; job++) {
     int status;
@@ -181,22 +189,33 @@ static int reap(Counts *total) {
     }
     if (wait4(job->pid, &status, WNOHANG, &used) != job->pid) continue;
     finish(job, status, &used, total);
-    n++;
   }
+}
+
+static int count_running(bool waiting_ones) {
+  int n = 0;
+  for (const Job *job = jobs; job < jobs + N_JOBS; job++)
+    n += job->pid > 0 && job->waits == waiting_ones;
   return n;
+}
+
+// The next one to be started; NULL: none is left.
+static Job *next_job(bool waiting_one) {
+  for (Job *job = jobs; job < jobs + N_JOBS; job++)
+    if (job->wanted && job->started <= 0 && job->waits == waiting_one) return job;
+  return NULL;
+}
+
+static void start_some(int at_once) {
+  for (Job *next; count_running(false) < at_once && (next = next_job(false));) start(next);
+  for (Job *next; count_running(false) + count_running(true) <= at_once && (next = next_job(true));)
+    start(next);
 }
 
 static Counts run_apart(int at_once) {
   Counts total = {0};
-  int running = 0;
-  for (Job *next = jobs; next < jobs + N_JOBS || running > 0;) {
-    while (next < jobs + N_JOBS && !next->wanted) next++;
-    if (next < jobs + N_JOBS && running < at_once) {
-      start(next++);
-      running++;
-      continue;
-    }
-    running -= reap(&total);
+  for (start_some(at_once); count_running(false) + count_running(true) > 0; start_some(at_once)) {
+    reap(&total);
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
   }
   return total;
@@ -218,6 +237,8 @@ int main(int argc, char **argv) {
   if (!choose(argc, argv)) return 2;
   setenv("GEMMVIEW_GPU", "", 1);  // what is read is the same with a GPU and without
   qsort(jobs, N_JOBS, sizeof jobs[0], compare_jobs);
+  for (Job *job = jobs; job < jobs + N_JOBS; job++)
+    job->waits = PLACE_IN(waiting, job->name) < (int)(sizeof waiting / sizeof *waiting);
   const char *given = getenv("TEST_JOBS");
   long at_once = given ? strtol(given, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
   if (at_once > JOBS_MAX) at_once = JOBS_MAX;

@@ -16,11 +16,13 @@
 static const uint64_t default_seed = 20250607;
 
 Arena *property_data, *property_arena;
+static Arena *of_a_run;  // what one run took, the next one takes again
 TargetTable property_targets;
 
 void property_setup(void) {
   property_data = arena_new("test property data");
   property_arena = arena_new("test property");
+  of_a_run = arena_new("test property runs");
   const EmbeddedFile *file = embed_find(property_data, "gpus.json");
   Diags diags = diags_new(property_data);
   ck_assert_ptr_nonnull(file);
@@ -28,6 +30,7 @@ void property_setup(void) {
 }
 
 void property_teardown(void) {
+  arena_free(of_a_run);
   arena_free(property_arena);
   arena_free(property_data);
 }
@@ -135,9 +138,14 @@ int property_refusals(const char *state, const char *rule, const char *nearest) 
 
 // ---- what is computed ---------------------------------------------------------------------------
 
+static InterpCheck check_program(const Program *program, const InterpOptions *options) {
+  arena_reset(of_a_run);
+  return interpret_check(of_a_run, program, options);
+}
+
 bool property_computes_on(const Program *program, int64_t grid) {
   InterpOptions options = {.seed = (uint64_t)grid, .runs = 1, .grid = grid};
-  InterpCheck check = interpret_check(property_arena, program, &options);
+  InterpCheck check = check_program(program, &options);
   if (!check.ok && check.n_findings) printf("grid %d: %s\n", (int)grid, check.finding[0].text);
   return check.ok;
 }
@@ -154,7 +162,7 @@ void property_tell(const Schedule *schedule, const char *after, const InterpChec
 bool property_computes(const Schedule *schedule, const char *after, const Program *program,
                        int runs) {
   InterpOptions options = {.seed = property_seed(), .runs = runs};
-  InterpCheck check = interpret_check(property_arena, program, &options);
+  InterpCheck check = check_program(program, &options);
   if (!check.ok) property_tell(schedule, after, &check);
   return check.ok;
 }

@@ -17,6 +17,7 @@ static TargetTable targets;
 static const Ladder *ladders[8];
 static const char *views[SESSION_VIEWS_MAX];
 static LessonWorld world;
+static FactRuns runs;
 
 // A record of everything, and a view that does everything but fly.
 static bool find_record(const void *records, const Schedule *schedule, FactRecord *out) {
@@ -47,10 +48,12 @@ static void setup(void) {
     const EmbeddedFile *file = embed_find(arena, list.paths[i]);
     ladders[n++] = ladder_read(arena, file->text, file->size, file->path, &diags);
   }
-  world = (LessonWorld){.facts = {&targets, ladders, n, find_record, NULL, find_counters, NULL},
-                        .views = views,
-                        .n_views = tutor_views(views),
-                        .can_do = can_do};
+  runs = (FactRuns){.arena = arena};
+  world =
+      (LessonWorld){.facts = {&targets, ladders, n, find_record, NULL, find_counters, NULL, &runs},
+                    .views = views,
+                    .n_views = tutor_views(views),
+                    .can_do = can_do};
   ck_assert_int_eq(diags.count, 0);
 }
 

@@ -141,18 +141,20 @@ END_TEST
 
 enum { LENGTH = 784, LINES = 3 };
 
-static double softmax_of(const float *x, int i) {
-  double most = -INFINITY, sum = 0;
-  for (int j = 0; j < LENGTH; j++) most = fmax(most, (double)x[j]);
-  for (int j = 0; j < LENGTH; j++) sum += exp((double)x[j] - most);
-  return exp((double)x[i] - most) / sum;
+static void softmax(const float *x, double *y) {
+  float most = -INFINITY;
+  double sum = 0;
+  for (int i = 0; i < LENGTH; i++) most = fmaxf(most, x[i]);
+  for (int i = 0; i < LENGTH; i++) sum += y[i] = exp((double)(x[i] - most));
+  for (int i = 0; i < LENGTH; i++) y[i] /= sum;
 }
 
-static double layernorm_of(const float *x, int i) {
+static void layernorm(const float *x, double *y) {
   double mean = 0, square = 0;
-  for (int j = 0; j < LENGTH; j++) mean += (double)x[j] / LENGTH;
-  for (int j = 0; j < LENGTH; j++) square += pow((double)x[j] - mean, 2) / LENGTH;
-  return ((double)x[i] - mean) / sqrt(square + 1e-5) * (i % 5) + i % 3;
+  for (int i = 0; i < LENGTH; i++) mean += (double)x[i] / LENGTH;
+  for (int i = 0; i < LENGTH; i++) square += pow((double)x[i] - mean, 2) / LENGTH;
+  for (int i = 0; i < LENGTH; i++)
+    y[i] = ((double)x[i] - mean) / sqrt(square + 1e-5) * (i % 5) + i % 3;
 }
 
 START_TEST(test_rows) {
@@ -175,10 +177,11 @@ START_TEST(test_rows) {
   if (is_norm) give_word(&run, &epsilon);
   run_grid(&run, LINES, 1);
   const float *out = ptx_machine_bytes(run.machine, y, sizeof x);
-  for (int i = 0; i < LINES * LENGTH; i++) {
-    const float *line = x + i / LENGTH * LENGTH;
-    const double want = is_norm ? layernorm_of(line, i % LENGTH) : softmax_of(line, i % LENGTH);
-    ck_assert_double_eq_tol((double)out[i], want, 1e-6 + 1e-5 * fabs(want));
+  for (int line = 0; line < LINES * LENGTH; line += LENGTH) {
+    double want[LENGTH];
+    (is_norm ? layernorm : softmax)(x + line, want);
+    for (int i = 0; i < LENGTH; i++)
+      ck_assert_double_eq_tol((double)out[line + i], want[i], 1e-6 + 1e-5 * fabs(want[i]));
   }
 }
 END_TEST

@@ -35,6 +35,70 @@ static const Ladder *ladder_named(const char *name) {
 }
 static const Ladder *fp32(void) { return ladder_named("fp32"); }
 
+// ---- several products ---------------------------------------------------------------------------
+
+// A program with a second product, that of the first once more.
+static Program *with_two_products(const Program *program) {
+  Program *two = program_clone(arena, program);
+  two->product[two->n_products++] = two->product[0];
+  ck_assert_int_eq(two->n_products, 2);
+  return two;
+}
+
+static struct {
+  int n;
+  const Product *product[PRODUCTS_MAX];
+} ran;
+static void note_product(Program *program, Product *product, const Schedule *schedule) {
+  (void)program, (void)schedule;
+  ck_assert_int_lt(ran.n, PRODUCTS_MAX);
+  ran.product[ran.n++] = product;
+}
+
+START_TEST(test_a_pass_runs_for_each_product_or_once) {
+  Program *two = with_two_products(model("M=64,N=64,K=64")->program);
+  const Schedule schedule = schedule_plain();
+  for (int runs = PASS_EACH; runs <= PASS_ONCE; runs++) {
+    const Pass pass = {.runs = (PassRuns)runs, .run = note_product};
+    ran.n = 0;
+    pass_run(&pass, two, &schedule);
+    ck_assert_int_eq(ran.n, runs == PASS_ONCE ? 1 : 2);
+    if (runs == PASS_EACH) ck_assert_ptr_eq(ran.product[0], &two->product[0]);
+    ck_assert_ptr_eq(ran.product[ran.n - 1], &two->product[1]);
+  }
+}
+END_TEST
+
+// What is marked makes of two products what it makes of one: the second time would undo or double
+// it.
+START_TEST(test_what_products_share_is_changed_once) {
+  static const char *const states[] = {
+      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,SERPENTINE=1,MIN_BLOCKS=2,"
+      "GROUP_M=2,M=512,N=512,K=512",
+      "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=4,BK=4,TMA=1,STAGE=11,WARP_SPECIALIZE=1,"
+      "BUFFER_COUNT=3,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,TAIL_SPLIT=2,TILE_ORDER=gpc,GROUP_N=8,"
+      "M=1024,N=2048,K=512"};
+  int seen = 0, marked = 0;
+  for (int i = 0; i < pass_count; i++) marked += pass_table[i].runs == PASS_ONCE;
+  for (int s = 0; s < 2; s++) {
+    const Model *built = model(states[s]);
+    const Pipeline *pipeline = &built->pipeline;
+    for (int i = 1; i < pipeline->n_stages; i++) {
+      const Pass *pass = pipeline->stage[i].pass;
+      if (pass->runs != PASS_ONCE) continue;
+      Program *two = with_two_products(pipeline->stage[i - 1].program);
+      pass_run(pass, two, &built->schedule);
+      program_place_shared(two);
+      two->n_products = 1;  // a text is of one
+      ck_assert_str_eq(program_text_full(arena, two),
+                       program_text_full(arena, pipeline->stage[i].program));
+      seen++;
+    }
+  }
+  ck_assert_int_eq(seen, marked);
+}
+END_TEST
+
 static const char *const ladders[] = {"fp32", "fp16", "hgemm", "tf32"};
 
 START_TEST(test_golden_rungs) {
@@ -491,6 +555,8 @@ Suite *suite_pass(void) {
   tcase_add_test(tcase, test_golden_diffs);
   tcase_add_test(tcase, test_diff_rebuilds_both_sides);
   tcase_add_loop_test(tcase, test_sites, 0, (int)(sizeof sites / sizeof *sites));
+  tcase_add_test(tcase, test_a_pass_runs_for_each_product_or_once);
+  tcase_add_test(tcase, test_what_products_share_is_changed_once);
   tcase_add_test(tcase, test_spread_copies_are_as_many);
   tcase_add_test(tcase, test_copies_begin_where_they_are_told);
   tcase_add_test(tcase, test_the_l2_hint_is_on_every_copy);

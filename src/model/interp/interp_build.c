@@ -58,7 +58,7 @@ double interpret_bytes(const Program *program) {
   const Sizes sizes = sizes_of(program);
   double cells = (double)program->problem.m * (double)program->problem.n;
   return INPUT_BYTES * (double)sizes.inputs + CELL_BYTES * cells +
-         (double)(sizeof(Shadow) + VALUE_BYTES) * (double)sizes.watched;
+         (double)(sizeof(Shadow) + 2 * sizeof(Recent) + VALUE_BYTES) * (double)sizes.watched;
 }
 
 // NULL, or why the program is too large to be run here.
@@ -111,6 +111,8 @@ static void build_global(Machine *m, Memory *memory) {
   }
   memory->data = arena_alloc(m->arena, (size_t)(memory->elements * memory->bytes));
   memory->shadow = ARENA_ARRAY(m->arena, Shadow, memory->elements);
+  memory->read = ARENA_ARRAY(m->arena, Recent, memory->elements);
+  memory->add = ARENA_ARRAY(m->arena, Recent, memory->elements);
 }
 
 // Any of the family: a text may have a fence without what it is for.
@@ -153,22 +155,34 @@ static void build_mbarriers(Machine *m, Memory *memory) {
   }
 }
 
+static const Reads *new_reads(const Machine *m, int64_t granules) {
+  Reads *reads = ARENA_NEW(m->arena, Reads);
+  const int64_t together = granules / READS_TOGETHER + 1;
+  *reads = (Reads){.read = ARENA_ARRAY(m->arena, Touch, granules * m->n_readers),
+                   .newest = ARENA_ARRAY(m->arena, NewestRead, together * m->n_readers),
+                   .apart = granules};
+  return reads;
+}
+
 // Shared buffers are windows of one memory, so that two that overlap are seen to.
 static void build_shared(Machine *m, BlockState *block) {
   int64_t smem = program_smem_bytes(m->program), granule = shared_granule(m->program);
   uint8_t *shared = arena_alloc(m->arena, (size_t)smem);
   int64_t n = ceil_div(smem, granule);
   Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, n);
-  Touch *reads = m->has_clocks ? ARENA_ARRAY(m->arena, Touch, n * m->n_readers) : NULL;
+  const Reads *reads = m->has_clocks ? new_reads(m, n) : NULL;
   Touch *stored = m->has_clocks ? ARENA_ARRAY(m->arena, Touch, n) : NULL;
+  Recent *read = m->has_clocks ? NULL : ARENA_ARRAY(m->arena, Recent, n);
   for (int i = 0; i < m->program->n_buffers; i++) {
     const Buffer *buffer = m->program->buffer[i];
     Memory *memory = &block->memory[i];
     if (buffer->space != SPACE_SHARED) continue;
+    const int64_t first = memory->first_granule = buffer->offset_bytes / granule;
     memory->data = shared + buffer->offset_bytes;
-    memory->shadow = shadow + buffer->offset_bytes / granule;
-    if (reads) memory->reads = reads + buffer->offset_bytes / granule * m->n_readers;
-    if (stored) memory->stored = stored + buffer->offset_bytes / granule;
+    memory->shadow = shadow + first;
+    memory->reads = reads;
+    if (read) memory->read = read + first;
+    if (stored) memory->stored = stored + first;
     memory->n_shadows = (int)(memory->bytes / granule);
   }
 }

@@ -52,8 +52,8 @@ static bool was_async(const Machine *machine, const Touch *then) {
 
 // The same of an access through the async proxy, which `now` asks for: what threads did must have
 // been fenced as well.
-static bool unordered_for_async(const Machine *machine, const Touch *then, const Touch *now,
-                                uint32_t first) {
+static inline bool unordered_for_async(const Machine *machine, const Touch *then, const Touch *now,
+                                       uint32_t first) {
   if (unordered(machine, then, now, first)) return true;
   return then->epoch >= first && !is_agent(machine, then->thread) &&
          then->epoch >= interp_clock(machine, now->thread)[then->thread / LANES].fenced &&
@@ -77,10 +77,10 @@ bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at)
 }
 
 // Keeps the latest access and one that is unordered with it.
-static inline void remember(const Machine *machine, Touch *latest, Touch *other, const Touch *now,
+static inline void remember(const Machine *machine, Recent *recent, const Touch *now,
                             uint32_t first) {
-  if (unordered(machine, latest, now, first)) *other = *latest;
-  *latest = *now;
+  if (unordered(machine, &recent->latest, now, first)) recent->other = recent->latest;
+  recent->latest = *now;
 }
 
 static inline bool in_flight(const Shadow *shadow, uint32_t first) {
@@ -94,19 +94,65 @@ static bool against(Machine *machine, const Memory *memory, const Shadow *shadow
   return true;
 }
 
-// The latest reads of all warps that can reach the memory, `machine->n_readers` of them; NULL where
-// nobody keeps them.
-static inline Touch *reads_of(const Machine *machine, const Memory *memory, const Shadow *shadow) {
-  return memory->reads ? &memory->reads[(shadow - memory->shadow) * machine->n_readers] : NULL;
+// The latest read by a warp that can reach the memory, where they are kept.
+static inline Touch *read_by(const Memory *memory, int64_t granule, int reader) {
+  return &memory->reads->read[reader * memory->reads->apart + granule];
+}
+
+static inline NewestRead *newest_reads(const Machine *machine, const Memory *memory,
+                                       int64_t granule) {
+  return &memory->reads->newest[granule / READS_TOGETHER * machine->n_readers];
+}
+
+static inline int64_t granule_of(const Memory *memory, const Shadow *shadow) {
+  return memory->first_granule + (shadow - memory->shadow);
+}
+
+static inline void remember_read(const Machine *machine, const Memory *memory, const Shadow *shadow,
+                                 const Touch *now, uint32_t first, bool is_async) {
+  if (!memory->reads) {
+    remember(machine, &memory->read[shadow - memory->shadow], now, first);
+    return;
+  }
+  const int64_t granule = granule_of(memory, shadow);
+  const int reader = now->thread / LANES - machine->first_reader;
+  *read_by(memory, granule, reader) = *now;
+  NewestRead *newest = &newest_reads(machine, memory, granule)[reader];
+  newest->any = now->epoch;
+  if (!is_async) newest->to_fence = now->epoch;
+}
+
+// Whether all reads of a granule and those beside it are known to be over, and for_async to be
+// fenced. False says nothing: the reads of the granule itself are to be looked at.
+static bool reads_are_over(const Machine *machine, const Memory *memory, int64_t granule,
+                           const Touch *now, uint32_t first, bool for_async) {
+  const NewestRead *newest = newest_reads(machine, memory, granule);
+  const Known *known = interp_clock(machine, now->thread) + machine->first_reader;
+  for (int w = 0; w < machine->n_readers; w++) {
+    if (newest[w].any < first) continue;
+    if (newest[w].any >= known[w].seen) return false;
+    if (for_async && newest[w].to_fence >= known[w].fenced) return false;
+  }
+  return true;
+}
+
+// The latest atomic adds; NULL where there are none: nobody adds atomically to shared memory.
+static inline Recent *adds_of(const Memory *memory, const Shadow *shadow) {
+  return memory->add ? &memory->add[shadow - memory->shadow] : NULL;
+}
+
+static bool against_recent(Machine *machine, const Memory *memory, const Shadow *shadow,
+                           const Recent *recent, const Touch *now, uint32_t first) {
+  return recent && (against(machine, memory, shadow, &recent->latest, now, first) ||
+                    against(machine, memory, shadow, &recent->other, now, first));
 }
 
 static void read_against_all(Machine *machine, const Memory *memory, const Shadow *shadow,
                              const Touch *now, uint32_t first) {
   if (in_flight(shadow, first))
     interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, shadow, &shadow->write, now);
-  else if (!against(machine, memory, shadow, &shadow->write, now, first) &&
-           !against(machine, memory, shadow, &shadow->atomic, now, first))
-    against(machine, memory, shadow, &shadow->other_atomic, now, first);
+  else if (!against(machine, memory, shadow, &shadow->write, now, first))
+    against_recent(machine, memory, shadow, adds_of(memory, shadow), now, first);
 }
 
 // Most of a run's time goes by here, so the usual case is decided first: the last write is ordered
@@ -114,14 +160,11 @@ static void read_against_all(Machine *machine, const Memory *memory, const Shado
 static inline bool read_granule(Machine *machine, const Memory *memory, Shadow *shadow,
                                 const Touch *now) {
   uint32_t first = first_epoch(machine, memory);
+  const Recent *adds = adds_of(memory, shadow);
   if (shadow->in_flight || unordered(machine, &shadow->write, now, first) ||
-      shadow->atomic.epoch >= first)
+      (adds && adds->latest.epoch >= first))
     read_against_all(machine, memory, shadow, now, first);
-  Touch *reads = reads_of(machine, memory, shadow);
-  if (reads)
-    reads[now->thread / LANES - machine->first_reader] = *now;
-  else
-    remember(machine, &shadow->read, &shadow->other_read, now, first);
+  remember_read(machine, memory, shadow, now, first, false);
   return is_shared(memory) ? shadow->write.epoch >= first : is_written(machine, memory, shadow);
 }
 
@@ -133,7 +176,6 @@ bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch
   return written;
 }
 
-// Nobody adds atomically to shared memory.
 static bool read_granule_async(Machine *machine, const Memory *memory, Shadow *shadow,
                                const Touch *now) {
   uint32_t first = first_epoch(machine, memory);
@@ -141,11 +183,7 @@ static bool read_granule_async(Machine *machine, const Memory *memory, Shadow *s
     interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, shadow, &shadow->write, now);
   else if (unordered_for_async(machine, &shadow->write, now, first))
     interp_report_conflict(machine, FINDING_RACE, memory, shadow, &shadow->write, now);
-  Touch *reads = reads_of(machine, memory, shadow);
-  if (reads)
-    reads[now->thread / LANES - machine->first_reader] = *now;
-  else
-    remember(machine, &shadow->read, &shadow->other_read, now, first);
+  remember_read(machine, memory, shadow, now, first, true);
   return shadow->write.epoch >= first;
 }
 
@@ -163,13 +201,15 @@ static inline Touch *stored_of(const Memory *memory, const Shadow *shadow) {
 
 static bool against_readers(Machine *machine, const Memory *memory, const Shadow *shadow,
                             const Touch *now, uint32_t first) {
-  const Touch *reads = reads_of(machine, memory, shadow), *stored = stored_of(memory, shadow);
+  const Touch *stored = stored_of(memory, shadow);
   if (stored && against(machine, memory, shadow, stored, now, first)) return true;
-  if (!reads)
-    return against(machine, memory, shadow, &shadow->read, now, first) ||
-           against(machine, memory, shadow, &shadow->other_read, now, first);
+  if (!memory->reads)
+    return against_recent(machine, memory, shadow, &memory->read[shadow - memory->shadow], now,
+                          first);
+  const int64_t granule = granule_of(memory, shadow);
+  if (reads_are_over(machine, memory, granule, now, first, false)) return false;
   for (int w = 0; w < machine->n_readers; w++)
-    if (against(machine, memory, shadow, &reads[w], now, first)) return true;
+    if (against(machine, memory, shadow, read_by(memory, granule, w), now, first)) return true;
   return false;
 }
 
@@ -179,9 +219,8 @@ static void write_against_all(Machine *machine, const Memory *memory, const Shad
   if (in_flight(shadow, first))
     interp_report_conflict(machine, FINDING_RACE, memory, shadow, &shadow->write, now);
   else if (!against(machine, memory, shadow, &shadow->write, now, first) &&
-           !against_readers(machine, memory, shadow, now, first) &&
-           !against(machine, memory, shadow, &shadow->atomic, now, first))
-    against(machine, memory, shadow, &shadow->other_atomic, now, first);
+           !against_readers(machine, memory, shadow, now, first))
+    against_recent(machine, memory, shadow, adds_of(memory, shadow), now, first);
 }
 
 static void write_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now,
@@ -200,7 +239,7 @@ static bool add_granule(Machine *machine, const Memory *memory, Shadow *shadow, 
   uint32_t first = first_epoch(machine, memory);
   if (!against(machine, memory, shadow, &shadow->write, now, first))
     against_readers(machine, memory, shadow, now, first);
-  remember(machine, &shadow->atomic, &shadow->other_atomic, now, first);
+  remember(machine, adds_of(memory, shadow), now, first);
   return is_written(machine, memory, shadow);
 }
 
@@ -216,15 +255,26 @@ void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Tou
     write_granule(machine, memory, first_of(memory, at) + i, now, true);
 }
 
+// The read that is in the way of a copy by TMA; NULL: none.
+static const Touch *read_in_the_way(const Machine *machine, const Memory *memory,
+                                    const Shadow *shadow, const Touch *now, uint32_t first) {
+  const int64_t granule = granule_of(memory, shadow);
+  if (!memory->reads || reads_are_over(machine, memory, granule, now, first, true)) return NULL;
+  for (int w = 0; w < machine->n_readers; w++) {
+    const Touch *read = read_by(memory, granule, w);
+    if (unordered_for_async(machine, read, now, first)) return read;
+  }
+  return NULL;
+}
+
 // The earlier access that is in the way of a copy by TMA; NULL: none.
 static const Touch *in_the_way(const Machine *machine, const Memory *memory, const Shadow *shadow,
                                const Touch *now) {
   uint32_t first = first_epoch(machine, memory);
-  const Touch *reads = reads_of(machine, memory, shadow);
   if (in_flight(shadow, first) || unordered_for_async(machine, &shadow->write, now, first))
     return &shadow->write;
-  for (int w = 0; reads && w < machine->n_readers; w++)
-    if (unordered_for_async(machine, &reads[w], now, first)) return &reads[w];
+  const Touch *read = read_in_the_way(machine, memory, shadow, now, first);
+  if (read) return read;
   const Touch *stored = stored_of(memory, shadow);
   return stored && unordered(machine, stored, now, first) ? stored : NULL;
 }

@@ -51,6 +51,15 @@ typedef struct FactCounters {
   const char *gpu, *date;
 } FactCounters;
 
+// What the interpreter has said of broken programs: a step asks for its finding and for the text of
+// it, and whoever comes back to the step asks again. Nothing is run twice as long as these are
+// kept.
+typedef struct FactRun FactRun;
+typedef struct FactRuns {
+  Arena *arena;
+  const FactRun *first;
+} FactRuns;
+
 typedef struct FactWorld {
   const TargetTable *targets;
   const Ladder *const *ladders;
@@ -62,6 +71,7 @@ typedef struct FactWorld {
   // The same for what a GPU's counters said; false: never counted.
   bool (*counted)(const void *counters, const Schedule *schedule, FactCounters *out);
   const void *counters;
+  FactRuns *runs;  // NULL: each question is a run of its own
 } FactWorld;
 
 typedef struct FactScene {

@@ -49,17 +49,14 @@ static const Program *break_program(const FactScene *scene, const Program *progr
   return NULL;
 }
 
-static bool run(const FactScene *scene, const FactArgs *args, InterpCheck *check, Diags *diags) {
-  const Model *model = scene->model;
-  Schedule small =
-      schedule_reduce(scene->arena, scene->world->targets, &model->schedule, RUN_WORK_MAX);
-  if (!schedule_same(&small, &model->schedule))
-    model = model_build(scene->arena, scene->world->targets, &small);
-  const Program *program = break_program(scene, model->program, args->word[0], diags);
-  if (!program) return false;
-  *check = interpret_check(scene->arena, program, &(InterpOptions){.seed = 1});
-  return true;
-}
+// What is asked of a run: the gravest finding, and how many cells of C were wrong.
+struct FactRun {
+  const char *of;    // schedule and breakage
+  const char *text;  // of the finding; NULL: there is none
+  FindingKind kind;
+  int64_t n_wrong;
+  const FactRun *next;
+};
 
 // The table of findings begins with what is worst; a missing wait is a race that knows its cause.
 static int rank(const Finding *finding) {
@@ -73,29 +70,69 @@ static const Finding *gravest(const InterpCheck *check) {
   return worst;
 }
 
+static FactRun *new_run(Arena *arena, const char *of, const InterpCheck *check) {
+  FactRun *run = ARENA_NEW(arena, FactRun);
+  const Finding *worst = gravest(check);
+  *run = (FactRun){.of = arena_strdup(arena, of), .n_wrong = check->n_wrong};
+  if (!worst) return run;
+  run->kind = worst->kind;
+  run->text = arena_strdup(arena, worst->text);
+  return run;
+}
+
+static const FactRun *find_run(const FactRuns *runs, const char *of) {
+  for (const FactRun *run = runs ? runs->first : NULL; run; run = run->next)
+    if (str_equal(run->of, of)) return run;
+  return NULL;
+}
+
+static const FactRun *keep_run(FactRuns *runs, const char *of, const InterpCheck *check) {
+  FactRun *run = new_run(runs->arena, of, check);
+  run->next = runs->first;
+  return runs->first = run;
+}
+
+// NULL after findings.
+static const FactRun *run(const FactScene *scene, const FactArgs *args, Diags *diags) {
+  const Model *model = scene->model;
+  const FactWorld *world = scene->world;
+  Schedule small = schedule_reduce(scene->arena, world->targets, &model->schedule, RUN_WORK_MAX);
+  const char *of =
+      arena_printf(scene->arena, "%s %s", schedule_text(scene->arena, &small), args->word[0]);
+  const FactRun *known = find_run(world->runs, of);
+  if (known) return known;
+  if (!schedule_same(&small, &model->schedule))
+    model = model_build(scene->arena, world->targets, &small);
+  const Program *program = break_program(scene, model->program, args->word[0], diags);
+  if (!program) return NULL;
+  Arena *scratch = arena_new("run of a fact");
+  InterpCheck check = interpret_check(scratch, program, &(InterpOptions){.seed = 1});
+  known = world->runs ? keep_run(world->runs, of, &check) : new_run(scene->arena, of, &check);
+  arena_free(scratch);
+  return known;
+}
+
 bool fact_finding(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  InterpCheck check;
-  if (!run(scene, args, &check, diags)) return false;
+  const FactRun *found = run(scene, args, diags);
+  if (!found) return false;
   value->words = finding_words(scene->arena);
-  const Finding *worst = gravest(&check);
-  value->word = worst ? finding_name(worst->kind) : value->words[check.n_wrong > 0];
-  bool ran = !worst || (int)worst->kind < FINDINGS_OF_A_RUN;
-  if (!ran) diag_add(diags, "break", "it could not be run: %s", worst->text);
+  value->word = found->text ? finding_name(found->kind) : value->words[found->n_wrong > 0];
+  bool ran = !found->text || (int)found->kind < FINDINGS_OF_A_RUN;
+  if (!ran) diag_add(diags, "break", "it could not be run: %s", found->text);
   return ran;
 }
 
 bool fact_told(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  InterpCheck check;
-  if (!run(scene, args, &check, diags)) return false;
-  const Finding *worst = gravest(&check);
-  value->word = worst ? worst->text : "nothing was found";
+  const FactRun *found = run(scene, args, diags);
+  if (!found) return false;
+  value->word = found->text ? found->text : "nothing was found";
   return true;
 }
 
 bool fact_wrong(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  InterpCheck check;
-  if (!run(scene, args, &check, diags)) return false;
-  value->number = (double)check.n_wrong;
+  const FactRun *found = run(scene, args, diags);
+  if (!found) return false;
+  value->number = (double)found->n_wrong;
   return true;
 }
 

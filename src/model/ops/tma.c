@@ -31,25 +31,41 @@ static const char *box_fault(Arena *arena, const Program *program, const Code *c
 
 static int64_t box_elements(const Op *op) { return op->box[0] * op->box[1]; }
 
-// One element of the box: zero where it is outside of the matrix.
-static void land_element(const Machine *m, const BoxCopy *copy, int64_t row, int64_t column,
-                         int64_t to) {
-  const Op *op = &m->code->code[copy->code].stmt->op;
-  const Buffer *from = op->src.buffer;
-  const Memory *src = &m->memory[from->id], *dst = &m->memory[op->dst.buffer->id];
-  int fast = buffer_fast_dimension(from), slow = 1 - fast;
-  int64_t s = copy->corner[slow] + row, f = copy->corner[fast] + column;
-  bool inside = s >= 0 && s < from->dim[slow] && f >= 0 && f < from->dim[fast];
-  if (inside)
-    memcpy(memory_at(dst, to), memory_at(src, s * from->stride[slow] + f), (size_t)dst->bytes);
+// Of so many bytes that the compiler knows of most types how many.
+static void copy_element(uint8_t *to, const uint8_t *from, int bytes) {
+  if (bytes == 2)
+    memcpy(to, from, 2);
+  else if (bytes == 4)
+    memcpy(to, from, 4);
   else
-    memset(memory_at(dst, to), 0, (size_t)dst->bytes);
+    memcpy(to, from, (size_t)bytes);
 }
 
 // Of the block at hand.
 static int agent_of(const Machine *m, const Mbar *bar, const Op *op) {
   int of_bar = (int)(bar - m->memory[op->src2.buffer->id].mbar) % INTERP_AGENTS;
   return m->max_warps + m->rank * INTERP_AGENTS + of_bar;
+}
+
+// One row of the box: zeros where it is outside of the matrix.
+static void land_row(const Machine *m, const BoxCopy *copy, const Memory *dst, int64_t row,
+                     const Touch *now) {
+  const Code *code = &m->code->code[copy->code];
+  const Op *op = &code->stmt->op;
+  const Buffer *from = op->src.buffer;
+  const int fast = buffer_fast_dimension(from), slow = 1 - fast;
+  const int64_t s = copy->corner[slow] + row;
+  const bool is_row = s >= 0 && s < from->dim[slow];
+  const int32_t *at = &code->box_at[row * op->box[1]];
+  for (int64_t column = 0; column < op->box[1]; column++) {
+    const int64_t f = copy->corner[fast] + column, to = copy->first + at[column];
+    if (is_row && f >= 0 && f < from->dim[fast])
+      copy_element(memory_at(dst, to), memory_at(&m->memory[from->id], s * from->stride[slow] + f),
+                   dst->bytes);
+    else
+      memset(memory_at(dst, to), 0, (size_t)dst->bytes);
+    shadow_land(dst, to, now);
+  }
 }
 
 // The box arrives as a whole, in an epoch of its own, and its bytes count.
@@ -59,11 +75,7 @@ static void land(Machine *m, const BoxCopy *copy) {
   const Memory *dst = &m->memory[op->dst.buffer->id];
   int agent = agent_of(m, copy->bar, op);
   Touch now = {++m->epoch, (uint32_t)m->cluster, (uint16_t)(agent * LANES), (uint16_t)copy->code};
-  for (int64_t i = 0; i < box_elements(op); i++) {
-    int64_t to = copy->first + code->box_at[i];
-    land_element(m, copy, i / op->box[1], i % op->box[1], to);
-    shadow_land(dst, to, &now);
-  }
+  for (int64_t row = 0; row < op->box[0]; row++) land_row(m, copy, dst, row, &now);
   Mbar *bar = copy->bar;
   bar->gathered[agent].seen = ++m->epoch;
   bar->bytes -= box_elements(op) * dst->bytes;

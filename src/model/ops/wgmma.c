@@ -66,15 +66,17 @@ static const char *wgmma_fault(Arena *arena, const Program *program, const Code 
   return fault;
 }
 
+// Elements of A by row of K, those of C as Sums has them.
 static FragmentTable tabulate(Arena *arena, const Atom *atom, AtomOperand operand) {
   FragmentMap map = fragment_map(atom, operand);
+  const int columns = operand == ATOM_C ? N_MAX : map.cols;
   uint16_t(*at)[LANES] = arena_alloc(arena, sizeof *at * (size_t)map.n_values);
   for (int value = 0; value < map.n_values; value++)
     for (int lane = 0; lane < LANES; lane++) {
       FragmentElement e = fragment_map_element(&map, lane, value);
-      at[value][lane] = (uint16_t)(e.row * map.cols + e.col);
+      at[value][lane] = (uint16_t)(e.row * columns + e.col);
     }
-  return (FragmentTable){map.n_values, map.cols, (const uint16_t(*)[LANES])at};
+  return (FragmentTable){map.n_values, columns, (const uint16_t(*)[LANES])at};
 }
 
 // The tile as the buffer has it, described or not: a panel is a step of its own.
@@ -219,16 +221,20 @@ typedef union SumRow {
   Eight all[N_MAX / VECTOR];
   double column[N_MAX];
 } SumRow;
+typedef union Sums {
+  SumRow row[WARP_ROWS];
+  double cell[WARP_ROWS * N_MAX];
+} Sums;
 
 // B comes as [n][k] and is turned round, so that eight columns are multiplied at once.
-static void multiply(const Atom *atom, const double *a, const double *b, SumRow *sum) {
+static void multiply(const Atom *atom, const double *a, const double *b, Sums *sum) {
   static _Thread_local SumRow turned[K_MAX];
   for (int n = 0; n < atom->n; n++)
     for (int k = 0; k < atom->k; k++) turned[k].column[n] = b[n * atom->k + k];
   for (int row = 0; row < WARP_ROWS; row++)
     for (int k = 0; k < atom->k; k++)
       for (int v = 0; v < atom->n / VECTOR; v++)
-        sum[row].all[v] += a[row * atom->k + k] * turned[k].all[v];
+        sum->row[row].all[v] += a[row * atom->k + k] * turned[k].all[v];
 }
 
 static double wrapped(double sum) {
@@ -236,14 +242,13 @@ static double wrapped(double sum) {
 }
 
 // The sums of a lane: value v at table->at[v][lane] of the warp's 16 rows.
-static void move_sums(Warp *w, const Code *code, int64_t first, SumRow *sum, bool back) {
+static void move_sums(Warp *w, const Code *code, int64_t first, Sums *sum, bool back) {
   const FragmentTable *table = &code->fragment[ATOM_C];
   DType type = code->dst.buffer->type;
   for (int v = 0; v < table->n_values; v++) {
     Row *row = &w->row[first + v];
     for (uint32_t lane = 0; lane < LANES; lane++) {
-      int at = table->at[v][lane];
-      double *cell = &sum[at / table->columns].column[at % table->columns];
+      double *cell = &sum->cell[table->at[v][lane]];
       if (back)
         row_put(row, type, lane, type == DTYPE_S32 ? wrapped(*cell) : *cell);
       else
@@ -254,16 +259,16 @@ static void move_sums(Warp *w, const Code *code, int64_t first, SumRow *sum, boo
 
 static void carry_out(Machine *m, Warp *w, const AsyncMultiply *item) {
   static _Thread_local double a[WARP_ROWS * K_MAX], b[N_MAX * K_MAX];
-  static _Thread_local SumRow sum[WARP_ROWS];
+  static _Thread_local Sums sum;
   const Code *code = &m->code->code[item->code];
   read_operand(m, w, code, item, 0, a);
   read_operand(m, w, code, item, 1, b);
   if (item->begins)
-    memset(sum, 0, sizeof sum);
+    memset(&sum, 0, sizeof sum);
   else
-    move_sums(w, code, item->sums, sum, false);
-  multiply(code->stmt->op.atom, a, b, sum);
-  move_sums(w, code, item->sums, sum, true);
+    move_sums(w, code, item->sums, &sum, false);
+  multiply(code->stmt->op.atom, a, b, &sum);
+  move_sums(w, code, item->sums, &sum, true);
 }
 
 // ---- run ----------------------------------------------------------------------------------------

@@ -11,11 +11,15 @@
 
 typedef void PassRun(Program *program, Product *product, const Schedule *schedule);
 
+// How often a pass runs: for each product, or once for what they share.
+typedef enum PassRuns { PASS_EACH, PASS_ONCE } PassRuns;
+
 typedef struct Pass {
   const char *name;   // "register_tile": the name of the file pass_register_tile.c
   const char *title;  // "register tile": for the screen
   const char *knobs;  // the knobs that switch it, space separated, first the one that names it
   const char *help;   // what it does for the kernel, one line
+  PassRuns runs;
   bool (*wanted)(const Schedule *schedule);
   PassRun *run;
 } Pass;
@@ -23,7 +27,9 @@ typedef struct Pass {
 extern const Pass pass_table[];
 extern const int pass_count;
 
-// Runs a pass for each product of the program, in the order in which they are computed.
+// Runs a pass for each product of the program, in the order in which they are computed; one that
+// runs once gets the last of them, whose C the kernel stores: its rows and columns are the grid's.
+void pass_run(const Pass *pass, Program *program, const Schedule *schedule);
 void pass_each_product(PassRun *run, Program *program, const Schedule *schedule);
 
 enum { PIPELINE_PROGRAMS_MAX = 48 };

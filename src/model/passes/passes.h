@@ -7,7 +7,7 @@
 #include "model/ir/ring.h"
 #include "model/words/knob.h"
 
-#define PASS(id, title, knobs, help)                 \
+#define PASS(id, title, knobs, runs, help)           \
   bool pass_##id##_wanted(const Schedule *schedule); \
   void pass_##id(Program *program, Product *product, const Schedule *schedule);
 #include "model/passes/pass.def"

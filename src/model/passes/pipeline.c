@@ -12,7 +12,8 @@
 #include "model/passes/passes.h"
 
 const Pass pass_table[] = {
-#define PASS(id, title, knobs, help) {#id, title, knobs, help, pass_##id##_wanted, pass_##id},
+#define PASS(id, title, knobs, runs, help) \
+  {#id, title, knobs, help, PASS_##runs, pass_##id##_wanted, pass_##id},
 #include "model/passes/pass.def"
 #undef PASS
 };
@@ -84,6 +85,13 @@ void pass_each_product(PassRun *run, Program *program, const Schedule *schedule)
   for (int i = 0; i < program->n_products; i++) run(program, &program->product[i], schedule);
 }
 
+void pass_run(const Pass *pass, Program *program, const Schedule *schedule) {
+  if (pass->runs == PASS_ONCE)
+    pass->run(program, &program->product[program->n_products - 1], schedule);
+  else
+    pass_each_product(pass->run, program, schedule);
+}
+
 Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
   Pipeline pipeline = {0};
   const Program *program = naive_nest(arena, schedule);
@@ -92,7 +100,7 @@ Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
     const Pass *pass = &pass_table[i];
     if (!pass->wanted(schedule)) continue;
     Program *next = program_clone(arena, program);
-    pass_each_product(pass->run, next, schedule);
+    pass_run(pass, next, schedule);
     program_place_shared(next);
     program_describe_tiles(next);
     const char *fault = program_check(arena, next);

@@ -503,7 +503,7 @@ static const char *fault_of(const Facts *f, int side) {
 
 // The widest swizzle that lays out the same slab: of rows of 128 bytes or more by their own row
 // bits, of shorter ones by the bits of the 128-byte line.
-static const char *nearest_layout(const Facts *f, int side) {
+const char *rule_nearest_layout(const Facts *f, int side) {
   const char *name = knob_table[side == FM_BM ? KNOB_LAYOUT_A : KNOB_LAYOUT_B].name;
   int line_bit = max_int(7, log2_up(slab_of(f, side).row_bytes)), chunk_bit = 4;
   for (int bits = 3; bits > 0; bits--) {
@@ -551,52 +551,11 @@ const int rule_count = sizeof rule_table / sizeof *rule_table;
 
 bool rule_holds(int rule, const Facts *facts) { return rule_code[rule].holds(facts); }
 RulePhase rule_phase(int rule) { return rule_code[rule].phase; }
+char *rule_text(Arena *arena, int rule, const Facts *facts) {
+  return rule_code[rule].text(arena, facts);
+}
 
 int rule_layout_side(int rule) {
   KnobId knob = knob_find(rule_table[rule].knobs, NULL);
   return knob == KNOB_NONE ? -1 : knob_layout_side(knob);
-}
-
-// ---- checking -----------------------------------------------------------------------------------
-
-static void add_finding(int rule, const Facts *facts, Diags *diags) {
-  const char *id = rule_table[rule].id;
-  if (str_starts(id, "not_built")) id = "not_built";
-  Diag *diag = diag_add(diags, id, "%s", rule_code[rule].text(diags->arena, facts));
-  int side = rule_layout_side(rule);
-  diag->nearest = side < 0 ? rule_nearest(rule, facts, diags->arena) : nearest_layout(facts, side);
-}
-
-static void check(RulePhase phase, const Facts *facts, Diags *diags) {
-  for (int i = 0; i < rule_count; i++) {
-    if (rule_code[i].phase != phase || rule_code[i].holds(facts)) continue;
-    // A fault of the slab itself comes before one of its layout.
-    if (rule_layout_side(i) < 0 || diags->count == 0) add_finding(i, facts, diags);
-  }
-}
-
-void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *diags) {
-  Facts facts = rule_facts(diags->arena, schedule, target, NULL);
-  check(PHASE_KNOBS, &facts, diags);
-}
-
-bool rules_allow(Arena *scratch, const Schedule *schedule, const Target *target) {
-  Facts facts = rule_facts(scratch, schedule, target, NULL);
-  for (int i = 0; i < rule_count; i++)
-    if (rule_code[i].phase == PHASE_KNOBS && !rule_code[i].holds(&facts)) return false;
-  return true;
-}
-
-void rules_check_program(const Model *model, Diags *diags) {
-  Facts facts = rule_facts(diags->arena, &model->schedule, model->target, &model->resources);
-  check(PHASE_PROGRAM, &facts, diags);
-}
-
-RuleVerdict rule_judge(const Model *model, int rule, Diags *diags) {
-  Facts facts = rule_facts(diags->arena, &model->schedule, model->target,
-                           model->program ? &model->resources : NULL);
-  if (rule_code[rule].phase == PHASE_PROGRAM && !model->program) return RULE_OPEN;
-  if (rule_code[rule].holds(&facts)) return RULE_HOLDS;
-  add_finding(rule, &facts, diags);
-  return RULE_FAILS;
 }

@@ -21,6 +21,10 @@ Facts rule_facts(Arena *arena, const Schedule *schedule, const Target *target,
 typedef enum RulePhase { PHASE_KNOBS, PHASE_PROGRAM } RulePhase;
 RulePhase rule_phase(int rule);
 bool rule_holds(int rule, const Facts *facts);
+// What does not hold, with its numbers.
+char *rule_text(Arena *arena, int rule, const Facts *facts);
+// For a rule about a typed layout, of A (0) or B: "LAYOUT_A=swizzle:3:4:3".
+const char *rule_nearest_layout(const Facts *facts, int side);
 
 // The operand whose typed layout the rule is about; -1: it is about something else.
 int rule_layout_side(int rule);

@@ -15,18 +15,21 @@
 typedef struct Format {
   int mantissa, bias;
   double smallest;  // normal
+  double quantum;   // the distance of neighbouring subnormal numbers
   double largest;
   uint32_t infinity;  // its bits without a sign; 0: too large a number becomes the largest
   uint32_t nan;
+  uint32_t special;  // the least bits that are no number
+  double scale;      // 2^(bias of a double - bias)
 } Format;
 
 enum { DOUBLE_MANTISSA = 52, DOUBLE_BIAS = 1023 };
 
 static const Format formats[DTYPE_COUNT] = {
-    [DTYPE_F16] = {10, 15, 0x1p-14, 65504, 0x7c00, 0x7fff},
-    [DTYPE_BF16] = {7, 127, 0x1p-126, 0x1.fep127, 0x7f80, 0x7fff},
-    [DTYPE_E4M3] = {3, 7, 0x1p-6, 448, 0, 0x7f},
-    [DTYPE_E5M2] = {2, 15, 0x1p-14, 57344, 0, 0x7f},
+    [DTYPE_F16] = {10, 15, 0x1p-14, 0x1p-24, 65504, 0x7c00, 0x7fff, 0x7c00, 0x1p1008},
+    [DTYPE_BF16] = {7, 127, 0x1p-126, 0x1p-133, 0x1.fep127, 0x7f80, 0x7fff, 0x7f80, 0x1p896},
+    [DTYPE_E4M3] = {3, 7, 0x1p-6, 0x1p-9, 448, 0, 0x7f, 0x7f, 0x1p1016},
+    [DTYPE_E5M2] = {2, 15, 0x1p-14, 0x1p-16, 57344, 0, 0x7f, 0x7c, 0x1p1008},
 };
 
 static uint64_t bits_of(double value) {
@@ -43,13 +46,10 @@ static double double_of(uint64_t bits) {
 
 // ---- rounding -----------------------------------------------------------------------------------
 
-// The distance of neighbouring subnormal numbers.
-static double quantum(const Format *format) { return ldexp(format->smallest, -format->mantissa); }
-
 static double round_slowly(const Format *format, double value, double rounded) {
   if (isnan(value)) return value;
   if (fabs(value) < format->smallest)
-    return copysign(nearbyint(value / quantum(format)) * quantum(format), value);
+    return copysign(nearbyint(value / format->quantum) * format->quantum, value);
   if (fabs(rounded) <= format->largest) return rounded;
   return copysign(format->infinity ? (double)INFINITY : format->largest, value);
 }
@@ -60,7 +60,7 @@ static double round_to(const Format *format, double value) {
   uint64_t half = ((uint64_t)1 << (dropped - 1)) - 1 + (bits >> dropped & 1);
   double rounded = double_of((bits + half) >> dropped << dropped);
   double size = fabs(rounded);
-  if (size > format->smallest && size <= format->largest) return rounded;
+  if ((size > format->smallest && size <= format->largest) || bits << 1 == 0) return rounded;
   return round_slowly(format, value, rounded);
 }
 
@@ -88,25 +88,13 @@ double number_round(DType type, double value) {
 
 // ---- bits ---------------------------------------------------------------------------------------
 
-static uint32_t exponent_ones(const Format *format) {
-  return format->bias > 15 ? 0xff : format->bias == 15 ? 0x1f : 0xf;
-}
-
+// The bits of a number, moved to where a double has its exponent and its mantissa, are the number
+// but for the difference of the biases, subnormal or not.
 static double decode(const Format *format, uint32_t bits, int sign_bit) {
-  uint32_t size = bits & ((1u << sign_bit) - 1), field = size >> format->mantissa;
-  uint64_t mantissa = size & ((1u << format->mantissa) - 1);
-  bool negative = bits >> sign_bit & 1;
-  if (field == exponent_ones(format) && (format->bias != 7 || mantissa == 7)) {
-    double special = mantissa ? (double)NAN : (double)INFINITY;
-    return negative ? -special : special;
-  }
-  if (field == 0) {
-    double subnormal = (double)mantissa * quantum(format);
-    return negative ? -subnormal : subnormal;
-  }
-  uint64_t exponent = (uint64_t)((int)field - format->bias + DOUBLE_BIAS);
-  return double_of((uint64_t)negative << 63 | exponent << DOUBLE_MANTISSA |
-                   mantissa << (DOUBLE_MANTISSA - format->mantissa));
+  uint32_t size = bits & ((1u << sign_bit) - 1), mantissa = size & ((1u << format->mantissa) - 1);
+  double value = double_of((uint64_t)size << (DOUBLE_MANTISSA - format->mantissa)) * format->scale;
+  if (size >= format->special) value = mantissa ? (double)NAN : (double)INFINITY;
+  return bits >> sign_bit & 1 ? -value : value;
 }
 
 static uint32_t encode(const Format *format, double value, int sign_bit) {
@@ -114,7 +102,7 @@ static uint32_t encode(const Format *format, double value, int sign_bit) {
   uint32_t sign = signbit(rounded) ? 1u << sign_bit : 0;
   if (isnan(rounded)) return format->nan;
   if (isinf(rounded)) return sign | format->infinity;
-  if (size < format->smallest) return sign | (uint32_t)(size / quantum(format));
+  if (size < format->smallest) return sign | (uint32_t)(size / format->quantum);
   uint64_t bits = bits_of(size);
   uint32_t field = (uint32_t)((int)(bits >> DOUBLE_MANTISSA) - DOUBLE_BIAS + format->bias);
   uint32_t mantissa =

@@ -43,12 +43,15 @@ static const CountedKernels *load_counters(Session *session) {
 const FactWorld *session_facts(Session *session) {
   if (session->facts) return session->facts;
   FactWorld *facts = ARENA_NEW(session->app, FactWorld);
+  FactRuns *runs = ARENA_NEW(session->app, FactRuns);
+  *runs = (FactRuns){.arena = session->app};
   *facts = (FactWorld){.targets = &session->targets,
                        .ladders = session->ladders,
                        .n_ladders = session->n_ladders,
                        .recorded = find_record,
                        .records = &session->results,
                        .counted = find_counters,
-                       .counters = load_counters(session)};
+                       .counters = load_counters(session),
+                       .runs = runs};
   return session->facts = facts;
 }

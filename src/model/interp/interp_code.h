@@ -1,0 +1,128 @@
+// How a kernel looks once it is compiled: a flat list of Code rows (loops and ifs are jumps), so a
+// warp can stop at a barrier and go on later with nothing but its program counter. Everything that
+// depends on the lane but not on a serial loop is computed once per block.
+//
+// Included by interp*.c and the families' files in model/ops, through interp_machine.h.
+#pragma once
+#include "model/interp/interp.h"
+#include "model/words/fragment.h"
+
+// ---- compiled expressions -----------------------------------------------------------------------
+
+// The things that an expression depends on.
+enum { DEP_LANE = 1, DEP_LOOP = 2, DEP_BLOCK = 4 };
+
+// coef · variable, or coef · expr where var < 0.
+typedef struct Term {
+  int64_t coef;
+  const Expr *expr;
+  int var;
+} Term;
+
+// constant + Σ uniform + slot + Σ mixed: the uniform terms are equal in all lanes of a warp, the
+// slot holds what differs by lane but not by serial loop (computed at the start of a block), the
+// mixed terms are evaluated for 32 lanes each time.
+//   (k_i·132 + m_t·8) with k_i a serial loop and m_t a digit of the thread:
+//   uniform {132 · k_i}, slot {8 · m_t}, no mixed term
+typedef struct Value {
+  int64_t constant;
+  int n_uniform, n_mixed;
+  const Term *uniform, *mixed;
+  int slot;  // -1: none, so that the value is uniform when n_mixed is 0 too
+} Value;
+
+typedef struct Slot {
+  int n;
+  const Term *term;
+  bool per_block;  // else once per kernel
+} Slot;
+
+// Holds where the value is negative (a < b becomes a - b), or where it is not zero.
+typedef struct Condition {
+  Value value;
+  bool negative;
+} Condition;
+
+typedef struct DimCheck {
+  int64_t limit;  // holds where 0 <= value < limit
+  Value value;
+} DimCheck;
+
+typedef struct Operand {
+  const Buffer *buffer;  // NULL: the operation has no such operand
+  int width;             // elements of one access: of a register operand, of all it takes
+  Value offset;          // in elements
+  bool has_rank;         // it lies in the shared memory of …
+  Value rank;            // … that block of the cluster
+  int n_guards, n_checks;
+  const Condition *guard;  // all must hold
+  const DimCheck *check;   // dimensions that the ranges leave open
+  bool offset_proven;      // the ranges prove the whole access inside the buffer
+} Operand;
+
+// The element of its operand that a lane's value is, tabulated: row · columns + column.
+typedef struct FragmentTable {
+  int n_values, columns;
+  const uint16_t (*at)[LANES];  // [value][lane]
+} FragmentTable;
+
+// A matrix that an operation reads where it lies, of an atom: element (row, k) of A, (k, row) of B,
+// so that row counts M or N.
+typedef struct TileCode {
+  bool in_memory;  // else it is a fragment, or there is none
+  int rows, depth;
+  Value index[RANK_MAX];  // where it begins, by dimension of its buffer
+  Value corner;           // the same as an element of shared memory, before any swizzle
+  const int32_t *at;      // bytes from there to element row · depth + k
+  MatrixTile swizzle;     // what permutes the bytes
+  const char *wrong;      // how the descriptor and the buffer differ; NULL: they do not
+} TileCode;
+
+typedef enum CodeKind {
+  CODE_OP,
+  CODE_LET,
+  CODE_LOOP,
+  CODE_NEXT,
+  CODE_IF,
+  CODE_FI,
+  CODE_EXIT
+} CodeKind;
+
+typedef struct Code {
+  CodeKind kind;
+  const Stmt *stmt;
+  int jump;           // LOOP: after its NEXT; NEXT: first of the body; IF: its FI
+  const char *fault;  // OP: why it cannot run at all; NULL when it can
+  int n_conditions;   // IF
+  const Condition *condition;
+  Value value;  // LET; OP: the phase bit that is waited for, the number of a barrier, or the mask
+                // of the ranks that take part; LOOP over tiles: its first
+  Value end;    // LOOP, NEXT that say one
+  int early;    // LET: index of the early let; -1: evaluated when reached
+  Operand dst, src, src2;
+  Value corner[2];        // of a box: where the box begins in global memory
+  const int32_t *box_at;  // element r · columns + c of it lies so far behind the first, in shared
+  const FragmentTable *fragment;  // [ATOM_OPERANDS] of an atom
+  TileCode *tile;                 // [2] of an operation that reads tiles
+} Code;
+
+// A LET that depends on no serial loop: evaluated at the start of a block, checked when reached.
+typedef struct EarlyLet {
+  const Stmt *stmt;
+  bool checked_at_start;  // it stands between hardware loops, nothing "reaches" it later
+} EarlyLet;
+
+typedef struct KernelCode {
+  Launch launch;
+  const char *name;
+  int cluster;  // blocks that run together: those of a cluster where any reaches another, else 1
+  int n_codes, n_slots, n_early;
+  Code *code;
+  Slot *slot;
+  EarlyLet *early;
+  uint8_t *dep;        // by variable
+  uint8_t *broadcast;  // by variable: its value is needed lane by lane too
+} KernelCode;
+
+// NULL when the kernel is larger than a run can name (FINDING_TOO_LARGE).
+const KernelCode *interp_compile(Arena *arena, const Program *program, int kernel);

@@ -49,8 +49,9 @@ static const char *cuda(const Program *program, const Schedule *schedule) {
 static const Program *comes_back(const Program *program, const Schedule *schedule, bool on_way) {
   const char *text = program_text_full(arena(), program), *what = schedule_text(arena(), schedule);
   ck_assert_ptr_null(interpret_fault(arena(), program));
-  bool emits = !emit_fault(arena(), program);
-  ck_assert_msg(emits || on_way, "%s", what);
+  const char *fault = emit_fault(arena(), program);
+  bool emits = !fault;
+  ck_assert_msg(emits || on_way, "%s: %s", fault, what);
   const Program *again = read_back(text, what);
   fail_unless_same(text, program_text_full(arena(), again), what);
   if (emits) fail_unless_same(cuda(program, schedule), cuda(again, schedule), what);

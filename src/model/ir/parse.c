@@ -351,6 +351,18 @@ static bool settle_atom(Parser *p) {
          parse_fail(p, "\"lane\" and \"values\" at the top, for there is an atom");
 }
 
+// Where a loop over tiles has parts of tiles, what its LETs say is known by their names.
+static void settle_part(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Program *program = context;
+  const struct {
+    const char *name;
+    Var **var;
+  } parts[] = {{"tile", &program->tile}, {"from", &program->from}, {"before", &program->before}};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && stmt->kind == STMT_LET; i++)
+    if (str_equal(stmt->var->name, parts[i].name)) *parts[i].var = stmt->var;
+}
+
 Program *program_parse(Arena *arena, const char *text, size_t size, const char *name,
                        Diags *diags) {
   Parser p = {.arena = arena, .around = KNOB_NONE};
@@ -365,6 +377,7 @@ Program *program_parse(Arena *arena, const char *text, size_t size, const char *
   }
   Program *program = p.program;
   program->n_stmt_ids = p.line[p.n_lines - 1].number + 1 + p.n_extra_ids;
+  stmt_walk(program->kernel[program->main_kernel].body, settle_part, program);
   program_place_shared(program);
   for (int i = 0; i < program->n_buffers; i++)
     if (p.place[i]) program->buffer[i]->offset_bytes = p.place[i] - 1;

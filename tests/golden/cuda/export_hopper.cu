@@ -235,17 +235,24 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         const int m_b = t / 3;
         const int n_b = t % 3;
 
+        // of the ring, counted along
+        int slot = turn * 4 % 3, empty_phase = (turn * 4 / 3 + 1) % 2;
         for (int k_o = 0; k_o < 4; ++k_o) {  // WARP_SPECIALIZE=1
           // WARP_SPECIALIZE=1: every consumer has left the slot
-          mbarrier_wait(empty, (turn * 4 + k_o) % 3, ((turn * 4 + k_o) / 3 + 1) % 2);
+          mbarrier_wait(empty, slot, empty_phase);
 
-          mbarrier_expect(full, (turn * 4 + k_o) % 3, 24576);
+          mbarrier_expect(full, slot, 24576);
 
           // MULTICAST=1: a share of the slab, for all who need it
-          tma_multicast(A_s_at, (turn * 4 + k_o) % 3 * 8192, &A_map, k_o * 64,
-              m_b * 512 + m_c * 128 + n_c * 64, full, (turn * 4 + k_o) % 3, 3 << (m_c * 2));
-          tma_multicast(B_s_at, (turn * 4 + k_o) % 3 * 4096, &B_map, n_b * 128 + n_c * 64,
-              k_o * 64 + m_c * 16, full, (turn * 4 + k_o) % 3, 85 << n_c);
+          tma_multicast(A_s_at, slot * 8192, &A_map, k_o * 64, m_b * 512 + m_c * 128 + n_c * 64,
+              full, slot, 3 << (m_c * 2));
+          tma_multicast(B_s_at, slot * 4096, &B_map, n_b * 128 + n_c * 64, k_o * 64 + m_c * 16,
+              full, slot, 85 << n_c);
+
+          if (++slot == 3) {
+            slot = 0;
+            empty_phase ^= 1;
+          }
         }
       }
     }
@@ -260,19 +267,18 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       const int m_b = t / 3;
       const int n_b = t % 3;
 
+      int slot = turn * 4 % 3, full_phase = turn * 4 / 3 % 2;  // of the ring, counted along
       for (int k_o = 0; k_o < 4; ++k_o) {  // BK=4
         // TMA=1: the slab's bytes are there
-        mbarrier_wait(full, (turn * 4 + k_o) % 3, (turn * 4 + k_o) / 3 % 2);
+        mbarrier_wait(full, slot, full_phase);
         wgmma_fence();
 
         #pragma unroll
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
           // ATOM_KIND=wgmma_m64n256k16_bf16: ask the tensor core for each tile of A times each of B
           wgmma_m64n64k16_f32_bf16<0,
-              1>(&acc[0],
-              tile_of(A_s_at2, (turn * 4 + k_o) % 3 * 8192 + k_i * 16, 0x4000004000010000ull),
-              tile_of(B_s, (turn * 4 + k_o) % 3 * 4096 + k_i * 16 * 64, 0x4000004002000000ull),
-              0 < k_o + k_i);
+              1>(&acc[0], tile_of(A_s_at2, slot * 8192 + k_i * 16, 0x4000004000010000ull),
+              tile_of(B_s, slot * 4096 + k_i * 16 * 64, 0x4000004002000000ull), 0 < k_o + k_i);
         }
 
         wgmma_commit();
@@ -280,11 +286,15 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
         // MMA_GROUPS=1: the slab before is multiplied: its slot is free
         if (0 < k_o) {
-          const int k_p = k_o + -1;
 
           // MULTICAST=1: the warp has read the slot to the end
-          mbarrier_arrive_at(empty, (turn * 4 + k_p) % 3,
+          mbarrier_arrive_at(empty, (slot == 0 ? 2 : slot - 1),
               ((3 << (m_c * 2)) ^ (85 << n_c)) ^ (1 << (m_c * 2 + n_c)));
+        }
+
+        if (++slot == 3) {
+          slot = 0;
+          full_phase ^= 1;
         }
       }
 

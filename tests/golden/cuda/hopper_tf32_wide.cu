@@ -312,6 +312,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         mbarrier_wait(full, slot, full_phase);
         wgmma_fence();
 
+        #pragma unroll
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
           // FM=2: ask the tensor core for each tile of A times each of B
           #pragma unroll

@@ -208,21 +208,23 @@ static void print_footing(const Run *run) {
 
 // ---- documents ----------------------------------------------------------------------------------
 
-static char *document(Run *run, const char *kind) {
+// The first n rungs.
+static char *document(Run *run, const char *kind, int n) {
   Str out = str_new(run->arena);
-  RecordedRow *rows = ARENA_ARRAY(run->arena, RecordedRow, run->n_items);
-  for (int i = 0; i < run->n_items; i++) rows[i] = run->items[i].row;
+  RecordedRow *rows = ARENA_ARRAY(run->arena, RecordedRow, n);
+  for (int i = 0; i < n; i++) rows[i] = run->items[i].row;
   run->record.schema = "gemmview/1";
   run->record.kind = kind;
   run->record.ladder = run->ladder->name;
   run->record.rows = rows;
-  run->record.n_rows = run->n_items;
+  run->record.n_rows = n;
   recorded_write_json(&out, &run->record);
   return out.text;
 }
 
-static int write_record(Run *run) {
-  const char *text = arena_printf(run->arena, "%s\n", document(run, "recorded"));
+// Behind each rung, so that a run of minutes that is ended has recorded what it timed.
+static int write_record(Run *run, int n) {
+  const char *text = arena_printf(run->arena, "%s\n", document(run, "recorded", n));
   return cli_write(run->arena, run->given->record, text);
 }
 
@@ -236,7 +238,8 @@ static void print_item(const Run *run, const Item *item) {
     print_row(run, item);
 }
 
-static void time_items(Run *run) {
+static int time_items(Run *run) {
+  int written = CLI_OK;
   const CliTimingOptions how = {.seconds = run->given->seconds,
                                 .cold = run->given->cold,
                                 .hot = is_hot(run->given),
@@ -255,7 +258,9 @@ static void time_items(Run *run) {
         recorded_add_header(run->arena, &run->record, bench->bench);
     }
     print_item(run, item);
+    if (run->given->record) written = write_record(run, i + 1);
   }
+  return written;
 }
 
 static int status_of(const Run *run) {
@@ -275,15 +280,13 @@ static int run_ladder(Run *run) {
   add_items(run);
   if (run->given->csv) cli_csv_heading();
   if (!run->given->csv && !run->given->json) print_heading(run);
-  time_items(run);
+  int written = time_items(run);
   status = status_of(run);
   if (status == CLI_INTERRUPTED) return cli_error(status, "interrupted");
   if (run->given->json)
-    puts(document(run, "measured"));
+    puts(document(run, "measured", run->n_items));
   else if (!run->given->csv)
     print_footing(run);
-  if (!run->given->record) return status;
-  int written = write_record(run);
   return status ? status : written;
 }
 

@@ -4,9 +4,10 @@
 //   merge.asked[ATOM_A] 128, merge.sent[ATOM_A] 24: the clusters of a place share panels of A
 //
 // An upper bound of what merges: the clusters of a turn walk along K side by side, but requests are
-// one only if they come close in time. Measured at 8192³ in bf16 with tiles of 128 × 256, clusters
-// of two and lists by GPC, sectors asked of L2 went from 215 to 159 million, by 26 % (H200, driver
-// 580, CUDA 13.0, ncu, 22 November 2026); this says from 139 to 88 fetches a turn, by 37 %.
+// one only if they come close in time. Measured at 8192³ in bf16 with tiles of 128 × 256 in
+// clusters of two, sectors read from L2 went from 304 to 270 million with lists by GPC, by 11 %
+// (H200, driver 580.159.04, CUDA 13.0, ncu, 2026-11-23; rungs stmatrix and gpc); this says from 139
+// to 88 fetches a turn, by 37 %.
 #pragma once
 #include "model/readings/grid.h"
 #include "model/words/fragment.h"

@@ -107,6 +107,10 @@ tuning=$(awk -F'"' '/^KNOB\(/ && $4 != "PROBLEM" {split($1, id, /[(,]/); print i
 outside "\\bKNOB_($tuning)\\b" 'model/(words|passes|schedules)/|model/readings/(rule|knob_use)' \
   'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/print_head.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
 
+# Atoms are named by their table and the values of their knob; the page on tiles shows one as an example.
+outside '"[^"]*(mma|wgmma)_m[0-9]+n[0-9]+k' 'model/words/' 'src/model/readings/tile_read.c' \
+  'an atom is named outside its table'
+
 # A pass acts on the product that it is given, and finds the buffers of its operands through it.
 hits=$(grep -nE '\b(program_product|ROLE_(A|B|C|ACC|(SLAB|STAGE|FRAG)_[ABC]))\b' src/model/passes/pass_*.c \
   src/model/passes/slab_copy.c | sed 's|//.*||' | grep -E 'ROLE_|program_product' || true)

@@ -24,45 +24,27 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/words/fragment.h"
 
 enum { WARP_TILE = 64, FMA_CELLS = 8, CHUNK_BYTES = 16, RING_MAX = 8, SWIZZLE_MAX = 3 };
-enum { WARPGROUP = 128, GROUPS_MAX = 4, WGMMA_M = 64, WGMMA_N_MAX = 256, SUMS_OF_ONE_GROUP = 128 };
+enum {
+  WARPS_OF_GROUP = 4,
+  WARPGROUP = 128,
+  GROUPS_MAX = 4,
+  WGMMA_M = 64,
+  WGMMA_N_MAX = 256,
+  SUMS_OF_ONE_GROUP = 128
+};
 // Of a block on sm_90, the only architecture with wgmma, less what mbarriers may take.
 enum { WGMMA_SMEM_BYTES = 232448 - 1024 };
-
-typedef struct AtomRow {
-  DType type;
-  int m, n, k;
-  const char *knob;
-} AtomRow;
-
-// The first of a type is taken when the instruction itself is not there.
-static const AtomRow atoms[] = {
-    {DTYPE_F16, 16, 8, 16, "mma_m16n8k16_f16"},   {DTYPE_F16, 16, 8, 8, "mma_m16n8k8_f16"},
-    {DTYPE_BF16, 16, 8, 16, "mma_m16n8k16_bf16"}, {DTYPE_BF16, 16, 8, 8, "mma_m16n8k8_bf16"},
-    {DTYPE_TF32, 16, 8, 8, "mma_m16n8k8_tf32"},   {DTYPE_TF32, 16, 8, 4, "mma_m16n8k4_tf32"},
-    {DTYPE_S8, 16, 8, 32, "mma_m16n8k32_s8"},     {DTYPE_S8, 16, 8, 16, "mma_m16n8k16_s8"},
-    {DTYPE_E4M3, 16, 8, 32, "mma_m16n8k32_e4m3"}, {DTYPE_E5M2, 16, 8, 32, "mma_m16n8k32_e5m2"},
-    {DTYPE_F64, 8, 8, 4, "mma_m8n8k4_f64"},
-};
-
-// Instructions of a warpgroup, by the type of A and B; N is ATOM_N.
-static const AtomRow wgmmas[] = {
-    {DTYPE_F16, 64, 256, 16, "wgmma_m64n256k16_f16"},
-    {DTYPE_BF16, 64, 256, 16, "wgmma_m64n256k16_bf16"},
-    {DTYPE_TF32, 64, 256, 8, "wgmma_m64n256k8_tf32"},
-    {DTYPE_E4M3, 64, 256, 32, "wgmma_m64n256k32_e4m3"},
-    {DTYPE_E5M2, 64, 256, 32, "wgmma_m64n256k32_e5m2"},
-    {DTYPE_S8, 64, 256, 32, "wgmma_m64n256k32_s8"},
-};
 
 typedef struct Builder {
   Arena *arena;
   const DecodedKernel *kernel;
   DecodedSchedule *out;
-  const AtomRow *atom;  // NULL: fma
-  bool wgmma;           // the atom is one of a warpgroup
-  int atom_n;           // ATOM_N, with wgmma
+  const Atom *atom;  // NULL: fma
+  bool wgmma;        // the atom is one of a warpgroup
+  int atom_n;        // ATOM_N, with wgmma
   Str knobs;
   int tile_k, stages, warps_m, warps_n;
 } Builder;
@@ -79,23 +61,20 @@ static void set(Builder *b, const char *knob, int value) {
 
 // ---- the instruction ----------------------------------------------------------------------------
 
-static const AtomRow *find_atom(const DecodedKernel *kernel) {
-  const AtomRow *nearest = NULL;
-  DType type = kernel->type == DTYPE_F32 ? DTYPE_TF32 : kernel->type;
-  for (size_t i = 0; i < sizeof atoms / sizeof *atoms; i++) {
-    const AtomRow *row = &atoms[i];
-    if (row->type != type) continue;
+static const char *type_of(const DecodedKernel *kernel) {
+  return dtype_name(kernel->type == DTYPE_F32 ? DTYPE_TF32 : kernel->type);
+}
+
+// The atom of so many warps that multiplies the type and has a knob: the instruction of the name,
+// else the first of the table; NULL: none.
+static const Atom *find_atom(const DecodedKernel *kernel, int warps) {
+  const Atom *nearest = NULL;
+  for (const Atom *row = atom_table; row < atom_table + atom_count; row++) {
+    if (row->warps != warps || !row->knob || !str_equal(row->type, type_of(kernel))) continue;
     if (!nearest) nearest = row;
     if (row->m == kernel->mma_m && row->n == kernel->mma_n && row->k == kernel->mma_k) return row;
   }
-  return nearest ? nearest : &atoms[0];
-}
-
-static const AtomRow *find_wgmma(const DecodedKernel *kernel) {
-  const DType type = kernel->type == DTYPE_F32 ? DTYPE_TF32 : kernel->type;
-  for (size_t i = 0; i < sizeof wgmmas / sizeof *wgmmas; i++)
-    if (wgmmas[i].type == type) return &wgmmas[i];
-  return NULL;
+  return nearest;
 }
 
 static bool given(const DecodedSchedule *out, KnobId knob) {
@@ -103,17 +82,18 @@ static bool given(const DecodedSchedule *out, KnobId knob) {
 }
 
 // Wider types than 16 bits and narrower ones are read along K alone.
-static bool runs_along_k(const Builder *b, const AtomRow *row) {
-  return dtype_bytes(row->type) == 2 || (given(b->out, KNOB_B_COL) && !given(b->out, KNOB_A_COL));
+static bool runs_along_k(const Builder *b, const Atom *row) {
+  return row->bits == 16 || (given(b->out, KNOB_B_COL) && !given(b->out, KNOB_A_COL));
 }
 
 static void choose_atom(Builder *b) {
-  const AtomRow *row = b->kernel->warpgroup ? find_wgmma(b->kernel) : NULL;
+  const Atom *row = b->kernel->warpgroup ? find_atom(b->kernel, WARPS_OF_GROUP) : NULL;
   b->wgmma = row && runs_along_k(b, row) && b->kernel->tile_m % WGMMA_M == 0 &&
              b->kernel->tile_n % 16 == 0;
-  b->atom = b->wgmma ? row : find_atom(b->kernel);
+  b->atom = b->wgmma ? row : find_atom(b->kernel, 1);
+  if (!b->atom) b->atom = atom_table;
   if (!b->kernel->warpgroup || b->wgmma) return;
-  const AtomRow *atom = b->atom;
+  const Atom *atom = b->atom;
   const char *why = !row ? "no wgmma has this type"
                     : !runs_along_k(b, row)
                         ? "wgmma reads this type along K alone, as with A_COL=0,"
@@ -129,12 +109,11 @@ static bool is_exact(const Builder *b) {
 
 static void say_instruction(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
-  const AtomRow *atom = b->atom;
+  const Atom *atom = b->atom;
   if (!kernel->warpgroup && !is_exact(b))
     NOTE("m%dn%dk%d is not among the atoms: m%dn%dk%d stands in", kernel->mma_m, kernel->mma_n,
          kernel->mma_k, atom->m, atom->n, atom->k);
-  if (!kernel->has_type)
-    NOTE("the name does not say the type of A and B: %s", dtype_name(atom->type));
+  if (!kernel->has_type) NOTE("the name does not say the type of A and B: %s", atom->type);
 }
 
 // ---- tiles --------------------------------------------------------------------------------------
@@ -236,7 +215,7 @@ static void set_thread_tile(Builder *b) {
 // ---- transport ----------------------------------------------------------------------------------
 
 static int slabs_that_fit(const Builder *b) {
-  const int64_t row_bytes = (int64_t)b->tile_k * dtype_bytes(b->atom->type);
+  const int64_t row_bytes = (int64_t)b->tile_k * b->atom->bits / 8;
   const int64_t fit = WGMMA_SMEM_BYTES / (row_bytes * (b->kernel->tile_m + b->kernel->tile_n));
   return fit < 2 ? 2 : fit > RING_MAX ? RING_MAX : (int)fit;
 }
@@ -255,7 +234,7 @@ static void choose_depth(Builder *b) {
 
 // Bits of the swizzle that the shorter row has chunks for.
 static int swizzle_bits(const Builder *b) {
-  int bytes = dtype_bytes(b->atom->type), a = b->tile_k * bytes, n = b->kernel->tile_n * bytes;
+  int bytes = b->atom->bits / 8, a = b->tile_k * bytes, n = b->kernel->tile_n * bytes;
   int row = a < n ? a : n, bits = 0;
   if (!is_power_of_two(a) || !is_power_of_two(n)) return 0;
   while (bits < SWIZZLE_MAX && CHUNK_BYTES << (bits + 1) <= row) bits++;
@@ -264,7 +243,7 @@ static int swizzle_bits(const Builder *b) {
 
 // The widest panels that divide the rows of both slabs as wgmma reads them: along K, or along N.
 static int panel_bits(const Builder *b) {
-  const int bytes = dtype_bytes(b->atom->type);
+  const int bytes = b->atom->bits / 8;
   const int a = given(b->out, KNOB_A_COL) ? WGMMA_M * bytes : b->tile_k * bytes;
   const int n = given(b->out, KNOB_B_COL) ? b->tile_k * bytes : b->atom_n * bytes;
   int bits = SWIZZLE_MAX;
@@ -315,7 +294,7 @@ static void set_transport(Builder *b) {
     str_add(&b->knobs, ",VECTORIZE=1,CELL_GROUP=4");
     return;
   }
-  if (b->atom->type != DTYPE_F64) set(b, "LDMATRIX", 1);
+  if (b->atom->bits != 64) set(b, "LDMATRIX", 1);
   if (swizzle_bits(b)) set(b, "SWIZZLE", swizzle_bits(b));
   set(b, "FRAG_BUFFER", 2);
 }
@@ -418,7 +397,8 @@ DecodedSchedule decode_schedule(Arena *arena, const DecodedKernel *kernel, const
   if (b->atom) {
     say_instruction(b);
     str_printf(&b->knobs, "ATOM_KIND=%s", b->atom->knob);
-    if (b->atom->type == DTYPE_F16 && kernel->acc == DTYPE_F16) str_add(&b->knobs, ",ACC=f16");
+    if (b->atom->f16_acc && b->atom->bits == 16 && kernel->acc == DTYPE_F16)
+      str_add(&b->knobs, ",ACC=f16");
     if (b->wgmma)
       set_warpgroup_tile(b);
     else

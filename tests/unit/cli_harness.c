@@ -3,6 +3,8 @@
 #include "cli_harness.h"
 
 #include <check.h>
+#include <ftw.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +27,16 @@ enum { FILES_MAX = 512 };
 static char *files[FILES_MAX];
 static int n_files;
 
-// Folders were remembered before what is in them.
+static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *at) {
+  (void)info, (void)type, (void)at;
+  return remove(path);
+}
+
+// Of a folder what programs put into it goes too.
 static void remove_files(void) {
+  enum { OPEN_FOLDERS = 8 };
   for (int i = n_files - 1; i >= 0; i--) {
-    remove(files[i]);
+    nftw(files[i], remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
     free(files[i]);
   }
 }
@@ -49,15 +57,11 @@ const char *cli_write_file(Arena *arena, const char *name, const char *text) {
 }
 
 const char *cli_own_folder(Arena *arena) {
-  static const char *const left[] = {"gemmview/history.db-wal", "gemmview/history.db-shm",
-                                     "gemmview/history.db", "gemmview", ""};
-  static bool made;
-  const char *folder = temporary(arena, "own");
-  if (made) return folder;
-  made = true;
-  ck_assert(mkdir(folder, 0700) == 0);
-  for (size_t i = sizeof left / sizeof *left; i-- > 0;)
-    remember_file(arena_printf(arena, "%s/%s", folder, left[i]));
+  static char folder[256];
+  if (folder[0]) return folder;
+  snprintf(folder, sizeof folder, "%s-XXXXXX", temporary(arena, "own"));
+  ck_assert_msg(mkdtemp(folder) != NULL, "%s", folder);
+  remember_file(folder);
   return folder;
 }
 

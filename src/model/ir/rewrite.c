@@ -164,6 +164,25 @@ void substitute(Program *program, Stmt *list, const Var *var, const Expr *by) {
   stmt_walk(list, substitute_stmt, &s);
 }
 
+typedef struct Fetch {
+  Substitution slab;
+  const Product *product;
+} Fetch;
+
+static void substitute_fetch(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  Fetch *fetch = context;
+  const ProductOperand *operand = fetch->product->operand;
+  BufferRole role = access->buffer->role;
+  if (role != operand[ATOM_A].global && role != operand[ATOM_B].global) return;
+  for (int d = 0; d < access->buffer->rank; d++) substitute_expr(&access->idx[d], &fetch->slab);
+}
+
+void fetch_slab(Program *program, const Product *product, Stmt *k_o, const Expr *slab) {
+  Fetch fetch = {{program->arena, k_o->var, slab}, product};
+  each_access(k_o->body, substitute_fetch, &fetch);
+}
+
 Stmt *copy_list(Program *program, const Stmt *list) {
   Stmt *first = NULL, **link = &first;
   for (; list; list = list->next) {

@@ -43,6 +43,9 @@ void each_access(Stmt *list, AccessVisit *visit, void *context);
 // when `in_axes` (loops over the variable are left to the caller).
 void substitute(Program *program, Stmt *list, const Var *var, const Expr *by);
 
+// Where the body of k_o reads a global operand of the product, `slab` takes the place of k_o.
+void fetch_slab(Program *program, const Product *product, Stmt *k_o, const Expr *slab);
+
 // A copy of the list with statement ids of its own.
 Stmt *copy_list(Program *program, const Stmt *list);
 

@@ -21,23 +21,6 @@ bool pass_serpentine_k_wanted(const Schedule *schedule) {
   return schedule->value[knob] && pass_persistent_wanted(schedule) && pass_stage_wanted(schedule);
 }
 
-typedef struct Turn {
-  Program *program;
-  const Product *product;
-  const Var *k_o;
-  const Expr *slab;  // that is fetched where k_o was
-} Turn;
-
-static void turn_round(Access *access, Stmt *stmt, void *context) {
-  (void)stmt;
-  const Turn *turn = context;
-  const Product *product = turn->product;
-  BufferRole role = access->buffer->role;
-  if (role != product->operand[ATOM_A].global && role != product->operand[ATOM_B].global) return;
-  for (int d = 0; d < access->buffer->rank; d++)
-    access->idx[d] = expr_substitute(turn->program->arena, access->idx[d], turn->k_o, turn->slab);
-}
-
 void pass_serpentine_k(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
@@ -50,6 +33,5 @@ void pass_serpentine_k(Program *program, Product *product, const Schedule *sched
   const Expr *back = ex_sub(arena, ex_add_const(arena, loop_end(arena, k_o), -1), up);
   // Of a tile that ends earlier, the remainder says what ranges do not: it is no less than 0.
   if (k_o->end) back = ex_mod(arena, ex_add_const(arena, back, k_o->var->extent), k_o->var->extent);
-  Turn turn = {program, product, k_o->var, ex_select(arena, ex_var(arena, down), back, up)};
-  each_access(k_o->body, turn_round, &turn);
+  fetch_slab(program, product, k_o, ex_select(arena, ex_var(arena, down), back, up));
 }

@@ -102,24 +102,6 @@ static const Expr *over_items(Program *program, Stmt *tiles, const Tail *tail) {
 
 // ---- the loop over slabs ------------------------------------------------------------------------
 
-typedef struct Shift {
-  Program *program;
-  const Product *product;
-  const Var *k_o;
-  const Expr *slab;  // that is fetched where k_o was
-} Shift;
-
-static void begin_later(Access *access, Stmt *stmt, void *context) {
-  (void)stmt;
-  const Shift *shift = context;
-  const Product *product = shift->product;
-  BufferRole role = access->buffer->role;
-  if (role != product->operand[ATOM_A].global && role != product->operand[ATOM_B].global) return;
-  for (int d = 0; d < access->buffer->rank; d++)
-    access->idx[d] =
-        expr_substitute(shift->program->arena, access->idx[d], shift->k_o, shift->slab);
-}
-
 // The counter of rings begins with what the block has gone through: S slabs for each whole tile, L
 // for each part, of which u / grid are its own.
 static Stmt *count_before(Program *program, const Stmt *tiles, const Tail *tail) {
@@ -134,14 +116,14 @@ static Stmt *count_before(Program *program, const Stmt *tiles, const Tail *tail)
 
 // Slots and phases of the slab at hand, by the new counter.
 static void count_anew(Access *access, Stmt *stmt, void *context) {
-  const Shift *shift = context;
+  Program *program = context;
   const Buffer *buffer = access->buffer;
-  const Expr *counter = slab_counter(shift->program, shift->k_o);
+  const Expr *counter = slab_counter(program, slab_loop(program)->var);
   bool ring = buffer->space == SPACE_SHARED && buffer_is_ring(buffer);
   if (!ring && buffer->space != SPACE_BARRIER) return;
-  access->idx[0] = ring_slot(shift->program, counter, buffer->dim[0]);
+  access->idx[0] = ring_slot(program, counter, buffer->dim[0]);
   if (stmt->op.kind == OP_MBAR_WAIT)
-    stmt->op.phase = ring_full_phase(shift->program, counter, buffer->dim[0]);
+    stmt->op.phase = ring_full_phase(program, counter, buffer->dim[0]);
 }
 
 // Part p has L slabs from p · L on, the last one of a tile what is left.
@@ -163,9 +145,8 @@ static void cut_slabs(Program *program, const Product *product, Stmt *tiles, con
   Stmt *bound = tiles->body;
   while (bound->var != program->tile) bound = bound->next;
   insert(&bound->next, lets);
-  Shift shift = {program, product, k_o->var, ex_add(arena, begin, ex_var(arena, k_o->var))};
-  each_access(k_o->body, begin_later, &shift);
-  each_access(k_o->body, count_anew, &shift);
+  fetch_slab(program, product, k_o, ex_add(arena, begin, ex_var(arena, k_o->var)));
+  each_access(k_o->body, count_anew, program);
   k_o->end = ex_add_const(arena, ex_var(arena, final), 1);
 }
 

@@ -13,8 +13,9 @@
 // The program says a slot as a digit of what a ring counts (model/ir/ring.h), and so do the
 // interpreter and all readings. Of a power of two that is a mask and a shift; of another number it
 // is a multiplication by a reciprocal between a slot's release and the copy into it, and with three
-// slots nothing hides it: the rung `wide` of the hopper ladder at 16384³ went from 691 to 713
-// TFLOP/s (H200, 2026-11-23, hot batches of 300 ms, medians).
+// slots nothing hides it: the rung `wide` of the hopper ladder with B column-major went from 687 to
+// 712 TFLOP/s at 16384³ by this alone (H200, 2026-11-23, one chip, medians of nine batches of 300
+// ms).
 #pragma once
 #include "model/text/emitter.h"
 

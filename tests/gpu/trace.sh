@@ -1,5 +1,5 @@
 #!/bin/sh
-# One block of several rungs by its stamps. The command itself refuses clocks that go back, ends with
+# One block, or cluster, of several rungs by its stamps. The command itself refuses clocks that go back, ends with
 # 5 where a wait ends before what it waited for, and verifies C; here what it prints is held against
 # the time of the launch: a block takes no longer than a launch does (a half more is allowed, since
 # the traced launch runs alone), and most of its warps' time lies in events.
@@ -17,7 +17,7 @@ for state in fp32/naive fp32/pipelined fp32/cp_async hgemm/multistage fp16/tma f
   }
   echo "$said" | awk -v state="$state" '
     /^a launch takes/ { cost = $NF == "%" ? $(NF - 1) : $NF }
-    /^block: / {
+    /^(block|cluster): / {
       for (i = 1; i < NF; i++) {
         if ($(i + 1) == "%" && $(i + 2) == "of" && $(i + 3) == "a") launch = $i
         if ($(i + 1) == "%" && $(i + 2) == "of" && $(i + 3) == "its") covered = $i

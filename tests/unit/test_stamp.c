@@ -28,9 +28,9 @@ static bool begins_with(const char *line, const char *word) {
 
 // Of a traced text alone, and the pool, which is static only where nothing is traced.
 static bool is_of_trace(const char *line) {
-  static const char *const words[] = {"stamp(trace, ",     "trace_end(trace);",
-                                      "trace_kind trace;", "trace_begin(trace, ",
-                                      "__shared__ ",       "extern __shared__ "};
+  static const char *const words[] = {
+      "stamp(trace, ",       "stamp_met(trace, ", "trace_end(trace);", "trace_kind trace;",
+      "trace_begin(trace, ", "__shared__ ",       "extern __shared__ "};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (begins_with(line, words[i])) return true;
   return false;
@@ -55,10 +55,12 @@ static const char *bare_words(const Emission *emission) {
 }
 
 // Begins and ends of each place: one end, and a begin in front of it; where it follows another
-// place, that one's end.
+// place, that one's end. Behind a barrier the warp's threads meet before the clock is read.
 static void check_marks(const Emission *emission, const char *name) {
   for (int i = 0; i < emission->n_stamps; i++) {
-    const char *end = arena_printf(arena, "stamp(trace, %d, ", 2 * i + 1);
+    const bool meets = timeline_kind_of(&emission->stamp[i].stmt->op) == TIMELINE_MEET;
+    const char *end =
+        arena_printf(arena, "%s(trace, %d, ", meets ? "stamp_met" : "stamp", 2 * i + 1);
     const char *begin = arena_printf(arena, "stamp(trace, %d, ", 2 * i);
     const char *at = strstr(emission->text, end), *from = strstr(emission->text, begin);
     ck_assert_msg(at && !strstr(at + 1, end), "%s: place %d", name, i);

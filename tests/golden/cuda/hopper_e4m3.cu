@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], e4m3 summed in f32, C in f32, B column-major, A and C row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k32_e4m3,B_COL=1,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,TILE_ORDER=gpc,GROUP_N=8,SERPENTINE_K=1,EPI_BUFFERS=2
+// AUTO=0,ATOM_KIND=wgmma_m64n256k32_e4m3,B_COL=1,ATOM_N=128,FM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=6,WARP_SPECIALIZE=1,ROLE_SCHEDULE=pingpong,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,TILE_ORDER=gpc,GROUP_N=8,SERPENTINE_K=1,EPI_BUFFERS=2
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<min(512, blocks that fit), 384, 229448>>>(A_map, B_map, C_map, places, claims, epoch, lists)   229448 bytes of shared memory
+//   matmul<<<min(1024, blocks that fit), 384, 229496>>>(A_map, B_map, C_map, places, claims, epoch, lists)   229496 bytes of shared memory
 
 // An 8-bit float (1 sign, 4 exponent, 3 fraction bits) as it lies in memory.
 struct e4m3 {
@@ -30,6 +30,14 @@ __device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i,
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                :: "r"(bar), "r"(bytes) : "memory");
+}
+
+// One arrival for the whole warp.
+__device__ __forceinline__ void mbarrier_arrive(unsigned long long *bars, int i) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  __syncwarp();
+  if (threadIdx.x % 32 == 0)
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(bar) : "memory");
 }
 
 // Goes on when the phase with this bit, 0 or 1, has ended.
@@ -186,24 +194,19 @@ __device__ __forceinline__ unsigned long long tile_of(const e4m3 *slab, int at,
   return shape | (from & 0x3ffffu) >> 4;
 }
 
-// c += a * b in the background, 64 x 256 x 32, by a warpgroup; c = a * b where keep is 0.
+// c += a * b in the background, 64 x 128 x 32, by a warpgroup; c = a * b where keep is 0.
 // a and b are descriptors of tiles: PTX ISA, section 9.7.15.5.1.1.3 says which lane holds what.
-__device__ __forceinline__ void wgmma_m64n256k32_f32_e4m3(float *c, unsigned long long a,
+__device__ __forceinline__ void wgmma_m64n128k32_f32_e4m3(float *c, unsigned long long a,
     unsigned long long b, int keep) {
   asm volatile(
-      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %130, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 "
+      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
       " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
       " %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,"
       " %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55,"
-      " %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69,"
-      " %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83,"
-      " %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97,"
-      " %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111,"
-      " %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125,"
-      " %126, %127}, "
-      "%128, %129, keep, 1, 1;\n}"
+      " %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, keep, 1, 1;\n}"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
         "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]),
         "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]), "+f"(c[17]),
@@ -214,18 +217,7 @@ __device__ __forceinline__ void wgmma_m64n256k32_f32_e4m3(float *c, unsigned lon
         "+f"(c[42]), "+f"(c[43]), "+f"(c[44]), "+f"(c[45]), "+f"(c[46]), "+f"(c[47]),
         "+f"(c[48]), "+f"(c[49]), "+f"(c[50]), "+f"(c[51]), "+f"(c[52]), "+f"(c[53]),
         "+f"(c[54]), "+f"(c[55]), "+f"(c[56]), "+f"(c[57]), "+f"(c[58]), "+f"(c[59]),
-        "+f"(c[60]), "+f"(c[61]), "+f"(c[62]), "+f"(c[63]), "+f"(c[64]), "+f"(c[65]),
-        "+f"(c[66]), "+f"(c[67]), "+f"(c[68]), "+f"(c[69]), "+f"(c[70]), "+f"(c[71]),
-        "+f"(c[72]), "+f"(c[73]), "+f"(c[74]), "+f"(c[75]), "+f"(c[76]), "+f"(c[77]),
-        "+f"(c[78]), "+f"(c[79]), "+f"(c[80]), "+f"(c[81]), "+f"(c[82]), "+f"(c[83]),
-        "+f"(c[84]), "+f"(c[85]), "+f"(c[86]), "+f"(c[87]), "+f"(c[88]), "+f"(c[89]),
-        "+f"(c[90]), "+f"(c[91]), "+f"(c[92]), "+f"(c[93]), "+f"(c[94]), "+f"(c[95]),
-        "+f"(c[96]), "+f"(c[97]), "+f"(c[98]), "+f"(c[99]), "+f"(c[100]), "+f"(c[101]),
-        "+f"(c[102]), "+f"(c[103]), "+f"(c[104]), "+f"(c[105]), "+f"(c[106]), "+f"(c[107]),
-        "+f"(c[108]), "+f"(c[109]), "+f"(c[110]), "+f"(c[111]), "+f"(c[112]), "+f"(c[113]),
-        "+f"(c[114]), "+f"(c[115]), "+f"(c[116]), "+f"(c[117]), "+f"(c[118]), "+f"(c[119]),
-        "+f"(c[120]), "+f"(c[121]), "+f"(c[122]), "+f"(c[123]), "+f"(c[124]), "+f"(c[125]),
-        "+f"(c[126]), "+f"(c[127])
+        "+f"(c[60]), "+f"(c[61]), "+f"(c[62]), "+f"(c[63])
       : "l"(a), "l"(b), "r"(keep)
       : "memory");
 }
@@ -234,43 +226,47 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
     const __grid_constant__ tensor_map C_map, const int *places, unsigned *claims, unsigned epoch,
     int lists) {
-  extern __shared__ __align__(1024) unsigned char smem[];  // 229448: 229448 bytes
-  e4m3 *const A_s = reinterpret_cast<e4m3 *>(smem);  // [4][128][128] BUFFER_COUNT=4: the slab of A
-  // [4][256][128] BUFFER_COUNT=4: the slab of B
-  e4m3 *const B_s = reinterpret_cast<e4m3 *>(smem + 65536);
+  extern __shared__ __align__(1024) unsigned char smem[];  // 229496: 229496 bytes
+  e4m3 *const A_s = reinterpret_cast<e4m3 *>(smem);  // [6][128][128] BUFFER_COUNT=6: the slab of A
+  // [6][128][128] BUFFER_COUNT=6: the slab of B
+  e4m3 *const B_s = reinterpret_cast<e4m3 *>(smem + 98304);
   // [2][2][64][32] TMA_STORE=1: a row of atoms on its way to C
   float *const C_s = reinterpret_cast<float *>(smem + 196608);
-  // [4] TMA=1: a slot's bytes have come
+  // [6] TMA=1: a slot's bytes have come
   unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 229376);
-  // [4] WARP_SPECIALIZE=1: every consumer warp has left a slot
-  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 229408);
+  // [6] WARP_SPECIALIZE=1: every consumer warp has left a slot
+  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 229424);
+  // [2] ROLE_SCHEDULE=pingpong: a consumer has asked for its tile's products
+  unsigned long long *const order = reinterpret_cast<unsigned long long *>(smem + 229472);
   // [1] TILE_ORDER=gpc: the list of tiles that the cluster has claimed
-  unsigned long long *const list = reinterpret_cast<unsigned long long *>(smem + 229440);
+  unsigned long long *const list = reinterpret_cast<unsigned long long *>(smem + 229488);
 
   const int m_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_M=2
-  const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
+  const int c = threadIdx.x / 128;     // WARP 0..2, ROLE_SCHEDULE=pingpong
   const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k32_e4m3
 
   // where this thread begins
-  e4m3 *const B_s_at = B_s + m_c * 128 * 128;
-  e4m3 *const A_s_at = A_s + m_w * 64 * 128;
-  float *const C_s_at = C_s + m_w * 2048 + (lane / 4 % 8 + lane / 32 * 16) * 32;
-  float *const C_s_at2 = C_s + m_w * 2048;
+  e4m3 *const B_s_at = B_s + m_c * 64 * 128;
+  float *const C_s_at = C_s + c * 2048 + (lane / 4 % 8 + lane / 32 * 16) * 32;
+  float *const C_s_at2 = C_s + c * 2048;
 
-  float acc[128];  // ATOM_KIND=wgmma_m64n256k32_e4m3: this thread's cells of C
+  float acc[2][64];  // ATOM_KIND=wgmma_m64n256k32_e4m3: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
   if (threadIdx.x == 0) {
     #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 6; ++i)
       mbarrier_init(full, i, 1);
     #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      mbarrier_init(empty, i, 16);
+    for (int i = 0; i < 6; ++i)
+      mbarrier_init(empty, i, 8);
+    #pragma unroll
+    for (int i = 0; i < 2; ++i)
+      mbarrier_init(order, i, 4);
 
     if (m_c == 0) {
       // TILE_ORDER=gpc: the list that is meant for this place, or the next one that is free
-      claim_list<2, true>(list, 256, places, claims, epoch, lists);
+      claim_list<2, true>(list, 512, places, claims, epoch, lists);
     }
   }
 
@@ -282,25 +278,32 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     registers_give<40>();
 
     if (threadIdx.x == 256) {
-      for (int t = claimed_list<2>(list); t < 256; t += lists) {  // PERSISTENT=1
+      for (int t = claimed_list<2>(list); t < 512; t += lists) {  // PERSISTENT=1
         const int turn = t / lists;
         const int down = turn % 2;
         const int m_b = t % 128 / 8;
         const int n_b = t / 128 * 8 + t % 8;
 
+        // of the ring, counted along
+        int slot = turn * 16 % 3 * 2, empty_phase = (turn * 16 / 3 + 1) % 2;
         for (int k_o = 0; k_o < 32; ++k_o) {  // WARP_SPECIALIZE=1
           // WARP_SPECIALIZE=1: every consumer has left the slot
-          mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);
+          mbarrier_wait(empty, slot, empty_phase);
 
-          mbarrier_expect(full, k_o % 4, 49152);
+          mbarrier_expect(full, slot, 32768);
 
           // TMA=1: ask for the slab of A
-          tma_load(A_s, k_o % 4 * 16384, &A_map, (down ? 31 - k_o : k_o) * 128,
-              m_b * 256 + m_c * 128, full, k_o % 4);
+          tma_load(A_s, slot * 16384, &A_map, (down ? 31 - k_o : k_o) * 128, m_b * 256 + m_c * 128,
+              full, slot);
 
           // MULTICAST=1: a share of the slab, for all who need it
-          tma_multicast(B_s_at, k_o % 4 * 32768, &B_map, (down ? 31 - k_o : k_o) * 128,
-              n_b * 256 + m_c * 128, full, k_o % 4, 3);
+          tma_multicast(B_s_at, slot * 16384, &B_map, (down ? 31 - k_o : k_o) * 128,
+              n_b * 128 + m_c * 64, full, slot, 3);
+
+          if (++slot == 6) {
+            slot = 0;
+            empty_phase ^= 1;
+          }
         }
       }
     }
@@ -310,68 +313,90 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   else {
     registers_take<232>();
 
-    for (int t = claimed_list<2>(list); t < 256; t += lists) {  // PERSISTENT=1
+    for (int t = claimed_list<2>(list); t < 512; t += lists) {  // PERSISTENT=1
+      const int turn = t / lists;
       const int m_b = t % 128 / 8;
       const int n_b = t / 128 * 8 + t % 8;
 
-      for (int k_o = 0; k_o < 32; ++k_o) {  // BK=4
-        // TMA=1: the slab's bytes are there
-        mbarrier_wait(full, k_o % 4, k_o / 4 % 2);
-        wgmma_fence();
+      // ROLE_SCHEDULE=pingpong: the consumers take the block's tiles by turns
+      if (turn % 2 == c) {
+        // ROLE_SCHEDULE=pingpong: the tile before is multiplied, by the other consumer
+        mbarrier_wait(order, (turn + 1) % 2, ((turn + 1) / 2 + 1) % 2);
 
-        #pragma unroll
-        for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
-          // ATOM_KIND=wgmma_m64n256k32_e4m3: ask the tensor core for each tile of A times each of B
-          wgmma_m64n256k32_f32_e4m3(&acc[0],
-              tile_of(A_s_at, k_o % 4 * 16384 + k_i * 32, 0x4000004000010000ull),
-              tile_of(B_s, k_o % 4 * 32768 + k_i * 32, 0x4000004000010000ull), 0 < k_o + k_i);
+        int slot = turn * 16 % 3 * 2, full_phase = turn * 16 / 3 % 2;  // of the ring, counted along
+        for (int k_o = 0; k_o < 32; ++k_o) {  // BK=4
+          // TMA=1: the slab's bytes are there
+          mbarrier_wait(full, slot, full_phase);
+          wgmma_fence();
+
+          #pragma unroll
+          for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
+            // FM=2: ask the tensor core for each tile of A times each of B
+            #pragma unroll
+            for (int m_r = 0; m_r < 2; ++m_r)
+              wgmma_m64n128k32_f32_e4m3(&acc[m_r][0],
+                  tile_of(A_s, slot * 16384 + m_r * 64 * 128 + k_i * 32, 0x4000004000010000ull),
+                  tile_of(B_s, slot * 16384 + k_i * 32, 0x4000004000010000ull), 0 < k_o + k_i);
+          }
+
+          wgmma_commit();
+          wgmma_wait<1>();
+
+          // MMA_GROUPS=1: the slab before is multiplied: its slot is free
+          if (0 < k_o) {
+
+            // MULTICAST=1: the warp has read the slot to the end
+            mbarrier_arrive_at(empty, (slot == 0 ? 5 : slot - 1), 3);
+          }
+
+          if (++slot == 6) {
+            slot = 0;
+            full_phase ^= 1;
+          }
         }
 
-        wgmma_commit();
-        wgmma_wait<1>();
+        // ROLE_SCHEDULE=pingpong: the tile's products are asked for: the next one's consumer may
+        // begin
+        mbarrier_arrive(order, turn % 2);
 
-        // MMA_GROUPS=1: the slab before is multiplied: its slot is free
-        if (0 < k_o) {
-          const int k_p = k_o + -1;
+        // MMA_GROUPS=1: the sums are complete
+        wgmma_wait<0>();
 
-          // MULTICAST=1: the warp has read the slot to the end
-          mbarrier_arrive_at(empty, k_p % 4, 3);
-        }
-      }
+        // MULTICAST=1: the warp has read the slot to the end
+        mbarrier_arrive_at(empty, (turn * 32 + 31) % 6, 3);
 
-      // MMA_GROUPS=1: the sums are complete
-      wgmma_wait<0>();
-
-      // MULTICAST=1: the warp has read the slot to the end
-      mbarrier_arrive_at(empty, 3, 3);
-
-      #pragma unroll
-      for (int n_p = 0; n_p < 8; ++n_p) {
-        // TMA_STORE=1: the slot has been read out
-        if (lane == 0)
-          bulk_read<1>();
-
-        // TMA_STORE=1: the slot may be written
-        barrier_of<128>(m_w + 2);
-
-        // TMA_STORE=1: put a row of atoms into shared memory
         #pragma unroll
-        for (int v_p = 0; v_p < 8; ++v_p)
-          store2(&C_s_at[n_p % 2 * 4096 + v_p % 2 * 8 * 32 +
-              ((lane % 4 * 2 + v_p / 2 * 8) ^ (lane / 4 % 8 * 4))], &acc[n_p * 16 + v_p * 2]);
+        for (int m_r = 0; m_r < 2; ++m_r) {
+          #pragma unroll
+          for (int n_p = 0; n_p < 4; ++n_p) {
+            // TMA_STORE=1: the slot has been read out
+            if (lane == 0)
+              bulk_read<1>();
 
-        // TMA_STORE=1: what was written comes before what the copies read
-        fence_async();
+            // TMA_STORE=1: the slot may be written
+            barrier_of<128>(c + 2);
 
-        // TMA_STORE=1: the piece lies in C_s
-        barrier_of<128>(m_w + 2);
+            // TMA_STORE=1: put a row of atoms into shared memory
+            #pragma unroll
+            for (int v_p = 0; v_p < 8; ++v_p)
+              store2(&C_s_at[n_p % 2 * 4096 + v_p % 2 * 8 * 32 +
+                  ((lane % 4 * 2 + v_p / 2 * 8) ^ (lane / 4 % 8 * 4))], &acc[m_r][n_p * 16 +
+                  v_p * 2]);
 
-        // TMA_STORE=1: one lane sends the piece
-        if (lane == 0) {
-          // TMA_STORE=1: send the piece to C
-          tma_store(&C_map, n_b * 256 + n_p * 32, m_b * 256 + m_c * 128 + m_w * 64, C_s_at2,
-              n_p % 2 * 4096);
-          bulk_commit();
+            // TMA_STORE=1: what was written comes before what the copies read
+            fence_async();
+
+            // TMA_STORE=1: the piece lies in C_s
+            barrier_of<128>(c + 2);
+
+            // TMA_STORE=1: one lane sends the piece
+            if (lane == 0) {
+              // TMA_STORE=1: send the piece to C
+              tma_store(&C_map, n_b * 128 + n_p * 32, m_b * 256 + m_c * 128 + m_r * 64, C_s_at2,
+                  n_p % 2 * 4096);
+              bulk_commit();
+            }
+          }
         }
       }
     }

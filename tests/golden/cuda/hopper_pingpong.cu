@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], bf16 summed in f32, row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,FM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=6,WARP_SPECIALIZE=1,ROLE_SCHEDULE=pingpong,GROUP_M=8,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1
+// AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,FM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=6,WARP_SPECIALIZE=1,ROLE_SCHEDULE=pingpong,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,TILE_ORDER=gpc,GROUP_N=8,SERPENTINE_K=1,EPI_BUFFERS=2
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<min(1024, blocks that fit), 384, 213104>>>(A_map, B_map, C_map)   213104 bytes of shared memory
+//   matmul<<<min(1024, blocks that fit), 384, 229496>>>(A_map, B_map, C_map, places, claims, epoch, lists)   229496 bytes of shared memory
 
 // A bfloat16 (1 sign, 8 exponent, 7 fraction bits) as it lies in memory.
 struct bf16 {
@@ -96,6 +96,38 @@ __device__ __forceinline__ void bulk_read() {
 template <int n>
 __device__ __forceinline__ void bulk_wait() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
+}
+
+// A list of tiles for the cluster of n blocks, which no other has in this launch: that of its SM,
+// or the next one that is free. Lists from `lists` on have no tiles.
+template <int n, bool indivisible>
+__device__ __forceinline__ void claim_list(unsigned long long *word, int none,
+                                           const int *places, unsigned *claims,
+                                           unsigned epoch, int lists) {
+  const int clusters = gridDim.x / n;
+  unsigned sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  int list = places[sm % 1024] % clusters, tried = 0;
+  for (; tried < clusters; ++tried) {
+    const unsigned before = indivisible ? atomicMax(&claims[list], epoch) : claims[list];
+    if (!indivisible && before < epoch) claims[list] = epoch;
+    if (before < epoch) break;
+    list = list + 1 == clusters ? 0 : list + 1;
+  }
+  *word = tried < clusters && list < lists ? list : none;
+}
+// What the block of rank 0 has claimed.
+template <int n>
+__device__ __forceinline__ int claimed_list(const unsigned long long *word) {
+  if (n == 1) return static_cast<int>(*word);
+  unsigned long long list;
+  asm volatile("{ .reg .b32 there;\n"
+               "mapa.shared::cluster.u32 there, %1, 0;\n"
+               "ld.shared::cluster.u64 %0, [there]; }"
+               : "=l"(list)
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(word)))
+               : "memory");
+  return static_cast<int>(list);
 }
 
 // Every thread of the cluster arrives before any goes on, and knows what the others have done.
@@ -202,17 +234,20 @@ __device__ __forceinline__ void wgmma_m64n128k16_f32_bf16(float *c, unsigned lon
 
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
-    const __grid_constant__ tensor_map C_map) {
-  extern __shared__ __align__(1024) bf16 smem[];  // 106552: 213104 bytes
+    const __grid_constant__ tensor_map C_map, const int *places, unsigned *claims, unsigned epoch,
+    int lists) {
+  extern __shared__ __align__(1024) bf16 smem[];  // 114748: 229496 bytes
   bf16 *const A_s = smem;          // [6][128][64] BUFFER_COUNT=6: the slab of A
   bf16 *const B_s = smem + 49152;  // [6][2][64][64] BUFFER_COUNT=6: the slab of B
-  bf16 *const C_s = smem + 98304;  // [2][64][64] TMA_STORE=1: a row of atoms on its way to C
+  bf16 *const C_s = smem + 98304;  // [2][2][64][64] TMA_STORE=1: a row of atoms on its way to C
   // [6] TMA=1: a slot's bytes have come
-  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 106496);
+  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 114688);
   // [6] WARP_SPECIALIZE=1: every consumer warp has left a slot
-  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 106520);
+  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 114712);
   // [2] ROLE_SCHEDULE=pingpong: a consumer has asked for its tile's products
-  unsigned long long *const order = reinterpret_cast<unsigned long long *>(smem + 106544);
+  unsigned long long *const order = reinterpret_cast<unsigned long long *>(smem + 114736);
+  // [1] TILE_ORDER=gpc: the list of tiles that the cluster has claimed
+  unsigned long long *const list = reinterpret_cast<unsigned long long *>(smem + 114744);
 
   const int m_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_M=2
   const int c = threadIdx.x / 128;     // WARP 0..2, ROLE_SCHEDULE=pingpong
@@ -221,6 +256,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // where this thread begins
   bf16 *const B_s_at = B_s + m_c * 4096;
   bf16 *const C_s_at = C_s + c * 4096 + (lane % 8 + lane / 32 * 16 + lane / 8 % 2 * 8) * 64;
+  bf16 *const C_s_at2 = C_s + c * 4096;
 
   float acc[2][64];  // ATOM_KIND=wgmma_m64n256k16_bf16: this thread's cells of C
 
@@ -235,6 +271,11 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(order, i, 4);
+
+    if (m_c == 0) {
+      // TILE_ORDER=gpc: the list that is meant for this place, or the next one that is free
+      claim_list<2, true>(list, 512, places, claims, epoch, lists);
+    }
   }
 
   // MULTICAST=1: the mbarriers of all blocks are there
@@ -245,10 +286,11 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     registers_give<40>();
 
     if (threadIdx.x == 256) {
-      for (int t = blockIdx.x / 2; t < 512; t += gridDim.x / 2) {  // PERSISTENT=1
-        const int turn = t / (gridDim.x / 2);
-        const int m_b = t / 256 * 8 + t % 8;
-        const int n_b = t % 256 / 8;
+      for (int t = claimed_list<2>(list); t < 512; t += lists) {  // PERSISTENT=1
+        const int turn = t / lists;
+        const int down = turn % 2;
+        const int m_b = t % 128 / 8;
+        const int n_b = t / 128 * 8 + t % 8;
 
         // of the ring, counted along
         int slot = turn * 32 % 3 * 2, empty_phase = (turn * 32 / 3 + 1) % 2;
@@ -259,11 +301,13 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           mbarrier_expect(full, slot, 32768);
 
           // TMA=1: ask for the slab of A
-          tma_load(A_s, slot * 8192, &A_map, k_o * 64, m_b * 256 + m_c * 128, full, slot);
+          tma_load(A_s, slot * 8192, &A_map, (down ? 63 - k_o : k_o) * 64, m_b * 256 + m_c * 128,
+              full, slot);
 
           // TMA=1: ask for the slab of B
           // MULTICAST=1: a share of the slab, for all who need it
-          tma_multicast(B_s_at, slot * 8192, &B_map, n_b * 128 + m_c * 64, k_o * 64, full, slot, 3);
+          tma_multicast(B_s_at, slot * 8192, &B_map, n_b * 128 + m_c * 64,
+              (down ? 63 - k_o : k_o) * 64, full, slot, 3);
 
           if (++slot == 6) {
             slot = 0;
@@ -278,10 +322,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   else {
     registers_take<232>();
 
-    for (int t = blockIdx.x / 2; t < 512; t += gridDim.x / 2) {  // PERSISTENT=1
-      const int turn = t / (gridDim.x / 2);
-      const int m_b = t / 256 * 8 + t % 8;
-      const int n_b = t % 256 / 8;
+    for (int t = claimed_list<2>(list); t < 512; t += lists) {  // PERSISTENT=1
+      const int turn = t / lists;
+      const int m_b = t % 128 / 8;
+      const int n_b = t / 128 * 8 + t % 8;
 
       // ROLE_SCHEDULE=pingpong: the consumers take the block's tiles by turns
       if (turn % 2 == c) {
@@ -337,7 +381,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           for (int n_p = 0; n_p < 2; ++n_p) {
             // TMA_STORE=1: the slot has been read out
             if (lane == 0)
-              bulk_read<0>();
+              bulk_read<1>();
 
             // TMA_STORE=1: the slot may be written
             barrier_of<128>(c + 2);
@@ -345,7 +389,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             // STMATRIX=1: put the sums into shared memory, eight rows at a time
             #pragma unroll
             for (int n_q = 0; n_q < 4; ++n_q)
-              stmatrix_x4(C_s_at, (n_q * 16 + lane / 16 % 2 * 8) ^ (lane % 8 * 8),
+              stmatrix_x4(C_s_at, n_p * 8192 + ((n_q * 16 + lane / 16 % 2 * 8) ^ (lane % 8 * 8)),
                   &acc[m_r][n_p * 32 + n_q * 8]);
 
             // TMA_STORE=1: what was written comes before what the copies read
@@ -357,8 +401,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             // TMA_STORE=1: one lane sends the piece
             if (lane == 0) {
               // TMA_STORE=1: send the piece to C
-              tma_store(&C_map, n_b * 128 + n_p * 64, m_b * 256 + m_c * 128 + m_r * 64, C_s,
-                  c * 4096);
+              tma_store(&C_map, n_b * 128 + n_p * 64, m_b * 256 + m_c * 128 + m_r * 64, C_s_at2,
+                  n_p * 8192);
               bulk_commit();
             }
           }

@@ -43,6 +43,11 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
          number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
          number(arena, t->flop_per_dram_byte));
+  if (t->power_tflops >= 0)
+    printf("estimated power: the board allows %s TFLOP/s\n", number(arena, t->power_tflops));
+  if (t->between_us > 0)
+    printf("estimated pauses: %s us of the launch write sums while nothing is multiplied\n",
+           number(arena, t->between_us));
   printf("estimated traffic: L2 %s GB, of which %s %% hit, DRAM %s GB; loads per multiply-add %s\n",
          number(arena, t->l2_bytes / 1e9), number(arena, 100 * t->l2_hit),
          number(arena, t->dram_bytes / 1e9), number(arena, t->loads_per_fma));
@@ -69,6 +74,8 @@ void cli_put_traffic(JsonWriter *w, const Traffic *t) {
   json_member_double(w, "flop_per_dram_byte", known(t->flop_per_dram_byte));
   json_member_double(w, "shared_bytes_per_fma", known(t->shared_bytes_per_fma));
   json_member_double(w, "loads_per_fma", known(t->loads_per_fma));
+  json_member_double(w, "power_tflops", known(t->power_tflops));
+  json_member_double(w, "between_us", t->between_us);
   json_member_double(w, "roofline_tflops", known(t->roofline_tflops));
   json_end_object(w);
 }

@@ -37,7 +37,8 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   const Traffic *t = &model->traffic;
   TrafficUnit unit[TRAFFIC_UNITS];
   sort_units(model, unit);
-  printf("estimated LIMIT: %s; per slab of one block", unit[0].title);
+  printf("estimated LIMIT: %s; per slab of one block",
+         traffic_power_limits(t) ? t->limit : unit[0].title);
   for (int i = 0; i < TRAFFIC_UNITS; i++)
     printf("%s %s %s", i ? " >" : ":", unit[i].title, clocks(arena, unit[i].clocks));
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",

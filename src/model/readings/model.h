@@ -163,6 +163,9 @@ typedef struct Traffic {
 // is not known (below 0) stays so.
 double traffic_per_kfma(const Traffic *traffic, double clocks);
 
+// Whether the board's power allows less than any unit of the SM does.
+bool traffic_power_limits(const Traffic *traffic);
+
 typedef struct TrafficUnit {
   const char *name, *title;
   double clocks;  // -1: unknown

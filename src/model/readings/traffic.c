@@ -177,6 +177,9 @@ double traffic_per_kfma(const Traffic *traffic, double clocks) {
   return clocks < 0 ? clocks : clocks * 1024 / traffic->slab_fma;
 }
 
+static const char limit_power[] = "power";
+bool traffic_power_limits(const Traffic *traffic) { return str_equal(traffic->limit, limit_power); }
+
 static void find_limit(Traffic *t) {
   TrafficUnit unit[TRAFFIC_UNITS];
   traffic_units(t, false, unit);
@@ -246,7 +249,7 @@ static void find_roofline(const Model *model, const Tile *tile, const Grid *grid
   double allowed = slower_by(t, t->power_tflops * tile->blocks / (rounds * sms), t->between_us);
   if (t->power_tflops < 0 || t->roofline_tflops < allowed) return;
   t->roofline_tflops = allowed;
-  t->limit = "power";
+  t->limit = limit_power;
 }
 
 Traffic derive_traffic(Arena *arena, const Model *model) {

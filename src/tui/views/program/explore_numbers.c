@@ -127,6 +127,13 @@ static void find_clocks(const Session *session, bool per_slab, Clocks clocks[TRA
   }
 }
 
+// "power > " where the board's cap allows less than any unit of the SM does.
+static int draw_power(Canvas *canvas, Rect in, int col, bool limits) {
+  if (!limits) return col;
+  col = canvas_text(canvas, in, 0, col, STYLE_ACCENT, "power");
+  return canvas_text(canvas, in, 0, col, STYLE_DIM, " > ");
+}
+
 void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const ExploreOwn *own = view_own(session, &explore_view);
   const char *brief = own->per_slab ? "clk" : "clk/kFMA";
@@ -134,12 +141,14 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   Clocks clocks[TRAFFIC_UNITS];
   find_clocks(session, own->per_slab, clocks);
   sort_clocks(clocks, TRAFFIC_UNITS);
+  const bool power = traffic_power_limits(&session->now.picture->model->traffic);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
+  col = draw_power(canvas, in, col, power);
   int unit_cols = 1 + (int)strlen(brief);
   int room = in.cols - col - unit_cols - unknown_cols(clocks, TRAFFIC_UNITS);
   choose_clocks(clocks, TRAFFIC_UNITS, room, canvas->ascii);
   for (int i = 0; i < TRAFFIC_UNITS; i++) {
-    const Style style = i ? STYLE_TEXT : STYLE_ACCENT;
+    const Style style = i || power ? STYLE_TEXT : STYLE_ACCENT;
     if (!clocks[i].shown) continue;
     if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, clocks[i - 1].shown ? " > " : " … ");
     col = canvas_text(canvas, in, 0, col, style, clocks[i].name) + 1;

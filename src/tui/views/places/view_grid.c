@@ -205,7 +205,9 @@ static void draw_wave(Canvas *canvas, Rect row, const GridHalf *half, int64_t wa
   canvas_text(canvas, row, 0, 1, style_address((int)(wave % STYLE_ADDRESSES)), mark);
   canvas_printf(canvas, row, 0, CTAS_COL, here ? STYLE_TEXT : STYLE_DIM, "%lld–%lld",
                 (long long)first, (long long)(first + n - 1));
-  canvas_bar(canvas, row, 0, BAR_COL, row.cols - BAR_COL - 1, (double)n / (double)grid->wave_ctas,
+  const int64_t items = n * (wave + 1 == grid->n_waves ? grid->tail_parts : 1);
+  const int64_t room = ceil_div(items, grid->wave_ctas) * grid->wave_ctas;
+  canvas_bar(canvas, row, 0, BAR_COL, row.cols - BAR_COL - 1, (double)items / (double)room,
              here ? STYLE_BAR_BEST : STYLE_BAR);
 }
 

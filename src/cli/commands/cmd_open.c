@@ -18,6 +18,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/open/open_limit.h"
+#include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
 #include "cli/open/open_run.h"
 #include "cli/open/open_screen.h"
@@ -102,6 +103,7 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
     cli_fail(diags);
     return status;
   }
+  if (!open_ncu_is_of(&result, request->ncu, diags)) return cli_fail(diags);
   print(&result, given);
   return judge(&result, given, limits, diags);
 }
@@ -184,6 +186,10 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   request->n_flags = split_flags(&argc, argv, &request->flags);
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (as_json(&given) + given.markdown + given.text > 1) {
+    diag_add(&diags, "usage", "one of --json, --markdown and --text at a time");
+    return cli_fail(&diags);
+  }
   if (given.opcodes) {
     open_print_opcodes();
     return CLI_OK;

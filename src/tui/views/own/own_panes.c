@@ -40,8 +40,9 @@ static void draw_name(Canvas *canvas, Rect row, const OwnFrame *frame) {
   else if (opened_run_watches(run))
     snprintf(right, sizeof right, "watching %d file%s", opened_run_n_watched(run),
              opened_run_n_watched(run) == 1 ? "" : "s");
-  Rect at = rect_take_right(&row, utf8_columns(right) + 1);
-  canvas_text(canvas, at, 0, 0, STYLE_NOTE, right);
+  enum { GAP = 2 };
+  Rect at = rect_take_right(&row, utf8_columns(right) + GAP + 1);
+  canvas_text(canvas, at, 0, GAP, STYLE_NOTE, right);
   const char *slash = strrchr(o->file, '/');
   const char *file = *frame->source->file ? frame->source->file : slash ? slash + 1 : o->file;
   int col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, file) + 1;

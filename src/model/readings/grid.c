@@ -277,6 +277,10 @@ int grid_gpc(const Grid *grid, int64_t index) {
   return grid->gpcs->of_list[index / grid->launch.cluster % grid->gpcs->lists];
 }
 
+const char *grid_span_here(const Grid *grid, GridSpan span) {
+  return span == GRID_SPAN_WAVE ? grid_words(grid).wave : grid_span_name(span);
+}
+
 GridWords grid_words(const Grid *grid) {
   static const GridWords words[] = {{"CTA", "CTAs", "wave", "waves"},
                                     {"tile", "tiles", "turn", "turns"}};

@@ -140,6 +140,8 @@ typedef enum GridSpan {
 } GridSpan;
 
 const char *grid_span_name(GridSpan span);
+// The same in the words of this grid: a persistent kernel has turns, and no waves.
+const char *grid_span_here(const Grid *grid, GridSpan span);
 const char *grid_span_help(GridSpan span);
 // CTAs of such a window; `blocks` is the reader's own number.
 int64_t grid_span_ctas(const Grid *grid, GridSpan span, int64_t blocks);

@@ -74,9 +74,9 @@ static void draw_here_line(Canvas *canvas, Rect row, const GridHalf *half) {
   const GridWindow *window = &half->window[half->span];
   int64_t last = window->first + (window->n ? window->n - 1 : 0);
   int64_t wave = grid_wave(half->grid, window->first), to = grid_wave(half->grid, last);
-  int col =
-      canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%s %lld/%lld", grid_span_name(half->span),
-                    (long long)half->at + 1, (long long)half->n_windows);
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%s %lld/%lld",
+                          grid_span_here(half->grid, half->span), (long long)half->at + 1,
+                          (long long)half->n_windows);
   const GridWords words = grid_words(half->grid);
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": %s %lld", words.cta,
                       (long long)window->first);

@@ -25,7 +25,7 @@ static void fuzz_text(Arena *arena, const char *text, bool ascii) {
   canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_OK, text);
   canvas_fit(canvas, in, 4, 3, 9, ALIGN_CENTRE, STYLE_OK, text);
   check_harmless(export_text(arena, canvas));
-  check_harmless(export_svg(arena, canvas, theme_find(arena, "mono", &diags), text));
+  check_harmless(export_svg(arena, canvas, theme_find(arena, "mono", &diags), DEPTH_MONO, text));
   for (int row = 0; row < 7; row++)
     assert(utf8_columns(export_row(arena, canvas, row)) <= canvas->cols);
 }

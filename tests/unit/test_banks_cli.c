@@ -198,7 +198,7 @@ START_TEST(bad_swizzles_are_told) {
       {"xor:col + row", "row 1, col 15 goes to column 16, outside 0 to 15"},
       {"xor:col / row", "divides by zero for row 0, col 0"},
       {"xor:", "ends where"},
-      {"swizzle:3,4", "is not three numbers"},
+      {"swizzle:3,4", "column 12: expected \",\" and S, the shift"},
       {"swizzle:3,4,2", "nearest: swizzle:3,4,3"},
       {"swizzel:3,4,3", "nearest: swizzle"},
       {"pad:-1", "pad:0"},

@@ -54,8 +54,11 @@ END_TEST
 
 START_TEST(svg_is_as_reviewed) {
   golden_check("export/sample.svg",
-               export_svg(arena, sample(false), theme("default"), "a <sample>"));
-  golden_check("export/sample_light.svg", export_svg(arena, sample(false), theme("light"), NULL));
+               export_svg(arena, sample(false), theme("default"), DEPTH_TRUE, "a <sample>"));
+  golden_check("export/sample_mono.svg",
+               export_svg(arena, sample(false), theme("default"), DEPTH_MONO, NULL));
+  golden_check("export/sample_light.svg",
+               export_svg(arena, sample(false), theme("light"), DEPTH_TRUE, NULL));
 }
 END_TEST
 
@@ -102,7 +105,7 @@ START_TEST(svg_of_any_canvas_is_well_formed) {
   for (int seed = 0; seed < 40; seed++) {
     Canvas *canvas = canvas_new(arena, 20, 60, false);
     canvas_scribble(canvas, (uint64_t)seed, 40);
-    const char *svg = export_svg(arena, canvas, theme("default"), "\"<&>");
+    const char *svg = export_svg(arena, canvas, theme("default"), DEPTH_TRUE, "\"<&>");
     int depth = 0;
     for (const char *at = strchr(svg, '<'); at; at = strchr(at + 1, '<')) {
       const char *end = strchr(at, '>');
@@ -146,9 +149,9 @@ START_TEST(no_escape_comes_from_a_text) {
   for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; i++) {
     canvas_text(canvas, canvas_rect(canvas), 0, 0, STYLE_TEXT, attacks[i]);
     canvas_frame(canvas, (Rect){0, 20, 2, 20}, STYLE_TEXT, STYLE_TEXT, attacks[i]);
-    const char *outs[] = {export_text(arena, canvas),
-                          export_ansi(arena, canvas, theme("mono"), DEPTH_MONO),
-                          export_svg(arena, canvas, theme("default"), attacks[i]), json_of(canvas)};
+    const char *outs[] = {
+        export_text(arena, canvas), export_ansi(arena, canvas, theme("mono"), DEPTH_MONO),
+        export_svg(arena, canvas, theme("default"), DEPTH_TRUE, attacks[i]), json_of(canvas)};
     for (int o = 0; o < 4; o++)
       for (const char *at = outs[o]; *at; at++)
         if (((unsigned char)*at < ' ' && *at != '\n') || *at == 0x7f ||

@@ -198,6 +198,32 @@ START_TEST(waves_and_the_tail) {
 }
 END_TEST
 
+// Every tile is some block's, once if it is whole and else each of its parts; on a ladder's rung
+// with parts, and on one without.
+START_TEST(blocks_have_every_tile_or_all_of_its_parts) {
+  enum { PARTS = 4 };
+  static const char *const states[] = {
+      "ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=192,WM=2,FM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,"
+      "BUFFER_COUNT=3,WARP_SPECIALIZE=1,PERSISTENT=1,CLUSTER_N=2,MULTICAST=1,GROUP_M=8",
+      "ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=192,WM=2,FM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,"
+      "BUFFER_COUNT=3,WARP_SPECIALIZE=1,PERSISTENT=1,CLUSTER_N=2,MULTICAST=1,GROUP_M=8,"
+      "TAIL_SPLIT=4"};
+  const Grid *grid = grid_of(states[_i]);
+  ck_assert_int_eq(grid->tail_parts, _i ? PARTS : 1);
+  const int64_t cut = grid->n_ctas - grid->tail_ctas;
+  int *seen = ARENA_ARRAY(property_arena, int, grid->n_ctas *PARTS);
+  GridItem item;
+  for (int64_t block = 0; block < grid_blocks(grid); block++)
+    for (int64_t i = 0; grid_item(grid, block, i, &item); i++) {
+      ck_assert_int_eq(item.part >= 0, _i && item.tile >= cut);
+      ck_assert_int_eq(seen[item.tile * PARTS + (item.part > 0 ? item.part : 0)]++, 0);
+    }
+  for (int64_t tile = 0; tile < grid->n_ctas; tile++)
+    for (int part = 0; part < PARTS; part++)
+      ck_assert_int_eq(seen[tile * PARTS + part], part == 0 || (_i && tile >= cut));
+}
+END_TEST
+
 START_TEST(edges_count_as_they_are) {
   const Grid *grid = grid_of("BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,M=200,N=130,K=48");
   ck_assert_int_eq(grid->rows, 2);
@@ -517,6 +543,7 @@ Suite *suite_grid(void) {
   tcase_add_test(tcase, of_a_huge_grid_the_first_waves_are_replayed);
   tcase_add_test(tcase, the_same_number_of_ctas);
   tcase_add_test(tcase, waves_and_the_tail);
+  tcase_add_loop_test(tcase, blocks_have_every_tile_or_all_of_its_parts, 0, 2);
   tcase_add_test(tcase, edges_count_as_they_are);
   tcase_add_test(tcase, splits_have_panels_of_their_own);
   tcase_add_test(tcase, large_grids);

@@ -253,7 +253,7 @@ static const char *by_saved_picture(const char *p) {
   session_say(session, SAID_NOTE, "%s", p);
   screen("explore");
   const Theme *theme = theme_find(arena, "default", &diags);
-  return export_svg(arena, canvas, theme, p);
+  return export_svg(arena, canvas, theme, DEPTH_TRUE, p);
 }
 
 static const char *by_sass(const char *p) {

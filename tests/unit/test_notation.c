@@ -124,6 +124,52 @@ START_TEST(swizzles_are_of_elements_or_of_bytes) {
 END_TEST
 
 // (2,3):(3,1) is 0 3 1 4 2 5 from the first mode on; further modes lie across.
+// What stands in a program of CUTLASS, and what print() shows of it.
+START_TEST(layouts_of_cxx_are_those_that_are_printed) {
+  static const struct {
+    const char *cxx, *printed;
+  } cases[] = {
+      {"Layout<Shape<_8,_64>,Stride<_64,_1>>{}", "(_8,_64):(_64,_1)"},
+      {"Layout<Shape<_8,_64>>", "(_8,_64):(_1,_8)"},
+      {"make_layout(make_shape(Int<8>{}, _64{}), LayoutRight{})", "(_8,_64):(_64,_1)"},
+      {"make_layout(make_shape(make_shape(_2{},_4{}),64), GenColMajor{})",
+       "((_2,_4),_64):((_1,_2),_8)"},
+      {"cute::make_layout(cute::make_shape(8, 64), cute::make_stride(72, 1))", "(8,64):(72,1)"},
+      {"composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>,Stride<_64,_1>>{})",
+       "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)"},
+      {"ComposedLayout<Swizzle<3, 4, 3>, smem_ptr_flag_bits<16>, "
+       "Layout<Shape<_8, _64>, Stride<_64, _1>>>",
+       "Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)"},
+      {"cute::ComposedLayout<cute::Swizzle<3, 3, 3>, cute::C<0>, "
+       "cute::Layout<cute::tuple<cute::C<8>, "
+       "cute::C<64> >, cute::tuple<cute::C<64>, cute::C<1> > > >",
+       "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)"},
+      {"GMMA::Layout_K_SW128_Atom<half_t>{}",
+       "Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)"},
+      {"GMMA::Layout_K_INTER_Atom<bfloat16_t>",
+       "Sw<0,4,3> o smem_ptr[16b](unset) o (_8,_8):(_8,_1)"},
+      {"UMMA::Layout_MN_SW64_Atom<float_e4m3_t>",
+       "Sw<2,4,3> o smem_ptr[8b](unset) o (_64,_8):(_1,_64)"},
+      {"tile_to_shape(GMMA::Layout_K_SW128_Atom<cutlass::half_t>{}, make_shape(_128{}, _64{}))",
+       "Sw<3,4,3> o smem_ptr[16b](unset) o ((_8,_16),(_64,_1)):((_64,_512),(_1,_0))"},
+      {"tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_16,_128>{}, Step<_2,_1>{})",
+       "Sw<3,4,3> o smem_ptr[16b](unset) o ((_8,_2),(_64,_2)):((_64,_1024),(_1,_512))"},
+      {"logical_divide(make_layout(make_shape(_8{},_64{}),GenRowMajor{}), make_tile(_4{},_16{}))",
+       "((_4,_2),(_16,_4)):((_64,_256),(_1,_16))"},
+      {"composition(Layout<Shape<_6,_2>,Stride<_8,_2>>{}, Layout<Shape<_4,_3>,Stride<_3,_1>>{})",
+       "composition((6,2):(8,2), (4,3):(3,1))"},
+  };
+  const LayoutSlab unknown = {0};
+  Diags diags = diags_new(arena);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const Layout *cxx = notation_parse(arena, &unknown, cases[i].cxx, &diags),
+                 *printed = notation_parse(arena, &unknown, cases[i].printed, &diags);
+    ck_assert_msg(cxx && printed, "%s: %s", cases[i].cxx, diags_text(arena, &diags));
+    ck_assert_msg(notation_same(cxx, printed), "%s", cases[i].cxx);
+  }
+}
+END_TEST
+
 START_TEST(the_first_mode_runs_down) {
   const Layout *two = parse("(2,3):(3,1)"), *one = parse("6:2"), *three = parse("(2,3,2):(3,1,6)");
   for (int i = 0; i < 6; i++) ck_assert_int_eq(at(two, i % 2, i / 2), i % 2 * 3 + i / 2);
@@ -391,6 +437,14 @@ START_TEST(what_cannot_be_read_is_named_with_its_column) {
       {"offset=[[0, 1], [0, 3], [0, 2]]", "3 bases are 8 places"},
       {"offset=2 -> (0, 1)", "expected offset=1, the next bit"},
       {"swizzle:3,4,3", "does not say the shape"},
+      {"[64][64 + 8]", "there is no layout"},
+      {"Layout<Shape<_8,_64>,Stride<_64>>", "column 33: strides are nested as their shapes are"},
+      {"Layout<Shape<_8,_64>,Stride<_64,_1>", "column 36: expected \">\", and the text ends"},
+      {"make_layout(make_shape(M, N))", "column 24: expected a shape: a number"},
+      {"GMMA::Layout_K_SW96_Atom<half_t>", "column 16: expected \"INTER\""},
+      {"GMMA::Layout_K_SW64_Atom<Element>", "a type such as half_t"},
+      {"composition(Swizzle<3,3,3>{})", "the layout that the swizzle is applied to"},
+      {"tile_to_shape(GMMA::Layout_K_SW64_Atom<half_t>{}, make_shape(_12{},_64{}))", "no multiple"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     Diags diags = diags_new(arena);
@@ -417,6 +471,7 @@ Suite *suite_notation(void) {
   Suite *suite = suite_create("notation");
   TCase *notation = tcase_create("notation");
   tcase_add_checked_fixture(notation, setup, teardown);
+  tcase_add_test(notation, layouts_of_cxx_are_those_that_are_printed);
   tcase_add_test(notation, the_algebra_is_that_of_its_documentation);
   tcase_add_test(notation, the_algebra_is_that_of_pycute);
   tcase_add_test(notation, a_composition_is_one_function_after_the_other);

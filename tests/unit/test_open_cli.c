@@ -236,6 +236,74 @@ START_TEST(test_what_the_profiler_counted_stands_beside) {
 }
 END_TEST
 
+// What programs and spreadsheets save: columns in another order, thousands by commas, dots, blanks
+// and apostrophes, semicolons and tabs between fields, a byte order mark, ends of lines of Windows.
+START_TEST(test_counts_are_read_as_they_are_saved) {
+  if (!cli_has_program()) return;
+  static const char *const files[] = {
+      "L1 Wavefronts Shared Ideal,L1 Wavefronts Shared,Source,#\n32,\"1,024\",x,39\n",
+      "\xEF\xBB\xBF#;Source;L1 Wavefronts Shared;L1 Wavefronts Shared Ideal\r\n39;x;1.024;32\r\n",
+      "#\tL1 Wavefronts Shared\tL1 Wavefronts Shared Ideal\n39\t1024\t32\n",
+      "#;L1 Wavefronts Shared;L1 Wavefronts Shared Ideal\n39;1\xE2\x80\xAF"
+      "024,00;32,0\n",
+      "#,L1 Wavefronts Shared,L1 Wavefronts Shared Ideal\n39,1'024.00,32.0\n",
+      "\"File Name\",\"#\",Source,\"L1 Wavefronts Shared\",\"L1 Wavefronts Shared Ideal\"\n"
+      "/home/me/k01_transpose_naive.cu,39,\"two\nlines\",1024,32",
+  };
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    const char *csv = cli_write_file(arena, "open-ncu.csv", files[i]);
+    const CliRun run =
+        cli_run(arena, arena_printf(arena, TRANSPOSE " --predict --json --ncu %s", csv));
+    ck_assert_msg(run.status == CLI_OK, "%zu: %s", i, run.err);
+    const JsonValue *line = line_of(cli_json(arena, &run), 39);
+    ck_assert_int_eq(member(line, "counted_wavefronts"), 1024);
+    ck_assert_int_eq(member(line, "counted_ideal"), 32);
+  }
+}
+END_TEST
+
+START_TEST(test_a_report_of_something_else_is_refused) {
+  if (!cli_has_program()) return;
+  static const struct {
+    const char *csv, *says;
+  } files[] = {
+      {"", "no row names both a line and"},
+      {"#,Source,Samples\n39,x,12\n", "no row names both a line and"},
+      {"#,L1 Wavefronts Shared\n", "no row below its head has a line and a count"},
+      {"#,L1 Wavefronts Shared\n39,n/a\n", "no row below its head has a line and a count"},
+      {"File,#,L1 Wavefronts Shared\nother.cu,39,7\n",
+       "none of its 1 lines accessed shared memory here: its first is other.cu line 39"},
+      {"#,L1 Wavefronts Shared\n7,7\n", "its first is line 7, the first here"},
+  };
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    const char *csv = cli_write_file(arena, "open-ncu.csv", files[i].csv);
+    const CliRun run =
+        cli_run(arena, arena_printf(arena, TRANSPOSE " --predict --markdown --ncu %s", csv));
+    ck_assert_int_eq(run.status, CLI_USAGE);
+    ck_assert_str_eq(run.out, "");
+    ck_assert_msg(strstr(run.err, files[i].says) != NULL, "%zu: %s", i, run.err);
+  }
+}
+END_TEST
+
+// The counter is of the grid; a table for a pull request has a column of it.
+START_TEST(test_a_table_has_what_was_counted) {
+  if (!cli_has_program()) return;
+  const char *csv =
+      cli_write_file(arena, "open-ncu.csv", "#,L1 Wavefronts Shared\n39,\"50,000\"\n");
+  CliRun run = cli_run(arena, arena_printf(arena, TRANSPOSE " --markdown --ncu %s", csv));
+  ck_assert_int_eq(run.status, CLI_OK);
+  ck_assert(strstr(run.out, "| line | wavefronts | ideal | | counted | access |") != NULL);
+  ck_assert_msg(strstr(run.out, "| 50000 |") != NULL, "%s", run.out);
+  ck_assert(strstr(run.out, "counted is of all blocks; --blocks all runs all of them") != NULL);
+  run = cli_run(arena, arena_printf(arena, TRANSPOSE " --blocks all --text --ncu %s", csv));
+  ck_assert(strstr(run.out, "counted is of all blocks") == NULL);
+  run = cli_run(arena, TRANSPOSE " --markdown --json");
+  ck_assert_int_eq(run.status, CLI_USAGE);
+  ck_assert(strstr(run.err, "one of --json, --markdown and --text at a time") != NULL);
+}
+END_TEST
+
 Suite *suite_open_cli(void) {
   Suite *suite = suite_create("open_cli");
   TCase *tcase = tcase_create("cli");
@@ -249,6 +317,9 @@ Suite *suite_open_cli(void) {
   tcase_add_loop_test(tcase, test_how_it_ends_and_what_it_says, 0, ENDS);
   tcase_add_test(tcase, test_a_race_ends_with_1_and_names_both_lines);
   tcase_add_test(tcase, test_what_the_profiler_counted_stands_beside);
+  tcase_add_test(tcase, test_counts_are_read_as_they_are_saved);
+  tcase_add_test(tcase, test_a_report_of_something_else_is_refused);
+  tcase_add_test(tcase, test_a_table_has_what_was_counted);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -138,6 +138,20 @@ START_TEST(test_layouts_of_a_transpose) {
   ck_assert_int_eq(best.cost.wavefronts, 64);
   ck_assert_str_eq(best.write, "tile[row][col ^ (row & 31)]");
   ck_assert_str_eq(recorded_write(arena, &arrays.items[0].at, "tile", "pad:1"), "tile[32][32 + 1]");
+  static const struct {
+    const char *layout, *write;
+  } dialects[] = {
+      {"Sw<5,0,5> o _0 o (_32,_32):(_32,_1)", "tile[row][col ^ (row & 31)]"},
+      {"Swizzle<5,2,5>", "tile[row][col ^ (row & 31)]"},
+      {"make_layout(make_shape(_32{}, _32{}), make_stride(_33{}, _1{}))", "tile[32][32 + 1]"},
+      {"#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 32, order = [1, 0]}>",
+       "tile[row][col ^ (row & 31)]"},
+      {"(_32,_32):(_32,_1)", "tile[row][col]"},
+      {"(_32,_32):(_1,_40)", "(_32,_32):(_1,_40)"},
+  };
+  for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++)
+    ck_assert_str_eq(recorded_write(arena, &arrays.items[0].at, "tile", dialects[i].layout),
+                     dialects[i].write);
   RecordedArray flat = arrays.items[0].at;  // of no known rows
   flat.has_rows = false;
   ck_assert_str_eq(recorded_write(arena, &flat, "a", "pad:1"), "a[i + i / 32 * 1]");

@@ -512,6 +512,23 @@ START_TEST(test_keys_do_not_wait) {
 }
 END_TEST
 
+// The first run shows nothing yet: the footer has the key that ends it, and then the one that runs
+// it again.
+START_TEST(test_a_first_run_is_ended) {
+  if (!cli_has_program()) return;
+  Diags said = diags_new(arena);
+  ck_assert(palette_run(session, "own " K01, &said));
+  drive_frame(session, canvas);
+  ck_assert(shows("X ends it") && shows("X stop") && !shows("pad"));
+  keys("X");
+  ck_assert(shows("was not run to its end; r runs it again"));
+  keys("r");
+  drive_wait(session);
+  drive_frame(session, canvas);
+  ck_assert_msg(shows("wavefronts 1056") && shows("+ - pad") && !shows("X stop"), "%s", shown());
+}
+END_TEST
+
 // ---- sizes, documents ---------------------------------------------------------------------------
 
 START_TEST(test_every_size_and_pane) {
@@ -587,6 +604,7 @@ Suite *suite_own_view(void) {
   tcase_add_test(tcase, test_nvrtc_within_a_second);
   tcase_add_test(tcase, test_a_header_is_watched);
   tcase_add_test(tcase, test_keys_do_not_wait);
+  tcase_add_test(tcase, test_a_first_run_is_ended);
   tcase_add_test(tcase, test_every_size_and_pane);
   tcase_add_test(tcase, test_documents_that_nobody_wrote);
   suite_add_tcase(suite, tcase);

@@ -19,8 +19,8 @@ static Diags diags;
 static Session *session;
 static Canvas *canvas;
 
-static void open_at(const char *rung) {
-  session = explorer_open(&(SessionOptions){.rung = rung}, &diags);
+static void open_at(const char *ladder, const char *rung) {
+  session = explorer_open(&(SessionOptions){.ladder = ladder, .rung = rung}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   canvas = canvas_new(arena, 30, 100, false);
   view_show(session, view_find("source"));
@@ -31,7 +31,7 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  open_at("vectorized");
+  open_at(NULL, "vectorized");
 }
 
 static void teardown(void) {
@@ -231,6 +231,27 @@ START_TEST(three_texts_stand_side_by_side) {
 }
 END_TEST
 
+// wide_tile has eleven accesses: none of their numbers stands upon the number of its line, nor upon
+// the bar of the loop that the cursor is on.
+START_TEST(numbers_of_lines_and_accesses_stand_apart) {
+  explorer_close(session);
+  open_at("hgemm", "wide_tile");
+  int shown = 0;
+  keys("z g");
+  for (int i = 0; i < 24; i++) {
+    keys("s");
+    const Source *source = session->prepared;
+    const SourceLine *line = &source->line[source->cursor];
+    if (line->site < 10) continue;
+    ck_assert_msg(shows(arena_printf(arena, "%4d┃%d", line->number, line->site)) ||
+                      shows(arena_printf(arena, "%4d %d", line->number, line->site)),
+                  "%s", export_text(arena, canvas));
+    shown++;
+  }
+  ck_assert_int_ge(shown, 2);
+}
+END_TEST
+
 // Whatever has come and whatever room there is; keys of every text.
 START_TEST(columns_fit_every_screen) {
   session->worker.present = true;  // nothing is compiled yet
@@ -366,6 +387,7 @@ Suite *suite_source(void) {
   tcase_add_test(tcase, a_match_is_brought_into_sight);
   tcase_add_test(tcase, what_is_folded_is_not_found);
   tcase_add_test(tcase, three_texts_stand_side_by_side);
+  tcase_add_test(tcase, numbers_of_lines_and_accesses_stand_apart);
   tcase_add_test(tcase, columns_fit_every_screen);
   tcase_add_test(tcase, cuda_differs_line_by_line);
   tcase_add_test(tcase, the_same_cuda_is_said_so);

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "cli_harness.h"
 #include "emit_cases.h"
+#include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/worker/result_json.h"
 #include "model/schedules/reduce.h"
@@ -412,6 +413,11 @@ START_TEST(the_view_sets_a_trace_beside_the_estimate) {
   const char *text = screen(session, canvas, "Right");
   assert_has(text, "measured here, block 3 on SM 17");
   assert_has(text, "as it is");
+  golden_check("screens/pipeline_measured_120x40.txt", text);
+  canvas_resize(canvas, 24, 80);
+  drive_frame(session, canvas);
+  golden_check("screens/pipeline_measured_80x24.txt", export_text(arena, canvas));
+  canvas_resize(canvas, 40, 120);
   ck_assert_ptr_null(strstr(screen(session, canvas, "v"), "measured here"));
   assert_has(screen(session, canvas, "t"), "measured here");
   ((Stamp *)made.warp[0].stamp)[1].mark = 1 << 20;

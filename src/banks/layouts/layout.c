@@ -20,6 +20,7 @@
 #include "banks/engine/bank.h"
 #include "banks/engine/formula.h"
 #include "banks/layouts/notation.h"
+#include "banks/layouts/notation_scan.h"
 #include "base/nearest.h"
 #include "base/whole.h"
 
@@ -62,15 +63,21 @@ bool layout_check_slab(const LayoutSlab *slab, Diags *diags) {
   return diags->count == before;
 }
 
-// Exactly `n` whole numbers separated by commas.
-static bool read_numbers(const char *text, int n, long *out) {
+// Exactly `n` whole numbers with one of `dividers` between them; `what` names each. False after a
+// finding with the column in "kind:arguments".
+static bool read_numbers(Stage *stage, const char *kind, const char *dividers, int n,
+                         const char *const *what, long long *out) {
+  Scan scan = scan_new(stage->arena, arena_printf(stage->arena, "%s:%s", kind, stage->arguments),
+                       stage->diags);
+  scan_take(&scan, kind);
+  scan_take(&scan, ":");
   for (int i = 0; i < n; i++) {
-    char *end;
-    out[i] = strtol(text, &end, 10);
-    if (end == text || *end != (i + 1 < n ? ',' : '\0')) return false;
-    text = end + 1;
+    if (i && !strchr(dividers, scan_peek(&scan) ? *scan.at : '.'))
+      return scan_fail(&scan, arena_printf(stage->arena, "\",\" and %s", what[i]));
+    scan.at += i > 0;
+    if (!scan_signed(&scan, what[i], &out[i])) return false;
   }
-  return true;
+  return scan_end(&scan);
 }
 
 static bool apply_none(Stage *stage) {
@@ -104,14 +111,17 @@ static bool pad_runs(Stage *stage, const long n[2]) {
 
 static bool apply_pad(Stage *stage) {
   LayoutSlab *slab = stage->slab;
-  long pad, runs[2];
-  if (read_numbers(stage->arguments, 2, runs)) return pad_runs(stage, runs);
+  static const char *const what[] = {"a number of elements", "the length of a run, in elements"};
+  long long read[2];
+  const bool runs = strchr(stage->arguments, ',') != NULL;
+  if (!read_numbers(stage, "pad", ",", runs ? 2 : 1, what, read)) return false;
+  if (runs) return pad_runs(stage, (long[]){(long)read[0], (long)read[1]});
   int most = (BANK_SMEM_BYTES_MAX / slab->rows - slab->row_bytes) / slab->elem_bytes;
-  bool is_number = read_numbers(stage->arguments, 1, &pad);
-  if (!is_number || pad < 0 || pad > most) {
+  const long long pad = read[0];
+  if (pad < 0 || pad > most) {
     Diag *diag = diag_add(stage->diags, "layout", "pad:%s is not a number of elements from 0 to %d",
                           str_sanitise(stage->arena, stage->arguments), most);
-    diag->nearest = arena_printf(stage->arena, "pad:%d", is_number && pad > 0 ? most : 0);
+    diag->nearest = arena_printf(stage->arena, "pad:%d", pad > 0 ? most : 0);
     return false;
   }
   int padding = (int)pad * slab->elem_bytes;
@@ -128,23 +138,16 @@ static bool swizzle_fault(const Stage *stage, const char *why, const char *neare
   return false;
 }
 
-static long clamp(long value, long low, long high) {
-  return value < low ? low : value > high ? high : value;
+static long clamp(long long value, long low, long high) {
+  return value < low ? low : value > high ? high : (long)value;
 }
 
 // "3:4:3" is how a state line, whose knobs are parted by commas, writes "3,4,3".
-static const char *with_commas(Arena *arena, const char *text) {
-  char *plain = arena_strdup(arena, text);
-  for (char *at = plain; *at; at++)
-    if (*at == ':') *at = ',';
-  return plain;
-}
-
 static bool apply_swizzle(Stage *stage) {
-  long n[3];
-  if (!read_numbers(with_commas(stage->arena, stage->arguments), 3, n))
-    return swizzle_fault(stage, "is not three numbers B,M,S", "swizzle:3,4,3");
-  long bits = clamp(n[0], 0, 8), base = clamp(n[1], 0, 10), shift = clamp(n[2], -10, 10);
+  static const char *const what[] = {"B, the number of bits", "M, the lowest bit", "S, the shift"};
+  long long n[3];
+  if (!read_numbers(stage, "swizzle", ",:", 3, what, n)) return false;
+  const long bits = clamp(n[0], 0, 8), base = clamp(n[1], 0, 10), shift = clamp(n[2], -10, 10);
   if (bits != n[0] || base != n[1] || shift != n[2])
     return swizzle_fault(stage, "has B outside 0 to 8, M outside 0 to 10 or S outside -10 to 10",
                          arena_printf(stage->arena, "swizzle:%ld,%ld,%ld",
@@ -241,25 +244,36 @@ static char *arguments_of(Arena *arena, const char *text) {
   return quoted ? trim(arena, bare + 1, n - 2) : bare;
 }
 
-static bool apply_stage(Stage *stage, const char *text) {
-  size_t n = strcspn(text, ":<");
-  bool bracket = text[n] == '<' && text[strlen(text) - 1] == '>';
+// The row of a name; -1 after a finding.
+static int kind_of(const char *name, Diags *diags) {
+  const char *names[N_KINDS];
+  for (int i = 0; i < N_KINDS; i++) {
+    names[i] = KINDS[i].name;
+    if (str_equal_fold(names[i], name)) return i;
+  }
+  Diag *diag = diag_add(
+      diags, "layout",
+      "there is no layout \"%s\"; there are none, pad:N, pad:N,RUN, swizzle:B,M,S, 128B, 64B, "
+      "32B, xor:'col ^ …', xoroff:'off ^ …', CuTe's (8,64):(64,1) and Triton's #ttg.…",
+      str_sanitise(diags->arena, name));
+  diag->nearest = nearest_name(name, names, N_KINDS);
+  return -1;
+}
+
+bool layout_is_known(Arena *arena, const char *text, Diags *diags) {
+  return kind_of(trim(arena, text, strcspn(text, ":<;")), diags) >= 0;
+}
+
+static bool apply_stage(Stage *stage, char *text) {
+  size_t n = strcspn(text, ":<"), all = strlen(text);
+  if (all > 2 && str_equal(text + all - 2, "{}")) text[all -= 2] = '\0';  // as C++ writes it
+  bool bracket = text[n] == '<' && text[all - 1] == '>';
   char *name = trim(stage->arena, text, n);
   const char *rest = text[n] ? text + n + 1 : "";
   stage->arguments = arguments_of(
       stage->arena, bracket ? arena_strndup(stage->arena, rest, strlen(rest) - 1) : rest);
-  const char *names[N_KINDS];
-  for (int i = 0; i < N_KINDS; i++) {
-    names[i] = KINDS[i].name;
-    if (str_equal_fold(names[i], name)) return KINDS[i].apply(stage);
-  }
-  Diag *diag = diag_add(
-      stage->diags, "layout",
-      "there is no layout \"%s\"; there are none, pad:N, pad:N,RUN, swizzle:B,M,S, 128B, 64B, "
-      "32B, xor:'col ^ …', xoroff:'off ^ …', CuTe's (8,64):(64,1) and Triton's #ttg.…",
-      str_sanitise(stage->arena, name));
-  diag->nearest = nearest_name(name, names, N_KINDS);
-  return false;
+  const int kind = kind_of(name, stage->diags);
+  return kind >= 0 && KINDS[kind].apply(stage);
 }
 
 const Layout *layout_parse(Arena *arena, const LayoutSlab *slab, const char *text, Diags *diags) {

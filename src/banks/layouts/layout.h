@@ -44,6 +44,8 @@ typedef struct Layout {
 // Rows, row bytes and element bytes must make a slab that fits into shared memory (rule "slab").
 bool layout_check_slab(const LayoutSlab *slab, Diags *diags);
 
+// The name of its first stage is known; otherwise a finding that lists them.
+bool layout_is_known(Arena *arena, const char *text, Diags *diags);
 // NULL after diagnostics (rules "layout", "expression"): unknown stage, numbers out of range, an
 // expression that is undefined or leaves the slab for some element.
 const Layout *layout_parse(Arena *arena, const LayoutSlab *slab, const char *text, Diags *diags);

@@ -88,6 +88,7 @@ const Layout *notation_parse(Arena *arena, const LayoutSlab *slab, const char *t
   NotationRead *read = reader_of(text);
   if (read) return read(arena, slab, text, diags);
   LayoutSlab known;
+  if (!layout_is_known(arena, text, diags)) return NULL;
   if (!notation_slab(text, slab, (Extents){0}, &known, diags)) return NULL;
   return layout_parse(arena, &known, text, diags);
 }

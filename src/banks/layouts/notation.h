@@ -2,6 +2,7 @@
 // dialect that can say it.
 //
 //   cute            Sw<3,3,3> o _0 o (_8,_64):(_64,_1)
+//                   Layout<Shape<_8,_64>,Stride<_64,_1>>{} and what else cute_cxx.h reads of C++
 //   smem_ptr        Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)
 //   swizzle         swizzle:3,4,3                        as layout.h reads it, of bytes
 //   pad             pad:8                                the same

@@ -15,6 +15,8 @@
 // Sw<3,4,3> o smem_ptr[16b](unset) o ((_8,_8),(_8,_2)):((_64,_512),(_1,_8)).
 #include "banks/layouts/smem_descriptor.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +177,18 @@ static bool read_field(Scan *scan, SmemDescriptor *out) {
 
 bool smem_descriptor_edit(Arena *arena, const char *text, SmemDescriptor *inout, Diags *diags) {
   char *end;
+  errno = 0;
   uint64_t word = strtoull(text, &end, 0);
+  if (errno == ERANGE) {
+    diag_add(diags, "descriptor", "\"%s\" has more than the 64 bits of a descriptor",
+             str_sanitise(arena, text));
+    return false;
+  }
+  if (end != text && isxdigit((unsigned char)*text) && *end && !strchr("uUlL", *end)) {
+    diag_add(diags, "descriptor", "\"%s\", column %d: expected a digit, or the end of 64 bits",
+             str_sanitise(arena, text), (int)(end - text) + 1);
+    return false;
+  }
   while (end != text && (*end == 'u' || *end == 'l' || *end == 'U' || *end == 'L')) end++;
   if (end != text && *end == '\0') {
     *inout = smem_descriptor_decode(word, inout->arch);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "banks/layouts/notation.h"
 #include "base/str.h"
 #include "base/whole.h"
 
@@ -218,13 +219,32 @@ static const char *write_pad(Arena *arena, const RecordedArray *array, const cha
                       cols, pad);
 }
 
+// What CuTe, Triton and others wrote, as a swizzle, a pad or an XOR where it is one; NULL: it is
+// not.
+static const char *in_words_of_layout(Arena *arena, const RecordedArray *array,
+                                      const char *layout) {
+  static const char *const dialects[] = {"swizzle", "pad", "xor"};
+  Diags ignored = diags_new(arena);
+  LayoutSlab slab;
+  if (!recorded_slab(array, &slab, &ignored)) return NULL;
+  const Layout *read = layout_parse(arena, &slab, layout, &ignored);
+  if (!read) return NULL;
+  const LayoutForm form = layout_form(arena, read);
+  for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
+    const char *why,
+        *text = notation_print(arena, notation_find(dialects[i], &ignored), &form, &why);
+    if (text) return text;
+  }
+  return NULL;
+}
+
 const char *recorded_write(Arena *arena, const RecordedArray *array, const char *name,
                            const char *layout) {
   const int cols = array->row_bytes / array->elem_bytes;
   const char *where =
       array->has_rows ? "" : arena_printf(arena, ", row = i / %d, col = i %% %d", cols, cols);
   int pad, used = 0;
-  const char *written = NULL;
+  const char *written = NULL, *plain = NULL;
   if (strchr(layout, ';')) return layout;
   if (sscanf(layout, "pad:%4d%n", &pad, &used) == 1 && !layout[used])
     written = write_pad(arena, array, name, pad);
@@ -235,5 +255,10 @@ const char *recorded_write(Arena *arena, const RecordedArray *array, const char 
   else if (str_starts(layout, "xoroff:"))
     written = arena_printf(arena, "%s[%s], off = row * %d + col%s", name, quoted(arena, layout),
                            cols, where);
+  else if (str_equal(layout, "none"))
+    written = arena_printf(arena, array->has_rows ? "%s[row][col]" : "%s[i]", name);
+  else
+    plain = in_words_of_layout(arena, array, layout);
+  if (plain) return recorded_write(arena, array, name, plain);
   return written ? written : layout;
 }

@@ -129,6 +129,7 @@ static Shown show(Arena *arena, const Layout *layout, const TmaBox *tma) {
   int n;
   const SlabSite *sites = slab_standard_sites(arena, &layout->slab, &n);
   shown.view = layout_view(arena, layout, sites, n);
+  shown.view.turned = str_equal(shown.across, "columns");
   if (!tma) shown.evaluated = evaluate(arena, layout->text);
   return shown;
 }

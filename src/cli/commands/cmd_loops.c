@@ -63,7 +63,7 @@ static void print_diff(Arena *arena, const Model *model, int stage) {
   const TextDiff diff = stage_diff(arena, model, stage);
   const char *there = dialect_text(arena, &model->pipeline, stage);
   printf("%s (%s): %s\n", pass->name, pass->knobs, pass->help);
-  if (there) printf("deplodock %s\n", there);
+  if (there) printf("in deplodock, the article's compiler: %s\n", there);
   printf("%d lines added, %d removed\n\n", diff.n_added, diff.n_removed);
   for (int i = 0; i < diff.n_lines; i++)
     printf("%c %*s%s\n", marks[diff.line[i].kind], 2 * diff.line[i].depth, "", diff.line[i].text);

@@ -18,6 +18,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/open/open_limit.h"
+#include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
 #include "cli/open/open_run.h"
 #include "cli/open/open_screen.h"
@@ -25,12 +26,10 @@
 CommandRun cmd_open;
 
 typedef struct OpenOptions {
-  const char *kernel, *launch, *blocks, *ncu;
-  OptionList args, slabs, fail_above;
-  int budget;
-  bool json, detail, markdown, text, list, predict, opcodes, watch;
-  int64_t before;      // wavefronts of the last run of --watch, −1
-  WatchList *watched;  // of --watch; NULL
+  OpenRequest request;
+  OptionList fail_above;
+  bool json, markdown, text, list, opcodes, watch;
+  int64_t before;  // wavefronts of the last run of --watch, −1
 } OpenOptions;
 
 enum { BUDGET_MILLIONS = 20000 };
@@ -39,23 +38,23 @@ enum { BUDGET_MILLIONS = 20000 };
   { .name = key, .kind = OPTION_KIND_##type, .offset = offsetof(OpenOptions, field) }
 
 static const Option OPTIONS[] = {
-    OPEN("kernel", TEXT, kernel),
-    OPEN("launch", TEXT, launch),
-    OPEN("arg", LIST, args),
-    OPEN("blocks", TEXT, blocks),
-    OPEN("slab", LIST, slabs),
-    OPEN("ncu", TEXT, ncu),
+    OPEN("kernel", TEXT, request.kernel),
+    OPEN("launch", TEXT, request.launch),
+    OPEN("arg", LIST, request.args),
+    OPEN("blocks", TEXT, request.blocks),
+    OPEN("slab", LIST, request.slabs),
+    OPEN("ncu", TEXT, request.ncu),
     OPEN("fail-above", LIST, fail_above),
     {.name = "budget",
      .kind = OPTION_KIND_INT,
-     .offset = offsetof(OpenOptions, budget),
+     .offset = offsetof(OpenOptions, request.budget),
      .lo = 1,
      .hi = 1000000000},
     OPEN("list", FLAG, list),
-    OPEN("predict", FLAG, predict),
+    OPEN("predict", FLAG, request.predict),
     OPEN("markdown", FLAG, markdown),
     OPEN("text", FLAG, text),
-    OPEN("detail", FLAG, detail),
+    OPEN("detail", FLAG, request.detail),
     OPEN("watch", FLAG, watch),
     OPEN("opcodes", FLAG, opcodes),
     OPTION_JSON(OpenOptions),
@@ -63,14 +62,16 @@ static const Option OPTIONS[] = {
 
 // ---- one run ------------------------------------------------------------------------------------
 
+static bool as_json(const OpenOptions *given) { return given->json || given->request.detail; }
+
 static void print(const OpenResult *result, OpenOptions *given) {
-  if (given->json || given->detail)
+  if (as_json(given))
     open_print_json(result);
   else if (given->markdown)
     open_print_markdown(result);
   else
     open_print_text(result);
-  if (given->before >= 0 && !given->json)
+  if (given->before >= 0 && !as_json(given))
     printf("\n%" PRId64 " -> %" PRId64 " wavefronts\n", given->before, result->lines->wavefronts);
   given->before = result->lines->wavefronts;
 }
@@ -85,39 +86,24 @@ static int judge(const OpenResult *result, const OpenOptions *given, const OpenL
   return open_has_findings(result) || above ? CLI_NO : CLI_OK;
 }
 
-static int open_file(Arena *arena, const char *path, int n_flags, char **flags, OpenOptions *given,
-                     Diags *diags) {
-  const OpenRequest request = {.path = path,
-                               .flags = flags,
-                               .n_flags = n_flags,
-                               .kernel = given->kernel,
-                               .launch = given->launch,
-                               .blocks = given->blocks,
-                               .ncu = given->ncu,
-                               .args = given->args.items,
-                               .n_args = given->args.count,
-                               .slabs = given->slabs.items,
-                               .n_slabs = given->slabs.count,
-                               .budget = (int64_t)given->budget * 1000000,
-                               .predict = given->predict,
-                               .record = given->detail || !given->json,
-                               .watched = given->watched,
-                               .detail = given->detail};
+static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
+  const OpenRequest *request = &given->request;
   const OpenLimit *limits =
       open_read_limits(arena, given->fail_above.items, given->fail_above.count, diags);
   if (!limits) return cli_fail(diags);
   OpenResult result;
-  int status = open_read_kernel(arena, &request, given->list, &result, diags);
+  int status = open_read_kernel(arena, request, given->list, &result, diags);
   if (status == CLI_OK && given->list) {
     open_print_kernels(arena, result.module, given->json);
     return CLI_OK;
   }
-  if (status == CLI_OK) status = open_run(&request, &result, diags);
+  if (status == CLI_OK) status = open_run(request, &result, diags);
   if (status != CLI_OK) {
-    if (given->detail) open_print_needs(&request, &result, diags);
+    if (request->detail) open_print_needs(request, &result, diags);
     cli_fail(diags);
     return status;
   }
+  if (!open_ncu_is_of(&result, request->ncu, diags)) return cli_fail(diags);
   print(&result, given);
   return judge(&result, given, limits, diags);
 }
@@ -126,22 +112,21 @@ static int open_file(Arena *arena, const char *path, int n_flags, char **flags, 
 
 // Until it is interrupted. Each run has an arena of its own: what one kernel took, the next has
 // again.
-static _Noreturn void watch_files(const char *path, int n_flags, char **flags,
-                                  const OpenOptions *given) {
+static _Noreturn void watch_files(const OpenOptions *given) {
   const struct timespec pause = {0, 50000000};
   WatchList list = watch_new();
   int64_t before = -1;
-  watch_set(&list, &path, 1);
+  watch_set(&list, &given->request.path, 1);
   for (bool saved = true;; saved = watch_saved(&list)) {
     if (saved) {
       Arena *arena = arena_new("open");
       Diags diags = diags_new(arena);
       OpenOptions round = *given;
       round.before = before;
-      round.watched = &list;
-      open_file(arena, path, n_flags, flags, &round, &diags);
+      round.request.watched = &list;
+      open_file(arena, &round, &diags);
       before = round.before;
-      if (!given->json) printf("watching %s\n", watch_text(arena, &list));
+      if (!as_json(given)) printf("watching %s\n", watch_text(arena, &list));
       fflush(stdout);
       arena_free(arena);
     }
@@ -163,8 +148,8 @@ static int split_flags(int *argc, char **argv, char ***flags) {
 
 // A person at a terminal who asked for no report gets the screen.
 static bool wants_screen(const OpenOptions *given) {
-  const bool report = given->json || given->detail || given->markdown || given->text ||
-                      given->list || given->ncu || given->fail_above.count > 0;
+  const bool report = as_json(given) || given->markdown || given->text || given->list ||
+                      given->request.ncu || given->fail_above.count > 0;
   return !report && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 }
 
@@ -196,11 +181,15 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   char **as_given = ARENA_ARRAY(arena, char *, argc + 1);
   memcpy(as_given, argv, sizeof *argv * (size_t)argc);
   Diags diags = diags_new(arena);
-  OpenOptions given = {.budget = BUDGET_MILLIONS, .before = -1};
-  char **flags = NULL;
-  const int n_flags = split_flags(&argc, argv, &flags);
+  OpenOptions given = {.request = {.budget = BUDGET_MILLIONS}, .before = -1};
+  OpenRequest *request = &given.request;
+  request->n_flags = split_flags(&argc, argv, &request->flags);
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (as_json(&given) + given.markdown + given.text > 1) {
+    diag_add(&diags, "usage", "one of --json, --markdown and --text at a time");
+    return cli_fail(&diags);
+  }
   if (given.opcodes) {
     open_print_opcodes();
     return CLI_OK;
@@ -210,10 +199,12 @@ int cmd_open(Arena *arena, int argc, char **argv) {
     diag->nearest = "gemmview open kernel.ptx --list";
     return cli_fail(&diags);
   }
-  const bool there = open_is_example(argv[1]) || access(argv[1], R_OK) == 0;
+  request->path = argv[1];
+  request->record = request->detail || !given.json;
+  const bool is_file = access(argv[1], R_OK) == 0, there = is_file || open_is_example(argv[1]);
   if (wants_screen(&given) && there)
     return show_screen(arena, n_given - 1, file_first(arena, n_given, as_given, argv[1]),
                        given.watch, &diags);
-  if (given.watch && access(argv[1], R_OK) == 0) watch_files(argv[1], n_flags, flags, &given);
-  return open_file(arena, argv[1], n_flags, flags, &given, &diags);
+  if (given.watch && is_file) watch_files(&given);
+  return open_file(arena, &given, &diags);
 }

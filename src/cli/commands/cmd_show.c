@@ -163,7 +163,7 @@ static void print(const Show *show) {
   if (show->format == EXPORT_ANSI)
     fputs(export_ansi(show->arena, show->canvas, show->theme, show->depth), stdout);
   if (show->format == EXPORT_SVG)
-    fputs(export_svg(show->arena, show->canvas, show->theme, "gemmview"), stdout);
+    fputs(export_svg(show->arena, show->canvas, show->theme, show->depth, "gemmview"), stdout);
 }
 
 int cmd_show(Arena *arena, int argc, char **argv) {

@@ -36,7 +36,8 @@ void layout_view_print_facts(const LayoutView *view) {
   const LayoutFacts *facts = &view->facts;
   const LayoutSlab *slab = &view->layout->slab;
   if (notation_is(view->layout->text))
-    printf("%s, which is\n", str_sanitise(view->arena, view->layout->text));
+    printf("%s, which is%s\n", str_sanitise(view->arena, view->layout->text),
+           view->turned ? ", with rows and columns changed round," : "");
   printf("%s\n%d rows of %d bytes, elements of %d; %d bytes of shared memory\n\n",
          str_sanitise(view->arena, view->canonical), slab->rows, slab->row_bytes, slab->elem_bytes,
          view->layout->storage_bytes);

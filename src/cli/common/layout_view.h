@@ -8,6 +8,7 @@ typedef struct LayoutView {
   Arena *arena;
   const Layout *layout, *plain;
   const char *canonical;  // of another's dialect: what it is in this program's own, or in CuTe's
+  bool turned;            // the layout's rows are columns of what the text says
   LayoutFacts facts;
   const SlabSite *sites;
   int n_sites;  // 0 where two elements lie in one place

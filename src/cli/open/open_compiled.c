@@ -13,10 +13,25 @@
 
 enum { ASSEMBLE_SECONDS = 60, DISASSEMBLE_SECONDS = 60 };
 
+// "ptxas INPUT, line 5; fatal   : Unsupported .version 9.4; …": what stands behind "fatal :" or
+// "error :" of the first line that has one.
+static const char *complaint(Arena *arena, const char *output) {
+  static const char *const words[] = {"fatal", "error"};
+  for (size_t i = 0; output && i < sizeof words / sizeof words[0]; i++) {
+    const char *at = strstr(output, words[i]), *colon = at ? strchr(at, ':') : NULL;
+    if (!colon) continue;
+    colon += 1 + strspn(colon + 1, " ");
+    return str_sanitise(arena, arena_strndup(arena, colon, strcspn(colon, "\n")));
+  }
+  return "it does not say why";
+}
+
+// NULL with a sentence in *why.
 static const char *assemble(Arena *arena, const char *ptxas, const OpenText *text,
-                            const char *target, size_t *bytes) {
+                            const char *target, size_t *bytes, const char **why) {
   const char *base = getenv("TMPDIR");
   char *folder = arena_printf(arena, "%s/gemmview-XXXXXX", base && base[0] == '/' ? base : "/tmp");
+  *why = "widths are predicted: there is no room for what ptxas writes";
   if (!mkdtemp(folder)) return NULL;
   const char *output = arena_printf(arena, "%s/kernel.cubin", folder);
   const char *const argv[] = {
@@ -24,6 +39,9 @@ static const char *assemble(Arena *arena, const char *ptxas, const OpenText *tex
   Diags ignored = diags_new(arena);
   const ToolResult result = tool_run(arena, argv, text->ptx, text->bytes, ASSEMBLE_SECONDS);
   const char *cubin = result.ok ? open_read_file(arena, output, bytes, &ignored) : NULL;
+  if (!result.ok)
+    *why = arena_printf(arena, "widths are predicted: ptxas does not take this text: %s",
+                        complaint(arena, result.output));
   unlink(output);
   rmdir(folder);
   return cubin;
@@ -49,12 +67,11 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
   }
   size_t bytes = 0;
   const char *target = r->module->target ? r->module->target : "sm_90a";
-  const char *cubin = assemble(arena, ptxas, &r->text, target, &bytes);
+  const char *why, *cubin = assemble(arena, ptxas, &r->text, target, &bytes, &why);
   const SassResult *sass =
       cubin ? sass_disassemble(arena, cubin, bytes, DISASSEMBLE_SECONDS) : NULL;
   if (!sass || !sass->ok) {
-    r->why_not = cubin ? "widths are predicted: nvdisasm does not read the machine code"
-                       : "widths are predicted: ptxas does not take this text";
+    r->why_not = cubin ? "widths are predicted: nvdisasm does not read the machine code" : why;
     return false;
   }
   int n = 0;

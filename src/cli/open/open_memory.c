@@ -18,10 +18,10 @@ const char *open_memory_path(Arena *arena, const char *file, const char *entry) 
                    arena_printf(arena, "open/%016llx.json", (unsigned long long)hash));
 }
 
-static void put_list(JsonWriter *w, const char *key, const char *const *items, int n) {
+static void put_list(JsonWriter *w, const char *key, OptionList list) {
   json_key(w, key);
   json_begin_array(w);
-  for (int i = 0; i < n; i++) json_put_string(w, items[i]);
+  for (int i = 0; i < list.count; i++) json_put_string(w, list.items[i]);
   json_end_array(w);
 }
 
@@ -30,21 +30,20 @@ void open_remember(Arena *arena, const char *path, const OpenRequest *given) {
   JsonWriter w = json_writer(&out);
   json_begin_document(&w);
   json_member_string(&w, "launch", given->launch);
-  put_list(&w, "args", given->args, given->n_args);
-  put_list(&w, "slabs", given->slabs, given->n_slabs);
+  put_list(&w, "args", given->args);
+  put_list(&w, "slabs", given->slabs);
   json_end_object(&w);
   // Not being able to remember is no reason not to answer.
   if (path) (void)disk_replace(path, out.text);
 }
 
-static bool take_list(Arena *arena, const JsonValue *list, const char *const **items, int *n) {
+static bool take_list(Arena *arena, const JsonValue *list, OptionList *out) {
   Diags ignored = diags_new(arena);
-  if (*n > 0 || json_count(list) == 0) return false;
+  if (out->count > 0 || json_count(list) == 0) return false;
   const char **made = ARENA_ARRAY(arena, const char *, json_count(list));
   for (int i = 0; i < json_count(list); i++)
     if (!json_read_string(json_at(list, i), &made[i], &ignored)) return false;
-  *items = made;
-  *n = json_count(list);
+  *out = (OptionList){made, json_count(list)};
   return true;
 }
 
@@ -80,14 +79,14 @@ bool open_recall(Arena *arena, const char *path, OpenRequest *given) {
   const bool launch = !given->launch &&
                       json_optional_string(root, "launch", &given->launch, &ignored) &&
                       given->launch;
-  const bool args = take_list(arena, json_object_get(root, "args"), &given->args, &given->n_args);
-  take_list(arena, json_object_get(root, "slabs"), &given->slabs, &given->n_slabs);
+  const bool args = take_list(arena, json_object_get(root, "args"), &given->args);
+  take_list(arena, json_object_get(root, "slabs"), &given->slabs);
   return launch || args;
 }
 
 const char *open_launch_text(Arena *arena, const OpenRequest *given) {
   Str out = str_new(arena);
   str_printf(&out, "--launch %s", given->launch);
-  for (int i = 0; i < given->n_args; i++) str_printf(&out, " --arg %s", given->args[i]);
+  for (int i = 0; i < given->args.count; i++) str_printf(&out, " --arg %s", given->args.items[i]);
   return str_sanitise(arena, out.text);
 }

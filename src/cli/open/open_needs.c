@@ -47,9 +47,9 @@ static const char *options_text(Arena *arena, const OpenRequest *request, const 
   Str out = str_new(arena);
   str_printf(&out, "--launch %s", given.launch ? given.launch : block_of(arena, r->kernel));
   for (int i = 0; i < r->kernel->n_params; i++)
-    str_printf(
-        &out, " --arg %s",
-        i < given.n_args ? given.args[i] : argument_for(arena, &r->kernel->params[i], &types[i]));
+    str_printf(&out, " --arg %s",
+               i < given.args.count ? given.args.items[i]
+                                    : argument_for(arena, &r->kernel->params[i], &types[i]));
   return str_sanitise(arena, out.text);
 }
 

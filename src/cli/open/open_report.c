@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/open/open_detail.h"
+#include "cli/open/open_ncu.h"
 #include "ptx/module/signature.h"
 #include "ptx/run/run.h"
 
@@ -179,18 +180,17 @@ static const char *chain_text(const OpenResult *r, const PtxLine *line) {
   return out.text;
 }
 
-static const OpenCounted *counted_of(const OpenResult *r, const PtxLine *line) {
-  for (int i = 0; i < r->n_counted; i++)
-    if (r->counted[i].line == line->line &&
-        (!r->counted[i].file[0] || str_equal(r->counted[i].file, line->file)))
-      return &r->counted[i];
-  return NULL;
+// The profiler counts whole grids.
+static const char *counted_text(const OpenResult *r) {
+  const int *grid = r->launch.grid;
+  if (!r->counted || r->n_blocks == (int64_t)grid[0] * grid[1] * grid[2]) return NULL;
+  return "counted is of all blocks; --blocks all runs all of them here, too";
 }
 
 static void print_row(const OpenResult *r, const PtxLine *line) {
   const char *count = line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
   const char *ideal = line->countable ? arena_printf(r->arena, "%" PRId64, line->ideal) : "-";
-  const OpenCounted *counted = counted_of(r, line);
+  const OpenCounted *counted = open_counted_of(r, line);
   printf("%-32s %10s %10s %-7s", str_sanitise(r->arena, place_of(r->arena, line)), count, ideal,
          times_text(r->arena, line));
   if (r->counted && counted)
@@ -253,12 +253,20 @@ void open_print_text(const OpenResult *r) {
   const int n = ptx_machine_findings(r->machine);
   printf("\n%s\n", n ? "findings" : "no race, no unwritten read, nothing out of bounds");
   for (int i = 0; i < n; i++) printf("  %s\n", finding_text(r, ptx_machine_finding(r->machine, i)));
-  const char *notes[] = {outcome_text(r), warning_text(r), approximation_text(r), r->why_not};
+  const char *notes[] = {outcome_text(r), warning_text(r), approximation_text(r), counted_text(r),
+                         r->why_not};
   for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
     if (notes[i]) printf("%s\n", notes[i]);
 }
 
 // ---- Markdown -----------------------------------------------------------------------------------
+
+// The cell of what the profiler counted, where it was asked.
+static const char *counted_cell(const OpenResult *r, const PtxLine *line) {
+  const OpenCounted *counted = open_counted_of(r, line);
+  if (!r->counted) return "";
+  return counted ? arena_printf(r->arena, " %" PRId64 " |", counted->wavefronts) : " |";
+}
 
 void open_print_markdown(const OpenResult *r) {
   printf("**%s** `%s`: %" PRId64 " wavefronts, ideal %" PRId64 "%s, %s\n\n",
@@ -267,21 +275,25 @@ void open_print_markdown(const OpenResult *r) {
          r->as_compiled ? "as compiled" : "predicted from PTX");
   printf("%" PRId64 " of %dx%dx%d blocks, `%s`\n\n", r->n_blocks, r->launch.grid[0],
          r->launch.grid[1], r->launch.grid[2], r->launch_text);
-  puts("| line | wavefronts | ideal | | access |\n|---|--:|--:|--:|---|");
+  puts(r->counted ? "| line | wavefronts | ideal | | counted | access |\n|---|--:|--:|--:|--:|---|"
+                  : "| line | wavefronts | ideal | | access |\n|---|--:|--:|--:|---|");
   for (int i = 0; i < r->lines->n; i++) {
     const PtxLine *line = &r->lines->items[i];
     if (!line->shared) continue;
     const char *count =
         line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
-    printf("| %s | %s | %" PRId64 " | %s | `%s`%s%s |\n",
+    printf("| %s | %s | %" PRId64 " | %s |%s `%s`%s%s |\n",
            str_sanitise(r->arena, place_of(r->arena, line)), count, line->ideal,
-           times_text(r->arena, line), what_of(r, line), line->data ? ", depends on data" : "",
+           times_text(r->arena, line), counted_cell(r, line), what_of(r, line),
+           line->data ? ", depends on data" : "",
            most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
   }
   print_cures(r, "- write ", "`");
   for (int i = 0; i < ptx_machine_findings(r->machine); i++)
     printf("%s- %s\n", i ? "" : "\n", finding_text(r, ptx_machine_finding(r->machine, i)));
-  if (outcome_text(r)) printf("\n%s\n", outcome_text(r));
+  const char *notes[] = {outcome_text(r), counted_text(r)};
+  for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+    if (notes[i]) printf("\n%s\n", notes[i]);
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -327,7 +339,7 @@ static void put_line(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
   json_member_int(w, "executed", line->executions);
   json_member_bool(w, "depends_on_data", line->data);
   json_member_bool(w, "as_compiled", r->as_compiled);
-  const OpenCounted *counted = counted_of(r, line);
+  const OpenCounted *counted = open_counted_of(r, line);
   json_member_known(w, "counted_wavefronts", counted != NULL, counted ? counted->wavefronts : 0);
   json_member_known(w, "counted_ideal", counted && counted->ideal >= 0,
                     counted ? counted->ideal : 0);

@@ -89,9 +89,10 @@ static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlo
   }
   if (!open_read_launch(given->launch, &r->launch, diags)) return NULL;
   if (!open_read_blocks(given->blocks, &r->launch, blocks, diags)) return NULL;
-  r->launch.budget = given->budget;
+  r->launch.budget = given->budget * INT64_C(1000000);
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
-  if (!machine || !open_give_args(r->arena, machine, r->kernel, given->n_args, given->args, diags))
+  if (!machine ||
+      !open_give_args(r->arena, machine, r->kernel, given->args.count, given->args.items, diags))
     return NULL;
   return machine;
 }
@@ -101,12 +102,12 @@ static bool find_arrays(const OpenRequest *given, OpenResult *r, Diags *diags) {
   const char *source = open_source_text(r);
   int n = 0;
   const PtxPitch *declared = source ? open_declared(r->arena, source, &n) : NULL;
-  PtxPitch *all = ARENA_ARRAY(r->arena, PtxPitch, n + given->n_slabs + 1);
-  for (int i = 0; i < given->n_slabs; i++)
-    if (!open_read_slab(given->slabs[i], &all[i], r->arena, diags)) return false;
-  if (n) memcpy(all + given->n_slabs, declared, sizeof *all * (size_t)n);
+  PtxPitch *all = ARENA_ARRAY(r->arena, PtxPitch, n + given->slabs.count + 1);
+  for (int i = 0; i < given->slabs.count; i++)
+    if (!open_read_slab(given->slabs.items[i], &all[i], r->arena, diags)) return false;
+  if (n) memcpy(all + given->slabs.count, declared, sizeof *all * (size_t)n);
   r->arrays = ptx_record_arrays(r->arena, r->record, ptx_machine_static_smem(r->machine), all,
-                                n + given->n_slabs);
+                                n + given->slabs.count);
   return true;
 }
 
@@ -152,7 +153,7 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   OpenRequest given = *request;
   const char *memory = open_memory_path(r->arena, r->path, r->kernel->name);
   const bool recalled =
-      (!given.launch || given.n_args == 0) && open_recall(r->arena, memory, &given);
+      (!given.launch || given.args.count == 0) && open_recall(r->arena, memory, &given);
   OpenBlocks blocks;
   PtxMachine *machine = make_machine(r, &given, &blocks, diags);
   if (!machine) return CLI_USAGE;

@@ -1,5 +1,6 @@
 // One run of gemmview open: a file becomes PTX, blocks run, what they did is put together.
 #pragma once
+#include "cli/common/options.h"
 #include "cli/open/open_report.h"
 
 typedef struct OpenRequest {
@@ -7,9 +8,8 @@ typedef struct OpenRequest {
   char **flags;  // of nvcc
   int n_flags;
   const char *kernel, *launch, *blocks, *ncu;  // NULL: not given
-  const char *const *args, *const *slabs;
-  int n_args, n_slabs;
-  int64_t budget;  // lane instructions
+  OptionList args, slabs;
+  int budget;  // millions of lane instructions
   bool predict;
   bool record;                // keep addresses, for better layouts and the detail
   struct WatchList *watched;  // gets the files that the kernel is made of; NULL: nobody watches

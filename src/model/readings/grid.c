@@ -261,9 +261,24 @@ int64_t grid_blocks(const Grid *grid) {
 
 int64_t grid_block(const Grid *grid, int64_t index) { return index % grid_blocks(grid); }
 
+// Clusters go on by as many as there are; first parts stand in front of second ones
+// (pass_tail_split.c).
+bool grid_item(const Grid *grid, int64_t block, int64_t i, GridItem *out) {
+  const int64_t tile = block + i * grid_blocks(grid), cut = grid->n_ctas - grid->tail_ctas;
+  *out = (GridItem){tile, -1};
+  if (grid->tail_parts == 1 || tile < cut) return tile < grid->n_ctas;
+  const int64_t part = (tile - cut) / grid->tail_ctas;
+  *out = (GridItem){cut + (tile - cut) % grid->tail_ctas, part};
+  return part < grid->tail_parts;
+}
+
 int grid_gpc(const Grid *grid, int64_t index) {
   if (!grid->gpcs || !grid->gpcs->placed) return -1;
   return grid->gpcs->of_list[index / grid->launch.cluster % grid->gpcs->lists];
+}
+
+const char *grid_span_here(const Grid *grid, GridSpan span) {
+  return span == GRID_SPAN_WAVE ? grid_words(grid).wave : grid_span_name(span);
 }
 
 GridWords grid_words(const Grid *grid) {

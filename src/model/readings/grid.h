@@ -90,6 +90,11 @@ int64_t grid_wave(const Grid *grid, int64_t index);
 double grid_rounds(const Grid *grid);
 // The block that has a tile: the CTA itself, or of a persistent kernel tile % blocks of the grid.
 int64_t grid_block(const Grid *grid, int64_t index);
+// The i-th tile that a block works on, from 0: a tile of the grid, or a part of one along K.
+typedef struct GridItem {
+  int64_t tile, part;  // part: −1 all of K
+} GridItem;
+bool grid_item(const Grid *grid, int64_t block, int64_t i, GridItem *out);  // false: it has no more
 int64_t grid_blocks(const Grid *grid);  // of the grid that have work; an estimate if persistent
 // The place of the chip in which the block of a tile is; -1: any, or nobody knows.
 int grid_gpc(const Grid *grid, int64_t index);
@@ -135,6 +140,8 @@ typedef enum GridSpan {
 } GridSpan;
 
 const char *grid_span_name(GridSpan span);
+// The same in the words of this grid: a persistent kernel has turns, and no waves.
+const char *grid_span_here(const Grid *grid, GridSpan span);
 const char *grid_span_help(GridSpan span);
 // CTAs of such a window; `blocks` is the reader's own number.
 int64_t grid_span_ctas(const Grid *grid, GridSpan span, int64_t blocks);

@@ -6,6 +6,7 @@
 // 2,048 multiply-adds, of which a quarter of the SM makes 333 a clock by mma.sync: 6.2 clocks;
 // ldmatrix.x4 four wavefronts: 4 clocks, and 34 until the values are there.
 #include <math.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "model/ir/rewrite.h"
@@ -192,6 +193,7 @@ const char *timeline_origin(Arena *arena, const Model *model) {
   }
   str_printf(&out, "; latencies L1 %g, L2 %g", gpu->l1_clk, gpu->l2_clk);
   if (target_knows(gpu->dram_clk)) str_printf(&out, ", DRAM %g", gpu->dram_clk);
-  str_printf(&out, " clocks (%s)", gpu->source[TARGET_FIELD_l2_clk]->id);
+  const char *source = gpu->source[TARGET_FIELD_l2_clk]->title;
+  str_printf(&out, " clocks by %.*s", (int)strcspn(source, ","), source);
   return out.text;
 }

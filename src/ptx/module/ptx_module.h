@@ -105,8 +105,9 @@ typedef struct PtxParam {
   PtxType type;
   int64_t bytes;  // all of it
   int align;
-  int64_t offset;  // for a kernel: in its parameters; for a function: in the thread's memory
-  PtxArg reg;      // a function's formal that is a register
+  int64_t offset;   // for a kernel: in its parameters; for a function: in the thread's memory
+  bool is_pointer;  // as .ptr says; false where nothing says it
+  PtxArg reg;       // a function's formal that is a register
   bool in_register;
 } PtxParam;
 

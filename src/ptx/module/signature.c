@@ -167,9 +167,10 @@ const PtxParamType *ptx_signature(Arena *arena, const PtxFunction *kernel) {
     const PtxParam *p = &kernel->params[i];
     const PtxTypeRow *row = &ptx_types[p->type];
     const bool is_array = p->bytes * 8 != row->bits;
-    types[i] =
-        (PtxParamType){.text = is_array ? arena_printf(arena, "%lld bytes", (long long)p->bytes)
-                                        : arena_printf(arena, ".%s", row->name)};
+    types[i] = (PtxParamType){
+        .text = is_array ? arena_printf(arena, "%lld bytes", (long long)p->bytes)
+                         : arena_printf(arena, ".%s%s", row->name, p->is_pointer ? " .ptr" : ""),
+        .is_pointer = p->is_pointer};
     if (row->class == 'F') types[i].element = row->bits == 64 ? PTX_ELEMENT_F64 : PTX_ELEMENT_F32;
   }
   return types;

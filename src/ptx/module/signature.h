@@ -13,7 +13,7 @@ typedef enum PtxElement {
 } PtxElement;
 
 typedef struct PtxParamType {
-  const char *text;    // "const float *", ".u64"
+  const char *text;    // "const float *", ".u64", ".u64 .ptr"
   bool is_pointer;     // false where it is not known too
   PtxElement element;  // that it points to, or that it is
   int bytes;           // of an element; 0: not known

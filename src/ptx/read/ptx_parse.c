@@ -130,7 +130,8 @@ static PtxParam *parse_params(PtxParser *p, PtxFunction *f, int *n) {
     bool is_array = false;
     const int64_t count = ptx_parse_dimensions(p, &is_array);
     const int element = ptx_type_bytes(q.type) * q.vector;
-    PtxParam param = {.name = arena_strndup(p->arena, name.text, (size_t)name.length),
+    PtxParam param = {.is_pointer = q.is_pointer,
+                      .name = arena_strndup(p->arena, name.text, (size_t)name.length),
                       .type = is_array ? PTX_B8 : q.type,
                       .bytes = count * element,
                       .align = is_array && q.align > 0 ? q.align : element,

@@ -96,7 +96,7 @@ void ptx_skip_statement(PtxParser *p);
 
 // ptx_parse_var.c: what stands before a name, .align 4 .v2 .b8; false after a finding.
 typedef struct PtxQualifiers {
-  bool is_extern;
+  bool is_extern, is_pointer;
   int align, vector;
   PtxType type;
 } PtxQualifiers;

@@ -24,10 +24,11 @@ bool ptx_parse_qualifiers(PtxParser *p, PtxQualifiers *q) {
       q->vector = word.text[2] - '0';
     } else if (ptx_token_is(&word, ".attribute")) {
       while (p->token.kind != PTX_TOKEN_END && !ptx_accept(p, ')')) ptx_advance(p);
-    } else if (ptx_token_is(&word, ".ptr") || ptx_token_is(&word, ".global") ||
-               ptx_token_is(&word, ".shared") || ptx_token_is(&word, ".const") ||
-               ptx_token_is(&word, ".local") || ptx_token_is(&word, ".managed") ||
-               ptx_token_is(&word, ".noalias")) {
+    } else if (ptx_token_is(&word, ".ptr")) {
+      q->is_pointer = true;
+    } else if (ptx_token_is(&word, ".global") || ptx_token_is(&word, ".shared") ||
+               ptx_token_is(&word, ".const") || ptx_token_is(&word, ".local") ||
+               ptx_token_is(&word, ".managed") || ptx_token_is(&word, ".noalias")) {
       continue;
     } else {
       const PtxType type = ptx_type_find(word.text + 1, word.length - 1);

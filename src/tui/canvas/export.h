@@ -15,8 +15,10 @@ bool export_format(const char *name, ExportFormat *format, Diags *diags);
 
 char *export_text(Arena *arena, const Canvas *canvas);
 char *export_ansi(Arena *arena, const Canvas *canvas, const Theme *theme, ColorDepth depth);
-// A picture of 8 x 16 pixels per cell, in the theme's own colours, whose text can be selected.
-char *export_svg(Arena *arena, const Canvas *canvas, const Theme *theme, const char *title);
+// A picture of 8 x 16 pixels per cell, in as many of the theme's colours as `depth` has, whose text
+// can be selected.
+char *export_svg(Arena *arena, const Canvas *canvas, const Theme *theme, ColorDepth depth,
+                 const char *title);
 // Members of an object that the caller has opened:
 //   "rows":24,"cols":80,"lines":["…"],"styles":[[row,col,columns,"style","over"],…]
 // Lines keep no blanks at the end; a style that is plain text is not listed.

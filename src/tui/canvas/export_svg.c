@@ -22,6 +22,7 @@ typedef struct Picture {
   Str out;
   const Canvas *canvas;
   const Theme *theme;
+  ColorDepth depth;
 } Picture;
 
 typedef struct Paint {
@@ -30,7 +31,7 @@ typedef struct Paint {
 } Paint;
 
 static Paint paint_of(const Picture *picture, const Cell *cell) {
-  Look look = theme_look(picture->theme, cell->style, DEPTH_TRUE);
+  Look look = theme_look(picture->theme, cell->style, picture->depth);
   Paint paint = {theme_color_rgb(picture->theme, look.fg, false),
                  theme_color_rgb(picture->theme, look.bg, true), look.attributes};
   if (look.attributes & LOOK_REVERSE) {
@@ -224,7 +225,7 @@ static void draw_row_text(Picture *picture, int row) {
 }
 
 static void draw_row_ground(Picture *picture, int row) {
-  Look text = theme_look(picture->theme, STYLE_TEXT, DEPTH_TRUE);
+  Look text = theme_look(picture->theme, STYLE_TEXT, picture->depth);
   Color paper = theme_color_rgb(picture->theme, text.bg, true);
   for (int col = 0, end; col < picture->canvas->cols; col = end) {
     Paint paint = paint_of(picture, cell_at(picture, row, col));
@@ -246,10 +247,11 @@ static void draw_row_underlines(Picture *picture, int row) {
   }
 }
 
-char *export_svg(Arena *arena, const Canvas *canvas, const Theme *theme, const char *title) {
-  Picture picture = {str_new(arena), canvas, theme};
+char *export_svg(Arena *arena, const Canvas *canvas, const Theme *theme, ColorDepth depth,
+                 const char *title) {
+  Picture picture = {str_new(arena), canvas, theme, depth};
   int width = canvas->cols * CELL_W + 2 * MARGIN, height = canvas->rows * CELL_H + 2 * MARGIN;
-  Look text = theme_look(theme, STYLE_TEXT, DEPTH_TRUE);
+  Look text = theme_look(theme, STYLE_TEXT, depth);
   str_printf(&picture.out,
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
              "viewBox=\"0 0 %d %d\" xml:space=\"preserve\" font-size=\"" FONT_SIZE

@@ -104,7 +104,7 @@ static const char *suffix_of(const char *path) {
 static char *render(Arena *arena, Session *session, const Canvas *canvas, ExportFormat format,
                     Diags *diags) {
   const Theme *theme = theme_find(arena, "default", diags);
-  if (format == EXPORT_SVG) return export_svg(arena, canvas, theme, "gemmview");
+  if (format == EXPORT_SVG) return export_svg(arena, canvas, theme, DEPTH_TRUE, "gemmview");
   if (format == EXPORT_ANSI) return export_ansi(arena, canvas, theme, DEPTH_TRUE);
   if (format == EXPORT_TEXT) return export_text(arena, canvas);
   Str out = str_new(arena);

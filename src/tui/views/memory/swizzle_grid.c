@@ -93,11 +93,13 @@ static bool word_is_asked(const SlabPicture *picture, int logical) {
   return false;
 }
 
-// "r12" for a line that begins a row, the row's number; "" inside a row.
+// "r12" for a line that begins a row, the row's number; "+128" inside one, by bytes.
 static void label_row(Canvas *canvas, Rect in, int at, const LayoutSlab *slab, int line) {
   int byte = line * BANK_LINE_BYTES;
   if (byte % slab->row_bytes == 0 || slab->row_bytes < BANK_LINE_BYTES)
     canvas_printf(canvas, in, at, 0, STYLE_DIM, "r%d", byte / slab->row_bytes);
+  else
+    canvas_printf(canvas, in, at, 0, STYLE_DIM, "+%d", byte % slab->row_bytes);
 }
 
 // The bank of a word, lit where the phase asks for it; all others stay in the shadow, and where

@@ -40,8 +40,9 @@ static void draw_name(Canvas *canvas, Rect row, const OwnFrame *frame) {
   else if (opened_run_watches(run))
     snprintf(right, sizeof right, "watching %d file%s", opened_run_n_watched(run),
              opened_run_n_watched(run) == 1 ? "" : "s");
-  Rect at = rect_take_right(&row, utf8_columns(right) + 1);
-  canvas_text(canvas, at, 0, 0, STYLE_NOTE, right);
+  enum { GAP = 2 };
+  Rect at = rect_take_right(&row, utf8_columns(right) + GAP + 1);
+  canvas_text(canvas, at, 0, GAP, STYLE_NOTE, right);
   const char *slash = strrchr(o->file, '/');
   const char *file = *frame->source->file ? frame->source->file : slash ? slash + 1 : o->file;
   int col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, file) + 1;
@@ -155,6 +156,17 @@ void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
 
 // ---- source -------------------------------------------------------------------------------------
 
+// What stands behind the count of a line, and what that means.
+static const struct {
+  const char *mark, *means;
+} marks[] = {{"", NULL}, {"s", "sectors"}, {"d", "on data"}, {"?", "not counted"}};
+enum { MARKS = sizeof marks / sizeof marks[0] };
+
+static int mark_of(const OpenedLine *line) {
+  if (!line->shared) return line->n_sites > 0;
+  return !line->countable ? 3 : line->data ? 2 : 0;
+}
+
 static void draw_counts(Canvas *canvas, Rect row, const OwnFrame *frame, const OpenedLine *line) {
   char count[40], ideal[24], times[16];
   const bool trial = frame->work->trial.layout && line->then != line->wavefronts;
@@ -165,7 +177,7 @@ static void draw_counts(Canvas *canvas, Rect row, const OwnFrame *frame, const O
     snprintf(ideal, sizeof ideal, "%" PRId64 "s", line->ideal_sectors);
     times_text(line->sectors, line->ideal_sectors, times);
   } else {
-    const char *mark = !line->countable ? "?" : line->data ? "d" : "";
+    const char *mark = marks[mark_of(line)].mark;
     if (trial)
       snprintf(count, sizeof count, "%" PRId64 "→%" PRId64 "%s", line->wavefronts, line->then,
                mark);
@@ -198,14 +210,29 @@ static void draw_source_line(Canvas *canvas, Rect row, const OwnFrame *frame, in
   if (i + 1 == frame->line) canvas_over(canvas, row, STYLE_CURSOR);
 }
 
+// The marks that stand there, in words.
+static void draw_legend(Canvas *canvas, Rect head, int col, const OwnFrame *frame) {
+  bool seen[MARKS] = {false};
+  for (int i = 1; i <= frame->source->n; i++) seen[mark_of(&frame->lines[i])] = true;
+  for (int i = 1; i < MARKS; i++) {
+    if (!seen[i]) continue;
+    char text[32];
+    snprintf(text, sizeof text, "%s %s", marks[i].mark, marks[i].means);
+    if (col + utf8_columns(text) > head.cols) return;
+    col = canvas_text(canvas, head, 0, col, STYLE_DIM, text) + 2;
+  }
+}
+
 void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame) {
   const int counts = frame->work->trial.layout ? TRIAL_COLS : COUNT_COLS;
   Rect head = rect_take_top(&in, 1);
   canvas_fit(canvas, head, 0, 0, NUMBER_COLS, ALIGN_RIGHT, STYLE_HEADER, "line");
   int col = canvas_fit(canvas, head, 0, NUMBER_COLS, counts, ALIGN_RIGHT, STYLE_HEADER, "wavefr.");
   col = canvas_fit(canvas, head, 0, col, IDEAL_COLS, ALIGN_RIGHT, STYLE_HEADER, "ideal");
-  canvas_text(canvas, head, 0, col + TIMES_COLS + 1, STYLE_HEADER,
-              frame->work->calls ? "inlined lines at their calls" : "");
+  col += TIMES_COLS + 1;
+  if (frame->work->calls)
+    col = canvas_text(canvas, head, 0, col, STYLE_HEADER, "inlined lines at their calls") + 2;
+  draw_legend(canvas, head, col, frame);
   const int first = view_scroll(frame->line - 1, frame->source->n, in.rows);
   for (int i = first; i < frame->source->n && i - first < in.rows; i++) {
     const Rect row = {in.row + i - first, in.col, 1, in.cols};
@@ -240,7 +267,7 @@ const char *own_formula(const Opened *opened, const OpenedSite *site, char out[5
              site->data ? " (they depend on data)" : "");
   else
     snprintf(out, 512, "%s + %s B%s%s", name, site->formula,
-             strpbrk(site->formula, "n") ? "; n: turns of the warp before" : "",
+             strpbrk(site->formula, "n") ? "; n: how often the warp was here before" : "",
              site->formula_of_all ? "" : "; in the first block");
   return out;
 }

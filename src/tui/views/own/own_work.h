@@ -96,7 +96,7 @@ OwnFrame *own_look(Session *session);  // in session->frame; without a kernel `o
 // The line of the source that a site is charged to, else one of the PTX, becomes the one under the
 // cursor, and the site the one that is looked at.
 void own_look_at(Session *session, int site);
-// "tile + 128*tid.x + 4*tid.y B; n: turns of the warp before", or why there is none.
+// "tile + 128*tid.x + 4*tid.y B; n: how often the warp was here before", or why there is none.
 const char *own_formula(const Opened *opened, const OpenedSite *site, char out[512]);
 // The kernel for the other views (session/subject.h).
 const struct Subject *own_subject(Session *session);

@@ -44,9 +44,13 @@ static void draw_waiting(Canvas *canvas, Rect in, const Session *session, const 
     if (work->needs)
       canvas_printf(canvas, in, 0, 0, STYLE_NOTE, "%s types launch and arguments",
                     view_key_name(session, "launch"));
-  } else if (opened_run_going(work->run))
+  } else if (opened_run_going(work->run)) {
     canvas_printf(canvas, in, 0, 0, STYLE_TEXT, "%s: %s …", opened_run_file(work->run),
                   opened_run_stage(work->run));
+    canvas_printf(canvas, in, 2, 0, STYLE_NOTE, "%s ends it", view_key_name(session, "stop"));
+  } else if (opened_run_given(work->run))
+    canvas_printf(canvas, in, 0, 0, STYLE_TEXT, "%s was not run to its end; %s runs it again",
+                  opened_run_file(work->run), view_key_name(session, "run"));
   else
     canvas_wrap(canvas, in, STYLE_TEXT, nothing_given);
 }
@@ -409,10 +413,13 @@ static const char *own_standing(const Session *session) {
                       work->opened->as_last_time ? "  (as last time)" : "");
 }
 
-// Of several kernels one is chosen before anything else.
+// Of several kernels one is chosen before anything else; the first run is waited for, or ended.
 static const char *own_hint(const Session *session, const Action *action) {
-  if (!own_chooses(own_work(session))) return action->label;
-  return action->run == type_layout ? "open" : NULL;
+  const OwnWork *work = own_work(session);
+  const bool is_stop = action->run == stop;
+  if (own_chooses(work)) return action->run == type_layout ? "open" : NULL;
+  if (!work->opened && opened_run_going(work->run)) return is_stop ? action->label : NULL;
+  return is_stop ? NULL : action->label;
 }
 
 static const Action actions[] = {
@@ -429,7 +436,7 @@ static const Action actions[] = {
     {"launch", "L", NULL, NULL, "another grid, block or arguments: runs again", type_launch},
     {"watch", "w", "watch", NULL, "run again after every save", watch},
     {"run", "r", NULL, NULL, "run again", run_again},
-    {"stop", "X", NULL, NULL, "end the run that is under way", stop},
+    {"stop", "X", "stop", NULL, "end the run that is under way", stop},
     {"next-access", "a", NULL, NULL, "another access of this line", next_site},
     {"fold", "f", NULL, NULL, "lines of inlined functions where they stand, or at their calls",
      fold},

@@ -4,6 +4,11 @@
 //   lap 1/256: tile 0–7, turn 1
 //   16 turns of 132 = 132 SMs × 1  L2 60 MiB
 //   tail 68 tiles: 48 % idle, 3.0 % of all
+//
+// Where the last turn is cut along K:
+//
+//   tail 96 tiles in 4 parts: 3 % idle
+//   CTA 0: tiles 0, 128, 1/4 of 256, 288, 320
 #include "tui/views/places/grid_facts.h"
 
 #include <stdio.h>
@@ -56,20 +61,22 @@ static void draw_tail_line(Canvas *canvas, Rect row, const Grid *grid) {
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " %s",
                       grid->tail_ctas == 1 ? words.cta : words.ctas);
   if (grid->tail_parts > 1)
-    col = canvas_printf(canvas, row, 0, col, STYLE_OK, " × %lld parts of K",
-                        (long long)grid->tail_parts);
+    col =
+        canvas_printf(canvas, row, 0, col, STYLE_OK, " in %lld parts", (long long)grid->tail_parts);
   col = canvas_printf(canvas, row, 0, col, grid->tail_idle > 0.5 ? STYLE_WARN : STYLE_TEXT,
                       ": %.0f %% idle", 100 * grid->tail_idle);
-  canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.1f %% of all", 100 * grid->idle);
+  char all[32];
+  snprintf(all, sizeof all, ", %.1f %% of all", 100 * grid->idle);
+  if (col + utf8_columns(all) <= row.cols) canvas_text(canvas, row, 0, col, STYLE_DIM, all);
 }
 
 static void draw_here_line(Canvas *canvas, Rect row, const GridHalf *half) {
   const GridWindow *window = &half->window[half->span];
   int64_t last = window->first + (window->n ? window->n - 1 : 0);
   int64_t wave = grid_wave(half->grid, window->first), to = grid_wave(half->grid, last);
-  int col =
-      canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%s %lld/%lld", grid_span_name(half->span),
-                    (long long)half->at + 1, (long long)half->n_windows);
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%s %lld/%lld",
+                          grid_span_here(half->grid, half->span), (long long)half->at + 1,
+                          (long long)half->n_windows);
   const GridWords words = grid_words(half->grid);
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": %s %lld", words.cta,
                       (long long)window->first);
@@ -86,15 +93,22 @@ static void draw_here_line(Canvas *canvas, Rect row, const GridHalf *half) {
 static void draw_list_line(Canvas *canvas, Rect row, const GridHalf *half) {
   enum { NUMBER_COLS = 10 };
   const Grid *grid = half->grid;
-  int64_t tile = grid_block(grid, half->window[half->span].first), step = grid_blocks(grid);
-  int col = canvas_printf(canvas, row, 0, 0, STYLE_TIER_BLOCK, "CTA %lld", (long long)tile);
+  const int64_t block = grid_block(grid, half->window[half->span].first);
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TIER_BLOCK, "CTA %lld", (long long)block);
   col = canvas_text(canvas, row, 0, col, STYLE_TEXT, ": tiles");
-  for (const char *before = " "; tile < grid->n_ctas; tile += step, before = ", ") {
-    if (col + NUMBER_COLS > row.cols) {
+  GridItem item;
+  bool cut = false;
+  for (int64_t i = 0; grid_item(grid, block, i, &item); i++) {
+    const bool cuts = item.part >= 0 && !cut;
+    if (col + NUMBER_COLS + (cuts ? NUMBER_COLS : 0) > row.cols) {
       canvas_glyph(canvas, row, 0, col + 1, STYLE_DIM, GLYPH_ELLIPSIS);
       return;
     }
-    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "%s%lld", before, (long long)tile);
+    col = canvas_text(canvas, row, 0, col, STYLE_TEXT, i ? ", " : " ");
+    if (cuts)
+      col = canvas_printf(canvas, row, 0, col, STYLE_OK, "1/%lld of ", (long long)grid->tail_parts);
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "%lld", (long long)item.tile);
+    cut |= cuts;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "tui/views/places/grid_places.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tui/canvas/fmt.h"
 
@@ -75,15 +76,29 @@ static void draw_list(Canvas *canvas, Rect in, const GridHalf *half, const GpcMa
     draw_place(canvas, rect_take_top(&in, 1), map, place, place == here);
 }
 
+// Where the numbers are from: with too few rows for all of it, what stands in front of the first
+// ";".
+static const char *source_text(const GpcMap *map, int rows, int cols, char *out, size_t n) {
+  const char *title = map->source->title;
+  snprintf(out, n, "SMs, %s. A launch looks for itself.", title);
+  if (canvas_wrap_rows(out, cols) > rows)
+    snprintf(out, n, "SMs, %.*s.", (int)strcspn(title, ";"), title);
+  return out;
+}
+
 void grid_draw_places(Canvas *canvas, Rect in, const GridHalf *half) {
   const GpcMap *map = map_of(half);
   char text[512];
   if (!map || in.rows < 1) return;
-  snprintf(text, sizeof text, "SMs, %s. A launch looks for itself.", map->source->title);
-  const bool whole = in.rows > map->n + canvas_wrap_rows(text, in.cols);
-  if (!whole) rect_take_top(&in, draw_chips(canvas, in, map));
+  const int list_rows = map->n + 1;
+  source_text(map, in.rows - list_rows, in.cols, text, sizeof text);
+  const bool lists = canvas_wrap_rows(text, in.cols) + list_rows <= in.rows;
+  if (!lists) {
+    rect_take_top(&in, draw_chips(canvas, in, map));
+    source_text(map, in.rows, in.cols, text, sizeof text);
+  }
   rect_take_top(&in, canvas_wrap(canvas, in, STYLE_DIM, text));
-  if (whole) draw_list(canvas, in, half, map);
+  if (lists) draw_list(canvas, in, half, map);
 }
 
 // ---- as data ------------------------------------------------------------------------------------

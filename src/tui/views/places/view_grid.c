@@ -159,7 +159,7 @@ static void draw_span(Canvas *canvas, Rect row, const GridHalf *half, GridSpan s
   char bytes[FMT_MAX], share[FMT_MAX];
   bool here = span == half->span, fits = window->bytes <= half->grid->l2_bytes;
   if (here) canvas_glyph(canvas, row, 0, 0, STYLE_TITLE, GLYPH_POINTER);
-  canvas_text(canvas, row, 0, 1, here ? STYLE_TITLE : STYLE_TEXT, grid_span_name(span));
+  canvas_text(canvas, row, 0, 1, here ? STYLE_TITLE : STYLE_TEXT, grid_span_here(half->grid, span));
   canvas_printf(canvas, row, 0, 7, STYLE_NUMBER, "%6lld%6lld%5lld", (long long)window->n,
                 (long long)window->a_panels, (long long)window->b_panels);
   canvas_fit(canvas, row, 0, 24, 9, ALIGN_RIGHT, here ? STYLE_TITLE : STYLE_NUMBER,
@@ -181,7 +181,7 @@ static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   snprintf(text, sizeof text,
            "%s: %s.%s Panels are the program's own; %s are an estimate: blocks per SM by the "
            "%s registers, and %s move up %s.",
-           grid_span_name(half->span), grid_span_help(half->span),
+           grid_span_here(half->grid, half->span), grid_span_help(half->span),
            half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
            grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",
            half->grid->launch.cluster > 1 ? "clusters" : grid_words(half->grid).ctas,
@@ -205,7 +205,9 @@ static void draw_wave(Canvas *canvas, Rect row, const GridHalf *half, int64_t wa
   canvas_text(canvas, row, 0, 1, style_address((int)(wave % STYLE_ADDRESSES)), mark);
   canvas_printf(canvas, row, 0, CTAS_COL, here ? STYLE_TEXT : STYLE_DIM, "%lld–%lld",
                 (long long)first, (long long)(first + n - 1));
-  canvas_bar(canvas, row, 0, BAR_COL, row.cols - BAR_COL - 1, (double)n / (double)grid->wave_ctas,
+  const int64_t items = n * (wave + 1 == grid->n_waves ? grid->tail_parts : 1);
+  const int64_t room = ceil_div(items, grid->wave_ctas) * grid->wave_ctas;
+  canvas_bar(canvas, row, 0, BAR_COL, row.cols - BAR_COL - 1, (double)items / (double)room,
              here ? STYLE_BAR_BEST : STYLE_BAR);
 }
 

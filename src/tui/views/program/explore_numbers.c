@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
@@ -320,14 +321,27 @@ static double rung_tflops(const Session *session, int rung, Origin *origin) {
   return *origin ? timed->tflops : NAN;
 }
 
+// The first rung to show where `cols` have not room for all: the present one stays in sight.
+static int strip_first(const Session *session, int cols) {
+  const int n = session->ladder->n_rungs, first = session->rung + 1 - cols * 3 / 4;
+  return n <= cols || first < 0 ? 0 : min_int(first, n - cols);
+}
+
 // One column of eighths for each rung, the present one in brackets; a dot where there is no number.
 static void draw_strip(Canvas *canvas, Rect in, const Session *session) {
   double top = 0;
   Origin origin;
   for (int i = 0; i < session->ladder->n_rungs; i++)
     top = fmax(top, rung_tflops(session, i, &origin));
+  enum { BRACKETS = 2, CUT_COLS = 1 };
   int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "ladder") + 1;
-  for (int i = 0; i < session->ladder->n_rungs && col + 2 < in.cols; i++) {
+  const int first = strip_first(session, in.cols - col - BRACKETS - 2 * CUT_COLS);
+  if (first > 0) col = canvas_glyph(canvas, in, 2, col, STYLE_DIM, GLYPH_ELLIPSIS);
+  for (int i = first; i < session->ladder->n_rungs; i++) {
+    if (col + BRACKETS + CUT_COLS >= in.cols && i + 1 < session->ladder->n_rungs) {
+      canvas_glyph(canvas, in, 2, col, STYLE_DIM, GLYPH_ELLIPSIS);
+      return;
+    }
     bool here = i == session->rung;
     double tflops = rung_tflops(session, i, &origin);
     int eighths = top > 0 && tflops > 0 ? 1 + (int)(7 * tflops / top) : 0;

@@ -103,6 +103,6 @@ void pipeline_draw_card(Canvas *canvas, Rect in, const PipelineOwn *own, const P
   if (card->event->bar.buffer) draw_bar(canvas, rect_take_top(&in, 1), &card->event->bar);
   if (own->verdict.name) return;  // which says more, and needs the room
   draw_before(canvas, rect_take_top(&in, 1), card);
-  row = rect_take_top(&in, 1);
-  canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, STYLE_DIM, timeline->origin);
+  rect_take_left(&in, 1);
+  canvas_wrap(canvas, in, STYLE_DIM, timeline->origin);
 }

@@ -1,11 +1,12 @@
 // The source view's data, of one kernel or of two: lines, counts of instructions, the ribbon.
 //
 // Everything is made in the frame arena by source_text.c, source_place.c and source_opcodes.c;
-// view_source.c draws.
+// source_lines.c, source_counts.c and view_source.c draw.
 #pragma once
 #include "kernels/toolchain/register_banks.h"
 #include "model/ir/print.h"
 #include "tui/canvas/canvas.h"
+#include "tui/frame/view.h"
 #include "tui/session/session.h"
 
 typedef enum SourceMode { SOURCE_CUDA, SOURCE_PTX, SOURCE_SASS, SOURCE_MODES } SourceMode;
@@ -118,6 +119,32 @@ char source_class_of(const char *opcode);
 const char *source_short_opcode(Arena *arena, const char *opcode);  // as the counts show it
 Style source_class_style(char letter);
 
+// ---- rows (source_lines.c) ----------------------------------------------------------------------
+
+// What is clicked on: the name of a text, by its mode; a line, SOURCE_SPOT_LINE + the mode.
+enum { SOURCE_SPOT_NAME = SPOT_VIEW, SOURCE_SPOT_LINE };
+
+// By what lines are drawn: the place of the text that has the cursor.
+typedef struct SourcePlace {
+  const Stmt *stmt;
+  int cuda_line;  // 0: lines are linked by their statements alone
+  bool has_cursor;
+  int across;
+} SourcePlace;
+
+// Not blank, no remark, no pragma: where the marks of a statement stand, which these belong to too.
+bool source_line_is_code(const SourceLine *line);
+// Columns of number and marks in front of the words.
+int source_gutter_cols(const Source *source);
+void source_draw_lines(Canvas *canvas, Rect in, const Session *session, const Source *source,
+                       const SourcePlace *place);
 // CUDA, PTX or SASS with its words in their colours, from column `across` of the line on, cut at
 // the end of the row.
 void source_draw_text(Canvas *canvas, Rect row, int col, const SourceLine *line, int across);
+
+// ---- counts (source_counts.c) -------------------------------------------------------------------
+
+// B alone, or A above B; how many rows that took.
+int source_draw_ribbons(Canvas *canvas, Rect in, const Source *source);
+int source_draw_register_banks(Canvas *canvas, Rect in, const Source *source);
+void source_draw_opcodes(Canvas *canvas, Rect in, const Source *source);

@@ -343,7 +343,7 @@ static void draw_axes(Canvas *canvas, Rect in, const Session *session) {
 }
 
 static const char *line_why(const LoopLine *line) {
-  if (!line->stmt) return "";
+  if (!line->stmt) return line->knob != KNOB_NONE ? knob_table[line->knob].help : "";
   if (line->stmt->note) return line->stmt->note;
   if (line->stmt->kind == STMT_LOOP) return tier_help(line->tier);
   return line->stmt->kind == STMT_OP ? nest_op_help(&line->stmt->op) : "";
@@ -409,10 +409,13 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
 // On the line that ends the program: the same pass in the words of another compiler.
 static void draw_dialect(Canvas *canvas, Rect line, const Session *session) {
   const char *text = ((const Loops *)session->prepared)->dialect;
-  if (!text || line.cols < utf8_columns(text) + 16) return;
-  int col = line.cols - utf8_columns(text) - 14;
-  col = canvas_text(canvas, line, 0, col, STYLE_DIM, " deplodock ");
-  canvas_printf(canvas, line, 0, col, STYLE_DIM, "%s ", text);
+  if (!text) return;
+  const char *said =
+      arena_printf(session->frame, " in deplodock, the article's compiler: %s ", text);
+  if (utf8_columns(said) + 2 > line.cols)
+    said = arena_printf(session->frame, " in deplodock: %s ", text);
+  const int col = line.cols - utf8_columns(said) - 2;
+  if (col > 0) canvas_text(canvas, line, 0, col, STYLE_DIM, said);
 }
 
 static void draw_steps(Canvas *canvas, Rect in, const Session *session) {

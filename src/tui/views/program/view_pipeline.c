@@ -255,6 +255,12 @@ static void draw_lanes(Canvas *canvas, Rect in, const PipelineOwn *own, const La
   view_draw_more(canvas, in, first, lanes->n);
 }
 
+// Rows of the lanes beside: half of all, more or less where one of the two needs less than that.
+static int beside_rows(const PipelineOwn *own, int rows) {
+  const int here = own->now.n + 1, beside = own->beside.n + 1;  // with their titles
+  return min_int(beside, max_int(rows / 2, rows - here));
+}
+
 static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   const PipelineOwn *own = own_of(session);
   const PipelineFrame *frame = session->prepared;
@@ -265,8 +271,8 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   int least = own->beside.timeline ? 8 : 4;
   Rect lanes = rect_take_top(&in, max_int(min_int(wanted, in.rows - card - 1), least));
   if (own->beside.timeline) {
-    int half = lanes.rows / 2;
-    Rect beside = session->comparing ? rect_take_top(&lanes, half) : rect_take_bottom(&lanes, half);
+    const int rows = beside_rows(own, lanes.rows);
+    Rect beside = session->comparing ? rect_take_top(&lanes, rows) : rect_take_bottom(&lanes, rows);
     draw_lanes(canvas, beside, own, &own->beside, frame->span);
   }
   draw_lanes(canvas, lanes, own, &own->now, frame->span);

@@ -28,9 +28,7 @@
 #include "tui/views/program/source.h"
 #include "tui/views/program/tier_style.h"
 
-// A line of a text is SPOT_LINE + its mode.
-enum { SPOT_TEXT = SPOT_VIEW, SPOT_LINE, GUTTER = 7, SIDE_COLS = 44 };
-enum { COUNTS_MIN_SCREEN = 76, SIDE_MIN_SCREEN = 110, NEST_MIN_SCREEN = 140 };
+enum { SIDE_COLS = 44, COUNTS_MIN_SCREEN = 76, SIDE_MIN_SCREEN = 110, NEST_MIN_SCREEN = 140 };
 enum { BESIDE_MIN_SCREEN = 160, ACROSS_STEP = 16 };
 
 static const char *const text_names[] = {"CUDA", "PTX", "SASS"};
@@ -120,7 +118,7 @@ static int side_cols(const Session *session, const Source *source) {
 // Columns that a line of the text under the cursor has for itself.
 static int text_cols(const Session *session, const Source *source) {
   int cols = source->beside[0] ? session->cols / SOURCE_MODES : session->cols;
-  return cols - side_cols(session, source) - GUTTER;
+  return cols - side_cols(session, source) - source_gutter_cols(source);
 }
 
 // The three texts in columns, where there is room and a compiler; the others at the place of this.
@@ -165,7 +163,7 @@ static int draw_name(Canvas *canvas, Rect in, int row, int col, const Source *so
   Rect area = {in.row + row, in.col + col, 1, utf8_columns(text_names[mode])};
   col = canvas_text(canvas, in, row, col, here ? STYLE_TITLE : STYLE_DIM, text_names[mode]);
   if (here) canvas_over(canvas, area, STYLE_SELECTED);
-  canvas_spot(canvas, area, SPOT_TEXT, mode);
+  canvas_spot(canvas, area, SOURCE_SPOT_NAME, mode);
   return col;
 }
 
@@ -190,126 +188,8 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
     canvas_text(canvas, in, 0, in.cols - width - 1, STYLE_MEASURED, source->status);
 }
 
-// ---- the ribbon ---------------------------------------------------------------------------------
-
-// The letter that occurs most often among instructions first … end. A barrier always shows, and
-// what has no letter, the addresses around everything else, only where it is alone.
-static char letter_of(const Ribbon *ribbon, int first, int end) {
-  int counts[128] = {0};
-  char most = '.';
-  for (int i = first; i < end; i++) {
-    char letter = ribbon->letter[i];
-    if (letter == 'B') return letter;
-    if (letter != '.' && ++counts[(int)letter] > counts[(int)most]) most = letter;
-  }
-  return most;
-}
-
-static void draw_ribbon(Canvas *canvas, Rect row, const char *label, Style label_style,
-                        const Ribbon *ribbon, int longest) {
-  int cols = row.cols - 4;
-  if (ribbon->n == 0 || cols < 8) return;
-  int each = (int)ceil_div(longest, cols);
-  canvas_text(canvas, row, 0, 1, label_style, label);
-  for (int i = 0; i * each < ribbon->n; i++) {
-    int end = (i + 1) * each < ribbon->n ? (i + 1) * each : ribbon->n;
-    char text[2] = {letter_of(ribbon, i * each, end), 0};
-    canvas_text(canvas, row, 0, 3 + i, source_class_style(text[0]), text);
-  }
-}
-
-// B alone, or A above B at the same scale.
-static int draw_ribbons(Canvas *canvas, Rect in, const Source *source) {
-  const Ribbon *a = &source->ribbon_a, *b = &source->ribbon;
-  int longest = a->n > b->n ? a->n : b->n;
-  if (b->n == 0 || in.rows < 8) return 0;
-  Rect row = {in.row, in.col, 1, in.cols};
-  if (a->n) {
-    draw_ribbon(canvas, row, "A", STYLE_SIDE_A, a, longest);
-    row.row++;
-  }
-  draw_ribbon(canvas, row, "B", STYLE_SIDE_B, b, longest);
-  row.row++;
-  canvas_fit(canvas, row, 0, 3, row.cols - 3, ALIGN_LEFT, STYLE_DIM,
-             "F fma  M mma  L S shared  G W global  A async  B barrier  J jump  . other");
-  return row.row + 1 - in.row;
-}
-
-static int draw_register_banks(Canvas *canvas, Rect in, const Source *source) {
-  if (!source->register_banks || !*source->register_banks || in.rows < 8) return 0;
-  canvas_fit(canvas, in, 0, 3, in.cols - 3, ALIGN_LEFT, STYLE_TEXT, source->register_banks);
-  return 1;
-}
-
-// ---- lines --------------------------------------------------------------------------------------
-
-// The facts by which the lines of a text are drawn: the place of the text that has the cursor.
-typedef struct Place {
-  const Stmt *stmt;
-  int cuda_line;
-  bool has_cursor;
-  int across;
-} Place;
-
-static void draw_fold(Canvas *canvas, Rect row, const Session *session, const SourceLine *line) {
-  canvas_printf(canvas, row, 0, GUTTER, STYLE_DIM, "… %d lines folded, %s opens them",
-                line->n_folded, view_key_name(session, "fold"));
-}
-
-static void draw_match(Canvas *canvas, Rect row, const Session *session, const SourceLine *line,
-                       int across) {
-  SourceMatch match = source_match(session->frame, line->text, session->search);
-  Rect area = row;
-  rect_take_left(&area, GUTTER);
-  Rect found = {row.row, area.col + match.col - across, 1, match.cols};
-  if (match.cols) canvas_over(canvas, rect_intersect(area, found), STYLE_MATCH);
-}
-
-static void draw_line(Canvas *canvas, Rect row, const Session *session, const Source *source,
-                      int index, const Place *place) {
-  const SourceLine *line = &source->line[index];
-  canvas_spot(canvas, row, SPOT_LINE + (int)source->mode, index);
-  if (!line->text) {
-    if (line->n_folded) draw_fold(canvas, row, session, line);
-    if (!line->n_folded) canvas_text(canvas, row, 0, 3, STYLE_DIM, "…");
-    return;
-  }
-  const Stmt *stmt = line->stmt;
-  canvas_printf(canvas, row, 0, 0, STYLE_DIM, "%4d", line->number);
-  if (stmt && stmt->kind == STMT_LOOP) {
-    char mark[2] = {tier_mark(stmt->var->tier), 0};
-    canvas_text(canvas, row, 0, 5, tier_style(stmt->var->tier), mark);
-  }
-  if (line->site) canvas_printf(canvas, row, 0, 4, STYLE_ACCENT, "%2d", line->site);
-  if (line->kind == DIFF_ADDED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_ADD, "+");
-  if (line->kind == DIFF_REMOVED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_DELETE, "-");
-  if (line->bank_mark)
-    canvas_text(canvas, row, 0, 6, line->bank_mark == BANK_MARK_CONFLICT ? STYLE_BAD : STYLE_OK,
-                register_bank_sign(line->bank_mark));
-  source_draw_text(canvas, row, GUTTER, line, place->across);
-  bool made = place->cuda_line && source_cuda_line(source, line) == place->cuda_line;
-  if (made || (place->stmt && stmt == place->stmt)) canvas_over(canvas, row, STYLE_LINKED);
-  if (place->has_cursor) draw_match(canvas, row, session, line, place->across);
-}
-
-static void draw_lines(Canvas *canvas, Rect in, const Session *session, const Source *source,
-                       const Place *place) {
-  if (source->missing) {
-    canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM, source->missing);
-    return;
-  }
-  int cursor = source->cursor, first = view_scroll(cursor, source->n_lines, in.rows);
-  for (int i = 0; i < in.rows && first + i < source->n_lines; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_line(canvas, row, session, source, first + i, place);
-    if (source_stmt_holds(place->stmt, source->line[first + i].stmt))
-      canvas_text(canvas, row, 0, 4, STYLE_ACCENT, "┃");
-    if (place->has_cursor && first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
-  }
-}
-
 // CUDA, PTX and SASS under their names.
-static void draw_columns(Canvas *canvas, Rect in, const Session *session, Place place) {
+static void draw_columns(Canvas *canvas, Rect in, const Session *session, SourcePlace place) {
   const Source *source = session->prepared;
   const int across = place.across;
   for (int i = 0; i < SOURCE_MODES; i++) {
@@ -326,7 +206,7 @@ static void draw_columns(Canvas *canvas, Rect in, const Session *session, Place 
     rect_take_top(&column, 1);
     place.has_cursor = text == source;
     place.across = place.has_cursor ? across : 0;
-    draw_lines(canvas, column, session, text, &place);
+    source_draw_lines(canvas, column, session, text, &place);
   }
 }
 
@@ -343,27 +223,6 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
     canvas_fit(canvas, line, 0, 9 + 2 * row->depth, in.cols - 9 - 2 * row->depth, ALIGN_LEFT,
                row->site ? STYLE_SITE : STYLE_TEXT, row->text);
     if (stmt && row->stmt == stmt) canvas_over(canvas, line, STYLE_CURSOR);
-  }
-}
-
-// How often each instruction stands in the text, in A and in B: of a loop that one compilation
-// unrolled and another did not the lines differ and the work is the same.
-static void draw_opcodes(Canvas *canvas, Rect in, const Source *source) {
-  bool both = source->compiled_a && source->ribbon_a.n;
-  int end = canvas_text(canvas, in, 0, 1, STYLE_HEADER,
-                        both ? "OPCODES       A       B" : "OPCODES  count");
-  canvas_fit(canvas, in, 0, end + 2, in.cols - end - 2, ALIGN_LEFT, STYLE_DIM, "in the text");
-  for (int i = 0; i < source->n_opcodes && i + 1 < in.rows; i++) {
-    const OpcodeRow *row = &source->opcode[i];
-    Rect line = {in.row + 1 + i, in.col, 1, in.cols};
-    bool differs = both && row->a != row->b;
-    if (both) canvas_printf(canvas, line, 0, 9, STYLE_SIDE_A, "%6d", row->a);
-    canvas_printf(canvas, line, 0, both ? 17 : 9, both ? STYLE_SIDE_B : STYLE_NUMBER, "%6d",
-                  row->b);
-    if (differs) canvas_printf(canvas, line, 0, 1, STYLE_CHANGED, "%+6d", row->b - row->a);
-    int col = both ? 25 : 17;
-    canvas_fit(canvas, line, 0, col, in.cols - col, ALIGN_LEFT,
-               source_class_style(source_class_of(row->opcode)), row->shown);
   }
 }
 
@@ -392,7 +251,7 @@ static void draw_side(Canvas *canvas, Rect side, const Session *session) {
   canvas_vline(canvas, side, 0, 0, side.rows, STYLE_BORDER);
   rect_take_left(&side, 1);
   if (source->mode != SOURCE_CUDA && !source->missing)
-    draw_opcodes(canvas, side, source);
+    source_draw_opcodes(canvas, side, source);
   else
     draw_nest(canvas, side, session);
 }
@@ -403,13 +262,13 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
   Rect all = in;
   draw_head(canvas, rect_take_top(&in, 1), session);
   if (!source->beside[0]) {
-    rect_take_top(&in, draw_ribbons(canvas, in, source));
-    rect_take_top(&in, draw_register_banks(canvas, in, source));
+    rect_take_top(&in, source_draw_ribbons(canvas, in, source));
+    rect_take_top(&in, source_draw_register_banks(canvas, in, source));
   }
   Rect why = rect_take_bottom(&in, 1);
   rect_take_bottom(&in, 1);
   canvas_hline(canvas, all, why.row - 1 - all.row, 0, all.cols, STYLE_BORDER);
-  Place place = {.has_cursor = true, .across = state->across};
+  SourcePlace place = {.has_cursor = true, .across = state->across};
   if (source->cursor >= 0 && !source->missing) {
     place.stmt = source->line[source->cursor].stmt;
     if (source->beside[0])
@@ -420,7 +279,7 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
   if (source->beside[0])
     draw_columns(canvas, in, session, place);
   else
-    draw_lines(canvas, in, session, source, &place);
+    source_draw_lines(canvas, in, session, source, &place);
   draw_why(canvas, why, session);
 }
 
@@ -450,14 +309,22 @@ static const char *source_line(const Session *session, int i) {
   return source->line[i].text;
 }
 
-// The next line that touches shared or global memory; it becomes the selected site.
+// Whether an access begins at line i; several lines may be one.
+static bool begins_site(const Source *source, int i) {
+  if (!source->line[i].site || !source_line_is_code(&source->line[i])) return false;
+  int before = i - 1;
+  while (before >= 0 && !source_line_is_code(&source->line[before])) before--;
+  return before < 0 || source->line[before].site != source->line[i].site;
+}
+
+// The next access to shared or global memory; it becomes the selected site.
 static void site_line(Session *session, const char *argument) {
   (void)argument;
   const Source *source = session->prepared;
   ViewState *state = session_view_state(session);
   for (int i = 1; source && i <= source->n_lines; i++) {
     int at = (state->cursor + i) % source->n_lines;
-    if (!source->line[at].site) continue;
+    if (!begins_site(source, at)) continue;
     state->cursor = at;
     session_choose(session, source->line[at].site - 1);
     return;
@@ -541,9 +408,9 @@ static void scroll_right(Session *s, const char *a) { (void)a, scroll(s, ACROSS_
 
 static void source_click(Session *session, int what, int value) {
   ViewState *state = session_view_state(session);
-  int mode = what == SPOT_TEXT ? value : what - SPOT_LINE;
+  int mode = what == SOURCE_SPOT_NAME ? value : what - SOURCE_SPOT_LINE;
   if (state->mode != mode) change_text(session, mode - state->mode);
-  if (what == SPOT_TEXT) return;
+  if (what == SOURCE_SPOT_NAME) return;
   state->cursor = value;
   state->pane = 0;
 }

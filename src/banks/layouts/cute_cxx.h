@@ -1,0 +1,18 @@
+// CuTe's layouts as C++ writes them → as print() writes them, which cute_text.h reads.
+//
+//   Layout<Shape<_8,_64>,Stride<_64,_1>>{}                    (_8,_64):(_64,_1)
+//   make_layout(make_shape(Int<8>{}, _64{}), LayoutRight{})   the same
+//   composition(Swizzle<3,3,3>{}, Layout<…>{})                Sw<3,3,3> o _0 o (_8,_64):(_64,_1)
+//   ComposedLayout<Swizzle<3,4,3>, smem_ptr_flag_bits<16>, Layout<…>>
+//   GMMA::Layout_K_SW128_Atom<half_t>{}                       Sw<3,4,3> o smem_ptr[16b](unset) o …
+//   tile_to_shape(ATOM, make_shape(_128{}, _64{}))            … o
+//   ((_8,_16),(_64,_1)):((_64,_512),…)
+//
+// Operations such as logical_divide stay as they are around them.
+#pragma once
+#include "base/diag.h"
+
+// Whether one of these words stands in the text.
+bool cute_cxx_is(const char *text);
+// NULL after a finding of rule "layout" with the column.
+const char *cute_cxx_printed(Arena *arena, const char *text, Diags *diags);

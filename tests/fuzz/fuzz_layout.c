@@ -2,11 +2,13 @@
 // expression in lane, row and col: refused with findings that are safe to print, or a layout whose
 // every byte lies inside its storage, and that solves to the same numbers when it is read again,
 // also from what each dialect that can say it makes of it.
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "banks/engine/formula.h"
+#include "banks/layouts/instruction_descriptor.h"
 #include "banks/layouts/notation.h"
 #include "banks/layouts/smem_descriptor.h"
 #include "banks/layouts/tma_box.h"
@@ -69,6 +71,24 @@ static void try_descriptor(Arena *arena, const char *text) {
   }
 }
 
+// Every number is a descriptor of every kind; what was read well is found by its own number again.
+static void try_instruction(Arena *arena, const char *text) {
+  const char *const *kinds;
+  const int n = instruction_kind_names(&kinds);
+  for (int i = 0; i < n; i++) {
+    Diags diags = diags_new(arena);
+    InstructionDescriptor descriptor, again;
+    const InstructionUse use = {1 + (i & 1), i & 2};
+    const bool well = instruction_descriptor_parse(arena, kinds[i], text, &descriptor, &diags);
+    if (!well || !instruction_descriptor_check(arena, &descriptor, use, &diags))
+      check_findings(arena, &diags);
+    const char *number = arena_printf(arena, "%" PRIu32, descriptor.word);
+    if (!well) continue;
+    if (!instruction_descriptor_parse(arena, kinds[i], number, &again, &diags)) abort();
+    if (again.word != descriptor.word) abort();
+  }
+}
+
 static void try_box(Arena *arena, const char *text) {
   Diags diags = diags_new(arena);
   TmaBox box;
@@ -98,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   try_layout(arena, text);
   try_notation(arena, text);
   try_descriptor(arena, text);
+  try_instruction(arena, text);
   try_box(arena, text);
   try_formula(arena, text);
   arena_free(arena);

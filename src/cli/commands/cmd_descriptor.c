@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
+#include "cli/common/cli_illegal.h"
 #include "cli/common/options.h"
 
 CommandRun cmd_descriptor;
@@ -144,9 +145,7 @@ static void print_text(const Shown *shown, bool map) {
   printf("\n%d rows of M or N, %d bytes of K, %s, %s fastest\n", shown->tile.rows, 32, shown->type,
          shown->tile.mn_major ? "M or N" : "K");
   if (shown->cute) printf("%s\n", shown->cute);
-  for (const Diag *diag = shown->findings->first; diag; diag = diag->next)
-    printf("illegal: %s%s%s\n", diag->text, diag->nearest ? "; nearest: " : "",
-           diag->nearest ? diag->nearest : "");
+  cli_print_illegal(shown->findings);
   fputs(shown->notes, stdout);
   if (!shown->layout) return;
   print_cores(shown);
@@ -154,18 +153,6 @@ static void print_text(const Shown *shown, bool map) {
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
-
-static void put_findings(JsonWriter *w, const Diags *findings) {
-  json_key(w, "illegal");
-  json_begin_array(w);
-  for (const Diag *diag = findings->first; diag; diag = diag->next) {
-    json_begin_object(w);
-    json_member_string(w, "text", diag->text);
-    json_member_string(w, "nearest", diag->nearest);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
 
 // [line][chunk]: bytes from the start.
 static void put_chunks(JsonWriter *w, const Shown *shown) {
@@ -200,7 +187,7 @@ static void print_json(const Shown *shown) {
   json_member_string(&w, "type", shown->type);
   json_member_string(&w, "layout", shown->cute);
   json_member_string(&w, "notes", shown->notes);
-  put_findings(&w, shown->findings);
+  cli_put_illegal(&w, shown->findings);
   if (shown->layout) put_chunks(&w, shown);
   json_end_object(&w);
   puts(out.text);

@@ -281,9 +281,7 @@ static Schedule scaled_down(const Schedule *rung) {
   schedule_set(&schedule, KNOB_M, tiles * schedule_tile(&schedule, KNOB_M) + 4);
   schedule_set(&schedule, KNOB_N, schedule_tile(&schedule, KNOB_N));
   // Once round the ring; with roles one slab more, so that two slots are waited for again.
-  // A slot that is known beforehand wants whole rounds of a persistent block's ring.
   int64_t slabs = v[KNOB_BUFFER_COUNT] + 1 + v[KNOB_WARP_SPECIALIZE];
-  if (v[KNOB_UNROLL_RING] && v[KNOB_PERSISTENT]) slabs = 2 * v[KNOB_BUFFER_COUNT];
   schedule_set(&schedule, KNOB_K, slab * slabs - (grain < 4 ? 4 : grain));
   return schedule;
 }

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, B column-major, A and C row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k8_tf32,B_COL=1,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,UNROLL_RING=1,WARP_SPECIALIZE=1,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,TILE_ORDER=gpc,GROUP_N=8,SERPENTINE_K=1,EPI_BUFFERS=2
+// AUTO=0,ATOM_KIND=wgmma_m64n256k8_tf32,B_COL=1,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,TILE_ORDER=gpc,GROUP_N=8,SERPENTINE_K=1,EPI_BUFFERS=2
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<min(512, blocks that fit), 384, 229448>>>(A_map, B_map, C_map, places, claims, epoch, lists)   229448 bytes of shared memory
@@ -307,8 +307,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       const int m_b = t % 128 / 8;
       const int n_b = t / 128 * 8 + t % 8;
 
-      #pragma unroll 4
-      for (int k_o = 0; k_o < 128; ++k_o) {  // UNROLL_RING=1
+      for (int k_o = 0; k_o < 128; ++k_o) {  // BK=4
         // TMA=1: the slab's bytes are there
         mbarrier_wait(full, k_o % 4, k_o / 4 % 2);
         wgmma_fence();

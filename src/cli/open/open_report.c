@@ -385,7 +385,8 @@ static void put_findings(JsonWriter *w, const OpenResult *r, const char *key, bo
   json_begin_array(w);
   for (int i = 0; i < ptx_machine_findings(r->machine); i++) {
     const PtxFinding *f = ptx_machine_finding(r->machine, i);
-    const bool is_race = f->kind == PTX_FINDING_RACE || f->kind == PTX_FINDING_MISSING_WAIT;
+    const bool is_race = f->kind == PTX_FINDING_RACE || f->kind == PTX_FINDING_MISSING_WAIT ||
+                         f->kind == PTX_FINDING_MISSING_FENCE;
     if (is_race != races) continue;
     json_begin_object(w);
     json_member_string(w, "kind", ptx_finding_names[f->kind]);

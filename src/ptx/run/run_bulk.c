@@ -65,7 +65,7 @@ static void copy_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane
                                   from_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, bytes);
   if (!from.bytes) return;
   if (from_shared)
-    ptx_touch(m, w, (int)lane, from.offset, (int)bytes, to_shared ? PTX_READS : PTX_SENDS, NULL);
+    ptx_touch(m, w, (int)lane, from.offset, (int)bytes, to_shared ? PTX_FORWARDS : PTX_SENDS, NULL);
   if (to_shared) {
     land(m, w, i, lane, to.offset, from.bytes, bytes);
     return;

@@ -16,6 +16,7 @@ struct PtxTally {
   PtxWide *wide;        // by instruction of the module
   bool *exclusive;      // by instruction: run once for each group of lanes
   int *charge;          // loc by instruction
+  const PtxShare *shares;
   PtxCountedSink *sink;
   void *sink_self;
 };
@@ -202,6 +203,39 @@ void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide) { tally->wide[pc]
 
 void ptx_tally_set_exclusive(PtxTally *tally, int pc) { tally->exclusive[pc] = true; }
 
+// ---- numbers of several lines -------------------------------------------------------------------
+
+static bool same_line(const PtxModule *module, int a, int b) {
+  const PtxLoc *x = &module->locs[a], *y = &module->locs[b];
+  return x->line == y->line && x->file == y->file;
+}
+
+void ptx_tally_share(PtxTally *tally, Arena *arena, int loc, int other) {
+  const PtxModule *module = tally->module;
+  if (loc < 0 || other < 0 || same_line(module, loc, other)) return;
+  for (const PtxShare *s = tally->shares; s; s = s->next)
+    if (same_line(module, s->loc, loc) && same_line(module, s->other, other)) return;
+  PtxShare *share = ARENA_NEW(arena, PtxShare);
+  *share = (PtxShare){loc, other, tally->shares};
+  tally->shares = share;
+}
+
+const PtxShare *ptx_tally_shares(const PtxTally *tally) { return tally->shares; }
+
+static const char *file_of(const PtxModule *module, int loc) {
+  return loc < 0 ? "" : ptx_base_name(ptx_file_name(module, module->locs[loc].file));
+}
+
+static bool is_of(const PtxModule *module, int loc, const PtxLine *line) {
+  return line->line > 0 && module->locs[loc].line == line->line &&
+         strcmp(file_of(module, loc), line->file) == 0;
+}
+
+int ptx_share_partner(const PtxTally *tally, const PtxShare *share, const PtxLine *line) {
+  if (is_of(tally->module, share->loc, line)) return share->other;
+  return is_of(tally->module, share->other, line) ? share->loc : -1;
+}
+
 // ---- lines --------------------------------------------------------------------------------------
 
 const char *ptx_base_name(const char *path) {
@@ -253,20 +287,36 @@ static int by_place(const void *a, const void *b) {
   return (x->ptx_line > y->ptx_line) - (x->ptx_line < y->ptx_line);
 }
 
+// Both lines of a pair are there, if any of the two has numbers.
+static void add_share(PtxLines *lines, const PtxTally *tally, const PtxShare *share) {
+  const int locs[2] = {share->loc, share->other};
+  bool has_numbers = false;
+  for (int i = 0; i < lines->n; i++)
+    has_numbers |= ptx_share_partner(tally, share, &lines->items[i]) >= 0;
+  for (int i = 0; i < 2 && has_numbers; i++) {
+    PtxLine *line =
+        line_of(lines, file_of(tally->module, locs[i]), tally->module->locs[locs[i]].line, 0);
+    if (line->loc < 0) line->loc = locs[i];
+    line->shares = line->shared = true;
+  }
+}
+
 const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally) {
   const PtxModule *module = tally->module;
   PtxLines *lines = ARENA_NEW(arena, PtxLines);
   lines->countable = true;
   int n = 0;
   for (int pc = 0; pc < module->n_code; pc++) n += tally->sites[pc].executions > 0;
+  for (const PtxShare *s = tally->shares; s; s = s->next) n += 2;
   lines->items = ARENA_ARRAY(arena, PtxLine, n + 1);
   for (int pc = 0; pc < module->n_code; pc++) {
     if (tally->sites[pc].executions == 0 && tally->sites[pc].sectors == 0) continue;
     const int loc = tally->charge[pc];
-    const char *file = loc < 0 ? "" : ptx_base_name(ptx_file_name(module, module->locs[loc].file));
-    add_site(line_of(lines, file, loc < 0 ? 0 : module->locs[loc].line, module->code[pc].line),
+    add_site(line_of(lines, file_of(module, loc), loc < 0 ? 0 : module->locs[loc].line,
+                     module->code[pc].line),
              tally, pc);
   }
+  for (const PtxShare *s = tally->shares; s; s = s->next) add_share(lines, tally, s);
   qsort(lines->items, (size_t)lines->n, sizeof *lines->items, by_place);
   for (int i = 0; i < lines->n; i++) {
     lines->wavefronts += lines->items[i].wavefronts;

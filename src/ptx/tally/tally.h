@@ -50,6 +50,9 @@ void ptx_tally_watch(PtxTally *tally, PtxCountedSink *sink, void *self);
 // Charges an instruction to `loc`, an index of PtxModule.locs, in place of its own .loc; a reader
 // of the machine code may call it.
 void ptx_tally_charge(PtxTally *tally, int pc, int loc);
+// Says that the machine code has copies of an access (of a loop's last turn, say) that it charges
+// to another place: what runs of either is not known, only their sum.
+void ptx_tally_share(PtxTally *tally, Arena *arena, int loc, int other);
 // Sets the width and leader that an access has in the machine code, in place of the prediction.
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 
@@ -67,6 +70,7 @@ typedef struct PtxLine {
   int loc;       // of one of its instructions: for the chain of calls
   int ptx_line;  // of the first of them
   int n_pcs;
+  bool shares;  // its numbers with the lines that ptx_tally_shares() names
 } PtxLine;
 
 typedef struct PtxLines {
@@ -78,4 +82,12 @@ typedef struct PtxLines {
 
 // Lines that accessed memory, by file and line; those of shared memory first come first.
 const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally);
+// Pairs of places whose lines have numbers together, and of one that is about `line` the other
+// place; -1: it is about other lines.
+typedef struct PtxShare {
+  int loc, other;
+  const struct PtxShare *next;
+} PtxShare;
+const PtxShare *ptx_tally_shares(const PtxTally *tally);
+int ptx_share_partner(const PtxTally *tally, const PtxShare *share, const PtxLine *line);
 const char *ptx_base_name(const char *path);

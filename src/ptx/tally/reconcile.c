@@ -137,9 +137,9 @@ static void take_words(Reconciler *r, int pc, const char *opcode, int loc) {
   if (found->n++ == 0) *found = (Found){1, loc, pc};
 }
 
-// From WARPSYNC.EXCLUSIVE to the BSYNC where the groups of lanes meet again.
+// From WARPSYNC.EXCLUSIVE to the BSYNC or WARPSYNC.ALL where the groups of lanes meet again.
 static void follow_regions(Reconciler *r, const char *opcode) {
-  if (str_starts(opcode, "WARPSYNC.EXCLUSIVE")) r->in_exclusive = true;
+  if (str_starts(opcode, "WARPSYNC")) r->in_exclusive = str_starts(opcode, "WARPSYNC.EXCLUSIVE");
   if (str_starts(opcode, "BSYNC")) r->in_exclusive = false;
 }
 
@@ -222,10 +222,13 @@ bool ptx_reconcile(Arena *arena, const PtxModule *module, const PtxFunction *ker
   for (int i = 0; i < n; i++) take_inst(r, &code[i], source, ptx);
   for (int pc = kernel->first; pc < kernel->end; pc++) settle(r, pc);
   share_copies(r);
+  for (int pc = kernel->first; pc < kernel->end; pc++)
+    ptx_tally_set_groups(tally, pc, PTX_ALL_TOGETHER);
   for (int pc = kernel->first; pc < kernel->end; pc++) {
     if (ptx_tally_wide(tally, pc)->leader >= 0) ptx_tally_set_wide(tally, pc, r->made[pc]);
     const int leader = ptx_tally_wide(tally, pc)->leader;
-    if (r->exclusive[pc]) ptx_tally_set_exclusive(tally, leader >= 0 ? leader : pc);
+    if (r->exclusive[pc])
+      ptx_tally_set_groups(tally, leader >= 0 ? leader : pc, PTX_GROUP_BY_GROUP);
     if (r->found[pc].n > 0 && r->found[pc].loc >= 0) ptx_tally_charge(tally, pc, r->found[pc].loc);
   }
   return true;

@@ -14,7 +14,7 @@ struct PtxTally {
   const PtxFunction *kernel;
   PtxSiteCount *sites;  // by instruction of the module
   PtxWide *wide;        // by instruction of the module
-  bool *exclusive;      // by instruction: run once for each group of lanes
+  uint8_t *groups;      // PtxGrouping by instruction
   int *charge;          // loc by instruction
   const PtxShare *shares;
   PtxCountedSink *sink;
@@ -84,39 +84,59 @@ static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr)
   memcpy(site->worst_addr, addr, sizeof site->worst_addr);
 }
 
+static BankCount count_of(const PtxAccess *access, const BankOp *op, BankAtomic atomic,
+                          const int64_t addr[BANK_LANES]) {
+  // Another block's memory is another SM's banks, by way of the network between them.
+  if (atomic && is_native(access->inst) && !access->remote) return banks_count_atomic(atomic, addr);
+  if (op && op->kind == BANK_CPASYNC) return banks_count_copy(op, addr, access->global);
+  if (op) return banks_count(op, addr);
+  return (BankCount){.profiled = -1, .profiled_most = -1};
+}
+
 static void count_once(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
                        const int64_t addr[BANK_LANES]) {
   const BankAtomic atomic = atomic_of(tally->module, access->inst);
   site->executions++;
   site->op = atomic || access->remote ? NULL : op_of(access, bytes);
-  BankCount count = {.profiled = -1, .profiled_most = -1};
-  // Another block's memory is another SM's banks, by way of the network between them.
-  if (atomic && is_native(access->inst) && !access->remote)
-    count = banks_count_atomic(atomic, addr);
-  else if (site->op && site->op->kind == BANK_CPASYNC)
-    count = banks_count_copy(site->op, addr, access->global);
-  else if (site->op)
-    count = banks_count(site->op, addr);
+  const BankCount count = count_of(access, site->op, atomic, addr);
   add(site, &count, addr);
   if (!tally->sink) return;
   const PtxCounted counted = {access, site->op, atomic, addr, bytes, count.profiled};
   tally->sink(tally->sink_self, &counted);
 }
 
-// Group by group of the lanes that go on alone.
+// The addresses of the next group of lanes that go on alone; false: there is none.
+static bool next_group(const PtxAccess *access, uint32_t *left, const int64_t addr[BANK_LANES],
+                       int64_t of_group[BANK_LANES]) {
+  if (!*left) return false;
+  const uint32_t named = access->named[__builtin_ctz(*left)];
+  for (int lane = 0; lane < BANK_LANES; lane++) {
+    const bool in = *left >> lane & 1 && access->named[lane] == named;
+    of_group[lane] = in ? addr[lane] : -1;
+    *left &= ~((uint32_t)in << lane);
+  }
+  return true;
+}
+
 static void count_groups(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
                          const int64_t addr[BANK_LANES]) {
   uint32_t left = access->mask;
-  while (left) {
-    const uint32_t named = access->named[__builtin_ctz(left)];
-    int64_t of_group[BANK_LANES];
-    for (int lane = 0; lane < BANK_LANES; lane++) {
-      const bool in = left >> lane & 1 && access->named[lane] == named;
-      of_group[lane] = in ? addr[lane] : -1;
-      left &= ~((uint32_t)in << lane);
-    }
+  int64_t of_group[BANK_LANES];
+  while (next_group(access, &left, addr, of_group))
     count_once(tally, access, site, bytes, of_group);
-  }
+}
+
+// Together, and what it is at most, group by group.
+static void count_perhaps(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
+                          const int64_t addr[BANK_LANES]) {
+  const int64_t before = site->wavefronts_most;
+  count_once(tally, access, site, bytes, addr);
+  const BankAtomic atomic = atomic_of(tally->module, access->inst);
+  uint32_t left = access->mask;
+  int64_t of_group[BANK_LANES], most = 0;
+  while (next_group(access, &left, addr, of_group))
+    most += count_of(access, site->op, atomic, of_group).profiled_most;
+  if (before + most > site->wavefronts_most) site->wavefronts_most = before + most;
 }
 
 static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site) {
@@ -128,10 +148,12 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
   for (int lane = 0; lane < BANK_LANES; lane++)
     addr[lane] =
         access->addr[lane] < 0 ? -1 : access->addr[lane] + (wide->leader >= 0 ? wide->offset : 0);
-  if (tally->exclusive[access->pc])
-    count_groups(tally, access, site, bytes, addr);
-  else
-    count_once(tally, access, site, bytes, addr);
+  static void (*const counts[])(PtxTally *, const PtxAccess *, PtxSiteCount *, int,
+                                const int64_t[BANK_LANES]) = {
+      [PTX_ALL_TOGETHER] = count_once,
+      [PTX_PERHAPS_BY_GROUP] = count_perhaps,
+      [PTX_GROUP_BY_GROUP] = count_groups};
+  counts[tally->groups[access->pc]](tally, access, site, bytes, addr);
 }
 
 // Sectors of 32 bytes that the lanes ask for together, and how few would do for as many bytes.
@@ -170,12 +192,26 @@ void ptx_tally_access(void *self, const PtxAccess *access) {
   count_shared(tally, access, site);
 }
 
+// Accesses between a redux of lanes that the text does not name and where lanes meet next, or the
+// way forks.
+static void find_groups(PtxTally *tally, const PtxFunction *f) {
+  bool alone = false;
+  for (int pc = f->first; pc < f->end; pc++) {
+    const PtxInst *i = &tally->module->code[pc];
+    if (i->first || (i->row && i->row->flow == PTX_FLOW_WARP) || i->run == run_bar_sync ||
+        i->run == run_bar_red || i->run == run_warp_sync)
+      alone = false;
+    if (i->run == run_redux) alone = tally->module->args[i->groups[2].at] >= 0;
+    if (alone) tally->groups[pc] = PTX_PERHAPS_BY_GROUP;
+  }
+}
+
 PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel) {
   PtxTally *tally = ARENA_NEW(arena, PtxTally);
   *tally = (PtxTally){.module = module, .kernel = kernel};
   tally->sites = ARENA_ARRAY(arena, PtxSiteCount, module->n_code + 1);
   tally->wide = ARENA_ARRAY(arena, PtxWide, module->n_code + 1);
-  tally->exclusive = ARENA_ARRAY(arena, bool, module->n_code + 1);
+  tally->groups = ARENA_ARRAY(arena, uint8_t, module->n_code + 1);
   tally->charge = ARENA_ARRAY(arena, int, module->n_code + 1);
   for (int pc = 0; pc < module->n_code; pc++) {
     tally->sites[pc].countable = true;
@@ -187,6 +223,7 @@ PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction
     if (!f->has_body || (f->is_kernel && f != kernel)) continue;
     memcpy(tally->wide + f->first, ptx_widen(arena, module, f),
            sizeof *tally->wide * (size_t)(f->end - f->first));
+    find_groups(tally, f);
   }
   return tally;
 }
@@ -201,7 +238,9 @@ void ptx_tally_watch(PtxTally *tally, PtxCountedSink *sink, void *self) {
 void ptx_tally_charge(PtxTally *tally, int pc, int loc) { tally->charge[pc] = loc; }
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide) { tally->wide[pc] = wide; }
 
-void ptx_tally_set_exclusive(PtxTally *tally, int pc) { tally->exclusive[pc] = true; }
+void ptx_tally_set_groups(PtxTally *tally, int pc, PtxGrouping grouping) {
+  tally->groups[pc] = (uint8_t)grouping;
+}
 
 // ---- numbers of several lines -------------------------------------------------------------------
 

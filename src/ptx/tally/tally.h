@@ -15,7 +15,7 @@
 typedef struct PtxSiteCount {
   int64_t executions;  // by warps, of the widened access
   int64_t wavefronts, ideal;
-  int64_t wavefronts_most;         // of copies, whose count is the least (bank.h); else the same
+  int64_t wavefronts_most;         // where the count is the least: of copies (bank.h), of groups
   int64_t sectors, ideal_sectors;  // of 32 bytes, in global memory
   bool countable;                  // false: the wavefronts are not known
   bool data_addresses, data_mask;
@@ -56,9 +56,11 @@ void ptx_tally_share(PtxTally *tally, Arena *arena, int loc, int other);
 // Sets the width and leader that an access has in the machine code, in place of the prediction.
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 
-// Says that the machine code runs an access once for each group of lanes: it stands behind a
-// WARPSYNC.EXCLUSIVE, which ptxas makes of a redux whose lanes it does not know.
-void ptx_tally_set_exclusive(PtxTally *tally, int pc);
+// Whether an access runs once for each group of lanes. Behind a redux whose lanes it does not know
+// ptxas lets groups go on alone (WARPSYNC.EXCLUSIVE), as far as it likes but no farther than where
+// lanes meet: the text alone tells the least and the most.
+typedef enum PtxGrouping { PTX_ALL_TOGETHER, PTX_PERHAPS_BY_GROUP, PTX_GROUP_BY_GROUP } PtxGrouping;
+void ptx_tally_set_groups(PtxTally *tally, int pc, PtxGrouping grouping);
 
 typedef struct PtxLine {
   const char *file;  // base name; "" where the text says nothing

@@ -145,6 +145,14 @@ static void note_read(PtxShadow *shadow, const PtxTouch *now) {
   shadow->read = *now;
 }
 
+// Reductions in the order that they come in are as good as in any other.
+static bool are_atomic(const PtxMachine *m, const PtxTouch *a, const PtxTouch *b) {
+  if (a->kind != b->kind) return false;
+  const PtxInst *code = m->module->code;
+  return a->kind == PTX_ATOMIC || (a->kind == PTX_LANDS && ptx_has(&code[a->pc], PTX_MOD_reduce) &&
+                                   ptx_has(&code[b->pc], PTX_MOD_reduce));
+}
+
 static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool same_value) {
   const PtxTouchKind kind = now->kind;
   if (kind == PTX_READS || (by->async && kind != PTX_LANDS)) {
@@ -152,8 +160,7 @@ static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool
     note_read(shadow, now);
     return;
   }
-  if (!(kind == PTX_ATOMIC && shadow->write.kind == PTX_ATOMIC))
-    check(by, &shadow->write, same_value);
+  if (!are_atomic(by->m, now, &shadow->write)) check(by, &shadow->write, same_value);
   if (check(by, &shadow->read, same_value)) check(by, &shadow->other_read, same_value);
   shadow->write = *now;
   shadow->read.clock = shadow->other_read.clock = 0;

@@ -384,6 +384,8 @@ const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
 // The parts of ptx_run_refuses() that are about boxes of tensors and about wmma.
 const char *ptx_tensor_refuses(const PtxInst *i);
+// Of a cp.reduce on elements of that type.
+const char *ptx_reduction_refuses(const PtxInst *i, PtxType type);
 const char *ptx_wmma_refuses(const PtxInst *i);
 
 #define OP(name, needs, types, operands, run, flow, help) extern PtxRun run_##run;

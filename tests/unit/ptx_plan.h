@@ -15,6 +15,7 @@ typedef struct PtxPlanGiven {
   const char *ptx;          // the plan's text compiled
   int main_kernel;          // the one that is tallied
   int64_t clusters;         // that a persistent kernel is launched with, at most
+  bool is_wrong;            // findings are handed back, and fail no test
   const float *a, *b;       // as they are stored: numbers that the operands' type has
   PtxPlanPrepare *prepare;  // NULL: nothing
   void *context;
@@ -25,6 +26,7 @@ typedef struct PtxPlanRun {
   const PtxFunction *kernel;  // the main one
   PtxTally *tally;            // of all its blocks
   const double *c;            // [m · n]
+  const PtxFinding *finding;  // the first one; NULL: none
 } PtxPlanRun;
 
 // Runs all kernels of the plan over all blocks. Fails the test when a kernel does not end well or

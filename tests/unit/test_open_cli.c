@@ -113,6 +113,39 @@ START_TEST(test_atomics_are_counted_where_the_machine_has_them) {
 }
 END_TEST
 
+// Two warps store once for each half of theirs, and read together. The text alone says how far the
+// halves may go on alone; the machine code how far they do.
+START_TEST(test_groups_of_a_redux_go_on_alone_until_lanes_meet) {
+  if (!cli_has_program()) return;
+  static const struct {
+    const char *kernel, *more;
+    int least, most, compiled;
+  } kernels[] = {{"at_barrier", "", 4, 6, 6},
+                 {"at_warp", "", 4, 6, 6},
+                 {"at_fork", "", 4, 4, 4},
+                 {"at_shuffle", "", 4, 6, 6},
+                 {"whole", " --arg 0", 4, 4, 4}};
+  for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+    const char *command = arena_printf(arena,
+                                       "open tests/data/open/groups.ptx --kernel %s --launch "
+                                       "grid=1,block=64 --arg mem:256:zero%s --json",
+                                       kernels[i].kernel, kernels[i].more);
+    const CliRun predicted = cli_run(arena, arena_printf(arena, "%s --predict", command)),
+                 run = cli_run(arena, command);
+    const JsonValue *root = cli_json(arena, &predicted);
+    ck_assert_int_eq(member(root, "wavefronts"), kernels[i].least);
+    ck_assert_int_eq(member(root, "wavefronts_at_most"), kernels[i].most);
+    root = cli_json(arena, &run);
+    bool as_compiled = false;
+    Diags diags = diags_new(arena);
+    ck_assert(json_require_bool(root, "as_compiled", &as_compiled, &diags));
+    if (!as_compiled) return;
+    ck_assert_int_eq(member(root, "wavefronts"), kernels[i].compiled);
+    ck_assert_int_eq(member(root, "wavefronts_at_most"), kernels[i].compiled);
+  }
+}
+END_TEST
+
 START_TEST(test_inlined_lines_are_charged_as_the_profiler_does) {
   if (!cli_has_program()) return;
   const CliRun run = cli_run(
@@ -312,6 +345,7 @@ Suite *suite_open_cli(void) {
   tcase_add_test(tcase, test_a_launch_has_clusters);
   tcase_add_test(tcase, test_all_blocks_have_the_counted_numbers);
   tcase_add_test(tcase, test_atomics_are_counted_where_the_machine_has_them);
+  tcase_add_test(tcase, test_groups_of_a_redux_go_on_alone_until_lanes_meet);
   tcase_add_test(tcase, test_inlined_lines_are_charged_as_the_profiler_does);
   tcase_add_test(tcase, test_launch_and_arguments_are_remembered);
   tcase_add_loop_test(tcase, test_how_it_ends_and_what_it_says, 0, ENDS);

@@ -47,7 +47,9 @@ static const Model *small(int rung) {
   if (v[KNOB_SPLITK] > 4) schedule_set(&schedule, KNOB_SPLITK, 4);
   const int64_t m = max64(schedule_tile(&schedule, KNOB_M) * v[KNOB_CLUSTER_M], 16),
                 n = max64(schedule_tile(&schedule, KNOB_N) * v[KNOB_CLUSTER_N] * tiles, 16),
-                slabs = round_up(v[KNOB_BUFFER_COUNT] + 2, tail),
+                ring = v[KNOB_BUFFER_COUNT],
+                // A ring whose slots are known beforehand begins anew with every tile.
+      slabs = round_up(ring + 2, v[KNOB_UNROLL_RING] ? ring * tail : tail),
                 k = max64(schedule_tile(&schedule, KNOB_K) * slabs, 16);
   schedule_set(&schedule, KNOB_M, m);
   schedule_set(&schedule, KNOB_N, n);
@@ -96,12 +98,17 @@ static void reconcile(void *context, const PtxModule *module, const PtxFunction 
   o->agrees = ptx_reconcile(arena, module, kernel, tally, code, n, &source, &ptx, &why);
 }
 
-static Opened open_rung(int rung, const float *a, const float *b, const Model *model) {
+static Opened compile_rung(int rung, const Model *model) {
   Opened o = {.name = cases.rung[rung].name, .model = model};
   o.emission = emit_model(arena, model, model->program);
   o.plan = plan_from_emission(arena, o.emission, model->program, model->target, o.name);
   o.compiled = compile_once(arena, o.plan, COMPILE_BOTH);
   ck_assert_msg(o.compiled->ok, "%s: %s", o.name, o.compiled->error);
+  return o;
+}
+
+static Opened open_rung(int rung, const float *a, const float *b, const Model *model) {
+  Opened o = compile_rung(rung, model);
   if (sass_find_tool(arena))
     o.sass = sass_disassemble(arena, o.compiled->cubin, o.compiled->cubin_bytes, 60);
   const PtxPlanGiven given = {.ptx = o.compiled->ptx,
@@ -208,12 +215,51 @@ START_TEST(test_a_rung_opened_is_what_the_model_says) {
 }
 END_TEST
 
+// ---- a fence taken away -------------------------------------------------------------------------
+
+// Each sort of fence, and what in a text asks for it: a wgmma; a box that leaves shared memory, and
+// slabs that threads fill for wgmma.
+static const struct {
+  const char *fence, *user, *unless;
+} fences[] = {{"wgmma.fence", "wgmma.mma_async", NULL},
+              {"fence.proxy.async", "global.shared::cta", NULL},
+              {"fence.proxy.async", "wgmma.mma_async", "complete_tx::bytes"}};
+
+static void check_without(const Opened *o, const float *a, const float *b, int fence) {
+  const char *what = fences[fence].fence, *unless = fences[fence].unless;
+  char *ptx = arena_strdup(arena, o->compiled->ptx);
+  if (!strstr(ptx, fences[fence].user) || (unless && strstr(ptx, unless))) return;
+  for (char *at = strstr(ptx, what); at; at = strstr(at, what)) memset(at, ' ', strcspn(at, ";"));
+  const PtxPlanGiven given = {.ptx = ptx,
+                              .main_kernel = o->model->program->main_kernel,
+                              .clusters = clusters_of(o->model->schedule.value),
+                              .is_wrong = true,
+                              .a = a,
+                              .b = b};
+  const PtxFinding *f = ptx_plan_run(arena, o->plan, &given).finding;
+  ck_assert_msg(f && f->kind == PTX_FINDING_MISSING_FENCE && f->pc >= 0 && f->other_pc >= 0,
+                "%s without %s for %s: %s", o->name, what, fences[fence].user,
+                f ? ptx_finding_names[f->kind] : "nothing is found");
+}
+
+START_TEST(test_a_rung_without_a_fence_is_told) {
+  const bool asked = stress_is_on() || _i % SAMPLE == 2;
+  const Model *model = has_nvrtc && asked && _i < cases.n ? small(_i) : NULL;
+  if (!model) return;
+  const int64_t *v = model->schedule.value;
+  const float *a = numbers(v[KNOB_M] * v[KNOB_K], 1), *b = numbers(v[KNOB_K] * v[KNOB_N], 2);
+  const Opened o = compile_rung(_i, model);
+  for (int i = 0; i < (int)(sizeof fences / sizeof fences[0]); i++) check_without(&o, a, b, i);
+}
+END_TEST
+
 Suite *suite_open_rungs(void) {
   Suite *suite = suite_create("open_rungs");
   TCase *tcase = tcase_create("rungs");
   tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_a_rung_opened_is_what_the_model_says, 0, EMIT_CASES_MAX);
+  tcase_add_loop_test(tcase, test_a_rung_without_a_fence_is_told, 0, EMIT_CASES_MAX);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -186,14 +186,16 @@ START_TEST(test_rows) {
 }
 END_TEST
 
-// ---- a wait taken away --------------------------------------------------------------------------
+// ---- a wait or a fence taken away ---------------------------------------------------------------
 
 static const struct {
   const char *instruction;
   PtxFindingKind kind;
 } waits[] = {{"wgmma.wait_group", PTX_FINDING_MISSING_WAIT},
              {"cp.async.wait_group", PTX_FINDING_MISSING_WAIT},
-             {"bar.sync", PTX_FINDING_RACE}};
+             {"bar.sync", PTX_FINDING_RACE},
+             {"wgmma.fence", PTX_FINDING_MISSING_FENCE},
+             {"fence.proxy.async", PTX_FINDING_MISSING_FENCE}};
 
 // All of one sort, as a kernel that forgot them has it.
 START_TEST(test_a_missing_wait_is_found) {
@@ -226,7 +228,7 @@ Suite *suite_open_triton(void) {
   tcase_add_loop_test(tcase, test_products_are_exact, 0, 2);
   tcase_add_test(tcase, test_attention);
   tcase_add_loop_test(tcase, test_rows, 0, 2);
-  tcase_add_loop_test(tcase, test_a_missing_wait_is_found, 0, 3);
+  tcase_add_loop_test(tcase, test_a_missing_wait_is_found, 0, sizeof waits / sizeof waits[0]);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -74,14 +74,14 @@ static const struct {
   const char *text;
   int threads;
   const char *line, *instead;  // "": as it stands
-  PtxFindingKind kind;
+  PtxFindingKind kind;         // PTX_FINDINGS: nothing
 } cases[] = {
-    {sends, 32, "", "", 0},
+    {sends, 32, "", "", PTX_FINDINGS},
     {sends, 32, "cp.async.bulk.wait_group.read 0;", "", PTX_FINDING_MISSING_WAIT},
     {sends, 32, "cp.async.bulk.wait_group.read 0;", "cp.async.bulk.wait_group.read 1;",
      PTX_FINDING_MISSING_WAIT},
     {sends, 32, "cp.async.bulk.wait_group 0;", "", PTX_FINDING_MISSING_WAIT},
-    {multiplies, 128, "", "", 0},
+    {multiplies, 128, "", "", PTX_FINDINGS},
     {multiplies, 128, "wgmma.wait_group.sync.aligned 0;", "", PTX_FINDING_MISSING_WAIT},
     {multiplies, 128, "wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;",
      PTX_FINDING_MISSING_WAIT},
@@ -90,7 +90,21 @@ static const struct {
     {multiplies, 128, "wgmma.wait_group.sync.aligned 0;\nmov.b32 %r4, 1;\nmov.b32 %r8, %f0;",
      "mov.b32 %r8, %f0;\nadd.u32 %r8, %r8, 1;\nwgmma.wait_group.sync.aligned 0;",
      PTX_FINDING_MISSING_WAIT},
-    {turns, 64, "", "", 0},
+    {sends, 32, "fence.proxy.async.shared::cta;", "", PTX_FINDING_MISSING_FENCE},
+    {sends, 32, "fence.proxy.async.shared::cta;", "fence.proxy.async.global;",
+     PTX_FINDING_MISSING_FENCE},
+    {sends, 32, "fence.proxy.async.shared::cta;", "membar.cta;", PTX_FINDING_MISSING_FENCE},
+    // By one thread for those it has met, as good as by all; before they met, for itself alone.
+    {sends, 32, "fence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p0 bra ON;",
+     "bar.sync 0;\n@!%p0 bra ON;\nfence.proxy.async;", PTX_FINDINGS},
+    {sends, 32, "fence.proxy.async.shared::cta;\nbar.sync 0;",
+     "@%p0 fence.proxy.async.shared::cta;\nbar.sync 0;", PTX_FINDING_MISSING_FENCE},
+    {multiplies, 128, "fence.proxy.async.shared::cta;", "", PTX_FINDING_MISSING_FENCE},
+    {multiplies, 128, "wgmma.fence.sync.aligned;", "", PTX_FINDING_MISSING_FENCE},
+    {multiplies, 128, "mov.b32 %r4, 0;", "add.u32 %r4, %t, 0;", PTX_FINDING_MISSING_FENCE},
+    {multiplies, 128, "mov.b32 %r7, 0;", "mul.lo.u32 %r7, %t, 0;\nwgmma.fence.sync.aligned;",
+     PTX_FINDINGS},
+    {turns, 64, "", "", PTX_FINDINGS},
     // The reader's parity, which lets it run ahead until the filler has missed its turns; the
     // filler's; no wait at all.
     {turns, 64, "[s+1024], %r3", "[s+1024], 0", PTX_FINDING_DEADLOCK},
@@ -113,7 +127,7 @@ START_TEST(test_what_nobody_waited_for_is_named) {
       ptx_kernel_run(arena, ptx_kernel_text(arena, body), NULL, cases[_i].threads, in);
   const int n = ptx_machine_findings(k.machine);
   const PtxFinding *first = n ? ptx_machine_finding(k.machine, 0) : NULL;
-  if (!cases[_i].line[0]) {
+  if (cases[_i].kind == PTX_FINDINGS) {
     ck_assert_msg(k.outcome == PTX_DONE && n == 0, "%s %s (PTX line %d)",
                   first ? ptx_finding_names[first->kind] : "",
                   first && first->text ? first->text : "",
@@ -143,12 +157,50 @@ START_TEST(test_a_phase_that_was_missed_is_named) {
 }
 END_TEST
 
+// 128 bytes are added to global memory, their largest kept there; and in shared memory added to
+// what threads put there, twice, told by an mbarrier.
+static const char reduces[] =
+    "mov.u32 %r1, s;\nadd.u32 %r1, %r1, %t4;\nsetp.eq.u32 %p0, %t, 0;\nst.global.u32 [%o], 100;\n"
+    "add.u32 %r2, %t, 1;\nst.shared.u32 [%r1], %r2;\nst.shared.u32 [%r1+128], 7;\n"
+    "@%p0 mbarrier.init.shared.b64 [s+1024], 1;\n"
+    "fence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p0 bra ON;\n"
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [s], 128;\n"
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.max.s32 [%out], [s+128], 128;\n"
+    "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
+    "mbarrier.arrive.expect_tx.shared.b64 _, [s+1024], 256;\n"
+    "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 "
+    "[s+128], [s], 128, [s+1024];\n"
+    "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 "
+    "[s+128], [s], 128, [s+1024];\n"
+    "ON: mbarrier.try_wait.parity.shared.b64 %p2, [s+1024], 0;\n@!%p2 bra ON;\n"
+    "ld.shared.u32 %r3, [%r1+128];\nst.global.u32 [%o+256], %r3;\n";
+
+START_TEST(test_reductions_of_many_bytes) {
+  static uint32_t in[PTX_KERNEL_WORDS];
+  PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, reduces), NULL, 32, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  ck_assert_int_eq(ptx_machine_findings(k.machine), 0);
+  for (uint32_t t = 0; t < 32; t++) {
+    ck_assert_uint_eq(k.out[t], 101 + t);
+    ck_assert_uint_eq(k.out[64 + t], 7 + 2 * (t + 1));
+  }
+  const char *without = changed(reduces, "fence.proxy.async.shared::cta;", "");
+  k = ptx_kernel_run(arena, ptx_kernel_text(arena, without), NULL, 32, in);
+  ck_assert_ptr_nonnull(ptx_kernel_finding(&k, PTX_FINDING_MISSING_FENCE));
+  k = ptx_kernel_run(
+      arena, ptx_kernel_text(arena, changed(reduces, "bulk_group.add.u32", "bulk_group.exch.b32")),
+      NULL, 32, in);
+  ck_assert_int_eq(k.outcome, PTX_STOPPED);
+}
+END_TEST
+
 Suite *suite_open_waits(void) {
   Suite *suite = suite_create("open_waits");
   TCase *tcase = tcase_create("waits");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_what_nobody_waited_for_is_named, 0, CASES);
   tcase_add_test(tcase, test_a_phase_that_was_missed_is_named);
+  tcase_add_test(tcase, test_reductions_of_many_bytes);
   suite_add_tcase(suite, tcase);
   return suite;
 }

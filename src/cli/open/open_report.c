@@ -187,6 +187,18 @@ static const char *counted_text(const OpenResult *r) {
   return "counted is of all blocks; --blocks all runs all of them here, too";
 }
 
+// ", together with k.cu:86": ptxas made copies of the line's accesses that it charges there.
+static const char *together_text(const OpenResult *r, const PtxLine *line) {
+  Str out = str_new(r->arena);
+  for (const PtxShare *s = ptx_tally_shares(r->tally); s && line->shares; s = s->next) {
+    const int other = ptx_share_partner(r->tally, s, line);
+    if (other < 0) continue;
+    str_printf(&out, "%s%s", out.text[0] ? " and " : ", together with ",
+               loc_text(r->arena, r->module, other));
+  }
+  return out.text;
+}
+
 static void print_row(const OpenResult *r, const PtxLine *line) {
   const char *count = line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
   const char *ideal = line->countable ? arena_printf(r->arena, "%" PRId64, line->ideal) : "-";
@@ -197,8 +209,8 @@ static void print_row(const OpenResult *r, const PtxLine *line) {
     printf(" %10" PRId64, counted->wavefronts);
   else if (r->counted)
     printf(" %10s", "-");
-  printf(" %s%s%s%s\n", what_of(r, line), line->data ? ", depends on data" : "",
-         chain_text(r, line),
+  printf(" %s%s%s%s%s\n", what_of(r, line), line->data ? ", depends on data" : "",
+         together_text(r, line), chain_text(r, line),
          most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
 }
 
@@ -282,10 +294,10 @@ void open_print_markdown(const OpenResult *r) {
     if (!line->shared) continue;
     const char *count =
         line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
-    printf("| %s | %s | %" PRId64 " | %s |%s `%s`%s%s |\n",
+    printf("| %s | %s | %" PRId64 " | %s |%s `%s`%s%s%s |\n",
            str_sanitise(r->arena, place_of(r->arena, line)), count, line->ideal,
            times_text(r->arena, line), counted_cell(r, line), what_of(r, line),
-           line->data ? ", depends on data" : "",
+           line->data ? ", depends on data" : "", together_text(r, line),
            most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
   }
   print_cures(r, "- write ", "`");
@@ -316,6 +328,19 @@ static void put_chain(JsonWriter *w, const OpenResult *r, int loc) {
   json_end_array(w);
 }
 
+static void put_together(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
+  json_key(w, "together_with");
+  json_begin_array(w);
+  for (const PtxShare *s = ptx_tally_shares(r->tally); s && line->shares; s = s->next) {
+    const int other = ptx_share_partner(r->tally, s, line);
+    if (other < 0) continue;
+    json_begin_object(w);
+    put_place(w, r, other);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
 static void put_worst(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
   const PtxSiteCount *site = line->worst_pc < 0 ? NULL : ptx_tally_site(r->tally, line->worst_pc);
   json_member_string(w, "op", site && site->op ? site->op->name : NULL);
@@ -338,7 +363,8 @@ static void put_line(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
   json_member_known(w, "conflicts", line->countable, line->wavefronts - line->ideal);
   json_member_int(w, "executed", line->executions);
   json_member_bool(w, "depends_on_data", line->data);
-  json_member_bool(w, "as_compiled", r->as_compiled);
+  json_member_bool(w, "as_compiled", r->as_compiled && !line->shares);
+  put_together(w, r, line);
   const OpenCounted *counted = open_counted_of(r, line);
   json_member_known(w, "counted_wavefronts", counted != NULL, counted ? counted->wavefronts : 0);
   json_member_known(w, "counted_ideal", counted && counted->ideal >= 0,
@@ -385,7 +411,8 @@ static void put_findings(JsonWriter *w, const OpenResult *r, const char *key, bo
   json_begin_array(w);
   for (int i = 0; i < ptx_machine_findings(r->machine); i++) {
     const PtxFinding *f = ptx_machine_finding(r->machine, i);
-    const bool is_race = f->kind == PTX_FINDING_RACE || f->kind == PTX_FINDING_MISSING_WAIT;
+    const bool is_race = f->kind == PTX_FINDING_RACE || f->kind == PTX_FINDING_MISSING_WAIT ||
+                         f->kind == PTX_FINDING_MISSING_FENCE;
     if (is_race != races) continue;
     json_begin_object(w);
     json_member_string(w, "kind", ptx_finding_names[f->kind]);

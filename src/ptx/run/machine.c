@@ -195,6 +195,7 @@ static void step(PtxMachine *m, PtxWarp *w) {
   if (mask) {
     if (w->flies) ptx_check_flight(m, w, i, mask);
     i->run(m, w, i, mask);
+    if (m->multiplies && !w->again) ptx_note_written(m, w, i);
     if (i->row && i->row->flow != PTX_FLOW_OWN && !w->again) follow(m, w, i, mask);
   }
   if (!w->again) w->pc = w->next;
@@ -255,7 +256,8 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   memset(w->sent, 0, sizeof w->sent);
   memset(w->sent_done, 0, sizeof w->sent_done);
   for (int l = 0; l < PTX_LANES; l++) w->last_sent[l].pc = -1;
-  w->products = w->products_done = 0;
+  w->products = w->products_done = w->fences = w->met = 0;
+  memset(w->fenced_alone, 0, sizeof w->fenced_alone);
   w->flies = false;
   memset(w->flight, 0, sizeof *w->flight * (size_t)w->cap_regs);
   w->clock[w->index] = 1;

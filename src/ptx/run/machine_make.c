@@ -240,8 +240,9 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
   m->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
   m->block_warps = (m->n_threads + PTX_LANES - 1) / PTX_LANES;
   m->n_warps = m->block_warps * m->n_blocks;
-  m->n_clock = m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks;
+  m->n_clock = 2 * m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks;
   if (!make_memory(m, diags)) return NULL;
+  for (int pc = 0; pc < module->n_code; pc++) m->multiplies |= module->code[pc].run == run_wgmma;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
   m->findings = ARENA_ARRAY(arena, PtxFinding, PTX_FINDINGS_MAX + 1);
   m->warps = ARENA_ARRAY(arena, PtxWarp, m->n_warps);

@@ -12,12 +12,16 @@
 // has waited for it, and bytes that a bulk copy brings have landed for those who know that the
 // phase of its mbarrier is over, the thread that began it no sooner than others.
 //
+// Bulk copies and wgmma go through the async proxy: what threads wrote must have been fenced for it
+// as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27). What they bring
+// or have read needs no fence; nor does a copy that comes where threads have read.
+//
 //   warp 0 writes at its clock 3, arrives at a barrier (which takes clock 3 along; warp 0 goes on
 //   with 4), warp 1 leaves the barrier with clock[0] = 3: ordered. A write at 4 would not be.
 #include "ptx/run/run.h"
 
 void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from) {
-  for (int i = 0; i < m->n_warps + m->n_mbarriers; i++)
+  for (int i = 0; i < 2 * m->n_warps + m->n_mbarriers; i++)
     if (from[i] > into[i]) into[i] = from[i];
 }
 
@@ -30,6 +34,7 @@ typedef struct Toucher {
   PtxWarp *w;
   int lane, thread;
   int64_t offset;
+  bool async;  // through the async proxy
 } Toucher;
 
 static void tell(const Toucher *by, PtxFindingKind kind, const PtxTouch *other) {
@@ -87,6 +92,35 @@ static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
   return by->w->clock[other] >= clock;
 }
 
+// Whether it goes through the async proxy. What st.async brings does not.
+static bool is_async(const PtxMachine *m, int pc, PtxTouchKind kind) {
+  PtxRun *run = m->module->code[pc].run;
+  if (kind == PTX_LANDS) return run == run_cp_async_bulk || run == run_cp_tensor;
+  return kind == PTX_MULTIPLIES || kind == PTX_SENDS || kind == PTX_FORWARDS;
+}
+
+// Of a lone lane's fence the clock does not tell: whenever it was, it is taken for good.
+static bool is_fenced(const Toucher *by, const PtxTouch *t, uint32_t clock) {
+  const int warp = t->thread / PTX_LANES;
+  return *ptx_clock_fenced(by->m, by->w->clock, warp) >= clock ||
+         by->m->warps[warp].fenced_alone[t->thread % PTX_LANES] >= clock;
+}
+
+void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes) {
+  const bool whole = !(w->exists & ~w->exited & ~lanes);
+  for (int v = 0; v < m->n_warps; v++) {
+    const uint32_t known = v == w->index && !whole ? w->met : w->clock[v];
+    uint32_t *fenced = ptx_clock_fenced(m, w->clock, v);
+    if (known > *fenced) *fenced = known;
+  }
+  if (!whole) FOR_LANES(lanes) w->fenced_alone[l] = w->clock[w->index];
+  w->clock[w->index]++;
+}
+
+static bool is_write(const PtxTouch *t) {
+  return t->kind == PTX_WRITES || t->kind == PTX_ATOMIC || t->kind == PTX_COPIES;
+}
+
 // Holds a touch against an earlier one; true when it is fine.
 static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
   if (earlier->clock == 0) return true;
@@ -95,8 +129,13 @@ static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
     tell(by, PTX_FINDING_MISSING_WAIT, earlier);
     return false;
   }
-  if (same_value || is_ordered(by, earlier, clock)) return true;
-  tell(by, PTX_FINDING_RACE, earlier);
+  if (same_value) return true;
+  if (!is_ordered(by, earlier, clock)) {
+    tell(by, PTX_FINDING_RACE, earlier);
+    return false;
+  }
+  if (!by->async || !is_write(earlier) || is_fenced(by, earlier, clock)) return true;
+  tell(by, PTX_FINDING_MISSING_FENCE, earlier);
   return false;
 }
 
@@ -106,15 +145,22 @@ static void note_read(PtxShadow *shadow, const PtxTouch *now) {
   shadow->read = *now;
 }
 
+// Reductions in the order that they come in are as good as in any other.
+static bool are_atomic(const PtxMachine *m, const PtxTouch *a, const PtxTouch *b) {
+  if (a->kind != b->kind) return false;
+  const PtxInst *code = m->module->code;
+  return a->kind == PTX_ATOMIC || (a->kind == PTX_LANDS && ptx_has(&code[a->pc], PTX_MOD_reduce) &&
+                                   ptx_has(&code[b->pc], PTX_MOD_reduce));
+}
+
 static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool same_value) {
   const PtxTouchKind kind = now->kind;
-  if (kind == PTX_READS || kind == PTX_MULTIPLIES || kind == PTX_SENDS) {
+  if (kind == PTX_READS || (by->async && kind != PTX_LANDS)) {
     check(by, &shadow->write, false);
     note_read(shadow, now);
     return;
   }
-  if (!(kind == PTX_ATOMIC && shadow->write.kind == PTX_ATOMIC))
-    check(by, &shadow->write, same_value);
+  if (!are_atomic(by->m, now, &shadow->write)) check(by, &shadow->write, same_value);
   if (check(by, &shadow->read, same_value)) check(by, &shadow->other_read, same_value);
   shadow->write = *now;
   shadow->read.clock = shadow->other_read.clock = 0;
@@ -135,7 +181,7 @@ static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsig
 
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,
                const unsigned char *values) {
-  Toucher by = {m, w, lane, ptx_thread(w, lane), offset};
+  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, kind)};
   const PtxTouch now = {.clock = w->clock[w->index],
                         .epoch = w->lane_epoch[lane],
                         .pc = w->pc,
@@ -147,7 +193,7 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
 
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier) {
-  Toucher by = {m, w, lane, ptx_thread(w, lane), offset};
+  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, PTX_LANDS)};
   const PtxTouch now = {.clock = w->clock[w->index],
                         .epoch = mbarrier->over,
                         .pc = w->pc,

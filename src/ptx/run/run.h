@@ -80,11 +80,13 @@ typedef struct PtxSplit {
 
 typedef struct PtxBlock PtxBlock;
 
-// A register that a wgmma has, until its group is waited for.
+// A register that a wgmma has, until its group is waited for; and the last that others put there.
 typedef struct PtxFlight {
   int pc;
   uint32_t group;
   uint8_t kind;  // PtxFlightKind
+  int written_pc;
+  uint32_t fences;  // wgmma.fence so far when it was computed, and 1; 0: it was not, or by wgmma
 } PtxFlight;
 typedef enum PtxFlightKind { PTX_NO_FLIGHT, PTX_FLIGHT_A, PTX_FLIGHT_D } PtxFlightKind;
 
@@ -122,6 +124,8 @@ typedef struct PtxWarp {
   uint32_t heard;    // ranks of blocks that are known to have begun
   uint32_t cluster_arrived, cluster_passed;  // lanes: arrived; arrived, and all others have, too
   uint32_t lane_epoch[PTX_LANES];
+  uint32_t met;                      // its own clock when all its lanes met last
+  uint32_t fenced_alone[PTX_LANES];  // its own clock when a lane fenced for the async proxy last
   // cp.async, by lane: groups so far, groups waited for, when each was.
   uint32_t groups[PTX_LANES], groups_done[PTX_LANES];
   uint32_t done_clock[PTX_LANES][PTX_GROUPS_KEPT];
@@ -133,6 +137,7 @@ typedef struct PtxWarp {
   uint32_t products, products_done, products_clock[PTX_GROUPS_KEPT];
   PtxFlight *flight;     // by register
   uint32_t last_flight;  // group of the last wgmma
+  uint32_t fences;       // wgmma.fence so far
   bool flies;            // some register may be in flight
 } PtxWarp;
 
@@ -174,7 +179,8 @@ typedef enum PtxTouchKind {
   PTX_ATOMIC,
   PTX_COPIES,      // by cp.async
   PTX_MULTIPLIES,  // read by wgmma
-  PTX_SENDS,       // read by a bulk copy to elsewhere
+  PTX_SENDS,       // read by a bulk copy to global memory
+  PTX_FORWARDS,    // read by a bulk copy to another block
   PTX_LANDS,       // written by a bulk copy, which an mbarrier tells of
 } PtxTouchKind;
 
@@ -199,7 +205,8 @@ struct PtxMachine {
   PtxLaunch launch;
   int n_threads;              // of a block
   int n_warps, block_warps;   // of the cluster, of a block
-  int n_clock;                // length of a clock
+  int n_clock;                // length of a clock: ptx_clock_fenced, ptx_phases_over
+  bool multiplies;            // some instruction is a wgmma
   int n_blocks, cluster[3];   // of a cluster
   PtxBlock *blocks;           // by rank
   int watched;                // rank of the block whose accesses are told, −1: all
@@ -336,10 +343,16 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
 // The same of a bulk copy whose bytes land when this phase of the mbarrier is over.
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier);
-// Which phase of an mbarrier somebody knows to be over is the clock's entry behind the warps'.
-static inline uint32_t *ptx_phases_over(const PtxMachine *m, uint32_t *clock, int mbarrier) {
-  return &clock[m->n_warps + mbarrier];
+// Behind the warps' entries of a clock: what of each warp the async proxy knows; and behind those
+// the phase of each mbarrier that is known to be over.
+static inline uint32_t *ptx_clock_fenced(const PtxMachine *m, uint32_t *clock, int warp) {
+  return &clock[m->n_warps + warp];
 }
+static inline uint32_t *ptx_phases_over(const PtxMachine *m, uint32_t *clock, int mbarrier) {
+  return &clock[2 * m->n_warps + mbarrier];
+}
+// fence.proxy.async of some lanes.
+void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes);
 void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from);
 void ptx_clock_clear(const PtxMachine *m, uint32_t *clock);
 void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b);
@@ -359,6 +372,8 @@ void ptx_recheck_cluster(PtxMachine *m);
 
 // A finding when an instruction other than wgmma touches a register that one still has.
 void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);
+// An instruction other than wgmma has written its registers.
+void ptx_note_written(PtxMachine *m, PtxWarp *w, const PtxInst *i);
 
 // ---- functions of opcode.def --------------------------------------------------------------------
 
@@ -369,6 +384,8 @@ const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
 // The parts of ptx_run_refuses() that are about boxes of tensors and about wmma.
 const char *ptx_tensor_refuses(const PtxInst *i);
+// Of a cp.reduce on elements of that type.
+const char *ptx_reduction_refuses(const PtxInst *i, PtxType type);
 const char *ptx_wmma_refuses(const PtxInst *i);
 
 #define OP(name, needs, types, operands, run, flow, help) extern PtxRun run_##run;

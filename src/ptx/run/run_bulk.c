@@ -2,7 +2,8 @@
 //
 // A copy is carried out where it is issued. Bytes that it brings have landed for whoever knows that
 // the phase of its mbarrier is over; bytes that it takes away may be written again once its thread
-// has waited for its group (races.c).
+// has waited for its group (races.c). cp.reduce does what an atomic operation does to every
+// element, one after the other.
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
@@ -43,8 +44,13 @@ static void land(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, int
     PtxMbarrier *b = ptx_mbarrier_at(m, w, lane, casts ? base + barrier : own->address);
     if (!b) return;
     ptx_reach(m, w, (int)lane, rank);
-    ptx_touch_landing(m, w, (int)lane, at, (int)bytes, values, b);
-    memmove(m->shared.bytes + at, values, (size_t)bytes);
+    if (ptx_has(i, PTX_MOD_reduce)) {
+      ptx_touch_landing(m, w, (int)lane, at, (int)bytes, NULL, b);
+      ptx_atomic_bytes(i->form.logic, i->form.types[0], m->shared.bytes + at, values, bytes);
+    } else {
+      ptx_touch_landing(m, w, (int)lane, at, (int)bytes, values, b);
+      memmove(m->shared.bytes + at, values, (size_t)bytes);
+    }
     memset(m->shared.state + at, PTX_BYTE_WRITTEN | PTX_BYTE_DATA, (size_t)bytes);
     ptx_mbarrier_bytes(m, w, b, bytes);
   }
@@ -65,13 +71,16 @@ static void copy_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane
                                   from_shared ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, bytes);
   if (!from.bytes) return;
   if (from_shared)
-    ptx_touch(m, w, (int)lane, from.offset, (int)bytes, to_shared ? PTX_READS : PTX_SENDS, NULL);
+    ptx_touch(m, w, (int)lane, from.offset, (int)bytes, to_shared ? PTX_FORWARDS : PTX_SENDS, NULL);
   if (to_shared) {
     land(m, w, i, lane, to.offset, from.bytes, bytes);
     return;
   }
   ptx_note_sent(w, lane);
-  memmove(to.bytes, from.bytes, (size_t)bytes);
+  if (ptx_has(i, PTX_MOD_reduce))
+    ptx_atomic_bytes(i->form.logic, i->form.types[0], to.bytes, from.bytes, bytes);
+  else
+    memmove(to.bytes, from.bytes, (size_t)bytes);
   ptx_mark_written(&to, (int)bytes, true);
 }
 

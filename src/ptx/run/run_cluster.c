@@ -176,7 +176,7 @@ static bool put_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane
   for (int k = 0; k < from->n; k++) {
     uint64_t was = 0, value = ptx_cut(ptx_lanes(m, w, from, k)[lane], type->bits);
     memcpy(&was, place.bytes + k * size, (size_t)size);
-    if (reduces) value = ptx_atomic_result(i, was, value, 0);
+    if (reduces) value = ptx_atomic_result(i->form.logic, i->form.types[0], was, value, 0);
     memcpy(values + k * size, &value, (size_t)size);
   }
   if (reduces)

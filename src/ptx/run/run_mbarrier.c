@@ -69,7 +69,7 @@ static PtxMbarrier *take_mbarrier(PtxMachine *m, PtxWarp *w, uint32_t lane, int6
   PtxMbarrier *b = find(m, offset);
   if (!b) b = find(m, -1);
   if (b) return b;
-  if (m->n_warps + m->n_mbarriers == m->n_clock) {
+  if (2 * m->n_warps + m->n_mbarriers == m->n_clock) {
     ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "more mbarriers than are kept (256 a block)");
     return NULL;
   }

@@ -187,7 +187,7 @@ void run_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 // ---- atomics ------------------------------------------------------------------------------------
 
-static uint64_t atomic_float(const PtxInst *i, PtxType type, uint64_t old, uint64_t b) {
+static uint64_t atomic_float(PtxModifier logic, PtxType type, uint64_t old, uint64_t b) {
   if (type == PTX_F32) return ptx_f32_bits(ptx_f32(old) + ptx_f32(b));
   if (type == PTX_F64) return ptx_f64_bits(ptx_f64(old) + ptx_f64(b));
   const PtxFormat *format = ptx_format_of(type);
@@ -195,19 +195,20 @@ static uint64_t atomic_float(const PtxInst *i, PtxType type, uint64_t old, uint6
   for (int at = 0; at < ptx_types[type].bits; at += 16) {
     const double x = ptx_float_value(format, old >> at & 0xffff),
                  y = ptx_float_value(format, b >> at & 0xffff);
-    const double value = i->form.logic == PTX_MOD_min   ? (x < y ? x : y)
-                         : i->form.logic == PTX_MOD_max ? (x > y ? x : y)
-                                                        : x + y;
+    const double value = logic == PTX_MOD_min   ? (x < y ? x : y)
+                         : logic == PTX_MOD_max ? (x > y ? x : y)
+                                                : x + y;
     result |= ptx_float_round(format, value, PTX_ROUND_NEAREST, false) << at;
   }
   return result;
 }
 
-uint64_t ptx_atomic_result(const PtxInst *i, uint64_t old, uint64_t b, uint64_t c) {
-  const PtxTypeRow *type = &ptx_types[i->form.types[0]];
+uint64_t ptx_atomic_result(PtxModifier logic, PtxType id, uint64_t old, uint64_t b, uint64_t c) {
+  if (ptx_format_of(id)) return atomic_float(logic, id, old, b);
+  const PtxTypeRow *type = &ptx_types[id];
   const bool less =
       type->class == 'S' ? ptx_sign(old, type->bits) < ptx_sign(b, type->bits) : old < b;
-  switch (i->form.logic) {
+  switch (logic) {
     case PTX_MOD_add:
       return old + b;
     case PTX_MOD_and:
@@ -233,13 +234,24 @@ uint64_t ptx_atomic_result(const PtxInst *i, uint64_t old, uint64_t b, uint64_t 
   }
 }
 
+void ptx_atomic_bytes(PtxModifier logic, PtxType type, unsigned char *to, const unsigned char *with,
+                      int64_t bytes) {
+  const int size = ptx_types[type].bits / 8;
+  for (int64_t at = 0; at + size <= bytes; at += size) {
+    uint64_t was = 0, value = 0;
+    memcpy(&was, to + at, (size_t)size);
+    memcpy(&value, with + at, (size_t)size);
+    const uint64_t now = ptx_atomic_result(logic, type, was, value, 0);
+    memcpy(to + at, &now, (size_t)size);
+  }
+}
+
 static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, const PtxGroup *to,
                    const PtxGroup *old, const PtxGroup *b, const PtxGroup *c) {
   static const uint64_t zero[PTX_LANES];
   const PtxType id = i->form.types[0];
   const PtxTypeRow *type = &ptx_types[id];
   const int size = type->bits / 8;
-  const bool is_float = ptx_format_of(id) != NULL;
   PtxAccess access;
   ptx_access_begin(m, w, i, mask, size * b->n, true, to, &access);
   FOR_LANES(mask) {
@@ -253,8 +265,7 @@ static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, c
       memcpy(&was, place.bytes + k * size, (size_t)size);
       const uint64_t with = ptx_cut(ptx_lanes(m, w, b, k)[l], type->bits),
                      then = c ? ptx_cut(ptx_lanes(m, w, c, k)[l], type->bits) : zero[0];
-      const uint64_t now =
-          is_float ? atomic_float(i, id, was, with) : ptx_atomic_result(i, was, with, then);
+      const uint64_t now = ptx_atomic_result(i->form.logic, id, was, with, then);
       memcpy(place.bytes + k * size, &now, (size_t)size);
       if (old && old->kind == PTX_GROUP_VALUE) ptx_lanes(m, w, old, k)[l] = was;
     }

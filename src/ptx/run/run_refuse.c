@@ -38,6 +38,16 @@ static const char *check_atomic(const PtxInst *i, const PtxGroup *values, int n_
       return "an atomic takes registers";
   return NULL;
 }
+const char *ptx_reduction_refuses(const PtxInst *i, PtxType type) {
+  const PtxModifier logic = i->form.logic;
+  const int bits = ptx_types[type].bits;
+  const bool is_one = logic != PTX_MOD_none && logic != PTX_MOD_popc && logic != PTX_MOD_cas &&
+                      logic != PTX_MOD_exch;
+  if (is_one && ptx_format_of(type) && atomic_float_runs(i, type)) return NULL;
+  return is_one && !ptx_format_of(type) && (bits == 32 || bits == 64)
+             ? NULL
+             : "a reduction of this sort and type is not run here";
+}
 static const char *check_atom(const PtxInst *i) {
   if (i->groups[0].kind == PTX_GROUP_VALUE && i->groups[0].n != i->form.vector)
     return "as many registers as .v2, .v4 or .v8 says are expected";
@@ -128,6 +138,10 @@ static const char *check_bulk(const PtxInst *i) {
   if (!ptx_mods_has(&i->form.mods, PTX_MOD_bulk_group) && i->space == PTX_SPACE_SHARED &&
       (i->n_groups < 4 || i->groups[3].kind != PTX_GROUP_ADDRESS))
     return "a bulk copy into shared memory names an mbarrier";
+  const char *why = ptx_mods_has(&i->form.mods, PTX_MOD_reduce)
+                        ? ptx_reduction_refuses(i, i->form.types[0])
+                        : NULL;
+  if (why) return why;
   return ptx_mods_has(&i->form.mods, PTX_MOD_mbarrier) ? "a bulk copy of this form" : NULL;
 }
 static const char *check_arrive(const PtxInst *i) {

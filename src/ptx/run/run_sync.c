@@ -13,12 +13,17 @@ void ptx_release(PtxMachine *m, PtxWarp *w, uint32_t *into) {
   w->clock[w->index]++;
 }
 
-void ptx_acquire(PtxMachine *m, PtxWarp *w, uint32_t lanes, const uint32_t *from) {
-  ptx_clock_join(m, w->clock, from);
+static uint32_t living(const PtxWarp *w) { return w->exists & ~w->exited; }
+
+void ptx_meet(PtxWarp *w, uint32_t lanes) {
   FOR_LANES(lanes) w->lane_epoch[l]++;
+  if (!(living(w) & ~lanes)) w->met = w->clock[w->index]++;
 }
 
-static uint32_t living(const PtxWarp *w) { return w->exists & ~w->exited; }
+void ptx_acquire(PtxMachine *m, PtxWarp *w, uint32_t lanes, const uint32_t *from) {
+  ptx_clock_join(m, w->clock, from);
+  ptx_meet(w, lanes);
+}
 
 void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b) {
   *b = (PtxBarrier){.clock = b->clock};
@@ -180,14 +185,14 @@ static void open_warp(PtxWarp *w) {
     PtxSplit *split = &w->splits[s];
     if (split->state != PTX_WAITS_WARP || (split->wants & ~w->exited & ~here)) continue;
     split->state = PTX_RUNS;
-    FOR_LANES(split->mask) w->lane_epoch[l]++;
+    ptx_meet(w, split->mask);
   }
 }
 
 void run_warp_sync(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint32_t wanted = ptx_members(m, w, &i->groups[0], &mask) & living(w);
   if (!(wanted & ~mask)) {
-    FOR_LANES(mask) w->lane_epoch[l]++;
+    ptx_meet(w, mask);
     return;
   }
   if (ptx_awaits(w, wanted, mask)) return;
@@ -210,7 +215,9 @@ void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 }
 // What a thread did before its fence, its relaxed arrivals tell of.
 void run_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)i, (void)mask;
+  const bool async = ptx_has(i, PTX_MOD_async) || ptx_has(i, PTX_MOD_async_proxy);
+  if (ptx_has(i, PTX_MOD_proxy) && async && i->space != PTX_SPACE_GLOBAL)
+    ptx_fence_async(m, w, mask);
   ptx_release(m, w, w->fenced);
 }
 void run_nanosleep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

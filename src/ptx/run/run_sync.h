@@ -9,6 +9,8 @@ void ptx_recheck(PtxMachine *m, PtxWarp *w);
 // The warp's clock goes to `into`, and what the warp does from now on is later.
 void ptx_release(PtxMachine *m, PtxWarp *w, uint32_t *into);
 void ptx_acquire(PtxMachine *m, PtxWarp *w, uint32_t lanes, const uint32_t *from);
+// Lanes of a warp have met: what each did is in order with what the others do from now on.
+void ptx_meet(PtxWarp *w, uint32_t lanes);
 // Of an instruction that all lanes of a warp run together (.aligned): false when it is run again
 // as lanes may still come; a finding when they do not.
 bool ptx_come_together(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);

@@ -53,7 +53,9 @@ typedef struct Box {
   const PtxTensor *tensor;
   int64_t start[TMA_RANK_MAX];  // the coordinates
   int64_t corner;               // in the cluster's shared memory
-  bool is_store;
+  bool is_store, reduces;
+  PtxModifier logic;  // of a reduction
+  PtxType type;
   const PtxMbarrier *mbarrier;  // that is told of it
 } Box;
 
@@ -87,8 +89,11 @@ static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned 
     b->m->stopped = true;
     return false;
   }
-  memcpy(b->is_store ? place.bytes : bytes, b->is_store ? bytes : place.bytes,
-         (size_t)box->elem_bytes);
+  if (b->reduces)
+    ptx_atomic_bytes(b->logic, b->type, place.bytes, bytes, box->elem_bytes);
+  else
+    memcpy(b->is_store ? place.bytes : bytes, b->is_store ? bytes : place.bytes,
+           (size_t)box->elem_bytes);
   if (b->is_store) ptx_mark_written(&place, box->elem_bytes, true);
   return true;
 }
@@ -168,6 +173,18 @@ static bool load_box(Box *b, const PtxInst *i) {
   return !m->stopped;
 }
 
+// The elements' type is the map's.
+static bool take_reduction(Box *b, const PtxInst *i) {
+  b->reduces = true;
+  b->logic = i->form.logic;
+  const char *name = b->tensor->box.type;
+  b->type = ptx_type_find(name, (int)strlen(name));
+  const char *why = b->type != PTX_NO_TYPE ? ptx_reduction_refuses(i, b->type)
+                                           : "the map's type is none that reductions have";
+  if (why) ptx_stop(b->m, b->w, PTX_FINDING_NOT_RUN, 1u << b->lane, why);
+  return !why;
+}
+
 static bool run_box(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, bool is_store) {
   const PtxGroup *map = &i->groups[is_store ? 0 : 1], *shared = &i->groups[is_store ? 1 : 0];
   Box b = {.m = m, .w = w, .lane = lane, .is_store = is_store};
@@ -181,6 +198,7 @@ static bool run_box(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, 
   for (int d = 0; d < b.tensor->box.rank; d++)
     b.start[d] = (int32_t)ptx_lanes(m, w, map, 1 + d)[lane];
   if (!is_store) return load_box(&b, i);
+  if (ptx_has(i, PTX_MOD_reduce) && !take_reduction(&b, i)) return false;
   ptx_note_sent(w, lane);
   return copy_box(&b) && !m->stopped;
 }
@@ -188,6 +206,7 @@ static bool run_box(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane, 
 const char *ptx_tensor_refuses(const PtxInst *i) {
   const bool is_store = ptx_has(i, PTX_MOD_bulk_group);
   const int map = is_store ? 0 : 1;
+  if (ptx_has(i, PTX_MOD_reduce) && !is_store) return "a reduction of a box is one of a group";
   if (i->n_groups < (is_store ? 2 : 3)) return "a copy of a box takes more operands";
   for (int g = 0; g < (is_store ? 2 : 3); g++)
     if (i->groups[g].kind != PTX_GROUP_ADDRESS || (g != map && i->groups[g].n != 1))

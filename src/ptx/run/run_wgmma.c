@@ -1,8 +1,9 @@
 // wgmma: a warpgroup multiplies tiles that descriptors find in shared memory. (PTX ISA, 9.7.15.)
 //
 // Each of the four warps computes its 16 rows of D where it comes to the instruction. The tiles
-// stay read until the warp has waited for their group: who writes there before is told. A read of
-// D before that is not found. Sums are formed as run_mma.c forms them.
+// stay read until the warp has waited for their group: who writes there before is told, and so is
+// who touches D. The first wgmma of all asks for a wgmma.fence before it, and so does one whose
+// registers were computed since the last. Sums are formed as run_mma.c forms them.
 #include <stdlib.h>
 
 #include "base/str.h"
@@ -10,6 +11,7 @@
 #include "ptx/module/float_format.h"
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
+#include "ptx/run/run_sync.h"
 
 // ---- laid out -----------------------------------------------------------------------------------
 
@@ -231,6 +233,38 @@ static bool renames(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
   return true;
 }
 
+// A register that is only copied or filled is what it was, for compilers move those instructions to
+// where they like.
+void ptx_note_written(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
+  if (i->run == run_wgmma) return;
+  const PtxFlight *from =
+      i->run == run_mov && i->n_groups > 1 ? flight_of(m, w, &i->groups[1], 0) : NULL;
+  const uint32_t fences = i->run != run_mov ? w->fences + 1 : from ? from->fences : 0;
+  for (int g = 0; g < i->n_groups; g++)
+    for (int n = 0; i->groups[g].written && n < i->groups[g].n; n++) {
+      PtxFlight *f = flight_of(m, w, &i->groups[g], n);
+      if (f) f->written_pc = w->pc, f->fences = fences;
+    }
+}
+
+// The register of a group that asks for a fence; NULL: none does.
+static const PtxFlight *unfenced(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g) {
+  for (int n = 0; n < g->n; n++) {
+    const PtxFlight *f = flight_of(m, w, g, n);
+    if (f && (w->fences == 0 || f->fences == w->fences + 1)) return f;
+  }
+  return NULL;
+}
+
+static void check_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
+  const PtxFlight *f = i->wgmma->a_in_registers ? unfenced(m, w, &i->groups[1]) : NULL;
+  if (!f) f = unfenced(m, w, &i->groups[0]);
+  if (!f) return;
+  PtxFinding *found = ptx_find(m, w, PTX_FINDING_MISSING_FENCE, w->pc, f->written_pc, w->mask);
+  found->other_thread = found->thread;
+  found->text = "a wgmma has a register that was written with no wgmma.fence between";
+}
+
 void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (i->run == run_wgmma || renames(m, w, i)) return;
   for (int g = 0; g < i->n_groups; g++) check_group(m, w, &i->groups[g], mask);
@@ -245,7 +279,7 @@ static void take_off(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlightKind
     if (flies(w, f) && f->kind != kind)
       tell_flight(m, w, f, w->mask,
                   "a sum is taken for A, or A for a sum, before it was waited for");
-    *f = (PtxFlight){w->pc, w->products, (uint8_t)kind};
+    *f = (PtxFlight){w->pc, w->products, (uint8_t)kind, f->written_pc, 0};
   }
   w->flies = true;
   w->last_flight = w->products;
@@ -254,6 +288,7 @@ static void take_off(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlightKind
 void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const PtxWgmma *plan = i->wgmma;
   if (mask != ~0u) ptx_find(m, w, PTX_FINDING_MISSING_LANES, w->pc, -1, ~mask);
+  check_fence(m, w, i);
   double a[PTX_WGMMA_K * PTX_WGMMA_ROWS], b[PTX_WGMMA_K * PTX_WGMMA_N];
   double d[PTX_WGMMA_ROWS * PTX_WGMMA_N] = {0};
   Tile tile = {.rows = plan->n};
@@ -281,7 +316,8 @@ void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 void run_wgmma_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m, (void)i;
-  FOR_LANES(mask) w->lane_epoch[l]++;
+  ptx_meet(w, mask);
+  w->fences++;
 }
 
 void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

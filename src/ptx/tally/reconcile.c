@@ -2,10 +2,12 @@
 // the stores that it took together. The accesses that the prediction put together with that one are
 // its group. A narrower access cuts the group at its own width; a wider one took more along than
 // was foreseen, and begins where the group's address is rounded down to (the bank engine does
-// that). The line table has a row only where the line changes, so a second access right behind a
-// first may seem to be of its line: an access left over that way goes to the nearest group of its
-// width that nobody named. A group that stays without an access is gone: the assembler found its
-// value elsewhere.
+// that). A copy of an access (ptxas peels the last turn off a loop) is charged to a line of its
+// own; how often it runs the text does not tell, so that the two lines have their numbers together.
+// The line table has a row only where the line changes, so a second access right behind a first may
+// seem to be of its line: an access left over that way goes to the nearest group of its width that
+// nobody named. A group that stays without an access is gone: the assembler found its value
+// elsewhere.
 #include "ptx/tally/reconcile.h"
 
 #include <string.h>
@@ -135,9 +137,9 @@ static void take_words(Reconciler *r, int pc, const char *opcode, int loc) {
   if (found->n++ == 0) *found = (Found){1, loc, pc};
 }
 
-// From WARPSYNC.EXCLUSIVE to the BSYNC where the groups of lanes meet again.
+// From WARPSYNC.EXCLUSIVE to the BSYNC or WARPSYNC.ALL where the groups of lanes meet again.
 static void follow_regions(Reconciler *r, const char *opcode) {
-  if (str_starts(opcode, "WARPSYNC.EXCLUSIVE")) r->in_exclusive = true;
+  if (str_starts(opcode, "WARPSYNC")) r->in_exclusive = str_starts(opcode, "WARPSYNC.EXCLUSIVE");
   if (str_starts(opcode, "BSYNC")) r->in_exclusive = false;
 }
 
@@ -158,6 +160,8 @@ static void take_inst(Reconciler *r, const MachineInst *inst, const LineTable *s
     take_words(r, pc, inst->opcode, loc);
   else if (r->found[pc].n++ == 0)
     r->found[pc] = (Found){1, loc, pc};
+  else
+    ptx_tally_share(r->tally, r->arena, r->found[pc].loc, loc);
 }
 
 // The spare access nearest to an instruction, of its width and direction; taken.
@@ -193,6 +197,14 @@ static void settle(Reconciler *r, int pc) {
   }
 }
 
+// Accesses that no group needs are copies of what is there.
+static void share_copies(Reconciler *r) {
+  for (int i = 0; i < r->n_spares; i++) {
+    const int leader = r->made[r->spares[i].pc].leader;
+    if (leader >= 0) ptx_tally_share(r->tally, r->arena, r->found[leader].loc, r->spares[i].loc);
+  }
+}
+
 bool ptx_reconcile(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
                    PtxTally *tally, const MachineInst *code, int n, const LineTable *source,
                    const LineTable *ptx, const char **why) {
@@ -209,10 +221,14 @@ bool ptx_reconcile(Arena *arena, const PtxModule *module, const PtxFunction *ker
   }
   for (int i = 0; i < n; i++) take_inst(r, &code[i], source, ptx);
   for (int pc = kernel->first; pc < kernel->end; pc++) settle(r, pc);
+  share_copies(r);
+  for (int pc = kernel->first; pc < kernel->end; pc++)
+    ptx_tally_set_groups(tally, pc, PTX_ALL_TOGETHER);
   for (int pc = kernel->first; pc < kernel->end; pc++) {
     if (ptx_tally_wide(tally, pc)->leader >= 0) ptx_tally_set_wide(tally, pc, r->made[pc]);
     const int leader = ptx_tally_wide(tally, pc)->leader;
-    if (r->exclusive[pc]) ptx_tally_set_exclusive(tally, leader >= 0 ? leader : pc);
+    if (r->exclusive[pc])
+      ptx_tally_set_groups(tally, leader >= 0 ? leader : pc, PTX_GROUP_BY_GROUP);
     if (r->found[pc].n > 0 && r->found[pc].loc >= 0) ptx_tally_charge(tally, pc, r->found[pc].loc);
   }
   return true;

@@ -14,8 +14,9 @@ struct PtxTally {
   const PtxFunction *kernel;
   PtxSiteCount *sites;  // by instruction of the module
   PtxWide *wide;        // by instruction of the module
-  bool *exclusive;      // by instruction: run once for each group of lanes
+  uint8_t *groups;      // PtxGrouping by instruction
   int *charge;          // loc by instruction
+  const PtxShare *shares;
   PtxCountedSink *sink;
   void *sink_self;
 };
@@ -83,39 +84,59 @@ static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr)
   memcpy(site->worst_addr, addr, sizeof site->worst_addr);
 }
 
+static BankCount count_of(const PtxAccess *access, const BankOp *op, BankAtomic atomic,
+                          const int64_t addr[BANK_LANES]) {
+  // Another block's memory is another SM's banks, by way of the network between them.
+  if (atomic && is_native(access->inst) && !access->remote) return banks_count_atomic(atomic, addr);
+  if (op && op->kind == BANK_CPASYNC) return banks_count_copy(op, addr, access->global);
+  if (op) return banks_count(op, addr);
+  return (BankCount){.profiled = -1, .profiled_most = -1};
+}
+
 static void count_once(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
                        const int64_t addr[BANK_LANES]) {
   const BankAtomic atomic = atomic_of(tally->module, access->inst);
   site->executions++;
   site->op = atomic || access->remote ? NULL : op_of(access, bytes);
-  BankCount count = {.profiled = -1, .profiled_most = -1};
-  // Another block's memory is another SM's banks, by way of the network between them.
-  if (atomic && is_native(access->inst) && !access->remote)
-    count = banks_count_atomic(atomic, addr);
-  else if (site->op && site->op->kind == BANK_CPASYNC)
-    count = banks_count_copy(site->op, addr, access->global);
-  else if (site->op)
-    count = banks_count(site->op, addr);
+  const BankCount count = count_of(access, site->op, atomic, addr);
   add(site, &count, addr);
   if (!tally->sink) return;
   const PtxCounted counted = {access, site->op, atomic, addr, bytes, count.profiled};
   tally->sink(tally->sink_self, &counted);
 }
 
-// Group by group of the lanes that go on alone.
+// The addresses of the next group of lanes that go on alone; false: there is none.
+static bool next_group(const PtxAccess *access, uint32_t *left, const int64_t addr[BANK_LANES],
+                       int64_t of_group[BANK_LANES]) {
+  if (!*left) return false;
+  const uint32_t named = access->named[__builtin_ctz(*left)];
+  for (int lane = 0; lane < BANK_LANES; lane++) {
+    const bool in = *left >> lane & 1 && access->named[lane] == named;
+    of_group[lane] = in ? addr[lane] : -1;
+    *left &= ~((uint32_t)in << lane);
+  }
+  return true;
+}
+
 static void count_groups(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
                          const int64_t addr[BANK_LANES]) {
   uint32_t left = access->mask;
-  while (left) {
-    const uint32_t named = access->named[__builtin_ctz(left)];
-    int64_t of_group[BANK_LANES];
-    for (int lane = 0; lane < BANK_LANES; lane++) {
-      const bool in = left >> lane & 1 && access->named[lane] == named;
-      of_group[lane] = in ? addr[lane] : -1;
-      left &= ~((uint32_t)in << lane);
-    }
+  int64_t of_group[BANK_LANES];
+  while (next_group(access, &left, addr, of_group))
     count_once(tally, access, site, bytes, of_group);
-  }
+}
+
+// Together, and what it is at most, group by group.
+static void count_perhaps(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site, int bytes,
+                          const int64_t addr[BANK_LANES]) {
+  const int64_t before = site->wavefronts_most;
+  count_once(tally, access, site, bytes, addr);
+  const BankAtomic atomic = atomic_of(tally->module, access->inst);
+  uint32_t left = access->mask;
+  int64_t of_group[BANK_LANES], most = 0;
+  while (next_group(access, &left, addr, of_group))
+    most += count_of(access, site->op, atomic, of_group).profiled_most;
+  if (before + most > site->wavefronts_most) site->wavefronts_most = before + most;
 }
 
 static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site) {
@@ -127,10 +148,12 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
   for (int lane = 0; lane < BANK_LANES; lane++)
     addr[lane] =
         access->addr[lane] < 0 ? -1 : access->addr[lane] + (wide->leader >= 0 ? wide->offset : 0);
-  if (tally->exclusive[access->pc])
-    count_groups(tally, access, site, bytes, addr);
-  else
-    count_once(tally, access, site, bytes, addr);
+  static void (*const counts[])(PtxTally *, const PtxAccess *, PtxSiteCount *, int,
+                                const int64_t[BANK_LANES]) = {
+      [PTX_ALL_TOGETHER] = count_once,
+      [PTX_PERHAPS_BY_GROUP] = count_perhaps,
+      [PTX_GROUP_BY_GROUP] = count_groups};
+  counts[tally->groups[access->pc]](tally, access, site, bytes, addr);
 }
 
 // Sectors of 32 bytes that the lanes ask for together, and how few would do for as many bytes.
@@ -169,12 +192,26 @@ void ptx_tally_access(void *self, const PtxAccess *access) {
   count_shared(tally, access, site);
 }
 
+// Accesses between a redux of lanes that the text does not name and where lanes meet next, or the
+// way forks.
+static void find_groups(PtxTally *tally, const PtxFunction *f) {
+  bool alone = false;
+  for (int pc = f->first; pc < f->end; pc++) {
+    const PtxInst *i = &tally->module->code[pc];
+    if (i->first || (i->row && i->row->flow == PTX_FLOW_WARP) || i->run == run_bar_sync ||
+        i->run == run_bar_red || i->run == run_warp_sync)
+      alone = false;
+    if (i->run == run_redux) alone = tally->module->args[i->groups[2].at] >= 0;
+    if (alone) tally->groups[pc] = PTX_PERHAPS_BY_GROUP;
+  }
+}
+
 PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel) {
   PtxTally *tally = ARENA_NEW(arena, PtxTally);
   *tally = (PtxTally){.module = module, .kernel = kernel};
   tally->sites = ARENA_ARRAY(arena, PtxSiteCount, module->n_code + 1);
   tally->wide = ARENA_ARRAY(arena, PtxWide, module->n_code + 1);
-  tally->exclusive = ARENA_ARRAY(arena, bool, module->n_code + 1);
+  tally->groups = ARENA_ARRAY(arena, uint8_t, module->n_code + 1);
   tally->charge = ARENA_ARRAY(arena, int, module->n_code + 1);
   for (int pc = 0; pc < module->n_code; pc++) {
     tally->sites[pc].countable = true;
@@ -186,6 +223,7 @@ PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction
     if (!f->has_body || (f->is_kernel && f != kernel)) continue;
     memcpy(tally->wide + f->first, ptx_widen(arena, module, f),
            sizeof *tally->wide * (size_t)(f->end - f->first));
+    find_groups(tally, f);
   }
   return tally;
 }
@@ -200,7 +238,42 @@ void ptx_tally_watch(PtxTally *tally, PtxCountedSink *sink, void *self) {
 void ptx_tally_charge(PtxTally *tally, int pc, int loc) { tally->charge[pc] = loc; }
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide) { tally->wide[pc] = wide; }
 
-void ptx_tally_set_exclusive(PtxTally *tally, int pc) { tally->exclusive[pc] = true; }
+void ptx_tally_set_groups(PtxTally *tally, int pc, PtxGrouping grouping) {
+  tally->groups[pc] = (uint8_t)grouping;
+}
+
+// ---- numbers of several lines -------------------------------------------------------------------
+
+static bool same_line(const PtxModule *module, int a, int b) {
+  const PtxLoc *x = &module->locs[a], *y = &module->locs[b];
+  return x->line == y->line && x->file == y->file;
+}
+
+void ptx_tally_share(PtxTally *tally, Arena *arena, int loc, int other) {
+  const PtxModule *module = tally->module;
+  if (loc < 0 || other < 0 || same_line(module, loc, other)) return;
+  for (const PtxShare *s = tally->shares; s; s = s->next)
+    if (same_line(module, s->loc, loc) && same_line(module, s->other, other)) return;
+  PtxShare *share = ARENA_NEW(arena, PtxShare);
+  *share = (PtxShare){loc, other, tally->shares};
+  tally->shares = share;
+}
+
+const PtxShare *ptx_tally_shares(const PtxTally *tally) { return tally->shares; }
+
+static const char *file_of(const PtxModule *module, int loc) {
+  return loc < 0 ? "" : ptx_base_name(ptx_file_name(module, module->locs[loc].file));
+}
+
+static bool is_of(const PtxModule *module, int loc, const PtxLine *line) {
+  return line->line > 0 && module->locs[loc].line == line->line &&
+         strcmp(file_of(module, loc), line->file) == 0;
+}
+
+int ptx_share_partner(const PtxTally *tally, const PtxShare *share, const PtxLine *line) {
+  if (is_of(tally->module, share->loc, line)) return share->other;
+  return is_of(tally->module, share->other, line) ? share->loc : -1;
+}
 
 // ---- lines --------------------------------------------------------------------------------------
 
@@ -253,20 +326,36 @@ static int by_place(const void *a, const void *b) {
   return (x->ptx_line > y->ptx_line) - (x->ptx_line < y->ptx_line);
 }
 
+// Both lines of a pair are there, if any of the two has numbers.
+static void add_share(PtxLines *lines, const PtxTally *tally, const PtxShare *share) {
+  const int locs[2] = {share->loc, share->other};
+  bool has_numbers = false;
+  for (int i = 0; i < lines->n; i++)
+    has_numbers |= ptx_share_partner(tally, share, &lines->items[i]) >= 0;
+  for (int i = 0; i < 2 && has_numbers; i++) {
+    PtxLine *line =
+        line_of(lines, file_of(tally->module, locs[i]), tally->module->locs[locs[i]].line, 0);
+    if (line->loc < 0) line->loc = locs[i];
+    line->shares = line->shared = true;
+  }
+}
+
 const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally) {
   const PtxModule *module = tally->module;
   PtxLines *lines = ARENA_NEW(arena, PtxLines);
   lines->countable = true;
   int n = 0;
   for (int pc = 0; pc < module->n_code; pc++) n += tally->sites[pc].executions > 0;
+  for (const PtxShare *s = tally->shares; s; s = s->next) n += 2;
   lines->items = ARENA_ARRAY(arena, PtxLine, n + 1);
   for (int pc = 0; pc < module->n_code; pc++) {
     if (tally->sites[pc].executions == 0 && tally->sites[pc].sectors == 0) continue;
     const int loc = tally->charge[pc];
-    const char *file = loc < 0 ? "" : ptx_base_name(ptx_file_name(module, module->locs[loc].file));
-    add_site(line_of(lines, file, loc < 0 ? 0 : module->locs[loc].line, module->code[pc].line),
+    add_site(line_of(lines, file_of(module, loc), loc < 0 ? 0 : module->locs[loc].line,
+                     module->code[pc].line),
              tally, pc);
   }
+  for (const PtxShare *s = tally->shares; s; s = s->next) add_share(lines, tally, s);
   qsort(lines->items, (size_t)lines->n, sizeof *lines->items, by_place);
   for (int i = 0; i < lines->n; i++) {
     lines->wavefronts += lines->items[i].wavefronts;

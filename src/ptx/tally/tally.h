@@ -15,7 +15,7 @@
 typedef struct PtxSiteCount {
   int64_t executions;  // by warps, of the widened access
   int64_t wavefronts, ideal;
-  int64_t wavefronts_most;         // of copies, whose count is the least (bank.h); else the same
+  int64_t wavefronts_most;         // where the count is the least: of copies (bank.h), of groups
   int64_t sectors, ideal_sectors;  // of 32 bytes, in global memory
   bool countable;                  // false: the wavefronts are not known
   bool data_addresses, data_mask;
@@ -50,12 +50,17 @@ void ptx_tally_watch(PtxTally *tally, PtxCountedSink *sink, void *self);
 // Charges an instruction to `loc`, an index of PtxModule.locs, in place of its own .loc; a reader
 // of the machine code may call it.
 void ptx_tally_charge(PtxTally *tally, int pc, int loc);
+// Says that the machine code has copies of an access (of a loop's last turn, say) that it charges
+// to another place: what runs of either is not known, only their sum.
+void ptx_tally_share(PtxTally *tally, Arena *arena, int loc, int other);
 // Sets the width and leader that an access has in the machine code, in place of the prediction.
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 
-// Says that the machine code runs an access once for each group of lanes: it stands behind a
-// WARPSYNC.EXCLUSIVE, which ptxas makes of a redux whose lanes it does not know.
-void ptx_tally_set_exclusive(PtxTally *tally, int pc);
+// Whether an access runs once for each group of lanes. Behind a redux whose lanes it does not know
+// ptxas lets groups go on alone (WARPSYNC.EXCLUSIVE), as far as it likes but no farther than where
+// lanes meet: the text alone tells the least and the most.
+typedef enum PtxGrouping { PTX_ALL_TOGETHER, PTX_PERHAPS_BY_GROUP, PTX_GROUP_BY_GROUP } PtxGrouping;
+void ptx_tally_set_groups(PtxTally *tally, int pc, PtxGrouping grouping);
 
 typedef struct PtxLine {
   const char *file;  // base name; "" where the text says nothing
@@ -67,6 +72,7 @@ typedef struct PtxLine {
   int loc;       // of one of its instructions: for the chain of calls
   int ptx_line;  // of the first of them
   int n_pcs;
+  bool shares;  // its numbers with the lines that ptx_tally_shares() names
 } PtxLine;
 
 typedef struct PtxLines {
@@ -78,4 +84,12 @@ typedef struct PtxLines {
 
 // Lines that accessed memory, by file and line; those of shared memory first come first.
 const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally);
+// Pairs of places whose lines have numbers together, and of one that is about `line` the other
+// place; -1: it is about other lines.
+typedef struct PtxShare {
+  int loc, other;
+  const struct PtxShare *next;
+} PtxShare;
+const PtxShare *ptx_tally_shares(const PtxTally *tally);
+int ptx_share_partner(const PtxTally *tally, const PtxShare *share, const PtxLine *line);
 const char *ptx_base_name(const char *path);

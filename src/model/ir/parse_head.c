@@ -96,7 +96,7 @@ static bool parse_shape(Parser *p, Buffer *buffer) {
 }
 
 static bool parse_role(Parser *p, BufferRole *role) {
-  for (int i = ROLE_PARTIAL; i < ROLE_COUNT; i++) {
+  for (int i = ROLE_SCORES; i < ROLE_COUNT; i++) {
     *role = (BufferRole)i;
     if (parse_maybe(p, buffer_role_name(*role))) return true;
   }

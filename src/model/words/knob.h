@@ -30,6 +30,7 @@ typedef enum KnobType {
   KNOB_TYPE_ATOM,    // a name of the atom list
   KNOB_TYPE_ORDER,   // a name of the list of tile orders
   KNOB_TYPE_ROLES,   // a name of the list of role schedules
+  KNOB_TYPE_PROGRAM,  // a name of the list of programs
   KNOB_TYPE_LAYOUT,  // a text, kept in Schedule.layout; quotes may hold commas
   KNOB_TYPE_TARGET,  // a row of gpus.json or an arch, kept as text in Schedule.target
   KNOB_TYPES
@@ -50,6 +51,8 @@ extern const Knob knob_table[KNOB_COUNT];
 enum { TARGET_TEXT_MAX = 24, LAYOUT_TEXT_MAX = 256 };
 // The bits of the STAGE knob.
 enum { STAGE_A = 2, STAGE_B = 1 };
+// The values of the PROGRAM knob.
+enum { COMPUTES_MATMUL, COMPUTES_ATTENTION };
 // The values of the TILE_ORDER knob.
 enum { ORDER_GROUP, ORDER_ROW, ORDER_HILBERT, ORDER_GPC };
 // The values of the ROLE_SCHEDULE knob, by CUTLASS's names for them.

@@ -1,0 +1,211 @@
+// Attention: each pass leaves a program that computes, on the CPU to the last bit, what the naive
+// nests and a float64 loop compute; what its rules refuse; what NVRTC says of its text.
+#include <check.h>
+#include <string.h>
+
+#include "cli/common/cli_model.h"
+#include "compile_once.h"
+#include "emit_cases.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "model/interp/interp.h"
+#include "model/interp/interp_machine.h"
+#include "model/ir/print.h"
+#include "model/words/fragment.h"
+
+Suite *suite_attention(void);
+
+static Arena *arena;
+static EmitCases cases;
+
+static void setup(void) {
+  arena = arena_new("test attention");
+  cases = emit_cases(arena);
+}
+static void teardown(void) { arena_free(arena); }
+
+#define FUSED \
+  "PROGRAM=attention,HEADS=2,ATOM_KIND=mma_m16n8k16_f16,FUSE=1,STAGE=11,SWIZZLE=2,LDMATRIX=2,"
+
+// Edges on every side: queries, keys and blocks that do not come out even, causal or not, one head
+// dimension of the articles and smaller ones.
+static const char *const states[] = {
+    "PROGRAM=attention,HEADS=3,M=20,N=37,K=9,BM=4,BN=8",
+    "PROGRAM=attention,HEADS=2,M=20,N=37,K=16,BM=8,BN=4,CAUSAL=1",
+    "PROGRAM=attention,HEADS=2,M=40,N=71,K=32,ATOM_KIND=mma_m16n8k16_f16,WM=2,FN=4",
+    "PROGRAM=attention,HEADS=2,M=40,N=72,K=32,ATOM_KIND=mma_m16n8k8_tf32,WM=2,FN=3,CAUSAL=1",
+    "PROGRAM=attention,HEADS=2,M=40,N=71,K=32,ATOM_KIND=mma_m16n8k16_bf16,WM=2,FN=4,FUSE=1",
+    "PROGRAM=attention,M=50,N=100,K=32,ATOM_KIND=mma_m16n8k16_f16,WM=3,FM=2,FN=2,FUSE=1,STAGE=11,"
+    "PAD_SMEM=8",
+    FUSED "M=40,N=71,K=32,WM=2,FN=4",
+    FUSED "M=33,N=90,K=32,WM=2,FN=4,ASYNC_COPY=1,FRAG_ORDER=1",
+    FUSED "M=40,N=71,K=32,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1,FRAG_ORDER=1",
+    FUSED "M=40,N=71,K=32,WM=1,FM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1",
+    FUSED "M=70,N=130,K=64,WM=2,FN=8,ASYNC_COPY=1,EAGER_KV=1,FRAG_BUFFER=2,CAUSAL=1",
+    FUSED "M=70,N=70,K=64,WM=4,FN=2,ASYNC_COPY=1,EAGER_KV=1,CAUSAL=1,UNROLL_K=2,L2_HINT=1",
+    FUSED "M=40,N=16,K=32,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1,MIN_BLOCKS=2",
+};
+enum { N_STATES = sizeof states / sizeof *states };
+
+static const Model *model_of(const char *state) {
+  return emit_state(&cases, arena_printf(arena, "AUTO=0,%s", state));
+}
+
+static void check_computes(const Program *program, const char *what) {
+  const InterpOptions options = {.seed = 1, .runs = 1};
+  const InterpCheck check = interpret_check(arena, program, &options);
+  ck_assert_msg(check.ok, "%s: %s; %lld cells wrong, first [%lld, %lld] is %g, not %g\n%s", what,
+                check.n_findings ? check.finding[0].text : "", (long long)check.n_wrong,
+                (long long)check.wrong_row, (long long)check.wrong_column, check.wrong_got,
+                check.wrong_expected, program_text(arena, program));
+}
+
+START_TEST(every_pass_leaves_it_exact) {
+  const Model *model = model_of(states[_i]);
+  for (int i = 0; i < model->pipeline.n_stages; i++) {
+    const Pass *pass = model->pipeline.stage[i].pass;
+    check_computes(model->pipeline.stage[i].program,
+                   arena_printf(arena, "%s after %s", states[_i], pass ? pass->name : "nothing"));
+  }
+}
+END_TEST
+
+START_TEST(its_text_compiles) {
+  static const char *const targets[] = {"sm_80", "sm_90a", "sm_120"};
+  for (int t = 0; t < 3; t++) {
+    const Model *model = model_of(arena_printf(arena, "%s,TARGET=%s", states[_i], targets[t]));
+    const CompileResult *result =
+        compile_once(arena, plan_from_model(arena, model, "attention"), COMPILE_PTX);
+    ck_assert_msg(result->ok, "%s: %s\n%.3000s", states[_i], result->error, result->log);
+    ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", states[_i], result->log);
+  }
+}
+END_TEST
+
+// What a program of one kernel has left of scores and weights is in registers.
+START_TEST(fusing_leaves_nothing_in_global_memory) {
+  const Program *program = model_of(states[N_STATES - 1])->program;
+  ck_assert_int_eq(program->n_kernels, 1);
+  ck_assert_ptr_null(program_buffer(program, ROLE_SCORES));
+  ck_assert_ptr_null(program_buffer(program, ROLE_WEIGHTS));
+  ck_assert_ptr_null(program_buffer(program, ROLE_ROW_SUMS));
+}
+END_TEST
+
+// ---- the oracle ---------------------------------------------------------------------------------
+
+// One head, two queries, three keys: by hand.
+START_TEST(the_reference_is_a_softmax) {
+  const Problem problem = {.m = 2, .n = 3, .k = 2, .dtype = DTYPE_F32, .acc = DTYPE_F32,
+                           .out = DTYPE_F32, .kind = PROBLEM_ATTENTION, .heads = 1};
+  const float q[] = {1, 0, 0, 1}, k[] = {1, 0, 0, 1, 0, 0}, v[] = {4, 0, 0, 8, 2, 2};
+  const double *o = interpret_attention(arena, &problem, q, k, v, 1);
+  // Query 0: scores 1, 0, 0, weights 1, 1/2, 1/2, sum 2.
+  ck_assert_double_eq(o[0], (4 + 1) / 2.0);
+  ck_assert_double_eq(o[1], (4 + 1) / 2.0);
+  Problem causal = problem;
+  causal.causal = true;  // query 0 stands at key 1, query 1 at key 2
+  o = interpret_attention(arena, &causal, q, k, v, 1);
+  ck_assert_double_eq(o[0], (double)(float)(4 / 1.5));
+  ck_assert_double_eq(o[3], (4 + 8 + 2 * 0.5 - 4 + 0.0) / 2.0);
+}
+END_TEST
+
+// Exponents are whole numbers from -8 to 0, and inputs matter everywhere.
+START_TEST(inputs_make_exact_weights) {
+  const Problem problem = {.m = 64, .n = 64, .k = 64, .kind = PROBLEM_ATTENTION, .heads = 2};
+  const float *q = interp_inputs_of(arena, &problem, 1, 0);
+  const float *k = interp_inputs_of(arena, &problem, 1, 1);
+  int used[64] = {0};
+  for (int row = 0; row < 128; row++) {
+    int n = 0;
+    for (int e = 0; e < 64; e++) {
+      n += q[row * 64 + e] != 0;
+      used[e] |= q[row * 64 + e] != 0;
+    }
+    ck_assert(n == 1 || n == 2);
+  }
+  for (int e = 0; e < 64; e++) ck_assert_int_eq(used[e], 1);
+  for (int i = 0; i < 128 * 64; i++) ck_assert(k[i] == 1 || k[i] == -1);
+}
+END_TEST
+
+// ---- relayout -----------------------------------------------------------------------------------
+
+// From both maps alone, element by element.
+START_TEST(sums_are_operand_a_in_their_lanes) {
+  static const struct {
+    const char *atom;
+    int kept, elements;
+  } rows[] = {{"m16n8k16.f16", 256, 256}, {"m16n8k16.bf16", 256, 256}, {"m16n8k8.f16", 128, 128},
+              {"m16n8k8.tf32", 32, 128},  {"m16n8k32.e4m3", 128, 512}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Atom atom;
+    Diags diags = diags_new(arena);
+    ck_assert(atom_parse(rows[i].atom, &atom, &diags));
+    Relayout map;
+    const bool in_place = fragment_relayout(&atom, &map);
+    ck_assert_int_eq(map.kept, rows[i].kept);
+    ck_assert_int_eq(map.elements, rows[i].elements);
+    ck_assert_int_eq(in_place, rows[i].kept == rows[i].elements);
+    for (int lane = 0; in_place && lane < 32; lane++)
+      for (int v = 0; v < map.n_values; v++) {
+        int of = 0, value = 0;
+        for (int bit = 0; bit < map.n_bits; bit++)
+          if (v >> bit & 1) of += map.atom_of_bit[bit], value += map.value_of_bit[bit];
+        FragmentElement a = fragment_element(&atom, ATOM_A, lane, v);
+        FragmentElement c = fragment_element(&atom, ATOM_C, lane, value);
+        ck_assert_int_eq(a.row, c.row);
+        ck_assert_int_eq(a.col, c.col + of * atom.n);
+      }
+  }
+}
+END_TEST
+
+// ---- what is refused ----------------------------------------------------------------------------
+
+START_TEST(rules_say_why_not) {
+  static const struct {
+    const char *state, *rule, *number;
+  } rows[] = {
+      {"PROGRAM=attention,K=64,ATOM_KIND=mma_m16n8k8_tf32,FUSE=1,FN=8", "relayout_in_place",
+       "32 of 128 elements"},
+      {"PROGRAM=attention,K=64,ATOM_KIND=mma_m16n8k32_e4m3,FUSE=1,FN=8", "relayout_in_place",
+       "128 of 512 elements"},
+      {"PROGRAM=attention,K=100,ATOM_KIND=mma_m16n8k16_f16", "attention_steps", "100"},
+      {"PROGRAM=attention,K=64,ATOM_KIND=mma_m16n8k16_f16,FUSE=1,FN=3", "attention_steps", "24"},
+      {"PROGRAM=attention,K=64,M=100,N=60,CAUSAL=1", "causal_keys", "the first 40"},
+      {"PROGRAM=attention,K=64,SPLITK=2", "knob_of_program", "SPLITK"},
+      {"CAUSAL=1", "knob_of_program", "CAUSAL"},
+      {"PROGRAM=attention,K=64,FUSE=1", "attention_fuse", "ATOM_KIND=fma"},
+      {"PROGRAM=attention,K=64,ATOM_KIND=mma_m16n8k16_f16,FUSE=1,STAGE=11,EAGER_KV=1",
+       "attention_fuse", "EAGER_KV=1"},
+      {"PROGRAM=attention,K=64,FM=2", "attention_atom", "FM=1"},
+      {"PROGRAM=attention,K=256,ATOM_KIND=mma_m16n8k16_f16,FM=4", "attention_registers", "255"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Diags diags = diags_new(arena);
+    const Model *model = cli_model(arena, arena_printf(arena, "AUTO=0,%s", rows[i].state), &diags);
+    const char *said = diags_text(arena, &diags);
+    ck_assert_msg(model == NULL, "%s is allowed", rows[i].state);
+    ck_assert_msg(strstr(said, rows[i].rule) && strstr(said, rows[i].number), "%s: %s",
+                  rows[i].state, said);
+  }
+}
+END_TEST
+
+Suite *suite_attention(void) {
+  Suite *suite = suite_create("attention");
+  TCase *tc = tcase_create("attention");
+  tcase_set_timeout(tc, 120);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, every_pass_leaves_it_exact, 0, N_STATES);
+  tcase_add_loop_test(tc, its_text_compiles, 0, N_STATES);
+  tcase_add_test(tc, fusing_leaves_nothing_in_global_memory);
+  tcase_add_test(tc, the_reference_is_a_softmax);
+  tcase_add_test(tc, inputs_make_exact_weights);
+  tcase_add_test(tc, sums_are_operand_a_in_their_lanes);
+  tcase_add_test(tc, rules_say_why_not);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

@@ -8,8 +8,10 @@
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
+#include "model/interp/breakage.h"
 #include "model/interp/interp.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/parse.h"
 #include "model/ir/print.h"
 #include "model/words/fragment.h"
 
@@ -82,6 +84,20 @@ START_TEST(its_text_compiles) {
 }
 END_TEST
 
+// The complete text says all that the interpreter and the emitter ask for.
+START_TEST(it_is_read_back) {
+  const Model *model = model_of(states[_i]);
+  for (int i = 0; i < model->pipeline.n_stages; i++) {
+    const char *text = program_text_full(arena, model->pipeline.stage[i].program);
+    Diags diags = diags_new(arena);
+    const Program *again = program_parse(arena, text, strlen(text), "text", &diags);
+    ck_assert_msg(again != NULL, "%s\n%s", diags_text(arena, &diags), text);
+    ck_assert_str_eq(text, program_text_full(arena, again));
+    if (i == model->pipeline.n_stages - 1) check_computes(again, "what was read back");
+  }
+}
+END_TEST
+
 // What a program of one kernel has left of scores and weights is in registers.
 START_TEST(fusing_leaves_nothing_in_global_memory) {
   const Program *program = model_of(states[N_STATES - 1])->program;
@@ -89,6 +105,52 @@ START_TEST(fusing_leaves_nothing_in_global_memory) {
   ck_assert_ptr_null(program_buffer(program, ROLE_SCORES));
   ck_assert_ptr_null(program_buffer(program, ROLE_WEIGHTS));
   ck_assert_ptr_null(program_buffer(program, ROLE_ROW_SUMS));
+}
+END_TEST
+
+// ---- breakages ----------------------------------------------------------------------------------
+
+static const struct {
+  BreakageId id;
+  FindingKind finding;  // FINDING_COUNT: none, but cells are wrong
+} breakages[] = {
+    {BREAK_K_EARLY, FINDING_RACE},         {BREAK_V_EARLY, FINDING_RACE},
+    {BREAK_NO_RESCALE, FINDING_COUNT},     {BREAK_SUM_RESCALE, FINDING_COUNT},
+    {BREAK_LANES_MAX, FINDING_COUNT},      {BREAK_UNCONVERTED, FINDING_OPERAND},
+    {BREAK_TRANS, FINDING_COUNT},          {BREAK_FIRST_BARRIER, FINDING_RACE},
+    {BREAK_LAST_BARRIER, FINDING_RACE},    {BREAK_WAIT, FINDING_MISSING_WAIT},
+    {BREAK_MATRIX, FINDING_COUNT},         {BREAK_LAYOUT, FINDING_COUNT},
+};
+enum { N_BREAKAGES = sizeof breakages / sizeof *breakages };
+
+START_TEST(breakages_are_found) {
+  const Model *model = model_of(
+      FUSED "M=70,N=130,K=64,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1");
+  const BreakageId id = breakages[_i].id;
+  const Program *broken = program_break(arena, model->program, id);
+  ck_assert_msg(broken != NULL, "%s breaks nothing", breakage_name(id));
+  const InterpCheck check = interpret_check(arena, broken, &(InterpOptions){.seed = 1});
+  ck_assert_msg(!check.ok, "%s is not found", breakage_name(id));
+  if (breakages[_i].finding == FINDING_COUNT) {
+    ck_assert_msg(check.n_wrong > 0, "%s", breakage_name(id));
+    return;
+  }
+  bool found = false;
+  for (int i = 0; i < check.n_findings; i++)
+    found |= check.finding[i].kind == breakages[_i].finding;
+  ck_assert_msg(found, "%s: %s", breakage_name(id),
+                check.n_findings ? check.finding[0].text : "nothing but wrong cells");
+}
+END_TEST
+
+// Copies that are not asked for ahead cannot come too early, and a matmul has no rows to rescale.
+START_TEST(what_is_not_there_is_not_broken) {
+  const Program *lazy = model_of(FUSED "M=70,N=130,K=64,WM=2,FN=4,ASYNC_COPY=1")->program;
+  ck_assert_ptr_null(program_break(arena, lazy, BREAK_K_EARLY));
+  ck_assert_ptr_null(program_break(arena, lazy, BREAK_V_EARLY));
+  const Program *matmul = model_of("ATOM_KIND=mma_m16n8k16_f16,WM=2,FN=2,BK=2,STAGE=11")->program;
+  for (int id = BREAK_K_EARLY; id <= BREAK_UNCONVERTED; id++)
+    ck_assert_ptr_null(program_break(arena, matmul, (BreakageId)id));
 }
 END_TEST
 
@@ -126,7 +188,12 @@ START_TEST(inputs_make_exact_weights) {
     ck_assert(n == 1 || n == 2);
   }
   for (int e = 0; e < 64; e++) ck_assert_int_eq(used[e], 1);
-  for (int i = 0; i < 128 * 64; i++) ck_assert(k[i] == 1 || k[i] == -1);
+  int late = 0, early = 0;
+  for (int i = 0; i < 128 * 64; i++) {
+    ck_assert(k[i] >= -1 && k[i] <= 1 && k[i] == (float)(int)k[i]);
+    if (k[i] != 0) ++*(i / 64 % 64 < 32 ? &early : &late);
+  }
+  ck_assert_int_gt(late, 2 * early);
 }
 END_TEST
 
@@ -201,6 +268,9 @@ Suite *suite_attention(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, every_pass_leaves_it_exact, 0, N_STATES);
   tcase_add_loop_test(tc, its_text_compiles, 0, N_STATES);
+  tcase_add_loop_test(tc, it_is_read_back, 0, N_STATES);
+  tcase_add_loop_test(tc, breakages_are_found, 0, N_BREAKAGES);
+  tcase_add_test(tc, what_is_not_there_is_not_broken);
   tcase_add_test(tc, fusing_leaves_nothing_in_global_memory);
   tcase_add_test(tc, the_reference_is_a_softmax);
   tcase_add_test(tc, inputs_make_exact_weights);

@@ -51,6 +51,11 @@ bool plan_type_parse(const char *name, PlanType *type) {
 
 bool plan_is_attention(const Plan *plan) { return plan->heads > 0; }
 
+float plan_alpha(const Plan *plan) {
+  static const double log2_e = 1.4426950408889634;
+  return plan_is_attention(plan) ? (float)(log2_e / sqrt((double)plan->k)) : 1.0f;
+}
+
 static int64_t heads_of(const Plan *plan) { return plan->heads > 0 ? plan->heads : 1; }
 
 int64_t plan_rows(const Plan *plan) { return heads_of(plan) * plan->m; }

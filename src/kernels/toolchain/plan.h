@@ -116,6 +116,8 @@ bool plan_same_problem(const Plan *a, const Plan *b);
 // 2·m·n·k; of attention twice that for each head, of a causal one for keys that are seen.
 double plan_flops(const Plan *plan);
 bool plan_is_attention(const Plan *plan);
+// The argument alpha: 1; of attention 1 / √k for powers of e, which kernels compute as powers of 2.
+float plan_alpha(const Plan *plan);
 // The result as a matrix: C, or O of all heads one below the other.
 int64_t plan_rows(const Plan *plan);
 int64_t plan_columns(const Plan *plan);

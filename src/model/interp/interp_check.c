@@ -40,27 +40,33 @@ static bool stays_exact(int most, int64_t k, double limit) {
   return 2 * 8 * mean_square * sqrt((double)k) <= limit;
 }
 
-// Attention: Q with one or two numbers of ±1 in each row and K of nothing but ±1. Scores are whole
-// numbers from -2 to 2, so with an alpha of 2 weights are powers of two from 1 down to 2^-8, exact
-// in 16 bits, and so are sums of 4096 of them with a V of whole numbers up to 4. Every element of
-// Q and K matters to some query.
-static const float *attention_inputs(Arena *arena, const Problem *problem, uint64_t seed,
-                                     int which) {
-  int64_t n = problem_input_elements(problem, which);
-  if (which) return whole_numbers(arena, n, seed, which, which == 1 ? 1 : 4);
-  uint64_t state = seed;
-  float *q = ARENA_ARRAY(arena, float, n);
-  for (int64_t row = 0; row < n / problem->k; row++)
-    for (int i = 0; i < 2; i++) {
-      int64_t e = random_between(&state, 0, problem->k - 1);
-      q[row * problem->k + e] = random_next(&state) >> 63 ? 1.0f : -1.0f;
-    }
-  return q;
+// Attention: Q with one or two numbers of ±1 in each row, the first of them in another column for
+// each row, and K of ±1 and zeros, of which later keys have ever fewer. Scores are whole numbers
+// from -2 to 2, so with an alpha of 2 weights are powers of two from 1 down to 2^-8, exact in 16
+// bits, and so are sums of 4096 of them with a V of whole numbers up to 4; and the largest score of
+// a row grows as the keys go on, as a running maximum must see it do.
+static const float *sparse_numbers(Arena *arena, const Problem *problem, uint64_t seed, int which) {
+  const int64_t n = problem_input_elements(problem, which), depth = problem->k;
+  uint64_t state = seed * 2 + (uint64_t)which;
+  float *data = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; which && i < n; i++) {
+    const int64_t key = i / depth % problem->n;
+    const float sign = random_next(&state) >> 63 ? 1.0f : -1.0f;
+    data[i] = random_between(&state, 0, problem->n - 1) <= key ? sign : 0.0f;
+  }
+  for (int64_t i = 0; !which && i < 2 * n / depth; i++) {
+    const int64_t row = i / 2;
+    const int64_t e = i % 2 ? random_between(&state, 0, depth - 1) : row % depth;
+    data[row * depth + e] = random_next(&state) >> 63 ? 1.0f : -1.0f;
+  }
+  return data;
 }
 
 const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t seed, int which) {
   int64_t n = problem_input_elements(problem, which);
-  if (problem->kind == PROBLEM_ATTENTION) return attention_inputs(arena, problem, seed, which);
+  if (problem->kind == PROBLEM_ATTENTION)
+    return which == 2 ? whole_numbers(arena, n, seed, which, 4)
+                      : sparse_numbers(arena, problem, seed, which);
   double limit = fmin(number_exact_limit(problem->acc), number_exact_limit(problem->out));
   int most = 8;
   while (most > 1 && limit < 0x1p24 && !stays_exact(most, problem->k, limit)) most /= 2;

@@ -5,6 +5,7 @@
 
 #include "cli/common/cli_model.h"
 #include "compile_once.h"
+#include "cuda_on_cpu.h"
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -95,6 +96,26 @@ START_TEST(it_is_read_back) {
     ck_assert_str_eq(text, program_text_full(arena, again));
     if (i == model->pipeline.n_stages - 1) check_computes(again, "what was read back");
   }
+}
+END_TEST
+
+// Every text of every pass, threads as fibers: to the last bit.
+START_TEST(its_texts_compute) {
+  CpuProgram cpu = cpu_program_new(arena);
+  for (int s = 0; s < N_STATES; s++) {
+    const Model *model = model_of(states[s]);
+    for (int i = 1; i < model->pipeline.n_stages; i++) {
+      const Program *program = model->pipeline.stage[i].program;
+      const char *name =
+          arena_printf(arena, "%d %s", s, model->pipeline.stage[i].pass->name);
+      cpu_program_add(&cpu, name, emit_cuda(arena, program, &(EmitOptions){.no_prelude = true}),
+                      program);
+    }
+  }
+  ck_assert_int_gt(cpu.n_cases, 50);
+  const char *said = "";
+  bool skipped = false;
+  ck_assert_msg(cpu_program_run(arena, &cpu, &said, &skipped), "%s", said);
 }
 END_TEST
 
@@ -271,6 +292,7 @@ Suite *suite_attention(void) {
   tcase_add_loop_test(tc, it_is_read_back, 0, N_STATES);
   tcase_add_loop_test(tc, breakages_are_found, 0, N_BREAKAGES);
   tcase_add_test(tc, what_is_not_there_is_not_broken);
+  tcase_add_test(tc, its_texts_compute);
   tcase_add_test(tc, fusing_leaves_nothing_in_global_memory);
   tcase_add_test(tc, the_reference_is_a_softmax);
   tcase_add_test(tc, inputs_make_exact_weights);

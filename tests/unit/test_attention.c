@@ -14,7 +14,9 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
+#include "model/schedules/random_schedule.h"
 #include "model/words/fragment.h"
+#include "stress.h"
 
 Suite *suite_attention(void);
 
@@ -33,6 +35,7 @@ static void teardown(void) { arena_free(arena); }
 // Edges on every side: queries, keys and blocks that do not come out even, causal or not, one head
 // dimension of the articles and smaller ones.
 static const char *const states[] = {
+    "PROGRAM=attention,M=1,N=5,K=16,BM=6,BN=5",
     "PROGRAM=attention,HEADS=3,M=20,N=37,K=9,BM=4,BN=8",
     "PROGRAM=attention,HEADS=2,M=20,N=37,K=16,BM=8,BN=4,CAUSAL=1",
     "PROGRAM=attention,HEADS=2,M=40,N=71,K=32,ATOM_KIND=mma_m16n8k16_f16,WM=2,FN=4",
@@ -81,6 +84,21 @@ START_TEST(its_text_compiles) {
         compile_once(arena, plan_from_model(arena, model, "attention"), COMPILE_PTX);
     ck_assert_msg(result->ok, "%s: %s\n%.3000s", states[_i], result->error, result->log);
     ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", states[_i], result->log);
+  }
+}
+END_TEST
+
+// Whatever is drawn and legal: after every pass, and with every family of atoms.
+START_TEST(random_schedules_compute) {
+  const RandomLimits limits = {.fma_max = 1 << 22, .family = RANDOM_ATTENTION};
+  uint64_t state = (uint64_t)_i * 977 + 1;
+  for (int i = 0; i < stress_count(4, 1000); i++) {
+    Arena *own = arena_new("drawn");
+    const Schedule drawn = schedule_random(own, &cases.targets, "h200", &limits, &state, NULL);
+    const Model *model = model_build(own, &cases.targets, &drawn);
+    for (int stage = 0; stage < model->pipeline.n_stages; stage++)
+      check_computes(model->pipeline.stage[stage].program, schedule_text(own, &drawn));
+    arena_free(own);
   }
 }
 END_TEST
@@ -289,6 +307,7 @@ Suite *suite_attention(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, every_pass_leaves_it_exact, 0, N_STATES);
   tcase_add_loop_test(tc, its_text_compiles, 0, N_STATES);
+  tcase_add_loop_test(tc, random_schedules_compute, 0, 4);
   tcase_add_loop_test(tc, it_is_read_back, 0, N_STATES);
   tcase_add_loop_test(tc, breakages_are_found, 0, N_BREAKAGES);
   tcase_add_test(tc, what_is_not_there_is_not_broken);

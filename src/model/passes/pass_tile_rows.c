@@ -9,6 +9,14 @@ bool pass_tile_rows_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
 }
 
+// S, P and L count rows in their second dimension. A variable of one row alone would be nowhere to
+// be replaced: it is the constant 0.
+static void index_row(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  const Expr *row = context;
+  if (access->buffer->space == SPACE_GLOBAL) access->idx[1] = row;
+}
+
 void pass_tile_rows(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
@@ -19,7 +27,7 @@ void pass_tile_rows(Program *program, Product *product, const Schedule *schedule
   const Expr *row = ex_add(arena, ex_mul_const(arena, ex_var(arena, block), threads),
                            ex_var(arena, thread));
   Stmt *heads = kernel->body, *naive = heads->body;
-  substitute(program, naive->body, naive->var, row);
+  each_access(naive->body, index_row, (void *)(uintptr_t)row);
   heads->body = stmt_loop(program, KNOB_PROGRAM, block,
                           stmt_loop(program, KNOB_PROGRAM, thread, naive->body));
   bind_batch_of(program, product, kernel);

@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cuda_on_cpu_attention.h"
 #include "cuda_on_cpu_tma.h"
 #include "cuda_on_cpu_warp.h"
-#include "cuda_on_cpu_attention.h"
 #include "cuda_on_cpu_wgmma.h"
 
 // ---- work lists ---------------------------------------------------------------------------------
@@ -207,9 +207,9 @@ void fill_operand(T *x, long long n, uint32_t seed, int most) {
 struct Case {
   const char *name;
   int m, n, k;
-  bool a_col, b_col;    // column-major
-  long long workspace;  // bytes
-  int most;             // of the operands' whole numbers
+  bool a_col, b_col;                                      // column-major
+  long long workspace;                                    // bytes
+  int most;                                               // of the operands' whole numbers
   void (*multiply)(void *const *operands, bool falling);  // A, B, C, P, or Q, K, V, O, S, P, L
   void (*run)(const Case *c, bool falling);
   int heads;  // 0: a matrix product; else attention, of which m, n, k are queries, keys, dimension
@@ -259,9 +259,12 @@ void run_attention(const Case *c, bool falling) {
   case_name = c->name;
   const Heads h = {c->heads, c->m, c->n, c->k, c->causal};
   const long long queries = (long long)c->heads * c->m, keys = (long long)c->heads * c->n;
-  const long long bytes[] = {queries * c->k * (int)sizeof(In), keys * c->k * (int)sizeof(In),
-                             keys * c->k * (int)sizeof(In),    queries * c->k * (int)sizeof(Out),
-                             queries * c->n * 4,               queries * c->n * (int)sizeof(In),
+  const long long bytes[] = {queries * c->k * (int)sizeof(In),
+                             keys * c->k * (int)sizeof(In),
+                             keys * c->k * (int)sizeof(In),
+                             queries * c->k * (int)sizeof(Out),
+                             queries * c->n * 4,
+                             queries * c->n * (int)sizeof(In),
                              queries * 4};
   void *operands[7];
   for (int i = 0; i < 7; i++) operands[i] = operand(bytes[i]);

@@ -62,7 +62,8 @@ static unsigned drawn(unsigned *state, unsigned n) {
 template <class T>
 void fill_attention(const Heads *h, T *Q, T *K, T *V) {
   unsigned state = 7;
-  for (long long i = 0; i < (long long)h->heads * h->queries * h->dim; i++) Q[i] = from_number<T>(0);
+  for (long long i = 0; i < (long long)h->heads * h->queries * h->dim; i++)
+    Q[i] = from_number<T>(0);
   for (int row = 0; row < h->heads * h->queries; row++)
     for (int i = 0; i < 2; i++) {
       int e = i ? (int)drawn(&state, h->dim) : row % h->dim;

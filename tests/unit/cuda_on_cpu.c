@@ -63,8 +63,7 @@ static void add_call(Str *out, const EmitKernel *kernel, int index, bool attenti
 
 static void add_multiply(Str *out, const Emission *emission, bool attention) {
   str_add(out, "static void *const *on;\n");
-  for (int i = 0; i < emission->n_kernels; i++)
-    add_call(out, &emission->kernel[i], i, attention);
+  for (int i = 0; i < emission->n_kernels; i++) add_call(out, &emission->kernel[i], i, attention);
   str_add(out,
           "static void multiply(void *const *operands, bool falling) {\n"
           "  on = operands;\n");

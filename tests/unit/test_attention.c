@@ -124,8 +124,7 @@ START_TEST(its_texts_compute) {
     const Model *model = model_of(states[s]);
     for (int i = 1; i < model->pipeline.n_stages; i++) {
       const Program *program = model->pipeline.stage[i].program;
-      const char *name =
-          arena_printf(arena, "%d %s", s, model->pipeline.stage[i].pass->name);
+      const char *name = arena_printf(arena, "%d %s", s, model->pipeline.stage[i].pass->name);
       cpu_program_add(&cpu, name, emit_cuda(arena, program, &(EmitOptions){.no_prelude = true}),
                       program);
     }
@@ -153,18 +152,17 @@ static const struct {
   BreakageId id;
   FindingKind finding;  // FINDING_COUNT: none, but cells are wrong
 } breakages[] = {
-    {BREAK_K_EARLY, FINDING_RACE},         {BREAK_V_EARLY, FINDING_RACE},
-    {BREAK_NO_RESCALE, FINDING_COUNT},     {BREAK_SUM_RESCALE, FINDING_COUNT},
-    {BREAK_LANES_MAX, FINDING_COUNT},      {BREAK_UNCONVERTED, FINDING_OPERAND},
-    {BREAK_TRANS, FINDING_COUNT},          {BREAK_FIRST_BARRIER, FINDING_RACE},
-    {BREAK_LAST_BARRIER, FINDING_RACE},    {BREAK_WAIT, FINDING_MISSING_WAIT},
-    {BREAK_MATRIX, FINDING_COUNT},         {BREAK_LAYOUT, FINDING_COUNT},
+    {BREAK_K_EARLY, FINDING_RACE},      {BREAK_V_EARLY, FINDING_RACE},
+    {BREAK_NO_RESCALE, FINDING_COUNT},  {BREAK_SUM_RESCALE, FINDING_COUNT},
+    {BREAK_LANES_MAX, FINDING_COUNT},   {BREAK_UNCONVERTED, FINDING_OPERAND},
+    {BREAK_TRANS, FINDING_COUNT},       {BREAK_FIRST_BARRIER, FINDING_RACE},
+    {BREAK_LAST_BARRIER, FINDING_RACE}, {BREAK_WAIT, FINDING_MISSING_WAIT},
+    {BREAK_MATRIX, FINDING_COUNT},      {BREAK_LAYOUT, FINDING_COUNT},
 };
 enum { N_BREAKAGES = sizeof breakages / sizeof *breakages };
 
 START_TEST(breakages_are_found) {
-  const Model *model = model_of(
-      FUSED "M=70,N=130,K=64,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1");
+  const Model *model = model_of(FUSED "M=70,N=130,K=64,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1");
   const BreakageId id = breakages[_i].id;
   const Program *broken = program_break(arena, model->program, id);
   ck_assert_msg(broken != NULL, "%s breaks nothing", breakage_name(id));
@@ -197,8 +195,14 @@ END_TEST
 
 // One head, two queries, three keys: by hand.
 START_TEST(the_reference_is_a_softmax) {
-  const Problem problem = {.m = 2, .n = 3, .k = 2, .dtype = DTYPE_F32, .acc = DTYPE_F32,
-                           .out = DTYPE_F32, .kind = PROBLEM_ATTENTION, .heads = 1};
+  const Problem problem = {.m = 2,
+                           .n = 3,
+                           .k = 2,
+                           .dtype = DTYPE_F32,
+                           .acc = DTYPE_F32,
+                           .out = DTYPE_F32,
+                           .kind = PROBLEM_ATTENTION,
+                           .heads = 1};
   const float q[] = {1, 0, 0, 1}, k[] = {1, 0, 0, 1, 0, 0}, v[] = {4, 0, 0, 8, 2, 2};
   const double *o = interpret_attention(arena, &problem, q, k, v, 1);
   // Query 0: scores 1, 0, 0, weights 1, 1/2, 1/2, sum 2.
@@ -243,8 +247,11 @@ START_TEST(sums_are_operand_a_in_their_lanes) {
   static const struct {
     const char *atom;
     int kept, elements;
-  } rows[] = {{"m16n8k16.f16", 256, 256}, {"m16n8k16.bf16", 256, 256}, {"m16n8k8.f16", 128, 128},
-              {"m16n8k8.tf32", 32, 128},  {"m16n8k32.e4m3", 128, 512}};
+  } rows[] = {{"m16n8k16.f16", 256, 256},
+              {"m16n8k16.bf16", 256, 256},
+              {"m16n8k8.f16", 128, 128},
+              {"m16n8k8.tf32", 32, 128},
+              {"m16n8k32.e4m3", 128, 512}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     Atom atom;
     Diags diags = diags_new(arena);

@@ -47,7 +47,7 @@ typedef struct GpuProblem {
   Plan shape;  // sizes, types and layouts only
   uint64_t seed;
   GpuBuffer a, b, c, v, workspaces[PLAN_MAX_WORKSPACES];  // v: of attention alone
-  GpuBuffer expected;   // double[rows · columns] of C
+  GpuBuffer expected;                                     // double[rows · columns] of C
   GpuBuffer magnitude;  // float[rows · columns]: (|A|·|B|)ij, or sums of weights times |V|
   GpuBuffer counters;
 } GpuProblem;

@@ -54,8 +54,8 @@ static bool attend_f64(Gpu *gpu, const Plan *plan) {
   if (plan_rows(plan) > INT32_MAX || plan->k > THREADS)
     return gpu_refuse(gpu, "%lld queries of a head dimension of %lld are too many to be checked",
                       (long long)plan_rows(plan), (long long)plan->k);
-  void *parameters[] = {&q,    &k,       &v,    &expected, &magnitude,
-                        &type, &queries, &keys, &dim,      &causal, &alpha};
+  void *parameters[] = {&q,       &k,    &v,   &expected, &magnitude, &type,
+                        &queries, &keys, &dim, &causal,   &alpha};
   return gpu_launch_helper(gpu, GPU_ATTENTION_F64, plan_rows(plan), THREADS, parameters);
 }
 
@@ -99,9 +99,10 @@ bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed) {
 }
 
 GpuBuffer *problem_buffer(GpuProblem *problem, PlanArg buffer) {
-  GpuBuffer *const operands[] = {
-      [PLAN_ARG_A] = &problem->a, [PLAN_ARG_B] = &problem->b, [PLAN_ARG_C] = &problem->c,
-      [PLAN_ARG_V] = &problem->v};
+  GpuBuffer *const operands[] = {[PLAN_ARG_A] = &problem->a,
+                                 [PLAN_ARG_B] = &problem->b,
+                                 [PLAN_ARG_C] = &problem->c,
+                                 [PLAN_ARG_V] = &problem->v};
   if (buffer < PLAN_ARG_WORKSPACE) return operands[buffer];
   return &problem->workspaces[buffer - PLAN_ARG_WORKSPACE];
 }

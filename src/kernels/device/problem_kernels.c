@@ -6,7 +6,8 @@
 // product_f64   64 × 64 cells of C by 16 × 16 threads of 4 × 4 cells, both sums (a·b and |a·b|) in
 //               one pass. A thread's cells lie 16 apart, so shared memory is read without
 //               conflicts. Some two thirds of the FP64 rate: 8192³ in about 0.1 s on an H200.
-// attention_f64 a query's block goes through its keys 256 at a time, with a running maximum; a thread
+// attention_f64 a query's block goes through its keys 256 at a time, with a running maximum; a
+// thread
 //               has a key's score and then a column of O.
 // compare       every cell against expected ± bound; a wrong one is counted once in total and once
 //               in its rectangle of the error map. `!(error <= bound)`: NaN is wrong.
@@ -18,8 +19,8 @@
 
 #include "kernels/device/gpu.h"
 
-const char *const helper_names[GPU_N_HELPERS] = {"fill_normal", "product_f64", "attention_f64", "compare",
-                                                 "count_changed", "spin"};
+const char *const helper_names[GPU_N_HELPERS] = {"fill_normal", "product_f64",   "attention_f64",
+                                                 "compare",     "count_changed", "spin"};
 
 const char helper_cuda[] =
     "typedef unsigned long long u64;\n"

@@ -32,10 +32,10 @@ static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16",  "bf16", "tf3
                                                      "s8",  "e4m3", "e5m2", "s32"};
 static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
 static const char *const arg_names[PLAN_N_ARGS] = {
-    "A",           "B",      "C",      "V",  "workspace_0", "workspace_1", "workspace_2",
-    "workspace_3", "alpha",  "places", "claims",      "epoch",       "lists",
-    "grid",        "stamps", "traced", "map_0",       "map_1",       "map_2",
-    "map_3",       "map_4",  "map_5",  "map_6",       "map_7"};
+    "A",           "B",           "C",      "V",      "workspace_0", "workspace_1",
+    "workspace_2", "workspace_3", "alpha",  "places", "claims",      "epoch",
+    "lists",       "grid",        "stamps", "traced", "map_0",       "map_1",
+    "map_2",       "map_3",       "map_4",  "map_5",  "map_6",       "map_7"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }

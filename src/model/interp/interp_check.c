@@ -115,7 +115,7 @@ const double *interpret_attention(Arena *arena, const Problem *problem, const fl
                                   const float *k, const float *v, double alpha) {
   const int64_t n = problem->n, depth = problem->k, heads = problem->heads;
   const DType type = problem->dtype;
-  double *o = ARENA_ARRAY(arena, double, heads *problem->m *depth);
+  double *o = ARENA_ARRAY(arena, double, heads * problem->m * depth);
   double *weight = ARENA_ARRAY(arena, double, n);
   const double *queries = rounded(arena, type, q, heads * problem->m, depth, false);
   const double *keys = rounded(arena, type, k, heads * n, depth, false);
@@ -124,8 +124,8 @@ const double *interpret_attention(Arena *arena, const Problem *problem, const fl
     const int64_t head = row / problem->m, last = row % problem->m + n - problem->m;
     const int64_t n_keys = problem->causal ? last + 1 : n;
     double *out = &o[row * depth];
-    double sum = weigh(problem, &queries[row * depth], &keys[head * n * depth], n_keys, alpha,
-                       weight);
+    double sum =
+        weigh(problem, &queries[row * depth], &keys[head * n * depth], n_keys, alpha, weight);
     for (int64_t t = 0; t < n_keys; t++)
       for (int64_t d = 0; d < depth; d++) out[d] += weight[t] * values[(head * n + t) * depth + d];
     for (int64_t d = 0; d < depth; d++) out[d] = number_round(problem->acc, out[d] / sum);
@@ -223,7 +223,7 @@ static Comparison start_check(Arena *arena, const Program *program, InterpCheck 
                       .problem = problem,
                       .options = options,
                       .factor = factor_of(program, options),
-                      .wrong = ARENA_ARRAY(arena, uint8_t, rows *columns),
+                      .wrong = ARENA_ARRAY(arena, uint8_t, rows * columns),
                       .in_tile = in_tile};
 }
 

@@ -329,13 +329,12 @@ static bool parse_heads(Parser *p, const char *name, int64_t *heads, int64_t *ro
 static bool parse_attention(Parser *p) {
   Problem problem = {.kind = PROBLEM_ATTENTION};
   DType k_type, v_type;
-  bool read = parse_heads(p, "O", &problem.heads, &problem.m, &problem.k, &problem.out) &&
-              parse_word(p, "=") && parse_word(p, "softmax") &&
-              parse_heads(p, "Q", &problem.heads, &problem.m, &problem.k, &problem.dtype) &&
-              parse_word(p, "*") &&
-              parse_heads(p, "K", &problem.heads, &problem.n, &problem.k, &k_type) &&
-              parse_word(p, "*") &&
-              parse_heads(p, "V", &problem.heads, &problem.n, &problem.k, &v_type);
+  bool read =
+      parse_heads(p, "O", &problem.heads, &problem.m, &problem.k, &problem.out) &&
+      parse_word(p, "=") && parse_word(p, "softmax") &&
+      parse_heads(p, "Q", &problem.heads, &problem.m, &problem.k, &problem.dtype) &&
+      parse_word(p, "*") && parse_heads(p, "K", &problem.heads, &problem.n, &problem.k, &k_type) &&
+      parse_word(p, "*") && parse_heads(p, "V", &problem.heads, &problem.n, &problem.k, &v_type);
   if (!read) return false;
   if (k_type != problem.dtype || v_type != problem.dtype)
     return parse_fail(p, "Q, K and V of one type");
@@ -377,7 +376,8 @@ static bool parse_axis(Parser *p) {
   int a = 0;
   while (a < n_axes && !parse_maybe(p, p->program->axis[a].name)) a++;
   if (a == n_axes)
-    return parse_fail(p, matmul ? "\"m\", \"n\" or \"k\"" : "\"q\", \"t\", \"e\", \"u\", \"d\" or \"h\"");
+    return parse_fail(
+        p, matmul ? "\"m\", \"n\" or \"k\"" : "\"q\", \"t\", \"e\", \"u\", \"d\" or \"h\"");
   Axis *axis = &p->program->axis[a];
   if (axis->n_digits) return parse_fail(p, "an axis that was not said before");
   int64_t extent = axis->extent;

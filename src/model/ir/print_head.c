@@ -8,8 +8,8 @@
 //   axis m in 0..512: m_b in 0..4 BLOCK by 128, m_w in 0..2 WARP by 64, m_r in 0..4 REGISTER by 16
 //   thread tid in 0..128, thread in 0..256            the second: with those that only fetch
 //   lane lane in 0..32 THREAD
-//   values v_a in 0..4 REGISTER by 2, …               of A, B and C that a lane holds, for each product
-//   global P [8 x 512 x 512] f32   as partial @ATOMIC_FREE_SPLITK
+//   values v_a in 0..4 REGISTER by 2, …               of A, B and C that a lane holds, for each
+//   product global P [8 x 512 x 512] f32   as partial @ATOMIC_FREE_SPLITK
 #include "model/ir/print_line.h"
 #include "model/words/fragment.h"
 
@@ -222,8 +222,8 @@ static void print_heads(Spans *out, const Program *program, BufferRole role, int
   const Buffer *matrix = program_buffer(program, role);
   const Problem *problem = &program->problem;
   spans_add(out, SPAN_BUFFER, matrix->name);
-  spans_printf(out, SPAN_NUMBER, "[%lld x %lld x %lld]", (long long)problem->heads,
-               (long long)rows, (long long)problem->k);
+  spans_printf(out, SPAN_NUMBER, "[%lld x %lld x %lld]", (long long)problem->heads, (long long)rows,
+               (long long)problem->k);
   print_type(out, matrix->type);
 }
 

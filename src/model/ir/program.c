@@ -254,8 +254,13 @@ int launch_warps(const Launch *launch) { return (int)ceil_div(launch->n_threads,
 int launch_block_warps(const Launch *launch) { return (int)ceil_div(launch->block_threads, LANES); }
 
 const Product *program_product(const Program *program) {
-  assert(program->n_products == 1);
-  return &program->product[0];
+  return &program->product[program->n_products - 1];
+}
+
+const Product *program_product_of(const Program *program, BufferRole role) {
+  const Product *product = program->product, *last = program_product(program);
+  while (product < last && product_operand(product, role) == ATOM_OPERANDS) product++;
+  return product;
 }
 
 int product_operand(const Product *product, BufferRole role) {
@@ -455,9 +460,10 @@ Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, in
 static DType type_of_role(const Problem *problem, BufferRole role) {
   if (role == ROLE_C || role == ROLE_SLAB_C || role == ROLE_STAGE_C) return problem->out;
   static const bool sums[ROLE_COUNT] = {
-      [ROLE_ACC] = true,      [ROLE_PARTIAL] = true,  [ROLE_TEMP] = true,    [ROLE_SCORES] = true,
-      [ROLE_ROW_SUMS] = true, [ROLE_SCORE] = true,    [ROLE_ROW_MAX] = true, [ROLE_ROW_SUM] = true,
-      [ROLE_ROW_BASE] = true, [ROLE_RESCALE] = true, [ROLE_ROW_DIVISOR] = true};
+      [ROLE_ACC] = true,     [ROLE_PARTIAL] = true,    [ROLE_TEMP] = true,
+      [ROLE_SCORES] = true,  [ROLE_ROW_SUMS] = true,   [ROLE_SCORE] = true,
+      [ROLE_ROW_MAX] = true, [ROLE_ROW_SUM] = true,    [ROLE_ROW_BASE] = true,
+      [ROLE_RESCALE] = true, [ROLE_ROW_DIVISOR] = true};
   return sums[role] ? problem->acc : problem->dtype;
 }
 

@@ -80,9 +80,9 @@ typedef enum Space { SPACE_GLOBAL, SPACE_SHARED, SPACE_REGISTER, SPACE_BARRIER }
 typedef enum BufferRole {
   ROLE_A,
   ROLE_B,
-  ROLE_C,        // the problem's operands in global memory; of attention Q, K and O,
-  ROLE_V,        // and V
-  ROLE_SCORES,   // S, its weights P and their row sums, where kernels hand them on
+  ROLE_C,       // the problem's operands in global memory; of attention Q, K and O,
+  ROLE_V,       // and V
+  ROLE_SCORES,  // S, its weights P and their row sums, where kernels hand them on
   ROLE_WEIGHTS,
   ROLE_ROW_SUMS,
   ROLE_PARTIAL,  // split-K workspace [splits][M][N]
@@ -105,10 +105,10 @@ typedef enum BufferRole {
   ROLE_SCORE,    // sums of the first product
   ROLE_ROW_MAX,  // of each of a thread's rows: the largest score, the sum of weights,
   ROLE_ROW_SUM,
-  ROLE_ROW_BASE,  // alpha times the largest score,
+  ROLE_ROW_BASE,     // alpha times the largest score,
   ROLE_ROW_DIVISOR,  // the sum of weights that another kernel has found,
-  ROLE_RESCALE,   // and what older sums are worth below a new maximum
-  ROLE_LIST,   // a word behind them: the list of tiles that the cluster has claimed
+  ROLE_RESCALE,      // and what older sums are worth below a new maximum
+  ROLE_LIST,         // a word behind them: the list of tiles that the cluster has claimed
   ROLE_TEMP,
   ROLE_COUNT
 } BufferRole;
@@ -282,7 +282,7 @@ typedef struct Program {
   Buffer *buffer[BUFFERS_MAX];
   int n_kernels;
   Kernel kernel[KERNELS_MAX];
-  int main_kernel;        // index of the one that multiplies
+  int main_kernel;  // index of the one that multiplies
   int n_axes;
   Axis axis[AXES_MAX];  // of a matmul m, n and k
   int n_products;
@@ -361,8 +361,10 @@ int launch_block_warps(const Launch *launch);
 
 // What an operation is for where it stands, by the role of what it writes; NULL: op_help() says it.
 const char *op_help_here(const Op *op);  // model/ops/table.c
-// The product of a program that has one: for readings that speak of one. Passes are given theirs.
+// The product whose C is stored, the last: for readings that speak of one. Passes are given theirs.
 const Product *program_product(const Program *program);
+// The product one of whose operands a role carries; the last where none does.
+const Product *program_product_of(const Program *program, BufferRole role);
 // The operand of a product that a role carries; ATOM_OPERANDS: none of them.
 int product_operand(const Product *product, BufferRole role);
 // The atom by which the program multiplies, all of its products; NULL: plain FMA.

@@ -188,8 +188,8 @@ static void emit_lanes(Emitter *emitter, const Op *op, const PreludeText *combin
 static void emit_lanes_max(Emitter *emitter, const Op *op) { emit_lanes(emitter, op, &lanes_max); }
 static void emit_lanes_sum(Emitter *emitter, const Op *op) { emit_lanes(emitter, op, &lanes_sum); }
 
-static const char *const maxima[ROLE_COUNT] = {
-    [ROLE_ROW_MAX] = "the largest score of each row so far"};
+static const char *const maxima[ROLE_COUNT] = {[ROLE_ROW_MAX] =
+                                                   "the largest score of each row so far"};
 static const char *const factors[ROLE_COUNT] = {
     [ROLE_ACC] = "what was added up so far belongs to a smaller maximum",
     [ROLE_ROW_SUM] = "what was added up so far belongs to a smaller maximum"};

@@ -101,8 +101,8 @@ static Stmt *cell(Program *program, const Product *product, Stmt *behind) {
   Stmt *step = stmt_list(op1(program, OP_LOAD, at[ATOM_A], to[ATOM_A]),
                          op1(program, OP_LOAD, at[ATOM_B], to[ATOM_B]),
                          stmt_op(program, none, multiply), NULL);
-  Stmt *sum = stmt_list(constant(program, at[ATOM_C], 0),
-                        over(program, product->axis[AXIS_K], step), NULL);
+  Stmt *sum =
+      stmt_list(constant(program, at[ATOM_C], 0), over(program, product->axis[AXIS_K], step), NULL);
   Stmt *store = op1(program, OP_STORE, to[ATOM_C], at[ATOM_C]);
   return behind ? stmt_list(sum, behind, store, NULL) : stmt_list(sum, store, NULL);
 }
@@ -143,12 +143,11 @@ static Stmt *softmax_row(Program *program, const Product *scores, Access sums) {
   Stmt *find = stmt_list(op1(program, OP_LOAD, x, score), op1(program, OP_MAX, largest, x), NULL);
   Stmt *weigh = stmt_list(op1(program, OP_LOAD, x, score), stmt_op(program, none, power),
                           op1(program, OP_ADD, sum, x), op1(program, OP_STORE, weight, x), NULL);
-  return stmt_list(constant(program, largest, (double)-__builtin_inf()),
-                   over(program, scores->axis[AXIS_N], find),
-                   op1(program, OP_CONVERT, base, largest),
-                   stmt_op(program, none, (Op){.kind = OP_SCALE, .dst = base}),
-                   constant(program, sum, 0), over(program, scores->axis[AXIS_N], weigh),
-                   op1(program, OP_STORE, sums, sum), NULL);
+  return stmt_list(
+      constant(program, largest, (double)-__builtin_inf()),
+      over(program, scores->axis[AXIS_N], find), op1(program, OP_CONVERT, base, largest),
+      stmt_op(program, none, (Op){.kind = OP_SCALE, .dst = base}), constant(program, sum, 0),
+      over(program, scores->axis[AXIS_N], weigh), op1(program, OP_STORE, sums, sum), NULL);
 }
 
 static Stmt *divide_row(Program *program, const Product *values, Access sums) {

@@ -65,8 +65,8 @@ static void name_values(Program *program, Product *product, int operand) {
   ProductOperand *held = &product->operand[operand];
   held->value_width = neighbours(program, product, &map, operand);
   const char *name = names[product - program->product][operand];
-  held->value = program_var(program, name, VAR_LOOP, TIER_REGISTER,
-                            map.n_values / held->value_width);
+  held->value =
+      program_var(program, name, VAR_LOOP, TIER_REGISTER, map.n_values / held->value_width);
 }
 
 // An operand's registers: so many rows and columns of fragments, 0 where it has no such side.
@@ -103,11 +103,13 @@ static Stmt *read_fragment(Program *program, const Product *product, int operand
                       value_index(program, at));
   Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = at->value_width};
   Stmt *values = wrap_register(program, knob, at->value, stmt_op(program, knob, op));
-  return wrap_register(program, operand == ATOM_A ? KNOB_FM : knob_along_n(program, product), atoms.var, values);
+  return wrap_register(program, operand == ATOM_A ? KNOB_FM : knob_along_n(program, product),
+                       atoms.var, values);
 }
 
 static Stmt *over_atoms(Program *program, const Product *product, Stmt *stmt) {
-  Stmt *inner = wrap_register(program, knob_along_n(program, product), product->axis[AXIS_N]->digit[2].var, stmt);
+  Stmt *inner = wrap_register(program, knob_along_n(program, product),
+                              product->axis[AXIS_N]->digit[2].var, stmt);
   return wrap_register(program, KNOB_FM, product->axis[AXIS_M]->digit[2].var, inner);
 }
 

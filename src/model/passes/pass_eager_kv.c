@@ -2,9 +2,9 @@
 //
 // Requires: fuse, stage, async_copy: in the loop over blocks of keys K is asked for, waited for and
 // multiplied, then V. Ensures: V is asked for behind the first barrier, which says that the block
-// before has read V to the end; the next block's K behind the second one, which says that K has been
-// read; the first K in front of the loop. Preserves: waits and barriers, each of which now waits for
-// what was asked for a product earlier.
+// before has read V to the end; the next block's K behind the second one, which says that K has
+// been read; the first K in front of the loop. Preserves: waits and barriers, each of which now
+// waits for what was asked for a product earlier.
 //
 // Worked example, three blocks:
 //   before   K0 wait S0 V0 wait O0  K1 wait S1 V1 wait O1  K2 wait S2 V2 wait O2

@@ -2,9 +2,9 @@
 //
 // Requires: atomize; WN = 1, so that a warp has whole rows of scores. Ensures: one kernel
 // `attention`: h and q_b (BLOCK), q_w (WARP), lane outermost; t_o (SERIAL_OUTER) walks the keys,
-// FN atoms of them at a time, and in it e_i and u_i (STAGE_INNER) are the steps of the two products.
-// S, P and L are gone: scores become weights where they lie in registers, and weights become
-// operand A there (relayout in fragment.h). Preserves: what is multiplied with what.
+// FN atoms of them at a time, and in it e_i and u_i (STAGE_INNER) are the steps of the two
+// products. S, P and L are gone: scores become weights where they lie in registers, and weights
+// become operand A there (relayout in fragment.h). Preserves: what is multiplied with what.
 //
 // The softmax goes along, with a maximum that may still grow. Worked example, one row whose blocks
 // have the maxima 3, 5, 4, alpha = 1:
@@ -14,8 +14,8 @@
 //   1      5        5         exp2(3 - 5) = 1/4        1/4 of that + sum of exp2(s - 5)
 //   2      5        5         exp2(5 - 5) = 1          that + sum of exp2(s - 5)
 //
-// and at the end O is divided by row_sum. Each lane adds up its own columns; the lanes of a row meet
-// for the maximum in each block, for the sum once, behind the loop.
+// and at the end O is divided by row_sum. Each lane adds up its own columns; the lanes of a row
+// meet for the maximum in each block, for the sum once, behind the loop.
 #include <assert.h>
 
 #include "model/passes/passes.h"
@@ -43,7 +43,9 @@ typedef struct RowOp {
 static Op row_op(Program *program, const Product *product, const Expr *at[3], const void *context) {
   (void)program, (void)product;
   const RowOp *row = context;
-  Op op = {.kind = row->kind, .dst = access2(row->dst, at[0], at[1]), .value = row->value,
+  Op op = {.kind = row->kind,
+           .dst = access2(row->dst, at[0], at[1]),
+           .value = row->value,
            .count = row->count};
   if (row->src) op.src = access2(row->src, at[0], at[1]);
   if (row->src2) op.src2 = access2(row->src2, at[0], at[1]);
@@ -108,9 +110,9 @@ static Stmt *online_softmax(Program *program, const Product *scores, const Produ
       on_rows(program, scores, (RowOp){OP_EXP2, r->rescale, r->rescale, r->base, 0, 0}),
       over_values(program, scores, knob, weigh, r),
       on_rows(program, scores, (RowOp){OP_MUL, r->sum, r->rescale, NULL, 0, 0}),
-      noted(over_values(program, scores, knob, of_scores,
-                        &(RowOp){OP_ADD, r->sum, NULL, NULL, 0, 0}),
-            "add up the weights that this lane has"),
+      noted(
+          over_values(program, scores, knob, of_scores, &(RowOp){OP_ADD, r->sum, NULL, NULL, 0, 0}),
+          "add up the weights that this lane has"),
       over_values(program, values, knob, rescale_sums, r), NULL);
 }
 
@@ -143,10 +145,11 @@ static Stmt *relayout(Program *program, Product *values, const Product *scores, 
   const Expr *atom = ex_add(arena, ex_mul_const(arena, ex_var(arena, step), map.n_atoms),
                             bits_expr(arena, value, map.atom_of_bit, map.n_bits));
   const Expr *from = bits_expr(arena, value, map.value_of_bit, map.n_bits);
-  Op op = {.kind = OP_CONVERT,
-           .dst = access2(program_buffer(program, p->registers), m, value),
-           .src = access3(program_buffer(program, scores->operand[ATOM_C].registers), m, atom, from),
-           .width = width};
+  Op op = {
+      .kind = OP_CONVERT,
+      .dst = access2(program_buffer(program, p->registers), m, value),
+      .src = access3(program_buffer(program, scores->operand[ATOM_C].registers), m, atom, from),
+      .width = width};
   Stmt *stmt = wrap_register(program, knob, p->value, stmt_op(program, knob, op));
   return wrap_register(program, KNOB_FM, atoms, stmt);
 }
@@ -173,8 +176,8 @@ static Stmt *step_loop(Program *program, const Product *product, Var *walk, int6
   Axis *k = product->axis[AXIS_K];
   const int64_t weight = k->digit[0].weight;
   Stmt *loop = find_loop(list, k->digit[0].var);
-  Var *step = program_var(program, axis_digit_name(program, k, "_i"), VAR_LOOP, TIER_STAGE_INNER,
-                          steps);
+  Var *step =
+      program_var(program, axis_digit_name(program, k, "_i"), VAR_LOOP, TIER_STAGE_INNER, steps);
   const Expr *at = ex_var(arena, step);
   if (walk) at = ex_add(arena, ex_mul_const(arena, ex_var(arena, walk), steps), at);
   substitute(program, list, k->digit[0].var, at);
@@ -229,8 +232,7 @@ void pass_fuse(Program *program, Product *values, const Schedule *schedule) {
   Var *walk = walk_keys(program, scores, first);
   const int64_t keys = scores->axis[AXIS_N]->digit[0].weight;
   step_loop(program, scores, NULL, scores->axis[AXIS_K]->digit[0].var->extent, first);
-  Stmt *steps =
-      step_loop(program, values, walk, keys / values->atom->k, block->body);
+  Stmt *steps = step_loop(program, values, walk, keys / values->atom->k, block->body);
   Rows rows = add_rows(program, scores);
   Stmt **read = find_read(values, ATOM_A, &steps->body);
   cut(read);
@@ -247,11 +249,11 @@ void pass_fuse(Program *program, Product *values, const Schedule *schedule) {
                     stmt_loop(program, knob, walk, stmt_list(body, steps, NULL)), NULL);
   Stmt *loop = stmt_last(*link);
   loop->end = last_block(program, scores, walk);
-  loop->next = stmt_list(
-      on_rows(program, scores,
-              (RowOp){OP_LANES_SUM, rows.sum, NULL, NULL, 0, lanes_of_row(scores)}),
-      over_values(program, values, knob, divide_sums, &rows), NULL);
-  Stmt **store = find_link(&behind, OP_STORE, ROLE_C);
+  loop->next =
+      stmt_list(on_rows(program, scores,
+                        (RowOp){OP_LANES_SUM, rows.sum, NULL, NULL, 0, lanes_of_row(scores)}),
+                over_values(program, values, knob, divide_sums, &rows), NULL);
+  Stmt **store = find_link(&behind, OP_STORE, values->operand[ATOM_C].global);
   stmt_last(loop)->next = cut(store);
 
   program->kernel[0] = (Kernel){

@@ -52,7 +52,8 @@ static void replace_reads(Program *program, const Product *product, int operand,
   Stmt *read = stmt_op(program, knob, op);
   Var *groups = atoms;
   if (n_fragments > 1) {  // atom n_r becomes group n_p's first
-    groups = program_var(program, axis_digit_name(program, product->axis[AXIS_N], "_p"), VAR_LOOP, TIER_REGISTER, atoms->extent / n_fragments);
+    groups = program_var(program, axis_digit_name(program, product->axis[AXIS_N], "_p"), VAR_LOOP,
+                         TIER_REGISTER, atoms->extent / n_fragments);
     substitute(program, read, atoms, ex_mul_const(arena, ex_var(arena, groups), n_fragments));
   }
   Stmt *k_i = find_steps(product, main_kernel(program)->body);

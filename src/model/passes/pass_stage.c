@@ -101,9 +101,10 @@ static bool stays(const Product *product, int operand, const Var *loop) {
   return true;
 }
 
-// Fused products, whose loops over k-steps stand side by side in one over blocks of keys. What stays
-// the same there (Q) is copied once, in front of it; the others in front of their steps, with a
-// barrier behind each. The barrier of either product tells that the other's slab is read to the end.
+// Fused products, whose loops over k-steps stand side by side in one over blocks of keys. What
+// stays the same there (Q) is copied once, in front of it; the others in front of their steps, with
+// a barrier behind each. The barrier of either product tells that the other's slab is read to the
+// end.
 static void stage_block(Program *program, const Product *product, const Schedule *schedule) {
   Stmt *walk = slab_loop(program), *copies = NULL;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {

@@ -24,8 +24,8 @@ void pass_tile_rows(Program *program, Product *product, const Schedule *schedule
   const int64_t threads = program->thread->extent, rows = program->problem.m;
   Var *block = program_var(program, "q_b", VAR_LOOP, TIER_BLOCK, ceil_div(rows, threads));
   Var *thread = program_var(program, "q_t", VAR_LOOP, TIER_THREAD, threads);
-  const Expr *row = ex_add(arena, ex_mul_const(arena, ex_var(arena, block), threads),
-                           ex_var(arena, thread));
+  const Expr *row =
+      ex_add(arena, ex_mul_const(arena, ex_var(arena, block), threads), ex_var(arena, thread));
   Stmt *heads = kernel->body, *naive = heads->body;
   each_access(naive->body, index_row, (void *)(uintptr_t)row);
   heads->body = stmt_loop(program, KNOB_PROGRAM, block,

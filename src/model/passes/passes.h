@@ -36,7 +36,8 @@ const Expr *value_of_row(Program *program, const Product *product, const Expr *r
 int64_t lanes_of_row(const Product *product);
 // Loops around an operation on each value of the product's sums, said for (atom along M, atom along
 // N, value), or on each row of them that a lane has a part of, for (atom along M, row).
-typedef Op ValueOp(Program *program, const Product *product, const Expr *at[3], const void *context);
+typedef Op ValueOp(Program *program, const Product *product, const Expr *at[3],
+                   const void *context);
 Stmt *over_values(Program *program, const Product *product, KnobId knob, ValueOp *op,
                   const void *context);
 Stmt *over_rows(Program *program, const Product *product, KnobId knob, ValueOp *op,

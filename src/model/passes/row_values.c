@@ -8,9 +8,7 @@
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
-static FragmentMap sums_of(const Product *product) {
-  return fragment_map(product->atom, ATOM_C);
-}
+static FragmentMap sums_of(const Product *product) { return fragment_map(product->atom, ATOM_C); }
 
 int64_t rows_of_lane(const Product *product) {
   const FragmentMap map = sums_of(product);
@@ -78,9 +76,8 @@ static Access sum_at(Program *program, const Product *product, const Expr *at[3]
 
 static Op hide(Program *program, const Product *product, const Expr *at[3], const void *context) {
   (void)context;
-  return (Op){.kind = OP_INIT,
-              .dst = sum_at(program, product, at),
-              .value = (double)-__builtin_inf()};
+  return (Op){
+      .kind = OP_INIT, .dst = sum_at(program, product, at), .value = (double)-__builtin_inf()};
 }
 
 // The row or column of the axis that a value of the sums lies in.
@@ -129,8 +126,7 @@ Op by_row(Program *program, const Product *product, OpKind kind, const Expr *at[
               .src = access2(rows, at[0], row_of_value(program, product, at[2]))};
 }
 
-static Op divide(Program *program, const Product *product, const Expr *at[3],
-                 const void *context) {
+static Op divide(Program *program, const Product *product, const Expr *at[3], const void *context) {
   const Access *by = context;
   return by_row(program, product, OP_DIV, at, by->buffer);
 }

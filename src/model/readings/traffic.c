@@ -231,15 +231,14 @@ static Traffic attention_traffic(const Model *model) {
   t.dram_bytes = 2 * (double)(p->heads * (p->m + p->n)) * depth * bytes;
   t.l2_hit = 1 - fmin(1, t.dram_bytes / t.l2_bytes);
   t.l2_clocks = known(2 * keys * depth * bytes / traffic_bytes_per_clock(gpu, gpu->l2_gbps));
-  t.dram_clocks = known(t.dram_bytes / (blocks * turns * seen) /
-                        traffic_bytes_per_clock(gpu, gpu->dram_gbps));
+  t.dram_clocks =
+      known(t.dram_bytes / (blocks * turns * seen) / traffic_bytes_per_clock(gpu, gpu->dram_gbps));
   t.flop_per_l2_byte = t.flop / t.l2_bytes;
   t.flop_per_dram_byte = t.flop / t.dram_bytes;
   t.shared_bytes_per_fma = t.shared_clocks * gpu->smem_bytes_per_clk / t.slab_fma;
   find_limit(&t);
   t.power_tflops = -1;
-  t.roofline_tflops = known(
-      speed_of_units(model, &t, &tile, ceil(blocks / (double)gpu->sm_count)));
+  t.roofline_tflops = known(speed_of_units(model, &t, &tile, ceil(blocks / (double)gpu->sm_count)));
   return t;
 }
 

@@ -19,7 +19,6 @@ static bool is_attention(const Schedule *schedule) {
   return schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
 }
 
-
 int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
   Atom own;

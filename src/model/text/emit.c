@@ -441,8 +441,8 @@ static const char *print_types(Arena *arena, const Problem *problem) {
 static void print_attention(Emitter *emitter, const Problem *problem) {
   long long h = (long long)problem->heads, m = (long long)problem->m, n = (long long)problem->n,
             k = (long long)problem->k;
-  emitter_line(emitter, "// O[%lld, %lld, %lld] = softmax(alpha * Q * K) * V, %lld keys, %s%s", h, m,
-               k, n, print_types(emitter->arena, problem), problem->causal ? ", causal" : "");
+  emitter_line(emitter, "// O[%lld, %lld, %lld] = softmax(alpha * Q * K) * V, %lld keys, %s%s", h,
+               m, k, n, print_types(emitter->arena, problem), problem->causal ? ", causal" : "");
   emitter_line(emitter, "// of rows of %lld in Q, K, V and O; alpha holds the log2(e) of exp2", k);
 }
 
@@ -477,8 +477,8 @@ static void print_extents(Emitter *emitter, const EmitSymbols *symbols) {
   Str text = str_new(emitter->arena);
   for (int a = 0; a < AXIS_COUNT; a++) {
     if (!symbols->extent[a]) continue;
-    str_printf(&text, "%s%s = %lld", text.length ? ", " : "constexpr int ", emit_extent_name(emitter->program, a),
-               (long long)emitter->program->axis[a].extent);
+    str_printf(&text, "%s%s = %lld", text.length ? ", " : "constexpr int ",
+               emit_extent_name(emitter->program, a), (long long)emitter->program->axis[a].extent);
   }
   if (text.length == 0) return;
   emitter_blank(emitter);

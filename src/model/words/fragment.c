@@ -350,8 +350,11 @@ static FragmentOwner sum_owner(const FragmentMap *sums, int row, int col, int *a
 
 bool fragment_relayout(const Atom *atom, Relayout *out) {
   const FragmentMap a = fragment_map(atom, ATOM_A), sums = fragment_map(atom, ATOM_C);
-  *out = (Relayout){.n_atoms = a.cols / sums.cols, .n_values = a.n_values,
-                    .n_bits = a.n_value_bits, .run = 1, .elements = a.rows * a.cols};
+  *out = (Relayout){.n_atoms = a.cols / sums.cols,
+                    .n_values = a.n_values,
+                    .n_bits = a.n_value_bits,
+                    .run = 1,
+                    .elements = a.rows * a.cols};
   for (int lane = 0; lane < a.n_lanes; lane++)
     for (int value = 0; value < a.n_values; value++) {
       const FragmentElement e = fragment_map_element(&a, lane, value);

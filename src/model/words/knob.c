@@ -65,9 +65,9 @@ typedef struct Names {
 
 // By type; no name where values are numbers or a text.
 static const Names value_names[KNOB_TYPES] = {
-    [KNOB_TYPE_STAGE] = NAMES(stage_names), [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
-    [KNOB_TYPE_ACC] = NAMES(acc_names),     [KNOB_TYPE_ATOM] = NAMES(atom_names),
-    [KNOB_TYPE_ORDER] = NAMES(order_names), [KNOB_TYPE_ROLES] = NAMES(roles_names),
+    [KNOB_TYPE_STAGE] = NAMES(stage_names),     [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
+    [KNOB_TYPE_ACC] = NAMES(acc_names),         [KNOB_TYPE_ATOM] = NAMES(atom_names),
+    [KNOB_TYPE_ORDER] = NAMES(order_names),     [KNOB_TYPE_ROLES] = NAMES(roles_names),
     [KNOB_TYPE_PROGRAM] = NAMES(program_names),
 };
 

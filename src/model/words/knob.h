@@ -21,18 +21,18 @@ typedef enum KnobId {
 } KnobId;
 
 typedef enum KnobType {
-  KNOB_TYPE_INT,     // a number in lo..hi
-  KNOB_TYPE_POWER,   // a power of two in lo..hi
-  KNOB_TYPE_FLAG,    // 0 or 1
-  KNOB_TYPE_STAGE,   // two bits written A then B: 00 10 01 11
-  KNOB_TYPE_DTYPE,   // a name of the dtype list
-  KNOB_TYPE_ACC,     // f32 or f16
-  KNOB_TYPE_ATOM,    // a name of the atom list
-  KNOB_TYPE_ORDER,   // a name of the list of tile orders
-  KNOB_TYPE_ROLES,   // a name of the list of role schedules
+  KNOB_TYPE_INT,      // a number in lo..hi
+  KNOB_TYPE_POWER,    // a power of two in lo..hi
+  KNOB_TYPE_FLAG,     // 0 or 1
+  KNOB_TYPE_STAGE,    // two bits written A then B: 00 10 01 11
+  KNOB_TYPE_DTYPE,    // a name of the dtype list
+  KNOB_TYPE_ACC,      // f32 or f16
+  KNOB_TYPE_ATOM,     // a name of the atom list
+  KNOB_TYPE_ORDER,    // a name of the list of tile orders
+  KNOB_TYPE_ROLES,    // a name of the list of role schedules
   KNOB_TYPE_PROGRAM,  // a name of the list of programs
-  KNOB_TYPE_LAYOUT,  // a text, kept in Schedule.layout; quotes may hold commas
-  KNOB_TYPE_TARGET,  // a row of gpus.json or an arch, kept as text in Schedule.target
+  KNOB_TYPE_LAYOUT,   // a text, kept in Schedule.layout; quotes may hold commas
+  KNOB_TYPE_TARGET,   // a row of gpus.json or an arch, kept as text in Schedule.target
   KNOB_TYPES
 } KnobType;
 

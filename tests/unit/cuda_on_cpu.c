@@ -44,7 +44,7 @@ static void add_map(Str *out, const EmitArg *arg) {
              map.swizzle_bits);
 }
 
-static void add_call(Str *out, const EmitKernel *kernel, int index) {
+static void add_call(Str *out, const EmitKernel *kernel, int index, bool attention) {
   str_printf(out, "static void call_%d() { %s(", index, kernel->name);
   for (int i = 0; i < kernel->n_args; i++) {
     const Buffer *buffer = kernel->arg[i].buffer;
@@ -55,18 +55,18 @@ static void add_call(Str *out, const EmitKernel *kernel, int index) {
       str_printf(out, "(%s *)on[%d]", prelude_type_name(buffer->type),
                  buffer->role == ROLE_PARTIAL ? 3 : buffer->id);
   }
-  str_add(out, kernel->takes_alpha ? ", 1.0f" : "");
+  if (kernel->takes_alpha) str_printf(out, ", %s", attention ? "2.0f" : "1.0f");
   if (kernel->takes_lists)
     str_printf(out, ", nullptr, nullptr, 0, gridDim.x / %lld", (long long)kernel->cluster);
   str_add(out, "); }\n");
 }
 
-static void add_multiply(Str *out, const Emission *emission) {
-  str_add(out, "static void *on[4];\n");
-  for (int i = 0; i < emission->n_kernels; i++) add_call(out, &emission->kernel[i], i);
+static void add_multiply(Str *out, const Emission *emission, bool attention) {
+  str_add(out, "static void *const *on;\n");
+  for (int i = 0; i < emission->n_kernels; i++) add_call(out, &emission->kernel[i], i, attention);
   str_add(out,
-          "static void multiply(void *A, void *B, void *C, void *P, bool falling) {\n"
-          "  on[0] = A, on[1] = B, on[2] = C, on[3] = P;\n");
+          "static void multiply(void *const *operands, bool falling) {\n"
+          "  on = operands;\n");
   for (int i = 0; i < emission->n_kernels; i++) {
     const EmitKernel *kernel = &emission->kernel[i];
     // Several tiles for some block.
@@ -123,14 +123,16 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
   add_wgmma(out, program);
   for (int i = 0; i < emission->n_lines; i++)
     add_line(out, emission->text + emission->lines[i].begin, emission->lines[i].length);
-  add_multiply(out, emission);
+  const bool attention = problem->kind == PROBLEM_ATTENTION;
+  add_multiply(out, emission, attention);
   str_printf(out,
              "static const Case one = {\"%s\", %lld, %lld, %lld, %d, %d, %lld, %d, multiply, "
-             "run_case<%s, %s>};\n",
+             "run_%s<%s, %s>, %lld, %d};\n",
              name, (long long)problem->m, (long long)problem->n, (long long)problem->k,
              problem->a_col, problem->b_col, (long long)emission->workspace_bytes,
-             largest_operand(problem), prelude_type_name(problem->dtype),
-             prelude_type_name(problem->out));
+             largest_operand(problem), attention ? "attention" : "case",
+             prelude_type_name(problem->dtype), prelude_type_name(problem->out),
+             attention ? (long long)problem->heads : 0, problem->causal);
   str_add(out, "}\n\n");
 }
 

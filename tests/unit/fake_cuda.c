@@ -189,12 +189,19 @@ static void run_probe(void **parameters) {
   times[16] = 0;
 }
 
-static Kernel kernels[] = {{"probe", 1, run_probe, 0},         {"fill_normal", 1, run_fill, 0},
-                           {"product_f64", 1, run_product, 0}, {"compare", 1, run_compare, 0},
-                           {"count_changed", 1, run_count, 0}, {"spin", 0, run_spin, 0},
-                           {"gemm", 100, run_gemm, 0},         {"gemm_wrong", 50, run_wrong, 0},
-                           {"gemm_short", 50, run_short, 0},   {"gemm_outside", 50, run_outside, 0},
-                           {"gemm_crash", 50, run_crash, 0},   {"zero", 10, run_zero, 0}};
+static Kernel kernels[] = {{"probe", 1, run_probe, 0},
+                           {"fill_normal", 1, run_fill, 0},
+                           {"product_f64", 1, run_product, 0},
+                           {"attention_f64", 1, run_spin, 0},
+                           {"compare", 1, run_compare, 0},
+                           {"count_changed", 1, run_count, 0},
+                           {"spin", 0, run_spin, 0},
+                           {"gemm", 100, run_gemm, 0},
+                           {"gemm_wrong", 50, run_wrong, 0},
+                           {"gemm_short", 50, run_short, 0},
+                           {"gemm_outside", 50, run_outside, 0},
+                           {"gemm_crash", 50, run_crash, 0},
+                           {"zero", 10, run_zero, 0}};
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
 
 // Kernels of a test's own, and PTX that has them all.

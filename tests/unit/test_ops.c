@@ -37,6 +37,9 @@ static const struct {
     {"ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,WM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=2,"
      "WARP_SPECIALIZE=1,MMA_GROUPS=1,PERSISTENT=1,TILE_ORDER=gpc",
      90, 90},
+    {"PROGRAM=attention,HEADS=2,M=70,N=130,K=64,ATOM_KIND=mma_m16n8k16_bf16,WM=2,FN=8,FUSE=1,"
+     "STAGE=11,ASYNC_COPY=1,LDMATRIX=2",
+     80, 0},
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 

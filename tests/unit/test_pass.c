@@ -79,7 +79,12 @@ START_TEST(test_what_products_share_is_changed_once) {
       "BUFFER_COUNT=3,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,TAIL_SPLIT=2,TILE_ORDER=gpc,GROUP_N=8,"
       "M=1024,N=2048,K=512"};
   int seen = 0, marked = 0;
-  for (int i = 0; i < pass_count; i++) marked += pass_table[i].runs == PASS_ONCE;
+  // What fuses two products has no meaning for one that is there twice.
+  static const char of_two[] = " tile_rows fuse eager_kv ";
+  for (int i = 0; i < pass_count; i++) {
+    const bool alone = strstr(of_two, arena_printf(arena, " %s ", pass_table[i].name));
+    marked += pass_table[i].runs == PASS_ONCE && !alone;
+  }
   for (int s = 0; s < 2; s++) {
     const Model *built = model(states[s]);
     const Pipeline *pipeline = &built->pipeline;

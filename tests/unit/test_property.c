@@ -332,11 +332,12 @@ END_TEST
 START_TEST(every_knob_is_drawn) {
   enum { DRAWS = 4000 };
   static const char *const left_out[] = {"M", "N", "K", "DTYPE", "TARGET", "AUTO"};
-  const RandomLimits limits = {.extent_max = 512, .fma_max = 1 << 24};
+  RandomLimits limits = {.extent_max = 512, .fma_max = 1 << 24};
   bool moved[KNOB_COUNT] = {false};
   uint64_t state = 7;
   for (int i = 0; i < DRAWS; i++) {
     arena_reset(property_arena);
+    limits.family = i % 8 ? RANDOM_ANY : RANDOM_ATTENTION;
     Schedule drawn =
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
     const Schedule plain = schedule_plain();

@@ -46,15 +46,16 @@ typedef struct GpuProblem {
   bool ready;
   Plan shape;  // sizes, types and layouts only
   uint64_t seed;
-  GpuBuffer a, b, c, workspaces[PLAN_MAX_WORKSPACES];
-  GpuBuffer expected;   // double[m · n]
-  GpuBuffer magnitude;  // float[m · n]: (|A|·|B|)ij
+  GpuBuffer a, b, c, v, workspaces[PLAN_MAX_WORKSPACES];  // v: of attention alone
+  GpuBuffer expected;                                     // double[rows · columns] of C
+  GpuBuffer magnitude;  // float[rows · columns]: (|A|·|B|)ij, or sums of weights times |V|
   GpuBuffer counters;
 } GpuProblem;
 
 typedef enum GpuHelper {
   GPU_FILL_NORMAL,
   GPU_PRODUCT_F64,
+  GPU_ATTENTION_F64,
   GPU_COMPARE,
   GPU_COUNT_CHANGED,
   GPU_SPIN,

@@ -400,7 +400,11 @@ const char *history_hash(Arena *arena, const char *text) {
 
 const char *history_problem(Arena *arena, const Plan *plan) {
   const char *operand = plan_type_name(plan->operand_type);
-  return arena_printf(arena, "%lldx%lldx%lld %s*%s+%s->%s %c%c", (long long)plan->m,
+  const char *heads = "";
+  if (plan_is_attention(plan))
+    heads = arena_printf(arena, "attention%s %lldx", plan->causal ? " causal" : "",
+                         (long long)plan->heads);
+  return arena_printf(arena, "%s%lldx%lldx%lld %s*%s+%s->%s %c%c", heads, (long long)plan->m,
                       (long long)plan->n, (long long)plan->k, operand, operand,
                       plan_type_name(plan->accumulate_type), plan_type_name(plan->output_type),
                       plan->a_col_major ? 'T' : 'N', plan->b_col_major ? 'T' : 'N');

@@ -189,7 +189,7 @@ static bool launch_cluster(Gpu *gpu, const GpuProgram *program, int i, void **pa
 }
 
 bool gpu_launch(Gpu *gpu, GpuProgram *program) {
-  float alpha = 1;
+  float alpha = plan_alpha(program->plan);
   unsigned epoch = ++gpu->epoch;
   void *values[PLAN_N_ARGS] = {[PLAN_ARG_ALPHA] = &alpha,
                                [PLAN_ARG_PLACES] = &program->places.data,

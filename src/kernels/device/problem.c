@@ -42,9 +42,33 @@ static bool multiply_f64(Gpu *gpu, const Plan *plan) {
   return gpu_launch_helper(gpu, GPU_PRODUCT_F64, blocks, THREADS, parameters);
 }
 
+// A block for each query of each head.
+static bool attend_f64(Gpu *gpu, const Plan *plan) {
+  GpuProblem *problem = &gpu->problem;
+  CuDevicePtr q = problem->a.data, k = problem->b.data, v = problem->v.data;
+  CuDevicePtr expected = problem->expected.data, magnitude = problem->magnitude.data;
+  int type = (int)plan->operand_type, causal = plan->causal;
+  unsigned long long queries = (unsigned long long)plan->m, keys = (unsigned long long)plan->n,
+                     dim = (unsigned long long)plan->k;
+  double alpha = (double)plan_alpha(plan);
+  if (plan_rows(plan) > INT32_MAX || plan->k > THREADS)
+    return gpu_refuse(gpu, "%lld queries of a head dimension of %lld are too many to be checked",
+                      (long long)plan_rows(plan), (long long)plan->k);
+  void *parameters[] = {&q,       &k,    &v,   &expected, &magnitude, &type,
+                        &queries, &keys, &dim, &causal,   &alpha};
+  return gpu_launch_helper(gpu, GPU_ATTENTION_F64, plan_rows(plan), THREADS, parameters);
+}
+
+static bool build_values(Gpu *gpu, const Plan *plan, uint64_t seed) {
+  GpuBuffer *v = &gpu->problem.v;
+  if (!plan_is_attention(plan)) return multiply_f64(gpu, plan);
+  return gpu_alloc(gpu, v, plan_v_bytes(plan), "V") &&
+         fill_normal(gpu, v, plan->operand_type, ~seed) && attend_f64(gpu, plan);
+}
+
 static bool build(Gpu *gpu, const Plan *plan, uint64_t seed) {
   GpuProblem *problem = &gpu->problem;
-  const int64_t cells = plan->m * plan->n;
+  const int64_t cells = plan_rows(plan) * plan_columns(plan);
   return gpu_alloc(gpu, &problem->a, plan_a_bytes(plan), "A") &&
          gpu_alloc(gpu, &problem->b, plan_b_bytes(plan), "B") &&
          gpu_alloc(gpu, &problem->c, plan_c_bytes(plan), "C") &&
@@ -54,7 +78,7 @@ static bool build(Gpu *gpu, const Plan *plan, uint64_t seed) {
                    "the error map") &&
          fill_normal(gpu, &problem->a, plan->operand_type, 2 * seed) &&
          fill_normal(gpu, &problem->b, plan->operand_type, 2 * seed + 1) &&
-         multiply_f64(gpu, plan) && gpu_wait(gpu);
+         build_values(gpu, plan, seed) && gpu_wait(gpu);
 }
 
 bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed) {
@@ -75,8 +99,10 @@ bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed) {
 }
 
 GpuBuffer *problem_buffer(GpuProblem *problem, PlanArg buffer) {
-  GpuBuffer *const operands[] = {
-      [PLAN_ARG_A] = &problem->a, [PLAN_ARG_B] = &problem->b, [PLAN_ARG_C] = &problem->c};
+  GpuBuffer *const operands[] = {[PLAN_ARG_A] = &problem->a,
+                                 [PLAN_ARG_B] = &problem->b,
+                                 [PLAN_ARG_C] = &problem->c,
+                                 [PLAN_ARG_V] = &problem->v};
   if (buffer < PLAN_ARG_WORKSPACE) return operands[buffer];
   return &problem->workspaces[buffer - PLAN_ARG_WORKSPACE];
 }
@@ -118,7 +144,8 @@ static bool launch_compare(Gpu *gpu, const Plan *plan, const VerifyResult *resul
               magnitude = problem->magnitude.data, counters = problem->counters.data,
               map = counters + sizeof(HelperCounters);
   int type = (int)plan->output_type;
-  unsigned long long m = (unsigned long long)plan->m, n = (unsigned long long)plan->n,
+  unsigned long long m = (unsigned long long)plan_rows(plan),
+                     n = (unsigned long long)plan_columns(plan),
                      map_m = (unsigned long long)result->map_tile_m,
                      map_n = (unsigned long long)result->map_tile_n;
   double tolerance = result->tolerance, rounding = verify_rounding(plan),

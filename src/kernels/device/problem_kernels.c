@@ -6,6 +6,9 @@
 // product_f64   64 × 64 cells of C by 16 × 16 threads of 4 × 4 cells, both sums (a·b and |a·b|) in
 //               one pass. A thread's cells lie 16 apart, so shared memory is read without
 //               conflicts. Some two thirds of the FP64 rate: 8192³ in about 0.1 s on an H200.
+// attention_f64 a query's block goes through its keys 256 at a time, with a running maximum; a
+// thread
+//               has a key's score and then a column of O.
 // compare       every cell against expected ± bound; a wrong one is counted once in total and once
 //               in its rectangle of the error map. `!(error <= bound)`: NaN is wrong.
 // count_changed words that no longer hold the guard's pattern.
@@ -16,8 +19,8 @@
 
 #include "kernels/device/gpu.h"
 
-const char *const helper_names[GPU_N_HELPERS] = {"fill_normal", "product_f64", "compare",
-                                                 "count_changed", "spin"};
+const char *const helper_names[GPU_N_HELPERS] = {"fill_normal", "product_f64",   "attention_f64",
+                                                 "compare",     "count_changed", "spin"};
 
 const char helper_cuda[] =
     "typedef unsigned long long u64;\n"
@@ -137,6 +140,47 @@ const char helper_cuda[] =
     "      expected[row * n + col] = sum[i][j];\n"
     "      magnitude[row * n + col] = (float)size[i][j];\n"
     "    }\n"
+    "}\n"
+    "\n"
+    "extern \"C\" __global__ void __launch_bounds__(256)\n"
+    "attention_f64(const void *Q, const void *K, const void *V, double *expected,\n"
+    "              float *magnitude, int type, u64 queries, u64 keys, u64 dim, int causal,\n"
+    "              double alpha) {\n"
+    "  __shared__ double weight[256], most[256];\n"
+    "  u64 row = blockIdx.x, head = row / queries;\n"
+    "  u64 seen = causal ? row % queries + keys - queries + 1 : keys;\n"
+    "  int i = threadIdx.x;\n"
+    "  double best = -1e300, sum = 0, out = 0, size = 0;\n"
+    "  for (u64 first = 0; first < seen; first += 256) {\n"
+    "    u64 t = first + i;\n"
+    "    double score = -1e300;\n"
+    "    if (t < seen) {\n"
+    "      score = 0;\n"
+    "      for (u64 e = 0; e < dim; e++)\n"
+    "        score += load(Q, type, row * dim + e) * load(K, type, (head * keys + t) * dim + e);\n"
+    "    }\n"
+    "    most[i] = score;\n"
+    "    __syncthreads();\n"
+    "    for (int half = 128; half > 0; half /= 2) {\n"
+    "      if (i < half) most[i] = fmax(most[i], most[i + half]);\n"
+    "      __syncthreads();\n"
+    "    }\n"
+    "    double now = fmax(best, most[0]), factor = exp2(alpha * (best - now));\n"
+    "    weight[i] = t < seen ? exp2(alpha * (score - now)) : 0;\n"
+    "    __syncthreads();\n"
+    "    best = now, sum *= factor, out *= factor, size *= factor;\n"
+    "    for (int j = 0; j < 256 && first + j < seen; j++) {\n"
+    "      sum += weight[j];\n"
+    "      if (i >= dim) continue;\n"
+    "      double v = load(V, type, (head * keys + first + j) * dim + i);\n"
+    "      out += weight[j] * v;\n"
+    "      size += weight[j] * fabs(v);\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "  }\n"
+    "  if (i >= dim) return;\n"
+    "  expected[row * dim + i] = out / sum;\n"
+    "  magnitude[row * dim + i] = (float)(size / sum);\n"
     "}\n"
     "\n"
     "__device__ __forceinline__ bool untouched(const void *C, int type, u64 i) {\n"

@@ -423,6 +423,10 @@ static void tell(Arena *arena, const ReferenceState *state, BenchReference *out)
 
 bool reference_choose(Arena *arena, Gpu *gpu, const Plan *plan, bool hot, BenchReference *out) {
   *out = (BenchReference){0};
+  if (plan_is_attention(plan)) {
+    out->error = "cuBLAS multiplies matrices, and has no attention";
+    return false;
+  }
   if (gpu->reference && gpu->reference->hot != hot) reference_release(gpu);
   if (!gpu->reference && !search(arena, gpu, plan, hot)) {
     out->error = str_sanitise(arena, gpu_error(gpu));

@@ -21,7 +21,7 @@ PlanType plan_type_of(DType type) {
 // Buffers beyond A, B and C are workspaces, in their order.
 static PlanArg plan_buffer(const Program *program, const Buffer *buffer) {
   static const PlanArg operands[ROLE_COUNT] = {
-      [ROLE_A] = PLAN_ARG_A, [ROLE_B] = PLAN_ARG_B, [ROLE_C] = PLAN_ARG_C};
+      [ROLE_A] = PLAN_ARG_A, [ROLE_B] = PLAN_ARG_B, [ROLE_C] = PLAN_ARG_C, [ROLE_V] = PLAN_ARG_V};
   if (buffer_is_operand(buffer)) return operands[buffer->role];
   int n = 0;
   for (int i = 0; program->buffer[i] != buffer; i++)
@@ -78,6 +78,8 @@ static void set_workspaces(Plan *plan, const Program *program) {
 Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,
                          const Target *target, const char *label) {
   Plan *plan = ARENA_NEW(arena, Plan);
+  const Problem *problem = &program->problem;
+  const Product *last = &program->product[program->n_products - 1];
   *plan = (Plan){.cuda = emission->text,
                  .arch = target->arch,
                  .label = label ? label : "",
@@ -87,10 +89,12 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
                  .m = program->problem.m,
                  .n = program->problem.n,
                  .k = program->problem.k,
+                 .heads = problem->kind == PROBLEM_ATTENTION ? problem->heads : 0,
+                 .causal = problem->causal,
                  .a_col_major = program->problem.a_col,
                  .b_col_major = program->problem.b_col,
-                 .tile_m = axis_tile(&program->axis[AXIS_M]),
-                 .tile_n = axis_tile(&program->axis[AXIS_N]),
+                 .tile_m = axis_tile(last->axis[AXIS_M]),
+                 .tile_n = axis_tile(last->axis[AXIS_N]),
                  .n_kernels = emission->n_kernels};
   set_workspaces(plan, program);
   for (int i = 0; i < emission->n_kernels; i++)

@@ -4,7 +4,7 @@
 //
 //   {"cuda":"extern \"C\" __global__ …","arch":"sm_90a","label":"fp32 rung 1",
 //    "operand_type":"f32","accumulate_type":"f32","output_type":"f32","m":64,"n":32,"k":16,
-//    "a_col_major":false,"b_col_major":false,"workspace_bytes":[0,0,0,0],"maps":[{"buffer":"B",
+//    "heads":0,"causal":false,"a_col_major":false,"b_col_major":false,"workspace_bytes":[0,0,0,0],"maps":[{"buffer":"B",
 //    "type":"f32","columns":32,"rows":16,"box_columns":32,"box_rows":8,"swizzle_bits":3}],
 //    "tile_m":16,"tile_n":16,"traced":0,"tolerance":0,"kernels":[{"name":"gemm",
 //    "grid":[2,4,1],"persistent":false,"block":[16,16,1],"cluster":[1,1,1],
@@ -32,10 +32,10 @@ static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16",  "bf16", "tf3
                                                      "s8",  "e4m3", "e5m2", "s32"};
 static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
 static const char *const arg_names[PLAN_N_ARGS] = {
-    "A",           "B",      "C",      "workspace_0", "workspace_1", "workspace_2",
-    "workspace_3", "alpha",  "places", "claims",      "epoch",       "lists",
-    "grid",        "stamps", "traced", "map_0",       "map_1",       "map_2",
-    "map_3",       "map_4",  "map_5",  "map_6",       "map_7"};
+    "A",           "B",           "C",      "V",      "workspace_0", "workspace_1",
+    "workspace_2", "workspace_3", "alpha",  "places", "claims",      "epoch",
+    "lists",       "grid",        "stamps", "traced", "map_0",       "map_1",
+    "map_2",       "map_3",       "map_4",  "map_5",  "map_6",       "map_7"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }
@@ -49,23 +49,40 @@ bool plan_type_parse(const char *name, PlanType *type) {
   return false;
 }
 
+bool plan_is_attention(const Plan *plan) { return plan->heads > 0; }
+
+float plan_alpha(const Plan *plan) {
+  static const double log2_e = 1.4426950408889634;
+  return plan_is_attention(plan) ? (float)(log2_e / sqrt((double)plan->k)) : 1.0f;
+}
+
+static int64_t heads_of(const Plan *plan) { return plan->heads > 0 ? plan->heads : 1; }
+
+int64_t plan_rows(const Plan *plan) { return heads_of(plan) * plan->m; }
+int64_t plan_columns(const Plan *plan) { return plan_is_attention(plan) ? plan->k : plan->n; }
+
 double plan_flops(const Plan *plan) {
-  return 2.0 * (double)plan->m * (double)plan->n * (double)plan->k;
+  const double m = (double)plan->m, n = (double)plan->n;
+  const double seen = plan->causal ? m * n - m * (m - 1) / 2 : m * n;
+  const double products = plan_is_attention(plan) ? 2.0 * (double)plan->heads : 1;
+  return 2.0 * products * seen * (double)plan->k;
 }
 int64_t plan_a_bytes(const Plan *plan) {
-  return plan->m * plan->k * plan_type_bytes(plan->operand_type);
+  return heads_of(plan) * plan->m * plan->k * plan_type_bytes(plan->operand_type);
 }
 int64_t plan_b_bytes(const Plan *plan) {
-  return plan->k * plan->n * plan_type_bytes(plan->operand_type);
+  return heads_of(plan) * plan->k * plan->n * plan_type_bytes(plan->operand_type);
 }
 int64_t plan_c_bytes(const Plan *plan) {
-  return plan->m * plan->n * plan_type_bytes(plan->output_type);
+  return plan_rows(plan) * plan_columns(plan) * plan_type_bytes(plan->output_type);
 }
+int64_t plan_v_bytes(const Plan *plan) { return plan_is_attention(plan) ? plan_b_bytes(plan) : 0; }
 
 bool plan_same_problem(const Plan *a, const Plan *b) {
   return a->m == b->m && a->n == b->n && a->k == b->k && a->operand_type == b->operand_type &&
          a->accumulate_type == b->accumulate_type && a->output_type == b->output_type &&
-         a->a_col_major == b->a_col_major && a->b_col_major == b->b_col_major;
+         a->a_col_major == b->a_col_major && a->b_col_major == b->b_col_major &&
+         a->heads == b->heads && a->causal == b->causal;
 }
 
 bool plan_same_map(const PlanMap *a, const PlanMap *b) {
@@ -78,6 +95,7 @@ int64_t plan_buffer_bytes(const Plan *plan, PlanArg buffer) {
   if (buffer == PLAN_ARG_A) return plan_a_bytes(plan);
   if (buffer == PLAN_ARG_B) return plan_b_bytes(plan);
   if (buffer == PLAN_ARG_C) return plan_c_bytes(plan);
+  if (buffer == PLAN_ARG_V) return plan_v_bytes(plan);
   return buffer < PLAN_N_BUFFERS ? plan->workspace_bytes[buffer - PLAN_ARG_WORKSPACE] : 0;
 }
 
@@ -257,9 +275,14 @@ bool plan_check(const Plan *plan, Diags *diags) {
   check_range(diags, "m", plan->m, 1, extent_max);
   check_range(diags, "n", plan->n, 1, extent_max);
   check_range(diags, "k", plan->k, 1, extent_max);
-  check_matrix(diags, "A", plan->m, plan->k, plan_type_bytes(plan->operand_type));
-  check_matrix(diags, "B", plan->k, plan->n, plan_type_bytes(plan->operand_type));
-  check_matrix(diags, "C", plan->m, plan->n, plan_type_bytes(plan->output_type));
+  check_range(diags, "heads", plan->heads, 0, 1 << 20);
+  if (diags->count == before) {
+    const int64_t heads = heads_of(plan);
+    check_matrix(diags, "A", heads * plan->m, plan->k, plan_type_bytes(plan->operand_type));
+    check_matrix(diags, "B", heads * plan->n, plan->k, plan_type_bytes(plan->operand_type));
+    check_matrix(diags, "C", plan_rows(plan), plan_columns(plan),
+                 plan_type_bytes(plan->output_type));
+  }
   check_types(plan, diags);
   for (int i = 0; i < PLAN_MAX_WORKSPACES; i++)
     check_range(diags, arena_printf(diags->arena, "workspace_bytes[%d]", i),
@@ -329,6 +352,8 @@ static const RecordField plan_fields[] = {
     FIELD(Plan, m, RECORD_INT64),
     FIELD(Plan, n, RECORD_INT64),
     FIELD(Plan, k, RECORD_INT64),
+    FIELD(Plan, heads, RECORD_INT64),
+    FIELD(Plan, causal, RECORD_BOOL),
     FIELD(Plan, a_col_major, RECORD_BOOL),
     FIELD(Plan, b_col_major, RECORD_BOOL),
     {.key = "workspace_bytes",

@@ -28,6 +28,7 @@ typedef enum PlanArg {
   PLAN_ARG_A,
   PLAN_ARG_B,
   PLAN_ARG_C,
+  PLAN_ARG_V,  // of attention, whose A, B and C are Q, K and O
   PLAN_ARG_WORKSPACE,
   PLAN_N_BUFFERS = PLAN_ARG_WORKSPACE + PLAN_MAX_WORKSPACES,
   PLAN_ARG_ALPHA = PLAN_N_BUFFERS,
@@ -92,6 +93,8 @@ typedef struct Plan {
   const char *ptxas_opt;  // "0" to "3": how much the assembler may rewrite; "" or NULL: all it does
   PlanType operand_type, accumulate_type, output_type;  // all zero = plain f32
   int64_t m, n, k;
+  int64_t heads;  // 0: a matrix product; else attention, of so many: m queries, n keys, dimension k
+  bool causal;    // each query sees no key behind its own place
   bool a_col_major, b_col_major;
   int64_t workspace_bytes[PLAN_MAX_WORKSPACES];  // 0 = there is none
   int n_maps;
@@ -110,11 +113,19 @@ bool plan_check(const Plan *plan, Diags *diags);
 // Whether both compute the same product on the same data (types, sizes, layouts).
 bool plan_same_problem(const Plan *a, const Plan *b);
 
-double plan_flops(const Plan *plan);                          // 2·m·n·k
+// 2·m·n·k; of attention twice that for each head, of a causal one for keys that are seen.
+double plan_flops(const Plan *plan);
+bool plan_is_attention(const Plan *plan);
+// The argument alpha: 1; of attention 1 / √k for powers of e, which kernels compute as powers of 2.
+float plan_alpha(const Plan *plan);
+// The result as a matrix: C, or O of all heads one below the other.
+int64_t plan_rows(const Plan *plan);
+int64_t plan_columns(const Plan *plan);
 int64_t plan_buffer_bytes(const Plan *plan, PlanArg buffer);  // 0 for what is no buffer
 int64_t plan_a_bytes(const Plan *plan);
 int64_t plan_b_bytes(const Plan *plan);
 int64_t plan_c_bytes(const Plan *plan);
+int64_t plan_v_bytes(const Plan *plan);  // 0 of a matrix product
 
 // One JSON object, no newline in it. Reading is strict: an unknown key, a wrong type, a number that
 // is no integer or any finding of plan_check gives NULL and the findings.

@@ -27,8 +27,19 @@ static double sum_roundoff(const Plan *plan) {
   return unit_roundoff(plan->accumulate_type) * (plan->accumulate_type == PLAN_F64 ? 2 : 1);
 }
 
+// Each weight is rounded to the operands' type before it is multiplied, and comes of a power that
+// is right to 2^-20 for scores of some 100, so that is what each term of the sum may be off by.
+static double attention_tolerance(const Plan *plan) {
+  const double growth = 8 + sqrt((double)plan->n) / 4;
+  const PlanType type = plan->operand_type;
+  const bool rounds = plan_type_bytes(type) < 4;
+  const double weights = rounds ? unit_roundoff(type) : type == PLAN_TF32 ? 0x1p-8 : 0;
+  return weights + 0x1p-18 + sum_roundoff(plan) * growth;
+}
+
 double verify_tolerance(const Plan *plan) {
   if (plan->tolerance > 0) return plan->tolerance;
+  if (plan_is_attention(plan)) return attention_tolerance(plan);
   double root = sqrt((double)plan->k);
   double growth = plan->accumulate_type == PLAN_F16 ? 8 : 8 + root / 4;
   double operands = plan->operand_type == PLAN_TF32 ? 0x1p-9 * fmin(1, 3 / root) : 0;
@@ -64,8 +75,8 @@ static int size_direction(int64_t extent, int64_t tile, int64_t *entry) {
 }
 
 void verify_size_map(const Plan *plan, VerifyResult *result) {
-  result->map_rows = size_direction(plan->m, plan->tile_m, &result->map_tile_m);
-  result->map_cols = size_direction(plan->n, plan->tile_n, &result->map_tile_n);
+  result->map_rows = size_direction(plan_rows(plan), plan->tile_m, &result->map_tile_m);
+  result->map_cols = size_direction(plan_columns(plan), plan->tile_n, &result->map_tile_n);
 }
 
 const char *verify_sentence(Arena *arena, const VerifyResult *result) {

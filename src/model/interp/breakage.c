@@ -227,7 +227,7 @@ static bool address_next_matrix(Program *program, Stmt *stmt) {
   Arena *arena = program->arena;
   Access *from = &stmt->op.src;
   if (stmt->op.kind != OP_LDMATRIX || stmt->op.count == 1) return false;
-  const Var *lane = program_product(program)->lane;
+  const Var *lane = program->product[0].lane;
   const Expr *next = ex_add_const(arena, ex_var(arena, lane), LDMATRIX_ROWS);
   next = ex_mod(arena, next, stmt->op.count * LDMATRIX_ROWS);
   for (int d = 0; d < from->buffer->rank; d++)
@@ -334,6 +334,12 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_TRANS_OFF] = break_trans_off,
     [BREAK_SUMS_EARLY] = break_sums_early,
     [BREAK_RELEASE_EARLY] = break_release_early,
+    [BREAK_K_EARLY] = break_k_early,
+    [BREAK_V_EARLY] = break_v_early,
+    [BREAK_NO_RESCALE] = break_no_rescale,
+    [BREAK_SUM_RESCALE] = break_sum_rescale,
+    [BREAK_LANES_MAX] = break_lanes_max,
+    [BREAK_UNCONVERTED] = break_unconverted,
     [BREAK_SUMS_KEPT] = break_sums_kept,
 };
 

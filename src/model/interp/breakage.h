@@ -67,6 +67,12 @@
   X(TRANS_OFF, "trans_off", "a tile that runs along M or N is taken for one along K")              \
   X(SUMS_EARLY, "sums_early", "the sums are stored before the last wait for wgmma")                \
   X(RELEASE_EARLY, "release_early", "a slot is released before the wait for wgmma that reads it")  \
+  X(K_EARLY, "k_early", "the next block's K is asked for before all warps have read this one's")   \
+  X(V_EARLY, "v_early", "a block's V is asked for before all warps have read the last one's")      \
+  X(NO_RESCALE, "no_rescale", "O is not rescaled when a row's maximum grows")                      \
+  X(SUM_RESCALE, "sum_rescale", "a row's sum is not rescaled when its maximum grows")              \
+  X(LANES_MAX, "lanes_max", "each lane takes its own largest score for the row's")                 \
+  X(UNCONVERTED, "unconverted", "weights stay in f32 where 16-bit ones are multiplied")            \
   X(SUMS_KEPT, "sums_kept", "the first wgmma of a tile adds to what the registers hold")
 
 typedef enum BreakageId {

@@ -55,6 +55,14 @@ bool break_other_fence(Program *program);
 bool break_more_registers(Program *program);
 bool break_all_ask(Program *program);
 
+// Those of attention, breakage_rows.c.
+bool break_k_early(Program *program);
+bool break_v_early(Program *program);
+bool break_no_rescale(Program *program);
+bool break_sum_rescale(Program *program);
+bool break_lanes_max(Program *program);
+bool break_unconverted(Program *program);
+
 // Those of clusters and of lists that clusters claim, breakage_cluster.c.
 bool break_local_arrive_only(Program *program);
 bool break_mask_short(Program *program);

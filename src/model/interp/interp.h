@@ -105,8 +105,9 @@ typedef struct InterpWatch {
 typedef struct InterpOptions {
   uint64_t seed;       // order of blocks and warps, and the generated inputs
   InterpAsync async;   // interpret() only; the others run both
-  const float *a, *b;  // M×K and K×N, row-major, rounded to their type on the way in; NULL: small
-                       // whole numbers made from the seed
+  const float *a, *b;  // M×K and K×N, as they lie in memory, rounded to their type on the way in;
+                       // NULL: small whole numbers made from the seed
+  const float *v;      // of attention, whose a and b are Q and K, head after head
   int max_findings;    // 0: 16; more are counted, not kept
   int64_t step_limit;  // warp-steps before FINDING_TOO_LONG; 0: 2^31
   int runs;            // interpret_check: seeds tried; 0: 2
@@ -147,6 +148,11 @@ const InterpResult *interpret(Arena *arena, const Program *program, const Interp
 // type first.
 const double *interpret_reference(Arena *arena, const Problem *problem, const float *a,
                                   const float *b);
+
+// O of attention from Q, K and V, in float64 but for the last quotient, which is one of acc's type:
+// with whole scores and an alpha of 2 powers and sums are exact.
+const double *interpret_attention(Arena *arena, const Problem *problem, const float *q,
+                                  const float *k, const float *v, double alpha);
 
 // Small whole numbers from -8 to 8 without 0, so that every product of the nest leaves a trace and
 // sums of K < 2^17 terms are exact in f32 in any order. `which` tells A (0) from B (1). For types

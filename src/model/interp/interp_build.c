@@ -15,7 +15,7 @@ enum { DEFAULT_FINDINGS = 16, BLOCKS_LIMIT = 1 << 24, REGISTERS_LIMIT = 1 << 16 
 // ---- building -----------------------------------------------------------------------------------
 
 static bool is_input(const Buffer *buffer) {
-  return buffer->space == SPACE_GLOBAL && (buffer->role == ROLE_A || buffer->role == ROLE_B);
+  return buffer->space == SPACE_GLOBAL && buffer_is_input(buffer);
 }
 
 // The register file in rows of 32 lanes.
@@ -56,7 +56,8 @@ static Sizes sizes_of(const Program *program) {
 double interpret_bytes(const Program *program) {
   enum { INPUT_BYTES = 4 + 8 + 8, CELL_BYTES = 3 * 8 + 2, VALUE_BYTES = 8 };
   const Sizes sizes = sizes_of(program);
-  double cells = (double)program->problem.m * (double)program->problem.n;
+  const Problem *problem = &program->problem;
+  double cells = (double)problem_rows(problem) * (double)problem_columns(problem);
   return INPUT_BYTES * (double)sizes.inputs + CELL_BYTES * cells +
          (double)(sizeof(Shadow) + 2 * sizeof(Recent) + VALUE_BYTES) * (double)sizes.watched;
 }
@@ -76,8 +77,9 @@ static const char *machine_size(Machine *m) {
 
 // The operand as bytes of its type.
 static uint8_t *input_data(const Machine *m, const Buffer *buffer) {
-  int which = buffer->role == ROLE_B;
-  const float *given = which ? m->options->b : m->options->a;
+  int which = buffer->role == ROLE_V ? 2 : buffer->role == ROLE_B;
+  const float *const inputs[] = {m->options->a, m->options->b, m->options->v};
+  const float *given = inputs[which];
   if (!given) given = interp_inputs_of(m->arena, &m->program->problem, m->options->seed, which);
   if (buffer->type == DTYPE_F32) return (uint8_t *)(uintptr_t)given;  // never written: op_fault()
   int64_t n = buffer_elements(buffer);

@@ -40,8 +40,33 @@ static bool stays_exact(int most, int64_t k, double limit) {
   return 2 * 8 * mean_square * sqrt((double)k) <= limit;
 }
 
+// Attention: Q with one or two numbers of ±1 in each row, the first of them in another column for
+// each row, and K of ±1 and zeros, of which later keys have ever fewer. Scores are whole numbers
+// from -2 to 2, so with an alpha of 2 weights are powers of two from 1 down to 2^-8, exact in 16
+// bits, and so are sums of 4096 of them with a V of whole numbers up to 4; and the largest score of
+// a row grows as the keys go on, as a running maximum must see it do.
+static const float *sparse_numbers(Arena *arena, const Problem *problem, uint64_t seed, int which) {
+  const int64_t n = problem_input_elements(problem, which), depth = problem->k;
+  uint64_t state = seed * 2 + (uint64_t)which;
+  float *data = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; which && i < n; i++) {
+    const int64_t key = i / depth % problem->n;
+    const float sign = random_next(&state) >> 63 ? 1.0f : -1.0f;
+    data[i] = random_between(&state, 0, problem->n - 1) <= key ? sign : 0.0f;
+  }
+  for (int64_t i = 0; !which && i < 2 * n / depth; i++) {
+    const int64_t row = i / 2;
+    const int64_t e = i % 2 ? random_between(&state, 0, depth - 1) : row % depth;
+    data[row * depth + e] = random_next(&state) >> 63 ? 1.0f : -1.0f;
+  }
+  return data;
+}
+
 const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t seed, int which) {
-  int64_t n = which == 0 ? problem->m * problem->k : problem->k * problem->n;
+  int64_t n = problem_input_elements(problem, which);
+  if (problem->kind == PROBLEM_ATTENTION)
+    return which == 2 ? whole_numbers(arena, n, seed, which, 4)
+                      : sparse_numbers(arena, problem, seed, which);
   double limit = fmin(number_exact_limit(problem->acc), number_exact_limit(problem->out));
   int most = 8;
   while (most > 1 && limit < 0x1p24 && !stays_exact(most, problem->k, limit)) most /= 2;
@@ -73,12 +98,47 @@ const double *interpret_reference(Arena *arena, const Problem *problem, const fl
   return c;
 }
 
+// The weights of a query's keys, and their sum.
+static double weigh(const Problem *problem, const double *q, const double *k, int64_t n_keys,
+                    double alpha, double *weight) {
+  double largest = (double)-INFINITY, sum = 0;
+  for (int64_t t = 0; t < n_keys; t++) {
+    weight[t] = 0;
+    for (int64_t e = 0; e < problem->k; e++) weight[t] += q[e] * k[t * problem->k + e];
+    largest = fmax(largest, weight[t]);
+  }
+  for (int64_t t = 0; t < n_keys; t++) sum += weight[t] = exp2(alpha * (weight[t] - largest));
+  return sum;
+}
+
+const double *interpret_attention(Arena *arena, const Problem *problem, const float *q,
+                                  const float *k, const float *v, double alpha) {
+  const int64_t n = problem->n, depth = problem->k, heads = problem->heads;
+  const DType type = problem->dtype;
+  double *o = ARENA_ARRAY(arena, double, heads * problem->m * depth);
+  double *weight = ARENA_ARRAY(arena, double, n);
+  const double *queries = rounded(arena, type, q, heads * problem->m, depth, false);
+  const double *keys = rounded(arena, type, k, heads * n, depth, false);
+  const double *values = rounded(arena, type, v, heads * n, depth, false);
+  for (int64_t row = 0; row < heads * problem->m; row++) {
+    const int64_t head = row / problem->m, last = row % problem->m + n - problem->m;
+    const int64_t n_keys = problem->causal ? last + 1 : n;
+    double *out = &o[row * depth];
+    double sum =
+        weigh(problem, &queries[row * depth], &keys[head * n * depth], n_keys, alpha, weight);
+    for (int64_t t = 0; t < n_keys; t++)
+      for (int64_t d = 0; d < depth; d++) out[d] += weight[t] * values[(head * n + t) * depth + d];
+    for (int64_t d = 0; d < depth; d++) out[d] = number_round(problem->acc, out[d] / sum);
+  }
+  return o;
+}
+
 typedef struct Comparison {
   Arena *arena;
   InterpCheck *check;
   const Problem *problem;
-  const float *a, *b;
-  const double *product;  // A·B; NULL until a run has come to its end
+  const InterpOptions *options;
+  const double *product;  // A·B, or O; NULL until a run has come to its end
   double factor;          // C = factor·A·B
   uint8_t *wrong;         // M×N: already counted
   int *in_tile;
@@ -90,8 +150,8 @@ static double expected(const Comparison *to, int64_t at) {
 
 static void count_wrong(Comparison *to, int64_t at, double got) {
   InterpCheck *check = to->check;
-  int64_t row = at / to->problem->n, column = at % to->problem->n;
-  bool first = check->n_wrong == 0 || at < check->wrong_row * to->problem->n + check->wrong_column;
+  const int64_t columns = problem_columns(to->problem), row = at / columns, column = at % columns;
+  bool first = check->n_wrong == 0 || at < check->wrong_row * columns + check->wrong_column;
   check->n_wrong++;
   to->wrong[at] = 1;
   to->in_tile[row / check->tile_m * check->tiles_n + column / check->tile_n]++;
@@ -102,10 +162,18 @@ static void count_wrong(Comparison *to, int64_t at, double got) {
   check->wrong_expected = expected(to, at);
 }
 
+static const double *reference(const Comparison *to) {
+  const InterpOptions *given = to->options;
+  if (to->problem->kind == PROBLEM_ATTENTION)
+    return interpret_attention(to->arena, to->problem, given->a, given->b, given->v,
+                               (double)interp_alpha(given));
+  return interpret_reference(to->arena, to->problem, given->a, given->b);
+}
+
 static void compare(const double *c, void *context) {
   Comparison *to = context;
-  int64_t n = to->problem->m * to->problem->n;
-  if (!to->product) to->product = interpret_reference(to->arena, to->problem, to->a, to->b);
+  int64_t n = problem_rows(to->problem) * problem_columns(to->problem);
+  if (!to->product) to->product = reference(to);
   for (int64_t i = 0; i < n; i++) {
     bool equal = fabs(c[i] - expected(to, i)) <= 0.0;  // false for a NaN
     if (!equal && !to->wrong[i]) count_wrong(to, i, c[i]);
@@ -129,6 +197,7 @@ static double factor_of(const Program *program, const InterpOptions *options) {
   bool scales = false;
   for (int i = 0; i < program->n_kernels; i++)
     scales |= find_action(program->kernel[i].body, ACTION_SCALE, ROLE_COUNT) != NULL;
+  if (program->problem.kind == PROBLEM_ATTENTION) return 1.0;
   if (fpclassify(options->factor) != FP_ZERO) return (double)options->factor;
   return scales ? (double)interp_alpha(options) : 1.0;
 }
@@ -138,20 +207,23 @@ static Comparison start_check(Arena *arena, const Program *program, InterpCheck 
   const Problem *problem = &program->problem;
   if (!options->a) options->a = interp_inputs_of(arena, problem, options->seed, 0);
   if (!options->b) options->b = interp_inputs_of(arena, problem, options->seed, 1);
+  if (!options->v && problem_inputs(problem) > 2)
+    options->v = interp_inputs_of(arena, problem, options->seed, 2);
+  const Product *last = &program->product[program->n_products - 1];
+  const int64_t rows = problem_rows(problem), columns = problem_columns(problem);
   *check = (InterpCheck){.wrong_row = -1, .wrong_column = -1};
-  check->tile_m = block_tile(&program->axis[AXIS_M]);
-  check->tile_n = block_tile(&program->axis[AXIS_N]);
-  check->tiles_m = ceil_div(problem->m, check->tile_m);
-  check->tiles_n = ceil_div(problem->n, check->tile_n);
+  check->tile_m = block_tile(last->axis[AXIS_M]);
+  check->tile_n = block_tile(last->axis[AXIS_N]);
+  check->tiles_m = ceil_div(rows, check->tile_m);
+  check->tiles_n = ceil_div(columns, check->tile_n);
   int *in_tile = ARENA_ARRAY(arena, int, check->tiles_m * check->tiles_n);
   check->wrong_in_tile = in_tile;
   return (Comparison){.arena = arena,
                       .check = check,
                       .problem = problem,
-                      .a = options->a,
-                      .b = options->b,
+                      .options = options,
                       .factor = factor_of(program, options),
-                      .wrong = ARENA_ARRAY(arena, uint8_t, problem->m * problem->n),
+                      .wrong = ARENA_ARRAY(arena, uint8_t, rows * columns),
                       .in_tile = in_tile};
 }
 

@@ -300,7 +300,8 @@ static const char *move_fault(Compiler *c, const Op *op) {
 static const char *width_fault(Compiler *c, const Op *op) {
   const OpFacts *facts = op_facts(op->kind);
   bool by_element = facts->dst.written && facts->dst.unit == UNIT_ELEMENT;
-  if (by_element && facts->engine == ENGINE_LSU) return move_fault(c, op);
+  bool moves = facts->engine == ENGINE_LSU && facts->action != ACTION_COMBINE;
+  if (by_element && moves) return move_fault(c, op);
   bool counts = by_element && !op_multiplies(op->kind);
   if (op->width == 1 || (counts && op->width >= 1)) return NULL;
   return arena_printf(c->arena, "%s takes one element, not %d", op_name(op->kind), op->width);
@@ -324,7 +325,7 @@ static const char *op_fault(Compiler *c, const Op *op, const Code *code) {
   if (!fault) fault = type_fault(c, op);
   if (!fault && machine->fault) fault = machine->fault(c->arena, c->program, code);
   const Buffer *dst = code->dst.buffer;
-  bool is_input = dst && dst->space == SPACE_GLOBAL && (dst->role == ROLE_A || dst->role == ROLE_B);
+  bool is_input = dst && dst->space == SPACE_GLOBAL && buffer_is_input(dst);
   if (!fault && is_input) fault = arena_printf(c->arena, "the input %s is written", dst->name);
   return fault;
 }

@@ -84,7 +84,8 @@ bool op_is_async_copy(OpKind kind) {
 
 bool op_is_plain_access(OpKind kind) {
   const OpFacts *op = &rows[kind];
-  return op->action == ACTION_MOVE && op->scope == SCOPE_LANE && !op_is_async_copy(kind);
+  return op->action == ACTION_MOVE && op->engine == ENGINE_LSU && op->scope == SCOPE_LANE &&
+         !op_is_async_copy(kind);
 }
 
 bool op_takes_mbarrier(OpKind kind) { return rows[kind].completes == COMPLETES_BY_MBARRIER; }

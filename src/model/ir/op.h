@@ -22,7 +22,8 @@ typedef enum OpFamily {
   FAMILY_BULK,
   FAMILY_SYNC,
   FAMILY_ROLES,
-  FAMILY_LISTS
+  FAMILY_LISTS,
+  FAMILY_ROWS
 } OpFamily;
 
 typedef enum OpAction {

@@ -346,7 +346,11 @@ static bool settle_threads(Parser *p) {
 // An atom's lanes and what they hold are said at the top.
 static bool settle_atom(Parser *p) {
   const Product *product = parser_product(p);
-  bool is_said = product->lane && product->operand[ATOM_C].value;
+  bool is_said = product->lane != NULL;
+  for (int i = 0; i < p->program->n_products; i++) {
+    p->program->product[i].atom = product->atom;
+    is_said &= p->program->product[i].operand[ATOM_C].value != NULL;
+  }
   return !product->atom || is_said ||
          parse_fail(p, "\"lane\" and \"values\" at the top, for there is an atom");
 }
@@ -378,6 +382,8 @@ Program *program_parse(Arena *arena, const char *text, size_t size, const char *
   Program *program = p.program;
   program->n_stmt_ids = p.line[p.n_lines - 1].number + 1 + p.n_extra_ids;
   stmt_walk(program->kernel[program->main_kernel].body, settle_part, program);
+  for (int i = 0; i < program->n_products; i++)  // the last one in the main kernel
+    program->product[i].kernel = i + 1 < program->n_products ? 0 : program->main_kernel;
   program_place_shared(program);
   for (int i = 0; i < program->n_buffers; i++)
     if (p.place[i]) program->buffer[i]->offset_bytes = p.place[i] - 1;

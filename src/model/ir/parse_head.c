@@ -96,7 +96,7 @@ static bool parse_shape(Parser *p, Buffer *buffer) {
 }
 
 static bool parse_role(Parser *p, BufferRole *role) {
-  for (int i = ROLE_PARTIAL; i < ROLE_COUNT; i++) {
+  for (int i = ROLE_SCORES; i < ROLE_COUNT; i++) {
     *role = (BufferRole)i;
     if (parse_maybe(p, buffer_role_name(*role))) return true;
   }
@@ -250,13 +250,25 @@ static bool parse_mbarrier(Parser *p) {
          add_buffer(p, &bar);
 }
 
+// What kernels of attention hand on: one buffer of each kind.
+static bool parse_temporary(Parser *p, Buffer *global) {
+  static const BufferRole roles[] = {ROLE_SCORES, ROLE_WEIGHTS, ROLE_ROW_SUMS};
+  const char *at = p->at;
+  if (!parse_as(p, global, false) || !has_places(p, global)) return false;
+  for (int i = 0; i < 3; i++)
+    if (roles[i] == global->role && !program_buffer(p->program, global->role))
+      return add_buffer(p, global);
+  return parse_fail_at(p, at, "scores, weights or row_sums, each of them once");
+}
+
 static bool parse_global(Parser *p) {
   Buffer global = {.space = SPACE_GLOBAL, .knob = KNOB_NONE};
   global.name = new_buffer_name(p);
   if (!global.name || !parse_shape(p, &global) || !parse_type(p, &global.type)) return false;
   buffer_plain_strides(&global, 0, global.stride);
-  bool is_first = !program_buffer(p->program, ROLE_PARTIAL);
   if (!parse_word(p, "as")) return false;
+  if (p->program->problem.kind == PROBLEM_ATTENTION) return parse_temporary(p, &global);
+  bool is_first = !program_buffer(p->program, ROLE_PARTIAL);
   if (!is_first || !parse_peek(p, "partial"))
     return parse_fail(p, is_first ? "\"partial\"" : "one buffer for partial sums");
   return parse_as(p, &global, false) && has_places(p, &global) && add_buffer(p, &global);
@@ -302,7 +314,39 @@ static bool parse_matrix(Parser *p, const char *name, int64_t *rows, int64_t *co
   return true;
 }
 
+// "Q[2 x 64 x 32] f16": 0 stands for whatever the text says.
+static bool parse_heads(Parser *p, const char *name, int64_t *heads, int64_t *rows, int64_t *depth,
+                        DType *type) {
+  int64_t *dim[3] = {heads, rows, depth};
+  if (!parse_word(p, name)) return false;
+  for (int d = 0; d < 3; d++) {
+    int64_t lo = *dim[d] ? *dim[d] : 1, hi = *dim[d] ? *dim[d] : EXTENT_MAX >> 8;
+    if (!parse_word(p, d ? "x" : "[") || !parse_number(p, lo, hi, dim[d])) return false;
+  }
+  return parse_word(p, "]") && parse_type(p, type);
+}
+
+static bool parse_attention(Parser *p) {
+  Problem problem = {.kind = PROBLEM_ATTENTION};
+  DType k_type, v_type;
+  bool read =
+      parse_heads(p, "O", &problem.heads, &problem.m, &problem.k, &problem.out) &&
+      parse_word(p, "=") && parse_word(p, "softmax") &&
+      parse_heads(p, "Q", &problem.heads, &problem.m, &problem.k, &problem.dtype) &&
+      parse_word(p, "*") && parse_heads(p, "K", &problem.heads, &problem.n, &problem.k, &k_type) &&
+      parse_word(p, "*") && parse_heads(p, "V", &problem.heads, &problem.n, &problem.k, &v_type);
+  if (!read) return false;
+  if (k_type != problem.dtype || v_type != problem.dtype)
+    return parse_fail(p, "Q, K and V of one type");
+  problem.causal = parse_maybe(p, "causal");
+  if (problem.causal && problem.n < problem.m) return parse_fail(p, "as many keys as queries");
+  if (!parse_word(p, ", sums") || !parse_type(p, &problem.acc)) return false;
+  p->program = program_new(p->arena, problem);
+  return true;
+}
+
 static bool parse_problem(Parser *p) {
+  if (parse_peek(p, "O")) return parse_attention(p);
   Problem problem = {0};
   DType b_type;
   bool read =
@@ -327,10 +371,13 @@ static bool parse_digit(Parser *p, Axis *axis) {
 }
 
 static bool parse_axis(Parser *p) {
-  static const char *const names[AXIS_COUNT] = {"m", "n", "k"};
+  const bool matmul = p->program->problem.kind == PROBLEM_MATMUL;
+  const int n_axes = p->program->n_axes;
   int a = 0;
-  while (a < AXIS_COUNT && !parse_maybe(p, names[a])) a++;
-  if (a == AXIS_COUNT) return parse_fail(p, "\"m\", \"n\" or \"k\"");
+  while (a < n_axes && !parse_maybe(p, p->program->axis[a].name)) a++;
+  if (a == n_axes)
+    return parse_fail(
+        p, matmul ? "\"m\", \"n\" or \"k\"" : "\"q\", \"t\", \"e\", \"u\", \"d\" or \"h\"");
   Axis *axis = &p->program->axis[a];
   if (axis->n_digits) return parse_fail(p, "an axis that was not said before");
   int64_t extent = axis->extent;
@@ -398,14 +445,17 @@ static bool parse_roles(Parser *p) {
 
 static bool parse_lane(Parser *p) {
   const char *name = parse_name(p, "a variable");
-  Product *product = parser_product(p);
-  if (name) product->lane = parse_range(p, name, VAR_LOOP);
-  return name && product->lane;
+  Var *lane = name ? parse_range(p, name, VAR_LOOP) : NULL;
+  for (int i = 0; i < p->program->n_products; i++) p->program->product[i].lane = lane;
+  return lane;
 }
 
+// A line for each product, in their order.
 static bool parse_values(Parser *p) {
+  Product *product = parser_product(p), *end = product + p->program->n_products;
+  while (product < end - 1 && product->operand[ATOM_C].value) product++;
   for (int i = 0; i < ATOM_OPERANDS; i++) {
-    ProductOperand *operand = &parser_product(p)->operand[i];
+    ProductOperand *operand = &product->operand[i];
     if (i && !parse_word(p, ",")) return false;
     if (parse_maybe(p, "none")) continue;
     const char *name = parse_name(p, "a variable, or \"none\"");
@@ -449,7 +499,7 @@ static bool parse_declaration(Parser *p, bool *is_one) {
 }
 
 static bool all_axes(Parser *p) {
-  for (int a = 0; a < AXIS_COUNT; a++)
+  for (int a = 0; a < p->program->n_axes; a++)
     if (p->program->axis[a].n_digits == 0)
       return parse_fail(p, arena_printf(p->arena, "\"axis %s\"", p->program->axis[a].name));
   return true;

@@ -4,6 +4,7 @@
 // number, STORE's too, for it is no buffer; LOAD's goes to the end. Where no template does, what
 // the one that came furthest expected is what is reported.
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +104,10 @@ enum { WIDTH_MAX = 128, COUNT_MAX = 1 << 30 };
 static bool parse_value(OpParser *o) {
   parse_blanks(o->p);
   const char *at = o->p->at;
+  if (parse_maybe(o->p, "-inf")) {
+    o->op->value = (double)-INFINITY;
+    return true;
+  }
   if (!isdigit((unsigned char)*at) && *at != '-') return parse_fail(o->p, "a number");
   size_t n = strspn(at, "+-.0123456789e");
   char *end, *copy = arena_strndup(o->p->arena, at, n);

@@ -54,7 +54,7 @@ typedef struct Parser {
   const char *expected[EXPECTED_MAX];
 } Parser;
 
-// The one product of the program that is read.
+// The first product of the program that is read, whose atom the others have too.
 static inline Product *parser_product(const Parser *p) { return &p->program->product[0]; }
 
 // ---- parse_scan.c -------------------------------------------------------------------------------

@@ -3,11 +3,13 @@
 // A person is told of shared memory, mbarriers, registers and launch bounds. The complete text
 // alone says what the reader needs besides:
 //   problem C[512 x 512] f16 = A[512 x 512] f16 * B[512 x 512] f16 column-major, sums f32
+//   problem O[2 x 64 x 32] f16 = softmax Q[2 x 64 x 32] f16 * K[2 x 90 x 32] f16 * V[2 x 90 x 32]
+//           f16 causal, sums f32                      the same of attention: heads, rows, dimension
 //   axis m in 0..512: m_b in 0..4 BLOCK by 128, m_w in 0..2 WARP by 64, m_r in 0..4 REGISTER by 16
 //   thread tid in 0..128, thread in 0..256            the second: with those that only fetch
 //   lane lane in 0..32 THREAD
-//   values v_a in 0..4 REGISTER by 2, …               of A, B and C that a lane holds
-//   global P [8 x 512 x 512] f32   as partial @ATOMIC_FREE_SPLITK
+//   values v_a in 0..4 REGISTER by 2, …               of A, B and C that a lane holds, for each
+//   product global P [8 x 512 x 512] f32   as partial @ATOMIC_FREE_SPLITK
 #include "model/ir/print_line.h"
 #include "model/words/fragment.h"
 
@@ -154,9 +156,9 @@ static void declare_mbarriers(Printer *printer, const Buffer *buffer) {
   printer_line(printer, &out, (ProgramLine){.buffer = buffer, .knob = buffer->knob});
 }
 
-// A, B and C are the problem's.
+// The others are the problem's.
 static void declare_global(Printer *printer, const Buffer *buffer) {
-  if (!printer->full || buffer->role != ROLE_PARTIAL) return;
+  if (!printer->full || !buffer_is_workspace(buffer)) return;
   Spans out = spans_new(printer->arena);
   spans_add(&out, SPAN_KEYWORD, "global ");
   spans_add(&out, SPAN_BUFFER, buffer->name);
@@ -215,8 +217,40 @@ static void print_matrix(Spans *out, const Buffer *matrix, bool column_major) {
   if (column_major) spans_add(out, SPAN_KEYWORD, " column-major");
 }
 
+// "Q[2 x 64 x 32] f16"
+static void print_heads(Spans *out, const Program *program, BufferRole role, int64_t rows) {
+  const Buffer *matrix = program_buffer(program, role);
+  const Problem *problem = &program->problem;
+  spans_add(out, SPAN_BUFFER, matrix->name);
+  spans_printf(out, SPAN_NUMBER, "[%lld x %lld x %lld]", (long long)problem->heads, (long long)rows,
+               (long long)problem->k);
+  print_type(out, matrix->type);
+}
+
+static void declare_attention(Printer *printer) {
+  const Program *program = printer->program;
+  const Problem *problem = &program->problem;
+  Spans out = spans_new(printer->arena);
+  spans_add(&out, SPAN_KEYWORD, "problem ");
+  print_heads(&out, program, ROLE_C, problem->m);
+  spans_add(&out, SPAN_KEYWORD, " = softmax ");
+  print_heads(&out, program, ROLE_A, problem->m);
+  spans_add(&out, SPAN_PLAIN, " * ");
+  print_heads(&out, program, ROLE_B, problem->n);
+  spans_add(&out, SPAN_PLAIN, " * ");
+  print_heads(&out, program, ROLE_V, problem->n);
+  if (problem->causal) spans_add(&out, SPAN_KEYWORD, " causal");
+  spans_add(&out, SPAN_KEYWORD, ", sums");
+  print_type(&out, problem->acc);
+  printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
+}
+
 static void declare_problem(Printer *printer) {
   const Program *program = printer->program;
+  if (program->problem.kind == PROBLEM_ATTENTION) {
+    declare_attention(printer);
+    return;
+  }
   const Problem *problem = &program->problem;
   Spans out = spans_new(printer->arena);
   spans_add(&out, SPAN_KEYWORD, "problem ");
@@ -274,7 +308,7 @@ static void declare_roles(Printer *printer) {
 }
 
 static void declare_lane(Printer *printer) {
-  const Var *lane = program_product(printer->program)->lane;
+  const Var *lane = printer->program->product[0].lane;  // all products have the same
   if (!lane) return;
   Spans out = spans_new(printer->arena);
   spans_add(&out, SPAN_KEYWORD, "lane ");
@@ -282,8 +316,8 @@ static void declare_lane(Printer *printer) {
   printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
 }
 
-static void declare_values(Printer *printer) {
-  const ProductOperand *operand = program_product(printer->program)->operand;
+static void declare_values(Printer *printer, const Product *product) {
+  const ProductOperand *operand = product->operand;
   if (!operand[ATOM_C].value) return;
   Spans out = spans_new(printer->arena);
   spans_add(&out, SPAN_KEYWORD, "values");
@@ -302,11 +336,12 @@ static void declare_values(Printer *printer) {
 void print_head(Printer *printer) {
   if (printer->full) {
     declare_problem(printer);
-    for (int i = 0; i < AXIS_COUNT; i++) declare_axis(printer, &printer->program->axis[i]);
+    const Program *program = printer->program;
+    for (int i = 0; i < program->n_axes; i++) declare_axis(printer, &program->axis[i]);
     declare_threads(printer);
     declare_roles(printer);
     declare_lane(printer);
-    declare_values(printer);
+    for (int i = 0; i < program->n_products; i++) declare_values(printer, &program->product[i]);
     declare_space(printer, SPACE_GLOBAL, declare_global);
   }
   declare_space(printer, SPACE_SHARED, declare_shared);

@@ -95,7 +95,7 @@ static void print_number(const OpPrinter *p, const char *before, int64_t number,
 }
 
 static void print_value(const OpPrinter *p) {
-  spans_printf(p->out, SPAN_NUMBER, "%.15g", p->op->value);
+  spans_printf(p->out, SPAN_NUMBER, "%.15g", p->op->value);  // of no finite number: "-inf"
 }
 
 static void print_width(const OpPrinter *p) {

@@ -28,6 +28,20 @@ const char *buffer_role_name(BufferRole role) {
                                                 [ROLE_EMPTY] = "empty",
                                                 [ROLE_ORDER] = "order",
                                                 [ROLE_LIST] = "list",
+                                                [ROLE_V] = "v",
+                                                [ROLE_SCORES] = "scores",
+                                                [ROLE_WEIGHTS] = "weights",
+                                                [ROLE_ROW_SUMS] = "row_sums",
+                                                [ROLE_SLAB_V] = "slab_v",
+                                                [ROLE_STAGE_V] = "stage_v",
+                                                [ROLE_FRAG_V] = "frag_v",
+                                                [ROLE_FRAG_P] = "frag_p",
+                                                [ROLE_SCORE] = "score",
+                                                [ROLE_ROW_MAX] = "row_max",
+                                                [ROLE_ROW_SUM] = "row_sum",
+                                                [ROLE_ROW_BASE] = "row_base",
+                                                [ROLE_RESCALE] = "rescale",
+                                                [ROLE_ROW_DIVISOR] = "row_divisor",
                                                 [ROLE_TEMP] = "temp"};
   return names[role];
 }
@@ -45,7 +59,7 @@ int64_t buffer_elements(const Buffer *buffer) {
 
 int buffer_fast_dimension(const Buffer *buffer) {
   int last = buffer->rank - 1;
-  return buffer->stride[last] == 1 ? last : 0;
+  return last == 0 || buffer->stride[last] == 1 ? last : last - 1;
 }
 
 enum { MBARRIER_BYTES = 8 };
@@ -80,7 +94,13 @@ static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offs
 }
 
 bool buffer_is_operand(const Buffer *buffer) {
-  return buffer->role == ROLE_A || buffer->role == ROLE_B || buffer->role == ROLE_C;
+  return buffer_is_input(buffer) || buffer->role == ROLE_C;
+}
+bool buffer_is_input(const Buffer *buffer) {
+  return buffer->role == ROLE_A || buffer->role == ROLE_B || buffer->role == ROLE_V;
+}
+bool buffer_is_workspace(const Buffer *buffer) {
+  return buffer->space == SPACE_GLOBAL && !buffer_is_operand(buffer);
 }
 bool buffer_is_in_shared(const Buffer *buffer) {
   return buffer->space == SPACE_SHARED || buffer->space == SPACE_BARRIER;
@@ -91,11 +111,13 @@ bool buffer_is_permuted(const Buffer *buffer) { return buffer->swizzle_bits || b
 bool buffer_is_ring(const Buffer *slab) { return slab->rank > (slab->panel ? 3 : 2); }
 
 bool buffer_is_staging(const Buffer *buffer) {
-  return buffer->role == ROLE_STAGE_A || buffer->role == ROLE_STAGE_B;
+  return buffer->role == ROLE_STAGE_A || buffer->role == ROLE_STAGE_B ||
+         buffer->role == ROLE_STAGE_V;
 }
 
 bool buffer_is_fragment(const Buffer *buffer) {
-  return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
+  return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B ||
+         buffer->role == ROLE_FRAG_V || buffer->role == ROLE_FRAG_P;
 }
 
 // Elements of the pads behind the runs that come before the column in its row.
@@ -232,8 +254,13 @@ int launch_warps(const Launch *launch) { return (int)ceil_div(launch->n_threads,
 int launch_block_warps(const Launch *launch) { return (int)ceil_div(launch->block_threads, LANES); }
 
 const Product *program_product(const Program *program) {
-  assert(program->n_products == 1);
-  return &program->product[0];
+  return &program->product[program->n_products - 1];
+}
+
+const Product *program_product_of(const Program *program, BufferRole role) {
+  const Product *product = program->product, *last = program_product(program);
+  while (product < last && product_operand(product, role) == ATOM_OPERANDS) product++;
+  return product;
 }
 
 int product_operand(const Product *product, BufferRole role) {
@@ -245,7 +272,7 @@ int product_operand(const Product *product, BufferRole role) {
   return i;
 }
 
-const Atom *program_atom(const Program *program) { return program_product(program)->atom; }
+const Atom *program_atom(const Program *program) { return program->product[0].atom; }
 
 static void look_for_copy(Stmt *stmt, int depth, void *context) {
   (void)depth;
@@ -378,57 +405,6 @@ void stmt_walk(Stmt *body, StmtVisit *visit, void *context) { walk(body, 0, visi
 
 // ---- building -----------------------------------------------------------------------------------
 
-static void add_matrix(Program *program, const char *name, const ProductOperand *operand,
-                       int64_t rows, int64_t columns) {
-  int64_t dim[2] = {rows, columns};
-  Buffer *buffer =
-      program_new_buffer(program, name, SPACE_GLOBAL, operand->global, 2, dim, KNOB_NONE);
-  if (!operand->column_major) return;
-  buffer->stride[0] = 1;
-  buffer->stride[1] = rows;
-}
-
-// C = A · B, the one product of a matmul.
-static Product matmul_product(Program *program) {
-  const Problem *problem = &program->problem;
-  Product product = {.operand = {[ATOM_A] = {.global = ROLE_A,
-                                             .slab = ROLE_SLAB_A,
-                                             .stage = ROLE_STAGE_A,
-                                             .registers = ROLE_FRAG_A,
-                                             .column_major = problem->a_col},
-                                 [ATOM_B] = {.global = ROLE_B,
-                                             .slab = ROLE_SLAB_B,
-                                             .stage = ROLE_STAGE_B,
-                                             .registers = ROLE_FRAG_B,
-                                             .column_major = problem->b_col},
-                                 [ATOM_C] = {.global = ROLE_C,
-                                             .slab = ROLE_SLAB_C,
-                                             .stage = ROLE_STAGE_C,
-                                             .registers = ROLE_ACC}}};
-  for (int i = 0; i < AXIS_COUNT; i++) product.axis[i] = &program->axis[i];
-  return product;
-}
-
-Program *program_new(Arena *arena, Problem problem) {
-  Program *program = ARENA_NEW(arena, Program);
-  program->arena = arena;
-  program->problem = problem;
-  program->axis[AXIS_M] = (Axis){.name = "m", .extent = problem.m};
-  program->axis[AXIS_N] = (Axis){.name = "n", .extent = problem.n};
-  program->axis[AXIS_K] = (Axis){.name = "k", .extent = problem.k};
-  program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1);
-  program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
-  program->grid = program_var(program, "grid", VAR_GRID, TIER_BLOCK, (int64_t)1 << 31);
-  program->list = program_var(program, "list", VAR_LIST, TIER_BLOCK, (int64_t)1 << 31);
-  program->epoch = program_var(program, "epoch", VAR_EPOCH, TIER_BLOCK, (int64_t)1 << 31);
-  Product *product = &program->product[program->n_products++];
-  *product = matmul_product(program);
-  add_matrix(program, "A", &product->operand[ATOM_A], problem.m, problem.k);
-  add_matrix(program, "B", &product->operand[ATOM_B], problem.k, problem.n);
-  add_matrix(program, "C", &product->operand[ATOM_C], problem.m, problem.n);
-  return program;
-}
-
 typedef struct CloneMap {
   Arena *arena;
   Program *to;
@@ -465,6 +441,9 @@ Program *program_clone(Arena *arena, const Program *program) {
   for (int i = 0; i < program->n_products; i++)
     for (int a = 0; a < AXIS_COUNT; a++)
       copy->product[i].axis[a] = copy->axis + (program->product[i].axis[a] - program->axis);
+  for (int i = 0; i < program->n_products; i++)
+    if (program->product[i].batch)
+      copy->product[i].batch = copy->axis + (program->product[i].batch - program->axis);
   CloneMap map = {arena, copy};
   for (int i = 0; i < program->n_kernels; i++)
     copy->kernel[i].body = clone_list(&map, program->kernel[i].body);
@@ -480,8 +459,12 @@ Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, in
 
 static DType type_of_role(const Problem *problem, BufferRole role) {
   if (role == ROLE_C || role == ROLE_SLAB_C || role == ROLE_STAGE_C) return problem->out;
-  bool sum = role == ROLE_ACC || role == ROLE_PARTIAL || role == ROLE_TEMP;
-  return sum ? problem->acc : problem->dtype;
+  static const bool sums[ROLE_COUNT] = {
+      [ROLE_ACC] = true,     [ROLE_PARTIAL] = true,    [ROLE_TEMP] = true,
+      [ROLE_SCORES] = true,  [ROLE_ROW_SUMS] = true,   [ROLE_SCORE] = true,
+      [ROLE_ROW_MAX] = true, [ROLE_ROW_SUM] = true,    [ROLE_ROW_BASE] = true,
+      [ROLE_RESCALE] = true, [ROLE_ROW_DIVISOR] = true};
+  return sums[role] ? problem->acc : problem->dtype;
 }
 
 Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role,

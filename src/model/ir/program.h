@@ -48,13 +48,30 @@ enum {
   XOR_TERMS_MAX = 16
 };
 
+// What a program computes:
+//   MATMUL     C[M, N] = A[M, K] · B[K, N]
+//   ATTENTION  of each head, S = alpha · Q[M, K] · K[N, K]ᵀ, P[q, t] = exp2(S[q, t] - max S[q]),
+//              O[M, K] = P · V[N, K] / row sums of P; causal: query q sees keys 0 … q + N - M alone
+typedef enum ProblemKind { PROBLEM_MATMUL, PROBLEM_ATTENTION } ProblemKind;
+
 typedef struct Problem {
-  int64_t m, n, k;    // C[M, N] = A[M, K] · B[K, N], C row-major
+  int64_t m, n, k;    // MATMUL: extents, C row-major; ATTENTION: queries, keys, head dimension
   bool a_col, b_col;  // A, B column-major: element (i, j) lies at i + j·rows
   DType dtype;        // of A and B
   DType acc;          // of the accumulators and of split-K's partial sums
   DType out;  // of C: a STORE from accumulators of another type converts, round to nearest even
+  ProblemKind kind;
+  int64_t heads;  // ATTENTION: batch × heads, each with queries, keys and values of its own
+  bool causal;
 } Problem;
+
+// The result as a matrix: C, or O of all heads one below the other.
+int64_t problem_rows(const Problem *problem);
+int64_t problem_columns(const Problem *problem);
+// Elements of an input: A and B, or Q, K and V.
+enum { PROBLEM_INPUTS_MAX = 3 };
+int problem_inputs(const Problem *problem);
+int64_t problem_input_elements(const Problem *problem, int input);
 
 // BARRIER: mbarriers, 8 bytes each, which lie in shared memory behind everything else.
 typedef enum Space { SPACE_GLOBAL, SPACE_SHARED, SPACE_REGISTER, SPACE_BARRIER } Space;
@@ -63,7 +80,11 @@ typedef enum Space { SPACE_GLOBAL, SPACE_SHARED, SPACE_REGISTER, SPACE_BARRIER }
 typedef enum BufferRole {
   ROLE_A,
   ROLE_B,
-  ROLE_C,        // the problem's operands in global memory
+  ROLE_C,       // the problem's operands in global memory; of attention Q, K and O,
+  ROLE_V,       // and V
+  ROLE_SCORES,  // S, its weights P and their row sums, where kernels hand them on
+  ROLE_WEIGHTS,
+  ROLE_ROW_SUMS,
   ROLE_PARTIAL,  // split-K workspace [splits][M][N]
   ROLE_SLAB_A,
   ROLE_SLAB_B,  // staged tiles in shared memory
@@ -77,7 +98,17 @@ typedef enum BufferRole {
   ROLE_FULL,
   ROLE_EMPTY,  // mbarriers, one per slot of the ring: it is filled; it is read to the end
   ROLE_ORDER,  // mbarriers, one per consumer that takes tiles by turns: it has multiplied its tile
-  ROLE_LIST,   // a word behind them: the list of tiles that the cluster has claimed
+  ROLE_SLAB_V,
+  ROLE_STAGE_V,
+  ROLE_FRAG_V,
+  ROLE_FRAG_P,   // the weights as operand A of the second product
+  ROLE_SCORE,    // sums of the first product
+  ROLE_ROW_MAX,  // of each of a thread's rows: the largest score, the sum of weights,
+  ROLE_ROW_SUM,
+  ROLE_ROW_BASE,     // alpha times the largest score,
+  ROLE_ROW_DIVISOR,  // the sum of weights that another kernel has found,
+  ROLE_RESCALE,      // and what older sums are worth below a new maximum
+  ROLE_LIST,         // a word behind them: the list of tiles that the cluster has claimed
   ROLE_TEMP,
   ROLE_COUNT
 } BufferRole;
@@ -115,7 +146,9 @@ typedef struct Buffer {
 int64_t buffer_elements(const Buffer *buffer);  // pads included
 int64_t buffer_bytes(const Buffer *buffer);
 int buffer_align(const Buffer *buffer);          // in shared memory, in bytes
-bool buffer_is_operand(const Buffer *buffer);    // A, B or C of the problem
+bool buffer_is_operand(const Buffer *buffer);    // A, B or C of the problem, or V
+bool buffer_is_input(const Buffer *buffer);      // those but for C
+bool buffer_is_workspace(const Buffer *buffer);  // in global memory, and none of them
 bool buffer_is_in_shared(const Buffer *buffer);  // a slab, or mbarriers
 bool buffer_is_permuted(const Buffer *buffer);   // by a swizzle or a typed layout
 bool buffer_is_ring(const Buffer *slab);         // its first index is the slot of a ring
@@ -208,6 +241,7 @@ typedef struct Axis {
 } Axis;
 
 enum { AXIS_M, AXIS_N, AXIS_K, AXIS_COUNT };
+enum { AXES_MAX = 6 };
 
 typedef struct Kernel {
   const char *name;  // "matmul", "zero", "reduce"
@@ -227,10 +261,13 @@ typedef struct ProductOperand {
 } ProductOperand;
 
 // C[m, n] += A[m, k] · B[k, n]: what a pass acts on. Axes and buffers are the program's; products
-// that share rows share an axis. Worked example, attention, to come: S[q, t] = Q[q, e] · K[t, e]
-// has the axes q, t, e as its m, n, k, and O[q, e] = P[q, t] · V[t, e] has q, e, t.
+// that share rows share an axis. Worked example, attention: S[q, t] = Q[q, e] · K[t, e] has the
+// axes q, t, e as its m, n, k, and O[q, d] = P[q, u] · V[u, d] has q, d, u; t and u count the same
+// keys, in steps of an atom's columns and of its depth, as e and d count the head dimension.
 typedef struct Product {
   Axis *axis[AXIS_COUNT];
+  Axis *batch;                            // of as many products of matrices; NULL: of one
+  int kernel;                             // that computes it
   ProductOperand operand[ATOM_OPERANDS];  // A, B, C
   const Atom *atom;                       // NULL: plain FMA, one element per thread and register
   Var *lane;                              // with an atom: the THREAD digit inside a warp
@@ -245,8 +282,9 @@ typedef struct Program {
   Buffer *buffer[BUFFERS_MAX];
   int n_kernels;
   Kernel kernel[KERNELS_MAX];
-  int main_kernel;        // index of the one that multiplies
-  Axis axis[AXIS_COUNT];  // of the main kernel
+  int main_kernel;  // index of the one that multiplies
+  int n_axes;
+  Axis axis[AXES_MAX];  // of a matmul m, n and k
   int n_products;
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
@@ -323,11 +361,13 @@ int launch_block_warps(const Launch *launch);
 
 // What an operation is for where it stands, by the role of what it writes; NULL: op_help() says it.
 const char *op_help_here(const Op *op);  // model/ops/table.c
-// The product of a program that has one: for readings that speak of one. Passes are given theirs.
+// The product whose C is stored, the last: for readings that speak of one. Passes are given theirs.
 const Product *program_product(const Program *program);
+// The product one of whose operands a role carries; the last where none does.
+const Product *program_product_of(const Program *program, BufferRole role);
 // The operand of a product that a role carries; ATOM_OPERANDS: none of them.
 int product_operand(const Product *product, BufferRole role);
-// The atom by which the program multiplies; NULL: plain FMA.
+// The atom by which the program multiplies, all of its products; NULL: plain FMA.
 const Atom *program_atom(const Program *program);
 // Whether any copy or product of a kernel completes later than it is issued.
 bool program_works_in_background(const Program *program);

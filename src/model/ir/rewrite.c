@@ -9,6 +9,10 @@
 
 Kernel *main_kernel(Program *program) { return &program->kernel[program->main_kernel]; }
 
+Kernel *product_kernel_of(Program *program, const Product *product) {
+  return program->n_products == 1 ? main_kernel(program) : &program->kernel[product->kernel];
+}
+
 // ---- finding ------------------------------------------------------------------------------------
 
 Stmt *find_tier(Stmt *list, Tier tier) {
@@ -300,11 +304,17 @@ const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n
 const Expr *fragment_part(Program *program, const Product *product, int operand, int dimension) {
   Arena *arena = program->arena;
   if (!product->atom) return ex_const(arena, 0);
+  const ProductOperand *held = &product->operand[operand];
+  const Expr *value = ex_mul_const(arena, ex_var(arena, held->value), held->value_width);
+  return fragment_part_of(program, product, operand, dimension, value);
+}
+
+const Expr *fragment_part_of(Program *program, const Product *product, int operand, int dimension,
+                             const Expr *value) {
+  Arena *arena = program->arena;
   FragmentMap map = fragment_map(product->atom, (AtomOperand)operand);
   const int *of_lane = dimension ? map.col_of_lane_bit : map.row_of_lane_bit;
   const int *of_value = dimension ? map.col_of_value_bit : map.row_of_value_bit;
-  const ProductOperand *held = &product->operand[operand];
-  const Expr *value = ex_mul_const(arena, ex_var(arena, held->value), held->value_width);
   return ex_add(arena, bits_expr(arena, ex_var(arena, product->lane), of_lane, map.n_lane_bits),
                 bits_expr(arena, value, of_value, map.n_value_bits));
 }
@@ -321,17 +331,19 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
   int operand = product_operand(to->product, access->buffer->role);
   if (access->buffer->space != SPACE_GLOBAL || operand == ATOM_OPERANDS) return;
   Arena *arena = to->program->arena;
+  const Expr **idx = access->idx;
+  if (to->product->batch) *idx++ = axis_expr(arena, to->product->batch);
   for (int d = 0; d < 2; d++) {
     const Axis *axis = to->product->axis[operand_axis(operand, d)];
     const Expr *of_lane =
         tile ? ex_const(arena, 0) : fragment_part(to->program, to->product, operand, d);
-    access->idx[d] = ex_add(arena, axis_expr(arena, axis), of_lane);
+    idx[d] = ex_add(arena, axis_expr(arena, axis), of_lane);
   }
 }
 
 void apply_axes(Program *program, const Product *product) {
   Application to = {program, product};
-  each_access(main_kernel(program)->body, apply_axis, &to);
+  each_access(product_kernel_of(program, product)->body, apply_axis, &to);
 }
 
 static bool is_outside(const Var *var) {

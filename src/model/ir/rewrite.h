@@ -5,6 +5,9 @@
 // The kernel that multiplies, to be changed (program_main reads it).
 Kernel *main_kernel(Program *program);
 
+// The kernel that computes the product: of a program of one product its main one.
+Kernel *product_kernel_of(Program *program, const Product *product);
+
 // k_o, the main kernel's loop over slabs; NULL where nothing is staged.
 Stmt *slab_loop(const Program *program);
 // The same, or the loop over k where nothing is staged: one step of it is a slab of depth 1.
@@ -82,6 +85,10 @@ void tile_position(Program *program, const Product *product, int operand, PartOf
 // The part of the row (dimension 0) or column (1) of an operand's element that lane and value add:
 // the fragment map of the product's atom; 0 without an atom.
 const Expr *fragment_part(Program *program, const Product *product, int operand, int dimension);
+
+// The same of any value of an atom's.
+const Expr *fragment_part_of(Program *program, const Product *product, int operand, int dimension,
+                             const Expr *value);
 
 // sum of bit i of x times coefficient[i], bits whose coefficients double gathered:
 //   {2, 4, 0, 0, 0} gives x % 4 * 2,   {0, 0, 1, 2, 4} gives x / 4

@@ -28,6 +28,10 @@ TimelineKind timeline_kind_of(const Op *op) {
     case ACTION_SET:
       return op->dst.buffer->space == SPACE_BARRIER ? TIMELINE_SIGNAL : TIMELINE_KINDS;
     case ACTION_SCALE:
+    case ACTION_LARGER:
+    case ACTION_FACTOR:
+    case ACTION_POWER:
+    case ACTION_COMBINE:
       return TIMELINE_KINDS;
     case ACTION_MEET:
       return TIMELINE_MEET;

@@ -119,7 +119,7 @@ static void prepare_mma(Arena *arena, const Program *program, Code *code) {
 // ---- both ---------------------------------------------------------------------------------------
 
 // Without all of its lanes a warp's instruction does nothing that could be relied on.
-static bool whole_warp(Machine *m, const Warp *w, const Code *code) {
+bool op_whole_warp(Machine *m, const Warp *w, const Code *code) {
   uint32_t missing = ~w->active;
   if (!missing) return true;
   interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
@@ -176,7 +176,7 @@ static void run_ldmatrix(Machine *m, Warp *w, const Code *code) {
   int n = (int)code->stmt->op.count;
   Registers to = reach_registers(m, w, code, &code->dst);
   if (!to.row) return;
-  if (!whole_warp(m, w, code) || !starts_register(m, w, code, &code->dst, &to)) {
+  if (!op_whole_warp(m, w, code) || !starts_register(m, w, code, &code->dst, &to)) {
     poison(w, &to, code->dst.width);
     return;
   }
@@ -210,7 +210,7 @@ static void give(Machine *m, const Warp *w, const Code *code, const Reach *reach
 static void run_stmatrix(Machine *m, Warp *w, const Code *code) {
   int n = (int)code->stmt->op.count;
   Registers from = read_registers(m, w, code, &code->src);
-  if (!from.row || !whole_warp(m, w, code) || !starts_register(m, w, code, &code->src, &from))
+  if (!from.row || !op_whole_warp(m, w, code) || !starts_register(m, w, code, &code->src, &from))
     return;
   uint32_t addressing = n == 4 ? UINT32_MAX : (1u << n * LDMATRIX_ROWS) - 1;
   Reach reach;
@@ -270,7 +270,7 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
   Registers a = read_registers(m, w, code, &code->src), b = read_registers(m, w, code, &code->src2);
   Registers acc = read_registers(m, w, code, &code->dst);
   if (!a.row || !b.row || !acc.row) return;
-  bool sound = whole_warp(m, w, code) && starts_register(m, w, code, &code->src, &a) &&
+  bool sound = op_whole_warp(m, w, code) && starts_register(m, w, code, &code->src, &a) &&
                starts_register(m, w, code, &code->src2, &b) &&
                starts_register(m, w, code, &code->dst, &acc);
   if (!sound) {

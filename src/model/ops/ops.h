@@ -15,5 +15,8 @@ typedef struct OpRules {
   const char *const *helps;
 } OpRules;
 
+// Whether all 32 lanes are there; else the finding is made (mma.c).
+bool op_whole_warp(Machine *machine, const Warp *warp, const Code *code);
+
 #define OP(id, ...) extern const OpRules rules_##id;
 #include "model/ir/op.def"

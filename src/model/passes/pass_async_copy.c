@@ -16,29 +16,38 @@ bool pass_async_copy_wanted(const Schedule *schedule) {
 // Bytes that L2 is asked to fetch around each piece, a hint.
 enum { L2_LINE_BYTES = 128 };
 
-static void to_async(Program *program, const Product *product, int operand, bool wide, bool hint) {
-  if (!operand_slab(program, product, operand)) return;
+// Where a copy stands: in the loop over slabs, or in front of it.
+static Stmt **find_copy(Program *program, OpKind kind, BufferRole role) {
+  Stmt **link = find_link(&kernel_inner(main_kernel(program))->body, kind, role);
+  while ((*link)->kind == STMT_LOOP && (*link)->var->tier == TIER_SERIAL_OUTER)
+    link = find_link(&(*link)->body, kind, role);
+  return link;
+}
+
+// Returns where the copies stand now; NULL: there are none.
+static Stmt **to_async(Program *program, const Product *product, int operand, bool wide,
+                       bool hint) {
+  if (!operand_slab(program, product, operand)) return NULL;
   const ProductOperand *at = &product->operand[operand];
-  Stmt *k_o = slab_loop(program);
   int width = wide ? copy_width(program, product, operand) : 1;
-  cut(find_link(&k_o->body, OP_LOAD, at->stage));
-  Stmt **store = find_link(&k_o->body, OP_STORE, at->slab);
+  cut(find_copy(program, OP_LOAD, at->stage));
+  Stmt **store = find_copy(program, OP_STORE, at->slab);
   cut(store);
   Stmt *copies = build_copy(program, product, operand, width, true, KNOB_ASYNC_COPY).load;
   find_op(copies, OP_CP_ASYNC, at->slab)->op.count = hint ? L2_LINE_BYTES : 0;
   insert(store, copies);
+  return store;
 }
 
 void pass_async_copy(Program *program, Product *product, const Schedule *schedule) {
-  Stmt *k_o = slab_loop(program);
   bool wide = schedule->value[KNOB_VECTORIZE] != 0 || product->atom;
   bool hint = schedule->value[KNOB_L2_HINT] != 0;
-  to_async(program, product, ATOM_A, wide, hint);
-  to_async(program, product, ATOM_B, wide, hint);
+  Stmt **a = to_async(program, product, ATOM_A, wide, hint);
+  Stmt **b = to_async(program, product, ATOM_B, wide, hint), **copies = b ? b : a;
   drop_staging(program, product);
   Stmt *commit = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_COMMIT});
   Stmt *wait = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_WAIT, .count = 0});
-  Stmt **filled = find_link(&k_o->body, OP_FENCE_ASYNC, ROLE_COUNT);
-  if (!filled) filled = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
+  Stmt **filled = find_link(copies, OP_FENCE_ASYNC, ROLE_COUNT);
+  if (!filled) filled = find_link(copies, OP_BARRIER, ROLE_COUNT);
   insert(filled, stmt_list(commit, wait, NULL));
 }

@@ -24,9 +24,10 @@ static const KnobId knob = KNOB_ATOM_KIND;
 bool pass_atomize_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] != 0; }
 
 // axis = block · (warps·atoms·extent) + warp · (atoms·extent) + atom · extent
-static void factor(Program *program, Axis *axis, const char *const names[3], int64_t warps,
-                   int64_t atoms, int64_t extent) {
+static void factor(Program *program, Axis *axis, int64_t warps, int64_t atoms, int64_t extent) {
   int64_t tile = warps * atoms * extent;
+  const char *names[] = {axis_digit_name(program, axis, "_b"), axis_digit_name(program, axis, "_w"),
+                         axis_digit_name(program, axis, "_r")};
   Var *b = program_var(program, names[0], VAR_LOOP, TIER_BLOCK, ceil_div(axis->extent, tile));
   Var *w = program_var(program, names[1], VAR_LOOP, TIER_WARP, warps);
   Var *r = program_var(program, names[2], VAR_LOOP, TIER_REGISTER, atoms);
@@ -48,7 +49,8 @@ static bool is_held(const Program *program, const Product *product, int operand)
 static int neighbours(const Program *program, const Product *product, const FragmentMap *map,
                       int operand) {
   int fast = 1 - slow_dimension(product, operand);
-  int64_t length = program_buffer(program, product->operand[operand].global)->dim[fast];
+  const Buffer *global = program_buffer(program, product->operand[operand].global);
+  int64_t length = global->dim[global->rank - 2 + fast];
   const int *of_bit = fast ? map->col_of_value_bit : map->row_of_value_bit;
   int width = 1;
   for (int bit = 0; bit < map->n_value_bits && of_bit[bit] == 1 << bit; bit++)
@@ -57,13 +59,14 @@ static int neighbours(const Program *program, const Product *product, const Frag
 }
 
 static void name_values(Program *program, Product *product, int operand) {
-  static const char *const names[] = {[ATOM_A] = "v_a", [ATOM_B] = "v_b", [ATOM_C] = "v_c"};
+  static const char *const names[][ATOM_OPERANDS] = {{"v_a", "v_b", "v_c"}, {"v_p", "v_v", "v_o"}};
   if (!is_held(program, product, operand)) return;
   FragmentMap map = fragment_map(product->atom, (AtomOperand)operand);
   ProductOperand *held = &product->operand[operand];
   held->value_width = neighbours(program, product, &map, operand);
-  held->value = program_var(program, names[operand], VAR_LOOP, TIER_REGISTER,
-                            map.n_values / held->value_width);
+  const char *name = names[product - program->product][operand];
+  held->value =
+      program_var(program, name, VAR_LOOP, TIER_REGISTER, map.n_values / held->value_width);
 }
 
 // An operand's registers: so many rows and columns of fragments, 0 where it has no such side.
@@ -87,19 +90,26 @@ static const Expr *value_index(Program *program, const ProductOperand *operand) 
   return ex_mul_const(program->arena, ex_var(program->arena, operand->value), operand->value_width);
 }
 
+// What says how many atoms of a warp stand along N.
+static KnobId knob_along_n(const Program *program, const Product *product) {
+  return product == &program->product[0] ? KNOB_FN : KNOB_K;
+}
+
 static Stmt *read_fragment(Program *program, const Product *product, int operand, Digit atoms) {
   const ProductOperand *at = &product->operand[operand];
   const Expr *zero = ex_const(program->arena, 0);
-  Access from = access2(program_buffer(program, at->global), zero, zero);
+  Access from = operand_element(program, product, operand, zero, zero);
   Access to = access2(program_buffer(program, at->registers), ex_var(program->arena, atoms.var),
                       value_index(program, at));
   Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = at->value_width};
   Stmt *values = wrap_register(program, knob, at->value, stmt_op(program, knob, op));
-  return wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms.var, values);
+  return wrap_register(program, operand == ATOM_A ? KNOB_FM : knob_along_n(program, product),
+                       atoms.var, values);
 }
 
 static Stmt *over_atoms(Program *program, const Product *product, Stmt *stmt) {
-  Stmt *inner = wrap_register(program, KNOB_FN, product->axis[AXIS_N]->digit[2].var, stmt);
+  Stmt *inner = wrap_register(program, knob_along_n(program, product),
+                              product->axis[AXIS_N]->digit[2].var, stmt);
   return wrap_register(program, KNOB_FM, product->axis[AXIS_M]->digit[2].var, inner);
 }
 
@@ -108,7 +118,7 @@ static Access operand_access(Program *program, const Product *product, int opera
   const Expr *zero = ex_const(program->arena, 0);
   const ProductOperand *at = &product->operand[operand];
   if (!is_held(program, product, operand))
-    return access2(program_buffer(program, at->global), zero, zero);
+    return operand_element(program, product, operand, zero, zero);
   const Var *atoms = product->axis[operand == ATOM_A ? AXIS_M : AXIS_N]->digit[2].var;
   return access2(program_buffer(program, at->registers), ex_var(program->arena, atoms), zero);
 }
@@ -148,14 +158,16 @@ static Stmt *warp_body(Program *program, const Product *product) {
   Buffer *acc = program_buffer(program, c->registers);
   Op init = {.kind = OP_INIT, .dst = access3(acc, i, j, zero), .width = (int)acc->dim[2]};
   Op store = {.kind = OP_STORE,
-              .dst = access2(program_buffer(program, c->global), zero, zero),
+              .dst = operand_element(program, product, ATOM_C, zero, zero),
               .src = access3(acc, i, j, value_index(program, c)),
               .width = c->value_width};
   Stmt *values = wrap_register(program, knob, c->value, stmt_op(program, knob, store));
   Stmt *step = one_step(program, product, access3(acc, i, j, zero));
-  return stmt_list(over_atoms(program, product, stmt_op(program, knob, init)),
-                   stmt_loop(program, knob, product->axis[AXIS_K]->digit[0].var, step),
-                   over_atoms(program, product, values), NULL);
+  Stmt *sum = stmt_list(over_atoms(program, product, stmt_op(program, knob, init)),
+                        stmt_loop(program, knob, product->axis[AXIS_K]->digit[0].var, step), NULL);
+  Stmt *behind = product->batch ? attention_behind_sum(program, product) : NULL;
+  Stmt *stores = over_atoms(program, product, values);
+  return behind ? stmt_list(sum, behind, stores, NULL) : stmt_list(sum, stores, NULL);
 }
 
 // Loops over the digits of a tier, m outside n.
@@ -170,27 +182,49 @@ static void drop_fragments(Program *program, const Product *product, bool keep_a
   drop_buffers(program, b, keep_a ? b : a);
 }
 
-void pass_atomize(Program *program, Product *product, const Schedule *schedule) {
-  static const char *const m_names[] = {"m_b", "m_w", "m_r"}, *const n_names[] = {"n_b", "n_w",
-                                                                                  "n_r"};
+// Every product of a program is by the same atom, in warps of the same lanes.
+static void take_lanes(Program *program, Product *product, const Schedule *schedule) {
   const int64_t *v = schedule->value;
-  const Atom *atom = product->atom = schedule_atom(program->arena, schedule);
-  Axis *k = product->axis[AXIS_K];
-  factor(program, product->axis[AXIS_M], m_names, v[KNOB_WM], v[KNOB_FM], atom->m);
-  factor(program, product->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
-  k->digit[0] = (Digit){
-      program_var(program, "k", VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
-  int lanes = atom_lanes(atom);
+  const Product *first = &program->product[0];
+  if (product != first) {
+    product->atom = first->atom;
+    product->lane = first->lane;
+    return;
+  }
+  product->atom = schedule_atom(program->arena, schedule);
+  int lanes = atom_lanes(product->atom);
   product->lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, lanes);
   program->thread =
       program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * lanes);
+}
+
+// Atoms of a warp along N: FN, or where the columns are the head dimension all of that.
+static int64_t atoms_along_n(const Program *program, const Product *product,
+                             const Schedule *schedule) {
+  bool all = product != &program->product[0];
+  return all ? ceil_div(product->axis[AXIS_N]->extent, product->atom->n) : schedule->value[KNOB_FN];
+}
+
+void pass_atomize(Program *program, Product *product, const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  Axis *m = product->axis[AXIS_M], *k = product->axis[AXIS_K];
+  take_lanes(program, product, schedule);
+  const Atom *atom = product->atom;
+  const int64_t fn = atoms_along_n(program, product, schedule);
+  if (m->digit[0].var->tier != TIER_BLOCK)  // another product may share its rows
+    factor(program, m, v[KNOB_WM], v[KNOB_FM], atom->m);
+  factor(program, product->axis[AXIS_N], v[KNOB_WN], fn, atom->n);
+  k->digit[0] = (Digit){
+      program_var(program, k->name, VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
   if (atom->warps > 1) drop_fragments(program, product, v[KNOB_A_REGS]);
   for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, product, operand);
-  reshape(program, product, ATOM_C, v[KNOB_FM], v[KNOB_FN]);
+  reshape(program, product, ATOM_C, v[KNOB_FM], fn);
   if (is_held(program, product, ATOM_A)) reshape(program, product, ATOM_A, v[KNOB_FM], 0);
-  if (is_held(program, product, ATOM_B)) reshape(program, product, ATOM_B, v[KNOB_FN], 0);
+  if (is_held(program, product, ATOM_B)) reshape(program, product, ATOM_B, fn, 0);
+  bind_batch(program, product);
   Stmt *nest = stmt_loop(program, knob, product->lane, warp_body(program, product));
   nest = bind_tier(program, product, 1, nest);
-  main_kernel(program)->body = bind_tier(program, product, 0, nest);
+  Kernel *kernel = product_kernel_of(program, product);
+  *(product->batch ? &kernel->body->body : &kernel->body) = bind_tier(program, product, 0, nest);
   apply_axes(program, product);
 }

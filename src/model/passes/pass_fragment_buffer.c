@@ -64,12 +64,17 @@ static Stmt *if_next(Program *program, const Stmt *list, const Var *var, const c
   return stmt_if(program, knob, some, body);
 }
 
+// "k_j": the step ahead.
+static const char *step_ahead(Program *program, const Product *product) {
+  return axis_digit_name(program, product->axis[AXIS_K], "_j");
+}
+
 static void within_slab(Program *program, const Product *product, Stmt *k_o, Stmt *k_i,
                         const Stmt *reads) {
   const Expr *first = ex_const(program->arena, 0);
   Stmt **link = find_multiply(product, &k_o->body);
   insert(link, at_step(program, reads, k_i->var, first));
-  insert(&k_i->body, if_next(program, reads, k_i->var, "k_j"));
+  insert(&k_i->body, if_next(program, reads, k_i->var, step_ahead(program, product)));
 }
 
 // k_i runs to BK - 1; then the barrier, the first reads of the next slab, the last multiply.
@@ -98,15 +103,16 @@ void pass_fragment_buffer(Program *program, Product *product, const Schedule *sc
   Stmt *k_o = slab_loop(program);
   Stmt *k_i = find_steps(product, k_o->body);
   const Expr *half = ex_mod(program->arena, ex_var(program->arena, k_i->var), 2);
+  Stmt *reads = NULL;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    if (!operand_slab(program, product, operand)) continue;  // it is in registers already
     Buffer *fragment = program_buffer(program, product->operand[operand].registers);
     Halves halves = {fragment, half};
     add_halves(fragment);
     each_access(k_i->body, index_half, &halves);
+    Stmt *read = cut(find_read(product, (AtomOperand)operand, &k_i->body));
+    insert(reads ? &stmt_last(reads)->next : &reads, read);
   }
-  Stmt *a = cut(find_read(product, ATOM_A, &k_i->body));
-  Stmt *b = cut(find_read(product, ATOM_B, &k_i->body));
-  Stmt *reads = stmt_list(a, b, NULL);
   k_i->unroll = UNROLL_FULL;
   const Stmt *tail = stmt_last(k_o->body);
   bool meets = tail->op.kind == OP_BARRIER && schedule->value[KNOB_PIPELINE_STAGES];

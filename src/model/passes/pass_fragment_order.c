@@ -79,7 +79,8 @@ static void up_front(Program *program, const Product *product, Stmt **k_link, St
     add_steps(reads, fragment, now, NULL);
     add_steps(k_i->body, fragment, now, NULL);
   }
-  insert(k_link, read_steps(program, reads, k_i->var, "k_f"));
+  insert(k_link, read_steps(program, reads, k_i->var,
+                            axis_digit_name(program, product->axis[AXIS_K], "_f")));
 }
 
 // ---- rows and columns ---------------------------------------------------------------------------

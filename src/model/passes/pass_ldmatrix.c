@@ -52,7 +52,8 @@ static void replace_reads(Program *program, const Product *product, int operand,
   Stmt *read = stmt_op(program, knob, op);
   Var *groups = atoms;
   if (n_fragments > 1) {  // atom n_r becomes group n_p's first
-    groups = program_var(program, "n_p", VAR_LOOP, TIER_REGISTER, atoms->extent / n_fragments);
+    groups = program_var(program, axis_digit_name(program, product->axis[AXIS_N], "_p"), VAR_LOOP,
+                         TIER_REGISTER, atoms->extent / n_fragments);
     substitute(program, read, atoms, ex_mul_const(arena, ex_var(arena, groups), n_fragments));
   }
   Stmt *k_i = find_steps(product, main_kernel(program)->body);
@@ -62,7 +63,7 @@ static void replace_reads(Program *program, const Product *product, int operand,
 }
 
 void pass_ldmatrix(Program *program, Product *product, const Schedule *schedule) {
-  int64_t fn = schedule->value[KNOB_FN];
+  int64_t fn = axis_digit(product->axis[AXIS_N], TIER_REGISTER)->var->extent;
   bool pairs = schedule->value[KNOB_LDMATRIX] == 2 && fn % 2 == 0;
   replace_reads(program, product, ATOM_A, 1);
   replace_reads(program, product, ATOM_B, pairs ? 2 : 1);

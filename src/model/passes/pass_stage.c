@@ -56,7 +56,8 @@ static Buffer *new_slab(Program *program, const Product *product, int operand,
   int slow = slow_dimension(product, operand);
   int64_t dim[2] = {axis_tile(product->axis[operand_axis(operand, slow)]),
                     axis_tile(product->axis[operand_axis(operand, 1 - slow)])};
-  const char *name = operand == ATOM_A ? "A_s" : "B_s";
+  const Buffer *matrix = program_buffer(program, product->operand[operand].global);
+  const char *name = arena_printf(program->arena, "%s_s", matrix->name);
   int64_t panel = panel_of(program, product, operand, schedule, dim[1]);
   int64_t cut[3] = {panel ? dim[1] / panel : 1, dim[0], panel};
   Buffer *slab = program_new_buffer(program, name, SPACE_SHARED, product->operand[operand].slab,
@@ -90,7 +91,44 @@ static void read_from_slab(Program *program, const Product *product, int operand
   if (load) reader->knob = KNOB_STAGE;
 }
 
+// Whether no position in the operand depends on the loop: it is the same in all of its turns.
+static bool stays(const Product *product, int operand, const Var *loop) {
+  for (int dim = 0; dim < 2; dim++) {
+    const Axis *axis = product->axis[operand_axis(operand, dim)];
+    for (int i = 0; i < axis->n_digits; i++)
+      if (axis->digit[i].var == loop) return false;
+  }
+  return true;
+}
+
+// Fused products, whose loops over k-steps stand side by side in one over blocks of keys. What
+// stays the same there (Q) is copied once, in front of it; the others in front of their steps, with
+// a barrier behind each. The barrier of either product tells that the other's slab is read to the
+// end.
+static void stage_block(Program *program, const Product *product, const Schedule *schedule) {
+  Stmt *walk = slab_loop(program), *copies = NULL;
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    if (!program_buffer(program, product->operand[operand].global)) continue;
+    Buffer *slab = new_slab(program, product, operand, schedule);
+    read_from_slab(program, product, operand, walk, slab);
+    int width = copy_width(program, product, operand);
+    Copy copy = build_copy(program, product, operand, width, false, KNOB_STAGE);
+    Stmt *both = stmt_list(copy.load, copy.store, NULL), **at = &copies;
+    if (stays(product, operand, walk->var)) {
+      at = &kernel_inner(main_kernel(program))->body;
+      while (*at != walk) at = &(*at)->next;
+    }
+    insert(at, both);
+  }
+  stmt_list(copies, barrier(program, KNOB_STAGE, "the slab is filled, the other one read"), NULL);
+  insert(find_multiply(product, &walk->body), copies);
+}
+
 void pass_stage(Program *program, Product *product, const Schedule *schedule) {
+  if (program->n_products > 1) {
+    stage_block(program, product, schedule);
+    return;
+  }
   Stmt *k_o = split_k_loop(program, product, schedule->value[KNOB_BK]);
   Stmt *loads = NULL, *stores = NULL;
   static const int bits[] = {[ATOM_A] = STAGE_A, [ATOM_B] = STAGE_B};

@@ -20,16 +20,30 @@ static void factor(Program *program, Axis *axis, const char *block, const char *
   axis->digit[1] = (Digit){t, 1};
 }
 
+// The nest without its loops over rows and columns, which say what stands for their variables.
+static Stmt *peel(Program *program, const Product *product, Stmt *nest) {
+  const Axis *axes[] = {product->axis[AXIS_M], product->axis[AXIS_N]};
+  for (int i = 0; i < 2; i++) {
+    substitute(program, nest->body, nest->var, axis_expr(program->arena, axes[i]));
+    nest = nest->body;
+  }
+  return nest;
+}
+
 void pass_tile(Program *program, Product *product, const Schedule *schedule) {
-  Kernel *kernel = main_kernel(program);
-  Stmt *cell = kernel->body->body->body;
+  Kernel *kernel = product_kernel_of(program, product);
+  Stmt **rows = product->batch ? &kernel->body->body : &kernel->body;
   Axis *m = product->axis[AXIS_M], *n = product->axis[AXIS_N];
-  factor(program, m, "m_b", "m_t", schedule->value[KNOB_BM]);
-  factor(program, n, "n_b", "n_t", schedule->value[KNOB_BN]);
-  Stmt *nest = stmt_loop(program, KNOB_BN, n->digit[1].var, cell);
+  if (m->digit[0].var->tier != TIER_BLOCK)  // another product may share its rows
+    factor(program, m, axis_digit_name(program, m, "_b"), axis_digit_name(program, m, "_t"),
+           schedule->value[KNOB_BM]);
+  factor(program, n, axis_digit_name(program, n, "_b"), axis_digit_name(program, n, "_t"),
+         schedule->value[KNOB_BN]);
+  Stmt *nest = stmt_loop(program, KNOB_BN, n->digit[1].var, peel(program, product, *rows));
   nest = stmt_loop(program, KNOB_BM, m->digit[1].var, nest);
   nest = stmt_loop(program, KNOB_BN, n->digit[0].var, nest);
-  kernel->body = stmt_loop(program, KNOB_BM, m->digit[0].var, nest);
+  *rows = stmt_loop(program, KNOB_BM, m->digit[0].var, nest);
+  bind_batch(program, product);
   int64_t threads = m->digit[1].var->extent * n->digit[1].var->extent;
   program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, threads);
   apply_axes(program, product);

@@ -13,6 +13,54 @@
 #include "model/passes/pass.def"
 #undef PASS
 
+// The naive nests of attention: scores, softmax, apply (attention_nest.c).
+Program *attention_nest(Arena *arena, Problem problem);
+// In the order of the program's kernels until they are fused.
+enum { KERNEL_SCORES, KERNEL_SOFTMAX, KERNEL_APPLY };
+// Whether a query at row `q` sees the key `t`, but for what lies outside of both: NULL where every
+// one does. Scores of others are -infinity: `unseen` is the condition of it.
+const Expr *unseen_key(const Program *program, const Expr *q, const Expr *t);
+// The matrix element of one of the product's operands in global memory, of the head at hand.
+Access operand_element(Program *program, const Product *product, int operand, const Expr *row,
+                       const Expr *column);
+// A register buffer of so many rows and columns (0: it has none).
+Buffer *new_registers(Program *program, const char *name, BufferRole role, int64_t rows,
+                      int64_t columns, KnobId knob);
+
+// Rows of an atom's sums that one lane has a part of, and how they are counted: of a value, and the
+// first value of a row; the lanes that share a row, as a mask of the bits in which their numbers
+// differ. Worked example, m16n8: two rows, value / 2 and row * 2, bits 0 and 1.
+int64_t rows_of_lane(const Product *product);
+const Expr *row_of_value(Program *program, const Product *product, const Expr *value);
+const Expr *value_of_row(Program *program, const Product *product, const Expr *row);
+int64_t lanes_of_row(const Product *product);
+// Loops around an operation on each value of the product's sums, said for (atom along M, atom along
+// N, value), or on each row of them that a lane has a part of, for (atom along M, row).
+typedef Op ValueOp(Program *program, const Product *product, const Expr *at[3],
+                   const void *context);
+Stmt *over_values(Program *program, const Product *product, KnobId knob, ValueOp *op,
+                  const void *context);
+Stmt *over_rows(Program *program, const Product *product, KnobId knob, ValueOp *op,
+                const void *context);
+
+// dst *= or /= a value of its row.
+Op by_row(Program *program, const Product *product, OpKind kind, const Expr *at[3], Buffer *rows);
+// A register for each row that a lane has a part of.
+void shape_rows(const Product *product, Buffer *buffer, KnobId knob);
+// Scores of keys become -infinity that do not exist (`beyond_keys`), or are not seen.
+Stmt *hide_values(Program *program, const Product *scores, KnobId knob, bool beyond_keys);
+
+// What stands between a product's sums, in fragments, and their store: scores of keys that are not
+// seen become -infinity, O is divided by the sum of weights.
+Stmt *attention_behind_sum(Program *program, const Product *product);
+
+// "m_b": a digit is called after its axis.
+const char *axis_digit_name(Program *program, const Axis *axis, const char *ending);
+// The product's matrices become blocks: the loop over them, outermost in its kernel, is one of
+// tier BLOCK.
+void bind_batch(Program *program, const Product *product);
+void bind_batch_of(Program *program, const Product *product, Kernel *kernel);
+
 // The slab of a product's operand (ATOM_A, ATOM_B); NULL: it is not staged.
 Buffer *operand_slab(const Program *program, const Product *product, int operand);
 

@@ -30,6 +30,7 @@ static Problem problem_of(const Schedule *schedule) {
   if (type == DTYPE_S8) acc = DTYPE_S32;
   if (type == DTYPE_F64) acc = DTYPE_F64;
   bool half = type == DTYPE_F16 || type == DTYPE_BF16;
+  bool attention = v[KNOB_PROGRAM] == COMPUTES_ATTENTION;
   return (Problem){.m = v[KNOB_M],
                    .n = v[KNOB_N],
                    .k = v[KNOB_K],
@@ -37,12 +38,17 @@ static Problem problem_of(const Schedule *schedule) {
                    .b_col = v[KNOB_B_COL] != 0,
                    .dtype = type,
                    .acc = acc,
-                   .out = half ? type : acc};
+                   .out = half ? type : acc,
+                   .kind = attention ? PROBLEM_ATTENTION : PROBLEM_MATMUL,
+                   .heads = v[KNOB_HEADS],
+                   .causal = v[KNOB_CAUSAL] != 0};
 }
 
 // for m, for n: acc = 0; for k: acc += A[m, k] · B[k, n]; C[m, n] = acc
 static Program *naive_nest(Arena *arena, const Schedule *schedule) {
-  Program *program = program_new(arena, problem_of(schedule));
+  const Problem problem = problem_of(schedule);
+  if (problem.kind == PROBLEM_ATTENTION) return attention_nest(arena, problem);
+  Program *program = program_new(arena, problem);
   const Product *product = program_product(program);
   int64_t one[2] = {1, 1};
   Buffer *acc = program_new_buffer(program, "acc", SPACE_REGISTER, ROLE_ACC, 2, one, KNOB_NONE);

@@ -6,6 +6,7 @@
 // (f % 4)·4 …; each thread takes 2 pieces. When the pieces do not come out even, the last round is
 // guarded by an IF.
 #include <assert.h>
+#include <ctype.h>
 
 #include "base/whole.h"
 #include "model/passes/passes.h"
@@ -30,6 +31,8 @@ Buffer *operand_slab(const Program *program, const Product *product, int operand
 
 // An operand's slab and its size as the operand lies in memory: rows run along the fast dimension.
 typedef struct Staged {
+  const Product *product;
+  int of;  // ATOM_A, ATOM_B
   const ProductOperand *operand;
   Buffer *slab;
   const char *counter, *box, *registers;  // names
@@ -39,15 +42,18 @@ typedef struct Staged {
 } Staged;
 
 static Staged staged_of(const Program *program, const Product *product, int operand) {
-  bool a = operand == ATOM_A;
+  const char *matrix = program_buffer(program, product->operand[operand].global)->name;
+  const int letter = tolower((unsigned char)matrix[0]);
   int slow = slow_dimension(product, operand);
   const Axis *row = product->axis[operand_axis(operand, slow)];
   const Axis *column = product->axis[operand_axis(operand, 1 - slow)];
-  return (Staged){&product->operand[operand],
+  return (Staged){product,
+                  operand,
+                  &product->operand[operand],
                   operand_slab(program, product, operand),
-                  a ? "c_a" : "c_b",
-                  a ? "p_a" : "p_b",
-                  a ? "r_a" : "r_b",
+                  arena_printf(program->arena, "c_%c", letter),
+                  arena_printf(program->arena, "p_%c", letter),
+                  arena_printf(program->arena, "r_%c", letter),
                   row,
                   column,
                   axis_tile(row),
@@ -61,13 +67,14 @@ static Access global_access(Program *program, const Staged *s, const Expr *row,
   const Expr *idx[2];
   idx[s->slow] = ex_add(program->arena, axis_outside(program, s->row), row);
   idx[1 - s->slow] = ex_add(program->arena, axis_outside(program, s->column), column);
-  return access2(program_buffer(program, s->operand->global), idx[0], idx[1]);
+  return operand_element(program, s->product, s->of, idx[0], idx[1]);
 }
 
 int copy_width(Program *program, const Product *product, int operand) {
   Staged s = staged_of(program, product, operand);
   const Expr *start = axis_outside(program, s.column);
-  int64_t length = program_buffer(program, s.operand->global)->dim[1 - s.slow];
+  const Buffer *matrix = program_buffer(program, s.operand->global);
+  int64_t length = matrix->dim[matrix->rank - 1 - s.slow];
   int widest = 16 / dtype_bytes(program->problem.dtype);
   for (int width = widest; width > 1; width /= 2)
     if (s.columns % width == 0 && length % width == 0 && expr_divisor(start) % width == 0)

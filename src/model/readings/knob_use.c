@@ -14,6 +14,7 @@ typedef enum Family {
   FAMILY_ATOM,
   FAMILY_WGMMA,
   FAMILY_BUT_WGMMA,
+  FAMILY_ATTENTION,
   FAMILY_NONE
 } Family;
 
@@ -43,6 +44,10 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_STMATRIX] = FAMILY_ATOM,
     [KNOB_EPI_BUFFERS] = FAMILY_ATOM,
     [KNOB_ROLE_SCHEDULE] = FAMILY_WGMMA,
+    [KNOB_HEADS] = FAMILY_ATTENTION,
+    [KNOB_CAUSAL] = FAMILY_ATTENTION,
+    [KNOB_FUSE] = FAMILY_ATTENTION,
+    [KNOB_EAGER_KV] = FAMILY_ATTENTION,
     [KNOB_UNROLL_K] = FAMILY_BUT_WGMMA,  // a group of wgmma has no loop
 };
 
@@ -50,5 +55,6 @@ bool knob_is_used(KnobId knob, const Schedule *schedule) {
   const Atom *atom = schedule_atom_row(schedule);
   Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA, of = families[knob];
   bool group = atom && atom->warps > 1;
+  if (of == FAMILY_ATTENTION) return schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
   return of == FAMILY_BOTH || of == now || of == (group ? FAMILY_WGMMA : FAMILY_BUT_WGMMA);
 }

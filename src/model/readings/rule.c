@@ -121,7 +121,9 @@ static int64_t tile(const Facts *f, int side) {
   return cells * value(f, m ? KNOB_BM : KNOB_BN);
 }
 
+// Of attention, the whole head dimension.
 static int64_t depth(const Facts *f) {
+  if (rule_is_attention(f)) return value(f, KNOB_K);
   return value(f, KNOB_BK) * (rule_atom_of(f) ? rule_atom_of(f)->k : 1);
 }
 
@@ -144,7 +146,8 @@ static int out_chunk(const Facts *f) {
 
 // Does an operand run along K in global memory, and its slab in shared memory?
 static bool runs_along_k(const Facts *f, int side) {
-  return side == FM_BM ? !value(f, KNOB_A_COL) : value(f, KNOB_B_COL) != 0;
+  bool keys = rule_is_attention(f);  // rows of K run along the head dimension, as those of Q
+  return side == FM_BM ? !value(f, KNOB_A_COL) : keys || value(f, KNOB_B_COL) != 0;
 }
 
 static bool slab_along_k(const Facts *f, int side) {
@@ -434,6 +437,10 @@ static const char *groups_fault(const Facts *f) {
 }
 
 static const char *matrix_fault(const Facts *f) {
+  if (rule_is_attention(f))
+    return value(f, KNOB_HEADS) * value(f, KNOB_M) * value(f, KNOB_N) > MATRIX_MAX * 64
+               ? knob_and(f, KNOB_HEADS, ": scores")
+               : NULL;
   const KnobId sides[][2] = {{KNOB_M, KNOB_K}, {KNOB_K, KNOB_N}, {KNOB_M, KNOB_N}};
   for (int i = 0; i < 3; i++)
     if (value(f, sides[i][0]) * value(f, sides[i][1]) > MATRIX_MAX)

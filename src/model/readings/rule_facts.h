@@ -26,6 +26,18 @@ char *rule_text(Arena *arena, int rule, const Facts *facts);
 // For a rule about a typed layout, of A (0) or B: "LAYOUT_A=swizzle:3:4:3".
 const char *rule_nearest_layout(const Facts *facts, int side);
 
+// PROGRAM=attention; the knob of the other program that is on; what its atoms and its fusion lack;
+// the elements that would have to change lanes between its products; the extent that is no whole
+// number of steps: NULL where nothing is wrong (rule_attention.c).
+bool rule_is_attention(const Facts *facts);
+const char *rule_knob_of_other(const Facts *facts);
+const char *rule_products_fault(const Facts *facts);
+const char *rule_fusion_fault(const Facts *facts);
+const char *rule_relayout_fault(const Facts *facts);
+const char *rule_steps_fault(const Facts *facts);
+// Registers of O, S and one step's fragments, or FRAG_BUFFER of them, with an atom.
+int64_t rule_attention_registers(const Facts *facts);
+
 // The operand whose typed layout the rule is about; -1: it is about something else.
 int rule_layout_side(int rule);
 

@@ -80,7 +80,7 @@ static int64_t index_at(const Walk *walk, const Access *access, int dimension) {
 
 // The dimension along K of a global operand, or of a slab behind its slot.
 static int k_dimension(const Program *program, const Buffer *buffer) {
-  const Product *product = program_product(program);
+  const Product *product = program_product_of(program, buffer->role);
   int operand = product_operand(product, buffer->role);
   if (buffer->space == SPACE_GLOBAL) return operand_axis(operand, 1) == AXIS_K ? 1 : 0;
   return buffer->rank - (slab_runs_along_k(product, operand, buffer) ? 1 : 2);

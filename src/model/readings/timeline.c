@@ -132,6 +132,10 @@ static void run_op(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
       break;
     case ACTION_ADD:
     case ACTION_SCALE:
+    case ACTION_LARGER:
+    case ACTION_FACTOR:
+    case ACTION_POWER:
+    case ACTION_COMBINE:
       time_run_add(m, w, code);
       break;
     case ACTION_SET:

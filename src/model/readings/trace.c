@@ -14,7 +14,11 @@
 
 // The element at (row, col) of a matrix in global memory, without its indices.
 static TracePlace element_of(Arena *arena, Buffer *matrix, int64_t row, int64_t col) {
-  Access access = access2(matrix, ex_const(arena, row), ex_const(arena, col));
+  Access access = {.buffer = matrix};
+  const Expr **idx = access.idx;
+  if (matrix->rank > 2) *idx++ = ex_const(arena, 0);  // of the first head
+  idx[0] = ex_const(arena, row);
+  idx[1] = ex_const(arena, col);
   return (TracePlace){.buffer = matrix, .offset = expr_eval(access_offset(arena, &access), NULL)};
 }
 

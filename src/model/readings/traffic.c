@@ -252,7 +252,42 @@ static void find_roofline(const Model *model, const Tile *tile, const Grid *grid
   t->limit = limit_power;
 }
 
+// Per block of keys, in which both products have as many multiply-adds. Every block of queries
+// fetches all K and V of its head from L2; DRAM has each matrix once.
+static Traffic attention_traffic(const Model *model) {
+  const Program *program = model->program;
+  const Product *scores = &program->product[0];
+  const Target *gpu = model->target;
+  const Problem *p = &program->problem;
+  const Stmt *walk = slab_loop(program);
+  const double bytes = dtype_bytes(p->dtype), pairs = (double)(p->heads * p->m) * (double)p->n;
+  const double rows = (double)axis_tile(scores->axis[AXIS_M]), depth = (double)p->k;
+  const double keys = walk ? (double)axis_tile(scores->axis[AXIS_N]) : (double)p->n;
+  const double turns = ceil((double)p->n / keys), blocks = (double)model->resources.n_blocks;
+  const double seen = p->causal ? 1 - (double)(p->m - 1) / (2.0 * (double)p->n) : 1;
+  Traffic t = {.flop = 4 * pairs * depth * seen, .slab_fma = 2 * rows * keys * depth};
+  const Tile tile = {rows, keys, depth, turns * seen, blocks, bytes};
+  t.fma_clocks = known(t.slab_fma / macs_per_clock(model));
+  t.shared_clocks = shared_clocks(model);
+  t.global_clocks = model->global.lines / turns;
+  t.l2_bytes = blocks * (rows + 2 * keys * turns * seen) * depth * bytes;
+  t.l2_working_set_bytes = 2 * (double)p->n * depth * bytes;
+  t.dram_bytes = 2 * (double)(p->heads * (p->m + p->n)) * depth * bytes;
+  t.l2_hit = 1 - fmin(1, t.dram_bytes / t.l2_bytes);
+  t.l2_clocks = known(2 * keys * depth * bytes / traffic_bytes_per_clock(gpu, gpu->l2_gbps));
+  t.dram_clocks =
+      known(t.dram_bytes / (blocks * turns * seen) / traffic_bytes_per_clock(gpu, gpu->dram_gbps));
+  t.flop_per_l2_byte = t.flop / t.l2_bytes;
+  t.flop_per_dram_byte = t.flop / t.dram_bytes;
+  t.shared_bytes_per_fma = t.shared_clocks * gpu->smem_bytes_per_clk / t.slab_fma;
+  find_limit(&t);
+  t.power_tflops = -1;
+  t.roofline_tflops = known(speed_of_units(model, &t, &tile, ceil(blocks / (double)gpu->sm_count)));
+  return t;
+}
+
 Traffic derive_traffic(Arena *arena, const Model *model) {
+  if (model->program->problem.kind == PROBLEM_ATTENTION) return attention_traffic(model);
   const Grid *grid = grid_outline(arena, model);
   const Target *gpu = model->target;
   const Problem *p = &model->program->problem;

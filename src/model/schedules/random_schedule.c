@@ -127,7 +127,9 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
   for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
     if (!atom || !atom_on(atom, target->cc)) continue;
-    if (family == RANDOM_ANY || atom->warps > 1) kind[n++] = value;
+    const bool of_attention = atom->warps == 1 && strcmp(atom->acc, "f32") == 0;
+    if (family == RANDOM_ATTENTION ? of_attention : family == RANDOM_ANY || atom->warps > 1)
+      kind[n++] = value;
   }
   assert(n <= ATOMS_MAX);
   return n;
@@ -135,7 +137,7 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
 
 bool random_family_on(RandomFamily family, const Target *target) {
   int64_t kind[ATOMS_MAX];
-  return family == RANDOM_ANY || find_atoms(target, family, kind) > 0;
+  return family != RANDOM_HOPPER || find_atoms(target, family, kind) > 0;
 }
 
 // Half of the staged epilogues of a target that can leave by TMA, in pieces that fit more often
@@ -355,7 +357,7 @@ static void mark_given(Schedule *schedule, const Schedule *defaults) {
     if (schedule->layout[side][0]) schedule_set(schedule, sides[side], 0);
 }
 
-// ---- a schedule ---------------------------------------------------------------------------------
+// ---- what stays -------------------------------------------------------------------------------
 
 // What stays while the knobs are drawn again.
 typedef struct Draw {
@@ -393,9 +395,46 @@ static void draw_means(uint64_t *state, const Draw *draw, Schedule *schedule) {
   draw_persistent(*state, schedule);
 }
 
+// ---- attention ----------------------------------------------------------------------------------
+
+static const Drawn attention_knobs[] = {
+    {KNOB_WM, 4},          {KNOB_FM, 2},         {KNOB_FN, 8},       {KNOB_PAD_SMEM, 8},
+    {KNOB_SWIZZLE, 3},     {KNOB_LDMATRIX, 2},   {KNOB_L2_HINT, 1},  {KNOB_ASYNC_COPY, 1},
+    {KNOB_FRAG_BUFFER, 2}, {KNOB_FRAG_ORDER, 1}, {KNOB_EAGER_KV, 1}, {KNOB_UNROLL_K, 4},
+    {KNOB_MIN_BLOCKS, 2},
+};
+static const Drawn attention_problem[] = {
+    {KNOB_HEADS, 3}, {KNOB_CAUSAL, 1}, {KNOB_M, 100}, {KNOB_N, 160}};
+
+// A third of them plain fma, half of the others fused, and most of those staged.
+static void draw_attention(uint64_t *state, const Draw *draw, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_PROGRAM] = COMPUTES_ATTENTION;
+  DRAW_ALL(state, attention_problem, schedule);
+  v[KNOB_K] = 16 * random_between(state, 1, 4);
+  if (draw->n_kinds == 0 || random_between(state, 0, 2) == 0) {
+    v[KNOB_BM] = random_between(state, 1, 16);
+    v[KNOB_BN] = random_between(state, 1, 16);
+    return;
+  }
+  v[KNOB_ATOM_KIND] = draw->kind[random_between(state, 0, draw->n_kinds - 1)];
+  schedule_take_type(schedule);
+  DRAW_ALL(state, attention_knobs, schedule);
+  v[KNOB_FUSE] = random_between(state, 0, 1);
+  v[KNOB_STAGE] = v[KNOB_FUSE] && random_between(state, 0, 3) ? STAGE_A | STAGE_B : 0;
+  if (v[KNOB_STAGE]) return;
+  v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_EAGER_KV] = 0;
+}
+
+// ---- a schedule ---------------------------------------------------------------------------------
+
 // False where slabs are to come by TMA and there are none, or the problem is over the limit.
 static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits *limits,
                           Schedule *schedule) {
+  if (draw->family == RANDOM_ATTENTION) {
+    draw_attention(state, draw, schedule);
+    return schedule_fma(schedule) <= (double)limits->fma_max;
+  }
   DRAW_ALL(state, common_knobs, schedule);
   if (draw->tensor)
     draw_atom(state, draw->target, draw->kind, draw->n_kinds, schedule);

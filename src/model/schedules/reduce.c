@@ -15,10 +15,15 @@
 
 enum { MIN_EXTENT = 64 };
 
+static bool is_attention(const Schedule *schedule) {
+  return schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
+}
+
 int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
   Atom own;
   const Atom *atom = schedule_atom_is(schedule, &own) ? &own : NULL;
+  if (axis == KNOB_K && is_attention(schedule)) return v[KNOB_K];  // a slab has all of it
   if (axis == KNOB_K) return v[KNOB_BK] * v[KNOB_SPLITK] * (atom ? atom->k : 1);
   if (axis == KNOB_M) return v[KNOB_FM] * (atom ? v[KNOB_WM] * atom->m : v[KNOB_BM]);
   return v[KNOB_FN] * (atom ? v[KNOB_WN] * atom->n : v[KNOB_BN]);
@@ -56,7 +61,8 @@ static double tile_cells(const Schedule *s) { return (double)tile_m(s) * (double
 
 double schedule_fma(const Schedule *schedule) {
   double depth = tiles_along(schedule, KNOB_K) * (double)tile_k(schedule);
-  double fma = n_tiles(schedule) * tile_cells(schedule) * depth;
+  double products = is_attention(schedule) ? 2.0 * (double)schedule->value[KNOB_HEADS] : 1;
+  double fma = products * n_tiles(schedule) * tile_cells(schedule) * depth;
   return schedule_atom_row(schedule) ? fma / ATOM_IS_EASIER : fma;
 }
 
@@ -76,7 +82,8 @@ double schedule_work(const Schedule *schedule) {
 
 double program_work(const Program *program) {
   const Problem *problem = &program->problem;
-  double fma = (double)problem->m * (double)problem->n * (double)problem->k;
+  double products = problem->kind == PROBLEM_ATTENTION ? 2.0 * (double)problem->heads : 1;
+  double fma = products * (double)problem->m * (double)problem->n * (double)problem->k;
   return program_atom(program) ? fma / ATOM_IS_EASIER : fma;
 }
 
@@ -99,8 +106,10 @@ static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k
                       cut(from->value[KNOB_N], tile_n(from), n),
                       cut(from->value[KNOB_K], tile_k(from), k)};
   static const KnobId knob[] = {KNOB_M, KNOB_N, KNOB_K};
+  if (from->value[KNOB_CAUSAL]) extent[1] = max64(extent[0], extent[1]);  // queries see a key
   for (int i = 0; i < 3; i++)
     if (extent[i] != from->value[knob[i]]) schedule_set(&to, knob[i], extent[i]);
+  if (is_attention(from) && from->value[KNOB_HEADS] > 2) schedule_set(&to, KNOB_HEADS, 2);
   return to;
 }
 

@@ -22,22 +22,7 @@
 #include "model/text/emit_stamp.h"
 #include "model/text/emit_uses.h"
 #include "model/text/emit_value.h"
-
-static const char *const role_words[ROLE_COUNT] = {
-    [ROLE_SLAB_A] = "the slab of A",
-    [ROLE_SLAB_B] = "the slab of B",
-    [ROLE_ACC] = "this thread's cells of C",
-    [ROLE_FRAG_A] = "its values of A for one k",
-    [ROLE_FRAG_B] = "its values of B for one k",
-    [ROLE_SLAB_C] = "a row of atoms on its way to C",
-    [ROLE_STAGE_C] = "on their way to C",
-    [ROLE_STAGE_A] = "on their way from A to shared memory",
-    [ROLE_STAGE_B] = "on their way from B to shared memory",
-    [ROLE_FULL] = "a slot's bytes have come",
-    [ROLE_EMPTY] = "every consumer warp has left a slot",
-    [ROLE_ORDER] = "a consumer has asked for its tile's products",
-    [ROLE_LIST] = "the list of tiles that the cluster has claimed",
-};
+#include "model/text/emit_words.h"
 
 const char *emitter_knob(const Emitter *emitter, KnobId knob) {
   const char *name = knob_table[knob].name;
@@ -81,7 +66,7 @@ static const char *print_dims(Emitter *emitter, const Buffer *buffer) {
 static const char *print_words(Emitter *emitter, const Buffer *buffer) {
   static const char *const sharing[] = {
       [1] = "", [2] = ", two to a register", [4] = ", four to a register"};
-  const char *words = role_words[buffer->role];
+  const char *words = emit_role_words(emitter, buffer->role);
   bool fragment = buffer_is_fragment(buffer);
   if (!words || buffer->space != SPACE_REGISTER) return words;
   return arena_printf(emitter->arena, "%s%s%s", words,
@@ -290,7 +275,8 @@ static void find_arguments(const Emitter *emitter, const Kernel *kernel, const E
     assert(facts->n_args < EMIT_ARGS_MAX);
     facts->arg[facts->n_args++] = (EmitArg){buffer, kernel_box_copy(kernel, buffer)};
   }
-  facts->takes_alpha = find_action(kernel->body, ACTION_SCALE, ROLE_COUNT) != NULL;
+  facts->takes_alpha = find_action(kernel->body, ACTION_SCALE, ROLE_COUNT) ||
+                       find_action(kernel->body, ACTION_POWER, ROLE_COUNT);
   facts->takes_lists = find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT) != NULL;
   facts->takes_grid =
       kernel != program_main(emitter->program) && uses->var[emitter->program->grid->id];
@@ -452,8 +438,15 @@ static const char *print_types(Arena *arena, const Problem *problem) {
   return arena_printf(arena, "%s, C in %s", text, dtype_name(problem->out));
 }
 
-static void print_heading(Emitter *emitter, const Emission *emission) {
-  const Problem *problem = &emitter->program->problem;
+static void print_attention(Emitter *emitter, const Problem *problem) {
+  long long h = (long long)problem->heads, m = (long long)problem->m, n = (long long)problem->n,
+            k = (long long)problem->k;
+  emitter_line(emitter, "// O[%lld, %lld, %lld] = softmax(alpha * Q * K) * V, %lld keys, %s%s", h,
+               m, k, n, print_types(emitter->arena, problem), problem->causal ? ", causal" : "");
+  emitter_line(emitter, "// of rows of %lld in Q, K, V and O; alpha holds the log2(e) of exp2", k);
+}
+
+static void print_matmul(Emitter *emitter, const Problem *problem) {
   long long m = (long long)problem->m, n = (long long)problem->n, k = (long long)problem->k;
   static const char *const layouts[] = {"row-major", "B column-major, A and C row-major",
                                         "A column-major, B and C row-major",
@@ -461,6 +454,14 @@ static void print_heading(Emitter *emitter, const Emission *emission) {
   emitter_line(emitter, "// C[%lld, %lld] = A[%lld, %lld] * B[%lld, %lld], %s, %s", m, n, m, k, k,
                n, print_types(emitter->arena, problem),
                layouts[2 * problem->a_col + problem->b_col]);
+}
+
+static void print_heading(Emitter *emitter, const Emission *emission) {
+  const Problem *problem = &emitter->program->problem;
+  if (problem->kind == PROBLEM_ATTENTION)
+    print_attention(emitter, problem);
+  else
+    print_matmul(emitter, problem);
   const EmitOptions *options = emitter->options;
   if (options->schedule && options->schedule->n_given > 0)
     emitter_line(emitter, "// %s", schedule_record_text(emitter->arena, options->schedule));
@@ -476,8 +477,8 @@ static void print_extents(Emitter *emitter, const EmitSymbols *symbols) {
   Str text = str_new(emitter->arena);
   for (int a = 0; a < AXIS_COUNT; a++) {
     if (!symbols->extent[a]) continue;
-    str_printf(&text, "%s%s = %lld", text.length ? ", " : "constexpr int ", emit_extent_names[a],
-               (long long)emitter->program->axis[a].extent);
+    str_printf(&text, "%s%s = %lld", text.length ? ", " : "constexpr int ",
+               emit_extent_name(emitter->program, a), (long long)emitter->program->axis[a].extent);
   }
   if (text.length == 0) return;
   emitter_blank(emitter);
@@ -544,7 +545,7 @@ static void join(Arena *arena, Emission *emission, const EmitRows *heading, cons
 static int64_t workspace_bytes(const Program *program) {
   int64_t bytes = 0;
   for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->role == ROLE_PARTIAL) bytes += buffer_bytes(program->buffer[i]);
+    if (buffer_is_workspace(program->buffer[i])) bytes += buffer_bytes(program->buffer[i]);
   return bytes;
 }
 

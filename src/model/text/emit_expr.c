@@ -137,31 +137,41 @@ static void split_sum(Arena *arena, const Expr *sum, int64_t stride, Split *spli
   }
 }
 
-const char *const emit_extent_names[AXIS_COUNT] = {"M", "N", "K"};
+// Of attention, K is a matrix.
+const char *emit_extent_name(const Program *program, int axis) {
+  static const char *const names[][AXIS_COUNT] = {
+      [PROBLEM_MATMUL] = {"M", "N", "K"}, [PROBLEM_ATTENTION] = {"QUERIES", "KEYS", "HEAD_DIM"}};
+  return names[program->problem.kind][axis];
+}
 
-// Which axes span the dimensions of a global buffer, slowest first; -1: none.
-static const int dim_axes[ROLE_COUNT][RANK_MAX] = {
-    [ROLE_A] = {AXIS_M, AXIS_K},
-    [ROLE_B] = {AXIS_K, AXIS_N},
-    [ROLE_C] = {AXIS_M, AXIS_N},
-    [ROLE_PARTIAL] = {-1, AXIS_M, AXIS_N},
+// Which axes span the last two dimensions of a global buffer; -1: none.
+static const int dim_axes[ROLE_COUNT][2] = {
+    [ROLE_A] = {AXIS_M, AXIS_K},       [ROLE_B] = {AXIS_K, AXIS_N},
+    [ROLE_C] = {AXIS_M, AXIS_N},       [ROLE_PARTIAL] = {AXIS_M, AXIS_N},
+    [ROLE_V] = {AXIS_N, AXIS_K},       [ROLE_SCORES] = {AXIS_M, AXIS_N},
+    [ROLE_WEIGHTS] = {AXIS_M, AXIS_N}, [ROLE_ROW_SUMS] = {-1, AXIS_M},
 };
 
 // The axis whose name can stand for the length of a dimension; -1 when there is none.
 static int dim_axis(const Program *program, const Buffer *buffer, int d) {
   if (buffer->space != SPACE_GLOBAL || d >= buffer->rank) return -1;
-  int axis = dim_axes[buffer->role][d];
+  int of_matrix = d - (buffer->rank - 2);
+  if (of_matrix < 0) return -1;
+  bool outputs = buffer->role == ROLE_C && program->problem.kind == PROBLEM_ATTENTION;
+  int axis = outputs && of_matrix == 1 ? AXIS_K : dim_axes[buffer->role][of_matrix];
   return axis >= 0 && program->axis[axis].extent == buffer->dim[d] ? axis : -1;
 }
 
-static void print_extent(ExprText *text, int axis) {
+static void print_extent(ExprText *text, const Program *program, int axis) {
   text->symbols->extent[axis] = true;
-  str_add(text->out, emit_extent_names[axis]);
+  str_add(text->out, emit_extent_name(program, axis));
 }
 
-// The dimensions from slow to fast; those of a column-major operand the other way round.
+// The dimensions from slow to fast; the last two of a column-major operand the other way round.
 static int dim_in_memory(const Buffer *buffer, int i) {
-  return buffer_fast_dimension(buffer) == buffer->rank - 1 ? i : buffer->rank - 1 - i;
+  int batch = buffer->rank - 2;
+  if (i < batch || buffer_fast_dimension(buffer) == buffer->rank - 1) return i;
+  return buffer->rank - 1 - (i - batch);
 }
 
 // "K" or "132": the stride of the i-th dimension is the length of what lies inside it.
@@ -169,7 +179,7 @@ static void print_stride(ExprText *text, const Program *program, const Buffer *b
   int d = dim_in_memory(buffer, i), inside = dim_in_memory(buffer, i + 1);
   int axis = dim_axis(program, buffer, inside);
   if (axis >= 0 && i + 2 == buffer->rank && buffer->stride[d] == buffer->dim[inside])
-    print_extent(text, axis);
+    print_extent(text, program, axis);
   else
     emit_expr(text, ex_const(text->arena, buffer->stride[d]));
 }
@@ -230,7 +240,7 @@ static void print_guard(ExprText *text, const Program *program, const Access *ac
     if (axis < 0 || !expr_equal(guard->a, access->idx[d])) continue;
     emit_expr(text, guard->a);
     str_add(text->out, " < ");
-    print_extent(text, axis);
+    print_extent(text, program, axis);
     return;
   }
   emit_expr(text, guard);

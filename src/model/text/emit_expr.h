@@ -39,7 +39,7 @@ typedef struct ExprText {
   int64_t n_threads;   // of the kernel's block: what bounds threadIdx.x
 } ExprText;
 
-extern const char *const emit_extent_names[AXIS_COUNT];  // "M", "N", "K"
+const char *emit_extent_name(const Program *program, int axis);  // "M", "N", "K"
 
 // What runs along for a number in a loop over slabs; NULL: it is computed.
 const char *emit_runs_along(const EmitRing *ring, const Expr *number);

@@ -29,7 +29,7 @@ static bool is_reserved(const Program *program, const char *name) {
   for (int i = 0; i < program->n_buffers; i++)
     if (strcmp(program->buffer[i]->name, name) == 0) return true;
   for (int a = 0; a < AXIS_COUNT; a++)
-    if (strcmp(emit_extent_names[a], name) == 0) return true;
+    if (strcmp(emit_extent_name(program, a), name) == 0) return true;
   return strcmp(name, "smem") == 0;
 }
 

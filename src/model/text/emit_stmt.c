@@ -115,7 +115,7 @@ static const char *print_extent(Emitter *emitter, const Var *var) {
     for (int d = 0; d < axis->n_digits; d++) {
       if (!is_digit(&axis->digit[d], var) || var->extent != axis->extent) continue;
       emitter->symbols.extent[a] = true;
-      return emit_extent_names[a];
+      return emit_extent_name(emitter->program, a);
     }
   }
   return arena_printf(emitter->arena, "%lld", (long long)var->extent);

@@ -249,6 +249,9 @@ static unsigned element_bits(DType type, double value) {
 }
 
 static const char *print_floating(Emitter *emitter, double value, int digits, const char *suffix) {
+  if (isinf(value))  // as CUDART_INF_F is defined
+    return arena_printf(emitter->arena, "__int_as_float(0x%s)",
+                        value < 0 ? "ff800000" : "7f800000");
   const char *text = arena_printf(emitter->arena, "%.*g", digits, value);
   bool has_point = strpbrk(text, ".e") != NULL;
   return arena_printf(emitter->arena, "%s%s%s", text, has_point ? "" : ".0", suffix);

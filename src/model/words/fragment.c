@@ -342,6 +342,33 @@ FragmentOwner fragment_owner(const Atom *atom, AtomOperand operand, int row, int
   return fragment_map_owner(&map, row, col);
 }
 
+// The place of element (row, col) of A among the sums of atoms that stand side by side.
+static FragmentOwner sum_owner(const FragmentMap *sums, int row, int col, int *atom) {
+  *atom = col / sums->cols;
+  return fragment_map_owner(sums, row, col % sums->cols);
+}
+
+bool fragment_relayout(const Atom *atom, Relayout *out) {
+  const FragmentMap a = fragment_map(atom, ATOM_A), sums = fragment_map(atom, ATOM_C);
+  *out = (Relayout){.n_atoms = a.cols / sums.cols,
+                    .n_values = a.n_values,
+                    .n_bits = a.n_value_bits,
+                    .run = 1,
+                    .elements = a.rows * a.cols};
+  for (int lane = 0; lane < a.n_lanes; lane++)
+    for (int value = 0; value < a.n_values; value++) {
+      const FragmentElement e = fragment_map_element(&a, lane, value);
+      int of;
+      out->kept += sum_owner(&sums, e.row, e.col, &of).lane == lane;
+    }
+  for (int bit = 0; bit < a.n_value_bits; bit++) {
+    const FragmentElement e = fragment_map_element(&a, 0, 1 << bit);
+    out->value_of_bit[bit] = sum_owner(&sums, e.row, e.col, &out->atom_of_bit[bit]).value;
+    if (out->value_of_bit[bit] == 1 << bit && out->run == 1 << bit && bit == 0) out->run = 2;
+  }
+  return a.cols % sums.cols == 0 && out->kept == out->elements;
+}
+
 FragmentPacking fragment_packing(const Atom *atom, AtomOperand operand) {
   int bits = operand == ATOM_C ? atom->acc_bits : atom->bits;
   FragmentPacking packing = {.n_values = fragment_map(atom, operand).n_values,

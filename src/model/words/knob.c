@@ -31,6 +31,7 @@ static const char *const dtype_names[] = {"f32", "f16", "bf16", "tf32",
 static const char *const acc_names[] = {"f32", "f16"};
 static const char *const stage_names[] = {"00", "01", "10", "11"};
 static const char *const order_names[] = {"group", "row", "hilbert", "gpc"};
+static const char *const program_names[] = {"matmul", "attention"};
 static const char *const roles_names[] = {"cooperative", "pingpong"};
 static const char *const atom_names[] = {
     "fma",
@@ -64,9 +65,10 @@ typedef struct Names {
 
 // By type; no name where values are numbers or a text.
 static const Names value_names[KNOB_TYPES] = {
-    [KNOB_TYPE_STAGE] = NAMES(stage_names), [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
-    [KNOB_TYPE_ACC] = NAMES(acc_names),     [KNOB_TYPE_ATOM] = NAMES(atom_names),
-    [KNOB_TYPE_ORDER] = NAMES(order_names), [KNOB_TYPE_ROLES] = NAMES(roles_names),
+    [KNOB_TYPE_STAGE] = NAMES(stage_names),     [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
+    [KNOB_TYPE_ACC] = NAMES(acc_names),         [KNOB_TYPE_ATOM] = NAMES(atom_names),
+    [KNOB_TYPE_ORDER] = NAMES(order_names),     [KNOB_TYPE_ROLES] = NAMES(roles_names),
+    [KNOB_TYPE_PROGRAM] = NAMES(program_names),
 };
 
 static const Names *names_of(KnobType type) {

@@ -21,17 +21,18 @@ typedef enum KnobId {
 } KnobId;
 
 typedef enum KnobType {
-  KNOB_TYPE_INT,     // a number in lo..hi
-  KNOB_TYPE_POWER,   // a power of two in lo..hi
-  KNOB_TYPE_FLAG,    // 0 or 1
-  KNOB_TYPE_STAGE,   // two bits written A then B: 00 10 01 11
-  KNOB_TYPE_DTYPE,   // a name of the dtype list
-  KNOB_TYPE_ACC,     // f32 or f16
-  KNOB_TYPE_ATOM,    // a name of the atom list
-  KNOB_TYPE_ORDER,   // a name of the list of tile orders
-  KNOB_TYPE_ROLES,   // a name of the list of role schedules
-  KNOB_TYPE_LAYOUT,  // a text, kept in Schedule.layout; quotes may hold commas
-  KNOB_TYPE_TARGET,  // a row of gpus.json or an arch, kept as text in Schedule.target
+  KNOB_TYPE_INT,      // a number in lo..hi
+  KNOB_TYPE_POWER,    // a power of two in lo..hi
+  KNOB_TYPE_FLAG,     // 0 or 1
+  KNOB_TYPE_STAGE,    // two bits written A then B: 00 10 01 11
+  KNOB_TYPE_DTYPE,    // a name of the dtype list
+  KNOB_TYPE_ACC,      // f32 or f16
+  KNOB_TYPE_ATOM,     // a name of the atom list
+  KNOB_TYPE_ORDER,    // a name of the list of tile orders
+  KNOB_TYPE_ROLES,    // a name of the list of role schedules
+  KNOB_TYPE_PROGRAM,  // a name of the list of programs
+  KNOB_TYPE_LAYOUT,   // a text, kept in Schedule.layout; quotes may hold commas
+  KNOB_TYPE_TARGET,   // a row of gpus.json or an arch, kept as text in Schedule.target
   KNOB_TYPES
 } KnobType;
 
@@ -50,6 +51,8 @@ extern const Knob knob_table[KNOB_COUNT];
 enum { TARGET_TEXT_MAX = 24, LAYOUT_TEXT_MAX = 256 };
 // The bits of the STAGE knob.
 enum { STAGE_A = 2, STAGE_B = 1 };
+// The values of the PROGRAM knob.
+enum { COMPUTES_MATMUL, COMPUTES_ATTENTION };
 // The values of the TILE_ORDER knob.
 enum { ORDER_GROUP, ORDER_ROW, ORDER_HILBERT, ORDER_GPC };
 // The values of the ROLE_SCHEDULE knob, by CUTLASS's names for them.

@@ -56,7 +56,7 @@ static bool is_head(const char *text) { return str_starts(text + strspn(text, " 
 int source_main_loop(const Source *source, const Model *model) {
   const Stmt *loop = outer_k_loop(model->program);
   for (int i = 0; i < source->n_lines; i++)
-    if (source->line[i].stmt == loop && is_head(source->line[i].text)) return i;
+    if (loop && source->line[i].stmt == loop && is_head(source->line[i].text)) return i;
   return -1;
 }
 

@@ -1,0 +1,50 @@
+// Faults of attention: of rows of scores, and of copies of K and V that come too early.
+//
+// Worked example, k_early: the copy of the next block's K stands in front of the barrier instead of
+// behind it, and a warp that is ahead overwrites rows that another still multiplies.
+#include "model/interp/breakage_parts.h"
+#include "model/ir/rewrite.h"
+
+// Cuts the first operation of a kind that writes to the role, loops around it and all.
+static bool drop(Program *program, OpKind kind, BufferRole role) {
+  Stmt **link = &main_kernel(program)->body;
+  Stmt *walk = slab_loop(program);
+  if (walk) link = find_link(&walk->body, kind, role);
+  if (!walk || !link) return false;
+  cut(link);
+  return true;
+}
+
+bool break_no_rescale(Program *program) { return drop(program, OP_MUL, ROLE_ACC); }
+bool break_sum_rescale(Program *program) { return drop(program, OP_MUL, ROLE_ROW_SUM); }
+bool break_lanes_max(Program *program) { return drop(program, OP_LANES_MAX, ROLE_ROW_MAX); }
+
+// The product is given the sums as they are, of f32, for operand A.
+static bool unconvert(Program *program, Stmt *stmt) {
+  Access *a = &stmt->op.src;
+  if (stmt->op.kind != OP_MMA || a->buffer->role != ROLE_FRAG_P) return false;
+  const Expr *zero = ex_const(program->arena, 0), *atom = a->idx[a->buffer->rank - 2];
+  *a = access3(program_buffer(program, ROLE_SCORE), atom, zero, zero);
+  return true;
+}
+
+bool break_unconverted(Program *program) {
+  return program_buffer(program, ROLE_SCORE) && slab_loop(program) &&
+         change_each(program, unconvert);
+}
+
+// The copies stand in front of the barrier behind which they stood.
+static bool ask_early(Program *program, BufferRole slab) {
+  Stmt *walk = slab_loop(program);
+  Stmt **copy = walk ? find_link(&walk->body, OP_CP_ASYNC, slab) : NULL;
+  Stmt **barrier = NULL;
+  for (Stmt **at = walk ? &walk->body : NULL; copy && at != copy; at = &(*at)->next)
+    barrier = (*at)->kind == STMT_OP && (*at)->op.kind == OP_BARRIER ? at : barrier;
+  // Only what is asked for a product ahead stands right behind its barrier.
+  if (!barrier || &(*barrier)->next != copy) return false;
+  insert(barrier, cut(copy));
+  return true;
+}
+
+bool break_k_early(Program *program) { return ask_early(program, ROLE_SLAB_B); }
+bool break_v_early(Program *program) { return ask_early(program, ROLE_SLAB_V); }

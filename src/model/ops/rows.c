@@ -1,0 +1,216 @@
+// What a softmax does to the rows of a product's sums: the largest value, powers of two, factors of
+// rows, and sums on their way to being an operand.
+//
+//   MAX        row_max[0] = fmaxf(row_max[0], S_f[n_r][v]);
+//   LANES_MAX  row_max[0] = lanes_max(row_max[0], 3);          bits 0 and 1 of the lane
+//   EXP2       S_f[n_r][v] = exp2_of(alpha * S_f[n_r][v] - base[0]);
+//   CONVERT    P_f[0] = round_f16x2(S_f[0][0], S_f[0][1]);
+//
+// A row of an atom's sums lies in the lanes whose numbers differ in the bits that have no say in
+// the row (fragment.h); `count` is the mask of those. Worked example, m16n8k16: lane l has
+// columns 2 · (l % 4) and the next of rows l / 4 and l / 4 + 8, so lanes 4, 5, 6 and 7 share row 1,
+// and the largest of its eight values is in all four after exchanges with lanes l ^ 1 and l ^ 2.
+//
+// 2 to the power of a whole number is exact, here and on the GPU (ex2.approx).
+#include <math.h>
+
+#include "model/ops/ops.h"
+
+// ---- run ----------------------------------------------------------------------------------------
+
+typedef double Combine(double a, double b);
+
+static double larger(double a, double b) { return a != a || b != b ? interp_poison() : fmax(a, b); }
+static double sum_of(double a, double b) { return a + b; }
+static double product_of(double a, double b) { return a * b; }
+static double quotient_of(double a, double b) { return a / b; }
+
+// dst = combine(dst, src), lane by lane.
+static void update(Machine *m, Warp *w, const Code *code, Combine *combine) {
+  Registers by = read_registers(m, w, code, &code->src);
+  Registers to = read_registers(m, w, code, &code->dst);
+  if (!by.row || !to.row) return;
+  EACH_LANE(lane, w->active) {
+    double value = row_get(to.row, to.type, lane);
+    row_put(to.row, to.type, lane, combine(value, row_get(by.row, by.type, lane)));
+  }
+}
+
+static void run_max(Machine *m, Warp *w, const Code *code) { update(m, w, code, larger); }
+static void run_mul(Machine *m, Warp *w, const Code *code) { update(m, w, code, product_of); }
+static void run_div(Machine *m, Warp *w, const Code *code) { update(m, w, code, quotient_of); }
+
+static void run_exp2(Machine *m, Warp *w, const Code *code) {
+  const double alpha = (double)interp_alpha(m->options);
+  Registers of = read_registers(m, w, code, &code->src);
+  Registers less = read_registers(m, w, code, &code->src2);
+  Registers to = reach_registers(m, w, code, &code->dst);
+  if (!of.row || !less.row || !to.row) return;
+  EACH_LANE(lane, w->active) {
+    double power = alpha * row_get(of.row, of.type, lane) - row_get(less.row, less.type, lane);
+    row_put(to.row, to.type, lane, exp2(power));
+  }
+  mark_written(w, &to, 0);
+}
+
+static void run_convert(Machine *m, Warp *w, const Code *code) {
+  Registers from = read_registers(m, w, code, &code->src);
+  Registers to = reach_registers(m, w, code, &code->dst);
+  for (int j = 0; from.row && to.row && j < code->dst.width; j++) {
+    const Row *of = &from.row[j * from.rows];
+    Row *row = &to.row[j * to.rows];
+    EACH_LANE(lane, w->active) row_put(row, to.type, lane, row_get(of, from.type, lane));
+    mark_written(w, &to, j);
+  }
+}
+
+// In each step lanes are combined whose numbers differ in one bit of the mask.
+static void over_lanes(Machine *m, Warp *w, const Code *code, Combine *combine) {
+  Registers to = read_registers(m, w, code, &code->dst);
+  if (!to.row || !op_whole_warp(m, w, code)) return;
+  double value[LANES], before[LANES];
+  for (uint32_t lane = 0; lane < LANES; lane++) value[lane] = row_get(to.row, to.type, lane);
+  EACH_LANE(bit, (uint32_t)code->stmt->op.count) {
+    for (uint32_t lane = 0; lane < LANES; lane++) before[lane] = value[lane];
+    for (uint32_t lane = 0; lane < LANES; lane++)
+      value[lane] = combine(before[lane], before[lane ^ 1u << bit]);
+  }
+  for (uint32_t lane = 0; lane < LANES; lane++) row_put(to.row, to.type, lane, value[lane]);
+}
+
+static void run_lanes_max(Machine *m, Warp *w, const Code *code) { over_lanes(m, w, code, larger); }
+static void run_lanes_sum(Machine *m, Warp *w, const Code *code) { over_lanes(m, w, code, sum_of); }
+
+static const char *lanes_fault(Arena *arena, const Program *program, const Code *code) {
+  (void)program;
+  int64_t mask = code->stmt->op.count;
+  if (mask >= 0 && mask < LANES) return NULL;
+  return arena_printf(arena, "lanes ^ %lld: a lane's number has 5 bits, so masks are 0 to 31",
+                      (long long)mask);
+}
+
+// ---- emit ---------------------------------------------------------------------------------------
+
+static const PreludeText exp2_of = {
+    "exp2_of",
+    "// 2 to the power of x, within 2 units in the last place; exact for whole numbers.\n"
+    "__device__ __forceinline__ float exp2_of(float x) {\n"
+    "  float y;\n"
+    "  asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n"
+    "  return y;\n}\n"};
+
+static const PreludeText lanes_max = {
+    "lanes_max",
+    "// The largest of the lanes whose numbers differ in those bits alone.\n"
+    "__device__ __forceinline__ float lanes_max(float x, int bits) {\n"
+    "#pragma unroll\n"
+    "  for (int bit = 1; bit < 32; bit *= 2)\n"
+    "    if (bits & bit) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, bit));\n"
+    "  return x;\n}\n"};
+
+static const PreludeText lanes_sum = {
+    "lanes_sum",
+    "// The sum over the lanes whose numbers differ in those bits alone.\n"
+    "__device__ __forceinline__ float lanes_sum(float x, int bits) {\n"
+    "#pragma unroll\n"
+    "  for (int bit = 1; bit < 32; bit *= 2)\n"
+    "    if (bits & bit) x += __shfl_xor_sync(0xffffffffu, x, bit);\n"
+    "  return x;\n}\n"};
+
+static const PreludeText round_f16x2 = {
+    "round_f16x2",
+    "// Two numbers as one register of two f16, the first one low.\n"
+    "__device__ __forceinline__ unsigned round_f16x2(float low, float high) {\n"
+    "  unsigned both;\n"
+    "  asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(both) : \"f\"(high), \"f\"(low));\n"
+    "  return both;\n}\n"};
+
+static const PreludeText round_bf16x2 = {
+    "round_bf16x2",
+    "// Two numbers as one register of two bf16, the first one low.\n"
+    "__device__ __forceinline__ unsigned round_bf16x2(float low, float high) {\n"
+    "  unsigned both;\n"
+    "  asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(both) : \"f\"(high), \"f\"(low));\n"
+    "  return both;\n}\n"};
+
+static void emit_max(Emitter *emitter, const Op *op) {
+  const char *to = emit_element(emitter, &op->dst);
+  emitter_line(emitter, "%s = fmaxf(%s, %s);", to, to, emit_element(emitter, &op->src));
+}
+
+static void emit_mul(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s *= %s;", emit_element(emitter, &op->dst),
+               emit_element(emitter, &op->src));
+}
+
+static void emit_div(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s /= %s;", emit_element(emitter, &op->dst),
+               emit_element(emitter, &op->src));
+}
+
+static void emit_exp2(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s = %s(alpha * %s - %s);", emit_element(emitter, &op->dst),
+               emit_given(emitter, &exp2_of), emit_element(emitter, &op->src),
+               emit_element(emitter, &op->src2));
+}
+
+// Two at a time where a register holds two.
+static bool rounds_pair(const Emitter *emitter, const Op *op) {
+  const Buffer *to = op->dst.buffer;
+  bool half = to->type == DTYPE_F16 || to->type == DTYPE_BF16;
+  return op->width == 2 && half && emitter->packed[to->id] && op->src.buffer->type == DTYPE_F32;
+}
+
+static bool convert_is_split(const Emitter *emitter, const Op *op) {
+  return !rounds_pair(emitter, op);
+}
+
+static void emit_convert(Emitter *emitter, const Op *op) {
+  DType type = op->dst.buffer->type;
+  if (op->width == 1) {
+    emitter_line(emitter, "%s",
+                 emit_assignment(emitter, &op->dst, emit_converted(emitter, type, &op->src)));
+    return;
+  }
+  const Access second = emit_neighbour(emitter->arena, &op->src, 1);
+  const PreludeText *round = type == DTYPE_F16 ? &round_f16x2 : &round_bf16x2;
+  emitter_line(emitter, "%s = %s(%s, %s);", emit_element(emitter, &op->dst),
+               emit_given(emitter, round), emit_element(emitter, &op->src),
+               emit_element(emitter, &second));
+}
+
+static void emit_lanes(Emitter *emitter, const Op *op, const PreludeText *combine) {
+  const char *value = emit_element(emitter, &op->dst);
+  emitter_line(emitter, "%s = %s(%s, %lld);", value, emit_given(emitter, combine), value,
+               (long long)op->count);
+}
+
+static void emit_lanes_max(Emitter *emitter, const Op *op) { emit_lanes(emitter, op, &lanes_max); }
+static void emit_lanes_sum(Emitter *emitter, const Op *op) { emit_lanes(emitter, op, &lanes_sum); }
+
+static const char *const maxima[ROLE_COUNT] = {[ROLE_ROW_MAX] =
+                                                   "the largest score of each row so far"};
+static const char *const factors[ROLE_COUNT] = {
+    [ROLE_ACC] = "what was added up so far belongs to a smaller maximum",
+    [ROLE_ROW_SUM] = "what was added up so far belongs to a smaller maximum"};
+static const char *const quotients[ROLE_COUNT] = {
+    [ROLE_ACC] = "the weights of a row add up to its sum, not to 1"};
+static const char *const powers[ROLE_COUNT] = {
+    [ROLE_SCORE] = "scores become weights, of which the largest is 1",
+    [ROLE_RESCALE] = "how much less what was added up so far is worth below the new maximum"};
+static const char *const converts[ROLE_COUNT] = {
+    [ROLE_FRAG_P] = "the sums of one product are the operand of the next, in the same lanes"};
+static const char *const across[ROLE_COUNT] = {
+    [ROLE_ROW_MAX] = "the lanes that share a row agree on its maximum",
+    [ROLE_ROW_SUM] = "the lanes that share a row add up its weights"};
+
+const OpRules rules_MAX = {.text = {emit_max, NULL, maxima}, {.run = run_max}};
+const OpRules rules_MUL = {.text = {emit_mul, NULL, factors}, {.run = run_mul}};
+const OpRules rules_DIV = {.text = {emit_div, NULL, quotients}, {.run = run_div}};
+const OpRules rules_EXP2 = {.text = {emit_exp2, NULL, powers}, {.run = run_exp2}};
+const OpRules rules_CONVERT = {.text = {emit_convert, convert_is_split, converts},
+                               {.run = run_convert}};
+const OpRules rules_LANES_MAX = {.text = {emit_lanes_max, NULL, across},
+                                 {.run = run_lanes_max, .fault = lanes_fault}};
+const OpRules rules_LANES_SUM = {.text = {emit_lanes_sum, NULL, across},
+                                 {.run = run_lanes_sum, .fault = lanes_fault}};

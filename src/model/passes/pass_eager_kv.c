@@ -1,0 +1,70 @@
+// Copies of V and K right behind the barriers that free their slabs.
+//
+// Requires: fuse, stage, async_copy: in the loop over blocks of keys K is asked for, waited for and
+// multiplied, then V. Ensures: V is asked for behind the first barrier, which says that the block
+// before has read V to the end; the next block's K behind the second one, which says that K has
+// been read; the first K in front of the loop. Preserves: waits and barriers, each of which now
+// waits for what was asked for a product earlier.
+//
+// Worked example, three blocks:
+//   before   K0 wait S0 V0 wait O0  K1 wait S1 V1 wait O1  K2 wait S2 V2 wait O2
+//   after    K0  wait V0 S0 wait K1 O0  wait V1 S1 wait K2 O1  wait V2 S2 wait O2
+//
+// One product earlier still, and a copy would write where warps still read: a race.
+#include "model/passes/passes.h"
+
+static const KnobId knob = KNOB_EAGER_KV;
+
+bool pass_eager_kv_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_EAGER_KV] && pass_fuse_wanted(schedule) &&
+         pass_async_copy_wanted(schedule);
+}
+
+// The copies into a slab with the commit behind them, cut out of the list.
+static Stmt *take_copies(Stmt **list, BufferRole slab) {
+  Stmt *copies = cut(find_link(list, OP_CP_ASYNC, slab));
+  return stmt_list(copies, cut(find_link(list, OP_CP_COMMIT, ROLE_COUNT)), NULL);
+}
+
+// The same of another block of keys.
+static Stmt *of_block(Program *program, const Stmt *copies, const Stmt *walk, const Expr *block) {
+  Stmt *copy = copy_list(program, copies);
+  substitute(program, copy, walk->var, block);
+  return copy;
+}
+
+// Behind the barrier in front of a product's steps.
+static Stmt **behind_barrier(const Product *product, Stmt **list) {
+  Stmt **at = find_multiply(product, list);
+  Stmt **found = NULL;
+  for (Stmt **link = list; link != at; link = &(*link)->next)
+    if ((*link)->kind == STMT_OP && (*link)->op.kind == OP_BARRIER) found = &(*link)->next;
+  return found;
+}
+
+static Stmt *noted(Stmt *stmt, const char *note) {
+  stmt->note = note;
+  stmt->knob = knob;
+  return stmt;
+}
+
+void pass_eager_kv(Program *program, Product *values, const Schedule *schedule) {
+  (void)schedule;
+  Arena *arena = program->arena;
+  const Product *scores = &program->product[0];
+  Stmt *walk = slab_loop(program);
+  Stmt *k = take_copies(&walk->body, scores->operand[ATOM_B].slab);
+  Stmt *v = take_copies(&walk->body, values->operand[ATOM_B].slab);
+  const Expr *next = ex_add_const(arena, ex_var(arena, walk->var), 1);
+  const Expr *is_one = ex_lt(arena, next, loop_end(arena, walk));
+  Var *ahead = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
+  Stmt *let = stmt_let(program, knob, ahead, next);
+  let->next = of_block(program, k, walk, ex_var(arena, ahead));
+  insert(behind_barrier(scores, &walk->body), noted(v, "V is wanted by the next product"));
+  if (walk->var->extent > 1)
+    insert(behind_barrier(values, &walk->body),
+           noted(stmt_if(program, knob, is_one, let), "K is read: fetch the next block's"));
+  Stmt **link = &kernel_inner(main_kernel(program))->body;
+  while (*link != walk) link = &(*link)->next;
+  insert(link, of_block(program, k, walk, ex_const(arena, 0)));
+}

@@ -1,0 +1,151 @@
+// Rows of sums, as lanes have them: what attention does between its products.
+//
+// Which row a value of an atom's sums belongs to is read off the atom's fragment map: the bits of
+// the value that add to the row count a lane's rows, the bits of the lane that do not are those in
+// which the lanes of a row differ. Worked example, m16n8k16, row = lane / 4 + value / 2 % 2 · 8: a
+// lane has two rows, of values 0 and 1 and of values 2 and 3, each shared by lanes l ^ 1, l ^ 2 and
+// l ^ 3.
+#include "model/passes/passes.h"
+#include "model/words/fragment.h"
+
+static FragmentMap sums_of(const Product *product) { return fragment_map(product->atom, ATOM_C); }
+
+int64_t rows_of_lane(const Product *product) {
+  const FragmentMap map = sums_of(product);
+  int64_t rows = 1;
+  for (int bit = 0; bit < map.n_value_bits; bit++) rows <<= map.row_of_value_bit[bit] != 0;
+  return rows;
+}
+
+const Expr *row_of_value(Program *program, const Product *product, const Expr *value) {
+  const FragmentMap map = sums_of(product);
+  int counts[FRAGMENT_VALUE_BITS] = {0}, weight = 1;
+  for (int bit = 0; bit < map.n_value_bits; bit++)
+    if (map.row_of_value_bit[bit]) counts[bit] = weight, weight *= 2;
+  return bits_expr(program->arena, value, counts, map.n_value_bits);
+}
+
+const Expr *value_of_row(Program *program, const Product *product, const Expr *row) {
+  const FragmentMap map = sums_of(product);
+  int values[FRAGMENT_VALUE_BITS] = {0}, n = 0;
+  for (int bit = 0; bit < map.n_value_bits; bit++)
+    if (map.row_of_value_bit[bit]) values[n++] = 1 << bit;
+  return bits_expr(program->arena, row, values, n);
+}
+
+int64_t lanes_of_row(const Product *product) {
+  const FragmentMap map = sums_of(product);
+  int64_t mask = 0;
+  for (int bit = 0; bit < map.n_lane_bits; bit++)
+    if (!map.row_of_lane_bit[bit]) mask |= INT64_C(1) << bit;
+  return mask;
+}
+
+static Var *counter(Program *program, const char *name, int64_t extent) {
+  return program_var(program, name, VAR_LOOP, TIER_REGISTER, extent);
+}
+
+Stmt *over_values(Program *program, const Product *product, KnobId knob, ValueOp *op,
+                  const void *context) {
+  Arena *arena = program->arena;
+  Var *m = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var;
+  Var *n = axis_digit(product->axis[AXIS_N], TIER_REGISTER)->var;
+  Var *value = counter(program, "v", sums_of(product).n_values);
+  const Expr *at[3] = {ex_var(arena, m), ex_var(arena, n), ex_var(arena, value)};
+  Stmt *stmt = stmt_op(program, knob, op(program, product, at, context));
+  stmt = wrap_register(program, knob, n, wrap_register(program, knob, value, stmt));
+  return wrap_register(program, knob, m, stmt);
+}
+
+Stmt *over_rows(Program *program, const Product *product, KnobId knob, ValueOp *op,
+                const void *context) {
+  Arena *arena = program->arena;
+  Var *m = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var;
+  Var *row = counter(program, "i", rows_of_lane(product));
+  const Expr *at[3] = {ex_var(arena, m), ex_var(arena, row), NULL};
+  Stmt *stmt = stmt_op(program, knob, op(program, product, at, context));
+  return wrap_register(program, knob, m, wrap_register(program, knob, row, stmt));
+}
+
+// ---- what stands behind a product's sums --------------------------------------------------------
+
+static Access sum_at(Program *program, const Product *product, const Expr *at[3]) {
+  Buffer *sums = program_buffer(program, product->operand[ATOM_C].registers);
+  return access3(sums, at[0], at[1], at[2]);
+}
+
+static Op hide(Program *program, const Product *product, const Expr *at[3], const void *context) {
+  (void)context;
+  return (Op){
+      .kind = OP_INIT, .dst = sum_at(program, product, at), .value = (double)-__builtin_inf()};
+}
+
+// The row or column of the axis that a value of the sums lies in.
+static const Expr *place(Program *program, const Product *product, int axis, const Expr *value) {
+  return ex_add(program->arena, axis_expr(program->arena, product->axis[axis]),
+                fragment_part_of(program, product, ATOM_C, axis, value));
+}
+
+// The innermost statement of the nest stands under the condition.
+static Stmt *only_if(Program *program, Stmt *nest, const Expr *condition) {
+  Stmt **link = &nest;
+  while ((*link)->kind == STMT_LOOP) link = &(*link)->body;
+  *link = stmt_if(program, (*link)->knob, condition, *link);
+  return nest;
+}
+
+static Var *value_variable(Stmt *nest) {
+  while (nest->body->kind == STMT_LOOP) nest = nest->body;
+  return nest->var;
+}
+
+Stmt *hide_values(Program *program, const Product *scores, KnobId knob, bool beyond_keys) {
+  Stmt *nest = over_values(program, scores, knob, hide, NULL);
+  const Expr *value = ex_var(program->arena, value_variable(nest));
+  const Expr *t = place(program, scores, AXIS_N, value);
+  if (!beyond_keys)
+    return only_if(program, nest, unseen_key(program, place(program, scores, AXIS_M, value), t));
+  const Expr *last = ex_const(program->arena, program->problem.n - 1);
+  return only_if(program, nest, ex_lt(program->arena, last, t));
+}
+
+static Op load_row(Program *program, const Product *product, const Expr *at[3],
+                   const void *context) {
+  const Access *to = context;
+  Arena *arena = program->arena;
+  const Expr *row = place(program, product, AXIS_M, value_of_row(program, product, at[1]));
+  Buffer *sums = program_buffer(program, ROLE_ROW_SUMS);
+  return (Op){.kind = OP_LOAD,
+              .dst = access2(to->buffer, at[0], at[1]),
+              .src = access2(sums, axis_expr(arena, product->batch), row)};
+}
+
+Op by_row(Program *program, const Product *product, OpKind kind, const Expr *at[3], Buffer *rows) {
+  return (Op){.kind = kind,
+              .dst = sum_at(program, product, at),
+              .src = access2(rows, at[0], row_of_value(program, product, at[2]))};
+}
+
+static Op divide(Program *program, const Product *product, const Expr *at[3], const void *context) {
+  const Access *by = context;
+  return by_row(program, product, OP_DIV, at, by->buffer);
+}
+
+void shape_rows(const Product *product, Buffer *buffer, KnobId knob) {
+  const int64_t atoms = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var->extent;
+  buffer->rank = 2;
+  buffer->dim[0] = atoms;
+  buffer->dim[1] = buffer->stride[0] = rows_of_lane(product);
+  buffer->stride[1] = 1;
+  buffer->knob = knob;
+}
+
+Stmt *attention_behind_sum(Program *program, const Product *product) {
+  static const KnobId knob = KNOB_ATOM_KIND;
+  if (product == &program->product[0])
+    return program->problem.causal ? hide_values(program, product, knob, false) : NULL;
+  Access of_row = {.buffer = program_buffer(program, ROLE_ROW_DIVISOR)};
+  shape_rows(product, of_row.buffer, knob);
+  return stmt_list(over_rows(program, product, knob, load_row, &of_row),
+                   over_values(program, product, knob, divide, &of_row), NULL);
+}

@@ -1,0 +1,107 @@
+// What the knobs of attention come to: which it takes, and what its products need of each other.
+//
+// Worked example, ATOM_KIND=mma_m16n8k16_bf16, WM=4, FM=1, FN=8, K=128: a block of 64 queries and
+// blocks of 64 keys; a thread holds 64 registers of O, 32 of S and, of one step of either product,
+// 4 of Q or P beside 32 of V.
+#include "base/str.h"
+#include "base/whole.h"
+#include "model/readings/rule_facts.h"
+
+static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
+
+bool rule_is_attention(const Facts *f) { return value(f, KNOB_PROGRAM) == COMPUTES_ATTENTION; }
+
+// Knobs that attention takes; all others are a matmul's.
+static const bool taken[KNOB_COUNT] = {
+    [KNOB_M] = true,           [KNOB_N] = true,          [KNOB_K] = true,
+    [KNOB_DTYPE] = true,       [KNOB_ACC] = true,        [KNOB_TARGET] = true,
+    [KNOB_AUTO] = true,        [KNOB_BM] = true,         [KNOB_BN] = true,
+    [KNOB_FM] = true,          [KNOB_FN] = true,         [KNOB_WM] = true,
+    [KNOB_WN] = true,          [KNOB_ATOM_KIND] = true,  [KNOB_ATOM_N] = true,
+    [KNOB_STAGE] = true,       [KNOB_PAD_SMEM] = true,   [KNOB_SWIZZLE] = true,
+    [KNOB_LDMATRIX] = true,    [KNOB_ASYNC_COPY] = true, [KNOB_L2_HINT] = true,
+    [KNOB_FRAG_BUFFER] = true, [KNOB_FRAG_ORDER] = true, [KNOB_UNROLL_K] = true,
+    [KNOB_MIN_BLOCKS] = true,  [KNOB_PROGRAM] = true,    [KNOB_HEADS] = true,
+    [KNOB_CAUSAL] = true,      [KNOB_FUSE] = true,       [KNOB_EAGER_KV] = true,
+    [KNOB_BK] = true};
+
+const char *rule_knob_of_other(const Facts *f) {
+  static const KnobId own[] = {KNOB_CAUSAL, KNOB_FUSE, KNOB_EAGER_KV, KNOB_HEADS};
+  const Schedule rest = schedule_plain();
+  if (!rule_is_attention(f)) {
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+      if (value(f, own[i]) != rest.value[own[i]]) return knob_table[own[i]].name;
+    return NULL;
+  }
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (!taken[i] && schedule_differs(f->schedule, &rest, (KnobId)i)) return knob_table[i].name;
+  return NULL;
+}
+
+// Without an atom a thread computes one cell; the atoms of warpgroups read tiles, not registers.
+const char *rule_products_fault(const Facts *f) {
+  const Atom *atom = rule_atom_of(f);
+  if (!rule_is_attention(f)) return NULL;
+  if (!atom)
+    return value(f, KNOB_FM) * value(f, KNOB_FN) > 1
+               ? "without an atom a thread has one cell: FM=1, FN=1"
+               : NULL;
+  if (atom->warps > 1) return "atoms of a warpgroup are not built yet for two products";
+  if (str_equal(atom->acc, "f32")) return NULL;
+  return arena_printf(f->arena, "scores are weighed in f32, and %s sums in %s", atom->name,
+                      atom->acc);
+}
+
+// Elements of operand A that lie where they are sums, of all: "128 of 512".
+const char *rule_relayout_fault(const Facts *f) {
+  const Atom *atom = rule_atom_of(f);
+  Relayout map;
+  if (!rule_is_attention(f) || !value(f, KNOB_FUSE) || !atom || atom->warps > 1 ||
+      fragment_relayout(atom, &map))
+    return NULL;
+  return arena_printf(f->arena, "%d of %d elements", map.kept, map.elements);
+}
+
+const char *rule_steps_fault(const Facts *f) {
+  const Atom *atom = rule_atom_of(f);
+  if (!rule_is_attention(f) || !atom || atom->warps > 1) return NULL;
+  const int64_t dim = value(f, KNOB_K), keys = value(f, KNOB_FN) * atom->n;
+  if (dim % atom->k || dim % atom->n || dim > 256)
+    return arena_printf(f->arena,
+                        "a head dimension of %lld, which is whole steps of %d and %d, at most 256",
+                        (long long)dim, atom->k, atom->n);
+  if (value(f, KNOB_FUSE) && keys % atom->k)
+    return arena_printf(f->arena, "blocks of %lld keys, which are whole steps of %d",
+                        (long long)keys, atom->k);
+  return NULL;
+}
+
+int64_t rule_attention_registers(const Facts *f) {
+  const Atom *atom = rule_atom_of(f);
+  const int64_t bits = 32 * LANES;  // of a register, over a warp
+  const int64_t rows = value(f, KNOB_FM) * atom->m, keys = value(f, KNOB_FN) * atom->n;
+  const int64_t dim = value(f, KNOB_K), widest = max64(keys, dim);
+  const int64_t sums = rows * (dim + keys) * atom->acc_bits / bits;
+  const int64_t step = (rows + widest) * atom->k * atom->bits / bits;
+  return sums + step * value(f, KNOB_FRAG_BUFFER);
+}
+
+const char *rule_fusion_fault(const Facts *f) {
+  static const KnobId fused[] = {KNOB_STAGE, KNOB_FRAG_ORDER, KNOB_LDMATRIX};
+  if (!rule_is_attention(f)) return NULL;
+  if (value(f, KNOB_FUSE)) {
+    if (!rule_atom_of(f)) return "FUSE=1 with ATOM_KIND=fma: no lane has whole rows of scores";
+    if (value(f, KNOB_WN) > 1) return "FUSE=1 with WN over 1: a warp has whole rows of scores";
+  }
+  if (rule_atom_of(f) && value(f, KNOB_WN) > 1)
+    return "WN over 1: a block has all columns of O in each warp";
+  for (size_t i = 0; i < sizeof fused / sizeof *fused && !value(f, KNOB_FUSE); i++)
+    if (value(f, fused[i]))
+      return arena_printf(f->arena, "%s with FUSE=0: three kernels are not staged",
+                          knob_table[fused[i]].name);
+  const int64_t stage = value(f, KNOB_STAGE);
+  if (stage && stage != (STAGE_A | STAGE_B)) return "STAGE=11 or 00: Q, K and V, or none of them";
+  if (value(f, KNOB_FRAG_ORDER) > 1) return "FRAG_ORDER=2: rows of P are not read";
+  if (!value(f, KNOB_EAGER_KV) || (stage && value(f, KNOB_ASYNC_COPY))) return NULL;
+  return "EAGER_KV=1 without STAGE=11 and ASYNC_COPY=1: no copy is on its way";
+}

@@ -1,0 +1,357 @@
+// Attention: each pass leaves a program that computes, on the CPU to the last bit, what the naive
+// nests and a float64 loop compute; what its rules refuse; what NVRTC says of its text.
+#include <check.h>
+#include <string.h>
+
+#include "cli/common/cli_model.h"
+#include "compile_once.h"
+#include "cuda_on_cpu.h"
+#include "emit_cases.h"
+#include "golden.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "model/interp/breakage.h"
+#include "model/interp/interp.h"
+#include "model/interp/interp_machine.h"
+#include "model/ir/parse.h"
+#include "model/ir/print.h"
+#include "model/schedules/random_schedule.h"
+#include "model/words/fragment.h"
+#include "stress.h"
+
+Suite *suite_attention(void);
+
+static Arena *arena;
+static EmitCases cases;
+
+static void setup(void) {
+  arena = arena_new("test attention");
+  cases = emit_cases(arena);
+}
+static void teardown(void) { arena_free(arena); }
+
+#define FUSED \
+  "PROGRAM=attention,HEADS=2,ATOM_KIND=mma_m16n8k16_f16,FUSE=1,STAGE=11,SWIZZLE=2,LDMATRIX=2,"
+
+// Edges on every side: queries, keys and blocks that do not come out even, causal or not, one head
+// dimension of the articles and smaller ones.
+static const char *const states[] = {
+    "PROGRAM=attention,M=1,N=5,K=16,BM=6,BN=5",
+    "PROGRAM=attention,HEADS=3,M=20,N=37,K=9,BM=4,BN=8",
+    "PROGRAM=attention,HEADS=2,M=20,N=37,K=16,BM=8,BN=4,CAUSAL=1",
+    "PROGRAM=attention,HEADS=2,M=40,N=71,K=32,ATOM_KIND=mma_m16n8k16_f16,WM=2,FN=4",
+    "PROGRAM=attention,HEADS=2,M=40,N=72,K=32,ATOM_KIND=mma_m16n8k8_tf32,WM=2,FN=3,CAUSAL=1",
+    "PROGRAM=attention,HEADS=2,M=40,N=71,K=32,ATOM_KIND=mma_m16n8k16_bf16,WM=2,FN=4,FUSE=1",
+    "PROGRAM=attention,M=50,N=100,K=32,ATOM_KIND=mma_m16n8k16_f16,WM=3,FM=2,FN=2,FUSE=1,STAGE=11,"
+    "PAD_SMEM=8",
+    FUSED "M=40,N=71,K=32,WM=2,FN=4",
+    FUSED "M=33,N=90,K=32,WM=2,FN=4,ASYNC_COPY=1,FRAG_ORDER=1",
+    FUSED "M=40,N=71,K=32,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1,FRAG_ORDER=1",
+    FUSED "M=40,N=71,K=32,WM=1,FM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1",
+    FUSED "M=70,N=130,K=64,WM=2,FN=8,ASYNC_COPY=1,EAGER_KV=1,FRAG_BUFFER=2,CAUSAL=1",
+    FUSED "M=70,N=70,K=64,WM=4,FN=2,ASYNC_COPY=1,EAGER_KV=1,CAUSAL=1,UNROLL_K=2,L2_HINT=1",
+    FUSED "M=40,N=16,K=32,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1,MIN_BLOCKS=2",
+};
+enum { N_STATES = sizeof states / sizeof *states };
+
+static const Model *model_of(const char *state) {
+  return emit_state(&cases, arena_printf(arena, "AUTO=0,%s", state));
+}
+
+static void check_computes(const Program *program, const char *what) {
+  const InterpOptions options = {.seed = 1, .runs = 1};
+  const InterpCheck check = interpret_check(arena, program, &options);
+  ck_assert_msg(check.ok, "%s: %s; %lld cells wrong, first [%lld, %lld] is %g, not %g\n%s", what,
+                check.n_findings ? check.finding[0].text : "", (long long)check.n_wrong,
+                (long long)check.wrong_row, (long long)check.wrong_column, check.wrong_got,
+                check.wrong_expected, program_text(arena, program));
+}
+
+START_TEST(every_pass_leaves_it_exact) {
+  const Model *model = model_of(states[_i]);
+  for (int i = 0; i < model->pipeline.n_stages; i++) {
+    const Pass *pass = model->pipeline.stage[i].pass;
+    check_computes(model->pipeline.stage[i].program,
+                   arena_printf(arena, "%s after %s", states[_i], pass ? pass->name : "nothing"));
+  }
+}
+END_TEST
+
+START_TEST(its_text_compiles) {
+  static const char *const targets[] = {"sm_80", "sm_90a", "sm_120"};
+  for (int t = 0; t < 3; t++) {
+    const Model *model = model_of(arena_printf(arena, "%s,TARGET=%s", states[_i], targets[t]));
+    const CompileResult *result =
+        compile_once(arena, plan_from_model(arena, model, "attention"), COMPILE_PTX);
+    ck_assert_msg(result->ok, "%s: %s\n%.3000s", states[_i], result->error, result->log);
+    ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", states[_i], result->log);
+  }
+}
+END_TEST
+
+// Whatever is drawn and legal: after every pass, and with every family of atoms.
+START_TEST(random_schedules_compute) {
+  const RandomLimits limits = {.fma_max = 1 << 22, .family = RANDOM_ATTENTION};
+  uint64_t state = (uint64_t)_i * 977 + 1;
+  for (int i = 0; i < stress_count(4, 1000); i++) {
+    Arena *own = arena_new("drawn");
+    const Schedule drawn = schedule_random(own, &cases.targets, "h200", &limits, &state, NULL);
+    const Model *model = model_build(own, &cases.targets, &drawn);
+    for (int stage = 0; stage < model->pipeline.n_stages; stage++)
+      check_computes(model->pipeline.stage[stage].program, schedule_text(own, &drawn));
+    arena_free(own);
+  }
+}
+END_TEST
+
+// The complete text says all that the interpreter and the emitter ask for.
+START_TEST(it_is_read_back) {
+  const Model *model = model_of(states[_i]);
+  for (int i = 0; i < model->pipeline.n_stages; i++) {
+    const char *text = program_text_full(arena, model->pipeline.stage[i].program);
+    Diags diags = diags_new(arena);
+    const Program *again = program_parse(arena, text, strlen(text), "text", &diags);
+    ck_assert_msg(again != NULL, "%s\n%s", diags_text(arena, &diags), text);
+    ck_assert_str_eq(text, program_text_full(arena, again));
+    if (i == model->pipeline.n_stages - 1) check_computes(again, "what was read back");
+  }
+}
+END_TEST
+
+// Every text of every pass, threads as fibers: to the last bit.
+START_TEST(its_texts_compute) {
+  CpuProgram cpu = cpu_program_new(arena);
+  for (int s = 0; s < N_STATES; s++) {
+    const Model *model = model_of(states[s]);
+    for (int i = 1; i < model->pipeline.n_stages; i++) {
+      const Program *program = model->pipeline.stage[i].program;
+      const char *name = arena_printf(arena, "%d %s", s, model->pipeline.stage[i].pass->name);
+      cpu_program_add(&cpu, name, emit_cuda(arena, program, &(EmitOptions){.no_prelude = true}),
+                      program);
+    }
+  }
+  ck_assert_int_gt(cpu.n_cases, 50);
+  const char *said = "";
+  bool skipped = false;
+  ck_assert_msg(cpu_program_run(arena, &cpu, &said, &skipped), "%s", said);
+}
+END_TEST
+
+// What a program of one kernel has left of scores and weights is in registers.
+START_TEST(fusing_leaves_nothing_in_global_memory) {
+  const Program *program = model_of(states[N_STATES - 1])->program;
+  ck_assert_int_eq(program->n_kernels, 1);
+  ck_assert_ptr_null(program_buffer(program, ROLE_SCORES));
+  ck_assert_ptr_null(program_buffer(program, ROLE_WEIGHTS));
+  ck_assert_ptr_null(program_buffer(program, ROLE_ROW_SUMS));
+}
+END_TEST
+
+// ---- breakages ----------------------------------------------------------------------------------
+
+static const struct {
+  BreakageId id;
+  FindingKind finding;  // FINDING_COUNT: none, but cells are wrong
+} breakages[] = {
+    {BREAK_K_EARLY, FINDING_RACE},      {BREAK_V_EARLY, FINDING_RACE},
+    {BREAK_NO_RESCALE, FINDING_COUNT},  {BREAK_SUM_RESCALE, FINDING_COUNT},
+    {BREAK_LANES_MAX, FINDING_COUNT},   {BREAK_UNCONVERTED, FINDING_OPERAND},
+    {BREAK_TRANS, FINDING_COUNT},       {BREAK_FIRST_BARRIER, FINDING_RACE},
+    {BREAK_LAST_BARRIER, FINDING_RACE}, {BREAK_WAIT, FINDING_MISSING_WAIT},
+    {BREAK_MATRIX, FINDING_COUNT},      {BREAK_LAYOUT, FINDING_COUNT},
+};
+enum { N_BREAKAGES = sizeof breakages / sizeof *breakages };
+
+START_TEST(breakages_are_found) {
+  const Model *model = model_of(FUSED "M=70,N=130,K=64,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1");
+  const BreakageId id = breakages[_i].id;
+  const Program *broken = program_break(arena, model->program, id);
+  ck_assert_msg(broken != NULL, "%s breaks nothing", breakage_name(id));
+  const InterpCheck check = interpret_check(arena, broken, &(InterpOptions){.seed = 1});
+  ck_assert_msg(!check.ok, "%s is not found", breakage_name(id));
+  if (breakages[_i].finding == FINDING_COUNT) {
+    ck_assert_msg(check.n_wrong > 0, "%s", breakage_name(id));
+    return;
+  }
+  bool found = false;
+  for (int i = 0; i < check.n_findings; i++)
+    found |= check.finding[i].kind == breakages[_i].finding;
+  ck_assert_msg(found, "%s: %s", breakage_name(id),
+                check.n_findings ? check.finding[0].text : "nothing but wrong cells");
+}
+END_TEST
+
+// Copies that are not asked for ahead cannot come too early, and a matmul has no rows to rescale.
+START_TEST(what_is_not_there_is_not_broken) {
+  const Program *lazy = model_of(FUSED "M=70,N=130,K=64,WM=2,FN=4,ASYNC_COPY=1")->program;
+  ck_assert_ptr_null(program_break(arena, lazy, BREAK_K_EARLY));
+  ck_assert_ptr_null(program_break(arena, lazy, BREAK_V_EARLY));
+  const Program *matmul = model_of("ATOM_KIND=mma_m16n8k16_f16,WM=2,FN=2,BK=2,STAGE=11")->program;
+  for (int id = BREAK_K_EARLY; id <= BREAK_UNCONVERTED; id++)
+    ck_assert_ptr_null(program_break(arena, matmul, (BreakageId)id));
+}
+END_TEST
+
+// ---- the article's kernels ----------------------------------------------------------------------
+
+// Blocks of 64 queries and 64 keys in four warps, head dimension 128.
+#define ARTICLE                                                                                  \
+  "PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FN=8,FUSE=1," \
+  "STAGE=11,LDMATRIX=2,ASYNC_COPY=1,"
+
+static const struct {
+  const char *name, *state;
+} kernels[] = {{"base", ARTICLE "FRAG_ORDER=1"},
+               {"swizzle", ARTICLE "FRAG_ORDER=1,SWIZZLE=3"},
+               {"eager_kv", ARTICLE "FRAG_ORDER=1,SWIZZLE=3,EAGER_KV=1"},
+               {"slices", ARTICLE "SWIZZLE=3,EAGER_KV=1"},
+               {"buffered", ARTICLE "SWIZZLE=3,EAGER_KV=1,FRAG_BUFFER=2"}};
+enum { N_KERNELS = sizeof kernels / sizeof *kernels };
+
+START_TEST(golden_kernels) {
+  const Model *model = model_of(kernels[_i].state);
+  golden_check(arena_printf(arena, "ir/attention_%s.txt", kernels[_i].name),
+               program_text_full(arena, model->program));
+  const EmitOptions options = {.schedule = &model->schedule, .no_prelude = true};
+  golden_check(arena_printf(arena, "cuda/attention_%s.cu", kernels[_i].name),
+               emit_cuda(arena, model->program, &options)->text);
+}
+END_TEST
+
+// ---- the oracle ---------------------------------------------------------------------------------
+
+// One head, two queries, three keys: by hand.
+START_TEST(the_reference_is_a_softmax) {
+  const Problem problem = {.m = 2,
+                           .n = 3,
+                           .k = 2,
+                           .dtype = DTYPE_F32,
+                           .acc = DTYPE_F32,
+                           .out = DTYPE_F32,
+                           .kind = PROBLEM_ATTENTION,
+                           .heads = 1};
+  const float q[] = {1, 0, 0, 1}, k[] = {1, 0, 0, 1, 0, 0}, v[] = {4, 0, 0, 8, 2, 2};
+  const double *o = interpret_attention(arena, &problem, q, k, v, 1);
+  // Query 0: scores 1, 0, 0, weights 1, 1/2, 1/2, sum 2.
+  ck_assert_double_eq(o[0], (4 + 1) / 2.0);
+  ck_assert_double_eq(o[1], (4 + 1) / 2.0);
+  Problem causal = problem;
+  causal.causal = true;  // query 0 stands at key 1, query 1 at key 2
+  o = interpret_attention(arena, &causal, q, k, v, 1);
+  ck_assert_double_eq(o[0], (double)(float)(4 / 1.5));
+  ck_assert_double_eq(o[3], (4 + 8 + 2 * 0.5 - 4 + 0.0) / 2.0);
+}
+END_TEST
+
+// Exponents are whole numbers from -8 to 0, and inputs matter everywhere.
+START_TEST(inputs_make_exact_weights) {
+  const Problem problem = {.m = 64, .n = 64, .k = 64, .kind = PROBLEM_ATTENTION, .heads = 2};
+  const float *q = interp_inputs_of(arena, &problem, 1, 0);
+  const float *k = interp_inputs_of(arena, &problem, 1, 1);
+  int used[64] = {0};
+  for (int row = 0; row < 128; row++) {
+    int n = 0;
+    for (int e = 0; e < 64; e++) {
+      n += q[row * 64 + e] != 0;
+      used[e] |= q[row * 64 + e] != 0;
+    }
+    ck_assert(n == 1 || n == 2);
+  }
+  for (int e = 0; e < 64; e++) ck_assert_int_eq(used[e], 1);
+  int late = 0, early = 0;
+  for (int i = 0; i < 128 * 64; i++) {
+    ck_assert(k[i] >= -1 && k[i] <= 1 && k[i] == (float)(int)k[i]);
+    if (k[i] != 0) ++*(i / 64 % 64 < 32 ? &early : &late);
+  }
+  ck_assert_int_gt(late, 2 * early);
+}
+END_TEST
+
+// ---- relayout -----------------------------------------------------------------------------------
+
+// From both maps alone, element by element.
+START_TEST(sums_are_operand_a_in_their_lanes) {
+  static const struct {
+    const char *atom;
+    int kept, elements;
+  } rows[] = {{"m16n8k16.f16", 256, 256},
+              {"m16n8k16.bf16", 256, 256},
+              {"m16n8k8.f16", 128, 128},
+              {"m16n8k8.tf32", 32, 128},
+              {"m16n8k32.e4m3", 128, 512}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Atom atom;
+    Diags diags = diags_new(arena);
+    ck_assert(atom_parse(rows[i].atom, &atom, &diags));
+    Relayout map;
+    const bool in_place = fragment_relayout(&atom, &map);
+    ck_assert_int_eq(map.kept, rows[i].kept);
+    ck_assert_int_eq(map.elements, rows[i].elements);
+    ck_assert_int_eq(in_place, rows[i].kept == rows[i].elements);
+    for (int lane = 0; in_place && lane < 32; lane++)
+      for (int v = 0; v < map.n_values; v++) {
+        int of = 0, value = 0;
+        for (int bit = 0; bit < map.n_bits; bit++)
+          if (v >> bit & 1) of += map.atom_of_bit[bit], value += map.value_of_bit[bit];
+        FragmentElement a = fragment_element(&atom, ATOM_A, lane, v);
+        FragmentElement c = fragment_element(&atom, ATOM_C, lane, value);
+        ck_assert_int_eq(a.row, c.row);
+        ck_assert_int_eq(a.col, c.col + of * atom.n);
+      }
+  }
+}
+END_TEST
+
+// ---- what is refused ----------------------------------------------------------------------------
+
+START_TEST(rules_say_why_not) {
+  static const struct {
+    const char *state, *rule, *number;
+  } rows[] = {
+      {"PROGRAM=attention,K=64,ATOM_KIND=mma_m16n8k8_tf32,FUSE=1,FN=8", "relayout_in_place",
+       "32 of 128 elements"},
+      {"PROGRAM=attention,K=64,ATOM_KIND=mma_m16n8k32_e4m3,FUSE=1,FN=8", "relayout_in_place",
+       "128 of 512 elements"},
+      {"PROGRAM=attention,K=100,ATOM_KIND=mma_m16n8k16_f16", "attention_steps", "100"},
+      {"PROGRAM=attention,K=64,ATOM_KIND=mma_m16n8k16_f16,FUSE=1,FN=3", "attention_steps", "24"},
+      {"PROGRAM=attention,K=64,M=100,N=60,CAUSAL=1", "causal_keys", "the first 40"},
+      {"PROGRAM=attention,K=64,SPLITK=2", "knob_of_program", "SPLITK"},
+      {"CAUSAL=1", "knob_of_program", "CAUSAL"},
+      {"PROGRAM=attention,K=64,FUSE=1", "attention_fuse", "ATOM_KIND=fma"},
+      {"PROGRAM=attention,K=64,ATOM_KIND=mma_m16n8k16_f16,FUSE=1,STAGE=11,EAGER_KV=1",
+       "attention_fuse", "EAGER_KV=1"},
+      {"PROGRAM=attention,K=64,FM=2", "attention_atom", "FM=1"},
+      {"PROGRAM=attention,K=256,ATOM_KIND=mma_m16n8k16_f16,FM=4", "attention_registers", "255"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Diags diags = diags_new(arena);
+    const Model *model = cli_model(arena, arena_printf(arena, "AUTO=0,%s", rows[i].state), &diags);
+    const char *said = diags_text(arena, &diags);
+    ck_assert_msg(model == NULL, "%s is allowed", rows[i].state);
+    ck_assert_msg(strstr(said, rows[i].rule) && strstr(said, rows[i].number), "%s: %s",
+                  rows[i].state, said);
+  }
+}
+END_TEST
+
+Suite *suite_attention(void) {
+  Suite *suite = suite_create("attention");
+  TCase *tc = tcase_create("attention");
+  tcase_set_timeout(tc, 120);
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, every_pass_leaves_it_exact, 0, N_STATES);
+  tcase_add_loop_test(tc, its_text_compiles, 0, N_STATES);
+  tcase_add_loop_test(tc, random_schedules_compute, 0, 4);
+  tcase_add_loop_test(tc, it_is_read_back, 0, N_STATES);
+  tcase_add_loop_test(tc, breakages_are_found, 0, N_BREAKAGES);
+  tcase_add_test(tc, what_is_not_there_is_not_broken);
+  tcase_add_test(tc, its_texts_compute);
+  tcase_add_test(tc, fusing_leaves_nothing_in_global_memory);
+  tcase_add_loop_test(tc, golden_kernels, 0, N_KERNELS);
+  tcase_add_test(tc, the_reference_is_a_softmax);
+  tcase_add_test(tc, inputs_make_exact_weights);
+  tcase_add_test(tc, sums_are_operand_a_in_their_lanes);
+  tcase_add_test(tc, rules_say_why_not);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

@@ -134,6 +134,9 @@ END_TEST
   "M=8192,N=8192,K=8192,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,"     \
   "SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,PERSISTENT=1,TILE_ORDER=gpc,GROUP_N=8,CLUSTER_M=2," \
   "MULTICAST=1"
+#define ATTENTION                                                                           \
+  "AUTO=0,PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4," \
+  "FN=8,FUSE=1,STAGE=11,LDMATRIX=2,ASYNC_COPY=1,SWIZZLE=3,EAGER_KV=1,TARGET=h200"
 #define TILES                                                                                      \
   "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=" \
   "3,"                                                                                             \
@@ -202,6 +205,9 @@ static const struct {
     {"grid_places_off", "grid", LISTS, "p", 80, 24},
     {"tiles_persistent", "tiles", TILES, "Enter", 80, 24},
     {"explore_persistent", "explore", TILES, NULL, 80, 40},
+    {"explore_attention", "explore", ATTENTION, NULL, 120, 40},
+    {"loops_attention", "loops", ATTENTION, NULL, 80, 24},
+    {"pipeline_attention", "pipeline", ATTENTION, NULL, 120, 40},
     {"tiles_roles", "tiles", ROLES, "e B Space 7 0 Space 3 0 0 Enter", 120, 40},
 };
 

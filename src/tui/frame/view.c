@@ -184,7 +184,10 @@ const char *view_problem(const Session *session, const Schedule *schedule, char 
   const int64_t *value = schedule->value;
   long long m = value[KNOB_M], n = value[KNOB_N], k = value[KNOB_K];
   const char *type = dtype_name((DType)value[KNOB_DTYPE]);
-  if (m == n && n == k)
+  if (value[KNOB_PROGRAM] == COMPUTES_ATTENTION)
+    snprintf(out, size, "%lld heads %lld×%lld×%lld %s", (long long)value[KNOB_HEADS], m, n, k,
+             type);
+  else if (m == n && n == k)
     snprintf(out, size, "%lld%s %s", m, session->ascii ? "^3" : "³", type);
   else
     snprintf(out, size, "%lld×%lld×%lld %s", m, n, k, type);

@@ -133,7 +133,7 @@ void view_draw_more(Canvas *canvas, Rect in, int first, int n);
 void view_move(Session *session, int delta);
 // The key for an action here: "q", or ":quit" when no key is bound to it. In the frame arena.
 const char *view_key_name(const Session *session, const char *action);
-// "4096³ bf16", "128×128×16384 f32"; gives `out` back.
+// "4096³ bf16", "128×128×16384 f32", "64 heads 4096×4096×128 bf16"; gives `out` back.
 const char *view_problem(const Session *session, const Schedule *schedule, char *out, size_t size);
 // The action of that name in this view or globally; NULL: none.
 const Action *view_find_action(const Session *session, const char *name);

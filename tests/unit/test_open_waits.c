@@ -70,6 +70,15 @@ static const char late[] =
     "1, "
     "64;\n";
 
+// Warp 1 hands a word to warp 0 by a flag that both touch atomically.
+static const char flags[] =
+    "setp.lt.u32 %p0, %t, 32;\nsetp.eq.u32 %p1, %t, 0;\nmov.u32 %r1, s;\nadd.u32 %r1, %r1, %t4;\n"
+    "@%p1 st.shared.u32 [s+1024], 0;\nbar.sync 0;\n@%p0 bra ASK;\n"
+    "st.shared.u32 [%r1], %t;\nbar.warp.sync 0xffffffff;\nsetp.eq.u32 %p2, %t, 32;\n"
+    "@%p2 st.release.cta.shared.u32 [s+1024], 1;\nbra END;\n"
+    "ASK: ld.acquire.cta.shared.u32 %r2, [s+1024];\nsetp.eq.u32 %p3, %r2, 0;\n@%p3 bra ASK;\n"
+    "ld.shared.u32 %r3, [%r1+128];\nst.global.u32 [%o], %r3;\nEND:";
+
 static const struct {
   const char *text;
   int threads;
@@ -104,6 +113,13 @@ static const struct {
     {multiplies, 128, "mov.b32 %r4, 0;", "add.u32 %r4, %t, 0;", PTX_FINDING_MISSING_FENCE},
     {multiplies, 128, "mov.b32 %r7, 0;", "mul.lo.u32 %r7, %t, 0;\nwgmma.fence.sync.aligned;",
      PTX_FINDINGS},
+    {flags, 64, "", "", PTX_FINDINGS},
+    {flags, 64, "@%p2 st.release.cta", "@%p2 fence.acq_rel.cta;\n@%p2 st.relaxed.cta",
+     PTX_FINDINGS},
+    {flags, 64, "ld.shared.u32 %r3", "fence.acq_rel.cta;\nld.shared.u32 %r3", PTX_FINDINGS},
+    {flags, 64, "st.release.cta", "st.relaxed.cta", PTX_FINDING_RACE},
+    {flags, 64, "ld.acquire.cta", "ld.relaxed.cta", PTX_FINDING_RACE},
+    {flags, 64, "st.release.cta.shared", "st.shared", PTX_FINDING_RACE},
     {turns, 64, "", "", PTX_FINDINGS},
     // The reader's parity, which lets it run ahead until the filler has missed its turns; the
     // filler's; no wait at all.

@@ -206,6 +206,14 @@ static void parse_body(PtxParser *p, int index) {
   p->cap_reg_bits = 0;
 }
 
+// A name belongs to the scope outside, where a forward declaration may have put it before; the body
+// knows it as well.
+static void name_function(PtxParser *p, const PtxToken *name, int index) {
+  int64_t ignored;
+  if (!ptx_name_find(p, name->text, name->length, &ignored))
+    ptx_name_add(p, name->text, name->length, PTX_NAME_FUNCTION, index);
+}
+
 static void parse_function(PtxParser *p, bool is_kernel) {
   PtxModule *module = p->module;
   PtxFunction f = {.is_kernel = is_kernel, .line = p->token.line};
@@ -231,6 +239,7 @@ static void parse_function(PtxParser *p, bool is_kernel) {
     if (str_equal(module->functions[i].name, f.name) && !module->functions[i].has_body) index = i;
   module->functions[index] = f;
   if (index == module->n_functions) module->n_functions++;
+  name_function(p, &name, index);
   if (ptx_accept(p, '{'))
     parse_body(p, index);
   else
@@ -241,10 +250,7 @@ static void parse_function(PtxParser *p, bool is_kernel) {
               p->fixups[i].text, f.name);
   p->n_fixups = 0;
   p->function = -1;
-  // The name belongs to the scope outside, where a forward declaration may have put it before.
-  int64_t ignored;
-  if (!ptx_name_find(p, name.text, name.length, &ignored))
-    ptx_name_add(p, name.text, name.length, PTX_NAME_FUNCTION, index);
+  name_function(p, &name, index);
 }
 
 // ---- statements ---------------------------------------------------------------------------------

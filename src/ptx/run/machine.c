@@ -247,6 +247,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   memset(w->pred_taint, 0, sizeof *w->pred_taint * (size_t)w->cap_preds);
   ptx_clock_clear(m, w->clock);
   ptx_clock_clear(m, w->fenced);
+  w->acquires = false;
   w->heard = 1u << w->block->rank;
   w->cluster_arrived = w->cluster_passed = 0;
   memset(w->named, 0, sizeof w->named);
@@ -283,6 +284,7 @@ static void start_cluster(PtxMachine *m, const int block[3]) {
   m->alive = m->n_threads * m->n_blocks;
   m->stopped = false;
   ptx_barrier_clear(m, &m->cluster_barrier);
+  ptx_clock_clear(m, m->released);
   for (int rank = 0; rank < m->n_blocks; rank++) {
     ptx_place_block(m, &m->blocks[rank], first);
     start_block(m, &m->blocks[rank]);

@@ -68,6 +68,7 @@ static void make_blocks(PtxMachine *m) {
   m->mbarriers = ARENA_ARRAY(m->arena, PtxMbarrier, n_mbarriers);
   m->cluster_barrier.clock = make_clock(m);
   m->cluster_over = make_clock(m);
+  m->released = make_clock(m);
   for (int rank = 0; rank < m->n_blocks; rank++) {
     PtxBlock *block = &m->blocks[rank];
     block->rank = rank;

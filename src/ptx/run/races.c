@@ -18,11 +18,35 @@
 //
 //   warp 0 writes at its clock 3, arrives at a barrier (which takes clock 3 along; warp 0 goes on
 //   with 4), warp 1 leaves the barrier with clock[0] = 3: ordered. A write at 4 would not be.
-#include "ptx/run/run.h"
+#include "ptx/run/run_sync.h"
 
 void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from) {
   for (int i = 0; i < 2 * m->n_warps + m->n_mbarriers; i++)
     if (from[i] > into[i]) into[i] = from[i];
+}
+
+bool ptx_is_atomic(const PtxInst *i) {
+  return ptx_has(i, PTX_MOD_relaxed) || ptx_has(i, PTX_MOD_acquire) || ptx_has(i, PTX_MOD_release);
+}
+
+// One clock for all that was released: an order too many may hide a race, none is made up.
+void ptx_order_before(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
+  if (ptx_has(i, PTX_MOD_release) || ptx_has(i, PTX_MOD_acq_rel)) {
+    ptx_clock_join(m, m->released, w->clock);
+    w->clock[w->index]++;
+  } else if (ptx_is_atomic(i)) {
+    ptx_clock_join(m, m->released, w->fenced);
+  }
+}
+
+// A relaxed one acquires at the next fence.
+void ptx_order_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lanes) {
+  if (!ptx_has(i, PTX_MOD_acquire) && !ptx_has(i, PTX_MOD_acq_rel)) {
+    w->acquires |= ptx_is_atomic(i);
+    return;
+  }
+  w->acquires = false;
+  ptx_acquire(m, w, lanes, m->released);
 }
 
 void ptx_clock_clear(const PtxMachine *m, uint32_t *clock) {
@@ -35,6 +59,7 @@ typedef struct Toucher {
   int lane, thread;
   int64_t offset;
   bool async;  // through the async proxy
+  const PtxTouch *now;
 } Toucher;
 
 static void tell(const Toucher *by, PtxFindingKind kind, const PtxTouch *other) {
@@ -121,9 +146,21 @@ static bool is_write(const PtxTouch *t) {
   return t->kind == PTX_WRITES || t->kind == PTX_ATOMIC || t->kind == PTX_COPIES;
 }
 
+static bool is_atomic(const PtxTouch *t) {
+  return t->kind == PTX_ATOMIC || t->kind == PTX_ATOMIC_READS;
+}
+
+// Reductions in the order that they come in are as good as in any other.
+static bool are_atomic(const PtxMachine *m, const PtxTouch *a, const PtxTouch *b) {
+  const PtxInst *code = m->module->code;
+  return (is_atomic(a) && is_atomic(b)) ||
+         (a->kind == PTX_LANDS && b->kind == PTX_LANDS && ptx_has(&code[a->pc], PTX_MOD_reduce) &&
+          ptx_has(&code[b->pc], PTX_MOD_reduce));
+}
+
 // Holds a touch against an earlier one; true when it is fine.
 static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
-  if (earlier->clock == 0) return true;
+  if (earlier->clock == 0 || are_atomic(by->m, by->now, earlier)) return true;
   uint32_t clock;
   if (on_its_way(by, earlier, &clock)) {
     tell(by, PTX_FINDING_MISSING_WAIT, earlier);
@@ -145,22 +182,14 @@ static void note_read(PtxShadow *shadow, const PtxTouch *now) {
   shadow->read = *now;
 }
 
-// Reductions in the order that they come in are as good as in any other.
-static bool are_atomic(const PtxMachine *m, const PtxTouch *a, const PtxTouch *b) {
-  if (a->kind != b->kind) return false;
-  const PtxInst *code = m->module->code;
-  return a->kind == PTX_ATOMIC || (a->kind == PTX_LANDS && ptx_has(&code[a->pc], PTX_MOD_reduce) &&
-                                   ptx_has(&code[b->pc], PTX_MOD_reduce));
-}
-
 static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool same_value) {
   const PtxTouchKind kind = now->kind;
-  if (kind == PTX_READS || (by->async && kind != PTX_LANDS)) {
+  if (kind == PTX_READS || kind == PTX_ATOMIC_READS || (by->async && kind != PTX_LANDS)) {
     check(by, &shadow->write, false);
     note_read(shadow, now);
     return;
   }
-  if (!are_atomic(by->m, now, &shadow->write)) check(by, &shadow->write, same_value);
+  check(by, &shadow->write, same_value);
   if (check(by, &shadow->read, same_value)) check(by, &shadow->other_read, same_value);
   shadow->write = *now;
   shadow->read.clock = shadow->other_read.clock = 0;
@@ -173,6 +202,7 @@ static uint32_t group_now(const PtxWarp *w, int lane, PtxTouchKind kind) {
 
 static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsigned char *values) {
   PtxMachine *m = by->m;
+  by->now = now;
   for (int byte = 0; byte < bytes; byte++, by->offset++) {
     const bool same = values && m->shared.bytes[by->offset] == values[byte];
     touch_byte(by, &m->shadow[by->offset], now, same);
@@ -181,7 +211,7 @@ static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsig
 
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,
                const unsigned char *values) {
-  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, kind)};
+  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, kind), NULL};
   const PtxTouch now = {.clock = w->clock[w->index],
                         .epoch = w->lane_epoch[lane],
                         .pc = w->pc,
@@ -193,7 +223,7 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
 
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier) {
-  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, PTX_LANDS)};
+  Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, PTX_LANDS), NULL};
   const PtxTouch now = {.clock = w->clock[w->index],
                         .epoch = mbarrier->over,
                         .pc = w->pc,

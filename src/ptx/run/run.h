@@ -121,6 +121,7 @@ typedef struct PtxWarp {
   // Order.
   uint32_t *clock;   // PtxMachine.n_clock: what of each warp has happened before now; its own: now
   uint32_t *fenced;  // the clock at its last fence
+  bool acquires;     // at its next fence: it has read atomically
   uint32_t heard;    // ranks of blocks that are known to have begun
   uint32_t cluster_arrived, cluster_passed;  // lanes: arrived; arrived, and all others have, too
   uint32_t lane_epoch[PTX_LANES];
@@ -177,11 +178,12 @@ typedef enum PtxTouchKind {
   PTX_READS,
   PTX_WRITES,
   PTX_ATOMIC,
-  PTX_COPIES,      // by cp.async
-  PTX_MULTIPLIES,  // read by wgmma
-  PTX_SENDS,       // read by a bulk copy to global memory
-  PTX_FORWARDS,    // read by a bulk copy to another block
-  PTX_LANDS,       // written by a bulk copy, which an mbarrier tells of
+  PTX_ATOMIC_READS,  // by a load that is relaxed or acquires
+  PTX_COPIES,        // by cp.async
+  PTX_MULTIPLIES,    // read by wgmma
+  PTX_SENDS,         // read by a bulk copy to global memory
+  PTX_FORWARDS,      // read by a bulk copy to another block
+  PTX_LANDS,         // written by a bulk copy, which an mbarrier tells of
 } PtxTouchKind;
 
 // The last touch of a byte of shared memory, and the thread that made it.
@@ -222,6 +224,7 @@ struct PtxMachine {
   PtxShadow *shadow;  // of shared memory
   PtxBarrier cluster_barrier;
   uint32_t *cluster_over;  // what those who pass it know
+  uint32_t *released;      // what stores and atomics that release told of
   PtxMbarrier *mbarriers;  // of the cluster
   int n_mbarriers;
   int alive;  // threads of the cluster that have not ended
@@ -353,6 +356,12 @@ static inline uint32_t *ptx_phases_over(const PtxMachine *m, uint32_t *clock, in
 }
 // fence.proxy.async of some lanes.
 void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes);
+// Whether a load or store is an atomic one (.relaxed, .acquire, .release); volatile ones are not
+// taken for it, since code that forgot a barrier has them, too.
+bool ptx_is_atomic(const PtxInst *i);
+// In front of an access, and behind it: what is known comes along with .release and .acquire.
+void ptx_order_before(PtxMachine *m, PtxWarp *w, const PtxInst *i);
+void ptx_order_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lanes);
 void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from);
 void ptx_clock_clear(const PtxMachine *m, uint32_t *clock);
 void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b);

@@ -132,13 +132,14 @@ void run_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const int n = to->n, size = type->bits / 8;
   PtxAccess access;
   ptx_access_begin(m, w, i, mask, size * n, false, from, &access);
+  const PtxTouchKind kind = ptx_is_atomic(i) ? PTX_ATOMIC_READS : PTX_READS;
   uint32_t data = w->control;
   FOR_LANES(mask) {
     const uint64_t address = ptx_access_address(m, w, from, l);
     const PtxPlace place = ptx_access_lane(m, w, &access, l, i->space, address);
     if (!place.bytes) return;
     const bool is_shared = access.space == PTX_SPACE_SHARED && access.mask >> l & 1;
-    if (is_shared) ptx_touch(m, w, (int)l, place.offset, access.bytes, PTX_READS, NULL);
+    if (is_shared) ptx_touch(m, w, (int)l, place.offset, access.bytes, kind, NULL);
     if (is_watched(i->space) && access.mask >> l & 1)
       ptx_check_written(m, w, &access, l, &place, access.addr[l]);
     const bool is_global = access.space == PTX_SPACE_GLOBAL && access.mask >> l & 1;
@@ -152,6 +153,7 @@ void run_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     data |= base >= 0 ? w->frame_taint[base] : 0;
   }
   for (int k = 0; k < n; k++) set_taint(m, w, to, k, mask, data);
+  if (kind == PTX_ATOMIC_READS) ptx_order_after(m, w, i, mask);
   if (is_watched(i->space)) ptx_access_end(m, &access);
 }
 
@@ -170,6 +172,8 @@ void run_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   PtxAccess access;
   ptx_access_begin(m, w, i, mask, size * n, true, to, &access);
   const uint32_t data = data_of(m, w, from);
+  const PtxTouchKind kind = ptx_is_atomic(i) ? PTX_ATOMIC : PTX_WRITES;
+  if (kind == PTX_ATOMIC) ptx_order_before(m, w, i);
   FOR_LANES(mask) {
     const uint64_t address = ptx_access_address(m, w, to, l);
     const PtxPlace place = ptx_access_lane(m, w, &access, l, i->space, address);
@@ -178,7 +182,7 @@ void run_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     for (int k = 0; k < n; k++)
       memcpy(values + k * size, &ptx_lanes(m, w, from, k)[l], (size_t)size);
     if (access.space == PTX_SPACE_SHARED && access.mask >> l & 1)
-      ptx_touch(m, w, (int)l, place.offset, access.bytes, PTX_WRITES, values);
+      ptx_touch(m, w, (int)l, place.offset, access.bytes, kind, values);
     memcpy(place.bytes, values, (size_t)access.bytes);
     ptx_mark_written(&place, access.bytes, data >> l & 1);
   }
@@ -254,6 +258,7 @@ static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, c
   const int size = type->bits / 8;
   PtxAccess access;
   ptx_access_begin(m, w, i, mask, size * b->n, true, to, &access);
+  ptx_order_before(m, w, i);
   FOR_LANES(mask) {
     const uint64_t address = ptx_access_address(m, w, to, l);
     const PtxPlace place = ptx_access_lane(m, w, &access, l, i->space, address);
@@ -273,6 +278,7 @@ static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, c
   }
   // The order of the lanes is not known, and the values they get depend on it.
   for (int k = 0; old && k < old->n; k++) set_taint(m, w, old, k, mask, mask);
+  ptx_order_after(m, w, i, mask);
   ptx_access_end(m, &access);
 }
 

@@ -218,6 +218,8 @@ void run_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool async = ptx_has(i, PTX_MOD_async) || ptx_has(i, PTX_MOD_async_proxy);
   if (ptx_has(i, PTX_MOD_proxy) && async && i->space != PTX_SPACE_GLOBAL)
     ptx_fence_async(m, w, mask);
+  if (w->acquires) ptx_acquire(m, w, mask, m->released);
+  w->acquires = false;
   ptx_release(m, w, w->fenced);
 }
 void run_nanosleep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

@@ -98,10 +98,12 @@ static void put_formula(JsonWriter *w, const OpenResult *r, const PtxSite *site)
 static void put_site(JsonWriter *w, const OpenResult *r, const PtxSite *site) {
   const PtxSiteCount *count = ptx_tally_site(r->tally, site->pc);
   const bool shared = site->space == PTX_SPACE_SHARED;
+  const int loc = ptx_tally_charged(r->tally, site->pc);
   json_begin_object(w);
   json_member_int(w, "ptx_line", r->module->code[site->pc].line);
-  put_chain(w, r, ptx_tally_charged(r->tally, site->pc));
+  put_chain(w, r, loc);
   json_member_bool(w, "shared", shared);
+  json_member_bool(w, "as_compiled", r->as_compiled && !ptx_tally_shares_line(r->tally, loc));
   json_member_string(w, "ptx", ptx_inst_text(r->arena, r->module, &r->module->code[site->pc]));
   json_member_string(w, "op", site->recorded.op ? site->recorded.op->name : NULL);
   json_member_int(w, "atomic", site->recorded.atomic);

@@ -261,6 +261,14 @@ void ptx_tally_share(PtxTally *tally, Arena *arena, int loc, int other) {
 
 const PtxShare *ptx_tally_shares(const PtxTally *tally) { return tally->shares; }
 
+bool ptx_tally_shares_line(const PtxTally *tally, int loc) {
+  if (loc < 0) return false;
+  for (const PtxShare *s = tally->shares; s; s = s->next)
+    if (same_line(tally->module, s->loc, loc) || same_line(tally->module, s->other, loc))
+      return true;
+  return false;
+}
+
 static const char *file_of(const PtxModule *module, int loc) {
   return loc < 0 ? "" : ptx_base_name(ptx_file_name(module, module->locs[loc].file));
 }

@@ -91,5 +91,6 @@ typedef struct PtxShare {
   const struct PtxShare *next;
 } PtxShare;
 const PtxShare *ptx_tally_shares(const PtxTally *tally);
+bool ptx_tally_shares_line(const PtxTally *tally, int loc);  // whether one is about loc's line
 int ptx_share_partner(const PtxTally *tally, const PtxShare *share, const PtxLine *line);
 const char *ptx_base_name(const char *path);

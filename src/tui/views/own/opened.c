@@ -86,6 +86,7 @@ static void take_site(const Reader *r, const JsonValue *value, OpenedSite *s) {
                     .shared = flag_of(r, value, "shared"),
                     .countable = flag_of(r, value, "countable"),
                     .data = flag_of(r, value, "depends_on_data"),
+                    .as_compiled = flag_of(r, value, "as_compiled"),
                     .formula_of_all = flag_of(r, value, "formula_of_all"),
                     .executions = number_of(r, value, "executions"),
                     .wavefronts = number_of(r, value, "wavefronts"),
@@ -267,9 +268,10 @@ static void add_site(OpenedLine *line, const OpenedSite *site, int64_t then) {
   line->ideal_sectors += site->ideal_sectors;
   line->n_sites++;
   if (!site->shared) return;
-  if (!line->shared) line->countable = true;
+  if (!line->shared) line->countable = line->as_compiled = true;
   line->shared = true;
   line->countable &= site->countable;
+  line->as_compiled &= site->as_compiled;
   line->data |= site->data;
   line->wavefronts += site->countable ? site->wavefronts : 0;
   line->ideal += site->countable ? site->ideal : 0;

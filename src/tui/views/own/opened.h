@@ -24,6 +24,7 @@ typedef struct OpenedSite {
   int ptx_line;
   const char *ptx;
   bool shared, countable, data, formula_of_all;
+  bool as_compiled;       // not predicted, and no line that has its numbers with others
   RecordedSite recorded;  // of shared memory
   int array;              // index into Opened.arrays, -1
   int64_t executions, wavefronts, ideal, sectors, ideal_sectors;
@@ -77,7 +78,7 @@ const Opened *opened_read(Arena *arena, const char *json, size_t n, Diags *diags
 // What a line of a source costs.
 typedef struct OpenedLine {
   int64_t wavefronts, ideal, then, sectors, ideal_sectors;  // then: in the layout on trial
-  bool shared, countable, data;
+  bool shared, countable, data, as_compiled;
   int n_sites;
 } OpenedLine;
 

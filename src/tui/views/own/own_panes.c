@@ -7,7 +7,8 @@
 //     40    128s    64s x2    sectors of 32 bytes, where only global memory is accessed
 //
 // A "~" before the wavefronts: predicted from PTX, not held against machine code. Behind them "d"
-// for a line whose addresses or lanes depend on data, "?" for one that nobody can count.
+// for a line whose addresses or lanes depend on data, "?" for one that nobody can count, "+" for
+// one whose accesses the compiler copied and charged to other lines.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -159,12 +160,14 @@ void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
 // What stands behind the count of a line, and what that means.
 static const struct {
   const char *mark, *means;
-} marks[] = {{"", NULL}, {"s", "sectors"}, {"d", "on data"}, {"?", "not counted"}};
+} marks[] = {
+    {"", NULL}, {"s", "sectors"}, {"d", "on data"}, {"?", "not counted"}, {"+", "with others"}};
 enum { MARKS = sizeof marks / sizeof marks[0] };
 
-static int mark_of(const OpenedLine *line) {
+static int mark_of(const OwnFrame *frame, const OpenedLine *line) {
   if (!line->shared) return line->n_sites > 0;
-  return !line->countable ? 3 : line->data ? 2 : 0;
+  const bool with_others = frame->opened->as_compiled && !line->as_compiled;
+  return !line->countable ? 3 : line->data ? 2 : with_others ? 4 : 0;
 }
 
 static void draw_counts(Canvas *canvas, Rect row, const OwnFrame *frame, const OpenedLine *line) {
@@ -177,20 +180,20 @@ static void draw_counts(Canvas *canvas, Rect row, const OwnFrame *frame, const O
     snprintf(ideal, sizeof ideal, "%" PRId64 "s", line->ideal_sectors);
     times_text(line->sectors, line->ideal_sectors, times);
   } else {
-    const char *mark = marks[mark_of(line)].mark;
+    const char *mark = marks[mark_of(frame, line)].mark;
     if (trial)
       snprintf(count, sizeof count, "%" PRId64 "→%" PRId64 "%s", line->wavefronts, line->then,
                mark);
     else
-      snprintf(count, sizeof count, "%s%" PRId64 "%s", frame->opened->as_compiled ? "" : "~",
+      snprintf(count, sizeof count, "%s%" PRId64 "%s", line->as_compiled ? "" : "~",
                line->wavefronts, mark);
     snprintf(ideal, sizeof ideal, "%" PRId64, line->ideal);
     times_text(now, line->ideal, times);
   }
-  const Style style = !line->shared                ? STYLE_DIM
-                      : trial                      ? STYLE_CHANGED
-                      : frame->opened->as_compiled ? STYLE_NUMBER
-                                                   : STYLE_ESTIMATED;
+  const Style style = !line->shared       ? STYLE_DIM
+                      : trial             ? STYLE_CHANGED
+                      : line->as_compiled ? STYLE_NUMBER
+                                          : STYLE_ESTIMATED;
   int col = canvas_fit(canvas, row, 0, NUMBER_COLS, cols, ALIGN_RIGHT, style, count);
   col = canvas_fit(canvas, row, 0, col, IDEAL_COLS, ALIGN_RIGHT, STYLE_DIM, ideal);
   canvas_text(canvas, row, 0, col + 1, line->shared ? STYLE_BAD : STYLE_WARN, times);
@@ -213,7 +216,7 @@ static void draw_source_line(Canvas *canvas, Rect row, const OwnFrame *frame, in
 // The marks that stand there, in words.
 static void draw_legend(Canvas *canvas, Rect head, int col, const OwnFrame *frame) {
   bool seen[MARKS] = {false};
-  for (int i = 1; i <= frame->source->n; i++) seen[mark_of(&frame->lines[i])] = true;
+  for (int i = 1; i <= frame->source->n; i++) seen[mark_of(frame, &frame->lines[i])] = true;
   for (int i = 1; i < MARKS; i++) {
     if (!seen[i]) continue;
     char text[32];

@@ -36,12 +36,12 @@ static void add_line(Str *out, const char *line, size_t n) {
   free(copy);
 }
 
-// "tensor_map{on[0], columns, rows, box columns, box rows, swizzle}"
+// "tensor_map{on[0], columns, rows, matrices, box columns, box rows, swizzle}"
 static void add_map(Str *out, const EmitArg *arg) {
   const EmitMap map = emit_arg_map(arg);
-  str_printf(out, "tensor_map{on[%d], %lld, %lld, %d, %d, %d}", arg->buffer->id,
-             (long long)map.columns, (long long)map.rows, map.box_columns, map.box_rows,
-             map.swizzle_bits);
+  str_printf(out, "tensor_map{on[%d], %lld, %lld, %lld, %d, %d, %d}", arg->buffer->id,
+             (long long)map.columns, (long long)map.rows, (long long)map.matrices, map.box_columns,
+             map.box_rows, map.swizzle_bits);
 }
 
 static void add_call(Str *out, const EmitKernel *kernel, int index, bool attention) {

@@ -44,13 +44,16 @@ static void give_map(Runner *r, PtxMachine *machine, int param, const PlanMap *m
                      uint64_t address) {
   static const char *const swizzles[] = {"none", "32B", "64B", "128B"};
   const int bytes = plan_type_bytes(map->type);
-  const char *fields = arena_printf(r->arena, "shape=%lldx%lld,box=%dx%d,swizzle=%s,type=%s",
-                                    (long long)map->columns, (long long)map->rows, map->box_columns,
-                                    map->box_rows, swizzles[map->swizzle_bits],
-                                    bytes == 1   ? "s8"
-                                    : bytes == 2 ? "f16"
-                                    : bytes == 4 ? "f32"
-                                                 : "f64");
+  const char *matrices =
+      map->matrices ? arena_printf(r->arena, "x%lld", (long long)map->matrices) : "";
+  const char *fields =
+      arena_printf(r->arena, "shape=%lldx%lld%s,box=%dx%d%s,swizzle=%s,type=%s",
+                   (long long)map->columns, (long long)map->rows, matrices, map->box_columns,
+                   map->box_rows, map->matrices ? "x1" : "", swizzles[map->swizzle_bits],
+                   bytes == 1   ? "s8"
+                   : bytes == 2 ? "f16"
+                   : bytes == 4 ? "f32"
+                                : "f64");
   TmaBox box;
   unsigned char word[128];
   ck_assert_msg(tma_box_parse(r->arena, fields, &box, &r->diags) &&

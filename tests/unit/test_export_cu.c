@@ -144,10 +144,10 @@ START_TEST(maps_know_which_way_operands_are_stored) {
   const Model *model =
       emit_state(&cases, arena_printf(arena, "%s,A_COL=%d,B_COL=%d", state, _i & 1, _i >> 1));
   const Plan *plan = plan_from_model(arena, model, "");
-  const PlanMap a[] = {{PLAN_ARG_A, PLAN_F16, 1024, 512, 64, 64, 0},
-                       {PLAN_ARG_A, PLAN_F16, 512, 1024, 64, 64, 0}};
-  const PlanMap b[] = {{PLAN_ARG_B, PLAN_F16, 256, 1024, 64, 64, 0},
-                       {PLAN_ARG_B, PLAN_F16, 1024, 256, 64, 64, 0}};
+  const PlanMap a[] = {{PLAN_ARG_A, PLAN_F16, 1024, 512, 0, 64, 64, 0},
+                       {PLAN_ARG_A, PLAN_F16, 512, 1024, 0, 64, 64, 0}};
+  const PlanMap b[] = {{PLAN_ARG_B, PLAN_F16, 256, 1024, 0, 64, 64, 0},
+                       {PLAN_ARG_B, PLAN_F16, 1024, 256, 0, 64, 64, 0}};
   ck_assert_int_eq(plan->n_maps, 2);
   ck_assert(plan_same_map(&plan->maps[0], &a[_i & 1]));
   ck_assert(plan_same_map(&plan->maps[1], &b[_i >> 1]));

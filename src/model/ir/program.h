@@ -386,6 +386,8 @@ int64_t program_sharers(Arena *scratch, const Program *program, BufferRole opera
 // The dimension along which neighbours are neighbours in memory: the last one, but for a
 // column-major operand.
 int buffer_fast_dimension(const Buffer *buffer);
+// Of a matrix, or of several one behind the other, the other dimension that counts in each.
+int buffer_slow_dimension(const Buffer *buffer);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
 int64_t program_smem_bytes(const Program *program);               // of the main kernel

@@ -7,7 +7,6 @@
 #include "compile_once.h"
 #include "cuda_on_cpu.h"
 #include "emit_cases.h"
-#include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/breakage.h"
@@ -220,32 +219,6 @@ START_TEST(what_is_not_there_is_not_broken) {
 }
 END_TEST
 
-// ---- the article's kernels ----------------------------------------------------------------------
-
-// Blocks of 64 queries and 64 keys in four warps, head dimension 128.
-#define ARTICLE                                                                                  \
-  "PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FN=8,FUSE=1," \
-  "STAGE=11,LDMATRIX=2,ASYNC_COPY=1,"
-
-static const struct {
-  const char *name, *state;
-} kernels[] = {{"base", ARTICLE "FRAG_ORDER=1"},
-               {"swizzle", ARTICLE "FRAG_ORDER=1,SWIZZLE=3"},
-               {"eager_kv", ARTICLE "FRAG_ORDER=1,SWIZZLE=3,EAGER_KV=1"},
-               {"slices", ARTICLE "SWIZZLE=3,EAGER_KV=1"},
-               {"buffered", ARTICLE "SWIZZLE=3,EAGER_KV=1,FRAG_BUFFER=2"}};
-enum { N_KERNELS = sizeof kernels / sizeof *kernels };
-
-START_TEST(golden_kernels) {
-  const Model *model = model_of(kernels[_i].state);
-  golden_check(arena_printf(arena, "ir/attention_%s.txt", kernels[_i].name),
-               program_text_full(arena, model->program));
-  const EmitOptions options = {.schedule = &model->schedule, .no_prelude = true};
-  golden_check(arena_printf(arena, "cuda/attention_%s.cu", kernels[_i].name),
-               emit_cuda(arena, model->program, &options)->text);
-}
-END_TEST
-
 // ---- the oracle ---------------------------------------------------------------------------------
 
 // One head, two queries, three keys: by hand.
@@ -376,7 +349,6 @@ Suite *suite_attention(void) {
   tcase_add_test(tc, what_is_not_there_is_not_broken);
   tcase_add_test(tc, its_texts_compute);
   tcase_add_test(tc, fusing_leaves_nothing_in_global_memory);
-  tcase_add_loop_test(tc, golden_kernels, 0, N_KERNELS);
   tcase_add_test(tc, the_reference_is_a_softmax);
   tcase_add_test(tc, inputs_make_exact_weights);
   tcase_add_test(tc, sums_are_operand_a_in_their_lanes);

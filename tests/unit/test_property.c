@@ -90,22 +90,21 @@ static int64_t extent(const Schedule *schedule, KnobId axis, int64_t tiles, int6
 }
 
 static Schedule shaped(const Schedule *rung, int shape) {
-  Schedule schedule = *rung;
+  Schedule schedule = property_of_two_heads(rung);
   const int64_t *v = schedule.value;
+  const KnobId walked = schedule_walked(rung);
   // Three splits are as good as 64, and a twentieth of the work.
   if (v[KNOB_SPLITK] > 3) schedule_set(&schedule, KNOB_SPLITK, 3);
   int64_t m = extent(&schedule, KNOB_M, shapes[shape].m_tiles, shapes[shape].m_edge);
   int64_t n = extent(&schedule, KNOB_N, shapes[shape].n_tiles, shapes[shape].n_edge);
-  int64_t k = extent(&schedule, KNOB_K, shapes[shape].k_slabs, shapes[shape].k_edge);
+  int64_t k = extent(&schedule, walked, shapes[shape].k_slabs, shapes[shape].k_edge);
   // A single cell has no K to split: every split needs a slab.
-  int64_t slab = schedule_tile(&schedule, KNOB_K);
+  int64_t slab = schedule_tile(&schedule, walked);
   if (v[KNOB_SPLITK] > 1 && k < slab) k = slab - 1;
   // And so does every part; tails that are cut are those of suites persistent and work_lists.
   int64_t parts = min64(v[KNOB_TAIL_SPLIT], ceil_div(k, slab));
   schedule_set(&schedule, KNOB_TAIL_SPLIT, parts);
-  schedule_set(&schedule, KNOB_M, m);
-  schedule_set(&schedule, KNOB_N, n);
-  schedule_set(&schedule, KNOB_K, k);
+  schedule_resize(&schedule, m, n, k);
   return schedule;
 }
 
@@ -158,6 +157,7 @@ START_TEST(rungs_whose_sums_leave_by_tma_compute_the_nest) {
     for (int r = 0; r < ladder->n_rungs; r++) {
       const int64_t *v = ladder->rung[r].schedule.value;
       if (ladder->rung[r].not_built || !v[KNOB_ATOM_KIND] || !v[KNOB_TMA]) continue;
+      if (v[KNOB_PROGRAM] == COMPUTES_ATTENTION) continue;  // its sums leave from registers
       bool last_alone = !property_is_new_kind(&kinds, &ladder->rung[r]);
       rungs++;
       for (int way = 0; way < 2; way++) {

@@ -9,9 +9,10 @@
 // "x prev" is what each rung of the main line brought over the one that it builds on.
 //
 // --size replaces M, N and K of every rung that does not name them itself; a rung that does (a side
-// branch on its own problem) is timed once. Everything is compiled before anything is timed.
-// What is recorded is timed hot: the ratios that the program brings along are those of long runs.
-// The exit status is that of the worst rung; rungs that are not built do not count.
+// branch on its own problem) is timed once. Attention takes M queries and K keys, its head
+// dimension stays. Everything is compiled before anything is timed. What is recorded is timed hot:
+// the ratios that the program brings along are those of long runs. The exit status is that of the
+// worst rung; rungs that are not built do not count.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "cli/common/cli_ladder.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_timing.h"
+#include "model/schedules/reduce.h"
 
 typedef struct LadderGiven {
   const char *only, *record, *knobs;
@@ -105,7 +107,12 @@ static bool parse_size(const char *text, Size *size, Diags *diags) {
   return false;
 }
 
+// A rung of attention says its heads and head dimension, and as a rule the extents that all have.
 static bool names_problem(const Schedule *schedule) {
+  const Schedule plain = schedule_plain();
+  if (schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION)
+    return schedule->value[KNOB_M] != plain.value[KNOB_M] ||
+           schedule->value[KNOB_N] != plain.value[KNOB_N];
   for (int i = 0; i < schedule->n_given; i++) {
     KnobId knob = schedule->given[i];
     if (knob == KNOB_M || knob == KNOB_N || knob == KNOB_K) return true;
@@ -120,7 +127,7 @@ static void add_item(Run *run, int number, const Size *size) {
   Schedule schedule = rung->schedule;
   Diags diags = diags_new(run->arena);
   if (size && !names_problem(&schedule))
-    for (int i = 0; i < 3; i++) schedule_set(&schedule, (KnobId)(KNOB_M + i), size->extent[i]);
+    schedule_resize(&schedule, size->extent[0], size->extent[1], size->extent[2]);
   cli_worker_set_target(run->worker, &run->targets, &schedule);
   if (run->given->knobs) schedule_parse(&schedule, run->given->knobs, &diags);
   const Model *model =

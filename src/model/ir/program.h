@@ -68,6 +68,8 @@ typedef struct Problem {
 // The result as a matrix: C, or O of all heads one below the other.
 int64_t problem_rows(const Problem *problem);
 int64_t problem_columns(const Problem *problem);
+// "matmul", "attention": what a program of one kernel calls it.
+const char *problem_kernel_name(const Problem *problem);
 // Elements of an input: A and B, or Q, K and V.
 enum { PROBLEM_INPUTS_MAX = 3 };
 int problem_inputs(const Problem *problem);

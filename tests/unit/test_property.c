@@ -71,6 +71,11 @@ static bool is_wide(const Schedule *schedule) {
   return schedule_tile(schedule, KNOB_M) * schedule_tile(schedule, KNOB_N) >= 32768;
 }
 
+// The rungs of attention are much alike: each has one shape.
+static bool is_of_rows(const Schedule *rung) {
+  return rung->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
+}
+
 // Shapes in tiles and slabs of the rung, plus an edge: exact; rows cut by a few and columns by one;
 // rows and columns the other way round and in fours, so that wide accesses stay; thinner than a
 // tile; one cell.
@@ -117,6 +122,7 @@ static bool rung_computes(const Schedule *rung, int turn, bool last_alone, Seen 
   for (int s = 0; s < (stress_is_emulated() ? SHAPES_EMULATED : N_SHAPES); s++) {
     arena_reset(property_arena);
     if (shapes[s].has_narrow_like && is_wide(&narrow)) continue;
+    if (is_of_rows(rung) && s != turn % N_SHAPES && !stress_is_on()) continue;
     Schedule schedule = shaped(&narrow, s);
     bool every = s == turn % N_SHAPES || s == (turn + APART) % N_SHAPES || stress_is_on();
     ok &= every_stage_computes(&schedule, last_alone || !every, seen);

@@ -107,8 +107,8 @@ static void emit_wait(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait_written), (long long)op->count);
 }
 
-static const char *const stores[ROLE_COUNT] = {[ROLE_C] = "send the piece to C"};
-static const char *const adds[ROLE_COUNT] = {[ROLE_C] = "send the piece, which C is added to"};
+static const char *const stores[ROLE_COUNT] = {[ROLE_C] = "send the piece to %s"};
+static const char *const adds[ROLE_COUNT] = {[ROLE_C] = "send the piece, which %s is added to"};
 
 static const char *const help_of_store[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =

@@ -170,9 +170,9 @@ static void emit_fence(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s();", emit_given(emitter, &fence));
 }
 
-static const char *const boxes[ROLE_COUNT] = {[ROLE_SLAB_A] = "ask for the slab of A",
-                                              [ROLE_SLAB_B] = "ask for the slab of B",
-                                              [ROLE_SLAB_V] = "ask for the slab of V"};
+static const char *const boxes[ROLE_COUNT] = {[ROLE_SLAB_A] = "ask for the slab of %s",
+                                              [ROLE_SLAB_B] = "ask for the slab of %s",
+                                              [ROLE_SLAB_V] = "ask for the slab of %s"};
 
 static const char *const help_of_box[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =

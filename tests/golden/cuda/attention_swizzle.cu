@@ -139,7 +139,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
   for (int i = 0; i < 2; ++i)
     row_sum[i] = 0.0f;
 
-  // ASYNC_COPY=1: start the copy of the slab of A
+  // ASYNC_COPY=1: start the copy of the slab of Q
   #pragma unroll
   for (int c_q = 0; c_q < 8; ++c_q)
     cp_async8(Q_s_at, c_q * 8 * 128,
@@ -150,7 +150,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     for (int t_r = 0; t_r < 8; ++t_r)
       fill4(&S_f[t_r][0], 0.0f);
 
-    // ASYNC_COPY=1: start the copy of the slab of B
+    // ASYNC_COPY=1: start the copy of the slab of K
     #pragma unroll
     for (int c_k = 0; c_k < 8; ++c_k)
       cp_async8(K_s_at, c_k * 8 * 128,
@@ -161,12 +161,12 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     // STAGE=11: the slab is filled, the other one read
     __syncthreads();
 
-    // FRAG_ORDER=1: the warp's fragments of A
+    // FRAG_ORDER=1: the warp's fragments of Q
     #pragma unroll
     for (int e_f = 0; e_f < 8; ++e_f) {
       ldmatrix_x4(&Q_f[e_f][0], Q_s_at2, (e_f * 16 + lane / 16 * 8) ^ (lane % 8 * 8));
 
-      // LDMATRIX=2: the warp's fragments of B
+      // LDMATRIX=2: the warp's fragments of K
       #pragma unroll
       for (int t_p = 0; t_p < 4; ++t_p)
         ldmatrix_x4(&K_f[e_f][t_p * 2][0], K_s_at2,
@@ -174,10 +174,12 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     }
 
     #pragma unroll
-    for (int e_i = 0; e_i < 8; ++e_i)  // FRAG_ORDER=1
+    for (int e_i = 0; e_i < 8; ++e_i) {  // FRAG_ORDER=1
+      // FN=8: multiply each fragment of Q by each of K
       #pragma unroll
       for (int t_r = 0; t_r < 8; ++t_r)
         mma_m16n8k16_f32_bf16(&S_f[t_r][0], &Q_f[e_i][0], &K_f[e_i][t_r][0]);
+    }
 
     // FUSE=1: the largest score of the blocks before
     #pragma unroll
@@ -236,6 +238,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
       for (int v = 0; v < 4; ++v)
         O_f[d_r][v] *= rescale[v / 2];
 
+    // ASYNC_COPY=1: start the copy of the slab of V
     #pragma unroll
     for (int c_v = 0; c_v < 8; ++c_v)
       cp_async8(V_s_at, c_v * 8 * 128,
@@ -255,6 +258,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
             round_bf16x2(S_f[u_f * 2 + v_p / 2][v_p % 2 * 2],
             S_f[u_f * 2 + v_p / 2][v_p % 2 * 2 + 1]);
 
+      // LDMATRIX=2: the warp's fragments of V
       #pragma unroll
       for (int d_p = 0; d_p < 8; ++d_p)
         ldmatrix_x4_trans(&V_f[u_f][d_p * 2][0], V_s_at2,
@@ -263,7 +267,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
 
     #pragma unroll
     for (int u_i = 0; u_i < 4; ++u_i) {  // FRAG_ORDER=1
-      // K=128: multiply each fragment of A by each of B
+      // K=128: multiply each fragment of P by each of V
       #pragma unroll
       for (int d_r = 0; d_r < 16; ++d_r)
         mma_m16n8k16_f32_bf16(&O_f[d_r][0], &P_f[u_i][0], &V_f[u_i][d_r][0]);
@@ -282,7 +286,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     for (int v = 0; v < 4; ++v)
       O_f[d_r][v] /= row_sum[v / 2];
 
-  // K=128: write the cells of C
+  // K=128: write the cells of O
   #pragma unroll
   for (int d_r = 0; d_r < 16; ++d_r)
     #pragma unroll

@@ -190,7 +190,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   if (tid == 0) {
     mbarrier_expect(full_q, 0, 32768);
 
-    // TMA=1: ask for the slab of A
+    // TMA=1: ask for the slab of Q
     #pragma unroll
     for (int p_q = 0; p_q < 2; ++p_q)
       tma_load(Q_s, p_q * 8192, &Q_map, p_q * 64, q_b * 128, h, full_q, 0);
@@ -203,7 +203,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
 
     mbarrier_expect(full_k, 0, 16384);
 
-    // TMA=1: ask for the slab of B
+    // TMA=1: ask for the slab of K
     #pragma unroll
     for (int p_k = 0; p_k < 2; ++p_k)
       tma_load(K_s, p_k * 4096, &K_map, p_k * 64, 0, h, full_k, 0);
@@ -240,18 +240,19 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
 
     #pragma unroll 4
     for (int e_i = 0; e_i < 8; ++e_i) {  // UNROLL_K=4
-      // LDMATRIX=2: the warp's fragments of A
+      // LDMATRIX=2: the warp's fragments of Q
       #pragma unroll
       for (int q_r = 0; q_r < 2; ++q_r)
         ldmatrix_x4(&Q_f[q_r][0], Q_s_at,
             e_i / 4 * 8192 + q_r * 16 * 64 + (((e_i * 2 + lane / 16) % 8 * 8) ^ (lane % 8 * 8)));
 
-      // LDMATRIX=2: the warp's fragments of B
+      // LDMATRIX=2: the warp's fragments of K
       #pragma unroll
       for (int t_p = 0; t_p < 4; ++t_p)
         ldmatrix_x4(&K_f[t_p * 2][0], K_s_at,
             e_i / 4 * 4096 + t_p * 16 * 64 + (((e_i * 2 + lane / 8 % 2) % 8 * 8) ^ (lane % 8 * 8)));
 
+      // FM=2: multiply each fragment of Q by each of K
       #pragma unroll
       for (int q_r = 0; q_r < 2; ++q_r)
         #pragma unroll
@@ -363,7 +364,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
 
         mbarrier_expect(full_k, 0, 16384);
 
-        // TMA=1: ask for the slab of B
+        // TMA=1: ask for the slab of K
         #pragma unroll
         for (int p_k = 0; p_k < 2; ++p_k)
           tma_load(K_s, p_k * 4096, &K_map, p_k * 64, t_n * 64, h, full_k, 0);
@@ -384,12 +385,13 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
               round_bf16x2(S_f[q_r][u_i * 2 + v_p / 2][v_p % 2 * 2],
               S_f[q_r][u_i * 2 + v_p / 2][v_p % 2 * 2 + 1]);
 
+      // LDMATRIX=2: the warp's fragments of V
       #pragma unroll
       for (int d_p = 0; d_p < 8; ++d_p)
         ldmatrix_x4_trans(&V_f[d_p * 2][0], V_s_at,
             d_p / 4 * 4096 + u_i * 16 * 64 + (((d_p * 2 + lane / 16) % 8 * 8) ^ (lane % 8 * 8)));
 
-      // FM=2: multiply each fragment of A by each of B
+      // FM=2: multiply each fragment of P by each of V
       #pragma unroll
       for (int q_r = 0; q_r < 2; ++q_r)
         #pragma unroll
@@ -414,7 +416,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
       for (int v = 0; v < 4; ++v)
         O_f[q_r][d_r][v] /= row_sum[q_r][v / 2];
 
-  // FM=2: write the cells of C
+  // FM=2: write the cells of O
   #pragma unroll
   for (int q_r = 0; q_r < 2; ++q_r)
     #pragma unroll

@@ -148,13 +148,13 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     for (int i = 0; i < 2; ++i)
       row_sum[q_r][i] = 0.0f;
 
-  // ASYNC_COPY=1: start the copy of the slab of A
+  // ASYNC_COPY=1: start the copy of the slab of Q
   #pragma unroll
   for (int c_q = 0; c_q < 8; ++c_q)
     cp_async8(Q_s_at, c_q * 16 * 64,
         &Q[h * 262144 + (q_b * 128 + c_q * 16 + tid / 8) * HEAD_DIM + tid % 8 * 8]);
 
-  // ASYNC_COPY=1: start the copy of the slab of B
+  // ASYNC_COPY=1: start the copy of the slab of K
   #pragma unroll
   for (int c_k = 0; c_k < 8; ++c_k)
     cp_async8(K_s_at, c_k * 16 * 64,
@@ -174,24 +174,27 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
 
     // EAGER_KV=1: V is wanted by the next product
     #pragma unroll
-    for (int c_v = 0; c_v < 8; ++c_v)
+    for (int c_v = 0; c_v < 8; ++c_v) {
+      // ASYNC_COPY=1: start the copy of the slab of V
       cp_async8(V_s_at, c_v * 16 * 64,
           &V[h * 262144 + (t_o * 128 + c_v * 16 + tid / 8) * HEAD_DIM + tid % 8 * 8]);
+    }
     cp_async_commit();
 
     for (int e_i = 0; e_i < 4; ++e_i) {  // ATOM_KIND=mma_m16n8k16_bf16
-      // LDMATRIX=2: the warp's fragments of A
+      // LDMATRIX=2: the warp's fragments of Q
       #pragma unroll
       for (int q_r = 0; q_r < 2; ++q_r)
         ldmatrix_x4(&Q_f[q_r][0], Q_s_at2,
             q_r * 16 * 64 + ((e_i * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
 
-      // LDMATRIX=2: the warp's fragments of B
+      // LDMATRIX=2: the warp's fragments of K
       #pragma unroll
       for (int t_p = 0; t_p < 8; ++t_p)
         ldmatrix_x4(&K_f[t_p * 2][0], K_s_at2,
             t_p * 16 * 64 + ((e_i * 16 + lane / 8 % 2 * 8) ^ (lane % 8 * 8)));
 
+      // FM=2: multiply each fragment of Q by each of K
       #pragma unroll
       for (int q_r = 0; q_r < 2; ++q_r)
         #pragma unroll
@@ -284,7 +287,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     if (t_o + 1 < 32) {
       const int t_n = t_o + 1;
 
-      // ASYNC_COPY=1: start the copy of the slab of B
+      // ASYNC_COPY=1: start the copy of the slab of K
       #pragma unroll
       for (int c_k = 0; c_k < 8; ++c_k)
         cp_async8(K_s_at, c_k * 16 * 64,
@@ -303,12 +306,13 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
               round_bf16x2(S_f[q_r][u_i * 2 + v_p / 2][v_p % 2 * 2],
               S_f[q_r][u_i * 2 + v_p / 2][v_p % 2 * 2 + 1]);
 
+      // LDMATRIX=2: the warp's fragments of V
       #pragma unroll
       for (int d_p = 0; d_p < 4; ++d_p)
         ldmatrix_x4_trans(&V_f[d_p * 2][0], V_s_at2,
             u_i * 16 * 64 + ((d_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
 
-      // FM=2: multiply each fragment of A by each of B
+      // FM=2: multiply each fragment of P by each of V
       #pragma unroll
       for (int q_r = 0; q_r < 2; ++q_r)
         #pragma unroll
@@ -333,7 +337,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
       for (int v = 0; v < 4; ++v)
         O_f[q_r][d_r][v] /= row_sum[q_r][v / 2];
 
-  // FM=2: write the cells of C
+  // FM=2: write the cells of O
   #pragma unroll
   for (int q_r = 0; q_r < 2; ++q_r)
     #pragma unroll

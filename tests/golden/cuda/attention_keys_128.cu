@@ -142,13 +142,13 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
   for (int i = 0; i < 2; ++i)
     row_sum[i] = 0.0f;
 
-  // ASYNC_COPY=1: start the copy of the slab of A
+  // ASYNC_COPY=1: start the copy of the slab of Q
   #pragma unroll
   for (int c_q = 0; c_q < 8; ++c_q)
     cp_async8(Q_s_at, c_q * 8 * 128,
         &Q[h * 524288 + (q_b * 64 + c_q * 8 + tid / 16) * HEAD_DIM + tid % 16 * 8]);
 
-  // ASYNC_COPY=1: start the copy of the slab of B
+  // ASYNC_COPY=1: start the copy of the slab of K
   #pragma unroll
   for (int c_k = 0; c_k < 16; ++c_k)
     cp_async8(K_s_at, c_k * 8 * 128,
@@ -166,21 +166,24 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
 
     // EAGER_KV=1: V is wanted by the next product
     #pragma unroll
-    for (int c_v = 0; c_v < 16; ++c_v)
+    for (int c_v = 0; c_v < 16; ++c_v) {
+      // ASYNC_COPY=1: start the copy of the slab of V
       cp_async8(V_s_at, c_v * 8 * 128,
           &V[h * 524288 + (t_o * 128 + c_v * 8 + tid / 16) * HEAD_DIM + tid % 16 * 8]);
+    }
     cp_async_commit();
 
     for (int e_i = 0; e_i < 8; ++e_i) {  // ATOM_KIND=mma_m16n8k16_bf16
-      // LDMATRIX=2: the warp's fragments of A
+      // LDMATRIX=2: the warp's fragments of Q
       ldmatrix_x4(&Q_f[0], Q_s_at2, (e_i * 16 + lane / 16 * 8) ^ (lane % 8 * 8));
 
-      // LDMATRIX=2: the warp's fragments of B
+      // LDMATRIX=2: the warp's fragments of K
       #pragma unroll
       for (int t_p = 0; t_p < 8; ++t_p)
         ldmatrix_x4(&K_f[t_p * 2][0], K_s_at2,
             t_p * 16 * 128 + ((e_i * 16 + lane / 8 % 2 * 8) ^ (lane % 8 * 8)));
 
+      // FN=16: multiply each fragment of Q by each of K
       #pragma unroll
       for (int t_r = 0; t_r < 16; ++t_r)
         mma_m16n8k16_f32_bf16(&S_f[t_r][0], &Q_f[0], &K_f[t_r][0]);
@@ -251,7 +254,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     if (t_o + 1 < 32) {
       const int t_n = t_o + 1;
 
-      // ASYNC_COPY=1: start the copy of the slab of B
+      // ASYNC_COPY=1: start the copy of the slab of K
       #pragma unroll
       for (int c_k = 0; c_k < 16; ++c_k)
         cp_async8(K_s_at, c_k * 8 * 128,
@@ -268,12 +271,13 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
             round_bf16x2(S_f[u_i * 2 + v_p / 2][v_p % 2 * 2],
             S_f[u_i * 2 + v_p / 2][v_p % 2 * 2 + 1]);
 
+      // LDMATRIX=2: the warp's fragments of V
       #pragma unroll
       for (int d_p = 0; d_p < 8; ++d_p)
         ldmatrix_x4_trans(&V_f[d_p * 2][0], V_s_at2,
             u_i * 16 * 128 + ((d_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
 
-      // K=128: multiply each fragment of A by each of B
+      // K=128: multiply each fragment of P by each of V
       #pragma unroll
       for (int d_r = 0; d_r < 16; ++d_r)
         mma_m16n8k16_f32_bf16(&O_f[d_r][0], &P_f[0], &V_f[d_r][0]);
@@ -292,7 +296,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     for (int v = 0; v < 4; ++v)
       O_f[d_r][v] /= row_sum[v / 2];
 
-  // K=128: write the cells of C
+  // K=128: write the cells of O
   #pragma unroll
   for (int d_r = 0; d_r < 16; ++d_r)
     #pragma unroll

@@ -187,7 +187,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   if (tid == 0) {
     mbarrier_expect(full_q, 0, 32768);
 
-    // TMA=1: ask for the slab of A
+    // TMA=1: ask for the slab of Q
     #pragma unroll
     for (int p_q = 0; p_q < 2; ++p_q)
       tma_load(Q_s, p_q * 8192, &Q_map, p_q * 64, q_b * 128, h, full_q, 0);
@@ -200,7 +200,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
 
     mbarrier_expect(full_k, 0, 16384);
 
-    // TMA=1: ask for the slab of B
+    // TMA=1: ask for the slab of K
     #pragma unroll
     for (int p_k = 0; p_k < 2; ++p_k)
       tma_load(K_s, p_k * 4096, &K_map, p_k * 64, 0, h, full_k, 0);
@@ -235,7 +235,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
     // TMA=1: the slab's bytes are there
     mbarrier_wait(full_k, 0, t_o % 2);
 
-    // FRAG_ORDER=1: the warp's fragments of A
+    // FRAG_ORDER=1: the warp's fragments of Q
     #pragma unroll
     for (int e_f = 0; e_f < 8; ++e_f) {
       #pragma unroll
@@ -243,7 +243,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
         ldmatrix_x4(&Q_f[e_f][q_r][0], Q_s_at,
             e_f / 4 * 8192 + q_r * 16 * 64 + (((e_f * 2 + lane / 16) % 8 * 8) ^ (lane % 8 * 8)));
 
-      // LDMATRIX=2: the warp's fragments of B
+      // LDMATRIX=2: the warp's fragments of K
       #pragma unroll
       for (int t_p = 0; t_p < 4; ++t_p)
         ldmatrix_x4(&K_f[e_f][t_p * 2][0], K_s_at,
@@ -251,12 +251,14 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
     }
 
     #pragma unroll
-    for (int e_i = 0; e_i < 8; ++e_i)  // FRAG_ORDER=1
+    for (int e_i = 0; e_i < 8; ++e_i) {  // FRAG_ORDER=1
+      // FM=2: multiply each fragment of Q by each of K
       #pragma unroll
       for (int q_r = 0; q_r < 2; ++q_r)
         #pragma unroll
         for (int t_r = 0; t_r < 8; ++t_r)
           mma_m16n8k16_f32_bf16(&S_f[q_r][t_r][0], &Q_f[e_i][q_r][0], &K_f[e_i][t_r][0]);
+    }
 
     // FUSE=1: the largest score of the blocks before
     #pragma unroll
@@ -349,7 +351,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
 
         mbarrier_expect(full_k, 0, 16384);
 
-        // TMA=1: ask for the slab of B
+        // TMA=1: ask for the slab of K
         #pragma unroll
         for (int p_k = 0; p_k < 2; ++p_k)
           tma_load(K_s, p_k * 4096, &K_map, p_k * 64, t_n * 64, h, full_k, 0);
@@ -370,6 +372,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
               round_bf16x2(S_f[q_r][u_f * 2 + v_p / 2][v_p % 2 * 2],
               S_f[q_r][u_f * 2 + v_p / 2][v_p % 2 * 2 + 1]);
 
+      // LDMATRIX=2: the warp's fragments of V
       #pragma unroll
       for (int d_p = 0; d_p < 8; ++d_p)
         ldmatrix_x4_trans(&V_f[u_f][d_p * 2][0], V_s_at,
@@ -378,7 +381,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
 
     #pragma unroll
     for (int u_i = 0; u_i < 4; ++u_i) {  // FRAG_ORDER=1
-      // FM=2: multiply each fragment of A by each of B
+      // FM=2: multiply each fragment of P by each of V
       #pragma unroll
       for (int q_r = 0; q_r < 2; ++q_r)
         #pragma unroll
@@ -403,7 +406,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
       for (int v = 0; v < 4; ++v)
         O_f[q_r][d_r][v] /= row_sum[q_r][v / 2];
 
-  // FM=2: write the cells of C
+  // FM=2: write the cells of O
   #pragma unroll
   for (int q_r = 0; q_r < 2; ++q_r)
     #pragma unroll

@@ -159,10 +159,12 @@ static bool is_hot(const LadderGiven *given) {
 // ---- text ---------------------------------------------------------------------------------------
 
 static void print_heading(const Run *run) {
+  const char *who = schedule_reference(&run->ladder->rung[0].schedule);
+  const char *of = arena_printf(run->arena, "of %s", who);
   printf("%s: %s\n%2s %-16s %-18s %11s %9s %7s %9s %5s %6s %5s %9s %s\n", run->ladder->name,
-         run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "x prev", "of cuBLAS",
-         "regs", "spills", "occ.", "predicted",
-         is_hot(run->given) ? "limit  of cuBLAS within a round" : "limit");
+         run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "x prev", of, "regs",
+         "spills", "occ.", "predicted",
+         is_hot(run->given) ? arena_printf(run->arena, "limit  %s within a round", of) : "limit");
 }
 
 // "x1.32": of the rung that this one builds on, at the same size; "-" where that was not timed.
@@ -208,7 +210,10 @@ static void print_footing(const Run *run) {
   const Recorded *r = &run->record;
   if (!r->gpu) return;
   printf("\n%s, driver %s, CUDA %s, %s, %s\n", r->gpu, r->driver ? r->driver : "unknown",
-         r->cuda ? r->cuda : "unknown", r->cublas ? r->cublas : "no cuBLAS",
+         r->cuda ? r->cuda : "unknown",
+         r->cublas ? r->cublas
+                   : arena_printf(run->arena, "no %s",
+                                  schedule_reference(&run->ladder->rung[0].schedule)),
          r->clocks ? r->clocks : "clocks unknown");
   if (r->method) printf("%s; predicted (~) is the model's estimate\n", r->method);
 }

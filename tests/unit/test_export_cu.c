@@ -49,6 +49,11 @@ static const struct {
      "WARP_SPECIALIZE=1,BUFFER_COUNT=3,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,TILE_ORDER=gpc,"
      "GROUP_N=8",
      true},
+    {"attention",
+     "PROGRAM=attention,HEADS=4,M=300,N=512,K=64,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FM=2,FN=8,FUSE=1,"
+     "STAGE=11,LDMATRIX=2,SWIZZLE=3,EAGER_KV=1,TMA=1,CAUSAL=1",
+     true},
+    {"three_kernels", "PROGRAM=attention,HEADS=4,M=300,N=512,K=48,BM=16,BN=16", false},
     {"f64", "M=512,N=512,K=512,ATOM_KIND=mma_m8n8k4_f64", false},
 };
 enum { N_EXPORTS = sizeof exports / sizeof *exports };

@@ -88,6 +88,8 @@ START_TEST(every_stage_of_every_pipeline_computes_the_product) {
   Seen *kinds = NULL;
   for (int i = 0; i < cases.n; i++) {
     if (!property_is_new_kind(&kinds, cases.rung[i].rung)) continue;
+    // Suite attention has every stage of its own states.
+    if (cases.rung[i].rung->schedule.value[KNOB_PROGRAM] == COMPUTES_ATTENTION) continue;
     bool atom = cases.rung[i].rung->schedule.value[KNOB_ATOM_KIND] != 0;
     const Model *model = atom ? emit_case_on(&cases, i, 136, 144, 80, "h200")
                               : emit_case_on(&cases, i, 70, 68, 44, "h200");

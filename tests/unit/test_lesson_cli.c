@@ -32,7 +32,7 @@ static const struct {
     {"lesson in_flight --answers", 0, "race (found by the interpreter)", "____"},
     {"lesson --facts", 0, "wavefronts         SITE", NULL},
     {"lesson bnaks", 2, "there is no lesson \"bnaks\"; lessons are 1 to 19; nearest: banks", NULL},
-    {"lesson 20", 2, "there is no lesson \"19\"", NULL},
+    {"lesson 20", 2, "there is no lesson \"20\"", NULL},
     {"lesson banks --at 9", 2, "the lesson banks has steps 1 to 7, not 9; nearest: 7", NULL},
     {"lesson --at 3", 2, "--at needs the name of a lesson", NULL},
     {"lesson banks tiers", 2, "\"tiers\" is left over", NULL},

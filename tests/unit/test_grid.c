@@ -59,6 +59,35 @@ START_TEST(group_of_eight_needs_18_MB_where_a_row_needs_66) {
 }
 END_TEST
 
+// 3 heads of 200 queries in blocks of 64, 300 keys of dimension 64 in blocks of 32: a CTA reads its
+// own queries, and K and V of its head. Causal, query 0 sees 101 keys, and the last one all.
+START_TEST(attention_has_a_row_of_ctas_for_each_head) {
+#define HEADS3 \
+  "PROGRAM=attention,HEADS=3,M=200,N=300,K=64,ATOM_KIND=mma_m16n8k16_f16,WM=4,FN=4,FUSE=1"
+  const Grid *grid = grid_of(HEADS3);
+  ck_assert_int_eq(grid->heads, 3);
+  ck_assert_int_eq(grid->rows, 4);
+  ck_assert_int_eq(grid->cols, 3);
+  ck_assert_int_eq(grid->n_ctas, 12);
+  ck_assert_int_eq(grid->lap_ctas, 4);
+  const GridCta last = grid_cta(grid, 11);
+  ck_assert(last.row == 3 && last.col == 2 && last.split == 0);
+  ck_assert_int_eq(grid_owner(grid, 3, 2, 0), 11);
+  const GridWindow all = grid_window(property_arena, grid, 0, 12);
+  ck_assert_int_eq(all.a_panels, 12);
+  ck_assert_int_eq(all.b_panels, 3);
+  ck_assert_int_eq(all.a_bytes, 3 * 200 * 64 * 2);
+  ck_assert_int_eq(all.b_bytes, 3 * 2 * 300 * 64 * 2);
+  ck_assert_int_eq(grid_work(property_arena, grid).rows, 0);
+  const GridWork work = grid_work(property_arena, grid_of(HEADS3 ",CAUSAL=1"));
+  ck_assert_int_eq(work.rows, 4);
+  ck_assert_int_eq(work.fewest, 6);  // query 63 sees 164 keys
+  ck_assert_int_eq(work.most, 10);
+  ck_assert_double_eq(work.of_row[1], 8);  // query 127 sees 228
+  ck_assert_double_eq_tol(work.mean, (6 + 8 + 10 + 10) / 4.0, 1e-9);
+}
+END_TEST
+
 // The article's profiler: 30 % of what is asked of L2 is there in rows, 90 % in groups of eight. In
 // rows a wave of 52 asks for 104 panels, of which 34 or 35 are distinct and none is left of the
 // wave before.
@@ -535,6 +564,7 @@ Suite *suite_grid(void) {
   tcase_add_checked_fixture(tcase, property_setup, property_teardown);
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, group_of_eight_needs_18_MB_where_a_row_needs_66);
+  tcase_add_test(tcase, attention_has_a_row_of_ctas_for_each_head);
   tcase_add_test(tcase, groups_of_eight_hit_where_rows_miss);
   tcase_add_test(tcase, groups_along_n);
   tcase_add_test(tcase, groups_go_along_the_side_of_the_big_panels);

@@ -208,6 +208,7 @@ static const struct {
     {"explore_attention", "explore", ATTENTION, NULL, 120, 40},
     {"loops_attention", "loops", ATTENTION, NULL, 80, 24},
     {"pipeline_attention", "pipeline", ATTENTION, NULL, 120, 40},
+    {"grid_attention", "grid", ATTENTION ",CAUSAL=1", NULL, 100, 24},
     {"tiles_roles", "tiles", ROLES, "e B Space 7 0 Space 3 0 0 Enter", 120, 40},
 };
 

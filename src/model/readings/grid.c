@@ -102,10 +102,13 @@ static void evaluate(const Grid *grid, int64_t first, int64_t stride, Tiles *out
     memcpy(env + (ptrdiff_t)grid->program->block->id * LANES, index, sizeof index);
   lanes_enter_grid(grid->program, launch, grid->n_ctas / launch->cluster, env);
   if (launch->tiles) evaluate_tiles(grid, index);
-  const Axis *axis = grid->program->axis;
-  block_position(&axis[AXIS_M], env, out->row);
-  block_position(&axis[AXIS_N], env, out->col);
-  block_position(&axis[AXIS_K], env, out->split);
+  Axis *const *axis = grid->product->axis;
+  block_position(axis[AXIS_M], env, out->row);
+  block_position(axis[AXIS_N], env, out->col);
+  block_position(axis[AXIS_K], env, out->split);
+  if (!grid->heads) return;
+  block_position(grid->product->batch, env, value);
+  for (int i = 0; i < LANES; i++) out->col[i] += value[i] * (grid->cols / grid->heads);
 }
 
 static int64_t tile_number(const Grid *grid, int64_t row, int64_t col, int64_t split) {
@@ -157,7 +160,7 @@ int grid_ctas(const Grid *grid, int64_t first, GridCta out[GRID_BATCH]) {
 // A grid whose block digits are the axes' own reads both ways without a map.
 static int64_t owner_by_digits(const Grid *grid, const int64_t position[AXIS_COUNT]) {
   int64_t index = 0;
-  if (grid->launch.tiles) return -1;
+  if (grid->launch.tiles || grid->heads) return -1;
   for (int d = 0; d < grid->launch.n_block_digits; d++) {
     const HardwareDigit *digit = &grid->launch.block[d];
     const Axis *axis = grid->program->axis, *end = axis + AXIS_COUNT;
@@ -302,9 +305,9 @@ static int64_t find_lap(const Grid *grid) {
     evaluate(grid, first, 1, &at);
     for (int i = 0; i < LANES && first + i < grid->n_ctas; i++) {
       if (first + i == 0) row = at.row[0], col = at.col[0], split = at.split[0];
-      bool a = at.row[i] == row && at.split[i] == split;
+      bool a = at.row[i] == row && at.split[i] == split && !grid->heads;
       bool b = at.col[i] == col && at.split[i] == split;
-      bool back = (a && !shared_a) || (b && !shared_b);
+      bool back = (a && !shared_a) || (b && !shared_b) || (grid->heads && !b);
       if (back || at.split[i] != split) return first + i;
       shared_a = a;
       shared_b = b;
@@ -316,20 +319,23 @@ static int64_t find_lap(const Grid *grid) {
 static Grid *new_grid(Arena *arena, const Model *model) {
   Grid *grid = ARENA_NEW(arena, Grid);
   const Program *program = model->program;
-  const Axis *axis = program->axis;
+  const Product *product = &program->product[program->n_products - 1];
+  Axis *const *axis = product->axis;
   grid->program = program;
+  grid->product = product;
+  grid->heads = product->batch ? block_count(product->batch) : 0;
   grid->launch = kernel_launch(program_main(program));
   // Variables of other tiers stay 0 in it: a tile does not depend on the thread.
   grid->env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   grid->n_ctas = grid->launch.n_blocks;
-  grid->rows = block_count(&axis[AXIS_M]);
-  grid->cols = block_count(&axis[AXIS_N]);
-  grid->splits = block_count(&axis[AXIS_K]);
-  grid->tile_m = block_step(&axis[AXIS_M]);
-  grid->tile_n = block_step(&axis[AXIS_N]);
-  grid->k_part = block_step(&axis[AXIS_K]);
-  grid->cluster_rows = cluster_count(&axis[AXIS_M]);
-  grid->cluster_cols = cluster_count(&axis[AXIS_N]);
+  grid->rows = block_count(axis[AXIS_M]);
+  grid->cols = block_count(axis[AXIS_N]) * max64(grid->heads, 1);
+  grid->splits = block_count(axis[AXIS_K]);
+  grid->tile_m = block_step(axis[AXIS_M]);
+  grid->tile_n = block_step(axis[AXIS_N]);
+  grid->k_part = block_step(axis[AXIS_K]);
+  grid->cluster_rows = cluster_count(axis[AXIS_M]);
+  grid->cluster_cols = cluster_count(axis[AXIS_N]);
   grid->sharers_a = program_sharers(arena, program, ROLE_A);
   grid->sharers_b = program_sharers(arena, program, ROLE_B);
   grid->adds = find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
@@ -374,7 +380,24 @@ static bool set_add(PanelSet *set, int64_t panel) {
   return true;
 }
 
+int64_t grid_a_panel(const Grid *grid, int64_t row, int64_t col, int64_t split) {
+  return (grid->heads ? col : split) * grid->rows + row;
+}
+
+int64_t grid_b_panel(const Grid *grid, int64_t col, int64_t split) {
+  return split * grid->cols + col;
+}
+
+// K and V of a head, whole; queries, all of their dimension.
+static int64_t head_panel_bytes(const Grid *grid, int axis, int64_t at) {
+  const Problem *problem = &grid->program->problem;
+  const int64_t first = min64(at * grid->tile_m, problem->m);
+  const int64_t rows = axis == AXIS_M ? min64(grid->tile_m, problem->m - first) : 2 * problem->n;
+  return rows * problem->k * dtype_bytes(problem->dtype);
+}
+
 int64_t grid_panel_bytes(const Grid *grid, int axis, int64_t at, int64_t split) {
+  if (grid->heads) return head_panel_bytes(grid, axis, at);
   GridRange k = grid_k_range(grid, split);
   int64_t tile = axis == AXIS_M ? grid->tile_m : grid->tile_n;
   int64_t extent = grid->program->axis[axis].extent;
@@ -392,11 +415,11 @@ GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t 
     evaluate(grid, first + i, 1, &at);
     for (int lane = 0; lane < LANES && i + lane < n; lane++) {
       int64_t row = at.row[lane], col = at.col[lane], split = at.split[lane];
-      if (set_add(&a, split * grid->rows + row)) {
+      if (set_add(&a, grid_a_panel(grid, row, col, split))) {
         window.a_panels++;
         window.a_bytes += grid_panel_bytes(grid, AXIS_M, row, split);
       }
-      if (set_add(&b, split * grid->cols + col)) {
+      if (set_add(&b, grid_b_panel(grid, col, split))) {
         window.b_panels++;
         window.b_bytes += grid_panel_bytes(grid, AXIS_N, col, split);
       }
@@ -406,6 +429,29 @@ GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t 
   int64_t distinct = window.a_panels + window.b_panels;
   window.reuse = distinct ? 2 * (double)n / (double)distinct : 0;
   return window;
+}
+
+// ---- work ---------------------------------------------------------------------------------------
+
+// Each CTA goes through as many blocks of keys as the loop over them says.
+GridWork grid_work(Arena *arena, const Grid *grid) {
+  const Stmt *walk = grid->heads ? slab_loop(grid->program) : NULL;
+  if (!walk || !walk->end) return (GridWork){0};
+  double *of_row = ARENA_ARRAY(arena, double, grid->rows);
+  GridWork work = {.fewest = walk->var->extent, .rows = grid->rows, .of_row = of_row};
+  for (int64_t first = 0; first < grid->rows; first += LANES) {
+    Tiles at;
+    int64_t blocks[LANES];
+    evaluate(grid, first, 1, &at);
+    expr_eval_warp(walk->end, grid->env, blocks);
+    for (int i = 0; i < LANES && first + i < grid->rows; i++) {
+      work.fewest = min64(work.fewest, blocks[i]);
+      work.most = max64(work.most, blocks[i]);
+      work.mean += (double)blocks[i] / (double)grid->rows;
+      of_row[at.row[i]] = (double)blocks[i];
+    }
+  }
+  return work;
 }
 
 int64_t grid_span_ctas(const Grid *grid, GridSpan span, int64_t blocks) {

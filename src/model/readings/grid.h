@@ -5,6 +5,10 @@
 //   GridWindow lap = grid_window(arena, grid, 0, grid->lap_ctas);
 //   lap.a_panels, lap.b_panels, lap.bytes          8, 1, 18 MiB
 //
+// Of attention a column is a head, or a part of one: row and column say which queries of which head
+// a CTA has. Its panel of A are those queries, which no other CTA reads; that of B is K and V of
+// the head.
+//
 // CTAs count in launch order (blockIdx.x). A persistent kernel is read as if each tile had a CTA of
 // its own: what counts as CTA 300 here is tile 300 of the loop over tiles, and a wave is the turn
 // in which the blocks that fit have their next tiles, block 36 tile 300 on a GPU that holds 132. A
@@ -39,6 +43,8 @@ typedef struct GridOverview {
 
 typedef struct Grid {
   const Program *program;
+  const Product *product;  // whose sums the tiles are
+  int64_t heads;           // of attention; 0: a matrix product
   Launch launch;
   int64_t *env;  // [n_vars][32] where index expressions are evaluated
   int64_t n_ctas, rows, cols, splits;
@@ -74,7 +80,21 @@ typedef struct Grid {
 
 // Reads the program, the resources and the target of `model`.
 const Grid *grid_build(Arena *arena, const Model *model);
-// The same without the map of every CTA and without the overview: enough for waves and windows.
+// The panels that a CTA reads, numbered among those of A, and of B.
+int64_t grid_a_panel(const Grid *grid, int64_t row, int64_t col, int64_t split);
+int64_t grid_b_panel(const Grid *grid, int64_t col, int64_t split);
+
+// What CTAs have to do where they do not all do the same: of causal attention blocks of keys,
+// fewest, most, the mean, and those of each row of the first head's queries. 0 rows: all do the
+// same.
+typedef struct GridWork {
+  int64_t fewest, most, rows;
+  double mean;
+  const double *of_row;
+} GridWork;
+GridWork grid_work(Arena *arena, const Grid *grid);
+
+// A grid without the map of every CTA and without the overview: enough for waves and windows.
 const Grid *grid_outline(Arena *arena, const Model *model);
 
 GridCta grid_cta(const Grid *grid, int64_t index);

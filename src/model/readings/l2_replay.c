@@ -68,8 +68,9 @@ static void replay_wave(Replay *replay) {
     GridCta cta[GRID_BATCH];
     int got = grid_ctas(grid, first + i, cta);
     for (int b = 0; b < got && i + b < n; b++) {
-      int64_t a = cta[b].split * grid->rows + cta[b].row;
-      int64_t col = grid->splits * grid->rows + cta[b].split * grid->cols + cta[b].col;
+      int64_t a = grid_a_panel(grid, cta[b].row, cta[b].col, cta[b].split);
+      int64_t col = grid->splits * grid->rows * max64(grid->heads ? grid->cols : 1, 1) +
+                    grid_b_panel(grid, cta[b].col, cta[b].split);
       if (cta[b].col % grid->sharers_a == 0)
         touch(replay, a, (double)grid_panel_bytes(grid, AXIS_M, cta[b].row, cta[b].split));
       if (cta[b].row % grid->sharers_b == 0)

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "base/whole.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/places/grid_places.h"
@@ -22,9 +23,13 @@ void grid_facts_head(Canvas *canvas, Rect in, const Grid *grid) {
   int64_t blocks = grid_blocks(grid);
   int col = canvas_printf(canvas, in, 0, 0, STYLE_TITLE, "%lld CTA%s", (long long)blocks,
                           blocks == 1 ? "" : "s");
-  col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %lld×%lld tiles of %lld×%lld",
-                      (long long)grid->rows, (long long)grid->cols, (long long)grid->tile_m,
-                      (long long)grid->tile_n);
+  if (grid->heads)
+    col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %lld heads × %lld × %lld queries",
+                        (long long)grid->heads, (long long)grid->rows, (long long)grid->tile_m);
+  else
+    col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %lld×%lld tiles of %lld×%lld",
+                        (long long)grid->rows, (long long)grid->cols, (long long)grid->tile_m,
+                        (long long)grid->tile_n);
   if (grid->splits > 1)
     col = canvas_printf(canvas, in, 0, col, STYLE_TIER_BLOCK, " × %lld splits",
                         (long long)grid->splits);
@@ -133,12 +138,26 @@ static void draw_split_line(Canvas *canvas, Rect row, const Grid *grid) {
     canvas_text(canvas, row, 0, 0, STYLE_TIER_BLOCK, "splits add into C, cleared by `zero`");
 }
 
+// "keys ▁▂▃▄▅▆▇█ 1–8 blocks a CTA, mean 4.5": of causal attention, along the queries of a head.
+static void draw_work_line(Canvas *canvas, Rect row, const GridWork *work) {
+  enum { NAME_COLS = 5, SPARK_COLS = 12 };
+  char mean[FMT_MAX];
+  double shown[SPARK_COLS];
+  const int n = (int)min64(work->rows, SPARK_COLS);
+  for (int i = 0; i < n; i++) shown[i] = work->of_row[i * work->rows / n];
+  canvas_text(canvas, row, 0, 0, STYLE_TITLE, "keys");
+  canvas_spark(canvas, row, 0, NAME_COLS, shown, n, (double)work->most, STYLE_TIER_BLOCK);
+  canvas_printf(canvas, row, 0, NAME_COLS + n + 1, STYLE_TEXT, "%lld–%lld blocks, mean %s",
+                (long long)work->fewest, (long long)work->most, fmt_figure(mean, work->mean));
+}
+
 void grid_facts_draw(Canvas *canvas, Rect in, const GridHalf *half) {
   const Grid *grid = half->grid;
   draw_here_line(canvas, rect_take_top(&in, 1), half);
   draw_waves_line(canvas, rect_take_top(&in, 1), grid);
   draw_tail_line(canvas, rect_take_top(&in, 1), grid);
   if (grid->splits > 1) draw_split_line(canvas, rect_take_top(&in, 1), grid);
+  if (half->work.rows) draw_work_line(canvas, rect_take_top(&in, 1), &half->work);
   if (grid->persistent) draw_list_line(canvas, rect_take_top(&in, 1), half);
   grid_draw_merge(canvas, &in, half);
   draw_hit_line(canvas, rect_take_top(&in, 1), half);
@@ -148,5 +167,5 @@ void grid_facts_draw(Canvas *canvas, Rect in, const GridHalf *half) {
 // The five that are always there, and the others.
 int grid_facts_lines(const GridHalf *half) {
   const Grid *grid = half->grid;
-  return 5 + (grid->splits > 1) + grid->persistent + grid_merge_lines(half);
+  return 5 + (grid->splits > 1) + (half->work.rows > 0) + grid->persistent + grid_merge_lines(half);
 }

@@ -196,12 +196,14 @@ static void draw_margins(Canvas *canvas, Rect in, const GridHalf *half, const Sh
   for (int row = 0; row < shape->row.length; row++) {
     Behind b = look_behind(half, shape, split, row, 0);
     const uint8_t *touched = half->row + split * o->rows;
-    draw_mark(canvas, in, MARGIN_ROWS + row, 0, any(touched, b.first_row, b.end_row), "A");
+    draw_mark(canvas, in, MARGIN_ROWS + row, 0, any(touched, b.first_row, b.end_row),
+              half->grid->heads ? "Q" : "A");
   }
   for (int col = 0; col < shape->col.length; col++) {
     Behind b = look_behind(half, shape, split, 0, col);
     const uint8_t *touched = half->col + split * o->cols;
-    draw_mark(canvas, in, 0, MARGIN_COLS + col, any(touched, b.first_col, b.end_col), "B");
+    draw_mark(canvas, in, 0, MARGIN_COLS + col, any(touched, b.first_col, b.end_col),
+              half->grid->heads ? "K" : "B");
   }
 }
 

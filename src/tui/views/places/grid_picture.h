@@ -19,6 +19,7 @@ typedef struct GridHalf {
   int spots;                 // places to click that the picture may take
   double l2_hit;             // the part of all panels asked for that L2 has, replayed
   bool counted;              // its waves follow from registers that the compiler counted
+  GridWork work;             // of causal attention; no rows: all do the same
   GpcMerge merge;            // of a persistent kernel where the chip's map is known
   GpcMerge merge_anywhere;   // the same without places, where its lists have some
   bool all_waves;            // every tile in the colour of its wave, not the window's alone

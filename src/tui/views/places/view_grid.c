@@ -109,6 +109,7 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
   half->l2_hit = side->picture->model->traffic.l2_hit;
   half->spots = GRID_SPOTS / (session->comparing ? 2 : 1);
   const Grid *grid = half->grid;
+  half->work = grid_work(session->frame, grid);
   int blocks = blocks_of(state);
   int64_t ctas = grid_span_ctas(grid, half->span, blocks);
   half->n_windows = windows_of(grid, ctas);
@@ -170,8 +171,8 @@ static void draw_span(Canvas *canvas, Rect row, const GridHalf *half, GridSpan s
 }
 
 static void draw_table(Canvas *canvas, Rect in, const GridHalf *half) {
-  canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "window %5s     A    B  fetches of L2",
-                grid_words(half->grid).ctas);
+  canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "window %5s     %s  fetches of L2",
+                grid_words(half->grid).ctas, half->grid->heads ? "Q   KV" : "A    B");
   for (int i = 0; i < GRID_SPANS && i + 1 < in.rows; i++)
     draw_span(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, half, (GridSpan)i);
 }

@@ -209,9 +209,24 @@ static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
   if (legend.cols >= LEGEND_COLS) tiles_legend_draw(canvas, legend, half);
 }
 
+// A cell of O comes of a row of S, which comes of all keys: one product's path through the tiers
+// says too little of it, and where it would lead is not drawn.
+static bool has_two_products(const Side *side) {
+  return side->picture->model->program->n_products > 1;
+}
+
 static void tiles_draw(Canvas *canvas, Rect in, const Session *session) {
   const TilesFrame *frame = session->prepared;
   rect_take_left(&in, 1);
+  if (has_two_products(&session->now) || (frame->n > 1 && has_two_products(&session->then))) {
+    canvas_wrap(
+        canvas, in, STYLE_TEXT,
+        "Tiles follow a cell through one product, and attention has two. Which CTA has which "
+        "queries of which head is in the grid (8), what a block of keys goes through in "
+        "loops (2) and its steps (s), when in the pipeline (P), and the registers of an "
+        "atom in fragments (6).");
+    return;
+  }
   if (frame->n == 1) {
     draw_half(canvas, in, &frame->half[0]);
     return;

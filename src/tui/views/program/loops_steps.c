@@ -213,9 +213,8 @@ static void draw_strategies(Canvas *canvas, Rect in, const StepsPicture *picture
     draw_strategy(canvas, rect_take_top(&in, 1), &picture->strategy[i], wide);
   if (!str_equal(picture->steps.multiply_name, "MMA")) return;
   rect_take_left(&in, 1);
-  rect_take_top(
-      &in, canvas_wrap(canvas, (Rect){in.row, in.col, CLAIM_ROWS, in.cols}, STYLE_CLAIM,
-                       "claim (flash attention): 1.62 along K, 0.891 by rows; counted 1.6, 0.889"));
+  rect_take_top(&in, canvas_wrap(canvas, (Rect){in.row, in.col, CLAIM_ROWS, in.cols}, STYLE_CLAIM,
+                                 "claim (flash attention): 1.62 along K, 0.891 by rows"));
   canvas_wrap(canvas, in, STYLE_DIM, picture->units);
 }
 

@@ -151,8 +151,9 @@ static void check_end() {
     if (queues[i].n) fail("a product is in flight at the end");
 }
 
+// Of `smem_bytes` that the kernel says it has; what lies behind them stays as it is at first.
 static void launch(void (*body)(), long long n_blocks, int n_threads, int n_together,
-                   bool falling) {
+                   long long smem_bytes, bool falling) {
   cluster = Cluster{n_together, n_threads, (n_threads + 31) / 32 * 32, 0};
   if (n_threads > THREADS_MAX || n_together > CLUSTER_MAX || n_fibers() > FIBERS_MAX)
     fail("too many threads");
@@ -161,11 +162,12 @@ static void launch(void (*body)(), long long n_blocks, int n_threads, int n_toge
   if (!queues) queues = (ProductQueue *)calloc(FIBERS_MAX / 32, sizeof *queues);
   if (!stacks) stacks = (char *)malloc((size_t)FIBERS_MAX * STACK_BYTES);
   kernel = body;
+  memset(pools, 0xff, (size_t)n_together * SMEM_BYTES);
   gridDim.x = (int)n_blocks;
   for (long long block = 0; block < n_blocks; block += n_together) {
     cluster.first_block = (int)block;
-    memset(pools, 0xff, (size_t)n_together * SMEM_BYTES);
-    memset(queues, 0, FIBERS_MAX / 32 * sizeof *queues);
+    for (int i = 0; i < n_together; i++) memset(pools[i], 0xff, (size_t)smem_bytes);
+    memset(queues, 0, (size_t)(n_fibers() / 32) * sizeof *queues);
     for (int i = 0; i < n_fibers(); i++) start_fiber(i);
     while (run_round(falling)) continue;
     check_end();

@@ -8,10 +8,11 @@
 #define __constant__ static
 #define __cluster_dims__(...)
 
-// A matrix, columns running fastest, and the box that is copied of it at a time.
+// A matrix, columns running fastest, or `matrices` of them one behind the other, and the box that
+// is copied of it at a time.
 struct tensor_map {
   const void *base;
-  long long columns, rows;
+  long long columns, rows, matrices;
   int box_columns, box_rows;
   int swizzle;  // chunk bits that are xored with the line's: 0 … 3
 };
@@ -19,7 +20,7 @@ struct tensor_map {
 struct Box {
   char *to;
   const tensor_map *map;
-  int column, row, element_bytes;
+  int column, row, matrix, element_bytes;
   Mbarrier *bar;
 };
 enum { BOXES_MAX = 4096 };
@@ -57,11 +58,18 @@ static void mbarrier_wait(unsigned long long *bars, int i, int phase) {
 }
 
 template <class T>
-void tma_load(T *slab, int at, const tensor_map *map, int column, int row, unsigned long long *bars,
-              int i) {
+void tma_load(T *slab, int at, const tensor_map *map, int column, int row, int matrix,
+              unsigned long long *bars, int i) {
   aligned(slab + at, 128);
   if (n_boxes == BOXES_MAX) fail("too many boxes in flight");
-  boxes[n_boxes++] = Box{(char *)(slab + at), map, column, row, (int)sizeof(T), mbarrier(bars, i)};
+  if (matrix && matrix >= map->matrices) fail("a box of a matrix that is not there");
+  boxes[n_boxes++] =
+      Box{(char *)(slab + at), map, column, row, matrix, (int)sizeof(T), mbarrier(bars, i)};
+}
+template <class T>
+void tma_load(T *slab, int at, const tensor_map *map, int column, int row, unsigned long long *bars,
+              int i) {
+  tma_load(slab, at, map, column, row, 0, bars, i);
 }
 
 // The same box for each block in the mask, where it counts at that block's mbarrier.
@@ -84,8 +92,8 @@ static void land(const Box *box) {
       bool inside = row >= 0 && row < map->rows && column >= 0 && column < map->columns;
       uintptr_t to = (uintptr_t)box->to + (uintptr_t)at;
       to ^= (to >> 7 & ((1u << map->swizzle) - 1)) << 4;
-      move((void *)to, (const char *)map->base + (row * map->columns + column) * bytes, bytes,
-           inside);
+      const long long from = (box->matrix * map->rows + row) * map->columns + column;
+      move((void *)to, (const char *)map->base + from * bytes, bytes, inside);
     }
   box->bar->bytes -= at;
   end_phase(box->bar);

@@ -36,12 +36,12 @@ static void add_line(Str *out, const char *line, size_t n) {
   free(copy);
 }
 
-// "tensor_map{on[0], columns, rows, box columns, box rows, swizzle}"
+// "tensor_map{on[0], columns, rows, matrices, box columns, box rows, swizzle}"
 static void add_map(Str *out, const EmitArg *arg) {
   const EmitMap map = emit_arg_map(arg);
-  str_printf(out, "tensor_map{on[%d], %lld, %lld, %d, %d, %d}", arg->buffer->id,
-             (long long)map.columns, (long long)map.rows, map.box_columns, map.box_rows,
-             map.swizzle_bits);
+  str_printf(out, "tensor_map{on[%d], %lld, %lld, %lld, %d, %d, %d}", arg->buffer->id,
+             (long long)map.columns, (long long)map.rows, (long long)map.matrices, map.box_columns,
+             map.box_rows, map.swizzle_bits);
 }
 
 static void add_call(Str *out, const EmitKernel *kernel, int index, bool attention) {
@@ -61,7 +61,8 @@ static void add_call(Str *out, const EmitKernel *kernel, int index, bool attenti
   str_add(out, "); }\n");
 }
 
-static void add_multiply(Str *out, const Emission *emission, bool attention) {
+static void add_multiply(Str *out, const Emission *emission, const Program *program) {
+  const bool attention = program->problem.kind == PROBLEM_ATTENTION;
   str_add(out, "static void *const *on;\n");
   for (int i = 0; i < emission->n_kernels; i++) add_call(out, &emission->kernel[i], i, attention);
   str_add(out,
@@ -71,8 +72,9 @@ static void add_multiply(Str *out, const Emission *emission, bool attention) {
     const EmitKernel *kernel = &emission->kernel[i];
     // Several tiles for some block.
     long long all = (long long)kernel->n_blocks, few = round_up(all / 3 + 1, kernel->cluster);
-    str_printf(out, "  launch(call_%d, %lld, %d, %d, falling);\n", i,
-               kernel->persistent ? few : all, (int)kernel->n_threads, (int)kernel->cluster);
+    str_printf(out, "  launch(call_%d, %lld, %d, %d, %lld, falling);\n", i,
+               kernel->persistent ? few : all, (int)kernel->n_threads, (int)kernel->cluster,
+               (long long)program_smem_bytes(program));
   }
   str_add(out, "}\n");
 }
@@ -124,7 +126,7 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
   for (int i = 0; i < emission->n_lines; i++)
     add_line(out, emission->text + emission->lines[i].begin, emission->lines[i].length);
   const bool attention = problem->kind == PROBLEM_ATTENTION;
-  add_multiply(out, emission, attention);
+  add_multiply(out, emission, program);
   str_printf(out,
              "static const Case one = {\"%s\", %lld, %lld, %lld, %d, %d, %lld, %d, multiply, "
              "run_%s<%s, %s>, %lld, %d};\n",

@@ -6,6 +6,7 @@
 #include "base/embed.h"
 #include "base/whole.h"
 #include "model/schedules/reduce.h"
+#include "property.h"
 
 static void add_ladder(EmitCases *cases, const char *path, Diags *diags) {
   const EmbeddedFile *file = embed_find(cases->arena, path);
@@ -44,7 +45,7 @@ const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
                           const char *target) {
   const Rung *r = cases->rung[rung].rung;
   if (r->not_built) return NULL;
-  Schedule schedule = r->schedule;
+  Schedule schedule = property_of_two_heads(&r->schedule);
   // A short k has few slabs; as many splits as it allows.
   int64_t slabs = (k + schedule.value[KNOB_BK] - 1) / schedule.value[KNOB_BK];
   if (schedule.value[KNOB_SPLITK] > slabs) schedule_set(&schedule, KNOB_SPLITK, slabs);
@@ -53,9 +54,7 @@ const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
   slabs = ceil_div(k, schedule_tile(&schedule, KNOB_K));
   while ((parts - 1) * ceil_div(slabs, parts) >= slabs) parts--;
   schedule_set(&schedule, KNOB_TAIL_SPLIT, parts);
-  schedule_set(&schedule, KNOB_M, m);
-  schedule_set(&schedule, KNOB_N, n);
-  schedule_set(&schedule, KNOB_K, k);
+  schedule_resize(&schedule, m, n, k);
   snprintf(schedule.target, sizeof schedule.target, "%s", target);
   return build(cases, &schedule, r->name);
 }

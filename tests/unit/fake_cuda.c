@@ -381,6 +381,18 @@ static int fake_error_name(int error, const char **name) {
 }
 static int fake_error_string(int error, const char **text) { return *text = "made up", error * 0; }
 
+// Fake memory is shared with nobody: the handle is the address.
+static int fake_share(void *handle, CuDevicePtr pointer) {
+  memset(handle, 0, 64);
+  memcpy(handle, &pointer, sizeof pointer);
+  return fake_cuda_answer();
+}
+static int fake_range(CuDevicePtr *base, size_t *bytes, CuDevicePtr pointer) {
+  *base = pointer - 16;
+  *bytes = 16;
+  return fake_cuda_answer();
+}
+
 static const CudaApi cuda = {
     .cuInit = fake_init,
     .cuDriverGetVersion = fake_version,
@@ -402,6 +414,8 @@ static const CudaApi cuda = {
     .cuLaunchKernel = fake_launch,
     .cuLaunchKernelEx = fake_launch_ex,
     .cuTensorMapEncodeTiled = fake_tensor_map_encode,
+    .cuIpcGetMemHandle = fake_share,
+    .cuMemGetAddressRange_v2 = fake_range,
     .cuMemGetInfo_v2 = fake_memory_info,
     .cuMemAlloc_v2 = fake_alloc,
     .cuMemFree_v2 = fake_free,

@@ -9,7 +9,7 @@
 typedef struct FakeTensorMap {
   int type, swizzle, l2_promotion;
   CuDevicePtr data;
-  uint64_t extents[2], row_bytes;
+  uint64_t extents[3], row_bytes, matrix_bytes;  // the last of either: 0 of a single matrix
   uint32_t box[2];
 } FakeTensorMap;
 

@@ -79,13 +79,19 @@ bool property_is_new_kind(Seen **kinds, const Rung *rung) {
                                                   schedule_text(property_data, &schedule)));
 }
 
+Schedule property_of_two_heads(const Schedule *rung) {
+  Schedule schedule = *rung;
+  if (schedule.value[KNOB_HEADS] > 2) schedule_set(&schedule, KNOB_HEADS, 2);
+  return schedule;
+}
+
 Schedule property_narrow(const Schedule *rung) {
   static const struct {
     KnobId knob;
     int64_t most;
   } caps[] = {{KNOB_WM, 2},      {KNOB_WN, 2},     {KNOB_FM, 2},      {KNOB_FN, 4},
               {KNOB_ATOM_N, 64}, {KNOB_EPI_N, 64}, {KNOB_GROUP_M, 2}, {KNOB_TAIL_SPLIT, 2}};
-  Schedule schedule = *rung;
+  Schedule schedule = property_of_two_heads(rung);
   for (size_t i = 0; i < sizeof caps / sizeof caps[0] && rung->value[KNOB_ATOM_KIND]; i++)
     if (schedule.value[caps[i].knob] > caps[i].most)
       schedule_set(&schedule, caps[i].knob, caps[i].most);

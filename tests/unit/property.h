@@ -33,6 +33,8 @@ bool property_is_new_kind(Seen **kinds, const Rung *rung);
 // A rung on tensor cores with at most 2 × 2 warps of 2 × 4 atoms, 64 columns each where warpgroups
 // multiply: the same program, a fraction of the work. Rungs of fma as they are.
 Schedule property_narrow(const Schedule *rung);
+// Attention of two heads is as good as of 64.
+Schedule property_of_two_heads(const Schedule *rung);
 
 // A state beside schedule_plain(). This and those below that say nothing else fail the test if it
 // cannot be done.

@@ -32,8 +32,9 @@ static double decode(PlanType type, uint64_t bits) {
   return format ? ptx_float_value(format, bits) : (double)(int32_t)bits;
 }
 
-static void put_matrix(Runner *r, PlanArg buffer, const float *values, int64_t n) {
+static void put_matrix(Runner *r, PlanArg buffer, const float *values) {
   const int bytes = plan_type_bytes(r->plan->operand_type);
+  const int64_t n = values ? plan_buffer_bytes(r->plan, buffer) / bytes : 0;
   for (int64_t i = 0; i < n; i++) {
     const uint64_t bits = encode(r->plan->operand_type, (double)values[i]);
     memcpy(r->buffer[buffer] + i * bytes, &bits, (size_t)bytes);
@@ -44,13 +45,16 @@ static void give_map(Runner *r, PtxMachine *machine, int param, const PlanMap *m
                      uint64_t address) {
   static const char *const swizzles[] = {"none", "32B", "64B", "128B"};
   const int bytes = plan_type_bytes(map->type);
-  const char *fields = arena_printf(r->arena, "shape=%lldx%lld,box=%dx%d,swizzle=%s,type=%s",
-                                    (long long)map->columns, (long long)map->rows, map->box_columns,
-                                    map->box_rows, swizzles[map->swizzle_bits],
-                                    bytes == 1   ? "s8"
-                                    : bytes == 2 ? "f16"
-                                    : bytes == 4 ? "f32"
-                                                 : "f64");
+  const char *matrices =
+      map->matrices ? arena_printf(r->arena, "x%lld", (long long)map->matrices) : "";
+  const char *fields =
+      arena_printf(r->arena, "shape=%lldx%lld%s,box=%dx%d%s,swizzle=%s,type=%s",
+                   (long long)map->columns, (long long)map->rows, matrices, map->box_columns,
+                   map->box_rows, map->matrices ? "x1" : "", swizzles[map->swizzle_bits],
+                   bytes == 1   ? "s8"
+                   : bytes == 2 ? "f16"
+                   : bytes == 4 ? "f32"
+                                : "f64");
   TmaBox box;
   unsigned char word[128];
   ck_assert_msg(tma_box_parse(r->arena, fields, &box, &r->diags) &&
@@ -166,8 +170,8 @@ static void run_kernel(Runner *r, PtxPlanRun *out, int index) {
 }
 
 static const double *read_c(Runner *r) {
-  const int64_t n = r->plan->m * r->plan->n;
   const int bytes = plan_type_bytes(r->plan->output_type);
+  const int64_t n = plan_c_bytes(r->plan) / bytes;
   double *c = ARENA_ARRAY(r->arena, double, n);
   for (int64_t i = 0; i < n; i++) {
     uint64_t bits = 0;
@@ -184,8 +188,9 @@ PtxPlanRun ptx_plan_run(Arena *arena, const Plan *plan, const PtxPlanGiven *give
   ck_assert_msg(out.module != NULL, "%s: %s", plan->label, diags_text(arena, &r.diags));
   for (int i = 0; i < PLAN_N_BUFFERS; i++)
     r.buffer[i] = arena_alloc(arena, (size_t)plan_buffer_bytes(plan, (PlanArg)i) + 1);
-  put_matrix(&r, PLAN_ARG_A, given->a, plan->m * plan->k);
-  put_matrix(&r, PLAN_ARG_B, given->b, plan->k * plan->n);
+  put_matrix(&r, PLAN_ARG_A, given->a);
+  put_matrix(&r, PLAN_ARG_B, given->b);
+  put_matrix(&r, PLAN_ARG_V, given->v);
   memset(r.buffer[PLAN_ARG_C], 0xff, (size_t)plan_c_bytes(plan));
   for (int i = 0; i < plan->n_kernels; i++) run_kernel(&r, &out, i);
   out.c = read_c(&r);

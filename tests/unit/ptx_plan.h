@@ -12,11 +12,12 @@ typedef void PtxPlanPrepare(void *context, const PtxModule *module, const PtxFun
                             PtxTally *tally);
 
 typedef struct PtxPlanGiven {
-  const char *ptx;          // the plan's text compiled
-  int main_kernel;          // the one that is tallied
-  int64_t clusters;         // that a persistent kernel is launched with, at most
-  bool is_wrong;            // findings are handed back, and fail no test
-  const float *a, *b;       // as they are stored: numbers that the operands' type has
+  const char *ptx;   // the plan's text compiled
+  int main_kernel;   // the one that is tallied
+  int64_t clusters;  // that a persistent kernel is launched with, at most
+  bool is_wrong;     // findings are handed back, and fail no test
+  const float *a, *b,
+      *v;  // as they are stored: numbers that the operands' type has; V is attention's
   PtxPlanPrepare *prepare;  // NULL: nothing
   void *context;
 } PtxPlanGiven;
@@ -25,7 +26,7 @@ typedef struct PtxPlanRun {
   const PtxModule *module;
   const PtxFunction *kernel;  // the main one
   PtxTally *tally;            // of all its blocks
-  const double *c;            // [m · n]
+  const double *c;            // all cells of C, or of O
   const PtxFinding *finding;  // the first one; NULL: none
 } PtxPlanRun;
 

@@ -49,6 +49,11 @@ static const struct {
      "WARP_SPECIALIZE=1,BUFFER_COUNT=3,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,TILE_ORDER=gpc,"
      "GROUP_N=8",
      true},
+    {"attention",
+     "PROGRAM=attention,HEADS=4,M=300,N=512,K=64,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FM=2,FN=8,FUSE=1,"
+     "STAGE=11,LDMATRIX=2,SWIZZLE=3,EAGER_KV=1,TMA=1,CAUSAL=1",
+     true},
+    {"three_kernels", "PROGRAM=attention,HEADS=4,M=300,N=512,K=48,BM=16,BN=16", false},
     {"f64", "M=512,N=512,K=512,ATOM_KIND=mma_m8n8k4_f64", false},
 };
 enum { N_EXPORTS = sizeof exports / sizeof *exports };
@@ -144,10 +149,10 @@ START_TEST(maps_know_which_way_operands_are_stored) {
   const Model *model =
       emit_state(&cases, arena_printf(arena, "%s,A_COL=%d,B_COL=%d", state, _i & 1, _i >> 1));
   const Plan *plan = plan_from_model(arena, model, "");
-  const PlanMap a[] = {{PLAN_ARG_A, PLAN_F16, 1024, 512, 64, 64, 0},
-                       {PLAN_ARG_A, PLAN_F16, 512, 1024, 64, 64, 0}};
-  const PlanMap b[] = {{PLAN_ARG_B, PLAN_F16, 256, 1024, 64, 64, 0},
-                       {PLAN_ARG_B, PLAN_F16, 1024, 256, 64, 64, 0}};
+  const PlanMap a[] = {{PLAN_ARG_A, PLAN_F16, 1024, 512, 0, 64, 64, 0},
+                       {PLAN_ARG_A, PLAN_F16, 512, 1024, 0, 64, 64, 0}};
+  const PlanMap b[] = {{PLAN_ARG_B, PLAN_F16, 256, 1024, 0, 64, 64, 0},
+                       {PLAN_ARG_B, PLAN_F16, 1024, 256, 0, 64, 64, 0}};
   ck_assert_int_eq(plan->n_maps, 2);
   ck_assert(plan_same_map(&plan->maps[0], &a[_i & 1]));
   ck_assert(plan_same_map(&plan->maps[1], &b[_i >> 1]));

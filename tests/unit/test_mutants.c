@@ -272,17 +272,20 @@ static Schedule scaled_down(const Schedule *rung) {
   size_t n_caps = v[KNOB_ATOM_KIND] ? sizeof atom / sizeof atom[0] : sizeof fma / sizeof fma[0];
   for (size_t i = 0; i < n_caps; i++)
     if (v[caps[i].knob] > caps[i].most) schedule_set(&schedule, caps[i].knob, caps[i].most);
-  int64_t grain = schedule_grain(&schedule, KNOB_K), slab = schedule_tile(&schedule, KNOB_K);
+  const KnobId walked = schedule_walked(&schedule);
+  int64_t grain = schedule_grain(&schedule, walked), slab = schedule_tile(&schedule, walked);
   // A persistent cluster has a second tile, so that what is released behind the first is waited
   // for; where consumers take turns the first one has a second tile, and where the tiles of the
   // last turn are cut there is a full one in front of it.
   bool third = v[KNOB_ROLE_SCHEDULE] || v[KNOB_TAIL_SPLIT] > 1;
   int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] * (1 + third) : 1;
-  schedule_set(&schedule, KNOB_M, tiles * schedule_tile(&schedule, KNOB_M) + 4);
-  schedule_set(&schedule, KNOB_N, schedule_tile(&schedule, KNOB_N));
+  int64_t m = tiles * schedule_tile(&schedule, KNOB_M) + 4;
+  // A row of scores has a thread of its own: more of them than a block has threads.
+  if (v[KNOB_PROGRAM] == COMPUTES_ATTENTION && !v[KNOB_ATOM_KIND]) m = v[KNOB_BM] * v[KNOB_BN] + 4;
   // Once round the ring; with roles one slab more, so that two slots are waited for again.
   int64_t slabs = v[KNOB_BUFFER_COUNT] + 1 + v[KNOB_WARP_SPECIALIZE];
-  schedule_set(&schedule, KNOB_K, slab * slabs - (grain < 4 ? 4 : grain));
+  schedule_resize(&schedule, m, schedule_tile(&schedule, KNOB_N),
+                  slab * slabs - (grain < 4 ? 4 : grain));
   return schedule;
 }
 
@@ -297,16 +300,19 @@ static void mutate_rung(const Rung *rung, Seen **seen, Tally *tally) {
 
 START_TEST(every_mutant_is_noticed) {
   EmbeddedList list = embed_list(property_data, "ladders/");
-  Tally tally = {0, 0, 0};
+  Tally tally = {0, 0, 0}, of_attention = tally;
   Seen *seen = NULL, *kinds = NULL;
   for (int f = 0; f < list.count; f++) {
     const Ladder *ladder = property_read_ladder(list.paths[f]);
     for (int r = 0; r < ladder->n_rungs; r++) {
       arena_reset(property_arena);
       bool tried = !ladder->rung[r].not_built && property_is_new_kind(&kinds, &ladder->rung[r]);
-      if (tried) mutate_rung(&ladder->rung[r], &seen, &tally);
+      bool rows = ladder->rung[r].schedule.value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
+      if (tried) mutate_rung(&ladder->rung[r], &seen, rows ? &of_attention : &tally);
     }
   }
+  tally.made += of_attention.made;
+  tally.noticed += of_attention.noticed;
   printf("%d of %d mutants noticed\n", tally.noticed, tally.made);
   ck_assert_int_eq(tally.noticed, tally.made);
 }

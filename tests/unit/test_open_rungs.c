@@ -12,7 +12,9 @@
 #include "kernels/toolchain/machine_code.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/interp.h"
+#include "model/interp/interp_machine.h"
 #include "model/schedules/reduce.h"
+#include "property.h"
 #include "ptx/tally/reconcile.h"
 #include "ptx_plan.h"
 #include "stress.h"
@@ -39,7 +41,7 @@ static int64_t clusters_of(const int64_t *v) {
 
 // Few tiles, and more slabs than a ring has: what a schedule does, it has done by then.
 static const Model *small(int rung) {
-  Schedule schedule = cases.rung[rung].rung->schedule;
+  Schedule schedule = property_of_two_heads(&cases.rung[rung].rung->schedule);
   if (cases.rung[rung].rung->not_built) return NULL;
   const int64_t *v = schedule.value;
   const int64_t tail = v[KNOB_TAIL_SPLIT],
@@ -50,14 +52,16 @@ static const Model *small(int rung) {
                 ring = v[KNOB_BUFFER_COUNT],
                 // A ring whose slots are known beforehand begins anew with every tile.
       slabs = round_up(ring + 2, v[KNOB_UNROLL_RING] ? ring * tail : tail),
-                k = max64(schedule_tile(&schedule, KNOB_K) * slabs, 16);
-  schedule_set(&schedule, KNOB_M, m);
-  schedule_set(&schedule, KNOB_N, n);
-  schedule_set(&schedule, KNOB_K, k);
+                k = max64(schedule_tile(&schedule, schedule_walked(&schedule)) * slabs, 16);
+  schedule_resize(&schedule, m, n, k);
   const Model *model = model_build(arena, &cases.targets, &schedule);
   ck_assert_msg(model->ok, "%s: %s", cases.rung[rung].name, diags_text(arena, &model->diags));
   return model;
 }
+
+typedef struct Inputs {
+  const float *a, *b, *v;
+} Inputs;
 
 // Whole numbers from −2 to 2, whose sums are exact in every type that a rung adds up in.
 static const float *numbers(int64_t n, uint32_t seed) {
@@ -67,6 +71,16 @@ static const float *numbers(int64_t n, uint32_t seed) {
     values[i] = (float)(int)((seed >> 16) % 5) - 2;
   }
   return values;
+}
+
+// Of attention such that all weights are powers of two.
+static Inputs inputs_of(const Model *model) {
+  const int64_t *v = model->schedule.value;
+  if (model->program->problem.kind == PROBLEM_MATMUL)
+    return (Inputs){numbers(v[KNOB_M] * v[KNOB_K], 1), numbers(v[KNOB_K] * v[KNOB_N], 2), NULL};
+  const float *of[3];
+  for (int i = 0; i < 3; i++) of[i] = interp_inputs_of(arena, &model->program->problem, 1, i);
+  return (Inputs){of[0], of[1], of[2]};
 }
 
 typedef struct Opened {
@@ -107,28 +121,32 @@ static Opened compile_rung(int rung, const Model *model) {
   return o;
 }
 
-static Opened open_rung(int rung, const float *a, const float *b, const Model *model) {
+static Opened open_rung(int rung, const Inputs *in, const Model *model) {
   Opened o = compile_rung(rung, model);
   if (sass_find_tool(arena))
     o.sass = sass_disassemble(arena, o.compiled->cubin, o.compiled->cubin_bytes, 60);
   const PtxPlanGiven given = {.ptx = o.compiled->ptx,
                               .main_kernel = model->program->main_kernel,
                               .clusters = clusters_of(model->schedule.value),
-                              .a = a,
-                              .b = b,
+                              .a = in->a,
+                              .b = in->b,
+                              .v = in->v,
                               .prepare = reconcile,
                               .context = &o};
   o.run = ptx_plan_run(arena, o.plan, &given);
   return o;
 }
 
-static void check_product(const Opened *o, const float *a, const float *b) {
-  const InterpOptions options = {.seed = 1, .a = a, .b = b, .alpha = PTX_PLAN_ALPHA};
+static void check_product(const Opened *o, const Inputs *in) {
+  const InterpOptions options = {
+      .seed = 1, .a = in->a, .b = in->b, .v = in->v, .alpha = PTX_PLAN_ALPHA};
   const InterpResult *interpreted = interpret(arena, o->model->program, &options);
   ck_assert(interpreted->finished && interpreted->n_findings == 0);
-  for (int64_t i = 0; i < o->plan->m * o->plan->n; i++)
+  const int64_t columns = o->plan->heads ? o->plan->k : o->plan->n;
+  const int64_t cells = plan_c_bytes(o->plan) / plan_type_bytes(o->plan->output_type);
+  for (int64_t i = 0; i < cells; i++)
     ck_assert_msg(o->run.c[i] == interpreted->c[i], "%s: C[%lld, %lld] is %g, not %g", o->name,
-                  (long long)(i / o->plan->n), (long long)(i % o->plan->n), o->run.c[i],
+                  (long long)(i / columns), (long long)(i % columns), o->run.c[i],
                   interpreted->c[i]);
 }
 
@@ -182,19 +200,20 @@ static void check_staged(const Opened *o, const Model *model, const Stmt *stmt,
   }
 }
 
-// Slabs are held against the sum that the model gives, what is staged behind them execution by
-// execution.
+// Slabs are held against the sum that the model gives, what is staged behind them, and all of
+// attention, execution by execution.
 static void check_wavefronts(const Opened *o) {
   const MachineAccesses *machine = machine_accesses(arena, o->sass, o->emission, o->model);
   const Model *model = model_compiled(arena, o->model, -1, machine);
   ck_assert_msg(o->agrees, "%s: the machine code cannot be held against the text", o->name);
+  const bool rows = model->program->n_products > 1;
   double said = 0, counted = 0;
-  for (int i = 0; i < model->n_sites; i++) said += said_of(model, &model->site[i]);
+  for (int i = 0; i < model->n_sites && !rows; i++) said += said_of(model, &model->site[i]);
   for (int pc = 0; pc < o->run.module->n_code; pc++) {
     const PtxSiteCount *count = ptx_tally_site(o->run.tally, pc);
     if (count->space != PTX_SPACE_SHARED || count->executions == 0) continue;
     const Stmt *stmt = stmt_of(o, pc);
-    if (stmt && is_beside_slabs(model, stmt))
+    if (stmt && (rows || is_beside_slabs(model, stmt)))
       check_staged(o, model, stmt, count);
     else
       counted += (double)count->wavefronts;
@@ -207,10 +226,9 @@ START_TEST(test_a_rung_opened_is_what_the_model_says) {
   const bool asked = stress_is_on() || _i % SAMPLE == 2;
   const Model *model = has_nvrtc && asked && _i < cases.n ? small(_i) : NULL;
   if (!model) return;
-  const int64_t *v = model->schedule.value;
-  const float *a = numbers(v[KNOB_M] * v[KNOB_K], 1), *b = numbers(v[KNOB_K] * v[KNOB_N], 2);
-  const Opened o = open_rung(_i, a, b, model);
-  check_product(&o, a, b);
+  const Inputs in = inputs_of(model);
+  const Opened o = open_rung(_i, &in, model);
+  check_product(&o, &in);
   if (o.sass) check_wavefronts(&o);
 }
 END_TEST
@@ -225,7 +243,7 @@ static const struct {
               {"fence.proxy.async", "global.shared::cta", NULL},
               {"fence.proxy.async", "wgmma.mma_async", "complete_tx::bytes"}};
 
-static void check_without(const Opened *o, const float *a, const float *b, int fence) {
+static void check_without(const Opened *o, const Inputs *in, int fence) {
   const char *what = fences[fence].fence, *unless = fences[fence].unless;
   char *ptx = arena_strdup(arena, o->compiled->ptx);
   if (!strstr(ptx, fences[fence].user) || (unless && strstr(ptx, unless))) return;
@@ -234,8 +252,9 @@ static void check_without(const Opened *o, const float *a, const float *b, int f
                               .main_kernel = o->model->program->main_kernel,
                               .clusters = clusters_of(o->model->schedule.value),
                               .is_wrong = true,
-                              .a = a,
-                              .b = b};
+                              .a = in->a,
+                              .b = in->b,
+                              .v = in->v};
   const PtxFinding *f = ptx_plan_run(arena, o->plan, &given).finding;
   ck_assert_msg(f && f->kind == PTX_FINDING_MISSING_FENCE && f->pc >= 0 && f->other_pc >= 0,
                 "%s without %s for %s: %s", o->name, what, fences[fence].user,
@@ -246,10 +265,9 @@ START_TEST(test_a_rung_without_a_fence_is_told) {
   const bool asked = stress_is_on() || _i % SAMPLE == 2;
   const Model *model = has_nvrtc && asked && _i < cases.n ? small(_i) : NULL;
   if (!model) return;
-  const int64_t *v = model->schedule.value;
-  const float *a = numbers(v[KNOB_M] * v[KNOB_K], 1), *b = numbers(v[KNOB_K] * v[KNOB_N], 2);
+  const Inputs in = inputs_of(model);
   const Opened o = compile_rung(_i, model);
-  for (int i = 0; i < (int)(sizeof fences / sizeof fences[0]); i++) check_without(&o, a, b, i);
+  for (int i = 0; i < (int)(sizeof fences / sizeof fences[0]); i++) check_without(&o, &in, i);
 }
 END_TEST
 

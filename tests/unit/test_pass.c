@@ -104,7 +104,7 @@ START_TEST(test_what_products_share_is_changed_once) {
 }
 END_TEST
 
-static const char *const ladders[] = {"fp32", "fp16", "hgemm", "tf32"};
+static const char *const ladders[] = {"fp32", "fp16", "hgemm", "tf32", "attention"};
 
 START_TEST(test_golden_rungs) {
   const Ladder *ladder = ladder_named(ladders[_i]);

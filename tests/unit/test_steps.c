@@ -63,6 +63,23 @@ START_TEST(the_articles_two_intensities) {
 }
 END_TEST
 
+// Q · K reads 4 + 16 matrices for 32 computations in each of 8 k-steps, P · V 32 for 64 in each of
+// 4: P is there already, and its conversion is no transfer. Both products begin with their step 0.
+START_TEST(attention_has_steps_of_both_products) {
+  const Steps steps = steps_of(
+      "PROGRAM=attention,HEADS=2,M=256,N=256,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FN=8,FUSE=1,"
+      "STAGE=11,LDMATRIX=2,SWIZZLE=3,ASYNC_COPY=1,EAGER_KV=1",
+      "FRAG_BUFFER=2");
+  ck_assert_double_eq(steps.products, 8 * 32 + 4 * 64);
+  ck_assert_double_eq(steps.moved, 8 * 20 + 4 * 32);
+  ck_assert_str_eq(steps.read_name, "LDSM");
+  int begins = 0;
+  for (int i = 0; i < steps.n; i++)
+    begins += steps.step[i].n_multiplies && steps.step[i].multiply_first == 0;
+  ck_assert_int_eq(begins, 2);
+}
+END_TEST
+
 // The article's own shape with its own atom: one row of atoms, which has nothing to read twice.
 START_TEST(the_articles_warp) {
   static const char TILE[] =
@@ -560,6 +577,7 @@ Suite *suite_steps(void) {
   tcase_set_timeout(tc, 120);
   tcase_add_test(tc, the_articles_two_intensities);
   tcase_add_test(tc, the_articles_warp);
+  tcase_add_test(tc, attention_has_steps_of_both_products);
   tcase_add_loop_test(tc, counts_of_every_strategy, 0, sizeof counted / sizeof *counted);
   tcase_add_test(tc, fma_counts_values);
   tcase_add_test(tc, strategies_of_a_schedule);

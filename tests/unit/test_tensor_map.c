@@ -34,8 +34,8 @@ static Plan *plan_of(PlanType operand) {
                  .n = 16,
                  .k = 32,
                  .n_maps = 2,
-                 .maps = {{PLAN_ARG_A, operand, 32, 48, 64 / bytes, 16, 2},
-                          {PLAN_ARG_B, operand, 16, 32, 32 / bytes, 8, 0}},
+                 .maps = {{PLAN_ARG_A, operand, 32, 48, 0, 64 / bytes, 16, 2},
+                          {PLAN_ARG_B, operand, 16, 32, 0, 32 / bytes, 8, 0}},
                  .tile_m = 16,
                  .tile_n = 16,
                  .n_kernels = 1,
@@ -88,6 +88,8 @@ static void assert_map(const FakeTensorMap *map, CuDevicePtr data, const PlanMap
   ck_assert_uint_eq(map->extents[0], (uint64_t)plan->columns);
   ck_assert_uint_eq(map->extents[1], (uint64_t)plan->rows);
   ck_assert_uint_eq(map->row_bytes, (uint64_t)(plan->columns * plan_type_bytes(plan->type)));
+  ck_assert_uint_eq(map->extents[2], (uint64_t)plan->matrices);
+  ck_assert_uint_eq(map->matrix_bytes, plan->matrices ? map->row_bytes * map->extents[1] : 0);
   ck_assert_int_eq((int)map->box[0], plan->box_columns);
   ck_assert_int_eq((int)map->box[1], plan->box_rows);
   ck_assert_int_eq(map->swizzle, plan->swizzle_bits);
@@ -98,9 +100,9 @@ static void assert_map(const FakeTensorMap *map, CuDevicePtr data, const PlanMap
 START_TEST(a_plan_has_a_table_of_maps) {
   Plan *plan = plan_of(PLAN_F16);
   plan->workspace_bytes[1] = 4096;
-  plan->maps[2] = (PlanMap){PLAN_ARG_C, PLAN_F32, 16, 48, 16, 8, 2};
-  plan->maps[3] = (PlanMap){PLAN_ARG_C, PLAN_F32, 16, 48, 8, 48, 0};
-  plan->maps[4] = (PlanMap){(PlanArg)(PLAN_ARG_WORKSPACE + 1), PLAN_S32, 32, 32, 16, 16, 0};
+  plan->maps[2] = (PlanMap){PLAN_ARG_C, PLAN_F32, 16, 16, 3, 16, 8, 2};
+  plan->maps[3] = (PlanMap){PLAN_ARG_C, PLAN_F32, 16, 48, 0, 8, 48, 0};
+  plan->maps[4] = (PlanMap){(PlanArg)(PLAN_ARG_WORKSPACE + 1), PLAN_S32, 32, 32, 0, 16, 16, 0};
   plan->n_maps = 5;
   Diags diags = diags_new(arena);
   ck_assert_msg(plan_check(plan, &diags), "%s", diags_text(arena, &diags));

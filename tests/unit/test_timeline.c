@@ -42,8 +42,12 @@ static bool is_work(const Op *op) {
   return action == ACTION_MOVE || action == ACTION_MULTIPLY;
 }
 
-// Sums are set, scaled and added to without an event; so are the single copies of a group.
+static bool is_register(const Buffer *buffer) { return !buffer || buffer->space == SPACE_REGISTER; }
+
+// Registers are set, scaled and combined without an event; so are the single copies of a group.
 static bool is_marked(const Op *op) {
+  const bool of_rows = op->dst.buffer && is_register(op->dst.buffer) && is_register(op->src.buffer);
+  if (of_rows && !is_work(op)) return false;
   const OpAction action = op_facts(op->kind)->action;
   if (action == ACTION_SET) return op->dst.buffer->space == SPACE_BARRIER;
   if (action == ACTION_ADD || action == ACTION_SCALE) return false;

@@ -88,12 +88,14 @@ static void print_row(Arena *arena, const char *name, const RecordedRow *row) {
          cli_share_text(arena, row->occupancy));
 }
 
-static void print_reference(Arena *arena, const BenchReference *reference) {
+static void print_reference(const Subject *s, const BenchReference *reference) {
+  Arena *arena = s->arena;
+  const char *who = schedule_reference(&s->side[0].model->schedule);
   if (!(reference->time.median_ns > 0)) {
-    if (reference->error) printf("%-10s %s\n", "cuBLAS", reference->error);
+    if (reference->error) printf("%-10s %s\n", who, reference->error);
     return;
   }
-  printf("%-10s %11s %11s %11s %9.2f %10.3f  %s, %s\n", "cuBLAS",
+  printf("%-10s %11s %11s %11s %9.2f %10.3f  %s, %s\n", who,
          cli_time_text(arena, reference->time.median_ns),
          cli_time_text(arena, reference->time.p10_ns), cli_time_text(arena, reference->time.p90_ns),
          reference->tflops, 1.0, reference->name ? reference->name : "",
@@ -116,10 +118,15 @@ static void print_error_map(const VerifyResult *verify) {
   }
 }
 
+// "of cuBLAS"
+static const char *of_reference(const Subject *s) {
+  return arena_printf(s->arena, "of %s", schedule_reference(&s->side[0].model->schedule));
+}
+
 static void print_range(const Subject *s, const char *name, const RecordedRow *row) {
   if (!(row->ratio_min > 0)) return;
-  printf("%-10s %s of cuBLAS, %s within a round\n", name, cli_ratio_text(s->arena, row->ratio),
-         cli_ratio_range_text(s->arena, row));
+  printf("%-10s %s %s, %s within a round\n", name, cli_ratio_text(s->arena, row->ratio),
+         of_reference(s), cli_ratio_range_text(s->arena, row));
 }
 
 static void print_ranges(const Subject *s) {
@@ -146,12 +153,12 @@ static void print_text(const Subject *s) {
   const BenchResult *result = result_of(s);
   if (result && result->gpu) print_machine(s, result);
   printf("%-10s %11s %11s %11s %9s %10s %10s %7s %10s\n", "", "median", "p10", "p90", "TFLOP/s",
-         "of cuBLAS", "registers", "spills", "occupancy");
+         of_reference(s), "registers", "spills", "occupancy");
   print_row(s->arena, "this", &s->side[0].row);
   if (s->n > 1) print_row(s->arena, "against", &s->side[1].row);
   for (int i = 0; i < s->n; i++)
     if (s->side[i].note) printf("%-10s %s\n", i ? "against" : "this", s->side[i].note);
-  if (result) print_reference(s->arena, &result->reference);
+  if (result) print_reference(s, &result->reference);
   print_ranges(s);
   for (int i = 0; result && i < result->n_entries; i++) print_error_map(&result->entries[i].verify);
   print_comparison(s);

@@ -32,9 +32,6 @@ int cmd_export(Arena *arena, int argc, char **argv) {
   if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is no option of export", argv[1]);
   const Model *model = cli_model(arena, given.state, &diags);
   if (!model) return cli_fail(&diags);
-  if (model->program->problem.kind == PROBLEM_ATTENTION)
-    return cli_error(
-        CLI_USAGE, "export writes matrix products; gemmview cuda prints the kernels of attention");
   const Emission *emission = emit_model(arena, model, model->program);
   const char *text = export_cu(arena, emission, model->program, model->target);
   if (given.output && !str_equal(given.output, "-")) return cli_write(arena, given.output, text);

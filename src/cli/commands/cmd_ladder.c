@@ -9,9 +9,10 @@
 // "x prev" is what each rung of the main line brought over the one that it builds on.
 //
 // --size replaces M, N and K of every rung that does not name them itself; a rung that does (a side
-// branch on its own problem) is timed once. Everything is compiled before anything is timed.
-// What is recorded is timed hot: the ratios that the program brings along are those of long runs.
-// The exit status is that of the worst rung; rungs that are not built do not count.
+// branch on its own problem) is timed once. Attention takes M queries and K keys, its head
+// dimension stays. Everything is compiled before anything is timed. What is recorded is timed hot:
+// the ratios that the program brings along are those of long runs. The exit status is that of the
+// worst rung; rungs that are not built do not count.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "cli/common/cli_ladder.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_timing.h"
+#include "model/schedules/reduce.h"
 
 typedef struct LadderGiven {
   const char *only, *record, *knobs;
@@ -105,7 +107,12 @@ static bool parse_size(const char *text, Size *size, Diags *diags) {
   return false;
 }
 
+// A rung of attention says its heads and head dimension, and as a rule the extents that all have.
 static bool names_problem(const Schedule *schedule) {
+  const Schedule plain = schedule_plain();
+  if (schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION)
+    return schedule->value[KNOB_M] != plain.value[KNOB_M] ||
+           schedule->value[KNOB_N] != plain.value[KNOB_N];
   for (int i = 0; i < schedule->n_given; i++) {
     KnobId knob = schedule->given[i];
     if (knob == KNOB_M || knob == KNOB_N || knob == KNOB_K) return true;
@@ -120,7 +127,7 @@ static void add_item(Run *run, int number, const Size *size) {
   Schedule schedule = rung->schedule;
   Diags diags = diags_new(run->arena);
   if (size && !names_problem(&schedule))
-    for (int i = 0; i < 3; i++) schedule_set(&schedule, (KnobId)(KNOB_M + i), size->extent[i]);
+    schedule_resize(&schedule, size->extent[0], size->extent[1], size->extent[2]);
   cli_worker_set_target(run->worker, &run->targets, &schedule);
   if (run->given->knobs) schedule_parse(&schedule, run->given->knobs, &diags);
   const Model *model =
@@ -152,10 +159,12 @@ static bool is_hot(const LadderGiven *given) {
 // ---- text ---------------------------------------------------------------------------------------
 
 static void print_heading(const Run *run) {
+  const char *who = schedule_reference(&run->ladder->rung[0].schedule);
+  const char *of = arena_printf(run->arena, "of %s", who);
   printf("%s: %s\n%2s %-16s %-18s %11s %9s %7s %9s %5s %6s %5s %9s %s\n", run->ladder->name,
-         run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "x prev", "of cuBLAS",
-         "regs", "spills", "occ.", "predicted",
-         is_hot(run->given) ? "limit  of cuBLAS within a round" : "limit");
+         run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "x prev", of, "regs",
+         "spills", "occ.", "predicted",
+         is_hot(run->given) ? arena_printf(run->arena, "limit  %s within a round", of) : "limit");
 }
 
 // "x1.32": of the rung that this one builds on, at the same size; "-" where that was not timed.
@@ -201,7 +210,10 @@ static void print_footing(const Run *run) {
   const Recorded *r = &run->record;
   if (!r->gpu) return;
   printf("\n%s, driver %s, CUDA %s, %s, %s\n", r->gpu, r->driver ? r->driver : "unknown",
-         r->cuda ? r->cuda : "unknown", r->cublas ? r->cublas : "no cuBLAS",
+         r->cuda ? r->cuda : "unknown",
+         r->cublas ? r->cublas
+                   : arena_printf(run->arena, "no %s",
+                                  schedule_reference(&run->ladder->rung[0].schedule)),
          r->clocks ? r->clocks : "clocks unknown");
   if (r->method) printf("%s; predicted (~) is the model's estimate\n", r->method);
 }

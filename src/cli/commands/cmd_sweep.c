@@ -90,8 +90,9 @@ static void print_heading(const Sweep *s) {
   if (s->given->csv)
     cli_csv_heading();
   else
-    printf("%5s   %11s %9s %9s %5s %6s %5s %9s  %s\n", "#", "median", "TFLOP/s", "of cuBLAS",
-           "regs", "spills", "occ.", "predicted", "knobs");
+    printf("%5s   %11s %9s %9s %5s %6s %5s %9s  %s\n", "#", "median", "TFLOP/s",
+           arena_printf(s->arena, "of %s", schedule_reference(&s->base)), "regs", "spills", "occ.",
+           "predicted", "knobs");
 }
 
 static void print_cells(Arena *arena, const RecordedRow *row) {

@@ -34,13 +34,16 @@
 #include "base/str.h"
 #include "kernels/device/driver.h"
 #include "kernels/device/gpu.h"
+#include "kernels/device/peer.h"
 #include "kernels/device/timing.h"
 
 enum { PARTICIPANTS_MAX = BENCH_MAX_PLANS + 1, REFERENCE_LAUNCHES = 2 };
 
 typedef struct Participant {
   GpuProgram *program;  // NULL = the reference
-  BenchEntry *entry;    // likewise
+  bool by_peer;         // which is in a process of its own: `waited_ns` is of its last batch
+  double waited_ns;
+  BenchEntry *entry;  // likewise
   Timing *time;
   double batch_ns;
   int batch;
@@ -58,6 +61,7 @@ typedef struct Bench {
   int n_inputs;
   BenchResult *result;
   GpuProgram programs[BENCH_MAX_PLANS];
+  int peer_row;
   int n_participants;
   Participant *participants[PARTICIPANTS_MAX];
 } Bench;
@@ -134,6 +138,7 @@ static bool add_participant(Bench *bench, GpuProgram *program, BenchEntry *entry
   const CudaApi *cuda = bench->gpu->cuda;
   participant->program = program;
   participant->entry = entry;
+  participant->by_peer = !program && plan_is_attention(bench->inputs[0].plan);
   participant->time = entry ? &entry->time : &bench->result->reference.time;
   bench->participants[bench->n_participants++] = participant;
   return (gpu_check(bench->gpu, cuda->cuEventCreate(&participant->start, CU_EVENT_DEFAULT),
@@ -154,10 +159,19 @@ static bool flush_l2(Gpu *gpu) {
          gpu_fill_bytes(gpu, &gpu->flush, 0, false);
 }
 
+// A turn of the peer's begins when the ones before have ended, and is over when this returns.
+static bool run_peer(Bench *bench, Participant *participant, int batch) {
+  const BenchPeer *peer = bench->options->peer;
+  if (!gpu_wait(bench->gpu)) return false;
+  return peer->run(peer->context, bench->peer_row, batch, &participant->waited_ns) ||
+         gpu_refuse(bench->gpu, "the reference has ended while it was timed");
+}
+
 // Queues [flush] [spin] start, `batch` products, stop; does not wait.
 static bool queue_batch(Bench *bench, Participant *participant, int batch) {
   Gpu *gpu = bench->gpu;
   const CudaApi *cuda = gpu->cuda;
+  if (participant->by_peer) return run_peer(bench, participant, batch);
   if (bench->options->flush_l2 && !flush_l2(gpu)) return false;
   if (!gpu_spin(gpu, timing_spin_us(batch)) ||
       !gpu_check(gpu, cuda->cuEventRecord(participant->start, gpu->stream), "cuEventRecord"))
@@ -169,6 +183,8 @@ static bool queue_batch(Bench *bench, Participant *participant, int batch) {
 
 static bool elapsed_ns(Gpu *gpu, const Participant *participant, double *ns) {
   float ms = 0;
+  *ns = participant->waited_ns;
+  if (participant->by_peer) return true;
   if (!gpu_check(gpu, gpu->cuda->cuEventSynchronize(participant->stop), "cuEventSynchronize") ||
       !gpu_check(gpu, gpu->cuda->cuEventElapsedTime(&ms, participant->start, participant->stop),
                  "cuEventElapsedTime"))
@@ -361,8 +377,11 @@ static bool add_participants(Bench *bench) {
       return false;
   if (bench->options->no_reference) return true;
   if (!report(bench, "reference", 0)) return false;
-  bool found = reference_choose(bench->arena, bench->gpu, bench->inputs[0].plan, result->hot,
-                                &result->reference);
+  const Plan *plan = bench->inputs[0].plan;
+  const BenchPeer *peer = plan_is_attention(plan) ? bench->options->peer : NULL;
+  bool found =
+      peer ? peer_choose(bench->arena, bench->gpu, plan, peer, &result->reference, &bench->peer_row)
+           : reference_choose(bench->arena, bench->gpu, plan, result->hot, &result->reference);
   if (gpu_poisoned(bench->gpu)) return stop(bench, last_error(bench));
   return !found || add_participant(bench, NULL, NULL);
 }

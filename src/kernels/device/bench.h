@@ -72,6 +72,8 @@ typedef struct BenchResult {
   const char *method;                                 // one sentence to print beside the numbers
 } BenchResult;
 
+typedef struct BenchPeer BenchPeer;  // peer.h
+
 typedef struct BenchOptions {
   double budget_s;    // for the timing, all participants together; 0 = 2, hot: 4
   bool flush_l2;      // default: warm
@@ -79,7 +81,8 @@ typedef struct BenchOptions {
   bool brief;         // a few milliseconds, checked once: to rank; not with hot
   bool no_reference;  // leave cuBLAS out
   bool verify_only;
-  uint64_t seed;  // 0 = 1
+  const BenchPeer *peer;  // the reference where cuBLAS has none; NULL: there is none then
+  uint64_t seed;          // 0 = 1
   // Called between steps: `stage` is "verify", "reference", "time". A true return cancels the job.
   bool (*progress)(void *context, const char *stage, double fraction);
   void *context;

@@ -30,14 +30,18 @@ bool gpu_can_map(Gpu *gpu, const Plan *plan) {
 static bool encode(Gpu *gpu, const PlanMap *from, GpuMap *map) {
   const CuDevicePtr data = problem_buffer(&gpu->problem, from->buffer)->data;
   if (map->data == data) return true;
-  const uint64_t extents[] = {(uint64_t)from->columns, (uint64_t)from->rows};
+  const uint64_t extents[] = {(uint64_t)from->columns, (uint64_t)from->rows,
+                              (uint64_t)from->matrices};
   const uint64_t row_bytes = extents[0] * (uint64_t)plan_type_bytes(from->type);
-  const uint32_t box[] = {(uint32_t)from->box_columns, (uint32_t)from->box_rows}, steps[] = {1, 1};
+  const uint64_t pitches[] = {row_bytes, row_bytes * extents[1]};
+  const uint32_t box[] = {(uint32_t)from->box_columns, (uint32_t)from->box_rows, 1};
+  const uint32_t steps[] = {1, 1, 1};
   CuTensorMap encoded;
   const int status = gpu->cuda->cuTensorMapEncodeTiled(
-      &encoded, map_types[from->type], 2, (void *)(uintptr_t)data, extents, &row_bytes, box, steps,
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE + from->swizzle_bits,
-      CU_TENSOR_MAP_L2_256B, CU_TENSOR_MAP_FILL_NONE);
+      &encoded, map_types[from->type], from->matrices ? 3 : 2, (void *)(uintptr_t)data, extents,
+      pitches, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      CU_TENSOR_MAP_SWIZZLE_NONE + from->swizzle_bits, CU_TENSOR_MAP_L2_256B,
+      CU_TENSOR_MAP_FILL_NONE);
   if (!gpu_check(gpu, status, "cuTensorMapEncodeTiled")) return false;
   memcpy(map->word, encoded.word, sizeof map->word);
   map->data = data;

@@ -37,6 +37,7 @@ static PlanArg plan_map(Plan *plan, const Program *program, const EmitArg *arg) 
                        plan_type_of(arg->buffer->type),
                        from.columns,
                        from.rows,
+                       from.matrices,
                        from.box_columns,
                        from.box_rows,
                        from.swizzle_bits};

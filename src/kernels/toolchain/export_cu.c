@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/export_attention.h"
+#include "kernels/toolchain/export_lists.h"
 #include "kernels/toolchain/verify.h"
 #include "model/text/prelude.h"
 
@@ -66,7 +68,9 @@ static const char host_start[] =
     "  unsigned long long n_checked, n_wrong;\n"
     "  unsigned worst;  // the largest error in units of its bound: the bits of a float\n"
     "};\n"
-    "\n"
+    "\n";
+
+static const char check_cells[] =
     "__global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {\n"
     "  const long long stride = (long long)gridDim.x * blockDim.x;\n"
     "  long long cell = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -90,12 +94,8 @@ static const char host_start[] =
     "}\n"
     "\n";
 
+// Behind what launches the check.
 static const char host_check[] =
-    "static bool is_right(const In *A, const In *B, const Out *C) {\n"
-    "  Verdict *on_device, verdict = {};\n"
-    "  must(cudaMalloc(&on_device, sizeof verdict), \"cudaMalloc\");\n"
-    "  must(cudaMemset(on_device, 0, sizeof verdict), \"cudaMemset\");\n"
-    "  check_cells<<<4096, 256>>>(A, B, C, on_device);\n"
     "  must(cudaMemcpy(&verdict, on_device, sizeof verdict, cudaMemcpyDeviceToHost), \"check\");\n"
     "  must(cudaFree(on_device), \"cudaFree\");\n"
     "  float worst;\n"
@@ -124,49 +124,108 @@ static const char host_check[] =
     "\n";
 
 // cudaGetDriverEntryPoint came first and is deprecated by the other one, which came with CUDA 12.5.
-static const char host_map[] =
+static const char map_about[] =
     "// The tensor map of an operand: its rows lie one after another, and each copy by the tensor\n"
     "// memory accelerator takes a box of them. The driver's function is looked up by name, so "
     "that\n"
-    "// no further library is linked.\n"
-    "template <class T>\n"
-    "static tensor_map map_of(T *x, long long columns, long long rows, unsigned box_columns,\n"
-    "                         unsigned box_rows, CUtensorMapDataType type,\n"
-    "                         CUtensorMapSwizzle swizzle) {\n"
-    "  const char *name = \"cuTensorMapEncodeTiled\";\n"
-    "  const auto flags = cudaEnableDefault;\n"
-    "  void *encode = nullptr;\n"
-    "  cudaDriverEntryPointQueryResult found;\n"
-    "#if CUDART_VERSION >= 12050\n"
-    "  must(cudaGetDriverEntryPointByVersion(name, &encode, 12000, flags, &found), name);\n"
-    "#else\n"
-    "  must(cudaGetDriverEntryPoint(name, &encode, flags, &found), name);\n"
-    "#endif\n"
-    "  must(found == cudaDriverEntryPointSuccess ? cudaSuccess : cudaErrorSymbolNotFound, name);\n"
-    "  const cuuint64_t extents[] = {(cuuint64_t)columns, (cuuint64_t)rows};\n"
-    "  const cuuint64_t row_bytes = columns * sizeof *x;\n"
-    "  const cuuint32_t box[] = {box_columns, box_rows}, steps[] = {1, 1};\n"
-    "  CUtensorMap encoded;\n"
-    "  must((cudaError_t)((decltype(&cuTensorMapEncodeTiled))encode)(\n"
-    "           &encoded, type, 2, x, extents, &row_bytes, box, steps,\n"
-    "           CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,\n"
-    "           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),\n"
-    "       name);\n"
-    "  tensor_map map;\n"
-    "  static_assert(sizeof map == sizeof encoded, \"a map has 128 bytes\");\n"
-    "  std::memcpy(&map, &encoded, sizeof map);\n"
-    "  return map;\n"
-    "}\n"
-    "\n";
+    "// no further library is linked.\n";
 
-static const char host_main[] =
-    "// Milliseconds of `n` products in a row.\n"
+// Of matrices that lie one behind the other a map has a third dimension.
+typedef struct MapText {
+  const char *parameter, *extent, *pitches, *pitch, *box, *step;
+  int rank;
+} MapText;
+
+static const MapText map_of_one = {
+    "", "", "  const cuuint64_t row_bytes = columns * sizeof *x;\n", "&row_bytes", "", "", 2};
+static const MapText map_of_several = {" long long matrices,\n                        ",
+                                       ", (cuuint64_t)matrices",
+                                       "  const cuuint64_t row_bytes = columns * sizeof *x, "
+                                       "pitches[] = {row_bytes, row_bytes * rows};\n",
+                                       "pitches",
+                                       ", 1",
+                                       ", 1",
+                                       3};
+
+static void add_map_of(Str *out, const MapText *text) {
+  str_add(out, map_about);
+  str_printf(
+      out,
+      "template <class T>\n"
+      "static tensor_map map_of(T *x, long long columns, long long rows,%s unsigned box_columns,\n"
+      "                         unsigned box_rows, CUtensorMapDataType type,\n"
+      "                         CUtensorMapSwizzle swizzle) {\n"
+      "  const char *name = \"cuTensorMapEncodeTiled\";\n"
+      "  const auto flags = cudaEnableDefault;\n"
+      "  void *encode = nullptr;\n"
+      "  cudaDriverEntryPointQueryResult found;\n"
+      "#if CUDART_VERSION >= 12050\n"
+      "  must(cudaGetDriverEntryPointByVersion(name, &encode, 12000, flags, &found), name);\n"
+      "#else\n"
+      "  must(cudaGetDriverEntryPoint(name, &encode, flags, &found), name);\n"
+      "#endif\n"
+      "  must(found == cudaDriverEntryPointSuccess ? cudaSuccess : cudaErrorSymbolNotFound, "
+      "name);\n"
+      "  const cuuint64_t extents[] = {(cuuint64_t)columns, (cuuint64_t)rows%s};\n"
+      "%s"
+      "  const cuuint32_t box[] = {box_columns, box_rows%s}, steps[] = {1, 1%s};\n"
+      "  CUtensorMap encoded;\n"
+      "  must((cudaError_t)((decltype(&cuTensorMapEncodeTiled))encode)(\n"
+      "           &encoded, type, %d, x, extents, %s, box, steps,\n"
+      "           CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,\n"
+      "           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),\n"
+      "       name);\n"
+      "  tensor_map map;\n"
+      "  static_assert(sizeof map == sizeof encoded, \"a map has 128 bytes\");\n"
+      "  std::memcpy(&map, &encoded, sizeof map);\n"
+      "  return map;\n"
+      "}\n"
+      "\n",
+      text->parameter, text->extent, text->pitches, text->box, text->step, text->rank, text->pitch);
+}
+
+// Both kinds of a problem: how its operands and its result are called, filled, checked and counted.
+typedef struct Kind {
+  const char *check, *operands, *check_parameters, *check_launch, *check_arguments;
+  const char *fill, *verb, *noun, *operations;
+} Kind;
+
+static const Kind kinds[] = {
+    [PROBLEM_MATMUL] = {check_cells, "  In *A, *B;\n  Out *C;\n",
+                        "const In *A, const In *B, const Out *C",
+                        "check_cells<<<4096, 256>>>(A, B, C, on_device)", "on.A, on.B, on.C",
+                        "  on.A = operand(n_rows * depth, 1);\n"
+                        "  on.B = operand(depth * n_columns, 2);\n"
+                        "  on.C = unwritten<Out>(n_rows * n_columns);\n",
+                        "multiply", "product", "2e-9 * n_rows * n_columns * depth"},
+    [PROBLEM_ATTENTION] = {export_attention_check, "  In *Q, *K, *V;\n  Out *O;\n",
+                           "const In *Q, const In *K, const In *V, const Out *O",
+                           "check_rows<<<4096, 256>>>(Q, K, V, O, on_device)",
+                           "on.Q, on.K, on.V, on.O",
+                           "  on.Q = operand(n_rows * head_dim, 1);\n"
+                           "  on.K = operand(n_heads * n_keys * head_dim, 2);\n"
+                           "  on.V = operand(n_heads * n_keys * head_dim, 3);\n"
+                           "  on.O = unwritten<Out>(n_rows * n_columns);\n",
+                           "attend", "run", "1e-9 * operations"},
+};
+
+static void add_check(Str *out, const Kind *kind) {
+  str_printf(out,
+             "static bool is_right(%s) {\n"
+             "  Verdict *on_device, verdict = {};\n"
+             "  must(cudaMalloc(&on_device, sizeof verdict), \"cudaMalloc\");\n"
+             "  must(cudaMemset(on_device, 0, sizeof verdict), \"cudaMemset\");\n"
+             "  %s;\n%s",
+             kind->check_parameters, kind->check_launch, host_check);
+}
+
+static const char host_time[] =
     "static float time_products(const Operands &on, int n) {\n"
     "  cudaEvent_t start, stop;\n"
     "  must(cudaEventCreate(&start), \"cudaEventCreate\");\n"
     "  must(cudaEventCreate(&stop), \"cudaEventCreate\");\n"
     "  must(cudaEventRecord(start), \"cudaEventRecord\");\n"
-    "  for (int i = 0; i < n; ++i) multiply(on);\n"
+    "  for (int i = 0; i < n; ++i) %s(on);\n"
     "  must(cudaEventRecord(stop), \"cudaEventRecord\");\n"
     "  must(cudaEventSynchronize(stop), \"launch\");\n"
     "  float ms;\n"
@@ -175,12 +234,9 @@ static const char host_main[] =
     "  must(cudaEventDestroy(stop), \"cudaEventDestroy\");\n"
     "  return ms;\n"
     "}\n"
-    "\n"
-    "int main() {\n"
-    "  Operands on = allocate();\n"
-    "  multiply(on);\n"
-    "  must(cudaDeviceSynchronize(), \"launch\");\n"
-    "  if (!is_right(on.A, on.B, on.C)) return 1;  // a wrong kernel has no speed\n"
+    "\n";
+
+static const char host_samples[] =
     "  const float once_ms = time_products(on, 3) / 3;  // warms up, too\n"
     "  const int n = std::max(1, std::min(1000, (int)(2.0f / once_ms)));\n"
     "  std::vector<float> ms;\n"
@@ -189,10 +245,23 @@ static const char host_main[] =
     "  const double median_ms = ms[ms.size() / 2];\n"
     "  std::printf(\"%.4f ms (median of %d samples of %d, fastest %.4f ms, L2 warm), \"\n"
     "              \"%.2f TFLOP/s\\n\",\n"
-    "              median_ms, (int)ms.size(), n, ms[0],\n"
-    "              2e-9 * n_rows * n_columns * depth / median_ms);\n"
-    "  return 0;\n"
-    "}\n";
+    "              median_ms, (int)ms.size(), n, ms[0],\n";
+
+static void add_main(Str *out, const Kind *kind) {
+  str_printf(out, "// Milliseconds of `n` %ss in a row.\n", kind->noun);
+  str_printf(out, host_time, kind->verb);
+  str_printf(out,
+             "int main() {\n"
+             "  Operands on = allocate();\n"
+             "  %s(on);\n"
+             "  must(cudaDeviceSynchronize(), \"launch\");\n"
+             "  if (!is_right(%s)) return 1;  // a wrong kernel has no speed\n"
+             "%s"
+             "              %s / median_ms);\n"
+             "  return 0;\n"
+             "}\n",
+             kind->verb, kind->check_arguments, host_samples, kind->operations);
+}
 
 // ---- types --------------------------------------------------------------------------------------
 
@@ -277,7 +346,7 @@ static void add_bounds(Str *out, const Problem *problem, const Plan *plan) {
              verify_tolerance(plan), rounding, verify_floor(plan));
 }
 
-static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
+static void add_product_sizes(Str *out, const Problem *problem) {
   const double products = (double)problem->m * (double)problem->n * (double)problem->k;
   const double affordable = 0x1p36;
   long long step = products > affordable ? (long long)(products / affordable) | 1 : 1;
@@ -293,139 +362,17 @@ static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
   str_printf(out, "constexpr long long check_step = %lld;  // %s\n", step,
              step == 1 ? "every cell is compared"
                        : "one cell of so many is compared; a NaN is looked for in all");
+}
+
+static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
+  if (problem->kind == PROBLEM_ATTENTION)
+    export_attention_sizes(out, plan);
+  else
+    add_product_sizes(out, problem);
   add_bounds(out, problem, plan);
 }
 
 // ---- launches -----------------------------------------------------------------------------------
-
-static const char resident_blocks[] =
-    "// A persistent kernel has as many blocks as the device holds at once, whole clusters of "
-    "them,\n"
-    "// each with a list of tiles: `most` of them have any.\n"
-    "template <class Kernel>\n"
-    "static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,\n"
-    "                           int cluster) {\n"
-    "  int device, n_sms, per_sm;\n"
-    "  must(cudaGetDevice(&device), \"cudaGetDevice\");\n"
-    "  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), \"SMs\");\n"
-    "  must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),\n"
-    "       \"occupancy\");\n"
-    "  return std::min(most, n_sms * per_sm / cluster * cluster);\n"
-    "}\n"
-    "\n";
-
-static const char work_lists[] =
-    "// SMs that were seen in one cluster are in one GPC; which of them share a cluster changes "
-    "with its\n"
-    "// size, so that parts of a GPC are joined.\n"
-    "__global__ void sm_of_blocks(int *sm_of_block, int clocks) {\n"
-    "  const long long began = clock64();\n"
-    "  int sm;\n"
-    "  asm volatile(\"mov.u32 %0, %%smid;\" : \"=r\"(sm));\n"
-    "  if (threadIdx.x == 0) sm_of_block[blockIdx.x] = sm;\n"
-    "  while (clock64() - began < clocks) {}\n"
-    "}\n"
-    "\n"
-    "static std::vector<std::vector<int>> neighbouring_sms(int n_sms) {\n"
-    "  std::vector<int> set(1024, -1), sm(2 * n_sms);\n"
-    "  int *on_device;\n"
-    "  must(cudaMalloc(&on_device, sm.size() * sizeof(int)), \"cudaMalloc\");\n"
-    "  for (int cluster = 8; cluster > 1; --cluster) {\n"
-    "    const int n = 2 * n_sms / cluster * cluster;\n"
-    "    cudaLaunchAttribute size = {};\n"
-    "    size.id = cudaLaunchAttributeClusterDimension;\n"
-    "    size.val.clusterDim.x = cluster;\n"
-    "    size.val.clusterDim.y = size.val.clusterDim.z = 1;\n"
-    "    cudaLaunchConfig_t launch = {};\n"
-    "    launch.gridDim = dim3(n);\n"
-    "    launch.blockDim = dim3(1024);\n"
-    "    launch.attrs = &size;\n"
-    "    launch.numAttrs = 1;\n"
-    "    must(cudaLaunchKernelEx(&launch, sm_of_blocks, on_device, 30000), \"clusters\");\n"
-    "    must(cudaMemcpy(sm.data(), on_device, n * sizeof(int), cudaMemcpyDeviceToHost), "
-    "\"SMs\");\n"
-    "    for (int i = 0; i < n; ++i) {\n"
-    "      if (set[sm[i]] < 0) set[sm[i]] = sm[i];\n"
-    "      const int from = set[sm[i]], to = set[sm[i - i % cluster]];\n"
-    "      std::replace(set.begin(), set.end(), from, to);\n"
-    "    }\n"
-    "  }\n"
-    "  must(cudaFree(on_device), \"cudaFree\");\n"
-    "  std::vector<std::vector<int>> places;\n"
-    "  std::vector<int> place_of(1024, -1);\n"
-    "  for (int i = 0; i < 1024; ++i) {\n"
-    "    if (set[i] < 0) continue;\n"
-    "    int &place = place_of[set[i]];\n"
-    "    if (place < 0) {\n"
-    "      place = static_cast<int>(places.size());\n"
-    "      places.emplace_back();\n"
-    "    }\n"
-    "    places[place].push_back(i);\n"
-    "  }\n"
-    "  return places;\n"
-    "}\n"
-    "\n"
-    "// Which of n lists of tiles is meant for a cluster by the SM it runs on: neighbouring lists "
-    "are "
-    "of\n"
-    "// one GPC. Any table is right.\n"
-    "static std::vector<int> lists_of_sms(const std::vector<std::vector<int>> &gpcs, int tiles,\n"
-    "                                     int clusters, int cluster, int per_sm, int *n) {\n"
-    "  // At most a turn in 24 more than with a list for every cluster, in whole groups of tiles.\n"
-    "  const long long turns = (tiles + clusters - 1) / clusters, most = turns + turns / 24;\n"
-    "  int lists = clusters, owned = 0, first = 0, left_over = 0;\n"
-    "  for (int i = clusters - 1; i > 0 && i * most >= tiles; --i)\n"
-    "    if ((i & -i) > (lists & -lists)) lists = i;\n"
-    "  // A GPC has as many as clusters; where lists are fewer, the fullest give one away.\n"
-    "  std::vector<int> own, order, of_sm(1024);\n"
-    "  for (const auto &sms : gpcs) {\n"
-    "    order.push_back(static_cast<int>(own.size()));\n"
-    "    own.push_back(static_cast<int>(sms.size()) * per_sm / cluster);\n"
-    "    owned += own.back();\n"
-    "  }\n"
-    "  for (; owned > lists; --owned) --*std::max_element(own.begin(), own.end());\n"
-    "  // The commonest share first, so that the odd ones shift nobody else's groups.\n"
-    "  const auto rank = [&](int gpc) {\n"
-    "    return std::make_pair(-std::count(own.begin(), own.end(), own[gpc]), -own[gpc]);\n"
-    "  };\n"
-    "  std::stable_sort(order.begin(), order.end(),\n"
-    "                   [&](int a, int b) { return rank(a) < rank(b); });\n"
-    "  for (int gpc : order) {\n"
-    "    for (size_t i = 0; i < gpcs[gpc].size(); ++i) {\n"
-    "      const int slot = static_cast<int>(i) * per_sm / cluster;\n"
-    "      const bool has = slot < own[gpc];\n"
-    "      const int list = has ? first + slot : owned + left_over++ * per_sm / cluster;\n"
-    "      of_sm[gpcs[gpc][i]] = std::min(list, clusters - 1);\n"
-    "    }\n"
-    "    first += own[gpc];\n"
-    "  }\n"
-    "  *n = lists;\n"
-    "  return of_sm;\n"
-    "}\n"
-    "\n"
-    "// The table on the device; claims begin with 0.\n"
-    "struct Lists {\n"
-    "  int *places, n;\n"
-    "  unsigned *claims;\n"
-    "};\n"
-    "\n"
-    "static Lists lists_for(int tiles, int n_blocks, int cluster) {\n"
-    "  int device, n_sms, n;\n"
-    "  must(cudaGetDevice(&device), \"cudaGetDevice\");\n"
-    "  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), \"SMs\");\n"
-    "  const int per_sm = (n_blocks + n_sms - 1) / n_sms, clusters = n_blocks / cluster;\n"
-    "  const auto of_sm =\n"
-    "      lists_of_sms(neighbouring_sms(n_sms), tiles, clusters, cluster, per_sm, &n);\n"
-    "  Lists on_device = {nullptr, n, nullptr};\n"
-    "  must(cudaMalloc(&on_device.places, of_sm.size() * sizeof(int)), \"cudaMalloc\");\n"
-    "  must(cudaMalloc(&on_device.claims, clusters * sizeof(unsigned)), \"cudaMalloc\");\n"
-    "  must(cudaMemcpy(on_device.places, of_sm.data(), of_sm.size() * sizeof(int),\n"
-    "                  cudaMemcpyHostToDevice),\n"
-    "       \"places\");\n"
-    "  must(cudaMemset(on_device.claims, 0, clusters * sizeof(unsigned)), \"claims\");\n"
-    "  return on_device;\n"
-    "}\n"
-    "\n";
 
 // Built once, when the kernel is launched first; each launch has an epoch of its own.
 static void add_lists(Str *out, const EmitKernel *kernel) {
@@ -435,7 +382,7 @@ static void add_lists(Str *out, const EmitKernel *kernel) {
              (long long)(kernel->n_blocks / kernel->cluster), (long long)kernel->cluster);
 }
 
-static void add_launch(Str *out, const EmitKernel *kernel) {
+static void add_launch(Str *out, const EmitKernel *kernel, bool attention) {
   long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
   long long bytes = (long long)kernel->dynamic_smem_bytes;
   if (kernel->persistent)
@@ -449,7 +396,7 @@ static void add_launch(Str *out, const EmitKernel *kernel) {
   str_printf(out, ", %lld, %lld>>>(", threads, bytes);
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
-  if (kernel->takes_alpha) str_add(out, ", 1.0f");
+  if (kernel->takes_alpha) str_add(out, attention ? ", alpha" : ", 1.0f");
   if (kernel->takes_lists) str_add(out, ",\n         lists.places, lists.claims, ++epoch, lists.n");
   if (kernel->takes_grid) str_add(out, ", grid");
   str_add(out, ");\n");
@@ -464,9 +411,9 @@ static void add_grid(Str *out, const EmitKernel *persistent) {
                  : "n_blocks");
 }
 
-static const char *workspace_name(const Program *program) {
-  const Buffer *partial = program_buffer(program, ROLE_PARTIAL);
-  return partial ? partial->name : NULL;
+// What kernels hand on: partial sums; scores, weights and their sums.
+static bool is_workspace(const Buffer *buffer) {
+  return buffer->space == SPACE_GLOBAL && !buffer_is_operand(buffer);
 }
 
 // The first parameter that takes the plan's i-th map.
@@ -483,52 +430,56 @@ static void add_maps(Str *out, const Emission *emission, const Plan *plan) {
   for (int i = 0; i < plan->n_maps; i++) {
     const PlanMap *map = &plan->maps[i];
     const EmitArg *arg = parameter_of(emission, plan, i);
+    const char *matrices =
+        map->matrices ? arena_printf(out->arena, " %lld,", (long long)map->matrices) : "";
     str_printf(out,
-               "  on.%s = map_of(on.%s, %lld, %lld, %d, %d, CU_TENSOR_MAP_DATA_TYPE_%s,\n"
+               "  on.%s = map_of(on.%s, %lld, %lld,%s %d, %d, CU_TENSOR_MAP_DATA_TYPE_%s,\n"
                "                    CU_TENSOR_MAP_SWIZZLE_%s);\n",
                emit_arg_name(out->arena, arg), arg->buffer->name, (long long)map->columns,
-               (long long)map->rows, map->box_columns, map->box_rows,
+               (long long)map->rows, matrices, map->box_columns, map->box_rows,
                type_texts[arg->buffer->type].map, swizzles[map->swizzle_bits]);
   }
 }
 
 static void add_multiply(Str *out, const Emission *emission, const Program *program,
                          const Plan *plan) {
-  const char *workspace = workspace_name(program);
-  str_add(out, "struct Operands {\n  In *A, *B;\n  Out *C;\n");
-  if (workspace) str_printf(out, "  %s *%s;\n", prelude_type_name(program->problem.acc), workspace);
+  const Kind *kind = &kinds[program->problem.kind];
+  str_printf(out, "struct Operands {\n%s", kind->operands);
+  for (int i = 0; i < program->n_buffers; i++)
+    if (is_workspace(program->buffer[i]))
+      str_printf(out, "  %s *%s;\n", prelude_type_name(program->buffer[i]->type),
+                 program->buffer[i]->name);
   for (int i = 0; i < plan->n_maps; i++)
     str_printf(out, "  tensor_map %s;\n",
                emit_arg_name(out->arena, parameter_of(emission, plan, i)));
   str_add(out, "};\n\n");
   for (int i = 0; i < emission->n_kernels; i++)
-    if (emission->kernel[i].persistent) str_add(out, resident_blocks);
+    if (emission->kernel[i].persistent) str_add(out, export_resident_blocks);
   for (int i = 0; i < emission->n_kernels; i++)
-    if (emission->kernel[i].takes_lists) str_add(out, work_lists);
-  str_add(out,
-          "// Launches the kernels of one product in their order.\n"
-          "static void multiply(const Operands &on) {\n");
+    if (emission->kernel[i].takes_lists) str_add(out, export_work_lists);
+  str_printf(out,
+             "// Launches the kernels of one %s in their order.\n"
+             "static void %s(const Operands &on) {\n",
+             kind->noun, kind->verb);
   for (int i = 0; i < emission->n_kernels; i++) {
     if (emission->kernel[i].takes_grid) add_grid(out, &emission->kernel[i - 1]);
-    add_launch(out, &emission->kernel[i]);
+    add_launch(out, &emission->kernel[i], program->problem.kind == PROBLEM_ATTENTION);
   }
   str_add(out, "  must(cudaGetLastError(), \"launch\");\n}\n\n");
 }
 
 static void add_allocate(Str *out, const Emission *emission, const Program *program,
                          const Plan *plan) {
-  const char *workspace = workspace_name(program);
-  str_add(out,
-          "static Operands allocate() {\n"
-          "  Operands on = {};\n"
-          "  on.A = operand(n_rows * depth, 1);\n"
-          "  on.B = operand(depth * n_columns, 2);\n"
-          "  on.C = unwritten<Out>(n_rows * n_columns);\n");
+  str_printf(out,
+             "static Operands allocate() {\n"
+             "  Operands on = {};\n%s",
+             kinds[program->problem.kind].fill);
   add_maps(out, emission, plan);
-  DType sum = program->problem.acc;
-  if (workspace)
-    str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", workspace, prelude_type_name(sum),
-               (long long)(emission->workspace_bytes / dtype_bytes(sum)));
+  for (int i = 0; i < program->n_buffers; i++)
+    if (is_workspace(program->buffer[i]))
+      str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", program->buffer[i]->name,
+                 prelude_type_name(program->buffer[i]->type),
+                 (long long)buffer_elements(program->buffer[i]));
   for (int i = 0; i < emission->n_kernels; i++) {
     const EmitKernel *kernel = &emission->kernel[i];
     if (kernel->dynamic_smem_bytes == 0) continue;
@@ -562,10 +513,12 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
   add_constants(&out, &program->problem, plan);
   add_types(&out, &program->problem);
   str_add(&out, host_start);
+  str_add(&out, kinds[program->problem.kind].check);
   add_multiply(&out, emission, program, plan);
-  str_add(&out, host_check);
-  if (plan->n_maps) str_add(&out, host_map);
+  const Kind *kind = &kinds[program->problem.kind];
+  add_check(&out, kind);
+  if (plan->n_maps) add_map_of(&out, plan->maps[0].matrices ? &map_of_several : &map_of_one);
   add_allocate(&out, emission, program, plan);
-  str_add(&out, host_main);
+  add_main(&out, kind);
   return out.text;
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/whole.h"
 #include "kernels/toolchain/json_fields.h"
 
 enum { CUDA_TEXT_MAX = 4 << 20, SMEM_MAX = 256 << 10, CLUSTER_MAX = 16, BLOCK_MAX = 1024 };
@@ -87,8 +88,8 @@ bool plan_same_problem(const Plan *a, const Plan *b) {
 
 bool plan_same_map(const PlanMap *a, const PlanMap *b) {
   return a->buffer == b->buffer && a->type == b->type && a->columns == b->columns &&
-         a->rows == b->rows && a->box_columns == b->box_columns && a->box_rows == b->box_rows &&
-         a->swizzle_bits == b->swizzle_bits;
+         a->rows == b->rows && a->matrices == b->matrices && a->box_columns == b->box_columns &&
+         a->box_rows == b->box_rows && a->swizzle_bits == b->swizzle_bits;
 }
 
 int64_t plan_buffer_bytes(const Plan *plan, PlanArg buffer) {
@@ -154,7 +155,10 @@ static void check_matrix_of_map(const Plan *plan, const PlanMap *map, const char
   if (map->columns * bytes % CHUNK_BYTES)
     diag_add(diags, "plan", "%s: a row of %lld elements of %d B is not a multiple of %d B", name,
              (long long)map->columns, bytes, CHUNK_BYTES);
-  const int64_t there = plan_buffer_bytes(plan, map->buffer);
+  check_range(diags, arena_printf(diags->arena, "%s: matrices", name), map->matrices, 0,
+              extent_max);
+  if (diags->count > before) return;
+  const int64_t there = plan_buffer_bytes(plan, map->buffer) / max64(map->matrices, 1);
   if (map->columns > there / bytes / map->rows)
     diag_add(diags, "plan", "%s: %lld rows of %lld elements do not fit into %s's %lld B", name,
              (long long)map->rows, (long long)map->columns, arg_names[map->buffer],
@@ -316,6 +320,7 @@ static const RecordField map_fields[] = {
     TYPE_FIELD(PlanMap, type),
     FIELD(PlanMap, columns, RECORD_INT64),
     FIELD(PlanMap, rows, RECORD_INT64),
+    FIELD(PlanMap, matrices, RECORD_INT64),
     FIELD(PlanMap, box_columns, RECORD_INT),
     FIELD(PlanMap, box_rows, RECORD_INT),
     FIELD(PlanMap, swizzle_bits, RECORD_INT),

@@ -69,6 +69,7 @@ typedef struct PlanMap {
   PlanArg buffer;
   PlanType type;
   int64_t columns, rows;  // of the matrix, in elements
+  int64_t matrices;       // that lie one behind the other; 0: it is one
   int box_columns, box_rows, swizzle_bits;
 } PlanMap;
 

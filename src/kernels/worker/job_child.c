@@ -37,6 +37,7 @@
 #include "kernels/worker/lines.h"
 #include "kernels/worker/protocol.h"
 #include "kernels/worker/result_json.h"
+#include "kernels/worker/torch_peer.h"
 
 enum { SASS_DEADLINE_S = 10 };
 
@@ -48,6 +49,7 @@ typedef struct Job {
   Compiler compiler;
   int ordinal;
   Gpu *gpu;  // that one; NULL until a bench needs it
+  TorchPeer torch;
 } Job;
 
 // ---- saying -------------------------------------------------------------------------------------
@@ -243,6 +245,7 @@ static void run_bench(Job *job, const Message *ask) {
   BenchInput inputs[2];
   Watching watching = {job, ask->id};
   const int n = MESSAGE_HAS(*ask, plan_b) ? 2 : 1;
+  const BenchPeer torch = torch_peer(&job->torch);
   const BenchOptions options = {
       .budget_s = (double)ask->budget_ms / 1000,
       .flush_l2 = ask->flush_l2,
@@ -250,6 +253,7 @@ static void run_bench(Job *job, const Message *ask) {
       .brief = ask->brief,
       .no_reference = MESSAGE_HAS(*ask, reference) && !ask->reference,
       .verify_only = ask->verify_only,
+      .peer = &torch,
       .seed = (uint64_t)ask->seed,
       .progress = on_progress,
       .context = &watching,
@@ -258,6 +262,7 @@ static void run_bench(Job *job, const Message *ask) {
   if (n == 2 && !bench_input(job, ask, ask->plan_b, &inputs[1])) return;
   if (!open_gpu(job, ask)) return;
   const BenchResult *result = bench_run(job->arena, job->gpu, inputs, n, &options);
+  torch_peer_close(&job->torch);
   Str json = str_new(job->arena);
   bench_result_write_json(&json, result);
   say_result(job, ask->id, "bench", json.text, false);

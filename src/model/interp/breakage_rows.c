@@ -37,6 +37,7 @@ bool break_unconverted(Program *program) {
 static bool ask_early(Program *program, BufferRole slab) {
   Stmt *walk = slab_loop(program);
   Stmt **copy = walk ? find_link(&walk->body, OP_CP_ASYNC, slab) : NULL;
+  if (walk && !copy) copy = find_link(&walk->body, OP_TMA_LOAD, slab);
   Stmt **barrier = NULL;
   for (Stmt **at = walk ? &walk->body : NULL; copy && at != copy; at = &(*at)->next)
     barrier = (*at)->kind == STMT_OP && (*at)->op.kind == OP_BARRIER ? at : barrier;

@@ -41,6 +41,7 @@
   X(ABANDONED_COPY, "abandoned copy", "a copy that nobody waits for is under way at the end")     \
   X(UNWRITTEN_RESULT, "unwritten result", "a cell of C that no thread stored")                    \
   X(EXITED, "exited", "a block of the cluster is reached that may not have begun, or has ended")  \
+  X(RANGE, "range", "exp2 of a number above 0: a row's maximum is not its largest score")         \
   X(OPERAND, "operand", "an operation on a kind of memory it does not take")                      \
   X(TOO_LONG, "too long", "the step limit was reached before the end")                            \
   X(TOO_LARGE, "too large", "more memory or code than the interpreter takes on")

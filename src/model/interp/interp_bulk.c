@@ -38,10 +38,10 @@ static BulkStore *new_store(Machine *m, Warp *w) {
 // The cell of C that element i of the box goes to; -1: it is outside, where nothing is written.
 static int64_t cell_of(const Op *op, const BulkStore *store, int64_t i) {
   const Buffer *to = op->dst.buffer;
-  int fast = buffer_fast_dimension(to), slow = 1 - fast;
+  int fast = buffer_fast_dimension(to), slow = buffer_slow_dimension(to);
   int64_t s = store->corner[slow] + i / op->box[1], f = store->corner[fast] + i % op->box[1];
   bool inside = s >= 0 && s < to->dim[slow] && f >= 0 && f < to->dim[fast];
-  return inside ? s * to->stride[slow] + f : -1;
+  return inside ? box_matrix(to, store->corner) + s * to->stride[slow] + f : -1;
 }
 
 static Touch touch_of_store(const Machine *m, const Warp *w, const BulkStore *store) {
@@ -124,7 +124,8 @@ void bulk_send(Machine *m, Warp *w, const Code *code) {
                        .lane = lane,
                        .group = w->bulk_committed[lane],
                        .first = interp_scalar(w, &code->src.offset)};
-  for (int d = 0; d < 2; d++) store->corner[d] = interp_scalar(w, &code->corner[d]);
+  for (int d = 0; d < code->dst.buffer->rank; d++)
+    store->corner[d] = interp_scalar(w, &code->corner[d]);
   ask(m, w, code, store);
   if (m->async != INTERP_EARLY) return;
   take(m, store);

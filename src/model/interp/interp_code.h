@@ -88,6 +88,8 @@ typedef enum CodeKind {
   CODE_EXIT
 } CodeKind;
 
+enum { BOX_RANK_MAX = 3 };  // column, row, and which matrix
+
 typedef struct Code {
   CodeKind kind;
   const Stmt *stmt;
@@ -100,7 +102,7 @@ typedef struct Code {
   Value end;    // LOOP, NEXT that say one
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
-  Value corner[2];        // of a box: where the box begins in global memory
+  Value corner[BOX_RANK_MAX];  // of a box: where the box begins in global memory
   const int32_t *box_at;  // element r · columns + c of it lies so far behind the first, in shared
   const FragmentTable *fragment;  // [ATOM_OPERANDS] of an atom
   TileCode *tile;                 // [2] of an operation that reads tiles

@@ -381,7 +381,9 @@ static const int32_t *box_places(Arena *arena, const Op *op) {
 
 static void compile_box(Compiler *c, const Op *op, Code *code) {
   if (!op->dst.buffer || !op->src.buffer || op_box_shared(op)->buffer->rank < 2) return;
-  for (int d = 0; d < 2; d++) code->corner[d] = compile_value(c, op_box_global(op)->idx[d]);
+  const Access *global = op_box_global(op);
+  for (int d = 0; d < global->buffer->rank && d < BOX_RANK_MAX; d++)
+    code->corner[d] = compile_value(c, global->idx[d]);
   code->box_at = box_places(c->arena, op);
 }
 

@@ -149,20 +149,25 @@ typedef struct Machine Machine;
 typedef struct BoxCopy BoxCopy;
 struct BoxCopy {
   int code;
-  int rank;                  // of the block that it goes to
-  int64_t first, corner[2];  // element of dst; row and column of src
+  int rank;                             // of the block that it goes to
+  int64_t first, corner[BOX_RANK_MAX];  // element of dst; the first one of src
   Mbar *bar;
   void (*land)(Machine *machine, const BoxCopy *copy);
 };
+
+// Where the matrix begins, of several one behind the other, that a box with this corner is of.
+static inline int64_t box_matrix(const Buffer *global, const int64_t corner[]) {
+  return global->rank > 2 ? corner[0] * global->stride[0] : 0;
+}
 
 // A box on its way from shared to global memory, which one thread has sent (interp_bulk.c).
 typedef struct BulkStore {
   int code;
   uint32_t lane;
   int32_t group;
-  int64_t first, corner[2];  // element of src; row and column of dst
-  bool is_read;              // its thread has waited for that
-  uint8_t *data;             // what was read of src
+  int64_t first, corner[BOX_RANK_MAX];  // element of src; the first one of dst
+  bool is_read;                         // its thread has waited for that
+  uint8_t *data;                        // what was read of src
 } BulkStore;
 
 typedef enum WarpState {

@@ -306,7 +306,7 @@ static bool parse_kernels(Parser *p) {
   bool has_main = false;
   if (!parse_peek(p, "kernel")) {
     Kernel *kernel = &p->program->kernel[p->program->n_kernels++];
-    kernel->name = "matmul";
+    kernel->name = problem_kernel_name(&p->program->problem);
     kernel->knob = KNOB_NONE;
     return parse_kernel_body(p, kernel, -1);
   }

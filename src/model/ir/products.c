@@ -14,6 +14,10 @@ int64_t problem_columns(const Problem *problem) {
   return problem->kind == PROBLEM_ATTENTION ? problem->k : problem->n;
 }
 
+const char *problem_kernel_name(const Problem *problem) {
+  return problem->kind == PROBLEM_ATTENTION ? "attention" : "matmul";
+}
+
 int problem_inputs(const Problem *problem) { return problem->kind == PROBLEM_ATTENTION ? 3 : 2; }
 
 int64_t problem_input_elements(const Problem *problem, int input) {

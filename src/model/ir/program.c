@@ -62,6 +62,10 @@ int buffer_fast_dimension(const Buffer *buffer) {
   return last == 0 || buffer->stride[last] == 1 ? last : last - 1;
 }
 
+int buffer_slow_dimension(const Buffer *buffer) {
+  return 2 * buffer->rank - 3 - buffer_fast_dimension(buffer);
+}
+
 enum { MBARRIER_BYTES = 8 };
 
 static int element_bytes(const Buffer *buffer) {

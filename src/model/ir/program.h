@@ -68,6 +68,8 @@ typedef struct Problem {
 // The result as a matrix: C, or O of all heads one below the other.
 int64_t problem_rows(const Problem *problem);
 int64_t problem_columns(const Problem *problem);
+// "matmul", "attention": what a program of one kernel calls it.
+const char *problem_kernel_name(const Problem *problem);
 // Elements of an input: A and B, or Q, K and V.
 enum { PROBLEM_INPUTS_MAX = 3 };
 int problem_inputs(const Problem *problem);
@@ -386,6 +388,8 @@ int64_t program_sharers(Arena *scratch, const Program *program, BufferRole opera
 // The dimension along which neighbours are neighbours in memory: the last one, but for a
 // column-major operand.
 int buffer_fast_dimension(const Buffer *buffer);
+// Of a matrix, or of several one behind the other, the other dimension that counts in each.
+int buffer_slow_dimension(const Buffer *buffer);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
 int64_t program_smem_bytes(const Program *program);               // of the main kernel

@@ -16,12 +16,12 @@ static const char *box_fault(Arena *arena, const Program *program, const Code *c
   const Op *op = &code->stmt->op;
   const Buffer *from = op->src.buffer, *to = op->dst.buffer;
   int last = from->rank - 1;
-  if (to->rank != 2 || last < 1 || op->box[0] < 1 || op->box[1] < 1 ||
+  if (to->rank < 2 || to->rank > BOX_RANK_MAX || last < 1 || op->box[0] < 1 || op->box[1] < 1 ||
       op->box[0] > from->dim[last - 1] || op->box[1] > from->dim[last])
     return arena_printf(arena, "a box of %lld x %lld is not in %s", (long long)op->box[0],
                         (long long)op->box[1], from->name);
-  bool uniform = operand_is_uniform(&code->src) && value_is_uniform(&code->corner[0]) &&
-                 value_is_uniform(&code->corner[1]);
+  bool uniform = operand_is_uniform(&code->src);
+  for (int d = 0; d < to->rank; d++) uniform &= value_is_uniform(&code->corner[d]);
   return uniform ? NULL : "a box begins at one place, this differs by lane";
 }
 
@@ -63,15 +63,14 @@ static void run_wait(Machine *m, Warp *w, const Code *code) { bulk_wait(m, w, co
 
 static void emit_box(Emitter *emitter, const Op *op) {
   const Buffer *to = op->dst.buffer;
-  int fast = buffer_fast_dimension(to);
   bool adds = op_facts(op->kind)->action == ACTION_ADD;
   const char *name =
       emit_helper(emitter, (Prelude){.kind = adds ? PRELUDE_TMA_ADD : PRELUDE_TMA_STORE,
-                                     .type = emit_stored_type(to->type)});
+                                     .type = emit_stored_type(to->type),
+                                     .width = to->rank});
   emit_type_name(emitter, to->type);
-  emitter_line(emitter, "%s(&%s_map, %s, %s, %s);", name, to->name,
-               emit_condition(emitter, op->dst.idx[fast]),
-               emit_condition(emitter, op->dst.idx[1 - fast]), emit_place(emitter, &op->src));
+  emitter_line(emitter, "%s(&%s_map, %s, %s);", name, to->name, emit_corner(emitter, &op->dst),
+               emit_place(emitter, &op->src));
 }
 
 static const PreludeText commit = {
@@ -108,8 +107,8 @@ static void emit_wait(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait_written), (long long)op->count);
 }
 
-static const char *const stores[ROLE_COUNT] = {[ROLE_C] = "send the piece to C"};
-static const char *const adds[ROLE_COUNT] = {[ROLE_C] = "send the piece, which C is added to"};
+static const char *const stores[ROLE_COUNT] = {[ROLE_C] = "send the piece to %s"};
+static const char *const adds[ROLE_COUNT] = {[ROLE_C] = "send the piece, which %s is added to"};
 
 static const char *const help_of_store[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =

@@ -132,8 +132,9 @@ static void emit_cp_wait(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->count);
 }
 
-static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy of the slab of A",
-                                               [ROLE_SLAB_B] = "start the copy of the slab of B"};
+static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy of the slab of %s",
+                                               [ROLE_SLAB_B] = "start the copy of the slab of %s",
+                                               [ROLE_SLAB_V] = "start the copy of the slab of %s"};
 
 const OpRules rules_CP_ASYNC = {.text = {emit_cp_async, NULL, copies}, {.run = run_cp_async}};
 const OpRules rules_CP_COMMIT = {.text = {.write = emit_cp_commit}, {.run = run_cp_commit}};

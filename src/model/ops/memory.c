@@ -189,16 +189,19 @@ static bool always_split(const Emitter *emitter, const Op *op) {
   return true;
 }
 
-static const char *const loads[ROLE_COUNT] = {[ROLE_STAGE_A] = "fetch the slab of A",
-                                              [ROLE_STAGE_B] = "fetch the slab of B",
-                                              [ROLE_FRAG_A] = "this thread's values of A",
+static const char *const loads[ROLE_COUNT] = {[ROLE_STAGE_A] = "fetch the slab of %s",
+                                              [ROLE_STAGE_B] = "fetch the slab of %s",
+                                              [ROLE_STAGE_V] = "fetch the slab of %s",
+                                              [ROLE_FRAG_A] = "this thread's values of %s",
                                               [ROLE_STAGE_C] = "take a piece of it, in whole lines",
-                                              [ROLE_FRAG_B] = "this thread's values of B"};
+                                              [ROLE_FRAG_B] = "this thread's values of %s",
+                                              [ROLE_FRAG_V] = "this thread's values of %s"};
 static const char *const stores[ROLE_COUNT] = {
-    [ROLE_SLAB_A] = "put the slab of A into shared memory",
-    [ROLE_SLAB_B] = "put the slab of B into shared memory",
+    [ROLE_SLAB_A] = "put the slab of %s into shared memory",
+    [ROLE_SLAB_B] = "put the slab of %s into shared memory",
+    [ROLE_SLAB_V] = "put the slab of %s into shared memory",
     [ROLE_SLAB_C] = "put a row of atoms into shared memory",
-    [ROLE_C] = "write the cells of C",
+    [ROLE_C] = "write the cells of %s",
     [ROLE_PARTIAL] = "write this split's partial sums"};
 static const char *const adds[ROLE_COUNT] = {[ROLE_C] = "add this split's part of the cells"};
 

@@ -318,12 +318,14 @@ static void emit_mma(Emitter *emitter, const Op *op) {
                emit_element(emitter, &op->src), emit_element(emitter, &op->src2));
 }
 
-static const char *const fragments[ROLE_COUNT] = {
-    [ROLE_FRAG_A] = "the warp's fragments of A", [ROLE_FRAG_B] = "the warp's fragments of B"};
+static const char *const fragments[ROLE_COUNT] = {[ROLE_FRAG_A] = "the warp's fragments of %s",
+                                                  [ROLE_FRAG_B] = "the warp's fragments of %s",
+                                                  [ROLE_FRAG_V] = "the warp's fragments of %s"};
 static const char *const rows_of_c[ROLE_COUNT] = {
     [ROLE_SLAB_C] = "put the sums into shared memory, eight rows at a time"};
-static const char *const products[ROLE_COUNT] = {[ROLE_ACC] =
-                                                     "multiply each fragment of A by each of B"};
+static const char *const products[ROLE_COUNT] = {
+    [ROLE_ACC] = "multiply each fragment of %a by each of %b",
+    [ROLE_SCORE] = "multiply each fragment of %a by each of %b"};
 
 const OpRules rules_LDMATRIX = {
     .text = {emit_ldmatrix, NULL, fragments},

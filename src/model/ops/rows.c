@@ -40,6 +40,15 @@ static void run_max(Machine *m, Warp *w, const Code *code) { update(m, w, code, 
 static void run_mul(Machine *m, Warp *w, const Code *code) { update(m, w, code, product_of); }
 static void run_div(Machine *m, Warp *w, const Code *code) { update(m, w, code, quotient_of); }
 
+// The powers of a softmax are below those of its maximum. Above it they are right just the same,
+// for all are divided by their sum, until the first one that overflows.
+static void check_power(Machine *m, const Warp *w, const Code *code, int lane, double power) {
+  if (power > 0)
+    interp_report(m, FINDING_RANGE, w, lane, code->stmt, code->src.buffer, 0,
+                  "is 2 to the power of %g: the largest score of its row is not the maximum",
+                  power);
+}
+
 static void run_exp2(Machine *m, Warp *w, const Code *code) {
   const double alpha = (double)interp_alpha(m->options);
   Registers of = read_registers(m, w, code, &code->src);
@@ -48,6 +57,7 @@ static void run_exp2(Machine *m, Warp *w, const Code *code) {
   if (!of.row || !less.row || !to.row) return;
   EACH_LANE(lane, w->active) {
     double power = alpha * row_get(of.row, of.type, lane) - row_get(less.row, less.type, lane);
+    check_power(m, w, code, (int)lane, power);
     row_put(to.row, to.type, lane, exp2(power));
   }
   mark_written(w, &to, 0);

@@ -20,7 +20,7 @@ static const char *box_fault(Arena *arena, const Program *program, const Code *c
   const Op *op = &code->stmt->op;
   const Buffer *from = op->src.buffer, *to = op->dst.buffer;
   int last = to->rank - 1;
-  if (from->rank != 2 || last < 1 || op->box[0] < 1 || op->box[1] < 1 ||
+  if (from->rank < 2 || from->rank > BOX_RANK_MAX || last < 1 || op->box[0] < 1 || op->box[1] < 1 ||
       op->box[0] > to->dim[last - 1] || op->box[1] > to->dim[last])
     return arena_printf(arena, "a box of %lld x %lld does not fit into %s", (long long)op->box[0],
                         (long long)op->box[1], to->name);
@@ -53,14 +53,16 @@ static void land_row(const Machine *m, const BoxCopy *copy, const Memory *dst, i
   const Code *code = &m->code->code[copy->code];
   const Op *op = &code->stmt->op;
   const Buffer *from = op->src.buffer;
-  const int fast = buffer_fast_dimension(from), slow = 1 - fast;
+  const int fast = buffer_fast_dimension(from), slow = buffer_slow_dimension(from);
+  const int64_t matrix = box_matrix(from, copy->corner);
   const int64_t s = copy->corner[slow] + row;
   const bool is_row = s >= 0 && s < from->dim[slow];
   const int32_t *at = &code->box_at[row * op->box[1]];
   for (int64_t column = 0; column < op->box[1]; column++) {
     const int64_t f = copy->corner[fast] + column, to = copy->first + at[column];
     if (is_row && f >= 0 && f < from->dim[fast])
-      copy_element(memory_at(dst, to), memory_at(&m->memory[from->id], s * from->stride[slow] + f),
+      copy_element(memory_at(dst, to),
+                   memory_at(&m->memory[from->id], matrix + s * from->stride[slow] + f),
                    dst->bytes);
     else
       memset(memory_at(dst, to), 0, (size_t)dst->bytes);
@@ -117,7 +119,8 @@ static void ask_here(Machine *m, const Warp *w, const Code *code) {
                     .first = first,
                     .bar = bar,
                     .land = land};
-  for (int d = 0; d < 2; d++) copy->corner[d] = interp_scalar(w, &code->corner[d]);
+  for (int d = 0; d < op->src.buffer->rank; d++)
+    copy->corner[d] = interp_scalar(w, &code->corner[d]);
   if (m->async != INTERP_EARLY) return;
   land(m, copy);
   m->n_boxes--;
@@ -141,21 +144,18 @@ static void run_fence(Machine *m, Warp *w, const Code *code) {
 
 // ---- emit ---------------------------------------------------------------------------------------
 
-// tma_load(slab, at, &A_map, column, row, full, slot); column and row as the matrix lies in memory.
-// Of a mask: tma_multicast(…, slot, mask).
+// tma_load(slab, at, &A_map, column, row, full, slot). Of a mask: tma_multicast(…, slot, mask).
 static void emit_tma_load(Emitter *emitter, const Op *op) {
   const Buffer *from = op->src.buffer;
-  int fast = buffer_fast_dimension(from);
   const char *name =
       emit_helper(emitter, (Prelude){.kind = op->mask ? PRELUDE_TMA_MULTICAST : PRELUDE_TMA_LOAD,
-                                     .type = emit_stored_type(op->dst.buffer->type)});
+                                     .type = emit_stored_type(op->dst.buffer->type),
+                                     .width = from->rank});
   emit_type_name(emitter, op->dst.buffer->type);
   const char *mask = "";
   if (op->mask) mask = arena_printf(emitter->arena, ", %s", emit_condition(emitter, op->mask));
-  emitter_line(emitter, "%s(%s, &%s_map, %s, %s, %s%s);", name, emit_place(emitter, &op->dst),
-               from->name, emit_condition(emitter, op->src.idx[fast]),
-               emit_condition(emitter, op->src.idx[1 - fast]), emit_place(emitter, &op->src2),
-               mask);
+  emitter_line(emitter, "%s(%s, &%s_map, %s, %s%s);", name, emit_place(emitter, &op->dst),
+               from->name, emit_corner(emitter, &op->src), emit_place(emitter, &op->src2), mask);
 }
 
 static const PreludeText fence = {
@@ -170,8 +170,9 @@ static void emit_fence(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s();", emit_given(emitter, &fence));
 }
 
-static const char *const boxes[ROLE_COUNT] = {
-    [ROLE_SLAB_A] = "ask for the slab of A", [ROLE_SLAB_B] = "ask for the slab of B"};
+static const char *const boxes[ROLE_COUNT] = {[ROLE_SLAB_A] = "ask for the slab of %s",
+                                              [ROLE_SLAB_B] = "ask for the slab of %s",
+                                              [ROLE_SLAB_V] = "ask for the slab of %s"};
 
 static const char *const help_of_box[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =

@@ -453,7 +453,7 @@ static void emit_wait(Emitter *emitter, const Op *op) {
 }
 
 static const char *const products[ROLE_COUNT] = {
-    [ROLE_ACC] = "ask the tensor core for each tile of A times each of B"};
+    [ROLE_ACC] = "ask the tensor core for each tile of %a times each of %b"};
 static const char *const help_of_product[ROLE_COUNT + 1] = {
     [ROLE_ACC] =
         "in the background: the tensor core reads both tiles by their descriptors; sums and slabs "

@@ -133,10 +133,10 @@ static Stmt *softmax_row(Program *program, const Product *scores, Access sums) {
   const Expr *zero = ex_const(arena, 0), *h = axis_expr(arena, scores->batch);
   const Expr *q = axis_expr(arena, scores->axis[AXIS_M]);
   const Expr *t = axis_expr(arena, scores->axis[AXIS_N]);
-  Access x = access1(new_registers(program, "x", ROLE_TEMP, 1, 0, none), zero);
-  Access largest = access1(new_registers(program, "row_max", ROLE_ROW_MAX, 1, 0, none), zero);
-  Access base = access1(new_registers(program, "row_base", ROLE_ROW_BASE, 1, 0, none), zero);
-  Access sum = access1(new_registers(program, "row_sum", ROLE_ROW_SUM, 1, 0, none), zero);
+  Access x = access1(program_buffer(program, ROLE_TEMP), zero);
+  Access largest = access1(program_buffer(program, ROLE_ROW_MAX), zero);
+  Access base = access1(program_buffer(program, ROLE_ROW_BASE), zero);
+  Access sum = access1(program_buffer(program, ROLE_ROW_SUM), zero);
   Access score = access3(program_buffer(program, ROLE_SCORES), h, q, t);
   Access weight = access3(program_buffer(program, ROLE_WEIGHTS), h, q, t);
   Op power = {.kind = OP_EXP2, .dst = x, .src = x, .src2 = base};
@@ -151,8 +151,7 @@ static Stmt *softmax_row(Program *program, const Product *scores, Access sums) {
 }
 
 static Stmt *divide_row(Program *program, const Product *values, Access sums) {
-  Buffer *row = new_registers(program, "of_row", ROLE_ROW_DIVISOR, 1, 0, none);
-  Access sum = access1(row, ex_const(program->arena, 0));
+  Access sum = access1(program_buffer(program, ROLE_ROW_DIVISOR), ex_const(program->arena, 0));
   return stmt_list(op1(program, OP_LOAD, sum, sums),
                    op1(program, OP_DIV, register_at(program, values, ATOM_C), sum), NULL);
 }
@@ -165,6 +164,20 @@ static void add_temporaries(Program *program) {
   program_new_buffer(program, "L", SPACE_GLOBAL, ROLE_ROW_SUMS, 2, dim, none);
 }
 
+// What the softmax has of a row, and what the product behind it is divided by.
+static void add_row_registers(Program *program) {
+  static const struct {
+    const char *name;
+    BufferRole role;
+  } rows[] = {{"row_max", ROLE_ROW_MAX},
+              {"row_base", ROLE_ROW_BASE},
+              {"row_sum", ROLE_ROW_SUM},
+              {"of_row", ROLE_ROW_DIVISOR},
+              {"x", ROLE_TEMP}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    new_registers(program, rows[i].name, rows[i].role, 1, 0, none);
+}
+
 Program *attention_nest(Arena *arena, Problem problem) {
   static const char *const score_names[] = {"Q_f", "K_f", "S_f"};
   static const char *const value_names[] = {"P_f", "V_f", "O_f"};
@@ -173,6 +186,7 @@ Program *attention_nest(Arena *arena, Problem problem) {
   add_temporaries(program);
   add_registers(program, scores, score_names);
   add_registers(program, values, value_names);
+  add_row_registers(program);
   for (int i = 0; i < program->n_axes; i++) serial(program, &program->axis[i]);
   scores->kernel = KERNEL_SCORES;
   values->kernel = program->main_kernel = KERNEL_APPLY;

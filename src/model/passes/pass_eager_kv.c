@@ -1,9 +1,9 @@
 // Copies of V and K right behind the barriers that free their slabs.
 //
-// Requires: fuse, stage, async_copy: in the loop over blocks of keys K is asked for, waited for and
-// multiplied, then V. Ensures: V is asked for behind the first barrier, which says that the block
-// before has read V to the end; the next block's K behind the second one, which says that K has
-// been read; the first K in front of the loop. Preserves: waits and barriers, each of which now
+// Requires: fuse, stage, async_copy or tma: in the loop over blocks of keys K is asked for, waited
+// for and multiplied, then V. Ensures: V is asked for behind the first barrier, which says that the
+// block before has read V to the end; the next block's K behind the second one, which says that K
+// has been read; the first K in front of the loop. Preserves: waits and barriers, each of which now
 // waits for what was asked for a product earlier.
 //
 // Worked example, three blocks:
@@ -17,11 +17,13 @@ static const KnobId knob = KNOB_EAGER_KV;
 
 bool pass_eager_kv_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_EAGER_KV] && pass_fuse_wanted(schedule) &&
-         pass_async_copy_wanted(schedule);
+         (pass_async_copy_wanted(schedule) || pass_tma_wanted(schedule));
 }
 
-// The copies into a slab with the commit behind them, cut out of the list.
+// What asks for a slab, cut out of the list: one thread for boxes, or copies with the commit behind
+// them.
 static Stmt *take_copies(Stmt **list, BufferRole slab) {
+  if (find_op(*list, OP_TMA_LOAD, slab)) return cut(find_link(list, OP_TMA_LOAD, slab));
   Stmt *copies = cut(find_link(list, OP_CP_ASYNC, slab));
   return stmt_list(copies, cut(find_link(list, OP_CP_COMMIT, ROLE_COUNT)), NULL);
 }
@@ -48,6 +50,11 @@ static Stmt *noted(Stmt *stmt, const char *note) {
   return stmt;
 }
 
+// For Q, behind which the first K may come right away.
+static bool is_wait(const Stmt *stmt) {
+  return stmt->kind == STMT_OP && stmt->op.kind == OP_MBAR_WAIT;
+}
+
 void pass_eager_kv(Program *program, Product *values, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
@@ -65,6 +72,6 @@ void pass_eager_kv(Program *program, Product *values, const Schedule *schedule) 
     insert(behind_barrier(values, &walk->body),
            noted(stmt_if(program, knob, is_one, let), "K is read: fetch the next block's"));
   Stmt **link = &kernel_inner(main_kernel(program))->body;
-  while (*link != walk) link = &(*link)->next;
+  while (*link != walk && !is_wait(*link)) link = &(*link)->next;
   insert(link, of_block(program, k, walk, ex_const(arena, 0)));
 }

@@ -256,8 +256,9 @@ void pass_fuse(Program *program, Product *values, const Schedule *schedule) {
   Stmt **store = find_link(&behind, OP_STORE, values->operand[ATOM_C].global);
   stmt_last(loop)->next = cut(store);
 
-  program->kernel[0] = (Kernel){
-      .name = "attention", .body = program->kernel[values->kernel].body, .knob = KNOB_NONE};
+  program->kernel[0] = (Kernel){.name = problem_kernel_name(&program->problem),
+                                .body = program->kernel[values->kernel].body,
+                                .knob = KNOB_NONE};
   program->n_kernels = 1;
   program->main_kernel = scores->kernel = values->kernel = 0;
   drop_buffers(program, ROLE_SCORES, ROLE_WEIGHTS);

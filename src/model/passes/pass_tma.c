@@ -21,6 +21,12 @@
 //
 // Nobody computes an address, no lane holds a value, and edges need no guard: what a box finds
 // outside of the matrix is zero, and its bytes count like the others.
+//
+// Fused products, whose slabs come at different times, have an mbarrier for each: full_q, full_k
+// and full_v. Their barriers stay, one in front of each product: they say that the other product's
+// slab is read to the end.
+#include <ctype.h>
+
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_TMA;
@@ -45,16 +51,35 @@ Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId 
 
 // Stands in front of everything: each barrier awaits the one arrival that says how many bytes will
 // come.
-static void initialise(Program *program, Buffer *full) {
-  Stmt *init = by_one_thread(program, build_inits(program, full, 1, knob));
+static void initialise(Program *program) {
+  Stmt *inits = NULL, **end = &inits;
+  for (int i = 0; i < program->n_buffers; i++) {
+    if (program->buffer[i]->role != ROLE_FULL) continue;
+    *end = build_inits(program, program->buffer[i], 1, knob);
+    end = &(*end)->next;
+  }
+  Stmt *init = by_one_thread(program, inits);
   init->note = "a phase of full ends when a slab's bytes have come";
   Stmt *all = stmt_list(init, barrier(program, knob, "the mbarriers are there"), NULL);
   insert(&kernel_block(main_kernel(program))->body, all);
 }
 
+// One thread, behind a fence if there is one to be, expects the bytes and asks for the boxes.
+static Stmt *ask(Program *program, Stmt *fence, Access full, int64_t bytes, Stmt *boxes) {
+  Stmt *expect = stmt_op(program, knob, (Op){.kind = OP_MBAR_EXPECT, .dst = full, .count = bytes});
+  Stmt *asked = stmt_list(expect, boxes, NULL);
+  return by_one_thread(program, fence ? stmt_list(fence, asked, NULL) : asked);
+}
+
+static Stmt *fence_reads(Program *program) {
+  Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
+  fence->note = "reads of the slot that still wait for a bank come before the copies";
+  return fence;
+}
+
 // Fence, expect, then the boxes of both slabs; cuts what carried them before.
 static Stmt *issue(Program *program, const Product *product, Stmt *k_o, Access full) {
-  Stmt *boxes = NULL;
+  Stmt *boxes = NULL, *fence = NULL;
   int64_t bytes = 0;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     const Buffer *slab = operand_slab(program, product, operand);
@@ -65,19 +90,65 @@ static Stmt *issue(Program *program, const Product *product, Stmt *k_o, Access f
            build_boxes(program, product, operand, full, knob));
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
   }
-  Stmt *fence = NULL;
-  if (!slabs_are_tiles(product) || program_buffer(program, product->operand[ATOM_A].registers)) {
-    fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
-    fence->note = "reads of the slot that still wait for a bank come before the copies";
-  }
-  Stmt *expect = stmt_op(program, knob, (Op){.kind = OP_MBAR_EXPECT, .dst = full, .count = bytes});
-  Stmt *asked = stmt_list(expect, boxes, NULL);
-  Stmt *all = by_one_thread(program, fence ? stmt_list(fence, asked, NULL) : asked);
+  if (!slabs_are_tiles(product) || program_buffer(program, product->operand[ATOM_A].registers))
+    fence = fence_reads(program);
+  Stmt *all = ask(program, fence, full, bytes, boxes);
   all->note = "one thread asks for the slabs";
   return all;
 }
 
+// ---- fused products -----------------------------------------------------------------------------
+
+static Access full_of(Program *program, const Buffer *slab, const Expr *slot) {
+  const char *name = arena_printf(program->arena, "full_%c", tolower((unsigned char)slab->name[0]));
+  const int64_t slots = 1;
+  return access1(program_new_buffer(program, name, SPACE_BARRIER, ROLE_FULL, 1, &slots, knob),
+                 slot);
+}
+
+// The copy of one slab, wherever it stands; a wait for its bytes behind the barrier that follows.
+static void issue_alone(Program *program, const Product *product, int operand, Stmt **list,
+                        const Var *walk) {
+  Arena *arena = program->arena;
+  const Buffer *slab = operand_slab(program, product, operand);
+  Stmt **load = find_link(list, OP_LOAD, product->operand[operand].stage);
+  const Access full = full_of(program, slab, ex_const(arena, 0));
+  Stmt *boxes = build_boxes(program, product, operand, full, knob);
+  Stmt *asks = ask(program, walk ? fence_reads(program) : NULL, full, buffer_bytes(slab), boxes);
+  asks->note = arena_printf(arena, "one thread asks for the slab of %c", slab->name[0]);
+  const Expr *phase = walk ? ring_full_phase(program, ex_var(arena, walk), 1) : ex_const(arena, 0);
+  Stmt *wait = stmt_op(program, knob, (Op){.kind = OP_MBAR_WAIT, .dst = full, .phase = phase});
+  cut(load);
+  cut(find_link(list, OP_STORE, slab->role));
+  insert(load, asks);
+  Stmt **behind = &asks->next;
+  if (walk) {
+    Stmt *read = *find_link(behind, OP_BARRIER, ROLE_COUNT);
+    read->note = "the other slab is read to the end";
+    behind = &read->next;
+  }
+  insert(behind, wait);
+}
+
+static void tma_block(Program *program, const Product *product) {
+  Stmt *walk = slab_loop(program), **outside = &kernel_inner(main_kernel(program))->body;
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    if (!operand_slab(program, product, operand)) continue;
+    const bool inside = find_op(walk->body, OP_LOAD, product->operand[operand].stage);
+    issue_alone(program, product, operand, inside ? &walk->body : outside,
+                inside ? walk->var : NULL);
+  }
+  drop_staging(program, product);
+  if (product == &program->product[program->n_products - 1]) initialise(program);
+}
+
+// ---- one product --------------------------------------------------------------------------------
+
 void pass_tma(Program *program, Product *product, const Schedule *schedule) {
+  if (program->n_products > 1) {
+    tma_block(program, product);
+    return;
+  }
   Stmt *k_o = slab_loop(program);
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   Buffer *full = program_new_buffer(program, "full", SPACE_BARRIER, ROLE_FULL, 1, &slots, knob);
@@ -95,5 +166,5 @@ void pass_tma(Program *program, Product *product, const Schedule *schedule) {
   if (slots > 1)
     insert(&stmt_last(k_o->body)->next, barrier(program, knob, "the slab is read to the end"));
   drop_staging(program, product);
-  initialise(program, full);
+  initialise(program);
 }

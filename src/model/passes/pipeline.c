@@ -75,7 +75,7 @@ static Program *naive_nest(Arena *arena, const Schedule *schedule) {
                 stmt_op(program, none, (Op){.kind = OP_STORE, .dst = C, .src = at_acc}), NULL);
   Stmt *row = stmt_loop(program, none, product->axis[AXIS_N]->digit[0].var, cell);
   program->kernel[program->n_kernels++] =
-      (Kernel){.name = "matmul",
+      (Kernel){.name = problem_kernel_name(&program->problem),
                .body = stmt_loop(program, none, product->axis[AXIS_M]->digit[0].var, row),
                .knob = none};
   apply_axes(program, product);

@@ -23,7 +23,7 @@ static const bool taken[KNOB_COUNT] = {
     [KNOB_FRAG_BUFFER] = true, [KNOB_FRAG_ORDER] = true, [KNOB_UNROLL_K] = true,
     [KNOB_MIN_BLOCKS] = true,  [KNOB_PROGRAM] = true,    [KNOB_HEADS] = true,
     [KNOB_CAUSAL] = true,      [KNOB_FUSE] = true,       [KNOB_EAGER_KV] = true,
-    [KNOB_BK] = true};
+    [KNOB_BK] = true,          [KNOB_TMA] = true};
 
 const char *rule_knob_of_other(const Facts *f) {
   static const KnobId own[] = {KNOB_CAUSAL, KNOB_FUSE, KNOB_EAGER_KV, KNOB_HEADS};
@@ -102,6 +102,7 @@ const char *rule_fusion_fault(const Facts *f) {
   const int64_t stage = value(f, KNOB_STAGE);
   if (stage && stage != (STAGE_A | STAGE_B)) return "STAGE=11 or 00: Q, K and V, or none of them";
   if (value(f, KNOB_FRAG_ORDER) > 1) return "FRAG_ORDER=2: rows of P are not read";
-  if (!value(f, KNOB_EAGER_KV) || (stage && value(f, KNOB_ASYNC_COPY))) return NULL;
-  return "EAGER_KV=1 without STAGE=11 and ASYNC_COPY=1: no copy is on its way";
+  if (!value(f, KNOB_EAGER_KV) || (stage && (value(f, KNOB_ASYNC_COPY) || value(f, KNOB_TMA))))
+    return NULL;
+  return "EAGER_KV=1 without STAGE=11 and ASYNC_COPY=1 or TMA=1: no copy is on its way";
 }

@@ -39,11 +39,13 @@ typedef struct Walk {
   const Program *program;
   int64_t *env;
   Steps *steps;
-  Step *row;             // [STEPS_MAX]
-  int column;            // of the last event
-  int reads;             // READ_… that were met
-  int loaded;            // the slab that was last loaded to registers
-  int of_set[SETS_MAX];  // the k-step that a set of A's registers holds
+  Step *row;   // [STEPS_MAX]
+  int column;  // of the last event
+  int reads;   // READ_… that were met
+  int loaded;  // the slab that was last loaded to registers
+  // The k-step that a set of a product's registers holds: those of A, or of B where A is no copy
+  // of anything, as the weights of attention.
+  int of_set[PRODUCTS_MAX][SETS_MAX];
 } Walk;
 
 static int atom_depth(const Program *program) {
@@ -111,6 +113,17 @@ static void widen(int *first, int *last, int value) {
   if (value > *last) *last = value;
 }
 
+static int *step_of_set(Walk *walk, BufferRole role, int set) {
+  const Product *product = program_product_of(walk->program, role);
+  return &walk->of_set[product - walk->program->product][set > 0 ? set % SETS_MAX : 0];
+}
+
+// The operand by whose reads a product's steps are told.
+static AtomOperand telling(const Program *program, BufferRole role) {
+  const Product *product = program_product_of(program, role);
+  return product->operand[ATOM_A].registers == ROLE_FRAG_P ? ATOM_B : ATOM_A;
+}
+
 // ---- events -------------------------------------------------------------------------------------
 
 // A row copies one slab.
@@ -152,7 +165,10 @@ static void add_read(Walk *walk, const Op *op) {
   int step = (int)k_index(walk, &op->src);
   step /= atom_depth(walk->program);
   int set = set_of(walk, &op->dst);
-  if (op->dst.buffer->role == ROLE_FRAG_A) walk->of_set[set > 0 ? set % SETS_MAX : 0] = step;
+  const BufferRole role = op->dst.buffer->role;
+  if (product_operand(program_product_of(walk->program, role), role) ==
+      (int)telling(walk->program, role))
+    *step_of_set(walk, role, set) = step;
   if (!row) return;
   row->n_reads++;
   widen(&row->read_first, &row->read_last, step);
@@ -173,9 +189,11 @@ static void add_multiply(Walk *walk, const Op *op) {
   Step *row = row_of(walk, COLUMN_MULTIPLY);
   if (!row) return;
   bool tiles = op_reads_tiles(op->kind);
-  int set = tiles ? STEP_NONE : set_of(walk, &op->src);
+  const BufferRole role = op->dst.buffer->role;
+  const Access *told = telling(walk->program, role) == ATOM_A ? &op->src : &op->src2;
+  int set = tiles ? STEP_NONE : set_of(walk, told);
   int step = tiles ? (int)k_index(walk, &op->src2) / atom_depth(walk->program)
-                   : walk->of_set[set > 0 ? set % SETS_MAX : 0];
+                   : *step_of_set(walk, role, set);
   row->n_multiplies++;
   widen(&row->multiply_first, &row->multiply_last, step);
   row->multiply_set = set;
@@ -210,7 +228,9 @@ static void add_barrier(Walk *walk, const Stmt *stmt) {
 }
 
 static void add_move(Walk *walk, const Op *op) {
-  if (op->dst.buffer && buffer_is_fragment(op->dst.buffer)) add_read(walk, op);
+  // Weights become an operand where they lie: nothing is read.
+  const bool from_memory = op->src.buffer && op->src.buffer->space != SPACE_REGISTER;
+  if (from_memory && op->dst.buffer && buffer_is_fragment(op->dst.buffer)) add_read(walk, op);
   bool fetches = op_is_async_copy(op->kind) && op->src.buffer->space == SPACE_GLOBAL;
   if (fetches || (op->dst.buffer && buffer_is_staging(op->dst.buffer))) add_copy(walk, op);
   if (op->src.buffer && buffer_is_staging(op->src.buffer)) add_store(walk, op);

@@ -240,7 +240,8 @@ static TracePlace box_place(TraceWalk *walk, const Access *access, int lane, con
 static TracePlace box_end(TraceWalk *walk, const Access *end, int lane, const int64_t at[2]) {
   bool global = end->buffer->space == SPACE_GLOBAL;
   int fast = global ? buffer_fast_dimension(end->buffer) : end->buffer->rank - 1;
-  return box_place(walk, end, lane, at, global ? 1 - fast : fast - 1, fast);
+  return box_place(walk, end, lane, at, global ? buffer_slow_dimension(end->buffer) : fast - 1,
+                   fast);
 }
 
 // The column of the box that lies at the place asked for: a swizzle stays within its row.
@@ -259,10 +260,11 @@ static bool find_in_box(TraceWalk *walk, const Op *op, int lane, int64_t at[2]) 
   const int64_t corner[2] = {0, 0}, wanted = walk->query->offset;
   TracePlace first = box_end(walk, end, lane, corner);  // it may begin outside of the matrix
   if (end->buffer->space == SPACE_GLOBAL) {
-    int fast = buffer_fast_dimension(first.buffer);
-    int64_t pitch = first.buffer->stride[1 - fast];
-    at[0] = wanted / pitch - first.index[1 - fast];
-    at[1] = wanted % pitch - first.index[fast];
+    const Buffer *from = first.buffer;
+    int fast = buffer_fast_dimension(from), slow = buffer_slow_dimension(from);
+    int64_t in_matrix = wanted - (from->rank > 2 ? first.index[0] * from->stride[0] : 0);
+    at[0] = in_matrix / from->stride[slow] - first.index[slow];
+    at[1] = in_matrix % from->stride[slow] - first.index[fast];
   } else {
     if (wanted < first.offset) return false;
     at[0] = (wanted - first.offset) / op->box[1];

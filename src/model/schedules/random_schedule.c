@@ -422,7 +422,10 @@ static void draw_attention(uint64_t *state, const Draw *draw, Schedule *schedule
   DRAW_ALL(state, attention_knobs, schedule);
   v[KNOB_FUSE] = random_between(state, 0, 1);
   v[KNOB_STAGE] = v[KNOB_FUSE] && random_between(state, 0, 3) ? STAGE_A | STAGE_B : 0;
-  if (v[KNOB_STAGE]) return;
+  if (v[KNOB_STAGE]) {
+    v[KNOB_TMA] = draw->target->has_tma && random_between(state, 0, 2) == 0;
+    return;
+  }
   v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_EAGER_KV] = 0;
 }
 

@@ -29,6 +29,17 @@ int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
   return v[KNOB_FN] * (atom ? v[KNOB_WN] * atom->n : v[KNOB_BN]);
 }
 
+KnobId schedule_walked(const Schedule *schedule) {
+  return is_attention(schedule) ? KNOB_N : KNOB_K;
+}
+
+void schedule_resize(Schedule *schedule, int64_t m, int64_t n, int64_t walked) {
+  schedule_set(schedule, KNOB_M, m);
+  schedule_set(schedule, KNOB_N, n);
+  if (schedule->value[KNOB_CAUSAL]) walked = max64(walked, m);
+  schedule_set(schedule, schedule_walked(schedule), walked);
+}
+
 // Elements of C in 16 bytes.
 static int64_t out_chunk(const Schedule *schedule, const Atom *atom) {
   if (atom->bits == 16) return 8;
@@ -39,6 +50,7 @@ int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
   const Atom *atom = schedule_atom_row(schedule);
   if (!atom && !v[KNOB_TMA]) return 1;
+  if (is_attention(schedule) && axis != KNOB_K) return 1;  // all rows run along the head dimension
   KnobId a_runs = v[KNOB_A_COL] ? KNOB_M : KNOB_K, b_runs = v[KNOB_B_COL] ? KNOB_K : KNOB_N;
   bool is_copied = v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);
   int64_t in = is_copied ? 128 / (atom ? atom->bits : 32) : 1;
@@ -100,6 +112,7 @@ static int64_t at_least(int64_t tiles, int64_t tile) {
 
 static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k) {
   Schedule to = *from;
+  if (is_attention(from)) n = k;
   m = at_least(m, tile_m(from));
   n = at_least(n, tile_n(from));
   int64_t extent[] = {cut(from->value[KNOB_M], tile_m(from), m),
@@ -114,7 +127,8 @@ static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k
 }
 
 int64_t schedule_slabs(const Schedule *schedule) {
-  return ceil_div(schedule->value[KNOB_K], tile_k(schedule));
+  const KnobId walked = schedule_walked(schedule);
+  return ceil_div(schedule->value[walked], schedule_tile(schedule, walked));
 }
 
 int64_t schedule_ring_slots(const Schedule *schedule) { return schedule->value[KNOB_BUFFER_COUNT]; }

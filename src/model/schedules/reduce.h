@@ -26,6 +26,13 @@ int64_t schedule_tile(const Schedule *schedule, KnobId axis);
 // time (M or K where an operand is column-major), 4 where TMA copies rows of f32, else 1.
 int64_t schedule_grain(const Schedule *schedule, KnobId axis);
 
+// The axis along which a block's slabs follow each other: K; of attention the keys, N.
+KnobId schedule_walked(const Schedule *schedule);
+// The same kernel on another problem, m rows and n columns, and `walked` elements along the axis
+// above. Of attention, whose head dimension is a part of the kernel, that is m queries and `walked`
+// keys, at least as many as queries where it is causal; n is not asked.
+void schedule_resize(Schedule *schedule, int64_t m, int64_t n, int64_t walked);
+
 // Slabs of one split.
 int64_t schedule_slabs(const Schedule *schedule);
 // Slabs in the ring, 1 where there is none.

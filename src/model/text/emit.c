@@ -247,9 +247,9 @@ const char *emit_arg_name(Arena *arena, const EmitArg *arg) {
 // A copy counts its rows first, the map its columns.
 EmitMap emit_arg_map(const EmitArg *arg) {
   const Buffer *matrix = arg->buffer;
-  const int fast = buffer_fast_dimension(matrix);
-  return (EmitMap){.columns = matrix->dim[fast],
-                   .rows = matrix->dim[1 - fast],
+  return (EmitMap){.columns = matrix->dim[buffer_fast_dimension(matrix)],
+                   .rows = matrix->dim[buffer_slow_dimension(matrix)],
+                   .matrices = matrix->rank > 2 ? matrix->dim[0] : 0,
                    .box_columns = (int)arg->copy->box[1],
                    .box_rows = (int)arg->copy->box[0],
                    .swizzle_bits = op_box_shared(arg->copy)->buffer->swizzle_bits};

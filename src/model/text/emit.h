@@ -86,9 +86,10 @@ typedef struct Emission {
 const char *emit_arg_name(Arena *arena, const EmitArg *arg);
 
 // What the map of a parameter that has one says: the matrix as it lies in memory, columns being
-// neighbours, and the box of a copy, in elements; the chunk bits that are permuted.
+// neighbours, how many of them lie one behind the other (0: it is one), and the box of a copy, in
+// elements; the chunk bits that are permuted.
 typedef struct EmitMap {
-  int64_t columns, rows;
+  int64_t columns, rows, matrices;
   int box_columns, box_rows, swizzle_bits;
 } EmitMap;
 EmitMap emit_arg_map(const EmitArg *arg);

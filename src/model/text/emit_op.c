@@ -55,6 +55,16 @@ const char *emit_condition(Emitter *emitter, const Expr *expr) {
   return out.text;
 }
 
+const char *emit_corner(Emitter *emitter, const Access *global) {
+  const Buffer *matrix = global->buffer;
+  const char *column = emit_condition(emitter, global->idx[buffer_fast_dimension(matrix)]);
+  const char *row = emit_condition(emitter, global->idx[buffer_slow_dimension(matrix)]);
+  const char *which = "";
+  if (matrix->rank > 2)
+    which = arena_printf(emitter->arena, ", %s", emit_condition(emitter, global->idx[0]));
+  return arena_printf(emitter->arena, "%s, %s%s", column, row, which);
+}
+
 const char *emit_guard_text(Emitter *emitter, const Access *access) {
   Str out = str_new(emitter->arena);
   ExprText text = expr_text(emitter, &out);

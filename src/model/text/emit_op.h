@@ -17,6 +17,9 @@ void emit_op(Emitter *emitter, const Op *op);
 bool emit_op_is_split(const Emitter *emitter, const Op *op);
 
 const char *emit_condition(Emitter *emitter, const Expr *expr);
+// "column, row" that a box begins at, of the matrix as it lies in memory; behind them which matrix
+// it is, where several lie one behind the other.
+const char *emit_corner(Emitter *emitter, const Access *global);
 // The guard of an access; NULL where the ranges leave nothing open.
 const char *emit_guard_text(Emitter *emitter, const Access *access);
 // A statement under a guard (NULL: none), on one line where it fits.

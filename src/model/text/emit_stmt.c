@@ -13,6 +13,7 @@
 #include "model/text/emit_op.h"
 #include "model/text/emit_ring.h"
 #include "model/text/emit_stamp.h"
+#include "model/text/emit_words.h"
 
 // ---- remarks ------------------------------------------------------------------------------------
 
@@ -26,7 +27,7 @@ static bool is_unrolled(const Stmt *stmt) {
 }
 
 // NULL: nothing to say.
-static const char *remark_of(const Stmt *stmt) {
+static const char *remark_of(const Emitter *emitter, const Stmt *stmt) {
   if (stmt->note) return stmt->note;
   if (stmt->knob == KNOB_NONE) return NULL;
   const Stmt *at = stmt;
@@ -34,7 +35,8 @@ static const char *remark_of(const Stmt *stmt) {
   if (!at || at->kind != STMT_OP) return NULL;
   const Buffer *target = at->op.dst.buffer ? at->op.dst.buffer : at->op.src.buffer;
   const char *const *purposes = op_emission(at->op.kind)->purposes;
-  return purposes && target ? purposes[target->role] : NULL;
+  if (!purposes || !target) return NULL;
+  return emit_words_of(emitter, purposes[target->role], target->role);
 }
 
 static bool same_text(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
@@ -52,7 +54,7 @@ static void emit_remark(Emitter *emitter, const Stmt *stmt, const char *remark) 
 // operation, perhaps in unrolled loops of its own.
 static bool is_bare(const Emitter *emitter, const Stmt *list, const char *group) {
   if (!list || list->next || emit_has_stamps(emitter, list)) return false;
-  const char *remark = remark_of(list);
+  const char *remark = remark_of(emitter, list);
   if (remark && !same_text(remark, group)) return false;
   if (list->kind == STMT_OP) return !emit_op_is_split(emitter, &list->op);
   return is_unrolled(list) && is_bare(emitter, list->body, remark);
@@ -241,8 +243,8 @@ static bool is_tail(const Stmt *stmt) {
   return stmt->kind == STMT_OP && !stmt->op.dst.buffer && !stmt->note;
 }
 
-static bool starts_group(const Stmt *before, const Stmt *stmt) {
-  const char *own = remark_of(stmt), *above = remark_of(before);
+static bool starts_group(const Emitter *emitter, const Stmt *before, const Stmt *stmt) {
+  const char *own = remark_of(emitter, stmt), *above = remark_of(emitter, before);
   if (is_block(before) || is_block(stmt)) return true;
   return !is_tail(stmt) && own != above && !same_text(own, above);
 }
@@ -250,10 +252,10 @@ static bool starts_group(const Stmt *before, const Stmt *stmt) {
 void emit_stmts(Emitter *emitter, const Stmt *first, const char *group) {
   const Stmt *before = NULL;
   for (const Stmt *stmt = first; stmt; before = stmt, stmt = stmt->next) {
-    const char *remark = remark_of(stmt);
+    const char *remark = remark_of(emitter, stmt);
     emitter->stmt = stmt;
     emitter->knob = stmt->knob;
-    if (before && starts_group(before, stmt)) emitter_blank(emitter);
+    if (before && starts_group(emitter, before, stmt)) emitter_blank(emitter);
     if (remark && !same_text(remark, group)) emit_remark(emitter, stmt, remark);
     group = remark;
     emit_stamp_before(emitter, before, stmt);

@@ -1,9 +1,12 @@
-// Remarks behind declarations: what a buffer is for, by its role.
+// Remarks: what a buffer or an operation is for, by a role, with the matrices called by their
+// names.
 //
 // Worked example, ROLE_SLAB_A: "the slab of A" in a matmul, "the slab of Q" in attention.
 #include "model/text/emit_words.h"
 
 #include <string.h>
+
+#include "base/str.h"
 
 // %s is the matrix whose role it is in its product.
 static const char *const role_words[ROLE_COUNT] = {
@@ -31,17 +34,36 @@ static const char *const role_words[ROLE_COUNT] = {
     [ROLE_LIST] = "the list of tiles that the cluster has claimed",
 };
 
-const char *emit_role_words(Emitter *emitter, BufferRole role) {
-  const Program *program = emitter->program;
-  const char *words = role_words[role];
-  for (int i = 0; words && i < program->n_products; i++) {
-    const int operand = product_operand(&program->product[i], role);
-    if (operand == ATOM_OPERANDS || !strstr(words, "%s")) continue;
-    const Buffer *matrix = program_buffer(program, program->product[i].operand[operand].global);
-    if (!matrix) continue;
-    const size_t before = (size_t)(strstr(words, "%s") - words);
-    return arena_printf(emitter->arena, "%.*s%s%s", (int)before, words, matrix->name,
-                        words + before + 2);
+// The name of a product's matrix; where no kernel keeps it in memory, that of the registers which
+// have it, "S" of "S_f"; NULL: neither is there.
+static const char *matrix_name(const Emitter *emitter, const ProductOperand *operand) {
+  const Buffer *matrix = program_buffer(emitter->program, operand->global);
+  if (matrix) return matrix->name;
+  const Buffer *kept = program_buffer(emitter->program, operand->registers);
+  return kept ? arena_printf(emitter->arena, "%.*s", (int)strcspn(kept->name, "_"), kept->name)
+              : NULL;
+}
+
+const char *emit_words_of(const Emitter *emitter, const char *words, BufferRole role) {
+  static const char letters[] = {'a', 'b', 'c', 's'};
+  if (!words) return NULL;
+  const Product *product = program_product_of(emitter->program, role);
+  Str out = str_new(emitter->arena);
+  for (const char *at = words; *at; at++) {
+    const char *letter = *at == '%' ? memchr(letters, at[1], sizeof letters) : NULL;
+    int operand = letter ? (int)(letter - letters) : ATOM_OPERANDS;
+    if (operand == ATOM_OPERANDS) operand = product_operand(product, role);
+    const bool named = letter && operand < ATOM_OPERANDS;
+    const char *name = named ? matrix_name(emitter, &product->operand[operand]) : NULL;
+    if (name) str_add(&out, name);
+    if (name)
+      at++;
+    else
+      str_add_char(&out, *at);
   }
-  return words;
+  return out.text;
+}
+
+const char *emit_role_words(const Emitter *emitter, BufferRole role) {
+  return emit_words_of(emitter, role_words[role], role);
 }

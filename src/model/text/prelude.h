@@ -61,7 +61,7 @@ typedef struct Prelude {
   DType registers;           // STORE, STMATRIX: of the values in registers
   bool by_one;               // STORE: converted value by value, for targets that cannot take two
   bool packed;               // LOAD, STORE, FILL: several values share a register
-  int width;                 // elements; LDMATRIX, STMATRIX: matrices
+  int width;                 // elements; LDMATRIX, STMATRIX: matrices; TMA: dimensions of the map
   bool trans;                // of them
   int l2_bytes;              // CP_ASYNC and its kin: what L2 is asked for around it; 0: nothing
   const Atom *atom;          // MMA, WGMMA

@@ -69,12 +69,34 @@ void prelude_write_mbarrier_wait(Str *out, const Prelude *prelude) {
       "               \"@!ended bra again%=; }\" :: \"r\"(bar), \"r\"(phase) : \"memory\");\n}\n");
 }
 
+// A map of two dimensions, or of three: several matrices one behind the other.
+static bool of_several(const Prelude *prelude) { return prelude->width > 2; }
+
+static const char *corner_parameters(const Prelude *prelude) {
+  return of_several(prelude) ? "int column, int row, int matrix" : "int column, int row";
+}
+
+// "2d": what the instruction is called after.
+static const char *dimensions(const Prelude *prelude) { return of_several(prelude) ? "3d" : "2d"; }
+
+// {%2, %3}, operands counted from `first` on; and what they are.
+static const char *corner_places(Arena *arena, const Prelude *prelude, int first) {
+  return of_several(prelude)
+             ? arena_printf(arena, "{%%%d, %%%d, %%%d}", first, first + 1, first + 2)
+             : arena_printf(arena, "{%%%d, %%%d}", first, first + 1);
+}
+
+static const char *corner_operands(const Prelude *prelude) {
+  return of_several(prelude) ? "\"r\"(column), \"r\"(row), \"r\"(matrix)"
+                             : "\"r\"(column), \"r\"(row)";
+}
+
 static void begin_tma(Str *out, const Prelude *prelude, const char *about, const char *name,
                       const char *more) {
   str_printf(out,
              "// %s\n__device__ __forceinline__ void %s(%s *slab, int at, const tensor_map *map,\n"
-             "    int column, int row, unsigned long long *bars, int i%s) {\n",
-             about, name, prelude_type_name(prelude->type), more);
+             "    %s, unsigned long long *bars, int i%s) {\n",
+             about, name, prelude_type_name(prelude->type), corner_parameters(prelude), more);
   prelude_write_address(out, "to", dtype_bytes(prelude->type));
   str_add(out, address_of_bar);
 }
@@ -83,39 +105,44 @@ void prelude_write_tma_load(Str *out, const Prelude *prelude) {
   begin_tma(out, prelude,
             "The map's box, from this column and row on, goes to element `at` of the slab.",
             "tma_load", "");
-  str_add(out,
-          "  asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.tile\"\n"
-          "               \".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];\"\n"
-          "               :: \"r\"(to), \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(bar) : "
-          "\"memory\");\n}\n");
+  str_printf(out,
+             "  asm volatile(\"cp.async.bulk.tensor.%s.shared::cluster.global.tile\"\n"
+             "               \".mbarrier::complete_tx::bytes [%%0], [%%1, %s], [%%%d];\"\n"
+             "               :: \"r\"(to), \"l\"(map), %s, \"r\"(bar) : "
+             "\"memory\");\n}\n",
+             dimensions(prelude), corner_places(out->arena, prelude, 2), 2 + prelude->width,
+             corner_operands(prelude));
 }
 
 void prelude_write_tma_multicast(Str *out, const Prelude *prelude) {
   begin_tma(out, prelude,
             "The same to each block of the cluster in the mask, where its bytes count at bars[i].",
             "tma_multicast", ", int mask");
-  str_add(out,
-          "  asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.tile\"\n"
-          "               \".mbarrier::complete_tx::bytes.multicast::cluster\"\n"
-          "               \" [%0], [%1, {%2, %3}], [%4], %5;\"\n"
-          "               :: \"r\"(to), \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(bar),\n"
-          "               \"h\"(static_cast<unsigned short>(mask)) : \"memory\");\n}\n");
+  str_printf(out,
+             "  asm volatile(\"cp.async.bulk.tensor.%s.shared::cluster.global.tile\"\n"
+             "               \".mbarrier::complete_tx::bytes.multicast::cluster\"\n"
+             "               \" [%%0], [%%1, %s], [%%%d], %%%d;\"\n"
+             "               :: \"r\"(to), \"l\"(map), %s, \"r\"(bar),\n"
+             "               \"h\"(static_cast<unsigned short>(mask)) : \"memory\");\n}\n",
+             dimensions(prelude), corner_places(out->arena, prelude, 2), 2 + prelude->width,
+             3 + prelude->width, corner_operands(prelude));
 }
 
 void prelude_write_tma_store(Str *out, const Prelude *prelude) {
   bool adds = prelude->kind == PRELUDE_TMA_ADD;
   str_printf(out,
              "// The map's box, %s element `at` of the slab on, %s from this column and row on.\n"
-             "__device__ __forceinline__ void %s(const tensor_map *map, int column, int row,\n"
+             "__device__ __forceinline__ void %s(const tensor_map *map, %s,\n"
              "    %s *slab, int at) {\n",
              adds ? "which lies from" : "from",
              adds ? "is added to the matrix" : "goes to the matrix", adds ? "tma_add" : "tma_store",
-             prelude_type_name(prelude->type));
+             corner_parameters(prelude), prelude_type_name(prelude->type));
   prelude_write_address(out, "from", dtype_bytes(prelude->type));
   str_printf(out,
-             "  asm volatile(\"cp%s.async.bulk.tensor.2d.global.shared::cta%s.tile.bulk_group\"\n"
-             "               \" [%%0, {%%1, %%2}], [%%3];\"\n"
-             "               :: \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(from) : "
+             "  asm volatile(\"cp%s.async.bulk.tensor.%s.global.shared::cta%s.tile.bulk_group\"\n"
+             "               \" [%%0, %s], [%%%d];\"\n"
+             "               :: \"l\"(map), %s, \"r\"(from) : "
              "\"memory\");\n}\n",
-             adds ? ".reduce" : "", adds ? ".add" : "");
+             adds ? ".reduce" : "", dimensions(prelude), adds ? ".add" : "",
+             corner_places(out->arena, prelude, 1), 1 + prelude->width, corner_operands(prelude));
 }

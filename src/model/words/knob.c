@@ -81,6 +81,10 @@ Schedule schedule_default(void) {
   return schedule;
 }
 
+const char *schedule_reference(const Schedule *schedule) {
+  return schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION ? "torch" : "cuBLAS";
+}
+
 Schedule schedule_plain(void) {
   Schedule schedule = schedule_default();
   schedule_set(&schedule, KNOB_AUTO, 0);

@@ -71,6 +71,8 @@ Schedule schedule_default(void);
 
 // AUTO=0: what the rungs of ladders and recorded states, which say all that is on, are read over.
 Schedule schedule_plain(void);
+// Whose kernels are timed beside it: "cuBLAS", and "torch" beside attention.
+const char *schedule_reference(const Schedule *schedule);
 
 // Reads "NAME=value,NAME=value" (spaces and newlines allowed around the commas) over `schedule`.
 // Every finding goes to `diags` (rules: syntax, unknown_knob, duplicate_knob, value, range); on any

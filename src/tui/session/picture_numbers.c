@@ -25,7 +25,8 @@ static void add_timing(SideNumbers *all, const Session *session, const Side *sid
   const Timed *t = timed && timed->ok ? timed : &none;
   add(all, "time", "ns", "time_ns", positive(t->time_ns), t->origin);
   add(all, "speed", "TFLOP/s", "tflops", positive(t->tflops), t->origin);
-  add(all, "of cuBLAS", "", "ratio", positive(t->ratio), t->origin);
+  const bool torch = str_equal(schedule_reference(&side->pictured), "torch");
+  add(all, torch ? "of torch" : "of cuBLAS", "", "ratio", positive(t->ratio), t->origin);
 }
 
 static void add_compiled(SideNumbers *all, const Session *session, const Side *side) {

@@ -1,10 +1,100 @@
 // O[64, 4096, 128] = softmax(alpha * Q * K) * V, 4096 keys, bf16 summed in f32
 // of rows of 128 in Q, K, V and O; alpha holds the log2(e) of exp2
 // AUTO=0,PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FN=8,FUSE=1,STAGE=11,LDMATRIX=2,ASYNC_COPY=1,FRAG_ORDER=1,SWIZZLE=3
+// for sm_90a (H200 SXM)
 //
 //   attention<<<4096, 128>>>(Q, K, V, O, alpha)   49152 bytes of shared memory
 
 constexpr int HEAD_DIM = 128;
+
+// A bfloat16 (1 sign, 8 exponent, 7 fraction bits) as it lies in memory.
+struct bf16 {
+  unsigned short bits;
+};
+
+__device__ __forceinline__ void store2(bf16 *to, const float *from) {
+  unsigned v[1];
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(v[0]) : "f"(from[1]), "f"(from[0]));
+  *reinterpret_cast<unsigned *>(to) = v[0];
+}
+
+__device__ __forceinline__ void fill4(float *to, float value) {
+  to[0] = value, to[1] = value, to[2] = value, to[3] = value;
+}
+
+__device__ __forceinline__ void cp_async8(bf16 *slab, int at,
+                                          const bf16 *from_global) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+               :: "r"(to), "l"(from_global) : "memory");
+}
+
+// The copies this thread has issued since the last commit become one group.
+__device__ __forceinline__ void cp_async_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Waits until at most `n` of this thread's groups are still in flight.
+template <int n>
+__device__ __forceinline__ void cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
+}
+
+// 2 to the power of x, within 2 units in the last place; exact for whole numbers.
+__device__ __forceinline__ float exp2_of(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// The largest of the lanes whose numbers differ in those bits alone.
+__device__ __forceinline__ float lanes_max(float x, int bits) {
+#pragma unroll
+  for (int bit = 1; bit < 32; bit *= 2)
+    if (bits & bit) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, bit));
+  return x;
+}
+
+// The sum over the lanes whose numbers differ in those bits alone.
+__device__ __forceinline__ float lanes_sum(float x, int bits) {
+#pragma unroll
+  for (int bit = 1; bit < 32; bit *= 2)
+    if (bits & bit) x += __shfl_xor_sync(0xffffffffu, x, bit);
+  return x;
+}
+
+// Two numbers as one register of two bf16, the first one low.
+__device__ __forceinline__ unsigned round_bf16x2(float low, float high) {
+  unsigned both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+}
+
+// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void ldmatrix_x4(unsigned *to, const bf16 *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(from) : "memory");
+}
+
+// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void ldmatrix_x4_trans(unsigned *to, const bf16 *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(from) : "memory");
+}
+
+// c += a * b, 16 x 8 x 16, by a warp; PTX ISA, section 9.7.14.5.8 says which lane holds what.
+__device__ __forceinline__ void mma_m16n8k16_f32_bf16(float *c, const unsigned *a,
+    const unsigned *b) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),
+                 "r"(b[0]), "r"(b[1]));
+}
 
 extern "C" __global__ void __launch_bounds__(128)
 attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__restrict__ V,
@@ -49,7 +139,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
   for (int i = 0; i < 2; ++i)
     row_sum[i] = 0.0f;
 
-  // ASYNC_COPY=1: start the copy of the slab of A
+  // ASYNC_COPY=1: start the copy of the slab of Q
   #pragma unroll
   for (int c_q = 0; c_q < 8; ++c_q)
     cp_async8(Q_s_at, c_q * 8 * 128,
@@ -60,7 +150,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     for (int t_r = 0; t_r < 8; ++t_r)
       fill4(&S_f[t_r][0], 0.0f);
 
-    // ASYNC_COPY=1: start the copy of the slab of B
+    // ASYNC_COPY=1: start the copy of the slab of K
     #pragma unroll
     for (int c_k = 0; c_k < 8; ++c_k)
       cp_async8(K_s_at, c_k * 8 * 128,
@@ -71,12 +161,12 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     // STAGE=11: the slab is filled, the other one read
     __syncthreads();
 
-    // FRAG_ORDER=1: the warp's fragments of A
+    // FRAG_ORDER=1: the warp's fragments of Q
     #pragma unroll
     for (int e_f = 0; e_f < 8; ++e_f) {
       ldmatrix_x4(&Q_f[e_f][0], Q_s_at2, (e_f * 16 + lane / 16 * 8) ^ (lane % 8 * 8));
 
-      // LDMATRIX=2: the warp's fragments of B
+      // LDMATRIX=2: the warp's fragments of K
       #pragma unroll
       for (int t_p = 0; t_p < 4; ++t_p)
         ldmatrix_x4(&K_f[e_f][t_p * 2][0], K_s_at2,
@@ -84,10 +174,12 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     }
 
     #pragma unroll
-    for (int e_i = 0; e_i < 8; ++e_i)  // FRAG_ORDER=1
+    for (int e_i = 0; e_i < 8; ++e_i) {  // FRAG_ORDER=1
+      // FN=8: multiply each fragment of Q by each of K
       #pragma unroll
       for (int t_r = 0; t_r < 8; ++t_r)
         mma_m16n8k16_f32_bf16(&S_f[t_r][0], &Q_f[e_i][0], &K_f[e_i][t_r][0]);
+    }
 
     // FUSE=1: the largest score of the blocks before
     #pragma unroll
@@ -146,6 +238,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
       for (int v = 0; v < 4; ++v)
         O_f[d_r][v] *= rescale[v / 2];
 
+    // ASYNC_COPY=1: start the copy of the slab of V
     #pragma unroll
     for (int c_v = 0; c_v < 8; ++c_v)
       cp_async8(V_s_at, c_v * 8 * 128,
@@ -165,6 +258,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
             round_bf16x2(S_f[u_f * 2 + v_p / 2][v_p % 2 * 2],
             S_f[u_f * 2 + v_p / 2][v_p % 2 * 2 + 1]);
 
+      // LDMATRIX=2: the warp's fragments of V
       #pragma unroll
       for (int d_p = 0; d_p < 8; ++d_p)
         ldmatrix_x4_trans(&V_f[u_f][d_p * 2][0], V_s_at2,
@@ -173,7 +267,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
 
     #pragma unroll
     for (int u_i = 0; u_i < 4; ++u_i) {  // FRAG_ORDER=1
-      // K=128: multiply each fragment of A by each of B
+      // K=128: multiply each fragment of P by each of V
       #pragma unroll
       for (int d_r = 0; d_r < 16; ++d_r)
         mma_m16n8k16_f32_bf16(&O_f[d_r][0], &P_f[u_i][0], &V_f[u_i][d_r][0]);
@@ -192,7 +286,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     for (int v = 0; v < 4; ++v)
       O_f[d_r][v] /= row_sum[v / 2];
 
-  // K=128: write the cells of C
+  // K=128: write the cells of O
   #pragma unroll
   for (int d_r = 0; d_r < 16; ++d_r)
     #pragma unroll

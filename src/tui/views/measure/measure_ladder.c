@@ -185,7 +185,8 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
   canvas_text(canvas, head, 0, col + 1, STYLE_DIM, "· side");
   canvas_text(canvas, head, 0, FIGURE_COL, STYLE_HEADER, "TFLOP/s");
   canvas_text(canvas, head, 0, BEFORE_COL, STYLE_HEADER, "× prev");
-  canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER, "cuBLAS");
+  canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER,
+              schedule_reference(&session->ladder->rung[0].schedule));
   canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "model");
   draw_bar_legend(canvas, head);
   int cursor = session_view_state_const(session)->cursor;
@@ -200,12 +201,14 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
 }
 
 // The reference is a row of its own, so that its bar can be compared with every other.
-static void draw_reference(Canvas *canvas, Rect row, const LadderLines *lines) {
+static void draw_reference(Canvas *canvas, Rect row, const Session *session,
+                           const LadderLines *lines) {
   char figure[FMT_MAX];
   if (!(lines->reference > 0) || row.rows < 1) return;
   char mark[2] = {measure_origin_mark(lines->referred->origin), 0};
   Style style = measure_origin_style(lines->referred->origin);
-  canvas_text(canvas, row, 0, TITLE_COL, STYLE_TITLE, "cuBLAS, same run");
+  canvas_printf(canvas, row, 0, TITLE_COL, STYLE_TITLE, "%s, same run",
+                schedule_reference(&session->ladder->rung[0].schedule));
   canvas_fit(canvas, row, 0, FIGURE_COL, 7, ALIGN_RIGHT, style,
              fmt_figure(figure, lines->reference));
   canvas_text(canvas, row, 0, MARK_COL, style, mark);
@@ -329,7 +332,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
     rect_take_top(&details, 1);
   }
   draw_table(canvas, table, session, lines);
-  draw_reference(canvas, reference, lines);
+  draw_reference(canvas, reference, session, lines);
   draw_details(canvas, details, session, lines);
   if (tall)
     draw_limits(canvas, limits, session);

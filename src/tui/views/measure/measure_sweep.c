@@ -96,8 +96,9 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session, const Swe
   draw_spark(canvas, in, 1, "estimate", STYLE_ESTIMATED, lines, lines->estimates,
              lines->best_estimate);
   draw_spark(canvas, in, 2, "timed", STYLE_RECORDED, lines, lines->timings, lines->best_timed);
-  canvas_text(canvas, in, 3, VALUE_COL, STYLE_HEADER,
-              "value    estimate   timed   cuBLAS  shared   regs spilled blk/SM");
+  canvas_printf(canvas, in, 3, VALUE_COL, STYLE_HEADER,
+                "value    estimate   timed   %-6s  shared   regs spilled blk/SM",
+                schedule_reference(&session->now.pictured));
 }
 
 static void draw_timed(Canvas *canvas, Rect row, const SweepLine *line) {

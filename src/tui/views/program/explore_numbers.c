@@ -248,6 +248,7 @@ static int draw_speed_of_a(Canvas *canvas, Rect in, const Session *session, Orig
 
 static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Timed *timed) {
   char a[FMT_MAX], b[FMT_MAX];
+  const char *who = schedule_reference(&session->now.pictured);
   if (!timed->ok) {
     canvas_text(canvas, in, 0, 1, STYLE_BAD, "no speed: it failed");
     canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_TEXT,
@@ -258,9 +259,9 @@ static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Ti
   col = canvas_printf(canvas, in, 0, col, measure_origin_style(timed->origin), "%s TFLOP/s",
                       fmt_figure(a, timed->tflops));
   if (timed->ratio > 0 && col + RATIO_COLS <= in.cols)
-    canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of cuBLAS", fmt_ratio(b, timed->ratio));
+    canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of %s", fmt_ratio(b, timed->ratio), who);
   else if (timed->ratio > 0 && col + RATIO_COLS - 4 <= in.cols)
-    canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s cuBLAS", fmt_ratio(b, timed->ratio));
+    canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s %s", fmt_ratio(b, timed->ratio), who);
   col = canvas_text(canvas, in, 1, 1, measure_origin_style(timed->origin),
                     origin_name(timed->origin));
   if (timed->by) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, " by %s", timed->by);

@@ -1,0 +1,5 @@
+// Texts of a persistent kernel's host side: whole lines.
+#pragma once
+
+extern const char export_resident_blocks[];  // blocks_that_fit()
+extern const char export_work_lists[];       // struct Lists, lists_for()

@@ -3,8 +3,8 @@
 One JSON object per line. The first one asked says what and where, each of those behind it is for
 one row, a kernel of torch's:
 
-  <- {"heads": 64, "m": 4096, "n": 4096, "k": 128, "type": "bf16", "causal": false,
-      "buffers": [{"handle": "00af...", "offset": 262144}, ...]}        Q, K, V, O
+  <- {"gpu": "GPU-e334...", "heads": 64, "m": 4096, "n": 4096, "k": 128, "type": "bf16",
+      "causal": false, "buffers": [{"handle": "00af...", "offset": 262144}, ...]}        Q, K, V, O
   -> {"library": "torch 2.11.0", "rows": ["FlashAttention-2", "cuDNN"]}
   <- {"row": 0, "count": 0}      -> {"ms": 0}          computed once, into O
   <- {"row": 0, "count": 20}     -> {"ms": 31.8}       twenty times in a row, timed by events
@@ -13,6 +13,7 @@ What goes wrong is {"error": "..."}.
 """
 import ctypes
 import json
+import os
 import sys
 
 
@@ -50,6 +51,8 @@ def rows_of(torch):
 
 def serve():
     ask = json.loads(sys.stdin.readline())
+    if ask["gpu"]:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ask["gpu"]  # torch's first one
     try:
         import torch
     except ImportError:

@@ -76,6 +76,9 @@ START_TEST(attention_has_a_row_of_ctas_for_each_head) {
   const GridWindow all = grid_window(property_arena, grid, 0, 12);
   ck_assert_int_eq(all.a_panels, 12);
   ck_assert_int_eq(all.b_panels, 3);
+  ck_assert_int_eq(grid_a_panel(grid, 3, 2, 0), 11);
+  ck_assert_int_eq(grid_b_panel(grid, 0, 0), 12);
+  ck_assert_int_eq(grid_panels(grid), 15);
   ck_assert_int_eq(all.a_bytes, 3 * 200 * 64 * 2);
   ck_assert_int_eq(all.b_bytes, 3 * 2 * 300 * 64 * 2);
   ck_assert_int_eq(grid_work(property_arena, grid).rows, 0);

@@ -50,7 +50,8 @@ static void settle(void) {
 
 START_TEST(the_largest_change_comes_first) {
   ck_assert(session_compare(session, NULL, NULL));
-  SideNumbers a = side_numbers(session, &session->then), b = side_numbers(session, &session->now);
+  SideNumbers a = side_numbers(session->frame, session, &session->then);
+  SideNumbers b = side_numbers(session->frame, session, &session->now);
   ck_assert_int_eq(a.n, b.n);
   const NumberPair *pair = side_number_pairs(arena, &a, &b);
   int n_changed = 0, n_unknown = 0;
@@ -155,7 +156,7 @@ START_TEST(what_the_compiler_counted_holds_everywhere) {
   ck_assert_double_eq(now->resources.waves, 2 * guess->resources.waves);
   ck_assert_double_gt(now->traffic.dram_bytes, guess->traffic.dram_bytes);
   ck_assert_int_eq(side_grid(&session->now)->blocks_per_sm, 1);
-  SideNumbers all = side_numbers(session, &session->now);
+  SideNumbers all = side_numbers(session->frame, session, &session->now);
   ck_assert_int_eq(number(&all, "registers")->origin, ORIGIN_COMPILED);
   ck_assert_int_eq(number(&all, "waves")->origin, ORIGIN_ESTIMATED);
   ck_assert_double_eq(number(&all, "waves")->value, now->resources.waves);

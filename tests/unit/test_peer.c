@@ -33,7 +33,6 @@ static void teardown(void) {
   unlink(python);
   rmdir(folder);
   unsetenv("GEMMVIEW_PYTHON");
-  unsetenv("CUDA_VISIBLE_DEVICES");
   arena_free(arena);
 }
 
@@ -78,7 +77,7 @@ static bool open_torch(TorchPeer *torch, const Plan *plan, PeerRows *rows, const
   const BenchPeer peer = torch_peer(torch);
   *rows = (PeerRows){0};
   *error = NULL;
-  return peer.open(peer.context, arena, plan, "", buffer, rows, error);
+  return peer.open(peer.context, arena, plan, "GPU-1", buffer, rows, error);
 }
 
 START_TEST(rows_are_asked_for_and_timed) {
@@ -106,9 +105,10 @@ START_TEST(rows_are_asked_for_and_timed) {
   ck_assert(file && fgets(told, sizeof told, file));
   fclose(file);
   unlink(path);
-  ck_assert_ptr_nonnull(strstr(told,
-                               "{\"heads\":2,\"m\":8,\"n\":8,\"k\":16,\"type\":\"bf16\","
-                               "\"causal\":true,\"buffers\":[{\"handle\":\"ab010000"));
+  ck_assert_ptr_nonnull(
+      strstr(told,
+             "{\"gpu\":\"GPU-1\",\"heads\":2,\"m\":8,\"n\":8,\"k\":16,\"type\":\"bf16\","
+             "\"causal\":true,\"buffers\":[{\"handle\":\"ab010000"));
   ck_assert_ptr_nonnull(strstr(told, "\"offset\":77}"));
 }
 END_TEST

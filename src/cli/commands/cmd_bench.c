@@ -118,9 +118,8 @@ static void print_error_map(const VerifyResult *verify) {
   }
 }
 
-// "of cuBLAS"
 static const char *of_reference(const Subject *s) {
-  return arena_printf(s->arena, "of %s", schedule_reference(&s->side[0].model->schedule));
+  return schedule_of_reference(s->arena, &s->side[0].model->schedule);
 }
 
 static void print_range(const Subject *s, const char *name, const RecordedRow *row) {

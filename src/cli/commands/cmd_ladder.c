@@ -107,16 +107,13 @@ static bool parse_size(const char *text, Size *size, Diags *diags) {
   return false;
 }
 
-// A rung of attention says its heads and head dimension, and as a rule the extents that all have.
+// A rung that shows something on a problem of its own keeps it. The head dimension of attention is
+// a part of the kernel, no matter of size.
 static bool names_problem(const Schedule *schedule) {
   const Schedule plain = schedule_plain();
-  if (schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION)
-    return schedule->value[KNOB_M] != plain.value[KNOB_M] ||
-           schedule->value[KNOB_N] != plain.value[KNOB_N];
-  for (int i = 0; i < schedule->n_given; i++) {
-    KnobId knob = schedule->given[i];
-    if (knob == KNOB_M || knob == KNOB_N || knob == KNOB_K) return true;
-  }
+  const KnobId axis[] = {KNOB_M, KNOB_N, schedule_walked(schedule)};
+  for (int i = 0; i < 3; i++)
+    if (schedule->value[axis[i]] != plain.value[axis[i]]) return true;
   return false;
 }
 
@@ -126,8 +123,7 @@ static void add_item(Run *run, int number, const Size *size) {
   *item = (Item){.number = number, .rung = rung};
   Schedule schedule = rung->schedule;
   Diags diags = diags_new(run->arena);
-  if (size && !names_problem(&schedule))
-    schedule_resize(&schedule, size->extent[0], size->extent[1], size->extent[2]);
+  if (size && !names_problem(&schedule)) schedule_resize_mnk(&schedule, size->extent);
   cli_worker_set_target(run->worker, &run->targets, &schedule);
   if (run->given->knobs) schedule_parse(&schedule, run->given->knobs, &diags);
   const Model *model =
@@ -159,8 +155,7 @@ static bool is_hot(const LadderGiven *given) {
 // ---- text ---------------------------------------------------------------------------------------
 
 static void print_heading(const Run *run) {
-  const char *who = schedule_reference(&run->ladder->rung[0].schedule);
-  const char *of = arena_printf(run->arena, "of %s", who);
+  const char *of = schedule_of_reference(run->arena, &run->ladder->rung[0].schedule);
   printf("%s: %s\n%2s %-16s %-18s %11s %9s %7s %9s %5s %6s %5s %9s %s\n", run->ladder->name,
          run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "x prev", of, "regs",
          "spills", "occ.", "predicted",

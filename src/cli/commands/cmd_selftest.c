@@ -293,7 +293,7 @@ static void check_runs(Selftest *t) {
       for (int s = 0; s < N_RUN_SIZES; s++) {
         const Rung *rung = &t->ladders[l]->rung[i];
         Schedule schedule = rung->schedule;
-        schedule_resize(&schedule, run_sizes[s][0], run_sizes[s][1], run_sizes[s][2]);
+        schedule_resize_mnk(&schedule, run_sizes[s]);
         cli_worker_set_target(t->worker, &t->targets, &schedule);
         if (rung->not_built) continue;
         add_job(t, &jobs,

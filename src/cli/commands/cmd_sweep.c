@@ -91,8 +91,8 @@ static void print_heading(const Sweep *s) {
     cli_csv_heading();
   else
     printf("%5s   %11s %9s %9s %5s %6s %5s %9s  %s\n", "#", "median", "TFLOP/s",
-           arena_printf(s->arena, "of %s", schedule_reference(&s->base)), "regs", "spills", "occ.",
-           "predicted", "knobs");
+           schedule_of_reference(s->arena, &s->base), "regs", "spills", "occ.", "predicted",
+           "knobs");
 }
 
 static void print_cells(Arena *arena, const RecordedRow *row) {

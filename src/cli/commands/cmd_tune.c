@@ -162,11 +162,6 @@ static void told(void *context, const TuneField *field, const TunePoint *point) 
 
 // ---- progress -----------------------------------------------------------------------------------
 
-static int n_settled(const TuneField *field) {
-  return field->n_by_state[TUNE_TIMED] + field->n_by_state[TUNE_WRONG] +
-         field->n_by_state[TUNE_FAILED];
-}
-
 static void show_line(Run *run, const TuneField *field) {
   const TunePoint *best = tune_best(field);
   Arena *arena = arena_new("line");
@@ -178,8 +173,9 @@ static void show_line(Run *run, const TuneField *field) {
           field->n_compiled, field->n_by_state[TUNE_TIMED], field->n_by_state[TUNE_WRONG],
           field->n_by_state[TUNE_FAILED]);
   if (best)
-    fprintf(stderr, "; best %s, %s of cuBLAS", cli_time_text(arena, best->time_ns),
-            cli_ratio_text(arena, ratio_of(field, best)));
+    fprintf(stderr, "; best %s, %s %s", cli_time_text(arena, best->time_ns),
+            cli_ratio_text(arena, ratio_of(field, best)),
+            schedule_of_reference(arena, &best->schedule));
   fprintf(stderr, "; %.0f s left", left > 0 ? left : 0);
   fflush(stderr);
   run->progress_shown = true;
@@ -202,7 +198,7 @@ static void print_progress(Run *run, const TuneField *field) {
                      field->round < TUNE_ROUNDS ? tune_round_name(field->round) : "done");
   json_member_int(&w, "tried", field->n_points);
   json_member_int(&w, "compiled", field->n_compiled);
-  json_member_int(&w, "settled", n_settled(field));
+  json_member_int(&w, "settled", tune_n_settled(field));
   json_member_int(&w, "right", field->n_by_state[TUNE_TIMED]);
   json_member_int(&w, "wrong", field->n_by_state[TUNE_WRONG]);
   json_member_int(&w, "failed", field->n_by_state[TUNE_FAILED]);
@@ -234,17 +230,16 @@ static void print_table(const TuneField *field) {
   enum { LINES = 12 };
   Arena *arena = arena_new("table");
   const TunePoint *best = tune_best(field);
-  int n = 0;
   printf("\n%s: %d kernels of %s, %d of them wrong, %d failed\n", name_of(arena, field),
-         n_settled(field), field->problem, field->n_by_state[TUNE_WRONG],
+         tune_n_settled(field), field->problem, field->n_by_state[TUNE_WRONG],
          field->n_by_state[TUNE_FAILED]);
-  printf("%-6s %11s %9s %9s  %s\n", "round", "median", "TFLOP/s", "of cuBLAS", "state");
-  for (int i = 0; i < field->n_points && n < LINES; i++) {
-    const TunePoint *point = &field->point[i];
-    if (point->state != TUNE_TIMED || point->round != best->round) continue;
+  printf("%-6s %11s %9s %9s  %s\n", "round", "median", "TFLOP/s",
+         schedule_of_reference(arena, &best->schedule), "state");
+  for (int i = 0; i < field->n_order && i < LINES; i++) {
+    const TunePoint *point = &field->point[field->order[i]];
+    if (point->round != best->round) break;
     printf("%-6s ", tune_round_name(point->round));
     print_point(arena, field, point);
-    n++;
   }
   printf("best   ");
   print_point(arena, field, best);

@@ -6,7 +6,6 @@
 //   venv/bin/gemmview       →  TERMINFO_DIRS=/etc/terminfo:…:venv/bin/../share/gemmview/terminfo
 #include "cli/common/portable.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +15,15 @@
 
 static const char *const places[] = {"terminfo", "../share/gemmview/terminfo"};
 
+bool portable_program(char path[PATH_MAX]) {
+  const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+  if (n > 0) path[n] = '\0';
+  return n > 0;
+}
+
 void portable_find_terminfo(void) {
   char program[PATH_MAX], folder[PATH_MAX + 32], folders[PATH_MAX + 128];
-  ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (n <= 0 || getenv("TERMINFO_DIRS")) return;
-  program[n] = '\0';
+  if (getenv("TERMINFO_DIRS") || !portable_program(program)) return;
   char *slash = strrchr(program, '/');
   if (!slash) return;
   *slash = '\0';

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_ladder.h"
+#include "cli/common/portable.h"
 #include "model/words/dtype.h"
 
 enum { ROWS_MAX = 2000, NEAREST_MAX = 8 };
@@ -52,34 +53,37 @@ bool tune_read_problem(const char *text, Schedule *out, Diags *diags) {
   return schedule_parse(out, state.text, diags);
 }
 
-static bool add_line(Arena *arena, char *line, int number, Schedule *out, int *n, Diags *diags) {
+enum { PROBLEMS_MAX = 4096 };
+
+static bool add_line(char *line, int number, Schedule *out, int *n, Diags *diags) {
   line[strcspn(line, "#\r\n")] = '\0';
   char *end = line + strlen(line);
   while (end > line && end[-1] == ' ') *--end = '\0';
   while (*line == ' ') line++;
   const bool heading = number == 1 && (*line == 'M' || *line == 'm');
   if (!*line || heading) return true;
-  if (tune_read_problem(line, &out[*n], diags)) {
+  if (*n == PROBLEMS_MAX)
+    diag_add(diags, "usage", "line %d is one problem more than %d", number, PROBLEMS_MAX);
+  else if (tune_read_problem(line, &out[*n], diags))
     ++*n;
-    return true;
-  }
-  diag_add(diags, "usage", "that is line %d of the file", number);
-  (void)arena;
-  return false;
+  else
+    diag_add(diags, "usage", "that is line %d of the file", number);
+  return diags->count == 0;
 }
 
 int tune_read_file(Arena *arena, const char *path, const Schedule **out, Diags *diags) {
-  enum { PROBLEMS_MAX = 4096, LINE_MAX_BYTES = 1024 };
   FILE *file = str_equal(path, "-") ? stdin : fopen(path, "re");
   if (!file) {
     diag_add(diags, "usage", "--file %s cannot be read", str_sanitise(arena, path));
     return -1;
   }
   Schedule *problems = ARENA_ARRAY(arena, Schedule, PROBLEMS_MAX);
-  char line[LINE_MAX_BYTES];
+  char *line = NULL;
+  size_t size = 0;
   int n = 0;
-  for (int number = 1; n < PROBLEMS_MAX && fgets(line, sizeof line, file); number++)
-    if (!add_line(arena, line, number, problems, &n, diags)) break;
+  for (int number = 1; getline(&line, &size, file) >= 0; number++)
+    if (!add_line(line, number, problems, &n, diags)) break;
+  free(line);
   if (file != stdin) fclose(file);
   if (n == 0 && !diags->count) diag_add(diags, "usage", "--file %s has no problem in it", path);
   *out = problems;
@@ -157,11 +161,8 @@ static int n_gpus(Arena *arena, const char *command, Diags *diags) {
 
 // The program itself, for a worker that no command was given for.
 static const char *own_command(Arena *arena) {
-  char path[4096];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (n <= 0) return "gemmview worker";
-  path[n] = '\0';
-  return arena_printf(arena, "'%s' worker", path);
+  char path[PATH_MAX];
+  return portable_program(path) ? arena_printf(arena, "'%s' worker", path) : "gemmview worker";
 }
 
 bool tune_workers(Arena *arena, const OptionList *commands, bool all_gpus, OptionList *out,

@@ -66,11 +66,7 @@ const char export_attention_check[] =
     "      __syncthreads();\n"
     "    }\n"
     "    if (i >= head_dim) continue;\n"
-    "    const double error = fabs(o - out / sum);\n"
-    "    const double bound = tolerance * size / sum + rounding * fabs(out / sum) + least;\n"
-    "    atomicAdd(&verdict->n_checked, 1ull);\n"
-    "    if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);\n"
-    "    if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));\n"
+    "    judge(o, out / sum, size / sum, verdict);\n"
     "  }\n"
     "}\n"
     "\n";

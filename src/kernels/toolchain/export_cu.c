@@ -68,6 +68,15 @@ static const char host_start[] =
     "  unsigned long long n_checked, n_wrong;\n"
     "  unsigned worst;  // the largest error in units of its bound: the bits of a float\n"
     "};\n"
+    "\n"
+    "// A cell that is no number is wrong too. The magnitude: what its terms add up to unsigned.\n"
+    "__device__ void judge(double cell, double expected, double magnitude, Verdict *verdict) {\n"
+    "  const double error = fabs(cell - expected);\n"
+    "  const double bound = tolerance * magnitude + rounding * fabs(expected) + least;\n"
+    "  atomicAdd(&verdict->n_checked, 1ull);\n"
+    "  if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);\n"
+    "  if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));\n"
+    "}\n"
     "\n";
 
 static const char check_cells[] =
@@ -85,11 +94,7 @@ static const char check_cells[] =
     "      sum += product;\n"
     "      magnitude += fabs(product);\n"
     "    }\n"
-    "    const double error = fabs(c - sum);\n"
-    "    const double bound = tolerance * magnitude + rounding * fabs(sum) + least;\n"
-    "    atomicAdd(&verdict->n_checked, 1ull);\n"
-    "    if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);\n"
-    "    if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));\n"
+    "    judge(c, sum, magnitude, verdict);\n"
     "  }\n"
     "}\n"
     "\n";

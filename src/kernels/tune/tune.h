@@ -1,11 +1,11 @@
 // From a problem to its best kernel: candidates are drawn, ranked, compiled ahead and measured in
 // rounds, on every worker at once, until the time is over.
 //
-//   Tune *tune = tune_start(arena, &(TuneOptions){.client = client, .n_workers = 2, .targets =
-//   &targets,
-//                                                 .base = schedule, .seconds = 120});
+//   Tune *tune = tune_start(arena, &(TuneOptions){.client = client, .n_workers = 2,
+//                                                 .targets = &targets, .base = schedule,
+//                                                 .seconds = 120});
 //   while (tune_step(tune, 100)) …                 tune_field(tune, 0), for a line of progress
-//   const TunePoint *best = tune_best(tune, tune_field(tune, 0));
+//   const TunePoint *best = tune_best(tune_field(tune, 0));
 //
 // Workers with the same kind of GPU, by its name, search together in one field; every kind has a
 // field of its own. Nothing here knows a knob: what there is to try comes from candidates.h, what
@@ -68,10 +68,11 @@ typedef struct TuneField {
   const char *problem;  // history_problem()
   int n_workers, n_points;
   TunePoint *point;  // in the order in which they were chosen; moves when it grows
+  int *order;  // [n_order] the points with a time: the best first, by the round that they are in
+  int n_order;
   int n_by_state[TUNE_STATES];
   int n_compiled;    // or not compiled, in this run
   TuneRound round;   // under way; TUNE_ROUNDS: all is done
-  int best;          // its point; -1: none
   double cublas_ns;  // of the last time that it ran beside a point; 0 = not known
   int n_steps;
   TuneStep *step;
@@ -112,6 +113,8 @@ int tune_n_fields(const Tune *tune);
 const TuneField *tune_field(const Tune *tune, int field);
 // NULL: nothing that is right was timed.
 const TunePoint *tune_best(const TuneField *field);
+// Points that are timed, wrong or failed.
+int tune_n_settled(const TuneField *field);
 double tune_elapsed_s(const Tune *tune);
 // Why no worker is there any more; NULL: one is.
 const char *tune_error(const Tune *tune);

@@ -14,7 +14,7 @@ enum {
 typedef struct Pooled {
   Schedule schedule;
   uint64_t program;
-  double model_ns, flop;
+  double model_ns;
 } Pooled;
 
 typedef struct Field {
@@ -22,8 +22,6 @@ typedef struct Field {
   SearchSpace *space;
   uint64_t random;
   int capacity, steps_capacity;
-  int *order;  // of points with a time: the fastest first, by the round that they are in
-  int n_order;
   int n_programs_capacity, n_programs;
   uint64_t *programs;  // a table of hashes, 0 = free
   int n_pool;

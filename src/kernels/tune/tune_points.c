@@ -59,10 +59,10 @@ static TunePoint *add_point(Tune *tune, Field *field, const Pooled *pooled) {
     int *order = ARENA_ARRAY(tune->arena, int, field->capacity);
     if (told->n_points) {
       memcpy(points, told->point, sizeof *points * (size_t)told->n_points);
-      memcpy(order, field->order, sizeof *order * (size_t)field->n_order);
+      memcpy(order, field->told.order, sizeof *order * (size_t)field->told.n_order);
     }
     told->point = points;
-    field->order = order;
+    field->told.order = order;
   }
   TunePoint *point = &told->point[told->n_points++];
   *point = (TunePoint){.schedule = pooled->schedule,
@@ -89,17 +89,17 @@ static bool is_faster(const TunePoint *a, const TunePoint *b) {
 
 static void take_out(Field *field, int point) {
   int n = 0;
-  for (int i = 0; i < field->n_order; i++)
-    if (field->order[i] != point) field->order[n++] = field->order[i];
-  field->n_order = n;
+  for (int i = 0; i < field->told.n_order; i++)
+    if (field->told.order[i] != point) field->told.order[n++] = field->told.order[i];
+  field->told.n_order = n;
 }
 
 static void put_in(Field *field, int point) {
   const TunePoint *points = field->told.point;
-  int at = field->n_order++;
-  for (; at > 0 && is_faster(&points[point], &points[field->order[at - 1]]); at--)
-    field->order[at] = field->order[at - 1];
-  field->order[at] = point;
+  int at = field->told.n_order++;
+  for (; at > 0 && is_faster(&points[point], &points[field->told.order[at - 1]]); at--)
+    field->told.order[at] = field->told.order[at - 1];
+  field->told.order[at] = point;
 }
 
 static void note_step(Tune *tune, Field *field, const TunePoint *point) {
@@ -125,13 +125,12 @@ void tune_settle(Tune *tune, Field *field, TunePoint *point, TuneState state) {
     }
     put_in(field, index);
   }
-  field->told.best = field->n_order ? field->order[0] : -1;
   if (tune->options.told && !field->loading)
     tune->options.told(tune->options.context, &field->told, point);
 }
 
 const TunePoint *tune_best(const TuneField *field) {
-  return field->best < 0 ? NULL : &field->point[field->best];
+  return field->n_order ? &field->point[field->order[0]] : NULL;
 }
 
 const Model *tune_model(Arena *arena, const Field *field, const TunePoint *point) {
@@ -149,6 +148,11 @@ static bool is_settled(const TunePoint *point) {
   return point->state == TUNE_TIMED || point->state == TUNE_WRONG || point->state == TUNE_FAILED;
 }
 
+int tune_n_settled(const TuneField *field) {
+  return field->n_by_state[TUNE_TIMED] + field->n_by_state[TUNE_WRONG] +
+         field->n_by_state[TUNE_FAILED];
+}
+
 // Those that were measured last, and all of the best, stand for all.
 static double promised_ns(const Field *field, const Pooled *pooled) {
   static const double alone = 1.0 / 256;  // the weight of what a stranger is expected to reach
@@ -162,8 +166,8 @@ static double promised_ns(const Field *field, const Pooled *pooled) {
     weight += w;
     n++;
   }
-  for (int i = 0; i < field->n_order && i < ELITE; i++) {
-    const TunePoint *point = &told->point[field->order[i]];
+  for (int i = 0; i < field->told.n_order && i < ELITE; i++) {
+    const TunePoint *point = &told->point[field->told.order[i]];
     const double w = exp2(-schedule_distance(&pooled->schedule, &point->schedule));
     share += w * share_of(point);
     weight += w;
@@ -175,16 +179,17 @@ static double promised_ns(const Field *field, const Pooled *pooled) {
 
 // A place among the best, the first ones more often.
 static const Schedule *draw_elite(Field *field) {
-  const int n = field->n_order < ELITE ? field->n_order : ELITE;
+  const int n = field->told.n_order < ELITE ? field->told.n_order : ELITE;
   const int64_t a = random_between(&field->random, 0, n - 1),
                 b = random_between(&field->random, 0, n - 1);
-  return &field->told.point[field->order[a < b ? a : b]].schedule;
+  return &field->told.point[field->told.order[a < b ? a : b]].schedule;
 }
 
 static bool draw_schedule(Field *field, Schedule *out) {
   enum { FRESH = 3, CROSSED = 5, OF = 12 };
   const int64_t kind = random_between(&field->random, 0, OF - 1);
-  if (field->n_order < 2 || kind < FRESH) return candidate_draw(field->space, &field->random, out);
+  if (field->told.n_order < 2 || kind < FRESH)
+    return candidate_draw(field->space, &field->random, out);
   const Schedule *a = draw_elite(field);
   if (kind < CROSSED)
     return candidate_cross(field->space, &field->random, a, draw_elite(field), out);
@@ -339,7 +344,6 @@ Field *tune_field_new(Tune *tune, const Device *device) {
   Schedule base = tune->options.base;
   field->told.device = *device;
   field->told.targets = *tune->options.targets;
-  field->told.best = -1;
   field->random = tune->options.random;
   const Target *target = device_target(&field->told.targets, device);
   if (!target) {

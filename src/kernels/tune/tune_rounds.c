@@ -11,15 +11,14 @@
 // The points of the next round, the fastest first. Only those of the round that ends come into it.
 static void choose_best(Field *field, int most) {
   field->n_chosen = field->n_given = field->n_open = 0;
-  for (int i = 0; i < field->n_order && field->n_chosen < most; i++)
-    field->chosen[field->n_chosen++] = field->order[i];
+  for (int i = 0; i < field->told.n_order && field->n_chosen < most; i++)
+    field->chosen[field->n_chosen++] = field->told.order[i];
 }
 
 static bool round_is_over(const Tune *tune, const Field *field) {
   const TuneField *told = &field->told;
   if (told->round != TUNE_BRIEF) return field->n_given == field->n_chosen && field->n_open == 0;
-  const int done =
-      told->n_by_state[TUNE_TIMED] + told->n_by_state[TUNE_WRONG] + told->n_by_state[TUNE_FAILED];
+  const int done = tune_n_settled(told);
   const bool enough = tune->options.points_max && done >= tune->options.points_max;
   const bool nothing_left = field->dry && done == told->n_points;
   return enough || nothing_left || tune_now(tune) >= tune->search_ends;

@@ -58,10 +58,12 @@ static void put_buffer(JsonWriter *w, const PeerBuffer *buffer) {
   json_end_object(w);
 }
 
-static Str problem_line(Arena *arena, const Plan *plan, const PeerBuffer *buffer) {
+static Str problem_line(Arena *arena, const Plan *plan, const char *gpu_uuid,
+                        const PeerBuffer *buffer) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
   json_begin_object(&w);
+  json_member_string(&w, "gpu", gpu_uuid ? gpu_uuid : "");
   json_member_int(&w, "heads", plan->heads);
   json_member_int(&w, "m", plan->m);
   json_member_int(&w, "n", plan->n);
@@ -92,13 +94,12 @@ static const char *why_not(TorchPeer *torch, Arena *arena) {
                   : "python3 says nothing";
 }
 
-static bool start(TorchPeer *torch, Arena *arena, const char *gpu_uuid) {
+static bool start(TorchPeer *torch, Arena *arena) {
   const char *own = getenv("GEMMVIEW_PYTHON");
   const EmbeddedFile *script = embed_find(arena, "peers/attention.py");
   const char *const argv[] = {own && own[0] ? own : "python3", "-c", script->text, NULL};
   const ProcessOptions options = {.line_limit = LINE_MAX_BYTES};
   signal(SIGPIPE, SIG_IGN);
-  if (gpu_uuid && gpu_uuid[0]) setenv("CUDA_VISIBLE_DEVICES", gpu_uuid, 1);  // torch's first one
   return process_start(&torch->process, argv, &options);
 }
 
@@ -123,10 +124,9 @@ static bool open_problem(void *context, Arena *arena, const Plan *plan, const ch
   torch_peer_close(torch);
   *error = fault_of(plan);
   if (*error) return false;
-  const Str line = problem_line(arena, plan, buffer);
+  const Str line = problem_line(arena, plan, gpu_uuid, buffer);
   const JsonValue *said = NULL;
-  if (start(torch, arena, gpu_uuid) && ask(torch, line.text, line.length))
-    said = answer(torch, arena);
+  if (start(torch, arena) && ask(torch, line.text, line.length)) said = answer(torch, arena);
   if (said) return read_rows(said, arena, rows, error);
   *error = why_not(torch, arena);
   return false;

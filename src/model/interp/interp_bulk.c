@@ -41,7 +41,7 @@ static int64_t cell_of(const Op *op, const BulkStore *store, int64_t i) {
   int fast = buffer_fast_dimension(to), slow = buffer_slow_dimension(to);
   int64_t s = store->corner[slow] + i / op->box[1], f = store->corner[fast] + i % op->box[1];
   bool inside = s >= 0 && s < to->dim[slow] && f >= 0 && f < to->dim[fast];
-  return inside ? box_matrix(to, store->corner) + s * to->stride[slow] + f : -1;
+  return inside ? buffer_matrix_begin(to, store->corner) + s * to->stride[slow] + f : -1;
 }
 
 static Touch touch_of_store(const Machine *m, const Warp *w, const BulkStore *store) {

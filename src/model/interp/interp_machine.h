@@ -155,11 +155,6 @@ struct BoxCopy {
   void (*land)(Machine *machine, const BoxCopy *copy);
 };
 
-// Where the matrix begins, of several one behind the other, that a box with this corner is of.
-static inline int64_t box_matrix(const Buffer *global, const int64_t corner[]) {
-  return global->rank > 2 ? corner[0] * global->stride[0] : 0;
-}
-
 // A box on its way from shared to global memory, which one thread has sent (interp_bulk.c).
 typedef struct BulkStore {
   int code;

@@ -66,6 +66,12 @@ int buffer_slow_dimension(const Buffer *buffer) {
   return 2 * buffer->rank - 3 - buffer_fast_dimension(buffer);
 }
 
+int64_t buffer_matrices(const Buffer *buffer) { return buffer->rank > 2 ? buffer->dim[0] : 0; }
+
+int64_t buffer_matrix_begin(const Buffer *buffer, const int64_t index[]) {
+  return buffer->rank > 2 ? index[0] * buffer->stride[0] : 0;
+}
+
 enum { MBARRIER_BYTES = 8 };
 
 static int element_bytes(const Buffer *buffer) {

@@ -390,6 +390,10 @@ int64_t program_sharers(Arena *scratch, const Program *program, BufferRole opera
 int buffer_fast_dimension(const Buffer *buffer);
 // Of a matrix, or of several one behind the other, the other dimension that counts in each.
 int buffer_slow_dimension(const Buffer *buffer);
+// Of matrices one behind the other in a buffer of three dimensions, one of each head: how many (0:
+// it is one matrix), and the element at which the matrix begins that has these indices.
+int64_t buffer_matrices(const Buffer *buffer);
+int64_t buffer_matrix_begin(const Buffer *buffer, const int64_t index[]);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
 int64_t program_smem_bytes(const Program *program);               // of the main kernel

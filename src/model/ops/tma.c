@@ -54,7 +54,7 @@ static void land_row(const Machine *m, const BoxCopy *copy, const Memory *dst, i
   const Op *op = &code->stmt->op;
   const Buffer *from = op->src.buffer;
   const int fast = buffer_fast_dimension(from), slow = buffer_slow_dimension(from);
-  const int64_t matrix = box_matrix(from, copy->corner);
+  const int64_t matrix = buffer_matrix_begin(from, copy->corner);
   const int64_t s = copy->corner[slow] + row;
   const bool is_row = s >= 0 && s < from->dim[slow];
   const int32_t *at = &code->box_at[row * op->box[1]];

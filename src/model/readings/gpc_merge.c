@@ -74,10 +74,10 @@ static void ask_of(Merging *m, const GridCta *cta) {
   const Grid *grid = m->grid;
   const int64_t unit = cta->index / grid->launch.cluster;
   if (cta->col % grid->sharers_a == 0)
-    ask(m, ATOM_A, cta->split * grid->rows + cta->row, unit,
+    ask(m, ATOM_A, grid_a_panel(grid, cta->row, cta->col, cta->split), unit,
         (double)grid_panel_bytes(grid, AXIS_M, cta->row, cta->split));
   if (cta->row % grid->sharers_b == 0)
-    ask(m, ATOM_B, grid->splits * grid->rows + cta->split * grid->cols + cta->col, unit,
+    ask(m, ATOM_B, grid_b_panel(grid, cta->col, cta->split), unit,
         (double)grid_panel_bytes(grid, AXIS_N, cta->col, cta->split));
 }
 

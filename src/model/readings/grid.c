@@ -380,13 +380,20 @@ static bool set_add(PanelSet *set, int64_t panel) {
   return true;
 }
 
+// Each head has queries of its own.
+static int64_t a_panels(const Grid *grid) {
+  return grid->rows * (grid->heads ? grid->cols : grid->splits);
+}
+
 int64_t grid_a_panel(const Grid *grid, int64_t row, int64_t col, int64_t split) {
   return (grid->heads ? col : split) * grid->rows + row;
 }
 
 int64_t grid_b_panel(const Grid *grid, int64_t col, int64_t split) {
-  return split * grid->cols + col;
+  return a_panels(grid) + split * grid->cols + col;
 }
+
+int64_t grid_panels(const Grid *grid) { return a_panels(grid) + grid->splits * grid->cols; }
 
 // K and V of a head, whole; queries, all of their dimension.
 static int64_t head_panel_bytes(const Grid *grid, int axis, int64_t at) {

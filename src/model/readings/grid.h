@@ -80,9 +80,10 @@ typedef struct Grid {
 
 // Reads the program, the resources and the target of `model`.
 const Grid *grid_build(Arena *arena, const Model *model);
-// The panels that a CTA reads, numbered among those of A, and of B.
+// The panels that a CTA reads, numbered from 0: those of A, and behind them those of B.
 int64_t grid_a_panel(const Grid *grid, int64_t row, int64_t col, int64_t split);
 int64_t grid_b_panel(const Grid *grid, int64_t col, int64_t split);
+int64_t grid_panels(const Grid *grid);  // how many there are
 
 // What CTAs have to do where they do not all do the same: of causal attention blocks of keys,
 // fewest, most, the mean, and those of each row of the first head's queries. 0 rows: all do the

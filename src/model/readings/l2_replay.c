@@ -68,20 +68,20 @@ static void replay_wave(Replay *replay) {
     GridCta cta[GRID_BATCH];
     int got = grid_ctas(grid, first + i, cta);
     for (int b = 0; b < got && i + b < n; b++) {
-      int64_t a = grid_a_panel(grid, cta[b].row, cta[b].col, cta[b].split);
-      int64_t col = grid->splits * grid->rows * max64(grid->heads ? grid->cols : 1, 1) +
-                    grid_b_panel(grid, cta[b].col, cta[b].split);
-      if (cta[b].col % grid->sharers_a == 0)
-        touch(replay, a, (double)grid_panel_bytes(grid, AXIS_M, cta[b].row, cta[b].split));
-      if (cta[b].row % grid->sharers_b == 0)
-        touch(replay, col, (double)grid_panel_bytes(grid, AXIS_N, cta[b].col, cta[b].split));
+      const GridCta *at = &cta[b];
+      if (at->col % grid->sharers_a == 0)
+        touch(replay, grid_a_panel(grid, at->row, at->col, at->split),
+              (double)grid_panel_bytes(grid, AXIS_M, at->row, at->split));
+      if (at->row % grid->sharers_b == 0)
+        touch(replay, grid_b_panel(grid, at->col, at->split),
+              (double)grid_panel_bytes(grid, AXIS_N, at->col, at->split));
     }
   }
 }
 
 static Replay new_replay(Arena *scratch, const Grid *grid, int64_t n_waves) {
-  uint64_t size = 16, panels = (uint64_t)min64(2 * n_waves * grid->wave_ctas,
-                                               grid->splits * (grid->rows + grid->cols));
+  const uint64_t panels = (uint64_t)min64(2 * n_waves * grid->wave_ctas, grid_panels(grid));
+  uint64_t size = 16;
   while (size < 2 * panels) size *= 2;
   return (Replay){.grid = grid,
                   .slot = ARENA_ARRAY(scratch, Panel, size),

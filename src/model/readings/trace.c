@@ -16,7 +16,7 @@
 static TracePlace element_of(Arena *arena, Buffer *matrix, int64_t row, int64_t col) {
   Access access = {.buffer = matrix};
   const Expr **idx = access.idx;
-  if (matrix->rank > 2) *idx++ = ex_const(arena, 0);  // of the first head
+  if (buffer_matrices(matrix)) *idx++ = ex_const(arena, 0);  // of the first head
   idx[0] = ex_const(arena, row);
   idx[1] = ex_const(arena, col);
   return (TracePlace){.buffer = matrix, .offset = expr_eval(access_offset(arena, &access), NULL)};

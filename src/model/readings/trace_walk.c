@@ -262,7 +262,7 @@ static bool find_in_box(TraceWalk *walk, const Op *op, int lane, int64_t at[2]) 
   if (end->buffer->space == SPACE_GLOBAL) {
     const Buffer *from = first.buffer;
     int fast = buffer_fast_dimension(from), slow = buffer_slow_dimension(from);
-    int64_t in_matrix = wanted - (from->rank > 2 ? first.index[0] * from->stride[0] : 0);
+    int64_t in_matrix = wanted - buffer_matrix_begin(from, first.index);
     at[0] = in_matrix / from->stride[slow] - first.index[slow];
     at[1] = in_matrix % from->stride[slow] - first.index[fast];
   } else {

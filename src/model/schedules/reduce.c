@@ -40,6 +40,10 @@ void schedule_resize(Schedule *schedule, int64_t m, int64_t n, int64_t walked) {
   schedule_set(schedule, schedule_walked(schedule), walked);
 }
 
+void schedule_resize_mnk(Schedule *schedule, const int extent[3]) {
+  schedule_resize(schedule, extent[0], extent[1], extent[schedule_walked(schedule) - KNOB_M]);
+}
+
 // Elements of C in 16 bytes.
 static int64_t out_chunk(const Schedule *schedule, const Atom *atom) {
   if (atom->bits == 16) return 8;

@@ -32,6 +32,8 @@ KnobId schedule_walked(const Schedule *schedule);
 // above. Of attention, whose head dimension is a part of the kernel, that is m queries and `walked`
 // keys, at least as many as queries where it is causal; n is not asked.
 void schedule_resize(Schedule *schedule, int64_t m, int64_t n, int64_t walked);
+// The same for extents of M, N and K as a user says them: the keys of attention are N.
+void schedule_resize_mnk(Schedule *schedule, const int extent[3]);
 
 // Slabs of one split.
 int64_t schedule_slabs(const Schedule *schedule);

@@ -249,7 +249,7 @@ EmitMap emit_arg_map(const EmitArg *arg) {
   const Buffer *matrix = arg->buffer;
   return (EmitMap){.columns = matrix->dim[buffer_fast_dimension(matrix)],
                    .rows = matrix->dim[buffer_slow_dimension(matrix)],
-                   .matrices = matrix->rank > 2 ? matrix->dim[0] : 0,
+                   .matrices = buffer_matrices(matrix),
                    .box_columns = (int)arg->copy->box[1],
                    .box_rows = (int)arg->copy->box[0],
                    .swizzle_bits = op_box_shared(arg->copy)->buffer->swizzle_bits};

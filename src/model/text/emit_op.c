@@ -60,7 +60,7 @@ const char *emit_corner(Emitter *emitter, const Access *global) {
   const char *column = emit_condition(emitter, global->idx[buffer_fast_dimension(matrix)]);
   const char *row = emit_condition(emitter, global->idx[buffer_slow_dimension(matrix)]);
   const char *which = "";
-  if (matrix->rank > 2)
+  if (buffer_matrices(matrix))
     which = arena_printf(emitter->arena, ", %s", emit_condition(emitter, global->idx[0]));
   return arena_printf(emitter->arena, "%s, %s%s", column, row, which);
 }

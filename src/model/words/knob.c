@@ -85,6 +85,10 @@ const char *schedule_reference(const Schedule *schedule) {
   return schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION ? "torch" : "cuBLAS";
 }
 
+const char *schedule_of_reference(Arena *arena, const Schedule *schedule) {
+  return arena_printf(arena, "of %s", schedule_reference(schedule));
+}
+
 Schedule schedule_plain(void) {
   Schedule schedule = schedule_default();
   schedule_set(&schedule, KNOB_AUTO, 0);

@@ -73,6 +73,7 @@ Schedule schedule_default(void);
 Schedule schedule_plain(void);
 // Whose kernels are timed beside it: "cuBLAS", and "torch" beside attention.
 const char *schedule_reference(const Schedule *schedule);
+const char *schedule_of_reference(Arena *arena, const Schedule *schedule);  // "of cuBLAS"
 
 // Reads "NAME=value,NAME=value" (spaces and newlines allowed around the commas) over `schedule`.
 // Every finding goes to `diags` (rules: syntax, unknown_knob, duplicate_knob, value, range); on any

@@ -18,7 +18,7 @@ void view_json_kind(JsonWriter *w, DiffKind kind) {
 }
 
 static void put_numbers(JsonWriter *w, const char *key, const Session *session, const Side *side) {
-  SideNumbers numbers = side_numbers(session, side);
+  SideNumbers numbers = side_numbers(session->frame, session, side);
   json_key(w, key);
   json_begin_object(w);
   side_numbers_json(w, &numbers);

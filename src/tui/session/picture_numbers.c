@@ -19,14 +19,14 @@ static void add(SideNumbers *all, const char *name, const char *unit, const char
 static double known(double value) { return value >= 0 ? value : NAN; }
 static double positive(double value) { return value > 0 ? value : NAN; }
 
-static void add_timing(SideNumbers *all, const Session *session, const Side *side) {
+static void add_timing(SideNumbers *all, Arena *arena, const Session *session, const Side *side) {
   const Timed *timed = results_find(&session->results, &side->pictured);
   Timed none = {.registers = -1, .spill_bytes = -1};
   const Timed *t = timed && timed->ok ? timed : &none;
   add(all, "time", "ns", "time_ns", positive(t->time_ns), t->origin);
   add(all, "speed", "TFLOP/s", "tflops", positive(t->tflops), t->origin);
-  const bool torch = str_equal(schedule_reference(&side->pictured), "torch");
-  add(all, torch ? "of torch" : "of cuBLAS", "", "ratio", positive(t->ratio), t->origin);
+  add(all, schedule_of_reference(arena, &side->pictured), "", "ratio", positive(t->ratio),
+      t->origin);
 }
 
 static void add_compiled(SideNumbers *all, const Session *session, const Side *side) {
@@ -50,14 +50,14 @@ static void add_compiled(SideNumbers *all, const Session *session, const Side *s
   add(all, "SASS instructions", "", "sass_instructions", instructions, ORIGIN_COMPILED);
 }
 
-SideNumbers side_numbers(const Session *session, const Side *side) {
+SideNumbers side_numbers(Arena *arena, const Session *session, const Side *side) {
   SideNumbers all = {.n = 0};
   const Model *model = side->picture->model;
   const Resources *r = &model->resources;
   const Traffic *t = &model->traffic;
   const SiteTotals *sites = &side->picture->model->totals;
   bool atom = program_atom(model->program) != NULL;
-  add_timing(&all, session, side);
+  add_timing(&all, arena, session, side);
   add(&all, "roofline", "TFLOP/s", "estimate_tflops", known(t->roofline_tflops), ORIGIN_ESTIMATED);
   add_compiled(&all, session, side);
   const char *blocks = kernel_launch(program_main(model->program)).tiles ? "tiles" : "blocks";

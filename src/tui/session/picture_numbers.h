@@ -21,7 +21,7 @@ typedef struct SideNumbers {
 } SideNumbers;
 
 // The same rows in the same order for every side.
-SideNumbers side_numbers(const Session *session, const Side *side);
+SideNumbers side_numbers(Arena *arena, const Session *session, const Side *side);
 
 typedef struct NumberPair {
   SideNumber a, b;

@@ -485,6 +485,15 @@ struct Verdict {
   unsigned worst;  // the largest error in units of its bound: the bits of a float
 };
 
+// A cell that is no number is wrong too. The magnitude: what its terms add up to unsigned.
+__device__ void judge(double cell, double expected, double magnitude, Verdict *verdict) {
+  const double error = fabs(cell - expected);
+  const double bound = tolerance * magnitude + rounding * fabs(expected) + least;
+  atomicAdd(&verdict->n_checked, 1ull);
+  if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);
+  if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));
+}
+
 __global__ void __launch_bounds__(256)
 check_rows(const In *Q, const In *K, const In *V, const Out *O, Verdict *verdict) {
   __shared__ double weight[256], most[256];
@@ -524,11 +533,7 @@ check_rows(const In *Q, const In *K, const In *V, const Out *O, Verdict *verdict
       __syncthreads();
     }
     if (i >= head_dim) continue;
-    const double error = fabs(o - out / sum);
-    const double bound = tolerance * size / sum + rounding * fabs(out / sum) + least;
-    atomicAdd(&verdict->n_checked, 1ull);
-    if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);
-    if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));
+    judge(o, out / sum, size / sum, verdict);
   }
 }
 

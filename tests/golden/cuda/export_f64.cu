@@ -112,6 +112,15 @@ struct Verdict {
   unsigned worst;  // the largest error in units of its bound: the bits of a float
 };
 
+// A cell that is no number is wrong too. The magnitude: what its terms add up to unsigned.
+__device__ void judge(double cell, double expected, double magnitude, Verdict *verdict) {
+  const double error = fabs(cell - expected);
+  const double bound = tolerance * magnitude + rounding * fabs(expected) + least;
+  atomicAdd(&verdict->n_checked, 1ull);
+  if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);
+  if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));
+}
+
 __global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {
   const long long stride = (long long)gridDim.x * blockDim.x;
   long long cell = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -125,11 +134,7 @@ __global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *ver
       sum += product;
       magnitude += fabs(product);
     }
-    const double error = fabs(c - sum);
-    const double bound = tolerance * magnitude + rounding * fabs(sum) + least;
-    atomicAdd(&verdict->n_checked, 1ull);
-    if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);
-    if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));
+    judge(c, sum, magnitude, verdict);
   }
 }
 

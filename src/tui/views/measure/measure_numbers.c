@@ -29,7 +29,8 @@ static void enter(Session *session) {
 static const void *prepare(Session *session) {
   Pairs *pairs = ARENA_NEW(session->frame, Pairs);
   if (!session->comparing) return pairs;
-  SideNumbers a = side_numbers(session, &session->then), b = side_numbers(session, &session->now);
+  SideNumbers a = side_numbers(session->frame, session, &session->then);
+  SideNumbers b = side_numbers(session->frame, session, &session->now);
   pairs->pair = side_number_pairs(session->frame, &a, &b);
   pairs->n = a.n;
   return pairs;
@@ -113,7 +114,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 
 static int count(const Session *session) {
   if (!session->comparing) return 0;
-  return side_numbers(session, &session->now).n;
+  return side_numbers(session->frame, session, &session->now).n;
 }
 
 const MeasurePicture measure_numbers = {

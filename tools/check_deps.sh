@@ -37,7 +37,7 @@ rooms() {
     ptx) echo 'module run read tally record' ;;
     cli) echo 'common open commands' ;;
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;
-    kernels) echo 'toolchain device worker' ;;
+    kernels) echo 'toolchain device worker tune' ;;
     tui) echo 'canvas session frame views' ;;
   esac
 }

@@ -10,6 +10,7 @@
 
 typedef struct WorkerGiven {
   const char *job, *fake;
+  int gpu, compiles;
 } WorkerGiven;
 
 CommandRun cmd_worker;
@@ -17,6 +18,12 @@ CommandRun cmd_worker;
 static const Option options[] = {
     {.name = "job", .kind = OPTION_KIND_TEXT, .offset = offsetof(WorkerGiven, job)},
     {.name = "fake", .kind = OPTION_KIND_TEXT, .offset = offsetof(WorkerGiven, fake)},
+    {.name = "gpu", .kind = OPTION_KIND_INT, .offset = offsetof(WorkerGiven, gpu), .hi = 1023},
+    {.name = "compiles",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(WorkerGiven, compiles),
+     .lo = 1,
+     .hi = 64},
 };
 
 static int run(const WorkerGiven *given) {
@@ -25,9 +32,10 @@ static int run(const WorkerGiven *given) {
                      given->fake);
   if (given->job && !job_child_exists(given->job))
     return cli_error(CLI_USAGE, "--job is one of compile, bench, machine; nearest: --job compile");
-  if (given->job) return job_child_run(given->job);
+  if (given->job) return job_child_run(given->job, given->gpu);
   if (given->fake) return worker_fake_run(given->fake);
-  return worker_run(&(WorkerOptions){.version = cli_version});
+  return worker_run(
+      &(WorkerOptions){.version = cli_version, .gpu = given->gpu, .compiles = given->compiles});
 }
 
 int cmd_worker(Arena *arena, int argc, char **argv) {

@@ -186,6 +186,8 @@ bool cli_worker_wait(CliWorker *worker, WorkerAnswer *answer) {
   return answer->status == CLI_OK;
 }
 
+Client *cli_worker_client(CliWorker *worker) { return worker->client; }
+
 void cli_worker_forget(CliWorker *worker) {
   worker->first = NULL;
   while (worker->kept) {
@@ -220,6 +222,7 @@ WorkerMachine cli_worker_machine(CliWorker *worker) {
   Arena *arena = worker->arena;
   return (WorkerMachine){.known = status.machine_known,
                          .can_compile = status.can_compile,
+                         .n_gpus = status.n_gpus,
                          .gpu = arena_strdup(arena, status.device.name),
                          .device = status.device,
                          .gpu_error = arena_strdup(arena, why),

@@ -36,6 +36,7 @@ typedef struct WorkerAnswer {
 // The machine as the worker describes it; texts are "" where there is none.
 typedef struct WorkerMachine {
   bool known, can_compile;
+  int n_gpus;                           // of its host; 0: it does not say
   const char *gpu, *gpu_error, *nvrtc;  // the device's name again
   Device device;
 } WorkerMachine;
@@ -55,6 +56,9 @@ void cli_answer_bench(WorkerAnswer *answer, const BenchResult *result);
 // Frees the answers so far; all of them are done and nothing points to them any more.
 void cli_worker_forget(CliWorker *worker);
 bool cli_worker_interrupted(const CliWorker *worker);
+
+// For those who speak to the workers themselves; Ctrl-C, history and end are still this one's.
+Client *cli_worker_client(CliWorker *worker);
 
 // Waits until the machine of the first worker is known, or the worker turned out not to work.
 WorkerMachine cli_worker_machine(CliWorker *worker);

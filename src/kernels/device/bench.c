@@ -21,6 +21,9 @@
 // at its power the clock follows the load, so what is hot is compared within a round: the ratio is
 // the median of the rounds' ratios. Both batches of a round see nearly the same clock.
 //
+// Brief turns are for a search, whose best are timed again: 5 ms of warm-up, 10 ms of rounds, and
+// no check behind them. A product that takes longer than that by itself is timed once.
+//
 // Clocks are read while the GPU works: "before" after the warm-up, "after" with the last round in
 // flight.
 #include "kernels/device/bench.h"
@@ -194,11 +197,27 @@ static bool run_batch(Bench *bench, Participant *participant, int batch, double 
   return queue_batch(bench, participant, batch) && elapsed_ns(bench->gpu, participant, ns);
 }
 
+static double budget_s(const Bench *bench) {
+  return bench->options->budget_s > 0 ? bench->options->budget_s : bench->turns->budget_s;
+}
+
+// Whether one run says all that brief turns want to know: the kernel is slow.
+static bool is_enough(const Bench *bench, const Participant *participant) {
+  return bench->options->brief && bench->n_participants == 1 &&
+         participant->batch_ns > budget_s(bench) * 1e9;
+}
+
 // The second of two single runs sizes the batch: the first may still load something.
 static bool estimate(Bench *bench, Participant *participant) {
   double ns = 0;
-  if (!run_batch(bench, participant, 1, &ns) || !run_batch(bench, participant, 1, &ns))
-    return false;
+  if (!run_batch(bench, participant, 1, &ns)) return false;
+  participant->batch_ns = ns;
+  if (is_enough(bench, participant)) {
+    participant->batch = 1;
+    participant->samples[participant->n_samples++] = ns;
+    return true;
+  }
+  if (!run_batch(bench, participant, 1, &ns)) return false;
   const int launches =
       participant->program ? participant->program->n_functions : REFERENCE_LAUNCHES;
   participant->batch = bench->options->flush_l2 ? 1 : timing_batch(bench->turns, ns, launches);
@@ -245,12 +264,12 @@ static double round_ns(const Bench *bench) {
 
 static bool time_rounds(Bench *bench) {
   const TimingTurns *turns = bench->turns;
-  const double budget_s = bench->options->budget_s > 0 ? bench->options->budget_s : turns->budget_s;
   const double started = clock_seconds();
-  int rounds = timing_rounds(turns, budget_s, round_ns(bench));
+  int rounds = timing_rounds(turns, budget_s(bench), round_ns(bench));
   for (int round = 0; round < rounds; round++) {
     // The estimate may have been too kind; the budget is a promise to those who wait.
-    if (round >= turns->rounds_min && round + 1 < rounds && clock_seconds() - started > budget_s)
+    if (round >= turns->rounds_min && round + 1 < rounds &&
+        clock_seconds() - started > budget_s(bench))
       rounds = round + 1;
     if (!report(bench, "time", (double)round / rounds)) return false;
     if (!run_round(bench, round, round + 1 == rounds)) return stop(bench, last_error(bench));
@@ -288,9 +307,10 @@ static void compare_rounds(Bench *bench) {
 static bool time_all(Bench *bench) {
   for (int i = 0; i < bench->n_participants; i++)
     if (!estimate(bench, bench->participants[i])) return stop(bench, last_error(bench));
-  if (!warm_up(bench)) return stop(bench, last_error(bench));
+  const bool enough = is_enough(bench, bench->participants[0]);
+  if (!enough && !warm_up(bench)) return stop(bench, last_error(bench));
   bench->result->before = gpu_state(bench->arena, bench->gpu);
-  if (!time_rounds(bench)) return false;
+  if (!enough && !time_rounds(bench)) return false;
   compare_rounds(bench);
   for (int i = 0; i < bench->n_participants; i++) {
     Participant *participant = bench->participants[i];
@@ -304,7 +324,7 @@ static void verify_again(Bench *bench) {
   for (int i = 0; i < bench->n_inputs; i++) {
     BenchEntry *entry = &bench->result->entries[i];
     if (entry->error || entry->time.n_samples == 0) continue;
-    entry->ok = verify(bench, i);
+    entry->ok = bench->options->brief || verify(bench, i);
     if (entry->ok) continue;
     entry->time = (Timing){0};
     entry->ratio = entry->ratio_min = entry->ratio_max = 0;
@@ -372,12 +392,12 @@ static const char *method_text(const Bench *bench) {
           ? "batches of 300 ms timed by events, in turns after a second of load, medians of times "
             "and of the ratios of a round, cuBLAS's row chosen likewise"
           : "median of interleaved batches timed by events";
-  return arena_printf(bench->arena,
-                      "%s: %s, L2 %s, random normal data (seed %llu), every cell checked against "
-                      "float64 before and after",
-                      bench->turns->name, how,
-                      bench->options->flush_l2 ? "flushed before each product" : "warm",
-                      (unsigned long long)bench->result->seed);
+  return arena_printf(
+      bench->arena,
+      "%s: %s, L2 %s, random normal data (seed %llu), every cell checked against "
+      "float64 before%s",
+      bench->turns->name, how, bench->options->flush_l2 ? "flushed before each product" : "warm",
+      (unsigned long long)bench->result->seed, bench->options->brief ? "" : " and after");
 }
 
 static void fill_header(Bench *bench) {
@@ -413,6 +433,8 @@ static bool check_inputs(Bench *bench) {
     return stop(bench,
                 "what is timed hot has its operands in the L2 where they fit; with the L2 "
                 "flushed before each product nothing is hot");
+  if (bench->options->hot && bench->options->brief)
+    return stop(bench, "turns are either hot or brief");
   for (int i = 0; i < bench->n_inputs; i++) {
     if (!plan_check(bench->inputs[i].plan, &diags)) return stop(bench, diags.first->text);
     if (!plan_same_problem(bench->inputs[0].plan, bench->inputs[i].plan))
@@ -428,7 +450,9 @@ BenchResult *bench_run(Arena *arena, Gpu *gpu, const BenchInput *inputs, int n_i
   *bench = (Bench){.arena = arena,
                    .gpu = gpu,
                    .options = options,
-                   .turns = options->hot ? &timing_hot : &timing_short,
+                   .turns = options->hot     ? &timing_hot
+                            : options->brief ? &timing_brief
+                                             : &timing_short,
                    .inputs = inputs};
   bench->result = ARENA_NEW(arena, BenchResult);
   if (n_inputs < 1 || n_inputs > BENCH_MAX_PLANS) {

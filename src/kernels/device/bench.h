@@ -78,6 +78,7 @@ typedef struct BenchOptions {
   double budget_s;    // for the timing, all participants together; 0 = 2, hot: 4
   bool flush_l2;      // default: warm
   bool hot;           // long turns on a loaded card, the reference chosen there; not with flush_l2
+  bool brief;         // a few milliseconds, checked once: to rank; not with hot
   bool no_reference;  // leave cuBLAS out
   bool verify_only;
   const BenchPeer *peer;  // the reference where cuBLAS has none; NULL: there is none then

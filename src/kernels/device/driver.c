@@ -128,6 +128,7 @@ static bool start(Gpu *gpu, int ordinal) {
     return false;
   if (ordinal < 0 || ordinal >= count)
     return gpu_refuse(gpu, "GPU %d does not exist; the driver sees %d", ordinal, count);
+  gpu->info.n_gpus = count;
   if (!gpu_check(gpu, cuda->cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet") || !read_info(gpu))
     return false;
   gpu->retained = gpu_check(gpu, cuda->cuDevicePrimaryCtxRetain(&gpu->context, gpu->device),

@@ -18,6 +18,7 @@ typedef struct GpuInfo {
   const char *driver, *cuda;  // "580.95.05" or "unknown"; "13.0": the driver's CUDA version
   int capability_major, capability_minor;
   int64_t memory_bytes;
+  int n_gpus;     // that the driver sees
   Device device;  // what the rules want to know
 } GpuInfo;
 

@@ -351,18 +351,48 @@ bool history_shared(History *history, Arena *arena, const char *text_hash, const
   return find_kernel(history, arena, &asked, row);
 }
 
-int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
-  static const char select[] = "SELECT id, " COLUMNS " FROM measurement ORDER BY id DESC LIMIT ?";
+// Answers of any number of rows: `select` has two texts to bind, or none, and the limit behind
+// them.
+static int find_rows(History *history, Arena *arena, const char *select, const char *const *texts,
+                     HistoryRow *rows, int max) {
   sqlite3_stmt *query = NULL;
   int n = 0;
   if (!history || !history->db) return 0;
   begin(history, PATIENCE_MS);
   if (sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK) {
-    sqlite3_bind_int(query, 1, max);
+    for (int i = 0; texts && i < 2; i++) bind_text(query, 1 + i, texts[i]);
+    sqlite3_bind_int(query, texts ? 3 : 1, max);
     while (n < max && sqlite3_step(query) == SQLITE_ROW) read_row(arena, query, &rows[n++]);
   }
   end(history, sqlite3_finalize(query));
   return n;
+}
+
+int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
+  return find_rows(history, arena,
+                   "SELECT id, " COLUMNS " FROM measurement ORDER BY id DESC LIMIT ?", NULL, rows,
+                   max);
+}
+
+int history_of_problem(History *history, Arena *arena, const char *gpu, const char *problem,
+                       HistoryRow *rows, int max) {
+  const char *const texts[] = {gpu, problem};
+  return find_rows(history, arena,
+                   "SELECT id, " COLUMNS
+                   " FROM measurement WHERE gpu = ? AND problem = ?"
+                   " ORDER BY id DESC LIMIT ?",
+                   texts, rows, max);
+}
+
+int history_best(History *history, Arena *arena, HistoryRow *rows, int max) {
+  return find_rows(history, arena,
+                   "SELECT id, " COLUMNS
+                   " FROM (SELECT *, row_number() OVER"
+                   " (PARTITION BY gpu, problem ORDER BY method LIKE 'hot:%' DESC,"
+                   " coalesce(cublas_time_ns, 1) / time_ns DESC) AS place FROM measurement"
+                   " WHERE status = 'ok' AND time_ns > 0 AND method NOT LIKE 'brief:%')"
+                   " WHERE place = 1 ORDER BY gpu, problem LIMIT ?",
+                   NULL, rows, max);
 }
 
 // ---- words --------------------------------------------------------------------------------------

@@ -57,6 +57,13 @@ bool history_shared(History *history, Arena *arena, const char *text_hash, const
 // The rows that were added last, the last one first; gives how many were put into `rows`.
 int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
 
+// The rows of one problem on GPUs of one name, the last one first: what a search may go on from.
+int history_of_problem(History *history, Arena *arena, const char *gpu, const char *problem,
+                       HistoryRow *rows, int max);
+// The best kernel of each problem and GPU's name: right, and nearest to cuBLAS or beyond; what was
+// timed hot counts before what was not, and brief turns do not count. By GPU, then by problem.
+int history_best(History *history, Arena *arena, HistoryRow *rows, int max);
+
 // Says why the last question was not answered, or not wholly; NULL: it was. No call waits longer
 // than two seconds.
 const char *history_failure(const History *history);

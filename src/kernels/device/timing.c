@@ -35,10 +35,17 @@ const TimingTurns timing_hot = {.name = "hot",
                                 .rounds_min = 8,
                                 .slow_round_ns = 5e9,
                                 .budget_s = 4};
+const TimingTurns timing_brief = {.name = "brief",
+                                  .batch_ns = 0.3e6,
+                                  .launches_max = 400,
+                                  .warm_up_ns = 5e6,
+                                  .rounds_min = 3,
+                                  .slow_round_ns = 5e6,
+                                  .budget_s = 0.01};
 
 const char *timing_turns_said(const char *method) {
-  const TimingTurns *const all[] = {&timing_short, &timing_hot};
-  for (int i = 0; method && i < 2; i++) {
+  const TimingTurns *const all[] = {&timing_short, &timing_hot, &timing_brief};
+  for (int i = 0; method && i < 3; i++) {
     const size_t n = strlen(all[i]->name);
     if (strncmp(method, all[i]->name, n) == 0 && method[n] == ':') return all[i]->name;
   }

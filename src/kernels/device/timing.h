@@ -24,7 +24,8 @@ typedef struct TimingTurns {
   double budget_s;       // unless another one is asked for
 } TimingTurns;
 
-extern const TimingTurns timing_short, timing_hot;
+// Brief turns rank many kernels: what takes longer than their budget has one sample.
+extern const TimingTurns timing_short, timing_hot, timing_brief;
 
 // The name of the turns by which a result says it was measured; NULL: it says nothing of them.
 const char *timing_turns_said(const char *method);

@@ -217,6 +217,7 @@ static void set_bench_fields(Message *ask, const ClientRequest *request) {
   if (request->budget_ms > 0) MESSAGE_SET(*ask, budget_ms, request->budget_ms);
   if (request->flush_l2) MESSAGE_SET(*ask, flush_l2, true);
   if (request->hot) MESSAGE_SET(*ask, hot, true);
+  if (request->brief) MESSAGE_SET(*ask, brief, true);
   if (request->no_reference) MESSAGE_SET(*ask, reference, false);
   if (request->verify_only) MESSAGE_SET(*ask, verify_only, true);
   if (request->seed > 0)
@@ -311,7 +312,7 @@ static Flight *new_flight(Client *client, uint64_t key, MessageKind kind, int64_
 }
 
 static bool can_share(const ClientRequest *request) {
-  bool is_plain = !request->plan_b && !request->flush_l2 && !request->hot &&
+  bool is_plain = !request->plan_b && !request->flush_l2 && !request->hot && !request->brief &&
                   !request->no_reference && !request->verify_only && request->seed == 0;
   return request->share && request->kind == MESSAGE_BENCH && is_plain;
 }
@@ -320,6 +321,7 @@ int64_t client_submit(Client *client, const ClientRequest *request) {
   int64_t id = 0;
   Flight *flight = new_flight(client, request->key, request->kind, &id);
   if (!flight) return id;
+  flight->worker = request->worker;
   flight->keep = request->keep || request->kind != MESSAGE_COMPILE;
   flight->deadline_ms = request->kind == MESSAGE_COMPILE ? COMPILE_MS : BENCH_MS;
   if (request->deadline_ms > 0) flight->deadline_ms = request->deadline_ms;

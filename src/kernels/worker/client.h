@@ -54,9 +54,10 @@ typedef struct ClientRequest {
   const char *want;             // compile: "ptx,cubin,sass", NULL = "ptx,cubin"
   uint64_t key;                 // the caller's own, returned with every event
   bool keep;                    // compile: newer compiles do not make it stale
+  int worker;                   // by its number from 1, and no other; 0 = any
   int deadline_ms;              // 0 = the worker's default (30 s to compile, 60 s on the GPU)
   int budget_ms;                // bench, trace: of the timing; 0 = bench.h's default
-  bool flush_l2, hot, no_reference, verify_only;
+  bool flush_l2, hot, brief, no_reference, verify_only;
   uint64_t seed;  // 0 = bench.h's default
   // bench of one plan with nothing else asked: what anybody measured of it on the worker's GPU in
   // the last ten minutes is as good; then the event has its row, and no worker is asked.
@@ -107,6 +108,7 @@ typedef struct ClientStatus {
   // What it said about its machine; "" = not known yet, or there is none.
   char host[64], gpu_error[256], driver[32], nvrtc[256];
   Device device;
+  int n_compiles, n_gpus;  // compiles that it runs at once; GPUs of its host
   bool machine_known, can_compile;
 } ClientStatus;
 

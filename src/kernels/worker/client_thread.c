@@ -28,9 +28,9 @@ enum {
   RESTART_MS = 20,
   BACKOFF_MS = 100,
   BACKOFF_MAX_MS = 10000,
-  ATTEMPTS = 3,      // without a hello, before waiting requests are refused
-  BENCHES_EACH = 2,  // sent to one worker at a time; the rest can go to another
-  COMPILES_EACH = 8,
+  ATTEMPTS = 3,       // without a hello, before waiting requests are refused
+  BENCHES_EACH = 2,   // sent to one worker at a time; the rest can go to another
+  COMPILES_EACH = 8,  // at least; else two for each that it runs at once
   BANNER_LINES = 1000,
   TICK_MS = 250,
   WORDS_BYTES = 250
@@ -109,15 +109,29 @@ static int64_t restart_delay(Worker *worker) {
   return delay < BACKOFF_MAX_MS ? delay : BACKOFF_MAX_MS;
 }
 
-static void refuse_pending(Client *client) {
+static bool is_hopeless(const Worker *worker) {
+  return worker->n_failures >= ATTEMPTS || worker->status.state == CLIENT_FAILED;
+}
+
+// The last of the workers that the flight may go to, when none of them is to be waited for.
+static const Worker *hopeless_for(const Client *client, const Flight *flight) {
   const Worker *last = NULL;
   for (int i = 0; i < client->n_workers; i++) {
-    const Worker *worker = &client->workers[i];
-    const bool hopeless = worker->n_failures >= ATTEMPTS || worker->status.state == CLIENT_FAILED;
-    if (!hopeless) return;
-    last = worker;
+    if (flight->worker && flight->worker != i + 1) continue;
+    last = &client->workers[i];
+    if (!is_hopeless(last)) return NULL;
   }
-  if (last) fail_list(client, &client->pending, -1, ERROR_WORKER, last->status.reason);
+  return last;
+}
+
+static void refuse_pending(Client *client) {
+  for (Flight *at = client->pending.first, *next; at; at = next) {
+    next = at->next;
+    const Worker *last = hopeless_for(client, at);
+    if (!last) continue;
+    flight_list_remove(&client->pending, at);
+    fail_flight(client, at, -1, ERROR_WORKER, last->status.reason);
+  }
 }
 
 // The words come from outside, and their end says more than their beginning.
@@ -199,9 +213,11 @@ static void on_machine(Client *client, Worker *worker, const Message *said) {
   COPY_FIELD(status->driver, *said, driver);
   COPY_FIELD(status->nvrtc, *said, nvrtc);
   status->can_compile = said->can_compile;
+  status->n_compiles = (int)said->compiles;
+  status->n_gpus = (int)said->gpus;
   status->machine_known = true;
+  publish_status(client, worker);  // whoever hears of it may ask
   client_publish(client, 0, 0, index_of(client, worker), said);
-  publish_status(client, worker);
 }
 
 static void note_progress(Client *client, Worker *worker, const Message *said) {
@@ -318,17 +334,20 @@ static int load(const Worker *worker, MessageKind kind) {
   const ClientStatus *status = &worker->status;
   const bool on_gpu = kind != MESSAGE_COMPILE;
   const int n = count_of(&worker->flights, on_gpu);
-  if (!is_up(worker) || n >= (on_gpu ? BENCHES_EACH : COMPILES_EACH)) return -1;
+  const int compiles =
+      2 * status->n_compiles > COMPILES_EACH ? 2 * status->n_compiles : COMPILES_EACH;
+  if (!is_up(worker) || n >= (on_gpu ? BENCHES_EACH : compiles)) return -1;
   const bool able = on_gpu ? status->device.name[0] != '\0' : status->can_compile;
   return worker->flights.n + (status->machine_known && !able ? 1000 : 0);
 }
 
-static Worker *choose_worker(Client *client, MessageKind kind) {
+static Worker *choose_worker(Client *client, const Flight *flight) {
   Worker *best = NULL;
   int best_load = 0;
   for (int i = 0; i < client->n_workers; i++) {
-    const int its = load(&client->workers[i], kind);
-    if (its < 0 || (best && its >= best_load)) continue;
+    const int its = load(&client->workers[i], flight->kind);
+    if (its < 0 || (flight->worker && flight->worker != i + 1) || (best && its >= best_load))
+      continue;
     best = &client->workers[i];
     best_load = its;
   }
@@ -338,7 +357,7 @@ static Worker *choose_worker(Client *client, MessageKind kind) {
 static void send_pending(Client *client) {
   for (Flight *at = client->pending.first, *next; at; at = next) {
     next = at->next;
-    Worker *worker = choose_worker(client, at->kind);
+    Worker *worker = choose_worker(client, at);
     if (!worker) continue;
     flight_list_remove(&client->pending, at);
     if (client_share(client, worker, at)) {

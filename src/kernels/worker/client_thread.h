@@ -20,6 +20,7 @@ typedef struct Flight {
   uint64_t key;
   MessageKind kind;  // a request of the protocol, or MESSAGE_CANCEL
   bool keep;
+  int worker;           // ClientRequest's
   int64_t deadline_ms;  // a duration
   int64_t heard_at;     // when it was sent or last spoken of
   char *line;           // NULL for a cancel

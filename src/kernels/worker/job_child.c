@@ -47,7 +47,8 @@ typedef struct Job {
   int in, out;
   LineReader lines;
   Compiler compiler;
-  Gpu *gpu;  // NULL until a bench needs it
+  int ordinal;
+  Gpu *gpu;  // that one; NULL until a bench needs it
   TorchPeer torch;
 } Job;
 
@@ -225,7 +226,7 @@ static bool open_gpu(Job *job, const Message *ask) {
   const char *why = NULL;
   if (job->gpu) return true;
   say_progress(job, ask->id, "context", -1);
-  job->gpu = gpu_open(job->app, 0, &why);
+  job->gpu = gpu_open(job->app, job->ordinal, &why);
   if (!job->gpu) say_error(job, ask->id, ERROR_NO_GPU, why);
   return job->gpu != NULL;
 }
@@ -249,6 +250,7 @@ static void run_bench(Job *job, const Message *ask) {
       .budget_s = (double)ask->budget_ms / 1000,
       .flush_l2 = ask->flush_l2,
       .hot = ask->hot,
+      .brief = ask->brief,
       .no_reference = MESSAGE_HAS(*ask, reference) && !ask->reference,
       .verify_only = ask->verify_only,
       .peer = &torch,
@@ -320,7 +322,7 @@ static const char *known_text(Job *job, const char *text) {
 
 static void describe_gpu(Job *job, Message *machine) {
   const char *why = NULL;
-  Gpu *gpu = gpu_open(job->app, 0, &why);
+  Gpu *gpu = gpu_open(job->app, job->ordinal, &why);
   if (!gpu) {
     MESSAGE_SET(*machine, gpu_error, why);
     return;
@@ -328,6 +330,7 @@ static void describe_gpu(Job *job, Message *machine) {
   const GpuInfo *info = gpu_info(gpu);
   MESSAGE_SET(*machine, gpu, known_text(job, info->name));
   MESSAGE_SET(*machine, gpu_uuid, known_text(job, info->uuid));
+  MESSAGE_SET(*machine, gpus, info->n_gpus);
   MESSAGE_SET(*machine, driver, known_text(job, info->driver));
   MESSAGE_SET(*machine, cuda, known_text(job, info->cuda));
   MESSAGE_SET(*machine, arch, known_text(job, info->device.arch));
@@ -430,10 +433,11 @@ static const JobRow *find_job(const char *name) {
 
 bool job_child_exists(const char *job) { return find_job(job) != NULL; }
 
-int job_child_run(const char *name) {
+int job_child_run(const char *name, int gpu) {
   const JobRow *row = find_job(name);
   if (!row) return 2;
   Job job = {.app = arena_new("app"), .arena = arena_new("job"), .in = STDIN_FILENO};
+  job.ordinal = gpu;
   job.out = take_stdout();
   job.lines = line_reader_new(PROTOCOL_LINE_MAX);
   int status = row->run(&job);

@@ -12,6 +12,6 @@
 #pragma once
 #include <stdbool.h>
 
-// The exit status; 2 when there is no such job.
-int job_child_run(const char *job);
+// On the driver's GPU of this number, from 0. The exit status; 2 when there is no such job.
+int job_child_run(const char *job, int gpu);
 bool job_child_exists(const char *job);

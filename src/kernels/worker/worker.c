@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/die.h"
+#include "base/hash.h"
 #include "kernels/worker/worker_server.h"
 
 enum { BAD_LINES_MAX = 100, OUT_BYTES_MAX = 512 * 1024 * 1024, JOB_ARGV_MAX = 32 };
@@ -116,13 +117,28 @@ static void *or_die(void *memory) {
   return memory;
 }
 
-// A probe's kernels are ours and small: it needs no compile child before its turn on the GPU.
+// A probe's kernels are ours and small: it needs no compile child before its turn on the GPU, and
+// neither does what was compiled already.
+static Phase first_phase(const Server *server, const Message *ask, uint64_t plans) {
+  const bool ready =
+      ask->kind == MESSAGE_PROBE || (ask->kind == MESSAGE_BENCH && compile_knows(server, plans));
+  return ready ? PHASE_WAITING_BENCH : PHASE_WAITING_COMPILE;
+}
+
+// 0: no cubin comes of it.
+static uint64_t hash_plans(const Message *ask) {
+  if (ask->kind == MESSAGE_COMPILE && !strstr(ask->want, "cubin")) return 0;
+  uint64_t hash = hash_text(HASH_START, ask->plan ? ask->plan : "");
+  return ask->plan_b ? hash_text(hash, ask->plan_b) : hash;
+}
+
 static Request *add_request(Server *server, const Message *ask, const char *line, size_t n) {
   const bool on_gpu = ask->kind != MESSAGE_COMPILE;
   Request *request = or_die(calloc(1, sizeof *request));
   request->id = ask->id;
   request->kind = ask->kind;
-  request->phase = ask->kind == MESSAGE_PROBE ? PHASE_WAITING_BENCH : PHASE_WAITING_COMPILE;
+  request->plans = hash_plans(ask);
+  request->phase = first_phase(server, ask, request->plans);
   request->keep = ask->keep || on_gpu;
   request->deadline_ms = on_gpu ? WORKER_BENCH_MS : WORKER_COMPILE_MS;
   if (MESSAGE_HAS(*ask, deadline_ms)) request->deadline_ms = ask->deadline_ms;
@@ -144,7 +160,7 @@ bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_secon
                       size_t memory_bytes) {
   static const char *const self[] = {"/proc/self/exe", "worker", NULL};
   const char *const *prefix = server->options->job_argv ? server->options->job_argv : self;
-  const char *argv[JOB_ARGV_MAX + 3];
+  const char *argv[JOB_ARGV_MAX + 5];
   int n = 0;
   while (n < JOB_ARGV_MAX && prefix[n]) {
     argv[n] = prefix[n];
@@ -152,6 +168,10 @@ bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_secon
   }
   argv[n++] = "--job";
   argv[n++] = job;
+  if (server->options->gpu > 0) {
+    argv[n++] = "--gpu";
+    argv[n++] = arena_printf(server->arena, "%d", server->options->gpu);
+  }
   argv[n] = NULL;
   const ProcessOptions options = {
       .cpu_seconds = cpu_seconds, .memory_bytes = memory_bytes, .line_limit = PROTOCOL_LINE_MAX};
@@ -284,7 +304,8 @@ static bool read_client(Server *server) {
 
 // ---- what machine this is -----------------------------------------------------------------------
 
-static void machine_is_known(Server *server, const Message *machine) {
+static void machine_is_known(Server *server, Message *machine) {
+  MESSAGE_SET(*machine, compiles, server->n_slots);
   server->machine_known = true;
   server->can_compile = machine->can_compile;
   server->has_gpu = MESSAGE_HAS(*machine, gpu_uuid);
@@ -392,8 +413,8 @@ static bool serve_once(Server *server) {
   return server->out.end - server->out.start < OUT_BYTES_MAX;
 }
 
-static int slots_here(void) {
-  long n = sysconf(_SC_NPROCESSORS_ONLN) / 2;
+static int slots_here(const WorkerOptions *options) {
+  long n = options->compiles > 0 ? options->compiles : sysconf(_SC_NPROCESSORS_ONLN) - 1;
   return n < 2 ? 2 : n > WORKER_SLOTS_MAX ? WORKER_SLOTS_MAX : (int)n;
 }
 
@@ -410,7 +431,7 @@ int worker_run(const WorkerOptions *options) {
   server->app = arena_new("app");
   server->arena = arena_new("job");
   server->in = line_reader_new(PROTOCOL_LINE_MAX);
-  server->n_slots = slots_here();
+  server->n_slots = slots_here(options);
   server->bench_turn_ms = 2500;
   server->now_ms = clock_ms();
   server->machine_ends_at = server->now_ms + WORKER_MACHINE_MS;

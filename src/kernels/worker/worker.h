@@ -7,7 +7,9 @@ typedef struct WorkerOptions {
   const char *version;  // of the program, for the hello
   // Command of the children, to which "--job NAME" is appended. NULL: this program.
   const char *const *job_argv;
-  int idle_ms;  // after which a child without work gives its GPU context back; 0 = 20 s
+  int gpu;       // by the driver's number, from 0
+  int compiles;  // at once; 0 = one for each core but one, which feeds the GPU
+  int idle_ms;   // after which a child without work gives its GPU context back; 0 = 20 s
 } WorkerOptions;
 
 // Serves until stdin ends; the exit status.

@@ -49,11 +49,24 @@ static void begin(Server *server, Slot *slot, Request *request) {
   slot_feed(slot, request);
 }
 
+bool compile_knows(const Server *server, uint64_t plans) {
+  const int n = server->n_compiled < WORKER_COMPILED_MAX ? server->n_compiled : WORKER_COMPILED_MAX;
+  for (int i = 0; i < n; i++)
+    if (server->compiled[i] == plans) return true;
+  return false;
+}
+
+static void remember(Server *server, const Request *request) {
+  if (!request->plans || request->failed || compile_knows(server, request->plans)) return;
+  server->compiled[server->n_compiled++ % WORKER_COMPILED_MAX] = request->plans;
+}
+
 // Goes on after a compile child that did what it was asked.
 static void end_well(Server *server, Slot *slot) {
   Request *request = slot->request;
   slot->request = NULL;
   process_kill(&slot->process, &server->reaper);
+  remember(server, request);
   if (request->kind == MESSAGE_COMPILE || request->failed) {
     request_finish(server, request);
     return;

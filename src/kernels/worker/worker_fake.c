@@ -23,6 +23,8 @@
 #include "base/json.h"
 #include "kernels/worker/lines.h"
 #include "kernels/worker/protocol.h"
+#include "kernels/worker/result_json.h"
+#include "kernels/worker/worker_simulate.h"
 
 typedef struct Rule {
   const char *on, *match, *action, *text;
@@ -36,6 +38,9 @@ typedef struct Fake {
   Rule *rules;
   int n_rules;
   int n_seen[MESSAGE_N_KINDS];
+  const char *gpu;  // the machine's
+  Message ask;      // at hand
+  Simulation *simulation;
   bool answered;  // the request at hand got its done, or must not get one
 } Fake;
 
@@ -64,7 +69,8 @@ static void act_machine(Fake *fake, const Rule *rule, int64_t id) {
   Message message = message_new(MESSAGE_MACHINE);
   MESSAGE_SET(message, can_compile, true);
   MESSAGE_SET(message, nvrtc, "NVRTC fake");
-  MESSAGE_SET(message, gpu, rule->text ? rule->text : "FAKE GPU");
+  fake->gpu = rule->text ? rule->text : "FAKE GPU";
+  MESSAGE_SET(message, gpu, fake->gpu);
   MESSAGE_SET(message, gpu_uuid, "GPU-fake");
   say(fake, &message);
 }
@@ -160,25 +166,69 @@ static void act_ignore(Fake *fake, const Rule *rule, int64_t id) {
   fake->answered = true;
 }
 
+// ---- a GPU that is not there --------------------------------------------------------------------
+
+static void say_result(Fake *fake, int64_t id, const char *what, const char *data) {
+  Message message = message_new(MESSAGE_RESULT);
+  MESSAGE_SET(message, id, id);
+  MESSAGE_SET(message, what, what);
+  MESSAGE_SET(message, data, data);
+  say(fake, &message);
+}
+
+static const Plan *plan_asked(Fake *fake, const char *text) {
+  Diags diags = diags_new(fake->arena);
+  const Plan *plan = text ? plan_read_json(fake->arena, text, &diags) : NULL;
+  if (text && !plan) fprintf(stderr, "%s\n", diags_text(fake->arena, &diags));
+  return plan;
+}
+
+static void simulate_compile(Fake *fake, const Plan *plan, int64_t id) {
+  Str json = str_new(fake->arena);
+  compile_result_write_json(&json, simulation_compile(fake->arena, plan));
+  say_result(fake, id, "cubin", json.text);
+}
+
+// The GPU's name is that of the machine; "speed" per cent of the model's.
+static void act_simulate(Fake *fake, const Rule *rule, int64_t id) {
+  const Message *ask = &fake->ask;
+  if (!fake->simulation) fake->simulation = simulation_new(fake->app);
+  const Plan *plans[] = {plan_asked(fake, ask->plan), plan_asked(fake, ask->plan_b)};
+  if (!fake->simulation || !plans[0]) return;
+  if (ask->kind == MESSAGE_COMPILE) {
+    simulate_compile(fake, plans[0], id);
+    return;
+  }
+  const bool reference = !MESSAGE_HAS(*ask, reference) || ask->reference;
+  const BenchResult *result =
+      simulation_bench(fake->arena, fake->simulation, plans, plans[1] ? 2 : 1, reference, fake->gpu,
+                       (rule->code > 0 ? rule->code : 100) / 100.0);
+  if (!result) return;
+  Str json = str_new(fake->arena);
+  bench_result_write_json(&json, result);
+  say_result(fake, id, "bench", json.text);
+}
+
 typedef struct Action {
   const char *name;
   void (*run)(Fake *fake, const Rule *rule, int64_t id);
 } Action;
 
 static const Action actions[] = {
-    {"hello", act_hello},      // text of a greeting; "code": another protocol number
-    {"machine", act_machine},  // a GPU named "text"
-    {"reply", act_reply},      // "line", with the request's id
-    {"done", act_done},        // ends the request
-    {"print", act_print},      // "text" as a line of its own
-    {"partial", act_partial},  // "text" without a newline, no done
-    {"huge", act_huge},        // a line of "bytes" bytes, no done
-    {"garbage", act_garbage},  // bytes that are no message, no done
-    {"crash", act_crash},      // signal "code", SIGSEGV by default; "text" to stderr
-    {"exit", act_exit},        // status "code"; "text" to stderr
-    {"hang", act_hang},        // no answer to anything any more, no end at end of input
-    {"close", act_close},      // closes stdout, then hangs
-    {"ignore", act_ignore},    // no done, but alive
+    {"hello", act_hello},        // text of a greeting; "code": another protocol number
+    {"machine", act_machine},    // a GPU named "text"
+    {"reply", act_reply},        // "line", with the request's id
+    {"done", act_done},          // ends the request
+    {"print", act_print},        // "text" as a line of its own
+    {"partial", act_partial},    // "text" without a newline, no done
+    {"huge", act_huge},          // a line of "bytes" bytes, no done
+    {"garbage", act_garbage},    // bytes that are no message, no done
+    {"crash", act_crash},        // signal "code", SIGSEGV by default; "text" to stderr
+    {"exit", act_exit},          // status "code"; "text" to stderr
+    {"hang", act_hang},          // no answer to anything any more, no end at end of input
+    {"close", act_close},        // closes stdout, then hangs
+    {"simulate", act_simulate},  // compiles, or times by worker_simulate.h, "code" % as fast
+    {"ignore", act_ignore},      // no done, but alive
 };
 enum { N_ACTIONS = sizeof actions / sizeof *actions };
 
@@ -268,6 +318,7 @@ static void serve_line(Fake *fake, const char *line, size_t n) {
     return;
   }
   fake->answered = false;
+  fake->ask = ask;
   carry_out(fake, message_kind_name(ask.kind), line, ++fake->n_seen[ask.kind], ask.id);
   const bool is_request = ask.kind == MESSAGE_COMPILE || ask.kind == MESSAGE_BENCH ||
                           ask.kind == MESSAGE_TRACE || ask.kind == MESSAGE_PROBE;

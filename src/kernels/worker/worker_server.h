@@ -15,12 +15,13 @@
 
 enum {
   WORKER_REQUESTS_MAX = 256,
-  WORKER_SLOTS_MAX = 4,
+  WORKER_SLOTS_MAX = 64,
   WORKER_POLLS_MAX = 3 * (WORKER_SLOTS_MAX + 2) + 2,
   WORKER_COMPILE_MS = 30000,  // default deadlines
   WORKER_BENCH_MS = 60000,
   WORKER_MACHINE_MS = 20000,
   WORKER_IDLE_MS = 20000,  // a bench child without work gives its GPU context back
+  WORKER_COMPILED_MAX = 1024,
   WORKER_CANCEL_MS = 1000  // a bench child that does not heed a cancel is ended
 };
 
@@ -44,6 +45,7 @@ typedef struct Request {
   int64_t ends_at;  // of the phase that runs
   int64_t told_at;
   int told_place;  // −1: not told yet
+  uint64_t plans;  // the hash of its plan or plans
   char *line;
   size_t n_line;
 } Request;
@@ -67,6 +69,10 @@ typedef struct Server {
   Slot bench;
   Reaper reaper;
   int64_t bench_idle_since, bench_turn_ms, bench_started_at;
+  // Hashes of plans whose cubins were made here lately, in a ring: their timings go straight to the
+  // GPU.
+  uint64_t compiled[WORKER_COMPILED_MAX];
+  int n_compiled;
   bool bench_served;  // its child has ended a request in good order
   int64_t machine_ends_at;
   int64_t spare_not_before;
@@ -94,6 +100,8 @@ void slot_feed(Slot *slot, const Request *request);
 
 // worker_compile.c: one child for each compile, one standing by with its libraries loaded.
 void compile_step(Server *server);
+// Whether the cubin of a plan was made here lately.
+bool compile_knows(const Server *server, uint64_t plans);
 void compile_read(Server *server, Slot *slot);
 void compile_supersede(Server *server, const Request *newer);
 // worker_bench.c: one child with one GPU context for all timings, and the device's lock.

@@ -18,6 +18,11 @@ void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *di
 // nearest legal values. What facts take comes from `scratch`.
 bool rules_allow(Arena *scratch, const Schedule *schedule, const Target *target);
 
+// "BN=128": the nearest legal value of the first of them that fails, of a knob that is not kept
+// (`kept` by KnobId); NULL: none fails, or there is no such value.
+const char *rules_first_nearest(Arena *arena, const Schedule *schedule, const Target *target,
+                                const bool *kept);
+
 // Checks the rules that need the program's resources.
 void rules_check_program(const Model *model, Diags *diags);
 

@@ -5,13 +5,16 @@
 #include "base/str.h"
 #include "model/readings/rule_facts.h"
 
+static const char *nearest_of(int rule, const Facts *facts, const bool *kept, Arena *arena) {
+  const int side = rule_layout_side(rule);
+  return side < 0 ? rule_nearest(rule, facts, kept, arena) : rule_nearest_layout(facts, side);
+}
+
 static void add_finding(int rule, const Facts *facts, Diags *diags) {
   const char *id = rule_table[rule].id;
   if (str_starts(id, "not_built")) id = "not_built";
   Diag *diag = diag_add(diags, id, "%s", rule_text(diags->arena, rule, facts));
-  int side = rule_layout_side(rule);
-  diag->nearest =
-      side < 0 ? rule_nearest(rule, facts, diags->arena) : rule_nearest_layout(facts, side);
+  diag->nearest = nearest_of(rule, facts, NULL, diags->arena);
 }
 
 static void check(RulePhase phase, const Facts *facts, Diags *diags) {
@@ -32,6 +35,14 @@ bool rules_allow(Arena *scratch, const Schedule *schedule, const Target *target)
   for (int i = 0; i < rule_count; i++)
     if (rule_phase(i) == PHASE_KNOBS && !rule_holds(i, &facts)) return false;
   return true;
+}
+
+const char *rules_first_nearest(Arena *arena, const Schedule *schedule, const Target *target,
+                                const bool *kept) {
+  Facts facts = rule_facts(arena, schedule, target, NULL);
+  int rule = 0;
+  while (rule < rule_count && (rule_phase(rule) != PHASE_KNOBS || rule_holds(rule, &facts))) rule++;
+  return rule < rule_count ? nearest_of(rule, &facts, kept, arena) : NULL;
 }
 
 void rules_check_program(const Model *model, Diags *diags) {

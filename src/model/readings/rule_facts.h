@@ -44,8 +44,8 @@ int64_t rule_group_registers(const Facts *facts);
 int rule_layout_side(int rule);
 
 // "BN=128": a value of one of the rule's knobs that breaks nothing else; if there is none, one that
-// is built; NULL where there is neither.
-const char *rule_nearest(int rule, const Facts *facts, Arena *arena);
+// is built; NULL where there is neither. Knobs that are `kept` (may be NULL) are not moved.
+const char *rule_nearest(int rule, const Facts *facts, const bool *kept, Arena *arena);
 
 // The atom that multiplies; NULL for fma, and for a name without a row.
 const Atom *rule_atom_of(const Facts *facts);

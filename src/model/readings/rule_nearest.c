@@ -16,7 +16,8 @@ typedef struct Hunt {
   int rule;
   const Schedule *from;
   const Target *target;
-  bool strict;  // it may break no rule that holds now; else it must at least be built
+  bool strict;       // it may break no rule that holds now; else it must at least be built
+  const bool *kept;  // by knob: it is not to be moved; NULL: all may be
 } Hunt;
 
 static bool is_not_built(int rule) { return str_starts(rule_table[rule].id, "not_built"); }
@@ -145,7 +146,9 @@ static const char *hunt_knobs(const Hunt *hunt) {
     size_t n = strcspn(at, ",");
     memcpy(name, at, n);
     name[n] = '\0';
-    const char *nearest = nearest_of_knob(hunt, knob_find(name, NULL));
+    const KnobId knob = knob_find(name, NULL);
+    const bool kept = hunt->kept && hunt->kept[knob];
+    const char *nearest = kept ? NULL : nearest_of_knob(hunt, knob);
     if (nearest) return nearest;
     at += n + (at[n] == ',');
   }
@@ -153,8 +156,8 @@ static const char *hunt_knobs(const Hunt *hunt) {
 }
 
 // A value that breaks nothing else; if there is none, one that is built.
-const char *rule_nearest(int rule, const Facts *facts, Arena *arena) {
-  Hunt hunt = {arena, rule, facts->schedule, facts->target, .strict = true};
+const char *rule_nearest(int rule, const Facts *facts, const bool *kept, Arena *arena) {
+  Hunt hunt = {arena, rule, facts->schedule, facts->target, true, kept};
   const char *nearest = hunt_knobs(&hunt);
   hunt.strict = false;
   return nearest ? nearest : hunt_knobs(&hunt);

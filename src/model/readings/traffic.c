@@ -242,7 +242,9 @@ static double slower_by(const Traffic *t, double tflops, double us) {
 // That, or what power allows where it is less: then that is the limit.
 static void find_roofline(const Model *model, const Tile *tile, const Grid *grid, Traffic *t) {
   double sms = model->target->sm_count, rounds = ceil(tile->blocks / sms);
-  if (grid->tail_parts > 1) rounds += grid_rounds(grid) - (double)grid->n_waves;
+  // Clusters may leave SMs idle in every wave, so that a tail is shorter than what is spared.
+  if (grid->tail_parts > 1)
+    rounds = fmax(rounds + grid_rounds(grid) - (double)grid->n_waves, tile->blocks / sms);
   t->between_us = time_between(model, grid, rounds);
   double paced = slower_by(t, speed_of_units(model, t, tile, rounds), t->between_us);
   t->roofline_tflops = t->fma_clocks < 0 ? -1 : known(paced);

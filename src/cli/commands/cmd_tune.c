@@ -1,0 +1,363 @@
+// gemmview tune: from a problem to its best kernel, on one GPU or on many.
+//
+//   gemmview tune 4096,4096,4096,bf16 --seconds 120
+//   gemmview tune 64,8192,8192 --worker "ssh a gemmview worker" --worker "ssh b gemmview worker"
+//   gemmview tune --file shapes.csv --seconds 60 --gpus all --json
+//
+// Standard output has a line for each point that is better than those before it, then the finalists
+// and the state of the best; with --json a line for each point that is settled, one a second for
+// the progress, and "best" for each kind of GPU. A line on stderr shows how far it is. Ctrl-C ends
+// it and keeps what is known; --resume goes on from what the history has.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/cli_timing.h"
+#include "cli/common/tune_input.h"
+#include "kernels/tune/tune.h"
+
+typedef struct TuneGiven {
+  const char *file, *gpus;
+  OptionList worker;
+  double seconds;
+  int limit, seed;
+  bool json, no_seeds, resume;
+} TuneGiven;
+
+#define FLAG(key, field) \
+  { .name = key, .kind = OPTION_KIND_FLAG, .offset = offsetof(TuneGiven, field) }
+
+static const Option options[] = {
+    OPTION_JSON(TuneGiven),
+    OPTION_WORKER(TuneGiven),
+    {.name = "file", .kind = OPTION_KIND_TEXT, .offset = offsetof(TuneGiven, file)},
+    {.name = "gpus", .kind = OPTION_KIND_TEXT, .offset = offsetof(TuneGiven, gpus)},
+    {.name = "seconds",
+     .kind = OPTION_KIND_SECONDS,
+     .offset = offsetof(TuneGiven, seconds),
+     .lo = 1000,
+     .hi = 86400000},
+    {.name = "limit",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(TuneGiven, limit),
+     .lo = 1,
+     .hi = 1000000},
+    {.name = "seed",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(TuneGiven, seed),
+     .lo = 0,
+     .hi = 2147483647},
+    FLAG("no-seeds", no_seeds),
+    FLAG("resume", resume),
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0], TICK_MS = 200 };
+
+// One problem under way.
+typedef struct Run {
+  Arena *arena;
+  const TuneGiven *given;
+  const TargetTable *targets;
+  CliWorker *worker;
+  int n_workers;
+  History *history;
+  Schedule problem;
+  Tune *tune;
+  double told_at, best_ns[TUNE_FIELDS_MAX];
+  bool shows_progress, progress_shown;
+} Run;
+
+// ---- printing -----------------------------------------------------------------------------------
+
+static const char *name_of(Arena *arena, const TuneField *field) {
+  return str_sanitise(arena, field->device.name);
+}
+
+static void clear_progress(Run *run) {
+  if (run->progress_shown) fputs("\r\x1b[K", stderr);
+  run->progress_shown = false;
+}
+
+// Against cuBLAS of the same run, or of the first point's.
+static double ratio_of(const TuneField *field, const TunePoint *point) {
+  if (point->ratio > 0) return point->ratio;
+  return point->time_ns > 0 && field->cublas_ns > 0 ? field->cublas_ns / point->time_ns : 0;
+}
+
+static void put_point(JsonWriter *w, Arena *arena, const TuneField *field, const TunePoint *point) {
+  static const char *const states[TUNE_STATES] = {
+      [TUNE_TIMED] = "ok", [TUNE_WRONG] = "wrong", [TUNE_FAILED] = "failed"};
+  json_member_string(w, "gpu", field->device.name);
+  json_member_string(w, "round", tune_round_name(point->round));
+  json_member_string(w, "status", states[point->state]);
+  if (point->error) json_member_string(w, "error", point->error);
+  json_member_double(w, "time_ns", point->time_ns);
+  json_member_double(w, "tflops", point->tflops);
+  json_member_double(w, "of_cublas", ratio_of(field, point));
+  json_member_double(w, "roofline_ns", point->model_ns);
+  json_member_double(w, "predicted_ns", point->predicted_ns);
+  json_member_bool(w, "seed", point->seed);
+  json_member_int(w, "worker", point->worker);
+  json_member_string(w, "state", schedule_record_text(arena, &point->schedule));
+}
+
+static void print_json(Run *run, const char *key, const TuneField *field, const TunePoint *point) {
+  Arena *arena = arena_new("line");
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "tune");
+  json_member_string(&w, "kind", key);
+  json_member_double(&w, "elapsed_s", run->tune ? tune_elapsed_s(run->tune) : 0);
+  put_point(&w, arena, field, point);
+  json_end_object(&w);
+  puts(out.text);
+  fflush(stdout);
+  arena_free(arena);
+}
+
+static void print_point(Arena *arena, const TuneField *field, const TunePoint *point) {
+  printf("%11s %9.2f %9s  %s\n", cli_time_text(arena, point->time_ns), point->tflops,
+         cli_ratio_text(arena, ratio_of(field, point)),
+         schedule_record_text(arena, &point->schedule));
+}
+
+static int field_index(const Run *run, const TuneField *field) {
+  int i = 0;
+  while (i + 1 < tune_n_fields(run->tune) && tune_field(run->tune, i) != field) i++;
+  return i;
+}
+
+static void print_wrong(Run *run, const TunePoint *point) {
+  Arena *arena = arena_new("line");
+  clear_progress(run);
+  cli_error(0, "a kernel is wrong: %s: %s", schedule_record_text(arena, &point->schedule),
+            point->error);
+  arena_free(arena);
+}
+
+// The better ones of the first round; the table behind the search has the others.
+static void told(void *context, const TuneField *field, const TunePoint *point) {
+  Run *run = context;
+  if (run->given->json) {
+    print_json(run, "point", field, point);
+    return;
+  }
+  if (point->state == TUNE_WRONG) print_wrong(run, point);
+  if (point->state != TUNE_TIMED || point->round != TUNE_BRIEF) return;
+  double *best_ns = &run->best_ns[field_index(run, field)];
+  if (*best_ns > 0 && point->time_ns >= *best_ns) return;
+  Arena *arena = arena_new("line");
+  *best_ns = point->time_ns;
+  clear_progress(run);
+  printf("%7.1f s", tune_elapsed_s(run->tune));
+  print_point(arena, field, point);
+  fflush(stdout);
+  arena_free(arena);
+}
+
+// ---- progress -----------------------------------------------------------------------------------
+
+static int n_settled(const TuneField *field) {
+  return field->n_by_state[TUNE_TIMED] + field->n_by_state[TUNE_WRONG] +
+         field->n_by_state[TUNE_FAILED];
+}
+
+static void show_line(Run *run, const TuneField *field) {
+  const TunePoint *best = tune_best(field);
+  Arena *arena = arena_new("line");
+  const double left = run->given->seconds - tune_elapsed_s(run->tune);
+  clear_progress(run);
+  fprintf(stderr, "%s, %d workers: %s round, %d tried, %d compiled, %d right, %d wrong, %d failed",
+          name_of(arena, field), field->n_workers,
+          field->round < TUNE_ROUNDS ? tune_round_name(field->round) : "last", field->n_points,
+          field->n_compiled, field->n_by_state[TUNE_TIMED], field->n_by_state[TUNE_WRONG],
+          field->n_by_state[TUNE_FAILED]);
+  if (best)
+    fprintf(stderr, "; best %s, %s of cuBLAS", cli_time_text(arena, best->time_ns),
+            cli_ratio_text(arena, ratio_of(field, best)));
+  fprintf(stderr, "; %.0f s left", left > 0 ? left : 0);
+  fflush(stderr);
+  run->progress_shown = true;
+  arena_free(arena);
+}
+
+static void print_progress(Run *run, const TuneField *field) {
+  Arena *arena = arena_new("line");
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  const TunePoint *best = tune_best(field);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "tune");
+  json_member_string(&w, "kind", "progress");
+  json_member_double(&w, "elapsed_s", tune_elapsed_s(run->tune));
+  json_member_double(&w, "seconds", run->given->seconds);
+  json_member_string(&w, "gpu", field->device.name);
+  json_member_int(&w, "workers", field->n_workers);
+  json_member_string(&w, "round",
+                     field->round < TUNE_ROUNDS ? tune_round_name(field->round) : "done");
+  json_member_int(&w, "tried", field->n_points);
+  json_member_int(&w, "compiled", field->n_compiled);
+  json_member_int(&w, "settled", n_settled(field));
+  json_member_int(&w, "right", field->n_by_state[TUNE_TIMED]);
+  json_member_int(&w, "wrong", field->n_by_state[TUNE_WRONG]);
+  json_member_int(&w, "failed", field->n_by_state[TUNE_FAILED]);
+  json_member_double(&w, "best_ns", best ? best->time_ns : 0);
+  json_member_double(&w, "cublas_ns", field->cublas_ns);
+  json_end_object(&w);
+  puts(out.text);
+  fflush(stdout);
+  arena_free(arena);
+}
+
+static void tell_progress(Run *run) {
+  if (tune_elapsed_s(run->tune) - run->told_at < (run->given->json ? 1 : 0.2)) return;
+  run->told_at = tune_elapsed_s(run->tune);
+  for (int i = 0; i < tune_n_fields(run->tune); i++) {
+    const TuneField *field = tune_field(run->tune, i);
+    if (field->error) continue;
+    if (run->given->json)
+      print_progress(run, field);
+    else if (run->shows_progress)
+      show_line(run, field);
+  }
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+// The finalists, fastest first, or what there is of the round before.
+static void print_table(const TuneField *field) {
+  enum { LINES = 12 };
+  Arena *arena = arena_new("table");
+  const TunePoint *best = tune_best(field);
+  int n = 0;
+  printf("\n%s: %d kernels of %s, %d of them wrong, %d failed\n", name_of(arena, field),
+         n_settled(field), field->problem, field->n_by_state[TUNE_WRONG],
+         field->n_by_state[TUNE_FAILED]);
+  printf("%-6s %11s %9s %9s  %s\n", "round", "median", "TFLOP/s", "of cuBLAS", "state");
+  for (int i = 0; i < field->n_points && n < LINES; i++) {
+    const TunePoint *point = &field->point[i];
+    if (point->state != TUNE_TIMED || point->round != best->round) continue;
+    printf("%-6s ", tune_round_name(point->round));
+    print_point(arena, field, point);
+    n++;
+  }
+  printf("best   ");
+  print_point(arena, field, best);
+  arena_free(arena);
+}
+
+static int tell_best(Run *run, const TuneField *field) {
+  const TunePoint *best = tune_best(field);
+  if (field->error) return cli_error(CLI_USAGE, "%s", field->error);
+  if (!best)
+    return cli_error(CLI_BENCH, "%s: no kernel that is right was timed",
+                     name_of(run->arena, field));
+  if (run->given->json)
+    print_json(run, "best", field, best);
+  else
+    print_table(field);
+  return CLI_OK;
+}
+
+static int finish(Run *run) {
+  int status = CLI_OK;
+  clear_progress(run);
+  if (tune_n_fields(run->tune) == 0) return cli_error(CLI_MISSING, "%s", tune_error(run->tune));
+  for (int i = 0; i < tune_n_fields(run->tune); i++) {
+    const int its = tell_best(run, tune_field(run->tune, i));
+    if (its > status) status = its;
+  }
+  if (tune_error(run->tune) && status == CLI_OK)
+    return cli_error(CLI_MISSING, "%s", tune_error(run->tune));
+  return status;
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
+  int n_seeds = 0;
+  const Schedule *seeds = NULL;
+  if (!run->given->no_seeds) {
+    seeds = tune_seeds(run->arena, run->history, problem, &n_seeds, diags);
+    if (!seeds) return cli_fail(diags);
+  }
+  const TuneOptions how = {.client = cli_worker_client(run->worker),
+                           .n_workers = run->n_workers,
+                           .targets = run->targets,
+                           .base = *problem,
+                           .seeds = seeds,
+                           .n_seeds = n_seeds,
+                           .resume = run->given->resume ? run->history : NULL,
+                           .seconds = run->given->seconds,
+                           .points_max = run->given->limit,
+                           .random = (uint64_t)run->given->seed,
+                           .told = told,
+                           .context = run};
+  run->tune = tune_start(run->arena, &how);
+  while (tune_step(run->tune, TICK_MS)) {
+    if (cli_worker_interrupted(run->worker)) tune_cancel(run->tune);
+    tell_progress(run);
+  }
+  tune_end(run->tune);
+  return finish(run);
+}
+
+static int run_all(Run *run, const Schedule *problems, int n, Diags *diags) {
+  int status = CLI_OK;
+  for (int i = 0; i < n && !cli_worker_interrupted(run->worker); i++) {
+    Arena *arena = arena_new("tune");
+    Run one = *run;
+    one.arena = arena;
+    const int its = run_problem(&one, &problems[i], diags);
+    if (its > status) status = its;
+    arena_free(arena);
+  }
+  if (cli_worker_interrupted(run->worker)) return cli_error(CLI_INTERRUPTED, "interrupted");
+  return status;
+}
+
+static int read_problems(Arena *arena, const TuneGiven *given, int argc, char **argv,
+                         const Schedule **out, Diags *diags) {
+  Schedule *one = ARENA_NEW(arena, Schedule);
+  *out = one;
+  if (given->gpus && !str_equal(given->gpus, "all"))
+    diag_add(diags, "usage", "--gpus takes \"all\"; one GPU is a worker with --gpu N");
+  if ((argc == 2) == (given->file != NULL) || argc > 2)
+    diag_add(diags, "usage", "either one problem or a file of problems is needed")->nearest =
+        "4096,4096,4096,bf16";
+  if (diags->count) return -1;
+  if (given->file) return tune_read_file(arena, given->file, out, diags);
+  return tune_read_problem(argv[1], one, diags) ? 1 : -1;
+}
+
+int cmd_tune(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  TuneGiven given = {.seconds = 60, .seed = 1};
+  TargetTable targets;
+  OptionList workers;
+  const Schedule *problems = NULL;
+  const bool parsed = options_parse(options, N_OPTIONS, &given, &argc, argv, &diags);
+  const int n = parsed ? read_problems(arena, &given, argc, argv, &problems, &diags) : -1;
+  if (n < 0 || !cli_targets(arena, &targets, &diags) ||
+      !tune_workers(arena, &given.worker, given.gpus != NULL, &workers, &diags))
+    return cli_fail(&diags);
+  Run run = {.arena = arena,
+             .given = &given,
+             .targets = &targets,
+             .n_workers = workers.count ? workers.count : 1,
+             .shows_progress = isatty(STDERR_FILENO) != 0,
+             .worker = cli_worker_open(arena, &workers, true, &diags)};
+  if (!run.worker) return cli_fail(&diags);
+  Diags of_history = diags_new(arena);
+  run.history = history_open(arena, NULL, &of_history);
+  if (of_history.count) cli_error(0, "%s", of_history.first->text);
+  const int status = run_all(&run, problems, n, &diags);
+  history_close(run.history);
+  cli_worker_close(run.worker);
+  return status;
+}

@@ -1,0 +1,404 @@
+// The search's conversation with the workers.
+//
+//   candidates ─► COMPILING ─► READY ─► TIMING ─► TIMED, WRONG or FAILED
+//                (all cores)          (alone on the GPU)
+//
+// Every worker has as many compiles as it runs at once and half of that waiting, and two timings,
+// of which one waits: neither its cores nor its GPU stand still while this side thinks, and no
+// timing asks for a kernel that is not compiled. A worker that dies takes its requests with it. The
+// timing that the GPU was at is to blame and lost; the others wait for a worker again, twice at
+// most.
+//
+// A request's key says whose it is: the field's number in the upper half, the point's in the lower;
+// the second point of a pair is found beside the first.
+#include "kernels/tune/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/tune/tune_inside.h"
+
+enum {
+  TIMINGS = 2,  // of a worker at a time: one runs, one waits
+  COMPILE_MS = 20000,
+  BRIEF_MS = 6000,
+  BRIEF_COLD_MS = 30000,  // with the GPU's context and the problem's data to be made
+  SHORT_MS = 60000,
+  HOT_MS = 240000,
+  BRIEF_BUDGET_MS = 10,
+  SHORT_BUDGET_MS = 200,
+  FINAL_BUDGET_MS = 1500,
+  HOT_BUDGET_MS = 4000
+};
+// Finals are hot where that is a small part of the time. They have three tenths of it, or 25 s.
+static const double hot_from_s = 45, search_share = 0.7, finals_most_s = 25, late_s = 60;
+
+const char *tune_round_name(TuneRound round) {
+  static const char *const names[] = {"brief", "short", "final"};
+  return names[round];
+}
+
+double tune_now(const Tune *tune) { return clock_seconds() - tune->started; }
+double tune_elapsed_s(const Tune *tune) { return tune_now(tune); }
+int tune_n_fields(const Tune *tune) { return tune->n_fields; }
+const TuneField *tune_field(const Tune *tune, int field) { return &tune->field[field]->told; }
+
+// ---- asking -------------------------------------------------------------------------------------
+
+static uint64_t key_of(const Tune *tune, const Field *field, int point) {
+  uint64_t number = 0;
+  while (tune->field[number] != field) number++;
+  return number << 32 | (uint64_t)point;
+}
+
+static void submit(Tune *tune, ClientRequest *request, Field *field, int point, int worker) {
+  request->key = key_of(tune, field, point);
+  request->worker = worker + 1;
+  tune->last_id = client_submit(tune->options.client, request);
+  field->told.point[point].request = tune->last_id;
+  if (!tune->first_id) tune->first_id = tune->last_id;
+}
+
+// The label is the state: whoever has the plan alone can say what it is.
+static const Plan *plan_of(Arena *arena, const Field *field, const TunePoint *point) {
+  return plan_from_model(arena, tune_model(arena, field, point),
+                         schedule_record_text(arena, &point->schedule));
+}
+
+static void ask_compile(Tune *tune, Field *field, int index, int worker) {
+  TunePoint *point = &field->told.point[index];
+  Arena *scratch = arena_new("compile");
+  ClientRequest request = {.kind = MESSAGE_COMPILE,
+                           .plan = plan_of(scratch, field, point),
+                           .want = "cubin",
+                           .keep = true,
+                           .deadline_ms = COMPILE_MS};
+  submit(tune, &request, field, index, worker);
+  tune_set_state(field, point, TUNE_COMPILING);
+  point->worker = worker;
+  point->tries++;
+  tune->worker[worker].n_compiling++;
+  arena_free(scratch);
+}
+
+static bool is_hot(const Tune *tune) { return tune->options.seconds >= hot_from_s; }
+
+// cuBLAS stands beside the first point, so that its time is known from the start.
+static bool wants_reference(Field *field) {
+  enum { TRIES = 3 };
+  if (field->told.cublas_ns > 0 || field->n_references == TRIES) return false;
+  field->n_references++;
+  return true;
+}
+
+static ClientRequest brief_request(const TuneWorker *worker) {
+  return (ClientRequest){.kind = MESSAGE_BENCH,
+                         .brief = true,
+                         .no_reference = true,
+                         .budget_ms = BRIEF_BUDGET_MS,
+                         .deadline_ms = worker->warm ? BRIEF_MS : BRIEF_COLD_MS};
+}
+
+static ClientRequest timing_request(const Tune *tune, Field *field, const TuneWorker *worker) {
+  const bool final = field->told.round == TUNE_FINAL, hot = final && is_hot(tune);
+  const bool reference = final || wants_reference(field);
+  if (field->told.round == TUNE_BRIEF && !reference) return brief_request(worker);
+  return (ClientRequest){.kind = MESSAGE_BENCH,
+                         .hot = hot,
+                         .no_reference = !reference,
+                         .budget_ms = hot     ? HOT_BUDGET_MS
+                                      : final ? FINAL_BUDGET_MS
+                                              : SHORT_BUDGET_MS,
+                         .deadline_ms = hot ? HOT_MS : SHORT_MS};
+}
+
+static void ask_timing(Tune *tune, Field *field, const int *index, int n, int worker) {
+  Arena *scratch = arena_new("timing");
+  ClientRequest request = timing_request(tune, field, &tune->worker[worker]);
+  for (int i = 0; i < n; i++) {
+    TunePoint *point = &field->told.point[index[i]];
+    const Plan *plan = plan_of(scratch, field, point);
+    *(i ? &request.plan_b : &request.plan) = plan;
+    *(i ? &request.state_b : &request.state) = schedule_record_text(scratch, &point->schedule);
+    tune_set_state(field, point, TUNE_TIMING);
+    point->worker = worker;
+    point->asked = field->told.round;
+    point->partner = n == 2 ? index[1 - i] : -1;
+  }
+  submit(tune, &request, field, index[0], worker);
+  tune->worker[worker].n_timing++;
+  arena_free(scratch);
+}
+
+// ---- keeping a worker busy ----------------------------------------------------------------------
+
+// The most promising of those that this worker has compiled.
+static int next_ready(const Field *field, int worker) {
+  int best = -1;
+  const TunePoint *points = field->told.point;
+  if (field->told.n_by_state[TUNE_READY] == 0) return -1;
+  for (int i = 0; i < field->told.n_points; i++)
+    if (points[i].state == TUNE_READY && points[i].worker == worker &&
+        (best < 0 || points[i].predicted_ns < points[best].predicted_ns))
+      best = i;
+  return best;
+}
+
+static int n_ready(const Field *field, int worker) {
+  int n = 0;
+  if (field->told.n_by_state[TUNE_READY] == 0) return 0;
+  for (int i = 0; i < field->told.n_points; i++)
+    n += field->told.point[i].state == TUNE_READY && field->told.point[i].worker == worker;
+  return n;
+}
+
+static bool may_choose(const Tune *tune, const Field *field) {
+  const int most = tune->options.points_max;
+  return !most || field->told.n_points < most || field->told.n_by_state[TUNE_WAITING] > 0;
+}
+
+static void keep_compiling(Tune *tune, Field *field, int worker) {
+  const int slots = tune->worker[worker].n_compiles, ahead = slots + slots / 2 + 1;
+  for (int room = ahead + TIMINGS - n_ready(field, worker);
+       tune->worker[worker].n_compiling < ahead && tune->worker[worker].n_compiling < room &&
+       may_choose(tune, field);) {
+    const int point = tune_choose(tune, field);
+    if (point < 0) return;
+    ask_compile(tune, field, point, worker);
+  }
+}
+
+static void keep_timing(Tune *tune, Field *field, int worker) {
+  while (tune->worker[worker].n_timing < TIMINGS) {
+    int point[2] = {next_ready(field, worker), -1};
+    if (point[0] < 0) return;
+    ask_timing(tune, field, point, 1, worker);
+  }
+}
+
+static void keep_on(Tune *tune, Field *field, int worker) {
+  while (tune->worker[worker].n_timing < 1) {
+    int point[2];
+    const int n = tune_next_of_round(field, point);
+    if (n == 0) return;
+    ask_timing(tune, field, point, n, worker);
+  }
+}
+
+static void keep_busy(Tune *tune) {
+  for (int i = 0; i < tune->options.n_workers; i++) {
+    TuneWorker *worker = &tune->worker[i];
+    Field *field = worker->field < 0 ? NULL : tune->field[worker->field];
+    if (!field || field->told.error || worker->gone) continue;
+    tune_advance(tune, field);
+    if (field->told.round == TUNE_BRIEF) {
+      keep_timing(tune, field, i);
+      keep_compiling(tune, field, i);
+    } else if (field->told.round < TUNE_ROUNDS) {
+      keep_on(tune, field, i);
+    }
+  }
+}
+
+// ---- what workers say ---------------------------------------------------------------------------
+
+static int find_field(Tune *tune, const Device *device) {
+  for (int i = 0; i < tune->n_fields; i++)
+    if (str_equal(tune->field[i]->told.device.name, device->name)) return i;
+  tune->field[tune->n_fields] = tune_field_new(tune, device);
+  return tune->n_fields++;
+}
+
+// A worker that has a machine may begin, or go on.
+static void look_at_machine(Tune *tune, int index) {
+  TuneWorker *worker = &tune->worker[index];
+  ClientStatus status;
+  client_status(tune->options.client, index, &status);
+  if (!status.machine_known) return;
+  worker->gone = !*status.device.name || !status.can_compile;
+  if (worker->gone) {
+    const char *why = status.can_compile ? status.gpu_error : status.nvrtc;
+    tune->why_gone = *why ? arena_strdup(tune->arena, why) : "there is no GPU";
+    return;
+  }
+  worker->n_compiles = status.n_compiles > 0 ? status.n_compiles : 1;
+  if (worker->field >= 0) return;  // it is back
+  worker->field = find_field(tune, &status.device);
+  tune->field[worker->field]->told.n_workers++;
+}
+
+static void give_error(Tune *tune, TunePoint *point, const char *error) {
+  if (!point->error) point->error = arena_strdup(tune->arena, error);
+}
+
+static void take_time(Field *field, TunePoint *point, const BenchResult *result, int entry) {
+  const BenchEntry *timed = &result->entries[entry];
+  point->round = point->asked;
+  point->time_ns = timed->time.median_ns;
+  point->tflops = timed->tflops;
+  point->ratio = timed->ratio;
+  point->cublas_ns = result->reference.time.median_ns;
+  if (point->cublas_ns > 0) field->told.cublas_ns = point->cublas_ns;
+}
+
+static void take_entry(Tune *tune, Field *field, TunePoint *point, const BenchResult *result,
+                       int entry) {
+  if (point->state != TUNE_TIMING || entry >= result->n_entries) return;
+  const BenchEntry *timed = &result->entries[entry];
+  const bool right = timed->ok && timed->time.n_samples > 0;
+  const bool wrong = timed->verify.ran && !timed->verify.ok;
+  if (right) {
+    take_time(field, point, result, entry);
+    tune->worker[point->worker].warm = true;
+  } else {
+    const char *why = timed->error ? timed->error : result->error;
+    give_error(tune, point, why ? why : "was not timed");
+    point->time_ns = 0;
+  }
+  tune_settle(tune, field, point, right ? TUNE_TIMED : wrong ? TUNE_WRONG : TUNE_FAILED);
+}
+
+static TunePoint *partner(Field *field, const TunePoint *point) {
+  return point->partner < 0 ? NULL : &field->told.point[point->partner];
+}
+
+static void on_result(Tune *tune, Field *field, TunePoint *point, const ClientEvent *event) {
+  TunePoint *second = partner(field, point);
+  if (event->compile && !event->compile->ok) give_error(tune, point, event->compile->error);
+  if (!event->bench) return;
+  take_entry(tune, field, point, event->bench, 0);
+  if (second) take_entry(tune, field, second, event->bench, 1);
+}
+
+// A worker that does not come back leaves what it has compiled to others.
+static void lose_worker(Tune *tune, Field *field, int index, const char *why) {
+  tune->worker[index].gone = true;
+  tune->why_gone = arena_strdup(tune->arena, why);
+  for (int i = 0; i < field->told.n_points; i++) {
+    TunePoint *point = &field->told.point[i];
+    if (point->state == TUNE_READY && point->worker == index)
+      tune_set_state(field, point, TUNE_WAITING);
+  }
+}
+
+// Whether the request was lost through another's fault. When a worker dies it fails all that it
+// has, oldest first: the first timing among them is what it was at.
+static bool is_innocent(Tune *tune, Field *field, const TunePoint *point,
+                        const ClientEvent *event) {
+  const ErrorKind kind = event->message.error;
+  TuneWorker *worker = &tune->worker[point->worker];
+  worker->warm = false;
+  if (kind == ERROR_TIMEOUT) worker->blamed_id = tune->last_id;
+  if (kind != ERROR_WORKER && kind != ERROR_PROTOCOL) return false;
+  if (event->worker < 0) lose_worker(tune, field, point->worker, event->message.text);
+  if (event->worker < 0 || event->id <= worker->blamed_id || point->state != TUNE_TIMING)
+    return true;
+  worker->blamed_id = tune->last_id;
+  return false;
+}
+
+static void on_error(Tune *tune, Field *field, TunePoint *point, const ClientEvent *event) {
+  const bool innocent = is_innocent(tune, field, point, event) && point->tries < TUNE_TRIES;
+  point->again = innocent || event->message.error == ERROR_CANCELLED;
+  if (!point->again) give_error(tune, point, event->message.text);
+}
+
+static void end_compile(Tune *tune, Field *field, TunePoint *point) {
+  tune->worker[point->worker].n_compiling--;
+  if (point->again) {
+    tune_set_state(field, point, TUNE_WAITING);
+    return;
+  }
+  field->told.n_compiled++;
+  if (point->error)
+    tune_settle(tune, field, point, TUNE_FAILED);
+  else
+    tune_set_state(field, point, TUNE_READY);
+}
+
+// What is still being timed at the end of its request has no time.
+static void end_point(Tune *tune, Field *field, TunePoint *point, bool again, const char *error) {
+  if (!point || point->state != TUNE_TIMING) return;
+  if (again) {  // what had a time keeps it
+    tune_set_state(field, point, point->asked == TUNE_BRIEF ? TUNE_WAITING : TUNE_TIMED);
+    return;
+  }
+  give_error(tune, point, error ? error : "the worker ended the request without a result");
+  point->time_ns = 0;
+  tune_settle(tune, field, point, TUNE_FAILED);
+}
+
+static void end_timing(Tune *tune, Field *field, TunePoint *point) {
+  tune->worker[point->worker].n_timing--;
+  if (point->asked != TUNE_BRIEF) field->n_open--;
+  end_point(tune, field, partner(field, point), point->again, point->error);
+  end_point(tune, field, point, point->again, point->error);
+}
+
+static void on_event(Tune *tune, const ClientEvent *event) {
+  const Message *said = &event->message;
+  if (said->kind == MESSAGE_MACHINE) look_at_machine(tune, event->worker);
+  if (event->id == 0 || event->id < tune->first_id) return;  // of a search before
+  Field *field = tune->field[event->key >> 32];
+  TunePoint *point = &field->told.point[event->key & UINT32_MAX];
+  if (said->kind == MESSAGE_RESULT) on_result(tune, field, point, event);
+  if (said->kind == MESSAGE_ERROR) on_error(tune, field, point, event);
+  if (said->kind != MESSAGE_DONE) return;
+  const bool compiled = point->request == event->id && point->state == TUNE_COMPILING;
+  (compiled ? end_compile : end_timing)(tune, field, point);
+  point->again = false;
+}
+
+// ---- the search ---------------------------------------------------------------------------------
+
+Tune *tune_start(Arena *arena, const TuneOptions *options) {
+  Tune *tune = ARENA_NEW(arena, Tune);
+  tune->arena = arena;
+  tune->options = *options;
+  tune->started = clock_seconds();
+  tune->search_ends = fmax(options->seconds * search_share, options->seconds - finals_most_s);
+  for (int i = 0; i < CLIENT_WORKERS_MAX; i++) tune->worker[i].field = -1;
+  for (int i = 0; i < options->n_workers; i++) look_at_machine(tune, i);
+  return tune;
+}
+
+void tune_cancel(Tune *tune) { tune->cancelled = true; }
+
+void tune_end(Tune *tune) {
+  for (int f = 0; f < tune->n_fields; f++) {
+    const TuneField *field = &tune->field[f]->told;
+    for (int i = 0; i < field->n_points; i++)
+      if (field->point[i].state == TUNE_COMPILING || field->point[i].state == TUNE_TIMING)
+        client_cancel(tune->options.client, field->point[i].request);
+  }
+}
+
+static bool is_over(const Tune *tune) {
+  bool open = tune->n_fields == 0, any_worker = false;
+  for (int i = 0; i < tune->n_fields; i++)
+    open = open || (tune->field[i]->told.round < TUNE_ROUNDS && !tune->field[i]->told.error);
+  for (int i = 0; i < tune->options.n_workers; i++)
+    any_worker = any_worker || !tune->worker[i].gone;
+  const double late = tune->options.seconds + (tune->n_fields ? late_s : 0);
+  return tune->cancelled || !open || !any_worker || tune_now(tune) > late;
+}
+
+bool tune_step(Tune *tune, int timeout_ms) {
+  ClientEvent *event = client_next(tune->options.client, timeout_ms);
+  for (; event; event = client_poll(tune->options.client)) {
+    on_event(tune, event);
+    client_event_free(event);
+  }
+  keep_busy(tune);
+  return !is_over(tune);
+}
+
+const char *tune_error(const Tune *tune) {
+  for (int i = 0; i < tune->options.n_workers; i++)
+    if (!tune->worker[i].gone && tune->n_fields) return NULL;
+  return tune->why_gone ? tune->why_gone : "no worker has answered";
+}

@@ -1,0 +1,117 @@
+// From a problem to its best kernel: candidates are drawn, ranked, compiled ahead and measured in
+// rounds, on every worker at once, until the time is over.
+//
+//   Tune *tune = tune_start(arena, &(TuneOptions){.client = client, .n_workers = 2, .targets =
+//   &targets,
+//                                                 .base = schedule, .seconds = 120});
+//   while (tune_step(tune, 100)) …                 tune_field(tune, 0), for a line of progress
+//   const TunePoint *best = tune_best(tune, tune_field(tune, 0));
+//
+// Workers with the same kind of GPU, by its name, search together in one field; every kind has a
+// field of its own. Nothing here knows a knob: what there is to try comes from candidates.h, what
+// is worth trying from the model and from what was measured of schedules that are like it.
+#pragma once
+#include "kernels/device/history.h"
+#include "kernels/worker/client.h"
+#include "model/readings/model.h"
+
+// The rounds that a point goes through, each with fewer points and more time for each.
+typedef enum TuneRound {
+  TUNE_BRIEF,  // all: right, and a few milliseconds
+  TUNE_SHORT,  // the best dozen: short turns, checked before and after
+  TUNE_FINAL,  // the best of those: two at a time, in turns with cuBLAS
+  TUNE_ROUNDS
+} TuneRound;
+const char *tune_round_name(TuneRound round);  // "brief", "short", "final"
+
+typedef enum TuneState {
+  TUNE_WAITING,    // for a worker
+  TUNE_COMPILING,  // or waits for the compiler
+  TUNE_READY,      // compiled
+  TUNE_TIMING,     // or waits for the GPU
+  TUNE_TIMED,
+  TUNE_WRONG,   // has a wrong cell
+  TUNE_FAILED,  // did not compile or not run, or was lost with its worker
+  TUNE_STATES
+} TuneState;
+
+typedef struct TunePoint {
+  Schedule schedule;
+  uint64_t program;     // tells it from others
+  double model_ns;      // by the roofline
+  double predicted_ns;  // by the roofline and what was measured of schedules like it, when chosen
+  bool seed;            // given, not drawn
+  bool known;           // measured by an earlier run
+  TuneState state;
+  TuneRound round;                  // of the time
+  double time_ns;                   // 0: none; of the last round that it was in
+  double cublas_ns, ratio, tflops;  // of the final; 0 = not known
+  double at_s;                      // seconds after the start, of the first time
+  const char *error;                // NULL: none
+  // The engine's own: who has it, under which request, for which round, beside which point (-1:
+  // alone); whether it was lost or taken back, and is to wait again.
+  int worker, tries, partner;
+  int64_t request;
+  TuneRound asked;
+  bool again;
+} TunePoint;
+
+// A better point than those before, by its first time.
+typedef struct TuneStep {
+  double at_s, time_ns;
+} TuneStep;
+
+// What is known of one kind of GPU.
+typedef struct TuneField {
+  Device device;
+  TargetTable targets;  // with the word of its driver
+  const char *problem;  // history_problem()
+  int n_workers, n_points;
+  TunePoint *point;  // in the order in which they were chosen; moves when it grows
+  int n_by_state[TUNE_STATES];
+  int n_compiled;    // or not compiled, in this run
+  TuneRound round;   // under way; TUNE_ROUNDS: all is done
+  int best;          // its point; -1: none
+  double cublas_ns;  // of the last time that it ran beside a point; 0 = not known
+  int n_steps;
+  TuneStep *step;
+  const char *error;  // why there is no search on it; NULL: there is
+} TuneField;
+
+enum { TUNE_FIELDS_MAX = CLIENT_WORKERS_MAX };
+
+typedef struct Tune Tune;
+
+typedef struct TuneOptions {
+  Client *client;  // of the caller; nothing else is asked of it meanwhile
+  int n_workers;   // that it has
+  const TargetTable *targets;
+  Schedule base;  // the problem, and knobs that stay as they are
+  // What is tried first, of any problem and GPU, as far as the rules allow it at this one.
+  const Schedule *seeds;
+  int n_seeds;
+  History *resume;  // what it has of the problem and GPU counts as measured; NULL: begins anew
+  double seconds;
+  int points_max;   // 0: as many as there is time for
+  uint64_t random;  // where the drawing begins
+  // Told of a point that is settled: timed in a round, wrong or failed. May be NULL.
+  void (*told)(void *context, const TuneField *field, const TunePoint *point);
+  void *context;
+} TuneOptions;
+
+// Lives in `arena`, with all that it finds.
+Tune *tune_start(Arena *arena, const TuneOptions *options);
+// Waits for the workers, at most `timeout_ms`, and gives them what they lack. False: it is over.
+bool tune_step(Tune *tune, int timeout_ms);
+// Nothing more is asked for; what is known stays.
+void tune_cancel(Tune *tune);
+// Takes back what is under way, so that the client can serve another search.
+void tune_end(Tune *tune);
+
+int tune_n_fields(const Tune *tune);
+const TuneField *tune_field(const Tune *tune, int field);
+// NULL: nothing that is right was timed.
+const TunePoint *tune_best(const TuneField *field);
+double tune_elapsed_s(const Tune *tune);
+// Why no worker is there any more; NULL: one is.
+const char *tune_error(const Tune *tune);

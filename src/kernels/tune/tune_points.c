@@ -1,0 +1,359 @@
+// What there is to try, and in which order.
+//
+// A pool of candidates is kept: drawn, made of the best ones by moving some knobs, or crossed from
+// two of them. The one that promises most is compiled next. A promise is the roofline's speed times
+// the share of it that schedules like it have reached: shares are averaged with weights that halve
+// with every knob in which the two differ, so a child is judged by its parents and a stranger by
+// all. Worked example: the roofline gives 55 TFLOP/s; a parent one knob away reached 36 of 48
+// (0.75), another three away 20 of 50 (0.4): (0.5 · 0.75 + 0.125 · 0.4) / 0.625 = 0.68, so 37 are
+// promised.
+//
+// What is wrong, or does not compile or run, has reached nothing. One in eight of those chosen is
+// drawn blindly, since a model that is wrong about a family would never look at it again.
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/str.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/tune/tune_inside.h"
+
+enum {
+  DRAWS = 12,
+  ELITE = 24,
+  LIKE_MAX = 256,
+  BLIND_ONE_IN = 8,
+  DRY_DRAWS = 40,
+  SEED_EDITS_MAX = 4,
+  ROWS_MAX = 20000
+};
+
+// ---- what is known ------------------------------------------------------------------------------
+
+static bool remember(Tune *tune, Field *field, uint64_t program) {
+  if (2 * field->n_programs >= field->n_programs_capacity) {
+    const int before = field->n_programs_capacity;
+    const uint64_t *old = field->programs;
+    field->n_programs_capacity = before ? 2 * before : 1024;
+    field->programs = ARENA_ARRAY(tune->arena, uint64_t, field->n_programs_capacity);
+    field->n_programs = 0;
+    for (int i = 0; i < before; i++)
+      if (old[i]) remember(tune, field, old[i]);
+  }
+  const uint64_t mask = (uint64_t)field->n_programs_capacity - 1;
+  program += !program;
+  uint64_t at = program & mask;
+  while (field->programs[at] && field->programs[at] != program) at = (at + 1) & mask;
+  if (field->programs[at]) return false;
+  field->programs[at] = program;
+  field->n_programs++;
+  return true;
+}
+
+static TunePoint *add_point(Tune *tune, Field *field, const Pooled *pooled) {
+  TuneField *told = &field->told;
+  if (told->n_points == field->capacity) {
+    field->capacity = field->capacity ? 2 * field->capacity : TUNE_FIRST_POINTS;
+    TunePoint *points = ARENA_ARRAY(tune->arena, TunePoint, field->capacity);
+    int *order = ARENA_ARRAY(tune->arena, int, field->capacity);
+    if (told->n_points) {
+      memcpy(points, told->point, sizeof *points * (size_t)told->n_points);
+      memcpy(order, field->order, sizeof *order * (size_t)field->n_order);
+    }
+    told->point = points;
+    field->order = order;
+  }
+  TunePoint *point = &told->point[told->n_points++];
+  *point = (TunePoint){.schedule = pooled->schedule,
+                       .program = pooled->program,
+                       .model_ns = pooled->model_ns,
+                       .state = TUNE_WAITING,
+                       .worker = -1,
+                       .partner = -1};
+  told->n_by_state[TUNE_WAITING]++;
+  return point;
+}
+
+void tune_set_state(Field *field, TunePoint *point, TuneState state) {
+  field->told.n_by_state[point->state]--;
+  field->told.n_by_state[state]++;
+  point->state = state;
+}
+
+static bool is_faster(const TunePoint *a, const TunePoint *b) {
+  if (a->round != b->round) return a->round > b->round;
+  if (a->round == TUNE_FINAL && a->ratio > 0 && b->ratio > 0) return a->ratio > b->ratio;
+  return a->time_ns < b->time_ns;
+}
+
+static void take_out(Field *field, int point) {
+  int n = 0;
+  for (int i = 0; i < field->n_order; i++)
+    if (field->order[i] != point) field->order[n++] = field->order[i];
+  field->n_order = n;
+}
+
+static void put_in(Field *field, int point) {
+  const TunePoint *points = field->told.point;
+  int at = field->n_order++;
+  for (; at > 0 && is_faster(&points[point], &points[field->order[at - 1]]); at--)
+    field->order[at] = field->order[at - 1];
+  field->order[at] = point;
+}
+
+static void note_step(Tune *tune, Field *field, const TunePoint *point) {
+  TuneField *told = &field->told;
+  if (told->n_steps && point->time_ns >= told->step[told->n_steps - 1].time_ns) return;
+  if (told->n_steps == field->steps_capacity) {
+    field->steps_capacity = field->steps_capacity ? 2 * field->steps_capacity : 64;
+    TuneStep *steps = ARENA_ARRAY(tune->arena, TuneStep, field->steps_capacity);
+    if (told->n_steps) memcpy(steps, told->step, sizeof *steps * (size_t)told->n_steps);
+    told->step = steps;
+  }
+  told->step[told->n_steps++] = (TuneStep){point->at_s, point->time_ns};
+}
+
+void tune_settle(Tune *tune, Field *field, TunePoint *point, TuneState state) {
+  const int index = (int)(point - field->told.point);
+  tune_set_state(field, point, state);
+  take_out(field, index);
+  if (state == TUNE_TIMED) {
+    if (point->round == TUNE_BRIEF) {
+      point->at_s = tune_now(tune);
+      note_step(tune, field, point);
+    }
+    put_in(field, index);
+  }
+  field->told.best = field->n_order ? field->order[0] : -1;
+  if (tune->options.told && !field->loading)
+    tune->options.told(tune->options.context, &field->told, point);
+}
+
+const TunePoint *tune_best(const TuneField *field) {
+  return field->best < 0 ? NULL : &field->point[field->best];
+}
+
+const Model *tune_model(Arena *arena, const Field *field, const TunePoint *point) {
+  return candidate_model(arena, &field->told.targets, &point->schedule, NULL);
+}
+
+// ---- promises -----------------------------------------------------------------------------------
+
+static double share_of(const TunePoint *point) {
+  if (point->state == TUNE_TIMED) return point->model_ns / point->time_ns;
+  return 0;
+}
+
+static bool is_settled(const TunePoint *point) {
+  return point->state == TUNE_TIMED || point->state == TUNE_WRONG || point->state == TUNE_FAILED;
+}
+
+// Those that were measured last, and all of the best, stand for all.
+static double promised_ns(const Field *field, const Pooled *pooled) {
+  static const double alone = 1.0 / 256;  // the weight of what a stranger is expected to reach
+  const TuneField *told = &field->told;
+  double share = 0.5 * alone, weight = alone;
+  int n = 0;
+  for (int i = told->n_points - 1; i >= 0 && n < LIKE_MAX; i--) {
+    if (!is_settled(&told->point[i])) continue;
+    const double w = exp2(-schedule_distance(&pooled->schedule, &told->point[i].schedule));
+    share += w * share_of(&told->point[i]);
+    weight += w;
+    n++;
+  }
+  for (int i = 0; i < field->n_order && i < ELITE; i++) {
+    const TunePoint *point = &told->point[field->order[i]];
+    const double w = exp2(-schedule_distance(&pooled->schedule, &point->schedule));
+    share += w * share_of(point);
+    weight += w;
+  }
+  return pooled->model_ns * weight / fmax(share, 1e-6);
+}
+
+// ---- candidates ---------------------------------------------------------------------------------
+
+// A place among the best, the first ones more often.
+static const Schedule *draw_elite(Field *field) {
+  const int n = field->n_order < ELITE ? field->n_order : ELITE;
+  const int64_t a = random_between(&field->random, 0, n - 1),
+                b = random_between(&field->random, 0, n - 1);
+  return &field->told.point[field->order[a < b ? a : b]].schedule;
+}
+
+static bool draw_schedule(Field *field, Schedule *out) {
+  enum { FRESH = 3, CROSSED = 5, OF = 12 };
+  const int64_t kind = random_between(&field->random, 0, OF - 1);
+  if (field->n_order < 2 || kind < FRESH) return candidate_draw(field->space, &field->random, out);
+  const Schedule *a = draw_elite(field);
+  if (kind < CROSSED)
+    return candidate_cross(field->space, &field->random, a, draw_elite(field), out);
+  return candidate_change(field->space, &field->random, a, out);
+}
+
+// Whether it is legal and new.
+static bool look_at(Tune *tune, Field *field, const Schedule *schedule, Pooled *out) {
+  Arena *scratch = arena_new("candidate");
+  const Model *model = candidate_model(scratch, &field->told.targets, schedule, &out->program);
+  const double tflops = model ? model->traffic.roofline_tflops : 0;
+  const bool good = model && remember(tune, field, out->program);
+  if (good) {
+    out->schedule = *schedule;
+    out->model_ns = model->traffic.flop / (tflops > 0 ? tflops : 1) * 1e-3;
+    field->flop = model->traffic.flop;
+  }
+  arena_free(scratch);
+  return good;
+}
+
+static int fill_pool(Tune *tune, Field *field) {
+  int n = 0;
+  for (int i = 0; i < DRY_DRAWS && n < DRAWS; i++) {
+    Schedule schedule;
+    Pooled pooled;
+    if (!draw_schedule(field, &schedule) || !look_at(tune, field, &schedule, &pooled)) continue;
+    const int at = field->n_pool < TUNE_POOL
+                       ? field->n_pool++
+                       : (int)random_between(&field->random, 0, TUNE_POOL - 1);
+    field->pool[at] = pooled;
+    n++;
+  }
+  return n;
+}
+
+static int most_promising(Field *field, double *promise) {
+  const bool blind = random_between(&field->random, 1, BLIND_ONE_IN) == 1;
+  int best = (int)random_between(&field->random, 0, field->n_pool - 1);
+  *promise = promised_ns(field, &field->pool[best]);
+  for (int i = 0; i < field->n_pool && !blind; i++) {
+    const double its = promised_ns(field, &field->pool[i]);
+    if (its >= *promise) continue;
+    *promise = its;
+    best = i;
+  }
+  return best;
+}
+
+// A seed of another family would be bent out of shape to fit the problem.
+static bool is_itself(const Schedule *seed, const Schedule *transferred) {
+  int n = 0;
+  for (int i = 0; i < KNOB_COUNT; i++)
+    n += !knob_is_problem((KnobId)i) && schedule_differs(seed, transferred, (KnobId)i);
+  return n <= SEED_EDITS_MAX;
+}
+
+// Seeds come first, as they are given.
+static int choose_seed(Tune *tune, Field *field) {
+  const TuneOptions *options = &tune->options;
+  while (field->next_seed < options->n_seeds) {
+    const Schedule *seed = &options->seeds[field->next_seed++];
+    Schedule schedule;
+    Pooled pooled;
+    if (!candidate_transfer(field->space, seed, &schedule) || !is_itself(seed, &schedule) ||
+        !look_at(tune, field, &schedule, &pooled))
+      continue;
+    TunePoint *point = add_point(tune, field, &pooled);
+    point->seed = true;
+    point->predicted_ns = promised_ns(field, &pooled);
+    return (int)(point - field->told.point);
+  }
+  return -1;
+}
+
+// What a lost worker had comes again before anything new.
+static int choose_again(const Field *field) {
+  if (field->told.n_by_state[TUNE_WAITING] == 0) return -1;
+  for (int i = 0; i < field->told.n_points; i++)
+    if (field->told.point[i].state == TUNE_WAITING) return i;
+  return -1;
+}
+
+int tune_choose(Tune *tune, Field *field) {
+  double promise = 0;
+  const int again = choose_again(field);
+  if (again >= 0) return again;
+  const int seed = choose_seed(tune, field);
+  if (seed >= 0) return seed;
+  field->dry = fill_pool(tune, field) == 0 && field->n_pool == 0;
+  if (field->dry) return -1;
+  const int chosen = most_promising(field, &promise);
+  TunePoint *point = add_point(tune, field, &field->pool[chosen]);
+  point->predicted_ns = promise;
+  field->pool[chosen] = field->pool[--field->n_pool];
+  return (int)(point - field->told.point);
+}
+
+// ---- a field ------------------------------------------------------------------------------------
+
+static bool row_point(Tune *tune, Field *field, const HistoryRow *row) {
+  Arena *scratch = arena_new("row");
+  Diags diags = diags_new(scratch);
+  Pooled pooled;
+  Schedule read = schedule_plain(), schedule = read;
+  bool good = *row->state && schedule_parse(&read, row->state, &diags) &&
+              candidate_transfer(field->space, &read, &schedule) &&
+              look_at(tune, field, &schedule, &pooled);
+  arena_free(scratch);
+  if (!good) return false;
+  TunePoint *point = add_point(tune, field, &pooled);
+  const bool right = str_equal(row->status, "ok") && row->time_ns > 0;
+  point->known = true;
+  point->predicted_ns = promised_ns(field, &pooled);
+  point->time_ns = right ? row->time_ns : 0;
+  point->error = right ? NULL : "not right, or not run, when it was tried before";
+  point->tflops = right ? field->flop / row->time_ns * 1e-3 : 0;
+  const TuneState failed = str_equal(row->status, "wrong") ? TUNE_WRONG : TUNE_FAILED;
+  tune_settle(tune, field, point, right ? TUNE_TIMED : failed);
+  return true;
+}
+
+// Newest first, so a kernel that was measured again has its newest time.
+static void take_known(Tune *tune, Field *field) {
+  Arena *arena = arena_new("known");
+  HistoryRow *rows = ARENA_ARRAY(arena, HistoryRow, ROWS_MAX);
+  const int n = history_of_problem(tune->options.resume, arena, field->told.device.name,
+                                   field->told.problem, rows, ROWS_MAX);
+  field->loading = true;
+  for (int i = 0; i < n; i++) row_point(tune, field, &rows[i]);
+  field->loading = false;
+  arena_free(arena);
+}
+
+// The problem's name comes from any plan of it.
+static const char *problem_of(Tune *tune, Field *field) {
+  Arena *scratch = arena_new("problem");
+  const char *problem = NULL;
+  for (int i = 0; i < DRY_DRAWS && !problem; i++) {
+    Schedule schedule;
+    const Model *model = NULL;
+    if (candidate_draw(field->space, &field->random, &schedule))
+      model = candidate_model(scratch, &field->told.targets, &schedule, NULL);
+    if (model) problem = history_problem(tune->arena, plan_from_model(scratch, model, NULL));
+  }
+  arena_free(scratch);
+  return problem;
+}
+
+Field *tune_field_new(Tune *tune, const Device *device) {
+  Field *field = ARENA_NEW(tune->arena, Field);
+  Schedule base = tune->options.base;
+  field->told.device = *device;
+  field->told.targets = *tune->options.targets;
+  field->told.best = -1;
+  field->random = tune->options.random;
+  const Target *target = device_target(&field->told.targets, device);
+  if (!target) {
+    field->told.error = arena_printf(tune->arena, "no row of the table stands for the GPU \"%s\"",
+                                     str_sanitise(tune->arena, device->name));
+    return field;
+  }
+  device_take_target(&field->told.targets, target, &base);
+  device_apply(tune->arena, device, &field->told.targets);
+  field->space = search_space(tune->arena, &field->told.targets, &base);
+  field->told.problem = problem_of(tune, field);
+  if (!field->told.problem)
+    field->told.error = "no legal schedule was found for this problem on this GPU";
+  else if (tune->options.resume)
+    take_known(tune, field);
+  return field;
+}

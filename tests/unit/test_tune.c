@@ -1,0 +1,286 @@
+// A search without a GPU: workers that answer by recorded times and a law of their own
+// (worker_simulate.h), that die, hang or lie.
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/embed.h"
+#include "base/str.h"
+#include "cli/common/tune_input.h"
+#include "client_harness.h"
+#include "kernels/tune/tune.h"
+#include "kernels/worker/result_json.h"
+
+Suite *suite_tune(void);
+
+#define HELLO "{\"on\":\"start\",\"do\":\"hello\"}\n"
+#define MACHINE(name) "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"" name "\"}\n"
+#define SIMULATED(delay)                       \
+  "{\"on\":\"compile\",\"do\":\"simulate\"}\n" \
+  "{\"on\":\"bench\",\"delay_ms\":" delay ",\"do\":\"simulate\"}\n"
+
+static TargetTable targets;
+static char history_file[80];
+
+static void setup_tune(void) {
+  Diags diags;
+  setup();
+  diags = diags_new(arena);
+  const EmbeddedFile *file = embed_find(arena, "gpus.json");
+  ck_assert(targets_parse(arena, file->text, file->size, &diags, &targets));
+  snprintf(history_file, sizeof history_file, "%s.db", script_path);
+}
+static void teardown_tune(void) {
+  teardown();
+  unlink(history_file);
+}
+
+static Schedule problem(const char *text) {
+  Diags diags = diags_new(arena);
+  Schedule schedule;
+  ck_assert_msg(tune_read_problem(text, &schedule, &diags), "%s", diags_text(arena, &diags));
+  return schedule;
+}
+
+typedef struct Asked {
+  const char *problem;
+  int workers, points;
+  double seconds;
+  const Schedule *seeds;
+  int n_seeds;
+  History *resume;
+} Asked;
+
+static int n_told;
+static void count_told(void *context, const TuneField *field, const TunePoint *point) {
+  (void)context, (void)field;
+  ck_assert_int_ge((int)point->state, TUNE_TIMED);
+  n_told++;
+}
+
+static Tune *search(const Asked *asked) {
+  const TuneOptions options = {.client = client,
+                               .n_workers = asked->workers,
+                               .targets = &targets,
+                               .base = problem(asked->problem),
+                               .seeds = asked->seeds,
+                               .n_seeds = asked->n_seeds,
+                               .resume = asked->resume,
+                               .seconds = asked->seconds,
+                               .points_max = asked->points,
+                               .random = 1,
+                               .told = count_told};
+  n_told = 0;
+  Tune *tune = tune_start(arena, &options);
+  while (tune_step(tune, 50)) {
+  }
+  tune_end(tune);
+  return tune;
+}
+
+static int settled(const TuneField *field) {
+  return field->n_by_state[TUNE_TIMED] + field->n_by_state[TUNE_WRONG] +
+         field->n_by_state[TUNE_FAILED];
+}
+
+// ---- the search ---------------------------------------------------------------------------------
+
+// The best of 60 points is as good as the best of ladder fp32's rungs at that problem by the same
+// law, though it began with none of them.
+START_TEST(it_comes_near_to_the_best_rung) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
+  Diags diags = diags_new(arena);
+  int n_seeds = 0;
+  const Asked drawn = {"512,512,512", 1, 60, 60, NULL, 0, NULL};
+  const Schedule base = problem(drawn.problem);
+  const TuneField *alone = tune_field(search(&drawn), 0);
+  ck_assert_int_ge(settled(alone), 60);
+  ck_assert_int_eq(alone->n_by_state[TUNE_TIMED], settled(alone));
+  const Schedule *seeds = tune_seeds(arena, NULL, &base, &n_seeds, &diags);
+  const Asked rungs = {"512,512,512", 1, 15, 60, seeds, n_seeds, NULL};
+  const TuneField *seeded = tune_field(search(&rungs), 0);
+  const TunePoint *found = tune_best(alone), *best = tune_best(seeded);
+  ck_assert_int_eq(best->round, TUNE_FINAL);
+  ck_assert(best->ratio > 0 && best->cublas_ns > 0);
+  ck_assert_msg(found->time_ns <= 1.03 * best->time_ns, "%.0f ns, seeded %.0f", found->time_ns,
+                best->time_ns);
+  ck_assert_int_gt(alone->n_steps, 2);
+  for (int i = 1; i < alone->n_steps; i++)
+    ck_assert(alone->step[i].time_ns < alone->step[i - 1].time_ns);
+}
+END_TEST
+
+START_TEST(no_program_is_tried_twice) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
+  const Asked asked = {"256,256,256,bf16", 1, 40, 60, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&asked), 0);
+  for (int i = 0; i < field->n_points; i++)
+    for (int j = 0; j < i; j++) ck_assert(field->point[i].program != field->point[j].program);
+}
+END_TEST
+
+// ---- many workers -------------------------------------------------------------------------------
+
+static double points_a_second(int workers) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("100"), (ClientOptions){0}, workers);
+  const Asked asked = {"128,128,128", workers, 0, 2.5, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&asked), 0);
+  ck_assert_int_eq(field->n_workers, workers);
+  const double n = settled(field);
+  client_stop(client);
+  client = NULL;
+  return n;
+}
+
+START_TEST(two_workers_have_twice_the_points) {
+  const double one = points_a_second(1), two = points_a_second(2);
+  ck_assert_msg(two >= 1.8 * one, "%.0f points by two, %.0f by one", two, one);
+}
+END_TEST
+
+START_TEST(kinds_of_gpu_are_kept_apart) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
+  char second[80];
+  snprintf(second, sizeof second, "%s.b", script_path);
+  FILE *file = fopen(second, "w");
+  fputs(HELLO MACHINE("NVIDIA A100-SXM4-80GB") SIMULATED("0"), file);
+  fclose(file);
+  client_stop(client);
+  const char *const a[] = {getenv("GEMMVIEW"), "worker", "--fake", script_path, NULL};
+  const char *const b[] = {getenv("GEMMVIEW"), "worker", "--fake", second, NULL};
+  const char *const *const both[] = {a, b};
+  client = client_start(&(ClientOptions){.version = "test", .workers = both, .n_workers = 2});
+  const Asked asked = {"256,256,256", 2, 10, 60, NULL, 0, NULL};
+  const Tune *tune = search(&asked);
+  unlink(second);
+  ck_assert_int_eq(tune_n_fields(tune), 2);
+  for (int i = 0; i < 2; i++) {
+    const TuneField *field = tune_field(tune, i);
+    const bool hopper = strstr(field->device.name, "H200") != NULL;
+    ck_assert_int_ge(settled(field), 10);
+    for (int p = 0; p < field->n_points; p++)
+      ck_assert_str_eq(field->point[p].schedule.target, hopper ? "h200" : "a100");
+  }
+}
+END_TEST
+
+// ---- workers that fail --------------------------------------------------------------------------
+
+// Each process dies at its fifth timing.
+START_TEST(a_worker_that_dies_loses_one_point) {
+  start_workers(
+      HELLO MACHINE("NVIDIA H200") "{\"on\":\"bench\",\"nth\":5,\"do\":\"crash\"}\n" SIMULATED("0"),
+      (ClientOptions){0}, 1);
+  const Asked asked = {"256,256,256", 1, 12, 60, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&asked), 0);
+  const ClientStatus status = status_of(0);
+  ck_assert_int_ge(settled(field), 12);
+  ck_assert_int_ge(status.n_starts, 3);
+  int n_lost = 0;
+  for (int i = 0; i < field->n_points; i++)
+    n_lost += field->point[i].state == TUNE_FAILED &&
+              strstr(field->point[i].error, "ended by signal") != NULL;
+  ck_assert_int_ge(n_lost, 2);
+  ck_assert_int_le(n_lost, status.n_starts - 1);
+  ck_assert_int_eq(field->n_by_state[TUNE_FAILED], n_lost);
+}
+END_TEST
+
+START_TEST(a_worker_that_hangs_loses_one_point) {
+  start_workers(
+      HELLO MACHINE("NVIDIA H200") "{\"on\":\"bench\",\"nth\":3,\"do\":\"hang\"}\n" SIMULATED("0"),
+      (ClientOptions){.silence_ms = 600}, 1);
+  const Asked asked = {"256,256,256", 1, 5, 60, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&asked), 0);
+  ck_assert_int_ge(settled(field), 5);
+  ck_assert_int_ge(field->n_by_state[TUNE_FAILED], 1);
+  ck_assert_int_le(field->n_by_state[TUNE_FAILED], status_of(0).n_starts - 1);
+}
+END_TEST
+
+// A command that says nothing at all, beside one that works.
+START_TEST(a_worker_that_never_comes_is_done_without) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
+  client_stop(client);
+  const char *const a[] = {getenv("GEMMVIEW"), "worker", "--fake", script_path, NULL};
+  const char *const b[] = {"/bin/false", NULL};
+  const char *const *const both[] = {b, a};
+  client = client_start(&(ClientOptions){.version = "test", .workers = both, .n_workers = 2});
+  const Asked asked = {"256,256,256", 2, 8, 60, NULL, 0, NULL};
+  const Tune *tune = search(&asked);
+  ck_assert_int_eq(tune_n_fields(tune), 1);
+  ck_assert_int_ge(tune_field(tune, 0)->n_by_state[TUNE_TIMED], 8);
+}
+END_TEST
+
+// ---- what is wrong, what is known ---------------------------------------------------------------
+
+// Every timing says that C is wrong: all are reported, none is best.
+START_TEST(a_wrong_kernel_is_never_ranked) {
+  BenchResult wrong = {.n_entries = 1, .gpu = "NVIDIA H200", .method = "brief: none"};
+  Str json = str_new(arena);
+  wrong.entries[0] = (BenchEntry){.error = "3 of 9 cells wrong",
+                                  .label = "",
+                                  .verify = {.ran = true, .n_cells = 9, .n_wrong = 3}};
+  bench_result_write_json(&json, &wrong);
+  const char *script = arena_printf(
+      arena,
+      HELLO MACHINE("NVIDIA H200") "{\"on\":\"compile\",\"do\":\"simulate\"}\n{\"on\":\"bench\",\"do\":"
+      "\"reply\",\"line\":{\"type\":\"result\",\"id\":0,\"what\":\"bench\",\"data\":%s}}\n", json.text);
+  start_workers(script, (ClientOptions){0}, 1);
+  const Asked asked = {"256,256,256", 1, 6, 60, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&asked), 0);
+  ck_assert_int_eq(field->n_by_state[TUNE_WRONG], settled(field));
+  ck_assert_int_ge(n_told, 6);
+  ck_assert_ptr_null(tune_best(field));
+}
+END_TEST
+
+// What the first search has measured counts in the second, which times other points.
+START_TEST(a_search_goes_on_from_the_history) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"),
+                (ClientOptions){.history_path = history_file}, 1);
+  const Asked first = {"256,256,256", 1, 12, 60, NULL, 0, NULL};
+  const TuneField *before = tune_field(search(&first), 0);
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, history_file, &diags);
+  const Asked more = {"256,256,256", 1, 20, 60, NULL, 0, history};
+  const TuneField *after = tune_field(search(&more), 0);
+  int n_known = 0;
+  for (int i = 0; i < after->n_points; i++) n_known += after->point[i].known;
+  ck_assert_int_ge(n_known, 12);
+  ck_assert_int_ge(settled(after), 20);
+  for (int i = 0; i < after->n_points; i++)
+    for (int j = 0; j < before->n_points; j++)
+      if (before->point[j].state == TUNE_TIMED &&
+          before->point[j].program == after->point[i].program)
+        ck_assert(after->point[i].known);
+  HistoryRow rows[4];
+  const int n_best = history_best(history, arena, rows, 4);
+  ck_assert_int_eq(n_best, 1);
+  ck_assert(strncmp(rows[0].method, "brief", 5) != 0);
+  history_close(history);
+}
+END_TEST
+
+Suite *suite_tune(void) {
+  Suite *suite = suite_create("tune");
+  TCase *tests = tcase_create("tune");
+  tcase_set_timeout(tests, 180);
+  tcase_add_checked_fixture(tests, setup_tune, teardown_tune);
+  tcase_add_test(tests, it_comes_near_to_the_best_rung);
+  tcase_add_test(tests, no_program_is_tried_twice);
+  tcase_add_test(tests, two_workers_have_twice_the_points);
+  tcase_add_test(tests, kinds_of_gpu_are_kept_apart);
+  tcase_add_test(tests, a_worker_that_dies_loses_one_point);
+  tcase_add_test(tests, a_worker_that_hangs_loses_one_point);
+  tcase_add_test(tests, a_worker_that_never_comes_is_done_without);
+  tcase_add_test(tests, a_wrong_kernel_is_never_ranked);
+  tcase_add_test(tests, a_search_goes_on_from_the_history);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

@@ -95,20 +95,37 @@ static const char *number_type(const char *type) {
   return type;  // f16, bf16, e4m3, e5m2
 }
 
-static void find_wgmma(Stmt *stmt, int depth, void *context) {
+static void find_undescribed(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  const Atom **atom = context;
-  if (stmt->kind == STMT_OP && op_reads_tiles(stmt->op.kind)) *atom = stmt->op.atom;
+  if (stmt->kind != STMT_OP || !op_reads_tiles(stmt->op.kind)) return;
+  const Access *side[] = {&stmt->op.src, &stmt->op.src2};
+  for (int i = 0; i < 2; i++)
+    if (side[i]->buffer->space != SPACE_REGISTER && !stmt->op.tile[i].is_described)
+      *(bool *)context = true;
+}
+
+bool cpu_finds_tiles(const Program *program) {
+  bool undescribed = false;
+  stmt_walk(program->kernel[program->main_kernel].body, find_undescribed, &undescribed);
+  return !undescribed;
 }
 
 // WGMMA(wgmma_m64n128k16_f32_bf16, 128, 16, float, bf16)
-static void add_wgmma(Str *out, const Program *program) {
-  const Atom *atom = NULL;
-  stmt_walk(program->kernel[program->main_kernel].body, find_wgmma, &atom);
-  if (!atom) return;
+static void add_wgmma(Str *out, const Atom *atom) {
   const Prelude wrapper = {.kind = PRELUDE_WGMMA, .atom = atom};
   str_printf(out, "WGMMA(%s, %d, %d, %s, %s)\n", prelude_name(out->arena, &wrapper), atom->n,
              atom->k, number_type(atom->acc), number_type(atom->type));
+}
+
+// One for each N that products have.
+static void add_wgmmas(Str *out, const Program *program) {
+  const Atom *before = NULL;
+  for (int i = 0; i < program->n_products; i++) {
+    const Atom *atom = program->product[i].atom;
+    if (!atom || atom->warps == 1 || (before && before->n == atom->n)) continue;
+    add_wgmma(out, atom);
+    before = atom;
+  }
 }
 
 void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission,
@@ -122,7 +139,7 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
   cpu->seen[number] = emission->text;
   cpu->name[number] = name;
   str_printf(out, "namespace case_%d {\n", number);
-  add_wgmma(out, program);
+  add_wgmmas(out, program);
   for (int i = 0; i < emission->n_lines; i++)
     add_line(out, emission->text + emission->lines[i].begin, emission->lines[i].length);
   const bool attention = problem->kind == PROBLEM_ATTENTION;

@@ -15,6 +15,9 @@ typedef struct CpuProgram {
 } CpuProgram;
 
 CpuProgram cpu_program_new(Arena *arena);
+// Whether descriptors find what wgmma multiplies: until slabs are laid out none do, and such a text
+// says nothing.
+bool cpu_finds_tiles(const Program *program);
 // A text that is there already is not added again.
 void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission,
                      const Program *program);

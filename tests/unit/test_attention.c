@@ -14,6 +14,7 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
+#include "model/ir/rewrite.h"
 #include "model/schedules/random_schedule.h"
 #include "model/words/fragment.h"
 #include "stress.h"
@@ -31,6 +32,9 @@ static void teardown(void) { arena_free(arena); }
 
 #define FUSED \
   "PROGRAM=attention,HEADS=2,ATOM_KIND=mma_m16n8k16_f16,FUSE=1,STAGE=11,SWIZZLE=2,LDMATRIX=2,"
+
+#define GROUP \
+  "PROGRAM=attention,HEADS=2,ATOM_KIND=wgmma_m64n256k16_f16,FUSE=1,STAGE=11,TARGET=h200,"
 
 // Edges on every side: queries, keys and blocks that do not come out even, causal or not, one head
 // dimension of the articles and smaller ones.
@@ -52,6 +56,10 @@ static const char *const states[] = {
     FUSED "M=40,N=71,K=64,WM=2,FN=4,TMA=1,TARGET=h200",
     FUSED "M=70,N=130,K=64,WM=2,FM=2,FN=4,TMA=1,EAGER_KV=1,CAUSAL=1,FRAG_BUFFER=2,TARGET=h200",
     FUSED "M=40,N=16,K=32,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1,MIN_BLOCKS=2",
+    GROUP "M=70,N=130,K=64,ATOM_N=64,SWIZZLE=3",
+    GROUP "M=130,N=100,K=32,ATOM_N=32,FN=2,WM=2,SWIZZLE=2,ASYNC_COPY=1,EAGER_KV=1",
+    GROUP "M=70,N=190,K=128,ATOM_N=80,SWIZZLE=3,TMA=1,EAGER_KV=1,CAUSAL=1",
+    GROUP "M=70,N=40,K=16,ATOM_N=8,FN=4,FM=2,SWIZZLE=1,TMA=1",
 };
 enum { N_STATES = sizeof states / sizeof *states };
 
@@ -128,6 +136,7 @@ START_TEST(its_texts_compute) {
     const Model *model = model_of(states[s]);
     for (int i = 1; i < model->pipeline.n_stages; i++) {
       const Program *program = model->pipeline.stage[i].program;
+      if (!cpu_finds_tiles(program)) continue;
       const char *name = arena_printf(arena, "%d %s", s, model->pipeline.stage[i].pass->name);
       cpu_program_add(&cpu, name, emit_cuda(arena, program, &(EmitOptions){.no_prelude = true}),
                       program);
@@ -142,7 +151,7 @@ END_TEST
 
 // What a program of one kernel has left of scores and weights is in registers.
 START_TEST(fusing_leaves_nothing_in_global_memory) {
-  const Program *program = model_of(states[N_STATES - 1])->program;
+  const Program *program = model_of(states[5])->program;
   ck_assert_int_eq(program->n_kernels, 1);
   ck_assert_ptr_null(program_buffer(program, ROLE_SCORES));
   ck_assert_ptr_null(program_buffer(program, ROLE_WEIGHTS));
@@ -208,6 +217,60 @@ START_TEST(breakages_of_boxes_are_found) {
 }
 END_TEST
 
+// And where a warpgroup multiplies in the background.
+#define TILES GROUP "M=70,N=100,K=64,ATOM_N=32,SWIZZLE=3,TMA=1,EAGER_KV=1"
+static const struct {
+  BreakageId id;
+  FindingKind finding;
+} tile_breakages[] = {
+    {BREAK_WG_WAIT, FINDING_MISSING_WAIT},
+    {BREAK_WG_WAIT_LAX, FINDING_MISSING_WAIT},
+    {BREAK_WG_FENCE, FINDING_MISSING_FENCE},
+    {BREAK_WG_COMMIT, FINDING_MISSING_WAIT},
+    {BREAK_LBO_SBO_SWAPPED, FINDING_DESCRIPTOR},
+    {BREAK_MODE_OFF, FINDING_DESCRIPTOR},
+    {BREAK_TRANS_OFF, FINDING_DESCRIPTOR},
+    {BREAK_SUMS_KEPT, FINDING_UNWRITTEN_READ},
+    {BREAK_K_EARLY, FINDING_RACE},
+    {BREAK_V_EARLY, FINDING_RACE},
+    {BREAK_FULL_WAIT, FINDING_MISSING_WAIT},
+    {BREAK_FULL_PHASE, FINDING_MISSING_WAIT},
+    {BREAK_FIRST_BARRIER, FINDING_RACE},
+    {BREAK_LAST_BARRIER, FINDING_RACE},
+    {BREAK_UNCONVERTED, FINDING_OPERAND},
+    {BREAK_NO_RESCALE, FINDING_COUNT},
+    {BREAK_LANES_MAX, FINDING_COUNT},
+    {BREAK_SUM_RESCALE, FINDING_COUNT},
+};
+enum { N_TILE_BREAKAGES = sizeof tile_breakages / sizeof *tile_breakages };
+
+START_TEST(breakages_of_tiles_are_found) {
+  check_breakage(TILES, tile_breakages[_i].id, tile_breakages[_i].finding);
+}
+END_TEST
+
+// Without the one fence between weights that are new in their registers and the wgmma that reads
+// them there, or the one wait behind which they are written again.
+static void check_weights(OpKind cut_kind, FindingKind finding) {
+  Program *program = program_clone(arena, model_of(TILES)->program);
+  Stmt **link = find_multiply(&program->product[1], &slab_loop(program)->body);
+  Stmt **last = &slab_loop(program)->body;
+  while (*last != *link && (*last)->next != *link) last = &(*last)->next;
+  if (cut_kind == OP_WG_WAIT) last = find_link(link, OP_WG_WAIT, ROLE_COUNT);
+  ck_assert_int_eq((*last)->op.kind, cut_kind);
+  cut(last);
+  const InterpCheck check = interpret_check(arena, program, &(InterpOptions){.seed = 1});
+  bool found = false;
+  for (int i = 0; i < check.n_findings; i++) found |= check.finding[i].kind == finding;
+  ck_assert(found);
+}
+
+START_TEST(weights_are_fenced_and_waited_for) {
+  check_weights(OP_WG_FENCE, FINDING_MISSING_FENCE);
+  check_weights(OP_WG_WAIT, FINDING_MISSING_WAIT);
+}
+END_TEST
+
 // Copies that are not asked for ahead cannot come too early, and a matmul has no rows to rescale.
 START_TEST(what_is_not_there_is_not_broken) {
   const Program *lazy = model_of(FUSED "M=70,N=130,K=64,WM=2,FN=4,ASYNC_COPY=1")->program;
@@ -270,6 +333,19 @@ END_TEST
 
 // ---- relayout -----------------------------------------------------------------------------------
 
+static void check_relayout(const Atom *atom, const Relayout *map, int step) {
+  for (int lane = 0; lane < atom_lanes(atom); lane++)
+    for (int v = 0; v < map->n_values; v++) {
+      int of = 0, value = step * map->step_values;
+      for (int bit = 0; bit < map->n_bits; bit++)
+        if (v >> bit & 1) of += map->atom_of_bit[bit], value += map->value_of_bit[bit];
+      FragmentElement a = fragment_element(atom, ATOM_A, lane, v);
+      FragmentElement c = fragment_element(atom, ATOM_C, lane, value);
+      ck_assert_int_eq(a.row, c.row);
+      ck_assert_int_eq(a.col + step * atom->k, c.col + of * atom->n);
+    }
+}
+
 // From both maps alone, element by element.
 START_TEST(sums_are_operand_a_in_their_lanes) {
   static const struct {
@@ -279,27 +355,31 @@ START_TEST(sums_are_operand_a_in_their_lanes) {
               {"m16n8k16.bf16", 256, 256},
               {"m16n8k8.f16", 128, 128},
               {"m16n8k8.tf32", 32, 128},
-              {"m16n8k32.e4m3", 128, 512}};
+              {"m16n8k32.e4m3", 128, 512},
+              {"wgmma.m64n8k16.bf16", 1024, 1024},
+              {"wgmma.m64n176k16.bf16", 1024, 1024},
+              {"wgmma.m64n64k8.tf32", 128, 512}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     Atom atom;
     Diags diags = diags_new(arena);
     ck_assert(atom_parse(rows[i].atom, &atom, &diags));
     Relayout map;
-    const bool in_place = fragment_relayout(&atom, &map);
+    const bool in_place = fragment_relayout(&atom, &atom, &map);
     ck_assert_int_eq(map.kept, rows[i].kept);
     ck_assert_int_eq(map.elements, rows[i].elements);
     ck_assert_int_eq(in_place, rows[i].kept == rows[i].elements);
-    for (int lane = 0; in_place && lane < 32; lane++)
-      for (int v = 0; v < map.n_values; v++) {
-        int of = 0, value = 0;
-        for (int bit = 0; bit < map.n_bits; bit++)
-          if (v >> bit & 1) of += map.atom_of_bit[bit], value += map.value_of_bit[bit];
-        FragmentElement a = fragment_element(&atom, ATOM_A, lane, v);
-        FragmentElement c = fragment_element(&atom, ATOM_C, lane, value);
-        ck_assert_int_eq(a.row, c.row);
-        ck_assert_int_eq(a.col, c.col + of * atom.n);
-      }
+    for (int step = 0; in_place && step < map.n_steps; step++) check_relayout(&atom, &map, step);
   }
+}
+END_TEST
+
+// Neither side is a multiple of the other: the third fragment would begin in the middle of an atom.
+START_TEST(atoms_of_sums_are_whole_fragments) {
+  Atom atom;
+  Diags diags = diags_new(arena);
+  Relayout map;
+  ck_assert(atom_parse("wgmma.m64n24k16.bf16", &atom, &diags));
+  ck_assert(!fragment_relayout(&atom, &atom, &map));
 }
 END_TEST
 
@@ -323,6 +403,12 @@ START_TEST(rules_say_why_not) {
        "attention_fuse", "EAGER_KV=1"},
       {"PROGRAM=attention,K=64,FM=2", "attention_atom", "FM=1"},
       {"PROGRAM=attention,K=256,ATOM_KIND=mma_m16n8k16_f16,FM=4", "attention_registers", "255"},
+      {"PROGRAM=attention,K=64,ATOM_KIND=wgmma_m64n256k8_tf32,ATOM_N=64", "attention_atom",
+       "tiles of 32 bits"},
+      {GROUP "K=64,ATOM_N=24", "attention_steps", "24"},
+      {GROUP "K=72,ATOM_N=32", "attention_steps", "72"},
+      {GROUP "K=256,ATOM_N=256,WM=2", "wgmma_sums", "256 registers"},
+      {GROUP "K=256,ATOM_N=16,WM=4", "wgmma_registers", "128 registers"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     Diags diags = diags_new(arena);
@@ -346,12 +432,15 @@ Suite *suite_attention(void) {
   tcase_add_loop_test(tc, it_is_read_back, 0, N_STATES);
   tcase_add_loop_test(tc, breakages_are_found, 0, N_BREAKAGES);
   tcase_add_loop_test(tc, breakages_of_boxes_are_found, 0, N_BOX_BREAKAGES);
+  tcase_add_loop_test(tc, breakages_of_tiles_are_found, 0, N_TILE_BREAKAGES);
+  tcase_add_test(tc, weights_are_fenced_and_waited_for);
   tcase_add_test(tc, what_is_not_there_is_not_broken);
   tcase_add_test(tc, its_texts_compute);
   tcase_add_test(tc, fusing_leaves_nothing_in_global_memory);
   tcase_add_test(tc, the_reference_is_a_softmax);
   tcase_add_test(tc, inputs_make_exact_weights);
   tcase_add_test(tc, sums_are_operand_a_in_their_lanes);
+  tcase_add_test(tc, atoms_of_sums_are_whole_fragments);
   tcase_add_test(tc, rules_say_why_not);
   suite_add_tcase(suite, tc);
   return suite;

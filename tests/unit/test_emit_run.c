@@ -28,22 +28,6 @@ static void add(CpuProgram *cpu, const char *name, const Program *program) {
   cpu_program_add(cpu, name, emission, program);
 }
 
-static void find_undescribed(Stmt *stmt, int depth, void *context) {
-  (void)depth;
-  if (stmt->kind != STMT_OP || !op_reads_tiles(stmt->op.kind)) return;
-  const Access *side[] = {&stmt->op.src, &stmt->op.src2};
-  for (int i = 0; i < 2; i++)
-    if (side[i]->buffer->space != SPACE_REGISTER && !stmt->op.tile[i].is_described)
-      *(bool *)context = true;
-}
-
-// Until slabs are laid out, no descriptor finds what wgmma multiplies: such a text says nothing.
-static bool finds_its_tiles(const Program *program) {
-  bool undescribed = false;
-  stmt_walk(program->kernel[program->main_kernel].body, find_undescribed, &undescribed);
-  return !undescribed;
-}
-
 static void run(const CpuProgram *cpu) {
   const char *said = "";
   bool skipped = false;
@@ -98,7 +82,7 @@ START_TEST(every_stage_of_every_pipeline_computes_the_product) {
       const char *name = arena_printf(arena, "%s after %s", cases.rung[i].name,
                                       pass ? pass->name : "the naive nest");
       const Program *program = model->pipeline.stage[s].program;
-      if (finds_its_tiles(program)) add(&cpu, name, program);
+      if (cpu_finds_tiles(program)) add(&cpu, name, program);
     }
   }
   run(&cpu);

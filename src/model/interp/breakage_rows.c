@@ -22,7 +22,7 @@ bool break_lanes_max(Program *program) { return drop(program, OP_LANES_MAX, ROLE
 // The product is given the sums as they are, of f32, for operand A.
 static bool unconvert(Program *program, Stmt *stmt) {
   Access *a = &stmt->op.src;
-  if (stmt->op.kind != OP_MMA || a->buffer->role != ROLE_FRAG_P) return false;
+  if (!op_multiplies(stmt->op.kind) || a->buffer->role != ROLE_FRAG_P) return false;
   const Expr *zero = ex_const(program->arena, 0), *atom = a->idx[a->buffer->rank - 2];
   *a = access3(program_buffer(program, ROLE_SCORE), atom, zero, zero);
   return true;

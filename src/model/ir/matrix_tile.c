@@ -25,6 +25,11 @@ static bool can_describe(const Buffer *slab) {
   return plain && pattern && panel_shape(slab).row_bytes == CHUNK_BYTES << slab->swizzle_bits;
 }
 
+bool matrix_tile_runs_across(const Program *program, const Buffer *slab, AtomOperand operand) {
+  const Product *product = program_product_of(program, slab->role);
+  return product->operand[operand].column_major == (operand == ATOM_A);
+}
+
 MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand operand) {
   const Buffer *slab = operand == ATOM_A ? op->src.buffer : op->src2.buffer;
   if (!slab || slab->space != SPACE_SHARED || slab->rank < 2 || !can_describe(slab))
@@ -32,9 +37,8 @@ MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand oper
   PanelShape panel = panel_shape(slab);
   int64_t next_panel = panel.rows * panel.row_bytes, next_core = CORE_ROWS * panel.row_bytes;
   bool plain = slab->swizzle_bits == 0;
-  const Problem *problem = &program->problem;
   MatrixTile tile = {.is_described = true,
-                     .trans = operand == ATOM_A ? problem->a_col : !problem->b_col,
+                     .trans = matrix_tile_runs_across(program, slab, operand),
                      .swizzle = slab->swizzle_bits};
   // Without a swizzle a panel is a chunk wide, and which of the two strides steps over panels
   // depends on what runs along them: LBO steps along K where K runs fastest, and so does it where

@@ -14,6 +14,8 @@
 #include "model/ir/program.h"
 #include "model/words/fragment.h"
 
+// Whether M or N runs fastest in an operand's slab, not K: as the operand lies in global memory.
+bool matrix_tile_runs_across(const Program *program, const Buffer *slab, AtomOperand operand);
 // What a descriptor of the operand must say; is_described is false where none can.
 MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand operand);
 

@@ -348,7 +348,7 @@ static bool settle_atom(Parser *p) {
   const Product *product = parser_product(p);
   bool is_said = product->lane != NULL;
   for (int i = 0; i < p->program->n_products; i++) {
-    p->program->product[i].atom = product->atom;
+    if (!p->program->product[i].atom) p->program->product[i].atom = product->atom;
     is_said &= p->program->product[i].operand[ATOM_C].value != NULL;
   }
   return !product->atom || is_said ||

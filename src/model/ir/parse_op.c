@@ -162,7 +162,15 @@ static bool parse_trans(OpParser *o) {
   return true;
 }
 
-// One atom for the whole program.
+// The product that the operation at hand is a part of, by what it writes.
+static Product *product_at(const OpParser *o) {
+  const Program *program = o->p->program;
+  const Buffer *to = o->op->dst.buffer;
+  const Product *product = to ? program_product_of(program, to->role) : program_product(program);
+  return &o->p->program->product[product - program->product];
+}
+
+// One atom for each product.
 static bool parse_atom(OpParser *o) {
   Parser *p = o->p;
   parse_blanks(p);
@@ -174,7 +182,7 @@ static bool parse_atom(OpParser *o) {
   Diags unused = diags_new(p->arena);
   if (n == 0 || !atom_parse(name, atom, &unused) || !str_equal(atom->name, name))
     return parse_fail(p, "an atom: m16n8k16.f16, ...");
-  Product *product = parser_product(p);
+  Product *product = product_at(o);
   if (!product->atom) product->atom = atom;
   if (!str_equal(product->atom->name, name))
     return parse_fail(p, arena_printf(p->arena, "\"%s\", as before", product->atom->name));
@@ -315,13 +323,14 @@ static bool parse_template(Parser *p, OpKind kind, Op *op) {
 
 bool parse_op(Parser *p, Op *op) {
   const char *begin = p->at;
-  Product *product = parser_product(p);
-  const Atom *atom = product->atom;
+  Product *product = p->program->product;
+  const Atom *atom[PRODUCTS_MAX];
+  for (int i = 0; i < PRODUCTS_MAX; i++) atom[i] = product[i].atom;
   for (int kind = 0; kind < OP_COUNT; kind++) {
     p->at = begin;
     p->n_operators = 0;
     if (parse_template(p, (OpKind)kind, op)) return true;
-    product->atom = atom;
+    for (int i = 0; i < PRODUCTS_MAX; i++) product[i].atom = atom[i];
   }
   return false;
 }

@@ -54,7 +54,7 @@ typedef struct Parser {
   const char *expected[EXPECTED_MAX];
 } Parser;
 
-// The first product of the program that is read, whose atom the others have too.
+// The first product of the program that is read, which has an atom if any has.
 static inline Product *parser_product(const Parser *p) { return &p->program->product[0]; }
 
 // ---- parse_scan.c -------------------------------------------------------------------------------

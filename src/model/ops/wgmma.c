@@ -104,8 +104,7 @@ static void prepare_tile(Arena *arena, const Program *program, Code *code, int i
   tile->rows = i == 0 ? op->atom->m : op->atom->n;
   tile->depth = op->atom->k;
   if (!tile->in_memory || buffer->space == SPACE_GLOBAL) return;
-  const Problem *problem = &program->problem;
-  bool trans = i == 0 ? problem->a_col : !problem->b_col;
+  bool trans = matrix_tile_runs_across(program, buffer, (AtomOperand)i);
   MatrixTile meant = matrix_tile_of(program, op, (AtomOperand)i);
   if (op->tile[i].is_described) trans = op->tile[i].trans;
   int32_t *at = ARENA_ARRAY(arena, int32_t, (int64_t)tile->rows * tile->depth);
@@ -174,20 +173,23 @@ static void read_shared(Machine *m, const Warp *w, const Code *code, const Touch
   }
 }
 
-// Outside of the matrix there are zeros, as TMA and guarded loads bring them.
+// Outside of the matrix there are zeros, as TMA and guarded loads bring them. Of several matrices
+// the first index says which.
 static void read_global(Machine *m, const Code *code, int i, const int64_t *index, Quarter part,
                         double *out) {
   const TileCode *tile = &code->tile[i];
   const Memory *memory = &m->memory[(i == 0 ? &code->src : &code->src2)->buffer->id];
   const Buffer *buffer = memory->buffer;
+  const int last = buffer->rank - 1;
+  const int64_t *dim = buffer->dim + last - 1, *stride = buffer->stride + last - 1;
+  const int64_t matrix = last == 2 ? index[0] * buffer->stride[0] : 0;
   for (int row = 0; row < part.n_rows; row++)
     for (int k = 0; k < tile->depth; k++) {
-      int64_t across = part.first_row + row, at[] = {index[0], index[1]};
+      int64_t across = part.first_row + row, at[] = {index[last - 1], index[last]};
       at[i == 0 ? 0 : 1] += across;
       at[i == 0 ? 1 : 0] += k;
-      bool inside = at[0] < buffer->dim[0] && at[1] < buffer->dim[1];
-      *out++ =
-          inside ? number_at(memory, at[0] * buffer->stride[0] + at[1] * buffer->stride[1]) : 0;
+      bool inside = at[0] < dim[0] && at[1] < dim[1];
+      *out++ = inside ? number_at(memory, matrix + at[0] * stride[0] + at[1] * stride[1]) : 0;
     }
 }
 

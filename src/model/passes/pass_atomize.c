@@ -177,17 +177,28 @@ static Stmt *bind_tier(Program *program, const Product *product, int digit, Stmt
 }
 
 // wgmma reads B by descriptor, and A unless it shall come from registers.
-static void drop_fragments(Program *program, const Product *product, bool keep_a) {
+// Operand A of a later product is made of the sums of the one before, which lie in registers.
+static void drop_fragments(Program *program, const Product *product, bool a_regs) {
+  const bool keep_a = a_regs || product != &program->product[0];
   BufferRole a = product->operand[ATOM_A].registers, b = product->operand[ATOM_B].registers;
   drop_buffers(program, b, keep_a ? b : a);
 }
 
-// Every product of a program is by the same atom, in warps of the same lanes.
+// A later product has all of its columns in one atom of a warpgroup.
+static const Atom *atom_of_later(Program *program, const Product *product, const Atom *first) {
+  if (!first->n_step) return first;
+  Atom *atom = ARENA_NEW(program->arena, Atom);
+  *atom = *first;
+  atom_set_n(atom, (int)product->axis[AXIS_N]->extent);
+  return atom;
+}
+
+// Every product of a program is by the same instruction, in warps of the same lanes.
 static void take_lanes(Program *program, Product *product, const Schedule *schedule) {
   const int64_t *v = schedule->value;
   const Product *first = &program->product[0];
   if (product != first) {
-    product->atom = first->atom;
+    product->atom = atom_of_later(program, product, first->atom);
     product->lane = first->lane;
     return;
   }

@@ -132,7 +132,7 @@ static Rows add_rows(Program *program, const Product *product) {
 static Stmt *relayout(Program *program, Product *values, const Product *scores, const Var *step) {
   Arena *arena = program->arena;
   Relayout map;
-  bool in_place = fragment_relayout(values->atom, &map);
+  bool in_place = fragment_relayout(scores->atom, values->atom, &map);
   assert(in_place);
   (void)in_place;
   ProductOperand *p = &values->operand[ATOM_A];
@@ -142,9 +142,11 @@ static Stmt *relayout(Program *program, Product *values, const Product *scores, 
   Var *atoms = axis_digit(values->axis[AXIS_M], TIER_REGISTER)->var;
   const Expr *m = ex_var(arena, atoms);
   const Expr *value = ex_mul_const(arena, ex_var(arena, p->value), width);
-  const Expr *atom = ex_add(arena, ex_mul_const(arena, ex_var(arena, step), map.n_atoms),
-                            bits_expr(arena, value, map.atom_of_bit, map.n_bits));
-  const Expr *from = bits_expr(arena, value, map.value_of_bit, map.n_bits);
+  const Expr *at = ex_var(arena, step);
+  const Expr *first = ex_mul_const(arena, ex_div(arena, at, map.n_steps), map.n_atoms);
+  const Expr *atom = ex_add(arena, first, bits_expr(arena, value, map.atom_of_bit, map.n_bits));
+  const Expr *begin = ex_mul_const(arena, ex_mod(arena, at, map.n_steps), map.step_values);
+  const Expr *from = ex_add(arena, begin, bits_expr(arena, value, map.value_of_bit, map.n_bits));
   Op op = {
       .kind = OP_CONVERT,
       .dst = access2(program_buffer(program, p->registers), m, value),

@@ -114,14 +114,20 @@ static void leave_in_flight(Program *program, Stmt *k_o, Stmt *wait) {
   wait->op.count = 1;
 }
 
-// The sums of a tile begin with its first products: nobody sets their registers.
+// The sums of a tile begin with its first products: nobody sets their registers. Scores begin with
+// each block of keys; what is rescaled between the blocks, and is a product's that comes later, is
+// set to 0 in front of them.
 static void begin_sums(Program *program, const Product *product, Stmt *k_o) {
   Arena *arena = program->arena;
+  const bool fused = program->n_products > 1;
   BufferRole sums = product->operand[ATOM_C].registers;
+  if (product != &program->product[0]) return;
   Stmt *k_i = *find_multiply(product, &k_o->body);
-  const Expr *step = ex_add(arena, ex_var(arena, k_o->var), ex_var(arena, k_i->var));
+  const Expr *step = ex_var(arena, k_i->var);
+  if (!fused) step = ex_add(arena, ex_var(arena, k_o->var), step);
   find_op(k_i, OP_WGMMA, sums)->op.keep = ex_lt(arena, ex_const(arena, 0), step);
-  cut(find_link(&kernel_inner(main_kernel(program))->body, OP_INIT, sums));
+  Stmt **list = fused ? &k_o->body : &kernel_inner(main_kernel(program))->body;
+  cut(find_link(list, OP_INIT, sums));
 }
 
 void pass_mma_groups(Program *program, Product *product, const Schedule *schedule) {

@@ -120,6 +120,7 @@ static void stage_block(Program *program, const Product *product, const Schedule
     }
     insert(at, both);
   }
+  stmt_list(copies, slab_fence(program, product, KNOB_STAGE), NULL);
   stmt_list(copies, barrier(program, KNOB_STAGE, "the slab is filled, the other one read"), NULL);
   insert(find_multiply(product, &walk->body), copies);
 }

@@ -114,7 +114,8 @@ static void issue_alone(Program *program, const Product *product, int operand, S
   Stmt **load = find_link(list, OP_LOAD, product->operand[operand].stage);
   const Access full = full_of(program, slab, ex_const(arena, 0));
   Stmt *boxes = build_boxes(program, product, operand, full, knob);
-  Stmt *asks = ask(program, walk ? fence_reads(program) : NULL, full, buffer_bytes(slab), boxes);
+  Stmt *fence = walk && !slabs_are_tiles(product) ? fence_reads(program) : NULL;
+  Stmt *asks = ask(program, fence, full, buffer_bytes(slab), boxes);
   asks->note = arena_printf(arena, "one thread asks for the slab of %c", slab->name[0]);
   const Expr *phase = walk ? ring_full_phase(program, ex_var(arena, walk), 1) : ex_const(arena, 0);
   Stmt *wait = stmt_op(program, knob, (Op){.kind = OP_MBAR_WAIT, .dst = full, .phase = phase});
@@ -138,6 +139,8 @@ static void tma_block(Program *program, const Product *product) {
     issue_alone(program, product, operand, inside ? &walk->body : outside,
                 inside ? walk->var : NULL);
   }
+  if (slabs_are_tiles(product))  // it was for what threads stored
+    cut(find_link(&walk->body, OP_FENCE_ASYNC, ROLE_COUNT));
   drop_staging(program, product);
   if (product == &program->product[program->n_products - 1]) initialise(program);
 }

@@ -348,7 +348,17 @@ static const char *panels_fault(const Facts *f) {
               (long long)panel, f->atom.n, (long long)n_bytes);
 }
 
-static int64_t atom_sums(const Facts *f) { return fragment_registers(&f->atom, ATOM_C); }
+// Of the wider atom, where the second of two products has all of the head dimension in one.
+static int64_t atom_sums(const Facts *f) {
+  const int64_t scores = fragment_registers(&f->atom, ATOM_C);
+  if (!rule_is_attention(f)) return scores;
+  return max64(scores, scores * value(f, KNOB_K) / f->atom.n);
+}
+
+// Registers of a thread's sums and fragments, of all products.
+static int64_t held(const Facts *f) {
+  return rule_is_attention(f) ? rule_group_registers(f) : sums(f) + fragments(f);
+}
 
 static int64_t start(const Facts *f) {
   return start_registers(block_threads(f), (int)value(f, KNOB_MIN_BLOCKS));

@@ -38,7 +38,8 @@ const char *rule_knob_of_other(const Facts *f) {
   return NULL;
 }
 
-// Without an atom a thread computes one cell; the atoms of warpgroups read tiles, not registers.
+// Without an atom a thread computes one cell. Tiles of V run along the head dimension, which those
+// of 16 bits alone can.
 const char *rule_products_fault(const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   if (!rule_is_attention(f)) return NULL;
@@ -46,7 +47,8 @@ const char *rule_products_fault(const Facts *f) {
     return value(f, KNOB_FM) * value(f, KNOB_FN) > 1
                ? "without an atom a thread has one cell: FM=1, FN=1"
                : NULL;
-  if (atom->warps > 1) return "atoms of a warpgroup are not built yet for two products";
+  if (atom->warps > 1 && atom->bits != 16)
+    return arena_printf(f->arena, "tiles of %d bits run along K, and V runs along N", atom->bits);
   if (str_equal(atom->acc, "f32")) return NULL;
   return arena_printf(f->arena, "scores are weighed in f32, and %s sums in %s", atom->name,
                       atom->acc);
@@ -56,24 +58,38 @@ const char *rule_products_fault(const Facts *f) {
 const char *rule_relayout_fault(const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   Relayout map;
-  if (!rule_is_attention(f) || !value(f, KNOB_FUSE) || !atom || atom->warps > 1 ||
-      fragment_relayout(atom, &map))
-    return NULL;
+  if (!rule_is_attention(f) || !value(f, KNOB_FUSE) || !atom) return NULL;
+  if (fragment_relayout(atom, atom, &map) || map.kept == map.elements) return NULL;
   return arena_printf(f->arena, "%d of %d elements", map.kept, map.elements);
 }
 
+// What the head dimension is a multiple of: columns of an atom, or of a warpgroup's the least that
+// there can be; all of it are one atom's.
+static int head_step(const Atom *atom) { return atom->n_step ? atom->n_step : atom->n; }
+
 const char *rule_steps_fault(const Facts *f) {
+  enum { DIM_MAX = 256 };
   const Atom *atom = rule_atom_of(f);
-  if (!rule_is_attention(f) || !atom || atom->warps > 1) return NULL;
+  if (!rule_is_attention(f) || !atom) return NULL;
   const int64_t dim = value(f, KNOB_K), keys = value(f, KNOB_FN) * atom->n;
-  if (dim % atom->k || dim % atom->n || dim > 256)
+  if (dim % atom->k || dim % head_step(atom) || dim > DIM_MAX)
     return arena_printf(f->arena,
-                        "a head dimension of %lld, which is whole steps of %d and %d, at most 256",
-                        (long long)dim, atom->k, atom->n);
-  if (value(f, KNOB_FUSE) && keys % atom->k)
+                        "a head dimension of %lld, which is whole steps of %d and %d, at most %d",
+                        (long long)dim, atom->k, head_step(atom), DIM_MAX);
+  if (!value(f, KNOB_FUSE)) return NULL;
+  if (keys % atom->k || (atom->n > atom->k && atom->n % atom->k))
     return arena_printf(f->arena, "blocks of %lld keys, which are whole steps of %d",
                         (long long)keys, atom->k);
   return NULL;
+}
+
+// P lies where S was, unless the next block's scores are under way while it is multiplied.
+int64_t rule_group_registers(const Facts *f) {
+  const Atom *atom = rule_atom_of(f);
+  const int64_t bits = 32 * atom_lanes(atom), rows = value(f, KNOB_FM) * atom->m;
+  const int64_t keys = value(f, KNOB_FN) * atom->n;
+  const int64_t weights = value(f, KNOB_MMA_GROUPS) ? keys * atom->bits : 0;
+  return rows * ((value(f, KNOB_K) + keys) * atom->acc_bits + weights) / bits;
 }
 
 int64_t rule_attention_registers(const Facts *f) {

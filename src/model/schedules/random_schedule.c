@@ -127,7 +127,8 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
   for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
     if (!atom || !atom_on(atom, target->cc)) continue;
-    const bool of_attention = atom->warps == 1 && strcmp(atom->acc, "f32") == 0;
+    const bool of_attention =
+        strcmp(atom->acc, "f32") == 0 && (atom->warps == 1 || atom->bits == 16);
     if (family == RANDOM_ATTENTION ? of_attention : family == RANDOM_ANY || atom->warps > 1)
       kind[n++] = value;
   }
@@ -406,6 +407,19 @@ static const Drawn attention_knobs[] = {
 static const Drawn attention_problem[] = {
     {KNOB_HEADS, 3}, {KNOB_CAUSAL, 1}, {KNOB_M, 100}, {KNOB_N, 160}};
 
+// Of a warpgroup's atoms: a fused kernel, staged, with tiles and no fragments.
+static void draw_attention_group(uint64_t *state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_FUSE] = 1;
+  v[KNOB_STAGE] = STAGE_A | STAGE_B;
+  v[KNOB_TMA] = random_between(state, 0, 1);
+  v[KNOB_ATOM_N] = 16 * random_between(state, 1, 5);
+  v[KNOB_WM] = random_between(state, 1, 2);
+  v[KNOB_FN] = random_between(state, 1, 2);
+  v[KNOB_FRAG_BUFFER] = 1;
+  v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_PAD_SMEM] = 0;
+}
+
 // A third of them plain fma, half of the others fused, and most of those staged.
 static void draw_attention(uint64_t *state, const Draw *draw, Schedule *schedule) {
   int64_t *v = schedule->value;
@@ -424,9 +438,10 @@ static void draw_attention(uint64_t *state, const Draw *draw, Schedule *schedule
   v[KNOB_STAGE] = v[KNOB_FUSE] && random_between(state, 0, 3) ? STAGE_A | STAGE_B : 0;
   if (v[KNOB_STAGE]) {
     v[KNOB_TMA] = draw->target->has_tma && random_between(state, 0, 2) == 0;
-    return;
+  } else {
+    v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_EAGER_KV] = 0;
   }
-  v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_EAGER_KV] = 0;
+  if (is_group(schedule)) draw_attention_group(state, schedule);
 }
 
 // ---- a schedule ---------------------------------------------------------------------------------

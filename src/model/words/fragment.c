@@ -348,13 +348,26 @@ static FragmentOwner sum_owner(const FragmentMap *sums, int row, int col, int *a
   return fragment_map_owner(sums, row, col % sums->cols);
 }
 
-bool fragment_relayout(const Atom *atom, Relayout *out) {
-  const FragmentMap a = fragment_map(atom, ATOM_A), sums = fragment_map(atom, ATOM_C);
-  *out = (Relayout){.n_atoms = a.cols / sums.cols,
+// Fragments made of one atom's sums, one behind the other along N: each begins as many values
+// further, in the same lanes.
+static bool steps_follow(const FragmentMap *sums, int depth, const Relayout *map) {
+  for (int step = 0; step < map->n_steps; step++) {
+    const FragmentOwner owner = fragment_map_owner(sums, 0, step * depth);
+    if (owner.lane != 0 || owner.value != step * map->step_values) return false;
+  }
+  return true;
+}
+
+bool fragment_relayout(const Atom *from, const Atom *next, Relayout *out) {
+  const FragmentMap a = fragment_map(next, ATOM_A), sums = fragment_map(from, ATOM_C);
+  const bool wide = sums.cols > a.cols;
+  *out = (Relayout){.n_atoms = wide ? 1 : a.cols / sums.cols,
+                    .n_steps = wide ? sums.cols / a.cols : 1,
                     .n_values = a.n_values,
                     .n_bits = a.n_value_bits,
                     .run = 1,
                     .elements = a.rows * a.cols};
+  if (wide) out->step_values = fragment_map_owner(&sums, 0, a.cols).value;
   for (int lane = 0; lane < a.n_lanes; lane++)
     for (int value = 0; value < a.n_values; value++) {
       const FragmentElement e = fragment_map_element(&a, lane, value);
@@ -366,7 +379,8 @@ bool fragment_relayout(const Atom *atom, Relayout *out) {
     out->value_of_bit[bit] = sum_owner(&sums, e.row, e.col, &out->atom_of_bit[bit]).value;
     if (out->value_of_bit[bit] == 1 << bit && out->run == 1 << bit && bit == 0) out->run = 2;
   }
-  return a.cols % sums.cols == 0 && out->kept == out->elements;
+  const bool whole = wide ? sums.cols % a.cols == 0 : a.cols % sums.cols == 0;
+  return whole && steps_follow(&sums, a.cols, out) && out->kept == out->elements;
 }
 
 FragmentPacking fragment_packing(const Atom *atom, AtomOperand operand) {

@@ -93,19 +93,23 @@ FragmentOwner fragment_map_owner(const FragmentMap *map, int row, int col);
 FragmentElement fragment_element(const Atom *atom, AtomOperand operand, int lane, int value);
 FragmentOwner fragment_owner(const Atom *atom, AtomOperand operand, int row, int col);
 
-// Sums of an atom as operand A of the next product, in the same lanes: `n_atoms` of them,
-// neighbours along N, make a fragment of depth K. Value v of A is value sum(bits of v ·
-// value_of_bit) of atom sum(bits of v · atom_of_bit); `run` values in a row are so in both. Worked
-// example, m16n8k16.f16: values 0 to 3 of A are those of the first atom, 4 to 7 those of the
-// second.
+// Sums of one atom as operand A of another, in the same lanes: `n_atoms` of them, neighbours along
+// N, make a fragment of depth K. Value v of A is value sum(bits of v · value_of_bit) of atom
+// sum(bits of v · atom_of_bit); `run` values in a row are so in both. Worked example, m16n8k16.f16:
+// values 0 to 3 of A are those of the first atom, 4 to 7 those of the second.
+//
+// An atom of a warpgroup is wider than A is deep: its sums make `n_steps` fragments, and that of
+// step s begins with value s · step_values. Worked example, wgmma m64n176k16: 88 sums of a lane are
+// 11 fragments of 8 values.
 typedef struct Relayout {
-  int n_atoms, n_values, n_bits, run;
+  int n_atoms, n_steps, step_values, n_values, n_bits, run;
   int atom_of_bit[FRAGMENT_VALUE_BITS], value_of_bit[FRAGMENT_VALUE_BITS];
   int elements, kept;  // of A, and how many of them lie in the lane that has them as a sum
 } Relayout;
 
-// Found from both maps; false where elements would have to change lanes: kept < elements.
-bool fragment_relayout(const Atom *atom, Relayout *out);
+// Found from both maps; false where elements would have to change lanes, kept < elements, or where
+// N and K are no multiples of each other.
+bool fragment_relayout(const Atom *sums, const Atom *next, Relayout *out);
 
 // How the values of a lane lie in its registers: value v is part v % per_register of register
 // v / per_register. A register has 32 bits, of f64 64.

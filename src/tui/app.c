@@ -121,12 +121,16 @@ static void take(App *app, const Event *event) {
 
 // A few trials, no longer than a key may wait; true when they changed what the screen can say.
 static bool idle(App *app) {
+  bool news = false;
   int before = app->session->advice->n_done;
   int64_t begin = clock_ms();
-  for (int i = 0; i < IDLE_STEPS && app->idle_left && clock_ms() - begin < IDLE_MS; i++)
-    app->idle_left = session_idle(app->session);
+  for (int i = 0; i < IDLE_STEPS && app->idle_left && clock_ms() - begin < IDLE_MS; i++) {
+    bool its = false;
+    app->idle_left = view_idle(app->session, &its);
+    news |= its;
+  }
   bool first = before < 2 && app->session->advice->n_done >= 2;
-  return first || !app->idle_left;
+  return news || first || !app->idle_left;
 }
 
 // The terminal waits for one descriptor besides its own.

@@ -108,6 +108,7 @@ static bool run_steps(Show *show, Diags *diags) {
 static bool draw(Show *show, Diags *diags) {
   const ShowOptions *given = &show->given;
   bool ascii = given->ascii || (isatty(STDOUT_FILENO) && terminal_wants_ascii());
+  bool news;
   SessionOptions opening = {given->state, given->ladder, given->rung, ascii};
   show->session = explorer_open(&opening, diags);
   if (!show->session) return false;
@@ -116,7 +117,7 @@ static bool draw(Show *show, Diags *diags) {
   view_show(show->session, show->view);
   drive_frame(show->session, show->canvas);
   if (!run_steps(show, diags)) return false;
-  while (session_idle(show->session)) {
+  while (view_idle(show->session, &news)) {
   }
   drive_frame(show->session, show->canvas);
   return true;

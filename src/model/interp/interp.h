@@ -179,6 +179,10 @@ typedef struct InterpCheck {
 // accumulators.
 InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOptions *options);
 
+// What is worst of what was found; NULL: nothing was. The table of findings begins with that, and a
+// missing wait is a race that knows its cause.
+const Finding *interp_gravest(const InterpCheck *check);
+
 // The same, and moreover the naive program is run by the interpreter and must agree: it proves the
 // two readings of "C = A·B" against each other. Cells in which it differs count as wrong.
 InterpCheck interpret_check_naive(Arena *arena, const Program *naive, const Program *program,

@@ -244,6 +244,17 @@ static bool naive_agrees(Arena *arena, const Program *naive, const InterpOptions
   return result->finished && result->n_found == 0;
 }
 
+static int rank(const Finding *finding) {
+  return finding->kind == FINDING_MISSING_WAIT ? -1 : (int)finding->kind;
+}
+
+const Finding *interp_gravest(const InterpCheck *check) {
+  const Finding *worst = NULL;
+  for (int i = 0; i < check->n_findings; i++)
+    if (!worst || rank(&check->finding[i]) < rank(worst)) worst = &check->finding[i];
+  return worst;
+}
+
 InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOptions *options) {
   return interpret_check_naive(arena, NULL, program, options);
 }

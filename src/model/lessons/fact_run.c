@@ -58,21 +58,9 @@ struct FactRun {
   const FactRun *next;
 };
 
-// The table of findings begins with what is worst; a missing wait is a race that knows its cause.
-static int rank(const Finding *finding) {
-  return finding->kind == FINDING_MISSING_WAIT ? -1 : (int)finding->kind;
-}
-
-static const Finding *gravest(const InterpCheck *check) {
-  const Finding *worst = NULL;
-  for (int i = 0; i < check->n_findings; i++)
-    if (!worst || rank(&check->finding[i]) < rank(worst)) worst = &check->finding[i];
-  return worst;
-}
-
 static FactRun *new_run(Arena *arena, const char *of, const InterpCheck *check) {
   FactRun *run = ARENA_NEW(arena, FactRun);
-  const Finding *worst = gravest(check);
+  const Finding *worst = interp_gravest(check);
   *run = (FactRun){.of = arena_strdup(arena, of), .n_wrong = check->n_wrong};
   if (!worst) return run;
   run->kind = worst->kind;

@@ -100,3 +100,7 @@ const char *emit_fault(Arena *arena, const Program *program);
 
 // Never NULL. The program must satisfy program_check and have no emit_fault.
 const Emission *emit_cuda(Arena *arena, const Program *program, const EmitOptions *options);
+
+// What the comment in front of a statement says, without its knob: "start the copy of the slab of
+// V". NULL: it has none.
+const char *emit_says(Arena *arena, const Program *program, const Stmt *stmt);

@@ -39,6 +39,11 @@ static const char *remark_of(const Emitter *emitter, const Stmt *stmt) {
   return emit_words_of(emitter, purposes[target->role], target->role);
 }
 
+const char *emit_says(Arena *arena, const Program *program, const Stmt *stmt) {
+  const Emitter emitter = {.arena = arena, .program = program};
+  return remark_of(&emitter, stmt);
+}
+
 static bool same_text(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
 
 static void emit_remark(Emitter *emitter, const Stmt *stmt, const char *remark) {

@@ -43,8 +43,9 @@ static bool expect(Session *session, const Canvas *canvas, const Event *event, D
 
 // Lets everything that waits for an idle moment happen, and what is under way come in.
 static void settle(Session *session) {
+  bool news;
   drive_wait(session);
-  while (session_idle(session)) {
+  while (view_idle(session, &news)) {
   }
 }
 

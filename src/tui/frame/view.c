@@ -62,6 +62,12 @@ ViewWait views_wait(const Session *session) {
   return most;
 }
 
+bool view_idle(Session *session, bool *news) {
+  const ViewBody *body = view_table[session->view].body;
+  *news = body->idle && body->idle(session);
+  return *news || session_idle(session);
+}
+
 bool views_poll(Session *session) {
   bool news = false;
   for (int i = 0; i < view_count; i++) {

@@ -67,6 +67,9 @@ typedef struct ViewBody {
   // Takes what came from elsewhere, a child of the view's own, without waiting; true: draw again.
   // Asked while `waits` says so, whichever view is shown. NULL: nothing comes.
   bool (*poll)(Session *session);
+  // Does a little of what can wait, while the view is shown and nobody types; false: nothing was
+  // left to do. NULL: there is nothing of the kind.
+  bool (*idle)(Session *session);
   ViewWait (*waits)(const Session *session);
   // Whether the view has a tab now; NULL: always. Its key leads to it either way.
   bool (*present)(const Session *session);
@@ -119,6 +122,9 @@ void view_show(Session *session, int view);
 // Polls every view that waits for something; true: draw again.
 bool views_poll(Session *session);
 ViewWait views_wait(const Session *session);
+// One step of what can wait, the shown view's before the session's own; false: all is done. `news`:
+// the view has something else to show.
+bool view_idle(Session *session, bool *news);
 // Runs an action by name; false when there is none of that name here.
 bool view_run(Session *session, const char *action, const char *argument);
 

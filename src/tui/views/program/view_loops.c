@@ -8,23 +8,32 @@
 //   m = m_b·128 + m_t·8 + m_r      32 × 16 × 8
 //
 // Left and Right step through the passes, d changes what is shown, s shows what one iteration of
-// k_o issues (loops_steps.c). ViewState: mode is what is shown, pane how many passes before the
-// last one the view stands.
+// k_o issues (loops_steps.c), m where its copies may stand (loops_places.c). ViewState: mode is
+// what is shown, pane how many passes before the last one the view stands.
 #include <string.h>
 
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/passes/dialect.h"
-#include "model/readings/fragment_text.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
 #include "tui/views/memory/sector_card.h"
+#include "tui/views/program/loops_axes.h"
+#include "tui/views/program/loops_places.h"
 #include "tui/views/program/loops_steps.h"
 #include "tui/views/program/source.h"
 #include "tui/views/program/tier_style.h"
 
-enum { SHOW_PROGRAM, SHOW_PASS, SHOW_CUDA, SHOW_RUNG, SHOW_COUNT, SHOW_STEPS = SHOW_COUNT };
+enum {
+  SHOW_PROGRAM,
+  SHOW_PASS,
+  SHOW_CUDA,
+  SHOW_RUNG,
+  SHOW_COUNT,
+  SHOW_STEPS = SHOW_COUNT,
+  SHOW_PLACES
+};
 enum { CHROME_ROWS = 9 };  // tabs, state, head; a line, the axes, why, the footer
 enum { CONTEXT = 3, PASSES_COLS = 34, PASSES_MIN_SCREEN = 112 };
 enum { SPOT_LINE = SPOT_VIEW, SPOT_PASS };
@@ -42,8 +51,7 @@ typedef struct LoopLine {
 typedef struct Loops {
   int n_lines, n_added, n_removed, stage;
   LoopLine *line;
-  const char *axis[AXIS_COUNT], *factors[AXIS_COUNT];
-  const char *atom[AXIS_COUNT], *atom_is[AXIS_COUNT];  // "m_a", "m_a = lane / 4 …"; NULL: no atom
+  AxesPicture axes;
   const char *title;
   const char *dialect;  // the pass in the words of another compiler; NULL: it has none
   StepsPicture *steps;  // NULL: not shown
@@ -53,6 +61,8 @@ typedef struct Loops {
 static const Pipeline *pipeline_of(const Session *session) {
   return &session->now.picture->model->pipeline;
 }
+
+static PlacesWork *places_of(const Session *session) { return view_own(session, &loops_view); }
 
 // A|B opens with what differs: the difference from A and the program change places then.
 static int mode_of(const Session *session) {
@@ -139,56 +149,12 @@ static const char *other_name(const Session *session) {
                                                       : "the rung before";
 }
 
-// ---- the mixed radix ----------------------------------------------------------------------------
-
-// The last digit of an atom's axis has no loop: the lane and the value of the register are it.
-// Along k the two operands read it each in its own way; A's is shown.
-static void rebuild_atom(Session *session, Loops *loops, const Program *program, int i) {
-  static const AtomOperand shown[] = {ATOM_C, ATOM_C, ATOM_A};
-  static const char *const of[] = {"C", "C", "A"};
-  if (!program_atom(program)) return;
-  FragmentMap map = fragment_map(program_atom(program), shown[i]);
-  FragmentFormulas formulas = fragment_formulas(session->frame, &map);
-  const char *name = program->axis[i].name;
-  loops->atom[i] = arena_printf(session->frame, "%s_a", name);
-  if (i == AXIS_K && !program_buffer(program, ROLE_FRAG_A)) {  // in no lane's registers
-    loops->atom_is[i] = arena_printf(session->frame, "%s_a counts the elements of a tile", name);
-    return;
-  }
-  loops->atom_is[i] = arena_printf(session->frame, "%s_a = %s in %s", name,
-                                   i == AXIS_M ? formulas.row : formulas.col, of[i]);
-}
-
-static int atom_extent(const Atom *atom, int axis) {
-  const int extents[] = {atom->m, atom->n, atom->k};
-  return extents[axis];
-}
-
-static void rebuild_axis(Session *session, Loops *loops, const Program *program, int i) {
-  const Axis *axis = &program->axis[i];
-  Str sum = str_new(session->frame), factors = str_new(session->frame);
-  str_printf(&sum, "%s = ", axis->name);
-  for (int d = 0; d < axis->n_digits; d++) {
-    const Digit *digit = &axis->digit[d];
-    str_printf(&sum, "%s%s", d ? " + " : "", digit->var->name);
-    if (digit->weight != 1) str_printf(&sum, "·%lld", (long long)digit->weight);
-    str_printf(&factors, "%s%lld", d ? " × " : "", (long long)digit->var->extent);
-  }
-  rebuild_atom(session, loops, program, i);
-  if (loops->atom[i]) {
-    str_printf(&sum, " + %s", loops->atom[i]);
-    str_printf(&factors, " × %d", atom_extent(program_atom(program), i));
-  }
-  str_printf(&factors, " for %lld", (long long)axis->extent);
-  loops->axis[i] = sum.text;
-  loops->factors[i] = factors.text;
-}
-
 static void loops_prepare(Session *session) {
   Loops *loops = ARENA_NEW(session->frame, Loops);
   const Pipeline *pipeline = pipeline_of(session);
   int mode = mode_of(session);
   loops->stage = stage_of(session);
+  if (mode == SHOW_PLACES) places_look(places_of(session), session);
   if (mode == SHOW_STEPS) loops->steps = steps_picture(session->frame, session->now.picture->model);
   const Program *program = pipeline->stage[loops->stage].program;
   const Program *before = NULL;
@@ -200,7 +166,7 @@ static void loops_prepare(Session *session) {
     list_diff(session, loops, program_diff(session->frame, before, program));
   else if (!before)
     list_program(session, loops, program);
-  for (int i = 0; i < AXIS_COUNT; i++) rebuild_axis(session, loops, program, i);
+  loops->axes = axes_picture(session->frame, program);
   if (mode != SHOW_RUNG) loops->dialect = dialect_text(session->frame, pipeline, loops->stage);
   session->prepared = loops;
 }
@@ -229,6 +195,10 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   int mode = mode_of(session);
   if (loops->steps) {
     draw_steps_head(canvas, in, &loops->steps->steps);
+    return;
+  }
+  if (mode == SHOW_PLACES) {
+    places_draw_head(canvas, in, places_of(session));
     return;
   }
   if (mode == SHOW_RUNG) {
@@ -308,38 +278,6 @@ static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
     if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
   }
   view_draw_more(canvas, in, first, loops->n_lines);
-}
-
-static int widest(const char *const text[AXIS_COUNT]) {
-  int cols = 0;
-  for (int i = 0; i < AXIS_COUNT; i++)
-    if (text[i] && utf8_columns(text[i]) > cols) cols = utf8_columns(text[i]);
-  return cols;
-}
-
-// Each digit in the colour of its tier, the atom's at the end.
-static void draw_axes(Canvas *canvas, Rect in, const Session *session) {
-  const Loops *loops = session->prepared;
-  const Program *program = pipeline_of(session)->stage[loops->stage].program;
-  for (int i = 0; i < AXIS_COUNT; i++) {
-    const Axis *axis = &program->axis[i];
-    int col = canvas_printf(canvas, in, i, 1, STYLE_TITLE, "%s = ", axis->name);
-    for (int d = 0; d < axis->n_digits; d++) {
-      const Digit *digit = &axis->digit[d];
-      if (d) col = canvas_text(canvas, in, i, col, STYLE_DIM, " + ");
-      col = canvas_text(canvas, in, i, col, tier_style(digit->var->tier), digit->var->name);
-      if (digit->weight != 1)
-        col = canvas_printf(canvas, in, i, col, STYLE_TEXT, "·%lld", (long long)digit->weight);
-    }
-    if (loops->atom[i]) {
-      col = canvas_text(canvas, in, i, col, STYLE_DIM, " + ");
-      canvas_text(canvas, in, i, col, STYLE_TIER_ATOM, loops->atom[i]);
-    }
-    const int at = 1 + widest(loops->axis) + 4, is_at = at + widest(loops->factors) + 4;
-    canvas_text(canvas, in, i, at, STYLE_DIM, loops->factors[i]);
-    if (loops->atom_is[i] && is_at + widest(loops->atom_is) <= in.cols)
-      canvas_text(canvas, in, i, is_at, STYLE_DIM, loops->atom_is[i]);
-  }
 }
 
 static const char *line_why(const LoopLine *line) {
@@ -433,6 +371,11 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
     draw_steps(canvas, in, session);
     return;
   }
+  if (mode_of(session) == SHOW_PLACES) {
+    places_draw(canvas, in, session->frame, places_of(session),
+                session_view_state_const(session)->cursor, SPOT_LINE);
+    return;
+  }
   Rect why = rect_take_bottom(&in, 1);
   Rect axes = rect_take_bottom(&in, AXIS_COUNT);
   rect_take_bottom(&in, 1);
@@ -445,7 +388,7 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
   }
   draw_dialect(canvas, (Rect){axes.row - 1, in.col, 1, in.cols}, session);
   draw_lines(canvas, in, session);
-  draw_axes(canvas, axes, session);
+  axes_picture_draw(canvas, axes, &((const Loops *)session->prepared)->axes);
   draw_why(canvas, why, session, in.cols);
 }
 
@@ -467,7 +410,7 @@ static void put_line(JsonWriter *w, const LoopLine *line) {
 }
 
 static void loops_json(JsonWriter *w, Session *session) {
-  static const char *const shows[] = {"program", "pass", "cuda", "rung", "steps"};
+  static const char *const shows[] = {"program", "pass", "cuda", "rung", "steps", "places"};
   const Loops *loops = session->prepared;
   const Pipeline *pipeline = pipeline_of(session);
   json_member_string(w, "shows", shows[mode_of(session)]);
@@ -488,8 +431,13 @@ static void loops_json(JsonWriter *w, Session *session) {
   json_end_array(w);
   json_key(w, "axes");
   json_begin_array(w);
-  for (int i = 0; i < AXIS_COUNT; i++) json_put_string(w, loops->axis[i]);
+  for (int i = 0; i < AXIS_COUNT; i++) json_put_string(w, loops->axes.sum[i]);
   json_end_array(w);
+  if (mode_of(session) != SHOW_PLACES) return;
+  json_key(w, "places");
+  json_begin_object(w);
+  places_json(w, places_of(session));
+  json_end_object(w);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -502,8 +450,16 @@ static void step_pass(Session *session, int step) {
   state->pane = n - 1 - stage;
 }
 
-static void pass_before(Session *s, const char *a) { (void)a, step_pass(s, -1); }
-static void pass_after(Session *s, const char *a) { (void)a, step_pass(s, 1); }
+// Left and Right: the passes, or where copies are moved the copies.
+static void step_aside(Session *session, int step) {
+  if (mode_of(session) == SHOW_PLACES)
+    places_turn(places_of(session), step);
+  else
+    step_pass(session, step);
+}
+
+static void pass_before(Session *s, const char *a) { (void)a, step_aside(s, -1); }
+static void pass_after(Session *s, const char *a) { (void)a, step_aside(s, 1); }
 
 static void change_mode(Session *session, const char *argument) {
   (void)argument;
@@ -512,23 +468,35 @@ static void change_mode(Session *session, const char *argument) {
   state->cursor = 0;
 }
 
-static void show_steps(Session *session, const char *argument) {
-  (void)argument;
+static void show_or_leave(Session *session, int mode) {
   ViewState *state = session_view_state(session);
-  state->mode = state->mode == SHOW_STEPS ? SHOW_PROGRAM : SHOW_STEPS;
+  state->mode = state->mode == mode ? SHOW_PROGRAM : mode;
   state->cursor = 0;
 }
+
+static void show_steps(Session *s, const char *a) { (void)a, show_or_leave(s, SHOW_STEPS); }
+static void show_places(Session *s, const char *a) { (void)a, show_or_leave(s, SHOW_PLACES); }
 
 static int loops_count(const Session *session) {
   const Loops *loops = session->prepared;
   if (loops && loops->steps) return loops->steps->steps.n;
+  if (loops && mode_of(session) == SHOW_PLACES) return places_count(places_of(session));
   return loops ? loops->n_lines : 0;
 }
 
 static const char *loops_line(const Session *session, int i) {
   const Loops *loops = session->prepared;
+  if (mode_of(session) == SHOW_PLACES) return places_text(places_of(session), i);
   return loops->steps ? loops->steps->text[i].line : loops->line[i].text;
 }
+
+static bool loops_idle(Session *session) {
+  const bool shown = mode_of(session) == SHOW_PLACES && session->prepared;
+  return shown && places_idle(places_of(session), session_view_state(session)->cursor);
+}
+
+static void open_own(void *own) { places_open(own); }
+static void close_own(void *own) { places_close(own); }
 
 static void loops_click(Session *session, int what, int value) {
   ViewState *state = session_view_state(session);
@@ -537,17 +505,25 @@ static void loops_click(Session *session, int what, int value) {
 }
 
 static const Action actions[] = {
-    {"pass-before", "Left h", "pass", "pass-after", "the program before this pass", pass_before},
-    {"pass-after", "Right l", NULL, NULL, "the program after the next pass", pass_after},
+    {"pass-before", "Left h", "pass", "pass-after",
+     "the program before this pass; of places the copy before", pass_before},
+    {"pass-after", "Right l", NULL, NULL,
+     "the program after the next pass; of places the next copy", pass_after},
     {"diff", "d", "program/diff", NULL,
      "the program; what the pass changed in it, and in the CUDA text; what differs from the rung "
      "before or from A",
      change_mode},
     {"steps", "s", "steps", NULL,
      "the instructions of one iteration of k_o, and other orders of reading", show_steps},
+    {"places", "m", "places", NULL,
+     "where in an iteration each copy may stand, and what happens where it may not", show_places},
 };
 
 const ViewBody loops_view = {
+    .state_bytes = sizeof(PlacesWork),
+    .open = open_own,
+    .close = close_own,
+    .idle = loops_idle,
     .prepare = loops_prepare,
     .draw = loops_draw,
     .json = loops_json,

@@ -296,13 +296,45 @@ START_TEST(kernels_that_are_quoted_make_what_was_counted) {
     double slabs = (double)k_o->var->extent * (double)model->resources.n_blocks, reads = 0;
     for (int s = 0; s < model->n_sites; s++)
       if (model->site[s].op->kind == BANK_LOAD) reads += model->site[s].profiled * slabs;
-    ck_assert_msg(fabs(reads - kernel->wavefronts_lds) <= 0.005 * kernel->wavefronts_lds,
-                  "%.0f, not %.0f", reads, kernel->wavefronts_lds);
     Schedule elsewhere = kernel->schedule;
+    double lds = 0;
     strcpy(elsewhere.target, "rtx5090");
-    ck_assert_ptr_eq(counted_find(counted, &elsewhere), kernel);
+    ck_assert_ptr_eq(counted_find(counted, &elsewhere, "wavefronts_lds", &lds), kernel);
+    ck_assert_msg(fabs(reads - lds) <= 0.005 * lds, "%.0f, not %.0f", reads, lds);
+    ck_assert_ptr_null(counted_find(counted, &elsewhere, "registers", &lds));
     elsewhere.value[KNOB_FM]++;
-    ck_assert_ptr_null(counted_find(counted, &elsewhere));
+    ck_assert_ptr_null(counted_find(counted, &elsewhere, "wavefronts_lds", &lds));
+  }
+}
+END_TEST
+
+static double number_named(const CountedKernel *kernel, const char *name) {
+  for (int i = 0; i < kernel->n; i++)
+    if (str_equal(kernel->number[i].name, name)) return kernel->number[i].value;
+  ck_abort_msg("no %s", name);
+}
+
+// What claims quote of the compiler is what it says, where it is the one that was asked.
+START_TEST(kernels_are_what_the_compiler_says) {
+  const EmbeddedFile *file = embed_find(property_data, "facts/nvrtc_kernels.jsonl");
+  Diags diags = diags_new(property_data);
+  const CountedKernels *counted = read_counted(file->text, &diags);
+  ck_assert_msg(counted, "%s", diags_text(property_data, &diags));
+  const int n = has_compiler() ? stress_count(1, counted->n) : 0;
+  for (int i = 0; i < n; i++) {
+    const CountedKernel *kernel = &counted->kernel[i];
+    const Model *model = model_from(&kernel->schedule);
+    const Emission *emission = emit_model(property_arena, model, model->program);
+    const Plan *plan =
+        plan_from_emission(property_arena, emission, model->program, model->target, "counted");
+    const CompileResult *result = compile_once(property_arena, plan, COMPILE_CUBIN);
+    ck_assert_msg(result->ok, "%s", result->error);
+    if (!str_equal(result->compiler, kernel->compiler)) continue;
+    const KernelResources *is = &result->kernels[0];
+    ck_assert_int_eq(is->registers, (int)number_named(kernel, "registers"));
+    ck_assert_int_eq(is->stack_bytes, (int)number_named(kernel, "stack_bytes"));
+    ck_assert_int_eq(is->spill_store_bytes, (int)number_named(kernel, "spill_store_bytes"));
+    ck_assert_int_eq(is->spill_load_bytes, (int)number_named(kernel, "spill_load_bytes"));
   }
 }
 END_TEST
@@ -311,10 +343,11 @@ START_TEST(a_broken_line_of_counters_is_told) {
   static const char *const lines[][2] = {
       {"{\"state\":\"BM=8\"}\n", "gpu"},
       {"\n{", "x.jsonl"},
+      {"{\"state\":\"BM=8\",\"compiler\":\"c\",\"date\":\"d\",\"method\":\"m\"}", "number"},
       {"{\"state\":\"BMM=8\",\"gpu\":\"g\",\"driver\":\"d\",\"date\":\"d\",\"method\":\"m\","
        "\"wavefronts_lds\":1,\"wavefronts_ldgsts\":1,\"time_us\":1}",
        "BMM"}};
-  for (int i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     Diags diags = diags_new(property_data);
     ck_assert_ptr_null(read_counted(lines[i][0], &diags));
     ck_assert_ptr_nonnull(strstr(diags_text(property_data, &diags), lines[i][1]));
@@ -365,6 +398,7 @@ Suite *suite_counted(void) {
   tcase_add_test(tests, copies_of_whole_kernels_lie_within_their_bounds);
   tcase_add_test(tests, copies_are_shown_with_their_bounds);
   tcase_add_test(tests, kernels_that_are_quoted_make_what_was_counted);
+  tcase_add_test(tests, kernels_are_what_the_compiler_says);
   tcase_add_test(tests, a_broken_line_of_counters_is_told);
   tcase_add_test(tests, what_is_predicted_of_a_rung_is_compiled);
   suite_add_tcase(suite, tests);

@@ -26,9 +26,10 @@ static bool find_record(const void *records, const Schedule *schedule, FactRecor
   return true;
 }
 
-static bool find_counters(const void *counters, const Schedule *schedule, FactCounters *out) {
+static bool find_count(const void *counters, const Schedule *schedule, const char *name,
+                       FactCount *out) {
   (void)counters, (void)schedule;
-  *out = (FactCounters){7000000, 3000000, 12.5, "some GPU", "2026-01-02"};
+  *out = (FactCount){str_equal(name, "time_us") ? 12.5 : 7000000, "some GPU", "2026-01-02"};
   return true;
 }
 
@@ -49,11 +50,10 @@ static void setup(void) {
     ladders[n++] = ladder_read(arena, file->text, file->size, file->path, &diags);
   }
   runs = (FactRuns){.arena = arena};
-  world =
-      (LessonWorld){.facts = {&targets, ladders, n, find_record, NULL, find_counters, NULL, &runs},
-                    .views = views,
-                    .n_views = tutor_views(views),
-                    .can_do = can_do};
+  world = (LessonWorld){.facts = {&targets, ladders, n, find_record, NULL, find_count, NULL, &runs},
+                        .views = views,
+                        .n_views = tutor_views(views),
+                        .can_do = can_do};
   ck_assert_int_eq(diags.count, 0);
 }
 

@@ -174,10 +174,10 @@ static const struct {
   int cols, rows;
   bool idle;  // nobody types until all are tried
 } screens[] = {
-    {"places_80x24", "attention", "eager_kv", "m j j j j j", 80, 24, true},
-    {"places_tma_120x40", "attention", "tma", "m Right j j", 120, 40, true},
-    {"places_40x12", "attention", "eager_kv", "m G", 40, 12, false},
-    {"places_none", "fp32", "staging", "m", 80, 24, true},
+    {"places_80x24", "attention", "eager_kv", "p j j j j j", 80, 24, true},
+    {"places_tma_120x40", "attention", "tma", "p Right j j", 120, 40, true},
+    {"places_40x12", "attention", "eager_kv", "p G", 40, 12, false},
+    {"places_none", "fp32", "staging", "p", 80, 24, true},
 };
 
 START_TEST(a_bar_of_places) {
@@ -207,7 +207,7 @@ START_TEST(another_schedule_is_tried_anew) {
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   view_show(session, view_find("loops"));
   drive_frame(session, canvas);
-  ck_assert(drive_keys(session, canvas, "m", &diags));
+  ck_assert(drive_keys(session, canvas, "p", &diags));
   drive_frame(session, canvas);
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "  ?   "));
   while (view_idle(session, &news)) {

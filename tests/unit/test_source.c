@@ -334,6 +334,27 @@ START_TEST(instructions_have_classes) {
 }
 END_TEST
 
+// What the article reads off its listings: 3 ldmatrix, and 4 others up to the fourth.
+START_TEST(bursts_of_reads_are_counted) {
+#define READ "\tldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];\n"
+#define PRODUCT "\tmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1};\n"
+#define OTHER "\tadd.s32 %r1, %r1, 1;\n"
+#define BAR "\tbar.sync 0;\n"
+  compiled(&session->now,
+           READ BAR READ READ OTHER READ OTHER PRODUCT OTHER PRODUCT READ PRODUCT READ BAR OTHER BAR
+               READ PRODUCT OTHER "\tret;\n",
+           false);
+  keys("l");
+  const Ribbon *ribbon = &((const Source *)session->prepared)->ribbon;
+  ck_assert_int_eq(ribbon->n_bursts, 2);
+  ck_assert_int_eq(ribbon->burst[0].reads, 3);
+  ck_assert_int_eq(ribbon->burst[0].others, 4);
+  ck_assert_int_eq(ribbon->burst[1].reads, 1);
+  ck_assert_int_eq(ribbon->burst[1].others, -1);
+  ck_assert(shows("reads before a product 3, 1; then others 4, no more"));
+}
+END_TEST
+
 // Three additions stand before each copy: the ribbon shows where the copies are.
 START_TEST(the_ribbon_shows_what_stands_among_addresses) {
   Str ptx = str_new(arena);
@@ -394,6 +415,7 @@ Suite *suite_source(void) {
   tcase_add_test(tcase, ptx_is_counted_in_both);
   tcase_add_test(tcase, a_comment_does_not_make_ptx_another);
   tcase_add_test(tcase, the_ribbon_is_in_order);
+  tcase_add_test(tcase, bursts_of_reads_are_counted);
   tcase_add_test(tcase, the_ribbon_shows_what_stands_among_addresses);
   tcase_add_test(tcase, opcodes_leave_out_what_they_share);
   tcase_add_loop_test(tcase, instructions_have_classes, 0, sizeof classes / sizeof *classes);

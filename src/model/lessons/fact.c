@@ -33,7 +33,8 @@ const char *fact_origin_text(FactOrigin origin) {
                                       [FACT_ESTIMATED] = "estimated from limits and peaks",
                                       [FACT_SIMULATED] = "found by the interpreter",
                                       [FACT_CLAIMED] = "claimed by an article",
-                                      [FACT_RECORDED] = "recorded on a GPU"};
+                                      [FACT_RECORDED] = "recorded on a GPU",
+                                      [FACT_COMPILED] = "as the compiler said"};
   return texts[origin];
 }
 

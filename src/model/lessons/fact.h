@@ -25,6 +25,7 @@ typedef enum FactOrigin {
   FACT_SIMULATED,  // by the interpreter
   FACT_CLAIMED,    // by an article
   FACT_RECORDED,   // on a GPU
+  FACT_COMPILED,   // by the compiler
 } FactOrigin;
 
 enum { FACT_ARGS_MAX = 6, FACT_TEXT_MAX = 96 };
@@ -45,11 +46,11 @@ typedef struct FactRecord {
   const char *gpu, *date;
 } FactRecord;
 
-// The counters of a whole kernel: wavefronts of all blocks and slabs, and the profiler's time.
-typedef struct FactCounters {
-  double wavefronts_lds, wavefronts_ldgsts, time_us;
-  const char *gpu, *date;
-} FactCounters;
+// A number that was counted of a whole kernel, by a GPU's counters or by the compiler.
+typedef struct FactCount {
+  double number;
+  const char *by, *date;  // "NVIDIA H200", "NVRTC 13.0"
+} FactCount;
 
 // What the interpreter has said of broken programs: a step asks for its finding and for the text of
 // it, and whoever comes back to the step asks again. Nothing is run twice as long as these are
@@ -68,8 +69,8 @@ typedef struct FactWorld {
   // has the records answers. NULL: nobody has any.
   bool (*recorded)(const void *records, const Schedule *schedule, FactRecord *out);
   const void *records;
-  // The same for what a GPU's counters said; false: never counted.
-  bool (*counted)(const void *counters, const Schedule *schedule, FactCounters *out);
+  // The same for what was counted, by name: "wavefronts_lds", "registers"; false: it never was.
+  bool (*counted)(const void *counters, const Schedule *schedule, const char *name, FactCount *out);
   const void *counters;
   FactRuns *runs;  // NULL: each question is a run of its own
 } FactWorld;

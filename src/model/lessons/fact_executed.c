@@ -66,30 +66,47 @@ KERNEL_FACT(kernel_ldgsts, copies)
 
 // ---- counters -----------------------------------------------------------------------------------
 
-static bool find_counters(const FactScene *scene, FactCounters *counters, Diags *diags) {
+static bool find_count(const FactScene *scene, const char *name, FactCount *count, Diags *diags) {
   const FactWorld *world = scene->world;
   const Schedule *schedule = &scene->model->schedule;
-  if (world->counted && world->counted(world->counters, schedule, counters)) return true;
+  if (world->counted && world->counted(world->counters, schedule, name, count)) return true;
   diag_add(diags, "record", "nothing was counted of %s", schedule_text(scene->arena, schedule));
   return false;
 }
 
-#define COUNTER_FACT(name, field)                                                                  \
-  bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
-    FactCounters counters;                                                                         \
+#define COUNTER_FACT(fact, name)                                                                   \
+  bool fact_##fact(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    FactCount count;                                                                               \
     (void)args;                                                                                    \
-    if (!find_counters(scene, &counters, diags)) return false;                                     \
-    value->number = counters.field;                                                                \
+    if (!find_count(scene, name, &count, diags)) return false;                                     \
+    value->number = count.number;                                                                  \
     return true;                                                                                   \
   }
-COUNTER_FACT(counted_lds, wavefronts_lds)
-COUNTER_FACT(counted_ldgsts, wavefronts_ldgsts)
-COUNTER_FACT(counted_us, time_us)
+COUNTER_FACT(counted_lds, "wavefronts_lds")
+COUNTER_FACT(counted_ldgsts, "wavefronts_ldgsts")
+COUNTER_FACT(counted_us, "time_us")
+COUNTER_FACT(compiled_registers, "registers")
+COUNTER_FACT(compiled_stack, "stack_bytes")
+COUNTER_FACT(compiled_spill_stores, "spill_store_bytes")
+COUNTER_FACT(compiled_spill_loads, "spill_load_bytes")
 
-bool fact_counted_on(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  FactCounters counters;
-  (void)args;
-  if (!find_counters(scene, &counters, diags)) return false;
-  value->word = arena_printf(scene->arena, "%s, %.10s", counters.gpu, counters.date);
+bool fact_stalled(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  FactCount count;
+  const char *name = arena_printf(scene->arena, "stall_%s_percent", args->word[0]);
+  if (!find_count(scene, name, &count, diags)) return false;
+  value->number = count.number;
   return true;
 }
+
+// "NVIDIA H200, 2026-11-22": of the number that such a line always has.
+#define COUNTED_BY_FACT(fact, name)                                                                \
+  bool fact_##fact(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    FactCount count;                                                                               \
+    (void)args;                                                                                    \
+    if (!find_count(scene, name, &count, diags)) return false;                                     \
+    value->word = arena_printf(scene->arena, "%s, %.10s", count.by, count.date);                   \
+    return true;                                                                                   \
+  }
+COUNTED_BY_FACT(counted_on, "time_us")
+COUNTED_BY_FACT(compiled_by, "registers")
+COUNTED_BY_FACT(stalled_on, "stall_long_scoreboard_percent")

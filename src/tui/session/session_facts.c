@@ -21,23 +21,39 @@ static bool find_record(const void *records, const Schedule *schedule, FactRecor
   return false;
 }
 
-static bool find_counters(const void *counters, const Schedule *schedule, FactCounters *out) {
-  const CountedKernel *kernel = counted_find(counters, schedule);
-  if (!kernel) return false;
-  *out = (FactCounters){kernel->wavefronts_lds, kernel->wavefronts_ldgsts, kernel->time_us,
-                        kernel->gpu, kernel->date};
-  return true;
+// The files of data/facts that say what was counted of whole kernels.
+static const char *const counter_files[] = {"facts/h200_kernels.jsonl",
+                                            "facts/nvrtc_kernels.jsonl"};
+enum { COUNTER_FILES = sizeof counter_files / sizeof *counter_files };
+
+static bool find_count(const void *counters, const Schedule *schedule, const char *name,
+                       FactCount *out) {
+  const CountedKernels *const *files = counters;
+  for (int i = 0; i < COUNTER_FILES; i++) {
+    const CountedKernel *kernel = counted_find(files[i], schedule, name, &out->number);
+    if (!kernel) continue;
+    out->by = kernel->gpu ? kernel->gpu : kernel->compiler;
+    out->date = kernel->date;
+    return true;
+  }
+  return false;
 }
 
 // A file that cannot be read costs its numbers, never the lessons.
-static const CountedKernels *load_counters(Session *session) {
-  const EmbeddedFile *file = embed_find(session->app, "facts/h200_kernels.jsonl");
+static const CountedKernels *load_file(Session *session, const char *path) {
+  const EmbeddedFile *file = embed_find(session->app, path);
   Diags diags = diags_new(session->app);
   if (!file) return NULL;
   const CountedKernels *counted =
       counted_read(session->app, file->text, file->size, file->path, &diags);
   if (!counted) session_say(session, SAID_WARNING, "%s", diags.first->text);
   return counted;
+}
+
+static const CountedKernels *const *load_counters(Session *session) {
+  const CountedKernels **files = ARENA_ARRAY(session->app, const CountedKernels *, COUNTER_FILES);
+  for (int i = 0; i < COUNTER_FILES; i++) files[i] = load_file(session, counter_files[i]);
+  return files;
 }
 
 const FactWorld *session_facts(Session *session) {
@@ -50,7 +66,7 @@ const FactWorld *session_facts(Session *session) {
                        .n_ladders = session->n_ladders,
                        .recorded = find_record,
                        .records = &session->results,
-                       .counted = find_counters,
+                       .counted = find_count,
                        .counters = load_counters(session),
                        .runs = runs};
   return session->facts = facts;

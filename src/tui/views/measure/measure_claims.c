@@ -30,7 +30,8 @@ static Origin origin_of(FactOrigin origin) {
   static const Origin origins[] = {
       [FACT_DERIVED] = ORIGIN_NONE,        [FACT_COUNTED] = ORIGIN_NONE,
       [FACT_ESTIMATED] = ORIGIN_ESTIMATED, [FACT_SIMULATED] = ORIGIN_NONE,
-      [FACT_CLAIMED] = ORIGIN_CLAIM,       [FACT_RECORDED] = ORIGIN_RECORDED};
+      [FACT_CLAIMED] = ORIGIN_CLAIM,       [FACT_RECORDED] = ORIGIN_RECORDED,
+      [FACT_COMPILED] = ORIGIN_COMPILED};
   return origins[origin];
 }
 

@@ -29,10 +29,19 @@ typedef struct OpcodeRow {
   int a, b;
 } OpcodeRow;
 
+// Where products begin behind a barrier: reads of shared memory before the first of them, and the
+// instructions of other kinds from the last of those reads to the next one; -1: there is none.
+typedef struct Burst {
+  int reads, others;
+} Burst;
+enum { BURSTS_MAX = 4 };
+
 // The instructions of a text in order, one letter each (source_class_of).
 typedef struct Ribbon {
   int n;
   const char *letter;
+  int n_bursts;
+  Burst burst[BURSTS_MAX];
 } Ribbon;
 
 typedef struct Source {

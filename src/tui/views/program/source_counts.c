@@ -36,6 +36,24 @@ static void draw_ribbon(Canvas *canvas, Rect row, const char *label, Style label
   }
 }
 
+// "reads before the first product 11, 3   others up to the next 10, 36"
+static int draw_bursts(Canvas *canvas, Rect row, const char *label, Style style,
+                       const Ribbon *ribbon) {
+  if (ribbon->n_bursts == 0) return 0;
+  canvas_text(canvas, row, 0, 1, style, label);
+  int col = canvas_text(canvas, row, 0, 3, STYLE_DIM, "behind a barrier, reads before a product");
+  for (int i = 0; i < ribbon->n_bursts; i++)
+    col = canvas_printf(canvas, row, 0, col, STYLE_SITE, "%s%d", i ? ", " : " ",
+                        ribbon->burst[i].reads);
+  col = canvas_text(canvas, row, 0, col, STYLE_DIM, "; then others");
+  for (int i = 0; i < ribbon->n_bursts; i++)
+    col = ribbon->burst[i].others < 0
+              ? canvas_printf(canvas, row, 0, col, STYLE_TEXT, "%sno more", i ? ", " : " ")
+              : canvas_printf(canvas, row, 0, col, STYLE_TEXT, "%s%d", i ? ", " : " ",
+                              ribbon->burst[i].others);
+  return 1;
+}
+
 // B alone, or A above B at the same scale.
 int source_draw_ribbons(Canvas *canvas, Rect in, const Source *source) {
   const Ribbon *a = &source->ribbon_a, *b = &source->ribbon;
@@ -50,7 +68,11 @@ int source_draw_ribbons(Canvas *canvas, Rect in, const Source *source) {
   row.row++;
   canvas_fit(canvas, row, 0, 3, row.cols - 3, ALIGN_LEFT, STYLE_DIM,
              "F fma  M mma  L S shared  G W global  A async  B barrier  J jump  . other");
-  return row.row + 1 - in.row;
+  row.row++;
+  if (in.rows < 16) return row.row - in.row;
+  row.row += draw_bursts(canvas, row, "A", STYLE_SIDE_A, a);
+  row.row += draw_bursts(canvas, row, "B", STYLE_SIDE_B, b);
+  return row.row - in.row;
 }
 
 int source_draw_register_banks(Canvas *canvas, Rect in, const Source *source) {

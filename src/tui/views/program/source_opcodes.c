@@ -149,6 +149,25 @@ void source_count(Arena *arena, Source *source) {
 
 // ---- the ribbon ---------------------------------------------------------------------------------
 
+// Worked example, article 003: "B LLLLLL A ....M... L" has 6 reads before its first product, then
+// others up to the seventh.
+static void find_bursts(Ribbon *ribbon) {
+  const char *letter = ribbon->letter;
+  for (int i = 0; i < ribbon->n && ribbon->n_bursts < BURSTS_MAX;) {
+    int reads = 0, last = i;
+    for (; i < ribbon->n && letter[i] != 'M'; i++) {
+      if (letter[i] == 'B') reads = 0;
+      if (letter[i] == 'L') last = i;
+      reads += letter[i] == 'L';
+    }
+    const bool products = i < ribbon->n && reads > 0;
+    while (i < ribbon->n && letter[i] != 'L' && letter[i] != 'B') i++;
+    const bool again = i < ribbon->n && letter[i] == 'L';
+    if (products) ribbon->burst[ribbon->n_bursts++] = (Burst){reads, again ? i - last - 1 : -1};
+    while (i < ribbon->n && letter[i] != 'B') i++;
+  }
+}
+
 static Ribbon ribbon_of(Arena *arena, const Compiled *compiled, SourceMode mode) {
   Ribbon ribbon = {0};
   bool ptx = mode == SOURCE_PTX;
@@ -160,6 +179,7 @@ static Ribbon ribbon_of(Arena *arena, const Compiled *compiled, SourceMode mode)
     if (opcode) letter[ribbon.n++] = source_class_of(opcode);
   }
   ribbon.letter = letter;
+  find_bursts(&ribbon);
   return ribbon;
 }
 

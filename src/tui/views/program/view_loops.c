@@ -8,7 +8,7 @@
 //   m = m_b·128 + m_t·8 + m_r      32 × 16 × 8
 //
 // Left and Right step through the passes, d changes what is shown, s shows what one iteration of
-// k_o issues (loops_steps.c), m where its copies may stand (loops_places.c). ViewState: mode is
+// k_o issues (loops_steps.c), p where its copies may stand (loops_places.c). ViewState: mode is
 // what is shown, pane how many passes before the last one the view stands.
 #include <string.h>
 
@@ -515,7 +515,7 @@ static const Action actions[] = {
      change_mode},
     {"steps", "s", "steps", NULL,
      "the instructions of one iteration of k_o, and other orders of reading", show_steps},
-    {"places", "m", "places", NULL,
+    {"places", "p", "places", NULL,
      "where in an iteration each copy may stand, and what happens where it may not", show_places},
 };
 

@@ -52,13 +52,15 @@ static const char *const states[] = {
     FUSED "M=40,N=71,K=32,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1,FRAG_ORDER=1",
     FUSED "M=40,N=71,K=32,WM=1,FM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1",
     FUSED "M=70,N=130,K=64,WM=2,FN=8,ASYNC_COPY=1,EAGER_KV=1,FRAG_BUFFER=2,CAUSAL=1",
-    FUSED "M=70,N=70,K=64,WM=4,FN=2,ASYNC_COPY=1,EAGER_KV=1,CAUSAL=1,UNROLL_K=2,L2_HINT=1",
+    FUSED
+    "M=70,N=70,K=64,WM=4,FN=2,ASYNC_COPY=1,EAGER_KV=1,CAUSAL=1,UNROLL_K=2,L2_HINT=1,"
+    "TILE_ORDER=longest",
     FUSED "M=40,N=71,K=64,WM=2,FN=4,TMA=1,TARGET=h200",
     FUSED "M=70,N=130,K=64,WM=2,FM=2,FN=4,TMA=1,EAGER_KV=1,CAUSAL=1,FRAG_BUFFER=2,TARGET=h200",
     FUSED "M=40,N=16,K=32,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1,MIN_BLOCKS=2",
     GROUP "M=70,N=130,K=64,ATOM_N=64,SWIZZLE=3",
     GROUP "M=130,N=100,K=32,ATOM_N=32,FN=2,WM=2,SWIZZLE=2,ASYNC_COPY=1,EAGER_KV=1",
-    GROUP "M=70,N=190,K=128,ATOM_N=80,SWIZZLE=3,TMA=1,EAGER_KV=1,CAUSAL=1",
+    GROUP "M=70,N=190,K=128,ATOM_N=80,SWIZZLE=3,TMA=1,EAGER_KV=1,CAUSAL=1,TILE_ORDER=longest",
     GROUP "M=70,N=40,K=16,ATOM_N=8,FN=4,FM=2,SWIZZLE=1,TMA=1",
 };
 enum { N_STATES = sizeof states / sizeof *states };
@@ -282,6 +284,35 @@ START_TEST(what_is_not_there_is_not_broken) {
 }
 END_TEST
 
+// ---- a causal mask ------------------------------------------------------------------------------
+
+// Whether some query of 16 from `q` on does not see some key of 32 from `t` on, 24 keys ahead.
+static bool some_unseen(int64_t q, int64_t t) {
+  for (int i = 0; i < 16 * 32; i++)
+    if (q + i / 32 + 24 < t + i % 32) return true;
+  return false;
+}
+
+// Blocks whose scores are all seen compare none of them; no lane has a part in that.
+START_TEST(a_mask_is_for_blocks_on_the_diagonal) {
+  const Program *program = model_of(FUSED "M=72,N=96,K=32,WM=2,FN=4,CAUSAL=1")->program;
+  const Product *scores = &program->product[0];
+  const Stmt *mask = slab_loop(program)->body;
+  while (mask->kind != STMT_IF) mask = mask->next;
+  ck_assert_ptr_nonnull(find_op(mask->body, OP_INIT, ROLE_SCORE));
+  const Digit *q = scores->axis[AXIS_M]->digit, *t = scores->axis[AXIS_N]->digit;
+  int n_masked = 0;
+  for (int i = 0; i < 5 * 3; i++) {
+    int64_t *env = ARENA_ARRAY(arena, int64_t, program->n_vars);
+    env[q[0].var->id] = i / 3 / 2, env[q[1].var->id] = i / 3 % 2, env[t[0].var->id] = i % 3;
+    const bool masked = expr_eval(mask->expr, env) != 0;
+    ck_assert_int_eq(masked, some_unseen((int64_t)i / 3 * 16, (int64_t)i % 3 * 32));
+    n_masked += masked;
+  }
+  ck_assert_int_eq(n_masked, 9);
+}
+END_TEST
+
 // ---- the oracle ---------------------------------------------------------------------------------
 
 // One head, two queries, three keys: by hand.
@@ -398,6 +429,8 @@ START_TEST(rules_say_why_not) {
       {"PROGRAM=attention,K=64,M=100,N=60,CAUSAL=1", "causal_keys", "the first 40"},
       {"PROGRAM=attention,K=64,SPLITK=2", "knob_of_program", "SPLITK"},
       {"CAUSAL=1", "knob_of_program", "CAUSAL"},
+      {FUSED "M=64,N=64,K=64,FN=4,TILE_ORDER=longest", "order_longest", "CAUSAL=0"},
+      {FUSED "M=64,N=64,K=64,FN=4,CAUSAL=1,TILE_ORDER=hilbert", "order_persistent", "hilbert"},
       {"PROGRAM=attention,K=64,FUSE=1", "attention_fuse", "ATOM_KIND=fma"},
       {"PROGRAM=attention,K=64,ATOM_KIND=mma_m16n8k16_f16,FUSE=1,STAGE=11,EAGER_KV=1",
        "attention_fuse", "EAGER_KV=1"},
@@ -437,6 +470,7 @@ Suite *suite_attention(void) {
   tcase_add_test(tc, what_is_not_there_is_not_broken);
   tcase_add_test(tc, its_texts_compute);
   tcase_add_test(tc, fusing_leaves_nothing_in_global_memory);
+  tcase_add_test(tc, a_mask_is_for_blocks_on_the_diagonal);
   tcase_add_test(tc, the_reference_is_a_softmax);
   tcase_add_test(tc, inputs_make_exact_weights);
   tcase_add_test(tc, sums_are_operand_a_in_their_lanes);

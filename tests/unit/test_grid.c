@@ -88,6 +88,10 @@ START_TEST(attention_has_a_row_of_ctas_for_each_head) {
   ck_assert_int_eq(work.most, 10);
   ck_assert_double_eq(work.of_row[1], 8);  // query 127 sees 228
   ck_assert_double_eq_tol(work.mean, (6 + 8 + 10 + 10) / 4.0, 1e-9);
+  const Grid *longest = grid_of(HEADS3 ",CAUSAL=1,TILE_ORDER=longest");
+  ck_assert_double_eq(grid_work(property_arena, longest).of_row[1], 8);
+  const GridCta first = grid_cta(longest, 0), end = grid_cta(longest, 11);
+  ck_assert(first.row == 3 && first.col == 0 && end.row == 0 && end.col == 2);
 }
 END_TEST
 

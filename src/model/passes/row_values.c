@@ -99,14 +99,44 @@ static Var *value_variable(Stmt *nest) {
   return nest->var;
 }
 
+// Where along the axis the part begins that a warp holds sums of, or a warpgroup; its length.
+static const Expr *part_begin(Program *program, const Axis *axis) {
+  const Expr *sum = ex_const(program->arena, 0);
+  for (int i = 0; i < axis->n_digits; i++) {
+    const Digit *digit = &axis->digit[i];
+    if (digit->var->tier == TIER_REGISTER) continue;
+    const Expr *var = ex_var(program->arena, digit->var);
+    sum = ex_add(program->arena, sum, ex_mul_const(program->arena, var, digit->weight));
+  }
+  return sum;
+}
+
+static int64_t part_length(const Axis *axis) {
+  const Digit *digit = axis_digit(axis, TIER_REGISTER);
+  return digit->var->extent * digit->weight;
+}
+
+// Whether query q does not see key t, or there is no such key.
+static const Expr *hidden_key(Program *program, const Expr *q, const Expr *t, bool beyond_keys) {
+  const Expr *last = ex_const(program->arena, program->problem.n - 1);
+  return beyond_keys ? ex_lt(program->arena, last, t) : unseen_key(program, q, t);
+}
+
+// The last key is hidden from the first query, if any is from any: no lane has a part in that, so
+// that warps whose scores are all seen jump over the comparisons of each.
+static const Expr *hides_some(Program *program, const Product *scores, bool beyond_keys) {
+  const Axis *keys = scores->axis[AXIS_N];
+  const Expr *last = ex_add_const(program->arena, part_begin(program, keys), part_length(keys) - 1);
+  return hidden_key(program, part_begin(program, scores->axis[AXIS_M]), last, beyond_keys);
+}
+
 Stmt *hide_values(Program *program, const Product *scores, KnobId knob, bool beyond_keys) {
   Stmt *nest = over_values(program, scores, knob, hide, NULL);
   const Expr *value = ex_var(program->arena, value_variable(nest));
-  const Expr *t = place(program, scores, AXIS_N, value);
-  if (!beyond_keys)
-    return only_if(program, nest, unseen_key(program, place(program, scores, AXIS_M, value), t));
-  const Expr *last = ex_const(program->arena, program->problem.n - 1);
-  return only_if(program, nest, ex_lt(program->arena, last, t));
+  const Expr *q = place(program, scores, AXIS_M, value), *t = place(program, scores, AXIS_N, value);
+  const Expr *some = hides_some(program, scores, beyond_keys);
+  nest = only_if(program, nest, hidden_key(program, q, t, beyond_keys));
+  return expr_is_const(some, 1) ? nest : stmt_if(program, knob, some, nest);
 }
 
 static Op load_row(Program *program, const Product *product, const Expr *at[3],

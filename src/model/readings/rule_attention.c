@@ -23,7 +23,7 @@ static const bool taken[KNOB_COUNT] = {
     [KNOB_FRAG_BUFFER] = true, [KNOB_FRAG_ORDER] = true, [KNOB_UNROLL_K] = true,
     [KNOB_MIN_BLOCKS] = true,  [KNOB_PROGRAM] = true,    [KNOB_HEADS] = true,
     [KNOB_CAUSAL] = true,      [KNOB_FUSE] = true,       [KNOB_EAGER_KV] = true,
-    [KNOB_BK] = true,          [KNOB_TMA] = true};
+    [KNOB_BK] = true,          [KNOB_TMA] = true,        [KNOB_TILE_ORDER] = true};
 
 const char *rule_knob_of_other(const Facts *f) {
   static const KnobId own[] = {KNOB_CAUSAL, KNOB_FUSE, KNOB_EAGER_KV, KNOB_HEADS};

@@ -435,6 +435,7 @@ static void draw_attention(uint64_t *state, const Draw *draw, Schedule *schedule
   schedule_take_type(schedule);
   DRAW_ALL(state, attention_knobs, schedule);
   v[KNOB_FUSE] = random_between(state, 0, 1);
+  if (v[KNOB_FUSE] && v[KNOB_CAUSAL] && v[KNOB_WM] % 2) v[KNOB_TILE_ORDER] = ORDER_LONGEST;
   v[KNOB_STAGE] = v[KNOB_FUSE] && random_between(state, 0, 3) ? STAGE_A | STAGE_B : 0;
   if (v[KNOB_STAGE]) {
     v[KNOB_TMA] = draw->target->has_tma && random_between(state, 0, 2) == 0;

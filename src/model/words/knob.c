@@ -30,7 +30,7 @@ static const char *const dtype_names[] = {"f32", "f16", "bf16", "tf32",
                                           "f64", "s8",  "e4m3", "e5m2"};
 static const char *const acc_names[] = {"f32", "f16"};
 static const char *const stage_names[] = {"00", "01", "10", "11"};
-static const char *const order_names[] = {"group", "row", "hilbert", "gpc"};
+static const char *const order_names[] = {"group", "row", "hilbert", "gpc", "longest"};
 static const char *const program_names[] = {"matmul", "attention"};
 static const char *const roles_names[] = {"cooperative", "pingpong"};
 static const char *const atom_names[] = {

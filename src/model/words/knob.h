@@ -54,7 +54,7 @@ enum { STAGE_A = 2, STAGE_B = 1 };
 // The values of the PROGRAM knob.
 enum { COMPUTES_MATMUL, COMPUTES_ATTENTION };
 // The values of the TILE_ORDER knob.
-enum { ORDER_GROUP, ORDER_ROW, ORDER_HILBERT, ORDER_GPC };
+enum { ORDER_GROUP, ORDER_ROW, ORDER_HILBERT, ORDER_GPC, ORDER_LONGEST };
 // The values of the ROLE_SCHEDULE knob, by CUTLASS's names for them.
 enum { ROLES_COOPERATIVE, ROLES_PINGPONG };
 

@@ -264,15 +264,17 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
           mma_m16n8k16_f32_bf16(&S_f[q_r][t_r][0], &Q_f[q_r][0], &K_f[t_r][0]);
     }
 
-    #pragma unroll
-    for (int q_r = 0; q_r < 2; ++q_r) {
+    if (q_b * 128 + q_w * 32 + 212 < t_o * 64 + 63) {
       #pragma unroll
-      for (int t_r = 0; t_r < 8; ++t_r) {
+      for (int q_r = 0; q_r < 2; ++q_r) {
         #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-          if (q_b * 128 + q_w * 32 + q_r * 16 + lane / 4 + v / 2 * 8 + 212 < t_o * 64 + t_r * 8 +
-              lane % 4 * 2 + v % 2)
-            S_f[q_r][t_r][v] = __int_as_float(0xff800000);
+        for (int t_r = 0; t_r < 8; ++t_r) {
+          #pragma unroll
+          for (int v = 0; v < 4; ++v) {
+            if (q_b * 128 + q_w * 32 + q_r * 16 + lane / 4 + v / 2 * 8 + 212 < t_o * 64 + t_r * 8 +
+                lane % 4 * 2 + v % 2)
+              S_f[q_r][t_r][v] = __int_as_float(0xff800000);
+          }
         }
       }
     }

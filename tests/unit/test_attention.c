@@ -36,6 +36,9 @@ static void teardown(void) { arena_free(arena); }
 #define GROUP \
   "PROGRAM=attention,HEADS=2,ATOM_KIND=wgmma_m64n256k16_f16,FUSE=1,STAGE=11,TARGET=h200,"
 
+// K and V in rings of a producer's.
+#define ROLES GROUP "SWIZZLE=3,TMA=1,WARP_SPECIALIZE=1,"
+
 // Edges on every side: queries, keys and blocks that do not come out even, causal or not, one head
 // dimension of the articles and smaller ones.
 static const char *const states[] = {
@@ -62,6 +65,12 @@ static const char *const states[] = {
     GROUP "M=130,N=100,K=32,ATOM_N=32,FN=2,WM=2,SWIZZLE=2,ASYNC_COPY=1,EAGER_KV=1",
     GROUP "M=70,N=190,K=128,ATOM_N=80,SWIZZLE=3,TMA=1,EAGER_KV=1,CAUSAL=1,TILE_ORDER=longest",
     GROUP "M=70,N=40,K=16,ATOM_N=8,FN=4,FM=2,SWIZZLE=1,TMA=1",
+    ROLES "M=130,N=300,K=64,ATOM_N=64,WM=2,BUFFER_COUNT=2",
+    ROLES "M=70,N=190,K=64,ATOM_N=32,BUFFER_COUNT=3,MMA_GROUPS=1,CAUSAL=1",
+    ROLES "M=130,N=300,K=128,ATOM_N=80,WM=2,BUFFER_COUNT=2,MMA_GROUPS=1,PRODUCER_REGS=24",
+    ROLES "M=190,N=200,K=64,ATOM_N=16,FN=3,WM=3,BUFFER_COUNT=2,MMA_GROUPS=1,ROLE_SCHEDULE=pingpong",
+    ROLES "M=70,N=40,K=64,ATOM_N=48,WM=2,BUFFER_COUNT=2,MMA_GROUPS=1,ROLE_SCHEDULE=pingpong",
+    FUSED "M=70,N=130,K=64,WM=2,FM=2,FN=4,TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2,TARGET=h200",
 };
 enum { N_STATES = sizeof states / sizeof *states };
 
@@ -248,6 +257,33 @@ enum { N_TILE_BREAKAGES = sizeof tile_breakages / sizeof *tile_breakages };
 
 START_TEST(breakages_of_tiles_are_found) {
   check_breakage(TILES, tile_breakages[_i].id, tile_breakages[_i].finding);
+}
+END_TEST
+
+// And where a producer fetches, and both products are in flight.
+static const struct {
+  BreakageId id;
+  FindingKind finding;
+} role_breakages[] = {
+    {BREAK_WG_WAIT, FINDING_MISSING_WAIT},     {BREAK_WG_WAIT_LAX, FINDING_MISSING_WAIT},
+    {BREAK_WG_FENCE, FINDING_MISSING_FENCE},   {BREAK_WG_COMMIT, FINDING_MISSING_WAIT},
+    {BREAK_FULL_WAIT, FINDING_UNWRITTEN_READ}, {BREAK_FULL_PHASE, FINDING_RACE},
+    {BREAK_SLOT_AFTER, FINDING_RACE},          {BREAK_EMPTY_WAIT, FINDING_RACE},
+    {BREAK_EMPTY_PHASE, FINDING_DEADLOCK},     {BREAK_ARRIVE, FINDING_DEADLOCK},
+    {BREAK_MORE_ARRIVALS, FINDING_DEADLOCK},   {BREAK_FEWER_ARRIVALS, FINDING_RACE},
+    {BREAK_SILENT_WARP, FINDING_RACE},         {BREAK_MORE_BYTES, FINDING_DEADLOCK},
+    {BREAK_RELEASE_EARLY, FINDING_RACE},       {BREAK_SUMS_EARLY, FINDING_MISSING_WAIT},
+    {BREAK_MORE_REGISTERS, FINDING_DEADLOCK},  {BREAK_SUMS_KEPT, FINDING_UNWRITTEN_READ},
+    {BREAK_NO_RESCALE, FINDING_COUNT},         {BREAK_SUM_RESCALE, FINDING_COUNT},
+    {BREAK_LANES_MAX, FINDING_COUNT},          {BREAK_UNCONVERTED, FINDING_OPERAND},
+};
+enum { N_ROLE_BREAKAGES = sizeof role_breakages / sizeof *role_breakages };
+
+START_TEST(breakages_of_roles_are_found) {
+  check_breakage(ROLES
+                 "M=100,N=150,K=64,ATOM_N=32,WM=2,BUFFER_COUNT=2,MMA_GROUPS=1,"
+                 "PRODUCER_REGS=24,ROLE_SCHEDULE=pingpong",
+                 role_breakages[_i].id, role_breakages[_i].finding);
 }
 END_TEST
 
@@ -439,6 +475,12 @@ START_TEST(rules_say_why_not) {
       {"PROGRAM=attention,K=64,ATOM_KIND=wgmma_m64n256k8_tf32,ATOM_N=64", "attention_atom",
        "tiles of 32 bits"},
       {GROUP "K=64,ATOM_N=24", "attention_steps", "24"},
+      {GROUP "K=64,ATOM_N=32,BUFFER_COUNT=2,TMA=1", "attention_roles", "BUFFER_COUNT over 1"},
+      {ROLES "K=64,ATOM_N=32,BUFFER_COUNT=2,EAGER_KV=1", "attention_roles", "EAGER_KV=1"},
+      {ROLES "K=64,ATOM_N=32,BUFFER_COUNT=2,MMA_GROUPS=1,ROLE_SCHEDULE=pingpong", "attention_roles",
+       "WM=1"},
+      {ROLES "K=64,ATOM_N=32,BUFFER_COUNT=2,WM=2,ROLE_SCHEDULE=pingpong", "attention_roles",
+       "MMA_GROUPS=0"},
       {GROUP "K=72,ATOM_N=32", "attention_steps", "72"},
       {GROUP "K=256,ATOM_N=256,WM=2", "wgmma_sums", "256 registers"},
       {GROUP "K=256,ATOM_N=16,WM=4", "wgmma_registers", "128 registers"},
@@ -466,6 +508,7 @@ Suite *suite_attention(void) {
   tcase_add_loop_test(tc, breakages_are_found, 0, N_BREAKAGES);
   tcase_add_loop_test(tc, breakages_of_boxes_are_found, 0, N_BOX_BREAKAGES);
   tcase_add_loop_test(tc, breakages_of_tiles_are_found, 0, N_TILE_BREAKAGES);
+  tcase_add_loop_test(tc, breakages_of_roles_are_found, 0, N_ROLE_BREAKAGES);
   tcase_add_test(tc, weights_are_fenced_and_waited_for);
   tcase_add_test(tc, what_is_not_there_is_not_broken);
   tcase_add_test(tc, its_texts_compute);

@@ -69,6 +69,12 @@ START_TEST(test_a_pass_runs_for_each_product_or_once) {
 }
 END_TEST
 
+// What fuses two products, or fetches for each of them, has no meaning for one that is there twice.
+static bool is_of_two(const Pass *pass) {
+  static const char of_two[] = " tile_rows fuse eager_kv longest_first warp_specialize ";
+  return strstr(of_two, arena_printf(arena, " %s ", pass->name)) != NULL;
+}
+
 // What is marked makes of two products what it makes of one: the second time would undo or double
 // it.
 START_TEST(test_what_products_share_is_changed_once) {
@@ -79,18 +85,14 @@ START_TEST(test_what_products_share_is_changed_once) {
       "BUFFER_COUNT=3,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,TAIL_SPLIT=2,TILE_ORDER=gpc,GROUP_N=8,"
       "M=1024,N=2048,K=512"};
   int seen = 0, marked = 0;
-  // What fuses two products has no meaning for one that is there twice.
-  static const char of_two[] = " tile_rows fuse eager_kv longest_first ";
-  for (int i = 0; i < pass_count; i++) {
-    const bool alone = strstr(of_two, arena_printf(arena, " %s ", pass_table[i].name));
-    marked += pass_table[i].runs == PASS_ONCE && !alone;
-  }
+  for (int i = 0; i < pass_count; i++)
+    marked += pass_table[i].runs == PASS_ONCE && !is_of_two(&pass_table[i]);
   for (int s = 0; s < 2; s++) {
     const Model *built = model(states[s]);
     const Pipeline *pipeline = &built->pipeline;
     for (int i = 1; i < pipeline->n_stages; i++) {
       const Pass *pass = pipeline->stage[i].pass;
-      if (pass->runs != PASS_ONCE) continue;
+      if (pass->runs != PASS_ONCE || is_of_two(pass)) continue;
       Program *two = with_two_products(pipeline->stage[i - 1].program);
       pass_run(pass, two, &built->schedule);
       program_place_shared(two);

@@ -4,6 +4,9 @@
 // BUFFER_COUNT, and the barrier after the k_i loop is gone. Preserves: the order of fills and
 // reads.
 //
+// Of fused products Q, which is filled in front of the loop, has no ring, and the barriers stay for
+// the passes that come: a producer's (rule attention_ring).
+//
 // Worked example, two slots: slab k_o is read from slot k_o mod 2 while a fast thread may already
 // fill the other one for k_o + 1. It cannot run two slabs ahead: the barrier after the fill of
 // k_o + 1 is passed only when everybody has finished reading k_o.
@@ -50,10 +53,11 @@ void pass_double_buffer(Program *program, Product *product, const Schedule *sche
   const Expr *slot = ring_slot(program, slab_counter(program, k_o->var), slots);
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     Ring ring = {operand_slab(program, product, operand), slot};
-    if (!ring.slab) continue;
+    if (!ring.slab || !find_op(k_o->body, OP_STORE, ring.slab->role)) continue;
     add_ring(operand_slab(program, product, operand), slots);
     each_access(k_o->body, index_ring, &ring);
   }
+  if (program->n_products > 1) return;
   Stmt **first = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
   cut(find_link(&(*first)->next, OP_BARRIER, ROLE_COUNT));
 }

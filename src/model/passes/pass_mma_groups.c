@@ -75,8 +75,7 @@ static Stmt *around_slab(Program *program, const Product *product, Stmt *k_o) {
   return wait;
 }
 
-// The arrival that releases a slot: of the slab before instead of this one.
-static Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o) {
+Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o) {
   Arena *arena = program->arena;
   Var *before = program_var(program, "k_p", VAR_LET, TIER_SERIAL, k_o->var->extent);
   const Expr *some = ex_lt(arena, ex_const(arena, 0), ex_var(arena, k_o->var));
@@ -133,5 +132,10 @@ static void begin_sums(Program *program, const Product *product, Stmt *k_o) {
 void pass_mma_groups(Program *program, Product *product, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program), *wait = around_slab(program, product, k_o);
   begin_sums(program, product, k_o);
+  if (program->n_products > 1) {
+    if (schedule->value[knob] && product == program_product(program))
+      overlap_products(program, schedule);
+    return;
+  }
   if (schedule->value[knob]) leave_in_flight(program, k_o, wait);
 }

@@ -42,6 +42,10 @@ static Stmt *by_one_thread(Program *program, Stmt *list) {
   return stmt_if(program, knob, first, list);
 }
 
+const char *mbarriers_name(Program *program, const char *what, const Buffer *slab) {
+  return arena_printf(program->arena, "%s_%c", what, tolower((unsigned char)slab->name[0]));
+}
+
 Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId by) {
   Var *i = program_var(program, "i", VAR_LOOP, TIER_REGISTER, mbarriers->dim[0]);
   Access at = access1(mbarriers, ex_var(program->arena, i));
@@ -99,11 +103,15 @@ static Stmt *issue(Program *program, const Product *product, Stmt *k_o, Access f
 
 // ---- fused products -----------------------------------------------------------------------------
 
-static Access full_of(Program *program, const Buffer *slab, const Expr *slot) {
-  const char *name = arena_printf(program->arena, "full_%c", tolower((unsigned char)slab->name[0]));
-  const int64_t slots = 1;
-  return access1(program_new_buffer(program, name, SPACE_BARRIER, ROLE_FULL, 1, &slots, knob),
-                 slot);
+static int64_t slots_of(const Buffer *slab) { return buffer_is_ring(slab) ? slab->dim[0] : 1; }
+
+// `walk`: counts the blocks that fill the slab; NULL: it is filled once.
+static Access full_of(Program *program, const Buffer *slab, const Var *walk) {
+  Arena *arena = program->arena;
+  const int64_t slots = slots_of(slab);
+  Buffer *full = program_new_buffer(program, mbarriers_name(program, "full", slab), SPACE_BARRIER,
+                                    ROLE_FULL, 1, &slots, knob);
+  return access1(full, walk ? ring_slot(program, ex_var(arena, walk), slots) : ex_const(arena, 0));
 }
 
 // The copy of one slab, wherever it stands; a wait for its bytes behind the barrier that follows.
@@ -112,12 +120,14 @@ static void issue_alone(Program *program, const Product *product, int operand, S
   Arena *arena = program->arena;
   const Buffer *slab = operand_slab(program, product, operand);
   Stmt **load = find_link(list, OP_LOAD, product->operand[operand].stage);
-  const Access full = full_of(program, slab, ex_const(arena, 0));
+  const Access full = full_of(program, slab, walk);
+  const int64_t slots = slots_of(slab);
   Stmt *boxes = build_boxes(program, product, operand, full, knob);
   Stmt *fence = walk && !slabs_are_tiles(product) ? fence_reads(program) : NULL;
-  Stmt *asks = ask(program, fence, full, buffer_bytes(slab), boxes);
+  Stmt *asks = ask(program, fence, full, buffer_bytes(slab) / slots, boxes);
   asks->note = arena_printf(arena, "one thread asks for the slab of %c", slab->name[0]);
-  const Expr *phase = walk ? ring_full_phase(program, ex_var(arena, walk), 1) : ex_const(arena, 0);
+  const Expr *phase =
+      walk ? ring_full_phase(program, ex_var(arena, walk), slots) : ex_const(arena, 0);
   Stmt *wait = stmt_op(program, knob, (Op){.kind = OP_MBAR_WAIT, .dst = full, .phase = phase});
   cut(load);
   cut(find_link(list, OP_STORE, slab->role));

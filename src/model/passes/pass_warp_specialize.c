@@ -78,30 +78,36 @@ static Stmt *add_role(Program *program, WarpRole what, const Expr *condition, St
   return stmt;
 }
 
-// k_o of its own around the wait for an empty slot and the fetch that stood in the common loop.
-static Stmt *produce(Program *program, const Stmt *k_o, Buffer *empty, Stmt *fetch) {
-  int64_t slots = empty->dim[0];
+// k_o of its own around what stood in the common loop.
+static Stmt *produce(Program *program, const Stmt *k_o, Stmt *fetches) {
   Var *own = program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, k_o->var->extent);
-  const Expr *slab = slab_counter(program, own);
-  Op wait = {.kind = OP_MBAR_WAIT,
-             .dst = access1(empty, ring_slot(program, slab, slots)),
-             .phase = ring_empty_phase(program, slab, slots)};
-  substitute(program, fetch, k_o->var, ex_var(program->arena, own));
-  Stmt *loop = stmt_loop(program, knob, own, stmt_list(stmt_op(program, knob, wait), fetch, NULL));
+  substitute(program, fetches, k_o->var, ex_var(program->arena, own));
+  Stmt *loop = stmt_loop(program, knob, own, fetches);
   loop->end = k_o->end;
   return loop;
 }
 
-// The common loop without its fetch, and with an arrival in the place of its barrier.
-static Stmt *take_fetch(Program *program, Stmt *k_o, Buffer *empty) {
-  Stmt *fetch = cut(find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
-  if (fetch->kind == STMT_IF) fetch = fetch->body;
-  Stmt **barrier = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
-  cut(barrier);
-  const Expr *slot = ring_slot(program, slab_counter(program, k_o->var), empty->dim[0]);
-  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = access1(empty, slot)};
-  insert(barrier, stmt_op(program, knob, arrive));
-  return fetch;
+// What one thread asks for, without the condition that says which.
+static Stmt *take_asked(Stmt **link) {
+  Stmt *fetch = cut(link);
+  return fetch->kind == STMT_IF ? fetch->body : fetch;
+}
+
+// The common loop without the fetch of a slab (ROLE_COUNT: of all of them) and the barrier behind
+// it, and with an arrival behind the product that reads it. Returns what the producer does: waits
+// for an empty slot, and fetches.
+static Stmt *take_fetch(Program *program, const Product *product, Stmt *k_o, BufferRole slab,
+                        Buffer *empty) {
+  Stmt **link = find_link(&k_o->body, OP_TMA_LOAD, slab);
+  Stmt *fetch = take_asked(link);
+  cut(find_link(link, OP_BARRIER, ROLE_COUNT));
+  const int64_t slots = empty->dim[0];
+  const Expr *counter = slab_counter(program, k_o->var);
+  const Access slot = access1(empty, ring_slot(program, counter, slots));
+  Op wait = {.kind = OP_MBAR_WAIT, .dst = slot, .phase = ring_empty_phase(program, counter, slots)};
+  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = slot};
+  insert(&(*find_multiply(product, &k_o->body))->next, stmt_op(program, knob, arrive));
+  return stmt_list(stmt_op(program, knob, wait), fetch, NULL);
 }
 
 // The statement that initialises full initialises empty too, and asks for thread 0 of them all.
@@ -132,6 +138,32 @@ static const char *note_of_producer(int64_t producers) {
              : "the producer only fetches";
 }
 
+static Buffer *add_empty(Program *program, const char *name, int64_t slots, int64_t arrivals) {
+  Buffer *empty = program_new_buffer(program, name, SPACE_BARRIER, ROLE_EMPTY, 1, &slots, knob);
+  initialise(program, kernel_block(main_kernel(program))->body, empty, arrivals);
+  return empty;
+}
+
+// All that is fetched for a tile. Slabs of fused products are filled and emptied one by one, each
+// with mbarriers of its own; what is fetched once stands in front of the loop.
+static Stmt *take_fetches(Program *program, Stmt *k_o, int64_t slots, int64_t arrivals) {
+  if (program->n_products == 1) {
+    Buffer *empty = add_empty(program, "empty", slots, arrivals);
+    return produce(program, k_o,
+                   take_fetch(program, program_product(program), k_o, ROLE_COUNT, empty));
+  }
+  Stmt *fetches = NULL;
+  for (int i = 0; i < program->n_products; i++) {
+    const Product *product = &program->product[i];
+    const Buffer *slab = operand_slab(program, product, ATOM_B);
+    Buffer *empty = add_empty(program, mbarriers_name(program, "empty", slab), slots, arrivals);
+    insert(fetches ? &stmt_last(fetches)->next : &fetches,
+           take_fetch(program, product, k_o, slab->role, empty));
+  }
+  Stmt **once = find_link(&kernel_inner(main_kernel(program))->body, OP_TMA_LOAD, ROLE_COUNT);
+  return stmt_list(take_asked(once), produce(program, k_o, fetches), NULL);
+}
+
 void pass_warp_specialize(Program *program, Product *product, const Schedule *schedule) {
   (void)product;
   Arena *arena = program->arena;
@@ -146,22 +178,20 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
   if (mine) kernel->min_blocks = (int)max64(1, schedule->value[KNOB_MIN_BLOCKS]);
   program->any_thread =
       program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
-  Buffer *empty = program_new_buffer(program, "empty", SPACE_BARRIER, ROLE_EMPTY, 1, &slots, knob);
-  Stmt *fetch = take_fetch(program, k_o, empty);
-  initialise(program, block->body, empty, readers / LANES);
+  Stmt *fetches = take_fetches(program, k_o, slots, readers / LANES);
 
   const Expr *limit = ex_const(arena, consumers), *last = ex_const(arena, consumers - 1);
   const Expr *first = ex_binary(arena, EXPR_EQ, any_thread(program), limit);
   const Stmt *tiles = kernel_launch(kernel).tiles;
-  Stmt *fetches_all = per_tile(program, tiles, produce(program, k_o, empty, fetch));
+  Stmt *fetches_all = per_tile(program, tiles, fetches);
   Stmt *loop = stmt_if(program, knob, first, fetches_all);
-  WarpRole fetches = {"producer", WORK_FETCHES, consumers, producers,
-                      mine ? producer_registers(schedule) : 0};
+  WarpRole produces = {"producer", WORK_FETCHES, consumers, producers,
+                       mine ? producer_registers(schedule) : 0};
   WarpRole multiplies = {"consumer", WORK_MULTIPLIES, 0, consumers, mine};
-  Stmt *give = registers(program, OP_REGS_GIVE, fetches.registers);
+  Stmt *give = registers(program, OP_REGS_GIVE, produces.registers);
   Stmt *take = registers(program, OP_REGS_TAKE, multiplies.registers);
   Stmt *barrier = block->body->next, *rest = barrier->next;
-  Stmt *producer = add_role(program, fetches, ex_lt(arena, last, any_thread(program)),
+  Stmt *producer = add_role(program, produces, ex_lt(arena, last, any_thread(program)),
                             give ? stmt_list(give, loop, NULL) : loop, note_of_producer(producers));
   Stmt *consumer =
       add_role(program, multiplies, ex_lt(arena, any_thread(program), limit),

@@ -96,6 +96,9 @@ Stmt *build_boxes(Program *program, const Product *product, int operand, Access 
 // A loop that initialises all mbarriers of a buffer for so many arrivals.
 Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId knob);
 
+// Of a slab of fused products, each of which has mbarriers of its own: "full_k".
+const char *mbarriers_name(Program *program, const char *what, const Buffer *slab);
+
 // The number of threads that only fetch for so many that multiply: PRODUCER_WARPS if it says one,
 // else a warpgroup, or a warp if those that multiply are no whole warpgroups.
 int64_t pass_producers(const Schedule *schedule, int64_t consumers);
@@ -106,6 +109,12 @@ int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int
 // work on at once.
 bool pass_pingpong_wanted(const Schedule *schedule);
 int64_t pass_tiles_at_once(const Schedule *schedule);
+
+// MMA_GROUPS=1 of fused products: the scores of the next block of keys are under way, and O of this
+// one, while rows are weighed; with ROLE_SCHEDULE=pingpong warpgroups ask for them by turns.
+// The arrival that releases a slot, of the slab before the one that k_o is at.
+Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o);
+void overlap_products(Program *program, const Schedule *schedule);
 
 // Columns of a piece that a warp sends to C at a time: EPI_N, or the widest panel of at most 128
 // bytes that its columns are a multiple of. `of_atom`: columns of the atom.

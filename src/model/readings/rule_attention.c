@@ -12,18 +12,45 @@ static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[kn
 bool rule_is_attention(const Facts *f) { return value(f, KNOB_PROGRAM) == COMPUTES_ATTENTION; }
 
 // Knobs that attention takes; all others are a matmul's.
-static const bool taken[KNOB_COUNT] = {
-    [KNOB_M] = true,           [KNOB_N] = true,          [KNOB_K] = true,
-    [KNOB_DTYPE] = true,       [KNOB_ACC] = true,        [KNOB_TARGET] = true,
-    [KNOB_AUTO] = true,        [KNOB_BM] = true,         [KNOB_BN] = true,
-    [KNOB_FM] = true,          [KNOB_FN] = true,         [KNOB_WM] = true,
-    [KNOB_WN] = true,          [KNOB_ATOM_KIND] = true,  [KNOB_ATOM_N] = true,
-    [KNOB_STAGE] = true,       [KNOB_PAD_SMEM] = true,   [KNOB_SWIZZLE] = true,
-    [KNOB_LDMATRIX] = true,    [KNOB_ASYNC_COPY] = true, [KNOB_L2_HINT] = true,
-    [KNOB_FRAG_BUFFER] = true, [KNOB_FRAG_ORDER] = true, [KNOB_UNROLL_K] = true,
-    [KNOB_MIN_BLOCKS] = true,  [KNOB_PROGRAM] = true,    [KNOB_HEADS] = true,
-    [KNOB_CAUSAL] = true,      [KNOB_FUSE] = true,       [KNOB_EAGER_KV] = true,
-    [KNOB_BK] = true,          [KNOB_TMA] = true,        [KNOB_TILE_ORDER] = true};
+static const bool taken[KNOB_COUNT] = {[KNOB_M] = true,
+                                       [KNOB_N] = true,
+                                       [KNOB_K] = true,
+                                       [KNOB_DTYPE] = true,
+                                       [KNOB_ACC] = true,
+                                       [KNOB_TARGET] = true,
+                                       [KNOB_AUTO] = true,
+                                       [KNOB_BM] = true,
+                                       [KNOB_BN] = true,
+                                       [KNOB_FM] = true,
+                                       [KNOB_FN] = true,
+                                       [KNOB_WM] = true,
+                                       [KNOB_WN] = true,
+                                       [KNOB_ATOM_KIND] = true,
+                                       [KNOB_ATOM_N] = true,
+                                       [KNOB_STAGE] = true,
+                                       [KNOB_PAD_SMEM] = true,
+                                       [KNOB_SWIZZLE] = true,
+                                       [KNOB_LDMATRIX] = true,
+                                       [KNOB_ASYNC_COPY] = true,
+                                       [KNOB_L2_HINT] = true,
+                                       [KNOB_FRAG_BUFFER] = true,
+                                       [KNOB_FRAG_ORDER] = true,
+                                       [KNOB_UNROLL_K] = true,
+                                       [KNOB_MIN_BLOCKS] = true,
+                                       [KNOB_PROGRAM] = true,
+                                       [KNOB_HEADS] = true,
+                                       [KNOB_CAUSAL] = true,
+                                       [KNOB_FUSE] = true,
+                                       [KNOB_EAGER_KV] = true,
+                                       [KNOB_BK] = true,
+                                       [KNOB_TMA] = true,
+                                       [KNOB_BUFFER_COUNT] = true,
+                                       [KNOB_WARP_SPECIALIZE] = true,
+                                       [KNOB_PRODUCER_WARPS] = true,
+                                       [KNOB_PRODUCER_REGS] = true,
+                                       [KNOB_MMA_GROUPS] = true,
+                                       [KNOB_ROLE_SCHEDULE] = true,
+                                       [KNOB_TILE_ORDER] = true};
 
 const char *rule_knob_of_other(const Facts *f) {
   static const KnobId own[] = {KNOB_CAUSAL, KNOB_FUSE, KNOB_EAGER_KV, KNOB_HEADS};
@@ -121,4 +148,20 @@ const char *rule_fusion_fault(const Facts *f) {
   if (!value(f, KNOB_EAGER_KV) || (stage && (value(f, KNOB_ASYNC_COPY) || value(f, KNOB_TMA))))
     return NULL;
   return "EAGER_KV=1 without STAGE=11 and ASYNC_COPY=1 or TMA=1: no copy is on its way";
+}
+
+const char *rule_attention_roles_fault(const Facts *f) {
+  if (!rule_is_attention(f)) return NULL;
+  if (!value(f, KNOB_WARP_SPECIALIZE))
+    return value(f, KNOB_BUFFER_COUNT) > 1
+               ? "BUFFER_COUNT over 1 without WARP_SPECIALIZE=1: all threads meet in front of each "
+                 "product, and no slot is ahead"
+               : NULL;
+  if (value(f, KNOB_EAGER_KV))
+    return "EAGER_KV=1 with WARP_SPECIALIZE=1: the producer is ahead by itself";
+  if (value(f, KNOB_ROLE_SCHEDULE) != ROLES_PINGPONG) return NULL;
+  if (value(f, KNOB_WM) < 2) return "ROLE_SCHEDULE=pingpong with WM=1: there is no other warpgroup";
+  return value(f, KNOB_MMA_GROUPS) ? NULL
+                                   : "ROLE_SCHEDULE=pingpong with MMA_GROUPS=0: a warpgroup asks "
+                                     "for one product at a time";
 }

@@ -35,6 +35,7 @@ const char *rule_products_fault(const Facts *facts);
 const char *rule_fusion_fault(const Facts *facts);
 const char *rule_relayout_fault(const Facts *facts);
 const char *rule_steps_fault(const Facts *facts);
+const char *rule_attention_roles_fault(const Facts *facts);
 // Registers of O, S and one step's fragments, or FRAG_BUFFER of them, with an atom.
 int64_t rule_attention_registers(const Facts *facts);
 // The same with an atom of a warpgroup, which reads K and V where they lie: those of O, S and P.

@@ -416,6 +416,13 @@ static void draw_attention_group(uint64_t *state, Schedule *schedule) {
   v[KNOB_ATOM_N] = 16 * random_between(state, 1, 5);
   v[KNOB_WM] = random_between(state, 1, 2);
   v[KNOB_FN] = random_between(state, 1, 2);
+  v[KNOB_WARP_SPECIALIZE] = v[KNOB_TMA] && random_between(state, 0, 1);
+  if (v[KNOB_WARP_SPECIALIZE]) {
+    v[KNOB_EAGER_KV] = 0;
+    v[KNOB_BUFFER_COUNT] = random_between(state, 2, 3);
+    v[KNOB_MMA_GROUPS] = random_between(state, 0, 1);
+    v[KNOB_ROLE_SCHEDULE] = v[KNOB_MMA_GROUPS] && v[KNOB_WM] == 2 && random_between(state, 0, 1);
+  }
   v[KNOB_FRAG_BUFFER] = 1;
   v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_PAD_SMEM] = 0;
 }

@@ -1,0 +1,163 @@
+// One product behind the other, and the softmax between → both products of two blocks of keys in
+// flight under the softmax (FlashAttention-3: pipelining inside of a warpgroup, and ping-pong).
+//
+// Requires: fuse, warp_specialize, each product as one group of wgmma. Ensures: the loop over
+// blocks of keys asks for the scores of the next block and then for O of this one; rows are weighed
+// when the first group has ended and the second may not have. The first block's scores stand in
+// front of the loop, the last block's O behind it. Preserves: what the producer does, who fetches K
+// and V in the same order; the rows, which see block after block.
+//
+// Worked example, three blocks, S the products of scores, W the weighing, O those of values:
+//   before   S0 W0 O0  S1 W1 O1  S2 W2 O2
+//   after    S0 W0 | S1 O0 W1 | S2 O1 W2 | O2     O0 is waited for behind W1, O1 behind W2
+//
+// The wait for O, its rescaling and the weights as operand A begin a turn of the loop and do not
+// end one: where powers of two and that wait stand in one piece of straight code, the assembler
+// moves the wait up in front of the powers, to rescale between them (nvcc 13.0, sm_90a), and
+// nothing is weighed under a product.
+//
+// ROLE_SCHEDULE=pingpong: a warpgroup asks for its products when the one before it has asked for
+// those of the same block, the first when the last one has asked for the block before. order[w] has
+// a phase for each block, which ends when all warps of warpgroup w have asked. So one weighs while
+// the products of the other are under way, instead of all asking and weighing at the same time.
+#include "model/passes/passes.h"
+#include "model/words/fragment.h"
+
+static const KnobId knob = KNOB_MMA_GROUPS;
+
+// The statements from *list on up to one, which is the last of them, cut out.
+static Stmt *take_through(Stmt **list, Stmt *last) {
+  Stmt *first = *list;
+  *list = last->next;
+  last->next = NULL;
+  return first;
+}
+
+static Stmt *take_through_op(Stmt **list, OpKind kind, BufferRole role) {
+  return take_through(list, *find_link(list, kind, role));
+}
+
+// What the loop over blocks of keys does, in its order.
+typedef struct Parts {
+  Stmt *ask_scores;    // waits for K, fence, wgmma, commit
+  Stmt *scores_there;  // wait for the group, and the release of K
+  Stmt *weigh;         // rows of scores, and the sums of weights
+  Stmt *rescale;       // O
+  Stmt *wait_values;   // for V
+  Stmt *relayout;      // weights as operand A
+  Stmt *ask_values;    // fence, wgmma, commit
+  Stmt *values_there;  // wait for the group
+  Stmt *release;       // of V
+} Parts;
+
+static Parts take_apart(Stmt **list) {
+  Parts parts = {.ask_scores = take_through_op(list, OP_WG_COMMIT, ROLE_COUNT),
+                 .scores_there = take_through_op(list, OP_MBAR_ARRIVE, ROLE_EMPTY)};
+  Stmt **rescale = find_link(list, OP_MUL, ROLE_ACC);
+  parts.rescale = cut(rescale);
+  parts.wait_values = cut(find_link(list, OP_MBAR_WAIT, ROLE_FULL));
+  parts.relayout = cut(find_link(list, OP_CONVERT, ROLE_FRAG_P));
+  Stmt **values = find_link(list, OP_WG_FENCE, ROLE_COUNT);
+  parts.ask_values = take_through_op(values, OP_WG_COMMIT, ROLE_COUNT);
+  parts.values_there = take_through_op(values, OP_WG_WAIT, ROLE_COUNT);
+  parts.release = cut(values);
+  parts.weigh = *list;
+  *list = NULL;
+  return parts;
+}
+
+// The same statements for another block of keys.
+static Stmt *of_block(Program *program, const Stmt *list, const Var *walk, const Expr *block) {
+  Stmt *copy = copy_list(program, list);
+  substitute(program, copy, walk, block);
+  return copy;
+}
+
+static Stmt *noted(Stmt *list, const char *note) {
+  list->note = note;
+  return list;
+}
+
+// ---- by turns -----------------------------------------------------------------------------------
+
+typedef struct Turns {
+  Stmt *begin, *end;  // around what a warpgroup asks for; NULL: they do not take turns
+} Turns;
+
+static Turns take_turns_asking(Program *program, const Stmt *walk, const Schedule *schedule) {
+  if (schedule->value[KNOB_ROLE_SCHEDULE] != ROLES_PINGPONG) return (Turns){NULL, NULL};
+  Arena *arena = program->arena;
+  const Product *scores = &program->product[0];
+  const Var *group = axis_digit(scores->axis[AXIS_M], TIER_WARP)->var;
+  const int64_t groups = group->extent;
+  Buffer *order = program_new_buffer(program, "order", SPACE_BARRIER, ROLE_ORDER, 1, &groups,
+                                     KNOB_ROLE_SCHEDULE);
+  Stmt *of_one_thread = kernel_block(main_kernel(program))->body;
+  stmt_last(of_one_thread->body)->next =
+      build_inits(program, order, atom_lanes(scores->atom) / LANES, KNOB_ROLE_SCHEDULE);
+  const Expr *own = ex_var(arena, group), *first = ex_lt(arena, own, ex_const(arena, 1));
+  const Expr *before = ex_mod(arena, ex_add_const(arena, own, groups - 1), groups);
+  const Expr *phase = ex_mod(arena, ex_add(arena, ex_var(arena, walk->var), first), 2);
+  Op wait = {.kind = OP_MBAR_WAIT, .dst = access1(order, before), .phase = phase};
+  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = access1(order, own)};
+  return (Turns){noted(stmt_op(program, KNOB_ROLE_SCHEDULE, wait),
+                       "the warpgroup before has asked for its products"),
+                 stmt_op(program, KNOB_ROLE_SCHEDULE, arrive)};
+}
+
+// ---- the loop -----------------------------------------------------------------------------------
+
+// O of the block before is there, and was summed with the maximum of that block.
+static Stmt *take_over(Program *program, const Parts *parts) {
+  return stmt_list(copy_list(program, parts->rescale), copy_list(program, parts->relayout), NULL);
+}
+
+static Stmt *ask_for_both(Program *program, const Parts *parts, const Stmt *walk, const Expr *next,
+                          const Turns *turns) {
+  Stmt *scores = of_block(program, parts->ask_scores, walk->var, next);
+  if (turns->begin) insert(find_link(&scores, OP_WG_FENCE, ROLE_COUNT), turns->begin);
+  Stmt *values = stmt_list(copy_list(program, parts->wait_values),
+                           copy_list(program, parts->ask_values), turns->end, NULL);
+  return stmt_list(scores, noted(values, "O of this block stands behind the next one's scores"),
+                   NULL);
+}
+
+// The first block's scores, in front of the loop.
+static Stmt *first_scores(Program *program, const Parts *parts, const Stmt *walk) {
+  const Expr *zero = ex_const(program->arena, 0);
+  return stmt_list(of_block(program, parts->ask_scores, walk->var, zero),
+                   of_block(program, parts->scores_there, walk->var, zero),
+                   of_block(program, parts->weigh, walk->var, zero), NULL);
+}
+
+// The last block's O, behind it.
+static Stmt *last_values(Program *program, const Parts *parts, const Stmt *walk, const Expr *last) {
+  return stmt_list(copy_list(program, parts->values_there), take_over(program, parts),
+                   of_block(program, parts->wait_values, walk->var, last),
+                   of_block(program, parts->ask_values, walk->var, last),
+                   copy_list(program, parts->values_there), NULL);
+}
+
+void overlap_products(Program *program, const Schedule *schedule) {
+  Arena *arena = program->arena;
+  Stmt *walk = slab_loop(program);
+  if (walk->var->extent == 1) return;  // there is no next block
+  const Parts parts = take_apart(&walk->body);
+  const Turns turns = take_turns_asking(program, walk, schedule);
+  const Expr *last = ex_add_const(arena, loop_end(arena, walk), -1);
+  Var *next = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
+  const Expr *block = ex_var(arena, next);
+  Stmt *there = of_block(program, parts.scores_there, walk->var, block);
+  there->op.count = 1;
+  walk->end = last;
+  walk->body = stmt_let(program, knob, next, ex_add_const(arena, ex_var(arena, walk->var), 1));
+  stmt_list(walk->body, copy_list(program, parts.values_there),
+            release_before(program, parts.release, walk), take_over(program, &parts),
+            ask_for_both(program, &parts, walk, block, &turns),
+            noted(there, "the scores are there, O is still summed"),
+            of_block(program, parts.weigh, walk->var, block), NULL);
+  Stmt **at = &kernel_inner(main_kernel(program))->body;
+  while (*at != walk) at = &(*at)->next;
+  insert(at, first_scores(program, &parts, walk));
+  insert(&walk->next, last_values(program, &parts, walk, last));
+}

@@ -127,6 +127,20 @@ static const PreludeText lanes_sum = {
     "    if (bits & bit) x += __shfl_xor_sync(0xffffffffu, x, bit);\n"
     "  return x;\n}\n"};
 
+// What a compiler makes of `/` has a branch for operands near the ends of the range, with a call
+// behind it: of 64 sums, 64 of each (nvcc 13.0, sm_90a). Here the steps are those of its fast path,
+// and what depends on the divisor alone is computed once for all that it divides.
+static const PreludeText divided = {
+    "divided",
+    "// a / b in f32, for a b from 1 up to 2^60: a reciprocal and one step of Newton's for it, a\n"
+    "// quotient and its remainder.\n"
+    "__device__ __forceinline__ float divided(float a, float b) {\n"
+    "  float r;\n"
+    "  asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(b));\n"
+    "  r = fmaf(r, fmaf(-b, r, 1.0f), r);\n"
+    "  const float q = a * r;\n"
+    "  return fmaf(r, fmaf(-b, q, a), q);\n}\n"};
+
 static const PreludeText round_f16x2 = {
     "round_f16x2",
     "// Two numbers as one register of two f16, the first one low.\n"
@@ -154,7 +168,8 @@ static void emit_mul(Emitter *emitter, const Op *op) {
 }
 
 static void emit_div(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s /= %s;", emit_element(emitter, &op->dst),
+  const char *to = emit_element(emitter, &op->dst);
+  emitter_line(emitter, "%s = %s(%s, %s);", to, emit_given(emitter, &divided), to,
                emit_element(emitter, &op->src));
 }
 

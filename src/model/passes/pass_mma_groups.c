@@ -133,7 +133,7 @@ void pass_mma_groups(Program *program, Product *product, const Schedule *schedul
   Stmt *k_o = slab_loop(program), *wait = around_slab(program, product, k_o);
   begin_sums(program, product, k_o);
   if (program->n_products > 1) {
-    if (schedule->value[knob] && product == program_product(program))
+    if (schedule->value[knob] && product != &program->product[0])
       overlap_products(program, schedule);
     return;
   }

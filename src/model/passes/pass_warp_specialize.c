@@ -146,26 +146,25 @@ static Buffer *add_empty(Program *program, const char *name, int64_t slots, int6
 
 // All that is fetched for a tile. Slabs of fused products are filled and emptied one by one, each
 // with mbarriers of its own; what is fetched once stands in front of the loop.
-static Stmt *take_fetches(Program *program, Stmt *k_o, int64_t slots, int64_t arrivals) {
+static Stmt *take_fetches(Program *program, const Product *product, Stmt *k_o, int64_t slots,
+                          int64_t arrivals) {
   if (program->n_products == 1) {
     Buffer *empty = add_empty(program, "empty", slots, arrivals);
-    return produce(program, k_o,
-                   take_fetch(program, program_product(program), k_o, ROLE_COUNT, empty));
+    return produce(program, k_o, take_fetch(program, product, k_o, ROLE_COUNT, empty));
   }
   Stmt *fetches = NULL;
   for (int i = 0; i < program->n_products; i++) {
-    const Product *product = &program->product[i];
-    const Buffer *slab = operand_slab(program, product, ATOM_B);
+    const Product *reader = &program->product[i];
+    const Buffer *slab = operand_slab(program, reader, ATOM_B);
     Buffer *empty = add_empty(program, mbarriers_name(program, "empty", slab), slots, arrivals);
     insert(fetches ? &stmt_last(fetches)->next : &fetches,
-           take_fetch(program, product, k_o, slab->role, empty));
+           take_fetch(program, reader, k_o, slab->role, empty));
   }
   Stmt **once = find_link(&kernel_inner(main_kernel(program))->body, OP_TMA_LOAD, ROLE_COUNT);
   return stmt_list(take_asked(once), produce(program, k_o, fetches), NULL);
 }
 
 void pass_warp_specialize(Program *program, Product *product, const Schedule *schedule) {
-  (void)product;
   Arena *arena = program->arena;
   Kernel *kernel = main_kernel(program);
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT], readers = kernel_launch(kernel).n_threads;
@@ -178,7 +177,7 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
   if (mine) kernel->min_blocks = (int)max64(1, schedule->value[KNOB_MIN_BLOCKS]);
   program->any_thread =
       program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
-  Stmt *fetches = take_fetches(program, k_o, slots, readers / LANES);
+  Stmt *fetches = take_fetches(program, product, k_o, slots, readers / LANES);
 
   const Expr *limit = ex_const(arena, consumers), *last = ex_const(arena, consumers - 1);
   const Expr *first = ex_binary(arena, EXPR_EQ, any_thread(program), limit);

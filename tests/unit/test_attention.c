@@ -58,6 +58,12 @@ static const char *const states[] = {
     FUSED "M=40,N=71,K=64,WM=2,FN=4,TMA=1,TARGET=h200",
     FUSED "M=70,N=130,K=64,WM=2,FM=2,FN=4,TMA=1,EAGER_KV=1,CAUSAL=1,FRAG_BUFFER=2,TARGET=h200",
     FUSED "M=40,N=16,K=32,WM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1,MIN_BLOCKS=2",
+    FUSED "M=40,N=71,K=32,WM=2,FN=4,A_REGS=1",
+    FUSED "M=70,N=130,K=64,WM=2,FM=2,FN=4,ASYNC_COPY=1,EAGER_KV=1,CAUSAL=1,A_REGS=1",
+    "PROGRAM=attention,HEADS=2,M=40,N=71,K=16,ATOM_KIND=mma_m16n8k16_bf16,WM=2,FN=4,FUSE=1,STAGE="
+    "11,"
+    "LDMATRIX=1,ASYNC_COPY=1,FRAG_ORDER=1,A_REGS=1",
+    FUSED "M=70,N=130,K=64,WM=2,FN=4,TMA=1,EAGER_KV=1,FRAG_ORDER=1,A_REGS=1,TARGET=h200",
     GROUP "M=70,N=130,K=64,ATOM_N=64,SWIZZLE=3",
     GROUP "M=130,N=100,K=32,ATOM_N=32,FN=2,WM=2,SWIZZLE=2,ASYNC_COPY=1,EAGER_KV=1",
     GROUP "M=70,N=190,K=128,ATOM_N=80,SWIZZLE=3,TMA=1,EAGER_KV=1,CAUSAL=1,TILE_ORDER=longest",
@@ -273,6 +279,15 @@ START_TEST(weights_are_fenced_and_waited_for) {
 }
 END_TEST
 
+// Fragments of Q that are read once are read behind the arrival of its slab.
+START_TEST(kept_queries_have_come) {
+#define KEPT FUSED "M=70,N=130,K=64,WM=2,FN=4,A_REGS=1,"
+  check_breakage(KEPT "ASYNC_COPY=1", BREAK_FIRST_BARRIER, FINDING_RACE);
+  check_breakage(KEPT "ASYNC_COPY=1", BREAK_WAIT, FINDING_MISSING_WAIT);
+  check_breakage(KEPT "TMA=1,EAGER_KV=1,TARGET=h200", BREAK_FULL_WAIT, FINDING_MISSING_WAIT);
+}
+END_TEST
+
 // Copies that are not asked for ahead cannot come too early, and a matmul has no rows to rescale.
 START_TEST(what_is_not_there_is_not_broken) {
   const Program *lazy = model_of(FUSED "M=70,N=130,K=64,WM=2,FN=4,ASYNC_COPY=1")->program;
@@ -439,6 +454,9 @@ START_TEST(rules_say_why_not) {
       {"PROGRAM=attention,K=64,ATOM_KIND=wgmma_m64n256k8_tf32,ATOM_N=64", "attention_atom",
        "tiles of 32 bits"},
       {GROUP "K=64,ATOM_N=24", "attention_steps", "24"},
+      {GROUP "K=64,ATOM_N=32,A_REGS=1", "queries_kept", "tiles of Q"},
+      {FUSED "K=64,FN=4,FRAG_BUFFER=2,A_REGS=1", "queries_kept", "FRAG_BUFFER=2"},
+      {FUSED "K=128,FM=2,FN=8,A_REGS=1", "queries_registers", "296 registers"},
       {GROUP "K=72,ATOM_N=32", "attention_steps", "72"},
       {GROUP "K=256,ATOM_N=256,WM=2", "wgmma_sums", "256 registers"},
       {GROUP "K=256,ATOM_N=16,WM=4", "wgmma_registers", "128 registers"},
@@ -467,6 +485,7 @@ Suite *suite_attention(void) {
   tcase_add_loop_test(tc, breakages_of_boxes_are_found, 0, N_BOX_BREAKAGES);
   tcase_add_loop_test(tc, breakages_of_tiles_are_found, 0, N_TILE_BREAKAGES);
   tcase_add_test(tc, weights_are_fenced_and_waited_for);
+  tcase_add_test(tc, kept_queries_have_come);
   tcase_add_test(tc, what_is_not_there_is_not_broken);
   tcase_add_test(tc, its_texts_compute);
   tcase_add_test(tc, fusing_leaves_nothing_in_global_memory);

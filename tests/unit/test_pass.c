@@ -80,7 +80,7 @@ START_TEST(test_what_products_share_is_changed_once) {
       "M=1024,N=2048,K=512"};
   int seen = 0, marked = 0;
   // What fuses two products has no meaning for one that is there twice.
-  static const char of_two[] = " tile_rows fuse eager_kv longest_first ";
+  static const char of_two[] = " tile_rows fuse eager_kv longest_first keep_queries ";
   for (int i = 0; i < pass_count; i++) {
     const bool alone = strstr(of_two, arena_printf(arena, " %s ", pass_table[i].name));
     marked += pass_table[i].runs == PASS_ONCE && !alone;

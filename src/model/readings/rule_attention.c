@@ -23,7 +23,8 @@ static const bool taken[KNOB_COUNT] = {
     [KNOB_FRAG_BUFFER] = true, [KNOB_FRAG_ORDER] = true, [KNOB_UNROLL_K] = true,
     [KNOB_MIN_BLOCKS] = true,  [KNOB_PROGRAM] = true,    [KNOB_HEADS] = true,
     [KNOB_CAUSAL] = true,      [KNOB_FUSE] = true,       [KNOB_EAGER_KV] = true,
-    [KNOB_BK] = true,          [KNOB_TMA] = true,        [KNOB_TILE_ORDER] = true};
+    [KNOB_BK] = true,          [KNOB_TMA] = true,        [KNOB_TILE_ORDER] = true,
+    [KNOB_A_REGS] = true};
 
 const char *rule_knob_of_other(const Facts *f) {
   static const KnobId own[] = {KNOB_CAUSAL, KNOB_FUSE, KNOB_EAGER_KV, KNOB_HEADS};
@@ -99,7 +100,18 @@ int64_t rule_attention_registers(const Facts *f) {
   const int64_t dim = value(f, KNOB_K), widest = max64(keys, dim);
   const int64_t sums = rows * (dim + keys) * atom->acc_bits / bits;
   const int64_t step = (rows + widest) * atom->k * atom->bits / bits;
-  return sums + step * value(f, KNOB_FRAG_BUFFER);
+  const int64_t queries = value(f, KNOB_A_REGS) ? rows * dim * atom->bits / bits : 0;
+  return sums + queries + step * value(f, KNOB_FRAG_BUFFER);
+}
+
+const char *rule_queries_fault(const Facts *f) {
+  const Atom *atom = rule_atom_of(f);
+  if (!rule_is_attention(f) || !value(f, KNOB_A_REGS)) return NULL;
+  if (!value(f, KNOB_FUSE)) return "FUSE=0: no loop over keys reads Q anew";
+  if (!value(f, KNOB_STAGE)) return "STAGE=00: Q is read from global memory";
+  if (atom && atom->warps > 1) return "wgmma, which reads tiles of Q where they lie";
+  if (value(f, KNOB_FRAG_BUFFER) > 1) return "FRAG_BUFFER=2: of Q too a step is read ahead";
+  return NULL;
 }
 
 const char *rule_fusion_fault(const Facts *f) {

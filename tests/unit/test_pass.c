@@ -71,7 +71,8 @@ END_TEST
 
 // What fuses two products, or fetches for each of them, has no meaning for one that is there twice.
 static bool is_of_two(const Pass *pass) {
-  static const char of_two[] = " tile_rows fuse eager_kv longest_first warp_specialize ";
+  static const char of_two[] =
+      " tile_rows fuse eager_kv longest_first keep_queries warp_specialize ";
   return strstr(of_two, arena_printf(arena, " %s ", pass->name)) != NULL;
 }
 

@@ -4,6 +4,7 @@
 // in order, tied where the model's speeds differ by no more than that, or reversed. The golden file
 // names every pair that is reversed, so none comes or goes unseen; no ladder may have many.
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/embed.h"
@@ -119,6 +120,46 @@ static const Traffic *rung_on(const char *ladder, const char *rung, const char *
   return traffic_of(found, target);
 }
 
+// 128 queries of two rows a lane and atom, 64 keys, dimension 128: 8,192 exp2 of weights and 512 of
+// rows; each weight is also compared, multiplied and added, half of them converted in pairs, O is
+// rescaled, and rows have five operations.
+START_TEST(a_softmax_is_a_limit_beside_the_products) {
+  const Traffic *rows = rung_on("attention", "two_rows", "h200");
+  ck_assert_double_eq(rows->sfu_clocks, (8192 + 512) / 16.0);
+  ck_assert_double_eq(rows->fp32_clocks, (3 * 8192 + 4096 + 128 * 128 + 5 * 512) / 128.0);
+  ck_assert_str_eq(rows->limit, "fma");
+  TrafficUnit unit[TRAFFIC_UNITS];
+  ck_assert_int_eq(traffic_units(rows, true, unit), TRAFFIC_UNITS);
+  const Traffic *matmul = rung_on("hopper", "multicast", "h200");
+  ck_assert_int_eq(traffic_units(matmul, true, unit), TRAFFIC_UNITS - TRAFFIC_UNITS_OF_SOFTMAX);
+  // Products of half the dimension on wgmma, and as many weights.
+  const RecordedRow group = {
+      .rung = "a warpgroup's",
+      .state =
+          "AUTO=0,PROGRAM=attention,HEADS=64,M=4096,N=4096,K=64,FUSE=1,STAGE=11,TMA=1,"
+          "ATOM_KIND=wgmma_m64n256k16_f16,ATOM_N=128,SWIZZLE=3,WM=2"};
+  ck_assert_str_eq(traffic_of(&group, "h200")->limit, "sfu");
+}
+END_TEST
+
+// What was recorded of what the slowest unit allows. Before the softmax had units the figures were
+// these too: of the recorded rungs none has more work for it than for products or shared memory.
+// They tell how much of it does not run beside them.
+START_TEST(fused_attention_reaches_half_to_nine_tenths_of_its_roofline) {
+  const Recorded *recorded = read("results/h200_attention.json");
+  double least = 1, most = 0;
+  for (int i = 0; i < recorded->n_rows; i++) {
+    const RecordedRow *row = &recorded->rows[i];
+    if (str_equal(row->rung, "three_kernels")) continue;
+    const double reached = row->tflops / traffic_of(row, "h200")->roofline_tflops;
+    least = fmin(least, reached);
+    most = fmax(most, reached);
+  }
+  ck_assert_double_eq_tol(least, 0.49, 0.005);  // causal, 4,096 keys
+  ck_assert_double_eq_tol(most, 0.89, 0.005);   // without a swizzle, which leaves no doubt
+}
+END_TEST
+
 // 8192³, 128 × 256 tiles in pairs: 1.1e12 FLOP at 700 W / 859 TFLOP/s are 0.896 J; a tile fetches
 // 32 KiB a slab, 2048 tiles of 128 slabs 8.59 GB, 0.126 J; the rest is DRAM.
 START_TEST(what_is_fetched_slows_what_is_multiplied) {
@@ -147,6 +188,8 @@ Suite *suite_rung_order(void) {
   tcase_set_timeout(tc, 300);
   tcase_add_test(tc, the_order_of_rungs_is_the_recorded_one);
   tcase_add_test(tc, what_is_fetched_slows_what_is_multiplied);
+  tcase_add_test(tc, a_softmax_is_a_limit_beside_the_products);
+  tcase_add_test(tc, fused_attention_reaches_half_to_nine_tenths_of_its_roofline);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -15,14 +15,15 @@
 // ---- traffic ------------------------------------------------------------------------------------
 
 // Most first; what is not known (below 0 or NaN) last.
-static void sort_units(const Model *model, TrafficUnit *unit) {
+static int sort_units(const Model *model, TrafficUnit *unit) {
   TrafficUnit all[TRAFFIC_UNITS];
-  traffic_units(&model->traffic, program_atom(model->program) != NULL, all);
-  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+  const int n = traffic_units(&model->traffic, program_atom(model->program) != NULL, all);
+  for (int i = 0; i < n; i++) {
     int at = i;
     for (; at > 0 && !(unit[at - 1].clocks >= all[i].clocks); at--) unit[at] = unit[at - 1];
     unit[at] = all[i];
   }
+  return n;
 }
 
 static const char *number(Arena *arena, double value) {
@@ -36,10 +37,10 @@ static const char *clocks(Arena *arena, double value) {
 void cli_print_traffic(Arena *arena, const Model *model) {
   const Traffic *t = &model->traffic;
   TrafficUnit unit[TRAFFIC_UNITS];
-  sort_units(model, unit);
+  const int n = sort_units(model, unit);
   printf("estimated LIMIT: %s; per slab of one block",
          traffic_power_limits(t) ? t->limit : unit[0].title);
-  for (int i = 0; i < TRAFFIC_UNITS; i++)
+  for (int i = 0; i < n; i++)
     printf("%s %s %s", i ? " >" : ":", unit[i].title, clocks(arena, unit[i].clocks));
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
          number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
@@ -67,6 +68,10 @@ void cli_put_traffic(JsonWriter *w, const Traffic *t) {
   json_member_double(w, "global_clocks", known(t->global_clocks));
   json_member_double(w, "l2_clocks", known(t->l2_clocks));
   json_member_double(w, "dram_clocks", known(t->dram_clocks));
+  if (t->fp32_clocks != 0) {
+    json_member_double(w, "sfu_clocks", known(t->sfu_clocks));
+    json_member_double(w, "fp32_clocks", known(t->fp32_clocks));
+  }
   json_member_double(w, "l2_bytes", known(t->l2_bytes));
   json_member_double(w, "dram_bytes", known(t->dram_bytes));
   json_member_double(w, "l2_hit_rate", t->l2_hit);

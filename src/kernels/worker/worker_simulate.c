@@ -63,11 +63,11 @@ Simulation *simulation_new(Arena *arena) {
 }
 
 static double loss(const Traffic *t) {
-  static const double factor[TRAFFIC_UNITS] = {1.06, 1.25, 1.3, 1.6, 1.3};
+  static const double factor[TRAFFIC_UNITS] = {1.06, 1.25, 1.3, 1.6, 1.3, 1.3, 1.3};
   TrafficUnit unit[TRAFFIC_UNITS];
   double sum = 0, most = 0;
-  traffic_units(t, false, unit);
-  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+  const int n = traffic_units(t, false, unit);
+  for (int i = 0; i < n; i++) {
     if (!(unit[i].clocks > 0)) continue;
     sum += pow(factor[i] * unit[i].clocks, 4);
     most = fmax(most, unit[i].clocks);

@@ -21,29 +21,33 @@ bool pass_fragment_buffer_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_FRAG_BUFFER] == 2 && schedule->value[KNOB_STAGE] != 0;
 }
 
-static void add_halves(Buffer *fragment) {
+void add_sets(Buffer *fragment, int64_t n) {
   int64_t elements = buffer_elements(fragment);
   for (int d = fragment->rank; d > 0; d--) {
     fragment->dim[d] = fragment->dim[d - 1];
     fragment->stride[d] = fragment->stride[d - 1];
   }
-  fragment->dim[0] = 2;
+  fragment->dim[0] = n;
   fragment->stride[0] = elements;
   fragment->rank++;
-  fragment->knob = knob;
 }
 
-typedef struct Halves {
+typedef struct Sets {
   const Buffer *fragment;
-  const Expr *half;
-} Halves;
+  const Expr *set;
+} Sets;
 
-static void index_half(Access *access, Stmt *stmt, void *context) {
+static void index_set(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
-  const Halves *halves = context;
-  if (access->buffer != halves->fragment) return;
+  const Sets *sets = context;
+  if (access->buffer != sets->fragment) return;
   for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
-  access->idx[0] = halves->half;
+  access->idx[0] = sets->set;
+}
+
+void index_sets(Stmt *list, const Buffer *fragment, const Expr *set) {
+  Sets sets = {fragment, set};
+  each_access(list, index_set, &sets);
 }
 
 static Stmt *at_step(Program *program, const Stmt *list, const Var *k_i, const Expr *step) {
@@ -107,9 +111,9 @@ void pass_fragment_buffer(Program *program, Product *product, const Schedule *sc
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     if (!operand_slab(program, product, operand)) continue;  // it is in registers already
     Buffer *fragment = program_buffer(program, product->operand[operand].registers);
-    Halves halves = {fragment, half};
-    add_halves(fragment);
-    each_access(k_i->body, index_half, &halves);
+    add_sets(fragment, 2);
+    fragment->knob = knob;
+    index_sets(k_i->body, fragment, half);
     Stmt *read = cut(find_read(product, (AtomOperand)operand, &k_i->body));
     insert(reads ? &stmt_last(reads)->next : &reads, read);
   }

@@ -26,38 +26,17 @@ bool pass_mma_groups_wanted(const Schedule *schedule) {
   return atom && atom->warps > 1 && schedule->value[KNOB_STAGE] != 0;
 }
 
-typedef struct Step {
-  const Buffer *fragment;
-  const Expr *at;
-} Step;
-
-static void to_step(Access *access, Stmt *stmt, void *context) {
-  (void)stmt;
-  const Step *step = context;
-  if (access->buffer != step->fragment) return;
-  for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
-  access->idx[0] = step->at;
-}
-
 // A set of the fragments of A for each step of the slab, all read by a loop in front of k_i's.
 static Stmt *read_ahead(Program *program, const Product *product, Stmt *k_i) {
   Buffer *fragment = program_buffer(program, product->operand[ATOM_A].registers);
   Stmt *read = fragment ? cut(find_read(product, ATOM_A, &k_i->body)) : NULL;
   if (!read) return NULL;
-  int64_t steps = k_i->var->extent, elements = buffer_elements(fragment);
-  for (int d = fragment->rank; d > 0; d--) {
-    fragment->dim[d] = fragment->dim[d - 1];
-    fragment->stride[d] = fragment->stride[d - 1];
-  }
-  fragment->dim[0] = steps;
-  fragment->stride[0] = elements;
-  fragment->rank++;
+  const int64_t steps = k_i->var->extent;
+  add_sets(fragment, steps);
   Var *step = program_var(program, "k_r", VAR_LOOP, TIER_REGISTER, steps);
   substitute(program, read, k_i->var, ex_var(program->arena, step));
-  Step reads = {fragment, ex_var(program->arena, step)};
-  Step multiplies = {fragment, ex_var(program->arena, k_i->var)};
-  each_access(read, to_step, &reads);
-  each_access(k_i->body, to_step, &multiplies);
+  index_sets(read, fragment, ex_var(program->arena, step));
+  index_sets(k_i->body, fragment, ex_var(program->arena, k_i->var));
   return wrap_register(program, KNOB_A_REGS, step, read);
 }
 

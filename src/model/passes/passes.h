@@ -142,6 +142,10 @@ TilePlace hilbert_tile(Program *program, const Product *product, const Expr *til
 // rows in which the pattern of a swizzle is whole.
 bool pass_multicast_divides(int64_t rows, int64_t panels, int64_t blocks);
 
+// Registers of a fragment become n sets of them, [n][…]; the list's accesses are those of one set.
+void add_sets(Buffer *fragment, int64_t n);
+void index_sets(Stmt *list, const Buffer *fragment, const Expr *set);
+
 // Takes the buffers of two roles off the list.
 void drop_buffers(Program *program, BufferRole first, BufferRole second);
 // Takes the product's staging registers, which asynchronous copies do without, off the list of

@@ -29,6 +29,20 @@ Globals derive_globals(Arena *arena, const Program *program, int number);
 // share one.
 int count_registers(const Program *program, BufferRole role);
 
+// What a warp (a warpgroup, by its atoms) of fused attention works on: queries, keys of a block,
+// and the head dimension. Read off the program by resources, off the knobs by rules.
+typedef struct AttentionPart {
+  const Atom *atom;
+  int64_t rows, keys, dim;
+  bool keeps_queries;  // all fragments of Q, from the first block of keys to the last
+} AttentionPart;
+// Registers of a thread: O and S, in which P comes to lie where an atom is a warpgroup's; and
+// fragments, of which those of one step are there at a time, of Q and K or of P and V, in whatever
+// order the text reads them: the compiler moves reads to where they are wanted. A warpgroup's atom
+// has none.
+int64_t attention_sums(const AttentionPart *part);
+int64_t attention_fragments(const AttentionPart *part);
+
 Resources derive_resources(const Program *program, const Target *target);
 
 // The same once the compiler has spoken: `registers` per thread instead of the estimate, and the

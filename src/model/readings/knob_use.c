@@ -55,6 +55,8 @@ bool knob_is_used(KnobId knob, const Schedule *schedule) {
   const Atom *atom = schedule_atom_row(schedule);
   Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA, of = families[knob];
   bool group = atom && atom->warps > 1;
-  if (of == FAMILY_ATTENTION) return schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
+  const bool attention = schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
+  if (of == FAMILY_ATTENTION) return attention;
+  if (attention && knob == KNOB_A_REGS) return atom && !group;  // of Q, which wgmma reads as tiles
   return of == FAMILY_BOTH || of == now || of == (group ? FAMILY_WGMMA : FAMILY_BUT_WGMMA);
 }

@@ -132,8 +132,10 @@ typedef struct Resources {
   X(shared_clocks, "shared", "shared") \
   X(global_clocks, "global", "global") \
   X(l2_clocks, "l2", "L2")             \
-  X(dram_clocks, "dram", "DRAM")
-enum { TRAFFIC_UNITS = 5 };
+  X(dram_clocks, "dram", "DRAM")       \
+  X(sfu_clocks, "sfu", "SFU")          \
+  X(fp32_clocks, "fp32", "fp32")
+enum { TRAFFIC_UNITS = 7, TRAFFIC_UNITS_OF_SOFTMAX = 2 };  // the last ones
 
 // Per block and slab (one k_o iteration; one k step without a slab), in clocks of one SM. Unknown
 // is -1 (printed as null).
@@ -143,6 +145,9 @@ typedef struct Traffic {
   // counted with shared memory, whose pipe it is. global: lines of global memory that L1 looks up,
   // one a clock, those of C's cells included.
   double fma_clocks, shared_clocks, global_clocks, l2_clocks, dram_clocks;
+  // Of a softmax between products: its exp2 by the special function units, and all that its values
+  // take of the fp32 lanes. 0: there is none.
+  double sfu_clocks, fp32_clocks;
   // Which of them is the largest: "fma", "shared", "global", …; "power" where that allows less.
   const char *limit;
   double l2_bytes, dram_bytes;  // fetched for the whole problem (from DRAM: and C), estimates
@@ -170,8 +175,9 @@ typedef struct TrafficUnit {
   const char *name, *title;
   double clocks;  // -1: unknown
 } TrafficUnit;
-// Lists all units, in the order of the table.
-void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]);
+// Lists all units, in the order of the table, and returns how many of them the program has work
+// for.
+int traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]);
 
 typedef struct Model {
   Schedule schedule;

@@ -4,6 +4,13 @@
 // fragments, staging registers that live through the multiplies, and a fixed allowance for
 // addresses and counters. Worked example, 8 × 8 cells with prefetch: 64 + 16 + 16 + 28 = 124.
 //
+// Fused attention holds the sums of both products and the fragments of a step of either. Worked
+// example, 64 queries in four warps, 64 keys, dimension 128, m16n8k16: 64 of O, 32 of S, 4 of Q or
+// P beside 32 of V, and the allowance are 160. NVRTC 13.0 for sm_90a takes 156 to 168 for the five
+// rungs of that shape, and of the ladder's other shapes 128 where this has 144 (32 keys), 222 where
+// it has 192 (128 keys), 249 where it has 228 (128 queries, 32 keys), and 255, the most there is,
+// where it has 260.
+//
 // With warp roles every thread of the block starts with the same share of the file, and setmaxnreg
 // moves registers inside the block's allocation: blocks per SM follow from the start, 384 threads
 // of 168 each, whatever 40 and 232 it is turned into.
@@ -19,6 +26,49 @@ enum { REGISTERS_FOR_ADDRESSES = 28, REGISTER_BYTES = 4 };
 int count_registers(const Program *program, BufferRole role) {
   const Buffer *buffer = program_buffer(program, role);
   return buffer ? (int)ceil_div(buffer_bytes(buffer), REGISTER_BYTES) : 0;
+}
+
+static int64_t registers_of_elements(const Atom *atom, int64_t elements, int bits) {
+  return elements * bits / (8 * REGISTER_BYTES * (int64_t)atom_lanes(atom));
+}
+
+int64_t attention_sums(const AttentionPart *part) {
+  const Atom *atom = part->atom;
+  return registers_of_elements(atom, part->rows * (part->dim + part->keys), atom->acc_bits);
+}
+
+int64_t attention_fragments(const AttentionPart *part) {
+  const Atom *atom = part->atom;
+  if (atom->warps > 1) return 0;
+  const int64_t widest = part->keys > part->dim ? part->keys : part->dim;
+  const int64_t step = (part->rows + widest) * atom->k;
+  const int64_t queries = part->keeps_queries ? part->rows * part->dim : 0;
+  return registers_of_elements(atom, step + queries, atom->bits);
+}
+
+static int64_t own_extent(const Axis *axis) {
+  const Digit *digit = axis_digit(axis, TIER_REGISTER);
+  return digit->var->extent * digit->weight;
+}
+
+// False where the products do not share a kernel.
+static bool find_part(const Program *program, AttentionPart *part) {
+  const Product *scores = &program->product[0];
+  Stmt *walk = slab_loop(program);
+  if (program->n_products < 2 || !scores->atom || program->n_kernels > 1 || !walk) return false;
+  *part = (AttentionPart){.atom = scores->atom,
+                          .rows = own_extent(scores->axis[AXIS_M]),
+                          .keys = own_extent(scores->axis[AXIS_N]),
+                          .dim = program->problem.k,
+                          .keeps_queries = !find_read(scores, ATOM_A, &walk->body)};
+  return true;
+}
+
+static void add_attention(const Program *program, Resources *r) {
+  AttentionPart part;
+  if (!find_part(program, &part)) return;
+  r->n_accumulators = (int)attention_sums(&part);
+  r->n_fragments = (int)attention_fragments(&part);
 }
 
 static int estimate_registers(const Resources *r, bool prefetch) {
@@ -111,6 +161,7 @@ Resources derive_resources(const Program *program, const Target *target) {
       .n_threads = launch.block_threads,
       .n_warps = launch_block_warps(&launch),
       .n_consumers = launch_warps(&launch)};
+  add_attention(program, &r);
   r.producer_registers = registers_of(kernel, WORK_FETCHES);
   r.consumer_registers = registers_of(kernel, WORK_MULTIPLIES);
   r.n_needed = estimate_registers(&r, holds_staging(program));

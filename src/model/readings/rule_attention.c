@@ -5,6 +5,7 @@
 // 4 of Q or P beside 32 of V.
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/readings/derive.h"
 #include "model/readings/rule_facts.h"
 
 static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
@@ -50,7 +51,8 @@ static const bool taken[KNOB_COUNT] = {[KNOB_M] = true,
                                        [KNOB_PRODUCER_REGS] = true,
                                        [KNOB_MMA_GROUPS] = true,
                                        [KNOB_ROLE_SCHEDULE] = true,
-                                       [KNOB_TILE_ORDER] = true};
+                                       [KNOB_TILE_ORDER] = true,
+                                       [KNOB_A_REGS] = true};
 
 const char *rule_knob_of_other(const Facts *f) {
   static const KnobId own[] = {KNOB_CAUSAL, KNOB_FUSE, KNOB_EAGER_KV, KNOB_HEADS};
@@ -110,23 +112,36 @@ const char *rule_steps_fault(const Facts *f) {
   return NULL;
 }
 
+static AttentionPart part_of(const Facts *f) {
+  const Atom *atom = rule_atom_of(f);
+  return (AttentionPart){.atom = atom,
+                         .rows = value(f, KNOB_FM) * atom->m,
+                         .keys = value(f, KNOB_FN) * atom->n,
+                         .dim = value(f, KNOB_K),
+                         .keeps_queries = value(f, KNOB_A_REGS)};
+}
+
 // P lies where S was, unless the next block's scores are under way while it is multiplied.
 int64_t rule_group_registers(const Facts *f) {
-  const Atom *atom = rule_atom_of(f);
-  const int64_t bits = 32 * atom_lanes(atom), rows = value(f, KNOB_FM) * atom->m;
-  const int64_t keys = value(f, KNOB_FN) * atom->n;
-  const int64_t weights = value(f, KNOB_MMA_GROUPS) ? keys * atom->bits : 0;
-  return rows * ((value(f, KNOB_K) + keys) * atom->acc_bits + weights) / bits;
+  const AttentionPart part = part_of(f);
+  const int64_t bits = 32 * atom_lanes(part.atom);
+  const int64_t weights = value(f, KNOB_MMA_GROUPS) ? part.rows * part.keys * part.atom->bits : 0;
+  return attention_sums(&part) + weights / bits;
 }
 
 int64_t rule_attention_registers(const Facts *f) {
+  const AttentionPart part = part_of(f);
+  return attention_sums(&part) + attention_fragments(&part);
+}
+
+const char *rule_queries_fault(const Facts *f) {
   const Atom *atom = rule_atom_of(f);
-  const int64_t bits = 32 * LANES;  // of a register, over a warp
-  const int64_t rows = value(f, KNOB_FM) * atom->m, keys = value(f, KNOB_FN) * atom->n;
-  const int64_t dim = value(f, KNOB_K), widest = max64(keys, dim);
-  const int64_t sums = rows * (dim + keys) * atom->acc_bits / bits;
-  const int64_t step = (rows + widest) * atom->k * atom->bits / bits;
-  return sums + step * value(f, KNOB_FRAG_BUFFER);
+  if (!rule_is_attention(f) || !value(f, KNOB_A_REGS)) return NULL;
+  if (!value(f, KNOB_FUSE)) return "FUSE=0: no loop over keys reads Q anew";
+  if (!value(f, KNOB_STAGE)) return "STAGE=00: Q is read from global memory";
+  if (atom && atom->warps > 1) return "wgmma, which reads tiles of Q where they lie";
+  if (value(f, KNOB_FRAG_BUFFER) > 1) return "FRAG_BUFFER=2: of Q too a step is read ahead";
+  return NULL;
 }
 
 const char *rule_fusion_fault(const Facts *f) {

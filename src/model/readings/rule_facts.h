@@ -37,6 +37,7 @@ const char *rule_relayout_fault(const Facts *facts);
 const char *rule_steps_fault(const Facts *facts);
 const char *rule_attention_roles_fault(const Facts *facts);
 // Registers of O, S and one step's fragments, or FRAG_BUFFER of them, with an atom.
+const char *rule_queries_fault(const Facts *f);  // why Q cannot be kept in registers
 int64_t rule_attention_registers(const Facts *facts);
 // The same with an atom of a warpgroup, which reads K and V where they lie: those of O, S and P.
 int64_t rule_group_registers(const Facts *facts);

@@ -175,8 +175,8 @@ TimelineCost timeline_cost(const Model *model, const Program *program, const Stm
 static void add_unknown_rates(Str *out, const Model *model) {
   TrafficUnit unit[TRAFFIC_UNITS];
   int n = 0;
-  traffic_units(&model->traffic, program_atom(model->program) != NULL, unit);
-  for (int i = 0; i < TRAFFIC_UNITS; i++)
+  const int units = traffic_units(&model->traffic, program_atom(model->program) != NULL, unit);
+  for (int i = 0; i < units; i++)
     if (unit[i].clocks < 0)
       str_printf(out, "%s%s", n++ ? ", " : " (not known, so 0: ", unit[i].title);
   if (n) str_add(out, ")");

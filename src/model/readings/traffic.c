@@ -15,6 +15,11 @@
 // from L2 at 14.7 pJ a byte and 1.3 GB from DRAM at 86 are 0.90 + 0.13 + 0.11 J: 680 TFLOP/s at 700
 // W.
 //
+// Softmax: what stands between the products of attention runs on other units of the SM than those,
+// one warp's beside another's products, so it is a limit like the others and not added to them.
+// Worked example, 128 queries × 64 keys of dimension 128 by mma.sync on an H200: 8,192 exp2 at 16 a
+// clock are 512 clocks beside 1,576 of products.
+//
 // Between tiles: where an SM has one block, and its threads write C themselves, nothing is
 // multiplied meanwhile. Worked example, an H200: 128 × 256 cells of bf16 as 4,096 sectors, half of
 // each asked for, are 131,072 bytes at 32 a clock, 4,096 clocks beside the 65,536 of 64 slabs.
@@ -165,12 +170,13 @@ static double loads_per_fma(const Model *model) {
   return (reads_of_a + reads_of_b) / (rows * columns);
 }
 
-void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]) {
+int traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]) {
   int n = 0;
 #define X(member, name, title) out[n++] = (TrafficUnit){name, title, traffic->member};
   TRAFFIC_UNIT_TABLE(X)
 #undef X
   if (atom) out[0].title = "mma";
+  return traffic->fp32_clocks == 0 ? n - TRAFFIC_UNITS_OF_SOFTMAX : n;
 }
 
 double traffic_per_kfma(const Traffic *traffic, double clocks) {
@@ -182,9 +188,9 @@ bool traffic_power_limits(const Traffic *traffic) { return str_equal(traffic->li
 
 static void find_limit(Traffic *t) {
   TrafficUnit unit[TRAFFIC_UNITS];
-  traffic_units(t, false, unit);
+  const int n = traffic_units(t, false, unit);
   double worst = -1;
-  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+  for (int i = 0; i < n; i++) {
     if (!(unit[i].clocks > worst)) continue;
     worst = unit[i].clocks;
     t->limit = unit[i].name;
@@ -200,6 +206,7 @@ static double speed_of_units(const Model *model, const Traffic *t, const Tile *t
                              double rounds) {
   double pipes = fmax(t->shared_clocks, t->global_clocks);
   double others = fmax(pipes, fmax(t->l2_clocks, t->dram_clocks));
+  others = fmax(others, fmax(t->sfu_clocks, t->fp32_clocks));
   double us = fmax(t->fma_clocks / mhz_of_peak(model), others / model->target->boost_mhz);
   return t->flop / (us * tile->slabs * rounds * 1e-6) / 1e12;
 }
@@ -254,6 +261,34 @@ static void find_roofline(const Model *model, const Tile *tile, const Grid *grid
   t->limit = limit_power;
 }
 
+// What a thread does with values of its own between the products of one turn of the loop: powers,
+// and all operations, each power one more multiply-add.
+typedef struct RowWork {
+  double powers, all;
+} RowWork;
+
+static void add_row_work(const Stmt *list, double times, RowWork *work) {
+  for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
+    const bool loop = stmt->kind == STMT_LOOP;
+    if (stmt->body)
+      add_row_work(stmt->body, loop ? times * (double)stmt->var->extent : times, work);
+    if (stmt->kind != STMT_OP) continue;
+    const OpFacts *facts = op_facts(stmt->op.kind);
+    if (facts->engine != ENGINE_FMA || op_multiplies(stmt->op.kind)) continue;
+    work->powers += facts->action == ACTION_POWER ? times : 0;
+    work->all += times;
+  }
+}
+
+// At the rate of multiply-adds, which maxima and conversions do not quite reach.
+static void add_softmax(const Model *model, const Stmt *walk, Traffic *t) {
+  RowWork work = {0, 0};
+  if (walk) add_row_work(walk->body, (double)model->resources.n_threads, &work);
+  const Target *gpu = model->target;
+  t->fp32_clocks = work.all / gpu->fp32_lanes_per_sm;
+  t->sfu_clocks = work.powers > 0 ? known(work.powers / gpu->sfu_per_clk) : 0;
+}
+
 // Per block of keys, in which both products have as many multiply-adds. Every block of queries
 // fetches all K and V of its head from L2; DRAM has each matrix once.
 static Traffic attention_traffic(const Model *model) {
@@ -279,6 +314,7 @@ static Traffic attention_traffic(const Model *model) {
   t.l2_clocks = known(2 * keys * depth * bytes / traffic_bytes_per_clock(gpu, gpu->l2_gbps));
   t.dram_clocks =
       known(t.dram_bytes / (blocks * turns * seen) / traffic_bytes_per_clock(gpu, gpu->dram_gbps));
+  add_softmax(model, walk, &t);
   t.flop_per_l2_byte = t.flop / t.l2_bytes;
   t.flop_per_dram_byte = t.flop / t.dram_bytes;
   t.shared_bytes_per_fma = t.shared_clocks * gpu->smem_bytes_per_clk / t.slab_fma;

@@ -424,6 +424,7 @@ static void draw_attention_group(uint64_t *state, Schedule *schedule) {
     v[KNOB_ROLE_SCHEDULE] = v[KNOB_MMA_GROUPS] && v[KNOB_WM] == 2 && random_between(state, 0, 1);
   }
   v[KNOB_FRAG_BUFFER] = 1;
+  v[KNOB_A_REGS] = 0;
   v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_PAD_SMEM] = 0;
 }
 
@@ -446,6 +447,7 @@ static void draw_attention(uint64_t *state, const Draw *draw, Schedule *schedule
   v[KNOB_STAGE] = v[KNOB_FUSE] && random_between(state, 0, 3) ? STAGE_A | STAGE_B : 0;
   if (v[KNOB_STAGE]) {
     v[KNOB_TMA] = draw->target->has_tma && random_between(state, 0, 2) == 0;
+    v[KNOB_A_REGS] = v[KNOB_FRAG_BUFFER] == 1 && random_between(state, 0, 1);
   } else {
     v[KNOB_LDMATRIX] = v[KNOB_FRAG_ORDER] = v[KNOB_EAGER_KV] = 0;
   }

@@ -20,7 +20,6 @@
 #include "tui/views/program/explore.h"
 
 enum {
-  LIMIT_ROWS = 1 + TRAFFIC_UNITS,
   TALL_ROWS = 22,
   TITLE_COL = 5,
   TITLE_COLS = 22,
@@ -298,14 +297,19 @@ static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks
     canvas_bar(canvas, row, 0, 27, cols, clocks / top, limits ? STYLE_BAR_BEST : STYLE_BAR);
 }
 
+static int limit_rows(const Session *session) {
+  TrafficUnit unit[TRAFFIC_UNITS];
+  return 1 + traffic_units(&session->now.picture->model->traffic, false, unit);
+}
+
 static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
   const Traffic *a = session->comparing ? &session->then.picture->model->traffic : NULL;
   TrafficUnit now[TRAFFIC_UNITS], then[TRAFFIC_UNITS];
-  traffic_units(&model->traffic, program_atom(model->program) != NULL, now);
+  const int n = traffic_units(&model->traffic, program_atom(model->program) != NULL, now);
   traffic_units(a ? a : &model->traffic, false, then);
   double top = 0;
-  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+  for (int i = 0; i < n; i++) {
     now[i].clocks = traffic_per_kfma(&model->traffic, now[i].clocks);
     then[i].clocks = traffic_per_kfma(a ? a : &model->traffic, then[i].clocks);
     top = fmax(top, now[i].clocks);
@@ -313,7 +317,7 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
   canvas_text(canvas, in, 0, 1, STYLE_HEADER,
               a ? "LIMIT    B clk        A   of one SM per 1024 FMA (model)"
                 : "LIMIT      clk            of one SM per 1024 FMA (model)");
-  for (int i = 0; i < TRAFFIC_UNITS; i++)
+  for (int i = 0; i < n; i++)
     draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, now[i].title, now[i].clocks,
                a ? then[i].clocks : -1, top, !(now[i].clocks < top));
 }
@@ -321,7 +325,7 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const LadderLines *lines = prepared;
   bool tall = in.rows > TALL_ROWS;
-  Rect all = in, limits = rect_take_bottom(&in, tall ? LIMIT_ROWS : in.rows > 16);
+  Rect all = in, limits = rect_take_bottom(&in, tall ? limit_rows(session) : in.rows > 16);
   Rect details = rect_take_bottom(&in, details_rows(in, session, lines));
   Rect reference = {in.row, in.col, 0, in.cols};
   if (lines->reference > 0 && in.rows > 6) reference = rect_take_bottom(&in, 1);

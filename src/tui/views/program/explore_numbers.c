@@ -114,18 +114,19 @@ static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, 
 }
 
 // The clocks of each unit, now and before, in the order of traffic_units().
-static void find_clocks(const Session *session, bool per_slab, Clocks clocks[TRAFFIC_UNITS]) {
+static int find_clocks(const Session *session, bool per_slab, Clocks clocks[TRAFFIC_UNITS]) {
   const Traffic *now = &session->now.picture->model->traffic;
   const PictureNumbers before = before_of(session);
   const bool atom = program_atom(session->now.picture->model->program) != NULL;
   TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
-  traffic_units(now, atom, unit);
+  const int n = traffic_units(now, atom, unit);
   traffic_units(&before.traffic, atom, was);
-  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+  for (int i = 0; i < n; i++) {
     const double here = unit[i].clocks, there = was[i].clocks;
     clocks[i] = (Clocks){unit[i].title, per_slab ? here : traffic_per_kfma(now, here),
                          per_slab ? there : traffic_per_kfma(&before.traffic, there), false};
   }
+  return n;
 }
 
 // "power > " where the board's cap allows less than any unit of the SM does.
@@ -140,22 +141,22 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const char *brief = own->per_slab ? "clk" : "clk/kFMA";
   const char *whole = own->per_slab ? "clk of one SM per slab" : "clk of one SM per 1024 FMA";
   Clocks clocks[TRAFFIC_UNITS];
-  find_clocks(session, own->per_slab, clocks);
-  sort_clocks(clocks, TRAFFIC_UNITS);
+  const int n = find_clocks(session, own->per_slab, clocks);
+  sort_clocks(clocks, n);
   const bool power = traffic_power_limits(&session->now.picture->model->traffic);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
   col = draw_power(canvas, in, col, power);
   int unit_cols = 1 + (int)strlen(brief);
-  int room = in.cols - col - unit_cols - unknown_cols(clocks, TRAFFIC_UNITS);
-  choose_clocks(clocks, TRAFFIC_UNITS, room, canvas->ascii);
-  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+  int room = in.cols - col - unit_cols - unknown_cols(clocks, n);
+  choose_clocks(clocks, n, room, canvas->ascii);
+  for (int i = 0; i < n; i++) {
     const Style style = i || power ? STYLE_TEXT : STYLE_ACCENT;
     if (!clocks[i].shown) continue;
     if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, clocks[i - 1].shown ? " > " : " … ");
     col = canvas_text(canvas, in, 0, col, style, clocks[i].name) + 1;
     col = draw_change(canvas, in, 0, col, session, clocks[i].before, clocks[i].clocks, style);
   }
-  col = draw_unknown(canvas, in, col, clocks, TRAFFIC_UNITS);
+  col = draw_unknown(canvas, in, col, clocks, n);
   bool fits = col + 1 + (int)strlen(whole) <= in.cols;
   canvas_text(canvas, in, 0, col + 1, STYLE_UNIT, fits ? whole : brief);
 }

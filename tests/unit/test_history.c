@@ -395,6 +395,43 @@ START_TEST(test_old_rows_are_found) {
 }
 END_TEST
 
+// `gemmview tuned` has a row for each problem: the fastest beside cuBLAS of those that are right
+// and were timed in more than brief turns.
+START_TEST(test_tuned_lists_the_best_of_each_problem) {
+  const struct {
+    const char *hash, *problem, *status, *method;
+    double time_ns;
+  } kernels[] = {{"slow", "one", "ok", "short turns", 3000},
+                 {"best", "one", "ok", "short turns", 2000},
+                 {"wrong", "one", "wrong", "short turns", 500},
+                 {"brief", "one", "ok", "brief: x", 700},
+                 {"other", "two", "ok", "short turns", 9000}};
+  static char text[8192];
+  History *history = open_well();
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    HistoryRow row = a_row("ana", kernels[i].hash, 5);
+    row.problem = kernels[i].problem;
+    row.status = kernels[i].status;
+    row.method = kernels[i].method;
+    row.time_ns = kernels[i].time_ns;
+    row.cublas_time_ns = 2100;
+    add(history, row);
+  }
+  history_close(history);
+  const char *tuned =
+      arena_printf(arena, "GEMMVIEW_CLASSROOM='%s' \"$GEMMVIEW\" tuned --csv", folder);
+  FILE *out = popen(tuned, "r");
+  const size_t n = fread(text, 1, sizeof text - 1, out);
+  text[n] = 0;
+  ck_assert_int_eq(pclose(out), 0);
+  int lines = 0;
+  for (const char *at = text; (at = strchr(at, '\n')); at++) lines++;
+  ck_assert_msg(lines == 3, "%s", text);
+  ck_assert_msg(strstr(text, "\"one\",\"ok\",2000,2100"), "%s", text);
+  ck_assert_msg(strstr(text, "\"two\",\"ok\",9000,2100"), "%s", text);
+}
+END_TEST
+
 START_TEST(test_words) {
   Plan plan = {.m = 26, .n = 4096, .k = 32, .b_col_major = true};
   ck_assert_str_eq(history_problem(arena, &plan), "26x4096x32 f32*f32+f32->f32 NT");
@@ -425,6 +462,7 @@ Suite *suite_history(void) {
   tcase_add_test(tests, test_kills);
   tcase_add_test(tests, test_full_disk);
   tcase_add_test(tests, test_old_rows_are_found);
+  tcase_add_test(tests, test_tuned_lists_the_best_of_each_problem);
   tcase_add_test(tests, test_words);
   suite_add_tcase(suite, tests);
   return suite;

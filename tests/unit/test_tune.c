@@ -114,6 +114,18 @@ START_TEST(it_comes_near_to_the_best_rung) {
 }
 END_TEST
 
+// The simulated law has factors of its own on the roofline's limits: with 60 points they are fitted
+// well enough to put points in order that the fit had not seen.
+START_TEST(the_roofline_is_fitted_to_what_was_timed) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
+  const Asked asked = {"512,512,512", 1, 60, 60, NULL, 0, NULL};
+  const Calibration *c = &tune_field(search(&asked), 0)->calibration;
+  ck_assert_int_ge(c->n, CALIBRATION_POINTS_MIN);
+  ck_assert_msg(c->order > 0.8, "%.3f", c->order);
+  ck_assert_msg(c->error < 0.25, "%.3f", c->error);
+}
+END_TEST
+
 START_TEST(no_program_is_tried_twice) {
   start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
   const Asked asked = {"256,256,256,bf16", 1, 40, 60, NULL, 0, NULL};
@@ -273,6 +285,7 @@ Suite *suite_tune(void) {
   tcase_set_timeout(tests, 180);
   tcase_add_checked_fixture(tests, setup_tune, teardown_tune);
   tcase_add_test(tests, it_comes_near_to_the_best_rung);
+  tcase_add_test(tests, the_roofline_is_fitted_to_what_was_timed);
   tcase_add_test(tests, no_program_is_tried_twice);
   tcase_add_test(tests, two_workers_have_twice_the_points);
   tcase_add_test(tests, kinds_of_gpu_are_kept_apart);

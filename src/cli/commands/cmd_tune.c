@@ -8,6 +8,7 @@
 // and the state of the best; with --json a line for each point that is settled, one a second for
 // the progress, and "best" for each kind of GPU. A line on stderr shows how far it is. Ctrl-C ends
 // it and keeps what is known; --resume goes on from what the history has.
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,17 @@ static void put_point(JsonWriter *w, Arena *arena, const TuneField *field, const
   json_member_string(w, "state", schedule_record_text(arena, &point->schedule));
 }
 
+static void put_calibration(JsonWriter *w, const Calibration *c) {
+  json_key(w, "calibration");
+  json_begin_object(w);
+  json_member_int(w, "points", c->n);
+  json_member_double(w, "error", c->n ? c->error : NAN);
+  json_member_double(w, "order", c->n ? c->order : NAN);
+  for (int i = 0; c->n && i < CALIBRATION_FACTORS; i++)
+    json_member_double(w, calibration_name((CalibrationFactor)i), c->factor[i]);
+  json_end_object(w);
+}
+
 static void print_json(Run *run, const char *key, const TuneField *field, const TunePoint *point) {
   Arena *arena = arena_new("line");
   Str out = str_new(arena);
@@ -114,6 +126,7 @@ static void print_json(Run *run, const char *key, const TuneField *field, const 
   json_member_string(&w, "kind", key);
   json_member_double(&w, "elapsed_s", run->tune ? tune_elapsed_s(run->tune) : 0);
   put_point(&w, arena, field, point);
+  if (str_equal(key, "best")) put_calibration(&w, &field->calibration);
   json_end_object(&w);
   puts(out.text);
   fflush(stdout);
@@ -225,6 +238,16 @@ static void tell_progress(Run *run) {
 
 // ---- the end ------------------------------------------------------------------------------------
 
+// What the roofline's limits came to here, and how far to believe it.
+static void print_calibration(const Calibration *c) {
+  if (!c->n) return;
+  printf("roofline fitted to %d times, by the data sheet 1:", c->n);
+  for (int i = 0; i < CALIBRATION_FACTORS; i++)
+    printf(" %s %.2f", calibration_name((CalibrationFactor)i), c->factor[i]);
+  printf("\non times that the fit had not seen: off by %.0f %% (median), order %.2f\n",
+         100 * (exp(c->error) - 1), c->order);
+}
+
 // The finalists, fastest first, or what there is of the round before.
 static void print_table(const TuneField *field) {
   enum { LINES = 12 };
@@ -241,6 +264,7 @@ static void print_table(const TuneField *field) {
     printf("%-6s ", tune_round_name(point->round));
     print_point(arena, field, point);
   }
+  print_calibration(&field->calibration);
   printf("best   ");
   print_point(arena, field, best);
   arena_free(arena);

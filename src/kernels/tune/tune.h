@@ -13,7 +13,7 @@
 #pragma once
 #include "kernels/device/history.h"
 #include "kernels/worker/client.h"
-#include "model/readings/model.h"
+#include "model/readings/calibration.h"
 
 // The rounds that a point goes through, each with fewer points and more time for each.
 typedef enum TuneRound {
@@ -37,9 +37,10 @@ typedef enum TuneState {
 
 typedef struct TunePoint {
   Schedule schedule;
-  uint64_t program;     // tells it from others
-  double model_ns;      // by the roofline
-  double predicted_ns;  // by the roofline and what was measured of schedules like it, when chosen
+  uint64_t program;  // tells it from others
+  double model_ns;   // by the roofline
+  CalibrationTerms terms;
+  double predicted_ns;  // by its model and what was measured of schedules like it, when chosen
   bool seed;            // given, not drawn
   bool known;           // measured by an earlier run
   TuneState state;
@@ -76,7 +77,8 @@ typedef struct TuneField {
   double cublas_ns;  // of the last time that it ran beside a point; 0 = not known
   int n_steps;
   TuneStep *step;
-  const char *error;  // why there is no search on it; NULL: there is
+  Calibration calibration;  // of this problem on this GPU; n = 0: too little is known
+  const char *error;        // why there is no search on it; NULL: there is
 } TuneField;
 
 enum { TUNE_FIELDS_MAX = CLIENT_WORKERS_MAX };

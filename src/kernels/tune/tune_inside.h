@@ -15,6 +15,7 @@ typedef struct Pooled {
   Schedule schedule;
   uint64_t program;
   double model_ns;
+  CalibrationTerms terms;
 } Pooled;
 
 typedef struct Field {
@@ -26,6 +27,7 @@ typedef struct Field {
   uint64_t *programs;  // a table of hashes, 0 = free
   int n_pool;
   Pooled pool[TUNE_POOL];
+  int next_fit;      // times that the roofline is fitted at again
   int next_seed;     // of the options
   bool loading;      // what an earlier run has measured
   int n_references;  // timings that cuBLAS was to stand beside, for its time

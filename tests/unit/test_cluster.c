@@ -69,7 +69,8 @@ START_TEST(rungs_with_roles_compute_the_nest) {
     const Ladder *ladder = property_read_ladder(list.paths[f]);
     for (int r = 0; r < ladder->n_rungs; r++) {
       const Rung *rung = &ladder->rung[r];
-      if (rung->not_built || !rung->schedule.value[KNOB_WARP_SPECIALIZE]) continue;
+      const int64_t *v = rung->schedule.value;
+      if (rung->not_built || !v[KNOB_WARP_SPECIALIZE] || v[KNOB_PROGRAM]) continue;
       if (!property_is_new_kind(&kinds, rung)) continue;
       if (rungs++ % N_CLUSTERS != _i && !stress_is_on()) continue;
       Schedule small = scaled_down(&rung->schedule);

@@ -48,7 +48,10 @@ static const char *cuda(const Program *program, const Schedule *schedule) {
 // slabs are staged and swizzled, no text says where wgmma finds its tiles.
 static const Program *comes_back(const Program *program, const Schedule *schedule, bool on_way) {
   const char *text = program_text_full(arena(), program), *what = schedule_text(arena(), schedule);
-  ck_assert_ptr_null(interpret_fault(arena(), program));
+  const char *trouble = interpret_fault(arena(), program);
+  // Scores of 64 heads that no product has been fused around have 2^30 elements, and edges beyond.
+  const bool is_size = on_way && trouble && strstr(trouble, " is too large");
+  ck_assert_msg(!trouble || is_size, "%s: %s", trouble, what);
   const char *fault = emit_fault(arena(), program);
   bool emits = !fault;
   ck_assert_msg(emits || on_way, "%s: %s", fault, what);

@@ -201,11 +201,14 @@ static Stmt *take_sums(Program *program, const Product *product) {
   return *list;
 }
 
-// Where the last block of keys goes beyond them, scores of keys that do not exist.
+// Where the last block of keys goes beyond them, scores of keys that do not exist. A causal query
+// sees none behind the last anyway.
 static Stmt *hidden(Program *program, const Product *scores) {
   const Axis *t = scores->axis[AXIS_N];
   const int64_t covered = t->digit[0].var->extent * t->digit[0].weight;
-  Stmt *hide = covered > t->extent ? hide_values(program, scores, knob, true) : NULL;
+  Stmt *hide = covered > t->extent && !program->problem.causal
+                   ? hide_values(program, scores, knob, true)
+                   : NULL;
   if (hide) hide->note = "there are no such keys";
   return hide;
 }

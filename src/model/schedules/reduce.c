@@ -116,6 +116,7 @@ static int64_t at_least(int64_t tiles, int64_t tile) {
 
 static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k) {
   Schedule to = *from;
+  const int64_t heads = m > 1 ? 2 : 1;
   if (is_attention(from)) n = k;
   m = at_least(m, tile_m(from));
   n = at_least(n, tile_n(from));
@@ -126,7 +127,7 @@ static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k
   if (from->value[KNOB_CAUSAL]) extent[1] = max64(extent[0], extent[1]);  // queries see a key
   for (int i = 0; i < 3; i++)
     if (extent[i] != from->value[knob[i]]) schedule_set(&to, knob[i], extent[i]);
-  if (is_attention(from) && from->value[KNOB_HEADS] > 2) schedule_set(&to, KNOB_HEADS, 2);
+  if (is_attention(from) && from->value[KNOB_HEADS] > heads) schedule_set(&to, KNOB_HEADS, heads);
   return to;
 }
 

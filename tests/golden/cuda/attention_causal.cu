@@ -1,6 +1,6 @@
 // O[64, 4096, 128] = softmax(alpha * Q * K) * V, 4096 keys, bf16 summed in f32, causal
 // of rows of 128 in Q, K, V and O; alpha holds the log2(e) of exp2
-// AUTO=0,PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FM=2,FN=8,FUSE=1,STAGE=11,LDMATRIX=2,SWIZZLE=3,EAGER_KV=1,TMA=1,UNROLL_K=4,CAUSAL=1
+// AUTO=0,PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FM=2,FN=8,FUSE=1,STAGE=11,LDMATRIX=2,SWIZZLE=3,EAGER_KV=1,TMA=1,UNROLL_K=1,CAUSAL=1
 // for sm_90a (H200 SXM)
 //
 //   attention<<<2048, 128, 65560>>>(Q_map, K_map, V_map, O, alpha)   65560 bytes of shared memory
@@ -57,16 +57,6 @@ __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *m
   asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile"
                ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(matrix), "r"(bar) : "memory");
-}
-
-// a / b in f32, for a b from 1 up to 2^60: a reciprocal and one step of Newton's for it, a
-// quotient and its remainder.
-__device__ __forceinline__ float divided(float a, float b) {
-  float r;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
-  r = fmaf(r, fmaf(-b, r, 1.0f), r);
-  const float q = a * r;
-  return fmaf(r, fmaf(-b, q, a), q);
 }
 
 // 2 to the power of x, within 2 units in the last place; exact for whole numbers.
@@ -248,8 +238,8 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
     // TMA=1: the slab's bytes are there
     mbarrier_wait(full_k, 0, t_o % 2);
 
-    #pragma unroll 4
-    for (int e_i = 0; e_i < 8; ++e_i) {  // UNROLL_K=4
+    #pragma unroll 1
+    for (int e_i = 0; e_i < 8; ++e_i) {  // UNROLL_K=1
       // LDMATRIX=2: the warp's fragments of Q
       #pragma unroll
       for (int q_r = 0; q_r < 2; ++q_r)
@@ -426,7 +416,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
     for (int d_r = 0; d_r < 16; ++d_r)
       #pragma unroll
       for (int v = 0; v < 4; ++v)
-        O_f[q_r][d_r][v] = divided(O_f[q_r][d_r][v], row_sum[q_r][v / 2]);
+        O_f[q_r][d_r][v] /= row_sum[q_r][v / 2];
 
   // FM=2: write the cells of O
   #pragma unroll

@@ -40,16 +40,6 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
 }
 
-// a / b in f32, for a b from 1 up to 2^60: a reciprocal and one step of Newton's for it, a
-// quotient and its remainder.
-__device__ __forceinline__ float divided(float a, float b) {
-  float r;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
-  r = fmaf(r, fmaf(-b, r, 1.0f), r);
-  const float q = a * r;
-  return fmaf(r, fmaf(-b, q, a), q);
-}
-
 // 2 to the power of x, within 2 units in the last place; exact for whole numbers.
 __device__ __forceinline__ float exp2_of(float x) {
   float y;
@@ -294,7 +284,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
   for (int d_r = 0; d_r < 16; ++d_r)
     #pragma unroll
     for (int v = 0; v < 4; ++v)
-      O_f[d_r][v] = divided(O_f[d_r][v], row_sum[v / 2]);
+      O_f[d_r][v] /= row_sum[v / 2];
 
   // K=128: write the cells of O
   #pragma unroll

@@ -20,16 +20,6 @@
 
 constexpr int QUERIES = 300, KEYS = 512, HEAD_DIM = 48;
 
-// a / b in f32, for a b from 1 up to 2^60: a reciprocal and one step of Newton's for it, a
-// quotient and its remainder.
-__device__ __forceinline__ float divided(float a, float b) {
-  float r;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
-  r = fmaf(r, fmaf(-b, r, 1.0f), r);
-  const float q = a * r;
-  return fmaf(r, fmaf(-b, q, a), q);
-}
-
 // 2 to the power of x, within 2 units in the last place; exact for whole numbers.
 __device__ __forceinline__ float exp2_of(float x) {
   float y;
@@ -108,7 +98,7 @@ apply(const float *__restrict__ V, float *__restrict__ O, const float *__restric
     O_f += P_f * V_f;
   }
   of_row = q_b * 16 + q_t < QUERIES ? L[h * QUERIES + q_b * 16 + q_t] : 0.0f;
-  O_f = divided(O_f, of_row);
+  O_f /= of_row;
   if (q_b * 16 + q_t < QUERIES) O[h * 14400 + (q_b * 16 + q_t) * HEAD_DIM + d_b * 16 + d_t] = O_f;
 }
 

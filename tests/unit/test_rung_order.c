@@ -155,8 +155,8 @@ START_TEST(fused_attention_reaches_half_to_nine_tenths_of_its_roofline) {
     least = fmin(least, reached);
     most = fmax(most, reached);
   }
-  ck_assert_double_eq_tol(least, 0.49, 0.005);  // causal, 4,096 keys
-  ck_assert_double_eq_tol(most, 0.89, 0.005);   // without a swizzle, which leaves no doubt
+  ck_assert_double_eq_tol(least, 0.48, 0.005);  // causal, 4,096 keys
+  ck_assert_double_eq_tol(most, 0.88, 0.005);   // without a swizzle, which leaves no doubt
 }
 END_TEST
 

@@ -90,14 +90,17 @@ static void begin_turn(TimeMachine *m, TimeWarp *w, const TimeCode *code, int64_
   set_var(w, code->stmt->var, code->stmt->var->tier == TIER_TILE ? at * m->code->grid : at);
 }
 
-// A loop that says where it ends may have fewer turns than its variable's range.
+// A loop that says where it ends may have fewer turns than its variable's range. Where it can it
+// leaves out as many as the others: one that has asked for its first scores in front of the loop
+// has a turn less than the one that fetches for it, and both have to jump by the same slabs.
 static TurnCut cut_of(const TimeMachine *m, const TimeWarp *w, const TimeCode *code) {
   TurnCut cut = {code->turns, code->skip};
   if (!code->stmt->end) return cut;
   int64_t all = expr_eval(code->stmt->end, w->scalar);
   if (code->stmt->var->tier == TIER_TILE) all = ceil_div(all, m->code->grid);
   int64_t over = all - code->turns;
-  cut.skip = code->skip && over > 0 ? over / m->code->comes_back * m->code->comes_back : 0;
+  if (all - code->skip <= code->head)
+    cut.skip = over > 0 ? over / m->code->comes_back * m->code->comes_back : 0;
   cut.turns = all - cut.skip;
   return cut;
 }

@@ -22,8 +22,8 @@ static bool find_record(const void *records, const Schedule *schedule, FactRecor
 }
 
 // The files of data/facts that say what was counted of whole kernels.
-static const char *const counter_files[] = {"facts/h200_kernels.jsonl",
-                                            "facts/nvrtc_kernels.jsonl"};
+static const char *const counter_files[] = {"facts/h200_kernels.jsonl", "facts/nvrtc_kernels.jsonl",
+                                            "facts/h200_stalls.jsonl"};
 enum { COUNTER_FILES = sizeof counter_files / sizeof *counter_files };
 
 static bool find_count(const void *counters, const Schedule *schedule, const char *name,

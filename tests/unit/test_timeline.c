@@ -37,12 +37,14 @@ typedef struct Log {
   uint32_t phases[BUFFERS_MAX][64];
 } Log;
 
+static bool is_register(const Buffer *buffer) { return !buffer || buffer->space == SPACE_REGISTER; }
+
+// What moves from registers to registers is no event.
 static bool is_work(const Op *op) {
   const OpAction action = op_facts(op->kind)->action;
-  return action == ACTION_MOVE || action == ACTION_MULTIPLY;
+  if (action == ACTION_MOVE) return !is_register(op->dst.buffer) || !is_register(op->src.buffer);
+  return action == ACTION_MULTIPLY || action == ACTION_POWER;
 }
-
-static bool is_register(const Buffer *buffer) { return !buffer || buffer->space == SPACE_REGISTER; }
 
 // Registers are set, scaled and combined without an event; so are the single copies of a group.
 static bool is_marked(const Op *op) {

@@ -214,7 +214,7 @@ const Expr *ex_land(Arena *arena, const Expr *a, const Expr *b) {
 }
 
 const Expr *ex_min(Arena *arena, const Expr *a, const Expr *b) {
-  if (a->hi <= b->lo) return a;
+  if (a->hi <= b->lo || expr_equal(a, b)) return a;
   if (b->hi <= a->lo) return b;
   return binary(arena, EXPR_MIN, a, b, min64(a->lo, b->lo), min64(a->hi, b->hi));
 }

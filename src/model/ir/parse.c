@@ -151,7 +151,7 @@ static bool parse_loop_end(Parser *p, Stmt *loop) {
   if (tier != TIER_TILE && tier != TIER_SERIAL && tier != TIER_SERIAL_OUTER)
     return parse_fail_at(p, at, "a loop over tiles or slabs in front of it");
   if (!(loop->end = parse_expr(p))) return false;
-  return loop->end->lo >= 0 || parse_fail_at(p, at, "an end: 0 or more");
+  return loop->end->hi >= 0 || parse_fail_at(p, at, "an end: 0 or more");
 }
 
 // "for m_t in 0..16 THREAD, n_t in 0..16 THREAD"

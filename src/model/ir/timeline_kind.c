@@ -14,7 +14,8 @@ const char *timeline_kind_letter(TimelineKind kind) { return kinds[kind].letter;
 static TimelineKind kind_of_move(const Op *op) {
   if (op->dst.buffer->space == SPACE_GLOBAL) return TIMELINE_STORE;
   if (op->src.buffer->space == SPACE_GLOBAL) return TIMELINE_COPY;
-  return op->dst.buffer->space == SPACE_REGISTER ? TIMELINE_READ : TIMELINE_WRITE;
+  if (op->dst.buffer->space != SPACE_REGISTER) return TIMELINE_WRITE;
+  return op->src.buffer->space == SPACE_REGISTER ? TIMELINE_KINDS : TIMELINE_READ;
 }
 
 TimelineKind timeline_kind_of(const Op *op) {
@@ -30,9 +31,10 @@ TimelineKind timeline_kind_of(const Op *op) {
     case ACTION_SCALE:
     case ACTION_LARGER:
     case ACTION_FACTOR:
-    case ACTION_POWER:
     case ACTION_COMBINE:
       return TIMELINE_KINDS;
+    case ACTION_POWER:
+      return TIMELINE_POWER;
     case ACTION_MEET:
       return TIMELINE_MEET;
     case ACTION_WAIT:

@@ -8,6 +8,7 @@
   X(WRITE, "write", "w")       /* registers go to shared memory */              \
   X(READ, "read", "r")         /* shared memory is read into registers */       \
   X(MULTIPLY, "multiply", "m") /* the warp multiplies and adds */               \
+  X(POWER, "exp2", "e")        /* weights of a softmax */                       \
   X(STORE, "store", "s")       /* results go to global memory */                \
   X(WAIT, "wait", "-")         /* for an mbarrier, for copies, for registers */ \
   X(MEET, "barrier", "-")      /* for others at a barrier */                    \

@@ -115,19 +115,25 @@ static Stmt *take_over(Program *program, const Parts *parts) {
 static Stmt *ask_for_both(Program *program, const Parts *parts, const Stmt *walk, const Expr *next,
                           const Turns *turns) {
   Stmt *scores = of_block(program, parts->ask_scores, walk->var, next);
-  if (turns->begin) insert(find_link(&scores, OP_WG_FENCE, ROLE_COUNT), turns->begin);
-  Stmt *values = stmt_list(copy_list(program, parts->wait_values),
-                           copy_list(program, parts->ask_values), turns->end, NULL);
+  if (turns->begin)
+    insert(find_link(&scores, OP_WG_FENCE, ROLE_COUNT), copy_list(program, turns->begin));
+  Stmt *values =
+      stmt_list(copy_list(program, parts->wait_values), copy_list(program, parts->ask_values),
+                turns->end ? copy_list(program, turns->end) : NULL, NULL);
   return stmt_list(scores, noted(values, "O of this block stands behind the next one's scores"),
                    NULL);
 }
 
-// The first block's scores, in front of the loop.
-static Stmt *first_scores(Program *program, const Parts *parts, const Stmt *walk) {
+// The first block's scores, in front of the loop; `hide` says which are hidden, NULL: none.
+static Stmt *first_scores(Program *program, const Parts *parts, const Stmt *walk,
+                          const Stmt *hide) {
   const Expr *zero = ex_const(program->arena, 0);
+  Stmt *hidden = hide ? of_block(program, hide, walk->var, zero) : NULL;
+  if (hidden && hidden->kind == STMT_IF && expr_is_const(hidden->expr, 0)) hidden = NULL;
+  Stmt *weigh = of_block(program, parts->weigh, walk->var, zero);
   return stmt_list(of_block(program, parts->ask_scores, walk->var, zero),
-                   of_block(program, parts->scores_there, walk->var, zero),
-                   of_block(program, parts->weigh, walk->var, zero), NULL);
+                   of_block(program, parts->scores_there, walk->var, zero), hidden ? hidden : weigh,
+                   hidden ? weigh : NULL, NULL);
 }
 
 // The last block's O, behind it.
@@ -138,26 +144,100 @@ static Stmt *last_values(Program *program, const Parts *parts, const Stmt *walk,
                    copy_list(program, parts->values_there), NULL);
 }
 
-void overlap_products(Program *program, const Schedule *schedule) {
+// One turn: O of a block of keys, and the scores of the next, of which `hide` says what is hidden.
+static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var *next,
+                     const Turns *turns, const Stmt *hide) {
   Arena *arena = program->arena;
+  const Expr *block = ex_var(arena, next);
+  Stmt *there = of_block(program, parts->scores_there, walk->var, block);
+  there->op.count = 1;
+  Stmt *weigh = of_block(program, parts->weigh, walk->var, block);
+  if (hide) weigh = stmt_list(of_block(program, hide, walk->var, block), weigh, NULL);
+  Stmt *turn = stmt_let(program, knob, next, ex_add_const(arena, ex_var(arena, walk->var), 1));
+  stmt_list(turn, copy_list(program, parts->values_there),
+            release_before(program, copy_list(program, parts->release), walk),
+            take_over(program, parts), ask_for_both(program, parts, walk, block, turns),
+            noted(there, "the scores are there, O is still summed"), weigh, NULL);
+  return turn;
+}
+
+// ---- turns of which some scores are hidden ------------------------------------------------------
+
+// What hides scores, cut from the beginning of the weighing; NULL: all are seen.
+static Stmt *take_hiding(Parts *parts) {
+  Stmt **hide = find_link(&parts->weigh, OP_INIT, ROLE_SCORE);
+  return hide ? cut(hide) : NULL;
+}
+
+// How many blocks of keys all queries of the block see to the last key, from the first on.
+static const Expr *seen_blocks(Program *program) {
+  Arena *arena = program->arena;
+  const Problem *problem = &program->problem;
+  const Product *scores = &program->product[0];
+  const int64_t keys = axis_tile(scores->axis[AXIS_N]);
+  if (!problem->causal) return ex_const(arena, problem->n / keys);
+  const Expr *first = axis_outside(program, scores->axis[AXIS_M]);
+  return ex_div(arena, ex_add_const(arena, first, problem->n - problem->m + 1), keys);
+}
+
+// The most turns that hide some: they begin with a block of keys in which the first query's last
+// key lies, and end with that of the last query.
+static int64_t hiding_turns_max(const Program *program, int64_t turns) {
+  const Product *scores = &program->product[0];
+  const int64_t keys = axis_tile(scores->axis[AXIS_N]);
+  const int64_t queries = program->problem.causal ? axis_tile(scores->axis[AXIS_M]) : 1;
+  return min64(turns, (queries + keys - 2) / keys + 1);
+}
+
+// The turns that ask for scores of which some are hidden stand in a loop of their own behind the
+// others, without the condition under which warps jump over the comparisons: a loop that has them
+// between its products is serialized by the assembler (nvcc 13.0, sm_90a, C7514), which costs a
+// quarter of the speed. Worked example, causal, blocks of 128 queries and of 128 keys: block q_b of
+// queries has q_b turns, and the last one hides.
+static Stmt *hiding_turns(Program *program, const Stmt *walk, const Expr *last, Var **block) {
+  Arena *arena = program->arena;
+  const int64_t most = hiding_turns_max(program, walk->var->extent);
+  Var *turn = program_var(program, "t_h", VAR_LOOP, walk->var->tier, most);
+  *block = program_var(program, "t_s", VAR_LET, walk->var->tier, walk->var->extent);
+  const Expr *at = ex_add(arena, walk->end, ex_var(arena, turn));
+  Stmt *loop = stmt_loop(program, knob, turn, stmt_let(program, knob, *block, at));
+  loop->end = ex_sub(arena, last, walk->end);
+  return noted(loop, "blocks of keys of which some are hidden");
+}
+
+// How many turns there are in front of those.
+static Stmt *seeing_turns(Program *program, Stmt *walk, const Expr *last) {
+  Arena *arena = program->arena;
+  const Expr *zero = ex_const(arena, 0);
+  const Expr *turns = ex_add_const(arena, ex_min(arena, seen_blocks(program), last), -1);
+  Var *seen = program_var(program, "seen", VAR_LET, walk->var->tier, walk->var->extent);
+  walk->end = ex_var(arena, seen);
+  return stmt_let(program, knob, seen, ex_select(arena, ex_lt(arena, zero, turns), turns, zero));
+}
+
+// ---- the kernel ---------------------------------------------------------------------------------
+
+void overlap_products(Program *program, const Schedule *schedule) {
   Stmt *walk = slab_loop(program);
   if (walk->var->extent == 1) return;  // there is no next block
-  const Parts parts = take_apart(&walk->body);
+  Parts parts = take_apart(&walk->body);
   const Turns turns = take_turns_asking(program, walk, schedule);
-  const Expr *last = ex_add_const(arena, loop_end(arena, walk), -1);
+  const Expr *last = ex_add_const(program->arena, loop_end(program->arena, walk), -1);
   Var *next = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
-  const Expr *block = ex_var(arena, next);
-  Stmt *there = of_block(program, parts.scores_there, walk->var, block);
-  there->op.count = 1;
-  walk->end = last;
-  walk->body = stmt_let(program, knob, next, ex_add_const(arena, ex_var(arena, walk->var), 1));
-  stmt_list(walk->body, copy_list(program, parts.values_there),
-            release_before(program, parts.release, walk), take_over(program, &parts),
-            ask_for_both(program, &parts, walk, block, &turns),
-            noted(there, "the scores are there, O is still summed"),
-            of_block(program, parts.weigh, walk->var, block), NULL);
   Stmt **at = &kernel_inner(main_kernel(program))->body;
   while (*at != walk) at = &(*at)->next;
-  insert(at, first_scores(program, &parts, walk));
+  Stmt *hide = take_hiding(&parts);
   insert(&walk->next, last_values(program, &parts, walk, last));
+  insert(at, first_scores(program, &parts, walk, hide));
+  walk->body = turn_of(program, &parts, walk, next, &turns, NULL);
+  walk->end = last;
+  if (!hide) return;
+  if (hide->kind == STMT_IF) hide = hide->body;
+  while (*at != walk) at = &(*at)->next;
+  insert(at, seeing_turns(program, walk, last));
+  Var *block;
+  Stmt *hiding = hiding_turns(program, walk, last, &block);
+  hiding->body->next = of_block(program, turn_of(program, &parts, walk, next, &turns, hide),
+                                walk->var, ex_var(program->arena, block));
+  insert(&walk->next, hiding);
 }

@@ -137,9 +137,11 @@ static void run_op(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
     case ACTION_SCALE:
     case ACTION_LARGER:
     case ACTION_FACTOR:
-    case ACTION_POWER:
     case ACTION_COMBINE:
       time_run_add(m, w, code);
+      break;
+    case ACTION_POWER:
+      time_run_power(m, w, code);
       break;
     case ACTION_SET:
       if (op->dst.buffer->space == SPACE_BARRIER)

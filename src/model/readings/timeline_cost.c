@@ -147,10 +147,21 @@ static TimelineCost multiply_cost(const Model *model, const Op *op) {
   return (TimelineCost){.multiply = clocks * model->target->warp_alloc_unit};
 }
 
+// Beside tensor cores the fp32 lanes are a unit of their own, else they are the multipliers.
 static TimelineCost add_cost(const Model *model, const Stmt *stmt) {
   const Target *gpu = model->target;
   if (stmt->op.dst.buffer->space == SPACE_GLOBAL) return store_cost(model, stmt);
-  return (TimelineCost){.multiply = (double)LANES * gpu->warp_alloc_unit / gpu->fp32_lanes_per_sm};
+  const double clocks = (double)LANES * gpu->warp_alloc_unit / gpu->fp32_lanes_per_sm;
+  return program_atom(model->program) ? (TimelineCost){.lanes = clocks}
+                                      : (TimelineCost){.multiply = clocks};
+}
+
+// A power is a multiply-add and one operation of the special function units.
+static TimelineCost power_cost(const Model *model, const Stmt *stmt) {
+  const Target *gpu = model->target;
+  TimelineCost cost = add_cost(model, stmt);
+  cost.powers = known((double)LANES * gpu->warp_alloc_unit / gpu->sfu_per_clk);
+  return cost;
 }
 
 TimelineCost timeline_cost(const Model *model, const Program *program, const Stmt *stmt) {
@@ -162,7 +173,11 @@ TimelineCost timeline_cost(const Model *model, const Program *program, const Stm
       return multiply_cost(model, op);
     case ACTION_ADD:
     case ACTION_SCALE:
+    case ACTION_LARGER:
+    case ACTION_FACTOR:
       return add_cost(model, stmt);
+    case ACTION_POWER:
+      return power_cost(model, stmt);
     case ACTION_WAIT:
       return (TimelineCost){.latency =
                                 op_takes_mbarrier(op->kind) ? known(model->target->l1_clk) : 0};

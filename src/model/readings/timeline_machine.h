@@ -10,6 +10,8 @@ typedef struct TimelineCost {
   double fetch;     // this SM's share of L2 and DRAM, inwards
   double store;     // outwards
   double multiply;  // one quarter of the SM's multipliers
+  double lanes;     // one quarter of its fp32 lanes, where those are not the multipliers
+  double powers;    // one quarter of its special function units
   double latency;   // from the end of that to the value
 } TimelineCost;
 
@@ -118,7 +120,8 @@ typedef struct TimeMachine {
   const TimeProgram *code;
   TimeWarp *warp;
   int n_warps;
-  double pipe, fetch, store, multiply[TIME_QUARTERS];  // when a unit is free
+  double pipe, fetch, store;  // when a unit is free
+  double multiply[TIME_QUARTERS], lanes[TIME_QUARTERS], powers[TIME_QUARTERS];
   TimeBar *bar[BUFFERS_MAX];
   int64_t slab[BUFFERS_MAX][TIME_SLOTS_MAX];  // that a slot holds, or waits for
   int n_boxes, box_capacity;
@@ -147,6 +150,7 @@ void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, const Time
 void time_run_move(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_run_multiply(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_run_add(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
+void time_run_power(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 
 // Waiting, and letting others go on (timeline_wait.c).
 int time_bar_at(const TimeWarp *warp, const Access *access);  // the mbarrier that is meant

@@ -156,7 +156,18 @@ static void complete_later(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEv
   time_set_bar(event, op->src2.buffer, at, &m->bar[op->src2.buffer->id][at]);
 }
 
+// From registers to registers: what they hold is about the same slab as before.
+static void hand_on(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  const Op *op = &code->stmt->op;
+  w->clock = fmax(w->clock, ready_at(w, &op->src)) + (double)code->count;
+  now_holds(m, w, &op->dst, slab_of(m, w, code, &op->src), w->clock);
+}
+
 void time_run_move(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  if (timeline_kind_of(&code->stmt->op) == TIMELINE_KINDS) {
+    hand_on(m, w, code);
+    return;
+  }
   const Op *op = &code->stmt->op;
   const TimelineCost *cost = &code->cost;
   const OpFacts *facts = op_facts(op->kind);
@@ -194,12 +205,25 @@ void time_run_multiply(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
     complete_later(m, w, op, event);
 }
 
-// Sums, scaled or added to what is there.
+// Sums, scaled or added to what is there, and what else becomes of values in registers.
 void time_run_add(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
-  if (code->stmt->op.dst.buffer->space == SPACE_GLOBAL)
-    time_run_move(m, w, code);
-  else
-    take(&m->multiply[w->index % TIME_QUARTERS], w->clock,
-         (double)code->count * code->cost.multiply);
-  w->clock += (double)code->count;
+  const double n = (double)code->count;
+  const int quarter = w->index % TIME_QUARTERS;
+  if (code->stmt->op.dst.buffer->space == SPACE_GLOBAL) time_run_move(m, w, code);
+  if (code->cost.multiply > 0) take(&m->multiply[quarter], w->clock, n * code->cost.multiply);
+  double from = w->clock;
+  if (code->cost.lanes > 0) from = take(&m->lanes[quarter], from, n * code->cost.lanes);
+  w->clock = fmax(w->clock, from) + n;
+}
+
+// Powers of 2, whose unit takes so long over each that nothing else hides the warp's waiting.
+void time_run_power(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  const int quarter = w->index % TIME_QUARTERS;
+  const double clocks = (double)code->count * code->cost.powers;
+  take(&m->lanes[quarter], w->clock, (double)code->count * code->cost.lanes);
+  const double start = take(&m->powers[quarter], w->clock, clocks);
+  TimelineEvent *event = work_event(m, w, code, TIMELINE_POWER, -1, -1, start);
+  event->busy += clocks;
+  event->end = start + clocks;
+  w->clock = fmax(event->end, w->clock + (double)code->count);
 }

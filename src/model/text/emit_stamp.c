@@ -126,11 +126,9 @@ typedef struct Quiet {
 
 // Where kinds are mixed, copies spread over multiplications say, the heavier one names the run.
 static int weight(const Stmt *stmt) {
-  static const int weights[TIMELINE_KINDS] = {[TIMELINE_MULTIPLY] = 5,
-                                              [TIMELINE_STORE] = 4,
-                                              [TIMELINE_COPY] = 3,
-                                              [TIMELINE_WRITE] = 2,
-                                              [TIMELINE_READ] = 1};
+  static const int weights[TIMELINE_KINDS] = {
+      [TIMELINE_MULTIPLY] = 5, [TIMELINE_STORE] = 4, [TIMELINE_COPY] = 3,
+      [TIMELINE_POWER] = 3,    [TIMELINE_WRITE] = 2, [TIMELINE_READ] = 1};
   return stmt ? weights[timeline_kind_of(&stmt->op)] : 0;
 }
 

@@ -72,7 +72,8 @@ char pipeline_mark(int64_t slab);
 
 void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, PipelineSpan span);
 // What letters and shades mean, in a row.
-void pipeline_draw_legend(Canvas *canvas, Rect in);
+// Of the kinds of events that it has.
+void pipeline_draw_legend(Canvas *canvas, Rect in, const Timeline *timeline);
 void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
                         int lane, PipelineSpan span);
 const TimelineEvent *pipeline_event(const PipelineOwn *own);  // under the cursor; NULL: none

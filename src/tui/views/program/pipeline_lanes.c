@@ -74,6 +74,7 @@ static void add_units(Arena *arena, Lanes *lanes, Lane *list) {
       {copies_name(lanes->timeline), 1u << TIMELINE_COPY},
       {"shared", 1u << TIMELINE_READ | 1u << TIMELINE_WRITE},
       {program_atom(lanes->timeline->program) ? "tensor" : "FMA", 1u << TIMELINE_MULTIPLY},
+      {"exp2", 1u << TIMELINE_POWER},
       {"store C", 1u << TIMELINE_STORE},
   };
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {

@@ -81,7 +81,8 @@ static void draw_shares(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan 
   double busy[COLS] = {0}, most[COLS] = {0};
   int64_t slab[COLS];
   int first, last;
-  double units = lane->kinds >> TIMELINE_MULTIPLY & 1 ? QUARTERS : 1;
+  const unsigned by_quarters = 1u << TIMELINE_MULTIPLY | 1u << TIMELINE_POWER;
+  double units = lane->kinds & by_quarters ? QUARTERS : 1;
   for (int i = 0; i < lane->n; i++) {
     const TimelineEvent *e = lane->event[i];
     if (e->busy <= 0 || !columns_of(span, e->work, e->end, &first, &last)) continue;
@@ -156,6 +157,12 @@ static double own_end(const Lane *lane, const TimelineEvent *e) {
                                                  : e->end;
 }
 
+// What is waited for: a meeting, products of the own warpgroup, or copies.
+static const char *waited_for(const TimelineEvent *e) {
+  if (e->kind == TIMELINE_MEET) return "barrier";
+  return op_facts(e->stmt->op.kind)->scope == SCOPE_WARPGROUP ? "products" : "copies";
+}
+
 // "full[2]" in the middle of a gap that has room for it.
 static void draw_gap(Canvas *canvas, Rect in, const TimelineEvent *e, PipelineSpan span) {
   char name[48];
@@ -166,7 +173,7 @@ static void draw_gap(Canvas *canvas, Rect in, const TimelineEvent *e, PipelineSp
   else if (e->bar.buffer)
     snprintf(name, sizeof name, "%.32s[%d]", e->bar.buffer->name, e->bar.at);
   else
-    snprintf(name, sizeof name, "%s", e->kind == TIMELINE_MEET ? "barrier" : "copies");
+    snprintf(name, sizeof name, "%s", waited_for(e));
   int cols = utf8_columns(name), room = last - first + 1;
   if (cols + 2 > room) return;
   canvas_text(canvas, in, 0, first + (room - cols) / 2, e->stuck ? STYLE_BAD : STYLE_BARRIER, name);
@@ -301,14 +308,21 @@ void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, Pipel
   for (int i = 0; i < timeline->n_cuts; i++) draw_cut(canvas, in, &timeline->cut[i], span);
 }
 
-void pipeline_draw_legend(Canvas *canvas, Rect in) {
-  static const TimelineKind kinds[] = {TIMELINE_COPY, TIMELINE_WRITE, TIMELINE_READ, TIMELINE_STORE,
-                                       TIMELINE_SIGNAL};
+static bool occurs(const Timeline *timeline, TimelineKind kind) {
+  for (int i = 0; i < timeline->n_events; i++)
+    if (timeline->event[i].kind == kind) return true;
+  return false;
+}
+
+void pipeline_draw_legend(Canvas *canvas, Rect in, const Timeline *timeline) {
+  static const TimelineKind kinds[] = {TIMELINE_COPY,  TIMELINE_WRITE, TIMELINE_READ,
+                                       TIMELINE_POWER, TIMELINE_STORE, TIMELINE_SIGNAL};
   int col = canvas_text(canvas, in, 0, 1, STYLE_TEXT, "0-9 a-z");
   col = canvas_text(canvas, in, 0, col, STYLE_DIM, " slab  ");
   col = canvas_glyph(canvas, in, 0, col, STYLE_TEXT, GLYPH_SHADE_LIGHT);
   col = canvas_text(canvas, in, 0, col, STYLE_DIM, " on its way  ");
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    if (!occurs(timeline, kinds[i])) continue;
     col = canvas_text(canvas, in, 0, col, STYLE_TEXT, timeline_kind_letter(kinds[i]));
     col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " %s  ", timeline_kind_name(kinds[i]));
   }

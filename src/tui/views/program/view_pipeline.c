@@ -277,7 +277,7 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   }
   draw_lanes(canvas, lanes, own, &own->now, frame->span);
   canvas_hline(canvas, rect_take_top(&in, 1), 0, 0, in.cols, STYLE_BORDER);
-  if (in.rows > card) pipeline_draw_legend(canvas, rect_take_bottom(&in, 1));
+  if (in.rows > card) pipeline_draw_legend(canvas, rect_take_bottom(&in, 1), own->now.timeline);
   pipeline_draw_card(canvas, in, own, &frame->card);
 }
 

@@ -55,25 +55,31 @@ typedef struct Asked {
   History *resume;
 } Asked;
 
-static int n_told;
+static int n_told, n_first_times;
+static double *first_times;  // when each of the first points was told of; NULL: nobody asks
 static void count_told(void *context, const TuneField *field, const TunePoint *point) {
   (void)context, (void)field;
   ck_assert_int_ge((int)point->state, TUNE_TIMED);
+  if (first_times && n_told < n_first_times) first_times[n_told] = clock_seconds();
   n_told++;
 }
 
+static TuneOptions options_of(const Asked *asked) {
+  return (TuneOptions){.client = client,
+                       .n_workers = asked->workers,
+                       .targets = &targets,
+                       .base = problem(asked->problem),
+                       .seeds = asked->seeds,
+                       .n_seeds = asked->n_seeds,
+                       .resume = asked->resume,
+                       .seconds = asked->seconds,
+                       .points_max = asked->points,
+                       .random = 1,
+                       .told = count_told};
+}
+
 static Tune *search(const Asked *asked) {
-  const TuneOptions options = {.client = client,
-                               .n_workers = asked->workers,
-                               .targets = &targets,
-                               .base = problem(asked->problem),
-                               .seeds = asked->seeds,
-                               .n_seeds = asked->n_seeds,
-                               .resume = asked->resume,
-                               .seconds = asked->seconds,
-                               .points_max = asked->points,
-                               .random = 1,
-                               .told = count_told};
+  const TuneOptions options = options_of(asked);
   n_told = 0;
   Tune *tune = tune_start(arena, &options);
   while (tune_step(tune, 50)) {
@@ -137,20 +143,37 @@ END_TEST
 
 // ---- many workers -------------------------------------------------------------------------------
 
+// Points a second between the fourth time and the sixteenth: when workers start is not counted.
 static double points_a_second(int workers) {
-  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("100"), (ClientOptions){0}, workers);
-  const Asked asked = {"128,128,128", workers, 0, 2.5, NULL, 0, NULL};
-  const TuneField *field = tune_field(search(&asked), 0);
-  ck_assert_int_eq(field->n_workers, workers);
-  const double n = settled(field);
+  enum { FROM = 3, TO = 15 };
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("250"), (ClientOptions){0}, workers);
+  const TuneOptions options = options_of(&(Asked){"128,128,128", workers, 0, 120, NULL, 0, NULL});
+  double at[TO + 1];
+  n_told = 0;
+  first_times = at;
+  n_first_times = TO + 1;
+  Tune *tune = tune_start(arena, &options);
+  while (n_told <= TO && tune_step(tune, 50)) {
+  }
+  tune_end(tune);
+  first_times = NULL;
+  ck_assert_int_gt(n_told, TO);
+  ck_assert_int_eq(tune_field(tune, 0)->n_workers, workers);
   client_stop(client);
   client = NULL;
-  return n;
+  return (TO - FROM) / (at[TO] - at[FROM]);
 }
 
+// A busy machine makes either of them slower, so the best of a few runs of each is what counts: a
+// search that gave its workers points by turns would never come above the one's.
 START_TEST(two_workers_have_twice_the_points) {
-  const double one = points_a_second(1), two = points_a_second(2);
-  ck_assert_msg(two >= 1.8 * one, "%.0f points by two, %.0f by one", two, one);
+  enum { RUNS = 6 };
+  double one = 0, two = 0;
+  for (int run = 0; run < RUNS && (run == 0 || two < 1.8 * one); run++) {
+    one = fmax(one, points_a_second(1));
+    two = fmax(two, points_a_second(2));
+  }
+  ck_assert_msg(two >= 1.8 * one, "%.2f points a second by two, %.2f by one", two, one);
 }
 END_TEST
 

@@ -3,8 +3,8 @@
 //   when                  who       TFLOP/s  cuBLAS  GPU          state
 //   2026-11-23T13:54:03Z  ana         52.90   1.010  NVIDIA H200  AUTO=0,M=4096,N=4096,…
 //
-// Right ones only, by their speed beside cuBLAS in the same run; what was timed hot counts before
-// what was not, and the brief turns of a search do not count (history_best).
+// Right ones only, by their time, whatever stood beside them; the brief turns of a search count
+// where nothing else was timed (history_best).
 #include "cli/common/cli.h"
 #include "cli/common/history_rows.h"
 #include "cli/common/options.h"
@@ -26,6 +26,6 @@ int cmd_tuned(Arena *arena, int argc, char **argv) {
     return cli_error(CLI_USAGE, "\"%s\" is left over: gemmview tuned takes options only",
                      str_sanitise(arena, argv[1]));
   return history_rows_print(arena, &(HistoryRowsAsked){"tuned", history_best,
-                                                       "no kernel was timed beside cuBLAS here yet",
+                                                       "no kernel that is right was timed here yet",
                                                        ROWS_MAX, given.json, given.csv});
 }

@@ -388,9 +388,9 @@ int history_best(History *history, Arena *arena, HistoryRow *rows, int max) {
   return find_rows(history, arena,
                    "SELECT id, " COLUMNS
                    " FROM (SELECT *, row_number() OVER"
-                   " (PARTITION BY gpu, problem ORDER BY method LIKE 'hot:%' DESC,"
-                   " coalesce(cublas_time_ns, 1) / time_ns DESC) AS place FROM measurement"
-                   " WHERE status = 'ok' AND time_ns > 0 AND method NOT LIKE 'brief:%')"
+                   " (PARTITION BY gpu, problem ORDER BY method LIKE 'brief:%', time_ns,"
+                   " method NOT LIKE 'hot:%', id) AS place FROM measurement"
+                   " WHERE status = 'ok' AND time_ns > 0)"
                    " WHERE place = 1 ORDER BY gpu, problem LIMIT ?",
                    NULL, rows, max);
 }

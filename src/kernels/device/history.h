@@ -60,8 +60,9 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
 // The rows of one problem on GPUs of one name, the last one first: what a search may go on from.
 int history_of_problem(History *history, Arena *arena, const char *gpu, const char *problem,
                        HistoryRow *rows, int max);
-// The best kernel of each problem and GPU's name: right, and nearest to cuBLAS or beyond; what was
-// timed hot counts before what was not, and brief turns do not count. By GPU, then by problem.
+// The best kernel of each problem and GPU's name: the one that is right and has the smallest time,
+// whatever stood beside it. Brief turns of a search count where there is nothing else. By GPU, then
+// by problem.
 int history_best(History *history, Arena *arena, HistoryRow *rows, int max);
 
 // Says why the last question was not answered, or not wholly; NULL: it was. No call waits longer

@@ -44,6 +44,57 @@ static bool shows(const char *text) {
   return strstr(export_text(arena, canvas), text) != NULL;
 }
 
+// A fit by which shared memory takes twice as long as the data sheet says.
+static HistoryCalibration slow_shared(const char *gpu) {
+  HistoryCalibration row = {
+      .gpu = gpu, .family = CALIBRATION_FAMILY_FMA, .fit = calibration_none()};
+  row.fit.factor[CALIBRATION_SHARED] = 2;
+  row.fit.n = 212;
+  row.fit.error = 0.157;
+  return row;
+}
+
+// Of a GPU that was searched on, estimates go by its own roofline and say how good it has been; of
+// another target, and of a family that nothing was fitted for, they stay what they were.
+START_TEST(estimates_go_by_what_was_fitted_here) {
+  at_hand_take(session, &h200);
+  ck_assert(session_set_text(session, "M=2048,N=1024", &diags));
+  const Model *model = session->now.picture->model;
+  const Estimate before = session_estimate(session, model);
+  ck_assert_ptr_null(before.fit);
+  ck_assert(shows("TFLOP/s roofline (estimate)"));
+  const HistoryCalibration rows[] = {slow_shared("NVIDIA H100 80GB HBM3"),
+                                     slow_shared("NVIDIA H200")};
+  at_hand_take_fits(session, rows, 1);
+  ck_assert_ptr_null(session_estimate(session, model).fit);
+  at_hand_take_fits(session, rows, 2);
+  const Estimate after = session_estimate(session, model);
+  ck_assert_ptr_nonnull(after.fit);
+  ck_assert(after.tflops < 0.8 * before.tflops);
+  drive_frame(session, canvas);
+  ck_assert(shows("TFLOP/s est. ±17 %\n"));
+  canvas_resize(canvas, 40, 120);
+  ck_assert(shows("TFLOP/s est. ±17 % on 212 points"));
+  while (session_idle(session)) {
+  }
+  ck_assert(shows("est. ±17 % "));
+  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
+  ck_assert_ptr_eq(up->estimate.fit, after.fit);
+  view_show(session, view_find("measure"));
+  ck_assert(shows("┊ model ±17 % on 212 points"));
+  canvas_resize(canvas, 24, 80);
+  ck_assert(shows("┊ ±17 % on 212 points"));
+  ck_assert(drive_keys(session, canvas, "w", &diags));
+  while (session_idle(session)) {
+  }
+  ck_assert(shows("±17 % on 212 points"));
+  ck_assert(session_set_text(session, "TARGET=h100", &diags));
+  ck_assert_ptr_null(session_estimate(session, session->now.picture->model).fit);
+  ck_assert(session_set_text(session, "TARGET=h200,ATOM_KIND=mma_m16n8k8_tf32", &diags));
+  ck_assert_ptr_null(session_estimate(session, session->now.picture->model).fit);
+}
+END_TEST
+
 START_TEST(the_explorer_stands_on_it) {
   session_step_knob(session, KNOB_FM, 1);
   at_hand_take(session, &h100);
@@ -165,6 +216,7 @@ Suite *suite_at_hand(void) {
   TCase *tests = tcase_create("the GPU at hand");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_set_timeout(tests, 60);
+  tcase_add_test(tests, estimates_go_by_what_was_fitted_here);
   tcase_add_test(tests, the_explorer_stands_on_it);
   tcase_add_test(tests, what_was_asked_for_stays);
   tcase_add_test(tests, without_one_it_is_said_what_is_shown);

@@ -132,6 +132,33 @@ START_TEST(the_roofline_is_fitted_to_what_was_timed) {
 }
 END_TEST
 
+// What one search has fitted ranks the points of the next one from its first on.
+START_TEST(the_next_search_begins_with_the_fit_of_the_last) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, history_file, &diags);
+  const Asked first = {"512,512,512", 1, 60, 60, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&first), 0);
+  ck_assert_int_eq(tune_keep_calibrations(field, history, &diags), 1);
+  HistoryCalibration fit;
+  ck_assert_int_eq(history_calibrations(history, arena, "NVIDIA H200", &fit, 1), 1);
+  ck_assert_int_ge(fit.fit.n, 60);
+  ck_assert_int_eq((int)fit.family, CALIBRATION_FAMILY_FMA);
+  TuneOptions next = options_of(&(Asked){"256,512,256", 1, 1, 60, NULL, 0, NULL});
+  for (int with = 0; with < 2; with++) {
+    next.history = with ? history : NULL;
+    Tune *tune = tune_start(arena, &next);
+    while (tune_n_fields(tune) == 0 || tune_field(tune, 0)->n_points == 0) tune_step(tune, 50);
+    const TunePoint *point = &tune_field(tune, 0)->point[0];
+    const double expected = with ? calibration_ns(&fit.fit, &point->terms) : point->model_ns;
+    // Nobody has measured anything like it: half of what is expected is promised.
+    ck_assert_double_eq_tol(point->predicted_ns / expected, 2, 1e-6);
+    tune_end(tune);
+  }
+  history_close(history);
+}
+END_TEST
+
 START_TEST(no_program_is_tried_twice) {
   start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
   const Asked asked = {"256,256,256,bf16", 1, 40, 60, NULL, 0, NULL};
@@ -309,6 +336,7 @@ Suite *suite_tune(void) {
   tcase_add_checked_fixture(tests, setup_tune, teardown_tune);
   tcase_add_test(tests, it_comes_near_to_the_best_rung);
   tcase_add_test(tests, the_roofline_is_fitted_to_what_was_timed);
+  tcase_add_test(tests, the_next_search_begins_with_the_fit_of_the_last);
   tcase_add_test(tests, no_program_is_tried_twice);
   tcase_add_test(tests, two_workers_have_twice_the_points);
   tcase_add_test(tests, kinds_of_gpu_are_kept_apart);

@@ -298,6 +298,13 @@ static int finish(Run *run) {
 
 // ---- the command --------------------------------------------------------------------------------
 
+static void keep_calibrations(Run *run) {
+  Diags diags = diags_new(run->arena);
+  for (int i = 0; i < tune_n_fields(run->tune); i++)
+    tune_keep_calibrations(tune_field(run->tune, i), run->history, &diags);
+  if (diags.first) cli_error(0, "%s", diags.first->text);
+}
+
 static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
   int n_seeds = 0;
   const Schedule *seeds = NULL;
@@ -311,6 +318,7 @@ static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
                            .base = *problem,
                            .seeds = seeds,
                            .n_seeds = n_seeds,
+                           .history = run->given->no_seeds ? NULL : run->history,
                            .resume = run->given->resume ? run->history : NULL,
                            .seconds = run->given->seconds,
                            .points_max = run->given->limit,
@@ -323,6 +331,7 @@ static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
     tell_progress(run);
   }
   tune_end(run->tune);
+  keep_calibrations(run);
   return finish(run);
 }
 

@@ -93,6 +93,8 @@ typedef struct TuneOptions {
   // What is tried first, of any problem and GPU, as far as the rules allow it at this one.
   const Schedule *seeds;
   int n_seeds;
+  History
+      *history;     // whose calibrations of the GPU rank until this search has its own; may be NULL
   History *resume;  // what it has of the problem and GPU counts as measured; NULL: begins anew
   double seconds;
   int points_max;   // 0: as many as there is time for
@@ -110,6 +112,11 @@ bool tune_step(Tune *tune, int timeout_ms);
 void tune_cancel(Tune *tune);
 // Takes back what is under way, so that the client can serve another search.
 void tune_end(Tune *tune);
+
+// Fits the roofline of each family of kernels to what was timed here and what the history has of
+// other problems on the same kind of GPU, and keeps it there: how many families have enough points.
+// Takes about a second where the history is long.
+int tune_keep_calibrations(const TuneField *field, History *history, Diags *diags);
 
 int tune_n_fields(const Tune *tune);
 const TuneField *tune_field(const Tune *tune, int field);

@@ -164,10 +164,11 @@ const Model *tune_model(Arena *arena, const Field *field, const TunePoint *point
 
 // ---- promises -----------------------------------------------------------------------------------
 
-// By the roofline as it was fitted here, or as the data sheet has it.
+// By the roofline as it was fitted here, or in searches before, or as the data sheet has it.
 static double expected_ns(const Field *field, double model_ns, const CalibrationTerms *terms) {
-  const Calibration *calibration = &field->told.calibration;
-  return calibration->n ? calibration_ns(calibration, terms) : model_ns;
+  const Calibration *own = &field->told.calibration, *kept = &field->kept[terms->family];
+  if (!own->n && !kept->n) return model_ns;
+  return calibration_ns(own->n ? own : kept, terms);
 }
 
 static double share_of(const Field *field, const TunePoint *point) {
@@ -371,6 +372,15 @@ static const char *problem_of(Tune *tune, Field *field) {
   return problem;
 }
 
+static void take_calibrations(Tune *tune, Field *field) {
+  HistoryCalibration rows[CALIBRATION_FAMILIES];
+  Arena *scratch = arena_new("calibrations");
+  const int n = history_calibrations(tune->options.history, scratch, field->told.device.name, rows,
+                                     CALIBRATION_FAMILIES);
+  for (int i = 0; i < n; i++) field->kept[rows[i].family] = rows[i].fit;
+  arena_free(scratch);
+}
+
 Field *tune_field_new(Tune *tune, const Device *device) {
   Field *field = ARENA_NEW(tune->arena, Field);
   Schedule base = tune->options.base;
@@ -387,6 +397,7 @@ Field *tune_field_new(Tune *tune, const Device *device) {
   device_apply(tune->arena, device, &field->told.targets);
   field->space = search_space(tune->arena, &field->told.targets, &base);
   field->told.problem = problem_of(tune, field);
+  take_calibrations(tune, field);
   if (!field->told.problem)
     field->told.error = "no legal schedule was found for this problem on this GPU";
   else if (tune->options.resume)

@@ -90,7 +90,9 @@ static void put_advice(JsonWriter *w, Session *session) {
   json_begin_object(w);
   json_member_string(w, "knob", knob_table[best->knob].name);
   json_member_string(w, "value", knob_value_text(session->frame, &schedule, best->knob));
-  json_member_double(w, "estimate_tflops", best->traffic.roofline_tflops);
+  json_member_double(w, "estimate_tflops", best->estimate.tflops);
+  json_member_known(w, "estimate_points", best->estimate.fit != NULL,
+                    best->estimate.fit ? best->estimate.fit->n : 0);
   json_end_object(w);
 }
 

@@ -47,15 +47,17 @@ static Resources expected_resources(const Session *session, const Trial *trial) 
                                   registers < 1 ? 1 : registers);
 }
 
-// "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s".
+// "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s", "est. ±17 % 36.7 → 39.1 TFLOP/s".
 static void add_promise(Str *out, const Session *session, int *left, const Promise *promise) {
   const char *who = promise->origin == ORIGIN_ESTIMATED ? "est." : origin_name(promise->origin);
+  if (promise->fit)
+    who = arena_printf(out->arena, "est. ±%.0f %%", 100 * (exp(promise->fit->error) - 1));
   add_change(out, session, left, who, promise->from, promise->to, " TFLOP/s");
 }
 
 static Promise promise_here(const Session *session, const Trial *trial) {
-  const Traffic *now = &session->now.picture->estimate->traffic;
-  return promise_of(&session->results, &session->now.pictured, now, trial);
+  const Estimate own = session_estimate(session, session->now.picture->estimate);
+  return promise_of(&session->results, &session->now.pictured, &own, trial);
 }
 
 static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
@@ -184,7 +186,8 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
 }
 
 const Trial *explore_best(const Session *session) {
-  return promise_best(&session->results, session->advice, &session->now.picture->estimate->traffic);
+  const Estimate own = session_estimate(session, session->now.picture->estimate);
+  return promise_best(&session->results, session->advice, &own);
 }
 
 static void explain_best(Arena *arena, const Session *session, Explore *explore) {
@@ -199,7 +202,8 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   add_effects(&out, session, best, EFFECTS);
   const Promise promise = promise_here(session, best);
   if (promise.reached > 0)
-    str_printf(&out, "; as this state, at %.0f %% of the roofline", 100 * promise.reached);
+    str_printf(&out, "; as this state, at %.0f %% of the %s", 100 * promise.reached,
+               promise.fit ? "estimate" : "roofline");
   say(explore, STYLE_NOTE, out.text);
 }
 

@@ -508,7 +508,7 @@ static void knob_up(Session *s, const char *a) { (void)a, turn_knob(s, +1); }
 static void take_advice(Session *session, const char *argument) {
   (void)argument;
   if (session->now.reasons) return;
-  advice_start(session->advice, &session->now.schedule, session->knob);
+  session_start_advice(session);
   while (advice_step(session->advice, &session->targets)) {
   }
   const Trial *best = explore_best(session);

@@ -2,16 +2,16 @@
 // roofline of each family of kernels, fitted and kept.
 //
 // Half of the points, or as many as there are, are the search's own, spread evenly from its best to
-// its worst; the others come from all over the history. Worked example: after 120 s on a new GPU
-// there are 400 of 800 own points and none of others; a year later, 400 own and 400 of the 90,000
-// that the file has by then.
+// its worst; the others come from all over the history. A family that the search had nothing of
+// keeps its fit. Worked example: after 120 s on a new GPU there are 400 of 800 own points and none
+// of others; a year later, 400 own and 400 of the 90,000 that the file has by then.
 #include "base/str.h"
 #include "kernels/tune/tune_inside.h"
 
 enum { OWN_MAX = 400, OTHERS_MAX = 400 };
 
 typedef struct Known {
-  int n;
+  int n, n_own;
   CalibrationPoint *point;  // [OWN_MAX + OTHERS_MAX]
 } Known;
 
@@ -21,6 +21,7 @@ static void add_own(Known *known, const TuneField *field) {
     const TunePoint *point = &field->point[field->order[(int64_t)i * field->n_order / n]];
     known->point[known->n++] = (CalibrationPoint){point->terms, point->time_ns};
   }
+  known->n_own = known->n;
 }
 
 // A state that is no longer legal, or cannot be read any more, is passed over.
@@ -45,9 +46,16 @@ static void add_others(Arena *arena, Known *known, const TuneField *field, Histo
   for (int i = 0; i < n; i++) add_row(known, field, &rows[i]);
 }
 
+static bool has_own(const Known *known, CalibrationFamily family) {
+  for (int i = 0; i < known->n_own; i++)
+    if (known->point[i].terms.family == family) return true;
+  return false;
+}
+
 static Calibration fit_family(Arena *arena, const Known *known, CalibrationFamily family) {
   CalibrationPoint *points = ARENA_ARRAY(arena, CalibrationPoint, known->n + 1);
   int n = 0;
+  if (!has_own(known, family)) return calibration_none();
   for (int i = 0; i < known->n; i++)
     if (known->point[i].terms.family == family) points[n++] = known->point[i];
   return calibration_fit(arena, points, n);
@@ -56,7 +64,7 @@ static Calibration fit_family(Arena *arena, const Known *known, CalibrationFamil
 int tune_keep_calibrations(const TuneField *field, History *history, Diags *diags) {
   if (field->error || field->n_order == 0 || !history) return 0;
   Arena *arena = arena_new("calibrations");
-  Known known = {0, ARENA_ARRAY(arena, CalibrationPoint, OWN_MAX + OTHERS_MAX)};
+  Known known = {0, 0, ARENA_ARRAY(arena, CalibrationPoint, OWN_MAX + OTHERS_MAX)};
   int n = 0;
   add_own(&known, field);
   add_others(arena, &known, field, history);

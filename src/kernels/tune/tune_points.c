@@ -29,6 +29,7 @@ enum {
   LIKE_MAX = 256,
   BLIND_ONE_IN = 8,
   DRY_DRAWS = 40,
+  BLIND_DRAWS = 200,
   SEED_EDITS_MAX = 4,
   ROWS_MAX = 20000
 };
@@ -77,6 +78,7 @@ static TunePoint *add_point(Tune *tune, Field *field, const Pooled *pooled) {
                        .worker = -1,
                        .partner = -1};
   told->n_by_state[TUNE_WAITING]++;
+  field->n_of_family[pooled->terms.family]++;
   return point;
 }
 
@@ -306,10 +308,28 @@ static int choose_again(const Field *field) {
   return -1;
 }
 
+// The next that is drawn, of whatever promise, of a family that has not all its points.
+static int choose_blindly(Tune *tune, Field *field) {
+  for (int i = 0; i < BLIND_DRAWS && !field->dry; i++) {
+    Schedule schedule;
+    Pooled pooled;
+    if (!candidate_draw(field->space, &field->random, &schedule) ||
+        !look_at(tune, field, &schedule, &pooled) ||
+        field->n_of_family[pooled.terms.family] >= tune->options.blind_points)
+      continue;
+    TunePoint *point = add_point(tune, field, &pooled);
+    point->predicted_ns = expected_ns(field, pooled.model_ns, &pooled.terms);
+    return (int)(point - field->told.point);
+  }
+  field->dry = true;
+  return -1;
+}
+
 int tune_choose(Tune *tune, Field *field) {
   double promise = 0;
   const int again = choose_again(field);
   if (again >= 0) return again;
+  if (tune->options.blind_points) return choose_blindly(tune, field);
   const int seed = choose_seed(tune, field);
   if (seed >= 0) return seed;
   field->dry = fill_pool(tune, field) == 0 && field->n_pool == 0;

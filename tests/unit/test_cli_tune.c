@@ -74,6 +74,27 @@ START_TEST(random_schedules_say_how_good_the_model_is) {
 }
 END_TEST
 
+// The kernels of one GPU as files; of two GPUs one has to be named.
+START_TEST(what_was_tuned_is_written_as_a_library) {
+  const char *folder = arena_printf(arena, "%s/library/new", cli_own_folder(arena));
+  run_well(
+      arena_printf(arena, "tune 256,512,128 --limit 2 --no-seeds %s", simulated("NVIDIA H200")));
+  run_well(arena_printf(arena, "tune 64,64,64 --limit 2 --no-seeds %s",
+                        simulated("NVIDIA A100-SXM4-80GB")));
+  CliRun run = cli_run(arena, arena_printf(arena, "tuned --header %s", folder));
+  ck_assert(run.status != 0 && strstr(run.err, "say which with --gpu"));
+  run = run_well(arena_printf(arena, "tuned --header %s --gpu A100", folder));
+  ck_assert_ptr_nonnull(strstr(run.out, "1 kernel of NVIDIA A100-SXM4-80GB"));
+  ck_assert_ptr_nonnull(strstr(run.out, "-gencode arch=compute_80,code=sm_80 -lib"));
+  run =
+      cli_shell(arena, arena_printf(arena, "cat %s/gemm_tuned.h %s/gemm_64x64x64_f32_f32_f32_nn.cu",
+                                    folder, folder));
+  ck_assert_ptr_nonnull(strstr(run.out, "extern \"C\" int gemm_64x64x64_f32_f32_f32_nn("));
+  ck_assert_int_eq(cli_run(arena, "tuned --gpu A100").status, 2);
+  ck_assert_int_eq(cli_run(arena, "tuned --header x --json").status, 2);
+}
+END_TEST
+
 START_TEST(random_schedules_have_to_be_enough_to_fit_to) {
   ck_assert_int_eq(cli_run(arena, "tune 64,64,64 --random 90").status, 2);
   const CliRun run = cli_run(arena, "tune 64,64,64 --random 300 --resume");
@@ -88,6 +109,7 @@ Suite *suite_cli_tune(void) {
   tcase_set_timeout(tests, 180);
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, random_schedules_say_how_good_the_model_is);
+  tcase_add_test(tests, what_was_tuned_is_written_as_a_library);
   tcase_add_test(tests, random_schedules_have_to_be_enough_to_fit_to);
   suite_add_tcase(suite, tests);
   return suite;

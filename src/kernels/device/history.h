@@ -62,7 +62,7 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
 int history_of_problem(History *history, Arena *arena, const char *gpu, const char *problem,
                        HistoryRow *rows, int max);
 // The best kernel of each problem and GPU's name: the one that is right and has the smallest time,
-// whatever stood beside it. Brief turns of a search count where there is nothing else. By GPU, then
+// whatever stood beside it; that of a search's brief turns counts as a tenth longer. By GPU, then
 // by problem.
 int history_best(History *history, Arena *arena, HistoryRow *rows, int max);
 

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
+#include "golden.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/view.h"
@@ -92,6 +93,67 @@ START_TEST(estimates_go_by_what_was_fitted_here) {
   ck_assert_ptr_null(session_estimate(session, session->now.picture->model).fit);
   ck_assert(session_set_text(session, "TARGET=h200,ATOM_KIND=mma_m16n8k8_tf32", &diags));
   ck_assert_ptr_null(session_estimate(session, session->now.picture->model).fit);
+}
+END_TEST
+
+static const struct {
+  const char *name;
+  int rows, cols;
+} tuned_sizes[] = {{"explore_tuned_80x24", 24, 80}, {"explore_tuned_120x40", 40, 120}};
+
+static HistoryRow tuned_row(const char *state, double time_ns) {
+  return (HistoryRow){.when_unix = 1795000000,
+                      .user = "ana",
+                      .host = "box",
+                      .gpu = "NVIDIA H200",
+                      .gpu_uuid = "GPU-1",
+                      .driver = "580",
+                      .text_hash = "0",
+                      .state = state,
+                      .problem = "4096x4096x4096 f32*f32+f32->f32 NN",
+                      .time_ns = time_ns,
+                      .cublas_time_ns = 2.7e6,
+                      .tflops = 137.4e9 / time_ns * 1e-3,
+                      .status = "ok",
+                      .method = "short turns"};
+}
+
+#define TUNED_STATE                                                                            \
+  "AUTO=0,M=4096,N=4096,K=4096,DTYPE=f32,BM=16,BN=16,FM=16,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1," \
+  "VECTORIZE=1,PAD_SMEM=4,BUFFER_COUNT=2,PIPELINE_STAGES=1,CELL_GROUP=4"
+
+// The line says what is better and what it would change, one key takes that, u takes it back. Of
+// another problem, another GPU, or a state that is as fast, nothing is said.
+START_TEST(what_was_tuned_is_one_key_away) {
+  const HistoryRow row = tuned_row(TUNED_STATE, 3e6), slow = tuned_row(TUNED_STATE, 9e6),
+                   broken = tuned_row("BM=1024,BN=1024", 1e6);
+  at_hand_take(session, &h200);
+  canvas_resize(canvas, tuned_sizes[_i].rows, tuned_sizes[_i].cols);
+  at_hand_take_best(session, &broken);
+  ck_assert(!shows("tuned ("));
+  at_hand_take_best(session, &slow);
+  ck_assert(!shows("tuned ("));
+  ck_assert(drive_keys(session, canvas, "A", &diags));
+  ck_assert_int_eq(session_edits(session), 0);
+  at_hand_take_best(session, &row);
+  session->message[0] = 0;
+  while (session_idle(session)) {
+  }
+  drive_frame(session, canvas);
+  golden_check(arena_printf(arena, "screens/%s.txt", tuned_sizes[_i].name),
+               export_text(arena, canvas));
+  ck_assert(drive_keys(session, canvas, "A", &diags));
+  ck_assert_int_eq(session->now.schedule.value[KNOB_FM], 16);
+  ck_assert_int_eq(session->now.schedule.value[KNOB_CELL_GROUP], 4);
+  ck_assert_str_eq(session->message, "tuned by ana, 2026-11-18; u takes it back");
+  ck_assert(!shows("tuned ("));
+  ck_assert(drive_keys(session, canvas, "u", &diags));
+  ck_assert_int_eq(session_edits(session), 0);
+  ck_assert(session_set_text(session, "M=2048", &diags));
+  ck_assert(!shows("tuned ("));
+  ck_assert(session_set_text(session, "M=4096,BN=32", &diags));
+  canvas_resize(canvas, 40, 120);
+  ck_assert(shows("this was never timed"));
 }
 END_TEST
 
@@ -216,6 +278,7 @@ Suite *suite_at_hand(void) {
   TCase *tests = tcase_create("the GPU at hand");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_set_timeout(tests, 60);
+  tcase_add_loop_test(tests, what_was_tuned_is_one_key_away, 0, 2);
   tcase_add_test(tests, estimates_go_by_what_was_fitted_here);
   tcase_add_test(tests, the_explorer_stands_on_it);
   tcase_add_test(tests, what_was_asked_for_stays);

@@ -122,7 +122,7 @@ static void ask_known(Requests *requests) {
   Request *request = key == requests->known_key ? NULL : free_request(requests);
   if (!request) return;
   requests->known_key = key;
-  results_set_best(&session->results, NULL);
+  at_hand_take_best(session, NULL);
   *request = (Request){.kind = ASK_KNOWN};
   request->id = client_ask_known(requests->client, session->device.name, problem);
 }
@@ -363,7 +363,7 @@ static void take_result(Requests *requests, const Request *request, const Client
   if (event->trace) take_trace(requests, request, event->trace);
   if (event->probe) take_probe(requests, request, event->probe);
   if (request->kind == ASK_KNOWN) {
-    results_set_best(results, event->n_rows ? event->row : NULL);
+    at_hand_take_best(requests->session, event->n_rows ? event->row : NULL);
     at_hand_take_fits(requests->session, event->fit, event->n_fits);
   } else if (request->kind == ASK_HISTORY) {
     results_set_past(results, event->row, event->n_rows);

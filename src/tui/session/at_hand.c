@@ -111,3 +111,16 @@ void at_hand_take_fits(Session *session, const HistoryCalibration *rows, int n) 
   session->fits_target = target->id;
   session->estimated = NULL;
 }
+
+void at_hand_take_best(Session *session, const HistoryRow *row) {
+  arena_reset(session->trial);
+  Diags diags = diags_new(session->trial);
+  Schedule schedule = schedule_plain();
+  results_set_best(&session->results, NULL, NULL);
+  const Target *target =
+      session->device.name[0] ? device_target(&session->targets, &session->device) : NULL;
+  if (!row || !target || !*row->state || !schedule_parse(&schedule, row->state, &diags)) return;
+  device_take_target(&session->targets, target, &schedule);
+  if (model_build(session->trial, &session->targets, &schedule)->ok)
+    results_set_best(&session->results, row, &schedule);
+}

@@ -186,13 +186,15 @@ void results_set_past(Results *results, const HistoryRow *rows, int n) {
   for (int i = 0; i < n; i++) results->past[i] = keep_row(arena, &rows[i]);
 }
 
-void results_set_best(Results *results, const HistoryRow *row) {
+void results_set_best(Results *results, const HistoryRow *row, const Schedule *schedule) {
   if (!results->best_arena) results->best_arena = arena_new("best");
   arena_reset(results->best_arena);
   results->best = NULL;
   if (!row) return;
   results->best = ARENA_NEW(results->best_arena, HistoryRow);
   *results->best = keep_row(results->best_arena, row);
+  results->best_schedule = ARENA_NEW(results->best_arena, Schedule);
+  *results->best_schedule = *schedule;
 }
 
 // ---- finding ------------------------------------------------------------------------------------

@@ -95,6 +95,7 @@ typedef struct Results {
   HistoryRow *past;  // its newest rows, newest first
   Arena *best_arena;
   HistoryRow *best;  // what it has for `best->problem` on the GPU at hand; NULL: nothing
+  Schedule *best_schedule;
 } Results;
 
 void results_init(Results *results, Arena *arena);
@@ -113,7 +114,7 @@ void results_add_shared(Results *results, const Schedule *schedule, const Histor
 void results_set_past(Results *results, const HistoryRow *rows, int n);
 
 // Keeps the best kernel that the history has of a problem on the GPU at hand; NULL: it has none.
-void results_set_best(Results *results, const HistoryRow *row);
+void results_set_best(Results *results, const HistoryRow *row, const Schedule *schedule);
 
 // The best result for exactly this schedule, NULL when there is none.
 const Timed *results_find(const Results *results, const Schedule *schedule);

@@ -13,6 +13,7 @@
 #include "model/readings/derive.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
+#include "tui/session/better_kernel.h"
 #include "tui/session/knob_gain.h"
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/sector_card.h"
@@ -207,6 +208,25 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   say(explore, STYLE_NOTE, out.text);
 }
 
+// "tuned (A): 3.05 ms, ×1.23 on 3.75 ms recorded: CELL_GROUP 0 → 4, …"; of a state that was never
+// timed "tuned (A): 3.05 ms, 45 TFLOP/s, this was never timed: …".
+static void explain_better(Arena *arena, const Session *session, Explore *explore) {
+  const BetterKernel better = better_kernel(arena, session);
+  if (!better.row) return;
+  char time[FMT_MAX], text[FMT_MAX];
+  Str out = str_new(arena);
+  str_printf(&out, "tuned (%s): %s, ", view_key_name(session, "take-tuned"),
+             fmt_time(time, better.row->time_ns));
+  if (better.own) {
+    str_printf(&out, "×%s on ", fmt_ratio(text, better.gain));
+    str_printf(&out, "%s %s", fmt_time(text, better.own->time_ns), origin_name(better.own->origin));
+  } else {
+    str_printf(&out, "%s TFLOP/s, this was never timed", fmt_figure(text, better.row->tflops));
+  }
+  str_printf(&out, ": %s", better_kernel_changes(arena, session, better.schedule));
+  say(explore, STYLE_NOTE, out.text);
+}
+
 // Says what has been made of the rung: "since rung 11: CELL_GROUP 0 → 4, FM 8 → 4".
 static void explain_edits(Arena *arena, const Session *session, Explore *explore) {
   const Schedule *own = &session_rung(session)->schedule, *now = &session->now.schedule;
@@ -226,7 +246,8 @@ static void explain_legality(Arena *arena, const Session *session, Explore *expl
             arena, "The screen shows the last legal schedule; %s mends this one, %s takes it back.",
             view_key_name(session, "fix"), view_key_name(session, "undo")));
   else
-    explain_best(arena, session, explore);
+    explain_better(arena, session, explore);
+  if (!session->now.reasons) explain_best(arena, session, explore);
 }
 
 void explore_explain(Arena *arena, const Session *session, Explore *explore) {

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
+#include "golden.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/view.h"
@@ -43,6 +44,118 @@ static bool shows(const char *text) {
   drive_frame(session, canvas);
   return strstr(export_text(arena, canvas), text) != NULL;
 }
+
+// A fit by which shared memory takes twice as long as the data sheet says.
+static HistoryCalibration slow_shared(const char *gpu) {
+  HistoryCalibration row = {
+      .gpu = gpu, .family = CALIBRATION_FAMILY_FMA, .fit = calibration_none()};
+  row.fit.factor[CALIBRATION_SHARED] = 2;
+  row.fit.n = 212;
+  row.fit.error = 0.157;
+  return row;
+}
+
+// Of a GPU that was searched on, estimates go by its own roofline and say how good it has been; of
+// another target, and of a family that nothing was fitted for, they stay what they were.
+START_TEST(estimates_go_by_what_was_fitted_here) {
+  at_hand_take(session, &h200);
+  ck_assert(session_set_text(session, "M=2048,N=1024", &diags));
+  const Model *model = session->now.picture->model;
+  const Estimate before = session_estimate(session, model);
+  ck_assert_ptr_null(before.fit);
+  ck_assert(shows("TFLOP/s roofline (estimate)"));
+  const HistoryCalibration rows[] = {slow_shared("NVIDIA H100 80GB HBM3"),
+                                     slow_shared("NVIDIA H200")};
+  at_hand_take_fits(session, rows, 1);
+  ck_assert_ptr_null(session_estimate(session, model).fit);
+  at_hand_take_fits(session, rows, 2);
+  const Estimate after = session_estimate(session, model);
+  ck_assert_ptr_nonnull(after.fit);
+  ck_assert(after.tflops < 0.8 * before.tflops);
+  drive_frame(session, canvas);
+  ck_assert(shows("TFLOP/s est. ±17 %\n"));
+  canvas_resize(canvas, 40, 120);
+  ck_assert(shows("TFLOP/s est. ±17 % on 212 points"));
+  while (session_idle(session)) {
+  }
+  ck_assert(shows("est. ±17 % "));
+  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
+  ck_assert_ptr_eq(up->estimate.fit, after.fit);
+  view_show(session, view_find("measure"));
+  ck_assert(shows("┊ model ±17 % on 212 points"));
+  canvas_resize(canvas, 24, 80);
+  ck_assert(shows("┊ ±17 % on 212 points"));
+  ck_assert(drive_keys(session, canvas, "w", &diags));
+  while (session_idle(session)) {
+  }
+  ck_assert(shows("±17 % on 212 points"));
+  ck_assert(session_set_text(session, "TARGET=h100", &diags));
+  ck_assert_ptr_null(session_estimate(session, session->now.picture->model).fit);
+  ck_assert(session_set_text(session, "TARGET=h200,ATOM_KIND=mma_m16n8k8_tf32", &diags));
+  ck_assert_ptr_null(session_estimate(session, session->now.picture->model).fit);
+}
+END_TEST
+
+static const struct {
+  const char *name;
+  int rows, cols;
+} tuned_sizes[] = {{"explore_tuned_80x24", 24, 80}, {"explore_tuned_120x40", 40, 120}};
+
+static HistoryRow tuned_row(const char *state, double time_ns) {
+  return (HistoryRow){.when_unix = 1795000000,
+                      .user = "ana",
+                      .host = "box",
+                      .gpu = "NVIDIA H200",
+                      .gpu_uuid = "GPU-1",
+                      .driver = "580",
+                      .text_hash = "0",
+                      .state = state,
+                      .problem = "4096x4096x4096 f32*f32+f32->f32 NN",
+                      .time_ns = time_ns,
+                      .cublas_time_ns = 2.7e6,
+                      .tflops = 137.4e9 / time_ns * 1e-3,
+                      .status = "ok",
+                      .method = "short turns"};
+}
+
+#define TUNED_STATE                                                                            \
+  "AUTO=0,M=4096,N=4096,K=4096,DTYPE=f32,BM=16,BN=16,FM=16,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1," \
+  "VECTORIZE=1,PAD_SMEM=4,BUFFER_COUNT=2,PIPELINE_STAGES=1,CELL_GROUP=4"
+
+// The line says what is better and what it would change, one key takes that, u takes it back. Of
+// another problem, another GPU, or a state that is as fast, nothing is said.
+START_TEST(what_was_tuned_is_one_key_away) {
+  const HistoryRow row = tuned_row(TUNED_STATE, 3e6), slow = tuned_row(TUNED_STATE, 9e6),
+                   broken = tuned_row("BM=1024,BN=1024", 1e6);
+  at_hand_take(session, &h200);
+  canvas_resize(canvas, tuned_sizes[_i].rows, tuned_sizes[_i].cols);
+  at_hand_take_best(session, &broken);
+  ck_assert(!shows("tuned ("));
+  at_hand_take_best(session, &slow);
+  ck_assert(!shows("tuned ("));
+  ck_assert(drive_keys(session, canvas, "A", &diags));
+  ck_assert_int_eq(session_edits(session), 0);
+  at_hand_take_best(session, &row);
+  session->message[0] = 0;
+  while (session_idle(session)) {
+  }
+  drive_frame(session, canvas);
+  golden_check(arena_printf(arena, "screens/%s.txt", tuned_sizes[_i].name),
+               export_text(arena, canvas));
+  ck_assert(drive_keys(session, canvas, "A", &diags));
+  ck_assert_int_eq(session->now.schedule.value[KNOB_FM], 16);
+  ck_assert_int_eq(session->now.schedule.value[KNOB_CELL_GROUP], 4);
+  ck_assert_str_eq(session->message, "tuned by ana, 2026-11-18; u takes it back");
+  ck_assert(!shows("tuned ("));
+  ck_assert(drive_keys(session, canvas, "u", &diags));
+  ck_assert_int_eq(session_edits(session), 0);
+  ck_assert(session_set_text(session, "M=2048", &diags));
+  ck_assert(!shows("tuned ("));
+  ck_assert(session_set_text(session, "M=4096,BN=32", &diags));
+  canvas_resize(canvas, 40, 120);
+  ck_assert(shows("this was never timed"));
+}
+END_TEST
 
 START_TEST(the_explorer_stands_on_it) {
   session_step_knob(session, KNOB_FM, 1);
@@ -165,6 +278,8 @@ Suite *suite_at_hand(void) {
   TCase *tests = tcase_create("the GPU at hand");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_set_timeout(tests, 60);
+  tcase_add_loop_test(tests, what_was_tuned_is_one_key_away, 0, 2);
+  tcase_add_test(tests, estimates_go_by_what_was_fitted_here);
   tcase_add_test(tests, the_explorer_stands_on_it);
   tcase_add_test(tests, what_was_asked_for_stays);
   tcase_add_test(tests, without_one_it_is_said_what_is_shown);

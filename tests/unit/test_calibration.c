@@ -149,6 +149,23 @@ START_TEST(few_points_calibrate_nothing) {
 }
 END_TEST
 
+START_TEST(factors_are_written_down_and_read_back) {
+  Calibration out, in = calibration_none();
+  for (int i = 0; i < CALIBRATION_FACTORS; i++) in.factor[i] = 1 + i / 7.0;
+  const char *text = calibration_text(arena, &in);
+  ck_assert(calibration_read(text, &out));
+  for (int i = 0; i < CALIBRATION_FACTORS; i++) ck_assert(out.factor[i] == in.factor[i]);
+  ck_assert(!calibration_read(arena_printf(arena, "%s more=1", text), &out));
+  ck_assert(!calibration_read(text + 1, &out));
+  ck_assert(!calibration_read("", &out));
+  for (int i = 0; i < CALIBRATION_FAMILIES; i++) {
+    const CalibrationFamily family = (CalibrationFamily)i;
+    ck_assert_int_eq((int)calibration_family_find(calibration_family_name(family)), i);
+  }
+  ck_assert_int_eq((int)calibration_family_find("abacus"), CALIBRATION_FAMILIES);
+}
+END_TEST
+
 START_TEST(ranks_of_equal_values_are_shared) {
   const double up[] = {1, 2, 3, 4}, down[] = {9, 7, 5, 1}, tied[] = {1, 2, 2, 3},
                same[] = {5, 5, 5, 5};
@@ -168,6 +185,7 @@ Suite *suite_calibration(void) {
   tcase_add_test(cases, it_orders_points_that_it_has_not_seen_better_than_the_roofline);
   tcase_add_test(cases, it_finds_the_factors_that_made_the_times);
   tcase_add_test(cases, few_points_calibrate_nothing);
+  tcase_add_test(cases, factors_are_written_down_and_read_back);
   tcase_add_test(cases, ranks_of_equal_values_are_shared);
   suite_add_tcase(suite, cases);
   return suite;

@@ -280,6 +280,36 @@ START_TEST(the_newest_rows_come_first) {
 }
 END_TEST
 
+// The best kernel of the problem on GPUs of that name, and what their rooflines were fitted to be.
+START_TEST(what_is_known_of_a_problem_is_told) {
+  HistoryRow slow = row_of_ana();
+  slow.time_ns = 9000;
+  add(slow);
+  add(row_of_ana());
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, db_path, &diags);
+  HistoryCalibration fit = {.gpu = "FAKE GPU", .fit = calibration_none()};
+  fit.fit.n = 212;
+  ck_assert(history_keep_calibration(history, &fit, &diags));
+  history_close(history);
+  start_timing(db_path);
+  for (int other = 0; other < 2; other++) {
+    const int64_t id =
+        client_ask_known(client, other ? "ANOTHER" : "FAKE GPU", row_of_ana().problem);
+    ClientEvent *event = client_next(client, SOON_MS);
+    while (event && event->id != id) {
+      client_event_free(event);
+      event = client_next(client, SOON_MS);
+    }
+    ck_assert_ptr_nonnull(event);
+    ck_assert_int_eq(event->n_rows, !other);
+    ck_assert_int_eq(event->n_fits, !other);
+    if (!other) ck_assert(event->row->time_ns == 4000 && event->fit->fit.n == 212);
+    client_event_free(event);
+  }
+}
+END_TEST
+
 // No worker is needed for it, and no history is an answer too.
 START_TEST(nothing_is_known_of_nothing) {
   start_with("{\"on\":\"start\",\"do\":\"hang\"}\n", (ClientOptions){0});
@@ -302,6 +332,7 @@ Suite *suite_client_history(void) {
   tcase_add_loop_test(tests, what_is_asked_for_in_particular_is_measured, 0,
                       (int)(sizeof particular / sizeof *particular));
   tcase_add_test(tests, the_newest_rows_come_first);
+  tcase_add_test(tests, what_is_known_of_a_problem_is_told);
   tcase_add_test(tests, nothing_is_known_of_nothing);
   suite_add_tcase(suite, tests);
   return suite;

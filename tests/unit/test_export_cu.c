@@ -11,6 +11,7 @@
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/export_cu.h"
+#include "kernels/toolchain/export_library.h"
 #include "model/words/places.h"
 #include "stress.h"
 
@@ -140,6 +141,104 @@ START_TEST(an_operand_taken_by_map_has_one_built) {
   const char *text = export_cu(arena, emission, model->program, model->target);
   golden_check("cuda/export_maps.cu", text);
   assert_compiles("maps", text);
+}
+END_TEST
+
+// ---- a library ----------------------------------------------------------------------------------
+
+// One of each kind of host part: nothing, a workspace, maps, and lists of tiles.
+static const char *const library_states[] = {
+    "M=512,N=512,K=512,FM=4,FN=4,STAGE=11",
+    "M=512,N=256,K=512,ATOM_KIND=mma_m16n8k16_f16,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1",
+    "M=600,N=304,K=256,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,WM=2,BK=4,STAGE=11,TMA=1,"
+    "SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,EPILOGUE=1,"
+    "TMA_STORE=1,STMATRIX=1,EPI_BUFFERS=2",
+    "M=1024,N=2048,K=512,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=4,BK=4,TMA=1,STAGE=11,"
+    "WARP_SPECIALIZE=1,BUFFER_COUNT=3,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,TILE_ORDER=gpc,GROUP_N="
+    "8",
+    "M=1024,N=2048,K=512,ATOM_KIND=mma_m16n8k16_bf16,B_COL=1,FM=4,FN=4,BK=4,STAGE=11"};
+enum { LIBRARY = sizeof library_states / sizeof *library_states };
+
+static const LibraryFile *library(void) {
+  LibraryKernel *kernels = ARENA_ARRAY(arena, LibraryKernel, LIBRARY);
+  for (int i = 0; i < LIBRARY; i++)
+    kernels[i] = (LibraryKernel){emit_state(&cases, library_states[i]), 1000.0 * (i + 1), 900,
+                                 "2026-11-23T12:00:00Z"};
+  return export_library(arena, "NVIDIA H200", kernels, LIBRARY);
+}
+
+START_TEST(the_librarys_header_is_as_reviewed) {
+  const LibraryFile *files = library();
+  for (int i = 0; i < 2; i++)
+    golden_check(arena_printf(arena, "cuda/%s.txt", files[i].name), files[i].text);
+}
+END_TEST
+
+// Which kernel a problem is given, by the rule that the header states; a header is C, not C++.
+static const char library_main[] =
+    "#include \"gemm_tuned.h\"\n"
+    "#include <stdio.h>\n"
+    "#include <string.h>\n"
+    "static int find(long long m, long long n, long long k, enum gemm_types types,\n"
+    "                enum gemm_layout layout, int exact, int near) {\n"
+    "  int nearest = -7;\n"
+    "  const int found = gemm_find(m, n, k, types, layout, &nearest);\n"
+    "  if (found == exact && (exact >= 0 || nearest == near)) return 1;\n"
+    "  printf(\"%lld %lld %lld: %d, nearest %d\\n\", m, n, k, found, nearest);\n"
+    "  return 0;\n"
+    "}\n"
+    "int main(void) {\n"
+    "  int nearest = -7;\n"
+    "  if (gemm_kernel_count != 5 || gemm_kernels[1].workspace_bytes != 2 * 512 * 256 * 4) return "
+    "1;\n"
+    "  if (strcmp(gemm_kernels[2].name, \"gemm_600x304x256_bf16_f32_bf16_nn\") != 0) return 2;\n"
+    "  if (!find(512, 512, 512, GEMM_F32_F32_F32, GEMM_NN, 0, 0) ||\n"
+    "      !find(4096, 7, 64, GEMM_F32_F32_F32, GEMM_NN, -1, 0) ||\n"
+    "      !find(1024, 2048, 512, GEMM_BF16_F32_BF16, GEMM_NN, 3, 0) ||\n"
+    "      !find(1024, 2048, 512, GEMM_BF16_F32_BF16, GEMM_NT, 4, 0) ||\n"
+    "      !find(640, 300, 256, GEMM_BF16_F32_BF16, GEMM_NN, -1, 2) ||\n"
+    "      !find(900, 2000, 500, GEMM_BF16_F32_BF16, GEMM_NN, -1, 3) ||\n"
+    "      !find(600, 304, 256, GEMM_BF16_F32_BF16, GEMM_NT, -1, 4) ||\n"
+    "      !find(600, 304, 256, GEMM_BF16_F32_BF16, GEMM_TN, -1, -1))\n"
+    "    return 3;\n"
+    "  if (gemm_dispatch(1, 2, 3, GEMM_F32_F32_F32, GEMM_NN, 0, 0, 0, 0, 0, &nearest) !=\n"
+    "          GEMM_NO_KERNEL ||\n"
+    "      nearest != 0)\n"
+    "    return 4;\n"
+    "  return 0;\n"
+    "}\n";
+
+static void write_text(const char *folder, const char *name, const char *text) {
+  FILE *out = fopen(arena_printf(arena, "%s/%s", folder, name), "w");
+  ck_assert(out != NULL && fputs(text, out) >= 0 && fclose(out) == 0);
+}
+
+// All that belongs together, compiled by the line that the header states, linked with a main() in C
+// and run: dispatching asks no GPU.
+START_TEST(a_library_is_compiled_and_finds_its_kernels) {
+  const char *version = nvcc_version();
+  const LibraryFile *files = library();
+  if (!version) return;
+  Str all = str_new(arena);
+  for (int i = 0; i < LIBRARY + 2; i++) str_add(&all, files[i].text);
+  str_add(&all, library_main);
+  const char *at = strstr(files[0].text, "nvcc "), *end = strchr(at, '\n');
+  const char *line =
+      arena_printf(arena,
+                   "%.*s -std=c++17 -Werror all-warnings && gcc -std=c99 -Wall -Werror -I. "
+                   "-I\"$(dirname $(dirname $(command -v nvcc)))/include\" -c main.c && "
+                   "nvcc -o program main.o libgemm_tuned.a && ./program",
+                   (int)(end - at), at);
+  const CacheKey key = {version, line, all.text};
+  if (compile_was_clean(arena, &key)) return;
+  char folder[] = "/tmp/gemmview-library-XXXXXX";
+  ck_assert(mkdtemp(folder) != NULL);
+  for (int i = 0; i < LIBRARY + 2; i++) write_text(folder, files[i].name, files[i].text);
+  write_text(folder, "main.c", library_main);
+  const char *command = arena_printf(arena, "cd %s && (%s) > said 2>&1", folder, line);
+  ck_assert_msg(system(command) == 0, "see %s/said", folder);
+  ck_assert(system(arena_printf(arena, "rm -r %s", folder)) == 0);
+  compile_is_clean(&key);
 }
 END_TEST
 
@@ -313,6 +412,8 @@ Suite *suite_export_cu(void) {
   TCase *tests = tcase_create("export cu");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, the_librarys_header_is_as_reviewed);
+  tcase_add_test(tests, a_library_is_compiled_and_finds_its_kernels);
   tcase_add_test(tests, exports_are_written_as_reviewed);
   tcase_add_test(tests, lines_keep_to_their_columns);
   tcase_add_loop_test(tests, nvcc_compiles_it, 0, N_EXPORTS);

@@ -88,7 +88,7 @@ START_TEST(a_sweep_has_every_value_once) {
   KnobSweep sweep;
   knobsweep_init(&sweep);
   for (int knob = 0; knob < KNOB_COUNT; knob++) {
-    knobsweep_start(&sweep, &session->now.schedule, (KnobId)knob);
+    knobsweep_start(&sweep, &session->now.schedule, NULL, (KnobId)knob);
     KnobType type = knob_table[knob].type;
     if (type == KNOB_TYPE_TARGET || type == KNOB_TYPE_LAYOUT) {
       ck_assert_int_eq(sweep.n, 0);
@@ -107,7 +107,7 @@ END_TEST
 START_TEST(a_sweep_agrees_with_the_model) {
   KnobSweep sweep;
   knobsweep_init(&sweep);
-  knobsweep_start(&sweep, &session->now.schedule, KNOB_PAD_SMEM);
+  knobsweep_start(&sweep, &session->now.schedule, NULL, KNOB_PAD_SMEM);
   while (knobsweep_step(&sweep, &session->targets)) {
   }
   ck_assert_int_eq(sweep.n_done, sweep.n);

@@ -266,16 +266,16 @@ START_TEST(records_are_said_where_both_are_there) {
   ck_assert(here && here->ok);
   const Trial *groups = trial_of(KNOB_CELL_GROUP, 4);
   ck_assert_ptr_nonnull(groups);
-  const Traffic *traffic = &session->now.picture->model->traffic;
-  Promise promise = promise_of(&session->results, &session->now.pictured, traffic, groups);
+  const Estimate own = session_estimate(session, session->now.picture->model);
+  Promise promise = promise_of(&session->results, &session->now.pictured, &own, groups);
   ck_assert_int_eq(promise.origin, ORIGIN_RECORDED);
   ck_assert_double_eq_tol(promise.from, here->tflops, 1e-9);
   ck_assert(promise.to < groups->traffic.roofline_tflops);
   // Nobody has timed this neighbour: it reaches the share of its roofline that the state has.
   const Trial *up = advice_find(session->advice, KNOB_BM, 1);
-  promise = promise_of(&session->results, &session->now.pictured, traffic, up);
+  promise = promise_of(&session->results, &session->now.pictured, &own, up);
   ck_assert_int_eq(promise.origin, ORIGIN_ESTIMATED);
-  ck_assert_double_eq_tol(promise.reached, here->tflops / traffic->roofline_tflops, 1e-9);
+  ck_assert_double_eq_tol(promise.reached, here->tflops / own.tflops, 1e-9);
   ck_assert_double_eq_tol(promise.to, promise.reached * up->traffic.roofline_tflops, 1e-9);
 }
 END_TEST
@@ -283,11 +283,10 @@ END_TEST
 START_TEST(what_is_advised_is_promised) {
   while (session_idle(session)) {
   }
-  const Trial *best =
-      promise_best(&session->results, session->advice, &session->now.picture->model->traffic);
+  const Estimate own = session_estimate(session, session->now.picture->model);
+  const Trial *best = promise_best(&session->results, session->advice, &own);
   ck_assert_ptr_nonnull(best);
-  const Promise promise = promise_of(&session->results, &session->now.pictured,
-                                     &session->now.picture->model->traffic, best);
+  const Promise promise = promise_of(&session->results, &session->now.pictured, &own, best);
   ck_assert(promise.to > promise.from);
   const Trial *up = advice_find(session->advice, KNOB_BM, 1);
   ck_assert(up && up->exists && up->legal && up->value > now(KNOB_BM));

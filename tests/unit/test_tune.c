@@ -55,25 +55,31 @@ typedef struct Asked {
   History *resume;
 } Asked;
 
-static int n_told;
+static int n_told, n_first_times;
+static double *first_times;  // when each of the first points was told of; NULL: nobody asks
 static void count_told(void *context, const TuneField *field, const TunePoint *point) {
   (void)context, (void)field;
   ck_assert_int_ge((int)point->state, TUNE_TIMED);
+  if (first_times && n_told < n_first_times) first_times[n_told] = clock_seconds();
   n_told++;
 }
 
+static TuneOptions options_of(const Asked *asked) {
+  return (TuneOptions){.client = client,
+                       .n_workers = asked->workers,
+                       .targets = &targets,
+                       .base = problem(asked->problem),
+                       .seeds = asked->seeds,
+                       .n_seeds = asked->n_seeds,
+                       .resume = asked->resume,
+                       .seconds = asked->seconds,
+                       .points_max = asked->points,
+                       .random = 1,
+                       .told = count_told};
+}
+
 static Tune *search(const Asked *asked) {
-  const TuneOptions options = {.client = client,
-                               .n_workers = asked->workers,
-                               .targets = &targets,
-                               .base = problem(asked->problem),
-                               .seeds = asked->seeds,
-                               .n_seeds = asked->n_seeds,
-                               .resume = asked->resume,
-                               .seconds = asked->seconds,
-                               .points_max = asked->points,
-                               .random = 1,
-                               .told = count_told};
+  const TuneOptions options = options_of(asked);
   n_told = 0;
   Tune *tune = tune_start(arena, &options);
   while (tune_step(tune, 50)) {
@@ -115,14 +121,34 @@ START_TEST(it_comes_near_to_the_best_rung) {
 END_TEST
 
 // The simulated law has factors of its own on the roofline's limits: with 60 points they are fitted
-// well enough to put points in order that the fit had not seen.
-START_TEST(the_roofline_is_fitted_to_what_was_timed) {
+// well enough to put points in order that the fit had not seen. What one search has fitted ranks
+// the points of the next one from its first on.
+START_TEST(the_next_search_begins_with_the_fit_of_the_last) {
   start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
-  const Asked asked = {"512,512,512", 1, 60, 60, NULL, 0, NULL};
-  const Calibration *c = &tune_field(search(&asked), 0)->calibration;
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, history_file, &diags);
+  const Asked first = {"512,512,512", 1, 60, 60, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&first), 0);
+  const Calibration *c = &field->calibration;
   ck_assert_int_ge(c->n, CALIBRATION_POINTS_MIN);
-  ck_assert_msg(c->order > 0.8, "%.3f", c->order);
-  ck_assert_msg(c->error < 0.25, "%.3f", c->error);
+  ck_assert_msg(c->order > 0.8 && c->error < 0.25, "%.3f, off by %.3f", c->order, c->error);
+  ck_assert_int_eq(tune_keep_calibrations(field, history, &diags), 1);
+  HistoryCalibration fit;
+  ck_assert_int_eq(history_calibrations(history, arena, "NVIDIA H200", &fit, 1), 1);
+  ck_assert_int_ge(fit.fit.n, 60);
+  ck_assert_int_eq((int)fit.family, CALIBRATION_FAMILY_FMA);
+  TuneOptions next = options_of(&(Asked){"256,512,256", 1, 1, 60, NULL, 0, NULL});
+  for (int with = 0; with < 2; with++) {
+    next.history = with ? history : NULL;
+    Tune *tune = tune_start(arena, &next);
+    while (tune_n_fields(tune) == 0 || tune_field(tune, 0)->n_points == 0) tune_step(tune, 50);
+    const TunePoint *point = &tune_field(tune, 0)->point[0];
+    const double expected = with ? calibration_ns(&fit.fit, &point->terms) : point->model_ns;
+    // Nobody has measured anything like it: half of what is expected is promised.
+    ck_assert_double_eq_tol(point->predicted_ns / expected, 2, 1e-6);
+    tune_end(tune);
+  }
+  history_close(history);
 }
 END_TEST
 
@@ -137,20 +163,37 @@ END_TEST
 
 // ---- many workers -------------------------------------------------------------------------------
 
+// Points a second between the fourth time and the sixteenth: when workers start is not counted.
 static double points_a_second(int workers) {
-  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("100"), (ClientOptions){0}, workers);
-  const Asked asked = {"128,128,128", workers, 0, 2.5, NULL, 0, NULL};
-  const TuneField *field = tune_field(search(&asked), 0);
-  ck_assert_int_eq(field->n_workers, workers);
-  const double n = settled(field);
+  enum { FROM = 3, TO = 15 };
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("250"), (ClientOptions){0}, workers);
+  const TuneOptions options = options_of(&(Asked){"128,128,128", workers, 0, 120, NULL, 0, NULL});
+  double at[TO + 1];
+  n_told = 0;
+  first_times = at;
+  n_first_times = TO + 1;
+  Tune *tune = tune_start(arena, &options);
+  while (n_told <= TO && tune_step(tune, 50)) {
+  }
+  tune_end(tune);
+  first_times = NULL;
+  ck_assert_int_gt(n_told, TO);
+  ck_assert_int_eq(tune_field(tune, 0)->n_workers, workers);
   client_stop(client);
   client = NULL;
-  return n;
+  return (TO - FROM) / (at[TO] - at[FROM]);
 }
 
+// A busy machine makes either of them slower, so the best of a few runs of each is what counts: a
+// search that gave its workers points by turns would never come above the one's.
 START_TEST(two_workers_have_twice_the_points) {
-  const double one = points_a_second(1), two = points_a_second(2);
-  ck_assert_msg(two >= 1.8 * one, "%.0f points by two, %.0f by one", two, one);
+  enum { RUNS = 6 };
+  double one = 0, two = 0;
+  for (int run = 0; run < RUNS && (run == 0 || two < 1.8 * one); run++) {
+    one = fmax(one, points_a_second(1));
+    two = fmax(two, points_a_second(2));
+  }
+  ck_assert_msg(two >= 1.8 * one, "%.2f points a second by two, %.2f by one", two, one);
 }
 END_TEST
 
@@ -285,7 +328,7 @@ Suite *suite_tune(void) {
   tcase_set_timeout(tests, 180);
   tcase_add_checked_fixture(tests, setup_tune, teardown_tune);
   tcase_add_test(tests, it_comes_near_to_the_best_rung);
-  tcase_add_test(tests, the_roofline_is_fitted_to_what_was_timed);
+  tcase_add_test(tests, the_next_search_begins_with_the_fit_of_the_last);
   tcase_add_test(tests, no_program_is_tried_twice);
   tcase_add_test(tests, two_workers_have_twice_the_points);
   tcase_add_test(tests, kinds_of_gpu_are_kept_apart);

@@ -3,11 +3,14 @@
 //   gemmview tune 4096,4096,4096,bf16 --seconds 120
 //   gemmview tune 64,8192,8192 --worker "ssh a gemmview worker" --worker "ssh b gemmview worker"
 //   gemmview tune --file shapes.csv --seconds 60 --gpus all --json
+//   gemmview tune 4096,4096,4096,bf16 --random 300 --json
 //
 // Standard output has a line for each point that is better than those before it, then the finalists
 // and the state of the best; with --json a line for each point that is settled, one a second for
 // the progress, and "best" for each kind of GPU. A line on stderr shows how far it is. Ctrl-C ends
-// it and keeps what is known; --resume goes on from what the history has.
+// it and keeps what is known; --resume goes on from what the history has. --random is no search: so
+// many schedules of each family are drawn blindly and timed once, the roofline is fitted to the
+// first third and judged by the order in which it puts the others.
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +29,7 @@ typedef struct TuneGiven {
   const char *file, *gpus;
   OptionList worker;
   double seconds;
-  int limit, seed;
+  int limit, seed, random;
   bool json, no_seeds, resume;
 } TuneGiven;
 
@@ -53,10 +56,20 @@ static const Option options[] = {
      .offset = offsetof(TuneGiven, seed),
      .lo = 0,
      .hi = 2147483647},
+    {.name = "random",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(TuneGiven, random),
+     .lo = 3 * CALIBRATION_POINTS_MIN,
+     .hi = 100000},
     FLAG("no-seeds", no_seeds),
     FLAG("resume", resume),
 };
-enum { N_OPTIONS = sizeof options / sizeof options[0], TICK_MS = 200 };
+enum {
+  N_OPTIONS = sizeof options / sizeof options[0],
+  TICK_MS = 200,
+  SECONDS = 60,
+  RANDOM_SECONDS = 600
+};
 
 // One problem under way.
 typedef struct Run {
@@ -93,6 +106,7 @@ static void put_point(JsonWriter *w, Arena *arena, const TuneField *field, const
   static const char *const states[TUNE_STATES] = {
       [TUNE_TIMED] = "ok", [TUNE_WRONG] = "wrong", [TUNE_FAILED] = "failed"};
   json_member_string(w, "gpu", field->device.name);
+  json_member_string(w, "family", calibration_family_name(point->terms.family));
   json_member_string(w, "round", tune_round_name(point->round));
   json_member_string(w, "status", states[point->state]);
   if (point->error) json_member_string(w, "error", point->error);
@@ -270,6 +284,65 @@ static void print_table(const TuneField *field) {
   arena_free(arena);
 }
 
+// ---- the order of random schedules --------------------------------------------------------------
+
+static void put_order(JsonWriter *w, const TuneOrder *order) {
+  json_begin_object(w);
+  json_member_string(w, "family", calibration_family_name(order->family));
+  json_member_int(w, "fitted_to", order->fit.n);
+  json_member_int(w, "predicted", order->n);
+  json_member_double(w, "spearman", order->fitted);
+  json_member_double(w, "spearman_roofline", order->roofline);
+  json_member_double(w, "error", order->error);
+  put_calibration(w, &order->fit);
+  json_end_object(w);
+}
+
+static void print_orders_json(Run *run, const TuneField *field, const TuneOrder *orders, int n) {
+  Str out = str_new(run->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "tune");
+  json_member_string(&w, "kind", "order");
+  json_member_double(&w, "elapsed_s", tune_elapsed_s(run->tune));
+  json_member_string(&w, "gpu", field->device.name);
+  json_member_string(&w, "problem", field->problem);
+  json_member_int(&w, "right", field->n_by_state[TUNE_TIMED]);
+  json_member_int(&w, "wrong", field->n_by_state[TUNE_WRONG]);
+  json_member_int(&w, "failed", field->n_by_state[TUNE_FAILED]);
+  json_key(&w, "families");
+  json_begin_array(&w);
+  for (int i = 0; i < n; i++) put_order(&w, &orders[i]);
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static void print_orders(Run *run, const TuneField *field, const TuneOrder *orders, int n) {
+  printf("%s: %d random kernels of %s, %d of them wrong, %d failed\n", name_of(run->arena, field),
+         tune_n_settled(field), field->problem, field->n_by_state[TUNE_WRONG],
+         field->n_by_state[TUNE_FAILED]);
+  printf("%-20s %9s %9s %8s %8s %7s\n", "family", "fitted to", "predicted", "Spearman", "roofline",
+         "off by");
+  for (int i = 0; i < n; i++)
+    printf("%-20s %9d %9d %8.3f %8.3f %5.0f %%\n", calibration_family_name(orders[i].family),
+           orders[i].fit.n, orders[i].n, orders[i].fitted, orders[i].roofline,
+           100 * (exp(orders[i].error) - 1));
+}
+
+// A third of what was asked for is fitted to.
+static int tell_orders(Run *run, const TuneField *field) {
+  TuneOrder orders[CALIBRATION_FAMILIES];
+  if (field->error) return cli_error(CLI_USAGE, "%s", field->error);
+  const int n_fit = run->given->random / 3;
+  const int n = tune_orders(run->arena, field, n_fit, orders);
+  if (n == 0)
+    return cli_error(CLI_BENCH, "%s: no family of kernels has more than %d times",
+                     name_of(run->arena, field), n_fit);
+  (run->given->json ? print_orders_json : print_orders)(run, field, orders, n);
+  return CLI_OK;
+}
+
 static int tell_best(Run *run, const TuneField *field) {
   const TunePoint *best = tune_best(field);
   if (field->error) return cli_error(CLI_USAGE, "%s", field->error);
@@ -288,7 +361,8 @@ static int finish(Run *run) {
   clear_progress(run);
   if (tune_n_fields(run->tune) == 0) return cli_error(CLI_MISSING, "%s", tune_error(run->tune));
   for (int i = 0; i < tune_n_fields(run->tune); i++) {
-    const int its = tell_best(run, tune_field(run->tune, i));
+    const TuneField *field = tune_field(run->tune, i);
+    const int its = run->given->random ? tell_orders(run, field) : tell_best(run, field);
     if (its > status) status = its;
   }
   if (tune_error(run->tune) && status == CLI_OK)
@@ -298,10 +372,17 @@ static int finish(Run *run) {
 
 // ---- the command --------------------------------------------------------------------------------
 
+static void keep_calibrations(Run *run) {
+  Diags diags = diags_new(run->arena);
+  for (int i = 0; i < tune_n_fields(run->tune); i++)
+    tune_keep_calibrations(tune_field(run->tune, i), run->history, &diags);
+  if (diags.first) cli_error(0, "%s", diags.first->text);
+}
+
 static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
   int n_seeds = 0;
   const Schedule *seeds = NULL;
-  if (!run->given->no_seeds) {
+  if (!run->given->no_seeds && !run->given->random) {
     seeds = tune_seeds(run->arena, run->history, problem, &n_seeds, diags);
     if (!seeds) return cli_fail(diags);
   }
@@ -311,9 +392,11 @@ static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
                            .base = *problem,
                            .seeds = seeds,
                            .n_seeds = n_seeds,
+                           .history = run->given->no_seeds ? NULL : run->history,
                            .resume = run->given->resume ? run->history : NULL,
                            .seconds = run->given->seconds,
                            .points_max = run->given->limit,
+                           .blind_points = run->given->random,
                            .random = (uint64_t)run->given->seed,
                            .told = told,
                            .context = run};
@@ -323,6 +406,7 @@ static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
     tell_progress(run);
   }
   tune_end(run->tune);
+  keep_calibrations(run);
   return finish(run);
 }
 
@@ -346,6 +430,8 @@ static int read_problems(Arena *arena, const TuneGiven *given, int argc, char **
   *out = one;
   if (given->gpus && !str_equal(given->gpus, "all"))
     diag_add(diags, "usage", "--gpus takes \"all\"; one GPU is a worker with --gpu N");
+  if (given->random && given->resume)
+    diag_add(diags, "usage", "--random draws its points itself: what is known is not among them");
   if ((argc == 2) == (given->file != NULL) || argc > 2)
     diag_add(diags, "usage", "either one problem or a file of problems is needed")->nearest =
         "4096,4096,4096,bf16";
@@ -356,11 +442,12 @@ static int read_problems(Arena *arena, const TuneGiven *given, int argc, char **
 
 int cmd_tune(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
-  TuneGiven given = {.seconds = 60, .seed = 1};
+  TuneGiven given = {.seed = 1};
   TargetTable targets;
   OptionList workers;
   const Schedule *problems = NULL;
   const bool parsed = options_parse(options, N_OPTIONS, &given, &argc, argv, &diags);
+  if (!(given.seconds > 0)) given.seconds = given.random ? RANDOM_SECONDS : SECONDS;
   const int n = parsed ? read_problems(arena, &given, argc, argv, &problems, &diags) : -1;
   if (n < 0 || !cli_targets(arena, &targets, &diags) ||
       !tune_workers(arena, &given.worker, given.gpus != NULL, &workers, &diags))

@@ -1,4 +1,5 @@
-// One table in write-ahead mode, one short transaction for each measurement.
+// Two tables in write-ahead mode, one short transaction for each measurement. Version 1 of the
+// file had measurements only; the first program that knows version 2 gives it the other table.
 //
 // With journal_mode WAL readers never wait for a writer, and with synchronous FULL a row that was
 // added is on the disk: kill −9 can lose the row that is being written and nothing else. Writers
@@ -27,7 +28,7 @@
 #include "kernels/device/history_file.h"
 
 enum {
-  SCHEMA_VERSION = 1,
+  SCHEMA_VERSION = 2,
   PATIENCE_MS = 2000,          // for what is asked
   WRITERS_PATIENCE_MS = 4000,  // for a turn among writers, which a loaded machine makes slow
   MENDERS_PATIENCE_MS = 20000,
@@ -58,13 +59,28 @@ struct History {
   " memory_mhz INTEGER, status TEXT NOT NULL, method TEXT NOT NULL)"
 #define INDEX "by_kernel ON measurement (text_hash, problem, gpu_uuid, when_unix)"
 
+// Without rowids the key needs no index that would stand among the tables.
+#define CALIBRATIONS                                                             \
+  "calibration (gpu TEXT NOT NULL, family TEXT NOT NULL, law INTEGER NOT NULL,"  \
+  " when_unix INTEGER NOT NULL, points INTEGER NOT NULL, error REAL, rank REAL," \
+  " factors TEXT NOT NULL, PRIMARY KEY (gpu, family)) WITHOUT ROWID"
+
+// What each version has, the ones before included; `needs` is the first version that has it.
+static const struct {
+  const char *text;
+  int needs;
+} objects[] = {{"TABLE " TABLE, 1}, {"INDEX " INDEX, 1}, {"TABLE " CALIBRATIONS, 2}};
+enum { OBJECTS = sizeof objects / sizeof *objects };
+
 static const char schema[] =
     "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS " TABLE
     ";"
     "CREATE INDEX IF NOT EXISTS " INDEX
     ";"
-    "PRAGMA user_version = 1;"
+    "CREATE TABLE IF NOT EXISTS " CALIBRATIONS
+    ";"
+    "PRAGMA user_version = 2;"
     "COMMIT;";
 
 static void report(Diags *diags, const char *path, const char *what) {
@@ -101,17 +117,20 @@ static int ask_number(sqlite3 *db, const char *sql, const char *text, int64_t *n
   return failed ? failed : ended;
 }
 
-// Accepts only our table and our index: a trigger would run when a row is added.
-static int check_schema(sqlite3 *db) {
+// Accepts only what a file of that version has: a trigger would run when a row is added.
+static int check_schema(sqlite3 *db, int64_t version) {
   int64_t n_ours = 0, n_all = 0;
+  int n_wanted = 0;
   int failed = ask_number(db, "SELECT count(*) FROM sqlite_master", NULL, &n_all);
-  if (!failed)
-    failed = ask_number(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND sql = ?",
-                        "CREATE TABLE " TABLE, &n_ours);
-  if (!failed && n_ours == 1)
-    failed = ask_number(db, "SELECT 1 + count(*) FROM sqlite_master WHERE sql = ?",
-                        "CREATE INDEX " INDEX, &n_ours);
-  return failed ? failed : n_ours == 2 && n_all == 2 ? SQLITE_OK : SQLITE_MISMATCH;
+  for (int i = 0; !failed && i < OBJECTS; i++) {
+    int64_t found = 0;
+    if (version < objects[i].needs) continue;
+    failed = ask_number(db, "SELECT count(*) FROM sqlite_master WHERE 'CREATE ' || ? = sql",
+                        objects[i].text, &found);
+    n_ours += found;
+    n_wanted++;
+  }
+  return failed ? failed : n_ours == n_wanted && n_all == n_wanted ? SQLITE_OK : SQLITE_MISMATCH;
 }
 
 static int use_wal(sqlite3 *db) {
@@ -129,11 +148,12 @@ static int set_up(History *history) {
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   int failed = use_wal(db);
   if (!failed) failed = ask_number(db, "PRAGMA user_version", NULL, &version);
-  if (!failed && version == SCHEMA_VERSION) return check_schema(db);
   if (!failed && version > SCHEMA_VERSION) return SQLITE_SCHEMA;
-  if (!failed) failed = sqlite3_exec(db, schema, NULL, NULL, NULL);
+  if (!failed && version > 0) failed = check_schema(db, version);
+  if (failed || version == SCHEMA_VERSION) return failed;
+  failed = sqlite3_exec(db, schema, NULL, NULL, NULL);
   if (failed) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-  return failed ? failed : check_schema(db);
+  return failed ? failed : check_schema(db, SCHEMA_VERSION);
 }
 
 static int try_open(Arena *arena, History *history) {
@@ -384,15 +404,103 @@ int history_of_problem(History *history, Arena *arena, const char *gpu, const ch
                    texts, rows, max);
 }
 
+// The best first. A GPU that has had 10 ms of work is cool, so what it did in brief turns is taken
+// to be a tenth longer.
+#define BEST_FIRST \
+  "time_ns * CASE WHEN method LIKE 'brief:%' THEN 1.1 ELSE 1 END, method NOT LIKE 'hot:%', id"
+
 int history_best(History *history, Arena *arena, HistoryRow *rows, int max) {
   return find_rows(history, arena,
                    "SELECT id, " COLUMNS
                    " FROM (SELECT *, row_number() OVER"
-                   " (PARTITION BY gpu, problem ORDER BY method LIKE 'hot:%' DESC,"
-                   " coalesce(cublas_time_ns, 1) / time_ns DESC) AS place FROM measurement"
-                   " WHERE status = 'ok' AND time_ns > 0 AND method NOT LIKE 'brief:%')"
+                   " (PARTITION BY gpu, problem ORDER BY " BEST_FIRST
+                   ") AS place FROM measurement WHERE status = 'ok' AND time_ns > 0)"
                    " WHERE place = 1 ORDER BY gpu, problem LIMIT ?",
                    NULL, rows, max);
+}
+
+bool history_best_of(History *history, Arena *arena, const char *gpu, const char *problem,
+                     HistoryRow *row) {
+  const char *const texts[] = {gpu, problem};
+  return find_rows(history, arena,
+                   "SELECT id, " COLUMNS
+                   " FROM measurement WHERE gpu = ? AND problem = ? AND status = 'ok'"
+                   " AND time_ns > 0 ORDER BY " BEST_FIRST " LIMIT ?",
+                   texts, row, 1) == 1;
+}
+
+// Numbers of rows times a large prime are as good as drawn, and the same in every run.
+int history_sample(History *history, Arena *arena, const char *gpu, const char *but,
+                   HistoryRow *rows, int max) {
+  const char *const texts[] = {gpu, but};
+  return find_rows(history, arena,
+                   "SELECT id, " COLUMNS
+                   " FROM (SELECT *, row_number() OVER"
+                   " (PARTITION BY problem, state ORDER BY id DESC) AS place FROM measurement"
+                   " WHERE gpu = ? AND problem <> ? AND status = 'ok' AND time_ns > 0)"
+                   " WHERE place = 1 ORDER BY id * 2654435761 % 4294967291 LIMIT ?",
+                   texts, rows, max);
+}
+
+// ---- calibrations -------------------------------------------------------------------------------
+
+bool history_keep_calibration(History *history, const HistoryCalibration *row, Diags *diags) {
+  static const char replace[] = "INSERT OR REPLACE INTO calibration VALUES (?,?,?,?,?,?,?,?)";
+  sqlite3_stmt *query = NULL;
+  if (!history || !history->db) return false;
+  begin(history, WRITERS_PATIENCE_MS);
+  int failed = sqlite3_prepare_v2(history->db, replace, -1, &query, NULL);
+  if (!failed) {
+    Arena *scratch = arena_new("factors");
+    bind_text(query, 1, row->gpu);
+    bind_text(query, 2, calibration_family_name(row->family));
+    sqlite3_bind_int(query, 3, CALIBRATION_LAW);
+    sqlite3_bind_int64(query, 4, row->when_unix ? row->when_unix : (int64_t)time(NULL));
+    sqlite3_bind_int(query, 5, row->fit.n);
+    sqlite3_bind_double(query, 6, row->fit.error);
+    sqlite3_bind_double(query, 7, row->fit.order);
+    bind_text(query, 8, calibration_text(scratch, &row->fit));
+    arena_free(scratch);
+    failed = sqlite3_step(query) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(history->db);
+  }
+  sqlite3_finalize(query);
+  if (failed) report(diags, history->path, reason(failed));
+  return failed == SQLITE_OK;
+}
+
+// The file may be anybody's: what cannot be a fit is none.
+static bool read_calibration(Arena *arena, sqlite3_stmt *query, HistoryCalibration *row) {
+  *row = (HistoryCalibration){
+      .when_unix = sqlite3_column_int64(query, 3),
+      .gpu = column_text(arena, query, 0),
+      .family = calibration_family_find(column_text(arena, query, 1)),
+      .fit = {.n = sqlite3_column_int(query, 4),
+              .error = sqlite3_column_double(query, 5),
+              .order = sqlite3_column_double(query, 6)},
+  };
+  const Calibration *fit = &row->fit;
+  return row->family < CALIBRATION_FAMILIES && fit->n >= CALIBRATION_POINTS_MIN &&
+         fit->error >= 0 && fit->error < UNLIKELY && fit->order >= -1 && fit->order <= 1 &&
+         calibration_read(column_text(arena, query, 7), &row->fit);
+}
+
+int history_calibrations(History *history, Arena *arena, const char *gpu, HistoryCalibration *rows,
+                         int max) {
+  static const char select[] =
+      "SELECT * FROM calibration WHERE law = ? AND (?2 IS NULL OR gpu = ?2)"
+      " ORDER BY gpu, family";
+  sqlite3_stmt *query = NULL;
+  int n = 0;
+  if (!history || !history->db) return 0;
+  begin(history, PATIENCE_MS);
+  if (sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK) {
+    sqlite3_bind_int(query, 1, CALIBRATION_LAW);
+    if (gpu) bind_text(query, 2, gpu);
+    while (n < max && sqlite3_step(query) == SQLITE_ROW)
+      n += read_calibration(arena, query, &rows[n]);
+  }
+  end(history, sqlite3_finalize(query));
+  return n;
 }
 
 // ---- words --------------------------------------------------------------------------------------

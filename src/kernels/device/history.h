@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "kernels/device/bench.h"
+#include "model/readings/calibration.h"
 
 enum { HISTORY_SHARED_SECONDS = 600 };
 
@@ -60,9 +61,33 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
 // The rows of one problem on GPUs of one name, the last one first: what a search may go on from.
 int history_of_problem(History *history, Arena *arena, const char *gpu, const char *problem,
                        HistoryRow *rows, int max);
-// The best kernel of each problem and GPU's name: right, and nearest to cuBLAS or beyond; what was
-// timed hot counts before what was not, and brief turns do not count. By GPU, then by problem.
+// The best kernel of each problem and GPU's name: the one that is right and has the smallest time,
+// whatever stood beside it; that of a search's brief turns counts as a tenth longer. By GPU, then
+// by problem.
 int history_best(History *history, Arena *arena, HistoryRow *rows, int max);
+
+// The same of one problem on GPUs of one name; false: there is none.
+bool history_best_of(History *history, Arena *arena, const char *gpu, const char *problem,
+                     HistoryRow *row);
+// Kernels that are right, of GPUs of one name and other problems than `but`, each by its newest
+// time, from all over the file: what a roofline can be fitted to.
+int history_sample(History *history, Arena *arena, const char *gpu, const char *but,
+                   HistoryRow *rows, int max);
+
+// What the roofline of a GPU was fitted to be for one family of kernels.
+typedef struct HistoryCalibration {
+  int64_t when_unix;  // 0 when keeping = now
+  const char *gpu;    // its name
+  CalibrationFamily family;
+  Calibration fit;
+} HistoryCalibration;
+
+// Takes the place of the one before.
+bool history_keep_calibration(History *history, const HistoryCalibration *row, Diags *diags);
+// Of GPUs of one name, or of all (gpu = NULL), in the order of names and families. What was fitted
+// to another law than this program's is left out.
+int history_calibrations(History *history, Arena *arena, const char *gpu, HistoryCalibration *rows,
+                         int max);
 
 // Says why the last question was not answered, or not wholly; NULL: it was. No call waits longer
 // than two seconds.

@@ -76,27 +76,31 @@ static void set_workspaces(Plan *plan, const Program *program) {
   }
 }
 
+Plan plan_of_problem(const Problem *problem) {
+  return (Plan){.label = "",
+                .operand_type = plan_type_of(problem->dtype),
+                .accumulate_type = plan_type_of(problem->acc),
+                .output_type = plan_type_of(problem->out),
+                .m = problem->m,
+                .n = problem->n,
+                .k = problem->k,
+                .heads = problem->kind == PROBLEM_ATTENTION ? problem->heads : 0,
+                .causal = problem->causal,
+                .a_col_major = problem->a_col,
+                .b_col_major = problem->b_col};
+}
+
 Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,
                          const Target *target, const char *label) {
   Plan *plan = ARENA_NEW(arena, Plan);
-  const Problem *problem = &program->problem;
   const Product *last = &program->product[program->n_products - 1];
-  *plan = (Plan){.cuda = emission->text,
-                 .arch = target->arch,
-                 .label = label ? label : "",
-                 .operand_type = plan_type_of(program->problem.dtype),
-                 .accumulate_type = plan_type_of(program->problem.acc),
-                 .output_type = plan_type_of(program->problem.out),
-                 .m = program->problem.m,
-                 .n = program->problem.n,
-                 .k = program->problem.k,
-                 .heads = problem->kind == PROBLEM_ATTENTION ? problem->heads : 0,
-                 .causal = problem->causal,
-                 .a_col_major = program->problem.a_col,
-                 .b_col_major = program->problem.b_col,
-                 .tile_m = axis_tile(last->axis[AXIS_M]),
-                 .tile_n = axis_tile(last->axis[AXIS_N]),
-                 .n_kernels = emission->n_kernels};
+  *plan = plan_of_problem(&program->problem);
+  plan->cuda = emission->text;
+  plan->arch = target->arch;
+  plan->label = label ? label : "";
+  plan->tile_m = axis_tile(last->axis[AXIS_M]);
+  plan->tile_n = axis_tile(last->axis[AXIS_N]);
+  plan->n_kernels = emission->n_kernels;
   set_workspaces(plan, program);
   for (int i = 0; i < emission->n_kernels; i++)
     plan->kernels[i] = plan_kernel(plan, program, &emission->kernel[i]);

@@ -6,6 +6,9 @@
 
 PlanType plan_type_of(DType type);
 
+// What a plan says of the problem alone: nothing can be run by it.
+Plan plan_of_problem(const Problem *problem);
+
 // `label` may be NULL. The plan shares the emission's text.
 Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,
                          const Target *target, const char *label);

@@ -17,6 +17,7 @@
 
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/export_attention.h"
+#include "kernels/toolchain/export_inside.h"
 #include "kernels/toolchain/export_lists.h"
 #include "kernels/toolchain/verify.h"
 #include "model/text/prelude.h"
@@ -387,7 +388,7 @@ static void add_lists(Str *out, const EmitKernel *kernel) {
              (long long)(kernel->n_blocks / kernel->cluster), (long long)kernel->cluster);
 }
 
-static void add_launch(Str *out, const EmitKernel *kernel, bool attention) {
+static void add_launch(Str *out, const EmitKernel *kernel, bool attention, bool stream) {
   long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
   long long bytes = (long long)kernel->dynamic_smem_bytes;
   if (kernel->persistent)
@@ -398,7 +399,7 @@ static void add_launch(Str *out, const EmitKernel *kernel, bool attention) {
     str_printf(out, "  %s<<<n_blocks", kernel->name);
   else
     str_printf(out, "  %s<<<%lld", kernel->name, blocks);
-  str_printf(out, ", %lld, %lld>>>(", threads, bytes);
+  str_printf(out, ", %lld, %lld%s>>>(", threads, bytes, stream ? ", on.stream" : "");
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
   if (kernel->takes_alpha) str_add(out, attention ? ", alpha" : ", 1.0f");
@@ -417,7 +418,7 @@ static void add_grid(Str *out, const EmitKernel *persistent) {
 }
 
 // What kernels hand on: partial sums; scores, weights and their sums.
-static bool is_workspace(const Buffer *buffer) {
+bool export_is_workspace(const Buffer *buffer) {
   return buffer->space == SPACE_GLOBAL && !buffer_is_operand(buffer);
 }
 
@@ -430,7 +431,7 @@ static const EmitArg *parameter_of(const Emission *emission, const Plan *plan, i
   return NULL;
 }
 
-static void add_maps(Str *out, const Emission *emission, const Plan *plan) {
+void export_add_maps(Str *out, const Emission *emission, const Plan *plan) {
   static const char *const swizzles[] = {"NONE", "32B", "64B", "128B"};
   for (int i = 0; i < plan->n_maps; i++) {
     const PlanMap *map = &plan->maps[i];
@@ -446,18 +447,18 @@ static void add_maps(Str *out, const Emission *emission, const Plan *plan) {
   }
 }
 
-static void add_multiply(Str *out, const Emission *emission, const Program *program,
-                         const Plan *plan) {
+void export_add_launches(Str *out, const Emission *emission, const Program *program,
+                         const Plan *plan, bool stream) {
   const Kind *kind = &kinds[program->problem.kind];
   str_printf(out, "struct Operands {\n%s", kind->operands);
   for (int i = 0; i < program->n_buffers; i++)
-    if (is_workspace(program->buffer[i]))
+    if (export_is_workspace(program->buffer[i]))
       str_printf(out, "  %s *%s;\n", prelude_type_name(program->buffer[i]->type),
                  program->buffer[i]->name);
   for (int i = 0; i < plan->n_maps; i++)
     str_printf(out, "  tensor_map %s;\n",
                emit_arg_name(out->arena, parameter_of(emission, plan, i)));
-  str_add(out, "};\n\n");
+  str_printf(out, "%s};\n\n", stream ? "  cudaStream_t stream;\n" : "");
   for (int i = 0; i < emission->n_kernels; i++)
     if (emission->kernel[i].persistent) str_add(out, export_resident_blocks);
   for (int i = 0; i < emission->n_kernels; i++)
@@ -468,23 +469,12 @@ static void add_multiply(Str *out, const Emission *emission, const Program *prog
              kind->noun, kind->verb);
   for (int i = 0; i < emission->n_kernels; i++) {
     if (emission->kernel[i].takes_grid) add_grid(out, &emission->kernel[i - 1]);
-    add_launch(out, &emission->kernel[i], program->problem.kind == PROBLEM_ATTENTION);
+    add_launch(out, &emission->kernel[i], program->problem.kind == PROBLEM_ATTENTION, stream);
   }
   str_add(out, "  must(cudaGetLastError(), \"launch\");\n}\n\n");
 }
 
-static void add_allocate(Str *out, const Emission *emission, const Program *program,
-                         const Plan *plan) {
-  str_printf(out,
-             "static Operands allocate() {\n"
-             "  Operands on = {};\n%s",
-             kinds[program->problem.kind].fill);
-  add_maps(out, emission, plan);
-  for (int i = 0; i < program->n_buffers; i++)
-    if (is_workspace(program->buffer[i]))
-      str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", program->buffer[i]->name,
-                 prelude_type_name(program->buffer[i]->type),
-                 (long long)buffer_elements(program->buffer[i]));
+void export_add_attributes(Str *out, const Emission *emission) {
   for (int i = 0; i < emission->n_kernels; i++) {
     const EmitKernel *kernel = &emission->kernel[i];
     if (kernel->dynamic_smem_bytes == 0) continue;
@@ -494,7 +484,44 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
         "       \"shared memory\");\n",
         kernel->name, (long long)kernel->dynamic_smem_bytes);
   }
+}
+
+static void add_allocate(Str *out, const Emission *emission, const Program *program,
+                         const Plan *plan) {
+  str_printf(out,
+             "static Operands allocate() {\n"
+             "  Operands on = {};\n%s",
+             kinds[program->problem.kind].fill);
+  export_add_maps(out, emission, plan);
+  for (int i = 0; i < program->n_buffers; i++)
+    if (export_is_workspace(program->buffer[i]))
+      str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", program->buffer[i]->name,
+                 prelude_type_name(program->buffer[i]->type),
+                 (long long)buffer_elements(program->buffer[i]));
+  export_add_attributes(out, emission);
   str_add(out, "  return on;\n}\n\n");
+}
+
+// With -arch=sm_90a alone nvcc 13 also makes PTX for every sm_90, which has no setmaxnreg.
+const char *export_arch_flags(Arena *arena, const Target *target) {
+  const char *version = target->arch + strlen("sm_");
+  return arena_printf(arena, "-gencode arch=compute_%s,code=sm_%s", version, version);
+}
+
+// The heading of the text goes in front of what is included.
+void export_add_kernels(Str *out, const Emission *emission, const Plan *plan) {
+  const char *rest = emission->text;
+  while (strncmp(rest, "//", 2) == 0) {
+    size_t n = strcspn(rest, "\n") + 1;
+    str_add_bytes(out, rest, n);
+    rest += n;
+  }
+  str_printf(out, "\n%s%s", plan->n_maps ? map_include : "", includes);
+  str_add(out, rest + (*rest == '\n'));
+}
+
+void export_add_map_function(Str *out, const Plan *plan) {
+  if (plan->n_maps) add_map_of(out, plan->maps[0].matrices ? &map_of_several : &map_of_one);
 }
 
 const char *export_cu(Arena *arena, const Emission *emission, const Program *program,
@@ -502,27 +529,18 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
   const char *file = program_main(program)->name;
   const Plan *plan = plan_from_emission(arena, emission, program, target, NULL);
   Str out = str_new(arena);
-  // With -arch=sm_90a alone nvcc 13 also makes PTX for every sm_90, which has no setmaxnreg.
-  const char *version = target->arch + strlen("sm_");
-  str_printf(&out, "// nvcc -O3 -gencode arch=compute_%s,code=sm_%s -o %s %s.cu && ./%s\n//\n",
-             version, version, file, file, file);
-  const char *rest = emission->text;
-  while (strncmp(rest, "//", 2) == 0) {
-    size_t n = strcspn(rest, "\n") + 1;
-    str_add_bytes(&out, rest, n);
-    rest += n;
-  }
-  str_printf(&out, "\n%s%s", plan->n_maps ? map_include : "", includes);
-  str_add(&out, rest + (*rest == '\n'));
+  str_printf(&out, "// nvcc -O3 %s -o %s %s.cu && ./%s\n//\n", export_arch_flags(arena, target),
+             file, file, file);
+  export_add_kernels(&out, emission, plan);
   str_add(&out, host_rule);
   add_constants(&out, &program->problem, plan);
   add_types(&out, &program->problem);
   str_add(&out, host_start);
   str_add(&out, kinds[program->problem.kind].check);
-  add_multiply(&out, emission, program, plan);
+  export_add_launches(&out, emission, program, plan, false);
   const Kind *kind = &kinds[program->problem.kind];
   add_check(&out, kind);
-  if (plan->n_maps) add_map_of(&out, plan->maps[0].matrices ? &map_of_several : &map_of_one);
+  export_add_map_function(&out, plan);
   add_allocate(&out, emission, program, plan);
   add_main(&out, kind);
   return out.text;

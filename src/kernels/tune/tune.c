@@ -342,7 +342,8 @@ static void end_timing(Tune *tune, Field *field, TunePoint *point) {
 static void on_event(Tune *tune, const ClientEvent *event) {
   const Message *said = &event->message;
   if (said->kind == MESSAGE_MACHINE) look_at_machine(tune, event->worker);
-  if (event->id == 0 || event->id < tune->first_id) return;  // of a search before
+  const bool asked = tune->first_id && event->id >= tune->first_id;
+  if (!asked) return;  // a search before did
   Field *field = tune->field[event->key >> 32];
   TunePoint *point = &field->told.point[event->key & UINT32_MAX];
   if (said->kind == MESSAGE_RESULT) on_result(tune, field, point, event);

@@ -93,9 +93,15 @@ typedef struct TuneOptions {
   // What is tried first, of any problem and GPU, as far as the rules allow it at this one.
   const Schedule *seeds;
   int n_seeds;
+  History
+      *history;     // whose calibrations of the GPU rank until this search has its own; may be NULL
   History *resume;  // what it has of the problem and GPU counts as measured; NULL: begins anew
   double seconds;
-  int points_max;   // 0: as many as there is time for
+  int points_max;  // 0: as many as there is time for
+  // Not a search: so many points of each family of kernels that the problem has, drawn blindly and
+  // timed once; tune_orders() says how well a fit to some predicts the order of the others. 0:
+  // none.
+  int blind_points;
   uint64_t random;  // where the drawing begins
   // Told of a point that is settled: timed in a round, wrong or failed. May be NULL.
   void (*told)(void *context, const TuneField *field, const TunePoint *point);
@@ -110,6 +116,24 @@ bool tune_step(Tune *tune, int timeout_ms);
 void tune_cancel(Tune *tune);
 // Takes back what is under way, so that the client can serve another search.
 void tune_end(Tune *tune);
+
+// Fits the roofline of each family of kernels to what was timed here and what the history has of
+// other problems on the same kind of GPU, and keeps it there: how many families have enough points.
+// Takes about a second where the history is long.
+int tune_keep_calibrations(const TuneField *field, History *history, Diags *diags);
+
+// How well the roofline, fitted to the first points that were drawn, puts the later ones in order.
+typedef struct TuneOrder {
+  CalibrationFamily family;
+  int n;                    // points that were predicted
+  double fitted, roofline;  // Spearman's rank correlation with their times, -1 … 1
+  double error;             // median of |ln(predicted / measured)|
+  Calibration fit;          // fit.n: points that it was fitted to
+} TuneOrder;
+
+// Of each family of which more than `n_fit` points have a time; how many families that are.
+int tune_orders(Arena *arena, const TuneField *field, int n_fit,
+                TuneOrder out[CALIBRATION_FAMILIES]);
 
 int tune_n_fields(const Tune *tune);
 const TuneField *tune_field(const Tune *tune, int field);

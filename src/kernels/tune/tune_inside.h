@@ -35,6 +35,8 @@ typedef struct Field {
   int n_chosen;      // points of the round under way, and how many of them were given out
   int chosen[TUNE_SHORT_POINTS], n_given, n_open;
   double flop;
+  int n_of_family[CALIBRATION_FAMILIES];   // points
+  Calibration kept[CALIBRATION_FAMILIES];  // of searches before; n = 0: none
 } Field;
 
 // A worker and what it has.

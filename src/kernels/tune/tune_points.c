@@ -29,6 +29,7 @@ enum {
   LIKE_MAX = 256,
   BLIND_ONE_IN = 8,
   DRY_DRAWS = 40,
+  BLIND_DRAWS = 200,
   SEED_EDITS_MAX = 4,
   ROWS_MAX = 20000
 };
@@ -77,6 +78,7 @@ static TunePoint *add_point(Tune *tune, Field *field, const Pooled *pooled) {
                        .worker = -1,
                        .partner = -1};
   told->n_by_state[TUNE_WAITING]++;
+  field->n_of_family[pooled->terms.family]++;
   return point;
 }
 
@@ -164,10 +166,11 @@ const Model *tune_model(Arena *arena, const Field *field, const TunePoint *point
 
 // ---- promises -----------------------------------------------------------------------------------
 
-// By the roofline as it was fitted here, or as the data sheet has it.
+// By the roofline as it was fitted here, or in searches before, or as the data sheet has it.
 static double expected_ns(const Field *field, double model_ns, const CalibrationTerms *terms) {
-  const Calibration *calibration = &field->told.calibration;
-  return calibration->n ? calibration_ns(calibration, terms) : model_ns;
+  const Calibration *own = &field->told.calibration, *kept = &field->kept[terms->family];
+  if (!own->n && !kept->n) return model_ns;
+  return calibration_ns(own->n ? own : kept, terms);
 }
 
 static double share_of(const Field *field, const TunePoint *point) {
@@ -305,10 +308,28 @@ static int choose_again(const Field *field) {
   return -1;
 }
 
+// The next that is drawn, of whatever promise, of a family that has not all its points.
+static int choose_blindly(Tune *tune, Field *field) {
+  for (int i = 0; i < BLIND_DRAWS && !field->dry; i++) {
+    Schedule schedule;
+    Pooled pooled;
+    if (!candidate_draw(field->space, &field->random, &schedule) ||
+        !look_at(tune, field, &schedule, &pooled) ||
+        field->n_of_family[pooled.terms.family] >= tune->options.blind_points)
+      continue;
+    TunePoint *point = add_point(tune, field, &pooled);
+    point->predicted_ns = expected_ns(field, pooled.model_ns, &pooled.terms);
+    return (int)(point - field->told.point);
+  }
+  field->dry = true;
+  return -1;
+}
+
 int tune_choose(Tune *tune, Field *field) {
   double promise = 0;
   const int again = choose_again(field);
   if (again >= 0) return again;
+  if (tune->options.blind_points) return choose_blindly(tune, field);
   const int seed = choose_seed(tune, field);
   if (seed >= 0) return seed;
   field->dry = fill_pool(tune, field) == 0 && field->n_pool == 0;
@@ -371,6 +392,15 @@ static const char *problem_of(Tune *tune, Field *field) {
   return problem;
 }
 
+static void take_calibrations(Tune *tune, Field *field) {
+  HistoryCalibration rows[CALIBRATION_FAMILIES];
+  Arena *scratch = arena_new("calibrations");
+  const int n = history_calibrations(tune->options.history, scratch, field->told.device.name, rows,
+                                     CALIBRATION_FAMILIES);
+  for (int i = 0; i < n; i++) field->kept[rows[i].family] = rows[i].fit;
+  arena_free(scratch);
+}
+
 Field *tune_field_new(Tune *tune, const Device *device) {
   Field *field = ARENA_NEW(tune->arena, Field);
   Schedule base = tune->options.base;
@@ -387,6 +417,7 @@ Field *tune_field_new(Tune *tune, const Device *device) {
   device_apply(tune->arena, device, &field->told.targets);
   field->space = search_space(tune->arena, &field->told.targets, &base);
   field->told.problem = problem_of(tune, field);
+  take_calibrations(tune, field);
   if (!field->told.problem)
     field->told.error = "no legal schedule was found for this problem on this GPU";
   else if (tune->options.resume)

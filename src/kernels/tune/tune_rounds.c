@@ -35,7 +35,7 @@ void tune_advance(Tune *tune, Field *field) {
   TuneField *told = &field->told;
   while (told->round < TUNE_ROUNDS && round_is_over(tune, field)) {
     if (told->round == TUNE_BRIEF) call_back(tune, field);
-    told->round++;
+    told->round = tune->options.blind_points ? TUNE_ROUNDS : told->round + 1;
     if (told->round == TUNE_SHORT) choose_best(field, TUNE_SHORT_POINTS);
     if (told->round == TUNE_FINAL) choose_best(field, TUNE_FINAL_POINTS);
   }

@@ -342,6 +342,18 @@ int64_t client_ask_history(Client *client, int max) {
   return id;
 }
 
+int64_t client_ask_known(Client *client, const char *gpu, const char *problem) {
+  int64_t id = 0;
+  Flight *flight = new_flight(client, 0, MESSAGE_RESULT, &id);
+  if (!flight) return id;
+  flight->arena = arena_new("flight");
+  flight->gpu = arena_strdup(flight->arena, gpu);
+  flight->sides[0].problem = arena_strdup(flight->arena, problem);
+  flight->keep = true;
+  post(client, flight);
+  return id;
+}
+
 void client_cancel(Client *client, int64_t id) {
   Flight *flight = or_die(calloc(1, sizeof *flight));
   flight->id = id;

@@ -75,8 +75,10 @@ struct ClientEvent {
   BenchResult *bench;      // of a result "bench"
   TraceResult *trace;      // of a result "trace"
   ProbeResults *probe;     // of a result "probe"
-  HistoryRow *row;         // of a result "history": a shared timing, or the newest rows
+  HistoryRow *row;         // of a result "history": a shared timing, or the newest rows; "known"
   int n_rows;
+  HistoryCalibration *fit;  // of a result "known"
+  int n_fits;
   Arena *arena;       // everything above lives here
   ClientEvent *next;  // the client's own
 };
@@ -124,6 +126,10 @@ void client_cancel(Client *client, int64_t id);
 // The newest rows of the history, at most `max` (1 to 1,000): a result "history", whatever the
 // workers do.
 int64_t client_ask_history(Client *client, int max);
+
+// What the history knows of a kind of GPU, by its name: a result "known" with the best kernel of
+// the problem, history_problem(), where there is one, and the fits of its rooflines.
+int64_t client_ask_known(Client *client, const char *gpu, const char *problem);
 
 // Readable while there are events or changes of status; client_poll and client_status clear it.
 int client_wake_fd(const Client *client);

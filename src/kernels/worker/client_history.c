@@ -58,10 +58,10 @@ void client_record(Client *client, const Worker *worker, const Flight *flight,
   set_error(client, &diags);
 }
 
-static ClientEvent *new_event(const Flight *flight, int worker) {
+static ClientEvent *new_event(const Flight *flight, int worker, const char *what) {
   ClientEvent *event = client_event_of(flight->id, flight->key, worker, MESSAGE_RESULT);
   MESSAGE_SET(event->message, id, flight->id);
-  MESSAGE_SET(event->message, what, "history");
+  MESSAGE_SET(event->message, what, what);
   return event;
 }
 
@@ -70,7 +70,7 @@ bool client_share(Client *client, const Worker *worker, const Flight *flight) {
   HistoryRow row;
   if (!flight->share || !worker->gpu_uuid[0]) return false;
   History *history = opened(client);
-  ClientEvent *event = new_event(flight, (int)(worker - client->workers));
+  ClientEvent *event = new_event(flight, (int)(worker - client->workers), "history");
   if (!history_shared(history, event->arena, side->text_hash, side->problem, worker->gpu_uuid,
                       &row)) {
     client_event_free(event);
@@ -86,9 +86,23 @@ bool client_share(Client *client, const Worker *worker, const Flight *flight) {
 
 void client_show_history(Client *client, const Flight *flight) {
   History *history = client->records ? opened(client) : NULL;
-  ClientEvent *event = new_event(flight, -1);
+  ClientEvent *event = new_event(flight, -1, "history");
   event->row = ARENA_ARRAY(event->arena, HistoryRow, flight->n_rows);
   event->n_rows = history_recent(history, event->arena, event->row, flight->n_rows);
+  look_at_failure(client);
+  client_hand_over(client, event);
+}
+
+void client_show_known(Client *client, const Flight *flight) {
+  History *history = client->records ? opened(client) : NULL;
+  ClientEvent *event = new_event(flight, -1, "known");
+  Arena *arena = event->arena;
+  event->row = ARENA_NEW(arena, HistoryRow);
+  event->n_rows =
+      history_best_of(history, arena, flight->gpu, flight->sides[0].problem, event->row);
+  event->fit = ARENA_ARRAY(arena, HistoryCalibration, CALIBRATION_FAMILIES);
+  event->n_fits =
+      history_calibrations(history, arena, flight->gpu, event->fit, CALIBRATION_FAMILIES);
   look_at_failure(client);
   client_hand_over(client, event);
 }

@@ -420,8 +420,8 @@ static bool read_inbox(Client *client) {
       flight_free(flight);
       continue;
     }
-    if (flight->n_rows) {
-      client_show_history(client, flight);
+    if (flight->n_rows || flight->gpu) {
+      (flight->gpu ? client_show_known : client_show_history)(client, flight);
       say_done(client, flight, -1);
       continue;
     }

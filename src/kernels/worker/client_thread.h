@@ -29,6 +29,7 @@ typedef struct Flight {
   FlightSide sides[2];  // A and B
   bool share;           // what the history knows of side A is as good
   int n_rows;           // of the history, that are asked for; 0: it is no such request
+  const char *gpu;      // what is known of it, and of sides[0].problem, is asked for; NULL: no such
 } Flight;
 
 typedef struct FlightList {
@@ -89,6 +90,8 @@ void client_record(Client *client, const Worker *worker, const Flight *flight,
 bool client_share(Client *client, const Worker *worker, const Flight *flight);
 // Hands over the rows that were asked for.
 void client_show_history(Client *client, const Flight *flight);
+// Hands over the best kernel of the problem and what the GPU's rooflines were fitted to be.
+void client_show_known(Client *client, const Flight *flight);
 
 void flight_list_add(FlightList *list, Flight *flight);
 void flight_list_remove(FlightList *list, Flight *flight);

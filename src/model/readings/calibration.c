@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "model/ir/rewrite.h"
@@ -28,6 +29,42 @@ const char *calibration_what(CalibrationFactor factor) {
   return whats[factor];
 }
 
+const char *calibration_family_name(CalibrationFamily family) {
+#define X(id, name) name,
+  static const char *const names[] = {CALIBRATION_FAMILIES_TABLE(X)};
+#undef X
+  return names[family];
+}
+
+CalibrationFamily calibration_family_find(const char *name) {
+  int family = 0;
+  while (family < CALIBRATION_FAMILIES &&
+         !str_equal(name, calibration_family_name((CalibrationFamily)family)))
+    family++;
+  return (CalibrationFamily)family;
+}
+
+char *calibration_text(Arena *arena, const Calibration *calibration) {
+  Str out = str_new(arena);
+  for (int i = 0; i < CALIBRATION_FACTORS; i++)
+    str_printf(&out, "%s%s=%.17g", i ? " " : "", calibration_name((CalibrationFactor)i),
+               calibration->factor[i]);
+  return out.text;
+}
+
+bool calibration_read(const char *text, Calibration *out) {
+  for (int i = 0; i < CALIBRATION_FACTORS; i++) {
+    const char *name = calibration_name((CalibrationFactor)i);
+    const size_t n = strlen(name);
+    char *end = NULL;
+    if (strncmp(text, name, n) != 0 || text[n] != '=') return false;
+    out->factor[i] = strtod(text + n + 1, &end);
+    if (!(out->factor[i] > 0) || !isfinite(out->factor[i])) return false;
+    text = *end == ' ' ? end + 1 : end;
+  }
+  return *text == '\0';
+}
+
 Calibration calibration_none(void) {
 #define X(id, name, preset, what) preset,
   return (Calibration){.factor = {CALIBRATION_TABLE(X)}};
@@ -39,6 +76,13 @@ Calibration calibration_none(void) {
 static CalibrationFactor pipe_of(const Atom *atom) {
   if (!atom) return CALIBRATION_FMA;
   return atom->warps == 1 ? CALIBRATION_MMA : CALIBRATION_WGMMA;
+}
+
+// Families of one product stand first, in the order of the pipes.
+static CalibrationFamily family_of(const Model *model) {
+  const int pipe = (int)pipe_of(program_atom(model->program)) - CALIBRATION_FMA;
+  const bool one = model->program->n_products == 1;
+  return (CalibrationFamily)(one ? pipe : CALIBRATION_FAMILY_ATTENTION_FMA + pipe);
 }
 
 // Warp instructions of a block and slab that move values, and those that multiply without an atom.
@@ -75,7 +119,7 @@ CalibrationTerms calibration_terms(const Model *model) {
   const double rounds = ceil(blocks / model->target->sm_count);
   const double resident = fmax(1, fmin(rounds, r->blocks_per_sm));
   const double ns = slabs * rounds / model->target->boost_mhz * 1e3;  // of a clock per slab
-  CalibrationTerms out = {{0}};
+  CalibrationTerms out = {.family = family_of(model)};
   out.term[pipe_of(program_atom(model->program))] = positive(t->fma_clocks) * ns;
   out.term[CALIBRATION_ISSUE] = instructions(model, slabs) / ISSUED_PER_CLOCK * ns;
   out.term[CALIBRATION_SHARED] = positive(t->shared_clocks) * ns;

@@ -43,8 +43,31 @@ typedef enum CalibrationFactor { CALIBRATION_TABLE(X) CALIBRATION_FACTORS } Cali
 const char *calibration_name(CalibrationFactor factor);
 const char *calibration_what(CalibrationFactor factor);
 
+// The number of the formula above: factors fitted to another one say nothing of this.
+enum { CALIBRATION_LAW = 1 };
+
+// Kernels that one fit is for: by what multiplies, and whether one product is all there is to them.
+#define CALIBRATION_FAMILIES_TABLE(X)     \
+  X(FMA, "fma")                           \
+  X(MMA, "mma.sync")                      \
+  X(WGMMA, "wgmma")                       \
+  X(ATTENTION_FMA, "attention, fma")      \
+  X(ATTENTION_MMA, "attention, mma.sync") \
+  X(ATTENTION_WGMMA, "attention, wgmma")
+
+#define X(id, name) CALIBRATION_FAMILY_##id,
+typedef enum CalibrationFamily {
+  CALIBRATION_FAMILIES_TABLE(X) CALIBRATION_FAMILIES
+} CalibrationFamily;
+#undef X
+
+const char *calibration_family_name(CalibrationFamily family);
+// CALIBRATION_FAMILIES: there is none of that name.
+CalibrationFamily calibration_family_find(const char *name);
+
 // Nanoseconds of the whole launch by the data sheet; of WARPS 1 / w. 0: no limit, or not known.
 typedef struct CalibrationTerms {
+  CalibrationFamily family;
   double term[CALIBRATION_FACTORS];
 } CalibrationTerms;
 
@@ -65,6 +88,11 @@ Calibration calibration_none(void);
 // Of a legal model.
 CalibrationTerms calibration_terms(const Model *model);
 double calibration_ns(const Calibration *calibration, const CalibrationTerms *terms);
+
+// "fma=1.06 mma=1 …", every factor by its name, and read back. False: not the factors of this law,
+// which a program of another day may have written down.
+char *calibration_text(Arena *arena, const Calibration *calibration);
+bool calibration_read(const char *text, Calibration *out);
 
 // A fit wants this many points; with fewer calibration_fit() gives calibration_none().
 enum { CALIBRATION_POINTS_MIN = 40 };

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hash.h"
 #include "base/str.h"
 #include "base/user.h"
 #include "kernels/toolchain/emit_plan.h"
@@ -19,7 +20,14 @@
 
 enum { REQUESTS_MAX = 160, PAST_ROWS = 100 };
 
-typedef enum RequestKind { ASK_COMPILE, ASK_BENCH, ASK_TRACE, ASK_PROBE, ASK_HISTORY } RequestKind;
+typedef enum RequestKind {
+  ASK_COMPILE,
+  ASK_BENCH,
+  ASK_TRACE,
+  ASK_PROBE,
+  ASK_HISTORY,
+  ASK_KNOWN
+} RequestKind;
 
 typedef struct Request {
   int64_t id;  // 0: the place is free
@@ -37,6 +45,7 @@ struct Requests {
   Request request[REQUESTS_MAX];
   uint64_t seen_key, asked_key, asked_other;
   int64_t rests_since_ms;
+  uint64_t known_key;  // of the problem and GPU that the history was asked about; 0: of none
 };
 
 Requests *requests_start(Arena *arena, const ClientOptions *options, Session *session) {
@@ -102,9 +111,28 @@ static int tick_other(Requests *requests) {
   return -1;
 }
 
+// What the history has of the problem on the GPU at hand, once for each.
+static void ask_known(Requests *requests) {
+  Session *session = requests->session;
+  if (!session->device.name[0]) return;
+  const Plan plan = plan_of_problem(&session->now.picture->model->program->problem);
+  arena_reset(requests->scratch);
+  const char *problem = history_problem(requests->scratch, &plan);
+  const uint64_t key = hash_text(hash_text(HASH_START, session->device.name), problem);
+  Request *request = key == requests->known_key ? NULL : free_request(requests);
+  if (!request) return;
+  requests->known_key = key;
+  at_hand_take_best(session, NULL);
+  *request = (Request){.kind = ASK_KNOWN};
+  request->id = client_ask_known(requests->client, session->device.name, problem);
+}
+
+void requests_known_again(Requests *requests) { requests->known_key = 0; }
+
 int requests_tick(Requests *requests, int64_t now_ms) {
   Session *session = requests->session;
   uint64_t key = session->now.picture->key;
+  if (requests->client) ask_known(requests);
   if (!requests->client || !session->worker.can_compile) return -1;
   if (key != requests->seen_key) {
     requests->seen_key = key;
@@ -334,7 +362,10 @@ static void take_result(Requests *requests, const Request *request, const Client
   if (event->bench) take_bench(requests, request, event->bench);
   if (event->trace) take_trace(requests, request, event->trace);
   if (event->probe) take_probe(requests, request, event->probe);
-  if (request->kind == ASK_HISTORY) {
+  if (request->kind == ASK_KNOWN) {
+    at_hand_take_best(requests->session, event->n_rows ? event->row : NULL);
+    at_hand_take_fits(requests->session, event->fit, event->n_fits);
+  } else if (request->kind == ASK_HISTORY) {
     results_set_past(results, event->row, event->n_rows);
     note_history(requests);
   } else if (event->n_rows) {
@@ -348,7 +379,9 @@ static bool is_on_gpu(const Request *request) {
 
 static void take_error(Requests *requests, const Request *request, const Message *message) {
   Session *session = requests->session;
-  if (message->error == ERROR_SUPERSEDED || !request || request->kind == ASK_HISTORY) return;
+  if (message->error == ERROR_SUPERSEDED || !request || request->kind == ASK_HISTORY ||
+      request->kind == ASK_KNOWN)
+    return;
   if (is_on_gpu(request)) {
     session_say(session, SAID_ERROR, "%.300s", message->text);
     return;
@@ -387,6 +420,7 @@ static void take_done(Requests *requests, Request *request) {
   Results *results = &requests->session->results;
   if (request->kind == ASK_COMPILE) results_begin_compile(results, request->key)->running = false;
   bool is_news = request->kind == ASK_BENCH && results->past_known;
+  if (request->kind == ASK_BENCH) requests_known_again(requests);
   *request = (Request){0};
   if (is_news) requests_history(requests);
 }

@@ -34,5 +34,7 @@ void requests_trace(Requests *requests);
 void requests_bench_sweep(Requests *requests);
 // Asks for the newest rows of the history.
 void requests_history(Requests *requests);
+// What the history knows of the present problem may have changed: it is asked again.
+void requests_known_again(Requests *requests);
 // Takes back every timing that was asked for.
 void requests_stop_timing(Requests *requests);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 // Ladders live in the session's own arena; only readers see them as const.
 static void move_rungs(Session *session, const Target *target) {
   for (int i = 0; i < session->n_ladders; i++)
@@ -85,4 +87,40 @@ bool at_hand_is_other(const Session *session, const Timed *timed) {
   if (strcmp(other.name, session->device.name) == 0) return false;
   const Target *there = device_target(&session->targets, &other);
   return !there || there != device_target(&session->targets, &session->device);
+}
+
+static bool same_fits(const Calibration *a, const Calibration *b) {
+  for (int i = 0; i < CALIBRATION_FAMILIES; i++) {
+    if (a[i].n != b[i].n || a[i].error != b[i].error) return false;
+    for (int f = 0; f < CALIBRATION_FACTORS; f++)
+      if (a[i].factor[f] != b[i].factor[f]) return false;
+  }
+  return true;
+}
+
+void at_hand_take_fits(Session *session, const HistoryCalibration *rows, int n) {
+  const Target *target =
+      session->device.name[0] ? device_target(&session->targets, &session->device) : NULL;
+  if (!target || n == 0) return;
+  Calibration *fits = ARENA_ARRAY(session->app, Calibration, CALIBRATION_FAMILIES);
+  for (int i = 0; i < CALIBRATION_FAMILIES; i++) fits[i] = calibration_none();
+  for (int i = 0; i < n; i++)
+    if (str_equal(rows[i].gpu, session->device.name)) fits[rows[i].family] = rows[i].fit;
+  if (session->fits && same_fits(fits, session->fits)) return;
+  session->fits = fits;
+  session->fits_target = target->id;
+  session->estimated = NULL;
+}
+
+void at_hand_take_best(Session *session, const HistoryRow *row) {
+  arena_reset(session->trial);
+  Diags diags = diags_new(session->trial);
+  Schedule schedule = schedule_plain();
+  results_set_best(&session->results, NULL, NULL);
+  const Target *target =
+      session->device.name[0] ? device_target(&session->targets, &session->device) : NULL;
+  if (!row || !target || !*row->state || !schedule_parse(&schedule, row->state, &diags)) return;
+  device_take_target(&session->targets, target, &schedule);
+  if (model_build(session->trial, &session->targets, &schedule)->ok)
+    results_set_best(&session->results, row, &schedule);
 }

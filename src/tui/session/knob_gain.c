@@ -17,25 +17,25 @@ static bool comparable(const Timed *a, const Timed *b) {
   return a && b && a->origin == b->origin && (!a->gpu || !b->gpu || str_equal(a->gpu, b->gpu));
 }
 
-Promise promise_of(const Results *results, const Schedule *now, const Traffic *traffic,
+Promise promise_of(const Results *results, const Schedule *now, const Estimate *own,
                    const Trial *trial) {
   Schedule changed = *now;
   schedule_set(&changed, trial->knob, trial->value);
   const Timed *here = timed_ok(results, now), *there = timed_ok(results, &changed);
-  if (comparable(here, there)) return (Promise){here->tflops, there->tflops, here->origin, 0};
-  double estimate = trial->traffic.roofline_tflops, own = traffic->roofline_tflops;
-  if (!here || !(own > 0)) return (Promise){own, estimate, ORIGIN_ESTIMATED, 0};
-  double reached = here->tflops < own ? here->tflops / own : 1;
-  return (Promise){here->tflops, reached * estimate, ORIGIN_ESTIMATED, reached};
+  if (comparable(here, there)) return (Promise){here->tflops, there->tflops, here->origin, 0, NULL};
+  const double to = trial->estimate.tflops, from = own->tflops;
+  if (!here || !(from > 0)) return (Promise){from, to, ORIGIN_ESTIMATED, 0, own->fit};
+  const double reached = here->tflops < from ? here->tflops / from : 1;
+  return (Promise){here->tflops, reached * to, ORIGIN_ESTIMATED, reached, own->fit};
 }
 
-const Trial *promise_best(const Results *results, const Advice *advice, const Traffic *traffic) {
+const Trial *promise_best(const Results *results, const Advice *advice, const Estimate *own) {
   const Trial *best = NULL;
   double most = 1.01;
   for (int i = 0; advice_done(advice) && i < ADVICE_TRIALS; i++) {
     const Trial *trial = &advice->trial[i];
     if (!trial->exists || !trial->legal) continue;
-    Promise promise = promise_of(results, &advice->schedule, traffic, trial);
+    Promise promise = promise_of(results, &advice->schedule, own, trial);
     double gain = promise.to / promise.from * advice_weight(trial);
     if (!(gain > most)) continue;
     most = gain;

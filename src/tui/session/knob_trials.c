@@ -17,10 +17,12 @@ void advice_free(Advice *advice) {
   *advice = (Advice){0};
 }
 
-void advice_start(Advice *advice, const Schedule *schedule, KnobId first) {
+void advice_start(Advice *advice, const Schedule *schedule, const Calibration *fits, KnobId first) {
   uint64_t key = schedule_identity(schedule);
   advice->first = first;
-  if (advice->key == key && schedule_says_same(&advice->schedule, schedule)) return;
+  if (advice->key == key && advice->fits == fits && schedule_says_same(&advice->schedule, schedule))
+    return;
+  advice->fits = fits;
   advice->key = key;
   advice->schedule = *schedule;
   advice->n_done = 0;
@@ -39,6 +41,7 @@ static void judge(Advice *advice, Trial *trial, const Schedule *schedule,
   }
   trial->resources = model->resources;
   trial->traffic = model->traffic;
+  trial->estimate = estimate_of(advice->fits, model);
 }
 
 // A few positions, each a thing of its own: LDMATRIX 0, 1, 2.
@@ -60,7 +63,7 @@ static void make_far_trial(Advice *advice, Trial *best, const TargetTable *targe
     judge(advice, &trial, &schedule, targets);
     // Between equals the larger value wins: groups of 4 keep their 16-byte accesses, groups of 2 do
     // not.
-    bool better = trial.traffic.roofline_tflops >= best->traffic.roofline_tflops;
+    bool better = trial.estimate.tflops >= best->estimate.tflops;
     if (trial.legal && (!best->exists || better)) *best = trial;
   }
 }

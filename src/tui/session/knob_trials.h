@@ -6,9 +6,9 @@
 //   advice_start(&advice, &schedule, knob);
 //   while (advice_step(&advice, targets)) {}
 //   const Trial *up = advice_find(&advice, KNOB_FN, +1);
-//   const Trial *best = promise_best(&results, &advice, &model->traffic);   knob_gain.h
+//   const Trial *best = promise_best(&results, &advice, &estimate);   knob_gain.h
 #pragma once
-#include "model/readings/model.h"
+#include "model/readings/estimate.h"
 #include "tui/session/picture.h"
 
 typedef struct Trial {
@@ -20,13 +20,15 @@ typedef struct Trial {
   const char *rule;  // the first rule it breaks; NULL when legal
   Resources resources;
   Traffic traffic;
+  Estimate estimate;
 } Trial;
 
 // Each knob has three: one step down, one up, and the best of the powers of two further up.
 enum { ADVICE_PER_KNOB = 3, ADVICE_TRIALS = ADVICE_PER_KNOB * KNOB_COUNT };
 
 typedef struct Advice {
-  Arena *arena;  // of the trial under way
+  Arena *arena;             // of the trial under way
+  const Calibration *fits;  // by which it estimates (estimate.h); NULL: by none
   Schedule schedule;
   uint64_t key;
   KnobId first;
@@ -37,8 +39,9 @@ typedef struct Advice {
 
 void advice_init(Advice *advice);
 void advice_free(Advice *advice);
-// Forgets everything when the schedule is another one; otherwise only the order changes.
-void advice_start(Advice *advice, const Schedule *schedule, KnobId first);
+// Forgets everything when the schedule is another one, or estimates go by other fits; otherwise
+// only the order changes.
+void advice_start(Advice *advice, const Schedule *schedule, const Calibration *fits, KnobId first);
 // Makes one trial; false when all are made.
 bool advice_step(Advice *advice, const TargetTable *targets);
 // NULL while it has not been made.

@@ -48,15 +48,17 @@ int knobsweep_find(const KnobSweep *sweep, int64_t value) {
   return -1;
 }
 
-void knobsweep_start(KnobSweep *sweep, const Schedule *schedule, KnobId knob) {
+void knobsweep_start(KnobSweep *sweep, const Schedule *schedule, const Calibration *fits,
+                     KnobId knob) {
   KnobType type = knob >= 0 ? knob_table[knob].type : KNOB_TYPE_TARGET;
   bool swept = type != KNOB_TYPE_TARGET && type != KNOB_TYPE_LAYOUT;
   uint64_t key = swept ? key_without(schedule, knob) : 0;
-  bool same = swept && sweep->knob == knob && sweep->key == key;
+  bool same = swept && sweep->knob == knob && sweep->key == key && sweep->fits == fits;
   sweep->schedule = *schedule;
   if (same && knobsweep_find(sweep, schedule->value[knob]) >= 0) return;
   sweep->knob = swept ? knob : KNOB_NONE;
   sweep->key = key;
+  sweep->fits = fits;
   sweep->n = sweep->n_done = 0;
   if (swept) list_values(sweep);
 }
@@ -78,6 +80,7 @@ bool knobsweep_step(KnobSweep *sweep, const TargetTable *targets) {
   if (model->ok) {
     point->resources = model->resources;
     point->traffic = model->traffic;
+    point->estimate = estimate_of(sweep->fits, model);
   } else {
     snprintf(point->reason, sizeof point->reason, "%s", model->diags.first->text);
   }

@@ -3,11 +3,11 @@
 // Values are worked out one at a time while nobody types. What was timed is not here:
 // result_store.h knows it, under each point's schedule.
 //
-//   knobsweep_start(&sweep, &schedule, KNOB_SPLITK);
+//   knobsweep_start(&sweep, &schedule, NULL, KNOB_SPLITK);
 //   while (knobsweep_step(&sweep, targets)) {}
-//   sweep.point[i].traffic.roofline_tflops
+//   sweep.point[i].estimate.tflops
 #pragma once
-#include "model/readings/model.h"
+#include "model/readings/estimate.h"
 #include "tui/session/picture.h"
 
 enum { KNOBSWEEP_POINTS_MAX = 132, KNOBSWEEP_REASON_BYTES = 224 };
@@ -18,10 +18,12 @@ typedef struct SweepPoint {
   char reason[KNOBSWEEP_REASON_BYTES];  // why it is not legal, a sentence
   Resources resources;
   Traffic traffic;
+  Estimate estimate;
 } SweepPoint;
 
 typedef struct KnobSweep {
-  Arena *arena;  // of the point under way
+  Arena *arena;             // of the point under way
+  const Calibration *fits;  // by which it estimates (estimate.h); NULL: by none
   Schedule schedule;
   uint64_t key;
   KnobId knob;  // KNOB_NONE: nothing is swept
@@ -31,8 +33,10 @@ typedef struct KnobSweep {
 
 void knobsweep_init(KnobSweep *sweep);
 void knobsweep_free(KnobSweep *sweep);
-// Forgets everything unless it is the same sweep: the same knob, and nothing but it changed.
-void knobsweep_start(KnobSweep *sweep, const Schedule *schedule, KnobId knob);
+// Forgets everything unless it is the same sweep: the same knob and fits, and nothing but it
+// changed.
+void knobsweep_start(KnobSweep *sweep, const Schedule *schedule, const Calibration *fits,
+                     KnobId knob);
 // Works out one value; false when all are done.
 bool knobsweep_step(KnobSweep *sweep, const TargetTable *targets);
 Schedule knobsweep_schedule(const KnobSweep *sweep, int point);

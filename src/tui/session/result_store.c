@@ -36,7 +36,8 @@ void results_init(Results *results, Arena *arena) {
 
 void results_free(Results *results) {
   if (results->past_arena) arena_free(results->past_arena);
-  results->past_arena = NULL;
+  if (results->best_arena) arena_free(results->best_arena);
+  results->past_arena = results->best_arena = NULL;
   if (results->traced->arena) arena_free(results->traced->arena);
   *results->traced = (TracedBlock){0};
   for (int i = 0; i < results->n_compiled; i++) arena_free(results->compiled[i].arena);
@@ -166,6 +167,15 @@ void results_add_shared(Results *results, const Schedule *schedule, const Histor
   };
 }
 
+static HistoryRow keep_row(Arena *arena, const HistoryRow *from) {
+  HistoryRow row = *from;
+  const char **const texts[] = {&row.user,  &row.host,   &row.gpu,    &row.gpu_uuid,  &row.driver,
+                                &row.state, &row.method, &row.status, &row.text_hash, &row.problem};
+  for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+    *texts[t] = str_sanitise(arena, *texts[t]);
+  return row;
+}
+
 void results_set_past(Results *results, const HistoryRow *rows, int n) {
   if (!results->past_arena) results->past_arena = arena_new("past");
   Arena *arena = results->past_arena;
@@ -173,15 +183,18 @@ void results_set_past(Results *results, const HistoryRow *rows, int n) {
   results->past_known = true;
   results->n_past = n;
   results->past = ARENA_ARRAY(arena, HistoryRow, n + 1);
-  for (int i = 0; i < n; i++) {
-    HistoryRow *row = &results->past[i];
-    *row = rows[i];
-    const char **const texts[] = {&row->user,      &row->host,   &row->gpu,    &row->gpu_uuid,
-                                  &row->driver,    &row->state,  &row->method, &row->status,
-                                  &row->text_hash, &row->problem};
-    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
-      *texts[t] = str_sanitise(arena, *texts[t]);
-  }
+  for (int i = 0; i < n; i++) results->past[i] = keep_row(arena, &rows[i]);
+}
+
+void results_set_best(Results *results, const HistoryRow *row, const Schedule *schedule) {
+  if (!results->best_arena) results->best_arena = arena_new("best");
+  arena_reset(results->best_arena);
+  results->best = NULL;
+  if (!row) return;
+  results->best = ARENA_NEW(results->best_arena, HistoryRow);
+  *results->best = keep_row(results->best_arena, row);
+  results->best_schedule = ARENA_NEW(results->best_arena, Schedule);
+  *results->best_schedule = *schedule;
 }
 
 // ---- finding ------------------------------------------------------------------------------------

@@ -93,6 +93,9 @@ typedef struct Results {
   Arena *past_arena;
   int n_past;
   HistoryRow *past;  // its newest rows, newest first
+  Arena *best_arena;
+  HistoryRow *best;  // what it has for `best->problem` on the GPU at hand; NULL: nothing
+  Schedule *best_schedule;
 } Results;
 
 void results_init(Results *results, Arena *arena);
@@ -109,6 +112,9 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
 void results_add_shared(Results *results, const Schedule *schedule, const HistoryRow *row);
 // Keeps the newest rows of the history; what was kept before goes.
 void results_set_past(Results *results, const HistoryRow *rows, int n);
+
+// Keeps the best kernel that the history has of a problem on the GPU at hand; NULL: it has none.
+void results_set_best(Results *results, const HistoryRow *row, const Schedule *schedule);
 
 // The best result for exactly this schedule, NULL when there is none.
 const Timed *results_find(const Results *results, const Schedule *schedule);

@@ -514,13 +514,22 @@ void session_prepare(Session *session, int rows, int cols, bool estimates) {
   session->prepared = NULL;
   take_compilers_word(session, &session->now, estimates);
   if (session->comparing) take_compilers_word(session, &session->then, estimates);
-  if (session->now.reasons == NULL)
-    advice_start(session->advice, &session->now.schedule, session->knob);
+  if (session->now.reasons == NULL) session_start_advice(session);
+}
+
+void session_start_advice(Session *session) {
+  const Schedule *now = &session->now.schedule;
+  advice_start(session->advice, now, session_fits(session, now), session->knob);
+}
+
+void session_start_sweep(Session *session) {
+  const Schedule *now = &session->now.schedule;
+  knobsweep_start(session->sweep, now, session_fits(session, now), session->knob);
 }
 
 bool session_idle(Session *session) {
   if (session->now.reasons) return false;
-  advice_start(session->advice, &session->now.schedule, session->knob);
+  session_start_advice(session);
   if (session->sweep->n_done < session->sweep->n &&
       knobsweep_step(session->sweep, &session->targets))
     return true;

@@ -13,7 +13,7 @@
 // undone; a rung that is left keeps what was made of it.
 #pragma once
 #include "base/arena.h"
-#include "model/readings/model.h"
+#include "model/readings/estimate.h"
 #include "model/words/device.h"
 #include "model/words/ladder.h"
 #include "tui/canvas/key.h"
@@ -118,6 +118,9 @@ typedef struct Session {
   Advice *advice;
   KnobSweep *sweep;
   WorkerState worker;
+  // The rooflines of the GPU at hand as they were found to be, for the target of that name.
+  const Calibration *fits;  // [CALIBRATION_FAMILIES]; NULL: nothing is known
+  const char *fits_target;
   bool device_known;
   Device device;  // the GPU at hand, as its driver describes it; name "": none, or not known yet
   Keymap *keymap;
@@ -204,6 +207,14 @@ const ViewState *session_view_state_const(const Session *session);
 
 void session_say(Session *session, Said said, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+// The fits that estimates of a schedule go by; NULL: nothing is known of its GPU.
+const Calibration *session_fits(const Session *session, const Schedule *schedule);
+// Of a legal model on either side.
+Estimate session_estimate(const Session *session, const Model *model);
+// Starts, or goes on with, the trials of the schedule's knobs and the sweep of the chosen one.
+void session_start_advice(Session *session);
+void session_start_sweep(Session *session);
 
 // The targets, ladders and records of the session, as facts are computed with them (fact.h).
 const struct FactWorld *session_facts(Session *session);

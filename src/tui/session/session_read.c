@@ -65,3 +65,12 @@ ViewState *session_view_state(Session *session) { return &session->state[session
 const ViewState *session_view_state_const(const Session *session) {
   return &session->state[session->view];
 }
+
+const Calibration *session_fits(const Session *session, const Schedule *schedule) {
+  const bool known = session->fits && str_equal(session->fits_target, schedule->target);
+  return known ? session->fits : NULL;
+}
+
+Estimate session_estimate(const Session *session, const Model *model) {
+  return estimate_of(session_fits(session, &model->schedule), model);
+}

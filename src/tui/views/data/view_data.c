@@ -1,5 +1,6 @@
 // The data of explore, banks and measure, which are readings of the model and of the results alone.
 #include "tui/views/data/view_data.h"
+#include "tui/session/better_kernel.h"
 
 #include <math.h>
 
@@ -90,7 +91,24 @@ static void put_advice(JsonWriter *w, Session *session) {
   json_begin_object(w);
   json_member_string(w, "knob", knob_table[best->knob].name);
   json_member_string(w, "value", knob_value_text(session->frame, &schedule, best->knob));
-  json_member_double(w, "estimate_tflops", best->traffic.roofline_tflops);
+  json_member_double(w, "estimate_tflops", best->estimate.tflops);
+  json_member_known(w, "estimate_points", best->estimate.fit != NULL,
+                    best->estimate.fit ? best->estimate.fit->n : 0);
+  json_end_object(w);
+}
+
+static void put_tuned(JsonWriter *w, Session *session) {
+  const BetterKernel better = better_kernel(session->frame, session);
+  json_key(w, "tuned");
+  if (!better.row) {
+    json_put_null(w);
+    return;
+  }
+  json_begin_object(w);
+  json_member_double(w, "time_ns", better.row->time_ns);
+  json_member_double(w, "tflops", better.row->tflops);
+  json_member_double(w, "times_as_fast", better.gain > 0 ? better.gain : (double)NAN);
+  json_member_string(w, "state", better.row->state);
   json_end_object(w);
 }
 
@@ -104,6 +122,7 @@ void explore_json(JsonWriter *w, Session *session) {
   json_member_string(w, "limit", session->now.picture->model->traffic.limit);
   json_member_string(w, "limiter", session->now.picture->model->resources.limiter);
   put_advice(w, session);
+  put_tuned(w, session);
 }
 
 // ---- banks --------------------------------------------------------------------------------------

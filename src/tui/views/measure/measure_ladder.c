@@ -38,7 +38,7 @@ enum {
 static double estimate_rung(Session *session, const Rung *rung) {
   arena_reset(session->trial);
   const Model *model = model_build(session->trial, &session->targets, &rung->schedule);
-  return model->ok ? model->traffic.roofline_tflops : NAN;
+  return model->ok ? session_estimate(session, model).tflops : NAN;
 }
 
 static const double *ladder_estimates(Session *session) {
@@ -165,17 +165,30 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
   canvas_spot(canvas, row, SPOT_MEASURE_LINE, index);
 }
 
-// "▓ won ░ lost ┊ model"
-static void draw_bar_legend(Canvas *canvas, Rect head) {
+// Of the present rung's family, which the whole ladder is nearly always of.
+static Estimate estimate_here(const Session *session) {
+  return session_estimate(session, session->now.picture->model);
+}
+
+// "▓ won ░ lost ┊ model ±17 % on 212 points"; what has no room gives way to how good the model is.
+static void draw_bar_legend(Canvas *canvas, Rect head, const Session *session) {
   static const struct {
     const char *mark, *text;
     Style style;
   } marks[] = {{"▓", "won", STYLE_OK}, {"░", "lost", STYLE_BAD}, {"┊", "model", STYLE_ESTIMATED}};
+  enum { LEGEND_COLS = 21 };
+  const Estimate estimate = estimate_here(session);
+  char said[ESTIMATE_SAID_BYTES];
+  estimate_said(said, &estimate);
+  const int room = head.cols - BAR_COL - LEGEND_COLS;
+  const bool whole = utf8_columns(said) + 1 < room, only = estimate.fit && !whole;
   int col = BAR_COL;
-  for (int i = 0; i < 3; i++) {
+  for (int i = only ? 2 : 0; i < 3; i++) {
     col = canvas_text(canvas, head, 0, col, marks[i].style, marks[i].mark) + 1;
-    col = canvas_text(canvas, head, 0, col, STYLE_DIM, marks[i].text) + 1;
+    col = canvas_text(canvas, head, 0, col, STYLE_DIM, only ? "" : marks[i].text) + !only;
   }
+  if (whole) canvas_text(canvas, head, 0, col, STYLE_DIM, said);
+  if (only) canvas_fit(canvas, head, 0, col, head.cols - col, ALIGN_LEFT, STYLE_DIM, said);
 }
 
 static void draw_table(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
@@ -187,7 +200,7 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
   canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER,
               schedule_reference(&session->ladder->rung[0].schedule));
   canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "model");
-  draw_bar_legend(canvas, head);
+  draw_bar_legend(canvas, head, session);
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
   for (int i = 0; i < in.rows && first + i < lines->n; i++) {

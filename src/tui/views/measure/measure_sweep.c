@@ -14,6 +14,7 @@
 
 #include "model/readings/derive.h"
 #include "tui/canvas/fmt.h"
+#include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
 #include "tui/views/measure/measure.h"
@@ -22,7 +23,8 @@ enum { VALUE_COL = 3, BAR_COL = 67, HEAD_ROWS = 4 };
 
 typedef struct SweepLine {
   const char *value;
-  double estimate, timed;  // TFLOP/s, NaN: none
+  double estimate, timed;    // TFLOP/s, NaN: none
+  const Calibration *known;  // that the estimate goes by; NULL: the data sheet's roofline
   const Timed *result;
   Counted counted;
   Resources fit;  // by that count where there is one
@@ -41,7 +43,8 @@ static void take_point(Session *session, SweepLines *lines, int i) {
   const Timed *timed = results_find(&session->results, &schedule);
   SweepLine *line = &lines->line[i];
   line->value = knob_value_text(session->frame, &schedule, sweep->knob);
-  line->estimate = point->done && point->legal ? point->traffic.roofline_tflops : NAN;
+  line->estimate = point->done && point->legal ? point->estimate.tflops : NAN;
+  line->known = point->done && point->legal ? point->estimate.fit : NULL;
   line->result = timed;
   line->timed = timed && timed->ok ? timed->tflops : NAN;
   line->counted = results_counted(&session->results, &schedule);
@@ -61,7 +64,7 @@ static void take_point(Session *session, SweepLines *lines, int i) {
 
 static const void *prepare(Session *session) {
   KnobSweep *sweep = session->sweep;
-  if (!session->now.reasons) knobsweep_start(sweep, &session->now.schedule, session->knob);
+  if (!session->now.reasons) session_start_sweep(session);
   SweepLines *lines = ARENA_NEW(session->frame, SweepLines);
   lines->best_estimate = lines->best_timed = -1;
   lines->n = sweep->n;
@@ -85,8 +88,14 @@ static void draw_spark(Canvas *canvas, Rect in, int row, const char *what, Style
     return;
   }
   if (col + 30 > in.cols) return;
-  canvas_printf(canvas, in, row, col, style, "best %s: %s TFLOP/s", lines->line[best].value,
-                fmt_figure(figure, values[best]));
+  col = canvas_printf(canvas, in, row, col, style, "best %s: %s TFLOP/s", lines->line[best].value,
+                      fmt_figure(figure, values[best]));
+  if (values != lines->estimates) return;
+  const Estimate estimate = {values[best], lines->line[best].known};
+  char said[ESTIMATE_SAID_BYTES];
+  estimate_said(said, &estimate);
+  if (col + 2 + utf8_columns(said) <= in.cols)
+    canvas_printf(canvas, in, row, col, STYLE_DIM, ", %s", said);
 }
 
 static void draw_head(Canvas *canvas, Rect in, const Session *session, const SweepLines *lines) {
@@ -199,7 +208,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 // ---- moving -------------------------------------------------------------------------------------
 
 static void enter(Session *session) {
-  if (!session->now.reasons) knobsweep_start(session->sweep, &session->now.schedule, session->knob);
+  if (!session->now.reasons) session_start_sweep(session);
   int here = session->knob < 0 || session->sweep->knob < 0
                  ? 0
                  : knobsweep_find(session->sweep, session->now.schedule.value[session->knob]);

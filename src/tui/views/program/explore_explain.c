@@ -13,6 +13,7 @@
 #include "model/readings/derive.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
+#include "tui/session/better_kernel.h"
 #include "tui/session/knob_gain.h"
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/sector_card.h"
@@ -47,15 +48,17 @@ static Resources expected_resources(const Session *session, const Trial *trial) 
                                   registers < 1 ? 1 : registers);
 }
 
-// "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s".
+// "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s", "est. ±17 % 36.7 → 39.1 TFLOP/s".
 static void add_promise(Str *out, const Session *session, int *left, const Promise *promise) {
   const char *who = promise->origin == ORIGIN_ESTIMATED ? "est." : origin_name(promise->origin);
+  if (promise->fit)
+    who = arena_printf(out->arena, "est. ±%.0f %%", 100 * (exp(promise->fit->error) - 1));
   add_change(out, session, left, who, promise->from, promise->to, " TFLOP/s");
 }
 
 static Promise promise_here(const Session *session, const Trial *trial) {
-  const Traffic *now = &session->now.picture->estimate->traffic;
-  return promise_of(&session->results, &session->now.pictured, now, trial);
+  const Estimate own = session_estimate(session, session->now.picture->estimate);
+  return promise_of(&session->results, &session->now.pictured, &own, trial);
 }
 
 static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
@@ -184,7 +187,8 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
 }
 
 const Trial *explore_best(const Session *session) {
-  return promise_best(&session->results, session->advice, &session->now.picture->estimate->traffic);
+  const Estimate own = session_estimate(session, session->now.picture->estimate);
+  return promise_best(&session->results, session->advice, &own);
 }
 
 static void explain_best(Arena *arena, const Session *session, Explore *explore) {
@@ -199,7 +203,27 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   add_effects(&out, session, best, EFFECTS);
   const Promise promise = promise_here(session, best);
   if (promise.reached > 0)
-    str_printf(&out, "; as this state, at %.0f %% of the roofline", 100 * promise.reached);
+    str_printf(&out, "; as this state, at %.0f %% of the %s", 100 * promise.reached,
+               promise.fit ? "estimate" : "roofline");
+  say(explore, STYLE_NOTE, out.text);
+}
+
+// "tuned (A): 3.05 ms, ×1.23 on 3.75 ms recorded: CELL_GROUP 0 → 4, …"; of a state that was never
+// timed "tuned (A): 3.05 ms, 45 TFLOP/s, this was never timed: …".
+static void explain_better(Arena *arena, const Session *session, Explore *explore) {
+  const BetterKernel better = better_kernel(arena, session);
+  if (!better.row) return;
+  char time[FMT_MAX], text[FMT_MAX];
+  Str out = str_new(arena);
+  str_printf(&out, "tuned (%s): %s, ", view_key_name(session, "take-tuned"),
+             fmt_time(time, better.row->time_ns));
+  if (better.own) {
+    str_printf(&out, "×%s on ", fmt_ratio(text, better.gain));
+    str_printf(&out, "%s %s", fmt_time(text, better.own->time_ns), origin_name(better.own->origin));
+  } else {
+    str_printf(&out, "%s TFLOP/s, this was never timed", fmt_figure(text, better.row->tflops));
+  }
+  str_printf(&out, ": %s", better_kernel_changes(arena, session, better.schedule));
   say(explore, STYLE_NOTE, out.text);
 }
 
@@ -222,7 +246,8 @@ static void explain_legality(Arena *arena, const Session *session, Explore *expl
             arena, "The screen shows the last legal schedule; %s mends this one, %s takes it back.",
             view_key_name(session, "fix"), view_key_name(session, "undo")));
   else
-    explain_best(arena, session, explore);
+    explain_better(arena, session, explore);
+  if (!session->now.reasons) explain_best(arena, session, explore);
 }
 
 void explore_explain(Arena *arena, const Session *session, Explore *explore) {

@@ -10,14 +10,14 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "tui/canvas/fmt.h"
+#include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
 #include "tui/views/measure/measure.h"
 #include "tui/views/program/explore.h"
 
-// Widths of " clk", "; ~124 regs" (and " registers"), "  0.53 of cuBLAS" and "90.3 TFLOP/s roofline
-// (estimate)".
-enum { CLK_COLS = 4, REGS_COLS = 11, RATIO_COLS = 16, ROOFLINE_COLS = 31 };
+// Widths of " clk", "; ~124 regs" (and " registers"), "  0.53 of cuBLAS".
+enum { CLK_COLS = 4, REGS_COLS = 11, RATIO_COLS = 16 };
 
 typedef struct Clocks {
   const char *name;
@@ -238,9 +238,9 @@ void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
 static int draw_speed_of_a(Canvas *canvas, Rect in, const Session *session, Origin origin) {
   if (!session->comparing) return 1;
   const Timed *a = results_find(&session->results, &session->then.schedule);
-  double tflops = origin == ORIGIN_ESTIMATED ? session->then.picture->model->traffic.roofline_tflops
-                  : a && a->ok && a->origin == origin ? a->tflops
-                                                      : NAN;
+  double tflops = a && a->ok && a->origin == origin ? a->tflops : NAN;
+  if (origin == ORIGIN_ESTIMATED)
+    tflops = session_estimate(session, session->then.picture->model).tflops;
   if (!(tflops > 0)) return 1;
   char figure[FMT_MAX];
   return canvas_printf(canvas, in, 0, 1, STYLE_SIDE_A, "A %s %s B ", fmt_figure(figure, tflops),
@@ -297,14 +297,27 @@ static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
   canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, text);
 }
 
+// "44.3 TFLOP/s est. ±17 % on 212 points"; "64.9 TFLOP/s roofline (est.), unchecked on this GPU"
+// where nothing was fitted. As much of it as there is room for, no half of a word.
+static void draw_estimated(Canvas *canvas, Rect in, int col, const Session *session) {
+  const Estimate estimate = session_estimate(session, session->now.picture->model);
+  char figure[FMT_MAX], said[ESTIMATE_SAID_BYTES], text[3][192];
+  fmt_figure(figure, estimate.tflops);
+  estimate_said(said, &estimate);
+  snprintf(text[0], sizeof text[0], "%s TFLOP/s %s %s", figure,
+           estimate.fit ? "est." : "roofline (est.),", said);
+  snprintf(text[1], sizeof text[1], "%s TFLOP/s roofline (estimate)", figure);
+  if (estimate.fit)  // without the points
+    snprintf(text[1], sizeof text[1], "%s TFLOP/s est. %.*s", figure, (int)strcspn(said, "%") + 1,
+             said);
+  snprintf(text[2], sizeof text[2], "%s TFLOP/s (estimate)", figure);
+  int longest = 0;
+  while (longest < 2 && col + utf8_columns(text[longest]) > in.cols) longest++;
+  canvas_text(canvas, in, 0, col, STYLE_ESTIMATED, text[longest]);
+}
+
 static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
-  const Traffic *traffic = &session->now.picture->model->traffic;
-  char figure[FMT_MAX];
-  int col = draw_speed_of_a(canvas, in, session, ORIGIN_ESTIMATED);
-  canvas_printf(
-      canvas, in, 0, col, STYLE_ESTIMATED,
-      in.cols - col < ROOFLINE_COLS ? "%s TFLOP/s (estimate)" : "%s TFLOP/s roofline (estimate)",
-      fmt_figure(figure, traffic->roofline_tflops));
+  draw_estimated(canvas, in, draw_speed_of_a(canvas, in, session, ORIGIN_ESTIMATED), session);
   if (session->worker.line[0])
     canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);
   else

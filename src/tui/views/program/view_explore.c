@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
+#include "tui/session/better_kernel.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/sector_card.h"
@@ -508,7 +509,7 @@ static void knob_up(Session *s, const char *a) { (void)a, turn_knob(s, +1); }
 static void take_advice(Session *session, const char *argument) {
   (void)argument;
   if (session->now.reasons) return;
-  advice_start(session->advice, &session->now.schedule, session->knob);
+  session_start_advice(session);
   while (advice_step(session->advice, &session->targets)) {
   }
   const Trial *best = explore_best(session);
@@ -519,6 +520,19 @@ static void take_advice(Session *session, const char *argument) {
   KnobId knob = best->knob;
   session_set_knob(session, knob, best->value);
   session->knob = knob;
+}
+
+static void take_tuned(Session *session, const char *argument) {
+  (void)argument;
+  const BetterKernel better = better_kernel(session->frame, session);
+  if (!better.row) {
+    session_say(session, SAID_NOTE, "the history has nothing faster of this problem on this GPU");
+    return;
+  }
+  const Schedule tuned = *better.schedule;
+  session_set_schedule(session, &tuned);
+  session_say(session, SAID_NOTE, "tuned by %.30s, %.10s; %s takes it back", better.row->user,
+              history_date(session->frame, better.row), view_key_name(session, "undo"));
 }
 
 static void sweep(Session *session, const char *argument) {
@@ -557,6 +571,8 @@ static const Action actions[] = {
     {"knob-down", "Left h -", "change", "knob-up", "the knob's next value down", knob_down},
     {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
     {"take-advice", "a", NULL, NULL, "make the change that \"try\" names", take_advice},
+    {"take-tuned", "A", NULL, NULL, "the fastest kernel that the history has of this problem here",
+     take_tuned},
     {"sweep", "w", NULL, NULL, "the knob through all its values, in the measure view", sweep},
     {"limit", "L", NULL, NULL,
      "LIMIT per 1024 multiply-adds, which compares along a ladder, or per slab", change_limit},

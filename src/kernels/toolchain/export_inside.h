@@ -1,0 +1,20 @@
+// Parts of an exported text that export_cu.c and export_library.c share: whole lines each.
+#pragma once
+#include "base/str.h"
+#include "kernels/toolchain/plan.h"
+#include "model/text/emit.h"
+#include "model/words/target.h"
+
+// The flags by which nvcc compiles for the target alone.
+const char *export_arch_flags(Arena *arena, const Target *target);
+// The heading of the emitted text, what the host's part includes, and the kernels.
+void export_add_kernels(Str *out, const Emission *emission, const Plan *plan);
+// struct Operands, and the function that launches all kernels on one; `stream`: on on.stream.
+void export_add_launches(Str *out, const Emission *emission, const Program *program,
+                         const Plan *plan, bool stream);
+// map_of(), where a kernel takes maps.
+void export_add_map_function(Str *out, const Plan *plan);
+// Statements that fill on.A_map from on.A, and that let kernels have their shared memory.
+void export_add_maps(Str *out, const Emission *emission, const Plan *plan);
+void export_add_attributes(Str *out, const Emission *emission);
+bool export_is_workspace(const Buffer *buffer);

@@ -1,0 +1,116 @@
+// gemmview tune and tuned as a user calls them, with workers that time by a law
+// (worker_simulate.h).
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli_harness.h"
+
+Suite *suite_cli_tune(void);
+
+static Arena *arena;
+
+static void setup(void) { arena = arena_new("test cli tune"); }
+static void teardown(void) { arena_free(arena); }
+
+static const char *simulated(const char *gpu) {
+  return cli_fake_worker_rules(
+      arena, arena_printf(arena,
+                          "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"%s\"}\n"
+                          "{\"on\":\"compile\",\"do\":\"simulate\"}\n"
+                          "{\"on\":\"bench\",\"do\":\"simulate\"}\n",
+                          gpu));
+}
+
+static CliRun run_well(const char *arguments) {
+  CliRun run = cli_run(arena, arguments);
+  ck_assert_msg(run.status == 0, "%d: %s%s", run.status, run.out, run.err);
+  return run;
+}
+
+// The last of JSON Lines.
+static const JsonValue *last_line(CliRun run) {
+  const char *at = run.out + strlen(run.out) - 1;
+  while (at > run.out && at[-1] != '\n') at--;
+  run.out = at;
+  return cli_json(arena, &run);
+}
+
+static double number(const JsonValue *object, const char *key) {
+  Diags diags = diags_new(arena);
+  double value = 0;
+  ck_assert_msg(json_require_double(object, key, &value, &diags), "%s", diags_text(arena, &diags));
+  return value;
+}
+
+static const char *word(const JsonValue *object, const char *key) {
+  Diags diags = diags_new(arena);
+  const char *value = "";
+  ck_assert_msg(json_require_string(object, key, &value, &diags), "%s", diags_text(arena, &diags));
+  return value;
+}
+
+// One command draws, times, fits to the first third and says how well that orders the rest; and the
+// history keeps the fit.
+START_TEST(random_schedules_say_how_good_the_model_is) {
+  const CliRun run = run_well(
+      arena_printf(arena, "tune 2048,2048,2048 --random 120 --json %s", simulated("NVIDIA H200")));
+  const JsonValue *last = last_line(run), *families = json_object_get(last, "families");
+  ck_assert_str_eq(word(last, "kind"), "order");
+  ck_assert_int_eq(json_count(families), 1);
+  const JsonValue *fma = json_at(families, 0);
+  ck_assert_str_eq(word(fma, "family"), "fma");
+  ck_assert(number(fma, "fitted_to") == 40 && number(fma, "predicted") == 80);
+  ck_assert_msg(number(fma, "spearman") > 0.9, "%.3f", number(fma, "spearman"));
+  ck_assert(number(fma, "spearman_roofline") <= 1 && number(fma, "error") < 0.3);
+  ck_assert_ptr_null(strstr(run.out, "\"round\":\"short\""));
+  const CliRun kept = run_well("tuned --calibrations --json");
+  const JsonValue *fits = json_object_get(cli_json(arena, &kept), "calibrations");
+  ck_assert_int_eq(json_count(fits), 1);
+  ck_assert(number(json_at(fits, 0), "points") == 120);
+  ck_assert_str_eq(word(json_at(fits, 0), "gpu"), "NVIDIA H200");
+  ck_assert_ptr_nonnull(strstr(run_well("tuned --calibrations").out, "fma "));
+}
+END_TEST
+
+// The kernels of one GPU as files; of two GPUs one has to be named.
+START_TEST(what_was_tuned_is_written_as_a_library) {
+  const char *folder = arena_printf(arena, "%s/library/new", cli_own_folder(arena));
+  run_well(
+      arena_printf(arena, "tune 256,512,128 --limit 2 --no-seeds %s", simulated("NVIDIA H200")));
+  run_well(arena_printf(arena, "tune 64,64,64 --limit 2 --no-seeds %s",
+                        simulated("NVIDIA A100-SXM4-80GB")));
+  CliRun run = cli_run(arena, arena_printf(arena, "tuned --header %s", folder));
+  ck_assert(run.status != 0 && strstr(run.err, "say which with --gpu"));
+  run = run_well(arena_printf(arena, "tuned --header %s --gpu A100", folder));
+  ck_assert_ptr_nonnull(strstr(run.out, "1 kernel of NVIDIA A100-SXM4-80GB"));
+  ck_assert_ptr_nonnull(strstr(run.out, "-gencode arch=compute_80,code=sm_80 -lib"));
+  run =
+      cli_shell(arena, arena_printf(arena, "cat %s/gemm_tuned.h %s/gemm_64x64x64_f32_f32_f32_nn.cu",
+                                    folder, folder));
+  ck_assert_ptr_nonnull(strstr(run.out, "extern \"C\" int gemm_64x64x64_f32_f32_f32_nn("));
+  ck_assert_int_eq(cli_run(arena, "tuned --gpu A100").status, 2);
+  ck_assert_int_eq(cli_run(arena, "tuned --header x --json").status, 2);
+}
+END_TEST
+
+START_TEST(random_schedules_have_to_be_enough_to_fit_to) {
+  ck_assert_int_eq(cli_run(arena, "tune 64,64,64 --random 90").status, 2);
+  const CliRun run = cli_run(arena, "tune 64,64,64 --random 300 --resume");
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_ptr_nonnull(strstr(run.err, "--random draws"));
+}
+END_TEST
+
+Suite *suite_cli_tune(void) {
+  Suite *suite = suite_create("cli_tune");
+  TCase *tests = tcase_create("cli_tune");
+  tcase_set_timeout(tests, 180);
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, random_schedules_say_how_good_the_model_is);
+  tcase_add_test(tests, what_was_tuned_is_written_as_a_library);
+  tcase_add_test(tests, random_schedules_have_to_be_enough_to_fit_to);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

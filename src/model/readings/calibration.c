@@ -38,7 +38,7 @@ Calibration calibration_none(void) {
 
 static CalibrationFactor pipe_of(const Atom *atom) {
   if (!atom) return CALIBRATION_FMA;
-  return atom->warps == 1 ? CALIBRATION_MMA : CALIBRATION_WGMMA;
+  return atom_is_of_warp(atom) ? CALIBRATION_MMA : CALIBRATION_WGMMA;
 }
 
 // Warp instructions of a block and slab that move values, and those that multiply without an atom.

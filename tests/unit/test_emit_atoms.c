@@ -62,7 +62,7 @@ static const Model *model_of(const Atom *atom, int way, const char *problem) {
   return emit_state_if_legal(&cases, state);
 }
 
-static bool is_tested(const Atom *atom) { return atom->knob && atom->warps == 1; }
+static bool is_tested(const Atom *atom) { return atom->knob && atom_is_of_warp(atom); }
 
 // ---- texts --------------------------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ START_TEST(every_mma_wrapper_compiles) {
   CudaBatch old = cuda_batch_new(arena), new = cuda_batch_new(arena);
   for (int i = 0; i < atom_count; i++) {
     Atom atom = atom_table[i];
-    for (int f16_sums = 0; f16_sums <= atom.f16_acc && atom.warps == 1; f16_sums++) {
+    for (int f16_sums = 0; f16_sums <= atom.f16_acc && atom_is_of_warp(&atom); f16_sums++) {
       if (f16_sums) {
         atom.acc = "f16";
         atom.acc_bits = 16;

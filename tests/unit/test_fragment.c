@@ -229,7 +229,7 @@ START_TEST(test_every_row_of_the_table_is_compared) {
     int compared = 0;
     for (int j = 0; j < N_LAYOUTS; j++) {
       Atom atom = parse(layouts[j].atom);
-      compared += (atom.warps == row->warps) && strcmp(strchr(atom.name, 'k'), tail) == 0;
+      compared += (atom.lanes == row->lanes) && strcmp(strchr(atom.name, 'k'), tail) == 0;
     }
     ck_assert_msg(compared > 0, "%s is not compared", row->name);
   }

@@ -156,7 +156,7 @@ static const TraceMove *register_move(const Trace *trace) {
 // Whether the way ends in a slab, which wgmma reads by descriptor.
 static bool is_tile(const Program *program, AtomOperand operand) {
   const Atom *atom = program_atom(program);
-  if (!atom || atom->warps == 1 || operand == ATOM_C) return false;
+  if (!atom || !atom_reads_tiles(atom) || operand == ATOM_C) return false;
   return operand == ATOM_B || !program_buffer(program, ROLE_FRAG_A);
 }
 

@@ -237,9 +237,9 @@ static void print_load(const Fragment *f, bool k_contiguous) {
            matrix % 2 || matrix + 1 == load.n_matrices ? 0 : 30,
            ldmatrix_matrix_text(f->arena, &load, matrix));
   putchar('\n');
-  if (f->atom.warps > 1)
+  if (atom_warps(&f->atom) > 1)
     printf("            in warp w (of lanes 32*w on) rows are %d*w further down\n",
-           f->map.rows / f->atom.warps);
+           f->map.rows / atom_warps(&f->atom));
 }
 
 static void print_lane(const Fragment *f) {
@@ -310,7 +310,7 @@ static void put_atom(JsonWriter *w, Arena *arena, const Atom *atom) {
   json_member_int(w, "k", atom->k);
   json_member_string(w, "type", atom->type);
   json_member_string(w, "accumulator", atom->acc);
-  json_member_int(w, "warps", atom->warps);
+  json_member_int(w, "warps", atom_issuing_warps(atom));
   json_member_int(w, "flop", atom_flop(atom));
   json_member_int(w, "cc_first", atom->cc_first);
   if (atom->cc_last)
@@ -377,7 +377,7 @@ static void put_load(JsonWriter *w, const Fragment *f, bool k_contiguous) {
   json_member_bool(w, "trans", load.trans);
   json_key(w, "addresses");
   json_begin_array(w);
-  int warp_lanes = f->map.n_lanes / f->atom.warps;
+  int warp_lanes = f->map.n_lanes / atom_warps(&f->atom);
   for (int lane = 0; lane < f->map.n_lanes; lane++) {
     if (lane % warp_lanes >= load.n_address_lanes) continue;
     FragmentElement at = ldmatrix_address(&load, lane);
@@ -431,9 +431,9 @@ static void print_list_text(Arena *arena) {
     printf("%-22s %5s %5s %7lld  %3s %2s %3s %5d %2d.%d%s  %s\n", atom->name, atom->type,
            atom->f16_acc ? arena_printf(arena, "%s*", atom->acc) : atom->acc,
            (long long)atom_flop(atom), registers_text(arena, atom, ATOM_A),
-           registers_text(arena, atom, ATOM_B), registers_text(arena, atom, ATOM_C), atom->warps,
-           atom->cc_first / 10, atom->cc_first % 10, atom->cc_last ? "a" : "",
-           atom->knob ? atom->knob : "-");
+           registers_text(arena, atom, ATOM_B), registers_text(arena, atom, ATOM_C),
+           atom_issuing_warps(atom), atom->cc_first / 10, atom->cc_first % 10,
+           atom->cc_last ? "a" : "", atom->knob ? atom->knob : "-");
   }
   fputs(
       "\nA B C: registers of one lane. * or f16, as in m16n8k16.f16.f16. N of wgmma may be any\n"
@@ -453,7 +453,8 @@ static void print_list_csv(Arena *arena) {
       if (there) printf("%d", fragment_packing(atom, (AtomOperand)operand).n_registers);
       putchar(',');
     }
-    printf("%d,%lld,%s,", atom->warps, (long long)atom_flop(atom), atom->knob ? atom->knob : "");
+    printf("%d,%lld,%s,", atom_issuing_warps(atom), (long long)atom_flop(atom),
+           atom->knob ? atom->knob : "");
     cli_csv_text(atom_ptx(arena, atom), '\n');
   }
 }

@@ -31,7 +31,7 @@ static LdMatrix ldmatrix_form(int index) {
   return (LdMatrix){.n_matrices = 1 << index % 3, .trans = index >= 3};
 }
 
-static int forms_of(const Atom *row) { return row->warps > 1 ? 0 : row->f16_acc ? 2 : 1; }
+static int forms_of(const Atom *row) { return !atom_is_of_warp(row) ? 0 : row->f16_acc ? 2 : 1; }
 
 // The atom of a case; false for a ldmatrix.
 static bool atom_of(int index, Atom *atom) {
@@ -177,7 +177,7 @@ static void add_operand_round(Rounds *rounds, const OperandLoad *load, const LdM
 // Adds every way to load a fragment by the form of ldmatrix at hand.
 static void add_operands(Rounds *rounds, const Atom *atom) {
   const LdMatrix *form = &rounds->tagged->load;
-  for (int way = 0; way < 12 && atom->warps == 1; way++) {
+  for (int way = 0; way < 12 && atom_is_of_warp(atom); way++) {
     OperandLoad load = {.atom = atom,
                         .operand = way % 2 ? ATOM_B : ATOM_A,
                         .k_contiguous = way / 2 % 2 == 0,

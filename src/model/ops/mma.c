@@ -24,7 +24,7 @@ enum { WORD_BYTES = 4, ATOM_M_MAX = 16, ATOM_N = 8, ATOM_K_MAX = 32 };
 static int values_per_word(DType type) { return dtype_bytes(type) < 4 ? 4 / dtype_bytes(type) : 1; }
 
 static bool runs_here(const Atom *atom) {
-  return atom && atom->warps == 1 && atom->n == ATOM_N && atom->m <= ATOM_M_MAX &&
+  return atom && atom_is_of_warp(atom) && atom->n == ATOM_N && atom->m <= ATOM_M_MAX &&
          atom->k <= ATOM_K_MAX;
 }
 
@@ -312,7 +312,7 @@ static void emit_stmatrix(Emitter *emitter, const Op *op) {
 
 static void emit_mma(Emitter *emitter, const Op *op) {
   const Atom *atom = op->atom;
-  assert(atom && atom->warps == 1);
+  assert(atom && atom_is_of_warp(atom));
   const char *name = emit_helper(emitter, (Prelude){.kind = PRELUDE_MMA, .atom = atom});
   emitter_line(emitter, "%s(&%s, &%s, &%s);", name, emit_element(emitter, &op->dst),
                emit_element(emitter, &op->src), emit_element(emitter, &op->src2));

@@ -172,7 +172,7 @@ static void emit_mul(Emitter *emitter, const Op *op) {
 static void emit_div(Emitter *emitter, const Op *op) {
   const char *to = emit_element(emitter, &op->dst), *by = emit_element(emitter, &op->src);
   const Atom *atom = program_atom(emitter->program);
-  if (atom && atom->warps > 1)
+  if (atom && atom_is_of_warpgroup(atom))
     emitter_line(emitter, "%s = %s(%s, %s);", to, emit_given(emitter, &divided), to, by);
   else
     emitter_line(emitter, "%s /= %s;", to, by);

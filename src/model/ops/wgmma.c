@@ -51,7 +51,7 @@ static const char *wgmma_fault(Arena *arena, const Program *program, const Code 
   (void)program;
   const Op *op = &code->stmt->op;
   const Atom *atom = op->atom;
-  if (!atom || atom->warps != WARPS) return "wgmma names no atom of a warpgroup";
+  if (!atom || !atom_is_of_warpgroup(atom)) return "wgmma names no atom of a warpgroup";
   const char *fault = type_fault(arena, atom, ATOM_C, op->dst.buffer);
   if (!fault) fault = type_fault(arena, atom, ATOM_A, op->src.buffer);
   if (!fault) fault = type_fault(arena, atom, ATOM_B, op->src2.buffer);

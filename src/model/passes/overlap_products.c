@@ -94,7 +94,7 @@ static Turns take_turns_asking(Program *program, const Stmt *walk, const Schedul
                                      KNOB_ROLE_SCHEDULE);
   Stmt *of_one_thread = kernel_block(main_kernel(program))->body;
   stmt_last(of_one_thread->body)->next =
-      build_inits(program, order, atom_lanes(scores->atom) / LANES, KNOB_ROLE_SCHEDULE);
+      build_inits(program, order, atom_warps(scores->atom), KNOB_ROLE_SCHEDULE);
   const Expr *own = ex_var(arena, group), *first = ex_lt(arena, own, ex_const(arena, 1));
   const Expr *before = ex_mod(arena, ex_add_const(arena, own, groups - 1), groups);
   const Expr *phase = ex_mod(arena, ex_add(arena, ex_var(arena, walk->var), first), 2);

@@ -136,7 +136,7 @@ static Stmt *one_step(Program *program, const Product *product, Access sums) {
     Stmt *read = read_fragment(program, product, operand, atoms[operand]);
     insert(reads ? &stmt_last(reads)->next : &reads, read);
   }
-  bool group = product->atom->warps > 1;
+  bool group = atom_is_of_warpgroup(product->atom);
   Op multiply = {.kind = group ? OP_WGMMA : OP_MMA,
                  .atom = product->atom,
                  .dst = sums,
@@ -227,7 +227,7 @@ void pass_atomize(Program *program, Product *product, const Schedule *schedule) 
   factor(program, product->axis[AXIS_N], v[KNOB_WN], fn, atom->n);
   k->digit[0] = (Digit){
       program_var(program, k->name, VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
-  if (atom->warps > 1) drop_fragments(program, product, v[KNOB_A_REGS]);
+  if (atom_reads_tiles(atom)) drop_fragments(program, product, v[KNOB_A_REGS]);
   for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, product, operand);
   reshape(program, product, ATOM_C, v[KNOB_FM], fn);
   if (is_held(program, product, ATOM_A)) reshape(program, product, ATOM_A, v[KNOB_FM], 0);

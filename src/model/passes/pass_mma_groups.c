@@ -23,7 +23,7 @@ static const KnobId knob = KNOB_MMA_GROUPS;
 
 bool pass_mma_groups_wanted(const Schedule *schedule) {
   const Atom *atom = schedule_atom_row(schedule);
-  return atom && atom->warps > 1 && schedule->value[KNOB_STAGE] != 0;
+  return atom && atom_is_of_warpgroup(atom) && schedule->value[KNOB_STAGE] != 0;
 }
 
 // A set of the fragments of A for each step of the slab, all read by a loop in front of k_i's.

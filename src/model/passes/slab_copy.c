@@ -197,7 +197,9 @@ void drop_staging(Program *program, const Product *product) {
   drop_buffers(program, product->operand[ATOM_A].stage, product->operand[ATOM_B].stage);
 }
 
-bool slabs_are_tiles(const Product *product) { return product->atom && product->atom->warps > 1; }
+bool slabs_are_tiles(const Product *product) {
+  return product->atom && atom_reads_tiles(product->atom);
+}
 
 Stmt *slab_fence(Program *program, const Product *product, KnobId knob) {
   if (!slabs_are_tiles(product)) return NULL;

@@ -32,7 +32,7 @@ enum { CONSUMERS = 2 };
 
 bool pass_pingpong_wanted(const Schedule *schedule) {
   const Atom *atom = schedule_atom_row(schedule);
-  return schedule->value[knob] == ROLES_PINGPONG && atom && atom->warps > 1 &&
+  return schedule->value[knob] == ROLES_PINGPONG && atom && atom_is_of_warpgroup(atom) &&
          pass_warp_specialize_wanted(schedule) && pass_persistent_wanted(schedule);
 }
 

@@ -75,7 +75,7 @@ Calibration calibration_none(void) {
 
 static CalibrationFactor pipe_of(const Atom *atom) {
   if (!atom) return CALIBRATION_FMA;
-  return atom->warps == 1 ? CALIBRATION_MMA : CALIBRATION_WGMMA;
+  return atom_is_of_warp(atom) ? CALIBRATION_MMA : CALIBRATION_WGMMA;
 }
 
 // Families of one product stand first, in the order of the pipes.

@@ -77,7 +77,7 @@ int ptx_words(Arena *arena, const Atom *atom, const LdMatrix *load, PtxWord out[
 const char *wmma_text(Arena *arena, const Atom *atom) {
   enum { EDGE = 16, COLUMNS = 64 };
   bool has = str_equal(atom->type, "f16") || str_equal(atom->type, "bf16");
-  if (!has || atom->warps != 1) return NULL;
+  if (!has || !atom_is_of_warp(atom)) return NULL;
   int products = EDGE * EDGE * EDGE / (atom->m * atom->n * atom->k);
   return arena_printf(
       arena,

@@ -39,7 +39,7 @@ int64_t attention_sums(const AttentionPart *part) {
 
 int64_t attention_fragments(const AttentionPart *part) {
   const Atom *atom = part->atom;
-  if (atom->warps > 1) return 0;
+  if (atom_reads_tiles(atom)) return 0;
   const int64_t widest = part->keys > part->dim ? part->keys : part->dim;
   const int64_t step = (part->rows + widest) * atom->k;
   const int64_t queries = part->keeps_queries ? part->rows * part->dim : 0;

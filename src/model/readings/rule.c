@@ -42,7 +42,7 @@ Facts rule_facts(Arena *arena, const Schedule *schedule, const Target *target,
 const Atom *rule_atom_of(const Facts *f) { return f->has_atom ? &f->atom : NULL; }
 
 // An atom of a warpgroup reads B, and A if one likes, from shared memory by descriptor.
-static bool warpgroup(const Facts *f) { return f->has_atom && f->atom.warps > 1; }
+static bool warpgroup(const Facts *f) { return f->has_atom && atom_is_of_warpgroup(&f->atom); }
 
 static bool atom_is_built(const Facts *f) {
   return value(f, KNOB_ATOM_KIND) == 0 || rule_atom_of(f);

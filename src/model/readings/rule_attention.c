@@ -76,7 +76,7 @@ const char *rule_products_fault(const Facts *f) {
     return value(f, KNOB_FM) * value(f, KNOB_FN) > 1
                ? "without an atom a thread has one cell: FM=1, FN=1"
                : NULL;
-  if (atom->warps > 1 && atom->bits != 16)
+  if (atom_reads_tiles(atom) && atom->bits != 16)
     return arena_printf(f->arena, "tiles of %d bits run along K, and V runs along N", atom->bits);
   if (str_equal(atom->acc, "f32")) return NULL;
   return arena_printf(f->arena, "scores are weighed in f32, and %s sums in %s", atom->name,
@@ -139,7 +139,7 @@ const char *rule_queries_fault(const Facts *f) {
   if (!rule_is_attention(f) || !value(f, KNOB_A_REGS)) return NULL;
   if (!value(f, KNOB_FUSE)) return "FUSE=0: no loop over keys reads Q anew";
   if (!value(f, KNOB_STAGE)) return "STAGE=00: Q is read from global memory";
-  if (atom && atom->warps > 1) return "wgmma, which reads tiles of Q where they lie";
+  if (atom && atom_reads_tiles(atom)) return "wgmma, which reads tiles of Q where they lie";
   if (value(f, KNOB_FRAG_BUFFER) > 1) return "FRAG_BUFFER=2: of Q too a step is read ahead";
   return NULL;
 }

@@ -275,7 +275,7 @@ static void count_tiles(Finder *finder, const WarpVisit *visit) {
   if (!visit->in_loop || count_active(visit) == 0 || !atom) return;
   int64_t rows = op->src2.buffer->space == SPACE_SHARED ? atom->n : 0;
   if (op->src.buffer->space == SPACE_SHARED) rows += atom->m;
-  double bytes = (double)rows * atom->k * atom->bits / 8 / atom->warps;
+  double bytes = (double)rows * atom->k * atom->bits / 8 / atom_issuing_warps(atom);
   finder->lines += bytes / BANK_LINE_BYTES * visit->weight;
 }
 

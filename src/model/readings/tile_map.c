@@ -83,7 +83,7 @@ static void fill_register(Fill *fill, int warp, const bool *active, const int64_
   const Atom *atom = program_atom(fill->map->program);
   FragmentMap fragment = {0};
   if (atom) fragment = fragment_map(atom, ATOM_C);
-  int first_lane = atom ? warp % atom->warps * LANES : 0;  // of the warp in its warpgroup
+  int first_lane = atom ? warp % atom_warps(atom) * LANES : 0;  // of the warp in its warpgroup
   for (int lane = 0; lane < LANES; lane++)
     for (int v = 0; active[lane] && v < (atom ? fragment.n_values : 1); v++) {
       FragmentElement at = {0, 0};

@@ -83,7 +83,7 @@ static void look(void *context, const WarpVisit *visit) {
 }
 
 static const char *why_none(const Finder *finder, const Atom *atom) {
-  if (!atom || atom->warps != WARPS)
+  if (!atom || !atom_is_of_warpgroup(atom))
     return "Nothing here is read by a descriptor: FMA and mma.sync take their operands from "
            "registers. wgmma reads its tiles straight from shared memory, on sm_90. To see one, "
            "type\n\n"
@@ -101,7 +101,7 @@ TileReads tile_reads(Arena *arena, const Model *model, AtomOperand operand) {
   TileReads out = {.shape.operand = operand};
   Finder finder = {.arena = arena, .operand = operand, .out = &out};
   const Atom *atom = program_atom(model->program);
-  if (atom && atom->warps == WARPS) {
+  if (atom && atom_is_of_warpgroup(atom)) {
     finder.read = ARENA_ARRAY(arena, TileRead, READS_MAX);
     warp_walk(arena, model->program, &visitor, &finder);
   }

@@ -137,7 +137,7 @@ static TimelineCost move_cost(const Model *model, const Program *program, const 
 // Multiply-adds of one execution by one warp; an atom of several warps is shared among them.
 static double products_of(const Op *op) {
   const Atom *atom = op->atom;
-  return atom ? (double)atom->m * atom->n * atom->k / atom->warps : LANES;
+  return atom ? (double)atom->m * atom->n * atom->k / atom_issuing_warps(atom) : LANES;
 }
 
 // The quarters of an SM, each with its own multipliers, which also give out its registers.

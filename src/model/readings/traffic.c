@@ -97,14 +97,14 @@ static double tensor_tflops(const Target *t, const Atom *atom) {
 // The share of that peak that the atom can have. f64 is multiplied by mma.sync alone, so it has all
 // of it.
 static double share_of_peak(const Target *t, const Atom *atom) {
-  return atom->warps == 1 && !is_f64(atom) ? t->mma_sync_share : 1;
+  return atom_is_of_warp(atom) && !is_f64(atom) ? t->mma_sync_share : 1;
 }
 
 // What a warpgroup's atom reaches on random data when nothing is fetched; NaN where nobody
 // measured.
 static double capped_tflops(const Target *t, const Atom *atom) {
   bool half = str_equal(atom->type, "f16") || str_equal(atom->type, "bf16");
-  if (atom->warps == 1) return NAN;
+  if (!atom_is_of_warpgroup(atom)) return NAN;
   return half ? t->f16_wgmma_tflops : str_equal(atom->type, "tf32") ? t->tf32_wgmma_tflops : NAN;
 }
 
@@ -163,7 +163,7 @@ static bool reads_b_by_row(const Program *program) {
 static double loads_per_fma(const Model *model) {
   const Program *program = model->program;
   const Atom *atom = program_atom(program);
-  bool tiles = atom && !atom_in_registers(atom, ATOM_B);
+  bool tiles = atom && atom_reads_tiles(atom);
   double rows = own_cells(&program->axis[AXIS_M]), columns = own_cells(&program->axis[AXIS_N]);
   double reads_of_a = tiles && !program_buffer(program, ROLE_FRAG_A) ? rows * columns : rows;
   double reads_of_b = tiles || reads_b_by_row(program) ? rows * columns : columns;

@@ -28,7 +28,8 @@
 
 enum { WARP_TILE = 64, FMA_CELLS = 8, CHUNK_BYTES = 16, RING_MAX = 8, SWIZZLE_MAX = 3 };
 enum {
-  WARPS_OF_GROUP = 4,
+  WARP_LANES = 32,
+  GROUP_LANES = 128,
   WARPGROUP = 128,
   GROUPS_MAX = 4,
   WGMMA_M = 64,
@@ -65,12 +66,12 @@ static const char *type_of(const DecodedKernel *kernel) {
   return dtype_name(kernel->type == DTYPE_F32 ? DTYPE_TF32 : kernel->type);
 }
 
-// The atom of so many warps that multiplies the type and has a knob: the instruction of the name,
+// The atom of so many lanes that multiplies the type and has a knob: the instruction of the name,
 // else the first of the table; NULL: none.
-static const Atom *find_atom(const DecodedKernel *kernel, int warps) {
+static const Atom *find_atom(const DecodedKernel *kernel, int lanes) {
   const Atom *nearest = NULL;
   for (const Atom *row = atom_table; row < atom_table + atom_count; row++) {
-    if (row->warps != warps || !row->knob || !str_equal(row->type, type_of(kernel))) continue;
+    if (row->lanes != lanes || !row->knob || !str_equal(row->type, type_of(kernel))) continue;
     if (!nearest) nearest = row;
     if (row->m == kernel->mma_m && row->n == kernel->mma_n && row->k == kernel->mma_k) return row;
   }
@@ -87,10 +88,10 @@ static bool runs_along_k(const Builder *b, const Atom *row) {
 }
 
 static void choose_atom(Builder *b) {
-  const Atom *row = b->kernel->warpgroup ? find_atom(b->kernel, WARPS_OF_GROUP) : NULL;
+  const Atom *row = b->kernel->warpgroup ? find_atom(b->kernel, GROUP_LANES) : NULL;
   b->wgmma = row && runs_along_k(b, row) && b->kernel->tile_m % WGMMA_M == 0 &&
              b->kernel->tile_n % 16 == 0;
-  b->atom = b->wgmma ? row : find_atom(b->kernel, 1);
+  b->atom = b->wgmma ? row : find_atom(b->kernel, WARP_LANES);
   if (!b->atom) b->atom = atom_table;
   if (!b->kernel->warpgroup || b->wgmma) return;
   const Atom *atom = b->atom;

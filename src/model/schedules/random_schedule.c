@@ -128,8 +128,9 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
     if (!atom || !atom_on(atom, target->cc)) continue;
     const bool of_attention =
-        strcmp(atom->acc, "f32") == 0 && (atom->warps == 1 || atom->bits == 16);
-    if (family == RANDOM_ATTENTION ? of_attention : family == RANDOM_ANY || atom->warps > 1)
+        strcmp(atom->acc, "f32") == 0 && (!atom_reads_tiles(atom) || atom->bits == 16);
+    if (family == RANDOM_ATTENTION ? of_attention
+                                   : family == RANDOM_ANY || atom_is_of_warpgroup(atom))
       kind[n++] = value;
   }
   assert(n <= ATOMS_MAX);
@@ -155,7 +156,7 @@ static void draw_epilogue(uint64_t *state, const Target *target, Schedule *sched
 
 static bool is_group(const Schedule *schedule) {
   const Atom *atom = schedule_atom_row(schedule);
-  return atom && atom->warps > 1;
+  return atom && atom_is_of_warpgroup(atom);
 }
 
 // What wgmma leaves of the draw: slabs of both operands in whole panels, no knobs of fragments, one
@@ -204,7 +205,7 @@ static void draw_atom(uint64_t *state, const Target *target, const int64_t *kind
   if (v[KNOB_SPLITK] > 1 && !v[KNOB_TMA_STORE]) v[KNOB_EPILOGUE] = v[KNOB_STMATRIX] = 0;
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
-  if (atom->warps > 1) draw_group(state, atom, schedule);
+  if (atom_is_of_warpgroup(atom)) draw_group(state, atom, schedule);
 }
 
 // ---- TMA ----------------------------------------------------------------------------------------

@@ -64,7 +64,8 @@ int derive_strategies(Arena *arena, const Model *model, Strategy out[STRATEGIES_
   int n = 0;
   if (!model->ok || model->schedule.value[KNOB_STAGE] == 0) return 0;
   const Atom *atom = program_atom(model->program);
-  if (atom && atom->warps > 1) return 0;  // tiles are read where they lie, in no order of one's own
+  if (atom && atom_reads_tiles(atom))
+    return 0;  // tiles are read where they lie, in no order of one's own
   for (int i = 0; i < STRATEGIES_MAX; i++) {
     if (rows[i].order && !knob_is_used(KNOB_FRAG_ORDER, &model->schedule)) continue;
     out[n++] = try_row(arena, model, &rows[i]);

@@ -29,9 +29,12 @@
 #include "base/nearest.h"
 #include "base/str.h"
 
+enum { WARP_LANES = 32, GROUP_LANES = 128 };
+enum { REG = ATOM_PLACE_REG, SMEM = ATOM_PLACE_SMEM, TMEM = ATOM_PLACE_TMEM };
+
 const Atom atom_table[] = {
-#define ATOM(name_, ptx_, m_, n_, k_, n_step_, type_, bits_, acc_, acc_bits_, f16_acc_, warps_, \
-             first_, last_, knob_, section_)                                                    \
+#define ATOM(name_, ptx_, m_, n_, k_, n_step_, type_, bits_, acc_, acc_bits_, f16_acc_, lanes_, \
+             a_, b_, c_, first_, last_, knob_, section_)                                        \
   {.name = name_,                                                                               \
    .pattern = ptx_,                                                                             \
    .m = m_,                                                                                     \
@@ -43,7 +46,8 @@ const Atom atom_table[] = {
    .acc = acc_,                                                                                 \
    .acc_bits = acc_bits_,                                                                       \
    .f16_acc = f16_acc_,                                                                         \
-   .warps = warps_,                                                                             \
+   .lanes = lanes_,                                                                             \
+   .place = {a_, b_, c_},                                                                       \
    .cc_first = first_,                                                                          \
    .cc_last = last_,                                                                            \
    .knob = knob_,                                                                               \
@@ -85,10 +89,18 @@ const char *atom_operand_name(AtomOperand operand) {
   return names[operand];
 }
 
-int atom_lanes(const Atom *atom) { return 32 * atom->warps; }
+int atom_lanes(const Atom *atom) { return atom->lanes == WARP_LANES ? WARP_LANES : GROUP_LANES; }
+int atom_warps(const Atom *atom) { return atom_lanes(atom) / WARP_LANES; }
 
 bool atom_in_registers(const Atom *atom, AtomOperand operand) {
-  return operand != ATOM_B || atom->warps == 1;
+  return atom->place[operand] & ATOM_PLACE_REG;
+}
+
+bool atom_reads_tiles(const Atom *atom) { return atom->place[ATOM_B] & ATOM_PLACE_SMEM; }
+bool atom_is_of_warp(const Atom *atom) { return atom->lanes == WARP_LANES; }
+bool atom_is_of_warpgroup(const Atom *atom) { return atom->lanes == GROUP_LANES; }
+int atom_issuing_warps(const Atom *atom) {
+  return atom_is_of_warpgroup(atom) ? GROUP_LANES / WARP_LANES : 1;
 }
 
 // ---- names --------------------------------------------------------------------------------------
@@ -159,7 +171,8 @@ static const Atom *find_row(const Spelling *spelling, const char *type) {
     const Atom *row = &atom_table[i];
     bool shape = row->m == spelling->m && row->k == spelling->k &&
                  (row->n == spelling->n || row->n_step > 0);
-    if (shape && (row->warps == 4) == spelling->warpgroup && str_equal(row->type, type)) return row;
+    if (shape && atom_is_of_warpgroup(row) == spelling->warpgroup && str_equal(row->type, type))
+      return row;
   }
   return NULL;
 }
@@ -306,7 +319,7 @@ FragmentMap fragment_map(const Atom *atom, AtomOperand operand) {
   lane_bits(b, b->packed_of_lane, pack, 2);
   lane_bits(b, b->spread_of_lane, 1, 3);
   value_bits(b, b->spread_of_value, 8, spread > 8 ? 16 : 8);
-  if (atom->warps == 4) lane_bits(b, b->spread_of_lane, 16, 2);
+  if (atom_warps(atom) > 1) lane_bits(b, b->spread_of_lane, 16, 2);
   value_bits(b, b->packed_of_value, 4 * pack, packed);
   return map;
 }
@@ -439,7 +452,7 @@ bool fragment_ldmatrix(const Atom *atom, AtomOperand operand, bool k_contiguous,
   load.n_matrices = add_matrix_bits(&load, &map, elements_per_register(atom, operand));
   int m = operand == ATOM_A ? map.rows : 0, n = operand == ATOM_A ? 0 : map.cols;
   for (int joined = 1; joined < n_fragments; joined *= 2, m *= 2, n *= 2) {
-    if (load.n_lane_bits == 5 || atom->warps > 1) return false;
+    if (load.n_lane_bits == 5 || atom_warps(atom) > 1) return false;
     load.row_of_lane_bit[load.n_lane_bits] = m;
     load.col_of_lane_bit[load.n_lane_bits++] = n;
     load.n_matrices *= 2;

@@ -29,6 +29,13 @@
 
 typedef enum AtomOperand { ATOM_A, ATOM_B, ATOM_C, ATOM_OPERANDS } AtomOperand;
 
+// Where an operand of an atom lies.
+typedef enum AtomPlace {
+  ATOM_PLACE_REG = 1,   // in registers, a part in each lane
+  ATOM_PLACE_SMEM = 2,  // in shared memory, where a descriptor finds it
+  ATOM_PLACE_TMEM = 4   // in tensor memory, row by row in its lanes
+} AtomPlace;
+
 typedef struct Atom {
   char name[32];        // "m16n8k16.f16", "wgmma.m64n128k16.bf16"
   const char *pattern;  // the instruction with '@' for the accumulator type and '#' for N
@@ -39,7 +46,8 @@ typedef struct Atom {
   const char *acc;        // type of C: "f32"
   int acc_bits;           // of one element of C
   bool f16_acc;           // C may be f16 too
-  int warps;              // that issue it together: 1 or 4
+  int lanes;              // that issue it together: 32, 128 or 1
+  unsigned place[3];      // where A, B and C may lie: bits of AtomPlace
   int cc_first, cc_last;  // compute capabilities, 90 for 9.0; cc_last 0: every later one too
   const char *knob;       // value of ATOM_KIND: "mma_m16n8k16_f16"; NULL: none
   const char *section;    // of the PTX ISA
@@ -61,13 +69,20 @@ bool atom_on(const Atom *atom, int cc);         // does a GPU of this compute ca
 int64_t atom_flop(const Atom *atom);            // 2 · M · N · K
 const char *atom_ptx(Arena *arena, const Atom *atom);
 const char *atom_operand_name(AtomOperand operand);  // "A"
-int atom_lanes(const Atom *atom);                    // 32 or 128
-// B of a warpgroup's atom has no registers: it is read from shared memory through a descriptor.
+// Lanes over which the sums lie: 32 or 128, those of registers or of tensor memory.
+int atom_lanes(const Atom *atom);
+int atom_warps(const Atom *atom);  // of so many lanes: 1 or 4
+// Whether the operand may be in registers. B of a warpgroup's atom has none: it is read from shared
+// memory through a descriptor; of one in tensor memory lanes have copies of the sums alone.
 bool atom_in_registers(const Atom *atom, AtomOperand operand);
+bool atom_reads_tiles(const Atom *atom);      // B, by a descriptor, and perhaps A
+bool atom_is_of_warp(const Atom *atom);       // 32 lanes issue it: mma.sync
+bool atom_is_of_warpgroup(const Atom *atom);  // 128 do: wgmma
+int atom_issuing_warps(const Atom *atom);     // warps that come by it: 1, or 4 of a warpgroup
 
 // ---- fragments ----------------------------------------------------------------------------------
 
-enum { FRAGMENT_LANE_BITS = 7, FRAGMENT_VALUE_BITS = 7 };
+enum { FRAGMENT_LANE_BITS = 7, FRAGMENT_VALUE_BITS = 8 };
 
 typedef struct FragmentMap {
   int rows, cols;  // of the operand

@@ -48,7 +48,7 @@ static bool has_cp_async(const Schedule *S) {
 // An atom of a warpgroup.
 static bool is_group(const Schedule *S) {
   const Atom *atom = schedule_atom_row(S);
-  return atom && atom->warps > 1;
+  return atom && atom_is_of_warpgroup(atom);
 }
 
 static bool can_ldmatrix(const Schedule *S) {

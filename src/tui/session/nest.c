@@ -99,7 +99,7 @@ static void add_launch(Walk *walk, const Launch *launch) {
   if (cluster) add_row(walk, NEST_BLOCK, 0, arena_printf(walk->arena, "clusters of %s", cluster));
   const char *warps = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_WARP);
   const Atom *atom = program_atom(program);
-  const char *units = atom && atom->warps > 1 ? "warpgroups" : "warps";
+  const char *units = atom && atom_warps(atom) > 1 ? "warpgroups" : "warps";
   if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s %s", warps, units));
   const char *threads = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_THREAD);
   if (threads) {

@@ -15,7 +15,7 @@ enum { ROW_COLS = 3, WARP_COLS = 3, WARP_ROWS = 16, LANE_HEAD_ROWS = 1 };
 
 // Of a warpgroup's atom each row has its warp in front.
 static int label_cols(const Fragments *f) {
-  return f->atom->warps > 1 ? WARP_COLS + ROW_COLS : ROW_COLS;
+  return atom_warps(f->atom) > 1 ? WARP_COLS + ROW_COLS : ROW_COLS;
 }
 
 // Neighbours in a row, or down a column, that one lane holds one after the other.
@@ -100,9 +100,9 @@ static void draw_label(Canvas *canvas, Rect in, const Fragments *f, int at, int 
   int warp = row / WARP_ROWS;
   Style style = style_address(warp);
   bool mine = warp == f->owner.lane / 32;
-  if (f->atom->warps > 1 && (at == 0 || row % WARP_ROWS == 0))
+  if (atom_warps(f->atom) > 1 && (at == 0 || row % WARP_ROWS == 0))
     canvas_printf(canvas, in, at + 1, 0, mine ? style_over(style, STYLE_HELD) : style, "w%d", warp);
-  else if (f->atom->warps > 1)
+  else if (atom_warps(f->atom) > 1)
     canvas_glyph(canvas, in, at + 1, 1, mine ? STYLE_TITLE : STYLE_DIM, GLYPH_VLINE);
   canvas_printf(canvas, in, at + 1, label_cols(f) - ROW_COLS, here ? STYLE_TITLE : STYLE_HEADER,
                 "%2d", row);

@@ -385,7 +385,7 @@ static Strip strip_of(int64_t all, int64_t cursor, int room) {
 // Whether lanes hold the operand: a warpgroup's atom may read it from the slab.
 static bool is_held(const Program *program, AtomOperand operand) {
   BufferRole role = program_product(program)->operand[operand].registers;
-  return program_atom(program)->warps == 1 || program_buffer(program, role);
+  return !atom_reads_tiles(program_atom(program)) || program_buffer(program, role);
 }
 
 // "14:1": lane and value of an atom's operand, "s" where it stays in the slab; the register where

@@ -181,7 +181,7 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%lld FLOP", (long long)atom_flop(atom));
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "cc %d.%d%s", atom->cc_first / 10,
                 atom->cc_first % 10, atom->cc_last ? " alone" : " and later");
-  if (atom->warps > 1 && f->operand == ATOM_A)
+  if (atom_is_of_warpgroup(atom) && f->operand == ATOM_A)
     canvas_text(canvas, in, row, 0, STYLE_DIM, "if A_REGS=1; else D");
 }
 
@@ -190,7 +190,7 @@ static void draw_element(Canvas *canvas, Rect row, const Fragments *f) {
                           atom_operand_name(f->operand), f->row, f->col);
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " is value %d of lane %d", f->owner.value,
                       f->owner.lane);
-  if (f->atom->warps > 1)
+  if (atom_warps(f->atom) > 1)
     col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " = warp %d lane %d", f->owner.lane / 32,
                         f->owner.lane % 32);
   col = canvas_text(canvas, row, 0, col, STYLE_TEXT, ": ");

@@ -96,7 +96,9 @@ static void add_slots(Arena *arena, Lanes *lanes, Lane *list) {
 static int group_of(const Timeline *timeline, int first, bool each) {
   const Atom *atom = program_atom(timeline->program);
   const char *role = timeline_role(timeline, first);
-  int n = 1, most = each ? 1 : atom && atom->warps > 1 ? atom->warps : timeline->n_warps;
+  int n = 1, most = each                                 ? 1
+                    : atom && atom_is_of_warpgroup(atom) ? atom_warps(atom)
+                                                         : timeline->n_warps;
   while (n < most && first + n < timeline->n_warps &&
          timeline_rank(timeline, first + n) == timeline_rank(timeline, first) &&
          timeline_role(timeline, first + n) == role)

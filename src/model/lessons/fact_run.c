@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
+#include "model/interp/load_places.h"
 #include "model/lessons/fact_compute.h"
 #include "model/schedules/reduce.h"
 #include "model/schedules/slab_problem.h"
@@ -54,7 +55,7 @@ struct FactRun {
   const char *of;    // schedule and breakage
   const char *text;  // of the finding; NULL: there is none
   FindingKind kind;
-  int64_t n_wrong;
+  int64_t n_wrong;  // or places that are safe
   const FactRun *next;
 };
 
@@ -121,6 +122,66 @@ bool fact_wrong(const FactScene *scene, const FactArgs *args, FactValue *value, 
   const FactRun *found = run(scene, args, diags);
   if (!found) return false;
   value->number = (double)found->n_wrong;
+  return true;
+}
+
+// ---- where copies may stand ---------------------------------------------------------------------
+
+// Of the problem cut down; NULL after findings.
+static LoadPlaces *places_of(const FactScene *scene, Diags *diags) {
+  const Model *model = scene->model;
+  Schedule small =
+      schedule_reduce(scene->arena, scene->world->targets, &model->schedule, RUN_WORK_MAX);
+  model = model_build(scene->arena, scene->world->targets, &small);
+  LoadPlaces *places = load_places_new(scene->arena, model->program);
+  if (places->n_copies) return places;
+  diag_add(diags, "fact", "no copy in the background stands in the loop over slabs");
+  return NULL;
+}
+
+bool fact_places(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  (void)args;
+  const LoadPlaces *places = places_of(scene, diags);
+  if (!places) return false;
+  value->number = places->n_lines + 1;
+  return true;
+}
+
+static int find_copy(const LoadPlaces *places, const char *slab, Diags *diags) {
+  const char *names[LOAD_COPIES_MAX];
+  for (int i = 0; i < places->n_copies; i++) {
+    names[i] = places->copy[i].slabs;
+    if (str_equal(names[i], slab)) return i;
+  }
+  Diag *diag = diag_add(diags, "fact", "nothing copies to \"%s\" in the loop over slabs",
+                        str_sanitise(diags->arena, slab));
+  diag->nearest = nearest_name(slab, names, places->n_copies);
+  return -1;
+}
+
+// How many are safe; each place is a run of its own, so what was found is kept.
+static int64_t count_safe(LoadPlaces *places, int copy) {
+  int64_t n = 0;
+  for (int place = 0; place <= places->n_lines; place++) {
+    load_places_try(places, copy, place);
+    n += places->copy[copy].place[place].verdict == LOAD_SAFE;
+  }
+  return n;
+}
+
+bool fact_safe_places(const FactScene *scene, const FactArgs *args, FactValue *value,
+                      Diags *diags) {
+  LoadPlaces *places = places_of(scene, diags);
+  const int copy = places ? find_copy(places, args->word[0], diags) : -1;
+  if (copy < 0) return false;
+  FactRuns *runs = scene->world->runs;
+  const char *of =
+      arena_printf(scene->arena, "%s places of %s",
+                   schedule_text(scene->arena, &scene->model->schedule), args->word[0]);
+  const FactRun *known = find_run(runs, of);
+  const int64_t n = known ? known->n_wrong : count_safe(places, copy);
+  if (!known && runs) keep_run(runs, of, &(InterpCheck){.n_wrong = n});
+  value->number = (double)n;
   return true;
 }
 

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/passes/dialect.h"
+#include "model/readings/barrier_use.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
@@ -46,6 +47,7 @@ typedef struct LoopLine {
   Tier tier;
   KnobId knob;
   int site;
+  const char *use;  // of a barrier; NULL: it is none
 } LoopLine;
 
 typedef struct Loops {
@@ -81,6 +83,7 @@ static int stage_of(const Session *session) {
 
 static void list_program(Session *session, Loops *loops, const Program *program) {
   ProgramText text = program_print(session->frame, program);
+  const BarrierUses uses = barrier_uses(program);
   loops->line = ARENA_ARRAY(session->frame, LoopLine, text.n_lines);
   for (int i = 0; i < text.n_lines; i++) {
     const ProgramLine *from = &text.line[i];
@@ -91,7 +94,8 @@ static void list_program(Session *session, Loops *loops, const Program *program)
                    from->stmt,
                    from->tier,
                    from->knob,
-                   model_site_number(session->now.picture->model, from->stmt)};
+                   model_site_number(session->now.picture->model, from->stmt),
+                   barrier_use_text(session->frame, barrier_use_of(&uses, from->stmt))};
   }
 }
 
@@ -264,6 +268,9 @@ static void draw_line(Canvas *canvas, Rect row, const Session *session, const Lo
   bool badge = has_badge(session, line, row.cols - col);
   int badge_cols = badge ? draw_badge(canvas, row, session, line->site) : 0;
   canvas_fit(canvas, row, 0, col, row.cols - col - badge_cols, ALIGN_LEFT, style, line->text);
+  if (!line->use) return;
+  col += utf8_columns(line->text) + 3;
+  canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, STYLE_DIM, line->use);
 }
 
 static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
@@ -400,6 +407,7 @@ static void put_line(JsonWriter *w, const LoopLine *line) {
   view_json_kind(w, line->kind);
   json_member_int(w, "depth", line->depth);
   json_member_string(w, "text", line->text);
+  json_member_string(w, "use", line->use);
   json_member_string(w, "tier", loop ? tier_name(line->tier) : NULL);
   view_json_knob(w, "knob", line->knob);
   if (line->site)

@@ -24,6 +24,7 @@
 #include "tui/frame/script.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
+#include "tui/session/tuning.h"
 #include "tui/views/own/own_work.h"
 
 enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8, IDLE_MS = 3, VERB_MS = 40 };
@@ -90,6 +91,8 @@ static void grant_wishes(App *app) {
   if (wishes.probe) requests_probe(app->requests);
   if (wishes.trace) requests_trace(app->requests);
   if (wishes.bench_sweep) requests_bench_sweep(app->requests);
+  if (wishes.tune_seconds > 0) requests_tune(app->requests, wishes.tune_seconds);
+  if (wishes.known) requests_known_again(app->requests);
   if (wishes.history) requests_history(app->requests);
   if (wishes.stop) requests_stop_timing(app->requests);
   if (wishes.suspend) terminal_suspend(app->terminal);
@@ -166,7 +169,10 @@ static void turn(App *app) {
     if ((running || waits) && (due < 0 || due > VERB_MS)) due = VERB_MS;
     Event event = terminal_wait(app->terminal, app->idle_left ? 0 : due, fd);
     if (running && verbs_poll(pager_of(app->session)->verbs)) frame(app);
-    if (waits && views_poll(app->session)) frame(app);
+    if (waits && views_poll(app->session)) {
+      grant_wishes(app);
+      frame(app);
+    }
     if (event.kind == EVENT_NONE) {
       if (app->idle_left && idle(app)) {
         bool left = app->idle_left;
@@ -283,6 +289,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
     frame(app);
   }
   if (app->ended && options->resumes) resume_save(app->session);
+  tuning_free(app->session);
   requests_stop(app->requests);
   verbs_free(pager_of(app->session)->verbs);
   terminal_close(app->terminal);

@@ -163,8 +163,8 @@ static const struct {
   int rows, cols;
   const char *shows;
 } screens[] = {
-    {"claims_80x24", "Left Left", 24, 80, "100663296 wave"},
-    {"claims_120x40", "Left Left Down Down Down Down Down Down Down", 40, 120,
+    {"claims_80x24", "Left Left Left", 24, 80, "100663296 wave"},
+    {"claims_120x40", "Left Left Left Down Down Down Down Down Down Down", 40, 120,
      "gemmview solve --example tf32-b proves"},
 };
 
@@ -185,7 +185,7 @@ START_TEST(enter_goes_where_the_claim_was_made) {
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   view_show(session, view_find("measure"));
   drive_frame(session, canvas);
-  ck_assert(drive_keys(session, canvas, "Left Left Enter", &diags));
+  ck_assert(drive_keys(session, canvas, "Left Left Left Enter", &diags));
   const Published *said = published_of(session, session->ladder);
   ck_assert(schedule_same(&session->now.schedule, &said->list->row[0].schedule));
 }

@@ -18,6 +18,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
+#include "tui/session/tuning.h"
 #include "tui/views/measure/measure.h"
 #include "unclean.h"
 #include "vterm_harness.h"
@@ -293,6 +294,139 @@ START_TEST(b_takes_what_was_just_measured) {
 }
 END_TEST
 
+// ---- a search from the screen -------------------------------------------------------------------
+
+static const ClientOptions *simulated_workers(const char *path) {
+  static const char *words[5];
+  static const char *const *argv;
+  static ClientOptions client;
+  const char *rules =
+      "{\"on\":\"start\",\"do\":\"hello\"}\n"
+      "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"NVIDIA H200\"}\n"
+      "{\"on\":\"compile\",\"do\":\"simulate\"}\n"
+      "{\"on\":\"bench\",\"delay_ms\":20,\"do\":\"simulate\"}\n";
+  const char *const all[] = {getenv("GEMMVIEW"), "worker", "--fake",
+                             cli_write_file(arena, "simulated.jsonl", rules), NULL};
+  memcpy(words, all, sizeof all);
+  argv = words;
+  client =
+      (ClientOptions){.version = "test", .workers = &argv, .n_workers = 1, .history_path = path};
+  return &client;
+}
+
+// Begun, looked at while it goes on, ended early, its best taken and taken back; the explorer, with
+// a worker of its own, is told of it afterwards by the history.
+START_TEST(a_search_is_begun_watched_and_ended) {
+  const char *path = arena_printf(arena, "%s/history.db", folder);
+  AppOptions options = {.session = {.state = "M=512,N=512,K=512"},
+                        .terminal = {.color = "256"},
+                        .client = simulated_workers(path)};
+  VtProgram *p = vt_start(24, 80, (VtEnv){.term = "xterm-256color"}, run_explorer, &options);
+  vt_expect(p, "KNOBS");
+  vt_keys(p, "5 t");
+  vt_expect(p, "t searches for the best kernel of 512");
+  press_until(p, "t", "a worker of its own");
+  press_until(p, "2 5", "round, ");
+  press_until(p, "2 5", "measured by predicted");
+  press_until(p, "2 5", "of cuBLAS");
+  vt_expect(p, "on NVIDIA H200, 1 worker");
+  vt_expect(p, "•");
+  vt_keys(p, "x");
+  vt_expect(p, "what is known stays");
+  press_until(p, "2 5", "ended after");
+  vt_keys(p, "Enter");
+  vt_expect(p, "kernels; u takes it back");
+  vt_keys(p, "u 1");
+  vt_expect(p, "tuned (A)");
+  vt_keys(p, "q q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+  HistoryRow rows[4];
+  HistoryCalibration fits[4];
+  History *history = history_open(arena, path, &diags);
+  ck_assert_int_eq(history_best(history, arena, rows, 4), 1);
+  ck_assert_str_eq(rows[0].gpu, "NVIDIA H200");
+  ck_assert_int_le(history_calibrations(history, arena, "NVIDIA H200", fits, 4), 1);
+  history_close(history);
+}
+END_TEST
+
+// Quitting in the middle of it waits for no more than what is under way.
+START_TEST(quitting_ends_a_search) {
+  const char *path = arena_printf(arena, "%s/history.db", folder);
+  AppOptions options = {.session = {.state = "M=512,N=512,K=512"},
+                        .terminal = {.color = "256"},
+                        .client = simulated_workers(path)};
+  VtProgram *p = vt_start(24, 80, (VtEnv){.term = "xterm-256color"}, run_explorer, &options);
+  vt_expect(p, "KNOBS");
+  vt_keys(p, "5 t");
+  press_until(p, "t", "round, ");
+  vt_keys(p, "q q");
+  ck_assert(vt_wait_end(p));
+  ck_assert(vt_restored(p));
+  vt_finish(p);
+}
+END_TEST
+
+// What is seen of a search of a minute, after 23 s.
+static void see_a_search(Session *session) {
+  Tuning *tuning = ARENA_NEW(arena, Tuning);
+  TuneSeen *seen = &tuning->seen;
+  *tuning = (Tuning){.started = true, .base = session->now.schedule};
+  *seen = (TuneSeen){.has_best = true,
+                     .elapsed_s = 23,
+                     .seconds = 60,
+                     .gpu = "NVIDIA H200",
+                     .n_workers = 1,
+                     .n_tried = 240,
+                     .n_compiled = 221,
+                     .n_verified = 204,
+                     .n_timed = 203,
+                     .n_wrong = 1,
+                     .n_failed = 3,
+                     .cublas_ns = 2.7e6,
+                     .best = session->now.schedule,
+                     .best_ns = 3e6,
+                     .best_tflops = 45.8,
+                     .best_ratio = 0.9,
+                     .best_predicted_ns = 2.8e6,
+                     .flop_per_ns = 137.4e6,
+                     .n_steps = 5,
+                     .n_points = 200,
+                     .calibration = {.n = 160, .error = 0.11, .order = 0.9}};
+  for (int i = 0; i < 5; i++) seen->step[i] = (TuneStep){1 + 3 * i, 9e6 / (i + 1) + 1.2e6};
+  for (int i = 0; i < 200; i++) {
+    seen->point[i].predicted_ns = 2.8e6 * (1 + 0.02 * i);
+    seen->point[i].time_ns = 3e6 * (1 + 0.02 * i) * (1 + 0.3 * ((i * 7) % 10) / 10.0);
+  }
+  session->tuning = tuning;
+}
+
+static const struct {
+  const char *name;
+  int rows, cols;
+  bool ascii;
+} tune_sizes[] = {{"measure_tune_80x24", 24, 80, false},
+                  {"measure_tune_120x40", 40, 120, false},
+                  {"measure_tune_ascii", 24, 80, true}};
+
+START_TEST(the_picture_of_a_search) {
+  Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session->ascii = tune_sizes[_i].ascii;
+  Canvas *canvas =
+      canvas_new(arena, tune_sizes[_i].rows, tune_sizes[_i].cols, tune_sizes[_i].ascii);
+  see_a_search(session);
+  view_show(session, view_find("measure"));
+  ck_assert(drive_keys(session, canvas, "t", &diags));
+  ck_assert(session->wishes.tune_seconds == 0);
+  golden_check(arena_printf(arena, "screens/%s.txt", tune_sizes[_i].name),
+               export_text(arena, canvas));
+  ck_assert(drive_keys(session, canvas, "t", &diags));
+  ck_assert(session->wishes.tune_seconds == 60);
+  explorer_close(session);
+}
+END_TEST
+
 Suite *suite_history_view(void) {
   Suite *suite = suite_create("history_view");
   TCase *tc = tcase_create("history");
@@ -303,9 +437,13 @@ Suite *suite_history_view(void) {
   tcase_add_test(tc, enter_goes_to_the_state);
   tcase_add_test(tc, undo_brings_edits_back);
   tcase_add_test(tc, an_empty_history_says_why);
+  tcase_add_loop_test(tc, the_picture_of_a_search, 0,
+                      (int)(sizeof tune_sizes / sizeof *tune_sizes));
   suite_add_tcase(suite, tc);
   if (!cli_has_program()) return suite;
   tcase_add_test(tc, the_command_prints_rows);
+  tcase_add_test(tc, a_search_is_begun_watched_and_ended);
+  tcase_add_test(tc, quitting_ends_a_search);
   tcase_add_test(tc, b_takes_what_was_just_measured);
   return suite;
 }

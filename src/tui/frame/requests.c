@@ -17,6 +17,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
+#include "tui/session/tuning.h"
 
 enum { REQUESTS_MAX = 160, PAST_ROWS = 100 };
 
@@ -41,6 +42,7 @@ typedef struct Request {
 struct Requests {
   Arena *arena, *scratch;
   Client *client;
+  ClientOptions options;  // of the client
   Session *session;
   Request request[REQUESTS_MAX];
   uint64_t seen_key, asked_key, asked_other;
@@ -53,6 +55,7 @@ Requests *requests_start(Arena *arena, const ClientOptions *options, Session *se
   requests->arena = arena;
   requests->scratch = arena_new("requests");
   requests->session = session;
+  if (options) requests->options = *options;
   requests->client = options ? client_start(options) : NULL;
   session->worker.present = requests->client != NULL;
   return requests;
@@ -287,6 +290,10 @@ void requests_history(Requests *requests) {
   if (!request) return;
   *request = (Request){.kind = ASK_HISTORY};
   request->id = client_ask_history(requests->client, PAST_ROWS);
+}
+
+void requests_tune(Requests *requests, double seconds) {
+  if (has_gpu(requests)) tuning_start(requests->session, &requests->options, seconds);
 }
 
 void requests_stop_timing(Requests *requests) {

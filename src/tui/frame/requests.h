@@ -36,5 +36,7 @@ void requests_bench_sweep(Requests *requests);
 void requests_history(Requests *requests);
 // What the history knows of the present problem may have changed: it is asked again.
 void requests_known_again(Requests *requests);
+// Searches for the best kernel of the present problem, with workers of its own (tuning.h).
+void requests_tune(Requests *requests, double seconds);
 // Takes back every timing that was asked for.
 void requests_stop_timing(Requests *requests);

@@ -66,6 +66,8 @@ typedef struct Wishes {
   const char *copy;        // text for the clipboard; NULL: none
   const char *save_path;   // a file for the picture of the screen; NULL: none
   bool keep_progress;      // the marks of the lessons changed
+  double tune_seconds;     // search for the best kernel so long; 0: no
+  bool known;              // what the history knows of the problem may have changed
 } Wishes;
 
 // The worker as the screen shows it.
@@ -118,6 +120,7 @@ typedef struct Session {
   Advice *advice;
   KnobSweep *sweep;
   WorkerState worker;
+  struct Tuning *tuning;  // tuning.h; NULL: nothing was searched for yet
   // The rooflines of the GPU at hand as they were found to be, for the target of that name.
   const Calibration *fits;  // [CALIBRATION_FAMILIES]; NULL: nothing is known
   const char *fits_target;

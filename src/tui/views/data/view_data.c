@@ -9,6 +9,7 @@
 #include "model/readings/site_json.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
+#include "tui/session/tuning.h"
 #include "tui/views/measure/measure.h"
 #include "tui/views/memory/banks_own.h"
 #include "tui/views/program/explore.h"
@@ -172,6 +173,30 @@ static void put_rung(JsonWriter *w, const Rung *rung, const RungLine *line) {
   json_end_object(w);
 }
 
+// The search that was started here; null where none was.
+static void put_search(JsonWriter *w, Session *session) {
+  const TuneSeen *seen = session->tuning ? &session->tuning->seen : NULL;
+  json_key(w, "search");
+  if (!seen) {
+    json_put_null(w);
+    return;
+  }
+  json_begin_object(w);
+  json_member_string(w, "gpu", seen->gpu);
+  json_member_bool(w, "over", seen->over);
+  json_member_double(w, "elapsed_s", seen->elapsed_s);
+  json_member_double(w, "seconds", seen->seconds);
+  json_member_int(w, "tried", seen->n_tried);
+  json_member_int(w, "compiled", seen->n_compiled);
+  json_member_int(w, "verified", seen->n_verified);
+  json_member_int(w, "timed", seen->n_timed);
+  json_member_int(w, "wrong", seen->n_wrong);
+  json_member_int(w, "failed", seen->n_failed);
+  json_member_double(w, "best_ns", seen->has_best ? seen->best_ns : (double)NAN);
+  json_member_double(w, "cublas_ns", seen->cublas_ns > 0 ? seen->cublas_ns : (double)NAN);
+  json_end_object(w);
+}
+
 void measure_json(JsonWriter *w, Session *session) {
   const LadderLines *lines = measure_ladder_lines(session);
   json_member_string(w, "ladder", session->ladder->name);
@@ -180,4 +205,5 @@ void measure_json(JsonWriter *w, Session *session) {
   json_begin_array(w);
   for (int i = 0; i < lines->n; i++) put_rung(w, &session->ladder->rung[i], &lines->line[i]);
   json_end_array(w);
+  put_search(w, session);
 }

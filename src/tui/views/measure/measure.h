@@ -20,7 +20,7 @@ typedef struct MeasurePicture {
 } MeasurePicture;
 
 extern const MeasurePicture measure_ladder, measure_numbers, measure_sweep, measure_history,
-    measure_errors, measure_claims;
+    measure_errors, measure_claims, measure_tune;
 
 typedef struct RungLine {
   const Timed *timed;  // NULL: never timed

@@ -1,20 +1,23 @@
 // measure: what was timed, what is estimated, what is claimed, each marked as what it is.
 //
-//   LADDER  A|B  SWEEP  HISTORY  CLAIMS  ERRORS  m here p comp r rec e est c claim
+//   LADDER A|B SWEEP HISTORY CLAIMS TUNE ERRORS  m here p comp r rec e est c claim
 //
 // Left and Right choose the picture (measure.h); the letters of the title line stand beside every
 // number, so that none is ever taken for another.
 #include "tui/views/measure/measure.h"
 
+#include <stdlib.h>
+
 #include "base/str.h"
 #include "model/readings/knob_use.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
+#include "tui/session/tuning.h"
 #include "tui/views/data/view_data.h"
 
-static const MeasurePicture *const pictures[] = {&measure_ladder, &measure_numbers,
-                                                 &measure_sweep,  &measure_history,
-                                                 &measure_claims, &measure_errors};
+static const MeasurePicture *const pictures[] = {&measure_ladder,  &measure_numbers, &measure_sweep,
+                                                 &measure_history, &measure_claims,  &measure_tune,
+                                                 &measure_errors};
 enum { PICTURES = sizeof pictures / sizeof *pictures };
 
 // ---- where a number comes from ------------------------------------------------------------------
@@ -81,15 +84,22 @@ static void draw_legend(Canvas *canvas, Rect row, int from) {
   }
 }
 
+static int titles_cols(int gap) {
+  int width = 1;
+  for (int i = 0; i < PICTURES; i++) width += utf8_columns(pictures[i]->title) + gap;
+  return width;
+}
+
 static void draw_titles(Canvas *canvas, Rect row, const Session *session) {
   int col = 1, mode = mode_of(session);
+  const int gap = titles_cols(2) + legend_cols(legends[1], 1) <= row.cols ? 2 : 1;
   for (int i = 0; i < PICTURES; i++) {
     int begin = col;
     col = canvas_text(canvas, row, 0, col, i == mode ? STYLE_TITLE : STYLE_DIM, pictures[i]->title);
     Rect area = {row.row, row.col + begin, 1, col - begin};
     if (i == mode) canvas_over(canvas, area, STYLE_SELECTED);
     canvas_spot(canvas, area, SPOT_MEASURE_MODE, i);
-    col += 2;
+    col += gap;
   }
   draw_legend(canvas, row, col);
 }
@@ -121,10 +131,12 @@ static void take(Session *session, const char *argument) {
   if (picture->take) picture->take(session, session_view_state(session)->cursor);
 }
 
-static void show_sweep(Session *session) {
+static void show(Session *session, const MeasurePicture *picture) {
   for (int i = 0; i < PICTURES; i++)
-    if (pictures[i] == &measure_sweep) show_picture(session, i);
+    if (pictures[i] == picture) show_picture(session, i);
 }
+
+static void show_sweep(Session *session) { show(session, &measure_sweep); }
 
 // The next knob that says something here, in the order of the table.
 static void step_knob(Session *session, int step) {
@@ -162,7 +174,31 @@ static void bench_all(Session *session, const char *argument) {
 
 static void stop(Session *session, const char *argument) {
   (void)argument;
-  session->wishes.stop = true;
+  if (picture_of(session) == &measure_tune && tuning_runs(session))
+    tuning_cancel(session);
+  else
+    session->wishes.stop = true;
+}
+
+// The first press shows what it would do, the next one does it; a number is the time it has.
+static void tune_here(Session *session, const char *argument) {
+  static const double usual_s = 60, least_s = 1, most_s = 86400;
+  const bool shown = picture_of(session) == &measure_tune;
+  const double asked = argument && *argument ? strtod(argument, NULL) : usual_s;
+  if (!shown) show(session, &measure_tune);
+  if (!(asked >= least_s && asked <= most_s))
+    session_say(session, SAID_ERROR, "a search takes a second or more, and a day at most");
+  else if (tuning_runs(session))
+    session_say(session, SAID_NOTE, "a search is under way; %s ends it",
+                view_key_name(session, "stop"));
+  else if (shown || (argument && *argument))
+    session->wishes.tune_seconds = asked;
+}
+
+static bool poll(Session *session) { return tuning_poll(session); }
+
+static ViewWait waits(const Session *session) {
+  return tuning_runs(session) ? VIEW_EXPECTS : VIEW_WAITS_NOT;
 }
 
 static void measure_enter(Session *session) {
@@ -191,7 +227,9 @@ static const Action actions[] = {
     {"knob-before", "<", NULL, "knob-after", "sweep the knob before", knob_before},
     {"knob-after", ">", NULL, NULL, "sweep the next knob", knob_after},
     {"bench-sweep", "B", NULL, NULL, "verify and time every legal value of the sweep", bench_all},
-    {"stop", "x", NULL, NULL, "take back the timings that have not begun", stop},
+    {"tune-here", "t", NULL, NULL, "search for the best kernel of this problem; t again begins",
+     tune_here},
+    {"stop", "x", NULL, NULL, "end the search; take back the timings that have not begun", stop},
 };
 
 const ViewBody measure_view = {
@@ -202,6 +240,8 @@ const ViewBody measure_view = {
     .count = measure_count,
     .line = measure_line,
     .click = measure_click,
+    .poll = poll,
+    .waits = waits,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
 };

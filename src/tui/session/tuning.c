@@ -1,0 +1,73 @@
+// Nothing here waits but tuning_free().
+#include "tui/session/tuning.h"
+
+static Schedule problem_of(const Schedule *schedule) {
+  Schedule base = schedule_default();
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (knob_is_problem((KnobId)i) && knob_table[i].type != KNOB_TYPE_TARGET)
+      schedule_set(&base, (KnobId)i, schedule->value[i]);
+  return base;
+}
+
+bool tuning_runs(const Session *session) { return session->tuning && session->tuning->run; }
+
+// What stands on the screen first, then rungs, the last ones of each ladder first.
+static const Schedule *seeds_of(Session *session, int *n) {
+  int n_rungs = 0;
+  for (int i = 0; i < session->n_ladders; i++) n_rungs += session->ladders[i]->n_rungs;
+  Schedule *seeds = ARENA_ARRAY(session->frame, Schedule, n_rungs + 1);
+  *n = 0;
+  if (!session->now.reasons) seeds[(*n)++] = session->now.schedule;
+  for (int i = 0; i < session->n_ladders; i++)
+    for (int rung = session->ladders[i]->n_rungs - 1; rung >= 0; rung--)
+      if (!session->ladders[i]->rung[rung].not_built)
+        seeds[(*n)++] = session->ladders[i]->rung[rung].schedule;
+  return seeds;
+}
+
+bool tuning_start(Session *session, const ClientOptions *options, double seconds) {
+  if (tuning_runs(session)) {
+    session_say(session, SAID_NOTE, "a search is under way");
+    return false;
+  }
+  if (!session->tuning) session->tuning = ARENA_NEW(session->app, Tuning);
+  Tuning *tuning = session->tuning;
+  int n_seeds = 0;
+  const Schedule *seeds = seeds_of(session, &n_seeds);
+  tuning->base = problem_of(&session->now.schedule);
+  tuning->seen = (TuneSeen){.seconds = seconds};
+  tuning->run = tune_run_start(&(TuneRunOptions){.client = *options,
+                                                 .targets = &session->targets,
+                                                 .base = tuning->base,
+                                                 .seeds = seeds,
+                                                 .n_seeds = n_seeds,
+                                                 .seconds = seconds});
+  tuning->started = tuning->run != NULL;
+  if (!tuning->run) session_say(session, SAID_ERROR, "no thread could be had for the search");
+  return tuning->run != NULL;
+}
+
+bool tuning_poll(Session *session) {
+  if (!tuning_runs(session)) return false;
+  Tuning *tuning = session->tuning;
+  const int before = tuning->seen.serial;
+  tune_run_seen(tuning->run, &tuning->seen);
+  if (tuning->seen.serial == before) return false;
+  if (tuning->seen.over) {
+    tune_run_end(tuning->run);
+    tuning->run = NULL;
+    session->wishes.known = true;
+  }
+  return true;
+}
+
+void tuning_cancel(Session *session) {
+  if (!tuning_runs(session)) return;
+  tune_run_cancel(session->tuning->run);
+  session_say(session, SAID_NOTE, "the search ends; what is known stays");
+}
+
+void tuning_free(Session *session) {
+  if (tuning_runs(session)) tune_run_end(session->tuning->run);
+  if (session->tuning) session->tuning->run = NULL;
+}

@@ -118,6 +118,9 @@ static Place d_wgmma(int lane, int i) {
                  8 * (i / 4) + in_group(lane) * 2 + i % 2};
 }
 
+// tcgen05.ld.32x32b: a row is a lane of tensor memory, a column its register.
+static Place d_tcgen05(int lane, int i) { return (Place){lane, i}; }
+
 typedef struct Layout {
   const char *atom;
   AtomOperand operand;
@@ -177,6 +180,11 @@ static const Layout layouts[] = {
     {"wgmma.m64n64k32.e5m2", ATOM_C, 64, 64, 32, 32, d_wgmma},
     {"wgmma.m64n96k32.s8", ATOM_A, 64, 32, 16, 4, a_wgmma_k32},
     {"wgmma.m64n96k32.s8", ATOM_C, 64, 96, 48, 48, d_wgmma},
+    {"tcgen05.m128n256k16.f16", ATOM_C, 128, 256, 256, 256, d_tcgen05},
+    {"tcgen05.m128n8k16.bf16", ATOM_C, 128, 8, 8, 8, d_tcgen05},
+    {"tcgen05.m128n200k8.tf32", ATOM_C, 128, 200, 200, 200, d_tcgen05},
+    {"tcgen05.m128n64k32.e4m3", ATOM_C, 128, 64, 64, 64, d_tcgen05},
+    {"tcgen05.m128n128k32.e5m2", ATOM_C, 128, 128, 128, 128, d_tcgen05},
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
@@ -359,6 +367,8 @@ static const struct {
     {"wgmma.m64n12k16.f16", "wgmma.m64n16k16.f16"},
     {"wgmma.m64n0k16.f16", "wgmma.m64n8k16.f16"},
     {"wgmma.m64n264k16.f16", "wgmma.m64n256k16.f16"},
+    {"tcgen05.m128n12k16.f16", "tcgen05.m128n16k16.f16"},
+    {"tcgen05.m64n64k16.f16", "tcgen05.m128n256k16.f16"},
     {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32", NULL},
     {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16", NULL},
     {"mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32", "m16n8k16.f16"},

@@ -12,6 +12,7 @@
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
 #include "model/schedules/reduce.h"
+#include "tensor_programs.h"
 
 Suite *suite_ops(void);
 
@@ -83,9 +84,18 @@ static void note_ops(const Program *program, bool used[OP_COUNT]) {
   for (int k = 0; k < program->n_kernels; k++) stmt_walk(program->kernel[k].body, note_op, used);
 }
 
+static const Program *written(const char *text) {
+  Diags diags = diags_new(arena);
+  const Program *program = program_parse(arena, text, strlen(text), "by_hand", &diags);
+  ck_assert_msg(program != NULL, "%s", diags_text(arena, &diags));
+  return program;
+}
+
 START_TEST(every_operation_is_in_a_program) {
   bool used[OP_COUNT] = {false};
   for (int i = 0; i < N_ROWS; i++) note_ops(newest(i)->program, used);
+  note_ops(written(tensor_program_plain), used);  // test_tcgen05.c runs them and compiles them
+  note_ops(written(tensor_program_stores), used);
   for (int op = 0; op < OP_COUNT; op++)
     ck_assert_msg(used[op], "no program here has %s", op_name((OpKind)op));
 }

@@ -78,7 +78,7 @@ static int64_t byte_by_slab(const Tile *t, int64_t row, int64_t k) {
 static void compare_tile(const Program *program, AtomOperand operand, const char *state) {
   Tile t = tile_of(program, operand);
   ck_assert(t.tile->is_described);
-  SmemDescriptor descriptor = smem_descriptor_decode(matrix_tile_bits(t.tile), 90);
+  SmemDescriptor descriptor = smem_descriptor_decode(matrix_tile_bits(t.tile, 90), 90);
   ck_assert_int_eq(descriptor.sbo, t.tile->sbo);
   ck_assert_int_eq(descriptor.lbo, t.tile->lbo);
   ck_assert_str_eq(descriptor.swizzle->name, matrix_tile_swizzle(t.tile));
@@ -185,7 +185,7 @@ static void note_bits(Stmt *stmt, int depth, void *context) {
   for (int i = 0; i < 2 && stmt->kind == STMT_OP && op_reads_tiles(stmt->op.kind); i++)
     if (stmt->op.tile[i].is_described)
       str_printf(out, "%d %llx, ", stmt->op.tile[i].trans,
-                 (unsigned long long)matrix_tile_bits(&stmt->op.tile[i]));
+                 (unsigned long long)matrix_tile_bits(&stmt->op.tile[i], 90));
 }
 
 static const char *bits_of(const Program *program) {

@@ -64,12 +64,13 @@ static bool read_operand(const char *text, Fragment *out, Diags *diags) {
                 arena_printf(out->arena, "\"%.40s\" is no operand: A, B and C are",
                              str_sanitise(out->arena, text)));
   out->operand = at - letters >= ATOM_C ? ATOM_C : (AtomOperand)(at - letters);
-  if (!atom_in_registers(&out->atom, out->operand))
-    return fail(diags, "A",
+  if (!atom_in_lanes(&out->atom, out->operand))
+    return fail(diags, atom_in_registers(&out->atom, ATOM_A) ? "A" : "C",
                 arena_printf(out->arena,
-                             "B of %s is read from shared memory through a descriptor and has no "
-                             "registers: A and C have",
-                             out->atom.name));
+                             "%s of %s is read from shared memory through a descriptor and has no "
+                             "registers: %s",
+                             atom_operand_name(out->operand), out->atom.name,
+                             atom_in_registers(&out->atom, ATOM_A) ? "A and C have" : "C has"));
   return true;
 }
 
@@ -439,7 +440,7 @@ static void print_list_text(Arena *arena) {
       "\nA B C: registers of one lane. * or f16, as in m16n8k16.f16.f16. N of wgmma may be any\n"
       "multiple of 8 up to 256: wgmma.m64n128k16.bf16; its B, and its A if one likes, are read "
       "from\n"
-      "shared memory.\n",
+      "shared memory. So may that of tcgen05, whose C lies in tensor memory.\n",
       stdout);
 }
 

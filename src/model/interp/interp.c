@@ -109,6 +109,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   w->pc = w->depth = w->n_copies = w->n_stores = 0;
   start_registers_of(m, w);
   if (w->tensor) tensor_start(m, w);
+  if (w->agent) tmem_start(m, w);
   memset(w->committed, 0, sizeof w->committed);
   memset(w->bulk_committed, 0, sizeof w->bulk_committed);
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
@@ -202,6 +203,7 @@ static void run_if(Warp *w, const Code *code) {
 static void run_exit(Machine *m, Warp *w) {
   w->state = WARP_DONE;
   if (w->tensor) tensor_end(m, w);
+  if (w->agent) tmem_end_warp(m, w);
   for (int i = 0; i < w->n_copies; i++) {
     const Copy *copy = &w->copy[i];
     const Code *code = &m->code->code[copy->code];
@@ -279,6 +281,7 @@ static void run_cluster(Machine *m, int cluster, bool first_one) {
   }
   interp_abandon_boxes(m);
   if (m->warp[0].tensor) tensor_compare_warps(m);
+  if (m->first_tensor) tmem_end_block(m);
   if (m->code->cluster > 1) interp_check_exits(m);
 }
 

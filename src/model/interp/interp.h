@@ -31,6 +31,7 @@
   X(MISSING_WAIT, "missing wait", "data of a copy is read that may still be on its way")          \
   X(MISSING_FENCE, "missing fence",                                                               \
     "registers reach wgmma with no fence behind what was done to them")                           \
+  X(ALLOCATION, "allocation", "tensor memory that is not allocated, or not given back")           \
   X(DESCRIPTOR, "descriptor", "a matrix descriptor finds other elements than the program means")  \
   X(UNWRITTEN_READ, "unwritten read", "a value is read that nothing wrote")                       \
   X(OUT_OF_BOUNDS, "out of bounds", "an index outside its dimension, or an access beyond a row")  \

@@ -43,6 +43,8 @@ static Sizes sizes_of(const Program *program) {
     const Buffer *buffer = program->buffer[i];
     if (buffer->space == SPACE_REGISTER)
       sizes.rows += buffer_rows(buffer);
+    else if (buffer->space == SPACE_TENSOR)
+      continue;  // a block has all of it, whatever it says it has
     else if (is_input(buffer))
       sizes.inputs += buffer_elements(buffer);
     else
@@ -138,7 +140,7 @@ static void look_for_async(Stmt *stmt, int depth, void *context) {
 
 // Mbarriers, blocks that reach each other, or the async proxy, which fences have a say in.
 static bool needs_clocks(const Program *program) {
-  bool needs = most_together(program) > 1;
+  bool needs = most_together(program) > 1 || tmem_is_used(program);
   for (int i = 0; i < program->n_buffers; i++) needs |= program->buffer[i]->space == SPACE_BARRIER;
   for (int i = 0; i < program->n_kernels; i++)
     stmt_walk(program->kernel[i].body, look_for_async, &needs);
@@ -159,9 +161,10 @@ static void build_mbarriers(Machine *m, Memory *memory) {
 
 static const Reads *new_reads(const Machine *m, int64_t granules) {
   Reads *reads = ARENA_NEW(m->arena, Reads);
+  const int readers = m->first_tensor ? 2 * m->n_readers : m->n_readers;
   const int64_t together = granules / READS_TOGETHER + 1;
-  *reads = (Reads){.read = ARENA_ARRAY(m->arena, Touch, granules * m->n_readers),
-                   .newest = ARENA_ARRAY(m->arena, NewestRead, together * m->n_readers),
+  *reads = (Reads){.read = ARENA_ARRAY(m->arena, Touch, granules * readers),
+                   .newest = ARENA_ARRAY(m->arena, NewestRead, together * readers),
                    .apart = granules};
   return reads;
 }
@@ -189,6 +192,11 @@ static void build_shared(Machine *m, BlockState *block) {
   }
 }
 
+static void build_tensor(Machine *m, TensorMemory *tensor) {
+  tensor->row = arena_alloc(m->arena, sizeof *tensor->row * TENSOR_QUARTERS);
+  tensor->cell = arena_alloc(m->arena, sizeof *tensor->cell * TENSOR_QUARTERS);
+}
+
 // What blocks share is built once.
 static void build_memory(Machine *m) {
   Memory *first = m->of_rank[0].memory;
@@ -205,6 +213,7 @@ static void build_memory(Machine *m) {
     BlockState *block = &m->of_rank[rank];
     if (rank) memcpy(block->memory, first, sizeof block->memory);
     build_shared(m, block);
+    if (m->first_tensor) build_tensor(m, &block->tensor);
     for (int i = 0; i < m->program->n_buffers; i++)
       if (block->memory[i].buffer->space == SPACE_BARRIER) build_mbarriers(m, &block->memory[i]);
   }
@@ -230,7 +239,10 @@ static int count_readers(const Machine *m) {
 static void build_order(Machine *m) {
   m->has_clocks = needs_clocks(m->program);
   m->n_readers = count_readers(m);
-  m->n_clocks = m->max_warps + m->max_cluster * INTERP_AGENTS + 1;
+  const int agents = m->max_warps + m->max_cluster * INTERP_AGENTS;
+  const bool multiplies = tmem_is_used(m->program);
+  if (multiplies) m->first_tensor = agents;
+  m->n_clocks = agents + (multiplies ? m->max_warps : 0) + 1;
   m->of_rank = ARENA_ARRAY(m->arena, BlockState, m->max_cluster);
   m->warp_order = ARENA_ARRAY(m->arena, int32_t, m->max_warps);
   if (!m->has_clocks) return;
@@ -266,6 +278,11 @@ static void build_warps(Machine *m) {
     w->row = ARENA_ARRAY(m->arena, Row, m->n_rows + 1);
     w->written = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
     if (tiles) w->tensor = new_queue(m);
+    if (!m->first_tensor) continue;
+    w->agent = ARENA_NEW(m->arena, TensorAgent);
+    w->loads = ARENA_NEW(m->arena, TensorMoves);
+    w->stores = ARENA_NEW(m->arena, TensorMoves);
+    w->loads->busy = ARENA_ARRAY(m->arena, uint8_t, m->n_rows + 1);
   }
 }
 

@@ -43,6 +43,7 @@ void interp_at_rank(Machine *m, int rank) {
 int interp_rank_of(const Machine *m, int thread) {
   int warp = thread / LANES;
   if (thread == interp_stores(m)) return m->rank;
+  if (m->first_tensor && warp >= m->first_tensor) return (warp - m->first_tensor) / m->block_warps;
   if (is_agent(m, thread)) return (warp - m->max_warps) / INTERP_AGENTS;
   return warp / m->block_warps;
 }

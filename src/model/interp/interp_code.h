@@ -95,6 +95,7 @@ typedef struct Code {
   const Stmt *stmt;
   int jump;           // LOOP: after its NEXT; NEXT: first of the body; IF: its FI
   const char *fault;  // OP: why it cannot run at all; NULL when it can
+  const char *wrong;  // OP: how its instruction descriptor and itself differ; NULL: they do not
   int n_conditions;   // IF
   const Condition *condition;
   Value value;  // LET; OP: the phase bit that is waited for, the number of a barrier, or the mask

@@ -261,8 +261,8 @@ static Operand compile_operand(Compiler *c, const Access *access, int width) {
   return out;
 }
 
-static const char *const space_names[] = {"global memory", "shared memory", "registers",
-                                          "mbarriers"};
+static const char *const space_names[SPACE_COUNT] = {"global memory", "shared memory", "registers",
+                                                     "mbarriers", "tensor memory"};
 
 static const char *operand_fault(Compiler *c, const Op *op, const Operand *operand,
                                  const OperandFacts *facts, const char *which) {

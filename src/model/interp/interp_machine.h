@@ -10,7 +10,9 @@ enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
 // Agents carry out copies by TMA and are counted behind the warps, so many for each block of a
 // cluster: one for each mbarrier that copies count at, because copies have no order but the one
 // that their own mbarriers make. Programs with more mbarriers share agents; then the interpreter
-// may take an order for granted that does not exist. The last of all is nobody: it reads what boxes
+// may take an order for granted that does not exist. Behind them stands, where a program multiplies
+// in tensor memory, each warp's share of the tensor core: what it has asked for is done in that
+// order and in nobody else's. The last of all is nobody: it reads what boxes
 // on their way to C lie in, and no one is ever ordered with it.
 enum { INTERP_AGENTS = 8, INTERP_WARPS_MAX = CLUSTER_MAX * INTERP_THREADS_MAX / LANES };
 // The number of the cluster's barrier, behind those of a block.
@@ -72,10 +74,11 @@ typedef struct Reads {
 } Reads;
 
 // The epochs of a warp or agent up to which something is known: accesses have come before (`seen`),
-// a fence has made them known to TMA (`fenced`), waits are over (`passed`). A clock has one for
-// each of them, Machine.n_clocks.
+// a fence has made them known to TMA (`fenced`), waits are over (`passed`); of tensor memory, what
+// stands in front of a fence (`before`), and what this one's own accesses come behind (`after`). A
+// clock has one for each of them, Machine.n_clocks.
 typedef struct Known {
-  uint32_t seen, fenced, passed;
+  uint32_t seen, fenced, passed, before, after;
 } Known;
 
 // An mbarrier of the block at hand; see interp_mbarrier.c.
@@ -143,6 +146,53 @@ typedef struct TensorQueue {
   uint64_t issued;  // a hash of what was multiplied, the same in all warps of a warpgroup
 } TensorQueue;
 
+// ---- tensor memory (interp_tmem.c) --------------------------------------------------------------
+
+// A column of a quarter of the lanes: nobody reaches less. Warp w reads the lanes of quarter w % 4,
+// so w / 4 says which warp of a block it is.
+enum { TENSOR_READERS = INTERP_THREADS_MAX / LANES / TENSOR_QUARTERS };
+typedef struct TensorCell {
+  Touch write, read[TENSOR_READERS];
+  bool in_flight;  // `write` is a tcgen05.st that its warp has not waited for
+} TensorCell;
+
+typedef struct TensorMemory {
+  int columns;                         // that the block has; 0: none
+  bool gave_up;                        // the right to have more
+  Touch alloc;                         // since when
+  Row (*row)[TENSOR_COLUMNS];          // [TENSOR_QUARTERS]
+  TensorCell (*cell)[TENSOR_COLUMNS];  // [TENSOR_QUARTERS]
+} TensorMemory;
+
+// A tcgen05.mma that was issued and is not carried out, or a commit behind some.
+typedef struct TensorWork {
+  int code;
+  bool commits, begins;  // the sums
+  int64_t corner[2];     // of its tiles
+  int64_t index[2][RANK_MAX];
+  int column;      // of the sums
+  uint32_t ranks;  // COMMIT: whose mbarrier
+  int64_t at;      // which
+  uint32_t epoch;  // what was issued before
+  Known *known;    // what its thread knew by then
+} TensorWork;
+
+// What one warp has asked of the tensor core: first in, first out.
+typedef struct TensorAgent {
+  int first, n, capacity;
+  TensorWork *work;
+} TensorAgent;
+
+// Columns on their way into registers, or out of them.
+typedef struct TensorMove {
+  int code, column, row;  // first register row of the warp
+} TensorMove;
+typedef struct TensorMoves {
+  int n, capacity;
+  TensorMove *move;
+  uint8_t *busy;  // by register row: a tcgen05.ld brings it
+} TensorMoves;
+
 typedef struct Machine Machine;
 
 // A copy by TMA that has not landed, and what is to do when it does.
@@ -196,12 +246,15 @@ typedef struct Warp {
   int32_t bulk_committed[LANES];  // bulk groups closed so far
   int64_t registers;              // of each thread, as setmaxnreg has left them
   TensorQueue *tensor;            // NULL: no statement multiplies in the background
+  TensorAgent *agent;             // NULL: no statement is about tensor memory
+  TensorMoves *loads, *stores;    // likewise
 } Warp;
 
 // What each block of a cluster has of its own. What blocks share is the same in all of them.
 typedef struct BlockState {
   Memory memory[BUFFERS_MAX];
   int64_t free_registers;  // given back and not taken
+  TensorMemory tensor;
 } BlockState;
 
 struct Machine {
@@ -243,10 +296,11 @@ struct Machine {
   int n_clocks;     // of warps, then of agents, then of stores
   Known *clock;  // [n_clocks][n_clocks] of each; of a warp's lanes in `knows`, where they know more
   Known *rest;   // [n_clocks][n_clocks] of the others; unused while `knows` is all lanes
-  uint32_t *knows;  // [n_clocks]
-  Known *scratch;   // a clock
-  int n_readers;    // warps whose reads of an element are kept
-  Touch *reached;   // [max_cluster][max_warps]: a warp's last access to what a block has of its own
+  uint32_t *knows;   // [n_clocks]
+  Known *scratch;    // a clock
+  int n_readers;     // warps whose reads of an element are kept
+  int first_tensor;  // the clock of the first warp's share of the tensor core; 0: there is none
+  Touch *reached;  // [max_cluster][max_warps]: a warp's last access to what a block has of its own
   int n_boxes, box_capacity;
   BoxCopy *box;
   int64_t steps, lanes[OP_COUNT];
@@ -361,6 +415,9 @@ void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *
                       const Memory *memory, int64_t at);
 // A read through the async proxy: what threads wrote must have been fenced as well.
 bool shadow_read_async(Machine *m, const Memory *memory, int64_t at, const Touch *now);
+// The same, asked for by `now` and done by somebody else.
+bool shadow_read_by(Machine *m, const Memory *memory, int64_t at, const Touch *now,
+                    uint16_t reader);
 // Checks a read without its value, as a copy needs it: is the element written, does the read race?
 bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
               int64_t at);
@@ -396,6 +453,8 @@ static inline bool warp_is_whole(const Warp *warp) { return !(warp->alive & ~war
 // The clock of the active lanes alone, from now on apart from that of the others.
 Known *order_of_lanes(Machine *machine, const Warp *warp);
 void order_fence(Machine *machine, const Warp *warp);
+void order_before(Machine *machine, const Warp *warp);
+void order_after(Machine *machine, const Warp *warp);
 
 // ---- clusters (interp_cluster.c)
 // -----------------------------------------------------------------
@@ -456,6 +515,48 @@ void bulk_commit(Machine *machine, Warp *warp);
 void bulk_wait(Machine *machine, Warp *warp, const Code *code, bool until_read);
 // The end of a warp: what is unread is reported, for the memory is somebody else's now.
 void bulk_end(Machine *machine, Warp *warp);
+
+// ---- tensor memory (interp_tmem.c) --------------------------------------------------------------
+
+// Columns of some quarters of the lanes, of the block at hand.
+typedef struct TensorReach {
+  int first_quarter, n_quarters, column, n;
+} TensorReach;
+
+bool tmem_is_used(const Program *program);
+void tmem_start(Machine *machine, Warp *warp);
+// A warp has ended, with moves under way; a block has, with columns that it has not given back.
+void tmem_end_warp(Machine *machine, Warp *warp);
+void tmem_end_block(Machine *machine);
+// The warp's share of the tensor core as a thread: it does what the warp has asked for.
+static inline uint16_t tmem_agent(const Machine *m, const Warp *w) {
+  return (uint16_t)((m->first_tensor + w->index) * LANES);
+}
+// Whether the columns of an operand are allocated, and in an order with this use; else the finding
+// is made.
+bool tmem_has(Machine *machine, const Warp *warp, const Code *code, const Buffer *buffer,
+              const TensorReach *reach);
+// An access of these columns by `who`, asked for by `now`. False: nothing is there to read.
+bool tmem_read(Machine *machine, const Warp *warp, const Code *code, const TensorReach *reach,
+               const Touch *now, uint16_t who);
+void tmem_write(Machine *machine, const Warp *warp, const Code *code, const TensorReach *reach,
+                const Touch *now, uint16_t who);
+// An access that is over: it counts from now on.
+void tmem_touch_read(Machine *machine, const TensorReach *reach, const Touch *now);
+void tmem_touch_write(Machine *machine, const TensorReach *reach, const Touch *now);
+// Columns are given back: whatever was done to them must be known to be over.
+void tmem_release(Machine *machine, const Warp *warp, const Code *code);
+
+// Registers are touched by anything but a tcgen05.ld.
+void tmem_touch_registers(Machine *machine, const Warp *warp, const Code *code,
+                          const Operand *operand, const Registers *at);
+TensorMove *tmem_new_move(Machine *machine, TensorMoves *moves);
+TensorWork *tmem_new_work(Machine *machine, Warp *warp);
+// The warps that have asked for something that is not done; the oldest of one of them is done.
+int tmem_pending(const Machine *machine);
+void tmem_carry_out(Machine *machine, int which);
+// Carries out the oldest work of a warp (model/ops/tcgen05.c).
+void tmem_do(Machine *machine, Warp *warp, const TensorWork *work);
 
 // ---- barriers (interp_meet.c) -------------------------------------------------------------------
 

@@ -154,8 +154,13 @@ BoxCopy *interp_new_box(Machine *m) {
 }
 
 bool interp_land_one(Machine *m) {
-  if (m->n_boxes == 0) return false;
-  int which = (int)random_between(&m->random, 0, m->n_boxes - 1);
+  const int waiting = m->first_tensor ? tmem_pending(m) : 0;
+  if (m->n_boxes + waiting == 0) return false;
+  int which = (int)random_between(&m->random, 0, m->n_boxes + waiting - 1);
+  if (which >= m->n_boxes) {
+    tmem_carry_out(m, which - m->n_boxes);
+    return true;
+  }
   BoxCopy copy = m->box[which];
   m->box[which] = m->box[--m->n_boxes];
   interp_at_rank(m, copy.rank);

@@ -6,6 +6,10 @@
 // over, unless a fence in between has made them known to it: clock[w][v].fenced, handed on in the
 // same way.
 //
+// Tensor memory has fences of its own, in pairs: `before` is the epoch in front of which v's
+// accesses to it stand behind a fence that w has been told of, and `after` says the same of a fence
+// that w itself has gone through since. `after` is handed on to nobody.
+//
 // A lane that waits or fences alone is alone in knowing it: the other lanes of its warp keep what
 // they had, rest[w], until the warp arrives or meets others. A third group of lanes is not kept
 // apart but knows what the rest does; so an order may be missed in odd programs, and is never made
@@ -19,6 +23,7 @@ void order_join_clock(const Machine *m, Known *into, const Known *from) {
     if (from[v].seen > into[v].seen) into[v].seen = from[v].seen;
     if (from[v].fenced > into[v].fenced) into[v].fenced = from[v].fenced;
     if (from[v].passed > into[v].passed) into[v].passed = from[v].passed;
+    if (from[v].before > into[v].before) into[v].before = from[v].before;
   }
 }
 
@@ -36,7 +41,16 @@ void interp_join_none(Machine *m) {
   if (!m->has_clocks) return;
   memset(m->knows, 0xFF, sizeof *m->knows * (size_t)m->n_clocks);
   for (int i = 0; i < m->n_clocks * m->n_clocks; i++)
-    m->clock[i] = (Known){m->epoch, m->epoch, m->epoch};
+    m->clock[i] = (Known){m->epoch, m->epoch, m->epoch, m->epoch, m->epoch};
+}
+
+// All but what is nobody else's: behind which fence its own accesses to tensor memory come.
+static void take_clock(const Machine *m, Known *into, const Known *from) {
+  for (int v = 0; v < m->n_clocks; v++) {
+    const uint32_t after = into[v].after;
+    into[v] = from[v];
+    into[v].after = after;
+  }
 }
 
 // Joins the clocks of those that have met: each knows everything that any of them knew; of fences,
@@ -50,7 +64,7 @@ static void join(Machine *m, const bool *takes_part) {
     if (takes_part[w]) clock[w].seen = clock[w].passed = m->epoch;
   for (int w = 0; w < m->n_warps; w++) {
     if (!takes_part[w]) continue;
-    copy_clock(m, clock_of(m, w), clock);
+    take_clock(m, clock_of(m, w), clock);
     m->knows[w] = UINT32_MAX;
   }
 }
@@ -94,4 +108,30 @@ void order_fence(Machine *m, const Warp *w) {
   fence(m, w, clock);
   fence(m, w, rest);
   clock[w->index].fenced = rest[w->index].fenced = ++m->epoch;
+}
+
+// tcgen05.fence::before_thread_sync: what these lanes did to tensor memory is known to whom they
+// tell of it from now on.
+void order_before(Machine *m, const Warp *w) {
+  const uint32_t now = ++m->epoch;
+  if (!warp_is_whole(w)) {
+    order_of_lanes(m, w)[w->index].before = now;
+    return;
+  }
+  clock_of(m, w->index)[w->index].before = rest_of(m, w->index)[w->index].before = now;
+}
+
+static void come_after(const Machine *m, Known *clock) {
+  for (int v = 0; v < m->n_clocks; v++) clock[v].after = clock[v].before;
+}
+
+// tcgen05.fence::after_thread_sync: what these lanes do to tensor memory from now on comes behind
+// that of which they were told.
+void order_after(Machine *m, const Warp *w) {
+  if (!warp_is_whole(w)) {
+    come_after(m, order_of_lanes(m, w));
+    return;
+  }
+  come_after(m, clock_of(m, w->index));
+  come_after(m, rest_of(m, w->index));
 }

@@ -200,6 +200,7 @@ Registers reach_registers(Machine *m, const Warp *w, const Code *code, const Ope
   out.first = memory->first_row + (int)at * memory->rows;
   out.row = &w->row[out.first];
   if (w->tensor && !code->tile) tensor_touch(m, w, code, operand, &out);
+  if (w->agent) tmem_touch_registers(m, w, code, operand, &out);
   return out;
 }
 

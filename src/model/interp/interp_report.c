@@ -133,7 +133,10 @@ static FindingParty party_of(const Machine *m, const Stmt *stmt, const Touch *to
 
 static void add_party(const Machine *m, Str *out, bool with_block, const FindingParty *party) {
   if (with_block) str_printf(out, "block %d ", party->block);
-  if (is_agent(m, party->thread))
+  if (m->first_tensor && party->thread / LANES >= m->first_tensor &&
+      party->thread != interp_stores(m))
+    str_add(out, "the tensor core");
+  else if (is_agent(m, party->thread))
     str_add(out, "the memory accelerator");
   else
     str_printf(out, "warp %d lane %d", party->thread / LANES, party->thread % LANES);

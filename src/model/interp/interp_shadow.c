@@ -99,9 +99,21 @@ static inline Touch *read_by(const Memory *memory, int64_t granule, int reader) 
   return &memory->reads->read[reader * memory->reads->apart + granule];
 }
 
+// Of a warp that can reach the memory, or of its share of the tensor core, which stands behind all
+// of those.
+static inline int reader_of(const Machine *machine, uint16_t thread) {
+  const int who = thread / LANES;
+  if (who < machine->max_warps) return who - machine->first_reader;
+  return machine->n_readers + who - machine->first_tensor - machine->first_reader;
+}
+
+static inline int count_readers(const Machine *machine) {
+  return machine->first_tensor ? 2 * machine->n_readers : machine->n_readers;
+}
+
 static inline NewestRead *newest_reads(const Machine *machine, const Memory *memory,
                                        int64_t granule) {
-  return &memory->reads->newest[granule / READS_TOGETHER * machine->n_readers];
+  return &memory->reads->newest[granule / READS_TOGETHER * count_readers(machine)];
 }
 
 static inline int64_t granule_of(const Memory *memory, const Shadow *shadow) {
@@ -115,7 +127,7 @@ static inline void remember_read(const Machine *machine, const Memory *memory, c
     return;
   }
   const int64_t granule = granule_of(memory, shadow);
-  const int reader = now->thread / LANES - machine->first_reader;
+  const int reader = reader_of(machine, now->thread);
   *read_by(memory, granule, reader) = *now;
   NewestRead *newest = &newest_reads(machine, memory, granule)[reader];
   newest->any = now->epoch;
@@ -133,6 +145,11 @@ static bool reads_are_over(const Machine *machine, const Memory *memory, int64_t
     if (newest[w].any >= known[w].seen) return false;
     if (for_async && newest[w].to_fence >= known[w].fenced) return false;
   }
+  if (!machine->first_tensor) return true;
+  newest += machine->n_readers;
+  known += machine->first_tensor;
+  for (int w = 0; w < machine->n_readers; w++)
+    if (newest[w].any >= first && newest[w].any >= known[w].seen) return false;
   return true;
 }
 
@@ -177,20 +194,30 @@ bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch
 }
 
 static bool read_granule_async(Machine *machine, const Memory *memory, Shadow *shadow,
-                               const Touch *now) {
+                               const Touch *now, const Touch *reader) {
   uint32_t first = first_epoch(machine, memory);
   if (in_flight(shadow, first))
     interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, shadow, &shadow->write, now);
   else if (unordered_for_async(machine, &shadow->write, now, first))
     interp_report_conflict(machine, FINDING_RACE, memory, shadow, &shadow->write, now);
-  remember_read(machine, memory, shadow, now, first, true);
+  remember_read(machine, memory, shadow, reader, first, true);
   return shadow->write.epoch >= first;
 }
 
 bool shadow_read_async(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
   bool written = true;
   for (int i = 0; i < memory->n_shadows; i++)
-    written = read_granule_async(machine, memory, first_of(memory, at) + i, now) && written;
+    written = read_granule_async(machine, memory, first_of(memory, at) + i, now, now) && written;
+  return written;
+}
+
+bool shadow_read_by(Machine *machine, const Memory *memory, int64_t at, const Touch *now,
+                    uint16_t reader) {
+  Touch its = *now;
+  its.thread = reader;
+  bool written = true;
+  for (int i = 0; i < memory->n_shadows; i++)
+    written = read_granule_async(machine, memory, first_of(memory, at) + i, now, &its) && written;
   return written;
 }
 
@@ -208,7 +235,7 @@ static bool against_readers(Machine *machine, const Memory *memory, const Shadow
                           first);
   const int64_t granule = granule_of(memory, shadow);
   if (reads_are_over(machine, memory, granule, now, first, false)) return false;
-  for (int w = 0; w < machine->n_readers; w++)
+  for (int w = 0; w < count_readers(machine); w++)
     if (against(machine, memory, shadow, read_by(memory, granule, w), now, first)) return true;
   return false;
 }
@@ -260,7 +287,7 @@ static const Touch *read_in_the_way(const Machine *machine, const Memory *memory
                                     const Shadow *shadow, const Touch *now, uint32_t first) {
   const int64_t granule = granule_of(memory, shadow);
   if (!memory->reads || reads_are_over(machine, memory, granule, now, first, true)) return NULL;
-  for (int w = 0; w < machine->n_readers; w++) {
+  for (int w = 0; w < count_readers(machine); w++) {
     const Touch *read = read_by(memory, granule, w);
     if (unordered_for_async(machine, read, now, first)) return read;
   }

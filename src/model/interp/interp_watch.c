@@ -5,9 +5,11 @@ static bool is_watched(const Machine *m) {
   return m->watch->kernel == m->kernel && m->watch->block == m->block;
 }
 
-// The word in which a cluster keeps the number of its list lies among mbarriers and is none.
+// The words in which a cluster keeps the number of its list, and a block where its tensor memory
+// is, lie among mbarriers and are none.
 static bool is_mbarrier(const Buffer *buffer) {
-  return buffer && buffer->space == SPACE_BARRIER && buffer->role != ROLE_LIST;
+  return buffer && buffer->space == SPACE_BARRIER && buffer->role != ROLE_LIST &&
+         buffer->role != ROLE_TENSOR_BASE;
 }
 
 static const Operand *mbarrier_of(const Code *code) {
@@ -39,5 +41,6 @@ void watch_op(const Machine *m, const Warp *w, const Code *code) {
 }
 
 void watch_landing(const Machine *m, const Code *code, const Mbar *bar) {
-  if (is_watched(m)) see(m, -1, code, code->src2.buffer, bar);
+  const Operand *operand = mbarrier_of(code);
+  if (is_watched(m)) see(m, -1, code, operand->buffer, bar);
 }

@@ -1,8 +1,13 @@
 // Descriptors follow from strides: of panels, of eight rows.
 #include "model/ir/matrix_tile.h"
 
+#include <assert.h>
+
+#include "banks/layouts/instruction_descriptor.h"
+#include "base/str.h"
 #include "base/whole.h"
 
+enum { ARCH_TCGEN05 = 100 };
 enum { CHUNK_BYTES = 16, CORE_ROWS = 8, CHUNK_BITS = 4, PATTERN_SHIFT = 3 };
 
 // Rows of the slab, and the bytes of one in its panel.
@@ -57,6 +62,10 @@ static void describe(Stmt *stmt, int depth, void *context) {
   if (stmt->kind != STMT_OP || !op_reads_tiles(stmt->op.kind)) return;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++)
     stmt->op.tile[operand] = matrix_tile_of(context, &stmt->op, (AtomOperand)operand);
+  const Program *program = context;
+  if (!atom_is_of_thread(stmt->op.atom)) return;
+  const bool both = stmt->op.tile[ATOM_A].is_described && stmt->op.tile[ATOM_B].is_described;
+  stmt->op.idesc = both ? matrix_tile_instruction(program->arena, &stmt->op) : 0;
 }
 
 void program_describe_tiles(Program *program) {
@@ -82,9 +91,58 @@ MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans) {
                       .sbo = descriptor->sbo};
 }
 
-uint64_t matrix_tile_bits(const MatrixTile *tile) {
-  const SmemDescriptor descriptor = matrix_tile_descriptor(tile, 0);
+uint64_t matrix_tile_bits(const MatrixTile *tile, int arch) {
+  SmemDescriptor descriptor = matrix_tile_descriptor(tile, 0);
+  if (arch == ARCH_TCGEN05) {
+    descriptor.arch = arch;
+    descriptor.swizzle_code = descriptor.swizzle->code[1];
+    descriptor.fixed[0] = 1;
+  }
   return smem_descriptor_encode(&descriptor);
+}
+
+// ---- tcgen05's instruction descriptor
+// ------------------------------------------------------------
+
+// The kinds of types that have an atom.
+static const InstructionKind *kind_of(const Atom *atom) {
+  static const struct {
+    const char *type, *kind;
+  } kinds[] = {{"f16", "f16"},     {"bf16", "f16"},    {"tf32", "tf32"},
+               {"e4m3", "f8f6f4"}, {"e5m2", "f8f6f4"}, {"s8", "i8"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (str_equal(kinds[i].type, atom->type)) return instruction_kind_find(kinds[i].kind);
+  return NULL;
+}
+
+uint32_t matrix_tile_instruction(Arena *arena, const Op *op) {
+  const Atom *atom = op->atom;
+  const InstructionKind *kind = atom ? kind_of(atom) : NULL;
+  if (!kind) return 0;
+  InstructionDescriptor out;
+  Diags diags = diags_new(arena);
+  const char *fields = arena_printf(arena, "d=%s,a=%s,b=%s,ta=%s,tb=%s,m=%d,n=%d", atom->acc,
+                                    atom->type, atom->type, op->tile[ATOM_A].trans ? "mn" : "k",
+                                    op->tile[ATOM_B].trans ? "mn" : "k", atom->m, atom->n);
+  const bool legal = instruction_descriptor_parse(arena, kind->name, fields, &out, &diags);
+  assert(legal);
+  return legal ? out.word : 0;
+}
+
+const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint32_t meant) {
+  const InstructionKind *kind = op->atom ? kind_of(op->atom) : NULL;
+  if (!kind || op->idesc == meant) return NULL;
+  const InstructionDescriptor said = {kind, op->idesc}, ought = {kind, meant};
+  for (int i = 0; i < instruction_field_count(kind); i++) {
+    const InstructionField *field = instruction_field_at(kind, i);
+    const char *is = instruction_field_text(arena, &said, field);
+    const char *be = instruction_field_text(arena, &ought, field);
+    if (str_equal(is, be)) continue;
+    return arena_printf(arena, "has %s = %s in its instruction descriptor 0x%08x, and %s is meant",
+                        field->name[0] ? field->name : "reserved bits", is, op->idesc, be);
+  }
+  return arena_printf(arena, "has the instruction descriptor 0x%08x, and 0x%08x is meant",
+                      op->idesc, meant);
 }
 
 const char *matrix_tile_swizzle(const MatrixTile *tile) {

@@ -26,8 +26,12 @@ void program_describe_tiles(Program *program);
 // is no field of it, but an operand of the instruction.
 SmemDescriptor matrix_tile_descriptor(const MatrixTile *tile, int64_t start);
 MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans);
-// The descriptor's 64 bits but for the start address.
-uint64_t matrix_tile_bits(const MatrixTile *tile);
+// The descriptor's 64 bits but for the start address, as wgmma (arch 90) or tcgen05 (100) has them.
+uint64_t matrix_tile_bits(const MatrixTile *tile, int arch);
+// The 32 bits that tell tcgen05.mma types, shape and which way its tiles run; 0: it has no atom.
+uint32_t matrix_tile_instruction(Arena *arena, const Op *op);
+// In which field two of them differ, as the rest of a sentence; NULL: in none.
+const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint32_t meant);
 // "128B": the name of the swizzle.
 const char *matrix_tile_swizzle(const MatrixTile *tile);
 // Whether both say the same.

@@ -11,7 +11,8 @@ enum {
   IN_GLB = 1 << SPACE_GLOBAL,
   IN_MEM = IN_GLB | IN_SMEM,
   IN_ANY = IN_MEM | IN_REG,
-  IN_MBAR = 1 << SPACE_BARRIER
+  IN_MBAR = 1 << SPACE_BARRIER,
+  IN_TMEM = 1 << SPACE_TENSOR
 };
 
 // clang-format off
@@ -79,7 +80,8 @@ bool op_reads_tiles(OpKind kind) { return rows[kind].src2.unit == UNIT_TILE; }
 
 bool op_is_async_copy(OpKind kind) {
   bool moves = rows[kind].action == ACTION_MOVE || rows[kind].action == ACTION_ADD;
-  return moves && rows[kind].completes != COMPLETES_AT_ONCE;
+  OpCompletion by = rows[kind].completes;
+  return moves && by != COMPLETES_AT_ONCE && by != COMPLETES_BY_WAIT;
 }
 
 bool op_is_plain_access(OpKind kind) {
@@ -96,7 +98,8 @@ bool op_orders(OpKind kind) {
 #include "model/ir/op.def"
   };
   OpCompletion by = rows[kind].completes;
-  return orders[rows[kind].action] && by != COMPLETES_BY_GROUP && by != COMPLETES_BY_BULK;
+  return orders[rows[kind].action] && by != COMPLETES_BY_GROUP && by != COMPLETES_BY_BULK &&
+         by != COMPLETES_BY_WAIT;
 }
 
 const char *op_carrier(OpKind kind) {

@@ -26,6 +26,9 @@
   X(trans, "\".trans\"")                                                          \
   X(atom, "the atom that multiplies: m16n8k16.f16")                               \
   X(keep, "where sums are added to, not begun: \"   scale-d 0 < k_o\"")           \
+  X(input, "the same of tcgen05: \"   enable-input-d 0 < k_o\"")                  \
+  X(pair, "a pair of CTAs: \"   cta_group 2\"")                                   \
+  X(idesc, "an instruction descriptor: \"   idesc 0x08400490\"")                  \
   X(tiles, "how descriptors find the tiles: \"   A by 128B lbo 16 sbo 1024\"")    \
   X(groups, "copies that may be under way: \"at most 2 groups are\"")             \
   X(box, "rows and columns of a box: \"128 x 64\"")                               \

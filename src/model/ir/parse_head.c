@@ -250,6 +250,26 @@ static bool parse_mbarrier(Parser *p) {
          add_buffer(p, &bar);
 }
 
+// "tensor sums [128 x 256] f32  columns 0..256   as sums @ATOM_KIND"
+static bool parse_tensor(Parser *p) {
+  Buffer tensor = {.space = SPACE_TENSOR, .knob = KNOB_NONE};
+  tensor.name = new_buffer_name(p);
+  if (!tensor.name || !parse_shape(p, &tensor)) return false;
+  const int64_t columns = tensor.dim[1];
+  if (tensor.rank != 2 || tensor.dim[0] != TENSOR_LANES || columns > TENSOR_COLUMNS)
+    return parse_fail(p, "128 lanes of at most 512 columns");
+  if (!parse_type(p, &tensor.type)) return false;
+  if (dtype_bytes(tensor.type) != 4) return parse_fail(p, "a type of 32 bits");
+  buffer_plain_strides(&tensor, 0, tensor.stride);
+  if (!parse_word(p, "columns") ||
+      !parse_int(p, 0, (int)(TENSOR_COLUMNS - columns), &tensor.column) || !parse_word(p, ".."))
+    return false;
+  const int64_t end = tensor.column + columns;
+  int64_t said;
+  return parse_number(p, end, end, &said) && parse_word(p, "as") && parse_as(p, &tensor, false) &&
+         add_buffer(p, &tensor);
+}
+
 // What kernels of attention hand on: one buffer of each kind.
 static bool parse_temporary(Parser *p, Buffer *global) {
   static const BufferRole roles[] = {ROLE_SCORES, ROLE_WEIGHTS, ROLE_ROW_SUMS};
@@ -484,6 +504,7 @@ static const struct {
             {"global", parse_global},
             {"shared", parse_shared},
             {"mbarrier", parse_mbarrier},
+            {"tensor", parse_tensor},
             {"registers", parse_registers},
             {"temporaries", parse_registers},
             {"launch bounds: room for", parse_bounds}};

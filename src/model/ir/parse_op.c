@@ -24,10 +24,11 @@ static const char *space_words(Parser *p, unsigned spaces) {
   static const char *const words[] = {[SPACE_GLOBAL] = "in global memory",
                                       [SPACE_SHARED] = "in shared memory",
                                       [SPACE_REGISTER] = "in registers",
-                                      [SPACE_BARRIER] = "of mbarriers"};
+                                      [SPACE_BARRIER] = "of mbarriers",
+                                      [SPACE_TENSOR] = "in tensor memory"};
   Str out = str_new(p->arena);
   str_add(&out, "a buffer");
-  for (int i = 0, n = 0; i < 4; i++)
+  for (int i = 0, n = 0; i < SPACE_COUNT; i++)
     if (spaces & 1u << i) str_printf(&out, "%s %s", n++ ? " or" : "", words[i]);
   return out.text;
 }
@@ -261,30 +262,67 @@ static bool parse_ranks(OpParser *o) {
   return is_mask || parse_fail_at(o->p, at, "a mask of 16 bits");
 }
 
-static bool parse_keep(OpParser *o) {
-  if (!parse_maybe(o->p, "scale-d")) return true;
+static bool parse_bit(OpParser *o, const char *word, const char *what) {
+  if (!parse_maybe(o->p, word)) return true;
   const char *at = o->p->at;
   o->op->keep = parse_expr(o->p);
   if (!o->op->keep) return false;
   bool is_bit = o->op->keep->lo >= 0 && o->op->keep->hi <= 1;
-  return is_bit || parse_fail_at(o->p, at, "scale-d: 0 or 1");
+  return is_bit || parse_fail_at(o->p, at, what);
+}
+
+static bool parse_keep(OpParser *o) { return parse_bit(o, "scale-d", "scale-d: 0 or 1"); }
+static bool parse_input(OpParser *o) {
+  return parse_bit(o, "enable-input-d", "enable-input-d: 0 or 1");
+}
+
+static bool parse_pair(OpParser *o) {
+  if (!parse_maybe(o->p, "cta_group")) return true;
+  return parse_int(o->p, 1, 2, &o->op->cta_group);
+}
+
+static bool parse_idesc(OpParser *o) {
+  enum { HEXADECIMAL = 16, DIGITS_MOST = 8 };
+  if (!parse_maybe(o->p, "idesc")) return true;
+  parse_blanks(o->p);
+  char *end;
+  const char *at = o->p->at;
+  const unsigned long word = strtoul(at, &end, HEXADECIMAL);
+  if (!str_starts(at, "0x") || end - at < 3 || end - at > DIGITS_MOST + 2)
+    return parse_fail(o->p, "32 bits: 0x08400490");
+  o->op->idesc = (uint32_t)word;
+  o->p->at = end;
+  return true;
 }
 
 // ---- templates ----------------------------------------------------------------------------------
 
 // The other fields are of rows of the screen, which nobody reads back.
-static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {
-    [FIELD_dst] = parse_dst,         [FIELD_src] = parse_src,
-    [FIELD_src2] = parse_src2,       [FIELD_value] = parse_value,
-    [FIELD_width] = parse_width,     [FIELD_wide] = parse_wide,
-    [FIELD_guard] = parse_guard,     [FIELD_count] = parse_count,
-    [FIELD_threads] = parse_threads, [FIELD_id] = parse_id,
-    [FIELD_l2] = parse_l2,           [FIELD_trans] = parse_trans,
-    [FIELD_atom] = parse_atom,       [FIELD_groups] = parse_groups,
-    [FIELD_box] = parse_box,         [FIELD_arrivals] = parse_arrivals,
-    [FIELD_phase] = parse_phase,     [FIELD_tiles] = parse_tiles,
-    [FIELD_ranks] = parse_ranks,     [FIELD_keep] = parse_keep,
-    [FIELD_epoch] = parse_epoch,     [FIELD_in_steps] = parse_in_steps};
+static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {[FIELD_dst] = parse_dst,
+                                                               [FIELD_src] = parse_src,
+                                                               [FIELD_src2] = parse_src2,
+                                                               [FIELD_value] = parse_value,
+                                                               [FIELD_width] = parse_width,
+                                                               [FIELD_wide] = parse_wide,
+                                                               [FIELD_guard] = parse_guard,
+                                                               [FIELD_count] = parse_count,
+                                                               [FIELD_threads] = parse_threads,
+                                                               [FIELD_id] = parse_id,
+                                                               [FIELD_l2] = parse_l2,
+                                                               [FIELD_trans] = parse_trans,
+                                                               [FIELD_atom] = parse_atom,
+                                                               [FIELD_groups] = parse_groups,
+                                                               [FIELD_box] = parse_box,
+                                                               [FIELD_arrivals] = parse_arrivals,
+                                                               [FIELD_phase] = parse_phase,
+                                                               [FIELD_tiles] = parse_tiles,
+                                                               [FIELD_ranks] = parse_ranks,
+                                                               [FIELD_keep] = parse_keep,
+                                                               [FIELD_input] = parse_input,
+                                                               [FIELD_pair] = parse_pair,
+                                                               [FIELD_idesc] = parse_idesc,
+                                                               [FIELD_epoch] = parse_epoch,
+                                                               [FIELD_in_steps] = parse_in_steps};
 
 // The words between two fields, without the blanks at their ends; a field may follow at once.
 static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {

@@ -80,7 +80,7 @@ void buffer_plain_strides(const Buffer *buffer, int64_t row_pad, int64_t stride[
   int64_t at = 1;
   for (int d = buffer->rank - 1; d >= 0; d--) {
     stride[d] = at;
-    at *= buffer->dim[d];
+    at *= buffer->space == SPACE_TENSOR ? TENSOR_COLUMNS : buffer->dim[d];
     if (d == buffer->rank - 1) at += row_pad;
   }
 }
@@ -142,6 +142,20 @@ static void declare_shared(Printer *printer, const Buffer *buffer) {
   if (buffer->transposed) spans_add(&out, SPAN_KEYWORD, "  transposed");
   print_permutation(&out, buffer);
   print_bytes(&out, buffer_bytes(buffer));
+  print_as(printer, &out, buffer);
+  printer_line(printer, &out, (ProgramLine){.buffer = buffer, .knob = buffer->knob});
+}
+
+// "tensor sums [128 x 256] f32  columns 0..256   as sums"
+static void declare_tensor(Printer *printer, const Buffer *buffer) {
+  Spans out = spans_new(printer->arena);
+  spans_add(&out, SPAN_KEYWORD, "tensor ");
+  spans_add(&out, SPAN_BUFFER, buffer->name);
+  spans_add(&out, SPAN_PLAIN, " ");
+  print_shape(&out, buffer);
+  print_type(&out, buffer->type);
+  spans_printf(&out, SPAN_NUMBER, "  columns %d..%lld", buffer->column,
+               (long long)(buffer->column + buffer->dim[buffer->rank - 1]));
   print_as(printer, &out, buffer);
   printer_line(printer, &out, (ProgramLine){.buffer = buffer, .knob = buffer->knob});
 }
@@ -346,6 +360,7 @@ void print_head(Printer *printer) {
   }
   declare_space(printer, SPACE_SHARED, declare_shared);
   declare_space(printer, SPACE_BARRIER, declare_mbarriers);
+  declare_space(printer, SPACE_TENSOR, declare_tensor);
   declare_registers(printer, "registers", false);
   if (printer->full) declare_registers(printer, "temporaries", true);
   declare_bounds(printer);

@@ -179,6 +179,20 @@ static void print_keep(const OpPrinter *p) {
   print_expr(p->out, p->op->keep);
 }
 
+static void print_input(const OpPrinter *p) {
+  if (!p->op->keep) return;
+  spans_add(p->out, SPAN_KEYWORD, "   enable-input-d ");
+  print_expr(p->out, p->op->keep);
+}
+
+static void print_pair(const OpPrinter *p) {
+  if (p->op->cta_group > 1) print_number(p, "   cta_group ", p->op->cta_group, "");
+}
+
+static void print_idesc(const OpPrinter *p) {
+  if (p->op->idesc) spans_printf(p->out, SPAN_NUMBER, "   idesc 0x%08x", p->op->idesc);
+}
+
 static void print_arrow(const OpPrinter *p) { spans_add(p->out, SPAN_ARROW, "<-"); }
 static void print_at_most(const OpPrinter *p) { spans_add(p->out, SPAN_AT_MOST, "<="); }
 

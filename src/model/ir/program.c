@@ -28,6 +28,10 @@ const char *buffer_role_name(BufferRole role) {
                                                 [ROLE_EMPTY] = "empty",
                                                 [ROLE_ORDER] = "order",
                                                 [ROLE_LIST] = "list",
+                                                [ROLE_ACC_FULL] = "acc_full",
+                                                [ROLE_ACC_EMPTY] = "acc_empty",
+                                                [ROLE_SUMS] = "sums",
+                                                [ROLE_TENSOR_BASE] = "tensor_base",
                                                 [ROLE_V] = "v",
                                                 [ROLE_SCORES] = "scores",
                                                 [ROLE_WEIGHTS] = "weights",
@@ -172,7 +176,7 @@ static int64_t digits_stride(HardwareDigit *digit, int n) {
 }
 
 const char *role_work_name(RoleWork work) {
-  static const char *const names[WORK_COUNT] = {"fetches", "multiplies"};
+  static const char *const names[WORK_COUNT] = {"fetches", "multiplies", "writes"};
   return names[work];
 }
 
@@ -492,7 +496,7 @@ Buffer *program_new_buffer(Program *program, const char *name, Space space, Buff
   for (int d = rank - 1; d >= 0; d--) {
     buffer->dim[d] = dim[d];
     buffer->stride[d] = stride;
-    stride *= dim[d];
+    stride *= space == SPACE_TENSOR ? TENSOR_COLUMNS : dim[d];
   }
   program->buffer[program->n_buffers++] = buffer;
   return buffer;

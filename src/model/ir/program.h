@@ -75,8 +75,20 @@ enum { PROBLEM_INPUTS_MAX = 3 };
 int problem_inputs(const Problem *problem);
 int64_t problem_input_elements(const Problem *problem, int input);
 
-// BARRIER: mbarriers, 8 bytes each, which lie in shared memory behind everything else.
-typedef enum Space { SPACE_GLOBAL, SPACE_SHARED, SPACE_REGISTER, SPACE_BARRIER } Space;
+// BARRIER: mbarriers, 8 bytes each, which lie in shared memory behind everything else. TENSOR:
+// tensor memory, 128 lanes of columns of 32 bits, of which a block has what it has allocated.
+typedef enum Space {
+  SPACE_GLOBAL,
+  SPACE_SHARED,
+  SPACE_REGISTER,
+  SPACE_BARRIER,
+  SPACE_TENSOR,
+  SPACE_COUNT
+} Space;
+
+// Tensor memory of an SM (PTX ISA, Tensor Memory): lanes and columns, of which an allocation has a
+// power of two, from 32 on; a warp reaches the lanes of its quarter, 32 * (warp % 4) and up.
+enum { TENSOR_LANES = 128, TENSOR_COLUMNS = 512, TENSOR_COLUMNS_LEAST = 32, TENSOR_QUARTERS = 4 };
 
 // What a buffer is for. The passes find buffers by role, never by name.
 typedef enum BufferRole {
@@ -111,6 +123,10 @@ typedef enum BufferRole {
   ROLE_ROW_DIVISOR,  // the sum of weights that another kernel has found,
   ROLE_RESCALE,      // and what older sums are worth below a new maximum
   ROLE_LIST,         // a word behind them: the list of tiles that the cluster has claimed
+  ROLE_ACC_FULL,
+  ROLE_ACC_EMPTY,    // mbarriers, one per set of sums: they are whole; they have been read
+  ROLE_SUMS,         // accumulators in tensor memory, which registers take on their way out
+  ROLE_TENSOR_BASE,  // a word behind the mbarriers: where the block's tensor memory begins
   ROLE_TEMP,
   ROLE_COUNT
 } BufferRole;
@@ -143,6 +159,7 @@ typedef struct Buffer {
   int64_t panel;  // a slab cut into panels of so many columns, [panels][rows][panel]; 0 = one piece
   int64_t run, run_pad;  // rows of a slab in runs of so many columns, each with a pad; 0 = no runs
   int64_t offset_bytes;  // SHARED: where it starts in the block's shared memory
+  int column;            // TENSOR: its first column, counted from where the allocation begins
 } Buffer;
 
 int64_t buffer_elements(const Buffer *buffer);  // pads included
@@ -190,15 +207,17 @@ typedef struct Op {
   bool in_steps;      // CLAIM: reads and writes by turns, not indivisibly
   const Expr *mask;  // TMA_LOAD, MBAR_ARRIVE: bit r says that block r of the cluster takes part, at
                      // the same place of its own memory; NULL: the own block alone
-  const Expr *keep;  // WGMMA: 0 where the sums begin with this product, whatever was in their
-                     // registers; NULL: it is added to them
+  int cta_group;     // of tcgen05: 2 where a pair of CTAs does it together; 0 and 1: one alone
+  uint32_t idesc;    // T_MMA: its instruction descriptor; 0: none yet (ir/matrix_tile.h)
+  const Expr *keep;  // WGMMA, T_MMA: 0 where the sums begin with this product, whatever was in
+                     // their registers; NULL: it is added to them
 } Op;
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;
 
 // What some warps of a block do apart from the others: threads first … first + n - 1. A kernel has
 // a table of them, or none; passes share them, as they never change.
-typedef enum RoleWork { WORK_FETCHES, WORK_MULTIPLIES, WORK_COUNT } RoleWork;
+typedef enum RoleWork { WORK_FETCHES, WORK_MULTIPLIES, WORK_WRITES, WORK_COUNT } RoleWork;
 
 typedef struct WarpRole {
   const char *name;  // "producer"

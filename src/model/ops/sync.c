@@ -231,10 +231,13 @@ static void emit_mbar_wait(Emitter *emitter, const Op *op) {
 
 static const char *const arrivals[ROLE_COUNT] = {
     [ROLE_EMPTY] = "the warp has read the slot to the end",
+    [ROLE_ACC_EMPTY] = "the warp has read its part of the sums",
     [ROLE_ORDER] = "the tile's products are asked for: the next one's consumer may begin"};
 static const char *const waits[ROLE_COUNT] = {
     [ROLE_FULL] = "the slab's bytes are there",
     [ROLE_EMPTY] = "every consumer has left the slot",
+    [ROLE_ACC_FULL] = "the sums are whole",
+    [ROLE_ACC_EMPTY] = "the sums have been read",
     [ROLE_ORDER] = "the tile before is multiplied, by the other consumer"};
 
 static const char *const help_of_init[ROLE_COUNT + 1] = {

@@ -17,9 +17,9 @@
 
 #include "base/hash.h"
 #include "model/ir/matrix_tile.h"
-#include "model/ops/ops.h"
+#include "model/ops/tile_operand.h"
 
-enum { WARPS = 4, WARP_ROWS = 16, N_MAX = 256, K_MAX = 32, VECTOR = 8, K_BYTES = 32 };
+enum { WARPS = 4, WARP_ROWS = 16, N_MAX = 256, K_MAX = 32, VECTOR = 8, ARCH = 90 };
 
 // ---- compiling ----------------------------------------------------------------------------------
 
@@ -29,33 +29,15 @@ static int wgmma_width(const Op *op, AtomOperand operand) {
   return held ? fragment_map(op->atom, operand).n_values : 1;
 }
 
-static const char *type_fault(Arena *arena, const Atom *atom, AtomOperand which,
-                              const Buffer *buffer) {
-  const char *wanted = which == ATOM_C ? atom->acc : atom->type;
-  if (str_equal(dtype_name(buffer->type), wanted)) return NULL;
-  return arena_printf(arena, "%s of %s is %s, in which %s does not fit: it holds %s",
-                      atom_operand_name(which), atom->name, wanted, buffer->name,
-                      dtype_name(buffer->type));
-}
-
-// Which way tiles run is free for types of 16 bits alone.
-static const char *turned_fault(Arena *arena, const Op *op) {
-  for (int operand = ATOM_A; operand <= ATOM_B; operand++)
-    if (op->tile[operand].is_described && op->tile[operand].trans && op->atom->bits != 16)
-      return arena_printf(arena, "%s of %s runs along M or N, and its tiles run along K alone",
-                          atom_operand_name((AtomOperand)operand), op->atom->name);
-  return NULL;
-}
-
 static const char *wgmma_fault(Arena *arena, const Program *program, const Code *code) {
   (void)program;
   const Op *op = &code->stmt->op;
   const Atom *atom = op->atom;
   if (!atom || !atom_is_of_warpgroup(atom)) return "wgmma names no atom of a warpgroup";
-  const char *fault = type_fault(arena, atom, ATOM_C, op->dst.buffer);
-  if (!fault) fault = type_fault(arena, atom, ATOM_A, op->src.buffer);
-  if (!fault) fault = type_fault(arena, atom, ATOM_B, op->src2.buffer);
-  if (!fault) fault = turned_fault(arena, op);
+  const char *fault = tile_type_fault(arena, atom, ATOM_C, op->dst.buffer);
+  if (!fault) fault = tile_type_fault(arena, atom, ATOM_A, op->src.buffer);
+  if (!fault) fault = tile_type_fault(arena, atom, ATOM_B, op->src2.buffer);
+  if (!fault) fault = tile_turned_fault(arena, op);
   for (int i = 0; i < 2 && !fault; i++) {
     const TileCode *tile = &code->tile[i];
     const Operand *operand = i == 0 ? &code->src : &code->src2;
@@ -79,44 +61,6 @@ static FragmentTable tabulate(Arena *arena, const Atom *atom, AtomOperand operan
   return (FragmentTable){map.n_values, columns, (const uint16_t(*)[LANES])at};
 }
 
-// The tile as the buffer has it, described or not: a panel is a step of its own.
-static int64_t meant_offset(const Buffer *slab, bool trans, int64_t row, int64_t k) {
-  int last = slab->rank - 1;
-  int64_t fast = trans ? row : k, slow = trans ? k : row;
-  int64_t offset = slow * slab->stride[last - 1];
-  if (slab->panel)
-    offset += fast / slab->panel * slab->stride[last - 2] + fast % slab->panel;
-  else
-    offset += fast * slab->stride[last];
-  return offset * dtype_bytes(slab->type);
-}
-
-static int64_t offset_of(const Op *op, int i, const Buffer *slab, bool trans, int64_t row,
-                         int64_t k) {
-  if (!op->tile[i].is_described) return meant_offset(slab, trans, row, k);
-  return matrix_tile_offset(&op->tile[i], dtype_bytes(slab->type), row, k);
-}
-
-static void prepare_tile(Arena *arena, const Program *program, Code *code, int i) {
-  TileCode *tile = &code->tile[i];
-  const Op *op = &code->stmt->op;
-  const Buffer *buffer = i == 0 ? op->src.buffer : op->src2.buffer;
-  tile->rows = i == 0 ? op->atom->m : op->atom->n;
-  tile->depth = op->atom->k;
-  if (!tile->in_memory || buffer->space == SPACE_GLOBAL) return;
-  bool trans = matrix_tile_runs_across(program, buffer, (AtomOperand)i);
-  MatrixTile meant = matrix_tile_of(program, op, (AtomOperand)i);
-  if (op->tile[i].is_described) trans = op->tile[i].trans;
-  int32_t *at = ARENA_ARRAY(arena, int32_t, (int64_t)tile->rows * tile->depth);
-  for (int64_t row = 0; row < tile->rows; row++)
-    for (int64_t k = 0; k < tile->depth; k++)
-      at[row * tile->depth + k] = (int32_t)offset_of(op, i, buffer, trans, row, k);
-  tile->at = at;
-  tile->swizzle = op->tile[i];
-  const TileShape shape = {(AtomOperand)i, tile->rows, tile->depth, K_BYTES / tile->depth};
-  tile->wrong = matrix_tile_difference(arena, &shape, &op->tile[i], &meant);
-}
-
 static void prepare_wgmma(Arena *arena, const Program *program, Code *code) {
   const Atom *atom = code->stmt->op.atom;
   FragmentTable *table = ARENA_ARRAY(arena, FragmentTable, ATOM_OPERANDS);
@@ -124,74 +68,10 @@ static void prepare_wgmma(Arena *arena, const Program *program, Code *code) {
     if (atom_in_registers(atom, (AtomOperand)operand))
       table[operand] = tabulate(arena, atom, (AtomOperand)operand);
   code->fragment = table;
-  for (int i = 0; i < 2; i++) prepare_tile(arena, program, code, i);
+  for (int i = 0; i < 2; i++) tile_prepare(arena, program, code, i);
 }
 
-// ---- reading tiles ------------------------------------------------------------------------------
-
-typedef struct Quarter {
-  int first_row, n_rows;  // of a tile: M of A, all N of B
-} Quarter;
-
-static double number_at(const Memory *memory, int64_t at) {
-  return number_tensor(memory->type, number_read(memory->type, memory_at(memory, at)));
-}
-
-// One element of a tile in shared memory; a descriptor may lead anywhere.
-static double shared_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
-                             const Memory *memory, int64_t at) {
-  if (at < 0 || at >= memory->elements) {
-    interp_report(m, FINDING_OUT_OF_BOUNDS, w, -1, code->stmt, memory->buffer, at,
-                  "reads element %lld of %lld by its descriptor", (long long)at,
-                  (long long)memory->elements);
-    return interp_poison();
-  }
-  if (shadow_read_async(m, memory, at, now)) return number_at(memory, at);
-  report_unwritten(m, w, code, now, memory, at);
-  return interp_poison();
-}
-
-// Bits of the address in shared memory are swizzled; where no descriptor can say how a slab is laid
-// out yet, as the buffer has it.
-static int64_t permuted(const Buffer *slab, const TileCode *tile, int64_t byte) {
-  if (tile->swizzle.is_described)
-    return matrix_tile_swizzled(&tile->swizzle, slab->offset_bytes + byte) - slab->offset_bytes;
-  int64_t out = byte, mask = ((int64_t)1 << slab->swizzle_bits) - 1;
-  if (slab->swizzle_bits)
-    out ^= (byte >> (slab->swizzle_base + slab->swizzle_shift) & mask) << slab->swizzle_base;
-  return out;
-}
-
-static void read_shared(Machine *m, const Warp *w, const Code *code, const Touch *now, int i,
-                        int64_t corner, Quarter part, double *out) {
-  const TileCode *tile = &code->tile[i];
-  const Memory *memory = &m->memory[(i == 0 ? &code->src : &code->src2)->buffer->id];
-  int bytes = memory->bytes, first = part.first_row * tile->depth;
-  for (int e = 0; e < part.n_rows * tile->depth; e++) {
-    int64_t byte = permuted(memory->buffer, tile, corner * bytes + tile->at[first + e]);
-    out[e] = shared_element(m, w, code, now, memory, byte / bytes);
-  }
-}
-
-// Outside of the matrix there are zeros, as TMA and guarded loads bring them. Of several matrices
-// the first index says which.
-static void read_global(Machine *m, const Code *code, int i, const int64_t *index, Quarter part,
-                        double *out) {
-  const TileCode *tile = &code->tile[i];
-  const Memory *memory = &m->memory[(i == 0 ? &code->src : &code->src2)->buffer->id];
-  const Buffer *buffer = memory->buffer;
-  const int last = buffer->rank - 1;
-  const int64_t *dim = buffer->dim + last - 1, *stride = buffer->stride + last - 1;
-  const int64_t matrix = last == 2 ? index[0] * buffer->stride[0] : 0;
-  for (int row = 0; row < part.n_rows; row++)
-    for (int k = 0; k < tile->depth; k++) {
-      int64_t across = part.first_row + row, at[] = {index[last - 1], index[last]};
-      at[i == 0 ? 0 : 1] += across;
-      at[i == 0 ? 1 : 0] += k;
-      bool inside = at[0] < dim[0] && at[1] < dim[1];
-      *out++ = inside ? number_at(memory, matrix + at[0] * stride[0] + at[1] * stride[1]) : 0;
-    }
-}
+// ---- reading operands ---------------------------------------------------------------------------
 
 static void read_fragment(const Warp *w, const Code *code, const AsyncMultiply *item, double *out) {
   const FragmentTable *table = &code->fragment[ATOM_A];
@@ -206,14 +86,14 @@ static void read_operand(Machine *m, const Warp *w, const Code *code, const Asyn
                          int i, double *out) {
   const Operand *operand = i == 0 ? &code->src : &code->src2;
   int quarter = w->place % WARPS * WARP_ROWS;
-  Quarter part = i == 0 ? (Quarter){quarter, WARP_ROWS} : (Quarter){0, code->tile[1].rows};
+  TilePart part = i == 0 ? (TilePart){quarter, WARP_ROWS} : (TilePart){0, code->tile[1].rows};
   Touch now = touch_of(m, w, code);
   if (!code->tile[i].in_memory)
     read_fragment(w, code, item, out);
   else if (operand->buffer->space == SPACE_GLOBAL)
-    read_global(m, code, i, item->index[i], part, out);
+    tile_read_global(m, code, i, item->index[i], part, out);
   else
-    read_shared(m, w, code, &now, i, item->corner[i], part, out);
+    tile_read_shared(m, w, code, &now, i, item->corner[i], part, out);
 }
 
 // ---- multiplying --------------------------------------------------------------------------------
@@ -308,32 +188,13 @@ static bool whole_warp(Machine *m, const Warp *w, const Code *code) {
   return false;
 }
 
-// A tile that begins inside a panel must end in it, as its descriptor steps over panels in whole.
-static void check_corner(Machine *m, const Warp *w, const Code *code, int i, const int64_t *index) {
-  const TileCode *tile = &code->tile[i];
-  const Buffer *slab = (i == 0 ? &code->src : &code->src2)->buffer;
-  if (!tile->swizzle.is_described) return;
-  if (tile->wrong)
-    interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, slab, 0, "%s", tile->wrong);
-  int64_t fast = tile->swizzle.trans ? tile->rows : tile->depth, begin = index[slab->rank - 1];
-  int64_t slow = index[slab->rank - 2];
-  if (slab->panel && begin % slab->panel && begin + fast > slab->panel)
-    interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, slab, 0,
-                  "begins %lld elements into a panel of %lld and ends in the next one, which no "
-                  "descriptor can say",
-                  (long long)begin, (long long)slab->panel);
-  if (slow % 8)
-    interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, slab, 0,
-                  "begins in row %lld, and tiles begin at multiples of 8", (long long)slow);
-}
-
 static void find_tile(Machine *m, Warp *w, const Code *code, int i, AsyncMultiply *item) {
   const TileCode *tile = &code->tile[i];
   if (!tile->in_memory) return;
   const Buffer *buffer = (i == 0 ? &code->src : &code->src2)->buffer;
   item->corner[i] = interp_scalar(w, &tile->corner);
   for (int d = 0; d < buffer->rank; d++) item->index[i][d] = interp_scalar(w, &tile->index[d]);
-  if (buffer->space == SPACE_SHARED) check_corner(m, w, code, i, item->index[i]);
+  if (buffer->space == SPACE_SHARED) tile_check_corner(m, w, code, i, item->index[i]);
   w->tensor->issued = hash_bytes(w->tensor->issued, &item->corner[i], sizeof item->corner[i]);
 }
 
@@ -391,23 +252,6 @@ static void run_wait(Machine *m, Warp *w, const Code *code) {
 
 // ---- emit ---------------------------------------------------------------------------------------
 
-// tile_of(A_s, at, 0x4000004000010000ull)
-static const char *emit_tile(Emitter *emitter, const Op *op, int i) {
-  const Access *access = i == 0 ? &op->src : &op->src2;
-  DType type = access->buffer->type;
-  Buffer plain = *access->buffer;  // the descriptor swizzles; a corner is hardly ever moved by that
-  plain.swizzle_bits = plain.n_xor = 0;
-  Access at = *access;
-  at.buffer = &plain;
-  Arena *arena = emitter->arena;
-  if (expr_equal(access_offset(arena, &at), access_offset(arena, access))) at = *access;
-  emit_type_name(emitter, type);
-  const char *name =
-      emit_helper(emitter, (Prelude){.kind = PRELUDE_TILE, .type = emit_stored_type(type)});
-  return arena_printf(emitter->arena, "%s(%s, 0x%llxull)", name, emit_place(emitter, &at),
-                      (unsigned long long)matrix_tile_bits(&op->tile[i]));
-}
-
 static void emit_wgmma(Emitter *emitter, const Op *op) {
   bool rs = op->src.buffer->space == SPACE_REGISTER;
   const char *name =
@@ -417,8 +261,8 @@ static void emit_wgmma(Emitter *emitter, const Op *op) {
   if (op->atom->bits == 16 && !rs)
     turned = arena_printf(emitter->arena, "<%d, %d>", op->tile[0].trans, op->tile[1].trans);
   const char *a = rs ? arena_printf(emitter->arena, "&%s", emit_element(emitter, &op->src))
-                     : emit_tile(emitter, op, 0);
-  const char *b = emit_tile(emitter, op, 1);
+                     : tile_emit(emitter, op, 0, ARCH);
+  const char *b = tile_emit(emitter, op, 1, ARCH);
   emitter_line(emitter, "%s%s(&%s, %s, %s, %s);", name, turned, emit_element(emitter, &op->dst), a,
                b, op->keep ? emit_condition(emitter, op->keep) : "1");
 }

@@ -155,7 +155,7 @@ static void declare_mbarriers(Emitter *emitter, const Buffer *buffer, int pool_b
 }
 
 static void declare_shared(Emitter *emitter, const EmitUses *uses, EmitKernel *facts) {
-  if (count_used(uses, SPACE_SHARED) == 0) return;
+  if (count_used(uses, SPACE_SHARED) + count_used(uses, SPACE_BARRIER) == 0) return;
   int64_t bytes = program_smem_bytes(emitter->program);
   // A template would have a static pool for each of its kinds.
   bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES && !facts->takes_stamps;
@@ -163,6 +163,7 @@ static void declare_shared(Emitter *emitter, const EmitUses *uses, EmitKernel *f
   facts->dynamic_smem_bytes = is_static ? 0 : bytes;
   int element = 1, align = program_shared_align(emitter->program);
   const char *type = pool_type(emitter, uses, &element);
+  if (!type) type = "unsigned char";  // there are mbarriers alone
   long long n = (long long)(bytes / element);
   if (is_static)
     emitter_line(emitter, "__shared__ __align__(%d) %s smem[%lld];", align, type, n);

@@ -187,9 +187,11 @@ static void emit_predicated(Emitter *emitter, const Stmt *stmt, const char *grou
   emitter->predicate = NULL;
 }
 
-// Every warp has one of the two roles, so the second one is an else.
+// Of two roles every warp has one, so the second one is an else; of more some warps may have none.
 static void emit_role(Emitter *emitter, const Stmt *stmt, const char *group) {
-  if (stmt_is_role(stmt, WORK_FETCHES))
+  if (program_main(emitter->program)->n_roles > 2)
+    emitter_line(emitter, "if (%s) {", emit_condition(emitter, stmt->expr));
+  else if (stmt_is_role(stmt, WORK_FETCHES))
     emitter_line(emitter, "if (threadIdx.x >= %lld) {", (long long)emitter->n_threads);
   else
     emitter_line(emitter, "else {");

@@ -31,6 +31,10 @@ static const char *const role_words[ROLE_COUNT] = {
     [ROLE_ROW_SUM] = "the sum of its weights",
     [ROLE_ROW_BASE] = "alpha times the largest score",
     [ROLE_RESCALE] = "what older sums are worth",
+    [ROLE_ACC_FULL] = "the sums of a tile are whole",
+    [ROLE_ACC_EMPTY] = "the sums of a tile have been read",
+    [ROLE_SUMS] = "the block's sums in tensor memory",
+    [ROLE_TENSOR_BASE] = "where the block's tensor memory begins",
     [ROLE_LIST] = "the list of tiles that the cluster has claimed",
 };
 

@@ -20,6 +20,7 @@
 
 #include "base/str.h"
 #include "model/text/prelude_math.h"
+#include "model/text/prelude_tcgen05.h"
 #include "model/text/prelude_tma.h"
 #include "model/text/prelude_wgmma.h"
 
@@ -221,6 +222,8 @@ static const KindRow kind_rows[PRELUDE_KINDS] = {
     [PRELUDE_MMA] = {"mma", prelude_write_mma},
     [PRELUDE_TILE] = {"tile_of", prelude_write_tile},
     [PRELUDE_WGMMA] = {"wgmma", prelude_write_wgmma},
+    [PRELUDE_TENSOR_LD] = {"tcgen05_ld_x%d", prelude_write_tensor_ld},
+    [PRELUDE_TENSOR_ST] = {"tcgen05_st_x%d", prelude_write_tensor_st},
     [PRELUDE_TO_FLOAT] = {"to_float", prelude_write_to_float},
     [PRELUDE_FROM_FLOAT] = {"to_%s", prelude_write_from_float},
     [PRELUDE_EXTRACT] = {"extract_%s", prelude_write_extract},

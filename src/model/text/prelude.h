@@ -40,6 +40,8 @@ typedef enum PreludeKind {
   PRELUDE_MMA,          // mma_m16n8k16_f32_f16
   PRELUDE_TILE,         // tile_of: the descriptor of a tile in shared memory
   PRELUDE_WGMMA,        // wgmma_m64n128k16_f32_bf16, …_rs with A in registers
+  PRELUDE_TENSOR_LD,    // tcgen05_ld_x32: columns of tensor memory into registers
+  PRELUDE_TENSOR_ST,    // tcgen05_st_x32
   PRELUDE_TO_FLOAT,     // to_float: an element as a number
   PRELUDE_FROM_FLOAT,   // to_f16: a number as an element
   PRELUDE_EXTRACT,      // extract_f16: value i of a register that holds several
@@ -57,11 +59,11 @@ typedef struct PreludeText {
 // Which definition; what a kind does not depend on stays 0.
 typedef struct Prelude {
   PreludeKind kind;
-  DType type;                // of the elements in memory
-  DType registers;           // STORE, STMATRIX: of the values in registers
-  bool by_one;               // STORE: converted value by value, for targets that cannot take two
-  bool packed;               // LOAD, STORE, FILL: several values share a register
-  int width;                 // elements; LDMATRIX, STMATRIX: matrices; TMA: dimensions of the map
+  DType type;       // of the elements in memory
+  DType registers;  // STORE, STMATRIX: of the values in registers
+  bool by_one;      // STORE: converted value by value, for targets that cannot take two
+  bool packed;      // LOAD, STORE, FILL: several values share a register
+  int width;  // elements; LDMATRIX, STMATRIX: matrices; TENSOR: columns; TMA: dimensions of the map
   bool trans;                // of them
   int l2_bytes;              // CP_ASYNC and its kin: what L2 is asked for around it; 0: nothing
   const Atom *atom;          // MMA, WGMMA

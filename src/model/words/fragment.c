@@ -98,6 +98,10 @@ bool atom_in_registers(const Atom *atom, AtomOperand operand) {
 
 bool atom_reads_tiles(const Atom *atom) { return atom->place[ATOM_B] & ATOM_PLACE_SMEM; }
 bool atom_is_of_warp(const Atom *atom) { return atom->lanes == WARP_LANES; }
+bool atom_is_of_thread(const Atom *atom) { return atom && atom->lanes == 1; }
+bool atom_in_lanes(const Atom *atom, AtomOperand operand) {
+  return atom->place[operand] & (ATOM_PLACE_REG | ATOM_PLACE_TMEM);
+}
 bool atom_is_of_warpgroup(const Atom *atom) { return atom->lanes == GROUP_LANES; }
 int atom_issuing_warps(const Atom *atom) {
   return atom_is_of_warpgroup(atom) ? GROUP_LANES / WARP_LANES : 1;
@@ -110,8 +114,8 @@ enum { SPELLED_MAX = 96, TYPES_MAX = 4 };
 // The parts of a name, whichever way it is spelled.
 typedef struct Spelling {
   char text[SPELLED_MAX];  // lower case, '.' for '_'
-  bool warpgroup;
-  int n_orders;      // of A and B: "row" and "col", which every atom has so
+  int lanes;     // that issue it, where the name says so: of a warpgroup, or one; 0: it does not
+  int n_orders;  // of A and B: "row" and "col", which every atom has so
   bool wrong_order;  // or another way
   int m, n, k;       // 0: there was no shape
   int n_types;
@@ -125,7 +129,9 @@ static void read_word(Spelling *out, const char *word) {
   for (size_t i = 0; i < sizeof fillers / sizeof *fillers; i++)
     if (str_equal(word, fillers[i])) return;
   if (str_equal(word, "wgmma")) {
-    out->warpgroup = true;
+    out->lanes = GROUP_LANES;
+  } else if (str_equal(word, "tcgen05")) {
+    out->lanes = 1;
   } else if (str_equal(word, "row") || str_equal(word, "col")) {
     out->wrong_order |= !str_equal(word, out->n_orders++ == 0 ? "row" : "col");
   } else if (sscanf(word, "m%3dn%3dk%3d", &m, &n, &k) == 3 &&
@@ -157,7 +163,7 @@ static void read_words(Spelling *spelling) {
 // The types in the order of the instruction are C, A, B and, of mma, C again.
 static bool read_types(const Spelling *spelling, const char **type, const char **acc) {
   const char *const *t = spelling->type;
-  int whole = spelling->warpgroup ? 3 : 4;
+  int whole = spelling->lanes ? 3 : 4;
   *type = t[0];
   *acc = spelling->n_types == 2 ? t[1] : NULL;
   if (spelling->n_types == 1 || spelling->n_types == 2) return true;
@@ -171,7 +177,8 @@ static const Atom *find_row(const Spelling *spelling, const char *type) {
     const Atom *row = &atom_table[i];
     bool shape = row->m == spelling->m && row->k == spelling->k &&
                  (row->n == spelling->n || row->n_step > 0);
-    if (shape && atom_is_of_warpgroup(row) == spelling->warpgroup && str_equal(row->type, type))
+    if (shape && row->lanes == (spelling->lanes ? spelling->lanes : WARP_LANES) &&
+        str_equal(row->type, type))
       return row;
   }
   return NULL;
@@ -220,9 +227,11 @@ bool atom_has_n(const Atom *row, int n) {
 }
 
 void atom_set_n(Atom *atom, int n) {
-  char tail[sizeof atom->name];
-  snprintf(tail, sizeof tail, "%s", strchr(atom->name, 'k'));
-  snprintf(atom->name, sizeof atom->name, "wgmma.m%dn%d%.12s", atom->m, n, tail);
+  char before[sizeof atom->name];
+  snprintf(before, sizeof before, "%s", atom->name);
+  const int family = (int)strcspn(before, ".");
+  snprintf(atom->name, sizeof atom->name, "%.*s.m%dn%d%.12s", family, before, atom->m, n,
+           strchr(before + family + 1, 'k'));
   atom->n = n;
 }
 
@@ -246,8 +255,8 @@ static bool choose_n(Atom *atom, int n, Diags *diags) {
                              atom->type, n, 2 * step));
   if (nearest == n) return true;
   return fail(diags, arena_strdup(diags->arena, atom->name),
-              arena_printf(diags->arena, "wgmma with N=%d: N is a multiple of %d from %d to %d", n,
-                           step, step, most));
+              arena_printf(diags->arena, "%s with N=%d: N is a multiple of %d from %d to %d",
+                           atom_is_of_thread(atom) ? "tcgen05" : "wgmma", n, step, step, most));
 }
 
 static bool choose_acc(Atom *atom, const char *acc, Diags *diags) {
@@ -302,7 +311,7 @@ static void lane_bits(MapBuilder *builder, int *of_lane, int from, int n) {
 }
 
 FragmentMap fragment_map(const Atom *atom, AtomOperand operand) {
-  assert(atom_in_registers(atom, operand));
+  assert(atom_in_lanes(atom, operand));
   FragmentMap map = {.rows = operand == ATOM_B ? atom->k : atom->m,
                      .cols = operand == ATOM_A ? atom->k : atom->n,
                      .n_lanes = atom_lanes(atom)};
@@ -312,6 +321,11 @@ FragmentMap fragment_map(const Atom *atom, AtomOperand operand) {
   MapBuilder to_row = {&map, map.row_of_lane_bit, map.row_of_value_bit, map.col_of_lane_bit,
                        map.col_of_value_bit};
   MapBuilder *b = operand == ATOM_B ? &to_row : &to_col;
+  if (atom->place[operand] & ATOM_PLACE_TMEM) {  // row by lane, column by column
+    lane_bits(b, b->spread_of_lane, 1, 7);
+    value_bits(b, b->packed_of_value, 1, map.cols);
+    return map;
+  }
   int packed = operand == ATOM_B ? map.rows : map.cols;
   int spread = operand == ATOM_B ? map.cols : map.rows;
   int pack = neighbours(atom, operand);

@@ -7,9 +7,9 @@
 //   FragmentElement e = fragment_element(&atom, ATOM_A, 0, 2);    row 8, col 0
 //   FragmentOwner o = fragment_owner(&atom, ATOM_A, 3, 5);        lane 14, value 1
 //
-// Lanes count from 0 to 31; of a warpgroup's atom from 0 to 127, warp after warp. Values count a
-// lane's elements in register order, low half first. A is M × K; B is K × N, so its row is k and
-// its column n; C (and D) is M × N.
+// Lanes count from 0 to 31; of a warpgroup's atom from 0 to 127, warp after warp, and so do those
+// of tensor memory. Values count a lane's elements in register order, low half first. A is M × K; B
+// is K × N, so its row is k and its column n; C (and D) is M × N.
 //
 // Every one of these maps is a sum over the bits of lane and value, without carries: bit b of the
 // lane adds row_of_lane_bit[b] to the row and col_of_lane_bit[b] to the column, and so do the bits
@@ -77,6 +77,7 @@ int atom_warps(const Atom *atom);  // of so many lanes: 1 or 4
 bool atom_in_registers(const Atom *atom, AtomOperand operand);
 bool atom_reads_tiles(const Atom *atom);      // B, by a descriptor, and perhaps A
 bool atom_is_of_warp(const Atom *atom);       // 32 lanes issue it: mma.sync
+bool atom_is_of_thread(const Atom *atom);     // one does: tcgen05; NULL: no
 bool atom_is_of_warpgroup(const Atom *atom);  // 128 do: wgmma
 int atom_issuing_warps(const Atom *atom);     // warps that come by it: 1, or 4 of a warpgroup
 
@@ -100,7 +101,9 @@ typedef struct FragmentOwner {
   int lane, value;
 } FragmentOwner;
 
-// The operand must be in registers, here and below.
+// Whether lanes have a part of the operand each: in registers, or as rows of tensor memory.
+bool atom_in_lanes(const Atom *atom, AtomOperand operand);
+// The operand must be in lanes, here and below.
 FragmentMap fragment_map(const Atom *atom, AtomOperand operand);
 FragmentElement fragment_map_element(const FragmentMap *map, int lane, int value);
 FragmentOwner fragment_map_owner(const FragmentMap *map, int row, int col);

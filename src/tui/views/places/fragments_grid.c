@@ -5,13 +5,14 @@
 //
 // A cell is lane:value. Neighbours that one lane holds share a cell; the cells of the lane under
 // the cursor wear the colour of their register, and so does the register in the list beside the
-// grid. Without colour they are underlined. Of a warpgroup's 64 rows each warp has 16: w0 to w3.
+// grid. Without colour they are underlined. Of a warpgroup's 64 rows each warp has 16, of tensor
+// memory's 128 each has 32: w0 to w3.
 #include <stdio.h>
 
 #include "tui/frame/view.h"
 #include "tui/views/places/fragments.h"
 
-enum { ROW_COLS = 3, WARP_COLS = 3, WARP_ROWS = 16, LANE_HEAD_ROWS = 1 };
+enum { ROW_COLS = 3, WARP_COLS = 3, LANE_HEAD_ROWS = 1 };
 
 // Of a warpgroup's atom each row has its warp in front.
 static int label_cols(const Fragments *f) {
@@ -97,10 +98,10 @@ static void draw_cell(Canvas *canvas, Rect cell, const Fragments *f, const CellS
 
 // "w1 16", " │ 17": the warp of a row, where there are four.
 static void draw_label(Canvas *canvas, Rect in, const Fragments *f, int at, int row, bool here) {
-  int warp = row / WARP_ROWS;
+  const int warp_rows = f->map.rows / atom_warps(f->atom), warp = row / warp_rows;
   Style style = style_address(warp);
   bool mine = warp == f->owner.lane / 32;
-  if (atom_warps(f->atom) > 1 && (at == 0 || row % WARP_ROWS == 0))
+  if (atom_warps(f->atom) > 1 && (at == 0 || row % warp_rows == 0))
     canvas_printf(canvas, in, at + 1, 0, mine ? style_over(style, STYLE_HELD) : style, "w%d", warp);
   else if (atom_warps(f->atom) > 1)
     canvas_glyph(canvas, in, at + 1, 1, mine ? STYLE_TITLE : STYLE_DIM, GLYPH_VLINE);

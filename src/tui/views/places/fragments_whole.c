@@ -16,7 +16,14 @@
 #include "tui/frame/view.h"
 #include "tui/views/places/fragments.h"
 
-enum { GAP_COLS = 3, LIST_COLS = 17, LIST_REGISTERS = 6, TEXT_ROWS = 4, B_ROWS_MIN = 6 };
+enum {
+  GAP_COLS = 3,
+  LIST_COLS = 17,
+  LIST_REGISTERS = 6,
+  TEXT_ROWS = 4,
+  B_ROWS_MIN = 6,
+  A_COLS_MIN = 24
+};
 
 // How large the parts are with the cells as they are now.
 typedef struct Need {
@@ -26,7 +33,7 @@ typedef struct Need {
 static Need need_of(const FragmentsWhole *whole) {
   const Fragments *a = &whole->of[ATOM_A], *b = &whole->of[ATOM_B], *c = &whole->of[ATOM_C];
   int b_cols = b->held ? fragments_grid_cols(b) : 0;
-  return (Need){.left = fragments_grid_cols(a),
+  return (Need){.left = a->held ? fragments_grid_cols(a) : A_COLS_MIN,
                 .right = max_int(b_cols, fragments_grid_cols(c)),
                 .top = b->held ? fragments_grid_rows(b) : B_ROWS_MIN,
                 .bottom = max_int(fragments_grid_rows(a), fragments_grid_rows(c))};
@@ -57,13 +64,20 @@ Rect fragments_whole_spare(const FragmentsWhole *whole, Rect *in, int rows, int 
   return rect_take_bottom(in, fit && below >= rows ? rows : 0);
 }
 
+static const char *why_not_held(const Fragments *f) {
+  if (!atom_is_of_thread(f->atom))
+    return "B is read from shared memory through a descriptor: no register holds it; D shows how. "
+           "So is A, unless A_REGS=1. Warp w of the four has rows 16·w to 16·w + 15 of A and C.";
+  if (f->operand == ATOM_A) return "A is read from shared memory through a descriptor, as B is.";
+  return "B is read from shared memory through a descriptor. C lies in tensor memory, row r in "
+         "lane "
+         "r: warp w of four reads lanes 32·w to 32·w + 31, a column into each register.";
+}
+
 static void draw_operand(Canvas *canvas, Rect in, const Fragments *f) {
   static const char *const axes[] = {"m×k", "k×n", "m×n"};
   if (!f->held) {
-    canvas_wrap(
-        canvas, in, STYLE_DIM,
-        "B is read from shared memory through a descriptor: no register holds it; D shows how. "
-        "So is A, unless A_REGS=1. Warp w of the four has rows 16·w to 16·w + 15 of A and C.");
+    canvas_wrap(canvas, in, STYLE_DIM, why_not_held(f));
     return;
   }
   fragments_draw_grid(canvas, in, f);

@@ -94,7 +94,7 @@ static FragmentMemory find_memory(const Fragments *f, bool k_contiguous) {
 // Everything but the texts.
 static Fragments look_at(const ViewState *state, const Atom *atom) {
   Fragments f = {.atom = atom, .operand = (AtomOperand)(state->pane % ATOM_OPERANDS)};
-  f.held = atom_in_registers(f.atom, f.operand);
+  f.held = atom_in_lanes(f.atom, f.operand);
   if (!f.held) return f;
   f.map = fragment_map(f.atom, f.operand);
   f.packing = fragment_packing(f.atom, f.operand);
@@ -112,7 +112,9 @@ static Fragments look(const Session *session) {
   const ViewState *state = session_view_state_const(session);
   Atom *atom = ARENA_NEW(session->frame, Atom);
   *atom = atom_of(state);
-  return look_at(state, atom);
+  ViewState shown = *state;
+  if (!atom_in_lanes(atom, ATOM_A)) shown.pane = ATOM_C;  // lanes have nothing else
+  return look_at(&shown, atom);
 }
 
 static Fragments *with_texts(const Session *session, Fragments seen) {
@@ -368,7 +370,7 @@ static void set_atom(Session *session, int index) {
 // A row of the table with its N and its sums chosen.
 static void set_atom_as(Session *session, const Atom *atom) {
   for (int i = 0; i < atom_count; i++)
-    if (atom_table[i].pattern == atom->pattern)
+    if (atom_table[i].pattern == atom->pattern && str_equal(atom_table[i].type, atom->type))
       set_choice(session, i, atom->acc != atom_table[i].acc, atom->n_step ? atom->n : 0);
 }
 

@@ -1,0 +1,357 @@
+// Tensor memory: who has how much of it, and in which order it is reached.
+//
+// A block has the columns that a warp of it has allocated, all 128 lanes of them, until it gives
+// them back. Nobody reaches less than a column of a quarter of the lanes, so that is what accesses
+// are remembered by: 4 x 512 cells. The tensor core works behind the thread that asks: each warp
+// has a queue, first in, first out, which is a reader and writer of its own (tmem_agent). Early, it
+// is carried out at once; late, when no warp can go on without it: both ends are legal.
+//
+// Two accesses by different warps, or by a warp and the tensor core, have an order when (PTX ISA,
+// tcgen05, Memory Consistency Model, canonical synchronization patterns)
+//   the first one is over     its warp has waited for it, or a commit behind it has arrived
+//   a fence stands behind     tcgen05.fence::before_thread_sync; a commit is one by itself
+//   the other has been told   by a barrier or an mbarrier
+//   and has a fence behind    tcgen05.fence::after_thread_sync
+// and each of them that is missing is a finding of its own. Worked example, epochs in front:
+//    5  thread 96: mma sums       cell.write = {5, agent of warp 3}
+//    6  thread 96: commit full    when it arrives: full.gathered[agent] = seen 6, before 6
+//       warp 0: wait full         warp 0 knows that: 5 < 6
+//       warp 0: ld sums           5 < after? It is 0: missing fence
+#include <string.h>
+
+#include "base/random.h"
+#include "model/interp/interp_machine.h"
+
+// ---- what a program has of it -------------------------------------------------------------------
+
+static void look_for_tensor(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  *(bool *)context |= stmt->kind == STMT_OP && op_facts(stmt->op.kind)->family == FAMILY_TCGEN05;
+}
+
+bool tmem_is_used(const Program *program) {
+  bool any = false;
+  for (int i = 0; i < program->n_kernels; i++)
+    stmt_walk(program->kernel[i].body, look_for_tensor, &any);
+  return any;
+}
+
+void tmem_start(Machine *m, Warp *w) {
+  w->agent->n = w->agent->first = 0;
+  w->loads->n = w->stores->n = 0;
+  memset(w->loads->busy, 0, (size_t)m->n_rows);
+  if (w->place == 0) m->own->tensor.columns = 0;
+  if (w->place == 0) m->own->tensor.gave_up = false;
+}
+
+static void report_moves(Machine *m, const Warp *w, const TensorMoves *moves, const char *wait) {
+  if (moves->n == 0) return;
+  const Stmt *stmt = m->code->code[moves->move[0].code].stmt;
+  interp_report(m, FINDING_MISSING_WAIT, w, 0, stmt, NULL, 0, "ends without a tcgen05.wait::%s",
+                wait);
+}
+
+void tmem_end_warp(Machine *m, Warp *w) {
+  report_moves(m, w, w->loads, "ld");
+  report_moves(m, w, w->stores, "st");
+}
+
+static void report_work(Machine *m, Warp *w) {
+  const TensorAgent *agent = w->agent;
+  if (agent->n == 0) return;
+  const Code *code = &m->code->code[agent->work[agent->first].code];
+  interp_report(m, FINDING_ABANDONED_COPY, w, -1, code->stmt, NULL, 0,
+                "the block ends while the tensor core has %d of warp %d's products and commits to "
+                "do, for which nobody waits",
+                agent->n, w->place);
+  w->agent->n = 0;
+}
+
+static void report_leak(Machine *m, int rank) {
+  interp_at_rank(m, rank);
+  TensorMemory *tensor = &m->own->tensor;
+  if (!tensor->columns) return;
+  const Warp *w = &m->warp[tensor->alloc.thread / LANES];
+  interp_report(m, FINDING_ALLOCATION, w, -1, m->code->code[tensor->alloc.code].stmt, NULL, 0,
+                "the block ends with %d columns of tensor memory allocated, which no other block "
+                "of the SM ever gets",
+                tensor->columns);
+  tensor->columns = 0;
+}
+
+void tmem_end_block(Machine *m) {
+  for (int i = 0; i < m->n_warps && !m->stopped; i++) report_work(m, &m->warp[i]);
+  for (int rank = 0; rank < m->code->cluster && !m->stopped; rank++) report_leak(m, rank);
+}
+
+// Column `column` of what the buffer's operand begins with, for the report.
+static int64_t element_of(const Buffer *buffer, const TensorReach *reach, int quarter, int column) {
+  (void)reach;
+  return (int64_t)quarter * LANES * TENSOR_COLUMNS + (column - buffer->column);
+}
+
+bool tmem_has(Machine *m, const Warp *w, const Code *code, const Buffer *buffer,
+              const TensorReach *reach) {
+  const TensorMemory *tensor = &m->own->tensor;
+  const int end = reach->column + reach->n, lane = lowest_lane(w->active);
+  const int64_t at = element_of(buffer, reach, reach->first_quarter, reach->column);
+  if (reach->column < 0 || end > tensor->columns) {
+    interp_report(m, FINDING_ALLOCATION, w, lane, code->stmt, buffer, at,
+                  "is at columns %d to %d of tensor memory, of which %s%.0d allocated",
+                  reach->column, end - 1, tensor->columns ? "are no more than " : "none are",
+                  tensor->columns);
+    return false;
+  }
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, (uint32_t)lane);
+  if (!shadow_ordered(m, &tensor->alloc, &now))
+    interp_report(m, FINDING_RACE, w, lane, code->stmt, buffer, at,
+                  "uses tensor memory with no barrier after its allocation, stmt %d",
+                  m->code->code[tensor->alloc.code].stmt->id);
+  return true;
+}
+
+// ---- order --------------------------------------------------------------------------------------
+
+static bool is_of_tensor_core(const Machine *m, const Touch *touch) {
+  return touch->thread / LANES >= m->first_tensor;
+}
+
+static bool is_old(const Machine *m, const Touch *touch) {
+  return touch->epoch <= m->own->tensor.alloc.epoch;
+}
+
+// What keeps two accesses apart.
+typedef enum Gap { GAP_NONE, GAP_FLIGHT, GAP_ORDER, GAP_BEFORE, GAP_AFTER } Gap;
+
+static Gap gap_between(const Machine *m, const Touch *then, const Touch *now, uint16_t who) {
+  const int whose = then->thread / LANES;
+  if (is_old(m, then) || whose == who / LANES || whose == now->thread / LANES) return GAP_NONE;
+  const Known *known = &interp_clock(m, now->thread)[whose];
+  if (then->epoch >= known->seen) return GAP_ORDER;
+  if (then->epoch >= known->before) return GAP_BEFORE;
+  return then->epoch >= known->after ? GAP_AFTER : GAP_NONE;
+}
+
+static FindingKind kind_of_gap(const Machine *m, Gap gap, const Touch *then) {
+  if (gap == GAP_BEFORE || gap == GAP_AFTER) return FINDING_MISSING_FENCE;
+  return gap == GAP_FLIGHT || is_of_tensor_core(m, then) ? FINDING_MISSING_WAIT : FINDING_RACE;
+}
+
+static const char *gap_text(const Machine *m, Gap gap, const Touch *then) {
+  switch (gap) {
+    case GAP_FLIGHT:
+      return "with no tcgen05.wait::st behind that";
+    case GAP_BEFORE:
+      return "with no tcgen05.fence::before_thread_sync behind that";
+    case GAP_AFTER:
+      return "with no tcgen05.fence::after_thread_sync since it was told of that";
+    default:
+      return is_of_tensor_core(m, then) ? "and has waited for no commit behind that"
+                                        : "with no barrier between";
+  }
+}
+
+static const char *who_text(const Machine *m, const Touch *then) {
+  if (is_of_tensor_core(m, then)) return "the tensor core";
+  return arena_printf(m->arena, "warp %s", interp_warp_name(m, then->thread / LANES));
+}
+
+typedef struct Conflict {
+  Gap gap;
+  const Touch *then, *now;
+  bool reads, read;  // now; then
+  int quarter, column;
+} Conflict;
+
+static void report(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
+                   const Conflict *c) {
+  const Buffer *dst = code->stmt->op.dst.buffer;
+  const Buffer *buffer = dst && dst->space == SPACE_TENSOR ? dst : code->stmt->op.src.buffer;
+  interp_report(m, kind_of_gap(m, c->gap, c->then), w, c->now->thread % LANES, code->stmt, buffer,
+                element_of(buffer, reach, c->quarter, c->column), "%s what %s %s (stmt %d), %s",
+                c->reads ? "reads" : "overwrites", who_text(m, c->then),
+                c->read ? "reads" : "writes", m->code->code[c->then->code].stmt->id,
+                gap_text(m, c->gap, c->then));
+}
+
+#define EACH_CELL(quarter, column, reach)                                 \
+  for (int quarter = (reach)->first_quarter;                              \
+       quarter < (reach)->first_quarter + (reach)->n_quarters; quarter++) \
+    for (int column = (reach)->column; column < (reach)->column + (reach)->n; column++)
+
+static TensorCell *cell_at(const Machine *m, int quarter, int column) {
+  return &m->own->tensor.cell[quarter][column];
+}
+
+static bool against_write(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
+                          const Touch *now, uint16_t who, Conflict at) {
+  const TensorCell *cell = cell_at(m, at.quarter, at.column);
+  at.then = &cell->write;
+  at.now = now;
+  at.gap = gap_between(m, at.then, now, who);
+  if (cell->in_flight && !is_old(m, at.then)) at.gap = GAP_FLIGHT;
+  if (at.gap) report(m, w, code, reach, &at);
+  return at.gap != GAP_NONE;
+}
+
+// A warp reads, or the tensor core does: its own reads are as old as its writes.
+static Touch *read_of(const Machine *m, TensorCell *cell, uint16_t who) {
+  const int warp = who / LANES;
+  return &cell->read[warp % m->block_warps / TENSOR_QUARTERS];
+}
+
+bool tmem_read(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
+               const Touch *now, uint16_t who) {
+  bool told = false;
+  EACH_CELL(quarter, column, reach) {
+    TensorCell *cell = cell_at(m, quarter, column);
+    if (is_old(m, &cell->write)) {
+      const Buffer *dst = code->stmt->op.dst.buffer;
+      const Buffer *buffer = dst->space == SPACE_TENSOR ? dst : code->stmt->op.src.buffer;
+      interp_report(m, FINDING_UNWRITTEN_READ, w, now->thread % LANES, code->stmt, buffer,
+                    element_of(buffer, reach, quarter, column), "reads what nothing wrote");
+      return false;
+    }
+    const Conflict at = {.reads = true, .quarter = quarter, .column = column};
+    if (!told) told = against_write(m, w, code, reach, now, who, at);
+    Touch its = *now;
+    its.thread = who;
+    if (!is_of_tensor_core(m, &its)) *read_of(m, cell, who) = its;
+  }
+  return true;
+}
+
+static bool against_reads(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
+                          const Touch *now, uint16_t who, Conflict at) {
+  const TensorCell *cell = cell_at(m, at.quarter, at.column);
+  for (int i = 0; i < TENSOR_READERS; i++) {
+    at.then = &cell->read[i];
+    at.now = now;
+    at.read = true;
+    at.gap = gap_between(m, at.then, now, who);
+    if (!at.gap) continue;
+    report(m, w, code, reach, &at);
+    return true;
+  }
+  return false;
+}
+
+void tmem_write(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
+                const Touch *now, uint16_t who) {
+  bool told = false;
+  EACH_CELL(quarter, column, reach) {
+    const Conflict at = {.quarter = quarter, .column = column};
+    if (!told) told = against_write(m, w, code, reach, now, who, at);
+    if (!told) told = against_reads(m, w, code, reach, now, who, at);
+    TensorCell *cell = cell_at(m, quarter, column);
+    cell->write = *now;
+    cell->write.thread = who;
+    cell->in_flight = !is_of_tensor_core(m, &cell->write);
+  }
+}
+
+void tmem_touch_read(Machine *m, const TensorReach *reach, const Touch *now) {
+  EACH_CELL(quarter, column, reach) {
+    *read_of(m, cell_at(m, quarter, column), now->thread) = *now;
+  }
+}
+
+void tmem_touch_write(Machine *m, const TensorReach *reach, const Touch *now) {
+  EACH_CELL(quarter, column, reach) {
+    TensorCell *cell = cell_at(m, quarter, column);
+    if (cell->write.thread / LANES != now->thread / LANES) continue;
+    cell->write = *now;
+    cell->in_flight = false;
+  }
+}
+
+// Nobody may be at them any more; of fences an allocation knows nothing.
+static const Touch *still_there(const Machine *m, const TensorCell *cell, const Known *known) {
+  if (!is_old(m, &cell->write) && cell->write.epoch >= known[cell->write.thread / LANES].seen)
+    return &cell->write;
+  for (int i = 0; i < TENSOR_READERS; i++)
+    if (!is_old(m, &cell->read[i]) &&
+        cell->read[i].epoch >= known[cell->read[i].thread / LANES].seen)
+      return &cell->read[i];
+  return NULL;
+}
+
+void tmem_release(Machine *m, const Warp *w, const Code *code) {
+  TensorMemory *tensor = &m->own->tensor;
+  const TensorReach all = {0, TENSOR_QUARTERS, 0, tensor->columns};
+  const Known *known = interp_clock(m, thread_of(w, 0));
+  EACH_CELL(quarter, column, &all) {
+    const TensorCell *cell = cell_at(m, quarter, column);
+    const Touch *then = still_there(m, cell, known);
+    if (!then || then->thread / LANES == w->index) continue;
+    interp_report(m, FINDING_RACE, w, 0, code->stmt, NULL, 0,
+                  "gives back column %d, which %s %s (stmt %d), with no barrier between", column,
+                  who_text(m, then), then == &cell->write ? "writes" : "reads",
+                  m->code->code[then->code].stmt->id);
+    tensor->columns = 0;
+    return;
+  }
+  tensor->columns = 0;
+}
+
+// ---- moves and work under way -------------------------------------------------------------------
+
+void tmem_touch_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand,
+                          const Registers *at) {
+  const int n = operand->width * at->rows;
+  bool busy = false;
+  for (int i = 0; i < n; i++) busy = busy || w->loads->busy[at->first + i];
+  if (busy)
+    interp_report(m, FINDING_MISSING_WAIT, w, lowest_lane(w->active), code->stmt, operand->buffer,
+                  at->at,
+                  "is at registers that a tcgen05.ld brings, with no tcgen05.wait::ld "
+                  "behind it");
+}
+
+TensorMove *tmem_new_move(Machine *m, TensorMoves *moves) {
+  if (moves->n == moves->capacity) {
+    moves->capacity = moves->capacity ? 2 * moves->capacity : 8;
+    TensorMove *more = ARENA_ARRAY(m->arena, TensorMove, moves->capacity);
+    if (moves->n) memcpy(more, moves->move, sizeof *more * (size_t)moves->n);
+    moves->move = more;
+  }
+  return &moves->move[moves->n++];
+}
+
+// Places keep their clocks, so that a long run takes no more memory than a short one.
+TensorWork *tmem_new_work(Machine *m, Warp *w) {
+  TensorAgent *agent = w->agent;
+  if (agent->n == 0) agent->first = 0;
+  const int at = agent->first + agent->n;
+  if (at == agent->capacity) {
+    agent->capacity = agent->capacity ? 2 * agent->capacity : 16;
+    TensorWork *more = ARENA_ARRAY(m->arena, TensorWork, agent->capacity);
+    if (at) memcpy(more, agent->work, sizeof *more * (size_t)at);
+    agent->work = more;
+  }
+  TensorWork *work = &agent->work[at];
+  *work = (TensorWork){.known = work->known};
+  if (!work->known) work->known = ARENA_ARRAY(m->arena, Known, m->n_clocks);
+  agent->n++;
+  return work;
+}
+
+int tmem_pending(const Machine *m) {
+  int n = 0;
+  for (int i = 0; i < m->n_warps; i++) n += m->warp[i].agent->n > 0;
+  return n;
+}
+
+void tmem_carry_out(Machine *m, int which) {
+  for (int i = 0; i < m->n_warps; i++) {
+    Warp *w = &m->warp[i];
+    TensorAgent *agent = w->agent;
+    if (agent->n == 0 || which-- > 0) continue;
+    const TensorWork work = agent->work[agent->first++];
+    agent->n--;
+    interp_at_rank(m, w->rank);
+    tmem_do(m, w, &work);
+    return;
+  }
+}

@@ -1,0 +1,639 @@
+// tcgen05: one thread multiplies into tensor memory, warps read it from there.
+//
+//   tensor_alloc<256>(tensor_base);                                   a whole warp
+//   tcgen05_mma_f16(tensor_at(tensor_base, 0, 0), tile_of(A_s, …), tile_of(B_s, …), 0x08400490, …);
+//   tcgen05_commit(full, slot);                                       the same thread
+//   tcgen05_ld_x32(&c[0], tensor_at(tensor_base, 32 * q, 0));         a warp, its quarter of the
+//   lanes tcgen05_wait_ld();
+//
+// A product is asked for by one thread and done by the tensor core, one after the other for each
+// warp. What it reads and writes is looked at when it is asked for, with what the thread knows
+// then; early, it is carried out at once, late, when no warp can go on (interp_tmem.c). An arrival
+// that a commit makes tells of everything that was asked for before it, and comes when that is
+// over.
+//
+// M is 128 and one CTA does it: row r of C is lane r, column n of C is column n of the operand.
+// Sources: PTX ISA, TensorCore 5th Generation Family Instructions: tcgen05.alloc, .mma, .commit,
+// .ld, .st, .wait, .fence, and "Matrix fragments for shape .32x32b".
+#include <string.h>
+
+#include "base/whole.h"
+#include "model/ir/matrix_tile.h"
+#include "model/ops/tile_operand.h"
+
+enum { VECTOR = 8, N_MAX = 256, K_MAX = 32, ARCH = 100 };
+
+// ---- check --------------------------------------------------------------------------------------
+
+typedef struct Groups {
+  const Stmt *other;  // the first that has another number of CTAs
+  int group;
+} Groups;
+
+static int group_of(const Op *op) { return op->cta_group ? op->cta_group : 1; }
+
+static bool has_group(OpKind kind) {
+  return kind == OP_T_ALLOC || kind == OP_T_FREE || kind == OP_T_MMA || kind == OP_T_COMMIT;
+}
+
+static void look_for_group(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Groups *groups = context;
+  if (stmt->kind != STMT_OP || !has_group(stmt->op.kind) || groups->other) return;
+  if (group_of(&stmt->op) != groups->group) groups->other = stmt;
+}
+
+// All of a kernel have one number of CTAs.
+static const char *group_fault(Arena *arena, const Program *program, const Op *op) {
+  Groups groups = {.group = group_of(op)};
+  for (int i = 0; i < program->n_kernels; i++)
+    stmt_walk(program->kernel[i].body, look_for_group, &groups);
+  if (groups.other)
+    return arena_printf(arena,
+                        "%s is of cta_group::%d, and %s (statement %d) is of "
+                        "cta_group::%d: all of a kernel are of one",
+                        op_name(op->kind), groups.group, op_name(groups.other->op.kind),
+                        groups.other->id, group_of(&groups.other->op));
+  return groups.group == 1 ? NULL : "a pair of CTAs is not interpreted so far: cta_group::1 is";
+}
+
+static const char *base_fault(Arena *arena, const Op *op, const Buffer *base) {
+  if (base->role == ROLE_TENSOR_BASE) return NULL;
+  return arena_printf(arena, "%s keeps its address in a word of the role %s, and %s is %s",
+                      op_name(op->kind), buffer_role_name(ROLE_TENSOR_BASE), base->name,
+                      buffer_role_name(base->role));
+}
+
+static const char *columns_fault(Arena *arena, int64_t columns) {
+  if (columns >= TENSOR_COLUMNS_LEAST && columns <= TENSOR_COLUMNS && is_power_of_two(columns))
+    return NULL;
+  int64_t near = TENSOR_COLUMNS_LEAST;
+  while (near < columns && near < TENSOR_COLUMNS) near *= 2;
+  return arena_printf(arena,
+                      "%lld columns of tensor memory: it is a power of two from %d to %d that can "
+                      "be had, such as %lld",
+                      (long long)columns, TENSOR_COLUMNS_LEAST, TENSOR_COLUMNS, (long long)near);
+}
+
+static const char *alloc_fault(Arena *arena, const Program *program, const Code *code) {
+  const Op *op = &code->stmt->op;
+  const char *fault = base_fault(arena, op, op->dst.buffer);
+  if (!fault) fault = columns_fault(arena, op->count);
+  return fault ? fault : group_fault(arena, program, op);
+}
+
+static const char *free_fault(Arena *arena, const Program *program, const Code *code) {
+  const Op *op = &code->stmt->op;
+  const char *fault = base_fault(arena, op, op->src.buffer);
+  return fault ? fault : group_fault(arena, program, op);
+}
+
+static const char *mma_fault(Arena *arena, const Program *program, const Code *code) {
+  const Op *op = &code->stmt->op;
+  const Atom *atom = op->atom;
+  if (!atom_is_of_thread(atom)) return "tcgen05.mma names no atom of one thread";
+  const char *fault = tile_type_fault(arena, atom, ATOM_C, op->dst.buffer);
+  if (!fault) fault = tile_type_fault(arena, atom, ATOM_A, op->src.buffer);
+  if (!fault) fault = tile_type_fault(arena, atom, ATOM_B, op->src2.buffer);
+  if (!fault) fault = tile_turned_fault(arena, op);
+  if (!fault && !operand_is_uniform(&code->dst)) fault = "sums begin at one place";
+  for (int i = 0; i < 2 && !fault; i++) {
+    const Operand *operand = i == 0 ? &code->src : &code->src2;
+    if (operand->buffer->rank < 2)
+      fault = "a tile lies in rows and columns";
+    else if (!value_is_uniform(&code->tile[i].corner))
+      fault = "a tile begins at one place, this differs by lane";
+  }
+  return fault ? fault : group_fault(arena, program, op);
+}
+
+static const char *commit_fault(Arena *arena, const Program *program, const Code *code) {
+  const char *fault = mbar_place_fault(arena, program, code);
+  return fault ? fault : group_fault(arena, program, &code->stmt->op);
+}
+
+// .x1 to .x128 registers of 32 bits, one for each column.
+static const char *move_fault(Arena *arena, const Program *program, const Code *code) {
+  (void)program;
+  const Op *op = &code->stmt->op;
+  const Buffer *registers = op->dst.buffer->space == SPACE_TENSOR ? op->src.buffer : op->dst.buffer;
+  if (dtype_bytes(registers->type) != 4)
+    return arena_printf(arena, "%s moves values of 32 bits, and %s is of %s", op_name(op->kind),
+                        registers->name, dtype_name(registers->type));
+  if (op->width >= 1 && op->width <= 128 && is_power_of_two(op->width)) return NULL;
+  return arena_printf(arena, "%s moves %d columns: a power of two up to 128 can move at once",
+                      op_name(op->kind), op->width);
+}
+
+static void prepare_mma(Arena *arena, const Program *program, Code *code) {
+  const Op *op = &code->stmt->op;
+  for (int i = 0; i < 2; i++) tile_prepare(arena, program, code, i);
+  if (!op->tile[0].is_described || !op->tile[1].is_described) return;
+  code->wrong = matrix_tile_instruction_difference(arena, op, matrix_tile_instruction(arena, op));
+}
+
+// ---- allocation ---------------------------------------------------------------------------------
+
+static void run_alloc(Machine *m, Warp *w, const Code *code) {
+  TensorMemory *tensor = &m->own->tensor;
+  const int columns = (int)code->stmt->op.count;
+  if (!op_whole_warp(m, w, code)) return;
+  if (tensor->gave_up || tensor->columns) {
+    interp_report(m, FINDING_ALLOCATION, w, 0, code->stmt, NULL, 0,
+                  "allocates %d columns, and the block has given up its right to have more than "
+                  "the %d it has",
+                  columns, tensor->columns);
+    return;
+  }
+  tensor->columns = columns;
+  tensor->gave_up = true;
+  tensor->alloc = touch_of(m, w, code);
+  m->epoch++;
+}
+
+static void run_free(Machine *m, Warp *w, const Code *code) {
+  const TensorMemory *tensor = &m->own->tensor;
+  const int columns = (int)code->stmt->op.count;
+  if (!op_whole_warp(m, w, code)) return;
+  if (columns != tensor->columns) {
+    interp_report(m, FINDING_ALLOCATION, w, 0, code->stmt, NULL, 0,
+                  tensor->columns ? "gives back %d columns, and %d are allocated"
+                                  : "gives back %d columns, and none are allocated",
+                  columns, tensor->columns);
+    return;
+  }
+  tmem_release(m, w, code);
+}
+
+// ---- multiplying --------------------------------------------------------------------------------
+
+typedef double Eight __attribute__((vector_size(VECTOR * sizeof(double)), aligned(16)));
+typedef union LaneSums {
+  Eight all[LANES / VECTOR];
+  double lane[LANES];
+} LaneSums;
+typedef struct Operands {
+  LaneSums a[TENSOR_QUARTERS][K_MAX];  // by k, lane after lane
+  double b[N_MAX * K_MAX];
+} Operands;
+
+static void read_operand(Machine *m, const Warp *w, const Code *code, const TensorWork *work, int i,
+                         double *out) {
+  const Buffer *buffer = (i == 0 ? &code->src : &code->src2)->buffer;
+  const TilePart all = {0, code->tile[i].rows};
+  if (buffer->space == SPACE_GLOBAL)
+    tile_read_global(m, code, i, work->index[i], all, out);
+  else
+    tile_read_shared(m, w, code, NULL, i, work->corner[i], all, out);
+}
+
+static void read_operands(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
+                          Operands *out) {
+  static _Thread_local double a[TENSOR_LANES * K_MAX];
+  const int depth = code->tile[0].depth;
+  read_operand(m, w, code, work, 0, a);
+  read_operand(m, w, code, work, 1, out->b);
+  for (int row = 0; row < TENSOR_LANES; row++)
+    for (int k = 0; k < depth; k++) out->a[row / LANES][k].lane[row % LANES] = a[row * depth + k];
+}
+
+static double wrapped(double sum) {
+  return sum == sum ? (double)(int32_t)(uint32_t)(int64_t)sum : sum;  // s32 keeps its low bits
+}
+
+// One column of a quarter.
+static void add_products(Row *sums, DType type, const LaneSums *a, const double *b, int depth,
+                         bool begins) {
+  LaneSums sum = {.lane = {0}};
+  for (uint32_t lane = 0; lane < LANES && !begins; lane++)
+    sum.lane[lane] = row_get(sums, type, lane);
+  for (int k = 0; k < depth; k++)
+    for (int v = 0; v < LANES / VECTOR; v++) sum.all[v] += a[k].all[v] * b[k];
+  for (uint32_t lane = 0; lane < LANES; lane++)
+    row_put(sums, type, lane, type == DTYPE_S32 ? wrapped(sum.lane[lane]) : sum.lane[lane]);
+}
+
+static void carry_out_product(Machine *m, const Warp *w, const TensorWork *work) {
+  static _Thread_local Operands operands;
+  const Code *code = &m->code->code[work->code];
+  const int depth = code->tile[0].depth;
+  read_operands(m, w, code, work, &operands);
+  for (int quarter = 0; quarter < TENSOR_QUARTERS; quarter++)
+    for (int n = 0; n < code->tile[1].rows; n++)
+      add_products(&m->own->tensor.row[quarter][work->column + n], code->dst.buffer->type,
+                   operands.a[quarter], &operands.b[n * depth], depth, work->begins);
+}
+
+static void arrive(Machine *m, const Warp *w, const Code *code, const TensorWork *work) {
+  EACH_RANK(rank, work->ranks) {
+    interp_at_rank(m, (int)rank);
+    Mbar *bar = &m->memory[code->dst.buffer->id].mbar[work->at];
+    Known *its = &work->known[tmem_agent(m, w) / LANES];
+    its->seen = its->before = work->epoch;
+    order_join_clock(m, bar->gathered, work->known);
+    mbar_arrive(m, w, code, bar);
+    if (m->watch) watch_landing(m, code, bar);
+  }
+  interp_at_rank(m, w->rank);
+}
+
+void tmem_do(Machine *m, Warp *w, const TensorWork *work) {
+  if (work->commits)
+    arrive(m, w, &m->code->code[work->code], work);
+  else
+    carry_out_product(m, w, work);
+}
+
+// Early, whatever was asked for is done at once.
+static void asked(Machine *m, Warp *w) {
+  TensorAgent *agent = w->agent;
+  if (m->async != INTERP_EARLY) return;
+  const TensorWork work = agent->work[agent->first + --agent->n];
+  tmem_do(m, w, &work);
+}
+
+static bool find_tiles(Machine *m, const Warp *w, const Code *code, TensorWork *work) {
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  bool whole = true;
+  for (int i = 0; i < 2; i++) {
+    const TileCode *tile = &code->tile[i];
+    const Buffer *buffer = (i == 0 ? &code->src : &code->src2)->buffer;
+    work->corner[i] = interp_scalar(w, &tile->corner);
+    for (int d = 0; d < buffer->rank; d++) work->index[i][d] = interp_scalar(w, &tile->index[d]);
+    if (buffer->space != SPACE_SHARED) continue;
+    tile_check_corner(m, w, code, i, work->index[i]);
+    whole = tile_ask(m, w, code, &now, tmem_agent(m, w), i, work->corner[i]) && whole;
+  }
+  return whole;
+}
+
+static void issued_by_one(Machine *m, const Warp *w, const Code *code, const char *what) {
+  const int n = __builtin_popcount(w->active);
+  if (n == 1) return;
+  interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
+                "is one of %d lanes that do what one thread must: %s", n, what);
+}
+
+static void run_mma(Machine *m, Warp *w, const Code *code) {
+  issued_by_one(m, w, code, "each adds the product once more");
+  if (code->wrong)
+    interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, code->dst.buffer, 0, "%s", code->wrong);
+  const Buffer *sums = code->dst.buffer;
+  const int64_t at = interp_scalar(w, &code->dst.offset);
+  const TensorReach reach = {0, TENSOR_QUARTERS, (int)(sums->column + at % TENSOR_COLUMNS),
+                             code->stmt->op.atom->n};
+  if (at / TENSOR_COLUMNS)
+    interp_report(m, FINDING_OUT_OF_BOUNDS, w, -1, code->stmt, sums, at,
+                  "sums in lanes from %lld on, and 128 rows begin in lane 0",
+                  (long long)(at / TENSOR_COLUMNS));
+  if (at / TENSOR_COLUMNS || !tmem_has(m, w, code, sums, &reach)) return;
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  const bool begins = code->stmt->op.keep && !interp_scalar(w, &code->value);
+  TensorWork work = {.code = (int)(code - m->code->code), .begins = begins, .column = reach.column};
+  if (!find_tiles(m, w, code, &work)) return;
+  if (!begins && !tmem_read(m, w, code, &reach, &now, tmem_agent(m, w))) return;
+  tmem_write(m, w, code, &reach, &now, tmem_agent(m, w));
+  TensorWork *place = tmem_new_work(m, w);
+  work.known = place->known;
+  *place = work;
+  asked(m, w);
+}
+
+// What the thread knows when it asks is over when the commit arrives: what it has waited for, such
+// as the boxes that filled the slabs. Of its own accesses since it last told of them a commit says
+// nothing.
+static void note_clock(const Machine *m, const Warp *w, TensorWork *work) {
+  const Known *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
+  memcpy(work->known, clock, sizeof *work->known * (size_t)m->n_clocks);
+  work->known[w->index].passed = work->epoch;
+}
+
+static void run_commit(Machine *m, Warp *w, const Code *code) {
+  issued_by_one(m, w, code, "the others have asked for no product, and arrive at once");
+  const uint32_t ranks = interp_ranks(m, w, code);
+  EACH_RANK(rank, ranks) {
+    interp_at_rank(m, (int)rank);
+    interp_reach_rank(m, w, code, (int)rank);
+    const bool ready = mbar_ready(m, w, code, &code->dst) != NULL;
+    interp_at_rank(m, w->rank);
+    if (!ready) return;
+  }
+  TensorWork *work = tmem_new_work(m, w);
+  work->code = (int)(code - m->code->code);
+  work->commits = true;
+  work->ranks = ranks;
+  work->at = interp_scalar(w, &code->dst.offset);
+  work->epoch = ++m->epoch;
+  note_clock(m, w, work);
+  asked(m, w);
+}
+
+// ---- moving -------------------------------------------------------------------------------------
+
+// A warp reaches the lanes of its quarter, lane l the l-th of them.
+static bool reach_lanes(Machine *m, const Warp *w, const Code *code, const Operand *operand,
+                        TensorReach *out) {
+  const int quarter = w->place % TENSOR_QUARTERS;
+  Lanes at;
+  interp_lanes(w, &operand->offset, &at);
+  for (int lane = 0; lane < (int)LANES; lane++) {
+    const int row = at.lane[lane] / TENSOR_COLUMNS, wanted = quarter * (int)LANES + lane;
+    if (row == wanted && at.lane[lane] % TENSOR_COLUMNS == at.lane[0] % TENSOR_COLUMNS) continue;
+    interp_report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, at.lane[lane],
+                  "is at lane %d of tensor memory, where warp %d reaches lanes %d to %d, one with "
+                  "each of its own",
+                  row, w->place, quarter * (int)LANES, quarter * (int)LANES + (int)LANES - 1);
+    return false;
+  }
+  const int column = at.lane[0] % TENSOR_COLUMNS;
+  *out = (TensorReach){quarter, 1, operand->buffer->column + column, operand->width};
+  if (column + operand->width > operand->buffer->dim[1]) {
+    interp_report(m, FINDING_OUT_OF_BOUNDS, w, 0, code->stmt, operand->buffer, at.lane[0],
+                  "is at columns %d to %d, where 0 to %lld are inside", column,
+                  column + operand->width - 1, (long long)operand->buffer->dim[1] - 1);
+    return false;
+  }
+  return tmem_has(m, w, code, operand->buffer, out);
+}
+
+static TensorReach reach_of(const Machine *m, const Warp *w, const TensorMove *move) {
+  const int n = m->code->code[move->code].stmt->op.width;
+  return (TensorReach){w->place % TENSOR_QUARTERS, 1, move->column, n};
+}
+
+static void copy_columns(const Machine *m, Warp *w, const TensorMove *move) {
+  const TensorReach reach = reach_of(m, w, move);
+  for (int i = 0; i < reach.n; i++)
+    w->row[move->row + i] = m->own->tensor.row[reach.first_quarter][reach.column + i];
+}
+
+static void poison(Warp *w, const Registers *to, int n) {
+  for (int j = 0; j < n; j++) {
+    EACH_LANE(lane, w->active) row_put(&to->row[j], to->type, lane, interp_poison());
+    mark_written(w, to, j);
+  }
+}
+
+static void run_ld(Machine *m, Warp *w, const Code *code) {
+  const int n = code->stmt->op.width;
+  TensorReach reach;
+  const Touch now = touch_of(m, w, code);
+  Registers to = reach_registers(m, w, code, &code->dst);
+  if (!to.row) return;
+  if (!op_whole_warp(m, w, code) || !reach_lanes(m, w, code, &code->src, &reach) ||
+      !tmem_read(m, w, code, &reach, &now, thread_of(w, 0))) {
+    poison(w, &to, n);
+    return;
+  }
+  TensorMove *move = tmem_new_move(m, w->loads);
+  *move = (TensorMove){(int)(code - m->code->code), reach.column, to.first};
+  for (int j = 0; j < n; j++) mark_written(w, &to, j);
+  memset(&w->loads->busy[to.first], 1, (size_t)n);
+  if (m->async == INTERP_EARLY) copy_columns(m, w, move);
+}
+
+// What is stored is taken when it is issued; that it is there only behind the wait is a question of
+// order.
+static void run_st(Machine *m, Warp *w, const Code *code) {
+  const int n = code->stmt->op.width;
+  TensorReach reach;
+  const Touch now = touch_of(m, w, code);
+  Registers from = read_registers(m, w, code, &code->src);
+  if (!from.row || !op_whole_warp(m, w, code) || !reach_lanes(m, w, code, &code->dst, &reach))
+    return;
+  tmem_write(m, w, code, &reach, &now, thread_of(w, 0));
+  *tmem_new_move(m, w->stores) =
+      (TensorMove){(int)(code - m->code->code), reach.column, from.first};
+  for (int i = 0; i < n; i++)
+    m->own->tensor.row[reach.first_quarter][reach.column + i] = from.row[i];
+}
+
+static void run_wait_ld(Machine *m, Warp *w, const Code *code) {
+  if (!op_whole_warp(m, w, code)) return;
+  for (int i = 0; i < w->loads->n; i++) {
+    const TensorMove *move = &w->loads->move[i];
+    const TensorReach reach = reach_of(m, w, move);
+    if (m->async == INTERP_LATE) copy_columns(m, w, move);
+    memset(&w->loads->busy[move->row], 0, (size_t)reach.n);
+    const Touch over = touch_of(m, w, &m->code->code[move->code]);
+    tmem_touch_read(m, &reach, &over);
+  }
+  w->loads->n = 0;
+}
+
+static void run_wait_st(Machine *m, Warp *w, const Code *code) {
+  if (!op_whole_warp(m, w, code)) return;
+  for (int i = 0; i < w->stores->n; i++) {
+    const TensorReach reach = reach_of(m, w, &w->stores->move[i]);
+    const Touch over = touch_of(m, w, &m->code->code[w->stores->move[i].code]);
+    tmem_touch_write(m, &reach, &over);
+  }
+  w->stores->n = 0;
+}
+
+static void run_before(Machine *m, Warp *w, const Code *code) {
+  (void)code;
+  order_before(m, w);
+}
+
+static void run_after(Machine *m, Warp *w, const Code *code) {
+  (void)code;
+  order_after(m, w);
+}
+
+// ---- emit ---------------------------------------------------------------------------------------
+
+static const PreludeText alloc = {
+    "tensor_alloc",
+    "// n columns of tensor memory for this block, which a whole warp takes; *base gets their "
+    "address.\n"
+    "// It gives up the right to have more, so that other blocks of the SM may have theirs.\n"
+    "template <int n>\n"
+    "__device__ __forceinline__ void tensor_alloc(unsigned long long *base) {\n"
+    "  asm volatile(\"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\\n\"\n"
+    "               \"tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\"\n"
+    "               :: \"r\"(static_cast<unsigned>(__cvta_generic_to_shared(base))), \"n\"(n)\n"
+    "               : \"memory\");\n}\n"};
+static const PreludeText release = {
+    "tensor_free",
+    "// Gives them back, as every block must before it ends.\n"
+    "template <int n>\n"
+    "__device__ __forceinline__ void tensor_free(const unsigned long long *base) {\n"
+    "  asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;\"\n"
+    "               :: \"r\"(static_cast<unsigned>(*base)), \"n\"(n) : \"memory\");\n}\n"};
+static const PreludeText place = {
+    "tensor_at",
+    "// An address in tensor memory: lane << 16 | column. A warp names the first lane of its "
+    "quarter.\n"
+    "__device__ __forceinline__ unsigned tensor_at(const unsigned long long *base, int lane, int "
+    "column) {\n"
+    "  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;\n}\n"};
+static const PreludeText commit = {
+    "tcgen05_commit",
+    "// One arrival at bars[i] when all that this thread has asked the tensor core for is done.\n"
+    "__device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {\n"
+    "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n"
+    "  asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
+    "[%0];\"\n"
+    "               :: \"r\"(bar) : \"memory\");\n}\n"};
+static const PreludeText commit_to = {
+    "tcgen05_commit_to",
+    "// The same at bars[i] of each block in the mask.\n"
+    "__device__ __forceinline__ void tcgen05_commit_to(unsigned long long *bars, int i, int mask) "
+    "{\n"
+    "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n"
+    "  asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster\"\n"
+    "               \".multicast::cluster.b64 [%0], %1;\"\n"
+    "               :: \"r\"(bar), \"h\"(static_cast<short>(mask)) : \"memory\");\n}\n"};
+
+#define ASM_OF(name, comment, instruction)                                  \
+  {                                                                         \
+    name, "// " comment "\n__device__ __forceinline__ void " name           \
+          "() {\n  asm volatile(\"" instruction ";\" ::: \"memory\");\n}\n" \
+  }
+static const PreludeText wait_ld =
+    ASM_OF("tcgen05_wait_ld", "What this warp has asked of tensor memory is in its registers.",
+           "tcgen05.wait::ld.sync.aligned");
+static const PreludeText wait_st =
+    ASM_OF("tcgen05_wait_st", "What this warp has stored is in tensor memory.",
+           "tcgen05.wait::st.sync.aligned");
+static const PreludeText before =
+    ASM_OF("tcgen05_before", "What was done to tensor memory comes before whom this thread tells.",
+           "tcgen05.fence::before_thread_sync");
+static const PreludeText after =
+    ASM_OF("tcgen05_after", "What is done to it from now on comes after what was waited for.",
+           "tcgen05.fence::after_thread_sync");
+
+#define MMA_OF(kind)                                                                               \
+  {                                                                                                \
+    "tcgen05_mma_" kind,                                                                           \
+        "// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; "      \
+        "idesc "                                                                                   \
+        "has\n// types and shape. d = a * b where keep is 0.\n"                                    \
+        "__device__ __forceinline__ void tcgen05_mma_" kind                                        \
+        "(unsigned d, unsigned long long a,\n    unsigned long long b, unsigned idesc, int keep) " \
+        "{\n"                                                                                      \
+        "  asm volatile(\"{ .reg .pred keep;\\nsetp.ne.b32 keep, %4, 0;\\n\"\n"                    \
+        "               \"tcgen05.mma.cta_group::1.kind::" kind                                    \
+        " [%0], %1, %2, %3, keep; }\"\n"                                                           \
+        "               :: \"r\"(d), \"l\"(a), \"l\"(b), \"r\"(idesc), \"r\"(keep) : "             \
+        "\"memory\");\n}\n"                                                                        \
+  }
+
+// The instruction of an atom ends with its kind.
+static const PreludeText *mma_of(const Atom *atom) {
+  static const struct {
+    const char *kind;
+    PreludeText text;
+  } kinds[] = {{"f16", MMA_OF("f16")},
+               {"tf32", MMA_OF("tf32")},
+               {"f8f6f4", MMA_OF("f8f6f4")},
+               {"i8", MMA_OF("i8")}};
+  const char *kind = strrchr(atom->pattern, ':') + 1;
+  size_t i = 0;
+  while (strcmp(kinds[i].kind, kind) != 0) i++;
+  return &kinds[i].text;
+}
+
+// tensor_at(tensor_base, 0, acc * 256)
+static const char *emit_at(Emitter *emitter, const Access *access) {
+  const Buffer *base = program_buffer(emitter->program, ROLE_TENSOR_BASE);
+  const Expr *column = ex_add_const(emitter->arena, access->idx[1], access->buffer->column);
+  return arena_printf(emitter->arena, "%s(%s, %s, %s)", emit_given(emitter, &place),
+                      base ? base->name : "nullptr", emit_condition(emitter, access->idx[0]),
+                      emit_condition(emitter, column));
+}
+
+static void emit_alloc(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &alloc), (long long)op->count,
+               op->dst.buffer->name);
+}
+
+static void emit_free(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &release), (long long)op->count,
+               op->src.buffer->name);
+}
+
+static void emit_mma(Emitter *emitter, const Op *op) {
+  const char *a = tile_emit(emitter, op, 0, ARCH), *b = tile_emit(emitter, op, 1, ARCH);
+  emitter_line(emitter, "%s(%s, %s, %s, 0x%08xu, %s);", emit_given(emitter, mma_of(op->atom)),
+               emit_at(emitter, &op->dst), a, b, op->idesc,
+               op->keep ? emit_condition(emitter, op->keep) : "1");
+}
+
+static void emit_commit(Emitter *emitter, const Op *op) {
+  if (op->mask)
+    emitter_line(emitter, "%s(%s, %s);", emit_given(emitter, &commit_to),
+                 emit_place(emitter, &op->dst), emit_condition(emitter, op->mask));
+  else
+    emitter_line(emitter, "%s(%s);", emit_given(emitter, &commit), emit_place(emitter, &op->dst));
+}
+
+static void emit_ld(Emitter *emitter, const Op *op) {
+  const char *name = emit_helper(
+      emitter,
+      (Prelude){.kind = PRELUDE_TENSOR_LD, .type = op->dst.buffer->type, .width = op->width});
+  emitter_line(emitter, "%s(&%s, %s);", name, emit_element(emitter, &op->dst),
+               emit_at(emitter, &op->src));
+}
+
+static void emit_st(Emitter *emitter, const Op *op) {
+  const char *name = emit_helper(
+      emitter,
+      (Prelude){.kind = PRELUDE_TENSOR_ST, .type = op->src.buffer->type, .width = op->width});
+  emitter_line(emitter, "%s(%s, &%s);", name, emit_at(emitter, &op->dst),
+               emit_element(emitter, &op->src));
+}
+
+static void emit_call(Emitter *emitter, const PreludeText *given) {
+  emitter_line(emitter, "%s();", emit_given(emitter, given));
+}
+static void emit_wait_ld(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &wait_ld); }
+static void emit_wait_st(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &wait_st); }
+static void emit_before(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &before); }
+static void emit_after(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &after); }
+
+static const char *const products[ROLE_COUNT] = {
+    [ROLE_SUMS] = "ask the tensor core for the tile of %a times that of %b"};
+static const char *const help_of_product[ROLE_COUNT + 1] = {
+    [ROLE_SUMS] =
+        "one thread asks; the tensor core reads both tiles by their descriptors and adds to "
+        "tensor memory, in the order in which it is asked"};
+static const char *const help_of_alloc[ROLE_COUNT + 1] = {
+    [ROLE_COUNT] = "a warp takes columns for the whole block, which waits where none are free"};
+static const char *const help_of_free[ROLE_COUNT + 1] = {
+    [ROLE_COUNT] = "nobody reads them any more; a block that keeps them starves the next one"};
+static const char *const help_of_commit[ROLE_COUNT + 1] = {
+    [ROLE_COUNT] =
+        "an arrival that comes when all products before it are done: their slots may be filled "
+        "again, their sums be read"};
+static const char *const help_of_ld[ROLE_COUNT + 1] = {
+    [ROLE_COUNT] =
+        "warp w reads lanes 32 * (w % 4) and up, which are rows of C, a column into each register"};
+static const char *const help_of_wait[ROLE_COUNT + 1] = {
+    [ROLE_COUNT] = "until then the registers are not the thread's to read"};
+static const char *const help_of_before[ROLE_COUNT + 1] = {
+    [ROLE_COUNT] = "what was read of tensor memory comes before the next product overwrites it"};
+static const char *const help_of_after[ROLE_COUNT + 1] = {
+    [ROLE_COUNT] = "accesses to tensor memory do not overtake the wait in front of this"};
+
+const OpRules rules_T_ALLOC = {
+    .text = {.write = emit_alloc}, {.run = run_alloc, .fault = alloc_fault}, help_of_alloc};
+const OpRules rules_T_FREE = {
+    .text = {.write = emit_free}, {.run = run_free, .fault = free_fault}, help_of_free};
+const OpRules rules_T_MMA = {.text = {emit_mma, NULL, products},
+                             {.run = run_mma, .fault = mma_fault, .prepare = prepare_mma},
+                             help_of_product};
+const OpRules rules_T_COMMIT = {
+    .text = {.write = emit_commit}, {.run = run_commit, .fault = commit_fault}, help_of_commit};
+const OpRules rules_T_LD = {
+    .text = {.write = emit_ld}, {.run = run_ld, .fault = move_fault}, help_of_ld};
+const OpRules rules_T_ST = {.text = {.write = emit_st}, {.run = run_st, .fault = move_fault}};
+const OpRules rules_T_WAIT_LD = {
+    .text = {.write = emit_wait_ld}, {.run = run_wait_ld}, help_of_wait};
+const OpRules rules_T_WAIT_ST = {.text = {.write = emit_wait_st}, {.run = run_wait_st}};
+const OpRules rules_T_BEFORE = {
+    .text = {.write = emit_before}, {.run = run_before}, help_of_before};
+const OpRules rules_T_AFTER = {.text = {.write = emit_after}, {.run = run_after}, help_of_after};

@@ -1,0 +1,266 @@
+// Tensor memory and tcgen05: three programs written by hand compute, are read back, and compile for
+// sm_100a; with one line changed, each of them is told what is wrong with it, in numbers.
+#include <check.h>
+#include <string.h>
+
+#include "banks/layouts/smem_descriptor.h"
+#include "compile_once.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "model/ir/matrix_tile.h"
+#include "model/ir/parse.h"
+#include "model/ir/print.h"
+#include "model/text/emit.h"
+#include "property.h"
+#include "tensor_programs.h"
+
+Suite *suite_tcgen05(void);
+
+static const char *const programs[] = {tensor_program_plain, tensor_program_roles,
+                                       tensor_program_stores};
+enum { N_PROGRAMS = sizeof programs / sizeof programs[0], N_SEEDS = 4 };
+
+static const Program *read_text(const char *text) {
+  Diags diags = diags_new(property_arena);
+  const Program *program = program_parse(property_arena, text, strlen(text), "by_hand", &diags);
+  ck_assert_msg(program != NULL, "%s\n%s", diags_text(property_arena, &diags), text);
+  return program;
+}
+
+// The text with the first `from` as `to`; it must be there.
+static const char *replaced(const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  ck_assert_msg(at != NULL, "nowhere: %s", from);
+  return arena_printf(property_arena, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+// ---- they compute -------------------------------------------------------------------------------
+
+START_TEST(by_hand_they_compute) {
+  const Program *program = read_text(programs[_i]);
+  for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
+    InterpCheck check = interpret_check(property_arena, program, &(InterpOptions){.seed = seed});
+    ck_assert_msg(check.ok, "%s", check.n_findings ? check.finding[0].text : "cells are wrong");
+  }
+}
+END_TEST
+
+// Whatever was written is what is printed and read again.
+START_TEST(they_are_read_back) {
+  const char *text = program_text_full(property_arena, read_text(programs[_i]));
+  ck_assert_str_eq(program_text_full(property_arena, read_text(text)), text);
+}
+END_TEST
+
+// ---- faults -------------------------------------------------------------------------------------
+
+enum { PLAIN, ROLES, STORES };
+
+static const struct {
+  int program;
+  const char *from, *to;
+  FindingKind kind;
+  const char *says;
+} edits[] = {
+    {PLAIN, "alloc 64 columns", "alloc 48 columns", FINDING_OPERAND,
+     "48 columns of tensor memory: it is a power of two from 32 to 512 that can be had, such as "
+     "64"},
+    {PLAIN, "alloc 64 columns", "alloc 1024 columns", FINDING_OPERAND, "such as 512"},
+    {PLAIN, "      tensor_base[0] = tcgen05.alloc 64 columns\n", "      fence.async   @STAGE\n",
+     FINDING_ALLOCATION, "is at columns 0 to 63 of tensor memory, of which none are allocated"},
+    {PLAIN, "alloc 64 columns", "alloc 32 columns", FINDING_ALLOCATION,
+     "is at columns 0 to 63 of tensor memory, of which are no more than 32 allocated"},
+    {PLAIN, "      tcgen05.dealloc tensor_base[0] 64 columns\n", "      fence.async   @STAGE\n",
+     FINDING_ALLOCATION, "the block ends with 64 columns of tensor memory allocated"},
+    {PLAIN, "      tcgen05.dealloc tensor_base[0] 64 columns\n",
+     "      tcgen05.dealloc tensor_base[0] 64 columns\n"
+     "      tcgen05.dealloc tensor_base[0] 64 columns\n",
+     FINDING_ALLOCATION, "gives back 64 columns, and none are allocated"},
+    {PLAIN, "dealloc tensor_base[0] 64 columns", "dealloc tensor_base[0] 32 columns",
+     FINDING_ALLOCATION, "gives back 32 columns, and 64 are allocated"},
+    {PLAIN, "      tensor_base[0] = tcgen05.alloc 64 columns\n",
+     "      tensor_base[0] = tcgen05.alloc 64 columns\n"
+     "      tensor_base[0] = tcgen05.alloc 64 columns\n",
+     FINDING_ALLOCATION, "has given up its right to have more than the 64 it has"},
+    {PLAIN, "if tid < 32\n      tensor_base", "if tid < 16\n      tensor_base", FINDING_DIVERGENCE,
+     "reaches an instruction of the whole warp that lane 16 does not"},
+    {PLAIN, "if tid < 32\n      tcgen05.dealloc", "if tid < 1\n      tcgen05.dealloc",
+     FINDING_DIVERGENCE, "reaches an instruction of the whole warp that lane 1 does not"},
+    {STORES, "    barrier\n    if tid < 128", "    if tid < 128", FINDING_RACE,
+     "uses tensor memory with no barrier after its allocation"},
+    {PLAIN, "    barrier   @ATOM_KIND \"the sums are read\"\n", "", FINDING_RACE,
+     "gives back column 0, which warp 1 reads"},
+    {PLAIN, "sums[lane, c * 32]", "sums[lane % 32, c * 32]", FINDING_OUT_OF_BOUNDS,
+     "is at lane 0 of tensor memory, where warp"},
+    {PLAIN, "sums[lane, c * 32]", "sums[127 - lane, c * 32]", FINDING_OUT_OF_BOUNDS,
+     "one with each of its own"},
+    {PLAIN, "      wait acc_full[0] phase k_o % 2\n", "", FINDING_MISSING_WAIT,
+     "reads what the tensor core writes"},
+    {PLAIN, "    tcgen05.fence::after_thread_sync\n", "", FINDING_MISSING_FENCE,
+     "with no tcgen05.fence::after_thread_sync since it was told of that"},
+    {PLAIN, "      tcgen05.wait::ld\n", "", FINDING_MISSING_WAIT,
+     "is at registers that a tcgen05.ld brings"},
+    {PLAIN, "        tcgen05.commit acc_full[0]\n",
+     "      if tid < 32\n        tcgen05.commit acc_full[0]\n", FINDING_DIVERGENCE,
+     "is one of 32 lanes that do what one thread must: the others have asked for no product"},
+    {PLAIN, "      if tid == 0\n        for k_i", "      if tid < 2\n        for k_i",
+     FINDING_DIVERGENCE, "is one of 2 lanes that do what one thread must: each adds the product"},
+    {PLAIN, "idesc 0x08100490", "idesc 0x08200490", FINDING_DESCRIPTOR,
+     "has n = 128 in its instruction descriptor 0x08200490, and 64 is meant"},
+    {PLAIN, "idesc 0x08100490", "idesc 0x08100010", FINDING_DESCRIPTOR,
+     "has a = f16 in its instruction descriptor 0x08100010, and bf16 is meant"},
+    {PLAIN, "idesc 0x08100490", "idesc 0x08110490", FINDING_DESCRIPTOR, "has tb = mn"},
+    {PLAIN, "A by 128B lbo 16 sbo 1024", "A by 128B lbo 16 sbo 512", FINDING_DESCRIPTOR,
+     "finds m 8, k 0 of A 512 bytes behind the first element, and it lies 1024 behind"},
+    {PLAIN, "tcgen05.commit acc_full[0]", "tcgen05.commit acc_full[0]   cta_group 2",
+     FINDING_OPERAND, "all of a kernel are of one"},
+    {PLAIN, "      fence.async   @STAGE\n", "", FINDING_RACE, "with no fence for copies by TMA"},
+    {PLAIN, "enable-input-d 0 < k_o + k_i", "enable-input-d 1", FINDING_UNWRITTEN_READ,
+     "reads what nothing wrote"},
+    {PLAIN, "tcgen05.commit acc_full[0]", "fence.async   @STAGE", FINDING_DEADLOCK,
+     "with 1 of 1 arrivals missing"},
+    {ROLES, "        tcgen05.fence::before_thread_sync\n", "", FINDING_MISSING_FENCE,
+     "overwrites what warp"},
+    {ROLES, "        tcgen05.fence::before_thread_sync\n        arrive", "        arrive",
+     FINDING_MISSING_FENCE, "tcgen05.fence::before_thread_sync behind that"},
+    {ROLES, "          tcgen05.fence::after_thread_sync\n", "", FINDING_MISSING_FENCE,
+     "tcgen05.fence::after_thread_sync since it was told of that"},
+    {ROLES, "        tcgen05.wait::ld\n        tcgen05.fence::before_thread_sync\n        arrive",
+     "        tcgen05.fence::before_thread_sync\n        tcgen05.wait::ld\n        arrive",
+     FINDING_MISSING_FENCE, "with no tcgen05.fence::before_thread_sync behind that"},
+    {ROLES, "          wait acc_empty[0] phase (t + 1) % 2\n", "", FINDING_RACE, "overwrites what"},
+    {ROLES, "            wait empty[k_o] phase (t + 1) % 2\n",
+     "            wait empty[k_o] phase t\n", FINDING_DEADLOCK,
+     "waits for a phase of bit 0 to end; phase 0 is under way"},
+    {ROLES, "            wait empty[k_o] phase (t + 1) % 2\n", "", FINDING_RACE,
+     "with no wait for its mbarrier between"},
+    {ROLES, "init acc_empty[0] 4 arrivals", "init acc_empty[0] 128 arrivals", FINDING_DEADLOCK,
+     "with 124 of 128 arrivals missing"},
+    {ROLES, "            wait full[k_o] phase t\n", "", FINDING_MISSING_WAIT, "A_s[0, 0, 0]"},
+    {ROLES, "        wait acc_full[0] phase t\n", "", FINDING_MISSING_WAIT,
+     "and has waited for no commit behind that"},
+    {STORES, "      tcgen05.wait::st\n", "", FINDING_MISSING_WAIT,
+     "with no tcgen05.wait::st behind that"},
+    {STORES, "      tcgen05.fence::before_thread_sync\n", "", FINDING_MISSING_FENCE,
+     "with no tcgen05.fence::before_thread_sync behind that"},
+    {STORES, "      tcgen05.fence::after_thread_sync\n", "", FINDING_MISSING_FENCE,
+     "with no tcgen05.fence::after_thread_sync since it was told of that"},
+    {STORES, "    barrier   @WM \"it is stored\"\n", "", FINDING_RACE, ""},
+};
+enum { N_EDITS = sizeof edits / sizeof edits[0] };
+
+static bool says(const InterpCheck *check, FindingKind kind, const char *words) {
+  for (int i = 0; i < check->n_findings; i++)
+    if (check->finding[i].kind == kind && strstr(check->finding[i].text, words)) return true;
+  return false;
+}
+
+START_TEST(every_fault_is_told) {
+  const char *text = replaced(programs[edits[_i].program], edits[_i].from, edits[_i].to);
+  const Program *program = read_text(text);
+  InterpOptions options = {.seed = 1, .max_findings = 64, .runs = 4};
+  InterpCheck check = interpret_check(property_arena, program, &options);
+  Str all = str_new(property_arena);
+  for (int i = 0; i < check.n_findings; i++) str_printf(&all, "%s\n", check.finding[i].text);
+  ck_assert_msg(says(&check, edits[_i].kind, edits[_i].says), "%s -> %s\n%.1800s", edits[_i].from,
+                edits[_i].to, all.text);
+}
+END_TEST
+
+// ---- as CUDA ------------------------------------------------------------------------------------
+
+static void must_be_in_ptx(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  const char *text = context;
+  if (stmt->kind != STMT_OP) return;
+  ck_assert_msg(strstr(text, op_ptx(stmt->op.kind)) != NULL, "no %s", op_ptx(stmt->op.kind));
+}
+
+// By NVRTC and its assembler.
+static const char *compiled(const Program *program) {
+  const Target *target = target_find(&property_targets, "sm_100a", NULL);
+  const Emission *emission = emit_cuda(property_arena, program, &(EmitOptions){.cc = target->cc});
+  const Plan *plan = plan_from_emission(property_arena, emission, program, target, "tcgen05");
+  const CompileResult *result = compile_once(property_arena, plan, COMPILE_BOTH);
+  ck_assert_msg(result->ok && !strstr(result->log, "warning"), "%.300s\n%.1500s\n%.1500s",
+                result->error, result->log, emission->text);
+  return result->ptx;
+}
+
+// Passed over where there is no NVRTC, or one that is older than the generation.
+START_TEST(they_compile) {
+  bool has_nvrtc;
+  const char *known = NULL;
+  nvrtc_describe(property_arena, &has_nvrtc);
+  if (!has_nvrtc || !nvrtc_supports(property_arena, "sm_100a", &known)) return;
+  const Program *program = read_text(programs[_i]);
+  const char *text = compiled(program);
+  stmt_walk(program->kernel[0].body, must_be_in_ptx, (void *)(uintptr_t)text);
+  ck_assert_ptr_nonnull(strstr(text, "tcgen05.relinquish_alloc_permit.cta_group::1"));
+  if (_i == STORES) return;
+  ck_assert_ptr_nonnull(strstr(text, "tcgen05.mma.cta_group::1.kind::f16"));
+  ck_assert_ptr_nonnull(strstr(text, "tcgen05.commit.cta_group::1.mbarrier::arrive::one"));
+}
+END_TEST
+
+// ---- descriptors, from the ISA's tables ---------------------------------------------------------
+
+// Table 42: bits 4-5 type of D (1: f32), 7-9 of A, 10-12 of B, 15 and 16 which way they run, 17-22
+// N >> 3, 24-28 M >> 4. Built from shifts alone.
+static uint32_t word_of(uint32_t type, bool a_turned, bool b_turned, uint32_t m, uint32_t n) {
+  return 1u << 4 | type << 7 | type << 10 | (uint32_t)a_turned << 15 | (uint32_t)b_turned << 16 |
+         n >> 3 << 17 | m >> 4 << 24;
+}
+
+static const struct {
+  const char *atom;
+  uint32_t code;  // of its types: table 42
+} types[] = {{"tcgen05.m128n256k16.f16", 0},
+             {"tcgen05.m128n64k16.bf16", 1},
+             {"tcgen05.m128n8k8.tf32", 2},
+             {"tcgen05.m128n248k32.e4m3", 0},
+             {"tcgen05.m128n128k32.e5m2", 1}};
+enum { N_TYPES = sizeof types / sizeof types[0] };
+
+START_TEST(instruction_descriptors_follow_the_tables) {
+  Diags diags = diags_new(property_arena);
+  Atom atom;
+  ck_assert_msg(atom_parse(types[_i].atom, &atom, &diags), "%s",
+                diags_text(property_arena, &diags));
+  for (int turned = 0; turned < 4; turned++) {
+    Op op = {.kind = OP_T_MMA, .atom = &atom};
+    op.tile[ATOM_A].trans = turned & 1;
+    op.tile[ATOM_B].trans = turned >> 1;
+    ck_assert_uint_eq(
+        matrix_tile_instruction(property_arena, &op),
+        word_of(types[_i].code, turned & 1, turned >> 1, (uint32_t)atom.m, (uint32_t)atom.n));
+  }
+}
+END_TEST
+
+// Bits 0-13 start, 16-29 LBO, 32-45 SBO, each by 16 bytes; 46-48 are 0b001; 61-63 the swizzle: none
+// 0, 128B 2, 64B 4, 32B 6.
+START_TEST(tile_descriptors_follow_the_tables) {
+  static const uint64_t code[] = {0, 6, 4, 2};
+  for (int swizzle = 0; swizzle < 4; swizzle++) {
+    const MatrixTile tile = {.is_described = true, .swizzle = swizzle, .lbo = 2048, .sbo = 1024};
+    ck_assert_uint_eq(matrix_tile_bits(&tile, 100), (uint64_t)(2048 / 16) << 16 |
+                                                        (uint64_t)(1024 / 16) << 32 | 1ull << 46 |
+                                                        code[swizzle] << 61);
+  }
+}
+END_TEST
+
+Suite *suite_tcgen05(void) {
+  Suite *suite = suite_create("tcgen05");
+  TCase *tc = tcase_create("tcgen05");
+  tcase_add_checked_fixture(tc, property_setup, property_teardown);
+  tcase_set_timeout(tc, 120);
+  tcase_add_loop_test(tc, by_hand_they_compute, 0, N_PROGRAMS);
+  tcase_add_loop_test(tc, they_are_read_back, 0, N_PROGRAMS);
+  tcase_add_loop_test(tc, every_fault_is_told, 0, N_EDITS);
+  tcase_add_loop_test(tc, they_compile, 0, N_PROGRAMS);
+  tcase_add_loop_test(tc, instruction_descriptors_follow_the_tables, 0, N_TYPES);
+  tcase_add_test(tc, tile_descriptors_follow_the_tables);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

@@ -63,12 +63,15 @@ roles=WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=
 wgmma=ATOM_KIND=wgmma_m64n256k16_bf16,BK=4,STAGE=11,TMA=1,SWIZZLE=3
 group=WM=2,BUFFER_COUNT=3,WARP_SPECIALIZE=1,MMA_GROUPS=1
 lists=PERSISTENT=1,TILE_ORDER=gpc,GROUP_N=8,SERPENTINE_K=1,CLUSTER_M=2,MULTICAST=1
+rows=PROGRAM=attention,HEADS=2,FUSE=1,STAGE=11,CAUSAL=1
+keys=$rows,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,WM=2,SWIZZLE=3,TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2
 turns=PERSISTENT=1,ROLE_SCHEDULE=pingpong,BUFFER_COUNT=4,WARP_SPECIALIZE=1,MMA_GROUPS=1
 
 # One state of each kind: plain, guarded edges, ring, cp.async, register buffer, both split-Ks, and
 # tensor cores with copies in a heap and spread, TMA with roles and without, wgmma alone, with roles,
 # clusters, persistent blocks and sums that leave by TMA, lists by GPC with K there and back, consumers
-# that take tiles by turns, and tails that are split.
+# that take tiles by turns, tails that are split, and causal attention: its slices with eager copies, and
+# warpgroups whose softmax runs under products, by turns and not.
 sanitize() {
   for state in \
     "M=130,N=70,K=90,BM=16,BN=16" \
@@ -95,7 +98,10 @@ sanitize() {
     "M=1544,N=1544,K=520,$wgmma,$group,$lists,ATOM_N=64,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_BUFFERS=2" \
     "M=1544,N=1544,K=520,$wgmma,$group,$lists,ATOM_N=64,TAIL_SPLIT=2" \
     "M=1544,N=1544,K=520,$wgmma,$turns,ATOM_N=64,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1" \
-    "M=1544,N=1544,K=520,$wgmma,$turns,ATOM_N=64,TAIL_SPLIT=3,EPILOGUE=1,TMA_STORE=1,STMATRIX=1"; do
+    "M=1544,N=1544,K=520,$wgmma,$turns,ATOM_N=64,TAIL_SPLIT=3,EPILOGUE=1,TMA_STORE=1,STMATRIX=1" \
+    "M=200,N=330,K=64,$rows,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FN=8,SWIZZLE=3,LDMATRIX=2,ASYNC_COPY=1,EAGER_KV=1" \
+    "M=200,N=330,K=64,$keys,MMA_GROUPS=1" \
+    "M=200,N=330,K=64,$keys,MMA_GROUPS=1,ROLE_SCHEDULE=pingpong"; do
     number=$((${number:-0} + 1))
     step "sanitizer-$1-$number" 60 "$sanitizer" --tool "$1" --error-exitcode 9 "$GEMMVIEW" bench \
       --in-process --no-time --no-reference -k "AUTO=0,$state"

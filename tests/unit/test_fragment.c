@@ -273,6 +273,27 @@ START_TEST(test_the_map_is_a_sum_over_bits) {
 }
 END_TEST
 
+// Every row of every operand in registers: its lanes have all of its elements, nobody else has one,
+// and after the last step each has met all the others.
+START_TEST(test_rows_are_shared_by_their_lanes) {
+  const Layout *layout = &layouts[_i];
+  Atom atom = parse(layout->atom);
+  FragmentMap map = fragment_map(&atom, layout->operand);
+  for (int index = 0; index < map.rows; index++) {
+    const FragmentRow row = fragment_row(&map, index);
+    ck_assert_int_eq(row.n_lanes * row.n_values, map.cols);
+    ck_assert_int_eq(row.n_lanes, 1 << row.n_steps);
+    for (int i = 0; i < row.n_lanes; i++) {
+      ck_assert_uint_eq(fragment_row_combined(&row, i, 0), UINT32_C(1) << i);
+      ck_assert_uint_eq(fragment_row_combined(&row, i, row.n_steps),
+                        (uint32_t)((UINT64_C(1) << row.n_lanes) - 1));
+      for (int v = 0; v < row.n_values; v++)
+        ck_assert_int_eq(fragment_map_element(&map, row.lane[i], row.value[v]).row, index);
+    }
+  }
+}
+END_TEST
+
 // The formulas that are shown, evaluated, give the map and its inverse.
 START_TEST(test_formulas) {
   const Layout *layout = &layouts[_i];
@@ -472,6 +493,7 @@ Suite *suite_fragment(void) {
   tcase_add_test(tc, test_every_row_of_the_table_is_compared);
   tcase_add_test(tc, test_lane_0_of_a_of_m16n8k16);
   tcase_add_test(tc, test_the_map_is_a_sum_over_bits);
+  tcase_add_loop_test(tc, test_rows_are_shared_by_their_lanes, 0, N_LAYOUTS);
   tcase_add_loop_test(tc, test_formulas, 0, N_LAYOUTS);
   tcase_add_test(tc, test_formulas_read_as_the_ptx_isa_writes_them);
   tcase_add_test(tc, test_facts_of_the_rows);

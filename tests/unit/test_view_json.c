@@ -188,6 +188,28 @@ START_TEST(fragments_hold_every_element_once) {
 }
 END_TEST
 
+// The pictures of sums: who shares a row, and who has operand A's elements as sums.
+START_TEST(fragments_say_rows_and_relayouts) {
+  const JsonValue *row = json_object_get(data("fragments", "r j j j"), "row");
+  ck_assert_int_eq((int)number(row, "row"), 3);
+  ck_assert_int_eq(json_count(json_object_get(row, "lanes")), 4);
+  ck_assert_int_eq(json_count(json_object_get(row, "steps")), 3);
+  const JsonValue *relayout = json_object_get(data("fragments", "p"), "relayout");
+  const int elements = (int)number(relayout, "elements");
+  const JsonValue *places =
+      json_object_get(relayout, "places_row_col_atom_lane_value_to_lane_value");
+  ck_assert_int_eq(json_count(places), elements);
+  int kept = 0;
+  for (int i = 0; i < elements; i++) {
+    int from = -1, to = -1;
+    ck_assert(json_read_int(json_at(json_at(places, i), 3), 0, 31, &from, &diags));
+    ck_assert(json_read_int(json_at(json_at(places, i), 5), 0, 31, &to, &diags));
+    kept += from == to;
+  }
+  ck_assert_int_eq((int)number(relayout, "kept"), kept);
+}
+END_TEST
+
 START_TEST(source_and_program_are_whole) {
   const JsonValue *lines = json_object_get(data("source", NULL), "source");
   Str all = str_new(arena);
@@ -235,6 +257,7 @@ Suite *suite_view_json(void) {
   tcase_add_test(tcase, an_illegal_state_says_why);
   tcase_add_test(tcase, the_card_serves_every_address);
   tcase_add_test(tcase, fragments_hold_every_element_once);
+  tcase_add_test(tcase, fragments_say_rows_and_relayouts);
   tcase_add_test(tcase, source_and_program_are_whole);
   tcase_add_test(tcase, layouts_have_their_totals);
   suite_add_tcase(suite, tcase);

@@ -3,7 +3,8 @@
 //   gemmview fragment m16n8k16.f16 A                   the operand as a grid of lane:value
 //   gemmview fragment m16n8k16.f16 A --lane 7          what lane 7 holds, in register order
 //   gemmview fragment m16n8k16.f16 A --element 3,5     who holds row 3, column 5
-//   gemmview fragment --list                           the atoms
+//   gemmview fragment m16n8k16.f16 C --row 3           the lanes that share row 3, and its
+//   reduction gemmview fragment --list                           the atoms
 //
 // A grid that is wider than 80 columns writes the neighbours that one lane holds as one cell
 // (T14:0,1), and goes on in a second panel below where that is not enough. JSON has every cell as
@@ -17,6 +18,7 @@
 #include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
+#include "model/readings/fragment_json.h"
 #include "model/readings/fragment_text.h"
 
 CommandRun cmd_fragment;
@@ -24,13 +26,14 @@ CommandRun cmd_fragment;
 enum { TEXT_COLS = 80, PANELS_SHOWN = 2, CELL_BYTES = 24 };
 
 typedef struct FragmentOptions {
-  const char *lane, *element;
+  const char *lane, *element, *of_row;
   bool list, json, csv, full;
 } FragmentOptions;
 
 static const Option OPTIONS[] = {
     {.name = "lane", .kind = OPTION_KIND_TEXT, .offset = offsetof(FragmentOptions, lane)},
     {.name = "element", .kind = OPTION_KIND_TEXT, .offset = offsetof(FragmentOptions, element)},
+    {.name = "row", .kind = OPTION_KIND_TEXT, .offset = offsetof(FragmentOptions, of_row)},
     OPTION_CSV(FragmentOptions),
     {.name = "list", .kind = OPTION_KIND_FLAG, .offset = offsetof(FragmentOptions, list)},
     {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(FragmentOptions, full)},
@@ -45,7 +48,7 @@ typedef struct Fragment {
   FragmentMap map;
   FragmentPacking packing;
   FragmentFormulas formulas;
-  int lane, row, col;
+  int lane, row, col, of_row;
 } Fragment;
 
 // ---- input --------------------------------------------------------------------------------------
@@ -96,10 +99,13 @@ static bool read_element(const char *text, Fragment *out, Diags *diags) {
 }
 
 static bool read_part(const FragmentOptions *given, Fragment *out, Diags *diags) {
-  out->lane = out->row = out->col = -1;
-  if (given->lane && given->element)
+  out->lane = out->row = out->col = out->of_row = -1;
+  if ((given->lane != NULL) + (given->element != NULL) + (given->of_row != NULL) > 1)
     return fail(diags, NULL,
-                "--lane asks what a lane holds, --element who holds an element: give one of them");
+                "--lane asks what a lane holds, --element who holds an element, --row who shares "
+                "a row: give one of them");
+  if (given->of_row)
+    return option_parse_int(given->of_row, 0, out->map.rows - 1, "--row", &out->of_row, diags);
   if (given->lane)
     return option_parse_int(given->lane, 0, out->map.n_lanes - 1, "--lane", &out->lane, diags);
   return !given->element || read_element(given->element, out, diags);
@@ -263,9 +269,32 @@ static void print_owner(const Fragment *f) {
   putchar('\n');
 }
 
+static void print_row(const Fragment *f, int index) {
+  const FragmentRow row = fragment_row(&f->map, index);
+  putchar('\n');
+  print_wrapped(fragment_row_text(f->arena, &row));
+  for (int step = 0; step <= row.n_steps; step++)
+    printf("  %s\n", fragment_step_text(f->arena, &row, step));
+}
+
+// What becomes of sums: rows that are reduced, and operand A of the next product.
+static void print_sums(const Fragment *f) {
+  print_row(f, 0);
+  printf("\nas operand A of the next product:\n");
+  print_wrapped(fragment_relayout_text(f->arena, &f->atom, &f->atom));
+  Relayout map;
+  if (!fragment_relayout(&f->atom, &f->atom, &map)) return;
+  const int n = fragment_packing(&f->atom, ATOM_A).n_registers;
+  for (int reg = 0; reg < n; reg++)
+    printf("  A r%d is %s of C\n", reg,
+           fragment_relayout_register(f->arena, &f->atom, &f->atom, 0, 0, reg));
+}
+
 static void print_text(const Fragment *f, bool full) {
   print_head(f);
-  if (f->lane >= 0) {
+  if (f->of_row >= 0) {
+    print_row(f, f->of_row);
+  } else if (f->lane >= 0) {
     print_lane(f);
   } else if (f->row >= 0) {
     print_owner(f);
@@ -273,6 +302,7 @@ static void print_text(const Fragment *f, bool full) {
     print_grid(f, full);
     print_load(f, true);
     print_load(f, false);
+    if (f->operand == ATOM_C) print_sums(f);
     putchar('\n');
     print_words(f);
     printf("\nPTX ISA 9.2, section %.*s\n", (int)strcspn(f->atom.section, " "), f->atom.section);
@@ -413,6 +443,9 @@ static void print_json(const Fragment *f) {
   put_load(&w, f, true);
   put_load(&w, f, false);
   json_end_array(&w);
+  if (f->of_row >= 0 || f->operand == ATOM_C)
+    fragment_put_row(&w, f->arena, &f->map, max_int(f->of_row, 0));
+  if (f->operand == ATOM_C) fragment_put_relayout(&w, f->arena, &f->atom, &f->atom);
   json_end_object(&w);
   puts(out.text);
 }
@@ -489,7 +522,7 @@ static int run_given(Arena *arena, const FragmentOptions *given, int argc, char 
                      Diags *diags) {
   if (given->csv && (!given->list || given->json))
     diag_add(diags, "usage", "--csv goes with --list, and without --json");
-  if (given->list && (argc > 1 || given->lane || given->element))
+  if (given->list && (argc > 1 || given->lane || given->element || given->of_row))
     diag_add(diags, "usage", "--list stands alone, or with --json or --csv");
   if (diags->count) return cli_fail(diags);
   if (given->list) {

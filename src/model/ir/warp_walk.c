@@ -16,6 +16,7 @@
 #include "model/ir/warp_walk.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "base/whole.h"
 #include "model/ir/lanes.h"
@@ -139,10 +140,17 @@ static void walk_turns(Walk *walk, const Stmt *stmt, int64_t turns, int64_t step
   walk->room = room;
 }
 
+// Once for each slab that is left to it: a loop over some slabs behind that over the others is
+// short, a producer's own is as long.
+static double turns_for_each_slab(const Walk *walk, const Stmt *stmt) {
+  const double slabs = walk->k_o ? (double)walk->k_o->var->extent : 1;
+  return fmin((double)stmt->var->extent / slabs, 1);
+}
+
 static void walk_slabs(Walk *walk, const Stmt *stmt, const bool *active) {
   double executions = walk->executions, weight = walk->weight;
   walk->in_loop = true;
-  walk->executions = walk->weight = 1;
+  walk->executions = walk->weight = turns_for_each_slab(walk, stmt);
   walk_turns(walk, stmt, 1, 1, active);
   walk->executions = executions;
   walk->weight = weight;

@@ -1,8 +1,7 @@
 // Rows of sums, as lanes have them: what attention does between its products.
 //
-// Which row a value of an atom's sums belongs to is read off the atom's fragment map: the bits of
-// the value that add to the row count a lane's rows, the bits of the lane that do not are those in
-// which the lanes of a row differ. Worked example, m16n8k16, row = lane / 4 + value / 2 % 2 · 8: a
+// Which row a value of an atom's sums belongs to, and which lanes share it, is read off the atom's
+// fragment map (fragment_rows). Worked example, m16n8k16, row = lane / 4 + value / 2 % 2 · 8: a
 // lane has two rows, of values 0 and 1 and of values 2 and 3, each shared by lanes l ^ 1, l ^ 2 and
 // l ^ 3.
 #include "model/passes/passes.h"
@@ -10,36 +9,24 @@
 
 static FragmentMap sums_of(const Product *product) { return fragment_map(product->atom, ATOM_C); }
 
-int64_t rows_of_lane(const Product *product) {
+static FragmentRows rows_of(const Product *product) {
   const FragmentMap map = sums_of(product);
-  int64_t rows = 1;
-  for (int bit = 0; bit < map.n_value_bits; bit++) rows <<= map.row_of_value_bit[bit] != 0;
-  return rows;
+  return fragment_rows(&map);
 }
 
+int64_t rows_of_lane(const Product *product) { return rows_of(product).n_rows; }
+
 const Expr *row_of_value(Program *program, const Product *product, const Expr *value) {
-  const FragmentMap map = sums_of(product);
-  int counts[FRAGMENT_VALUE_BITS] = {0}, weight = 1;
-  for (int bit = 0; bit < map.n_value_bits; bit++)
-    if (map.row_of_value_bit[bit]) counts[bit] = weight, weight *= 2;
-  return bits_expr(program->arena, value, counts, map.n_value_bits);
+  const FragmentRows rows = rows_of(product);
+  return bits_expr(program->arena, value, rows.count_of_value_bit, sums_of(product).n_value_bits);
 }
 
 const Expr *value_of_row(Program *program, const Product *product, const Expr *row) {
-  const FragmentMap map = sums_of(product);
-  int values[FRAGMENT_VALUE_BITS] = {0}, n = 0;
-  for (int bit = 0; bit < map.n_value_bits; bit++)
-    if (map.row_of_value_bit[bit]) values[n++] = 1 << bit;
-  return bits_expr(program->arena, row, values, n);
+  const FragmentRows rows = rows_of(product);
+  return bits_expr(program->arena, row, rows.value_of_row_bit, rows.n_row_bits);
 }
 
-int64_t lanes_of_row(const Product *product) {
-  const FragmentMap map = sums_of(product);
-  int64_t mask = 0;
-  for (int bit = 0; bit < map.n_lane_bits; bit++)
-    if (!map.row_of_lane_bit[bit]) mask |= INT64_C(1) << bit;
-  return mask;
-}
+int64_t lanes_of_row(const Product *product) { return rows_of(product).lane_mask; }
 
 static Var *counter(Program *program, const char *name, int64_t extent) {
   return program_var(program, name, VAR_LOOP, TIER_REGISTER, extent);

@@ -79,3 +79,73 @@ const char *ldmatrix_matrix_text(Arena *arena, const LdMatrix *load, int matrix)
   return arena_printf(arena, "lanes %d-%d: [%d][%d] to [%d][%d]", first, last, from.row, from.col,
                       to.row, to.col);
 }
+
+// ---- rows, and sums that become an operand ------------------------------------------------------
+
+// " values 0 1", " value 3", " values 0 1 4 5 8 9 12 13 … 29"
+static void add_numbers(Str *out, const char *what, const int *number, int n) {
+  enum { SHOWN = 8 };
+  str_printf(out, "%s%s", what, n == 1 ? "" : "s");
+  for (int i = 0; i < n && i < SHOWN; i++) str_printf(out, " %d", number[i]);
+  if (n > SHOWN) str_printf(out, " … %d", number[n - 1]);
+}
+
+const char *fragment_row_text(Arena *arena, const FragmentRow *row) {
+  Str out = str_new(arena);
+  int bit[FRAGMENT_ROW_STEPS];
+  for (int i = 0; i < row->n_steps; i++) bit[i] = log2_up(row->distance[i]);
+  str_printf(&out, "row %d lies in ", row->row);
+  add_numbers(&out, "lane", row->lane, row->n_lanes);
+  add_numbers(&out, ": bit", bit, row->n_steps);
+  str_printf(&out, " of their numbers ha%s no weight in the row; each has ",
+             row->n_steps == 1 ? "s" : "ve");
+  add_numbers(&out, "value", row->value, row->n_values);
+  str_add(&out, " of it");
+  return out.text;
+}
+
+const char *fragment_step_text(Arena *arena, const FragmentRow *row, int step) {
+  Str out = str_new(arena);
+  if (step == 0)
+    add_numbers(&out, "in each lane, value", row->value, row->n_values);
+  else
+    str_printf(&out, "shfl ^ %d", row->distance[step - 1]);
+  str_printf(&out, ": %d of %d columns", row->n_values << step, row->n_lanes * row->n_values);
+  return out.text;
+}
+
+// The first element, row by row, that is another lane's as a sum.
+static const char *moved_text(Arena *arena, const FragmentMap *sums, const FragmentMap *a) {
+  for (int row = 0; row < a->rows; row++)
+    for (int col = 0; col < a->cols; col++) {
+      const RelayoutElement e = fragment_relayout_element(sums, a, row, col);
+      if (!e.kept)
+        return arena_printf(arena, "[%d][%d] would go from lane %d to lane %d", row, col,
+                            e.sum.lane, e.operand.lane);
+    }
+  return "but neither N nor K is a multiple of the other";
+}
+
+const char *fragment_relayout_text(Arena *arena, const Atom *from, const Atom *next) {
+  Relayout map;
+  const bool in_place = fragment_relayout(from, next, &map);
+  const FragmentMap sums = fragment_map(from, ATOM_C), a = fragment_map(next, ATOM_A);
+  return arena_printf(
+      arena, "%d of %d elements keep their lane: %s", map.kept, map.elements,
+      in_place ? "sums are operand A where they lie" : moved_text(arena, &sums, &a));
+}
+
+const char *fragment_relayout_register(Arena *arena, const Atom *from, const Atom *next, int lane,
+                                       int step, int reg) {
+  const FragmentMap sums = fragment_map(from, ATOM_C), a = fragment_map(next, ATOM_A);
+  const int per = fragment_packing(next, ATOM_A).per_register;
+  Str out = str_new(arena);
+  for (int part = 0; part < per; part++) {
+    const FragmentElement at = fragment_map_element(&a, lane, reg * per + part);
+    const RelayoutElement e = fragment_relayout_element(&sums, &a, at.row, at.col + step * a.cols);
+    if (!e.kept) return "";
+    if (part == 0) str_printf(&out, "atom %d v ", e.atom);
+    str_printf(&out, "%s%d", part ? "," : "", e.sum.value);
+  }
+  return out.text;
+}

@@ -20,6 +20,22 @@ const char *fragment_lane_text(Arena *arena, const FragmentMap *map, int lane);
 // "lanes 0-7: [0][0] to [7][0]": where the rows of a matrix begin that those lanes address.
 const char *ldmatrix_matrix_text(Arena *arena, const LdMatrix *load, int matrix);
 
+// "row 3 lies in lanes 12 13 14 15: bits 0 1 of their numbers have no weight in the row; each has
+// values 0 1 of it".
+const char *fragment_row_text(Arena *arena, const FragmentRow *row);
+// What a step of the row's reduction does, 0 being that within each lane: "in each lane, values 0
+// 1: 2 of 8 columns", "shfl ^ 1: 4 of 8 columns".
+const char *fragment_step_text(Arena *arena, const FragmentRow *row, int step);
+
+// Whether sums are operand A of the next product where they lie: "256 of 256 elements keep their
+// lane: sums are operand A where they lie", "32 of 128 elements keep their lane: [0][1] would go
+// from lane 0 to lane 1".
+const char *fragment_relayout_text(Arena *arena, const Atom *sums, const Atom *next);
+// The values of sums that register `reg` of fragment `step` of A is made of, in the same lane:
+// "atom 1 v 0,1"; "" where they are not that lane's.
+const char *fragment_relayout_register(Arena *arena, const Atom *sums, const Atom *next, int lane,
+                                       int step, int reg);
+
 // One qualifier of an instruction's name and what it says.
 typedef struct PtxWord {
   const char *text;     // ".row"

@@ -395,12 +395,9 @@ bool fragment_relayout(const Atom *from, const Atom *next, Relayout *out) {
                     .run = 1,
                     .elements = a.rows * a.cols};
   if (wide) out->step_values = fragment_map_owner(&sums, 0, a.cols).value;
-  for (int lane = 0; lane < a.n_lanes; lane++)
-    for (int value = 0; value < a.n_values; value++) {
-      const FragmentElement e = fragment_map_element(&a, lane, value);
-      int of;
-      out->kept += sum_owner(&sums, e.row, e.col, &of).lane == lane;
-    }
+  for (int row = 0; row < a.rows; row++)
+    for (int col = 0; col < a.cols; col++)
+      out->kept += fragment_relayout_element(&sums, &a, row, col).kept;
   for (int bit = 0; bit < a.n_value_bits; bit++) {
     const FragmentElement e = fragment_map_element(&a, 0, 1 << bit);
     out->value_of_bit[bit] = sum_owner(&sums, e.row, e.col, &out->atom_of_bit[bit]).value;

@@ -111,6 +111,33 @@ FragmentOwner fragment_map_owner(const FragmentMap *map, int row, int col);
 FragmentElement fragment_element(const Atom *atom, AtomOperand operand, int lane, int value);
 FragmentOwner fragment_owner(const Atom *atom, AtomOperand operand, int row, int col);
 
+// The rows of a map as lanes share them, read off its bits: those of the value with a weight in the
+// row count the rows that a lane has a part of, those of the lane without one are the bits in which
+// the lanes of a row differ. Worked example, C of m16n8k16, row = lane / 4 + value / 2 % 2 * 8: a
+// lane has two rows, of values 0 and 1 and of values 2 and 3, and shares each with the lanes that
+// differ from it in bits 0 and 1.
+typedef struct FragmentRows {
+  int n_rows, n_row_bits;                       // of a lane
+  int count_of_value_bit[FRAGMENT_VALUE_BITS];  // what it adds to the count of the lane's row
+  int value_of_row_bit[FRAGMENT_VALUE_BITS];    // and the way back, to the row's first value
+  int lane_mask;                                // of the lanes that share a row
+} FragmentRows;
+
+FragmentRows fragment_rows(const FragmentMap *map);
+
+// One row: the lanes that share it in rising order, the values that each of them has of it, and how
+// these become one: within each lane, then with the lanes at each distance (shfl.bfly).
+enum { FRAGMENT_ROW_LANES = 32, FRAGMENT_ROW_VALUES = 128, FRAGMENT_ROW_STEPS = 5 };
+typedef struct FragmentRow {
+  int row, n_lanes, n_values, n_steps;
+  int lane[FRAGMENT_ROW_LANES], value[FRAGMENT_ROW_VALUES];
+  int distance[FRAGMENT_ROW_STEPS];
+} FragmentRow;
+
+FragmentRow fragment_row(const FragmentMap *map, int row);
+// The lanes, as a mask over FragmentRow.lane, whose values lane[i] has combined after `step` steps.
+uint32_t fragment_row_combined(const FragmentRow *row, int i, int step);
+
 // Sums of one atom as operand A of another, in the same lanes: `n_atoms` of them, neighbours along
 // N, make a fragment of depth K. Value v of A is value sum(bits of v · value_of_bit) of atom
 // sum(bits of v · atom_of_bit); `run` values in a row are so in both. Worked example, m16n8k16.f16:
@@ -128,6 +155,18 @@ typedef struct Relayout {
 // Found from both maps; false where elements would have to change lanes, kept < elements, or where
 // N and K are no multiples of each other.
 bool fragment_relayout(const Atom *sums, const Atom *next, Relayout *out);
+
+// One element of A, and where it is a sum: in which atom of those side by side, lane and value.
+typedef struct RelayoutElement {
+  FragmentOwner operand, sum;
+  int step, atom;  // the fragment of A that it is of, and the atom of sums
+  bool kept;       // both are the same lane's
+} RelayoutElement;
+
+// Element (row, col) of as many sums side by side as make whole fragments of A, from the maps of C
+// of the one atom and A of the other: col counts from the first of them.
+RelayoutElement fragment_relayout_element(const FragmentMap *sums, const FragmentMap *a, int row,
+                                          int col);
 
 // How the values of a lane lie in its registers: value v is part v % per_register of register
 // v / per_register. A register has 32 bits, of f64 64.

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/str.h"
+#include "model/readings/fragment_json.h"
 #include "tui/frame/view_json.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/swizzle.h"
@@ -109,6 +110,8 @@ void fragments_json(JsonWriter *w, Session *session) {
     json_member_int(w, "register_bits", f->packing.register_bits);
     put_cursor(w, f);
   }
+  if (f->of_row) fragment_put_row(w, f->arena, &f->map, f->row);
+  if (f->joined) fragment_put_relayout(w, f->arena, f->atom, f->atom);
   put_elements(w, f);
 }
 

@@ -4,7 +4,7 @@
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 
-enum { FRAGMENTS_MEMORY_ROWS = 64, FRAGMENTS_CHUNKS = 8 };
+enum { FRAGMENTS_MEMORY_ROWS = 64, FRAGMENTS_CHUNKS = 8, FRAGMENTS_ROWS_MIN = 12 };
 
 // How shared memory holds the operand, as ldmatrix sees it: rows of 16-byte chunks, each of which
 // one lane addresses. Rows of memory run along k where k is strided, else along m or n.
@@ -21,6 +21,7 @@ typedef struct FragmentMemory {
 } FragmentMemory;
 
 typedef struct Fragments {
+  Arena *arena;  // of the frame
   const Atom *atom;
   AtomOperand operand;
   bool held;  // by registers; otherwise nothing below is set
@@ -39,6 +40,15 @@ typedef struct Fragments {
   FragmentOwner owner;
   int reg, part;  // of the owner
   int address_lane;
+
+  // The columns that the cursor may take, and the one it is on: of sums that become an operand it
+  // goes on over the atoms beside each other, and `col` is that within its atom.
+  int n_cols, cursor_col;
+  bool of_row;  // the grid shows the row with all lanes that share it, not the lane
+  FragmentRow shared;
+  bool joined, in_place;  // sums that become an operand are shown; they do where they lie
+  const char *row_text, *relayout_text;
+  const char *program_text;  // what the program has of such rows; NULL: nothing
 
   bool beside;  // another operand has the cursor: of this one the same lane is shown
   bool by_k;    // a cell is a run down a column, so that B takes as few rows as registers
@@ -75,6 +85,10 @@ Rect fragments_whole_spare(const FragmentsWhole *whole, Rect *in, int rows, int 
 void fragments_draw_whole(Canvas *canvas, Rect in, FragmentsWhole *whole, AtomOperand cursor);
 
 void fragments_draw_words(Canvas *canvas, Rect in, const Fragments *f);
+// C: a row, the lanes that share it, and how its values become one.
+void fragments_draw_rows(Canvas *canvas, Rect in, const Fragments *f);
+// C of atoms beside each other, and operand A in the same registers.
+void fragments_draw_relayout(Canvas *canvas, Rect in, const Fragments *f);
 
 void fragments_draw_tiles(Canvas *canvas, Rect in, const Fragments *f);
 void fragments_draw_shuffle(Canvas *canvas, Rect in, const Fragments *f);

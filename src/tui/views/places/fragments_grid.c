@@ -82,7 +82,7 @@ static int cursor_in(const Fragments *f, const CellShape *shape, int row, int co
 static void draw_cell(Canvas *canvas, Rect cell, const Fragments *f, const CellShape *shape,
                       int row, int col) {
   FragmentOwner owner = fragment_map_owner(&f->map, row, col);
-  bool mine = owner.lane == f->owner.lane;
+  bool mine = f->of_row ? row == f->row : owner.lane == f->owner.lane;
   int cursor = cursor_in(f, shape, row, col);
   Style style = STYLE_TEXT;
   if (mine) style = style_over(style_address(owner.value / f->packing.per_register), STYLE_HELD);

@@ -27,7 +27,15 @@
 #include "tui/views/data/view_data.h"
 #include "tui/views/places/element_text.h"
 
-enum { PICTURE_GRID, PICTURE_LOAD, PICTURE_LOAD_TRANS, PICTURE_WORDS, PICTURES };
+enum {
+  PICTURE_GRID,
+  PICTURE_LOAD,
+  PICTURE_LOAD_TRANS,
+  PICTURE_WORDS,
+  PICTURE_ROWS,
+  PICTURE_RELAYOUT,
+  PICTURES
+};
 enum { LOAD_ROWS = 18, LOAD_COLS = 80 };  // of ldmatrix beside a whole instruction
 enum { SIDE_COLS = 20, FULL_ROWS = 15, SHUFFLE_COLS = 42, GAP_COLS = 2, MIN_TILES_COLS = 18 };
 enum { N_STEP = 8, N_CHOICES = 256 / N_STEP + 1 };
@@ -91,15 +99,26 @@ static FragmentMemory find_memory(const Fragments *f, bool k_contiguous) {
   return memory;
 }
 
+// The two pictures of sums have one operand.
+static AtomOperand shown_operand(const ViewState *state) {
+  return picture_of(state) >= PICTURE_ROWS ? ATOM_C : (AtomOperand)(state->pane % ATOM_OPERANDS);
+}
+
 // Everything but the texts.
 static Fragments look_at(const ViewState *state, const Atom *atom) {
-  Fragments f = {.atom = atom, .operand = (AtomOperand)(state->pane % ATOM_OPERANDS)};
+  Fragments f = {.atom = atom, .operand = shown_operand(state)};
   f.held = atom_in_lanes(f.atom, f.operand);
   if (!f.held) return f;
   f.map = fragment_map(f.atom, f.operand);
   f.packing = fragment_packing(f.atom, f.operand);
   f.row = (int)clamp_index(state->cursor / FRAGMENTS_BASE, f.map.rows);
-  f.col = (int)clamp_index(state->cursor % FRAGMENTS_BASE, f.map.cols);
+  f.joined = picture_of(state) == PICTURE_RELAYOUT;
+  f.n_cols = f.map.cols;
+  if (f.joined) f.n_cols = (int)common_multiple(f.map.cols, fragment_map(atom, ATOM_A).cols);
+  f.cursor_col = (int)clamp_index(state->cursor % FRAGMENTS_BASE, f.n_cols);
+  f.col = f.cursor_col % f.map.cols;
+  f.of_row = picture_of(state) == PICTURE_ROWS;
+  f.shared = fragment_row(&f.map, f.row);
   f.owner = fragment_map_owner(&f.map, f.row, f.col);
   f.reg = f.owner.value / f.packing.per_register;
   f.part = f.owner.value % f.packing.per_register;
@@ -117,15 +136,44 @@ static Fragments look(const Session *session) {
   return look_at(&shown, atom);
 }
 
+// The statements that make one value of several lanes', and what they had before: of the schedule,
+// where it has this atom.
+static const char *rows_in_program(const Session *session, const Atom *atom) {
+  const Model *model = session->now.picture->model;
+  const Atom *own = program_atom(model->program);
+  if (session->subject || !own || own->pattern != atom->pattern) return NULL;
+  const ProgramText *text = &model->text;
+  Str out = str_new(session->frame);
+  for (int i = 0; i < text->n_lines; i++) {
+    const Stmt *stmt = text->line[i].stmt;
+    if (!stmt || stmt->kind != STMT_OP || op_facts(stmt->op.kind)->action != ACTION_COMBINE)
+      continue;
+    for (int j = 0; j < text->n_lines; j++) {
+      const Stmt *by = text->line[j].stmt;
+      if (by && by->kind == STMT_OP && by->op.dst.buffer == stmt->op.dst.buffer &&
+          by->op.src.buffer && by->op.src.buffer->role == ROLE_SCORE)
+        str_printf(&out, "%s\n", text->line[j].text);
+    }
+    str_printf(&out, "%s\n", text->line[i].text);
+  }
+  return out.length ? out.text : NULL;
+}
+
 static Fragments *with_texts(const Session *session, Fragments seen) {
   Arena *arena = session->frame;
   Fragments *f = ARENA_NEW(arena, Fragments);
   *f = seen;
+  f->arena = arena;
   f->ptx = atom_ptx(arena, f->atom);
   f->pairs = session->subject ? "; .x4 loads two of them" : "; LDMATRIX=2: two by .x4";
   f->n_words = ptx_words(arena, f->atom, NULL, f->word);
   f->wmma = wmma_text(arena, f->atom);
   if (f->held) f->formulas = fragment_formulas(arena, &f->map);
+  if (f->held) f->row_text = fragment_row_text(arena, &f->shared);
+  Relayout map;
+  f->in_place = fragment_relayout(f->atom, f->atom, &map);
+  f->relayout_text = fragment_relayout_text(arena, f->atom, f->atom);
+  f->program_text = rows_in_program(session, f->atom);
   if (f->memory.legal) f->memory.ptx = ldmatrix_ptx(arena, &f->memory.load);
   for (int i = 0; f->memory.legal && i < f->memory.load.n_matrices; i++)
     f->memory.matrix_text[i] = ldmatrix_matrix_text(arena, &f->memory.load, i);
@@ -275,6 +323,10 @@ static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, 
   draw_title(canvas, rect_take_top(&in, 1), f, picture, side);
   if (picture == PICTURE_WORDS)
     fragments_draw_words(canvas, in, f);
+  else if (picture == PICTURE_ROWS)
+    fragments_draw_rows(canvas, in, f);
+  else if (picture == PICTURE_RELAYOUT)
+    fragments_draw_relayout(canvas, in, f);
   else if (!f->held)
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,
                 "B of a warpgroup's instruction is read from shared memory through a descriptor: "
@@ -350,7 +402,7 @@ static void step(Session *session, int rows, int cols) {
   if (loads) cols *= f.memory.chunk_elems;
   bool turned = loads && !f.memory.row_is_row;
   set_element(session, (int)clamp_index(f.row + (turned ? cols : rows), f.map.rows),
-              (int)clamp_index(f.col + (turned ? rows : cols), f.map.cols));
+              (int)clamp_index(f.cursor_col + (turned ? rows : cols), f.n_cols));
 }
 
 static void fragments_move(Session *session, int delta) { step(session, delta, 0); }
@@ -399,13 +451,13 @@ static void choose_element(Session *session, const char *argument) {
   int64_t index[2];
   bool read = element_read(argument ? argument : "", &operand, index);
   Fragments at = look_at(&(ViewState){.pane = (int)operand, .mode = state->mode}, f.atom);
-  if (read && at.held && index[0] < at.map.rows && index[1] < at.map.cols) {
+  if (read && at.held && index[0] < at.map.rows && index[1] < at.n_cols) {
     state->pane = (int)operand;
     set_element(session, (int)index[0], (int)index[1]);
   } else if (at.held) {
     session_say(session, SAID_ERROR,
                 "element takes ROW,COLUMN: of %s rows 0 to %d, columns 0 to %d",
-                atom_operand_name(operand), at.map.rows - 1, at.map.cols - 1);
+                atom_operand_name(at.operand), at.map.rows - 1, at.n_cols - 1);
   } else {
     session_say(session, SAID_ERROR, "no register holds %s of this instruction",
                 atom_operand_name(operand));
@@ -428,6 +480,17 @@ static void change_picture(Session *session, const char *argument) {
   (void)argument;
   ViewState *state = session_view_state(session);
   state->mode += (picture_of(state) + 1) % PICTURES - picture_of(state);
+}
+
+static void show_or_leave(Session *session, int picture) {
+  ViewState *state = session_view_state(session);
+  const int shown = picture_of(state);
+  state->mode += (shown == picture ? PICTURE_GRID : picture) - shown;
+}
+
+static void show_rows(Session *s, const char *a) { (void)a, show_or_leave(s, PICTURE_ROWS); }
+static void show_relayout(Session *s, const char *a) {
+  (void)a, show_or_leave(s, PICTURE_RELAYOUT);
 }
 
 // The kernel's own atom, when it has one; where it stands at an ldmatrix, the picture of that.
@@ -465,9 +528,14 @@ static void fragments_click(Session *session, int what, int value) {
 static const Action actions[] = {
     {"column-before", "Left h", "column", "column-after", "the column before", column_before},
     {"column-after", "Right l", NULL, NULL, "the next column", column_after},
-    {"picture", "v", "grid/ldmatrix/words", NULL,
-     "the registers, ldmatrix, ldmatrix where k is strided, or the instruction word by word",
+    {"picture", "v", "picture", NULL,
+     "the registers, ldmatrix, ldmatrix where k is strided, the instruction word by word, the "
+     "lanes that share a row of sums, or sums that become operand A",
      change_picture},
+    {"rows", "r", "rows", NULL, "the lanes that share a row of sums, and how its values become one",
+     show_rows},
+    {"relayout", "p", "sums as A", NULL,
+     "sums that become operand A of the next product, in the same registers", show_relayout},
     {"atom-next", "a", "atom", NULL, "the next atom", atom_next},
     {"atom-before", "A", NULL, NULL, "the atom before", atom_before},
     {"atom", "", NULL, NULL, "an atom by name: atom m16n8k8.tf32", choose_atom},

@@ -169,8 +169,8 @@ fi
 if wanted search; then
   seconds=${SEARCH_SECONDS:-240}
   ends=$((ends + seconds))
-  step search $((seconds + 60)) "$GEMMVIEW" sweep -k "${STATE:-AUTO=0,$best}" --search "$seconds" \
-    --seed "${SEED:-1}"
+  step search $((seconds + 60)) "$GEMMVIEW" tune "${PROBLEM:-4096,4096,4096}" \
+    --seconds "$seconds" --seed "${SEED:-1}"
   tail -n 5 "$OUT/search.txt"
 fi
 if wanted sanitizer; then

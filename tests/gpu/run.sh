@@ -4,7 +4,7 @@
 #
 #   tests/gpu/run.sh                    all steps
 #   tests/gpu/run.sh selftest ladder    only these
-#   tests/gpu/run.sh search             uphill from $STATE for $SEARCH_SECONDS; not part of all
+#   tests/gpu/run.sh search             tune of $PROBLEM for $SEARCH_SECONDS; not part of all
 #   tests/gpu/run.sh sectors            global accesses against ncu's counters; not part of all
 #
 # $GEMMVIEW is the program; in a portable folder it is the one beside tests/. $OUT is the folder for

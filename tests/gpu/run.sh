@@ -4,7 +4,7 @@
 #
 #   tests/gpu/run.sh                    all steps
 #   tests/gpu/run.sh selftest ladder    only these
-#   tests/gpu/run.sh search             uphill from $STATE for $SEARCH_SECONDS; not part of all
+#   tests/gpu/run.sh search             tune of $PROBLEM for $SEARCH_SECONDS; not part of all
 #   tests/gpu/run.sh sectors            global accesses against ncu's counters; not part of all
 #
 # $GEMMVIEW is the program; in a portable folder it is the one beside tests/. $OUT is the folder for
@@ -175,8 +175,8 @@ fi
 if wanted search; then
   seconds=${SEARCH_SECONDS:-240}
   ends=$((ends + seconds))
-  step search $((seconds + 60)) "$GEMMVIEW" sweep -k "${STATE:-AUTO=0,$best}" --search "$seconds" \
-    --seed "${SEED:-1}"
+  step search $((seconds + 60)) "$GEMMVIEW" tune "${PROBLEM:-4096,4096,4096}" \
+    --seconds "$seconds" --seed "${SEED:-1}"
   tail -n 5 "$OUT/search.txt"
 fi
 if wanted sanitizer; then

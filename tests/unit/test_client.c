@@ -425,11 +425,34 @@ START_TEST(test_split_command) {
 END_TEST
 
 Suite *suite_client(void);
+// A command that has something elsewhere to end is asked first, and waited for.
+START_TEST(a_worker_that_may_leave_is_asked_to) {
+  char began[80], left[80];
+  snprintf(began, sizeof began, "%s.began", script_path);
+  snprintf(left, sizeof left, "%s.left", script_path);
+  const char *command = arena_printf(
+      arena, "trap 'sleep 0.2; : > %s; exit' TERM; : > %s; while :; do sleep 0.05; done", left,
+      began);
+  const char *const argv[] = {"/bin/sh", "-c", command, NULL};
+  const char *const *const workers[] = {argv};
+  client = client_start(
+      &(ClientOptions){.version = "test", .workers = workers, .n_workers = 1, .leave_ms = 4000});
+  for (int i = 0; i < 200 && access(began, F_OK) != 0; i++) poll(NULL, 0, 20);
+  client_stop(client);
+  client = NULL;
+  const bool was_asked = access(left, F_OK) == 0;
+  unlink(began);
+  unlink(left);
+  ck_assert(was_asked);
+}
+END_TEST
+
 Suite *suite_client(void) {
   Suite *suite = suite_create("client");
   TCase *tests = tcase_create("client");
   tcase_set_timeout(tests, 600);
   tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, a_worker_that_may_leave_is_asked_to);
   tcase_add_test(tests, test_answer);
   tcase_add_test(tests, test_banner);
   tcase_add_loop_test(tests, test_fault, 0, (int)(sizeof faults / sizeof *faults));

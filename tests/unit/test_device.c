@@ -124,7 +124,6 @@ static const struct {
     {"bench -k " STATE, false},
     {"bench -k AUTO=0 --against " STATE, false},
     {"probe -k " STATE, false},
-    {"sweep --search 1 -k " STATE, false},
     {"sweep --knob BK=32 -k " STATE, false},
     {"ladder fp32 --only naive --with " STATE, true},
 };

@@ -321,6 +321,7 @@ static const char *by_past(const char *p) {
   rows[1].time_ns = 0;
   results_set_past(&session->results, rows, 2);
   screen("measure");
+  session_view_state(session)->mode = 0;  // whichever picture stood there before
   drive_keys(session, canvas, "Right Right Right Enter", &diags);
   return screen(NULL);
 }

@@ -314,6 +314,28 @@ START_TEST(a_search_goes_on_from_the_history) {
       if (before->point[j].state == TUNE_TIMED &&
           before->point[j].program == after->point[i].program)
         ck_assert(after->point[i].known);
+  // Runs before took more than is asked for: nothing is left to do, and the best is known.
+  HistoryRow row = {
+      .gpu = "NVIDIA H200", .problem = after->problem, .state = "", .status = "failed"};
+  for (int i = 0; i < 3; i++) {
+    row.when_unix = 1000 + 30 * i;
+    ck_assert(history_add(history, &row, &diags));
+  }
+  row.when_unix = 9000;  // of another day
+  ck_assert(history_add(history, &row, &diags));
+  TuneOptions spent = options_of(&more);
+  spent.points_max = 0;
+  spent.seconds = 60;
+  spent.all_runs = true;
+  Tune *tune = tune_start(arena, &spent);
+  while (tune_step(tune, 50)) {
+  }
+  tune_end(tune);
+  ck_assert(tune_field(tune, 0)->spent_s >= 60 && tune_field(tune, 0)->spent_s < 200);
+  ck_assert(tune_elapsed_s(tune) < 20);
+  ck_assert_ptr_nonnull(tune_best(tune_field(tune, 0)));
+  for (int i = 0; i < tune_field(tune, 0)->n_points; i++)
+    ck_assert(tune_field(tune, 0)->point[i].known);
   HistoryRow rows[4];
   const int n_best = history_best(history, arena, rows, 4);
   ck_assert_int_eq(n_best, 1);

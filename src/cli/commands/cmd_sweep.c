@@ -1,12 +1,13 @@
 // gemmview sweep: many schedules timed in one run, told as they come, the best one last.
 //
 //   gemmview sweep -k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11 --knob FM=4,8,16 --knob PAD_SMEM
-//   gemmview sweep -k … --search 300 --seed 7           five minutes uphill from that schedule
 //   gemmview sweep -k … --knob SPLITK --predict         by the model alone; needs no GPU
 //
+// What looks for the best kernel of a problem, wherever it is, is gemmview tune; --search says so.
+//
 // Illegal points are passed over, and the first is told with its reason. Each point is verified
-// before it is timed; the best one is timed again at the end, beside the start, since the luckiest
-// of many measurements is too good to be true. Standard output is a table, CSV, or JSON Lines; each
+// before it is timed; the best one is timed again at the end, since the luckiest of many
+// measurements is too good to be true. Standard output is a table, CSV, or JSON Lines; each
 // line is flushed.
 #include <stdio.h>
 
@@ -20,8 +21,9 @@
 typedef struct SweepGiven {
   const char *state;
   OptionList knobs, worker;
-  double seconds, search;
-  int limit, seed;
+  const char *search;
+  double seconds;
+  int limit;
   bool json, csv, cold, predict, no_reference;
 } SweepGiven;
 
@@ -35,26 +37,17 @@ static const Option options[] = {
     OPTION_WORKER(SweepGiven),
     OPTION_TIMING_SECONDS(SweepGiven),
     {.name = "knob", .kind = OPTION_KIND_LIST, .offset = offsetof(SweepGiven, knobs)},
-    {.name = "search",
-     .kind = OPTION_KIND_SECONDS,
-     .offset = offsetof(SweepGiven, search),
-     .lo = 1000,
-     .hi = 86400000},
+    {.name = "search", .kind = OPTION_KIND_TEXT, .offset = offsetof(SweepGiven, search)},
     {.name = "limit",
      .kind = OPTION_KIND_INT,
      .offset = offsetof(SweepGiven, limit),
      .lo = 1,
      .hi = SWEEP_TRIALS_MAX},
-    {.name = "seed",
-     .kind = OPTION_KIND_INT,
-     .offset = offsetof(SweepGiven, seed),
-     .lo = 0,
-     .hi = 2147483647},
     FLAG("cold", cold),
     FLAG("predict", predict),
     FLAG("no-reference", no_reference),
 };
-enum { N_OPTIONS = sizeof options / sizeof options[0], BATCH = 16, SEARCH_BATCH = 8 };
+enum { N_OPTIONS = sizeof options / sizeof options[0], BATCH = 16 };
 
 enum { LIMIT = 500 };
 static const double POINT_SECONDS = 0.3, LAST_SECONDS = 2;
@@ -170,10 +163,7 @@ static CliTiming timing_of(const Sweep *s, Arena *arena, const Schedule *point) 
   return cli_timing(arena, model_build(arena, &s->targets, point), NULL);
 }
 
-static bool is_over(const Sweep *s) {
-  if (s->worker && cli_worker_interrupted(s->worker)) return true;
-  return s->given->search > 0 && clock_seconds() - s->started > s->given->search;
-}
+static bool is_over(const Sweep *s) { return s->worker && cli_worker_interrupted(s->worker); }
 
 // All are compiled before the first is timed.
 static void run_batch(Sweep *s, const Schedule *points, int n) {
@@ -194,7 +184,7 @@ static void run_batch(Sweep *s, const Schedule *points, int n) {
   arena_free(arena);
 }
 
-// ---- the two kinds of sweep ---------------------------------------------------------------------
+// ---- the product ---------------------------------------------------------------------
 
 static bool run_product(Sweep *s, Diags *diags) {
   SweepPoints points = sweep_points(s->arena, &s->axes, &s->base, &s->targets);
@@ -217,53 +207,33 @@ static bool run_product(Sweep *s, Diags *diags) {
   return true;
 }
 
-static bool run_search(Sweep *s, Diags *diags) {
-  (void)diags;
-  SweepSearch *search = sweep_search_new(s->arena, &s->base, &s->targets, (uint64_t)s->given->seed);
-  Schedule batch[SEARCH_BATCH];
-  print_heading(s);
-  run_batch(s, &s->base, 1);
-  const int limit = s->given->limit ? s->given->limit : SWEEP_TRIALS_MAX;
-  while (!is_over(s) && s->n_done < limit) {
-    int n = sweep_search_next(search, s->has_best ? &s->best : &s->base, batch, SEARCH_BATCH);
-    if (n == 0) break;
-    run_batch(s, batch, n);
-  }
-  return true;
-}
-
-static void print_last(const Sweep *s, const char *key, const char *what, const CliTiming *timing) {
+static void print_last(const Sweep *s, const CliTiming *timing) {
   if (s->given->json) {
-    print_json_row(s, s->arena, key, &timing->row, str_equal(key, "best"));
+    print_json_row(s, s->arena, "best", &timing->row, true);
   } else if (s->given->csv) {
     cli_csv_row(&timing->row);
   } else {
-    printf("%-8s", what);
+    printf("%-8s", "best");
     print_cells(s->arena, &timing->row);
     printf("  %s\n", timing->row.error && s->worker ? timing->row.error : timing->state);
   }
 }
 
-// The winner once more, for longer, in turns with where the sweep began.
+// The winner once more, for longer.
 static void tell_best(Sweep *s) {
   if (!s->has_best) return;
   CliTimingOptions longer = how(s);
   if (longer.seconds < LAST_SECONDS) longer.seconds = LAST_SECONDS;
-  CliTiming best = timing_of(s, s->arena, &s->best), start = {0};
-  const bool has_start = s->given->search > 0 && !schedule_same(&s->best, &s->base);
-  if (has_start) start = timing_of(s, s->arena, &s->base);
+  CliTiming best = timing_of(s, s->arena, &s->best);
   if (s->worker && !cli_worker_interrupted(s->worker)) {
     cli_timing_compile(s->worker, &best);
-    if (has_start) cli_timing_compile(s->worker, &start);
-    cli_timing_run(s->worker, &best, has_start ? &start : NULL, &longer);
+    cli_timing_run(s->worker, &best, NULL, &longer);
   } else {
     cli_timing_predict(&best);
-    if (has_start) cli_timing_predict(&start);
   }
   if (!s->given->json && !s->given->csv)
     printf("\nbest of %d%s\n", s->n_done, s->worker ? ", timed again:" : ":");
-  if (has_start) print_last(s, "start", "start", &start);
-  print_last(s, "best", "best", &best);
+  print_last(s, &best);
 }
 
 // ---- the command --------------------------------------------------------------------------------
@@ -274,9 +244,12 @@ static bool read_given(Sweep *s, int argc, char **argv, Diags *diags) {
     diag_add(diags, "usage", "sweep takes no argument \"%s\"; a state is given with -k",
              str_sanitise(s->arena, argv[1]));
   if (given->json && given->csv) diag_add(diags, "usage", "--json and --csv exclude each other");
-  if ((given->knobs.count > 0) == (given->search > 0))
-    diag_add(diags, "usage", "either knobs to sweep or a time to search is needed")->nearest =
-        "--knob PAD_SMEM=0,4,8";
+  if (given->search)
+    diag_add(diags, "usage", "a search for the best kernel is a command of its own")->nearest =
+        arena_printf(s->arena, "gemmview tune 4096,4096,4096 --seconds %s",
+                     str_sanitise(s->arena, given->search));
+  else if (given->knobs.count == 0)
+    diag_add(diags, "usage", "knobs to sweep are needed")->nearest = "--knob PAD_SMEM=0,4,8";
   if (given->predict && given->worker.count)
     diag_add(diags, "usage", "--predict asks no worker; give one of the two");
   if (!cli_schedule(given->state, &s->base, diags) || !cli_targets(s->arena, &s->targets, diags))
@@ -294,12 +267,10 @@ static int run(Sweep *s, Diags *diags) {
     cli_worker_take_device(s->worker, &s->targets);
     cli_worker_set_target(s->worker, &s->targets, &s->base);
   }
-  if (s->given->search > 0 && !cli_model_of(s->arena, &s->targets, &s->base, diags))
-    return cli_fail(diags);
   const int missing = s->worker ? cli_worker_need_gpu(s->worker) : CLI_OK;
   if (missing) return missing;
   s->started = clock_seconds();
-  if (!(s->given->search > 0 ? run_search : run_product)(s, diags)) return cli_fail(diags);
+  if (!run_product(s, diags)) return cli_fail(diags);
   tell_best(s);
   if (s->worker && cli_worker_interrupted(s->worker))
     return cli_error(CLI_INTERRUPTED, "interrupted");
@@ -308,7 +279,7 @@ static int run(Sweep *s, Diags *diags) {
 
 int cmd_sweep(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
-  SweepGiven given = {.seed = 1};
+  SweepGiven given = {0};
   Sweep *s = ARENA_NEW(arena, Sweep);
   s->arena = arena;
   s->given = &given;

@@ -192,7 +192,7 @@ static void told(void *context, const TuneField *field, const TunePoint *point) 
 static void show_line(Run *run, const TuneField *field) {
   const TunePoint *best = tune_best(field);
   Arena *arena = arena_new("line");
-  const double left = run->given->seconds - tune_elapsed_s(run->tune);
+  const double left = run->given->seconds - field->spent_s - tune_elapsed_s(run->tune);
   clear_progress(run);
   fprintf(stderr, "%s, %d workers: %s round, %d tried, %d compiled, %d right, %d wrong, %d failed",
           name_of(arena, field), field->n_workers,
@@ -219,6 +219,7 @@ static void print_progress(Run *run, const TuneField *field) {
   json_member_string(&w, "kind", "progress");
   json_member_double(&w, "elapsed_s", tune_elapsed_s(run->tune));
   json_member_double(&w, "seconds", run->given->seconds);
+  json_member_double(&w, "spent_s", field->spent_s);
   json_member_string(&w, "gpu", field->device.name);
   json_member_int(&w, "workers", field->n_workers);
   json_member_string(&w, "round",
@@ -263,7 +264,7 @@ static void print_calibration(const Calibration *c) {
 }
 
 // The finalists, fastest first, or what there is of the round before.
-static void print_table(const TuneField *field) {
+static void print_table(const TuneField *field, double seconds) {
   enum { LINES = 12 };
   Arena *arena = arena_new("table");
   const TunePoint *best = tune_best(field);
@@ -279,6 +280,7 @@ static void print_table(const TuneField *field) {
     print_point(arena, field, point);
   }
   print_calibration(&field->calibration);
+  if (field->spent_s > 0) printf("runs before took %.0f of the %.0f s\n", field->spent_s, seconds);
   printf("best   ");
   print_point(arena, field, best);
   arena_free(arena);
@@ -352,7 +354,7 @@ static int tell_best(Run *run, const TuneField *field) {
   if (run->given->json)
     print_json(run, "best", field, best);
   else
-    print_table(field);
+    print_table(field, run->given->seconds);
   return CLI_OK;
 }
 
@@ -394,6 +396,7 @@ static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
                            .n_seeds = n_seeds,
                            .history = run->given->no_seeds ? NULL : run->history,
                            .resume = run->given->resume ? run->history : NULL,
+                           .all_runs = run->given->resume,
                            .seconds = run->given->seconds,
                            .points_max = run->given->limit,
                            .blind_points = run->given->random,

@@ -22,7 +22,7 @@
 #include "cli/common/cli.h"
 #include "kernels/worker/protocol.h"
 
-enum { TICK_MS = 100, MACHINE_TICKS = 400 };
+enum { TICK_MS = 100, MACHINE_TICKS = 400, LEAVE_MS = 5000 };
 
 struct CliWorker {
   Arena *arena;
@@ -57,7 +57,8 @@ bool cli_client_options(Arena *arena, const OptionList *commands, ClientOptions 
   *out = (ClientOptions){.version = cli_version,
                          .user = getenv("USER"),
                          .workers = workers,
-                         .n_workers = commands->count};
+                         .n_workers = commands->count,
+                         .leave_ms = commands->count ? LEAVE_MS : 0};
   return diags->count == before;
 }
 

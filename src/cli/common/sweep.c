@@ -1,29 +1,15 @@
-// Products of knobs, and a walk uphill.
+// Products of knobs.
 //
 // The product is counted through like a mileage meter: FM=4,8 and PAD_SMEM=0,4 give (4,0) (4,4)
 // (8,0) (8,4). What breaks a rule is passed over.
-//
-// The walk offers the neighbours of the best point so far, each knob one value up or down, in an
-// order drawn from the seed. When all of those are known it changes two or three knobs at once,
-// which crosses the ridges that single steps cannot: VECTORIZE helps only once TRANSPOSE_A is on.
-// Every program is offered once, whether or not it was any good; a knob that changes nothing (a pad
-// where nothing is staged) makes no new one.
 #include "cli/common/sweep.h"
 
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/random.h"
 #include "base/str.h"
 #include "model/readings/rule.h"
 
-// Hashes the program's own text, which names neither state nor knobs.
-static uint64_t hash_program(Arena *scratch, const Program *program) {
-  return hash_text(HASH_START, program_text(scratch, program));
-}
-
-// `program` (may be NULL) gets what tells this program from others.
-static bool examine(const TargetTable *targets, const Schedule *schedule, uint64_t *program) {
+bool sweep_is_legal(const TargetTable *targets, const Schedule *schedule) {
   Arena *scratch = arena_new("sweep");
   Diags diags = diags_new(scratch);
   const Target *target = target_find(targets, schedule->target, &diags);
@@ -31,14 +17,9 @@ static bool examine(const TargetTable *targets, const Schedule *schedule, uint64
   if (legal) {
     const Model *model = model_build(scratch, targets, schedule);
     legal = model->ok && model->resources.blocks_per_sm > 0;
-    if (legal && program) *program = hash_program(scratch, model->program);
   }
   arena_free(scratch);
   return legal;
-}
-
-bool sweep_is_legal(const TargetTable *targets, const Schedule *schedule) {
-  return examine(targets, schedule, NULL);
 }
 
 // ---- products -----------------------------------------------------------------------------------
@@ -146,93 +127,4 @@ SweepPoints sweep_points(Arena *arena, const SweepAxes *axes, const Schedule *ba
   }
   if (points.n_illegal) points.reason = reason_of(arena, targets, &points.illegal);
   return points;
-}
-
-// ---- the walk -----------------------------------------------------------------------------------
-
-enum { SEEN_FIRST = 1024, JUMPS = 400, JUMP_KNOBS_MAX = 3 };
-
-struct SweepSearch {
-  Arena *arena;
-  const TargetTable *targets;
-  uint64_t random;
-  int n_seen, capacity;
-  uint64_t *seen;  // programs
-};
-
-static bool remember(SweepSearch *search, uint64_t program) {
-  for (int i = 0; i < search->n_seen; i++)
-    if (search->seen[i] == program) return false;
-  if (search->n_seen == search->capacity) {
-    uint64_t *more = ARENA_ARRAY(search->arena, uint64_t, 2 * search->capacity);
-    memcpy(more, search->seen, sizeof *more * (size_t)search->n_seen);
-    search->seen = more;
-    search->capacity *= 2;
-  }
-  search->seen[search->n_seen++] = program;
-  return true;
-}
-
-SweepSearch *sweep_search_new(Arena *arena, const Schedule *start, const TargetTable *targets,
-                              uint64_t seed) {
-  SweepSearch *search = ARENA_NEW(arena, SweepSearch);
-  uint64_t program;
-  *search = (SweepSearch){.arena = arena,
-                          .targets = targets,
-                          .random = seed,
-                          .capacity = SEEN_FIRST,
-                          .seen = ARENA_ARRAY(arena, uint64_t, SEEN_FIRST)};
-  if (examine(targets, start, &program)) remember(search, program);
-  return search;
-}
-
-static bool is_walked(KnobId knob) { return !knob_is_problem(knob); }
-
-static bool step(Schedule *schedule, KnobId knob, int direction) {
-  int64_t value;
-  if (!is_walked(knob) || !knob_step(schedule, knob, direction, &value)) return false;
-  schedule_set(schedule, knob, value);
-  return true;
-}
-
-static void offer(SweepSearch *search, const Schedule *schedule, Schedule *out, int *n) {
-  uint64_t program;
-  if (examine(search->targets, schedule, &program) && remember(search, program))
-    out[(*n)++] = *schedule;
-}
-
-static void shuffle(SweepSearch *search, int *order, int n) {
-  for (int i = 0; i < n; i++) order[i] = i;
-  for (int i = n - 1; i > 0; i--) {
-    const int j = (int)random_between(&search->random, 0, i), kept = order[i];
-    order[i] = order[j];
-    order[j] = kept;
-  }
-}
-
-static void offer_steps(SweepSearch *search, const Schedule *best, Schedule *out, int max, int *n) {
-  int order[2 * KNOB_COUNT];
-  shuffle(search, order, 2 * KNOB_COUNT);
-  for (int i = 0; i < 2 * KNOB_COUNT && *n < max; i++) {
-    Schedule trial = *best;
-    if (step(&trial, (KnobId)(order[i] / 2), order[i] % 2 ? 1 : -1)) offer(search, &trial, out, n);
-  }
-}
-
-static void offer_jumps(SweepSearch *search, const Schedule *best, Schedule *out, int max, int *n) {
-  for (int i = 0; i < JUMPS && *n < max; i++) {
-    Schedule trial = *best;
-    const int64_t changes = random_between(&search->random, 2, JUMP_KNOBS_MAX);
-    for (int c = 0; c < changes; c++)
-      step(&trial, (KnobId)random_between(&search->random, 0, KNOB_COUNT - 1),
-           random_between(&search->random, 0, 1) ? 1 : -1);
-    offer(search, &trial, out, n);
-  }
-}
-
-int sweep_search_next(SweepSearch *search, const Schedule *best, Schedule *out, int max) {
-  int n = 0;
-  offer_steps(search, best, out, max, &n);
-  if (n < max) offer_jumps(search, best, out, max, &n);
-  return n;
 }

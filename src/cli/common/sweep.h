@@ -1,12 +1,8 @@
-// The schedules that a sweep times: every point of a product of knobs, or the neighbours of the
-// best one so far.
+// The schedules that a sweep times: every point of a product of knobs.
 //
 //   SweepAxes axes = {0};
 //   if (!sweep_add_axis(&axes, "FM=4,8,16", &base, &diags)) …
 //   SweepPoints points = sweep_points(arena, &axes, &base, &targets, limit);
-//
-//   SweepSearch *search = sweep_search_new(arena, &base, &targets, seed);
-//   int n = sweep_search_next(search, &best, batch, 8);      0: nothing new is near
 #pragma once
 #include "model/readings/model.h"
 
@@ -40,10 +36,3 @@ SweepPoints sweep_points(Arena *arena, const SweepAxes *axes, const Schedule *ba
 
 // Whether there is a program for the schedule and an SM has room for one of its blocks.
 bool sweep_is_legal(const TargetTable *targets, const Schedule *schedule);
-
-typedef struct SweepSearch SweepSearch;
-SweepSearch *sweep_search_new(Arena *arena, const Schedule *start, const TargetTable *targets,
-                              uint64_t seed);
-// Up to `max` legal schedules around `best` whose programs were not given before: single steps
-// first, then two or three steps at once. Problem and target stay as they are.
-int sweep_search_next(SweepSearch *search, const Schedule *best, Schedule *out, int max);

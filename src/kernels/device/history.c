@@ -442,6 +442,23 @@ int history_sample(History *history, Arena *arena, const char *gpu, const char *
                    texts, rows, max);
 }
 
+double history_seconds(History *history, const char *gpu, const char *problem) {
+  static const char select[] =
+      "SELECT sum(gap) FROM (SELECT when_unix - lag(when_unix) OVER (ORDER BY when_unix) AS gap"
+      " FROM measurement WHERE gpu = ? AND problem = ?) WHERE gap BETWEEN 0 AND 60";
+  sqlite3_stmt *query = NULL;
+  double seconds = 0;
+  if (!history || !history->db) return 0;
+  begin(history, PATIENCE_MS);
+  if (sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK) {
+    bind_text(query, 1, gpu);
+    bind_text(query, 2, problem);
+    if (sqlite3_step(query) == SQLITE_ROW) seconds = column_positive(query, 0);
+  }
+  end(history, sqlite3_finalize(query));
+  return seconds;
+}
+
 // ---- calibrations -------------------------------------------------------------------------------
 
 bool history_keep_calibration(History *history, const HistoryCalibration *row, Diags *diags) {

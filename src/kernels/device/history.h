@@ -74,6 +74,10 @@ bool history_best_of(History *history, Arena *arena, const char *gpu, const char
 int history_sample(History *history, Arena *arena, const char *gpu, const char *but,
                    HistoryRow *rows, int max);
 
+// Seconds that timings of a problem went on one after another on GPUs of one name, a minute apart
+// at most: the time that searches of it have taken.
+double history_seconds(History *history, const char *gpu, const char *problem);
+
 // What the roofline of a GPU was fitted to be for one family of kernels.
 typedef struct HistoryCalibration {
   int64_t when_unix;  // 0 when keeping = now

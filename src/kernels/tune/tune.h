@@ -65,6 +65,7 @@ typedef struct TuneStep {
 // What is known of one kind of GPU.
 typedef struct TuneField {
   Device device;
+  double spent_s;       // by runs before, with TuneOptions.all_runs
   TargetTable targets;  // with the word of its driver
   const char *problem;  // history_problem()
   int n_workers, n_points;
@@ -97,6 +98,7 @@ typedef struct TuneOptions {
       *history;     // whose calibrations of the GPU rank until this search has its own; may be NULL
   History *resume;  // what it has of the problem and GPU counts as measured; NULL: begins anew
   double seconds;
+  bool all_runs;   // what `resume` says that runs before took of it is taken off `seconds`
   int points_max;  // 0: as many as there is time for
   // Not a search: so many points of each family of kernels that the problem has, drawn blindly and
   // timed once; tune_orders() says how well a fit to some predicts the order of the others. 0:

@@ -371,6 +371,9 @@ static void take_known(Tune *tune, Field *field) {
   HistoryRow *rows = ARENA_ARRAY(arena, HistoryRow, ROWS_MAX);
   const int n = history_of_problem(tune->options.resume, arena, field->told.device.name,
                                    field->told.problem, rows, ROWS_MAX);
+  if (tune->options.all_runs)
+    field->told.spent_s =
+        history_seconds(tune->options.resume, field->told.device.name, field->told.problem);
   field->loading = true;
   for (int i = 0; i < n; i++) row_point(tune, field, &rows[i]);
   field->loading = false;
@@ -422,5 +425,7 @@ Field *tune_field_new(Tune *tune, const Device *device) {
     field->told.error = "no legal schedule was found for this problem on this GPU";
   else if (tune->options.resume)
     take_known(tune, field);
+  const bool all_spent = field->told.n_order && field->told.spent_s >= tune->options.seconds;
+  if (all_spent) field->told.round = TUNE_ROUNDS;
   return field;
 }

@@ -21,7 +21,7 @@ static bool round_is_over(const Tune *tune, const Field *field) {
   const int done = tune_n_settled(told);
   const bool enough = tune->options.points_max && done >= tune->options.points_max;
   const bool nothing_left = field->dry && done == told->n_points;
-  return enough || nothing_left || tune_now(tune) >= tune->search_ends;
+  return enough || nothing_left || tune_now(tune) + told->spent_s >= tune->search_ends;
 }
 
 // What is still to be compiled for the first round comes too late.

@@ -461,6 +461,7 @@ Client *client_start(const ClientOptions *options) {
   client->control_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   client->silence_ms = options->silence_ms > 0 ? options->silence_ms : SILENCE_MS;
   client->hello_ms = options->hello_ms > 0 ? options->hello_ms : HELLO_MS;
+  client->leave_ms = options->leave_ms;
   client->grace_ms = options->grace_ms > 0 ? options->grace_ms : GRACE_MS;
   client->records = options->history || options->history_path;
   if (options->history_path)
@@ -477,7 +478,7 @@ Client *client_start(const ClientOptions *options) {
 static bool thread_ended(Client *client) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += STOP_S;
+  until.tv_sec += STOP_S + (client->leave_ms + 999) / 1000;
   if (pthread_timedjoin_np(client->thread, NULL, &until) == 0) return true;
   pthread_detach(client->thread);
   return false;

@@ -44,6 +44,9 @@ typedef struct ClientOptions {
   // said hello after hello_ms (20 s) is ended; a request may take grace_ms (5 s) more than its
   // deadline.
   int silence_ms, hello_ms, grace_ms;
+  // A worker that is ended gets so long between SIGTERM and SIGKILL: commands such as srun have a
+  // job elsewhere to end. 0: it is killed at once.
+  int leave_ms;
 } ClientOptions;
 
 typedef struct ClientRequest {

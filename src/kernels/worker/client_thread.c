@@ -25,6 +25,7 @@
 #include "base/unicode.h"
 
 enum {
+  REAP_MS = 100,
   RESTART_MS = 20,
   BACKOFF_MS = 100,
   BACKOFF_MAX_MS = 10000,
@@ -149,10 +150,17 @@ static void set_reason(Worker *worker, const char *how) {
   arena_free(arena);
 }
 
+static void end_process(Client *client, Worker *worker) {
+  if (client->leave_ms > 0)
+    process_dismiss(&worker->process, &client->reaper, client->leave_ms);
+  else
+    process_kill(&worker->process, &client->reaper);
+}
+
 // `how` continues "the worker "ssh box gemmview worker" …". Its process is ended if it is not yet.
 static void worker_died(Client *client, Worker *worker, ErrorKind kind, const char *how) {
   process_read_words(&worker->process);
-  process_kill(&worker->process, &client->reaper);
+  end_process(client, worker);
   set_reason(worker, how);
   worker->start_at = client->now_ms + restart_delay(worker);
   FlightList lost = worker->flights;
@@ -163,7 +171,8 @@ static void worker_died(Client *client, Worker *worker, ErrorKind kind, const ch
 }
 
 static void start_worker(Client *client, Worker *worker) {
-  const ProcessOptions options = {.new_session = true, .line_limit = PROTOCOL_LINE_MAX};
+  const ProcessOptions options = {
+      .leaves = client->leave_ms > 0, .new_session = true, .line_limit = PROTOCOL_LINE_MAX};
   worker->said_hello = false;
   worker->n_banner_lines = 0;
   worker->heard_at = client->now_ms;
@@ -527,9 +536,9 @@ void *client_thread_main(void *context) {
     reaper_collect(&client->reaper);
     arena_reset(client->arena);
   }
-  for (int i = 0; i < client->n_workers; i++)
-    process_kill(&client->workers[i].process, &client->reaper);
-  for (int i = 0; i < 50 && reaper_collect(&client->reaper) > 0; i++) poll(NULL, 0, 2);
+  for (int i = 0; i < client->n_workers; i++) end_process(client, &client->workers[i]);
+  const int64_t until = clock_ms() + client->leave_ms + REAP_MS;
+  while (reaper_collect(&client->reaper) > 0 && clock_ms() < until) poll(NULL, 0, 2);
   history_close(client->history);
   return NULL;
 }

@@ -64,7 +64,7 @@ struct Client {
   // Constant after client_start:
   pthread_t thread;
   int wake_fd, control_fd;
-  int silence_ms, hello_ms, grace_ms;
+  int silence_ms, hello_ms, grace_ms, leave_ms;
   int n_workers;
   Str hello;
   bool records;

@@ -62,6 +62,7 @@ static void child_reset_signals(void) {
   sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL);
   signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
   signal(SIGCHLD, SIG_DFL);
 }
 
@@ -99,7 +100,7 @@ static _Noreturn void child_run(const char *const *argv, const ProcessOptions *o
     setsid();
   else
     setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, options->leaves ? SIGTERM : SIGKILL);
   if (getppid() != parent) _exit(127);
   child_use_pipes(pipes);
   child_set_limits(options);
@@ -167,35 +168,69 @@ void process_read_words(Process *process) {
   }
 }
 
+static void close_end(int *end) {
+  if (*end >= 0) close(*end);
+  *end = -1;
+}
+
 // The last words stay, for whoever shows them.
 static void process_release(Process *process) {
-  if (process->in >= 0) close(process->in);
-  if (process->out >= 0) close(process->out);
-  if (process->err >= 0) close(process->err);
-  process->in = process->out = process->err = -1;
+  close_end(&process->in);
+  close_end(&process->out);
+  close_end(&process->err);
   process->pid = 0;
   line_reader_free(&process->lines);
   out_queue_free(&process->queue);
 }
 
 // A full list means 256 children that outlive SIGKILL; the next one is left to init.
-static void reaper_add(Reaper *reaper, pid_t pid) {
-  if (waitpid(pid, NULL, WNOHANG) != 0) return;
-  if (reaper->n < PROCESS_REAP_MAX) reaper->pids[reaper->n++] = pid;
+static void reaper_add(Reaper *reaper, Reaped reaped) {
+  if (waitpid(reaped.pid, NULL, WNOHANG) == 0 && reaper->n < PROCESS_REAP_MAX) {
+    reaper->left[reaper->n++] = reaped;
+    return;
+  }
+  close_end(&reaped.out);
+  close_end(&reaped.err);
+}
+
+static void send_signal(pid_t pid, int number) {
+  kill(-pid, number);
+  kill(pid, number);
 }
 
 void process_kill(Process *process, Reaper *reaper) {
   if (!process_is_running(process)) return;
-  kill(-process->pid, SIGKILL);
-  kill(process->pid, SIGKILL);
-  reaper_add(reaper, process->pid);
+  send_signal(process->pid, SIGKILL);
+  reaper_add(reaper, (Reaped){process->pid, 0, -1, -1});
   process_release(process);
+}
+
+void process_dismiss(Process *process, Reaper *reaper, int patience_ms) {
+  if (!process_is_running(process)) return;
+  send_signal(process->pid, SIGTERM);
+  reaper_add(reaper, (Reaped){process->pid, clock_ms() + patience_ms, process->out, process->err});
+  process->out = process->err = -1;
+  process_release(process);
+}
+
+// Whether it is still there; whoever had its time is killed.
+static bool is_left(Reaped *reaped) {
+  if (waitpid(reaped->pid, NULL, WNOHANG) != 0) {
+    close_end(&reaped->out);
+    close_end(&reaped->err);
+    return false;
+  }
+  if (reaped->kill_at_ms && clock_ms() >= reaped->kill_at_ms) {
+    send_signal(reaped->pid, SIGKILL);
+    reaped->kill_at_ms = 0;
+  }
+  return true;
 }
 
 int reaper_collect(Reaper *reaper) {
   int left = 0;
   for (int i = 0; i < reaper->n; i++)
-    if (waitpid(reaper->pids[i], NULL, WNOHANG) == 0) reaper->pids[left++] = reaper->pids[i];
+    if (is_left(&reaper->left[i])) reaper->left[left++] = reaper->left[i];
   reaper->n = left;
   return left;
 }

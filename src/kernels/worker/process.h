@@ -6,6 +6,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "kernels/worker/lines.h"
@@ -13,6 +14,7 @@
 enum { PROCESS_REAP_MAX = 256, PROCESS_WORDS_BYTES = 2048 };
 
 typedef struct ProcessOptions {
+  bool leaves;          // is asked to end (SIGTERM) when its parent thread dies, not killed
   bool new_session;     // a session of its own: no terminal, no Ctrl-C or Ctrl-Z from the screen
   int cpu_seconds;      // RLIMIT_CPU; 0 = none
   size_t memory_bytes;  // RLIMIT_AS; 0 = none (CUDA reserves address space by the terabyte)
@@ -28,8 +30,14 @@ typedef struct Process {
   size_t n_words;
 } Process;
 
+typedef struct Reaped {
+  pid_t pid;
+  int64_t kill_at_ms;  // on clock_ms()'s clock; 0: it was killed
+  int out, err;        // what it may still write to, so that no SIGPIPE ends it; -1: closed
+} Reaped;
+
 typedef struct Reaper {
-  pid_t pids[PROCESS_REAP_MAX];
+  Reaped left[PROCESS_REAP_MAX];
   int n;
 } Reaper;
 
@@ -46,6 +54,10 @@ void process_read_words(Process *process);
 
 // SIGKILL to the child and its group, pipes closed, handed to the reaper. Nothing when not running.
 void process_kill(Process *process, Reaper *reaper);
+
+// The same with SIGTERM first, for a command that has something elsewhere to end, such as srun its
+// job: the reaper kills it if it is there `patience_ms` later.
+void process_dismiss(Process *process, Reaper *reaper, int patience_ms);
 
 // Collects whatever has ended, without waiting. Gives how many are still to come.
 int reaper_collect(Reaper *reaper);

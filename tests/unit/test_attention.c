@@ -125,7 +125,7 @@ END_TEST
 START_TEST(random_schedules_compute) {
   const RandomLimits limits = {.fma_max = 1 << 22, .family = RANDOM_ATTENTION};
   uint64_t state = (uint64_t)_i * 977 + 1;
-  for (int i = 0; i < stress_count(4, 1000); i++) {
+  for (int i = 0; i < stress_count(2, 1000); i++) {
     Arena *own = arena_new("drawn");
     const Schedule drawn = schedule_random(own, &cases.targets, "h200", &limits, &state, NULL);
     const Model *model = model_build(own, &cases.targets, &drawn);

@@ -93,7 +93,7 @@ static Schedule draw(uint64_t *state) {
 
 START_TEST(random_schedules_come_back) {
   uint64_t state = property_seed();
-  int n = stress_count(200, 1500);
+  int n = stress_count(100, 1500);
   for (int i = 0; i < n; i++) {
     Schedule schedule = draw(&state);
     every_stage_comes_back(&schedule);

@@ -151,7 +151,7 @@ END_TEST
 START_TEST(random_schedules_compute_the_nest) {
   const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
   uint64_t state = property_seed() + 7;
-  int wanted = stress_count(60, 600), got = 0, roles = 0, tails = 0;
+  int wanted = stress_count(30, 600), got = 0, roles = 0, tails = 0;
   while (got < wanted) {
     arena_reset(property_arena);
     Schedule schedule =

@@ -18,10 +18,10 @@
 Suite *suite_property(void);
 
 enum {
-  N_RANDOM = 150,
+  N_RANDOM = 75,
   N_RANDOM_WHOLE = 500,
   N_RANDOM_EMULATED = 50,
-  N_HOPPER = 12,
+  N_HOPPER = 6,
   N_HOPPER_WHOLE = 500,
   SHAPES_EMULATED = 2
 };

@@ -127,7 +127,11 @@ FragmentRows fragment_rows(const FragmentMap *map);
 
 // One row: the lanes that share it in rising order, the values that each of them has of it, and how
 // these become one: within each lane, then with the lanes at each distance (shfl.bfly).
-enum { FRAGMENT_ROW_LANES = 32, FRAGMENT_ROW_VALUES = 128, FRAGMENT_ROW_STEPS = 5 };
+enum {
+  FRAGMENT_ROW_LANES = 32,
+  FRAGMENT_ROW_VALUES = 1 << FRAGMENT_VALUE_BITS,
+  FRAGMENT_ROW_STEPS = 5
+};
 typedef struct FragmentRow {
   int row, n_lanes, n_values, n_steps;
   int lane[FRAGMENT_ROW_LANES], value[FRAGMENT_ROW_VALUES];

@@ -292,7 +292,7 @@ START_TEST(every_verb_works_at_the_prompt) {
   static const struct {
     const char *line, *shows;
   } verbs[] = {
-      {":check\r", "holds  not_built_atom"},
+      {":check\r", "holds  knob_of_program"},
       {":check nowhere.txt\r", "nowhere.txt cannot be read"},
       {":banks --op lds128 --addr 'lane*32' --ascii\r", "conflicts    4"},
       {":resources\r", "ended with status"},

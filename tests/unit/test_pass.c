@@ -353,7 +353,8 @@ static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
     {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
-    {"ATOM_KIND=tcgen05_bf16", "not_built", "ATOM_KIND=mma_m16n8k8_bf16"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,PERSISTENT=1,STAGE=11,B_COL=1,TARGET=sm_100a",
+     "not_built_tensor", "PERSISTENT=0"},
     {TILES "ATOM_N=60", "wgmma_n", "ATOM_N=64"},
     {TILES "ATOM_N=68", "wgmma_n", "ATOM_N=64"},
     {"M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k32_s8,B_COL=1,BK=1,STAGE=11,ATOM_N=40,SWIZZLE=1",

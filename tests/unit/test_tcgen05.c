@@ -51,6 +51,85 @@ START_TEST(they_are_read_back) {
 }
 END_TEST
 
+// ---- by passes ----------------------------------------------------------------------------------
+
+#define BF16 "ATOM_KIND=tcgen05_m128n256k16_bf16,STAGE=11,TARGET=b200,"
+#define BY_K "B_COL=1,"
+
+// Every type, both ways that 16-bit tiles run, every swizzle, several atoms and warpgroups, slabs
+// by threads, by TMA, and by a producer; edges in all three directions.
+static const char *const states[] = {
+    BF16 BY_K "ATOM_N=64,BK=4,SWIZZLE=3,M=270,N=128,K=328,TMA=1",
+    BF16 "ATOM_N=64,BK=4,SWIZZLE=3,M=128,N=136,K=200,TMA=1,BUFFER_COUNT=3",
+    BF16 BY_K "ATOM_N=64,BK=4,SWIZZLE=3,M=264,N=64,K=128,A_COL=1,BUFFER_COUNT=2",
+    BF16
+    "ATOM_N=32,BK=4,SWIZZLE=2,M=128,N=128,K=256,FN=2,WN=2,EPI_N=16,TMA=1,BUFFER_COUNT=2,"
+    "WARP_SPECIALIZE=1",
+    BF16 BY_K "ATOM_N=40,BK=2,SWIZZLE=0,M=256,N=80,K=96,FM=2,TMA=1",
+    BF16 BY_K
+    "ATOM_N=128,BK=4,SWIZZLE=3,M=256,N=128,K=320,WM=2,TMA=1,BUFFER_COUNT=3,"
+    "WARP_SPECIALIZE=1",
+    "ATOM_KIND=tcgen05_m128n256k16_f16,STAGE=11,TARGET=b200,ATOM_N=256,BK=4,SWIZZLE=3,M=128,N=256,"
+    "K=64,TMA=1",
+    "ATOM_KIND=tcgen05_m128n256k8_tf32,STAGE=11,TARGET=b200," BY_K
+    "ATOM_N=64,BK=4,SWIZZLE=3,M=256,N=64,K=64,TMA=1,FM=2",
+    "ATOM_KIND=tcgen05_m128n256k32_e4m3,STAGE=11,TARGET=b200," BY_K
+    "ATOM_N=64,BK=4,SWIZZLE=3,M=128,N=128,K=512,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
+    "ATOM_KIND=tcgen05_m128n256k32_e5m2,STAGE=11,TARGET=b200," BY_K
+    "ATOM_N=128,BK=1,SWIZZLE=1,M=128,N=128,K=96",
+};
+enum { N_STATES = sizeof states / sizeof states[0] };
+
+START_TEST(every_pass_of_it_computes) {
+  Schedule schedule = property_read_state(states[_i]);
+  const Model *model = property_built(&schedule);
+  for (int i = 1; i < model->pipeline.n_stages; i++) {
+    const char *after = model->pipeline.stage[i].pass->name;
+    ck_assert_msg(property_computes(&schedule, after, model->pipeline.stage[i].program, 1), "%s",
+                  states[_i]);
+    property_read_back(model->pipeline.stage[i].program);
+  }
+}
+END_TEST
+
+// What stands between two threads is a step of the article's: whichever is taken away is missed.
+static const struct {
+  const char *line, *says;
+} gone[] = {
+    {"tcgen05.fence::after_thread_sync", "tcgen05.fence::after_thread_sync since"},
+    {"tcgen05.wait::ld", "is at registers that a tcgen05.ld brings"},
+    {"tcgen05.commit empty", "arrivals missing"},
+    {"tcgen05.commit acc_full", "arrivals missing"},
+    {"wait acc_full", "has waited for no commit"},
+    {"wait full", "A_s"},
+    {"tensor_base[0] = tcgen05.alloc", "none are allocated"},
+    {"tcgen05.dealloc", "columns of tensor memory allocated"},
+};
+enum { N_GONE = sizeof gone / sizeof gone[0] };
+
+// The text without the first line that has the words.
+static const char *without(const char *text, const char *words) {
+  const char *at = strstr(text, words), *begin = at;
+  ck_assert_msg(at != NULL, "nowhere: %s", words);
+  while (begin > text && begin[-1] != '\n') begin--;
+  return arena_printf(property_arena, "%.*s%*sfence.async%s", (int)(begin - text), text,
+                      (int)strspn(begin, " "), "", strchr(at, '\n'));
+}
+
+START_TEST(nothing_of_it_can_be_left_out) {
+  Schedule schedule = property_read_state(states[3]);
+  const char *text = program_text_full(property_arena, property_built(&schedule)->program);
+  const Program *program = read_text(without(text, gone[_i].line));
+  InterpCheck check =
+      interpret_check(property_arena, program, &(InterpOptions){.seed = 1, .max_findings = 64});
+  bool told = false;
+  for (int i = 0; i < check.n_findings; i++)
+    told = told || strstr(check.finding[i].text, gone[_i].says);
+  ck_assert_msg(told, "%s: %s", gone[_i].line,
+                check.n_findings ? check.finding[0].text : "nothing is found");
+}
+END_TEST
+
 // ---- faults -------------------------------------------------------------------------------------
 
 enum { PLAIN, ROLES, STORES };
@@ -250,6 +329,16 @@ START_TEST(tile_descriptors_follow_the_tables) {
 }
 END_TEST
 
+START_TEST(passes_compile) {
+  bool has_nvrtc;
+  const char *known = NULL;
+  nvrtc_describe(property_arena, &has_nvrtc);
+  if (!has_nvrtc || !nvrtc_supports(property_arena, "sm_100a", &known)) return;
+  Schedule schedule = property_read_state(states[_i]);
+  compiled(property_built(&schedule)->program);
+}
+END_TEST
+
 Suite *suite_tcgen05(void) {
   Suite *suite = suite_create("tcgen05");
   TCase *tc = tcase_create("tcgen05");
@@ -257,6 +346,9 @@ Suite *suite_tcgen05(void) {
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, by_hand_they_compute, 0, N_PROGRAMS);
   tcase_add_loop_test(tc, they_are_read_back, 0, N_PROGRAMS);
+  tcase_add_loop_test(tc, every_pass_of_it_computes, 0, N_STATES);
+  tcase_add_loop_test(tc, nothing_of_it_can_be_left_out, 0, N_GONE);
+  tcase_add_loop_test(tc, passes_compile, 0, N_STATES);
   tcase_add_loop_test(tc, every_fault_is_told, 0, N_EDITS);
   tcase_add_loop_test(tc, they_compile, 0, N_PROGRAMS);
   tcase_add_loop_test(tc, instruction_descriptors_follow_the_tables, 0, N_TYPES);

@@ -474,10 +474,10 @@ Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, in
 static DType type_of_role(const Problem *problem, BufferRole role) {
   if (role == ROLE_C || role == ROLE_SLAB_C || role == ROLE_STAGE_C) return problem->out;
   static const bool sums[ROLE_COUNT] = {
-      [ROLE_ACC] = true,     [ROLE_PARTIAL] = true,    [ROLE_TEMP] = true,
-      [ROLE_SCORES] = true,  [ROLE_ROW_SUMS] = true,   [ROLE_SCORE] = true,
-      [ROLE_ROW_MAX] = true, [ROLE_ROW_SUM] = true,    [ROLE_ROW_BASE] = true,
-      [ROLE_RESCALE] = true, [ROLE_ROW_DIVISOR] = true};
+      [ROLE_ACC] = true,     [ROLE_PARTIAL] = true,     [ROLE_TEMP] = true,
+      [ROLE_SCORES] = true,  [ROLE_ROW_SUMS] = true,    [ROLE_SCORE] = true,
+      [ROLE_ROW_MAX] = true, [ROLE_ROW_SUM] = true,     [ROLE_ROW_BASE] = true,
+      [ROLE_RESCALE] = true, [ROLE_ROW_DIVISOR] = true, [ROLE_SUMS] = true};
   return sums[role] ? problem->acc : problem->dtype;
 }
 

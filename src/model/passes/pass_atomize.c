@@ -16,10 +16,13 @@
 #include <assert.h>
 
 #include "model/passes/passes.h"
+#include "model/passes/tensor_body.h"
 #include "model/words/fragment.h"
 #include "model/words/schedule_atom.h"
 
 static const KnobId knob = KNOB_ATOM_KIND;
+
+enum { ACCESS_BYTES = 16 };
 
 bool pass_atomize_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] != 0; }
 
@@ -40,7 +43,7 @@ static void factor(Program *program, Axis *axis, int64_t warps, int64_t atoms, i
 // Whether lanes hold the operand in registers: all of a warp's atom; of a warpgroup's the sums, and
 // A where a buffer for it is left.
 static bool is_held(const Program *program, const Product *product, int operand) {
-  return atom_in_registers(product->atom, (AtomOperand)operand) &&
+  return atom_in_lanes(product->atom, (AtomOperand)operand) &&
          program_buffer(program, product->operand[operand].registers);
 }
 
@@ -54,7 +57,8 @@ static int neighbours(const Program *program, const Product *product, const Frag
   const int *of_bit = fast ? map->col_of_value_bit : map->row_of_value_bit;
   int width = 1;
   for (int bit = 0; bit < map->n_value_bits && of_bit[bit] == 1 << bit; bit++)
-    if (length % (width * 2) == 0) width *= 2;
+    if (length % (width * 2) == 0 && 2 * width * dtype_bytes(global->type) <= ACCESS_BYTES)
+      width *= 2;
   return width;
 }
 
@@ -65,8 +69,9 @@ static void name_values(Program *program, Product *product, int operand) {
   ProductOperand *held = &product->operand[operand];
   held->value_width = neighbours(program, product, &map, operand);
   const char *name = names[product - program->product][operand];
-  held->value =
-      program_var(program, name, VAR_LOOP, TIER_REGISTER, map.n_values / held->value_width);
+  const bool counted = product->atom->place[operand] & ATOM_PLACE_TMEM;  // by piece and value
+  held->value = program_var(program, name, counted ? VAR_LET : VAR_LOOP, TIER_REGISTER,
+                            map.n_values / held->value_width);
 }
 
 // An operand's registers: so many rows and columns of fragments, 0 where it has no such side.
@@ -149,8 +154,13 @@ static Stmt *one_step(Program *program, const Product *product, Access sums) {
   return reads ? stmt_list(reads, all, NULL) : all;
 }
 
-static Stmt *warp_body(Program *program, const Product *product) {
+static Stmt *warp_body(Program *program, const Product *product, const Schedule *schedule) {
   Arena *arena = program->arena;
+  if (atom_is_of_thread(product->atom)) {
+    Access operand[] = {operand_access(program, product, ATOM_A),
+                        operand_access(program, product, ATOM_B)};
+    return tensor_body(program, product, schedule, operand);
+  }
   const Expr *zero = ex_const(arena, 0);
   const Expr *i = ex_var(arena, product->axis[AXIS_M]->digit[2].var);
   const Expr *j = ex_var(arena, product->axis[AXIS_N]->digit[2].var);
@@ -229,11 +239,14 @@ void pass_atomize(Program *program, Product *product, const Schedule *schedule) 
       program_var(program, k->name, VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
   if (atom_reads_tiles(atom)) drop_fragments(program, product, v[KNOB_A_REGS]);
   for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, product, operand);
-  reshape(program, product, ATOM_C, v[KNOB_FM], fn);
+  if (atom_is_of_thread(atom))
+    tensor_buffers(program, product, schedule);
+  else
+    reshape(program, product, ATOM_C, v[KNOB_FM], fn);
   if (is_held(program, product, ATOM_A)) reshape(program, product, ATOM_A, v[KNOB_FM], 0);
   if (is_held(program, product, ATOM_B)) reshape(program, product, ATOM_B, fn, 0);
   bind_batch(program, product);
-  Stmt *nest = stmt_loop(program, knob, product->lane, warp_body(program, product));
+  Stmt *nest = stmt_loop(program, knob, product->lane, warp_body(program, product, schedule));
   nest = bind_tier(program, product, 1, nest);
   Kernel *kernel = product_kernel_of(program, product);
   *(product->batch ? &kernel->body->body : &kernel->body) = bind_tier(program, product, 0, nest);

@@ -22,6 +22,7 @@
 // is none, as with one producer warp of the article's 160 threads, or the start has enough.
 #include "model/passes/passes.h"
 #include "model/passes/take_turns.h"
+#include "model/passes/tensor_body.h"
 
 static const KnobId knob = KNOB_WARP_SPECIALIZE;
 
@@ -106,7 +107,10 @@ static Stmt *take_fetch(Program *program, const Product *product, Stmt *k_o, Buf
   const Access slot = access1(empty, ring_slot(program, counter, slots));
   Op wait = {.kind = OP_MBAR_WAIT, .dst = slot, .phase = ring_empty_phase(program, counter, slots)};
   Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = slot};
-  insert(&(*find_multiply(product, &k_o->body))->next, stmt_op(program, knob, arrive));
+  if (atom_is_of_thread(product->atom))
+    tensor_release_slots(program, product, k_o, slot);
+  else
+    insert(&(*find_multiply(product, &k_o->body))->next, stmt_op(program, knob, arrive));
   return stmt_list(stmt_op(program, knob, wait), fetch, NULL);
 }
 
@@ -177,7 +181,9 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
   if (mine) kernel->min_blocks = (int)max64(1, schedule->value[KNOB_MIN_BLOCKS]);
   program->any_thread =
       program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
-  Stmt *fetches = take_fetches(program, product, k_o, slots, readers / LANES);
+  const bool asked = atom_is_of_thread(product->atom);  // by one thread of each warpgroup
+  Stmt *fetches = take_fetches(program, product, k_o, slots, readers / (asked ? WARPGROUP : LANES));
+  const TensorFrame frame = asked ? tensor_take_frame(program) : (TensorFrame){NULL, NULL};
 
   const Expr *limit = ex_const(arena, consumers), *last = ex_const(arena, consumers - 1);
   const Expr *first = ex_binary(arena, EXPR_EQ, any_thread(program), limit);
@@ -196,5 +202,7 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
       add_role(program, multiplies, ex_lt(arena, any_thread(program), limit),
                take ? stmt_list(take, rest, NULL) : rest, "the consumers only multiply");
   barrier->next = stmt_list(producer, consumer, NULL);
+  if (frame.begin) insert(&block->body->next, frame.begin);
+  if (frame.end) insert(&consumer->next, frame.end);
   if (by_turns) take_turns(program, by_turns, readers / LANES);
 }

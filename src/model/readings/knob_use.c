@@ -54,7 +54,8 @@ static const unsigned char families[KNOB_COUNT] = {
 bool knob_is_used(KnobId knob, const Schedule *schedule) {
   const Atom *atom = schedule_atom_row(schedule);
   Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA, of = families[knob];
-  bool group = atom && atom_is_of_warpgroup(atom);
+  bool group = atom && atom_reads_tiles(atom);
+  if (atom_is_of_thread(atom) && of == FAMILY_WGMMA && knob != KNOB_ATOM_N) return false;
   const bool attention = schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
   if (of == FAMILY_ATTENTION) return attention;
   if (attention && knob == KNOB_A_REGS) return atom && !group;  // of Q, which wgmma reads as tiles

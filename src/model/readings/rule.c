@@ -41,12 +41,10 @@ Facts rule_facts(Arena *arena, const Schedule *schedule, const Target *target,
 
 const Atom *rule_atom_of(const Facts *f) { return f->has_atom ? &f->atom : NULL; }
 
-// An atom of a warpgroup reads B, and A if one likes, from shared memory by descriptor.
+// An atom of a warpgroup has its sums in registers, and reads B, and A if one likes, from shared
+// memory by descriptor, as does one whose sums lie in tensor memory.
 static bool warpgroup(const Facts *f) { return f->has_atom && atom_is_of_warpgroup(&f->atom); }
-
-static bool atom_is_built(const Facts *f) {
-  return value(f, KNOB_ATOM_KIND) == 0 || rule_atom_of(f);
-}
+static bool reads_tiles(const Facts *f) { return f->has_atom && atom_reads_tiles(&f->atom); }
 
 int64_t rule_dtype_of_atom(const Facts *f) {
   DType type = DTYPE_F32;
@@ -84,6 +82,7 @@ static int64_t sums(const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   int64_t cells = value(f, KNOB_FM) * value(f, KNOB_FN);
   if (!atom) return cells;
+  if (atom_is_of_thread(atom)) return rule_tensor_piece(f);
   return cells * fragment_registers(atom, ATOM_C);
 }
 
@@ -94,6 +93,7 @@ static int64_t frag_order(const Facts *f) {
 
 static int64_t fragments(const Facts *f) {
   const Atom *atom = rule_atom_of(f);
+  if (rule_in_tensor_memory(f)) return 0;
   int64_t a = atom ? fragment_registers(atom, ATOM_A) : 1;
   if (warpgroup(f))  // A of a whole slab, if any
     return value(f, KNOB_A_REGS) ? a * value(f, KNOB_FM) * value(f, KNOB_BK) : 0;
@@ -194,7 +194,7 @@ static const char *swizzle_fault(const Facts *f) {
     if (bytes < least)
       return TELL(f, "rows of %lld bytes or more, and those of %s have %lld", (long long)least,
                   side_name(side), bytes);
-    if (!warpgroup(f) && (bytes & (bytes - 1)) != 0)
+    if (!reads_tiles(f) && (bytes & (bytes - 1)) != 0)
       return TELL(f, "rows of a power of two of bytes, and those of %s have %lld", side_name(side),
                   bytes);
   }
@@ -470,7 +470,7 @@ static const char *layout_alone_fault(const Facts *f) {
 
 bool rule_rows_take_swizzle(const Schedule *schedule) {
   const Facts facts = rule_facts(NULL, schedule, NULL, NULL);
-  return !(warpgroup(&facts) && panels_fault(&facts)) && !swizzle_fault(&facts) &&
+  return !(reads_tiles(&facts) && panels_fault(&facts)) && !swizzle_fault(&facts) &&
          !box_fault(&facts, FM_BM) && !box_fault(&facts, FN_BN);
 }
 

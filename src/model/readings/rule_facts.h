@@ -54,3 +54,11 @@ const Atom *rule_atom_of(const Facts *facts);
 // The value of the DTYPE knob that the atom multiplies; fma: f32. An atom without a row is told by
 // another rule.
 int64_t rule_dtype_of_atom(const Facts *facts);
+
+// Of tcgen05 (rule_tensor.c): columns of the sums of a block, those that a thread reads at a time,
+// why EPI_N cannot be, and the first knob that is not built for it; NULL: none.
+bool rule_in_tensor_memory(const Facts *f);
+int64_t rule_tensor_columns(const Facts *f);
+int64_t rule_tensor_piece(const Facts *f);
+const char *rule_tensor_piece_fault(const Facts *f);
+const char *rule_tensor_knob(const Facts *f);

@@ -126,7 +126,7 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
   int n = 0;
   for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
-    if (!atom || !atom_on(atom, target->cc)) continue;
+    if (!atom || !atom_on(atom, target->cc) || atom_is_of_thread(atom)) continue;
     const bool of_attention =
         strcmp(atom->acc, "f32") == 0 && (!atom_reads_tiles(atom) || atom->bits == 16);
     if (family == RANDOM_ATTENTION ? of_attention

@@ -33,27 +33,29 @@ static const char *const stage_names[] = {"00", "01", "10", "11"};
 static const char *const order_names[] = {"group", "row", "hilbert", "gpc", "longest"};
 static const char *const program_names[] = {"matmul", "attention"};
 static const char *const roles_names[] = {"cooperative", "pingpong"};
-static const char *const atom_names[] = {
-    "fma",
-    "mma_m16n8k16_f16",
-    "mma_m16n8k16_bf16",
-    "mma_m16n8k8_f16",
-    "mma_m16n8k8_bf16",
-    "mma_m16n8k8_tf32",
-    "mma_m16n8k4_tf32",
-    "mma_m16n8k32_s8",
-    "mma_m16n8k16_s8",
-    "mma_m16n8k32_e4m3",
-    "mma_m16n8k32_e5m2",
-    "mma_m8n8k4_f64",
-    "wgmma_m64n256k16_f16",
-    "wgmma_m64n256k16_bf16",
-    "wgmma_m64n256k8_tf32",
-    "tcgen05_bf16",
-    "wgmma_m64n256k32_e4m3",
-    "wgmma_m64n256k32_e5m2",
-    "wgmma_m64n256k32_s8",
-};
+static const char *const atom_names[] = {"fma",
+                                         "mma_m16n8k16_f16",
+                                         "mma_m16n8k16_bf16",
+                                         "mma_m16n8k8_f16",
+                                         "mma_m16n8k8_bf16",
+                                         "mma_m16n8k8_tf32",
+                                         "mma_m16n8k4_tf32",
+                                         "mma_m16n8k32_s8",
+                                         "mma_m16n8k16_s8",
+                                         "mma_m16n8k32_e4m3",
+                                         "mma_m16n8k32_e5m2",
+                                         "mma_m8n8k4_f64",
+                                         "wgmma_m64n256k16_f16",
+                                         "wgmma_m64n256k16_bf16",
+                                         "wgmma_m64n256k8_tf32",
+                                         "tcgen05_m128n256k16_bf16",
+                                         "wgmma_m64n256k32_e4m3",
+                                         "wgmma_m64n256k32_e5m2",
+                                         "wgmma_m64n256k32_s8",
+                                         "tcgen05_m128n256k16_f16",
+                                         "tcgen05_m128n256k8_tf32",
+                                         "tcgen05_m128n256k32_e4m3",
+                                         "tcgen05_m128n256k32_e5m2"};
 
 typedef struct Names {
   const char *const *name;

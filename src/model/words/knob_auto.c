@@ -45,10 +45,10 @@ static bool has_cp_async(const Schedule *S) {
   return strncasecmp(S->target, "sm_", 3) != 0 || atoi(S->target + 3) >= 80;
 }
 
-// An atom of a warpgroup.
+// An atom that reads tiles: a warpgroup's, or one in tensor memory.
 static bool is_group(const Schedule *S) {
   const Atom *atom = schedule_atom_row(S);
-  return atom && atom_is_of_warpgroup(atom);
+  return atom && atom_reads_tiles(atom);
 }
 
 static bool can_ldmatrix(const Schedule *S) {

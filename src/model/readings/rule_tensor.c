@@ -1,0 +1,41 @@
+// Rules of tcgen05, whose sums lie in tensor memory.
+//
+// Worked example, WM=2, FN=2, ATOM_N=256: two warpgroups with two atoms of 256 columns each are
+// 1,024 columns of sums, and there are 512.
+#include "model/passes/tensor_body.h"
+#include "model/readings/rule_facts.h"
+
+static int64_t value(const Facts *f, KnobId id) { return f->schedule->value[id]; }
+
+bool rule_in_tensor_memory(const Facts *f) { return atom_is_of_thread(rule_atom_of(f)); }
+
+int64_t rule_tensor_columns(const Facts *f) {
+  return rule_in_tensor_memory(f) ? tensor_columns(f->schedule, f->atom.n) : 0;
+}
+
+int64_t rule_tensor_piece(const Facts *f) { return tensor_piece(f->schedule, f->atom.n); }
+
+const char *rule_tensor_piece_fault(const Facts *f) {
+  enum { PIECE_LEAST = 8, PIECE_MOST = 128 };
+  if (!rule_in_tensor_memory(f) || !value(f, KNOB_EPI_N)) return NULL;
+  const int64_t piece = value(f, KNOB_EPI_N);
+  if (!is_power_of_two(piece) || piece < PIECE_LEAST || piece > PIECE_MOST)
+    return "tcgen05.ld brings a power of two of columns, here from 8 to 128";
+  if (f->atom.n % piece == 0) return NULL;
+  return arena_printf(f->arena, "an atom has %d columns, which is no multiple", f->atom.n);
+}
+
+// What a block with one tile, whose sums leave lane by lane, has no use for so far.
+const char *rule_tensor_knob(const Facts *f) {
+  static const struct {
+    KnobId knob;
+    int64_t rest;
+  } others[] = {{KNOB_PERSISTENT, 0}, {KNOB_SPLITK, 1},       {KNOB_EPILOGUE, 0},
+                {KNOB_ALPHA, 0},      {KNOB_A_REGS, 0},       {KNOB_MMA_GROUPS, 0},
+                {KNOB_MULTICAST, 0},  {KNOB_ASYNC_COPY, 0},   {KNOB_PIPELINE_STAGES, 0},
+                {KNOB_PROGRAM, 0},    {KNOB_ROLE_SCHEDULE, 0}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (rule_in_tensor_memory(f) && value(f, others[i].knob) != others[i].rest)
+      return knob_table[others[i].knob].name;
+  return NULL;
+}

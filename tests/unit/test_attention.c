@@ -524,6 +524,8 @@ START_TEST(rules_say_why_not) {
        "attention_fuse", "EAGER_KV=1"},
       {"PROGRAM=attention,K=64,FM=2", "attention_atom", "FM=1"},
       {"PROGRAM=attention,K=256,ATOM_KIND=mma_m16n8k16_f16,FM=4", "attention_registers", "255"},
+      {"PROGRAM=attention,K=64,ATOM_KIND=tcgen05_m128n256k16_f16,FUSE=1,TARGET=b200",
+       "attention_atom", "tensor memory"},
       {"PROGRAM=attention,K=64,ATOM_KIND=wgmma_m64n256k8_tf32,ATOM_N=64", "attention_atom",
        "tiles of 32 bits"},
       {GROUP "K=64,ATOM_N=24", "attention_steps", "24"},

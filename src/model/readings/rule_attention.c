@@ -76,6 +76,10 @@ const char *rule_products_fault(const Facts *f) {
     return value(f, KNOB_FM) * value(f, KNOB_FN) > 1
                ? "without an atom a thread has one cell: FM=1, FN=1"
                : NULL;
+  if (!atom_in_lanes(atom, ATOM_A))
+    return arena_printf(f->arena,
+                        "scores are weighed in registers, and sums of %s are in tensor memory",
+                        atom->name);
   if (atom_reads_tiles(atom) && atom->bits != 16)
     return arena_printf(f->arena, "tiles of %d bits run along K, and V runs along N", atom->bits);
   if (str_equal(atom->acc, "f32")) return NULL;
@@ -88,6 +92,7 @@ const char *rule_relayout_fault(const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   Relayout map;
   if (!rule_is_attention(f) || !value(f, KNOB_FUSE) || !atom) return NULL;
+  if (!atom_in_lanes(atom, ATOM_A)) return NULL;  // which attention_atom refuses
   if (fragment_relayout(atom, atom, &map) || map.kept == map.elements) return NULL;
   return arena_printf(f->arena, "%d of %d elements", map.kept, map.elements);
 }
@@ -172,6 +177,9 @@ const char *rule_attention_roles_fault(const Facts *f) {
                ? "BUFFER_COUNT over 1 without WARP_SPECIALIZE=1: all threads meet in front of each "
                  "product, and no slot is ahead"
                : NULL;
+  if (value(f, KNOB_FRAG_BUFFER) > 1)
+    return "FRAG_BUFFER=2 with WARP_SPECIALIZE=1: fragments read ahead are not built with rings of "
+           "K and V";
   if (value(f, KNOB_EAGER_KV))
     return "EAGER_KV=1 with WARP_SPECIALIZE=1: the producer is ahead by itself";
   if (value(f, KNOB_ROLE_SCHEDULE) != ROLES_PINGPONG) return NULL;

@@ -386,6 +386,8 @@ static bool steps_follow(const FragmentMap *sums, int depth, const Relayout *map
 }
 
 bool fragment_relayout(const Atom *from, const Atom *next, Relayout *out) {
+  *out = (Relayout){0};
+  if (!atom_in_lanes(next, ATOM_A) || !atom_in_lanes(from, ATOM_C)) return false;
   const FragmentMap a = fragment_map(next, ATOM_A), sums = fragment_map(from, ATOM_C);
   const bool wide = sums.cols > a.cols;
   *out = (Relayout){.n_atoms = wide ? 1 : a.cols / sums.cols,

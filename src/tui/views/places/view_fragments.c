@@ -112,7 +112,7 @@ static Fragments look_at(const ViewState *state, const Atom *atom) {
   f.map = fragment_map(f.atom, f.operand);
   f.packing = fragment_packing(f.atom, f.operand);
   f.row = (int)clamp_index(state->cursor / FRAGMENTS_BASE, f.map.rows);
-  f.joined = picture_of(state) == PICTURE_RELAYOUT;
+  f.joined = picture_of(state) == PICTURE_RELAYOUT && atom_in_lanes(atom, ATOM_A);
   f.n_cols = f.map.cols;
   if (f.joined) f.n_cols = (int)common_multiple(f.map.cols, fragment_map(atom, ATOM_A).cols);
   f.cursor_col = (int)clamp_index(state->cursor % FRAGMENTS_BASE, f.n_cols);

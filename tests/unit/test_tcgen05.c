@@ -175,6 +175,34 @@ START_TEST(every_breakage_is_told) {
 }
 END_TEST
 
+// Article 004 says that a missing fence is hardly ever why cells are wrong: the arrival has its
+// order already. So it is here, at both ends of what the hardware may do; a wait that is missing
+// spoils whole lanes, all 128 rows of a tile.
+START_TEST(a_fence_is_a_rule_and_a_wait_is_a_cause) {
+  Schedule schedule = property_read_state(states[5]);
+  const Program *program = property_built(&schedule)->program;
+  const InterpOptions options = {.seed = 1};
+  InterpCheck fence = interpret_check(
+      property_arena, program_break(property_arena, program, BREAK_TENSOR_AFTER), &options);
+  ck_assert_int_eq(fence.n_wrong, 0);
+  ck_assert_int_gt(fence.n_findings, 0);
+  InterpCheck wait = interpret_check(
+      property_arena, program_break(property_arena, program, BREAK_TENSOR_WAIT), &options);
+  ck_assert_int_ge(wait.n_wrong, 120 * program->problem.n);  // but for cells right by chance
+}
+END_TEST
+
+// 256 columns are half of what an SM has: a third block waits, whatever else there is room for.
+START_TEST(columns_limit_the_blocks_of_an_sm) {
+  Schedule schedule =
+      property_read_state(BF16 BY_K "ATOM_N=256,BK=1,SWIZZLE=1,M=4096,N=4096,K=4096");
+  const Resources *r = &property_built(&schedule)->resources;
+  ck_assert_int_eq(r->tensor_columns, 256);
+  ck_assert_int_eq(r->blocks_per_sm, 2);
+  ck_assert_str_eq(r->limiter, "tensor memory");
+}
+END_TEST
+
 // ---- faults -------------------------------------------------------------------------------------
 
 enum { PLAIN, ROLES, STORES };
@@ -387,6 +415,8 @@ Suite *suite_tcgen05(void) {
   tcase_add_loop_test(tc, they_are_read_back, 0, N_PROGRAMS);
   tcase_add_loop_test(tc, every_pass_of_it_computes, 0, N_STATES);
   tcase_add_loop_test(tc, every_breakage_is_told, 0, N_BROKEN);
+  tcase_add_test(tc, a_fence_is_a_rule_and_a_wait_is_a_cause);
+  tcase_add_test(tc, columns_limit_the_blocks_of_an_sm);
   tcase_add_loop_test(tc, nothing_of_it_can_be_left_out, 0, N_GONE);
   tcase_add_loop_test(tc, passes_compile, 0, N_STATES);
   tcase_add_loop_test(tc, every_fault_is_told, 0, N_EDITS);

@@ -353,8 +353,12 @@ static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
     {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
-    {"ATOM_KIND=tcgen05_m128n256k16_bf16,PERSISTENT=1,STAGE=11,B_COL=1,TARGET=sm_100a",
-     "not_built_tensor", "PERSISTENT=0"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,PERSISTENT=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_plain", "PERSISTENT=0"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,FN=3,STAGE=11,BK=1,B_COL=1,TARGET=sm_100a",
+     "tensor_columns", "FN=2"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,EPI_N=24,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_piece", "EPI_N=16"},
     {TILES "ATOM_N=60", "wgmma_n", "ATOM_N=64"},
     {TILES "ATOM_N=68", "wgmma_n", "ATOM_N=64"},
     {"M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k32_s8,B_COL=1,BK=1,STAGE=11,ATOM_N=40,SWIZZLE=1",
@@ -384,7 +388,7 @@ static const struct {
      "producer_registers", "PRODUCER_REGS=24"},
     {TILES "ATOM_N=64,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,WM=2,PRODUCER_REGS=200",
      "producer_registers", "PRODUCER_REGS=160"},
-    {TILES "ATOM_N=64,TARGET=b200", "atom_arch", "ATOM_KIND=mma_m16n8k16_bf16"},
+    {TILES "ATOM_N=64,TARGET=b200", "atom_arch", "ATOM_KIND=tcgen05_m128n256k16_bf16"},
     {"ATOM_KIND=mma_m16n8k16_f16,TARGET=t4", "atom_arch", NULL},
     {"ATOM_KIND=mma_m16n8k16_bf16,ACC=f16", "atom_sums", "ACC=f32"},
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,K=100,BK=1", "atom_rows_a", NULL},

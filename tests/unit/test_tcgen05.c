@@ -6,6 +6,7 @@
 #include "banks/layouts/smem_descriptor.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/interp/breakage.h"
 #include "model/ir/matrix_tile.h"
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
@@ -130,6 +131,78 @@ START_TEST(nothing_of_it_can_be_left_out) {
 }
 END_TEST
 
+static bool says(const InterpCheck *check, FindingKind kind, const char *words) {
+  for (int i = 0; i < check->n_findings; i++)
+    if (check->finding[i].kind == kind && strstr(check->finding[i].text, words)) return true;
+  return false;
+}
+
+// ---- breakages ----------------------------------------------------------------------------------
+
+// What article 004 calls a hang, a crash and stripes of 128 wrong rows, with what is told of each.
+static const struct {
+  BreakageId id;
+  FindingKind kind;
+  const char *says;
+} broken[] = {
+    {BREAK_TENSOR_COMMIT, FINDING_DEADLOCK, "with 1 of 1 arrivals missing"},
+    {BREAK_TENSOR_RELEASE, FINDING_DEADLOCK, "arrivals missing"},
+    {BREAK_TENSOR_WAIT, FINDING_MISSING_WAIT, "has waited for no commit behind that"},
+    {BREAK_TENSOR_AFTER, FINDING_MISSING_FENCE, "no tcgen05.fence::after_thread_sync"},
+    {BREAK_TENSOR_LOADS, FINDING_MISSING_WAIT, "at registers that a tcgen05.ld brings"},
+    {BREAK_TENSOR_LANE, FINDING_DIVERGENCE, "of the whole warp that lane 1 does not"},
+    {BREAK_TENSOR_ALL_ASK, FINDING_DIVERGENCE, "is one of 32 lanes"},
+    {BREAK_TENSOR_FREE_EARLY, FINDING_RACE, "gives back column"},
+    {BREAK_TENSOR_LEAK, FINDING_ALLOCATION, "of tensor memory allocated"},
+    {BREAK_SUMS_KEPT, FINDING_UNWRITTEN_READ, "reads what nothing wrote"},
+    {BREAK_MODE_OFF, FINDING_DESCRIPTOR, "for swizzled by none"},
+    {BREAK_FULL_WAIT, FINDING_MISSING_WAIT, "_s["},
+    {BREAK_EMPTY_PHASE, FINDING_DEADLOCK, "arrivals missing"},
+};
+enum { N_BROKEN = sizeof broken / sizeof broken[0] };
+
+START_TEST(every_breakage_is_told) {
+  Schedule schedule = property_read_state(states[5]);
+  const Program *program =
+      program_break(property_arena, property_built(&schedule)->program, broken[_i].id);
+  ck_assert_msg(program != NULL, "%s breaks nothing", breakage_name(broken[_i].id));
+  InterpCheck check =
+      interpret_check(property_arena, program, &(InterpOptions){.seed = 1, .max_findings = 64});
+  Str all = str_new(property_arena);
+  for (int i = 0; i < check.n_findings; i++) str_printf(&all, "%s\n", check.finding[i].text);
+  ck_assert_msg(says(&check, broken[_i].kind, broken[_i].says), "%s\n%.1800s",
+                breakage_name(broken[_i].id), all.text);
+}
+END_TEST
+
+// Article 004 says that a missing fence is hardly ever why cells are wrong: the arrival has its
+// order already. So it is here, at both ends of what the hardware may do; a wait that is missing
+// spoils whole lanes, all 128 rows of a tile.
+START_TEST(a_fence_is_a_rule_and_a_wait_is_a_cause) {
+  Schedule schedule = property_read_state(states[5]);
+  const Program *program = property_built(&schedule)->program;
+  const InterpOptions options = {.seed = 1};
+  InterpCheck fence = interpret_check(
+      property_arena, program_break(property_arena, program, BREAK_TENSOR_AFTER), &options);
+  ck_assert_int_eq(fence.n_wrong, 0);
+  ck_assert_int_gt(fence.n_findings, 0);
+  InterpCheck wait = interpret_check(
+      property_arena, program_break(property_arena, program, BREAK_TENSOR_WAIT), &options);
+  ck_assert_int_ge(wait.n_wrong, 120 * program->problem.n);  // but for cells right by chance
+}
+END_TEST
+
+// 256 columns are half of what an SM has: a third block waits, whatever else there is room for.
+START_TEST(columns_limit_the_blocks_of_an_sm) {
+  Schedule schedule =
+      property_read_state(BF16 BY_K "ATOM_N=256,BK=1,SWIZZLE=1,M=4096,N=4096,K=4096");
+  const Resources *r = &property_built(&schedule)->resources;
+  ck_assert_int_eq(r->tensor_columns, 256);
+  ck_assert_int_eq(r->blocks_per_sm, 2);
+  ck_assert_str_eq(r->limiter, "tensor memory");
+}
+END_TEST
+
 // ---- faults -------------------------------------------------------------------------------------
 
 enum { PLAIN, ROLES, STORES };
@@ -226,12 +299,6 @@ static const struct {
     {STORES, "    barrier   @WM \"it is stored\"\n", "", FINDING_RACE, ""},
 };
 enum { N_EDITS = sizeof edits / sizeof edits[0] };
-
-static bool says(const InterpCheck *check, FindingKind kind, const char *words) {
-  for (int i = 0; i < check->n_findings; i++)
-    if (check->finding[i].kind == kind && strstr(check->finding[i].text, words)) return true;
-  return false;
-}
 
 START_TEST(every_fault_is_told) {
   const char *text = replaced(programs[edits[_i].program], edits[_i].from, edits[_i].to);
@@ -347,6 +414,9 @@ Suite *suite_tcgen05(void) {
   tcase_add_loop_test(tc, by_hand_they_compute, 0, N_PROGRAMS);
   tcase_add_loop_test(tc, they_are_read_back, 0, N_PROGRAMS);
   tcase_add_loop_test(tc, every_pass_of_it_computes, 0, N_STATES);
+  tcase_add_loop_test(tc, every_breakage_is_told, 0, N_BROKEN);
+  tcase_add_test(tc, a_fence_is_a_rule_and_a_wait_is_a_cause);
+  tcase_add_test(tc, columns_limit_the_blocks_of_an_sm);
   tcase_add_loop_test(tc, nothing_of_it_can_be_left_out, 0, N_GONE);
   tcase_add_loop_test(tc, passes_compile, 0, N_STATES);
   tcase_add_loop_test(tc, every_fault_is_told, 0, N_EDITS);

@@ -341,6 +341,15 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_LANES_MAX] = break_lanes_max,
     [BREAK_UNCONVERTED] = break_unconverted,
     [BREAK_SUMS_KEPT] = break_sums_kept,
+    [BREAK_TENSOR_COMMIT] = break_tensor_commit,
+    [BREAK_TENSOR_RELEASE] = break_tensor_release,
+    [BREAK_TENSOR_WAIT] = break_tensor_wait,
+    [BREAK_TENSOR_AFTER] = break_tensor_after,
+    [BREAK_TENSOR_LOADS] = break_tensor_loads,
+    [BREAK_TENSOR_LANE] = break_tensor_lane,
+    [BREAK_TENSOR_ALL_ASK] = break_tensor_all_ask,
+    [BREAK_TENSOR_FREE_EARLY] = break_tensor_free_early,
+    [BREAK_TENSOR_LEAK] = break_tensor_leak,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

@@ -73,7 +73,18 @@
   X(SUM_RESCALE, "sum_rescale", "a row's sum is not rescaled when its maximum grows")              \
   X(LANES_MAX, "lanes_max", "each lane takes its own largest score for the row's")                 \
   X(UNCONVERTED, "unconverted", "weights stay in f32 where 16-bit ones are multiplied")            \
-  X(SUMS_KEPT, "sums_kept", "the first wgmma of a tile adds to what the registers hold")
+  X(SUMS_KEPT, "sums_kept", "the first wgmma of a tile adds to what the registers hold")           \
+  X(TENSOR_COMMIT, "tensor_commit", "no commit says that the sums in tensor memory are whole")     \
+  X(TENSOR_RELEASE, "tensor_release", "no commit says that tcgen05 has read a slot to the end")    \
+  X(TENSOR_WAIT, "tensor_wait", "the sums are read from tensor memory before they are whole")      \
+  X(TENSOR_AFTER, "tensor_after", "nobody says tcgen05.fence::after_thread_sync")                  \
+  X(TENSOR_LOADS, "tensor_loads", "nobody waits for what tcgen05.ld brings")                       \
+  X(TENSOR_LANE, "tensor_lane", "one lane allocates tensor memory, not a whole warp")              \
+  X(TENSOR_ALL_ASK, "tensor_all_ask",                                                              \
+    "a whole warp asks for the products of tcgen05, and commits them, not one thread")             \
+  X(TENSOR_FREE_EARLY, "tensor_free_early",                                                        \
+    "tensor memory is given back while warps still read it")                                       \
+  X(TENSOR_LEAK, "tensor_leak", "nobody gives tensor memory back")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

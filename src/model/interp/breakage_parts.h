@@ -30,6 +30,17 @@ bool break_sums_early(Program *program);
 bool break_release_early(Program *program);
 bool break_sums_kept(Program *program);
 
+// Those of tensor memory, breakage_tensor.c.
+bool break_tensor_commit(Program *program);
+bool break_tensor_release(Program *program);
+bool break_tensor_wait(Program *program);
+bool break_tensor_after(Program *program);
+bool break_tensor_loads(Program *program);
+bool break_tensor_lane(Program *program);
+bool break_tensor_all_ask(Program *program);
+bool break_tensor_free_early(Program *program);
+bool break_tensor_leak(Program *program);
+
 // Those of mbarriers, breakage_mbarrier.c.
 bool break_full_wait(Program *program);
 bool break_empty_wait(Program *program);

@@ -53,7 +53,18 @@ static void add_element(const Seen *s, Str *out, const Memory *memory, int64_t a
     str_printf(out, " %g", number_read(memory->type, memory_at(memory, at)));
 }
 
+// Of the block at hand, whoever wrote it.
+static void add_column(const Seen *s, Str *out, const Memory *memory, int64_t at) {
+  const int64_t lane = at / TENSOR_COLUMNS, column = memory->buffer->column + at % TENSOR_COLUMNS;
+  const Row *row = &s->m->own->tensor.row[lane / LANES][column];
+  str_printf(out, " %g", row_get(row, memory->type, (uint32_t)(lane % LANES)));
+}
+
 static void add_values(const Seen *s, Str *out, const Memory *memory, int64_t at, int width) {
+  if (memory->buffer->role == ROLE_TENSOR_BASE || memory->buffer->role == ROLE_LIST) {
+    str_add(out, " a word");
+    return;
+  }
   if (memory->mbar) {
     const Mbar *bar = &memory->mbar[at];
     str_printf(out, " in phase %u, %lld arrivals and %lld B to come", bar->phase,
@@ -61,7 +72,9 @@ static void add_values(const Seen *s, Str *out, const Memory *memory, int64_t at
     return;
   }
   for (int j = 0; j < width && j < VALUES_MAX; j++)
-    (memory->data ? add_element : add_register)(s, out, memory, at + j);
+    (memory->buffer->space == SPACE_TENSOR ? add_column
+     : memory->data                        ? add_element
+                                           : add_register)(s, out, memory, at + j);
   if (width > VALUES_MAX) str_add(out, " …");
 }
 

@@ -204,7 +204,8 @@ bool slabs_are_tiles(const Product *product) {
 Stmt *slab_fence(Program *program, const Product *product, KnobId knob) {
   if (!slabs_are_tiles(product)) return NULL;
   Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
-  fence->note = "what was stored comes before what wgmma reads";
+  fence->note = atom_is_of_thread(product->atom) ? "what was stored comes before what tcgen05 reads"
+                                                 : "what was stored comes before what wgmma reads";
   return fence;
 }
 

@@ -109,10 +109,11 @@ typedef struct Globals {
 } Globals;
 
 typedef struct Resources {
-  int64_t smem_bytes;  // per block
-  int n_registers;     // per thread: the compiler's count, or an estimate
-  bool counted;        // the compiler's count
-  int n_needed;        // estimate of what a thread needs, whatever roles let it start with
+  int64_t tensor_columns;  // that a block allocates, of 512
+  int64_t smem_bytes;      // per block
+  int n_registers;         // per thread: the compiler's count, or an estimate
+  bool counted;            // the compiler's count
+  int n_needed;            // estimate of what a thread needs, whatever roles let it start with
   int n_accumulators, n_fragments, n_staging;
   // With roles, the registers that setmaxnreg leaves a thread that fetches and one that multiplies;
   // 0: none are moved.
@@ -120,7 +121,7 @@ typedef struct Resources {
   int64_t n_blocks, n_threads, n_warps;  // of the grid, or tiles of a persistent one; of a block
   int64_t n_consumers;                   // warps of a block that multiply: all without roles
   int blocks_per_sm;                     // 0: does not fit
-  const char *limiter;  // "registers", "shared memory", "threads", "blocks", "grid"
+  const char *limiter;  // "registers", "shared memory", "tensor memory", "threads", …
   double occupancy;     // resident warps / the SM's limit, 0..1
   double waves;         // grid / (blocks_per_sm · SMs)
 } Resources;

@@ -83,6 +83,13 @@ typedef struct Limit {
   int64_t blocks;
 } Limit;
 
+static void look_for_columns(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  const bool allocates =
+      stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == ACTION_ALLOCATE;
+  if (allocates) *(int64_t *)context += stmt->op.count;
+}
+
 static Limit smallest(const Limit *limit, int n) {
   Limit best = limit[0];
   for (int i = 1; i < n; i++)
@@ -103,9 +110,11 @@ static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) 
   // number of blocks goes by the warps it has, and each part gives its share of the registers to
   // whole warps.
   int64_t own = ceil_div(r->n_threads, LANES), parts = t->warp_alloc_unit;
+  const int64_t columns = r->tensor_columns;
   int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
   Limit limit[] = {{"registers", resident / own},
                    {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
+                   {"tensor memory", columns ? TENSOR_COLUMNS / columns : t->max_blocks_per_sm},
                    {"threads", t->max_warps_per_sm / own},
                    {"blocks", t->max_blocks_per_sm},
                    {"grid", ceil_div(r->n_blocks, t->sm_count)}};
@@ -162,6 +171,7 @@ Resources derive_resources(const Program *program, const Target *target) {
       .n_warps = launch_block_warps(&launch),
       .n_consumers = launch_warps(&launch)};
   add_attention(program, &r);
+  stmt_walk(kernel->body, look_for_columns, &r.tensor_columns);
   r.producer_registers = registers_of(kernel, WORK_FETCHES);
   r.consumer_registers = registers_of(kernel, WORK_MULTIPLIES);
   r.n_needed = estimate_registers(&r, holds_staging(program));

@@ -91,6 +91,7 @@ const char *rule_products_fault(const Facts *f) {
 const char *rule_relayout_fault(const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   Relayout map;
+  if (rule_in_tensor_memory(f)) return NULL;  // another rule has it
   if (!rule_is_attention(f) || !value(f, KNOB_FUSE) || !atom) return NULL;
   if (!atom_in_lanes(atom, ATOM_A)) return NULL;  // which attention_atom refuses
   if (fragment_relayout(atom, atom, &map) || map.kept == map.elements) return NULL;

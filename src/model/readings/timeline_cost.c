@@ -144,6 +144,7 @@ static double products_of(const Op *op) {
 static TimelineCost multiply_cost(const Model *model, const Op *op) {
   const Traffic *traffic = &model->traffic;
   double clocks = known(traffic->fma_clocks) / traffic->slab_fma * products_of(op);
+  if (atom_is_of_thread(op->atom)) return (TimelineCost){.multiply = clocks};  // by all quarters
   return (TimelineCost){.multiply = clocks * model->target->warp_alloc_unit};
 }
 

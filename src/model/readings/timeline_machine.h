@@ -110,7 +110,7 @@ typedef struct TimeBar {
 // A box on its way.
 typedef struct TimeBox {
   double lands;
-  int64_t bytes;
+  int64_t bytes, arrivals;  // a commit arrives, and brings none
   const Buffer *buffer;
   int at;
 } TimeBox;
@@ -157,4 +157,5 @@ int time_bar_at(const TimeWarp *warp, const Access *access);  // the mbarrier th
 int64_t time_ranks(const TimeWarp *warp, const Op *op);  // blocks of the cluster that it is for
 void time_run_init(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt);
 void time_run_order(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
+void time_add_box(TimeMachine *machine, TimeBox box);
 void time_land(TimeMachine *machine, int box);  // counts its bytes

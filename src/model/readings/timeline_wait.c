@@ -43,6 +43,7 @@ void time_land(TimeMachine *m, int which) {
   const TimeBox box = m->box[which];
   m->box[which] = m->box[--m->n_boxes];
   m->bar[box.buffer->id][box.at].bytes -= box.bytes;
+  m->bar[box.buffer->id][box.at].pending -= box.arrivals;
   end_phase(m, box.buffer, box.at, box.lands);
 }
 
@@ -128,6 +129,24 @@ static void run_group_wait(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt
   went_on(m, w, stmt, 0);
 }
 
+// A commit arrives when the products that its warp has asked for are done.
+static void run_late_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
+  const int at = time_bar_at(w, &op->dst);
+  TimelineEvent *event = time_new_order(m, w, stmt, TIMELINE_SIGNAL);
+  time_set_bar(event, op->dst.buffer, at, &m->bar[op->dst.buffer->id][at]);
+  const double done = fmax(w->clock, w->groups[op_facts(op->kind)->family].open);
+  time_add_box(m, (TimeBox){done, 0, time_ranks(w, op), op->dst.buffer, at});
+  w->clock += 1;
+  event->end = w->clock;
+}
+
+// What this warp itself has asked of tensor memory.
+static void run_own_wait(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
+  w->asleep_at = w->clock;
+  w->clock = fmax(w->clock, w->groups[op_facts(op->kind)->family].open);
+  went_on(m, w, stmt, 0);
+}
+
 static int count_at(const TimeMachine *m, const TimeWarp *w, const Op *op, double *latest) {
   int n = 0;
   for (int i = 0; i < m->n_warps; i++) {
@@ -183,10 +202,20 @@ void time_run_order(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
       run_signal(m, w, op, stmt);
       break;
     case ACTION_SIGNAL:
-      by_group ? run_commit(m, w, op, stmt) : run_signal(m, w, op, stmt);
+      if (by_group)
+        run_commit(m, w, op, stmt);
+      else if (facts->proxy == PROXY_ASYNC)
+        run_late_signal(m, w, op, stmt);
+      else
+        run_signal(m, w, op, stmt);
       break;
     case ACTION_WAIT:
-      by_group ? run_group_wait(m, w, op, stmt) : run_wait(m, w, code);
+      if (by_group)
+        run_group_wait(m, w, op, stmt);
+      else if (facts->completes == COMPLETES_BY_WAIT)
+        run_own_wait(m, w, op, stmt);
+      else
+        run_wait(m, w, code);
       break;
     case ACTION_MEET:
       run_meet(m, w, code);

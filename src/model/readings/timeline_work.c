@@ -136,23 +136,24 @@ static void now_holds(TimeMachine *m, TimeWarp *w, const Access *access, int64_t
   if (slot >= 0) m->slab[buffer->id][slot] = slab;
 }
 
-static void add_box(TimeMachine *m, const Buffer *buffer, int at, int64_t bytes, double lands) {
+void time_add_box(TimeMachine *m, TimeBox box) {
   if (m->n_boxes == m->box_capacity)
     m->box = time_grown(m->arena, m->box, m->n_boxes, &m->box_capacity, sizeof *m->box);
-  m->box[m->n_boxes++] = (TimeBox){lands, bytes, buffer, at};
+  m->box[m->n_boxes++] = box;
 }
 
 // What a move that does not end at once is waited for by.
 static void complete_later(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEvent *event) {
   const OpFacts *facts = op_facts(op->kind);
-  if (op_ends_with_group(op->kind)) {
+  const bool own = facts->completes == COMPLETES_BY_COMMIT || facts->completes == COMPLETES_BY_WAIT;
+  if (op_ends_with_group(op->kind) || own) {
     TimeGroups *groups = &w->groups[facts->family];
     groups->open = fmax(groups->open, event->end);
   }
   if (facts->completes != COMPLETES_BY_MBARRIER || !op->src2.buffer) return;
   int at = time_bar_at(w, &op->src2);
   int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type) * time_ranks(w, op);
-  add_box(m, op->src2.buffer, at, bytes, event->end);
+  time_add_box(m, (TimeBox){event->end, bytes, 0, op->src2.buffer, at});
   time_set_bar(event, op->src2.buffer, at, &m->bar[op->src2.buffer->id][at]);
 }
 
@@ -189,13 +190,23 @@ void time_run_move(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   now_holds(m, w, &op->dst, slab, event->end);
 }
 
+// A warp's quarter of the tensor cores, or of a product that one thread asks for all of them.
+static double take_multiplier(TimeMachine *m, const TimeWarp *w, const Op *op, double clocks) {
+  if (!atom_is_of_thread(op->atom))
+    return take(&m->multiply[w->index % TIME_QUARTERS], w->clock, clocks);
+  double start = w->clock;
+  for (int i = 0; i < TIME_QUARTERS; i++) start = fmax(start, m->multiply[i]);
+  for (int i = 0; i < TIME_QUARTERS; i++) m->multiply[i] = start + clocks;
+  return start;
+}
+
 void time_run_multiply(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const Op *op = &code->stmt->op;
   const OpFacts *facts = op_facts(op->kind);
   double clocks = (double)code->count * code->cost.multiply;
   w->clock = fmax(w->clock, fmax(ready_at(w, &op->src), ready_at(w, &op->src2)));
   int64_t slab = slab_of(m, w, code, &op->src);
-  double start = take(&m->multiply[w->index % TIME_QUARTERS], w->clock, clocks);
+  double start = take_multiplier(m, w, op, clocks);
   TimelineEvent *event = work_event(m, w, code, TIMELINE_MULTIPLY, -1, slab, start);
   event->busy += clocks;
   event->end = start + clocks;

@@ -253,7 +253,9 @@ TilesText tiles_text(Arena *arena, const TilesSide *side, AtomOperand operand) {
   const TraceMove *last = &trace->move[trace->n_moves - 1];
   text.how = arrival_text(arena, side, trace);
   if (last->to.buffer->space != SPACE_REGISTER) {
-    text.where = "no register holds it: wgmma reads the slab by a descriptor";
+    text.where = atom_is_of_thread(program_atom(side->model->program))
+                     ? "no register holds it: tcgen05 reads the slab by a descriptor"
+                     : "no register holds it: wgmma reads the slab by a descriptor";
     return text;
   }
   text.where =

@@ -12,14 +12,14 @@ static void rebuild_atom(Arena *arena, AxesPicture *picture, int i) {
   static const char *const of[] = {"C", "C", "A"};
   const Program *program = picture->program;
   if (!program_atom(program)) return;
-  const FragmentMap map = fragment_map(program_atom(program), shown[i]);
-  const FragmentFormulas formulas = fragment_formulas(arena, &map);
   const char *name = program->axis[i].name;
   picture->atom[i] = arena_printf(arena, "%s_a", name);
   if (i == AXIS_K && !program_buffer(program, ROLE_FRAG_A)) {  // in no lane's registers
     picture->atom_is[i] = arena_printf(arena, "%s_a counts the elements of a tile", name);
     return;
   }
+  const FragmentMap map = fragment_map(program_atom(program), shown[i]);
+  const FragmentFormulas formulas = fragment_formulas(arena, &map);
   picture->atom_is[i] = arena_printf(arena, "%s_a = %s in %s", name,
                                      i == AXIS_M ? formulas.row : formulas.col, of[i]);
 }

@@ -184,7 +184,7 @@ static void draw_steps_head(Canvas *canvas, Rect in, const Steps *steps) {
   if (steps->n_slots)
     col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d slab%s", steps->n_slots,
                         steps->n_slots == 1 ? "" : "s in the ring");
-  const char *unit = "no operand passes through registers: wgmma reads tiles";
+  const char *unit = "no operand passes through registers: the tensor core reads tiles";
   if (steps->moved > 0) {
     col = canvas_printf(canvas, in, 0, col + 2, STYLE_SIMULATED, "%.3g", steps_intensity(steps));
     unit = "computations per transfer";

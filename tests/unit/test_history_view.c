@@ -325,7 +325,7 @@ START_TEST(a_search_is_begun_watched_and_ended) {
   vt_expect(p, "KNOBS");
   vt_keys(p, "5 t");
   vt_expect(p, "t searches for the best kernel of 512");
-  press_until(p, "t", "a worker of its own");
+  press_until(p, "t", "a search is under way");
   press_until(p, "2 5", "round, ");
   press_until(p, "2 5", "measured by predicted");
   press_until(p, "2 5", "of cuBLAS");

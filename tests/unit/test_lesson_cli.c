@@ -39,7 +39,7 @@ static const struct {
     {"lesson --markdwon", 2, "nearest: --markdown", NULL},
     {"teach", 2, "teach needs a lesson", NULL},
     {"teach banks", 2, "a class needs a terminal", NULL},
-    {"lesson barriers --markdown", 0, "  l) deadlock  m) abandoned copy", NULL},
+    {"lesson barriers --markdown", 0, "  m) deadlock  n) abandoned copy", NULL},
     {"join", 2, "a class needs a terminal", NULL},
     {"join banks --at 3", 2, "--at", NULL},
     {"teach banks --as ana", 2, "--as", NULL},

@@ -49,6 +49,7 @@ void fragment_put_row(JsonWriter *w, Arena *arena, const FragmentMap *map, int i
 }
 
 static void put_places(JsonWriter *w, const Atom *from, const Atom *next) {
+  if (!atom_in_lanes(from, ATOM_C) || !atom_in_lanes(next, ATOM_A)) return;
   const FragmentMap sums = fragment_map(from, ATOM_C), a = fragment_map(next, ATOM_A);
   json_key(w, "places_row_col_atom_lane_value_to_lane_value");
   json_begin_array(w);

@@ -128,6 +128,8 @@ static const char *moved_text(Arena *arena, const FragmentMap *sums, const Fragm
 
 const char *fragment_relayout_text(Arena *arena, const Atom *from, const Atom *next) {
   Relayout map;
+  if (!atom_in_lanes(from, ATOM_C) || !atom_in_lanes(next, ATOM_A))
+    return arena_printf(arena, "operand A of %s is read from shared or tensor memory", next->name);
   const bool in_place = fragment_relayout(from, next, &map);
   const FragmentMap sums = fragment_map(from, ATOM_C), a = fragment_map(next, ATOM_A);
   return arena_printf(
@@ -137,6 +139,7 @@ const char *fragment_relayout_text(Arena *arena, const Atom *from, const Atom *n
 
 const char *fragment_relayout_register(Arena *arena, const Atom *from, const Atom *next, int lane,
                                        int step, int reg) {
+  if (!atom_in_lanes(next, ATOM_A)) return "";
   const FragmentMap sums = fragment_map(from, ATOM_C), a = fragment_map(next, ATOM_A);
   const int per = fragment_packing(next, ATOM_A).per_register;
   Str out = str_new(arena);

@@ -325,7 +325,7 @@ static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, 
     fragments_draw_words(canvas, in, f);
   else if (picture == PICTURE_ROWS)
     fragments_draw_rows(canvas, in, f);
-  else if (picture == PICTURE_RELAYOUT)
+  else if (picture == PICTURE_RELAYOUT && f->joined)
     fragments_draw_relayout(canvas, in, f);
   else if (!f->held)
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,

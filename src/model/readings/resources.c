@@ -114,7 +114,7 @@ static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) 
   int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
   Limit limit[] = {{"registers", resident / own},
                    {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
-                   {"tensor memory", columns ? TENSOR_COLUMNS / columns : INT64_MAX},
+                   {"tensor memory", columns ? TENSOR_COLUMNS / columns : INT32_MAX},
                    {"threads", t->max_warps_per_sm / own},
                    {"blocks", t->max_blocks_per_sm},
                    {"grid", ceil_div(r->n_blocks, t->sm_count)}};

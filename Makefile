@@ -49,6 +49,7 @@ SANITIZE  = -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-
             -fno-sanitize=null,alignment,object-size,pointer-overflow \
             $(SANITIZE_WARNINGS)
 ASAN_FLAGS = $(TEST_INCLUDES) $(SANITIZE)
+FAST_FLAGS = $(TEST_INCLUDES) -O2 -g1
 TSAN_FLAGS = $(TEST_INCLUDES) -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
@@ -119,6 +120,7 @@ build/$(1)/tests/unit/main.o: build/gen/suites.def
 endef
 $(eval $(call configuration,release,CC,CFLAGS))
 $(eval $(call configuration,asan,CC,ASAN_FLAGS))
+$(eval $(call configuration,fast,CC,FAST_FLAGS))
 $(eval $(call configuration,tsan,CC,TSAN_FLAGS))
 $(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
 $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
@@ -161,6 +163,7 @@ build/$(1)/gemmview: $(call objects,$(1),src/main.c $(LIB_SOURCES))
 	$$(call run_quietly,LD $$@,$$($(2)) $$($(3)) $$(LDFLAGS) $$^ $$(LIBS) -o $$@)
 endef
 $(eval $(call test_programs,asan,CC,ASAN_FLAGS))
+$(eval $(call test_programs,fast,CC,FAST_FLAGS))
 $(eval $(call test_programs,tsan,CC,TSAN_FLAGS))
 $(eval $(call test_programs,$(ARCH),CROSS_CC,CROSS_FLAGS))
 

@@ -185,7 +185,7 @@ START_TEST(elements_are_traced_to_their_copies) {
     for (int64_t i = 0; i < 32; i += 5) {
       Trace out[ATOM_OPERANDS];
       int64_t row = cta / 2 * 32 + i, column = cta % 2 * 64 + i;
-      trace_product(property_arena, program, cta, (TraceAt){row, column, 3 * i}, out);
+      trace_product(property_arena, program, cta, (TraceAt){row, column, 3 * i, 0}, out);
       for (int operand = 0; operand < ATOM_OPERANDS; operand++)
         ck_assert_int_ge(out[operand].n_moves, operand == ATOM_C ? 1 : 2);
       arena_reset(property_arena);

@@ -210,7 +210,7 @@ START_TEST(sentences_are_whole_at_80_columns) {
                                       .rung = arena_printf(arena, "%d", rung)};
       Session *other = explorer_open(&options, &diags);
       ck_assert(other != NULL);
-      tiles_of(other)->at = (TraceAt){INT32_MAX, INT32_MAX, INT32_MAX};
+      tiles_of(other)->at = (TraceAt){INT32_MAX, INT32_MAX, INT32_MAX, 0};
       view_show(other, view_find("tiles"));
       drive_frame(other, small);
       const char *screen = export_text(arena, small), *text = strstr(screen, "\n C[");
@@ -274,6 +274,60 @@ START_TEST(waves_have_colours_where_there_is_room) {
 }
 END_TEST
 
+static int characters_of(const char *glyph) {
+  int n = 0;
+  for (const char *at = export_text(arena, canvas); (at = strstr(at, glyph)) != NULL; at++) n++;
+  return n;
+}
+
+// S = Q·K, and with p the same cell as an element of P in O = P·V; keys that a query must not see
+// are dots.
+START_TEST(two_products_and_what_is_hidden) {
+  explorer_close(session);
+  session = explorer_open(&(SessionOptions){.ladder = "attention", .rung = "eager_kv"}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  canvas_resize(canvas, 40, 120);
+  ck_assert(session_set_text(session, "M=512,N=512", &diags));
+  show("tiles");
+  ck_assert(sees("S[192][192]"));
+  ck_assert(sees("K[64][192]"));
+  ck_assert(sees("the block of keys at hand"));
+  ck_assert_int_lt(characters_of("·"), 10);
+  ck_assert(session_set_text(session, "CAUSAL=1", &diags));
+  drive_frame(session, canvas);
+  ck_assert_int_gt(characters_of("·"), 100);
+  ck_assert(sees("hidden from its queries"));
+  ck_assert(view_run(session, "element", "S[65][66]"));
+  drive_frame(session, canvas);
+  ck_assert(sees("hidden from this query"));
+  keys("p");
+  ck_assert(sees("P[65][66]"));
+  ck_assert(sees("← exp2 of S_f["));
+  ck_assert(view_run(session, "element", "K 3 500"));
+  drive_frame(session, canvas);
+  ck_assert(sees("S[65][500]"));
+  ck_assert(view_run(session, "element", "O 3 500"));
+  ck_assert(strstr(session->message, "O has 512 rows and 128 columns; nearest: O[3][127]"));
+  ck_assert(view_run(session, "element", "A 3 5"));
+  ck_assert(strstr(session->message, "no element"));
+}
+END_TEST
+
+// Three kernels, scores and P in global memory: the last product alone is that of the grid.
+START_TEST(products_of_other_kernels) {
+  explorer_close(session);
+  session = explorer_open(
+      &(SessionOptions){.state = "PROGRAM=attention,HEADS=2,M=40,N=72,K=32,BM=4,BN=8"}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  show("tiles");
+  ck_assert(sees("P["));
+  keys("p");
+  ck_assert(strstr(session->message, "by a kernel before, scores"));
+  keys("Enter Enter Enter e V Space 3 Space 4 Enter");
+  ck_assert(sees("V[3][4]"));
+}
+END_TEST
+
 Suite *suite_tiles(void);
 Suite *suite_tiles(void) {
   Suite *suite = suite_create("tiles");
@@ -288,6 +342,8 @@ Suite *suite_tiles(void) {
   tcase_add_test(tcase, selected_loop_lights_its_tile);
   tcase_add_test(tcase, traces_follow_edits_and_undo);
   tcase_add_test(tcase, comparison_has_two_orders);
+  tcase_add_test(tcase, two_products_and_what_is_hidden);
+  tcase_add_test(tcase, products_of_other_kernels);
   tcase_add_loop_test(tcase, clicks_leave_room_for_the_footer, 0, 2);
   suite_add_tcase(suite, tcase);
   return suite;

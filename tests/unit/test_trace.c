@@ -41,7 +41,7 @@ START_TEST(a_double_buffered_slab) {
   const Model *model = model_of(
       "BM=16,BN=16,FM=8,FN=8,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,TRANSPOSE_A=1,M=512,N=512,"
       "K=512");
-  Trace trace = trace_of(model, ATOM_A, (TraceAt){130, 7, 21});
+  Trace trace = trace_of(model, ATOM_A, (TraceAt){130, 7, 21, 0});
   ck_assert_int_eq(trace.n_moves, 3);
   const TraceMove *load = &trace.move[0], *store = &trace.move[1], *read = &trace.move[2];
   ck_assert_int_eq(load->from.offset, 130 * 512 + 21);
@@ -64,7 +64,7 @@ END_TEST
 START_TEST(an_access_wider_than_a_row) {
   const Model *model = model_of(
       "BM=1,BN=1,FM=8,BK=4,STAGE=01,VECTORIZE=1,BUFFER_COUNT=4,PIPELINE_STAGES=2,M=6,N=1,K=12");
-  Trace trace = trace_of(model, ATOM_B, (TraceAt){1, 0, 2});
+  Trace trace = trace_of(model, ATOM_B, (TraceAt){1, 0, 2, 0});
   const TraceMove *store = &trace.move[1];
   ck_assert_int_eq(store->stmt->op.width, 4);
   ck_assert_int_eq(store->to.index[1], 2);
@@ -77,7 +77,7 @@ START_TEST(an_atom_by_ldmatrix) {
   const Model *model = model_of(
       "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,"
       "BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2,SWIZZLE=2,EPILOGUE=1");
-  TraceAt at = {128 + 64 + 16 + 3, 32 + 8 + 5, 32 + 16 + 5};
+  TraceAt at = {128 + 64 + 16 + 3, 32 + 8 + 5, 32 + 16 + 5, 0};
   Trace c = trace_of(model, ATOM_C, at);
   ck_assert_int_eq(c.n_moves, 3);
   ck_assert_int_eq(c.move[0].thread, 3 * 32 + 14);
@@ -105,7 +105,7 @@ START_TEST(a_box_by_a_producer) {
   const Model *model = model_of(
       "ATOM_KIND=mma_m16n8k16_bf16,DTYPE=bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,"
       "SWIZZLE=3,BUFFER_COUNT=3,FRAG_BUFFER=2,WARP_SPECIALIZE=1,M=512,N=512,K=512");
-  TraceAt at = {130, 300, 200};
+  TraceAt at = {130, 300, 200, 0};
   Trace a = trace_of(model, ATOM_A, at);
   ck_assert_int_eq(a.n_moves, 2);
   ck_assert_int_eq(a.move[0].stmt->op.kind, OP_TMA_LOAD);
@@ -246,13 +246,13 @@ enum { ELEMENTS = 4 };
 static int count_lost_ways(const Model *model, uint64_t *state) {
   const char *text = schedule_text(property_arena, &model->schedule);
   const Grid *grid = grid_build(property_arena, model);
-  const TileMap *map = tile_map_build(property_arena, model->program);
+  const TileMap *map = tile_map_build(property_arena, model->program, 0);
   ck_assert_msg(is_shared_out(map), "%s", text);
   const Problem *p = &model->program->problem;
   int failed = 0;
   for (int e = 0; e < ELEMENTS; e++) {
     TraceAt at = {random_between(state, 0, p->m - 1), random_between(state, 0, p->n - 1),
-                  random_between(state, 0, p->k - 1)};
+                  random_between(state, 0, p->k - 1), 0};
     Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
     ck_assert_msg(map_agrees(grid, map, at, &c), "%s: C[%lld][%lld]", text, (long long)at.i,
                   (long long)at.j);
@@ -328,11 +328,11 @@ START_TEST(a_warpgroup_shares_its_tile_out) {
   uint64_t state = property_seed() + (uint64_t)_i;
   const Model *model = model_of(warpgroups[_i]);
   const Grid *grid = grid_build(property_arena, model);
-  const TileMap *map = tile_map_build(property_arena, model->program);
+  const TileMap *map = tile_map_build(property_arena, model->program, 0);
   const Problem *p = &model->program->problem;
   ck_assert(is_shared_out(map));
   for (int i = 0; i < 40; i++) {
-    TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1), 0};
+    TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1), 0, 0};
     Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
     ck_assert(map_agrees(grid, map, at, &c));
     ck_assert_int_eq(map->thread[at.i % grid->tile_m * map->cols + at.j % grid->tile_n] / 32 % 4,
@@ -482,7 +482,7 @@ START_TEST(a_wiped_slab_element_is_missed_where_it_is_read) {
     const Problem *p = &model->program->problem;
     if (p->out != DTYPE_F32 && p->out != DTYPE_S32 && p->out != DTYPE_F64) continue;
     TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1),
-                  random_between(&state, 0, p->k - 1)};
+                  random_between(&state, 0, p->k - 1), 0};
     for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
       Trace trace =
           trace_element(property_arena, model->program, cta_of(grid, at), (AtomOperand)operand, at);
@@ -500,6 +500,101 @@ START_TEST(a_wiped_slab_element_is_missed_where_it_is_read) {
   ck_assert_int_eq(failed, 0);
   ck_assert_int_ge(in_loop, 10);
   ck_assert_int_ge(copied, WIPES / 8);
+}
+END_TEST
+
+// ---- two products -------------------------------------------------------------------------------
+
+// Every rung of attention, smaller, causal on the second round.
+enum { ATTENTION_RUNGS = 18, NAIVE = 11, LOOKED_AT = 12 };
+
+static const Model *attention_of(int rung, bool causal) {
+  const Ladder *ladder = property_read_ladder("ladders/attention.json");
+  ck_assert_int_eq(ladder->n_rungs, ATTENTION_RUNGS);
+  Schedule schedule = ladder->rung[rung].schedule;
+  Diags diags = diags_new(property_arena);
+  ck_assert(schedule_parse(
+      &schedule, causal ? "HEADS=2,M=512,N=512,CAUSAL=1" : "HEADS=2,M=400,N=512,CAUSAL=0", &diags));
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  ck_assert_msg(model->ok, "%s", diags_text(property_arena, &model->diags));
+  return model;
+}
+
+// What lane and value have, by the tables of the fragments: rows of queries go to the lanes of a
+// group of four, of a warpgroup's atom 16 rows to each warp.
+static void is_owner(const Model *model, const TraceMove *move, AtomOperand operand, int64_t row,
+                     int64_t col, const TracePlace *place) {
+  const Atom *atom = model->program->product[operand == ATOM_A].atom;
+  FragmentOwner owner = fragment_owner(atom, operand, (int)(row % atom->m),
+                                       (int)(col % (operand == ATOM_A ? atom->k : atom->n)));
+  ck_assert_int_eq(move->thread % (atom_warps(atom) * LANES), owner.lane);
+  ck_assert_int_eq(place->index[place->buffer->rank - 1], owner.value);
+}
+
+// S[q][key] is where the sums' map says, becomes P[q][key] where operand A's map says, and no lane
+// asks another one: both traces are the same move. O[q][d] goes where its address says.
+START_TEST(a_score_becomes_an_operand) {
+  const Model *model = attention_of(_i % ATTENTION_RUNGS, _i >= ATTENTION_RUNGS);
+  const Program *program = model->program;
+  const Grid *grid = grid_build(property_arena, model);
+  if (program->n_kernels > 1) {  // S is another kernel's, and a matrix
+    ck_assert_int_eq(_i % ATTENTION_RUNGS, NAIVE);
+    return;
+  }
+  uint64_t random = (uint64_t)_i + 1;
+  for (int i = 0; i < LOOKED_AT; i++) {
+    int64_t q = random_between(&random, 0, program->problem.m - 1);
+    int64_t key = random_between(&random, 0, 511),
+            d = random_between(&random, 0, program->problem.k - 1);
+    int64_t cta = grid_owner(grid, q / grid->tile_m, 0, 0);
+    Trace scores[ATOM_OPERANDS], output[ATOM_OPERANDS];
+    trace_product(property_arena, program, cta, (TraceAt){q, key, d, 0}, scores);
+    trace_product(property_arena, program, cta, (TraceAt){q, d, key, 1}, output);
+    ck_assert_int_eq(scores[ATOM_C].n_moves, 1);
+    ck_assert_int_eq(output[ATOM_A].n_moves, 1);
+    const TraceMove *becomes = &scores[ATOM_C].move[0];
+    is_owner(model, becomes, ATOM_C, q, key, &becomes->from);
+    is_owner(model, becomes, ATOM_A, q, key, &becomes->to);
+    ck_assert_int_eq(becomes->from.offset, output[ATOM_A].move[0].from.offset);
+    ck_assert_int_eq(becomes->to.offset, output[ATOM_A].move[0].to.offset);
+    const Trace *o = &output[ATOM_C];
+    ck_assert_int_ge(o->n_moves, 1);
+    ck_assert_int_eq(o->move[o->n_moves - 1].to.offset, q * program->problem.k + d);
+    ck_assert_int_eq(o->move[0].thread / 4, becomes->thread / 4);  // the lanes of a row
+  }
+}
+END_TEST
+
+// K and V come from the rows of the key, whatever block of keys it is in; what is last in
+// registers is where operand B's map says.
+START_TEST(keys_and_values_come_from_their_rows) {
+  const Model *model = attention_of(_i % ATTENTION_RUNGS, _i >= ATTENTION_RUNGS);
+  const Program *program = model->program;
+  const Grid *grid = grid_build(property_arena, model);
+  if (program->n_kernels > 1) {  // S is another kernel's, and a matrix
+    ck_assert_int_eq(_i % ATTENTION_RUNGS, NAIVE);
+    return;
+  }
+  uint64_t random = (uint64_t)_i + 77;
+  for (int i = 0; i < LOOKED_AT; i++) {
+    int64_t q = random_between(&random, 0, program->problem.m - 1);
+    int64_t key = random_between(&random, 0, q),
+            d = random_between(&random, 0, program->problem.k - 1);
+    int64_t cta = grid_owner(grid, q / grid->tile_m, 0, 0);
+    for (int product = 0; product < 2; product++) {
+      TraceAt at = product ? (TraceAt){q, d, key, 1} : (TraceAt){q, key, d, 0};
+      Trace trace = trace_element(property_arena, program, cta, ATOM_B, at);
+      ck_assert_int_ge(trace.n_moves, 1);
+      ck_assert_int_eq(trace.move[0].from.offset, key * program->problem.k + d);
+      const TraceMove *last = &trace.move[trace.n_moves - 1];
+      if (last->to.buffer->space != SPACE_REGISTER) continue;
+      const Atom *atom = program->product[product].atom;
+      FragmentOwner owner =
+          fragment_owner(atom, ATOM_B, (int)(at.k % atom->k), (int)(at.j % atom->n));
+      ck_assert_int_eq(last->thread % LANES, owner.lane);
+      ck_assert_int_eq(last->to.index[last->to.buffer->rank - 1], owner.value);
+    }
+  }
 }
 END_TEST
 
@@ -549,6 +644,8 @@ Suite *suite_trace(void) {
   tcase_add_loop_test(tcase, a_warpgroup_shares_its_tile_out, 0, N_WARPGROUPS);
   tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
   tcase_add_test(tcase, a_wiped_slab_element_is_missed_where_it_is_read);
+  tcase_add_loop_test(tcase, a_score_becomes_an_operand, 0, 2 * ATTENTION_RUNGS);
+  tcase_add_loop_test(tcase, keys_and_values_come_from_their_rows, 0, 2 * ATTENTION_RUNGS);
   tcase_add_test(tcase, show_tiles_json_has_the_moves);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -221,7 +221,7 @@ END_TEST
 START_TEST(the_tile_map_has_128_lanes) {
   Schedule schedule;
   const Program *program = model_of(SMALL RING "WM=2,FN=2,SWIZZLE=2", &schedule)->program;
-  const TileMap *map = tile_map_build(property_arena, program);
+  const TileMap *map = tile_map_build(property_arena, program, 0);
   const Atom *atom = program_atom(program);
   ck_assert_int_eq(map->rows, 128);
   ck_assert_int_eq(map->cols, 64);
@@ -245,7 +245,7 @@ START_TEST(tiles_are_read_by_the_tensor_core) {
   ck_assert_double_eq(model->traffic.loads_per_fma, 2);
   ck_assert_double_eq_tol(model->traffic.fma_clocks, 1024, 1);
   Trace trace[ATOM_OPERANDS];
-  trace_product(property_arena, model->program, 0, (TraceAt){70, 130, 200}, trace);
+  trace_product(property_arena, model->program, 0, (TraceAt){70, 130, 200, 0}, trace);
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     ck_assert_int_eq(trace[operand].n_moves, 1);
     ck_assert_int_eq(trace[operand].move[0].to.buffer->space, SPACE_SHARED);

@@ -17,7 +17,7 @@
 // ---- cells of C ---------------------------------------------------------------------------------
 
 bool fact_owner(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  const TileMap *map = tile_map_build(scene->arena, scene->model->program);
+  const TileMap *map = tile_map_build(scene->arena, scene->model->program, 0);
   int64_t row, col;
   bool ok = fact_int(args->word[0], 0, map->rows - 1, "ROW", &row, diags);
   if (!fact_int(args->word[1], 0, map->cols - 1, "COL", &col, diags) || !ok) return false;
@@ -37,7 +37,7 @@ static bool find_cell(const TileMap *map, int64_t thread, int64_t accumulator, F
 
 // THREAD and as many indices as the accumulators have.
 static bool cell_of(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  const TileMap *map = tile_map_build(scene->arena, scene->model->program);
+  const TileMap *map = tile_map_build(scene->arena, scene->model->program, 0);
   const Buffer *acc = program_buffer(scene->model->program, ROLE_ACC);
   if (acc->rank != args->n - 1) {
     diag_add(diags, "fact", "acc has %d indices here: %s asks for it", acc->rank,

@@ -46,8 +46,8 @@ static void positions(const Kept *kept, int64_t index, const int64_t *env, int64
   }
 }
 
-static int values_of(const Program *program) {
-  return program_atom(program) ? fragment_map(program_atom(program), ATOM_C).n_values : 1;
+static int values_of(const Product *product) {
+  return product->atom ? fragment_map(product->atom, ATOM_C).n_values : 1;
 }
 
 typedef struct Fill {
@@ -80,7 +80,7 @@ static void fill_cell(Fill *fill, int64_t row, int64_t col, int thread, int valu
 
 static void fill_register(Fill *fill, int warp, const bool *active, const int64_t *row,
                           const int64_t *col, int first) {
-  const Atom *atom = program_atom(fill->map->program);
+  const Atom *atom = fill->map->product->atom;
   FragmentMap fragment = {0};
   if (atom) fragment = fragment_map(atom, ATOM_C);
   int first_lane = atom ? warp % atom_warps(atom) * LANES : 0;  // of the warp in its warpgroup
@@ -93,9 +93,9 @@ static void fill_register(Fill *fill, int warp, const bool *active, const int64_
 }
 
 static void fill_warp(Fill *fill, int warp, const bool *active, const int64_t *env) {
-  const Program *program = fill->map->program;
-  Kept m = kept_along(&program->axis[AXIS_M]), n = kept_along(&program->axis[AXIS_N]);
-  int values = values_of(program);
+  const Product *product = fill->map->product;
+  Kept m = kept_along(product->axis[AXIS_M]), n = kept_along(product->axis[AXIS_N]);
+  int values = values_of(product);
   for (int64_t i = 0; i < m.count; i++)
     for (int64_t j = 0; j < n.count; j++) {
       int64_t row[LANES], col[LANES];
@@ -113,12 +113,14 @@ static bool has_tile(const Program *program, const int64_t *env, const bool *act
   return !inner || inner->kind != STMT_IF || lanes_pass(env, inner->expr, active, lanes);
 }
 
-const TileMap *tile_map_build(Arena *arena, const Program *program) {
+const TileMap *tile_map_build(Arena *arena, const Program *program, int of) {
   TileMap *map = ARENA_NEW(arena, TileMap);
+  const Product *product = &program->product[of];
   Launch launch = kernel_launch(program_main(program));
   *map = (TileMap){.program = program,
-                   .rows = axis_tile(&program->axis[AXIS_M]),
-                   .cols = axis_tile(&program->axis[AXIS_N]),
+                   .product = product,
+                   .rows = axis_tile(product->axis[AXIS_M]),
+                   .cols = axis_tile(product->axis[AXIS_N]),
                    .n_warps = launch_warps(&launch)};
   size_t cells = (size_t)(map->rows * map->cols);
   Fill fill = {map, ARENA_ARRAY(arena, uint16_t, cells), ARENA_ARRAY(arena, uint16_t, cells),
@@ -146,18 +148,19 @@ TileOwner tile_map_owner(const TileMap *map, int64_t row, int64_t col) {
 }
 
 TileBox tile_map_atom(const TileMap *map, int64_t row, int64_t col) {
-  const Atom *atom = program_atom(map->program);
+  const Atom *atom = map->product->atom;
   int64_t m = atom ? atom->m : 1, n = atom ? atom->n : 1;
   return (TileBox){row / m * m, col / n * n, m, n};
 }
 
 const char *tile_map_register_text(const TileMap *map, int value, char out[48]) {
-  const Program *program = map->program;
-  int values = values_of(program), n = (int)kept_along(&program->axis[AXIS_N]).count;
+  const Product *product = map->product;
+  const char *name = program_buffer(map->program, product->operand[ATOM_C].registers)->name;
+  int values = values_of(product), n = (int)kept_along(product->axis[AXIS_N]).count;
   int atom = value / values;
-  if (program_atom(program))
-    snprintf(out, 48, "acc[%d, %d, %d]", atom / n, atom % n, value % values);
+  if (product->atom)
+    snprintf(out, 48, "%.12s[%d, %d, %d]", name, atom / n, atom % n, value % values);
   else
-    snprintf(out, 48, "acc[%d, %d]", atom / n, atom % n);
+    snprintf(out, 48, "%.12s[%d, %d]", name, atom / n, atom % n);
   return out;
 }

@@ -10,6 +10,7 @@
 #include "model/readings/trace.h"
 
 #include "banks/engine/bank.h"
+#include "model/readings/tile_map.h"
 #include "model/readings/trace_walk.h"
 
 // The element at (row, col) of a matrix in global memory, without its indices.
@@ -94,14 +95,54 @@ static TracePlace destination(TraceWalk *walk, TraceAt at) {
   const Program *program = walk->program;
   Buffer *partial = program_buffer(program, ROLE_PARTIAL);
   if (!partial || program->tile)
-    return element_of(walk->arena, program_buffer(program, ROLE_C), at.i, at.j);
+    return element_of(walk->arena,
+                      program_buffer(program, program->product[at.product].operand[ATOM_C].global),
+                      at.i, at.j);
   int64_t part = program->axis[AXIS_K].digit[0].weight;
   return (TracePlace){.buffer = partial,
                       .offset = at.k / part * partial->stride[0] + at.i * partial->stride[1] +
                                 at.j * partial->stride[2]};
 }
 
+// ---- what stays in registers --------------------------------------------------------------------
+
+// The sums that hold S[i][j]: the place in its thread's registers, by who keeps which cell.
+static TracePlace kept_sum(TraceWalk *walk, TraceAt at, int *thread) {
+  const Program *program = walk->program;
+  const Product *product = &program->product[at.product];
+  const TileMap *map = tile_map_build(walk->arena, program, at.product);
+  TileOwner owner = tile_map_owner(map, at.i % map->rows, at.j % map->cols);
+  *thread = owner.thread;
+  TracePlace place = {.buffer = program_buffer(program, product->operand[ATOM_C].registers),
+                      .offset = owner.value};
+  for (int d = 0; d < place.buffer->rank; d++)
+    place.index[d] = place.offset / place.buffer->stride[d] % place.buffer->dim[d];
+  return place;
+}
+
+// Sums that become an operand of the next product, in one thread: the convert that does it is the
+// only move, of S as of P. Worked example, m16n8k16: lane 0's S_f[0, 1, 2] is S[8][8], and
+// P_f[0, 0, 6] after it.
+static Trace trace_kept(TraceWalk *walk, AtomOperand operand, TraceAt scores) {
+  Trace trace = {.operand = operand, .row = scores.i, .col = scores.j, .cta = walk->cta};
+  int thread = 0;
+  TracePlace sum = kept_sum(walk, scores, &thread);
+  TraceQuery query = query_of(&sum, TRACE_READS, TRACE_FIRST, thread);
+  query.into = program_buffer(walk->program,
+                              walk->program->product[scores.product + 1].operand[ATOM_A].registers);
+  TraceTouch found = trace_look_for(walk, &query);
+  add_move(&trace, &found);
+  return trace;
+}
+
+// Whether the sums of a product have no matrix in global memory.
+static bool is_kept(const Program *program, int product) {
+  return product + 1 < program->n_products &&
+         !program_buffer(program, program->product[product].operand[ATOM_C].global);
+}
+
 static Trace trace_c(TraceWalk *walk, TraceAt at) {
+  if (is_kept(walk->program, at.product)) return trace_kept(walk, ATOM_C, at);
   Trace trace = {.operand = ATOM_C, .row = at.i, .col = at.j, .cta = walk->cta};
   go_back(walk, &trace, destination(walk, at));
   return trace;
@@ -110,10 +151,13 @@ static Trace trace_c(TraceWalk *walk, TraceAt at) {
 // `c`: the trace of C[i][j], whose owner reads the operand.
 static Trace trace_operand(TraceWalk *walk, AtomOperand operand, TraceAt at, const Trace *c) {
   bool a = operand == ATOM_A;
+  if (a && at.product && is_kept(walk->program, at.product - 1))
+    return trace_kept(walk, operand, (TraceAt){at.i, at.k, 0, at.product - 1});
   Trace trace = {.operand = operand, .cta = walk->cta};
   trace.row = a ? at.i : at.k;
   trace.col = a ? at.k : at.j;
-  Buffer *buffer = program_buffer(walk->program, a ? ROLE_A : ROLE_B);
+  Buffer *buffer =
+      program_buffer(walk->program, walk->program->product[at.product].operand[operand].global);
   TracePlace element = element_of(walk->arena, buffer, trace.row, trace.col);
   follow(walk, &trace, element, c->n_moves ? c->move[0].thread : 0);
   return trace;
@@ -121,7 +165,7 @@ static Trace trace_operand(TraceWalk *walk, AtomOperand operand, TraceAt at, con
 
 void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at,
                    Trace out[ATOM_OPERANDS]) {
-  TraceWalk walk = trace_walk_new(arena, program, cta, at.k);
+  TraceWalk walk = trace_walk_new(arena, program, cta, at);
   out[ATOM_C] = trace_c(&walk, at);
   out[ATOM_A] = trace_operand(&walk, ATOM_A, at, &out[ATOM_C]);
   out[ATOM_B] = trace_operand(&walk, ATOM_B, at, &out[ATOM_C]);
@@ -129,7 +173,7 @@ void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at
 
 Trace trace_element(Arena *arena, const Program *program, int64_t cta, AtomOperand operand,
                     TraceAt at) {
-  TraceWalk walk = trace_walk_new(arena, program, cta, at.k);
+  TraceWalk walk = trace_walk_new(arena, program, cta, at);
   Trace c = trace_c(&walk, at);
   return operand == ATOM_C ? c : trace_operand(&walk, operand, at, &c);
 }

@@ -6,7 +6,9 @@
 //
 // A and B: from global memory to the registers of the thread that multiplies them into C[i][j],
 // which is the last `to`; where the tensor core reads the slab by descriptor, that slab is. C: from
-// the accumulator, the first `from`, to global memory. Nothing is assumed about the schedule: every
+// the accumulator, the first `from`, to global memory. What no kernel writes to global memory is
+// followed within the thread that has it: S from its sums to the registers of P, where the second
+// product takes it up, and P back to them. Nothing is assumed about the schedule: every
 // statement of the program is evaluated for every lane, layouts, guards and rings included, and the
 // moves are those that touch the element.
 #pragma once
@@ -15,8 +17,11 @@
 
 enum { TRACE_MOVES_MAX = 4 };
 
+// Rows and columns of the sums, and the depth, of one of the program's products. Attention:
+// product 0 is S[i][j] with e = k, product 1 is O[i][j] with key k; the first head is looked at.
 typedef struct TraceAt {
   int64_t i, j, k;
+  int product;
 } TraceAt;
 
 // A place: an element of a buffer, its layout applied.
@@ -52,14 +57,15 @@ Trace trace_element(Arena *arena, const Program *program, int64_t cta, AtomOpera
 void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at,
                    Trace out[ATOM_OPERANDS]);
 
-// Element k of K in the loop over slabs, or over k where nothing is staged, within the CTA's part.
+// Where in the loop over slabs, or over k where nothing is staged, the product is computed, within
+// the CTA's part. Attention goes through blocks of keys, which are columns of S and depth of O.
 typedef struct TraceStep {
   int64_t iteration;  // that multiplies it
-  int64_t inside;     // its place in the slab
-  int64_t depth;      // of the slab
+  int64_t inside;     // the place of k in the slab
+  int64_t depth;      // of the slab along k
 } TraceStep;
 // False without such a loop.
-bool trace_k_step(const Program *program, int64_t k, TraceStep *step);
+bool trace_k_step(const Program *program, TraceAt at, TraceStep *step);
 
 // Byte address in the block's shared memory and its bank; only of a place in shared memory.
 int64_t trace_address(const TracePlace *place);

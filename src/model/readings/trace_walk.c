@@ -22,10 +22,13 @@ typedef enum Side { DST, SRC, N_SIDES } Side;  // of an operation
 
 // ---- the loop over slabs ------------------------------------------------------------------------
 
-// The digit of K that the loop over slabs, or over k, counts.
-static const Digit *k_digit(const Program *program) {
-  const Stmt *k_o = slab_loop(program);
-  const Axis *axis = &program->axis[AXIS_K];
+// The digit that the loop over slabs, or over k, counts, and its axis: of S that of its columns.
+typedef struct SlabDigit {
+  const Digit *digit;
+  int axis;
+} SlabDigit;
+
+static const Digit *counted_by(const Axis *axis, const Stmt *k_o) {
   for (int i = 0; i < axis->n_digits; i++) {
     const Digit *digit = &axis->digit[i];
     bool serial = digit->var->tier == TIER_SERIAL && !k_o;
@@ -34,19 +37,29 @@ static const Digit *k_digit(const Program *program) {
   return NULL;
 }
 
-// The rest of k inside the CTA's part of K.
-static int64_t inside_part(const Program *program, int64_t k) {
-  const Axis *axis = &program->axis[AXIS_K];
-  for (int i = 0; i < axis->n_digits; i++)
-    if (axis->digit[i].var->tier == TIER_BLOCK) k %= axis->digit[i].weight;
-  return k;
+static SlabDigit slab_digit(const Program *program, int product) {
+  const Stmt *k_o = slab_loop(program);
+  Axis *const *axis = program->product[product].axis;
+  SlabDigit of_k = {counted_by(axis[AXIS_K], k_o), AXIS_K};
+  if (of_k.digit || !k_o) return of_k;
+  return (SlabDigit){counted_by(axis[AXIS_N], k_o), AXIS_N};
 }
 
-bool trace_k_step(const Program *program, int64_t k, TraceStep *step) {
-  const Digit *digit = k_digit(program);
-  if (!digit) return false;
-  int64_t part = inside_part(program, k);
-  *step = (TraceStep){part / digit->weight, part % digit->weight, digit->weight};
+// The rest of `value` inside the CTA's part of the axis.
+static int64_t inside_part(const Axis *axis, int64_t value) {
+  for (int i = 0; i < axis->n_digits; i++)
+    if (axis->digit[i].var->tier == TIER_BLOCK) value %= axis->digit[i].weight;
+  return value;
+}
+
+bool trace_k_step(const Program *program, TraceAt at, TraceStep *step) {
+  const SlabDigit slab = slab_digit(program, at.product);
+  if (!slab.digit) return false;
+  const Axis *axis = program->product[at.product].axis[slab.axis];
+  const bool deep = slab.axis == AXIS_K;
+  int64_t part = inside_part(axis, deep ? at.k : at.j), each = slab.digit->weight;
+  *step = (TraceStep){part / each, deep ? part % each : at.k,
+                      deep ? each : program->product[at.product].axis[AXIS_K]->extent};
   return true;
 }
 
@@ -333,6 +346,7 @@ static void visit_op(TraceWalk *walk, const Stmt *stmt, const bool *active) {
   const Op *op = &stmt->op;
   Side side = asked_side(walk->query);
   if (access_of(op, side)->buffer != walk->query->buffer || op_multiplies(op->kind)) return;
+  if (walk->query->into && op->dst.buffer != walk->query->into) return;
   if (op_moves_box(op->kind))
     visit_box(walk, stmt, active);
   else
@@ -495,7 +509,7 @@ TraceTouch trace_look_for(TraceWalk *walk, const TraceQuery *query) {
   return walk->best;
 }
 
-TraceWalk trace_walk_new(Arena *arena, const Program *program, int64_t cta, int64_t k) {
+TraceWalk trace_walk_new(Arena *arena, const Program *program, int64_t cta, TraceAt at) {
   TraceWalk walk = {.arena = arena, .program = program, .cta = cta, .k_o = -1};
   walk.launch = kernel_launch(program_main(program));
   size_t n = (size_t)program->n_stmt_ids;
@@ -506,8 +520,8 @@ TraceWalk trace_walk_new(Arena *arena, const Program *program, int64_t cta, int6
   walk.guard = ARENA_ARRAY(arena, const Expr *, N_SIDES *n);
   measure(&walk, walk.launch.body, 1);
   TraceStep step;
-  if (trace_k_step(program, k, &step)) {
-    const Digit *digit = k_digit(program);
+  if (trace_k_step(program, at, &step)) {
+    const Digit *digit = slab_digit(program, at.product).digit;
     walk.k_loop = find_loop(program_main(program)->body, digit->var);
     walk.k_from = step.iteration > RING_MAX ? step.iteration - RING_MAX : 0;
     walk.k_to = min64(step.iteration + 2, digit->var->extent);

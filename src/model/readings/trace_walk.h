@@ -1,6 +1,6 @@
 // One walk of the tracer (trace.c): it finds the first or the last touch of a place.
 //
-//   TraceWalk walk = trace_walk_new(arena, program, cta, k);
+//   TraceWalk walk = trace_walk_new(arena, program, cta, at);
 //   TraceQuery query = {.buffer = a, .offset = 21, .wanted = TRACE_READS, .which = TRACE_FIRST,
 //                       .thread = -1, .after = -1, .before = INT64_MAX, .prefer = -1};
 //   TraceTouch touch = trace_look_for(&walk, &query);        touch.found, .time, .move
@@ -25,6 +25,7 @@ typedef struct TraceQuery {
   TraceWanted wanted;
   TraceWhich which;
   int thread;             // -1: any; registers are a thread's own
+  const Buffer *into;     // that the operation writes; NULL: any
   int64_t after, before;  // times, exclusive
   int prefer;             // a touch by this thread, then one of its warp, before all others; -1
 } TraceQuery;
@@ -53,7 +54,7 @@ typedef struct TraceWalk {
 } TraceWalk;
 
 // A walk through the main kernel for one CTA. It sees the iterations of the loop over slabs around
-// the one that multiplies element k of K.
-TraceWalk trace_walk_new(Arena *arena, const Program *program, int64_t cta, int64_t k);
+// the one that computes the product.
+TraceWalk trace_walk_new(Arena *arena, const Program *program, int64_t cta, TraceAt at);
 // The touch that `query` asks for; `found` is false when there is none.
 TraceTouch trace_look_for(TraceWalk *walk, const TraceQuery *query);

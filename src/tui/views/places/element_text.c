@@ -5,11 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool element_read(const char *text, AtomOperand *operand, int64_t index[2]) {
+// The operand whose name is one letter.
+static bool named_by(char letter, const char *const names[ATOM_OPERANDS], AtomOperand *operand) {
+  for (int o = 0; o < ATOM_OPERANDS; o++)
+    if (names[o][0] == toupper((unsigned char)letter) && !names[o][1]) {
+      *operand = (AtomOperand)o;
+      return true;
+    }
+  return false;
+}
+
+bool element_read(const char *text, const char *const names[ATOM_OPERANDS], AtomOperand *operand,
+                  int64_t index[2]) {
+  AtomOperand named = *operand;
   while (isspace((unsigned char)*text)) text++;
-  char letter = (char)toupper((unsigned char)*text);
-  bool named = letter >= 'A' && letter <= 'C';
-  if (named) text++;
+  if (isalpha((unsigned char)*text) && !named_by(*text++, names, &named)) return false;
   for (int n = 0; n < 2; n++) {
     while (*text && strchr(" ,[](:", *text)) text++;
     if (!isdigit((unsigned char)*text)) return false;
@@ -19,6 +29,6 @@ bool element_read(const char *text, AtomOperand *operand, int64_t index[2]) {
   }
   while (*text && strchr(" ])", *text)) text++;
   if (*text) return false;
-  if (named) *operand = letter == 'A' ? ATOM_A : letter == 'B' ? ATOM_B : ATOM_C;
+  *operand = named;
   return true;
 }

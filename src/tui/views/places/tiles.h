@@ -1,6 +1,10 @@
 // The tiles view's data: the matrices cut down the tiers around one product A[i][k] · B[k][j], and
 // where its three elements are.
 //
+// Of attention there are two products, S = Q·K and O = P·V, and the cursor is in one of them: rows
+// are queries of the first head, columns of S and depth of O are its keys. Scores that a query must
+// not see are drawn as hidden.
+//
 // Maps and traces outlive frames: they are made again when the schedule or the element changes.
 #pragma once
 #include "model/readings/grid.h"
@@ -22,7 +26,10 @@ typedef struct TilesRegion {
 typedef struct TilesSide {
   Arena *arena;
   const Model *model;
-  int serial;  // of the picture it was made for; 0: none yet
+  const Product *product;         // that the element is one of
+  char name[ATOM_OPERANDS][8];    // "A", "B", "C"; "P", "V", "O"
+  int64_t tile_cols, board_cols;  // columns of a tile of C; tiles side by side
+  int serial;                     // of the picture it was made for; 0: none yet
   TraceAt at;
   const TileMap *map;
   const Grid *grid;
@@ -72,6 +79,12 @@ typedef struct TilesHalf {
 // Clicks: on C an element of the region (row · cols + col; at level 0 the tile), on A or B a k.
 enum { TILES_SPOT_CELL = SPOT_VIEW, TILES_SPOT_K, TILES_SPOT_LEVEL };
 
+// Whether the program computes a matrix S that is no output, whose columns it comes to in turns.
+bool tiles_of_scores(const TilesSide *side);
+// Whether query `row` must not see key `key`; no query and no key where nothing is hidden.
+bool tiles_is_hidden(const TilesSide *side, int64_t row, int64_t key);
+// Whether a cell of C is a score that is hidden.
+bool tiles_cell_is_hidden(const TilesSide *side, int64_t row, int64_t col);
 // Whether a cell of C belongs to what stands out at this level, and the character it wears.
 bool tiles_stands_out(const TilesSide *side, int level, int64_t row, int64_t col);
 const char *tiles_level_name(const TilesHalf *half, int level, char out[48]);

@@ -14,8 +14,9 @@
 
 enum { MARK_COLS = 5 };
 
-// The look of a mark in the picture: as what stands out, as a number, as all the rest.
-typedef enum LegendLook { LOOK_OUT, LOOK_NUMBER, LOOK_REST } LegendLook;
+// The look of a mark in the picture: as what stands out, as a number, as all the rest, as a
+// score that is hidden.
+typedef enum LegendLook { LOOK_OUT, LOOK_NUMBER, LOOK_REST, LOOK_HIDDEN } LegendLook;
 
 typedef struct LegendRow {
   const char *mark;
@@ -23,31 +24,39 @@ typedef struct LegendRow {
   const char *text;
 } LegendRow;
 
-enum { LEGEND_ROWS = 4 };
+enum { LEGEND_ROWS = 5 };
 
 static const LegendRow of_atoms[TILES_LEVELS][LEGEND_ROWS] = {
     {{"█", LOOK_OUT, "its tile; its slabs at hand"},
-     {"▒", LOOK_OUT, "its panels of A and B"},
+     {"▒", LOOK_OUT, "its panels"},
      {"1 a", LOOK_NUMBER, "the next CTAs: 1-9, a-z"},
      {"▓ ░", LOOK_REST, "CTAs before it; later ones"}},
     {{"0 1", LOOK_NUMBER, "the warp that computes a cell"},
-     {"█", LOOK_OUT, "in A and B: multiplied now"},
+     {"█", LOOK_OUT, "beside, above: multiplied now"},
      {"▒", LOOK_OUT, "and in this slab"}},
     {{"0 1", LOOK_NUMBER, "the atoms of this warp"},
-     {"█", LOOK_OUT, "in A and B: of this atom"},
+     {"█", LOOK_OUT, "beside, above: of this atom"},
      {"░", LOOK_REST, "all the others"}},
     {{"n:v", LOOK_NUMBER, "lane n holds it as value v"}},
 };
 
 static const LegendRow of_threads[TILES_LEVELS][LEGEND_ROWS] = {
     [2] = {{"0 a", LOOK_NUMBER, "the lane that computes a cell"},
-           {"█", LOOK_OUT, "in A and B: of this lane"},
+           {"█", LOOK_OUT, "beside, above: of this lane"},
            {"░", LOOK_REST, "all the others"}},
     [3] = {{"n", LOOK_NUMBER, "this thread keeps it in acc[n]"}},
 };
 
+// S of attention; what is hidden is told where something is.
+static const LegendRow of_scores[LEGEND_ROWS] = {{"█", LOOK_OUT, "the block of keys at hand"},
+                                                 {"▒", LOOK_OUT, "its queries; its keys"},
+                                                 {"1 a", LOOK_NUMBER, "the next blocks of keys"},
+                                                 {"▓ ░", LOOK_REST, "done before; comes later"},
+                                                 {"·", LOOK_HIDDEN, "hidden from its queries"}};
+
 static const LegendRow *rows_of(const TilesHalf *half) {
-  bool atom = program_atom(half->side->model->program) != NULL;
+  if (half->level == 0 && tiles_of_scores(half->side)) return of_scores;
+  bool atom = half->side->product->atom != NULL;
   return !atom && of_threads[half->level][0].mark ? of_threads[half->level] : of_atoms[half->level];
 }
 
@@ -73,8 +82,8 @@ static int draw_place(Canvas *canvas, Rect in, const TilesSide *side) {
   rect_take_top(&in, rows);
   const TilesRegion *tile = &side->region[1];
   int n = snprintf(text, sizeof text, "tile %lld, %lld of %lld × %lld; k %lld",
-                   (long long)side->cta.row, (long long)side->cta.col, (long long)grid->rows,
-                   (long long)grid->cols, (long long)tile->k);
+                   (long long)side->cta.row, (long long)(tile->col / side->tile_cols),
+                   (long long)grid->rows, (long long)side->board_cols, (long long)tile->k);
   if (tile->ks > 1)
     snprintf(text + n, sizeof text - (size_t)n, " to %lld", (long long)(tile->k + tile->ks - 1));
   return rows + canvas_wrap(canvas, in, STYLE_TEXT, text);
@@ -85,8 +94,11 @@ void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half) {
   const LegendRow *row = rows_of(half);
   const Style styles[] = {[LOOK_OUT] = tiles_level_style(half, half->level),
                           [LOOK_NUMBER] = STYLE_ACCENT,
-                          [LOOK_REST] = STYLE_DIM};
+                          [LOOK_REST] = STYLE_DIM,
+                          [LOOK_HIDDEN] = STYLE_DIM};
+  const bool hides = half->side->model->program->problem.causal;
   for (int i = 0; i < LEGEND_ROWS && row[i].mark && in.rows > 0; i++) {
+    if (row[i].look == LOOK_HIDDEN && !hides) continue;
     canvas_text(canvas, in, 0, 0, styles[row[i].look], row[i].mark);
     Rect text = in;
     rect_take_left(&text, MARK_COLS);

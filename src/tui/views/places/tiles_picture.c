@@ -122,9 +122,20 @@ typedef struct Order {
   uint8_t rank[ORDER_ROWS][ORDER_COLS];
 } Order;
 
-static uint8_t *place_of(Order *order, const Scales *l, const Grid *grid, const GridCta *cta) {
-  int row = speaker(&l->m, grid->tile_m, cta->row), col = speaker(&l->n, grid->tile_n, cta->col);
+static uint8_t *place_of(Order *order, const Scales *l, const TilesSide *side, int64_t tile_row,
+                         int64_t tile_col) {
+  int row = speaker(&l->m, side->grid->tile_m, tile_row);
+  int col = speaker(&l->n, side->tile_cols, tile_col);
   return row < ORDER_ROWS && col < ORDER_COLS ? &order->rank[row][col] : NULL;
+}
+
+// A CTA goes through the blocks of keys from the first on.
+static void rank_blocks(Order *order, const TilesSide *side, const Scales *l) {
+  int64_t block = side->region[1].col / side->tile_cols;
+  for (int next = 1; next < GRID_MARKS && block + next < side->board_cols; next++) {
+    uint8_t *place = place_of(order, l, side, side->cta.row, block + next);
+    if (place && !*place) *place = (uint8_t)next;
+  }
 }
 
 static void rank_next(Order *order, const TilesSide *side, const Scales *l) {
@@ -132,13 +143,18 @@ static void rank_next(Order *order, const TilesSide *side, const Scales *l) {
   const Grid *grid = side->grid;
   memset(order, 0, sizeof *order);
   if (side->cta.index < 0) return;
-  uint8_t *here = place_of(order, l, grid, &side->cta), next = 1;
+  if (tiles_of_scores(side)) {
+    rank_blocks(order, side, l);
+    return;
+  }
+  uint8_t *here = place_of(order, l, side, side->cta.row, side->cta.col), next = 1;
   if (here) *here = HERE;
   for (int64_t i = side->cta.index + 1; i <= side->cta.index + LOOKED_AT && next <= RANKS; i++) {
     if (i >= grid->n_ctas) return;
     GridCta cta = grid_cta(grid, i);
-    uint8_t *place = place_of(order, l, grid, &cta);
-    if (cta.split == side->cta.split && place && !*place) *place = next++;
+    if (cta.split != side->cta.split || cta.col >= side->board_cols) continue;  // or another head's
+    uint8_t *place = place_of(order, l, side, cta.row, cta.col);
+    if (place && !*place) *place = next++;
   }
 }
 
@@ -146,22 +162,41 @@ static int rank_of(const Order *order, int row, int col) {
   return row < ORDER_ROWS && col < ORDER_COLS ? order->rank[row][col] : 0;
 }
 
+// Whether no query of the tile of scores sees any of its keys.
+static bool tile_is_hidden(const TilesSide *side, int64_t row, int64_t col) {
+  const int64_t tile_m = side->grid->tile_m;
+  return tiles_cell_is_hidden(side, row / tile_m * tile_m + tile_m - 1,
+                              col / side->tile_cols * side->tile_cols);
+}
+
+// A tile of S is computed before the one at hand by an earlier CTA, or for an earlier block of
+// keys.
+static bool is_before(const TilesSide *side, int64_t row, int64_t col) {
+  const int64_t tile_row = row / side->grid->tile_m, tile_col = col / side->tile_cols;
+  const bool scores = tiles_of_scores(side);
+  int64_t cta = grid_owner(side->grid, tile_row, scores ? 0 : tile_col, side->cta.split);
+  if (scores && cta == side->cta.index) return col < side->region[1].col;
+  return cta >= 0 && cta < side->cta.index;
+}
+
 // A tile of C whole: the one at hand, or when it is computed, as far as anybody knows.
 static void draw_tile(Canvas *canvas, Rect at, const TilesHalf *half, int64_t row, int64_t col,
                       int rank) {
   const TilesSide *side = half->side;
-  const Grid *grid = side->grid;
   if (tiles_stands_out(side, 0, row, col)) {
     canvas_text(canvas, at, 0, 0, tiles_level_style(half, 0), "█");
+    return;
+  }
+  if (tile_is_hidden(side, row, col)) {
+    canvas_glyph(canvas, at, 0, 0, STYLE_DIM, GLYPH_MIDDLE_DOT);
     return;
   }
   if (rank > 0) {
     canvas_text(canvas, at, 0, 0, STYLE_ACCENT, (char[]){grid_mark(rank), '\0'});
     return;
   }
-  int64_t cta = grid_owner(grid, row / grid->tile_m, col / grid->tile_n, side->cta.split);
-  bool before = cta >= 0 && cta < side->cta.index;
-  canvas_glyph(canvas, at, 0, 0, STYLE_DIM, before ? GLYPH_SHADE_DARK : GLYPH_SHADE_LIGHT);
+  canvas_glyph(canvas, at, 0, 0, STYLE_DIM,
+               is_before(side, row, col) ? GLYPH_SHADE_DARK : GLYPH_SHADE_LIGHT);
 }
 
 // The words for a cell of C below the board: the warp, the atom, the lane.
@@ -171,7 +206,7 @@ static char cell_mark(const TilesSide *side, int level, int64_t row, int64_t col
   if (level == 1) return grid_mark(owner.thread / 32);
   if (owner.thread / 32 != side->owner.thread / 32) return '.';
   const TilesRegion *atom = &side->region[3];
-  if (!program_atom(side->model->program)) return grid_mark(owner.thread % 32);
+  if (!side->product->atom) return grid_mark(owner.thread % 32);
   int64_t across = ceil_div(warp->cols, atom->cols);
   return grid_mark((row - warp->row) / atom->rows * across + (col - warp->col) / atom->cols);
 }
@@ -181,18 +216,29 @@ static void draw_cell(Canvas *canvas, Rect at, const TilesHalf *half, int64_t ro
   char mark[2] = {cell_mark(side, half->level, row, col), '\0'};
   bool out = tiles_stands_out(side, half->level, row, col);
   Style style = tiles_level_style(half, half->level);
-  if (mark[0] == '.')
+  if (tiles_cell_is_hidden(side, row, col))
+    canvas_glyph(canvas, at, 0, 0, out ? style : STYLE_DIM, GLYPH_MIDDLE_DOT);
+  else if (mark[0] == '.')
     canvas_glyph(canvas, at, 0, 0, STYLE_DIM, GLYPH_SHADE_LIGHT);
   else
     canvas_text(canvas, at, 0, 0, out ? style_over(style, STYLE_SELECTED) : STYLE_DIM, mark);
+}
+
+// The part of K that the CTA of the tile at hand multiplies; keys that its last query does not see
+// are none of it.
+static bool is_multiplied(const TilesSide *side, int64_t k) {
+  if (side->model->program->n_products > 1)
+    return tiles_of_scores(side) ||
+           !tiles_is_hidden(side, side->region[1].row + side->region[1].rows - 1, k);
+  const GridRange part = grid_k_range(side->grid, side->cta.split);
+  return k >= part.begin && k < part.end;
 }
 
 // A square of A or B: the panel of what stands out, full where it is multiplied now.
 static void draw_panel(Canvas *canvas, Rect at, const TilesHalf *half, bool beside, int64_t k) {
   const TilesRegion *out = &half->side->region[half->level + 1];
   bool now = k >= out->k && k < out->k + out->ks;
-  const GridRange part = grid_k_range(half->side->grid, half->side->cta.split);
-  bool own = k >= part.begin && k < part.end;
+  bool own = is_multiplied(half->side, k);
   Style style = tiles_level_style(half, half->level);
   if (beside && now)
     canvas_text(canvas, at, 0, 0, style, "█");
@@ -295,9 +341,10 @@ static void draw_cursors(Canvas *canvas, const Places *p, const Looks *x) {
   AtomOperand operand = x->half->operand;
   int row = character_of(&x->l->m, x->at.row), col = character_of(&x->l->n, x->at.col);
   int across = character_of(&x->l->k_cols, x->at.k), down = character_of(&x->l->k_rows, x->at.k);
-  draw_cursor(canvas, p->c, row, col, "C", operand == ATOM_C);
-  draw_cursor(canvas, p->a, row, across, "A", operand == ATOM_A);
-  draw_cursor(canvas, p->b, down, col, "B", operand == ATOM_B);
+  const TilesSide *side = x->half->side;
+  draw_cursor(canvas, p->c, row, col, side->name[ATOM_C], operand == ATOM_C);
+  draw_cursor(canvas, p->a, row, across, side->name[ATOM_A], operand == ATOM_A);
+  draw_cursor(canvas, p->b, down, col, side->name[ATOM_B], operand == ATOM_B);
 }
 
 // Half of the places to click are C's, a quarter each are A's and B's.
@@ -308,13 +355,14 @@ static int spot_step(int rows, int cols, int spots) {
 }
 
 static void mark_c(Canvas *canvas, Rect area, const Looks *x) {
-  const Grid *grid = x->half->side->grid;
+  const TilesSide *side = x->half->side;
   int step = spot_step(area.rows, area.cols, x->half->spots / 2);
   for (int r = 0; r < area.rows; r += step)
     for (int c = 0; c < area.cols; c += 2 * step) {
       int64_t row = row_at(x, r), col = col_at(x, c);
-      int64_t value = x->half->level == 0 ? row / grid->tile_m * grid->cols + col / grid->tile_n
-                                          : row * x->region.cols + col;
+      int64_t value = x->half->level == 0
+                          ? row / side->grid->tile_m * side->board_cols + col / side->tile_cols
+                          : row * x->region.cols + col;
       canvas_spot(canvas, rect_intersect(area, (Rect){area.row + r, area.col + c, step, 2 * step}),
                   TILES_SPOT_CELL, (int)value);
     }
@@ -341,7 +389,7 @@ static void draw_names(Canvas *canvas, Rect in, int top, int left, const TilesHa
     canvas_text(
         canvas, in, names[i].row, names[i].col,
         names[i].operand == half->operand ? style_over(STYLE_TITLE, STYLE_SELECTED) : STYLE_TITLE,
-        atom_operand_name(names[i].operand));
+        half->side->name[names[i].operand]);
 }
 
 // What a picture leaves of `in` whose C begins at `top`, `left` and ends after `cols`.
@@ -383,9 +431,9 @@ static Strip strip_of(int64_t all, int64_t cursor, int room) {
 }
 
 // Whether lanes hold the operand: a warpgroup's atom may read it from the slab.
-static bool is_held(const Program *program, AtomOperand operand) {
-  BufferRole role = program_product(program)->operand[operand].registers;
-  return !atom_reads_tiles(program_atom(program)) || program_buffer(program, role);
+static bool is_held(const TilesSide *side, AtomOperand operand) {
+  BufferRole role = side->product->operand[operand].registers;
+  return !atom_reads_tiles(side->product->atom) || program_buffer(side->model->program, role);
 }
 
 // "14:1": lane and value of an atom's operand, "s" where it stays in the slab; the register where
@@ -394,8 +442,8 @@ static void element_text(const TilesHalf *half, AtomOperand operand, int row, in
                          char out[24]) {
   const TilesSide *side = half->side;
   const TilesRegion *box = &side->region[3], *tile = &side->region[1];
-  const Atom *atom = program_atom(side->model->program);
-  if (atom && !is_held(side->model->program, operand)) {
+  const Atom *atom = side->product->atom;
+  if (atom && !is_held(side, operand)) {
     snprintf(out, 24, "s");
   } else if (atom) {
     FragmentOwner owner = fragment_owner(atom, operand, row, col);
@@ -418,8 +466,8 @@ typedef struct Cells {
 
 // True when the lane that holds the cursor's element of the operand holds this one too.
 static bool same_lane(const Cells *cells, const TilesHalf *half, int64_t row, int64_t col) {
-  const Atom *atom = program_atom(half->side->model->program);
-  if (!atom || !is_held(half->side->model->program, cells->operand)) return false;
+  const Atom *atom = half->side->product->atom;
+  if (!atom || !is_held(half->side, cells->operand)) return false;
   int at_row = (int)(cells->rows.first + cells->rows.cursor);
   int at_col = (int)(cells->cols.first + cells->cols.cursor);
   return fragment_owner(atom, cells->operand, (int)row, (int)col).lane ==
@@ -427,7 +475,7 @@ static bool same_lane(const Cells *cells, const TilesHalf *half, int64_t row, in
 }
 
 static void draw_elements(Canvas *canvas, const Cells *cells, const TilesHalf *half) {
-  const Atom *atom = program_atom(half->side->model->program);
+  const Atom *atom = half->side->product->atom;
   Style style = atom ? STYLE_TIER_ATOM : STYLE_TIER_THREAD;
   for (int r = 0; r < cells->rows.shown; r++)
     for (int c = 0; c < cells->cols.shown; c++) {

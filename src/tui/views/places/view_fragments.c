@@ -449,7 +449,8 @@ static void choose_element(Session *session, const char *argument) {
   Fragments f = look(session);
   AtomOperand operand = f.operand;
   int64_t index[2];
-  bool read = element_read(argument ? argument : "", &operand, index);
+  static const char *const names[] = {"A", "B", "C"};
+  bool read = element_read(argument ? argument : "", names, &operand, index);
   Fragments at = look_at(&(ViewState){.pane = (int)operand, .mode = state->mode}, f.atom);
   if (read && at.held && index[0] < at.map.rows && index[1] < at.n_cols) {
     state->pane = (int)operand;

@@ -462,8 +462,9 @@ static void open_tile(Session *session, const char *argument) {
   GridCta cta = grid_cta(grid, clamp_index(state->cursor, windows_of(grid, ctas)) * ctas);
 
   tiles_of(session)->placed = true;
-  tiles_of(session)->at = (TraceAt){cta.row * grid->tile_m, cta.col * grid->tile_n,
-                                    grid_k_range(grid, cta.split).begin};
+  tiles_of(session)->at =
+      (TraceAt){cta.row * grid->tile_m, cta.col * grid->tile_n, grid_k_range(grid, cta.split).begin,
+                grid->program->n_products - 1};
   view_show(session, view_find("tiles"));
   session_view_state(session)->mode = 1;
 }

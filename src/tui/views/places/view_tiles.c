@@ -6,6 +6,9 @@
 // i and k in A, k and j in B. e takes an element by name. Below stands where its three elements
 // are: CTA, warp, lane, register; slab, byte and bank; who brought it and when.
 //
+// Of attention there are two products, and p goes from S = Q·K to O = P·V and back: the score that
+// the cursor stands on becomes the element of P, so that one can be followed into the other.
+//
 // ViewState: pane is the operand (C, A, B), mode the level; the element is in Tiles.
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +56,7 @@ static void mark_lines(Arena *arena, TilesHalf *half) {
 // If lanes take rows in turns, a thread's own are not neighbours; an atom's all are.
 static bool has_cells(const TilesSide *side, bool rows, int64_t at) {
   const TilesRegion *tile = &side->region[1], *box = &side->region[3];
-  if (program_atom(side->model->program)) return true;
+  if (side->product->atom) return true;
   int64_t n = rows ? box->cols : box->rows;
   for (int64_t i = 0; i < n; i++) {
     int64_t row = box->row - tile->row + (rows ? at : i),
@@ -209,24 +212,9 @@ static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
   if (legend.cols >= LEGEND_COLS) tiles_legend_draw(canvas, legend, half);
 }
 
-// A cell of O comes of a row of S, which comes of all keys: one product's path through the tiers
-// says too little of it, and where it would lead is not drawn.
-static bool has_two_products(const Side *side) {
-  return side->picture->model->program->n_products > 1;
-}
-
 static void tiles_draw(Canvas *canvas, Rect in, const Session *session) {
   const TilesFrame *frame = session->prepared;
   rect_take_left(&in, 1);
-  if (has_two_products(&session->now) || (frame->n > 1 && has_two_products(&session->then))) {
-    canvas_wrap(
-        canvas, in, STYLE_TEXT,
-        "Tiles follow a cell through one product, and attention has two. Which CTA has which "
-        "queries of which head is in the grid (8), what a block of keys goes through in "
-        "loops (2) and its steps (s), when in the pipeline (P), and the registers of an "
-        "atom in fragments (6).");
-    return;
-  }
   if (frame->n == 1) {
     draw_half(canvas, in, &frame->half[0]);
     return;
@@ -276,6 +264,7 @@ static void put_move(JsonWriter *w, const TraceMove *move) {
 
 static void put_half(JsonWriter *w, const TilesHalf *half) {
   const TilesSide *side = half->side;
+  json_member_string(w, "product", side->name[ATOM_C]);
   json_member_int(w, "i", side->at.i);
   json_member_int(w, "j", side->at.j);
   json_member_int(w, "k", side->at.k);
@@ -329,17 +318,17 @@ static void step(Session *session, int down, int right) {
   const ViewState *state = session_view_state(session);
   const TilesSide *side = present(session);
   const TilesRegion *out = &side->region[level_of(state) + 1];
-  const Problem *p = &side->model->program->problem;
+  const TilesRegion *all = &side->region[0];
   TraceAt *at = &tiles_of(session)->at;
   AtomOperand operand = operand_of(state);
   if (operand == ATOM_B)
-    at->k = stepped(at->k, down * out->ks, p->k);
+    at->k = stepped(at->k, down * out->ks, all->ks);
   else
-    at->i = stepped(at->i, down * out->rows, p->m);
+    at->i = stepped(at->i, down * out->rows, all->rows);
   if (operand == ATOM_A)
-    at->k = stepped(at->k, right * out->ks, p->k);
+    at->k = stepped(at->k, right * out->ks, all->ks);
   else
-    at->j = stepped(at->j, right * out->cols, p->n);
+    at->j = stepped(at->j, right * out->cols, all->cols);
 }
 
 static void tiles_move(Session *session, int delta) { step(session, delta, 0); }
@@ -366,20 +355,68 @@ static void next_operand(Session *session, const char *argument) {
   state->pane = (state->pane + 1) % ATOM_OPERANDS;
 }
 
-static void choose_element(Session *session, const char *text) {
-  const Problem *p = &present(session)->model->program->problem;
-  AtomOperand operand = operand_of(session_view_state_const(session));
-  int64_t index[2];
-  if (!element_read(text, &operand, index)) {
-    session_say(session, SAID_ERROR, "\"%s\" is no element: C[130][7], A[130][21] or B 21 7 is",
-                text);
+// S[q][key] is P[q][key] after the softmax: what was the cursor's column is its depth now.
+static void next_product(Session *session, const char *argument) {
+  (void)argument;
+  const Program *program = present(session)->model->program;
+  TraceAt *at = &tiles_of(session)->at;
+  int64_t swap = at->j;
+  const int next = (at->product + 1) % program->n_products;
+  const int kernel = program->product[next].kernel;
+  if (program->n_products < 2) {
+    session_say(session, SAID_NOTE, "a matrix product has one: PROGRAM=attention has two");
     return;
   }
-  int64_t rows = operand == ATOM_B ? p->k : p->m, cols = operand == ATOM_A ? p->k : p->n;
+  if (kernel != program->main_kernel) {
+    session_say(session, SAID_NOTE, "the other product is computed by a kernel before, %s: FUSE=1",
+                program->kernel[kernel].name);
+    return;
+  }
+  at->product = next;
+  at->j = at->k;
+  at->k = swap;
+}
+
+static void names_of(const TilesSide *side, const char *names[ATOM_OPERANDS]) {
+  for (int o = 0; o < ATOM_OPERANDS; o++) names[o] = side->name[o];
+}
+
+// An element of the product at hand, or of the other one, which is then looked at.
+static bool read_element(Session *session, const char *text, AtomOperand *operand,
+                         int64_t index[2]) {
+  const char *names[ATOM_OPERANDS];
+  const TilesSide *side = present(session);
+  names_of(side, names);
+  if (element_read(text, names, operand, index)) return true;
+  if (side->model->program->n_products < 2) return false;
+  const TraceAt before = tiles_of(session)->at;
+  next_product(session, NULL);
+  names_of(present(session), names);
+  if (element_read(text, names, operand, index)) return true;
+  tiles_of(session)->at = before;
+  return false;
+}
+
+static void choose_element(Session *session, const char *text) {
+  AtomOperand operand = operand_of(session_view_state_const(session));
+  int64_t index[2];
+  if (!read_element(session, text, &operand, index)) {
+    const char *const *name =
+        (const char *[]){present(session)->name[ATOM_C], present(session)->name[ATOM_A],
+                         present(session)->name[ATOM_B]};
+    session_say(session, SAID_ERROR, "\"%s\" is no element: %s[130][7], %s[130][21] or %s 21 7 is",
+                text, name[0], name[1], name[2]);
+    return;
+  }
+  const TilesSide *side = present(session);
+  const TilesRegion *all = &side->region[0];
+  const char *name = side->name[operand];
+  int64_t rows = operand == ATOM_B ? all->ks : all->rows;
+  int64_t cols = operand == ATOM_A ? all->ks : all->cols;
   if (index[0] >= rows || index[1] >= cols) {
     session_say(session, SAID_ERROR, "%s has %lld rows and %lld columns; nearest: %s[%lld][%lld]",
-                atom_operand_name(operand), (long long)rows, (long long)cols,
-                atom_operand_name(operand), (long long)(index[0] < rows ? index[0] : rows - 1),
+                name, (long long)rows, (long long)cols, name,
+                (long long)(index[0] < rows ? index[0] : rows - 1),
                 (long long)(index[1] < cols ? index[1] : cols - 1));
     return;
   }
@@ -411,11 +448,10 @@ static void click_cell(Session *session, int64_t value) {
   const TilesRegion *region = &side->region[level];
   int64_t row = region->row + value / region->cols, col = region->col + value % region->cols;
   if (level == 0) {
-    row = value / side->grid->cols * side->grid->tile_m;
-    col = value % side->grid->cols * side->grid->tile_n;
+    row = value / side->board_cols * side->grid->tile_m;
+    col = value % side->board_cols * side->tile_cols;
   }
-  const Problem *p = &side->model->program->problem;
-  if (value < 0 || row >= p->m || col >= p->n) return;
+  if (value < 0 || row >= side->region[0].rows || col >= side->region[0].cols) return;
   if (tiles_stands_out(side, level, row, col)) {
     zoom_in(session, NULL);
     return;
@@ -438,6 +474,7 @@ static const Action actions[] = {
     {"zoom-in", "Enter", "zoom", "zoom-out", "a tier down: CTA, warp, atom or thread", zoom_in},
     {"zoom-out", "Backspace", NULL, NULL, "a tier up", zoom_out},
     {"operand", "o", "operand", NULL, "move in C, in A (i and k), or in B (k and j)", next_operand},
+    {"product", "p", "product", NULL, "S = Q·K or O = P·V of attention", next_product},
     {"element", "e", "element", NULL, "the place of an element: element A[130][21]", element},
 };
 

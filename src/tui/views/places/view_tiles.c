@@ -474,8 +474,8 @@ static const Action actions[] = {
     {"zoom-in", "Enter", "zoom", "zoom-out", "a tier down: CTA, warp, atom or thread", zoom_in},
     {"zoom-out", "Backspace", NULL, NULL, "a tier up", zoom_out},
     {"operand", "o", "operand", NULL, "move in C, in A (i and k), or in B (k and j)", next_operand},
-    {"product", "p", "product", NULL, "S = Q·K or O = P·V of attention", next_product},
     {"element", "e", "element", NULL, "the place of an element: element A[130][21]", element},
+    {"product", "p", "product", NULL, "S = Q·K or O = P·V of attention", next_product},
 };
 
 // A loop that is selected in the explorer's nest lights its part of the picture: the level at which

@@ -44,12 +44,13 @@ TEST_LIBS     = $(call pkg,--libs,check,-lcheck -lsubunit -lrt) $(call pkg,--lib
 # The null checks that UBSan adds make gcc believe that formats may be NULL.
 SANITIZE_WARNINGS = -Wno-unknown-warning-option -Wno-format-truncation -Wno-format-overflow
 # What ASan asks of every access, UBSan need not ask of every pointer: a third of the time. The fuzz
-# targets are built with all of it.
+# targets are built with all of it. make test leaves the two interpreters unguarded (HOT below), which
+# run billions of lane operations: half of the time that is left; make sanitized guards them, too.
 SANITIZE  = -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
             -fno-sanitize=null,alignment,object-size,pointer-overflow \
             $(SANITIZE_WARNINGS)
 ASAN_FLAGS = $(TEST_INCLUDES) $(SANITIZE)
-FAST_FLAGS = $(TEST_INCLUDES) -O2 -g1
+WHOLE_FLAGS = $(ASAN_FLAGS)
 TSAN_FLAGS = $(TEST_INCLUDES) -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
@@ -64,7 +65,7 @@ objects = $(patsubst %.c,build/$(1)/%.o,$(2))
 RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
 FUZZ_OBJECTS    = $(call objects,fuzz,$(LIB_SOURCES))
 
-.PHONY: all help run test stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
+.PHONY: all help run test sanitized stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
         tsan portable wheel deb cross cross-test install uninstall fuzz ci-long clean FORCE
 all: build/gemmview
 
@@ -73,6 +74,7 @@ help:
 	@echo 'make run          install what is missing, build, launch (ARGS="show explore")'
 	@echo 'make test         install what is missing, build and run the tests (SUITES="json target")'
 	@echo 'make stress       what make test samples, whole: hours (STRESS=0.1 SUITES="history")'
+	@echo 'make sanitized    the same with the interpreters under ASan and UBSan, too: twice as long'
 	@echo 'make tsan         client, worker and classroom tests under ThreadSanitizer'
 	@echo 'make compile-all  200 random legal schedules for every target, compiled by NVRTC'
 	@echo 'make test-gpu     compile, verify and time on the GPU at hand'
@@ -120,18 +122,15 @@ build/$(1)/tests/unit/main.o: build/gen/suites.def
 endef
 $(eval $(call configuration,release,CC,CFLAGS))
 $(eval $(call configuration,asan,CC,ASAN_FLAGS))
-$(eval $(call configuration,fast,CC,FAST_FLAGS))
+$(eval $(call configuration,whole,CC,WHOLE_FLAGS))
 $(eval $(call configuration,tsan,CC,TSAN_FLAGS))
 $(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
 $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
-# The interpreter runs billions of lane operations in the property test: a quarter off at -O2.
-build/asan/src/model/interp/%.o: HOT = -O2
-build/asan/src/model/ops/%.o: HOT = -O2
-build/asan/src/model/words/formats.o: HOT = -O2
-build/asan/src/model/words/fragment.o: HOT = -O2
-build/asan/src/model/ir/expr.o: HOT = -O2
-# So does the machine that runs PTX.
-build/asan/src/ptx/%.o: HOT = -O2
+# The interpreter, and the machine that runs PTX.
+HOT_SOURCES := $(wildcard src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/record/*.c) \
+               src/model/words/formats.c src/model/words/fragment.c src/model/ir/expr.c
+$(call objects,asan,$(HOT_SOURCES)): HOT = -O2 -fno-sanitize=all
+$(call objects,whole,$(HOT_SOURCES)): HOT = -O2
 # Nothing for another machine is compiled before that machine's libraries are here.
 build/$(ARCH)/flags: | build/sysroot-$(ARCH)
 
@@ -163,7 +162,7 @@ build/$(1)/gemmview: $(call objects,$(1),src/main.c $(LIB_SOURCES))
 	$$(call run_quietly,LD $$@,$$($(2)) $$($(3)) $$(LDFLAGS) $$^ $$(LIBS) -o $$@)
 endef
 $(eval $(call test_programs,asan,CC,ASAN_FLAGS))
-$(eval $(call test_programs,fast,CC,FAST_FLAGS))
+$(eval $(call test_programs,whole,CC,WHOLE_FLAGS))
 $(eval $(call test_programs,tsan,CC,TSAN_FLAGS))
 $(eval $(call test_programs,$(ARCH),CROSS_CC,CROSS_FLAGS))
 
@@ -175,6 +174,10 @@ test-run: test-build
 test:
 	@tools/install_deps.sh test
 	@$(MAKE) --no-print-directory test-run
+
+# The tests with both interpreters under the sanitizers, too.
+sanitized: build/whole/unit build/whole/gemmview
+	GEMMVIEW=build/whole/gemmview build/whole/unit $(SUITES)
 
 # Every promise with its whole number; STRESS=0.1 is a tenth of it, SUITES="history" one suite.
 STRESS ?= 1

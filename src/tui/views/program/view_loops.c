@@ -8,7 +8,8 @@
 //   m = m_b·128 + m_t·8 + m_r      32 × 16 × 8
 //
 // Left and Right step through the passes, d changes what is shown, s shows what one iteration of
-// k_o issues (loops_steps.c), p where its copies may stand (loops_places.c). ViewState: mode is
+// k_o issues (loops_steps.c), p where its copies may stand (loops_places.c), t the tiles of a block
+// and the sets of its registers (loops_tiles.c). ViewState: mode is
 // what is shown, pane how many passes before the last one the view stands.
 #include <string.h>
 
@@ -23,6 +24,7 @@
 #include "tui/views/program/loops_axes.h"
 #include "tui/views/program/loops_places.h"
 #include "tui/views/program/loops_steps.h"
+#include "tui/views/program/loops_tiles.h"
 #include "tui/views/program/source.h"
 #include "tui/views/program/tier_style.h"
 
@@ -33,7 +35,8 @@ enum {
   SHOW_RUNG,
   SHOW_COUNT,
   SHOW_STEPS = SHOW_COUNT,
-  SHOW_PLACES
+  SHOW_PLACES,
+  SHOW_TILES
 };
 enum { CHROME_ROWS = 9 };  // tabs, state, head; a line, the axes, why, the footer
 enum { CONTEXT = 3, PASSES_COLS = 34, PASSES_MIN_SCREEN = 112 };
@@ -55,9 +58,10 @@ typedef struct Loops {
   LoopLine *line;
   AxesPicture axes;
   const char *title;
-  const char *dialect;  // the pass in the words of another compiler; NULL: it has none
-  StepsPicture *steps;  // NULL: not shown
-  bool cuda;            // the lines are a difference of CUDA
+  const char *dialect;      // the pass in the words of another compiler; NULL: it has none
+  StepsPicture *steps;      // NULL: not shown
+  const LoopsTiles *tiles;  // likewise
+  bool cuda;                // the lines are a difference of CUDA
 } Loops;
 
 static const Pipeline *pipeline_of(const Session *session) {
@@ -161,6 +165,8 @@ static void loops_prepare(Session *session) {
   if (mode == SHOW_PLACES) places_look(places_of(session), session);
   if (mode == SHOW_STEPS) loops->steps = steps_picture(session->frame, session->now.picture->model);
   const Program *program = pipeline->stage[loops->stage].program;
+  if (mode == SHOW_TILES)
+    loops->tiles = loops_tiles(session->frame, session->now.picture->model->program);
   const Program *before = NULL;
   bool pass = mode == SHOW_PASS || mode == SHOW_CUDA;
   if (pass && loops->stage > 0) before = pipeline->stage[loops->stage - 1].program;
@@ -199,6 +205,10 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   int mode = mode_of(session);
   if (loops->steps) {
     draw_steps_head(canvas, in, &loops->steps->steps);
+    return;
+  }
+  if (loops->tiles) {
+    loops_tiles_draw_head(canvas, in, loops->tiles);
     return;
   }
   if (mode == SHOW_PLACES) {
@@ -378,6 +388,11 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
     draw_steps(canvas, in, session);
     return;
   }
+  if (mode_of(session) == SHOW_TILES) {
+    loops_tiles_draw(canvas, in, ((const Loops *)session->prepared)->tiles,
+                     session_view_state_const(session)->cursor, SPOT_LINE);
+    return;
+  }
   if (mode_of(session) == SHOW_PLACES) {
     places_draw(canvas, in, session->frame, places_of(session),
                 session_view_state_const(session)->cursor, SPOT_LINE);
@@ -418,7 +433,8 @@ static void put_line(JsonWriter *w, const LoopLine *line) {
 }
 
 static void loops_json(JsonWriter *w, Session *session) {
-  static const char *const shows[] = {"program", "pass", "cuda", "rung", "steps", "places"};
+  static const char *const shows[] = {"program", "pass",   "cuda", "rung",
+                                      "steps",   "places", "tiles"};
   const Loops *loops = session->prepared;
   const Pipeline *pipeline = pipeline_of(session);
   json_member_string(w, "shows", shows[mode_of(session)]);
@@ -484,10 +500,12 @@ static void show_or_leave(Session *session, int mode) {
 
 static void show_steps(Session *s, const char *a) { (void)a, show_or_leave(s, SHOW_STEPS); }
 static void show_places(Session *s, const char *a) { (void)a, show_or_leave(s, SHOW_PLACES); }
+static void show_tiles(Session *s, const char *a) { (void)a, show_or_leave(s, SHOW_TILES); }
 
 static int loops_count(const Session *session) {
   const Loops *loops = session->prepared;
   if (loops && loops->steps) return loops->steps->steps.n;
+  if (loops && loops->tiles) return loops->tiles->tiles.n;
   if (loops && mode_of(session) == SHOW_PLACES) return places_count(places_of(session));
   return loops ? loops->n_lines : 0;
 }
@@ -495,6 +513,7 @@ static int loops_count(const Session *session) {
 static const char *loops_line(const Session *session, int i) {
   const Loops *loops = session->prepared;
   if (mode_of(session) == SHOW_PLACES) return places_text(places_of(session), i);
+  if (loops->tiles) return loops->tiles->text[i];
   return loops->steps ? loops->steps->text[i].line : loops->line[i].text;
 }
 
@@ -525,6 +544,9 @@ static const Action actions[] = {
      "the instructions of one iteration of k_o, and other orders of reading", show_steps},
     {"places", "p", "places", NULL,
      "where in an iteration each copy may stand, and what happens where it may not", show_places},
+    {"block-tiles", "t", "tiles", NULL,
+     "the tiles of a block, what of them lies in registers, and which set is loaded when",
+     show_tiles},
 };
 
 const ViewBody loops_view = {

@@ -27,6 +27,9 @@ typedef struct Field {
   uint64_t *programs;  // a table of hashes, 0 = free
   int n_pool;
   Pooled pool[TUNE_POOL];
+  int epoch_from;    // the first point of the epoch: parents are drawn of those behind it
+  int epoch_stale;   // points settled since its best became better by more than a hair
+  double epoch_ns;   // its best time; 0: none yet
   int next_fit;      // times that the roofline is fitted at again
   int next_seed;     // of the options
   bool loading;      // what an earlier run has measured

@@ -56,11 +56,13 @@ static Stmt *at_step(Program *program, const Stmt *list, const Var *k_i, const E
   return copy;
 }
 
-// `list` for var + 1 where that is still below its extent; NULL when it never is.
-static Stmt *if_next(Program *program, const Stmt *list, const Var *var, const char *name) {
+// `list` for the iteration behind this one where the loop comes to that; NULL when it never does. A
+// part of a tile that is split has fewer slabs than the loop may have.
+static Stmt *if_next(Program *program, const Stmt *list, const Stmt *loop, const char *name) {
   Arena *arena = program->arena;
+  const Var *var = loop->var;
   const Expr *next = ex_add_const(arena, ex_var(arena, var), 1);
-  const Expr *some = ex_lt(arena, next, ex_const(arena, var->extent));
+  const Expr *some = ex_lt(arena, next, loop_end(arena, loop));
   if (expr_is_const(some, 0)) return NULL;
   Var *let = program_var(program, name, VAR_LET, var->tier, var->extent);
   Stmt *body = stmt_let(program, knob, let, next);
@@ -78,7 +80,7 @@ static void within_slab(Program *program, const Product *product, Stmt *k_o, Stm
   const Expr *first = ex_const(program->arena, 0);
   Stmt **link = find_multiply(product, &k_o->body);
   insert(link, at_step(program, reads, k_i->var, first));
-  insert(&k_i->body, if_next(program, reads, k_i->var, step_ahead(program, product)));
+  insert(&k_i->body, if_next(program, reads, k_i, step_ahead(program, product)));
 }
 
 // k_i runs to BK - 1; then the barrier, the first reads of the next slab, the last multiply.
@@ -94,7 +96,7 @@ static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *rea
   const Expr *now = ex_var(arena, k_i->var);
   substitute(program, k_i->body, step, now);
   insert(&k_i->body, at_step(program, reads, step, ex_add_const(arena, now, 1)));
-  Stmt *ahead = if_next(program, first_reads, k_o->var, "k_n");
+  Stmt *ahead = if_next(program, first_reads, k_o, "k_n");
   Stmt *tail = stmt_last(k_o->body);
   insert(&tail->next, last);
   insert(&tail->next, ahead);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli_harness.h"
+#include "stress.h"
 
 #define STATE "-k AUTO=0,M=32,N=32,K=32,BM=16,BN=16,FM=2,FN=2,STAGE=11"
 
@@ -300,7 +301,7 @@ Suite *suite_conventions(void) {
   tcase_add_test(tcase, no_color_is_honoured_by_what_is_printed);
   tcase_add_test(tcase, a_classroom_is_for_its_group);
   tcase_add_test(tcase, a_classroom_takes_nothing_over);
-  tcase_add_loop_test(tcase, a_key_press_is_a_few_kilobytes, 0, 2);
+  tcase_add_loop_test(tcase, a_key_press_is_a_few_kilobytes, 0, stress_is_on() ? 2 : 1);
   tcase_add_test(tcase, the_screenshots_are_current);
   suite_add_tcase(suite, tcase);
   return suite;

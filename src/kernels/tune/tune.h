@@ -73,6 +73,7 @@ typedef struct TuneField {
   int *order;  // [n_order] the points with a time: the best first, by the round that they are in
   int n_order;
   int n_by_state[TUNE_STATES];
+  int n_epochs;      // beginnings of the search, the first one included
   int n_compiled;    // or not compiled, in this run
   TuneRound round;   // under way; TUNE_ROUNDS: all is done
   double cublas_ns;  // of the last time that it ran beside a point; 0 = not known
@@ -98,8 +99,9 @@ typedef struct TuneOptions {
       *history;     // whose calibrations of the GPU rank until this search has its own; may be NULL
   History *resume;  // what it has of the problem and GPU counts as measured; NULL: begins anew
   double seconds;
-  bool all_runs;   // what `resume` says that runs before took of it is taken off `seconds`
-  int points_max;  // 0: as many as there is time for
+  bool all_runs;     // what `resume` says that runs before took of it is taken off `seconds`
+  int points_max;    // 0: as many as there is time for
+  int stale_points;  // that bring nothing better before the search begins anew; 0: 250
   // Not a search: so many points of each family of kernels that the problem has, drawn blindly and
   // timed once; tune_orders() says how well a fit to some predicts the order of the others. 0:
   // none.

@@ -150,7 +150,7 @@ static void calibrate(Field *field) {
 // ---- epochs -------------------------------------------------------------------------------------
 
 // Counts how long the epoch has had nothing better, and begins another one.
-static void watch_epoch(Field *field, const TunePoint *point) {
+static void watch_epoch(const Tune *tune, Field *field, const TunePoint *point) {
   static const double hair = 0.99;
   if (point - field->told.point < field->epoch_from) return;
   field->epoch_stale++;
@@ -159,7 +159,9 @@ static void watch_epoch(Field *field, const TunePoint *point) {
     field->epoch_stale = 0;
     field->epoch_ns = point->time_ns;
   }
-  if (field->epoch_stale < STALE_POINTS) return;
+  const int most = tune->options.stale_points;
+  if (field->epoch_stale < (most ? most : STALE_POINTS)) return;
+  field->told.n_epochs++;
   field->epoch_from = field->told.n_points;
   field->epoch_stale = field->n_pool = 0;
   field->epoch_ns = 0;
@@ -188,7 +190,7 @@ void tune_settle(Tune *tune, Field *field, TunePoint *point, TuneState state) {
     put_in(field, index);
     calibrate(field);
   }
-  if (!field->loading && field->told.round == TUNE_BRIEF) watch_epoch(field, point);
+  if (!field->loading && field->told.round == TUNE_BRIEF) watch_epoch(tune, field, point);
   if (tune->options.told && !field->loading)
     tune->options.told(tune->options.context, &field->told, point);
 }
@@ -448,6 +450,7 @@ Field *tune_field_new(Tune *tune, const Device *device) {
   field->told.device = *device;
   field->told.targets = *tune->options.targets;
   field->random = tune->options.random;
+  field->told.n_epochs = 1;
   const Target *target = device_target(&field->told.targets, device);
   if (!target) {
     field->told.error = arena_printf(tune->arena, "no row of the table stands for the GPU \"%s\"",

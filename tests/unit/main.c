@@ -60,9 +60,10 @@ enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
 // The suites that take longest start first, so that no processor waits for the last one.
 static const char *const slow[] = {
-    "property", "cluster",    "conventions", "pingpong",   "emit_run", "lesson_view", "persistent",
-    "view",     "mutants",    "export_cu",   "timeline",   "mbarrier", "bench",       "ops",
-    "parse",    "work_lists", "counted",     "open_races", "hostile",  "emit_atoms",  "trace_run"};
+    "property", "emit_run", "attention",   "tune",       "cluster",    "lesson_view",  "pingpong",
+    "view",     "mutants",  "conventions", "tcgen05",    "open_rungs", "persistent",   "bench",
+    "timeline", "counted",  "own_view",    "trace_run",  "mbarrier",   "history_view", "export_cu",
+    "ops",      "parse",    "work_lists",  "open_races", "hostile",    "emit_atoms",   "open_cli"};
 
 static const char *const waiting[] = {"client", "cuda_cli", "cli_probe", "history",
                                       "worker", "terminal", "explorer",  "client_history",

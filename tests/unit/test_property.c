@@ -114,10 +114,10 @@ static Schedule shaped(const Schedule *rung, int shape) {
   return schedule;
 }
 
-// In every shape; after every pass in two of them, the next rung in the next ones, and under stress
+// In every shape; after every pass in one of them, the next rung in the next one, and under stress
 // in all; on tensor cores narrow, and these as they are after the last pass.
 static bool rung_computes(const Schedule *rung, int turn, bool last_alone, Seen **seen) {
-  enum { THIN = 3, APART = 2 };
+  enum { THIN = 3 };
   const Schedule narrow = property_narrow(rung);
   bool ok = true;
   for (int s = 0; s < (stress_is_emulated() ? SHAPES_EMULATED : N_SHAPES); s++) {
@@ -125,7 +125,7 @@ static bool rung_computes(const Schedule *rung, int turn, bool last_alone, Seen 
     if (shapes[s].has_narrow_like && is_wide(&narrow)) continue;
     if (is_of_rows(rung) && s != turn % N_SHAPES && !stress_is_on()) continue;
     Schedule schedule = shaped(&narrow, s);
-    bool every = s == turn % N_SHAPES || s == (turn + APART) % N_SHAPES || stress_is_on();
+    bool every = s == turn % N_SHAPES || stress_is_on();
     ok &= every_stage_computes(&schedule, last_alone || !every, seen);
   }
   arena_reset(property_arena);

@@ -191,8 +191,7 @@ static bool says_what_was_counted(const JsonValue *line, const Model *model) {
                    number_of(line, "wavefronts_ldsm");
   double said = profiled(model) * number_of(line, "blocks") * number_of(line, "slabs");
   bool same = fabs(said - counted) <= 0.005 * counted;
-  if (!same && stress_is_on())
-    printf("%s: %.0f said, %.0f counted\n", word_of(line, "state"), said, counted);
+  if (!same) printf("%s: %.0f said, %.0f counted\n", word_of(line, "state"), said, counted);
   return same;
 }
 
@@ -208,6 +207,8 @@ START_TEST(predicted_accesses_cost_what_was_counted) {
 }
 END_TEST
 
+// Two of a hundred may differ, since another release of the compiler may merge other accesses than the
+// one whose kernels were counted; one more may, so that a sample of twelve is not asked for none.
 START_TEST(compiled_accesses_cost_what_was_counted) {
   Lines lines = read_lines("tests/data/h200_schedules.jsonl");
   int n = stress_count(12, lines.n), wrong = 0;
@@ -217,7 +218,7 @@ START_TEST(compiled_accesses_cost_what_was_counted) {
     const JsonValue *line = lines.line[i * lines.n / n];
     wrong += !says_what_was_counted(line, compiled(model_of(word_of(line, "state"))));
   }
-  ck_assert_msg(100 * wrong <= 2 * n, "%d of %d", wrong, n);
+  ck_assert_msg(100 * wrong <= 2 * n + 100, "%d of %d", wrong, n);
 }
 END_TEST
 

@@ -207,8 +207,9 @@ START_TEST(predicted_accesses_cost_what_was_counted) {
 }
 END_TEST
 
-// Two of a hundred may differ, since another release of the compiler may merge other accesses than the
-// one whose kernels were counted; one more may, so that a sample of twelve is not asked for none.
+// Two of a hundred may differ, since another release of the compiler may merge other accesses than
+// the one whose kernels were counted; one more may, so that a sample of twelve is not asked for
+// none.
 START_TEST(compiled_accesses_cost_what_was_counted) {
   Lines lines = read_lines("tests/data/h200_schedules.jsonl");
   int n = stress_count(12, lines.n), wrong = 0;

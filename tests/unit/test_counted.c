@@ -186,12 +186,13 @@ static double profiled(const Model *model) {
   return sum;
 }
 
-static bool says_what_was_counted(const JsonValue *line, const Model *model) {
+// `tell`: a difference is printed.
+static bool says_what_was_counted(const JsonValue *line, const Model *model, bool tell) {
   double counted = number_of(line, "wavefronts_lds") + number_of(line, "wavefronts_sts") +
                    number_of(line, "wavefronts_ldsm");
   double said = profiled(model) * number_of(line, "blocks") * number_of(line, "slabs");
   bool same = fabs(said - counted) <= 0.005 * counted;
-  if (!same) printf("%s: %.0f said, %.0f counted\n", word_of(line, "state"), said, counted);
+  if (!same && tell) printf("%s: %.0f said, %.0f counted\n", word_of(line, "state"), said, counted);
   return same;
 }
 
@@ -201,15 +202,13 @@ START_TEST(predicted_accesses_cost_what_was_counted) {
   int right = 0;
   for (int i = 0; i < FIRST_SCHEDULES; i++) {
     arena_reset(property_arena);
-    right += says_what_was_counted(lines.line[i], model_of(word_of(lines.line[i], "state")));
+    right += says_what_was_counted(lines.line[i], model_of(word_of(lines.line[i], "state")),
+                                   stress_is_on());
   }
   ck_assert_msg(100 * right >= 85 * FIRST_SCHEDULES, "%d of %d", right, FIRST_SCHEDULES);
 }
 END_TEST
 
-// Two of a hundred may differ, since another release of the compiler may merge other accesses than
-// the one whose kernels were counted; one more may, so that a sample of twelve is not asked for
-// none.
 START_TEST(compiled_accesses_cost_what_was_counted) {
   Lines lines = read_lines("tests/data/h200_schedules.jsonl");
   int n = stress_count(12, lines.n), wrong = 0;
@@ -217,9 +216,9 @@ START_TEST(compiled_accesses_cost_what_was_counted) {
   for (int i = 0; i < n; i++) {
     arena_reset(property_arena);
     const JsonValue *line = lines.line[i * lines.n / n];
-    wrong += !says_what_was_counted(line, compiled(model_of(word_of(line, "state"))));
+    wrong += !says_what_was_counted(line, compiled(model_of(word_of(line, "state"))), true);
   }
-  ck_assert_msg(100 * wrong <= 2 * n + 100, "%d of %d", wrong, n);
+  ck_assert_msg(100 * wrong <= 2 * n, "%d of %d", wrong, n);
 }
 END_TEST
 

@@ -224,7 +224,7 @@ fuzz: $(FUZZ_NAMES:%=fuzz-run-%)
 FORMATTED = $(shell find src tests -name '*.[ch]' -o -name '*.def' | grep -v '^src/.*\.def$$')
 CLANG_FORMAT ?= $(shell command -v clang-format-14 || echo clang-format)
 fmt:
-	$(CLANG_FORMAT) -i $(FORMATTED)
+	@$(CLANG_FORMAT) -i $(FORMATTED)
 fmt-check:
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 

@@ -78,8 +78,17 @@ static const Expr *row_major(Program *program, const Product *product, Tier tier
                 digit_var(program, product, AXIS_N, tier));
 }
 
+Access tensor_of_group(Program *program, const Product *product, Buffer *mbarriers) {
+  return access1(mbarriers, row_major(program, product, TIER_WARP));
+}
+
 static Access full_of(Program *program, const Product *product) {
-  return access1(program_buffer(program, ROLE_ACC_FULL), row_major(program, product, TIER_WARP));
+  return tensor_of_group(program, product, program_buffer(program, ROLE_ACC_FULL));
+}
+
+const Expr *tensor_tiles(const Program *program) {
+  const Stmt *tiles = kernel_launch(program_main(program)).tiles;
+  return tiles ? ex_var(program->arena, tile_turn(tiles)) : ex_const(program->arena, 0);
 }
 
 // The first column of the atom at hand.
@@ -197,47 +206,15 @@ Stmt *tensor_body(Program *program, const Product *product, const Schedule *sche
                    end(program), NULL);
 }
 
-// ---- roles --------------------------------------------------------------------------------------
-
-// Of a block with roles thread counts all of them.
-static void for_all_threads(Program *program, Stmt *list) {
-  substitute(program, list, program->thread, ex_var(program->arena, program->any_thread));
-}
-
-// The link that points at a statement of the list.
-static Stmt **find_loop_link(Stmt **list, const Stmt *stmt) {
-  while (*list != stmt) list = &(*list)->next;
-  return list;
-}
+// ---- taken apart --------------------------------------------------------------------------------
 
 TensorFrame tensor_take_frame(Program *program) {
-  Stmt **body = &kernel_inner(main_kernel(program))->body;
+  Stmt **body = &kernel_block(main_kernel(program))->body;
   Stmt **link = find_link(body, OP_MBAR_INIT, ROLE_ACC_FULL);
   TensorFrame frame = {.begin = cut(link)};
   frame.begin->next = cut(link);
-  cut(link);  // the barrier: there is one in front of the roles
+  frame.there = cut(link);
   Stmt **freed = find_link(body, OP_T_FREE, ROLE_COUNT);
-  Stmt *release = cut(freed), **met = body;
-  while ((*met)->next) met = &(*met)->next;
-  frame.end = cut(met);
-  frame.end->next = release;
-  for_all_threads(program, frame.begin);
-  for_all_threads(program, frame.end);
+  frame.end = cut(freed);
   return frame;
-}
-
-void tensor_release_slots(Program *program, const Product *product, Stmt *k_o, Access slot) {
-  const KnobId roles = KNOB_WARP_SPECIALIZE;
-  Stmt *asks = cut(find_multiply(product, &k_o->body));
-  Stmt *commit = cut(find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
-  Stmt *wait = cut(find_link(&k_o->body, OP_MBAR_WAIT, ROLE_ACC_FULL));
-  Stmt *filled = cut(find_link(&k_o->body, OP_MBAR_WAIT, ROLE_FULL));
-  Op release = {.kind = OP_T_COMMIT, .dst = slot};
-  k_o->body = stmt_list(filled, asks->body, stmt_op(program, roles, release), NULL);
-  Stmt **link = find_loop_link(&kernel_inner(main_kernel(program))->body, k_o);
-  Stmt *all = stmt_list(cut(link), commit, NULL);
-  Stmt *one = stmt_if(program, roles, asks->expr, all);
-  wait->op.phase = ex_const(program->arena, 0);
-  insert(link, stmt_list(noted(one, "one thread waits for slabs and asks for their products"), wait,
-                         NULL));
 }

@@ -15,13 +15,13 @@ void tensor_buffers(Program *program, Product *product, const Schedule *schedule
 Stmt *tensor_body(Program *program, const Product *product, const Schedule *schedule,
                   Access operand[2]);
 
-// What stands in front of a tile and behind it: mbarriers and tensor memory come and go. Cut out of
-// the statements that each thread runs, said for all threads of a block with roles.
+// What stands in front of all tiles and behind them: mbarriers and tensor memory come, a barrier,
+// tensor memory goes. Cut out of what the threads of a block run.
 typedef struct TensorFrame {
-  Stmt *begin, *end;
+  Stmt *begin, *there, *end;
 } TensorFrame;
 TensorFrame tensor_take_frame(Program *program);
-// Products of slabs that a producer fetches: the thread that asks for them waits for the slabs
-// itself, and a commit behind each arrives at `slot`; behind the loop over slabs one more says that
-// the sums are whole, for which all wait.
-void tensor_release_slots(Program *program, const Product *product, Stmt *k_o, Access slot);
+// The mbarrier of the warpgroup at hand.
+Access tensor_of_group(Program *program, const Product *product, Buffer *mbarriers);
+// Counts the tiles whose sums the block has had: 0 where it has one.
+const Expr *tensor_tiles(const Program *program);

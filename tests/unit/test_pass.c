@@ -353,8 +353,12 @@ static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
     {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
-    {"ATOM_KIND=tcgen05_m128n256k16_bf16,PERSISTENT=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
-     "tensor_plain", "PERSISTENT=0"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,ALPHA=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_plain", "ALPHA=0"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,ACC_BUFFERS=2,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_sets", "ACC_BUFFERS=1"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,PIPELINE_STAGES=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_ahead", "PIPELINE_STAGES=0"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,FN=3,STAGE=11,BK=1,B_COL=1,TARGET=sm_100a",
      "tensor_columns", "FN=2"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,EPI_N=24,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",

@@ -74,6 +74,13 @@ static const char *const states[] = {
     BF16 BY_K
     "ATOM_N=32,BK=2,SWIZZLE=2,M=300,N=72,K=72,WM=2,WN=2,TMA=1,BUFFER_COUNT=2,"
     "WARP_SPECIALIZE=1,PRODUCER_WARPS=2",
+    BF16 BY_K "ATOM_N=32,BK=3,SWIZZLE=1,M=400,N=64,K=80,TMA=1,BUFFER_COUNT=2,PERSISTENT=1,WM=2",
+    BF16 BY_K
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=384,N=128,K=160,TMA=1,BUFFER_COUNT=3,PERSISTENT=1,GROUP_M=2,"
+    "PIPELINE_STAGES=1",
+    BF16 BY_K
+    "ATOM_N=32,BK=2,SWIZZLE=2,M=600,N=96,K=104,TMA=1,BUFFER_COUNT=3,PERSISTENT=1,"
+    "TILE_ORDER=hilbert,WM=2,WARP_SPECIALIZE=1,ACC_BUFFERS=2",
     "ATOM_KIND=tcgen05_m128n256k16_f16,STAGE=11,TARGET=b200,ATOM_N=256,BK=4,SWIZZLE=3,M=128,N=256,"
     "K=64,TMA=1",
     "ATOM_KIND=tcgen05_m128n256k8_tf32,STAGE=11,TARGET=b200," BY_K
@@ -83,7 +90,7 @@ static const char *const states[] = {
     "ATOM_KIND=tcgen05_m128n256k32_e5m2,STAGE=11,TARGET=b200," BY_K
     "ATOM_N=128,BK=1,SWIZZLE=1,M=128,N=128,K=96",
 };
-enum { N_STATES = sizeof states / sizeof states[0] };
+enum { N_STATES = sizeof states / sizeof states[0], OF_TILES = 9 };  // a list of tiles, by roles
 
 START_TEST(every_pass_of_it_computes) {
   Schedule schedule = property_read_state(states[_i]);
@@ -107,14 +114,16 @@ static const Model *draw_model(uint64_t *state) {
       property_arena,
       "ATOM_KIND=tcgen05_m128n256%s,STAGE=11,TARGET=b200,ATOM_N=%d,BK=%d,SWIZZLE=%d,FM=%d,FN=%d,"
       "WM=%d,WN=%d,A_COL=%d,B_COL=%d,M=%d,N=%d,K=%d,TMA=%d,BUFFER_COUNT=%d,WARP_SPECIALIZE=%d,"
-      "UNROLL_K=%d,UNROLL_RING=%d,GROUP_M=%d,CLUSTER_M=%d,MIN_BLOCKS=%d,EPI_N=%d",
+      "UNROLL_K=%d,UNROLL_RING=%d,GROUP_M=%d,CLUSTER_M=%d,MIN_BLOCKS=%d,EPI_N=%d,PERSISTENT=%d,"
+      "TILE_ORDER=%s,ACC_BUFFERS=%d,PIPELINE_STAGES=%d",
       kinds[kind], (int)(8 * draw(state, 8)), (int)draw(state, 4), (int)draw(state, 4) - 1,
       (int)draw(state, 2), (int)draw(state, 2), (int)draw(state, 2), (int)draw(state, 2),
       (int)draw(state, turned) - 1, (int)(3 - turned == 2 ? 1 : draw(state, 2) - 1),
       (int)(16 * draw(state, 20)), (int)(16 * draw(state, 12)), (int)(16 * draw(state, 16)),
       (int)draw(state, 3) > 1, (int)draw(state, 3), (int)draw(state, 2) - 1,
       (int)draw(state, 3) - 1, (int)draw(state, 2) - 1, (int)draw(state, 3), (int)draw(state, 2),
-      (int)draw(state, 2) - 1, (int)draw(state, 2) > 1 ? 8 : 0);
+      (int)draw(state, 2) - 1, (int)draw(state, 2) > 1 ? 8 : 0, (int)draw(state, 2) - 1,
+      draw(state, 2) > 1 ? "hilbert" : "group", (int)draw(state, 2), (int)draw(state, 3) / 3);
   const Schedule schedule = property_read_state(text);
   const Model *model = model_build(property_arena, &property_targets, &schedule);
   return model->ok ? model : NULL;
@@ -172,6 +181,10 @@ static const struct {
     {"tcgen05.commit acc_full", "arrivals missing", NULL},
     {"wait acc_full", "has waited for no commit", NULL},
     {"wait full", "A_s", NULL},
+    {"wait acc_empty", "overwrites what warp", NULL},
+    {"wait empty", "A_s", NULL},
+    {"tcgen05.fence::after_thread_sync", "overwrites what warp", "role consumer"},
+    {"tcgen05.fence::before_thread_sync", "tcgen05.fence::before_thread_sync behind", NULL},
     {"tensor_base[0] = tcgen05.alloc", "none are allocated", NULL},
     {"tcgen05.dealloc", "columns of tensor memory allocated", NULL},
 };
@@ -187,7 +200,7 @@ static const char *without(const char *text, const char *words, const char *behi
 }
 
 START_TEST(nothing_of_it_can_be_left_out) {
-  Schedule schedule = property_read_state(states[3]);
+  Schedule schedule = property_read_state(states[OF_TILES]);
   const char *text = program_text_full(property_arena, property_built(&schedule)->program);
   const Program *program = read_text(without(text, gone[_i].line, gone[_i].behind));
   InterpCheck check =

@@ -32,7 +32,7 @@ int64_t tensor_piece(const Schedule *schedule, int n) {
 
 int64_t tensor_columns(const Schedule *schedule, int n) {
   const int64_t *v = schedule->value;
-  return v[KNOB_WM] * v[KNOB_WN] * v[KNOB_FM] * v[KNOB_FN] * n;
+  return v[KNOB_ACC_BUFFERS] * v[KNOB_WM] * v[KNOB_WN] * v[KNOB_FM] * v[KNOB_FN] * n;
 }
 
 int64_t tensor_allocation(int64_t columns) {
@@ -50,9 +50,9 @@ void tensor_buffers(Program *program, Product *product, const Schedule *schedule
   acc->stride[0] = 1;
   acc->knob = knob;
   const int64_t dim[2] = {TENSOR_LANES, tensor_columns(schedule, n)}, one = 1;
-  const int64_t groups = schedule->value[KNOB_WM] * schedule->value[KNOB_WN];
+  const int64_t *v = schedule->value, sets = v[KNOB_ACC_BUFFERS] * v[KNOB_WM] * v[KNOB_WN];
   program_new_buffer(program, "sums", SPACE_TENSOR, ROLE_SUMS, 2, dim, knob);
-  program_new_buffer(program, "acc_full", SPACE_BARRIER, ROLE_ACC_FULL, 1, &groups, knob);
+  program_new_buffer(program, "acc_full", SPACE_BARRIER, ROLE_ACC_FULL, 1, &sets, knob);
   program_new_buffer(program, "tensor_base", SPACE_BARRIER, ROLE_TENSOR_BASE, 1, &one, knob);
   c->registers = ROLE_SUMS;
 }
@@ -204,6 +204,26 @@ Stmt *tensor_body(Program *program, const Product *product, const Schedule *sche
                          step(program, product, operand));
   return stmt_list(begin(program), loop, op_of(program, OP_T_AFTER), write_back(program, product),
                    end(program), NULL);
+}
+
+// ---- several tiles ------------------------------------------------------------------------------
+
+void tensor_count_steps(Program *program, const Product *product) {
+  Arena *arena = program->arena;
+  const Stmt *outer = outer_k_loop(program), *inner = find_steps(product, outer->body);
+  const Expr *steps = slab_counter(program, outer->var);
+  if (inner)
+    steps =
+        ex_add(arena, ex_mul_const(arena, steps, inner->var->extent), ex_var(arena, inner->var));
+  find_op(outer->body, OP_MBAR_WAIT, ROLE_ACC_FULL)->op.phase = ex_mod(arena, steps, 2);
+}
+
+void tensor_end_tile(Program *program, Stmt *tile) {
+  Stmt **last = &tile;
+  while ((*last)->next) last = &(*last)->next;
+  (*last)->note = "the next tile may overwrite the sums";
+  insert(last, op_of(program, OP_T_BEFORE));
+  stmt_last(tile)->next = op_of(program, OP_T_AFTER);
 }
 
 // ---- taken apart --------------------------------------------------------------------------------

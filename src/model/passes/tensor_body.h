@@ -5,7 +5,8 @@
 // Columns that a warp brings into registers at a time: EPI_N, or the widest power of two up to 32
 // that divides the atom's N.
 int64_t tensor_piece(const Schedule *schedule, int n);
-// Columns of the sums of all warpgroups, and of an allocation that has room for them.
+// Columns of the sums of all warpgroups, of as many tiles as there is room for, and of an
+// allocation that has them.
 int64_t tensor_columns(const Schedule *schedule, int n);
 int64_t tensor_allocation(int64_t columns);
 
@@ -23,5 +24,10 @@ typedef struct TensorFrame {
 TensorFrame tensor_take_frame(Program *program);
 // The mbarrier of the warpgroup at hand.
 Access tensor_of_group(Program *program, const Product *product, Buffer *mbarriers);
+// The phase of the wait behind each step, counted by the loops that stand around it by now.
+void tensor_count_steps(Program *program, const Product *product);
+// What is done for a tile, where another one follows: with fences on both sides of its last
+// barrier, for the products of the next one overwrite what was read.
+void tensor_end_tile(Program *program, Stmt *tile);
 // Counts the tiles whose sums the block has had: 0 where it has one.
 const Expr *tensor_tiles(const Program *program);

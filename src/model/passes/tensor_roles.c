@@ -23,6 +23,11 @@
 //   acc_full[2]   1 commit                                             mma2ld
 //   acc_empty[2]  4 warps of the warpgroup that has read               ld2mma
 //
+// Of a persistent block tensor memory may have room for the sums of several tiles, ACC_BUFFERS = 2:
+// the sums of tile `turn` of the block are set turn % 2, and so is their pair of mbarriers, whose
+// phases are counted by turns as those of slabs are by slabs. A tile is written while the next one
+// is multiplied. The ring of slabs goes on from one to the next.
+//
 // New mbarriers: phase 1 counts as ended, so the producer finds its first slots free, and a
 // consumer its sums; phase 0 does not, so nobody reads what is not there. Were both to begin with
 // 0, all would wait for ever.
@@ -48,7 +53,8 @@ typedef struct Parts {
 typedef struct Roles {
   Program *program;
   const Product *product;
-  int64_t writers, askers, groups;
+  int64_t writers, askers, groups, sets;
+  const Expr *tile;  // counts the tiles that the block has had
   Buffer *full, *empty, *acc_full, *acc_empty;
 } Roles;
 
@@ -80,6 +86,26 @@ static const Expr *slabs(const Roles *r, const Stmt *k_o) {
 
 static Access slot(const Roles *r, Buffer *mbarriers, const Stmt *k_o) {
   return access1(mbarriers, ring_slot(r->program, slabs(r, k_o), mbarriers->dim[0]));
+}
+
+// The mbarrier of a warpgroup, of the set of sums that the tile at hand has.
+static Access of_group(const Roles *r, Buffer *mbarriers) {
+  Arena *arena = r->program->arena;
+  Access at = tensor_of_group(r->program, r->product, mbarriers);
+  const Expr *set = ring_slot(r->program, r->tile, r->sets);
+  at.idx[0] = ex_add(arena, ex_mul_const(arena, set, r->groups), at.idx[0]);
+  return at;
+}
+
+// The sums of a list are those of the set.
+static void take_set(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  const Roles *r = context;
+  if (access->buffer->role != ROLE_SUMS) return;
+  Arena *arena = r->program->arena;
+  const Expr *set = ring_slot(r->program, r->tile, r->sets);
+  const int64_t columns = access->buffer->dim[1] / r->sets;
+  access->idx[1] = ex_add(arena, ex_mul_const(arena, set, columns), access->idx[1]);
 }
 
 // ---- the producer -------------------------------------------------------------------------------
@@ -122,10 +148,8 @@ static Stmt *multiply_slabs(const Roles *r, const Parts *parts) {
 
 static Stmt *multiply(const Roles *r, const Parts *parts) {
   Program *program = r->program;
-  const Expr *counter = tensor_tiles(program);
-  Op whole = {.kind = OP_T_COMMIT, .dst = tensor_of_group(program, r->product, r->acc_full)};
-  Stmt *freed = wait(r, tensor_of_group(program, r->product, r->acc_empty),
-                     ring_empty_phase(program, counter, 1));
+  Op whole = {.kind = OP_T_COMMIT, .dst = of_group(r, r->acc_full)};
+  Stmt *freed = wait(r, of_group(r, r->acc_empty), ring_empty_phase(program, r->tile, r->sets));
   Stmt *tile = stmt_list(freed, op(r, (Op){.kind = OP_T_AFTER}), multiply_slabs(r, parts),
                          op(r, whole), NULL);
   const Expr *lane = ex_mod(program->arena, role_thread(program), LANES);
@@ -139,10 +163,8 @@ static Stmt *multiply(const Roles *r, const Parts *parts) {
 
 static Stmt *write(const Roles *r, const Parts *parts) {
   Program *program = r->program;
-  const Expr *counter = tensor_tiles(program);
-  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = tensor_of_group(program, r->product, r->acc_empty)};
-  Stmt *whole = wait(r, tensor_of_group(program, r->product, r->acc_full),
-                     ring_full_phase(program, counter, 1));
+  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = of_group(r, r->acc_empty)};
+  Stmt *whole = wait(r, of_group(r, r->acc_full), ring_full_phase(program, r->tile, r->sets));
   Stmt *tile = stmt_list(whole, op(r, (Op){.kind = OP_T_AFTER}), parts->pieces,
                          op(r, (Op){.kind = OP_T_BEFORE}), op(r, arrive), NULL);
   return role_tiles(program, parts->tiles, tile);
@@ -155,6 +177,8 @@ static Roles find_roles(Program *program, const Product *product, const Schedule
   Roles r = {.program = program, .product = product, .writers = writers};
   r.askers = tensor_askers(writers);
   r.groups = writers / WARPGROUP;
+  r.sets = schedule->value[KNOB_ACC_BUFFERS];
+  r.tile = tensor_tiles(program);
   role_count_threads(program, writers + r.askers + pass_producers(schedule, writers));
   const int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   r.full = program_buffer(program, ROLE_FULL);
@@ -173,7 +197,9 @@ static const Expr *threads_between(Program *program, int64_t first, int64_t end)
 
 void tensor_roles(Program *program, const Product *product, const Schedule *schedule) {
   Parts parts = take_apart(program, product);
-  const Roles r = find_roles(program, product, schedule);
+  Roles r = find_roles(program, product, schedule);
+  each_access(parts.products, take_set, &r);
+  each_access(parts.pieces, take_set, &r);
   const int64_t asked = r.writers + r.askers, all = program->any_thread->extent;
   const WarpRole fetches = {"producer", WORK_FETCHES, asked, all - asked, 0};
   const WarpRole multiplies = {"consumer", WORK_MULTIPLIES, r.writers, r.askers, 0};

@@ -25,17 +25,28 @@ const char *rule_tensor_piece_fault(const Facts *f) {
   return arena_printf(f->arena, "an atom has %d columns, which is no multiple", f->atom.n);
 }
 
-// What a block with one tile, whose sums leave lane by lane, has no use for so far.
+// What a block whose sums leave lane by lane has no use for so far.
 const char *rule_tensor_knob(const Facts *f) {
   static const struct {
     KnobId knob;
     int64_t rest;
-  } others[] = {{KNOB_PERSISTENT, 0}, {KNOB_SPLITK, 1},       {KNOB_EPILOGUE, 0},
-                {KNOB_ALPHA, 0},      {KNOB_A_REGS, 0},       {KNOB_MMA_GROUPS, 0},
-                {KNOB_MULTICAST, 0},  {KNOB_ASYNC_COPY, 0},   {KNOB_PIPELINE_STAGES, 0},
-                {KNOB_PROGRAM, 0},    {KNOB_ROLE_SCHEDULE, 0}};
+  } others[] = {{KNOB_SPLITK, 1},        {KNOB_EPILOGUE, 0},   {KNOB_ALPHA, 0},
+                {KNOB_A_REGS, 0},        {KNOB_MMA_GROUPS, 0}, {KNOB_MULTICAST, 0},
+                {KNOB_ASYNC_COPY, 0},    {KNOB_PROGRAM, 0},    {KNOB_ROLE_SCHEDULE, 0},
+                {KNOB_PRODUCER_REGS, 0}, {KNOB_TAIL_SPLIT, 1}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (rule_in_tensor_memory(f) && value(f, others[i].knob) != others[i].rest)
       return knob_table[others[i].knob].name;
+  return NULL;
+}
+
+// A second set of sums is for those who read the first one meanwhile.
+const char *rule_tensor_sets_fault(const Facts *f) {
+  if (value(f, KNOB_ACC_BUFFERS) == 1) return NULL;
+  if (!rule_in_tensor_memory(f)) return "sums that lie in registers have one set";
+  if (!value(f, KNOB_WARP_SPECIALIZE))
+    return "WARP_SPECIALIZE=0: the threads that read a tile's sums ask for the next one's behind "
+           "it";
+  if (!value(f, KNOB_PERSISTENT)) return "PERSISTENT=0: a block has the sums of one tile";
   return NULL;
 }

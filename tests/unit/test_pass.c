@@ -357,6 +357,8 @@ static const struct {
      "tensor_plain", "ALPHA=0"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,ACC_BUFFERS=2,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
      "tensor_sets", "ACC_BUFFERS=1"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,EPILOGUE=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_epilogue", "TMA_STORE=1"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,PIPELINE_STAGES=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
      "tensor_ahead", "PIPELINE_STAGES=0"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,FN=3,STAGE=11,BK=1,B_COL=1,TARGET=sm_100a",

@@ -81,6 +81,12 @@ static const char *const states[] = {
     BF16 BY_K
     "ATOM_N=32,BK=2,SWIZZLE=2,M=600,N=96,K=104,TMA=1,BUFFER_COUNT=3,PERSISTENT=1,"
     "TILE_ORDER=hilbert,WM=2,WARP_SPECIALIZE=1,ACC_BUFFERS=2",
+    BF16 BY_K
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=264,N=136,K=104,TMA=1,BUFFER_COUNT=2,FN=2,EPILOGUE=1,TMA_STORE=1,"
+    "EPI_N=16",
+    BF16 BY_K
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=520,N=72,K=104,TMA=1,BUFFER_COUNT=3,PERSISTENT=1,WM=2,"
+    "WARP_SPECIALIZE=1,ACC_BUFFERS=2,EPILOGUE=1,TMA_STORE=1,EPI_BUFFERS=2",
     "ATOM_KIND=tcgen05_m128n256k16_f16,STAGE=11,TARGET=b200,ATOM_N=256,BK=4,SWIZZLE=3,M=128,N=256,"
     "K=64,TMA=1",
     "ATOM_KIND=tcgen05_m128n256k8_tf32,STAGE=11,TARGET=b200," BY_K
@@ -110,12 +116,13 @@ static int64_t draw(uint64_t *state, int64_t most) { return random_between(state
 static const Model *draw_model(uint64_t *state) {
   static const char *const kinds[] = {"k16_bf16", "k16_f16", "k8_tf32", "k32_e4m3", "k32_e5m2"};
   const int64_t kind = draw(state, 5) - 1, turned = kind < 2 ? 2 : 1;
+  const int store = (int)draw(state, 2) - 1;
   const char *text = arena_printf(
       property_arena,
       "ATOM_KIND=tcgen05_m128n256%s,STAGE=11,TARGET=b200,ATOM_N=%d,BK=%d,SWIZZLE=%d,FM=%d,FN=%d,"
       "WM=%d,WN=%d,A_COL=%d,B_COL=%d,M=%d,N=%d,K=%d,TMA=%d,BUFFER_COUNT=%d,WARP_SPECIALIZE=%d,"
       "UNROLL_K=%d,UNROLL_RING=%d,GROUP_M=%d,CLUSTER_M=%d,MIN_BLOCKS=%d,EPI_N=%d,PERSISTENT=%d,"
-      "TILE_ORDER=%s,ACC_BUFFERS=%d,PIPELINE_STAGES=%d",
+      "TILE_ORDER=%s,ACC_BUFFERS=%d,PIPELINE_STAGES=%d,EPILOGUE=%d,TMA_STORE=%d,EPI_BUFFERS=%d",
       kinds[kind], (int)(8 * draw(state, 8)), (int)draw(state, 4), (int)draw(state, 4) - 1,
       (int)draw(state, 2), (int)draw(state, 2), (int)draw(state, 2), (int)draw(state, 2),
       (int)draw(state, turned) - 1, (int)(3 - turned == 2 ? 1 : draw(state, 2) - 1),
@@ -123,7 +130,8 @@ static const Model *draw_model(uint64_t *state) {
       (int)draw(state, 3) > 1, (int)draw(state, 3), (int)draw(state, 2) - 1,
       (int)draw(state, 3) - 1, (int)draw(state, 2) - 1, (int)draw(state, 3), (int)draw(state, 2),
       (int)draw(state, 2) - 1, (int)draw(state, 2) > 1 ? 8 : 0, (int)draw(state, 2) - 1,
-      draw(state, 2) > 1 ? "hilbert" : "group", (int)draw(state, 2), (int)draw(state, 3) / 3);
+      draw(state, 2) > 1 ? "hilbert" : "group", (int)draw(state, 2), (int)draw(state, 3) / 3, store,
+      store, (int)draw(state, 2));
   const Schedule schedule = property_read_state(text);
   const Model *model = model_build(property_arena, &property_targets, &schedule);
   return model->ok ? model : NULL;

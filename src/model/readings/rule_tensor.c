@@ -25,12 +25,12 @@ const char *rule_tensor_piece_fault(const Facts *f) {
   return arena_printf(f->arena, "an atom has %d columns, which is no multiple", f->atom.n);
 }
 
-// What a block whose sums leave lane by lane has no use for so far.
+// What a block whose sums leave tensor memory lane by lane has no use for so far.
 const char *rule_tensor_knob(const Facts *f) {
   static const struct {
     KnobId knob;
     int64_t rest;
-  } others[] = {{KNOB_SPLITK, 1},        {KNOB_EPILOGUE, 0},   {KNOB_ALPHA, 0},
+  } others[] = {{KNOB_SPLITK, 1},        {KNOB_STMATRIX, 0},   {KNOB_ALPHA, 0},
                 {KNOB_A_REGS, 0},        {KNOB_MMA_GROUPS, 0}, {KNOB_MULTICAST, 0},
                 {KNOB_ASYNC_COPY, 0},    {KNOB_PROGRAM, 0},    {KNOB_ROLE_SCHEDULE, 0},
                 {KNOB_PRODUCER_REGS, 0}, {KNOB_TAIL_SPLIT, 1}};

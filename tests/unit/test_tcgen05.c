@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "banks/layouts/smem_descriptor.h"
-#include "base/random.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/interp/breakage.h"
 #include "model/ir/matrix_tile.h"
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
+#include "model/schedules/random_schedule.h"
 #include "model/text/emit.h"
 #include "property.h"
 #include "tensor_programs.h"
@@ -110,46 +110,18 @@ START_TEST(every_pass_of_it_computes) {
 }
 END_TEST
 
-static int64_t draw(uint64_t *state, int64_t most) { return random_between(state, 1, most); }
-
-// A schedule with whatever knobs go with tensor memory; NULL where the rules refuse it.
-static const Model *draw_model(uint64_t *state) {
-  static const char *const kinds[] = {"k16_bf16", "k16_f16", "k8_tf32", "k32_e4m3", "k32_e5m2"};
-  const int64_t kind = draw(state, 5) - 1, turned = kind < 2 ? 2 : 1;
-  const int store = (int)draw(state, 2) - 1;
-  const char *text = arena_printf(
-      property_arena,
-      "ATOM_KIND=tcgen05_m128n256%s,STAGE=11,TARGET=b200,ATOM_N=%d,BK=%d,SWIZZLE=%d,FM=%d,FN=%d,"
-      "WM=%d,WN=%d,A_COL=%d,B_COL=%d,M=%d,N=%d,K=%d,TMA=%d,BUFFER_COUNT=%d,WARP_SPECIALIZE=%d,"
-      "UNROLL_K=%d,UNROLL_RING=%d,GROUP_M=%d,CLUSTER_M=%d,MIN_BLOCKS=%d,EPI_N=%d,PERSISTENT=%d,"
-      "TILE_ORDER=%s,ACC_BUFFERS=%d,PIPELINE_STAGES=%d,EPILOGUE=%d,TMA_STORE=%d,EPI_BUFFERS=%d",
-      kinds[kind], (int)(8 * draw(state, 8)), (int)draw(state, 4), (int)draw(state, 4) - 1,
-      (int)draw(state, 2), (int)draw(state, 2), (int)draw(state, 2), (int)draw(state, 2),
-      (int)draw(state, turned) - 1, (int)(3 - turned == 2 ? 1 : draw(state, 2) - 1),
-      (int)(16 * draw(state, 20)), (int)(16 * draw(state, 12)), (int)(16 * draw(state, 16)),
-      (int)draw(state, 3) > 1, (int)draw(state, 3), (int)draw(state, 2) - 1,
-      (int)draw(state, 3) - 1, (int)draw(state, 2) - 1, (int)draw(state, 3), (int)draw(state, 2),
-      (int)draw(state, 2) - 1, (int)draw(state, 2) > 1 ? 8 : 0, (int)draw(state, 2) - 1,
-      draw(state, 2) > 1 ? "hilbert" : "group", (int)draw(state, 2), (int)draw(state, 3) / 3, store,
-      store, (int)draw(state, 2));
-  const Schedule schedule = property_read_state(text);
-  const Model *model = model_build(property_arena, &property_targets, &schedule);
-  return model->ok ? model : NULL;
-}
-
 START_TEST(random_schedules_compute) {
-  enum { LEGAL = 40, DRAWS_MAX = 4000 };
+  enum { LEGAL = 40 };
+  const RandomLimits limits = {.extent_max = 700, .fma_max = 12000000, .family = RANDOM_BLACKWELL};
   uint64_t state = property_seed();
-  int legal = 0, drawn = 0;
-  for (; legal < LEGAL && drawn < DRAWS_MAX; drawn++) {
-    const Model *model = draw_model(&state);
-    if (!model) continue;
-    legal++;
-    ck_assert(property_computes(&model->schedule, "all passes", model->program, 1));
+  for (int i = 0; i < LEGAL; i++) {
+    const Schedule schedule =
+        schedule_random(property_arena, &property_targets, "b200", &limits, &state, NULL);
+    const Model *model = property_built(&schedule);
+    ck_assert(property_computes(&schedule, "all passes", model->program, 1));
     property_read_back(model->program);
-    if (legal % 8 == 0) arena_reset(property_arena);
+    arena_reset(property_arena);
   }
-  ck_assert_msg(legal == LEGAL, "%d legal ones of %d", legal, drawn);
 }
 END_TEST
 

@@ -467,8 +467,8 @@ static const PreludeText place = {
     "tensor_at",
     "// An address in tensor memory: lane << 16 | column. A warp names the first lane of its "
     "quarter.\n"
-    "__device__ __forceinline__ unsigned tensor_at(const unsigned long long *base, int lane, int "
-    "column) {\n"
+    "__device__ __forceinline__ unsigned tensor_at(\n"
+    "    const unsigned long long *base, int lane, int column) {\n"
     "  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;\n}\n"};
 static const PreludeText commit = {
     "tcgen05_commit",

@@ -18,18 +18,12 @@ static Stmt *split_k_loop(Program *program, const Product *product, int64_t bk) 
   Axis *k = product->axis[AXIS_K];
   Digit *last = &k->digit[k->n_digits - 1];
   Stmt *loop = find_loop(main_kernel(program)->body, last->var);
-  const Var *whole = last->var;
   Var *outer =
       program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, ceil_div(last->var->extent, bk));
   Var *inner = program_var(program, "k_i", VAR_LOOP, TIER_STAGE_INNER, bk);
   int64_t step = last->weight;  // 1, or the depth of an atom
   *last = (Digit){outer, bk * step};
   k->digit[k->n_digits++] = (Digit){inner, step};
-  if (atom_is_of_thread(product->atom))  // its first step begins the sums
-    substitute(
-        program, loop->body, whole,
-        ex_add(program->arena, ex_mul_const(program->arena, ex_var(program->arena, outer), bk),
-               ex_var(program->arena, inner)));
   Stmt *body = stmt_loop(program, KNOB_BK, inner, loop->body);
   loop->var = outer;
   loop->knob = KNOB_BK;

@@ -211,11 +211,14 @@ Stmt *tensor_body(Program *program, const Product *product, const Schedule *sche
 void tensor_count_steps(Program *program, const Product *product) {
   Arena *arena = program->arena;
   const Stmt *outer = outer_k_loop(program), *inner = find_steps(product, outer->body);
-  const Expr *steps = slab_counter(program, outer->var);
-  if (inner)
-    steps =
-        ex_add(arena, ex_mul_const(arena, steps, inner->var->extent), ex_var(arena, inner->var));
-  find_op(outer->body, OP_MBAR_WAIT, ROLE_ACC_FULL)->op.phase = ex_mod(arena, steps, 2);
+  const int64_t in_slab = inner ? inner->var->extent : 1;
+  const Expr *step = inner ? ex_var(arena, inner->var) : ex_const(arena, 0);
+  const Expr *of_tile =
+      ex_add(arena, ex_mul_const(arena, ex_var(arena, outer->var), in_slab), step);
+  const Expr *of_block =
+      ex_add(arena, ex_mul_const(arena, slab_counter(program, outer->var), in_slab), step);
+  find_op(outer->body, OP_T_MMA, ROLE_SUMS)->op.keep = ex_lt(arena, ex_const(arena, 0), of_tile);
+  find_op(outer->body, OP_MBAR_WAIT, ROLE_ACC_FULL)->op.phase = ex_mod(arena, of_block, 2);
 }
 
 void tensor_end_tile(Program *program, Stmt *tile) {

@@ -24,7 +24,8 @@ typedef struct TensorFrame {
 TensorFrame tensor_take_frame(Program *program);
 // The mbarrier of the warpgroup at hand.
 Access tensor_of_group(Program *program, const Product *product, Buffer *mbarriers);
-// The phase of the wait behind each step, counted by the loops that stand around it by now.
+// Which step begins the sums of a tile, and the phase of the wait behind each, counted by the loops
+// that stand around them by now.
 void tensor_count_steps(Program *program, const Product *product);
 // What is done for a tile, where another one follows: with fences on both sides of its last
 // barrier, for the products of the next one overwrite what was read.

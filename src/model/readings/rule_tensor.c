@@ -30,10 +30,10 @@ const char *rule_tensor_knob(const Facts *f) {
   static const struct {
     KnobId knob;
     int64_t rest;
-  } others[] = {{KNOB_SPLITK, 1},        {KNOB_STMATRIX, 0},   {KNOB_ALPHA, 0},
-                {KNOB_A_REGS, 0},        {KNOB_MMA_GROUPS, 0}, {KNOB_MULTICAST, 0},
-                {KNOB_ASYNC_COPY, 0},    {KNOB_PROGRAM, 0},    {KNOB_ROLE_SCHEDULE, 0},
-                {KNOB_PRODUCER_REGS, 0}, {KNOB_TAIL_SPLIT, 1}};
+  } others[] = {{KNOB_SPLITK, 1},    {KNOB_STMATRIX, 0},      {KNOB_ALPHA, 0},
+                {KNOB_A_REGS, 0},    {KNOB_MMA_GROUPS, 0},    {KNOB_ASYNC_COPY, 0},
+                {KNOB_PROGRAM, 0},   {KNOB_ROLE_SCHEDULE, 0}, {KNOB_PRODUCER_REGS, 0},
+                {KNOB_TAIL_SPLIT, 1}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (rule_in_tensor_memory(f) && value(f, others[i].knob) != others[i].rest)
       return knob_table[others[i].knob].name;

@@ -3,7 +3,7 @@
 #include "model/readings/model.h"
 #include "model/words/ladder.h"
 
-enum { EMIT_CASES_MAX = 128 };
+enum { EMIT_CASES_MAX = 192 };
 
 typedef struct EmitCase {
   const char *name;  // "fp32_padded"

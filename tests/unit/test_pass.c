@@ -359,6 +359,12 @@ static const struct {
      "tensor_sets", "ACC_BUFFERS=1"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,EPILOGUE=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
      "tensor_epilogue", "TMA_STORE=1"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,CTA_GROUP=2,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a,TMA=1,"
+     "SWIZZLE=3,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
+     "pair_cluster", "CTA_GROUP=1"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,CTA_GROUP=2,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a,TMA=1,"
+     "SWIZZLE=3,BUFFER_COUNT=2,WARP_SPECIALIZE=1,CLUSTER_M=2,ATOM_N=40",
+     "pair_columns", "ATOM_N=32"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,PIPELINE_STAGES=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
      "tensor_ahead", "PIPELINE_STAGES=0"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,FN=3,STAGE=11,BK=1,B_COL=1,TARGET=sm_100a",

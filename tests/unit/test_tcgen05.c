@@ -87,6 +87,15 @@ static const char *const states[] = {
     BF16 BY_K
     "ATOM_N=64,BK=2,SWIZZLE=2,M=520,N=72,K=104,TMA=1,BUFFER_COUNT=3,PERSISTENT=1,WM=2,"
     "WARP_SPECIALIZE=1,ACC_BUFFERS=2,EPILOGUE=1,TMA_STORE=1,EPI_BUFFERS=2",
+    BF16 BY_K
+    "ATOM_N=48,BK=2,SWIZZLE=2,M=300,N=56,K=104,TMA=1,BUFFER_COUNT=3,WARP_SPECIALIZE=1,CLUSTER_M=2,"
+    "CTA_GROUP=2",
+    BF16
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=1100,N=72,K=72,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,CLUSTER_M=2,"
+    "CTA_GROUP=2,WM=2,PERSISTENT=1,ACC_BUFFERS=2,EPILOGUE=1,TMA_STORE=1",
+    "ATOM_KIND=tcgen05_m128n256k32_e4m3,STAGE=11,TARGET=b200," BY_K
+    "ATOM_N=32,BK=4,SWIZZLE=3,M=256,N=32,K=272,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,CLUSTER_M=2,"
+    "CTA_GROUP=2,FM=2",
     "ATOM_KIND=tcgen05_m128n256k16_f16,STAGE=11,TARGET=b200,ATOM_N=256,BK=4,SWIZZLE=3,M=128,N=256,"
     "K=64,TMA=1",
     "ATOM_KIND=tcgen05_m128n256k8_tf32,STAGE=11,TARGET=b200," BY_K
@@ -96,7 +105,11 @@ static const char *const states[] = {
     "ATOM_KIND=tcgen05_m128n256k32_e5m2,STAGE=11,TARGET=b200," BY_K
     "ATOM_N=128,BK=1,SWIZZLE=1,M=128,N=128,K=96",
 };
-enum { N_STATES = sizeof states / sizeof states[0], OF_TILES = 9 };  // a list of tiles, by roles
+enum {
+  N_STATES = sizeof states / sizeof states[0],
+  OF_TILES = 9,
+  OF_PAIR = 13
+};  // by roles: a list of tiles; of a pair
 
 START_TEST(every_pass_of_it_computes) {
   Schedule schedule = property_read_state(states[_i]);

@@ -40,6 +40,38 @@ const char *rule_tensor_knob(const Facts *f) {
   return NULL;
 }
 
+// A pair is two CTAs of a cluster, one above the other, with roles.
+static const char *pair_shape_fault(const Facts *f) {
+  if (!rule_in_tensor_memory(f)) return "an atom that is no tcgen05: no other is of two CTAs";
+  if (value(f, KNOB_CLUSTER_M) != 2 || value(f, KNOB_CLUSTER_N) != 1)
+    return arena_printf(f->arena,
+                        "CLUSTER_M=%lld, CLUSTER_N=%lld: a pair is a cluster of two along M",
+                        (long long)value(f, KNOB_CLUSTER_M), (long long)value(f, KNOB_CLUSTER_N));
+  if (value(f, KNOB_MULTICAST)) return "MULTICAST=1: a pair fetches half of B each, and for both";
+  if (!value(f, KNOB_WARP_SPECIALIZE)) return "WARP_SPECIALIZE=0: threads of both would wait alike";
+  return NULL;
+}
+
+const char *rule_pair_fault(const Facts *f) {
+  return value(f, KNOB_CTA_GROUP) == 1 ? NULL : pair_shape_fault(f);
+}
+
+// Columns of an atom, of which each CTA has half: whole rows of eight, or where N runs fastest
+// whole panels.
+const char *rule_pair_columns_fault(const Facts *f) {
+  enum { STEP = 16 };
+  if (value(f, KNOB_CTA_GROUP) == 1 || !rule_in_tensor_memory(f)) return NULL;
+  if (value(f, KNOB_FN) * value(f, KNOB_WN) > 1)
+    return arena_printf(f->arena, "FN=%lld, WN=%lld: a pair shares one atom along N",
+                        (long long)value(f, KNOB_FN), (long long)value(f, KNOB_WN));
+  const long long n = f->atom.n, panel = (16 << value(f, KNOB_SWIZZLE)) * 8 / f->atom.bits;
+  if (n % STEP) return arena_printf(f->arena, "ATOM_N=%lld: N of a pair is a multiple of 16", n);
+  if (value(f, KNOB_B_COL) || n % (2 * panel) == 0) return NULL;
+  return arena_printf(
+      f->arena, "ATOM_N=%lld, SWIZZLE=%lld: half of the columns is %lld, and panels have %lld", n,
+      (long long)value(f, KNOB_SWIZZLE), n / 2, panel);
+}
+
 // A second set of sums is for those who read the first one meanwhile.
 const char *rule_tensor_sets_fault(const Facts *f) {
   if (value(f, KNOB_ACC_BUFFERS) == 1) return NULL;

@@ -480,6 +480,17 @@ static void draw_tensor_tiles(uint64_t *state, Schedule *schedule) {
   if (random_between(state, 0, 2) == 0) v[KNOB_TILE_ORDER] = ORDER_GPC;
 }
 
+// A pair of CTAs: a cluster of its own kind, with one atom along N.
+static void draw_pair(Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_CTA_GROUP] = v[KNOB_CLUSTER_M] = 2;
+  v[KNOB_CLUSTER_N] = v[KNOB_FN] = v[KNOB_WN] = 1;
+  v[KNOB_MULTICAST] = 0;
+  v[KNOB_ATOM_N] += v[KNOB_ATOM_N] % 16;
+  if (v[KNOB_TILE_ORDER] == ORDER_GPC)
+    v[KNOB_TILE_ORDER] = ORDER_GROUP;  // whose clusters multicast
+}
+
 static void draw_tensor(uint64_t *state, const Draw *draw, Schedule *schedule) {
   enum { STEP = 8, NARROW = 8, PIECE = 8 };
   int64_t *v = schedule->value;
@@ -495,6 +506,7 @@ static void draw_tensor(uint64_t *state, const Draw *draw, Schedule *schedule) {
   v[KNOB_EPILOGUE] = v[KNOB_TMA_STORE] = random_between(state, 0, 1);
   v[KNOB_EPI_N] = random_between(state, 0, 1) * PIECE * (1 << random_between(state, 0, 2));
   if (random_between(state, 0, 1)) draw_tensor_tiles(state, schedule);
+  if (v[KNOB_WARP_SPECIALIZE] && random_between(state, 0, 2) == 0) draw_pair(schedule);
 }
 
 // ---- a schedule ---------------------------------------------------------------------------------

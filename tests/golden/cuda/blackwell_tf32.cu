@@ -122,8 +122,9 @@ __device__ __forceinline__ void tcgen05_wait_ld() {
   asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
 }
 
-// n columns of tensor memory for this block, which a whole warp takes; *base gets their address.
-// It gives up the right to have more, so that other blocks of the SM may have theirs.
+// n columns of tensor memory for this block, which a whole warp takes; *base gets their
+// address. It gives up the right to have more, so that other blocks of the SM may have
+// theirs.
 template <int n>
 __device__ __forceinline__ void tensor_alloc(unsigned long long *base) {
   asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\n"

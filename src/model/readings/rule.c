@@ -578,7 +578,10 @@ char *rule_text(Arena *arena, int rule, const Facts *facts) {
   return rule_code[rule].text(arena, facts);
 }
 
+// Asked of every rule for every value that is tried: by the two names, not through all knobs.
 int rule_layout_side(int rule) {
-  KnobId knob = knob_find(rule_table[rule].knobs, NULL);
-  return knob == KNOB_NONE ? -1 : knob_layout_side(knob);
+  static const KnobId knobs[] = {KNOB_LAYOUT_A, KNOB_LAYOUT_B};
+  for (int side = 0; side < 2; side++)
+    if (str_equal(rule_table[rule].knobs, knob_table[knobs[side]].name)) return side;
+  return -1;
 }

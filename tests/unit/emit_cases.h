@@ -23,7 +23,7 @@ EmitCases emit_cases(Arena *arena);
 // Of the rung as it stands, or for a problem and a target of the caller's; NULL for a rung that is
 // not built.
 const Model *emit_case(const EmitCases *cases, int rung);
-// Whether the rung's sums lie in tensor memory, which no stand-in for a GPU has.
+// Whether the rung's sums lie in tensor memory: it stays with its own target.
 bool emit_case_in_tensor_memory(const EmitCases *cases, int rung);
 const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
                           const char *target);

@@ -22,9 +22,10 @@
 
 #include "base/whole.h"
 #include "model/ir/matrix_tile.h"
+#include "model/ops/tcgen05_text.h"
 #include "model/ops/tile_operand.h"
 
-enum { VECTOR = 8, N_MAX = 256, K_MAX = 32, ARCH = 100 };
+enum { VECTOR = 8, N_MAX = 256, K_MAX = 32 };
 
 // ---- check --------------------------------------------------------------------------------------
 
@@ -32,8 +33,6 @@ typedef struct Groups {
   const Stmt *other;  // the first that has another number of CTAs
   int group;
 } Groups;
-
-static int group_of(const Op *op) { return op->cta_group ? op->cta_group : 1; }
 
 static bool has_group(OpKind kind) {
   return kind == OP_T_ALLOC || kind == OP_T_FREE || kind == OP_T_MMA || kind == OP_T_COMMIT;
@@ -43,12 +42,12 @@ static void look_for_group(Stmt *stmt, int depth, void *context) {
   (void)depth;
   Groups *groups = context;
   if (stmt->kind != STMT_OP || !has_group(stmt->op.kind) || groups->other) return;
-  if (group_of(&stmt->op) != groups->group) groups->other = stmt;
+  if (tcgen05_group(&stmt->op) != groups->group) groups->other = stmt;
 }
 
 // All of a kernel have one number of CTAs.
 static const char *group_fault(Arena *arena, const Program *program, const Op *op) {
-  Groups groups = {.group = group_of(op)};
+  Groups groups = {.group = tcgen05_group(op)};
   for (int i = 0; i < program->n_kernels; i++)
     stmt_walk(program->kernel[i].body, look_for_group, &groups);
   if (groups.other)
@@ -56,7 +55,7 @@ static const char *group_fault(Arena *arena, const Program *program, const Op *o
                         "%s is of cta_group::%d, and %s (statement %d) is of "
                         "cta_group::%d: all of a kernel are of one",
                         op_name(op->kind), groups.group, op_name(groups.other->op.kind),
-                        groups.other->id, group_of(&groups.other->op));
+                        groups.other->id, tcgen05_group(&groups.other->op));
   const int64_t cluster = kernel_launch(program_main(program)).cluster;
   return groups.group == 1 || cluster % 2 == 0
              ? NULL
@@ -65,7 +64,7 @@ static const char *group_fault(Arena *arena, const Program *program, const Op *o
 
 static const char *pair_columns_fault(Arena *arena, const Op *op) {
   enum { STEP = 16 };
-  if (group_of(op) == 1 || op->atom->n % STEP == 0) return NULL;
+  if (tcgen05_group(op) == 1 || op->atom->n % STEP == 0) return NULL;
   return arena_printf(arena, "%d columns of a pair: each CTA has half of them, in steps of 8",
                       op->atom->n);
 }
@@ -123,7 +122,10 @@ static const char *mma_fault(Arena *arena, const Program *program, const Code *c
 
 static const char *commit_fault(Arena *arena, const Program *program, const Code *code) {
   const char *fault = mbar_place_fault(arena, program, code);
-  return fault ? fault : group_fault(arena, program, &code->stmt->op);
+  const Op *op = &code->stmt->op;
+  if (!fault) fault = group_fault(arena, program, op);
+  if (fault || tcgen05_group(op) == 1 || op->mask) return fault;
+  return "a commit of a pair says by a mask of ranks at whose mbarriers it arrives";
 }
 
 // .x1 to .x128 registers of 32 bits, one for each column.
@@ -203,7 +205,7 @@ static void read_operand(Machine *m, const Warp *w, const Code *code, const Tens
 
 // The blocks that do it together.
 static uint32_t ranks_of(const Warp *w, const Op *op) {
-  return group_of(op) == 1 ? 1u << w->rank : 3u << (w->rank & ~1);
+  return tcgen05_group(op) == 1 ? 1u << w->rank : 3u << (w->rank & ~1);
 }
 
 // Rows of A of the block at hand.
@@ -493,179 +495,7 @@ static void run_after(Machine *m, Warp *w, const Code *code) {
   order_after(m, w);
 }
 
-// ---- emit ---------------------------------------------------------------------------------------
-
-// Each comes for one CTA and for a pair.
-enum { GROUPS = 2 };
-
-#define ALLOC_OF(name, group, whose)                                                            \
-  {                                                                                             \
-    name, "// n columns of tensor memory for " whose                                            \
-          ", which a whole warp takes; *base gets their\n// address. It gives up the right to " \
-          "have more, so that other blocks of the SM may have\n// theirs.\ntemplate <int n>\n"  \
-          "__device__ __forceinline__ void " name                                               \
-          "(unsigned long long *base) {\n"                                                      \
-          "  asm volatile(\"tcgen05.alloc.cta_group::" group                                    \
-          ".sync.aligned.shared::cta.b32 [%0], %1;\\n\"\n"                                      \
-          "               \"tcgen05.relinquish_alloc_permit.cta_group::" group                  \
-          ".sync.aligned;\"\n"                                                                  \
-          "               :: \"r\"(static_cast<unsigned>(__cvta_generic_to_shared(base))), "    \
-          "\"n\"(n)\n"                                                                          \
-          "               : \"memory\");\n}\n"                                                  \
-  }
-#define FREE_OF(name, group)                                                                  \
-  {                                                                                           \
-    name,                                                                                     \
-        "// Gives them back, as every block must before it ends.\ntemplate <int n>\n"         \
-        "__device__ __forceinline__ void " name                                               \
-        "(const unsigned long long *base) {\n"                                                \
-        "  asm volatile(\"tcgen05.dealloc.cta_group::" group                                  \
-        ".sync.aligned.b32 %0, %1;\"\n"                                                       \
-        "               :: \"r\"(static_cast<unsigned>(*base)), \"n\"(n) : \"memory\");\n}\n" \
-  }
-static const PreludeText alloc[GROUPS] = {ALLOC_OF("tensor_alloc", "1", "this block"),
-                                          ALLOC_OF("tensor_alloc_pair", "2", "each of a pair")};
-static const PreludeText release[GROUPS] = {FREE_OF("tensor_free", "1"),
-                                            FREE_OF("tensor_free_pair", "2")};
-static const PreludeText place = {
-    "tensor_at",
-    "// An address in tensor memory: lane << 16 | column. A warp names the first lane of its "
-    "quarter.\n"
-    "__device__ __forceinline__ unsigned tensor_at(\n"
-    "    const unsigned long long *base, int lane, int column) {\n"
-    "  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;\n}\n"};
-static const PreludeText commit = {
-    "tcgen05_commit",
-    "// One arrival at bars[i] when all that this thread has asked the tensor core for is done.\n"
-    "__device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {\n"
-    "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n"
-    "  asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
-    "[%0];\"\n"
-    "               :: \"r\"(bar) : \"memory\");\n}\n"};
-#define COMMIT_OF(name, group, about)                                                           \
-  {                                                                                             \
-    name, "// " about                                                                           \
-          " at bars[i] of each block in the mask.\n"                                            \
-          "__device__ __forceinline__ void " name                                               \
-          "(unsigned long long *bars, int i, int mask) {\n"                                     \
-          "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * " \
-          "i;\n"                                                                                \
-          "  asm volatile(\"tcgen05.commit.cta_group::" group                                   \
-          ".mbarrier::arrive::one.shared::cluster\"\n"                                          \
-          "               \".multicast::cluster.b64 [%0], %1;\"\n"                              \
-          "               :: \"r\"(bar), \"h\"(static_cast<short>(mask)) : \"memory\");\n}\n"   \
-  }
-static const PreludeText commit_to[GROUPS] = {
-    COMMIT_OF("tcgen05_commit_to", "1", "The same"),
-    COMMIT_OF("tcgen05_commit_pair", "2",
-              "One arrival when all that was asked of the pair is done,")};
-
-#define ASM_OF(name, comment, instruction)                                  \
-  {                                                                         \
-    name, "// " comment "\n__device__ __forceinline__ void " name           \
-          "() {\n  asm volatile(\"" instruction ";\" ::: \"memory\");\n}\n" \
-  }
-static const PreludeText wait_ld =
-    ASM_OF("tcgen05_wait_ld", "What this warp has asked of tensor memory is in its registers.",
-           "tcgen05.wait::ld.sync.aligned");
-static const PreludeText wait_st =
-    ASM_OF("tcgen05_wait_st", "What this warp has stored is in tensor memory.",
-           "tcgen05.wait::st.sync.aligned");
-static const PreludeText before =
-    ASM_OF("tcgen05_before", "What was done to tensor memory comes before whom this thread tells.",
-           "tcgen05.fence::before_thread_sync");
-static const PreludeText after =
-    ASM_OF("tcgen05_after", "What is done to it from now on comes after what was waited for.",
-           "tcgen05.fence::after_thread_sync");
-
-#define MMA_OF(name, kind, group)                                                             \
-  {                                                                                           \
-    name,                                                                                     \
-        "// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; " \
-        "idesc has\n// types and shape. d = a * b where keep is 0.\n"                         \
-        "__device__ __forceinline__ void " name                                               \
-        "(unsigned d, unsigned long long a,\n    unsigned long long b, unsigned idesc, int "  \
-        "keep) {\n"                                                                           \
-        "  asm volatile(\"{ .reg .pred keep;\\nsetp.ne.b32 keep, %4, 0;\\n\"\n"               \
-        "               \"tcgen05.mma.cta_group::" group ".kind::" kind                       \
-        " [%0], %1, %2, %3, keep; }\"\n"                                                      \
-        "               :: \"r\"(d), \"l\"(a), \"l\"(b), \"r\"(idesc), \"r\"(keep) : "        \
-        "\"memory\");\n}\n"                                                                   \
-  }
-#define MMAS_OF(kind)                                                                             \
-  {                                                                                               \
-    kind, { MMA_OF("tcgen05_mma_" kind, kind, "1"), MMA_OF("tcgen05_mma_pair_" kind, kind, "2") } \
-  }
-
-// The instruction of an atom ends with its kind.
-static const PreludeText *mma_of(const Op *op) {
-  static const struct {
-    const char *kind;
-    PreludeText text[GROUPS];
-  } kinds[] = {MMAS_OF("f16"), MMAS_OF("tf32"), MMAS_OF("f8f6f4"), MMAS_OF("i8")};
-  const char *kind = strrchr(op->atom->pattern, ':') + 1;
-  size_t i = 0;
-  while (strcmp(kinds[i].kind, kind) != 0) i++;
-  return &kinds[i].text[group_of(op) - 1];
-}
-
-// tensor_at(tensor_base, 0, acc * 256)
-static const char *emit_at(Emitter *emitter, const Access *access) {
-  const Buffer *base = program_buffer(emitter->program, ROLE_TENSOR_BASE);
-  const Expr *column = ex_add_const(emitter->arena, access->idx[1], access->buffer->column);
-  return arena_printf(emitter->arena, "%s(%s, %s, %s)", emit_given(emitter, &place),
-                      base ? base->name : "nullptr", emit_condition(emitter, access->idx[0]),
-                      emit_condition(emitter, column));
-}
-
-static void emit_alloc(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &alloc[group_of(op) - 1]),
-               (long long)op->count, op->dst.buffer->name);
-}
-
-static void emit_free(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &release[group_of(op) - 1]),
-               (long long)op->count, op->src.buffer->name);
-}
-
-static void emit_mma(Emitter *emitter, const Op *op) {
-  const char *a = tile_emit(emitter, op, 0, ARCH), *b = tile_emit(emitter, op, 1, ARCH);
-  emitter_line(emitter, "%s(%s, %s, %s, 0x%08xu, %s);", emit_given(emitter, mma_of(op)),
-               emit_at(emitter, &op->dst), a, b, op->idesc,
-               op->keep ? emit_condition(emitter, op->keep) : "1");
-}
-
-static void emit_commit(Emitter *emitter, const Op *op) {
-  if (op->mask)
-    emitter_line(emitter, "%s(%s, %s);", emit_given(emitter, &commit_to[group_of(op) - 1]),
-                 emit_place(emitter, &op->dst), emit_condition(emitter, op->mask));
-  else
-    emitter_line(emitter, "%s(%s);", emit_given(emitter, &commit), emit_place(emitter, &op->dst));
-}
-
-static void emit_ld(Emitter *emitter, const Op *op) {
-  const char *name = emit_helper(
-      emitter,
-      (Prelude){.kind = PRELUDE_TENSOR_LD, .type = op->dst.buffer->type, .width = op->width});
-  emitter_line(emitter, "%s(&%s, %s);", name, emit_element(emitter, &op->dst),
-               emit_at(emitter, &op->src));
-}
-
-static void emit_st(Emitter *emitter, const Op *op) {
-  const char *name = emit_helper(
-      emitter,
-      (Prelude){.kind = PRELUDE_TENSOR_ST, .type = op->src.buffer->type, .width = op->width});
-  emitter_line(emitter, "%s(%s, &%s);", name, emit_at(emitter, &op->dst),
-               emit_element(emitter, &op->src));
-}
-
-static void emit_call(Emitter *emitter, const PreludeText *given) {
-  emitter_line(emitter, "%s();", emit_given(emitter, given));
-}
-static void emit_wait_ld(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &wait_ld); }
-static void emit_wait_st(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &wait_st); }
-static void emit_before(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &before); }
-static void emit_after(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &after); }
+// ---- rules --------------------------------------------------------------------------------------
 
 static const char *const products[ROLE_COUNT] = {
     [ROLE_SUMS] = "ask the tensor core for the tile of %a times that of %b"};
@@ -692,20 +522,23 @@ static const char *const help_of_after[ROLE_COUNT + 1] = {
     [ROLE_COUNT] = "accesses to tensor memory do not overtake the wait in front of this"};
 
 const OpRules rules_T_ALLOC = {
-    .text = {.write = emit_alloc}, {.run = run_alloc, .fault = alloc_fault}, help_of_alloc};
+    .text = {.write = tcgen05_emit_alloc}, {.run = run_alloc, .fault = alloc_fault}, help_of_alloc};
 const OpRules rules_T_FREE = {
-    .text = {.write = emit_free}, {.run = run_free, .fault = free_fault}, help_of_free};
-const OpRules rules_T_MMA = {.text = {emit_mma, NULL, products},
+    .text = {.write = tcgen05_emit_free}, {.run = run_free, .fault = free_fault}, help_of_free};
+const OpRules rules_T_MMA = {.text = {tcgen05_emit_mma, NULL, products},
                              {.run = run_mma, .fault = mma_fault, .prepare = prepare_mma},
                              help_of_product};
-const OpRules rules_T_COMMIT = {
-    .text = {.write = emit_commit}, {.run = run_commit, .fault = commit_fault}, help_of_commit};
+const OpRules rules_T_COMMIT = {.text = {.write = tcgen05_emit_commit},
+                                {.run = run_commit, .fault = commit_fault},
+                                help_of_commit};
 const OpRules rules_T_LD = {
-    .text = {.write = emit_ld}, {.run = run_ld, .fault = move_fault}, help_of_ld};
-const OpRules rules_T_ST = {.text = {.write = emit_st}, {.run = run_st, .fault = move_fault}};
+    .text = {.write = tcgen05_emit_ld}, {.run = run_ld, .fault = move_fault}, help_of_ld};
+const OpRules rules_T_ST = {.text = {.write = tcgen05_emit_st},
+                            {.run = run_st, .fault = move_fault}};
 const OpRules rules_T_WAIT_LD = {
-    .text = {.write = emit_wait_ld}, {.run = run_wait_ld}, help_of_wait};
-const OpRules rules_T_WAIT_ST = {.text = {.write = emit_wait_st}, {.run = run_wait_st}};
+    .text = {.write = tcgen05_emit_wait_ld}, {.run = run_wait_ld}, help_of_wait};
+const OpRules rules_T_WAIT_ST = {.text = {.write = tcgen05_emit_wait_st}, {.run = run_wait_st}};
 const OpRules rules_T_BEFORE = {
-    .text = {.write = emit_before}, {.run = run_before}, help_of_before};
-const OpRules rules_T_AFTER = {.text = {.write = emit_after}, {.run = run_after}, help_of_after};
+    .text = {.write = tcgen05_emit_before}, {.run = run_before}, help_of_before};
+const OpRules rules_T_AFTER = {
+    .text = {.write = tcgen05_emit_after}, {.run = run_after}, help_of_after};

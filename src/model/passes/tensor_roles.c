@@ -212,7 +212,7 @@ void tensor_roles(Program *program, const Product *product, const Schedule *sche
                           write(&r, &parts), "these warps only read sums and write C");
   by_any_thread(program, parts.frame.begin);
   by_any_thread(program, parts.frame.end);
-  Stmt *init = kernel_block(main_kernel(program))->body, *meet = init->next;
+  Stmt *init = kernel_block(main_kernel(program))->body, *meet = parts.frame.there;
   init->next = stmt_list(parts.frame.begin, meet, NULL);
   Stmt *left = stmt_op(program, knob, (Op){.kind = OP_BARRIER});
   left->note = "the sums are read";

@@ -242,7 +242,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   if (threadIdx.x < 32)
     tensor_alloc_pair<256>(tensor_base);
 
-  // TMA=1: the mbarriers are there
+  // ATOM_KIND=tcgen05_m128n256k16_f16: tensor memory is there
   cluster_barrier();
 
   // WARP_SPECIALIZE=1: the producer only fetches

@@ -159,9 +159,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     for (int i = 0; i < 2; ++i)
       mbarrier_init(full, i, 1);
 
-  // TMA=1: the mbarriers are there
-  __syncthreads();
-
   // ATOM_KIND=tcgen05_m128n256k16_f16: a phase of acc_full ends when products are done
   if (tid == 0)
     mbarrier_init(acc_full, 0, 1);

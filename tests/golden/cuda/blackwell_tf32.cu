@@ -216,7 +216,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   if (threadIdx.x < 32)
     tensor_alloc<256>(tensor_base);
 
-  // TMA=1: the mbarriers are there
+  // ATOM_KIND=tcgen05_m128n256k8_tf32: tensor memory is there
   __syncthreads();
 
   // WARP_SPECIALIZE=1: the producer only fetches

@@ -154,9 +154,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   if (tid == 0)
     mbarrier_init(full, 0, 1);
 
-  // TMA=1: the mbarriers are there
-  __syncthreads();
-
   // ATOM_KIND=tcgen05_m128n256k16_f16: a phase of acc_full ends when products are done
   if (tid == 0)
     mbarrier_init(acc_full, 0, 1);

@@ -90,7 +90,7 @@
     "products overwrite the sums of a tile without waiting until they have been read")             \
   X(TENSOR_PHASE, "tensor_phase", "consumers begin with phase 0 at acc_empty, as writers do")      \
   X(TENSOR_INIT, "tensor_init",                                                                    \
-    "acc_full is initialised by thread 0 of those that write, among those that do not")            \
+    "mbarriers are initialised by thread 0 of those that write, among those that do not")          \
   X(PAIR_MASK, "pair_mask", "commits of a pair arrive at the CTA alone that asks")                 \
   X(PAIR_BYTES, "pair_bytes", "full of a pair expects the bytes of one CTA")                       \
   X(PAIR_END, "pair_end", "a CTA of a pair ends with its own threads, not with the other CTA")     \

@@ -210,10 +210,12 @@ void tensor_roles(Program *program, const Product *product, const Schedule *sche
                             multiply(&r, &parts), "the consumers only ask for products");
   Stmt *writer = role_new(program, writes, threads_between(program, 0, r.writers),
                           write(&r, &parts), "these warps only read sums and write C");
-  by_any_thread(program, parts.frame.begin);
+  Stmt *alloc = parts.frame.begin->next;
+  by_any_thread(program, alloc);
   by_any_thread(program, parts.frame.end);
   Stmt *init = kernel_block(main_kernel(program))->body, *meet = parts.frame.there;
-  init->next = stmt_list(parts.frame.begin, meet, NULL);
+  insert(&stmt_last(init->body)->next, parts.frame.begin->body);  // one thread initialises all
+  init->next = stmt_list(alloc, meet, NULL);
   Stmt *left = stmt_op(program, knob, (Op){.kind = OP_BARRIER});
   left->note = "the sums are read";
   meet->next = stmt_list(producer, consumer, writer, left, parts.frame.end, NULL);

@@ -213,11 +213,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     for (int i = 0; i < 2; ++i)
       mbarrier_init(empty, i, 1);
     mbarrier_init(acc_empty, 0, 4);
-  }
-
-  // ATOM_KIND=tcgen05_m128n256k16_f16: a phase of acc_full ends when products are done
-  if (threadIdx.x == 0)
     mbarrier_init(acc_full, 0, 1);
+  }
 
   if (threadIdx.x < 32)
     tensor_alloc<128>(tensor_base);

@@ -215,13 +215,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(acc_empty, i, 4);
-  }
-
-  // ATOM_KIND=tcgen05_m128n256k16_f16: a phase of acc_full ends when products are done
-  if (threadIdx.x == 0)
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(acc_full, i, 1);
+  }
 
   if (threadIdx.x < 32)
     tensor_alloc<256>(tensor_base);

@@ -5,6 +5,9 @@
 // at by every consumer warp that has read the slot to the end. No barrier of the block is left in
 // the loop: a warp that is ahead goes on as long as there are slots.
 //
+// Sums in tensor memory are asked for by one thread and read by others, three roles in all: those
+// are made by tensor_roles.c.
+//
 // Of a persistent kernel each role goes through the block's list of tiles by itself. With
 // ROLE_SCHEDULE=pingpong there are twice as many consumers, who take its tiles by turns
 // (take_turns.c).

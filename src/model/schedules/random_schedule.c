@@ -487,8 +487,6 @@ static void draw_pair(Schedule *schedule) {
   v[KNOB_CLUSTER_N] = v[KNOB_FN] = v[KNOB_WN] = 1;
   v[KNOB_MULTICAST] = 0;
   v[KNOB_ATOM_N] += v[KNOB_ATOM_N] % 16;
-  if (v[KNOB_TILE_ORDER] == ORDER_GPC)
-    v[KNOB_TILE_ORDER] = ORDER_GROUP;  // whose clusters multicast
 }
 
 static void draw_tensor(uint64_t *state, const Draw *draw, Schedule *schedule) {

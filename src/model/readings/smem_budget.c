@@ -14,7 +14,9 @@ static bool is_slab_of_stage(const Buffer *buffer) {
   return buffer->role == ROLE_SLAB_A || buffer->role == ROLE_SLAB_B;
 }
 
+// Of several products each has a ring of its own, or none: no one number of stages is theirs.
 static int64_t stages_of(const Program *program) {
+  if (program->n_products > 1) return 0;
   const Buffer *slab = program_buffer(program, ROLE_SLAB_A);
   if (!slab) slab = program_buffer(program, ROLE_SLAB_B);
   if (!slab) return 0;
@@ -80,7 +82,8 @@ SmemBudget smem_budget(const Program *program, const Target *target) {
   find_overlaps(&budget);
   for (int i = 0; i < budget.n; i++) {
     const SmemPart *part = &budget.part[i];
-    if (is_slab_of_stage(part->buffer)) budget.stage_bytes += part->bytes / part->slots;
+    if (budget.stages && is_slab_of_stage(part->buffer))
+      budget.stage_bytes += part->bytes / part->slots;
   }
   budget.most_stages = most_stages(&budget);
   return budget;

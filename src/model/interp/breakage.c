@@ -350,6 +350,8 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_TENSOR_ALL_ASK] = break_tensor_all_ask,
     [BREAK_TENSOR_FREE_EARLY] = break_tensor_free_early,
     [BREAK_TENSOR_LEAK] = break_tensor_leak,
+    [BREAK_SCALE_BYTE] = break_scale_byte,
+    [BREAK_SCALE_STALE] = break_scale_stale,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

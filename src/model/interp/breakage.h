@@ -84,7 +84,9 @@
     "a whole warp asks for the products of tcgen05, and commits them, not one thread")             \
   X(TENSOR_FREE_EARLY, "tensor_free_early",                                                        \
     "tensor memory is given back while warps still read it")                                       \
-  X(TENSOR_LEAK, "tensor_leak", "nobody gives tensor memory back")
+  X(TENSOR_LEAK, "tensor_leak", "nobody gives tensor memory back")                                 \
+  X(SCALE_BYTE, "scale_byte", "the factors of A are taken from the bytes of the next k-step")      \
+  X(SCALE_STALE, "scale_stale", "the factors of A are those of the slab before")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

@@ -127,8 +127,8 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
   for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
     if (!atom || !atom_on(atom, target->cc) || atom_is_of_thread(atom)) continue;
-    const bool of_attention =
-        strcmp(atom->acc, "f32") == 0 && (!atom_reads_tiles(atom) || atom->bits == 16);
+    const bool of_attention = strcmp(atom->acc, "f32") == 0 && !atom_scales(atom) &&
+                              (!atom_reads_tiles(atom) || atom->bits == 16);
     if (family == RANDOM_ATTENTION ? of_attention
                                    : family == RANDOM_ANY || atom_is_of_warpgroup(atom))
       kind[n++] = value;
@@ -206,6 +206,8 @@ static void draw_atom(uint64_t *state, const Target *target, const int64_t *kind
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
   if (atom_is_of_warpgroup(atom)) draw_group(state, atom, schedule);
+  if (atom_scales(atom)) v[KNOB_FRAG_ORDER] = 0;
+  if (atom->bits == 4) v[KNOB_A_COL] = 0, v[KNOB_B_COL] = 1;
 }
 
 // ---- TMA ----------------------------------------------------------------------------------------

@@ -181,7 +181,7 @@ sanitized: build/whole/unit build/whole/gemmview
 
 # Every promise with its whole number; STRESS=0.1 is a tenth of it, SUITES="history" one suite.
 STRESS ?= 1
-STRESS_SUITES = conventions emit_run stamp counted export_cu promises injection view ways_out client history history_hostile protocol knob json \
+STRESS_SUITES = conventions emit_run stamp counted export_cu persistent promises injection view ways_out client history history_hostile protocol knob json \
                 hostile mutants terminal compile_all parse property
 stress: test-build build/gemmview
 	GEMMVIEW_STRESS=$(STRESS) GEMMVIEW=build/asan/gemmview build/asan/unit $(or $(SUITES),$(STRESS_SUITES))
@@ -224,7 +224,7 @@ fuzz: $(FUZZ_NAMES:%=fuzz-run-%)
 FORMATTED = $(shell find src tests -name '*.[ch]' -o -name '*.def' | grep -v '^src/.*\.def$$')
 CLANG_FORMAT ?= $(shell command -v clang-format-14 || echo clang-format)
 fmt:
-	$(CLANG_FORMAT) -i $(FORMATTED)
+	@$(CLANG_FORMAT) -i $(FORMATTED)
 fmt-check:
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 

@@ -7,7 +7,7 @@
 // a warp does together (ldmatrix, mma) is done when its 32 fibers have come to it. Copies land at
 // the last moment they may: a cp.async when its thread waits for its group, a box of TMA when
 // nobody can go on without it, one bound for C when its thread waits until it is read; so is what
-// wgmma multiplies. The blocks of a cluster run at once.
+// wgmma and tcgen05 multiply. The blocks of a cluster run at once.
 // Shared memory starts as NaN, the operands end where an unreadable page begins, C and the
 // workspace start as NaN and have NaN around them that nobody may touch. Warps and lanes run in
 // rising and in falling order.
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cuda_on_cpu_attention.h"
+#include "cuda_on_cpu_tensor.h"
 #include "cuda_on_cpu_tma.h"
 #include "cuda_on_cpu_warp.h"
 #include "cuda_on_cpu_wgmma.h"
@@ -135,13 +136,18 @@ static int wake() {
   return n;
 }
 
+// What nobody goes on without: a box lands, or the tensor core multiplies, whichever may be later.
+static bool end_one(bool falling) {
+  return falling ? multiply_one() || land_one(falling) : land_one(falling) || multiply_one();
+}
+
 // False when all threads have returned.
 static bool run_round(bool falling) {
   const int n_warps = n_fibers() / 32;
   for (int i = 0; i < n_warps; i++) run_warp(32 * (falling ? n_warps - 1 - i : i), falling);
   if (count(0, n_fibers(), DONE) == n_fibers()) return false;
   while (wake() == 0)
-    if (!land_one(falling)) fail("some threads miss a barrier");
+    if (!end_one(falling)) fail("some threads miss a barrier");
   return true;
 }
 
@@ -149,6 +155,7 @@ static void check_end() {
   if (n_boxes) fail("a box is in flight at the end");
   for (int i = 0; i < n_fibers() / 32; i++)
     if (queues[i].n) fail("a product is in flight at the end");
+  check_tensor_end();
 }
 
 // Of `smem_bytes` that the kernel says it has; what lies behind them stays as it is at first.
@@ -160,6 +167,7 @@ static void launch(void (*body)(), long long n_blocks, int n_threads, int n_toge
   if (!fibers) fibers = (Fiber *)calloc(FIBERS_MAX, sizeof *fibers);
   if (!warp_ops) warp_ops = (WarpOp *)calloc(FIBERS_MAX, sizeof *warp_ops);
   if (!queues) queues = (ProductQueue *)calloc(FIBERS_MAX / 32, sizeof *queues);
+  if (!tensor_loads) tensor_loads = (TensorLoads *)calloc(FIBERS_MAX, sizeof *tensor_loads);
   if (!stacks) stacks = (char *)malloc((size_t)FIBERS_MAX * STACK_BYTES);
   kernel = body;
   memset(pools, 0xff, (size_t)n_together * SMEM_BYTES);

@@ -122,7 +122,7 @@ static void add_wgmmas(Str *out, const Program *program) {
   const Atom *before = NULL;
   for (int i = 0; i < program->n_products; i++) {
     const Atom *atom = program->product[i].atom;
-    if (!atom || atom_is_of_warp(atom) || (before && before->n == atom->n)) continue;
+    if (!atom || !atom_is_of_warpgroup(atom) || (before && before->n == atom->n)) continue;
     add_wgmma(out, atom);
     before = atom;
   }

@@ -174,7 +174,8 @@ START_TEST(rungs_whose_sums_leave_by_tma_compute_the_nest) {
         schedule_set(&schedule, KNOB_EPILOGUE, 1);
         schedule_set(&schedule, KNOB_TMA_STORE, 1);
         schedule_set(&schedule, KNOB_STMATRIX,
-                     v[KNOB_DTYPE] == DTYPE_F16 || v[KNOB_DTYPE] == DTYPE_BF16);
+                     !atom_is_of_thread(schedule_atom_row(&schedule)) &&
+                         (v[KNOB_DTYPE] == DTYPE_F16 || v[KNOB_DTYPE] == DTYPE_BF16));
         schedule_set(&schedule, KNOB_EPI_N, way ? 8 : 0);
         schedule_set(&schedule, KNOB_EPI_BUFFERS, way + 1);
         schedule = shaped(&schedule, way ? 3 : 2);
@@ -345,9 +346,10 @@ START_TEST(every_knob_is_drawn) {
   uint64_t state = 7;
   for (int i = 0; i < DRAWS; i++) {
     arena_reset(property_arena);
-    limits.family = i % 8 ? RANDOM_ANY : RANDOM_ATTENTION;
+    limits.family = i % 8 == 0 ? RANDOM_ATTENTION : i % 8 == 1 ? RANDOM_BLACKWELL : RANDOM_ANY;
+    const char *target = limits.family == RANDOM_BLACKWELL ? "b200" : "h200";
     Schedule drawn =
-        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+        schedule_random(property_arena, &property_targets, target, &limits, &state, NULL);
     const Schedule plain = schedule_plain();
     for (int k = 0; k < KNOB_COUNT; k++) moved[k] |= schedule_differs(&drawn, &plain, (KnobId)k);
   }

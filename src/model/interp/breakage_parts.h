@@ -40,6 +40,14 @@ bool break_tensor_lane(Program *program);
 bool break_tensor_all_ask(Program *program);
 bool break_tensor_free_early(Program *program);
 bool break_tensor_leak(Program *program);
+bool break_tensor_before(Program *program);
+bool break_tensor_reuse(Program *program);
+bool break_tensor_phase(Program *program);
+bool break_tensor_init(Program *program);
+bool break_pair_mask(Program *program);
+bool break_pair_bytes(Program *program);
+bool break_pair_end(Program *program);
+bool break_pair_alloc(Program *program);
 
 // Those of mbarriers, breakage_mbarrier.c.
 bool break_full_wait(Program *program);

@@ -226,7 +226,10 @@ static void build_memory(Machine *m) {
 
 static void find_remote_read(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (stmt->kind == STMT_OP && (stmt->op.src.rank || stmt->op.src2.rank)) *(bool *)context = true;
+  if (stmt->kind != STMT_OP) return;
+  const Op *op = &stmt->op;
+  const bool pair = op_multiplies(op->kind) && op->cta_group > 1;
+  if (op->src.rank || op->src2.rank || pair) *(bool *)context = true;
 }
 
 // Reads of a block's memory by its own warps are kept, or where others read it too those of all.

@@ -33,9 +33,16 @@ typedef struct Compiler {
 
 // ---- dependences --------------------------------------------------------------------------------
 
+// thread / 32, and what else is the same in all lanes of a warp.
+static bool is_number_of_warp(const Expr *expr) {
+  return expr->op == EXPR_DIV && expr->a->op == EXPR_VAR && expr->a->var->kind == VAR_THREAD &&
+         expr->b->op == EXPR_CONST && expr->b->value % LANES == 0;
+}
+
 static unsigned expr_dep(const uint8_t *dep, const Expr *expr) {
   if (!expr) return 0;
   if (expr->op == EXPR_VAR) return dep[expr->var->id];
+  if (is_number_of_warp(expr)) return 0;
   return expr_dep(dep, expr->a) | expr_dep(dep, expr->b) | expr_dep(dep, expr->c);
 }
 

@@ -332,9 +332,12 @@ const Op *program_tma(const Program *program, BufferRole operand) {
   return kernel_box_copy(program_main(program), program_buffer(program, operand));
 }
 
-// Every mask has as many bits as that of the first block.
+// Every mask has as many bits as that of the first block. Of a pair each CTA has the half of B that
+// both multiply by.
 int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand) {
   const Op *copy = program_tma(program, operand);
+  const bool pair = copy && copy->cta_group > 1;
+  if (pair && operand == program_product(program)->operand[ATOM_B].global) return copy->cta_group;
   if (!copy || !copy->mask) return 1;
   const int64_t *first = ARENA_ARRAY(scratch, int64_t, program->n_vars);
   return __builtin_popcountll((unsigned long long)expr_eval(copy->mask, first));

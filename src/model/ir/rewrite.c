@@ -414,17 +414,25 @@ Stmt *kernel_block(Kernel *kernel) {
   return inner;
 }
 
-static Stmt *multiplying_threads(Kernel *kernel) {
+// What the threads of a role run, or all of a block where none has it.
+static Stmt *threads_that(Kernel *kernel, RoleWork work) {
   Stmt *inner = kernel_block(kernel);
   for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
-    if (stmt_is_role(role, WORK_MULTIPLIES)) inner = role;
+    if (stmt_is_role(role, work)) inner = role;
   return inner;
 }
 
-Stmt *kernel_tiles(Kernel *kernel) {
-  Stmt *inner = multiplying_threads(kernel);
+static RoleWork work_of_writers(const Kernel *kernel) {
+  return kernel_role(kernel, WORK_WRITES) ? WORK_WRITES : WORK_MULTIPLIES;
+}
+
+static Stmt *tiles_of(Kernel *kernel, RoleWork work) {
+  Stmt *inner = threads_that(kernel, work);
   return inner ? tile_loop(inner->body) : NULL;
 }
+
+Stmt *kernel_tiles(Kernel *kernel) { return tiles_of(kernel, WORK_MULTIPLIES); }
+Stmt *kernel_writer_tiles(Kernel *kernel) { return tiles_of(kernel, work_of_writers(kernel)); }
 
 static bool is_of_warp(const Var *var) { return var->tier == TIER_WARP; }
 
@@ -434,9 +442,12 @@ static bool is_turn(const Stmt *stmt) {
   return stmt->kind == STMT_IF && expr_any(stmt->expr, is_of_warp);
 }
 
-Stmt *kernel_inner(Kernel *kernel) {
-  Stmt *tiles = kernel_tiles(kernel);
-  if (!tiles) return multiplying_threads(kernel);
+static Stmt *inner_of(Kernel *kernel, RoleWork work) {
+  Stmt *tiles = tiles_of(kernel, work);
+  if (!tiles) return threads_that(kernel, work);
   Stmt *last = stmt_last(tiles->body);
   return is_turn(last) ? last : tiles;
 }
+
+Stmt *kernel_inner(Kernel *kernel) { return inner_of(kernel, WORK_MULTIPLIES); }
+Stmt *kernel_writer(Kernel *kernel) { return inner_of(kernel, work_of_writers(kernel)); }

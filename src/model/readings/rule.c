@@ -248,7 +248,13 @@ static bool tma(const Facts *f) { return pass_tma_wanted(f->schedule); }
 static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedule); }
 static bool pingpong(const Facts *f) { return value(f, KNOB_ROLE_SCHEDULE) == ROLES_PINGPONG; }
 static int64_t producers(const Facts *f) { return pass_producers(f->schedule, threads(f)); }
-static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
+// Those who do not fetch: they multiply, or write what others multiply for them.
+static int64_t computing(const Facts *f) {
+  return threads(f) + (roles(f) ? pass_askers(f->schedule, threads(f)) : 0);
+}
+static int64_t block_threads(const Facts *f) {
+  return computing(f) + (roles(f) ? producers(f) : 0);
+}
 
 // An unrolled ring that does not start over with each tile of a persistent block.
 static bool ring_goes_on(const Facts *f) {
@@ -613,7 +619,10 @@ char *rule_text(Arena *arena, int rule, const Facts *facts) {
   return rule_code[rule].text(arena, facts);
 }
 
+// Asked of every rule for every value that is tried: by the two names, not through all knobs.
 int rule_layout_side(int rule) {
-  KnobId knob = knob_find(rule_table[rule].knobs, NULL);
-  return knob == KNOB_NONE ? -1 : knob_layout_side(knob);
+  static const KnobId knobs[] = {KNOB_LAYOUT_A, KNOB_LAYOUT_B};
+  for (int side = 0; side < 2; side++)
+    if (str_equal(rule_table[rule].knobs, knob_table[knobs[side]].name)) return side;
+  return -1;
 }

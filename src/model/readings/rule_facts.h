@@ -61,4 +61,7 @@ bool rule_in_tensor_memory(const Facts *f);
 int64_t rule_tensor_columns(const Facts *f);
 int64_t rule_tensor_piece(const Facts *f);
 const char *rule_tensor_piece_fault(const Facts *f);
+const char *rule_pair_fault(const Facts *f);
+const char *rule_pair_columns_fault(const Facts *f);
+const char *rule_tensor_sets_fault(const Facts *f);
 const char *rule_tensor_knob(const Facts *f);

@@ -227,6 +227,7 @@ static const KindRow kind_rows[PRELUDE_KINDS] = {
     [PRELUDE_MBARRIER_WAIT] = {"mbarrier_wait", prelude_write_mbarrier_wait},
     [PRELUDE_TMA_LOAD] = {"tma_load", prelude_write_tma_load},
     [PRELUDE_TMA_MULTICAST] = {"tma_multicast", prelude_write_tma_multicast},
+    [PRELUDE_TMA_PAIR] = {"tma_pair", prelude_write_tma_pair},
     [PRELUDE_TMA_STORE] = {"tma_store", prelude_write_tma_store},
     [PRELUDE_TMA_ADD] = {"tma_add", prelude_write_tma_store},
     [PRELUDE_GIVEN] = {NULL, write_given},

@@ -70,7 +70,13 @@ static void add_registers(Str *out, const MmaOperand *operand, const char *prefi
 }
 
 static void add_mma_text(Str *out, const Atom *atom, int n_c, int n_a, int n_b) {
-  str_printf(out, "  asm volatile(\"%s \"\n               \"", atom_ptx(out->arena, atom));
+  const char *ptx = atom_ptx(out->arena, atom);
+  const char *shape = atom_scales(atom) ? strstr(ptx, ".m16") : ptx;
+  if (shape > ptx)  // its line would be too long
+    str_printf(out, "  asm volatile(\"%.*s\"\n               \"%s \"\n               \"",
+               (int)(shape - ptx), ptx, shape);
+  else
+    str_printf(out, "  asm volatile(\"%s \"\n               \"", ptx);
   add_places(out, 0, n_c);
   str_add(out, ", ");
   add_places(out, n_c, n_a);

@@ -103,7 +103,7 @@ static const Bad bad_texts[] = {
     {"\"smem_bytes\":100000", "\"smem_bytes\":1e9", "smem_bytes is 1000000000"},
     {"\"workspace_bytes\":[1048576,", "\"workspace_bytes\":[0,",
      "map_1: 1024 rows of 512 elements do not fit into workspace_0's 0 B"},
-    {"\"args\":[\"C\"]", "\"args\":[\"D\"]", "one of A, B, C, V, workspace_0"},
+    {"\"args\":[\"C\"]", "\"args\":[\"D\"]", "one of A, B, C, V, SFA, SFB, workspace_0"},
     {"\"args\":[\"C\"]",
      "\"args\":[\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\","
      "\"A\",\"A\",\"A\",\"A\",\"A\",\"A\"]",
@@ -111,7 +111,7 @@ static const Bad bad_texts[] = {
     {"\"C\"]", "\"workspace_1\"]", "zero: workspace_1 is passed, but it has 0 bytes"},
     {"\"map_1\"]", "\"map_2\"]", "gemm: map_2 is passed, but there are 2 maps"},
     {"\"swizzle_bits\":3", "\"swizzle\":3", "\"swizzle_bits\" is missing"},
-    {"\"buffer\":\"A\"", "\"buffer\":\"alpha\"", "one of A, B, C, V, workspace_0"},
+    {"\"buffer\":\"A\"", "\"buffer\":\"alpha\"", "one of A, B, C, V, SFA, SFB, workspace_0"},
     {"\"type\":\"f16\"", "\"type\":\"f64\"",
      "map_1: 1024 rows of 512 elements do not fit into workspace_0's 1048576 B"},
     {"\"rows\":4096", "\"rows\":4097",

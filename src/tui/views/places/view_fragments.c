@@ -199,8 +199,8 @@ static Fragments *with_texts(const Session *session, Fragments seen) {
 
 static void fragments_prepare(Session *session) {
   Fragments *f = with_texts(session, look(session));
-  if (picture_of(session_view_state(session)) < PICTURE_ROWS)
-    session_view_state(session)->pane = pane_of(f->operand);
+  ViewState *state = session_view_state(session);
+  if (state->pane >= operands_of(f->atom)) state->pane = pane_of(f->operand);
   session->prepared = f;
   if (!session_compares(session)) return;
   Atom *a = ARENA_NEW(session->frame, Atom);
@@ -255,9 +255,10 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%d × %d bits a lane", f->packing.n_registers,
                 f->packing.register_bits);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "A, B %s, C %s", atom->type, atom->acc);
+  static const char *const byte_ids[] = {[1] = "0 to 3", [2] = "0 or 2", [4] = "0"};
   if (f->operand > ATOM_OPERANDS)
-    canvas_printf(canvas, in, row++, 0, STYLE_DIM, "byte-id .. %d, thread-id 0",
-                  atom_scales(atom) - 1);
+    canvas_printf(canvas, in, row++, 0, STYLE_DIM, "thread-id 0, byte-id %s",
+                  byte_ids[atom_scales(atom)]);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%lld FLOP", (long long)atom_flop(atom));
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "cc %d.%d%s", atom->cc_first / 10,
                 atom->cc_first % 10, atom->cc_last ? " alone" : " and later");

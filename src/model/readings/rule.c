@@ -144,12 +144,6 @@ static int64_t tiles(const Facts *f) {
 // Elements of 16 bytes, and the bytes of a slab row: of A along K, of B along N.
 static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_DTYPE)); }
 
-// Elements along K of one instruction, where each block of them needs its factor; else 1.
-static int64_t scale_step(const Facts *f) {
-  const Atom *atom = rule_atom_of(f);
-  return atom && atom_scales(atom) ? (int64_t)atom->k * atom->unit : 1;
-}
-
 // Elements of C in 16 bytes: C has the operands' type where that is a 16-bit one, else the sum's.
 static int out_chunk(const Facts *f) {
   int bytes = dtype_bytes((DType)value(f, KNOB_DTYPE));
@@ -194,35 +188,6 @@ static const char *knob_and(const Facts *f, KnobId id, const char *rest) {
 }
 
 static const char *side_name(int side) { return side == FM_BM ? "A" : "B"; }
-
-// Bytes of two elements lie along K, and factors are read with the step that they are for.
-static const char *scaled_fault(const Facts *f) {
-  if (scale_step(f) == 1) return NULL;
-  if (unit(f) > 1 && value(f, KNOB_A_COL)) return "A_COL=1: a byte holds two neighbours along K";
-  if (unit(f) > 1 && !value(f, KNOB_B_COL)) return "B_COL=0: a byte holds two neighbours along K";
-  if (value(f, KNOB_STAGE) && value(f, KNOB_FRAG_ORDER))
-    return TELL(f, "FRAG_ORDER=%lld: factors are read with their k-step",
-                (long long)value(f, KNOB_FRAG_ORDER));
-  return NULL;
-}
-
-// The steps that a word of factors is for divide a slab's, and words begin every four factors in a
-// row of them.
-static const char *words_fault(const Facts *f) {
-  enum { WORD_FACTORS = 4 };
-  const Atom *atom = rule_atom_of(f);
-  if (!atom || !atom_scales(atom))
-    return TELL(f, "ATOM_KIND=%s, which takes no factors",
-                knob_enum_text(KNOB_ATOM_KIND, value(f, KNOB_ATOM_KIND)));
-  const int64_t steps = WORD_FACTORS / atom_scales(atom);
-  if (!value(f, KNOB_STAGE)) return "STAGE=00: there are no slabs";
-  if (value(f, KNOB_BK) % steps)
-    return TELL(f, "BK=%lld: a word is for %lld k-steps", (long long)value(f, KNOB_BK),
-                (long long)steps);
-  if (value(f, KNOB_K) % (steps * scale_step(f)) == 0) return NULL;
-  return TELL(f, "K=%lld: a word is for %lld elements", (long long)value(f, KNOB_K),
-              (long long)(steps * scale_step(f)));
-}
 
 static const char *swizzle_fault(const Facts *f) {
   int64_t least = (int64_t)16 << value(f, KNOB_SWIZZLE);

@@ -7,7 +7,7 @@
 // a warp does together (ldmatrix, mma) is done when its 32 fibers have come to it. Copies land at
 // the last moment they may: a cp.async when its thread waits for its group, a box of TMA when
 // nobody can go on without it, one bound for C when its thread waits until it is read; so is what
-// wgmma multiplies. The blocks of a cluster run at once.
+// wgmma and tcgen05 multiply. The blocks of a cluster run at once.
 // Shared memory starts as NaN, the operands end where an unreadable page begins, C and the
 // workspace start as NaN and have NaN around them that nobody may touch. Warps and lanes run in
 // rising and in falling order.
@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "cuda_on_cpu_attention.h"
+#include "cuda_on_cpu_scaled.h"
+#include "cuda_on_cpu_tensor.h"
 #include "cuda_on_cpu_tma.h"
 #include "cuda_on_cpu_warp.h"
 #include "cuda_on_cpu_wgmma.h"
@@ -135,13 +137,18 @@ static int wake() {
   return n;
 }
 
+// What nobody goes on without: a box lands, or the tensor core multiplies, whichever may be later.
+static bool end_one(bool falling) {
+  return falling ? multiply_one() || land_one(falling) : land_one(falling) || multiply_one();
+}
+
 // False when all threads have returned.
 static bool run_round(bool falling) {
   const int n_warps = n_fibers() / 32;
   for (int i = 0; i < n_warps; i++) run_warp(32 * (falling ? n_warps - 1 - i : i), falling);
   if (count(0, n_fibers(), DONE) == n_fibers()) return false;
   while (wake() == 0)
-    if (!land_one(falling)) fail("some threads miss a barrier");
+    if (!end_one(falling)) fail("some threads miss a barrier");
   return true;
 }
 
@@ -149,6 +156,7 @@ static void check_end() {
   if (n_boxes) fail("a box is in flight at the end");
   for (int i = 0; i < n_fibers() / 32; i++)
     if (queues[i].n) fail("a product is in flight at the end");
+  check_tensor_end();
 }
 
 // Of `smem_bytes` that the kernel says it has; what lies behind them stays as it is at first.
@@ -160,6 +168,7 @@ static void launch(void (*body)(), long long n_blocks, int n_threads, int n_toge
   if (!fibers) fibers = (Fiber *)calloc(FIBERS_MAX, sizeof *fibers);
   if (!warp_ops) warp_ops = (WarpOp *)calloc(FIBERS_MAX, sizeof *warp_ops);
   if (!queues) queues = (ProductQueue *)calloc(FIBERS_MAX / 32, sizeof *queues);
+  if (!tensor_loads) tensor_loads = (TensorLoads *)calloc(FIBERS_MAX, sizeof *tensor_loads);
   if (!stacks) stacks = (char *)malloc((size_t)FIBERS_MAX * STACK_BYTES);
   kernel = body;
   memset(pools, 0xff, (size_t)n_together * SMEM_BYTES);
@@ -254,6 +263,49 @@ void run_case(const Case *c, bool falling) {
   release(B, nb * (int)sizeof(In));
   release(C, nc * (int)sizeof(Out));
   release(P, c->workspace);
+}
+
+// A row of A, and a column of B, element by element with its factors.
+template <class In>
+void check_scaled(const Case *c, const In *A, const In *B, const typename Scaled<In>::Factor *SFA,
+                  const typename Scaled<In>::Factor *SFB, const float *C) {
+  const int each = Scaled<In>::each, depth = c->k / each, blocks = c->k / Scaled<In>::block;
+  const int a_row = c->a_col ? 1 : depth, a_next = c->a_col ? c->m : 1;
+  const int b_column = c->b_col ? depth : 1, b_next = c->b_col ? 1 : c->n;
+  for (int i = 0; i < c->m; i++)
+    for (int j = 0; j < c->n; j++) {
+      double sum = 0;
+      for (int k = 0; k < c->k; k++)
+        sum += Scaled<In>::element(A[i * a_row + k / each * a_next], k % each) *
+               Scaled<In>::element(B[j * b_column + k / each * b_next], k % each) *
+               (double)to_float(SFA[i * blocks + k / Scaled<In>::block]) *
+               (double)to_float(SFB[j * blocks + k / Scaled<In>::block]);
+      if ((double)C[i * c->n + j] == sum) continue;
+      printf("%s: C[%d, %d] = %g, expected %g\n", case_name, i, j, (double)C[i * c->n + j], sum);
+      exit(1);
+    }
+  for (int i = 1; i <= FENCE_BYTES; i++)
+    if (((const unsigned char *)C)[-i] != 0xff) fail("something was written before C");
+}
+
+template <class In, class Out>
+void run_scaled(const Case *c, bool falling) {
+  typedef typename Scaled<In>::Factor Factor;
+  case_name = c->name;
+  const long long depth = c->k / Scaled<In>::each, blocks = c->k / Scaled<In>::block;
+  const long long bytes[] = {c->m * depth, c->n * depth, (long long)c->m * c->n * 4, c->m * blocks,
+                             c->n * blocks};
+  void *operands[5];
+  for (int i = 0; i < 5; i++) operands[i] = operand(bytes[i]);
+  In *A = (In *)operands[0], *B = (In *)operands[1];
+  Factor *SFA = (Factor *)operands[3], *SFB = (Factor *)operands[4];
+  fill_elements(A, bytes[0], 1);
+  fill_elements(B, bytes[1], 2);
+  fill_factors(SFA, bytes[3], 3);
+  fill_factors(SFB, bytes[4], 4);
+  c->multiply(operands, falling);
+  check_scaled(c, A, B, SFA, SFB, (const float *)operands[2]);
+  for (int i = 0; i < 5; i++) release(operands[i], bytes[i]);
 }
 
 template <class In, class Out>

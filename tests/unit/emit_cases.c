@@ -6,6 +6,7 @@
 #include "base/embed.h"
 #include "base/whole.h"
 #include "model/schedules/reduce.h"
+#include "model/words/schedule_atom.h"
 #include "property.h"
 
 static void add_ladder(EmitCases *cases, const char *path, Diags *diags) {
@@ -36,6 +37,11 @@ static const Model *build(const EmitCases *cases, const Schedule *schedule, cons
   return model;
 }
 
+bool emit_case_has_own_target(const EmitCases *cases, int rung) {
+  const Atom *atom = schedule_atom_row(&cases->rung[rung].rung->schedule);
+  return atom_is_of_thread(atom) || (atom && atom_scales(atom));
+}
+
 const Model *emit_case(const EmitCases *cases, int rung) {
   const Rung *r = cases->rung[rung].rung;
   return r->not_built ? NULL : build(cases, &r->schedule, r->name);
@@ -55,7 +61,9 @@ const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
   while ((parts - 1) * ceil_div(slabs, parts) >= slabs) parts--;
   schedule_set(&schedule, KNOB_TAIL_SPLIT, parts);
   schedule_resize(&schedule, m, n, k);
-  snprintf(schedule.target, sizeof schedule.target, "%s", target);
+  // Atoms that the target has not stay with the rung's own.
+  if (!emit_case_has_own_target(cases, rung))
+    snprintf(schedule.target, sizeof schedule.target, "%s", target);
   return build(cases, &schedule, r->name);
 }
 

@@ -46,10 +46,13 @@ static const char *fault_of(Arena *job, const Schedule *schedule) {
                              result->log);
 }
 
+// Where the target has tensor memory, half of them have their sums there.
 static int compile_some(const Target *target, uint64_t state, int n) {
-  const RandomLimits limits = {.extent_max = EXTENT_MAX, .fma_max = FMA_MAX};
+  RandomLimits limits = {.extent_max = EXTENT_MAX, .fma_max = FMA_MAX};
+  const bool tensor = random_family_on(RANDOM_BLACKWELL, target);
   int n_faults = 0;
   for (int i = 0; i < n; i++) {
+    limits.family = tensor && i % 2 ? RANDOM_BLACKWELL : RANDOM_ANY;
     Arena *job = arena_new("job");
     Schedule schedule = schedule_random(job, &targets, target->id, &limits, &state, NULL);
     const char *fault = fault_of(job, &schedule);

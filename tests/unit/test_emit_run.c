@@ -76,31 +76,40 @@ START_TEST(every_stage_of_every_pipeline_computes_the_product) {
     // Suite attention has every stage of its own states.
     if (cases.rung[i].rung->schedule.value[KNOB_PROGRAM] == COMPUTES_ATTENTION) continue;
     bool atom = cases.rung[i].rung->schedule.value[KNOB_ATOM_KIND] != 0;
-    const Model *model = atom ? emit_case_on(&cases, i, 136, 144, 80, "h200")
+    const Schedule *rung = &cases.rung[i].rung->schedule;
+    const Model *model = atom ? emit_case_on(&cases, i, 136, 144, grown(rung, KNOB_K, 80), "h200")
                               : emit_case_on(&cases, i, 70, 68, 44, "h200");
     for (int s = 0; model && s < model->pipeline.n_stages - 1; s++) {
       const Pass *pass = model->pipeline.stage[s].pass;
       const char *name = arena_printf(arena, "%s after %s", cases.rung[i].name,
                                       pass ? pass->name : "the naive nest");
       const Program *program = model->pipeline.stage[s].program;
-      if (cpu_finds_tiles(program)) add(&cpu, name, program);
+      // A pair has room for its slabs once each CTA has half of B.
+      const bool fits = program_smem_bytes(program) <= model->target->smem_per_block;
+      if (fits && cpu_finds_tiles(program)) add(&cpu, name, program);
     }
   }
   run(&cpu);
 }
 END_TEST
 
-START_TEST(random_schedules_compute_the_product) {
-  CpuProgram cpu = cpu_program_new(arena);
+static void add_random(CpuProgram *cpu, int n, const char *target, const RandomLimits *limits) {
   uint64_t state = 20250117;
-  const RandomLimits limits = {.extent_max = 90, .fma_max = 4000000};
-  for (int i = 0; cpu.n_cases < 40; i++) {
-    ck_assert_int_lt(i, 80);
-    Schedule schedule = schedule_random(arena, &cases.targets, "h200", &limits, &state, NULL);
+  const int cases_then = cpu->n_cases + n;
+  for (int i = 0; cpu->n_cases < cases_then; i++) {
+    ck_assert_int_lt(i, 2 * n);
+    Schedule schedule = schedule_random(arena, &cases.targets, target, limits, &state, NULL);
     const Model *model = model_build(arena, &cases.targets, &schedule);
     ck_assert(model->ok);
-    add(&cpu, schedule_text(arena, &schedule), model->program);
+    add(cpu, schedule_text(arena, &schedule), model->program);
   }
+}
+
+START_TEST(random_schedules_compute_the_product) {
+  CpuProgram cpu = cpu_program_new(arena);
+  add_random(&cpu, 40, "h200", &(RandomLimits){.extent_max = 90, .fma_max = 4000000});
+  add_random(&cpu, 10, "b200",
+             &(RandomLimits){.extent_max = 600, .fma_max = 4000000, .family = RANDOM_BLACKWELL});
   run(&cpu);
 }
 END_TEST
@@ -171,7 +180,17 @@ START_TEST(a_missing_barrier_or_wait_is_seen) {
   add_without(&cpu, groups, OP_WG_WAIT);
   add_without(&cpu, groups, OP_WG_COMMIT);
   add_without(&cpu, arena_printf(arena, "%s,CLUSTER_M=2,MULTICAST=1", groups), OP_MBAR_ARRIVE);
-  ck_assert_int_eq(cpu.n_cases, 11);
+  const char *const sums =
+      "M=256,N=64,K=192,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,ATOM_N=64,BK=4,STAGE=11,"
+      "TMA=1,SWIZZLE=3,BUFFER_COUNT=2,WARP_SPECIALIZE=1";
+  add_without(&cpu, sums, OP_MBAR_WAIT);
+  add_without(&cpu, sums, OP_T_COMMIT);
+  add_without(&cpu, sums, OP_T_WAIT_LD);
+  add_without(&cpu, sums, OP_T_FREE);
+  const char *const pair = arena_printf(arena, "%s,CLUSTER_M=2,CTA_GROUP=2,B_COL=1", sums);
+  add_without(&cpu, pair, OP_T_COMMIT);
+  add_without(&cpu, pair, OP_CLUSTER_BARRIER);
+  ck_assert_int_eq(cpu.n_cases, 17);
   ck_assert_int_eq(cpu_program_count_wrong(arena, &cpu), cpu.n_cases);
 }
 END_TEST

@@ -252,7 +252,7 @@ static void add_row_of_ana(const char *path) {
 static void press_until(VtProgram *p, const char *key, const char *shown) {
   for (int i = 0; i < 50 && !vt_shows(p, shown); i++) {
     vt_keys(p, key);
-    vt_pump(p, 100);
+    vt_pump(p, 20);
   }
   vt_expect(p, shown);
 }

@@ -9,6 +9,7 @@
 #include "model/interp/breakage.h"
 #include "model/readings/model.h"
 #include "model/schedules/reduce.h"
+#include "model/words/schedule_atom.h"
 #include "property.h"
 #include "stress.h"
 
@@ -225,6 +226,13 @@ static bool makes_a_base(const Stmt *stmt) {
          (next && next->kind == STMT_OP && op_facts(next->op.kind)->action == ACTION_LARGER);
 }
 
+// Threads that fill slabs for tcgen05 meet behind that, and so do those that send a piece to C: of
+// the barriers around their tensor memory some are there for programs whose threads do not.
+static bool is_spare(const Schedule *schedule, const Stmt *stmt) {
+  const bool meets = stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == ACTION_MEET;
+  return meets && atom_is_of_thread(schedule_atom_row(schedule));
+}
+
 // Mutants of tensor-core programs take ten times as long, and neighbouring rungs share most of
 // theirs: one in 29 is tried, so that over the rungs each place of a program has its turn, and
 // under stress one in six, unless GEMMVIEW_MUTANTS=all. Of those of fma one in three, or all.
@@ -236,10 +244,12 @@ static bool is_tried(const Schedule *schedule, Tally *tally) {
 }
 
 // Of the three clusters of tiles that scaled_down leaves two blocks have one in the last turn,
-// which is cut; where consumers take turns one block has all; else (0) any grid will do.
+// which is cut; where consumers take turns, or a set of
+// sums is to be used again, one block has all; else (0) any grid will do.
 static int64_t grid_of(const Schedule *schedule) {
   if (schedule->value[KNOB_TAIL_SPLIT] > 1) return 2;
-  return schedule->value[KNOB_ROLE_SCHEDULE] == ROLES_PINGPONG;
+  return schedule->value[KNOB_ROLE_SCHEDULE] == ROLES_PINGPONG ||
+         schedule->value[KNOB_ACC_BUFFERS] > 1;
 }
 
 static bool is_noticed(const Schedule *schedule, const Program *program) {
@@ -257,7 +267,7 @@ static void try_mutant(const Schedule *schedule, const Mutant *mutant, Tally *ta
   tally->made++;
   if (is_noticed(schedule, mutant->program))
     tally->noticed++;
-  else if (makes_a_base(mutant->at))
+  else if (makes_a_base(mutant->at) || is_spare(schedule, mutant->at))
     tally->bases++;
   else
     printf("not noticed: %s in %s\n", mutant->what, schedule_text(property_data, schedule));
@@ -297,8 +307,8 @@ static Schedule scaled_down(const Schedule *rung) {
   int64_t grain = schedule_grain(&schedule, walked), slab = schedule_tile(&schedule, walked);
   // A persistent cluster has a second tile, so that what is released behind the first is waited
   // for; where consumers take turns the first one has a second tile, and where the tiles of the
-  // last turn are cut there is a full one in front of it.
-  bool third = v[KNOB_ROLE_SCHEDULE] || v[KNOB_TAIL_SPLIT] > 1;
+  // last turn are cut there is a full one in front of it; behind two sets of sums there is a third.
+  bool third = v[KNOB_ROLE_SCHEDULE] || v[KNOB_TAIL_SPLIT] > 1 || v[KNOB_ACC_BUFFERS] > 1;
   int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] * (1 + third) : 1;
   int64_t m = tiles * schedule_tile(&schedule, KNOB_M) + 4;
   // A row of scores has a thread of its own: more of them than a block has threads.
@@ -324,22 +334,28 @@ static void mutate_rung(const Rung *rung, Seen **seen, Tally *tally) {
 
 START_TEST(every_mutant_is_noticed) {
   EmbeddedList list = embed_list(property_data, "ladders/");
-  Tally tally = {0, 0, 0, 0}, of_attention = tally;
+  Tally tally = {0, 0, 0, 0}, of_attention = tally, of_tensor = tally;
   Seen *seen = NULL, *kinds = NULL;
   for (int f = 0; f < list.count; f++) {
     const Ladder *ladder = property_read_ladder(list.paths[f]);
     for (int r = 0; r < ladder->n_rungs; r++) {
       arena_reset(property_arena);
       bool tried = !ladder->rung[r].not_built && property_is_new_kind(&kinds, &ladder->rung[r]);
-      bool rows = ladder->rung[r].schedule.value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
-      if (tried) mutate_rung(&ladder->rung[r], &seen, rows ? &of_attention : &tally);
+      const Schedule *rung = &ladder->rung[r].schedule;
+      bool rows = rung->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
+      bool tensor = atom_is_of_thread(schedule_atom_row(rung));
+      Tally *own = rows ? &of_attention : tensor ? &of_tensor : &tally;
+      if (tried) mutate_rung(&ladder->rung[r], &seen, own);
     }
   }
-  tally.made += of_attention.made;
-  tally.noticed += of_attention.noticed;
+  ck_assert_int_gt(of_tensor.made, 0);
+  tally.made += of_attention.made + of_tensor.made;
+  tally.noticed += of_attention.noticed + of_tensor.noticed;
   printf("%d of %d mutants noticed, %d change nothing but a base\n", tally.noticed, tally.made,
          of_attention.bases);
-  ck_assert_int_eq(tally.noticed + of_attention.bases, tally.made);
+  const int spare = of_attention.bases + of_tensor.bases;
+  ck_assert_int_eq(tally.noticed + spare, tally.made);
+  ck_assert_int_le(50 * of_tensor.bases, of_tensor.made + 50);
   ck_assert_int_le(20 * of_attention.bases, of_attention.made);
 }
 END_TEST
@@ -358,6 +374,8 @@ END_TEST
   "M=80,N=64,K=208,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=32,FM=1,FN=2,BK=2,STAGE=11,SWIZZLE=2,"
 #define TILES WGMMA "TMA=1,"
 #define GROUPS WGMMA "TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,"
+
+#define SCALED "TARGET=rtx5090,B_COL=1,M=32,N=32,K=512,WM=2,FN=4,BK=4,STAGE=11,"
 
 static const struct {
   const char *state;
@@ -420,6 +438,11 @@ static const struct {
     {GROUPS "MMA_GROUPS=1", BREAK_ARRIVE, FINDING_DEADLOCK, "empty"},
     {GROUPS "A_REGS=1", BREAK_WG_FENCE, FINDING_MISSING_FENCE, "since its last wgmma.fence"},
     {GROUPS "A_REGS=1,LDMATRIX=1", BREAK_FENCE, FINDING_RACE, "_s["},
+    {SCALED "ATOM_KIND=mma_m16n8k32_mxf8,SCALE_WORDS=1", BREAK_SCALE_BYTE, FINDING_COUNT, NULL},
+    {SCALED "ATOM_KIND=mma_m16n8k64_mxf4,SCALE_WORDS=1", BREAK_SCALE_BYTE, FINDING_COUNT, NULL},
+    {SCALED "ATOM_KIND=mma_m16n8k32_mxf8", BREAK_SCALE_BYTE, FINDING_UNWRITTEN_READ, "sfa["},
+    {SCALED "ATOM_KIND=mma_m16n8k32_mxf8,SCALE_WORDS=1", BREAK_SCALE_STALE, FINDING_COUNT, NULL},
+    {SCALED "ATOM_KIND=mma_m16n8k64_nvfp4", BREAK_SCALE_STALE, FINDING_COUNT, NULL},
 };
 enum { N_BROKEN = sizeof broken / sizeof broken[0] };
 

@@ -42,7 +42,8 @@ static int64_t clusters_of(const int64_t *v) {
 // Few tiles, and more slabs than a ring has: what a schedule does, it has done by then.
 static const Model *small(int rung) {
   Schedule schedule = property_of_two_heads(&cases.rung[rung].rung->schedule);
-  if (cases.rung[rung].rung->not_built) return NULL;
+  // Tensor memory is refused by name when a text is run here.
+  if (cases.rung[rung].rung->not_built || emit_case_has_own_target(&cases, rung)) return NULL;
   const int64_t *v = schedule.value;
   const int64_t tail = v[KNOB_TAIL_SPLIT],
                 tiles = v[KNOB_PERSISTENT] ? clusters_of(v) * 2 - (tail > 1 ? tail - 1 : 0) : 1;

@@ -353,8 +353,20 @@ static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
     {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
-    {"ATOM_KIND=tcgen05_m128n256k16_bf16,PERSISTENT=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
-     "tensor_plain", "PERSISTENT=0"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,ALPHA=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_plain", "ALPHA=0"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,ACC_BUFFERS=2,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_sets", "ACC_BUFFERS=1"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,EPILOGUE=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_epilogue", "TMA_STORE=1"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,CTA_GROUP=2,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a,TMA=1,"
+     "SWIZZLE=3,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
+     "pair_cluster", "CTA_GROUP=1"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,CTA_GROUP=2,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a,TMA=1,"
+     "SWIZZLE=3,BUFFER_COUNT=2,WARP_SPECIALIZE=1,CLUSTER_M=2,ATOM_N=40",
+     "pair_columns", "ATOM_N=32"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,PIPELINE_STAGES=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_ahead", "PIPELINE_STAGES=0"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,FN=3,STAGE=11,BK=1,B_COL=1,TARGET=sm_100a",
      "tensor_columns", "FN=2"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,EPI_N=24,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",

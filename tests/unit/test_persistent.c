@@ -311,11 +311,13 @@ END_TEST
 
 static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
 
+// Each shape for one generation, in `make stress` for all of them. TMA begins with the second.
 START_TEST(it_compiles_without_a_warning) {
-  for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
+  enum { N_ARCHS = sizeof archs / sizeof *archs };
+  const int first = strstr(shapes[_i], "TMA=1") != NULL, its = first + _i % (N_ARCHS - first);
+  for (int a = stress_is_on() ? first : its; a <= (stress_is_on() ? N_ARCHS - 1 : its); a++) {
     Schedule schedule =
         with_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]));
-    if (schedule.value[KNOB_TMA] && a == 0) continue;
     const Plan *plan = plan_from_model(property_arena, property_built(&schedule), NULL);
     const CompileResult *compiled = compile_once(property_arena, plan, COMPILE_BOTH);
     bool silent = compiled->ok && !strstr(compiled->log, "warning");

@@ -174,7 +174,8 @@ START_TEST(rungs_whose_sums_leave_by_tma_compute_the_nest) {
         schedule_set(&schedule, KNOB_EPILOGUE, 1);
         schedule_set(&schedule, KNOB_TMA_STORE, 1);
         schedule_set(&schedule, KNOB_STMATRIX,
-                     v[KNOB_DTYPE] == DTYPE_F16 || v[KNOB_DTYPE] == DTYPE_BF16);
+                     !atom_is_of_thread(schedule_atom_row(&schedule)) &&
+                         (v[KNOB_DTYPE] == DTYPE_F16 || v[KNOB_DTYPE] == DTYPE_BF16));
         schedule_set(&schedule, KNOB_EPI_N, way ? 8 : 0);
         schedule_set(&schedule, KNOB_EPI_BUFFERS, way + 1);
         schedule = shaped(&schedule, way ? 3 : 2);
@@ -212,6 +213,24 @@ START_TEST(random_legal_schedules_compute_the_nest) {
   ck_assert_int_eq(failed, 0);
   ck_assert_int_ge(tensor, n / 3);
   ck_assert_int_ge(groups, n / 20);
+}
+END_TEST
+
+START_TEST(random_block_scaled_schedules_compute_the_nest) {
+  uint64_t state = property_seed();
+  const RandomLimits limits = {.extent_max = 400, .fma_max = 400000, .family = RANDOM_SCALED};
+  const int n = stress_is_emulated() ? 5 : stress_count(30, N_RANDOM_WHOLE);
+  int failed = 0, words = 0;
+  for (int i = 0; i < n; i++) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "rtx5090", &limits, &state, NULL);
+    ck_assert_int_gt(atom_scales(schedule_atom_row(&schedule)), 0);
+    words += schedule.value[KNOB_SCALE_WORDS] != 0;
+    failed += !last_stage_computes(&schedule, &state);
+  }
+  ck_assert_int_eq(failed, 0);
+  ck_assert_int_gt(words, 0);
 }
 END_TEST
 
@@ -345,9 +364,13 @@ START_TEST(every_knob_is_drawn) {
   uint64_t state = 7;
   for (int i = 0; i < DRAWS; i++) {
     arena_reset(property_arena);
-    limits.family = i % 8 ? RANDOM_ANY : RANDOM_ATTENTION;
+    static const RandomFamily families[8] = {RANDOM_ATTENTION, RANDOM_BLACKWELL, RANDOM_SCALED};
+    limits.family = families[i % 8];
+    const char *target = limits.family == RANDOM_BLACKWELL ? "b200"
+                         : limits.family == RANDOM_SCALED  ? "rtx5090"
+                                                           : "h200";
     Schedule drawn =
-        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+        schedule_random(property_arena, &property_targets, target, &limits, &state, NULL);
     const Schedule plain = schedule_plain();
     for (int k = 0; k < KNOB_COUNT; k++) moved[k] |= schedule_differs(&drawn, &plain, (KnobId)k);
   }
@@ -390,6 +413,7 @@ Suite *suite_property(void) {
   tcase_add_test(new_case(suite, "stores"), rungs_whose_sums_leave_by_tma_compute_the_nest);
   TCase *random = new_case(suite, "random");
   tcase_add_test(random, random_legal_schedules_compute_the_nest);
+  tcase_add_test(new_case(suite, "scaled"), random_block_scaled_schedules_compute_the_nest);
   TCase *hopper = new_case(suite, "hopper");
   tcase_set_timeout(hopper, 4 * 3600);
   tcase_add_test(hopper, random_hopper_schedules_compute_the_nest_after_every_pass);

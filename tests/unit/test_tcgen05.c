@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "banks/layouts/smem_descriptor.h"
-#include "base/random.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/interp/breakage.h"
 #include "model/ir/matrix_tile.h"
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
+#include "model/schedules/random_schedule.h"
 #include "model/text/emit.h"
 #include "property.h"
 #include "tensor_programs.h"
@@ -61,7 +61,7 @@ END_TEST
 // Every type, both ways that 16-bit tiles run, every swizzle, several atoms and warpgroups, slabs
 // by threads, by TMA, and by a producer; edges in all three directions.
 static const char *const states[] = {
-    BF16 BY_K "ATOM_N=64,BK=4,SWIZZLE=3,M=270,N=128,K=328,TMA=1",
+    BF16 BY_K "ATOM_N=64,BK=4,SWIZZLE=3,M=270,N=72,K=200,TMA=1",
     BF16 "ATOM_N=64,BK=4,SWIZZLE=3,M=128,N=136,K=200,TMA=1,BUFFER_COUNT=3",
     BF16 BY_K "ATOM_N=64,BK=4,SWIZZLE=3,M=264,N=64,K=128,A_COL=1,BUFFER_COUNT=2",
     BF16
@@ -69,18 +69,45 @@ static const char *const states[] = {
     "WARP_SPECIALIZE=1",
     BF16 BY_K "ATOM_N=40,BK=2,SWIZZLE=0,M=256,N=80,K=96,FM=2,TMA=1",
     BF16 BY_K
-    "ATOM_N=128,BK=4,SWIZZLE=3,M=256,N=128,K=320,WM=2,TMA=1,BUFFER_COUNT=3,"
+    "ATOM_N=64,BK=4,SWIZZLE=3,M=256,N=64,K=256,WM=2,TMA=1,BUFFER_COUNT=3,"
     "WARP_SPECIALIZE=1",
+    BF16 BY_K
+    "ATOM_N=32,BK=2,SWIZZLE=2,M=300,N=72,K=72,WM=2,WN=2,TMA=1,BUFFER_COUNT=2,"
+    "WARP_SPECIALIZE=1,PRODUCER_WARPS=2",
+    BF16 BY_K "ATOM_N=32,BK=3,SWIZZLE=1,M=400,N=64,K=80,TMA=1,BUFFER_COUNT=2,PERSISTENT=1,WM=2",
+    BF16 BY_K
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=384,N=128,K=160,TMA=1,BUFFER_COUNT=3,PERSISTENT=1,GROUP_M=2,"
+    "PIPELINE_STAGES=1",
+    BF16 BY_K
+    "ATOM_N=32,BK=2,SWIZZLE=2,M=600,N=96,K=104,TMA=1,BUFFER_COUNT=3,PERSISTENT=1,"
+    "TILE_ORDER=hilbert,WM=2,WARP_SPECIALIZE=1,ACC_BUFFERS=2",
+    BF16 BY_K
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=136,N=136,K=104,TMA=1,BUFFER_COUNT=2,FN=2,EPILOGUE=1,TMA_STORE=1,"
+    "EPI_N=16",
+    BF16 BY_K
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=520,N=72,K=104,TMA=1,BUFFER_COUNT=3,PERSISTENT=1,WM=2,"
+    "WARP_SPECIALIZE=1,ACC_BUFFERS=2,EPILOGUE=1,TMA_STORE=1,EPI_BUFFERS=2",
+    BF16 BY_K
+    "ATOM_N=48,BK=2,SWIZZLE=2,M=300,N=56,K=104,TMA=1,BUFFER_COUNT=3,WARP_SPECIALIZE=1,CLUSTER_M=2,"
+    "CTA_GROUP=2",
+    BF16
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=540,N=64,K=72,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,CLUSTER_M=2,"
+    "CTA_GROUP=2,WM=2,PERSISTENT=1,EPILOGUE=1,TMA_STORE=1",
+    "ATOM_KIND=tcgen05_m128n256k32_e4m3,STAGE=11,TARGET=b200," BY_K
+    "ATOM_N=32,BK=4,SWIZZLE=3,M=256,N=32,K=272,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,CLUSTER_M=2,"
+    "CTA_GROUP=2,FM=2",
     "ATOM_KIND=tcgen05_m128n256k16_f16,STAGE=11,TARGET=b200,ATOM_N=256,BK=4,SWIZZLE=3,M=128,N=256,"
     "K=64,TMA=1",
     "ATOM_KIND=tcgen05_m128n256k8_tf32,STAGE=11,TARGET=b200," BY_K
     "ATOM_N=64,BK=4,SWIZZLE=3,M=256,N=64,K=64,TMA=1,FM=2",
     "ATOM_KIND=tcgen05_m128n256k32_e4m3,STAGE=11,TARGET=b200," BY_K
-    "ATOM_N=64,BK=4,SWIZZLE=3,M=128,N=128,K=512,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
+    "ATOM_N=64,BK=4,SWIZZLE=3,M=128,N=64,K=512,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
     "ATOM_KIND=tcgen05_m128n256k32_e5m2,STAGE=11,TARGET=b200," BY_K
     "ATOM_N=128,BK=1,SWIZZLE=1,M=128,N=128,K=96",
 };
 enum { N_STATES = sizeof states / sizeof states[0] };
+// By roles: of one tile, of a list of them, of a pair with such a list.
+enum { BY_ROLES = 5, OF_TILES = 9, OF_PAIR = 13 };
 
 START_TEST(every_pass_of_it_computes) {
   Schedule schedule = property_read_state(states[_i]);
@@ -94,63 +121,69 @@ START_TEST(every_pass_of_it_computes) {
 }
 END_TEST
 
-static int64_t draw(uint64_t *state, int64_t most) { return random_between(state, 1, most); }
-
-// A schedule with whatever knobs go with tensor memory; NULL where the rules refuse it.
-static const Model *draw_model(uint64_t *state) {
-  static const char *const kinds[] = {"k16_bf16", "k16_f16", "k8_tf32", "k32_e4m3", "k32_e5m2"};
-  const int64_t kind = draw(state, 5) - 1, turned = kind < 2 ? 2 : 1;
-  const char *text = arena_printf(
-      property_arena,
-      "ATOM_KIND=tcgen05_m128n256%s,STAGE=11,TARGET=b200,ATOM_N=%d,BK=%d,SWIZZLE=%d,FM=%d,FN=%d,"
-      "WM=%d,WN=%d,A_COL=%d,B_COL=%d,M=%d,N=%d,K=%d,TMA=%d,BUFFER_COUNT=%d,WARP_SPECIALIZE=%d,"
-      "UNROLL_K=%d,UNROLL_RING=%d,GROUP_M=%d,CLUSTER_M=%d,MIN_BLOCKS=%d,EPI_N=%d",
-      kinds[kind], (int)(8 * draw(state, 8)), (int)draw(state, 4), (int)draw(state, 4) - 1,
-      (int)draw(state, 2), (int)draw(state, 2), (int)draw(state, 2), (int)draw(state, 2),
-      (int)draw(state, turned) - 1, (int)(3 - turned == 2 ? 1 : draw(state, 2) - 1),
-      (int)(16 * draw(state, 20)), (int)(16 * draw(state, 12)), (int)(16 * draw(state, 16)),
-      (int)draw(state, 3) > 1, (int)draw(state, 3), (int)draw(state, 2) - 1,
-      (int)draw(state, 3) - 1, (int)draw(state, 2) - 1, (int)draw(state, 3), (int)draw(state, 2),
-      (int)draw(state, 2) - 1, (int)draw(state, 2) > 1 ? 8 : 0);
-  const Schedule schedule = property_read_state(text);
-  const Model *model = model_build(property_arena, &property_targets, &schedule);
-  return model->ok ? model : NULL;
-}
-
 START_TEST(random_schedules_compute) {
-  enum { LEGAL = 40, DRAWS_MAX = 4000 };
+  enum { LEGAL = 20 };
+  const RandomLimits limits = {.extent_max = 700, .fma_max = 5000000, .family = RANDOM_BLACKWELL};
   uint64_t state = property_seed();
-  int legal = 0, drawn = 0;
-  for (; legal < LEGAL && drawn < DRAWS_MAX; drawn++) {
-    const Model *model = draw_model(&state);
-    if (!model) continue;
-    legal++;
-    ck_assert(property_computes(&model->schedule, "all passes", model->program, 1));
+  for (int i = 0; i < LEGAL; i++) {
+    const Schedule schedule =
+        schedule_random(property_arena, &property_targets, "b200", &limits, &state, NULL);
+    const Model *model = property_built(&schedule);
+    ck_assert(property_computes(&schedule, "all passes", model->program, 1));
     property_read_back(model->program);
-    if (legal % 8 == 0) arena_reset(property_arena);
+    arena_reset(property_arena);
   }
-  ck_assert_msg(legal == LEGAL, "%d legal ones of %d", legal, drawn);
+}
+END_TEST
+
+// Each warpgroup has a warp that asks for its products, whose mbarriers count what they should.
+START_TEST(roles_meet_at_four_mbarriers) {
+  Schedule schedule = property_read_state(states[BY_ROLES]);
+  const Program *program = property_built(&schedule)->program;
+  const Kernel *kernel = program_main(program);
+  static const struct {
+    const char *name;
+    int64_t first, n;
+  } roles[] = {{"producer", 320, 32}, {"consumer", 256, 64}, {"writeback", 0, 256}};
+  ck_assert_int_eq(kernel->n_roles, 3);
+  for (int i = 0; i < 3; i++) {
+    ck_assert_str_eq(kernel->role[i]->name, roles[i].name);
+    ck_assert_int_eq(kernel->role[i]->first_thread, roles[i].first);
+    ck_assert_int_eq(kernel->role[i]->n_threads, roles[i].n);
+  }
+  static const char *const lines[] = {"init full[i] 1 arrival",     "init empty[i] 2 arrivals",
+                                      "init acc_full[i] 1 arrival", "init acc_empty[i] 4 arrivals",
+                                      "wait acc_empty[w] phase 1",  "wait acc_full[m_w] phase 0"};
+  const char *text = program_text(property_arena, program);
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    ck_assert_msg(strstr(text, lines[i]) != NULL, "%s\n%s", lines[i], text);
 }
 END_TEST
 
 // What stands between two threads is a step of the article's: whichever is taken away is missed.
 static const struct {
   const char *line, *says;
+  const char *behind;  // the first that stands behind this; NULL: the first of all
 } gone[] = {
-    {"tcgen05.fence::after_thread_sync", "tcgen05.fence::after_thread_sync since"},
-    {"tcgen05.wait::ld", "is at registers that a tcgen05.ld brings"},
-    {"tcgen05.commit empty", "arrivals missing"},
-    {"tcgen05.commit acc_full", "arrivals missing"},
-    {"wait acc_full", "has waited for no commit"},
-    {"wait full", "A_s"},
-    {"tensor_base[0] = tcgen05.alloc", "none are allocated"},
-    {"tcgen05.dealloc", "columns of tensor memory allocated"},
+    {"tcgen05.fence::after_thread_sync", "tcgen05.fence::after_thread_sync since",
+     "role writeback"},
+    {"tcgen05.wait::ld", "is at registers that a tcgen05.ld brings", NULL},
+    {"tcgen05.commit empty", "arrivals missing", NULL},
+    {"tcgen05.commit acc_full", "arrivals missing", NULL},
+    {"wait acc_full", "has waited for no commit", NULL},
+    {"wait full", "A_s", NULL},
+    {"wait acc_empty", "overwrites what warp", NULL},
+    {"wait empty", "A_s", NULL},
+    {"tcgen05.fence::after_thread_sync", "overwrites what warp", "role consumer"},
+    {"tcgen05.fence::before_thread_sync", "tcgen05.fence::before_thread_sync behind", NULL},
+    {"tensor_base[0] = tcgen05.alloc", "none are allocated", NULL},
+    {"tcgen05.dealloc", "columns of tensor memory allocated", NULL},
 };
 enum { N_GONE = sizeof gone / sizeof gone[0] };
 
 // The text without the first line that has the words.
-static const char *without(const char *text, const char *words) {
-  const char *at = strstr(text, words), *begin = at;
+static const char *without(const char *text, const char *words, const char *behind) {
+  const char *from = behind ? strstr(text, behind) : text, *at = strstr(from, words), *begin = at;
   ck_assert_msg(at != NULL, "nowhere: %s", words);
   while (begin > text && begin[-1] != '\n') begin--;
   return arena_printf(property_arena, "%.*s%*sfence.async%s", (int)(begin - text), text,
@@ -158,9 +191,9 @@ static const char *without(const char *text, const char *words) {
 }
 
 START_TEST(nothing_of_it_can_be_left_out) {
-  Schedule schedule = property_read_state(states[3]);
+  Schedule schedule = property_read_state(states[OF_TILES]);
   const char *text = program_text_full(property_arena, property_built(&schedule)->program);
-  const Program *program = read_text(without(text, gone[_i].line));
+  const Program *program = read_text(without(text, gone[_i].line, gone[_i].behind));
   InterpCheck check =
       interpret_check(property_arena, program, &(InterpOptions){.seed = 1, .max_findings = 64});
   bool told = false;
@@ -184,25 +217,40 @@ static const struct {
   BreakageId id;
   FindingKind kind;
   const char *says;
+  int of;  // states: 0 is that of BY_ROLES
 } broken[] = {
-    {BREAK_TENSOR_COMMIT, FINDING_DEADLOCK, "with 1 of 1 arrivals missing"},
-    {BREAK_TENSOR_RELEASE, FINDING_DEADLOCK, "arrivals missing"},
-    {BREAK_TENSOR_WAIT, FINDING_MISSING_WAIT, "has waited for no commit behind that"},
-    {BREAK_TENSOR_AFTER, FINDING_MISSING_FENCE, "no tcgen05.fence::after_thread_sync"},
-    {BREAK_TENSOR_LOADS, FINDING_MISSING_WAIT, "at registers that a tcgen05.ld brings"},
-    {BREAK_TENSOR_LANE, FINDING_DIVERGENCE, "of the whole warp that lane 1 does not"},
-    {BREAK_TENSOR_ALL_ASK, FINDING_DIVERGENCE, "is one of 32 lanes"},
-    {BREAK_TENSOR_FREE_EARLY, FINDING_RACE, "gives back column"},
-    {BREAK_TENSOR_LEAK, FINDING_ALLOCATION, "of tensor memory allocated"},
-    {BREAK_SUMS_KEPT, FINDING_UNWRITTEN_READ, "reads what nothing wrote"},
-    {BREAK_MODE_OFF, FINDING_DESCRIPTOR, "for swizzled by none"},
-    {BREAK_FULL_WAIT, FINDING_MISSING_WAIT, "_s["},
-    {BREAK_EMPTY_PHASE, FINDING_DEADLOCK, "arrivals missing"},
+    {BREAK_TENSOR_COMMIT, FINDING_DEADLOCK, "with 1 of 1 arrivals missing", 0},
+    {BREAK_TENSOR_RELEASE, FINDING_DEADLOCK, "arrivals missing", 0},
+    {BREAK_TENSOR_WAIT, FINDING_MISSING_WAIT, "has waited for no commit behind that", 0},
+    {BREAK_TENSOR_AFTER, FINDING_MISSING_FENCE, "no tcgen05.fence::after_thread_sync", 0},
+    {BREAK_TENSOR_LOADS, FINDING_MISSING_WAIT, "at registers that a tcgen05.ld brings", 0},
+    {BREAK_TENSOR_LANE, FINDING_DIVERGENCE, "of the whole warp that lane 1 does not", 0},
+    {BREAK_TENSOR_ALL_ASK, FINDING_DIVERGENCE, "is one of 32 lanes", 0},
+    {BREAK_TENSOR_FREE_EARLY, FINDING_RACE, "gives back column", 0},
+    {BREAK_TENSOR_LEAK, FINDING_ALLOCATION, "of tensor memory allocated", 0},
+    {BREAK_SUMS_KEPT, FINDING_UNWRITTEN_READ, "reads what nothing wrote", 0},
+    {BREAK_MODE_OFF, FINDING_DESCRIPTOR, "for swizzled by none", 0},
+    {BREAK_FULL_WAIT, FINDING_MISSING_WAIT, "_s[", 0},
+    {BREAK_EMPTY_PHASE, FINDING_DEADLOCK, "arrivals missing", 0},
+    {BREAK_TENSOR_BEFORE, FINDING_MISSING_FENCE, "no tcgen05.fence::before_thread_sync", OF_TILES},
+    {BREAK_TENSOR_AFTER, FINDING_MISSING_FENCE, "overwrites what warp", OF_TILES},
+    {BREAK_TENSOR_REUSE, FINDING_RACE, "overwrites what warp", OF_TILES},
+    {BREAK_TENSOR_PHASE, FINDING_DEADLOCK, "acc_empty", OF_TILES},
+    {BREAK_TENSOR_INIT, FINDING_UNWRITTEN_READ, "an mbarrier that nobody initialised", OF_TILES},
+    {BREAK_STORE_FENCE, FINDING_RACE, "with no fence for copies by TMA between", OF_PAIR},
+    {BREAK_STORE_WAIT_READ, FINDING_RACE, "until that copy has read it", OF_PAIR},
+    {BREAK_TENSOR_COMMIT, FINDING_DEADLOCK, "acc_full", OF_PAIR},
+    {BREAK_TENSOR_REUSE, FINDING_RACE, "overwrites what warp", OF_PAIR},
+    {BREAK_NO_CLUSTER_START, FINDING_EXITED, "may not have begun", OF_PAIR},
+    {BREAK_PAIR_MASK, FINDING_DEADLOCK, "arrivals missing", OF_PAIR},
+    {BREAK_PAIR_BYTES, FINDING_MISSING_WAIT, "_s[", OF_PAIR},
+    {BREAK_PAIR_END, FINDING_EXITED, "which may have ended", OF_PAIR},
+    {BREAK_PAIR_ALLOC, FINDING_OPERAND, "all of a kernel are of one", OF_PAIR},
 };
 enum { N_BROKEN = sizeof broken / sizeof broken[0] };
 
 START_TEST(every_breakage_is_told) {
-  Schedule schedule = property_read_state(states[5]);
+  Schedule schedule = property_read_state(states[broken[_i].of ? broken[_i].of : BY_ROLES]);
   const Program *program =
       program_break(property_arena, property_built(&schedule)->program, broken[_i].id);
   ck_assert_msg(program != NULL, "%s breaks nothing", breakage_name(broken[_i].id));
@@ -219,7 +267,7 @@ END_TEST
 // order already. So it is here, at both ends of what the hardware may do; a wait that is missing
 // spoils whole lanes, all 128 rows of a tile.
 START_TEST(a_fence_is_a_rule_and_a_wait_is_a_cause) {
-  Schedule schedule = property_read_state(states[5]);
+  Schedule schedule = property_read_state(states[BY_ROLES]);
   const Program *program = property_built(&schedule)->program;
   const InterpOptions options = {.seed = 1};
   InterpCheck fence = interpret_check(
@@ -455,6 +503,7 @@ Suite *suite_tcgen05(void) {
   tcase_add_loop_test(tc, they_are_read_back, 0, N_PROGRAMS);
   tcase_add_loop_test(tc, every_pass_of_it_computes, 0, N_STATES);
   tcase_add_loop_test(tc, every_breakage_is_told, 0, N_BROKEN);
+  tcase_add_test(tc, roles_meet_at_four_mbarriers);
   tcase_add_test(tc, a_fence_is_a_rule_and_a_wait_is_a_cause);
   tcase_add_test(tc, columns_limit_the_blocks_of_an_sm);
   tcase_add_loop_test(tc, nothing_of_it_can_be_left_out, 0, N_GONE);

@@ -353,7 +353,7 @@ static int starve(void *spare) {
   Diags diags = diags_new(arena);
   int next = dup(STDIN_FILENO);
   struct rlimit limit = {(rlim_t)(next + *(int *)spare), (rlim_t)(next + *(int *)spare)};
-  close(next);
+  close_range((unsigned)next, ~0U, 0);  // what a shell has left open higher up would not be counted
   setrlimit(RLIMIT_NOFILE, &limit);
   Terminal *terminal = terminal_open(&(TerminalOptions){0}, &diags);
   if (!terminal && printf("%s", diags.first->text) > 0) fflush(stdout);

@@ -262,6 +262,8 @@ static const char *const long_loops[] = {
     "BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,K=2048",
     OVERLAP "N=4096,BUFFER_COUNT=2",
     OVERLAP "N=5120,BUFFER_COUNT=3",
+    "ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,BK=4,STAGE=11,SWIZZLE=3,TMA=1,"
+    "BUFFER_COUNT=3,WARP_SPECIALIZE=1,CLUSTER_M=2,CTA_GROUP=2,EPILOGUE=1,TMA_STORE=1,K=4096",
 };
 
 START_TEST(the_end_is_where_it_is_with_nothing_left_out) {
@@ -323,15 +325,13 @@ START_TEST(no_size_makes_it_slow) {
 }
 END_TEST
 
-// Whatever is drawn ends, with nobody left waiting, and its turns say how long it takes.
-START_TEST(random_schedules_end) {
-  enum { DRAWN = 300 };
+// How many of those drawn leave turns out; none leaves anybody waiting.
+static int draw_cuts(int n, const char *target, const RandomLimits *limits) {
   uint64_t seed = property_seed();
   int n_cut = 0;
-  for (int i = 0; i < DRAWN; i++, arena_reset(property_arena)) {
-    const RandomLimits limits = {.extent_max = 256, .fma_max = 1 << 24};
+  for (int i = 0; i < n; i++, arena_reset(property_arena)) {
     Schedule schedule =
-        schedule_random(property_arena, &property_targets, "h200", &limits, &seed, NULL);
+        schedule_random(property_arena, &property_targets, target, limits, &seed, NULL);
     schedule_set(&schedule, KNOB_K, 64 * schedule_tile(&schedule, KNOB_K));
     const Model *model = model_build(property_arena, &property_targets, &schedule);
     if (!model->ok) continue;
@@ -340,7 +340,16 @@ START_TEST(random_schedules_end) {
                   schedule_text(property_arena, &schedule));
     n_cut += timeline->n_cuts == 1;
   }
-  ck_assert_int_gt(n_cut, DRAWN / 3);
+  return n_cut;
+}
+
+// Whatever is drawn ends, with nobody left waiting, and its turns say how long it takes.
+START_TEST(random_schedules_end) {
+  enum { DRAWN = 300, OF_TENSOR_MEMORY = 80 };
+  const RandomLimits any = {.extent_max = 256, .fma_max = 1 << 24};
+  const RandomLimits tensor = {.extent_max = 512, .fma_max = 1 << 24, .family = RANDOM_BLACKWELL};
+  ck_assert_int_gt(draw_cuts(DRAWN, "h200", &any), DRAWN / 3);
+  ck_assert_int_gt(draw_cuts(OF_TENSOR_MEMORY, "b200", &tensor), OF_TENSOR_MEMORY / 4);
 }
 END_TEST
 

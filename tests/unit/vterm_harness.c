@@ -264,8 +264,15 @@ static bool read_some(VtProgram *program, int timeout_ms) {
   return true;
 }
 
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 void vt_pump(VtProgram *program, int quiet_ms) {
-  while (read_some(program, quiet_ms)) continue;
+  const int64_t deadline = now_ms() + PATIENCE_MS / 5;
+  while (read_some(program, quiet_ms) && now_ms() < deadline) continue;
 }
 
 bool vt_shows(VtProgram *program, const char *text) {
@@ -273,12 +280,6 @@ bool vt_shows(VtProgram *program, const char *text) {
   bool shown = strstr(vt_text(arena, program->screen), text) != NULL;
   arena_free(arena);
   return shown;
-}
-
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 void vt_expect(VtProgram *program, const char *text) {

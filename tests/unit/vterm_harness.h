@@ -61,7 +61,8 @@ typedef struct VtProgram {
 VtProgram *vt_start(int rows, int cols, VtEnv env, int (*child)(void *argument), void *argument);
 // The same with a program, found by its path.
 VtProgram *vt_exec(int rows, int cols, VtEnv env, char *const argv[]);
-// Reads what the program writes until it was silent for `quiet_ms` or ended.
+// Reads what the program writes until it was silent for `quiet_ms` or ended, at most a second: one
+// that shows progress is never silent.
 void vt_pump(VtProgram *program, int quiet_ms);
 // Waits at most five seconds for the text to appear; fails the running test otherwise.
 void vt_expect(VtProgram *program, const char *text);

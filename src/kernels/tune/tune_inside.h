@@ -1,5 +1,6 @@
 // Inside of the search: what tune.c, tune_points.c and tune_rounds.c share.
 #pragma once
+#include "base/team.h"
 #include "kernels/tune/tune.h"
 #include "model/schedules/candidates.h"
 
@@ -14,7 +15,7 @@ enum {
 typedef struct Pooled {
   Schedule schedule;
   uint64_t program;
-  double model_ns;
+  double model_ns, flop;
   CalibrationTerms terms;
 } Pooled;
 
@@ -54,6 +55,7 @@ typedef struct TuneWorker {
 struct Tune {
   Arena *arena;
   TuneOptions options;
+  Team *team;  // for candidates
   double started, search_ends;
   bool cancelled;
   int n_fields;

@@ -34,8 +34,9 @@ enum {
   ELITE = 24,
   LIKE_MAX = 256,
   BLIND_ONE_IN = 8,
-  DRY_DRAWS = 40,
-  BLIND_DRAWS = 200,
+  BATCHES_MAX = 4,
+  BLIND_BATCHES = 24,
+  PROBLEM_DRAWS = 40,
   SEED_EDITS_MAX = 4,
   STALE_POINTS = 250,
   ROWS_MAX = 20000
@@ -251,52 +252,94 @@ static double promised_ns(const Field *field, const Pooled *pooled) {
 // ---- candidates ---------------------------------------------------------------------------------
 
 // One of the best, the first ones more often.
-static const Schedule *draw_elite(Field *field, const int elite[ELITE], int n) {
-  const int64_t a = random_between(&field->random, 0, n - 1),
-                b = random_between(&field->random, 0, n - 1);
+static const Schedule *draw_elite(const Field *field, uint64_t *random, const int elite[ELITE],
+                                  int n) {
+  const int64_t a = random_between(random, 0, n - 1), b = random_between(random, 0, n - 1);
   return &field->told.point[elite[a < b ? a : b]].schedule;
 }
 
-static bool draw_schedule(const Tune *tune, Field *field, Schedule *out) {
+static bool draw_schedule(const Tune *tune, const Field *field, uint64_t *random, Schedule *out) {
   enum { FRESH = 3, CROSSED = 5, OF = 12 };
   int elite[ELITE];
   const int n = list_elite(tune, field, elite);
-  const int64_t kind = random_between(&field->random, 0, OF - 1);
-  if (n < 2 || kind < FRESH) return candidate_draw(field->space, &field->random, out);
-  const Schedule *a = draw_elite(field, elite, n);
+  const int64_t kind = random_between(random, 0, OF - 1);
+  if (n < 2 || kind < FRESH) return candidate_draw(field->space, random, out);
+  const Schedule *a = draw_elite(field, random, elite, n);
   if (kind < CROSSED)
-    return candidate_cross(field->space, &field->random, a, draw_elite(field, elite, n), out);
-  return candidate_change(field->space, &field->random, a, out);
+    return candidate_cross(field->space, random, a, draw_elite(field, random, elite, n), out);
+  return candidate_change(field->space, random, a, out);
 }
 
-// Whether it is legal and new.
-static bool look_at(Tune *tune, Field *field, const Schedule *schedule, Pooled *out) {
+static bool draw_fresh(const Tune *tune, const Field *field, uint64_t *random, Schedule *out) {
+  (void)tune;
+  return candidate_draw(field->space, random, out);
+}
+
+// The schedule as a candidate; false where it is not legal. Reads the field alone: the team does
+// this for many at once.
+static bool make_pooled(const Field *field, const Schedule *schedule, Pooled *out) {
   Arena *scratch = arena_new("candidate");
   const Model *model = candidate_model(scratch, &field->told.targets, schedule, &out->program);
-  const double tflops = model ? model->traffic.roofline_tflops : 0;
-  const bool good = model && remember(tune, field, out->program);
-  if (good) {
+  if (model) {
+    const double tflops = model->traffic.roofline_tflops;
     out->schedule = *schedule;
     out->terms = calibration_terms(model);
-    out->model_ns = model->traffic.flop / (tflops > 0 ? tflops : 1) * 1e-3;
-    field->flop = model->traffic.flop;
+    out->flop = model->traffic.flop;
+    out->model_ns = out->flop / (tflops > 0 ? tflops : 1) * 1e-3;
   }
   arena_free(scratch);
-  return good;
+  return model != NULL;
+}
+
+static bool is_new(Tune *tune, Field *field, const Pooled *pooled) {
+  field->flop = pooled->flop;
+  return remember(tune, field, pooled->program);
+}
+
+static bool look_at(Tune *tune, Field *field, const Schedule *schedule, Pooled *out) {
+  return make_pooled(field, schedule, out) && is_new(tune, field, out);
+}
+
+typedef bool Draw(const Tune *tune, const Field *field, uint64_t *random, Schedule *out);
+
+// Candidates that are drawn together, each with random numbers of its own, so that it is the same
+// candidate whichever thread makes it.
+typedef struct Batch {
+  const Tune *tune;
+  const Field *field;
+  Draw *draw;
+  uint64_t random[DRAWS];
+  bool good[DRAWS];
+  Pooled pooled[DRAWS];
+} Batch;
+
+static void make_candidate(void *context, int i) {
+  Batch *batch = context;
+  Schedule schedule;
+  batch->good[i] = batch->draw(batch->tune, batch->field, &batch->random[i], &schedule) &&
+                   make_pooled(batch->field, &schedule, &batch->pooled[i]);
+}
+
+// Draws DRAWS candidates, of which some are legal and new; those go to `out`. Returns their number.
+static int draw_batch(Tune *tune, Field *field, Draw *draw, Pooled out[DRAWS]) {
+  Batch batch = {.tune = tune, .field = field, .draw = draw};
+  int n = 0;
+  for (int i = 0; i < DRAWS; i++) batch.random[i] = random_next(&field->random);
+  team_run(tune->team, DRAWS, make_candidate, &batch);
+  for (int i = 0; i < DRAWS; i++)
+    if (batch.good[i] && is_new(tune, field, &batch.pooled[i])) out[n++] = batch.pooled[i];
+  return n;
 }
 
 static int fill_pool(Tune *tune, Field *field) {
+  Pooled drawn[DRAWS];
   int n = 0;
-  for (int i = 0; i < DRY_DRAWS && n < DRAWS; i++) {
-    Schedule schedule;
-    Pooled pooled;
-    if (!draw_schedule(tune, field, &schedule) || !look_at(tune, field, &schedule, &pooled))
-      continue;
+  for (int i = 0; i < BATCHES_MAX && n == 0; i++) n = draw_batch(tune, field, draw_schedule, drawn);
+  for (int i = 0; i < n; i++) {
     const int at = field->n_pool < TUNE_POOL
                        ? field->n_pool++
                        : (int)random_between(&field->random, 0, TUNE_POOL - 1);
-    field->pool[at] = pooled;
-    n++;
+    field->pool[at] = drawn[i];
   }
   return n;
 }
@@ -350,15 +393,13 @@ static int choose_again(const Field *field) {
 
 // The next that is drawn, of whatever promise, of a family that has not all its points.
 static int choose_blindly(Tune *tune, Field *field) {
-  for (int i = 0; i < BLIND_DRAWS && !field->dry; i++) {
-    Schedule schedule;
-    Pooled pooled;
-    if (!candidate_draw(field->space, &field->random, &schedule) ||
-        !look_at(tune, field, &schedule, &pooled) ||
-        field->n_of_family[pooled.terms.family] >= tune->options.blind_points)
-      continue;
-    TunePoint *point = add_point(tune, field, &pooled);
-    point->predicted_ns = expected_ns(field, pooled.model_ns, &pooled.terms);
+  for (int i = 0; i < BLIND_BATCHES && !field->dry; i += field->n_pool == 0) {
+    if (field->n_pool == 0) field->n_pool = draw_batch(tune, field, draw_fresh, field->pool);
+    if (field->n_pool == 0) continue;
+    const Pooled *pooled = &field->pool[--field->n_pool];
+    if (field->n_of_family[pooled->terms.family] >= tune->options.blind_points) continue;
+    TunePoint *point = add_point(tune, field, pooled);
+    point->predicted_ns = expected_ns(field, pooled->model_ns, &pooled->terms);
     return (int)(point - field->told.point);
   }
   field->dry = true;
@@ -424,7 +465,7 @@ static void take_known(Tune *tune, Field *field) {
 static const char *problem_of(Tune *tune, Field *field) {
   Arena *scratch = arena_new("problem");
   const char *problem = NULL;
-  for (int i = 0; i < DRY_DRAWS && !problem; i++) {
+  for (int i = 0; i < PROBLEM_DRAWS && !problem; i++) {
     Schedule schedule;
     const Model *model = NULL;
     if (candidate_draw(field->space, &field->random, &schedule))

@@ -350,6 +350,16 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_TENSOR_ALL_ASK] = break_tensor_all_ask,
     [BREAK_TENSOR_FREE_EARLY] = break_tensor_free_early,
     [BREAK_TENSOR_LEAK] = break_tensor_leak,
+    [BREAK_TENSOR_BEFORE] = break_tensor_before,
+    [BREAK_TENSOR_REUSE] = break_tensor_reuse,
+    [BREAK_TENSOR_PHASE] = break_tensor_phase,
+    [BREAK_TENSOR_INIT] = break_tensor_init,
+    [BREAK_PAIR_MASK] = break_pair_mask,
+    [BREAK_PAIR_BYTES] = break_pair_bytes,
+    [BREAK_PAIR_END] = break_pair_end,
+    [BREAK_PAIR_ALLOC] = break_pair_alloc,
+    [BREAK_SCALE_BYTE] = break_scale_byte,
+    [BREAK_SCALE_STALE] = break_scale_stale,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

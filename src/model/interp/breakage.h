@@ -84,7 +84,19 @@
     "a whole warp asks for the products of tcgen05, and commits them, not one thread")             \
   X(TENSOR_FREE_EARLY, "tensor_free_early",                                                        \
     "tensor memory is given back while warps still read it")                                       \
-  X(TENSOR_LEAK, "tensor_leak", "nobody gives tensor memory back")
+  X(TENSOR_LEAK, "tensor_leak", "nobody gives tensor memory back")                                 \
+  X(TENSOR_BEFORE, "tensor_before", "nobody says tcgen05.fence::before_thread_sync")               \
+  X(TENSOR_REUSE, "tensor_reuse",                                                                  \
+    "products overwrite the sums of a tile without waiting until they have been read")             \
+  X(TENSOR_PHASE, "tensor_phase", "consumers begin with phase 0 at acc_empty, as writers do")      \
+  X(TENSOR_INIT, "tensor_init",                                                                    \
+    "mbarriers are initialised by thread 0 of those that write, among those that do not")          \
+  X(PAIR_MASK, "pair_mask", "commits of a pair arrive at the CTA alone that asks")                 \
+  X(PAIR_BYTES, "pair_bytes", "full of a pair expects the bytes of one CTA")                       \
+  X(PAIR_END, "pair_end", "a CTA of a pair ends with its own threads, not with the other CTA")     \
+  X(PAIR_ALLOC, "pair_alloc", "tensor memory of a pair is allocated as for one CTA")               \
+  X(SCALE_BYTE, "scale_byte", "the factors of A are taken from the bytes of the next k-step")      \
+  X(SCALE_STALE, "scale_stale", "the factors of A are those of the slab before")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

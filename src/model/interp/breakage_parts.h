@@ -40,6 +40,14 @@ bool break_tensor_lane(Program *program);
 bool break_tensor_all_ask(Program *program);
 bool break_tensor_free_early(Program *program);
 bool break_tensor_leak(Program *program);
+bool break_tensor_before(Program *program);
+bool break_tensor_reuse(Program *program);
+bool break_tensor_phase(Program *program);
+bool break_tensor_init(Program *program);
+bool break_pair_mask(Program *program);
+bool break_pair_bytes(Program *program);
+bool break_pair_end(Program *program);
+bool break_pair_alloc(Program *program);
 
 // Those of mbarriers, breakage_mbarrier.c.
 bool break_full_wait(Program *program);
@@ -73,6 +81,10 @@ bool break_no_rescale(Program *program);
 bool break_sum_rescale(Program *program);
 bool break_lanes_max(Program *program);
 bool break_unconverted(Program *program);
+
+// Those of scale factors, breakage_scales.c.
+bool break_scale_byte(Program *program);
+bool break_scale_stale(Program *program);
 
 // Those of clusters and of lists that clusters claim, breakage_cluster.c.
 bool break_local_arrive_only(Program *program);

@@ -4,6 +4,7 @@
 // crashes, whole stripes of 128 rows that are wrong. Each is here with its cause, and the
 // interpreter names that: commits left out hang, an allocation by one lane or columns that are
 // given back too soon crash, sums that are read too soon are wrong by the 128 rows of a warpgroup.
+// So are those of a pair of CTAs: what one does for both, and what both must do.
 #include "model/interp/breakage_parts.h"
 #include "model/ir/rewrite.h"
 
@@ -17,6 +18,8 @@ bool break_tensor_after(Program *program) { return drop(program, OP_T_AFTER, ROL
 bool break_tensor_loads(Program *program) { return drop(program, OP_T_WAIT_LD, ROLE_COUNT); }
 bool break_tensor_leak(Program *program) { return drop(program, OP_T_FREE, ROLE_COUNT); }
 bool break_tensor_wait(Program *program) { return drop(program, OP_MBAR_WAIT, ROLE_ACC_FULL); }
+bool break_tensor_before(Program *program) { return drop(program, OP_T_BEFORE, ROLE_COUNT); }
+bool break_tensor_reuse(Program *program) { return drop(program, OP_MBAR_WAIT, ROLE_ACC_EMPTY); }
 
 static bool guards(const Stmt *stmt, OpKind kind) {
   return stmt->kind == STMT_IF && !stmt->role && stmt->body && is_op(stmt->body, kind);
@@ -69,7 +72,8 @@ bool break_tensor_all_ask(Program *program) { return change_any(program, warp_as
 static bool free_at_once(Stmt **link) {
   for (; *link; link = &(*link)->next) {
     const Stmt *next = (*link)->next;
-    if (is_op(*link, OP_BARRIER) && next && guards(next, OP_T_FREE)) {
+    const bool meets = is_op(*link, OP_BARRIER) || is_op(*link, OP_CLUSTER_BARRIER);
+    if (meets && next && guards(next, OP_T_FREE)) {
       cut(link);
       return true;
     }
@@ -79,3 +83,81 @@ static bool free_at_once(Stmt **link) {
 }
 
 bool break_tensor_free_early(Program *program) { return free_at_once(&main_kernel(program)->body); }
+
+// ---- roles --------------------------------------------------------------------------------------
+
+static bool begin_with_phase_0(Program *program, Stmt *stmt) {
+  Arena *arena = program->arena;
+  if (!is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_ACC_EMPTY)) return false;
+  stmt->op.phase = ex_mod(arena, ex_add_const(arena, stmt->op.phase, 1), 2);
+  return true;
+}
+
+bool break_tensor_phase(Program *program) { return change_each(program, begin_with_phase_0); }
+
+// The condition of a role that has no thread 0 stands around the one that asks for it.
+static bool init_in_role(Program *program, Stmt *stmt) {
+  const WarpRole *role = kernel_role(program_main(program), WORK_MULTIPLIES);
+  const bool inits = stmt->kind == STMT_IF && !stmt->role &&
+                     find_op(stmt->body, OP_MBAR_INIT, ROLE_ACC_FULL) != NULL;
+  if (!inits || !role || !role->first_thread) return false;
+  Arena *arena = program->arena;
+  const Expr *in_role =
+      ex_lt(arena, ex_const(arena, role->first_thread - 1), ex_var(arena, program->any_thread));
+  stmt->expr = ex_land(arena, in_role, stmt->expr);
+  return true;
+}
+
+bool break_tensor_init(Program *program) { return change_any(program, init_in_role); }
+
+// ---- pairs --------------------------------------------------------------------------------------
+
+static bool is_of_pair(const Stmt *stmt, OpKind kind) {
+  return is_op(stmt, kind) && stmt->op.cta_group > 1;
+}
+
+static bool commit_to_own(Program *program, Stmt *stmt) {
+  if (!is_of_pair(stmt, OP_T_COMMIT)) return false;
+  stmt->op.mask = ex_const(program->arena, 1);
+  return true;
+}
+
+bool break_pair_mask(Program *program) { return change_each(program, commit_to_own); }
+
+static bool expect_own(Program *program, Stmt *stmt) {
+  (void)program;
+  if (!is_op(stmt, OP_MBAR_EXPECT)) return false;
+  stmt->op.count /= 2;
+  return true;
+}
+
+bool break_pair_bytes(Program *program) {
+  const Stmt *box = find_op(main_kernel(program)->body, OP_TMA_LOAD, ROLE_COUNT);
+  return box && is_of_pair(box, OP_TMA_LOAD) && change_each(program, expect_own);
+}
+
+static Stmt *last_meeting(Stmt *list) {
+  Stmt *last = NULL;
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    Stmt *inner = stmt->body ? last_meeting(stmt->body) : NULL;
+    if (is_op(stmt, OP_CLUSTER_BARRIER)) last = stmt;
+    if (inner) last = inner;
+  }
+  return last;
+}
+
+bool break_pair_end(Program *program) {
+  Stmt *list = main_kernel(program)->body, *free = find_op(list, OP_T_FREE, ROLE_COUNT);
+  Stmt *last = free && is_of_pair(free, OP_T_FREE) ? last_meeting(list) : NULL;
+  if (last) last->op.kind = OP_BARRIER;
+  return last != NULL;
+}
+
+static bool allocate_alone(Program *program, Stmt *stmt) {
+  (void)program;
+  if (!is_of_pair(stmt, OP_T_ALLOC)) return false;
+  stmt->op.cta_group = 1;
+  return true;
+}
+
+bool break_pair_alloc(Program *program) { return change_each(program, allocate_alone); }

@@ -21,7 +21,7 @@ static void look_across(Stmt *stmt, int depth, void *context) {
   (void)depth;
   if (stmt->kind != STMT_OP) return;
   const Op *op = &stmt->op;
-  if (op->mask || op->dst.rank || op->src.rank || op->src2.rank ||
+  if (op->mask || op->cta_group > 1 || op->dst.rank || op->src.rank || op->src2.rank ||
       op_facts(op->kind)->scope == SCOPE_CLUSTER)
     *(bool *)context = true;
 }

@@ -121,9 +121,10 @@ uint32_t matrix_tile_instruction(Arena *arena, const Op *op) {
   if (!kind) return 0;
   InstructionDescriptor out;
   Diags diags = diags_new(arena);
-  const char *fields = arena_printf(arena, "d=%s,a=%s,b=%s,ta=%s,tb=%s,m=%d,n=%d", atom->acc,
-                                    atom->type, atom->type, op->tile[ATOM_A].trans ? "mn" : "k",
-                                    op->tile[ATOM_B].trans ? "mn" : "k", atom->m, atom->n);
+  const char *fields =
+      arena_printf(arena, "d=%s,a=%s,b=%s,ta=%s,tb=%s,m=%d,n=%d", atom->acc, atom->type, atom->type,
+                   op->tile[ATOM_A].trans ? "mn" : "k", op->tile[ATOM_B].trans ? "mn" : "k",
+                   atom->m * (op->cta_group > 1 ? op->cta_group : 1), atom->n);
   const bool legal = instruction_descriptor_parse(arena, kind->name, fields, &out, &diags);
   assert(legal);
   return legal ? out.word : 0;

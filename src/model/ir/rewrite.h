@@ -119,3 +119,6 @@ Stmt *kernel_block(Kernel *kernel);
 Stmt *kernel_inner(Kernel *kernel);
 // The loop over tiles of the threads that multiply; NULL: there is none.
 Stmt *kernel_tiles(Kernel *kernel);
+// The same of the threads that write C, which multiply too or have a role of their own.
+Stmt *kernel_writer(Kernel *kernel);
+Stmt *kernel_writer_tiles(Kernel *kernel);

@@ -12,7 +12,7 @@
 
 // ---- clusters -----------------------------------------------------------------------------------
 
-static const BufferRole barrier_roles[] = {ROLE_FULL, ROLE_EMPTY};
+static const BufferRole barrier_roles[] = {ROLE_FULL, ROLE_EMPTY, ROLE_ACC_FULL, ROLE_ACC_EMPTY};
 enum { BARRIERS = sizeof barrier_roles / sizeof *barrier_roles };
 
 // The first argument is the name of one of the kernel's mbarriers; NULL after a finding.

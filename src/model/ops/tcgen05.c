@@ -12,16 +12,20 @@
 // that a commit makes tells of everything that was asked for before it, and comes when that is
 // over.
 //
-// M is 128 and one CTA does it: row r of C is lane r, column n of C is column n of the operand.
-// Sources: PTX ISA, TensorCore 5th Generation Family Instructions: tcgen05.alloc, .mma, .commit,
-// .ld, .st, .wait, .fence, and "Matrix fragments for shape .32x32b".
+// M is 128 and one CTA does it: row r of C is lane r, column n of C is column n of the operand. Or
+// a pair does, two CTAs of a cluster with ranks 2i and 2i + 1, by one thread of the even one: M is
+// 256, each has the tile of A, the lanes and the columns for 128 rows, and the tile of B for half
+// of the columns, at the same places of its own memory. Sources: PTX ISA, TensorCore 5th Generation
+// Family Instructions: tcgen05.alloc, .mma, .commit, .ld, .st, .wait, .fence, and "Matrix fragments
+// for shape .32x32b".
 #include <string.h>
 
 #include "base/whole.h"
 #include "model/ir/matrix_tile.h"
+#include "model/ops/tcgen05_text.h"
 #include "model/ops/tile_operand.h"
 
-enum { VECTOR = 8, N_MAX = 256, K_MAX = 32, ARCH = 100 };
+enum { VECTOR = 8, N_MAX = 256, K_MAX = 32 };
 
 // ---- check --------------------------------------------------------------------------------------
 
@@ -29,8 +33,6 @@ typedef struct Groups {
   const Stmt *other;  // the first that has another number of CTAs
   int group;
 } Groups;
-
-static int group_of(const Op *op) { return op->cta_group ? op->cta_group : 1; }
 
 static bool has_group(OpKind kind) {
   return kind == OP_T_ALLOC || kind == OP_T_FREE || kind == OP_T_MMA || kind == OP_T_COMMIT;
@@ -40,12 +42,12 @@ static void look_for_group(Stmt *stmt, int depth, void *context) {
   (void)depth;
   Groups *groups = context;
   if (stmt->kind != STMT_OP || !has_group(stmt->op.kind) || groups->other) return;
-  if (group_of(&stmt->op) != groups->group) groups->other = stmt;
+  if (tcgen05_group(&stmt->op) != groups->group) groups->other = stmt;
 }
 
 // All of a kernel have one number of CTAs.
 static const char *group_fault(Arena *arena, const Program *program, const Op *op) {
-  Groups groups = {.group = group_of(op)};
+  Groups groups = {.group = tcgen05_group(op)};
   for (int i = 0; i < program->n_kernels; i++)
     stmt_walk(program->kernel[i].body, look_for_group, &groups);
   if (groups.other)
@@ -53,8 +55,18 @@ static const char *group_fault(Arena *arena, const Program *program, const Op *o
                         "%s is of cta_group::%d, and %s (statement %d) is of "
                         "cta_group::%d: all of a kernel are of one",
                         op_name(op->kind), groups.group, op_name(groups.other->op.kind),
-                        groups.other->id, group_of(&groups.other->op));
-  return groups.group == 1 ? NULL : "a pair of CTAs is not interpreted so far: cta_group::1 is";
+                        groups.other->id, tcgen05_group(&groups.other->op));
+  const int64_t cluster = kernel_launch(program_main(program)).cluster;
+  return groups.group == 1 || cluster % 2 == 0
+             ? NULL
+             : "a pair is two CTAs of a cluster, and this kernel has no even number of them";
+}
+
+static const char *pair_columns_fault(Arena *arena, const Op *op) {
+  enum { STEP = 16 };
+  if (tcgen05_group(op) == 1 || op->atom->n % STEP == 0) return NULL;
+  return arena_printf(arena, "%d columns of a pair: each CTA has half of them, in steps of 8",
+                      op->atom->n);
 }
 
 static const char *base_fault(Arena *arena, const Op *op, const Buffer *base) {
@@ -96,6 +108,7 @@ static const char *mma_fault(Arena *arena, const Program *program, const Code *c
   if (!fault) fault = tile_type_fault(arena, atom, ATOM_A, op->src.buffer);
   if (!fault) fault = tile_type_fault(arena, atom, ATOM_B, op->src2.buffer);
   if (!fault) fault = tile_turned_fault(arena, op);
+  if (!fault) fault = pair_columns_fault(arena, op);
   if (!fault && !operand_is_uniform(&code->dst)) fault = "sums begin at one place";
   for (int i = 0; i < 2 && !fault; i++) {
     const Operand *operand = i == 0 ? &code->src : &code->src2;
@@ -109,7 +122,10 @@ static const char *mma_fault(Arena *arena, const Program *program, const Code *c
 
 static const char *commit_fault(Arena *arena, const Program *program, const Code *code) {
   const char *fault = mbar_place_fault(arena, program, code);
-  return fault ? fault : group_fault(arena, program, &code->stmt->op);
+  const Op *op = &code->stmt->op;
+  if (!fault) fault = group_fault(arena, program, op);
+  if (fault || tcgen05_group(op) == 1 || op->mask) return fault;
+  return "a commit of a pair says by a mask of ranks at whose mbarriers it arrives";
 }
 
 // .x1 to .x128 registers of 32 bits, one for each column.
@@ -187,14 +203,30 @@ static void read_operand(Machine *m, const Warp *w, const Code *code, const Tens
     tile_read_shared(m, w, code, NULL, i, work->corner[i], all, out);
 }
 
-static void read_operands(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
-                          Operands *out) {
+// The blocks that do it together.
+static uint32_t ranks_of(const Warp *w, const Op *op) {
+  return tcgen05_group(op) == 1 ? 1u << w->rank : 3u << (w->rank & ~1);
+}
+
+// Rows of A of the block at hand.
+static void read_a(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
+                   Operands *out) {
   static _Thread_local double a[TENSOR_LANES * K_MAX];
   const int depth = code->tile[0].depth;
   read_operand(m, w, code, work, 0, a);
-  read_operand(m, w, code, work, 1, out->b);
   for (int row = 0; row < TENSOR_LANES; row++)
     for (int k = 0; k < depth; k++) out->a[row / LANES][k].lane[row % LANES] = a[row * depth + k];
+}
+
+// Columns of B, of a pair those of the even block first.
+static void read_b(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
+                   Operands *out) {
+  double *columns = out->b;
+  EACH_RANK(rank, ranks_of(w, &code->stmt->op)) {
+    interp_at_rank(m, (int)rank);
+    read_operand(m, w, code, work, 1, columns);
+    columns += code->tile[1].rows * code->tile[1].depth;
+  }
 }
 
 static double wrapped(double sum) {
@@ -217,11 +249,16 @@ static void carry_out_product(Machine *m, const Warp *w, const TensorWork *work)
   static _Thread_local Operands operands;
   const Code *code = &m->code->code[work->code];
   const int depth = code->tile[0].depth;
-  read_operands(m, w, code, work, &operands);
-  for (int quarter = 0; quarter < TENSOR_QUARTERS; quarter++)
-    for (int n = 0; n < code->tile[1].rows; n++)
-      add_products(&m->own->tensor.row[quarter][work->column + n], code->dst.buffer->type,
-                   operands.a[quarter], &operands.b[n * depth], depth, work->begins);
+  read_b(m, w, code, work, &operands);
+  EACH_RANK(rank, ranks_of(w, &code->stmt->op)) {
+    interp_at_rank(m, (int)rank);
+    read_a(m, w, code, work, &operands);
+    for (int quarter = 0; quarter < TENSOR_QUARTERS; quarter++)
+      for (int n = 0; n < code->stmt->op.atom->n; n++)
+        add_products(&m->own->tensor.row[quarter][work->column + n], code->dst.buffer->type,
+                     operands.a[quarter], &operands.b[n * depth], depth, work->begins);
+  }
+  interp_at_rank(m, w->rank);
 }
 
 static void arrive(Machine *m, const Warp *w, const Code *code, const TensorWork *work) {
@@ -275,6 +312,18 @@ static void issued_by_one(Machine *m, const Warp *w, const Code *code, const cha
                 "is one of %d lanes that do what one thread must: %s", n, what);
 }
 
+// Of the block at hand: its columns are there, its tiles written, and nobody is at the sums.
+static bool ask_here(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
+                     TensorWork *work) {
+  if (m->rank != w->rank) interp_reach_rank(m, w, code, m->rank);
+  if (!tmem_has(m, w, code, code->dst.buffer, reach) || !find_tiles(m, w, code, work)) return false;
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  if (!work->begins && !tmem_read(m, w, code, reach, &now, tmem_agent(m, w))) return false;
+  tmem_write(m, w, code, reach, &now, tmem_agent(m, w));
+  return true;
+}
+
 static void run_mma(Machine *m, Warp *w, const Code *code) {
   issued_by_one(m, w, code, "each adds the product once more");
   if (code->wrong)
@@ -283,18 +332,21 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
   const int64_t at = interp_scalar(w, &code->dst.offset);
   const TensorReach reach = {0, TENSOR_QUARTERS, (int)(sums->column + at % TENSOR_COLUMNS),
                              code->stmt->op.atom->n};
-  if (at / TENSOR_COLUMNS)
+  if (at / TENSOR_COLUMNS) {
     interp_report(m, FINDING_OUT_OF_BOUNDS, w, -1, code->stmt, sums, at,
                   "sums in lanes from %lld on, and 128 rows begin in lane 0",
                   (long long)(at / TENSOR_COLUMNS));
-  if (at / TENSOR_COLUMNS || !tmem_has(m, w, code, sums, &reach)) return;
-  Touch now = touch_of(m, w, code);
-  now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+    return;
+  }
   const bool begins = code->stmt->op.keep && !interp_scalar(w, &code->value);
   TensorWork work = {.code = (int)(code - m->code->code), .begins = begins, .column = reach.column};
-  if (!find_tiles(m, w, code, &work)) return;
-  if (!begins && !tmem_read(m, w, code, &reach, &now, tmem_agent(m, w))) return;
-  tmem_write(m, w, code, &reach, &now, tmem_agent(m, w));
+  bool whole = true;
+  EACH_RANK(rank, ranks_of(w, &code->stmt->op)) {
+    interp_at_rank(m, (int)rank);
+    whole = whole && ask_here(m, w, code, &reach, &work);
+  }
+  interp_at_rank(m, w->rank);
+  if (!whole) return;
   TensorWork *place = tmem_new_work(m, w);
   work.known = place->known;
   *place = work;
@@ -443,157 +495,7 @@ static void run_after(Machine *m, Warp *w, const Code *code) {
   order_after(m, w);
 }
 
-// ---- emit ---------------------------------------------------------------------------------------
-
-static const PreludeText alloc = {
-    "tensor_alloc",
-    "// n columns of tensor memory for this block, which a whole warp takes; *base gets their "
-    "address.\n"
-    "// It gives up the right to have more, so that other blocks of the SM may have theirs.\n"
-    "template <int n>\n"
-    "__device__ __forceinline__ void tensor_alloc(unsigned long long *base) {\n"
-    "  asm volatile(\"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\\n\"\n"
-    "               \"tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\"\n"
-    "               :: \"r\"(static_cast<unsigned>(__cvta_generic_to_shared(base))), \"n\"(n)\n"
-    "               : \"memory\");\n}\n"};
-static const PreludeText release = {
-    "tensor_free",
-    "// Gives them back, as every block must before it ends.\n"
-    "template <int n>\n"
-    "__device__ __forceinline__ void tensor_free(const unsigned long long *base) {\n"
-    "  asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;\"\n"
-    "               :: \"r\"(static_cast<unsigned>(*base)), \"n\"(n) : \"memory\");\n}\n"};
-static const PreludeText place = {
-    "tensor_at",
-    "// An address in tensor memory: lane << 16 | column. A warp names the first lane of its "
-    "quarter.\n"
-    "__device__ __forceinline__ unsigned tensor_at(const unsigned long long *base, int lane, int "
-    "column) {\n"
-    "  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;\n}\n"};
-static const PreludeText commit = {
-    "tcgen05_commit",
-    "// One arrival at bars[i] when all that this thread has asked the tensor core for is done.\n"
-    "__device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {\n"
-    "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n"
-    "  asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
-    "[%0];\"\n"
-    "               :: \"r\"(bar) : \"memory\");\n}\n"};
-static const PreludeText commit_to = {
-    "tcgen05_commit_to",
-    "// The same at bars[i] of each block in the mask.\n"
-    "__device__ __forceinline__ void tcgen05_commit_to(unsigned long long *bars, int i, int mask) "
-    "{\n"
-    "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n"
-    "  asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster\"\n"
-    "               \".multicast::cluster.b64 [%0], %1;\"\n"
-    "               :: \"r\"(bar), \"h\"(static_cast<short>(mask)) : \"memory\");\n}\n"};
-
-#define ASM_OF(name, comment, instruction)                                  \
-  {                                                                         \
-    name, "// " comment "\n__device__ __forceinline__ void " name           \
-          "() {\n  asm volatile(\"" instruction ";\" ::: \"memory\");\n}\n" \
-  }
-static const PreludeText wait_ld =
-    ASM_OF("tcgen05_wait_ld", "What this warp has asked of tensor memory is in its registers.",
-           "tcgen05.wait::ld.sync.aligned");
-static const PreludeText wait_st =
-    ASM_OF("tcgen05_wait_st", "What this warp has stored is in tensor memory.",
-           "tcgen05.wait::st.sync.aligned");
-static const PreludeText before =
-    ASM_OF("tcgen05_before", "What was done to tensor memory comes before whom this thread tells.",
-           "tcgen05.fence::before_thread_sync");
-static const PreludeText after =
-    ASM_OF("tcgen05_after", "What is done to it from now on comes after what was waited for.",
-           "tcgen05.fence::after_thread_sync");
-
-#define MMA_OF(kind)                                                                               \
-  {                                                                                                \
-    "tcgen05_mma_" kind,                                                                           \
-        "// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; "      \
-        "idesc "                                                                                   \
-        "has\n// types and shape. d = a * b where keep is 0.\n"                                    \
-        "__device__ __forceinline__ void tcgen05_mma_" kind                                        \
-        "(unsigned d, unsigned long long a,\n    unsigned long long b, unsigned idesc, int keep) " \
-        "{\n"                                                                                      \
-        "  asm volatile(\"{ .reg .pred keep;\\nsetp.ne.b32 keep, %4, 0;\\n\"\n"                    \
-        "               \"tcgen05.mma.cta_group::1.kind::" kind                                    \
-        " [%0], %1, %2, %3, keep; }\"\n"                                                           \
-        "               :: \"r\"(d), \"l\"(a), \"l\"(b), \"r\"(idesc), \"r\"(keep) : "             \
-        "\"memory\");\n}\n"                                                                        \
-  }
-
-// The instruction of an atom ends with its kind.
-static const PreludeText *mma_of(const Atom *atom) {
-  static const struct {
-    const char *kind;
-    PreludeText text;
-  } kinds[] = {{"f16", MMA_OF("f16")},
-               {"tf32", MMA_OF("tf32")},
-               {"f8f6f4", MMA_OF("f8f6f4")},
-               {"i8", MMA_OF("i8")}};
-  const char *kind = strrchr(atom->pattern, ':') + 1;
-  size_t i = 0;
-  while (strcmp(kinds[i].kind, kind) != 0) i++;
-  return &kinds[i].text;
-}
-
-// tensor_at(tensor_base, 0, acc * 256)
-static const char *emit_at(Emitter *emitter, const Access *access) {
-  const Buffer *base = program_buffer(emitter->program, ROLE_TENSOR_BASE);
-  const Expr *column = ex_add_const(emitter->arena, access->idx[1], access->buffer->column);
-  return arena_printf(emitter->arena, "%s(%s, %s, %s)", emit_given(emitter, &place),
-                      base ? base->name : "nullptr", emit_condition(emitter, access->idx[0]),
-                      emit_condition(emitter, column));
-}
-
-static void emit_alloc(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &alloc), (long long)op->count,
-               op->dst.buffer->name);
-}
-
-static void emit_free(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &release), (long long)op->count,
-               op->src.buffer->name);
-}
-
-static void emit_mma(Emitter *emitter, const Op *op) {
-  const char *a = tile_emit(emitter, op, 0, ARCH), *b = tile_emit(emitter, op, 1, ARCH);
-  emitter_line(emitter, "%s(%s, %s, %s, 0x%08xu, %s);", emit_given(emitter, mma_of(op->atom)),
-               emit_at(emitter, &op->dst), a, b, op->idesc,
-               op->keep ? emit_condition(emitter, op->keep) : "1");
-}
-
-static void emit_commit(Emitter *emitter, const Op *op) {
-  if (op->mask)
-    emitter_line(emitter, "%s(%s, %s);", emit_given(emitter, &commit_to),
-                 emit_place(emitter, &op->dst), emit_condition(emitter, op->mask));
-  else
-    emitter_line(emitter, "%s(%s);", emit_given(emitter, &commit), emit_place(emitter, &op->dst));
-}
-
-static void emit_ld(Emitter *emitter, const Op *op) {
-  const char *name = emit_helper(
-      emitter,
-      (Prelude){.kind = PRELUDE_TENSOR_LD, .type = op->dst.buffer->type, .width = op->width});
-  emitter_line(emitter, "%s(&%s, %s);", name, emit_element(emitter, &op->dst),
-               emit_at(emitter, &op->src));
-}
-
-static void emit_st(Emitter *emitter, const Op *op) {
-  const char *name = emit_helper(
-      emitter,
-      (Prelude){.kind = PRELUDE_TENSOR_ST, .type = op->src.buffer->type, .width = op->width});
-  emitter_line(emitter, "%s(%s, &%s);", name, emit_at(emitter, &op->dst),
-               emit_element(emitter, &op->src));
-}
-
-static void emit_call(Emitter *emitter, const PreludeText *given) {
-  emitter_line(emitter, "%s();", emit_given(emitter, given));
-}
-static void emit_wait_ld(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &wait_ld); }
-static void emit_wait_st(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &wait_st); }
-static void emit_before(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &before); }
-static void emit_after(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &after); }
+// ---- rules --------------------------------------------------------------------------------------
 
 static const char *const products[ROLE_COUNT] = {
     [ROLE_SUMS] = "ask the tensor core for the tile of %a times that of %b"};
@@ -620,20 +522,23 @@ static const char *const help_of_after[ROLE_COUNT + 1] = {
     [ROLE_COUNT] = "accesses to tensor memory do not overtake the wait in front of this"};
 
 const OpRules rules_T_ALLOC = {
-    .text = {.write = emit_alloc}, {.run = run_alloc, .fault = alloc_fault}, help_of_alloc};
+    .text = {.write = tcgen05_emit_alloc}, {.run = run_alloc, .fault = alloc_fault}, help_of_alloc};
 const OpRules rules_T_FREE = {
-    .text = {.write = emit_free}, {.run = run_free, .fault = free_fault}, help_of_free};
-const OpRules rules_T_MMA = {.text = {emit_mma, NULL, products},
+    .text = {.write = tcgen05_emit_free}, {.run = run_free, .fault = free_fault}, help_of_free};
+const OpRules rules_T_MMA = {.text = {tcgen05_emit_mma, NULL, products},
                              {.run = run_mma, .fault = mma_fault, .prepare = prepare_mma},
                              help_of_product};
-const OpRules rules_T_COMMIT = {
-    .text = {.write = emit_commit}, {.run = run_commit, .fault = commit_fault}, help_of_commit};
+const OpRules rules_T_COMMIT = {.text = {.write = tcgen05_emit_commit},
+                                {.run = run_commit, .fault = commit_fault},
+                                help_of_commit};
 const OpRules rules_T_LD = {
-    .text = {.write = emit_ld}, {.run = run_ld, .fault = move_fault}, help_of_ld};
-const OpRules rules_T_ST = {.text = {.write = emit_st}, {.run = run_st, .fault = move_fault}};
+    .text = {.write = tcgen05_emit_ld}, {.run = run_ld, .fault = move_fault}, help_of_ld};
+const OpRules rules_T_ST = {.text = {.write = tcgen05_emit_st},
+                            {.run = run_st, .fault = move_fault}};
 const OpRules rules_T_WAIT_LD = {
-    .text = {.write = emit_wait_ld}, {.run = run_wait_ld}, help_of_wait};
-const OpRules rules_T_WAIT_ST = {.text = {.write = emit_wait_st}, {.run = run_wait_st}};
+    .text = {.write = tcgen05_emit_wait_ld}, {.run = run_wait_ld}, help_of_wait};
+const OpRules rules_T_WAIT_ST = {.text = {.write = tcgen05_emit_wait_st}, {.run = run_wait_st}};
 const OpRules rules_T_BEFORE = {
-    .text = {.write = emit_before}, {.run = run_before}, help_of_before};
-const OpRules rules_T_AFTER = {.text = {.write = emit_after}, {.run = run_after}, help_of_after};
+    .text = {.write = tcgen05_emit_before}, {.run = run_before}, help_of_before};
+const OpRules rules_T_AFTER = {
+    .text = {.write = tcgen05_emit_after}, {.run = run_after}, help_of_after};

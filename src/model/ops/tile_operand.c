@@ -56,7 +56,7 @@ void tile_prepare(Arena *arena, const Program *program, Code *code, int i) {
   TileCode *tile = &code->tile[i];
   const Op *op = &code->stmt->op;
   const Buffer *buffer = i == 0 ? op->src.buffer : op->src2.buffer;
-  tile->rows = i == 0 ? op->atom->m : op->atom->n;
+  tile->rows = i == 0 ? op->atom->m : op->atom->n / (op->cta_group > 1 ? op->cta_group : 1);
   tile->depth = op->atom->k;
   if (!tile->in_memory || buffer->space == SPACE_GLOBAL) return;
   bool trans = matrix_tile_runs_across(program, buffer, (AtomOperand)i);

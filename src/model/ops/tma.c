@@ -41,6 +41,9 @@ static void copy_element(uint8_t *to, const uint8_t *from, int bytes) {
     memcpy(to, from, (size_t)bytes);
 }
 
+// The block at whose mbarrier the bytes of a box count: the one it goes to, of a pair the even one.
+static int counting_rank(const Op *op, int rank) { return op->cta_group > 1 ? rank & ~1 : rank; }
+
 // Of the block at hand.
 static int agent_of(const Machine *m, const Mbar *bar, const Op *op) {
   int of_bar = (int)(bar - m->memory[op->src2.buffer->id].mbar) % INTERP_AGENTS;
@@ -75,10 +78,13 @@ static void land(Machine *m, const BoxCopy *copy) {
   const Code *code = &m->code->code[copy->code];
   const Op *op = &code->stmt->op;
   const Memory *dst = &m->memory[op->dst.buffer->id];
+  interp_at_rank(m, counting_rank(op, copy->rank));
   int agent = agent_of(m, copy->bar, op);
+  interp_at_rank(m, copy->rank);
   Touch now = {++m->epoch, (uint32_t)m->cluster, (uint16_t)(agent * LANES), (uint16_t)copy->code};
   for (int64_t row = 0; row < op->box[0]; row++) land_row(m, copy, dst, row, &now);
   Mbar *bar = copy->bar;
+  interp_at_rank(m, counting_rank(op, copy->rank));
   bar->gathered[agent].seen = ++m->epoch;
   bar->bytes -= box_elements(op) * dst->bytes;
   mbar_end_phase(m, code, bar);
@@ -101,11 +107,21 @@ static bool is_inside(Machine *m, const Warp *w, const Code *code, int64_t first
   return inside;
 }
 
+// The mbarrier at which it counts; NULL after a finding.
+static Mbar *counting_bar(Machine *m, const Warp *w, const Code *code) {
+  const int here = m->rank, there = counting_rank(&code->stmt->op, here);
+  interp_at_rank(m, there);
+  if (there != here) interp_reach_rank(m, w, code, there);
+  Mbar *bar = mbar_ready(m, w, code, &code->src2);
+  interp_at_rank(m, here);
+  return bar;
+}
+
 // Asks for a box in the memory of the block at hand. Whatever it will overwrite must be over and
 // done with.
 static void ask_here(Machine *m, const Warp *w, const Code *code) {
   const Op *op = &code->stmt->op;
-  Mbar *bar = mbar_ready(m, w, code, &code->src2);
+  Mbar *bar = counting_bar(m, w, code);
   int64_t first = interp_scalar(w, &code->dst.offset);
   if (!bar || !is_inside(m, w, code, first)) return;
   Touch now = touch_of(m, w, code);
@@ -144,13 +160,16 @@ static void run_fence(Machine *m, Warp *w, const Code *code) {
 
 // ---- emit ---------------------------------------------------------------------------------------
 
-// tma_load(slab, at, &A_map, column, row, full, slot). Of a mask: tma_multicast(…, slot, mask).
+// tma_load(slab, at, &A_map, column, row, full, slot). Of a mask: tma_multicast(…, slot, mask); of
+// a pair: tma_pair(…).
 static void emit_tma_load(Emitter *emitter, const Op *op) {
   const Buffer *from = op->src.buffer;
-  const char *name =
-      emit_helper(emitter, (Prelude){.kind = op->mask ? PRELUDE_TMA_MULTICAST : PRELUDE_TMA_LOAD,
-                                     .type = emit_stored_type(op->dst.buffer->type),
-                                     .width = from->rank});
+  const PreludeKind kind = op->mask            ? PRELUDE_TMA_MULTICAST
+                           : op->cta_group > 1 ? PRELUDE_TMA_PAIR
+                                               : PRELUDE_TMA_LOAD;
+  const char *name = emit_helper(
+      emitter,
+      (Prelude){.kind = kind, .type = emit_stored_type(op->dst.buffer->type), .width = from->rank});
   emit_type_name(emitter, op->dst.buffer->type);
   const char *mask = "";
   if (op->mask) mask = arena_printf(emitter->arena, ", %s", emit_condition(emitter, op->mask));

@@ -189,7 +189,7 @@ static void arrive_at_all(Program *program, Stmt **list, const Readers *readers)
     if (stmt->kind != STMT_OP || !stmt->op.dst.buffer || stmt->op.dst.buffer->role != ROLE_EMPTY)
       continue;
     if (stmt->op.kind == OP_MBAR_INIT) stmt->op.count *= readers->n;
-    if (stmt->op.kind != OP_MBAR_ARRIVE) continue;
+    if (stmt->op.kind != OP_MBAR_ARRIVE && stmt->op.kind != OP_T_COMMIT) continue;
     stmt->op.mask = readers->mask;
     stmt->knob = knob;
     if (!readers->fence) continue;

@@ -14,10 +14,14 @@
 // The blocks of a cluster have their tiles together: t counts clusters of tiles, and a block's
 // place in its cluster stays a digit of blockIdx.
 //
+// Of sums in tensor memory the mbarriers and the allocation stay outside of the loop, and at the
+// end of a tile all threads meet, with the fences of tcgen05 around it: the next one's products
+// overwrite what they have read.
+//
 // Worked example, 32 tiles on 12 blocks, 5 slabs a tile: block 3 has tiles 3, 15 and 27, block 8
 // has 8 and 20; slab 0 of tile 15 is the block's sixth, and goes to slot 5 % 3 = 2 of a ring of
 // three.
-#include "model/passes/passes.h"
+#include "model/passes/tensor_body.h"
 
 static const KnobId knob = KNOB_PERSISTENT;
 
@@ -39,20 +43,33 @@ static Stmt *let_digits(Program *program, const Launch *launch, const Expr *tile
   return lets;
 }
 
-void pass_persistent(Program *program, Product *product, const Schedule *schedule) {
-  (void)product, (void)schedule;
+// The statements of one tile under the loop over all of them.
+static Stmt *loop_over(Program *program, const Launch *launch, Var *t, Stmt *tile_body) {
   Arena *arena = program->arena;
-  Kernel *kernel = main_kernel(program);
-  const Launch launch = kernel_launch(kernel);
-  Var *t = program_var(program, "t", VAR_LOOP, TIER_TILE, launch.n_blocks / launch.cluster);
-  Var *turn = program_var(program, "turn", VAR_LET, TIER_SERIAL, launch.n_blocks / launch.cluster);
   const Expr *tile = ex_var(arena, t);
+  Var *turn = program_var(program, "turn", VAR_LET, TIER_SERIAL, t->extent);
   Stmt *count =
       stmt_let(program, knob, turn, ex_div_expr(arena, tile, ex_var(arena, program->grid)));
-  Stmt *digits = let_digits(program, &launch, tile);
-  while (kernel->body->var->tier == TIER_BLOCK) kernel->body = kernel->body->body;
+  kernel_block(main_kernel(program))->body = tile_body;  // where let_digits() names its digits
+  Stmt *digits = let_digits(program, launch, tile);
+  Stmt *all =
+      digits ? stmt_list(count, digits, tile_body, NULL) : stmt_list(count, tile_body, NULL);
+  return stmt_loop(program, knob, t, all);
+}
+
+void pass_persistent(Program *program, Product *product, const Schedule *schedule) {
+  (void)schedule;
+  Kernel *kernel = main_kernel(program);
+  const Launch launch = kernel_launch(kernel);
+  const bool tensor = atom_is_of_thread(product->atom);
+  const TensorFrame frame = tensor ? tensor_take_frame(program) : (TensorFrame){NULL, NULL, NULL};
+  Var *t = program_var(program, "t", VAR_LOOP, TIER_TILE, launch.n_blocks / launch.cluster);
   Stmt *block = kernel_block(kernel);
-  block->body =
-      digits ? stmt_list(count, digits, block->body, NULL) : stmt_list(count, block->body, NULL);
-  block->body = stmt_loop(program, knob, t, block->body);
+  if (tensor) tensor_end_tile(program, block->body);
+  Stmt *tiles = loop_over(program, &launch, t, block->body);
+  while (kernel->body->var->tier == TIER_BLOCK) kernel->body = kernel->body->body;
+  kernel_block(kernel)->body = tiles;
+  if (!tensor) return;
+  kernel_block(kernel)->body = stmt_list(frame.begin, frame.there, tiles, frame.end, NULL);
+  tensor_count_steps(program, product);
 }

@@ -8,7 +8,7 @@
 // fetch 8 + 8 elements each and then read 16 k-steps from shared memory. The first barrier is there
 // so that nobody reads a slab that is still being filled, the second so that nobody fills one that
 // is still being read.
-#include "model/passes/passes.h"
+#include "model/passes/tensor_body.h"
 #include "model/words/fragment.h"
 
 bool pass_stage_wanted(const Schedule *schedule) { return schedule->value[KNOB_STAGE] != 0; }
@@ -18,18 +18,12 @@ static Stmt *split_k_loop(Program *program, const Product *product, int64_t bk) 
   Axis *k = product->axis[AXIS_K];
   Digit *last = &k->digit[k->n_digits - 1];
   Stmt *loop = find_loop(main_kernel(program)->body, last->var);
-  const Var *whole = last->var;
   Var *outer =
       program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, ceil_div(last->var->extent, bk));
   Var *inner = program_var(program, "k_i", VAR_LOOP, TIER_STAGE_INNER, bk);
   int64_t step = last->weight;  // 1, or the depth of an atom
   *last = (Digit){outer, bk * step};
   k->digit[k->n_digits++] = (Digit){inner, step};
-  if (atom_is_of_thread(product->atom))  // its phases count steps
-    substitute(
-        program, loop->body, whole,
-        ex_add(program->arena, ex_mul_const(program->arena, ex_var(program->arena, outer), bk),
-               ex_var(program->arena, inner)));
   Stmt *body = stmt_loop(program, KNOB_BK, inner, loop->body);
   loop->var = outer;
   loop->knob = KNOB_BK;
@@ -154,4 +148,5 @@ void pass_stage(Program *program, Product *product, const Schedule *schedule) {
   stmt_list(loads, filled, k_o->body, barrier(program, KNOB_STAGE, "the slab is read to the end"),
             NULL);
   k_o->body = loads;
+  if (atom_is_of_thread(product->atom)) tensor_count_steps(program, product);
 }

@@ -64,7 +64,9 @@ static void initialise(Program *program) {
   }
   Stmt *init = by_one_thread(program, inits);
   init->note = "a phase of full ends when a slab's bytes have come";
-  Stmt *all = stmt_list(init, barrier(program, knob, "the mbarriers are there"), NULL);
+  // Where tensor memory is allocated a barrier stands behind that.
+  const bool met = program_buffer(program, ROLE_ACC_FULL);
+  Stmt *all = met ? init : stmt_list(init, barrier(program, knob, "the mbarriers are there"), NULL);
   insert(&kernel_block(main_kernel(program))->body, all);
 }
 

@@ -20,7 +20,11 @@
 // and at the end, once: bulk.wait 0, for a block must not end before its boxes have been read (PTX
 // ISA, cp.async.bulk.wait_group). Nobody computes an address in C, and cells outside of it are left
 // out by the accelerator. C_s is no part of the ring: a producer may run on meanwhile.
-#include "model/passes/passes.h"
+//
+// Sums in tensor memory come into registers a piece at a time: the same piece, EPI_N columns, a row
+// in each lane. Worked example, ATOM_N = 256, EPI_N = 64: four times tcgen05.ld of 64 columns,
+// wait::ld, eight stores of 16 bytes, and a box of 128 x 64.
+#include "model/passes/tensor_body.h"
 #include "model/words/fragment.h"
 
 static const KnobId knob = KNOB_TMA_STORE;
@@ -93,7 +97,9 @@ static Pieces pieces_of(Program *program, const Product *product, const Schedule
   const Digit *n_w = axis_digit(product->axis[AXIS_N], TIER_WARP);
   int bytes = dtype_bytes(program->problem.out);
   int64_t of_atom = product->atom->n;
-  Pieces p = {.columns = pass_piece_columns(schedule, of_atom, bytes),
+  const bool tensor = atom_is_of_thread(product->atom);
+  Pieces p = {.columns = tensor ? tensor_piece(schedule, product->atom->n)
+                                : pass_piece_columns(schedule, of_atom, bytes),
               .slots = schedule->value[KNOB_EPI_BUFFERS],
               .at_once = pass_tiles_at_once(schedule)};
   p.panel = panel_of(p.columns, bytes);
@@ -113,7 +119,7 @@ static Access place(Program *program, const Product *product, const Pieces *p, c
   const Expr **at = access.idx;
   const Expr *count = ex_add(arena, ex_mul_const(arena, ex_var(arena, m_r), p->piece->extent),
                              ex_var(arena, p->piece));
-  const Stmt *tiles = kernel_tiles(main_kernel(program));
+  const Stmt *tiles = kernel_writer_tiles(main_kernel(program));
   if (tiles) {  // the slots go on from tile to tile
     const Expr *tile = ex_div(arena, ex_var(arena, tile_turn(tiles)), p->at_once);
     count = ex_add(arena, count, ex_mul_const(arena, tile, m_r->extent * p->piece->extent));
@@ -150,6 +156,38 @@ static Stmt *fill(Program *program, const Product *product, const Pieces *p, con
       .width = out->width};
   return wrap_register(program, knob, n_i,
                        wrap_register(program, knob, v, stmt_op(program, knob, op)));
+}
+
+// The same of a lane's row, of which the piece is there from its first column on.
+static Stmt *fill_row(Program *program, const Product *product, const Pieces *p, const Op *out) {
+  Arena *arena = program->arena;
+  Var *v = program_var(program, "v_p", VAR_LOOP, TIER_REGISTER, p->columns / out->width);
+  const Expr *column = ex_mul_const(arena, ex_var(arena, v), out->width);
+  Op op = {.kind = OP_STORE,
+           .dst = place(program, product, p, ex_var(arena, product->lane), column),
+           .src = access1(out->src.buffer, column),
+           .width = out->width};
+  return wrap_register(program, knob, v, stmt_op(program, knob, op));
+}
+
+// The piece comes from tensor memory, as it does in the loops over atoms and their parts that stood
+// around the store; it counts the parts of all atoms of a row.
+static Stmt *load_piece(Program *program, const Product *product, const Pieces *p, Stmt *stored) {
+  Arena *arena = program->arena;
+  const Var *atoms = axis_digit(product->axis[AXIS_N], TIER_REGISTER)->var;
+  Stmt **link = &stored;
+  const Stmt *around = NULL;
+  while ((*link)->kind == STMT_LOOP) {
+    around = *link;
+    link = &(*link)->body;
+  }
+  Stmt *load = cut(link);
+  load->next = cut(link);
+  substitute(program, load, atoms, ex_const(arena, 0));
+  substitute(program, load, around->var, ex_const(arena, 0));
+  const Expr *first = ex_mul_const(arena, ex_var(arena, p->piece), p->columns);
+  load->op.src.idx[1] = ex_add(arena, load->op.src.idx[1], first);
+  return load;
 }
 
 // Who shares an atom meets: a warp, or a warpgroup at a barrier with a number of its own.
@@ -198,25 +236,35 @@ static Stmt *send(Program *program, const Product *product, const Pieces *p, boo
                        "one lane sends the piece");
 }
 
-void pass_tma_store(Program *program, Product *product, const Schedule *schedule) {
-  Stmt **body = &kernel_inner(main_kernel(program))->body;
-  bool adds = !find_op(*body, OP_STORE, product->operand[ATOM_C].global);
-  OpKind kind = adds ? OP_ATOMIC_ADD : OP_STORE;
-  Stmt **link = find_link_inside(body, kind, product->operand[ATOM_C].global);
-  const Op out = find_op(cut(link), kind, product->operand[ATOM_C].global)->op;
-  Pieces p = pieces_of(program, product, schedule);
+// One piece, from the sums to its boxes.
+static Stmt *piece(Program *program, const Product *product, const Pieces *p, Stmt *stored,
+                   const Op *out) {
+  const bool tensor = atom_is_of_thread(product->atom), adds = out->kind == OP_ATOMIC_ADD;
   Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
   fence->note = "what was written comes before what the copies read";
   Stmt *parts = stmt_list(
-      wait(program, product, OP_BULK_READ, p.slots - 1, "the slot has been read out"),
-      meet(program, product, &p, "the slot may be written"), fill(program, product, &p, &out),
-      fence, meet(program, product, &p, "the piece lies in C_s"), send(program, product, &p, adds),
-      NULL);
+      wait(program, product, OP_BULK_READ, p->slots - 1, "the slot has been read out"),
+      meet(program, product, p, "the slot may be written"),
+      tensor ? fill_row(program, product, p, out) : fill(program, product, p, out), fence,
+      meet(program, product, p, "the piece lies in C_s"), send(program, product, p, adds), NULL);
+  return tensor ? stmt_list(load_piece(program, product, p, stored), parts, NULL) : parts;
+}
+
+void pass_tma_store(Program *program, Product *product, const Schedule *schedule) {
+  Kernel *kernel = main_kernel(program);
+  Stmt **body = &kernel_writer(kernel)->body;
+  bool adds = !find_op(*body, OP_STORE, product->operand[ATOM_C].global);
+  OpKind kind = adds ? OP_ATOMIC_ADD : OP_STORE;
+  Stmt **link = find_link_inside(body, kind, product->operand[ATOM_C].global);
+  Stmt *stored = cut(link);
+  const Op out = find_op(stored, kind, product->operand[ATOM_C].global)->op;
+  Pieces p = pieces_of(program, product, schedule);
+  Stmt *parts = piece(program, product, &p, stored, &out);
   Stmt *rows = wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var,
                              wrap_register(program, knob, p.piece, parts));
   insert(link, rows);
   // Of a persistent block once, behind all of its tiles: the boxes of one leave under the next.
-  Stmt *tiles = kernel_tiles(main_kernel(program));
+  Stmt *tiles = kernel_writer_tiles(kernel);
   Stmt **end = tiles ? &tiles->next : &stmt_last(rows)->next;
   insert(end, wait(program, product, OP_BULK_WAIT, 0, "no box is left"));
 }

@@ -5,6 +5,9 @@
 // at by every consumer warp that has read the slot to the end. No barrier of the block is left in
 // the loop: a warp that is ahead goes on as long as there are slots.
 //
+// Sums in tensor memory are asked for by one thread and read by others, three roles in all: those
+// are made by tensor_roles.c.
+//
 // Of a persistent kernel each role goes through the block's list of tiles by itself. With
 // ROLE_SCHEDULE=pingpong there are twice as many consumers, who take its tiles by turns
 // (take_turns.c).
@@ -20,14 +23,14 @@
 // start: with 640 threads that is 640 · 96, and to take (65,536 - 128 · 40) / 512 would be to wait
 // for ever. setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out where a role
 // is none, as with one producer warp of the article's 160 threads, or the start has enough.
-#include "model/passes/passes.h"
+#include "model/passes/role_parts.h"
 #include "model/passes/take_turns.h"
-#include "model/passes/tensor_body.h"
+#include "model/passes/tensor_roles.h"
+#include "model/words/schedule_atom.h"
 
 static const KnobId knob = KNOB_WARP_SPECIALIZE;
 
 enum {
-  WARPGROUP = 128,
   REGISTERS_OF_PRODUCER = 40,
   REGISTERS_MAX = 240,  // of a consumer; the address space of an instruction ends at 255
   REGISTER_STEP = 8,
@@ -40,7 +43,12 @@ bool pass_warp_specialize_wanted(const Schedule *schedule) {
 int64_t pass_producers(const Schedule *schedule, int64_t consumers) {
   int64_t warps = schedule->value[KNOB_PRODUCER_WARPS];
   if (warps) return warps * LANES;
+  if (pass_askers(schedule, consumers)) return LANES;
   return consumers % WARPGROUP ? LANES : WARPGROUP;
+}
+
+int64_t pass_askers(const Schedule *schedule, int64_t writers) {
+  return atom_is_of_thread(schedule_atom_row(schedule)) ? tensor_askers(writers) : 0;
 }
 
 static int64_t producer_registers(const Schedule *schedule) {
@@ -62,78 +70,21 @@ static Stmt *registers(Program *program, OpKind kind, int64_t count) {
   return count ? stmt_op(program, knob, (Op){.kind = kind, .count = count}) : NULL;
 }
 
-static const Expr *any_thread(Program *program) {
-  return ex_var(program->arena, program->any_thread);
-}
-
-// The kernel gains a role, whose body stands under its condition.
-static Stmt *add_role(Program *program, WarpRole what, const Expr *condition, Stmt *body,
-                      const char *note) {
-  Kernel *kernel = main_kernel(program);
-  WarpRole *role = ARENA_NEW(program->arena, WarpRole);
-  *role = what;
-  kernel->role[kernel->n_roles++] = role;
-  Stmt *stmt = stmt_if(program, knob, condition, body);
-  stmt->role = role;
-  stmt->note = note;
-  return stmt;
-}
-
-// k_o of its own around what stood in the common loop.
-static Stmt *produce(Program *program, const Stmt *k_o, Stmt *fetches) {
-  Var *own = program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, k_o->var->extent);
-  substitute(program, fetches, k_o->var, ex_var(program->arena, own));
-  Stmt *loop = stmt_loop(program, knob, own, fetches);
-  loop->end = k_o->end;
-  return loop;
-}
-
-// What one thread asks for, without the condition that says which.
-static Stmt *take_asked(Stmt **link) {
-  Stmt *fetch = cut(link);
-  return fetch->kind == STMT_IF ? fetch->body : fetch;
-}
-
 // The common loop without the fetch of a slab (ROLE_COUNT: of all of them) and the barrier behind
 // it, and with an arrival behind the product that reads it. Returns what the producer does: waits
 // for an empty slot, and fetches.
 static Stmt *take_fetch(Program *program, const Product *product, Stmt *k_o, BufferRole slab,
                         Buffer *empty) {
   Stmt **link = find_link(&k_o->body, OP_TMA_LOAD, slab);
-  Stmt *fetch = take_asked(link);
+  Stmt *fetch = role_asked(link);
   cut(find_link(link, OP_BARRIER, ROLE_COUNT));
   const int64_t slots = empty->dim[0];
   const Expr *counter = slab_counter(program, k_o->var);
   const Access slot = access1(empty, ring_slot(program, counter, slots));
   Op wait = {.kind = OP_MBAR_WAIT, .dst = slot, .phase = ring_empty_phase(program, counter, slots)};
   Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = slot};
-  if (atom_is_of_thread(product->atom))
-    tensor_release_slots(program, product, k_o, slot);
-  else
-    insert(&(*find_multiply(product, &k_o->body))->next, stmt_op(program, knob, arrive));
+  insert(&(*find_multiply(product, &k_o->body))->next, stmt_op(program, knob, arrive));
   return stmt_list(stmt_op(program, knob, wait), fetch, NULL);
-}
-
-// The statement that initialises full initialises empty too, and asks for thread 0 of them all.
-static void initialise(Program *program, Stmt *init, Buffer *empty, int64_t arrivals) {
-  Arena *arena = program->arena;
-  insert(&stmt_last(init->body)->next, build_inits(program, empty, arrivals, knob));
-  init->expr = ex_binary(arena, EXPR_EQ, any_thread(program), ex_const(arena, 0));
-}
-
-// Gives the producer a loop over tiles of its own, where there is one: its head binds the same
-// variables.
-static Stmt *per_tile(Program *program, const Stmt *tiles, Stmt *list) {
-  if (!tiles) return list;
-  Stmt *head = NULL, **link = &head;
-  for (const Stmt *let = tiles->body; let->kind == STMT_LET; let = let->next) {
-    *link = stmt_let(program, let->knob, let->var, let->expr);
-    link = &(*link)->next;
-  }
-  *link = list;
-  Stmt *loop = stmt_loop(program, tiles->knob, tiles->var, head);
-  loop->end = tiles->end;
-  return loop;
 }
 
 static const char *note_of_producer(int64_t producers) {
@@ -142,33 +93,28 @@ static const char *note_of_producer(int64_t producers) {
              : "the producer only fetches";
 }
 
-static Buffer *add_empty(Program *program, const char *name, int64_t slots, int64_t arrivals) {
-  Buffer *empty = program_new_buffer(program, name, SPACE_BARRIER, ROLE_EMPTY, 1, &slots, knob);
-  initialise(program, kernel_block(main_kernel(program))->body, empty, arrivals);
-  return empty;
-}
-
 // All that is fetched for a tile. Slabs of fused products are filled and emptied one by one, each
 // with mbarriers of its own; what is fetched once stands in front of the loop.
 static Stmt *take_fetches(Program *program, const Product *product, Stmt *k_o, int64_t slots,
                           int64_t arrivals) {
   if (program->n_products == 1) {
-    Buffer *empty = add_empty(program, "empty", slots, arrivals);
-    return produce(program, k_o, take_fetch(program, product, k_o, ROLE_COUNT, empty));
+    Buffer *empty = role_mbarriers(program, "empty", ROLE_EMPTY, slots, arrivals);
+    return role_slabs(program, k_o, take_fetch(program, product, k_o, ROLE_COUNT, empty));
   }
   Stmt *fetches = NULL;
   for (int i = 0; i < program->n_products; i++) {
     const Product *reader = &program->product[i];
     const Buffer *slab = operand_slab(program, reader, ATOM_B);
-    Buffer *empty = add_empty(program, mbarriers_name(program, "empty", slab), slots, arrivals);
+    Buffer *empty = role_mbarriers(program, mbarriers_name(program, "empty", slab), ROLE_EMPTY,
+                                   slots, arrivals);
     insert(fetches ? &stmt_last(fetches)->next : &fetches,
            take_fetch(program, reader, k_o, slab->role, empty));
   }
   Stmt **once = find_link(&kernel_inner(main_kernel(program))->body, OP_TMA_LOAD, ROLE_COUNT);
-  return stmt_list(take_asked(once), produce(program, k_o, fetches), NULL);
+  return stmt_list(role_asked(once), role_slabs(program, k_o, fetches), NULL);
 }
 
-void pass_warp_specialize(Program *program, Product *product, const Schedule *schedule) {
+static void give_roles(Program *program, const Product *product, const Schedule *schedule) {
   Arena *arena = program->arena;
   Kernel *kernel = main_kernel(program);
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT], readers = kernel_launch(kernel).n_threads;
@@ -179,30 +125,31 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
   int64_t mine = pass_consumer_registers(schedule, consumers, producers);
   // What is taken and given adds up to what the launch bounds leave a thread at the start.
   if (mine) kernel->min_blocks = (int)max64(1, schedule->value[KNOB_MIN_BLOCKS]);
-  program->any_thread =
-      program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
-  const bool asked = atom_is_of_thread(product->atom);  // by one thread of each warpgroup
-  Stmt *fetches = take_fetches(program, product, k_o, slots, readers / (asked ? WARPGROUP : LANES));
-  const TensorFrame frame = asked ? tensor_take_frame(program) : (TensorFrame){NULL, NULL};
+  role_count_threads(program, consumers + producers);
+  Stmt *fetches = take_fetches(program, product, k_o, slots, readers / LANES);
 
   const Expr *limit = ex_const(arena, consumers), *last = ex_const(arena, consumers - 1);
-  const Expr *first = ex_binary(arena, EXPR_EQ, any_thread(program), limit);
   const Stmt *tiles = kernel_launch(kernel).tiles;
-  Stmt *fetches_all = per_tile(program, tiles, fetches);
-  Stmt *loop = stmt_if(program, knob, first, fetches_all);
+  Stmt *loop = stmt_if(program, knob, role_is_thread(program, consumers),
+                       role_tiles(program, tiles, fetches));
   WarpRole produces = {"producer", WORK_FETCHES, consumers, producers,
                        mine ? producer_registers(schedule) : 0};
   WarpRole multiplies = {"consumer", WORK_MULTIPLIES, 0, consumers, mine};
   Stmt *give = registers(program, OP_REGS_GIVE, produces.registers);
   Stmt *take = registers(program, OP_REGS_TAKE, multiplies.registers);
   Stmt *barrier = block->body->next, *rest = barrier->next;
-  Stmt *producer = add_role(program, produces, ex_lt(arena, last, any_thread(program)),
+  Stmt *producer = role_new(program, produces, ex_lt(arena, last, role_thread(program)),
                             give ? stmt_list(give, loop, NULL) : loop, note_of_producer(producers));
   Stmt *consumer =
-      add_role(program, multiplies, ex_lt(arena, any_thread(program), limit),
+      role_new(program, multiplies, ex_lt(arena, role_thread(program), limit),
                take ? stmt_list(take, rest, NULL) : rest, "the consumers only multiply");
   barrier->next = stmt_list(producer, consumer, NULL);
-  if (frame.begin) insert(&block->body->next, frame.begin);
-  if (frame.end) insert(&consumer->next, frame.end);
   if (by_turns) take_turns(program, by_turns, readers / LANES);
+}
+
+void pass_warp_specialize(Program *program, Product *product, const Schedule *schedule) {
+  if (atom_is_of_thread(product->atom))
+    tensor_roles(program, product, schedule);
+  else
+    give_roles(program, product, schedule);
 }

@@ -20,7 +20,8 @@ static const KnobId knob = KNOB_TILE_ORDER;
 
 bool pass_work_lists_wanted(const Schedule *schedule) {
   const int64_t *v = schedule->value;
-  bool meet = pass_multicast_wanted(schedule) || !pass_cluster_wanted(schedule);
+  bool meet = pass_multicast_wanted(schedule) || pass_pair_wanted(schedule) ||
+              !pass_cluster_wanted(schedule);
   return v[KNOB_TILE_ORDER] == ORDER_GPC && pass_persistent_wanted(schedule) &&
          pass_warp_specialize_wanted(schedule) && meet;
 }

@@ -102,6 +102,8 @@ const char *mbarriers_name(Program *program, const char *what, const Buffer *sla
 // The number of threads that only fetch for so many that multiply: PRODUCER_WARPS if it says one,
 // else a warpgroup, or a warp if those that multiply are no whole warpgroups.
 int64_t pass_producers(const Schedule *schedule, int64_t consumers);
+// Threads beside those of the tile that multiply for them, which only write; 0: these multiply.
+int64_t pass_askers(const Schedule *schedule, int64_t writers);
 // The registers that setmaxnreg shall leave a consumer; 0 when none need be moved.
 int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers);
 

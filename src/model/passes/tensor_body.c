@@ -32,7 +32,7 @@ int64_t tensor_piece(const Schedule *schedule, int n) {
 
 int64_t tensor_columns(const Schedule *schedule, int n) {
   const int64_t *v = schedule->value;
-  return v[KNOB_WM] * v[KNOB_WN] * v[KNOB_FM] * v[KNOB_FN] * n;
+  return v[KNOB_ACC_BUFFERS] * v[KNOB_WM] * v[KNOB_WN] * v[KNOB_FM] * v[KNOB_FN] * n;
 }
 
 int64_t tensor_allocation(int64_t columns) {
@@ -50,9 +50,9 @@ void tensor_buffers(Program *program, Product *product, const Schedule *schedule
   acc->stride[0] = 1;
   acc->knob = knob;
   const int64_t dim[2] = {TENSOR_LANES, tensor_columns(schedule, n)}, one = 1;
-  const int64_t groups = schedule->value[KNOB_WM] * schedule->value[KNOB_WN];
+  const int64_t *v = schedule->value, sets = v[KNOB_ACC_BUFFERS] * v[KNOB_WM] * v[KNOB_WN];
   program_new_buffer(program, "sums", SPACE_TENSOR, ROLE_SUMS, 2, dim, knob);
-  program_new_buffer(program, "acc_full", SPACE_BARRIER, ROLE_ACC_FULL, 1, &groups, knob);
+  program_new_buffer(program, "acc_full", SPACE_BARRIER, ROLE_ACC_FULL, 1, &sets, knob);
   program_new_buffer(program, "tensor_base", SPACE_BARRIER, ROLE_TENSOR_BASE, 1, &one, knob);
   c->registers = ROLE_SUMS;
 }
@@ -78,8 +78,17 @@ static const Expr *row_major(Program *program, const Product *product, Tier tier
                 digit_var(program, product, AXIS_N, tier));
 }
 
+Access tensor_of_group(Program *program, const Product *product, Buffer *mbarriers) {
+  return access1(mbarriers, row_major(program, product, TIER_WARP));
+}
+
 static Access full_of(Program *program, const Product *product) {
-  return access1(program_buffer(program, ROLE_ACC_FULL), row_major(program, product, TIER_WARP));
+  return tensor_of_group(program, product, program_buffer(program, ROLE_ACC_FULL));
+}
+
+const Expr *tensor_tiles(const Program *program) {
+  const Stmt *tiles = kernel_launch(program_main(program)).tiles;
+  return tiles ? ex_var(program->arena, tile_turn(tiles)) : ex_const(program->arena, 0);
 }
 
 // The first column of the atom at hand.
@@ -197,47 +206,38 @@ Stmt *tensor_body(Program *program, const Product *product, const Schedule *sche
                    end(program), NULL);
 }
 
-// ---- roles --------------------------------------------------------------------------------------
+// ---- several tiles ------------------------------------------------------------------------------
 
-// Of a block with roles thread counts all of them.
-static void for_all_threads(Program *program, Stmt *list) {
-  substitute(program, list, program->thread, ex_var(program->arena, program->any_thread));
+void tensor_count_steps(Program *program, const Product *product) {
+  Arena *arena = program->arena;
+  const Stmt *outer = outer_k_loop(program), *inner = find_steps(product, outer->body);
+  const int64_t in_slab = inner ? inner->var->extent : 1;
+  const Expr *step = inner ? ex_var(arena, inner->var) : ex_const(arena, 0);
+  const Expr *of_tile =
+      ex_add(arena, ex_mul_const(arena, ex_var(arena, outer->var), in_slab), step);
+  const Expr *of_block =
+      ex_add(arena, ex_mul_const(arena, slab_counter(program, outer->var), in_slab), step);
+  find_op(outer->body, OP_T_MMA, ROLE_SUMS)->op.keep = ex_lt(arena, ex_const(arena, 0), of_tile);
+  find_op(outer->body, OP_MBAR_WAIT, ROLE_ACC_FULL)->op.phase = ex_mod(arena, of_block, 2);
 }
 
-// The link that points at a statement of the list.
-static Stmt **find_loop_link(Stmt **list, const Stmt *stmt) {
-  while (*list != stmt) list = &(*list)->next;
-  return list;
+void tensor_end_tile(Program *program, Stmt *tile) {
+  Stmt **last = &tile;
+  while ((*last)->next) last = &(*last)->next;
+  (*last)->note = "the next tile may overwrite the sums";
+  insert(last, op_of(program, OP_T_BEFORE));
+  stmt_last(tile)->next = op_of(program, OP_T_AFTER);
 }
+
+// ---- taken apart --------------------------------------------------------------------------------
 
 TensorFrame tensor_take_frame(Program *program) {
-  Stmt **body = &kernel_inner(main_kernel(program))->body;
+  Stmt **body = &kernel_block(main_kernel(program))->body;
   Stmt **link = find_link(body, OP_MBAR_INIT, ROLE_ACC_FULL);
   TensorFrame frame = {.begin = cut(link)};
   frame.begin->next = cut(link);
-  cut(link);  // the barrier: there is one in front of the roles
+  frame.there = cut(link);
   Stmt **freed = find_link(body, OP_T_FREE, ROLE_COUNT);
-  Stmt *release = cut(freed), **met = body;
-  while ((*met)->next) met = &(*met)->next;
-  frame.end = cut(met);
-  frame.end->next = release;
-  for_all_threads(program, frame.begin);
-  for_all_threads(program, frame.end);
+  frame.end = cut(freed);
   return frame;
-}
-
-void tensor_release_slots(Program *program, const Product *product, Stmt *k_o, Access slot) {
-  const KnobId roles = KNOB_WARP_SPECIALIZE;
-  Stmt *asks = cut(find_multiply(product, &k_o->body));
-  Stmt *commit = cut(find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
-  Stmt *wait = cut(find_link(&k_o->body, OP_MBAR_WAIT, ROLE_ACC_FULL));
-  Stmt *filled = cut(find_link(&k_o->body, OP_MBAR_WAIT, ROLE_FULL));
-  Op release = {.kind = OP_T_COMMIT, .dst = slot};
-  k_o->body = stmt_list(filled, asks->body, stmt_op(program, roles, release), NULL);
-  Stmt **link = find_loop_link(&kernel_inner(main_kernel(program))->body, k_o);
-  Stmt *all = stmt_list(cut(link), commit, NULL);
-  Stmt *one = stmt_if(program, roles, asks->expr, all);
-  wait->op.phase = ex_const(program->arena, 0);
-  insert(link, stmt_list(noted(one, "one thread waits for slabs and asks for their products"), wait,
-                         NULL));
 }

@@ -5,7 +5,8 @@
 // Columns that a warp brings into registers at a time: EPI_N, or the widest power of two up to 32
 // that divides the atom's N.
 int64_t tensor_piece(const Schedule *schedule, int n);
-// Columns of the sums of all warpgroups, and of an allocation that has room for them.
+// Columns of the sums of all warpgroups, of as many tiles as there is room for, and of an
+// allocation that has them.
 int64_t tensor_columns(const Schedule *schedule, int n);
 int64_t tensor_allocation(int64_t columns);
 
@@ -15,13 +16,19 @@ void tensor_buffers(Program *program, Product *product, const Schedule *schedule
 Stmt *tensor_body(Program *program, const Product *product, const Schedule *schedule,
                   Access operand[2]);
 
-// What stands in front of a tile and behind it: mbarriers and tensor memory come and go. Cut out of
-// the statements that each thread runs, said for all threads of a block with roles.
+// What stands in front of all tiles and behind them: mbarriers and tensor memory come, a barrier,
+// tensor memory goes. Cut out of what the threads of a block run.
 typedef struct TensorFrame {
-  Stmt *begin, *end;
+  Stmt *begin, *there, *end;
 } TensorFrame;
 TensorFrame tensor_take_frame(Program *program);
-// Products of slabs that a producer fetches: the thread that asks for them waits for the slabs
-// itself, and a commit behind each arrives at `slot`; behind the loop over slabs one more says that
-// the sums are whole, for which all wait.
-void tensor_release_slots(Program *program, const Product *product, Stmt *k_o, Access slot);
+// The mbarrier of the warpgroup at hand.
+Access tensor_of_group(Program *program, const Product *product, Buffer *mbarriers);
+// Which step begins the sums of a tile, and the phase of the wait behind each, counted by the loops
+// that stand around them by now.
+void tensor_count_steps(Program *program, const Product *product);
+// What is done for a tile, where another one follows: with fences on both sides of its last
+// barrier, for the products of the next one overwrite what was read.
+void tensor_end_tile(Program *program, Stmt *tile);
+// Counts the tiles whose sums the block has had: 0 where it has one.
+const Expr *tensor_tiles(const Program *program);

@@ -200,7 +200,9 @@ Resources derive_resources(const Program *program, const Target *target) {
   Resources r = {
       .smem_bytes = program_smem_bytes(program),
       .n_accumulators = count_registers(program, ROLE_ACC),
-      .n_fragments = count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B),
+      .n_fragments = count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B) +
+                     count_registers(program, ROLE_FRAG_SFA) +
+                     count_registers(program, ROLE_FRAG_SFB),
       .n_staging = count_registers(program, ROLE_STAGE_A) + count_registers(program, ROLE_STAGE_B),
       .n_blocks = launch.n_blocks,
       .n_threads = launch.block_threads,

@@ -58,6 +58,8 @@ int64_t rule_dtype_of_atom(const Facts *f) {
 static const char *needed_archs(Arena *arena, const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   if (!atom) return "";
+  if (atom_scales(atom))
+    return "sm_120a (sm_100a has block scaling as tcgen05, with factors in tensor memory)";
   if (atom->cc_last == 0) return arena_printf(arena, "sm_%d or later", atom->cc_first);
   if (atom->cc_last == atom->cc_first) return arena_printf(arena, "sm_%d", atom->cc_first);
   return arena_printf(arena, "sm_%d to sm_%d", atom->cc_first, atom->cc_last);
@@ -127,7 +129,11 @@ static int64_t depth(const Facts *f) {
   return value(f, KNOB_BK) * (rule_atom_of(f) ? rule_atom_of(f)->k : 1);
 }
 
-static int64_t slabs(const Facts *f) { return ceil_div(value(f, KNOB_K), depth(f)); }
+// Elements that an index along K counts as one.
+static int unit(const Facts *f) { return dtype_elements((DType)value(f, KNOB_DTYPE)); }
+static int64_t units_of_k(const Facts *f) { return ceil_div(value(f, KNOB_K), unit(f)); }
+
+static int64_t slabs(const Facts *f) { return ceil_div(units_of_k(f), depth(f)); }
 // Of one split.
 static int64_t part_slabs(const Facts *f) { return ceil_div(slabs(f), value(f, KNOB_SPLITK)); }
 
@@ -163,7 +169,7 @@ static bool staged(const Facts *f, int side) {
 
 // Elements in a row of the operand.
 static int64_t run_length(const Facts *f, int side) {
-  if (runs_along_k(f, side)) return value(f, KNOB_K);
+  if (runs_along_k(f, side)) return units_of_k(f);
   return value(f, side == FM_BM ? KNOB_M : KNOB_N);
 }
 
@@ -207,7 +213,13 @@ static bool tma(const Facts *f) { return pass_tma_wanted(f->schedule); }
 static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedule); }
 static bool pingpong(const Facts *f) { return value(f, KNOB_ROLE_SCHEDULE) == ROLES_PINGPONG; }
 static int64_t producers(const Facts *f) { return pass_producers(f->schedule, threads(f)); }
-static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
+// Those who do not fetch: they multiply, or write what others multiply for them.
+static int64_t computing(const Facts *f) {
+  return threads(f) + (roles(f) ? pass_askers(f->schedule, threads(f)) : 0);
+}
+static int64_t block_threads(const Facts *f) {
+  return computing(f) + (roles(f) ? producers(f) : 0);
+}
 
 // An unrolled ring that does not start over with each tile of a persistent block.
 static bool ring_goes_on(const Facts *f) {
@@ -572,7 +584,10 @@ char *rule_text(Arena *arena, int rule, const Facts *facts) {
   return rule_code[rule].text(arena, facts);
 }
 
+// Asked of every rule for every value that is tried: by the two names, not through all knobs.
 int rule_layout_side(int rule) {
-  KnobId knob = knob_find(rule_table[rule].knobs, NULL);
-  return knob == KNOB_NONE ? -1 : knob_layout_side(knob);
+  static const KnobId knobs[] = {KNOB_LAYOUT_A, KNOB_LAYOUT_B};
+  for (int side = 0; side < 2; side++)
+    if (str_equal(rule_table[rule].knobs, knob_table[knobs[side]].name)) return side;
+  return -1;
 }

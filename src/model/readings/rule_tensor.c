@@ -25,17 +25,60 @@ const char *rule_tensor_piece_fault(const Facts *f) {
   return arena_printf(f->arena, "an atom has %d columns, which is no multiple", f->atom.n);
 }
 
-// What a block with one tile, whose sums leave lane by lane, has no use for so far.
+// What a block whose sums leave tensor memory lane by lane has no use for so far.
 const char *rule_tensor_knob(const Facts *f) {
   static const struct {
     KnobId knob;
     int64_t rest;
-  } others[] = {{KNOB_PERSISTENT, 0}, {KNOB_SPLITK, 1},       {KNOB_EPILOGUE, 0},
-                {KNOB_ALPHA, 0},      {KNOB_A_REGS, 0},       {KNOB_MMA_GROUPS, 0},
-                {KNOB_MULTICAST, 0},  {KNOB_ASYNC_COPY, 0},   {KNOB_PIPELINE_STAGES, 0},
-                {KNOB_PROGRAM, 0},    {KNOB_ROLE_SCHEDULE, 0}};
+  } others[] = {{KNOB_SPLITK, 1},    {KNOB_STMATRIX, 0},      {KNOB_ALPHA, 0},
+                {KNOB_A_REGS, 0},    {KNOB_MMA_GROUPS, 0},    {KNOB_ASYNC_COPY, 0},
+                {KNOB_PROGRAM, 0},   {KNOB_ROLE_SCHEDULE, 0}, {KNOB_PRODUCER_REGS, 0},
+                {KNOB_TAIL_SPLIT, 1}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (rule_in_tensor_memory(f) && value(f, others[i].knob) != others[i].rest)
       return knob_table[others[i].knob].name;
+  return NULL;
+}
+
+// A pair is two CTAs of a cluster, one above the other, with roles.
+static const char *pair_shape_fault(const Facts *f) {
+  if (!rule_in_tensor_memory(f)) return "an atom that is no tcgen05: no other is of two CTAs";
+  if (value(f, KNOB_CLUSTER_M) != 2 || value(f, KNOB_CLUSTER_N) != 1)
+    return arena_printf(f->arena,
+                        "CLUSTER_M=%lld, CLUSTER_N=%lld: a pair is a cluster of two along M",
+                        (long long)value(f, KNOB_CLUSTER_M), (long long)value(f, KNOB_CLUSTER_N));
+  if (value(f, KNOB_MULTICAST)) return "MULTICAST=1: a pair fetches half of B each, and for both";
+  if (!value(f, KNOB_WARP_SPECIALIZE)) return "WARP_SPECIALIZE=0: threads of both would wait alike";
+  return NULL;
+}
+
+const char *rule_pair_fault(const Facts *f) {
+  return value(f, KNOB_CTA_GROUP) == 1 ? NULL : pair_shape_fault(f);
+}
+
+// Columns of an atom, of which each CTA has half: whole rows of eight, or where N runs fastest
+// whole panels.
+const char *rule_pair_columns_fault(const Facts *f) {
+  enum { STEP = 16 };
+  if (value(f, KNOB_CTA_GROUP) == 1 || !rule_in_tensor_memory(f)) return NULL;
+  if (value(f, KNOB_FN) * value(f, KNOB_WN) > 1)
+    return arena_printf(f->arena, "FN=%lld, WN=%lld: a pair shares one atom along N",
+                        (long long)value(f, KNOB_FN), (long long)value(f, KNOB_WN));
+  const long long n = f->atom.n, panel = (16 << value(f, KNOB_SWIZZLE)) * 8 / f->atom.bits;
+  if (n % STEP) return arena_printf(f->arena, "ATOM_N=%lld: N of a pair is a multiple of 16", n);
+  if (value(f, KNOB_B_COL) || n % (2 * panel) == 0) return NULL;
+  return arena_printf(
+      f->arena, "ATOM_N=%lld, SWIZZLE=%lld: half of the columns is %lld, and panels have %lld", n,
+      (long long)value(f, KNOB_SWIZZLE), n / 2, panel);
+}
+
+// A second set of sums is for those who read the first one meanwhile.
+const char *rule_tensor_sets_fault(const Facts *f) {
+  if (value(f, KNOB_ACC_BUFFERS) == 1) return NULL;
+  if (!rule_in_tensor_memory(f)) return "sums that lie in registers have one set";
+  if (!value(f, KNOB_WARP_SPECIALIZE))
+    return "WARP_SPECIALIZE=0: the threads that read a tile's sums ask for the next one's behind "
+           "it";
+  if (!value(f, KNOB_PERSISTENT)) return "PERSISTENT=0: a block has the sums of one tile";
   return NULL;
 }

@@ -154,7 +154,8 @@ void time_run_power(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 
 // Waiting, and letting others go on (timeline_wait.c).
 int time_bar_at(const TimeWarp *warp, const Access *access);  // the mbarrier that is meant
-int64_t time_ranks(const TimeWarp *warp, const Op *op);  // blocks of the cluster that it is for
+// As many of the cluster's blocks as send the same to the one that is run.
+int64_t time_ranks(const TimeMachine *machine, const TimeWarp *warp, const Op *op);
 void time_run_init(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt);
 void time_run_order(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_add_box(TimeMachine *machine, TimeBox box);

@@ -47,10 +47,31 @@ void time_land(TimeMachine *m, int which) {
   end_phase(m, box.buffer, box.at, box.lands);
 }
 
-// Blocks of a cluster do alike: each gets as many arrivals, and as many bytes, as it sends.
-int64_t time_ranks(const TimeWarp *w, const Op *op) {
-  if (!op->mask) return 1;
-  return __builtin_popcountll((unsigned long long)expr_eval(op->mask, w->scalar));
+// Whether the block of a rank sends to the first one of the cluster: a bit of its mask says so.
+static bool sends_to_first(const TimeMachine *m, const TimeWarp *w, const Op *op, int64_t rank) {
+  const Launch *launch = &m->code->launch;
+  int64_t own[DIGITS_MAX];
+  for (int i = 0; i < launch->n_block_digits; i++) {
+    const HardwareDigit *digit = &launch->block[i];
+    own[i] = w->scalar[digit->var->id];
+    if (digit->var->tier == TIER_CLUSTER)
+      w->scalar[digit->var->id] = rank / digit->stride % digit->var->extent;
+  }
+  const bool sends = expr_eval(op->mask, w->scalar) & 1;
+  for (int i = 0; i < launch->n_block_digits; i++) w->scalar[launch->block[i].var->id] = own[i];
+  return sends;
+}
+
+// Blocks of a cluster do alike, but for the products of a pair, which the even one alone asks for:
+// the first block gets what all of them send to it. Bytes of a pair count there too.
+int64_t time_ranks(const TimeMachine *m, const TimeWarp *w, const Op *op) {
+  const bool pair = op->cta_group > 1;
+  if (!op->mask) return pair && op_moves_box(op->kind) ? op->cta_group : 1;
+  if (pair) return 1;
+  int64_t n = 0;
+  for (int64_t rank = 0; rank < m->code->launch.cluster; rank++)
+    n += sends_to_first(m, w, op, rank);
+  return n;
 }
 
 static void run_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
@@ -60,7 +81,7 @@ static void run_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *st
   w->clock = fmax(w->clock, w->stored);
   if (expects) bar->bytes += op->count;
   if (expects) bar->told += op->count;
-  bar->pending -= time_ranks(w, op);
+  bar->pending -= time_ranks(m, w, op);
   TimelineEvent *event = time_new_order(m, w, stmt, TIMELINE_SIGNAL);
   time_set_bar(event, op->dst.buffer, at, bar);
   end_phase(m, op->dst.buffer, at, w->clock);
@@ -135,7 +156,7 @@ static void run_late_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stm
   TimelineEvent *event = time_new_order(m, w, stmt, TIMELINE_SIGNAL);
   time_set_bar(event, op->dst.buffer, at, &m->bar[op->dst.buffer->id][at]);
   const double done = fmax(w->clock, w->groups[op_facts(op->kind)->family].open);
-  time_add_box(m, (TimeBox){done, 0, time_ranks(w, op), op->dst.buffer, at});
+  time_add_box(m, (TimeBox){done, 0, time_ranks(m, w, op), op->dst.buffer, at});
   w->clock += 1;
   event->end = w->clock;
 }

@@ -152,7 +152,8 @@ static void complete_later(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEv
   }
   if (facts->completes != COMPLETES_BY_MBARRIER || !op->src2.buffer) return;
   int at = time_bar_at(w, &op->src2);
-  int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type) * time_ranks(w, op);
+  int64_t bytes =
+      op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type) * time_ranks(m, w, op);
   time_add_box(m, (TimeBox){event->end, bytes, 0, op->src2.buffer, at});
   time_set_bar(event, op->src2.buffer, at, &m->bar[op->src2.buffer->id][at]);
 }

@@ -126,11 +126,13 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
   int n = 0;
   for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
-    if (!atom || !atom_on(atom, target->cc) || atom_is_of_thread(atom)) continue;
-    const bool of_attention =
-        strcmp(atom->acc, "f32") == 0 && (!atom_reads_tiles(atom) || atom->bits == 16);
+    if (!atom || !atom_on(atom, target->cc)) continue;
+    if (atom_is_of_thread(atom) != (family == RANDOM_BLACKWELL)) continue;
+    if (family == RANDOM_SCALED && !atom_scales(atom)) continue;
+    const bool of_attention = strcmp(atom->acc, "f32") == 0 && !atom_scales(atom) &&
+                              (!atom_reads_tiles(atom) || atom->bits == 16);
     if (family == RANDOM_ATTENTION ? of_attention
-                                   : family == RANDOM_ANY || atom_is_of_warpgroup(atom))
+                                   : family != RANDOM_HOPPER || atom_is_of_warpgroup(atom))
       kind[n++] = value;
   }
   assert(n <= ATOMS_MAX);
@@ -139,7 +141,8 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
 
 bool random_family_on(RandomFamily family, const Target *target) {
   int64_t kind[ATOMS_MAX];
-  return family != RANDOM_HOPPER || find_atoms(target, family, kind) > 0;
+  const bool of_atoms = family != RANDOM_ANY && family != RANDOM_ATTENTION;
+  return !of_atoms || find_atoms(target, family, kind) > 0;
 }
 
 // Half of the staged epilogues of a target that can leave by TMA, in pieces that fit more often
@@ -206,6 +209,9 @@ static void draw_atom(uint64_t *state, const Target *target, const int64_t *kind
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
   if (atom_is_of_warpgroup(atom)) draw_group(state, atom, schedule);
+  if (atom_scales(atom)) v[KNOB_FRAG_ORDER] = 0;
+  if (atom_scales(atom) && v[KNOB_STAGE]) v[KNOB_SCALE_WORDS] = random_between(state, 0, 1);
+  if (atom->bits == 4) v[KNOB_A_COL] = 0, v[KNOB_B_COL] = 1;
 }
 
 // ---- TMA ----------------------------------------------------------------------------------------
@@ -374,12 +380,13 @@ typedef struct Draw {
 static Draw begin_draw(uint64_t *state, const Target *target, RandomFamily family) {
   Draw draw = {.target = target, .family = family};
   draw.n_kinds = find_atoms(target, family, draw.kind);
+  if (family == RANDOM_BLACKWELL) return draw;
   if (family == RANDOM_HOPPER) {
     draw.tensor = draw.tma = true;
     draw.hopper = draw_hopper(state);
     return draw;
   }
-  draw.tensor = draw.n_kinds > 0 && random_between(state, 0, 1);
+  draw.tensor = family == RANDOM_SCALED || (draw.n_kinds > 0 && random_between(state, 0, 1));
   draw.tma = target->has_tma && random_between(state, 1, TMA_ONE_IN) == 1;
   return draw;
 }
@@ -455,6 +462,55 @@ static void draw_attention(uint64_t *state, const Draw *draw, Schedule *schedule
   if (is_group(schedule)) draw_attention_group(state, schedule);
 }
 
+// ---- Blackwell ----------------------------------------------------------------------------------
+
+static const Drawn tensor_knobs[] = {
+    {KNOB_WM, 2},        {KNOB_WN, 2},           {KNOB_FM, 2},         {KNOB_FN, 2},
+    {KNOB_BK, 4},        {KNOB_SWIZZLE, 3},      {KNOB_A_COL, 1},      {KNOB_B_COL, 1},
+    {KNOB_TMA, 1},       {KNOB_BUFFER_COUNT, 3}, {KNOB_UNROLL_K, 3},   {KNOB_UNROLL_RING, 1},
+    {KNOB_GROUP_M, 4},   {KNOB_GROUP_N, 4},      {KNOB_MIN_BLOCKS, 1}, {KNOB_EPI_BUFFERS, 2},
+    {KNOB_CLUSTER_M, 2}, {KNOB_CLUSTER_N, 2},
+};
+
+// Blocks with lists of tiles, and where others write them sets of sums; a list that a cluster
+// claims is gone through by roles that meet.
+static void draw_tensor_tiles(uint64_t *state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_PERSISTENT] = 1;
+  v[KNOB_TILE_ORDER] = draw_order(state);
+  v[KNOB_SERPENTINE_K] = random_between(state, 0, 1);
+  if (!v[KNOB_WARP_SPECIALIZE]) return;
+  v[KNOB_ACC_BUFFERS] = random_between(state, 1, 3);
+  if (random_between(state, 0, 2) == 0) v[KNOB_TILE_ORDER] = ORDER_GPC;
+}
+
+// A pair of CTAs: a cluster of its own kind, with one atom along N.
+static void draw_pair(Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_CTA_GROUP] = v[KNOB_CLUSTER_M] = 2;
+  v[KNOB_CLUSTER_N] = v[KNOB_FN] = v[KNOB_WN] = 1;
+  v[KNOB_MULTICAST] = 0;
+  v[KNOB_ATOM_N] += v[KNOB_ATOM_N] % 16;
+}
+
+static void draw_tensor(uint64_t *state, const Draw *draw, Schedule *schedule) {
+  enum { STEP = 8, NARROW = 8, PIECE = 8 };
+  int64_t *v = schedule->value;
+  v[KNOB_ATOM_KIND] = draw->kind[random_between(state, 0, draw->n_kinds - 1)];
+  schedule_take_type(schedule);
+  DRAW_ALL(state, tensor_knobs, schedule);
+  v[KNOB_ATOM_N] = STEP * random_between(state, 1, NARROW);
+  v[KNOB_STAGE] = STAGE_A | STAGE_B;
+  if (schedule_atom_row(schedule)->bits != 16) v[KNOB_A_COL] = 0, v[KNOB_B_COL] = 1;
+  v[KNOB_WARP_SPECIALIZE] = v[KNOB_TMA] && random_between(state, 0, 2);
+  v[KNOB_PIPELINE_STAGES] = v[KNOB_TMA] && !v[KNOB_WARP_SPECIALIZE] && random_between(state, 0, 1);
+  v[KNOB_MULTICAST] = v[KNOB_TMA] && v[KNOB_CLUSTER_M] * v[KNOB_CLUSTER_N] > 1;
+  v[KNOB_EPILOGUE] = v[KNOB_TMA_STORE] = random_between(state, 0, 1);
+  v[KNOB_EPI_N] = random_between(state, 0, 1) * PIECE * (1 << random_between(state, 0, 2));
+  if (random_between(state, 0, 1)) draw_tensor_tiles(state, schedule);
+  if (v[KNOB_WARP_SPECIALIZE] && random_between(state, 0, 2) == 0) draw_pair(schedule);
+}
+
 // ---- a schedule ---------------------------------------------------------------------------------
 
 // False where slabs are to come by TMA and there are none, or the problem is over the limit.
@@ -462,6 +518,11 @@ static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits 
                           Schedule *schedule) {
   if (draw->family == RANDOM_ATTENTION) {
     draw_attention(state, draw, schedule);
+    return schedule_fma(schedule) <= (double)limits->fma_max;
+  }
+  if (draw->family == RANDOM_BLACKWELL) {
+    draw_tensor(state, draw, schedule);
+    draw_problem(state, limits->extent_max, schedule);
     return schedule_fma(schedule) <= (double)limits->fma_max;
   }
   DRAW_ALL(state, common_knobs, schedule);

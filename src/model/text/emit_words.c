@@ -12,7 +12,7 @@
 static const char *const role_words[ROLE_COUNT] = {
     [ROLE_SLAB_A] = "the slab of %s",
     [ROLE_SLAB_B] = "the slab of %s",
-    [ROLE_ACC] = "this thread's cells of %s",
+    [ROLE_ACC] = "this thread's cells of %c",
     [ROLE_FRAG_A] = "its values of %s for one k",
     [ROLE_FRAG_B] = "its values of %s for one k",
     [ROLE_SLAB_C] = "a row of atoms on its way to %s",

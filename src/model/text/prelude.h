@@ -31,6 +31,7 @@ typedef enum PreludeKind {
   PRELUDE_MBARRIER_WAIT,
   PRELUDE_TMA_LOAD,
   PRELUDE_TMA_MULTICAST,  // the same to several blocks of a cluster
+  PRELUDE_TMA_PAIR,       // counted at the even CTA of a pair
   PRELUDE_TMA_STORE,
   PRELUDE_TMA_ADD,
   PRELUDE_GIVEN,        // cp_async_commit: a family's own, in the order of their names

@@ -128,6 +128,21 @@ void prelude_write_tma_multicast(Str *out, const Prelude *prelude) {
              3 + prelude->width, corner_operands(prelude));
 }
 
+// Bit 24 of an address of shared memory says which of a pair has it (CUTLASS clears it by
+// Sm100MmaPeerBitMask).
+void prelude_write_tma_pair(Str *out, const Prelude *prelude) {
+  begin_tma(out, prelude, "The same, its bytes counted at bars[i] of the even CTA of a pair.",
+            "tma_pair", "");
+  str_printf(out,
+             "  asm volatile(\"cp.async.bulk.tensor.%s.shared::cluster.global.tile\"\n"
+             "               \".mbarrier::complete_tx::bytes.cta_group::2 [%%0], [%%1, %s], "
+             "[%%%d];\"\n"
+             "               :: \"r\"(to), \"l\"(map), %s, \"r\"(bar & 0xfeffffffu) : "
+             "\"memory\");\n}\n",
+             dimensions(prelude), corner_places(out->arena, prelude, 2), 2 + prelude->width,
+             corner_operands(prelude));
+}
+
 void prelude_write_tma_store(Str *out, const Prelude *prelude) {
   bool adds = prelude->kind == PRELUDE_TMA_ADD;
   str_printf(out,

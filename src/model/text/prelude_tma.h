@@ -10,5 +10,6 @@ void prelude_write_mbarrier_arrive(Str *out, const Prelude *prelude);
 void prelude_write_mbarrier_wait(Str *out, const Prelude *prelude);
 void prelude_write_tma_load(Str *out, const Prelude *prelude);
 void prelude_write_tma_multicast(Str *out, const Prelude *prelude);
+void prelude_write_tma_pair(Str *out, const Prelude *prelude);
 // The way back, storing or adding.
 void prelude_write_tma_store(Str *out, const Prelude *prelude);

@@ -51,6 +51,11 @@ static bool is_group(const Schedule *S) {
   return atom && atom_reads_tiles(atom);
 }
 
+// Its warps multiply as warpgroups, between which registers can be moved.
+static bool by_warpgroup(const Schedule *S) {
+  return is_group(S) && !atom_is_of_thread(schedule_atom_row(S));
+}
+
 static bool can_ldmatrix(const Schedule *S) {
   const Atom *atom = V(STAGE) ? schedule_atom_row(S) : NULL;
   return atom && atom->bits <= 32 && (!is_group(S) || V(A_REGS));

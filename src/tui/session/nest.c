@@ -392,11 +392,19 @@ static const Buffer *loaded_earlier(const Stmt *list, const Stmt *stmt) {
   return NULL;
 }
 
+// Waits until the sums of an earlier tile are read, and the fence behind that.
+static bool waits_for_sums(const Op *op) {
+  if (!op) return false;
+  const bool at_sums = op->dst.buffer && op->dst.buffer->role == ROLE_ACC_EMPTY;
+  return at_sums || op_facts(op->kind)->family == FAMILY_TCGEN05;
+}
+
 // A pipelined kernel does the first slab's copies before the loop over k: the same statements
 // again, so they are one row. Registers set to a constant are not part of it.
 static bool in_prologue(const Stmt *stmt) {
   const Op *op = only_op(stmt);
   if (walks_k(stmt) || inits_mbarriers(stmt) || stmt->kind == STMT_LET) return false;
+  if (waits_for_sums(op)) return false;
   const OpAction action = op ? op_facts(op->kind)->action : ACTION_MOVE;
   if (action == ACTION_SET || action == ACTION_GIVE || action == ACTION_TAKE) return false;
   for (const Stmt *later = stmt->next; later; later = later->next)

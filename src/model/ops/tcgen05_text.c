@@ -1,0 +1,193 @@
+// tcgen05 in CUDA: a device function around each instruction, for one CTA and for a pair.
+//
+// Worked example, what becomes of
+//   sums[0, w * 256] += async tcgen05.m128n256k16.f16 A_s[…] * B_s[…]   cta_group 2
+// is
+//   tcgen05_mma_pair_f16(tensor_at(tensor_base, 0, w * 256), tile_of(A_s, …), tile_of(B_s, …),
+//       0x10400010u, 0 < k_o + k_i);
+// whose text names cta_group::2 and the kind that the atom's instruction ends with. Where tensor
+// memory begins is known by a word beside the mbarriers, the product's descriptors by
+// tile_operand.c.
+#include "model/ops/tcgen05_text.h"
+
+#include <string.h>
+
+#include "model/ops/tile_operand.h"
+
+enum { ARCH = 100 };
+
+// Each comes for one CTA and for a pair.
+enum { GROUPS = 2 };
+
+#define ALLOC_OF(name, group, whose)                                                            \
+  {                                                                                             \
+    name, "// n columns of tensor memory for " whose                                            \
+          ", which a whole warp takes; *base gets their\n// address. It gives up the right to " \
+          "have more, so that other blocks of the SM may have\n// theirs.\ntemplate <int n>\n"  \
+          "__device__ __forceinline__ void " name                                               \
+          "(unsigned long long *base) {\n"                                                      \
+          "  asm volatile(\"tcgen05.alloc.cta_group::" group                                    \
+          ".sync.aligned.shared::cta.b32 [%0], %1;\\n\"\n"                                      \
+          "               \"tcgen05.relinquish_alloc_permit.cta_group::" group                  \
+          ".sync.aligned;\"\n"                                                                  \
+          "               :: \"r\"(static_cast<unsigned>(__cvta_generic_to_shared(base))), "    \
+          "\"n\"(n)\n"                                                                          \
+          "               : \"memory\");\n}\n"                                                  \
+  }
+#define FREE_OF(name, group)                                                                  \
+  {                                                                                           \
+    name,                                                                                     \
+        "// Gives them back, as every block must before it ends.\ntemplate <int n>\n"         \
+        "__device__ __forceinline__ void " name                                               \
+        "(const unsigned long long *base) {\n"                                                \
+        "  asm volatile(\"tcgen05.dealloc.cta_group::" group                                  \
+        ".sync.aligned.b32 %0, %1;\"\n"                                                       \
+        "               :: \"r\"(static_cast<unsigned>(*base)), \"n\"(n) : \"memory\");\n}\n" \
+  }
+static const PreludeText alloc[GROUPS] = {ALLOC_OF("tensor_alloc", "1", "this block"),
+                                          ALLOC_OF("tensor_alloc_pair", "2", "each of a pair")};
+static const PreludeText release[GROUPS] = {FREE_OF("tensor_free", "1"),
+                                            FREE_OF("tensor_free_pair", "2")};
+static const PreludeText place = {
+    "tensor_at",
+    "// An address in tensor memory: lane << 16 | column. A warp names the first lane of its "
+    "quarter.\n"
+    "__device__ __forceinline__ unsigned tensor_at(\n"
+    "    const unsigned long long *base, int lane, int column) {\n"
+    "  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;\n}\n"};
+static const PreludeText commit = {
+    "tcgen05_commit",
+    "// One arrival at bars[i] when all that this thread has asked the tensor core for is done.\n"
+    "__device__ __forceinline__ void tcgen05_commit(unsigned long long *bars, int i) {\n"
+    "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n"
+    "  asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
+    "[%0];\"\n"
+    "               :: \"r\"(bar) : \"memory\");\n}\n"};
+#define COMMIT_OF(name, group, about)                                                           \
+  {                                                                                             \
+    name, "// " about                                                                           \
+          " at bars[i] of each block in the mask.\n"                                            \
+          "__device__ __forceinline__ void " name                                               \
+          "(unsigned long long *bars, int i, int mask) {\n"                                     \
+          "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * " \
+          "i;\n"                                                                                \
+          "  asm volatile(\"tcgen05.commit.cta_group::" group                                   \
+          ".mbarrier::arrive::one.shared::cluster\"\n"                                          \
+          "               \".multicast::cluster.b64 [%0], %1;\"\n"                              \
+          "               :: \"r\"(bar), \"h\"(static_cast<short>(mask)) : \"memory\");\n}\n"   \
+  }
+static const PreludeText commit_to[GROUPS] = {
+    COMMIT_OF("tcgen05_commit_to", "1", "The same"),
+    COMMIT_OF("tcgen05_commit_pair", "2",
+              "One arrival when all that was asked of the pair is done,")};
+
+#define ASM_OF(name, comment, instruction)                                  \
+  {                                                                         \
+    name, "// " comment "\n__device__ __forceinline__ void " name           \
+          "() {\n  asm volatile(\"" instruction ";\" ::: \"memory\");\n}\n" \
+  }
+static const PreludeText wait_ld =
+    ASM_OF("tcgen05_wait_ld", "What this warp has asked of tensor memory is in its registers.",
+           "tcgen05.wait::ld.sync.aligned");
+static const PreludeText wait_st =
+    ASM_OF("tcgen05_wait_st", "What this warp has stored is in tensor memory.",
+           "tcgen05.wait::st.sync.aligned");
+static const PreludeText before =
+    ASM_OF("tcgen05_before", "What was done to tensor memory comes before whom this thread tells.",
+           "tcgen05.fence::before_thread_sync");
+static const PreludeText after =
+    ASM_OF("tcgen05_after", "What is done to it from now on comes after what was waited for.",
+           "tcgen05.fence::after_thread_sync");
+
+#define MMA_OF(name, kind, group)                                                             \
+  {                                                                                           \
+    name,                                                                                     \
+        "// d += a * b in the background, d in tensor memory, a and b descriptors of tiles; " \
+        "idesc has\n// types and shape. d = a * b where keep is 0.\n"                         \
+        "__device__ __forceinline__ void " name                                               \
+        "(unsigned d, unsigned long long a,\n    unsigned long long b, unsigned idesc, int "  \
+        "keep) {\n"                                                                           \
+        "  asm volatile(\"{ .reg .pred keep;\\nsetp.ne.b32 keep, %4, 0;\\n\"\n"               \
+        "               \"tcgen05.mma.cta_group::" group ".kind::" kind                       \
+        " [%0], %1, %2, %3, keep; }\"\n"                                                      \
+        "               :: \"r\"(d), \"l\"(a), \"l\"(b), \"r\"(idesc), \"r\"(keep) : "        \
+        "\"memory\");\n}\n"                                                                   \
+  }
+#define MMAS_OF(kind)                                                                             \
+  {                                                                                               \
+    kind, { MMA_OF("tcgen05_mma_" kind, kind, "1"), MMA_OF("tcgen05_mma_pair_" kind, kind, "2") } \
+  }
+
+// The instruction of an atom ends with its kind.
+static const PreludeText *mma_of(const Op *op) {
+  static const struct {
+    const char *kind;
+    PreludeText text[GROUPS];
+  } kinds[] = {MMAS_OF("f16"), MMAS_OF("tf32"), MMAS_OF("f8f6f4"), MMAS_OF("i8")};
+  const char *kind = strrchr(op->atom->pattern, ':') + 1;
+  size_t i = 0;
+  while (strcmp(kinds[i].kind, kind) != 0) i++;
+  return &kinds[i].text[tcgen05_group(op) - 1];
+}
+
+// tensor_at(tensor_base, 0, acc * 256)
+static const char *emit_at(Emitter *emitter, const Access *access) {
+  const Buffer *base = program_buffer(emitter->program, ROLE_TENSOR_BASE);
+  const Expr *column = ex_add_const(emitter->arena, access->idx[1], access->buffer->column);
+  return arena_printf(emitter->arena, "%s(%s, %s, %s)", emit_given(emitter, &place),
+                      base ? base->name : "nullptr", emit_condition(emitter, access->idx[0]),
+                      emit_condition(emitter, column));
+}
+
+void tcgen05_emit_alloc(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &alloc[tcgen05_group(op) - 1]),
+               (long long)op->count, op->dst.buffer->name);
+}
+
+void tcgen05_emit_free(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &release[tcgen05_group(op) - 1]),
+               (long long)op->count, op->src.buffer->name);
+}
+
+void tcgen05_emit_mma(Emitter *emitter, const Op *op) {
+  const char *a = tile_emit(emitter, op, 0, ARCH), *b = tile_emit(emitter, op, 1, ARCH);
+  emitter_line(emitter, "%s(%s, %s, %s, 0x%08xu, %s);", emit_given(emitter, mma_of(op)),
+               emit_at(emitter, &op->dst), a, b, op->idesc,
+               op->keep ? emit_condition(emitter, op->keep) : "1");
+}
+
+void tcgen05_emit_commit(Emitter *emitter, const Op *op) {
+  if (op->mask)
+    emitter_line(emitter, "%s(%s, %s);", emit_given(emitter, &commit_to[tcgen05_group(op) - 1]),
+                 emit_place(emitter, &op->dst), emit_condition(emitter, op->mask));
+  else
+    emitter_line(emitter, "%s(%s);", emit_given(emitter, &commit), emit_place(emitter, &op->dst));
+}
+
+void tcgen05_emit_ld(Emitter *emitter, const Op *op) {
+  const char *name = emit_helper(
+      emitter,
+      (Prelude){.kind = PRELUDE_TENSOR_LD, .type = op->dst.buffer->type, .width = op->width});
+  emitter_line(emitter, "%s(&%s, %s);", name, emit_element(emitter, &op->dst),
+               emit_at(emitter, &op->src));
+}
+
+void tcgen05_emit_st(Emitter *emitter, const Op *op) {
+  const char *name = emit_helper(
+      emitter,
+      (Prelude){.kind = PRELUDE_TENSOR_ST, .type = op->src.buffer->type, .width = op->width});
+  emitter_line(emitter, "%s(%s, &%s);", name, emit_at(emitter, &op->dst),
+               emit_element(emitter, &op->src));
+}
+
+static void emit_call(Emitter *emitter, const PreludeText *given) {
+  emitter_line(emitter, "%s();", emit_given(emitter, given));
+}
+void tcgen05_emit_wait_ld(Emitter *emitter, const Op *op) {
+  (void)op, emit_call(emitter, &wait_ld);
+}
+void tcgen05_emit_wait_st(Emitter *emitter, const Op *op) {
+  (void)op, emit_call(emitter, &wait_st);
+}
+void tcgen05_emit_before(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &before); }
+void tcgen05_emit_after(Emitter *emitter, const Op *op) { (void)op, emit_call(emitter, &after); }

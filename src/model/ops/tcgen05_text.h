@@ -1,0 +1,17 @@
+// How the operations of tcgen05 are written in CUDA (tcgen05_text.c); tcgen05.c says how they run.
+#pragma once
+#include "model/ops/ops.h"
+
+// The CTAs that do it together: 1, or 2 of a pair.
+static inline int tcgen05_group(const Op *op) { return op->cta_group ? op->cta_group : 1; }
+
+void tcgen05_emit_alloc(Emitter *emitter, const Op *op);
+void tcgen05_emit_free(Emitter *emitter, const Op *op);
+void tcgen05_emit_mma(Emitter *emitter, const Op *op);
+void tcgen05_emit_commit(Emitter *emitter, const Op *op);
+void tcgen05_emit_ld(Emitter *emitter, const Op *op);
+void tcgen05_emit_st(Emitter *emitter, const Op *op);
+void tcgen05_emit_wait_ld(Emitter *emitter, const Op *op);
+void tcgen05_emit_wait_st(Emitter *emitter, const Op *op);
+void tcgen05_emit_before(Emitter *emitter, const Op *op);
+void tcgen05_emit_after(Emitter *emitter, const Op *op);

@@ -119,7 +119,7 @@ START_TEST(it_finds_the_factors_that_made_the_times) {
   static CalibrationPoint made[POINTS_MAX];
   Calibration law = calibration_none();
   uint64_t random = 1;
-  law.factor[CALIBRATION_ISSUE] = 1.3;
+  law.factor[CALIBRATION_ISSUE] = 2;
   law.factor[CALIBRATION_SHARED] = 1.8;
   law.factor[CALIBRATION_LAUNCH] = 4;
   for (int i = 0; i < recorded.n; i++) {

@@ -206,16 +206,15 @@ const Model *tune_model(Arena *arena, const Field *field, const TunePoint *point
 
 // ---- promises -----------------------------------------------------------------------------------
 
-// By the roofline as it was fitted here, or in searches before, or as the data sheet has it.
-static double expected_ns(const Field *field, double model_ns, const CalibrationTerms *terms) {
-  const Calibration *own = &field->told.calibration, *kept = &field->kept[terms->family];
-  if (!own->n && !kept->n) return model_ns;
-  return calibration_ns(own->n ? own : kept, terms);
+// By the roofline as it was fitted here, or in searches before, or as it is by default.
+static double expected_ns(const Field *field, const CalibrationTerms *terms) {
+  const Calibration *own = &field->told.calibration;
+  return calibration_ns(own->n ? own : &field->kept[terms->family], terms);
 }
 
 static double share_of(const Field *field, const TunePoint *point) {
   if (point->state != TUNE_TIMED) return 0;
-  return expected_ns(field, point->model_ns, &point->terms) / point->time_ns;
+  return expected_ns(field, &point->terms) / point->time_ns;
 }
 
 static bool is_settled(const TunePoint *point) {
@@ -246,7 +245,7 @@ static double promised_ns(const Field *field, const Pooled *pooled) {
     share += w * share_of(field, point);
     weight += w;
   }
-  return expected_ns(field, pooled->model_ns, &pooled->terms) * weight / fmax(share, 1e-6);
+  return expected_ns(field, &pooled->terms) * weight / fmax(share, 1e-6);
 }
 
 // ---- candidates ---------------------------------------------------------------------------------
@@ -399,7 +398,7 @@ static int choose_blindly(Tune *tune, Field *field) {
     const Pooled *pooled = &field->pool[--field->n_pool];
     if (field->n_of_family[pooled->terms.family] >= tune->options.blind_points) continue;
     TunePoint *point = add_point(tune, field, pooled);
-    point->predicted_ns = expected_ns(field, pooled->model_ns, &pooled->terms);
+    point->predicted_ns = expected_ns(field, &pooled->terms);
     return (int)(point - field->told.point);
   }
   field->dry = true;
@@ -481,6 +480,7 @@ static void take_calibrations(Tune *tune, Field *field) {
   Arena *scratch = arena_new("calibrations");
   const int n = history_calibrations(tune->options.history, scratch, field->told.device.name, rows,
                                      CALIBRATION_FAMILIES);
+  for (int i = 0; i < CALIBRATION_FAMILIES; i++) field->kept[i] = calibration_none();
   for (int i = 0; i < n; i++) field->kept[rows[i].family] = rows[i].fit;
   arena_free(scratch);
 }

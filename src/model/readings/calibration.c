@@ -4,8 +4,8 @@
 //
 // Spilled registers lie in local memory and are written and read once in each step along K, 128
 // bytes for a warp. Worked example, 12 warps that lack 180 registers: 2 · 180 · 12 = 4,320 lines of
-// L1's pipe per step. They are 276 KB, where L1 and slabs of 64 KB have 228: the 41 % that L1 has
-// no room for go to L2 and back.
+// L1's pipe per step. They are 276 KB, where slabs of 64 KB leave L1 164 of 228: the 70 % that
+// half of it has no room for go to L2 and back.
 #include "model/readings/calibration.h"
 
 #include <math.h>
@@ -143,14 +143,15 @@ static double copied(const Model *model) {
   return out;
 }
 
-// Lines of a block, and the part of them that L1 has no room for: what shared memory leaves of it.
+// Lines of a block, and the part of them that L1 has no room for: of what shared memory leaves of
+// it, other reads have half.
 static double spilled_lines(const Model *model, double resident, double *beyond_l1) {
   static const double least = 8192;
   const Resources *r = &model->resources;
   const Target *gpu = model->target;
   const double own = (double)(r->n_spilled * r->n_warps), bytes = own * BANK_LINE_BYTES * resident;
   const double slabs = (double)(r->smem_bytes + gpu->smem_reserved_per_block) * resident;
-  const double room = fmax(least, gpu->smem_per_sm - slabs);
+  const double room = fmax(least, (gpu->smem_per_sm - slabs) / 2);
   *beyond_l1 = bytes > room ? 1 - room / bytes : 0;
   return 2 * own * fmax(1, model->waits.steps);
 }
@@ -234,7 +235,7 @@ typedef struct Points {
 } Points;
 
 static double loss(const Calibration *c, const Points *points) {
-  static const double robust_from = 0.2, pull = 0.01;
+  static const double robust_from = 0.4, pull = 0.03;
   double sum = 0;
   for (int i = points->first; i < points->n; i += points->step) {
     const CalibrationPoint *point = &points->point[i];

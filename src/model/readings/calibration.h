@@ -115,7 +115,7 @@ bool calibration_read(const char *text, Calibration *out);
 
 // A fit wants this many points; with fewer calibration_fit() gives calibration_none().
 enum { CALIBRATION_POINTS_MIN = 40 };
-// Robust least squares of logarithms (Huber's loss, from 20 % on), drawn to the defaults where the
+// Robust least squares of logarithms (Huber's loss, from 40 % on), drawn to the defaults where the
 // points say nothing of a factor. The order of the points decides nothing but which half is which.
 Calibration calibration_fit(Arena *arena, const CalibrationPoint *points, int n);
 

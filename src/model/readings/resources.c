@@ -146,17 +146,31 @@ static int registers_left(const Resources *r, int min_blocks, const Target *t) {
   return (int)min64(t->max_regs_per_thread, left - left % STEP);
 }
 
+// Fragments of more than two k-steps are read where they are wanted, whatever order the text has.
+static int fragments_kept(const Program *program) {
+  static const BufferRole roles[] = {ROLE_FRAG_A, ROLE_FRAG_B};
+  int kept = 0;
+  for (int i = 0; i < 2; i++) {
+    const Buffer *buffer = program_buffer(program, roles[i]);
+    const int sets = buffer && buffer->rank > 2 ? (int)buffer->dim[0] : 1;
+    kept += count_registers(program, roles[i]) / (sets > 2 ? sets : 1);
+  }
+  return kept;
+}
+
 // The compiler computes some addresses anew before it spills. Where no launch bounds say how many
-// blocks there are to be and a thread needs more than one block leaves it, ptxas 13.0 gives it 32
-// and spills the rest: 320 threads that need 242 of 200 get 32 and spill 848, with a bound of one
-// block they get 168 and spill 124. Of 1,520 random schedules of fma, mma.sync and attention for
-// an H100, 95 % spill, or do not, as this says.
-static int spilled(const Resources *r, int min_blocks, const Target *target) {
-  enum { COMPUTED_ANEW = 20, GIVEN_UP = 32 };
-  const int kept = r->n_needed - COMPUTED_ANEW;
+// blocks there are to be and the sums alone need nearly all that one block leaves a thread, ptxas
+// 13.0 gives it 32 registers and spills the rest: 320 threads that need 242 of 200 get 32 and spill
+// 848, with a bound of one block they get 168 and spill 124.
+static int spilled(const Program *program, const Resources *r, const Target *target) {
+  enum { COMPUTED_ANEW = 20, BESIDE_SUMS = 12, GIVEN_UP = 32 };
+  const int min_blocks = program_main(program)->min_blocks;
   const int left = registers_left(r, min_blocks, target);
+  int kept = r->n_needed - COMPUTED_ANEW;
+  if (program->n_products == 1) kept -= r->n_fragments - fragments_kept(program);
   if (r->consumer_registers || kept <= left) return 0;
-  return kept - (!min_blocks && left < target->max_regs_per_thread ? GIVEN_UP : left);
+  const bool bound = min_blocks || left == target->max_regs_per_thread;
+  return kept - (!bound && r->n_accumulators + BESIDE_SUMS > left ? GIVEN_UP : left);
 }
 
 typedef struct Held {
@@ -201,7 +215,7 @@ Resources derive_resources(const Program *program, const Target *target) {
   r.n_needed = estimate_registers(&r, holds_staging(program));
   r.n_registers =
       r.consumer_registers ? (int)start_registers(r.n_threads, kernel->min_blocks) : r.n_needed;
-  r.n_spilled = spilled(&r, kernel->min_blocks, target);
+  r.n_spilled = spilled(program, &r, target);
   derive_fit(&r, kernel->min_blocks, target);
   return r;
 }

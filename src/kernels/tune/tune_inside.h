@@ -40,6 +40,7 @@ typedef struct Field {
   int chosen[TUNE_SHORT_POINTS], n_given, n_open;
   double flop;
   int n_of_family[CALIBRATION_FAMILIES];   // points
+  Calibration own[CALIBRATION_FAMILIES];   // of this search; n = 0: too little is known
   Calibration kept[CALIBRATION_FAMILIES];  // of searches before; n = 0: none
 } Field;
 

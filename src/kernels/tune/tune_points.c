@@ -4,10 +4,11 @@
 // two of them. The one that promises most is compiled next. A promise is the roofline's speed times
 // the share of it that schedules like it have reached: shares are averaged with weights that halve
 // with every knob in which the two differ, so a child is judged by its parents and a stranger by
-// all. Once 40 are timed, the roofline is the one that is fitted to them (calibration.h), and again
-// whenever there are twice as many. Over 4,092 times that searches of six fp32 problems wrote down
-// on an H200 (2026-11-23), promises made from the 256 times before each have a rank correlation of
-// 0.60 with them, and of 0.41 without the fit (mean of the six).
+// all. Once 40 are timed, the roofline of each family is the one that is fitted to its points
+// (calibration.h), and again whenever there are twice as many. Over 4,092 times that searches of
+// six fp32 problems wrote down on an H200 (2026-11-23, by the factors of that day), promises made
+// from the 256 times before each have a rank correlation of 0.60 with them, and of 0.41 without the
+// fit (mean of the six).
 //
 // Worked example: the roofline gives 55 TFLOP/s; a parent one knob away reached 36 of 48 (0.75),
 // another three away 20 of 50 (0.4): (0.5 · 0.75 + 0.125 · 0.4) / 0.625 = 0.68, so 37 are promised.
@@ -129,21 +130,29 @@ static void note_step(Tune *tune, Field *field, const TunePoint *point) {
   told->step[told->n_steps++] = (TuneStep){point->at_s, point->time_ns};
 }
 
-// Fits the roofline to what is timed, spread evenly over all of it, each time that there is twice
-// as much.
-static void calibrate(Field *field) {
+// The roofline of a family, fitted to what is timed of it, spread evenly over all of it.
+static Calibration fit_family(Arena *scratch, const TuneField *told, CalibrationFamily family) {
   enum { FITTED_MAX = 400 };
+  CalibrationPoint *points = ARENA_ARRAY(scratch, CalibrationPoint, told->n_order);
+  int all = 0;
+  for (int i = 0; i < told->n_order; i++) {
+    const TunePoint *point = &told->point[told->order[i]];
+    if (point->terms.family == family)
+      points[all++] = (CalibrationPoint){point->terms, point->time_ns};
+  }
+  const int n = all < FITTED_MAX ? all : FITTED_MAX;
+  for (int i = 0; i < n; i++) points[i] = points[(int64_t)i * all / n];
+  return calibration_fit(scratch, points, n);
+}
+
+// Each time that there is twice as much. What is told is the best point's family.
+static void calibrate(Field *field) {
   TuneField *told = &field->told;
   if (told->n_order < CALIBRATION_POINTS_MIN || told->n_order < field->next_fit) return;
   Arena *scratch = arena_new("calibrate");
-  const int n = told->n_order < FITTED_MAX ? told->n_order : FITTED_MAX;
-  CalibrationPoint *points = ARENA_ARRAY(scratch, CalibrationPoint, n);
-  for (int i = 0; i < n; i++) {
-    const int at = (int)((int64_t)i * told->n_order / n);
-    const TunePoint *point = &told->point[told->order[at]];
-    points[i] = (CalibrationPoint){point->terms, point->time_ns};
-  }
-  told->calibration = calibration_fit(scratch, points, n);
+  for (int i = 0; i < CALIBRATION_FAMILIES; i++)
+    field->own[i] = fit_family(scratch, told, (CalibrationFamily)i);
+  told->calibration = field->own[told->point[told->order[0]].terms.family];
   field->next_fit = 2 * told->n_order;
   arena_free(scratch);
 }
@@ -206,16 +215,15 @@ const Model *tune_model(Arena *arena, const Field *field, const TunePoint *point
 
 // ---- promises -----------------------------------------------------------------------------------
 
-// By the roofline as it was fitted here, or in searches before, or as the data sheet has it.
-static double expected_ns(const Field *field, double model_ns, const CalibrationTerms *terms) {
-  const Calibration *own = &field->told.calibration, *kept = &field->kept[terms->family];
-  if (!own->n && !kept->n) return model_ns;
-  return calibration_ns(own->n ? own : kept, terms);
+// By the roofline as it was fitted here, or in searches before, or as it is by default.
+static double expected_ns(const Field *field, const CalibrationTerms *terms) {
+  const Calibration *own = &field->own[terms->family];
+  return calibration_ns(own->n ? own : &field->kept[terms->family], terms);
 }
 
 static double share_of(const Field *field, const TunePoint *point) {
   if (point->state != TUNE_TIMED) return 0;
-  return expected_ns(field, point->model_ns, &point->terms) / point->time_ns;
+  return expected_ns(field, &point->terms) / point->time_ns;
 }
 
 static bool is_settled(const TunePoint *point) {
@@ -246,7 +254,7 @@ static double promised_ns(const Field *field, const Pooled *pooled) {
     share += w * share_of(field, point);
     weight += w;
   }
-  return expected_ns(field, pooled->model_ns, &pooled->terms) * weight / fmax(share, 1e-6);
+  return expected_ns(field, &pooled->terms) * weight / fmax(share, 1e-6);
 }
 
 // ---- candidates ---------------------------------------------------------------------------------
@@ -399,7 +407,7 @@ static int choose_blindly(Tune *tune, Field *field) {
     const Pooled *pooled = &field->pool[--field->n_pool];
     if (field->n_of_family[pooled->terms.family] >= tune->options.blind_points) continue;
     TunePoint *point = add_point(tune, field, pooled);
-    point->predicted_ns = expected_ns(field, pooled->model_ns, &pooled->terms);
+    point->predicted_ns = expected_ns(field, &pooled->terms);
     return (int)(point - field->told.point);
   }
   field->dry = true;
@@ -481,6 +489,7 @@ static void take_calibrations(Tune *tune, Field *field) {
   Arena *scratch = arena_new("calibrations");
   const int n = history_calibrations(tune->options.history, scratch, field->told.device.name, rows,
                                      CALIBRATION_FAMILIES);
+  for (int i = 0; i < CALIBRATION_FAMILIES; i++) field->kept[i] = calibration_none();
   for (int i = 0; i < n; i++) field->kept[rows[i].family] = rows[i].fit;
   arena_free(scratch);
 }

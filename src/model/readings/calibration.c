@@ -235,7 +235,7 @@ typedef struct Points {
 } Points;
 
 static double loss(const Calibration *c, const Points *points) {
-  static const double robust_from = 0.4, pull = 0.03;
+  static const double robust_from = 0.2, pull = 0.03;
   double sum = 0;
   for (int i = points->first; i < points->n; i += points->step) {
     const CalibrationPoint *point = &points->point[i];

@@ -70,7 +70,10 @@ static bool is_tested(const Atom *atom) { return atom->knob && atom_is_of_warp(a
 START_TEST(every_atom_is_written_as_reviewed) {
   for (int i = 0; i < atom_count; i++) {
     if (!is_tested(&atom_table[i])) continue;
-    const Model *model = model_of(&atom_table[i], 0, "M=512,N=512,K=512");
+    const bool scaled = atom_scales(&atom_table[i]) > 0;  // no other generation has those
+    const Model *model =
+        model_of(&atom_table[i], 0,
+                 scaled ? "M=512,N=512,K=512,TARGET=rtx5090,B_COL=1" : "M=512,N=512,K=512");
     ck_assert(model != NULL);
     const Emission *emission =
         emit_cuda(arena, model->program,
@@ -254,7 +257,8 @@ static const char *with_a_caller(const Prelude *prelude, const char *names) {
 
 START_TEST(every_mma_wrapper_compiles) {
   if (!has_nvrtc) return;
-  CudaBatch old = cuda_batch_new(arena), new = cuda_batch_new(arena);
+  CudaBatch old = cuda_batch_new(arena), new = cuda_batch_new(arena),
+            scaled = cuda_batch_new(arena);
   for (int i = 0; i < atom_count; i++) {
     Atom atom = atom_table[i];
     for (int f16_sums = 0; f16_sums <= atom.f16_acc && atom_is_of_warp(&atom); f16_sums++) {
@@ -263,12 +267,17 @@ START_TEST(every_mma_wrapper_compiles) {
         atom.acc_bits = 16;
       }
       const Prelude mma = {.kind = PRELUDE_MMA, .atom = &atom};
-      cuda_batch_add(atom.cc_first > 80 ? &new : &old, with_a_caller(&mma, "c, a, b"), "use",
-                     prelude_name(arena, &mma));
+      const bool has_factors = atom_scales(&atom) > 0;
+      const char *names = has_factors ? "c, a, b, sfa, byte_a, sfb, byte_b" : "c, a, b";
+      cuda_batch_add(has_factors          ? &scaled
+                     : atom.cc_first > 80 ? &new
+                                          : &old,
+                     with_a_caller(&mma, names), "use", prelude_name(arena, &mma));
     }
   }
   check_batch(&old, "sm_80");
   check_batch(&new, "sm_90a");
+  check_batch(&scaled, "sm_120a");
 }
 END_TEST
 

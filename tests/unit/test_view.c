@@ -158,6 +158,10 @@ END_TEST
   "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1," \
   "LDMATRIX=1,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2"
 #define WGMMA "M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,BK=4,WM=2"
+#define PAIR                                                                                      \
+  "AUTO=0,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,WM=2,ATOM_N=256,BK=4,STAGE=11,"   \
+  "SWIZZLE=3,TMA=1,BUFFER_COUNT=4,GROUP_M=8,PERSISTENT=1,WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=" \
+  "1,EPI_N=64,CLUSTER_M=2,CTA_GROUP=2"
 #define BOXES "AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11"
 
 static const struct {
@@ -196,6 +200,15 @@ static const struct {
     {"source_ring", "source", RING, NULL, 120, 40},
     {"banks_roles", "banks", ROLES, NULL, 80, 24},
     {"tiles_wgmma", "tiles", WGMMA, "e B Space 7 0 Space 3 0 0 Enter", 80, 24},
+    {"memory_shared", "memory", PAIR, NULL, 80, 24},
+    {"memory_barriers", "memory", PAIR, "v", 80, 24},
+    {"memory_tensor", "memory", PAIR, "v v", 80, 24},
+    {"memory_cluster", "memory", PAIR, "v v v", 80, 24},
+    {"memory_120x40", "memory", PAIR, "v v", 120, 40},
+    {"memory_multicast", "memory", LISTS, "k j j j", 80, 24},
+    {"memory_attention", "memory", ATTENTION, NULL, 80, 24},
+    {"memory_40x12", "memory", RING, NULL, 40, 12},
+    {"memory_compare", "memory", PAIR, "c v", 120, 40},
     {"descriptor_80x24", "descriptor", WGMMA, "j", 80, 24},
     {"descriptor_b", "descriptor", WGMMA, "o > j Tab j j l l l l l l l l l v", 80, 24},
     {"descriptor_120x40", "descriptor", WGMMA, "o j", 120, 40},

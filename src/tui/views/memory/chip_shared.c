@@ -1,0 +1,262 @@
+// The budget of shared memory as a bar, and the mbarriers with their ring.
+//
+//   AAAAaaaaBBBBbbbbC·········     a letter for each buffer, small ones for every other slot
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/whole.h"
+#include "tui/canvas/fmt.h"
+#include "tui/views/memory/chip.h"
+
+const char *chip_bits(char out[CHIP_TEXT], unsigned bits) {
+  int at = 0;
+  out[0] = '\0';
+  for (int i = 0; i < 32 && at < CHIP_TEXT - 8; i++) {
+    if (!(bits >> i & 1)) continue;
+    int end = i;
+    while (end < 31 && bits >> (end + 1) & 1) end++;
+    at += snprintf(out + at, (size_t)(CHIP_TEXT - at), end > i ? "%s%d-%d" : "%s%d", at ? " " : "",
+                   i, end);
+    i = end;
+  }
+  return out;
+}
+
+const char *chip_numbers(char out[CHIP_TEXT], const char *what, unsigned bits) {
+  char text[CHIP_TEXT];
+  snprintf(out, CHIP_TEXT, "%.8s%s %.60s", what, bits & (bits - 1) ? "s" : "",
+           chip_bits(text, bits));
+  return out;
+}
+
+// ---- the budget ---------------------------------------------------------------------------------
+
+enum { BAR_LEFT = 1, PART_FROM = 3, PART_SIZE = 15 };
+
+static bool is_mbarriers(const SmemPart *part) { return part->buffer->space == SPACE_BARRIER; }
+
+static char letter_of(const SmemPart *part) {
+  return is_mbarriers(part) ? 'm' : (char)toupper((unsigned char)part->buffer->name[0]);
+}
+
+static void draw_slot(Canvas *canvas, Rect in, const SmemBudget *budget, const SmemPart *part,
+                      int64_t slot) {
+  const int64_t each = part->bytes / part->slots, width = in.cols - 2 * BAR_LEFT;
+  const int64_t from = part->buffer->offset_bytes + slot * each;
+  const int first = (int)(from * width / budget->sm_bytes);
+  const int end = (int)ceil_div((from + each) * width, budget->sm_bytes);
+  char text[2] = {letter_of(part), '\0'};
+  if (slot % 2) text[0] = (char)tolower((unsigned char)text[0]);
+  for (int col = first; col < end; col++)
+    canvas_text(canvas, in, 0, BAR_LEFT + col, part->in_ring ? STYLE_TIER_STAGE : STYLE_ACCENT,
+                text);
+}
+
+static void draw_bar(Canvas *canvas, Rect in, const SmemBudget *budget) {
+  canvas_repeat(canvas, in, 0, BAR_LEFT, STYLE_BAR_TRACK, GLYPH_MIDDLE_DOT, in.cols - 2 * BAR_LEFT);
+  for (int i = budget->n - 1; i >= 0; i--) {
+    const SmemPart *part = &budget->part[i];
+    for (int64_t slot = 0; slot < part->slots && !is_mbarriers(part); slot++)
+      draw_slot(canvas, in, budget, part, slot);
+  }
+}
+
+static void draw_part(Canvas *canvas, Rect row, const SmemPart *part) {
+  char text[FMT_MAX];
+  const char letter[2] = {letter_of(part), '\0'};
+  canvas_text(canvas, row, 0, 1, part->in_ring ? STYLE_TIER_STAGE : STYLE_ACCENT, letter);
+  canvas_text(canvas, row, 0, PART_FROM, STYLE_TEXT, part->buffer->name);
+  int col = PART_SIZE;
+  if (part->slots > 1)
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "%" PRId64 " × %s = ", part->slots,
+                        fmt_bytes(text, (double)(part->bytes / part->slots)));
+  col = canvas_text(canvas, row, 0, col, STYLE_NUMBER, fmt_bytes(text, (double)part->bytes));
+  canvas_printf(canvas, row, 0, col, STYLE_DIM, "  from byte %" PRId64 "%s",
+                part->buffer->offset_bytes, part->lies_over ? ", over what was read before" : "");
+}
+
+// All mbarriers in one row: their bytes are few.
+static void draw_mbarriers(Canvas *canvas, Rect row, const SmemBudget *budget) {
+  int64_t n = 0, bytes = 0;
+  for (int i = 0; i < budget->n; i++) {
+    if (!is_mbarriers(&budget->part[i])) continue;
+    n += budget->part[i].slots;
+    bytes += budget->part[i].bytes;
+  }
+  char text[FMT_MAX];
+  canvas_text(canvas, row, 0, 1, STYLE_ACCENT, "m");
+  canvas_text(canvas, row, 0, PART_FROM, STYLE_TEXT, "mbarriers");
+  canvas_printf(canvas, row, 0, PART_SIZE, STYLE_TEXT, "%" PRId64 " × 8 B = %s", n,
+                fmt_bytes(text, (double)bytes));
+}
+
+static bool has_mbarriers(const SmemBudget *budget) {
+  for (int i = 0; i < budget->n; i++)
+    if (is_mbarriers(&budget->part[i])) return true;
+  return false;
+}
+
+static void draw_shared_title(Canvas *canvas, Rect row, const SmemBudget *budget) {
+  char text[FMT_MAX];
+  int col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "SHARED MEMORY");
+  if (!budget->stage_bytes) return;
+  col = canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "a stage of A and B: %s",
+                      fmt_bytes(text, (double)budget->stage_bytes));
+  canvas_printf(canvas, row, 0, col, STYLE_TEXT, ";  %" PRId64 " of at most %" PRId64 " stages",
+                budget->stages, budget->most_stages);
+}
+
+static void draw_sum(Canvas *canvas, Rect in, const ChipSide *side) {
+  const SmemBudget *budget = &side->budget;
+  char all[FMT_MAX], block[FMT_MAX], sm[FMT_MAX], taken[FMT_MAX], text[240];
+  snprintf(text, sizeof text,
+           "%s in all, of %s that a block may have. An SM has %s, of which each block's takes %s "
+           "more: %d block%s an SM by this.",
+           fmt_bytes(all, (double)budget->bytes), fmt_bytes(block, (double)budget->block_bytes),
+           fmt_bytes(sm, (double)budget->sm_bytes),
+           fmt_bytes(taken, (double)budget->reserved_bytes),
+           (int)(budget->sm_bytes / max64(budget->bytes + budget->reserved_bytes, 1)),
+           budget->sm_bytes / max64(budget->bytes + budget->reserved_bytes, 1) == 1 ? "" : "s");
+  rect_take_left(&in, 1);
+  canvas_wrap(canvas, in, STYLE_NOTE, text);
+}
+
+int chip_shared_rows(const ChipSide *side) {
+  int slabs = 0;
+  for (int i = 0; i < side->budget.n; i++) slabs += !is_mbarriers(&side->budget.part[i]);
+  return 2 + slabs + has_mbarriers(&side->budget) + 2;
+}
+
+void chip_draw_shared(Canvas *canvas, Rect in, const ChipSide *side) {
+  const SmemBudget *budget = &side->budget;
+  draw_shared_title(canvas, rect_take_top(&in, 1), budget);
+  if (budget->n == 0) {
+    canvas_text(canvas, in, 0, 1, STYLE_DIM, "none: operands come from global memory");
+    return;
+  }
+  draw_bar(canvas, rect_take_top(&in, 1), budget);
+  for (int i = 0; i < budget->n; i++)
+    if (!is_mbarriers(&budget->part[i])) draw_part(canvas, rect_take_top(&in, 1), &budget->part[i]);
+  if (has_mbarriers(budget)) draw_mbarriers(canvas, rect_take_top(&in, 1), budget);
+  draw_sum(canvas, in, side);
+}
+
+// ---- mbarriers ----------------------------------------------------------------------------------
+
+// Where the columns of the table begin; half of a screen has no room for the numbers of warps.
+typedef struct BarrierColumns {
+  int count, from, waits, phase;
+  bool warps;
+} BarrierColumns;
+
+static BarrierColumns columns_of(Rect in) {
+  static const BarrierColumns wide = {12, 17, 51, 63, true}, narrow = {11, 15, 42, 52, false};
+  return in.cols >= wide.phase + 10 ? wide : narrow;
+}
+
+static const char *actor(const ChipUse *use) { return use->role ? use->role->name : "all"; }
+
+// The arrivals, not the boxes whose bytes count beside them.
+static bool arrives(const ChipUse *use) { return !op_moves_box(use->stmt->op.kind); }
+
+static void draw_signal(Canvas *canvas, Rect row, BarrierColumns at, const OnChip *chip,
+                        const ChipUse *use) {
+  char text[CHIP_TEXT], bytes[FMT_MAX];
+  row.cols = min_int(row.cols, at.waits - 1);
+  int col = canvas_text(canvas, row, 0, at.from, STYLE_TEXT, actor(use));
+  if (at.warps)
+    col = canvas_printf(canvas, row, 0, col, STYLE_DIM, " %s",
+                        chip_numbers(text, "warp", use->warps));
+  if (use->bytes)
+    col = canvas_printf(canvas, row, 0, col, STYLE_NUMBER, " +%s",
+                        fmt_bytes(bytes, (double)use->bytes));
+  if (chip->n_ranks == 1) return;
+  col = canvas_text(canvas, row, 0, col, STYLE_TIER_CLUSTER, chip_numbers(text, " CTA", use->by));
+  canvas_printf(canvas, row, 0, col, STYLE_TIER_CLUSTER, "→%s", chip_bits(text, use->at));
+}
+
+static void draw_barrier(Canvas *canvas, Rect row, const OnChip *chip, const ChipBarrier *barrier) {
+  const BarrierColumns at = columns_of(row);
+  canvas_text(canvas, row, 0, 1, STYLE_BARRIER, barrier->buffer->name);
+  canvas_printf(canvas, row, 0, at.count, STYLE_NUMBER, "%3" PRId64, barrier->arrivals);
+  for (int i = 0; i < barrier->n_signals; i++) {
+    if (!arrives(&barrier->signal[i])) continue;
+    draw_signal(canvas, row, at, chip, &barrier->signal[i]);
+    break;
+  }
+  if (barrier->n_waits == 0) return;
+  const ChipUse *wait = &barrier->wait[0];
+  canvas_text(canvas, row, 0, at.waits, STYLE_TEXT, actor(wait));
+  const char *does = !at.warps ? "" : wait->phase ? ": passes" : ": waits";
+  canvas_printf(canvas, row, 0, at.phase, STYLE_TEXT, "%" PRId64 "%s", wait->phase, does);
+}
+
+enum { RING_LABEL = 8, RING_CELL = 4 };
+
+static void draw_row(Canvas *canvas, Rect row, const char *name, Style style) {
+  canvas_text(canvas, row, 0, 1, style, name);
+}
+
+// From the slab that leaves the slot to the one that takes it, past those in other slots.
+static void draw_arrow(Canvas *canvas, Rect row, int64_t slots) {
+  const int from = RING_LABEL + 1, to = RING_LABEL + 1 + (int)slots * RING_CELL;
+  canvas_glyph(canvas, row, 0, from, STYLE_ACCENT, GLYPH_CORNER_BL);
+  canvas_repeat(canvas, row, 0, from + 1, STYLE_ACCENT, GLYPH_HLINE, to - from - 1);
+  canvas_glyph(canvas, row, 0, to, STYLE_ACCENT, GLYPH_ARROW_UP);
+  draw_row(canvas, row, "frees", STYLE_DIM);
+}
+
+static void draw_ring(Canvas *canvas, Rect in, const OnChip *chip) {
+  static const char *const names[] = {"slab", "slot", "full", "empty"};
+  char text[240];
+  for (int i = 0; i < 4; i++) {
+    Rect row = rect_take_top(&in, 1);
+    draw_row(canvas, row, names[i], i ? STYLE_TEXT : STYLE_HEADER);
+    for (int s = 0; s < chip->n_turns; s++) {
+      const ChipTurn *turn = &chip->turn[s];
+      const int64_t value[] = {s, turn->slot, turn->full_phase, turn->empty_phase};
+      const int col = RING_LABEL + s * RING_CELL;
+      if (value[i] >= 0)
+        canvas_printf(canvas, row, 0, col, i ? STYLE_NUMBER : STYLE_HEADER, "%2" PRId64, value[i]);
+    }
+    if (i == 1 && chip->n_turns > chip->n_slots)
+      draw_arrow(canvas, rect_take_top(&in, 1), chip->n_slots);
+  }
+  rect_take_left(&in, 1);
+  snprintf(text, sizeof text,
+           "Products of slab 0 free slot 0, and slab %" PRId64 " is the next to take it: %" PRId64
+           " in between %s. A new mbarrier is in phase 0: who waits for phase 1 passes.",
+           chip->n_slots, chip->n_slots - 1,
+           chip->n_slots == 2 ? "has the other slot" : "have other slots");
+  canvas_wrap(canvas, in, STYLE_NOTE, text);
+}
+
+static bool has_empty(const OnChip *chip) {
+  return chip->n_slots > 1 && chip->turn[0].empty_phase >= 0;
+}
+
+int chip_barriers_rows(const ChipSide *side) {
+  if (!side->chip || !side->chip->n_barriers) return 2;
+  return 2 + side->chip->n_barriers + (has_empty(side->chip) ? 8 : 0);
+}
+
+void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
+  const OnChip *chip = side->chip;
+  Rect title = rect_take_top(&in, 1);
+  canvas_text(canvas, title, 0, 1, STYLE_TITLE, "MBARRIERS");
+  if (!chip || !chip->n_barriers) {
+    canvas_text(canvas, in, 0, 1, STYLE_DIM,
+                chip ? "none: threads meet at barriers" : "of one product alone");
+    return;
+  }
+  const BarrierColumns at = columns_of(in);
+  canvas_text(canvas, title, 0, at.count, STYLE_HEADER, "ends");
+  canvas_text(canvas, title, 0, at.from, STYLE_HEADER, "arrivals from");
+  canvas_text(canvas, title, 0, at.waits, STYLE_HEADER, "waits");
+  canvas_text(canvas, title, 0, at.phase, STYLE_HEADER, at.warps ? "first phase" : "first");
+  for (int i = 0; i < chip->n_barriers; i++)
+    draw_barrier(canvas, rect_take_top(&in, 1), chip, &chip->barrier[i]);
+  rect_take_top(&in, has_empty(chip));
+  if (has_empty(chip)) draw_ring(canvas, in, chip);
+}

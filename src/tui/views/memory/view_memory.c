@@ -1,0 +1,134 @@
+// memory: a block on its chip. Shared memory piece by piece, mbarriers and the ring, tensor memory
+// by columns, the CTAs of a cluster side by side.
+//
+// v, or Up and Down, choose the picture; where there is room those behind it follow. Under A|B each
+// half of the screen has the pictures of one schedule. All of it is read off the program
+// (model/readings/on_chip.h, smem_budget.h); nothing is an estimate.
+//
+// ViewState: mode is the picture.
+#include "base/nearest.h"
+#include "base/str.h"
+#include "base/whole.h"
+#include "tui/frame/view.h"
+#include "tui/views/memory/chip.h"
+
+const ChipPicture chip_pictures[CHIP_PICTURES] = {
+    {"shared", "what a stage takes, and how many fit", chip_draw_shared, chip_shared_rows},
+    {"barriers", "who arrives, who waits, and for which phase", chip_draw_barriers,
+     chip_barriers_rows},
+    {"tensor", "whose sums lie in which columns", chip_draw_tensor, chip_tensor_rows},
+    {"cluster", "what each CTA fetches, and for whom", chip_draw_cluster, chip_cluster_rows},
+};
+
+typedef struct MemoryFrame {
+  int n;
+  ChipSide side[2];  // A, and what is edited; or that alone
+} MemoryFrame;
+
+static ChipSide side_of(Arena *arena, const Picture *picture) {
+  const Model *model = picture->model;
+  return (ChipSide){model, on_chip(arena, model), smem_budget(model->program, model->target)};
+}
+
+static void memory_prepare(Session *session) {
+  MemoryFrame *frame = ARENA_NEW(session->frame, MemoryFrame);
+  if (session->comparing) frame->side[frame->n++] = side_of(session->frame, session->then.picture);
+  frame->side[frame->n++] = side_of(session->frame, session->now.picture);
+  session->prepared = frame;
+}
+
+static int picture_of(const Session *session) {
+  return session_view_state_const(session)->mode % CHIP_PICTURES;
+}
+
+// Sentences need more rows where there are fewer columns.
+static int rows_of(const ChipSide *side, int picture, Rect in) {
+  enum { NARROW = 70, MORE = 2 };
+  return chip_pictures[picture].rows(side) + (in.cols < NARROW ? MORE : 0);
+}
+
+// The chosen picture, and those behind it for which there is room; the last has all that is left.
+static void draw_side(Canvas *canvas, Rect in, const ChipSide *side, int picture) {
+  for (; picture < CHIP_PICTURES; picture++) {
+    const int rows = rows_of(side, picture, in);
+    const bool last =
+        picture + 1 == CHIP_PICTURES || rows + 1 + rows_of(side, picture + 1, in) > in.rows;
+    chip_pictures[picture].draw(canvas, rect_take_top(&in, last ? in.rows : rows), side);
+    if (last) return;
+    rect_take_top(&in, 1);
+  }
+}
+
+static void memory_draw(Canvas *canvas, Rect in, const Session *session) {
+  const MemoryFrame *frame = session->prepared;
+  const int picture = picture_of(session);
+  if (frame->n == 2) draw_side(canvas, view_take_a(canvas, &in, 1), &frame->side[0], picture);
+  draw_side(canvas, in, &frame->side[frame->n - 1], picture);
+}
+
+static void memory_json(JsonWriter *writer, Session *session) {
+  const MemoryFrame *frame = session->prepared;
+  json_member_string(writer, "picture", chip_pictures[picture_of(session)].name);
+  chip_put(writer, &frame->side[frame->n - 1]);
+}
+
+static void memory_move(Session *session, int delta) {
+  ViewState *state = session_view_state(session);
+  state->mode = (int)clamp_index(picture_of(session) + delta, CHIP_PICTURES);
+}
+
+// By its name, or the next one.
+static void change_picture(Session *session, const char *argument) {
+  const char *names[CHIP_PICTURES];
+  for (int i = 0; i < CHIP_PICTURES; i++) {
+    names[i] = chip_pictures[i].name;
+    if (!argument || !str_equal_fold(argument, names[i])) continue;
+    session_view_state(session)->mode = i;
+    return;
+  }
+  if (argument && *argument)
+    session_say(session, SAID_ERROR, "there is no picture \"%s\"; nearest: %s", argument,
+                nearest_name(argument, names, CHIP_PICTURES));
+  else
+    session_view_state(session)->mode = (picture_of(session) + 1) % CHIP_PICTURES;
+}
+
+static int memory_count(const Session *session) {
+  (void)session;
+  return CHIP_PICTURES;
+}
+
+static const char *memory_line(const Session *session, int i) {
+  (void)session;
+  return chip_pictures[i].name;
+}
+
+static int memory_at(const Session *session) { return picture_of(session); }
+static void memory_go(Session *session, int i) { session_view_state(session)->mode = i; }
+
+// Others have a bar here and little more: its key leads to it.
+static bool memory_present(const Session *session) {
+  const Program *program = session->now.picture->model->program;
+  return program_buffer(program, ROLE_SUMS) || kernel_launch(program_main(program)).cluster > 1;
+}
+
+static const Action actions[] = {
+    {"picture", "v", "picture", NULL,
+     "the next picture: shared memory, mbarriers, tensor memory, the cluster; or picture NAME",
+     change_picture},
+};
+
+const ViewBody memory_view = {
+    .prepare = memory_prepare,
+    .draw = memory_draw,
+    .json = memory_json,
+    .move = memory_move,
+    .move_label = "picture",
+    .count = memory_count,
+    .line = memory_line,
+    .at = memory_at,
+    .go = memory_go,
+    .present = memory_present,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+};

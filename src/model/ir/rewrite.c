@@ -329,7 +329,7 @@ static void apply_scale(Program *program, const Product *product, AtomOperand sc
   const Problem *problem = &program->problem;
   const int64_t units = problem_depth(problem) / problem_scales(problem);
   const Expr *of_lane = product->atom
-                            ? fragment_part_of(program, product, scale, !a, ex_const(arena, 0))
+                            ? fragment_part_of(program, product, (int)scale, !a, ex_const(arena, 0))
                             : ex_const(arena, 0);
   idx[0] = ex_add(arena, axis_expr(arena, product->axis[a ? AXIS_M : AXIS_N]), of_lane);
   idx[1] = ex_div(arena, axis_expr(arena, product->axis[AXIS_K]), units);

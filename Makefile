@@ -129,8 +129,8 @@ $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
 # The interpreter, and the machine that runs PTX.
 HOT_SOURCES := $(wildcard src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/record/*.c) \
                src/model/words/formats.c src/model/words/fragment.c src/model/ir/expr.c
-$(call objects,asan,$(HOT_SOURCES)): HOT = -O2 -fno-sanitize=all
-$(call objects,whole,$(HOT_SOURCES)): HOT = -O2
+$(call objects,asan,$(HOT_SOURCES)): HOT = -O3 -fno-sanitize=all
+$(call objects,whole,$(HOT_SOURCES)): HOT = -O3
 # Nothing for another machine is compiled before that machine's libraries are here.
 build/$(ARCH)/flags: | build/sysroot-$(ARCH)
 
@@ -181,7 +181,7 @@ sanitized: build/whole/unit build/whole/gemmview
 
 # Every promise with its whole number; STRESS=0.1 is a tenth of it, SUITES="history" one suite.
 STRESS ?= 1
-STRESS_SUITES = conventions emit_run stamp counted export_cu persistent promises injection view ways_out client history history_hostile protocol knob json \
+STRESS_SUITES = conventions emit_run emit_compile stamp counted export_cu persistent promises injection view ways_out client history history_hostile protocol knob json \
                 hostile mutants terminal compile_all parse property
 stress: test-build build/gemmview
 	GEMMVIEW_STRESS=$(STRESS) GEMMVIEW=build/asan/gemmview build/asan/unit $(or $(SUITES),$(STRESS_SUITES))
@@ -197,7 +197,7 @@ accept: test-build
 	git status --short -- tests
 
 # The suites that have threads, under ThreadSanitizer.
-TSAN_SUITES = client client_history worker classroom classroom_hostile
+TSAN_SUITES = team client client_history worker classroom classroom_hostile
 tsan: build/tsan/unit build/tsan/gemmview
 	TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" GEMMVIEW=build/tsan/gemmview build/tsan/unit $(or $(SUITES),$(TSAN_SUITES))
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cuda_on_cpu_attention.h"
+#include "cuda_on_cpu_scaled.h"
 #include "cuda_on_cpu_tensor.h"
 #include "cuda_on_cpu_tma.h"
 #include "cuda_on_cpu_warp.h"
@@ -262,6 +263,49 @@ void run_case(const Case *c, bool falling) {
   release(B, nb * (int)sizeof(In));
   release(C, nc * (int)sizeof(Out));
   release(P, c->workspace);
+}
+
+// A row of A, and a column of B, element by element with its factors.
+template <class In>
+void check_scaled(const Case *c, const In *A, const In *B, const typename Scaled<In>::Factor *SFA,
+                  const typename Scaled<In>::Factor *SFB, const float *C) {
+  const int each = Scaled<In>::each, depth = c->k / each, blocks = c->k / Scaled<In>::block;
+  const int a_row = c->a_col ? 1 : depth, a_next = c->a_col ? c->m : 1;
+  const int b_column = c->b_col ? depth : 1, b_next = c->b_col ? 1 : c->n;
+  for (int i = 0; i < c->m; i++)
+    for (int j = 0; j < c->n; j++) {
+      double sum = 0;
+      for (int k = 0; k < c->k; k++)
+        sum += Scaled<In>::element(A[i * a_row + k / each * a_next], k % each) *
+               Scaled<In>::element(B[j * b_column + k / each * b_next], k % each) *
+               (double)to_float(SFA[i * blocks + k / Scaled<In>::block]) *
+               (double)to_float(SFB[j * blocks + k / Scaled<In>::block]);
+      if ((double)C[i * c->n + j] == sum) continue;
+      printf("%s: C[%d, %d] = %g, expected %g\n", case_name, i, j, (double)C[i * c->n + j], sum);
+      exit(1);
+    }
+  for (int i = 1; i <= FENCE_BYTES; i++)
+    if (((const unsigned char *)C)[-i] != 0xff) fail("something was written before C");
+}
+
+template <class In, class Out>
+void run_scaled(const Case *c, bool falling) {
+  typedef typename Scaled<In>::Factor Factor;
+  case_name = c->name;
+  const long long depth = c->k / Scaled<In>::each, blocks = c->k / Scaled<In>::block;
+  const long long bytes[] = {c->m * depth, c->n * depth, (long long)c->m * c->n * 4, c->m * blocks,
+                             c->n * blocks};
+  void *operands[5];
+  for (int i = 0; i < 5; i++) operands[i] = operand(bytes[i]);
+  In *A = (In *)operands[0], *B = (In *)operands[1];
+  Factor *SFA = (Factor *)operands[3], *SFB = (Factor *)operands[4];
+  fill_elements(A, bytes[0], 1);
+  fill_elements(B, bytes[1], 2);
+  fill_factors(SFA, bytes[3], 3);
+  fill_factors(SFB, bytes[4], 4);
+  c->multiply(operands, falling);
+  check_scaled(c, A, B, SFA, SFB, (const float *)operands[2]);
+  for (int i = 0; i < 5; i++) release(operands[i], bytes[i]);
 }
 
 template <class In, class Out>

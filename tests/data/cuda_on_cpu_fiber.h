@@ -45,6 +45,7 @@ struct WarpOp {
   void *to;
   const void *from[2];
   int mask;
+  const void *more;  // of each lane: what one kind of operation has besides
 };
 
 // In the eight bytes of an mbarrier.

@@ -149,7 +149,10 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
              "run_%s<%s, %s>, %lld, %d};\n",
              name, (long long)problem->m, (long long)problem->n, (long long)problem->k,
              problem->a_col, problem->b_col, (long long)emission->workspace_bytes,
-             largest_operand(problem), attention ? "attention" : "case",
+             largest_operand(problem),
+             attention                         ? "attention"
+             : dtype_is_scaled(problem->dtype) ? "scaled"
+                                               : "case",
              prelude_type_name(problem->dtype), prelude_type_name(problem->out),
              attention ? (long long)problem->heads : 0, problem->causal);
   str_add(out, "}\n\n");

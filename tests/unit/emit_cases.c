@@ -37,8 +37,9 @@ static const Model *build(const EmitCases *cases, const Schedule *schedule, cons
   return model;
 }
 
-bool emit_case_in_tensor_memory(const EmitCases *cases, int rung) {
-  return atom_is_of_thread(schedule_atom_row(&cases->rung[rung].rung->schedule));
+bool emit_case_has_own_target(const EmitCases *cases, int rung) {
+  const Atom *atom = schedule_atom_row(&cases->rung[rung].rung->schedule);
+  return atom_is_of_thread(atom) || (atom && atom_scales(atom));
 }
 
 const Model *emit_case(const EmitCases *cases, int rung) {
@@ -61,7 +62,7 @@ const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
   schedule_set(&schedule, KNOB_TAIL_SPLIT, parts);
   schedule_resize(&schedule, m, n, k);
   // Atoms that the target has not stay with the rung's own.
-  if (!emit_case_in_tensor_memory(cases, rung))
+  if (!emit_case_has_own_target(cases, rung))
     snprintf(schedule.target, sizeof schedule.target, "%s", target);
   return build(cases, &schedule, r->name);
 }

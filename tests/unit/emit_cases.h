@@ -23,8 +23,8 @@ EmitCases emit_cases(Arena *arena);
 // Of the rung as it stands, or for a problem and a target of the caller's; NULL for a rung that is
 // not built.
 const Model *emit_case(const EmitCases *cases, int rung);
-// Whether the rung's sums lie in tensor memory: it stays with its own target.
-bool emit_case_in_tensor_memory(const EmitCases *cases, int rung);
+// Whether its own target alone has the rung's atom, tcgen05 or a block-scaled one: it stays there.
+bool emit_case_has_own_target(const EmitCases *cases, int rung);
 const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
                           const char *target);
 

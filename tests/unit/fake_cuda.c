@@ -302,6 +302,15 @@ static int fake_occupancy(int *blocks, void *function, int threads, size_t smem_
   *blocks = 2048 / threads;
   return function && smem_bytes < 232448 ? answer() : 1;
 }
+// SMs share a GPC by fours.
+static int fake_clusters(int *clusters, void *function, const CuLaunchConfig *config) {
+  const CuLaunchAttribute *attribute = config->attributes;
+  const unsigned together = attribute->value.cluster.x * attribute->value.cluster.y;
+  int sms = 0;
+  fake_attribute(&sms, CU_DEVICE_MULTIPROCESSOR_COUNT, 0);
+  *clusters = sms / 4 * (int)(4 * (2048 / config->block_x) / together);
+  return function && config->n_attributes == 1 && config->grid_x % together == 0 ? answer() : 1;
+}
 int64_t fake_cuda_grid(const char *name) { return find_kernel(name)->grid_x; }
 
 static int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -411,6 +420,7 @@ static const CudaApi cuda = {
     .cuFuncGetAttribute = fake_function_attribute,
     .cuFuncSetAttribute = fake_set_attribute,
     .cuOccupancyMaxActiveBlocksPerMultiprocessor = fake_occupancy,
+    .cuOccupancyMaxActiveClusters = fake_clusters,
     .cuLaunchKernel = fake_launch,
     .cuLaunchKernelEx = fake_launch_ex,
     .cuTensorMapEncodeTiled = fake_tensor_map_encode,

@@ -437,6 +437,16 @@ START_TEST(a_wrong_kernel_fails_the_selftest_with_its_state) {
 }
 END_TEST
 
+// What names a GPU of another architecture is no failure of the one at hand.
+START_TEST(rungs_of_another_architecture_are_counted_apart) {
+  CliRun run = with_worker("selftest --gpu --only run --ladder blackwell --json",
+                           cli_fake_worker(arena, "NVIDIA H200", NULL, NULL));
+  assert_has(run.out, "\"passed\":0,\"failed\":0,\"elsewhere\":");
+  ck_assert_ptr_null(strstr(run.out, "\"elsewhere\":0"));
+  ck_assert_int_eq(run.status, 0);
+}
+END_TEST
+
 Suite *suite_cli_timing(void) {
   Suite *suite = suite_create("cli_timing");
   TCase *tc = tcase_create("timing");
@@ -465,5 +475,6 @@ Suite *suite_cli_timing(void) {
   tcase_add_loop_test(tc, bad_input_is_2_with_a_sentence, 0, (int)(sizeof bad / sizeof *bad));
   tcase_add_test(tc, selftest_holds_here);
   tcase_add_test(tc, a_wrong_kernel_fails_the_selftest_with_its_state);
+  tcase_add_test(tc, rungs_of_another_architecture_are_counted_apart);
   return suite;
 }

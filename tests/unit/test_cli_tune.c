@@ -62,7 +62,7 @@ START_TEST(random_schedules_say_how_good_the_model_is) {
   const JsonValue *fma = json_at(families, 0);
   ck_assert_str_eq(word(fma, "family"), "fma");
   ck_assert(number(fma, "fitted_to") == 40 && number(fma, "predicted") == 80);
-  ck_assert_msg(number(fma, "spearman") > 0.9, "%.3f", number(fma, "spearman"));
+  ck_assert_msg(number(fma, "spearman") > 0.85, "%.3f", number(fma, "spearman"));
   ck_assert(number(fma, "spearman_roofline") <= 1 && number(fma, "error") < 0.3);
   ck_assert_ptr_null(strstr(run.out, "\"round\":\"short\""));
   const CliRun kept = run_well("tuned --calibrations --json");

@@ -7,6 +7,7 @@
 #include "emit_cases.h"
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/words/schedule_atom.h"
 
 static Arena *arena;
 static EmitCases cases;
@@ -162,7 +163,9 @@ START_TEST(every_rung_makes_a_sound_plan) {
     Diags diags = diags_new(arena);
     const Plan *plan = plan_from_model(arena, model, "rung");
     ck_assert_msg(plan_check(plan, &diags), "%s", diags_text(arena, &diags));
-    ck_assert_str_eq(plan->arch, emit_case_in_tensor_memory(&cases, i) ? "sm_100a" : "sm_90a");
+    const bool tensor = atom_is_of_thread(schedule_atom_row(&cases.rung[i].rung->schedule));
+    const char *own = tensor ? "sm_100a" : "sm_120a";
+    ck_assert_str_eq(plan->arch, emit_case_has_own_target(&cases, i) ? own : "sm_90a");
   }
 }
 END_TEST

@@ -76,7 +76,8 @@ START_TEST(every_stage_of_every_pipeline_computes_the_product) {
     // Suite attention has every stage of its own states.
     if (cases.rung[i].rung->schedule.value[KNOB_PROGRAM] == COMPUTES_ATTENTION) continue;
     bool atom = cases.rung[i].rung->schedule.value[KNOB_ATOM_KIND] != 0;
-    const Model *model = atom ? emit_case_on(&cases, i, 136, 144, 80, "h200")
+    const Schedule *rung = &cases.rung[i].rung->schedule;
+    const Model *model = atom ? emit_case_on(&cases, i, 136, 144, grown(rung, KNOB_K, 80), "h200")
                               : emit_case_on(&cases, i, 70, 68, 44, "h200");
     for (int s = 0; model && s < model->pipeline.n_stages - 1; s++) {
       const Pass *pass = model->pipeline.stage[s].pass;

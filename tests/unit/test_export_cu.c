@@ -56,6 +56,11 @@ static const struct {
      true},
     {"three_kernels", "PROGRAM=attention,HEADS=4,M=300,N=512,K=48,BM=16,BN=16", false},
     {"f64", "M=512,N=512,K=512,ATOM_KIND=mma_m8n8k4_f64", false},
+    {"nvfp4",
+     "TARGET=rtx5090,M=512,N=512,K=1024,ATOM_KIND=mma_m16n8k64_nvfp4,B_COL=1,FM=4,FN=8,BK=4,"
+     "STAGE=11,LDMATRIX=2,SWIZZLE=3,TMA=1,BUFFER_COUNT=2",
+     true},
+    {"mxf8", "TARGET=rtx5090,M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_mxf8,B_COL=1", false},
 };
 enum { N_EXPORTS = sizeof exports / sizeof *exports };
 

@@ -94,6 +94,17 @@ static Place b_m16n8k32_s8(int lane, int i) {
   return (Place){i < 4 ? row : row + 16, group(lane)};
 }
 
+// mma.m16n8k64 with e2m1
+static Place a_m16n8k64_e2m1(int lane, int i) {
+  bool upper = (0 <= i && i < 8) || (16 <= i && i < 24);
+  int col = in_group(lane) * 8 + (i & 7);
+  return (Place){upper ? group(lane) : group(lane) + 8, i < 16 ? col : col + 32};
+}
+static Place b_m16n8k64_e2m1(int lane, int i) {
+  int row = in_group(lane) * 8 + (i & 7);
+  return (Place){i < 8 ? row : row + 32, group(lane)};
+}
+
 // The accumulators of every mma.m16n8k*
 static Place c_m16n8(int lane, int i) {
   return (Place){i < 2 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)};
@@ -167,6 +178,15 @@ static const Layout layouts[] = {
     {"m16n8k32.e5m2", ATOM_A, 16, 32, 16, 4, a_m16n8k32_s8},
     {"m16n8k32.e5m2", ATOM_B, 32, 8, 8, 2, b_m16n8k32_s8},
     {"m16n8k32.e5m2", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k32.mxf8", ATOM_A, 16, 32, 16, 4, a_m16n8k32_s8},
+    {"m16n8k32.mxf8", ATOM_B, 32, 8, 8, 2, b_m16n8k32_s8},
+    {"m16n8k32.mxf8", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k32.mxf8e5m2", ATOM_A, 16, 32, 16, 4, a_m16n8k32_s8},
+    {"m16n8k64.mxf4", ATOM_A, 16, 64, 32, 4, a_m16n8k64_e2m1},
+    {"m16n8k64.mxf4", ATOM_B, 64, 8, 16, 2, b_m16n8k64_e2m1},
+    {"m16n8k64.mxf4", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k64.nvfp4", ATOM_A, 16, 64, 32, 4, a_m16n8k64_e2m1},
+    {"m16n8k64.nvfp4", ATOM_B, 64, 8, 16, 2, b_m16n8k64_e2m1},
     {"wgmma.m64n256k16.f16", ATOM_A, 64, 16, 8, 4, a_wgmma_k16},
     {"wgmma.m64n256k16.f16", ATOM_C, 64, 256, 128, 128, d_wgmma},
     {"wgmma.m64n256k16.f16.f16", ATOM_C, 64, 256, 128, 64, d_wgmma},
@@ -207,6 +227,57 @@ START_TEST(test_every_cell_agrees_with_the_ptx_isa) {
                     atom_operand_name(layout->operand), lane, i, got.row, got.col, want.row,
                     want.col);
     }
+}
+END_TEST
+
+// Block Scaling for mma.sync: with thread-id-a 0 the first two lanes of each four give the factors
+// of rows groupID and groupID + 8, with thread-id-b 0 the first gives that of column groupID; byte
+// i of a lane's register, from byte-id on, is that of the i-th block of K.
+START_TEST(test_factors_lie_in_the_first_lanes_of_each_four) {
+  static const struct {
+    const char *atom;
+    int blocks;
+  } scaled[] = {
+      {"m16n8k32.mxf8", 1}, {"m16n8k32.mxf8e5m2", 1}, {"m16n8k64.mxf4", 2}, {"m16n8k64.nvfp4", 4}};
+  for (size_t s = 0; s < sizeof scaled / sizeof *scaled; s++) {
+    Atom atom = parse(scaled[s].atom);
+    const int blocks = scaled[s].blocks;
+    ck_assert_int_eq(atom_scales(&atom), blocks);
+    for (int i = 0; i < blocks; i++) {
+      for (int row = 0; row < 16; row++) {
+        FragmentOwner owner = fragment_owner(&atom, ATOM_SFA, row, i);
+        ck_assert_int_eq(owner.lane, row % 8 * 4 + row / 8);
+        ck_assert_int_eq(owner.value, i);
+      }
+      for (int col = 0; col < 8; col++) {
+        FragmentOwner owner = fragment_owner(&atom, ATOM_SFB, i, col);
+        ck_assert_int_eq(owner.lane, col * 4);
+        ck_assert_int_eq(owner.value, i);
+      }
+    }
+    ck_assert_int_eq(fragment_packing(&atom, ATOM_SFA).n_registers, 1);
+  }
+  Atom plain = parse("m16n8k32.e4m3");
+  ck_assert_int_eq(atom_scales(&plain), 0);
+  ck_assert(!atom_in_registers(&plain, ATOM_SFA));
+}
+END_TEST
+
+// In units of bytes m16n8k64 of 4 bits is m16n8k32 of 8, lane for lane, and as many operations.
+START_TEST(test_units_are_bytes) {
+  Atom four = parse("m16n8k64.nvfp4"), eight = parse("m16n8k32.mxf8"), bytes = four;
+  atom_in_units(&bytes);
+  ck_assert_int_eq(bytes.k, 32);
+  ck_assert_int_eq(bytes.bits, 8);
+  ck_assert_int_eq(atom_flop(&bytes), atom_flop(&four));
+  ck_assert_int_eq(atom_scales(&bytes), 4);
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    FragmentMap a = fragment_map(&bytes, (AtomOperand)operand);
+    FragmentMap b = fragment_map(&eight, (AtomOperand)operand);
+    ck_assert_int_eq(memcmp(&a, &b, sizeof a), 0);
+  }
+  atom_in_elements(&bytes);
+  ck_assert_int_eq(memcmp(&bytes, &four, sizeof four), 0);
 }
 END_TEST
 
@@ -365,6 +436,10 @@ static const struct {
     {"mma.m16n8k8.tf32", "m16n8k8.tf32", "f32"},
     {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", "m16n8k16.f16.f16", "f16"},
     {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "m16n8k32.s8", "s32"},
+    {"mma_m16n8k64_nvfp4", "m16n8k64.nvfp4", "f32"},
+    {"mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::1X.m16n8k32.row.col.f32.e5m2.e5m2."
+     "f32.ue8m0",
+     "m16n8k32.mxf8e5m2", "f32"},
     {"wgmma_m64n256k16_bf16", "wgmma.m64n256k16.bf16", "f32"},
     {"wgmma.mma_async.sync.aligned.m64n96k8.f32.tf32.tf32", "wgmma.m64n96k8.tf32", "f32"},
 };
@@ -486,6 +561,8 @@ Suite *suite_fragment(void) {
   TCase *tc = tcase_create("fragment");
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_add_loop_test(tc, test_every_cell_agrees_with_the_ptx_isa, 0, N_LAYOUTS);
+  tcase_add_test(tc, test_factors_lie_in_the_first_lanes_of_each_four);
+  tcase_add_test(tc, test_units_are_bytes);
   tcase_add_loop_test(tc, test_maps_read_both_ways, 0, N_LAYOUTS);
   tcase_add_test(tc, test_every_row_of_the_table_is_compared);
   tcase_add_test(tc, test_lane_0_of_a_of_m16n8k16);

@@ -39,6 +39,43 @@ START_TEST(every_number_survives) {
 }
 END_TEST
 
+// e2m1: exponent bias 1, one fraction bit, no infinity and no NaN (OCP Microscaling Formats 1.0).
+START_TEST(bytes_of_two_are_codes) {
+  static const double positive[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  for (uint32_t code = 0; code < 256; code++) {
+    ck_assert_double_eq(read_bits(DTYPE_MXF4, code), code);
+    ck_assert_uint_eq(write_bits(DTYPE_NVFP4, code), code);
+    for (int i = 0; i < 2; i++) {
+      const uint32_t half = code >> 4 * i & 15;
+      const double want = half < 8 ? positive[half] : -positive[half & 7];
+      ck_assert_double_eq(number_element(DTYPE_MXF4, code, i), want);
+    }
+  }
+  ck_assert_double_eq(number_product(DTYPE_MXF4, 0x1c, 0x73), -2 * 1.5 + 0.5 * 6);
+  ck_assert_double_eq(number_product(DTYPE_MXF8, 3, -5), -15);
+}
+END_TEST
+
+// Factors have no sign: ue8m0 is a power of two, its NaN 0xff; ue4m3 the half of e4m3 from 0 on.
+START_TEST(factors_are_positive) {
+  for (uint32_t bits = 0; bits < 255; bits++) {
+    ck_assert_double_eq(read_bits(DTYPE_UE8M0, bits), ldexp(1, (int)bits - 127));
+    ck_assert_uint_eq(write_bits(DTYPE_UE8M0, ldexp(1, (int)bits - 127)), bits);
+  }
+  ck_assert(isnan(read_bits(DTYPE_UE8M0, 255)));
+  ck_assert_uint_eq(write_bits(DTYPE_UE8M0, NAN), 255);
+  ck_assert_double_eq(number_round(DTYPE_UE8M0, 3.1), 4);
+  ck_assert_double_eq(number_round(DTYPE_UE8M0, 2.9), 2);
+  ck_assert_double_eq(number_round(DTYPE_UE8M0, 0), 0x1p-127);
+  ck_assert_double_eq(number_round(DTYPE_UE8M0, 1e300), 0x1p127);
+  for (uint32_t bits = 0; bits < 127; bits++) {
+    ck_assert_double_eq(read_bits(DTYPE_UE4M3, bits), read_bits(DTYPE_E4M3, bits));
+    ck_assert_uint_eq(write_bits(DTYPE_UE4M3, read_bits(DTYPE_E4M3, bits)), bits);
+  }
+  ck_assert_double_eq(number_round(DTYPE_UE4M3, -1), 0);
+}
+END_TEST
+
 static bool rounds_to(DType type, double from, double to) {
   return fabs(number_round(type, from) - to) <= 0 && fabs(number_round(type, -from) + to) <= 0;
 }
@@ -123,6 +160,8 @@ Suite *suite_number(void) {
   Suite *suite = suite_create("number");
   TCase *tc = tcase_create("number");
   tcase_add_loop_test(tc, every_number_survives, 0, N_NARROW);
+  tcase_add_test(tc, bytes_of_two_are_codes);
+  tcase_add_test(tc, factors_are_positive);
   tcase_add_loop_test(tc, rounding_is_to_nearest_even, 0, N_NARROW);
   tcase_add_test(tc, known_numbers);
   tcase_add_test(tc, the_compiler_agrees_on_f16);

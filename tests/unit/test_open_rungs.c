@@ -43,7 +43,7 @@ static int64_t clusters_of(const int64_t *v) {
 static const Model *small(int rung) {
   Schedule schedule = property_of_two_heads(&cases.rung[rung].rung->schedule);
   // Tensor memory is refused by name when a text is run here.
-  if (cases.rung[rung].rung->not_built || emit_case_in_tensor_memory(&cases, rung)) return NULL;
+  if (cases.rung[rung].rung->not_built || emit_case_has_own_target(&cases, rung)) return NULL;
   const int64_t *v = schedule.value;
   const int64_t tail = v[KNOB_TAIL_SPLIT],
                 tiles = v[KNOB_PERSISTENT] ? clusters_of(v) * 2 - (tail > 1 ? tail - 1 : 0) : 1;

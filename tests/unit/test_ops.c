@@ -32,7 +32,7 @@ static const struct {
      90, 0},
     {"ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
      "BUFFER_COUNT=2,WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_BUFFERS=2",
-     90, 0},
+     90, 110},
     {"ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=2,FN=4,BK=4,STAGE=11,SPLITK=4,EPILOGUE=1,TMA_STORE=1",
      90, 0},
     {"ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,WM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=2,"
@@ -41,13 +41,16 @@ static const struct {
     {"PROGRAM=attention,HEADS=2,M=70,N=130,K=64,ATOM_KIND=mma_m16n8k16_bf16,WM=2,FN=8,FUSE=1,"
      "STAGE=11,ASYNC_COPY=1,LDMATRIX=2",
      80, 0},
+    {"ATOM_KIND=mma_m16n8k32_mxf8,B_COL=1,WM=2,FM=2,FN=4,BK=4,STAGE=11,LDMATRIX=1,SCALE_WORDS=1",
+     120, 0},
+    {"ATOM_KIND=mma_m16n8k64_nvfp4,B_COL=1,WM=2,FM=2,FN=4,BK=2,STAGE=11,LDMATRIX=1", 120, 0},
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
 static const struct {
   const char *name;
   int cc;
-} archs[] = {{"sm_80", 80}, {"sm_90a", 90}, {"sm_100a", 100}};
+} archs[] = {{"sm_80", 80}, {"sm_90a", 90}, {"sm_100a", 100}, {"sm_120a", 120}};
 enum { N_ARCHS = sizeof archs / sizeof archs[0] };
 
 static Arena *arena;

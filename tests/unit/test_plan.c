@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/toolchain/plan.h"
+#include "model/words/dtype.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test plan"); }
@@ -72,6 +73,37 @@ START_TEST(test_round_trip) {
 }
 END_TEST
 
+// Two 4-bit elements are a byte, 16 share a factor: each matrix has its bytes, and its factors
+// theirs.
+START_TEST(test_block_scaled) {
+  Plan plan = good_plan();
+  plan.operand_type = PLAN_NVFP4;
+  plan.n_maps = 0;
+  plan.m = 100, plan.n = 200, plan.k = 4096;
+  plan.kernels[1].n_args = 5;
+  const PlanArg args[] = {PLAN_ARG_A, PLAN_ARG_B, PLAN_ARG_C, PLAN_ARG_SFA, PLAN_ARG_SFB};
+  for (int i = 0; i < 5; i++) plan.kernels[1].args[i] = args[i];
+  const int64_t bytes[] = {100 * 2048, 200 * 2048, 100 * 200 * 4, 100 * 256, 200 * 256};
+  for (int i = 0; i < 5; i++) ck_assert_int_eq(plan_buffer_bytes(&plan, args[i]), bytes[i]);
+  Diags diags = diags_new(arena);
+  Plan *read = plan_read_json(arena, written(&plan), &diags);
+  ck_assert_msg(read != NULL, "%s", diags_text(arena, &diags));
+  ck_assert_int_eq(read->operand_type, PLAN_NVFP4);
+  ck_assert_int_eq(read->kernels[1].args[4], PLAN_ARG_SFB);
+  plan.k = 4104;  // no whole number of blocks
+  ck_assert(!plan_check(&plan, &diags));
+  plan.k = 4096, plan.operand_type = PLAN_UE4M3;  // the type of factors alone
+  ck_assert(!plan_check(&plan, &diags));
+  for (int type = 0; type < PLAN_N_TYPES; type++) {  // the model's types say the same
+    DType own;
+    ck_assert(dtype_find(plan_type_name((PlanType)type), &own));
+    ck_assert_int_eq(plan_type_bytes((PlanType)type), dtype_bytes(own));
+    ck_assert_int_eq(plan_type_elements((PlanType)type), dtype_elements(own));
+    ck_assert_int_eq(plan_scale_elements((PlanType)type), dtype_scale(own).elements);
+  }
+}
+END_TEST
+
 typedef struct Bad {
   const char *from, *to, *says;
 } Bad;
@@ -103,7 +135,7 @@ static const Bad bad_texts[] = {
     {"\"smem_bytes\":100000", "\"smem_bytes\":1e9", "smem_bytes is 1000000000"},
     {"\"workspace_bytes\":[1048576,", "\"workspace_bytes\":[0,",
      "map_1: 1024 rows of 512 elements do not fit into workspace_0's 0 B"},
-    {"\"args\":[\"C\"]", "\"args\":[\"D\"]", "one of A, B, C, V, workspace_0"},
+    {"\"args\":[\"C\"]", "\"args\":[\"D\"]", "one of A, B, C, V, SFA, SFB, workspace_0"},
     {"\"args\":[\"C\"]",
      "\"args\":[\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\","
      "\"A\",\"A\",\"A\",\"A\",\"A\",\"A\"]",
@@ -111,7 +143,7 @@ static const Bad bad_texts[] = {
     {"\"C\"]", "\"workspace_1\"]", "zero: workspace_1 is passed, but it has 0 bytes"},
     {"\"map_1\"]", "\"map_2\"]", "gemm: map_2 is passed, but there are 2 maps"},
     {"\"swizzle_bits\":3", "\"swizzle\":3", "\"swizzle_bits\" is missing"},
-    {"\"buffer\":\"A\"", "\"buffer\":\"alpha\"", "one of A, B, C, V, workspace_0"},
+    {"\"buffer\":\"A\"", "\"buffer\":\"alpha\"", "one of A, B, C, V, SFA, SFB, workspace_0"},
     {"\"type\":\"f16\"", "\"type\":\"f64\"",
      "map_1: 1024 rows of 512 elements do not fit into workspace_0's 1048576 B"},
     {"\"rows\":4096", "\"rows\":4097",
@@ -215,6 +247,7 @@ Suite *suite_plan(void) {
   tcase_set_timeout(tests, 60);
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, test_round_trip);
+  tcase_add_test(tests, test_block_scaled);
   tcase_add_loop_test(tests, test_bad_text, 0, sizeof bad_texts / sizeof *bad_texts);
   tcase_add_test(tests, test_cut_text);
   tcase_add_test(tests, test_one_byte_mutants);

@@ -216,6 +216,24 @@ START_TEST(random_legal_schedules_compute_the_nest) {
 }
 END_TEST
 
+START_TEST(random_block_scaled_schedules_compute_the_nest) {
+  uint64_t state = property_seed();
+  const RandomLimits limits = {.extent_max = 400, .fma_max = 400000, .family = RANDOM_SCALED};
+  const int n = stress_is_emulated() ? 5 : stress_count(30, N_RANDOM_WHOLE);
+  int failed = 0, words = 0;
+  for (int i = 0; i < n; i++) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "rtx5090", &limits, &state, NULL);
+    ck_assert_int_gt(atom_scales(schedule_atom_row(&schedule)), 0);
+    words += schedule.value[KNOB_SCALE_WORDS] != 0;
+    failed += !last_stage_computes(&schedule, &state);
+  }
+  ck_assert_int_eq(failed, 0);
+  ck_assert_int_gt(words, 0);
+}
+END_TEST
+
 // What wgmma may have beside it, and in how many of a hundred schedules at least it is there.
 static const struct {
   KnobId knob;
@@ -346,8 +364,11 @@ START_TEST(every_knob_is_drawn) {
   uint64_t state = 7;
   for (int i = 0; i < DRAWS; i++) {
     arena_reset(property_arena);
-    limits.family = i % 8 == 0 ? RANDOM_ATTENTION : i % 8 == 1 ? RANDOM_BLACKWELL : RANDOM_ANY;
-    const char *target = limits.family == RANDOM_BLACKWELL ? "b200" : "h200";
+    static const RandomFamily families[8] = {RANDOM_ATTENTION, RANDOM_BLACKWELL, RANDOM_SCALED};
+    limits.family = families[i % 8];
+    const char *target = limits.family == RANDOM_BLACKWELL ? "b200"
+                         : limits.family == RANDOM_SCALED  ? "rtx5090"
+                                                           : "h200";
     Schedule drawn =
         schedule_random(property_arena, &property_targets, target, &limits, &state, NULL);
     const Schedule plain = schedule_plain();
@@ -392,6 +413,7 @@ Suite *suite_property(void) {
   tcase_add_test(new_case(suite, "stores"), rungs_whose_sums_leave_by_tma_compute_the_nest);
   TCase *random = new_case(suite, "random");
   tcase_add_test(random, random_legal_schedules_compute_the_nest);
+  tcase_add_test(new_case(suite, "scaled"), random_block_scaled_schedules_compute_the_nest);
   TCase *hopper = new_case(suite, "hopper");
   tcase_set_timeout(hopper, 4 * 3600);
   tcase_add_test(hopper, random_hopper_schedules_compute_the_nest_after_every_pass);

@@ -442,7 +442,7 @@ static bool lacks_one_element(const Model *model, const Grid *grid, const Trace 
   const float *b = interpret_inputs(property_arena, p->k * p->n, 5, 1);
   InterpOptions options = {.seed = 5, .async = async, .a = a, .b = b, .alpha = 1};
   options.grid = grid->n_ctas;  // a block for each tile
-  const double *whole = interpret_reference(property_arena, p, a, b);
+  const double *whole = interpret_reference(property_arena, p, a, b, NULL);
   const InterpResult *result = interpret(property_arena, wiped(model->program, trace), &options);
   bool of_a = trace->operand == ATOM_A;
   for (int64_t i = 0; i < p->m; i++)

@@ -66,16 +66,17 @@ const BankOp *sectors_op_find(const char *name) {
   return NULL;
 }
 
-// Distinct multiples of `unit` below the addresses; `seen` gets them in the order of lanes.
+// Distinct multiples of `unit` below the addresses; `seen` gets them in the order of lanes, most of
+// which ask for what the lane before them asked for.
 static int distinct(const BankOp *op, const int64_t addr[BANK_LANES], int unit,
                     int64_t seen[BANK_LANES]) {
   int n = 0;
   for (int lane = 0; lane < op->n_addresses; lane++) {
     if (addr[lane] < 0) continue;
     int64_t at = addr[lane] / unit;
-    int i = 0;
-    while (i < n && seen[i] != at) i++;
-    if (i == n) seen[n++] = at;
+    int i = n;
+    while (i > 0 && seen[i - 1] != at) i--;
+    if (i == 0) seen[n++] = at;
   }
   return n;
 }

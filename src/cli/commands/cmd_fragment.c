@@ -3,6 +3,7 @@
 //   gemmview fragment m16n8k16.f16 A                   the operand as a grid of lane:value
 //   gemmview fragment m16n8k16.f16 A --lane 7          what lane 7 holds, in register order
 //   gemmview fragment m16n8k16.f16 A --element 3,5     who holds row 3, column 5
+//   gemmview fragment m16n8k32.mxf8 SFA                the factors of A, of a block-scaled atom
 //   gemmview fragment m16n8k16.f16 C --row 3           the lanes that share row 3, and its
 //   reduction gemmview fragment --list                           the atoms
 //
@@ -20,6 +21,7 @@
 #include "cli/common/options.h"
 #include "model/readings/fragment_json.h"
 #include "model/readings/fragment_text.h"
+#include "model/words/dtype.h"
 
 CommandRun cmd_fragment;
 
@@ -58,15 +60,25 @@ static bool fail(Diags *diags, const char *nearest, const char *sentence) {
   return false;
 }
 
+static bool find_operand(const char *text, AtomOperand *out) {
+  static const AtomOperand operands[] = {ATOM_A, ATOM_B, ATOM_C, ATOM_SFA, ATOM_SFB};
+  for (size_t i = 0; i < sizeof operands / sizeof *operands; i++)
+    if (str_equal_fold(text, atom_operand_name(*out = operands[i]))) return true;
+  *out = ATOM_C;
+  return str_equal_fold(text, "D");
+}
+
+static bool is_scale(AtomOperand operand) { return operand > ATOM_OPERANDS; }
+
 static bool read_operand(const char *text, Fragment *out, Diags *diags) {
-  static const char letters[] = "ABCD";
-  char upper = text[0] >= 'a' ? (char)(text[0] - 'a' + 'A') : text[0];
-  const char *at = text[0] && !text[1] ? strchr(letters, upper) : NULL;
-  if (!at)
+  if (!find_operand(text, &out->operand))
     return fail(diags, "A",
                 arena_printf(out->arena, "\"%.40s\" is no operand: A, B and C are",
                              str_sanitise(out->arena, text)));
-  out->operand = at - letters >= ATOM_C ? ATOM_C : (AtomOperand)(at - letters);
+  if (is_scale(out->operand) && !atom_scales(&out->atom))
+    return fail(
+        diags, "A",
+        arena_printf(out->arena, "%s takes no scale factors: m16n8k32.mxf8 does", out->atom.name));
   if (!atom_in_lanes(&out->atom, out->operand))
     return fail(diags, atom_in_registers(&out->atom, ATOM_A) ? "A" : "C",
                 arena_printf(out->arena,
@@ -100,6 +112,8 @@ static bool read_element(const char *text, Fragment *out, Diags *diags) {
 
 static bool read_part(const FragmentOptions *given, Fragment *out, Diags *diags) {
   out->lane = out->row = out->col = out->of_row = -1;
+  if (given->of_row && is_scale(out->operand))
+    return fail(diags, NULL, "--row is about sums and operands: a factor is one number");
   if ((given->lane != NULL) + (given->element != NULL) + (given->of_row != NULL) > 1)
     return fail(diags, NULL,
                 "--lane asks what a lane holds, --element who holds an element, --row who shares "
@@ -119,7 +133,7 @@ static bool read_fragment(const FragmentOptions *given, int argc, char **argv, F
   if (!atom_parse(argv[1], &out->atom, diags)) return false;
   if (argc != 3)
     return fail(diags, arena_printf(out->arena, "%s A", out->atom.name),
-                argc < 3 ? "an operand is needed after the atom: A, B or C"
+                argc < 3 ? "an operand is needed after the atom: A, B or C, SFA or SFB"
                          : "one atom and one operand are needed");
   if (!read_operand(argv[2], out, diags)) return false;
   out->map = fragment_map(&out->atom, out->operand);
@@ -149,24 +163,62 @@ static void print_wrapped(const char *text) {
 static void print_words(const Fragment *f) {
   PtxWord word[PTX_WORDS_MAX];
   int n = ptx_words(f->arena, &f->atom, NULL, word);
-  for (int i = 0; i < n; i++) printf("  %-10s %s\n", word[i].text, word[i].meaning);
+  int width = 10;
+  for (int i = 0; i < n; i++) width = max_int(width, (int)strlen(word[i].text));
+  for (int i = 0; i < n; i++) printf("  %-*s %s\n", width, word[i].text, word[i].meaning);
   const char *wmma = wmma_text(f->arena, &f->atom);
   if (wmma) print_wrapped(wmma);
+}
+
+// In lines of at most TEXT_COLS, the second from the shape on.
+static void print_instruction(const Fragment *f) {
+  const char *ptx = atom_ptx(f->arena, &f->atom), *shape = strstr(ptx, ".m16");
+  if (strlen(ptx) <= TEXT_COLS || !shape)
+    printf("%s\n", ptx);
+  else
+    printf("%.*s\n    %s\n", (int)(shape - ptx), ptx, shape);
+}
+
+// The axes of an operand, and what it is of.
+static void print_operand(const Fragment *f) {
+  const char *rows = f->operand == ATOM_B ? "k" : "m", *cols = f->operand == ATOM_A ? "k" : "n";
+  const char *type = f->operand == ATOM_C ? f->atom.acc : f->atom.type;
+  if (is_scale(f->operand)) {
+    DType element = DTYPE_F32;
+    dtype_find(f->atom.type, &element);
+    const DTypeScale scale = dtype_scale(element);
+    const char *blocks = arena_printf(f->arena, "k / %d", scale.elements);
+    *(f->operand == ATOM_SFA ? &cols : &rows) = blocks;
+    type = dtype_name(scale.type);
+  }
+  printf("%s of %s, %d x %d (%s x %s), in %s\n", atom_operand_name(f->operand), f->atom.name,
+         f->map.rows, f->map.cols, rows, cols, type);
+}
+
+// Which lanes the instruction looks at, and which bytes.
+static void print_selectors(const Fragment *f) {
+  if (!is_scale(f->operand)) return;
+  printf(
+      "with thread-id 0 lanes with lane %% 4 %s supply them, others' registers are not read;\n"
+      "v counts from the byte that byte-id names: %s\n",
+      f->operand == ATOM_SFA ? "< 2" : "= 0",
+      f->map.n_values == 1   ? "0, 1, 2 or 3"
+      : f->map.n_values == 2 ? "0 or 2"
+                             : "0");
 }
 
 static void print_head(const Fragment *f) {
   const FragmentPacking *packing = &f->packing;
   int per = packing->per_register;
-  printf("%s of %s, %d x %d (%s x %s), in %s\n", atom_operand_name(f->operand), f->atom.name,
-         f->map.rows, f->map.cols, f->operand == ATOM_B ? "k" : "m",
-         f->operand == ATOM_A ? "k" : "n", f->operand == ATOM_C ? f->atom.acc : f->atom.type);
-  printf("%s\n", atom_ptx(f->arena, &f->atom));
+  print_operand(f);
+  print_instruction(f);
   printf("%d lanes, each %d value%s in %d register%s of %d bits", f->map.n_lanes, packing->n_values,
          packing->n_values == 1 ? "" : "s", packing->n_registers,
          packing->n_registers == 1 ? "" : "s", packing->register_bits);
   printf("\n\nrow  = %s\ncol  = %s\n", f->formulas.row, f->formulas.col);
   printf("lane = %s\nv    = %s\n", f->formulas.lane, f->formulas.value);
   if (per > 1) printf("v is %s v %% %d of register v / %d\n", part_name(packing), per, per);
+  print_selectors(f);
 }
 
 // "T14:2", or of several neighbours "T14:2,3", "T14:4-7".
@@ -386,6 +438,12 @@ static void put_cell(JsonWriter *w, const Fragment *f, int lane, int value) {
   json_end_array(w);
 }
 
+// Of factors all four lanes of a row have a copy, and one lane's counts.
+static bool supplies(const Fragment *f, int lane) {
+  const FragmentElement at = fragment_map_element(&f->map, lane, 0);
+  return fragment_map_owner(&f->map, at.row, at.col).lane == lane;
+}
+
 static void put_cells(JsonWriter *w, const Fragment *f) {
   FragmentOwner only = {f->lane, -1};
   if (f->row >= 0) only = fragment_map_owner(&f->map, f->row, f->col);
@@ -393,7 +451,8 @@ static void put_cells(JsonWriter *w, const Fragment *f) {
   json_begin_array(w);
   for (int lane = 0; lane < f->map.n_lanes; lane++)
     for (int value = 0; value < f->map.n_values; value++)
-      if ((only.lane < 0 || only.lane == lane) && (only.value < 0 || only.value == value))
+      if ((only.lane < 0 || only.lane == lane) && (only.value < 0 || only.value == value) &&
+          supplies(f, lane))
         put_cell(w, f, lane, value);
   json_end_array(w);
 }
@@ -458,22 +517,24 @@ static const char *registers_text(Arena *arena, const Atom *atom, AtomOperand op
 }
 
 static void print_list_text(Arena *arena) {
-  printf("%-22s %5s %5s %7s  %3s %2s %3s %5s %4s  %s\n", "ATOM", "A,B", "C", "FLOP", "A", "B", "C",
+  printf("%-24s %8s %4s %7s  %2s %2s %3s %5s %5s %s\n", "ATOM", "A,B", "C", "FLOP", "A", "B", "C",
          "warps", "cc", "ATOM_KIND");
   for (int i = 0; i < atom_count; i++) {
     const Atom *atom = &atom_table[i];
-    printf("%-22s %5s %5s %7lld  %3s %2s %3s %5d %2d.%d%s  %s\n", atom->name, atom->type,
+    printf("%-24s %8s %4s %7lld  %2s %2s %3s %5d %2d.%d%-1s %s\n", atom->name, atom->type,
            atom->f16_acc ? arena_printf(arena, "%s*", atom->acc) : atom->acc,
            (long long)atom_flop(atom), registers_text(arena, atom, ATOM_A),
            registers_text(arena, atom, ATOM_B), registers_text(arena, atom, ATOM_C),
            atom_issuing_warps(atom), atom->cc_first / 10, atom->cc_first % 10,
-           atom->cc_last ? "a" : "", atom->knob ? atom->knob : "-");
+           atom->cc_last || atom_scales(atom) ? "a" : "", atom->knob ? atom->knob : "-");
   }
   fputs(
       "\nA B C: registers of one lane. * or f16, as in m16n8k16.f16.f16. N of wgmma may be any\n"
       "multiple of 8 up to 256: wgmma.m64n128k16.bf16; its B, and its A if one likes, are read "
       "from\n"
-      "shared memory. So may that of tcgen05, whose C lies in tensor memory.\n",
+      "shared memory. So may that of tcgen05, whose C lies in tensor memory. Of mxf8, mxf4 and\n"
+      "nvfp4 a lane gives two registers of scale factors besides, SFA and SFB; they need "
+      "sm_120a.\n",
       stdout);
 }
 

@@ -85,6 +85,7 @@ typedef struct Failure {
 typedef struct Check {
   const char *name, *help;
   int passed, failed;
+  int elsewhere;        // rungs of GPUs of another architecture than the one at hand
   const char *skipped;  // why; NULL: it ran
   const char *differs;  // what is otherwise than expected and no failure; NULL: nothing
 } Check;
@@ -125,13 +126,18 @@ static void failed(Selftest *t, Check *check, const char *what, const char *stat
           state ? state : "", "");
 }
 
+static const char *elsewhere_text(Arena *arena, const Check *check) {
+  if (!check->elsewhere) return "";
+  return arena_printf(arena, ", %d of other architectures", check->elsewhere);
+}
+
 static void end(const Selftest *t, const Check *check) {
   if (t->given->json) return;
   if (check->skipped)
     printf("%-10s skipped: %s\n", check->name, check->skipped);
   else
-    printf("%-10s %s: %d passed, %d failed\n", check->name, check->help, check->passed,
-           check->failed);
+    printf("%-10s %s: %d passed, %d failed%s\n", check->name, check->help, check->passed,
+           check->failed, elsewhere_text(t->arena, check));
   if (check->differs) printf("%-10s differs: %s\n", "", check->differs);
   fflush(stdout);
 }
@@ -285,22 +291,33 @@ static void check_compiler(Selftest *t) {
 static const int run_sizes[][3] = {{512, 512, 1280}, {333, 217, 1031}, {1, 1, 1}};
 enum { N_RUN_SIZES = sizeof run_sizes / sizeof run_sizes[0] };
 
+// Whether the target, which a rung may name, has the architecture of the GPU at hand.
+static bool runs_here(const Selftest *t, const Target *target) {
+  const WorkerMachine machine = cli_worker_machine(t->worker);
+  const Target *own = device_target(&t->targets, &machine.device);
+  return !own || str_equal(own->arch, target->arch);
+}
+
+static void add_run(Selftest *t, Check *check, Jobs *jobs, const Rung *rung, const int size[3]) {
+  const int before = jobs->n;
+  Schedule schedule = rung->schedule;
+  schedule_resize_mnk(&schedule, size);
+  cli_worker_set_target(t->worker, &t->targets, &schedule);
+  if (rung->not_built) return;
+  add_job(t, jobs, arena_printf(t->arena, "%s %dx%dx%d", rung->name, size[0], size[1], size[2]),
+          &schedule);
+  if (jobs->n == before || runs_here(t, jobs->timing[before].model->target)) return;
+  jobs->n = before;
+  check->elsewhere++;
+}
+
 static void check_runs(Selftest *t) {
   Check *check = begin(t, "run", "rungs on the GPU, every cell against float64");
   Jobs jobs = jobs_new(t->arena, count_rungs(t) * N_RUN_SIZES);
   for (int l = 0; t->ladders[l]; l++)
     for (int i = 0; i < t->ladders[l]->n_rungs; i++)
-      for (int s = 0; s < N_RUN_SIZES; s++) {
-        const Rung *rung = &t->ladders[l]->rung[i];
-        Schedule schedule = rung->schedule;
-        schedule_resize_mnk(&schedule, run_sizes[s]);
-        cli_worker_set_target(t->worker, &t->targets, &schedule);
-        if (rung->not_built) continue;
-        add_job(t, &jobs,
-                arena_printf(t->arena, "%s %dx%dx%d", rung->name, run_sizes[s][0], run_sizes[s][1],
-                             run_sizes[s][2]),
-                &schedule);
-      }
+      for (int s = 0; s < N_RUN_SIZES; s++)
+        add_run(t, check, &jobs, &t->ladders[l]->rung[i], run_sizes[s]);
   run_jobs(t, check, &jobs, true);
 }
 
@@ -512,6 +529,7 @@ static void print_json(const Selftest *t, bool ok) {
     json_member_string(&w, "help", t->check[i].help);
     json_member_int(&w, "passed", t->check[i].passed);
     json_member_int(&w, "failed", t->check[i].failed);
+    json_member_int(&w, "elsewhere", t->check[i].elsewhere);
     json_member_string(&w, "skipped", t->check[i].skipped);
     json_member_string(&w, "differs", t->check[i].differs);
     json_end_object(&w);

@@ -107,7 +107,7 @@ static int show_calibrations(Arena *arena, bool json, Diags *diags) {
 // ---- the library --------------------------------------------------------------------------------
 
 // Whether the row's kernel belongs to the library; its model then. A state that is no longer legal
-// is told of, attention has no place in a library of products.
+// is told of, attention has no place in a library of products, nor have factors in its calls.
 static const Model *model_of_row(Arena *arena, const TargetTable *targets, const HistoryRow *row) {
   Diags diags = diags_new(arena);
   Device device = {0};
@@ -117,7 +117,9 @@ static const Model *model_of_row(Arena *arena, const TargetTable *targets, const
   if (!target || !schedule_parse(&schedule, row->state, &diags)) return NULL;
   device_take_target(targets, target, &schedule);
   const Model *model = model_build(arena, targets, &schedule);
-  return model->ok && model->program->problem.kind == PROBLEM_MATMUL ? model : NULL;
+  const Problem *problem = model->ok ? &model->program->problem : NULL;
+  const bool product = problem && problem->kind == PROBLEM_MATMUL;
+  return product && !dtype_is_scaled(problem->dtype) ? model : NULL;
 }
 
 // The GPU whose kernels are meant: NULL after saying why none is.

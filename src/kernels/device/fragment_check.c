@@ -31,7 +31,12 @@ static LdMatrix ldmatrix_form(int index) {
   return (LdMatrix){.n_matrices = 1 << index % 3, .trans = index >= 3};
 }
 
-static int forms_of(const Atom *row) { return !atom_is_of_warp(row) ? 0 : row->f16_acc ? 2 : 1; }
+// Products of block-scaled atoms are not asked for: their registers are those of other atoms of the
+// same shape in bytes, and which lanes factors come from no tag would tell.
+static int forms_of(const Atom *row) {
+  if (!atom_is_of_warp(row) || atom_scales(row)) return 0;
+  return row->f16_acc ? 2 : 1;
+}
 
 // The atom of a case; false for a ldmatrix.
 static bool atom_of(int index, Atom *atom) {

@@ -47,6 +47,7 @@ typedef struct GpuProblem {
   Plan shape;  // sizes, types and layouts only
   uint64_t seed;
   GpuBuffer a, b, c, v, workspaces[PLAN_MAX_WORKSPACES];  // v: of attention alone
+  GpuBuffer sfa, sfb;                                     // of block-scaled operands
   GpuBuffer expected;                                     // double[rows · columns] of C
   GpuBuffer magnitude;  // float[rows · columns]: (|A|·|B|)ij, or sums of weights times |V|
   GpuBuffer counters;

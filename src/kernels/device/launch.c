@@ -9,8 +9,10 @@
 //
 // A persistent kernel is launched with as many blocks as the device holds at once, which only its
 // driver knows: SMs times the blocks that fit on one, by the registers that the assembler has given
-// out. Worked example, 512 tiles, one block of 384 threads an SM on 132 SMs: a grid of 132. If its
-// clusters claim lists of tiles, which list is meant for which SM is settled then too (places.h).
+// out. Worked example, 512 tiles, one block of 384 threads an SM on 132 SMs: a grid of 132. A
+// cluster has room only inside of a GPC: of four blocks each, 32 of the 33 that 132 SMs seem to
+// hold, and the last would go through its whole list when all others are over. If its clusters
+// claim lists of tiles, which list is meant for which SM is settled then too (places.h).
 #include <string.h>
 
 #include "base/str.h"
@@ -64,10 +66,49 @@ static bool settle_lists(Gpu *gpu, GpuProgram *program, int i, int blocks) {
          gpu_fill_bytes(gpu, &program->claims, 0, false);
 }
 
+// The launch of a kernel with clusters; the attribute is the caller's, and has to live as long.
+static CuLaunchConfig cluster_launch(const Gpu *gpu, const GpuProgram *program, int i,
+                                     CuLaunchAttribute *attribute) {
+  const PlanKernel *kernel = &program->plan->kernels[i];
+  memset(attribute, 0, sizeof *attribute);
+  attribute->id = CU_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute->value.cluster.x = (unsigned)(kernel->cluster[0] > 1 ? kernel->cluster[0] : 1);
+  attribute->value.cluster.y = (unsigned)(kernel->cluster[1] > 1 ? kernel->cluster[1] : 1);
+  attribute->value.cluster.z = (unsigned)(kernel->cluster[2] > 1 ? kernel->cluster[2] : 1);
+  return (CuLaunchConfig){
+      .grid_x = (unsigned)program->grid_x[i],
+      .grid_y = (unsigned)kernel->grid[1],
+      .grid_z = (unsigned)kernel->grid[2],
+      .block_x = (unsigned)kernel->block[0],
+      .block_y = (unsigned)kernel->block[1],
+      .block_z = (unsigned)kernel->block[2],
+      .smem_bytes = (unsigned)kernel->smem_bytes,
+      .stream = gpu->stream,
+      .attributes = attribute,
+      .n_attributes = 1,
+  };
+}
+
+// As many clusters of a persistent kernel as there is room for at once.
+static bool settle_clusters(Gpu *gpu, GpuProgram *program, int i) {
+  const int together = cluster_blocks(&program->plan->kernels[i]);
+  int64_t *grid = &program->grid_x[i];
+  CuLaunchAttribute attribute;
+  int clusters = 0;
+  *grid = max64(*grid - *grid % together, together);
+  if (together == 1 || !gpu->cuda->cuOccupancyMaxActiveClusters) return true;
+  const CuLaunchConfig config = cluster_launch(gpu, program, i, &attribute);
+  int status = gpu->cuda->cuOccupancyMaxActiveClusters(&clusters, program->functions[i], &config);
+  if (!gpu_check(gpu, status, "cuOccupancyMaxActiveClusters")) return false;
+  if (clusters < 1) return gpu_refuse(gpu, "no cluster of %s fits", program->plan->kernels[i].name);
+  *grid = min64(*grid, (int64_t)clusters * together);
+  return true;
+}
+
 static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   const PlanKernel *kernel = &program->plan->kernels[i];
   const CudaApi *cuda = gpu->cuda;
-  int blocks = 0, together = cluster_blocks(kernel);
+  int blocks = 0;
   int64_t *grid = &program->grid_x[i];
   *grid = kernel->grid[0];
   if (!kernel->persistent) return true;
@@ -76,8 +117,8 @@ static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   if (!gpu_check(gpu, status, "cuOccupancyMaxActiveBlocksPerMultiprocessor")) return false;
   if (blocks < 1) return gpu_refuse(gpu, "no block of %s fits on an SM", kernel->name);
   *grid = min64(*grid, blocks * gpu->info.device.sm_count);
-  *grid = max64(*grid - *grid % together, together);
-  if (!settle_lists(gpu, program, i, blocks)) return false;
+  if (!settle_clusters(gpu, program, i) || !settle_lists(gpu, program, i, blocks)) return false;
+  const int together = cluster_blocks(kernel);
   program->grid = takes(kernel, PLAN_ARG_LISTS) ? program->lists : (int)(*grid / together);
   return true;
 }
@@ -95,6 +136,15 @@ static bool settle_stamps(Gpu *gpu, GpuProgram *program, int i) {
   return gpu_alloc(gpu, &program->stamps,
                    program->traced_blocks * stamp_pages(kernel) * (int64_t)sizeof(StampPage),
                    "stamps");
+}
+
+static bool allow_clusters(Gpu *gpu, const PlanKernel *kernel, void *function) {
+  if (cluster_blocks(kernel) == 1) return true;
+  if (!gpu->cuda->cuLaunchKernelEx)
+    return gpu_refuse(gpu, "%s: this driver does not launch clusters", kernel->name);
+  return cluster_blocks(kernel) <= PORTABLE_CLUSTER ||
+         gpu_check(gpu, gpu->cuda->cuFuncSetAttribute(function, CU_FUNC_NON_PORTABLE_CLUSTER, 1),
+                   "cuFuncSetAttribute");
 }
 
 static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
@@ -119,13 +169,8 @@ static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
           cuda->cuFuncSetAttribute(*function, CU_FUNC_MAX_DYNAMIC_SMEM, (int)kernel->smem_bytes),
           "cuFuncSetAttribute"))
     return false;
-  if (!settle_grid(gpu, program, i) || !settle_stamps(gpu, program, i)) return false;
-  if (cluster_blocks(kernel) == 1) return true;
-  if (!cuda->cuLaunchKernelEx)
-    return gpu_refuse(gpu, "%s: this driver does not launch clusters", kernel->name);
-  return cluster_blocks(kernel) <= PORTABLE_CLUSTER ||
-         gpu_check(gpu, cuda->cuFuncSetAttribute(*function, CU_FUNC_NON_PORTABLE_CLUSTER, 1),
-                   "cuFuncSetAttribute");
+  return allow_clusters(gpu, kernel, *function) && settle_grid(gpu, program, i) &&
+         settle_stamps(gpu, program, i);
 }
 
 // The driver reads PTX as a terminated text and a cubin by its own header.
@@ -164,25 +209,8 @@ void gpu_unload(Gpu *gpu, GpuProgram *program) {
 }
 
 static bool launch_cluster(Gpu *gpu, const GpuProgram *program, int i, void **parameters) {
-  const PlanKernel *kernel = &program->plan->kernels[i];
   CuLaunchAttribute attribute;
-  memset(&attribute, 0, sizeof attribute);
-  attribute.id = CU_ATTRIBUTE_CLUSTER_DIMENSION;
-  attribute.value.cluster.x = (unsigned)(kernel->cluster[0] > 1 ? kernel->cluster[0] : 1);
-  attribute.value.cluster.y = (unsigned)(kernel->cluster[1] > 1 ? kernel->cluster[1] : 1);
-  attribute.value.cluster.z = (unsigned)(kernel->cluster[2] > 1 ? kernel->cluster[2] : 1);
-  const CuLaunchConfig config = {
-      .grid_x = (unsigned)program->grid_x[i],
-      .grid_y = (unsigned)kernel->grid[1],
-      .grid_z = (unsigned)kernel->grid[2],
-      .block_x = (unsigned)kernel->block[0],
-      .block_y = (unsigned)kernel->block[1],
-      .block_z = (unsigned)kernel->block[2],
-      .smem_bytes = (unsigned)kernel->smem_bytes,
-      .stream = gpu->stream,
-      .attributes = &attribute,
-      .n_attributes = 1,
-  };
+  const CuLaunchConfig config = cluster_launch(gpu, program, i, &attribute);
   void *function = program->functions[i];
   return gpu_check(gpu, gpu->cuda->cuLaunchKernelEx(&config, function, parameters, NULL),
                    "cuLaunchKernelEx");

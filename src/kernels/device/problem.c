@@ -38,7 +38,11 @@ static bool multiply_f64(Gpu *gpu, const Plan *plan) {
   if (blocks > INT32_MAX)
     return gpu_refuse(gpu, "C of %lld × %lld is too large to be checked", (long long)plan->m,
                       (long long)plan->n);
-  void *parameters[] = {&a, &b, &expected, &magnitude, &type, &m, &n, &k, &a_col, &b_col};
+  CuDevicePtr sfa = problem->sfa.data, sfb = problem->sfb.data;
+  int scale_type = (int)plan_scale_type(plan->operand_type);
+  unsigned long long block = (unsigned long long)plan_scale_elements(plan->operand_type);
+  void *parameters[] = {&a, &b,     &expected, &magnitude, &type, &m,          &n,
+                        &k, &a_col, &b_col,    &sfa,       &sfb,  &scale_type, &block};
   return gpu_launch_helper(gpu, GPU_PRODUCT_F64, blocks, THREADS, parameters);
 }
 
@@ -57,6 +61,19 @@ static bool attend_f64(Gpu *gpu, const Plan *plan) {
   void *parameters[] = {&q,       &k,    &v,   &expected, &magnitude, &type,
                         &queries, &keys, &dim, &causal,   &alpha};
   return gpu_launch_helper(gpu, GPU_ATTENTION_F64, plan_rows(plan), THREADS, parameters);
+}
+
+// Factors of the operands, where their type has any.
+static bool build_factors(Gpu *gpu, const Plan *plan, uint64_t seed) {
+  GpuBuffer *const factors[] = {&gpu->problem.sfa, &gpu->problem.sfb};
+  for (int i = 0; i < 2 && plan_scale_elements(plan->operand_type); i++) {
+    const PlanArg arg = (PlanArg)(PLAN_ARG_SFA + i);
+    if (!gpu_alloc(gpu, factors[i], plan_scale_bytes(plan, arg), i ? "SFB" : "SFA") ||
+        !fill_normal(gpu, factors[i], plan_scale_type(plan->operand_type),
+                     ~(2 * seed + (uint64_t)i)))
+      return false;
+  }
+  return true;
 }
 
 static bool build_values(Gpu *gpu, const Plan *plan, uint64_t seed) {
@@ -78,7 +95,7 @@ static bool build(Gpu *gpu, const Plan *plan, uint64_t seed) {
                    "the error map") &&
          fill_normal(gpu, &problem->a, plan->operand_type, 2 * seed) &&
          fill_normal(gpu, &problem->b, plan->operand_type, 2 * seed + 1) &&
-         build_values(gpu, plan, seed) && gpu_wait(gpu);
+         build_factors(gpu, plan, seed) && build_values(gpu, plan, seed) && gpu_wait(gpu);
 }
 
 bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed) {
@@ -99,10 +116,9 @@ bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed) {
 }
 
 GpuBuffer *problem_buffer(GpuProblem *problem, PlanArg buffer) {
-  GpuBuffer *const operands[] = {[PLAN_ARG_A] = &problem->a,
-                                 [PLAN_ARG_B] = &problem->b,
-                                 [PLAN_ARG_C] = &problem->c,
-                                 [PLAN_ARG_V] = &problem->v};
+  GpuBuffer *const operands[] = {
+      [PLAN_ARG_A] = &problem->a, [PLAN_ARG_B] = &problem->b,     [PLAN_ARG_C] = &problem->c,
+      [PLAN_ARG_V] = &problem->v, [PLAN_ARG_SFA] = &problem->sfa, [PLAN_ARG_SFB] = &problem->sfb};
   if (buffer < PLAN_ARG_WORKSPACE) return operands[buffer];
   return &problem->workspaces[buffer - PLAN_ARG_WORKSPACE];
 }

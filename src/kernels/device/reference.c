@@ -427,6 +427,10 @@ bool reference_choose(Arena *arena, Gpu *gpu, const Plan *plan, bool hot, BenchR
     out->error = "cuBLAS multiplies matrices, and has no attention";
     return false;
   }
+  if (plan_scale_elements(plan->operand_type)) {
+    out->error = "cuBLAS takes factors in tiles of 128 x 4, in which these do not lie";
+    return false;
+  }
   if (gpu->reference && gpu->reference->hot != hot) reference_release(gpu);
   if (!gpu->reference && !search(arena, gpu, plan, hot)) {
     out->error = str_sanitise(arena, gpu_error(gpu));

@@ -117,9 +117,11 @@ enum {
   X(int, cuGetErrorName, (int error, const char **name))                                       \
   X(int, cuGetErrorString, (int error, const char **text))
 
-// The first is absent from drivers older than CUDA 11.8, the second from those older than 12.0, the
-// others where processes share no memory; NULL then.
+// What launches clusters is absent from drivers older than CUDA 11.8, tensor maps from those older
+// than 12.0, the others where processes share no memory; NULL then.
 #define CUDA_OPTIONAL_FUNCTIONS(X)                                                              \
+  X(int, cuOccupancyMaxActiveClusters,                                                          \
+    (int *clusters, void *function, const CuLaunchConfig *config))                              \
   X(int, cuIpcGetMemHandle, (void *handle, CuDevicePtr pointer))                                \
   X(int, cuMemGetAddressRange_v2, (CuDevicePtr * base, size_t * bytes, CuDevicePtr pointer))    \
   X(int, cuLaunchKernelEx,                                                                      \

@@ -12,16 +12,19 @@
 
 PlanType plan_type_of(DType type) {
   static const PlanType types[DTYPE_COUNT] = {
-      [DTYPE_F32] = PLAN_F32,   [DTYPE_F16] = PLAN_F16,   [DTYPE_BF16] = PLAN_BF16,
-      [DTYPE_TF32] = PLAN_TF32, [DTYPE_F64] = PLAN_F64,   [DTYPE_S8] = PLAN_S8,
-      [DTYPE_E4M3] = PLAN_E4M3, [DTYPE_E5M2] = PLAN_E5M2, [DTYPE_S32] = PLAN_S32};
+      [DTYPE_F32] = PLAN_F32,     [DTYPE_F16] = PLAN_F16,           [DTYPE_BF16] = PLAN_BF16,
+      [DTYPE_TF32] = PLAN_TF32,   [DTYPE_F64] = PLAN_F64,           [DTYPE_S8] = PLAN_S8,
+      [DTYPE_E4M3] = PLAN_E4M3,   [DTYPE_E5M2] = PLAN_E5M2,         [DTYPE_S32] = PLAN_S32,
+      [DTYPE_MXF8] = PLAN_MXF8,   [DTYPE_MXF8E5M2] = PLAN_MXF8E5M2, [DTYPE_MXF4] = PLAN_MXF4,
+      [DTYPE_NVFP4] = PLAN_NVFP4, [DTYPE_UE8M0] = PLAN_UE8M0,       [DTYPE_UE4M3] = PLAN_UE4M3};
   return types[type];
 }
 
 // Buffers beyond A, B and C are workspaces, in their order.
 static PlanArg plan_buffer(const Program *program, const Buffer *buffer) {
   static const PlanArg operands[ROLE_COUNT] = {
-      [ROLE_A] = PLAN_ARG_A, [ROLE_B] = PLAN_ARG_B, [ROLE_C] = PLAN_ARG_C, [ROLE_V] = PLAN_ARG_V};
+      [ROLE_A] = PLAN_ARG_A, [ROLE_B] = PLAN_ARG_B,     [ROLE_C] = PLAN_ARG_C,
+      [ROLE_V] = PLAN_ARG_V, [ROLE_SFA] = PLAN_ARG_SFA, [ROLE_SFB] = PLAN_ARG_SFB};
   if (buffer_is_operand(buffer)) return operands[buffer->role];
   int n = 0;
   for (int i = 0; program->buffer[i] != buffer; i++)

@@ -19,6 +19,7 @@
 #include "kernels/toolchain/export_attention.h"
 #include "kernels/toolchain/export_inside.h"
 #include "kernels/toolchain/export_lists.h"
+#include "kernels/toolchain/export_scaled.h"
 #include "kernels/toolchain/verify.h"
 #include "model/text/prelude.h"
 
@@ -215,6 +216,20 @@ static const Kind kinds[] = {
                            "attend", "run", "1e-9 * operations"},
 };
 
+static Kind kind_of(Arena *arena, const Problem *problem) {
+  Kind kind = kinds[problem->kind];
+  if (!dtype_is_scaled(problem->dtype)) return kind;
+  kind.check = export_scaled_check;
+  kind.operands = "  In *A, *B;\n  Out *C;\n  Factor *SFA, *SFB;\n";
+  kind.check_parameters =
+      "const In *A, const In *B, const Factor *SFA,\n                     const Factor *SFB, "
+      "const Out *C";
+  kind.check_launch = "check_cells<<<4096, 256>>>(A, B, SFA, SFB, C, on_device)";
+  kind.check_arguments = "on.A, on.B, on.SFA, on.SFB, on.C";
+  kind.fill = export_scaled_fill(arena, problem);
+  return kind;
+}
+
 static void add_check(Str *out, const Kind *kind) {
   str_printf(out,
              "static bool is_right(%s) {\n"
@@ -306,6 +321,10 @@ static const struct {
                     "BFLOAT16"},
     [DTYPE_E4M3] = {SMALL_FLOAT("e4m3"), SMALL_BITS("e4m3"), "UINT8"},
     [DTYPE_E5M2] = {SMALL_FLOAT("e5m2"), SMALL_BITS("e5m2"), "UINT8"},
+    [DTYPE_MXF8] = {NULL, NULL, "UINT8"},  // the others are in export_scaled.c
+    [DTYPE_MXF8E5M2] = {NULL, NULL, "UINT8"},
+    [DTYPE_MXF4] = {NULL, NULL, "UINT8"},
+    [DTYPE_NVFP4] = {NULL, NULL, "UINT8"},
 };
 
 static void add_number(Str *out, DType type) {
@@ -314,6 +333,10 @@ static void add_number(Str *out, DType type) {
 }
 
 static void add_types(Str *out, const Problem *problem) {
+  if (dtype_is_scaled(problem->dtype)) {
+    export_scaled_types(out, problem);
+    return;
+  }
   const char *operand = prelude_type_name(problem->dtype),
              *output = prelude_type_name(problem->out);
   str_printf(out, "typedef %s In;\ntypedef %s Out;\n\n", operand, output);
@@ -449,7 +472,7 @@ void export_add_maps(Str *out, const Emission *emission, const Plan *plan) {
 
 void export_add_launches(Str *out, const Emission *emission, const Program *program,
                          const Plan *plan, bool stream) {
-  const Kind *kind = &kinds[program->problem.kind];
+  const Kind its = kind_of(out->arena, &program->problem), *kind = &its;
   str_printf(out, "struct Operands {\n%s", kind->operands);
   for (int i = 0; i < program->n_buffers; i++)
     if (export_is_workspace(program->buffer[i]))
@@ -491,7 +514,7 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
   str_printf(out,
              "static Operands allocate() {\n"
              "  Operands on = {};\n%s",
-             kinds[program->problem.kind].fill);
+             kind_of(out->arena, &program->problem).fill);
   export_add_maps(out, emission, plan);
   for (int i = 0; i < program->n_buffers; i++)
     if (export_is_workspace(program->buffer[i]))
@@ -536,12 +559,12 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
   add_constants(&out, &program->problem, plan);
   add_types(&out, &program->problem);
   str_add(&out, host_start);
-  str_add(&out, kinds[program->problem.kind].check);
+  const Kind kind = kind_of(arena, &program->problem);
+  str_add(&out, kind.check);
   export_add_launches(&out, emission, program, plan, false);
-  const Kind *kind = &kinds[program->problem.kind];
-  add_check(&out, kind);
+  add_check(&out, &kind);
   export_add_map_function(&out, plan);
   add_allocate(&out, emission, program, plan);
-  add_main(&out, kind);
+  add_main(&out, &kind);
   return out.text;
 }

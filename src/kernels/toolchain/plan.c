@@ -29,17 +29,28 @@ enum { CHUNK_BYTES = 16 };  // what a swizzle moves, and what a tensor map count
 static const int64_t extent_max = INT64_C(1) << 30;
 static const int64_t bytes_max = INT64_C(1) << 42;
 
-static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16",  "bf16", "tf32", "f64",
-                                                     "s8",  "e4m3", "e5m2", "s32"};
-static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
+static const char *const type_names[PLAN_N_TYPES] = {"f32",      "f16",  "bf16",  "tf32",  "f64",
+                                                     "s8",       "e4m3", "e5m2",  "s32",   "mxf8",
+                                                     "mxf8e5m2", "mxf4", "nvfp4", "ue8m0", "ue4m3"};
+static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4, 1, 1, 1, 1, 1, 1};
+static const struct {
+  int elements;
+  PlanType type;
+} scales[PLAN_N_TYPES] = {[PLAN_MXF8] = {32, PLAN_UE8M0},
+                          [PLAN_MXF8E5M2] = {32, PLAN_UE8M0},
+                          [PLAN_MXF4] = {32, PLAN_UE8M0},
+                          [PLAN_NVFP4] = {16, PLAN_UE4M3}};
 static const char *const arg_names[PLAN_N_ARGS] = {
-    "A",           "B",           "C",      "V",      "workspace_0", "workspace_1",
-    "workspace_2", "workspace_3", "alpha",  "places", "claims",      "epoch",
-    "lists",       "grid",        "stamps", "traced", "map_0",       "map_1",
-    "map_2",       "map_3",       "map_4",  "map_5",  "map_6",       "map_7"};
+    "A",           "B",           "C",           "V",      "SFA",    "SFB",    "workspace_0",
+    "workspace_1", "workspace_2", "workspace_3", "alpha",  "places", "claims", "epoch",
+    "lists",       "grid",        "stamps",      "traced", "map_0",  "map_1",  "map_2",
+    "map_3",       "map_4",       "map_5",       "map_6",  "map_7"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }
+int plan_type_elements(PlanType type) { return type == PLAN_MXF4 || type == PLAN_NVFP4 ? 2 : 1; }
+int plan_scale_elements(PlanType type) { return scales[type].elements; }
+PlanType plan_scale_type(PlanType type) { return scales[type].type; }
 
 bool plan_type_parse(const char *name, PlanType *type) {
   for (int i = 0; i < PLAN_N_TYPES; i++)
@@ -68,12 +79,20 @@ double plan_flops(const Plan *plan) {
   const double products = plan_is_attention(plan) ? 2.0 * (double)plan->heads : 1;
   return 2.0 * products * seen * (double)plan->k;
 }
-int64_t plan_a_bytes(const Plan *plan) {
-  return heads_of(plan) * plan->m * plan->k * plan_type_bytes(plan->operand_type);
+// Bytes of so many elements along k.
+static int64_t bytes_along_k(const Plan *plan) {
+  const PlanType type = plan->operand_type;
+  return ceil_div(plan->k, plan_type_elements(type)) * plan_type_bytes(type);
 }
-int64_t plan_b_bytes(const Plan *plan) {
-  return heads_of(plan) * plan->k * plan->n * plan_type_bytes(plan->operand_type);
+
+int64_t plan_a_bytes(const Plan *plan) { return heads_of(plan) * plan->m * bytes_along_k(plan); }
+int64_t plan_b_bytes(const Plan *plan) { return heads_of(plan) * plan->n * bytes_along_k(plan); }
+
+int64_t plan_scale_bytes(const Plan *plan, PlanArg factors) {
+  const int elements = plan_scale_elements(plan->operand_type);
+  return elements ? (factors == PLAN_ARG_SFA ? plan->m : plan->n) * ceil_div(plan->k, elements) : 0;
 }
+
 int64_t plan_c_bytes(const Plan *plan) {
   return plan_rows(plan) * plan_columns(plan) * plan_type_bytes(plan->output_type);
 }
@@ -97,6 +116,7 @@ int64_t plan_buffer_bytes(const Plan *plan, PlanArg buffer) {
   if (buffer == PLAN_ARG_B) return plan_b_bytes(plan);
   if (buffer == PLAN_ARG_C) return plan_c_bytes(plan);
   if (buffer == PLAN_ARG_V) return plan_v_bytes(plan);
+  if (buffer == PLAN_ARG_SFA || buffer == PLAN_ARG_SFB) return plan_scale_bytes(plan, buffer);
   return buffer < PLAN_N_BUFFERS ? plan->workspace_bytes[buffer - PLAN_ARG_WORKSPACE] : 0;
 }
 
@@ -246,6 +266,10 @@ static void check_type(Diags *diags, const char *what, PlanType type, int use,
                                          [PLAN_S8] = PLAN_OPERAND,
                                          [PLAN_E4M3] = PLAN_OPERAND,
                                          [PLAN_E5M2] = PLAN_OPERAND,
+                                         [PLAN_MXF8] = PLAN_OPERAND,
+                                         [PLAN_MXF8E5M2] = PLAN_OPERAND,
+                                         [PLAN_MXF4] = PLAN_OPERAND,
+                                         [PLAN_NVFP4] = PLAN_OPERAND,
                                          [PLAN_S32] = PLAN_SUM | PLAN_OUTPUT};
   if (uses[type] & use) return;
   diag_add(diags, "plan", "%s is no type of %s; f16, f32, f64%s are", type_names[type], what,
@@ -254,7 +278,11 @@ static void check_type(Diags *diags, const char *what, PlanType type, int use,
 
 static void check_types(const Plan *plan, Diags *diags) {
   check_type(diags, "operands", plan->operand_type, PLAN_OPERAND,
-             ", bf16, tf32 and the 8-bit types");
+             ", bf16, tf32, the 8-bit and the block-scaled types");
+  const int block = plan_scale_elements(plan->operand_type);
+  if (block && (plan->k % block || plan_is_attention(plan)))
+    diag_add(diags, "plan", "%s takes a matrix product whose k is a multiple of %d",
+             type_names[plan->operand_type], block);
   check_type(diags, "sums", plan->accumulate_type, PLAN_SUM, " and s32");
   check_type(diags, "the output", plan->output_type, PLAN_OUTPUT, ", bf16 and s32");
   bool whole = plan->operand_type == PLAN_S8;

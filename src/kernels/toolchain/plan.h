@@ -4,6 +4,10 @@
 //
 //   C[m × n] = A[m × k] · B[k × n]
 //
+// Operands of a block-scaled type come with factors, SFA[m × k / s] and SFB[n × k / s], row-major,
+// one for each s elements along k: 32, of nvfp4 16. Elements of 4 bits lie two to a byte,
+// neighbours along k, the first in the low half.
+//
 // C is row-major; A and B are row-major unless the flag says column-major. All matrices are dense:
 // a row-major A has a leading dimension of k, a column-major A one of m.
 #pragma once
@@ -29,6 +33,8 @@ typedef enum PlanArg {
   PLAN_ARG_B,
   PLAN_ARG_C,
   PLAN_ARG_V,  // of attention, whose A, B and C are Q, K and O
+  PLAN_ARG_SFA,
+  PLAN_ARG_SFB,  // of block-scaled operands
   PLAN_ARG_WORKSPACE,
   PLAN_N_BUFFERS = PLAN_ARG_WORKSPACE + PLAN_MAX_WORKSPACES,
   PLAN_ARG_ALPHA = PLAN_N_BUFFERS,
@@ -44,7 +50,8 @@ typedef enum PlanArg {
 } PlanArg;
 
 // PLAN_TF32 is stored as f32 and cut to 10 fraction bits by the multiplier; it names operands only,
-// as the 8-bit types do. PLAN_S32 is what 8-bit integers are summed in and stored as.
+// as the 8-bit types and the block-scaled ones do. PLAN_S32 is what 8-bit integers are summed in
+// and stored as.
 typedef enum PlanType {
   PLAN_F32,
   PLAN_F16,
@@ -55,11 +62,21 @@ typedef enum PlanType {
   PLAN_E4M3,
   PLAN_E5M2,
   PLAN_S32,
+  PLAN_MXF8,
+  PLAN_MXF8E5M2,
+  PLAN_MXF4,
+  PLAN_NVFP4,
+  PLAN_UE8M0,
+  PLAN_UE4M3,  // the types of factors
   PLAN_N_TYPES
 } PlanType;
 
 const char *plan_type_name(PlanType type);  // "f32", "f16", …
-int plan_type_bytes(PlanType type);
+int plan_type_bytes(PlanType type);         // of a unit: an element, or a byte of two
+int plan_type_elements(PlanType type);      // in a unit
+// Elements along k that share a factor, and the type of that; 0: the type has none.
+int plan_scale_elements(PlanType type);
+PlanType plan_scale_type(PlanType type);
 bool plan_type_parse(const char *name, PlanType *type);
 
 // A buffer as the tensor memory accelerator knows it: a matrix of which a copy moves a box, in
@@ -126,7 +143,8 @@ int64_t plan_buffer_bytes(const Plan *plan, PlanArg buffer);  // 0 for what is n
 int64_t plan_a_bytes(const Plan *plan);
 int64_t plan_b_bytes(const Plan *plan);
 int64_t plan_c_bytes(const Plan *plan);
-int64_t plan_v_bytes(const Plan *plan);  // 0 of a matrix product
+int64_t plan_v_bytes(const Plan *plan);                       // 0 of a matrix product
+int64_t plan_scale_bytes(const Plan *plan, PlanArg factors);  // of SFA or SFB; 0: there are none
 
 // One JSON object, no newline in it. Reading is strict: an unknown key, a wrong type, a number that
 // is no integer or any finding of plan_check gives NULL and the findings.

@@ -22,7 +22,8 @@ static double unit_roundoff(PlanType type) {
 
 // The relative roundoff of one addition inside the sum.
 static double sum_roundoff(const Plan *plan) {
-  bool eight_bit_floats = plan->operand_type == PLAN_E4M3 || plan->operand_type == PLAN_E5M2;
+  bool eight_bit_floats = plan->operand_type == PLAN_E4M3 || plan->operand_type == PLAN_E5M2 ||
+                          plan_scale_elements(plan->operand_type);
   if (plan->accumulate_type == PLAN_F32 && eight_bit_floats) return 0x1p-13;
   return unit_roundoff(plan->accumulate_type) * (plan->accumulate_type == PLAN_F64 ? 2 : 1);
 }

@@ -360,6 +360,7 @@ Tune *tune_start(Arena *arena, const TuneOptions *options) {
   Tune *tune = ARENA_NEW(arena, Tune);
   tune->arena = arena;
   tune->options = *options;
+  tune->team = team_new(team_usual());
   tune->started = clock_seconds();
   tune->search_ends = fmax(options->seconds * search_share, options->seconds - finals_most_s);
   for (int i = 0; i < CLIENT_WORKERS_MAX; i++) tune->worker[i].field = -1;
@@ -370,6 +371,7 @@ Tune *tune_start(Arena *arena, const TuneOptions *options) {
 void tune_cancel(Tune *tune) { tune->cancelled = true; }
 
 void tune_end(Tune *tune) {
+  team_end(tune->team);
   for (int f = 0; f < tune->n_fields; f++) {
     const TuneField *field = &tune->field[f]->told;
     for (int i = 0; i < field->n_points; i++)

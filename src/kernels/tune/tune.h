@@ -79,7 +79,7 @@ typedef struct TuneField {
   double cublas_ns;  // of the last time that it ran beside a point; 0 = not known
   int n_steps;
   TuneStep *step;
-  Calibration calibration;  // of this problem on this GPU; n = 0: too little is known
+  Calibration calibration;  // of the best point's family here; n = 0: too little is known
   const char *error;        // why there is no search on it; NULL: there is
 } TuneField;
 

@@ -1,5 +1,6 @@
 // Inside of the search: what tune.c, tune_points.c and tune_rounds.c share.
 #pragma once
+#include "base/team.h"
 #include "kernels/tune/tune.h"
 #include "model/schedules/candidates.h"
 
@@ -14,7 +15,7 @@ enum {
 typedef struct Pooled {
   Schedule schedule;
   uint64_t program;
-  double model_ns;
+  double model_ns, flop;
   CalibrationTerms terms;
 } Pooled;
 
@@ -39,6 +40,7 @@ typedef struct Field {
   int chosen[TUNE_SHORT_POINTS], n_given, n_open;
   double flop;
   int n_of_family[CALIBRATION_FAMILIES];   // points
+  Calibration own[CALIBRATION_FAMILIES];   // of this search; n = 0: too little is known
   Calibration kept[CALIBRATION_FAMILIES];  // of searches before; n = 0: none
 } Field;
 
@@ -54,6 +56,7 @@ typedef struct TuneWorker {
 struct Tune {
   Arena *arena;
   TuneOptions options;
+  Team *team;  // for candidates
   double started, search_ends;
   bool cancelled;
   int n_fields;

@@ -4,10 +4,11 @@
 // two of them. The one that promises most is compiled next. A promise is the roofline's speed times
 // the share of it that schedules like it have reached: shares are averaged with weights that halve
 // with every knob in which the two differ, so a child is judged by its parents and a stranger by
-// all. Once 40 are timed, the roofline is the one that is fitted to them (calibration.h), and again
-// whenever there are twice as many. Over 4,092 times that searches of six fp32 problems wrote down
-// on an H200 (2026-11-23), promises made from the 256 times before each have a rank correlation of
-// 0.60 with them, and of 0.41 without the fit (mean of the six).
+// all. Once 40 are timed, the roofline of each family is the one that is fitted to its points
+// (calibration.h), and again whenever there are twice as many. Over 4,092 times that searches of
+// six fp32 problems wrote down on an H200 (2026-11-23, by the factors of that day), promises made
+// from the 256 times before each have a rank correlation of 0.60 with them, and of 0.41 without the
+// fit (mean of the six).
 //
 // Worked example: the roofline gives 55 TFLOP/s; a parent one knob away reached 36 of 48 (0.75),
 // another three away 20 of 50 (0.4): (0.5 · 0.75 + 0.125 · 0.4) / 0.625 = 0.68, so 37 are promised.
@@ -34,8 +35,9 @@ enum {
   ELITE = 24,
   LIKE_MAX = 256,
   BLIND_ONE_IN = 8,
-  DRY_DRAWS = 40,
-  BLIND_DRAWS = 200,
+  BATCHES_MAX = 4,
+  BLIND_BATCHES = 24,
+  PROBLEM_DRAWS = 40,
   SEED_EDITS_MAX = 4,
   STALE_POINTS = 250,
   ROWS_MAX = 20000
@@ -128,21 +130,29 @@ static void note_step(Tune *tune, Field *field, const TunePoint *point) {
   told->step[told->n_steps++] = (TuneStep){point->at_s, point->time_ns};
 }
 
-// Fits the roofline to what is timed, spread evenly over all of it, each time that there is twice
-// as much.
-static void calibrate(Field *field) {
+// The roofline of a family, fitted to what is timed of it, spread evenly over all of it.
+static Calibration fit_family(Arena *scratch, const TuneField *told, CalibrationFamily family) {
   enum { FITTED_MAX = 400 };
+  CalibrationPoint *points = ARENA_ARRAY(scratch, CalibrationPoint, told->n_order);
+  int all = 0;
+  for (int i = 0; i < told->n_order; i++) {
+    const TunePoint *point = &told->point[told->order[i]];
+    if (point->terms.family == family)
+      points[all++] = (CalibrationPoint){point->terms, point->time_ns};
+  }
+  const int n = all < FITTED_MAX ? all : FITTED_MAX;
+  for (int i = 0; i < n; i++) points[i] = points[(int64_t)i * all / n];
+  return calibration_fit(scratch, points, n);
+}
+
+// Each time that there is twice as much. What is told is the best point's family.
+static void calibrate(Field *field) {
   TuneField *told = &field->told;
   if (told->n_order < CALIBRATION_POINTS_MIN || told->n_order < field->next_fit) return;
   Arena *scratch = arena_new("calibrate");
-  const int n = told->n_order < FITTED_MAX ? told->n_order : FITTED_MAX;
-  CalibrationPoint *points = ARENA_ARRAY(scratch, CalibrationPoint, n);
-  for (int i = 0; i < n; i++) {
-    const int at = (int)((int64_t)i * told->n_order / n);
-    const TunePoint *point = &told->point[told->order[at]];
-    points[i] = (CalibrationPoint){point->terms, point->time_ns};
-  }
-  told->calibration = calibration_fit(scratch, points, n);
+  for (int i = 0; i < CALIBRATION_FAMILIES; i++)
+    field->own[i] = fit_family(scratch, told, (CalibrationFamily)i);
+  told->calibration = field->own[told->point[told->order[0]].terms.family];
   field->next_fit = 2 * told->n_order;
   arena_free(scratch);
 }
@@ -205,16 +215,15 @@ const Model *tune_model(Arena *arena, const Field *field, const TunePoint *point
 
 // ---- promises -----------------------------------------------------------------------------------
 
-// By the roofline as it was fitted here, or in searches before, or as the data sheet has it.
-static double expected_ns(const Field *field, double model_ns, const CalibrationTerms *terms) {
-  const Calibration *own = &field->told.calibration, *kept = &field->kept[terms->family];
-  if (!own->n && !kept->n) return model_ns;
-  return calibration_ns(own->n ? own : kept, terms);
+// By the roofline as it was fitted here, or in searches before, or as it is by default.
+static double expected_ns(const Field *field, const CalibrationTerms *terms) {
+  const Calibration *own = &field->own[terms->family];
+  return calibration_ns(own->n ? own : &field->kept[terms->family], terms);
 }
 
 static double share_of(const Field *field, const TunePoint *point) {
   if (point->state != TUNE_TIMED) return 0;
-  return expected_ns(field, point->model_ns, &point->terms) / point->time_ns;
+  return expected_ns(field, &point->terms) / point->time_ns;
 }
 
 static bool is_settled(const TunePoint *point) {
@@ -245,58 +254,100 @@ static double promised_ns(const Field *field, const Pooled *pooled) {
     share += w * share_of(field, point);
     weight += w;
   }
-  return expected_ns(field, pooled->model_ns, &pooled->terms) * weight / fmax(share, 1e-6);
+  return expected_ns(field, &pooled->terms) * weight / fmax(share, 1e-6);
 }
 
 // ---- candidates ---------------------------------------------------------------------------------
 
 // One of the best, the first ones more often.
-static const Schedule *draw_elite(Field *field, const int elite[ELITE], int n) {
-  const int64_t a = random_between(&field->random, 0, n - 1),
-                b = random_between(&field->random, 0, n - 1);
+static const Schedule *draw_elite(const Field *field, uint64_t *random, const int elite[ELITE],
+                                  int n) {
+  const int64_t a = random_between(random, 0, n - 1), b = random_between(random, 0, n - 1);
   return &field->told.point[elite[a < b ? a : b]].schedule;
 }
 
-static bool draw_schedule(const Tune *tune, Field *field, Schedule *out) {
+static bool draw_schedule(const Tune *tune, const Field *field, uint64_t *random, Schedule *out) {
   enum { FRESH = 3, CROSSED = 5, OF = 12 };
   int elite[ELITE];
   const int n = list_elite(tune, field, elite);
-  const int64_t kind = random_between(&field->random, 0, OF - 1);
-  if (n < 2 || kind < FRESH) return candidate_draw(field->space, &field->random, out);
-  const Schedule *a = draw_elite(field, elite, n);
+  const int64_t kind = random_between(random, 0, OF - 1);
+  if (n < 2 || kind < FRESH) return candidate_draw(field->space, random, out);
+  const Schedule *a = draw_elite(field, random, elite, n);
   if (kind < CROSSED)
-    return candidate_cross(field->space, &field->random, a, draw_elite(field, elite, n), out);
-  return candidate_change(field->space, &field->random, a, out);
+    return candidate_cross(field->space, random, a, draw_elite(field, random, elite, n), out);
+  return candidate_change(field->space, random, a, out);
 }
 
-// Whether it is legal and new.
-static bool look_at(Tune *tune, Field *field, const Schedule *schedule, Pooled *out) {
+static bool draw_fresh(const Tune *tune, const Field *field, uint64_t *random, Schedule *out) {
+  (void)tune;
+  return candidate_draw(field->space, random, out);
+}
+
+// The schedule as a candidate; false where it is not legal. Reads the field alone: the team does
+// this for many at once.
+static bool make_pooled(const Field *field, const Schedule *schedule, Pooled *out) {
   Arena *scratch = arena_new("candidate");
   const Model *model = candidate_model(scratch, &field->told.targets, schedule, &out->program);
-  const double tflops = model ? model->traffic.roofline_tflops : 0;
-  const bool good = model && remember(tune, field, out->program);
-  if (good) {
+  if (model) {
+    const double tflops = model->traffic.roofline_tflops;
     out->schedule = *schedule;
     out->terms = calibration_terms(model);
-    out->model_ns = model->traffic.flop / (tflops > 0 ? tflops : 1) * 1e-3;
-    field->flop = model->traffic.flop;
+    out->flop = model->traffic.flop;
+    out->model_ns = out->flop / (tflops > 0 ? tflops : 1) * 1e-3;
   }
   arena_free(scratch);
-  return good;
+  return model != NULL;
+}
+
+static bool is_new(Tune *tune, Field *field, const Pooled *pooled) {
+  field->flop = pooled->flop;
+  return remember(tune, field, pooled->program);
+}
+
+static bool look_at(Tune *tune, Field *field, const Schedule *schedule, Pooled *out) {
+  return make_pooled(field, schedule, out) && is_new(tune, field, out);
+}
+
+typedef bool Draw(const Tune *tune, const Field *field, uint64_t *random, Schedule *out);
+
+// Candidates that are drawn together, each with random numbers of its own, so that it is the same
+// candidate whichever thread makes it.
+typedef struct Batch {
+  const Tune *tune;
+  const Field *field;
+  Draw *draw;
+  uint64_t random[DRAWS];
+  bool good[DRAWS];
+  Pooled pooled[DRAWS];
+} Batch;
+
+static void make_candidate(void *context, int i) {
+  Batch *batch = context;
+  Schedule schedule;
+  batch->good[i] = batch->draw(batch->tune, batch->field, &batch->random[i], &schedule) &&
+                   make_pooled(batch->field, &schedule, &batch->pooled[i]);
+}
+
+// Draws DRAWS candidates, of which some are legal and new; those go to `out`. Returns their number.
+static int draw_batch(Tune *tune, Field *field, Draw *draw, Pooled out[DRAWS]) {
+  Batch batch = {.tune = tune, .field = field, .draw = draw};
+  int n = 0;
+  for (int i = 0; i < DRAWS; i++) batch.random[i] = random_next(&field->random);
+  team_run(tune->team, DRAWS, make_candidate, &batch);
+  for (int i = 0; i < DRAWS; i++)
+    if (batch.good[i] && is_new(tune, field, &batch.pooled[i])) out[n++] = batch.pooled[i];
+  return n;
 }
 
 static int fill_pool(Tune *tune, Field *field) {
+  Pooled drawn[DRAWS];
   int n = 0;
-  for (int i = 0; i < DRY_DRAWS && n < DRAWS; i++) {
-    Schedule schedule;
-    Pooled pooled;
-    if (!draw_schedule(tune, field, &schedule) || !look_at(tune, field, &schedule, &pooled))
-      continue;
+  for (int i = 0; i < BATCHES_MAX && n == 0; i++) n = draw_batch(tune, field, draw_schedule, drawn);
+  for (int i = 0; i < n; i++) {
     const int at = field->n_pool < TUNE_POOL
                        ? field->n_pool++
                        : (int)random_between(&field->random, 0, TUNE_POOL - 1);
-    field->pool[at] = pooled;
-    n++;
+    field->pool[at] = drawn[i];
   }
   return n;
 }
@@ -350,15 +401,13 @@ static int choose_again(const Field *field) {
 
 // The next that is drawn, of whatever promise, of a family that has not all its points.
 static int choose_blindly(Tune *tune, Field *field) {
-  for (int i = 0; i < BLIND_DRAWS && !field->dry; i++) {
-    Schedule schedule;
-    Pooled pooled;
-    if (!candidate_draw(field->space, &field->random, &schedule) ||
-        !look_at(tune, field, &schedule, &pooled) ||
-        field->n_of_family[pooled.terms.family] >= tune->options.blind_points)
-      continue;
-    TunePoint *point = add_point(tune, field, &pooled);
-    point->predicted_ns = expected_ns(field, pooled.model_ns, &pooled.terms);
+  for (int i = 0; i < BLIND_BATCHES && !field->dry; i += field->n_pool == 0) {
+    if (field->n_pool == 0) field->n_pool = draw_batch(tune, field, draw_fresh, field->pool);
+    if (field->n_pool == 0) continue;
+    const Pooled *pooled = &field->pool[--field->n_pool];
+    if (field->n_of_family[pooled->terms.family] >= tune->options.blind_points) continue;
+    TunePoint *point = add_point(tune, field, pooled);
+    point->predicted_ns = expected_ns(field, &pooled->terms);
     return (int)(point - field->told.point);
   }
   field->dry = true;
@@ -424,7 +473,7 @@ static void take_known(Tune *tune, Field *field) {
 static const char *problem_of(Tune *tune, Field *field) {
   Arena *scratch = arena_new("problem");
   const char *problem = NULL;
-  for (int i = 0; i < DRY_DRAWS && !problem; i++) {
+  for (int i = 0; i < PROBLEM_DRAWS && !problem; i++) {
     Schedule schedule;
     const Model *model = NULL;
     if (candidate_draw(field->space, &field->random, &schedule))
@@ -440,6 +489,7 @@ static void take_calibrations(Tune *tune, Field *field) {
   Arena *scratch = arena_new("calibrations");
   const int n = history_calibrations(tune->options.history, scratch, field->told.device.name, rows,
                                      CALIBRATION_FAMILIES);
+  for (int i = 0; i < CALIBRATION_FAMILIES; i++) field->kept[i] = calibration_none();
   for (int i = 0; i < n; i++) field->kept[rows[i].family] = rows[i].fit;
   arena_free(scratch);
 }

@@ -358,6 +358,8 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_PAIR_BYTES] = break_pair_bytes,
     [BREAK_PAIR_END] = break_pair_end,
     [BREAK_PAIR_ALLOC] = break_pair_alloc,
+    [BREAK_SCALE_BYTE] = break_scale_byte,
+    [BREAK_SCALE_STALE] = break_scale_stale,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

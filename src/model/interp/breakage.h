@@ -94,7 +94,9 @@
   X(PAIR_MASK, "pair_mask", "commits of a pair arrive at the CTA alone that asks")                 \
   X(PAIR_BYTES, "pair_bytes", "full of a pair expects the bytes of one CTA")                       \
   X(PAIR_END, "pair_end", "a CTA of a pair ends with its own threads, not with the other CTA")     \
-  X(PAIR_ALLOC, "pair_alloc", "tensor memory of a pair is allocated as for one CTA")
+  X(PAIR_ALLOC, "pair_alloc", "tensor memory of a pair is allocated as for one CTA")               \
+  X(SCALE_BYTE, "scale_byte", "the factors of A are taken from the bytes of the next k-step")      \
+  X(SCALE_STALE, "scale_stale", "the factors of A are those of the slab before")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

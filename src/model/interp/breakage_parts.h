@@ -82,6 +82,10 @@ bool break_sum_rescale(Program *program);
 bool break_lanes_max(Program *program);
 bool break_unconverted(Program *program);
 
+// Those of scale factors, breakage_scales.c.
+bool break_scale_byte(Program *program);
+bool break_scale_stale(Program *program);
+
 // Those of clusters and of lists that clusters claim, breakage_cluster.c.
 bool break_local_arrive_only(Program *program);
 bool break_mask_short(Program *program);

@@ -110,11 +110,12 @@ typedef struct InterpOptions {
   const float *a, *b;  // M×K and K×N, as they lie in memory, rounded to their type on the way in;
                        // NULL: small whole numbers made from the seed
   const float *v;      // of attention, whose a and b are Q and K, head after head
-  int max_findings;    // 0: 16; more are counted, not kept
-  int64_t step_limit;  // warp-steps before FINDING_TOO_LONG; 0: 2^31
-  int runs;            // interpret_check: seeds tried; 0: 2
-  bool stop_at_first;  // end at the first finding: for those who only ask whether there is one
-  InterpTrace *trace;  // NULL: nobody is looked at
+  const float *scale[2];  // factors of a block-scaled A and B: M×S and N×S
+  int max_findings;       // 0: 16; more are counted, not kept
+  int64_t step_limit;     // warp-steps before FINDING_TOO_LONG; 0: 2^31
+  int runs;               // interpret_check: seeds tried; 0: 2
+  bool stop_at_first;     // end at the first finding: for those who only ask whether there is one
+  InterpTrace *trace;     // NULL: nobody is looked at
   const InterpWatch *watch;  // NULL: no block is
   int64_t
       grid;  // clusters (blocks) of a persistent kernel; 0: drawn from the seed, fewer than tiles
@@ -147,9 +148,9 @@ double interpret_bytes(const Program *program);
 const InterpResult *interpret(Arena *arena, const Program *program, const InterpOptions *options);
 
 // C = A·B by a plain triple loop in float64, from nothing but the arrays, rounded to the operands'
-// type first.
+// type first, and with scale factors where that has any (else they may be NULL).
 const double *interpret_reference(Arena *arena, const Problem *problem, const float *a,
-                                  const float *b);
+                                  const float *b, const float *const scale[2]);
 
 // O of attention from Q, K and V, in float64 but for the last quotient, which is one of acc's type:
 // with whole scores and an alpha of 2 powers and sums are exact.

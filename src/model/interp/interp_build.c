@@ -79,8 +79,12 @@ static const char *machine_size(Machine *m) {
 
 // The operand as bytes of its type.
 static uint8_t *input_data(const Machine *m, const Buffer *buffer) {
-  int which = buffer->role == ROLE_V ? 2 : buffer->role == ROLE_B;
-  const float *const inputs[] = {m->options->a, m->options->b, m->options->v};
+  static const int order[ROLE_COUNT] = {[ROLE_B] = 1, [ROLE_V] = 2, [ROLE_SFA] = 2, [ROLE_SFB] = 3};
+  const InterpOptions *options = m->options;
+  const int which = order[buffer->role];
+  const bool scaled = dtype_is_scaled(m->program->problem.dtype);
+  const float *const inputs[] = {options->a, options->b, scaled ? options->scale[0] : options->v,
+                                 options->scale[1]};
   const float *given = inputs[which];
   if (!given) given = interp_inputs_of(m->arena, &m->program->problem, m->options->seed, which);
   if (buffer->type == DTYPE_F32) return (uint8_t *)(uintptr_t)given;  // never written: op_fault()

@@ -62,11 +62,39 @@ static const float *sparse_numbers(Arena *arena, const Problem *problem, uint64_
   return data;
 }
 
+// Bytes of two elements, neither of them 0.
+static const float *codes(Arena *arena, int64_t n, uint64_t seed, int which) {
+  uint64_t state = seed * 2 + (uint64_t)which;
+  float *data = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; i < n; i++) {
+    const uint64_t bits = random_next(&state) >> 32;
+    int code = 0;
+    for (int half = 0; half < 2; half++)
+      code |= (int)((bits >> (4 * half) & 8) | (1 + (bits >> (8 + 4 * half)) % 7)) << (4 * half);
+    data[i] = (float)code;
+  }
+  return data;
+}
+
+// Factors of four different sizes, so that one that is a neighbour's shows: 1/2 to 4, of ue4m3 1/2
+// to 2 with 3/2 among them. Sums of 4096 products are multiples of 1/16 below 2^20: exact in f32.
+static const float *factors(Arena *arena, const Problem *problem, uint64_t seed, int which) {
+  static const float powers[] = {0.5f, 1, 2, 4}, halves[] = {0.5f, 1, 1.5f, 2};
+  const bool whole = dtype_scale(problem->dtype).type == DTYPE_UE8M0;
+  const int64_t n = problem_input_elements(problem, which);
+  uint64_t state = seed * 4 + (uint64_t)which;
+  float *data = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; i < n; i++) data[i] = (whole ? powers : halves)[random_next(&state) >> 62];
+  return data;
+}
+
 const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t seed, int which) {
   int64_t n = problem_input_elements(problem, which);
   if (problem->kind == PROBLEM_ATTENTION)
     return which == 2 ? whole_numbers(arena, n, seed, which, 4)
                       : sparse_numbers(arena, problem, seed, which);
+  if (which >= 2) return factors(arena, problem, seed, which);
+  if (dtype_elements(problem->dtype) > 1) return codes(arena, n, seed, which);
   double limit = fmin(number_exact_limit(problem->acc), number_exact_limit(problem->out));
   int most = 8;
   while (most > 1 && limit < 0x1p24 && !stays_exact(most, problem->k, limit)) most /= 2;
@@ -84,12 +112,34 @@ static double *rounded(Arena *arena, DType type, const float *from, int64_t rows
   return to;
 }
 
+// The operand element by element with its factors, in row order: rows and columns in units, of
+// which `along_k` run down the rows of B or along those of A.
+static const double *scaled(Arena *arena, const Problem *problem, const double *units,
+                            const float *scale, bool is_a) {
+  const DTypeScale of = dtype_scale(problem->dtype);
+  const int each = dtype_elements(problem->dtype);
+  const int64_t n = is_a ? problem->m : problem->n, depth = problem->k;
+  double *to = ARENA_ARRAY(arena, double, n *depth);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < depth; k++) {
+      const double unit = units[is_a ? i * problem_depth(problem) + k / each : k / each * n + i];
+      const double factor = (double)scale[i * problem_scales(problem) + k / of.elements];
+      to[is_a ? i * depth + k : k * n + i] =
+          number_element(problem->dtype, unit, (int)(k % each)) * number_round(of.type, factor);
+    }
+  return to;
+}
+
 const double *interpret_reference(Arena *arena, const Problem *problem, const float *a,
-                                  const float *b) {
-  int64_t n = problem->n;
+                                  const float *b, const float *const scale[2]) {
+  const int64_t n = problem->n, depth = problem_depth(problem);
   double *c = ARENA_ARRAY(arena, double, problem->m *n);
-  const double *x = rounded(arena, problem->dtype, a, problem->m, problem->k, problem->a_col);
-  const double *y = rounded(arena, problem->dtype, b, problem->k, n, problem->b_col);
+  const double *x = rounded(arena, problem->dtype, a, problem->m, depth, problem->a_col);
+  const double *y = rounded(arena, problem->dtype, b, depth, n, problem->b_col);
+  if (dtype_is_scaled(problem->dtype)) {
+    x = scaled(arena, problem, x, scale[0], true);
+    y = scaled(arena, problem, y, scale[1], false);
+  }
   for (int64_t i = 0; i < problem->m; i++)
     for (int64_t k = 0; k < problem->k; k++) {
       double factor = x[i * problem->k + k];
@@ -167,7 +217,7 @@ static const double *reference(const Comparison *to) {
   if (to->problem->kind == PROBLEM_ATTENTION)
     return interpret_attention(to->arena, to->problem, given->a, given->b, given->v,
                                (double)interp_alpha(given));
-  return interpret_reference(to->arena, to->problem, given->a, given->b);
+  return interpret_reference(to->arena, to->problem, given->a, given->b, given->scale);
 }
 
 static void compare(const double *c, void *context) {
@@ -207,8 +257,11 @@ static Comparison start_check(Arena *arena, const Program *program, InterpCheck 
   const Problem *problem = &program->problem;
   if (!options->a) options->a = interp_inputs_of(arena, problem, options->seed, 0);
   if (!options->b) options->b = interp_inputs_of(arena, problem, options->seed, 1);
-  if (!options->v && problem_inputs(problem) > 2)
+  if (!options->v && problem->kind == PROBLEM_ATTENTION)
     options->v = interp_inputs_of(arena, problem, options->seed, 2);
+  for (int i = 0; i < 2 && dtype_is_scaled(problem->dtype); i++)
+    if (!options->scale[i])
+      options->scale[i] = interp_inputs_of(arena, problem, options->seed, 2 + i);
   const Product *last = &program->product[program->n_products - 1];
   const int64_t rows = problem_rows(problem), columns = problem_columns(problem);
   *check = (InterpCheck){.wrong_row = -1, .wrong_column = -1};

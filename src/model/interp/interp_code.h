@@ -103,9 +103,10 @@ typedef struct Code {
   Value end;    // LOOP, NEXT that say one
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
+  Operand scale[2];            // of a multiplication; no buffer: it has none
   Value corner[BOX_RANK_MAX];  // of a box: where the box begins in global memory
   const int32_t *box_at;  // element r · columns + c of it lies so far behind the first, in shared
-  const FragmentTable *fragment;  // [ATOM_OPERANDS] of an atom
+  const FragmentTable *fragment;  // [ATOM_MATRICES] of an atom
   TileCode *tile;                 // [2] of an operation that reads tiles
 } Code;
 

@@ -322,12 +322,31 @@ static const char *type_fault(Compiler *c, const Op *op) {
                       dtype_name(dst->type));
 }
 
+// Factors are of the type that goes with the operands', and of both operands.
+static const char *scale_fault(Compiler *c, const Op *op, const Code *code) {
+  static const OperandFacts facts = {.read = true, .spaces = 1u << SPACE_REGISTER};
+  const Buffer *src = op->src.buffer, *scale[] = {op->scale[0].buffer, op->scale[1].buffer};
+  const bool wanted = op_multiplies(op->kind) && src && dtype_is_scaled(src->type);
+  const char *fault = NULL;
+  if (!wanted && !scale[0] && !scale[1]) return NULL;
+  if (!wanted) return arena_printf(c->arena, "%s takes no scale factors", op_name(op->kind));
+  for (int i = 0; i < 2 && !fault; i++) {
+    fault = operand_fault(c, op, &code->scale[i], &facts, i ? "factor of B" : "factor of A");
+    if (!fault && scale[i]->type != dtype_scale(src->type).type)
+      fault = arena_printf(c->arena, "factors of %s are %s, and %s holds %s", dtype_name(src->type),
+                           dtype_name(dtype_scale(src->type).type), scale[i]->name,
+                           dtype_name(scale[i]->type));
+  }
+  return fault;
+}
+
 static const char *op_fault(Compiler *c, const Op *op, const Code *code) {
   const OpFacts *facts = op_facts(op->kind);
   const OpMachine *machine = op_machine(op->kind);
   const char *fault = operand_fault(c, op, &code->dst, &facts->dst, "destination");
   if (!fault) fault = operand_fault(c, op, &code->src, &facts->src, "source");
   if (!fault) fault = operand_fault(c, op, &code->src2, &facts->src2, "second source");
+  if (!fault) fault = scale_fault(c, op, code);
   if (!fault) fault = width_fault(c, op);
   if (!fault) fault = type_fault(c, op);
   if (!fault && machine->fault) fault = machine->fault(c->arena, c->program, code);
@@ -399,6 +418,10 @@ static void emit_op(Compiler *c, const Stmt *stmt) {
   code->dst = compile_operand(c, &stmt->op.dst, operand_width(&stmt->op, ATOM_C));
   code->src = compile_operand(c, &stmt->op.src, operand_width(&stmt->op, ATOM_A));
   code->src2 = compile_operand(c, &stmt->op.src2, operand_width(&stmt->op, ATOM_B));
+  for (int i = 0; i < 2; i++)
+    if (stmt->op.scale[i].buffer)
+      code->scale[i] =
+          compile_operand(c, &stmt->op.scale[i], operand_width(&stmt->op, i ? ATOM_SFB : ATOM_SFA));
   if (stmt->op.phase) code->value = compile_value(c, stmt->op.phase);
   if (stmt->op.id) code->value = compile_value(c, stmt->op.id);
   if (stmt->op.mask) code->value = compile_value(c, stmt->op.mask);

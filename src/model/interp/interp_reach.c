@@ -180,27 +180,33 @@ void row_put(Row *row, DType type, uint32_t lane, double value) {
     row->lane[lane] = poison ? (float)value : (float)number_round(type, value);
 }
 
-// Registers are checked as one access: their index is the same in all lanes.
+static void tell_touched(Machine *m, const Warp *w, const Code *code, const Operand *operand,
+                         Registers touched) {
+  if (w->tensor && !code->tile) tensor_touch(m, w, code, operand, &touched);
+  if (w->agent) tmem_touch_registers(m, w, code, operand, &touched);
+}
+
+// Registers are checked as one access: their index is the same in all lanes. What is returned is
+// written once, whole: a copy of what was filled field by field waits for those stores.
 Registers reach_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand) {
   const Memory *memory = &m->memory[operand->buffer->id];
-  Registers out = {.type = memory->type, .rows = memory->rows};
-  int64_t at = out.at = interp_scalar(w, &operand->offset);
-  int lane = lowest_lane(w->active);
+  const int64_t at = interp_scalar(w, &operand->offset);
+  const int lane = lowest_lane(w->active);
+  const Registers none = {.type = memory->type, .rows = memory->rows, .at = at};
   for (int i = 0; i < operand->n_checks; i++) {
     const DimCheck *check = &operand->check[i];
     int64_t index = interp_scalar(w, &check->value);
     if (index >= 0 && index < check->limit) continue;
     report_index(m, w, code, lane, operand, at, index, check->limit);
-    return out;
+    return none;
   }
   if (at < 0 || at + operand->width > memory->elements) {
     report_offset(m, w, code, lane, operand, at);
-    return out;
+    return none;
   }
-  out.first = memory->first_row + (int)at * memory->rows;
-  out.row = &w->row[out.first];
-  if (w->tensor && !code->tile) tensor_touch(m, w, code, operand, &out);
-  if (w->agent) tmem_touch_registers(m, w, code, operand, &out);
+  const int first = memory->first_row + (int)at * memory->rows;
+  const Registers out = {&w->row[first], memory->type, memory->rows, first, at};
+  if (w->tensor || w->agent) tell_touched(m, w, code, operand, out);
   return out;
 }
 

@@ -162,6 +162,9 @@ void trace_begin(Machine *m, const Warp *w, const Code *code) {
   m->trace_values = str_new(m->arena);
   if (facts->src.read) add_access(&before, &m->trace_values, &op->src, &code->src, "is");
   if (facts->src2.read) add_access(&before, &m->trace_values, &op->src2, &code->src2, "is");
+  for (int i = 0; i < 2; i++)
+    if (op->scale[i].buffer)
+      add_access(&before, &m->trace_values, &op->scale[i], &code->scale[i], "is");
   if (facts->dst.read) add_access(&before, &m->trace_values, &op->dst, &code->dst, "is");
 }
 

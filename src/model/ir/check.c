@@ -81,8 +81,9 @@ static void check_cluster(Check *check, const Kernel *kernel, const Launch *laun
 
 static void check_ranks(Check *check, const Stmt *list, int64_t cluster) {
   for (; list; list = list->next) {
-    const Access *access[] = {&list->op.dst, &list->op.src, &list->op.src2};
-    for (int i = 0; list->kind == STMT_OP && i < 3; i++)
+    Access *access[OP_ACCESSES];
+    op_accesses((Op *)(uintptr_t)&list->op, access);
+    for (int i = 0; list->kind == STMT_OP && i < OP_ACCESSES; i++)
       if (access[i]->rank && access[i]->rank->hi >= cluster)
         report(check, list, "%s has a rank that its cluster has not (statement %d)",
                access[i]->buffer->name);

@@ -391,6 +391,31 @@ static void warp_apply(ExprOp op, const int64_t *b, int64_t *out) {
   }
 }
 
+// x / 2^shift as C rounds it, toward 0: shifts of whole vectors where a division is one lane's.
+static int64_t shifted(int64_t x, int shift) {
+  return (x + ((x >> 63) & (((int64_t)1 << shift) - 1))) >> shift;
+}
+
+// By a constant above 0, which most operands on the right are.
+static void warp_apply_constant(ExprOp op, int64_t by, int64_t *out) {
+  const int shift = by & (by - 1) ? -1 : __builtin_ctzll((uint64_t)by);
+  if (op == EXPR_ADD) {
+    EACH_LANE(out[i] + by);
+  }
+  if (op == EXPR_MUL) {
+    EACH_LANE(out[i] * by);
+  }
+  if (op == EXPR_DIV && shift >= 0) {
+    EACH_LANE(shifted(out[i], shift));
+  }
+  if (op == EXPR_MOD && shift >= 0) {
+    EACH_LANE(out[i] - (shifted(out[i], shift) << shift));
+  }
+  int64_t b[LANES];
+  warp_constant(by, b);
+  warp_apply(op, b, out);
+}
+
 static void warp_select(const Expr *expr, const int64_t *env, int64_t *out) {
   int64_t yes[LANES], no[LANES];
   expr_eval_warp(expr->a, env, out);
@@ -425,9 +450,9 @@ void expr_eval_warp(const Expr *expr, const int64_t *env, int64_t *out) {
       break;
   }
   expr_eval_warp(expr->a, env, out);
-  if (expr->b->op == EXPR_CONST && expr->op == EXPR_MUL) {
-    int64_t by = expr->b->value;
-    EACH_LANE(out[i] * by);
+  if (expr->b->op == EXPR_CONST && expr->b->value > 0) {
+    warp_apply_constant(expr->op, expr->b->value, out);
+    return;
   }
   int64_t b[LANES];
   expr_eval_warp(expr->b, env, b);

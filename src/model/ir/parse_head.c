@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/ir/parser.h"
 #include "model/ir/print_line.h"
 #include "model/ir/rewrite.h"
@@ -375,6 +376,9 @@ static bool parse_problem(Parser *p) {
       parse_word(p, "*") && parse_matrix(p, "B", &problem.k, &problem.n, &b_type, &problem.b_col);
   if (!read) return false;
   if (b_type != problem.dtype) return parse_fail(p, "A and B of one type");
+  problem.k *= dtype_elements(problem.dtype);
+  if (problem.k % max_int(dtype_scale(problem.dtype).elements, 1))
+    return parse_fail(p, "whole blocks of elements that share a factor");
   if (!parse_word(p, ", sums") || !parse_type(p, &problem.acc)) return false;
   p->program = program_new(p->arena, problem);
   return true;

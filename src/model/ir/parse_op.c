@@ -183,6 +183,7 @@ static bool parse_atom(OpParser *o) {
   Diags unused = diags_new(p->arena);
   if (n == 0 || !atom_parse(name, atom, &unused) || !str_equal(atom->name, name))
     return parse_fail(p, "an atom: m16n8k16.f16, ...");
+  atom_in_units(atom);
   Product *product = product_at(o);
   if (!product->atom) product->atom = atom;
   if (!str_equal(product->atom->name, name))
@@ -190,6 +191,12 @@ static bool parse_atom(OpParser *o) {
   o->op->atom = product->atom;
   p->at += n;
   return true;
+}
+
+static bool parse_scales(OpParser *o) {
+  if (!parse_maybe(o->p, "scaled by")) return true;
+  return parse_access(o, &o->op->scale[ATOM_A]) && parse_word(o->p, "and") &&
+         parse_access(o, &o->op->scale[ATOM_B]);
 }
 
 enum { STRIDE_END = 1 << 18 };  // bytes that a field of a descriptor cannot say
@@ -298,31 +305,20 @@ static bool parse_idesc(OpParser *o) {
 // ---- templates ----------------------------------------------------------------------------------
 
 // The other fields are of rows of the screen, which nobody reads back.
-static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {[FIELD_dst] = parse_dst,
-                                                               [FIELD_src] = parse_src,
-                                                               [FIELD_src2] = parse_src2,
-                                                               [FIELD_value] = parse_value,
-                                                               [FIELD_width] = parse_width,
-                                                               [FIELD_wide] = parse_wide,
-                                                               [FIELD_guard] = parse_guard,
-                                                               [FIELD_count] = parse_count,
-                                                               [FIELD_threads] = parse_threads,
-                                                               [FIELD_id] = parse_id,
-                                                               [FIELD_l2] = parse_l2,
-                                                               [FIELD_trans] = parse_trans,
-                                                               [FIELD_atom] = parse_atom,
-                                                               [FIELD_groups] = parse_groups,
-                                                               [FIELD_box] = parse_box,
-                                                               [FIELD_arrivals] = parse_arrivals,
-                                                               [FIELD_phase] = parse_phase,
-                                                               [FIELD_tiles] = parse_tiles,
-                                                               [FIELD_ranks] = parse_ranks,
-                                                               [FIELD_keep] = parse_keep,
-                                                               [FIELD_input] = parse_input,
-                                                               [FIELD_pair] = parse_pair,
-                                                               [FIELD_idesc] = parse_idesc,
-                                                               [FIELD_epoch] = parse_epoch,
-                                                               [FIELD_in_steps] = parse_in_steps};
+static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {
+    [FIELD_dst] = parse_dst,         [FIELD_src] = parse_src,
+    [FIELD_src2] = parse_src2,       [FIELD_value] = parse_value,
+    [FIELD_width] = parse_width,     [FIELD_wide] = parse_wide,
+    [FIELD_guard] = parse_guard,     [FIELD_count] = parse_count,
+    [FIELD_threads] = parse_threads, [FIELD_id] = parse_id,
+    [FIELD_l2] = parse_l2,           [FIELD_trans] = parse_trans,
+    [FIELD_atom] = parse_atom,       [FIELD_groups] = parse_groups,
+    [FIELD_box] = parse_box,         [FIELD_arrivals] = parse_arrivals,
+    [FIELD_phase] = parse_phase,     [FIELD_tiles] = parse_tiles,
+    [FIELD_scales] = parse_scales,   [FIELD_ranks] = parse_ranks,
+    [FIELD_keep] = parse_keep,       [FIELD_input] = parse_input,
+    [FIELD_pair] = parse_pair,       [FIELD_idesc] = parse_idesc,
+    [FIELD_epoch] = parse_epoch,     [FIELD_in_steps] = parse_in_steps};
 
 // The words between two fields, without the blanks at their ends; a field may follow at once.
 static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {

@@ -130,6 +130,14 @@ static void print_trans(const OpPrinter *p) {
 
 static void print_atom(const OpPrinter *p) { spans_add(p->out, SPAN_ATOM, p->op->atom->name); }
 
+static void print_scales(const OpPrinter *p) {
+  static const char *const before[] = {"   scaled by ", " and "};
+  for (int i = 0; i < 2 && p->op->scale[i].buffer; i++) {
+    spans_add(p->out, SPAN_KEYWORD, before[i]);
+    access_print(p->out, &p->op->scale[i]);
+  }
+}
+
 // "   A by 128B lbo 16 sbo 1024   B by 128B trans lbo 8192 sbo 1024"
 static void print_tiles(const OpPrinter *p) {
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {

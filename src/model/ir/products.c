@@ -18,12 +18,26 @@ const char *problem_kernel_name(const Problem *problem) {
   return problem->kind == PROBLEM_ATTENTION ? "attention" : "matmul";
 }
 
-int problem_inputs(const Problem *problem) { return problem->kind == PROBLEM_ATTENTION ? 3 : 2; }
+int64_t problem_depth(const Problem *problem) {
+  const int unit = dtype_elements(problem->dtype);
+  return (problem->k + unit - 1) / unit;
+}
+
+int64_t problem_scales(const Problem *problem) {
+  const int elements = dtype_scale(problem->dtype).elements;
+  return elements ? (problem->k + elements - 1) / elements : 0;
+}
+
+int problem_inputs(const Problem *problem) {
+  if (problem->kind == PROBLEM_ATTENTION) return 3;
+  return dtype_is_scaled(problem->dtype) ? 4 : 2;
+}
 
 int64_t problem_input_elements(const Problem *problem, int input) {
   if (problem->kind == PROBLEM_ATTENTION)
     return problem->heads * (input == 0 ? problem->m : problem->n) * problem->k;
-  return input == 0 ? problem->m * problem->k : problem->k * problem->n;
+  const int64_t depth = input < 2 ? problem_depth(problem) : problem_scales(problem);
+  return depth * (input % 2 == 0 ? problem->m : problem->n);
 }
 
 static void add_matrix(Program *program, const char *name, const ProductOperand *operand,
@@ -79,12 +93,20 @@ static Program *matmul(Arena *arena, Problem problem) {
   Program *program = new_program(arena, problem);
   add_axis(program, "m", problem.m);
   add_axis(program, "n", problem.n);
-  add_axis(program, "k", problem.k);
+  add_axis(program, "k", problem_depth(&problem));
   Product *product = &program->product[program->n_products++];
   *product = matmul_product(program);
-  add_matrix(program, "A", &product->operand[ATOM_A], problem.m, problem.k);
-  add_matrix(program, "B", &product->operand[ATOM_B], problem.k, problem.n);
+  const int64_t depth = problem_depth(&problem), scales = problem_scales(&problem);
+  add_matrix(program, "A", &product->operand[ATOM_A], problem.m, depth);
+  add_matrix(program, "B", &product->operand[ATOM_B], depth, problem.n);
   add_matrix(program, "C", &product->operand[ATOM_C], problem.m, problem.n);
+  if (!scales) return program;
+  product->operand[ATOM_SFA] = (ProductOperand){
+      .global = ROLE_SFA, .slab = ROLE_COUNT, .stage = ROLE_COUNT, .registers = ROLE_FRAG_SFA};
+  product->operand[ATOM_SFB] = (ProductOperand){
+      .global = ROLE_SFB, .slab = ROLE_COUNT, .stage = ROLE_COUNT, .registers = ROLE_FRAG_SFB};
+  add_matrix(program, "SFA", &product->operand[ATOM_SFA], problem.m, scales);
+  add_matrix(program, "SFB", &product->operand[ATOM_SFB], problem.n, scales);
   return program;
 }
 
@@ -126,6 +148,10 @@ static Program *attention(Arena *arena, Problem problem) {
   add_batch(program, "V", &values->operand[ATOM_B], problem.n, problem.k);
   add_batch(program, "O", &values->operand[ATOM_C], problem.m, problem.k);
   return program;
+}
+
+bool product_is_scaled(const Product *product) {
+  return product->operand[ATOM_SFA].global == ROLE_SFA;
 }
 
 Program *program_new(Arena *arena, Problem problem) {

@@ -46,7 +46,11 @@ const char *buffer_role_name(BufferRole role) {
                                                 [ROLE_ROW_BASE] = "row_base",
                                                 [ROLE_RESCALE] = "rescale",
                                                 [ROLE_ROW_DIVISOR] = "row_divisor",
-                                                [ROLE_TEMP] = "temp"};
+                                                [ROLE_TEMP] = "temp",
+                                                [ROLE_SFA] = "sfa",
+                                                [ROLE_SFB] = "sfb",
+                                                [ROLE_FRAG_SFA] = "frag_sfa",
+                                                [ROLE_FRAG_SFB] = "frag_sfb"};
   return names[role];
 }
 
@@ -111,7 +115,8 @@ bool buffer_is_operand(const Buffer *buffer) {
   return buffer_is_input(buffer) || buffer->role == ROLE_C;
 }
 bool buffer_is_input(const Buffer *buffer) {
-  return buffer->role == ROLE_A || buffer->role == ROLE_B || buffer->role == ROLE_V;
+  return buffer->role == ROLE_A || buffer->role == ROLE_B || buffer->role == ROLE_V ||
+         buffer->role == ROLE_SFA || buffer->role == ROLE_SFB;
 }
 bool buffer_is_workspace(const Buffer *buffer) {
   return buffer->space == SPACE_GLOBAL && !buffer_is_operand(buffer);
@@ -400,10 +405,18 @@ static void visit_access(Access *access, ExprVisit *visit, void *context) {
   if (access->rank) visit(&access->rank, context);
 }
 
+void op_accesses(Op *op, Access *access[OP_ACCESSES]) {
+  access[0] = &op->dst;
+  access[1] = &op->src;
+  access[2] = &op->src2;
+  access[3] = &op->scale[ATOM_A];
+  access[4] = &op->scale[ATOM_B];
+}
+
 void op_each_expr(Op *op, ExprVisit *visit, void *context) {
-  visit_access(&op->dst, visit, context);
-  visit_access(&op->src, visit, context);
-  visit_access(&op->src2, visit, context);
+  Access *access[OP_ACCESSES];
+  op_accesses(op, access);
+  for (int i = 0; i < OP_ACCESSES; i++) visit_access(access[i], visit, context);
   const Expr **own[] = {&op->id, &op->phase, &op->mask, &op->keep};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (*own[i]) visit(own[i], context);
@@ -436,9 +449,9 @@ static Stmt *clone_list(const CloneMap *map, const Stmt *stmt) {
   for (; stmt; stmt = stmt->next) {
     Stmt *copy = ARENA_NEW(map->arena, Stmt);
     *copy = *stmt;
-    clone_access(map, &copy->op.dst);
-    clone_access(map, &copy->op.src);
-    clone_access(map, &copy->op.src2);
+    Access *access[OP_ACCESSES];
+    op_accesses(&copy->op, access);
+    for (int i = 0; i < OP_ACCESSES; i++) clone_access(map, access[i]);
     copy->body = clone_list(map, stmt->body);
     copy->next = NULL;
     *link = copy;
@@ -481,6 +494,9 @@ static DType type_of_role(const Problem *problem, BufferRole role) {
       [ROLE_SCORES] = true,  [ROLE_ROW_SUMS] = true,    [ROLE_SCORE] = true,
       [ROLE_ROW_MAX] = true, [ROLE_ROW_SUM] = true,     [ROLE_ROW_BASE] = true,
       [ROLE_RESCALE] = true, [ROLE_ROW_DIVISOR] = true, [ROLE_SUMS] = true};
+  static const bool factors[ROLE_COUNT] = {
+      [ROLE_SFA] = true, [ROLE_SFB] = true, [ROLE_FRAG_SFA] = true, [ROLE_FRAG_SFB] = true};
+  if (factors[role]) return dtype_scale(problem->dtype).type;
   return sums[role] ? problem->acc : problem->dtype;
 }
 

@@ -49,13 +49,15 @@ enum {
 };
 
 // What a program computes:
-//   MATMUL     C[M, N] = A[M, K] · B[K, N]
+//   MATMUL     C[M, N] = A[M, K] · B[K, N]; of a block-scaled type with S elements to a factor,
+//              A[m, k] · SFA[m, k / S] and B[k, n] · SFB[n, k / S] are what is multiplied
 //   ATTENTION  of each head, S = alpha · Q[M, K] · K[N, K]ᵀ, P[q, t] = exp2(S[q, t] - max S[q]),
 //              O[M, K] = P · V[N, K] / row sums of P; causal: query q sees keys 0 … q + N - M alone
 typedef enum ProblemKind { PROBLEM_MATMUL, PROBLEM_ATTENTION } ProblemKind;
 
 typedef struct Problem {
-  int64_t m, n, k;    // MATMUL: extents, C row-major; ATTENTION: queries, keys, head dimension
+  int64_t m, n, k;    // MATMUL: extents, C row-major; ATTENTION: queries, keys, head dimension; k
+                      // in elements (problem_depth: in units)
   bool a_col, b_col;  // A, B column-major: element (i, j) lies at i + j·rows
   DType dtype;        // of A and B
   DType acc;          // of the accumulators and of split-K's partial sums
@@ -70,8 +72,13 @@ int64_t problem_rows(const Problem *problem);
 int64_t problem_columns(const Problem *problem);
 // "matmul", "attention": what a program of one kernel calls it.
 const char *problem_kernel_name(const Problem *problem);
-// Elements of an input: A and B, or Q, K and V.
-enum { PROBLEM_INPUTS_MAX = 3 };
+// K as axes and buffers count it: in units of the type, bytes of two elements where those have 4
+// bits.
+int64_t problem_depth(const Problem *problem);
+// Scale factors along K: 0 where the type has none.
+int64_t problem_scales(const Problem *problem);
+// Units of an input: A and B, then SFA and SFB if there are any; or Q, K and V.
+enum { PROBLEM_INPUTS_MAX = 4 };
 int problem_inputs(const Problem *problem);
 int64_t problem_input_elements(const Problem *problem, int input);
 
@@ -128,6 +135,10 @@ typedef enum BufferRole {
   ROLE_SUMS,         // accumulators in tensor memory, which registers take on their way out
   ROLE_TENSOR_BASE,  // a word behind the mbarriers: where the block's tensor memory begins
   ROLE_TEMP,
+  ROLE_SFA,
+  ROLE_SFB,  // scale factors in global memory, [M][K / S] and [N][K / S],
+  ROLE_FRAG_SFA,
+  ROLE_FRAG_SFB,  // and those that a lane gives to its warp's atoms, a register for each
   ROLE_COUNT
 } BufferRole;
 
@@ -165,7 +176,7 @@ typedef struct Buffer {
 int64_t buffer_elements(const Buffer *buffer);  // pads included
 int64_t buffer_bytes(const Buffer *buffer);
 int buffer_align(const Buffer *buffer);          // in shared memory, in bytes
-bool buffer_is_operand(const Buffer *buffer);    // A, B or C of the problem, or V
+bool buffer_is_operand(const Buffer *buffer);    // A, B or C of the problem, V, SFA or SFB
 bool buffer_is_input(const Buffer *buffer);      // those but for C
 bool buffer_is_workspace(const Buffer *buffer);  // in global memory, and none of them
 bool buffer_is_in_shared(const Buffer *buffer);  // a slab, or mbarriers
@@ -194,6 +205,9 @@ typedef struct MatrixTile {
 typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
+  Access scale[2];     // of a multiplication: the factors of A and B, where the type has any. Of an
+                       // atom the first of those that a lane gives; it is a byte of a register, and
+                       // its place there is what PTX calls the byte-id
   int width;           // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
   int64_t count;       // what op.def says of each operation
   bool trans;          // LDMATRIX, STMATRIX: .trans
@@ -289,7 +303,7 @@ typedef struct Product {
   Axis *axis[AXIS_COUNT];
   Axis *batch;                            // of as many products of matrices; NULL: of one
   int kernel;                             // that computes it
-  ProductOperand operand[ATOM_OPERANDS];  // A, B, C
+  ProductOperand operand[ATOM_MATRICES];  // A, B, C, and where the type is scaled SFA and SFB
   const Atom *atom;                       // NULL: plain FMA, one element per thread and register
   Var *lane;                              // with an atom: the THREAD digit inside a warp
 } Product;
@@ -382,6 +396,11 @@ int launch_block_warps(const Launch *launch);
 
 // What an operation is for where it stands, by the role of what it writes; NULL: op_help() says it.
 const char *op_help_here(const Op *op);  // model/ops/table.c
+// Whether the product has scale factors.
+bool product_is_scaled(const Product *product);
+// Every access of an operation that it may have: dst, src, src2 and the scales.
+enum { OP_ACCESSES = 5 };
+void op_accesses(Op *op, Access *access[OP_ACCESSES]);
 // The product whose C is stored, the last: for readings that speak of one. Passes are given theirs.
 const Product *program_product(const Program *program);
 // The product one of whose operands a role carries; the last where none does.

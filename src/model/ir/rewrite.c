@@ -138,8 +138,9 @@ void insert(Stmt **link, Stmt *list) {
 
 void each_access(Stmt *list, AccessVisit *visit, void *context) {
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
-    Access *access[] = {&stmt->op.dst, &stmt->op.src, &stmt->op.src2};
-    for (int i = 0; i < 3; i++)
+    Access *access[OP_ACCESSES];
+    op_accesses(&stmt->op, access);
+    for (int i = 0; i < OP_ACCESSES; i++)
       if (stmt->kind == STMT_OP && access[i]->buffer) visit(access[i], stmt, context);
     each_access(stmt->body, visit, context);
   }
@@ -178,7 +179,8 @@ static void substitute_fetch(Access *access, Stmt *stmt, void *context) {
   Fetch *fetch = context;
   const ProductOperand *operand = fetch->product->operand;
   BufferRole role = access->buffer->role;
-  if (role != operand[ATOM_A].global && role != operand[ATOM_B].global) return;
+  const bool scale = role == ROLE_SFA || role == ROLE_SFB;
+  if (role != operand[ATOM_A].global && role != operand[ATOM_B].global && !scale) return;
   for (int d = 0; d < access->buffer->rank; d++) substitute_expr(&access->idx[d], &fetch->slab);
 }
 
@@ -319,6 +321,20 @@ const Expr *fragment_part_of(Program *program, const Product *product, int opera
                 bits_expr(arena, value, of_value, map.n_value_bits));
 }
 
+// SFA[m, k / S], SFB[n, k / S]: of an atom the first of its factors in the lane's row or column.
+static void apply_scale(Program *program, const Product *product, AtomOperand scale,
+                        const Expr *idx[]) {
+  Arena *arena = program->arena;
+  const bool a = scale == ATOM_SFA;
+  const Problem *problem = &program->problem;
+  const int64_t units = problem_depth(problem) / problem_scales(problem);
+  const Expr *of_lane = product->atom
+                            ? fragment_part_of(program, product, (int)scale, !a, ex_const(arena, 0))
+                            : ex_const(arena, 0);
+  idx[0] = ex_add(arena, axis_expr(arena, product->axis[a ? AXIS_M : AXIS_N]), of_lane);
+  idx[1] = ex_div(arena, axis_expr(arena, product->axis[AXIS_K]), units);
+}
+
 typedef struct Application {
   Program *program;
   const Product *product;
@@ -328,6 +344,11 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
   const Application *to = context;
   // A tile is read as a whole: its corner belongs to no lane.
   bool tile = op_reads_tiles(stmt->op.kind);
+  if (access->buffer->role == ROLE_SFA || access->buffer->role == ROLE_SFB) {
+    const bool a = access->buffer->role == ROLE_SFA;
+    apply_scale(to->program, to->product, a ? ATOM_SFA : ATOM_SFB, access->idx);
+    return;
+  }
   int operand = product_operand(to->product, access->buffer->role);
   if (access->buffer->space != SPACE_GLOBAL || operand == ATOM_OPERANDS) return;
   Arena *arena = to->program->arena;

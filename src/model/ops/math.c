@@ -11,8 +11,28 @@
 
 static inline bool is_single(DType type) { return type != DTYPE_F64 && type != DTYPE_S32; }
 
+// Block-scaled: the product of two units, times the factors of both.
+static void run_scaled(Machine *m, Warp *w, const Code *code) {
+  const Registers a = read_registers(m, w, code, &code->src);
+  const Registers b = read_registers(m, w, code, &code->src2);
+  const Registers of_a = read_registers(m, w, code, &code->scale[0]);
+  const Registers of_b = read_registers(m, w, code, &code->scale[1]);
+  const Registers acc = read_registers(m, w, code, &code->dst);
+  if (!a.row || !b.row || !of_a.row || !of_b.row || !acc.row) return;
+  EACH_LANE(lane, w->active) {
+    const double factor = row_get(of_a.row, of_a.type, lane) * row_get(of_b.row, of_b.type, lane);
+    const double product =
+        number_product(a.type, row_get(a.row, a.type, lane), row_get(b.row, b.type, lane));
+    row_put(acc.row, acc.type, lane, row_get(acc.row, acc.type, lane) + product * factor);
+  }
+}
+
 // The destination of fma and add must hold a sum already.
 static void run_fma(Machine *m, Warp *w, const Code *code) {
+  if (code->scale[0].buffer) {
+    run_scaled(m, w, code);
+    return;
+  }
   Registers a = read_registers(m, w, code, &code->src), b = read_registers(m, w, code, &code->src2);
   Registers acc = read_registers(m, w, code, &code->dst);
   if (!a.row || !b.row || !acc.row) return;
@@ -62,9 +82,51 @@ static void emit_update(Emitter *emitter, const Access *dst, char sign, const ch
   emitter_line(emitter, "%s", emit_assignment(emitter, dst, emit_rounded(emitter, type, sum)));
 }
 
+// Bytes of two e2m1, which are converted to two f16 at once.
+static const PreludeText dot = {
+    "dot",
+    "// The sum of both products of two bytes of e2m1.\n"
+    "template <typename T>\n"
+    "__device__ __forceinline__ float dot(T a, T b) {\n"
+    "  float to;\n"
+    "  asm(\"{\\n\"\n"
+    "      \".reg .b8 left, right, rest;\\n\"\n"
+    "      \".reg .b16 low, high;\\n\"\n"
+    "      \".reg .b32 a, b;\\n\"\n"
+    "      \".reg .f32 first, second;\\n\"\n"
+    "      \"mov.b16 {left, rest}, %1;\\n\"\n"
+    "      \"mov.b16 {right, rest}, %2;\\n\"\n"
+    "      \"cvt.rn.f16x2.e2m1x2 a, left;\\n\"\n"
+    "      \"cvt.rn.f16x2.e2m1x2 b, right;\\n\"\n"
+    "      \"mul.rn.f16x2 a, a, b;\\n\"\n"
+    "      \"mov.b32 {low, high}, a;\\n\"\n"
+    "      \"cvt.f32.f16 first, low;\\n\"\n"
+    "      \"cvt.f32.f16 second, high;\\n\"\n"
+    "      \"add.rn.f32 %0, first, second;\\n\"\n"
+    "      \"}\" : \"=f\"(to) : \"h\"(static_cast<unsigned short>(a.bits)),\n"
+    "      \"h\"(static_cast<unsigned short>(b.bits)));\n"
+    "  return to;\n}\n"};
+
+// a * b, or of block-scaled types that times both factors.
+static const char *product_text(Emitter *emitter, const Op *op) {
+  Arena *arena = emitter->arena;
+  const DType type = op->src.buffer->type;
+  if (!op->scale[0].buffer)
+    return arena_printf(arena, "%s * %s", emit_number(emitter, &op->src),
+                        emit_number(emitter, &op->src2));
+  const char *product =
+      dtype_elements(type) > 1
+          ? arena_printf(arena, "%s(%s, %s)",
+                         emit_helper(emitter, (Prelude){.kind = PRELUDE_GIVEN, .given = &dot}),
+                         emit_element(emitter, &op->src), emit_element(emitter, &op->src2))
+          : arena_printf(arena, "%s * %s", emit_number(emitter, &op->src),
+                         emit_number(emitter, &op->src2));
+  return arena_printf(arena, "%s * (%s * %s)", product, emit_number(emitter, &op->scale[0]),
+                      emit_number(emitter, &op->scale[1]));
+}
+
 static void emit_fma(Emitter *emitter, const Op *op) {
-  const char *a = emit_number(emitter, &op->src), *b = emit_number(emitter, &op->src2);
-  emit_update(emitter, &op->dst, '+', arena_printf(emitter->arena, "%s * %s", a, b));
+  emit_update(emitter, &op->dst, '+', product_text(emitter, op));
 }
 
 static void emit_add(Emitter *emitter, const Op *op) {

@@ -17,7 +17,7 @@
 
 #include "model/ops/ops.h"
 
-enum { WORD_BYTES = 4, ATOM_M_MAX = 16, ATOM_N = 8, ATOM_K_MAX = 32 };
+enum { WORD_BYTES = 4, ATOM_M_MAX = 16, ATOM_N = 8, ATOM_K_MAX = 32, SCALES_MAX = 4 };
 
 // ---- compiling ----------------------------------------------------------------------------------
 
@@ -29,7 +29,8 @@ static bool runs_here(const Atom *atom) {
 }
 
 static int mma_width(const Op *op, AtomOperand operand) {
-  return runs_here(op->atom) ? fragment_map(op->atom, operand).n_values : 1;
+  const bool held = runs_here(op->atom) && atom_in_lanes(op->atom, operand);
+  return held ? fragment_map(op->atom, operand).n_values : 1;
 }
 
 static int ldmatrix_width(const Op *op, AtomOperand operand) {
@@ -110,9 +111,11 @@ static FragmentTable tabulate(Arena *arena, const Atom *atom, AtomOperand operan
 
 static void prepare_mma(Arena *arena, const Program *program, Code *code) {
   (void)program;
-  FragmentTable *table = ARENA_ARRAY(arena, FragmentTable, ATOM_OPERANDS);
-  for (int operand = 0; operand < ATOM_OPERANDS; operand++)
-    table[operand] = tabulate(arena, code->stmt->op.atom, (AtomOperand)operand);
+  const Atom *atom = code->stmt->op.atom;
+  FragmentTable *table = ARENA_ARRAY(arena, FragmentTable, ATOM_MATRICES);
+  for (int operand = 0; operand < ATOM_MATRICES; operand++)
+    if (operand != ATOM_OPERANDS && atom_in_lanes(atom, (AtomOperand)operand))
+      table[operand] = tabulate(arena, atom, (AtomOperand)operand);
   code->fragment = table;
 }
 
@@ -221,6 +224,10 @@ static void run_stmatrix(Machine *m, Warp *w, const Code *code) {
 // ---- mma ----------------------------------------------------------------------------------------
 
 typedef double Eight __attribute__((vector_size(ATOM_N * sizeof(double)), aligned(16)));
+typedef struct Factors {
+  double a[ATOM_M_MAX * SCALES_MAX], b[SCALES_MAX * ATOM_N];
+} Factors;
+
 typedef union OutRow {
   Eight all;
   double column[ATOM_N];
@@ -266,6 +273,38 @@ static void multiply(const Atom *atom, const double *a, const OutRow *b, OutRow 
   }
 }
 
+// The factors that lanes supply: the first of those whose values are for the same row or column.
+static void gather_factors(const FragmentTable *table, const Registers *from, double *matrix) {
+  for (int v = 0; v < table->n_values; v++) {
+    const Row *row = &from->row[v * from->rows];
+    for (int lane = LANES - 1; lane >= 0; lane--)
+      matrix[table->at[v][lane]] = row_get(row, from->type, (uint32_t)lane);
+  }
+}
+
+// Of a block-scaled atom: as many units of K as share a factor are summed, then scaled by both.
+static void multiply_scaled(const Atom *atom, DType type, const Factors *factors, const double *a,
+                            const OutRow *b, OutRow *c) {
+  const int scales = atom_scales(atom), units = atom->k / scales;
+  for (int i = 0; i < atom->m; i++)
+    for (int j = 0; j < ATOM_N; j++)
+      for (int s = 0; s < scales; s++) {
+        double part = 0;
+        for (int k = s * units; k < (s + 1) * units; k++)
+          part += number_product(type, a[i * atom->k + k], b[k].column[j]);
+        c[i].column[j] += part * factors->a[i * scales + s] * factors->b[s * ATOM_N + j];
+      }
+}
+
+static bool take_factors(Machine *m, Warp *w, const Code *code, Factors *out) {
+  const Registers a = read_registers(m, w, code, &code->scale[ATOM_A]);
+  const Registers b = read_registers(m, w, code, &code->scale[ATOM_B]);
+  if (!a.row || !b.row) return false;
+  gather_factors(&code->fragment[ATOM_SFA], &a, out->a);
+  gather_factors(&code->fragment[ATOM_SFB], &b, out->b);
+  return true;
+}
+
 static void run_mma(Machine *m, Warp *w, const Code *code) {
   Registers a = read_registers(m, w, code, &code->src), b = read_registers(m, w, code, &code->src2);
   Registers acc = read_registers(m, w, code, &code->dst);
@@ -282,7 +321,11 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
   gather(&code->fragment[ATOM_A], &a, left);
   gather(&code->fragment[ATOM_B], &b, right[0].column);
   gather(&code->fragment[ATOM_C], &acc, sum[0].column);
-  multiply(code->stmt->op.atom, left, right, sum);
+  Factors factors;
+  if (!code->scale[ATOM_A].buffer)
+    multiply(code->stmt->op.atom, left, right, sum);
+  else if (take_factors(m, w, code, &factors))
+    multiply_scaled(code->stmt->op.atom, a.type, &factors, left, right, sum);
   scatter(w, &code->fragment[ATOM_C], sum[0].column, &acc);
 }
 
@@ -314,6 +357,16 @@ static void emit_mma(Emitter *emitter, const Op *op) {
   const Atom *atom = op->atom;
   assert(atom && atom_is_of_warp(atom));
   const char *name = emit_helper(emitter, (Prelude){.kind = PRELUDE_MMA, .atom = atom});
+  if (op->scale[ATOM_A].buffer) {
+    const char *factor[2];
+    for (int i = 0; i < 2; i++)
+      factor[i] = arena_printf(emitter->arena, "%s, %s", emit_element(emitter, &op->scale[i]),
+                               emit_part(emitter, &op->scale[i]));
+    emitter_line(emitter, "%s(&%s, &%s, &%s, %s, %s);", name, emit_element(emitter, &op->dst),
+                 emit_element(emitter, &op->src), emit_element(emitter, &op->src2), factor[0],
+                 factor[1]);
+    return;
+  }
   emitter_line(emitter, "%s(&%s, &%s, &%s);", name, emit_element(emitter, &op->dst),
                emit_element(emitter, &op->src), emit_element(emitter, &op->src2));
 }

@@ -22,7 +22,7 @@
 
 static const KnobId knob = KNOB_ATOM_KIND;
 
-enum { ACCESS_BYTES = 16 };
+enum { ACCESS_BYTES = 16, REGISTER_BYTES = 4 };
 
 bool pass_atomize_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] != 0; }
 
@@ -112,6 +112,27 @@ static Stmt *read_fragment(Program *program, const Product *product, int operand
                        atoms.var, values);
 }
 
+// A lane's factors of one row of A, or column of B, for each of the warp's atoms: all of a step by
+// one load, into the first bytes of a register.
+static Stmt *read_factors(Program *program, const Product *product, int operand, Digit atoms) {
+  const AtomOperand scale = operand == ATOM_A ? ATOM_SFA : ATOM_SFB;
+  const ProductOperand *at = &product->operand[scale];
+  const Expr *zero = ex_const(program->arena, 0);
+  Buffer *registers = program_buffer(program, at->registers);
+  const int64_t dim[] = {atoms.var->extent, REGISTER_BYTES};
+  registers->rank = 2;
+  for (int d = 0; d < 2; d++) registers->dim[d] = dim[d];
+  registers->stride[0] = REGISTER_BYTES;
+  registers->stride[1] = 1;
+  registers->knob = knob;
+  Op op = {.kind = OP_LOAD,
+           .dst = access2(registers, ex_var(program->arena, atoms.var), zero),
+           .src = access2(program_buffer(program, at->global), zero, zero),
+           .width = atom_scales(product->atom)};
+  return wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms.var,
+                       stmt_op(program, knob, op));
+}
+
 static Stmt *over_atoms(Program *program, const Product *product, Stmt *stmt) {
   Stmt *inner = wrap_register(program, knob_along_n(program, product),
                               product->axis[AXIS_N]->digit[2].var, stmt);
@@ -141,12 +162,17 @@ static Stmt *one_step(Program *program, const Product *product, Access sums) {
     Stmt *read = read_fragment(program, product, operand, atoms[operand]);
     insert(reads ? &stmt_last(reads)->next : &reads, read);
   }
+  for (int operand = ATOM_A; operand <= ATOM_B && product_is_scaled(product); operand++)
+    stmt_list(reads, read_factors(program, product, operand, atoms[operand]), NULL);
   bool group = atom_is_of_warpgroup(product->atom);
   Op multiply = {.kind = group ? OP_WGMMA : OP_MMA,
                  .atom = product->atom,
                  .dst = sums,
                  .src = operand_access(program, product, ATOM_A),
                  .src2 = operand_access(program, product, ATOM_B)};
+  for (int i = ATOM_A; i <= ATOM_B && product_is_scaled(product); i++)
+    multiply.scale[i] = access2(program_buffer(program, product->operand[ATOM_SFA + i].registers),
+                                ex_var(program->arena, atoms[i].var), ex_const(program->arena, 0));
   Stmt *all = over_atoms(program, product, stmt_op(program, knob, multiply));
   if (group)
     all = stmt_list(wg(program, OP_WG_FENCE), all, wg(program, OP_WG_COMMIT),

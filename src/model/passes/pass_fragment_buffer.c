@@ -83,6 +83,15 @@ static void within_slab(Program *program, const Product *product, Stmt *k_o, Stm
   insert(&k_i->body, if_next(program, reads, k_i, step_ahead(program, product)));
 }
 
+// What the last step's copy of the body never comes to: factors that came with an earlier step.
+static void drop_never(Stmt **link) {
+  while (*link)
+    if ((*link)->kind == STMT_IF && expr_is_const((*link)->expr, 0))
+      cut(link);
+    else
+      link = &(*link)->next;
+}
+
 // k_i runs to BK - 1; then the barrier, the first reads of the next slab, the last multiply.
 static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *reads) {
   Arena *arena = program->arena;
@@ -92,6 +101,7 @@ static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *rea
   Stmt **wait = find_link(&k_o->body, OP_MBAR_WAIT, ROLE_FULL);
   if (wait) insert(&first_reads, cut(wait));
   Stmt *last = at_step(program, k_i->body, step, ex_const(arena, step->extent - 1));
+  drop_never(&last);
   k_i->var = program_var(program, step->name, VAR_LOOP, step->tier, step->extent - 1);
   const Expr *now = ex_var(arena, k_i->var);
   substitute(program, k_i->body, step, now);

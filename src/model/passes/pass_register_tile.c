@@ -51,8 +51,9 @@ static void index_registers(Access *access, Stmt *stmt, void *context) {
 }
 
 static bool touches(const Stmt *stmt, BufferRole role) {
-  const Access *access[] = {&stmt->op.dst, &stmt->op.src, &stmt->op.src2};
-  for (int i = 0; i < 3; i++)
+  Access *access[OP_ACCESSES];
+  op_accesses((Op *)(uintptr_t)&stmt->op, access);
+  for (int i = 0; i < OP_ACCESSES; i++)
     if (access[i]->buffer && access[i]->buffer->role == role) return true;
   return false;
 }

@@ -44,6 +44,21 @@ static Problem problem_of(const Schedule *schedule) {
                    .causal = v[KNOB_CAUSAL] != 0};
 }
 
+// A register for the factor of A or B, and the load of the one that the element at hand has.
+static Stmt *load_factor(Program *program, int i, Access *factor) {
+  static const struct {
+    const char *name;
+    BufferRole registers, global;
+  } of[] = {{"sfa", ROLE_FRAG_SFA, ROLE_SFA}, {"sfb", ROLE_FRAG_SFB, ROLE_SFB}};
+  const int64_t one[1] = {1};
+  const Expr *zero = ex_const(program->arena, 0);
+  *factor = access1(
+      program_new_buffer(program, of[i].name, SPACE_REGISTER, of[i].registers, 1, one, KNOB_NONE),
+      zero);
+  const Access from = access2(program_buffer(program, of[i].global), zero, zero);
+  return stmt_op(program, KNOB_NONE, (Op){.kind = OP_LOAD, .dst = *factor, .src = from});
+}
+
 // for m, for n: acc = 0; for k: acc += A[m, k] · B[k, n]; C[m, n] = acc
 static Program *naive_nest(Arena *arena, const Schedule *schedule) {
   const Problem problem = problem_of(schedule);
@@ -65,10 +80,13 @@ static Program *naive_nest(Arena *arena, const Schedule *schedule) {
   Access B = access2(program_buffer(program, ROLE_B), zero, zero);
   Access C = access2(program_buffer(program, ROLE_C), zero, zero);
   KnobId none = KNOB_NONE;
-  Stmt *step = stmt_list(
-      stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_a, .src = A}),
-      stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_b, .src = B}),
-      stmt_op(program, none, (Op){.kind = OP_FMA, .dst = at_acc, .src = at_a, .src2 = at_b}), NULL);
+  Op multiply = {.kind = OP_FMA, .dst = at_acc, .src = at_a, .src2 = at_b};
+  Stmt *step =
+      stmt_list(stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_a, .src = A}),
+                stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_b, .src = B}), NULL);
+  for (int i = 0; i < 2 && product_is_scaled(product); i++)
+    stmt_list(step, load_factor(program, i, &multiply.scale[i]), NULL);
+  stmt_list(step, stmt_op(program, none, multiply), NULL);
   Stmt *cell =
       stmt_list(stmt_op(program, none, (Op){.kind = OP_INIT, .dst = at_acc}),
                 stmt_loop(program, none, product->axis[AXIS_K]->digit[0].var, step),

@@ -1,10 +1,11 @@
-// Descent by one factor at a time, each with a step of its own that grows where it helped: fourteen
-// factors and a few hundred points take some milliseconds, and there is no derivative to be wrong.
+// Descent by one factor at a time, each with a step of its own that grows where it helped: two
+// dozen factors and a few hundred points take some milliseconds, and there is no derivative to be
+// wrong.
 //
-// Spilled registers. What a thread needs beyond what launch bounds leave it lies in local memory
-// and is written and read once in each step along K. Worked example, 8 warps that need 160
-// registers where 2 · 256 threads leave 128: 32 · 2 · 8 = 512 lines of L1's pipe per step, beside
-// the 128 clocks in which 16,384 sums take their products: 4 times as long.
+// Spilled registers lie in local memory and are written and read once in each step along K, 128
+// bytes for a warp. Worked example, 12 warps that lack 180 registers: 2 · 180 · 12 = 4,320 lines of
+// L1's pipe per step. They are 276 KB, where slabs of 64 KB leave L1 164 of 228: the 70 % that
+// half of it has no room for go to L2 and back.
 #include "model/readings/calibration.h"
 
 #include <math.h>
@@ -16,14 +17,14 @@
 #include "model/readings/derive.h"
 
 const char *calibration_name(CalibrationFactor factor) {
-#define X(id, name, preset, what) name,
+#define X(id, name, preset, part, what) name,
   static const char *const names[] = {CALIBRATION_TABLE(X)};
 #undef X
   return names[factor];
 }
 
 const char *calibration_what(CalibrationFactor factor) {
-#define X(id, name, preset, what) what,
+#define X(id, name, preset, part, what) what,
   static const char *const whats[] = {CALIBRATION_TABLE(X)};
 #undef X
   return whats[factor];
@@ -66,7 +67,7 @@ bool calibration_read(const char *text, Calibration *out) {
 }
 
 Calibration calibration_none(void) {
-#define X(id, name, preset, what) preset,
+#define X(id, name, preset, part, what) preset,
   return (Calibration){.factor = {CALIBRATION_TABLE(X)}};
 #undef X
 }
@@ -85,65 +86,145 @@ static CalibrationFamily family_of(const Model *model) {
   return (CalibrationFamily)(one ? pipe : CALIBRATION_FAMILY_ATTENTION_FMA + pipe);
 }
 
-// Warp instructions of a block and slab that move values, and those that multiply without an atom.
-static double instructions(const Model *model, double slabs) {
-  double per_warp = 0, of_block = 0;
-  for (int i = 0; i < model->n_sites; i++) per_warp += model->site[i].executions;
-  for (int i = 0; i < model->global.n; i++) of_block += model->global.site[i].requests;
-  const double products = program_atom(model->program) ? 0 : model->traffic.slab_fma / LANES;
-  return products + per_warp * (double)model->resources.n_warps + of_block / slabs;
-}
-
-static double steps_per_slab(const Program *program) {
-  const Axis *k = program_product(program)->axis[AXIS_K];
-  const double depth = (double)k->digit[k->n_digits - 1].weight;
-  return slab_loop(program) ? (double)axis_tile(k) / depth : 1;
-}
-
-static double spilled_lines(const Model *model) {
-  const Resources *r = &model->resources;
-  const int64_t left = start_registers(r->n_threads, program_main(model->program)->min_blocks);
-  const double beyond = fmax(0, (double)(r->n_needed - left));
-  return r->consumer_registers ? 0
-                               : 2 * beyond * (double)r->n_warps * steps_per_slab(model->program);
-}
+typedef struct Launched {
+  double ns;      // of a clock
+  double rounds;  // blocks that one SM has, one after the other or together
+  double turns;   // the same in those that are resident together
+  double resident;
+  double slabs;  // of a block
+} Launched;
 
 static double positive(double value) { return value > 0 ? value : 0; }
 
-CalibrationTerms calibration_terms(const Model *model) {
-  enum { SLAB_CLOCKS = 100, ISSUED_PER_CLOCK = 4 };
+static Launched launched(const Model *model) {
   const Traffic *t = &model->traffic;
-  const Resources *r = &model->resources;
-  const double blocks = (double)r->n_blocks;
-  const double slabs = fmax(1, t->flop / 2 / t->slab_fma / blocks);
+  const double blocks = (double)model->resources.n_blocks;
   const double rounds = ceil(blocks / model->target->sm_count);
-  const double resident = fmax(1, fmin(rounds, r->blocks_per_sm));
-  const double ns = slabs * rounds / model->target->boost_mhz * 1e3;  // of a clock per slab
+  const double resident = fmax(1, fmin(rounds, model->resources.blocks_per_sm));
+  return (Launched){.ns = 1e3 / model->target->boost_mhz,
+                    .rounds = rounds,
+                    .turns = ceil(rounds / resident),
+                    .resident = resident,
+                    .slabs = fmax(1, t->flop / 2 / t->slab_fma / blocks)};
+}
+
+// ---- limits -------------------------------------------------------------------------------------
+
+typedef struct Requests {
+  double all, stored_sectors;
+} Requests;
+
+static Requests requests_of(const Model *model) {
+  Requests out = {0, 0};
+  for (int i = 0; i < model->global.n; i++) {
+    const GlobalSite *site = &model->global.site[i];
+    out.all += site->requests;
+    out.stored_sectors += site->is_store ? site->sectors : 0;
+  }
+  return out;
+}
+
+// Warp instructions of a block that move values, and those that multiply without an atom. An
+// address of global memory is of 64 bits and takes two of its own.
+static double instructions(const Model *model, double slabs) {
+  enum { OF_REQUEST = 3 };
+  double per_warp = 0;
+  for (int i = 0; i < model->n_sites; i++) per_warp += model->site[i].executions;
+  const double products = program_atom(model->program) ? 0 : model->traffic.slab_fma / LANES;
+  return slabs * (products + per_warp * (double)model->resources.n_warps) +
+         OF_REQUEST * requests_of(model).all;
+}
+
+// Wavefronts of a slab's copies by cp.async.
+static double copied(const Model *model) {
+  double out = 0;
+  for (int i = 0; i < model->n_sites; i++)
+    if (!model->site[i].op->counted) out += model->site[i].profiled;
+  return out;
+}
+
+// Lines of a block, and the part of them that L1 has no room for: of what shared memory leaves of
+// it, other reads have half.
+static double spilled_lines(const Model *model, double resident, double *beyond_l1) {
+  static const double least = 8192;
+  const Resources *r = &model->resources;
+  const Target *gpu = model->target;
+  const double own = (double)(r->n_spilled * r->n_warps), bytes = own * BANK_LINE_BYTES * resident;
+  const double slabs = (double)(r->smem_bytes + gpu->smem_reserved_per_block) * resident;
+  const double room = fmax(least, (gpu->smem_per_sm - slabs) / 2);
+  *beyond_l1 = bytes > room ? 1 - room / bytes : 0;
+  return 2 * own * fmax(1, model->waits.steps);
+}
+
+static void limit_terms(const Model *model, const Launched *l, double term[CALIBRATION_FACTORS]) {
+  enum { ISSUED_PER_CLOCK = 4, L2_BYTES_PER_CLOCK = 32, L2_CLOCKS_PER_LINE = 4 };
+  const Traffic *t = &model->traffic;
+  const double block = l->rounds * l->ns, slab = l->slabs * block;
+  double beyond_l1;
+  const double lines = spilled_lines(model, l->resident, &beyond_l1);
+  const double l2_clocks = t->l2_bytes / (model->target->sm_count * L2_BYTES_PER_CLOCK);
+  term[pipe_of(program_atom(model->program))] = positive(t->fma_clocks) * slab;
+  term[CALIBRATION_SOFTMAX] = (positive(t->fp32_clocks) + positive(t->sfu_clocks)) * slab;
+  term[CALIBRATION_ISSUE] = instructions(model, l->slabs) / ISSUED_PER_CLOCK * block;
+  term[CALIBRATION_COPY] = copied(model) * slab;
+  term[CALIBRATION_GLOBAL] = positive(t->global_clocks) * slab;
+  term[CALIBRATION_L2] = l2_clocks * l->ns + lines * beyond_l1 * L2_CLOCKS_PER_LINE * block;
+  term[CALIBRATION_DRAM] = positive(t->dram_clocks) * slab;
+  term[CALIBRATION_TMA] = model->waits.box_rows * block;
+  term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
+  term[CALIBRATION_SHARED] = positive(t->shared_clocks) * slab;
+  term[CALIBRATION_SPILL] = lines * block;
+}
+
+// ---- latency ------------------------------------------------------------------------------------
+
+// Of a block alone: what resident blocks hide of each other.
+static void latency_terms(const Model *model, const Launched *l, double term[CALIBRATION_FACTORS]) {
+  enum { FETCH = 600, READ = 300, STEP = 20, PHASE = 30, BOX_ROW = 2, L2_BYTES_PER_CLOCK = 64 };
+  const Traffic *t = &model->traffic;
+  const BlockWaits *w = &model->waits;
+  const bool staged = slab_loop(model->program) != NULL;
+  const double turn = l->turns * l->ns, slabs = staged ? l->slabs : 1;
+  const double own = t->l2_bytes / (double)model->resources.n_blocks / L2_BYTES_PER_CLOCK;
+  const double moved = w->fetches > 0 ? BOX_ROW * w->box_rows + own : 0;
+  const double fetches = w->fetches + (w->depth > 0 ? 1 / w->depth : 0);
+  const double softmax = positive(t->fp32_clocks) + positive(t->sfu_clocks);
+  term[CALIBRATION_ALONE] = l->slabs * (positive(t->fma_clocks) + softmax) * turn;
+  term[CALIBRATION_WARP] = w->instructions * turn;
+  term[CALIBRATION_FETCH] = (slabs * fetches * FETCH + moved + w->reads * READ) * turn;
+  term[CALIBRATION_STEP] = w->steps * STEP * turn;
+  term[CALIBRATION_PHASE] = slabs * w->phases * PHASE * turn;
+}
+
+CalibrationTerms calibration_terms(const Model *model) {
+  enum { BLOCK_CLOCKS = 750 };
+  const Launched l = launched(model);
   CalibrationTerms out = {.family = family_of(model)};
-  out.term[pipe_of(program_atom(model->program))] = positive(t->fma_clocks) * ns;
-  out.term[CALIBRATION_ISSUE] = instructions(model, slabs) / ISSUED_PER_CLOCK * ns;
-  out.term[CALIBRATION_SHARED] = positive(t->shared_clocks) * ns;
-  out.term[CALIBRATION_SPILL] = spilled_lines(model) * ns;
-  out.term[CALIBRATION_GLOBAL] = positive(t->global_clocks) * ns;
-  out.term[CALIBRATION_L2] = positive(t->l2_clocks) * ns;
-  out.term[CALIBRATION_DRAM] = positive(t->dram_clocks) * ns;
-  out.term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
-  out.term[CALIBRATION_WARPS] = 1 / (resident * (double)r->n_consumers);
-  out.term[CALIBRATION_SLAB] = SLAB_CLOCKS * ns / resident;
+  limit_terms(model, &l, out.term);
+  latency_terms(model, &l, out.term);
   out.term[CALIBRATION_LAUNCH] = 1e3;
-  out.term[CALIBRATION_BETWEEN] = positive(t->between_us) * 1e3;
+  out.term[CALIBRATION_BLOCK] = BLOCK_CLOCKS * l.turns * l.ns;
+  out.term[CALIBRATION_STORE] = requests_of(model).stored_sectors * l.rounds * l.ns;
+  out.term[CALIBRATION_BETWEEN] = positive(model->traffic.between_us) * 1e3;
   return out;
 }
 
 static double fourth(double x) { return x * x * x * x; }
 
 double calibration_ns(const Calibration *calibration, const CalibrationTerms *terms) {
-  double time[CALIBRATION_FACTORS], sum = 0;
-  for (int i = 0; i < CALIBRATION_FACTORS; i++) time[i] = calibration->factor[i] * terms->term[i];
-  time[CALIBRATION_SHARED] += time[CALIBRATION_SPILL];
-  for (int i = 0; i < CALIBRATION_SPILL; i++) sum += fourth(time[i]);
-  return sqrt(sqrt(sum)) * (1 + time[CALIBRATION_WARPS]) + time[CALIBRATION_SLAB] +
-         time[CALIBRATION_LAUNCH] + time[CALIBRATION_BETWEEN];
+#define X(id, name, preset, part, what) part,
+  static const CalibrationPart part_of[] = {CALIBRATION_TABLE(X)};
+#undef X
+  double part[CALIBRATION_PARTS] = {0}, limits = 0;
+  for (int i = 0; i < CALIBRATION_FACTORS; i++) {
+    const double time = calibration->factor[i] * terms->term[i];
+    if (part_of[i] == CALIBRATION_LIMIT)
+      limits += fourth(time);
+    else
+      part[part_of[i]] += time;
+  }
+  limits += fourth(part[CALIBRATION_PIPE]) + fourth(part[CALIBRATION_LATENCY]);
+  return sqrt(sqrt(limits)) + part[CALIBRATION_REST];
 }
 
 // ---- fit ----------------------------------------------------------------------------------------
@@ -154,7 +235,7 @@ typedef struct Points {
 } Points;
 
 static double loss(const Calibration *c, const Points *points) {
-  static const double robust_from = 0.2, pull = 0.01;
+  static const double robust_from = 0.2, pull = 0.03;
   double sum = 0;
   for (int i = points->first; i < points->n; i += points->step) {
     const CalibrationPoint *point = &points->point[i];

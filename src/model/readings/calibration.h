@@ -10,33 +10,53 @@
 // 0.71 of the stated bandwidth. What a data sheet has no figure for is counted in a unit of its
 // own:
 //
-//   t = (Σ (factor · limit)⁴)^¼ · (1 + warps / w) + slab · slabs + launch + between
+//   t = (Σ limit⁴ + pipe⁴ + latency⁴)^¼ + rest
 //
-// with w the warps that are resident on an SM and multiply. The limits overlap, so their fourth
-// powers add up: of two that are equal the launch takes 1.19 times either. Warps hide each other's
-// latency, a barrier per slab is hidden by other blocks. Worked example, 8 warps on an SM and a
-// factor of 1.4 for warps: 1 + 1.4 / 8 = 1.18 times what 64 warps come near to.
+// each the sum of its rows of the table, factor · term. Limits overlap, so their fourth powers add
+// up: of two that are equal the launch takes 1.19 times either. Latency is what a block would take
+// if it were alone, shared by those that are resident together: what the program waits for before
+// it goes on (waits.h). Worked example, attention on an H100 with K and V each waited for: of a
+// block of 64 keys 2 · 600 clocks, the 512 in which its 32 KB come, and 400 of products and softmax
+// in one row, so that a second block beside it nearly halves the time.
 #pragma once
 #include "model/readings/model.h"
 
-// Name, default, what it is. Those up to POWER are limits, which overlap.
-#define CALIBRATION_TABLE(X)                                                      \
-  X(FMA, "fma", 1, "multiply-adds of threads")                                    \
-  X(MMA, "mma", 1, "products of warps, mma.sync")                                 \
-  X(WGMMA, "wgmma", 1, "products of warpgroups")                                  \
-  X(ISSUE, "issue", 1, "instructions that multiply by threads or move")           \
-  X(SHARED, "shared", 1, "shared memory, with what spilled registers add to it")  \
-  X(GLOBAL, "global", 1, "lines of global memory looked up in L1")                \
-  X(L2, "l2", 1, "L2")                                                            \
-  X(DRAM, "dram", 1, "DRAM")                                                      \
-  X(POWER, "power", 1, "the board's power")                                       \
-  X(SPILL, "spill", 1, "accesses to spilled registers, each a line of L1's pipe") \
-  X(WARPS, "warps", 1, "latency: warps whose time is as long as what one waits")  \
-  X(SLAB, "slab", 1, "latency: 100 clocks per slab and resident block")           \
-  X(LAUNCH, "launch", 1, "a launch, in microseconds")                             \
-  X(BETWEEN, "between", 1, "writing while nothing is multiplied")
+// How a row of the table counts.
+typedef enum CalibrationPart {
+  CALIBRATION_LIMIT,    // by itself, beside the others
+  CALIBRATION_PIPE,     // with what else goes through the pipe of shared memory
+  CALIBRATION_LATENCY,  // with what else a block waits for
+  CALIBRATION_REST,     // when all that is over
+  CALIBRATION_PARTS
+} CalibrationPart;
 
-#define X(id, name, preset, what) CALIBRATION_##id,
+// Name, default, part, what it is. Those of the parts LIMIT, PIPE and LATENCY overlap.
+#define CALIBRATION_TABLE(X)                                                                    \
+  X(FMA, "fma", 1, CALIBRATION_LIMIT, "multiply-adds of threads")                               \
+  X(MMA, "mma", 1, CALIBRATION_LIMIT, "products of warps, mma.sync")                            \
+  X(WGMMA, "wgmma", 1, CALIBRATION_LIMIT, "products of warpgroups")                             \
+  X(SOFTMAX, "softmax", 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")            \
+  X(ISSUE, "issue", 1.2, CALIBRATION_LIMIT, "instructions that multiply by threads or move")    \
+  X(COPY, "copy", 2, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")           \
+  X(GLOBAL, "global", 1, CALIBRATION_LIMIT, "lines of global memory looked up in L1")           \
+  X(L2, "l2", 1, CALIBRATION_LIMIT, "L2, 32 bytes a clock for each SM")                         \
+  X(DRAM, "dram", 1, CALIBRATION_LIMIT, "DRAM")                                                 \
+  X(TMA, "tma", 2, CALIBRATION_LIMIT, "rows of boxes, a clock each")                            \
+  X(POWER, "power", 1, CALIBRATION_LIMIT, "the board's power")                                  \
+  X(SHARED, "shared", 1, CALIBRATION_PIPE, "shared memory")                                     \
+  X(SPILL, "spill", 1, CALIBRATION_PIPE, "spilled registers, each access a line of that pipe")  \
+  X(ALONE, "alone", 0.3, CALIBRATION_LATENCY, "the products and the softmax of a block alone")  \
+  X(WARP, "warp", 1.5, CALIBRATION_LATENCY, "instructions of one warp, a clock each")           \
+  X(FETCH, "fetch", 1, CALIBRATION_LATENCY, "what a block fetches while it multiplies nothing") \
+  X(STEP, "step", 0.5, CALIBRATION_LATENCY, "20 clocks for each step along K")                  \
+  X(PHASE, "phase", 0.5, CALIBRATION_LATENCY,                                                   \
+    "30 clocks for each turn of waiting and multiplying")                                       \
+  X(LAUNCH, "launch", 3, CALIBRATION_REST, "a launch, in microseconds")                         \
+  X(BLOCK, "block", 1, CALIBRATION_REST, "750 clocks to begin and end a block")                 \
+  X(STORE, "store", 3, CALIBRATION_REST, "sectors that threads write, a clock each")            \
+  X(BETWEEN, "between", 1, CALIBRATION_REST, "sums of parts on their way through memory")
+
+#define X(id, name, preset, part, what) CALIBRATION_##id,
 typedef enum CalibrationFactor { CALIBRATION_TABLE(X) CALIBRATION_FACTORS } CalibrationFactor;
 #undef X
 
@@ -44,7 +64,7 @@ const char *calibration_name(CalibrationFactor factor);
 const char *calibration_what(CalibrationFactor factor);
 
 // The number of the formula above: factors fitted to another one say nothing of this.
-enum { CALIBRATION_LAW = 1 };
+enum { CALIBRATION_LAW = 2 };
 
 // Kernels that one fit is for: by what multiplies, and whether one product is all there is to them.
 #define CALIBRATION_FAMILIES_TABLE(X)     \
@@ -65,7 +85,7 @@ const char *calibration_family_name(CalibrationFamily family);
 // CALIBRATION_FAMILIES: there is none of that name.
 CalibrationFamily calibration_family_find(const char *name);
 
-// Nanoseconds of the whole launch by the data sheet; of WARPS 1 / w. 0: no limit, or not known.
+// Nanoseconds of the whole launch by the data sheet. 0: no limit, or not known.
 typedef struct CalibrationTerms {
   CalibrationFamily family;
   double term[CALIBRATION_FACTORS];

@@ -27,6 +27,15 @@ static const Known known[] = {
     {"trans", "each matrix is transposed on the way; for 16-bit elements"},
     {"shared", "from shared memory"},
     {"b16", "moved in units of 16 bits, whatever they mean"},
+    {"kind::mxf8f6f4", "elements of 8, 6 or 4 bits, a byte each"},
+    {"kind::mxf4", "elements of 4 bits, factors of ue8m0"},
+    {"kind::mxf4nvf4", "elements of 4 bits, factors of ue8m0 or ue4m3"},
+    {"block_scale", "blocks of A and B along K are scaled by factors"},
+    {"scale_vec::1X", "one factor for each row of A and column of B"},
+    {"scale_vec::2X", "two factors for each, in two bytes of a register"},
+    {"scale_vec::4X", "four factors for each, in the bytes of a register"},
+    {"ue8m0", "the type of the factors: powers of two, 2^-127 to 2^127"},
+    {"ue4m3", "the type of the factors: e4m3 without a sign"},
 };
 
 static bool is_shape(const char *word) {

@@ -177,7 +177,7 @@ int64_t grid_owner(const Grid *grid, int64_t row, int64_t col, int64_t split) {
 }
 
 GridRange grid_k_range(const Grid *grid, int64_t split) {
-  int64_t k = grid->program->problem.k, begin = min64(split * grid->k_part, k);
+  int64_t k = problem_depth(&grid->program->problem), begin = min64(split * grid->k_part, k);
   return (GridRange){begin, min64(begin + grid->k_part, k)};
 }
 

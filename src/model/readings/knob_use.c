@@ -14,6 +14,7 @@ typedef enum Family {
   FAMILY_ATOM,
   FAMILY_WGMMA,
   FAMILY_TENSOR,
+  FAMILY_SCALED,
   FAMILY_BUT_WGMMA,
   FAMILY_ATTENTION,
   FAMILY_NONE
@@ -47,6 +48,7 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_ROLE_SCHEDULE] = FAMILY_WGMMA,
     [KNOB_ACC_BUFFERS] = FAMILY_TENSOR,
     [KNOB_CTA_GROUP] = FAMILY_TENSOR,
+    [KNOB_SCALE_WORDS] = FAMILY_SCALED,
     [KNOB_HEADS] = FAMILY_ATTENTION,
     [KNOB_CAUSAL] = FAMILY_ATTENTION,
     [KNOB_FUSE] = FAMILY_ATTENTION,
@@ -60,6 +62,7 @@ bool knob_is_used(KnobId knob, const Schedule *schedule) {
   bool group = atom && atom_reads_tiles(atom);
   if (atom_is_of_thread(atom) && of == FAMILY_WGMMA && knob != KNOB_ATOM_N) return false;
   if (of == FAMILY_TENSOR) return atom_is_of_thread(atom);
+  if (of == FAMILY_SCALED) return atom && atom_scales(atom);
   const bool attention = schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
   if (of == FAMILY_ATTENTION) return attention;
   if (attention && knob == KNOB_A_REGS) return atom && !group;  // of Q, which wgmma reads as tiles

@@ -35,6 +35,7 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   model->text = program_print(arena, model->program);
   model->global = derive_globals(arena, model->program, model->n_sites + 1);
   model->traffic = derive_traffic(arena, model);
+  model->waits = derive_waits(arena, model->program);
   model->ok = true;
   return model;
 }

@@ -10,6 +10,7 @@
 #include "model/ir/print.h"
 #include "model/ir/program.h"
 #include "model/passes/pass.h"
+#include "model/readings/waits.h"
 #include "model/words/knob.h"
 #include "model/words/target.h"
 
@@ -115,6 +116,7 @@ typedef struct Resources {
   bool counted;            // the compiler's count
   int n_needed;            // estimate of what a thread needs, whatever roles let it start with
   int n_accumulators, n_fragments, n_staging;
+  int n_spilled;  // estimate of those of a thread for which the launch bounds leave no room
   // With roles, the registers that setmaxnreg leaves a thread that fetches and one that multiplies;
   // 0: none are moved.
   int64_t producer_registers, consumer_registers;
@@ -196,6 +198,7 @@ typedef struct Model {
   Globals global;
   Resources resources;
   Traffic traffic;
+  BlockWaits waits;
 } Model;
 
 // The number of the access that a statement makes: to shared memory where it makes both; 0: none.

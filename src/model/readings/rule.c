@@ -58,6 +58,8 @@ int64_t rule_dtype_of_atom(const Facts *f) {
 static const char *needed_archs(Arena *arena, const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   if (!atom) return "";
+  if (atom_scales(atom))
+    return "sm_120a (sm_100a has block scaling as tcgen05, with factors in tensor memory)";
   if (atom->cc_last == 0) return arena_printf(arena, "sm_%d or later", atom->cc_first);
   if (atom->cc_last == atom->cc_first) return arena_printf(arena, "sm_%d", atom->cc_first);
   return arena_printf(arena, "sm_%d to sm_%d", atom->cc_first, atom->cc_last);
@@ -127,7 +129,11 @@ static int64_t depth(const Facts *f) {
   return value(f, KNOB_BK) * (rule_atom_of(f) ? rule_atom_of(f)->k : 1);
 }
 
-static int64_t slabs(const Facts *f) { return ceil_div(value(f, KNOB_K), depth(f)); }
+// Elements that an index along K counts as one.
+static int unit(const Facts *f) { return dtype_elements((DType)value(f, KNOB_DTYPE)); }
+static int64_t units_of_k(const Facts *f) { return ceil_div(value(f, KNOB_K), unit(f)); }
+
+static int64_t slabs(const Facts *f) { return ceil_div(units_of_k(f), depth(f)); }
 // Of one split.
 static int64_t part_slabs(const Facts *f) { return ceil_div(slabs(f), value(f, KNOB_SPLITK)); }
 
@@ -163,7 +169,7 @@ static bool staged(const Facts *f, int side) {
 
 // Elements in a row of the operand.
 static int64_t run_length(const Facts *f, int side) {
-  if (runs_along_k(f, side)) return value(f, KNOB_K);
+  if (runs_along_k(f, side)) return units_of_k(f);
   return value(f, side == FM_BM ? KNOB_M : KNOB_N);
 }
 

@@ -76,6 +76,9 @@ const char *rule_products_fault(const Facts *f) {
     return value(f, KNOB_FM) * value(f, KNOB_FN) > 1
                ? "without an atom a thread has one cell: FM=1, FN=1"
                : NULL;
+  if (atom_scales(atom))
+    return arena_printf(f->arena, "weights come without the scale factors that %s takes",
+                        atom->name);
   if (!atom_in_lanes(atom, ATOM_A))
     return arena_printf(f->arena,
                         "scores are weighed in registers, and sums of %s are in tensor memory",

@@ -65,3 +65,9 @@ const char *rule_pair_fault(const Facts *f);
 const char *rule_pair_columns_fault(const Facts *f);
 const char *rule_tensor_sets_fault(const Facts *f);
 const char *rule_tensor_knob(const Facts *f);
+
+// Of a block-scaled atom (rule_scaled.c): elements along K of one instruction, else 1; what its
+// elements and factors do not go with, and why four factors make no word; NULL: nothing.
+int64_t rule_scale_step(const Facts *f);
+const char *rule_scaled_fault(const Facts *f);
+const char *rule_words_fault(const Facts *f);

@@ -82,7 +82,14 @@ static char *nearest_number(const Hunt *hunt, KnobId id) {
 }
 
 // The traits that an atom shall share with the one that cannot be, for it to be the nearest.
-typedef enum Likeness { SAME_TYPE_AND_DEPTH, SAME_TYPE, SAME_DEPTH, N_LIKENESS } Likeness;
+// SAME_ELEMENT: a block-scaled atom's elements without their factors, e4m3 for mxf8.
+typedef enum Likeness {
+  SAME_TYPE_AND_DEPTH,
+  SAME_TYPE,
+  SAME_ELEMENT,
+  SAME_DEPTH,
+  N_LIKENESS
+} Likeness;
 
 static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) {
   const Facts now = rule_facts(hunt->arena, hunt->from, hunt->target, NULL);
@@ -90,6 +97,9 @@ static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) 
   const Atom *from = rule_atom_of(&now), *to = rule_atom_of(&then);
   bool same_type = rule_dtype_of_atom(&then) == trial->value[KNOB_DTYPE];
   bool same_depth = from && to && from->k == to->k && from->bits == to->bits;
+  if (likeness == SAME_ELEMENT)
+    return same_depth && atom_scales(from) &&
+           strstr(from->pattern, arena_printf(hunt->arena, ".%s.", to->type));
   return (likeness == SAME_DEPTH || same_type) && (likeness == SAME_TYPE || same_depth);
 }
 

@@ -32,8 +32,16 @@
 #include "model/words/fragment.h"
 
 typedef struct Tile {
-  double m, n, k, slabs, blocks, bytes;  // elements; slabs per block; bytes per element
+  double m, n, k, slabs, blocks, bytes;  // units; slabs per block; bytes per unit
+  double unit;                           // elements in one along K
 } Tile;
+
+// Of a unit along K, with its share of the factor that it is scaled by.
+static double unit_bytes(const Problem *problem) {
+  const int64_t scales = problem_scales(problem);
+  const double bytes = dtype_bytes(problem->dtype);
+  return scales ? bytes + (double)scales / (double)problem_depth(problem) : bytes;
+}
 
 static Tile tile_of(const Model *model) {
   const Program *p = model->program;
@@ -46,7 +54,8 @@ static Tile tile_of(const Model *model) {
                step,
                (double)last->var->extent,
                (double)model->resources.n_blocks,
-               dtype_bytes(p->problem.dtype)};
+               unit_bytes(&p->problem),
+               dtype_elements(p->problem.dtype)};
   if (k_o) {
     tile.k = (double)axis_tile(k);
     tile.slabs = (double)k_o->var->extent;
@@ -303,7 +312,7 @@ static Traffic attention_traffic(const Model *model) {
   const double turns = ceil((double)p->n / keys), blocks = (double)model->resources.n_blocks;
   const double seen = p->causal ? 1 - (double)(p->m - 1) / (2.0 * (double)p->n) : 1;
   Traffic t = {.flop = 4 * pairs * depth * seen, .slab_fma = 2 * rows * keys * depth};
-  const Tile tile = {rows, keys, depth, turns * seen, blocks, bytes};
+  const Tile tile = {rows, keys, depth, turns * seen, blocks, bytes, 1};
   t.fma_clocks = known(t.slab_fma / macs_per_clock(model));
   t.shared_clocks = shared_clocks(model);
   t.global_clocks = model->global.lines / turns;
@@ -332,7 +341,7 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   Tile tile = tile_of(model);
   double slabs = tile.blocks * tile.slabs;
   Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
-  t.slab_fma = tile.m * tile.n * tile.k;
+  t.slab_fma = tile.m * tile.n * tile.k * tile.unit;
   t.fma_clocks = known(t.slab_fma / macs_per_clock(model));
   t.shared_clocks = shared_clocks(model);
   t.global_clocks = model->global.lines / tile.slabs;
@@ -351,7 +360,7 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   t.flop_per_l2_byte = t.flop / t.l2_bytes;
   t.flop_per_dram_byte = t.flop / t.dram_bytes;
   double smem_clock_bytes = gpu->smem_bytes_per_clk;
-  t.shared_bytes_per_fma = t.shared_clocks * smem_clock_bytes / (tile.m * tile.n * tile.k);
+  t.shared_bytes_per_fma = t.shared_clocks * smem_clock_bytes / t.slab_fma;
   t.loads_per_fma = loads_per_fma(model);
   find_limit(&t);
   t.power_tflops = known(power_tflops(model, &t));

@@ -128,8 +128,9 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
     if (!atom || !atom_on(atom, target->cc)) continue;
     if (atom_is_of_thread(atom) != (family == RANDOM_BLACKWELL)) continue;
-    const bool of_attention =
-        strcmp(atom->acc, "f32") == 0 && (!atom_reads_tiles(atom) || atom->bits == 16);
+    if (family == RANDOM_SCALED && !atom_scales(atom)) continue;
+    const bool of_attention = strcmp(atom->acc, "f32") == 0 && !atom_scales(atom) &&
+                              (!atom_reads_tiles(atom) || atom->bits == 16);
     if (family == RANDOM_ATTENTION ? of_attention
                                    : family != RANDOM_HOPPER || atom_is_of_warpgroup(atom))
       kind[n++] = value;
@@ -140,7 +141,7 @@ static int find_atoms(const Target *target, RandomFamily family, int64_t kind[AT
 
 bool random_family_on(RandomFamily family, const Target *target) {
   int64_t kind[ATOMS_MAX];
-  const bool of_atoms = family == RANDOM_HOPPER || family == RANDOM_BLACKWELL;
+  const bool of_atoms = family != RANDOM_ANY && family != RANDOM_ATTENTION;
   return !of_atoms || find_atoms(target, family, kind) > 0;
 }
 
@@ -208,6 +209,9 @@ static void draw_atom(uint64_t *state, const Target *target, const int64_t *kind
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
   if (atom_is_of_warpgroup(atom)) draw_group(state, atom, schedule);
+  if (atom_scales(atom)) v[KNOB_FRAG_ORDER] = 0;
+  if (atom_scales(atom) && v[KNOB_STAGE]) v[KNOB_SCALE_WORDS] = random_between(state, 0, 1);
+  if (atom->bits == 4) v[KNOB_A_COL] = 0, v[KNOB_B_COL] = 1;
 }
 
 // ---- TMA ----------------------------------------------------------------------------------------
@@ -382,7 +386,7 @@ static Draw begin_draw(uint64_t *state, const Target *target, RandomFamily famil
     draw.hopper = draw_hopper(state);
     return draw;
   }
-  draw.tensor = draw.n_kinds > 0 && random_between(state, 0, 1);
+  draw.tensor = family == RANDOM_SCALED || (draw.n_kinds > 0 && random_between(state, 0, 1));
   draw.tma = target->has_tma && random_between(state, 1, TMA_ONE_IN) == 1;
   return draw;
 }

@@ -13,7 +13,7 @@
 #include "model/readings/model.h"
 #include "model/words/fragment.h"
 
-enum { MIN_EXTENT = 64 };
+enum { MIN_EXTENT = 64, WORD_FACTORS = 4 };
 
 static bool is_attention(const Schedule *schedule) {
   return schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
@@ -24,7 +24,7 @@ int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
   Atom own;
   const Atom *atom = schedule_atom_is(schedule, &own) ? &own : NULL;
   if (axis == KNOB_K && is_attention(schedule)) return v[KNOB_K];  // a slab has all of it
-  if (axis == KNOB_K) return v[KNOB_BK] * v[KNOB_SPLITK] * (atom ? atom->k : 1);
+  if (axis == KNOB_K) return v[KNOB_BK] * v[KNOB_SPLITK] * (atom ? atom->k * atom->unit : 1);
   if (axis == KNOB_M) return v[KNOB_FM] * (atom ? v[KNOB_WM] * atom->m : v[KNOB_BM]);
   return v[KNOB_FN] * (atom ? v[KNOB_WN] * atom->n : v[KNOB_BN]);
 }
@@ -58,6 +58,8 @@ int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
   KnobId a_runs = v[KNOB_A_COL] ? KNOB_M : KNOB_K, b_runs = v[KNOB_B_COL] ? KNOB_K : KNOB_N;
   bool is_copied = v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);
   int64_t in = is_copied ? 128 / (atom ? atom->bits : 32) : 1;
+  const int scales = axis == KNOB_K && atom ? atom_scales(atom) : 0;
+  if (scales) return max64(in, v[KNOB_SCALE_WORDS] ? WORD_FACTORS / scales * atom->k : atom->k);
   int64_t out = atom && v[KNOB_EPILOGUE] && axis == KNOB_N ? out_chunk(schedule, atom) : 1;
   return in > out ? in : out;  // both are powers of two
 }

@@ -7,7 +7,7 @@ typedef struct Faults {
   const char *first;
 } Faults;
 
-static bool is_small_float(DType type) { return type == DTYPE_E4M3 || type == DTYPE_E5M2; }
+static bool is_small_float(DType type) { return dtype_bytes(type) == 1 && type != DTYPE_S8; }
 
 // There is an instruction that rounds to f16 or bf16, and none here that rounds to 8 bits.
 static bool rounds_to_8_bits(const Op *op) {

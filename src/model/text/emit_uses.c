@@ -24,9 +24,9 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
   use_expr(uses, stmt->end);
   if (stmt->kind != STMT_OP) return;
   op_each_expr(&stmt->op, use_one, uses);
-  use_access(&stmt->op.dst, uses->written);
-  use_access(&stmt->op.src, uses->read);
-  use_access(&stmt->op.src2, uses->read);
+  Access *access[OP_ACCESSES];
+  op_accesses(&stmt->op, access);
+  for (int i = 0; i < OP_ACCESSES; i++) use_access(access[i], i ? uses->read : uses->written);
 }
 
 // A number that nobody reads is not written, so what it is made of is not read by it. Numbers stand

@@ -38,8 +38,9 @@ static void collect_stmt(Stmt *stmt, int depth, void *context) {
   (void)depth;
   const Op *op = &stmt->op;
   if (stmt->kind != STMT_OP) return;
-  const Access *operands[] = {&op->dst, &op->src, &op->src2};
-  for (int i = 0; i < 3; i++) {
+  Access *operands[OP_ACCESSES];
+  op_accesses(&stmt->op, operands);
+  for (int i = 0; i < OP_ACCESSES; i++) {
     const Buffer *buffer = operands[i]->buffer;
     bool collective = op_is_collective(op->kind);
     bool whole = buffer && op->width * dtype_bytes(buffer->type) >= REGISTER_BYTES;
@@ -175,7 +176,7 @@ static bool is_packed(const Emitter *emitter, const Buffer *buffer) {
 }
 
 // Which of the values in its register an access means.
-static const char *print_part(Emitter *emitter, const Access *access) {
+const char *emit_part(Emitter *emitter, const Access *access) {
   Str out = str_new(emitter->arena);
   ExprText text = expr_text(emitter, &out);
   int per = emit_values_per_register(emitter, access->buffer);
@@ -189,7 +190,7 @@ static const char *read_element(Emitter *emitter, const Access *access) {
   emit_type_name(emitter, access->buffer->type);
   const char *extract =
       emit_helper(emitter, (Prelude){.kind = PRELUDE_EXTRACT, .type = access->buffer->type});
-  return arena_printf(emitter->arena, "%s(%s, %s)", extract, element, print_part(emitter, access));
+  return arena_printf(emitter->arena, "%s(%s, %s)", extract, element, emit_part(emitter, access));
 }
 
 const char *emit_number(Emitter *emitter, const Access *access) {
@@ -220,7 +221,7 @@ const char *emit_assignment(Emitter *emitter, const Access *access, const char *
   const char *insert =
       emit_helper(emitter, (Prelude){.kind = PRELUDE_INSERT, .type = access->buffer->type});
   return arena_printf(emitter->arena, "%s(&%s, %s, %s);", insert, element,
-                      print_part(emitter, access), value);
+                      emit_part(emitter, access), value);
 }
 
 // ---- constants ----------------------------------------------------------------------------------
@@ -243,7 +244,8 @@ static unsigned float_bits(double value, int bits, int fraction) {
 
 static unsigned element_bits(DType type, double value) {
   static const int fractions[DTYPE_COUNT] = {
-      [DTYPE_F16] = 10, [DTYPE_BF16] = 7, [DTYPE_E4M3] = 3, [DTYPE_E5M2] = 2};
+      [DTYPE_F16] = 10, [DTYPE_BF16] = 7, [DTYPE_E4M3] = 3,
+      [DTYPE_E5M2] = 2, [DTYPE_MXF8] = 3, [DTYPE_MXF8E5M2] = 2};
   if (type == DTYPE_S8) return (unsigned)(int)value & 0xff;
   return float_bits(value, 8 * dtype_bytes(type), fractions[type]);
 }

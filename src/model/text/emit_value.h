@@ -22,6 +22,8 @@ const char *emit_place(Emitter *emitter, const Access *access);
 Access emit_neighbour(Arena *arena, const Access *access, int j);
 
 // One element, as it lies in memory and as a number.
+// Which of the values in its register an access means: 0 where each has one of its own.
+const char *emit_part(Emitter *emitter, const Access *access);
 const char *emit_number(Emitter *emitter, const Access *access);
 // A number as an element of `type`.
 const char *emit_rounded(Emitter *emitter, DType type, const char *number);

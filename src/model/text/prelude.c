@@ -38,6 +38,12 @@ static const struct {
     [DTYPE_BF16] = {"bf16", NULL, "bf16{}", true},
     [DTYPE_E4M3] = {"e4m3", NULL, "e4m3{}", true},
     [DTYPE_E5M2] = {"e5m2", NULL, "e5m2{}", true},
+    [DTYPE_MXF8] = {"mxf8", NULL, "mxf8{}", true},
+    [DTYPE_MXF8E5M2] = {"mxf8e5m2", NULL, "mxf8e5m2{}", true},
+    [DTYPE_MXF4] = {"mxf4", NULL, "mxf4{}", true},
+    [DTYPE_NVFP4] = {"nvfp4", NULL, "nvfp4{}", true},
+    [DTYPE_UE8M0] = {"ue8m0", NULL, "ue8m0{}", true},
+    [DTYPE_UE4M3] = {"ue4m3", NULL, "ue4m3{}", true},
 };
 
 const char *prelude_type_name(DType type) { return type_rows[type].name; }
@@ -190,6 +196,14 @@ static void write_type(Str *out, const Prelude *prelude) {
       [DTYPE_BF16] = "A bfloat16 (1 sign, 8 exponent, 7 fraction bits) as it lies in memory.",
       [DTYPE_E4M3] = "An 8-bit float (1 sign, 4 exponent, 3 fraction bits) as it lies in memory.",
       [DTYPE_E5M2] = "An 8-bit float (1 sign, 5 exponent, 2 fraction bits) as it lies in memory.",
+      [DTYPE_MXF8] = "An e4m3 as it lies in memory; each 32 along K share a factor.",
+      [DTYPE_MXF8E5M2] = "An e5m2 as it lies in memory; each 32 along K share a factor.",
+      [DTYPE_MXF4] =
+          "Two e2m1, neighbours along K, the first in the low half; each 32 share a factor.",
+      [DTYPE_NVFP4] =
+          "Two e2m1, neighbours along K, the first in the low half; each 16 share a factor.",
+      [DTYPE_UE8M0] = "A factor: 2 to the power of bits - 127.",
+      [DTYPE_UE4M3] = "A factor: an e4m3 without a sign.",
   };
   const char *bits = dtype_bytes(prelude->type) == 2 ? "unsigned short" : "unsigned char";
   str_printf(out, "// %s\nstruct %s {\n  %s bits;\n};\n", what[prelude->type],

@@ -30,8 +30,8 @@ static DType type_of(const char *name) {
 }
 
 const char *prelude_mma_name(Arena *arena, const Atom *atom) {
-  return arena_printf(arena, "mma_m%dn%dk%d_%s_%s", atom->m, atom->n, atom->k, atom->acc,
-                      atom->type);
+  return arena_printf(arena, "mma_m%dn%dk%d_%s_%s", atom->m, atom->n, atom->k * atom->unit,
+                      atom->acc, atom->type);
 }
 
 typedef struct MmaOperand {
@@ -70,7 +70,13 @@ static void add_registers(Str *out, const MmaOperand *operand, const char *prefi
 }
 
 static void add_mma_text(Str *out, const Atom *atom, int n_c, int n_a, int n_b) {
-  str_printf(out, "  asm volatile(\"%s \"\n               \"", atom_ptx(out->arena, atom));
+  const char *ptx = atom_ptx(out->arena, atom);
+  const char *shape = atom_scales(atom) ? strstr(ptx, ".m16") : ptx;
+  if (shape > ptx)  // its line would be too long
+    str_printf(out, "  asm volatile(\"%.*s\"\n               \"%s \"\n               \"",
+               (int)(shape - ptx), ptx, shape);
+  else
+    str_printf(out, "  asm volatile(\"%s \"\n               \"", ptx);
   add_places(out, 0, n_c);
   str_add(out, ", ");
   add_places(out, n_c, n_a);
@@ -78,7 +84,27 @@ static void add_mma_text(Str *out, const Atom *atom, int n_c, int n_a, int n_b) 
   add_places(out, n_c + n_a, n_b);
   str_add(out, ", ");
   add_places(out, 0, n_c);
+  if (atom_scales(atom)) {
+    const int at = n_c + n_a + n_b;  // a factor's register and its byte-id, of either
+    str_printf(out, ",\"\n               \" {%%%d}, {%%%d, 0}, {%%%d}, {%%%d, 0}", at, at + 1,
+               at + 2, at + 3);
+  }
   str_add(out, ";\"\n");
+}
+
+static const char scale_parameters[] =
+    ",\n    unsigned sfa, unsigned short byte_a, unsigned sfb, unsigned short byte_b";
+static const char scale_operands[] =
+    ",\n                 \"r\"(sfa), \"h\"(byte_a), \"r\"(sfb), \"h\"(byte_b)";
+
+static void add_scale_remark(Str *out, const Atom *atom) {
+  const DTypeScale scale = dtype_scale(type_of(atom->type));
+  str_printf(
+      out,
+      "// Each %d elements along K are scaled by a %s: of a row of A by one of lane 4 * (row %% "
+      "8) +\n// row / 8, of a column of B by one of lane 4 * column, in %d byte%s of sfa and "
+      "sfb from byte_a and\n// byte_b on (thread-id 0: the first lanes of each four).\n",
+      scale.elements, dtype_name(scale.type), atom_scales(atom), atom_scales(atom) > 1 ? "s" : "");
 }
 
 void prelude_write_mma(Str *out, const Prelude *prelude) {
@@ -88,11 +114,14 @@ void prelude_write_mma(Str *out, const Prelude *prelude) {
   str_printf(
       out,
       "// c += a * b, %d x %d x %d, by a warp; PTX ISA, section %.*s says which lane holds what.\n",
-      atom->m, atom->n, atom->k, (int)strcspn(atom->section, " "), atom->section);
+      atom->m, atom->n, atom->k * atom->unit, (int)strcspn(atom->section, " "), atom->section);
+  const bool scaled = atom_scales(atom) > 0;
+  if (scaled) add_scale_remark(out, atom);
   if (a.cast)
     str_add(out, "// The unit reads the upper 19 bits of a and b: fractions are cut to 10 bits.\n");
-  str_printf(out, "__device__ __forceinline__ void %s(%s *c, const %s *a,\n    const %s *b) {\n",
-             prelude_mma_name(out->arena, atom), c.type, a.type, b.type);
+  str_printf(out, "__device__ __forceinline__ void %s(%s *c, const %s *a,\n    const %s *b%s) {\n",
+             prelude_mma_name(out->arena, atom), c.type, a.type, b.type,
+             scaled ? scale_parameters : "");
   add_mma_text(out, atom, c.n, a.n, b.n);
   str_add(out, "               : ");
   add_registers(out, &c, "+");
@@ -100,7 +129,7 @@ void prelude_write_mma(Str *out, const Prelude *prelude) {
   add_registers(out, &a, "");
   str_add(out, a.n > 2 || a.cast ? ",\n                 " : ", ");
   add_registers(out, &b, "");
-  str_add(out, ");\n}\n");
+  str_printf(out, "%s);\n}\n", scaled ? scale_operands : "");
 }
 
 // ---- shared memory ------------------------------------------------------------------------------
@@ -218,7 +247,17 @@ static const char *const to_float_bodies[DTYPE_COUNT] = {
         "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(to) : \"h\"(from.bits));\n"
         "  return to;\n",
     [DTYPE_BF16] = "  return __uint_as_float(static_cast<unsigned>(from.bits) << 16);\n",
+    [DTYPE_UE8M0] =
+        "  return __uint_as_float(from.bits ? static_cast<unsigned>(from.bits) << 23 : 1u << "
+        "22);\n",
 };
+
+// What a byte of each type is called in cvt, where it has one element.
+static const char *const cvt_names[DTYPE_COUNT] = {[DTYPE_E4M3] = "e4m3",
+                                                   [DTYPE_E5M2] = "e5m2",
+                                                   [DTYPE_MXF8] = "e4m3",
+                                                   [DTYPE_MXF8E5M2] = "e5m2",
+                                                   [DTYPE_UE4M3] = "e4m3"};
 
 // The 8-bit floats are converted in pairs, by way of f16, which holds them exactly.
 static const char eight_bit_body[] =
@@ -235,8 +274,8 @@ static const char eight_bit_body[] =
 void prelude_write_to_float(Str *out, const Prelude *prelude) {
   str_printf(out, "__device__ __forceinline__ float to_float(%s from) {\n",
              prelude_type_name(prelude->type));
-  if (dtype_bytes(prelude->type) == 1)
-    str_printf(out, eight_bit_body, dtype_name(prelude->type));
+  if (cvt_names[prelude->type])
+    str_printf(out, eight_bit_body, cvt_names[prelude->type]);
   else
     str_add(out, to_float_bodies[prelude->type]);
   str_add(out, "}\n");

@@ -23,13 +23,16 @@ typedef struct Format {
   double scale;      // 2^(bias of a double - bias)
 } Format;
 
-enum { DOUBLE_MANTISSA = 52, DOUBLE_BIAS = 1023 };
+enum { DOUBLE_MANTISSA = 52, DOUBLE_BIAS = 1023, UE8M0_BIAS = 127, UE8M0_NAN = 0xff };
 
 static const Format formats[DTYPE_COUNT] = {
     [DTYPE_F16] = {10, 15, 0x1p-14, 0x1p-24, 65504, 0x7c00, 0x7fff, 0x7c00, 0x1p1008},
     [DTYPE_BF16] = {7, 127, 0x1p-126, 0x1p-133, 0x1.fep127, 0x7f80, 0x7fff, 0x7f80, 0x1p896},
     [DTYPE_E4M3] = {3, 7, 0x1p-6, 0x1p-9, 448, 0, 0x7f, 0x7f, 0x1p1016},
     [DTYPE_E5M2] = {2, 15, 0x1p-14, 0x1p-16, 57344, 0, 0x7f, 0x7c, 0x1p1008},
+    [DTYPE_MXF8] = {3, 7, 0x1p-6, 0x1p-9, 448, 0, 0x7f, 0x7f, 0x1p1016},
+    [DTYPE_MXF8E5M2] = {2, 15, 0x1p-14, 0x1p-16, 57344, 0, 0x7f, 0x7c, 0x1p1008},
+    [DTYPE_UE4M3] = {3, 7, 0x1p-6, 0x1p-9, 448, 0, 0x7f, 0x7f, 0x1p1016},
 };
 
 static uint64_t bits_of(double value) {
@@ -70,8 +73,28 @@ static double round_whole(double value, double lowest, double highest) {
   return rounded < lowest ? lowest : rounded > highest ? highest : rounded;
 }
 
+// 2^-127 … 2^127: an exponent and nothing else, so that there is neither a sign nor a 0.
+static double round_to_power(double value) {
+  if (isnan(value)) return value;
+  if (!(value > 0x1p-127)) return 0x1p-127;
+  int exponent;
+  const double fraction = frexp(value, &exponent);  // in [1/2, 1)
+  const double power = ldexp(1, fraction > 0.75 ? exponent : exponent - 1);
+  return power > 0x1p127 ? 0x1p127 : power;
+}
+
+// A byte of two e2m1 is no number: it is carried as its code.
+static double round_to_code(double value) { return value >= 0 && value <= 255 ? floor(value) : 0; }
+
 double number_round(DType type, double value) {
   switch (type) {
+    case DTYPE_MXF4:
+    case DTYPE_NVFP4:
+      return round_to_code(value);
+    case DTYPE_UE8M0:
+      return round_to_power(value);
+    case DTYPE_UE4M3:
+      return value > 0 || isnan(value) ? round_to(&formats[type], value) : 0;
     case DTYPE_F32:
     case DTYPE_TF32:
       return (double)(float)value;
@@ -110,6 +133,15 @@ static uint32_t encode(const Format *format, double value, int sign_bit) {
   return sign | field << format->mantissa | mantissa;
 }
 
+// The exponent of a float, whose bias is the same; 0xff is the NaN.
+static double read_power(uint8_t code) {
+  return code == UE8M0_NAN ? (double)NAN : ldexp(1, code - UE8M0_BIAS);
+}
+
+static uint8_t write_power(double value) {
+  return isnan(value) ? UE8M0_NAN : (uint8_t)(ilogb(round_to_power(value)) + UE8M0_BIAS);
+}
+
 double number_read(DType type, const void *bytes) {
   float single;
   double wide;
@@ -125,6 +157,11 @@ double number_read(DType type, const void *bytes) {
       return memcpy(&whole, bytes, sizeof whole), (double)whole;
     case DTYPE_S8:
       return *(const int8_t *)bytes;
+    case DTYPE_MXF4:
+    case DTYPE_NVFP4:
+      return *(const uint8_t *)bytes;
+    case DTYPE_UE8M0:
+      return read_power(*(const uint8_t *)bytes);
     case DTYPE_F16:
     case DTYPE_BF16:
       return memcpy(&half, bytes, sizeof half), decode(&formats[type], half, 15);
@@ -134,6 +171,15 @@ double number_read(DType type, const void *bytes) {
 }
 
 void number_write(DType type, void *bytes, double value) {
+  if (type == DTYPE_UE8M0) {
+    *(uint8_t *)bytes = write_power(value);
+    return;
+  }
+  if (dtype_elements(type) > 1) {
+    *(uint8_t *)bytes = (uint8_t)round_to_code(value);
+    return;
+  }
+  if (type == DTYPE_UE4M3) value = number_round(type, value);
   if (dtype_bytes(type) <= 2 && type != DTYPE_S8) {
     int sign_bit = dtype_bytes(type) * 8 - 1;
     uint32_t bits = encode(&formats[type], value, sign_bit);
@@ -162,6 +208,20 @@ double number_tensor(DType type, double value) {
   bits &= ~(uint32_t)0x1fff;
   memcpy(&single, &bits, sizeof single);
   return (double)single;
+}
+
+double number_element(DType type, double value, int i) {
+  static const double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  if (dtype_elements(type) == 1 || isnan(value)) return value;
+  const int code = (int)value >> (4 * i);
+  return code & 8 ? -e2m1[code & 7] : e2m1[code & 7];
+}
+
+double number_product(DType type, double a, double b) {
+  double sum = 0;
+  for (int i = 0; i < dtype_elements(type); i++)
+    sum += number_element(type, a, i) * number_element(type, b, i);
+  return sum;
 }
 
 double number_exact_limit(DType type) {

@@ -28,6 +28,7 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/words/dtype.h"
 
 enum { WARP_LANES = 32, GROUP_LANES = 128 };
 enum { REG = ATOM_PLACE_REG, SMEM = ATOM_PLACE_SMEM, TMEM = ATOM_PLACE_TMEM };
@@ -51,7 +52,8 @@ const Atom atom_table[] = {
    .cc_first = first_,                                                                          \
    .cc_last = last_,                                                                            \
    .knob = knob_,                                                                               \
-   .section = section_},
+   .section = section_,                                                                         \
+   .unit = 1},
 #include "model/words/atom.def"
 #undef ATOM
 };
@@ -69,7 +71,32 @@ bool atom_on(const Atom *atom, int cc) {
   return cc >= atom->cc_first && (atom->cc_last == 0 || cc <= atom->cc_last);
 }
 
-int64_t atom_flop(const Atom *atom) { return 2LL * atom->m * atom->n * atom->k; }
+int64_t atom_flop(const Atom *atom) { return 2LL * atom->m * atom->n * atom->k * atom->unit; }
+
+static DType atom_type(const Atom *atom) {
+  DType type = DTYPE_F32;
+  dtype_find(atom->type, &type);
+  return type;
+}
+
+void atom_in_units(Atom *atom) {
+  const int unit = dtype_elements(atom_type(atom));
+  if (atom->unit == unit) return;
+  atom->unit = unit;
+  atom->k /= unit;
+  atom->bits *= unit;
+}
+
+void atom_in_elements(Atom *atom) {
+  atom->k *= atom->unit;
+  atom->bits /= atom->unit;
+  atom->unit = 1;
+}
+
+int atom_scales(const Atom *atom) {
+  const DTypeScale scale = dtype_scale(atom_type(atom));
+  return scale.elements ? atom->k * atom->unit / scale.elements : 0;
+}
 
 const char *atom_ptx(Arena *arena, const Atom *atom) {
   Str out = str_new(arena);
@@ -85,14 +112,18 @@ const char *atom_ptx(Arena *arena, const Atom *atom) {
 }
 
 const char *atom_operand_name(AtomOperand operand) {
-  static const char *const names[] = {[ATOM_A] = "A", [ATOM_B] = "B", [ATOM_C] = "C"};
+  static const char *const names[ATOM_MATRICES] = {
+      [ATOM_A] = "A", [ATOM_B] = "B", [ATOM_C] = "C", [ATOM_SFA] = "SFA", [ATOM_SFB] = "SFB"};
   return names[operand];
 }
 
 int atom_lanes(const Atom *atom) { return atom->lanes == WARP_LANES ? WARP_LANES : GROUP_LANES; }
 int atom_warps(const Atom *atom) { return atom_lanes(atom) / WARP_LANES; }
 
+static bool is_scale(AtomOperand operand) { return operand > ATOM_OPERANDS; }
+
 bool atom_in_registers(const Atom *atom, AtomOperand operand) {
+  if (is_scale(operand)) return atom_scales(atom) > 0;
   return atom->place[operand] & ATOM_PLACE_REG;
 }
 
@@ -100,6 +131,7 @@ bool atom_reads_tiles(const Atom *atom) { return atom->place[ATOM_B] & ATOM_PLAC
 bool atom_is_of_warp(const Atom *atom) { return atom->lanes == WARP_LANES; }
 bool atom_is_of_thread(const Atom *atom) { return atom && atom->lanes == 1; }
 bool atom_in_lanes(const Atom *atom, AtomOperand operand) {
+  if (is_scale(operand)) return atom_in_registers(atom, operand);
   return atom->place[operand] & (ATOM_PLACE_REG | ATOM_PLACE_TMEM);
 }
 bool atom_is_of_warpgroup(const Atom *atom) { return atom->lanes == GROUP_LANES; }
@@ -270,7 +302,19 @@ static bool choose_acc(Atom *atom, const char *acc, Diags *diags) {
   return true;
 }
 
+// A whole instruction whose name says more than shape and types.
+static const Atom *find_instruction(Arena *arena, const char *text) {
+  for (int i = 0; i < atom_count; i++)
+    if (str_equal_fold(atom_ptx(arena, &atom_table[i]), text)) return &atom_table[i];
+  return NULL;
+}
+
 bool atom_parse(const char *text, Atom *out, Diags *diags) {
+  const Atom *instruction = find_instruction(diags->arena, text);
+  if (instruction) {
+    *out = *instruction;
+    return true;
+  }
   Spelling spelling = spelling_of(text);
   const char *type, *acc;
   read_words(&spelling);
@@ -285,8 +329,13 @@ bool atom_parse(const char *text, Atom *out, Diags *diags) {
 
 // ---- fragments ----------------------------------------------------------------------------------
 
+static int operand_bits(const Atom *atom, AtomOperand operand) {
+  enum { SCALE_BITS = 8 };
+  return is_scale(operand) ? SCALE_BITS : operand == ATOM_C ? atom->acc_bits : atom->bits;
+}
+
 static int elements_per_register(const Atom *atom, AtomOperand operand) {
-  int bits = operand == ATOM_C ? atom->acc_bits : atom->bits;
+  int bits = operand_bits(atom, operand);
   return bits < 32 ? 32 / bits : 1;
 }
 
@@ -310,8 +359,28 @@ static void lane_bits(MapBuilder *builder, int *of_lane, int from, int n) {
   for (int i = 0; i < n; i++) of_lane[builder->map->n_lane_bits++] = from << i;
 }
 
+// With thread-id 0 the first lanes of each four supply the factors: of A both, for rows 8 apart, of
+// B the first. The others hold copies, which the instruction does not look at. Byte v of a lane's
+// register, counted from byte-id on, is that of the v-th piece of K.
+static FragmentMap scale_map(const Atom *atom, AtomOperand operand) {
+  const bool a = operand == ATOM_SFA;
+  const int n = atom_scales(atom);
+  FragmentMap map = {.rows = a ? atom->m : n,
+                     .cols = a ? n : atom->n,
+                     .n_lanes = WARP_LANES,
+                     .n_values = n,
+                     .n_lane_bits = 5};
+  int *spread = a ? map.row_of_lane_bit : map.col_of_lane_bit;
+  int *along_k = a ? map.col_of_value_bit : map.row_of_value_bit;
+  if (a) spread[0] = 8;
+  for (int bit = 0; bit < 3; bit++) spread[2 + bit] = 1 << bit;
+  for (int weight = 1; weight < n; weight *= 2) along_k[map.n_value_bits++] = weight;
+  return map;
+}
+
 FragmentMap fragment_map(const Atom *atom, AtomOperand operand) {
   assert(atom_in_lanes(atom, operand));
+  if (is_scale(operand)) return scale_map(atom, operand);
   FragmentMap map = {.rows = operand == ATOM_B ? atom->k : atom->m,
                      .cols = operand == ATOM_A ? atom->k : atom->n,
                      .n_lanes = atom_lanes(atom)};
@@ -410,12 +479,12 @@ bool fragment_relayout(const Atom *from, const Atom *next, Relayout *out) {
 }
 
 FragmentPacking fragment_packing(const Atom *atom, AtomOperand operand) {
-  int bits = operand == ATOM_C ? atom->acc_bits : atom->bits;
+  int bits = operand_bits(atom, operand);
   FragmentPacking packing = {.n_values = fragment_map(atom, operand).n_values,
                              .register_bits = bits > 32 ? bits : 32,
                              .value_bits = bits,
                              .per_register = elements_per_register(atom, operand)};
-  packing.n_registers = packing.n_values / packing.per_register;
+  packing.n_registers = (packing.n_values + packing.per_register - 1) / packing.per_register;
   return packing;
 }
 
@@ -454,7 +523,7 @@ static int add_matrix_bits(LdMatrix *load, const FragmentMap *map, int per_regis
 
 bool fragment_ldmatrix(const Atom *atom, AtomOperand operand, bool k_contiguous, int n_fragments,
                        LdMatrix *out) {
-  if (operand == ATOM_C || !atom_in_registers(atom, operand) || atom->bits > 32) return false;
+  if (operand >= ATOM_C || !atom_in_registers(atom, operand) || atom->bits > 32) return false;
   if (!k_contiguous && atom->bits != 16) return false;
   if (n_fragments < 1 || (n_fragments & (n_fragments - 1))) return false;
   FragmentMap map = fragment_map(atom, operand);

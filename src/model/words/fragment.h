@@ -27,7 +27,17 @@
 #include "base/arena.h"
 #include "base/diag.h"
 
-typedef enum AtomOperand { ATOM_A, ATOM_B, ATOM_C, ATOM_OPERANDS } AtomOperand;
+// The last two are the scale factors of A and B, which a block-scaled atom takes besides: scale_A
+// is M × S and scale_B is S × N, S factors along the K of one instruction.
+typedef enum AtomOperand {
+  ATOM_A,
+  ATOM_B,
+  ATOM_C,
+  ATOM_OPERANDS,
+  ATOM_SFA,
+  ATOM_SFB,
+  ATOM_MATRICES
+} AtomOperand;
 
 // Where an operand of an atom lies.
 typedef enum AtomPlace {
@@ -51,6 +61,7 @@ typedef struct Atom {
   int cc_first, cc_last;  // compute capabilities, 90 for 9.0; cc_last 0: every later one too
   const char *knob;       // value of ATOM_KIND: "mma_m16n8k16_f16"; NULL: none
   const char *section;    // of the PTX ISA
+  int unit;  // elements of A and B that k and bits count as one: 1, or as programs have it
 } Atom;
 
 // The rows of the table, with the largest N and the usual accumulator.
@@ -65,8 +76,15 @@ const Atom *atom_find_knob(const char *value);  // "mma_m16n8k16_f16"; NULL: no 
 bool atom_has_n(const Atom *row, int n);        // a row with n_step comes with this N
 void atom_set_n(Atom *atom, int n);             // of a row with n_step, a multiple of it
 void atom_set_f16_acc(Atom *atom);              // of a row with f16_acc
-bool atom_on(const Atom *atom, int cc);         // does a GPU of this compute capability have it?
-int64_t atom_flop(const Atom *atom);            // 2 · M · N · K
+// The same atom as programs and their buffers have it, which count bytes where elements are
+// smaller: m16n8k64 of 4-bit elements is 16 x 8 x 32 bytes of two.
+void atom_in_units(Atom *atom);
+void atom_in_elements(Atom *atom);  // the way back
+// Scale factors of a row of A, or a column of B, in one instruction: 1, 2 or 4 (scale_vec::1X, 2X,
+// 4X); 0: it takes none. They are bytes of one register, in the lanes that fragment_map says.
+int atom_scales(const Atom *atom);
+bool atom_on(const Atom *atom, int cc);  // does a GPU of this compute capability have it?
+int64_t atom_flop(const Atom *atom);     // 2 · M · N · K
 const char *atom_ptx(Arena *arena, const Atom *atom);
 const char *atom_operand_name(AtomOperand operand);  // "A"
 // Lanes over which the sums lie: 32 or 128, those of registers or of tensor memory.

@@ -26,8 +26,8 @@ const Knob knob_table[KNOB_COUNT] = {
 };
 
 // Names of the values that are not numbers. The index is the value.
-static const char *const dtype_names[] = {"f32", "f16", "bf16", "tf32",
-                                          "f64", "s8",  "e4m3", "e5m2"};
+static const char *const dtype_names[] = {"f32",  "f16",  "bf16", "tf32",     "f64",  "s8",
+                                          "e4m3", "e5m2", "mxf8", "mxf8e5m2", "mxf4", "nvfp4"};
 static const char *const acc_names[] = {"f32", "f16"};
 static const char *const stage_names[] = {"00", "01", "10", "11"};
 static const char *const order_names[] = {"group", "row", "hilbert", "gpc", "longest"};
@@ -55,7 +55,11 @@ static const char *const atom_names[] = {"fma",
                                          "tcgen05_m128n256k16_f16",
                                          "tcgen05_m128n256k8_tf32",
                                          "tcgen05_m128n256k32_e4m3",
-                                         "tcgen05_m128n256k32_e5m2"};
+                                         "tcgen05_m128n256k32_e5m2",
+                                         "mma_m16n8k32_mxf8",
+                                         "mma_m16n8k32_mxf8e5m2",
+                                         "mma_m16n8k64_mxf4",
+                                         "mma_m16n8k64_nvfp4"};
 
 typedef struct Names {
   const char *const *name;

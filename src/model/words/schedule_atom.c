@@ -13,6 +13,7 @@ bool schedule_atom_is(const Schedule *schedule, Atom *atom) {
   int n = (int)schedule->value[KNOB_ATOM_N];
   if (row->n_step && atom_has_n(row, n)) atom_set_n(atom, n);
   if (schedule->value[KNOB_ACC] && atom->f16_acc) atom_set_f16_acc(atom);
+  atom_in_units(atom);
   return true;
 }
 

@@ -5,6 +5,6 @@
 
 // Its row of the table: the largest N, the usual sums. NULL: none.
 const Atom *schedule_atom_row(const Schedule *schedule);
-// The same with the schedule's N and its type of sums; false: none.
+// The same with the schedule's N and its type of sums, in units of its buffers; false: none.
 bool schedule_atom_is(const Schedule *schedule, Atom *atom);
 const Atom *schedule_atom(Arena *arena, const Schedule *schedule);

@@ -138,7 +138,8 @@ void fragments_draw_grid(Canvas *canvas, Rect in, const Fragments *f) {
 const char *fragments_register_text(const Fragments *f, int lane, int reg, char out[32]) {
   int per = f->packing.per_register, first = reg * per;
   FragmentElement from = fragment_map_element(&f->map, lane, first);
-  FragmentElement to = fragment_map_element(&f->map, lane, first + per - 1);
+  const int last = first + per - 1 < f->map.n_values ? first + per - 1 : f->map.n_values - 1;
+  FragmentElement to = fragment_map_element(&f->map, lane, last);
   char joint = per == 2 ? ',' : '-';
   if (to.row != from.row)
     snprintf(out, 32, "[%d%c%d][%d]", from.row, joint, to.row, from.col);

@@ -39,8 +39,11 @@ static Need need_of(const FragmentsWhole *whole) {
                 .bottom = max_int(fragments_grid_rows(a), fragments_grid_rows(c))};
 }
 
+// The corner names a lane of each operand, "C, lane 31" last.
 static bool fits(const Need *need, Rect in) {
-  return need->left + GAP_COLS + need->right <= in.cols && need->top + need->bottom < in.rows;
+  enum { NAMES_COLS = 2 * LIST_COLS + 10 };
+  const int left = max_int(need->left, NAMES_COLS);
+  return left + GAP_COLS + need->right <= in.cols && need->top + need->bottom < in.rows;
 }
 
 // The largest cells with which everything is on the screen; the smallest where nothing does it.

@@ -78,6 +78,8 @@ static void map_memory(FragmentMemory *memory, const FragmentMap *map) {
 
 static const char *why_not(const Fragments *f, bool k_contiguous) {
   if (f->operand == ATOM_C) return "C is no operand that is loaded: stmatrix stores such tiles.";
+  if (f->operand > ATOM_OPERANDS)
+    return "Factors are loaded by the lanes that give them, a byte or a word each.";
   if (f->packing.register_bits > 32) return "ldmatrix moves 32 bits to a register: no f64.";
   if (!k_contiguous && f->packing.value_bits != 16)
     return ".trans exchanges elements of 16 bits: k has to be contiguous here.";
@@ -99,14 +101,29 @@ static FragmentMemory find_memory(const Fragments *f, bool k_contiguous) {
   return memory;
 }
 
-// The two pictures of sums have one operand.
-static AtomOperand shown_operand(const ViewState *state) {
-  return picture_of(state) >= PICTURE_ROWS ? ATOM_C : (AtomOperand)(state->pane % ATOM_OPERANDS);
+// A pane for each operand, the factors of block-scaled ones behind C.
+static const AtomOperand operands[] = {ATOM_A, ATOM_B, ATOM_C, ATOM_SFA, ATOM_SFB};
+enum { N_OPERANDS = sizeof operands / sizeof *operands };
+
+static int operands_of(const Atom *atom) { return atom_scales(atom) ? N_OPERANDS : ATOM_OPERANDS; }
+
+static int pane_of(AtomOperand operand) {
+  int pane = 0;
+  while (operands[pane] != operand) pane++;
+  return pane;
+}
+
+// The two pictures of sums have one operand. An atom without factors has C behind A on the way
+// back.
+static AtomOperand shown_operand(const ViewState *state, const Atom *atom) {
+  const int n = operands_of(atom), pane = state->pane % N_OPERANDS;
+  if (picture_of(state) >= PICTURE_ROWS) return ATOM_C;
+  return operands[pane < n ? pane : pane == N_OPERANDS - 1 ? n - 1 : 0];
 }
 
 // Everything but the texts.
 static Fragments look_at(const ViewState *state, const Atom *atom) {
-  Fragments f = {.atom = atom, .operand = shown_operand(state)};
+  Fragments f = {.atom = atom, .operand = shown_operand(state, atom)};
   f.held = atom_in_lanes(f.atom, f.operand);
   if (!f.held) return f;
   f.map = fragment_map(f.atom, f.operand);
@@ -182,10 +199,14 @@ static Fragments *with_texts(const Session *session, Fragments seen) {
 
 static void fragments_prepare(Session *session) {
   Fragments *f = with_texts(session, look(session));
+  ViewState *state = session_view_state(session);
+  if (state->pane >= operands_of(f->atom)) state->pane = pane_of(f->operand);
   session->prepared = f;
   if (!session_compares(session)) return;
-  const Atom *a = schedule_atom(session->frame, &session->then.pictured);
-  if (!a)
+  Atom *a = ARENA_NEW(session->frame, Atom);
+  const bool there = schedule_atom_is(&session->then.pictured, a);
+  if (there) atom_in_elements(a);
+  if (!there)
     f->about_a = "A multiplies on plain FMA: no fragments";
   else if (str_equal(atom_ptx(session->frame, a), f->ptx))
     f->about_a = "the same in A";
@@ -197,15 +218,21 @@ static void fragments_prepare(Session *session) {
 
 static void draw_title(Canvas *canvas, Rect row, const Fragments *f, int picture,
                        const char *side) {
-  static const char *const axes[] = {"m×k", "k×n", "m×n"};
+  static const char *const axes[ATOM_MATRICES] = {[ATOM_A] = "m×k",
+                                                  [ATOM_B] = "k×n",
+                                                  [ATOM_C] = "m×n",
+                                                  [ATOM_SFA] = "m×blocks of k",
+                                                  [ATOM_SFB] = "blocks of k×n"};
   int col = 1;
   if (side)
     col = canvas_text(canvas, row, 0, col, *side == 'A' ? STYLE_SIDE_A : STYLE_SIDE_B, side) + 2;
-  for (int i = 0; i < ATOM_OPERANDS; i++) {
-    Style style = i == (int)f->operand ? STYLE_TITLE : STYLE_DIM;
-    col = canvas_text(canvas, row, 0, col, style, atom_operand_name((AtomOperand)i));
-    if (i == (int)f->operand)
-      canvas_over(canvas, rect_intersect(row, (Rect){row.row, row.col + col - 1, 1, 1}),
+  for (int i = 0; i < operands_of(f->atom); i++) {
+    const bool here = operands[i] == f->operand;
+    const char *name = atom_operand_name(operands[i]);
+    const int width = utf8_columns(name);
+    col = canvas_text(canvas, row, 0, col, here ? STYLE_TITLE : STYLE_DIM, name);
+    if (here)
+      canvas_over(canvas, rect_intersect(row, (Rect){row.row, row.col + col - width, 1, width}),
                   STYLE_SELECTED);
     col++;
   }
@@ -228,6 +255,10 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%d × %d bits a lane", f->packing.n_registers,
                 f->packing.register_bits);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "A, B %s, C %s", atom->type, atom->acc);
+  static const char *const byte_ids[] = {[1] = "0 to 3", [2] = "0 or 2", [4] = "0"};
+  if (f->operand > ATOM_OPERANDS)
+    canvas_printf(canvas, in, row++, 0, STYLE_DIM, "thread-id 0, byte-id %s",
+                  byte_ids[atom_scales(atom)]);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%lld FLOP", (long long)atom_flop(atom));
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "cc %d.%d%s", atom->cc_first / 10,
                 atom->cc_first % 10, atom->cc_last ? " alone" : " and later");
@@ -247,7 +278,10 @@ static void draw_element(Canvas *canvas, Rect row, const Fragments *f) {
   col = canvas_printf(canvas, row, 0, col, style_address(f->reg), "r%d", f->reg);
   if (f->packing.per_register > 1)
     canvas_printf(canvas, row, 0, col, STYLE_TEXT, ", %s %d from the low end",
-                  f->packing.per_register == 2 ? "half" : "byte", f->part);
+                  f->packing.per_register == 2   ? "half"
+                  : f->packing.per_register == 4 ? "byte"
+                                                 : "part",
+                  f->part);
 }
 
 // Where the second of two formulas in a line begins, and whether both fit.
@@ -340,7 +374,8 @@ static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, 
 static bool shows_whole(const Session *session, Rect in) {
   const Fragments *f = session->prepared;
   return picture_of(session_view_state_const(session)) == PICTURE_GRID && f->held && !f->a &&
-         in.rows >= FRAGMENTS_WHOLE_ROWS && in.cols >= FRAGMENTS_WHOLE_COLS;
+         f->operand < ATOM_OPERANDS && in.rows >= FRAGMENTS_WHOLE_ROWS &&
+         in.cols >= FRAGMENTS_WHOLE_COLS;
 }
 
 // The other operands with the lane that is under the cursor of this one.
@@ -451,9 +486,9 @@ static void choose_element(Session *session, const char *argument) {
   int64_t index[2];
   static const char *const names[] = {"A", "B", "C"};
   bool read = element_read(argument ? argument : "", names, &operand, index);
-  Fragments at = look_at(&(ViewState){.pane = (int)operand, .mode = state->mode}, f.atom);
+  Fragments at = look_at(&(ViewState){.pane = pane_of(operand), .mode = state->mode}, f.atom);
   if (read && at.held && index[0] < at.map.rows && index[1] < at.n_cols) {
-    state->pane = (int)operand;
+    state->pane = pane_of(operand);
     set_element(session, (int)index[0], (int)index[1]);
   } else if (at.held) {
     session_say(session, SAID_ERROR,
@@ -504,7 +539,7 @@ static void fragments_enter(Session *session) {
   if (!session->subject) return;
   const int picture = !own.loads ? PICTURE_GRID : own.trans ? PICTURE_LOAD_TRANS : PICTURE_LOAD;
   state->mode += picture - picture_of(state);
-  state->pane = (int)own.operand;
+  state->pane = pane_of(own.operand);
 }
 
 static int fragments_count(const Session *session) {
@@ -522,7 +557,8 @@ static void fragments_go(Session *session, int i) { set_atom(session, i); }
 
 static void fragments_click(Session *session, int what, int value) {
   if (what != FRAGMENTS_SPOT_ELEMENT) return;
-  session_view_state(session)->pane = value / FRAGMENTS_BASE / FRAGMENTS_BASE;
+  session_view_state(session)->pane =
+      pane_of((AtomOperand)(value / FRAGMENTS_BASE / FRAGMENTS_BASE));
   set_element(session, value / FRAGMENTS_BASE % FRAGMENTS_BASE, value % FRAGMENTS_BASE);
 }
 
@@ -560,5 +596,5 @@ const ViewBody fragments_view = {
     .click = fragments_click,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
-    .n_panes = ATOM_OPERANDS,
+    .n_panes = N_OPERANDS,
 };

@@ -1,0 +1,106 @@
+// One counter says which item is next; whoever is free takes it. A thread sleeps until there is a
+// round that it has not seen, and the caller until the last one that takes part in it is done.
+#include "base/team.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/die.h"
+
+enum { TEAM_MAX = 8, PROCESSORS_EACH = 4 };
+
+struct Team {
+  pthread_mutex_t mutex;
+  pthread_cond_t begun, done;
+  int n_threads;  // beside the caller
+  pthread_t thread[TEAM_MAX];
+  int round, n_busy;
+  bool over;
+  // Of the round.
+  TeamWork *work;
+  void *context;
+  int n_items;
+  atomic_int next;
+};
+
+int team_usual(void) {
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  const long threads = processors / PROCESSORS_EACH;
+  return threads < 1 ? 1 : threads > TEAM_MAX ? TEAM_MAX : (int)threads;
+}
+
+static void take_part(Team *team) {
+  for (int item; (item = atomic_fetch_add(&team->next, 1)) < team->n_items;)
+    team->work(team->context, item);
+}
+
+static void *thread_main(void *argument) {
+  Team *team = argument;
+  int seen = 0;
+  pthread_mutex_lock(&team->mutex);
+  for (;;) {
+    while (team->round == seen && !team->over) pthread_cond_wait(&team->begun, &team->mutex);
+    if (team->over) break;
+    seen = team->round;
+    pthread_mutex_unlock(&team->mutex);
+    take_part(team);
+    pthread_mutex_lock(&team->mutex);
+    if (--team->n_busy == 0) pthread_cond_signal(&team->done);
+  }
+  pthread_mutex_unlock(&team->mutex);
+  return NULL;
+}
+
+// Signals are the caller's.
+static void start_threads(Team *team, int n) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (team->n_threads < n &&
+         pthread_create(&team->thread[team->n_threads], NULL, thread_main, team) == 0)
+    team->n_threads++;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+Team *team_new(int threads) {
+  Team *team = calloc(1, sizeof *team);
+  if (!team) die("out of memory for a team of threads");
+  pthread_mutex_init(&team->mutex, NULL);
+  pthread_cond_init(&team->begun, NULL);
+  pthread_cond_init(&team->done, NULL);
+  start_threads(team, (threads < TEAM_MAX ? threads : TEAM_MAX) - 1);
+  return team;
+}
+
+void team_run(Team *team, int n, TeamWork *work, void *context) {
+  pthread_mutex_lock(&team->mutex);
+  team->work = work;
+  team->context = context;
+  team->n_items = n;
+  atomic_store(&team->next, 0);
+  team->n_busy = team->n_threads;
+  team->round++;
+  pthread_cond_broadcast(&team->begun);
+  pthread_mutex_unlock(&team->mutex);
+  take_part(team);
+  pthread_mutex_lock(&team->mutex);
+  while (team->n_busy) pthread_cond_wait(&team->done, &team->mutex);
+  pthread_mutex_unlock(&team->mutex);
+}
+
+void team_end(Team *team) {
+  if (!team) return;
+  pthread_mutex_lock(&team->mutex);
+  team->over = true;
+  pthread_cond_broadcast(&team->begun);
+  pthread_mutex_unlock(&team->mutex);
+  for (int i = 0; i < team->n_threads; i++) pthread_join(team->thread[i], NULL);
+  pthread_cond_destroy(&team->begun);
+  pthread_cond_destroy(&team->done);
+  pthread_mutex_destroy(&team->mutex);
+  free(team);
+}

@@ -1,0 +1,20 @@
+// Threads that share work.
+//
+//   Team *team = team_new(team_usual());
+//   team_run(team, n, work, context);      work(context, 0) … work(context, n - 1)
+//   team_end(team);
+//
+// Each item is done once, by whichever thread is free, the caller's among them; what items write
+// must be apart. Results that are kept by item do not depend on how many threads there are.
+#pragma once
+
+typedef struct Team Team;
+typedef void TeamWork(void *context, int item);
+
+// How many threads are worth having beside other work: a quarter of the processors, 1 … 8.
+int team_usual(void);
+// `threads` counts the caller: 1 starts none. One that cannot be started leaves the others more.
+Team *team_new(int threads);
+// Returns when all items are done.
+void team_run(Team *team, int n, TeamWork *work, void *context);
+void team_end(Team *team);  // NULL: nothing happens

@@ -1,0 +1,60 @@
+// Work that threads share: each item once, whatever there is of threads and rounds.
+#include <check.h>
+
+#include "base/team.h"
+
+enum { ITEMS = 1000, ROUNDS = 200 };
+
+typedef struct Counted {
+  int times[ITEMS];
+  int round;
+} Counted;
+
+static void count(void *context, int item) {
+  Counted *counted = context;
+  counted->times[item] += counted->round + 1;
+}
+
+START_TEST(each_item_is_done_once) {
+  Counted counted = {{0}, 0};
+  Team *team = team_new(_i);
+  team_run(team, ITEMS, count, &counted);
+  team_run(team, 0, count, &counted);
+  for (int i = 0; i < ITEMS; i++) ck_assert_int_eq(counted.times[i], 1);
+  team_end(team);
+}
+END_TEST
+
+// A thread that has slept through a round takes no part in it, and one that is late in none twice.
+START_TEST(rounds_follow_each_other) {
+  Counted counted = {{0}, 0};
+  Team *team = team_new(4);
+  for (; counted.round < ROUNDS; counted.round++)
+    team_run(team, 1 + counted.round % 7, count, &counted);
+  int sum = 0, expected = 0;
+  for (int i = 0; i < ITEMS; i++) sum += counted.times[i];
+  for (int r = 0; r < ROUNDS; r++) expected += (1 + r % 7) * (r + 1);
+  ck_assert_int_eq(sum, expected);
+  team_end(team);
+}
+END_TEST
+
+START_TEST(none_and_many_are_kept_in_bounds) {
+  team_end(NULL);
+  team_end(team_new(0));
+  team_end(team_new(1000));
+  ck_assert_int_ge(team_usual(), 1);
+  ck_assert_int_le(team_usual(), 8);
+}
+END_TEST
+
+Suite *suite_team(void);
+Suite *suite_team(void) {
+  Suite *suite = suite_create("team");
+  TCase *tests = tcase_create("team");
+  tcase_add_loop_test(tests, each_item_is_done_once, 1, 9);
+  tcase_add_test(tests, rounds_follow_each_other);
+  tcase_add_test(tests, none_and_many_are_kept_in_bounds);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

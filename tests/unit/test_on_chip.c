@@ -179,6 +179,9 @@ START_TEST(a_pair_shares_b) {
   ck_assert_double_eq(chip->intensity, 128);
   ck_assert_double_eq(chip->alone, 64);
   ck_assert_double_eq(chip_of("blackwell", "roles", "")->intensity, 64);
+  // 128 x 128 of e4m3, and of e2m1, two of which are a byte.
+  ck_assert_double_eq(chip_of("scaled", "ring", "")->intensity, 128);
+  ck_assert_double_eq(chip_of("scaled", "mxf4", "")->intensity, 256);
 }
 END_TEST
 

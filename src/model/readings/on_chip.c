@@ -314,14 +314,16 @@ static void fetch_tile(OnChip *chip, ChipRank *rank, int element_bytes) {
                                  .bytes = n[i] * chip->tile_k * element_bytes};
 }
 
-static void weigh(OnChip *chip, int element_bytes) {
+// Of elements of 4 bits two share a byte, and a unit of K is both.
+static void weigh(OnChip *chip, DType type) {
   for (int r = 0; r < chip->n_ranks; r++) {
     ChipRank *rank = &chip->rank[r];
-    if (!chip->by_tma) fetch_tile(chip, rank, element_bytes);
+    if (!chip->by_tma) fetch_tile(chip, rank, dtype_bytes(type));
     rank->fetched = rank->slice[ATOM_A].bytes + rank->slice[ATOM_B].bytes;
   }
   const ChipRank *rank = &chip->rank[0];
-  const double k = 2.0 * (double)chip->tile_k / (double)max64(rank->fetched, 1);
+  const double k =
+      2.0 * (double)(chip->tile_k * dtype_elements(type)) / (double)max64(rank->fetched, 1);
   chip->intensity = k * (double)(chip->tile_m * chip->tile_n);
   chip->alone = k * (double)(fetched_rows(chip, &rank->slice[ATOM_A]) *
                              fetched_rows(chip, &rank->slice[ATOM_B]));
@@ -347,6 +349,6 @@ const OnChip *on_chip(Arena *arena, const Model *model) {
     if (walks) walk_warps(&walk, true);
     place_tile(&walk);
   }
-  weigh(chip, dtype_bytes(program->problem.dtype));
+  weigh(chip, program->problem.dtype);
   return chip;
 }

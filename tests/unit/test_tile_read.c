@@ -17,6 +17,9 @@ static void teardown(void) { arena_free(arena); }
 
 #define WGMMA(kind) "M=512,N=192,K=256,ATOM_KIND=wgmma_m64n256" kind
 
+#define TCGEN05(knobs) \
+  "M=512,N=512,K=256,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,BK=4,STAGE=11" knobs
+
 static const struct {
   const char *state;
   int tiles[2];  // of A and B that one block reads
@@ -34,6 +37,10 @@ static const struct {
     {WGMMA("k8_tf32,ATOM_N=96,BK=8,B_COL=1"), {8, 8}},
     {WGMMA("k32_e4m3,ATOM_N=96,BK=2,B_COL=1"), {2, 2}},
     {WGMMA("k32_s8,ATOM_N=32,BK=4,B_COL=1"), {4, 4}},
+    {TCGEN05(",ATOM_N=64"), {4, 4}},
+    {TCGEN05(",ATOM_N=64,SWIZZLE=2,WM=2"), {8, 4}},
+    // Each CTA of a pair has half of the 128 columns of B.
+    {TCGEN05(",ATOM_N=128,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,CLUSTER_M=2,CTA_GROUP=2"), {4, 4}},
 };
 
 static const Model *model_of(const char *state) {
@@ -65,7 +72,7 @@ static int64_t place(const TileReads *reads, int64_t row, int64_t k) {
 static void check_tile(const TileReads *reads, int i, const char *state) {
   Diags diags = diags_new(arena);
   SmemDescriptor word = tile_read_descriptor(reads, i);
-  SmemDescriptor again = smem_descriptor_decode(smem_descriptor_encode(&word), 90);
+  SmemDescriptor again = smem_descriptor_decode(smem_descriptor_encode(&word), word.arch);
   DescriptorTile tile = tile_read_shape(reads);
   Str notes = str_new(arena);
   ck_assert_msg(smem_descriptor_check(&again, &tile, &notes, &diags), "%s: %s", state,
@@ -98,6 +105,19 @@ START_TEST(descriptors_find_what_the_program_means) {
     ck_assert((reads.why == NULL) == (reads.n > 0));
     for (int i = 0; i < reads.n; i++) check_tile(&reads, i, cases[_i].state);
   }
+}
+END_TEST
+
+// One instruction of a pair multiplies 256 rows, of which this CTA's A has 128.
+START_TEST(a_pair_reads_half_of_b) {
+  const Model *model = model_of(cases[sizeof cases / sizeof *cases - 1].state);
+  InstructionDescriptor said;
+  const TileReads a = tile_reads(arena, model, ATOM_A), b = tile_reads(arena, model, ATOM_B);
+  ck_assert(a.by_thread && a.shape.rows == 128 && b.shape.rows == 64);
+  ck_assert_int_eq(tile_read_descriptor(&a, 0).arch, 100);
+  ck_assert(matrix_tile_instruction_said(a.op, &said));
+  ck_assert_int_eq(instruction_value(&said, "m"), 256);
+  ck_assert_int_eq(instruction_value(&said, "n"), 128);
 }
 END_TEST
 
@@ -163,6 +183,7 @@ Suite *suite_tile_read(void) {
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, descriptors_find_what_the_program_means, 0,
                       (int)(sizeof cases / sizeof *cases));
+  tcase_add_test(tcase, a_pair_reads_half_of_b);
   tcase_add_test(tcase, a_base_offset_moves_the_pattern);
   tcase_add_test(tcase, a_program_without_tiles_says_what_to_turn);
   tcase_add_test(tcase, the_sentence_is_the_interpreters);

@@ -73,14 +73,16 @@ void program_describe_tiles(Program *program) {
     stmt_walk(program->kernel[i].body, describe, program);
 }
 
-SmemDescriptor matrix_tile_descriptor(const MatrixTile *tile, int64_t start) {
+SmemDescriptor matrix_tile_descriptor(const MatrixTile *tile, int64_t start, int arch) {
   const DescriptorSwizzle *swizzle = descriptor_swizzle_at(tile->swizzle);
-  return (SmemDescriptor){.arch = 90,
+  const bool later = arch == ARCH_TCGEN05;
+  return (SmemDescriptor){.arch = arch,
                           .start = start,
                           .lbo = tile->lbo,
                           .sbo = tile->sbo,
                           .swizzle = swizzle,
-                          .swizzle_code = swizzle->code[0]};
+                          .swizzle_code = swizzle->code[later],
+                          .fixed = {later, 0}};
 }
 
 MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans) {
@@ -92,12 +94,7 @@ MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans) {
 }
 
 uint64_t matrix_tile_bits(const MatrixTile *tile, int arch) {
-  SmemDescriptor descriptor = matrix_tile_descriptor(tile, 0);
-  if (arch == ARCH_TCGEN05) {
-    descriptor.arch = arch;
-    descriptor.swizzle_code = descriptor.swizzle->code[1];
-    descriptor.fixed[0] = 1;
-  }
+  const SmemDescriptor descriptor = matrix_tile_descriptor(tile, 0, arch);
   return smem_descriptor_encode(&descriptor);
 }
 
@@ -128,6 +125,12 @@ uint32_t matrix_tile_instruction(Arena *arena, const Op *op) {
   const bool legal = instruction_descriptor_parse(arena, kind->name, fields, &out, &diags);
   assert(legal);
   return legal ? out.word : 0;
+}
+
+bool matrix_tile_instruction_said(const Op *op, InstructionDescriptor *out) {
+  const InstructionKind *kind = op->atom && op->idesc ? kind_of(op->atom) : NULL;
+  if (kind) *out = (InstructionDescriptor){kind, op->idesc};
+  return kind != NULL;
 }
 
 const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint32_t meant) {

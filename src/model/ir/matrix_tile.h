@@ -10,6 +10,7 @@
 // Source: PTX ISA, wgmma, "Strides" and "Matrix Descriptor Format"; the canonical layouts are those
 // of banks/layouts/smem_descriptor.h.
 #pragma once
+#include "banks/layouts/instruction_descriptor.h"
 #include "banks/layouts/smem_descriptor.h"
 #include "model/ir/program.h"
 #include "model/words/fragment.h"
@@ -22,14 +23,17 @@ MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand oper
 // Gives every operation that reads tiles the descriptors that its buffers ask for; after each pass.
 void program_describe_tiles(Program *program);
 
-// The descriptor of a tile that begins at byte `start` of shared memory, and the way back; `trans`
-// is no field of it, but an operand of the instruction.
-SmemDescriptor matrix_tile_descriptor(const MatrixTile *tile, int64_t start);
+// The descriptor of a tile that begins at byte `start` of shared memory, as wgmma (arch 90) or
+// tcgen05 (100) has it, and the way back; `trans` is no field of it, but an operand of the
+// instruction, or a field of its own descriptor.
+SmemDescriptor matrix_tile_descriptor(const MatrixTile *tile, int64_t start, int arch);
 MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans);
-// The descriptor's 64 bits but for the start address, as wgmma (arch 90) or tcgen05 (100) has them.
+// The descriptor's 64 bits but for the start address.
 uint64_t matrix_tile_bits(const MatrixTile *tile, int arch);
 // The 32 bits that tell tcgen05.mma types, shape and which way its tiles run; 0: it has no atom.
 uint32_t matrix_tile_instruction(Arena *arena, const Op *op);
+// The descriptor that an operation carries, with its kind; false where it has none.
+bool matrix_tile_instruction_said(const Op *op, InstructionDescriptor *out);
 // In which field two of them differ, as the rest of a sentence; NULL: in none.
 const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint32_t meant);
 // "128B": the name of the swizzle.

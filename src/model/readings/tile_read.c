@@ -35,6 +35,12 @@ static bool is_uneven(void *context, const Op *op, const Var *var) {
   return false;
 }
 
+// Of a pair of CTAs each has half of B's tile, and the rows of A that its own sums are of.
+static int rows_of(const Op *op, AtomOperand operand) {
+  if (operand == ATOM_A) return op->atom->m;
+  return op->atom->n / (op->cta_group == 2 ? 2 : 1);
+}
+
 static void start_with(Finder *finder, const WarpVisit *visit) {
   const Op *op = &visit->stmt->op;
   const Access *access = access_of(op, finder->operand);
@@ -42,9 +48,9 @@ static void start_with(Finder *finder, const WarpVisit *visit) {
   finder->corner = matrix_tile_corner(finder->arena, access);
   finder->out->slab = access->buffer;
   finder->out->said = op->tile[finder->operand];
-  finder->out->shape =
-      (TileShape){finder->operand, finder->operand == ATOM_A ? op->atom->m : op->atom->n,
-                  op->atom->k, dtype_bytes(access->buffer->type)};
+  finder->out->op = op;
+  finder->out->shape = (TileShape){finder->operand, rows_of(op, finder->operand), op->atom->k,
+                                   dtype_bytes(access->buffer->type)};
 }
 
 static int64_t first_lane(const Expr *expr, const int64_t *env) {
@@ -62,7 +68,7 @@ static TileRead read_of(const Finder *finder, const WarpVisit *visit) {
   if (slab->panel) fast += slab->panel * first_lane(access->idx[last - 2], visit->env);
   bool trans = finder->out->said.trans;
   int64_t corner = first_lane(finder->corner, visit->env);
-  return (TileRead){.warpgroup = visit->warp / WARPS,
+  return (TileRead){.asker = finder->out->by_thread ? visit->warp : visit->warp / WARPS,
                     .start = slab->offset_bytes + corner * dtype_bytes(slab->type),
                     .row = trans ? fast : slow,
                     .k = trans ? slow : fast};
@@ -70,7 +76,8 @@ static TileRead read_of(const Finder *finder, const WarpVisit *visit) {
 
 static void look(void *context, const WarpVisit *visit) {
   Finder *finder = context;
-  if (!op_reads_tiles(visit->stmt->op.kind) || visit->warp % WARPS) return;
+  const bool first = finder->out->by_thread || visit->warp % WARPS == 0;
+  if (!op_reads_tiles(visit->stmt->op.kind) || !first) return;
   const Buffer *buffer = access_of(&visit->stmt->op, finder->operand)->buffer;
   finder->held |= buffer->space == SPACE_REGISTER;
   if (buffer->space != SPACE_SHARED || buffer->rank < 2 || !visit->active[0]) return;
@@ -83,10 +90,10 @@ static void look(void *context, const WarpVisit *visit) {
 }
 
 static const char *why_none(const Finder *finder, const Atom *atom) {
-  if (!atom || !atom_is_of_warpgroup(atom))
+  if (!atom || !atom_reads_tiles(atom))
     return "Nothing here is read by a descriptor: FMA and mma.sync take their operands from "
-           "registers. wgmma reads its tiles straight from shared memory, on sm_90. To see one, "
-           "type\n\n"
+           "registers. wgmma reads its tiles straight from shared memory, on sm_90, and tcgen05 "
+           "does on sm_100. To see one, type\n\n"
            ":state ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,BK=4,WM=2\n\n"
            "and u to come back. ATOM_KIND is the knob; ATOM_N says how wide the atom is.";
   if (finder->held)
@@ -101,7 +108,8 @@ TileReads tile_reads(Arena *arena, const Model *model, AtomOperand operand) {
   TileReads out = {.shape.operand = operand};
   Finder finder = {.arena = arena, .operand = operand, .out = &out};
   const Atom *atom = program_atom(model->program);
-  if (atom && atom_is_of_warpgroup(atom)) {
+  if (atom && atom_reads_tiles(atom)) {
+    out.by_thread = atom_is_of_thread(atom);
     finder.read = ARENA_ARRAY(arena, TileRead, READS_MAX);
     warp_walk(arena, model->program, &visitor, &finder);
   }
@@ -112,8 +120,13 @@ TileReads tile_reads(Arena *arena, const Model *model, AtomOperand operand) {
   return out;
 }
 
+static SmemDescriptor descriptor_of(const TileReads *reads, const MatrixTile *tile, int index) {
+  enum { WGMMA = 90, TCGEN05 = 100 };
+  return matrix_tile_descriptor(tile, reads->read[index].start, reads->by_thread ? TCGEN05 : WGMMA);
+}
+
 SmemDescriptor tile_read_descriptor(const TileReads *reads, int index) {
-  return matrix_tile_descriptor(&reads->said, reads->read[index].start);
+  return descriptor_of(reads, &reads->said, index);
 }
 
 DescriptorTile tile_read_shape(const TileReads *reads) {
@@ -142,7 +155,7 @@ TileHolder tile_read_holder(const TileReads *reads, int64_t byte) {
 bool tile_read_differs(const TileReads *reads, int index, const SmemDescriptor *word, bool trans,
                        int64_t row, int64_t k) {
   int bytes = reads->shape.element_bytes;
-  SmemDescriptor meant = matrix_tile_descriptor(&reads->meant, reads->read[index].start);
+  SmemDescriptor meant = descriptor_of(reads, &reads->meant, index);
   return matrix_tile_address(word, trans, bytes, row, k) !=
          matrix_tile_address(&meant, reads->meant.trans, bytes, row, k);
 }

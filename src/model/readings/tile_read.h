@@ -11,7 +11,7 @@
 
 // One tile. Places are in the slab: rows of M or N, and of K, from its first element on.
 typedef struct TileRead {
-  int warpgroup;  // the first that asks for it
+  int asker;      // the first warpgroup that asks for it, or the warp, one thread of which does
   int64_t start;  // byte of shared memory
   int64_t row, k;
 } TileRead;
@@ -20,6 +20,8 @@ typedef struct TileReads {
   const char *why;     // there are none: what to turn; NULL when there are some
   const Buffer *slab;  // of which slot 0 is read
   TileShape shape;
+  const Op *op;            // that reads them
+  bool by_thread;          // one thread asks: tcgen05.mma
   MatrixTile said, meant;  // what stands in the program; what its buffer asks for
   int n;
   const TileRead *read;  // in the order in which they are asked for

@@ -5,6 +5,7 @@
 //   descriptor_draw_memory(canvas, in, &frame);       lines of shared memory, by core matrix
 //   descriptor_draw_tile(canvas, in, &frame);         the tile row by row, by bank
 #pragma once
+#include "banks/layouts/instruction_descriptor.h"
 #include "model/readings/tile_read.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
@@ -60,6 +61,9 @@ typedef struct Descriptor {
   const char *notes;
   const char *row_text[DESCRIPTOR_ROWS];  // what each field says
   const char *word_of_a;                  // of A of A|B; NULL: it is off
+  bool has_instruction;                   // it is tcgen05.mma: types and shape are a descriptor too
+  InstructionDescriptor instruction;
+  const char *instruction_text[INSTRUCTION_FIELDS_MAX];  // what each field says
   int n_lines, n_chunks, chunks_across;
   DescriptorLine *line;
   DescriptorChunk *chunk;  // [lines of the tile][chunks_across]
@@ -73,6 +77,9 @@ void descriptor_look(Descriptor *out, Arena *arena, const DescriptorWork *work, 
 const char *descriptor_across(const Descriptor *frame);  // "m" or "n"
 // The operand's place as the slab has it: "m 72, k 16", "slot 1: m 0, k 0", "nothing of A_s".
 const char *descriptor_holder_text(const Descriptor *frame, const TileHolder *holder, char out[48]);
+
+// The 32 bits of the instruction descriptor, field by field.
+void descriptor_draw_instruction(Canvas *canvas, Rect in, const Descriptor *frame);
 
 enum { DESCRIPTOR_MEMORY_COLS = 7 + 4 * MEMORY_CHUNKS };
 void descriptor_draw_memory(Canvas *canvas, Rect in, const Descriptor *frame);

@@ -37,13 +37,29 @@ static void put_tiles(JsonWriter *w, const TileReads *reads) {
   json_begin_array(w);
   for (int i = 0; i < reads->n; i++) {
     json_begin_object(w);
-    json_member_int(w, "warpgroup", reads->read[i].warpgroup);
+    json_member_int(w, reads->by_thread ? "warp" : "warpgroup", reads->read[i].asker);
     json_member_int(w, "start_bytes", reads->read[i].start);
     json_member_int(w, "row", reads->read[i].row);
     json_member_int(w, "k", reads->read[i].k);
     json_end_object(w);
   }
   json_end_array(w);
+}
+
+// Of tcgen05.mma, whose types and shape stand in a descriptor too.
+static void put_instruction(JsonWriter *w, Arena *arena, const TileReads *reads) {
+  InstructionDescriptor said;
+  if (!matrix_tile_instruction_said(reads->op, &said)) return;
+  json_key(w, "instruction");
+  json_begin_object(w);
+  json_member_string(w, "word", arena_printf(arena, "0x%08x", said.word));
+  json_member_int(w, "cta_group", reads->op->cta_group == 2 ? 2 : 1);
+  for (int i = 0; i < instruction_field_count(said.kind); i++) {
+    const InstructionField *field = instruction_field_at(said.kind, i);
+    if (field->codes != CODES_ZERO)
+      json_member_string(w, field->name, instruction_field_text(arena, &said, field));
+  }
+  json_end_object(w);
 }
 
 static void put_chunks(JsonWriter *w, const Descriptor *frame) {
@@ -77,5 +93,6 @@ void descriptor_json(JsonWriter *w, Session *session) {
   json_member_string(w, "illegal", frame->illegal);
   json_member_string(w, "notes", frame->notes);
   put_tiles(w, reads);
+  put_instruction(w, session->frame, reads);
   put_chunks(w, frame);
 }

@@ -126,3 +126,28 @@ void descriptor_draw_tile(Canvas *canvas, Rect in, const Descriptor *frame) {
   }
   view_draw_more(canvas, in, first, lines);
 }
+
+// ---- the instruction ----------------------------------------------------------------------------
+
+// The word, and a row for each field that means something; reserved bits are left out.
+void descriptor_draw_instruction(Canvas *canvas, Rect in, const Descriptor *frame) {
+  enum { VALUE = 8, BITS = 15, WHAT = 26 };
+  const InstructionDescriptor *said = &frame->instruction;
+  Rect title = rect_take_top(&in, 1);
+  int col = canvas_printf(canvas, title, 0, 0, STYLE_ACCENT, "0x%08x", said->word);
+  canvas_printf(canvas, title, 0, col + 1, STYLE_TEXT, ".cta_group::%d.kind::%s",
+                frame->reads.op->cta_group == 2 ? 2 : 1, said->kind->name);
+  for (int i = 0; i < instruction_field_count(said->kind) && in.rows > 0; i++) {
+    const InstructionField *field = instruction_field_at(said->kind, i);
+    if (field->codes == CODES_ZERO) continue;
+    Rect row = rect_take_top(&in, 1);
+    const bool set = said->word >> field->first & ((1U << field->bits) - 1);
+    canvas_text(canvas, row, 0, 0, set ? STYLE_TEXT : STYLE_DIM, field->name);
+    canvas_text(canvas, row, 0, VALUE, set ? STYLE_NUMBER : STYLE_DIM, frame->instruction_text[i]);
+    col = canvas_printf(canvas, row, 0, BITS, STYLE_DIM, field->bits > 1 ? "bits %d" : "bit %d",
+                        field->first);
+    if (field->bits > 1)
+      canvas_printf(canvas, row, 0, col, STYLE_DIM, "-%d", field->first + field->bits - 1);
+    canvas_text(canvas, row, 0, WHAT, STYLE_DIM, field->what);
+  }
+}

@@ -149,12 +149,22 @@ static void place_cursor(Descriptor *frame, int cursor) {
   frame->holder = tile_read_holder(&frame->reads, frame->address);
 }
 
+static void say_instruction(Arena *arena, Descriptor *frame) {
+  InstructionDescriptor *said = &frame->instruction;
+  frame->has_instruction = matrix_tile_instruction_said(frame->reads.op, said);
+  if (!frame->has_instruction) return;
+  for (int i = 0; i < instruction_field_count(said->kind); i++)
+    frame->instruction_text[i] =
+        instruction_field_text(arena, said, instruction_field_at(said->kind, i));
+}
+
 void descriptor_look(Descriptor *out, Arena *arena, const DescriptorWork *work, const Model *model,
                      int cursor) {
   *out = (Descriptor){.reads = tile_reads(arena, model, work->operand), .field = work->field};
   out->error = work->error;
   if (out->reads.why) return;
   out->at = (int)clamp_index(work->at, out->reads.n);
+  say_instruction(arena, out);
   take_word(out, work, model);
   find_chunks(arena, out);
   find_lines(arena, out);

@@ -1,4 +1,5 @@
-// descriptor: how wgmma finds a tile in shared memory, and what it would find by other 64 bits.
+// descriptor: how wgmma or tcgen05 finds a tile in shared memory, and what it would find by other
+// 64 bits.
 //
 // Above the word by bits, on the left its fields with what they step over, on the right shared
 // memory by core matrices, or the tile row by row (v; both where there is room). o goes from A to
@@ -19,7 +20,7 @@
 #include "tui/views/memory/descriptor.h"
 
 enum { PANE_FIELDS, PANE_PICTURE, PANES };
-enum { PICTURE_MEMORY, PICTURE_TILE, PICTURES };
+enum { PICTURE_MEMORY, PICTURE_TILE, PICTURE_INSTRUCTION };
 enum { CHUNK_BYTES = 16, WORD_BITS = 64, BITS_COLS = 74, LEFT_COLS = 40, LEFT_WIDE_COLS = 48 };
 enum {
   WORDS_ROWS = 5,
@@ -47,7 +48,9 @@ static const char *row_text(Arena *arena, const Descriptor *frame, int row) {
   tile.mn_major = frame->trans;
   if (row < DESCRIPTOR_MAJOR)
     return descriptor_part_text(arena, &frame->said, &tile, (DescriptorPart)row, across);
-  return arena_printf(arena, "no field, but an operand of the instruction: %s runs fastest",
+  return arena_printf(arena, "no field, but %s: %s runs fastest",
+                      frame->has_instruction ? "one of the instruction descriptor (v)"
+                                             : "an operand of the instruction",
                       major_name(frame, frame->trans));
 }
 
@@ -75,10 +78,10 @@ static void descriptor_prepare(Session *session) {
 // ---- the word by bits ---------------------------------------------------------------------------
 
 // The field that a bit belongs to; DESCRIPTOR_PARTS: none.
-static int part_of_bit(int bit) {
+static int part_of_bit(const Descriptor *frame, int bit) {
   int part = 0;
   for (; part < DESCRIPTOR_PARTS; part++) {
-    DescriptorBits bits = descriptor_part_bits((DescriptorPart)part, 90);
+    DescriptorBits bits = descriptor_part_bits((DescriptorPart)part, frame->said.arch);
     if (bit >= bits.first && bit < bits.first + bits.bits) break;
   }
   return part;
@@ -88,8 +91,8 @@ static int part_of_bit(int bit) {
 static void draw_bits(Canvas *canvas, Rect in, const Descriptor *frame) {
   uint64_t word = smem_descriptor_encode(&frame->said);
   for (int bit = WORD_BITS - 1, col = 1; bit >= 0; bit--) {
-    int part = part_of_bit(bit);
-    bool begins = bit == WORD_BITS - 1 || part_of_bit(bit + 1) != part;
+    int part = part_of_bit(frame, bit);
+    bool begins = bit == WORD_BITS - 1 || part_of_bit(frame, bit + 1) != part;
     if (begins && bit != WORD_BITS - 1) col++;
     Style style = part == DESCRIPTOR_PARTS ? STYLE_DIM
                   : part == frame->field   ? STYLE_ACCENT
@@ -185,8 +188,9 @@ static void say_difference(Says *says, const Descriptor *frame) {
   const TileShape *shape = &frame->reads.shape;
   if (*frame->error) say(says, STYLE_BAD, frame->error);
   if (!frame->difference) return;
-  snprintf(text, sizeof text, "wgmma %s: %d of %d elements come from elsewhere", frame->difference,
-           frame->n_wrong, shape->rows * shape->depth);
+  snprintf(text, sizeof text, "%s %s: %d of %d elements come from elsewhere",
+           frame->reads.by_thread ? "tcgen05.mma" : "wgmma", frame->difference, frame->n_wrong,
+           shape->rows * shape->depth);
   say(says, STYLE_BAD, text);
   rect_take_top(&says->in, says->in.rows > WORDS_ROWS);
 }
@@ -230,11 +234,17 @@ static void draw_title(Canvas *canvas, Rect row, const Descriptor *frame) {
                       (int)read->row + shape->rows - 1, (int)read->k,
                       (int)read->k + shape->depth - 1);
   if (shape->operand == ATOM_A)
-    col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  warpgroup %d", read->warpgroup);
+    col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  warp%s %d",
+                        reads->by_thread ? "" : "group", read->asker);
   col = canvas_printf(canvas, row, 0, col + 2, frame->typed ? STYLE_CHANGED : STYLE_ACCENT,
                       "0x%016" PRIx64, smem_descriptor_encode(&frame->said));
   if (frame->word_of_a)
     canvas_printf(canvas, row, 0, col + 2, STYLE_SIDE_A, "A %s", frame->word_of_a);
+}
+
+// The pictures there are: of wgmma no descriptor says types and shape.
+static int pictures_of(const Descriptor *frame) {
+  return frame->has_instruction ? PICTURE_INSTRUCTION + 1 : PICTURE_TILE + 1;
 }
 
 static void draw_caption(Canvas *canvas, Rect row, const Descriptor *frame, int picture) {
@@ -249,6 +259,10 @@ static void draw_caption(Canvas *canvas, Rect row, const Descriptor *frame, int 
 }
 
 static void draw_picture(Canvas *canvas, Rect in, const Descriptor *frame, int picture) {
+  if (picture == PICTURE_INSTRUCTION) {
+    descriptor_draw_instruction(canvas, in, frame);
+    return;
+  }
   draw_caption(canvas, rect_take_bottom(&in, in.rows > 6), frame, picture);
   if (picture == PICTURE_MEMORY)
     descriptor_draw_memory(canvas, in, frame);
@@ -257,7 +271,7 @@ static void draw_picture(Canvas *canvas, Rect in, const Descriptor *frame, int p
 }
 
 static void draw_pictures(Canvas *canvas, Rect in, const Descriptor *frame, int picture) {
-  if (in.cols < WIDE_COLS - LEFT_WIDE_COLS) {
+  if (in.cols < WIDE_COLS - LEFT_WIDE_COLS || picture == PICTURE_INSTRUCTION) {
     draw_picture(canvas, in, frame, picture);
     return;
   }
@@ -271,7 +285,7 @@ static void descriptor_draw(Canvas *canvas, Rect in, const Session *session) {
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT, frame->reads.why);
     return;
   }
-  int picture = session_view_state_const(session)->mode % PICTURES;
+  int picture = session_view_state_const(session)->mode % pictures_of(frame);
   draw_title(canvas, rect_take_top(&in, 1), frame);
   if (in.rows >= BITS_FROM_ROWS && in.cols >= BITS_COLS) {
     rect_take_top(&in, 1);
@@ -391,7 +405,9 @@ static void change_operand(Session *session, const char *argument) {
 
 static void change_picture(Session *session, const char *argument) {
   (void)argument;
-  session_view_state(session)->mode = (session_view_state(session)->mode + 1) % PICTURES;
+  const Descriptor *frame = look(session);
+  const int n = frame->reads.why ? 1 : pictures_of(frame);
+  session_view_state(session)->mode = (session_view_state(session)->mode + 1) % n;
 }
 
 // "lbo=8192", "0x4000…", or a number, which is then of the chosen field.
@@ -481,7 +497,9 @@ static const Action actions[] = {
      tile_before},
     {"tile-after", ">", NULL, NULL, "the next tile: the next step along K", tile_after},
     {"edit", "e Enter", "type", NULL, "type a field, lbo=8192, or a whole word, 0x…", edit},
-    {"picture", "v", "picture", NULL, "shared memory by core matrices, or the tile row by row",
+    {"picture", "v", "picture", NULL,
+     "shared memory by core matrices, the tile row by row, or of tcgen05 the instruction "
+     "descriptor",
      change_picture},
     {"drop", "Backspace", NULL, NULL, "the word as the program has it", drop},
     {"word", "", NULL, NULL, "a word, or some of its fields: word lbo=1024,sbo=16", edit},

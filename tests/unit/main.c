@@ -60,10 +60,11 @@ enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
 // The suites that take longest start first, so that no processor waits for the last one.
 static const char *const slow[] = {
-    "property", "emit_run", "attention",   "tune",       "cluster",    "lesson_view",  "pingpong",
-    "view",     "mutants",  "conventions", "tcgen05",    "open_rungs", "persistent",   "bench",
-    "timeline", "counted",  "own_view",    "trace_run",  "mbarrier",   "history_view", "export_cu",
-    "ops",      "parse",    "work_lists",  "open_races", "hostile",    "emit_atoms",   "open_cli"};
+    "property",    "attention",  "emit_run",   "tune",       "emit_compile", "tcgen05",
+    "open_rungs",  "mutants",    "export_cu",  "pingpong",   "cluster",      "persistent",
+    "lesson_view", "view",       "stamp",      "emit_atoms", "conventions",  "counted",
+    "bench",       "timeline",   "own_view",   "trace_run",  "mbarrier",     "ops",
+    "parse",       "work_lists", "open_races", "hostile",    "open_cli",     "history_view"};
 
 static const char *const waiting[] = {"client", "cuda_cli", "cli_probe", "history",
                                       "worker", "terminal", "explorer",  "client_history",

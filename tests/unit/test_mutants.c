@@ -244,8 +244,8 @@ static bool is_tried(const Schedule *schedule, Tally *tally) {
 }
 
 // Of the three clusters of tiles that scaled_down leaves two blocks have one in the last turn,
-// which is cut; where consumers take turns, or a set of
-// sums is to be used again, one block has all; else (0) any grid will do.
+// which is cut; where consumers take turns, or a set of sums is to be used again, one block has
+// all; else (0) any grid will do.
 static int64_t grid_of(const Schedule *schedule) {
   if (schedule->value[KNOB_TAIL_SPLIT] > 1) return 2;
   return schedule->value[KNOB_ROLE_SCHEDULE] == ROLES_PINGPONG ||

@@ -526,7 +526,7 @@ static void print_list_text(Arena *arena) {
            (long long)atom_flop(atom), registers_text(arena, atom, ATOM_A),
            registers_text(arena, atom, ATOM_B), registers_text(arena, atom, ATOM_C),
            atom_issuing_warps(atom), atom->cc_first / 10, atom->cc_first % 10,
-           atom->cc_last || atom_scales(atom) ? "a" : "", atom->knob ? atom->knob : "-");
+           atom->cc_last ? "a" : "", atom->knob ? atom->knob : "-");
   }
   fputs(
       "\nA B C: registers of one lane. * or f16, as in m16n8k16.f16.f16. N of wgmma may be any\n"

@@ -260,8 +260,11 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
     canvas_printf(canvas, in, row++, 0, STYLE_DIM, "thread-id 0, byte-id %s",
                   byte_ids[atom_scales(atom)]);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%lld FLOP", (long long)atom_flop(atom));
-  canvas_printf(canvas, in, row++, 0, STYLE_DIM, "cc %d.%d%s", atom->cc_first / 10,
-                atom->cc_first % 10, atom->cc_last ? " alone" : " and later");
+  const int first = atom->cc_first, last = atom->cc_last;
+  const char *until = !last           ? " and later"
+                      : last == first ? " alone"
+                                      : arena_printf(f->arena, " to %d.%d", last / 10, last % 10);
+  canvas_printf(canvas, in, row++, 0, STYLE_DIM, "cc %d.%d%s", first / 10, first % 10, until);
   if (atom_is_of_warpgroup(atom) && f->operand == ATOM_A)
     canvas_text(canvas, in, row, 0, STYLE_DIM, "if A_REGS=1; else D");
 }

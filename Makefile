@@ -128,7 +128,8 @@ $(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
 $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
 # The interpreter, and the machine that runs PTX.
 HOT_SOURCES := $(wildcard src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/record/*.c) \
-               src/model/words/formats.c src/model/words/fragment.c src/model/ir/expr.c
+               src/model/words/dtype.c src/model/words/formats.c src/model/words/fragment.c \
+               src/model/ir/expr.c
 $(call objects,asan,$(HOT_SOURCES)): HOT = -O3 -fno-sanitize=all
 $(call objects,whole,$(HOT_SOURCES)): HOT = -O3
 # Nothing for another machine is compiled before that machine's libraries are here.

@@ -18,6 +18,7 @@ enum { BLOCK_BYTES = 64 * 1024, ALIGN = 16 };
 typedef struct Block {
   struct Block *next;
   size_t size, used;
+  size_t dirty;  // bytes that were given out before; those behind them are still zero
   _Alignas(ALIGN) unsigned char bytes[];
 } Block;
 
@@ -29,11 +30,9 @@ struct Arena {
 };
 
 static Block *block_new(const char *name, size_t size) {
-  Block *block = malloc(sizeof(Block) + size);
+  Block *block = calloc(1, sizeof(Block) + size);
   if (!block) die("out of memory: arena %s asked for %zu bytes", name, size);
-  block->next = NULL;
   block->size = size;
-  block->used = 0;
   return block;
 }
 
@@ -65,7 +64,10 @@ void arena_reset(Arena *arena) {
     blocks_free(first);
     first = NULL;
   }
-  if (first) first->used = 0;
+  if (first) {
+    if (first->used > first->dirty) first->dirty = first->used;
+    first->used = 0;
+  }
   arena->first = first;
   arena->used = 0;
 }
@@ -81,10 +83,14 @@ void *arena_alloc(Arena *arena, size_t bytes) {
     arena->first = block;
     arena->wanted = 0;
   }
-  void *at = block->bytes + block->used;
+  unsigned char *at = block->bytes + block->used;
+  if (block->used < block->dirty) {
+    const size_t dirty = block->dirty - block->used;
+    memset(at, 0, dirty < need ? dirty : need);
+  }
   block->used += need;
   arena->used += need;
-  return memset(at, 0, need);
+  return at;
 }
 
 char *arena_strndup(Arena *arena, const char *text, size_t bytes) {

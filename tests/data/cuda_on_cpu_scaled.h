@@ -21,7 +21,7 @@ BYTE_TYPE(ue4m3)
 
 static inline float to_float(mxf8 x) { return (float)decode(x.bits, 8, 3); }
 static inline float to_float(mxf8e5m2 x) { return (float)decode(x.bits, 8, 2); }
-static inline float to_float(ue8m0 x) { return (float)ldexp(1, x.bits - 127); }
+static inline float to_float(ue8m0 x) { return (float)power_of_two(x.bits - 127); }
 static inline float to_float(ue4m3 x) { return (float)decode(x.bits, 8, 3); }
 
 // What a type is made of: elements in a byte, how one is read, elements that share a factor.

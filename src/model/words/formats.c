@@ -210,18 +210,17 @@ double number_tensor(DType type, double value) {
   return (double)single;
 }
 
+static const double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0., -0.5, -1, -1.5, -2, -3, -4, -6};
+
 double number_element(DType type, double value, int i) {
-  static const double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
   if (dtype_elements(type) == 1 || isnan(value)) return value;
-  const int code = (int)value >> (4 * i);
-  return code & 8 ? -e2m1[code & 7] : e2m1[code & 7];
+  return e2m1[(int)value >> (4 * i) & 15];
 }
 
 double number_product(DType type, double a, double b) {
-  double sum = 0;
-  for (int i = 0; i < dtype_elements(type); i++)
-    sum += number_element(type, a, i) * number_element(type, b, i);
-  return sum;
+  if (dtype_elements(type) == 1 || isnan(a) || isnan(b)) return a * b;
+  const int x = (int)a, y = (int)b;
+  return e2m1[x & 15] * e2m1[y & 15] + e2m1[x >> 4 & 15] * e2m1[y >> 4 & 15];
 }
 
 double number_exact_limit(DType type) {

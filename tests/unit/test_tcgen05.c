@@ -104,10 +104,14 @@ static const char *const states[] = {
     "ATOM_N=64,BK=4,SWIZZLE=3,M=128,N=64,K=512,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
     "ATOM_KIND=tcgen05_m128n256k32_e5m2,STAGE=11,TARGET=b200," BY_K
     "ATOM_N=128,BK=1,SWIZZLE=1,M=128,N=128,K=96",
+    BF16 BY_K
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=392,N=72,K=104,TMA=1,BUFFER_COUNT=2,PERSISTENT=1,"
+    "WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=1",
 };
 enum { N_STATES = sizeof states / sizeof states[0] };
-// By roles: of one tile, of a list of them, of a pair with such a list.
-enum { BY_ROLES = 5, OF_TILES = 9, OF_PAIR = 13 };
+// By roles: of one tile, of a list of them, of a pair with such a list; and of a list whose sums
+// leave through a slab.
+enum { BY_ROLES = 5, OF_TILES = 9, OF_PAIR = 13, OF_PIECES = N_STATES - 1 };
 
 START_TEST(every_pass_of_it_computes) {
   Schedule schedule = property_read_state(states[_i]);
@@ -227,6 +231,7 @@ static const struct {
     {BREAK_TENSOR_LANE, FINDING_DIVERGENCE, "of the whole warp that lane 1 does not", 0},
     {BREAK_TENSOR_ALL_ASK, FINDING_DIVERGENCE, "is one of 32 lanes", 0},
     {BREAK_TENSOR_FREE_EARLY, FINDING_RACE, "gives back column", 0},
+    {BREAK_TENSOR_FREE_LANE, FINDING_DIVERGENCE, "of the whole warp that lane 1 does not", 0},
     {BREAK_TENSOR_LEAK, FINDING_ALLOCATION, "of tensor memory allocated", 0},
     {BREAK_SUMS_KEPT, FINDING_UNWRITTEN_READ, "reads what nothing wrote", 0},
     {BREAK_MODE_OFF, FINDING_DESCRIPTOR, "for swizzled by none", 0},
@@ -237,6 +242,15 @@ static const struct {
     {BREAK_TENSOR_REUSE, FINDING_RACE, "overwrites what warp", OF_TILES},
     {BREAK_TENSOR_PHASE, FINDING_DEADLOCK, "acc_empty", OF_TILES},
     {BREAK_TENSOR_INIT, FINDING_UNWRITTEN_READ, "an mbarrier that nobody initialised", OF_TILES},
+    {BREAK_TILE_KEPT, FINDING_DEADLOCK, "deadlock on acc_full", OF_TILES},
+    {BREAK_FETCH_SHORT, FINDING_DEADLOCK, "deadlock on full", OF_TILES},
+    {BREAK_LAST_SLAB, FINDING_DEADLOCK, "arrivals missing", OF_TILES},
+    {BREAK_POOL_LATE, FINDING_OUT_OF_BOUNDS, "bytes of shared memory are laid out", OF_TILES},
+    {BREAK_TENSOR_FREE_EARLY, FINDING_RACE, "gives back column", OF_PIECES},
+    {BREAK_TENSOR_FREE_EARLY, FINDING_RACE, "gives back column", OF_PAIR},
+    {BREAK_BLOCK_BARRIER, FINDING_DEADLOCK,
+     "0, 1, 2 and 3 wait for warps 4 and 5, of which 4 is at", OF_PIECES},
+    {BREAK_BLOCK_BARRIER, FINDING_DEADLOCK, "is at mbarrier.wait", OF_PAIR},
     {BREAK_STORE_FENCE, FINDING_RACE, "with no fence for copies by TMA between", OF_PAIR},
     {BREAK_STORE_WAIT_READ, FINDING_RACE, "until that copy has read it", OF_PAIR},
     {BREAK_TENSOR_COMMIT, FINDING_DEADLOCK, "acc_full", OF_PAIR},

@@ -111,6 +111,7 @@ static const struct {
     {"hopper", "roles", BREAK_EMPTY_PHASE, SKELETON_WRONG, "begins with phase 1", "phase 0"},
     {"hopper", "roles", BREAK_ARRIVE, SKELETON_MISSING, "arrives at empty", NULL},
     {"hopper", "roles", BREAK_RELEASE_EARLY, SKELETON_WRONG, "arrives at empty", "too early"},
+    {"hopper", "multicast", BREAK_RELEASE_EARLY, SKELETON_WRONG, "arrives at empty", "too early"},
     {"hopper", "roles", BREAK_MORE_ARRIVALS, SKELETON_WRONG, "as many arrivals",
      "empty awaits 5, 4 come"},
     {"hopper", "roles", BREAK_WG_FENCE, SKELETON_MISSING, "wgmma.fence", NULL},

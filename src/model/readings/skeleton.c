@@ -1,8 +1,8 @@
 // Facts of a program (skeleton_facts.h) → the list of what its kernel must contain, line by line.
 //
-// Three tables: who reaches a statement (one thread, one whole warp), what must stand in front of
-// or behind what, and the rest, each a function. A row is asked where the program has what it is
-// about: no line of tensor memory where there is none.
+// Two tables are here: who reaches a statement (one thread, one whole warp), and the rest, each a
+// function; what must stand in front of or behind what is that of skeleton_order.c. A row is asked
+// where the program has what it is about: no line of tensor memory where there is none.
 //
 // Worked example, article 004's step 7 with its barriers initialised under wg_id == 1: thread 0 is
 // none of those, so no thread reaches `init acc_full[0]`:
@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/readings/skeleton_facts.h"
+#include "model/readings/skeleton_checks.h"
 
 const char *skeleton_part_name(SkeletonPart part) {
   static const char *const names[SKELETON_PARTS] = {
@@ -23,30 +23,6 @@ const char *skeleton_part_name(SkeletonPart part) {
 const char *skeleton_state_name(SkeletonState state) {
   static const char *const names[] = {"ok", "missing", "wrong"};
   return names[state];
-}
-
-typedef struct Asked {
-  const SkeletonFacts *facts;
-  SkeletonLine *line;
-} Asked;
-
-static void ok(const Asked *a, const Stmt *at) { a->line->at = at; }
-
-static void missing(const Asked *a, const Stmt *at) {
-  a->line->state = SKELETON_MISSING;
-  a->line->at = at;
-}
-
-static void wrong(const Asked *a, const Stmt *at, const char *found) {
-  a->line->state = SKELETON_WRONG;
-  a->line->at = at;
-  a->line->found = found;
-}
-
-static const Stmt *stmt_of(const StmtFacts *facts) { return facts ? facts->stmt : NULL; }
-
-static bool has_roles(const SkeletonFacts *facts) {
-  return program_main(facts->program)->n_roles > 0;
 }
 
 // ---- who reaches a statement --------------------------------------------------------------------
@@ -94,271 +70,17 @@ static bool check_reached(const Asked *a, int row) {
   const OpKind kind = reached[row].kind;
   const StmtFacts *first = skeleton_find(f, kind, reached[row].dst, WORK_COUNT, 0), *at = first;
   if (!first && kind == OP_T_FREE && skeleton_find(f, OP_T_ALLOC, ROLE_COUNT, WORK_COUNT, 0)) {
-    missing(a, NULL);
+    skeleton_missing(a, NULL);
     return true;
   }
   for (; at; at = skeleton_find(f, kind, reached[row].dst, WORK_COUNT, at->place)) {
     const bool many = reached[row].threads && at->threads != reached[row].threads;
     if (at->lanes == reached[row].lanes && !many && !(reached[row].apart && at->role)) continue;
-    wrong(a, at->stmt, who_does(f->arena, at, reached[row].lanes, reached[row].apart));
+    skeleton_wrong(a, at->stmt, who_does(f->arena, at, reached[row].lanes, reached[row].apart));
     return true;
   }
-  ok(a, stmt_of(first));
+  skeleton_ok(a, skeleton_stmt(first));
   return first != NULL;
-}
-
-// ---- what stands in front of what ---------------------------------------------------------------
-
-typedef enum Needs { ALWAYS, IF_ROLES, IF_LISTS, IF_ROWS_READ } Needs;
-
-typedef struct What {
-  OpKind kind;
-  BufferRole dst;
-  RoleWork work;
-} What;
-
-// Where `then` is there `need` is asked: in front of its last or behind it; `from`, where it is
-// given, is what it stands behind. From here on roles are those of a kernel that has any.
-static const struct {
-  SkeletonPart part;
-  const char *asked;
-  What need, then;
-  bool behind;  // or behind its first, where rows are read a slab ahead, or products overlap
-  OpKind from;  // OP_COUNT: nothing
-  Needs needs;
-} ordered[] = {
-    {SKELETON_FETCH,
-     "waits until the slot has been read",
-     {OP_MBAR_WAIT, ROLE_EMPTY, WORK_FETCHES},
-     {OP_TMA_LOAD, ROLE_COUNT, WORK_FETCHES},
-     false,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_FETCH,
-     "fence.proxy.async between that wait and the boxes: threads read the slab",
-     {OP_FENCE_ASYNC, ROLE_COUNT, WORK_FETCHES},
-     {OP_TMA_LOAD, ROLE_COUNT, WORK_FETCHES},
-     false,
-     OP_MBAR_WAIT,
-     IF_ROWS_READ},
-    {SKELETON_FETCH,
-     "says how many bytes are to come, in front of the boxes",
-     {OP_MBAR_EXPECT, ROLE_FULL, WORK_FETCHES},
-     {OP_TMA_LOAD, ROLE_COUNT, WORK_FETCHES},
-     false,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_MULTIPLY,
-     "waits until the sums of the tile before have been read",
-     {OP_MBAR_WAIT, ROLE_ACC_EMPTY, WORK_MULTIPLIES},
-     {OP_T_MMA, ROLE_COUNT, WORK_MULTIPLIES},
-     false,
-     OP_COUNT,
-     IF_LISTS},
-    {SKELETON_MULTIPLY,
-     "tcgen05.fence::after_thread_sync behind that wait",
-     {OP_T_AFTER, ROLE_COUNT, WORK_MULTIPLIES},
-     {OP_T_MMA, ROLE_COUNT, WORK_MULTIPLIES},
-     false,
-     OP_MBAR_WAIT,
-     IF_LISTS},
-    {SKELETON_MULTIPLY,
-     "waits until the slab is there",
-     {OP_MBAR_WAIT, ROLE_FULL, WORK_MULTIPLIES},
-     {OP_T_MMA, ROLE_COUNT, WORK_MULTIPLIES},
-     false,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_MULTIPLY,
-     "waits until the slab is there",
-     {OP_MBAR_WAIT, ROLE_FULL, WORK_MULTIPLIES},
-     {OP_WGMMA, ROLE_COUNT, WORK_MULTIPLIES},
-     false,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_MULTIPLY,
-     "waits until the slab is there",
-     {OP_MBAR_WAIT, ROLE_FULL, WORK_MULTIPLIES},
-     {OP_MMA, ROLE_COUNT, WORK_MULTIPLIES},
-     false,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_MULTIPLY,
-     "wgmma.fence in front of the products",
-     {OP_WG_FENCE, ROLE_COUNT, WORK_COUNT},
-     {OP_WGMMA, ROLE_COUNT, WORK_COUNT},
-     false,
-     OP_COUNT,
-     ALWAYS},
-    {SKELETON_MULTIPLY,
-     "wgmma.commit behind them",
-     {OP_WG_COMMIT, ROLE_COUNT, WORK_COUNT},
-     {OP_WGMMA, ROLE_COUNT, WORK_COUNT},
-     true,
-     OP_COUNT,
-     ALWAYS},
-    {SKELETON_MULTIPLY,
-     "wgmma.wait behind that",
-     {OP_WG_WAIT, ROLE_COUNT, WORK_COUNT},
-     {OP_WGMMA, ROLE_COUNT, WORK_COUNT},
-     true,
-     OP_WG_COMMIT,
-     ALWAYS},
-    {SKELETON_MULTIPLY,
-     "commits to empty: the slot has been read",
-     {OP_T_COMMIT, ROLE_EMPTY, WORK_MULTIPLIES},
-     {OP_T_MMA, ROLE_COUNT, WORK_MULTIPLIES},
-     true,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_MULTIPLY,
-     "arrives at empty behind the wait for the products that read the slot",
-     {OP_MBAR_ARRIVE, ROLE_EMPTY, WORK_MULTIPLIES},
-     {OP_WGMMA, ROLE_COUNT, WORK_MULTIPLIES},
-     true,
-     OP_WG_WAIT,
-     IF_ROLES},
-    {SKELETON_MULTIPLY,
-     "arrives at empty: the slot has been read",
-     {OP_MBAR_ARRIVE, ROLE_EMPTY, WORK_MULTIPLIES},
-     {OP_LDMATRIX, ROLE_COUNT, WORK_MULTIPLIES},
-     true,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_MULTIPLY,
-     "commits to acc_full behind the last product: the sums are whole",
-     {OP_T_COMMIT, ROLE_ACC_FULL, WORK_COUNT},
-     {OP_T_MMA, ROLE_COUNT, WORK_COUNT},
-     true,
-     OP_COUNT,
-     ALWAYS},
-    {SKELETON_WRITE,
-     "waits until the sums are whole",
-     {OP_MBAR_WAIT, ROLE_ACC_FULL, WORK_COUNT},
-     {OP_T_LD, ROLE_COUNT, WORK_COUNT},
-     false,
-     OP_COUNT,
-     ALWAYS},
-    {SKELETON_WRITE,
-     "tcgen05.fence::after_thread_sync behind that wait",
-     {OP_T_AFTER, ROLE_COUNT, WORK_COUNT},
-     {OP_T_LD, ROLE_COUNT, WORK_COUNT},
-     false,
-     OP_MBAR_WAIT,
-     ALWAYS},
-    {SKELETON_WRITE,
-     "tcgen05.wait::ld behind tcgen05.ld",
-     {OP_T_WAIT_LD, ROLE_COUNT, WORK_COUNT},
-     {OP_T_LD, ROLE_COUNT, WORK_COUNT},
-     true,
-     OP_COUNT,
-     ALWAYS},
-    {SKELETON_WRITE,
-     "tcgen05.fence::before_thread_sync behind the last of them",
-     {OP_T_BEFORE, ROLE_COUNT, WORK_COUNT},
-     {OP_T_LD, ROLE_COUNT, WORK_COUNT},
-     true,
-     OP_COUNT,
-     IF_LISTS},
-    {SKELETON_WRITE,
-     "arrives at acc_empty: the sums have been read",
-     {OP_MBAR_ARRIVE, ROLE_ACC_EMPTY, WORK_WRITES},
-     {OP_T_LD, ROLE_COUNT, WORK_WRITES},
-     true,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_WRITE,
-     "waits until the piece before has been read out, in front of the next",
-     {OP_BULK_READ, ROLE_COUNT, WORK_COUNT},
-     {OP_TMA_STORE, ROLE_COUNT, WORK_COUNT},
-     false,
-     OP_COUNT,
-     ALWAYS},
-    {SKELETON_WRITE,
-     "fence.proxy.async between the piece and its box",
-     {OP_FENCE_ASYNC, ROLE_COUNT, WORK_COUNT},
-     {OP_TMA_STORE, ROLE_COUNT, WORK_COUNT},
-     false,
-     OP_BULK_READ,
-     ALWAYS},
-    {SKELETON_WRITE,
-     "cp.async.bulk.commit_group behind the box",
-     {OP_BULK_COMMIT, ROLE_COUNT, WORK_COUNT},
-     {OP_TMA_STORE, ROLE_COUNT, WORK_COUNT},
-     true,
-     OP_COUNT,
-     ALWAYS},
-    {SKELETON_WRITE,
-     "cp.async.bulk.wait_group: no box is left at the end",
-     {OP_BULK_WAIT, ROLE_COUNT, WORK_COUNT},
-     {OP_TMA_STORE, ROLE_COUNT, WORK_COUNT},
-     true,
-     OP_COUNT,
-     ALWAYS},
-};
-enum { N_ORDERED = sizeof ordered / sizeof *ordered };
-
-static bool reads_rows(const SkeletonFacts *facts) {
-  for (int i = 0; i < facts->n; i++) {
-    const Op *op = &facts->stmt[i].stmt->op;
-    const Buffer *from = op->src.buffer;
-    const bool slab = from && (from->role == ROLE_SLAB_A || from->role == ROLE_SLAB_B);
-    if (slab && op_facts(op->kind)->proxy == PROXY_GENERIC) return true;
-  }
-  return false;
-}
-
-static bool is_needed(const SkeletonFacts *facts, Needs needs) {
-  if (needs == IF_ROLES) return has_roles(facts);
-  if (needs == IF_LISTS) return has_roles(facts) && facts->launch.tiles;
-  return needs == ALWAYS || (has_roles(facts) && reads_rows(facts));
-}
-
-static const StmtFacts *find_what(const SkeletonFacts *facts, const What *what, bool last) {
-  return last ? skeleton_find_last(facts, what->kind, what->dst, what->work)
-              : skeleton_find(facts, what->kind, what->dst, what->work, 0);
-}
-
-// Of those that stand in front the nearest is asked for, with `from` in front of it.
-static const StmtFacts *in_front(const SkeletonFacts *facts, const What *what, int place,
-                                 OpKind from) {
-  const StmtFacts *nearest = NULL, *at = find_what(facts, what, false);
-  for (; at && at->place < place;
-       at = skeleton_find(facts, what->kind, what->dst, what->work, at->place))
-    nearest = at;
-  if (!nearest || from == OP_COUNT) return nearest;
-  const StmtFacts *first = skeleton_find(facts, from, ROLE_COUNT, what->work, 0);
-  return first && first->place < nearest->place ? nearest : NULL;
-}
-
-static const StmtFacts *behind_last(const SkeletonFacts *facts, const What *what, int place,
-                                    OpKind from) {
-  if (from != OP_COUNT) {
-    const StmtFacts *at = skeleton_find(facts, from, ROLE_COUNT, what->work, place);
-    if (!at) return NULL;
-    place = at->place;
-  }
-  return skeleton_find(facts, what->kind, what->dst, what->work, place);
-}
-
-static bool check_ordered(const Asked *a, int row) {
-  const SkeletonFacts *f = a->facts;
-  const What *need = &ordered[row].need;
-  if (!is_needed(f, ordered[row].needs)) return false;
-  const bool behind = ordered[row].behind;
-  const bool ahead = op_moves_rows(ordered[row].then.kind) || f->program->n_products > 1;
-  const StmtFacts *then = find_what(f, &ordered[row].then, !behind || !ahead);
-  if (!then) return false;
-  const StmtFacts *found = behind ? behind_last(f, need, then->place, ordered[row].from)
-                                  : in_front(f, need, then->place, ordered[row].from);
-  const StmtFacts *elsewhere = find_what(f, need, false);
-  if (found)
-    ok(a, found->stmt);
-  else if (elsewhere)
-    wrong(a, elsewhere->stmt, behind ? "it stands too early" : "it does not stand there");
-  else
-    missing(a, then->stmt);
-  return true;
 }
 
 // ---- the rest -----------------------------------------------------------------------------------
@@ -367,9 +89,9 @@ static bool asks_for_memory(const Asked *a) {
   const int64_t asked = program_smem_asked(a->facts->program);
   const int64_t laid = program_smem_bytes(a->facts->program);
   if (asked < laid)
-    wrong(a, NULL,
-          arena_printf(a->facts->arena, "%lld bytes are laid out, %lld asked for", (long long)laid,
-                       (long long)asked));
+    skeleton_wrong(a, NULL,
+                   arena_printf(a->facts->arena, "%lld bytes are laid out, %lld asked for",
+                                (long long)laid, (long long)asked));
   return laid > 0;
 }
 
@@ -377,10 +99,10 @@ static bool all_are_initialised(const Asked *a) {
   for (int i = 0; i < a->facts->n_barriers; i++) {
     const PhaseFacts *phases = &a->facts->barrier[i];
     if (phases->init) {
-      ok(a, phases->init);
+      skeleton_ok(a, phases->init);
       continue;
     }
-    missing(a, phases->wait);
+    skeleton_missing(a, phases->wait);
     a->line->found =
         arena_printf(a->facts->arena, "nobody reaches that of %s", phases->buffer->name);
     return true;
@@ -391,11 +113,11 @@ static bool all_are_initialised(const Asked *a) {
 static bool counts_agree(const Asked *a) {
   for (int i = 0; i < a->facts->n_barriers; i++) {
     const PhaseFacts *phases = &a->facts->barrier[i];
-    ok(a, phases->init);
+    skeleton_ok(a, phases->init);
     if (!phases->init || phases->awaited == phases->arrivals) continue;
-    wrong(a, phases->init,
-          arena_printf(a->facts->arena, "%s awaits %lld, %lld come", phases->buffer->name,
-                       (long long)phases->awaited, (long long)phases->arrivals));
+    skeleton_wrong(a, phases->init,
+                   arena_printf(a->facts->arena, "%s awaits %lld, %lld come", phases->buffer->name,
+                                (long long)phases->awaited, (long long)phases->arrivals));
     return true;
   }
   return a->facts->n_barriers > 0;
@@ -407,11 +129,11 @@ static bool all_are_told(const Asked *a) {
   const PhaseFacts *empty = skeleton_phases(a->facts, ROLE_EMPTY);
   if (!full || !empty || full->filled < 2) return false;
   const StmtFacts *arrives = skeleton_find(a->facts, OP_MBAR_ARRIVE, ROLE_EMPTY, WORK_COUNT, 0);
-  ok(a, stmt_of(arrives));
+  skeleton_ok(a, skeleton_stmt(arrives));
   if (empty->told < full->filled)
-    wrong(a, stmt_of(arrives),
-          arena_printf(a->facts->arena, "boxes go to %d CTAs, %d %s told", full->filled,
-                       empty->told, empty->told == 1 ? "is" : "are"));
+    skeleton_wrong(a, skeleton_stmt(arrives),
+                   arena_printf(a->facts->arena, "boxes go to %d CTAs, %d %s told", full->filled,
+                                empty->told, empty->told == 1 ? "is" : "are"));
   return true;
 }
 
@@ -453,11 +175,11 @@ static void ask_meeting(const Asked *a, int from, int to, const Stmt *at) {
     if (!found || s->stmt->op.kind == OP_CLUSTER_BARRIER) found = s;
   }
   if (!found)
-    missing(a, at);
+    skeleton_missing(a, at);
   else if (cluster && found->stmt->op.kind != OP_CLUSTER_BARRIER)
-    wrong(a, found->stmt, "CTAs reach each other's memory, and only one meets");
+    skeleton_wrong(a, found->stmt, "CTAs reach each other's memory, and only one meets");
   else
-    ok(a, found->stmt);
+    skeleton_ok(a, found->stmt);
 }
 
 // Initialised, allocated, then met, then used.
@@ -469,8 +191,8 @@ static bool meets_before(const Asked *a) {
   const int from = max_int(init ? init->place : 0, alloc ? alloc->place : 0);
   int first = first_in_role(f);
   const StmtFacts *use = skeleton_find(f, OP_MBAR_WAIT, ROLE_COUNT, WORK_COUNT, from);
-  if (!has_roles(f) && use) first = use->place;
-  ask_meeting(a, from, first, stmt_of(alloc ? alloc : init));
+  if (!skeleton_has_roles(f) && use) first = use->place;
+  ask_meeting(a, from, first, skeleton_stmt(alloc ? alloc : init));
   return true;
 }
 
@@ -480,7 +202,7 @@ static bool meets_behind(const Asked *a) {
   const StmtFacts *read = skeleton_find_last(f, OP_T_LD, ROLE_COUNT, WORK_COUNT);
   if (!freed && !reaches_others(f)) return false;
   const int from = max_int(last_in_role(f), read ? read->place : 0);
-  ask_meeting(a, from, freed ? freed->place : f->n + 1, stmt_of(freed));
+  ask_meeting(a, from, freed ? freed->place : f->n + 1, skeleton_stmt(freed));
   return true;
 }
 
@@ -490,13 +212,14 @@ static bool gives_all_back(const Asked *a) {
   const StmtFacts *freed = skeleton_find(f, OP_T_FREE, ROLE_COUNT, WORK_COUNT, 0);
   if (!alloc || !freed) return false;
   const Op *had = &alloc->stmt->op, *given = &freed->stmt->op;
-  ok(a, freed->stmt);
+  skeleton_ok(a, freed->stmt);
   if (had->count != given->count || had->cta_group != given->cta_group)
-    wrong(a, freed->stmt,
-          arena_printf(f->arena, "%lld columns of %d CTA%s were had, %lld of %d are given back",
-                       (long long)had->count, max_int(had->cta_group, 1),
-                       had->cta_group > 1 ? "s" : "", (long long)given->count,
-                       max_int(given->cta_group, 1)));
+    skeleton_wrong(
+        a, freed->stmt,
+        arena_printf(f->arena, "%lld columns of %d CTA%s were had, %lld of %d are given back",
+                     (long long)had->count, max_int(had->cta_group, 1),
+                     had->cta_group > 1 ? "s" : "", (long long)given->count,
+                     max_int(given->cta_group, 1)));
   return true;
 }
 
@@ -508,11 +231,11 @@ static bool begins_with(const Asked *a, BufferRole one, BufferRole other, int64_
     const PhaseFacts *phases = skeleton_phases(a->facts, roles[i]);
     if (!phases || !phases->wait) continue;
     any = true;
-    ok(a, phases->wait);
+    skeleton_ok(a, phases->wait);
     if (phases->first_phase == phase) continue;
-    wrong(a, phases->wait,
-          arena_printf(a->facts->arena, "%s is asked for phase %lld", phases->buffer->name,
-                       (long long)phases->first_phase));
+    skeleton_wrong(a, phases->wait,
+                   arena_printf(a->facts->arena, "%s is asked for phase %lld", phases->buffer->name,
+                                (long long)phases->first_phase));
     return true;
   }
   return any;
@@ -529,11 +252,11 @@ static bool filled_begins_with_0(const Asked *a) {
 static bool bytes_agree(const Asked *a) {
   const PhaseFacts *full = skeleton_phases(a->facts, ROLE_FULL);
   if (!full || !full->bytes) return false;
-  ok(a, full->expect);
+  skeleton_ok(a, full->expect);
   if (full->expected != full->bytes)
-    wrong(a, full->expect,
-          arena_printf(a->facts->arena, "%lld bytes are expected, the boxes have %lld",
-                       (long long)full->expected, (long long)full->bytes));
+    skeleton_wrong(a, full->expect,
+                   arena_printf(a->facts->arena, "%lld bytes are expected, the boxes have %lld",
+                                (long long)full->expected, (long long)full->bytes));
   return true;
 }
 
@@ -555,12 +278,12 @@ static bool go_alike(const Asked *a, Tier tier, const char *what) {
     const Stmt *loop = role->role ? loop_in_role(role->body, tier) : NULL;
     if (!loop) continue;
     if (!first) first = loop, of = role;
-    ok(a, first);
+    skeleton_ok(a, first);
     if (loop->var->extent == first->var->extent) continue;
-    wrong(a, loop,
-          arena_printf(a->facts->arena, "%s goes through %lld %s, %s through %lld",
-                       role->role->name, (long long)loop->var->extent, what, of->role->name,
-                       (long long)first->var->extent));
+    skeleton_wrong(a, loop,
+                   arena_printf(a->facts->arena, "%s goes through %lld %s, %s through %lld",
+                                role->role->name, (long long)loop->var->extent, what,
+                                of->role->name, (long long)first->var->extent));
     return true;
   }
   return first != NULL;
@@ -575,12 +298,13 @@ static bool no_block_barrier(const Asked *a) {
     const StmtFacts *s = &f->stmt[i];
     const Op *op = &s->stmt->op;
     if (!s->role || op->kind != OP_BARRIER) continue;
-    ok(a, s->stmt);
+    skeleton_ok(a, s->stmt);
     if (op->count) continue;
-    wrong(a, s->stmt, arena_printf(f->arena, "%s meets at that of all threads", s->role->name));
+    skeleton_wrong(a, s->stmt,
+                   arena_printf(f->arena, "%s meets at that of all threads", s->role->name));
     return true;
   }
-  return has_roles(f);
+  return skeleton_has_roles(f);
 }
 
 static const struct {
@@ -616,8 +340,26 @@ static void add(Skeleton *out, bool asked, const SkeletonLine *line) {
   out->n_bad += line->state != SKELETON_OK;
 }
 
+static int place_of(const SkeletonFacts *facts, const Stmt *stmt) {
+  for (int i = 0; i < facts->n; i++)
+    if (facts->stmt[i].stmt == stmt) return facts->stmt[i].place;
+  return 0;
+}
+
+// As the statements that answer them follow each other; of those in one place as they were added.
+static void sort_lines(const SkeletonFacts *facts, SkeletonLine *line, int n) {
+  for (int i = 1; i < n; i++)
+    for (int k = i; k > 0; k--) {
+      const SkeletonLine before = line[k - 1];
+      if (place_of(facts, before.at) <= place_of(facts, line[k].at)) break;
+      line[k - 1] = line[k];
+      line[k] = before;
+    }
+}
+
 // Those of a part: who reaches what, what else there is, and orders.
 static void add_part(Skeleton *out, const SkeletonFacts *facts, SkeletonPart part) {
+  const int first = out->n;
   for (int i = 0; i < N_REACHED; i++) {
     SkeletonLine line = {.part = part, .asked = reached[i].asked};
     const Asked a = {facts, &line};
@@ -628,18 +370,19 @@ static void add_part(Skeleton *out, const SkeletonFacts *facts, SkeletonPart par
     const Asked a = {facts, &line};
     if (others[i].part == part) add(out, others[i].check(&a), &line);
   }
-  for (int i = 0; i < N_ORDERED; i++) {
-    SkeletonLine line = {.part = part, .asked = ordered[i].asked};
+  for (int i = 0; i < skeleton_n_orders; i++) {
+    SkeletonLine line = {.part = part};
     const Asked a = {facts, &line};
-    if (ordered[i].part == part) add(out, check_ordered(&a, i), &line);
+    if (skeleton_order_part(i) == part) add(out, skeleton_check_order(&a, i), &line);
   }
+  if (part != SKELETON_PHASES) sort_lines(facts, &out->line[first], out->n - first);
 }
 
 const Skeleton *skeleton_of(Arena *arena, const Program *program) {
   Skeleton *out = ARENA_NEW(arena, Skeleton);
   const SkeletonFacts facts = skeleton_facts(arena, program);
   const bool has_tensor = skeleton_find(&facts, OP_T_MMA, ROLE_COUNT, WORK_COUNT, 0) != NULL;
-  if (!has_roles(&facts) && !has_tensor) return out;
+  if (!skeleton_has_roles(&facts) && !has_tensor) return out;
   for (int part = 0; part < SKELETON_PARTS; part++) add_part(out, &facts, (SkeletonPart)part);
   return out;
 }

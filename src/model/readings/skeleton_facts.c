@@ -149,8 +149,8 @@ static void note_op(FactWalk *w, const Stmt *stmt, const bool *active) {
   if (w->rank == 0 && w->seen[stmt->id] != w->warp + 1) facts->threads += n;
   if (w->rank == 0) w->seen[stmt->id] = w->warp + 1;
   const Buffer *dst = op->dst.buffer, *counted = op->src2.buffer;
-  const bool acts = op_takes_mbarrier(op->kind) || op->kind == OP_MBAR_INIT;
-  if (dst && dst->space == SPACE_BARRIER && acts) note_barrier(w, stmt, lane, n);
+  if (dst && dst->space == SPACE_BARRIER && op_takes_mbarrier(op->kind))
+    note_barrier(w, stmt, lane, n);
   if (op_moves_box(op->kind) && counted && counted->space == SPACE_BARRIER) note_box(w, op, lane);
 }
 

@@ -90,7 +90,7 @@ $circles"
 
 pure=$(find src/banks src/model src/ptx -name '*.[ch]')
 # What an operation is stands in op.def; who asks for one by name is its family, a pass that builds it,
-# or a breakage that takes it away. The barrier of rewrite.c is what passes build with.
+# a breakage that takes it away, or the list of what a kernel must contain. The barrier of rewrite.c is what passes build with.
 outside() { # PATTERN HOMES EXCEPTIONS WHAT
   hits=$(grep -rnE --include='*.[ch]' "$1" src | sed 's|//.*||' | grep -E "$1" |
     grep -vE "^src/($2)" | grep -vE "^($3):" || true)
@@ -98,7 +98,7 @@ outside() { # PATTERN HOMES EXCEPTIONS WHAT
 $hits"
 }
 outside '\bOP_('"$(sed -n 's/^OP(\([A-Z_0-9]*\),.*/\1/p' src/model/ir/op.def | paste -sd'|')"')\b' 'model/(ops|passes)/' \
-  'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/rewrite.c' \
+  'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/rewrite.c|src/model/readings/skeleton(_order)?.c' \
   'an operation is named outside its family, the passes and the breakages'
 # Tuning knobs are named by knobs, rules, passes and schedules; the problem's are everybody's. Launch
 # bounds, as printed, are the line of one knob.

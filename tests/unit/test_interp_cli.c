@@ -67,6 +67,7 @@ static const struct {
     {"-k " SMALL " --break trans", 2, "this program has nothing of the kind"},
     {"-k " SMALL " --trace 0,5 --runs 1", 0, "A[0, 5] is -3; r_a[0] = -3\n"},
     {"-k " SMALL " --trace 0,5 --limit 1 --runs 1", 0, "more; --limit "},
+    {"-k scaled/mxf4 --trace 0,5 --limit 2000 --runs 1", 0, "is (4 -2) (3 -2) (4 6) (-4 0.5) …"},
     {"-k " SMALL " --trace 9,0", 2, "--trace, block: \"9\" is not a whole number from 0 to 5"},
     {"-k " SMALL " --trace 0,64", 2, "is not a whole number from 0 to 63"},
     {"-k " SMALL " --trace 5", 2, "--trace takes BLOCK,THREAD"},

@@ -179,9 +179,18 @@ START_TEST(a_pair_shares_b) {
   ck_assert_double_eq(chip->intensity, 128);
   ck_assert_double_eq(chip->alone, 64);
   ck_assert_double_eq(chip_of("blackwell", "roles", "")->intensity, 64);
-  // 128 x 128 of e4m3, and of e2m1, two of which are a byte.
-  ck_assert_double_eq(chip_of("scaled", "ring", "")->intensity, 128);
-  ck_assert_double_eq(chip_of("scaled", "mxf4", "")->intensity, 256);
+  // 128 x 128 of e4m3, and of e2m1, two of which are a byte: beside 2 · 16 KiB of elements 256 rows
+  // have 4, 8 and 16 factors of a byte each.
+  static const struct {
+    const char *rung;
+    double k, factors;
+  } scaled[] = {{"ring", 128, 1024}, {"mxf4", 256, 2048}, {"nvfp4", 256, 4096}};
+  for (int i = 0; i < 3; i++) {
+    const OnChip *its = chip_of("scaled", scaled[i].rung, "");
+    ck_assert_int_eq(its->rank[0].factors, (int64_t)scaled[i].factors);
+    ck_assert_double_eq(its->intensity,
+                        2 * scaled[i].k / (32768 + scaled[i].factors) * (128 * 128));
+  }
 }
 END_TEST
 

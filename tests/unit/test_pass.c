@@ -353,8 +353,8 @@ static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
     {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
-    {"ATOM_KIND=tcgen05_m128n256k16_bf16,ALPHA=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
-     "tensor_plain", "ALPHA=0"},
+    {"ATOM_KIND=tcgen05_m128n256k16_bf16,A_REGS=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
+     "tensor_plain", "A_REGS=0"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,ACC_BUFFERS=2,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",
      "tensor_sets", "ACC_BUFFERS=1"},
     {"ATOM_KIND=tcgen05_m128n256k16_bf16,EPILOGUE=1,STAGE=11,BK=4,B_COL=1,TARGET=sm_100a",

@@ -137,6 +137,33 @@ START_TEST(a_deadlock_says_who_waits_for_whom) {
 }
 END_TEST
 
+// Where all wait for ever from the beginning on, each lane says for what.
+START_TEST(who_waits_for_ever_says_for_what) {
+  command("break empty_phase");
+  const char *text = export_text(arena, canvas);
+  ck_assert_ptr_nonnull(strstr(text, "empty[0] phase 0"));
+  ck_assert_ptr_nonnull(strstr(text, "full[0] phase 0"));
+}
+END_TEST
+
+// The list is that of what is shown, broken or not; Enter leads to the statement of a line.
+START_TEST(the_checklist_follows_the_breakage) {
+  press("i");
+  ck_assert_int_eq(own()->checklist.skeleton->n_bad, 0);
+  command("break empty_phase");
+  const Checklist *list = &own()->checklist;
+  ck_assert_int_eq(list->skeleton->n_bad, 1);
+  const SkeletonLine *line = &list->skeleton->line[own()->line];
+  ck_assert_int_eq(line->state, SKELETON_WRONG);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "empty is asked for phase 0"));
+  press("Enter");
+  ck_assert_str_eq(view_table[session->view].name, "loops");
+  const ProgramLine *at =
+      &session->now.picture->model->text.line[session_view_state(session)->cursor];
+  ck_assert_int_eq(at->stmt->id, line->at->id);
+}
+END_TEST
+
 START_TEST(a_race_marks_its_statements) {
   command("break empty_wait");
   ck_assert_int_eq(own()->verdict.kind, FINDING_RACE);
@@ -172,6 +199,8 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, sequential_is_slower);
   tcase_add_test(tests, a_deadlock_says_who_waits_for_whom);
   tcase_add_test(tests, a_race_marks_its_statements);
+  tcase_add_test(tests, who_waits_for_ever_says_for_what);
+  tcase_add_test(tests, the_checklist_follows_the_breakage);
   tcase_add_test(tests, every_breakage_is_shown);
   suite_add_tcase(suite, tests);
   return suite;

@@ -104,10 +104,29 @@ static const char *const states[] = {
     "ATOM_N=64,BK=4,SWIZZLE=3,M=128,N=64,K=512,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
     "ATOM_KIND=tcgen05_m128n256k32_e5m2,STAGE=11,TARGET=b200," BY_K
     "ATOM_N=128,BK=1,SWIZZLE=1,M=128,N=128,K=96",
+    BF16 BY_K
+    "ATOM_N=64,BK=2,SWIZZLE=2,M=392,N=72,K=104,TMA=1,BUFFER_COUNT=2,PERSISTENT=1,"
+    "WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=1",
 };
 enum { N_STATES = sizeof states / sizeof states[0] };
-// By roles: of one tile, of a list of them, of a pair with such a list.
-enum { BY_ROLES = 5, OF_TILES = 9, OF_PAIR = 13 };
+// By roles: of one tile, of a list of them, of a pair with such a list; and of a list whose sums
+// leave through a slab.
+enum { BY_ROLES = 5, OF_TILES = 9, OF_PAIR = 13, OF_PIECES = N_STATES - 1 };
+
+// C = alpha · sum, of every state whose sums leave in another way; the factor stands behind
+// tcgen05.wait::ld to the end.
+START_TEST(pieces_are_scaled) {
+  static const int of[] = {0, 3, 6, OF_TILES, 10, 11, OF_PAIR};
+  const char *state = arena_printf(property_arena, "%s,ALPHA=1", states[of[_i]]);
+  Schedule schedule = property_read_state(state);
+  const Model *model = property_built(&schedule);
+  for (int i = 1; i < model->pipeline.n_stages; i++)
+    ck_assert(property_computes(&schedule, model->pipeline.stage[i].pass->name,
+                                model->pipeline.stage[i].program, 1));
+  ck_assert_ptr_nonnull(strstr(program_text(property_arena, model->program), "*= alpha"));
+  property_read_back(model->program);
+}
+END_TEST
 
 START_TEST(every_pass_of_it_computes) {
   Schedule schedule = property_read_state(states[_i]);
@@ -227,6 +246,7 @@ static const struct {
     {BREAK_TENSOR_LANE, FINDING_DIVERGENCE, "of the whole warp that lane 1 does not", 0},
     {BREAK_TENSOR_ALL_ASK, FINDING_DIVERGENCE, "is one of 32 lanes", 0},
     {BREAK_TENSOR_FREE_EARLY, FINDING_RACE, "gives back column", 0},
+    {BREAK_TENSOR_FREE_LANE, FINDING_DIVERGENCE, "of the whole warp that lane 1 does not", 0},
     {BREAK_TENSOR_LEAK, FINDING_ALLOCATION, "of tensor memory allocated", 0},
     {BREAK_SUMS_KEPT, FINDING_UNWRITTEN_READ, "reads what nothing wrote", 0},
     {BREAK_MODE_OFF, FINDING_DESCRIPTOR, "for swizzled by none", 0},
@@ -237,6 +257,15 @@ static const struct {
     {BREAK_TENSOR_REUSE, FINDING_RACE, "overwrites what warp", OF_TILES},
     {BREAK_TENSOR_PHASE, FINDING_DEADLOCK, "acc_empty", OF_TILES},
     {BREAK_TENSOR_INIT, FINDING_UNWRITTEN_READ, "an mbarrier that nobody initialised", OF_TILES},
+    {BREAK_TILE_KEPT, FINDING_DEADLOCK, "deadlock on acc_full", OF_TILES},
+    {BREAK_FETCH_SHORT, FINDING_DEADLOCK, "deadlock on full", OF_TILES},
+    {BREAK_LAST_SLAB, FINDING_DEADLOCK, "arrivals missing", OF_TILES},
+    {BREAK_POOL_LATE, FINDING_OUT_OF_BOUNDS, "bytes of shared memory are laid out", OF_TILES},
+    {BREAK_TENSOR_FREE_EARLY, FINDING_RACE, "gives back column", OF_PIECES},
+    {BREAK_TENSOR_FREE_EARLY, FINDING_RACE, "gives back column", OF_PAIR},
+    {BREAK_BLOCK_BARRIER, FINDING_DEADLOCK,
+     "0, 1, 2 and 3 wait for warps 4 and 5, of which 4 is at", OF_PIECES},
+    {BREAK_BLOCK_BARRIER, FINDING_DEADLOCK, "is at mbarrier.wait", OF_PAIR},
     {BREAK_STORE_FENCE, FINDING_RACE, "with no fence for copies by TMA between", OF_PAIR},
     {BREAK_STORE_WAIT_READ, FINDING_RACE, "until that copy has read it", OF_PAIR},
     {BREAK_TENSOR_COMMIT, FINDING_DEADLOCK, "acc_full", OF_PAIR},
@@ -501,6 +530,7 @@ Suite *suite_tcgen05(void) {
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, by_hand_they_compute, 0, N_PROGRAMS);
   tcase_add_loop_test(tc, they_are_read_back, 0, N_PROGRAMS);
+  tcase_add_loop_test(tc, pieces_are_scaled, 0, 7);
   tcase_add_loop_test(tc, every_pass_of_it_computes, 0, N_STATES);
   tcase_add_loop_test(tc, every_breakage_is_told, 0, N_BROKEN);
   tcase_add_test(tc, roles_meet_at_four_mbarriers);

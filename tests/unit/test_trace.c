@@ -567,6 +567,32 @@ END_TEST
 
 // K and V come from the rows of the key, whatever block of keys it is in; what is last in
 // registers is where operand B's map says.
+// Two CTAs that multiply as one: whichever of them has C[i][j], column j of B lies in the slab of
+// the one that fetched its half of the 256, in row j % 128, and A in that of its own row.
+START_TEST(a_pair_keeps_half_of_b_each) {
+  const Model *model = model_of(
+      "ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,ATOM_N=256,BK=4,STAGE=11,SWIZZLE=3,"
+      "TMA=1,BUFFER_COUNT=4,GROUP_M=8,PERSISTENT=1,WARP_SPECIALIZE=1,CLUSTER_M=2,CTA_GROUP=2,"
+      "M=1024,N=1024,K=512");
+  uint64_t random = 5;
+  for (int i = 0; i < 40; i++) {
+    const TraceAt at = {.i = random_between(&random, 0, 1023),
+                        .j = random_between(&random, 0, 1023),
+                        .k = random_between(&random, 0, 511)};
+    const Trace b = trace_of(model, ATOM_B, at), a = trace_of(model, ATOM_A, at);
+    const int64_t cta = cta_of(grid_build(property_arena, model), at);
+    ck_assert_int_eq(b.n_moves, 1);
+    ck_assert_int_eq(b.cta / 2, cta / 2);
+    ck_assert_int_eq(b.cta % 2, at.j % 256 / 128);
+    ck_assert_int_eq(b.move[0].to.index[1], at.j % 128);
+    ck_assert_int_eq(b.move[0].to.index[2], at.k % 64);
+    ck_assert_int_eq(b.move[0].from.offset, at.j * 512 + at.k);
+    ck_assert_int_eq(a.cta, cta);
+    ck_assert_int_eq(a.move[0].to.index[1], at.i % 128);
+  }
+}
+END_TEST
+
 START_TEST(keys_and_values_come_from_their_rows) {
   const Model *model = attention_of(_i % ATTENTION_RUNGS, _i >= ATTENTION_RUNGS);
   const Program *program = model->program;
@@ -645,6 +671,7 @@ Suite *suite_trace(void) {
   tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
   tcase_add_test(tcase, a_wiped_slab_element_is_missed_where_it_is_read);
   tcase_add_loop_test(tcase, a_score_becomes_an_operand, 0, 2 * ATTENTION_RUNGS);
+  tcase_add_test(tcase, a_pair_keeps_half_of_b_each);
   tcase_add_loop_test(tcase, keys_and_values_come_from_their_rows, 0, 2 * ATTENTION_RUNGS);
   tcase_add_test(tcase, show_tiles_json_has_the_moves);
   suite_add_tcase(suite, tcase);

@@ -79,6 +79,9 @@ const char *open_find_tool(Arena *arena, const char *name) {
   return dl_find_tool(arena, name);
 }
 
+// The architecture that a text asks for by itself: tensor memory is there from sm_100a on.
+static const char *arch_for(const char *text) { return strstr(text, "tcgen05.") ? "100a" : "90a"; }
+
 static bool names_arch(int n_flags, char **flags) {
   for (int i = 0; i < n_flags; i++)
     if (str_starts(flags[i], "-arch") || str_starts(flags[i], "--gpu-architecture") ||
@@ -122,6 +125,13 @@ static void read_rule(Arena *arena, const char *nvcc, const char *rule, OpenText
   text->n_files = n;
 }
 
+static const char *arch_of_file(Arena *arena, const char *path) {
+  Diags ignored = diags_new(arena);
+  size_t bytes = 0;
+  const char *text = open_read_file(arena, path, &bytes, &ignored);
+  return text ? arch_for(text) : arch_for("");
+}
+
 static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path, int n_flags,
                                 char **flags, Diags *diags) {
   OpenText text = {.compiler = "nvcc", .status = CLI_COMPILE};
@@ -135,7 +145,8 @@ static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path
   const char *argv[ARGV_MAX] = {nvcc, "-ptx", "-lineinfo", "-o", output, path};
   int n = 6;
   const char *rule = arena_printf(arena, "%s/kernel.d", folder);
-  if (!names_arch(n_flags, flags)) argv[n++] = "-arch=sm_90a";
+  if (!names_arch(n_flags, flags))
+    argv[n++] = arena_printf(arena, "-arch=sm_%s", arch_of_file(arena, path));
   if (!lists_files(n_flags, flags)) {
     argv[n++] = "-MMD";
     argv[n++] = "-MF";
@@ -162,8 +173,8 @@ static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path
 // The file's own name goes into the lines.
 static const char *ptx_by_nvrtc(Arena *arena, const char *cuda, const char *name,
                                 const char **log) {
-  static const char *const options[] = {"--gpu-architecture=compute_90a", "--std=c++17",
-                                        "--generate-line-info"};
+  const char *options[] = {arena_printf(arena, "--gpu-architecture=compute_%s", arch_for(cuda)),
+                           "--std=c++17", "--generate-line-info"};
   const NvrtcApi *api = dl_nvrtc(log);
   void *program = NULL;
   size_t bytes = 0;

@@ -16,7 +16,8 @@
   X(GUARDED_SPLIT, "guarded_split",                                                                \
     "no zero kernel: the first split stores, the others add, as in the article")                   \
   X(ZERO, "zero", "split-K adds to a C that nobody cleared")                                       \
-  X(LAST_SLAB, "last_slab", "the loop over slabs stops one early")                                 \
+  X(LAST_SLAB, "last_slab",                                                                        \
+    "the loop over slabs stops one early, of roles only that of those who multiply")               \
   X(TRANS, "trans", "ldmatrix of B forgets its .trans")                                            \
   X(MATRIX, "matrix", "each lane gives ldmatrix its row of the next matrix")                       \
   X(LAYOUT, "layout", "a slab is stored swizzled and read as if it were not")                      \
@@ -37,6 +38,13 @@
   X(MIDDLE_WAIT, "middle_wait", "midway in the loop one wait for bytes is left out")               \
   X(WAIT_AGAIN, "wait_again", "who has let a slot go waits for its bytes once more")               \
   X(FEW_MEET, "few_meet", "the barrier of some warps lets each of them pass alone")                \
+  X(BLOCK_BARRIER, "block_barrier",                                                                \
+    "within a role its warps meet at the barrier of the whole block")                              \
+  X(TILE_KEPT, "tile_kept",                                                                        \
+    "those who write never go on to their next tile, and none is the last")                        \
+  X(FETCH_SHORT, "fetch_short", "the producer fetches a slab fewer than the others go through")    \
+  X(POOL_LATE, "pool_late",                                                                        \
+    "what lies last in shared memory was laid out when the launch had its size already")           \
   X(FENCE, "fence", "no fence says to copies by TMA that the slab has been read")                  \
   X(EARLY_FENCE, "early_fence", "the producer fences before it waits for an empty slot")           \
   X(OTHER_FENCE, "other_fence", "the thread beside the one that asks for the slabs fences")        \
@@ -84,6 +92,7 @@
     "a whole warp asks for the products of tcgen05, and commits them, not one thread")             \
   X(TENSOR_FREE_EARLY, "tensor_free_early",                                                        \
     "tensor memory is given back while warps still read it")                                       \
+  X(TENSOR_FREE_LANE, "tensor_free_lane", "one lane gives tensor memory back, not a whole warp")   \
   X(TENSOR_LEAK, "tensor_leak", "nobody gives tensor memory back")                                 \
   X(TENSOR_BEFORE, "tensor_before", "nobody says tcgen05.fence::before_thread_sync")               \
   X(TENSOR_REUSE, "tensor_reuse",                                                                  \

@@ -39,6 +39,7 @@ bool break_tensor_loads(Program *program);
 bool break_tensor_lane(Program *program);
 bool break_tensor_all_ask(Program *program);
 bool break_tensor_free_early(Program *program);
+bool break_tensor_free_lane(Program *program);
 bool break_tensor_leak(Program *program);
 bool break_tensor_before(Program *program);
 bool break_tensor_reuse(Program *program);
@@ -73,6 +74,12 @@ bool break_early_fence(Program *program);
 bool break_other_fence(Program *program);
 bool break_more_registers(Program *program);
 bool break_all_ask(Program *program);
+
+// Those of kernels whose warps have roles, and of what the launch gives them, breakage_roles.c.
+bool break_block_barrier(Program *program);
+bool break_tile_kept(Program *program);
+bool break_fetch_short(Program *program);
+bool break_pool_late(Program *program);
 
 // Those of attention, breakage_rows.c.
 bool break_k_early(Program *program);

@@ -82,7 +82,40 @@ static bool free_at_once(Stmt **link) {
   return false;
 }
 
-bool break_tensor_free_early(Program *program) { return free_at_once(&main_kernel(program)->body); }
+// Where one barrier of all who read stands behind their last read, as where pieces go through a
+// slab, warp 0 may as well give the columns back behind it: nothing is early. Who asks for products
+// passes no such barrier, and it is the warp to which others leave the columns.
+static bool readers_have_met(const Program *program) {
+  const WarpRole *writes = kernel_role(program_main(program), WORK_WRITES);
+  const Stmt *loads = find_op(program_main(program)->body, OP_T_LD, ROLE_COUNT);
+  if (!writes || !loads) return false;
+  for (const Stmt *stmt = loads; stmt; stmt = stmt->next)
+    if (is_op(stmt, OP_BARRIER) && stmt->op.count == writes->n_threads) return true;
+  return false;
+}
+
+static bool asker_frees(Program *program, Stmt *stmt) {
+  if (!guards(stmt, OP_T_FREE)) return false;
+  const WarpRole *asks = kernel_role(program_main(program), WORK_MULTIPLIES);
+  Arena *arena = program->arena;
+  const Expr *thread = stmt->expr->a;
+  stmt->expr = ex_land(arena, ex_lt(arena, ex_const(arena, asks->first_thread - 1), thread),
+                       ex_lt(arena, thread, ex_const(arena, asks->first_thread + LANES)));
+  return true;
+}
+
+bool break_tensor_free_early(Program *program) {
+  if (!free_at_once(&main_kernel(program)->body)) return false;
+  return !readers_have_met(program) || change_any(program, asker_frees);
+}
+
+static bool one_lane_frees(Program *program, Stmt *stmt) {
+  if (!guards(stmt, OP_T_FREE)) return false;
+  let_in(program, stmt, 1);
+  return true;
+}
+
+bool break_tensor_free_lane(Program *program) { return change_any(program, one_lane_frees); }
 
 // ---- roles --------------------------------------------------------------------------------------
 

@@ -308,11 +308,26 @@ static int64_t choose_lists(Machine *m) {
   return random_between(&m->random, max64(1, m->grid - 2), m->grid);
 }
 
+// What lies beyond the shared memory that the launch asks for is nobody's.
+static void check_asked(Machine *m) {
+  const int64_t asked = program_smem_asked(m->program);
+  for (int i = 0; m->kernel == m->program->main_kernel && i < m->program->n_buffers; i++) {
+    const Buffer *buffer = m->program->buffer[i];
+    const int64_t end = buffer->offset_bytes + buffer_bytes(buffer);
+    if (!buffer_is_in_shared(buffer) || end <= asked) continue;
+    interp_report(
+        m, FINDING_OUT_OF_BOUNDS, NULL, -1, NULL, buffer, 0,
+        "%lld bytes of shared memory are laid out up to its end, and the launch asks for %lld",
+        (long long)end, (long long)asked);
+  }
+}
+
 static void run_kernel(Machine *m, int kernel) {
   m->kernel = kernel;
   m->code = m->kernel_code[kernel];
   m->block_warps = launch_block_warps(&m->code->launch);
   m->n_warps = m->code->cluster * m->block_warps;
+  check_asked(m);
   m->kernel_first = m->epoch + 1;
   m->grid = choose_grid(m, &m->code->launch);
   if (kernel <= m->program->main_kernel) m->lists = choose_lists(m);  // later ones ask for its grid

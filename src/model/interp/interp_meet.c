@@ -12,8 +12,9 @@
 #include "base/str.h"
 #include "model/interp/interp_machine.h"
 
+// Who is at a barrier goes on behind it; who sleeps tries again.
 static const Stmt *waits_at(const Machine *m, const Warp *w) {
-  return m->code->code[w->pc - 1].stmt;
+  return m->code->code[w->state == WARP_ASLEEP ? w->pc : w->pc - 1].stmt;
 }
 
 static int count_state(const Machine *m, WarpState state, int *first) {
@@ -25,18 +26,51 @@ static int count_state(const Machine *m, WarpState state, int *first) {
   return n;
 }
 
-// "1, 2 and 5" of the warps in a state.
-static char *warp_list(const Machine *m, WarpState state) {
-  int first = 0, n = count_state(m, state, &first), seen = 0;
+// Whether a warp stands at the barrier of another.
+static bool waits_with(const Machine *m, const Warp *w, int warp) {
+  return m->warp[warp].state == WARP_AT_BARRIER && waits_at(m, &m->warp[warp]) == waits_at(m, w);
+}
+
+// "warps 1, 2 and 5" of those that are named.
+static char *name_warps(const Machine *m, const bool *named) {
+  int n = 0, seen = 0;
+  for (int i = 0; i < m->n_warps; i++) n += named[i];
   Str out = str_new(m->arena);
   str_add(&out, n > 1 ? "warps " : "warp ");
   for (int i = 0; i < m->n_warps; i++) {
-    if (m->warp[i].state != state) continue;
+    if (!named[i]) continue;
     const char *separator = seen == 0 ? "" : seen == n - 1 ? " and " : ", ";
     str_printf(&out, "%s%s", separator, interp_warp_name(m, i));
     seen++;
   }
   return out.text;
+}
+
+static char *warp_list(const Machine *m, WarpState state) {
+  bool named[INTERP_WARPS_MAX] = {false};
+  for (int i = 0; i < m->n_warps; i++) named[i] = m->warp[i].state == state;
+  return name_warps(m, named);
+}
+
+static char *waiting_list(const Machine *m, const Warp *w) {
+  bool named[INTERP_WARPS_MAX] = {false};
+  for (int i = 0; i < m->n_warps; i++) named[i] = waits_with(m, w, i);
+  return name_warps(m, named);
+}
+
+// "warps 4 and 5, of which 4 is at mbarrier.wait (stmt 72)": of those that have not ended and are
+// not where `w` is, with where the first of them is.
+static const char *elsewhere(Machine *m, const Warp *w) {
+  bool apart[INTERP_WARPS_MAX] = {false};
+  const Warp *first = NULL;
+  for (int i = 0; i < m->n_warps; i++) {
+    apart[i] = m->warp[i].state != WARP_DONE && !waits_with(m, w, i);
+    if (apart[i] && !first) first = &m->warp[i];
+  }
+  if (!first) return "others that will never come";
+  const Stmt *at = waits_at(m, first);
+  return arena_printf(m->arena, "%s, of which %s is at %s (stmt %d)", name_warps(m, apart),
+                      interp_warp_name(m, first->index), op_name(at->op.kind), at->id);
 }
 
 static void report_deadlock(Machine *m, int first, int waiting) {
@@ -45,13 +79,13 @@ static void report_deadlock(Machine *m, int first, int waiting) {
   m->stopped = true;
   interp_report_stuck(m);
   if (waiting == 0) return;
-  const char *others = "others that wait elsewhere";
+  const char *others = elsewhere(m, w);
   if (done)
     others = arena_printf(m->arena, "%s, which ha%s ended without reaching a barrier",
                           warp_list(m, WARP_DONE), done > 1 ? "ve" : "s");
   interp_at_rank(m, w->rank);
   interp_report(m, FINDING_DEADLOCK, w, -1, waits_at(m, w), NULL, 0, "%s wait%s for %s",
-                warp_list(m, WARP_AT_BARRIER), waiting > 1 ? "" : "s", others);
+                waiting_list(m, w), waiting > 1 ? "" : "s", others);
 }
 
 // Those that take part have met at one barrier; that it was one is checked.

@@ -38,10 +38,19 @@ static Seen seen_now(Machine *m, const Warp *w) {
 
 // ---- values -------------------------------------------------------------------------------------
 
+// A byte of two e2m1 is carried as its code: the elements that it is, the first in its low half.
+static void add_number(Str *out, DType type, double value) {
+  if (dtype_elements(type) == 1 || value != value) {
+    str_printf(out, " %g", value);
+    return;
+  }
+  str_printf(out, " (%g %g)", number_element(type, value, 0), number_element(type, value, 1));
+}
+
 static void add_register(const Seen *s, Str *out, const Memory *memory, int64_t at) {
   int64_t row = memory->first_row + at * memory->rows;
   if (s->w->written[row] >> s->lane & 1)
-    str_printf(out, " %g", row_get(&s->w->row[row], memory->type, s->lane));
+    add_number(out, memory->type, row_get(&s->w->row[row], memory->type, s->lane));
   else
     str_add(out, " unwritten");
 }
@@ -50,7 +59,7 @@ static void add_element(const Seen *s, Str *out, const Memory *memory, int64_t a
   if (memory->shadow && !shadow_is_written(s->m, memory, at))
     str_add(out, " unwritten");
   else
-    str_printf(out, " %g", number_read(memory->type, memory_at(memory, at)));
+    add_number(out, memory->type, number_read(memory->type, memory_at(memory, at)));
 }
 
 // Of the block at hand, whoever wrote it.

@@ -495,6 +495,11 @@ static bool parse_bounds(Parser *p) {
   return parse_word(p, *blocks == 1 ? "block on an SM" : "blocks on an SM");
 }
 
+static bool parse_asked(Parser *p) {
+  return parse_number(p, 1, INT32_MAX, &p->program->smem_asked) &&
+         parse_word(p, "bytes of shared memory");
+}
+
 // ---- lines --------------------------------------------------------------------------------------
 
 static const struct {
@@ -511,7 +516,8 @@ static const struct {
             {"tensor", parse_tensor},
             {"registers", parse_registers},
             {"temporaries", parse_registers},
-            {"launch bounds: room for", parse_bounds}};
+            {"launch bounds: room for", parse_bounds},
+            {"the launch asks for", parse_asked}};
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
 // *is_one: whether the line is a declaration at all.

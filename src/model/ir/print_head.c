@@ -347,6 +347,16 @@ static void declare_values(Printer *printer, const Product *product) {
   printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
 }
 
+// Where it is not all that is laid out.
+static void declare_asked(Printer *printer) {
+  const int64_t asked = printer->program->smem_asked;
+  if (!asked) return;
+  Spans out = spans_new(printer->arena);
+  spans_printf(&out, SPAN_KEYWORD, "the launch asks for %lld bytes of shared memory",
+               (long long)asked);
+  printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
+}
+
 void print_head(Printer *printer) {
   if (printer->full) {
     declare_problem(printer);
@@ -364,4 +374,5 @@ void print_head(Printer *printer) {
   declare_registers(printer, "registers", false);
   if (printer->full) declare_registers(printer, "temporaries", true);
   declare_bounds(printer);
+  declare_asked(printer);
 }

@@ -363,6 +363,10 @@ int64_t program_smem_bytes(const Program *program) {
   return end;
 }
 
+int64_t program_smem_asked(const Program *program) {
+  return program->smem_asked ? program->smem_asked : program_smem_bytes(program);
+}
+
 int buffer_align(const Buffer *buffer) {
   if (buffer->space == SPACE_BARRIER) return MBARRIER_BYTES;
   return buffer_is_permuted(buffer) ? SWIZZLE_ALIGN : SHARED_ALIGN;

@@ -333,7 +333,8 @@ typedef struct Program {
                 // for each turn
   Var *from;    // LET: the slab of K that it begins with; NULL: the first
   Var *epoch;   // VAR_EPOCH: from 1 on
-  Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
+  Var *any_thread;     // VAR_THREAD over all threads of a block that has roles; else NULL
+  int64_t smem_asked;  // bytes of shared memory that the launch asks for; 0: all that is laid out
 } Program;
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -434,8 +435,9 @@ int64_t buffer_matrices(const Buffer *buffer);
 int64_t buffer_matrix_begin(const Buffer *buffer, const int64_t index[]);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
-int64_t program_smem_bytes(const Program *program);               // of the main kernel
-int program_shared_align(const Program *program);  // where its shared memory must begin, in bytes
+int64_t program_smem_bytes(const Program *program);  // of the main kernel, as it is laid out
+int64_t program_smem_asked(const Program *program);  // and as the launch asks for it
+int program_shared_align(const Program *program);    // where its shared memory must begin, in bytes
 // The axis as an expression over its digits.
 const Expr *axis_expr(Arena *arena, const Axis *axis);
 

@@ -1,6 +1,7 @@
 // C = sum → C = alpha · sum, alpha being an argument of the launch.
 //
-// Requires: tile. Ensures: one SCALE of every accumulator in front of the epilogue's store.
+// Requires: tile. Ensures: one SCALE of every accumulator in front of the epilogue's store, or of
+// every sum that has come from tensor memory.
 //
 // BLAS has the factor anyway; what it does for speed is less well known. A 16-byte store wants four
 // neighbouring registers in its order, so without the factor the accumulator acc[i][j] sits in a
@@ -18,8 +19,24 @@ static Stmt *alone(Program *program, Stmt **link) {
   return copy;
 }
 
+// Sums of tensor memory come into registers piece by piece: each piece is scaled when it is there.
+static void scale_pieces(Program *program) {
+  Stmt *list = main_kernel(program)->body;
+  const Op *piece = &find_op(list, OP_T_LD, ROLE_COUNT)->op;
+  Var *v = program_var(program, "v_s", VAR_LOOP, TIER_REGISTER, piece->width);
+  Op op = {.kind = OP_SCALE, .dst = piece->dst, .width = 1};
+  const Expr **last = &op.dst.idx[op.dst.buffer->rank - 1];
+  *last = ex_add(program->arena, *last, ex_var(program->arena, v));
+  Stmt *scale = wrap_register(program, KNOB_ALPHA, v, stmt_op(program, KNOB_ALPHA, op));
+  insert(&find_op(list, OP_T_WAIT_LD, ROLE_COUNT)->next, scale);
+}
+
 void pass_scale(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
+  if (atom_is_of_thread(product->atom)) {
+    scale_pieces(program);
+    return;
+  }
   BufferRole sums = product->operand[ATOM_C].registers;
   Stmt **body = &kernel_inner(main_kernel(program))->body;
   // The initialisation runs over the same cells: its loops serve again.

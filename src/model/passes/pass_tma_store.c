@@ -170,8 +170,8 @@ static Stmt *fill_row(Program *program, const Product *product, const Pieces *p,
   return wrap_register(program, knob, v, stmt_op(program, knob, op));
 }
 
-// The piece comes from tensor memory, as it does in the loops over atoms and their parts that stood
-// around the store; it counts the parts of all atoms of a row.
+// The piece comes from tensor memory, and is scaled if it is at all, as it does in the loops over
+// atoms and their parts that stood around the store; it counts the parts of all atoms of a row.
 static Stmt *load_piece(Program *program, const Product *product, const Pieces *p, Stmt *stored) {
   Arena *arena = program->arena;
   const Var *atoms = axis_digit(product->axis[AXIS_N], TIER_REGISTER)->var;
@@ -183,6 +183,7 @@ static Stmt *load_piece(Program *program, const Product *product, const Pieces *
   }
   Stmt *load = cut(link);
   load->next = cut(link);
+  if (find_op(*link, OP_SCALE, ROLE_COUNT)) load->next->next = cut(link);
   substitute(program, load, atoms, ex_const(arena, 0));
   substitute(program, load, around->var, ex_const(arena, 0));
   const Expr *first = ex_mul_const(arena, ex_var(arena, p->piece), p->columns);

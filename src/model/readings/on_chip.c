@@ -314,12 +314,22 @@ static void fetch_tile(OnChip *chip, ChipRank *rank, int element_bytes) {
                                  .bytes = n[i] * chip->tile_k * element_bytes};
 }
 
+// Scale factors of the rows of A and of B that a CTA multiplies, one for each so many of K: of a
+// slab 128 deep of mxf8, tiles of 128 x 128, 4 bytes for each of 256 rows.
+static int64_t factor_bytes(const OnChip *chip, DType type) {
+  const DTypeScale scale = dtype_scale(type);
+  if (!scale.elements) return 0;
+  const int64_t each = ceil_div(chip->tile_k * dtype_elements(type), scale.elements);
+  return (chip->tile_m + chip->tile_n) * each * dtype_bytes(scale.type);
+}
+
 // Of elements of 4 bits two share a byte, and a unit of K is both.
 static void weigh(OnChip *chip, DType type) {
   for (int r = 0; r < chip->n_ranks; r++) {
     ChipRank *rank = &chip->rank[r];
     if (!chip->by_tma) fetch_tile(chip, rank, dtype_bytes(type));
-    rank->fetched = rank->slice[ATOM_A].bytes + rank->slice[ATOM_B].bytes;
+    rank->factors = factor_bytes(chip, type);
+    rank->fetched = rank->slice[ATOM_A].bytes + rank->slice[ATOM_B].bytes + rank->factors;
   }
   const ChipRank *rank = &chip->rank[0];
   const double k =

@@ -58,7 +58,8 @@ typedef struct ChipRank {
   ChipSlice slice[2];  // of A and of B
   int64_t m, n;        // where its tile of C begins
   bool asks;           // a thread of it asks for products in tensor memory
-  int64_t fetched;     // bytes of one slab
+  int64_t factors;     // bytes of the scale factors of one slab, by whatever way they come
+  int64_t fetched;     // bytes of one slab, factors included
 } ChipRank;
 
 // A slab of the ring, as the program waits for it: its slot, the phase of full that its bytes end,

@@ -65,6 +65,7 @@ const char *rule_pair_fault(const Facts *f);
 const char *rule_pair_columns_fault(const Facts *f);
 const char *rule_tensor_sets_fault(const Facts *f);
 const char *rule_tensor_knob(const Facts *f);
+const char *rule_tensor_why(const Facts *f);
 
 // Of a block-scaled atom (rule_scaled.c): elements along K of one instruction, else 1; what its
 // elements and factors do not go with, and why four factors make no word; NULL: nothing.

@@ -25,19 +25,47 @@ const char *rule_tensor_piece_fault(const Facts *f) {
   return arena_printf(f->arena, "an atom has %d columns, which is no multiple", f->atom.n);
 }
 
-// What a block whose sums leave tensor memory lane by lane has no use for so far.
+// Knobs that mean nothing for tcgen05, with the rule that says so, and those that are not built,
+// with what there is in their place.
+static const struct {
+  KnobId knob;
+  int64_t rest;
+  const char *why;
+} others[] = {
+    {KNOB_A_REGS, 0,
+     "A of tcgen05.mma lies in shared or in tensor memory, in no register (PTX ISA, tcgen05.mma)"},
+    {KNOB_STMATRIX, 0,
+     "not built: tcgen05.ld .32x32b gives a lane a row of sums; stmatrix stores fragments, which "
+     ".16x256b would give"},
+    {KNOB_MMA_GROUPS, 0,
+     "products are told of by tcgen05.commit and an mbarrier, and have no groups to wait for"},
+    {KNOB_PRODUCER_REGS, 0,
+     "setmaxnreg is a warpgroup's, and of those that fetch and multiply one warp each is there"},
+    {KNOB_ASYNC_COPY, 0,
+     "not built: slabs come by TMA, or through registers; cp.async would want a fence of its own"},
+    {KNOB_ROLE_SCHEDULE, 0,
+     "not built: who writes a tile while the next is multiplied is ACC_BUFFERS=2 here, for sums "
+     "take no registers of those that multiply"},
+    {KNOB_SPLITK, 1, "not built: parts of K that add up in C; CTA_GROUP and tiles share the work"},
+    {KNOB_TAIL_SPLIT, 1, "not built: sets of sums are counted by whole tiles"},
+    {KNOB_PROGRAM, 0, "not built: attention multiplies by wgmma or mma.sync"},
+};
+
+static int plain_fault(const Facts *f) {
+  const int n = sizeof others / sizeof *others;
+  int i = rule_in_tensor_memory(f) ? 0 : n;
+  while (i < n && value(f, others[i].knob) == others[i].rest) i++;
+  return i < n ? i : -1;
+}
+
 const char *rule_tensor_knob(const Facts *f) {
-  static const struct {
-    KnobId knob;
-    int64_t rest;
-  } others[] = {{KNOB_SPLITK, 1},    {KNOB_STMATRIX, 0},      {KNOB_ALPHA, 0},
-                {KNOB_A_REGS, 0},    {KNOB_MMA_GROUPS, 0},    {KNOB_ASYNC_COPY, 0},
-                {KNOB_PROGRAM, 0},   {KNOB_ROLE_SCHEDULE, 0}, {KNOB_PRODUCER_REGS, 0},
-                {KNOB_TAIL_SPLIT, 1}};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (rule_in_tensor_memory(f) && value(f, others[i].knob) != others[i].rest)
-      return knob_table[others[i].knob].name;
-  return NULL;
+  const int i = plain_fault(f);
+  return i < 0 ? NULL : knob_table[others[i].knob].name;
+}
+
+const char *rule_tensor_why(const Facts *f) {
+  const int i = plain_fault(f);
+  return i < 0 ? "" : others[i].why;
 }
 
 // A pair is two CTAs of a cluster, one above the other, with roles.

@@ -10,6 +10,7 @@
 #include "model/readings/trace.h"
 
 #include "banks/engine/bank.h"
+#include "model/ir/rewrite.h"
 #include "model/readings/tile_map.h"
 #include "model/readings/trace_walk.h"
 
@@ -148,6 +149,19 @@ static Trace trace_c(TraceWalk *walk, TraceAt at) {
   return trace;
 }
 
+// Whether two CTAs multiply as one, each by the slabs of both.
+static bool is_of_pair(const TraceWalk *walk) {
+  const Stmt *product = find_action(program_main(walk->program)->body, ACTION_MULTIPLY, ROLE_COUNT);
+  return product && product->op.cta_group > 1;
+}
+
+// Of a pair each CTA fetches a half of B: what it has not lies in the other's slab.
+static void follow_there(TraceWalk *walk, Trace *trace, TracePlace at, TraceAt product, int owner) {
+  TraceWalk there = trace_walk_new(walk->arena, walk->program, walk->cta ^ 1, product);
+  follow(&there, trace, at, owner);
+  if (trace->n_moves) trace->cta = there.cta;
+}
+
 // `c`: the trace of C[i][j], whose owner reads the operand.
 static Trace trace_operand(TraceWalk *walk, AtomOperand operand, TraceAt at, const Trace *c) {
   bool a = operand == ATOM_A;
@@ -159,7 +173,9 @@ static Trace trace_operand(TraceWalk *walk, AtomOperand operand, TraceAt at, con
   Buffer *buffer =
       program_buffer(walk->program, walk->program->product[at.product].operand[operand].global);
   TracePlace element = element_of(walk->arena, buffer, trace.row, trace.col);
-  follow(walk, &trace, element, c->n_moves ? c->move[0].thread : 0);
+  const int owner = c->n_moves ? c->move[0].thread : 0;
+  follow(walk, &trace, element, owner);
+  if (!trace.n_moves && is_of_pair(walk)) follow_there(walk, &trace, element, at, owner);
   return trace;
 }
 

@@ -43,7 +43,7 @@ typedef struct TraceMove {
 typedef struct Trace {
   AtomOperand operand;
   int64_t row, col;  // of the element in its matrix
-  int64_t cta;
+  int64_t cta;  // in whose memory it comes to lie: that of C[i][j], or of B the other of its pair
   int n_moves;  // 0: no statement touches it
   TraceMove move[TRACE_MOVES_MAX];
 } Trace;

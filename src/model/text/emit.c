@@ -156,7 +156,7 @@ static void declare_mbarriers(Emitter *emitter, const Buffer *buffer, int pool_b
 
 static void declare_shared(Emitter *emitter, const EmitUses *uses, EmitKernel *facts) {
   if (count_used(uses, SPACE_SHARED) + count_used(uses, SPACE_BARRIER) == 0) return;
-  int64_t bytes = program_smem_bytes(emitter->program);
+  int64_t bytes = program_smem_asked(emitter->program);
   // A template would have a static pool for each of its kinds.
   bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES && !facts->takes_stamps;
   facts->smem_bytes = bytes;

@@ -247,6 +247,8 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   memset(w->pred_taint, 0, sizeof *w->pred_taint * (size_t)w->cap_preds);
   ptx_clock_clear(m, w->clock);
   ptx_clock_clear(m, w->fenced);
+  ptx_clock_clear(m, w->after);
+  w->asked = w->n_commits = w->loads = w->loads_done = w->stores = w->stores_done = 0;
   w->acquires = false;
   w->heard = 1u << w->block->rank;
   w->cluster_arrived = w->cluster_passed = 0;
@@ -268,6 +270,7 @@ static void start_block(PtxMachine *m, PtxBlock *block) {
   block->alive = m->n_threads;
   for (int id = 0; id < PTX_BARRIERS; id++) ptx_barrier_clear(m, &block->barriers[id]);
   ptx_clock_clear(m, block->ended);
+  if (block->tmem) ptx_tmem_start(block);
   memset(block->reach, 0, sizeof *block->reach * (size_t)m->n_warps);
 }
 

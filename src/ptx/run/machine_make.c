@@ -74,6 +74,7 @@ static void make_blocks(PtxMachine *m) {
     block->rank = rank;
     block->ended = make_clock(m);
     block->reach = ARENA_ARRAY(m->arena, PtxReach, m->n_warps);
+    if (m->has_tmem) block->tmem = ptx_tmem_new(m->arena);
     for (int id = 0; id < PTX_BARRIERS; id++) block->barriers[id].clock = make_clock(m);
   }
 }
@@ -96,6 +97,7 @@ static void make_warps(PtxMachine *m) {
     w->block = &m->blocks[i / m->block_warps];
     w->clock = make_clock(m);
     w->fenced = make_clock(m);
+    w->after = make_clock(m);
     w->cap_regs = regs * frames;
     w->cap_preds = preds * frames;
     w->regs = ARENA_ARRAY(m->arena, uint64_t, w->cap_regs * PTX_LANES);
@@ -241,7 +243,8 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
   m->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
   m->block_warps = (m->n_threads + PTX_LANES - 1) / PTX_LANES;
   m->n_warps = m->block_warps * m->n_blocks;
-  m->n_clock = 2 * m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks;
+  m->has_tmem = ptx_has_tmem(module);
+  m->n_clock = (m->has_tmem ? 3 : 2) * m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks;
   if (!make_memory(m, diags)) return NULL;
   for (int pc = 0; pc < module->n_code; pc++) m->multiplies |= module->code[pc].run == run_wgmma;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);

@@ -23,6 +23,12 @@
 void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from) {
   for (int i = 0; i < 2 * m->n_warps + m->n_mbarriers; i++)
     if (from[i] > into[i]) into[i] = from[i];
+  if (!m->has_tmem) return;
+  const uint32_t *before = ptx_clock_before(m, (uint32_t *)(uintptr_t)from, 0);
+  for (int i = 0; i < m->n_warps; i++) {
+    uint32_t *to = ptx_clock_before(m, into, i);
+    if (before[i] > *to) *to = before[i];
+  }
 }
 
 bool ptx_is_atomic(const PtxInst *i) {
@@ -102,6 +108,8 @@ static bool groups_of(const PtxMachine *m, const PtxTouch *t, Groups *out) {
 static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
   *clock = t->clock;
   if (t->kind == PTX_LANDS) return *ptx_phases_over(by->m, by->w->clock, (int)t->group) <= t->epoch;
+  if (t->kind == PTX_ASKS)
+    return !ptx_product_over(by->m, by->w->clock, t->thread / PTX_LANES, t->group);
   Groups groups;
   if (!groups_of(by->m, t, &groups)) return false;
   if ((int32_t)(groups.done - t->group) <= 0) return true;
@@ -110,7 +118,7 @@ static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
 }
 
 static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
-  if (t->thread == by->thread || t->kind == PTX_LANDS) return true;
+  if (t->thread == by->thread || t->kind == PTX_LANDS || t->kind == PTX_ASKS) return true;
   const int other = t->thread / PTX_LANES;
   if (other == by->w->index && t->kind == PTX_MULTIPLIES) return true;
   if (other == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
@@ -121,7 +129,7 @@ static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
 static bool is_async(const PtxMachine *m, int pc, PtxTouchKind kind) {
   PtxRun *run = m->module->code[pc].run;
   if (kind == PTX_LANDS) return run == run_cp_async_bulk || run == run_cp_tensor;
-  return kind == PTX_MULTIPLIES || kind == PTX_SENDS || kind == PTX_FORWARDS;
+  return kind == PTX_MULTIPLIES || kind == PTX_ASKS || kind == PTX_SENDS || kind == PTX_FORWARDS;
 }
 
 // Of a lone lane's fence the clock does not tell: whenever it was, it is taken for good.
@@ -197,6 +205,7 @@ static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool
 
 static uint32_t group_now(const PtxWarp *w, int lane, PtxTouchKind kind) {
   if (kind == PTX_MULTIPLIES) return w->products;
+  if (kind == PTX_ASKS) return w->asked;
   return kind == PTX_SENDS ? w->sent[lane] : w->groups[lane];
 }
 

@@ -18,6 +18,7 @@ enum {
   PTX_FINDINGS_MAX = 64,
   PTX_MBARRIERS_MAX = 256,  // of a block
   PTX_GROUPS_KEPT = 64,     // of cp.async, by thread
+  PTX_COMMITS_KEPT = 64,    // of tcgen05, by warp
   PTX_SINK = ~PTX_SPECIAL_sink,
 };
 
@@ -47,6 +48,7 @@ typedef struct PtxPlane {
 } PtxPlane;
 
 typedef struct PtxTensor PtxTensor;
+typedef struct PtxTmem PtxTmem;
 
 typedef struct PtxBuffer {
   const char *name;
@@ -80,7 +82,8 @@ typedef struct PtxSplit {
 
 typedef struct PtxBlock PtxBlock;
 
-// A register that a wgmma has, until its group is waited for; and the last that others put there.
+// A register that a wgmma has, until its group is waited for, or a tcgen05.ld, until wait::ld; and
+// the last that others put there.
 typedef struct PtxFlight {
   int pc;
   uint32_t group;
@@ -88,13 +91,24 @@ typedef struct PtxFlight {
   int written_pc;
   uint32_t fences;  // wgmma.fence so far when it was computed, and 1; 0: it was not, or by wgmma
 } PtxFlight;
-typedef enum PtxFlightKind { PTX_NO_FLIGHT, PTX_FLIGHT_A, PTX_FLIGHT_D } PtxFlightKind;
+typedef enum PtxFlightKind {
+  PTX_NO_FLIGHT,
+  PTX_FLIGHT_A,
+  PTX_FLIGHT_D,
+  PTX_FLIGHT_LD
+} PtxFlightKind;
 
 // A bulk copy to elsewhere that a lane began.
 typedef struct PtxSent {
   uint32_t group;
   int pc;  // −1: none
 } PtxSent;
+
+// A tcgen05.commit: the products up to `asked` are over when that phase of the mbarrier is.
+typedef struct PtxCommit {
+  uint32_t asked, mbarrier, phase;
+  int pc;
+} PtxCommit;
 
 typedef struct PtxWarp {
   PtxBlock *block;
@@ -140,6 +154,13 @@ typedef struct PtxWarp {
   uint32_t last_flight;  // group of the last wgmma
   uint32_t fences;       // wgmma.fence so far
   bool flies;            // some register may be in flight
+  // tcgen05: products that the warp has asked for, its commits, and what it knows of tensor memory.
+  uint32_t asked, n_commits;
+  PtxCommit commits[PTX_COMMITS_KEPT];
+  uint32_t *after;             // the clock at its last tcgen05.fence::after_thread_sync
+  uint32_t loads, loads_done;  // tcgen05.ld so far, and those that were waited for
+  uint32_t load_clock;         // when the first began that was not
+  uint32_t stores, stores_done, store_clock;  // the same of tcgen05.st
 } PtxWarp;
 
 typedef struct PtxBarrier {
@@ -172,6 +193,7 @@ struct PtxBlock {
   uint32_t *ended;           // what its threads knew when they ended
   int last_pc, last_thread;  // of the last of them, where it ended
   PtxReach *reach;           // by warp of the cluster
+  PtxTmem *tmem;             // tensor memory; NULL: the module has none
 };
 
 typedef enum PtxTouchKind {
@@ -181,6 +203,7 @@ typedef enum PtxTouchKind {
   PTX_ATOMIC_READS,  // by a load that is relaxed or acquires
   PTX_COPIES,        // by cp.async
   PTX_MULTIPLIES,    // read by wgmma
+  PTX_ASKS,          // read by tcgen05.mma
   PTX_SENDS,         // read by a bulk copy to global memory
   PTX_FORWARDS,      // read by a bulk copy to another block
   PTX_LANDS,         // written by a bulk copy, which an mbarrier tells of
@@ -193,7 +216,7 @@ typedef struct PtxTouch {
   int32_t pc;
   uint16_t thread;  // of the cluster
   uint8_t kind;
-  uint32_t group;  // of a cp.async, wgmma or bulk copy; of one that lands: the mbarrier
+  uint32_t group;  // of a cp.async, wgmma, tcgen05.mma or bulk copy; of what lands: the mbarrier
 } PtxTouch;
 
 typedef struct PtxShadow {
@@ -209,6 +232,7 @@ struct PtxMachine {
   int n_warps, block_warps;   // of the cluster, of a block
   int n_clock;                // length of a clock: ptx_clock_fenced, ptx_phases_over
   bool multiplies;            // some instruction is a wgmma
+  bool has_tmem;              // some instruction is a tcgen05
   int n_blocks, cluster[3];   // of a cluster
   PtxBlock *blocks;           // by rank
   int watched;                // rank of the block whose accesses are told, −1: all
@@ -218,7 +242,8 @@ struct PtxMachine {
   PtxPlane local, param;      // local: of all threads, one behind the other
   int64_t local_bytes;        // of one thread
   PtxBuffer *buffers, *last_buffer;
-  PtxTensor *tensors;  // the last one first
+  PtxTensor *tensors;                // the last one first
+  struct PtxProduct *product_plans;  // of tcgen05.mma, by instruction descriptor
   int64_t n_tensors;
   uint64_t next_buffer;
   PtxShadow *shadow;  // of shared memory
@@ -354,6 +379,11 @@ static inline uint32_t *ptx_clock_fenced(const PtxMachine *m, uint32_t *clock, i
 static inline uint32_t *ptx_phases_over(const PtxMachine *m, uint32_t *clock, int mbarrier) {
   return &clock[2 * m->n_warps + mbarrier];
 }
+// Behind those of all mbarriers: what of each warp's accesses to tensor memory stands in front of a
+// tcgen05.fence::before_thread_sync that is known of.
+static inline uint32_t *ptx_clock_before(const PtxMachine *m, uint32_t *clock, int warp) {
+  return &clock[2 * m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks + warp];
+}
 // fence.proxy.async of some lanes.
 void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes);
 // Whether a load or store is an atomic one (.relaxed, .acquire, .release); volatile ones are not
@@ -381,8 +411,20 @@ void ptx_recheck_cluster(PtxMachine *m);
 
 // A finding when an instruction other than wgmma touches a register that one still has.
 void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);
+// A tcgen05.ld brings these registers.
+void ptx_note_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g);
 // An instruction other than wgmma has written its registers.
 void ptx_note_written(PtxMachine *m, PtxWarp *w, const PtxInst *i);
+
+// ---- tmem_order.c -------------------------------------------------------------------------------
+
+// Whether a warp knows by a clock that another one's product is over.
+bool ptx_product_over(PtxMachine *m, uint32_t *clock, int warp, uint32_t product);
+bool ptx_has_tmem(const PtxModule *module);
+PtxTmem *ptx_tmem_new(Arena *arena);
+void ptx_tmem_start(PtxBlock *block);
+// The last thread of a block has ended.
+void ptx_tmem_end(PtxMachine *m, PtxWarp *w);
 
 // ---- functions of opcode.def --------------------------------------------------------------------
 
@@ -396,6 +438,9 @@ const char *ptx_tensor_refuses(const PtxInst *i);
 // Of a cp.reduce on elements of that type.
 const char *ptx_reduction_refuses(const PtxInst *i, PtxType type);
 const char *ptx_wmma_refuses(const PtxInst *i);
+// Of tcgen05: mma; ld and st.
+const char *ptx_product_refuses(const PtxInst *i);
+const char *ptx_tmem_move_refuses(const PtxInst *i);
 
 #define OP(name, needs, types, operands, run, flow, help) extern PtxRun run_##run;
 #define run_NOT_RUN run_NOT_RUN_

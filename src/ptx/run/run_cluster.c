@@ -58,6 +58,7 @@ void ptx_end_threads(PtxMachine *m, PtxWarp *w, uint32_t mask) {
   w->block->last_pc = w->pc;
   w->block->last_thread = w->in_block * PTX_LANES + __builtin_ctz(mask);
   if (w->block->alive == 0) check_reached(m, w->block);
+  if (w->block->alive == 0 && w->block->tmem) ptx_tmem_end(m, w);
 }
 
 uint32_t ptx_ranks_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, uint32_t lane,

@@ -69,7 +69,7 @@ static PtxMbarrier *take_mbarrier(PtxMachine *m, PtxWarp *w, uint32_t lane, int6
   PtxMbarrier *b = find(m, offset);
   if (!b) b = find(m, -1);
   if (b) return b;
-  if (2 * m->n_warps + m->n_mbarriers == m->n_clock) {
+  if (m->n_mbarriers == PTX_MBARRIERS_MAX * m->n_blocks) {
     ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "more mbarriers than are kept (256 a block)");
     return NULL;
   }
@@ -125,6 +125,14 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     end_phase_if_over(m, w, b);
   }
   w->clock[w->index]++;
+}
+
+void ptx_mbarrier_commit(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b) {
+  b->pending--;
+  if (b->pending < 0)
+    ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "more arrivals than it was initialized with");
+  ptx_clock_join(m, b->clock, w->clock);
+  end_phase_if_over(m, w, b);
 }
 
 void run_mbarrier_expect(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

@@ -19,6 +19,8 @@ bool ptx_come_together(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
 PtxMbarrier *ptx_mbarrier_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGroup *address,
                              uint32_t lane);
 PtxMbarrier *ptx_mbarrier_at(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t offset);
+// One arrival, of what a tcgen05.commit waits for.
+void ptx_mbarrier_commit(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b);
 // Bytes have come.
 void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes);
 // A lane began a bulk copy to elsewhere, in the group that is open.

@@ -12,6 +12,7 @@
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
+#include "ptx/run/run_tile.h"
 
 // ---- laid out -----------------------------------------------------------------------------------
 
@@ -84,69 +85,14 @@ const PtxWgmma *ptx_wgmma_plan(Arena *arena, const PtxModule *module, const PtxI
 
 // ---- tiles in shared memory ---------------------------------------------------------------------
 
-enum { CHUNK = 16 };  // bytes that no layout tears apart
-
-typedef struct Tile {
-  SmemDescriptor descriptor;
-  bool trans;
-  int first_row, rows;
-} Tile;
-
-// A chunk begins at element (row, k); NULL after a finding that ends the block.
-static const unsigned char *take_chunk(PtxMachine *m, PtxWarp *w, const Tile *tile, int bytes,
-                                       int row, int k) {
-  int64_t at = matrix_tile_address(&tile->descriptor, tile->trans, bytes, tile->first_row + row, k);
-  if (at < 0 || at + CHUNK > m->smem) {
-    PtxFinding *f = ptx_find(m, w, PTX_FINDING_OUT_OF_BOUNDS, w->pc, -1, w->mask);
-    f->address = (uint64_t)at;
-    f->space = PTX_SPACE_SHARED;
-    f->bytes = CHUNK;
-    f->text = "by a wgmma's descriptor";
-    m->stopped = true;
-    return NULL;
-  }
-  at += m->smem_stride * w->block->rank;
-  ptx_touch(m, w, 0, at, CHUNK, PTX_MULTIPLIES, NULL);
-  unsigned known = 0;
-  for (int b = 0; b < CHUNK; b++) known |= m->shared.state[at + b];
-  if (!(known & PTX_BYTE_WRITTEN)) {
-    PtxFinding *f = ptx_find(m, w, PTX_FINDING_UNWRITTEN, w->pc, -1, w->mask);
-    f->address = (uint64_t)ptx_smem_offset(m, at);
-    f->space = PTX_SPACE_SHARED;
-    f->bytes = CHUNK;
-  }
-  return m->shared.bytes + at;
-}
-
-static double element(const PtxWgmma *plan, const unsigned char *bytes) {
-  uint64_t bits = 0;
-  memcpy(&bits, bytes, (size_t)plan->element_bytes);
-  if (plan->type == PTX_F16) return (double)ptx_f16_value((uint16_t)bits);
-  if (plan->type == PTX_BF16) return (double)ptx_f32(bits << 16);
-  return ptx_type_value(plan->type, bits);
-}
-
-// Rows of the tile as [k][row]; false after a finding that ends the block.
-static bool read_tile(PtxMachine *m, PtxWarp *w, const PtxWgmma *plan, const Tile *tile,
-                      double *out) {
-  const int bytes = plan->element_bytes, per = CHUNK / bytes;
-  const int row_step = tile->trans ? per : 1, k_step = tile->trans ? 1 : per;
-  for (int row = 0; row < tile->rows; row += row_step)
-    for (int k = 0; k < plan->k; k += k_step) {
-      const unsigned char *chunk = take_chunk(m, w, tile, bytes, row, k);
-      if (!chunk) return false;
-      for (int e = 0; e < per; e++) {
-        const int r = row + (tile->trans ? e : 0), c = k + (tile->trans ? 0 : e);
-        out[c * tile->rows + r] = element(plan, chunk + e * bytes);
-      }
-    }
-  return true;
-}
-
-static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxGroup *g, bool trans, Tile *out) {
-  const uint64_t word = ptx_lanes(m, w, g, 0)[0];
+static bool take_tile(PtxMachine *m, PtxWarp *w, const PtxInst *i, int group, bool trans,
+                      PtxTile *out) {
+  const uint64_t word = ptx_lanes(m, w, &i->groups[group], 0)[0];
   out->descriptor = smem_descriptor_decode(word, 90);
   out->trans = trans;
+  out->k = i->wgmma->k;
+  out->type = i->wgmma->type;
+  out->element_bytes = i->wgmma->element_bytes;
   if (out->descriptor.swizzle) return true;
   ptx_stop(m, w, PTX_FINDING_NOT_RUN, w->mask, "a wgmma's descriptor with a swizzle of no name");
   return false;
@@ -181,10 +127,11 @@ static void scatter(const PtxMachine *m, PtxWarp *w, const PtxInst *i, const dou
 // Its 16 rows of A as [k][row].
 static bool read_a(PtxMachine *m, PtxWarp *w, const PtxInst *i, double *out) {
   const PtxWgmma *plan = i->wgmma;
-  Tile tile = {.first_row = w->in_block % PTX_WGMMA_WARPS * PTX_WGMMA_ROWS, .rows = PTX_WGMMA_ROWS};
+  PtxTile tile = {.first_row = w->in_block % PTX_WGMMA_WARPS * PTX_WGMMA_ROWS,
+                  .rows = PTX_WGMMA_ROWS};
   if (!plan->a_in_registers)
-    return take_tile(m, w, &i->groups[1], plan->a_trans, &tile) &&
-           read_tile(m, w, plan, &tile, out);
+    return take_tile(m, w, i, 1, plan->a_trans, &tile) &&
+           ptx_tile_read(m, w, 0, &tile, PTX_MULTIPLIES, out);
   double rows[PTX_WGMMA_ROWS * PTX_WGMMA_K];
   gather(m, w, &i->groups[1], &plan->a, plan->type, rows);
   for (int row = 0; row < PTX_WGMMA_ROWS; row++)
@@ -201,6 +148,7 @@ static PtxFlight *flight_of(const PtxMachine *m, const PtxWarp *w, const PtxGrou
 }
 
 static bool flies(const PtxWarp *w, const PtxFlight *f) {
+  if (f && f->kind == PTX_FLIGHT_LD) return (int32_t)(w->loads_done - f->group) <= 0;
   return f && f->kind != PTX_NO_FLIGHT && (int32_t)(w->products_done - f->group) <= 0;
 }
 
@@ -216,7 +164,10 @@ static void check_group(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t m
   for (int n = 0; n < g->n; n++) {
     const PtxFlight *f = flight_of(m, w, g, n);
     if (!flies(w, f)) continue;
-    if (g->written)
+    if (f->kind == PTX_FLIGHT_LD)
+      tell_flight(m, w, f, mask,
+                  "a register is used that a tcgen05.ld brings, with no tcgen05.wait::ld between");
+    else if (g->written)
       tell_flight(m, w, f, mask, "a register is written that a wgmma nobody waited for still has");
     else if (f->kind == PTX_FLIGHT_D)
       tell_flight(m, w, f, mask, "a sum is read of a wgmma that nobody waited for");
@@ -228,7 +179,7 @@ static bool renames(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
   if (i->run != run_mov || i->groups[0].n != 1 || i->groups[1].n != 1) return false;
   PtxFlight *to = flight_of(m, w, &i->groups[0], 0);
   const PtxFlight *from = flight_of(m, w, &i->groups[1], 0);
-  if (!to || !flies(w, from) || from->kind != PTX_FLIGHT_D) return false;
+  if (!to || !flies(w, from) || from->kind == PTX_FLIGHT_A) return false;
   *to = *from;
   return true;
 }
@@ -265,6 +216,14 @@ static void check_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
   found->text = "a wgmma has a register that was written with no wgmma.fence between";
 }
 
+void ptx_note_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g) {
+  for (int n = 0; n < g->n; n++) {
+    PtxFlight *f = flight_of(m, w, g, n);
+    if (f) *f = (PtxFlight){.pc = w->pc, .group = w->loads, .kind = PTX_FLIGHT_LD};
+  }
+  w->flies = true;
+}
+
 void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (i->run == run_wgmma || renames(m, w, i)) return;
   for (int g = 0; g < i->n_groups; g++) check_group(m, w, &i->groups[g], mask);
@@ -291,9 +250,9 @@ void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   check_fence(m, w, i);
   double a[PTX_WGMMA_K * PTX_WGMMA_ROWS], b[PTX_WGMMA_K * PTX_WGMMA_N];
   double d[PTX_WGMMA_ROWS * PTX_WGMMA_N] = {0};
-  Tile tile = {.rows = plan->n};
-  if (!read_a(m, w, i, a) || !take_tile(m, w, &i->groups[2], plan->b_trans, &tile) ||
-      !read_tile(m, w, plan, &tile, b))
+  PtxTile tile = {.rows = plan->n};
+  if (!read_a(m, w, i, a) || !take_tile(m, w, i, 2, plan->b_trans, &tile) ||
+      !ptx_tile_read(m, w, 0, &tile, PTX_MULTIPLIES, b))
     return;
   if (ptx_pred(m, w, &i->groups[3]) & 1) gather(m, w, &i->groups[0], &plan->d, plan->d_type, d);
   const double sign = plan->a_sign * plan->b_sign;

@@ -172,10 +172,17 @@ static void say_writes(char out[CHIP_TEXT], const OnChip *chip, int rank) {
            it->m + chip->tile_m - 1, it->n, it->n + chip->tile_n - 1);
 }
 
+static void say_factors(char out[CHIP_TEXT], const OnChip *chip, int rank) {
+  char bytes[FMT_MAX];
+  if (chip->rank[rank].factors)
+    snprintf(out, CHIP_TEXT, "SFA and SFB  %s", fmt_bytes(bytes, (double)chip->rank[rank].factors));
+}
+
 static const RankRow rows[] = {
-    {"fetches A", say_a},       {"fetches B", say_b},         {"bytes", say_counted},
-    {"expects", say_expected},  {"asks for", say_asks},       {"empty", say_empty},
-    {"acc_full", say_acc_full}, {"acc_empty", say_acc_empty}, {"writes C", say_writes},
+    {"fetches A", say_a},     {"fetches B", say_b},       {"factors", say_factors},
+    {"bytes", say_counted},   {"expects", say_expected},  {"asks for", say_asks},
+    {"empty", say_empty},     {"acc_full", say_acc_full}, {"acc_empty", say_acc_empty},
+    {"writes C", say_writes},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -117,6 +117,7 @@ static void put_ranks(JsonWriter *w, const OnChip *chip) {
     put_slice(w, "b", &chip->rank[r].slice[ATOM_B]);
     json_member_int(w, "c_row", chip->rank[r].m);
     json_member_int(w, "c_column", chip->rank[r].n);
+    json_member_int(w, "factor_bytes", chip->rank[r].factors);
     json_member_int(w, "fetched_bytes", chip->rank[r].fetched);
     json_end_object(w);
   }

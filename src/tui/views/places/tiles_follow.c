@@ -298,6 +298,17 @@ static const char *row_text(Arena *arena, const TraceMove *move) {
   return arena_printf(arena, "; row from lane %d", move->address_lane);
 }
 
+static const char *read_text(Arena *arena, const TilesSide *side, const Trace *trace) {
+  if (!atom_is_of_thread(side->product->atom))
+    return "no register holds it: wgmma reads the slab by a descriptor";
+  if (trace->cta == side->cta.index)
+    return "no register holds it: tcgen05 reads the slab by a descriptor";
+  return arena_printf(arena,
+                      "no register holds it: tcgen05 reads the slab of CTA %lld, the other of "
+                      "the pair, by the same descriptor",
+                      (long long)grid_block(side->grid, trace->cta));
+}
+
 TilesText tiles_text(Arena *arena, const TilesSide *side, AtomOperand operand) {
   if (operand == ATOM_C) return c_text(arena, side);
   const Trace *trace = &side->trace[operand];
@@ -310,9 +321,7 @@ TilesText tiles_text(Arena *arena, const TilesSide *side, AtomOperand operand) {
   const TraceMove *last = &trace->move[trace->n_moves - 1];
   text.how = arrival_text(arena, side, trace);
   if (last->to.buffer->space != SPACE_REGISTER) {
-    text.where = atom_is_of_thread(side->product->atom)
-                     ? "no register holds it: tcgen05 reads the slab by a descriptor"
-                     : "no register holds it: wgmma reads the slab by a descriptor";
+    text.where = read_text(arena, side, trace);
     return text;
   }
   text.where =

@@ -280,6 +280,7 @@ static void put_half(JsonWriter *w, const TilesHalf *half) {
     json_begin_object(w);
     json_member_string(w, "element", half->text[operands[o]].name);
     json_member_string(w, "where", half->text[operands[o]].where);
+    json_member_known(w, "in_memory_of_cta", trace->n_moves > 0, trace->cta);
     json_key(w, "moves");
     json_begin_array(w);
     for (int i = 0; i < trace->n_moves; i++) put_move(w, &trace->move[i]);

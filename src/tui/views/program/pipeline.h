@@ -1,11 +1,12 @@
 // The pipeline view's data: timelines, their lanes, and the part of time that is on the screen.
 //
 // pipeline_lanes.c makes lanes of a timeline, pipeline_picture.c draws them, pipeline_card.c says
-// what the event under the cursor is, pipeline_data.c writes the events as data; view_pipeline.c
-// has the keys.
+// what the event under the cursor is, pipeline_data.c writes the events as data,
+// pipeline_checklist.c has the other picture; view_pipeline.c has the keys.
 #pragma once
 #include "base/json.h"
 #include "model/interp/interp.h"
+#include "model/readings/skeleton.h"
 #include "model/readings/timeline.h"
 #include "tui/canvas/canvas.h"
 #include "tui/session/session.h"
@@ -42,6 +43,24 @@ typedef struct PipelineVerdict {
   int stmt[2];              // numbers of the statements that the finding names; -1: none
 } PipelineVerdict;
 
+// Where a line of the checklist stands: numbers from 1 on, 0: nowhere.
+typedef struct ChecklistPlace {
+  int loops, cuda;
+  const char *text;  // of the loops
+} ChecklistPlace;
+
+typedef struct Checklist {
+  const Program *program;
+  const Skeleton *skeleton;     // NULL: not made
+  const ChecklistPlace *place;  // of each line
+  const char *broken;           // the breakage; NULL: none
+} Checklist;
+
+Checklist pipeline_checklist(Arena *arena, const Model *model, const Program *program);
+int checklist_first_bad(const Checklist *list);  // 0: all of it stands
+void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor);
+void checklist_put(JsonWriter *w, const Checklist *list);
+
 // What the view keeps between frames.
 typedef struct PipelineOwn {
   Arena *arena;  // of what follows, made anew when the picture is another
@@ -54,6 +73,9 @@ typedef struct PipelineOwn {
   int lane, at;           // of `now`: the lane, and its event
   double from, scale;     // clock at the left edge, clocks of a column; scale 0: not chosen yet
   bool all;               // all of it on the screen
+  bool lists;             // the checklist, not the lanes
+  int line;               // of it
+  Checklist checklist;    // of what is shown, made when it is asked for
 } PipelineOwn;
 
 // The end of the first slabs, or of everything, where no turn stands for the others.
@@ -65,7 +87,7 @@ typedef struct PipelineSpan {
   int cols;
 } PipelineSpan;
 
-enum { PIPELINE_LABEL_COLS = 13, PIPELINE_SPOT_LANE = 16 };
+enum { PIPELINE_LABEL_COLS = 13, PIPELINE_SPOT_LANE = 16, PIPELINE_SPOT_LINE };
 
 // Characters for slabs, so that the picture says the same without colours: 0-9 a-z, modulo 36.
 char pipeline_mark(int64_t slab);

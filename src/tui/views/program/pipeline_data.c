@@ -78,6 +78,7 @@ void pipeline_put(JsonWriter *w, Arena *arena, const PipelineOwn *own) {
   json_member_int(w, "warps_stuck", timeline->n_stuck);
   json_member_string(w, "costs_from", timeline->origin);
   put_verdict(w, &own->verdict);
+  checklist_put(w, &own->checklist);
   put_cuts(w, timeline);
   json_member_string(w, "beside", own->beside.title);
   put_beside_clocks(w, "beside_block_clk_est", &own->beside, false);

@@ -149,12 +149,17 @@ static void draw_warp_cell(Canvas *canvas, Rect in, int col, const TimelineEvent
   }
 }
 
+// Who waits for ever does so beyond the end of all else, to the right edge.
+static double seen_end(const TimelineEvent *e, PipelineSpan span) {
+  return e->stuck ? fmax(e->end, span.from + span.cols * span.scale) : e->end;
+}
+
 // The time of the warp itself: of a copy that goes on in the background its asking alone, which is
 // what a stamp measures anyway.
-static double own_end(const Lane *lane, const TimelineEvent *e) {
+static double own_end(const Lane *lane, const TimelineEvent *e, PipelineSpan span) {
   bool background = e->kind == TIMELINE_COPY || e->kind == TIMELINE_STORE;
   return background && !lane->timeline->measured ? fmin(e->end, e->begin + (double)e->count)
-                                                 : e->end;
+                                                 : seen_end(e, span);
 }
 
 // What is waited for: a meeting, products of the own warpgroup, or copies.
@@ -163,18 +168,35 @@ static const char *waited_for(const TimelineEvent *e) {
   return op_facts(e->stmt->op.kind)->scope == SCOPE_WARPGROUP ? "products" : "copies";
 }
 
-// "full[2]" in the middle of a gap that has room for it.
-static void draw_gap(Canvas *canvas, Rect in, const TimelineEvent *e, PipelineSpan span) {
-  char name[48];
-  int first, last;
-  if (!waits(e) || !columns_of(span, e->begin, e->end, &first, &last)) return;
+enum { GAP_NAME_MAX = 64 };
+
+// "full[2]", "barrier"; in full "full[2] phase 1", "barrier of all threads".
+static void name_gap(const TimelineEvent *e, bool in_full, char out[GAP_NAME_MAX]) {
+  const long long count = (long long)e->stmt->op.count;
   if (e->bar.buffer && e->bar.at < 0)
-    snprintf(name, sizeof name, "%.32s", e->bar.buffer->name);
+    snprintf(out, GAP_NAME_MAX, "%.32s", e->bar.buffer->name);
+  else if (e->bar.buffer && in_full)
+    snprintf(out, GAP_NAME_MAX, "%.32s[%d] phase %lld", e->bar.buffer->name, e->bar.at,
+             (long long)e->phase);
   else if (e->bar.buffer)
-    snprintf(name, sizeof name, "%.32s[%d]", e->bar.buffer->name, e->bar.at);
+    snprintf(out, GAP_NAME_MAX, "%.32s[%d]", e->bar.buffer->name, e->bar.at);
+  else if (e->kind == TIMELINE_MEET && in_full && count)
+    snprintf(out, GAP_NAME_MAX, "barrier of %lld threads", count);
+  else if (e->kind == TIMELINE_MEET && in_full)
+    snprintf(out, GAP_NAME_MAX, "barrier of all threads");
   else
-    snprintf(name, sizeof name, "%s", waited_for(e));
-  int cols = utf8_columns(name), room = last - first + 1;
+    snprintf(out, GAP_NAME_MAX, "%s", waited_for(e));
+}
+
+// In the middle of a gap that has room for it; where nobody comes back, in full.
+static void draw_gap(Canvas *canvas, Rect in, const TimelineEvent *e, PipelineSpan span) {
+  char name[GAP_NAME_MAX];
+  int first, last;
+  if (!waits(e) || !columns_of(span, e->begin, seen_end(e, span), &first, &last)) return;
+  const int room = last - first + 1;
+  name_gap(e, e->stuck, name);
+  if (utf8_columns(name) + 2 > room) name_gap(e, false, name);
+  const int cols = utf8_columns(name);
   if (cols + 2 > room) return;
   canvas_text(canvas, in, 0, first + (room - cols) / 2, e->stuck ? STYLE_BAD : STYLE_BARRIER, name);
 }
@@ -188,7 +210,7 @@ static void draw_warps(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan s
   int first, last;
   for (int i = 0; i < lane->n; i++) {
     const TimelineEvent *e = lane->event[i];
-    double end = own_end(lane, e);
+    double end = own_end(lane, e, span);
     if (!columns_of(span, e->begin, end, &first, &last)) continue;
     for (int col = first; col <= last; col++) {
       double takes = weight_of(e->kind) * overlap(span, col, e->begin, end);
@@ -215,7 +237,8 @@ static void mark_found(Canvas *canvas, Rect in, const PipelineOwn *own, const La
   if (lane->kind != LANE_WARPS) return;
   for (int i = 0; i < lane->n; i++) {
     const TimelineEvent *e = lane->event[i];
-    if (!is_found(own, e) || !columns_of(span, e->begin, own_end(lane, e), &first, &last)) continue;
+    if (!is_found(own, e) || !columns_of(span, e->begin, own_end(lane, e, span), &first, &last))
+      continue;
     canvas_restyle(canvas, (Rect){in.row, in.col + first, 1, last - first + 1}, STYLE_BAD);
   }
 }
@@ -223,7 +246,7 @@ static void mark_found(Canvas *canvas, Rect in, const PipelineOwn *own, const La
 static void draw_cursor(Canvas *canvas, Rect in, const PipelineOwn *own, PipelineSpan span) {
   const TimelineEvent *e = pipeline_event(own);
   int first, last;
-  if (!e || !columns_of(span, e->begin, e->end, &first, &last)) return;
+  if (!e || !columns_of(span, e->begin, seen_end(e, span), &first, &last)) return;
   canvas_over(canvas, (Rect){in.row, in.col + first, 1, last - first + 1}, STYLE_CURSOR);
 }
 

@@ -3,7 +3,8 @@
 // The picture is a run of the program without values (model/readings/timeline.h) of one block alone
 // on its SM, with the target's costs: an estimate. Left and Right go from event to event of a lane,
 // Up and Down choose the lane; v sets the same schedule without overlap beside it, t what a block
-// did on the GPU, x breaks the program and shows who waits for ever, or which statements race.
+// did on the GPU, x breaks the program and shows who waits for ever, or which statements race; i
+// shows what such a kernel must contain, and whether it does.
 //
 // ViewState is not used: what is kept between frames is PipelineOwn.
 #include <string.h>
@@ -156,9 +157,20 @@ static void make(Session *session, PipelineOwn *own) {
   const Timeline *timeline =
       timeline_run(own->arena, picture->model, broken, &(TimelineOptions){.whole = false});
   make_beside(session, own);
+  own->checklist = (Checklist){0};
   own->each_shown = shows_each(session, own);
   own->now = pipeline_lanes(own->arena, timeline, own->each_shown, !own->beside.timeline);
   if (own->beside.timeline) own->now.title = session->comparing ? "B now" : "as it is";
+}
+
+// Its CUDA text takes a moment: it is made where it is shown.
+static void make_checklist(const Session *session) {
+  PipelineOwn *own = own_of(session);
+  if (own->checklist.skeleton) return;
+  own->checklist =
+      pipeline_checklist(own->arena, session->now.picture->model, own->now.timeline->program);
+  own->checklist.broken = own->verdict.name;
+  own->line = checklist_first_bad(&own->checklist);
 }
 
 // Another picture, or another answer about the same one.
@@ -192,7 +204,8 @@ static PipelineSpan span_of(PipelineOwn *own, int cols) {
   if (own->beside.timeline && own->beside.timeline->clocks > longest)
     longest = own->beside.timeline->clocks;
   if (own->scale <= 0) own->scale = pipeline_clocks_at_first(timeline) / span.cols;
-  if (own->all) own->scale = longest / span.cols;
+  const double for_ever = timeline->n_stuck ? 1.5 : 1;  // room for those that wait so long
+  if (own->all) own->scale = for_ever * longest / span.cols;
   if (own->all) own->from = 0;
   if (own->scale <= 0) own->scale = 1;
   const TimelineEvent *e = pipeline_event(own);
@@ -212,6 +225,7 @@ typedef struct PipelineFrame {
 static void pipeline_prepare(Session *session) {
   refresh(session);
   PipelineOwn *own = own_of(session);
+  if (own->lists) make_checklist(session);
   PipelineFrame *frame = ARENA_NEW(session->frame, PipelineFrame);
   frame->span = span_of(own, session->cols);
   frame->card = pipeline_card(session->frame, own);
@@ -264,6 +278,10 @@ static int beside_rows(const PipelineOwn *own, int rows) {
 static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   const PipelineOwn *own = own_of(session);
   const PipelineFrame *frame = session->prepared;
+  if (own->lists) {
+    checklist_draw(canvas, in, &own->checklist, own->line);
+    return;
+  }
   draw_head(canvas, rect_take_top(&in, 1), own);
   pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, frame->span);
   int wanted = own->now.n + (own->beside.timeline ? own->beside.n + 2 : 0);
@@ -282,6 +300,7 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
 }
 
 static void pipeline_json(JsonWriter *w, Session *session) {
+  make_checklist(session);
   pipeline_put(w, session->frame, own_of(session));
 }
 
@@ -309,8 +328,19 @@ static void go_lane(Session *session, int to) {
   while (lane && own->at + 1 < lane->n && lane->event[own->at + 1]->begin <= clock) own->at++;
 }
 
+static void go_line(Session *session, int to) {
+  PipelineOwn *own = own_of(session);
+  make_checklist(session);
+  if (own->checklist.skeleton->n) own->line = (int)clamp_index(to, own->checklist.skeleton->n);
+}
+
 static void pipeline_move(Session *session, int delta) {
   enum { TO_THE_END = 1000000 };
+  if (own_of(session)->lists) {
+    refresh(session);
+    go_line(session, own_of(session)->line + delta);
+    return;
+  }
   const Lane *lane = lane_of(session);
   if (!lane) return;
   if (delta <= -TO_THE_END)
@@ -401,6 +431,12 @@ static void show_measured(Session *session, const char *argument) {
   if (own->no_beside) session_say(session, SAID_ERROR, "%s", own->no_beside);
 }
 
+// "checklist on" and "checklist off" say which; alone it is the other of both.
+static void show_checklist(Session *session, const char *argument) {
+  PipelineOwn *own = own_of(session);
+  own->lists = argument && *argument ? str_equal(argument, "on") : !own->lists;
+}
+
 static void break_it(Session *session, int id) {
   PipelineOwn *own = own_of(session);
   own->broken = id;
@@ -450,26 +486,38 @@ static bool pipeline_command(Session *session, const char *argument, Diags *diag
 
 // ---- to other views -----------------------------------------------------------------------------
 
+// What the cursor is on: a line of the checklist, or an event; NULL: neither is at a statement.
+static const Stmt *stmt_here(Session *session) {
+  const Lane *lane = lane_of(session);
+  const PipelineOwn *own = own_of(session);
+  if (own->lists) {
+    make_checklist(session);
+    return own->checklist.skeleton->n ? own->checklist.skeleton->line[own->line].at : NULL;
+  }
+  const TimelineEvent *e = lane ? pipeline_event(own) : NULL;
+  return e ? e->stmt : NULL;
+}
+
 static void open_loops(Session *session, const char *argument) {
   (void)argument;
-  const TimelineEvent *e = lane_of(session) ? pipeline_event(own_of(session)) : NULL;
-  if (!e) return;
+  const Stmt *here = stmt_here(session);
+  if (!here) return;
   const ProgramText *text = &session->now.picture->model->text;
   view_show(session, view_find("loops"));
   ViewState *state = session_view_state(session);
   *state = (ViewState){0};
   for (int i = 0; i < text->n_lines; i++)
-    if (text->line[i].stmt && text->line[i].stmt->id == e->stmt->id) state->cursor = i;
+    if (text->line[i].stmt && text->line[i].stmt->id == here->id) state->cursor = i;
 }
 
 static void open_source(Session *session, const char *argument) {
   (void)argument;
-  const TimelineEvent *e = lane_of(session) ? pipeline_event(own_of(session)) : NULL;
-  if (!e) return;
+  const Stmt *here = stmt_here(session);
+  if (!here) return;
   const Emission *emission = side_emission(&session->now);
   int line = -1;
   for (int i = 0; i < emission->n_lines && line < 0; i++)
-    if (emission->lines[i].stmt && emission->lines[i].stmt->id == e->stmt->id) line = i + 1;
+    if (emission->lines[i].stmt && emission->lines[i].stmt->id == here->id) line = i + 1;
   view_show(session, view_find("source"));
   view_prepare(session, session->rows, session->cols);
   if (line > 0) view_run(session, "line", arena_printf(session->frame, "%d", line));
@@ -477,6 +525,7 @@ static void open_source(Session *session, const char *argument) {
 
 static void pipeline_click(Session *session, int what, int value) {
   if (what == PIPELINE_SPOT_LANE) go_lane(session, value);
+  if (what == PIPELINE_SPOT_LINE) go_line(session, value);
 }
 
 static int pipeline_count(const Session *session) {
@@ -518,6 +567,9 @@ static const Action actions[] = {
     {"each-warp", "w", "warps", NULL, "a lane for every warp, or one for each role", show_each},
     {"measured", "t", "trace", NULL,
      "trace block 0 on the GPU: what its warps did, beside the estimate; trace off", show_measured},
+    {"checklist", "i", "checklist", NULL,
+     "what a kernel with roles must contain, where it stands, and what is missing; checklist off",
+     show_checklist},
     {"loops-here", "Enter", "statement", NULL, "the statement in the loops view", open_loops},
     {"source-here", "e", "source", NULL, "the statement in the source view", open_source},
 };

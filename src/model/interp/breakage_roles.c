@@ -1,0 +1,91 @@
+// Faults of kernels whose warps have roles: what each role does alone that all must do alike, and
+// what all are taken to do that one role does alone. And one of the launch: memory that it lacks.
+//
+// Worked example, block_barrier: the writing warps' "barrier 2 of 128 threads", article 004's
+// warpgroup_sync(10), becomes "barrier", its cta_sync(). Those that fetch and multiply never come
+// there: they wait at mbarriers, or stand at the barrier behind the roles, which is another one.
+#include "model/interp/breakage_parts.h"
+#include "model/ir/rewrite.h"
+#include "model/ir/ring.h"
+
+static Stmt *find_work(Stmt *list, RoleWork work) {
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (stmt_is_role(stmt, work)) return stmt;
+    Stmt *inner = stmt->body ? find_work(stmt->body, work) : NULL;
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
+// Who writes C: those with that role, or those that multiply and write.
+static Stmt *find_writers(Program *program) {
+  Stmt *list = main_kernel(program)->body, *writers = find_work(list, WORK_WRITES);
+  return writers ? writers : find_work(list, WORK_MULTIPLIES);
+}
+
+// ---- barriers -----------------------------------------------------------------------------------
+
+static void meet_all(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (!is_op(stmt, OP_BARRIER) || stmt->op.count == 0) return;
+  stmt->op.count = 0;
+  stmt->op.id = NULL;
+  *(bool *)context = true;
+}
+
+// Where a role has no barrier of its own one is put at its head.
+bool break_block_barrier(Program *program) {
+  Stmt *role = find_writers(program);
+  bool found = false;
+  if (!role) return false;
+  stmt_walk(role->body, meet_all, &found);
+  if (!found) insert(&role->body, stmt_op(program, role->knob, (Op){.kind = OP_BARRIER}));
+  return true;
+}
+
+// ---- tiles and slabs ----------------------------------------------------------------------------
+
+// The same variable, which expressions read as before, with another extent.
+static Var *with_extent(Program *program, const Var *var, int64_t extent) {
+  Var *copy = ARENA_NEW(program->arena, Var);
+  *copy = *var;
+  copy->extent = extent;
+  return copy;
+}
+
+// while (valid) without next_tile: the tile stays t % grid, the block's first, and the loop goes on
+// twice as far as there are tiles, beyond what the others have for it.
+bool break_tile_kept(Program *program) {
+  Stmt *tiles = kernel_writer_tiles(main_kernel(program));
+  if (!find_writers(program) || !tiles || tiles->end || tiles->var->extent < 2) return false;
+  Arena *arena = program->arena;
+  const Expr *kept =
+      ex_binary(arena, EXPR_MOD, ex_var(arena, tiles->var), ex_var(arena, program->grid));
+  const int64_t beyond = 2 * tiles->var->extent;
+  Stmt *turn = tiles->body;
+  turn->var = with_extent(program, turn->var, beyond);
+  substitute(program, turn->next, tiles->var, kept);
+  tiles->var = with_extent(program, tiles->var, beyond);
+  return true;
+}
+
+bool break_fetch_short(Program *program) {
+  Stmt *role = find_work(main_kernel(program)->body, WORK_FETCHES);
+  Stmt *slabs = role ? find_tier(role->body, TIER_SERIAL_OUTER) : NULL;
+  if (!slabs || slabs->end || slabs->var->extent < 2) return false;
+  slabs->var = with_extent(program, slabs->var, slabs->var->extent - 1);
+  return true;
+}
+
+// ---- the launch ---------------------------------------------------------------------------------
+
+// Article 004's pool.alloc() behind pool.commit(): mbarriers lie behind all slabs, and the launch
+// asks for those alone.
+bool break_pool_late(Program *program) {
+  int64_t slabs = 0;
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->space == SPACE_SHARED) slabs += buffer_bytes(program->buffer[i]);
+  const bool late = slabs && slabs < program_smem_bytes(program);
+  if (late) program->smem_asked = slabs;
+  return late;
+}

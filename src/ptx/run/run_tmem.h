@@ -1,0 +1,41 @@
+// Tensor memory of a block, for run_tcgen05.c and tmem_order.c.
+#pragma once
+#include "model/ir/program.h"
+#include "ptx/run/run.h"
+
+// The last that was done to a column of a quarter: by a product, or by a warp's ld or st.
+typedef struct PtxTmemTouch {
+  uint32_t clock;    // of the warp; 0: nobody
+  uint32_t product;  // of the warp; 0: its ld or st
+  int32_t pc;
+  uint16_t thread;
+} PtxTmemTouch;
+
+typedef struct PtxTmemCell {
+  PtxTmemTouch write, read;
+} PtxTmemCell;
+
+enum { TMEM_UNITS = TENSOR_COLUMNS / TENSOR_COLUMNS_LEAST };
+
+struct PtxTmem {
+  uint32_t bits[TENSOR_LANES][TENSOR_COLUMNS];
+  PtxTmemCell cell[TENSOR_QUARTERS][TENSOR_COLUMNS];
+  uint8_t had[TMEM_UNITS];  // where an allocation begins: its units of 32 columns
+  uint32_t taken;           // units
+  bool gave_up;
+  int alloc_pc;
+};
+
+// Columns of some quarters, as bits, that an instruction is at.
+typedef struct PtxTmemReach {
+  uint32_t quarters;
+  int column, n;
+  uint32_t product;  // 0: by ld or st
+} PtxTmemReach;
+
+// False after a finding that ends the block: not all of them are allocated.
+bool ptx_tmem_has(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);
+void ptx_tmem_read(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);
+// Gives columns back: whoever may still be at them is told. A barrier is enough, no fence is asked.
+void ptx_tmem_free(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);
+void ptx_tmem_write(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach);

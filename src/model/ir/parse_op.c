@@ -338,7 +338,8 @@ static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {
 // The spaces in which the operand may lie: op.def's, which tells a load from a store.
 static unsigned spaces_of(OpKind kind, OpField field) {
   const OpFacts *facts = op_facts(kind);
-  return field == FIELD_dst   ? facts->dst.spaces
+  const bool beside_dst = field == FIELD_dst || field == FIELD_scales;
+  return beside_dst           ? facts->dst.spaces
          : field == FIELD_src ? facts->src.spaces
                               : facts->src2.spaces;
 }

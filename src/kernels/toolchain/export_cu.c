@@ -219,7 +219,7 @@ static const Kind kinds[] = {
 static Kind kind_of(Arena *arena, const Problem *problem) {
   Kind kind = kinds[problem->kind];
   if (!dtype_is_scaled(problem->dtype)) return kind;
-  kind.check = export_scaled_check;
+  kind.check = export_scaled_check(arena, problem);
   kind.operands = "  In *A, *B;\n  Out *C;\n  Factor *SFA, *SFB;\n";
   kind.check_parameters =
       "const In *A, const In *B, const Factor *SFA,\n                     const Factor *SFB, "
@@ -325,6 +325,8 @@ static const struct {
     [DTYPE_MXF8E5M2] = {NULL, NULL, "UINT8"},
     [DTYPE_MXF4] = {NULL, NULL, "UINT8"},
     [DTYPE_NVFP4] = {NULL, NULL, "UINT8"},
+    [DTYPE_UE8M0] = {NULL, NULL, "UINT8"},
+    [DTYPE_UE4M3] = {NULL, NULL, "UINT8"},
 };
 
 static void add_number(Str *out, DType type) {

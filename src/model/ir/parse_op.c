@@ -219,6 +219,8 @@ static bool parse_tile(OpParser *o, MatrixTile *tile) {
 }
 
 static bool parse_tiles(OpParser *o) {
+  if (op_moves_factors(o->op->kind))
+    return !parse_maybe(o->p, "tile by") || parse_tile(o, &o->op->tile[0]);
   if (parse_maybe(o->p, "A by") && !parse_tile(o, &o->op->tile[ATOM_A])) return false;
   return !parse_maybe(o->p, "B by") || parse_tile(o, &o->op->tile[ATOM_B]);
 }

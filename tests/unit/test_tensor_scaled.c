@@ -14,7 +14,8 @@
 
 Suite *suite_tensor_scaled(void);
 
-#define ON_B200 "TARGET=b200,B_COL=1,STAGE=11,TMA=1,"
+#define SLABS "B_COL=1,STAGE=11,TMA=1,"
+#define ON_B200 "TARGET=b200," SLABS
 #define MXF8 ON_B200 "ATOM_KIND=tcgen05_m128n256k32_mxf8,"
 #define E5M2 ON_B200 "ATOM_KIND=tcgen05_m128n256k32_mxf8e5m2,"
 #define MXF4 ON_B200 "ATOM_KIND=tcgen05_m128n256k64_mxf4,"
@@ -200,9 +201,10 @@ static const struct {
     {MXF8 "ATOM_N=128,BK=2,SWIZZLE=2", "tensor_factors", "BK=4"},
     {"TARGET=b200,B_COL=1,STAGE=11,ATOM_KIND=tcgen05_m128n256k32_mxf8,ATOM_N=128,BK=4,SWIZZLE=3",
      "tensor_factors", "TMA=1"},
-    {MXF8 "ATOM_N=128,BK=4,SWIZZLE=3,TARGET=h200", "atom_arch",
+    {"TARGET=h200," SLABS "ATOM_KIND=tcgen05_m128n256k32_mxf8,ATOM_N=128,BK=4,SWIZZLE=3", "atom_arch",
      "ATOM_KIND=wgmma_m64n256k32_e4m3"},
-    {MXF8 "ATOM_N=128,BK=4,SWIZZLE=3,TARGET=rtx5090", "atom_arch", NULL},
+    {"TARGET=rtx5090," SLABS "ATOM_KIND=tcgen05_m128n256k64_nvfp4,ATOM_N=128,BK=4,SWIZZLE=3",
+     "atom_arch", "ATOM_KIND=mma_m16n8k64_nvfp4"},
     {MXF8 "ATOM_N=128,BK=4,SWIZZLE=3,SCALE_WORDS=1", "scale_words", "SCALE_WORDS=0"},
     {"TARGET=b200,ATOM_KIND=mma_m16n8k32_mxf8,B_COL=1", "atom_arch", NULL},
 };
@@ -226,7 +228,7 @@ END_TEST
 START_TEST(targets_without_it_say_who_has_it) {
   static const struct {
     const char *state, *says;
-  } rows[] = {{MXF8 "ATOM_N=128,BK=4,SWIZZLE=3,TARGET=rtx5090",
+  } rows[] = {{"TARGET=rtx5090," SLABS "ATOM_KIND=tcgen05_m128n256k32_mxf8,ATOM_N=128,BK=4,SWIZZLE=3",
                "needs sm_100a (sm_120a has block scaling as mma.sync, with factors in registers)"},
               {"TARGET=b200,ATOM_KIND=mma_m16n8k32_mxf8,B_COL=1",
                "needs sm_120a (sm_100a has block scaling as tcgen05, with factors in tensor"}};
@@ -295,10 +297,10 @@ static const struct {
   FindingKind kind;
   const char *says;
 } edits[] = {
-    {OF_ROLES, "scaled by sfa[0, k_o % 3 * 16 + k_i * 4, 0]",
-     "scaled by sfa[0, k_o % 3 * 16 + k_i * 4, 1]", FINDING_DESCRIPTOR,
+    {OF_ROLES, "scaled by sfa[0, k_i * 4 + k_o % 3 * 16, 0]",
+     "scaled by sfa[0, k_i * 4 + k_o % 3 * 16, 1]", FINDING_DESCRIPTOR,
      "takes the factors of A by the ID 1, and with scale_vec::4X it is 0"},
-    {2, "k_i * 2 % 4]", "1]", FINDING_DESCRIPTOR, "with scale_vec::2X it is 0 or 2"},
+    {2, "k_i % 2 * 2]", "1]", FINDING_DESCRIPTOR, "with scale_vec::2X it is 0 or 2"},
     {OF_STEPS, "idesc 0x08a00000", "idesc 0x08200000", FINDING_DESCRIPTOR,
      "has scale = code 0 in its instruction descriptor 0x08200000, and ue8m0 is meant"},
     {OF_STEPS, "idesc 0x08a00000", "idesc 0x28a00000", FINDING_DESCRIPTOR,
@@ -311,7 +313,8 @@ static const struct {
      "fills whole columns from lane 0 on"},
     {OF_STEPS, "        wait full[0] phase", "        if tid < 0\n          wait full[0] phase",
      FINDING_MISSING_WAIT, "_s["},
-    {OF_PAIR, "tcgen05.cp SFA_s[k_o % 2, 0, 0]   cta_group 2", "tcgen05.cp SFA_s[k_o % 2, 0, 0]",
+    {OF_PAIR, "tcgen05.cp SFA_s[k_o, w_a * 2, 0]   cta_group 2",
+     "tcgen05.cp SFA_s[k_o, w_a * 2, 0]",
      FINDING_OPERAND, "all of a kernel are of one"},
 };
 enum { N_EDITS = sizeof edits / sizeof edits[0] };
@@ -362,8 +365,8 @@ START_TEST(the_id_is_of_the_step) {
     int state;
     const char *says;
   } rows[] = {{0, "0x08a00000u | (k_i) << 29 | (k_i) << 4"},
-              {2, "0x08a00480u | (k_i * 2 % 4) << 29 | (k_i * 2 % 4) << 4"},
-              {5, "0x08400480u, "}};
+              {2, "0x08a00480u | (k_i % 2 * 2) << 29 | (k_i % 2 * 2) << 4"},
+              {5, "0x08400480u,"}};
   for (int i = 0; i < 3; i++) {
     Schedule schedule = property_read_state(states[rows[i].state]);
     const Model *model = property_built(&schedule);

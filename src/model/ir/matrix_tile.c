@@ -115,45 +115,30 @@ uint64_t matrix_tile_bits(const MatrixTile *tile, int arch) {
 // ---- tcgen05's instruction descriptor
 // ------------------------------------------------------------
 
-// Types that have an atom: the kind, and what its descriptor calls an element and a factor.
-typedef struct InstructionType {
-  const char *type, *kind, *element, *scale;
-} InstructionType;
-static const InstructionType instruction_types[] = {
-    {"f16", "f16", "f16", NULL},
-    {"bf16", "f16", "bf16", NULL},
-    {"tf32", "tf32", "tf32", NULL},
-    {"e4m3", "f8f6f4", "e4m3", NULL},
-    {"e5m2", "f8f6f4", "e5m2", NULL},
-    {"s8", "i8", "s8", NULL},
-    {"mxf8", "mxf8f6f4", "e4m3", "ue8m0"},
-    {"mxf8e5m2", "mxf8f6f4", "e5m2", "ue8m0"},
-    {"mxf4", "mxf4", "e2m1", "ue8m0"},
-    {"nvfp4", "mxf4nvf4", "e2m1", "ue4m3"},
-    {NULL, NULL, NULL, NULL},
-};
-
-static const InstructionType *type_of(const Atom *atom) {
-  for (const InstructionType *of = instruction_types; of->type; of++)
-    if (str_equal(of->type, atom->type)) return of;
+// The kinds of types that have an atom.
+static const InstructionKind *kind_of(const Atom *atom) {
+  static const struct {
+    const char *type, *kind;
+  } kinds[] = {{"f16", "f16"},       {"bf16", "f16"},          {"tf32", "tf32"}, {"e4m3", "f8f6f4"},
+               {"e5m2", "f8f6f4"},   {"s8", "i8"},             {"mxf8", "mxf8f6f4"},
+               {"mxf8e5m2", "mxf8f6f4"}, {"mxf4", "mxf4"},     {"nvfp4", "mxf4nvf4"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (str_equal(kinds[i].type, atom->type)) return instruction_kind_find(kinds[i].kind);
   return NULL;
 }
 
-static const InstructionKind *kind_of(const Atom *atom) {
-  const InstructionType *of = type_of(atom);
-  return of ? instruction_kind_find(of->kind) : NULL;
-}
-
 // Sums are of 32 bits where factors are, and elements of 4 bits run along K: no field says it.
-static const char *fields_of(Arena *arena, const Op *op, const InstructionType *of) {
+static const char *fields_of(Arena *arena, const Op *op, const InstructionKind *kind) {
   const Atom *atom = op->atom;
+  DType type = DTYPE_F32;
+  dtype_find(atom->type, &type);
   Str out = str_new(arena);
-  str_printf(&out, "a=%s,b=%s", of->element, of->element);
-  if (of->scale)
-    str_printf(&out, ",scale=%s", of->scale);
+  str_printf(&out, "a=%s,b=%s", dtype_element(type), dtype_element(type));
+  if (dtype_is_scaled(type))
+    str_printf(&out, ",scale=%s", dtype_name(dtype_scale(type).type));
   else
     str_printf(&out, ",d=%s", atom->acc);
-  if (instruction_kind_find(of->kind)->format != INSTRUCTION_SCALED_4)
+  if (kind->format != INSTRUCTION_SCALED_4)
     str_printf(&out, ",ta=%s,tb=%s", op->tile[ATOM_A].trans ? "mn" : "k",
                op->tile[ATOM_B].trans ? "mn" : "k");
   str_printf(&out, ",m=%d,n=%d", atom->m * (op->cta_group > 1 ? op->cta_group : 1), atom->n);
@@ -161,12 +146,12 @@ static const char *fields_of(Arena *arena, const Op *op, const InstructionType *
 }
 
 uint32_t matrix_tile_instruction(Arena *arena, const Op *op) {
-  const InstructionType *of = op->atom ? type_of(op->atom) : NULL;
-  if (!of) return 0;
+  const InstructionKind *kind = op->atom ? kind_of(op->atom) : NULL;
+  if (!kind) return 0;
   InstructionDescriptor out;
   Diags diags = diags_new(arena);
   const bool legal =
-      instruction_descriptor_parse(arena, of->kind, fields_of(arena, op, of), &out, &diags);
+      instruction_descriptor_parse(arena, kind->name, fields_of(arena, op, kind), &out, &diags);
   assert(legal);
   return legal ? out.word : 0;
 }

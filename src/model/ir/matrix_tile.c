@@ -162,6 +162,19 @@ bool matrix_tile_instruction_said(const Op *op, InstructionDescriptor *out) {
   return kind != NULL;
 }
 
+const char *matrix_tile_instruction_field(Arena *arena, const Op *op,
+                                          const InstructionDescriptor *said,
+                                          const InstructionField *field) {
+  static const char *const ids[] = {[ATOM_A] = "sfa", [ATOM_B] = "sfb"};
+  for (int i = ATOM_A; i <= ATOM_B; i++) {
+    if (!op->scale[i].buffer || !str_equal(field->name, ids[i])) continue;
+    const Expr *id = op->scale[i].idx[op->scale[i].buffer->rank - 1];
+    if (expr_is_const(id, id->lo)) return arena_printf(arena, "%lld", (long long)id->lo);
+    return atom_scales(op->atom) > 1 ? "0, 2" : "0-3";
+  }
+  return instruction_field_text(arena, said, field);
+}
+
 const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint32_t meant) {
   const InstructionKind *kind = op->atom ? kind_of(op->atom) : NULL;
   if (!kind || op->idesc == meant) return NULL;

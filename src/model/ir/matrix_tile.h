@@ -36,6 +36,11 @@ uint64_t matrix_tile_bits(const MatrixTile *tile, int arch);
 uint32_t matrix_tile_instruction(Arena *arena, const Op *op);
 // The descriptor that an operation carries, with its kind; false where it has none.
 bool matrix_tile_instruction_said(const Op *op, InstructionDescriptor *out);
+// What a field of it says: "bf16", "128". The ID of scale factors is where a step's begin in their
+// words: "0-3" where there are four steps to a word, and each has its own.
+const char *matrix_tile_instruction_field(Arena *arena, const Op *op,
+                                          const InstructionDescriptor *said,
+                                          const InstructionField *field);
 // In which field two of them differ, as the rest of a sentence; NULL: in none.
 const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint32_t meant);
 // "128B": the name of the swizzle.

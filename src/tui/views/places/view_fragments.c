@@ -149,7 +149,8 @@ static Fragments look(const Session *session) {
   Atom *atom = ARENA_NEW(session->frame, Atom);
   *atom = atom_of(state);
   ViewState shown = *state;
-  if (!atom_in_lanes(atom, shown_operand(state, atom))) shown.pane = ATOM_C;
+  const bool held = atom_in_lanes(atom, ATOM_A) || atom_in_lanes(atom, shown_operand(state, atom));
+  if (!held) shown.pane = ATOM_C;  // lanes have sums alone, or these and factors
   return look_at(&shown, atom);
 }
 

@@ -155,7 +155,6 @@ static const MapText map_of_several = {" long long matrices,\n                  
                                        3};
 
 static void add_map_of(Str *out, const MapText *text) {
-  str_add(out, map_about);
   str_printf(
       out,
       "template <class T>\n"
@@ -546,7 +545,11 @@ void export_add_kernels(Str *out, const Emission *emission, const Plan *plan) {
 }
 
 void export_add_map_function(Str *out, const Plan *plan) {
-  if (plan->n_maps) add_map_of(out, plan->maps[0].matrices ? &map_of_several : &map_of_one);
+  int n_several = 0;
+  for (int i = 0; i < plan->n_maps; i++) n_several += plan->maps[i].matrices > 0;
+  if (plan->n_maps) str_add(out, map_about);
+  if (plan->n_maps > n_several) add_map_of(out, &map_of_one);
+  if (n_several) add_map_of(out, &map_of_several);
 }
 
 const char *export_cu(Arena *arena, const Emission *emission, const Program *program,

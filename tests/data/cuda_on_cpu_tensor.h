@@ -312,12 +312,12 @@ void multiply_scaled(const TensorWork *work) {
   pool = before;
 }
 
-#define TCGEN05_SCALED(NAME, GROUP, First, Second)                                            \
-  static void NAME(unsigned d, unsigned long long a, unsigned long long b, unsigned idesc,    \
-                   unsigned sfa, unsigned sfb, int keep) {                                    \
-    const bool second = (idesc >> 7 & 7) == 1;                                                \
+#define TCGEN05_SCALED(NAME, GROUP, First, Second)                                              \
+  static void NAME(unsigned d, unsigned long long a, unsigned long long b, unsigned idesc,      \
+                   unsigned sfa, unsigned sfb, int keep) {                                      \
+    const bool second = (idesc >> 7 & 7) == 1;                                                  \
     take_work(TensorWork{second ? multiply_scaled<Second> : multiply_scaled<First>, own_rank(), \
-                         GROUP, d, idesc, a, b, keep != 0, nullptr, 0, sfa, sfb});            \
+                         GROUP, d, idesc, a, b, keep != 0, nullptr, 0, sfa, sfb});              \
   }
 TCGEN05_SCALED(tcgen05_mma_mxf8f6f4, 1, mxf8, mxf8e5m2)
 TCGEN05_SCALED(tcgen05_mma_pair_mxf8f6f4, 2, mxf8, mxf8e5m2)

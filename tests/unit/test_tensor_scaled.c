@@ -67,9 +67,16 @@ START_TEST(factors_lie_in_tiles) {
       .m = 300, .n = 200, .k = 512, .dtype = DTYPE_NVFP4, .factor_tiles = true};  // 32 factors
   static const struct {
     int64_t row, factor, place;
-  } rows[] = {{0, 0, 0},       {0, 3, 3},        {0, 4, 512},           {1, 0, 16},
-              {31, 0, 31 * 16}, {32, 0, 4},       {37, 6, 512 + 5 * 16 + 4 + 2}, {127, 31, 8 * 512 - 1},
-              {128, 0, 8 * 512}, {299, 5, 2 * 8 * 512 + 512 + 11 * 16 + 4 + 1}};
+  } rows[] = {{0, 0, 0},
+              {0, 3, 3},
+              {0, 4, 512},
+              {1, 0, 16},
+              {31, 0, 31 * 16},
+              {32, 0, 4},
+              {37, 6, 512 + 5 * 16 + 4 + 2},
+              {127, 31, 8 * 512 - 1},
+              {128, 0, 8 * 512},
+              {299, 5, 2 * 8 * 512 + 512 + 11 * 16 + 4 + 1}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     ck_assert_int_eq(problem_factor_place(&problem, rows[i].row, rows[i].factor), rows[i].place);
   ck_assert_int_eq(problem_input_elements(&problem, 2), 3 * 8 * 512);
@@ -119,7 +126,8 @@ START_TEST(a_products_factors_are_words) {
       ck_assert_int_eq(a.lane, row % 32);
       ck_assert_int_eq(a.value, row / 32 * scales + s);
       for (int quarter = 1; quarter < 4; quarter++) {  // the others have copies
-        const FragmentElement copy = fragment_element(&atom, ATOM_SFA, a.lane + 32 * quarter, a.value);
+        const FragmentElement copy =
+            fragment_element(&atom, ATOM_SFA, a.lane + 32 * quarter, a.value);
         ck_assert(copy.row == row && copy.col == s);
       }
     }
@@ -201,8 +209,8 @@ static const struct {
     {MXF8 "ATOM_N=128,BK=2,SWIZZLE=2", "tensor_factors", "BK=4"},
     {"TARGET=b200,B_COL=1,STAGE=11,ATOM_KIND=tcgen05_m128n256k32_mxf8,ATOM_N=128,BK=4,SWIZZLE=3",
      "tensor_factors", "TMA=1"},
-    {"TARGET=h200," SLABS "ATOM_KIND=tcgen05_m128n256k32_mxf8,ATOM_N=128,BK=4,SWIZZLE=3", "atom_arch",
-     "ATOM_KIND=wgmma_m64n256k32_e4m3"},
+    {"TARGET=h200," SLABS "ATOM_KIND=tcgen05_m128n256k32_mxf8,ATOM_N=128,BK=4,SWIZZLE=3",
+     "atom_arch", "ATOM_KIND=wgmma_m64n256k32_e4m3"},
     {"TARGET=rtx5090," SLABS "ATOM_KIND=tcgen05_m128n256k64_nvfp4,ATOM_N=128,BK=4,SWIZZLE=3",
      "atom_arch", "ATOM_KIND=mma_m16n8k64_nvfp4"},
     {MXF8 "ATOM_N=128,BK=4,SWIZZLE=3,SCALE_WORDS=1", "scale_words", "SCALE_WORDS=0"},
@@ -228,10 +236,11 @@ END_TEST
 START_TEST(targets_without_it_say_who_has_it) {
   static const struct {
     const char *state, *says;
-  } rows[] = {{"TARGET=rtx5090," SLABS "ATOM_KIND=tcgen05_m128n256k32_mxf8,ATOM_N=128,BK=4,SWIZZLE=3",
-               "needs sm_100a (sm_120a has block scaling as mma.sync, with factors in registers)"},
-              {"TARGET=b200,ATOM_KIND=mma_m16n8k32_mxf8,B_COL=1",
-               "needs sm_120a (sm_100a has block scaling as tcgen05, with factors in tensor"}};
+  } rows[] = {
+      {"TARGET=rtx5090," SLABS "ATOM_KIND=tcgen05_m128n256k32_mxf8,ATOM_N=128,BK=4,SWIZZLE=3",
+       "needs sm_100a (sm_120a has block scaling as mma.sync, with factors in registers)"},
+      {"TARGET=b200,ATOM_KIND=mma_m16n8k32_mxf8,B_COL=1",
+       "needs sm_120a (sm_100a has block scaling as tcgen05, with factors in tensor"}};
   for (int i = 0; i < 2; i++) {
     Schedule schedule = property_read_state(rows[i].state);
     const Model *model = model_build(property_arena, &property_targets, &schedule);
@@ -314,8 +323,7 @@ static const struct {
     {OF_STEPS, "        wait full[0] phase", "        if tid < 0\n          wait full[0] phase",
      FINDING_MISSING_WAIT, "_s["},
     {OF_PAIR, "tcgen05.cp SFA_s[k_o, w_a * 2, 0]   cta_group 2",
-     "tcgen05.cp SFA_s[k_o, w_a * 2, 0]",
-     FINDING_OPERAND, "all of a kernel are of one"},
+     "tcgen05.cp SFA_s[k_o, w_a * 2, 0]", FINDING_OPERAND, "all of a kernel are of one"},
 };
 enum { N_EDITS = sizeof edits / sizeof edits[0] };
 

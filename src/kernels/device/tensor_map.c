@@ -14,8 +14,8 @@
 
 #include "kernels/device/gpu.h"
 
-// Every type of an operand, a result or a factor has a map type: tf32 is stored as f32, and of bytes only
-// zeros are ever made.
+// Every type of an operand, a result or a factor has a map type: tf32 is stored as f32, and of
+// bytes only zeros are ever made.
 static const int map_types[PLAN_N_TYPES] = {
     [PLAN_F32] = CU_TENSOR_MAP_FLOAT32,    [PLAN_F16] = CU_TENSOR_MAP_FLOAT16,
     [PLAN_BF16] = CU_TENSOR_MAP_BFLOAT16,  [PLAN_TF32] = CU_TENSOR_MAP_FLOAT32,

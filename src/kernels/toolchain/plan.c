@@ -99,8 +99,7 @@ int64_t plan_scale_tiles(const Plan *plan) {
 int64_t plan_scale_bytes(const Plan *plan, PlanArg factors) {
   const int elements = plan_scale_elements(plan->operand_type);
   const int64_t rows = factors == PLAN_ARG_SFA ? plan->m : plan->n, tiles = plan_scale_tiles(plan);
-  if (tiles)
-    return round_up(rows, FACTOR_TILE_ROWS) * tiles * FACTOR_TILE_FACTORS;
+  if (tiles) return round_up(rows, FACTOR_TILE_ROWS) * tiles * FACTOR_TILE_FACTORS;
   return elements ? rows * ceil_div(plan->k, elements) : 0;
 }
 

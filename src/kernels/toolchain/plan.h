@@ -4,10 +4,10 @@
 //
 //   C[m × n] = A[m × k] · B[k × n]
 //
-// Operands of a block-scaled type come with factors, SFA[m × k / s] and SFB[n × k / s], one for each
-// s elements along k: 32, of nvfp4 16. They are row-major, or lie in tiles of 128 rows and four
-// factors, as model/ir/program.h says (problem_factor_place). Elements of 4 bits lie two to a byte,
-// neighbours along k, the first in the low half.
+// Operands of a block-scaled type come with factors, SFA[m × k / s] and SFB[n × k / s], one for
+// each s elements along k: 32, of nvfp4 16. They are row-major, or lie in tiles of 128 rows and
+// four factors, as model/ir/program.h says (problem_factor_place). Elements of 4 bits lie two to a
+// byte, neighbours along k, the first in the low half.
 //
 // C is row-major; A and B are row-major unless the flag says column-major. All matrices are dense:
 // a row-major A has a leading dimension of k, a column-major A one of m.
@@ -115,7 +115,7 @@ typedef struct Plan {
   int64_t heads;  // 0: a matrix product; else attention, of so many: m queries, n keys, dimension k
   bool causal;    // each query sees no key behind its own place
   bool a_col_major, b_col_major;
-  bool factor_tiles;  // SFA and SFB lie in tiles
+  bool factor_tiles;                             // SFA and SFB lie in tiles
   int64_t workspace_bytes[PLAN_MAX_WORKSPACES];  // 0 = there is none
   int n_maps;
   PlanMap maps[PLAN_MAX_MAPS];

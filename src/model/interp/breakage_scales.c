@@ -7,7 +7,8 @@
 
 enum { REGISTER_BYTES = 4 };
 
-// The byte-id of the next step, where a register, or a word of tensor memory, holds the factors of more than one.
+// The byte-id of the next step, where a register, or a word of tensor memory, holds the factors of
+// more than one.
 static bool next_byte(Program *program, Stmt *stmt) {
   Arena *arena = program->arena;
   const int factors = stmt->op.atom && stmt->kind == STMT_OP ? atom_scales(stmt->op.atom) : 0;

@@ -427,7 +427,8 @@ static void emit_op(Compiler *c, const Stmt *stmt) {
   if (stmt->op.mask) code->value = compile_value(c, stmt->op.mask);
   if (stmt->op.keep) code->value = compile_value(c, stmt->op.keep);
   if (op_moves_box(stmt->op.kind)) compile_box(c, &stmt->op, code);
-  if (op_reads_tiles(stmt->op.kind) || op_moves_factors(stmt->op.kind)) compile_tiles(c, &stmt->op, code);
+  if (op_reads_tiles(stmt->op.kind) || op_moves_factors(stmt->op.kind))
+    compile_tiles(c, &stmt->op, code);
   code->fault = op_fault(c, &stmt->op, code);
   const OpMachine *machine = op_machine(stmt->op.kind);
   if (!code->fault && machine->prepare) machine->prepare(c->arena, c->program, code);

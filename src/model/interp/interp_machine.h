@@ -154,7 +154,7 @@ enum { TENSOR_READERS = INTERP_THREADS_MAX / LANES / TENSOR_QUARTERS };
 typedef struct TensorCell {
   Touch write, read[TENSOR_READERS];
   Touch multiplied;  // the latest product that has scale factors here
-  bool in_flight;  // `write` is a tcgen05.st that its warp has not waited for
+  bool in_flight;    // `write` is a tcgen05.st that its warp has not waited for
 } TensorCell;
 
 typedef struct TensorMemory {
@@ -173,10 +173,10 @@ typedef struct TensorWork {
   int64_t index[2][RANK_MAX];
   int column;          // of what is written
   int64_t factors[2];  // where those of A and B begin, in bytes of their buffers
-  uint32_t ranks;  // COMMIT: whose mbarrier
-  int64_t at;      // which
-  uint32_t epoch;  // what was issued before
-  Known *known;    // what its thread knew by then
+  uint32_t ranks;      // COMMIT: whose mbarrier
+  int64_t at;          // which
+  uint32_t epoch;      // what was issued before
+  Known *known;        // what its thread knew by then
 } TensorWork;
 
 // What one warp has asked of the tensor core: first in, first out.

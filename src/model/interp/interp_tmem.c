@@ -172,10 +172,10 @@ typedef struct Conflict {
 static void report(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
                    const Conflict *c) {
   interp_report(m, kind_of_gap(m, c->gap, c->then), w, c->now->thread % LANES, code->stmt,
-                reach->buffer, element_of(reach->buffer, reach, c->quarter, c->column), "%s what %s %s (stmt %d), %s",
-                c->reads ? "reads" : "overwrites", who_text(m, c->then),
-                c->read ? "reads" : "writes", m->code->code[c->then->code].stmt->id,
-                gap_text(m, c->gap, c->then));
+                reach->buffer, element_of(reach->buffer, reach, c->quarter, c->column),
+                "%s what %s %s (stmt %d), %s", c->reads ? "reads" : "overwrites",
+                who_text(m, c->then), c->read ? "reads" : "writes",
+                m->code->code[c->then->code].stmt->id, gap_text(m, c->gap, c->then));
 }
 
 #define EACH_CELL(quarter, column, reach)                                 \

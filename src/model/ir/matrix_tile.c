@@ -35,14 +35,16 @@ bool matrix_tile_runs_across(const Program *program, const Buffer *slab, AtomOpe
   return product->operand[operand].column_major == (operand == ATOM_A);
 }
 
-// Rows of 16 bytes that follow each other; a next chunk of a row would be in the next tile, which is
-// not looked at.
+// Rows of 16 bytes that follow each other; a next chunk of a row would be in the next tile, which
+// is not looked at.
 static MatrixTile factors_tile(const Buffer *slab) {
   const int last = slab->rank - 1;
   const bool dense = slab->space == SPACE_SHARED && slab->rank >= 2 &&
-                     slab->dim[last] == FACTOR_COLUMNS && slab->stride[last - 1] == FACTOR_COLUMNS &&
-                     slab->stride[last] == 1 && !buffer_is_permuted(slab) && !slab->run_pad;
-  return (MatrixTile){.is_described = dense, .lbo = FACTOR_TILE_BYTES, .sbo = CORE_ROWS * CHUNK_BYTES};
+                     slab->dim[last] == FACTOR_COLUMNS &&
+                     slab->stride[last - 1] == FACTOR_COLUMNS && slab->stride[last] == 1 &&
+                     !buffer_is_permuted(slab) && !slab->run_pad;
+  return (MatrixTile){
+      .is_described = dense, .lbo = FACTOR_TILE_BYTES, .sbo = CORE_ROWS * CHUNK_BYTES};
 }
 
 MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand operand) {
@@ -119,9 +121,10 @@ uint64_t matrix_tile_bits(const MatrixTile *tile, int arch) {
 static const InstructionKind *kind_of(const Atom *atom) {
   static const struct {
     const char *type, *kind;
-  } kinds[] = {{"f16", "f16"},       {"bf16", "f16"},          {"tf32", "tf32"}, {"e4m3", "f8f6f4"},
-               {"e5m2", "f8f6f4"},   {"s8", "i8"},             {"mxf8", "mxf8f6f4"},
-               {"mxf8e5m2", "mxf8f6f4"}, {"mxf4", "mxf4"},     {"nvfp4", "mxf4nvf4"}};
+  } kinds[] = {{"f16", "f16"},       {"bf16", "f16"},          {"tf32", "tf32"},
+               {"e4m3", "f8f6f4"},   {"e5m2", "f8f6f4"},       {"s8", "i8"},
+               {"mxf8", "mxf8f6f4"}, {"mxf8e5m2", "mxf8f6f4"}, {"mxf4", "mxf4"},
+               {"nvfp4", "mxf4nvf4"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (str_equal(kinds[i].type, atom->type)) return instruction_kind_find(kinds[i].kind);
   return NULL;

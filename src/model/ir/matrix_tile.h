@@ -31,8 +31,8 @@ SmemDescriptor matrix_tile_descriptor(const MatrixTile *tile, int64_t start, int
 MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans);
 // The descriptor's 64 bits but for the start address.
 uint64_t matrix_tile_bits(const MatrixTile *tile, int arch);
-// The 32 bits that tell tcgen05.mma types, shape and which way its tiles run; 0: it has no atom. The
-// IDs of scale factors are 0 in it: they are said by where the factors begin, Op.scale.
+// The 32 bits that tell tcgen05.mma types, shape and which way its tiles run; 0: it has no atom.
+// The IDs of scale factors are 0 in it: they are said by where the factors begin, Op.scale.
 uint32_t matrix_tile_instruction(Arena *arena, const Op *op);
 // The descriptor that an operation carries, with its kind; false where it has none.
 bool matrix_tile_instruction_said(const Op *op, InstructionDescriptor *out);

@@ -138,7 +138,8 @@ static void print_scales(const OpPrinter *p) {
   }
 }
 
-// "   A by 128B lbo 16 sbo 1024   B by 128B trans lbo 8192 sbo 1024", "   tile by none lbo 512 sbo 128"
+// "   A by 128B lbo 16 sbo 1024   B by 128B trans lbo 8192 sbo 1024", "   tile by none lbo 512 sbo
+// 128"
 static void print_tiles(const OpPrinter *p) {
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     const MatrixTile *tile = &p->op->tile[operand];

@@ -44,8 +44,8 @@ int64_t problem_factor_place(const Problem *problem, int64_t row, int64_t factor
   if (!problem->factor_tiles) return row * problem_scales(problem) + factor;
   const int64_t in_tile = row % FACTOR_LANES * FACTOR_LANE_BYTES +
                           row % FACTOR_ROWS / FACTOR_LANES * FACTORS_ALONG + factor % FACTORS_ALONG;
-  return row / FACTOR_ROWS * tile_row_bytes(problem) +
-         factor / FACTORS_ALONG * FACTOR_TILE_BYTES + in_tile;
+  return row / FACTOR_ROWS * tile_row_bytes(problem) + factor / FACTORS_ALONG * FACTOR_TILE_BYTES +
+         in_tile;
 }
 
 int64_t problem_input_elements(const Problem *problem, int input) {

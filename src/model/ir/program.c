@@ -85,8 +85,8 @@ int64_t buffer_column_elements(const Buffer *tensor) {
 
 bool buffer_is_factors(const Buffer *buffer) {
   static const bool factors[ROLE_COUNT] = {
-      [ROLE_SFA] = true,      [ROLE_SFB] = true,      [ROLE_FRAG_SFA] = true,
-      [ROLE_FRAG_SFB] = true, [ROLE_SLAB_SFA] = true, [ROLE_SLAB_SFB] = true,
+      [ROLE_SFA] = true,        [ROLE_SFB] = true,       [ROLE_FRAG_SFA] = true,
+      [ROLE_FRAG_SFB] = true,   [ROLE_SLAB_SFA] = true,  [ROLE_SLAB_SFB] = true,
       [ROLE_TENSOR_SFA] = true, [ROLE_TENSOR_SFB] = true};
   return factors[buffer->role];
 }

@@ -81,9 +81,9 @@ int64_t problem_scales(const Problem *problem);
 // Tiles of factors: those of 128 rows, four along K, are 512 bytes, as 32 rows of 16: row r, factor
 // j is byte r % 32 * 16 + r / 32 * 4 + j (cuBLAS, 128x4 scaling factor layout; what tcgen05.cp
 // .32x128b takes). Tiles along K follow each other, then those of the next rows; what is beyond the
-// matrix is there and never multiplied. As a buffer, in rows of 256 bytes, the longest that a box of
-// TMA has: [M / 128][K / S / 4 * 2][256]. Worked example, row 37 and factor 6: tile 1 along K, byte
-// 5 * 16 + 1 * 4 + 2 of it, so [0][2][86].
+// matrix is there and never multiplied. As a buffer, in rows of 256 bytes, the longest that a box
+// of TMA has: [M / 128][K / S / 4 * 2][256]. Worked example, row 37 and factor 6: tile 1 along K,
+// byte 5 * 16 + 1 * 4 + 2 of it, so [0][2][86].
 enum { FACTOR_ROWS = 128, FACTORS_ALONG = 4, FACTOR_TILE_BYTES = 512, FACTOR_COLUMNS = 256 };
 enum { FACTOR_LANES = 32, FACTOR_LANE_BYTES = 16 };
 // Where the factor of a row of A, or a column of B, is in SFA or SFB, in factors.
@@ -189,8 +189,8 @@ typedef struct Buffer {
 } Buffer;
 
 int64_t buffer_elements(const Buffer *buffer);  // pads included
-// The strides of rows that follow each other, each with so many elements behind it; of tensor memory
-// its lanes are 512 columns apart.
+// The strides of rows that follow each other, each with so many elements behind it; of tensor
+// memory its lanes are 512 columns apart.
 void buffer_plain_strides(const Buffer *buffer, int64_t row_pad, int64_t stride[RANK_MAX]);
 // Elements of one of its columns: 1, or as many as lie in 32 bits.
 int64_t buffer_column_elements(const Buffer *tensor);

@@ -328,10 +328,9 @@ void factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr 
   idx[0] = ex_div(arena, row, FACTOR_ROWS);
   idx[1] = ex_add(arena, ex_mul_const(arena, ex_div(arena, factor, FACTORS_ALONG), ROWS_OF_TILE),
                   ex_div(arena, lane, LANES_OF_ROW));
-  idx[2] = ex_add(
-      arena, ex_mul_const(arena, ex_mod(arena, lane, LANES_OF_ROW), FACTOR_LANE_BYTES),
-      ex_add(arena, ex_mul_const(arena, quarter, FACTORS_ALONG),
-             ex_mod(arena, factor, FACTORS_ALONG)));
+  idx[2] = ex_add(arena, ex_mul_const(arena, ex_mod(arena, lane, LANES_OF_ROW), FACTOR_LANE_BYTES),
+                  ex_add(arena, ex_mul_const(arena, quarter, FACTORS_ALONG),
+                         ex_mod(arena, factor, FACTORS_ALONG)));
 }
 
 // What is added to the row or column that the axes say: that of a lane of the atom's, or of a tile

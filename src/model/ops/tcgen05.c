@@ -200,8 +200,8 @@ typedef struct Operands {
 } Operands;
 
 // Rows of units become rows of elements.
-static void read_elements(Machine *m, const Warp *w, const Code *code, const TensorWork *work, int i,
-                         double *out) {
+static void read_elements(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
+                          int i, double *out) {
   const Buffer *buffer = (i == 0 ? &code->src : &code->src2)->buffer;
   const TilePart all = {0, code->tile[i].rows};
   const int each = dtype_elements(buffer->type), units = all.n_rows * code->tile[i].depth;
@@ -266,8 +266,8 @@ static void add_scaled(Row *sums, const Operands *in, int quarter, int n, bool b
     for (int k = s * in->per_scale; k < (s + 1) * in->per_scale; k++)
       for (int v = 0; v < LANES / VECTOR; v++) part.all[v] += in->a[quarter][k].all[v] * b[k];
     for (int lane = 0; lane < (int)LANES; lane++)
-      sum.lane[lane] += part.lane[lane] * factors->a[quarter * (int)LANES + lane][s] *
-                        factors->b[quarter][n][s];
+      sum.lane[lane] +=
+          part.lane[lane] * factors->a[quarter * (int)LANES + lane][s] * factors->b[quarter][n][s];
   }
   for (int lane = 0; lane < (int)LANES; lane++) sums->lane[lane] = (float)sum.lane[lane];
 }
@@ -441,8 +441,8 @@ static bool reach_lanes(Machine *m, const Warp *w, const Code *code, const Opera
     return false;
   }
   const int column = at.lane[0] % TENSOR_COLUMNS;
-  *out = (TensorReach){quarter, 1, operand->buffer->column + column, operand->width,
-                       operand->buffer};
+  *out =
+      (TensorReach){quarter, 1, operand->buffer->column + column, operand->width, operand->buffer};
   if (column + operand->width > operand->buffer->dim[1]) {
     interp_report(m, FINDING_OUT_OF_BOUNDS, w, 0, code->stmt, operand->buffer, at.lane[0],
                   "is at columns %d to %d, where 0 to %lld are inside", column,

@@ -6,7 +6,8 @@
 // A copy takes 32 rows of 16 bytes that a descriptor finds, the factors of 128 rows of A or columns
 // of B, four of each: bytes 4 * c … 4 * c + 3 of row l go to column c, lane l, of each quarter of
 // the lanes. A product finds the factors of row r in column r / 32, lane r % 32, from the byte on
-// that the ID says (PTX ISA, tcgen05.mma, Scale Factor A ID); every quarter looks into its own copy.
+// that the ID says (PTX ISA, tcgen05.mma, Scale Factor A ID); every quarter looks into its own
+// copy.
 //
 // Copies and products of one thread are carried out in the order in which they are asked for; but
 // that is promised of a product behind a copy alone (Pipelined Instructions). Nothing keeps a copy
@@ -61,8 +62,8 @@ static void prepare_copy(Arena *arena, const Program *program, Code *code) {
   const MatrixTile meant = matrix_tile_of(program, op, ATOM_A);
   int32_t *at = ARENA_ARRAY(arena, int32_t, FACTOR_TILE_BYTES);
   for (int64_t i = 0; i < FACTOR_TILE_BYTES; i++)
-    at[i] = (int32_t)matrix_tile_offset(&op->tile[0], 1, i / FACTOR_LANE_BYTES,
-                                        i % FACTOR_LANE_BYTES);
+    at[i] =
+        (int32_t)matrix_tile_offset(&op->tile[0], 1, i / FACTOR_LANE_BYTES, i % FACTOR_LANE_BYTES);
   tile->at = at;
   tile->swizzle = op->tile[0];
   const bool of_a = op->src.buffer->role == ROLE_SLAB_SFA;
@@ -212,9 +213,10 @@ static void read_row(const Machine *m, const Code *code, const TensorWork *work,
   const Buffer *buffer = code->scale[operand].buffer;
   const int64_t at = work->factors[operand];
   const int column = column_of(buffer, at) + row / FACTOR_LANES;
-  const uint32_t word = column < TENSOR_COLUMNS
-                            ? (uint32_t)m->own->tensor.row[quarter][column].whole[row % FACTOR_LANES]
-                            : 0;
+  const uint32_t word =
+      column < TENSOR_COLUMNS
+          ? (uint32_t)m->own->tensor.row[quarter][column].whole[row % FACTOR_LANES]
+          : 0;
   for (int s = 0; s < atom_scales(code->stmt->op.atom); s++) {
     const uint8_t byte = (uint8_t)(word >> 8 * ((at + s) % WORD_BYTES));
     out[s] = number_read(buffer->type, &byte);

@@ -118,27 +118,26 @@ static const PreludeText after =
     kind, { MMA_OF("tcgen05_mma_" kind, kind, "1"), MMA_OF("tcgen05_mma_pair_" kind, kind, "2") } \
   }
 
-#define SCALED_OF(name, kind, group)                                                          \
-  {                                                                                           \
-    name,                                                                                     \
-        "// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that " \
-        "begin at sfa and\n// sfb in tensor memory; bits 29 and 4 of idesc say at which byte " \
-        "of their words.\n"                                                                    \
-        "__device__ __forceinline__ void " name                                               \
-        "(unsigned d, unsigned long long a,\n    unsigned long long b, unsigned idesc, "      \
-        "unsigned sfa, unsigned sfb, int keep) {\n"                                           \
-        "  asm volatile(\"{ .reg .pred keep;\\nsetp.ne.b32 keep, %6, 0;\\n\"\n"               \
-        "               \"tcgen05.mma.cta_group::" group ".kind::" kind                       \
-        "\"\n               \" [%0], %1, %2, %3, [%4], [%5], keep; }\"\n"                     \
+#define SCALED_OF(name, kind, group)                                                             \
+  {                                                                                              \
+    name,                                                                                        \
+        "// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that "    \
+        "begin at sfa and\n// sfb in tensor memory; bits 29 and 4 of idesc say at which byte "   \
+        "of their words.\n"                                                                      \
+        "__device__ __forceinline__ void " name                                                  \
+        "(unsigned d, unsigned long long a,\n    unsigned long long b, unsigned idesc, "         \
+        "unsigned sfa, unsigned sfb, int keep) {\n"                                              \
+        "  asm volatile(\"{ .reg .pred keep;\\nsetp.ne.b32 keep, %6, 0;\\n\"\n"                  \
+        "               \"tcgen05.mma.cta_group::" group ".kind::" kind                          \
+        "\"\n               \" [%0], %1, %2, %3, [%4], [%5], keep; }\"\n"                        \
         "               :: \"r\"(d), \"l\"(a), \"l\"(b), \"r\"(idesc), \"r\"(sfa), \"r\"(sfb), " \
-        "\"r\"(keep)\n               : \"memory\");\n}\n"                                       \
+        "\"r\"(keep)\n               : \"memory\");\n}\n"                                        \
   }
-#define SCALEDS_OF(kind, name)                               \
-  {                                                          \
-    kind, {                                                  \
-      SCALED_OF("tcgen05_mma_" name, kind, "1"),             \
-          SCALED_OF("tcgen05_mma_pair_" name, kind, "2")     \
-    }                                                        \
+#define SCALEDS_OF(kind, name)                                                                  \
+  {                                                                                             \
+    kind, {                                                                                     \
+      SCALED_OF("tcgen05_mma_" name, kind, "1"), SCALED_OF("tcgen05_mma_pair_" name, kind, "2") \
+    }                                                                                           \
   }
 
 // The instruction of an atom ends with its kind.
@@ -159,16 +158,17 @@ static const PreludeText *mma_of(const Op *op) {
   return &kinds[i].text[tcgen05_group(op) - 1];
 }
 
-#define CP_OF(name, group, whose)                                                              \
-  {                                                                                            \
-    name, "// 32 rows of 16 bytes that a descriptor finds, in the background, to four columns " \
-          "of tensor memory,\n// into the lanes of each quarter" whose                         \
-          ". A product that is asked for behind it finds them.\n"                              \
-          "__device__ __forceinline__ void " name                                              \
-          "(unsigned to, unsigned long long from) {\n"                                         \
-          "  asm volatile(\"tcgen05.cp.cta_group::" group                                      \
-          ".32x128b.warpx4 [%0], %1;\"\n"                                                      \
-          "               :: \"r\"(to), \"l\"(from) : \"memory\");\n}\n"                       \
+#define CP_OF(name, group, whose)                                                             \
+  {                                                                                           \
+    name,                                                                                     \
+        "// 32 rows of 16 bytes that a descriptor finds, in the background, to four columns " \
+        "of tensor memory,\n// into the lanes of each quarter" whose                          \
+        ". A product that is asked for behind it finds them.\n"                               \
+        "__device__ __forceinline__ void " name                                               \
+        "(unsigned to, unsigned long long from) {\n"                                          \
+        "  asm volatile(\"tcgen05.cp.cta_group::" group                                       \
+        ".32x128b.warpx4 [%0], %1;\"\n"                                                       \
+        "               :: \"r\"(to), \"l\"(from) : \"memory\");\n}\n"                        \
   }
 static const PreludeText cp[GROUPS] = {
     CP_OF("tcgen05_cp", "1", ""),

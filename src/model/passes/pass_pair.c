@@ -98,7 +98,8 @@ static void join(const Pair *pair, Op *op) {
   const bool barrier = facts->action == ACTION_MEET && facts->scope == SCOPE_BLOCK && !op->count;
   const bool loads = op_moves_box(op->kind) && op->src.buffer->space == SPACE_GLOBAL;
   const bool by_commit = op->kind == OP_T_COMMIT;
-  if (op->kind == OP_T_ALLOC || op->kind == OP_T_FREE || op->kind == OP_T_MMA || op->kind == OP_T_CP || by_commit || loads)
+  if (op->kind == OP_T_ALLOC || op->kind == OP_T_FREE || op->kind == OP_T_MMA ||
+      op->kind == OP_T_CP || by_commit || loads)
     op->cta_group = PAIR;
   if (by_commit) op->mask = ex_const(arena, BOTH);
   if (op->kind == OP_MBAR_EXPECT) op->count *= PAIR;

@@ -16,9 +16,9 @@
 //   word     the four factors of a row that come together: 4 / (factors of a step) steps share one
 //   ID       factors of a step * (step % steps of a word)
 //
-// Worked example, mxf8, 128 x 256, slabs of four steps of 32 in a ring of three: a slab has one word
-// for each row, SFA 4 columns and SFB 8, 36 for the ring; step 2 multiplies with ID 2. nvfp4: a
-// step takes a word by itself, so that a slab of four has 16 and 32 columns, and the ID is 0.
+// Worked example, mxf8, 128 x 256, slabs of four steps of 32 in a ring of three: a slab has one
+// word for each row, SFA 4 columns and SFB 8, 36 for the ring; step 2 multiplies with ID 2. nvfp4:
+// a step takes a word by itself, so that a slab of four has 16 and 32 columns, and the ID is 0.
 #include "model/passes/tensor_factors.h"
 
 #include "model/passes/tensor_body.h"
@@ -26,7 +26,10 @@
 
 static const KnobId knob = KNOB_ATOM_KIND;
 
-enum { TILE_COLUMNS = FACTOR_ROWS / FACTOR_LANES, ROWS_OF_TILE = FACTOR_TILE_BYTES / FACTOR_COLUMNS };
+enum {
+  TILE_COLUMNS = FACTOR_ROWS / FACTOR_LANES,
+  ROWS_OF_TILE = FACTOR_TILE_BYTES / FACTOR_COLUMNS
+};
 
 bool tensor_has_factors(const Product *product) {
   return atom_is_of_thread(product->atom) && product_is_scaled(product);
@@ -81,8 +84,8 @@ void tensor_factor_buffers(Program *program, Product *product, const Schedule *s
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     const int64_t columns = columns_of(schedule, product->atom, (AtomOperand)operand);
     const int64_t dim[3] = {TENSOR_LANES, columns, FACTORS_ALONG};
-    Buffer *buffer = program_new_buffer(program, names[operand], SPACE_TENSOR,
-                                        tensor_role(operand), 3, dim, knob);
+    Buffer *buffer = program_new_buffer(program, names[operand], SPACE_TENSOR, tensor_role(operand),
+                                        3, dim, knob);
     buffer->column = (int)column;
     column += columns;
     ProductOperand *at = &product->operand[ATOM_SFA + operand];
@@ -255,7 +258,8 @@ static void read_slab(Access *access, Stmt *stmt, void *context) {
   if (access->buffer->role != operand->global || stmt->op.kind != OP_T_CP) return;
   const Expr *inside = axis_inside(s->program, axis_of(s->product, s->operand));
   const Expr *tile = ex_add_const(arena, ex_div(arena, inside, FACTOR_ROWS), stmt->op.count);
-  const Expr *at = ex_add(arena, ex_mul_const(arena, tile, s->words), ex_var(arena, operand->value));
+  const Expr *at =
+      ex_add(arena, ex_mul_const(arena, tile, s->words), ex_var(arena, operand->value));
   *access = in_slab(s, ex_mul_const(arena, at, ROWS_OF_TILE));
 }
 
@@ -267,8 +271,8 @@ static Buffer *new_slab(Program *program, const Product *product, int operand, i
   const char *name =
       arena_printf(program->arena, "%s_s", program_buffer(program, at->global)->name);
   const bool ring = slots > 1;
-  return program_new_buffer(program, name, SPACE_SHARED, at->slab, ring ? 3 : 2, ring ? dim : dim + 1,
-                            KNOB_TMA);
+  return program_new_buffer(program, name, SPACE_SHARED, at->slab, ring ? 3 : 2,
+                            ring ? dim : dim + 1, KNOB_TMA);
 }
 
 // One box for each tile of 128 rows, all of its words.

@@ -5,8 +5,8 @@
 //   sums         aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb     a: products that warp 8 asks for
 //   lanes  0-31  00000000000000004444444444444444     warp 0 reads a, warp 4 reads b
 //
-// Columns of scale factors have a letter of their own, and in the lanes the warp that copies them and
-// multiplies by them: all four quarters hold the same.
+// Columns of scale factors have a letter of their own, and in the lanes the warp that copies them
+// and multiplies by them: all four quarters hold the same.
 #include <inttypes.h>
 #include <stdio.h>
 

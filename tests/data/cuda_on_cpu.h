@@ -225,6 +225,7 @@ struct Case {
   void (*run)(const Case *c, bool falling);
   int heads;  // 0: a matrix product; else attention, of which m, n, k are queries, keys, dimension
   bool causal;
+  bool factor_tiles;  // factors lie in tiles of 128 rows and four along K
 };
 
 template <class In, class Out>
@@ -265,6 +266,16 @@ void run_case(const Case *c, bool falling) {
   release(P, c->workspace);
 }
 
+// Factors of so many rows, and where one of them is: cuBLAS, 128x4 scaling factor layout.
+static long long factors_of(const Case *c, long long rows, long long blocks) {
+  return c->factor_tiles ? (rows + 127) / 128 * ((blocks + 3) / 4) * 512 : rows * blocks;
+}
+static long long factor_place(const Case *c, long long blocks, long long row, long long at) {
+  if (!c->factor_tiles) return row * blocks + at;
+  const long long tile = row / 128 * ((blocks + 3) / 4) + at / 4;
+  return tile * 512 + row % 32 * 16 + row % 128 / 32 * 4 + at % 4;
+}
+
 // A row of A, and a column of B, element by element with its factors.
 template <class In>
 void check_scaled(const Case *c, const In *A, const In *B, const typename Scaled<In>::Factor *SFA,
@@ -278,8 +289,8 @@ void check_scaled(const Case *c, const In *A, const In *B, const typename Scaled
       for (int k = 0; k < c->k; k++)
         sum += Scaled<In>::element(A[i * a_row + k / each * a_next], k % each) *
                Scaled<In>::element(B[j * b_column + k / each * b_next], k % each) *
-               (double)to_float(SFA[i * blocks + k / Scaled<In>::block]) *
-               (double)to_float(SFB[j * blocks + k / Scaled<In>::block]);
+               (double)to_float(SFA[factor_place(c, blocks, i, k / Scaled<In>::block)]) *
+               (double)to_float(SFB[factor_place(c, blocks, j, k / Scaled<In>::block)]);
       if ((double)C[i * c->n + j] == sum) continue;
       printf("%s: C[%d, %d] = %g, expected %g\n", case_name, i, j, (double)C[i * c->n + j], sum);
       exit(1);
@@ -293,8 +304,8 @@ void run_scaled(const Case *c, bool falling) {
   typedef typename Scaled<In>::Factor Factor;
   case_name = c->name;
   const long long depth = c->k / Scaled<In>::each, blocks = c->k / Scaled<In>::block;
-  const long long bytes[] = {c->m * depth, c->n * depth, (long long)c->m * c->n * 4, c->m * blocks,
-                             c->n * blocks};
+  const long long bytes[] = {c->m * depth, c->n * depth, (long long)c->m * c->n * 4,
+                             factors_of(c, c->m, blocks), factors_of(c, c->n, blocks)};
   void *operands[5];
   for (int i = 0; i < 5; i++) operands[i] = operand(bytes[i]);
   In *A = (In *)operands[0], *B = (In *)operands[1];

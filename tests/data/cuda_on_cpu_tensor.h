@@ -5,6 +5,7 @@
 // tcgen05.ld reads when its thread waits for it. An allocation ends where tensor memory does, so
 // that a column beyond it is not there.
 #pragma once
+#include "cuda_on_cpu_scaled.h"
 #include "cuda_on_cpu_wgmma.h"
 
 enum { TENSOR_LANES = 128, TENSOR_COLUMNS = 512, WORK_MAX = 1 << 14, LOADS_MAX = 64 };
@@ -103,6 +104,7 @@ struct TensorWork {
   bool keep;
   Mbarrier *bar;  // of the first block
   int mask;
+  unsigned sfa, sfb;  // where factors begin
 };
 static TensorWork work_queue[WORK_MAX];
 static int first_work, n_work;  // a ring
@@ -179,7 +181,7 @@ static void ask_tensor(unsigned d, unsigned long long a, unsigned long long b, u
   const unsigned type = idesc >> 7 & 7;
   if (type != (idesc >> 10 & 7)) fail("A and B are of two types");
   take_work(TensorWork{type == 1 ? second : first, own_rank(), group, d, idesc, a, b, keep != 0,
-                       nullptr, 0});
+                       nullptr, 0, 0, 0});
 }
 #define TCGEN05_MMA(KIND, First, Second)                                                      \
   static void tcgen05_mma_##KIND(unsigned d, unsigned long long a, unsigned long long b,      \
@@ -196,7 +198,7 @@ TCGEN05_MMA(f8f6f4, e4m3, e5m2)
 
 static void commit(unsigned long long *bars, int i, int mask, int group) {
   Mbarrier *first = mbarrier((unsigned long long *)in_block(0, bars), i);
-  take_work(TensorWork{nullptr, own_rank(), group, 0, 0, 0, 0, false, first, mask});
+  take_work(TensorWork{nullptr, own_rank(), group, 0, 0, 0, 0, false, first, mask, 0, 0});
 }
 static void tcgen05_commit(unsigned long long *bars, int i) { commit(bars, i, 1 << own_rank(), 1); }
 static void tcgen05_commit_to(unsigned long long *bars, int i, int mask) {
@@ -228,6 +230,102 @@ static bool multiply_one() {
   return true;
 }
 
+// ---- factors ------------------------------------------------------------------------------------
+
+// PTX ISA, tcgen05.cp .32x128b.warpx4: 32 rows of 16 bytes, four columns, four times.
+static void copy_tile(const TensorWork *work) {
+  const Descriptor tile = tensor_descriptor(work->a);
+  const int first = (int)(work->d & 0xffff);
+  unsigned char *const before = pool;
+  for (int i = 0; i < work->group; i++) {
+    pool = pools[work->rank + i];
+    check_columns(own_rank(), first, 4);
+    for (int lane = 0; lane < TENSOR_LANES; lane++)
+      for (int byte = 0; byte < 16; byte++)
+        ((unsigned char *)&tensor_memory[own_rank()].bits[lane][first])[byte] =
+            *(const unsigned char *)element_at(&tile, false, lane % 32, byte, 1);
+  }
+  pool = before;
+}
+static void ask_copy(unsigned to, unsigned long long from, int group) {
+  take_work(TensorWork{copy_tile, own_rank(), group, to, 0, from, 0, false, nullptr, 0, 0, 0});
+}
+static void tcgen05_cp(unsigned to, unsigned long long from) { ask_copy(to, from, 1); }
+static void tcgen05_cp_pair(unsigned to, unsigned long long from) { ask_copy(to, from, 2); }
+
+// The s-th factor of row r: in the lanes of a quarter, 32 rows to a column, from byte `id` on.
+template <class T>
+double factor_of(int quarter, unsigned first, unsigned id, int row, int s) {
+  typedef typename Scaled<T>::Factor Factor;
+  const int column = (int)(first & 0xffff) + row / 32;
+  check_columns(own_rank(), column, 1);
+  const unsigned word = tensor_memory[own_rank()].bits[32 * quarter + row % 32][column];
+  return (double)to_float(extract<Factor>(&word, (int)id + s));
+}
+
+// PTX ISA, Instruction descriptor of the block-scaled kinds: the ID of B's factors in bits 4 and 5,
+// N / 8 from bit 17 on, the factors' type in bit 23, M / 128 in bits 27 and 28, the ID of A's in 29
+// and 30. 32 bytes of a row along K.
+template <class T>
+void multiply_scaled(const TensorWork *work) {
+  enum { BYTES = 32, EACH = Scaled<T>::each, SCALES = BYTES * EACH / Scaled<T>::block };
+  static T a[TENSOR_LANES][BYTES], b[256][BYTES];
+  const int n = (int)(work->idesc >> 17 & 63) * 8, part = n / work->group;
+  const unsigned id_a = work->idesc >> 29 & 3, id_b = work->idesc >> 4 & 3;
+  if ((int)(work->idesc >> 27 & 3) != work->group) fail("M is another than the rows of the CTAs");
+  if ((work->idesc >> 23 & 1) != (Scaled<T>::block == 32 ? 1u : 0u))
+    fail("factors are of another type");
+  if (id_a % SCALES || id_b % SCALES) fail("no ID of so many factors");
+  unsigned char *const before = pool;
+  for (int i = 0; i < work->group; i++) {
+    pool = pools[work->rank + i];
+    const Descriptor tile = tensor_descriptor(work->b);
+    for (int row = 0; row < part; row++)
+      for (int k = 0; k < BYTES; k++)
+        b[i * part + row][k] = *(const T *)element_at(&tile, false, row, k, 1);
+  }
+  for (int i = 0; i < work->group; i++) {
+    pool = pools[work->rank + i];
+    const Descriptor tile = tensor_descriptor(work->a);
+    const int first = (int)(work->d & 0xffff);
+    check_columns(own_rank(), first, n);
+    for (int row = 0; row < TENSOR_LANES; row++) {
+      for (int k = 0; k < BYTES; k++) a[row][k] = *(const T *)element_at(&tile, false, row, k, 1);
+      for (int column = 0; column < n; column++) {
+        float sum;
+        unsigned *at = &tensor_memory[own_rank()].bits[row][first + column];
+        memcpy(&sum, at, sizeof sum);
+        double all = work->keep ? (double)sum : 0;
+        for (int s = 0; s < SCALES; s++) {
+          double of_block = 0;
+          for (int k = s * BYTES / SCALES; k < (s + 1) * BYTES / SCALES; k++)
+            for (int e = 0; e < EACH; e++)
+              of_block += Scaled<T>::element(a[row][k], e) * Scaled<T>::element(b[column][k], e);
+          all += of_block * factor_of<T>(row / 32, work->sfa, id_a, row, s) *
+                 factor_of<T>(row / 32, work->sfb, id_b, column, s);
+        }
+        sum = (float)all;
+        memcpy(at, &sum, sizeof sum);
+      }
+    }
+  }
+  pool = before;
+}
+
+#define TCGEN05_SCALED(NAME, GROUP, First, Second)                                              \
+  static void NAME(unsigned d, unsigned long long a, unsigned long long b, unsigned idesc,      \
+                   unsigned sfa, unsigned sfb, int keep) {                                      \
+    const bool second = (idesc >> 7 & 7) == 1;                                                  \
+    take_work(TensorWork{second ? multiply_scaled<Second> : multiply_scaled<First>, own_rank(), \
+                         GROUP, d, idesc, a, b, keep != 0, nullptr, 0, sfa, sfb});              \
+  }
+TCGEN05_SCALED(tcgen05_mma_mxf8f6f4, 1, mxf8, mxf8e5m2)
+TCGEN05_SCALED(tcgen05_mma_pair_mxf8f6f4, 2, mxf8, mxf8e5m2)
+TCGEN05_SCALED(tcgen05_mma_mxf4, 1, mxf4, mxf4)
+TCGEN05_SCALED(tcgen05_mma_pair_mxf4, 2, mxf4, mxf4)
+TCGEN05_SCALED(tcgen05_mma_mxf4nvf4, 1, nvfp4, nvfp4)
+TCGEN05_SCALED(tcgen05_mma_pair_mxf4nvf4, 2, nvfp4, nvfp4)
+
 // ---- boxes of a pair ----------------------------------------------------------------------------
 
 // They count at the even CTA.
@@ -235,6 +333,12 @@ template <class T>
 void tma_pair(T *slab, int at, const tensor_map *map, int column, int row, unsigned long long *bars,
               int i) {
   tma_load(slab, at, map, column, row, (unsigned long long *)in_block(own_rank() & ~1, bars), i);
+}
+template <class T>
+void tma_pair(T *slab, int at, const tensor_map *map, int column, int row, int matrix,
+              unsigned long long *bars, int i) {
+  tma_load(slab, at, map, column, row, matrix,
+           (unsigned long long *)in_block(own_rank() & ~1, bars), i);
 }
 
 static void check_tensor_end() {

@@ -97,7 +97,9 @@ static const char *number_type(const char *type) {
 
 static void find_undescribed(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (stmt->kind != STMT_OP || !op_reads_tiles(stmt->op.kind)) return;
+  if (stmt->kind != STMT_OP) return;
+  if (op_moves_factors(stmt->op.kind) && !stmt->op.tile[0].is_described) *(bool *)context = true;
+  if (!op_reads_tiles(stmt->op.kind)) return;
   const Access *side[] = {&stmt->op.src, &stmt->op.src2};
   for (int i = 0; i < 2; i++)
     if (side[i]->buffer->space != SPACE_REGISTER && !stmt->op.tile[i].is_described)
@@ -146,7 +148,7 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
   add_multiply(out, emission, program);
   str_printf(out,
              "static const Case one = {\"%s\", %lld, %lld, %lld, %d, %d, %lld, %d, multiply, "
-             "run_%s<%s, %s>, %lld, %d};\n",
+             "run_%s<%s, %s>, %lld, %d, %d};\n",
              name, (long long)problem->m, (long long)problem->n, (long long)problem->k,
              problem->a_col, problem->b_col, (long long)emission->workspace_bytes,
              largest_operand(problem),
@@ -154,7 +156,7 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
              : dtype_is_scaled(problem->dtype) ? "scaled"
                                                : "case",
              prelude_type_name(problem->dtype), prelude_type_name(problem->out),
-             attention ? (long long)problem->heads : 0, problem->causal);
+             attention ? (long long)problem->heads : 0, problem->causal, problem->factor_tiles);
   str_add(out, "}\n\n");
 }
 

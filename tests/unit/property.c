@@ -12,6 +12,7 @@
 #include "model/ir/print.h"
 #include "model/schedules/reduce.h"
 #include "model/words/fragment.h"
+#include "model/words/schedule_atom.h"
 
 static const uint64_t default_seed = 20250607;
 
@@ -92,9 +93,12 @@ Schedule property_narrow(const Schedule *rung) {
   } caps[] = {{KNOB_WM, 2},      {KNOB_WN, 2},     {KNOB_FM, 2},      {KNOB_FN, 4},
               {KNOB_ATOM_N, 64}, {KNOB_EPI_N, 64}, {KNOB_GROUP_M, 2}, {KNOB_TAIL_SPLIT, 2}};
   Schedule schedule = property_of_two_heads(rung);
+  const Atom *atom = schedule_atom_row(rung);
+  const bool tiles = atom_is_of_thread(atom) && atom_scales(atom);
   for (size_t i = 0; i < sizeof caps / sizeof caps[0] && rung->value[KNOB_ATOM_KIND]; i++)
     if (schedule.value[caps[i].knob] > caps[i].most)
       schedule_set(&schedule, caps[i].knob, caps[i].most);
+  if (tiles) schedule_set(&schedule, KNOB_ATOM_N, FACTOR_ROWS);  // of a tile of factors
   return schedule;
 }
 

@@ -60,6 +60,10 @@ static const struct {
      "TARGET=rtx5090,M=512,N=512,K=1024,ATOM_KIND=mma_m16n8k64_nvfp4,B_COL=1,FM=4,FN=8,BK=4,"
      "STAGE=11,LDMATRIX=2,SWIZZLE=3,TMA=1,BUFFER_COUNT=2",
      true},
+    {"tensor_nvfp4",
+     "TARGET=b200,M=512,N=512,K=1024,ATOM_KIND=tcgen05_m128n256k64_nvfp4,B_COL=1,ATOM_N=256,BK=4,"
+     "STAGE=11,SWIZZLE=3,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
+     true},
     {"mxf8", "TARGET=rtx5090,M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_mxf8,B_COL=1", false},
 };
 enum { N_EXPORTS = sizeof exports / sizeof *exports };

@@ -205,6 +205,10 @@ static const Layout layouts[] = {
     {"tcgen05.m128n200k8.tf32", ATOM_C, 128, 200, 200, 200, d_tcgen05},
     {"tcgen05.m128n64k32.e4m3", ATOM_C, 128, 64, 64, 64, d_tcgen05},
     {"tcgen05.m128n128k32.e5m2", ATOM_C, 128, 128, 128, 128, d_tcgen05},
+    {"tcgen05.m128n128k32.mxf8", ATOM_C, 128, 128, 128, 128, d_tcgen05},
+    {"tcgen05.m128n256k32.mxf8e5m2", ATOM_C, 128, 256, 256, 256, d_tcgen05},
+    {"tcgen05.m128n64k64.mxf4", ATOM_C, 128, 64, 64, 64, d_tcgen05},
+    {"tcgen05.m128n128k64.nvfp4", ATOM_C, 128, 128, 128, 128, d_tcgen05},
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 

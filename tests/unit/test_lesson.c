@@ -14,7 +14,8 @@
 static Arena *arena;
 static Diags diags;
 static TargetTable targets;
-static const Ladder *ladders[8];
+enum { LADDERS_MAX = 16 };
+static const Ladder *ladders[LADDERS_MAX];
 static const char *views[SESSION_VIEWS_MAX];
 static LessonWorld world;
 static FactRuns runs;
@@ -45,7 +46,7 @@ static void setup(void) {
   ck_assert(targets_parse(arena, gpus->text, gpus->size, &diags, &targets));
   EmbeddedList list = embed_list(arena, "ladders/");
   int n = 0;
-  for (int i = 0; i < list.count && n < 8; i++) {
+  for (int i = 0; i < list.count && n < LADDERS_MAX; i++) {
     const EmbeddedFile *file = embed_find(arena, list.paths[i]);
     ladders[n++] = ladder_read(arena, file->text, file->size, file->path, &diags);
   }

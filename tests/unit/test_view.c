@@ -75,22 +75,25 @@ static const struct {
     {"fragments_b_ascii", "fragments", "padded", "Tab l j j", 80, 24, true},
     {"fragments_s8", "fragments", "padded", "a a a a a a j G", 120, 40, false},
     {"fragments_wgmma", "fragments", "padded",
-     "A A A A A A A A A A A A A A Tab Tab j PgDn PgDn l l l", 120, 40, false},
-    {"fragments_wgmma_a", "fragments", "padded", "A A A A A A A A A A A A A A PgDn j j j l l l", 80,
-     24, false},
+     "A A A A A A A A A A A A A A A A A A Tab Tab j PgDn PgDn l l l", 120, 40, false},
+    {"fragments_wgmma_a", "fragments", "padded",
+     "A A A A A A A A A A A A A A A A A A PgDn j j j l l l", 80, 24, false},
     {"fragments_wgmma_c_ascii", "fragments", "padded",
-     "A A A A A A A A A A A A A A Tab Tab PgDn l l l", 80, 24, true},
-    {"fragments_tcgen05", "fragments", "padded", "A A A A A A A A A PgDn j l l", 120, 40, false},
-    {"fragments_mxf4", "fragments", "padded", "A A l l j", 120, 40, false},
-    {"fragments_sfa", "fragments", "padded", "A Tab Tab Tab j j l", 80, 24, false},
-    {"fragments_tcgen05_80", "fragments", "padded", "A A A A A A A A A PgDn j", 80, 24, false},
+     "A A A A A A A A A A A A A A A A A A Tab Tab PgDn l l l", 80, 24, true},
+    {"fragments_tcgen05", "fragments", "padded", "A A A A A A A A A A A A A PgDn j l l", 120, 40,
+     false},
+    {"fragments_mxf4", "fragments", "padded", "A A A A A A l l j", 120, 40, false},
+    {"fragments_sfa", "fragments", "padded", "A A A A A Tab Tab Tab j j l", 80, 24, false},
+    {"fragments_tcgen05_80", "fragments", "padded", "A A A A A A A A A A A A A PgDn j", 80, 24,
+     false},
+    {"fragments_factors", "fragments", "padded", "A A Tab Tab Tab j j l", 80, 24, false},
     {"fragments_ldmatrix", "fragments", "padded", "v j j j j j", 80, 24, false},
     {"fragments_ldmatrix_trans", "fragments", "padded", "v v Tab j j j", 80, 24, false},
     {"fragments_ldmatrix_tf32", "fragments", "padded", "a a a a v Right j", 120, 30, false},
     {"fragments_40x12", "fragments", "padded", "v j", 40, 12, false},
     {"fragments_rows", "fragments", "padded", "r j j j l", 80, 24, false},
-    {"fragments_rows_wgmma", "fragments", "padded", "A A A A A A A A A A A A A A r PgDn PgDn j l l",
-     120, 40, false},
+    {"fragments_rows_wgmma", "fragments", "padded",
+     "A A A A A A A A A A A A A A A A A A r PgDn PgDn j l l", 120, 40, false},
     {"fragments_relayout", "fragments", "padded", "a p j j j l l l l l l l l l", 80, 24, false},
     {"fragments_relayout_tf32", "fragments", "padded", "a a a a p j j l", 120, 40, false},
     {"fragments_relayout_s8_ascii", "fragments", "padded", "a a a a a a p j j l", 80, 24, true},
@@ -158,6 +161,10 @@ END_TEST
   "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1," \
   "LDMATRIX=1,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2"
 #define WGMMA "M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,BK=4,WM=2"
+#define SCALED_PAIR                                                                         \
+  "AUTO=0,ATOM_KIND=tcgen05_m128n256k64_mxf4,TARGET=b200,B_COL=1,ATOM_N=256,BK=4,STAGE=11," \
+  "SWIZZLE=3,TMA=1,BUFFER_COUNT=4,PERSISTENT=1,WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=1,"   \
+  "CLUSTER_M=2,CTA_GROUP=2"
 #define PAIR                                                                                      \
   "AUTO=0,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,WM=2,ATOM_N=256,BK=4,STAGE=11,"   \
   "SWIZZLE=3,TMA=1,BUFFER_COUNT=4,GROUP_M=8,PERSISTENT=1,WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=" \
@@ -212,6 +219,8 @@ static const struct {
     {"memory_tensor", "memory", PAIR, "v v", 80, 24},
     {"memory_cluster", "memory", PAIR, "v v v", 80, 24},
     {"memory_120x40", "memory", PAIR, "v v", 120, 40},
+    {"memory_factors", "memory", SCALED_PAIR, "v v", 80, 24},
+    {"descriptor_factors", "descriptor", SCALED_PAIR, "v v", 120, 40},
     {"memory_multicast", "memory", LISTS, "k j j j", 80, 24},
     {"memory_attention", "memory", ATTENTION, NULL, 80, 24},
     {"memory_40x12", "memory", RING, NULL, 40, 12},

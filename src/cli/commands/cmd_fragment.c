@@ -197,14 +197,20 @@ static void print_operand(const Fragment *f) {
 
 // Which lanes the instruction looks at, and which bytes.
 static void print_selectors(const Fragment *f) {
+  static const char *const ids[] = {[1] = "0, 1, 2 or 3", [2] = "0 or 2", [4] = "0"};
   if (!is_scale(f->operand)) return;
+  const char *places = ids[atom_scales(&f->atom)];
+  if (atom_is_of_thread(&f->atom)) {
+    printf(
+        "a register is a column of tensor memory, whose other three quarters of the lanes have "
+        "copies;\n%s counts from the byte of it that the ID names: %s\n",
+        atom_scales(&f->atom) > 1 ? "a value" : "its only value", places);
+    return;
+  }
   printf(
       "with thread-id 0 lanes with lane %% 4 %s supply them, others' registers are not read;\n"
       "v counts from the byte that byte-id names: %s\n",
-      f->operand == ATOM_SFA ? "< 2" : "= 0",
-      f->map.n_values == 1   ? "0, 1, 2 or 3"
-      : f->map.n_values == 2 ? "0 or 2"
-                             : "0");
+      f->operand == ATOM_SFA ? "< 2" : "= 0", places);
 }
 
 static void print_head(const Fragment *f) {
@@ -534,7 +540,7 @@ static void print_list_text(Arena *arena) {
       "from\n"
       "shared memory. So may that of tcgen05, whose C lies in tensor memory. Of mxf8, mxf4 and\n"
       "nvfp4 a lane gives two registers of scale factors besides, SFA and SFB; they need "
-      "sm_120a.\n",
+      "sm_120a.\nThose of tcgen05 have their factors in tensor memory.\n",
       stdout);
 }
 

@@ -41,8 +41,9 @@ static bool multiply_f64(Gpu *gpu, const Plan *plan) {
   CuDevicePtr sfa = problem->sfa.data, sfb = problem->sfb.data;
   int scale_type = (int)plan_scale_type(plan->operand_type);
   unsigned long long block = (unsigned long long)plan_scale_elements(plan->operand_type);
-  void *parameters[] = {&a, &b,     &expected, &magnitude, &type, &m,          &n,
-                        &k, &a_col, &b_col,    &sfa,       &sfb,  &scale_type, &block};
+  unsigned long long tiles = (unsigned long long)plan_scale_tiles(plan);
+  void *parameters[] = {&a,     &b,     &expected, &magnitude, &type,       &m,     &n,    &k,
+                        &a_col, &b_col, &sfa,      &sfb,       &scale_type, &block, &tiles};
   return gpu_launch_helper(gpu, GPU_PRODUCT_F64, blocks, THREADS, parameters);
 }
 

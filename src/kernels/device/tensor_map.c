@@ -14,8 +14,8 @@
 
 #include "kernels/device/gpu.h"
 
-// Every type of an operand or a result has a map type: tf32 is stored as f32, and of bytes only
-// zeros are ever made.
+// Every type of an operand, a result or a factor has a map type: tf32 is stored as f32, and of
+// bytes only zeros are ever made.
 static const int map_types[PLAN_N_TYPES] = {
     [PLAN_F32] = CU_TENSOR_MAP_FLOAT32,    [PLAN_F16] = CU_TENSOR_MAP_FLOAT16,
     [PLAN_BF16] = CU_TENSOR_MAP_BFLOAT16,  [PLAN_TF32] = CU_TENSOR_MAP_FLOAT32,
@@ -23,7 +23,8 @@ static const int map_types[PLAN_N_TYPES] = {
     [PLAN_E4M3] = CU_TENSOR_MAP_UINT8,     [PLAN_E5M2] = CU_TENSOR_MAP_UINT8,
     [PLAN_S32] = CU_TENSOR_MAP_INT32,      [PLAN_MXF8] = CU_TENSOR_MAP_UINT8,
     [PLAN_MXF8E5M2] = CU_TENSOR_MAP_UINT8, [PLAN_MXF4] = CU_TENSOR_MAP_UINT8,
-    [PLAN_NVFP4] = CU_TENSOR_MAP_UINT8};
+    [PLAN_NVFP4] = CU_TENSOR_MAP_UINT8,    [PLAN_UE8M0] = CU_TENSOR_MAP_UINT8,
+    [PLAN_UE4M3] = CU_TENSOR_MAP_UINT8};
 
 bool gpu_can_map(Gpu *gpu, const Plan *plan) {
   return plan->n_maps == 0 || gpu->cuda->cuTensorMapEncodeTiled ||

@@ -90,7 +90,8 @@ Plan plan_of_problem(const Problem *problem) {
                 .heads = problem->kind == PROBLEM_ATTENTION ? problem->heads : 0,
                 .causal = problem->causal,
                 .a_col_major = problem->a_col,
-                .b_col_major = problem->b_col};
+                .b_col_major = problem->b_col,
+                .factor_tiles = problem->factor_tiles};
 }
 
 Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,

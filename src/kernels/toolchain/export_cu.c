@@ -155,7 +155,6 @@ static const MapText map_of_several = {" long long matrices,\n                  
                                        3};
 
 static void add_map_of(Str *out, const MapText *text) {
-  str_add(out, map_about);
   str_printf(
       out,
       "template <class T>\n"
@@ -219,7 +218,7 @@ static const Kind kinds[] = {
 static Kind kind_of(Arena *arena, const Problem *problem) {
   Kind kind = kinds[problem->kind];
   if (!dtype_is_scaled(problem->dtype)) return kind;
-  kind.check = export_scaled_check;
+  kind.check = export_scaled_check(arena, problem);
   kind.operands = "  In *A, *B;\n  Out *C;\n  Factor *SFA, *SFB;\n";
   kind.check_parameters =
       "const In *A, const In *B, const Factor *SFA,\n                     const Factor *SFB, "
@@ -325,6 +324,8 @@ static const struct {
     [DTYPE_MXF8E5M2] = {NULL, NULL, "UINT8"},
     [DTYPE_MXF4] = {NULL, NULL, "UINT8"},
     [DTYPE_NVFP4] = {NULL, NULL, "UINT8"},
+    [DTYPE_UE8M0] = {NULL, NULL, "UINT8"},
+    [DTYPE_UE4M3] = {NULL, NULL, "UINT8"},
 };
 
 static void add_number(Str *out, DType type) {
@@ -544,7 +545,11 @@ void export_add_kernels(Str *out, const Emission *emission, const Plan *plan) {
 }
 
 void export_add_map_function(Str *out, const Plan *plan) {
-  if (plan->n_maps) add_map_of(out, plan->maps[0].matrices ? &map_of_several : &map_of_one);
+  int n_several = 0;
+  for (int i = 0; i < plan->n_maps; i++) n_several += plan->maps[i].matrices > 0;
+  if (plan->n_maps) str_add(out, map_about);
+  if (plan->n_maps > n_several) add_map_of(out, &map_of_one);
+  if (n_several) add_map_of(out, &map_of_several);
 }
 
 const char *export_cu(Arena *arena, const Emission *emission, const Program *program,

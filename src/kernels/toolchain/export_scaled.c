@@ -76,7 +76,22 @@ void export_scaled_types(Str *out, const Problem *problem) {
   str_printf(out, factors, powers ? 3 : 17);
 }
 
-const char export_scaled_check[] =
+static const char in_rows[] =
+    "// Factors of all rows; where the one of a row is that has so many in front of it.\n"
+    "constexpr long long factors_of(long long rows) { return rows * (depth / block); }\n"
+    "__device__ long long factor_place(long long row, long long at) {\n"
+    "  return row * (depth / block) + at;\n"
+    "}\n\n";
+static const char in_tiles[] =
+    "// Factors of all rows, in tiles of 128 rows by four; where the one of a row is that has so\n"
+    "// many in front of it: byte row % 32 * 16 + row / 32 * 4 + at of a tile.\n"
+    "constexpr long long tiles = (depth / block + 3) / 4;\n"
+    "constexpr long long factors_of(long long rows) { return (rows + 127) / 128 * tiles * 512; }\n"
+    "__device__ long long factor_place(long long row, long long at) {\n"
+    "  return (row / 128 * tiles + at / 4) * 512 + row % 32 * 16 + row % 128 / 32 * 4 + at % 4;\n"
+    "}\n\n";
+
+static const char check_cells[] =
     "__global__ void check_cells(const In *A, const In *B, const Factor *SFA, const Factor *SFB,\n"
     "                            const Out *C, Verdict *verdict) {\n"
     "  const long long stride = (long long)gridDim.x * blockDim.x;\n"
@@ -87,8 +102,8 @@ const char export_scaled_check[] =
     "    const long long row = cell / n_columns, column = cell % n_columns;\n"
     "    double sum = 0, magnitude = 0;\n"
     "    for (long long k = 0; k < depth; ++k) {\n"
-    "      const double factor = number(SFA[row * (depth / block) + k / block]) *\n"
-    "                            number(SFB[column * (depth / block) + k / block]);\n"
+    "      const double factor = number(SFA[factor_place(row, k / block)]) *\n"
+    "                            number(SFB[factor_place(column, k / block)]);\n"
     "      const double product = element(A, row * a_row + k * a_next) *\n"
     "                             element(B, column * b_column + k * b_next) * factor;\n"
     "      sum += product;\n"
@@ -99,16 +114,20 @@ const char export_scaled_check[] =
     "}\n"
     "\n";
 
+const char *export_scaled_check(Arena *arena, const Problem *problem) {
+  return arena_printf(arena, "%s%s", problem->factor_tiles ? in_tiles : in_rows, check_cells);
+}
+
 const char *export_scaled_fill(Arena *arena, const Problem *problem) {
   const char *share = dtype_elements(problem->dtype) > 1 ? " / 2" : "";
   return arena_printf(arena,
                       "  on.A = operand(n_rows * depth%s, 1);\n"
                       "  on.B = operand(depth * n_columns%s, 2);\n"
                       "  on.C = unwritten<Out>(n_rows * n_columns);\n"
-                      "  on.SFA = unwritten<Factor>(n_rows * (depth / block));\n"
-                      "  on.SFB = unwritten<Factor>(n_columns * (depth / block));\n"
-                      "  fill_factors<<<1024, 256>>>(on.SFA, n_rows * (depth / block), 3);\n"
-                      "  fill_factors<<<1024, 256>>>(on.SFB, n_columns * (depth / block), 4);\n"
+                      "  on.SFA = unwritten<Factor>(factors_of(n_rows));\n"
+                      "  on.SFB = unwritten<Factor>(factors_of(n_columns));\n"
+                      "  fill_factors<<<1024, 256>>>(on.SFA, factors_of(n_rows), 3);\n"
+                      "  fill_factors<<<1024, 256>>>(on.SFB, factors_of(n_columns), 4);\n"
                       "  must(cudaGetLastError(), \"fill\");\n",
                       share, share);
 }

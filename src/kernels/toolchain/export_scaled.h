@@ -6,6 +6,7 @@
 
 // typedefs, element(), number() of factors and results, set() of operands, and what fills factors.
 void export_scaled_types(Str *out, const Problem *problem);
-extern const char export_scaled_check[];
+// Where a factor lies, and the kernel that checks cells.
+const char *export_scaled_check(Arena *arena, const Problem *problem);
 // Operands and factors are allocated and filled, C is left unwritten.
 const char *export_scaled_fill(Arena *arena, const Problem *problem);

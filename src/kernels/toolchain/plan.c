@@ -4,7 +4,7 @@
 //
 //   {"cuda":"extern \"C\" __global__ …","arch":"sm_90a","label":"fp32 rung 1",
 //    "operand_type":"f32","accumulate_type":"f32","output_type":"f32","m":64,"n":32,"k":16,
-//    "heads":0,"causal":false,"a_col_major":false,"b_col_major":false,"workspace_bytes":[0,0,0,0],"maps":[{"buffer":"B",
+//    "heads":0,"causal":false,"a_col_major":false,"b_col_major":false,"factor_tiles":false,"workspace_bytes":[0,0,0,0],"maps":[{"buffer":"B",
 //    "type":"f32","columns":32,"rows":16,"box_columns":32,"box_rows":8,"swizzle_bits":3}],
 //    "tile_m":16,"tile_n":16,"traced":0,"tolerance":0,"kernels":[{"name":"gemm",
 //    "grid":[2,4,1],"persistent":false,"block":[16,16,1],"cluster":[1,1,1],
@@ -88,9 +88,19 @@ static int64_t bytes_along_k(const Plan *plan) {
 int64_t plan_a_bytes(const Plan *plan) { return heads_of(plan) * plan->m * bytes_along_k(plan); }
 int64_t plan_b_bytes(const Plan *plan) { return heads_of(plan) * plan->n * bytes_along_k(plan); }
 
+enum { FACTOR_TILE_ROWS = 128, FACTOR_TILE_FACTORS = 4 };
+
+int64_t plan_scale_tiles(const Plan *plan) {
+  const int elements = plan_scale_elements(plan->operand_type);
+  if (!elements || !plan->factor_tiles) return 0;
+  return ceil_div(ceil_div(plan->k, elements), FACTOR_TILE_FACTORS);
+}
+
 int64_t plan_scale_bytes(const Plan *plan, PlanArg factors) {
   const int elements = plan_scale_elements(plan->operand_type);
-  return elements ? (factors == PLAN_ARG_SFA ? plan->m : plan->n) * ceil_div(plan->k, elements) : 0;
+  const int64_t rows = factors == PLAN_ARG_SFA ? plan->m : plan->n, tiles = plan_scale_tiles(plan);
+  if (tiles) return round_up(rows, FACTOR_TILE_ROWS) * tiles * FACTOR_TILE_FACTORS;
+  return elements ? rows * ceil_div(plan->k, elements) : 0;
 }
 
 int64_t plan_c_bytes(const Plan *plan) {
@@ -102,7 +112,7 @@ bool plan_same_problem(const Plan *a, const Plan *b) {
   return a->m == b->m && a->n == b->n && a->k == b->k && a->operand_type == b->operand_type &&
          a->accumulate_type == b->accumulate_type && a->output_type == b->output_type &&
          a->a_col_major == b->a_col_major && a->b_col_major == b->b_col_major &&
-         a->heads == b->heads && a->causal == b->causal;
+         a->factor_tiles == b->factor_tiles && a->heads == b->heads && a->causal == b->causal;
 }
 
 bool plan_same_map(const PlanMap *a, const PlanMap *b) {
@@ -389,6 +399,7 @@ static const RecordField plan_fields[] = {
     FIELD(Plan, causal, RECORD_BOOL),
     FIELD(Plan, a_col_major, RECORD_BOOL),
     FIELD(Plan, b_col_major, RECORD_BOOL),
+    FIELD(Plan, factor_tiles, RECORD_BOOL),
     {.key = "workspace_bytes",
      .kind = RECORD_INT64S,
      .offset = offsetof(Plan, workspace_bytes),

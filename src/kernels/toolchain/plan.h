@@ -4,9 +4,10 @@
 //
 //   C[m × n] = A[m × k] · B[k × n]
 //
-// Operands of a block-scaled type come with factors, SFA[m × k / s] and SFB[n × k / s], row-major,
-// one for each s elements along k: 32, of nvfp4 16. Elements of 4 bits lie two to a byte,
-// neighbours along k, the first in the low half.
+// Operands of a block-scaled type come with factors, SFA[m × k / s] and SFB[n × k / s], one for
+// each s elements along k: 32, of nvfp4 16. They are row-major, or lie in tiles of 128 rows and
+// four factors, as model/ir/program.h says (problem_factor_place). Elements of 4 bits lie two to a
+// byte, neighbours along k, the first in the low half.
 //
 // C is row-major; A and B are row-major unless the flag says column-major. All matrices are dense:
 // a row-major A has a leading dimension of k, a column-major A one of m.
@@ -114,6 +115,7 @@ typedef struct Plan {
   int64_t heads;  // 0: a matrix product; else attention, of so many: m queries, n keys, dimension k
   bool causal;    // each query sees no key behind its own place
   bool a_col_major, b_col_major;
+  bool factor_tiles;                             // SFA and SFB lie in tiles
   int64_t workspace_bytes[PLAN_MAX_WORKSPACES];  // 0 = there is none
   int n_maps;
   PlanMap maps[PLAN_MAX_MAPS];
@@ -145,6 +147,7 @@ int64_t plan_b_bytes(const Plan *plan);
 int64_t plan_c_bytes(const Plan *plan);
 int64_t plan_v_bytes(const Plan *plan);                       // 0 of a matrix product
 int64_t plan_scale_bytes(const Plan *plan, PlanArg factors);  // of SFA or SFB; 0: there are none
+int64_t plan_scale_tiles(const Plan *plan);  // tiles of factors along k; 0: they lie in rows
 
 // One JSON object, no newline in it. Reading is strict: an unknown key, a wrong type, a number that
 // is no integer or any finding of plan_check gives NULL and the findings.

@@ -365,6 +365,11 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_PAIR_ALLOC] = break_pair_alloc,
     [BREAK_SCALE_BYTE] = break_scale_byte,
     [BREAK_SCALE_STALE] = break_scale_stale,
+    [BREAK_FACTOR_COPY] = break_factor_copy,
+    [BREAK_FACTOR_LATE] = break_factor_late,
+    [BREAK_FACTOR_COLUMNS] = break_factor_columns,
+    [BREAK_FACTOR_ALLOC] = break_factor_alloc,
+    [BREAK_FACTOR_SLOT] = break_factor_slot,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

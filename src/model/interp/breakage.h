@@ -105,7 +105,13 @@
   X(PAIR_END, "pair_end", "a CTA of a pair ends with its own threads, not with the other CTA")     \
   X(PAIR_ALLOC, "pair_alloc", "tensor memory of a pair is allocated as for one CTA")               \
   X(SCALE_BYTE, "scale_byte", "the factors of A are taken from the bytes of the next k-step")      \
-  X(SCALE_STALE, "scale_stale", "the factors of A are those of the slab before")
+  X(SCALE_STALE, "scale_stale", "the factors of A are those of the slab before")                   \
+  X(FACTOR_COPY, "factor_copy", "nobody copies the factors of A to tensor memory")                 \
+  X(FACTOR_LATE, "factor_late", "factors are copied behind the products that they are for")        \
+  X(FACTOR_COLUMNS, "factor_columns", "B is scaled by what lies in the columns of A's factors")    \
+  X(FACTOR_ALLOC, "factor_alloc", "tensor memory is allocated for the sums alone")                 \
+  X(FACTOR_SLOT, "factor_slot",                                                                    \
+    "factors of a slab overwrite those of the slab before, which may still be multiplied by")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

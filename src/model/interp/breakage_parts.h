@@ -92,6 +92,11 @@ bool break_unconverted(Program *program);
 // Those of scale factors, breakage_scales.c.
 bool break_scale_byte(Program *program);
 bool break_scale_stale(Program *program);
+bool break_factor_copy(Program *program);
+bool break_factor_late(Program *program);
+bool break_factor_columns(Program *program);
+bool break_factor_alloc(Program *program);
+bool break_factor_slot(Program *program);
 
 // Those of clusters and of lists that clusters claim, breakage_cluster.c.
 bool break_local_arrive_only(Program *program);

@@ -7,13 +7,15 @@
 
 enum { REGISTER_BYTES = 4 };
 
-// The byte-id of the next step, where a register holds the factors of more than one.
+// The byte-id of the next step, where a register, or a word of tensor memory, holds the factors of
+// more than one.
 static bool next_byte(Program *program, Stmt *stmt) {
   Arena *arena = program->arena;
   const int factors = stmt->op.atom && stmt->kind == STMT_OP ? atom_scales(stmt->op.atom) : 0;
   if (!factors || factors == REGISTER_BYTES) return false;
   Access *scale = &stmt->op.scale[ATOM_A];
-  scale->idx[1] = ex_mod(arena, ex_add_const(arena, scale->idx[1], factors), REGISTER_BYTES);
+  const Expr **byte = &scale->idx[scale->buffer->rank - 1];
+  *byte = ex_mod(arena, ex_add_const(arena, *byte, factors), REGISTER_BYTES);
   return true;
 }
 
@@ -35,3 +37,68 @@ static bool of_before(Program *program, Stmt *stmt) {
 }
 
 bool break_scale_stale(Program *program) { return change_each(program, of_before); }
+
+// ---- in tensor memory ---------------------------------------------------------------------------
+
+bool break_factor_copy(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_T_CP, ROLE_TENSOR_SFA);
+}
+
+// The first copy of a list goes behind the products that it is for.
+static bool copy_late(Stmt **list) {
+  for (Stmt **link = list; *link; link = &(*link)->next) {
+    Stmt **product = find_link(list, OP_T_MMA, ROLE_COUNT);
+    const bool is_copy = find_link(link, OP_T_CP, ROLE_COUNT) == link && (*link)->kind != STMT_IF;
+    if (is_copy && product && !find_op((*link)->body, OP_T_MMA, ROLE_COUNT)) {
+      Stmt *behind = *product, *copy = cut(link);
+      insert(&behind->next, copy);
+      return true;
+    }
+    if (copy_late(&(*link)->body)) return true;
+  }
+  return false;
+}
+
+bool break_factor_late(Program *program) { return copy_late(&main_kernel(program)->body); }
+
+// Factors of B from the columns of A's.
+static bool other_columns(Program *program, Stmt *stmt) {
+  (void)program;
+  if (!is_op(stmt, OP_T_MMA) || !stmt->op.scale[ATOM_B].buffer) return false;
+  stmt->op.scale[ATOM_B] = stmt->op.scale[ATOM_A];
+  return true;
+}
+
+bool break_factor_columns(Program *program) { return change_each(program, other_columns); }
+
+// As many columns as the sums take, if those of the factors ask for more.
+static bool room_for_sums(Program *program, Stmt *stmt) {
+  const Buffer *sums = program_buffer(program, ROLE_SUMS);
+  if (!is_op(stmt, OP_T_ALLOC) && !is_op(stmt, OP_T_FREE)) return false;
+  int64_t columns = TENSOR_COLUMNS_LEAST;
+  while (columns < sums->column + sums->dim[1]) columns *= 2;
+  if (!program_buffer(program, ROLE_TENSOR_SFA) || columns == stmt->op.count) return false;
+  stmt->op.count = columns;
+  return true;
+}
+
+bool break_factor_alloc(Program *program) { return change_each(program, room_for_sums); }
+
+// Every slab's words in those of slot 0, of the one warpgroup there is.
+static bool first_words(Program *program, Stmt *stmt) {
+  const Buffer *full = program_buffer(program, ROLE_FULL);
+  const WarpRole *writes = kernel_role(program_main(program), WORK_WRITES);
+  const bool one = writes && writes->n_threads == TENSOR_LANES;
+  if (!one || full->dim[0] < 2 || (!is_op(stmt, OP_T_CP) && !is_op(stmt, OP_T_MMA))) return false;
+  Access *at[] = {&stmt->op.dst, &stmt->op.scale[ATOM_A], &stmt->op.scale[ATOM_B]};
+  bool any = false;
+  for (int i = 0; i < 3; i++) {
+    const Buffer *to = at[i]->buffer;
+    if (!to || to->space != SPACE_TENSOR || !buffer_is_factors(to)) continue;
+    at[i]->idx[1] = ex_mod(program->arena, at[i]->idx[1], to->dim[1] / full->dim[0]);
+    any = true;
+  }
+  return any;
+}
+
+bool break_factor_slot(Program *program) { return change_each(program, first_words); }

@@ -123,7 +123,7 @@ static const double *scaled(Arena *arena, const Problem *problem, const double *
   for (int64_t i = 0; i < n; i++)
     for (int64_t k = 0; k < depth; k++) {
       const double unit = units[is_a ? i * problem_depth(problem) + k / each : k / each * n + i];
-      const double factor = (double)scale[i * problem_scales(problem) + k / of.elements];
+      const double factor = (double)scale[problem_factor_place(problem, i, k / of.elements)];
       to[is_a ? i * depth + k : k * n + i] =
           number_element(problem->dtype, unit, (int)(k % each)) * number_round(of.type, factor);
     }

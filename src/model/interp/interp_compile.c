@@ -324,7 +324,7 @@ static const char *type_fault(Compiler *c, const Op *op) {
 
 // Factors are of the type that goes with the operands', and of both operands.
 static const char *scale_fault(Compiler *c, const Op *op, const Code *code) {
-  static const OperandFacts facts = {.read = true, .spaces = 1u << SPACE_REGISTER};
+  const OperandFacts facts = {.read = true, .spaces = op_facts(op->kind)->dst.spaces};
   const Buffer *src = op->src.buffer, *scale[] = {op->scale[0].buffer, op->scale[1].buffer};
   const bool wanted = op_multiplies(op->kind) && src && dtype_is_scaled(src->type);
   const char *fault = NULL;
@@ -427,7 +427,8 @@ static void emit_op(Compiler *c, const Stmt *stmt) {
   if (stmt->op.mask) code->value = compile_value(c, stmt->op.mask);
   if (stmt->op.keep) code->value = compile_value(c, stmt->op.keep);
   if (op_moves_box(stmt->op.kind)) compile_box(c, &stmt->op, code);
-  if (op_reads_tiles(stmt->op.kind)) compile_tiles(c, &stmt->op, code);
+  if (op_reads_tiles(stmt->op.kind) || op_moves_factors(stmt->op.kind))
+    compile_tiles(c, &stmt->op, code);
   code->fault = op_fault(c, &stmt->op, code);
   const OpMachine *machine = op_machine(stmt->op.kind);
   if (!code->fault && machine->prepare) machine->prepare(c->arena, c->program, code);

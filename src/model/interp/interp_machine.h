@@ -153,7 +153,8 @@ typedef struct TensorQueue {
 enum { TENSOR_READERS = INTERP_THREADS_MAX / LANES / TENSOR_QUARTERS };
 typedef struct TensorCell {
   Touch write, read[TENSOR_READERS];
-  bool in_flight;  // `write` is a tcgen05.st that its warp has not waited for
+  Touch multiplied;  // the latest product that has scale factors here
+  bool in_flight;    // `write` is a tcgen05.st that its warp has not waited for
 } TensorCell;
 
 typedef struct TensorMemory {
@@ -164,17 +165,18 @@ typedef struct TensorMemory {
   TensorCell (*cell)[TENSOR_COLUMNS];  // [TENSOR_QUARTERS]
 } TensorMemory;
 
-// A tcgen05.mma that was issued and is not carried out, or a commit behind some.
+// A tcgen05.mma or tcgen05.cp that was issued and is not carried out, or a commit behind some.
 typedef struct TensorWork {
   int code;
-  bool commits, begins;  // the sums
-  int64_t corner[2];     // of its tiles
+  bool commits, copies, begins;  // the sums
+  int64_t corner[2];             // of its tiles
   int64_t index[2][RANK_MAX];
-  int column;      // of the sums
-  uint32_t ranks;  // COMMIT: whose mbarrier
-  int64_t at;      // which
-  uint32_t epoch;  // what was issued before
-  Known *known;    // what its thread knew by then
+  int column;          // of what is written
+  int64_t factors[2];  // where those of A and B begin, in bytes of their buffers
+  uint32_t ranks;      // COMMIT: whose mbarrier
+  int64_t at;          // which
+  uint32_t epoch;      // what was issued before
+  Known *known;        // what its thread knew by then
 } TensorWork;
 
 // What one warp has asked of the tensor core: first in, first out.
@@ -521,6 +523,7 @@ void bulk_end(Machine *machine, Warp *warp);
 // Columns of some quarters of the lanes, of the block at hand.
 typedef struct TensorReach {
   int first_quarter, n_quarters, column, n;
+  const Buffer *buffer;  // whose columns they are
 } TensorReach;
 
 bool tmem_is_used(const Program *program);
@@ -539,6 +542,8 @@ bool tmem_has(Machine *machine, const Warp *warp, const Code *code, const Buffer
 // An access of these columns by `who`, asked for by `now`. False: nothing is there to read.
 bool tmem_read(Machine *machine, const Warp *warp, const Code *code, const TensorReach *reach,
                const Touch *now, uint16_t who);
+// The tensor core multiplies by what is there, which keeps the next copy of factors away.
+void tmem_multiplied(Machine *machine, const TensorReach *reach, const Touch *now, uint16_t who);
 void tmem_write(Machine *machine, const Warp *warp, const Code *code, const TensorReach *reach,
                 const Touch *now, uint16_t who);
 // An access that is over: it counts from now on.

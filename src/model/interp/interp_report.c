@@ -35,6 +35,7 @@ static Verb verb_of(const Op *op, const Buffer *memory) {
     return (Verb){"copies into", "copies into"};
   if (op_facts(op->kind)->action == ACTION_ADD)
     return (Verb){"adds atomically to", "adds to atomically"};
+  if (op_moves_factors(op->kind) && op->src.buffer == memory) return (Verb){"reads", "reads"};
   bool writes = op->dst.buffer && op->dst.buffer->space != SPACE_REGISTER;
   return writes ? (Verb){"writes", "writes"} : (Verb){"reads", "reads"};
 }

@@ -86,8 +86,9 @@ void tmem_end_block(Machine *m) {
 
 // Column `column` of what the buffer's operand begins with, for the report.
 static int64_t element_of(const Buffer *buffer, const TensorReach *reach, int quarter, int column) {
+  const int64_t at = (int64_t)quarter * LANES * TENSOR_COLUMNS + (column - buffer->column);
   (void)reach;
-  return (int64_t)quarter * LANES * TENSOR_COLUMNS + (column - buffer->column);
+  return at * buffer_column_elements(buffer);
 }
 
 bool tmem_has(Machine *m, const Warp *w, const Code *code, const Buffer *buffer,
@@ -124,10 +125,14 @@ static bool is_old(const Machine *m, const Touch *touch) {
 // What keeps two accesses apart.
 typedef enum Gap { GAP_NONE, GAP_FLIGHT, GAP_ORDER, GAP_BEFORE, GAP_AFTER } Gap;
 
-static Gap gap_between(const Machine *m, const Touch *then, const Touch *now, uint16_t who) {
+// What one warp asks of the tensor core comes one after the other, but for copies of factors, which
+// nothing keeps behind what was asked for before: `apart`.
+static Gap gap_between(const Machine *m, const Touch *then, const Touch *now, uint16_t who,
+                       bool apart) {
   const int whose = then->thread / LANES;
-  if (is_old(m, then) || whose == who / LANES || whose == now->thread / LANES) return GAP_NONE;
+  if (is_old(m, then) || whose == now->thread / LANES) return GAP_NONE;
   const Known *known = &interp_clock(m, now->thread)[whose];
+  if (whose == who / LANES) return apart && then->epoch >= known->seen ? GAP_ORDER : GAP_NONE;
   if (then->epoch >= known->seen) return GAP_ORDER;
   if (then->epoch >= known->before) return GAP_BEFORE;
   return then->epoch >= known->after ? GAP_AFTER : GAP_NONE;
@@ -166,13 +171,11 @@ typedef struct Conflict {
 
 static void report(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
                    const Conflict *c) {
-  const Buffer *dst = code->stmt->op.dst.buffer;
-  const Buffer *buffer = dst && dst->space == SPACE_TENSOR ? dst : code->stmt->op.src.buffer;
-  interp_report(m, kind_of_gap(m, c->gap, c->then), w, c->now->thread % LANES, code->stmt, buffer,
-                element_of(buffer, reach, c->quarter, c->column), "%s what %s %s (stmt %d), %s",
-                c->reads ? "reads" : "overwrites", who_text(m, c->then),
-                c->read ? "reads" : "writes", m->code->code[c->then->code].stmt->id,
-                gap_text(m, c->gap, c->then));
+  interp_report(m, kind_of_gap(m, c->gap, c->then), w, c->now->thread % LANES, code->stmt,
+                reach->buffer, element_of(reach->buffer, reach, c->quarter, c->column),
+                "%s what %s %s (stmt %d), %s", c->reads ? "reads" : "overwrites",
+                who_text(m, c->then), c->read ? "reads" : "writes",
+                m->code->code[c->then->code].stmt->id, gap_text(m, c->gap, c->then));
 }
 
 #define EACH_CELL(quarter, column, reach)                                 \
@@ -189,7 +192,7 @@ static bool against_write(Machine *m, const Warp *w, const Code *code, const Ten
   const TensorCell *cell = cell_at(m, at.quarter, at.column);
   at.then = &cell->write;
   at.now = now;
-  at.gap = gap_between(m, at.then, now, who);
+  at.gap = gap_between(m, at.then, now, who, !at.reads && op_moves_factors(code->stmt->op.kind));
   if (cell->in_flight && !is_old(m, at.then)) at.gap = GAP_FLIGHT;
   if (at.gap) report(m, w, code, reach, &at);
   return at.gap != GAP_NONE;
@@ -207,10 +210,8 @@ bool tmem_read(Machine *m, const Warp *w, const Code *code, const TensorReach *r
   EACH_CELL(quarter, column, reach) {
     TensorCell *cell = cell_at(m, quarter, column);
     if (is_old(m, &cell->write)) {
-      const Buffer *dst = code->stmt->op.dst.buffer;
-      const Buffer *buffer = dst->space == SPACE_TENSOR ? dst : code->stmt->op.src.buffer;
-      interp_report(m, FINDING_UNWRITTEN_READ, w, now->thread % LANES, code->stmt, buffer,
-                    element_of(buffer, reach, quarter, column), "reads what nothing wrote");
+      interp_report(m, FINDING_UNWRITTEN_READ, w, now->thread % LANES, code->stmt, reach->buffer,
+                    element_of(reach->buffer, reach, quarter, column), "reads what nothing wrote");
       return false;
     }
     const Conflict at = {.reads = true, .quarter = quarter, .column = column};
@@ -225,11 +226,11 @@ bool tmem_read(Machine *m, const Warp *w, const Code *code, const TensorReach *r
 static bool against_reads(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
                           const Touch *now, uint16_t who, Conflict at) {
   const TensorCell *cell = cell_at(m, at.quarter, at.column);
-  for (int i = 0; i < TENSOR_READERS; i++) {
-    at.then = &cell->read[i];
+  for (int i = 0; i <= TENSOR_READERS; i++) {
+    at.then = i < TENSOR_READERS ? &cell->read[i] : &cell->multiplied;
     at.now = now;
     at.read = true;
-    at.gap = gap_between(m, at.then, now, who);
+    at.gap = gap_between(m, at.then, now, who, op_moves_factors(code->stmt->op.kind));
     if (!at.gap) continue;
     report(m, w, code, reach, &at);
     return true;
@@ -248,6 +249,14 @@ void tmem_write(Machine *m, const Warp *w, const Code *code, const TensorReach *
     cell->write = *now;
     cell->write.thread = who;
     cell->in_flight = !is_of_tensor_core(m, &cell->write);
+  }
+}
+
+void tmem_multiplied(Machine *m, const TensorReach *reach, const Touch *now, uint16_t who) {
+  EACH_CELL(quarter, column, reach) {
+    Touch *its = &cell_at(m, quarter, column)->multiplied;
+    *its = *now;
+    its->thread = who;
   }
 }
 
@@ -270,16 +279,16 @@ void tmem_touch_write(Machine *m, const TensorReach *reach, const Touch *now) {
 static const Touch *still_there(const Machine *m, const TensorCell *cell, const Known *known) {
   if (!is_old(m, &cell->write) && cell->write.epoch >= known[cell->write.thread / LANES].seen)
     return &cell->write;
-  for (int i = 0; i < TENSOR_READERS; i++)
-    if (!is_old(m, &cell->read[i]) &&
-        cell->read[i].epoch >= known[cell->read[i].thread / LANES].seen)
-      return &cell->read[i];
+  for (int i = 0; i <= TENSOR_READERS; i++) {
+    const Touch *read = i < TENSOR_READERS ? &cell->read[i] : &cell->multiplied;
+    if (!is_old(m, read) && read->epoch >= known[read->thread / LANES].seen) return read;
+  }
   return NULL;
 }
 
 void tmem_release(Machine *m, const Warp *w, const Code *code) {
   TensorMemory *tensor = &m->own->tensor;
-  const TensorReach all = {0, TENSOR_QUARTERS, 0, tensor->columns};
+  const TensorReach all = {0, TENSOR_QUARTERS, 0, tensor->columns, NULL};
   const Known *known = interp_clock(m, thread_of(w, 0));
   EACH_CELL(quarter, column, &all) {
     const TensorCell *cell = cell_at(m, quarter, column);

@@ -64,8 +64,15 @@ static void add_element(const Seen *s, Str *out, const Memory *memory, int64_t a
 
 // Of the block at hand, whoever wrote it.
 static void add_column(const Seen *s, Str *out, const Memory *memory, int64_t at) {
-  const int64_t lane = at / TENSOR_COLUMNS, column = memory->buffer->column + at % TENSOR_COLUMNS;
+  const int64_t each = buffer_column_elements(memory->buffer), cell = at / each;
+  const int64_t lane = cell / TENSOR_COLUMNS;
+  const int64_t column = memory->buffer->column + cell % TENSOR_COLUMNS;
   const Row *row = &s->m->own->tensor.row[lane / LANES][column];
+  if (each > 1) {  // of a word of several
+    const uint8_t byte = (uint8_t)((uint32_t)row->whole[lane % LANES] >> 8 * (at % each));
+    str_printf(out, " %g", number_read(memory->type, &byte));
+    return;
+  }
   str_printf(out, " %g", row_get(row, memory->type, (uint32_t)(lane % LANES)));
 }
 

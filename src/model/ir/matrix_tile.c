@@ -35,7 +35,20 @@ bool matrix_tile_runs_across(const Program *program, const Buffer *slab, AtomOpe
   return product->operand[operand].column_major == (operand == ATOM_A);
 }
 
+// Rows of 16 bytes that follow each other; a next chunk of a row would be in the next tile, which
+// is not looked at.
+static MatrixTile factors_tile(const Buffer *slab) {
+  const int last = slab->rank - 1;
+  const bool dense = slab->space == SPACE_SHARED && slab->rank >= 2 &&
+                     slab->dim[last] == FACTOR_COLUMNS &&
+                     slab->stride[last - 1] == FACTOR_COLUMNS && slab->stride[last] == 1 &&
+                     !buffer_is_permuted(slab) && !slab->run_pad;
+  return (MatrixTile){
+      .is_described = dense, .lbo = FACTOR_TILE_BYTES, .sbo = CORE_ROWS * CHUNK_BYTES};
+}
+
 MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand operand) {
+  if (op_moves_factors(op->kind)) return factors_tile(op->src.buffer);
   const Buffer *slab = operand == ATOM_A ? op->src.buffer : op->src2.buffer;
   if (!slab || slab->space != SPACE_SHARED || slab->rank < 2 || !can_describe(slab))
     return (MatrixTile){.is_described = false};
@@ -59,7 +72,10 @@ MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand oper
 
 static void describe(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (stmt->kind != STMT_OP || !op_reads_tiles(stmt->op.kind)) return;
+  if (stmt->kind != STMT_OP) return;
+  if (op_moves_factors(stmt->op.kind))
+    stmt->op.tile[ATOM_A] = matrix_tile_of(context, &stmt->op, ATOM_A);
+  if (!op_reads_tiles(stmt->op.kind)) return;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++)
     stmt->op.tile[operand] = matrix_tile_of(context, &stmt->op, (AtomOperand)operand);
   const Program *program = context;
@@ -105,24 +121,40 @@ uint64_t matrix_tile_bits(const MatrixTile *tile, int arch) {
 static const InstructionKind *kind_of(const Atom *atom) {
   static const struct {
     const char *type, *kind;
-  } kinds[] = {{"f16", "f16"},     {"bf16", "f16"},    {"tf32", "tf32"},
-               {"e4m3", "f8f6f4"}, {"e5m2", "f8f6f4"}, {"s8", "i8"}};
+  } kinds[] = {{"f16", "f16"},       {"bf16", "f16"},          {"tf32", "tf32"},
+               {"e4m3", "f8f6f4"},   {"e5m2", "f8f6f4"},       {"s8", "i8"},
+               {"mxf8", "mxf8f6f4"}, {"mxf8e5m2", "mxf8f6f4"}, {"mxf4", "mxf4"},
+               {"nvfp4", "mxf4nvf4"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (str_equal(kinds[i].type, atom->type)) return instruction_kind_find(kinds[i].kind);
   return NULL;
 }
 
-uint32_t matrix_tile_instruction(Arena *arena, const Op *op) {
+// Sums are of 32 bits where factors are, and elements of 4 bits run along K: no field says it.
+static const char *fields_of(Arena *arena, const Op *op, const InstructionKind *kind) {
   const Atom *atom = op->atom;
-  const InstructionKind *kind = atom ? kind_of(atom) : NULL;
+  DType type = DTYPE_F32;
+  dtype_find(atom->type, &type);
+  Str out = str_new(arena);
+  str_printf(&out, "a=%s,b=%s", dtype_element(type), dtype_element(type));
+  if (dtype_is_scaled(type))
+    str_printf(&out, ",scale=%s", dtype_name(dtype_scale(type).type));
+  else
+    str_printf(&out, ",d=%s", atom->acc);
+  if (kind->format != INSTRUCTION_SCALED_4)
+    str_printf(&out, ",ta=%s,tb=%s", op->tile[ATOM_A].trans ? "mn" : "k",
+               op->tile[ATOM_B].trans ? "mn" : "k");
+  str_printf(&out, ",m=%d,n=%d", atom->m * (op->cta_group > 1 ? op->cta_group : 1), atom->n);
+  return out.text;
+}
+
+uint32_t matrix_tile_instruction(Arena *arena, const Op *op) {
+  const InstructionKind *kind = op->atom ? kind_of(op->atom) : NULL;
   if (!kind) return 0;
   InstructionDescriptor out;
   Diags diags = diags_new(arena);
-  const char *fields =
-      arena_printf(arena, "d=%s,a=%s,b=%s,ta=%s,tb=%s,m=%d,n=%d", atom->acc, atom->type, atom->type,
-                   op->tile[ATOM_A].trans ? "mn" : "k", op->tile[ATOM_B].trans ? "mn" : "k",
-                   atom->m * (op->cta_group > 1 ? op->cta_group : 1), atom->n);
-  const bool legal = instruction_descriptor_parse(arena, kind->name, fields, &out, &diags);
+  const bool legal =
+      instruction_descriptor_parse(arena, kind->name, fields_of(arena, op, kind), &out, &diags);
   assert(legal);
   return legal ? out.word : 0;
 }
@@ -131,6 +163,19 @@ bool matrix_tile_instruction_said(const Op *op, InstructionDescriptor *out) {
   const InstructionKind *kind = op->atom && op->idesc ? kind_of(op->atom) : NULL;
   if (kind) *out = (InstructionDescriptor){kind, op->idesc};
   return kind != NULL;
+}
+
+const char *matrix_tile_instruction_field(Arena *arena, const Op *op,
+                                          const InstructionDescriptor *said,
+                                          const InstructionField *field) {
+  static const char *const ids[] = {[ATOM_A] = "sfa", [ATOM_B] = "sfb"};
+  for (int i = ATOM_A; i <= ATOM_B; i++) {
+    if (!op->scale[i].buffer || !str_equal(field->name, ids[i])) continue;
+    const Expr *id = op->scale[i].idx[op->scale[i].buffer->rank - 1];
+    if (expr_is_const(id, id->lo)) return arena_printf(arena, "%lld", (long long)id->lo);
+    return atom_scales(op->atom) > 1 ? "0, 2" : "0-3";
+  }
+  return instruction_field_text(arena, said, field);
 }
 
 const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint32_t meant) {

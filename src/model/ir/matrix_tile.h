@@ -17,7 +17,8 @@
 
 // Whether M or N runs fastest in an operand's slab, not K: as the operand lies in global memory.
 bool matrix_tile_runs_across(const Program *program, const Buffer *slab, AtomOperand operand);
-// What a descriptor of the operand must say; is_described is false where none can.
+// What a descriptor of the operand must say; is_described is false where none can. Of a copy of
+// factors there is one operand.
 MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand operand);
 
 // Gives every operation that reads tiles the descriptors that its buffers ask for; after each pass.
@@ -31,9 +32,15 @@ MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans);
 // The descriptor's 64 bits but for the start address.
 uint64_t matrix_tile_bits(const MatrixTile *tile, int arch);
 // The 32 bits that tell tcgen05.mma types, shape and which way its tiles run; 0: it has no atom.
+// The IDs of scale factors are 0 in it: they are said by where the factors begin, Op.scale.
 uint32_t matrix_tile_instruction(Arena *arena, const Op *op);
 // The descriptor that an operation carries, with its kind; false where it has none.
 bool matrix_tile_instruction_said(const Op *op, InstructionDescriptor *out);
+// What a field of it says: "bf16", "128". The ID of scale factors is where a step's begin in their
+// words: "0-3" where there are four steps to a word, and each has its own.
+const char *matrix_tile_instruction_field(Arena *arena, const Op *op,
+                                          const InstructionDescriptor *said,
+                                          const InstructionField *field);
 // In which field two of them differ, as the rest of a sentence; NULL: in none.
 const char *matrix_tile_instruction_difference(Arena *arena, const Op *op, uint32_t meant);
 // "128B": the name of the swizzle.

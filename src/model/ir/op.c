@@ -78,10 +78,14 @@ bool op_moves_rows(OpKind kind) {
 
 bool op_reads_tiles(OpKind kind) { return rows[kind].src2.unit == UNIT_TILE; }
 
+bool op_moves_factors(OpKind kind) {
+  return is_used(&rows[kind].src) && rows[kind].src.unit == UNIT_FACTORS;
+}
+
 bool op_is_async_copy(OpKind kind) {
   bool moves = rows[kind].action == ACTION_MOVE || rows[kind].action == ACTION_ADD;
   OpCompletion by = rows[kind].completes;
-  return moves && by != COMPLETES_AT_ONCE && by != COMPLETES_BY_WAIT;
+  return moves && by != COMPLETES_AT_ONCE && by != COMPLETES_BY_WAIT && by != COMPLETES_BY_COMMIT;
 }
 
 bool op_is_plain_access(OpKind kind) {

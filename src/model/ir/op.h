@@ -53,12 +53,13 @@ typedef enum OpEngine { ENGINE_NONE, ENGINE_LSU, ENGINE_FMA, ENGINE_TENSOR, ENGI
 
 // What one execution takes of an operand: `width` neighbours of each lane, what the warp holds
 // together of an atom's matrix, a row of 16 bytes that each lane addresses, an atom's matrix where
-// it lies, a box, an mbarrier.
+// it lies, the factors of 128 rows or columns, four of each, a box, an mbarrier.
 typedef enum OpUnit {
   UNIT_ELEMENT,
   UNIT_FRAGMENT,
   UNIT_ROW,
   UNIT_TILE,
+  UNIT_FACTORS,
   UNIT_BOX,
   UNIT_MBARRIER
 } OpUnit;
@@ -102,6 +103,8 @@ bool op_ends_with_group(OpKind kind);
 bool op_moves_box(OpKind kind);
 // Reads whole matrices of an atom where they lie, by no lane's address.
 bool op_reads_tiles(OpKind kind);
+// Moves whole tiles of factors.
+bool op_moves_factors(OpKind kind);
 // Moves 8x8 matrices between registers and the 16-byte rows that lanes address.
 bool op_moves_rows(OpKind kind);
 // Its bytes come in the background: by a group of copies, or counted at an mbarrier.

@@ -257,10 +257,12 @@ static bool parse_tensor(Parser *p) {
   tensor.name = new_buffer_name(p);
   if (!tensor.name || !parse_shape(p, &tensor)) return false;
   const int64_t columns = tensor.dim[1];
-  if (tensor.rank != 2 || tensor.dim[0] != TENSOR_LANES || columns > TENSOR_COLUMNS)
+  if (tensor.rank < 2 || tensor.rank > 3 || tensor.dim[0] != TENSOR_LANES ||
+      columns > TENSOR_COLUMNS)
     return parse_fail(p, "128 lanes of at most 512 columns");
   if (!parse_type(p, &tensor.type)) return false;
-  if (dtype_bytes(tensor.type) != 4) return parse_fail(p, "a type of 32 bits");
+  if (dtype_bytes(tensor.type) * buffer_column_elements(&tensor) != 4)
+    return parse_fail(p, "columns of 32 bits");
   buffer_plain_strides(&tensor, 0, tensor.stride);
   if (!parse_word(p, "columns") ||
       !parse_int(p, 0, (int)(TENSOR_COLUMNS - columns), &tensor.column) || !parse_word(p, ".."))
@@ -380,6 +382,7 @@ static bool parse_problem(Parser *p) {
   if (problem.k % max_int(dtype_scale(problem.dtype).elements, 1))
     return parse_fail(p, "whole blocks of elements that share a factor");
   if (!parse_word(p, ", sums") || !parse_type(p, &problem.acc)) return false;
+  problem.factor_tiles = dtype_is_scaled(problem.dtype) && parse_maybe(p, ", factors in tiles");
   p->program = program_new(p->arena, problem);
   return true;
 }

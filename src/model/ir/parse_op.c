@@ -219,6 +219,8 @@ static bool parse_tile(OpParser *o, MatrixTile *tile) {
 }
 
 static bool parse_tiles(OpParser *o) {
+  if (op_moves_factors(o->op->kind))
+    return !parse_maybe(o->p, "tile by") || parse_tile(o, &o->op->tile[0]);
   if (parse_maybe(o->p, "A by") && !parse_tile(o, &o->op->tile[ATOM_A])) return false;
   return !parse_maybe(o->p, "B by") || parse_tile(o, &o->op->tile[ATOM_B]);
 }
@@ -338,7 +340,8 @@ static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {
 // The spaces in which the operand may lie: op.def's, which tells a load from a store.
 static unsigned spaces_of(OpKind kind, OpField field) {
   const OpFacts *facts = op_facts(kind);
-  return field == FIELD_dst   ? facts->dst.spaces
+  const bool beside_dst = field == FIELD_dst || field == FIELD_scales;
+  return beside_dst           ? facts->dst.spaces
          : field == FIELD_src ? facts->src.spaces
                               : facts->src2.spaces;
 }

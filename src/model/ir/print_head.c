@@ -75,16 +75,6 @@ static void print_permutation(Spans *out, const Buffer *buffer) {
 
 // ---- what the complete text alone says of a buffer ----------------------------------------------
 
-// The strides that follow from the line's other words: rows with their pads, all else dense.
-void buffer_plain_strides(const Buffer *buffer, int64_t row_pad, int64_t stride[RANK_MAX]) {
-  int64_t at = 1;
-  for (int d = buffer->rank - 1; d >= 0; d--) {
-    stride[d] = at;
-    at *= buffer->space == SPACE_TENSOR ? TENSOR_COLUMNS : buffer->dim[d];
-    if (d == buffer->rank - 1) at += row_pad;
-  }
-}
-
 static bool has_plain_strides(const Buffer *buffer) {
   int64_t plain[RANK_MAX], pad = 0;
   int row = buffer->rank - 2;
@@ -155,7 +145,7 @@ static void declare_tensor(Printer *printer, const Buffer *buffer) {
   print_shape(&out, buffer);
   print_type(&out, buffer->type);
   spans_printf(&out, SPAN_NUMBER, "  columns %d..%lld", buffer->column,
-               (long long)(buffer->column + buffer->dim[buffer->rank - 1]));
+               (long long)(buffer->column + buffer->dim[1]));
   print_as(printer, &out, buffer);
   printer_line(printer, &out, (ProgramLine){.buffer = buffer, .knob = buffer->knob});
 }
@@ -275,6 +265,7 @@ static void declare_problem(Printer *printer) {
   print_matrix(&out, program_buffer(program, ROLE_B), problem->b_col);
   spans_add(&out, SPAN_KEYWORD, ", sums");
   print_type(&out, problem->acc);
+  if (problem->factor_tiles) spans_add(&out, SPAN_KEYWORD, ", factors in tiles");
   printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
 }
 

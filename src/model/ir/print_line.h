@@ -24,5 +24,3 @@ void print_var(Spans *out, const Var *var);
 void print_range(Spans *out, const Var *var);
 void print_knob(Spans *out, KnobId knob);     // " @STAGE", " @-" for none
 void print_bytes(Spans *out, int64_t bytes);  // "  10 KiB"
-// Into stride[]: rows of dim[rank - 1] and their pad, all else dense.
-void buffer_plain_strides(const Buffer *buffer, int64_t row_pad, int64_t stride[RANK_MAX]);

@@ -138,12 +138,15 @@ static void print_scales(const OpPrinter *p) {
   }
 }
 
-// "   A by 128B lbo 16 sbo 1024   B by 128B trans lbo 8192 sbo 1024"
+// "   A by 128B lbo 16 sbo 1024   B by 128B trans lbo 8192 sbo 1024", "   tile by none lbo 512 sbo
+// 128"
 static void print_tiles(const OpPrinter *p) {
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     const MatrixTile *tile = &p->op->tile[operand];
     if (!tile->is_described) continue;
-    spans_printf(p->out, SPAN_PLAIN, "   %s by ", atom_operand_name((AtomOperand)operand));
+    const bool factors = op_moves_factors(p->op->kind);
+    spans_printf(p->out, SPAN_PLAIN, "   %s by ",
+                 factors ? "tile" : atom_operand_name((AtomOperand)operand));
     spans_add(p->out, SPAN_KEYWORD, matrix_tile_swizzle(tile));
     if (tile->trans) spans_add(p->out, SPAN_KEYWORD, " trans");
     print_number(p, " lbo ", tile->lbo, "");

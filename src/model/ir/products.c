@@ -33,11 +33,29 @@ int problem_inputs(const Problem *problem) {
   return dtype_is_scaled(problem->dtype) ? 4 : 2;
 }
 
+static int64_t tiles_of(int64_t n, int64_t each) { return (n + each - 1) / each; }
+
+// Bytes of the tiles of 128 rows, all along K.
+static int64_t tile_row_bytes(const Problem *problem) {
+  return tiles_of(problem_scales(problem), FACTORS_ALONG) * FACTOR_TILE_BYTES;
+}
+
+int64_t problem_factor_place(const Problem *problem, int64_t row, int64_t factor) {
+  if (!problem->factor_tiles) return row * problem_scales(problem) + factor;
+  const int64_t in_tile = row % FACTOR_LANES * FACTOR_LANE_BYTES +
+                          row % FACTOR_ROWS / FACTOR_LANES * FACTORS_ALONG + factor % FACTORS_ALONG;
+  return row / FACTOR_ROWS * tile_row_bytes(problem) + factor / FACTORS_ALONG * FACTOR_TILE_BYTES +
+         in_tile;
+}
+
 int64_t problem_input_elements(const Problem *problem, int input) {
   if (problem->kind == PROBLEM_ATTENTION)
     return problem->heads * (input == 0 ? problem->m : problem->n) * problem->k;
   const int64_t depth = input < 2 ? problem_depth(problem) : problem_scales(problem);
-  return depth * (input % 2 == 0 ? problem->m : problem->n);
+  const int64_t rows = input % 2 == 0 ? problem->m : problem->n;
+  if (input >= 2 && problem->factor_tiles)
+    return tiles_of(rows, FACTOR_ROWS) * tile_row_bytes(problem);
+  return depth * rows;
 }
 
 static void add_matrix(Program *program, const char *name, const ProductOperand *operand,
@@ -48,6 +66,17 @@ static void add_matrix(Program *program, const char *name, const ProductOperand 
   if (!operand->column_major) return;
   buffer->stride[0] = 1;
   buffer->stride[1] = rows;
+}
+
+static void add_factors(Program *program, const char *name, const ProductOperand *operand,
+                        int64_t rows) {
+  const Problem *problem = &program->problem;
+  const int64_t tiled[3] = {tiles_of(rows, FACTOR_ROWS), tile_row_bytes(problem) / FACTOR_COLUMNS,
+                            FACTOR_COLUMNS};
+  if (problem->factor_tiles)
+    program_new_buffer(program, name, SPACE_GLOBAL, operand->global, 3, tiled, KNOB_NONE);
+  else
+    add_matrix(program, name, operand, rows, problem_scales(problem));
 }
 
 // C = A · B, the one product of a matmul.
@@ -102,11 +131,11 @@ static Program *matmul(Arena *arena, Problem problem) {
   add_matrix(program, "C", &product->operand[ATOM_C], problem.m, problem.n);
   if (!scales) return program;
   product->operand[ATOM_SFA] = (ProductOperand){
-      .global = ROLE_SFA, .slab = ROLE_COUNT, .stage = ROLE_COUNT, .registers = ROLE_FRAG_SFA};
+      .global = ROLE_SFA, .slab = ROLE_SLAB_SFA, .stage = ROLE_COUNT, .registers = ROLE_FRAG_SFA};
   product->operand[ATOM_SFB] = (ProductOperand){
-      .global = ROLE_SFB, .slab = ROLE_COUNT, .stage = ROLE_COUNT, .registers = ROLE_FRAG_SFB};
-  add_matrix(program, "SFA", &product->operand[ATOM_SFA], problem.m, scales);
-  add_matrix(program, "SFB", &product->operand[ATOM_SFB], problem.n, scales);
+      .global = ROLE_SFB, .slab = ROLE_SLAB_SFB, .stage = ROLE_COUNT, .registers = ROLE_FRAG_SFB};
+  add_factors(program, "SFA", &product->operand[ATOM_SFA], problem.m);
+  add_factors(program, "SFB", &product->operand[ATOM_SFB], problem.n);
   return program;
 }
 

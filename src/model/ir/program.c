@@ -50,7 +50,11 @@ const char *buffer_role_name(BufferRole role) {
                                                 [ROLE_SFA] = "sfa",
                                                 [ROLE_SFB] = "sfb",
                                                 [ROLE_FRAG_SFA] = "frag_sfa",
-                                                [ROLE_FRAG_SFB] = "frag_sfb"};
+                                                [ROLE_FRAG_SFB] = "frag_sfb",
+                                                [ROLE_SLAB_SFA] = "slab_sfa",
+                                                [ROLE_SLAB_SFB] = "slab_sfb",
+                                                [ROLE_TENSOR_SFA] = "tensor_sfa",
+                                                [ROLE_TENSOR_SFB] = "tensor_sfb"};
   return names[role];
 }
 
@@ -63,6 +67,28 @@ int64_t buffer_elements(const Buffer *buffer) {
   int last = buffer->rank - 1;  // the slowest dimension of a column-major operand
   int64_t columns = buffer->stride[last] * buffer->dim[last];
   return columns > n ? columns : n;
+}
+
+void buffer_plain_strides(const Buffer *buffer, int64_t row_pad, int64_t stride[RANK_MAX]) {
+  enum { COLUMNS = 1 };  // of tensor memory
+  int64_t at = 1;
+  for (int d = buffer->rank - 1; d >= 0; d--) {
+    stride[d] = at;
+    at *= buffer->space == SPACE_TENSOR && d == COLUMNS ? TENSOR_COLUMNS : buffer->dim[d];
+    if (d == buffer->rank - 1) at += row_pad;
+  }
+}
+
+int64_t buffer_column_elements(const Buffer *tensor) {
+  return tensor->rank > 2 ? tensor->dim[2] : 1;
+}
+
+bool buffer_is_factors(const Buffer *buffer) {
+  static const bool factors[ROLE_COUNT] = {
+      [ROLE_SFA] = true,        [ROLE_SFB] = true,       [ROLE_FRAG_SFA] = true,
+      [ROLE_FRAG_SFB] = true,   [ROLE_SLAB_SFA] = true,  [ROLE_SLAB_SFB] = true,
+      [ROLE_TENSOR_SFA] = true, [ROLE_TENSOR_SFB] = true};
+  return factors[buffer->role];
 }
 
 int buffer_fast_dimension(const Buffer *buffer) {
@@ -491,16 +517,15 @@ Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, in
   return var;
 }
 
-static DType type_of_role(const Problem *problem, BufferRole role) {
+static DType type_of_buffer(const Problem *problem, const Buffer *buffer) {
+  const BufferRole role = buffer->role;
   if (role == ROLE_C || role == ROLE_SLAB_C || role == ROLE_STAGE_C) return problem->out;
   static const bool sums[ROLE_COUNT] = {
       [ROLE_ACC] = true,     [ROLE_PARTIAL] = true,     [ROLE_TEMP] = true,
       [ROLE_SCORES] = true,  [ROLE_ROW_SUMS] = true,    [ROLE_SCORE] = true,
       [ROLE_ROW_MAX] = true, [ROLE_ROW_SUM] = true,     [ROLE_ROW_BASE] = true,
       [ROLE_RESCALE] = true, [ROLE_ROW_DIVISOR] = true, [ROLE_SUMS] = true};
-  static const bool factors[ROLE_COUNT] = {
-      [ROLE_SFA] = true, [ROLE_SFB] = true, [ROLE_FRAG_SFA] = true, [ROLE_FRAG_SFB] = true};
-  if (factors[role]) return dtype_scale(problem->dtype).type;
+  if (buffer_is_factors(buffer)) return dtype_scale(problem->dtype).type;
   return sums[role] ? problem->acc : problem->dtype;
 }
 
@@ -512,15 +537,11 @@ Buffer *program_new_buffer(Program *program, const char *name, Space space, Buff
                      .name = name,
                      .space = space,
                      .role = role,
-                     .type = type_of_role(&program->problem, role),
                      .rank = rank,
                      .knob = knob};
-  int64_t stride = 1;
-  for (int d = rank - 1; d >= 0; d--) {
-    buffer->dim[d] = dim[d];
-    buffer->stride[d] = stride;
-    stride *= space == SPACE_TENSOR ? TENSOR_COLUMNS : dim[d];
-  }
+  buffer->type = type_of_buffer(&program->problem, buffer);
+  for (int d = 0; d < rank; d++) buffer->dim[d] = dim[d];
+  buffer_plain_strides(buffer, 0, buffer->stride);
   program->buffer[program->n_buffers++] = buffer;
   return buffer;
 }

@@ -65,6 +65,7 @@ typedef struct Problem {
   ProblemKind kind;
   int64_t heads;  // ATTENTION: batch × heads, each with queries, keys and values of its own
   bool causal;
+  bool factor_tiles;  // SFA and SFB lie in tiles, as tcgen05 takes them: problem_factor_place()
 } Problem;
 
 // The result as a matrix: C, or O of all heads one below the other.
@@ -77,6 +78,16 @@ const char *problem_kernel_name(const Problem *problem);
 int64_t problem_depth(const Problem *problem);
 // Scale factors along K: 0 where the type has none.
 int64_t problem_scales(const Problem *problem);
+// Tiles of factors: those of 128 rows, four along K, are 512 bytes, as 32 rows of 16: row r, factor
+// j is byte r % 32 * 16 + r / 32 * 4 + j (cuBLAS, 128x4 scaling factor layout; what tcgen05.cp
+// .32x128b takes). Tiles along K follow each other, then those of the next rows; what is beyond the
+// matrix is there and never multiplied. As a buffer, in rows of 256 bytes, the longest that a box
+// of TMA has: [M / 128][K / S / 4 * 2][256]. Worked example, row 37 and factor 6: tile 1 along K,
+// byte 5 * 16 + 1 * 4 + 2 of it, so [0][2][86].
+enum { FACTOR_ROWS = 128, FACTORS_ALONG = 4, FACTOR_TILE_BYTES = 512, FACTOR_COLUMNS = 256 };
+enum { FACTOR_LANES = 32, FACTOR_LANE_BYTES = 16 };
+// Where the factor of a row of A, or a column of B, is in SFA or SFB, in factors.
+int64_t problem_factor_place(const Problem *problem, int64_t row, int64_t factor);
 // Units of an input: A and B, then SFA and SFB if there are any; or Q, K and V.
 enum { PROBLEM_INPUTS_MAX = 4 };
 int problem_inputs(const Problem *problem);
@@ -139,6 +150,10 @@ typedef enum BufferRole {
   ROLE_SFB,  // scale factors in global memory, [M][K / S] and [N][K / S],
   ROLE_FRAG_SFA,
   ROLE_FRAG_SFB,  // and those that a lane gives to its warp's atoms, a register for each
+  ROLE_SLAB_SFA,
+  ROLE_SLAB_SFB,    // of a slab, in shared memory, in tiles
+  ROLE_TENSOR_SFA,  // and in tensor memory, [lanes][columns][4]
+  ROLE_TENSOR_SFB,
   ROLE_COUNT
 } BufferRole;
 
@@ -174,6 +189,12 @@ typedef struct Buffer {
 } Buffer;
 
 int64_t buffer_elements(const Buffer *buffer);  // pads included
+// The strides of rows that follow each other, each with so many elements behind it; of tensor
+// memory its lanes are 512 columns apart.
+void buffer_plain_strides(const Buffer *buffer, int64_t row_pad, int64_t stride[RANK_MAX]);
+// Elements of one of its columns: 1, or as many as lie in 32 bits.
+int64_t buffer_column_elements(const Buffer *tensor);
+bool buffer_is_factors(const Buffer *buffer);  // of SFA or SFB, wherever they are
 int64_t buffer_bytes(const Buffer *buffer);
 int buffer_align(const Buffer *buffer);          // in shared memory, in bytes
 bool buffer_is_operand(const Buffer *buffer);    // A, B or C of the problem, V, SFA or SFB
@@ -206,8 +227,9 @@ typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
   Access scale[2];     // of a multiplication: the factors of A and B, where the type has any. Of an
-                       // atom the first of those that a lane gives; it is a byte of a register, and
-                       // its place there is what PTX calls the byte-id
+                       // atom the first of those that a lane gives; it is a byte of a register, or
+                       // of a word of tensor memory, and its place there is what PTX calls the
+                       // byte-id, or the ID of the scale factors
   int width;           // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
   int64_t count;       // what op.def says of each operation
   bool trans;          // LDMATRIX, STMATRIX: .trans

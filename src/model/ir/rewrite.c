@@ -321,18 +321,46 @@ const Expr *fragment_part_of(Program *program, const Product *product, int opera
                 bits_expr(arena, value, of_value, map.n_value_bits));
 }
 
-// SFA[m, k / S], SFB[n, k / S]: of an atom the first of its factors in the lane's row or column.
-static void apply_scale(Program *program, const Product *product, AtomOperand scale,
+void factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr *idx[3]) {
+  enum { LANES_OF_ROW = FACTOR_COLUMNS / FACTOR_LANE_BYTES, ROWS_OF_TILE = 2 };
+  const Expr *lane = ex_mod(arena, row, FACTOR_LANES);
+  const Expr *quarter = ex_mod(arena, ex_div(arena, row, FACTOR_LANES), FACTORS_ALONG);
+  idx[0] = ex_div(arena, row, FACTOR_ROWS);
+  idx[1] = ex_add(arena, ex_mul_const(arena, ex_div(arena, factor, FACTORS_ALONG), ROWS_OF_TILE),
+                  ex_div(arena, lane, LANES_OF_ROW));
+  idx[2] = ex_add(arena, ex_mul_const(arena, ex_mod(arena, lane, LANES_OF_ROW), FACTOR_LANE_BYTES),
+                  ex_add(arena, ex_mul_const(arena, quarter, FACTORS_ALONG),
+                         ex_mod(arena, factor, FACTORS_ALONG)));
+}
+
+// What is added to the row or column that the axes say: that of a lane of the atom's, or of a tile
+// that is copied as a whole the number of its first.
+static const Expr *scale_part(Program *program, const Product *product, AtomOperand scale,
+                              const Op *op) {
+  Arena *arena = program->arena;
+  if (op_moves_factors(op->kind)) return ex_const(arena, op->count * FACTOR_ROWS);
+  if (!product->atom) return ex_const(arena, 0);
+  return fragment_part_of(program, product, (int)scale, scale != ATOM_SFA, ex_const(arena, 0));
+}
+
+// SFA[m, k / S], SFB[n, k / S]: of an atom the first of its factors in the lane's row or column, of
+// a tile its corner.
+static void apply_scale(Program *program, const Product *product, AtomOperand scale, const Op *op,
                         const Expr *idx[]) {
   Arena *arena = program->arena;
-  const bool a = scale == ATOM_SFA;
   const Problem *problem = &program->problem;
   const int64_t units = problem_depth(problem) / problem_scales(problem);
-  const Expr *of_lane = product->atom
-                            ? fragment_part_of(program, product, (int)scale, !a, ex_const(arena, 0))
-                            : ex_const(arena, 0);
-  idx[0] = ex_add(arena, axis_expr(arena, product->axis[a ? AXIS_M : AXIS_N]), of_lane);
-  idx[1] = ex_div(arena, axis_expr(arena, product->axis[AXIS_K]), units);
+  const Axis *axis = product->axis[scale == ATOM_SFA ? AXIS_M : AXIS_N];
+  const Expr *row = ex_add(arena, axis_expr(arena, axis), scale_part(program, product, scale, op));
+  const Expr *factor = ex_div(arena, axis_expr(arena, product->axis[AXIS_K]), units);
+  if (op_moves_factors(op->kind))
+    factor = ex_mul_const(arena, ex_div(arena, factor, FACTORS_ALONG), FACTORS_ALONG);
+  if (problem->factor_tiles) {
+    factor_index(arena, row, factor, idx);
+    return;
+  }
+  idx[0] = row;
+  idx[1] = factor;
 }
 
 typedef struct Application {
@@ -346,7 +374,7 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
   bool tile = op_reads_tiles(stmt->op.kind);
   if (access->buffer->role == ROLE_SFA || access->buffer->role == ROLE_SFB) {
     const bool a = access->buffer->role == ROLE_SFA;
-    apply_scale(to->program, to->product, a ? ATOM_SFA : ATOM_SFB, access->idx);
+    apply_scale(to->program, to->product, a ? ATOM_SFA : ATOM_SFB, &stmt->op, access->idx);
     return;
   }
   int operand = product_operand(to->product, access->buffer->role);

@@ -94,6 +94,9 @@ const Expr *fragment_part_of(Program *program, const Product *product, int opera
 //   {2, 4, 0, 0, 0} gives x % 4 * 2,   {0, 0, 1, 2, 4} gives x / 4
 const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits);
 
+// The index of a factor where factors lie in tiles.
+void factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr *idx[3]);
+
 // The statement that multiplies for the product, the one that reads a fragment of its operand, and
 // the loop over its k-steps within a slab: NULL where nothing is staged, or once
 // pass_fragment_buffer has taken the last step out of it.

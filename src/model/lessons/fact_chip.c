@@ -43,7 +43,7 @@ bool fact_tensor_reader(const FactScene *scene, const FactArgs *args, FactValue 
     return false;
   for (int i = 0; i < chip->tensor.n; i++) {
     const ChipRange *range = &chip->tensor.range[i];
-    if (column < range->first || column >= range->first + range->n) continue;
+    if (range->factors || column < range->first || column >= range->first + range->n) continue;
     value->number = range->reader[lane / LANES];
     return true;
   }

@@ -12,6 +12,8 @@
 // that a commit makes tells of everything that was asked for before it, and comes when that is
 // over.
 //
+// A block-scaled product takes factors from tensor memory besides: tcgen05_factors.c.
+//
 // M is 128 and one CTA does it: row r of C is lane r, column n of C is column n of the operand. Or
 // a pair does, two CTAs of a cluster with ranks 2i and 2i + 1, by one thread of the even one: M is
 // 256, each has the tile of A, the lanes and the columns for 128 rows, and the tile of B for half
@@ -22,10 +24,9 @@
 
 #include "base/whole.h"
 #include "model/ir/matrix_tile.h"
-#include "model/ops/tcgen05_text.h"
-#include "model/ops/tile_operand.h"
+#include "model/ops/tcgen05_inside.h"
 
-enum { VECTOR = 8, N_MAX = 256, K_MAX = 32 };
+enum { VECTOR = 8, N_MAX = TCGEN05_N_MAX, K_MAX = 64 };  // elements along K
 
 // ---- check --------------------------------------------------------------------------------------
 
@@ -35,7 +36,8 @@ typedef struct Groups {
 } Groups;
 
 static bool has_group(OpKind kind) {
-  return kind == OP_T_ALLOC || kind == OP_T_FREE || kind == OP_T_MMA || kind == OP_T_COMMIT;
+  return kind == OP_T_ALLOC || kind == OP_T_FREE || kind == OP_T_MMA || kind == OP_T_CP ||
+         kind == OP_T_COMMIT;
 }
 
 static void look_for_group(Stmt *stmt, int depth, void *context) {
@@ -46,7 +48,7 @@ static void look_for_group(Stmt *stmt, int depth, void *context) {
 }
 
 // All of a kernel have one number of CTAs.
-static const char *group_fault(Arena *arena, const Program *program, const Op *op) {
+const char *tcgen05_group_fault(Arena *arena, const Program *program, const Op *op) {
   Groups groups = {.group = tcgen05_group(op)};
   for (int i = 0; i < program->n_kernels; i++)
     stmt_walk(program->kernel[i].body, look_for_group, &groups);
@@ -91,13 +93,13 @@ static const char *alloc_fault(Arena *arena, const Program *program, const Code 
   const Op *op = &code->stmt->op;
   const char *fault = base_fault(arena, op, op->dst.buffer);
   if (!fault) fault = columns_fault(arena, op->count);
-  return fault ? fault : group_fault(arena, program, op);
+  return fault ? fault : tcgen05_group_fault(arena, program, op);
 }
 
 static const char *free_fault(Arena *arena, const Program *program, const Code *code) {
   const Op *op = &code->stmt->op;
   const char *fault = base_fault(arena, op, op->src.buffer);
-  return fault ? fault : group_fault(arena, program, op);
+  return fault ? fault : tcgen05_group_fault(arena, program, op);
 }
 
 static const char *mma_fault(Arena *arena, const Program *program, const Code *code) {
@@ -109,6 +111,7 @@ static const char *mma_fault(Arena *arena, const Program *program, const Code *c
   if (!fault) fault = tile_type_fault(arena, atom, ATOM_B, op->src2.buffer);
   if (!fault) fault = tile_turned_fault(arena, op);
   if (!fault) fault = pair_columns_fault(arena, op);
+  if (!fault) fault = tcgen05_factors_fault(arena, code);
   if (!fault && !operand_is_uniform(&code->dst)) fault = "sums begin at one place";
   for (int i = 0; i < 2 && !fault; i++) {
     const Operand *operand = i == 0 ? &code->src : &code->src2;
@@ -117,13 +120,13 @@ static const char *mma_fault(Arena *arena, const Program *program, const Code *c
     else if (!value_is_uniform(&code->tile[i].corner))
       fault = "a tile begins at one place, this differs by lane";
   }
-  return fault ? fault : group_fault(arena, program, op);
+  return fault ? fault : tcgen05_group_fault(arena, program, op);
 }
 
 static const char *commit_fault(Arena *arena, const Program *program, const Code *code) {
   const char *fault = mbar_place_fault(arena, program, code);
   const Op *op = &code->stmt->op;
-  if (!fault) fault = group_fault(arena, program, op);
+  if (!fault) fault = tcgen05_group_fault(arena, program, op);
   if (fault || tcgen05_group(op) == 1 || op->mask) return fault;
   return "a commit of a pair says by a mask of ranks at whose mbarriers it arrives";
 }
@@ -191,20 +194,26 @@ typedef union LaneSums {
 typedef struct Operands {
   LaneSums a[TENSOR_QUARTERS][K_MAX];  // by k, lane after lane
   double b[N_MAX * K_MAX];
+  int depth;      // elements along K
+  int per_scale;  // that share a factor; 0: there are none
+  TensorFactors factors;
 } Operands;
 
-static void read_operand(Machine *m, const Warp *w, const Code *code, const TensorWork *work, int i,
-                         double *out) {
+// Rows of units become rows of elements.
+static void read_elements(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
+                          int i, double *out) {
   const Buffer *buffer = (i == 0 ? &code->src : &code->src2)->buffer;
   const TilePart all = {0, code->tile[i].rows};
+  const int each = dtype_elements(buffer->type), units = all.n_rows * code->tile[i].depth;
   if (buffer->space == SPACE_GLOBAL)
     tile_read_global(m, code, i, work->index[i], all, out);
   else
     tile_read_shared(m, w, code, NULL, i, work->corner[i], all, out);
+  for (int u = units - 1; u >= 0 && each > 1; u--)
+    for (int e = each - 1; e >= 0; e--) out[u * each + e] = number_element(buffer->type, out[u], e);
 }
 
-// The blocks that do it together.
-static uint32_t ranks_of(const Warp *w, const Op *op) {
+uint32_t tcgen05_ranks(const Warp *w, const Op *op) {
   return tcgen05_group(op) == 1 ? 1u << w->rank : 3u << (w->rank & ~1);
 }
 
@@ -212,8 +221,8 @@ static uint32_t ranks_of(const Warp *w, const Op *op) {
 static void read_a(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
                    Operands *out) {
   static _Thread_local double a[TENSOR_LANES * K_MAX];
-  const int depth = code->tile[0].depth;
-  read_operand(m, w, code, work, 0, a);
+  const int depth = out->depth;
+  read_elements(m, w, code, work, 0, a);
   for (int row = 0; row < TENSOR_LANES; row++)
     for (int k = 0; k < depth; k++) out->a[row / LANES][k].lane[row % LANES] = a[row * depth + k];
 }
@@ -222,10 +231,10 @@ static void read_a(Machine *m, const Warp *w, const Code *code, const TensorWork
 static void read_b(Machine *m, const Warp *w, const Code *code, const TensorWork *work,
                    Operands *out) {
   double *columns = out->b;
-  EACH_RANK(rank, ranks_of(w, &code->stmt->op)) {
+  EACH_RANK(rank, tcgen05_ranks(w, &code->stmt->op)) {
     interp_at_rank(m, (int)rank);
-    read_operand(m, w, code, work, 1, columns);
-    columns += code->tile[1].rows * code->tile[1].depth;
+    read_elements(m, w, code, work, 1, columns);
+    columns += code->tile[1].rows * out->depth;
   }
 }
 
@@ -245,18 +254,44 @@ static void add_products(Row *sums, DType type, const LaneSums *a, const double 
     row_put(sums, type, lane, type == DTYPE_S32 ? wrapped(sum.lane[lane]) : sum.lane[lane]);
 }
 
+// The same, as many elements along K as share a factor at a time.
+static void add_scaled(Row *sums, const Operands *in, int quarter, int n, bool begins) {
+  const TensorFactors *factors = &in->factors;
+  const double *b = &in->b[n * in->depth];
+  LaneSums sum = {.lane = {0}};
+  for (uint32_t lane = 0; lane < LANES && !begins; lane++)
+    sum.lane[lane] = (double)sums->lane[lane];
+  for (int s = 0; s < in->depth / in->per_scale; s++) {
+    LaneSums part = {.lane = {0}};
+    for (int k = s * in->per_scale; k < (s + 1) * in->per_scale; k++)
+      for (int v = 0; v < LANES / VECTOR; v++) part.all[v] += in->a[quarter][k].all[v] * b[k];
+    for (int lane = 0; lane < (int)LANES; lane++)
+      sum.lane[lane] +=
+          part.lane[lane] * factors->a[quarter * (int)LANES + lane][s] * factors->b[quarter][n][s];
+  }
+  for (int lane = 0; lane < (int)LANES; lane++) sums->lane[lane] = (float)sum.lane[lane];
+}
+
 static void carry_out_product(Machine *m, const Warp *w, const TensorWork *work) {
   static _Thread_local Operands operands;
   const Code *code = &m->code->code[work->code];
-  const int depth = code->tile[0].depth;
+  const Atom *atom = code->stmt->op.atom;
+  operands.depth = code->tile[0].depth * atom->unit;
+  operands.per_scale = atom_scales(atom) ? operands.depth / atom_scales(atom) : 0;
   read_b(m, w, code, work, &operands);
-  EACH_RANK(rank, ranks_of(w, &code->stmt->op)) {
+  EACH_RANK(rank, tcgen05_ranks(w, &code->stmt->op)) {
     interp_at_rank(m, (int)rank);
     read_a(m, w, code, work, &operands);
+    if (operands.per_scale) tcgen05_read_factors(m, code, work, &operands.factors);
     for (int quarter = 0; quarter < TENSOR_QUARTERS; quarter++)
-      for (int n = 0; n < code->stmt->op.atom->n; n++)
-        add_products(&m->own->tensor.row[quarter][work->column + n], code->dst.buffer->type,
-                     operands.a[quarter], &operands.b[n * depth], depth, work->begins);
+      for (int n = 0; n < atom->n; n++) {
+        Row *sums = &m->own->tensor.row[quarter][work->column + n];
+        if (operands.per_scale)
+          add_scaled(sums, &operands, quarter, n, work->begins);
+        else
+          add_products(sums, code->dst.buffer->type, operands.a[quarter],
+                       &operands.b[n * operands.depth], operands.depth, work->begins);
+      }
   }
   interp_at_rank(m, w->rank);
 }
@@ -277,12 +312,13 @@ static void arrive(Machine *m, const Warp *w, const Code *code, const TensorWork
 void tmem_do(Machine *m, Warp *w, const TensorWork *work) {
   if (work->commits)
     arrive(m, w, &m->code->code[work->code], work);
+  else if (work->copies)
+    tcgen05_copy_factors(m, w, work);
   else
     carry_out_product(m, w, work);
 }
 
-// Early, whatever was asked for is done at once.
-static void asked(Machine *m, Warp *w) {
+void tcgen05_asked(Machine *m, Warp *w) {
   TensorAgent *agent = w->agent;
   if (m->async != INTERP_EARLY) return;
   const TensorWork work = agent->work[agent->first + --agent->n];
@@ -290,8 +326,7 @@ static void asked(Machine *m, Warp *w) {
 }
 
 static bool find_tiles(Machine *m, const Warp *w, const Code *code, TensorWork *work) {
-  Touch now = touch_of(m, w, code);
-  now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  const Touch now = tcgen05_touch(m, w, code);
   bool whole = true;
   for (int i = 0; i < 2; i++) {
     const TileCode *tile = &code->tile[i];
@@ -305,7 +340,13 @@ static bool find_tiles(Machine *m, const Warp *w, const Code *code, TensorWork *
   return whole;
 }
 
-static void issued_by_one(Machine *m, const Warp *w, const Code *code, const char *what) {
+Touch tcgen05_touch(const Machine *m, const Warp *w, const Code *code) {
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  return now;
+}
+
+void tcgen05_alone(Machine *m, const Warp *w, const Code *code, const char *what) {
   const int n = __builtin_popcount(w->active);
   if (n == 1) return;
   interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
@@ -317,21 +358,21 @@ static bool ask_here(Machine *m, const Warp *w, const Code *code, const TensorRe
                      TensorWork *work) {
   if (m->rank != w->rank) interp_reach_rank(m, w, code, m->rank);
   if (!tmem_has(m, w, code, code->dst.buffer, reach) || !find_tiles(m, w, code, work)) return false;
-  Touch now = touch_of(m, w, code);
-  now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  if (!tcgen05_ask_factors(m, w, code, work)) return false;
+  const Touch now = tcgen05_touch(m, w, code);
   if (!work->begins && !tmem_read(m, w, code, reach, &now, tmem_agent(m, w))) return false;
   tmem_write(m, w, code, reach, &now, tmem_agent(m, w));
   return true;
 }
 
 static void run_mma(Machine *m, Warp *w, const Code *code) {
-  issued_by_one(m, w, code, "each adds the product once more");
+  tcgen05_alone(m, w, code, "each adds the product once more");
   if (code->wrong)
     interp_report(m, FINDING_DESCRIPTOR, w, -1, code->stmt, code->dst.buffer, 0, "%s", code->wrong);
   const Buffer *sums = code->dst.buffer;
   const int64_t at = interp_scalar(w, &code->dst.offset);
   const TensorReach reach = {0, TENSOR_QUARTERS, (int)(sums->column + at % TENSOR_COLUMNS),
-                             code->stmt->op.atom->n};
+                             code->stmt->op.atom->n, sums};
   if (at / TENSOR_COLUMNS) {
     interp_report(m, FINDING_OUT_OF_BOUNDS, w, -1, code->stmt, sums, at,
                   "sums in lanes from %lld on, and 128 rows begin in lane 0",
@@ -341,7 +382,7 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
   const bool begins = code->stmt->op.keep && !interp_scalar(w, &code->value);
   TensorWork work = {.code = (int)(code - m->code->code), .begins = begins, .column = reach.column};
   bool whole = true;
-  EACH_RANK(rank, ranks_of(w, &code->stmt->op)) {
+  EACH_RANK(rank, tcgen05_ranks(w, &code->stmt->op)) {
     interp_at_rank(m, (int)rank);
     whole = whole && ask_here(m, w, code, &reach, &work);
   }
@@ -350,7 +391,7 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
   TensorWork *place = tmem_new_work(m, w);
   work.known = place->known;
   *place = work;
-  asked(m, w);
+  tcgen05_asked(m, w);
 }
 
 // What the thread knows when it asks is over when the commit arrives: what it has waited for, such
@@ -363,7 +404,7 @@ static void note_clock(const Machine *m, const Warp *w, TensorWork *work) {
 }
 
 static void run_commit(Machine *m, Warp *w, const Code *code) {
-  issued_by_one(m, w, code, "the others have asked for no product, and arrive at once");
+  tcgen05_alone(m, w, code, "the others have asked for no product, and arrive at once");
   const uint32_t ranks = interp_ranks(m, w, code);
   EACH_RANK(rank, ranks) {
     interp_at_rank(m, (int)rank);
@@ -379,7 +420,7 @@ static void run_commit(Machine *m, Warp *w, const Code *code) {
   work->at = interp_scalar(w, &code->dst.offset);
   work->epoch = ++m->epoch;
   note_clock(m, w, work);
-  asked(m, w);
+  tcgen05_asked(m, w);
 }
 
 // ---- moving -------------------------------------------------------------------------------------
@@ -400,7 +441,8 @@ static bool reach_lanes(Machine *m, const Warp *w, const Code *code, const Opera
     return false;
   }
   const int column = at.lane[0] % TENSOR_COLUMNS;
-  *out = (TensorReach){quarter, 1, operand->buffer->column + column, operand->width};
+  *out =
+      (TensorReach){quarter, 1, operand->buffer->column + column, operand->width, operand->buffer};
   if (column + operand->width > operand->buffer->dim[1]) {
     interp_report(m, FINDING_OUT_OF_BOUNDS, w, 0, code->stmt, operand->buffer, at.lane[0],
                   "is at columns %d to %d, where 0 to %lld are inside", column,
@@ -412,7 +454,7 @@ static bool reach_lanes(Machine *m, const Warp *w, const Code *code, const Opera
 
 static TensorReach reach_of(const Machine *m, const Warp *w, const TensorMove *move) {
   const int n = m->code->code[move->code].stmt->op.width;
-  return (TensorReach){w->place % TENSOR_QUARTERS, 1, move->column, n};
+  return (TensorReach){w->place % TENSOR_QUARTERS, 1, move->column, n, NULL};
 }
 
 static void copy_columns(const Machine *m, Warp *w, const TensorMove *move) {

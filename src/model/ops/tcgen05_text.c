@@ -118,17 +118,61 @@ static const PreludeText after =
     kind, { MMA_OF("tcgen05_mma_" kind, kind, "1"), MMA_OF("tcgen05_mma_pair_" kind, kind, "2") } \
   }
 
+#define SCALED_OF(name, kind, group)                                                             \
+  {                                                                                              \
+    name,                                                                                        \
+        "// d += (a * sfa) * (b * sfb) in the background: the same, with scale factors that "    \
+        "begin at sfa and\n// sfb in tensor memory; bits 29 and 4 of idesc say at which byte "   \
+        "of their words.\n"                                                                      \
+        "__device__ __forceinline__ void " name                                                  \
+        "(unsigned d, unsigned long long a,\n    unsigned long long b, unsigned idesc, "         \
+        "unsigned sfa, unsigned sfb, int keep) {\n"                                              \
+        "  asm volatile(\"{ .reg .pred keep;\\nsetp.ne.b32 keep, %6, 0;\\n\"\n"                  \
+        "               \"tcgen05.mma.cta_group::" group ".kind::" kind                          \
+        "\"\n               \" [%0], %1, %2, %3, [%4], [%5], keep; }\"\n"                        \
+        "               :: \"r\"(d), \"l\"(a), \"l\"(b), \"r\"(idesc), \"r\"(sfa), \"r\"(sfb), " \
+        "\"r\"(keep)\n               : \"memory\");\n}\n"                                        \
+  }
+#define SCALEDS_OF(kind, name)                                                                  \
+  {                                                                                             \
+    kind, {                                                                                     \
+      SCALED_OF("tcgen05_mma_" name, kind, "1"), SCALED_OF("tcgen05_mma_pair_" name, kind, "2") \
+    }                                                                                           \
+  }
+
 // The instruction of an atom ends with its kind.
 static const PreludeText *mma_of(const Op *op) {
   static const struct {
     const char *kind;
     PreludeText text[GROUPS];
-  } kinds[] = {MMAS_OF("f16"), MMAS_OF("tf32"), MMAS_OF("f8f6f4"), MMAS_OF("i8")};
-  const char *kind = strrchr(op->atom->pattern, ':') + 1;
+  } kinds[] = {MMAS_OF("f16"),
+               MMAS_OF("tf32"),
+               MMAS_OF("f8f6f4"),
+               MMAS_OF("i8"),
+               SCALEDS_OF("mxf8f6f4.block_scale.scale_vec::1X", "mxf8f6f4"),
+               SCALEDS_OF("mxf4.block_scale.scale_vec::2X", "mxf4"),
+               SCALEDS_OF("mxf4nvf4.block_scale.scale_vec::4X", "mxf4nvf4")};
+  const char *kind = strstr(op->atom->pattern, ".kind::") + strlen(".kind::");
   size_t i = 0;
   while (strcmp(kinds[i].kind, kind) != 0) i++;
   return &kinds[i].text[tcgen05_group(op) - 1];
 }
+
+#define CP_OF(name, group, whose)                                                             \
+  {                                                                                           \
+    name,                                                                                     \
+        "// 32 rows of 16 bytes that a descriptor finds, in the background, to four columns " \
+        "of tensor memory,\n// into the lanes of each quarter" whose                          \
+        ". A product that is asked for behind it finds them.\n"                               \
+        "__device__ __forceinline__ void " name                                               \
+        "(unsigned to, unsigned long long from) {\n"                                          \
+        "  asm volatile(\"tcgen05.cp.cta_group::" group                                       \
+        ".32x128b.warpx4 [%0], %1;\"\n"                                                       \
+        "               :: \"r\"(to), \"l\"(from) : \"memory\");\n}\n"                        \
+  }
+static const PreludeText cp[GROUPS] = {
+    CP_OF("tcgen05_cp", "1", ""),
+    CP_OF("tcgen05_cp_pair", "2", ", in each CTA of a pair from its own memory")};
 
 // tensor_at(tensor_base, 0, acc * 256)
 static const char *emit_at(Emitter *emitter, const Access *access) {
@@ -149,8 +193,39 @@ void tcgen05_emit_free(Emitter *emitter, const Op *op) {
                (long long)op->count, op->src.buffer->name);
 }
 
+void tcgen05_emit_cp(Emitter *emitter, const Op *op) {
+  const char *from = tile_emit(emitter, op, 0, ARCH);
+  emitter_line(emitter, "%s(%s, %s);", emit_given(emitter, &cp[tcgen05_group(op) - 1]),
+               emit_at(emitter, &op->dst), from);
+}
+
+// "0x10888010u | k_i % 4 << 29 | k_i % 4 << 4": the IDs say where in a word the factors begin.
+static const char *emit_idesc(Emitter *emitter, const Op *op) {
+  static const int first_bit[] = {[ATOM_A] = 29, [ATOM_B] = 4};
+  Str out = str_new(emitter->arena);
+  str_printf(&out, "0x%08xu", op->idesc);
+  for (int i = ATOM_A; i <= ATOM_B; i++) {
+    const Expr *id = op->scale[i].idx[2];
+    if (!expr_is_const(id, 0))
+      str_printf(&out, " | (%s) << %d", emit_condition(emitter, id), first_bit[i]);
+  }
+  return out.text;
+}
+
+static void emit_scaled(Emitter *emitter, const Op *op, const char *a, const char *b) {
+  const char *keep = op->keep ? emit_condition(emitter, op->keep) : "1";
+  const char *sums = emit_at(emitter, &op->dst), *sfa = emit_at(emitter, &op->scale[ATOM_A]);
+  const char *sfb = emit_at(emitter, &op->scale[ATOM_B]), *idesc = emit_idesc(emitter, op);
+  emitter_line(emitter, "%s(%s, %s, %s, %s, %s, %s, %s);", emit_given(emitter, mma_of(op)), sums, a,
+               b, idesc, sfa, sfb, keep);
+}
+
 void tcgen05_emit_mma(Emitter *emitter, const Op *op) {
   const char *a = tile_emit(emitter, op, 0, ARCH), *b = tile_emit(emitter, op, 1, ARCH);
+  if (op->scale[ATOM_A].buffer) {
+    emit_scaled(emitter, op, a, b);
+    return;
+  }
   emitter_line(emitter, "%s(%s, %s, %s, 0x%08xu, %s);", emit_given(emitter, mma_of(op)),
                emit_at(emitter, &op->dst), a, b, op->idesc,
                op->keep ? emit_condition(emitter, op->keep) : "1");

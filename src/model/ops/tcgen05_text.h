@@ -7,6 +7,7 @@ static inline int tcgen05_group(const Op *op) { return op->cta_group ? op->cta_g
 
 void tcgen05_emit_alloc(Emitter *emitter, const Op *op);
 void tcgen05_emit_free(Emitter *emitter, const Op *op);
+void tcgen05_emit_cp(Emitter *emitter, const Op *op);
 void tcgen05_emit_mma(Emitter *emitter, const Op *op);
 void tcgen05_emit_commit(Emitter *emitter, const Op *op);
 void tcgen05_emit_ld(Emitter *emitter, const Op *op);

@@ -59,7 +59,8 @@ static void land_row(const Machine *m, const BoxCopy *copy, const Memory *dst, i
   const int fast = buffer_fast_dimension(from), slow = buffer_slow_dimension(from);
   const int64_t matrix = buffer_matrix_begin(from, copy->corner);
   const int64_t s = copy->corner[slow] + row;
-  const bool is_row = s >= 0 && s < from->dim[slow];
+  const bool is_matrix = from->rank == 2 || copy->corner[0] < from->dim[0];
+  const bool is_row = is_matrix && s >= 0 && s < from->dim[slow];
   const int32_t *at = &code->box_at[row * op->box[1]];
   for (int64_t column = 0; column < op->box[1]; column++) {
     const int64_t f = copy->corner[fast] + column, to = copy->first + at[column];

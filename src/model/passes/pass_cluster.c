@@ -26,11 +26,25 @@ typedef struct Step {
   const Expr *by;
 } Step;
 
+// Rows of factors are those of A, or the columns of B; in tiles the first index counts 128 of them,
+// which is what a block has multiples of.
+static void move_factors(Access *access, const Step *step) {
+  const int axis = access->buffer->role == ROLE_SFA ? AXIS_M : AXIS_N;
+  const bool tiles = access->buffer->rank > 2;
+  if (axis != step->axis) return;
+  const Expr *by = tiles ? ex_div(step->arena, step->by, FACTOR_ROWS) : step->by;
+  access->idx[0] = ex_add(step->arena, access->idx[0], by);
+}
+
 static void move_access(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
   const Step *step = context;
   const Buffer *buffer = access->buffer;
   if (buffer->space != SPACE_GLOBAL) return;
+  if (buffer->role == ROLE_SFA || buffer->role == ROLE_SFB) {
+    move_factors(access, step);
+    return;
+  }
   int operand = product_operand(step->product, buffer->role);
   if (operand == ATOM_OPERANDS) operand = ATOM_C;  // partial sums: the first index is the split
   int first = buffer->rank - 2;

@@ -15,6 +15,11 @@
 //   acc_full     1 commit, mask 3
 //   acc_empty    at the even CTA, 4 warps of each: one product overwrites the sums of both
 //
+// Of scale factors each CTA has those of its own rows of A, and those of all columns of B, which it
+// fetches whole: products of both halves of the lanes want them (PTX ISA, tcgen05.mma, Scale Factor
+// B ID). A copy to tensor memory is, like a product, of both CTAs: each one's slab to each one's
+// columns.
+//
 // The barriers of the block become the cluster's: mbarriers and tensor memory of both must be there
 // before one reaches the other's, and neither may end before the other is done.
 #include "model/passes/role_parts.h"
@@ -93,7 +98,8 @@ static void join(const Pair *pair, Op *op) {
   const bool barrier = facts->action == ACTION_MEET && facts->scope == SCOPE_BLOCK && !op->count;
   const bool loads = op_moves_box(op->kind) && op->src.buffer->space == SPACE_GLOBAL;
   const bool by_commit = op->kind == OP_T_COMMIT;
-  if (op->kind == OP_T_ALLOC || op->kind == OP_T_FREE || op->kind == OP_T_MMA || by_commit || loads)
+  if (op->kind == OP_T_ALLOC || op->kind == OP_T_FREE || op->kind == OP_T_MMA ||
+      op->kind == OP_T_CP || by_commit || loads)
     op->cta_group = PAIR;
   if (by_commit) op->mask = ex_const(arena, BOTH);
   if (op->kind == OP_MBAR_EXPECT) op->count *= PAIR;
@@ -130,7 +136,12 @@ static void expect_both(Program *program, const Product *product, Stmt *list, co
   const Buffer *full = program_buffer(program, ROLE_FULL);
   const Buffer *a = operand_slab(program, product, ATOM_A);
   Stmt *expect = find_op(list, OP_MBAR_EXPECT, ROLE_FULL);
-  expect->op.count = (buffer_bytes(a) + buffer_bytes(slab)) / full->dim[0];
+  int64_t bytes = buffer_bytes(a) + buffer_bytes(slab);
+  for (int i = 0; i < program->n_buffers; i++) {
+    const BufferRole role = program->buffer[i]->role;
+    if (role == ROLE_SLAB_SFA || role == ROLE_SLAB_SFB) bytes += buffer_bytes(program->buffer[i]);
+  }
+  expect->op.count = bytes / full->dim[0];
 }
 
 void pass_pair(Program *program, Product *product, const Schedule *schedule) {

@@ -4,9 +4,11 @@
 // slab by itself and commits once, behind them; the others wait once. Preserves: which products are
 // asked for, in which order.
 //
+// Scale factors are copied for the whole slab, in front of its first product (tensor_factors.c).
+//
 // Worked example, BK = 4 atoms of 16: four products of 128 x 256 x 16 are under way together, and
 // the phase of acc_full that slab k_o ends is k_o % 2.
-#include "model/passes/passes.h"
+#include "model/passes/tensor_factors.h"
 #include "model/words/schedule_atom.h"
 
 static const KnobId knob = KNOB_ATOM_KIND;
@@ -24,9 +26,11 @@ void pass_tensor_memory(Program *program, Product *product, const Schedule *sche
   Stmt *commit = cut(find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
   const Expr *step = ex_add(arena, ex_var(arena, k_o->var), ex_var(arena, k_i->var));
   find_op(asks->body, OP_T_MMA, ROLE_SUMS)->op.keep = ex_lt(arena, ex_const(arena, 0), step);
+  Stmt *copies = tensor_factors_of_slab(program, product, &asks->body, k_i);
   k_i->body = asks->body;
   k_i->unroll = UNROLL_FULL;
   asks->body = stmt_list(k_i, commit, NULL);
+  insert(&asks->body, copies);
   wait->op.phase = ex_mod(arena, slab_counter(program, k_o->var), 2);
   commit->knob = wait->knob = knob;
   insert(link, stmt_list(asks, wait, NULL));

@@ -27,7 +27,7 @@
 // slab is read to the end.
 #include <ctype.h>
 
-#include "model/passes/passes.h"
+#include "model/passes/tensor_factors.h"
 
 static const KnobId knob = KNOB_TMA;
 
@@ -95,6 +95,12 @@ static Stmt *issue(Program *program, const Product *product, Stmt *k_o, Access f
     insert(boxes ? &stmt_last(boxes)->next : &boxes,
            build_boxes(program, product, operand, full, knob));
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
+  }
+  for (int operand = ATOM_A; operand <= ATOM_B && tensor_has_factors(product); operand++) {
+    Stmt *factors = tensor_factor_boxes(program, product, operand, k_o, full, knob);
+    insert(&stmt_last(boxes)->next, factors);
+    const BufferRole slab = product->operand[ATOM_SFA + operand].slab;
+    bytes += buffer_bytes(program_buffer(program, slab)) / full.buffer->dim[0];
   }
   if (!slabs_are_tiles(product) || program_buffer(program, product->operand[ATOM_A].registers))
     fence = fence_reads(program);

@@ -10,6 +10,7 @@
 #include "model/ir/matrix_tile.h"
 #include "model/ir/print.h"
 #include "model/passes/passes.h"
+#include "model/passes/tensor_factors.h"
 
 const Pass pass_table[] = {
 #define PASS(id, title, knobs, runs, help) \
@@ -41,7 +42,8 @@ static Problem problem_of(const Schedule *schedule) {
                    .out = half ? type : acc,
                    .kind = attention ? PROBLEM_ATTENTION : PROBLEM_MATMUL,
                    .heads = v[KNOB_HEADS],
-                   .causal = v[KNOB_CAUSAL] != 0};
+                   .causal = v[KNOB_CAUSAL] != 0,
+                   .factor_tiles = tensor_wants_factors(schedule)};
 }
 
 // A register for the factor of A or B, and the load of the one that the element at hand has.
@@ -55,7 +57,8 @@ static Stmt *load_factor(Program *program, int i, Access *factor) {
   *factor = access1(
       program_new_buffer(program, of[i].name, SPACE_REGISTER, of[i].registers, 1, one, KNOB_NONE),
       zero);
-  const Access from = access2(program_buffer(program, of[i].global), zero, zero);
+  Access from = {.buffer = program_buffer(program, of[i].global)};
+  for (int d = 0; d < from.buffer->rank; d++) from.idx[d] = zero;
   return stmt_op(program, KNOB_NONE, (Op){.kind = OP_LOAD, .dst = *factor, .src = from});
 }
 

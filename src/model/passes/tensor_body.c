@@ -19,6 +19,8 @@
 //   if tid < 32: tcgen05.dealloc
 #include "model/passes/tensor_body.h"
 
+#include "model/passes/tensor_factors.h"
+
 static const KnobId knob = KNOB_ATOM_KIND;
 
 enum { PIECE_USUAL = 32 };
@@ -52,6 +54,7 @@ void tensor_buffers(Program *program, Product *product, const Schedule *schedule
   const int64_t dim[2] = {TENSOR_LANES, tensor_columns(schedule, n)}, one = 1;
   const int64_t *v = schedule->value, sets = v[KNOB_ACC_BUFFERS] * v[KNOB_WM] * v[KNOB_WN];
   program_new_buffer(program, "sums", SPACE_TENSOR, ROLE_SUMS, 2, dim, knob);
+  tensor_factor_buffers(program, product, schedule, dim[1]);
   program_new_buffer(program, "acc_full", SPACE_BARRIER, ROLE_ACC_FULL, 1, &sets, knob);
   program_new_buffer(program, "tensor_base", SPACE_BARRIER, ROLE_TENSOR_BASE, 1, &one, knob);
   c->registers = ROLE_SUMS;
@@ -120,8 +123,14 @@ static Stmt *by_first_warp(Program *program, Op op) {
   return stmt_if(program, knob, first, stmt_op(program, knob, op));
 }
 
+// Up to the last column of any buffer.
 static int64_t allocation(const Program *program) {
-  return tensor_allocation(program_buffer(program, ROLE_SUMS)->dim[1]);
+  int64_t end = 0;
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *buffer = program->buffer[i];
+    if (buffer->space == SPACE_TENSOR) end = max64(end, buffer->column + buffer->dim[1]);
+  }
+  return tensor_allocation(end);
 }
 
 static Stmt *begin(Program *program) {
@@ -153,10 +162,14 @@ static Stmt *step(Program *program, const Product *product, const Access operand
                  .src = operand[ATOM_A],
                  .src2 = operand[ATOM_B],
                  .keep = ex_lt(arena, ex_const(arena, 0), k)};
+  tensor_find_factors(program, product, &multiply);
+  tensor_factor_step(program, product, &multiply, k);
   Op commit = {.kind = OP_T_COMMIT, .dst = full_of(program, product)};
   Op wait = {.kind = OP_MBAR_WAIT, .dst = full_of(program, product), .phase = ex_mod(arena, k, 2)};
-  Stmt *asks = stmt_list(over_atoms(program, product, stmt_op(program, knob, multiply)),
-                         stmt_op(program, knob, commit), NULL);
+  Stmt *products = over_atoms(program, product, stmt_op(program, knob, multiply));
+  Stmt *copies = tensor_factor_copies(program, product);
+  if (copies) products = stmt_list(copies, products, NULL);
+  Stmt *asks = stmt_list(products, stmt_op(program, knob, commit), NULL);
   Stmt *one = stmt_if(program, knob, is_first(program, product->lane), asks);
   return stmt_list(noted(one, "one thread asks for the warpgroup's products"),
                    stmt_op(program, knob, wait),
@@ -217,7 +230,9 @@ void tensor_count_steps(Program *program, const Product *product) {
       ex_add(arena, ex_mul_const(arena, ex_var(arena, outer->var), in_slab), step);
   const Expr *of_block =
       ex_add(arena, ex_mul_const(arena, slab_counter(program, outer->var), in_slab), step);
-  find_op(outer->body, OP_T_MMA, ROLE_SUMS)->op.keep = ex_lt(arena, ex_const(arena, 0), of_tile);
+  Op *multiply = &find_op(outer->body, OP_T_MMA, ROLE_SUMS)->op;
+  multiply->keep = ex_lt(arena, ex_const(arena, 0), of_tile);
+  tensor_factor_step(program, product, multiply, inner ? step : of_tile);
   find_op(outer->body, OP_MBAR_WAIT, ROLE_ACC_FULL)->op.phase = ex_mod(arena, of_block, 2);
 }
 

@@ -37,6 +37,7 @@
 
 #include "model/passes/role_parts.h"
 #include "model/passes/tensor_body.h"
+#include "model/passes/tensor_factors.h"
 
 static const KnobId knob = KNOB_WARP_SPECIALIZE;
 
@@ -63,7 +64,8 @@ static Parts take_apart(Program *program, const Product *product) {
   Parts parts = {.tiles = kernel_launch(kernel).tiles, .k_o = slab_loop(program)};
   parts.boxes = role_asked(find_link(&parts.k_o->body, OP_TMA_LOAD, ROLE_COUNT));
   Stmt *asks = *find_multiply(product, &parts.k_o->body);
-  parts.products = cut(find_multiply(product, &asks->body));
+  cut(find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
+  parts.products = asks->body;  // with the copies of their factors
   parts.pieces = cut(find_link(&kernel_inner(kernel)->body, OP_T_LD, ROLE_ACC));
   parts.frame = tensor_take_frame(program);
   return parts;
@@ -140,6 +142,8 @@ static Stmt *multiply_slabs(const Roles *r, const Parts *parts) {
   Stmt *k_o = parts->k_o;
   const Expr *phase = ring_full_phase(r->program, slabs(r, k_o), r->full->dim[0]);
   Op release = {.kind = OP_T_COMMIT, .dst = slot(r, r->empty, k_o)};
+  tensor_factor_slot(r->program, parts->products,
+                     ring_slot(r->program, slabs(r, k_o), r->full->dim[0]), r->full->dim[0]);
   k_o->next = NULL;
   k_o->body =
       stmt_list(wait(r, slot(r, r->full, k_o), phase), parts->products, op(r, release), NULL);

@@ -178,6 +178,23 @@ static void note_product(ChipWalk *w, const Op *op, int lane) {
   column_in_turn(w, &op->dst, 0, lane);
 }
 
+// The columns of the factors that a warpgroup's products look into, of all slots and words.
+static void note_factors(ChipWalk *w, const Op *op, int lane) {
+  const Product *product = program_product(w->program);
+  const int64_t groups = axis_digit(product->axis[AXIS_M], TIER_WARP)->var->extent *
+                         axis_digit(product->axis[AXIS_N], TIER_WARP)->var->extent;
+  for (int i = ATOM_A; i <= ATOM_B; i++) {
+    const Buffer *buffer = op->scale[i].buffer;
+    if (!buffer || buffer->space != SPACE_TENSOR) continue;
+    const int64_t n = buffer->dim[1] / groups, at = value_at(w, op->scale[i].idx[1], lane);
+    add_range(&w->out->tensor, (ChipRange){.first = buffer->column + (int)(at / n * n),
+                                           .n = (int)n,
+                                           .asks = w->warp,
+                                           .reader = {w->warp, w->warp, w->warp, w->warp},
+                                           .factors = buffer});
+  }
+}
+
 // A warp that reads columns reads them of its quarter of the lanes, and of every set.
 static void note_read(ChipWalk *w, const Op *op, int lane) {
   ChipTensor *tensor = &w->out->tensor;
@@ -206,7 +223,9 @@ static void note_tensor(ChipWalk *w, const Op *op, int lane, bool reads) {
     tensor->pair = w->out->pair = op->cta_group == 2;
   }
   if (action == ACTION_RELEASE) tensor->frees = w->warp;
-  if (action == ACTION_MULTIPLY && op->dst.buffer->space == SPACE_TENSOR) note_product(w, op, lane);
+  if (action != ACTION_MULTIPLY || op->dst.buffer->space != SPACE_TENSOR) return;
+  note_product(w, op, lane);
+  note_factors(w, op, lane);
 }
 
 // ---- the walk -----------------------------------------------------------------------------------

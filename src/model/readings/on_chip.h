@@ -37,6 +37,7 @@ typedef struct ChipRange {
   int asks;                     // the warp that issues the product
   int reader[TENSOR_QUARTERS];  // the warp that reads each 32 lanes; -1: none
   int64_t row;                  // of A's slab: the first that it multiplies
+  const Buffer *factors;        // it is scale factors that they hold; NULL: sums
 } ChipRange;
 
 typedef struct ChipTensor {

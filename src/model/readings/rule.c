@@ -58,6 +58,8 @@ int64_t rule_dtype_of_atom(const Facts *f) {
 static const char *needed_archs(Arena *arena, const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   if (!atom) return "";
+  if (atom_scales(atom) && atom_is_of_thread(atom))
+    return "sm_100a (sm_120a has block scaling as mma.sync, with factors in registers)";
   if (atom_scales(atom))
     return "sm_120a (sm_100a has block scaling as tcgen05, with factors in tensor memory)";
   if (atom->cc_last == 0) return arena_printf(arena, "sm_%d or later", atom->cc_first);

@@ -59,6 +59,10 @@ int64_t rule_dtype_of_atom(const Facts *facts);
 // why EPI_N cannot be, and the first knob that is not built for it; NULL: none.
 bool rule_in_tensor_memory(const Facts *f);
 int64_t rule_tensor_columns(const Facts *f);
+// Those of scale factors beside them, " and 48 of scale factors"; what these do not go with.
+int64_t rule_factor_columns(const Facts *f);
+const char *rule_factor_words(const Facts *f);
+const char *rule_factors_fault(const Facts *f);
 int64_t rule_tensor_piece(const Facts *f);
 const char *rule_tensor_piece_fault(const Facts *f);
 const char *rule_pair_fault(const Facts *f);

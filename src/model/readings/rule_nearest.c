@@ -99,7 +99,7 @@ static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) 
   bool same_depth = from && to && from->k == to->k && from->bits == to->bits;
   if (likeness == SAME_ELEMENT)
     return same_depth && atom_scales(from) &&
-           strstr(from->pattern, arena_printf(hunt->arena, ".%s.", to->type));
+           str_equal(dtype_element((DType)rule_dtype_of_atom(&now)), to->type);
   return (likeness == SAME_DEPTH || same_type) && (likeness == SAME_TYPE || same_depth);
 }
 

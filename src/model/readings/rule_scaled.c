@@ -32,6 +32,7 @@ const char *rule_scaled_fault(const Facts *f) {
 const char *rule_words_fault(const Facts *f) {
   enum { WORD_FACTORS = 4 };
   const Atom *atom = rule_atom_of(f);
+  if (atom_is_of_thread(atom)) return "factors in tensor memory, which come in words by themselves";
   if (!atom || !atom_scales(atom))
     return TELL(f, "ATOM_KIND=%s, which takes no factors",
                 knob_enum_text(KNOB_ATOM_KIND, value(f, KNOB_ATOM_KIND)));

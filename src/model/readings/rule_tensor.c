@@ -3,6 +3,7 @@
 // Worked example, WM=2, FN=2, ATOM_N=256: two warpgroups with two atoms of 256 columns each are
 // 1,024 columns of sums, and there are 512.
 #include "model/passes/tensor_body.h"
+#include "model/passes/tensor_factors.h"
 #include "model/readings/rule_facts.h"
 
 static int64_t value(const Facts *f, KnobId id) { return f->schedule->value[id]; }
@@ -11,6 +12,30 @@ bool rule_in_tensor_memory(const Facts *f) { return atom_is_of_thread(rule_atom_
 
 int64_t rule_tensor_columns(const Facts *f) {
   return rule_in_tensor_memory(f) ? tensor_columns(f->schedule, f->atom.n) : 0;
+}
+
+int64_t rule_factor_columns(const Facts *f) { return tensor_factor_columns(f->schedule); }
+
+// "SFA and SFB take 48 columns beside them"
+const char *rule_factor_words(const Facts *f) {
+  const int64_t columns = rule_factor_columns(f);
+  if (!columns) return "";
+  return arena_printf(f->arena, " and %lld of scale factors", (long long)columns);
+}
+
+// Factors come to tensor memory from whole tiles in shared memory, which TMA brings: 128 rows of A
+// or columns of B, four factors of each.
+const char *rule_factors_fault(const Facts *f) {
+  enum { TILE = FACTOR_ROWS };
+  if (!tensor_wants_factors(f->schedule)) return NULL;
+  if (!value(f, KNOB_TMA)) return "TMA=0: tiles of factors come by TMA";
+  if (f->atom.n % TILE)
+    return arena_printf(f->arena, "ATOM_N=%d: tiles of factors are of %d columns", f->atom.n, TILE);
+  const int64_t factors = value(f, KNOB_BK) * atom_scales(&f->atom);
+  if (factors % FACTORS_ALONG == 0) return NULL;
+  return arena_printf(f->arena,
+                      "BK=%lld: a row has %lld factors in a slab, and tiles have %d along K",
+                      (long long)value(f, KNOB_BK), (long long)factors, FACTORS_ALONG);
 }
 
 int64_t rule_tensor_piece(const Facts *f) { return tensor_piece(f->schedule, f->atom.n); }

@@ -223,7 +223,8 @@ static int64_t even_step(const Finder *finder, const Op *op, const Access *side)
 static bool is_uneven(void *context, const Op *op, const Var *var) {
   const Finder *finder = context;
   const Access *side[] = {&op->dst, &op->src};
-  for (int i = 0; i < 2 && !op_reads_tiles(op->kind); i++) {
+  const bool by_lane = !op_reads_tiles(op->kind) && !op_moves_factors(op->kind);
+  for (int i = 0; i < 2 && by_lane; i++) {
     int64_t stride, step = even_step(finder, op, side[i]);
     if (step == 0) continue;
     if (!expr_stride(access_offset(finder->arena, side[i]), var, &stride)) return true;
@@ -279,6 +280,13 @@ static void count_tiles(Finder *finder, const WarpVisit *visit) {
   finder->lines += bytes / BANK_LINE_BYTES * visit->weight;
 }
 
+// Factors on their way to tensor memory, likewise.
+static void count_factors(Finder *finder, const WarpVisit *visit) {
+  const bool shared = visit->stmt->op.src.buffer->space == SPACE_SHARED;
+  if (!visit->in_loop || count_active(visit) == 0 || !shared) return;
+  finder->lines += (double)FACTOR_TILE_BYTES / BANK_LINE_BYTES * visit->weight;
+}
+
 static void look(void *context, const WarpVisit *visit) {
   Finder *finder = context;
   const Op *op = &visit->stmt->op;
@@ -290,6 +298,10 @@ static void look(void *context, const WarpVisit *visit) {
   }
   if (op_reads_tiles(op->kind)) {
     count_tiles(finder, visit);
+    return;
+  }
+  if (op_moves_factors(op->kind)) {
+    count_factors(finder, visit);
     return;
   }
   for (int i = 0; i < 2; i++)

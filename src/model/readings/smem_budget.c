@@ -11,7 +11,8 @@
 static int64_t end_of(const Buffer *buffer) { return buffer->offset_bytes + buffer_bytes(buffer); }
 
 static bool is_slab_of_stage(const Buffer *buffer) {
-  return buffer->role == ROLE_SLAB_A || buffer->role == ROLE_SLAB_B;
+  return buffer->role == ROLE_SLAB_A || buffer->role == ROLE_SLAB_B ||
+         buffer->role == ROLE_SLAB_SFA || buffer->role == ROLE_SLAB_SFB;
 }
 
 // Of several products each has a ring of its own, or none: no one number of stages is theirs.

@@ -231,7 +231,8 @@ static void add_move(Walk *walk, const Op *op) {
   // Weights become an operand where they lie: nothing is read.
   const bool from_memory = op->src.buffer && op->src.buffer->space != SPACE_REGISTER;
   if (from_memory && op->dst.buffer && buffer_is_fragment(op->dst.buffer)) add_read(walk, op);
-  bool fetches = op_is_async_copy(op->kind) && op->src.buffer->space == SPACE_GLOBAL;
+  bool fetches = op_is_async_copy(op->kind) && op->src.buffer->space == SPACE_GLOBAL &&
+                 !buffer_is_factors(op->src.buffer);  // which come with their slab
   if (fetches || (op->dst.buffer && buffer_is_staging(op->dst.buffer))) add_copy(walk, op);
   if (op->src.buffer && buffer_is_staging(op->src.buffer)) add_store(walk, op);
 }

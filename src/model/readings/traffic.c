@@ -88,6 +88,9 @@ double traffic_bytes_per_clock(const Target *t, double gbps) {
 // The peak of the tensor cores for the types that they multiply; NaN where no source states it.
 static double tensor_tflops(const Target *t, const Atom *atom) {
   bool f16_sums = atom->acc_bits == 16;
+  // tcgen05 multiplies 8-bit elements with factors as fast as without (CUTLASS, Blackwell SM100
+  // GEMMs, throughput of tcgen05.mma); of mma.sync nobody says it.
+  const double scaled_fp8 = atom_is_of_thread(atom) ? t->fp8_tflops : NAN;
   const struct {
     const char *type;
     double tflops;
@@ -97,7 +100,11 @@ static double tensor_tflops(const Target *t, const Atom *atom) {
                {"s8", t->int8_tops},
                {"e4m3", t->fp8_tflops},
                {"e5m2", t->fp8_tflops},
-               {"f64", t->f64_tflops}};
+               {"f64", t->f64_tflops},
+               {"mxf8", scaled_fp8},
+               {"mxf8e5m2", scaled_fp8},
+               {"mxf4", t->fp4_tflops},
+               {"nvfp4", t->fp4_tflops}};
   for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++)
     if (str_equal(peaks[i].type, atom->type)) return peaks[i].tflops;
   return NAN;

@@ -493,6 +493,16 @@ static void draw_pair(Schedule *schedule) {
   v[KNOB_ATOM_N] += v[KNOB_ATOM_N] % 16;
 }
 
+// Factors come by TMA, in tiles of 128 columns and whole words of a slab's steps.
+static void draw_factors(uint64_t *state, int scales, Schedule *schedule) {
+  enum { TILE = 128, WORD = 4 };
+  int64_t *v = schedule->value;
+  if (!scales) return;
+  v[KNOB_TMA] = 1;
+  v[KNOB_ATOM_N] = TILE;
+  v[KNOB_BK] = WORD / scales * random_between(state, 1, scales);
+}
+
 static void draw_tensor(uint64_t *state, const Draw *draw, Schedule *schedule) {
   enum { STEP = 8, NARROW = 8, PIECE = 8 };
   int64_t *v = schedule->value;
@@ -501,6 +511,7 @@ static void draw_tensor(uint64_t *state, const Draw *draw, Schedule *schedule) {
   DRAW_ALL(state, tensor_knobs, schedule);
   v[KNOB_ATOM_N] = STEP * random_between(state, 1, NARROW);
   v[KNOB_STAGE] = STAGE_A | STAGE_B;
+  draw_factors(state, atom_scales(schedule_atom_row(schedule)), schedule);
   if (schedule_atom_row(schedule)->bits != 16) v[KNOB_A_COL] = 0, v[KNOB_B_COL] = 1;
   v[KNOB_WARP_SPECIALIZE] = v[KNOB_TMA] && random_between(state, 0, 2);
   v[KNOB_PIPELINE_STAGES] = v[KNOB_TMA] && !v[KNOB_WARP_SPECIALIZE] && random_between(state, 0, 1);

@@ -21,6 +21,7 @@ static bool rounds_to_8_bits(const Op *op) {
 // A tile that no descriptor finds: it lies in global memory, or not as a descriptor can say.
 static const Buffer *lost_tile(const Op *op) {
   const Buffer *buffer[] = {op->src.buffer, op->src2.buffer};
+  if (op_moves_factors(op->kind) && !op->tile[0].is_described) return op->src.buffer;
   for (int i = 0; i < 2 && op_reads_tiles(op->kind); i++)
     if (buffer[i]->space != SPACE_REGISTER && !op->tile[i].is_described) return buffer[i];
   return NULL;

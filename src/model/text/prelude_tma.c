@@ -137,10 +137,10 @@ void prelude_write_tma_pair(Str *out, const Prelude *prelude) {
              "  asm volatile(\"cp.async.bulk.tensor.%s.shared::cluster.global.tile\"\n"
              "               \".mbarrier::complete_tx::bytes.cta_group::2 [%%0], [%%1, %s], "
              "[%%%d];\"\n"
-             "               :: \"r\"(to), \"l\"(map), %s, \"r\"(bar & 0xfeffffffu) : "
+             "               :: \"r\"(to), \"l\"(map), %s, \"r\"(bar & 0xfeffffffu)%s : "
              "\"memory\");\n}\n",
              dimensions(prelude), corner_places(out->arena, prelude, 2), 2 + prelude->width,
-             corner_operands(prelude));
+             corner_operands(prelude), prelude->width > 2 ? "\n              " : "");
 }
 
 void prelude_write_tma_store(Str *out, const Prelude *prelude) {

@@ -41,5 +41,6 @@ int dtype_bytes(DType type);     // of a unit: an element, or a byte of two
 int dtype_elements(DType type);  // in a unit: 1 or 2
 DTypeScale dtype_scale(DType type);
 bool dtype_is_scaled(DType type);
+const char *dtype_element(DType type);           // without its factors: "e4m3" of mxf8
 const char *dtype_name(DType type);              // "f32"
 bool dtype_find(const char *name, DType *type);  // false: no type has that name

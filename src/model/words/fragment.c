@@ -123,7 +123,7 @@ int atom_warps(const Atom *atom) { return atom_lanes(atom) / WARP_LANES; }
 static bool is_scale(AtomOperand operand) { return operand > ATOM_OPERANDS; }
 
 bool atom_in_registers(const Atom *atom, AtomOperand operand) {
-  if (is_scale(operand)) return atom_scales(atom) > 0;
+  if (is_scale(operand)) return atom_scales(atom) > 0 && !atom_is_of_thread(atom);
   return atom->place[operand] & ATOM_PLACE_REG;
 }
 
@@ -131,7 +131,7 @@ bool atom_reads_tiles(const Atom *atom) { return atom->place[ATOM_B] & ATOM_PLAC
 bool atom_is_of_warp(const Atom *atom) { return atom->lanes == WARP_LANES; }
 bool atom_is_of_thread(const Atom *atom) { return atom && atom->lanes == 1; }
 bool atom_in_lanes(const Atom *atom, AtomOperand operand) {
-  if (is_scale(operand)) return atom_in_registers(atom, operand);
+  if (is_scale(operand)) return atom_scales(atom) > 0;
   return atom->place[operand] & (ATOM_PLACE_REG | ATOM_PLACE_TMEM);
 }
 bool atom_is_of_warpgroup(const Atom *atom) { return atom->lanes == GROUP_LANES; }
@@ -334,7 +334,9 @@ static int operand_bits(const Atom *atom, AtomOperand operand) {
   return is_scale(operand) ? SCALE_BITS : operand == ATOM_C ? atom->acc_bits : atom->bits;
 }
 
+// Of factors in tensor memory a column has those of one instruction, whatever room is left.
 static int elements_per_register(const Atom *atom, AtomOperand operand) {
+  if (is_scale(operand) && atom_is_of_thread(atom)) return atom_scales(atom);
   int bits = operand_bits(atom, operand);
   return bits < 32 ? 32 / bits : 1;
 }
@@ -359,10 +361,32 @@ static void lane_bits(MapBuilder *builder, int *of_lane, int from, int n) {
   for (int i = 0; i < n; i++) of_lane[builder->map->n_lane_bits++] = from << i;
 }
 
+// Of tcgen05 32 rows of A, or columns of B, have their factors side by side in the lanes of a
+// column of tensor memory, the next 32 in the next column; the three other quarters of the lanes
+// have copies. A column is a word of four bytes, of which the ID says where an instruction's
+// factors begin.
+static FragmentMap tensor_scale_map(const Atom *atom, AtomOperand operand) {
+  const bool a = operand == ATOM_SFA;
+  const int n = atom_scales(atom), across = a ? atom->m : atom->n;
+  FragmentMap map = {.rows = a ? across : n,
+                     .cols = a ? n : across,
+                     .n_lanes = GROUP_LANES,
+                     .n_values = n * ((across + WARP_LANES - 1) / WARP_LANES),
+                     .n_lane_bits = 7};
+  int *spread = a ? map.row_of_lane_bit : map.col_of_lane_bit;
+  int *along_k = a ? map.col_of_value_bit : map.row_of_value_bit;
+  int *columns = a ? map.row_of_value_bit : map.col_of_value_bit;
+  for (int bit = 0; 1 << bit < WARP_LANES; bit++) spread[bit] = 1 << bit;
+  for (int weight = 1; weight < n; weight *= 2) along_k[map.n_value_bits++] = weight;
+  for (int row = WARP_LANES; row < across; row *= 2) columns[map.n_value_bits++] = row;
+  return map;
+}
+
 // With thread-id 0 the first lanes of each four supply the factors: of A both, for rows 8 apart, of
 // B the first. The others hold copies, which the instruction does not look at. Byte v of a lane's
 // register, counted from byte-id on, is that of the v-th piece of K.
 static FragmentMap scale_map(const Atom *atom, AtomOperand operand) {
+  if (atom_is_of_thread(atom)) return tensor_scale_map(atom, operand);
   const bool a = operand == ATOM_SFA;
   const int n = atom_scales(atom);
   FragmentMap map = {.rows = a ? atom->m : n,

@@ -81,7 +81,8 @@ void atom_set_f16_acc(Atom *atom);              // of a row with f16_acc
 void atom_in_units(Atom *atom);
 void atom_in_elements(Atom *atom);  // the way back
 // Scale factors of a row of A, or a column of B, in one instruction: 1, 2 or 4 (scale_vec::1X, 2X,
-// 4X); 0: it takes none. They are bytes of one register, in the lanes that fragment_map says.
+// 4X); 0: it takes none. They are bytes of one register, or of tcgen05 of one word of tensor
+// memory, in the lanes that fragment_map says.
 int atom_scales(const Atom *atom);
 bool atom_on(const Atom *atom, int cc);  // does a GPU of this compute capability have it?
 int64_t atom_flop(const Atom *atom);     // 2 · M · N · K

@@ -59,7 +59,11 @@ static const char *const atom_names[] = {"fma",
                                          "mma_m16n8k32_mxf8",
                                          "mma_m16n8k32_mxf8e5m2",
                                          "mma_m16n8k64_mxf4",
-                                         "mma_m16n8k64_nvfp4"};
+                                         "mma_m16n8k64_nvfp4",
+                                         "tcgen05_m128n256k32_mxf8",
+                                         "tcgen05_m128n256k32_mxf8e5m2",
+                                         "tcgen05_m128n256k64_mxf4",
+                                         "tcgen05_m128n256k64_nvfp4"};
 
 typedef struct Names {
   const char *const *name;

@@ -303,6 +303,12 @@ __device__ void judge(double cell, double expected, double magnitude, Verdict *v
   if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));
 }
 
+// Factors of all rows; where the one of a row is that has so many in front of it.
+constexpr long long factors_of(long long rows) { return rows * (depth / block); }
+__device__ long long factor_place(long long row, long long at) {
+  return row * (depth / block) + at;
+}
+
 __global__ void check_cells(const In *A, const In *B, const Factor *SFA, const Factor *SFB,
                             const Out *C, Verdict *verdict) {
   const long long stride = (long long)gridDim.x * blockDim.x;
@@ -313,8 +319,8 @@ __global__ void check_cells(const In *A, const In *B, const Factor *SFA, const F
     const long long row = cell / n_columns, column = cell % n_columns;
     double sum = 0, magnitude = 0;
     for (long long k = 0; k < depth; ++k) {
-      const double factor = number(SFA[row * (depth / block) + k / block]) *
-                            number(SFB[column * (depth / block) + k / block]);
+      const double factor = number(SFA[factor_place(row, k / block)]) *
+                            number(SFB[factor_place(column, k / block)]);
       const double product = element(A, row * a_row + k * a_next) *
                              element(B, column * b_column + k * b_next) * factor;
       sum += product;
@@ -407,10 +413,10 @@ static Operands allocate() {
   on.A = operand(n_rows * depth / 2, 1);
   on.B = operand(depth * n_columns / 2, 2);
   on.C = unwritten<Out>(n_rows * n_columns);
-  on.SFA = unwritten<Factor>(n_rows * (depth / block));
-  on.SFB = unwritten<Factor>(n_columns * (depth / block));
-  fill_factors<<<1024, 256>>>(on.SFA, n_rows * (depth / block), 3);
-  fill_factors<<<1024, 256>>>(on.SFB, n_columns * (depth / block), 4);
+  on.SFA = unwritten<Factor>(factors_of(n_rows));
+  on.SFB = unwritten<Factor>(factors_of(n_columns));
+  fill_factors<<<1024, 256>>>(on.SFA, factors_of(n_rows), 3);
+  fill_factors<<<1024, 256>>>(on.SFB, factors_of(n_columns), 4);
   must(cudaGetLastError(), "fill");
   on.A_map = map_of(on.A, 512, 512, 128, 64, CU_TENSOR_MAP_DATA_TYPE_UINT8,
                     CU_TENSOR_MAP_SWIZZLE_128B);

@@ -83,6 +83,7 @@ static void put_tensor(JsonWriter *w, const ChipTensor *tensor) {
     json_begin_object(w);
     json_member_int(w, "first_column", range->first);
     json_member_int(w, "columns", range->n);
+    json_member_string(w, "holds", range->factors ? range->factors->name : "sums");
     json_member_int(w, "set", range->set);
     json_member_int(w, "asking_warp", range->asks);
     json_key(w, "reading_warps");

@@ -4,6 +4,9 @@
 //   columns      0       128     256     384
 //   sums         aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb     a: products that warp 8 asks for
 //   lanes  0-31  00000000000000004444444444444444     warp 0 reads a, warp 4 reads b
+//
+// Columns of scale factors have a letter of their own, and in the lanes the warp that copies them
+// and multiplies by them: all four quarters hold the same.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -54,8 +57,10 @@ static void draw_cell(Canvas *canvas, Rect row, int col, const ChipTensor *tenso
 }
 
 static void draw_lanes(Canvas *canvas, Rect row, const ChipTensor *tensor, int cells, int quarter) {
+  bool factors = false;
+  for (int i = 0; i < tensor->n; i++) factors |= tensor->range[i].factors != NULL;
   if (quarter < 0)
-    canvas_text(canvas, row, 0, 1, STYLE_TEXT, "sums");
+    canvas_text(canvas, row, 0, 1, STYLE_TEXT, factors ? "sums, factors" : "sums");
   else
     canvas_printf(canvas, row, 0, 1, STYLE_TEXT, "lanes %3d-%d", quarter * 32, quarter * 32 + 31);
   for (int cell = 0; cell < cells; cell++)
@@ -70,6 +75,13 @@ static void draw_range(Canvas *canvas, Rect row, const ChipTensor *tensor, int a
     if (range->reader[q] >= 0) readers |= 1U << range->reader[q];
   const char letter[2] = {(char)('a' + at), '\0'};
   canvas_text(canvas, row, 0, 1, (Style)(STYLE_ADDRESS_0 + at % 8), letter);
+  if (range->factors) {
+    const bool a = range->factors->role == ROLE_TENSOR_SFA;
+    const int end = canvas_printf(canvas, row, 0, 3, STYLE_TEXT, "columns %d-%d  factors of %s",
+                                  range->first, range->first + range->n - 1, a ? "A" : "B");
+    canvas_printf(canvas, row, 0, end, STYLE_TEXT, ", warp %d copies them", range->asks);
+    return;
+  }
   int col = canvas_printf(canvas, row, 0, 3, STYLE_TEXT, "columns %d-%d  warp %d asks",
                           range->first, range->first + range->n - 1, range->asks);
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ", %s read%s",

@@ -57,7 +57,8 @@ static void put_instruction(JsonWriter *w, Arena *arena, const TileReads *reads)
   for (int i = 0; i < instruction_field_count(said.kind); i++) {
     const InstructionField *field = instruction_field_at(said.kind, i);
     if (field->codes != CODES_ZERO)
-      json_member_string(w, field->name, instruction_field_text(arena, &said, field));
+      json_member_string(w, field->name,
+                         matrix_tile_instruction_field(arena, reads->op, &said, field));
   }
   json_end_object(w);
 }

@@ -154,8 +154,8 @@ static void say_instruction(Arena *arena, Descriptor *frame) {
   frame->has_instruction = matrix_tile_instruction_said(frame->reads.op, said);
   if (!frame->has_instruction) return;
   for (int i = 0; i < instruction_field_count(said->kind); i++)
-    frame->instruction_text[i] =
-        instruction_field_text(arena, said, instruction_field_at(said->kind, i));
+    frame->instruction_text[i] = matrix_tile_instruction_field(arena, frame->reads.op, said,
+                                                               instruction_field_at(said->kind, i));
 }
 
 void descriptor_look(Descriptor *out, Arena *arena, const DescriptorWork *work, const Model *model,

@@ -149,7 +149,8 @@ static Fragments look(const Session *session) {
   Atom *atom = ARENA_NEW(session->frame, Atom);
   *atom = atom_of(state);
   ViewState shown = *state;
-  if (!atom_in_lanes(atom, ATOM_A)) shown.pane = ATOM_C;  // lanes have nothing else
+  const bool held = atom_in_lanes(atom, ATOM_A) || atom_in_lanes(atom, shown_operand(state, atom));
+  if (!held) shown.pane = ATOM_C;  // lanes have sums alone, or these and factors
   return look_at(&shown, atom);
 }
 
@@ -257,7 +258,8 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "A, B %s, C %s", atom->type, atom->acc);
   static const char *const byte_ids[] = {[1] = "0 to 3", [2] = "0 or 2", [4] = "0"};
   if (f->operand > ATOM_OPERANDS)
-    canvas_printf(canvas, in, row++, 0, STYLE_DIM, "thread-id 0, byte-id %s",
+    canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%s %s",
+                  atom_is_of_thread(atom) ? "ID" : "thread-id 0, byte-id",
                   byte_ids[atom_scales(atom)]);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%lld FLOP", (long long)atom_flop(atom));
   const int first = atom->cc_first, last = atom->cc_last;
@@ -269,7 +271,23 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
     canvas_text(canvas, in, row, 0, STYLE_DIM, "if A_REGS=1; else D");
 }
 
+// Where a factor lies in tensor memory.
+static void draw_factor(Canvas *canvas, Rect row, const Fragments *f) {
+  const int scales = f->packing.per_register, lane = f->owner.lane;
+  int col = canvas_printf(canvas, row, 0, 1, STYLE_TITLE, "%s[%d][%d]",
+                          atom_operand_name(f->operand), f->row, f->col);
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": lane %d, and %d, %d, %d; ", lane,
+                      lane + 32, lane + 64, lane + 96);
+  col = canvas_printf(canvas, row, 0, col, style_address(f->reg), "column %d", f->reg);
+  canvas_printf(canvas, row, 0, col, STYLE_TEXT, scales > 3 ? ", byte %d" : ", byte ID + %d",
+                f->part);
+}
+
 static void draw_element(Canvas *canvas, Rect row, const Fragments *f) {
+  if (f->operand > ATOM_OPERANDS && atom_is_of_thread(f->atom)) {
+    draw_factor(canvas, row, f);
+    return;
+  }
   int col = canvas_printf(canvas, row, 0, 1, STYLE_TITLE, "%s[%d][%d]",
                           atom_operand_name(f->operand), f->row, f->col);
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " is value %d of lane %d", f->owner.value,

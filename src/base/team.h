@@ -2,6 +2,7 @@
 //
 //   Team *team = team_new(team_usual());
 //   team_run(team, n, work, context);      work(context, 0) … work(context, n - 1)
+//   team_begin(team, n, work, context);    … something else meanwhile …    team_finish(team);
 //   team_end(team);
 //
 // Each item is done once, by whichever thread is free, the caller's among them; what items write
@@ -15,6 +16,10 @@ typedef void TeamWork(void *context, int item);
 int team_usual(void);
 // `threads` counts the caller: 1 starts none. One that cannot be started leaves the others more.
 Team *team_new(int threads);
-// Returns when all items are done.
+// Gives the items to the threads and returns at once. What they read and write is theirs until
+// team_finish(), which does what is still to be done with them; a round is finished before another.
+void team_begin(Team *team, int n, TeamWork *work, void *context);
+void team_finish(Team *team);  // no round is begun: nothing happens
+// Both: returns when all items are done.
 void team_run(Team *team, int n, TeamWork *work, void *context);
 void team_end(Team *team);  // NULL: nothing happens

@@ -55,6 +55,9 @@ typedef struct TunePoint {
   int64_t request;
   TuneRound asked;
   bool again;
+  int place;         // among those that are not settled
+  Arena *held;       // until it is settled: of the plan
+  const Plan *plan;  // NULL: it is made again when it is asked for
 } TunePoint;
 
 // A better point than those before, by its first time.

@@ -160,7 +160,9 @@ static int n_ready(const Field *field, int worker) {
 }
 
 static bool may_choose(const Tune *tune, const Field *field) {
-  const int most = tune->options.points_max;
+  const int most = tune->options.points_max, at_a_time = tune->options.at_a_time;
+  if (at_a_time && field->n_under_way - field->told.n_by_state[TUNE_WAITING] >= at_a_time)
+    return false;
   return !most || field->told.n_points < most || field->told.n_by_state[TUNE_WAITING] > 0;
 }
 

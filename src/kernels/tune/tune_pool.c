@@ -59,11 +59,18 @@ bool tune_make_pooled(const Field *field, const Schedule *schedule, bool with_pl
 
 // ---- drawing ------------------------------------------------------------------------------------
 
+// The share of the search that is over, by its time or by its points.
+static double progress(const Tune *tune, const Field *field) {
+  const int most = tune->options.points_max;
+  const double by_time = (tune_now(tune) + field->told.spent_s) / tune->search_ends;
+  return most ? fmax(by_time, (double)field->told.n_points / most) : by_time;
+}
+
 // The best points of the epoch, or of all where the search comes to its end.
 static int list_elite(const Tune *tune, const Field *field, int elite[TUNE_ELITE]) {
-  static const double own_share = 0.75;  // of the time for searching
+  static const double own_share = 0.75;
   const TuneField *told = &field->told;
-  const bool own = tune_now(tune) + told->spent_s < own_share * tune->search_ends;
+  const bool own = progress(tune, field) < own_share;
   int n = 0;
   for (int i = 0; i < told->n_order && n < TUNE_ELITE; i++)
     if (!own || told->order[i] >= field->epoch_from) elite[n++] = told->order[i];

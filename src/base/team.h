@@ -8,6 +8,7 @@
 // Each item is done once, by whichever thread is free, the caller's among them; what items write
 // must be apart. Results that are kept by item do not depend on how many threads there are.
 #pragma once
+#include <stdbool.h>
 
 typedef struct Team Team;
 typedef void TeamWork(void *context, int item);
@@ -19,7 +20,8 @@ Team *team_new(int threads);
 // Gives the items to the threads and returns at once. What they read and write is theirs until
 // team_finish(), which does what is still to be done with them; a round is finished before another.
 void team_begin(Team *team, int n, TeamWork *work, void *context);
-void team_finish(Team *team);  // no round is begun: nothing happens
+bool team_is_done(Team *team);  // with the round that is begun, or there is none
+void team_finish(Team *team);   // no round is begun: nothing happens
 // Both: returns when all items are done.
 void team_run(Team *team, int n, TeamWork *work, void *context);
 void team_end(Team *team);  // NULL: nothing happens

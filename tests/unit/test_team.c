@@ -1,5 +1,6 @@
 // Work that threads share: each item once, whatever there is of threads and rounds.
 #include <check.h>
+#include <unistd.h>
 
 #include "base/team.h"
 
@@ -45,8 +46,12 @@ START_TEST(a_round_goes_on_beside_its_caller) {
   Counted counted = {{0}, 0};
   Team *team = team_new(_i);
   for (int round = 0; round < ROUNDS; round++) {
+    ck_assert(team_is_done(team));
     team_begin(team, 5, count, &counted);
     counted.times[ITEMS - 1]++;
+    if (_i == 1) ck_assert(!team_is_done(team));
+    while (_i > 1 && !team_is_done(team)) usleep(100);
+    if (_i > 1) ck_assert_int_eq(counted.times[4], round + 1);
     team_finish(team);
     for (int i = 0; i < 5; i++) ck_assert_int_eq(counted.times[i], round + 1);
     team_finish(team);

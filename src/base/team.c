@@ -95,8 +95,8 @@ void team_begin(Team *team, int n, TeamWork *work, void *context) {
 
 bool team_is_done(Team *team) {
   pthread_mutex_lock(&team->mutex);
-  const bool done = !team->begun_round ||
-                    (team->n_busy == 0 && atomic_load(&team->next) >= team->n_items);
+  const bool done =
+      !team->begun_round || (team->n_busy == 0 && atomic_load(&team->next) >= team->n_items);
   pthread_mutex_unlock(&team->mutex);
   return done;
 }

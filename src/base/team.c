@@ -1,7 +1,9 @@
 // One counter says which item is next; whoever is free takes it. A thread sleeps until there is a
-// round that it has not seen, and the caller until the last one that takes part in it is done.
+// round that it has not seen; who ends the round takes what no thread has taken yet, then sleeps
+// until the last one that takes part in it is done.
 #include "base/team.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,6 +22,7 @@ struct Team {
   pthread_t thread[TEAM_MAX];
   int round, n_busy;
   bool over;
+  bool begun_round;  // the caller's own
   // Of the round.
   TeamWork *work;
   void *context;
@@ -76,8 +79,10 @@ Team *team_new(int threads) {
   return team;
 }
 
-void team_run(Team *team, int n, TeamWork *work, void *context) {
+void team_begin(Team *team, int n, TeamWork *work, void *context) {
   pthread_mutex_lock(&team->mutex);
+  assert(!team->begun_round);
+  team->begun_round = true;
   team->work = work;
   team->context = context;
   team->n_items = n;
@@ -86,14 +91,33 @@ void team_run(Team *team, int n, TeamWork *work, void *context) {
   team->round++;
   pthread_cond_broadcast(&team->begun);
   pthread_mutex_unlock(&team->mutex);
+}
+
+bool team_is_done(Team *team) {
+  pthread_mutex_lock(&team->mutex);
+  const bool done =
+      !team->begun_round || (team->n_busy == 0 && atomic_load(&team->next) >= team->n_items);
+  pthread_mutex_unlock(&team->mutex);
+  return done;
+}
+
+void team_finish(Team *team) {
+  if (!team->begun_round) return;
   take_part(team);
   pthread_mutex_lock(&team->mutex);
   while (team->n_busy) pthread_cond_wait(&team->done, &team->mutex);
+  team->begun_round = false;
   pthread_mutex_unlock(&team->mutex);
+}
+
+void team_run(Team *team, int n, TeamWork *work, void *context) {
+  team_begin(team, n, work, context);
+  team_finish(team);
 }
 
 void team_end(Team *team) {
   if (!team) return;
+  team_finish(team);
   pthread_mutex_lock(&team->mutex);
   team->over = true;
   pthread_cond_broadcast(&team->begun);

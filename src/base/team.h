@@ -2,11 +2,13 @@
 //
 //   Team *team = team_new(team_usual());
 //   team_run(team, n, work, context);      work(context, 0) … work(context, n - 1)
+//   team_begin(team, n, work, context);    … something else meanwhile …    team_finish(team);
 //   team_end(team);
 //
 // Each item is done once, by whichever thread is free, the caller's among them; what items write
 // must be apart. Results that are kept by item do not depend on how many threads there are.
 #pragma once
+#include <stdbool.h>
 
 typedef struct Team Team;
 typedef void TeamWork(void *context, int item);
@@ -15,6 +17,11 @@ typedef void TeamWork(void *context, int item);
 int team_usual(void);
 // `threads` counts the caller: 1 starts none. One that cannot be started leaves the others more.
 Team *team_new(int threads);
-// Returns when all items are done.
+// Gives the items to the threads and returns at once. What they read and write is theirs until
+// team_finish(), which does what is still to be done with them; a round is finished before another.
+void team_begin(Team *team, int n, TeamWork *work, void *context);
+bool team_is_done(Team *team);  // with the round that is begun, or there is none
+void team_finish(Team *team);   // no round is begun: nothing happens
+// Both: returns when all items are done.
 void team_run(Team *team, int n, TeamWork *work, void *context);
 void team_end(Team *team);  // NULL: nothing happens

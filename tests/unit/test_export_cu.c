@@ -392,12 +392,14 @@ START_TEST(grids_are_whole_clusters) {
     ck_assert_int_eq(number_behind(text, "  matmul<<<"), sizes[i].blocks);
     const char *persistent = exported(arena_printf(arena, "%s,PERSISTENT=1", state));
     ck_assert_int_eq(number_behind(persistent, "__cluster_dims__("), cluster);
-    const char *fits = arena_printf(arena, "blocks_that_fit(matmul, %d, ", sizes[i].blocks);
+    const char *fits =
+        arena_printf(arena, "blocks_in_clusters_that_fit(matmul, %d, ", sizes[i].blocks);
     const char *at = strstr(persistent, fits);
     ck_assert_msg(at != NULL, "no %s", fits);
     ck_assert_int_eq(strtoll(strchr(strchr(at + strlen(fits), ',') + 1, ',') + 1, NULL, 10),
                      cluster);
-    ck_assert_ptr_nonnull(strstr(persistent, "n_sms * per_sm / cluster * cluster"));
+    ck_assert_ptr_nonnull(strstr(persistent, "cudaOccupancyMaxActiveClusters(&clusters, kernel"));
+    ck_assert_ptr_nonnull(strstr(persistent, "std::min(blocks, clusters * cluster)"));
   }
 }
 END_TEST

@@ -1,5 +1,6 @@
 // Work that threads share: each item once, whatever there is of threads and rounds.
 #include <check.h>
+#include <unistd.h>
 
 #include "base/team.h"
 
@@ -39,6 +40,29 @@ START_TEST(rounds_follow_each_other) {
 }
 END_TEST
 
+// Between the beginning and the end of a round the caller does what it likes; with no thread beside
+// it the items are done at the end. Who goes away with a round begun waits for it.
+START_TEST(a_round_goes_on_beside_its_caller) {
+  Counted counted = {{0}, 0};
+  Team *team = team_new(_i);
+  for (int round = 0; round < ROUNDS; round++) {
+    ck_assert(team_is_done(team));
+    team_begin(team, 5, count, &counted);
+    counted.times[ITEMS - 1]++;
+    if (_i == 1) ck_assert(!team_is_done(team));
+    while (_i > 1 && !team_is_done(team)) usleep(100);
+    if (_i > 1) ck_assert_int_eq(counted.times[4], round + 1);
+    team_finish(team);
+    for (int i = 0; i < 5; i++) ck_assert_int_eq(counted.times[i], round + 1);
+    team_finish(team);
+  }
+  ck_assert_int_eq(counted.times[ITEMS - 1], ROUNDS);
+  team_begin(team, 5, count, &counted);
+  team_end(team);
+  for (int i = 0; i < 5; i++) ck_assert_int_eq(counted.times[i], ROUNDS + 1);
+}
+END_TEST
+
 START_TEST(none_and_many_are_kept_in_bounds) {
   team_end(NULL);
   team_end(team_new(0));
@@ -54,6 +78,7 @@ Suite *suite_team(void) {
   TCase *tests = tcase_create("team");
   tcase_add_loop_test(tests, each_item_is_done_once, 1, 9);
   tcase_add_test(tests, rounds_follow_each_other);
+  tcase_add_loop_test(tests, a_round_goes_on_beside_its_caller, 1, 4);
   tcase_add_test(tests, none_and_many_are_kept_in_bounds);
   suite_add_tcase(suite, tests);
   return suite;

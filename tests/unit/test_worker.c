@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -392,6 +393,19 @@ START_TEST(test_bench_goes_through_both_children) {
 }
 END_TEST
 
+// Compilers take every core; what times on the GPU comes before them.
+START_TEST(test_compilers_stand_behind) {
+  char compile[64], bench[64];
+  const int here = getpriority(PRIO_PROCESS, 0);
+  snprintf(compile, sizeof compile, "[ $(nice) -ge %d ] || exit 9", here < 9 ? here + 10 : 19);
+  snprintf(bench, sizeof bench, "[ $(nice) -eq %d ] || exit 9", here);
+  start_server(compile, bench);
+  send_bench(1);
+  const Outcome outcome = outcome_of(1);
+  ck_assert_msg(outcome.n_errors == 0, "%s", outcome.error.text);
+}
+END_TEST
+
 static const struct {
   const char *compile, *bench, *says, *error;
 } bad_children[] = {
@@ -593,6 +607,7 @@ Suite *suite_worker(void) {
   tcase_add_test(tests, test_hostile_text_meets_its_deadline);
   tcase_add_loop_test(tests, test_whole_worker_ends, 0, 2);
   tcase_add_test(tests, test_bench_goes_through_both_children);
+  tcase_add_test(tests, test_compilers_stand_behind);
   tcase_add_loop_test(tests, test_bad_child, 0, (int)(sizeof bad_children / sizeof *bad_children));
   tcase_add_loop_test(tests, test_lost_context, 0, 3);
   tcase_add_test(tests, test_probe_goes_to_the_gpu);

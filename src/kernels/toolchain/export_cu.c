@@ -412,12 +412,20 @@ static void add_lists(Str *out, const EmitKernel *kernel) {
              (long long)(kernel->n_blocks / kernel->cluster), (long long)kernel->cluster);
 }
 
+static void add_resident(Str *out, const EmitKernel *kernel) {
+  const bool clusters = kernel->cluster > 1;
+  str_printf(out, "  static const int n_blocks = %s(%s, %lld, %lld, %lld",
+             clusters ? "blocks_in_clusters_that_fit" : "blocks_that_fit", kernel->name,
+             (long long)kernel->n_blocks, (long long)kernel->n_threads,
+             (long long)kernel->dynamic_smem_bytes);
+  if (clusters) str_printf(out, ", %lld", (long long)kernel->cluster);
+  str_add(out, ");\n");
+}
+
 static void add_launch(Str *out, const EmitKernel *kernel, bool attention, bool stream) {
   long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
   long long bytes = (long long)kernel->dynamic_smem_bytes;
-  if (kernel->persistent)
-    str_printf(out, "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld, %lld);\n",
-               kernel->name, blocks, threads, bytes, (long long)kernel->cluster);
+  if (kernel->persistent) add_resident(out, kernel);
   if (kernel->takes_lists) add_lists(out, kernel);
   if (kernel->persistent)
     str_printf(out, "  %s<<<n_blocks", kernel->name);
@@ -471,6 +479,11 @@ void export_add_maps(Str *out, const Emission *emission, const Plan *plan) {
   }
 }
 
+static void add_residents(Str *out, const EmitKernel *kernel) {
+  str_add(out, export_resident_blocks);
+  if (kernel->cluster > 1) str_add(out, export_resident_clusters);
+}
+
 void export_add_launches(Str *out, const Emission *emission, const Program *program,
                          const Plan *plan, bool stream) {
   const Kind its = kind_of(out->arena, &program->problem), *kind = &its;
@@ -484,7 +497,7 @@ void export_add_launches(Str *out, const Emission *emission, const Program *prog
                emit_arg_name(out->arena, parameter_of(emission, plan, i)));
   str_printf(out, "%s};\n\n", stream ? "  cudaStream_t stream;\n" : "");
   for (int i = 0; i < emission->n_kernels; i++)
-    if (emission->kernel[i].persistent) str_add(out, export_resident_blocks);
+    if (emission->kernel[i].persistent) add_residents(out, &emission->kernel[i]);
   for (int i = 0; i < emission->n_kernels; i++)
     if (emission->kernel[i].takes_lists) str_add(out, export_work_lists);
   str_printf(out,

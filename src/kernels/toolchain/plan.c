@@ -108,6 +108,18 @@ int64_t plan_c_bytes(const Plan *plan) {
 }
 int64_t plan_v_bytes(const Plan *plan) { return plan_is_attention(plan) ? plan_b_bytes(plan) : 0; }
 
+Plan *plan_copy(Arena *arena, const Plan *plan) {
+  Plan *copy = ARENA_NEW(arena, Plan);
+  *copy = *plan;
+  copy->cuda = arena_strdup(arena, plan->cuda);
+  copy->arch = arena_strdup(arena, plan->arch);
+  copy->label = arena_strdup(arena, plan->label ? plan->label : "");
+  if (plan->ptxas_opt) copy->ptxas_opt = arena_strdup(arena, plan->ptxas_opt);
+  for (int i = 0; i < plan->n_kernels; i++)
+    copy->kernels[i].name = arena_strdup(arena, plan->kernels[i].name);
+  return copy;
+}
+
 bool plan_same_problem(const Plan *a, const Plan *b) {
   return a->m == b->m && a->n == b->n && a->k == b->k && a->operand_type == b->operand_type &&
          a->accumulate_type == b->accumulate_type && a->output_type == b->output_type &&

@@ -149,6 +149,9 @@ int64_t plan_v_bytes(const Plan *plan);                       // 0 of a matrix p
 int64_t plan_scale_bytes(const Plan *plan, PlanArg factors);  // of SFA or SFB; 0: there are none
 int64_t plan_scale_tiles(const Plan *plan);  // tiles of factors along k; 0: they lie in rows
 
+// With texts of its own.
+Plan *plan_copy(Arena *arena, const Plan *plan);
+
 // One JSON object, no newline in it. Reading is strict: an unknown key, a wrong type, a number that
 // is no integer or any finding of plan_check gives NULL and the findings.
 void plan_write_json(Str *out, const Plan *plan);

@@ -3,8 +3,8 @@
 //   candidates ─► COMPILING ─► READY ─► TIMING ─► TIMED, WRONG or FAILED
 //                (all cores)          (alone on the GPU)
 //
-// Every worker has as many compiles as it runs at once and half of that waiting, and two timings,
-// of which one waits: neither its cores nor its GPU stand still while this side thinks, and no
+// Every worker has as many compiles as it runs at once and half of that waiting, and three timings,
+// of which two wait: neither its cores nor its GPU stand still while this side thinks, and no
 // timing asks for a kernel that is not compiled. A worker that dies takes its requests with it. The
 // timing that the GPU was at is to blame and lost; the others wait for a worker again, twice at
 // most.
@@ -23,7 +23,7 @@
 #include "kernels/tune/tune_inside.h"
 
 enum {
-  TIMINGS = 2,  // of a worker at a time: one runs, one waits
+  TIMINGS = 3,  // of a worker at a time: one runs, two wait
   COMPILE_MS = 20000,
   BRIEF_MS = 6000,
   BRIEF_COLD_MS = 30000,  // with the GPU's context and the problem's data to be made
@@ -63,10 +63,11 @@ static void submit(Tune *tune, ClientRequest *request, Field *field, int point, 
   if (!tune->first_id) tune->first_id = tune->last_id;
 }
 
-// The label is the state: whoever has the plan alone can say what it is.
+// A point of a later round, or of an earlier run, has given its plan back.
 static const Plan *plan_of(Arena *arena, const Field *field, const TunePoint *point) {
-  return plan_from_model(arena, tune_model(arena, field, point),
-                         schedule_record_text(arena, &point->schedule));
+  if (point->plan) return point->plan;
+  const Model *model = candidate_model(arena, &field->told.targets, &point->schedule, NULL);
+  return plan_from_model(arena, model, schedule_record_text(arena, &point->schedule));
 }
 
 static void ask_compile(Tune *tune, Field *field, int index, int worker) {
@@ -123,7 +124,7 @@ static void ask_timing(Tune *tune, Field *field, const int *index, int n, int wo
     TunePoint *point = &field->told.point[index[i]];
     const Plan *plan = plan_of(scratch, field, point);
     *(i ? &request.plan_b : &request.plan) = plan;
-    *(i ? &request.state_b : &request.state) = schedule_record_text(scratch, &point->schedule);
+    *(i ? &request.state_b : &request.state) = plan->label;
     tune_set_state(field, point, TUNE_TIMING);
     point->worker = worker;
     point->asked = field->told.round;
@@ -136,40 +137,47 @@ static void ask_timing(Tune *tune, Field *field, const int *index, int n, int wo
 
 // ---- keeping a worker busy ----------------------------------------------------------------------
 
-// The most promising of those that this worker has compiled.
+// The most promising of those that this worker has compiled, the first of equals.
 static int next_ready(const Field *field, int worker) {
   int best = -1;
   const TunePoint *points = field->told.point;
-  if (field->told.n_by_state[TUNE_READY] == 0) return -1;
-  for (int i = 0; i < field->told.n_points; i++)
-    if (points[i].state == TUNE_READY && points[i].worker == worker &&
-        (best < 0 || points[i].predicted_ns < points[best].predicted_ns))
-      best = i;
+  for (int i = 0; i < field->n_under_way; i++) {
+    const int at = field->under_way[i];
+    if (points[at].state != TUNE_READY || points[at].worker != worker) continue;
+    const double better = best < 0 ? 1 : points[best].predicted_ns - points[at].predicted_ns;
+    if (better > 0 || (!(better < 0) && at < best)) best = at;
+  }
   return best;
 }
 
 static int n_ready(const Field *field, int worker) {
   int n = 0;
-  if (field->told.n_by_state[TUNE_READY] == 0) return 0;
-  for (int i = 0; i < field->told.n_points; i++)
-    n += field->told.point[i].state == TUNE_READY && field->told.point[i].worker == worker;
+  for (int i = 0; i < field->n_under_way; i++) {
+    const TunePoint *point = &field->told.point[field->under_way[i]];
+    n += point->state == TUNE_READY && point->worker == worker;
+  }
   return n;
 }
 
 static bool may_choose(const Tune *tune, const Field *field) {
-  const int most = tune->options.points_max;
+  const int most = tune->options.points_max, at_a_time = tune->options.at_a_time;
+  if (at_a_time && field->n_under_way - field->told.n_by_state[TUNE_WAITING] >= at_a_time)
+    return false;
   return !most || field->told.n_points < most || field->told.n_by_state[TUNE_WAITING] > 0;
 }
 
-static void keep_compiling(Tune *tune, Field *field, int worker) {
-  const int slots = tune->worker[worker].n_compiles, ahead = slots + slots / 2 + 1;
-  for (int room = ahead + TIMINGS - n_ready(field, worker);
-       tune->worker[worker].n_compiling < ahead && tune->worker[worker].n_compiling < room &&
-       may_choose(tune, field);) {
-    const int point = tune_choose(tune, field);
-    if (point < 0) return;
-    ask_compile(tune, field, point, worker);
-  }
+// One more compile where the worker has room for it; whether it may have room for another.
+static bool keep_compiling(Tune *tune, Field *field, int worker) {
+  const TuneWorker *its = &tune->worker[worker];
+  const int ahead = its->n_compiles + its->n_compiles / 2 + 1;
+  const int room = ahead + TIMINGS - n_ready(field, worker);
+  if (its->n_compiling >= ahead || its->n_compiling >= room || !may_choose(tune, field))
+    return false;
+  // While all its cores have work there is time for the team to end what it is at.
+  if (its->n_compiling >= its->n_compiles && !team_is_done(tune->team)) return false;
+  const int point = tune_choose(tune, field);
+  if (point >= 0) ask_compile(tune, field, point, worker);
+  return point >= 0;
 }
 
 static void keep_timing(Tune *tune, Field *field, int worker) {
@@ -189,19 +197,32 @@ static void keep_on(Tune *tune, Field *field, int worker) {
   }
 }
 
-static void keep_busy(Tune *tune) {
+// The field of a worker that has work; NULL: it is gone, or not there yet.
+static Field *field_of(const Tune *tune, int worker) {
+  const TuneWorker *its = &tune->worker[worker];
+  Field *field = its->field < 0 || its->gone ? NULL : tune->field[its->field];
+  return field && !field->told.error && field->told.round < TUNE_ROUNDS ? field : NULL;
+}
+
+// GPUs first: what each has compiled is asked for before any candidate is looked at, and then each
+// worker has one more to compile, so that answers that come meanwhile wait for one choice at most.
+// Whether there is more to choose.
+static bool keep_busy(Tune *tune) {
+  bool more = false;
   for (int i = 0; i < tune->options.n_workers; i++) {
-    TuneWorker *worker = &tune->worker[i];
-    Field *field = worker->field < 0 ? NULL : tune->field[worker->field];
-    if (!field || field->told.error || worker->gone) continue;
+    Field *field = field_of(tune, i);
+    if (!field) continue;
     tune_advance(tune, field);
-    if (field->told.round == TUNE_BRIEF) {
+    if (field->told.round == TUNE_BRIEF)
       keep_timing(tune, field, i);
-      keep_compiling(tune, field, i);
-    } else if (field->told.round < TUNE_ROUNDS) {
+    else if (field->told.round < TUNE_ROUNDS)
       keep_on(tune, field, i);
-    }
   }
+  for (int i = 0; i < tune->options.n_workers; i++) {
+    Field *field = field_of(tune, i);
+    if (field && field->told.round == TUNE_BRIEF) more |= keep_compiling(tune, field, i);
+  }
+  return more;
 }
 
 // ---- what workers say ---------------------------------------------------------------------------
@@ -360,7 +381,7 @@ Tune *tune_start(Arena *arena, const TuneOptions *options) {
   Tune *tune = ARENA_NEW(arena, Tune);
   tune->arena = arena;
   tune->options = *options;
-  tune->team = team_new(team_usual());
+  tune->team = team_new(1 + team_usual());
   tune->started = clock_seconds();
   tune->search_ends = fmax(options->seconds * search_share, options->seconds - finals_most_s);
   for (int i = 0; i < CLIENT_WORKERS_MAX; i++) tune->worker[i].field = -1;
@@ -377,6 +398,7 @@ void tune_end(Tune *tune) {
     for (int i = 0; i < field->n_points; i++)
       if (field->point[i].state == TUNE_COMPILING || field->point[i].state == TUNE_TIMING)
         client_cancel(tune->options.client, field->point[i].request);
+    tune_field_end(tune->field[f]);
   }
 }
 
@@ -391,12 +413,12 @@ static bool is_over(const Tune *tune) {
 }
 
 bool tune_step(Tune *tune, int timeout_ms) {
-  ClientEvent *event = client_next(tune->options.client, timeout_ms);
+  ClientEvent *event = client_next(tune->options.client, tune->hungry ? 0 : timeout_ms);
   for (; event; event = client_poll(tune->options.client)) {
     on_event(tune, event);
     client_event_free(event);
   }
-  keep_busy(tune);
+  tune->hungry = keep_busy(tune);
   return !is_over(tune);
 }
 

@@ -55,6 +55,9 @@ typedef struct TunePoint {
   int64_t request;
   TuneRound asked;
   bool again;
+  int place;         // among those that are not settled
+  Arena *held;       // until it is settled: of the plan
+  const Plan *plan;  // NULL: it is made again when it is asked for
 } TunePoint;
 
 // A better point than those before, by its first time.
@@ -101,6 +104,7 @@ typedef struct TuneOptions {
   double seconds;
   bool all_runs;     // what `resume` says that runs before took of it is taken off `seconds`
   int points_max;    // 0: as many as there is time for
+  int at_a_time;     // points that are under way; 0: as many as keep all workers busy
   int stale_points;  // that bring nothing better before the search begins anew; 0: 250
   // Not a search: so many points of each family of kernels that the problem has, drawn blindly and
   // timed once; tune_orders() says how well a fit to some predicts the order of the others. 0:

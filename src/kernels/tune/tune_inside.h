@@ -1,4 +1,5 @@
-// Inside of the search: what tune.c, tune_points.c and tune_rounds.c share.
+// Inside of the search: what tune.c, tune_points.c, tune_pool.c, tune_promise.c and tune_rounds.c
+// share.
 #pragma once
 #include "base/team.h"
 #include "kernels/tune/tune.h"
@@ -6,28 +7,70 @@
 
 enum {
   TUNE_POOL = 32,
+  TUNE_DRAWS = 12,  // candidates that are made together
+  TUNE_ELITE = 24,  // parents
+  TUNE_LIKE = 256,  // points, those settled last, that a promise is made from
   TUNE_FIRST_POINTS = 256,
   TUNE_SHORT_POINTS = 12,
   TUNE_FINAL_POINTS = 4,
   TUNE_TRIES = 4
 };
 
+typedef struct Field Field;
+
+// A candidate, with all that it takes to try it.
 typedef struct Pooled {
   Schedule schedule;
   uint64_t program;
   double model_ns, flop;
   CalibrationTerms terms;
+  Arena *held;       // of the plan; NULL: it has none
+  const Plan *plan;  // labelled with its state: whoever has the plan alone can say what it is
+  // [n_weights] by point: 2^-n of one that differs in n knobs; 0: not looked at yet. Of malloc().
+  float *weight;
+  int n_weights;
 } Pooled;
 
-typedef struct Field {
+// Points that promises are made from, and the share of what was expected of them that they reached.
+typedef struct Near {
+  int n;
+  int point[TUNE_LIKE + TUNE_ELITE];
+  double share[TUNE_LIKE + TUNE_ELITE];
+} Near;
+
+typedef struct Batch Batch;
+typedef bool TuneDraw(const Batch *batch, uint64_t *random, Schedule *out);
+
+// Candidates that the team makes while the search waits for its workers, each with random numbers
+// of its own, so that it is the same candidate whichever thread makes it and whenever. What the
+// threads read of the field does not change meanwhile: its space and targets, and the schedules of
+// points that it had when the batch was begun.
+struct Batch {
+  bool begun, stale;  // stale: what comes of it is not wanted any more
+  const Field *field;
+  TuneDraw *draw;
+  const TunePoint *point;
+  int n_points, n_elite;
+  int elite[TUNE_ELITE];
+  Near near;
+  uint64_t random[TUNE_DRAWS];
+  Arena *scratch[TUNE_DRAWS];
+  bool good[TUNE_DRAWS];
+  Pooled pooled[TUNE_DRAWS];
+};
+
+struct Field {
   TuneField told;
   SearchSpace *space;
   uint64_t random;
   int capacity, steps_capacity;
   int n_programs_capacity, n_programs;
   uint64_t *programs;  // a table of hashes, 0 = free
+  int n_under_way;     // points that are not settled, in any order
+  int *under_way;      // [capacity]
   int n_pool;
   Pooled pool[TUNE_POOL];
+  Batch batch;
   int epoch_from;    // the first point of the epoch: parents are drawn of those behind it
   int epoch_stale;   // points settled since its best became better by more than a hair
   double epoch_ns;   // its best time; 0: none yet
@@ -42,7 +85,7 @@ typedef struct Field {
   int n_of_family[CALIBRATION_FAMILIES];   // points
   Calibration own[CALIBRATION_FAMILIES];   // of this search; n = 0: too little is known
   Calibration kept[CALIBRATION_FAMILIES];  // of searches before; n = 0: none
-} Field;
+};
 
 // A worker and what it has.
 typedef struct TuneWorker {
@@ -56,9 +99,11 @@ typedef struct TuneWorker {
 struct Tune {
   Arena *arena;
   TuneOptions options;
-  Team *team;  // for candidates
+  Team *team;      // for candidates
+  Field *drawing;  // whose batch the team is at; NULL: none
   double started, search_ends;
   bool cancelled;
+  bool hungry;  // there is room for more than was asked for
   int n_fields;
   Field *field[TUNE_FIELDS_MAX];
   TuneWorker worker[CLIENT_WORKERS_MAX];
@@ -68,15 +113,36 @@ struct Tune {
 
 double tune_now(const Tune *tune);
 
-// tune_points.c: what there is to try.
+// tune_points.c: what was chosen, and what came of it.
 Field *tune_field_new(Tune *tune, const Device *device);
-// The next point to compile; -1: there is none now.
-int tune_choose(Tune *tune, Field *field);
+// A new point, which takes over the candidate's plan.
+TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled);
 // Files a time of a point, or that it has none, in all lists.
 void tune_settle(Tune *tune, Field *field, TunePoint *point, TuneState state);
-// The model of a point in `arena`.
-const Model *tune_model(Arena *arena, const Field *field, const TunePoint *point);
 void tune_set_state(Field *field, TunePoint *point, TuneState state);
+bool tune_is_settled(const TunePoint *point);
+// Whether the program is none that was seen before; from now on it is.
+bool tune_remember(Tune *tune, Field *field, uint64_t program);
+
+// tune_pool.c: what there is to try.
+// The schedule as a candidate, with its plan where `with_plan`; false where it is not legal. Reads
+// the field alone, and of it what does not change: the team does this for many at once.
+bool tune_make_pooled(const Field *field, const Schedule *schedule, bool with_plan, Arena *scratch,
+                      Pooled *out);
+// The next point to compile; -1: there is none now.
+int tune_choose(Tune *tune, Field *field);
+// Forgets the candidates, those that are being made included.
+void tune_clear_pool(Field *field);
+// Frees what the field holds beside the arena; the team is at none of its candidates any more.
+void tune_field_end(Field *field);
+
+// tune_promise.c: what a candidate promises.
+// By the roofline as it was fitted here, or in searches before, or as it is by default.
+double tune_expected_ns(const Field *field, const CalibrationTerms *terms);
+void tune_list_near(const Field *field, Near *near);
+// Looks at how like the candidate is to those points, of `n_points` that there are.
+void tune_weigh(Pooled *pooled, const TunePoint *point, int n_points, const int *index, int n);
+double tune_promised_ns(const Field *field, const Near *near, Pooled *pooled);
 
 // tune_rounds.c: rounds behind the first.
 // Goes on to the next round where this one is over.

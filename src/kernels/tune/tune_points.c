@@ -1,51 +1,25 @@
-// What there is to try, and in which order.
+// What was chosen, and what came of it: points, their order, epochs, and the roofline that is
+// fitted to them.
 //
-// A pool of candidates is kept: drawn, made of the best ones by moving some knobs, or crossed from
-// two of them. The one that promises most is compiled next. A promise is the roofline's speed times
-// the share of it that schedules like it have reached: shares are averaged with weights that halve
-// with every knob in which the two differ, so a child is judged by its parents and a stranger by
-// all. Once 40 are timed, the roofline of each family is the one that is fitted to its points
-// (calibration.h), and again whenever there are twice as many. Over 4,092 times that searches of
-// six fp32 problems wrote down on an H200 (2026-11-23, by the factors of that day), promises made
-// from the 256 times before each have a rank correlation of 0.60 with them, and of 0.41 without the
-// fit (mean of the six).
-//
-// Worked example: the roofline gives 55 TFLOP/s; a parent one knob away reached 36 of 48 (0.75),
-// another three away 20 of 50 (0.4): (0.5 · 0.75 + 0.125 · 0.4) / 0.625 = 0.68, so 37 are promised.
+// Once 40 are timed, the roofline of each family is the one that is fitted to its points
+// (calibration.h), and again whenever there are twice as many.
 //
 // A search that has found nothing better for a while is in a hollow that small moves do not lead
 // out of: it begins anew, an epoch whose parents are its own points alone, and in the last part of
 // the time the best of all epochs are parents together. Without epochs a search of fp32 4096³ on an
 // H200 (2026-11-24, 300 s, no seeds) was at 0.90 of cuBLAS after 31 s and at 0.92 in the end,
 // having bred tiles of 26 × 8 all the time.
-//
-// What is wrong, or does not compile or run, has reached nothing. One in eight of those chosen is
-// drawn blindly, since a model that is wrong about a family would never look at it again.
-#include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/random.h"
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/tune/tune_inside.h"
 
-enum {
-  DRAWS = 12,
-  ELITE = 24,
-  LIKE_MAX = 256,
-  BLIND_ONE_IN = 8,
-  BATCHES_MAX = 4,
-  BLIND_BATCHES = 24,
-  PROBLEM_DRAWS = 40,
-  SEED_EDITS_MAX = 4,
-  STALE_POINTS = 250,
-  ROWS_MAX = 20000
-};
+enum { PROBLEM_DRAWS = 40, STALE_POINTS = 250, ROWS_MAX = 20000 };
 
 // ---- what is known ------------------------------------------------------------------------------
 
-static bool remember(Tune *tune, Field *field, uint64_t program) {
+bool tune_remember(Tune *tune, Field *field, uint64_t program) {
   if (2 * field->n_programs >= field->n_programs_capacity) {
     const int before = field->n_programs_capacity;
     const uint64_t *old = field->programs;
@@ -53,7 +27,7 @@ static bool remember(Tune *tune, Field *field, uint64_t program) {
     field->programs = ARENA_ARRAY(tune->arena, uint64_t, field->n_programs_capacity);
     field->n_programs = 0;
     for (int i = 0; i < before; i++)
-      if (old[i]) remember(tune, field, old[i]);
+      if (old[i]) tune_remember(tune, field, old[i]);
   }
   const uint64_t mask = (uint64_t)field->n_programs_capacity - 1;
   program += !program;
@@ -65,36 +39,78 @@ static bool remember(Tune *tune, Field *field, uint64_t program) {
   return true;
 }
 
-static TunePoint *add_point(Tune *tune, Field *field, const Pooled *pooled) {
+// Arrays by point grow together.
+static void grow(Tune *tune, Field *field) {
   TuneField *told = &field->told;
-  if (told->n_points == field->capacity) {
-    field->capacity = field->capacity ? 2 * field->capacity : TUNE_FIRST_POINTS;
-    TunePoint *points = ARENA_ARRAY(tune->arena, TunePoint, field->capacity);
-    int *order = ARENA_ARRAY(tune->arena, int, field->capacity);
-    if (told->n_points) {
-      memcpy(points, told->point, sizeof *points * (size_t)told->n_points);
-      memcpy(order, field->told.order, sizeof *order * (size_t)field->told.n_order);
-    }
-    told->point = points;
-    field->told.order = order;
+  field->capacity = field->capacity ? 2 * field->capacity : TUNE_FIRST_POINTS;
+  TunePoint *points = ARENA_ARRAY(tune->arena, TunePoint, field->capacity);
+  int *order = ARENA_ARRAY(tune->arena, int, field->capacity);
+  int *under_way = ARENA_ARRAY(tune->arena, int, field->capacity);
+  if (told->n_points) {
+    memcpy(points, told->point, sizeof *points * (size_t)told->n_points);
+    memcpy(order, told->order, sizeof *order * (size_t)told->n_order);
+    memcpy(under_way, field->under_way, sizeof *under_way * (size_t)field->n_under_way);
   }
-  TunePoint *point = &told->point[told->n_points++];
+  told->point = points;  // the team goes on reading the old ones
+  told->order = order;
+  field->under_way = under_way;
+}
+
+TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
+  TuneField *told = &field->told;
+  if (told->n_points == field->capacity) grow(tune, field);
+  TunePoint *point = &told->point[told->n_points];
   *point = (TunePoint){.schedule = pooled->schedule,
                        .program = pooled->program,
                        .model_ns = pooled->model_ns,
                        .terms = pooled->terms,
                        .state = TUNE_WAITING,
                        .worker = -1,
-                       .partner = -1};
+                       .partner = -1,
+                       .place = field->n_under_way,
+                       .held = pooled->held,
+                       .plan = pooled->plan};
+  pooled->held = NULL;
+  field->under_way[field->n_under_way++] = told->n_points++;
   told->n_by_state[TUNE_WAITING]++;
   field->n_of_family[pooled->terms.family]++;
   return point;
 }
 
+bool tune_is_settled(const TunePoint *point) {
+  return point->state == TUNE_TIMED || point->state == TUNE_WRONG || point->state == TUNE_FAILED;
+}
+
+int tune_n_settled(const TuneField *field) {
+  return field->n_by_state[TUNE_TIMED] + field->n_by_state[TUNE_WRONG] +
+         field->n_by_state[TUNE_FAILED];
+}
+
+static void leave_under_way(Field *field, TunePoint *point) {
+  const int last = field->under_way[--field->n_under_way];
+  field->under_way[point->place] = last;
+  field->told.point[last].place = point->place;
+}
+
+static void release_plan(TunePoint *point) {
+  arena_free(point->held);
+  point->held = NULL;
+  point->plan = NULL;
+}
+
 void tune_set_state(Field *field, TunePoint *point, TuneState state) {
+  const bool was_settled = tune_is_settled(point);
   field->told.n_by_state[point->state]--;
   field->told.n_by_state[state]++;
   point->state = state;
+  if (tune_is_settled(point)) release_plan(point);
+  if (tune_is_settled(point) == was_settled) return;
+  if (!was_settled) {
+    leave_under_way(field, point);
+    return;
+  }
+  point->place = field->n_under_way;
+  field->under_way[field->n_under_way++] = (int)(point - field->told.point);
 }
 
 static bool is_faster(const TunePoint *a, const TunePoint *b) {
@@ -173,19 +189,9 @@ static void watch_epoch(const Tune *tune, Field *field, const TunePoint *point) 
   if (field->epoch_stale < (most ? most : STALE_POINTS)) return;
   field->told.n_epochs++;
   field->epoch_from = field->told.n_points;
-  field->epoch_stale = field->n_pool = 0;
+  field->epoch_stale = 0;
   field->epoch_ns = 0;
-}
-
-// The best points of the epoch, or of all where the search comes to its end.
-static int list_elite(const Tune *tune, const Field *field, int elite[ELITE]) {
-  static const double own_share = 0.75;  // of the time for searching
-  const TuneField *told = &field->told;
-  const bool own = tune_now(tune) + told->spent_s < own_share * tune->search_ends;
-  int n = 0;
-  for (int i = 0; i < told->n_order && n < ELITE; i++)
-    if (!own || told->order[i] >= field->epoch_from) elite[n++] = told->order[i];
-  return n;
+  tune_clear_pool(field);
 }
 
 void tune_settle(Tune *tune, Field *field, TunePoint *point, TuneState state) {
@@ -209,249 +215,40 @@ const TunePoint *tune_best(const TuneField *field) {
   return field->n_order ? &field->point[field->order[0]] : NULL;
 }
 
-const Model *tune_model(Arena *arena, const Field *field, const TunePoint *point) {
-  return candidate_model(arena, &field->told.targets, &point->schedule, NULL);
-}
-
-// ---- promises -----------------------------------------------------------------------------------
-
-// By the roofline as it was fitted here, or in searches before, or as it is by default.
-static double expected_ns(const Field *field, const CalibrationTerms *terms) {
-  const Calibration *own = &field->own[terms->family];
-  return calibration_ns(own->n ? own : &field->kept[terms->family], terms);
-}
-
-static double share_of(const Field *field, const TunePoint *point) {
-  if (point->state != TUNE_TIMED) return 0;
-  return expected_ns(field, &point->terms) / point->time_ns;
-}
-
-static bool is_settled(const TunePoint *point) {
-  return point->state == TUNE_TIMED || point->state == TUNE_WRONG || point->state == TUNE_FAILED;
-}
-
-int tune_n_settled(const TuneField *field) {
-  return field->n_by_state[TUNE_TIMED] + field->n_by_state[TUNE_WRONG] +
-         field->n_by_state[TUNE_FAILED];
-}
-
-// Those that were measured last, and all of the best, stand for all.
-static double promised_ns(const Field *field, const Pooled *pooled) {
-  static const double alone = 1.0 / 256;  // the weight of what a stranger is expected to reach
-  const TuneField *told = &field->told;
-  double share = 0.5 * alone, weight = alone;
-  int n = 0;
-  for (int i = told->n_points - 1; i >= 0 && n < LIKE_MAX; i--) {
-    if (!is_settled(&told->point[i])) continue;
-    const double w = exp2(-schedule_distance(&pooled->schedule, &told->point[i].schedule));
-    share += w * share_of(field, &told->point[i]);
-    weight += w;
-    n++;
-  }
-  for (int i = 0; i < field->told.n_order && i < ELITE; i++) {
-    const TunePoint *point = &told->point[field->told.order[i]];
-    const double w = exp2(-schedule_distance(&pooled->schedule, &point->schedule));
-    share += w * share_of(field, point);
-    weight += w;
-  }
-  return expected_ns(field, &pooled->terms) * weight / fmax(share, 1e-6);
-}
-
-// ---- candidates ---------------------------------------------------------------------------------
-
-// One of the best, the first ones more often.
-static const Schedule *draw_elite(const Field *field, uint64_t *random, const int elite[ELITE],
-                                  int n) {
-  const int64_t a = random_between(random, 0, n - 1), b = random_between(random, 0, n - 1);
-  return &field->told.point[elite[a < b ? a : b]].schedule;
-}
-
-static bool draw_schedule(const Tune *tune, const Field *field, uint64_t *random, Schedule *out) {
-  enum { FRESH = 3, CROSSED = 5, OF = 12 };
-  int elite[ELITE];
-  const int n = list_elite(tune, field, elite);
-  const int64_t kind = random_between(random, 0, OF - 1);
-  if (n < 2 || kind < FRESH) return candidate_draw(field->space, random, out);
-  const Schedule *a = draw_elite(field, random, elite, n);
-  if (kind < CROSSED)
-    return candidate_cross(field->space, random, a, draw_elite(field, random, elite, n), out);
-  return candidate_change(field->space, random, a, out);
-}
-
-static bool draw_fresh(const Tune *tune, const Field *field, uint64_t *random, Schedule *out) {
-  (void)tune;
-  return candidate_draw(field->space, random, out);
-}
-
-// The schedule as a candidate; false where it is not legal. Reads the field alone: the team does
-// this for many at once.
-static bool make_pooled(const Field *field, const Schedule *schedule, Pooled *out) {
-  Arena *scratch = arena_new("candidate");
-  const Model *model = candidate_model(scratch, &field->told.targets, schedule, &out->program);
-  if (model) {
-    const double tflops = model->traffic.roofline_tflops;
-    out->schedule = *schedule;
-    out->terms = calibration_terms(model);
-    out->flop = model->traffic.flop;
-    out->model_ns = out->flop / (tflops > 0 ? tflops : 1) * 1e-3;
-  }
-  arena_free(scratch);
-  return model != NULL;
-}
-
-static bool is_new(Tune *tune, Field *field, const Pooled *pooled) {
-  field->flop = pooled->flop;
-  return remember(tune, field, pooled->program);
-}
-
-static bool look_at(Tune *tune, Field *field, const Schedule *schedule, Pooled *out) {
-  return make_pooled(field, schedule, out) && is_new(tune, field, out);
-}
-
-typedef bool Draw(const Tune *tune, const Field *field, uint64_t *random, Schedule *out);
-
-// Candidates that are drawn together, each with random numbers of its own, so that it is the same
-// candidate whichever thread makes it.
-typedef struct Batch {
-  const Tune *tune;
-  const Field *field;
-  Draw *draw;
-  uint64_t random[DRAWS];
-  bool good[DRAWS];
-  Pooled pooled[DRAWS];
-} Batch;
-
-static void make_candidate(void *context, int i) {
-  Batch *batch = context;
-  Schedule schedule;
-  batch->good[i] = batch->draw(batch->tune, batch->field, &batch->random[i], &schedule) &&
-                   make_pooled(batch->field, &schedule, &batch->pooled[i]);
-}
-
-// Draws DRAWS candidates, of which some are legal and new; those go to `out`. Returns their number.
-static int draw_batch(Tune *tune, Field *field, Draw *draw, Pooled out[DRAWS]) {
-  Batch batch = {.tune = tune, .field = field, .draw = draw};
-  int n = 0;
-  for (int i = 0; i < DRAWS; i++) batch.random[i] = random_next(&field->random);
-  team_run(tune->team, DRAWS, make_candidate, &batch);
-  for (int i = 0; i < DRAWS; i++)
-    if (batch.good[i] && is_new(tune, field, &batch.pooled[i])) out[n++] = batch.pooled[i];
-  return n;
-}
-
-static int fill_pool(Tune *tune, Field *field) {
-  Pooled drawn[DRAWS];
-  int n = 0;
-  for (int i = 0; i < BATCHES_MAX && n == 0; i++) n = draw_batch(tune, field, draw_schedule, drawn);
-  for (int i = 0; i < n; i++) {
-    const int at = field->n_pool < TUNE_POOL
-                       ? field->n_pool++
-                       : (int)random_between(&field->random, 0, TUNE_POOL - 1);
-    field->pool[at] = drawn[i];
-  }
-  return n;
-}
-
-static int most_promising(Field *field, double *promise) {
-  const bool blind = random_between(&field->random, 1, BLIND_ONE_IN) == 1;
-  int best = (int)random_between(&field->random, 0, field->n_pool - 1);
-  *promise = promised_ns(field, &field->pool[best]);
-  for (int i = 0; i < field->n_pool && !blind; i++) {
-    const double its = promised_ns(field, &field->pool[i]);
-    if (its >= *promise) continue;
-    *promise = its;
-    best = i;
-  }
-  return best;
-}
-
-// A seed of another family would be bent out of shape to fit the problem.
-static bool is_itself(const Schedule *seed, const Schedule *transferred) {
-  int n = 0;
-  for (int i = 0; i < KNOB_COUNT; i++)
-    n += !knob_is_problem((KnobId)i) && schedule_differs(seed, transferred, (KnobId)i);
-  return n <= SEED_EDITS_MAX;
-}
-
-// Seeds come first, as they are given.
-static int choose_seed(Tune *tune, Field *field) {
-  const TuneOptions *options = &tune->options;
-  while (field->next_seed < options->n_seeds) {
-    const Schedule *seed = &options->seeds[field->next_seed++];
-    Schedule schedule;
-    Pooled pooled;
-    if (!candidate_transfer(field->space, seed, &schedule) || !is_itself(seed, &schedule) ||
-        !look_at(tune, field, &schedule, &pooled))
-      continue;
-    TunePoint *point = add_point(tune, field, &pooled);
-    point->seed = true;
-    point->predicted_ns = promised_ns(field, &pooled);
-    return (int)(point - field->told.point);
-  }
-  return -1;
-}
-
-// What a lost worker had comes again before anything new.
-static int choose_again(const Field *field) {
-  if (field->told.n_by_state[TUNE_WAITING] == 0) return -1;
-  for (int i = 0; i < field->told.n_points; i++)
-    if (field->told.point[i].state == TUNE_WAITING) return i;
-  return -1;
-}
-
-// The next that is drawn, of whatever promise, of a family that has not all its points.
-static int choose_blindly(Tune *tune, Field *field) {
-  for (int i = 0; i < BLIND_BATCHES && !field->dry; i += field->n_pool == 0) {
-    if (field->n_pool == 0) field->n_pool = draw_batch(tune, field, draw_fresh, field->pool);
-    if (field->n_pool == 0) continue;
-    const Pooled *pooled = &field->pool[--field->n_pool];
-    if (field->n_of_family[pooled->terms.family] >= tune->options.blind_points) continue;
-    TunePoint *point = add_point(tune, field, pooled);
-    point->predicted_ns = expected_ns(field, &pooled->terms);
-    return (int)(point - field->told.point);
-  }
-  field->dry = true;
-  return -1;
-}
-
-int tune_choose(Tune *tune, Field *field) {
-  double promise = 0;
-  const int again = choose_again(field);
-  if (again >= 0) return again;
-  if (tune->options.blind_points) return choose_blindly(tune, field);
-  const int seed = choose_seed(tune, field);
-  if (seed >= 0) return seed;
-  field->dry = fill_pool(tune, field) == 0 && field->n_pool == 0;
-  if (field->dry) return -1;
-  const int chosen = most_promising(field, &promise);
-  TunePoint *point = add_point(tune, field, &field->pool[chosen]);
-  point->predicted_ns = promise;
-  field->pool[chosen] = field->pool[--field->n_pool];
-  return (int)(point - field->told.point);
-}
-
 // ---- a field ------------------------------------------------------------------------------------
 
-static bool row_point(Tune *tune, Field *field, const HistoryRow *row) {
+// What the history has of the problem, each row as a candidate where it still is one.
+typedef struct KnownRows {
+  const Field *field;
+  const HistoryRow *rows;
+  bool *good;
+  Pooled *pooled;
+} KnownRows;
+
+static void read_known(void *context, int i) {
+  KnownRows *known = context;
+  const HistoryRow *row = &known->rows[i];
   Arena *scratch = arena_new("row");
   Diags diags = diags_new(scratch);
-  Pooled pooled;
   Schedule read = schedule_plain(), schedule = read;
-  bool good = *row->state && schedule_parse(&read, row->state, &diags) &&
-              candidate_transfer(field->space, &read, &schedule) &&
-              look_at(tune, field, &schedule, &pooled);
+  known->good[i] = *row->state && schedule_parse(&read, row->state, &diags) &&
+                   candidate_transfer(known->field->space, &read, &schedule) &&
+                   tune_make_pooled(known->field, &schedule, false, scratch, &known->pooled[i]);
   arena_free(scratch);
-  if (!good) return false;
-  TunePoint *point = add_point(tune, field, &pooled);
+}
+
+static void row_point(Tune *tune, Field *field, const HistoryRow *row, Pooled *pooled) {
+  field->flop = pooled->flop;
+  if (!tune_remember(tune, field, pooled->program)) return;
+  TunePoint *point = tune_add_point(tune, field, pooled);
   const bool right = str_equal(row->status, "ok") && row->time_ns > 0;
   point->known = true;
-  point->predicted_ns = promised_ns(field, &pooled);
+  point->predicted_ns = tune_expected_ns(field, &point->terms);
   point->time_ns = right ? row->time_ns : 0;
   point->error = right ? NULL : "not right, or not run, when it was tried before";
   point->tflops = right ? field->flop / row->time_ns * 1e-3 : 0;
   const TuneState failed = str_equal(row->status, "wrong") ? TUNE_WRONG : TUNE_FAILED;
   tune_settle(tune, field, point, right ? TUNE_TIMED : failed);
-  return true;
 }
 
 // Newest first, so a kernel that was measured again has its newest time.
@@ -463,8 +260,11 @@ static void take_known(Tune *tune, Field *field) {
   if (tune->options.all_runs)
     field->told.spent_s =
         history_seconds(tune->options.resume, field->told.device.name, field->told.problem);
+  KnownRows known = {field, rows, ARENA_ARRAY(arena, bool, n), ARENA_ARRAY(arena, Pooled, n)};
+  team_run(tune->team, n, read_known, &known);
   field->loading = true;
-  for (int i = 0; i < n; i++) row_point(tune, field, &rows[i]);
+  for (int i = 0; i < n; i++)
+    if (known.good[i]) row_point(tune, field, &rows[i], &known.pooled[i]);
   field->loading = false;
   arena_free(arena);
 }

@@ -30,7 +30,7 @@ enum {
   BACKOFF_MS = 100,
   BACKOFF_MAX_MS = 10000,
   ATTEMPTS = 3,       // without a hello, before waiting requests are refused
-  BENCHES_EACH = 2,   // sent to one worker at a time; the rest can go to another
+  BENCHES_EACH = 3,   // sent to one worker at a time; the rest can go to another
   COMPILES_EACH = 8,  // at least; else two for each that it runs at once
   BANNER_LINES = 1000,
   TICK_MS = 250,

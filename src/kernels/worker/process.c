@@ -51,6 +51,7 @@ static void child_limit(int resource, size_t value) {
 
 static void child_set_limits(const ProcessOptions *options) {
   child_limit(RLIMIT_CORE, 0);
+  if (options->nice > 0) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + options->nice);
   if (options->cpu_seconds > 0) child_limit(RLIMIT_CPU, (size_t)options->cpu_seconds);
   if (options->memory_bytes > 0) child_limit(RLIMIT_AS, options->memory_bytes);
 }

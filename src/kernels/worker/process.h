@@ -17,6 +17,7 @@ typedef struct ProcessOptions {
   bool leaves;          // is asked to end (SIGTERM) when its parent thread dies, not killed
   bool new_session;     // a session of its own: no terminal, no Ctrl-C or Ctrl-Z from the screen
   int cpu_seconds;      // RLIMIT_CPU; 0 = none
+  int nice;             // how far it stands behind its parent where processors are few, 0 to 19
   size_t memory_bytes;  // RLIMIT_AS; 0 = none (CUDA reserves address space by the terabyte)
   size_t line_limit;    // longest line accepted on its stdout
 } ProcessOptions;

@@ -156,8 +156,7 @@ static Request *add_request(Server *server, const Message *ask, const char *line
 
 // ---- children -----------------------------------------------------------------------------------
 
-bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_seconds,
-                      size_t memory_bytes) {
+bool server_start_job(Server *server, Slot *slot, const char *job, ProcessOptions limits) {
   static const char *const self[] = {"/proc/self/exe", "worker", NULL};
   const char *const *prefix = server->options->job_argv ? server->options->job_argv : self;
   const char *argv[JOB_ARGV_MAX + 5];
@@ -173,10 +172,9 @@ bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_secon
     argv[n++] = arena_printf(server->arena, "%d", server->options->gpu);
   }
   argv[n] = NULL;
-  const ProcessOptions options = {
-      .cpu_seconds = cpu_seconds, .memory_bytes = memory_bytes, .line_limit = PROTOCOL_LINE_MAX};
+  limits.line_limit = PROTOCOL_LINE_MAX;
   slot->request = NULL;
-  return process_start(&slot->process, argv, &options);
+  return process_start(&slot->process, argv, &limits);
 }
 
 void slot_feed(Slot *slot, const Request *request) {
@@ -437,7 +435,7 @@ int worker_run(const WorkerOptions *options) {
   server->machine_ends_at = server->now_ms + WORKER_MACHINE_MS;
   for (int i = 0; i < server->n_slots + 2; i++) slot_at(server, i)->process = process_none();
   say_hello(server);
-  if (!server_start_job(server, &server->machine, "machine", 0, 0))
+  if (!server_start_job(server, &server->machine, "machine", (ProcessOptions){0}))
     machine_failed(server, "no process could be started to look for a GPU");
   while (serve_once(server)) {
   }

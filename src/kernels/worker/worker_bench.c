@@ -123,7 +123,7 @@ static bool have_child(Server *server) {
   if (slot->process.in < 0) process_kill(&slot->process, &server->reaper);
   if (process_is_running(&slot->process)) return true;
   server->bench_served = false;
-  return server_start_job(server, slot, "bench", 0, 0);
+  return server_start_job(server, slot, "bench", (ProcessOptions){0});
 }
 
 static void begin(Server *server, Request *request) {

@@ -7,13 +7,16 @@
 //   slot 0 stands by; compile 7 arrives → slot 0 is fed, slot 1 starts and stands by
 //   compile 8 (not keep) arrives       → 7 is superseded: slot 0 is killed; slot 1 is fed
 //
+// There is one for each core, so they stand behind whoever feeds the GPU: the child that times,
+// this worker and the search that asks it.
+//
 // A deadline counts from the moment a child is fed. Address space and processor time are limited
 // too; ptxas can take either.
 #include <stdlib.h>
 
 #include "kernels/worker/worker_server.h"
 
-enum { COMPILE_CPU_SECONDS = 3600, SPARE_PAUSE_MS = 100 };
+enum { COMPILE_NICE = 10, COMPILE_CPU_SECONDS = 3600, SPARE_PAUSE_MS = 100 };
 
 #if defined(__has_feature)
 #define HAS_FEATURE(x) __has_feature(x)
@@ -38,7 +41,10 @@ static Slot *idle_slot(Server *server, bool running) {
 }
 
 static bool start_slot(Server *server, Slot *slot) {
-  return server_start_job(server, slot, "compile", COMPILE_CPU_SECONDS, compile_memory_bytes);
+  return server_start_job(server, slot, "compile",
+                          (ProcessOptions){.cpu_seconds = COMPILE_CPU_SECONDS,
+                                           .memory_bytes = compile_memory_bytes,
+                                           .nice = COMPILE_NICE});
 }
 
 static void begin(Server *server, Slot *slot, Request *request) {

@@ -85,8 +85,8 @@ typedef struct Server {
 } Server;
 
 // worker.c
-bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_seconds,
-                      size_t memory_bytes);
+// Starts the program as a child for that job, with the limits of `limits`.
+bool server_start_job(Server *server, Slot *slot, const char *job, ProcessOptions limits);
 void request_finish(Server *server, Request *request);
 void request_fail(Server *server, Request *request, ErrorKind kind, const char *text);
 // Says the request's place in its queue when that changed or was last said five seconds ago.

@@ -429,22 +429,43 @@ struct Operands {
   tensor_map C_map;
 };
 
-// A persistent kernel has as many blocks as the device holds at once, whole clusters of them,
-// each with a list of tiles: `most` of them have any.
+// A persistent kernel has as many blocks as the device holds at once: `most` of them have any
+// tile.
 template <class Kernel>
-static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,
-                           int cluster) {
+static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {
   int device, n_sms, per_sm;
   must(cudaGetDevice(&device), "cudaGetDevice");
   must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), "SMs");
   must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),
        "occupancy");
-  return std::min(most, n_sms * per_sm / cluster * cluster);
+  return std::min(most, n_sms * per_sm);
+}
+
+// Whole clusters of them: the SMs of a GPC may not come out even, so that there is room for fewer
+// than the SMs together would hold, and who waits for one that is not there waits for ever.
+template <class Kernel>
+static int blocks_in_clusters_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,
+                                       int cluster) {
+  const int blocks =
+      std::max(blocks_that_fit(kernel, most, threads, smem_bytes) / cluster, 1) * cluster;
+  cudaLaunchAttribute size = {};
+  size.id = cudaLaunchAttributeClusterDimension;
+  size.val.clusterDim.x = cluster;
+  size.val.clusterDim.y = size.val.clusterDim.z = 1;
+  cudaLaunchConfig_t launch = {};
+  launch.gridDim = dim3(blocks);
+  launch.blockDim = dim3(threads);
+  launch.dynamicSmemBytes = smem_bytes;
+  launch.attrs = &size;
+  launch.numAttrs = 1;
+  int clusters = 0;
+  must(cudaOccupancyMaxActiveClusters(&clusters, kernel, &launch), "clusters that fit");
+  return std::min(blocks, clusters * cluster);
 }
 
 // Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {
-  static const int n_blocks = blocks_that_fit(matmul, 48, 384, 106544, 8);
+  static const int n_blocks = blocks_in_clusters_that_fit(matmul, 48, 384, 106544, 8);
   matmul<<<n_blocks, 384, 106544>>>(on.A_map, on.B_map, on.C_map);
   must(cudaGetLastError(), "launch");
 }

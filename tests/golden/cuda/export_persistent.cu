@@ -336,22 +336,21 @@ struct Operands {
   tensor_map B_map;
 };
 
-// A persistent kernel has as many blocks as the device holds at once, whole clusters of them,
-// each with a list of tiles: `most` of them have any.
+// A persistent kernel has as many blocks as the device holds at once: `most` of them have any
+// tile.
 template <class Kernel>
-static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,
-                           int cluster) {
+static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {
   int device, n_sms, per_sm;
   must(cudaGetDevice(&device), "cudaGetDevice");
   must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), "SMs");
   must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),
        "occupancy");
-  return std::min(most, n_sms * per_sm / cluster * cluster);
+  return std::min(most, n_sms * per_sm);
 }
 
 // Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {
-  static const int n_blocks = blocks_that_fit(matmul, 64, 256, 73776, 1);
+  static const int n_blocks = blocks_that_fit(matmul, 64, 256, 73776);
   matmul<<<n_blocks, 256, 73776>>>(on.A_map, on.B_map, on.C);
   must(cudaGetLastError(), "launch");
 }

@@ -1,0 +1,317 @@
+// What there is to try, and in which order.
+//
+// A pool of candidates is kept: drawn, made of the best ones by moving some knobs, or crossed from
+// two of them. The one that promises most (tune_promise.c) is compiled next. One in eight of those
+// chosen is drawn blindly, since a model that is wrong about a family would never look at it again.
+//
+// To make a candidate takes a model, a millisecond of work, and a dozen are made for each that is
+// chosen. The thread that talks to the workers makes none: a batch is given to the team when a
+// point is chosen, and taken from it when the next one is. A candidate comes with its plan, so that
+// what is chosen can be asked for at once.
+//
+//   choose point 7    takes batch 6 → pool → the best of it; begins batch 7 from the best by now
+//   … answers of the workers; the team makes batch 7 …
+//   choose point 8    takes batch 7 …
+//
+// What is in a batch follows from when it was begun, not from when it was ready: threads change
+// nothing but how long it takes. Worked example, two GPUs with 30 points a second each: 60 batches
+// of 12 candidates, 0.7 s of the team's time and 0.05 s of the search's.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/str.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/tune/tune_inside.h"
+
+enum { BLIND_ONE_IN = 8, BATCHES_MAX = 4, BLIND_BATCHES = 24, SEED_EDITS_MAX = 4 };
+
+// ---- one candidate ------------------------------------------------------------------------------
+
+static void drop(Pooled *pooled) {
+  arena_free(pooled->held);
+  free(pooled->weight);
+  *pooled = (Pooled){.held = NULL};
+}
+
+static void hold_plan(Arena *scratch, const Model *model, Pooled *pooled) {
+  const Plan *plan =
+      plan_from_model(scratch, model, schedule_record_text(scratch, &pooled->schedule));
+  pooled->held = arena_new("plan");
+  pooled->plan = plan_copy(pooled->held, plan);
+}
+
+bool tune_make_pooled(const Field *field, const Schedule *schedule, bool with_plan, Arena *scratch,
+                      Pooled *out) {
+  *out = (Pooled){.schedule = *schedule};
+  const Model *model = candidate_model(scratch, &field->told.targets, schedule, &out->program);
+  if (model) {
+    const double tflops = model->traffic.roofline_tflops;
+    out->terms = calibration_terms(model);
+    out->flop = model->traffic.flop;
+    out->model_ns = out->flop / (tflops > 0 ? tflops : 1) * 1e-3;
+    if (with_plan) hold_plan(scratch, model, out);
+  }
+  arena_reset(scratch);
+  return model != NULL;
+}
+
+// ---- drawing ------------------------------------------------------------------------------------
+
+// The share of the search that is over, by its time or by its points.
+static double progress(const Tune *tune, const Field *field) {
+  const int most = tune->options.points_max;
+  const double by_time = (tune_now(tune) + field->told.spent_s) / tune->search_ends;
+  return most ? fmax(by_time, (double)field->told.n_points / most) : by_time;
+}
+
+// The best points of the epoch, or of all where the search comes to its end.
+static int list_elite(const Tune *tune, const Field *field, int elite[TUNE_ELITE]) {
+  static const double own_share = 0.75;
+  const TuneField *told = &field->told;
+  const bool own = progress(tune, field) < own_share;
+  int n = 0;
+  for (int i = 0; i < told->n_order && n < TUNE_ELITE; i++)
+    if (!own || told->order[i] >= field->epoch_from) elite[n++] = told->order[i];
+  return n;
+}
+
+// One of the best, the first ones more often.
+static const Schedule *draw_elite(const Batch *batch, uint64_t *random) {
+  const int64_t a = random_between(random, 0, batch->n_elite - 1),
+                b = random_between(random, 0, batch->n_elite - 1);
+  return &batch->point[batch->elite[a < b ? a : b]].schedule;
+}
+
+static bool draw_schedule(const Batch *batch, uint64_t *random, Schedule *out) {
+  enum { FRESH = 3, CROSSED = 5, OF = 12 };
+  const SearchSpace *space = batch->field->space;
+  const int64_t kind = random_between(random, 0, OF - 1);
+  if (batch->n_elite < 2 || kind < FRESH) return candidate_draw(space, random, out);
+  const Schedule *a = draw_elite(batch, random);
+  if (kind < CROSSED) return candidate_cross(space, random, a, draw_elite(batch, random), out);
+  return candidate_change(space, random, a, out);
+}
+
+static bool draw_fresh(const Batch *batch, uint64_t *random, Schedule *out) {
+  return candidate_draw(batch->field->space, random, out);
+}
+
+// ---- batches ------------------------------------------------------------------------------------
+
+static void make_candidate(void *context, int i) {
+  Batch *batch = context;
+  Pooled *pooled = &batch->pooled[i];
+  Schedule schedule;
+  batch->good[i] = batch->draw(batch, &batch->random[i], &schedule) &&
+                   tune_make_pooled(batch->field, &schedule, true, batch->scratch[i], pooled);
+  if (batch->good[i])
+    tune_weigh(pooled, batch->point, batch->n_points, batch->near.point, batch->near.n);
+}
+
+// The team is at one batch at a time; another's is finished, and taken when it is asked for.
+static void finish_batch(Tune *tune) {
+  team_finish(tune->team);
+  tune->drawing = NULL;
+}
+
+static void begin_batch(Tune *tune, Field *field, TuneDraw *draw) {
+  Batch *batch = &field->batch;
+  finish_batch(tune);
+  batch->begun = true;
+  batch->stale = false;
+  batch->field = field;
+  batch->draw = draw;
+  batch->point = field->told.point;
+  batch->n_points = field->told.n_points;
+  batch->n_elite = list_elite(tune, field, batch->elite);
+  tune_list_near(field, &batch->near);
+  for (int i = 0; i < TUNE_DRAWS; i++) {
+    batch->random[i] = random_next(&field->random);
+    if (!batch->scratch[i]) batch->scratch[i] = arena_new("candidate");
+  }
+  tune->drawing = field;
+  team_begin(tune->team, TUNE_DRAWS, make_candidate, batch);
+}
+
+static bool is_new(Tune *tune, Field *field, const Pooled *pooled) {
+  field->flop = pooled->flop;
+  return tune_remember(tune, field, pooled->program);
+}
+
+// Candidates of the batch that are legal and new go to `out`. Returns their number.
+static int take_batch(Tune *tune, Field *field, Pooled out[TUNE_DRAWS]) {
+  Batch *batch = &field->batch;
+  int n = 0;
+  if (!batch->begun) return 0;
+  if (tune->drawing == field) finish_batch(tune);
+  batch->begun = false;
+  for (int i = 0; i < TUNE_DRAWS; i++) {
+    if (!batch->good[i]) continue;
+    if (!batch->stale && is_new(tune, field, &batch->pooled[i]))
+      out[n++] = batch->pooled[i];
+    else
+      drop(&batch->pooled[i]);
+  }
+  return n;
+}
+
+// The batch that was begun ahead, or as many more as it takes to come by something new.
+static int draw_batch(Tune *tune, Field *field, TuneDraw *draw, Pooled out[TUNE_DRAWS]) {
+  int n = take_batch(tune, field, out);
+  for (int i = 0; i < BATCHES_MAX && n == 0; i++) {
+    begin_batch(tune, field, draw);
+    n = take_batch(tune, field, out);
+  }
+  return n;
+}
+
+// ---- the pool -----------------------------------------------------------------------------------
+
+void tune_clear_pool(Field *field) {
+  while (field->n_pool > 0) drop(&field->pool[--field->n_pool]);
+  field->batch.stale = true;
+}
+
+void tune_field_end(Field *field) {
+  tune_clear_pool(field);
+  for (int i = 0; i < TUNE_DRAWS; i++) {
+    if (field->batch.begun && field->batch.good[i]) drop(&field->batch.pooled[i]);
+    arena_free(field->batch.scratch[i]);
+    field->batch.scratch[i] = NULL;
+  }
+  field->batch.begun = false;
+  for (int i = 0; i < field->n_under_way; i++) {
+    TunePoint *point = &field->told.point[field->under_way[i]];
+    arena_free(point->held);
+    point->held = NULL;
+    point->plan = NULL;
+  }
+}
+
+static int fill_pool(Tune *tune, Field *field) {
+  Pooled drawn[TUNE_DRAWS];
+  const int n = draw_batch(tune, field, draw_schedule, drawn);
+  for (int i = 0; i < n; i++) {
+    const int at = field->n_pool < TUNE_POOL
+                       ? field->n_pool++
+                       : (int)random_between(&field->random, 0, TUNE_POOL - 1);
+    drop(&field->pool[at]);
+    field->pool[at] = drawn[i];
+  }
+  return n;
+}
+
+static int most_promising(Field *field, double *promise) {
+  Near near;
+  const bool blind = random_between(&field->random, 1, BLIND_ONE_IN) == 1;
+  int best = (int)random_between(&field->random, 0, field->n_pool - 1);
+  tune_list_near(field, &near);
+  *promise = tune_promised_ns(field, &near, &field->pool[best]);
+  for (int i = 0; i < field->n_pool && !blind; i++) {
+    const double its = tune_promised_ns(field, &near, &field->pool[i]);
+    if (its >= *promise) continue;
+    *promise = its;
+    best = i;
+  }
+  return best;
+}
+
+// ---- choosing -----------------------------------------------------------------------------------
+
+// The candidate is a point from now on.
+static int take(Tune *tune, Field *field, Pooled *pooled, double promise, bool seed) {
+  TunePoint *point = tune_add_point(tune, field, pooled);
+  point->predicted_ns = promise;
+  point->seed = seed;
+  drop(pooled);
+  return (int)(point - field->told.point);
+}
+
+// The last one of the pool takes the place of what is taken.
+static int take_pooled(Tune *tune, Field *field, int index, double promise) {
+  const int point = take(tune, field, &field->pool[index], promise, false);
+  field->n_pool--;
+  if (index == field->n_pool) return point;
+  field->pool[index] = field->pool[field->n_pool];
+  field->pool[field->n_pool] = (Pooled){.held = NULL};
+  return point;
+}
+
+// A seed of another family would be bent out of shape to fit the problem.
+static bool is_itself(const Schedule *seed, const Schedule *transferred) {
+  int n = 0;
+  for (int i = 0; i < KNOB_COUNT; i++)
+    n += !knob_is_problem((KnobId)i) && schedule_differs(seed, transferred, (KnobId)i);
+  return n <= SEED_EDITS_MAX;
+}
+
+static bool seed_candidate(Tune *tune, Field *field, const Schedule *seed, Pooled *out) {
+  Schedule schedule;
+  if (!candidate_transfer(field->space, seed, &schedule) || !is_itself(seed, &schedule))
+    return false;
+  Arena *scratch = arena_new("seed");
+  const bool good = tune_make_pooled(field, &schedule, true, scratch, out);
+  arena_free(scratch);
+  if (good && is_new(tune, field, out)) return true;
+  if (good) drop(out);
+  return false;
+}
+
+// Seeds come first, as they are given.
+static int choose_seed(Tune *tune, Field *field) {
+  const TuneOptions *options = &tune->options;
+  Pooled pooled;
+  Near near;
+  while (field->next_seed < options->n_seeds) {
+    if (!seed_candidate(tune, field, &options->seeds[field->next_seed++], &pooled)) continue;
+    tune_list_near(field, &near);
+    return take(tune, field, &pooled, tune_promised_ns(field, &near, &pooled), true);
+  }
+  return -1;
+}
+
+// What a lost worker had comes again before anything new, the first of it first.
+static int choose_again(const Field *field) {
+  int first = -1;
+  for (int i = 0; i < field->n_under_way && field->told.n_by_state[TUNE_WAITING] > 0; i++) {
+    const int point = field->under_way[i];
+    if (field->told.point[point].state == TUNE_WAITING && (first < 0 || point < first))
+      first = point;
+  }
+  return first;
+}
+
+// The next that is drawn, of whatever promise, of a family that has not all its points.
+static int choose_blindly(Tune *tune, Field *field) {
+  for (int i = 0; i < BLIND_BATCHES && !field->dry; i += field->n_pool == 0) {
+    if (field->n_pool == 0) {
+      field->n_pool = draw_batch(tune, field, draw_fresh, field->pool);
+      begin_batch(tune, field, draw_fresh);
+    }
+    if (field->n_pool == 0) continue;
+    const int last = field->n_pool - 1;
+    const Pooled *pooled = &field->pool[last];
+    if (field->n_of_family[pooled->terms.family] < tune->options.blind_points)
+      return take_pooled(tune, field, last, tune_expected_ns(field, &pooled->terms));
+    drop(&field->pool[--field->n_pool]);
+  }
+  field->dry = true;
+  return -1;
+}
+
+int tune_choose(Tune *tune, Field *field) {
+  double promise = 0;
+  const int again = choose_again(field);
+  if (again >= 0) return again;
+  if (tune->options.blind_points) return choose_blindly(tune, field);
+  const int seed = choose_seed(tune, field);
+  if (seed >= 0) return seed;
+  field->dry = fill_pool(tune, field) == 0 && field->n_pool == 0;
+  if (field->dry) return -1;
+  const int chosen = most_promising(field, &promise),
+            point = take_pooled(tune, field, chosen, promise);
+  begin_batch(tune, field, draw_schedule);
+  return point;
+}

@@ -16,6 +16,8 @@ int stress_count(int sampled, int whole) {
   return n > sampled ? n : sampled;
 }
 
+bool stress_has_turn(int which, int one_in) { return which % one_in == 0 || stress_is_on(); }
+
 bool stress_is_emulated(void) { return stress_patience() > 1; }
 
 double stress_patience(void) {

@@ -8,6 +8,8 @@
 
 bool stress_is_on(void);
 int stress_count(int sampled, int whole);
+// Whether it is this one's turn: one in so many is asked in `make test`, all are in `make stress`.
+bool stress_has_turn(int which, int one_in);
 // By how much limits of computing time are stretched: 1, or GEMMVIEW_PATIENCE where the machine is
 // emulated. What waits for another process does not need it.
 double stress_patience(void);

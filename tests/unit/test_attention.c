@@ -97,9 +97,11 @@ static void check_computes(const Program *program, const char *what) {
                 check.wrong_expected, program_text(arena, program));
 }
 
+// After the last pass, and after each of the others in one state of three: all in `make stress`.
 START_TEST(every_pass_leaves_it_exact) {
   const Model *model = model_of(states[_i]);
   for (int i = 0; i < model->pipeline.n_stages; i++) {
+    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 3)) continue;
     const Pass *pass = model->pipeline.stage[i].pass;
     check_computes(model->pipeline.stage[i].program,
                    arena_printf(arena, "%s after %s", states[_i], pass ? pass->name : "nothing"));

@@ -199,6 +199,12 @@ static bool is_beside_slabs(const Model *model, const Stmt *stmt) {
   return shared;
 }
 
+// tcgen05 finds tensor memory by the word that the allocation left in shared memory.
+static bool reads_tensor_address(const Stmt *stmt, const PtxSiteCount *count) {
+  return op_facts(stmt->op.kind)->family == FAMILY_TCGEN05 &&
+         count->wavefronts == count->executions;
+}
+
 static void check_staged(const Opened *o, const Model *model, const Stmt *stmt,
                          const PtxSiteCount *count) {
   for (int i = 0; i < model->n_sites; i++) {
@@ -223,6 +229,7 @@ static void check_wavefronts(const Opened *o) {
     const PtxSiteCount *count = ptx_tally_site(o->run.tally, pc);
     if (count->space != PTX_SPACE_SHARED || count->executions == 0) continue;
     const Stmt *stmt = stmt_of(o, pc);
+    if (stmt && reads_tensor_address(stmt, count)) continue;
     if (stmt && (rows || is_beside_slabs(model, stmt)))
       check_staged(o, model, stmt, count);
     else

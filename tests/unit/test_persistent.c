@@ -79,6 +79,7 @@ static bool has_parts(const Schedule *schedule, int64_t slabs) {
   return (parts - 1) * ceil_div(slabs, parts) < slabs;
 }
 
+// Of the earlier passes each in one shape of three: all in `make stress`.
 START_TEST(every_shape_computes_the_nest_after_every_pass) {
   for (int i = 0; i < N_COUNTS; i++) {
     Schedule schedule = property_of_slabs(shapes[_i], slab_counts[i]);
@@ -86,7 +87,8 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
     if (!has_parts(&schedule, slab_counts[i])) continue;
     const Pipeline *pipeline = &property_built(&schedule)->pipeline;
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
-      bool here = s == pipeline->n_stages - 1 || slab_counts[i] == 3;
+      bool here =
+          s == pipeline->n_stages - 1 || (slab_counts[i] == 3 && stress_has_turn(s + _i, 3));
       ck_assert(!here || property_computes(&schedule, pipeline->stage[s].pass->name,
                                            pipeline->stage[s].program, 2));
     }

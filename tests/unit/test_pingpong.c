@@ -14,6 +14,7 @@
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
 #include "property.h"
+#include "stress.h"
 
 Suite *suite_pingpong(void);
 
@@ -62,6 +63,7 @@ static Schedule of_slabs(const char *state, int slabs) {
   return schedule;
 }
 
+// Of the earlier passes each in one shape of three: all in `make stress`.
 START_TEST(every_shape_computes_the_nest_after_every_pass) {
   for (int i = 0; i < N_COUNTS; i++) {
     Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
@@ -70,6 +72,7 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       if (s < pipeline->n_stages - 1 && slab_counts[i] != 4) break;
       if (!program_buffer(pipeline->stage[s].program, ROLE_ORDER)) break;
+      if (s < pipeline->n_stages - 1 && !stress_has_turn(s + _i, 3)) continue;
       ck_assert(property_computes(&schedule, pipeline->stage[s].pass->name,
                                   pipeline->stage[s].program, 2));
     }

@@ -67,9 +67,9 @@ static const char *const slow[] = {
     "bench",       "timeline",   "own_view",   "trace_run",  "mbarrier",     "ops",
     "parse",       "work_lists", "open_races", "hostile",    "open_cli",     "history_view"};
 
-static const char *const waiting[] = {"client", "cuda_cli", "cli_probe", "history",
-                                      "worker", "terminal", "explorer",  "client_history",
-                                      "global", "ways_out", "device",    "clipboard"};
+static const char *const waiting[] = {
+    "tune",     "client",         "cuda_cli", "cli_probe", "history", "worker",   "terminal",
+    "explorer", "client_history", "global",   "ways_out",  "device",  "clipboard"};
 
 // Its place in a list, or behind it.
 static int place_in(const char *const *list, int n, const char *name) {

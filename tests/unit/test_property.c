@@ -169,6 +169,7 @@ START_TEST(rungs_whose_sums_leave_by_tma_compute_the_nest) {
       const int64_t *v = ladder->rung[r].schedule.value;
       if (ladder->rung[r].not_built || !v[KNOB_ATOM_KIND] || !v[KNOB_TMA]) continue;
       if (v[KNOB_PROGRAM] == COMPUTES_ATTENTION) continue;  // its sums leave from registers
+      if (!stress_has_turn(r + f, 2)) continue;
       bool last_alone = !property_is_new_kind(&kinds, &ladder->rung[r]);
       rungs++;
       for (int way = 0; way < 2; way++) {

@@ -46,14 +46,14 @@ static const char *const states[] = {
 enum { N_STATES = sizeof states / sizeof states[0] };
 enum { OF_STEPS = 0, OF_ROLES = 5, OF_MXF8 = 8, OF_PAIR = 11 };
 
-// After the last pass, and after each of the others in one state of four: all in `make stress`.
+// After the last pass, and after each of the others in one state of six: all in `make stress`.
 START_TEST(every_pass_computes) {
   Schedule schedule = property_read_state(states[_i]);
   const Model *model = property_built(&schedule);
   for (int i = 0; i < model->pipeline.n_stages; i++) {
     const Pass *pass = model->pipeline.stage[i].pass;
     const Program *program = model->pipeline.stage[i].program;
-    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 4)) continue;
+    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 6)) continue;
     ck_assert_msg(property_computes(&schedule, pass ? pass->name : "nothing", program, 1), "%s",
                   states[_i]);
     property_read_back(program);

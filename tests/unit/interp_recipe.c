@@ -193,8 +193,6 @@ static Stmt *tiers(const Build *b, Stmt *body) {
   return loop(b->p, b->m_b, loop(b->p, b->n_b, inner));
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // C[m, n] = 0 or the sum of the partials, one thread a cell.
 static void add_cell_kernel(Build *b, const char *name, bool reduce) {
   Program *p = b->p;

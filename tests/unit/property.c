@@ -49,6 +49,20 @@ const Ladder *property_read_ladder(const char *path) {
   return ladder;
 }
 
+const Ladder *property_ladder(const char *name) {
+  return property_read_ladder(arena_printf(property_data, "ladders/%s.json", name));
+}
+
+const Model *property_rung(const char *name, const char *rung, const char *knobs) {
+  const Ladder *ladder = property_ladder(name);
+  const int index = ladder_find_rung(ladder, rung, NULL);
+  Diags diags = diags_new(property_arena);
+  ck_assert_int_ge(index, 0);
+  Schedule schedule = ladder->rung[index].schedule;
+  ck_assert_msg(schedule_parse(&schedule, knobs, &diags), "%s", diags_text(property_arena, &diags));
+  return property_built(&schedule);
+}
+
 struct Seen {
   const char *text;
   struct Seen *next;

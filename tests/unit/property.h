@@ -21,6 +21,9 @@ void property_teardown(void);
 uint64_t property_seed(void);
 
 const Ladder *property_read_ladder(const char *path);
+const Ladder *property_ladder(const char *name);  // a built-in one: "blackwell"
+// A rung of a built-in ladder by its name, "blackwell" and "pair", with what `knobs` says besides.
+const Model *property_rung(const char *ladder, const char *rung, const char *knobs);
 
 // Neighbouring rungs share most of their stages; a program that was looked at is not run again.
 typedef struct Seen Seen;

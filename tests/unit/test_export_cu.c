@@ -129,7 +129,7 @@ static void assert_compiles(const char *name, const char *text) {
 
 // One text in eight, in `make stress` all of them.
 START_TEST(nvcc_compiles_it) {
-  if (exports[_i].compiled && (stress_is_on() || _i % 8 == 0))
+  if (exports[_i].compiled && stress_has_turn(_i, 8))
     assert_compiles(exports[_i].name, exported(exports[_i].state));
 }
 END_TEST

@@ -8,24 +8,8 @@
 #include "model/readings/smem_budget.h"
 #include "property.h"
 
-static const Ladder *ladder_of(const char *name) {
-  return property_read_ladder(arena_printf(property_arena, "ladders/%s.json", name));
-}
-
-static const Model *model_of(const char *ladder, const char *rung, const char *knobs) {
-  const Ladder *all = ladder_of(ladder);
-  const int index = ladder_find_rung(all, rung, NULL);
-  Diags diags = diags_new(property_arena);
-  ck_assert_int_ge(index, 0);
-  Schedule schedule = all->rung[index].schedule;
-  ck_assert_msg(schedule_parse(&schedule, knobs, &diags), "%s", diags_text(property_arena, &diags));
-  const Model *model = model_build(property_arena, &property_targets, &schedule);
-  ck_assert_msg(model->ok, "%s", diags_text(property_arena, &model->diags));
-  return model;
-}
-
 static const OnChip *chip_of(const char *ladder, const char *rung, const char *knobs) {
-  return on_chip(property_arena, model_of(ladder, rung, knobs));
+  return on_chip(property_arena, property_rung(ladder, rung, knobs));
 }
 
 static const ChipBarrier *barrier(const OnChip *chip, const char *name) {
@@ -43,7 +27,7 @@ START_TEST(four_and_six_stages) {
     int64_t kib, stages;
   } row[] = {{"BUFFER_COUNT=4,EPI_N=128", 160, 4}, {"BUFFER_COUNT=6,EPI_N=128", 224, 6}};
   for (int i = 0; i < 2; i++) {
-    const Model *model = model_of("blackwell", "roles", row[i].knobs);
+    const Model *model = property_rung("blackwell", "roles", row[i].knobs);
     const SmemBudget budget = smem_budget(model->program, model->target);
     ck_assert_int_eq(budget.stage_bytes, 32 * 1024);
     ck_assert_int_eq(budget.stages, row[i].stages);
@@ -60,10 +44,10 @@ START_TEST(one_stage_more_is_too_much) {
   static const char *const rung[][2] = {
       {"blackwell", "pair"}, {"hopper", "roles"}, {"hgemm", "roles"}};
   for (size_t i = 0; i < sizeof rung / sizeof *rung; i++) {
-    const Ladder *all = ladder_of(rung[i][0]);
+    const Ladder *all = property_ladder(rung[i][0]);
     const int index = ladder_find_rung(all, rung[i][1], NULL);
     ck_assert_int_ge(index, 0);
-    const Model *model = model_of(rung[i][0], rung[i][1], "");
+    const Model *model = property_rung(rung[i][0], rung[i][1], "");
     const SmemBudget budget = smem_budget(model->program, model->target);
     Schedule schedule = all->rung[index].schedule;
     schedule.value[KNOB_BUFFER_COUNT] = budget.most_stages;
@@ -215,7 +199,7 @@ END_TEST
 
 // Whatever a program is: the walk ends, and no count is beyond what there is.
 START_TEST(every_rung) {
-  const Ladder *all = ladder_of("hopper");
+  const Ladder *all = property_ladder("hopper");
   for (int i = 0; i < all->n_rungs; i++) {
     const Model *model = model_build(property_arena, &property_targets, &all->rung[i].schedule);
     const OnChip *chip = on_chip(property_arena, model);

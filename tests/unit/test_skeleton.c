@@ -11,20 +11,8 @@
 static const char *const ladders[] = {"fp16", "hgemm", "hopper", "blackwell", "attention"};
 enum { N_LADDERS = sizeof ladders / sizeof *ladders };
 
-static const Ladder *ladder_of(const char *name) {
-  return property_read_ladder(arena_printf(property_arena, "ladders/%s.json", name));
-}
-
 static const Program *program_of(const char *ladder, const char *rung, const char *knobs) {
-  const Ladder *all = ladder_of(ladder);
-  const int index = ladder_find_rung(all, rung, NULL);
-  Diags diags = diags_new(property_arena);
-  ck_assert_int_ge(index, 0);
-  Schedule schedule = all->rung[index].schedule;
-  ck_assert_msg(schedule_parse(&schedule, knobs, &diags), "%s", diags_text(property_arena, &diags));
-  const Model *model = model_build(property_arena, &property_targets, &schedule);
-  ck_assert_msg(model->ok, "%s", diags_text(property_arena, &model->diags));
-  return model->program;
+  return property_rung(ladder, rung, knobs)->program;
 }
 
 static const char *told(const Skeleton *skeleton) {
@@ -39,7 +27,7 @@ static const char *told(const Skeleton *skeleton) {
 }
 
 START_TEST(every_rung_with_roles_has_all_of_it) {
-  const Ladder *all = ladder_of(ladders[_i]);
+  const Ladder *all = property_ladder(ladders[_i]);
   int n = 0;
   for (int r = 0; r < all->n_rungs; r++) {
     const Model *model = model_build(property_arena, &property_targets, &all->rung[r].schedule);

@@ -316,7 +316,7 @@ START_TEST(every_view_at_every_size) {
                                       "splitk_partials"};
   Session *session = open_rung(rungs[_i], false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
-  int every = 120 * 250 / stress_count(300, 120 * 250);
+  int every = 120 * 250 / stress_count(600, 120 * 250);
   for (int view = 0; view < view_count; view++) {
     view_show(session, view);
     for (int at = _i; at < 120 * 250; at += 5 * every) {

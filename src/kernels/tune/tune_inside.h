@@ -121,8 +121,9 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled);
 void tune_settle(Tune *tune, Field *field, TunePoint *point, TuneState state);
 void tune_set_state(Field *field, TunePoint *point, TuneState state);
 bool tune_is_settled(const TunePoint *point);
-// Whether the program is none that was seen before; from now on it is.
-bool tune_remember(Tune *tune, Field *field, uint64_t program);
+// Whether the candidate's program is none that was seen before; from now on it is.
+bool tune_remember(Tune *tune, Field *field, const Pooled *pooled);
+void tune_release_plan(TunePoint *point);
 
 // tune_pool.c: what there is to try.
 // The schedule as a candidate, with its plan where `with_plan`; false where it is not legal. Reads

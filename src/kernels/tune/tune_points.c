@@ -19,7 +19,7 @@ enum { PROBLEM_DRAWS = 40, STALE_POINTS = 250, ROWS_MAX = 20000 };
 
 // ---- what is known ------------------------------------------------------------------------------
 
-bool tune_remember(Tune *tune, Field *field, uint64_t program) {
+static bool remember(Tune *tune, Field *field, uint64_t program) {
   if (2 * field->n_programs >= field->n_programs_capacity) {
     const int before = field->n_programs_capacity;
     const uint64_t *old = field->programs;
@@ -27,7 +27,7 @@ bool tune_remember(Tune *tune, Field *field, uint64_t program) {
     field->programs = ARENA_ARRAY(tune->arena, uint64_t, field->n_programs_capacity);
     field->n_programs = 0;
     for (int i = 0; i < before; i++)
-      if (old[i]) tune_remember(tune, field, old[i]);
+      if (old[i]) remember(tune, field, old[i]);
   }
   const uint64_t mask = (uint64_t)field->n_programs_capacity - 1;
   program += !program;
@@ -37,6 +37,11 @@ bool tune_remember(Tune *tune, Field *field, uint64_t program) {
   field->programs[at] = program;
   field->n_programs++;
   return true;
+}
+
+bool tune_remember(Tune *tune, Field *field, const Pooled *pooled) {
+  field->flop = pooled->flop;
+  return remember(tune, field, pooled->program);
 }
 
 // Arrays by point grow together.
@@ -92,7 +97,7 @@ static void leave_under_way(Field *field, TunePoint *point) {
   field->told.point[last].place = point->place;
 }
 
-static void release_plan(TunePoint *point) {
+void tune_release_plan(TunePoint *point) {
   arena_free(point->held);
   point->held = NULL;
   point->plan = NULL;
@@ -103,7 +108,7 @@ void tune_set_state(Field *field, TunePoint *point, TuneState state) {
   field->told.n_by_state[point->state]--;
   field->told.n_by_state[state]++;
   point->state = state;
-  if (tune_is_settled(point)) release_plan(point);
+  if (tune_is_settled(point)) tune_release_plan(point);
   if (tune_is_settled(point) == was_settled) return;
   if (!was_settled) {
     leave_under_way(field, point);
@@ -238,8 +243,7 @@ static void read_known(void *context, int i) {
 }
 
 static void row_point(Tune *tune, Field *field, const HistoryRow *row, Pooled *pooled) {
-  field->flop = pooled->flop;
-  if (!tune_remember(tune, field, pooled->program)) return;
+  if (!tune_remember(tune, field, pooled)) return;
   TunePoint *point = tune_add_point(tune, field, pooled);
   const bool right = str_equal(row->status, "ok") && row->time_ns > 0;
   point->known = true;

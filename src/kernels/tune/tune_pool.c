@@ -135,11 +135,6 @@ static void begin_batch(Tune *tune, Field *field, TuneDraw *draw) {
   team_begin(tune->team, TUNE_DRAWS, make_candidate, batch);
 }
 
-static bool is_new(Tune *tune, Field *field, const Pooled *pooled) {
-  field->flop = pooled->flop;
-  return tune_remember(tune, field, pooled->program);
-}
-
 // Candidates of the batch that are legal and new go to `out`. Returns their number.
 static int take_batch(Tune *tune, Field *field, Pooled out[TUNE_DRAWS]) {
   Batch *batch = &field->batch;
@@ -149,7 +144,7 @@ static int take_batch(Tune *tune, Field *field, Pooled out[TUNE_DRAWS]) {
   batch->begun = false;
   for (int i = 0; i < TUNE_DRAWS; i++) {
     if (!batch->good[i]) continue;
-    if (!batch->stale && is_new(tune, field, &batch->pooled[i]))
+    if (!batch->stale && tune_remember(tune, field, &batch->pooled[i]))
       out[n++] = batch->pooled[i];
     else
       drop(&batch->pooled[i]);
@@ -182,12 +177,8 @@ void tune_field_end(Field *field) {
     field->batch.scratch[i] = NULL;
   }
   field->batch.begun = false;
-  for (int i = 0; i < field->n_under_way; i++) {
-    TunePoint *point = &field->told.point[field->under_way[i]];
-    arena_free(point->held);
-    point->held = NULL;
-    point->plan = NULL;
-  }
+  for (int i = 0; i < field->n_under_way; i++)
+    tune_release_plan(&field->told.point[field->under_way[i]]);
 }
 
 static int fill_pool(Tune *tune, Field *field) {
@@ -254,7 +245,7 @@ static bool seed_candidate(Tune *tune, Field *field, const Schedule *seed, Poole
   Arena *scratch = arena_new("seed");
   const bool good = tune_make_pooled(field, &schedule, true, scratch, out);
   arena_free(scratch);
-  if (good && is_new(tune, field, out)) return true;
+  if (good && tune_remember(tune, field, out)) return true;
   if (good) drop(out);
   return false;
 }

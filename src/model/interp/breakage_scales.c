@@ -75,8 +75,7 @@ bool break_factor_columns(Program *program) { return change_each(program, other_
 static bool room_for_sums(Program *program, Stmt *stmt) {
   const Buffer *sums = program_buffer(program, ROLE_SUMS);
   if (!is_op(stmt, OP_T_ALLOC) && !is_op(stmt, OP_T_FREE)) return false;
-  int64_t columns = TENSOR_COLUMNS_LEAST;
-  while (columns < sums->column + sums->dim[1]) columns *= 2;
+  const int64_t columns = tensor_allocation(sums->column + sums->dim[1]);
   if (!program_buffer(program, ROLE_TENSOR_SFA) || columns == stmt->op.count) return false;
   stmt->op.count = columns;
   return true;

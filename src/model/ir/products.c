@@ -4,6 +4,7 @@
 // are [2 x 100 x 64], K and V [2 x 300 x 64], of which the first product reads K as the [64 x 300]
 // of its transpose, column-major; axes q 0..100, t 0..300, e 0..64 of S = Q * K, u 0..300, d 0..64
 // of O = P * V, h 0..2 of both.
+#include "base/whole.h"
 #include "model/ir/program.h"
 
 int64_t problem_rows(const Problem *problem) {
@@ -20,12 +21,12 @@ const char *problem_kernel_name(const Problem *problem) {
 
 int64_t problem_depth(const Problem *problem) {
   const int unit = dtype_elements(problem->dtype);
-  return (problem->k + unit - 1) / unit;
+  return ceil_div(problem->k, unit);
 }
 
 int64_t problem_scales(const Problem *problem) {
   const int elements = dtype_scale(problem->dtype).elements;
-  return elements ? (problem->k + elements - 1) / elements : 0;
+  return elements ? ceil_div(problem->k, elements) : 0;
 }
 
 int problem_inputs(const Problem *problem) {
@@ -33,11 +34,9 @@ int problem_inputs(const Problem *problem) {
   return dtype_is_scaled(problem->dtype) ? 4 : 2;
 }
 
-static int64_t tiles_of(int64_t n, int64_t each) { return (n + each - 1) / each; }
-
 // Bytes of the tiles of 128 rows, all along K.
 static int64_t tile_row_bytes(const Problem *problem) {
-  return tiles_of(problem_scales(problem), FACTORS_ALONG) * FACTOR_TILE_BYTES;
+  return ceil_div(problem_scales(problem), FACTORS_ALONG) * FACTOR_TILE_BYTES;
 }
 
 int64_t problem_factor_place(const Problem *problem, int64_t row, int64_t factor) {
@@ -54,7 +53,7 @@ int64_t problem_input_elements(const Problem *problem, int input) {
   const int64_t depth = input < 2 ? problem_depth(problem) : problem_scales(problem);
   const int64_t rows = input % 2 == 0 ? problem->m : problem->n;
   if (input >= 2 && problem->factor_tiles)
-    return tiles_of(rows, FACTOR_ROWS) * tile_row_bytes(problem);
+    return ceil_div(rows, FACTOR_ROWS) * tile_row_bytes(problem);
   return depth * rows;
 }
 
@@ -71,7 +70,7 @@ static void add_matrix(Program *program, const char *name, const ProductOperand 
 static void add_factors(Program *program, const char *name, const ProductOperand *operand,
                         int64_t rows) {
   const Problem *problem = &program->problem;
-  const int64_t tiled[3] = {tiles_of(rows, FACTOR_ROWS), tile_row_bytes(problem) / FACTOR_COLUMNS,
+  const int64_t tiled[3] = {ceil_div(rows, FACTOR_ROWS), tile_row_bytes(problem) / FACTOR_COLUMNS,
                             FACTOR_COLUMNS};
   if (problem->factor_tiles)
     program_new_buffer(program, name, SPACE_GLOBAL, operand->global, 3, tiled, KNOB_NONE);

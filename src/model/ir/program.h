@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/whole.h"
 #include "model/ir/expr.h"
 #include "model/ir/op.h"
 #include "model/words/dtype.h"
@@ -86,6 +87,11 @@ int64_t problem_scales(const Problem *problem);
 // byte 5 * 16 + 1 * 4 + 2 of it, so [0][2][86].
 enum { FACTOR_ROWS = 128, FACTORS_ALONG = 4, FACTOR_TILE_BYTES = 512, FACTOR_COLUMNS = 256 };
 enum { FACTOR_LANES = 32, FACTOR_LANE_BYTES = 16 };
+// Of a tile: its columns of tensor memory, and its rows in such a buffer.
+enum {
+  FACTOR_TILE_COLUMNS = FACTOR_ROWS / FACTOR_LANES,
+  FACTOR_TILE_ROWS = FACTOR_TILE_BYTES / FACTOR_COLUMNS
+};
 // Where the factor of a row of A, or a column of B, is in SFA or SFB, in factors.
 int64_t problem_factor_place(const Problem *problem, int64_t row, int64_t factor);
 // Units of an input: A and B, then SFA and SFB if there are any; or Q, K and V.
@@ -107,6 +113,15 @@ typedef enum Space {
 // Tensor memory of an SM (PTX ISA, Tensor Memory): lanes and columns, of which an allocation has a
 // power of two, from 32 on; a warp reaches the lanes of its quarter, 32 * (warp % 4) and up.
 enum { TENSOR_LANES = 128, TENSOR_COLUMNS = 512, TENSOR_COLUMNS_LEAST = 32, TENSOR_QUARTERS = 4 };
+// Columns are had by powers of two: whether so many can be, and the least that has room for them.
+static inline bool tensor_can_allocate(int64_t columns) {
+  return columns >= TENSOR_COLUMNS_LEAST && columns <= TENSOR_COLUMNS && is_power_of_two(columns);
+}
+static inline int64_t tensor_allocation(int64_t columns) {
+  int64_t n = TENSOR_COLUMNS_LEAST;
+  while (n < columns) n *= 2;
+  return n;
+}
 
 // What a buffer is for. The passes find buffers by role, never by name.
 typedef enum BufferRole {

@@ -322,12 +322,13 @@ const Expr *fragment_part_of(Program *program, const Product *product, int opera
 }
 
 void factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr *idx[3]) {
-  enum { LANES_OF_ROW = FACTOR_COLUMNS / FACTOR_LANE_BYTES, ROWS_OF_TILE = 2 };
+  enum { LANES_OF_ROW = FACTOR_COLUMNS / FACTOR_LANE_BYTES };
   const Expr *lane = ex_mod(arena, row, FACTOR_LANES);
   const Expr *quarter = ex_mod(arena, ex_div(arena, row, FACTOR_LANES), FACTORS_ALONG);
   idx[0] = ex_div(arena, row, FACTOR_ROWS);
-  idx[1] = ex_add(arena, ex_mul_const(arena, ex_div(arena, factor, FACTORS_ALONG), ROWS_OF_TILE),
-                  ex_div(arena, lane, LANES_OF_ROW));
+  idx[1] =
+      ex_add(arena, ex_mul_const(arena, ex_div(arena, factor, FACTORS_ALONG), FACTOR_TILE_ROWS),
+             ex_div(arena, lane, LANES_OF_ROW));
   idx[2] = ex_add(arena, ex_mul_const(arena, ex_mod(arena, lane, LANES_OF_ROW), FACTOR_LANE_BYTES),
                   ex_add(arena, ex_mul_const(arena, quarter, FACTORS_ALONG),
                          ex_mod(arena, factor, FACTORS_ALONG)));
@@ -418,6 +419,11 @@ const Digit *axis_digit(const Axis *axis, Tier tier) {
   while (i < axis->n_digits && axis->digit[i].var->tier != tier) i++;
   assert(i < axis->n_digits);
   return &axis->digit[i];
+}
+
+int64_t product_warps(const Product *product) {
+  return axis_digit(product->axis[AXIS_M], TIER_WARP)->var->extent *
+         axis_digit(product->axis[AXIS_N], TIER_WARP)->var->extent;
 }
 
 // The least weight is 1 or the extent of an atom, whose elements no digit counts.

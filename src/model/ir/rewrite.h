@@ -110,6 +110,8 @@ const Expr *axis_inside(Program *program, const Axis *axis);
 const Expr *axis_outside(Program *program, const Axis *axis);
 // The first digit of a tier, which must be there.
 const Digit *axis_digit(const Axis *axis, Tier tier);
+// Warps, or warpgroups, that share the tile of a block along M and N.
+int64_t product_warps(const Product *product);
 // How many elements of the axis one block's tile covers.
 int64_t axis_tile(const Axis *axis);
 

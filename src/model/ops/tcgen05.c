@@ -79,10 +79,8 @@ static const char *base_fault(Arena *arena, const Op *op, const Buffer *base) {
 }
 
 static const char *columns_fault(Arena *arena, int64_t columns) {
-  if (columns >= TENSOR_COLUMNS_LEAST && columns <= TENSOR_COLUMNS && is_power_of_two(columns))
-    return NULL;
-  int64_t near = TENSOR_COLUMNS_LEAST;
-  while (near < columns && near < TENSOR_COLUMNS) near *= 2;
+  if (tensor_can_allocate(columns)) return NULL;
+  const int64_t near = tensor_allocation(min64(columns, TENSOR_COLUMNS));
   return arena_printf(arena,
                       "%lld columns of tensor memory: it is a power of two from %d to %d that can "
                       "be had, such as %lld",

@@ -16,7 +16,7 @@
 #include "model/ir/matrix_tile.h"
 #include "model/ops/tcgen05_inside.h"
 
-enum { COPY_COLUMNS = FACTOR_ROWS / FACTOR_LANES, WORD_BYTES = FACTORS_ALONG };
+enum { WORD_BYTES = FACTORS_ALONG };
 
 // ---- check --------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ void tcgen05_copy_factors(Machine *m, const Warp *w, const TensorWork *work) {
     interp_at_rank(m, (int)rank);
     read_tile(m, w, code, work, tile);
     for (int quarter = 0; quarter < TENSOR_QUARTERS; quarter++)
-      for (int column = 0; column < COPY_COLUMNS; column++)
+      for (int column = 0; column < FACTOR_TILE_COLUMNS; column++)
         fill_column(&m->own->tensor.row[quarter][work->column + column], code->dst.buffer->type,
                     tile, column);
   }
@@ -133,7 +133,8 @@ static bool starts_column(Machine *m, const Warp *w, const Code *code, int64_t a
 
 // Of the block at hand: its slab is written, its columns are there, and nobody is at them.
 static bool ask_copy_here(Machine *m, const Warp *w, const Code *code, TensorWork *work) {
-  const TensorReach reach = {0, TENSOR_QUARTERS, work->column, COPY_COLUMNS, code->dst.buffer};
+  const TensorReach reach = {0, TENSOR_QUARTERS, work->column, FACTOR_TILE_COLUMNS,
+                             code->dst.buffer};
   const TileCode *tile = &code->tile[0];
   if (m->rank != w->rank) interp_reach_rank(m, w, code, m->rank);
   if (!tmem_has(m, w, code, code->dst.buffer, &reach)) return false;

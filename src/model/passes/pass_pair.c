@@ -131,17 +131,10 @@ static void ask_in_even(const Pair *pair, Kernel *kernel) {
   one->body = by_even(pair, one->body, "one thread of the pair asks for the products of both");
 }
 
-// Of a slot, both slabs of both CTAs.
-static void expect_both(Program *program, const Product *product, Stmt *list, const Buffer *slab) {
-  const Buffer *full = program_buffer(program, ROLE_FULL);
-  const Buffer *a = operand_slab(program, product, ATOM_A);
+// The other half of B comes to the other CTA.
+static void expect_half(Program *program, Stmt *list, const Buffer *slab) {
   Stmt *expect = find_op(list, OP_MBAR_EXPECT, ROLE_FULL);
-  int64_t bytes = buffer_bytes(a) + buffer_bytes(slab);
-  for (int i = 0; i < program->n_buffers; i++) {
-    const BufferRole role = program->buffer[i]->role;
-    if (role == ROLE_SLAB_SFA || role == ROLE_SLAB_SFB) bytes += buffer_bytes(program->buffer[i]);
-  }
-  expect->op.count = bytes / full->dim[0];
+  expect->op.count -= buffer_bytes(slab) / program_buffer(program, ROLE_FULL)->dim[0];
 }
 
 void pass_pair(Program *program, Product *product, const Schedule *schedule) {
@@ -152,7 +145,7 @@ void pass_pair(Program *program, Product *product, const Schedule *schedule) {
   Buffer *slab = operand_slab(program, product, ATOM_B);
   halve_slab(product, slab);
   fetch_half(program, product, block->body, slab);
-  expect_both(program, product, block->body, slab);
+  expect_half(program, block->body, slab);
   const Expr *zero = ex_const(arena, 0);
   const Pair pair = {program, ex_binary(arena, EXPR_EQ, place_of(program, product), zero)};
   ask_in_even(&pair, kernel);

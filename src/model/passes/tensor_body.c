@@ -37,12 +37,6 @@ int64_t tensor_columns(const Schedule *schedule, int n) {
   return v[KNOB_ACC_BUFFERS] * v[KNOB_WM] * v[KNOB_WN] * v[KNOB_FM] * v[KNOB_FN] * n;
 }
 
-int64_t tensor_allocation(int64_t columns) {
-  int64_t n = TENSOR_COLUMNS_LEAST;
-  while (n < columns) n *= 2;
-  return n;
-}
-
 void tensor_buffers(Program *program, Product *product, const Schedule *schedule) {
   const int n = product->atom->n;
   ProductOperand *c = &product->operand[ATOM_C];

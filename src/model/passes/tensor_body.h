@@ -5,10 +5,8 @@
 // Columns that a warp brings into registers at a time: EPI_N, or the widest power of two up to 32
 // that divides the atom's N.
 int64_t tensor_piece(const Schedule *schedule, int n);
-// Columns of the sums of all warpgroups, of as many tiles as there is room for, and of an
-// allocation that has them.
+// Columns of the sums of all warpgroups, of as many tiles as there is room for.
 int64_t tensor_columns(const Schedule *schedule, int n);
-int64_t tensor_allocation(int64_t columns);
 
 // The buffers of the product's sums: in tensor memory, and a piece of them in registers.
 void tensor_buffers(Program *program, Product *product, const Schedule *schedule);

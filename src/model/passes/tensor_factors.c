@@ -26,11 +26,6 @@
 
 static const KnobId knob = KNOB_ATOM_KIND;
 
-enum {
-  TILE_COLUMNS = FACTOR_ROWS / FACTOR_LANES,
-  ROWS_OF_TILE = FACTOR_TILE_BYTES / FACTOR_COLUMNS
-};
-
 bool tensor_has_factors(const Product *product) {
   return atom_is_of_thread(product->atom) && product_is_scaled(product);
 }
@@ -54,8 +49,8 @@ static int64_t slots_of(const Schedule *schedule) {
 // Columns of a word of all of a warpgroup's rows, or columns.
 static int64_t word_columns(const Schedule *schedule, const Atom *atom, AtomOperand operand) {
   const int64_t *v = schedule->value;
-  return operand == ATOM_A ? v[KNOB_FM] * TILE_COLUMNS
-                           : v[KNOB_FN] * ceil_div(atom->n, FACTOR_ROWS) * TILE_COLUMNS;
+  return operand == ATOM_A ? v[KNOB_FM] * FACTOR_TILE_COLUMNS
+                           : v[KNOB_FN] * ceil_div(atom->n, FACTOR_ROWS) * FACTOR_TILE_COLUMNS;
 }
 
 static int64_t columns_of(const Schedule *schedule, const Atom *atom, AtomOperand operand) {
@@ -105,7 +100,7 @@ static int64_t tiles_of_atom(const Product *product, int operand) {
   return ceil_div(operand == ATOM_A ? product->atom->m : product->atom->n, FACTOR_ROWS);
 }
 static int64_t columns_of_word(const Product *product, int operand) {
-  return atoms_of(product, operand)->extent * tiles_of_atom(product, operand) * TILE_COLUMNS;
+  return atoms_of(product, operand)->extent * tiles_of_atom(product, operand) * FACTOR_TILE_COLUMNS;
 }
 
 // Where the words of the warpgroup at hand begin, of the first slot.
@@ -116,16 +111,16 @@ static const Expr *first_column(Program *program, const Product *product, int op
   const Buffer *buffer = program_buffer(program, tensor_role(operand));
   const Expr *group =
       ex_add(arena, ex_mul_const(arena, ex_var(arena, m), n->extent), ex_var(arena, n));
-  return ex_mul_const(arena, group, buffer->dim[1] / (m->extent * n->extent));
+  return ex_mul_const(arena, group, buffer->dim[1] / product_warps(product));
 }
 
 static Access factor_at(Program *program, const Product *product, int operand, int64_t tile) {
   Arena *arena = program->arena;
-  const int64_t of_atom = tiles_of_atom(product, operand) * TILE_COLUMNS;
+  const int64_t of_atom = tiles_of_atom(product, operand) * FACTOR_TILE_COLUMNS;
   const Expr *column = ex_mul_const(arena, ex_var(arena, atoms_of(product, operand)), of_atom);
   column = ex_add(arena, first_column(program, product, operand), column);
   return access3(program_buffer(program, tensor_role(operand)), ex_const(arena, 0),
-                 ex_add_const(arena, column, tile * TILE_COLUMNS), ex_const(arena, 0));
+                 ex_add_const(arena, column, tile * FACTOR_TILE_COLUMNS), ex_const(arena, 0));
 }
 
 // A copy of each tile of the warpgroup's atoms. Its index in global memory is that of the axes.
@@ -260,14 +255,14 @@ static void read_slab(Access *access, Stmt *stmt, void *context) {
   const Expr *tile = ex_add_const(arena, ex_div(arena, inside, FACTOR_ROWS), stmt->op.count);
   const Expr *at =
       ex_add(arena, ex_mul_const(arena, tile, s->words), ex_var(arena, operand->value));
-  *access = in_slab(s, ex_mul_const(arena, at, ROWS_OF_TILE));
+  *access = in_slab(s, ex_mul_const(arena, at, FACTOR_TILE_ROWS));
 }
 
 static Buffer *new_slab(Program *program, const Product *product, int operand, int64_t tiles,
                         int64_t slots) {
   const ProductOperand *at = &product->operand[ATOM_SFA + operand];
   const int64_t words = at->value->extent;
-  const int64_t dim[3] = {slots, tiles * words * ROWS_OF_TILE, FACTOR_COLUMNS};
+  const int64_t dim[3] = {slots, tiles * words * FACTOR_TILE_ROWS, FACTOR_COLUMNS};
   const char *name =
       arena_printf(program->arena, "%s_s", program_buffer(program, at->global)->name);
   const bool ring = slots > 1;
@@ -290,12 +285,12 @@ static Stmt *boxes_of(const Slab *s, Access full, int64_t tiles, KnobId by) {
   factor_index(arena, row, ex_mul_const(arena, ex_div(arena, factor, FACTORS_ALONG), FACTORS_ALONG),
                idx);
   Buffer *global = program_buffer(program, product->operand[ATOM_SFA + s->operand].global);
-  const Expr *first = ex_mul_const(arena, ex_var(arena, tile), s->words * ROWS_OF_TILE);
+  const Expr *first = ex_mul_const(arena, ex_var(arena, tile), s->words * FACTOR_TILE_ROWS);
   Op op = {.kind = OP_TMA_LOAD,
            .dst = in_slab(s, first),
            .src = access3(global, ex_add(arena, idx[0], ex_var(arena, tile)), idx[1], idx[2]),
            .src2 = full,
-           .box = {s->words * ROWS_OF_TILE, FACTOR_COLUMNS}};
+           .box = {s->words * FACTOR_TILE_ROWS, FACTOR_COLUMNS}};
   return wrap_register(program, by, tile, stmt_op(program, by, op));
 }
 
@@ -329,9 +324,7 @@ static void index_slot(Access *access, Stmt *stmt, void *context) {
   if (role != ROLE_TENSOR_SFA && role != ROLE_TENSOR_SFB) return;
   Arena *arena = ring->program->arena;
   const Product *product = program_product(ring->program);
-  const int64_t groups = axis_digit(product->axis[AXIS_M], TIER_WARP)->var->extent *
-                         axis_digit(product->axis[AXIS_N], TIER_WARP)->var->extent;
-  const int64_t columns = access->buffer->dim[1] / (groups * ring->slots);
+  const int64_t columns = access->buffer->dim[1] / (product_warps(product) * ring->slots);
   access->idx[1] = ex_add(arena, access->idx[1], ex_mul_const(arena, ring->slot, columns));
 }
 

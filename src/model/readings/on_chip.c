@@ -1,43 +1,27 @@
 // Program → who does what to which mbarrier, column and slice, by a walk of every warp of a
 // cluster.
 //
-// Each warp goes through the kernel with its lanes' numbers (ir/lanes.h): conditions switch lanes
-// off, LETs are evaluated, one tile stands for all, and of the loop over slabs the first ones are
-// run, as many as show how slots and phases come back. What a warp does for the first time is
-// noted, so the phase of a wait is the one that it asks for first. Bodies that touch neither
-// mbarriers nor tensor memory nor boxes are left out.
+// The walk is cluster_walk.h's; of the loop over slabs as many are looked at as show how slots and
+// phases come back. What a warp does for the first time is noted, so the phase of a wait is the one
+// that it asks for first. Who reads which columns is looked for in a walk of its own, when all
+// columns are known.
 //
 // Worked example, a pair: warp 8 of CTA 0 commits to empty with mask 3, so the mbarriers of both
 // CTAs get its arrival; both producers' boxes count at full of the even CTA, 2 * 32 KiB.
 #include "model/readings/on_chip.h"
 
-#include <string.h>
-
 #include "base/whole.h"
+#include "model/ir/cluster_walk.h"
 #include "model/ir/lanes.h"
 #include "model/ir/op.h"
 #include "model/ir/rewrite.h"
-#include "model/ir/ring.h"
 
-enum { REGISTER_TURNS = 64, SETS_MAX = 8 };
+enum { SETS_MAX = 8 };
 
 typedef struct ChipWalk {
-  Arena *arena;
   const Program *program;
   OnChip *out;
-  Launch launch;
-  int64_t *env;  // [n_vars][LANES]
-  int rank, warp;
-  const WarpRole *role;
-  const Var *turn;  // the tile's, inside a loop over tiles
-  int slab;         // of the loop over slabs; -1: outside
 } ChipWalk;
-
-static int64_t value_at(const ChipWalk *w, const Expr *expr, int lane) {
-  int64_t value[LANES];
-  expr_eval_warp(expr, w->env, value);
-  return value[lane];
-}
 
 // ---- mbarriers ----------------------------------------------------------------------------------
 
@@ -51,67 +35,68 @@ static ChipBarrier *barrier_of(ChipWalk *w, const Buffer *buffer) {
 }
 
 // The use by a statement, made when it is first met; NULL: there is no room.
-static ChipUse *use_of(ChipWalk *w, ChipUse *use, int *n, const Stmt *stmt) {
+static ChipUse *use_of(const ClusterVisit *v, ChipUse *use, int *n) {
   for (int i = 0; i < *n; i++)
-    if (use[i].stmt == stmt) return &use[i];
+    if (use[i].stmt == v->stmt) return &use[i];
   if (*n == CHIP_USES) return NULL;
-  use[*n] = (ChipUse){.stmt = stmt, .role = w->role, .phase = -1};
+  use[*n] = (ChipUse){.stmt = v->stmt, .role = v->role, .phase = -1};
   return &use[(*n)++];
 }
 
 // Ranks whose mbarriers a statement is about.
-static unsigned ranks_of(const ChipWalk *w, const Op *op, int lane) {
-  if (op->mask) return (unsigned)value_at(w, op->mask, lane);
-  if (op->cta_group == 2 && op_moves_box(op->kind)) return 1U << (w->rank & ~1);
-  return 1U << w->rank;
+static unsigned ranks_of(const ClusterVisit *v) {
+  const Op *op = &v->stmt->op;
+  if (op->mask) return (unsigned)cluster_value(v, op->mask);
+  if (op->cta_group == 2 && op_moves_box(op->kind)) return 1U << (v->rank & ~1);
+  return 1U << v->rank;
 }
 
-static void note_turn(ChipWalk *w, const Op *op, int64_t phase, int lane) {
+static void note_turn(ChipWalk *w, const ClusterVisit *v, int64_t phase) {
+  const Op *op = &v->stmt->op;
   const BufferRole role = op->dst.buffer->role;
-  if (w->slab < 0 || w->slab >= CHIP_FIRST_SLABS || (role != ROLE_FULL && role != ROLE_EMPTY))
+  if (v->slab < 0 || v->slab >= CHIP_FIRST_SLABS || (role != ROLE_FULL && role != ROLE_EMPTY))
     return;
-  ChipTurn *turn = &w->out->turn[w->slab];
-  turn->slot = value_at(w, op->dst.idx[0], lane);
+  ChipTurn *turn = &w->out->turn[v->slab];
+  turn->slot = cluster_value(v, op->dst.idx[0]);
   *(role == ROLE_FULL ? &turn->full_phase : &turn->empty_phase) = phase;
-  w->out->n_turns = max_int(w->out->n_turns, w->slab + 1);
+  w->out->n_turns = max_int(w->out->n_turns, v->slab + 1);
   w->out->n_slots = op->dst.buffer->dim[0];
 }
 
-static void note_wait(ChipWalk *w, const Stmt *stmt, int lane) {
-  const Op *op = &stmt->op;
+static void note_wait(ChipWalk *w, const ClusterVisit *v) {
+  const Op *op = &v->stmt->op;
   ChipBarrier *barrier = barrier_of(w, op->dst.buffer);
-  ChipUse *use = barrier ? use_of(w, barrier->wait, &barrier->n_waits, stmt) : NULL;
-  const int64_t phase = value_at(w, op->phase, lane);
-  note_turn(w, op, phase, lane);
+  ChipUse *use = barrier ? use_of(v, barrier->wait, &barrier->n_waits) : NULL;
+  const int64_t phase = cluster_value(v, op->phase);
+  note_turn(w, v, phase);
   if (!use) return;
   if (use->phase < 0) use->phase = phase;
-  use->by |= 1U << w->rank;
-  use->at |= 1U << w->rank;
-  use->warps |= 1U << w->warp;
+  use->by |= 1U << v->rank;
+  use->at |= 1U << v->rank;
+  use->warps |= 1U << v->warp;
 }
 
-static void note_signal(ChipWalk *w, const Stmt *stmt, const Buffer *buffer, int64_t bytes,
-                        int lane) {
+static void note_signal(ChipWalk *w, const ClusterVisit *v, const Buffer *buffer, int64_t bytes) {
   ChipBarrier *barrier = barrier_of(w, buffer);
-  ChipUse *use = barrier ? use_of(w, barrier->signal, &barrier->n_signals, stmt) : NULL;
+  ChipUse *use = barrier ? use_of(v, barrier->signal, &barrier->n_signals) : NULL;
   if (!use) return;
-  use->by |= 1U << w->rank;
-  use->at |= ranks_of(w, &stmt->op, lane);
-  use->warps |= 1U << w->warp;
+  use->by |= 1U << v->rank;
+  use->at |= ranks_of(v);
+  use->warps |= 1U << v->warp;
   use->bytes = bytes;
 }
 
-static void note_barrier(ChipWalk *w, const Stmt *stmt, int lane) {
-  const Op *op = &stmt->op;
+static void note_barrier(ChipWalk *w, const ClusterVisit *v) {
+  const Op *op = &v->stmt->op;
   const OpAction action = op_facts(op->kind)->action;
   const Buffer *dst = op->dst.buffer;
   if (action == ACTION_SET) {
     ChipBarrier *barrier = barrier_of(w, dst);
     if (barrier) barrier->arrivals = op->count;
   }
-  if (action == ACTION_WAIT) note_wait(w, stmt, lane);
-  if (action == ACTION_SIGNAL) note_signal(w, stmt, dst, 0, lane);
-  if (action == ACTION_EXPECT) note_signal(w, stmt, dst, op->count, lane);
+  if (action == ACTION_WAIT) note_wait(w, v);
+  if (action == ACTION_SIGNAL) note_signal(w, v, dst, 0);
+  if (action == ACTION_EXPECT) note_signal(w, v, dst, op->count);
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
@@ -123,22 +108,23 @@ static void widen_slice(int64_t *first, int64_t *n, int64_t at, int64_t count, b
 }
 
 // Boxes of one slab: those of a later one come again, and are left out.
-static void note_slice(ChipWalk *w, const Op *op, int lane) {
+static void note_slice(ChipWalk *w, const ClusterVisit *v) {
+  const Op *op = &v->stmt->op;
   const int operand = product_operand(program_product(w->program), op->dst.buffer->role);
-  if (operand > ATOM_B || w->slab > 0) return;
+  if (operand > ATOM_B || v->slab > 0) return;
   const Access *from = op_box_global(op);
   const bool by_columns = program_product(w->program)->operand[operand].column_major;
   const int across = operand == ATOM_A ? 0 : 1;  // the dimension of M, or of N
-  const int64_t at = value_at(w, from->idx[across], lane);
-  const int64_t k = value_at(w, from->idx[!across], lane) % w->out->tile_k;
+  const int64_t at = cluster_value(v, from->idx[across]);
+  const int64_t k = cluster_value(v, from->idx[!across]) % w->out->tile_k;
   const bool across_is_slow = (operand == ATOM_B) == by_columns;
-  ChipSlice *slice = &w->out->rank[w->rank].slice[operand];
+  ChipSlice *slice = &w->out->rank[v->rank].slice[operand];
   widen_slice(&slice->first, &slice->n, at, op->box[across_is_slow ? 0 : 1], slice->there);
   widen_slice(&slice->k, &slice->n_k, k, op->box[across_is_slow ? 1 : 0], slice->there);
   slice->there = true;
   slice->bytes = slice->n * slice->n_k * dtype_bytes(from->buffer->type);
-  slice->to |= op->mask ? ranks_of(w, op, lane) : 1U << w->rank;
-  slice->counted_at |= ranks_of(w, op, lane);
+  slice->to |= op->mask ? ranks_of(v) : 1U << v->rank;
+  slice->counted_at |= ranks_of(v);
   w->out->by_tma = true;
 }
 
@@ -156,76 +142,75 @@ static void add_range(ChipTensor *tensor, ChipRange range) {
   tensor->n_sets = max_int(tensor->n_sets, range.set + 1);
 }
 
-static int64_t column_in_turn(ChipWalk *w, const Access *access, int turn, int lane) {
-  if (w->turn) lanes_set_all(w->env, w->turn, turn);
-  return access->buffer->column + value_at(w, access->idx[access->buffer->rank - 1], lane);
+static int64_t column_in_turn(const ClusterVisit *v, const Access *access, int turn) {
+  if (v->turn) lanes_set_all(v->env, v->turn, turn);
+  return access->buffer->column + cluster_value(v, access->idx[access->buffer->rank - 1]);
 }
 
 // The columns that a product adds to, in each set of sums that the tiles take by turns.
-static void note_product(ChipWalk *w, const Op *op, int lane) {
+static void note_product(ChipWalk *w, const ClusterVisit *v) {
+  const Op *op = &v->stmt->op;
   const Buffer *a = op->src.buffer;
-  ChipRange range = {.n = op->atom->n, .asks = w->warp, .reader = {-1, -1, -1, -1}};
-  w->out->rank[w->rank].asks = true;
-  range.row = value_at(w, op->src.idx[a->rank - 2], lane);
-  const int64_t first = column_in_turn(w, &op->dst, 0, lane);
+  ChipRange range = {.n = op->atom->n, .asks = v->warp, .reader = {-1, -1, -1, -1}};
+  w->out->rank[v->rank].asks = true;
+  range.row = cluster_value(v, op->src.idx[a->rank - 2]);
+  const int64_t first = column_in_turn(v, &op->dst, 0);
   for (int set = 0; set < SETS_MAX; set++) {
-    range.first = (int)column_in_turn(w, &op->dst, set, lane);
+    range.first = (int)column_in_turn(v, &op->dst, set);
     range.set = set;
     if (set > 0 && range.first == first) break;
     add_range(&w->out->tensor, range);
-    if (!w->turn) break;
+    if (!v->turn) break;
   }
-  column_in_turn(w, &op->dst, 0, lane);
+  column_in_turn(v, &op->dst, 0);
 }
 
 // The columns of the factors that a warpgroup's products look into, of all slots and words.
-static void note_factors(ChipWalk *w, const Op *op, int lane) {
+static void note_factors(ChipWalk *w, const ClusterVisit *v) {
+  const Op *op = &v->stmt->op;
   const Product *product = program_product(w->program);
-  const int64_t groups = axis_digit(product->axis[AXIS_M], TIER_WARP)->var->extent *
-                         axis_digit(product->axis[AXIS_N], TIER_WARP)->var->extent;
+  const int64_t groups = product_warps(product);
   for (int i = ATOM_A; i <= ATOM_B; i++) {
     const Buffer *buffer = op->scale[i].buffer;
     if (!buffer || buffer->space != SPACE_TENSOR) continue;
-    const int64_t n = buffer->dim[1] / groups, at = value_at(w, op->scale[i].idx[1], lane);
+    const int64_t n = buffer->dim[1] / groups, at = cluster_value(v, op->scale[i].idx[1]);
     add_range(&w->out->tensor, (ChipRange){.first = buffer->column + (int)(at / n * n),
                                            .n = (int)n,
-                                           .asks = w->warp,
-                                           .reader = {w->warp, w->warp, w->warp, w->warp},
+                                           .asks = v->warp,
+                                           .reader = {v->warp, v->warp, v->warp, v->warp},
                                            .factors = buffer});
   }
 }
 
 // A warp that reads columns reads them of its quarter of the lanes, and of every set.
-static void note_read(ChipWalk *w, const Op *op, int lane) {
+static void note_read(ChipWalk *w, const ClusterVisit *v) {
+  const Op *op = &v->stmt->op;
   ChipTensor *tensor = &w->out->tensor;
-  const int64_t row = value_at(w, op->src.idx[0], lane);
+  const int64_t row = cluster_value(v, op->src.idx[0]);
   for (int set = 0; set < max_int(tensor->n_sets, 1); set++) {
-    const int64_t column = column_in_turn(w, &op->src, set, lane);
+    const int64_t column = column_in_turn(v, &op->src, set);
     for (int i = 0; i < tensor->n; i++) {
       ChipRange *range = &tensor->range[i];
       const bool inside = column >= range->first && column < range->first + range->n;
-      if (inside) range->reader[row / LANES % TENSOR_QUARTERS] = w->warp;
+      if (inside) range->reader[row / LANES % TENSOR_QUARTERS] = v->warp;
     }
   }
-  column_in_turn(w, &op->src, 0, lane);
+  column_in_turn(v, &op->src, 0);
 }
 
-static void note_tensor(ChipWalk *w, const Op *op, int lane, bool reads) {
+static void note_tensor(ChipWalk *w, const ClusterVisit *v) {
+  const Op *op = &v->stmt->op;
   const OpAction action = op_facts(op->kind)->action;
   ChipTensor *tensor = &w->out->tensor;
-  if (reads) {
-    if (op->src.buffer && op->src.buffer->space == SPACE_TENSOR) note_read(w, op, lane);
-    return;
-  }
   if (action == ACTION_ALLOCATE) {
     tensor->columns = op->count;
-    tensor->allocates = w->warp;
+    tensor->allocates = v->warp;
     tensor->pair = w->out->pair = op->cta_group == 2;
   }
-  if (action == ACTION_RELEASE) tensor->frees = w->warp;
+  if (action == ACTION_RELEASE) tensor->frees = v->warp;
   if (action != ACTION_MULTIPLY || op->dst.buffer->space != SPACE_TENSOR) return;
-  note_product(w, op, lane);
-  note_factors(w, op, lane);
+  note_product(w, v);
+  note_factors(w, v);
 }
 
 // ---- the walk -----------------------------------------------------------------------------------
@@ -237,84 +222,40 @@ static bool is_of_interest(const Op *op) {
          op_moves_box(op->kind);
 }
 
-static bool has_interest(const Stmt *list) {
-  for (const Stmt *stmt = list; stmt; stmt = stmt->next)
-    if (stmt->body ? has_interest(stmt->body) : stmt->kind == STMT_OP && is_of_interest(&stmt->op))
-      return true;
-  return false;
-}
-
-// `reads`: the second walk, when all columns are known.
-static void note_op(ChipWalk *w, const Stmt *stmt, const bool *active, bool reads) {
-  const Op *op = &stmt->op;
-  int lane = 0;
-  while (lane < LANES && !active[lane]) lane++;
-  if (lane == LANES || !is_of_interest(op)) return;
-  note_tensor(w, op, lane, reads);
-  if (reads) return;
+static void note_op(void *context, const ClusterVisit *v) {
+  ChipWalk *w = context;
+  const Op *op = &v->stmt->op;
   const Buffer *dst = op->dst.buffer, *at = op->src2.buffer;
-  if (dst && dst->space == SPACE_BARRIER) note_barrier(w, stmt, lane);
+  note_tensor(w, v);
+  if (dst && dst->space == SPACE_BARRIER) note_barrier(w, v);
   if (!op_moves_box(op->kind) || !at || at->space != SPACE_BARRIER) return;
-  const int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(dst->type);
-  note_signal(w, stmt, at, bytes, lane);
-  note_slice(w, op, lane);
+  note_signal(w, v, at, op->box[0] * op->box[1] * dtype_bytes(dst->type));
+  note_slice(w, v);
 }
 
-static void walk_list(ChipWalk *w, const Stmt *list, const bool *active, bool reads);
-
-static int64_t turns_of(const Stmt *loop) {
-  const int64_t extent = loop->var->extent;
-  if (loop->var->tier == TIER_SERIAL_OUTER) return min64(extent, CHIP_FIRST_SLABS);
-  return loop->var->tier == TIER_REGISTER ? min64(extent, REGISTER_TURNS) : 1;
+static void note_reader(void *context, const ClusterVisit *v) {
+  const Buffer *src = v->stmt->op.src.buffer;
+  if (src && src->space == SPACE_TENSOR) note_read(context, v);
 }
 
-static void walk_loop(ChipWalk *w, const Stmt *loop, const bool *active, bool reads) {
-  const bool slabs = loop->var->tier == TIER_SERIAL_OUTER, tiles = loop->var->tier == TIER_TILE;
-  const int64_t turns = tier_is_hardware(loop->var->tier) || tiles ? 1 : turns_of(loop);
-  if (tiles) w->turn = tile_turn(loop);
-  for (int64_t i = 0; i < turns; i++) {
-    if (slabs) w->slab = (int)i;
-    if (!tier_is_hardware(loop->var->tier) && !tiles) lanes_set_all(w->env, loop->var, i);
-    walk_list(w, loop->body, active, reads);
+static void walk(Arena *arena, ChipWalk *w) {
+  static const ClusterVisitor all = {note_op, is_of_interest, false, CHIP_FIRST_SLABS},
+                              readers = {note_reader, is_of_interest, false, CHIP_FIRST_SLABS};
+  cluster_walk(arena, w->program, &all, w);
+  cluster_walk(arena, w->program, &readers, w);
+}
+
+// Where the tiles of the CTAs begin.
+static void place_tiles(Arena *arena, const Program *program, const Launch *launch, OnChip *chip) {
+  const Axis *const *axis = (const Axis *const *)program_product(program)->axis;
+  int64_t *env = ARENA_ARRAY(arena, int64_t, (int64_t)program->n_vars * LANES);
+  for (int r = 0; r < chip->n_ranks; r++) {
+    bool active[LANES];
+    lanes_enter(program, launch, r, 0, env, active);
+    const ClusterVisit first = {.rank = r, .env = env};
+    chip->rank[r].m = cluster_value(&first, axis_expr(arena, axis[AXIS_M]));
+    chip->rank[r].n = cluster_value(&first, axis_expr(arena, axis[AXIS_N]));
   }
-  if (slabs) w->slab = -1;
-  if (tiles) w->turn = NULL;
-}
-
-static void walk_if(ChipWalk *w, const Stmt *stmt, const bool *active, bool reads) {
-  bool inner[LANES];
-  const WarpRole *role = w->role;
-  if (!lanes_pass(w->env, stmt->expr, active, inner)) return;
-  if (stmt->role) w->role = stmt->role;
-  walk_list(w, stmt->body, inner, reads);
-  w->role = role;
-}
-
-static void walk_list(ChipWalk *w, const Stmt *list, const bool *active, bool reads) {
-  for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
-    if (stmt->kind == STMT_OP) note_op(w, stmt, active, reads);
-    if (stmt->kind == STMT_LET) lanes_let(w->env, stmt);
-    if (!stmt->body || !has_interest(stmt->body)) continue;
-    if (stmt->kind == STMT_LOOP) walk_loop(w, stmt, active, reads);
-    if (stmt->kind == STMT_IF) walk_if(w, stmt, active, reads);
-  }
-}
-
-static void walk_warps(ChipWalk *w, bool reads) {
-  bool active[LANES];
-  for (w->warp = 0; w->warp < w->out->n_warps; w->warp++) {
-    lanes_enter(w->program, &w->launch, w->rank, w->warp, w->env, active);
-    walk_list(w, w->launch.body, active, reads);
-  }
-}
-
-static void place_tile(ChipWalk *w) {
-  bool active[LANES];
-  ChipRank *rank = &w->out->rank[w->rank];
-  const Axis *const *axis = (const Axis *const *)program_product(w->program)->axis;
-  lanes_enter(w->program, &w->launch, w->rank, 0, w->env, active);
-  rank->m = value_at(w, axis_expr(w->arena, axis[AXIS_M]), 0);
-  rank->n = value_at(w, axis_expr(w->arena, axis[AXIS_N]), 0);
 }
 
 // ---- intensity ----------------------------------------------------------------------------------
@@ -363,21 +304,15 @@ const OnChip *on_chip(Arena *arena, const Model *model) {
   if (program->n_products != 1) return NULL;
   const Product *product = program_product(program);
   OnChip *chip = ARENA_NEW(arena, OnChip);
-  ChipWalk walk = {.arena = arena, .program = program, .out = chip, .slab = -1};
-  walk.launch = kernel_launch(program_main(program));
-  walk.env = ARENA_ARRAY(arena, int64_t, (int64_t)program->n_vars * LANES);
+  const Launch launch = kernel_launch(program_main(program));
   chip->tile_m = axis_tile(product->axis[AXIS_M]);
   chip->tile_n = axis_tile(product->axis[AXIS_N]);
   chip->tile_k = axis_tile(product->axis[AXIS_K]);
-  chip->n_ranks = walk.launch.cluster;
-  chip->n_warps = launch_block_warps(&walk.launch);
+  chip->n_ranks = launch.cluster;
+  chip->n_warps = launch_block_warps(&launch);
   for (int i = 0; i < CHIP_FIRST_SLABS; i++) chip->turn[i] = (ChipTurn){-1, -1, -1};
-  const bool walks = has_interest(walk.launch.body);
-  for (walk.rank = 0; walk.rank < chip->n_ranks; walk.rank++) {
-    if (walks) walk_warps(&walk, false);
-    if (walks) walk_warps(&walk, true);
-    place_tile(&walk);
-  }
+  walk(arena, &(ChipWalk){program, chip});
+  place_tiles(arena, program, &launch, chip);
   weigh(chip, program->problem.dtype);
   return chip;
 }

@@ -36,8 +36,9 @@ typedef struct SkeletonFacts {
 
 SkeletonFacts skeleton_facts(Arena *arena, const Program *program);
 
-// Statements of a kind on a destination of a role (ROLE_COUNT: any), in the body of those who do
-// that work (WORK_COUNT: wherever), behind place `from`; NULL: there is none.
+// Statements of a kind (OP_COUNT: that multiply) on a destination of a role (ROLE_COUNT: any), in
+// the body of those who do that work (WORK_COUNT: wherever), behind place `from`; NULL: there is
+// none.
 const StmtFacts *skeleton_find(const SkeletonFacts *facts, OpKind kind, BufferRole dst,
                                RoleWork work, int from);
 const StmtFacts *skeleton_find_last(const SkeletonFacts *facts, OpKind kind, BufferRole dst,

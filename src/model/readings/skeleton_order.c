@@ -9,7 +9,7 @@
 typedef enum Needs { ALWAYS, IF_ROLES, IF_LISTS, IF_ROWS_READ } Needs;
 
 typedef struct What {
-  OpKind kind;
+  OpKind kind;  // OP_COUNT: whatever multiplies
   BufferRole dst;
   RoleWork work;
 } What;
@@ -62,21 +62,7 @@ static const struct {
     {SKELETON_MULTIPLY,
      "waits until the slab is there",
      {OP_MBAR_WAIT, ROLE_FULL, WORK_MULTIPLIES},
-     {OP_T_MMA, ROLE_COUNT, WORK_MULTIPLIES},
-     false,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_MULTIPLY,
-     "waits until the slab is there",
-     {OP_MBAR_WAIT, ROLE_FULL, WORK_MULTIPLIES},
-     {OP_WGMMA, ROLE_COUNT, WORK_MULTIPLIES},
-     false,
-     OP_COUNT,
-     IF_ROLES},
-    {SKELETON_MULTIPLY,
-     "waits until the slab is there",
-     {OP_MBAR_WAIT, ROLE_FULL, WORK_MULTIPLIES},
-     {OP_MMA, ROLE_COUNT, WORK_MULTIPLIES},
+     {OP_COUNT, ROLE_COUNT, WORK_MULTIPLIES},
      false,
      OP_COUNT,
      IF_ROLES},
@@ -246,8 +232,9 @@ bool skeleton_check_order(const Asked *a, int row) {
   const What *need = &ordered[row].need;
   if (!is_needed(f, ordered[row].needs)) return false;
   const bool behind = ordered[row].behind;
-  const bool ahead = op_moves_rows(ordered[row].then.kind) || f->program->n_products > 1;
-  const StmtFacts *then = find_what(f, &ordered[row].then, !behind || !ahead);
+  const bool ahead =
+      behind && (op_moves_rows(ordered[row].then.kind) || f->program->n_products > 1);
+  const StmtFacts *then = find_what(f, &ordered[row].then, !ahead);
   if (!then) return false;
   const StmtFacts *found = behind ? behind_last(f, need, then->place, ordered[row].from)
                                   : in_front(f, need, then->place, ordered[row].from);

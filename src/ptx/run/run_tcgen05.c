@@ -32,10 +32,6 @@ struct PtxProduct {
 
 // ---- allocation ---------------------------------------------------------------------------------
 
-static bool is_columns(int64_t n) {
-  return n >= TENSOR_COLUMNS_LEAST && n <= TENSOR_COLUMNS && (n & (n - 1)) == 0;
-}
-
 static int64_t number(const PtxMachine *m, PtxWarp *w, const PtxInst *i, int group, uint32_t mask) {
   return (int64_t)(uint32_t)ptx_lanes(m, w, &i->groups[group], 0)[__builtin_ctz(mask)];
 }
@@ -50,7 +46,7 @@ static int find_free(const PtxTmem *tmem, int units) {
 }
 
 static const char *refuses_alloc(const PtxMachine *m, const PtxTmem *tmem, int64_t n, int at) {
-  if (!is_columns(n))
+  if (!tensor_can_allocate(n))
     return arena_printf(m->arena, "%lld columns: a power of two from 32 to 512 can be had",
                         (long long)n);
   if (tmem->gave_up) return "an allocation behind relinquish_alloc_permit";
@@ -62,7 +58,8 @@ void run_t_alloc(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint32_t lane = (uint32_t)__builtin_ctz(mask);
   PtxTmem *tmem = w->block->tmem;
   const int64_t n = number(m, w, i, 1, mask);
-  const int units = is_columns(n) ? (int)n / TENSOR_COLUMNS_LEAST : 1, at = find_free(tmem, units);
+  const int units = tensor_can_allocate(n) ? (int)n / TENSOR_COLUMNS_LEAST : 1,
+            at = find_free(tmem, units);
   const char *why = refuses_alloc(m, tmem, n, at);
   if (why) {
     ptx_stop(m, w, PTX_FINDING_TENSOR_MEMORY, mask, why);

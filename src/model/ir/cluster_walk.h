@@ -1,0 +1,35 @@
+// The main kernel, every warp of one cluster after the other: each operation that some lane
+// reaches, and who that is, in which slab.
+//
+//   static void look(void *context, const ClusterVisit *visit) { … cluster_value(visit, op->phase)
+//   … } static const ClusterVisitor visitor = {.visit = look, .counts = is_of_interest, .slabs =
+//   2}; cluster_walk(arena, program, &visitor, &mine);
+//
+// Where warp_walk.h weighs what a block costs, this says who does what to whom. Nothing is run:
+// conditions switch lanes off and LETs are evaluated. One tile stands for all; of a loop over slabs
+// the first ones are walked, of one over registers all turns where something inside counts, of
+// others the first.
+#pragma once
+#include "model/ir/program.h"
+
+typedef struct ClusterVisit {
+  const Stmt *stmt;
+  const WarpRole *role;  // whose body it stands in; NULL: none's
+  int rank, warp;
+  int lane, n_lanes;  // the first that reaches it, and how many of the warp do
+  int slab;           // of the loop over slabs; -1: outside
+  const Var *turn;    // of a loop over tiles around it; else NULL
+  int64_t *env;       // [n_vars][LANES]
+} ClusterVisit;
+
+typedef struct ClusterVisitor {
+  void (*visit)(void *context, const ClusterVisit *visit);
+  bool (*counts)(const Op *op);
+  bool others;  // operations that do not count are visited as well
+  int slabs;    // turns of a loop over slabs, at most
+} ClusterVisitor;
+
+void cluster_walk(Arena *arena, const Program *program, const ClusterVisitor *visitor,
+                  void *context);
+// An expression in the visit's first lane.
+int64_t cluster_value(const ClusterVisit *visit, const Expr *expr);

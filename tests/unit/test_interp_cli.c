@@ -72,6 +72,12 @@ static const struct {
     {"-k " SMALL " --trace 0,64", 2, "is not a whole number from 0 to 63"},
     {"-k " SMALL " --trace 5", 2, "--trace takes BLOCK,THREAD"},
     {"-k " SMALL " --trace 0,0 --json", 2, "it goes with neither --dump nor --json"},
+    // Sums are seen to be used again: a pair has more than one tile, and all sets have their turn.
+    {"-k blackwell/consumers --break tensor_reuse", 1, "with no barrier between (tcgen05.mma"},
+    {"-k blackwell/pair,ACC_BUFFERS=2 --break tensor_reuse", 1, "\n6 tiles dealt"},
+    {"-k blackwell/consumers,M=512,N=256 --break tensor_reuse", 0, "1 tile for a block where 2"},
+    // A product reads its tiles; what it writes lies in tensor memory.
+    {"-k blackwell/roles --break slot_after", 1, "lane 0 reads (tcgen05.mma"},
     {"-k BM=64,BN=64", 2, "4096 threads in a block"},
     {"some.txt", 2, "a state is given with -k"},
 };

@@ -79,6 +79,24 @@ START_TEST(atoms_count_in_tiles) {
 }
 END_TEST
 
+// A pair's tile of 512 x 256 is more than the limit: of two, the second overwrites sums.
+START_TEST(persistent_blocks_have_turns) {
+  const EmbeddedFile *file = embed_find(arena, "ladders/blackwell.json");
+  Diags diags = diags_new(arena);
+  const Ladder *ladder = ladder_read(arena, file->text, file->size, "blackwell", &diags);
+  ck_assert_ptr_nonnull(ladder);
+  for (int r = 0; r < ladder->n_rungs; r++) {
+    const Schedule *rung = &ladder->rung[r].schedule;
+    const int64_t see = rung->value[KNOB_PERSISTENT] ? rung->value[KNOB_ACC_BUFFERS] + 1 : 1;
+    Schedule small = schedule_reduce_turns(arena, &targets, rung, REDUCE_WORK_MAX / 8);
+    ck_assert_int_eq(schedule_turns_to_see(rung), see);
+    ck_assert_msg(schedule_turns(&small) >= see, "%s", ladder->rung[r].name);
+    ck_assert_int_le(schedule_turns(&small), 9);
+    ck_assert(model_build(arena, &targets, &small)->ok);
+  }
+}
+END_TEST
+
 static void check_ladder(const char *path) {
   const EmbeddedFile *file = embed_find(arena, path);
   Diags diags = diags_new(arena);
@@ -115,6 +133,7 @@ Suite *suite_interp_reduce(void) {
   tcase_add_test(tc, small_problems_stay);
   tcase_add_test(tc, small_tiles_make_a_picture);
   tcase_add_test(tc, atoms_count_in_tiles);
+  tcase_add_test(tc, persistent_blocks_have_turns);
   tcase_add_test(tc, every_rung_stays_legal_and_small);
   suite_add_tcase(suite, tc);
   return suite;

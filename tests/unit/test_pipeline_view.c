@@ -38,6 +38,14 @@ static void teardown(void) {
   arena_free(arena);
 }
 
+static void reopen(const char *ladder, const char *rung) {
+  explorer_close(session);
+  session = explorer_open(&(SessionOptions){.ladder = ladder, .rung = rung}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  view_show(session, view_find("pipeline"));
+  drive_frame(session, canvas);
+}
+
 static const PipelineOwn *own(void) { return view_own(session, &pipeline_view); }
 
 static void press(const char *keys) {
@@ -124,6 +132,36 @@ START_TEST(sequential_is_slower) {
 }
 END_TEST
 
+// What hangs on roles goes with them; where the rest is not legal alone, the rule says why.
+START_TEST(sequential_without_what_hangs_on_roles) {
+  reopen("blackwell", "two_sets");
+  press("v");
+  ck_assert_ptr_nonnull(own()->beside.timeline);
+  ck_assert_str_eq(own()->beside.title, "ACC_BUFFERS=1,WARP_SPECIALIZE=0,BUFFER_COUNT=1");
+  // More blocks fit on an SM and each has fewer tiles, so that a tile's time is what to compare.
+  ck_assert_int_lt(own()->beside.timeline->n_tiles, own()->now.timeline->n_tiles);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "clk for 2 tiles, 19197 each (est.)"));
+  reopen("blackwell", "consumers");
+  press("v");
+  ck_assert_ptr_nonnull(own()->beside.timeline);
+  reopen("hopper", "tail");
+  press("v");
+  ck_assert_ptr_null(own()->beside.timeline);
+  ck_assert_ptr_nonnull(strstr(session->message, "TILE_ORDER=gpc without WARP_SPECIALIZE"));
+}
+END_TEST
+
+// The second tile of a block is where its sums would be overwritten.
+START_TEST(a_breakage_between_tiles_is_judged_on_two_of_them) {
+  reopen("blackwell", "two_sets");
+  command("break tensor_reuse");
+  ck_assert_int_lt(own()->verdict.kind, FINDING_COUNT);
+  command("break tensor_before");
+  ck_assert_int_lt(own()->verdict.kind, FINDING_COUNT);
+  command("break off");
+}
+END_TEST
+
 START_TEST(a_deadlock_says_who_waits_for_whom) {
   command("break more_bytes");
   const TimelineEvent *e = pipeline_event(own());
@@ -197,6 +235,8 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, steps_through_all_warps);
   tcase_add_test(tests, leads_to_the_statement);
   tcase_add_test(tests, sequential_is_slower);
+  tcase_add_test(tests, sequential_without_what_hangs_on_roles);
+  tcase_add_test(tests, a_breakage_between_tiles_is_judged_on_two_of_them);
   tcase_add_test(tests, a_deadlock_says_who_waits_for_whom);
   tcase_add_test(tests, a_race_marks_its_statements);
   tcase_add_test(tests, who_waits_for_ever_says_for_what);

@@ -93,12 +93,17 @@ static const Program *broken(Arena *arena, const Program *program, const char *n
   return NULL;
 }
 
+static bool has_few_turns(const Schedule *schedule) {
+  const int64_t see = schedule_turns_to_see(schedule);
+  return see > 1 && schedule_turns(schedule) <= see;
+}
+
 static bool prepare_state(Arena *arena, Subject *s, Diags *diags) {
   TargetTable targets;
   const Model *asked = cli_model(arena, s->given->state, diags);
   if (!asked || !cli_targets(arena, &targets, diags)) return false;
   s->asked = s->run = asked->schedule;
-  if (!s->given->full) s->run = schedule_reduce(arena, &targets, &s->asked, REDUCE_WORK_MAX);
+  if (!s->given->full) s->run = schedule_reduce_turns(arena, &targets, &s->asked, REDUCE_WORK_MAX);
   s->model = is_reduced(s) ? model_build(arena, &targets, &s->run) : asked;
   int stage = s->model->pipeline.n_stages - 1;
   if (s->given->pass) stage = cli_find_stage(s->model, s->given->pass, diags);
@@ -187,10 +192,16 @@ static void print_setting(const Subject *s) {
       schedule_slabs(r) < schedule_slabs_to_see(r))
     printf(
         "%lld slab%s of a split where %lld go round the ring of %lld: what is wrong with a slot "
-        "that "
-        "is used again is not seen\n",
+        "that is used again is not seen\n",
         (long long)schedule_slabs(r), schedule_slabs(r) == 1 ? "" : "s",
         (long long)schedule_slabs_to_see(r), (long long)schedule_ring_slots(r));
+  if (s->model && (is_reduced(s) || s->given->breakage) &&
+      schedule_turns(r) < schedule_turns_to_see(r))
+    printf(
+        "%lld tile%s for a block where %lld take turns with the sums: what is wrong from one tile "
+        "to the next is not seen\n",
+        (long long)schedule_turns(r), schedule_turns(r) == 1 ? "" : "s",
+        (long long)schedule_turns_to_see(r));
   Launch launch = kernel_launch(program_main(s->program));
   const char *what = launch.tiles ? "tile" : "block",
              *where = launch.tiles ? "dealt to blocks " : "";
@@ -347,6 +358,8 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   if (given->trace && !parse_trace(arena, &subject, &trace, diags)) return cli_fail(diags);
   InterpOptions how = {
       .seed = (uint64_t)given->seed, .runs = given->runs, .trace = given->trace ? &trace : NULL};
+  // Few tiles are for one block, so that it has all of their turns.
+  if (subject.model && is_reduced(&subject) && has_few_turns(&subject.run)) how.grid = 1;
   subject.check = interpret_check(arena, subject.program, &how);
   if (given->trace) print_trace(&trace);
   if (given->json)

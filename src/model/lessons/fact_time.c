@@ -37,8 +37,9 @@ bool fact_sequential_turn(const FactScene *scene, const FactArgs *args, FactValu
                           Diags *diags) {
   (void)args;
   Schedule alone = scene->model->schedule;
-  if (schedule_sequential(scene->arena, scene->world->targets, &alone))
+  const char *why;
+  if (schedule_sequential(scene->arena, scene->world->targets, &alone, &why))
     return turn_of(scene, model_build(scene->arena, scene->world->targets, &alone), value, diags);
-  diag_add(diags, "time", "this schedule has no overlap that could be taken away");
+  diag_add(diags, "time", "%s", why);
   return false;
 }

@@ -309,6 +309,16 @@ static void number_slabs(const TimeMachine *m) {
   }
 }
 
+// A block has more tiles where fewer blocks fit on an SM: whole times of two schedules then tell
+// nothing about each other.
+static int64_t tiles_of_block(const TimeProgram *code) {
+  for (int i = 0; i < code->n_codes; i++) {
+    const TimeCode *at = &code->code[i];
+    if (at->kind == TIME_LOOP && at->stmt->var->tier == TIER_TILE) return at->turns + at->skip;
+  }
+  return 1;
+}
+
 const Timeline *timeline_run(Arena *arena, const Model *model, const Program *program,
                              const TimelineOptions *options) {
   if (!program) program = model->program;
@@ -329,6 +339,7 @@ const Timeline *timeline_run(Arena *arena, const Model *model, const Program *pr
   out->event = m->event;
   out->phase = m->phase;
   out->all_clocks = timeline_clock(out, out->clocks);
+  out->n_tiles = tiles_of_block(m->code);
   out->origin = timeline_origin(arena, model);
   return out;
 }

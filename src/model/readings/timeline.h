@@ -77,6 +77,7 @@ typedef struct Timeline {
   double clocks;       // of the events: without what was left out
   double all_clocks;   // with it
   double turn_clocks;  // of one turn of the loop that was cut, of slabs before tiles; 0: none was
+  int64_t n_tiles;     // that a persistent block goes through, else 1; measured: 0
   int n_stuck;         // warps that wait for ever
   bool full;           // there were more events than it takes
   bool measured;       // by stamps (timeline_measured.h), not estimated

@@ -172,3 +172,36 @@ Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Sched
   }
   return small;
 }
+
+int64_t schedule_turns_to_see(const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  if (!v[KNOB_PERSISTENT] || is_attention(schedule)) return 1;
+  return v[KNOB_ACC_BUFFERS] + 1;
+}
+
+static int64_t clusters_along(const Schedule *schedule, KnobId axis, KnobId cluster) {
+  return ceil_div(schedule->value[axis], schedule_tile(schedule, axis) * schedule->value[cluster]);
+}
+
+int64_t schedule_turns(const Schedule *schedule) {
+  return clusters_along(schedule, KNOB_M, KNOB_CLUSTER_M) *
+         clusters_along(schedule, KNOB_N, KNOB_CLUSTER_N);
+}
+
+// A pair of 512 x 256 tiles is cut down to M=512, N=256 by the limit alone, and sums are never
+// overwritten there; with N=512 they are.
+Schedule schedule_reduce_turns(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
+                               double work_max) {
+  const int64_t turns = schedule_turns_to_see(schedule), see = schedule_slabs_to_see(schedule);
+  const int64_t down = schedule->value[KNOB_CLUSTER_M], along = schedule->value[KNOB_CLUSTER_N];
+  const Schedule small = schedule_reduce(scratch, targets, schedule, work_max);
+  if (schedule_turns(&small) >= turns) return small;
+  const Schedule tries[] = {with_tiles(schedule, down, along * turns, see),
+                            with_tiles(schedule, down * turns, along, see)};
+  for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+    if (schedule_turns(&tries[i]) < turns) continue;
+    if (schedule_work(&tries[i]) > work_max * REDUCE_FOR_TURNS) continue;
+    if (model_build(scratch, targets, &tries[i])->ok) return tries[i];
+  }
+  return small;
+}

@@ -5,7 +5,7 @@
 #include "model/words/target.h"
 
 // Work that the interpreter does in less than a second.
-enum { REDUCE_WORK_MAX = 1 << 24, REDUCE_FOR_SLABS = 8 };
+enum { REDUCE_WORK_MAX = 1 << 24, REDUCE_FOR_SLABS = 8, REDUCE_FOR_TURNS = 16 };
 
 // The multiply-adds of a schedule's grid, those of cells outside C included. A tensor core's come
 // by the thousand and are an eighth of the trouble: they count as an eighth. A double, for the
@@ -51,3 +51,16 @@ int64_t schedule_slabs_to_see(const Schedule *schedule);
 // tile that is larger than the limit by itself is kept. The result is legal when `schedule` is.
 Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
                          double work_max);
+
+// Tiles of C that a cluster, or a block by itself, needs one after the other to show all that a
+// persistent one can do wrong between them: one for each set of sums, and another that takes the
+// first set again. 1 where blocks are not persistent.
+int64_t schedule_turns_to_see(const Schedule *schedule);
+// The most that there are, with a single cluster at work.
+int64_t schedule_turns(const Schedule *schedule);
+
+// schedule_reduce(), but where that leaves a persistent schedule fewer tiles than
+// schedule_turns_to_see() it is cut down to a row of so many, or a column, which may cost
+// REDUCE_FOR_TURNS times the limit.
+Schedule schedule_reduce_turns(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
+                               double work_max);

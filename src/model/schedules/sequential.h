@@ -4,6 +4,8 @@
 #include "model/words/knob.h"
 #include "model/words/target.h"
 
-// Takes the roles, the pipelining and the ring away. Returns what was changed,
-// "WARP_SPECIALIZE=0,BUFFER_COUNT=1"; NULL: there is none of them, or the rest is not legal alone.
-const char *schedule_sequential(Arena *arena, const TargetTable *targets, Schedule *schedule);
+// Takes the roles, the pipelining, the ring and what hangs on them away. Returns what was changed,
+// "WARP_SPECIALIZE=0,BUFFER_COUNT=1"; NULL: there is none of them, or the rest is not legal alone,
+// and `why` says which.
+const char *schedule_sequential(Arena *arena, const TargetTable *targets, Schedule *schedule,
+                                const char **why);

@@ -48,7 +48,8 @@ static const Finding *gravest(const InterpCheck *check) {
 static void judge(Session *session, PipelineOwn *own, BreakageId id) {
   PipelineVerdict *verdict = &own->verdict;
   const Model *model = session->now.picture->model;
-  Schedule small = schedule_reduce(own->arena, &session->targets, &model->schedule, VERDICT_WORK);
+  Schedule small =
+      schedule_reduce_turns(own->arena, &session->targets, &model->schedule, VERDICT_WORK);
   model = model_build(own->arena, &session->targets, &small);
   const Program *broken = program_break(own->arena, model->program, id);
   *verdict = (PipelineVerdict){.name = breakage_name(id),
@@ -58,6 +59,9 @@ static void judge(Session *session, PipelineOwn *own, BreakageId id) {
                                .stmt = {-1, -1}};
   if (!broken) return;
   InterpCheck check = interpret_check(own->arena, broken, &(InterpOptions){.seed = 1});
+  if (!check.n_findings &&
+      !check.n_wrong)  // with one block that has all tiles, one after the other
+    check = interpret_check(own->arena, broken, &(InterpOptions){.seed = 1, .grid = 1});
   const Finding *worst = gravest(&check);
   if (!worst && check.n_wrong) verdict->text = "nothing is found, but cells of C come out wrong";
   if (!worst) return;
@@ -102,10 +106,10 @@ static void make_beside(Session *session, PipelineOwn *own) {
   if (own->mode == MEASURED) put_measured(session, own);
   if (own->mode != SEQUENTIAL) return;
   Schedule alone = session->now.pictured;
-  const char *change = schedule_sequential(own->arena, &session->targets, &alone);
+  const char *why;
+  const char *change = schedule_sequential(own->arena, &session->targets, &alone, &why);
   if (!change) {
-    own->no_beside =
-        "this schedule copies and multiplies in turn: there is no overlap to take away";
+    own->no_beside = why;
     return;
   }
   put_beside(own, model_build(own->arena, &session->targets, &alone), change);
@@ -256,8 +260,14 @@ static void draw_lanes(Canvas *canvas, Rect in, const PipelineOwn *own, const La
     int col = canvas_text(canvas, row, 0, 1, lanes == &own->now ? STYLE_SIDE_B : STYLE_SIDE_A,
                           lanes->title);
     const bool measured = lanes->timeline->measured;
-    canvas_printf(canvas, row, 0, col + 2, measured ? STYLE_MEASURED : STYLE_ESTIMATED,
-                  "%.0f clk%s", lanes->timeline->all_clocks, measured ? "" : " (est.)");
+    const Style style = measured ? STYLE_MEASURED : STYLE_ESTIMATED;
+    const double clocks = lanes->timeline->all_clocks;
+    const int64_t tiles = lanes->timeline->n_tiles;
+    col = canvas_printf(canvas, row, 0, col + 2, style, "%.0f clk", clocks);
+    if (tiles > 1)
+      col = canvas_printf(canvas, row, 0, col, style, " for %lld tiles, %.0f each",
+                          (long long)tiles, clocks / (double)tiles);
+    if (!measured) canvas_text(canvas, row, 0, col, style, " (est.)");
   }
   int first = view_scroll(lanes == &own->now ? own->lane : 0, lanes->n, in.rows);
   for (int i = 0; i < in.rows && first + i < lanes->n; i++) {

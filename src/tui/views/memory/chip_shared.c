@@ -76,18 +76,24 @@ static void draw_part(Canvas *canvas, Rect row, const SmemPart *part) {
                 part->buffer->offset_bytes, part->lies_over ? ", over what was read before" : "");
 }
 
-// All mbarriers in one row: their bytes are few.
+// All mbarriers in one row: their bytes are few. The word beside them is none.
 static void draw_mbarriers(Canvas *canvas, Rect row, const SmemBudget *budget) {
   int64_t n = 0, bytes = 0;
+  bool base = false;
   for (int i = 0; i < budget->n; i++) {
-    if (!is_mbarriers(&budget->part[i])) continue;
-    n += budget->part[i].slots;
-    bytes += budget->part[i].bytes;
+    const SmemPart *part = &budget->part[i];
+    if (!is_mbarriers(part)) continue;
+    bytes += part->bytes;
+    if (part->buffer->role == ROLE_TENSOR_BASE)
+      base = true;
+    else
+      n += part->slots;
   }
   char text[FMT_MAX];
   canvas_text(canvas, row, 0, 1, STYLE_ACCENT, "m");
   canvas_text(canvas, row, 0, PART_FROM, STYLE_TEXT, "mbarriers");
-  canvas_printf(canvas, row, 0, PART_SIZE, STYLE_TEXT, "%" PRId64 " × 8 B = %s", n,
+  canvas_printf(canvas, row, 0, PART_SIZE, STYLE_TEXT, "%" PRId64 " × 8 B%s = %s", n,
+                base ? " and a word with the address of tensor memory" : "",
                 fmt_bytes(text, (double)bytes));
 }
 
@@ -151,8 +157,8 @@ typedef struct BarrierColumns {
 } BarrierColumns;
 
 static BarrierColumns columns_of(Rect in) {
-  static const BarrierColumns wide = {12, 17, 51, 63, true}, narrow = {11, 15, 42, 52, false};
-  return in.cols >= wide.phase + 10 ? wide : narrow;
+  static const BarrierColumns wide = {15, 20, 54, 66, true}, narrow = {11, 15, 42, 52, false};
+  return in.cols >= wide.phase + 12 ? wide : narrow;
 }
 
 static const char *actor(const ChipUse *use) { return use->role ? use->role->name : "all"; }
@@ -178,7 +184,9 @@ static void draw_signal(Canvas *canvas, Rect row, BarrierColumns at, const OnChi
 
 static void draw_barrier(Canvas *canvas, Rect row, const OnChip *chip, const ChipBarrier *barrier) {
   const BarrierColumns at = columns_of(row);
-  canvas_text(canvas, row, 0, 1, STYLE_BARRIER, barrier->buffer->name);
+  const int col = canvas_text(canvas, row, 0, 1, STYLE_BARRIER, barrier->buffer->name);
+  if (at.warps)  // as many mbarriers, of which each ends by so many arrivals
+    canvas_printf(canvas, row, 0, col, STYLE_DIM, "[%" PRId64 "]", barrier->buffer->dim[0]);
   canvas_printf(canvas, row, 0, at.count, STYLE_NUMBER, "%3" PRId64, barrier->arrivals);
   for (int i = 0; i < barrier->n_signals; i++) {
     if (!arrives(&barrier->signal[i])) continue;

@@ -86,6 +86,22 @@ END_TEST
 // Every atom at every size at which the instruction is drawn: all elements of what fits, and the
 // lane's cells in sight in each operand that registers hold; of tensor memory the cursor is on its
 // one.
+// Of a pair of CTAs the instruction is another one, though each CTA's lanes hold its rows alike.
+START_TEST(a_pair_multiplies_by_its_own_instruction) {
+  unsetenv("GEMMVIEW_DATA");
+  static const char *const rung[] = {"roles", "pair"}, *const group[] = {"group::1", "group::2"};
+  for (int i = 0; i < 2; i++) {
+    explorer_close(session);
+    session = explorer_open(&(SessionOptions){.ladder = "blackwell", .rung = rung[i]}, &diags);
+    ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+    view_show(session, view_find("fragments"));
+    drive_frame(session, canvas);
+    ck_assert(shows(group[i]));
+    ck_assert(!shows(group[!i]));
+  }
+}
+END_TEST
+
 START_TEST(every_atom_fits_or_scrolls) {
   static const int sizes[][2] = {{40, 120}, {60, 200}};
   for (int s = 0; s < 2; s++) {
@@ -109,6 +125,7 @@ Suite *suite_fragments_view(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, one_lane_in_all_three);
   tcase_add_test(tcase, a_click_chooses_operand_and_element);
+  tcase_add_test(tcase, a_pair_multiplies_by_its_own_instruction);
   tcase_add_test(tcase, every_atom_fits_or_scrolls);
   suite_add_tcase(suite, tcase);
   return suite;

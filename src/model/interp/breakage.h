@@ -81,7 +81,7 @@
   X(SUM_RESCALE, "sum_rescale", "a row's sum is not rescaled when its maximum grows")              \
   X(LANES_MAX, "lanes_max", "each lane takes its own largest score for the row's")                 \
   X(UNCONVERTED, "unconverted", "weights stay in f32 where 16-bit ones are multiplied")            \
-  X(SUMS_KEPT, "sums_kept", "the first wgmma of a tile adds to what the registers hold")           \
+  X(SUMS_KEPT, "sums_kept", "the first product of a tile adds to what its sums held before")       \
   X(TENSOR_COMMIT, "tensor_commit", "no commit says that the sums in tensor memory are whole")     \
   X(TENSOR_RELEASE, "tensor_release", "no commit says that tcgen05 has read a slot to the end")    \
   X(TENSOR_WAIT, "tensor_wait", "the sums are read from tensor memory before they are whole")      \

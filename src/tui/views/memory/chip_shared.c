@@ -157,7 +157,7 @@ typedef struct BarrierColumns {
 } BarrierColumns;
 
 static BarrierColumns columns_of(Rect in) {
-  static const BarrierColumns wide = {15, 20, 54, 66, true}, narrow = {11, 15, 42, 52, false};
+  static const BarrierColumns wide = {15, 20, 54, 66, true}, narrow = {11, 16, 43, 53, false};
   return in.cols >= wide.phase + 12 ? wide : narrow;
 }
 

@@ -14,6 +14,7 @@
 // ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
 // choice · PICTURES + picture, where a choice is a row of the table, its sums and its N: (row · 2 +
 // f16 sums) · N_CHOICES + N / 8, 0 for the N of the row.
+#include "model/readings/on_chip.h"
 #include "model/words/schedule_atom.h"
 #include "tui/views/places/fragments.h"
 
@@ -177,12 +178,25 @@ static const char *rows_in_program(const Session *session, const Atom *atom) {
   return out.length ? out.text : NULL;
 }
 
+// "tcgen05.mma.cta_group::2.kind::f16" where the schedule has a pair of CTAs multiply as one: each
+// has 128 of the 256 rows, and they lie in its lanes as those of a CTA by itself.
+static const char *instruction_of(const Session *session, const Atom *atom) {
+  static const char alone[] = "cta_group::1";
+  const Model *model = session->now.picture->model;
+  const Atom *own = program_atom(model->program);
+  const char *ptx = atom_ptx(session->frame, atom), *group = strstr(ptx, alone);
+  if (!group || session->subject || !own || own->pattern != atom->pattern) return ptx;
+  if (!on_chip(session->frame, model)->pair) return ptx;
+  return arena_printf(session->frame, "%.*scta_group::2%s", (int)(group - ptx), ptx,
+                      group + strlen(alone));
+}
+
 static Fragments *with_texts(const Session *session, Fragments seen) {
   Arena *arena = session->frame;
   Fragments *f = ARENA_NEW(arena, Fragments);
   *f = seen;
   f->arena = arena;
-  f->ptx = atom_ptx(arena, f->atom);
+  f->ptx = instruction_of(session, f->atom);
   f->pairs = session->subject ? "; .x4 loads two of them" : "; LDMATRIX=2: two by .x4";
   f->n_words = ptx_words(arena, f->atom, NULL, f->word);
   f->wmma = wmma_text(arena, f->atom);
@@ -209,7 +223,7 @@ static void fragments_prepare(Session *session) {
   if (there) atom_in_elements(a);
   if (!there)
     f->about_a = "A multiplies on plain FMA: no fragments";
-  else if (str_equal(atom_ptx(session->frame, a), f->ptx))
+  else if (str_equal(atom_ptx(session->frame, a), atom_ptx(session->frame, f->atom)))
     f->about_a = "the same in A";
   else
     f->a = with_texts(session, look_at(session_view_state(session), a));

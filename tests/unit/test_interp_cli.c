@@ -75,6 +75,7 @@ static const struct {
     // Sums are seen to be used again: a pair has more than one tile, and all sets have their turn.
     {"-k blackwell/consumers --break tensor_reuse", 1, "with no barrier between (tcgen05.mma"},
     {"-k blackwell/pair,ACC_BUFFERS=2 --break tensor_reuse", 1, "\n6 tiles dealt"},
+    {"-k blackwell/roles,ACC_BUFFERS=4 --break tensor_reuse --runs 1", 1, "(tcgen05.mma"},
     {"-k blackwell/consumers,M=512,N=256 --break tensor_reuse", 0, "1 tile for a block where 2"},
     // A product reads its tiles; what it writes lies in tensor memory.
     {"-k blackwell/roles --break slot_after", 1, "lane 0 reads (tcgen05.mma"},

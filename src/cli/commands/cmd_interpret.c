@@ -93,9 +93,11 @@ static const Program *broken(Arena *arena, const Program *program, const char *n
   return NULL;
 }
 
-static bool has_few_turns(const Schedule *schedule) {
+// Blocks, or clusters, so few that each has all of its turns; 0: any number fewer than tiles will
+// do, for one of two blocks then has two tiles.
+static int grid_to_see(const Schedule *schedule) {
   const int64_t see = schedule_turns_to_see(schedule);
-  return see > 1 && schedule_turns(schedule) <= see;
+  return see > 2 ? (int)max64(1, schedule_turns(schedule) / see) : 0;
 }
 
 static bool prepare_state(Arena *arena, Subject *s, Diags *diags) {
@@ -358,8 +360,7 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   if (given->trace && !parse_trace(arena, &subject, &trace, diags)) return cli_fail(diags);
   InterpOptions how = {
       .seed = (uint64_t)given->seed, .runs = given->runs, .trace = given->trace ? &trace : NULL};
-  // Few tiles are for one block, so that it has all of their turns.
-  if (subject.model && is_reduced(&subject) && has_few_turns(&subject.run)) how.grid = 1;
+  if (subject.model && !given->full) how.grid = grid_to_see(&subject.run);
   subject.check = interpret_check(arena, subject.program, &how);
   if (given->trace) print_trace(&trace);
   if (given->json)

@@ -169,9 +169,11 @@ static bool staged(const Facts *f, int side) {
   return (value(f, KNOB_STAGE) & (side == FM_BM ? STAGE_A : STAGE_B)) != 0;
 }
 
-// Elements in a row of the operand.
+// Elements in a row of the operand, and in 16 bytes of it: 32 of 4 bits, two of which are a unit.
+static int run_chunk(const Facts *f) { return chunk(f) * (int)unit(f); }
+
 static int64_t run_length(const Facts *f, int side) {
-  if (runs_along_k(f, side)) return units_of_k(f);
+  if (runs_along_k(f, side)) return value(f, KNOB_K);
   return value(f, side == FM_BM ? KNOB_M : KNOB_N);
 }
 

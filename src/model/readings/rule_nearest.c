@@ -82,11 +82,13 @@ static char *nearest_number(const Hunt *hunt, KnobId id) {
 }
 
 // The traits that an atom shall share with the one that cannot be, for it to be the nearest.
-// SAME_ELEMENT: a block-scaled atom's elements without their factors, e4m3 for mxf8.
+// SAME_ELEMENT: a block-scaled atom's elements without their factors, e4m3 for mxf8. SAME_SUMS:
+// sums of the same type, so that floats do not become integers.
 typedef enum Likeness {
   SAME_TYPE_AND_DEPTH,
   SAME_TYPE,
   SAME_ELEMENT,
+  SAME_SUMS,
   SAME_DEPTH,
   N_LIKENESS
 } Likeness;
@@ -100,6 +102,7 @@ static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) 
   if (likeness == SAME_ELEMENT)
     return same_depth && atom_scales(from) &&
            str_equal(dtype_element((DType)rule_dtype_of_atom(&now)), to->type);
+  if (likeness == SAME_SUMS) return same_depth && str_equal(from->acc, to->acc);
   return (likeness == SAME_DEPTH || same_type) && (likeness == SAME_TYPE || same_depth);
 }
 

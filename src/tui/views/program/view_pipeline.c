@@ -43,25 +43,36 @@ static const Finding *gravest(const InterpCheck *check) {
   return worst;
 }
 
-// The same schedule on a problem that the interpreter runs in a moment: its statements have the
-// same numbers.
+// The same schedule on a problem that the interpreter runs in a moment, and whose statements have
+// the same numbers. Where that finds nothing, or a single tile has no need of all statements, a
+// block has one tile after the other: what is wrong between two of them is seen in no single one.
+static bool run_broken(Session *session, PipelineOwn *own, BreakageId id, InterpCheck *check) {
+  const Schedule *whole = &session->now.picture->model->schedule;
+  const int n_ids = session->now.picture->model->program->n_stmt_ids;
+  for (int turns = 0; turns < 2; turns++) {
+    const Schedule small =
+        turns ? schedule_reduce_turns(own->arena, &session->targets, whole, VERDICT_WORK)
+              : schedule_reduce(own->arena, &session->targets, whole, VERDICT_WORK);
+    const Model *model = model_build(own->arena, &session->targets, &small);
+    const bool last = turns || schedule_turns_to_see(whole) == 1;
+    if (!last && model->program->n_stmt_ids != n_ids) continue;
+    const Program *broken = program_break(own->arena, model->program, id);
+    if (!broken) return false;
+    *check = interpret_check(own->arena, broken, &(InterpOptions){.seed = 1, .grid = turns});
+    if (check->n_findings || check->n_wrong || last) break;
+  }
+  return true;
+}
+
 static void judge(Session *session, PipelineOwn *own, BreakageId id) {
   PipelineVerdict *verdict = &own->verdict;
-  const Model *model = session->now.picture->model;
-  Schedule small =
-      schedule_reduce_turns(own->arena, &session->targets, &model->schedule, VERDICT_WORK);
-  model = model_build(own->arena, &session->targets, &small);
-  const Program *broken = program_break(own->arena, model->program, id);
   *verdict = (PipelineVerdict){.name = breakage_name(id),
                                .help = breakage_help(id),
                                .text = "nothing is found: C comes out right",
                                .kind = FINDING_COUNT,
                                .stmt = {-1, -1}};
-  if (!broken) return;
-  InterpCheck check = interpret_check(own->arena, broken, &(InterpOptions){.seed = 1});
-  if (!check.n_findings &&
-      !check.n_wrong)  // with one block that has all tiles, one after the other
-    check = interpret_check(own->arena, broken, &(InterpOptions){.seed = 1, .grid = 1});
+  InterpCheck check;
+  if (!run_broken(session, own, id, &check)) return;
   const Finding *worst = gravest(&check);
   if (!worst && check.n_wrong) verdict->text = "nothing is found, but cells of C come out wrong";
   if (!worst) return;
@@ -265,8 +276,7 @@ static void draw_lanes(Canvas *canvas, Rect in, const PipelineOwn *own, const La
     const int64_t tiles = lanes->timeline->n_tiles;
     col = canvas_printf(canvas, row, 0, col + 2, style, "%.0f clk", clocks);
     if (tiles > 1)
-      col = canvas_printf(canvas, row, 0, col, style, " for %lld tiles, %.0f each",
-                          (long long)tiles, clocks / (double)tiles);
+      col = canvas_printf(canvas, row, 0, col, style, ", %.0f a tile", clocks / (double)tiles);
     if (!measured) canvas_text(canvas, row, 0, col, style, " (est.)");
   }
   int first = view_scroll(lanes == &own->now ? own->lane : 0, lanes->n, in.rows);

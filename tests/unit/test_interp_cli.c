@@ -77,6 +77,10 @@ static const struct {
     {"-k blackwell/pair,ACC_BUFFERS=2 --break tensor_reuse", 1, "\n6 tiles dealt"},
     {"-k blackwell/roles,ACC_BUFFERS=4 --break tensor_reuse --runs 1", 1, "(tcgen05.mma"},
     {"-k blackwell/consumers,M=512,N=256 --break tensor_reuse", 0, "1 tile for a block where 2"},
+    // What descriptors read has the layout that these say: a box of the piece of C is what is
+    // broken.
+    {"-k blackwell/tma --break layout", 2, "this program has nothing of the kind"},
+    {"-k blackwell/roles --break layout", 1, "cells of C are wrong, the first C["},
     // A product reads its tiles; what it writes lies in tensor memory.
     {"-k blackwell/roles --break slot_after", 1, "lane 0 reads (tcgen05.mma"},
     {"-k BM=64,BN=64", 2, "4096 threads in a block"},

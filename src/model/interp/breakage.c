@@ -240,13 +240,17 @@ static bool break_matrix(Program *program) { return change_each(program, address
 typedef struct Alias {
   const Buffer *slab;
   Buffer *plain;
+  int n;  // accesses of the other name
 } Alias;
 
+// A product of tiles goes by what its descriptor says of the layout, whatever the buffer's is.
 static void read_plain(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  const Alias *alias = context;
-  if (stmt->kind == STMT_OP && stmt->op.src.buffer == alias->slab)
-    stmt->op.src.buffer = alias->plain;
+  Alias *alias = context;
+  if (stmt->kind != STMT_OP || stmt->op.src.buffer != alias->slab) return;
+  if (op_reads_tiles(stmt->op.kind)) return;
+  stmt->op.src.buffer = alias->plain;
+  alias->n++;
 }
 
 // Gives the same memory another name, without the permutation.
@@ -254,12 +258,15 @@ static bool break_layout(Program *program) {
   for (int i = 0; i < program->n_buffers && program->n_buffers < BUFFERS_MAX; i++) {
     const Buffer *slab = program->buffer[i];
     if (slab->space != SPACE_SHARED || !buffer_is_permuted(slab)) continue;
-    Buffer *plain = program->buffer[program->n_buffers] = ARENA_NEW(program->arena, Buffer);
+    Buffer *plain = ARENA_NEW(program->arena, Buffer);
     *plain = *slab;
-    plain->id = program->n_buffers++;
+    plain->id = program->n_buffers;
     plain->name = arena_printf(program->arena, "%s_plain", slab->name);
     plain->swizzle_bits = plain->n_xor = 0;
-    stmt_walk(main_kernel(program)->body, read_plain, &(Alias){slab, plain});
+    Alias alias = {slab, plain, 0};
+    stmt_walk(main_kernel(program)->body, read_plain, &alias);
+    if (!alias.n) continue;
+    program->buffer[program->n_buffers++] = plain;
     return true;
   }
   return false;

@@ -9,6 +9,7 @@
 #include "model/ir/matrix_tile.h"
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
+#include "model/readings/on_chip.h"
 #include "model/text/emit.h"
 #include "property.h"
 #include "stress.h"
@@ -199,6 +200,19 @@ START_TEST(columns_are_counted) {
   ck_assert_int_eq(sfb->column, 256 + 3 * 16);
   ck_assert_int_eq(sfb->dim[1], 3 * 32);
   ck_assert_int_eq(model->resources.tensor_columns, 512);
+}
+END_TEST
+
+// Of nvfp4 and a tile of 128 x 256 a slab of 256 elements is 128 x 128 and, of a pair, 128 x 128
+// bytes, with 16 factors of each of 128 rows and of all 256 columns: 2 x 128 x 256 x 256 FLOP for
+// 38 KiB. The model fetches as much as the picture of the pair says.
+START_TEST(a_pair_shares_no_factors) {
+  Schedule schedule =
+      property_read_state(NVFP4 PAIR "ATOM_N=256,BK=4,SWIZZLE=3,M=4096,N=4096,K=4096,PERSISTENT=1");
+  const Model *model = property_built(&schedule);
+  const double expected = 2.0 * 128 * 256 * 256 / (38 * 1024);
+  ck_assert_double_eq_tol(model->traffic.flop_per_l2_byte, expected, 1e-6);
+  ck_assert_double_eq_tol(on_chip(property_arena, model)->intensity, expected, 1e-6);
 }
 END_TEST
 
@@ -399,6 +413,7 @@ Suite *suite_tensor_scaled(void) {
   tcase_add_test(tc, instruction_descriptors_are_those_of_the_tables);
   tcase_add_test(tc, a_tile_of_factors_has_a_descriptor);
   tcase_add_test(tc, columns_are_counted);
+  tcase_add_test(tc, a_pair_shares_no_factors);
   tcase_add_loop_test(tc, what_cannot_be_is_refused, 0, N_REFUSED);
   tcase_add_test(tc, targets_without_it_say_who_has_it);
   tcase_add_loop_test(tc, every_breakage_is_told, 0, N_BROKEN);

@@ -36,11 +36,9 @@ typedef struct Tile {
   double unit;                           // elements in one along K
 } Tile;
 
-// Of a unit along K, with its share of the factor that it is scaled by.
-static double unit_bytes(const Problem *problem) {
-  const int64_t scales = problem_scales(problem);
-  const double bytes = dtype_bytes(problem->dtype);
-  return scales ? bytes + (double)scales / (double)problem_depth(problem) : bytes;
+// The share that a unit along K has of the factor that it is scaled by, in bytes.
+static double factor_bytes(const Problem *problem) {
+  return (double)problem_scales(problem) / (double)problem_depth(problem);
 }
 
 static Tile tile_of(const Model *model) {
@@ -54,7 +52,7 @@ static Tile tile_of(const Model *model) {
                step,
                (double)last->var->extent,
                (double)model->resources.n_blocks,
-               unit_bytes(&p->problem),
+               dtype_bytes(p->problem.dtype),
                dtype_elements(p->problem.dtype)};
   if (k_o) {
     tile.k = (double)axis_tile(k);
@@ -356,7 +354,9 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   double stored = SECTOR_BYTES * model->global.store_sectors / tile.slabs;
   double own_rows = tile.m / (double)grid->sharers_a,
          own_columns = tile.n / (double)grid->sharers_b;
-  double fetched = (own_rows + own_columns) * tile.k * tile.bytes + wasted;
+  // Blocks that share a slab still fetch all of its factors, each for itself.
+  double factors = (tile.m + tile.n) * tile.k * factor_bytes(p);
+  double fetched = (own_rows + own_columns) * tile.k * tile.bytes + factors + wasted;
   t.l2_bytes = fetched * slabs;
   t.l2_working_set_bytes = (double)grid_window(arena, grid, 0, grid->lap_ctas).bytes;
   L2Replay replay = l2_replay(arena, grid);

@@ -103,11 +103,20 @@ static bool has_mbarriers(const SmemBudget *budget) {
   return false;
 }
 
+static bool has_factors(const SmemBudget *budget) {
+  for (int i = 0; i < budget->n; i++) {
+    const BufferRole role = budget->part[i].buffer->role;
+    if (role == ROLE_SLAB_SFA || role == ROLE_SLAB_SFB) return true;
+  }
+  return false;
+}
+
 static void draw_shared_title(Canvas *canvas, Rect row, const SmemBudget *budget) {
   char text[FMT_MAX];
   int col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "SHARED MEMORY");
   if (!budget->stage_bytes) return;
-  col = canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "a stage of A and B: %s",
+  col = canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "a stage of A and B%s: %s",
+                      has_factors(budget) ? " with their factors" : "",
                       fmt_bytes(text, (double)budget->stage_bytes));
   canvas_printf(canvas, row, 0, col, STYLE_TEXT, ";  %" PRId64 " of at most %" PRId64 " stages",
                 budget->stages, budget->most_stages);

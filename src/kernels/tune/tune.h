@@ -39,8 +39,11 @@ typedef struct TunePoint {
   Schedule schedule;
   uint64_t program;  // tells it from others
   double model_ns;   // by the roofline
-  CalibrationTerms terms;
-  double predicted_ns;  // by its model and what was measured of schedules like it, when chosen
+  CalibrationBasis basis;
+  CalibrationTerms terms;  // of the basis: with the compiler's word where it has spoken
+  // By its model and what was measured of schedules like it when it was chosen, corrected by what
+  // the compiler says.
+  double predicted_ns;
   bool seed;            // given, not drawn
   bool known;           // measured by an earlier run
   TuneState state;

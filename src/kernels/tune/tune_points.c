@@ -68,6 +68,7 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
   *point = (TunePoint){.schedule = pooled->schedule,
                        .program = pooled->program,
                        .model_ns = pooled->model_ns,
+                       .basis = pooled->basis,
                        .terms = pooled->terms,
                        .state = TUNE_WAITING,
                        .worker = -1,
@@ -80,6 +81,16 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
   told->n_by_state[TUNE_WAITING]++;
   field->n_of_family[pooled->terms.family]++;
   return point;
+}
+
+void tune_count(const Field *field, TunePoint *point, const CompileResult *result) {
+  const int main_kernel = point->basis.main_kernel;
+  if (!result->ok || main_kernel >= result->n_kernels) return;
+  const KernelResources *said = &result->kernels[main_kernel];
+  const double expected = tune_expected_ns(field, &point->terms);
+  calibration_count(&point->basis, said->registers, said->spill_store_bytes);
+  point->terms = calibration_terms_of(&point->basis);
+  point->predicted_ns *= tune_expected_ns(field, &point->terms) / expected;
 }
 
 bool tune_is_settled(const TunePoint *point) {

@@ -105,7 +105,30 @@ typedef struct Calibration {
 } Calibration;
 
 Calibration calibration_none(void);
+
+// What the terms of a model are made of, without the model: what its compiler says later can still
+// be told. The traffic stays the one of the estimated blocks per SM, which decide little of it.
+typedef struct CalibrationBasis {
+  const Target *target;
+  Resources resources;
+  Traffic traffic;
+  BlockWaits waits;
+  CalibrationFamily family;
+  CalibrationFactor pipe;
+  int main_kernel;       // its place among the plan's
+  bool staged;           // there is a loop over slabs
+  double warp_accesses;  // to shared memory, per slab and warp
+  double copied;         // wavefronts of copies by cp.async, per slab
+  double requests, stored_sectors;  // of global memory, per block
+} CalibrationBasis;
+
 // Of a legal model.
+CalibrationBasis calibration_basis(const Model *model);
+// Takes the compiler's word of the main kernel: registers of a thread and bytes that it spills, -1:
+// not known.
+void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes);
+CalibrationTerms calibration_terms_of(const CalibrationBasis *basis);
+// The same of a model by itself.
 CalibrationTerms calibration_terms(const Model *model);
 double calibration_ns(const Calibration *calibration, const CalibrationTerms *terms);
 

@@ -44,8 +44,8 @@ typedef enum CalibrationPart {
   X(TMA, "tma", 2, CALIBRATION_LIMIT, "rows of boxes, a clock each")                            \
   X(POWER, "power", 1, CALIBRATION_LIMIT, "the board's power")                                  \
   X(SHARED, "shared", 1, CALIBRATION_PIPE, "shared memory")                                     \
-  X(SPILL, "spill", 1, CALIBRATION_PIPE, "spilled registers, each access a line of that pipe")  \
-  X(ALONE, "alone", 0.3, CALIBRATION_LATENCY, "the products and the softmax of a block alone")  \
+  X(SPILL, "spill", 1, CALIBRATION_LIMIT, "spilled registers, a clock a line or four beyond L1")  \
+  X(ALONE, "alone", 0.7, CALIBRATION_LATENCY, "the products and the softmax of a block alone")  \
   X(WARP, "warp", 1.5, CALIBRATION_LATENCY, "instructions of one warp, a clock each")           \
   X(FETCH, "fetch", 1, CALIBRATION_LATENCY, "what a block fetches while it multiplies nothing") \
   X(STEP, "step", 0.5, CALIBRATION_LATENCY, "20 clocks for each step along K")                  \
@@ -64,7 +64,7 @@ const char *calibration_name(CalibrationFactor factor);
 const char *calibration_what(CalibrationFactor factor);
 
 // The number of the formula above: factors fitted to another one say nothing of this.
-enum { CALIBRATION_LAW = 2 };
+enum { CALIBRATION_LAW = 3 };
 
 // Kernels that one fit is for: by what multiplies, and whether one product is all there is to them.
 #define CALIBRATION_FAMILIES_TABLE(X)     \
@@ -115,17 +115,21 @@ typedef struct CalibrationBasis {
   BlockWaits waits;
   CalibrationFamily family;
   CalibrationFactor pipe;
+  double atom_warps;     // that multiply together
   int main_kernel;       // its place among the plan's
   bool staged;           // there is a loop over slabs
   double warp_accesses;  // to shared memory, per slab and warp
   double copied;         // wavefronts of copies by cp.async, per slab
   double requests, stored_sectors;  // of global memory, per block
+  // Per block: of sectors beyond what is asked for of them, by boxes and by fragments straight from
+  // global memory; and of those that L1 is filled with for fragments.
+  double wasted_bytes, filled_bytes;
 } CalibrationBasis;
 
 // Of a legal model.
 CalibrationBasis calibration_basis(const Model *model);
-// Takes the compiler's word of the main kernel: registers of a thread and bytes that it spills, -1:
-// not known.
+// Takes the compiler's word of the main kernel: registers of a thread, and bytes that its code
+// spills, the mean of what it stores and what it loads; -1: not known.
 void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes);
 CalibrationTerms calibration_terms_of(const CalibrationBasis *basis);
 // The same of a model by itself.

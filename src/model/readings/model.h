@@ -116,7 +116,10 @@ typedef struct Resources {
   bool counted;            // the compiler's count
   int n_needed;            // estimate of what a thread needs, whatever roles let it start with
   int n_accumulators, n_fragments, n_staging;
-  int n_spilled;  // estimate of those of a thread for which the launch bounds leave no room
+  // Estimate of those of a thread for which the launch bounds leave no room; or what its code
+  // spills, in words (`spills_counted`).
+  int n_spilled;
+  bool spills_counted;
   // With roles, the registers that setmaxnreg leaves a thread that fetches and one that multiplies;
   // 0: none are moved.
   int64_t producer_registers, consumer_registers;

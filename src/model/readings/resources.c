@@ -227,7 +227,10 @@ Resources resources_with_registers(const Resources *estimate, const Target *targ
   Resources r = *estimate;
   r.n_registers = registers;
   r.counted = true;
-  if (spill_bytes >= 0 && !r.consumer_registers) r.n_spilled = spill_bytes / REGISTER_BYTES;
+  if (spill_bytes >= 0 && !r.consumer_registers) {
+    r.n_spilled = spill_bytes / REGISTER_BYTES;
+    r.spills_counted = true;
+  }
   derive_fit(&r, 0, target);
   return r;
 }

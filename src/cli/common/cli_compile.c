@@ -94,7 +94,7 @@ const Model *cli_compiled_model(const Compiled *c) {
   const MachineAccesses *machine =
       sass && sass->ok ? machine_accesses(c->arena, sass, c->emission, c->model) : NULL;
   const KernelResources *counted = &cubin->kernels[kernel];
-  return model_compiled(c->arena, c->model, counted->registers, counted->spill_store_bytes,
+  return model_compiled(c->arena, c->model, counted->registers, kernel_spill_bytes(counted),
                         machine);
 }
 

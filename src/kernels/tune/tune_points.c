@@ -88,7 +88,7 @@ void tune_count(const Field *field, TunePoint *point, const CompileResult *resul
   if (!result->ok || main_kernel >= result->n_kernels) return;
   const KernelResources *said = &result->kernels[main_kernel];
   const double expected = tune_expected_ns(field, &point->terms);
-  calibration_count(&point->basis, said->registers, said->spill_store_bytes);
+  calibration_count(&point->basis, said->registers, kernel_spill_bytes(said));
   point->terms = calibration_terms_of(&point->basis);
   point->predicted_ns *= tune_expected_ns(field, &point->terms) / expected;
 }

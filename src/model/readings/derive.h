@@ -47,7 +47,7 @@ Resources derive_resources(const Program *program, const Target *target);
 
 // The same once the compiler has spoken: `registers` per thread instead of the estimate, and the
 // blocks per SM, limiter, occupancy and waves that follow from it; and what a thread spills, of
-// `spill_bytes` that it stores (-1: not known, the estimate stays).
+// `spill_bytes` that its code stores, and loads again (-1: not known, the estimate stays).
 Resources resources_with_registers(const Resources *estimate, const Target *target, int registers,
                                    int spill_bytes);
 

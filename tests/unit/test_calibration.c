@@ -1,5 +1,5 @@
-// The roofline fitted to times of an H200 that a search chose (tests/data/h200_tuned.tsv), judged on
-// others than it saw. Random schedules are in test_random_order.c.
+// The roofline fitted to times of an H200 that a search chose (tests/data/h200_tuned.tsv), judged
+// on others than it saw. Random schedules are in test_random_order.c.
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

@@ -175,9 +175,9 @@ START_TEST(it_orders_random_schedules_of_every_family) {
     const Crossed fitted = cross(family->counted);
     const double usual = order_of(&none, family->counted, POINTS),
                  roofline = order_of_roofline(family);
-    const char *text = arena_printf(
-        arena, "%s: %.3f ±%.3f, usual factors %.3f, roofline %.3f",
-        calibration_family_name(family->family), fitted.mean, fitted.spread, usual, roofline);
+    const char *text = arena_printf(arena, "%s: %.3f ±%.3f, usual factors %.3f, roofline %.3f",
+                                    calibration_family_name(family->family), fitted.mean,
+                                    fitted.spread, usual, roofline);
     note(text);
     ck_assert_int_eq(family->n, POINTS);
     ck_assert_msg(fitted.mean > least[family->family].fitted &&

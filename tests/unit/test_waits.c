@@ -78,8 +78,8 @@ START_TEST(steps_are_made_one_after_the_other) {
 }
 END_TEST
 
-// fp32 along a row of A: eight steps share a sector, of four together two waits do. B walks from row
-// to row, each step in a sector of its own.
+// fp32 along a row of A: eight steps share a sector, of four together two waits do. B walks from
+// row to row, each step in a sector of its own.
 START_TEST(sectors_that_l1_has_are_near) {
   const BlockWaits four = model_of(SQUARE)->waits, one = model_of(SQUARE ",UNROLL_K=1")->waits;
   ck_assert_double_eq(four.reads, 512 / 4);
@@ -104,8 +104,8 @@ END_TEST
 
 // Eight columns of bf16 are half a sector: B of 512 rows.
 START_TEST(narrow_boxes_bring_their_neighbours) {
-#define NARROW                                               \
-  SQUARE                                                     \
+#define NARROW                                              \
+  SQUARE                                                    \
   ",DTYPE=bf16,ATOM_KIND=mma_m16n8k16_bf16,STAGE=01,TMA=1," \
   "LDMATRIX=1,BUFFER_COUNT=2,PIPELINE_STAGES=1"
   ck_assert_double_eq(model_of(NARROW)->waits.box_waste, 512 * (32 - 16));
@@ -163,8 +163,9 @@ START_TEST(what_the_compiler_spills_is_counted) {
   ck_assert(said.spills_counted && !unsaid.spills_counted);
   ck_assert_int_eq(unsaid.n_spilled, plain->resources.n_spilled);
   const Model *roles =
-      model_of(FUSED "TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2,PRODUCER_WARPS=4,PRODUCER_REGS=24,"
-                     "WM=2");
+      model_of(FUSED
+               "TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2,PRODUCER_WARPS=4,PRODUCER_REGS=24,"
+               "WM=2");
   const Resources moved = resources_with_registers(&roles->resources, roles->target, 168, 100);
   ck_assert_int_gt(moved.consumer_registers, 168);
   ck_assert_int_eq(moved.n_spilled, 0);

@@ -44,8 +44,8 @@ typedef struct TunePoint {
   // By its model and what was measured of schedules like it when it was chosen, corrected by what
   // the compiler says.
   double predicted_ns;
-  bool seed;            // given, not drawn
-  bool known;           // measured by an earlier run
+  bool seed;   // given, not drawn
+  bool known;  // measured by an earlier run
   TuneState state;
   TuneRound round;                  // of the time
   double time_ns;                   // 0: none; of the last round that it was in

@@ -1,6 +1,9 @@
 // What was chosen, and what came of it: points, their order, epochs, and the roofline that is
 // fitted to them.
 //
+// A point's terms are those of its model until it is compiled, then those of the registers and
+// spills that it has: what is READY is in order by these, and the fit is to them.
+//
 // Once 40 are timed, the roofline of each family is the one that is fitted to its points
 // (calibration.h), and again whenever there are twice as many.
 //

@@ -162,8 +162,7 @@ static void limit_terms(const CalibrationBasis *b, const Launched *l,
   term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
   term[CALIBRATION_SHARED] =
       positive(t->shared_clocks) * slab + (b->resources.smem_bytes > 0 ? filled : 0);
-  term[CALIBRATION_SPILL] =
-      spilled_lines(b) * (1 - from_l2 + from_l2 * L2_CLOCKS_PER_LINE) * block;
+  term[CALIBRATION_SPILL] = spilled_lines(b) * (1 - from_l2 + from_l2 * L2_CLOCKS_PER_LINE) * block;
 }
 
 // ---- latency ------------------------------------------------------------------------------------
@@ -177,8 +176,8 @@ static double loads_together(const Resources *r) {
   return fmin(MOST, fmax(LEAST, (has - r->n_accumulators - OTHERS) / OF_LOAD));
 }
 
-// What L2 does not have takes longer; a sector that L1 has is soon there (gpus.json: 34, 265 and 650
-// clocks of an H100 that has nothing else to do).
+// What L2 does not have takes longer; a sector that L1 has is soon there (gpus.json: 34, 265 and
+// 650 clocks of an H100 that has nothing else to do).
 static double read_clocks(const CalibrationBasis *b, double farther) {
   enum { READ = 300, NEAR = 40 };
   const BlockWaits *w = &b->waits;
@@ -235,4 +234,3 @@ CalibrationTerms calibration_terms(const Model *model) {
   const CalibrationBasis basis = calibration_basis(model);
   return calibration_terms_of(&basis);
 }
-

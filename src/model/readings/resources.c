@@ -220,8 +220,9 @@ Resources derive_resources(const Program *program, const Target *target) {
   return r;
 }
 
-// The compiler's count replaces the estimate: launch bounds have had their say in it already. What
-// roles spill with the registers that setmaxnreg leaves them stands beside their loops.
+// The compiler's count replaces the estimate: launch bounds have had their say in it already. Of
+// roles whose registers setmaxnreg moves the report is one for all, so it is not said whose loop
+// spills: mostly none.
 Resources resources_with_registers(const Resources *estimate, const Target *target, int registers,
                                    int spill_bytes) {
   Resources r = *estimate;

@@ -115,8 +115,8 @@ static double steps_at_once(const Stmt *loop) {
 }
 
 // The share of a thread's waits, one for each turn of `loop`, that are for a sector that nobody has
-// asked for: the others find theirs in L1. Worked example, fp32 along a row of A, one step after the
-// other: one in eight, of four steps together one in two; bf16 in steps of 16 elements: each.
+// asked for: the others find theirs in L1. Worked example, fp32 along a row of A, one step after
+// the other: one in eight, of four steps together one in two; bf16 in steps of 16 elements: each.
 static double share_of_new_sectors(Arena *arena, const Access *from, const Stmt *loop) {
   int64_t stride;
   if (!loop || !expr_stride(access_offset(arena, from), loop->var, &stride)) return 1;
@@ -225,8 +225,7 @@ static void count_visit(void *context, const WarpVisit *visit) {
   count->warp = visit->warp;
   count->of_warp += visit->weight;
   count->most = fmax(count->most, count->of_warp);
-  if (op_moves_box(op->kind) && is_global(&op->src))
-    count_box(count, visit);
+  if (op_moves_box(op->kind) && is_global(&op->src)) count_box(count, visit);
 }
 
 // How often something is done does not depend on where it finds its operands.

@@ -21,8 +21,8 @@ typedef struct BlockWaits {
   // The loads that it waits for so, and those of sectors that L1 has: a wait is for as many as the
   // compiler puts together.
   double loads, near_loads;
-  double box_rows;      // that TMA fetches, of all boxes
-  double box_waste;     // bytes of their sectors beyond the boxes
+  double box_rows;   // that TMA fetches, of all boxes
+  double box_waste;  // bytes of their sectors beyond the boxes
 } BlockWaits;
 
 BlockWaits derive_waits(Arena *arena, const Program *program);

@@ -160,8 +160,8 @@ void side_set_compiled(Side *side, int registers, int spill_bytes, const SassRes
   picture->model = picture->estimate;
   picture->map = picture->map_estimate;
   if (registers >= 0 || sass) {
-    bool same = picture->counted && picture->sass == sass &&
-                has_counts(picture, registers, spill_bytes);
+    bool same =
+        picture->counted && picture->sass == sass && has_counts(picture, registers, spill_bytes);
     if (!same) count_anew(side, registers, spill_bytes, sass);
     picture->model = picture->counted;
     picture->map = picture->map_counted;

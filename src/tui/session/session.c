@@ -503,8 +503,7 @@ static void take_compilers_word(Session *session, Side *side, bool estimates) {
   if (estimates)
     side_set_compiled(side, -1, -1, NULL);
   else
-    side_set_compiled(side, counted.registers, counted.spill_bytes,
-                      sass && sass->ok ? sass : NULL);
+    side_set_compiled(side, counted.registers, counted.spill_bytes, sass && sass->ok ? sass : NULL);
   if (session_view_state(session)->as_written) side_show_written(side);
 }
 

@@ -176,13 +176,20 @@ static double loads_together(const Resources *r) {
   return fmin(MOST, fmax(LEAST, (has - r->n_accumulators - OTHERS) / OF_LOAD));
 }
 
-// What L2 does not have takes longer; a sector that L1 has is soon there (gpus.json: 34, 265 and
-// 650 clocks of an H100 that has nothing else to do).
-static double read_clocks(const CalibrationBasis *b, double farther) {
+// How much longer a fetch takes that is not in L2. Few are counted as misses, but all who ask for
+// what is on its way to L2 wait as long as the first.
+static double farther(const Traffic *t) {
+  static const double dram_more = 3;
+  return 1 + dram_more * (1 - t->l2_hit);
+}
+
+// A sector that L1 has is soon there (gpus.json: 34 clocks, where L2 takes 265 and DRAM 650 if
+// there is nothing else to do).
+static double read_clocks(const CalibrationBasis *b) {
   enum { READ = 300, NEAR = 40 };
   const BlockWaits *w = &b->waits;
   const double together = loads_together(&b->resources);
-  return fmax(w->reads, w->loads / together) * READ * farther +
+  return fmax(w->reads, w->loads / together) * READ * farther(&b->traffic) +
          fmax(w->near_reads, w->near_loads / together) * NEAR;
 }
 
@@ -201,18 +208,16 @@ static double clocks_in_step(const CalibrationBasis *b) {
 static void latency_terms(const CalibrationBasis *b, const Launched *l,
                           double term[CALIBRATION_FACTORS]) {
   enum { FETCH = 600, STEP = 20, PHASE = 30, BOX_ROW = 2, L2_BYTES_PER_CLOCK = 64 };
-  static const double dram_more = 1.5;
   const Traffic *t = &b->traffic;
   const BlockWaits *w = &b->waits;
   const double turn = l->turns * l->ns, slabs = b->staged ? l->slabs : 1;
   const double own = t->l2_bytes / (double)b->resources.n_blocks / L2_BYTES_PER_CLOCK;
   const double moved = w->fetches > 0 ? BOX_ROW * w->box_rows + own : 0;
   const double fetches = w->fetches + (w->depth > 0 ? 1 / w->depth : 0);
-  const double farther = 1 + dram_more * (1 - t->l2_hit);
-  const double fetched = slabs * fetches * FETCH * farther + moved;
+  const double fetched = slabs * fetches * FETCH * farther(t) + moved;
   term[CALIBRATION_ALONE] = l->slabs * clocks_in_step(b) * turn;
   term[CALIBRATION_WARP] = w->instructions * turn;
-  term[CALIBRATION_FETCH] = (fetched + read_clocks(b, farther)) * turn;
+  term[CALIBRATION_FETCH] = (fetched + read_clocks(b)) * turn;
   term[CALIBRATION_STEP] = w->steps * STEP * turn;
   term[CALIBRATION_PHASE] = slabs * w->phases * PHASE * turn;
 }

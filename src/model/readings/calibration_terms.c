@@ -1,16 +1,18 @@
 // A model → the terms of the calibrated roofline, by way of a basis that can still be told what the
 // compiler said.
 //
-// What a compiler says changes two things: how many blocks are resident, which share what a block
-// waits for, and what is spilled. Worked example, ptxas 13.0: a kernel of attention that needs 114
-// registers gets 32 by its launch bounds; its code stores 325 words and loads 275 in each block of
-// keys. 17 warps, 512 blocks of keys, two blocks of queries for each SM: 10.4 million lines. They
-// are 1.4 MB of an SM, so nearly all of them go to L2, 4 clocks each: 21 ms; an H100 takes 17.
+// What a compiler says changes three things: how many blocks are resident, which share what a block
+// waits for; what is spilled; and how many loads are under way together.
 //
-// How many loads of fragments are under way together is up to the compiler: no more than stand
-// together in as many k-steps as it unrolls, and no more than the registers beside the sums hold.
-// Worked example, a warp with 80 registers, 40 of them sums, that loads 20 values of B a step: 15
-// at a time, so 683 waits in 512 steps, where one wait in four steps would be 128.
+// Spills, worked example, ptxas 13.0: a kernel of attention that needs 114 registers gets 32 by its
+// launch bounds; its code stores 325 words and loads 275 in each block of keys. 16 warps, 512
+// blocks of keys, two blocks of queries for each SM: 9.8 million lines. What lies there is 1.2 MB
+// of an SM, so nearly all goes to L2, 4 clocks a line: 20 ms; an H100 takes 17.
+//
+// Loads of fragments straight from global memory: no more than stand together in as many k-steps as
+// the compiler unrolls, and no more than the registers beside the sums hold. Worked example, a warp
+// with 80 registers, 40 of them sums, that loads 20 values of B a step: 15 at a time, so 683 waits
+// in 512 steps, where one wait in four steps would be 128.
 #include <math.h>
 
 #include "model/ir/rewrite.h"

@@ -170,8 +170,8 @@ typedef struct Sums {
 static void look_for_sums(Stmt *stmt, int depth, void *context) {
   (void)depth;
   Sums *sums = context;
-  const Buffer *own = stmt->op.dst.buffer;
   if (stmt->kind != STMT_OP || !op_multiplies(stmt->op.kind)) return;
+  const Buffer *own = stmt->op.dst.buffer;
   for (int i = 0; i < sums->n; i++)
     if (sums->of[i] == own) return;
   if (sums->n < PRODUCTS_MAX) sums->of[sums->n++] = own;

@@ -183,18 +183,16 @@ static int count_sums(Stmt *list) {
   return sums.n;
 }
 
-// The turns of the innermost loop that makes all of `n` products, as it is unrolled: a loop around
-// barriers only where it says so.
-static double find_turns(Stmt *list, double times, const Stmt *slabs, int n) {
+// The turns of the innermost loop that makes all of `n` products, `around` of which are made of the
+// loops around it; each as it is unrolled, a loop around barriers only where it says so.
+static double find_turns(Stmt *list, double around, const Stmt *slabs, int n) {
   double most = 0;
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
-    if (!stmt->body) continue;
+    if (!stmt->body || count_sums(stmt->body) < n) continue;
     const bool serial = stmt->kind == STMT_LOOP && goes_step_by_step(stmt);
-    const double here = serial ? times * (double)stmt->var->extent : times;
-    double turns = find_turns(stmt->body, here, slabs, n);
-    if (turns == 0 && serial && count_sums(stmt->body) == n)
-      turns = here / (stmt == slabs && !stmt->unroll ? 1 : steps_at_once(stmt));
-    most = fmax(most, turns);
+    const double at_once = serial && (stmt != slabs || stmt->unroll) ? steps_at_once(stmt) : 1;
+    const double here = serial ? around * (double)stmt->var->extent / at_once : around;
+    most = fmax(most, fmax(here, find_turns(stmt->body, here, slabs, n)));
   }
   return most;
 }

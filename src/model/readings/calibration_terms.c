@@ -31,6 +31,11 @@ static CalibrationFamily family_of(const Model *model, CalibrationFactor pipe) {
   return (CalibrationFamily)(one ? at : CALIBRATION_FAMILY_ATTENTION_FMA + at);
 }
 
+// 32-bit registers of a lane that A of one atom takes: 4 of m16n8k16 of 16 bits, 2 of m16n8k8.
+static double loads_of_atom(const Atom *atom) {
+  return (double)(atom->m * atom->k * atom->bits) / (32.0 * atom_lanes(atom));
+}
+
 static void add_sites(const Model *model, CalibrationBasis *out) {
   for (int i = 0; i < model->n_sites; i++) {
     out->warp_accesses += model->site[i].executions;
@@ -72,7 +77,8 @@ CalibrationBasis calibration_basis(const Model *model) {
                           .waits = model->waits,
                           .family = family_of(model, pipe),
                           .pipe = pipe,
-                          .atom_warps = atom ? fmax(1, (double)atom_lanes(atom) / LANES) : 1,
+                          .atom_loads = atom ? loads_of_atom(atom) : 1,
+                          .atom_warps = atom ? atom_warps(atom) : 1,
                           .main_kernel = model->program->main_kernel,
                           .staged = slab_loop(model->program) != NULL,
                           .wasted_bytes = model->waits.box_waste};
@@ -171,11 +177,13 @@ static void limit_terms(const CalibrationBasis *b, const Launched *l,
 
 // Loads of fragments that a warp waits for together. Each has a register for its value and its part
 // of an address; the sums, counters and pointers have the others. Where the sums alone do not fit,
-// one of A and one of B are left.
-static double loads_together(const Resources *r) {
+// one atom's A is left, or one value of A and one of B.
+static double loads_together(const CalibrationBasis *b) {
   enum { OTHERS = 10, OF_LOAD = 2, LEAST = 2, MOST = 32 };
+  const Resources *r = &b->resources;
   const double has = r->consumer_registers ? (double)r->consumer_registers : r->n_registers;
-  return fmin(MOST, fmax(LEAST, (has - r->n_accumulators - OTHERS) / OF_LOAD));
+  const double left = (has - r->n_accumulators - OTHERS) / OF_LOAD;
+  return fmin(MOST, fmax(fmax(LEAST, b->atom_loads), left));
 }
 
 // How much longer a fetch takes that is not in L2. Few are counted as misses, but all who ask for
@@ -190,7 +198,7 @@ static double farther(const Traffic *t) {
 static double read_clocks(const CalibrationBasis *b) {
   enum { READ = 300, NEAR = 40 };
   const BlockWaits *w = &b->waits;
-  const double together = loads_together(&b->resources);
+  const double together = loads_together(b);
   return fmax(w->reads, w->loads / together) * READ * farther(&b->traffic) +
          fmax(w->near_reads, w->near_loads / together) * NEAR;
 }

@@ -3,7 +3,7 @@
 //
 // Half of them, drawn at random, are fitted to, the other half predicted, and the other way round;
 // the mean of Spearman's rank correlation over many such splits is a family's figure. 40 points are
-// as few as a fit takes: on 64 fma has 0.90, mma.sync 0.85, attention by wgmma 0.91. With
+// as few as a fit takes: on 64 fma has 0.90, mma.sync 0.88, attention by wgmma 0.91. With
 // GEMMVIEW_ORDERS=FILE the figures are added to a file.
 #include <check.h>
 #include <math.h>
@@ -163,11 +163,11 @@ START_TEST(it_orders_random_schedules_of_every_family) {
   static const struct {
     double fitted, usual;
   } least[CALIBRATION_FAMILIES] = {
-      [CALIBRATION_FAMILY_FMA] = {0.87, 0.84},
-      [CALIBRATION_FAMILY_MMA] = {0.83, 0.82},
+      [CALIBRATION_FAMILY_FMA] = {0.88, 0.86},
+      [CALIBRATION_FAMILY_MMA] = {0.87, 0.82},
       [CALIBRATION_FAMILY_WGMMA] = {0.96, 0.95},
-      [CALIBRATION_FAMILY_ATTENTION_MMA] = {0.92, 0.93},
-      [CALIBRATION_FAMILY_ATTENTION_WGMMA] = {0.88, 0.84},
+      [CALIBRATION_FAMILY_ATTENTION_MMA] = {0.94, 0.94},
+      [CALIBRATION_FAMILY_ATTENTION_WGMMA] = {0.89, 0.85},
   };
   const Calibration none = calibration_none();
   for (int i = 0; i < FAMILIES; i++) {

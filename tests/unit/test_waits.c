@@ -93,11 +93,15 @@ START_TEST(sectors_that_l1_has_are_near) {
 END_TEST
 
 // What is spilled is spilled in each turn of the loop that makes the products: of a loop over
-// k-steps by fours, of fused attention of the one over blocks of 64 keys.
+// k-steps by fours, of slabs of two steps of the one over slabs, four of which stand in one turn
+// where a ring is unrolled; of fused attention of the one over blocks of 64 keys.
 START_TEST(turns_are_those_of_the_loop_around_all_products) {
   ck_assert_double_eq(model_of(SQUARE)->waits.turns, 512 / 4);
   ck_assert_double_eq(model_of(SQUARE ",UNROLL_K=8")->waits.turns, 512 / 8);
   ck_assert_double_eq(model_of(SQUARE "," MMA "LDMATRIX=1")->waits.turns, 512 / 32);
+#define RING "LDMATRIX=1,ASYNC_COPY=1,BUFFER_COUNT=4,PIPELINE_STAGES=1,UNROLL_RING=1"
+  ck_assert_double_eq(model_of(SQUARE "," MMA RING)->waits.turns, 512 / 32 / 4);
+#undef RING
   ck_assert_double_eq(model_of(FUSED "TMA=1")->waits.turns, 512 / 64);
 }
 END_TEST

@@ -120,7 +120,7 @@ typedef struct CalibrationBasis {
   CalibrationFamily family;
   CalibrationFactor pipe;
   double atom_warps;                // that multiply together
-  double atom_loads;  // of 32 bits and a lane, for A of one atom
+  double atom_loads;                // of 32 bits and a lane, for A of one atom
   int main_kernel;                  // its place among the plan's
   bool staged;                      // there is a loop over slabs
   double warp_accesses;             // to shared memory, per slab and warp

@@ -152,6 +152,7 @@ static double l2_clocks(const CalibrationBasis *b) {
   return (b->traffic.l2_bytes + wasted) / (b->target->sm_count * BYTES_PER_CLOCK);
 }
 
+// Without slabs the pipe of shared memory is L1's alone, and its lines are those of global memory.
 static void limit_terms(const CalibrationBasis *b, const Launched *l,
                         double term[CALIBRATION_FACTORS]) {
   enum { ISSUED_PER_CLOCK = 4, L2_CLOCKS_PER_LINE = 4, FILLED_PER_CLOCK = 64 };
@@ -168,8 +169,7 @@ static void limit_terms(const CalibrationBasis *b, const Launched *l,
   term[CALIBRATION_DRAM] = positive(t->dram_clocks) * slab;
   term[CALIBRATION_TMA] = b->waits.box_rows * block;
   term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
-  term[CALIBRATION_SHARED] =
-      positive(t->shared_clocks) * slab + (b->resources.smem_bytes > 0 ? filled : 0);
+  term[CALIBRATION_SHARED] = b->staged ? positive(t->shared_clocks) * slab + filled : 0;
   term[CALIBRATION_SPILL] = spilled_lines(b) * (1 - from_l2 + from_l2 * L2_CLOCKS_PER_LINE) * block;
 }
 

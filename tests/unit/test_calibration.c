@@ -1,5 +1,5 @@
-// The roofline fitted to times of an H200 that a search chose (tests/data/h200_tuned.tsv) and to
-// those of random schedules on an H100 (h100_random.tsv), judged on others than it saw.
+// The roofline fitted to times of an H200 that a search chose (tests/data/h200_tuned.tsv), judged
+// on others than it saw. Random schedules are in test_random_order.c.
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -112,71 +112,6 @@ START_TEST(it_orders_points_that_it_has_not_seen_better_than_the_roofline) {
 }
 END_TEST
 
-static Order order_of_others(const Recorded *of, const Calibration *fit) {
-  static double fitted[POINTS_MAX], roofline[POINTS_MAX], measured[POINTS_MAX];
-  Order order = {0};
-  for (int i = 1; i < of->n; i += 2) {
-    fitted[order.n] = calibration_ns(fit, &of->point[i].terms);
-    roofline[order.n] = of->roofline_ns[i];
-    measured[order.n++] = of->point[i].time_ns;
-  }
-  order.fitted = rank_correlation(arena, fitted, measured, order.n);
-  order.roofline = rank_correlation(arena, roofline, measured, order.n);
-  return order;
-}
-
-// Random schedules of a family, of which those at even places are fitted to. The factors that stand
-// in the table are worth much by themselves. Both were at 0.77 and 0.71 for fma, 0.82 and 0.75 for
-// mma.sync, 0.96 and 0.96 for wgmma, 0.91 and 0.88, 0.89 and 0.82 for attention by the two, where
-// the roofline has 0.63, 0.67, 0.76, 0.44 and 0.47.
-static void judge_family(const Recorded *of) {
-  static const struct {
-    double fitted, usual;
-  } least[CALIBRATION_FAMILIES] = {
-      [CALIBRATION_FAMILY_FMA] = {0.7, 0.65},
-      [CALIBRATION_FAMILY_MMA] = {0.74, 0.68},
-      [CALIBRATION_FAMILY_WGMMA] = {0.93, 0.93},
-      [CALIBRATION_FAMILY_ATTENTION_MMA] = {0.85, 0.8},
-      [CALIBRATION_FAMILY_ATTENTION_WGMMA] = {0.83, 0.76},
-  };
-  static CalibrationPoint even[POINTS_MAX];
-  const CalibrationFamily family = of->point[0].terms.family;
-  const Calibration none = calibration_none();
-  int n = 0;
-  for (int i = 0; i < of->n; i += 2) even[n++] = of->point[i];
-  ck_assert_int_eq(n, CALIBRATION_POINTS_MIN);
-  const Calibration fit = calibration_fit(arena, even, n);
-  const Order fitted = order_of_others(of, &fit), usual = order_of_others(of, &none);
-  ck_assert_msg(fitted.fitted > least[family].fitted && usual.fitted > least[family].usual &&
-                    fitted.fitted > fitted.roofline && usual.fitted > usual.roofline,
-                "%s: %.3f, usual factors %.3f, roofline %.3f", calibration_family_name(family),
-                fitted.fitted, usual.fitted, fitted.roofline);
-}
-
-START_TEST(it_orders_random_schedules_of_every_family) {
-  static char line[8192];
-  static Recorded family;
-  const char *problem = NULL;
-  int n = 0;
-  FILE *file = fopen("tests/data/h100_random.tsv", "r");
-  ck_assert_ptr_nonnull(file);
-  while (fgets(line, sizeof line, file)) {
-    if (line[0] >= '0' && line[0] <= '9') {
-      read_point(&family, line, problem);
-      continue;
-    }
-    if (problem) judge_family(&family);
-    line[strcspn(line, "\n")] = 0;
-    problem = arena_printf(arena, "AUTO=0,TARGET=h100,%s", strchr(line, '\t') + 1);
-    family.n = 0;
-    n++;
-  }
-  judge_family(&family);
-  ck_assert_int_eq(n, 5);
-  fclose(file);
-}
-END_TEST
-
 // Times that obey the law with factors of our own, 5 % apart at most, and one in ten 8 times too
 // long: those factors come back.
 START_TEST(it_finds_the_factors_that_made_the_times) {
@@ -247,7 +182,6 @@ Suite *suite_calibration(void) {
   tcase_set_timeout(cases, 60);
   tcase_add_unchecked_fixture(cases, setup_calibration, teardown_calibration);
   tcase_add_test(cases, it_orders_points_that_it_has_not_seen_better_than_the_roofline);
-  tcase_add_test(cases, it_orders_random_schedules_of_every_family);
   tcase_add_test(cases, it_finds_the_factors_that_made_the_times);
   tcase_add_test(cases, few_points_calibrate_nothing);
   tcase_add_test(cases, factors_are_written_down_and_read_back);

@@ -175,7 +175,7 @@ static const Model *compiled(const Model *model) {
   const SassResult *sass = sass_disassemble(property_arena, result->cubin, result->cubin_bytes, 60);
   ck_assert_msg(sass->ok, "%s", sass->error);
   const MachineAccesses *machine = machine_accesses(property_arena, sass, emission, model);
-  return model_compiled(property_arena, model, -1, machine);
+  return model_compiled(property_arena, model, -1, -1, machine);
 }
 
 // LDS, STS and LDSM; the counters have copies in a sum of their own.

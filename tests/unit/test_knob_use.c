@@ -73,18 +73,18 @@ START_TEST(the_compilers_registers_decide) {
   ck_assert(schedule_parse(&schedule, "BM=8,BN=16,FM=8,FN=8,BK=8,STAGE=11", &diags));
   const Model *model = model_build(arena, &targets, &schedule);
   ck_assert(model->ok);
-  Resources many = resources_with_registers(&model->resources, model->target, 168),
-            most = resources_with_registers(&model->resources, model->target, 255);
+  Resources many = resources_with_registers(&model->resources, model->target, 168, -1),
+            most = resources_with_registers(&model->resources, model->target, 255, -1);
   ck_assert_int_eq(many.blocks_per_sm, 3);
   ck_assert_int_eq(most.blocks_per_sm, 2);
   ck_assert_str_eq(most.limiter, "registers");
   ck_assert_int_eq(most.n_registers, 255);
-  Resources few = resources_with_registers(&model->resources, model->target, 40);
+  Resources few = resources_with_registers(&model->resources, model->target, 40, -1);
   ck_assert_int_gt(few.blocks_per_sm, 3);
   ck_assert(few.occupancy > many.occupancy && few.waves < many.waves);
   ck_assert_int_eq((int)few.smem_bytes, (int)model->resources.smem_bytes);
   Resources same =
-      resources_with_registers(&model->resources, model->target, model->resources.n_registers);
+      resources_with_registers(&model->resources, model->target, model->resources.n_registers, -1);
   ck_assert_int_eq(same.blocks_per_sm, model->resources.blocks_per_sm);
 }
 END_TEST

@@ -220,7 +220,7 @@ static void check_staged(const Opened *o, const Model *model, const Stmt *stmt,
 // attention, execution by execution.
 static void check_wavefronts(const Opened *o) {
   const MachineAccesses *machine = machine_accesses(arena, o->sass, o->emission, o->model);
-  const Model *model = model_compiled(arena, o->model, -1, machine);
+  const Model *model = model_compiled(arena, o->model, -1, -1, machine);
   ck_assert_msg(o->agrees, "%s: the machine code cannot be held against the text", o->name);
   const bool rows = model->program->n_products > 1;
   double said = 0, counted = 0;

@@ -15,6 +15,7 @@
 #include "client_harness.h"
 #include "kernels/tune/tune.h"
 #include "kernels/worker/result_json.h"
+#include "model/schedules/candidates.h"
 
 Suite *suite_tune(void);
 
@@ -180,6 +181,31 @@ START_TEST(the_next_search_begins_with_the_fit_of_the_last) {
     tune_end(tune);
   }
   history_close(history);
+}
+END_TEST
+
+// Every kernel of the simulated worker has 128 registers. Nobody has measured anything like the
+// first point, so half of what is expected of it is promised, by the registers that it has.
+START_TEST(what_a_compile_says_corrects_the_promise) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
+  const Asked asked = {"512,512,512", 1, 12, 60, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&asked), 0);
+  const Calibration none = calibration_none();
+  int n_changed = 0;
+  for (int i = 0; i < field->n_points; i++) {
+    const TunePoint *point = &field->point[i];
+    const Model *model = candidate_model(arena, &field->targets, &point->schedule, NULL);
+    const double said = calibration_ns(&none, &point->terms);
+    const CalibrationTerms estimated = calibration_terms(model);
+    CalibrationBasis counted = calibration_basis(model);
+    calibration_count(&counted, 128, 0);
+    const CalibrationTerms terms = calibration_terms_of(&counted);
+    ck_assert_int_eq(point->basis.resources.n_registers, 128);
+    ck_assert_double_eq_tol(said / calibration_ns(&none, &terms), 1, 1e-12);
+    n_changed += fabs(said / calibration_ns(&none, &estimated) - 1) > 0.01;
+    if (i == 0) ck_assert_double_eq_tol(point->predicted_ns / said, 2, 1e-6);
+  }
+  ck_assert_int_gt(n_changed, 0);
 }
 END_TEST
 
@@ -436,6 +462,7 @@ Suite *suite_tune(void) {
   tcase_add_test(tests, it_comes_near_to_the_best_rung);
   tcase_add_test(tests, beginnings_meet_in_the_end);
   tcase_add_test(tests, the_next_search_begins_with_the_fit_of_the_last);
+  tcase_add_test(tests, what_a_compile_says_corrects_the_promise);
   tcase_add_test(tests, no_program_is_tried_twice);
   tcase_add_test(tests, a_seed_gives_the_same_search_again);
   tcase_add_test(tests, workers_multiply_the_points);

@@ -1,6 +1,7 @@
 // What warps wait for, and which registers do not stay registers, program by program.
 #include <check.h>
 
+#include "model/readings/derive.h"
 #include "property.h"
 
 Suite *suite_waits(void);
@@ -77,6 +78,46 @@ START_TEST(steps_are_made_one_after_the_other) {
 }
 END_TEST
 
+// fp32 along a row of A: eight steps share a sector, of four together two waits do. B walks from
+// row to row, each step in a sector of its own.
+START_TEST(sectors_that_l1_has_are_near) {
+  const BlockWaits four = model_of(SQUARE)->waits, one = model_of(SQUARE ",UNROLL_K=1")->waits;
+  ck_assert_double_eq(four.reads, 512 / 4);
+  ck_assert_double_eq(four.near_reads, 512 / 4 / 2);
+  ck_assert_double_eq(one.reads, 512);
+  ck_assert_double_eq(one.near_reads, 512 * 7 / 8);
+  const BlockWaits wide = model_of(SQUARE ",FM=4,FN=8")->waits;
+  ck_assert_double_eq(wide.loads, 512 * 8);
+  ck_assert_double_eq(wide.near_loads, 512 * 4 / 2);
+}
+END_TEST
+
+// What is spilled is spilled in each turn of the loop that makes the products: of a loop over
+// k-steps by fours, of slabs of two steps of the one over slabs, four of which stand in one turn
+// where a ring is unrolled; of fused attention of the one over blocks of 64 keys.
+START_TEST(turns_are_those_of_the_loop_around_all_products) {
+  ck_assert_double_eq(model_of(SQUARE)->waits.turns, 512 / 4);
+  ck_assert_double_eq(model_of(SQUARE ",UNROLL_K=8")->waits.turns, 512 / 8);
+  ck_assert_double_eq(model_of(SQUARE "," MMA "LDMATRIX=1")->waits.turns, 512 / 32);
+#define RING "LDMATRIX=1,ASYNC_COPY=1,BUFFER_COUNT=4,PIPELINE_STAGES=1,UNROLL_RING=1"
+  ck_assert_double_eq(model_of(SQUARE "," MMA RING)->waits.turns, 512 / 32 / 4);
+#undef RING
+  ck_assert_double_eq(model_of(FUSED "TMA=1")->waits.turns, 512 / 64);
+}
+END_TEST
+
+// Eight columns of bf16 are half a sector: B of 512 rows.
+START_TEST(narrow_boxes_bring_their_neighbours) {
+#define NARROW                                              \
+  SQUARE                                                    \
+  ",DTYPE=bf16,ATOM_KIND=mma_m16n8k16_bf16,STAGE=01,TMA=1," \
+  "LDMATRIX=1,BUFFER_COUNT=2,PIPELINE_STAGES=1"
+  ck_assert_double_eq(model_of(NARROW)->waits.box_waste, 512 * (32 - 16));
+  ck_assert_double_eq(model_of(NARROW ",FN=2")->waits.box_waste, 0);
+#undef NARROW
+}
+END_TEST
+
 // Panels of 64 columns have a quarter of the rows that panels of 16 have: 64 rows of A, and 64 of K
 // for each panel of B, in eight slabs.
 START_TEST(narrow_boxes_have_more_rows) {
@@ -117,6 +158,24 @@ START_TEST(registers_beyond_the_launch_bounds_are_spilled) {
 }
 END_TEST
 
+// Words of the code stand for the estimate, but where setmaxnreg moves registers.
+START_TEST(what_the_compiler_spills_is_counted) {
+  const Model *plain = model_of(SQUARE "," MMA "LDMATRIX=1");
+  const Resources said = resources_with_registers(&plain->resources, plain->target, 64, 100),
+                  unsaid = resources_with_registers(&plain->resources, plain->target, 64, -1);
+  ck_assert_int_eq(said.n_spilled, 25);
+  ck_assert(said.spills_counted && !unsaid.spills_counted);
+  ck_assert_int_eq(unsaid.n_spilled, plain->resources.n_spilled);
+  const Model *roles =
+      model_of(FUSED
+               "TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2,PRODUCER_WARPS=4,PRODUCER_REGS=24,"
+               "WM=2");
+  const Resources moved = resources_with_registers(&roles->resources, roles->target, 168, 100);
+  ck_assert_int_gt(moved.consumer_registers, 168);
+  ck_assert_int_eq(moved.n_spilled, 0);
+}
+END_TEST
+
 Suite *suite_waits(void) {
   Suite *suite = suite_create("waits");
   TCase *tcase = tcase_create("waits");
@@ -124,6 +183,10 @@ Suite *suite_waits(void) {
   tcase_add_test(tcase, a_fetch_that_nothing_covers_is_exposed);
   tcase_add_test(tcase, steps_are_made_one_after_the_other);
   tcase_add_test(tcase, narrow_boxes_have_more_rows);
+  tcase_add_test(tcase, sectors_that_l1_has_are_near);
+  tcase_add_test(tcase, turns_are_those_of_the_loop_around_all_products);
+  tcase_add_test(tcase, narrow_boxes_bring_their_neighbours);
+  tcase_add_test(tcase, what_the_compiler_spills_is_counted);
   tcase_add_test(tcase, registers_beyond_the_launch_bounds_are_spilled);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -93,7 +93,9 @@ const Model *cli_compiled_model(const Compiled *c) {
   const SassResult *sass = c->answer->sass;
   const MachineAccesses *machine =
       sass && sass->ok ? machine_accesses(c->arena, sass, c->emission, c->model) : NULL;
-  return model_compiled(c->arena, c->model, cubin->kernels[kernel].registers, machine);
+  const KernelResources *counted = &cubin->kernels[kernel];
+  return model_compiled(c->arena, c->model, counted->registers, kernel_spill_bytes(counted),
+                        machine);
 }
 
 void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command) {

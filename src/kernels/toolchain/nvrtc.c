@@ -86,6 +86,11 @@ bool nvrtc_reads_files(const char *cuda, int *line) {
   return false;
 }
 
+int kernel_spill_bytes(const KernelResources *kernel) {
+  const int stored = kernel->spill_store_bytes, loaded = kernel->spill_load_bytes;
+  return stored < 0 || loaded < 0 ? -1 : (stored + loaded) / 2;
+}
+
 // The number that stands before `words` in the line, −1 when the line has no such words.
 static int number_before(const char *line, size_t length, const char *words) {
   const char *at = memmem(line, length, words, strlen(words));

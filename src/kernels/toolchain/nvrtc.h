@@ -27,6 +27,10 @@ typedef struct KernelResources {
   const char *note;
 } KernelResources;
 
+// What a thread's code spills, as the model counts it: the mean of the bytes that it stores and of
+// those that it loads again. −1 = not known.
+int kernel_spill_bytes(const KernelResources *kernel);
+
 typedef struct CompileResult {
   bool ok;
   const char *error;   // a sentence; NULL when ok

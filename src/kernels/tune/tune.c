@@ -290,6 +290,7 @@ static TunePoint *partner(Field *field, const TunePoint *point) {
 static void on_result(Tune *tune, Field *field, TunePoint *point, const ClientEvent *event) {
   TunePoint *second = partner(field, point);
   if (event->compile && !event->compile->ok) give_error(tune, point, event->compile->error);
+  if (event->compile && point->state == TUNE_COMPILING) tune_count(field, point, event->compile);
   if (!event->bench) return;
   take_entry(tune, field, point, event->bench, 0);
   if (second) take_entry(tune, field, second, event->bench, 1);

@@ -39,10 +39,13 @@ typedef struct TunePoint {
   Schedule schedule;
   uint64_t program;  // tells it from others
   double model_ns;   // by the roofline
-  CalibrationTerms terms;
-  double predicted_ns;  // by its model and what was measured of schedules like it, when chosen
-  bool seed;            // given, not drawn
-  bool known;           // measured by an earlier run
+  CalibrationBasis basis;
+  CalibrationTerms terms;  // of the basis: with the compiler's word where it has spoken
+  // By its model and what was measured of schedules like it when it was chosen, corrected by what
+  // the compiler says.
+  double predicted_ns;
+  bool seed;   // given, not drawn
+  bool known;  // measured by an earlier run
   TuneState state;
   TuneRound round;                  // of the time
   double time_ns;                   // 0: none; of the last round that it was in

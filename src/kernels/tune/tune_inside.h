@@ -23,6 +23,7 @@ typedef struct Pooled {
   Schedule schedule;
   uint64_t program;
   double model_ns, flop;
+  CalibrationBasis basis;
   CalibrationTerms terms;
   Arena *held;       // of the plan; NULL: it has none
   const Plan *plan;  // labelled with its state: whoever has the plan alone can say what it is
@@ -121,6 +122,9 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled);
 void tune_settle(Tune *tune, Field *field, TunePoint *point, TuneState state);
 void tune_set_state(Field *field, TunePoint *point, TuneState state);
 bool tune_is_settled(const TunePoint *point);
+// Takes what the compiler says of the point's main kernel: its terms, and what it promises, are
+// those of the registers and spills that it has.
+void tune_count(const Field *field, TunePoint *point, const CompileResult *result);
 // Whether the candidate's program is none that was seen before; from now on it is.
 bool tune_remember(Tune *tune, Field *field, const Pooled *pooled);
 void tune_release_plan(TunePoint *point);

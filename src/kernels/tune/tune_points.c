@@ -1,6 +1,9 @@
 // What was chosen, and what came of it: points, their order, epochs, and the roofline that is
 // fitted to them.
 //
+// A point's terms are those of its model until it is compiled, then those of the registers and
+// spills that it has: what is READY is in order by these, and the fit is to them.
+//
 // Once 40 are timed, the roofline of each family is the one that is fitted to its points
 // (calibration.h), and again whenever there are twice as many.
 //
@@ -68,6 +71,7 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
   *point = (TunePoint){.schedule = pooled->schedule,
                        .program = pooled->program,
                        .model_ns = pooled->model_ns,
+                       .basis = pooled->basis,
                        .terms = pooled->terms,
                        .state = TUNE_WAITING,
                        .worker = -1,
@@ -80,6 +84,16 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
   told->n_by_state[TUNE_WAITING]++;
   field->n_of_family[pooled->terms.family]++;
   return point;
+}
+
+void tune_count(const Field *field, TunePoint *point, const CompileResult *result) {
+  const int main_kernel = point->basis.main_kernel;
+  if (!result->ok || main_kernel >= result->n_kernels) return;
+  const KernelResources *said = &result->kernels[main_kernel];
+  const double expected = tune_expected_ns(field, &point->terms);
+  calibration_count(&point->basis, said->registers, kernel_spill_bytes(said));
+  point->terms = calibration_terms_of(&point->basis);
+  point->predicted_ns *= tune_expected_ns(field, &point->terms) / expected;
 }
 
 bool tune_is_settled(const TunePoint *point) {

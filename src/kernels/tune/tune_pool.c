@@ -48,7 +48,8 @@ bool tune_make_pooled(const Field *field, const Schedule *schedule, bool with_pl
   const Model *model = candidate_model(scratch, &field->told.targets, schedule, &out->program);
   if (model) {
     const double tflops = model->traffic.roofline_tflops;
-    out->terms = calibration_terms(model);
+    out->basis = calibration_basis(model);
+    out->terms = calibration_terms_of(&out->basis);
     out->flop = model->traffic.flop;
     out->model_ns = out->flop / (tflops > 0 ? tflops : 1) * 1e-3;
     if (with_plan) hold_plan(scratch, model, out);

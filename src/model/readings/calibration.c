@@ -1,11 +1,6 @@
 // Descent by one factor at a time, each with a step of its own that grows where it helped: two
 // dozen factors and a few hundred points take some milliseconds, and there is no derivative to be
 // wrong.
-//
-// Spilled registers lie in local memory and are written and read once in each step along K, 128
-// bytes for a warp. Worked example, 12 warps that lack 180 registers: 2 · 180 · 12 = 4,320 lines of
-// L1's pipe per step. They are 276 KB, where slabs of 64 KB leave L1 164 of 228: the 70 % that
-// half of it has no room for go to L2 and back.
 #include "model/readings/calibration.h"
 
 #include <math.h>
@@ -13,8 +8,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/ir/rewrite.h"
-#include "model/readings/derive.h"
 
 const char *calibration_name(CalibrationFactor factor) {
 #define X(id, name, preset, part, what) name,
@@ -72,142 +65,7 @@ Calibration calibration_none(void) {
 #undef X
 }
 
-// ---- terms --------------------------------------------------------------------------------------
-
-static CalibrationFactor pipe_of(const Atom *atom) {
-  if (!atom) return CALIBRATION_FMA;
-  return atom_is_of_warp(atom) ? CALIBRATION_MMA : CALIBRATION_WGMMA;
-}
-
-// Families of one product stand first, in the order of the pipes.
-static CalibrationFamily family_of(const Model *model) {
-  const int pipe = (int)pipe_of(program_atom(model->program)) - CALIBRATION_FMA;
-  const bool one = model->program->n_products == 1;
-  return (CalibrationFamily)(one ? pipe : CALIBRATION_FAMILY_ATTENTION_FMA + pipe);
-}
-
-typedef struct Launched {
-  double ns;      // of a clock
-  double rounds;  // blocks that one SM has, one after the other or together
-  double turns;   // the same in those that are resident together
-  double resident;
-  double slabs;  // of a block
-} Launched;
-
-static double positive(double value) { return value > 0 ? value : 0; }
-
-static Launched launched(const Model *model) {
-  const Traffic *t = &model->traffic;
-  const double blocks = (double)model->resources.n_blocks;
-  const double rounds = ceil(blocks / model->target->sm_count);
-  const double resident = fmax(1, fmin(rounds, model->resources.blocks_per_sm));
-  return (Launched){.ns = 1e3 / model->target->boost_mhz,
-                    .rounds = rounds,
-                    .turns = ceil(rounds / resident),
-                    .resident = resident,
-                    .slabs = fmax(1, t->flop / 2 / t->slab_fma / blocks)};
-}
-
-// ---- limits -------------------------------------------------------------------------------------
-
-typedef struct Requests {
-  double all, stored_sectors;
-} Requests;
-
-static Requests requests_of(const Model *model) {
-  Requests out = {0, 0};
-  for (int i = 0; i < model->global.n; i++) {
-    const GlobalSite *site = &model->global.site[i];
-    out.all += site->requests;
-    out.stored_sectors += site->is_store ? site->sectors : 0;
-  }
-  return out;
-}
-
-// Warp instructions of a block that move values, and those that multiply without an atom. An
-// address of global memory is of 64 bits and takes two of its own.
-static double instructions(const Model *model, double slabs) {
-  enum { OF_REQUEST = 3 };
-  double per_warp = 0;
-  for (int i = 0; i < model->n_sites; i++) per_warp += model->site[i].executions;
-  const double products = program_atom(model->program) ? 0 : model->traffic.slab_fma / LANES;
-  return slabs * (products + per_warp * (double)model->resources.n_warps) +
-         OF_REQUEST * requests_of(model).all;
-}
-
-// Wavefronts of a slab's copies by cp.async.
-static double copied(const Model *model) {
-  double out = 0;
-  for (int i = 0; i < model->n_sites; i++)
-    if (!model->site[i].op->counted) out += model->site[i].profiled;
-  return out;
-}
-
-// Lines of a block, and the part of them that L1 has no room for: of what shared memory leaves of
-// it, other reads have half.
-static double spilled_lines(const Model *model, double resident, double *beyond_l1) {
-  static const double least = 8192;
-  const Resources *r = &model->resources;
-  const Target *gpu = model->target;
-  const double own = (double)(r->n_spilled * r->n_warps), bytes = own * BANK_LINE_BYTES * resident;
-  const double slabs = (double)(r->smem_bytes + gpu->smem_reserved_per_block) * resident;
-  const double room = fmax(least, (gpu->smem_per_sm - slabs) / 2);
-  *beyond_l1 = bytes > room ? 1 - room / bytes : 0;
-  return 2 * own * fmax(1, model->waits.steps);
-}
-
-static void limit_terms(const Model *model, const Launched *l, double term[CALIBRATION_FACTORS]) {
-  enum { ISSUED_PER_CLOCK = 4, L2_BYTES_PER_CLOCK = 32, L2_CLOCKS_PER_LINE = 4 };
-  const Traffic *t = &model->traffic;
-  const double block = l->rounds * l->ns, slab = l->slabs * block;
-  double beyond_l1;
-  const double lines = spilled_lines(model, l->resident, &beyond_l1);
-  const double l2_clocks = t->l2_bytes / (model->target->sm_count * L2_BYTES_PER_CLOCK);
-  term[pipe_of(program_atom(model->program))] = positive(t->fma_clocks) * slab;
-  term[CALIBRATION_SOFTMAX] = (positive(t->fp32_clocks) + positive(t->sfu_clocks)) * slab;
-  term[CALIBRATION_ISSUE] = instructions(model, l->slabs) / ISSUED_PER_CLOCK * block;
-  term[CALIBRATION_COPY] = copied(model) * slab;
-  term[CALIBRATION_GLOBAL] = positive(t->global_clocks) * slab;
-  term[CALIBRATION_L2] = l2_clocks * l->ns + lines * beyond_l1 * L2_CLOCKS_PER_LINE * block;
-  term[CALIBRATION_DRAM] = positive(t->dram_clocks) * slab;
-  term[CALIBRATION_TMA] = model->waits.box_rows * block;
-  term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
-  term[CALIBRATION_SHARED] = positive(t->shared_clocks) * slab;
-  term[CALIBRATION_SPILL] = lines * block;
-}
-
-// ---- latency ------------------------------------------------------------------------------------
-
-// Of a block alone: what resident blocks hide of each other.
-static void latency_terms(const Model *model, const Launched *l, double term[CALIBRATION_FACTORS]) {
-  enum { FETCH = 600, READ = 300, STEP = 20, PHASE = 30, BOX_ROW = 2, L2_BYTES_PER_CLOCK = 64 };
-  const Traffic *t = &model->traffic;
-  const BlockWaits *w = &model->waits;
-  const bool staged = slab_loop(model->program) != NULL;
-  const double turn = l->turns * l->ns, slabs = staged ? l->slabs : 1;
-  const double own = t->l2_bytes / (double)model->resources.n_blocks / L2_BYTES_PER_CLOCK;
-  const double moved = w->fetches > 0 ? BOX_ROW * w->box_rows + own : 0;
-  const double fetches = w->fetches + (w->depth > 0 ? 1 / w->depth : 0);
-  const double softmax = positive(t->fp32_clocks) + positive(t->sfu_clocks);
-  term[CALIBRATION_ALONE] = l->slabs * (positive(t->fma_clocks) + softmax) * turn;
-  term[CALIBRATION_WARP] = w->instructions * turn;
-  term[CALIBRATION_FETCH] = (slabs * fetches * FETCH + moved + w->reads * READ) * turn;
-  term[CALIBRATION_STEP] = w->steps * STEP * turn;
-  term[CALIBRATION_PHASE] = slabs * w->phases * PHASE * turn;
-}
-
-CalibrationTerms calibration_terms(const Model *model) {
-  enum { BLOCK_CLOCKS = 750 };
-  const Launched l = launched(model);
-  CalibrationTerms out = {.family = family_of(model)};
-  limit_terms(model, &l, out.term);
-  latency_terms(model, &l, out.term);
-  out.term[CALIBRATION_LAUNCH] = 1e3;
-  out.term[CALIBRATION_BLOCK] = BLOCK_CLOCKS * l.turns * l.ns;
-  out.term[CALIBRATION_STORE] = requests_of(model).stored_sectors * l.rounds * l.ns;
-  out.term[CALIBRATION_BETWEEN] = positive(model->traffic.between_us) * 1e3;
-  return out;
-}
+// ---- the law ----------------------------------------------------------------------------------
 
 static double fourth(double x) { return x * x * x * x; }
 

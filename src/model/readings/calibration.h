@@ -6,6 +6,10 @@
 //   calibration_fit(&calibration, points, n_points);
 //   calibration_ns(&calibration, &terms)                      how long the launch would take
 //
+//   CalibrationBasis basis = calibration_basis(model);        … and once it is compiled:
+//   calibration_count(&basis, 168, 1074);                     registers, bytes spilled
+//   terms = calibration_terms_of(&basis);
+//
 // A factor says how many times longer the limit takes than the data sheet says: 1.4 of "dram" is
 // 0.71 of the stated bandwidth. What a data sheet has no figure for is counted in a unit of its
 // own:
@@ -31,29 +35,29 @@ typedef enum CalibrationPart {
 } CalibrationPart;
 
 // Name, default, part, what it is. Those of the parts LIMIT, PIPE and LATENCY overlap.
-#define CALIBRATION_TABLE(X)                                                                    \
-  X(FMA, "fma", 1, CALIBRATION_LIMIT, "multiply-adds of threads")                               \
-  X(MMA, "mma", 1, CALIBRATION_LIMIT, "products of warps, mma.sync")                            \
-  X(WGMMA, "wgmma", 1, CALIBRATION_LIMIT, "products of warpgroups")                             \
-  X(SOFTMAX, "softmax", 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")            \
-  X(ISSUE, "issue", 1.2, CALIBRATION_LIMIT, "instructions that multiply by threads or move")    \
-  X(COPY, "copy", 2, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")           \
-  X(GLOBAL, "global", 1, CALIBRATION_LIMIT, "lines of global memory looked up in L1")           \
-  X(L2, "l2", 1, CALIBRATION_LIMIT, "L2, 32 bytes a clock for each SM")                         \
-  X(DRAM, "dram", 1, CALIBRATION_LIMIT, "DRAM")                                                 \
-  X(TMA, "tma", 2, CALIBRATION_LIMIT, "rows of boxes, a clock each")                            \
-  X(POWER, "power", 1, CALIBRATION_LIMIT, "the board's power")                                  \
-  X(SHARED, "shared", 1, CALIBRATION_PIPE, "shared memory")                                     \
-  X(SPILL, "spill", 1, CALIBRATION_PIPE, "spilled registers, each access a line of that pipe")  \
-  X(ALONE, "alone", 0.3, CALIBRATION_LATENCY, "the products and the softmax of a block alone")  \
-  X(WARP, "warp", 1.5, CALIBRATION_LATENCY, "instructions of one warp, a clock each")           \
-  X(FETCH, "fetch", 1, CALIBRATION_LATENCY, "what a block fetches while it multiplies nothing") \
-  X(STEP, "step", 0.5, CALIBRATION_LATENCY, "20 clocks for each step along K")                  \
-  X(PHASE, "phase", 0.5, CALIBRATION_LATENCY,                                                   \
-    "30 clocks for each turn of waiting and multiplying")                                       \
-  X(LAUNCH, "launch", 3, CALIBRATION_REST, "a launch, in microseconds")                         \
-  X(BLOCK, "block", 1, CALIBRATION_REST, "750 clocks to begin and end a block")                 \
-  X(STORE, "store", 3, CALIBRATION_REST, "sectors that threads write, a clock each")            \
+#define CALIBRATION_TABLE(X)                                                                     \
+  X(FMA, "fma", 1, CALIBRATION_LIMIT, "multiply-adds of threads")                                \
+  X(MMA, "mma", 1, CALIBRATION_LIMIT, "products of warps, mma.sync")                             \
+  X(WGMMA, "wgmma", 1, CALIBRATION_LIMIT, "products of warpgroups")                              \
+  X(SOFTMAX, "softmax", 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")             \
+  X(ISSUE, "issue", 1.2, CALIBRATION_LIMIT, "instructions that multiply by threads or move")     \
+  X(COPY, "copy", 2, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")            \
+  X(GLOBAL, "global", 1, CALIBRATION_LIMIT, "lines of global memory looked up in L1")            \
+  X(L2, "l2", 1, CALIBRATION_LIMIT, "L2, 32 bytes a clock for each SM")                          \
+  X(DRAM, "dram", 1, CALIBRATION_LIMIT, "DRAM")                                                  \
+  X(TMA, "tma", 2, CALIBRATION_LIMIT, "rows of boxes, a clock each")                             \
+  X(POWER, "power", 1, CALIBRATION_LIMIT, "the board's power")                                   \
+  X(SHARED, "shared", 1, CALIBRATION_PIPE, "shared memory")                                      \
+  X(SPILL, "spill", 1, CALIBRATION_LIMIT, "spilled registers, a clock a line or four beyond L1") \
+  X(ALONE, "alone", 0.7, CALIBRATION_LATENCY, "the products and the softmax of a block alone")   \
+  X(WARP, "warp", 1.5, CALIBRATION_LATENCY, "instructions of one warp, a clock each")            \
+  X(FETCH, "fetch", 1, CALIBRATION_LATENCY, "what a block fetches while it multiplies nothing")  \
+  X(STEP, "step", 0.5, CALIBRATION_LATENCY, "20 clocks for each step along K")                   \
+  X(PHASE, "phase", 0.5, CALIBRATION_LATENCY,                                                    \
+    "30 clocks for each turn of waiting and multiplying")                                        \
+  X(LAUNCH, "launch", 3, CALIBRATION_REST, "a launch, in microseconds")                          \
+  X(BLOCK, "block", 1, CALIBRATION_REST, "750 clocks to begin and end a block")                  \
+  X(STORE, "store", 3, CALIBRATION_REST, "sectors that threads write, a clock each")             \
   X(BETWEEN, "between", 1, CALIBRATION_REST, "sums of parts on their way through memory")
 
 #define X(id, name, preset, part, what) CALIBRATION_##id,
@@ -64,7 +68,7 @@ const char *calibration_name(CalibrationFactor factor);
 const char *calibration_what(CalibrationFactor factor);
 
 // The number of the formula above: factors fitted to another one say nothing of this.
-enum { CALIBRATION_LAW = 2 };
+enum { CALIBRATION_LAW = 3 };
 
 // Kernels that one fit is for: by what multiplies, and whether one product is all there is to them.
 #define CALIBRATION_FAMILIES_TABLE(X)     \
@@ -105,7 +109,35 @@ typedef struct Calibration {
 } Calibration;
 
 Calibration calibration_none(void);
+
+// What the terms of a model are made of, without the model: what its compiler says later can still
+// be told. The traffic stays the one of the estimated blocks per SM, which decide little of it.
+typedef struct CalibrationBasis {
+  const Target *target;
+  Resources resources;
+  Traffic traffic;
+  BlockWaits waits;
+  CalibrationFamily family;
+  CalibrationFactor pipe;
+  double atom_warps;                // that multiply together
+  double atom_loads;                // of 32 bits and a lane, for A of one atom
+  int main_kernel;                  // its place among the plan's
+  bool staged;                      // there is a loop over slabs
+  double warp_accesses;             // to shared memory, per slab and warp
+  double copied;                    // wavefronts of copies by cp.async, per slab
+  double requests, stored_sectors;  // of global memory, per block
+  // Per block: of sectors beyond what is asked for of them, by boxes and by fragments straight from
+  // global memory; and of those that L1 is filled with for fragments.
+  double wasted_bytes, filled_bytes;
+} CalibrationBasis;
+
 // Of a legal model.
+CalibrationBasis calibration_basis(const Model *model);
+// Takes the compiler's word of the main kernel: registers of a thread, and bytes that its code
+// spills, the mean of what it stores and what it loads; -1: not known.
+void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes);
+CalibrationTerms calibration_terms_of(const CalibrationBasis *basis);
+// The same of a model by itself.
 CalibrationTerms calibration_terms(const Model *model);
 double calibration_ns(const Calibration *calibration, const CalibrationTerms *terms);
 

@@ -46,8 +46,10 @@ int64_t attention_fragments(const AttentionPart *part);
 Resources derive_resources(const Program *program, const Target *target);
 
 // The same once the compiler has spoken: `registers` per thread instead of the estimate, and the
-// blocks per SM, limiter, occupancy and waves that follow from it.
-Resources resources_with_registers(const Resources *estimate, const Target *target, int registers);
+// blocks per SM, limiter, occupancy and waves that follow from it; and what a thread spills, of
+// `spill_bytes` that its code stores, and loads again (-1: not known, the estimate stays).
+Resources resources_with_registers(const Resources *estimate, const Target *target, int registers,
+                                   int spill_bytes);
 
 // One SM's share of a bandwidth in GB/s, in bytes per clock; NaN stays NaN.
 double traffic_bytes_per_clock(const Target *target, double gbps);

@@ -48,12 +48,13 @@ int model_site_number(const Model *model, const Stmt *stmt) {
   return 0;
 }
 
-const Model *model_compiled(Arena *arena, const Model *model, int registers,
+const Model *model_compiled(Arena *arena, const Model *model, int registers, int spill_bytes,
                             const MachineAccesses *machine) {
   Model *compiled = ARENA_NEW(arena, Model);
   *compiled = *model;
   if (registers >= 0)
-    compiled->resources = resources_with_registers(&model->resources, model->target, registers);
+    compiled->resources =
+        resources_with_registers(&model->resources, model->target, registers, spill_bytes);
   if (machine) {
     Sites before = {model->n_sites, model->site, model->lines, model->copies};
     set_sites(compiled, sites_executed(arena, &before, machine, ACCESS_COMPILED));

@@ -116,7 +116,10 @@ typedef struct Resources {
   bool counted;            // the compiler's count
   int n_needed;            // estimate of what a thread needs, whatever roles let it start with
   int n_accumulators, n_fragments, n_staging;
-  int n_spilled;  // estimate of those of a thread for which the launch bounds leave no room
+  // Estimate of those of a thread for which the launch bounds leave no room; or what its code
+  // spills, in words (`spills_counted`).
+  int n_spilled;
+  bool spills_counted;
   // With roles, the registers that setmaxnreg leaves a thread that fetches and one that multiplies;
   // 0: none are moved.
   int64_t producer_registers, consumer_registers;
@@ -209,10 +212,11 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
 
 // The same once the compiler has spoken. Everything that follows from the registers per thread is
 // derived anew from `registers` (-1: not known) instead of the estimate: blocks per SM, waves and
-// what they fetch from DRAM; likewise from the widths of shared-memory accesses in the machine code
+// what they fetch from DRAM; likewise from the bytes that a thread spills (-1: not known), beside
+// its registers, and from the widths of shared-memory accesses in the machine code
 // (NULL: not known) instead of the predicted ones. All else is shared with `model`, which must live
 // as long.
-const Model *model_compiled(Arena *arena, const Model *model, int registers,
+const Model *model_compiled(Arena *arena, const Model *model, int registers, int spill_bytes,
                             const MachineAccesses *machine);
 
 // The same with its sites as the program says them, to be looked at: all else is as executed.

@@ -220,11 +220,18 @@ Resources derive_resources(const Program *program, const Target *target) {
   return r;
 }
 
-// The compiler's count replaces the estimate: launch bounds have had their say in it already.
-Resources resources_with_registers(const Resources *estimate, const Target *target, int registers) {
+// The compiler's count replaces the estimate: launch bounds have had their say in it already. Of
+// roles whose registers setmaxnreg moves the report is one for all, so it is not said whose loop
+// spills: mostly none.
+Resources resources_with_registers(const Resources *estimate, const Target *target, int registers,
+                                   int spill_bytes) {
   Resources r = *estimate;
   r.n_registers = registers;
   r.counted = true;
+  if (spill_bytes >= 0 && !r.consumer_registers) {
+    r.n_spilled = spill_bytes / REGISTER_BYTES;
+    r.spills_counted = true;
+  }
   derive_fit(&r, 0, target);
   return r;
 }

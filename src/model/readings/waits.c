@@ -114,27 +114,104 @@ static double steps_at_once(const Stmt *loop) {
   return (double)(loop->unroll ? loop->unroll : min64(extent, OWN_STEPS));
 }
 
-// `times` that the list is gone through, by the innermost loop `at_once` of them together.
-static void count_steps(const Stmt *list, double times, double at_once, BlockWaits *out) {
+// The share of a thread's waits, one for each turn of `loop`, that are for a sector that nobody has
+// asked for: the others find theirs in L1. Worked example, fp32 along a row of A, one step after
+// the other: one in eight, of four steps together one in two; bf16 in steps of 16 elements: each.
+static double share_of_new_sectors(Arena *arena, const Access *from, const Stmt *loop) {
+  int64_t stride;
+  if (!loop || !expr_stride(access_offset(arena, from), loop->var, &stride)) return 1;
+  const double bytes = fabs((double)stride) * dtype_bytes(from->buffer->type);
+  return fmin(1, bytes * steps_at_once(loop) / SECTOR_BYTES);
+}
+
+// Where a walk over a program's statements is.
+typedef struct Walk {
+  double times;      // that the list is gone through
+  double loads;      // that each statement makes in a step: by loops over a thread's own values
+  const Stmt *loop;  // the innermost one that is gone through step by step; NULL: none
+} Walk;
+
+static void count_read(Arena *arena, const Op *op, const Walk *walk, BlockWaits *out) {
+  const double waits = walk->times / (walk->loop ? steps_at_once(walk->loop) : 1);
+  const double loads = walk->times * walk->loads;
+  const double share = share_of_new_sectors(arena, &op->src, walk->loop);
+  out->reads = fmax(out->reads, waits * share);
+  out->near_reads = fmax(out->near_reads, waits * (1 - share));
+  out->loads = fmax(out->loads, loads * share);
+  out->near_loads = fmax(out->near_loads, loads * (1 - share));
+}
+
+static Walk walk_into(const Stmt *stmt, Walk walk) {
+  if (stmt->kind != STMT_LOOP) return walk;
+  const double extent = (double)stmt->var->extent;
+  if (goes_step_by_step(stmt)) return (Walk){walk.times * extent, 1, stmt};
+  if (stmt->var->tier == TIER_REGISTER) walk.loads *= extent;
+  return walk;
+}
+
+static void count_steps(Arena *arena, const Stmt *list, Walk walk, BlockWaits *out) {
   for (; list; list = list->next) {
-    const bool serial = list->kind == STMT_LOOP && goes_step_by_step(list);
-    if (list->body)
-      count_steps(list->body, serial ? times * (double)list->var->extent : times,
-                  serial ? steps_at_once(list) : at_once, out);
+    if (list->body) count_steps(arena, list->body, walk_into(list, walk), out);
     if (list->kind != STMT_OP) continue;
     const Op *op = &list->op;
     const bool fragment = op->dst.buffer && buffer_is_fragment(op->dst.buffer);
-    if (op_multiplies(op->kind)) out->steps = fmax(out->steps, times);
-    if (fragment && is_global(&op->src)) out->reads = fmax(out->reads, times / at_once);
+    if (op_multiplies(op->kind)) out->steps = fmax(out->steps, walk.times);
+    if (fragment && is_global(&op->src)) count_read(arena, op, &walk, out);
   }
+}
+
+// ---- turns --------------------------------------------------------------------------------------
+
+typedef struct Sums {
+  int n;
+  const Buffer *of[PRODUCTS_MAX];
+} Sums;
+
+static void look_for_sums(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Sums *sums = context;
+  if (stmt->kind != STMT_OP || !op_multiplies(stmt->op.kind)) return;
+  const Buffer *own = stmt->op.dst.buffer;
+  for (int i = 0; i < sums->n; i++)
+    if (sums->of[i] == own) return;
+  if (sums->n < PRODUCTS_MAX) sums->of[sums->n++] = own;
+}
+
+static int count_sums(Stmt *list) {
+  Sums sums = {0};
+  stmt_walk(list, look_for_sums, &sums);
+  return sums.n;
+}
+
+// The turns of the innermost loop that makes all of `n` products, `around` of which are made of the
+// loops around it; each as it is unrolled, a loop around barriers only where it says so.
+static double find_turns(Stmt *list, double around, const Stmt *slabs, int n) {
+  double most = 0;
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (!stmt->body || count_sums(stmt->body) < n) continue;
+    const bool serial = stmt->kind == STMT_LOOP && goes_step_by_step(stmt);
+    const double at_once = serial && (stmt != slabs || stmt->unroll) ? steps_at_once(stmt) : 1;
+    const double here = serial ? around * (double)stmt->var->extent / at_once : around;
+    most = fmax(most, fmax(here, find_turns(stmt->body, here, slabs, n)));
+  }
+  return most;
 }
 
 // ---- instructions -------------------------------------------------------------------------------
 
 typedef struct Count {
   int warp;
-  double of_warp, most, box_rows;
+  double of_warp, most, box_rows, box_waste;
 } Count;
+
+// What a box fetches comes in whole sectors, row by row.
+static void count_box(Count *count, const WarpVisit *visit) {
+  const Op *op = &visit->stmt->op;
+  const double rows = visit->weight * (double)op->box[0],
+               bytes = (double)op->box[1] * dtype_bytes(op->src.buffer->type);
+  count->box_rows += rows;
+  count->box_waste += rows * (ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES - bytes);
+}
 
 static void count_visit(void *context, const WarpVisit *visit) {
   Count *count = context;
@@ -146,8 +223,7 @@ static void count_visit(void *context, const WarpVisit *visit) {
   count->warp = visit->warp;
   count->of_warp += visit->weight;
   count->most = fmax(count->most, count->of_warp);
-  if (op_moves_box(op->kind) && is_global(&op->src))
-    count->box_rows += visit->weight * (double)op->box[0];
+  if (op_moves_box(op->kind) && is_global(&op->src)) count_box(count, visit);
 }
 
 // How often something is done does not depend on where it finds its operands.
@@ -162,6 +238,7 @@ static void count_instructions(Arena *arena, const Program *program, BlockWaits 
   warp_walk(arena, program, &visitor, &count);
   out->instructions = count.most;
   out->box_rows = count.box_rows;
+  out->box_waste = count.box_waste;
 }
 
 // The slabs on their way together: all of a producer's ring, or those that a thread asks for ahead
@@ -185,7 +262,9 @@ BlockWaits derive_waits(Arena *arena, const Program *program) {
   out.fetches = asked.exposed;
   out.depth = slabs && !asked.exposed ? depth_of(&steps) : 0;
   out.phases = steps.n;
-  count_steps(program_main(program)->body, 1, 1, &out);
+  Stmt *body = program_main(program)->body;
+  count_steps(arena, body, (Walk){1, 1, NULL}, &out);
+  out.turns = find_turns(body, 1, slabs, count_sums(body));
   count_instructions(arena, program, &out);
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine_code.h"
+#include "model/readings/derive.h"
 
 void side_init(Side *side, const char *name) {
   *side = (Side){.arena = {arena_new(name), arena_new(name)}, .schedule = schedule_default()};
@@ -133,27 +134,35 @@ static void keep_unchanged(Picture *picture) {
   }
 }
 
-static void count_anew(Side *side, int registers, const SassResult *sass) {
+static void count_anew(Side *side, int registers, int spill_bytes, const SassResult *sass) {
   Picture *picture = side->picture;
   Arena *arena = side->arena[side->at];
   const MachineAccesses *machine =
       sass ? machine_accesses(arena, sass, side_emission(side), picture->estimate) : NULL;
-  picture->counted = model_compiled(arena, picture->estimate, registers, machine);
+  picture->counted = model_compiled(arena, picture->estimate, registers, spill_bytes, machine);
   picture->map_counted = machine ? map_sites(arena, picture->counted) : picture->map_estimate;
   picture->sass = sass;
   picture->grid_counted = NULL;
   if (machine) keep_unchanged(picture);
 }
 
+static bool has_counts(const Picture *picture, int registers, int spill_bytes) {
+  const Resources *has = &picture->counted->resources;
+  if (registers < 0) return true;
+  const Resources wanted = resources_with_registers(
+      &picture->estimate->resources, picture->estimate->target, registers, spill_bytes);
+  return has->n_registers == registers && has->n_spilled == wanted.n_spilled;
+}
+
 // Views differ in whether they go by the compiler's counts, so the model with those counts is kept.
-void side_set_compiled(Side *side, int registers, const SassResult *sass) {
+void side_set_compiled(Side *side, int registers, int spill_bytes, const SassResult *sass) {
   Picture *picture = side->picture;
   picture->model = picture->estimate;
   picture->map = picture->map_estimate;
   if (registers >= 0 || sass) {
-    bool same = picture->counted && picture->sass == sass &&
-                (registers < 0 || picture->counted->resources.n_registers == registers);
-    if (!same) count_anew(side, registers, sass);
+    bool same =
+        picture->counted && picture->sass == sass && has_counts(picture, registers, spill_bytes);
+    if (!same) count_anew(side, registers, spill_bytes, sass);
     picture->model = picture->counted;
     picture->map = picture->map_counted;
   }

@@ -71,7 +71,7 @@ bool side_build(Side *side, const TargetTable *targets);
 
 // Gives the picture the compiler's word: registers per thread (negative: not known) and the machine
 // code of its text (NULL: not known). Without either it goes by the model's own estimates again.
-void side_set_compiled(Side *side, int registers, const SassResult *sass);
+void side_set_compiled(Side *side, int registers, int spill_bytes, const SassResult *sass);
 // Until the next of those: the accesses as the program says them.
 void side_show_written(Side *side);
 PictureNumbers picture_numbers(const Model *model);

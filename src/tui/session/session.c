@@ -501,9 +501,9 @@ static void take_compilers_word(Session *session, Side *side, bool estimates) {
   const Compiled *compiled = results_compiled(&session->results, side->picture->key);
   const SassResult *sass = compiled ? compiled->sass : NULL;
   if (estimates)
-    side_set_compiled(side, -1, NULL);
+    side_set_compiled(side, -1, -1, NULL);
   else
-    side_set_compiled(side, counted.registers, sass && sass->ok ? sass : NULL);
+    side_set_compiled(side, counted.registers, counted.spill_bytes, sass && sass->ok ? sass : NULL);
   if (session_view_state(session)->as_written) side_show_written(side);
 }
 

@@ -51,7 +51,7 @@ static void take_point(Session *session, SweepLines *lines, int i) {
   line->fit = point->resources;
   if (line->counted.registers >= 0 && point->done && point->legal)
     line->fit = resources_with_registers(&point->resources, session->now.picture->model->target,
-                                         line->counted.registers);
+                                         line->counted.registers, line->counted.spill_bytes);
   lines->estimates[i] = line->estimate;
   // A time of another GPU stands in its row, but in no picture beside what this one did.
   lines->timings[i] = timed && at_hand_is_other(session, timed) ? NAN : line->timed;

@@ -45,7 +45,7 @@ static Resources expected_resources(const Session *session, const Trial *trial) 
   if (!fit->counted) return trial->resources;
   int registers = fit->n_registers + trial->resources.n_registers - guess->n_registers;
   return resources_with_registers(&trial->resources, picture->model->target,
-                                  registers < 1 ? 1 : registers);
+                                  registers < 1 ? 1 : registers, -1);
 }
 
 // "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s", "est. ±17 % 36.7 → 39.1 TFLOP/s".

@@ -1,0 +1,251 @@
+// A model → the terms of the calibrated roofline, by way of a basis that can still be told what the
+// compiler said.
+//
+// What a compiler says changes three things: how many blocks are resident, which share what a block
+// waits for; what is spilled; and how many loads are under way together.
+//
+// Spills, worked example, ptxas 13.0: a kernel of attention that needs 114 registers gets 32 by its
+// launch bounds; its code stores 325 words and loads 275 in each block of keys. 16 warps, 512
+// blocks of keys, two blocks of queries for each SM: 9.8 million lines. What lies there is 1.2 MB
+// of an SM, so nearly all goes to L2, 4 clocks a line: 20 ms; an H100 takes 17.
+//
+// Loads of fragments straight from global memory: no more than stand together in as many k-steps as
+// the compiler unrolls, and no more than the registers beside the sums hold. Worked example, a warp
+// with 80 registers, 40 of them sums, that loads 20 values of B a step: 15 at a time, so 683 waits
+// in 512 steps, where one wait in four steps would be 128.
+#include <math.h>
+
+#include "model/ir/rewrite.h"
+#include "model/readings/calibration.h"
+#include "model/readings/derive.h"
+
+static CalibrationFactor pipe_of(const Atom *atom) {
+  if (!atom) return CALIBRATION_FMA;
+  return atom_is_of_warp(atom) ? CALIBRATION_MMA : CALIBRATION_WGMMA;
+}
+
+// Families of one product stand first, in the order of the pipes.
+static CalibrationFamily family_of(const Model *model, CalibrationFactor pipe) {
+  const int at = (int)pipe - CALIBRATION_FMA;
+  const bool one = model->program->n_products == 1;
+  return (CalibrationFamily)(one ? at : CALIBRATION_FAMILY_ATTENTION_FMA + at);
+}
+
+// 32-bit registers of a lane that A of one atom takes: 4 of m16n8k16 of 16 bits, 2 of m16n8k8.
+static double loads_of_atom(const Atom *atom) {
+  return (double)(atom->m * atom->k * atom->bits) / (32.0 * atom_lanes(atom));
+}
+
+static void add_sites(const Model *model, CalibrationBasis *out) {
+  for (int i = 0; i < model->n_sites; i++) {
+    out->warp_accesses += model->site[i].executions;
+    if (!model->site[i].op->counted) out->copied += model->site[i].profiled;
+  }
+}
+
+// Fragments straight from global memory: L1 is filled with each sector once, and rows of the tile
+// that are not whole sectors wide bring a neighbour's along. Worked example, B of bf16 row by row,
+// tiles of 8 columns: 16 bytes of each row are of use, 32 come.
+static void add_direct(const Model *model, const GlobalSite *site, CalibrationBasis *out) {
+  const Program *p = model->program;
+  const bool is_a = site->matrix->role == ROLE_A, is_b = site->matrix->role == ROLE_B;
+  if (site->is_store || !site->by_l1 || p->n_products > 1 || !(is_a || is_b)) return;
+  const double m = (double)axis_tile(&p->axis[AXIS_M]), n = (double)axis_tile(&p->axis[AXIS_N]);
+  const double depth = model->traffic.flop / 2 / (m * n * (double)model->resources.n_blocks);
+  const double used = (is_a ? m : n) * dtype_bytes(site->matrix->type);
+  const bool along_k = p->product[0].operand[is_a ? ATOM_A : ATOM_B].column_major != is_a;
+  const double come = along_k ? used : ceil(used / SECTOR_BYTES) * SECTOR_BYTES;
+  out->wasted_bytes += (come - used) * depth;
+  out->filled_bytes += come * depth;
+}
+
+static void add_global(const Model *model, CalibrationBasis *out) {
+  for (int i = 0; i < model->global.n; i++) {
+    const GlobalSite *site = &model->global.site[i];
+    out->requests += site->requests;
+    out->stored_sectors += site->is_store ? site->sectors : 0;
+    add_direct(model, site, out);
+  }
+}
+
+CalibrationBasis calibration_basis(const Model *model) {
+  const Atom *atom = program_atom(model->program);
+  const CalibrationFactor pipe = pipe_of(atom);
+  CalibrationBasis out = {.target = model->target,
+                          .resources = model->resources,
+                          .traffic = model->traffic,
+                          .waits = model->waits,
+                          .family = family_of(model, pipe),
+                          .pipe = pipe,
+                          .atom_loads = atom ? loads_of_atom(atom) : 1,
+                          .atom_warps = atom ? atom_warps(atom) : 1,
+                          .main_kernel = model->program->main_kernel,
+                          .staged = slab_loop(model->program) != NULL,
+                          .wasted_bytes = model->waits.box_waste};
+  add_sites(model, &out);
+  add_global(model, &out);
+  return out;
+}
+
+void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes) {
+  if (registers >= 0)
+    basis->resources =
+        resources_with_registers(&basis->resources, basis->target, registers, spill_bytes);
+}
+
+typedef struct Launched {
+  double ns;      // of a clock
+  double rounds;  // blocks that one SM has, one after the other or together
+  double turns;   // the same in those that are resident together
+  double resident;
+  double slabs;  // of a block
+} Launched;
+
+static double positive(double value) { return value > 0 ? value : 0; }
+
+static Launched launched(const CalibrationBasis *b) {
+  const Traffic *t = &b->traffic;
+  const double blocks = (double)b->resources.n_blocks;
+  const double rounds = ceil(blocks / b->target->sm_count);
+  const double resident = fmax(1, fmin(rounds, b->resources.blocks_per_sm));
+  return (Launched){.ns = 1e3 / b->target->boost_mhz,
+                    .rounds = rounds,
+                    .turns = ceil(rounds / resident),
+                    .resident = resident,
+                    .slabs = fmax(1, t->flop / 2 / t->slab_fma / blocks)};
+}
+
+// ---- limits -------------------------------------------------------------------------------------
+
+// Warp instructions of a block that move values, and those that multiply without an atom. An
+// address of global memory is of 64 bits and takes two of its own.
+static double instructions(const CalibrationBasis *b, double slabs) {
+  enum { OF_REQUEST = 3 };
+  const double products = b->pipe == CALIBRATION_FMA ? b->traffic.slab_fma / LANES : 0;
+  return slabs * (products + b->warp_accesses * (double)b->resources.n_warps) +
+         OF_REQUEST * b->requests;
+}
+
+// Lines that a block spills and reads again. Of each step along K where registers are an estimate;
+// the words of the code stand in the loop as it is unrolled.
+static double spilled_lines(const CalibrationBasis *b) {
+  const Resources *r = &b->resources;
+  const double times = r->spills_counted ? b->waits.turns : b->waits.steps;
+  return 2 * (double)(r->n_spilled * r->n_consumers) * fmax(1, times);
+}
+
+// The part of them that L1 has no room for: of what shared memory leaves of it, other reads have
+// half.
+static double beyond_l1(const CalibrationBasis *b, double resident) {
+  static const double least = 8192;
+  const Resources *r = &b->resources;
+  const Target *gpu = b->target;
+  const double bytes = (double)(r->n_spilled * r->n_consumers) * BANK_LINE_BYTES * resident;
+  const double slabs = (double)(r->smem_bytes + gpu->smem_reserved_per_block) * resident;
+  const double room = fmax(least, (gpu->smem_per_sm - slabs) / 2);
+  return bytes > room ? 1 - room / bytes : 0;
+}
+
+static double l2_clocks(const CalibrationBasis *b) {
+  enum { BYTES_PER_CLOCK = 32 };
+  const double wasted = b->wasted_bytes * (double)b->resources.n_blocks;
+  return (b->traffic.l2_bytes + wasted) / (b->target->sm_count * BYTES_PER_CLOCK);
+}
+
+// Without slabs the pipe of shared memory is L1's alone, and its lines are those of global memory.
+static void limit_terms(const CalibrationBasis *b, const Launched *l,
+                        double term[CALIBRATION_FACTORS]) {
+  enum { ISSUED_PER_CLOCK = 4, L2_CLOCKS_PER_LINE = 4, FILLED_PER_CLOCK = 64 };
+  const Traffic *t = &b->traffic;
+  const double block = l->rounds * l->ns, slab = l->slabs * block;
+  const double filled = b->filled_bytes / FILLED_PER_CLOCK * block;
+  const double from_l2 = beyond_l1(b, l->resident);
+  term[b->pipe] = positive(t->fma_clocks) * slab;
+  term[CALIBRATION_SOFTMAX] = (positive(t->fp32_clocks) + positive(t->sfu_clocks)) * slab;
+  term[CALIBRATION_ISSUE] = instructions(b, l->slabs) / ISSUED_PER_CLOCK * block;
+  term[CALIBRATION_COPY] = b->copied * slab;
+  term[CALIBRATION_GLOBAL] = positive(t->global_clocks) * slab + filled;
+  term[CALIBRATION_L2] = l2_clocks(b) * l->ns;
+  term[CALIBRATION_DRAM] = positive(t->dram_clocks) * slab;
+  term[CALIBRATION_TMA] = b->waits.box_rows * block;
+  term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
+  term[CALIBRATION_SHARED] = b->staged ? positive(t->shared_clocks) * slab + filled : 0;
+  term[CALIBRATION_SPILL] = spilled_lines(b) * (1 - from_l2 + from_l2 * L2_CLOCKS_PER_LINE) * block;
+}
+
+// ---- latency ------------------------------------------------------------------------------------
+
+// Loads of fragments that a warp waits for together. Each has a register for its value and its part
+// of an address; the sums, counters and pointers have the others. Where the sums alone do not fit,
+// one atom's A is left, or one value of A and one of B.
+static double loads_together(const CalibrationBasis *b) {
+  enum { OTHERS = 10, OF_LOAD = 2, LEAST = 2, MOST = 32 };
+  const Resources *r = &b->resources;
+  const double has = r->consumer_registers ? (double)r->consumer_registers : r->n_registers;
+  const double left = (has - r->n_accumulators - OTHERS) / OF_LOAD;
+  return fmin(MOST, fmax(fmax(LEAST, b->atom_loads), left));
+}
+
+// How much longer a fetch takes that is not in L2. Few are counted as misses, but all who ask for
+// what is on its way to L2 wait as long as the first.
+static double farther(const Traffic *t) {
+  static const double dram_more = 3;
+  return 1 + dram_more * (1 - t->l2_hit);
+}
+
+// A sector that L1 has is soon there (gpus.json: 34 clocks, where L2 takes 265 and DRAM 650 if
+// there is nothing else to do).
+static double read_clocks(const CalibrationBasis *b) {
+  enum { READ = 300, NEAR = 40 };
+  const BlockWaits *w = &b->waits;
+  const double together = loads_together(b);
+  return fmax(w->reads, w->loads / together) * READ * farther(&b->traffic) +
+         fmax(w->near_reads, w->near_loads / together) * NEAR;
+}
+
+// Products and softmax of what goes on in step: of the whole block where its barriers keep all of
+// it in step, of each warp or warpgroup where roles let them drift apart, so that the softmax of
+// one is beside the products of another.
+static double clocks_in_step(const CalibrationBasis *b) {
+  const Resources *r = &b->resources;
+  const double softmax = positive(b->traffic.fp32_clocks) + positive(b->traffic.sfu_clocks);
+  const bool drift = softmax > 0 && r->n_consumers < r->n_warps;
+  const double parts = drift ? fmax(1, (double)r->n_consumers / b->atom_warps) : 1;
+  return (positive(b->traffic.fma_clocks) + softmax) / parts;
+}
+
+// Of a block alone: what resident blocks hide of each other.
+static void latency_terms(const CalibrationBasis *b, const Launched *l,
+                          double term[CALIBRATION_FACTORS]) {
+  enum { FETCH = 600, STEP = 20, PHASE = 30, BOX_ROW = 2, L2_BYTES_PER_CLOCK = 64 };
+  const Traffic *t = &b->traffic;
+  const BlockWaits *w = &b->waits;
+  const double turn = l->turns * l->ns, slabs = b->staged ? l->slabs : 1;
+  const double own = t->l2_bytes / (double)b->resources.n_blocks / L2_BYTES_PER_CLOCK;
+  const double moved = w->fetches > 0 ? BOX_ROW * w->box_rows + own : 0;
+  const double fetches = w->fetches + (w->depth > 0 ? 1 / w->depth : 0);
+  const double fetched = slabs * fetches * FETCH * farther(t) + moved;
+  term[CALIBRATION_ALONE] = l->slabs * clocks_in_step(b) * turn;
+  term[CALIBRATION_WARP] = w->instructions * turn;
+  term[CALIBRATION_FETCH] = (fetched + read_clocks(b)) * turn;
+  term[CALIBRATION_STEP] = w->steps * STEP * turn;
+  term[CALIBRATION_PHASE] = slabs * w->phases * PHASE * turn;
+}
+
+CalibrationTerms calibration_terms_of(const CalibrationBasis *b) {
+  enum { BLOCK_CLOCKS = 750 };
+  const Launched l = launched(b);
+  CalibrationTerms out = {.family = b->family};
+  limit_terms(b, &l, out.term);
+  latency_terms(b, &l, out.term);
+  out.term[CALIBRATION_LAUNCH] = 1e3;
+  out.term[CALIBRATION_BLOCK] = BLOCK_CLOCKS * l.turns * l.ns;
+  out.term[CALIBRATION_STORE] = b->stored_sectors * l.rounds * l.ns;
+  out.term[CALIBRATION_BETWEEN] = positive(b->traffic.between_us) * 1e3;
+  return out;
+}
+
+CalibrationTerms calibration_terms(const Model *model) {
+  const CalibrationBasis basis = calibration_basis(model);
+  return calibration_terms_of(&basis);
+}

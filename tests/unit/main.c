@@ -61,11 +61,15 @@ enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
 // The suites that take longest start first, so that no processor waits for the last one.
 static const char *const slow[] = {
-    "property",    "attention",  "emit_run",   "tune",       "emit_compile", "tcgen05",
-    "open_rungs",  "mutants",    "export_cu",  "pingpong",   "cluster",      "persistent",
-    "lesson_view", "view",       "stamp",      "emit_atoms", "conventions",  "counted",
-    "bench",       "timeline",   "own_view",   "trace_run",  "mbarrier",     "ops",
-    "parse",       "work_lists", "open_races", "hostile",    "open_cli",     "history_view"};
+    "property",    "open_rungs",    "attention",    "tune",        "mutants",
+    "emit_run",    "tcgen05",       "export_cu",    "cluster",     "view",
+    "pingpong",    "emit_compile",  "persistent",   "lesson_view", "tensor_scaled",
+    "conventions", "counted",       "emit_atoms",   "stamp",       "own_view",
+    "bench",       "hostile",       "work_lists",   "mbarrier",    "ops",
+    "open_cli",    "parse",         "random_order", "timeline",    "register_probe",
+    "open_styles", "compile_all",   "lesson",       "interp_cli",  "lesson_cli",
+    "open_races",  "pipeline_view", "steps",        "tagged",      "timeline_measured",
+    "knob_use",    "history_view",  "trace_run",    "tensor_map"};
 
 static const char *const waiting[] = {
     "tune",     "client",         "cuda_cli", "cli_probe", "history", "worker",   "terminal",

@@ -101,7 +101,7 @@ static void check_computes(const Program *program, const char *what) {
 START_TEST(every_pass_leaves_it_exact) {
   const Model *model = model_of(states[_i]);
   for (int i = 0; i < model->pipeline.n_stages; i++) {
-    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 3)) continue;
+    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 5)) continue;
     const Pass *pass = model->pipeline.stage[i].pass;
     check_computes(model->pipeline.stage[i].program,
                    arena_printf(arena, "%s after %s", states[_i], pass ? pass->name : "nothing"));
@@ -114,7 +114,7 @@ START_TEST(its_text_compiles) {
   static const char *const targets[] = {"sm_80", "sm_90a", "sm_120"};
   const bool has_own = strstr(states[_i], "TARGET=");
   for (int t = 0; t < (has_own ? 1 : 3); t++) {
-    if (!has_own && !stress_has_turn(t + _i, 3)) continue;
+    if (!has_own && !stress_has_turn(t + _i, 4)) continue;
     const char *target = has_own ? "" : arena_printf(arena, ",TARGET=%s", targets[t]);
     const Model *model = model_of(arena_printf(arena, "%s%s", states[_i], target));
     const CompileResult *result =

@@ -72,7 +72,7 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       if (s < pipeline->n_stages - 1 && slab_counts[i] != 4) break;
       if (!program_buffer(pipeline->stage[s].program, ROLE_ORDER)) break;
-      if (s < pipeline->n_stages - 1 && !stress_has_turn(s + _i, 3)) continue;
+      if (s < pipeline->n_stages - 1 && !stress_has_turn(s + _i, 5)) continue;
       ck_assert(property_computes(&schedule, pipeline->stage[s].pass->name,
                                   pipeline->stage[s].program, 2));
     }

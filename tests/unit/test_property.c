@@ -46,7 +46,7 @@ static bool every_stage_computes(const Schedule *schedule, int turn, bool last_a
   for (int i = last_alone ? last : 0; i <= last; i++) {
     const Pass *pass = model->pipeline.stage[i].pass;
     const Program *program = model->pipeline.stage[i].program;
-    if (i < last && !stress_has_turn(i + turn, 2)) continue;
+    if (i < last && !stress_has_turn(i + turn, 3)) continue;
     if (is_large_naive(pass, &program->problem) || !property_is_new(seen, program)) continue;
     if (!property_computes(schedule, pass ? pass->name : "nothing", program, 1)) return false;
   }
@@ -128,7 +128,7 @@ static bool rung_computes(const Schedule *rung, int turn, bool last_alone, Seen 
     if (is_of_rows(rung) && s != turn % N_SHAPES && !stress_is_on()) continue;
     Schedule schedule = shaped(&narrow, s);
     bool every = s == turn % N_SHAPES || stress_is_on();
-    if (!every && !stress_has_turn(s + turn, 3)) continue;
+    if (!every && !stress_has_turn(s + turn, 4)) continue;
     ok &= every_stage_computes(&schedule, turn, last_alone || !every, seen);
   }
   arena_reset(property_arena);
@@ -170,7 +170,7 @@ START_TEST(rungs_whose_sums_leave_by_tma_compute_the_nest) {
       const int64_t *v = ladder->rung[r].schedule.value;
       if (ladder->rung[r].not_built || !v[KNOB_ATOM_KIND] || !v[KNOB_TMA]) continue;
       if (v[KNOB_PROGRAM] == COMPUTES_ATTENTION) continue;  // its sums leave from registers
-      if (!stress_has_turn(r + f, 2)) continue;
+      if (!stress_has_turn(r + f, 3)) continue;
       bool last_alone = !property_is_new_kind(&kinds, &ladder->rung[r]);
       rungs++;
       for (int way = 0; way < 2; way++) {

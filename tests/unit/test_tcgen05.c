@@ -134,7 +134,7 @@ START_TEST(every_pass_of_it_computes) {
   Schedule schedule = property_read_state(states[_i]);
   const Model *model = property_built(&schedule);
   for (int i = 1; i < model->pipeline.n_stages; i++) {
-    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 3)) continue;
+    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 5)) continue;
     const char *after = model->pipeline.stage[i].pass->name;
     ck_assert_msg(property_computes(&schedule, after, model->pipeline.stage[i].program, 1), "%s",
                   states[_i]);

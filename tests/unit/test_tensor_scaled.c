@@ -54,7 +54,7 @@ START_TEST(every_pass_computes) {
   for (int i = 0; i < model->pipeline.n_stages; i++) {
     const Pass *pass = model->pipeline.stage[i].pass;
     const Program *program = model->pipeline.stage[i].program;
-    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 6)) continue;
+    if (i < model->pipeline.n_stages - 1 && !stress_has_turn(i + _i, 9)) continue;
     ck_assert_msg(property_computes(&schedule, pass ? pass->name : "nothing", program, 1), "%s",
                   states[_i]);
     property_read_back(program);

@@ -127,9 +127,9 @@ static void assert_compiles(const char *name, const char *text) {
   compile_is_clean(&key);
 }
 
-// One text in eight, in `make stress` all of them.
+// One text in 24, in `make stress` all of them.
 START_TEST(nvcc_compiles_it) {
-  if (exports[_i].compiled && stress_has_turn(_i, 8))
+  if (exports[_i].compiled && stress_has_turn(_i, 24))
     assert_compiles(exports[_i].name, exported(exports[_i].state));
 }
 END_TEST

@@ -234,10 +234,10 @@ static bool is_spare(const Schedule *schedule, const Stmt *stmt) {
 }
 
 // Mutants of tensor-core programs take ten times as long, and neighbouring rungs share most of
-// theirs: one in 29 is tried, so that over the rungs each place of a program has its turn, and
+// theirs: one in 41 is tried, so that over the rungs each place of a program has its turn, and
 // under stress one in six, unless GEMMVIEW_MUTANTS=all. Of those of fma one in three, or all.
 static bool is_tried(const Schedule *schedule, Tally *tally) {
-  static const int one_in[2][2] = {{3, 29}, {1, 6}};
+  static const int one_in[2][2] = {{3, 41}, {1, 6}};
   const char *wanted = getenv("GEMMVIEW_MUTANTS");
   bool all = wanted && strcmp(wanted, "all") == 0;
   return tally->seen++ % one_in[stress_is_on()][schedule->value[KNOB_ATOM_KIND] != 0] == 0 || all;

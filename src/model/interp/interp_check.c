@@ -41,23 +41,43 @@ static bool stays_exact(int most, int64_t k, double limit) {
 }
 
 // Attention: Q with one or two numbers of ±1 in each row, the first of them in another column for
-// each row, and K of ±1 and zeros, of which later keys have ever fewer. Scores are whole numbers
-// from -2 to 2, so with an alpha of 2 weights are powers of two from 1 down to 2^-8, exact in 16
-// bits, and so are sums of 4096 of them with a V of whole numbers up to 4; and the largest score of
-// a row grows as the keys go on, as a running maximum must see it do.
-static const float *sparse_numbers(Arena *arena, const Problem *problem, uint64_t seed, int which) {
+// each row, and K of ±1 and zeros. Scores are whole numbers from -2 to 2, so with an alpha of 2
+// weights are powers of two from 1 down to 2^-8, exact in 16 bits, and so are sums of 4096 of them
+// with a V of whole numbers up to 4. In each column of K there is a key before which it lowers the
+// scores of the rows that have their first number there: whichever block of keys one looks at, some
+// rows find their largest score in it, and lose it again where the running maximum does not see it.
+typedef struct ScoreColumn {
+  int64_t rises_from;  // a key
+  float sign;          // of the first numbers of Q in it
+} ScoreColumn;
+
+// 37 has no factor in common with a head's dimensions: neighbouring columns rise far apart, and all
+// together evenly.
+static ScoreColumn score_column(const Problem *problem, uint64_t seed, int64_t e) {
+  const int64_t at = (37 * e + (int64_t)(seed % 61)) % problem->k;
+  return (ScoreColumn){at * problem->n / problem->k, at % 2 ? 1.0f : -1.0f};
+}
+
+static const float *queries(Arena *arena, const Problem *problem, uint64_t seed, int which) {
   const int64_t n = problem_input_elements(problem, which), depth = problem->k;
   uint64_t state = seed * 2 + (uint64_t)which;
   float *data = ARENA_ARRAY(arena, float, n);
-  for (int64_t i = 0; which && i < n; i++) {
-    const int64_t key = i / depth % problem->n;
-    const float sign = random_next(&state) >> 63 ? 1.0f : -1.0f;
-    data[i] = random_between(&state, 0, problem->n - 1) <= key ? sign : 0.0f;
+  for (int64_t row = 0; row < n / depth; row++) {
+    const int64_t second = random_between(&state, 0, depth - 1), first = row % depth;
+    data[row * depth + second] = random_next(&state) >> 63 ? 1.0f : -1.0f;
+    data[row * depth + first] = score_column(problem, seed, first).sign;
   }
-  for (int64_t i = 0; !which && i < 2 * n / depth; i++) {
-    const int64_t row = i / 2;
-    const int64_t e = i % 2 ? random_between(&state, 0, depth - 1) : row % depth;
-    data[row * depth + e] = random_next(&state) >> 63 ? 1.0f : -1.0f;
+  return data;
+}
+
+static const float *keys(Arena *arena, const Problem *problem, uint64_t seed, int which) {
+  const int64_t n = problem_input_elements(problem, which), depth = problem->k;
+  uint64_t state = seed * 2 + (uint64_t)which;
+  float *data = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; i < n; i++) {
+    const ScoreColumn column = score_column(problem, seed, i % depth);
+    const bool rises = i / depth % problem->n >= column.rises_from;
+    data[i] = random_next(&state) >> 63 ? -column.sign : rises ? column.sign : 0.0f;
   }
   return data;
 }
@@ -91,8 +111,9 @@ static const float *factors(Arena *arena, const Problem *problem, uint64_t seed,
 const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t seed, int which) {
   int64_t n = problem_input_elements(problem, which);
   if (problem->kind == PROBLEM_ATTENTION)
-    return which == 2 ? whole_numbers(arena, n, seed, which, 4)
-                      : sparse_numbers(arena, problem, seed, which);
+    return which == 2   ? whole_numbers(arena, n, seed, which, 4)
+           : which == 1 ? keys(arena, problem, seed, which)
+                        : queries(arena, problem, seed, which);
   if (which >= 2) return factors(arena, problem, seed, which);
   if (dtype_elements(problem->dtype) > 1) return codes(arena, n, seed, which);
   double limit = fmin(number_exact_limit(problem->acc), number_exact_limit(problem->out));

@@ -138,11 +138,15 @@ $(eval $(call configuration,whole,CC,WHOLE_FLAGS))
 $(eval $(call configuration,tsan,CC,TSAN_FLAGS))
 $(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
 $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
-# The interpreter, and the machine that runs PTX.
+# The interpreter, the machine that runs PTX, and the worker that makes up its times.
 HOT_SOURCES := $(wildcard src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/record/*.c) \
                src/model/words/dtype.c src/model/words/formats.c src/model/words/fragment.c \
-               src/model/ir/expr.c
-$(call objects,asan,$(HOT_SOURCES) $(STAND_INS)): HOT = -O3 -fno-sanitize=all
+               src/model/ir/expr.c src/kernels/worker/worker_fake.c
+# What a test runs once is compiled in half of the time: commands, tools, devices, screens.
+ONCE_SOURCES := $(filter-out src/tui/canvas/% $(HOT_SOURCES),$(filter src/cli/% src/kernels/% src/tui/%,$(SOURCES)))
+$(call objects,asan,$(ONCE_SOURCES)): QUICK = -O0
+NATIVE := $(shell $(CC) -march=native -E -x c /dev/null >/dev/null 2>&1 && echo -march=native -ffp-contract=off)
+$(call objects,asan,$(HOT_SOURCES) $(STAND_INS)): HOT = -O3 $(NATIVE) -fomit-frame-pointer -fno-sanitize=all
 $(call objects,whole,$(HOT_SOURCES)): HOT = -O3
 # Nothing for another machine is compiled before that machine's libraries are here.
 build/$(ARCH)/flags: | build/sysroot-$(ARCH)

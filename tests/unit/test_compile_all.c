@@ -67,7 +67,7 @@ static int compile_some(const Target *target, uint64_t state, int n) {
 START_TEST(legal_schedules_compile) {
   const Target *target = &targets.targets[_i];
   const char *known = NULL;
-  const int n = stress_count(2, 200);
+  const int n = stress_count(1, 200);
   int n_faults = 0;
   if (!nvrtc_supports(arena, target->arch, &known)) return;
   for (int first = 0; first < n; first += BATCH) {

@@ -211,7 +211,7 @@ END_TEST
 
 START_TEST(compiled_accesses_cost_what_was_counted) {
   Lines lines = read_lines("tests/data/h200_schedules.jsonl");
-  int n = stress_count(12, lines.n), wrong = 0;
+  int n = stress_count(8, lines.n), wrong = 0;
   if (!has_compiler()) return;
   for (int i = 0; i < n; i++) {
     arena_reset(property_arena);

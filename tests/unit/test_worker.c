@@ -337,12 +337,16 @@ END_TEST
 
 // ---- the server with children of the test's making ----------------------------------------------
 
-// The fake children: a machine with a GPU, a compiler that is always content, and $bench.
+// The fake children: a machine with a GPU, a compiler that is always content, and $bench. Answers
+// say whose they are.
 static const char children[] =
+    "take() { read line || exit 0; id=${line#*\\\"id\\\":}; id=${id%%,*}; }\n"
+    "answer() { echo \"{\\\"type\\\":\\\"result\\\",\\\"id\\\":$id,\\\"what\\\":\\\"ptx\\\",\"\\\n"
+    "\"\\\"data\\\":{\\\"pid\\\":$$}}\"; echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\"; }\n"
     "case $1 in\n"
     "machine) echo '{\"type\":\"machine\",\"can_compile\":true,\"nvrtc\":\"fake\",\"gpu\":\"FAKE\","
     "\"gpu_uuid\":\"GPU-fake\"}';;\n"
-    "compile) read line; id=${line#*\\\"id\\\":}; id=${id%%,*}; eval \"$COMPILE\"\n"
+    "compile) take; eval \"$COMPILE\"\n"
     "  echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\";;\n"
     "bench) while read line; do id=${line#*\\\"id\\\":}; id=${id%%[,\\}]*}; eval \"$BENCH\"\n"
     "  echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\"; done;;\n"
@@ -433,6 +437,23 @@ START_TEST(test_bad_child) {
   ask.id = 2;
   send_message(&ask);
   outcome_of(2);
+}
+END_TEST
+
+// Compiles one after the other go to one process; one that ends behind its done takes no request
+// along.
+START_TEST(test_a_compiler_stays) {
+  static const char *const ways[] = {"while answer; do take; done", "answer; exit 1"};
+  const char *data[3];
+  start_server(ways[_i], "");
+  for (int64_t id = 1; id <= 3; id++) {
+    send_compile(id, good_cuda, "ptx");
+    const Outcome outcome = outcome_of(id);
+    ck_assert_msg(outcome.n_errors == 0, "%d: %s", (int)id, outcome.error.text);
+    ck_assert_int_eq(outcome.n_results, 1);
+    data[id - 1] = outcome.result[0].data;
+  }
+  ck_assert(str_equal(data[0], data[1]) == (_i == 0) && str_equal(data[1], data[2]) == (_i == 0));
 }
 END_TEST
 
@@ -608,6 +629,7 @@ Suite *suite_worker(void) {
   tcase_add_loop_test(tests, test_whole_worker_ends, 0, 2);
   tcase_add_test(tests, test_bench_goes_through_both_children);
   tcase_add_test(tests, test_compilers_stand_behind);
+  tcase_add_loop_test(tests, test_a_compiler_stays, 0, 2);
   tcase_add_loop_test(tests, test_bad_child, 0, (int)(sizeof bad_children / sizeof *bad_children));
   tcase_add_loop_test(tests, test_lost_context, 0, 3);
   tcase_add_test(tests, test_probe_goes_to_the_gpu);

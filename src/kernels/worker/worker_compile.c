@@ -1,11 +1,15 @@
-// Compiles run in children that serve one request each.
+// Compiles run in children that serve one request at a time, each in a fork of its own
+// (job_child.c).
 //
-// A fork and exec of this program, opening NVRTC included, costs tens of milliseconds; so one child
-// always stands by with its libraries loaded, waiting for its request on stdin. Worked example with
-// two slots:
+// A fork and exec of this program, opening NVRTC included, costs tens of milliseconds of one core,
+// and on a host of many cores they wait for each other: 31 at once started 19 a second, where as
+// many that stay and fork made 140 (two H100, 32 cores). So a child stays when it has served, one
+// always stands by with its libraries loaded, and those that nobody has needed for 20 s end. Worked
+// example with two slots:
 //
 //   slot 0 stands by; compile 7 arrives → slot 0 is fed, slot 1 starts and stands by
 //   compile 8 (not keep) arrives       → 7 is superseded: slot 0 is killed; slot 1 is fed
+//   8 is done                          → slot 1 stands by
 //
 // There is one for each core, so they stand behind whoever feeds the GPU: the child that times,
 // this worker and the search that asks it.
@@ -41,6 +45,8 @@ static Slot *idle_slot(Server *server, bool running) {
 }
 
 static bool start_slot(Server *server, Slot *slot) {
+  slot->has_served = false;
+  slot->idle_since = server->now_ms;
   return server_start_job(server, slot, "compile",
                           (ProcessOptions){.cpu_seconds = COMPILE_CPU_SECONDS,
                                            .memory_bytes = compile_memory_bytes,
@@ -51,6 +57,7 @@ static void begin(Server *server, Slot *slot, Request *request) {
   const int64_t limit = request->kind == MESSAGE_COMPILE ? request->deadline_ms : WORKER_COMPILE_MS;
   slot->request = request;
   request->phase = PHASE_COMPILING;
+  request->heard = false;
   request->ends_at = server->now_ms + limit;
   slot_feed(slot, request);
 }
@@ -71,7 +78,8 @@ static void remember(Server *server, const Request *request) {
 static void end_well(Server *server, Slot *slot) {
   Request *request = slot->request;
   slot->request = NULL;
-  process_kill(&slot->process, &server->reaper);
+  slot->has_served = true;
+  slot->idle_since = server->now_ms;
   remember(server, request);
   if (request->kind == MESSAGE_COMPILE || request->failed) {
     request_finish(server, request);
@@ -88,13 +96,24 @@ static void end_badly(Server *server, Slot *slot, ErrorKind kind, const char *te
   if (request) request_fail(server, request, kind, text);
 }
 
+// A child that has served may end as the next request comes to it: that one has another turn.
+static bool has_another_turn(Server *server, Slot *slot) {
+  Request *request = slot->request;
+  if (!request || request->heard || !slot->has_served) return false;
+  slot->request = NULL;
+  request->phase = PHASE_WAITING_COMPILE;
+  process_kill(&slot->process, &server->reaper);
+  return true;
+}
+
 void compile_read(Server *server, Slot *slot) {
   LineStatus status = slot_read(server, slot);
   if (status == LINE_READY)
     end_well(server, slot);
   else if (status == LINE_TOO_LONG)
     end_badly(server, slot, ERROR_COMPILER, "the compiler's process broke the protocol");
-  else if (slot->process.out < 0)
+  if (process_is_running(&slot->process) && slot->process.out < 0 &&
+      !has_another_turn(server, slot))
     end_badly(server, slot, ERROR_COMPILER, slot_describe_end(server, slot, "the compiler"));
 }
 
@@ -129,9 +148,21 @@ static void keep_one_ready(Server *server) {
   server->spare_not_before = server->now_ms + SPARE_PAUSE_MS;
 }
 
+// All but one of those that nobody has needed lately.
+static void end_idle(Server *server) {
+  const Slot *kept = idle_slot(server, true);
+  for (int i = 0; i < server->n_slots; i++) {
+    Slot *slot = &server->compile[i];
+    if (slot == kept || slot->request || !process_is_running(&slot->process)) continue;
+    if (server->now_ms - slot->idle_since >= WORKER_IDLE_MS)
+      process_kill(&slot->process, &server->reaper);
+  }
+}
+
 void compile_step(Server *server) {
   int place = 0;
   check_deadlines(server);
+  end_idle(server);
   for (Request *at = server->first, *next; at; at = next) {
     next = at->next;
     if (at->phase != PHASE_WAITING_COMPILE) continue;

@@ -20,7 +20,8 @@ enum {
   WORKER_COMPILE_MS = 30000,  // default deadlines
   WORKER_BENCH_MS = 60000,
   WORKER_MACHINE_MS = 20000,
-  WORKER_IDLE_MS = 20000,  // a bench child without work gives its GPU context back
+  WORKER_IDLE_MS =
+      20000,  // a bench child without work gives its GPU context back, a compiler its memory
   WORKER_COMPILED_MAX = 1024,
   WORKER_CANCEL_MS = 1000  // a bench child that does not heed a cancel is ended
 };
@@ -54,6 +55,8 @@ typedef struct Request {
 typedef struct Slot {
   Process process;
   Request *request;
+  bool has_served;     // a request, in good order
+  int64_t idle_since;  // on the server's clock
 } Slot;
 
 typedef struct Server {
@@ -98,7 +101,7 @@ LineStatus slot_read(Server *server, Slot *slot);
 const char *slot_describe_end(Server *server, Slot *slot, const char *who);
 void slot_feed(Slot *slot, const Request *request);
 
-// worker_compile.c: one child for each compile, one standing by with its libraries loaded.
+// worker_compile.c: children that compile, at least one of them standing by.
 void compile_step(Server *server);
 // Whether the cubin of a plan was made here lately.
 bool compile_knows(const Server *server, uint64_t plans);

@@ -79,6 +79,8 @@ Team *team_new(int threads) {
   return team;
 }
 
+int team_threads(const Team *team) { return team->n_threads; }
+
 void team_begin(Team *team, int n, TeamWork *work, void *context) {
   pthread_mutex_lock(&team->mutex);
   assert(!team->begun_round);

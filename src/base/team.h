@@ -17,6 +17,7 @@ typedef void TeamWork(void *context, int item);
 int team_usual(void);
 // `threads` counts the caller: 1 starts none. One that cannot be started leaves the others more.
 Team *team_new(int threads);
+int team_threads(const Team *team);  // that were started: with none, a round is done by who ends it
 // Gives the items to the threads and returns at once. What they read and write is theirs until
 // team_finish(), which does what is still to be done with them; a round is finished before another.
 void team_begin(Team *team, int n, TeamWork *work, void *context);

@@ -244,7 +244,7 @@ static const struct {
   BreakageId id;
   const char *says;
 } sentences[] = {
-    {BREAK_MASK_SHORT, "deadlock on full[0]: warp 0 of rank 0 waits for a phase of bit 0 to end"},
+    {BREAK_MASK_SHORT, "deadlock on full[0]: warps 0-1 of rank 0 wait for a phase of bit 0 to end"},
     {BREAK_NO_CLUSTER_START, "which may not have begun (tma"},
     {BREAK_NO_CLUSTER_END, "of its cluster, which may have ended (mbarrier.arrive"},
     {BREAK_LOCAL_ARRIVE_ONLY, "race on "},

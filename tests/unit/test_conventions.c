@@ -278,6 +278,24 @@ START_TEST(a_key_press_is_a_few_kilobytes) {
 }
 END_TEST
 
+// What takes long goes on beside: with two consumers to a pair a run with values took a second.
+// Where sanitizers watch, a press may take a few times the 10 ms of tests/stress/frames.sh.
+START_TEST(a_key_press_waits_for_no_run_with_values) {
+  if (!cli_has_program()) return;
+  CliRun run =
+      cli_run(arena, "bench-ui --json --ladder blackwell --view pipeline --press 'x x x X x'");
+  Diags diags = diags_new(arena);
+  double p99 = 0, samples = 0;
+  const JsonValue *root = cli_json(arena, &run);
+  ck_assert(json_require_double(root, "p99_us", &p99, &diags));
+  ck_assert(json_require_double(root, "samples", &samples, &diags));
+  ck_assert_msg(p99 < 50e3 * stress_patience(), "%g us", p99);
+  ck_assert(samples >= 60);
+  run = cli_run(arena, "bench-ui --view pipeline --press 'x Entre'");
+  ck_assert_int_eq(run.status, CLI_USAGE);
+}
+END_TEST
+
 START_TEST(the_screenshots_are_current) {
   if (!cli_has_program()) return;
   const char *command = "tools/screenshots.sh %s screenshots check";
@@ -302,6 +320,7 @@ Suite *suite_conventions(void) {
   tcase_add_test(tcase, a_classroom_is_for_its_group);
   tcase_add_test(tcase, a_classroom_takes_nothing_over);
   tcase_add_loop_test(tcase, a_key_press_is_a_few_kilobytes, 0, stress_is_on() ? 2 : 1);
+  tcase_add_test(tcase, a_key_press_waits_for_no_run_with_values);
   tcase_add_test(tcase, the_screenshots_are_current);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -1,5 +1,6 @@
 // Ladder files: what is read, what is refused and with which words.
 #include <check.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/embed.h"
@@ -41,6 +42,29 @@ START_TEST(reads_a_whole_ladder) {
   ck_assert(ladder->rung[1].aside && !ladder->rung[0].aside);
   ck_assert_ptr_null(ladder->rung[0].claim);
   ck_assert(ladder->rung[1].claim->has_value && ladder->rung[1].claim->value > 5.1);
+}
+END_TEST
+
+static const struct {
+  double value;
+  const char *unit, *gpu;
+  double tflops;
+} claimed[] = {{0.104, "ms", "B200, 4096^3", 1321.5},
+               {1000, "us", "RTX 5090, 128 x 128 x 16384", 0.537},
+               {62, "TFLOP/s", "RTX 5090", 62},
+               {0.104, "ms", "B200", NAN},
+               {0.104, "ms", "B200, 4096^3 or so", NAN},
+               {0.104, "ms", "RTX 3090, 64 queries x 64 keys, head dimension 128", NAN},
+               {5.2, "x", "B200, 4096^3", NAN}};
+enum { CLAIMED = sizeof claimed / sizeof *claimed };
+
+START_TEST(a_claimed_time_is_a_speed_by_its_own_problem) {
+  for (int i = 0; i < CLAIMED; i++) {
+    const Claim claim = {"fast", true, claimed[i].value, claimed[i].unit, claimed[i].gpu, NULL};
+    const double tflops = claim_tflops(&claim), wanted = claimed[i].tflops;
+    ck_assert_msg(isnan(wanted) ? isnan(tflops) : fabs(tflops - wanted) < 1e-3 * wanted,
+                  "%g %s on %s: %g", claim.value, claim.unit, claim.gpu, tflops);
+  }
 }
 END_TEST
 
@@ -141,6 +165,7 @@ Suite *suite_ladder(void) {
   TCase *tcase = tcase_create("ladder");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, reads_a_whole_ladder);
+  tcase_add_test(tcase, a_claimed_time_is_a_speed_by_its_own_problem);
   tcase_add_loop_test(tcase, refuses_with_the_place, 0, sizeof wrong / sizeof *wrong);
   tcase_add_test(tcase, finds_rungs_by_name_and_number);
   tcase_add_test(tcase, ladders_stand_in_their_places);

@@ -267,7 +267,7 @@ static const struct {
     {BREAK_FEWER_BYTES, "with no wait for its mbarrier between"},
     {BREAK_SLOT_AFTER, "what the memory accelerator copies into (tma"},
     {BREAK_MORE_BYTES,
-     "deadlock on full[0]: warp 0 waits for a phase of bit 0 to end; phase 0 is "
+     "deadlock on full[0]: warps 0-3 wait for a phase of bit 0 to end; phase 0 is "
      "under way, with 0 of 1 arrivals missing and 1024 bytes to come"},
     {BREAK_EMPTY_PHASE,
      "deadlock on empty[0]: warp 4 waits for a phase of bit 0 to end; phase 0 "

@@ -318,10 +318,10 @@ END_TEST
 
 // What an article says of a rung can be read at 80 x 24, its figures before where they were taken.
 START_TEST(every_claim_is_on_the_small_screen) {
-  static const char *const ladders[] = {"fp32", "hgemm", "tf32"};
+  static const char *const ladders[] = {"fp32", "hgemm", "tf32", "blackwell"};
   unsetenv("GEMMVIEW_DATA");
   int n = 0;
-  for (int l = 0; l < 3; l++) {
+  for (int l = 0; l < 4; l++) {
     Session *own = explorer_open(&(SessionOptions){.ladder = ladders[l]}, &diags);
     ck_assert_ptr_nonnull(own);
     view_show(own, view_find("measure"));
@@ -331,7 +331,9 @@ START_TEST(every_claim_is_on_the_small_screen) {
       session_go_rung(own, i);
       session_view_state(own)->cursor = i;
       drive_frame(own, canvas);
-      const char *text = arena_printf(arena, "claim: %.58s", claim->text);
+      const bool time = !isnan(claim_tflops(claim)) && !str_equal(claim->unit, "TFLOP/s");
+      const char *text =
+          arena_printf(arena, time ? " TFLOP/s: %.52s" : "claim: %.58s", claim->text);
       ck_assert_msg(strstr(export_text(arena, canvas), text) != NULL, "%s\n%s", text,
                     export_text(arena, canvas));
       n++;
@@ -339,6 +341,20 @@ START_TEST(every_claim_is_on_the_small_screen) {
     explorer_close(own);
   }
   ck_assert_int_ge(n, 20);
+}
+END_TEST
+
+// 2 · 4096³ in 0.104 ms, beside the model's speed and marked as the article's.
+START_TEST(a_claimed_time_is_a_speed_too) {
+  unsetenv("GEMMVIEW_DATA");
+  Session *own = explorer_open(&(SessionOptions){.ladder = "blackwell", .rung = "pair"}, &diags);
+  ck_assert_ptr_nonnull(own);
+  view_show(own, view_find("measure"));
+  session_view_state(own)->cursor = own->rung;
+  drive_frame(own, canvas);
+  ck_assert_ptr_nonnull(
+      strstr(export_text(arena, canvas), "claim of 1322 TFLOP/s: 0.104 ms (B200, 4096^3, article"));
+  explorer_close(own);
 }
 END_TEST
 
@@ -425,6 +441,7 @@ Suite *suite_measure(void) {
   tcase_add_test(tcase, the_error_map_says_which_rows);
   tcase_add_test(tcase, an_edit_takes_the_map_away);
   tcase_add_test(tcase, every_claim_is_on_the_small_screen);
+  tcase_add_test(tcase, a_claimed_time_is_a_speed_too);
   tcase_add_test(tcase, a_rung_says_what_it_brought);
   tcase_add_test(tcase, an_aside_follows_an_aside);
   tcase_add_test(tcase, marks_differ_and_stand_on_the_screen);

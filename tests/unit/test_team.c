@@ -50,6 +50,7 @@ START_TEST(a_round_goes_on_beside_its_caller) {
     team_begin(team, 5, count, &counted);
     counted.times[ITEMS - 1]++;
     if (_i == 1) ck_assert(!team_is_done(team));
+    ck_assert_int_eq(team_threads(team), _i - 1);
     while (_i > 1 && !team_is_done(team)) usleep(100);
     if (_i > 1) ck_assert_int_eq(counted.times[4], round + 1);
     team_finish(team);

@@ -267,6 +267,7 @@ START_TEST(a_screen_of_roles) {
   view_show(session, view_find(role_screens[_i].view));
   drive_frame(session, canvas);
   if (role_screens[_i].keys) ck_assert(drive_keys(session, canvas, role_screens[_i].keys, &diags));
+  drive_wait(session);
   drive_frame(session, canvas);
   golden_check(arena_printf(arena, "screens/%s.txt", role_screens[_i].name),
                export_text(arena, canvas));

@@ -2,9 +2,11 @@
 //
 // At every rung each of a set of keys is pressed and the frame is built as in the explorer: the
 // model, its pictures, the view and the bytes that change the terminal. What is timed is everything
-// between the key and those bytes. Reported are the 50th and the 99th percentile and the worst.
+// between the key and those bytes; what goes on beside, on a thread, is left alone. Reported are
+// the 50th and the 99th percentile and the worst.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -21,14 +23,18 @@ enum { SAMPLES_MAX = 1 << 16 };
 typedef struct BenchUiOptions {
   bool json;
   OptionSize size;
-  const char *ladder, *view, *color;
+  const char *ladder, *view, *color, *press;
 } BenchUiOptions;
 
 #define TEXT(key) \
   { .name = #key, .kind = OPTION_KIND_TEXT, .offset = offsetof(BenchUiOptions, key) }
 
-static const Option options[] = {OPTION_JSON(BenchUiOptions), OPTION_SIZE(BenchUiOptions),
-                                 TEXT(ladder), TEXT(view), TEXT(color)};
+static const Option options[] = {OPTION_JSON(BenchUiOptions),
+                                 OPTION_SIZE(BenchUiOptions),
+                                 TEXT(ladder),
+                                 TEXT(view),
+                                 TEXT(color),
+                                 TEXT(press)};
 
 typedef struct BenchUi {
   Arena *arena, *bytes_arena;
@@ -53,6 +59,19 @@ static void sample(BenchUi *bench, Key key) {
   bench->now = swap;
   if (bench->n < SAMPLES_MAX) bench->us[bench->n++] = us;
   if ((double)bytes.length > bench->worst_bytes) bench->worst_bytes = (double)bytes.length;
+}
+
+// The next of keys as "x x w"; KEY_NONE behind the last one, or where it is no key.
+static Key next_key(Arena *arena, const char **keys, Diags *diags) {
+  *keys += strspn(*keys, " ");
+  const size_t n = strcspn(*keys, " ");
+  const char *name = arena_printf(arena, "%.*s", (int)n, *keys);
+  *keys += n;
+  return n ? key_parse(name, diags) : KEY_NONE;
+}
+
+static void press_all(BenchUi *bench, const char *keys) {
+  for (Key key; (key = next_key(bench->arena, &keys, NULL)) != KEY_NONE;) sample(bench, key);
 }
 
 // Every knob of the panel one up and back again, then some lines of the next pane.
@@ -112,7 +131,10 @@ static void run(BenchUi *bench, const BenchUiOptions *given) {
   for (int rung = 0; rung < bench->session->ladder->n_rungs; rung++) {
     session_go_rung(bench->session, rung);
     drive_frame(bench->session, bench->before);
-    walk_rung(bench);
+    if (given->press)
+      press_all(bench, given->press);
+    else
+      walk_rung(bench);
   }
   qsort(bench->us, (size_t)bench->n, sizeof *bench->us, compare_doubles);
   print(bench, given);
@@ -130,6 +152,7 @@ int cmd_bench_ui(Arena *arena, int argc, char **argv) {
   for (int i = 0; i < view_count; i++) names[i] = view_table[i].name;
   if (ok && view_find(given.view) < 0)
     diag_add_unknown(&diags, "view", "view", given.view, names, view_count);
+  for (const char *keys = given.press; keys && *keys;) next_key(bench.arena, &keys, &diags);
   bench.present = (Present){.theme = theme_find(bench.arena, "default", &diags), .can_erase = true};
   color_depth(&(ColorSettings){.option = given.color}, &bench.present.depth, &diags);
   if (diags.count || !bench.session) {

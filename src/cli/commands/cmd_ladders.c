@@ -1,7 +1,9 @@
 // gemmview ladders: the ladders and their rungs, as text, JSON or CSV.
+#include <math.h>
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_ladder.h"
 #include "cli/common/options.h"
@@ -29,6 +31,15 @@ static bool read_ladders(Arena *arena, Ladders *all, const char *name, Diags *di
   return true;
 }
 
+// A time as a speed too, as everything is shown that is found here.
+static void print_claim(const Claim *claim) {
+  const double tflops = claim_tflops(claim);
+  printf("   claim (%s): %s", claim->gpu ? claim->gpu : "?", claim->text);
+  if (!isnan(tflops) && !str_equal(claim->unit, "TFLOP/s"))
+    printf("; that is %.3g TFLOP/s", tflops);
+  putchar('\n');
+}
+
 static void print_text(const Ladder *ladder) {
   printf("%s: %s\n", ladder->name, ladder->title);
   if (*ladder->source) printf("from %s\n", ladder->source);
@@ -37,8 +48,7 @@ static void print_text(const Ladder *ladder) {
     printf("\n%2d %s  %s%s\n   %s\n   %s\n", i, rung->name, rung->title,
            rung->aside ? "  (side branch)" : "", rung->state, rung->line);
     if (rung->not_built) printf("   not built: %s\n", rung->not_built);
-    if (rung->claim)
-      printf("   claim (%s): %s\n", rung->claim->gpu ? rung->claim->gpu : "?", rung->claim->text);
+    if (rung->claim) print_claim(rung->claim);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "model/readings/estimate.h"
 #include "model/readings/site_json.h"
 
 // ---- traffic ------------------------------------------------------------------------------------
@@ -45,6 +46,8 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
          number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
          number(arena, t->flop_per_dram_byte));
+  const char *reasons = estimate_reasons(arena, &(Estimate){t->roofline_tflops, NULL}, model);
+  if (*reasons) printf("estimated so because: %s\n", reasons);
   if (t->power_tflops >= 0)
     printf("estimated power: the board allows %s TFLOP/s\n", number(arena, t->power_tflops));
   if (t->between_us > 0)
@@ -82,6 +85,7 @@ void cli_put_traffic(JsonWriter *w, const Traffic *t) {
   json_member_double(w, "loads_per_fma", known(t->loads_per_fma));
   json_member_double(w, "power_tflops", known(t->power_tflops));
   json_member_double(w, "between_us", t->between_us);
+  json_member_double(w, "rounds", t->rounds);
   json_member_double(w, "roofline_tflops", known(t->roofline_tflops));
   json_end_object(w);
 }

@@ -53,6 +53,32 @@ const char *interp_warp_name(const Machine *m, int warp) {
   return arena_printf(m->arena, "%d of rank %d", warp % m->block_warps, warp / m->block_warps);
 }
 
+// The warps behind `first` that are named without a gap, of one rank: the last of them. Two of a
+// block are named one by one.
+static int run_end(const Machine *m, const bool *named, int first) {
+  int last = first;
+  while (named[first] && last + 1 < m->n_warps && named[last + 1] && (last + 1) % m->block_warps)
+    last++;
+  return last > first + (m->code->cluster == 1) ? last : first;
+}
+
+const char *interp_name_warps(const Machine *m, const bool *named) {
+  Str out = str_new(m->arena);
+  int n = 0, left = 0, seen = 0;
+  for (int i = 0; i < m->n_warps; i++) n += named[i];
+  for (int i = 0; i < m->n_warps; i = run_end(m, named, i) + 1) left += named[i];
+  str_add(&out, n > 1 ? "warps " : "warp ");
+  for (int i = 0, last; i < m->n_warps; i = last + 1) {
+    last = run_end(m, named, i);
+    if (!named[i]) continue;
+    str_add(&out, seen == 0 ? "" : seen == left - 1 ? " and " : ", ");
+    if (last > i) str_printf(&out, "%d-", i % m->block_warps);
+    str_add(&out, interp_warp_name(m, last));
+    seen++;
+  }
+  return out.text;
+}
+
 uint32_t interp_ranks(Machine *m, const Warp *w, const Code *code) {
   if (!code->stmt->op.mask) return 1u << w->rank;
   uint32_t mask = (uint32_t)interp_scalar(w, &code->value);

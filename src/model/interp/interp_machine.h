@@ -477,6 +477,8 @@ uint32_t interp_ranks(Machine *machine, const Warp *warp, const Code *code);
 #define EACH_RANK(rank, mask) EACH_LANE(rank, mask)
 // "2", or where blocks run together "2 of rank 1"
 const char *interp_warp_name(const Machine *machine, int warp);
+// "warp 2", "warps 0, 1 and 4-7", "warps 0-3 of rank 0 and 5 of rank 1": those that are named.
+const char *interp_name_warps(const Machine *machine, const bool *named);
 
 // ---- mbarriers (interp_mbarrier.c) --------------------------------------------------------------
 

@@ -31,31 +31,16 @@ static bool waits_with(const Machine *m, const Warp *w, int warp) {
   return m->warp[warp].state == WARP_AT_BARRIER && waits_at(m, &m->warp[warp]) == waits_at(m, w);
 }
 
-// "warps 1, 2 and 5" of those that are named.
-static char *name_warps(const Machine *m, const bool *named) {
-  int n = 0, seen = 0;
-  for (int i = 0; i < m->n_warps; i++) n += named[i];
-  Str out = str_new(m->arena);
-  str_add(&out, n > 1 ? "warps " : "warp ");
-  for (int i = 0; i < m->n_warps; i++) {
-    if (!named[i]) continue;
-    const char *separator = seen == 0 ? "" : seen == n - 1 ? " and " : ", ";
-    str_printf(&out, "%s%s", separator, interp_warp_name(m, i));
-    seen++;
-  }
-  return out.text;
-}
-
-static char *warp_list(const Machine *m, WarpState state) {
+static const char *warp_list(const Machine *m, WarpState state) {
   bool named[INTERP_WARPS_MAX] = {false};
   for (int i = 0; i < m->n_warps; i++) named[i] = m->warp[i].state == state;
-  return name_warps(m, named);
+  return interp_name_warps(m, named);
 }
 
-static char *waiting_list(const Machine *m, const Warp *w) {
+static const char *waiting_list(const Machine *m, const Warp *w) {
   bool named[INTERP_WARPS_MAX] = {false};
   for (int i = 0; i < m->n_warps; i++) named[i] = waits_with(m, w, i);
-  return name_warps(m, named);
+  return interp_name_warps(m, named);
 }
 
 // "warps 4 and 5, of which 4 is at mbarrier.wait (stmt 72)": of those that have not ended and are
@@ -69,7 +54,7 @@ static const char *elsewhere(Machine *m, const Warp *w) {
   }
   if (!first) return "others that will never come";
   const Stmt *at = waits_at(m, first);
-  return arena_printf(m->arena, "%s, of which %s is at %s (stmt %d)", name_warps(m, apart),
+  return arena_printf(m->arena, "%s, of which %s is at %s (stmt %d)", interp_name_warps(m, apart),
                       interp_warp_name(m, first->index), op_name(at->op.kind), at->id);
 }
 

@@ -139,14 +139,31 @@ static bool wait_may_go_on(const Machine *m, const Warp *w, const Code *code) {
   return phase_ended(w, code, awaited(m, w, code));
 }
 
+// All that sleep at the same statement before the same mbarrier, for the same bit.
+static const char *sleepers(const Machine *m, const Warp *w, const Code *code, bool *many) {
+  bool named[INTERP_WARPS_MAX] = {false};
+  int n = 0;
+  for (int i = 0; i < m->n_warps; i++) {
+    const Warp *other = &m->warp[i];
+    named[i] = other->state == WARP_ASLEEP && other->pc == w->pc && other->rank == w->rank &&
+               awaited(m, other, code) == awaited(m, w, code) &&
+               interp_scalar(other, &code->value) == interp_scalar(w, &code->value);
+    n += named[i];
+  }
+  *many = n > 1;
+  return interp_name_warps(m, named);
+}
+
 static void report_wait(Machine *m, const Warp *w, const Code *code) {
   const Mbar *bar = awaited(m, w, code);
   const Operand *dst = &code->dst;
+  bool many;
+  const char *who = sleepers(m, w, code, &many);
   interp_report(m, FINDING_DEADLOCK, w, -1, code->stmt, dst->buffer, interp_scalar(w, &dst->offset),
-                "warp %s waits for a phase of bit %lld to end; phase %u is under way, with %lld of "
+                "%s wait%s for a phase of bit %lld to end; phase %u is under way, with %lld of "
                 "%lld arrivals missing and %lld bytes %s",
-                interp_warp_name(m, w->index), (long long)interp_scalar(w, &code->value),
-                bar->phase, (long long)bar->pending, (long long)bar->expected, llabs(bar->bytes),
+                who, many ? "" : "s", (long long)interp_scalar(w, &code->value), bar->phase,
+                (long long)bar->pending, (long long)bar->expected, llabs(bar->bytes),
                 bar->bytes < 0 ? "more than were expected" : "to come");
 }
 

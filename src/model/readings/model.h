@@ -164,6 +164,7 @@ typedef struct Traffic {
   double loads_per_fma;         // values, or fragments, that a thread reads per multiply-add
   // What the board's power allows, with the energy of products and of bytes fetched; -1: not known.
   double power_tflops;
+  double rounds;      // of blocks, one on each SM at a time, the last one counted whole
   double between_us;  // of the whole launch: what is written while nothing is multiplied
   // Min over the limits of the text as it stands; a compiler that merges accesses may beat it.
   double roofline_tflops;

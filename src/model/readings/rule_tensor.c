@@ -59,6 +59,9 @@ static const struct {
 } others[] = {
     {KNOB_A_REGS, 0,
      "A of tcgen05.mma lies in shared or in tensor memory, in no register (PTX ISA, tcgen05.mma)"},
+    {KNOB_LDMATRIX, 0,
+     "ldmatrix loads fragments into registers, and tcgen05.mma has none: it reads tiles by "
+     "descriptor"},
     {KNOB_STMATRIX, 0,
      "not built: tcgen05.ld .32x32b gives a lane a row of sums; stmatrix stores fragments, which "
      ".16x256b would give"},

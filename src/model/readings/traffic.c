@@ -266,6 +266,7 @@ static void find_roofline(const Model *model, const Tile *tile, const Grid *grid
   // Clusters may leave SMs idle in every wave, so that a tail is shorter than what is spared.
   if (grid->tail_parts > 1)
     rounds = fmax(rounds + grid_rounds(grid) - (double)grid->n_waves, tile->blocks / sms);
+  t->rounds = rounds;
   t->between_us = time_between(model, grid, rounds);
   double paced = slower_by(t, speed_of_units(model, t, tile, rounds), t->between_us);
   t->roofline_tflops = t->fma_clocks < 0 ? -1 : known(paced);
@@ -334,7 +335,8 @@ static Traffic attention_traffic(const Model *model) {
   t.shared_bytes_per_fma = t.shared_clocks * gpu->smem_bytes_per_clk / t.slab_fma;
   find_limit(&t);
   t.power_tflops = -1;
-  t.roofline_tflops = known(speed_of_units(model, &t, &tile, ceil(blocks / (double)gpu->sm_count)));
+  t.rounds = ceil(blocks / (double)gpu->sm_count);
+  t.roofline_tflops = known(speed_of_units(model, &t, &tile, t.rounds));
   return t;
 }
 

@@ -7,6 +7,7 @@
 #include "model/words/ladder.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,32 @@ bool rung_tells_of(const Rung *rung, const Schedule *schedule) {
   return n <= FEW;
 }
 
+// 2·M·N·K of the problem behind the name of the GPU; NaN where none is named so.
+static double claimed_flop(const char *gpu) {
+  const char *comma = gpu ? strrchr(gpu, ',') : NULL;
+  long long m = 0, n = 0, k = 0;
+  int end = -1;
+  if (!comma) return NAN;
+  if (sscanf(comma, ", %lld^3%n", &m, &end) == 1 && end >= 0 && !comma[end])
+    return 2 * pow((double)m, 3);
+  if (sscanf(comma, ", %lld x %lld x %lld%n", &m, &n, &k, &end) == 3 && !comma[end])
+    return 2 * (double)m * (double)n * (double)k;
+  return NAN;
+}
+
+double claim_tflops(const Claim *claim) {
+  static const struct {
+    const char *unit;
+    double seconds;
+  } times[] = {{"ms", 1e-3}, {"us", 1e-6}};
+  if (!claim->has_value || !claim->unit) return NAN;
+  if (str_equal(claim->unit, "TFLOP/s")) return claim->value;
+  for (int i = 0; i < COUNT(times); i++)
+    if (str_equal(claim->unit, times[i].unit))
+      return claimed_flop(claim->gpu) / (claim->value * times[i].seconds) * 1e-12;
+  return NAN;
+}
+
 void claim_put_json(JsonWriter *w, const Claim *claim) {
   if (!claim) {
     json_put_null(w);
@@ -173,6 +200,7 @@ void claim_put_json(JsonWriter *w, const Claim *claim) {
   json_member_string(w, "text", claim->text);
   json_member_double(w, "value", claim->has_value ? claim->value : (double)NAN);
   json_member_string(w, "unit", claim->unit);
+  json_member_double(w, "tflops", claim_tflops(claim));
   json_member_string(w, "gpu", claim->gpu);
   json_member_string(w, "source", claim->source);
   json_end_object(w);

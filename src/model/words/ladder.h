@@ -29,7 +29,7 @@ typedef struct Claim {
   bool has_value;    // the figure below it rests on, where there is one
   double value;
   const char *unit;    // "us", "TFLOP/s", "x", "%"
-  const char *gpu;     // on which GPU it was seen
+  const char *gpu;     // on which GPU it was seen, and of which problem: "B200, 4096^3"
   const char *source;  // which article
 } Claim;
 
@@ -72,5 +72,10 @@ void ladders_sort(const Ladder **ladders, int n);
 // problem does not count: a story is told of the kernel.
 bool rung_tells_of(const Rung *rung, const Schedule *schedule);
 
-// One value: the claim as it stands in the file, or null where there is none.
+// The claim's speed: its figure, or where that is a time ("ms", "us") 2·M·N·K of the problem it was
+// seen of, "4096^3" or "128 x 128 x 16384", by it. NaN: it tells neither.
+double claim_tflops(const Claim *claim);
+
+// One value: the claim as it stands in the file, with its speed as "tflops", or null where there is
+// none.
 void claim_put_json(JsonWriter *writer, const Claim *claim);

@@ -34,6 +34,7 @@ typedef struct LadderLines {
   RungLine *line;
   double top, reference;  // TFLOP/s; 0 = not known
   const Timed *referred;  // the timing that `reference` stood beside
+  const char *reasons;    // of the present state's estimate; "" none
 } LadderLines;
 
 LadderLines *measure_ladder_lines(Session *session);

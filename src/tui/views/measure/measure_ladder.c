@@ -70,6 +70,9 @@ LadderLines *measure_ladder_lines(Session *session) {
   LadderLines *lines = ARENA_NEW(session->frame, LadderLines);
   const double *estimates = ladder_estimates(session);
   int n = session->ladder->n_rungs;
+  const Model *model = session->now.picture->model;
+  const Estimate estimate = session_estimate(session, model);
+  lines->reasons = estimate_reasons(session->frame, &estimate, model);
   lines->n = n < SESSION_RUNGS_MAX ? n : SESSION_RUNGS_MAX;
   lines->line = ARENA_ARRAY(session->frame, RungLine, lines->n);
   for (int i = 0; i < lines->n; i++) {
@@ -262,12 +265,17 @@ static int draw_origin(Canvas *canvas, Rect in, const Session *session, const Ru
   return 1;
 }
 
-// The claim comes first: a narrow screen cuts off where it was seen.
+// The claim comes first, a time as a speed too: that is what the column of the model has. A narrow
+// screen cuts off where it was seen.
 static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
   if (!claim) return 0;
-  char text[400];
-  snprintf(text, sizeof text, "claim: %s (%s%s%s)", claim->text, claim->gpu ? claim->gpu : "?",
-           claim->source ? ", article " : "", claim->source ? claim->source : "");
+  char text[400], speed[48] = "", figure[FMT_MAX];
+  const double tflops = claim_tflops(claim);
+  if (!isnan(tflops) && !str_equal(claim->unit, "TFLOP/s"))
+    snprintf(speed, sizeof speed, " of %s TFLOP/s", fmt_figure(figure, tflops));
+  snprintf(text, sizeof text, "claim%s: %s (%s%s%s)", speed, claim->text,
+           claim->gpu ? claim->gpu : "?", claim->source ? ", article " : "",
+           claim->source ? claim->source : "");
   canvas_fit(canvas, in, 0, 1, in.cols - 2, ALIGN_LEFT, STYLE_CLAIM, text);
   return 1;
 }
@@ -310,12 +318,13 @@ static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks
     canvas_bar(canvas, row, 0, 27, cols, clocks / top, limits ? STYLE_BAR_BEST : STYLE_BAR);
 }
 
-static int limit_rows(const Session *session) {
+static int limit_rows(Rect in, const Session *session, const LadderLines *lines) {
   TrafficUnit unit[TRAFFIC_UNITS];
-  return 1 + traffic_units(&session->now.picture->model->traffic, false, unit);
+  const int reasons = *lines->reasons ? canvas_wrap_rows(lines->reasons, in.cols - 2) : 0;
+  return 1 + traffic_units(&session->now.picture->model->traffic, false, unit) + reasons;
 }
 
-static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
+static void draw_limits(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
   const Model *model = session->now.picture->model;
   const Traffic *a = session->comparing ? &session->then.picture->model->traffic : NULL;
   TrafficUnit now[TRAFFIC_UNITS], then[TRAFFIC_UNITS];
@@ -333,12 +342,15 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
   for (int i = 0; i < n; i++)
     draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, now[i].title, now[i].clocks,
                a ? then[i].clocks : -1, top, !(now[i].clocks < top));
+  rect_take_top(&in, 1 + n);
+  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_NOTE, lines->reasons);
 }
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const LadderLines *lines = prepared;
   bool tall = in.rows > TALL_ROWS;
-  Rect all = in, limits = rect_take_bottom(&in, tall ? limit_rows(session) : in.rows > 16);
+  Rect all = in,
+       limits = rect_take_bottom(&in, tall ? limit_rows(in, session, lines) : in.rows > 16);
   Rect details = rect_take_bottom(&in, details_rows(in, session, lines));
   Rect reference = {in.row, in.col, 0, in.cols};
   if (lines->reference > 0 && in.rows > 6) reference = rect_take_bottom(&in, 1);
@@ -352,7 +364,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   draw_reference(canvas, reference, session, lines);
   draw_details(canvas, details, session, lines);
   if (tall)
-    draw_limits(canvas, limits, session);
+    draw_limits(canvas, limits, session, lines);
   else if (limits.rows)
     explore_draw_limit(canvas, limits, session);
 }

@@ -28,6 +28,8 @@ void chip_draw_shared(Canvas *canvas, Rect in, const ChipSide *side);
 int chip_shared_rows(const ChipSide *side);
 void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side);
 int chip_barriers_rows(const ChipSide *side);
+// "tma2mma": what the article of ladder blackwell calls an mbarrier; NULL: it has none like it.
+const char *chip_tirx_name(const OnChip *chip, const Buffer *mbarrier);
 void chip_draw_tensor(Canvas *canvas, Rect in, const ChipSide *side);
 int chip_tensor_rows(const ChipSide *side);
 void chip_draw_cluster(Canvas *canvas, Rect in, const ChipSide *side);

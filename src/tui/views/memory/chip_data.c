@@ -50,6 +50,7 @@ static void put_barriers(JsonWriter *w, const OnChip *chip) {
     const ChipBarrier *barrier = &chip->barrier[i];
     json_begin_object(w);
     json_member_string(w, "name", barrier->buffer->name);
+    json_member_string(w, "tirx_name", chip_tirx_name(chip, barrier->buffer));
     json_member_int(w, "slots", barrier->buffer->dim[0]);
     json_member_int(w, "arrivals", barrier->arrivals);
     put_uses(w, "signals", barrier->signal, barrier->n_signals);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/whole.h"
 #include "tui/canvas/fmt.h"
@@ -36,17 +37,29 @@ enum { BAR_LEFT = 1, PART_FROM = 3, PART_SIZE = 15 };
 
 static bool is_mbarriers(const SmemPart *part) { return part->buffer->space == SPACE_BARRIER; }
 
-static char letter_of(const SmemPart *part) {
-  return is_mbarriers(part) ? 'm' : (char)toupper((unsigned char)part->buffer->name[0]);
+// The first letter of its name that no buffer before it has: S of SFA_s, then F of SFB_s. Where all
+// of them are taken, the first.
+static char letter_of(const SmemBudget *budget, int part) {
+  char taken[BUFFERS_MAX + 1] = "";
+  for (int i = 0, n = 0; i <= part; i++) {
+    if (is_mbarriers(&budget->part[i])) continue;
+    const char *name = budget->part[i].buffer->name;
+    int at = 0;
+    while (isalpha((unsigned char)name[at]) && strchr(taken, toupper((unsigned char)name[at])))
+      at++;
+    taken[n++] = (char)toupper((unsigned char)name[isalpha((unsigned char)name[at]) ? at : 0]);
+    if (i == part) return taken[n - 1];
+  }
+  return 'm';
 }
 
-static void draw_slot(Canvas *canvas, Rect in, const SmemBudget *budget, const SmemPart *part,
-                      int64_t slot) {
+static void draw_slot(Canvas *canvas, Rect in, const SmemBudget *budget, int at, int64_t slot) {
+  const SmemPart *part = &budget->part[at];
   const int64_t each = part->bytes / part->slots, width = in.cols - 2 * BAR_LEFT;
   const int64_t from = part->buffer->offset_bytes + slot * each;
   const int first = (int)(from * width / budget->sm_bytes);
   const int end = (int)ceil_div((from + each) * width, budget->sm_bytes);
-  char text[2] = {letter_of(part), '\0'};
+  char text[2] = {letter_of(budget, at), '\0'};
   if (slot % 2) text[0] = (char)tolower((unsigned char)text[0]);
   for (int col = first; col < end; col++)
     canvas_text(canvas, in, 0, BAR_LEFT + col, part->in_ring ? STYLE_TIER_STAGE : STYLE_ACCENT,
@@ -58,13 +71,14 @@ static void draw_bar(Canvas *canvas, Rect in, const SmemBudget *budget) {
   for (int i = budget->n - 1; i >= 0; i--) {
     const SmemPart *part = &budget->part[i];
     for (int64_t slot = 0; slot < part->slots && !is_mbarriers(part); slot++)
-      draw_slot(canvas, in, budget, part, slot);
+      draw_slot(canvas, in, budget, i, slot);
   }
 }
 
-static void draw_part(Canvas *canvas, Rect row, const SmemPart *part) {
+static void draw_part(Canvas *canvas, Rect row, const SmemBudget *budget, int at) {
+  const SmemPart *part = &budget->part[at];
   char text[FMT_MAX];
-  const char letter[2] = {letter_of(part), '\0'};
+  const char letter[2] = {letter_of(budget, at), '\0'};
   canvas_text(canvas, row, 0, 1, part->in_ring ? STYLE_TIER_STAGE : STYLE_ACCENT, letter);
   canvas_text(canvas, row, 0, PART_FROM, STYLE_TEXT, part->buffer->name);
   int col = PART_SIZE;
@@ -152,7 +166,7 @@ void chip_draw_shared(Canvas *canvas, Rect in, const ChipSide *side) {
   }
   draw_bar(canvas, rect_take_top(&in, 1), budget);
   for (int i = 0; i < budget->n; i++)
-    if (!is_mbarriers(&budget->part[i])) draw_part(canvas, rect_take_top(&in, 1), &budget->part[i]);
+    if (!is_mbarriers(&budget->part[i])) draw_part(canvas, rect_take_top(&in, 1), budget, i);
   if (has_mbarriers(budget)) draw_mbarriers(canvas, rect_take_top(&in, 1), budget);
   draw_sum(canvas, in, side);
 }
@@ -161,13 +175,34 @@ void chip_draw_shared(Canvas *canvas, Rect in, const ChipSide *side) {
 
 // Where the columns of the table begin; half of a screen has no room for the numbers of warps.
 typedef struct BarrierColumns {
-  int count, from, waits, phase;
+  int count, from, waits, phase, tirx;
   bool warps;
 } BarrierColumns;
 
+enum { TIRX_COLS = 8 };
+
 static BarrierColumns columns_of(Rect in) {
-  static const BarrierColumns wide = {15, 20, 54, 66, true}, narrow = {11, 16, 43, 53, false};
+  static const BarrierColumns wide = {15, 20, 54, 66, 79, true},
+                              narrow = {11, 16, 43, 53, 60, false};
   return in.cols >= wide.phase + 12 ? wide : narrow;
+}
+
+// What the tutorial in TIRx that ladder blackwell follows calls the four of a kernel with roles and
+// tensor memory: after who tells whom, TMA, MMA and the warps that load sums.
+const char *chip_tirx_name(const OnChip *chip, const Buffer *mbarrier) {
+  static const struct {
+    BufferRole role;
+    const char *name;
+  } names[] = {{ROLE_FULL, "tma2mma"},
+               {ROLE_EMPTY, "mma2tma"},
+               {ROLE_ACC_FULL, "mma2ld"},
+               {ROLE_ACC_EMPTY, "ld2mma"}};
+  bool roles = false;
+  for (int i = 0; i < chip->n_barriers; i++)
+    roles |= chip->barrier[i].buffer->role == ROLE_ACC_EMPTY;
+  for (size_t i = 0; roles && i < sizeof names / sizeof *names; i++)
+    if (names[i].role == mbarrier->role) return names[i].name;
+  return NULL;
 }
 
 static const char *actor(const ChipUse *use) { return use->role ? use->role->name : "all"; }
@@ -207,6 +242,9 @@ static void draw_barrier(Canvas *canvas, Rect row, const OnChip *chip, const Chi
   canvas_text(canvas, row, 0, at.waits, STYLE_TEXT, actor(wait));
   const char *does = !at.warps ? "" : wait->phase ? ": passes" : ": waits";
   canvas_printf(canvas, row, 0, at.phase, STYLE_TEXT, "%" PRId64 "%s", wait->phase, does);
+  const char *tirx = chip_tirx_name(chip, barrier->buffer);
+  if (tirx && row.cols >= at.tirx + TIRX_COLS)
+    canvas_text(canvas, row, 0, at.tirx, STYLE_DIM, tirx);
 }
 
 enum { RING_LABEL = 8, RING_CELL = 4 };
@@ -272,6 +310,8 @@ void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
   canvas_text(canvas, title, 0, at.from, STYLE_HEADER, "arrivals from");
   canvas_text(canvas, title, 0, at.waits, STYLE_HEADER, "waits");
   canvas_text(canvas, title, 0, at.phase, STYLE_HEADER, at.warps ? "first phase" : "first");
+  if (chip_tirx_name(chip, chip->barrier[0].buffer) && in.cols >= at.tirx + TIRX_COLS)
+    canvas_text(canvas, title, 0, at.tirx, STYLE_HEADER, "in TIRx");
   for (int i = 0; i < chip->n_barriers; i++)
     draw_barrier(canvas, rect_take_top(&in, 1), chip, &chip->barrier[i]);
   rect_take_top(&in, has_empty(chip));

@@ -233,6 +233,8 @@ static void draw_title(Canvas *canvas, Rect row, const Descriptor *frame) {
                       frame->at + 1, reads->n, across, (int)read->row,
                       (int)read->row + shape->rows - 1, (int)read->k,
                       (int)read->k + shape->depth - 1);
+  const int each = dtype_elements(reads->slab->type);
+  if (each > 1) col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", bytes of %d elements", each);
   if (shape->operand == ATOM_A)
     col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  warp%s %d",
                         reads->by_thread ? "" : "group", read->asker);

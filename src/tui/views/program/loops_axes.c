@@ -1,5 +1,6 @@
 // The last digit of an atom's axis has no loop: the lane and the value of the register are it.
-// Along k the two operands read it each in its own way; A's is shown.
+// Along k the two operands read it each in its own way; A's is shown. Elements of 4 bits are
+// counted along k by twos: 16 × 4 × 32 bytes × 2 for 4096.
 #include "tui/views/program/loops_axes.h"
 
 #include "base/str.h"
@@ -15,7 +16,9 @@ static void rebuild_atom(Arena *arena, AxesPicture *picture, int i) {
   const char *name = program->axis[i].name;
   picture->atom[i] = arena_printf(arena, "%s_a", name);
   if (i == AXIS_K && !program_buffer(program, ROLE_FRAG_A)) {  // in no lane's registers
-    picture->atom_is[i] = arena_printf(arena, "%s_a counts the elements of a tile", name);
+    const bool pairs = dtype_elements(program->problem.dtype) > 1;
+    picture->atom_is[i] = arena_printf(arena, "%s_a counts %s", name,
+                                       pairs ? "bytes of two elements" : "the elements of a tile");
     return;
   }
   const FragmentMap map = fragment_map(program_atom(program), shown[i]);
@@ -44,7 +47,9 @@ static void rebuild_axis(Arena *arena, AxesPicture *picture, int i) {
     str_printf(&sum, " + %s", picture->atom[i]);
     str_printf(&factors, " × %d", atom_extent(program_atom(picture->program), i));
   }
-  str_printf(&factors, " for %lld", (long long)axis->extent);
+  const int each = i == AXIS_K ? dtype_elements(picture->program->problem.dtype) : 1;
+  if (each > 1) str_printf(&factors, " bytes × %d", each);
+  str_printf(&factors, " for %lld", (long long)axis->extent * each);
   picture->sum[i] = sum.text;
   picture->factors[i] = factors.text;
 }

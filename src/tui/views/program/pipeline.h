@@ -10,6 +10,7 @@
 #include "model/readings/timeline.h"
 #include "tui/canvas/canvas.h"
 #include "tui/session/session.h"
+#include "tui/views/program/pipeline_trial.h"
 
 // A row of the picture.
 typedef enum LaneKind { LANE_UNIT, LANE_SLOT, LANE_WARPS } LaneKind;
@@ -34,14 +35,6 @@ typedef struct Lanes {
 
 // `each`: a lane for every warp, not for every role.
 Lanes pipeline_lanes(Arena *arena, const Timeline *timeline, bool each, bool slots);
-
-// What a run with values found in a broken program.
-typedef struct PipelineVerdict {
-  const char *name, *help;  // of the breakage
-  const char *text;         // the gravest finding; "nothing is found"
-  FindingKind kind;         // FINDING_COUNT: nothing
-  int stmt[2];              // numbers of the statements that the finding names; -1: none
-} PipelineVerdict;
 
 // Where a line of the checklist stands: numbers from 1 on, 0: nowhere.
 typedef struct ChecklistPlace {
@@ -68,14 +61,16 @@ typedef struct PipelineOwn {
   int serial, broken, mode, other_serial, traced_serial;
   bool each, each_shown;  // every warp: as it was asked for otherwise, as it is
   Lanes now, beside;      // beside.timeline NULL: there is none
-  PipelineVerdict verdict;
-  const char *no_beside;  // why there is none; NULL
-  int lane, at;           // of `now`: the lane, and its event
-  double from, scale;     // clock at the left edge, clocks of a column; scale 0: not chosen yet
-  bool all;               // all of it on the screen
-  bool lists;             // the checklist, not the lanes
-  int line;               // of it
-  Checklist checklist;    // of what is shown, made when it is asked for
+  PipelineTrial *trial;
+  PipelineVerdict verdict;   // as far as it has come
+  int first_lane, first_at;  // where the cursor was put: what is found later may move it on
+  const char *no_beside;     // why there is none; NULL
+  int lane, at;              // of `now`: the lane, and its event
+  double from, scale;        // clock at the left edge, clocks of a column; scale 0: not chosen yet
+  bool all;                  // all of it on the screen
+  bool lists;                // the checklist, not the lanes
+  int line;                  // of it
+  Checklist checklist;       // of what is shown, made when it is asked for
 } PipelineOwn;
 
 // The end of the first slabs, or of everything, where no turn stands for the others.

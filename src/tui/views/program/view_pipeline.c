@@ -13,14 +13,12 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "model/interp/breakage.h"
 #include "model/readings/timeline_measured.h"
-#include "model/schedules/reduce.h"
 #include "model/schedules/sequential.h"
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 
-enum { CARD_ROWS = 6, BROKEN_ROWS = 8, VERDICT_WORK = 1 << 21 };
+enum { CARD_ROWS = 6, BROKEN_ROWS = 8 };
 enum { ALONE, SEQUENTIAL, MEASURED };  // what stands beside
 
 static PipelineOwn *own_of(const Session *session) { return view_own(session, &pipeline_view); }
@@ -28,58 +26,6 @@ static PipelineOwn *own_of(const Session *session) { return view_own(session, &p
 const TimelineEvent *pipeline_event(const PipelineOwn *own) {
   const Lane *lane = own->lane < own->now.n ? &own->now.lane[own->lane] : NULL;
   return lane && own->at < lane->n ? lane->event[own->at] : NULL;
-}
-
-// ---- what is broken -----------------------------------------------------------------------------
-
-// The table of findings begins with what is worst; a missing wait is a race that knows its cause.
-static const Finding *gravest(const InterpCheck *check) {
-  const Finding *worst = NULL;
-  for (int i = 0; i < check->n_findings; i++) {
-    const Finding *finding = &check->finding[i];
-    if (finding->kind == FINDING_MISSING_WAIT) return finding;
-    if (!worst || finding->kind < worst->kind) worst = finding;
-  }
-  return worst;
-}
-
-// The same schedule on a problem that the interpreter runs in a moment, and whose statements have
-// the same numbers. Where that finds nothing, or a single tile has no need of all statements, a
-// block has one tile after the other: what is wrong between two of them is seen in no single one.
-static bool run_broken(Session *session, PipelineOwn *own, BreakageId id, InterpCheck *check) {
-  const Schedule *whole = &session->now.picture->model->schedule;
-  const int n_ids = session->now.picture->model->program->n_stmt_ids;
-  for (int turns = 0; turns < 2; turns++) {
-    const Schedule small =
-        turns ? schedule_reduce_turns(own->arena, &session->targets, whole, VERDICT_WORK)
-              : schedule_reduce(own->arena, &session->targets, whole, VERDICT_WORK);
-    const Model *model = model_build(own->arena, &session->targets, &small);
-    const bool last = turns || schedule_turns_to_see(whole) == 1;
-    if (!last && model->program->n_stmt_ids != n_ids) continue;
-    const Program *broken = program_break(own->arena, model->program, id);
-    if (!broken) return false;
-    *check = interpret_check(own->arena, broken, &(InterpOptions){.seed = 1, .grid = turns});
-    if (check->n_findings || check->n_wrong || last) break;
-  }
-  return true;
-}
-
-static void judge(Session *session, PipelineOwn *own, BreakageId id) {
-  PipelineVerdict *verdict = &own->verdict;
-  *verdict = (PipelineVerdict){.name = breakage_name(id),
-                               .help = breakage_help(id),
-                               .text = "nothing is found: C comes out right",
-                               .kind = FINDING_COUNT,
-                               .stmt = {-1, -1}};
-  InterpCheck check;
-  if (!run_broken(session, own, id, &check)) return;
-  const Finding *worst = gravest(&check);
-  if (!worst && check.n_wrong) verdict->text = "nothing is found, but cells of C come out wrong";
-  if (!worst) return;
-  verdict->text = worst->text;
-  verdict->kind = worst->kind;
-  if (worst->who.stmt) verdict->stmt[0] = worst->who.stmt->id;
-  if (worst->other.stmt) verdict->stmt[1] = worst->other.stmt->id;
 }
 
 // ---- what stands beside -------------------------------------------------------------------------
@@ -135,20 +81,25 @@ static bool is_worth_it(const PipelineOwn *own, const TimelineEvent *e) {
   return e->stuck || e->stmt->id == verdict->stmt[0];
 }
 
-static void choose_first(PipelineOwn *own) {
+static void go_first(PipelineOwn *own) {
   own->lane = own->at = 0;
-  own->scale = own->from = 0;
-  own->all = false;
   for (int i = 0; i < own->now.n; i++) {
     const Lane *lane = &own->now.lane[i];
     if (lane->kind != LANE_WARPS) continue;
     for (int k = 0; k < lane->n; k++) {
       if (!is_worth_it(own, lane->event[k])) continue;
-      own->lane = i;
-      own->at = k;
+      own->lane = own->first_lane = i;
+      own->at = own->first_at = k;
       return;
     }
   }
+  own->first_lane = own->first_at = 0;
+}
+
+static void choose_first(PipelineOwn *own) {
+  go_first(own);
+  own->scale = own->from = 0;
+  own->all = false;
 }
 
 // A large screen has a lane for every warp of a small block, unless it was asked for the other.
@@ -166,7 +117,9 @@ static void make(Session *session, PipelineOwn *own) {
   own->beside = (Lanes){0};
   if (own->broken) {
     broken = program_break(own->arena, picture->model->program, (BreakageId)(own->broken - 1));
-    if (broken) judge(session, own, (BreakageId)(own->broken - 1));
+    if (broken)
+      own->verdict =
+          trial_ask(own->trial, &session->targets, picture->model, (BreakageId)(own->broken - 1));
     if (!broken) own->broken = 0;
   }
   const Timeline *timeline =
@@ -176,6 +129,19 @@ static void make(Session *session, PipelineOwn *own) {
   own->each_shown = shows_each(session, own);
   own->now = pipeline_lanes(own->arena, timeline, own->each_shown, !own->beside.timeline);
   if (own->beside.timeline) own->now.title = session->comparing ? "B now" : "as it is";
+}
+
+static ViewWait pipeline_waits(const Session *session) {
+  return trial_is_under_way(own_of(session)->trial) ? VIEW_EXPECTS : VIEW_WAITS_NOT;
+}
+
+// A finding may be about a statement: the cursor goes there where nobody has moved it meanwhile.
+static bool pipeline_poll(Session *session) {
+  PipelineOwn *own = own_of(session);
+  if (!trial_poll(own->trial) || !own->verdict.name) return false;
+  own->verdict = trial_verdict(own->trial);
+  if (own->lane == own->first_lane && own->at == own->first_at) go_first(own);
+  return true;
 }
 
 // Its CUDA text takes a moment: it is made where it is shown.
@@ -566,9 +532,14 @@ static int pipeline_at(const Session *session) { return own_of(session)->at; }
 static void pipeline_open(void *state) {
   PipelineOwn *own = state;
   own->arena = arena_new("pipeline");
+  own->trial = trial_new();
 }
 
-static void pipeline_close(void *state) { arena_free(((PipelineOwn *)state)->arena); }
+static void pipeline_close(void *state) {
+  PipelineOwn *own = state;
+  trial_free(own->trial);
+  arena_free(own->arena);
+}
 
 static const Action actions[] = {
     {"event-before", "Left h", "event", "event-after", "the event before in this lane",
@@ -610,6 +581,8 @@ const ViewBody pipeline_view = {
     .click = pipeline_click,
     .takes = pipeline_takes,
     .command = pipeline_command,
+    .poll = pipeline_poll,
+    .waits = pipeline_waits,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
     .estimates = false,

@@ -1,0 +1,86 @@
+// Why an estimate stands where it does: rounds of tiles, a rate that no source states, waits that
+// other blocks cover.
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/readings/estimate.h"
+#include "property.h"
+
+Suite *suite_estimate(void);
+
+// A problem whose tiles fill all SMs to the last round.
+#define EVEN "M=9472,N=1024"
+
+static const Model *rung(const char *name, const char *knobs) {
+  return property_rung("blackwell", name, knobs);
+}
+
+static const char *reasons(const Model *of) {
+  const Estimate estimate = estimate_of(NULL, of);
+  return estimate_reasons(property_arena, &estimate, of);
+}
+
+// The pair stands below the single CTA by the last round of its larger tiles, and by nothing else.
+START_TEST(a_pair_loses_by_rounds_alone) {
+  const Model *roles = rung("roles", ""), *pair = rung("pair", "");
+  ck_assert(fabs(roles->traffic.rounds - 7) < 1e-9 && fabs(pair->traffic.rounds - 4) < 1e-9);
+  const double share = (512.0 / (4 * 148)) / (1024.0 / (7 * 148));
+  ck_assert_double_eq_tol(pair->traffic.roofline_tflops / roles->traffic.roofline_tflops, share,
+                          1e-6);
+  ck_assert_ptr_nonnull(strstr(reasons(pair), "512 tiles on 148 SMs are 3.46 for each"));
+  ck_assert_ptr_nonnull(strstr(reasons(pair), "4 rounds, 86 % of what"));
+  ck_assert_ptr_null(strstr(reasons(roles), "round"));
+}
+END_TEST
+
+// 592 tiles of one and 296 of the other fill all SMs to the last round.
+START_TEST(a_pair_is_as_good_where_tiles_come_out_even) {
+  const Model *roles = rung("roles", EVEN), *pair = rung("pair", EVEN);
+  ck_assert_double_eq_tol(pair->traffic.roofline_tflops, roles->traffic.roofline_tflops, 1e-6);
+  ck_assert_ptr_null(strstr(reasons(pair), "round"));
+}
+END_TEST
+
+// 2224 TFLOP/s by 64 FLOP for each byte.
+START_TEST(an_unknown_rate_is_said_with_what_it_would_have_to_be) {
+  const char *text = reasons(rung("roles", ""));
+  ck_assert_msg(strstr(text, "L2 would have to give 34.7 TB/s") != NULL, "%s", text);
+  ck_assert_ptr_nonnull(strstr(reasons(rung("pair", "")), "15.2 TB/s for that, 128 FLOP"));
+  ck_assert_ptr_null(strstr(reasons(property_rung("hopper", "0", "")), "L2 would"));
+}
+END_TEST
+
+START_TEST(waits_are_said_with_who_covers_them) {
+  const Model *in_turn = rung("tma", "");
+  ck_assert_int_gt(in_turn->resources.blocks_per_sm, 1);
+  ck_assert_ptr_nonnull(strstr(reasons(in_turn), "4 blocks on an SM cover each other's waits"));
+  ck_assert_ptr_null(strstr(reasons(rung("ring", "")), "waits"));
+  const Model *alone = rung("tma", "FM=2,FN=2");
+  ck_assert_int_eq(alone->resources.blocks_per_sm, 1);
+  ck_assert_ptr_nonnull(strstr(reasons(alone), "nothing covers that"));
+}
+END_TEST
+
+// A fit has terms for all of this.
+START_TEST(a_fit_needs_no_reasons) {
+  const Model *pair = rung("pair", "");
+  const Calibration fit = {.n = 1};
+  const Estimate estimate = {1000, &fit};
+  ck_assert_str_eq(estimate_reasons(property_arena, &estimate, pair), "");
+}
+END_TEST
+
+Suite *suite_estimate(void) {
+  Suite *suite = suite_create("estimate");
+  TCase *tcase = tcase_create("estimate");
+  tcase_add_checked_fixture(tcase, property_setup, property_teardown);
+  tcase_add_test(tcase, a_pair_loses_by_rounds_alone);
+  tcase_add_test(tcase, a_pair_is_as_good_where_tiles_come_out_even);
+  tcase_add_test(tcase, an_unknown_rate_is_said_with_what_it_would_have_to_be);
+  tcase_add_test(tcase, waits_are_said_with_who_covers_them);
+  tcase_add_test(tcase, a_fit_needs_no_reasons);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

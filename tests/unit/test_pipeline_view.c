@@ -230,53 +230,6 @@ START_TEST(every_breakage_is_shown) {
 }
 END_TEST
 
-static void press_alone(const char *keys) {
-  ck_assert_msg(drive_keys(session, canvas, keys, &diags), "%s", keys);
-  drive_frame(session, canvas);
-}
-
-// A run with values of a pair with two consumers takes a second: it goes on beside, the last
-// question asked is the one that is answered, and a rung that is left asks for nothing.
-START_TEST(no_key_waits_for_a_run_with_values) {
-  reopen("blackwell", "consumers");
-  press_alone("x");
-  ck_assert(trial_is_under_way(own()->trial));
-  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "a run with values is under way"));
-  press_alone("x");
-  press_alone("x");
-  const char *asked = own()->verdict.name;
-  drive_wait(session);
-  drive_frame(session, canvas);
-  ck_assert(!trial_is_under_way(own()->trial));
-  ck_assert_str_eq(own()->verdict.name, asked);
-  ck_assert_ptr_null(strstr(export_text(arena, canvas), "under way"));
-  const PipelineVerdict before = own()->verdict;
-  press_alone("w");  // the same question again: its answer is known
-  ck_assert_ptr_eq(own()->verdict.text, before.text);
-  press_alone("X");
-  command("break off");
-  ck_assert_ptr_null(own()->verdict.name);
-}
-END_TEST
-
-// The cursor goes to what is found, unless somebody has moved it meanwhile.
-START_TEST(a_finding_leads_the_cursor) {
-  press_alone("x");
-  press_alone("Right");
-  const int lane = own()->lane, at = own()->at;
-  drive_wait(session);
-  ck_assert(own()->lane == lane && own()->at == at);
-  int led = 0;
-  for (press("x"); own()->broken; press("x")) {
-    const TimelineEvent *e = pipeline_event(own());
-    const bool there = e->stuck || e->stmt->id == own()->verdict.stmt[0];
-    ck_assert(there || (own()->lane == 0 && own()->at == 0));
-    led += there;
-  }
-  ck_assert_int_ge(led, 10);
-}
-END_TEST
-
 Suite *suite_pipeline_view(void) {
   Suite *suite = suite_create("pipeline_view");
   TCase *tests = tcase_create("pipeline_view");
@@ -293,8 +246,6 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, who_waits_for_ever_says_for_what);
   tcase_add_test(tests, the_checklist_follows_the_breakage);
   tcase_add_test(tests, every_breakage_is_shown);
-  tcase_add_test(tests, no_key_waits_for_a_run_with_values);
-  tcase_add_test(tests, a_finding_leads_the_cursor);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -205,5 +205,6 @@ void measure_json(JsonWriter *w, Session *session) {
   json_begin_array(w);
   for (int i = 0; i < lines->n; i++) put_rung(w, &session->ladder->rung[i], &lines->line[i]);
   json_end_array(w);
+  json_member_string(w, "estimate_reasons", lines->reasons);  // of the state as it is; "" none
   put_search(w, session);
 }

@@ -198,7 +198,7 @@ START_TEST(what_a_compile_says_corrects_the_promise) {
     const double said = calibration_ns(&none, &point->terms);
     const CalibrationTerms estimated = calibration_terms(model);
     CalibrationBasis counted = calibration_basis(model);
-    calibration_count(&counted, 128, 0);
+    calibration_count(&counted, 128, 0, NULL);
     const CalibrationTerms terms = calibration_terms_of(&counted);
     ck_assert_int_eq(point->basis.resources.n_registers, 128);
     ck_assert_double_eq_tol(said / calibration_ns(&none, &terms), 1, 1e-12);

@@ -26,6 +26,7 @@ enum {
 int sectors_op_count(void);
 const BankOp *sectors_op_at(int index);
 const BankOp *sectors_op_find(const char *name);  // NULL when there is none of that name
+const BankOp *sectors_load(int bytes);            // of so many for each lane: 1, 2, 4, 8 or 16
 
 typedef struct SectorCount {
   bool known;   // false: nobody's lanes ask; show null then, never 0
@@ -34,6 +35,9 @@ typedef struct SectorCount {
   int lines;    // of 128 bytes, each a look-up of its own
   int lines_ideal;
   int bytes;  // distinct ones asked for
+  // Of a load: the clocks that L1 takes to answer where it has all lines, measured (sector.c). 0: it
+  // is no load.
+  int wavefronts;
 } SectorCount;
 
 SectorCount sectors_count(const BankOp *op, const int64_t addr[BANK_LANES]);

@@ -102,6 +102,13 @@ static double ratio_of(const TuneField *field, const TunePoint *point) {
   return point->time_ns > 0 && field->cublas_ns > 0 ? field->cublas_ns / point->time_ns : 0;
 }
 
+static void put_compiled(JsonWriter *w, const TunePoint *point) {
+  if (point->registers == 0) return;
+  json_member_int(w, "registers", point->registers);
+  json_member_int(w, "spill_store_bytes", point->spill_store_bytes);
+  json_member_int(w, "spill_load_bytes", point->spill_load_bytes);
+}
+
 static void put_point(JsonWriter *w, Arena *arena, const TuneField *field, const TunePoint *point) {
   static const char *const states[TUNE_STATES] = {
       [TUNE_TIMED] = "ok", [TUNE_WRONG] = "wrong", [TUNE_FAILED] = "failed"};
@@ -115,6 +122,7 @@ static void put_point(JsonWriter *w, Arena *arena, const TuneField *field, const
   json_member_double(w, "of_cublas", ratio_of(field, point));
   json_member_double(w, "roofline_ns", point->model_ns);
   json_member_double(w, "predicted_ns", point->predicted_ns);
+  put_compiled(w, point);
   json_member_bool(w, "seed", point->seed);
   json_member_int(w, "worker", point->worker);
   json_member_string(w, "state", schedule_record_text(arena, &point->schedule));

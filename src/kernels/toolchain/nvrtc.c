@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "kernels/toolchain/dl.h"
+#include "kernels/toolchain/kernel_code.h"
 
 enum { OPTION_MAX = 8, ARCH_MAX = 64, LOG_MAX = 256 << 10 };
 
@@ -181,7 +182,7 @@ int nvrtc_read_report(Arena *arena, const char *log, const Plan *plan, KernelRes
   int current = -1, found = 0;
   *ptxas_ms = -1;
   for (int i = 0; i < plan->n_kernels; i++)
-    resources[i] = (KernelResources){plan->kernels[i].name, -1, -1, -1, -1, -1, -1, -1, NULL};
+    resources[i] = (KernelResources){plan->kernels[i].name, -1, -1, -1, -1, -1, -1, -1, NULL, {{0}, {0}}};
   read_notes(arena, log, plan, resources);
   for (const char *line = log; *line;) {
     size_t length = strcspn(line, "\n");
@@ -331,6 +332,9 @@ static CompileResult *compile(Job *job, CompileStage stage) {
         arena_printf(job->arena, "the text defines no extern \"C\" __global__ %s", missing));
   result->n_kernels = job->plan->n_kernels;
   nvrtc_read_report(job->arena, cubin ? result->log : "", job->plan, result->kernels, &ptxas_ms);
+  for (int i = 0; cubin && i < result->n_kernels; i++)
+    result->kernels[i].code =
+        kernel_code_read(result->cubin, result->cubin_bytes, result->kernels[i].name);
   if (!cubin) result->ptx_ms = wall_ms;
   if (cubin) result->cubin_ms = wall_ms;
   if (stage == COMPILE_BOTH && ptxas_ms >= 0) {

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "kernels/toolchain/plan.h"
+#include "model/readings/compiled_code.h"
 
 typedef enum CompileStage {
   COMPILE_PTX = 1,    // PTX text only: the fast answer
@@ -25,6 +26,7 @@ typedef struct KernelResources {
   // it waits behind each of them (C7510 and its neighbours), else "wgmma mended: …" where it put in
   // a wait or a fence (C7517, C7519). NULL: nothing.
   const char *note;
+  CompiledCode code;  // its loops, of the cubin (kernel_code.h)
 } KernelResources;
 
 // What a thread's code spills, as the model counts it: the mean of the bytes that it stores and of

@@ -41,6 +41,8 @@ typedef struct TunePoint {
   double model_ns;   // by the roofline
   CalibrationBasis basis;
   CalibrationTerms terms;  // of the basis: with the compiler's word where it has spoken
+  // The compiler's word of the main kernel; 0 registers: it has not spoken.
+  int registers, spill_store_bytes, spill_load_bytes;
   // By its model and what was measured of schedules like it when it was chosen, corrected by what
   // the compiler says.
   double predicted_ns;

@@ -91,7 +91,10 @@ void tune_count(const Field *field, TunePoint *point, const CompileResult *resul
   if (!result->ok || main_kernel >= result->n_kernels) return;
   const KernelResources *said = &result->kernels[main_kernel];
   const double expected = tune_expected_ns(field, &point->terms);
-  calibration_count(&point->basis, said->registers, kernel_spill_bytes(said));
+  point->registers = said->registers;
+  point->spill_store_bytes = said->spill_store_bytes;
+  point->spill_load_bytes = said->spill_load_bytes;
+  calibration_count(&point->basis, said->registers, kernel_spill_bytes(said), &said->code);
   point->terms = calibration_terms_of(&point->basis);
   point->predicted_ns *= tune_expected_ns(field, &point->terms) / expected;
 }

@@ -26,6 +26,19 @@ _Static_assert(sizeof(size_t) == sizeof(int64_t), "sizes travel as int64");
 #define RECORD_OF(T, FIELDS) \
   { FIELDS, sizeof FIELDS / sizeof *FIELDS, sizeof(T) }
 
+static const RecordField loop_fields[] = {
+    FIELD(CompiledLoop, multiplies, RECORD_INT),     FIELD(CompiledLoop, instructions, RECORD_INT),
+    FIELD(CompiledLoop, spills, RECORD_INT),         FIELD(CompiledLoop, near_clocks, RECORD_DOUBLE),
+    FIELD(CompiledLoop, far_clocks, RECORD_DOUBLE),
+};
+static const Record loop_record = RECORD_OF(CompiledLoop, loop_fields);
+
+static const RecordField code_fields[] = {
+    OBJECT(CompiledCode, inner, loop_record),
+    OBJECT(CompiledCode, outer, loop_record),
+};
+static const Record code_record = RECORD_OF(CompiledCode, code_fields);
+
 static const RecordField resources_fields[] = {
     FIELD(KernelResources, name, RECORD_TEXT),
     FIELD(KernelResources, registers, RECORD_COUNT),
@@ -36,6 +49,7 @@ static const RecordField resources_fields[] = {
     FIELD(KernelResources, constant_bytes, RECORD_COUNT),
     FIELD(KernelResources, n_barriers, RECORD_COUNT),
     FIELD(KernelResources, note, RECORD_MAYBE_TEXT),
+    OBJECT(KernelResources, code, code_record),
 };
 static const Record resources_record = RECORD_OF(KernelResources, resources_fields);
 

@@ -7,7 +7,7 @@
 //   calibration_ns(&calibration, &terms)                      how long the launch would take
 //
 //   CalibrationBasis basis = calibration_basis(model);        … and once it is compiled:
-//   calibration_count(&basis, 168, 1074);                     registers, bytes spilled
+//   calibration_count(&basis, 168, 1074, &code);              registers, bytes spilled, loops
 //   terms = calibration_terms_of(&basis);
 //
 // A factor says how many times longer the limit takes than the data sheet says: 1.4 of "dram" is
@@ -23,6 +23,7 @@
 // block of 64 keys 2 · 600 clocks, the 512 in which its 32 KB come, and 400 of products and softmax
 // in one row, so that a second block beside it nearly halves the time.
 #pragma once
+#include "model/readings/compiled_code.h"
 #include "model/readings/model.h"
 
 // How a row of the table counts.
@@ -127,15 +128,18 @@ typedef struct CalibrationBasis {
   double copied;                    // wavefronts of copies by cp.async, per slab
   double requests, stored_sectors;  // of global memory, per block
   // Per block: of sectors beyond what is asked for of them, by boxes and by fragments straight from
-  // global memory; and of those that L1 is filled with for fragments.
-  double wasted_bytes, filled_bytes;
+  // global memory.
+  double wasted_bytes;
+  double multiply_fma;  // multiply-adds of one CompiledLoop.multiplies, of a warp
+  CompiledCode code;
 } CalibrationBasis;
 
 // Of a legal model.
 CalibrationBasis calibration_basis(const Model *model);
 // Takes the compiler's word of the main kernel: registers of a thread, and bytes that its code
-// spills, the mean of what it stores and what it loads; -1: not known.
-void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes);
+// spills, the mean of what it stores and what it loads; -1: not known. Its loops; NULL: not known.
+void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes,
+                       const CompiledCode *code);
 CalibrationTerms calibration_terms_of(const CalibrationBasis *basis);
 // The same of a model by itself.
 CalibrationTerms calibration_terms(const Model *model);

@@ -43,8 +43,8 @@ static void add_sites(const Model *model, CalibrationBasis *out) {
   }
 }
 
-// Fragments straight from global memory: L1 is filled with each sector once, and rows of the tile
-// that are not whole sectors wide bring a neighbour's along. Worked example, B of bf16 row by row,
+// Fragments straight from global memory: rows of the tile that are not whole sectors wide bring a
+// neighbour's along. Worked example, B of bf16 row by row,
 // tiles of 8 columns: 16 bytes of each row are of use, 32 come.
 static void add_direct(const Model *model, const GlobalSite *site, CalibrationBasis *out) {
   const Program *p = model->program;
@@ -56,7 +56,6 @@ static void add_direct(const Model *model, const GlobalSite *site, CalibrationBa
   const bool along_k = p->product[0].operand[is_a ? ATOM_A : ATOM_B].column_major != is_a;
   const double come = along_k ? used : ceil(used / SECTOR_BYTES) * SECTOR_BYTES;
   out->wasted_bytes += (come - used) * depth;
-  out->filled_bytes += come * depth;
 }
 
 static void add_global(const Model *model, CalibrationBasis *out) {
@@ -79,6 +78,7 @@ CalibrationBasis calibration_basis(const Model *model) {
                           .pipe = pipe,
                           .atom_loads = atom ? loads_of_atom(atom) : 1,
                           .atom_warps = atom ? atom_warps(atom) : 1,
+                          .multiply_fma = atom ? (double)(atom->m * atom->n * atom->k) : LANES,
                           .main_kernel = model->program->main_kernel,
                           .staged = slab_loop(model->program) != NULL,
                           .wasted_bytes = model->waits.box_waste};
@@ -87,7 +87,9 @@ CalibrationBasis calibration_basis(const Model *model) {
   return out;
 }
 
-void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes) {
+void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes,
+                       const CompiledCode *code) {
+  if (code) basis->code = *code;
   if (registers >= 0)
     basis->resources =
         resources_with_registers(&basis->resources, basis->target, registers, spill_bytes);
@@ -115,12 +117,47 @@ static Launched launched(const CalibrationBasis *b) {
                     .slabs = fmax(1, t->flop / 2 / t->slab_fma / blocks)};
 }
 
+// ---- the code -----------------------------------------------------------------------------------
+
+// What one warp that multiplies executes of a tile.
+typedef struct Executed {
+  double instructions, spills, near_clocks, far_clocks;
+} Executed;
+
+static Executed turns_of(const CompiledLoop *loop, double turns) {
+  return (Executed){turns * loop->instructions, turns * loop->spills, turns * loop->near_clocks,
+                    turns * loop->far_clocks};
+}
+
+static bool has_code(const CalibrationBasis *b) {
+  const bool one_product = b->family < CALIBRATION_FAMILY_ATTENTION_FMA;
+  return b->code.inner.multiplies > 0 && one_product && b->pipe != CALIBRATION_WGMMA;
+}
+
+// The loop around the one that multiplies is that of the slabs where the multiplies that the slab
+// has beside its own are a turn of the inner one or more; else it is one of tiles, and the inner
+// one that of the slabs. Worked example, fp32, 16 k-steps a slab, 64 FFMA each: an inner loop of
+// 256 FFMA is 4 turns for each turn of the outer one; one of 1024 FFMA or more is the slabs' own.
+static Executed execute(const CalibrationBasis *b, double slabs) {
+  static const double nearly = 0.99;
+  const CompiledLoop *inner = &b->code.inner, *outer = &b->code.outer;
+  const double of_slab =
+      b->traffic.slab_fma / b->multiply_fma / fmax(1, (double)b->resources.n_consumers);
+  const double turns = (of_slab - outer->multiplies) / inner->multiplies;
+  if (outer->instructions == 0 || turns < nearly)
+    return turns_of(inner, slabs * of_slab / inner->multiplies);
+  const Executed in = turns_of(inner, slabs * turns), out = turns_of(outer, slabs);
+  return (Executed){in.instructions + out.instructions, in.spills + out.spills,
+                    in.near_clocks + out.near_clocks, in.far_clocks + out.far_clocks};
+}
+
 // ---- limits -------------------------------------------------------------------------------------
 
 // Warp instructions of a block that move values, and those that multiply without an atom. An
 // address of global memory is of 64 bits and takes two of its own.
 static double instructions(const CalibrationBasis *b, double slabs) {
   enum { OF_REQUEST = 3 };
+  if (has_code(b)) return execute(b, slabs).instructions * (double)b->resources.n_consumers;
   const double products = b->pipe == CALIBRATION_FMA ? b->traffic.slab_fma / LANES : 0;
   return slabs * (products + b->warp_accesses * (double)b->resources.n_warps) +
          OF_REQUEST * b->requests;
@@ -128,8 +165,9 @@ static double instructions(const CalibrationBasis *b, double slabs) {
 
 // Lines that a block spills and reads again. Of each step along K where registers are an estimate;
 // the words of the code stand in the loop as it is unrolled.
-static double spilled_lines(const CalibrationBasis *b) {
+static double spilled_lines(const CalibrationBasis *b, double slabs) {
   const Resources *r = &b->resources;
+  if (has_code(b)) return execute(b, slabs).spills * (double)r->n_consumers;
   const double times = r->spills_counted ? b->waits.turns : b->waits.steps;
   return 2 * (double)(r->n_spilled * r->n_consumers) * fmax(1, times);
 }
@@ -155,22 +193,21 @@ static double l2_clocks(const CalibrationBasis *b) {
 // Without slabs the pipe of shared memory is L1's alone, and its lines are those of global memory.
 static void limit_terms(const CalibrationBasis *b, const Launched *l,
                         double term[CALIBRATION_FACTORS]) {
-  enum { ISSUED_PER_CLOCK = 4, L2_CLOCKS_PER_LINE = 4, FILLED_PER_CLOCK = 64 };
+  enum { ISSUED_PER_CLOCK = 4, L2_CLOCKS_PER_LINE = 4 };
   const Traffic *t = &b->traffic;
   const double block = l->rounds * l->ns, slab = l->slabs * block;
-  const double filled = b->filled_bytes / FILLED_PER_CLOCK * block;
   const double from_l2 = beyond_l1(b, l->resident);
   term[b->pipe] = positive(t->fma_clocks) * slab;
   term[CALIBRATION_SOFTMAX] = (positive(t->fp32_clocks) + positive(t->sfu_clocks)) * slab;
   term[CALIBRATION_ISSUE] = instructions(b, l->slabs) / ISSUED_PER_CLOCK * block;
   term[CALIBRATION_COPY] = b->copied * slab;
-  term[CALIBRATION_GLOBAL] = positive(t->global_clocks) * slab + filled;
+  term[CALIBRATION_GLOBAL] = positive(t->global_clocks) * slab;
   term[CALIBRATION_L2] = l2_clocks(b) * l->ns;
   term[CALIBRATION_DRAM] = positive(t->dram_clocks) * slab;
   term[CALIBRATION_TMA] = b->waits.box_rows * block;
   term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
-  term[CALIBRATION_SHARED] = b->staged ? positive(t->shared_clocks) * slab + filled : 0;
-  term[CALIBRATION_SPILL] = spilled_lines(b) * (1 - from_l2 + from_l2 * L2_CLOCKS_PER_LINE) * block;
+  term[CALIBRATION_SHARED] = b->staged ? positive(t->shared_clocks) * slab : 0;
+  term[CALIBRATION_SPILL] = spilled_lines(b, l->slabs) * (1 - from_l2 + from_l2 * L2_CLOCKS_PER_LINE) * block;
 }
 
 // ---- latency ------------------------------------------------------------------------------------
@@ -195,9 +232,15 @@ static double farther(const Traffic *t) {
 
 // A sector that L1 has is soon there (gpus.json: 34 clocks, where L2 takes 265 and DRAM 650 if
 // there is nothing else to do).
-static double read_clocks(const CalibrationBasis *b) {
-  enum { READ = 300, NEAR = 40 };
+static double read_clocks(const CalibrationBasis *b, double slabs) {
+  enum { READ = COMPILED_FAR_CLOCKS, NEAR = COMPILED_NEAR_CLOCKS };
   const BlockWaits *w = &b->waits;
+  if (has_code(b)) {
+    const Executed code = execute(b, slabs);
+    const double loads = w->loads + w->near_loads;
+    const double more = loads > 0 ? (w->loads * (READ * farther(&b->traffic) - NEAR)) / loads : 0;
+    return (code.far_clocks - code.near_clocks) * more / (READ - NEAR);
+  }
   const double together = loads_together(b);
   return fmax(w->reads, w->loads / together) * READ * farther(&b->traffic) +
          fmax(w->near_reads, w->near_loads / together) * NEAR;
@@ -226,9 +269,10 @@ static void latency_terms(const CalibrationBasis *b, const Launched *l,
   const double fetches = w->fetches + (w->depth > 0 ? 1 / w->depth : 0);
   const double fetched = slabs * fetches * FETCH * farther(t) + moved;
   term[CALIBRATION_ALONE] = l->slabs * clocks_in_step(b) * turn;
-  term[CALIBRATION_WARP] = w->instructions * turn;
-  term[CALIBRATION_FETCH] = (fetched + read_clocks(b)) * turn;
-  term[CALIBRATION_STEP] = w->steps * STEP * turn;
+  term[CALIBRATION_WARP] =
+      (has_code(b) ? execute(b, l->slabs).near_clocks : w->instructions) * turn;
+  term[CALIBRATION_FETCH] = (fetched + read_clocks(b, l->slabs)) * turn;
+  term[CALIBRATION_STEP] = has_code(b) ? 0 : w->steps * STEP * turn;
   term[CALIBRATION_PHASE] = slabs * w->phases * PHASE * turn;
 }
 

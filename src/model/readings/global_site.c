@@ -132,7 +132,7 @@ static void look(void *context, const WarpVisit *visit) {
   site->requests += visit->weight;
   site->sectors += visit->weight * count.sectors;
   site->ideal += visit->weight * count.ideal;
-  site->lines += visit->weight * count.lines;
+  site->clocks += visit->weight * (site->by_l1 ? count.wavefronts : site->is_store ? count.lines : count.lines / 4.0);
   show(site, visit, &count, addr);
 }
 
@@ -164,7 +164,7 @@ Globals derive_globals(Arena *arena, const Program *program, int number) {
     GlobalSite *site = &finder.site[i];
     site->number = number + i;
     site->text = site_text(arena, site);
-    out.lines += site->lines;
+    out.clocks += site->clocks;
     if (site->is_store) out.store_sectors += site->sectors;
     if (!site->is_store && !site->by_l1) out.wasted_sectors += site->sectors - site->ideal;
   }

@@ -97,16 +97,17 @@ typedef struct GlobalSite {
   int warp;                  // the one shown: the most wasteful, the first among equals
   SectorCount count;         // for those addresses
   // Sums over all its warps and iterations, in block 0, which stands for every block inside of C.
-  double requests, sectors, ideal, lines;
+  double requests, sectors, ideal;
+  double clocks;     // of L1: the wavefronts of what fragments load, a line each of all else
   const char *text;  // "r_a <- A  LDG.E.128"
 } GlobalSite;
 
 typedef struct Globals {
   int n;
   const GlobalSite *site;
-  // Totals of one block: lines looked up, sectors fetched into slabs beyond the ideal, sectors
+  // Totals of one block: clocks of L1, sectors fetched into slabs beyond the ideal, sectors
   // written.
-  double lines, wasted_sectors, store_sectors;
+  double clocks, wasted_sectors, store_sectors;
 } Globals;
 
 typedef struct Resources {
@@ -147,9 +148,9 @@ enum { TRAFFIC_UNITS = 7, TRAFFIC_UNITS_OF_SOFTMAX = 2 };  // the last ones
 // is -1 (printed as null).
 typedef struct Traffic {
   double flop;  // of the whole problem: 2·M·N·K
-  // One resident block, one slab. If there are slabs, the lines that fragments ask of L1 are
-  // counted with shared memory, whose pipe it is. global: lines of global memory that L1 looks up,
-  // one a clock, those of C's cells included.
+  // One resident block, one slab. If there are slabs, the wavefronts of fragments that come from L1
+  // are counted with shared memory, whose pipe it is. global: those and the lines of all else that
+  // goes to global memory, one a clock, C's cells included.
   double fma_clocks, shared_clocks, global_clocks, l2_clocks, dram_clocks;
   // Of a softmax between products: its exp2 by the special function units, and all that its values
   // take of the fp32 lanes. 0: there is none.

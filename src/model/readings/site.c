@@ -192,7 +192,7 @@ static void visit_site(Finder *finder, const WarpVisit *visit, const Access *sha
 }
 
 // A fragment read straight from global memory goes through L1, which shares its pipe with shared
-// memory and answers one line per clock.
+// memory.
 static bool reads_by_l1(const Op *op) {
   const Buffer *to = op->dst.buffer, *from = op->src.buffer;
   return to && from && from->space == SPACE_GLOBAL && buffer_is_fragment(to);
@@ -233,26 +233,16 @@ static bool is_uneven(void *context, const Op *op, const Var *var) {
   return false;
 }
 
-// Distinct 128-byte lines behind the active lanes' addresses.
-static int distinct_lines(const int64_t *offset, const bool *active, int bytes) {
-  int64_t seen[LANES];
-  int n = 0;
-  for (int lane = 0; lane < LANES; lane++) {
-    int64_t line = offset[lane] * bytes / BANK_LINE_BYTES;
-    int at = 0;
-    while (at < n && seen[at] != line) at++;
-    if (active[lane] && at == n) seen[n++] = line;
-  }
-  return n;
-}
-
-static void count_lines(Finder *finder, const WarpVisit *visit) {
+static void count_wavefronts(Finder *finder, const WarpVisit *visit) {
   const Op *op = &visit->stmt->op;
-  int64_t offset[LANES];
+  int64_t addr[LANES];
   if (!visit->in_loop || !reads_by_l1(op)) return;
-  source_offsets(finder, visit, offset);
-  int lines = distinct_lines(offset, visit->active, dtype_bytes(op->src.buffer->type));
-  finder->lines += lines * visit->weight;
+  const Buffer *matrix = op->src.buffer;
+  source_offsets(finder, visit, addr);
+  for (int lane = 0; lane < LANES; lane++)
+    addr[lane] = visit->active[lane] ? addr[lane] * dtype_bytes(matrix->type) : BANK_INACTIVE;
+  const SectorCount count = sectors_count(sectors_load(op->width * dtype_bytes(matrix->type)), addr);
+  finder->lines += count.wavefronts * visit->weight;
 }
 
 // A box is written by nobody's lanes, a whole 128-byte line at a time: a swizzle permutes chunks
@@ -291,7 +281,7 @@ static void look(void *context, const WarpVisit *visit) {
   Finder *finder = context;
   const Op *op = &visit->stmt->op;
   const Access *side[] = {&op->dst, &op->src};
-  count_lines(finder, visit);
+  count_wavefronts(finder, visit);
   if (op_moves_box(op->kind)) {
     count_box(finder, visit);
     return;

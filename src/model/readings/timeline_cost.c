@@ -90,7 +90,7 @@ static TimelineCost load_cost(const Model *model, const Program *program, const 
   double bytes = access_bytes(stmt, matrix), lines = bytes / 128;
   double share = 1;
   if (site && site->requests > 0) {
-    lines = site->lines / site->requests;
+    lines = site->clocks / site->requests;
     share = fmin(1, panel_bytes(program, matrix) / site->requests / bytes);
   }
   double latency = share * memory_latency(model) + (1 - share) * known(model->target->l1_clk);
@@ -107,7 +107,7 @@ static TimelineCost store_cost(const Model *model, const Stmt *stmt) {
                      : access_bytes(stmt, matrix);
   double lines = op_moves_box(stmt->op.kind) ? 0 : bytes / 128;
   if (site && site->requests > 0) {
-    lines = site->lines / site->requests;
+    lines = site->clocks / site->requests;
     bytes = SECTOR_BYTES * site->sectors / site->requests;
   }
   return (TimelineCost){.pipe = lines,

@@ -4,7 +4,8 @@
 // 128 × 128 tile, BK = 16, 128 lanes: 128·128·16 / 128 = 2048 clocks of FMA; shared memory serves
 // one wavefront per clock, so 8 warps × 16 k-steps × 12 wavefronts + the stores = 1536 and some.
 //
-// Global: a line of 128 bytes a clock is looked up, so what scatters is dear (global_site.c). L2:
+// Global: L1 answers from banks and looks up four lines a clock, so what scatters is dear
+// (banks/engine/sector.c); what is written takes a clock for each line of 128 bytes. L2:
 // every block fetches its two panels once, with what its sectors bring beyond them, of a panel that
 // blocks of a cluster fetch together by multicast its share alone; what it writes goes the other
 // way beside that. DRAM: what L2 does not have when it is asked for (l2_replay.h), and C.
@@ -321,7 +322,7 @@ static Traffic attention_traffic(const Model *model) {
   const Tile tile = {rows, keys, depth, turns * seen, blocks, bytes, 1};
   t.fma_clocks = known(t.slab_fma / macs_per_clock(model));
   t.shared_clocks = shared_clocks(model);
-  t.global_clocks = model->global.lines / turns;
+  t.global_clocks = model->global.clocks / turns;
   t.l2_bytes = blocks * (rows + 2 * keys * turns * seen) * depth * bytes;
   t.l2_working_set_bytes = 2 * (double)p->n * depth * bytes;
   t.dram_bytes = 2 * (double)(p->heads * (p->m + p->n)) * depth * bytes;
@@ -351,7 +352,7 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   t.slab_fma = tile.m * tile.n * tile.k * tile.unit;
   t.fma_clocks = known(t.slab_fma / macs_per_clock(model));
   t.shared_clocks = shared_clocks(model);
-  t.global_clocks = model->global.lines / tile.slabs;
+  t.global_clocks = model->global.clocks / tile.slabs;
   double wasted = SECTOR_BYTES * model->global.wasted_sectors / tile.slabs;
   double stored = SECTOR_BYTES * model->global.store_sectors / tile.slabs;
   double own_rows = tile.m / (double)grid->sharers_a,

@@ -1,0 +1,297 @@
+// A cubin → how long one warp alone takes for a turn of the loop that multiplies.
+//
+// The section .text.KERNEL is walked as the SM issues it: an instruction waits for the scoreboards
+// that it names, is issued, and the next one follows after its stall. What takes a time of its own
+// (loads, mma.sync) opens a scoreboard until it is there. Walked once as if every load of global
+// memory were as near as L1 and once as if it were as far as L2, it shows how many of them the
+// compiler put together: two FFMA that wait for a load each, one after the other, take twice L2.
+//
+// Worked example, the loop of fp32 with B straight from global memory, 16 k-steps as they are
+// unrolled: with 32 registers the compiler loads one value after the other, 16 · 300 clocks a turn;
+// with a few more it loads all 16 at once, 300 clocks and some.
+//
+// The loop is the innermost one that has most multiplies; the one around it, without what is in
+// loops inside of it, is the other part. Trips are not in the code: who knows the problem knows how
+// many multiplies there are in all (calibration_terms.c).
+#include "kernels/toolchain/kernel_code.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+  INSTRUCTION_BYTES = 16,
+  SCOREBOARDS = 6,
+  NO_SCOREBOARD = 7,
+  LOOPS_MAX = 64,
+  TURNS = 3,          // until the scoreboards of one turn reach into the next
+  SOURCE_CLOCKS = 12  // until the registers of an address may be written again
+};
+
+// ---- opcodes ------------------------------------------------------------------------------------
+
+// The low nine bits of an opcode: three more say where operands come from.
+typedef struct Opcode {
+  int bits;
+  const char *name;
+  int multiplies;  // of a lane, or of a warp's mma.sync
+  bool of_warp;
+  bool far;     // a load of global memory
+  bool spills;  // local memory
+  int clocks;   // behind its scoreboard, measured on an H200; of the others VARIABLE
+} Opcode;
+
+enum { VARIABLE = 20, NEAR = COMPILED_NEAR_CLOCKS };
+
+static const Opcode OPCODES[] = {
+    {0x023, "FFMA", .multiplies = 1},
+    {0x031, "HFMA2", .multiplies = 2},
+    {0x02b, "DFMA", .multiplies = 1},
+    {0x03c, "HMMA", .multiplies = 1, .of_warp = true, .clocks = 33},
+    {0x037, "IMMA", .multiplies = 1, .of_warp = true, .clocks = 33},
+    {0x03f, "DMMA", .multiplies = 1, .of_warp = true, .clocks = 33},
+    {0x07a, "QMMA", .multiplies = 1, .of_warp = true, .clocks = 33},
+    {0x181, "LDG", .far = true, .clocks = NEAR},
+    {0x184, "LDS", .clocks = 29},
+    {0x03b, "LDSM", .clocks = 33},
+    {0x183, "LDL", .spills = true, .clocks = 33},
+    {0x187, "STL", .spills = true, .clocks = VARIABLE},
+};
+
+static const Opcode OTHER = {.name = "", .clocks = VARIABLE};
+
+static const Opcode *opcode_of(int bits) {
+  for (size_t i = 0; i < sizeof OPCODES / sizeof *OPCODES; i++)
+    if (OPCODES[i].bits == bits) return &OPCODES[i];
+  return &OTHER;
+}
+
+// ---- instructions -------------------------------------------------------------------------------
+
+typedef struct Words {
+  uint64_t low, high;
+} Words;
+
+typedef struct Code {
+  const unsigned char *bytes;
+  int n;  // instructions
+} Code;
+
+static Words words_at(const Code *code, int i) {
+  Words words;
+  memcpy(&words, code->bytes + (size_t)i * INSTRUCTION_BYTES, sizeof words);
+  return words;
+}
+
+static int field(Words words, int from, int n) {
+  const uint64_t value = from >= 64  ? words.high >> (from - 64)
+                         : from == 0 ? words.low
+                                     : words.low >> from | words.high << (64 - from);
+  return (int)(value & ((1u << n) - 1));
+}
+
+static const Opcode *opcode_at(const Code *code, int i) {
+  return opcode_of(field(words_at(code, i), 0, 9));
+}
+
+// Where a branch goes, an instruction's index; -1: it is none. The distance is counted in words of
+// four bytes from the instruction behind it: eight bits of it lie at 16, the others from 34 on.
+static int64_t branch_target(const Code *code, int i) {
+  enum { BRA = 0x147, UPPER_BITS = 48 };
+  const Words words = words_at(code, i);
+  if (field(words, 0, 9) != BRA) return -1;
+  uint64_t upper = words.low >> 34 | words.high << 30;
+  upper &= (UINT64_C(1) << UPPER_BITS) - 1;
+  if (upper >> (UPPER_BITS - 1)) upper |= ~UINT64_C(0) << UPPER_BITS;
+  const int64_t distance = (int64_t)(upper << 8 | (uint64_t)field(words, 16, 8));
+  return i + 1 + distance * 4 / INSTRUCTION_BYTES;
+}
+
+// ---- loops --------------------------------------------------------------------------------------
+
+typedef struct Loop {
+  int first, last;
+} Loop;
+
+typedef struct Loops {
+  int n;
+  Loop loop[LOOPS_MAX];
+} Loops;
+
+static Loops find_loops(const Code *code) {
+  Loops out = {0};
+  for (int i = 0; i < code->n && out.n < LOOPS_MAX; i++) {
+    const int64_t to = branch_target(code, i);
+    if (to >= 0 && to < i) out.loop[out.n++] = (Loop){(int)to, i};
+  }
+  return out;
+}
+
+static bool is_inside(const Loop *inner, const Loop *outer) {
+  return inner->first >= outer->first && inner->last <= outer->last &&
+         (inner->first > outer->first || inner->last < outer->last);
+}
+
+// Whether the loop has the instruction for itself, and no loop inside of it.
+static bool is_own(const Loops *loops, const Loop *loop, int i) {
+  for (int k = 0; k < loops->n; k++) {
+    const Loop *other = &loops->loop[k];
+    if (is_inside(other, loop) && i >= other->first && i <= other->last) return false;
+  }
+  return true;
+}
+
+// A kernel that has mma.sync multiplies by nothing else.
+static int multiplies_at(const Code *code, int i, bool of_warp) {
+  const Opcode *opcode = opcode_at(code, i);
+  return opcode->of_warp == of_warp ? opcode->multiplies : 0;
+}
+
+static bool has_mma(const Code *code) {
+  for (int i = 0; i < code->n; i++)
+    if (opcode_at(code, i)->of_warp) return true;
+  return false;
+}
+
+// ---- a turn -------------------------------------------------------------------------------------
+
+typedef struct Walk {
+  const Code *code;
+  const Loops *loops;
+  bool of_warp;
+  double far_clocks;  // of a load of global memory
+} Walk;
+
+typedef struct Clock {
+  double now, ready[SCOREBOARDS];
+} Clock;
+
+static void open_scoreboard(Clock *clock, int scoreboard, double clocks) {
+  if (scoreboard >= SCOREBOARDS) return;
+  if (clock->now + clocks > clock->ready[scoreboard])
+    clock->ready[scoreboard] = clock->now + clocks;
+}
+
+static void issue(Clock *clock, Words words, double clocks) {
+  const int wait = field(words, 116, 6), stall = field(words, 105, 4);
+  for (int i = 0; i < SCOREBOARDS; i++)
+    if (wait >> i & 1 && clock->ready[i] > clock->now) clock->now = clock->ready[i];
+  open_scoreboard(clock, field(words, 110, 3), clocks);
+  open_scoreboard(clock, field(words, 113, 3), SOURCE_CLOCKS);
+  clock->now += stall > 0 ? stall : 1;
+}
+
+static double turn_clocks(const Walk *walk, const Loop *loop) {
+  Clock clock = {0};
+  double began = 0;
+  for (int turn = 0; turn < TURNS; turn++) {
+    began = clock.now;
+    for (int i = loop->first; i <= loop->last; i++) {
+      const Opcode *opcode = opcode_at(walk->code, i);
+      if (is_own(walk->loops, loop, i))
+        issue(&clock, words_at(walk->code, i), opcode->far ? walk->far_clocks : opcode->clocks);
+    }
+  }
+  return clock.now - began;
+}
+
+static CompiledLoop read_loop(Walk *walk, const Loop *loop) {
+  CompiledLoop out = {0};
+  for (int i = loop->first; i <= loop->last; i++) {
+    if (!is_own(walk->loops, loop, i)) continue;
+    out.instructions++;
+    out.multiplies += multiplies_at(walk->code, i, walk->of_warp);
+    out.spills += opcode_at(walk->code, i)->spills;
+  }
+  walk->far_clocks = COMPILED_NEAR_CLOCKS;
+  out.near_clocks = turn_clocks(walk, loop);
+  walk->far_clocks = COMPILED_FAR_CLOCKS;
+  out.far_clocks = turn_clocks(walk, loop);
+  return out;
+}
+
+static int own_multiplies(const Walk *walk, const Loop *loop) {
+  int n = 0;
+  for (int i = loop->first; i <= loop->last; i++)
+    if (is_own(walk->loops, loop, i)) n += multiplies_at(walk->code, i, walk->of_warp);
+  return n;
+}
+
+static const Loop *loop_that_multiplies(const Walk *walk) {
+  const Loop *best = NULL;
+  int most = 0;
+  for (int i = 0; i < walk->loops->n; i++) {
+    const int n = own_multiplies(walk, &walk->loops->loop[i]);
+    if (n <= most) continue;
+    most = n;
+    best = &walk->loops->loop[i];
+  }
+  return best;
+}
+
+// The smallest one around it; NULL: none.
+static const Loop *loop_around(const Loops *loops, const Loop *inner) {
+  const Loop *best = NULL;
+  for (int i = 0; i < loops->n; i++) {
+    const Loop *loop = &loops->loop[i];
+    if (is_inside(inner, loop) && (!best || is_inside(loop, best))) best = loop;
+  }
+  return best;
+}
+
+static CompiledCode read_code(const Code *code) {
+  const Loops loops = find_loops(code);
+  Walk walk = {.code = code, .loops = &loops, .of_warp = has_mma(code)};
+  const Loop whole = {0, code->n - 1}, *inner = loop_that_multiplies(&walk);
+  const Loops none = {0};
+  if (!inner) {  // all of it is unrolled
+    walk.loops = &none;
+    const CompiledCode out = {.inner = read_loop(&walk, &whole)};
+    return out.inner.multiplies > 0 ? out : (CompiledCode){0};
+  }
+  CompiledCode out = {.inner = read_loop(&walk, inner)};
+  const Loop *outer = loop_around(&loops, inner);
+  if (outer) out.outer = read_loop(&walk, outer);
+  return out;
+}
+
+// ---- the cubin ----------------------------------------------------------------------------------
+
+static bool is_there(size_t n, uint64_t from, uint64_t bytes) {
+  return from <= n && bytes <= n - from;
+}
+
+static bool section_at(const unsigned char *cubin, size_t n, const Elf64_Ehdr *elf, int i,
+                       Elf64_Shdr *out) {
+  const uint64_t at = elf->e_shoff + (uint64_t)i * sizeof *out;
+  if (!is_there(n, elf->e_shoff, 0) || !is_there(n, at, sizeof *out)) return false;
+  memcpy(out, cubin + at, sizeof *out);
+  return out->sh_type == SHT_NOBITS || is_there(n, out->sh_offset, out->sh_size);
+}
+
+static bool is_named(const unsigned char *cubin, const Elf64_Shdr *names, uint32_t at,
+                     const char *kernel) {
+  static const char prefix[] = ".text.";
+  const size_t n_prefix = sizeof prefix - 1, bytes = n_prefix + strlen(kernel) + 1;
+  if (!is_there((size_t)names->sh_size, at, bytes)) return false;
+  const char *name = (const char *)cubin + names->sh_offset + at;
+  return memcmp(name, prefix, n_prefix) == 0 && memcmp(name + n_prefix, kernel, bytes - n_prefix) == 0;
+}
+
+CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel) {
+  Elf64_Ehdr elf;
+  Elf64_Shdr names, section;
+  if (!cubin || n < sizeof elf) return (CompiledCode){0};
+  memcpy(&elf, cubin, sizeof elf);
+  if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
+      !section_at(cubin, n, &elf, elf.e_shstrndx, &names) || names.sh_type == SHT_NOBITS)
+    return (CompiledCode){0};
+  for (int i = 0; i < elf.e_shnum; i++) {
+    if (!section_at(cubin, n, &elf, i, &section) || section.sh_type == SHT_NOBITS) continue;
+    if (!is_named(cubin, &names, section.sh_name, kernel)) continue;
+    const Code code = {cubin + section.sh_offset, (int)(section.sh_size / INSTRUCTION_BYTES)};
+    return read_code(&code);
+  }
+  return (CompiledCode){0};
+}

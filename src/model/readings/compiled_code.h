@@ -1,0 +1,20 @@
+// What a compiler's machine code says of a kernel's loops (read by toolchain/kernel_code.h, used by
+// calibration.h).
+#pragma once
+
+// A load of global memory that is in L1, and one that is not: what CompiledLoop is reckoned for.
+enum { COMPILED_NEAR_CLOCKS = 40, COMPILED_FAR_CLOCKS = 300 };
+
+// A loop of the main kernel as it was compiled, without what is in loops inside of it: what one
+// turn of it has, and the clocks that a warp alone takes for one where loads of global memory are
+// near or far. `multiplies`: FFMA of a lane, or mma.sync of a warp.
+typedef struct CompiledLoop {
+  int multiplies, instructions, spills;
+  double near_clocks, far_clocks;
+} CompiledLoop;
+
+// The innermost loop that multiplies most, or all of a kernel without one, and the loop around it.
+// No multiplies, or no instructions: there is none, or nobody knows.
+typedef struct CompiledCode {
+  CompiledLoop inner, outer;
+} CompiledCode;

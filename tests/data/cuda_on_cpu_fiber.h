@@ -153,6 +153,8 @@ static void fill(unsigned *to, unsigned value, int width) {
   for (int i = 0; i < width / 2; i++) to[i] = value;
 }
 
+static int opaque(int number) { return number; }
+
 static void start_copy(void *to, const void *from, int bytes, bool inside) {
   aligned(to, bytes);
   if (inside) aligned(from, bytes);

@@ -4,33 +4,19 @@
 
 #include "kernels/toolchain/register_banks.h"
 #include "quick_check.h"
+#include "sass_listing.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test register banks"); }
 static void teardown(void) { arena_free(arena); }
 
-// "FFMA R1, R2, R4, R6; NOP" as a listing of one kernel; ".L:" is a label, "|" begins another
-// kernel. The marks come as one letter a line: '.', 'r' or '!'.
+// The marks of a listing (sass_listing.h), one letter a line: '.', 'r' or '!'.
 static const char *marks(const char *text, RegisterBanks *banks) {
-  SassLine *lines = ARENA_ARRAY(arena, SassLine, 64);
-  SassResult sass = {.ok = true, .lines = lines};
-  const char *kernel = "one";
-  char *rest = NULL;
-  for (char *at = strtok_r(arena_strdup(arena, text), ";", &rest); at;
-       at = strtok_r(NULL, ";", &rest)) {
-    at += strspn(at, " ");
-    if (*at == '|') kernel = "other", at++;
-    const char *opcode = at + (*at == '@' ? strcspn(at, " ") + 1 : 0);
-    const bool is_label = *at == '.';
-    lines[sass.n_lines++] =
-        (SassLine){.kernel = kernel,
-                   .text = at,
-                   .opcode = is_label ? NULL : arena_strndup(arena, opcode, strcspn(opcode, " "))};
-  }
-  *banks = register_banks_read(arena, &sass);
-  char *letters = arena_alloc(arena, (size_t)sass.n_lines + 1);
-  for (int i = 0; i < sass.n_lines; i++) letters[i] = ".r!"[banks->mark[i]];
-  letters[sass.n_lines] = '\0';
+  const SassResult *sass = sass_listing(arena, text);
+  *banks = register_banks_read(arena, sass);
+  char *letters = arena_alloc(arena, (size_t)sass->n_lines + 1);
+  for (int i = 0; i < sass->n_lines; i++) letters[i] = ".r!"[banks->mark[i]];
+  letters[sass->n_lines] = '\0';
   return letters;
 }
 

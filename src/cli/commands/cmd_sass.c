@@ -10,6 +10,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_compile.h"
 #include "kernels/toolchain/register_banks.h"
+#include "kernels/toolchain/saved_predicates.h"
 #include "kernels/worker/result_json.h"
 
 static const char *number_text(Arena *arena, int number) {
@@ -33,6 +34,8 @@ static void print_listing(const Compiled *c, const SassResult *sass) {
              line->text);
   }
   if (banks.n_ffma) printf("\n%s\n", register_banks_sentence(c->arena, &banks));
+  const LostPredicates lost = predicates_lost(c->arena, sass);
+  if (lost.n) printf("\n%s\n", predicates_lost_sentence(c->arena, sass, &lost));
 }
 
 static void print_counts(const SassResult *sass) {
@@ -68,6 +71,16 @@ static void put_register_banks(JsonWriter *w, Arena *arena, const SassResult *sa
   json_end_object(w);
 }
 
+static void put_saved_predicates(JsonWriter *w, Arena *arena, const SassResult *sass) {
+  const LostPredicates lost = predicates_lost(arena, sass);
+  json_key(w, "saved_predicates");
+  json_begin_object(w);
+  json_member_int(w, "saved", lost.n_saved);
+  json_member_int(w, "lost", lost.n);
+  json_member_string(w, "sentence", predicates_lost_sentence(arena, sass, &lost));
+  json_end_object(w);
+}
+
 static void print_json(const Compiled *c, const SassResult *sass) {
   Str text = str_new(c->arena), out = str_new(c->arena);
   Diags diags = diags_new(c->arena);
@@ -77,6 +90,7 @@ static void print_json(const Compiled *c, const SassResult *sass) {
   json_key(&w, "sass");
   json_put_value(&w, json_parse(c->arena, text.text, text.length, &diags, "sass"));
   put_register_banks(&w, c->arena, sass);
+  put_saved_predicates(&w, c->arena, sass);
   json_end_object(&w);
   puts(out.text);
 }

@@ -144,6 +144,13 @@ const char *emit_extent_name(const Program *program, int axis) {
   return names[program->problem.kind][axis];
 }
 
+const char *emit_end_name(const Program *program, int axis) {
+  static const char *const names[][AXIS_COUNT] = {
+      [PROBLEM_MATMUL] = {"m_end", "n_end", "k_end"},
+      [PROBLEM_ATTENTION] = {"queries_end", "keys_end", "head_dim_end"}};
+  return names[program->problem.kind][axis];
+}
+
 // Which axes span the last two dimensions of a global buffer; -1: none.
 static const int dim_axes[ROLE_COUNT][2] = {
     [ROLE_A] = {AXIS_M, AXIS_K},       [ROLE_B] = {AXIS_K, AXIS_N},
@@ -227,6 +234,15 @@ void emit_term(ExprText *text, const Program *program, const Buffer *buffer, con
 
 // ---- guards -------------------------------------------------------------------------------------
 
+// The axis that one comparison of a guard is about: index < extent; -1: another one.
+static int compared_axis(const Program *program, const Access *access, const Expr *guard) {
+  for (int d = 0; guard->op == EXPR_LT && d < access->buffer->rank; d++) {
+    const int axis = dim_axis(program, access->buffer, d);
+    if (axis >= 0 && expr_equal(guard->a, access->idx[d])) return axis;
+  }
+  return -1;
+}
+
 static void print_guard(ExprText *text, const Program *program, const Access *access,
                         const Expr *guard) {
   if (guard->op == EXPR_LAND) {
@@ -235,15 +251,34 @@ static void print_guard(ExprText *text, const Program *program, const Access *ac
     print_guard(text, program, access, guard->b);
     return;
   }
-  for (int d = 0; guard->op == EXPR_LT && d < access->buffer->rank; d++) {
-    int axis = dim_axis(program, access->buffer, d);
-    if (axis < 0 || !expr_equal(guard->a, access->idx[d])) continue;
-    emit_expr(text, guard->a);
-    str_add(text->out, " < ");
-    print_extent(text, program, axis);
+  const int axis = compared_axis(program, access, guard);
+  if (axis < 0) {
+    emit_expr(text, guard);
     return;
   }
-  emit_expr(text, guard);
+  emit_expr(text, guard->a);
+  str_add(text->out, " < ");
+  if (text->symbols->own_end[axis])
+    str_add(text->out, emit_end_name(program, axis));
+  else
+    print_extent(text, program, axis);
+}
+
+static void mark_axes(const Program *program, const Access *access, const Expr *guard,
+                      bool named[AXIS_COUNT]) {
+  if (guard->op == EXPR_LAND) {
+    mark_axes(program, access, guard->a, named);
+    mark_axes(program, access, guard->b, named);
+    return;
+  }
+  const int axis = compared_axis(program, access, guard);
+  if (axis >= 0) named[axis] = true;
+}
+
+void emit_guard_axes(Arena *arena, const Program *program, const Access *access,
+                     bool named[AXIS_COUNT]) {
+  const Expr *guard = access_guard(arena, access);
+  if (guard) mark_axes(program, access, guard, named);
 }
 
 bool emit_guard(ExprText *text, const Program *program, const Access *access) {

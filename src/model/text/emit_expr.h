@@ -28,7 +28,8 @@ typedef struct EmitSymbols {
   int n_tables;
   const Expr *table[EMIT_TABLES_MAX];  // the first lookup of each
   bool extent[AXIS_COUNT];
-  const EmitRing *ring;  // that goes round where the text stands; NULL: none
+  bool own_end[AXIS_COUNT];  // that guards name m_end, n_end, k_end instead; emit_bounds.h
+  const EmitRing *ring;      // that goes round where the text stands; NULL: none
 } EmitSymbols;
 
 typedef struct ExprText {
@@ -40,6 +41,8 @@ typedef struct ExprText {
 } ExprText;
 
 const char *emit_extent_name(const Program *program, int axis);  // "M", "N", "K"
+
+const char *emit_end_name(const Program *program, int axis);  // "m_end", "n_end", "k_end"
 
 // What runs along for a number in a loop over slabs; NULL: it is computed.
 const char *emit_runs_along(const EmitRing *ring, const Expr *number);
@@ -59,3 +62,7 @@ void emit_term(ExprText *text, const Program *program, const Buffer *buffer, con
 // The condition of access_guard(), bounds by their names. Prints nothing and says false when the
 // access is always inside.
 bool emit_guard(ExprText *text, const Program *program, const Access *access);
+
+// Marks the axes whose extents that condition names.
+void emit_guard_axes(Arena *arena, const Program *program, const Access *access,
+                     bool named[AXIS_COUNT]);

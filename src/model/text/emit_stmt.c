@@ -10,6 +10,7 @@
 // already stands above the group.
 #include <string.h>
 
+#include "model/text/emit_bounds.h"
 #include "model/text/emit_op.h"
 #include "model/text/emit_ring.h"
 #include "model/text/emit_stamp.h"
@@ -158,6 +159,12 @@ static void emit_tiles(Emitter *emitter, const Stmt *loop, const char *group) {
   emit_block(emitter, loop, group, true);
 }
 
+static void emit_own_bounds(Emitter *emitter) {
+  emitter->depth++;
+  emit_bounds_declare(emitter);
+  emitter->depth--;
+}
+
 static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
   if (loop->var->tier == TIER_TILE) {
     emit_tiles(emitter, loop, group);
@@ -169,14 +176,17 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
   }
   const char *name = emitter->names[loop->var->id];
   const EmitRing *ring = emit_ring_begin(emitter, loop);
-  bool braces = ring || !is_bare(emitter, loop->body, group);
+  const bool bounds = emit_bounds_begin(emitter, loop);
+  bool braces = ring || bounds || !is_bare(emitter, loop->body, group);
   emit_unroll(emitter, loop);
   emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name, print_end(emitter, loop),
                name, braces ? " {" : "", print_loop_remark(emitter, loop));
+  if (bounds) emit_own_bounds(emitter);
   if (ring)
     emit_round(emitter, loop, ring, group);
   else
     emit_block(emitter, loop, group, braces);
+  if (bounds) emit_bounds_end(emitter);
 }
 
 // Copies that carry the condition themselves: a block for the LETs, and no branch.

@@ -60,6 +60,12 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
 }
 
+// The same number, of which the compiler no longer knows what it is.
+__device__ __forceinline__ int opaque(int number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
   __shared__ __align__(128) float smem[12288];
@@ -123,6 +129,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 
   #pragma unroll 3
   for (int k_o = 0; k_o < 13; ++k_o) {  // UNROLL_RING=1
+    const int m_end = opaque(M);
+    const int n_end = opaque(N);
+    const int k_end = opaque(K);
     #pragma unroll
     for (int k_i = 0; k_i < 16; ++k_i) {  // BK=16
       // FM=8: this thread's values of A
@@ -146,7 +155,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             // ASYNC_COPY=1: start the copy of the slab of A
             cp_async1_or_zero_if(A_s_at, k_n % 3 * 2048 + c_a * 16 * 16,
                 &A[(m_b * 128 + c_a * 16 + tid / 16) * K + k_n * 16 + tid % 16],
-                m_b * 128 + c_a * 16 + tid / 16 < M && k_n * 16 + tid % 16 < K, k_o + 2 < 13);
+                m_b * 128 + c_a * 16 + tid / 16 < m_end && k_n * 16 + tid % 16 < k_end,
+                k_o + 2 < 13);
           }
         }
 
@@ -156,7 +166,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
           // ASYNC_COPY=1: start the copy of the slab of B
           cp_async4_or_zero_if(B_s_at, k_n % 3 * 2048 + c_b * 8 * 128,
               &B[(k_n * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4],
-              k_n * 16 + c_b * 8 + tid / 32 < K && n_b * 128 + tid % 32 * 4 < N, k_o + 2 < 13);
+              k_n * 16 + c_b * 8 + tid / 32 < k_end && n_b * 128 + tid % 32 * 4 < n_end,
+              k_o + 2 < 13);
         }
       }
 

@@ -103,6 +103,29 @@ START_TEST(random_schedules_have_to_be_enough_to_fit_to) {
 }
 END_TEST
 
+// A command that is not there is told of at once, by its own words; nobody waits the whole time.
+START_TEST(workers_that_never_come_are_named_and_not_waited_for) {
+  CliRun run = cli_run(arena, "tune 64,64,64 --seconds 600 --worker no-such-command");
+  ck_assert_int_eq(run.status, 3);
+  ck_assert_ptr_nonnull(strstr(run.err, "\"no-such-command\" ended with status 127"));
+  run = cli_run(arena, "tune 64,64,64 --seconds 600 --worker no-such-command --worker false");
+  ck_assert_int_eq(run.status, 3);
+  ck_assert_ptr_nonnull(strstr(run.err, "worker 1 of 2 is not at work"));
+  ck_assert_ptr_nonnull(strstr(run.err, "worker 2 of 2 is not at work"));
+}
+END_TEST
+
+// The others go on, and each line is said once.
+START_TEST(a_worker_that_never_comes_does_not_stop_the_others) {
+  const CliRun run = run_well(arena_printf(
+      arena, "tune 64,64,64 --seconds 3 --worker no-such-command %s", simulated("NVIDIA H200")));
+  const char *said = strstr(run.err, "worker 1 of 2 is not at work");
+  ck_assert_ptr_nonnull(said);
+  ck_assert_ptr_null(strstr(said + 1, "worker 1 of 2"));
+  ck_assert_ptr_nonnull(strstr(run.out, "best "));
+}
+END_TEST
+
 Suite *suite_cli_tune(void) {
   Suite *suite = suite_create("cli_tune");
   TCase *tests = tcase_create("cli_tune");
@@ -111,6 +134,8 @@ Suite *suite_cli_tune(void) {
   tcase_add_test(tests, random_schedules_say_how_good_the_model_is);
   tcase_add_test(tests, what_was_tuned_is_written_as_a_library);
   tcase_add_test(tests, random_schedules_have_to_be_enough_to_fit_to);
+  tcase_add_test(tests, workers_that_never_come_are_named_and_not_waited_for);
+  tcase_add_test(tests, a_worker_that_never_comes_does_not_stop_the_others);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -82,6 +82,7 @@ typedef struct Run {
   Schedule problem;
   Tune *tune;
   double told_at, best_ns[TUNE_FIELDS_MAX];
+  bool *told_of;  // [n_workers] that it is not at work; of all problems
   bool shows_progress, progress_shown;
 } Run;
 
@@ -238,9 +239,30 @@ static void print_progress(Run *run, const TuneField *field) {
   arena_free(arena);
 }
 
+// Others go on: whoever gave several workers wants to know which of them does nothing.
+static void tell_lost(Run *run) {
+  for (int i = 0; i < run->n_workers && run->n_workers > 1; i++) {
+    const char *why = tune_worker_error(run->tune, i);
+    if (why && !run->told_of[i]) {
+      clear_progress(run);
+      cli_error(0, "worker %d of %d is not at work: %s", i + 1, run->n_workers, why);
+    }
+    run->told_of[i] = why != NULL;
+  }
+}
+
+static void show_waiting(Run *run) {
+  clear_progress(run);
+  fprintf(stderr, "no worker has answered yet; %.0f s left",
+          fmax(0, run->given->seconds - tune_elapsed_s(run->tune)));
+  fflush(stderr);
+  run->progress_shown = true;
+}
+
 static void tell_progress(Run *run) {
   if (tune_elapsed_s(run->tune) - run->told_at < (run->given->json ? 1 : 0.2)) return;
   run->told_at = tune_elapsed_s(run->tune);
+  if (run->shows_progress && !run->given->json && tune_n_fields(run->tune) == 0) show_waiting(run);
   for (int i = 0; i < tune_n_fields(run->tune); i++) {
     const TuneField *field = tune_field(run->tune, i);
     if (field->error) continue;
@@ -361,7 +383,9 @@ static int tell_best(Run *run, const TuneField *field) {
 static int finish(Run *run) {
   int status = CLI_OK;
   clear_progress(run);
-  if (tune_n_fields(run->tune) == 0) return cli_error(CLI_MISSING, "%s", tune_error(run->tune));
+  if (tune_n_fields(run->tune) == 0)
+    return cli_error(CLI_MISSING, "%s",
+                     run->n_workers > 1 ? "no worker is at work" : tune_error(run->tune));
   for (int i = 0; i < tune_n_fields(run->tune); i++) {
     const TuneField *field = tune_field(run->tune, i);
     const int its = run->given->random ? tell_orders(run, field) : tell_best(run, field);
@@ -406,8 +430,10 @@ static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
   run->tune = tune_start(run->arena, &how);
   while (tune_step(run->tune, TICK_MS)) {
     if (cli_worker_interrupted(run->worker)) tune_cancel(run->tune);
+    tell_lost(run);
     tell_progress(run);
   }
+  tell_lost(run);
   tune_end(run->tune);
   keep_calibrations(run);
   return finish(run);
@@ -459,8 +485,9 @@ int cmd_tune(Arena *arena, int argc, char **argv) {
              .given = &given,
              .targets = &targets,
              .n_workers = workers.count ? workers.count : 1,
+             .told_of = ARENA_ARRAY(arena, bool, CLIENT_WORKERS_MAX),
              .shows_progress = isatty(STDERR_FILENO) != 0,
-             .worker = cli_worker_open(arena, &workers, true, &diags)};
+             .worker = cli_worker_open_queued(arena, &workers, &diags)};
   if (!run.worker) return cli_fail(&diags);
   Diags of_history = diags_new(arena);
   run.history = history_open(arena, NULL, &of_history);

@@ -115,6 +115,9 @@ typedef struct ClientStatus {
   Device device;
   int n_compiles, n_gpus;  // compiles that it runs at once; GPUs of its host
   bool machine_known, can_compile;
+  // It has failed so often without a hello that requests of its own are refused; `reason` says how.
+  // It is still tried now and then.
+  bool unreachable;
 } ClientStatus;
 
 // NULL when no thread or descriptor could be had.

@@ -93,7 +93,7 @@ workers_in_a_queue() {
   line=$(recipe 'srun --gpus=1')
   srun --gpus=2 -c 8 sleep 24 &
   wait_for 10 "the other's job" sh -c 'squeue -h -t R | grep -q sleep'
-  eval "${line/--seconds 120/--seconds 34} --json" > "$out" 2> "$work/queue.err" ||
+  eval "${line/--seconds 120/--seconds 10} --json" > "$out" 2> "$work/queue.err" ||
     fail "the search ended with $?: $(tail -n 3 "$work/queue.err")"
   [ "$(points "$out")" -gt 10 ] || fail "$(points "$out") points behind a queue"
   echo "  $(points "$out") points by workers that waited for their turn"

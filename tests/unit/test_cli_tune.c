@@ -126,6 +126,21 @@ START_TEST(a_worker_that_never_comes_does_not_stop_the_others) {
 }
 END_TEST
 
+// The time is the search's own: a worker that comes out of a queue later than that has all of it.
+START_TEST(the_time_begins_with_the_first_worker) {
+  const CliRun run = run_well(arena_printf(
+      arena, "tune 64,64,64 --seconds 2 --no-seeds --json %s",
+      cli_fake_worker_rules(
+          arena,
+          "{\"on\":\"start\",\"delay_ms\":3000,\"do\":\"machine\",\"text\":\"NVIDIA H200\"}\n"
+          "{\"on\":\"compile\",\"do\":\"simulate\"}\n{\"on\":\"bench\",\"do\":\"simulate\"}\n")));
+  const JsonValue *last = last_line(run);
+  ck_assert_str_eq(word(last, "kind"), "best");
+  ck_assert_str_eq(word(last, "round"), "final");
+  ck_assert(number(last, "elapsed_s") >= 1.4);
+}
+END_TEST
+
 Suite *suite_cli_tune(void) {
   Suite *suite = suite_create("cli_tune");
   TCase *tests = tcase_create("cli_tune");
@@ -136,6 +151,7 @@ Suite *suite_cli_tune(void) {
   tcase_add_test(tests, random_schedules_have_to_be_enough_to_fit_to);
   tcase_add_test(tests, workers_that_never_come_are_named_and_not_waited_for);
   tcase_add_test(tests, a_worker_that_never_comes_does_not_stop_the_others);
+  tcase_add_test(tests, the_time_begins_with_the_first_worker);
   suite_add_tcase(suite, tests);
   return suite;
 }

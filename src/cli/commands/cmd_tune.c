@@ -253,8 +253,7 @@ static void tell_lost(Run *run) {
 
 static void show_waiting(Run *run) {
   clear_progress(run);
-  fprintf(stderr, "no worker has answered yet; %.0f s left",
-          fmax(0, run->given->seconds - tune_elapsed_s(run->tune)));
+  fprintf(stderr, "no worker has answered for %.0f s", tune_elapsed_s(run->tune));
   fflush(stderr);
   run->progress_shown = true;
 }

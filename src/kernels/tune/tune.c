@@ -34,8 +34,10 @@ enum {
   FINAL_BUDGET_MS = 1500,
   HOT_BUDGET_MS = 4000
 };
+// The time begins with the first worker, which may come out of a queue (cli_worker_open_queued).
 // Finals are hot where that is a small part of the time. They have three tenths of it, or 25 s.
-static const double hot_from_s = 45, search_share = 0.7, finals_most_s = 25, late_s = 60;
+static const double hot_from_s = 45, search_share = 0.7, finals_most_s = 25, late_s = 60,
+                    waits_s = 660;
 
 const char *tune_round_name(TuneRound round) {
   static const char *const names[] = {"brief", "short", "final"};
@@ -230,6 +232,7 @@ static bool keep_busy(Tune *tune) {
 static int find_field(Tune *tune, const Device *device) {
   for (int i = 0; i < tune->n_fields; i++)
     if (str_equal(tune->field[i]->told.device.name, device->name)) return i;
+  if (tune->n_fields == 0) tune->started = clock_seconds();
   tune->field[tune->n_fields] = tune_field_new(tune, device);
   return tune->n_fields++;
 }
@@ -414,7 +417,7 @@ static bool is_over(const Tune *tune) {
     open = open || (tune->field[i]->told.round < TUNE_ROUNDS && !tune->field[i]->told.error);
   for (int i = 0; i < tune->options.n_workers; i++)
     any_worker = any_worker || !tune->worker[i].gone;
-  const double late = tune->options.seconds + (tune->n_fields ? late_s : 0);
+  const double late = tune->n_fields ? tune->options.seconds + late_s : waits_s;
   return tune->cancelled || !open || !any_worker || tune_now(tune) > late;
 }
 

@@ -104,10 +104,10 @@ typedef struct TuneOptions {
   History
       *history;     // whose calibrations of the GPU rank until this search has its own; may be NULL
   History *resume;  // what it has of the problem and GPU counts as measured; NULL: begins anew
-  double seconds;
-  bool all_runs;     // what `resume` says that runs before took of it is taken off `seconds`
-  int points_max;    // 0: as many as there is time for
-  int at_a_time;     // points that are under way; 0: as many as keep all workers busy
+  double seconds;   // from when the first worker is there
+  bool all_runs;    // what `resume` says that runs before took of it is taken off `seconds`
+  int points_max;   // 0: as many as there is time for
+  int at_a_time;    // points that are under way; 0: as many as keep all workers busy
   int stale_points;  // that bring nothing better before the search begins anew; 0: 250
   // Not a search: so many points of each family of kernels that the problem has, drawn blindly and
   // timed once; tune_orders() says how well a fit to some predicts the order of the others. 0:

@@ -141,6 +141,22 @@ START_TEST(the_time_begins_with_the_first_worker) {
 }
 END_TEST
 
+// A disk that fills up while it searches: the search goes on, and says that it keeps nothing.
+START_TEST(a_history_that_cannot_be_written_is_told_of_once) {
+  const CliRun run = cli_shell(
+      arena, arena_printf(arena,
+                          "trap '' XFSZ; ulimit -f 128; mkdir %s/full; XDG_STATE_HOME=%s/full %s "
+                          "tune 64,64,64 --limit 300 --seconds 20 %s",
+                          cli_own_folder(arena), cli_own_folder(arena), getenv("GEMMVIEW"),
+                          simulated("NVIDIA H200")));
+  ck_assert_msg(run.status == 0, "%d: %s", run.status, run.err);
+  const char *said = strstr(run.err, "going on without it");
+  ck_assert_ptr_nonnull(said);
+  ck_assert_ptr_null(strstr(said + 1, "going on without it"));
+  ck_assert_ptr_nonnull(strstr(run.out, "best "));
+}
+END_TEST
+
 Suite *suite_cli_tune(void) {
   Suite *suite = suite_create("cli_tune");
   TCase *tests = tcase_create("cli_tune");
@@ -152,6 +168,7 @@ Suite *suite_cli_tune(void) {
   tcase_add_test(tests, workers_that_never_come_are_named_and_not_waited_for);
   tcase_add_test(tests, a_worker_that_never_comes_does_not_stop_the_others);
   tcase_add_test(tests, the_time_begins_with_the_first_worker);
+  tcase_add_test(tests, a_history_that_cannot_be_written_is_told_of_once);
   suite_add_tcase(suite, tests);
   return suite;
 }

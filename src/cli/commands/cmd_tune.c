@@ -82,7 +82,9 @@ typedef struct Run {
   Schedule problem;
   Tune *tune;
   double told_at, best_ns[TUNE_FIELDS_MAX];
-  bool *told_of;  // [n_workers] that it is not at work; of all problems
+  // Of all problems: what was told of each worker [n_workers], that it is not at work, and whether
+  // anything was told of the history.
+  bool *told_of, *told_of_history;
   bool shows_progress, progress_shown;
 } Run;
 
@@ -249,6 +251,16 @@ static void tell_lost(Run *run) {
     }
     run->told_of[i] = why != NULL;
   }
+}
+
+// What is not kept cannot be gone on from. Once: a disk that is full stays so.
+static void tell_history(Run *run) {
+  char error[256];
+  client_history_error(cli_worker_client(run->worker), error, sizeof error);
+  if (!*error || *run->told_of_history) return;
+  *run->told_of_history = true;
+  clear_progress(run);
+  cli_error(0, "%s", error);
 }
 
 static void show_waiting(Run *run) {
@@ -430,9 +442,11 @@ static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
   while (tune_step(run->tune, TICK_MS)) {
     if (cli_worker_interrupted(run->worker)) tune_cancel(run->tune);
     tell_lost(run);
+    tell_history(run);
     tell_progress(run);
   }
   tell_lost(run);
+  tell_history(run);
   tune_end(run->tune);
   keep_calibrations(run);
   return finish(run);
@@ -485,11 +499,13 @@ int cmd_tune(Arena *arena, int argc, char **argv) {
              .targets = &targets,
              .n_workers = workers.count ? workers.count : 1,
              .told_of = ARENA_ARRAY(arena, bool, CLIENT_WORKERS_MAX),
+             .told_of_history = ARENA_NEW(arena, bool),
              .shows_progress = isatty(STDERR_FILENO) != 0,
              .worker = cli_worker_open_queued(arena, &workers, &diags)};
   if (!run.worker) return cli_fail(&diags);
   Diags of_history = diags_new(arena);
   run.history = history_open(arena, NULL, &of_history);
+  *run.told_of_history = of_history.count > 0;
   if (of_history.count) cli_error(0, "%s", of_history.first->text);
   const int status = run_all(&run, problems, n, &diags);
   history_close(run.history);

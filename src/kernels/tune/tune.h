@@ -41,6 +41,8 @@ typedef struct TunePoint {
   double model_ns;   // by the roofline
   CalibrationBasis basis;
   CalibrationTerms terms;  // of the basis: with the compiler's word where it has spoken
+  // That word, of the main kernel: of a thread, and bytes spilled; 0 registers: it has not spoken.
+  int registers, spill_bytes;
   // By its model and what was measured of schedules like it when it was chosen, corrected by what
   // the compiler says.
   double predicted_ns;

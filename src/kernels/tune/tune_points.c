@@ -86,13 +86,19 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
   return point;
 }
 
+static void take_count(TunePoint *point, int registers, int spill_bytes) {
+  point->registers = registers;
+  point->spill_bytes = spill_bytes;
+  calibration_count(&point->basis, registers, spill_bytes);
+  point->terms = calibration_terms_of(&point->basis);
+}
+
 void tune_count(const Field *field, TunePoint *point, const CompileResult *result) {
   const int main_kernel = point->basis.main_kernel;
   if (!result->ok || main_kernel >= result->n_kernels) return;
   const KernelResources *said = &result->kernels[main_kernel];
   const double expected = tune_expected_ns(field, &point->terms);
-  calibration_count(&point->basis, said->registers, kernel_spill_bytes(said));
-  point->terms = calibration_terms_of(&point->basis);
+  take_count(point, said->registers, kernel_spill_bytes(said));
   point->predicted_ns *= tune_expected_ns(field, &point->terms) / expected;
 }
 
@@ -261,6 +267,7 @@ static void row_point(Tune *tune, Field *field, const HistoryRow *row, Pooled *p
   TunePoint *point = tune_add_point(tune, field, pooled);
   const bool right = str_equal(row->status, "ok") && row->time_ns > 0;
   point->known = true;
+  if (row->registers > 0) take_count(point, row->registers, row->spill_bytes);
   point->predicted_ns = tune_expected_ns(field, &point->terms);
   point->time_ns = right ? row->time_ns : 0;
   point->error = right ? NULL : "not right, or not run, when it was tried before";

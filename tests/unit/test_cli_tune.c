@@ -157,6 +157,35 @@ START_TEST(a_history_that_cannot_be_written_is_told_of_once) {
 }
 END_TEST
 
+// What there is no kernel of says which rule is in the way, and what cannot run is not tried.
+START_TEST(a_problem_without_kernels_says_why) {
+  static const struct {
+    const char *problem, *why;
+  } cases[] = {{"2147483647,2147483647,2147483647", "more than 2^36 elements"},
+               {"128,128,128,bf16,HEADS=2", "PROGRAM=matmul does not take HEADS"},
+               {"128,128,128,bf16,TARGET=b200", "TARGET=b200: its kernels do not run on"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const CliRun run = cli_run(arena, arena_printf(arena, "tune %s --seconds 5 %s",
+                                                   cases[i].problem, simulated("NVIDIA H200")));
+    ck_assert_int_eq(run.status, 2);
+    ck_assert_msg(strstr(run.err, cases[i].why) != NULL, "%s", run.err);
+  }
+}
+END_TEST
+
+// All the time is spent: the best of the runs before stands beside the cuBLAS of those runs.
+START_TEST(what_is_known_is_shown_beside_cublas) {
+  const char *asked =
+      arena_printf(arena, "tune 64,64,64 --seconds 3 %s --json", simulated("NVIDIA H200"));
+  run_well(asked);
+  run_well(arena_printf(arena, "%s --resume", asked));
+  const CliRun run = run_well(arena_printf(arena, "%s --resume --seconds 1", asked));
+  const JsonValue *last = last_line(run);
+  ck_assert_str_eq(word(last, "kind"), "best");
+  ck_assert(number(last, "of_cublas") > 0);
+}
+END_TEST
+
 Suite *suite_cli_tune(void) {
   Suite *suite = suite_create("cli_tune");
   TCase *tests = tcase_create("cli_tune");
@@ -169,6 +198,8 @@ Suite *suite_cli_tune(void) {
   tcase_add_test(tests, a_worker_that_never_comes_does_not_stop_the_others);
   tcase_add_test(tests, the_time_begins_with_the_first_worker);
   tcase_add_test(tests, a_history_that_cannot_be_written_is_told_of_once);
+  tcase_add_test(tests, a_problem_without_kernels_says_why);
+  tcase_add_test(tests, what_is_known_is_shown_beside_cublas);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -272,6 +272,7 @@ static void row_point(Tune *tune, Field *field, const HistoryRow *row, Pooled *p
   point->time_ns = right ? row->time_ns : 0;
   point->error = right ? NULL : "not right, or not run, when it was tried before";
   point->tflops = right ? field->flop / row->time_ns * 1e-3 : 0;
+  if (field->told.cublas_ns == 0) field->told.cublas_ns = row->cublas_time_ns;
   const TuneState failed = str_equal(row->status, "wrong") ? TUNE_WRONG : TUNE_FAILED;
   tune_settle(tune, field, point, right ? TUNE_TIMED : failed);
 }
@@ -309,6 +310,18 @@ static const char *problem_of(Tune *tune, Field *field) {
   return problem;
 }
 
+// What a rule says of the problem as it was given, before any knob is drawn.
+static const char *why_nothing(Tune *tune, const Field *field, const Schedule *base) {
+  Arena *scratch = arena_new("why");
+  const Model *model = model_build(scratch, &field->told.targets, base);
+  const Diag *first = model->ok ? NULL : model->diags.first;
+  const char *why = arena_printf(
+      tune->arena, "no legal schedule was found for this problem on %s%s%s",
+      str_sanitise(scratch, field->told.device.name), first ? ": " : "", first ? first->text : "");
+  arena_free(scratch);
+  return why;
+}
+
 static void take_calibrations(Tune *tune, Field *field) {
   HistoryCalibration rows[CALIBRATION_FAMILIES];
   Arena *scratch = arena_new("calibrations");
@@ -318,6 +331,9 @@ static void take_calibrations(Tune *tune, Field *field) {
   for (int i = 0; i < n; i++) field->kept[rows[i].family] = rows[i].fit;
   arena_free(scratch);
 }
+
+// Machine code is of one generation: what is made for 10.0 does not load on 9.0.
+static bool same_code(const Target *a, const Target *b) { return a->cc / 10 == b->cc / 10; }
 
 Field *tune_field_new(Tune *tune, const Device *device) {
   Field *field = ARENA_NEW(tune->arena, Field);
@@ -333,12 +349,18 @@ Field *tune_field_new(Tune *tune, const Device *device) {
     return field;
   }
   device_take_target(&field->told.targets, target, &base);
+  const Target *asked = target_find(&field->told.targets, base.target, NULL);
+  if (asked && !same_code(asked, target)) {
+    field->told.error = arena_printf(tune->arena, "TARGET=%s: its kernels do not run on %s",
+                                     asked->id, str_sanitise(tune->arena, device->name));
+    return field;
+  }
   device_apply(tune->arena, device, &field->told.targets);
   field->space = search_space(tune->arena, &field->told.targets, &base);
   field->told.problem = problem_of(tune, field);
   take_calibrations(tune, field);
   if (!field->told.problem)
-    field->told.error = "no legal schedule was found for this problem on this GPU";
+    field->told.error = why_nothing(tune, field, &base);
   else if (tune->options.resume)
     take_known(tune, field);
   const bool all_spent = field->told.n_order && field->told.spent_s >= tune->options.seconds;

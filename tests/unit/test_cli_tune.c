@@ -95,6 +95,28 @@ START_TEST(what_was_tuned_is_written_as_a_library) {
 }
 END_TEST
 
+// A table whose last column begins at one place, however long the names are.
+START_TEST(the_list_of_what_was_tuned_is_a_table) {
+  run_well(arena_printf(arena, "tune 64,64,64 --limit 2 --no-seeds %s", simulated("NVIDIA H200")));
+  run_well(arena_printf(arena, "tune 64,64,64 --limit 2 --no-seeds %s",
+                        simulated("NVIDIA H100 80GB HBM3 of the long name")));
+  const char *out = run_well("tuned").out, *state = strstr(out, "state");
+  ck_assert_ptr_nonnull(state);
+  for (const char *at = strchr(out, '\n'); at && at[1]; at = strchr(at + 1, '\n'))
+    ck_assert_int_eq(strncmp(at + 1 + (state - out), "AUTO=0", 6), 0);
+}
+END_TEST
+
+// Each line is written as it comes: why the first of them was not is not known at the end.
+START_TEST(a_full_disk_behind_stdout_is_told) {
+  const CliRun run =
+      cli_shell(arena, arena_printf(arena, "%s tune 64,64,64 --limit 2 --json %s > /dev/full",
+                                    getenv("GEMMVIEW"), simulated("NVIDIA H200")));
+  ck_assert_int_eq(run.status, 1);
+  ck_assert_ptr_nonnull(strstr(run.err, "the output could not be written: not all of it"));
+}
+END_TEST
+
 START_TEST(random_schedules_have_to_be_enough_to_fit_to) {
   ck_assert_int_eq(cli_run(arena, "tune 64,64,64 --random 90").status, 2);
   const CliRun run = cli_run(arena, "tune 64,64,64 --random 300 --resume");
@@ -200,6 +222,8 @@ Suite *suite_cli_tune(void) {
   tcase_add_test(tests, a_history_that_cannot_be_written_is_told_of_once);
   tcase_add_test(tests, a_problem_without_kernels_says_why);
   tcase_add_test(tests, what_is_known_is_shown_beside_cublas);
+  tcase_add_test(tests, the_list_of_what_was_tuned_is_a_table);
+  tcase_add_test(tests, a_full_disk_behind_stdout_is_told);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The README's recipes for Slurm, run on a cluster of one node that is made here and taken away
-# again: searches whose workers are jobs, one of which is cancelled under way, and a search within a
+# again: searches whose workers are jobs, one of which is cancelled under way or has to wait, and one within a
 # job that is cancelled and goes on in the next. Workers pretend to have GPUs; Slurm counts two.
 #
-#   tests/cluster/slurm.sh build/gemmview      as root, with Debian's slurm-wlm and munge; a minute
+#   tests/cluster/slurm.sh build/gemmview      as root, with Debian's slurm-wlm and munge; two minutes
 source "$(dirname "$0")/lib.sh"
 for tool in slurmctld slurmd munged srun sbatch scancel squeue; do
   command -v $tool > /dev/null || fail "no $tool here: apt-get install slurm-wlm munge"
@@ -86,6 +86,19 @@ workers_as_jobs() {
   echo "  $(points "$out") points by two jobs, one of them cancelled: $(failed "$out") lost"
 }
 
+# Another's job has all GPUs while the search begins: the workers wait in the queue, and are not taken
+# out of it again.
+workers_in_a_queue() {
+  local line out="$work/queue.jsonl"
+  line=$(recipe 'srun --gpus=1')
+  srun --gpus=2 -c 8 sleep 24 &
+  wait_for 10 "the other's job" sh -c 'squeue -h -t R | grep -q sleep'
+  eval "${line/--seconds 120/--seconds 10} --json" > "$out" 2> "$work/queue.err" ||
+    fail "the search ended with $?: $(tail -n 3 "$work/queue.err")"
+  [ "$(points "$out")" -gt 10 ] || fail "$(points "$out") points behind a queue"
+  echo "  $(points "$out") points by workers that waited for their turn"
+}
+
 # A job that searches with a worker for each of its GPUs; cancelled, and submitted again.
 search_as_job() {
   local first second job
@@ -110,6 +123,8 @@ search_as_job() {
 make_cluster
 echo "slurm: workers as jobs"
 workers_as_jobs
+echo "slurm: workers behind another's job"
+workers_in_a_queue
 echo "slurm: a search as a job"
 search_as_job
 echo "slurm: all went as it should"

@@ -95,11 +95,116 @@ START_TEST(what_was_tuned_is_written_as_a_library) {
 }
 END_TEST
 
+// A table whose last column begins at one place, however long the names are.
+START_TEST(the_list_of_what_was_tuned_is_a_table) {
+  run_well(arena_printf(arena, "tune 64,64,64 --limit 2 --no-seeds %s", simulated("NVIDIA H200")));
+  run_well(arena_printf(arena, "tune 64,64,64 --limit 2 --no-seeds %s",
+                        simulated("NVIDIA H100 80GB HBM3 of the long name")));
+  const char *out = run_well("tuned").out, *state = strstr(out, "state");
+  ck_assert_ptr_nonnull(state);
+  for (const char *at = strchr(out, '\n'); at && at[1]; at = strchr(at + 1, '\n'))
+    ck_assert_int_eq(strncmp(at + 1 + (state - out), "AUTO=0", 6), 0);
+}
+END_TEST
+
+// Each line is written as it comes: why the first of them was not is not known at the end.
+START_TEST(a_full_disk_behind_stdout_is_told) {
+  const CliRun run =
+      cli_shell(arena, arena_printf(arena, "%s tune 64,64,64 --limit 2 --json %s > /dev/full",
+                                    getenv("GEMMVIEW"), simulated("NVIDIA H200")));
+  ck_assert_int_eq(run.status, 1);
+  ck_assert_ptr_nonnull(strstr(run.err, "the output could not be written: not all of it"));
+}
+END_TEST
+
 START_TEST(random_schedules_have_to_be_enough_to_fit_to) {
   ck_assert_int_eq(cli_run(arena, "tune 64,64,64 --random 90").status, 2);
   const CliRun run = cli_run(arena, "tune 64,64,64 --random 300 --resume");
   ck_assert_int_eq(run.status, 2);
   ck_assert_ptr_nonnull(strstr(run.err, "--random draws"));
+}
+END_TEST
+
+// A command that is not there is told of at once, by its own words; nobody waits the whole time.
+START_TEST(workers_that_never_come_are_named_and_not_waited_for) {
+  CliRun run = cli_run(arena, "tune 64,64,64 --seconds 600 --worker no-such-command");
+  ck_assert_int_eq(run.status, 3);
+  ck_assert_ptr_nonnull(strstr(run.err, "\"no-such-command\" ended with status 127"));
+  run = cli_run(arena, "tune 64,64,64 --seconds 600 --worker no-such-command --worker false");
+  ck_assert_int_eq(run.status, 3);
+  ck_assert_ptr_nonnull(strstr(run.err, "worker 1 of 2 is not at work"));
+  ck_assert_ptr_nonnull(strstr(run.err, "worker 2 of 2 is not at work"));
+}
+END_TEST
+
+// The others go on, and each line is said once.
+START_TEST(a_worker_that_never_comes_does_not_stop_the_others) {
+  const CliRun run = run_well(arena_printf(
+      arena, "tune 64,64,64 --seconds 3 --worker no-such-command %s", simulated("NVIDIA H200")));
+  const char *said = strstr(run.err, "worker 1 of 2 is not at work");
+  ck_assert_ptr_nonnull(said);
+  ck_assert_ptr_null(strstr(said + 1, "worker 1 of 2"));
+  ck_assert_ptr_nonnull(strstr(run.out, "best "));
+}
+END_TEST
+
+// The time is the search's own: a worker that comes out of a queue later than that has all of it.
+START_TEST(the_time_begins_with_the_first_worker) {
+  const CliRun run = run_well(arena_printf(
+      arena, "tune 64,64,64 --seconds 2 --no-seeds --json %s",
+      cli_fake_worker_rules(
+          arena,
+          "{\"on\":\"start\",\"delay_ms\":3000,\"do\":\"machine\",\"text\":\"NVIDIA H200\"}\n"
+          "{\"on\":\"compile\",\"do\":\"simulate\"}\n{\"on\":\"bench\",\"do\":\"simulate\"}\n")));
+  const JsonValue *last = last_line(run);
+  ck_assert_str_eq(word(last, "kind"), "best");
+  ck_assert_str_eq(word(last, "round"), "final");
+  ck_assert(number(last, "elapsed_s") >= 1.4);
+}
+END_TEST
+
+// A disk that fills up while it searches: the search goes on, and says that it keeps nothing.
+START_TEST(a_history_that_cannot_be_written_is_told_of_once) {
+  const CliRun run = cli_shell(
+      arena, arena_printf(arena,
+                          "trap '' XFSZ; ulimit -f 128; mkdir %s/full; XDG_STATE_HOME=%s/full %s "
+                          "tune 64,64,64 --limit 300 --seconds 20 %s",
+                          cli_own_folder(arena), cli_own_folder(arena), getenv("GEMMVIEW"),
+                          simulated("NVIDIA H200")));
+  ck_assert_msg(run.status == 0, "%d: %s", run.status, run.err);
+  const char *said = strstr(run.err, "going on without it");
+  ck_assert_ptr_nonnull(said);
+  ck_assert_ptr_null(strstr(said + 1, "going on without it"));
+  ck_assert_ptr_nonnull(strstr(run.out, "best "));
+}
+END_TEST
+
+// What there is no kernel of says which rule is in the way, and what cannot run is not tried.
+START_TEST(a_problem_without_kernels_says_why) {
+  static const struct {
+    const char *problem, *why;
+  } cases[] = {{"2147483647,2147483647,2147483647", "more than 2^36 elements"},
+               {"128,128,128,bf16,HEADS=2", "PROGRAM=matmul does not take HEADS"},
+               {"128,128,128,bf16,TARGET=b200", "TARGET=b200: its kernels do not run on"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const CliRun run = cli_run(arena, arena_printf(arena, "tune %s --seconds 5 %s",
+                                                   cases[i].problem, simulated("NVIDIA H200")));
+    ck_assert_int_eq(run.status, 2);
+    ck_assert_msg(strstr(run.err, cases[i].why) != NULL, "%s", run.err);
+  }
+}
+END_TEST
+
+// All the time is spent: the best of the runs before stands beside the cuBLAS of those runs.
+START_TEST(what_is_known_is_shown_beside_cublas) {
+  const char *asked =
+      arena_printf(arena, "tune 64,64,64 --seconds 3 %s --json", simulated("NVIDIA H200"));
+  run_well(asked);
+  run_well(arena_printf(arena, "%s --resume", asked));
+  const CliRun run = run_well(arena_printf(arena, "%s --resume --seconds 1", asked));
+  const JsonValue *last = last_line(run);
+  ck_assert_str_eq(word(last, "kind"), "best");
+  ck_assert(number(last, "of_cublas") > 0);
 }
 END_TEST
 
@@ -111,6 +216,14 @@ Suite *suite_cli_tune(void) {
   tcase_add_test(tests, random_schedules_say_how_good_the_model_is);
   tcase_add_test(tests, what_was_tuned_is_written_as_a_library);
   tcase_add_test(tests, random_schedules_have_to_be_enough_to_fit_to);
+  tcase_add_test(tests, workers_that_never_come_are_named_and_not_waited_for);
+  tcase_add_test(tests, a_worker_that_never_comes_does_not_stop_the_others);
+  tcase_add_test(tests, the_time_begins_with_the_first_worker);
+  tcase_add_test(tests, a_history_that_cannot_be_written_is_told_of_once);
+  tcase_add_test(tests, a_problem_without_kernels_says_why);
+  tcase_add_test(tests, what_is_known_is_shown_beside_cublas);
+  tcase_add_test(tests, the_list_of_what_was_tuned_is_a_table);
+  tcase_add_test(tests, a_full_disk_behind_stdout_is_told);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -58,7 +58,9 @@ static HistoryRow a_row(const char *user, const char *hash, int64_t when) {
                       .sm_mhz = 1980,
                       .memory_mhz = 3201,
                       .status = "ok",
-                      .method = "median of 100, L2 warm"};
+                      .method = "median of 100, L2 warm",
+                      .registers = 255,
+                      .spill_bytes = 12};
 }
 
 static void add(History *history, HistoryRow row) {
@@ -81,6 +83,14 @@ START_TEST(test_round_trip) {
   ck_assert(row.tflops == in.tflops && row.spread == in.spread);
   ck_assert_int_eq(row.sm_mhz, 1980);
   ck_assert_int_eq(row.memory_mhz, 3201);
+  ck_assert_int_eq(row.registers, 255);
+  ck_assert_int_eq(row.spill_bytes, 12);
+  in = a_row("ana", "plain", 1735689600);
+  in.registers = in.spill_bytes = 0;
+  add(history, in);
+  ck_assert(history_latest(history, arena, "plain", in.problem, "GPU-1", &row));
+  ck_assert_int_eq(row.registers, 0);
+  ck_assert_int_eq(row.spill_bytes, 0);
   // One thing different, and it is another kernel.
   ck_assert(!history_latest(history, arena, "9f3d", in.problem, "GPU-1", &row));
   ck_assert(!history_latest(history, arena, "9f3c", "4096x4096x4095 f32", "GPU-1", &row));
@@ -273,6 +283,8 @@ START_TEST(test_version_1_is_taken_over) {
     ck_assert_int_eq(history_recent(history, arena, rows, 4), 1 + again);
     ck_assert_int_eq(rows[again].id, 7);
     ck_assert_str_eq(rows[again].state, "BM=16");
+    ck_assert_int_eq(rows[again].registers, 0);
+    ck_assert_int_eq(rows[0].registers, again ? 255 : 0);
     ck_assert_int_eq(history_calibrations(history, arena, NULL, fits, 4), again);
     Diags diags = diags_new(arena);
     const HistoryCalibration fit = a_fit("NVIDIA H200", CALIBRATION_FAMILY_MMA, 212);
@@ -280,6 +292,40 @@ START_TEST(test_version_1_is_taken_over) {
     add(history, a_row("ben", "bb", 9));
     history_close(history);
   }
+}
+END_TEST
+
+#define VERSION_2                                                                            \
+  "CREATE TABLE calibration (gpu TEXT NOT NULL, family TEXT NOT NULL, law INTEGER NOT NULL," \
+  " when_unix INTEGER NOT NULL, points INTEGER NOT NULL, error REAL, rank REAL,"             \
+  " factors TEXT NOT NULL, PRIMARY KEY (gpu, family)) WITHOUT ROWID;"                        \
+  "PRAGMA user_version = 2;"
+
+// Several find it at once: one of them gives it what it lacks, and all go on.
+START_TEST(test_version_2_is_taken_over_by_many) {
+  enum { AT_ONCE = 8 };
+  HistoryRow rows[AT_ONCE + 2];
+  make_version_1(VERSION_2);
+  for (int i = 0; i < AT_ONCE; i++) {
+    if (fork() != 0) continue;
+    Diags diags = diags_new(arena);
+    const HistoryRow row = a_row("ben", "bb", 9);
+    History *history = history_open(arena, path, &diags);
+    const bool ok = history && history_add(history, &row, &diags);
+    history_close(history);
+    _exit(ok ? 0 : 1);
+  }
+  for (int i = 0; i < AT_ONCE; i++) {
+    int status = -1;
+    ck_assert(wait(&status) > 0);
+    ck_assert_int_eq(status, 0);
+  }
+  History *history = open_well();
+  ck_assert_int_eq(history_recent(history, arena, rows, AT_ONCE + 2), AT_ONCE + 1);
+  ck_assert_int_eq(rows[0].registers, 255);
+  ck_assert_int_eq(rows[AT_ONCE].registers, 0);
+  ck_assert_str_eq(rows[AT_ONCE].method, "short turns");
+  history_close(history);
 }
 END_TEST
 
@@ -566,6 +612,7 @@ Suite *suite_history(void) {
   tcase_add_test(tests, test_damaged_pages);
   tcase_add_test(tests, test_newer_schema);
   tcase_add_test(tests, test_version_1_is_taken_over);
+  tcase_add_test(tests, test_version_2_is_taken_over_by_many);
   tcase_add_test(tests, test_version_1_with_other_tables_is_left_alone);
   tcase_add_test(tests, test_calibrations);
   tcase_add_test(tests, test_calibrations_that_are_none);

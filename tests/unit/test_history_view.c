@@ -399,6 +399,7 @@ static void see_a_search(Session *session) {
     seen->point[i].predicted_ns = 2.8e6 * (1 + 0.02 * i);
     seen->point[i].time_ns = 3e6 * (1 + 0.02 * i) * (1 + 0.3 * ((i * 7) % 10) / 10.0);
   }
+  seen->best.value[KNOB_FM] = 4;  // the rung has 8
   session->tuning = tuning;
 }
 

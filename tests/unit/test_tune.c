@@ -2,6 +2,7 @@
 // (worker_simulate.h), that die, hang or lie.
 #include <check.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -454,6 +455,57 @@ START_TEST(a_search_goes_on_from_the_history) {
 }
 END_TEST
 
+static const TunePoint *point_of(const TuneField *field, uint64_t program) {
+  for (int i = 0; i < field->n_points; i++)
+    if (field->point[i].program == program) return &field->point[i];
+  return NULL;
+}
+
+static Calibration kept_of(const TuneField *field, History *history) {
+  Diags diags = diags_new(arena);
+  HistoryCalibration fit = {0};
+  ck_assert_int_eq(tune_keep_calibrations(field, history, &diags), 1);
+  ck_assert_int_eq(history_calibrations(history, arena, "NVIDIA H200", &fit, 1), 1);
+  return fit.fit;
+}
+
+// The history has the registers and spills of what it has times of: its points have the terms that
+// they had when they were measured, and so have those of other problems that a fit is made to.
+START_TEST(what_is_known_has_the_registers_that_were_counted) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"),
+                (ClientOptions){.history_path = history_file}, 1);
+  const Asked first = {"256,512,256", 1, 50, 60, NULL, 0, NULL};
+  const TuneField *live = tune_field(search(&first), 0);
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, history_file, &diags);
+  const Asked again = {"256,512,256", 1, 51, 60, NULL, 0, history};
+  const TuneField *known = tune_field(search(&again), 0);
+  int n_same = 0;
+  for (int i = 0; i < known->n_points; i++) {
+    const TunePoint *now = &known->point[i], *then = point_of(live, now->program);
+    if (!now->known || !then) continue;
+    ck_assert_int_eq(now->registers, 128);
+    ck_assert_int_eq(now->spill_bytes, 0);
+    ck_assert(memcmp(now->terms.term, then->terms.term, sizeof now->terms.term) == 0);
+    n_same++;
+  }
+  ck_assert_int_ge(n_same, 40);
+  const Asked other = {"128,256,256", 1, 8, 60, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&other), 0);
+  const Calibration counted = kept_of(field, history);
+  sqlite3 *db = NULL;
+  ck_assert_int_eq(sqlite3_open(history_file, &db), SQLITE_OK);
+  ck_assert_int_eq(
+      sqlite3_exec(db, "UPDATE measurement SET registers = NULL, spill_bytes = NULL", 0, 0, 0),
+      SQLITE_OK);
+  sqlite3_close(db);
+  const Calibration estimated = kept_of(field, history);
+  ck_assert_int_eq(counted.n, estimated.n);
+  ck_assert(memcmp(counted.factor, estimated.factor, sizeof counted.factor) != 0);
+  history_close(history);
+}
+END_TEST
+
 Suite *suite_tune(void) {
   Suite *suite = suite_create("tune");
   TCase *tests = tcase_create("tune");
@@ -463,6 +515,7 @@ Suite *suite_tune(void) {
   tcase_add_test(tests, beginnings_meet_in_the_end);
   tcase_add_test(tests, the_next_search_begins_with_the_fit_of_the_last);
   tcase_add_test(tests, what_a_compile_says_corrects_the_promise);
+  tcase_add_test(tests, what_is_known_has_the_registers_that_were_counted);
   tcase_add_test(tests, no_program_is_tried_twice);
   tcase_add_test(tests, a_seed_gives_the_same_search_again);
   tcase_add_test(tests, workers_multiply_the_points);

@@ -68,7 +68,46 @@ START_TEST(a_problem_too_many_is_told) {
   Str lines = str_new(arena);
   for (int i = 0; i < 4097; i++) str_add(&lines, "8,8,8\n");
   ck_assert_int_eq(read_lines(lines.text, &got), -1);
-  ck_assert_str_eq(diags.first->text, "line 4097 is one problem more than 4096");
+  ck_assert_str_eq(diags.first->text, "line 4097: one problem more than 4096");
+}
+END_TEST
+
+// As spreadsheets write them: a mark of the encoding, a heading, blanks behind commas and tabs.
+START_TEST(tables_of_spreadsheets_are_read) {
+  const Schedule *got;
+  ck_assert_int_eq(read_lines("\xef\xbb\xbfM,N,K,DTYPE\r\n64, 128,\t256 , bf16, B_COL=1\r\n", &got),
+                   1);
+  ck_assert_int_eq(got[0].value[KNOB_N], 128);
+  ck_assert_int_eq(got[0].value[KNOB_K], 256);
+  ck_assert_int_eq(got[0].value[KNOB_B_COL], 1);
+  ck_assert_int_eq(read_lines("# shapes\n\nm,n,k\n1,2,3\n", &got), 1);
+  ck_assert_int_eq(read_lines("1,2,3\nM,N,K\n", &got), -1);
+  ck_assert_int_eq(read_lines("1 2,2,3\n", &got), -1);
+}
+END_TEST
+
+// All of them, so that a file is mended in one go; a file of something else has no end of them.
+START_TEST(all_bad_lines_are_named) {
+  const Schedule *got;
+  ck_assert_int_eq(read_lines("1,2,3\n1,x,3\n4,5,6,bf17\n7,8,9\n7,8\n", &got), -1);
+  ck_assert_int_eq(diags.count, 3);
+  ck_assert_int_eq(strncmp(diags.first->text, "line 2: ", 8), 0);
+  ck_assert_int_eq(strncmp(diags.first->next->text, "line 3: DTYPE=bf17", 18), 0);
+  ck_assert_str_eq(diags.first->next->nearest, "DTYPE=bf16");
+  ck_assert_int_eq(strncmp(diags.last->text, "line 5: ", 8), 0);
+  diags = diags_new(arena);
+  Str lines = str_new(arena);
+  for (int i = 0; i < 100; i++) str_add(&lines, "x\n");
+  ck_assert_int_eq(read_lines(lines.text, &got), -1);
+  ck_assert_int_eq(diags.count, 21);
+  ck_assert_str_eq(diags.last->text, "line 21: and so on");
+}
+END_TEST
+
+START_TEST(a_folder_is_no_file_of_problems) {
+  const Schedule *got;
+  ck_assert_int_eq(tune_read_file(arena, "/tmp", &got, &diags), -1);
+  ck_assert_str_eq(diags.first->text, "--file /tmp cannot be read");
 }
 END_TEST
 
@@ -90,6 +129,9 @@ Suite *suite_tune_input(void) {
   tcase_add_test(tests, files_have_headings_and_remarks);
   tcase_add_test(tests, long_lines_are_read_whole);
   tcase_add_test(tests, a_problem_too_many_is_told);
+  tcase_add_test(tests, tables_of_spreadsheets_are_read);
+  tcase_add_test(tests, all_bad_lines_are_named);
+  tcase_add_test(tests, a_folder_is_no_file_of_problems);
   tcase_add_test(tests, a_bad_line_is_named);
   suite_add_tcase(suite, tests);
   return suite;

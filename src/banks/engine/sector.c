@@ -9,9 +9,10 @@
 // which is ideal in sectors, but each lies in a line of its own where two lines would do. As pairs
 // of f16 the same rows have 16 bytes each: 8 sectors where 4 would do.
 //
-// L1 answers a load from banks that are those of shared memory, phase by phase as there, except that
-// no phases merge; and looks up four lines a clock. Measured on an H200 (tests/data/h200_l1.tsv has
-// every pattern and its clocks): the larger of the two is right for 19 in 20 patterns.
+// L1 answers a load from banks that are those of shared memory, phase by phase as there, except
+// that no phases merge; and looks up four lines a clock. Measured on an H200
+// (tests/data/h200_l1.tsv has every pattern and its clocks): the larger of the two is right for 19
+// in 20 patterns.
 //
 // Worked example, ldg32 of 32 rows of 132 bytes: no two words in one bank, but 32 lines: 8 clocks.
 // Of rows of 128 bytes all words lie in one bank: 32 clocks.

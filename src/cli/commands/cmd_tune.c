@@ -82,6 +82,9 @@ typedef struct Run {
   Schedule problem;
   Tune *tune;
   double told_at, best_ns[TUNE_FIELDS_MAX];
+  // Of all problems: what was told of each worker [n_workers], that it is not at work, and whether
+  // anything was told of the history.
+  bool *told_of, *told_of_history;
   bool shows_progress, progress_shown;
 } Run;
 
@@ -105,8 +108,7 @@ static double ratio_of(const TuneField *field, const TunePoint *point) {
 static void put_compiled(JsonWriter *w, const TunePoint *point) {
   if (point->registers == 0) return;
   json_member_int(w, "registers", point->registers);
-  json_member_int(w, "spill_store_bytes", point->spill_store_bytes);
-  json_member_int(w, "spill_load_bytes", point->spill_load_bytes);
+  json_member_int(w, "spill_bytes", point->spill_bytes);
 }
 
 static void put_point(JsonWriter *w, Arena *arena, const TuneField *field, const TunePoint *point) {
@@ -246,9 +248,39 @@ static void print_progress(Run *run, const TuneField *field) {
   arena_free(arena);
 }
 
+// Others go on: whoever gave several workers wants to know which of them does nothing.
+static void tell_lost(Run *run) {
+  for (int i = 0; i < run->n_workers && run->n_workers > 1; i++) {
+    const char *why = tune_worker_error(run->tune, i);
+    if (why && !run->told_of[i]) {
+      clear_progress(run);
+      cli_error(0, "worker %d of %d is not at work: %s", i + 1, run->n_workers, why);
+    }
+    run->told_of[i] = why != NULL;
+  }
+}
+
+// What is not kept cannot be gone on from. Once: a disk that is full stays so.
+static void tell_history(Run *run) {
+  char error[256];
+  client_history_error(cli_worker_client(run->worker), error, sizeof error);
+  if (!*error || *run->told_of_history) return;
+  *run->told_of_history = true;
+  clear_progress(run);
+  cli_error(0, "%s", error);
+}
+
+static void show_waiting(Run *run) {
+  clear_progress(run);
+  fprintf(stderr, "no worker has answered for %.0f s", tune_elapsed_s(run->tune));
+  fflush(stderr);
+  run->progress_shown = true;
+}
+
 static void tell_progress(Run *run) {
   if (tune_elapsed_s(run->tune) - run->told_at < (run->given->json ? 1 : 0.2)) return;
   run->told_at = tune_elapsed_s(run->tune);
+  if (run->shows_progress && !run->given->json && tune_n_fields(run->tune) == 0) show_waiting(run);
   for (int i = 0; i < tune_n_fields(run->tune); i++) {
     const TuneField *field = tune_field(run->tune, i);
     if (field->error) continue;
@@ -302,6 +334,7 @@ static void put_order(JsonWriter *w, const TuneOrder *order) {
   json_member_int(w, "fitted_to", order->fit.n);
   json_member_int(w, "predicted", order->n);
   json_member_double(w, "spearman", order->fitted);
+  json_member_double(w, "spearman_uncompiled", order->uncompiled);
   json_member_double(w, "spearman_roofline", order->roofline);
   json_member_double(w, "error", order->error);
   put_calibration(w, &order->fit);
@@ -332,11 +365,11 @@ static void print_orders(Run *run, const TuneField *field, const TuneOrder *orde
   printf("%s: %d random kernels of %s, %d of them wrong, %d failed\n", name_of(run->arena, field),
          tune_n_settled(field), field->problem, field->n_by_state[TUNE_WRONG],
          field->n_by_state[TUNE_FAILED]);
-  printf("%-20s %9s %9s %8s %8s %7s\n", "family", "fitted to", "predicted", "Spearman", "roofline",
-         "off by");
+  printf("%-20s %9s %9s %8s %10s %8s %7s\n", "family", "fitted to", "predicted", "Spearman",
+         "uncompiled", "roofline", "off by");
   for (int i = 0; i < n; i++)
-    printf("%-20s %9d %9d %8.3f %8.3f %5.0f %%\n", calibration_family_name(orders[i].family),
-           orders[i].fit.n, orders[i].n, orders[i].fitted, orders[i].roofline,
+    printf("%-20s %9d %9d %8.3f %10.3f %8.3f %5.0f %%\n", calibration_family_name(orders[i].family),
+           orders[i].fit.n, orders[i].n, orders[i].fitted, orders[i].uncompiled, orders[i].roofline,
            100 * (exp(orders[i].error) - 1));
 }
 
@@ -369,7 +402,9 @@ static int tell_best(Run *run, const TuneField *field) {
 static int finish(Run *run) {
   int status = CLI_OK;
   clear_progress(run);
-  if (tune_n_fields(run->tune) == 0) return cli_error(CLI_MISSING, "%s", tune_error(run->tune));
+  if (tune_n_fields(run->tune) == 0)
+    return cli_error(CLI_MISSING, "%s",
+                     run->n_workers > 1 ? "no worker is at work" : tune_error(run->tune));
   for (int i = 0; i < tune_n_fields(run->tune); i++) {
     const TuneField *field = tune_field(run->tune, i);
     const int its = run->given->random ? tell_orders(run, field) : tell_best(run, field);
@@ -414,8 +449,12 @@ static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
   run->tune = tune_start(run->arena, &how);
   while (tune_step(run->tune, TICK_MS)) {
     if (cli_worker_interrupted(run->worker)) tune_cancel(run->tune);
+    tell_lost(run);
+    tell_history(run);
     tell_progress(run);
   }
+  tell_lost(run);
+  tell_history(run);
   tune_end(run->tune);
   keep_calibrations(run);
   return finish(run);
@@ -467,11 +506,14 @@ int cmd_tune(Arena *arena, int argc, char **argv) {
              .given = &given,
              .targets = &targets,
              .n_workers = workers.count ? workers.count : 1,
+             .told_of = ARENA_ARRAY(arena, bool, CLIENT_WORKERS_MAX),
+             .told_of_history = ARENA_NEW(arena, bool),
              .shows_progress = isatty(STDERR_FILENO) != 0,
-             .worker = cli_worker_open(arena, &workers, true, &diags)};
+             .worker = cli_worker_open_queued(arena, &workers, &diags)};
   if (!run.worker) return cli_fail(&diags);
   Diags of_history = diags_new(arena);
   run.history = history_open(arena, NULL, &of_history);
+  *run.told_of_history = of_history.count > 0;
   if (of_history.count) cli_error(0, "%s", of_history.first->text);
   const int status = run_all(&run, problems, n, &diags);
   history_close(run.history);

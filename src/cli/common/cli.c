@@ -67,8 +67,11 @@ void cli_csv_number(double value, bool known) {
 
 // Flushes stdout; a document that could not be written whole is an error of its own.
 static int cli_flush(int status) {
-  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-  int failed = cli_error(CLI_NO, "the output could not be written: %s", strerror(errno));
+  const bool ended_well = fflush(stdout) == 0;
+  if (ended_well && !ferror(stdout)) return status;
+  // Of what went wrong earlier nobody has kept the reason.
+  const char *why = ended_well ? "not all of it" : strerror(errno);
+  int failed = cli_error(CLI_NO, "the output could not be written: %s", why);
   return status == CLI_OK ? failed : status;
 }
 

@@ -22,7 +22,7 @@
 #include "cli/common/cli.h"
 #include "kernels/worker/protocol.h"
 
-enum { TICK_MS = 100, MACHINE_TICKS = 400, LEAVE_MS = 5000 };
+enum { TICK_MS = 100, MACHINE_TICKS = 400, LEAVE_MS = 5000, QUEUE_MS = 600000 };
 
 struct CliWorker {
   Arena *arena;
@@ -62,13 +62,15 @@ bool cli_client_options(Arena *arena, const OptionList *commands, ClientOptions 
   return diags->count == before;
 }
 
-CliWorker *cli_worker_open(Arena *arena, const OptionList *commands, bool history, Diags *diags) {
+static CliWorker *open_worker(Arena *arena, const OptionList *commands, bool history, int hello_ms,
+                              Diags *diags) {
   CliWorker *worker = ARENA_NEW(arena, CliWorker);
   ClientOptions options;
   worker->arena = arena;
   worker->shows_progress = isatty(STDERR_FILENO) != 0;
   if (!cli_client_options(arena, commands, &options, diags)) return NULL;
   options.history = history;
+  options.hello_ms = hello_ms;
   worker->client = client_start(&options);
   if (!worker->client) {
     diag_add(diags, "worker", "no thread could be started for the worker");
@@ -78,6 +80,14 @@ CliWorker *cli_worker_open(Arena *arena, const OptionList *commands, bool histor
   interrupted = 0;
   sigaction(SIGINT, &action, &worker->before);
   return worker;
+}
+
+CliWorker *cli_worker_open(Arena *arena, const OptionList *commands, bool history, Diags *diags) {
+  return open_worker(arena, commands, history, 0, diags);
+}
+
+CliWorker *cli_worker_open_queued(Arena *arena, const OptionList *commands, Diags *diags) {
+  return open_worker(arena, commands, true, QUEUE_MS, diags);
 }
 
 // ---- the progress line --------------------------------------------------------------------------

@@ -46,6 +46,9 @@ bool cli_client_options(Arena *arena, const OptionList *commands, ClientOptions 
 
 // NULL after findings.
 CliWorker *cli_worker_open(Arena *arena, const OptionList *commands, bool history, Diags *diags);
+// With a history, for a command that others work for meanwhile: a worker may wait ten minutes for
+// its turn, in Slurm's queue for example, until it says hello.
+CliWorker *cli_worker_open_queued(Arena *arena, const OptionList *commands, Diags *diags);
 void cli_worker_close(CliWorker *worker);
 
 WorkerAnswer *cli_worker_submit(CliWorker *worker, const ClientRequest *request, const char *label);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "cli/common/cli.h"
@@ -15,14 +16,22 @@ static const char *one_line(Arena *arena, const char *text) {
   return line;
 }
 
+static int most(int a, size_t b) { return (size_t)a > b ? a : (int)b; }
+
 static void print_text(Arena *arena, const HistoryRow *rows, int n) {
-  printf("%-20s  %-10s  %8s  %6s  %-16s  state\n", "when", "who", "TFLOP/s", "cuBLAS", "GPU");
+  int who = 10, gpu = 16;
+  for (int i = 0; i < n; i++) {
+    who = most(who, strlen(rows[i].user));
+    gpu = most(gpu, strlen(rows[i].gpu));
+  }
+  printf("%-20s  %-*s  %8s  %6s  %-*s  state\n", "when", who, "who", "TFLOP/s", "cuBLAS", gpu,
+         "GPU");
   for (int i = 0; i < n; i++) {
     const HistoryRow *row = &rows[i];
     const char *speed = row->time_ns > 0 ? arena_printf(arena, "%.2f", row->tflops) : row->status;
-    printf("%-20s  %-10s  %8s  %6s  %-16s  %s\n", history_date(arena, row),
+    printf("%-20s  %-*s  %8s  %6s  %-*s  %s\n", history_date(arena, row), who,
            one_line(arena, row->user), one_line(arena, speed),
-           cli_ratio_text(arena, history_ratio(row)), one_line(arena, row->gpu),
+           cli_ratio_text(arena, history_ratio(row)), gpu, one_line(arena, row->gpu),
            one_line(arena, row->state));
   }
 }

@@ -19,11 +19,15 @@ enum { ROWS_MAX = 2000, NEAREST_MAX = 8 };
 
 // ---- problems -----------------------------------------------------------------------------------
 
+static const char blanks[] = " \t";
+
+// Up to the next comma, without the blanks around it.
 static const char *next_field(Arena *arena, const char **at) {
   const size_t n = strcspn(*at, ",");
-  const char *field = arena_strndup(arena, *at, n);
+  const char *from = *at + strspn(*at, blanks), *to = *at + n;
+  while (to > from && strchr(blanks, to[-1])) to--;
   *at += n + ((*at)[n] == ',');
-  return field;
+  return from < to ? arena_strndup(arena, from, (size_t)(to - from)) : "";
 }
 
 static bool is_number(const char *text) {
@@ -48,27 +52,52 @@ bool tune_read_problem(const char *text, Schedule *out, Diags *diags) {
   const size_t n = strcspn(at, ",=");
   const bool has_type = *at && at[n] != '=';
   str_printf(&state, ",DTYPE=%s", has_type ? next_field(diags->arena, &at) : dtype_name(DTYPE_F32));
-  if (*at) str_printf(&state, ",%s", at);
+  while (*at) str_printf(&state, ",%s", next_field(diags->arena, &at));
   *out = schedule_default();
   return schedule_parse(out, state.text, diags);
 }
 
-enum { PROBLEMS_MAX = 4096 };
+enum { PROBLEMS_MAX = 4096, BAD_LINES_MAX = 20 };
 
-static bool add_line(char *line, int number, Schedule *out, int *n, Diags *diags) {
+// What a file's lines came to.
+typedef struct Shapes {
+  Schedule *out;  // [PROBLEMS_MAX]
+  int n, n_bad;
+  bool begun;  // something stood on a line before
+} Shapes;
+
+// The line without remark and blanks.
+static char *bare(char *line) {
   line[strcspn(line, "#\r\n")] = '\0';
+  line += strspn(line, blanks);
   char *end = line + strlen(line);
-  while (end > line && end[-1] == ' ') *--end = '\0';
-  while (*line == ' ') line++;
-  const bool heading = number == 1 && (*line == 'M' || *line == 'm');
-  if (!*line || heading) return true;
-  if (*n == PROBLEMS_MAX)
-    diag_add(diags, "usage", "line %d is one problem more than %d", number, PROBLEMS_MAX);
-  else if (tune_read_problem(line, &out[*n], diags))
-    ++*n;
-  else
-    diag_add(diags, "usage", "that is line %d of the file", number);
-  return diags->count == 0;
+  while (end > line && strchr(blanks, end[-1])) *--end = '\0';
+  return line;
+}
+
+static void add_finding(Shapes *shapes, int number, const Diag *finding, Diags *diags) {
+  if (shapes->n_bad == BAD_LINES_MAX) diag_add(diags, "usage", "line %d: and so on", number);
+  if (shapes->n_bad++ >= BAD_LINES_MAX) return;
+  diag_add(diags, finding->rule, "line %d: %s", number, finding->text)->nearest = finding->nearest;
+}
+
+static void add_line(Shapes *shapes, const char *line, int number, Diags *diags) {
+  Diags found = diags_new(diags->arena);
+  const bool heading = !shapes->begun && (*line == 'M' || *line == 'm');
+  if (!*line) return;
+  shapes->begun = true;
+  if (heading) return;
+  if (shapes->n == PROBLEMS_MAX)
+    diag_add(&found, "usage", "one problem more than %d", PROBLEMS_MAX);
+  else if (tune_read_problem(line, &shapes->out[shapes->n], &found))
+    shapes->n++;
+  if (found.first) add_finding(shapes, number, found.first, diags);
+}
+
+// Tables of some spreadsheets begin with a mark of their encoding.
+static char *behind_mark(char *text) {
+  static const char mark[] = "\xef\xbb\xbf";
+  return strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text;
 }
 
 int tune_read_file(Arena *arena, const char *path, const Schedule **out, Diags *diags) {
@@ -77,17 +106,19 @@ int tune_read_file(Arena *arena, const char *path, const Schedule **out, Diags *
     diag_add(diags, "usage", "--file %s cannot be read", str_sanitise(arena, path));
     return -1;
   }
-  Schedule *problems = ARENA_ARRAY(arena, Schedule, PROBLEMS_MAX);
+  Shapes shapes = {.out = ARENA_ARRAY(arena, Schedule, PROBLEMS_MAX)};
   char *line = NULL;
   size_t size = 0;
-  int n = 0;
   for (int number = 1; getline(&line, &size, file) >= 0; number++)
-    if (!add_line(line, number, problems, &n, diags)) break;
+    add_line(&shapes, bare(number == 1 ? behind_mark(line) : line), number, diags);
+  const bool failed = ferror(file) != 0;
   free(line);
   if (file != stdin) fclose(file);
-  if (n == 0 && !diags->count) diag_add(diags, "usage", "--file %s has no problem in it", path);
-  *out = problems;
-  return diags->count ? -1 : n;
+  if (failed) diag_add(diags, "usage", "--file %s cannot be read", str_sanitise(arena, path));
+  if (shapes.n == 0 && !diags->count)
+    diag_add(diags, "usage", "--file %s has no problem in it", str_sanitise(arena, path));
+  *out = shapes.out;
+  return diags->count ? -1 : shapes.n;
 }
 
 // ---- seeds --------------------------------------------------------------------------------------

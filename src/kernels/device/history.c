@@ -1,5 +1,6 @@
-// Two tables in write-ahead mode, one short transaction for each measurement. Version 1 of the
-// file had measurements only; the first program that knows version 2 gives it the other table.
+// Two tables in write-ahead mode, one short transaction for each measurement. Version 1 of the file
+// had measurements only, version 2 no registers among them; the first program that knows more gives
+// a file what it lacks.
 //
 // With journal_mode WAL readers never wait for a writer, and with synchronous FULL a row that was
 // added is on the disk: kill −9 can lose the row that is being written and nothing else. Writers
@@ -22,13 +23,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/str.h"
-#include "base/user.h"
 #include "kernels/device/history_file.h"
 
 enum {
-  SCHEMA_VERSION = 2,
+  SCHEMA_VERSION = 3,
   PATIENCE_MS = 2000,          // for what is asked
   WRITERS_PATIENCE_MS = 4000,  // for a turn among writers, which a loaded machine makes slow
   MENDERS_PATIENCE_MS = 20000,
@@ -49,14 +48,19 @@ struct History {
 // The columns, in the order of the table, of the INSERT and of every SELECT.
 #define COLUMNS                                                                        \
   "when_unix, user, host, gpu, gpu_uuid, driver, state, text_hash, problem, time_ns, " \
-  "cublas_time_ns, tflops, spread, sm_mhz, memory_mhz, status, method"
+  "cublas_time_ns, tflops, spread, sm_mhz, memory_mhz, status, method, "               \
+  "registers, spill_bytes"
 
-#define TABLE                                                                                   \
+// As version 2 had it. What is added later stands behind it, as ALTER TABLE writes it down.
+#define TABLE_2                                                                                 \
   "measurement (id INTEGER PRIMARY KEY, when_unix INTEGER NOT NULL,"                            \
   " user TEXT NOT NULL, host TEXT NOT NULL, gpu TEXT NOT NULL, gpu_uuid TEXT NOT NULL,"         \
   " driver TEXT NOT NULL, state TEXT NOT NULL, text_hash TEXT NOT NULL, problem TEXT NOT NULL," \
   " time_ns REAL, cublas_time_ns REAL, tflops REAL, spread REAL, sm_mhz INTEGER,"               \
-  " memory_mhz INTEGER, status TEXT NOT NULL, method TEXT NOT NULL)"
+  " memory_mhz INTEGER, status TEXT NOT NULL, method TEXT NOT NULL"
+#define REGISTERS "registers INTEGER"
+#define SPILLS "spill_bytes INTEGER"
+#define TABLE TABLE_2 ", " REGISTERS ", " SPILLS ")"
 #define INDEX "by_kernel ON measurement (text_hash, problem, gpu_uuid, when_unix)"
 
 // Without rowids the key needs no index that would stand among the tables.
@@ -65,23 +69,22 @@ struct History {
   " when_unix INTEGER NOT NULL, points INTEGER NOT NULL, error REAL, rank REAL," \
   " factors TEXT NOT NULL, PRIMARY KEY (gpu, family)) WITHOUT ROWID"
 
-// What each version has, the ones before included; `needs` is the first version that has it.
+// The first and the last version that have it.
 static const struct {
   const char *text;
-  int needs;
-} objects[] = {{"TABLE " TABLE, 1}, {"INDEX " INDEX, 1}, {"TABLE " CALIBRATIONS, 2}};
+  int first, last;
+} objects[] = {{"TABLE " TABLE_2 ")", 1, 2},
+               {"TABLE " TABLE, 3, SCHEMA_VERSION},
+               {"INDEX " INDEX, 1, SCHEMA_VERSION},
+               {"TABLE " CALIBRATIONS, 2, SCHEMA_VERSION}};
 enum { OBJECTS = sizeof objects / sizeof *objects };
 
-static const char schema[] =
-    "BEGIN IMMEDIATE;"
-    "CREATE TABLE IF NOT EXISTS " TABLE
-    ";"
-    "CREATE INDEX IF NOT EXISTS " INDEX
-    ";"
-    "CREATE TABLE IF NOT EXISTS " CALIBRATIONS
-    ";"
-    "PRAGMA user_version = 2;"
-    "COMMIT;";
+// By the version that a file has: what makes the next one of it.
+static const char *const steps[SCHEMA_VERSION] = {
+    "CREATE TABLE " TABLE_2 "); CREATE INDEX " INDEX "; PRAGMA user_version = 1;",
+    "CREATE TABLE " CALIBRATIONS "; PRAGMA user_version = 2;",
+    "ALTER TABLE measurement ADD COLUMN " REGISTERS "; ALTER TABLE measurement ADD COLUMN " SPILLS
+    "; PRAGMA user_version = 3;"};
 
 static void report(Diags *diags, const char *path, const char *what) {
   if (diags) diag_add(diags, "history", "history %s: %s; going on without it", path, what);
@@ -124,7 +127,7 @@ static int check_schema(sqlite3 *db, int64_t version) {
   int failed = ask_number(db, "SELECT count(*) FROM sqlite_master", NULL, &n_all);
   for (int i = 0; !failed && i < OBJECTS; i++) {
     int64_t found = 0;
-    if (version < objects[i].needs) continue;
+    if (version < objects[i].first || version > objects[i].last) continue;
     failed = ask_number(db, "SELECT count(*) FROM sqlite_master WHERE 'CREATE ' || ? = sql",
                         objects[i].text, &found);
     n_ours += found;
@@ -136,6 +139,19 @@ static int check_schema(sqlite3 *db, int64_t version) {
 static int use_wal(sqlite3 *db) {
   int failed = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
   return failed ? failed : sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+}
+
+// Another process may have done it meanwhile: the version is asked for once more, under the lock.
+static int renew(sqlite3 *db) {
+  int64_t version = 0;
+  int failed = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+  if (failed) return failed;
+  failed = ask_number(db, "PRAGMA user_version", NULL, &version);
+  for (; !failed && version < SCHEMA_VERSION; version++)
+    failed = sqlite3_exec(db, steps[version], NULL, NULL, NULL);
+  if (!failed) failed = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+  if (failed) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+  return failed;
 }
 
 static int set_up(History *history) {
@@ -151,8 +167,7 @@ static int set_up(History *history) {
   if (!failed && version > SCHEMA_VERSION) return SQLITE_SCHEMA;
   if (!failed && version > 0) failed = check_schema(db, version);
   if (failed || version == SCHEMA_VERSION) return failed;
-  failed = sqlite3_exec(db, schema, NULL, NULL, NULL);
-  if (failed) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+  failed = renew(db);
   return failed ? failed : check_schema(db, SCHEMA_VERSION);
 }
 
@@ -270,11 +285,14 @@ static void bind_row(sqlite3_stmt *query, const HistoryRow *row) {
   sqlite3_bind_int(query, 15, row->memory_mhz);
   bind_text(query, 16, row->status);
   bind_text(query, 17, row->method);
+  if (row->registers <= 0) return;
+  sqlite3_bind_int(query, 18, row->registers);
+  sqlite3_bind_int(query, 19, row->spill_bytes);
 }
 
 bool history_add(History *history, const HistoryRow *row, Diags *diags) {
   static const char insert[] =
-      "INSERT INTO measurement (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+      "INSERT INTO measurement (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
   begin(history, WRITERS_PATIENCE_MS);
@@ -311,6 +329,15 @@ static int column_mhz(sqlite3_stmt *query, int at) {
   return value > 0 ? value : -1;
 }
 
+// Of a row without them, or with such as no thread has, nothing is known.
+static void read_registers(sqlite3_stmt *query, int at, HistoryRow *row) {
+  const int registers = sqlite3_column_int(query, at),
+            spill_bytes = sqlite3_column_int(query, at + 1);
+  const bool known = registers > 0 && registers <= 255 && spill_bytes >= 0;
+  row->registers = known ? registers : 0;
+  row->spill_bytes = known ? spill_bytes : 0;
+}
+
 static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
   const char **const texts[] = {&row->user,   &row->host,  &row->gpu,       &row->gpu_uuid,
                                 &row->driver, &row->state, &row->text_hash, &row->problem};
@@ -323,6 +350,7 @@ static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
   row->memory_mhz = column_mhz(query, 15);
   row->status = column_text(arena, query, 16);
   row->method = column_text(arena, query, 17);
+  read_registers(query, 18, row);
 }
 
 typedef struct KernelQuery {
@@ -518,80 +546,4 @@ int history_calibrations(History *history, Arena *arena, const char *gpu, Histor
   }
   end(history, sqlite3_finalize(query));
   return n;
-}
-
-// ---- words --------------------------------------------------------------------------------------
-
-double history_ratio(const HistoryRow *row) {
-  return row->time_ns > 0 ? row->cublas_time_ns / row->time_ns : 0;
-}
-
-const char *history_date(Arena *arena, const HistoryRow *row) {
-  static const int64_t end_of_9999 = 253402300799;
-  char text[32] = "0000-00-00T00:00:00Z";
-  struct tm utc;
-  const time_t when = (time_t)row->when_unix;
-  bool is_date = row->when_unix >= 0 && row->when_unix <= end_of_9999;
-  if (is_date && gmtime_r(&when, &utc)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return arena_strdup(arena, text);
-}
-
-const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix) {
-  static const struct {
-    int64_t below, seconds;
-    const char *unit;
-  } steps[] = {{60, 1, "s"}, {3600, 60, "min"}, {86400, 3600, "h"}, {INT64_MAX, 86400, "d"}};
-  const int64_t age = now_unix - row->when_unix;
-  if (age < 10) return arena_printf(arena, "%s, just now", row->user);
-  int i = 0;
-  while (age >= steps[i].below) i++;
-  return arena_printf(arena, "%s, %lld %s ago", row->user, (long long)(age / steps[i].seconds),
-                      steps[i].unit);
-}
-
-const char *history_hash(Arena *arena, const char *text) {
-  return arena_printf(arena, "%016llx", (unsigned long long)hash_text(HASH_START, text));
-}
-
-const char *history_problem(Arena *arena, const Plan *plan) {
-  const char *operand = plan_type_name(plan->operand_type);
-  const char *heads = "";
-  if (plan_is_attention(plan))
-    heads = arena_printf(arena, "attention%s %lldx", plan->causal ? " causal" : "",
-                         (long long)plan->heads);
-  return arena_printf(arena, "%s%lldx%lldx%lld %s*%s+%s->%s %c%c", heads, (long long)plan->m,
-                      (long long)plan->n, (long long)plan->k, operand, operand,
-                      plan_type_name(plan->accumulate_type), plan_type_name(plan->output_type),
-                      plan->a_col_major ? 'T' : 'N', plan->b_col_major ? 'T' : 'N');
-}
-
-static const char *host_name(Arena *arena) {
-  char name[256] = "";
-  return gethostname(name, sizeof name - 1) == 0 ? arena_strdup(arena, name) : "";
-}
-
-static const char *entry_status(const BenchEntry *entry) {
-  if (entry->ok) return "ok";
-  return entry->verify.ran && !entry->verify.ok ? "wrong" : "failed";
-}
-
-HistoryRow history_row(Arena *arena, const BenchResult *result, int index) {
-  const BenchEntry *entry = &result->entries[index];
-  const Timing *time = &entry->time;
-  const double spread = time->median_ns > 0 ? (time->p75_ns - time->p25_ns) / time->median_ns : 0;
-  return (HistoryRow){
-      .user = user_name(arena),
-      .host = host_name(arena),
-      .gpu = result->gpu,
-      .gpu_uuid = result->gpu_uuid,
-      .driver = result->driver,
-      .time_ns = entry->ok ? time->median_ns : 0,
-      .cublas_time_ns = result->reference.ok ? result->reference.time.median_ns : 0,
-      .tflops = entry->ok ? entry->tflops : 0,
-      .spread = entry->ok ? spread : 0,
-      .sm_mhz = result->before.known ? result->before.sm_mhz : -1,
-      .memory_mhz = result->before.known ? result->before.memory_mhz : -1,
-      .status = entry_status(entry),
-      .method = result->method,
-  };
 }

@@ -35,6 +35,9 @@ typedef struct HistoryRow {
   int sm_mhz, memory_mhz;  // before; −1 = not known
   const char *status;      // "ok", "wrong", "failed"
   const char *method;      // how it was measured
+  // The compiler's word of the main kernel: of a thread, and bytes that its code spills, as
+  // kernel_spill_bytes() counts them; 0 registers: not known.
+  int registers, spill_bytes;
 } HistoryRow;
 
 // `path` NULL: $GEMMVIEW_CLASSROOM/history.db, else $XDG_STATE_HOME/gemmview/history.db (by

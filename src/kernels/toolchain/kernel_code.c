@@ -276,7 +276,8 @@ static bool is_named(const unsigned char *cubin, const Elf64_Shdr *names, uint32
   const size_t n_prefix = sizeof prefix - 1, bytes = n_prefix + strlen(kernel) + 1;
   if (!is_there((size_t)names->sh_size, at, bytes)) return false;
   const char *name = (const char *)cubin + names->sh_offset + at;
-  return memcmp(name, prefix, n_prefix) == 0 && memcmp(name + n_prefix, kernel, bytes - n_prefix) == 0;
+  return memcmp(name, prefix, n_prefix) == 0 &&
+         memcmp(name + n_prefix, kernel, bytes - n_prefix) == 0;
 }
 
 CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel) {

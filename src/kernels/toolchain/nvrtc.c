@@ -182,7 +182,8 @@ int nvrtc_read_report(Arena *arena, const char *log, const Plan *plan, KernelRes
   int current = -1, found = 0;
   *ptxas_ms = -1;
   for (int i = 0; i < plan->n_kernels; i++)
-    resources[i] = (KernelResources){plan->kernels[i].name, -1, -1, -1, -1, -1, -1, -1, NULL, {{0}, {0}}};
+    resources[i] =
+        (KernelResources){plan->kernels[i].name, -1, -1, -1, -1, -1, -1, -1, NULL, {{0}, {0}}};
   read_notes(arena, log, plan, resources);
   for (const char *line = log; *line;) {
     size_t length = strcspn(line, "\n");

@@ -34,8 +34,10 @@ enum {
   FINAL_BUDGET_MS = 1500,
   HOT_BUDGET_MS = 4000
 };
+// The time begins with the first worker, which may come out of a queue (cli_worker_open_queued).
 // Finals are hot where that is a small part of the time. They have three tenths of it, or 25 s.
-static const double hot_from_s = 45, search_share = 0.7, finals_most_s = 25, late_s = 60;
+static const double hot_from_s = 45, search_share = 0.7, finals_most_s = 25, late_s = 60,
+                    waits_s = 660;
 
 const char *tune_round_name(TuneRound round) {
   static const char *const names[] = {"brief", "short", "final"};
@@ -125,6 +127,8 @@ static void ask_timing(Tune *tune, Field *field, const int *index, int n, int wo
     const Plan *plan = plan_of(scratch, field, point);
     *(i ? &request.plan_b : &request.plan) = plan;
     *(i ? &request.state_b : &request.state) = plan->label;
+    *(i ? &request.registers_b : &request.registers) = point->registers;
+    *(i ? &request.spill_bytes_b : &request.spill_bytes) = point->spill_bytes;
     tune_set_state(field, point, TUNE_TIMING);
     point->worker = worker;
     point->asked = field->told.round;
@@ -230,26 +234,33 @@ static bool keep_busy(Tune *tune) {
 static int find_field(Tune *tune, const Device *device) {
   for (int i = 0; i < tune->n_fields; i++)
     if (str_equal(tune->field[i]->told.device.name, device->name)) return i;
+  if (tune->n_fields == 0) tune->started = clock_seconds();
   tune->field[tune->n_fields] = tune_field_new(tune, device);
   return tune->n_fields++;
 }
 
-// A worker that has a machine may begin, or go on.
+// A worker that has a machine may begin, or go on; one that cannot be had is not waited for.
 static void look_at_machine(Tune *tune, int index) {
   TuneWorker *worker = &tune->worker[index];
   ClientStatus status;
   client_status(tune->options.client, index, &status);
-  if (!status.machine_known) return;
-  worker->gone = !*status.device.name || !status.can_compile;
-  if (worker->gone) {
-    const char *why = status.can_compile ? status.gpu_error : status.nvrtc;
-    tune->why_gone = *why ? arena_strdup(tune->arena, why) : "there is no GPU";
-    return;
-  }
+  const bool works = *status.device.name && status.can_compile;
+  const char *why = !status.machine_known ? status.reason
+                    : status.can_compile  ? status.gpu_error
+                                          : status.nvrtc;
+  if (!status.machine_known && !status.unreachable) return;
+  worker->gone = works ? NULL : *why ? arena_strdup(tune->arena, why) : "there is no GPU";
+  if (worker->gone) return;
   worker->n_compiles = status.n_compiles > 0 ? status.n_compiles : 1;
   if (worker->field >= 0) return;  // it is back
   worker->field = find_field(tune, &status.device);
   tune->field[worker->field]->told.n_workers++;
+}
+
+// Those that never came: a command that is not there says so by its end alone.
+static void look_at_silent(Tune *tune) {
+  for (int i = 0; i < tune->options.n_workers; i++)
+    if (tune->worker[i].field < 0 && !tune->worker[i].gone) look_at_machine(tune, i);
 }
 
 static void give_error(Tune *tune, TunePoint *point, const char *error) {
@@ -298,8 +309,7 @@ static void on_result(Tune *tune, Field *field, TunePoint *point, const ClientEv
 
 // A worker that does not come back leaves what it has compiled to others.
 static void lose_worker(Tune *tune, Field *field, int index, const char *why) {
-  tune->worker[index].gone = true;
-  tune->why_gone = arena_strdup(tune->arena, why);
+  tune->worker[index].gone = arena_strdup(tune->arena, why);
   for (int i = 0; i < field->told.n_points; i++) {
     TunePoint *point = &field->told.point[i];
     if (point->state == TUNE_READY && point->worker == index)
@@ -409,7 +419,7 @@ static bool is_over(const Tune *tune) {
     open = open || (tune->field[i]->told.round < TUNE_ROUNDS && !tune->field[i]->told.error);
   for (int i = 0; i < tune->options.n_workers; i++)
     any_worker = any_worker || !tune->worker[i].gone;
-  const double late = tune->options.seconds + (tune->n_fields ? late_s : 0);
+  const double late = tune->n_fields ? tune->options.seconds + late_s : waits_s;
   return tune->cancelled || !open || !any_worker || tune_now(tune) > late;
 }
 
@@ -419,6 +429,7 @@ bool tune_step(Tune *tune, int timeout_ms) {
     on_event(tune, event);
     client_event_free(event);
   }
+  look_at_silent(tune);
   tune->hungry = keep_busy(tune);
   return !is_over(tune);
 }
@@ -426,5 +437,9 @@ bool tune_step(Tune *tune, int timeout_ms) {
 const char *tune_error(const Tune *tune) {
   for (int i = 0; i < tune->options.n_workers; i++)
     if (!tune->worker[i].gone && tune->n_fields) return NULL;
-  return tune->why_gone ? tune->why_gone : "no worker has answered";
+  for (int i = 0; i < tune->options.n_workers; i++)
+    if (tune->worker[i].gone) return tune->worker[i].gone;
+  return "no worker has answered";
 }
+
+const char *tune_worker_error(const Tune *tune, int worker) { return tune->worker[worker].gone; }

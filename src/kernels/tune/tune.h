@@ -40,9 +40,10 @@ typedef struct TunePoint {
   uint64_t program;  // tells it from others
   double model_ns;   // by the roofline
   CalibrationBasis basis;
-  CalibrationTerms terms;  // of the basis: with the compiler's word where it has spoken
-  // The compiler's word of the main kernel; 0 registers: it has not spoken.
-  int registers, spill_store_bytes, spill_load_bytes;
+  CalibrationTerms uncompiled;  // of the basis as it was before that
+  CalibrationTerms terms;       // with the compiler's word where it has spoken
+  // That word, of the main kernel: of a thread, and bytes spilled; 0 registers: it has not spoken.
+  int registers, spill_bytes;
   // By its model and what was measured of schedules like it when it was chosen, corrected by what
   // the compiler says.
   double predicted_ns;
@@ -106,10 +107,10 @@ typedef struct TuneOptions {
   History
       *history;     // whose calibrations of the GPU rank until this search has its own; may be NULL
   History *resume;  // what it has of the problem and GPU counts as measured; NULL: begins anew
-  double seconds;
-  bool all_runs;     // what `resume` says that runs before took of it is taken off `seconds`
-  int points_max;    // 0: as many as there is time for
-  int at_a_time;     // points that are under way; 0: as many as keep all workers busy
+  double seconds;   // from when the first worker is there
+  bool all_runs;    // what `resume` says that runs before took of it is taken off `seconds`
+  int points_max;   // 0: as many as there is time for
+  int at_a_time;    // points that are under way; 0: as many as keep all workers busy
   int stale_points;  // that bring nothing better before the search begins anew; 0: 250
   // Not a search: so many points of each family of kernels that the problem has, drawn blindly and
   // timed once; tune_orders() says how well a fit to some predicts the order of the others. 0:
@@ -138,10 +139,12 @@ int tune_keep_calibrations(const TuneField *field, History *history, Diags *diag
 // How well the roofline, fitted to the first points that were drawn, puts the later ones in order.
 typedef struct TuneOrder {
   CalibrationFamily family;
-  int n;                    // points that were predicted
-  double fitted, roofline;  // Spearman's rank correlation with their times, -1 … 1
-  double error;             // median of |ln(predicted / measured)|
-  Calibration fit;          // fit.n: points that it was fitted to
+  int n;  // points that were predicted
+  // Spearman's rank correlation with their times, -1 … 1: of the fit, of the same fit with what the
+  // compiler says left out, of the roofline as it is.
+  double fitted, uncompiled, roofline;
+  double error;     // median of |ln(predicted / measured)|
+  Calibration fit;  // fit.n: points that it was fitted to
 } TuneOrder;
 
 // Of each family of which more than `n_fit` points have a time; how many families that are.
@@ -155,5 +158,7 @@ const TunePoint *tune_best(const TuneField *field);
 // Points that are timed, wrong or failed.
 int tune_n_settled(const TuneField *field);
 double tune_elapsed_s(const Tune *tune);
+// Why this worker, by its index, is not at work; NULL: it is, or is waited for. It may come back.
+const char *tune_worker_error(const Tune *tune, int worker);
 // Why no worker is there any more; NULL: one is.
 const char *tune_error(const Tune *tune);

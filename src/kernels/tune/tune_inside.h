@@ -90,9 +90,9 @@ struct Field {
 
 // A worker and what it has.
 typedef struct TuneWorker {
-  int field;  // -1: its machine is not known, or it has no GPU
-  bool gone;
-  bool warm;  // its GPU has this problem
+  int field;         // -1: its machine is not known, or it has no GPU
+  const char *gone;  // why it is not at work; NULL: it is, or is waited for
+  bool warm;         // its GPU has this problem
   int n_compiling, n_timing, n_compiles;
   int64_t blamed_id;  // requests up to this one were lost through another's fault
 } TuneWorker;
@@ -109,7 +109,6 @@ struct Tune {
   Field *field[TUNE_FIELDS_MAX];
   TuneWorker worker[CLIENT_WORKERS_MAX];
   int64_t first_id, last_id;  // of its requests; 0: there are none
-  const char *why_gone;
 };
 
 double tune_now(const Tune *tune);

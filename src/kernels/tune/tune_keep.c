@@ -24,6 +24,13 @@ static void add_own(Known *known, const TuneField *field) {
   known->n_own = known->n;
 }
 
+// With the registers that the kernel had, where the row says so.
+static CalibrationTerms terms_of(const Model *model, const HistoryRow *row) {
+  CalibrationBasis basis = calibration_basis(model);
+  if (row->registers > 0) calibration_count(&basis, row->registers, row->spill_bytes, NULL);
+  return calibration_terms_of(&basis);
+}
+
 // A state that is no longer legal, or cannot be read any more, is passed over.
 static void add_row(Known *known, const TuneField *field, const HistoryRow *row) {
   Arena *scratch = arena_new("row");
@@ -33,8 +40,7 @@ static void add_row(Known *known, const TuneField *field, const HistoryRow *row)
     const Target *target = device_target(&field->targets, &field->device);
     device_take_target(&field->targets, target, &schedule);
     const Model *model = candidate_model(scratch, &field->targets, &schedule, NULL);
-    if (model)
-      known->point[known->n++] = (CalibrationPoint){calibration_terms(model), row->time_ns};
+    if (model) known->point[known->n++] = (CalibrationPoint){terms_of(model, row), row->time_ns};
   }
   arena_free(scratch);
 }

@@ -32,20 +32,22 @@ static int timed_of(const TuneField *field, CalibrationFamily family, const Tune
 
 static TuneOrder order_of(Arena *arena, const TunePoint *const *points, int n_fit, int n) {
   CalibrationPoint *fitted_to = ARENA_ARRAY(arena, CalibrationPoint, n_fit);
-  double *fitted = ARENA_ARRAY(arena, double, n), *roofline = ARENA_ARRAY(arena, double, n),
-         *measured = ARENA_ARRAY(arena, double, n);
+  double *fitted = ARENA_ARRAY(arena, double, n), *uncompiled = ARENA_ARRAY(arena, double, n),
+         *roofline = ARENA_ARRAY(arena, double, n), *measured = ARENA_ARRAY(arena, double, n);
   for (int i = 0; i < n_fit; i++)
     fitted_to[i] = (CalibrationPoint){points[i]->terms, points[i]->time_ns};
   const Calibration fit = calibration_fit(arena, fitted_to, n_fit);
   for (int i = 0; i < n; i++) {
     const TunePoint *point = points[n_fit + i];
     fitted[i] = calibration_ns(&fit, &point->terms);
+    uncompiled[i] = calibration_ns(&fit, &point->uncompiled);
     roofline[i] = point->model_ns;
     measured[i] = point->time_ns;
   }
   return (TuneOrder){.family = points[0]->terms.family,
                      .n = n,
                      .fitted = rank_correlation(arena, fitted, measured, n),
+                     .uncompiled = rank_correlation(arena, uncompiled, measured, n),
                      .roofline = rank_correlation(arena, roofline, measured, n),
                      .error = median_off(arena, fitted, measured, n),
                      .fit = fit};

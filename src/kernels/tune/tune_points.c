@@ -72,6 +72,7 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
                        .program = pooled->program,
                        .model_ns = pooled->model_ns,
                        .basis = pooled->basis,
+                       .uncompiled = pooled->terms,
                        .terms = pooled->terms,
                        .state = TUNE_WAITING,
                        .worker = -1,
@@ -86,16 +87,19 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
   return point;
 }
 
+static void take_count(TunePoint *point, int registers, int spill_bytes, const CompiledCode *code) {
+  point->registers = registers;
+  point->spill_bytes = spill_bytes;
+  calibration_count(&point->basis, registers, spill_bytes, code);
+  point->terms = calibration_terms_of(&point->basis);
+}
+
 void tune_count(const Field *field, TunePoint *point, const CompileResult *result) {
   const int main_kernel = point->basis.main_kernel;
   if (!result->ok || main_kernel >= result->n_kernels) return;
   const KernelResources *said = &result->kernels[main_kernel];
   const double expected = tune_expected_ns(field, &point->terms);
-  point->registers = said->registers;
-  point->spill_store_bytes = said->spill_store_bytes;
-  point->spill_load_bytes = said->spill_load_bytes;
-  calibration_count(&point->basis, said->registers, kernel_spill_bytes(said), &said->code);
-  point->terms = calibration_terms_of(&point->basis);
+  take_count(point, said->registers, kernel_spill_bytes(said), &said->code);
   point->predicted_ns *= tune_expected_ns(field, &point->terms) / expected;
 }
 
@@ -264,10 +268,12 @@ static void row_point(Tune *tune, Field *field, const HistoryRow *row, Pooled *p
   TunePoint *point = tune_add_point(tune, field, pooled);
   const bool right = str_equal(row->status, "ok") && row->time_ns > 0;
   point->known = true;
+  if (row->registers > 0) take_count(point, row->registers, row->spill_bytes, NULL);
   point->predicted_ns = tune_expected_ns(field, &point->terms);
   point->time_ns = right ? row->time_ns : 0;
   point->error = right ? NULL : "not right, or not run, when it was tried before";
   point->tflops = right ? field->flop / row->time_ns * 1e-3 : 0;
+  if (field->told.cublas_ns == 0) field->told.cublas_ns = row->cublas_time_ns;
   const TuneState failed = str_equal(row->status, "wrong") ? TUNE_WRONG : TUNE_FAILED;
   tune_settle(tune, field, point, right ? TUNE_TIMED : failed);
 }
@@ -305,6 +311,18 @@ static const char *problem_of(Tune *tune, Field *field) {
   return problem;
 }
 
+// What a rule says of the problem as it was given, before any knob is drawn.
+static const char *why_nothing(Tune *tune, const Field *field, const Schedule *base) {
+  Arena *scratch = arena_new("why");
+  const Model *model = model_build(scratch, &field->told.targets, base);
+  const Diag *first = model->ok ? NULL : model->diags.first;
+  const char *why = arena_printf(
+      tune->arena, "no legal schedule was found for this problem on %s%s%s",
+      str_sanitise(scratch, field->told.device.name), first ? ": " : "", first ? first->text : "");
+  arena_free(scratch);
+  return why;
+}
+
 static void take_calibrations(Tune *tune, Field *field) {
   HistoryCalibration rows[CALIBRATION_FAMILIES];
   Arena *scratch = arena_new("calibrations");
@@ -314,6 +332,9 @@ static void take_calibrations(Tune *tune, Field *field) {
   for (int i = 0; i < n; i++) field->kept[rows[i].family] = rows[i].fit;
   arena_free(scratch);
 }
+
+// Machine code is of one generation: what is made for 10.0 does not load on 9.0.
+static bool same_code(const Target *a, const Target *b) { return a->cc / 10 == b->cc / 10; }
 
 Field *tune_field_new(Tune *tune, const Device *device) {
   Field *field = ARENA_NEW(tune->arena, Field);
@@ -329,12 +350,18 @@ Field *tune_field_new(Tune *tune, const Device *device) {
     return field;
   }
   device_take_target(&field->told.targets, target, &base);
+  const Target *asked = target_find(&field->told.targets, base.target, NULL);
+  if (asked && !same_code(asked, target)) {
+    field->told.error = arena_printf(tune->arena, "TARGET=%s: its kernels do not run on %s",
+                                     asked->id, str_sanitise(tune->arena, device->name));
+    return field;
+  }
   device_apply(tune->arena, device, &field->told.targets);
   field->space = search_space(tune->arena, &field->told.targets, &base);
   field->told.problem = problem_of(tune, field);
   take_calibrations(tune, field);
   if (!field->told.problem)
-    field->told.error = "no legal schedule was found for this problem on this GPU";
+    field->told.error = why_nothing(tune, field, &base);
   else if (tune->options.resume)
     take_known(tune, field);
   const bool all_spent = field->told.n_order && field->told.spent_s >= tune->options.seconds;

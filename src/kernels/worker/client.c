@@ -267,8 +267,12 @@ static FlightSide make_side(Arena *arena, const Plan *side, const char *state) {
 static void make_sides(Flight *flight, const ClientRequest *request) {
   flight->arena = arena_new("flight");
   flight->sides[0] = make_side(flight->arena, request->plan, request->state);
-  if (request->plan_b)
-    flight->sides[1] = make_side(flight->arena, request->plan_b, request->state_b);
+  flight->sides[0].registers = request->registers;
+  flight->sides[0].spill_bytes = request->spill_bytes;
+  if (!request->plan_b) return;
+  flight->sides[1] = make_side(flight->arena, request->plan_b, request->state_b);
+  flight->sides[1].registers = request->registers_b;
+  flight->sides[1].spill_bytes = request->spill_bytes_b;
 }
 
 static void post(Client *client, Flight *flight) {

@@ -54,12 +54,14 @@ typedef struct ClientRequest {
   const Plan *plan, *plan_b;    // copied; bench: B may be NULL; trace: with stamps, without
   const ProbeRequest *probe;    // probe: copied
   const char *state, *state_b;  // bench: the one-line states, for the history; NULL = ""
-  const char *want;             // compile: "ptx,cubin,sass", NULL = "ptx,cubin"
-  uint64_t key;                 // the caller's own, returned with every event
-  bool keep;                    // compile: newer compiles do not make it stale
-  int worker;                   // by its number from 1, and no other; 0 = any
-  int deadline_ms;              // 0 = the worker's default (30 s to compile, 60 s on the GPU)
-  int budget_ms;                // bench, trace: of the timing; 0 = bench.h's default
+  // bench: HistoryRow's, for the history; 0 registers: not known.
+  int registers, spill_bytes, registers_b, spill_bytes_b;
+  const char *want;  // compile: "ptx,cubin,sass", NULL = "ptx,cubin"
+  uint64_t key;      // the caller's own, returned with every event
+  bool keep;         // compile: newer compiles do not make it stale
+  int worker;        // by its number from 1, and no other; 0 = any
+  int deadline_ms;   // 0 = the worker's default (30 s to compile, 60 s on the GPU)
+  int budget_ms;     // bench, trace: of the timing; 0 = bench.h's default
   bool flush_l2, hot, brief, no_reference, verify_only;
   uint64_t seed;  // 0 = bench.h's default
   // bench of one plan with nothing else asked: what anybody measured of it on the worker's GPU in
@@ -115,6 +117,9 @@ typedef struct ClientStatus {
   Device device;
   int n_compiles, n_gpus;  // compiles that it runs at once; GPUs of its host
   bool machine_known, can_compile;
+  // It has failed so often without a hello that requests of its own are refused; `reason` says how.
+  // It is still tried now and then.
+  bool unreachable;
 } ClientStatus;
 
 // NULL when no thread or descriptor could be had.

@@ -163,6 +163,7 @@ static void worker_died(Client *client, Worker *worker, ErrorKind kind, const ch
   end_process(client, worker);
   set_reason(worker, how);
   worker->start_at = client->now_ms + restart_delay(worker);
+  worker->status.unreachable = is_hopeless(worker);
   FlightList lost = worker->flights;
   worker->flights = (FlightList){0};
   set_state(client, worker, CLIENT_RESTARTING);
@@ -187,6 +188,7 @@ static void start_worker(Client *client, Worker *worker) {
 
 static void give_up(Client *client, Worker *worker, const char *how) {
   worker_died(client, worker, ERROR_WORKER, how);
+  worker->status.unreachable = true;
   set_state(client, worker, CLIENT_FAILED);
   refuse_pending(client);
 }
@@ -269,6 +271,7 @@ static bool on_hello(Client *client, Worker *worker, const Message *said) {
   }
   worker->said_hello = true;
   worker->n_failures = 0;
+  worker->status.unreachable = false;
   COPY_FIELD(worker->status.host, *said, host);
   rest_or_work(client, worker);
   return true;

@@ -11,6 +11,7 @@
 // The history's entry about one side, beside its result.
 typedef struct FlightSide {
   const char *state, *text_hash, *problem;
+  int registers, spill_bytes;
 } FlightSide;
 
 // A request from submit to done. A cancel travels the same way, so that order is kept.

@@ -27,8 +27,8 @@ _Static_assert(sizeof(size_t) == sizeof(int64_t), "sizes travel as int64");
   { FIELDS, sizeof FIELDS / sizeof *FIELDS, sizeof(T) }
 
 static const RecordField loop_fields[] = {
-    FIELD(CompiledLoop, multiplies, RECORD_INT),     FIELD(CompiledLoop, instructions, RECORD_INT),
-    FIELD(CompiledLoop, spills, RECORD_INT),         FIELD(CompiledLoop, near_clocks, RECORD_DOUBLE),
+    FIELD(CompiledLoop, multiplies, RECORD_INT),    FIELD(CompiledLoop, instructions, RECORD_INT),
+    FIELD(CompiledLoop, spills, RECORD_INT),        FIELD(CompiledLoop, near_clocks, RECORD_DOUBLE),
     FIELD(CompiledLoop, far_clocks, RECORD_DOUBLE),
 };
 static const Record loop_record = RECORD_OF(CompiledLoop, loop_fields);

@@ -207,7 +207,8 @@ static void limit_terms(const CalibrationBasis *b, const Launched *l,
   term[CALIBRATION_TMA] = b->waits.box_rows * block;
   term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
   term[CALIBRATION_SHARED] = b->staged ? positive(t->shared_clocks) * slab : 0;
-  term[CALIBRATION_SPILL] = spilled_lines(b, l->slabs) * (1 - from_l2 + from_l2 * L2_CLOCKS_PER_LINE) * block;
+  term[CALIBRATION_SPILL] =
+      spilled_lines(b, l->slabs) * (1 - from_l2 + from_l2 * L2_CLOCKS_PER_LINE) * block;
 }
 
 // ---- latency ------------------------------------------------------------------------------------

@@ -132,7 +132,9 @@ static void look(void *context, const WarpVisit *visit) {
   site->requests += visit->weight;
   site->sectors += visit->weight * count.sectors;
   site->ideal += visit->weight * count.ideal;
-  site->clocks += visit->weight * (site->by_l1 ? count.wavefronts : site->is_store ? count.lines : count.lines / 4.0);
+  site->clocks += visit->weight * (site->by_l1      ? count.wavefronts
+                                   : site->is_store ? count.lines
+                                                    : count.lines / 4.0);
   show(site, visit, &count, addr);
 }
 

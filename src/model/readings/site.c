@@ -241,7 +241,8 @@ static void count_wavefronts(Finder *finder, const WarpVisit *visit) {
   source_offsets(finder, visit, addr);
   for (int lane = 0; lane < LANES; lane++)
     addr[lane] = visit->active[lane] ? addr[lane] * dtype_bytes(matrix->type) : BANK_INACTIVE;
-  const SectorCount count = sectors_count(sectors_load(op->width * dtype_bytes(matrix->type)), addr);
+  const SectorCount count =
+      sectors_count(sectors_load(op->width * dtype_bytes(matrix->type)), addr);
   finder->lines += count.wavefronts * visit->weight;
 }
 

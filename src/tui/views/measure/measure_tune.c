@@ -3,6 +3,7 @@
 //   4096³ f32 on NVIDIA H200, 1 worker: brief round, 23 s of 60 s, 37 s left
 //   tried 412  compiled 398  verified 371  timed 365  wrong 0  failed 6
 //   best 2.81 ms  48.9 TFLOP/s  0.95 of cuBLAS   brief round, predicted 2.9 ms
+//   from here: CELL_GROUP 0 → 4, FM 8 → 16
 //   best so far, TFLOP/s by time         predicted → measured, 365 kernels
 //
 // Everything here was measured on this GPU a moment ago but the columns that say "predicted". On
@@ -16,6 +17,7 @@
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/glyph.h"
 #include "tui/frame/view.h"
+#include "tui/session/better_kernel.h"
 #include "tui/session/tuning.h"
 #include "tui/views/measure/measure.h"
 
@@ -82,8 +84,9 @@ static void draw_best(Canvas *canvas, Rect in, const Session *session, const Tun
   char said[ESTIMATE_SAID_BYTES];
   if (seen->calibration.n && col + 30 < in.cols)
     canvas_printf(canvas, in, 2, col, STYLE_DIM, ", model %s", estimate_said(said, &fitted));
-  const char *state = schedule_text(session->frame, &seen->best);
-  canvas_fit(canvas, in, 3, 1, in.cols - 2, ALIGN_LEFT, STYLE_DIM, state);
+  const char *changes = better_kernel_changes(session->frame, session, &seen->best);
+  col = canvas_text(canvas, in, 3, 1, STYLE_DIM, "from here: ");
+  canvas_fit(canvas, in, 3, col, in.cols - col - 1, ALIGN_LEFT, STYLE_TEXT, changes);
 }
 
 // ---- the best over time -------------------------------------------------------------------------

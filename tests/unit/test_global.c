@@ -2,6 +2,8 @@
 // against a walk that leaves nothing out.
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "banks/engine/sector.h"
@@ -339,6 +341,52 @@ START_TEST(the_command_lists_them) {
 }
 END_TEST
 
+// ---- L1 -----------------------------------------------------------------------------------------
+
+START_TEST(l1_answers_by_banks_and_four_lines_a_clock) {
+  int64_t addr[BANK_LANES];
+  static const struct {
+    const char *op;
+    int stride, wavefronts;
+  } cases[] = {{"ldg32", 4, 1},   {"ldg32", 128, 32}, {"ldg32", 132, 8},
+               {"ldg32", 64, 16}, {"ldg64", 8, 2},    {"ldg128", 16, 4},
+               {"ldg128", 0, 4},  {"ldg16", 2, 1},    {"stg32", 128, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = lane * cases[i].stride;
+    const SectorCount count = sectors_count(sectors_op_find(cases[i].op), addr);
+    ck_assert_msg(count.wavefronts == cases[i].wavefronts, "%s, %d bytes apart: %d, expected %d",
+                  cases[i].op, cases[i].stride, count.wavefronts, cases[i].wavefronts);
+  }
+}
+END_TEST
+
+// A load every 1.35 clocks is as many as the measuring loop asks for.
+START_TEST(l1_takes_as_many_clocks_as_were_measured) {
+  static const double loop_clocks = 1.35, near_by = 0.05;
+  static char line[1024];
+  int n = 0, n_near = 0;
+  double off = 0;
+  FILE *file = fopen("tests/data/h200_l1.tsv", "r");
+  ck_assert_ptr_nonnull(file);
+  while (fgets(line, sizeof line, file)) {
+    int64_t addr[BANK_LANES];
+    char *at = line;
+    const int bytes = (int)strtol(at, &at, 10);
+    const double measured = strtod(at, &at);
+    for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = strtoll(at, &at, 10);
+    const int wavefronts = sectors_count(sectors_load(bytes), addr).wavefronts;
+    const double its = fabs(fmax(wavefronts, loop_clocks) / measured - 1);
+    n++;
+    n_near += its < near_by;
+    off += its;
+  }
+  fclose(file);
+  ck_assert_int_gt(n, 900);
+  ck_assert_msg(n_near > 0.93 * n && off < 0.02 * n, "%d of %d within 5 %%, mean %.3f", n_near, n,
+                off / n);
+}
+END_TEST
+
 Suite *suite_global(void) {
   Suite *suite = suite_create("global");
   TCase *access = tcase_create("access");
@@ -348,6 +396,8 @@ Suite *suite_global(void) {
   tcase_add_test(access, a_fragment_of_c_fills_half_of_its_sectors);
   tcase_add_test(access, a_box_of_tma_is_nobodys);
   tcase_add_test(access, the_map_agrees_with_the_count);
+  tcase_add_test(access, l1_answers_by_banks_and_four_lines_a_clock);
+  tcase_add_test(access, l1_takes_as_many_clocks_as_were_measured);
   suite_add_tcase(suite, access);
   TCase *kernel = tcase_create("kernel");
   tcase_add_checked_fixture(kernel, property_setup, property_teardown);

@@ -105,11 +105,10 @@ static BankOp bank_load(int bytes) {
 }
 
 static int l1_wavefronts(const BankOp *op, const int64_t addr[BANK_LANES], int lines) {
-  enum { LINES_PER_CLOCK = 4 };
   if (op != sectors_load(op->bytes)) return 0;
   const BankOp load = bank_load(op->bytes);
   const int banks = banks_count(&load, addr).wavefronts,
-            tags = (int)ceil_div(lines, LINES_PER_CLOCK);
+            tags = (int)ceil_div(lines, SECTOR_LINES_PER_CLOCK);
   return banks > tags ? banks : tags;
 }
 

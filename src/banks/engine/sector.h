@@ -18,6 +18,7 @@
 enum {
   SECTOR_BYTES = 32,
   LINE_SECTORS = 4,
+  SECTOR_LINES_PER_CLOCK = 4,  // that L1 looks up
   LINE_WORDS = BANK_LINE_BYTES / BANK_WORD_BYTES,
 };
 

@@ -43,7 +43,7 @@ typedef enum CalibrationPart {
   X(SOFTMAX, "softmax", 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")             \
   X(ISSUE, "issue", 1.2, CALIBRATION_LIMIT, "instructions that multiply by threads or move")     \
   X(COPY, "copy", 2, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")            \
-  X(GLOBAL, "global", 1, CALIBRATION_LIMIT, "lines of global memory looked up in L1")            \
+  X(GLOBAL, "global", 1, CALIBRATION_LIMIT, "L1, for all that goes to global memory")            \
   X(L2, "l2", 1, CALIBRATION_LIMIT, "L2, 32 bytes a clock for each SM")                          \
   X(DRAM, "dram", 1, CALIBRATION_LIMIT, "DRAM")                                                  \
   X(TMA, "tma", 2, CALIBRATION_LIMIT, "rows of boxes, a clock each")                             \

@@ -114,6 +114,12 @@ static void count_box(GlobalSite *site, const WarpVisit *visit) {
   site->ideal += sectors;
 }
 
+// Copies and stores are looked up as loads are; what they move is not L1's.
+static double l1_clocks(const GlobalSite *site, const SectorCount *count) {
+  if (count->wavefronts > 0) return count->wavefronts;
+  return site->is_store ? count->lines : (double)count->lines / SECTOR_LINES_PER_CLOCK;
+}
+
 static void look(void *context, const WarpVisit *visit) {
   Finder *finder = context;
   const Access *global = global_side(&visit->stmt->op);
@@ -132,9 +138,7 @@ static void look(void *context, const WarpVisit *visit) {
   site->requests += visit->weight;
   site->sectors += visit->weight * count.sectors;
   site->ideal += visit->weight * count.ideal;
-  site->clocks += visit->weight * (site->by_l1      ? count.wavefronts
-                                   : site->is_store ? count.lines
-                                                    : count.lines / 4.0);
+  site->clocks += visit->weight * l1_clocks(site, &count);
   show(site, visit, &count, addr);
 }
 

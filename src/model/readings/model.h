@@ -98,7 +98,7 @@ typedef struct GlobalSite {
   SectorCount count;         // for those addresses
   // Sums over all its warps and iterations, in block 0, which stands for every block inside of C.
   double requests, sectors, ideal;
-  double clocks;     // of L1: the wavefronts of what fragments load, a line each of all else
+  double clocks;     // of L1: wavefronts of loads; copies, four lines a clock; lines written
   const char *text;  // "r_a <- A  LDG.E.128"
 } GlobalSite;
 
@@ -125,6 +125,7 @@ typedef struct Resources {
   // 0: none are moved.
   int64_t producer_registers, consumer_registers;
   int64_t n_blocks, n_threads, n_warps;  // of the grid, or tiles of a persistent one; of a block
+  int64_t n_cluster;                     // blocks of a cluster; 1: there are none
   int64_t n_consumers;                   // warps of a block that multiply: all without roles
   int blocks_per_sm;                     // 0: does not fit
   const char *limiter;  // "registers", "shared memory", "tensor memory", "threads", …
@@ -148,9 +149,9 @@ enum { TRAFFIC_UNITS = 7, TRAFFIC_UNITS_OF_SOFTMAX = 2 };  // the last ones
 // is -1 (printed as null).
 typedef struct Traffic {
   double flop;  // of the whole problem: 2·M·N·K
-  // One resident block, one slab. If there are slabs, the wavefronts of fragments that come from L1
-  // are counted with shared memory, whose pipe it is. global: those and the lines of all else that
-  // goes to global memory, one a clock, C's cells included.
+  // One resident block, one slab. If there are slabs, the wavefronts of what lanes load by way of
+  // L1 are counted with shared memory, whose pipe it is. global: those, copies at four lines a
+  // clock, and a clock for each line that is written, C's cells included.
   double fma_clocks, shared_clocks, global_clocks, l2_clocks, dram_clocks;
   // Of a softmax between products: its exp2 by the special function units, and all that its values
   // take of the fp32 lanes. 0: there is none.

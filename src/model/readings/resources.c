@@ -97,6 +97,12 @@ static Limit smallest(const Limit *limit, int n) {
   return best;
 }
 
+// Blocks of clusters are fewer on an SM than others where that is known.
+static int64_t blocks_at_most(const Resources *r, const Target *t) {
+  const bool fewer = r->n_cluster > 1 && target_knows(t->cluster_blocks_per_sm);
+  return fewer ? (int64_t)t->cluster_blocks_per_sm : t->max_blocks_per_sm;
+}
+
 static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) {
   int64_t warps = round_up(r->n_warps, t->warp_alloc_unit);
   int each = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
@@ -116,7 +122,7 @@ static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) 
                    {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
                    {"tensor memory", columns ? TENSOR_COLUMNS / columns : INT32_MAX},
                    {"threads", t->max_warps_per_sm / own},
-                   {"blocks", t->max_blocks_per_sm},
+                   {r->n_cluster > 1 ? "blocks of clusters" : "blocks", blocks_at_most(r, t)},
                    {"grid", ceil_div(r->n_blocks, t->sm_count)}};
   return smallest(limit, sizeof limit / sizeof *limit);
 }
@@ -205,6 +211,7 @@ Resources derive_resources(const Program *program, const Target *target) {
                      count_registers(program, ROLE_FRAG_SFB),
       .n_staging = count_registers(program, ROLE_STAGE_A) + count_registers(program, ROLE_STAGE_B),
       .n_blocks = launch.n_blocks,
+      .n_cluster = launch.cluster,
       .n_threads = launch.block_threads,
       .n_warps = launch_block_warps(&launch),
       .n_consumers = launch_warps(&launch)};

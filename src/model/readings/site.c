@@ -191,11 +191,12 @@ static void visit_site(Finder *finder, const WarpVisit *visit, const Access *sha
   site->n_widths = n;
 }
 
-// A fragment read straight from global memory goes through L1, which shares its pipe with shared
-// memory.
+// What lanes load from global memory, fragments or what they write to a slab next, goes through L1,
+// which shares its pipe with shared memory.
 static bool reads_by_l1(const Op *op) {
-  const Buffer *to = op->dst.buffer, *from = op->src.buffer;
-  return to && from && from->space == SPACE_GLOBAL && buffer_is_fragment(to);
+  const Buffer *from = op->src.buffer;
+  return from && from->space == SPACE_GLOBAL && !op_is_async_copy(op->kind) &&
+         !op_moves_box(op->kind);
 }
 
 static bool is_group_copy(const Op *op) {

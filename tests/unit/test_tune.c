@@ -455,6 +455,45 @@ START_TEST(a_search_goes_on_from_the_history) {
 }
 END_TEST
 
+// A kind of GPU that answers late, while the team draws for the first, takes what is known of it
+// and joins in.
+START_TEST(a_kind_of_gpu_that_comes_late_goes_on_from_the_history) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("5"),
+                (ClientOptions){.history_path = history_file}, 1);
+  const Asked first = {"256,256,256", 1, 12, 60, NULL, 0, NULL};
+  const char *problem_name = tune_field(search(&first), 0)->problem;
+  client_stop(client);
+  const char *late = arena_printf(arena, "%s.late", script_path);
+  FILE *file = fopen(late, "w");
+  ck_assert_ptr_nonnull(file);
+  fputs(HELLO
+        "{\"on\":\"start\",\"delay_ms\":1500,\"do\":\"machine\",\"text\":\"NVIDIA "
+        "A100-SXM4-80GB\"}\n" SIMULATED("5"),
+        file);
+  fclose(file);
+  const char *const a[] = {getenv("GEMMVIEW"), "worker", "--fake", script_path, NULL};
+  const char *const b[] = {getenv("GEMMVIEW"), "worker", "--fake", late, NULL};
+  const char *const *const both[] = {a, b};
+  client = client_start(&(ClientOptions){
+      .version = "test", .workers = both, .n_workers = 2, .history_path = history_file});
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, history_file, &diags);
+  const HistoryRow row = {.gpu = "NVIDIA A100-SXM4-80GB",
+                          .problem = problem_name,
+                          .state = "M=256,N=256,K=256",
+                          .status = "ok",
+                          .time_ns = 1e6};
+  ck_assert(history_add(history, &row, &diags));
+  const Asked more = {"256,256,256", 2, 0, 5, NULL, 0, history};
+  const Tune *tune = search(&more);
+  unlink(late);
+  ck_assert_int_eq(tune_n_fields(tune), 2);
+  for (int i = 0; i < 2; i++) ck_assert_int_ge(tune_field(tune, i)->n_by_state[TUNE_TIMED], 12);
+  ck_assert(tune_field(tune, 0)->point[0].known && tune_field(tune, 1)->point[0].known);
+  history_close(history);
+}
+END_TEST
+
 static const TunePoint *point_of(const TuneField *field, uint64_t program) {
   for (int i = 0; i < field->n_points; i++)
     if (field->point[i].program == program) return &field->point[i];
@@ -515,6 +554,7 @@ Suite *suite_tune(void) {
   tcase_add_test(tests, beginnings_meet_in_the_end);
   tcase_add_test(tests, the_next_search_begins_with_the_fit_of_the_last);
   tcase_add_test(tests, what_a_compile_says_corrects_the_promise);
+  tcase_add_test(tests, a_kind_of_gpu_that_comes_late_goes_on_from_the_history);
   tcase_add_test(tests, what_is_known_has_the_registers_that_were_counted);
   tcase_add_test(tests, no_program_is_tried_twice);
   tcase_add_test(tests, a_seed_gives_the_same_search_again);

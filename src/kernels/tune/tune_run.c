@@ -75,13 +75,21 @@ static void see_field(TuneSeen *seen, const TuneField *field) {
   see_best(seen, field);
 }
 
+static const TuneField *field_to_see(const TuneRun *run, const Tune *tune) {
+  int at = 0;
+  for (int i = 0; run->options.gpu && i < tune_n_fields(tune); i++)
+    if (str_equal(tune_field(tune, i)->device.name, run->options.gpu)) at = i;
+  return tune_field(tune, at);
+}
+
 static void publish(TuneRun *run, const Tune *tune, bool over) {
   pthread_mutex_lock(&run->mutex);
   TuneSeen *seen = &run->seen;
   seen->serial++;
   seen->over = over;
   seen->elapsed_s = tune_elapsed_s(tune);
-  if (tune_n_fields(tune)) see_field(seen, tune_field(tune, 0));
+  seen->n_all = run->options.client.n_workers;
+  if (tune_n_fields(tune)) see_field(seen, field_to_see(run, tune));
   if (over && !tune_n_fields(tune))
     snprintf(seen->error, sizeof seen->error, "%.250s", tune_error(tune));
   pthread_mutex_unlock(&run->mutex);
@@ -148,6 +156,7 @@ TuneRun *tune_run_start(const TuneRunOptions *options) {
   run->arena = arena;
   run->options = *options;
   run->options.seeds = seeds;
+  run->options.gpu = options->gpu ? arena_strdup(arena, options->gpu) : NULL;
   run->targets = own_targets(arena, options->targets);
   run->seen.seconds = options->seconds;
   pthread_mutex_init(&run->mutex, NULL);

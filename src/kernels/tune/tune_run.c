@@ -97,17 +97,28 @@ static void publish(TuneRun *run, const Tune *tune, bool over) {
 
 // ---- the thread ---------------------------------------------------------------------------------
 
+static const Schedule *all_seeds(Arena *arena, const TuneRun *run, History *history, int *n) {
+  const int n_given = run->options.n_seeds;
+  Schedule *seeds = ARENA_ARRAY(arena, Schedule, TUNE_NEAR_MAX + n_given);
+  *n = tune_near(arena, history, &run->options.base, seeds);
+  if (n_given) memcpy(&seeds[*n], run->options.seeds, sizeof *seeds * (size_t)n_given);
+  *n += n_given;
+  return seeds;
+}
+
 static void search(TuneRun *run, Client *client, History *history) {
   Arena *arena = arena_new("tune run");
   Diags diags = diags_new(arena);
+  int n_seeds = 0;
+  const Schedule *seeds = all_seeds(arena, run, history, &n_seeds);
   Tune *tune = tune_start(
       arena,
       &(TuneOptions){.client = client,
                      .n_workers = run->options.client.n_workers ? run->options.client.n_workers : 1,
                      .targets = &run->targets,
                      .base = run->options.base,
-                     .seeds = run->options.seeds,
-                     .n_seeds = run->options.n_seeds,
+                     .seeds = seeds,
+                     .n_seeds = n_seeds,
                      .history = history,
                      .resume = history,
                      .seconds = run->options.seconds,

@@ -18,7 +18,7 @@ typedef struct TuneRunOptions {
   ClientOptions client;  // what it points to outlives the run
   const TargetTable *targets;
   Schedule base;          // the problem
-  const Schedule *seeds;  // copied
+  const Schedule *seeds;  // copied; what the history has of problems like it comes before them
   int n_seeds;
   double seconds;
   const char *gpu;  // the name of the kind that is seen, copied; NULL: whichever answers first

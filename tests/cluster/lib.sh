@@ -37,10 +37,11 @@ export PATH="$work/bin:$PATH"
 export GEMMVIEW_CLASSROOM="$work/history"
 mkdir "$GEMMVIEW_CLASSROOM"
 
-# recipe WORD: the first command of README.md with WORD in it, its continued lines joined.
+# recipe WORD: the first command of README.md with WORD in it, its continued lines joined. All is read:
+# who leaves a pipe early ends those before him, and with pipefail the script.
 recipe() {
   sed -e ':a' -e '/\\$/{N;s/ *\\\n */ /;ba' -e '}' "$repository/README.md" |
-    sed 's/^    *//' | grep -m 1 -- "^gemmview tune .*$1" | sed 's/   *#.*$//'
+    sed 's/^    *//' | grep -- "^gemmview tune .*$1" | sed -n '1{s/   *#.*$//;p}'
 }
 
 starts() { wc -l < "$work/starts"; }

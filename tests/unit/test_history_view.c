@@ -351,6 +351,58 @@ START_TEST(a_search_is_begun_watched_and_ended) {
 }
 END_TEST
 
+// The kind of GPU at hand is shown, whoever answers first; a command that cannot be started says
+// so.
+START_TEST(a_search_on_two_kinds_of_gpu_shows_the_one_at_hand) {
+  const char *path = arena_printf(arena, "%s/history.db", folder);
+  ClientOptions client = *simulated_workers(path);
+  const char *other =
+      cli_write_file(arena, "other.jsonl",
+                     "{\"on\":\"start\",\"do\":\"hello\"}\n"
+                     "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"NVIDIA A100-SXM4-80GB\"}\n"
+                     "{\"on\":\"compile\",\"do\":\"simulate\"}\n"
+                     "{\"on\":\"bench\",\"delay_ms\":20,\"do\":\"simulate\"}\n");
+  const char *late = cli_write_file(
+      arena, "late.jsonl",
+      "{\"on\":\"start\",\"do\":\"hello\"}\n"
+      "{\"on\":\"start\",\"delay_ms\":700,\"do\":\"machine\",\"text\":\"NVIDIA H200\"}\n"
+      "{\"on\":\"compile\",\"do\":\"simulate\"}\n"
+      "{\"on\":\"bench\",\"delay_ms\":20,\"do\":\"simulate\"}\n");
+  const char *const a[] = {getenv("GEMMVIEW"), "worker", "--fake", late, NULL};
+  const char *const b[] = {getenv("GEMMVIEW"), "worker", "--fake", other, NULL};
+  const char *const *const both[] = {a, b};
+  client.workers = both;
+  client.n_workers = 2;
+  AppOptions options = {
+      .session = {.state = "M=512,N=512,K=512"}, .terminal = {.color = "256"}, .client = &client};
+  VtProgram *p = vt_start(24, 80, (VtEnv){.term = "xterm-256color"}, run_explorer, &options);
+  vt_expect(p, "KNOBS");
+  vt_keys(p, "5 t");
+  press_until(p, "t", "a search is under way");
+  press_until(p, "2 5", "on NVIDIA A100-SXM4-80GB, 1 of 2 workers: ");
+  vt_pump(p, 1500);  // the other kind joins in
+  press_until(p, "2 5", "on NVIDIA A100-SXM4-80GB, 1 of 2 workers: ");
+  vt_keys(p, "q q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+}
+END_TEST
+
+START_TEST(a_worker_that_cannot_be_started_says_so) {
+  const char *const words[] = {"no-such-command", NULL};
+  const char *const *const argv = words;
+  const ClientOptions client = {.version = "test", .workers = &argv, .n_workers = 1};
+  AppOptions options = {.terminal = {.color = "256"}, .client = &client};
+  VtProgram *p = vt_start(24, 100, (VtEnv){.term = "xterm-256color"}, run_explorer, &options);
+  vt_expect(p, "KNOBS");
+  vt_keys(p, "5 t");
+  press_until(p, "t", "\"no-such-command\" ended with status 127");
+  vt_keys(p, "q q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+}
+END_TEST
+
 // Quitting in the middle of it waits for no more than what is under way.
 START_TEST(quitting_ends_a_search) {
   const char *path = arena_printf(arena, "%s/history.db", folder);
@@ -438,6 +490,8 @@ Suite *suite_history_view(void) {
   tcase_add_test(tc, enter_goes_to_the_state);
   tcase_add_test(tc, undo_brings_edits_back);
   tcase_add_test(tc, an_empty_history_says_why);
+  tcase_add_test(tc, a_search_on_two_kinds_of_gpu_shows_the_one_at_hand);
+  tcase_add_test(tc, a_worker_that_cannot_be_started_says_so);
   tcase_add_loop_test(tc, the_picture_of_a_search, 0,
                       (int)(sizeof tune_sizes / sizeof *tune_sizes));
   suite_add_tcase(suite, tc);

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "cli/common/tune_input.h"
 #include "client_harness.h"
-#include "kernels/tune/tune.h"
+#include "kernels/tune/tune_run.h"
 #include "kernels/worker/result_json.h"
 #include "model/schedules/candidates.h"
 
@@ -81,14 +81,25 @@ static TuneOptions options_of(const Asked *asked) {
                        .told = count_told};
 }
 
-static Tune *search(const Asked *asked) {
-  const TuneOptions options = options_of(asked);
+static Tune *search_by(const TuneOptions *how) {
   n_told = 0;
-  Tune *tune = tune_start(arena, &options);
+  Tune *tune = tune_start(arena, how);
   while (tune_step(tune, 50)) {
   }
   tune_end(tune);
   return tune;
+}
+
+static Tune *search(const Asked *asked) {
+  const TuneOptions options = options_of(asked);
+  return search_by(&options);
+}
+
+// The same points in the same order whatever else the machine does.
+static Tune *search_in_turn(const Asked *asked) {
+  TuneOptions options = options_of(asked);
+  options.at_a_time = 1;
+  return search_by(&options);
 }
 
 static int settled(const TuneField *field) {
@@ -99,14 +110,15 @@ static int settled(const TuneField *field) {
 // ---- the search ---------------------------------------------------------------------------------
 
 // The best of 60 points is as good as the best of ladder fp32's rungs at that problem by the same
-// law, though it began with none of them.
+// law, though it began with none of them. One point at a time: then a loaded machine changes
+// nothing.
 START_TEST(it_comes_near_to_the_best_rung) {
   start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
   Diags diags = diags_new(arena);
   int n_seeds = 0;
   const Asked drawn = {"512,512,512", 1, 60, 60, NULL, 0, NULL};
   const Schedule base = problem(drawn.problem);
-  const TuneField *alone = tune_field(search(&drawn), 0);
+  const TuneField *alone = tune_field(search_in_turn(&drawn), 0);
   ck_assert_int_ge(settled(alone), 60);
   ck_assert_int_eq(alone->n_by_state[TUNE_TIMED], settled(alone));
   const Schedule *seeds = tune_seeds(arena, NULL, &base, &n_seeds, &diags);
@@ -455,6 +467,82 @@ START_TEST(a_search_goes_on_from_the_history) {
 }
 END_TEST
 
+// A kind of GPU that answers late, while the team draws for the first, takes what is known of it
+// and joins in.
+START_TEST(a_kind_of_gpu_that_comes_late_goes_on_from_the_history) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("5"),
+                (ClientOptions){.history_path = history_file}, 1);
+  const Asked first = {"256,256,256", 1, 12, 60, NULL, 0, NULL};
+  const char *problem_name = tune_field(search(&first), 0)->problem;
+  client_stop(client);
+  const char *late = arena_printf(arena, "%s.late", script_path);
+  FILE *file = fopen(late, "w");
+  ck_assert_ptr_nonnull(file);
+  fputs(HELLO
+        "{\"on\":\"start\",\"delay_ms\":1500,\"do\":\"machine\",\"text\":\"NVIDIA "
+        "A100-SXM4-80GB\"}\n" SIMULATED("5"),
+        file);
+  fclose(file);
+  const char *const a[] = {getenv("GEMMVIEW"), "worker", "--fake", script_path, NULL};
+  const char *const b[] = {getenv("GEMMVIEW"), "worker", "--fake", late, NULL};
+  const char *const *const both[] = {a, b};
+  client = client_start(&(ClientOptions){
+      .version = "test", .workers = both, .n_workers = 2, .history_path = history_file});
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, history_file, &diags);
+  const HistoryRow row = {.gpu = "NVIDIA A100-SXM4-80GB",
+                          .problem = problem_name,
+                          .state = "M=256,N=256,K=256",
+                          .status = "ok",
+                          .time_ns = 1e6};
+  ck_assert(history_add(history, &row, &diags));
+  const Asked more = {"256,256,256", 2, 0, 5, NULL, 0, history};
+  const Tune *tune = search(&more);
+  unlink(late);
+  ck_assert_int_eq(tune_n_fields(tune), 2);
+  for (int i = 0; i < 2; i++) ck_assert_int_ge(tune_field(tune, i)->n_by_state[TUNE_TIMED], 12);
+  ck_assert(tune_field(tune, 0)->point[0].known && tune_field(tune, 1)->point[0].known);
+  history_close(history);
+}
+END_TEST
+
+// A search from the screen begins with what the history has of the nearest problem, too.
+START_TEST(a_search_on_a_thread_begins_with_what_is_near) {
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("20"), (ClientOptions){0}, 1);
+  client_stop(client);
+  const char *const words[] = {getenv("GEMMVIEW"), "worker", "--fake", script_path, NULL};
+  const char *const *const argv = words;
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, history_file, &diags);
+  const HistoryRow near = {.gpu = "NVIDIA H200",
+                           .problem = "512x512x512 f32*f32+f32->f32 NN",
+                           .state = "AUTO=0,M=512,N=512,K=512,DTYPE=f32,BM=8,BN=32,FM=26,FN=4",
+                           .status = "ok",
+                           .time_ns = 1e6};
+  ck_assert(history_add(history, &near, &diags));
+  TuneRun *run = tune_run_start(&(TuneRunOptions){
+      .client = {.version = "test", .workers = &argv, .n_workers = 1, .history_path = history_file},
+      .targets = &targets,
+      .base = problem("640,512,512"),
+      .seconds = 60});
+  TuneSeen *seen = ARENA_NEW(arena, TuneSeen);
+  for (int i = 0; i < 1000 && seen->n_timed < 4; i++) {
+    usleep(20000);
+    tune_run_seen(run, seen);
+  }
+  tune_run_end(run);
+  HistoryRow rows[64];
+  const int n = history_of_problem(history, arena, "NVIDIA H200", "640x512x512 f32*f32+f32->f32 NN",
+                                   rows, 64);
+  bool found = false;
+  for (int i = 0; i < n; i++) found |= strstr(rows[i].state, "BM=8,BN=32,FM=26,FN=4") != NULL;
+  ck_assert_int_gt(n, 0);
+  ck_assert(found);
+  history_close(history);
+  client = client_start(&(ClientOptions){.version = "test", .workers = &argv, .n_workers = 1});
+}
+END_TEST
+
 static const TunePoint *point_of(const TuneField *field, uint64_t program) {
   for (int i = 0; i < field->n_points; i++)
     if (field->point[i].program == program) return &field->point[i];
@@ -515,6 +603,8 @@ Suite *suite_tune(void) {
   tcase_add_test(tests, beginnings_meet_in_the_end);
   tcase_add_test(tests, the_next_search_begins_with_the_fit_of_the_last);
   tcase_add_test(tests, what_a_compile_says_corrects_the_promise);
+  tcase_add_test(tests, a_kind_of_gpu_that_comes_late_goes_on_from_the_history);
+  tcase_add_test(tests, a_search_on_a_thread_begins_with_what_is_near);
   tcase_add_test(tests, what_is_known_has_the_registers_that_were_counted);
   tcase_add_test(tests, no_program_is_tried_twice);
   tcase_add_test(tests, a_seed_gives_the_same_search_again);

@@ -1,9 +1,6 @@
-// Worked example: "64,8192,8192,bf16" is the state M=64,N=8192,K=8192,DTYPE=bf16 over auto. Of a
-// history that has 128×8192×8192 and 4096³ of bf16 the former is tried first: its extents are 1
-// binary order away, those of the latter 8.
+// Worked example: "64,8192,8192,bf16" is the state M=64,N=8192,K=8192,DTYPE=bf16 over auto.
 #include "cli/common/tune_input.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +10,8 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_ladder.h"
 #include "cli/common/portable.h"
+#include "kernels/tune/tune.h"
 #include "model/words/dtype.h"
-
-enum { ROWS_MAX = 2000, NEAREST_MAX = 8 };
 
 // ---- problems -----------------------------------------------------------------------------------
 
@@ -123,52 +119,14 @@ int tune_read_file(Arena *arena, const char *path, const Schedule **out, Diags *
 
 // ---- seeds --------------------------------------------------------------------------------------
 
-static double orders_apart(const Schedule *a, const Schedule *b) {
-  double apart = 0;
-  for (int i = KNOB_M; i <= KNOB_K; i++)
-    apart += fabs(log2((double)a->value[i] / (double)b->value[i]));
-  return apart;
-}
-
-static bool same_kind(const Schedule *a, const Schedule *b) {
-  for (int i = KNOB_K + 1; i < KNOB_COUNT; i++)
-    if (knob_is_problem((KnobId)i) && i != KNOB_TARGET && schedule_differs(a, b, (KnobId)i))
-      return false;
-  return true;
-}
-
-// Puts `seed` among the nearest so far.
-static void offer(Schedule *nearest, int *n, const Schedule *seed, const Schedule *problem) {
-  int at = *n < NEAREST_MAX ? (*n)++ : NEAREST_MAX;
-  if (at == NEAREST_MAX && orders_apart(seed, problem) >= orders_apart(&nearest[at - 1], problem))
-    return;
-  if (at == NEAREST_MAX) at--;
-  for (; at > 0 && orders_apart(seed, problem) < orders_apart(&nearest[at - 1], problem); at--)
-    nearest[at] = nearest[at - 1];
-  nearest[at] = *seed;
-}
-
-static int from_history(Arena *arena, History *history, const Schedule *problem, Schedule *out) {
-  HistoryRow *rows = ARENA_ARRAY(arena, HistoryRow, ROWS_MAX);
-  const int n_rows = history_best(history, arena, rows, ROWS_MAX);
-  int n = 0;
-  for (int i = 0; i < n_rows; i++) {
-    Diags diags = diags_new(arena);
-    Schedule seed = schedule_plain();
-    if (*rows[i].state && schedule_parse(&seed, rows[i].state, &diags) && same_kind(&seed, problem))
-      offer(out, &n, &seed, problem);
-  }
-  return n;
-}
-
 const Schedule *tune_seeds(Arena *arena, History *history, const Schedule *problem, int *n,
                            Diags *diags) {
   const Ladder *const *ladders = cli_ladders(arena, diags);
   if (!ladders) return NULL;
   int n_rungs = 0;
   for (int i = 0; ladders[i]; i++) n_rungs += ladders[i]->n_rungs;
-  Schedule *seeds = ARENA_ARRAY(arena, Schedule, n_rungs + NEAREST_MAX + 1);
-  *n = from_history(arena, history, problem, seeds);
+  Schedule *seeds = ARENA_ARRAY(arena, Schedule, n_rungs + TUNE_NEAR_MAX + 1);
+  *n = tune_near(arena, history, problem, seeds);
   for (int i = 0; ladders[i]; i++)
     for (int rung = ladders[i]->n_rungs - 1; rung >= 0; rung--)
       if (!ladders[i]->rung[rung].not_built) seeds[(*n)++] = ladders[i]->rung[rung].schedule;

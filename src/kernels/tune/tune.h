@@ -136,6 +136,11 @@ void tune_end(Tune *tune);
 // Takes about a second where the history is long.
 int tune_keep_calibrations(const TuneField *field, History *history, Diags *diags);
 
+enum { TUNE_NEAR_MAX = 8 };
+// The best kernels that the history (may be NULL) has of problems of the same types, on any GPU,
+// the nearest in extents first; how many: seeds.
+int tune_near(Arena *arena, History *history, const Schedule *problem, Schedule out[TUNE_NEAR_MAX]);
+
 // How well the roofline, fitted to the first points that were drawn, puts the later ones in order.
 typedef struct TuneOrder {
   CalibrationFamily family;

@@ -135,6 +135,8 @@ bool tune_make_pooled(const Field *field, const Schedule *schedule, bool with_pl
                       Pooled *out);
 // The next point to compile; -1: there is none now.
 int tune_choose(Tune *tune, Field *field);
+// The team is at no candidates any more and can be given other work; what it made is kept.
+void tune_finish_batch(Tune *tune);
 // Forgets the candidates, those that are being made included.
 void tune_clear_pool(Field *field);
 // Frees what the field holds beside the arena; the team is at none of its candidates any more.

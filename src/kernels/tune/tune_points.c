@@ -288,6 +288,7 @@ static void take_known(Tune *tune, Field *field) {
     field->told.spent_s =
         history_seconds(tune->options.resume, field->told.device.name, field->told.problem);
   KnownRows known = {field, rows, ARENA_ARRAY(arena, bool, n), ARENA_ARRAY(arena, Pooled, n)};
+  tune_finish_batch(tune);  // of another kind of GPU, which was there before
   team_run(tune->team, n, read_known, &known);
   field->loading = true;
   for (int i = 0; i < n; i++)

@@ -112,14 +112,14 @@ static void make_candidate(void *context, int i) {
 }
 
 // The team is at one batch at a time; another's is finished, and taken when it is asked for.
-static void finish_batch(Tune *tune) {
+void tune_finish_batch(Tune *tune) {
   team_finish(tune->team);
   tune->drawing = NULL;
 }
 
 static void begin_batch(Tune *tune, Field *field, TuneDraw *draw) {
   Batch *batch = &field->batch;
-  finish_batch(tune);
+  tune_finish_batch(tune);
   batch->begun = true;
   batch->stale = false;
   batch->field = field;
@@ -141,7 +141,7 @@ static int take_batch(Tune *tune, Field *field, Pooled out[TUNE_DRAWS]) {
   Batch *batch = &field->batch;
   int n = 0;
   if (!batch->begun) return 0;
-  if (tune->drawing == field) finish_batch(tune);
+  if (tune->drawing == field) tune_finish_batch(tune);
   batch->begun = false;
   for (int i = 0; i < TUNE_DRAWS; i++) {
     if (!batch->good[i]) continue;

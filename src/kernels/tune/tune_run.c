@@ -75,13 +75,21 @@ static void see_field(TuneSeen *seen, const TuneField *field) {
   see_best(seen, field);
 }
 
+static const TuneField *field_to_see(const TuneRun *run, const Tune *tune) {
+  int at = 0;
+  for (int i = 0; run->options.gpu && i < tune_n_fields(tune); i++)
+    if (str_equal(tune_field(tune, i)->device.name, run->options.gpu)) at = i;
+  return tune_field(tune, at);
+}
+
 static void publish(TuneRun *run, const Tune *tune, bool over) {
   pthread_mutex_lock(&run->mutex);
   TuneSeen *seen = &run->seen;
   seen->serial++;
   seen->over = over;
   seen->elapsed_s = tune_elapsed_s(tune);
-  if (tune_n_fields(tune)) see_field(seen, tune_field(tune, 0));
+  seen->n_all = run->options.client.n_workers;
+  if (tune_n_fields(tune)) see_field(seen, field_to_see(run, tune));
   if (over && !tune_n_fields(tune))
     snprintf(seen->error, sizeof seen->error, "%.250s", tune_error(tune));
   pthread_mutex_unlock(&run->mutex);
@@ -89,17 +97,28 @@ static void publish(TuneRun *run, const Tune *tune, bool over) {
 
 // ---- the thread ---------------------------------------------------------------------------------
 
+static const Schedule *all_seeds(Arena *arena, const TuneRun *run, History *history, int *n) {
+  const int n_given = run->options.n_seeds;
+  Schedule *seeds = ARENA_ARRAY(arena, Schedule, TUNE_NEAR_MAX + n_given);
+  *n = tune_near(arena, history, &run->options.base, seeds);
+  if (n_given) memcpy(&seeds[*n], run->options.seeds, sizeof *seeds * (size_t)n_given);
+  *n += n_given;
+  return seeds;
+}
+
 static void search(TuneRun *run, Client *client, History *history) {
   Arena *arena = arena_new("tune run");
   Diags diags = diags_new(arena);
+  int n_seeds = 0;
+  const Schedule *seeds = all_seeds(arena, run, history, &n_seeds);
   Tune *tune = tune_start(
       arena,
       &(TuneOptions){.client = client,
                      .n_workers = run->options.client.n_workers ? run->options.client.n_workers : 1,
                      .targets = &run->targets,
                      .base = run->options.base,
-                     .seeds = run->options.seeds,
-                     .n_seeds = run->options.n_seeds,
+                     .seeds = seeds,
+                     .n_seeds = n_seeds,
                      .history = history,
                      .resume = history,
                      .seconds = run->options.seconds,
@@ -148,6 +167,7 @@ TuneRun *tune_run_start(const TuneRunOptions *options) {
   run->arena = arena;
   run->options = *options;
   run->options.seeds = seeds;
+  run->options.gpu = options->gpu ? arena_strdup(arena, options->gpu) : NULL;
   run->targets = own_targets(arena, options->targets);
   run->seen.seconds = options->seconds;
   pthread_mutex_init(&run->mutex, NULL);

@@ -18,20 +18,23 @@ typedef struct TuneRunOptions {
   ClientOptions client;  // what it points to outlives the run
   const TargetTable *targets;
   Schedule base;          // the problem
-  const Schedule *seeds;  // copied
+  const Schedule *seeds;  // copied; what the history has of problems like it comes before them
   int n_seeds;
   double seconds;
+  const char *gpu;  // the name of the kind that is seen, copied; NULL: whichever answers first
 } TuneRunOptions;
 
 enum { TUNE_SEEN_STEPS = 128, TUNE_SEEN_POINTS = 512 };
 
-// What a screen shows of the kind of GPU that answered first.
+// What a screen shows: of the kind of GPU that was asked for, or else of the one that answered
+// first.
 typedef struct TuneSeen {
   int serial;  // another one with each look that has news
   bool over;   // nothing comes any more
   bool has_best;
   double elapsed_s, seconds;
   char gpu[96], error[256];  // error: why there is no search; "" = there is
+  int n_all;                 // workers; n_workers of them have this kind of GPU
   int n_workers, n_tried, n_compiled, n_verified, n_timed, n_wrong, n_failed;
   int round;  // TuneRound; TUNE_ROUNDS: done
   double cublas_ns;

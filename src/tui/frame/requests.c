@@ -150,14 +150,24 @@ int requests_tick(Requests *requests, int64_t now_ms) {
   return tick_other(requests);
 }
 
+// Why there is no GPU to time on: what the worker says of its machine, or how it ended without a
+// word.
+static void say_no_gpu(Requests *requests) {
+  ClientStatus status;
+  client_status(requests->client, 0, &status);
+  const char *told = requests->session->worker.gpu_error, *why = *told ? told
+                                                                 : status.unreachable
+                                                                     ? status.reason
+                                                                     : "the worker is starting";
+  session_say(requests->session, SAID_WARNING, "%s", why);
+}
+
 static bool has_gpu(Requests *requests) {
   Session *session = requests->session;
   if (!requests->client)
     session_say(session, SAID_WARNING, "no worker runs, so nothing can be timed here");
   else if (!session->worker.gpu[0])
-    session_say(
-        session, SAID_WARNING, "%s",
-        session->worker.gpu_error[0] ? session->worker.gpu_error : "the worker is starting");
+    say_no_gpu(requests);
   else
     return true;
   return false;

@@ -41,6 +41,7 @@ bool tuning_start(Session *session, const ClientOptions *options, double seconds
                                                  .base = tuning->base,
                                                  .seeds = seeds,
                                                  .n_seeds = n_seeds,
+                                                 .gpu = session->device.name,
                                                  .seconds = seconds});
   tuning->started = tuning->run != NULL;
   if (!tuning->run) session_say(session, SAID_ERROR, "no thread could be had for the search");

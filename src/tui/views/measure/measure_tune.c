@@ -6,10 +6,11 @@
 //   from here: CELL_GROUP 0 → 4, FM 8 → 16
 //   best so far, TFLOP/s by time         predicted → measured, 365 kernels
 //
-// Everything here was measured on this GPU a moment ago but the columns that say "predicted". On
-// the left, columns of the speed of the best one by time, and cuBLAS as a line; on the right a
-// point for each kernel, on the diagonal where it took what was predicted. Scales of the right are
-// logarithms, equal ways.
+// Of several kinds of GPU it shows the one at hand, "1 of 3 workers"; what the others find goes
+// into the history. Everything here was measured on this GPU a moment ago but the columns that say
+// "predicted". On the left, columns of the speed of the best one by time, and cuBLAS as a line; on
+// the right a point for each kernel, on the diagonal where it took what was predicted. Scales of
+// the right are logarithms, equal ways.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,8 +41,12 @@ static void draw_progress(Canvas *canvas, Rect in, const Session *session, const
     canvas_text(canvas, in, 0, col, STYLE_DIM, ": a worker of its own is starting");
     return;
   }
-  col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %.40s, %d worker%s: ", seen->gpu,
-                      seen->n_workers, seen->n_workers == 1 ? "" : "s");
+  const bool mixed = seen->n_workers < seen->n_all;
+  col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %.40s, %d %s", seen->gpu,
+                      seen->n_workers, mixed ? "of " : "");
+  if (mixed) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, "%d ", seen->n_all);
+  const bool one = !mixed && seen->n_workers == 1;
+  col = canvas_text(canvas, in, 0, col, STYLE_TEXT, one ? "worker: " : "workers: ");
   const double left = fmax(0, seen->seconds - seen->elapsed_s);
   if (tuning->run)
     canvas_printf(canvas, in, 0, col, STYLE_ACCENT, "%s round, %.0f s left of %.0f", round_of(seen),

@@ -32,11 +32,12 @@ typedef struct Pooled {
   int n_weights;
 } Pooled;
 
-// Points that promises are made from, and the share of what was expected of them that they reached.
+// Points that promises are made from: the share of what was expected of them that they reached, and
+// ln(milliseconds) of their compiling (NaN: not known).
 typedef struct Near {
   int n;
   int point[TUNE_LIKE + TUNE_ELITE];
-  double share[TUNE_LIKE + TUNE_ELITE];
+  double share[TUNE_LIKE + TUNE_ELITE], compile_ln[TUNE_LIKE + TUNE_ELITE];
 } Near;
 
 typedef struct Batch Batch;
@@ -149,6 +150,8 @@ void tune_list_near(const Field *field, Near *near);
 // Looks at how like the candidate is to those points, of `n_points` that there are.
 void tune_weigh(Pooled *pooled, const TunePoint *point, int n_points, const int *index, int n);
 double tune_promised_ns(const Field *field, const Near *near, Pooled *pooled);
+// How many times longer it will take to compile than most, by schedules like it; after its promise.
+double tune_compile_ratio(const Near *near, const Pooled *pooled);
 
 // tune_rounds.c: rounds behind the first.
 // Goes on to the next round where this one is over.

@@ -12,6 +12,7 @@
 // the time the best of all epochs are parents together. Without epochs a search of fp32 4096³ on an
 // H200 (2026-11-24, 300 s, no seeds) was at 0.90 of cuBLAS after 31 s and at 0.92 in the end,
 // having bred tiles of 26 × 8 all the time.
+#include <math.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -98,6 +99,7 @@ void tune_count(const Field *field, TunePoint *point, const CompileResult *resul
   const int main_kernel = point->basis.main_kernel;
   if (!result->ok || main_kernel >= result->n_kernels) return;
   const KernelResources *said = &result->kernels[main_kernel];
+  point->compile_ms = fmax(0, result->ptx_ms) + fmax(0, result->cubin_ms);
   const double expected = tune_expected_ns(field, &point->terms);
   take_count(point, said->registers, kernel_spill_bytes(said), &said->code);
   point->predicted_ns *= tune_expected_ns(field, &point->terms) / expected;

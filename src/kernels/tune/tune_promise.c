@@ -14,7 +14,8 @@
 // Worked example: the roofline gives 55 TFLOP/s; a parent one knob away reached 36 of 48 (0.75),
 // another three away 20 of 50 (0.4): (0.5 · 0.75 + 0.125 · 0.4) / 0.625 = 0.68, so 37 are promised.
 //
-// What is wrong, or does not compile or run, has reached nothing.
+// What is wrong, or does not compile or run, has reached nothing. Expected is what the text lets
+// expect, of points as of candidates: what a compiler does to a kernel it does to those like it.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@
 
 enum { WEIGHTS_MORE = 256 };
 
+static const double stranger = 1.0 / 256;  // the weight of what is expected of whatever it is
+
 double tune_expected_ns(const Field *field, const CalibrationTerms *terms) {
   const Calibration *own = &field->own[terms->family];
   return calibration_ns(own->n ? own : &field->kept[terms->family], terms);
@@ -31,11 +34,13 @@ double tune_expected_ns(const Field *field, const CalibrationTerms *terms) {
 
 static double share_of(const Field *field, const TunePoint *point) {
   if (point->state != TUNE_TIMED) return 0;
-  return tune_expected_ns(field, &point->terms) / point->time_ns;
+  return tune_expected_ns(field, &point->uncompiled) / point->time_ns;
 }
 
 static void add_near(const Field *field, Near *near, int point) {
   near->point[near->n] = point;
+  const double ms = field->told.point[point].compile_ms;
+  near->compile_ln[near->n] = ms > 0 ? log(ms) : NAN;
   near->share[near->n++] = share_of(field, &field->told.point[point]);
 }
 
@@ -67,8 +72,7 @@ void tune_weigh(Pooled *pooled, const TunePoint *point, int n_points, const int 
 }
 
 double tune_promised_ns(const Field *field, const Near *near, Pooled *pooled) {
-  static const double alone = 1.0 / 256;  // the weight of what a stranger is expected to reach
-  double share = 0.5 * alone, weight = alone;
+  double share = 0.5 * stranger, weight = stranger;
   tune_weigh(pooled, field->told.point, field->told.n_points, near->point, near->n);
   for (int i = 0; i < near->n; i++) {
     const double w = (double)pooled->weight[near->point[i]];
@@ -76,4 +80,20 @@ double tune_promised_ns(const Field *field, const Near *near, Pooled *pooled) {
     weight += w;
   }
   return tune_expected_ns(field, &pooled->terms) * weight / fmax(share, 1e-6);
+}
+
+double tune_compile_ratio(const Near *near, const Pooled *pooled) {
+  double all = 0, like = 0, weight = 0;
+  int n = 0;
+  for (int i = 0; i < near->n; i++) {
+    if (isnan(near->compile_ln[i])) continue;
+    const double w = (double)pooled->weight[near->point[i]];
+    all += near->compile_ln[i];
+    like += w * near->compile_ln[i];
+    weight += w;
+    n++;
+  }
+  if (n == 0) return 1;
+  const double mean = all / n;
+  return exp((like + stranger * mean) / (weight + stranger) - mean);
 }

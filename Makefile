@@ -214,7 +214,7 @@ accept: test-build
 	git status --short -- tests
 
 # The suites that have threads, under ThreadSanitizer.
-TSAN_SUITES = team tune client client_history worker classroom classroom_hostile pipeline_trial
+TSAN_SUITES = team tune client client_history worker classroom classroom_hostile pipeline_trial claims
 tsan: build/tsan/unit build/tsan/gemmview
 	TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" GEMMVIEW=build/tsan/gemmview build/tsan/unit $(or $(SUITES),$(TSAN_SUITES))
 

@@ -250,14 +250,16 @@ static bool is_outside(const Stmt *list, int id) {
   return false;
 }
 
-// The first block of keys finds sums of rows that are 0, and 0 * rescale is 0 whichever row's
-// rescale it is: the product is of use in later blocks alone. Where the first block has a text of
-// its own, in front of the loop over blocks (overlap_products.c), nobody can miss it there.
+// The first block of keys finds sums of rows that are 0 and largest scores of -inf, whichever row
+// is asked, and 0 * rescale is 0: both are of use in later blocks alone. Where the first block has
+// a text of its own, in front of the loop over blocks (overlap_products.c), nobody can miss them
+// there.
 static bool scales_nothing(const Program *program, const Stmt *stmt) {
   const Stmt *op = stmt;  // or what begins the loops over rows
   while (op->kind == STMT_LOOP && !is_over_blocks(op)) op = op->body;
-  return is_op(op, OP_MUL) && op->op.dst.buffer->role == ROLE_ROW_SUM &&
-         is_outside(program->kernel[program->main_kernel].body, stmt->id);
+  const bool scales = is_op(op, OP_MUL) && op->op.dst.buffer->role == ROLE_ROW_SUM;
+  const bool begins = is_op(op, OP_CONVERT) && op->op.dst.buffer->role == ROLE_RESCALE;
+  return (scales || begins) && is_outside(program->kernel[program->main_kernel].body, stmt->id);
 }
 
 static bool is_spare(const Schedule *schedule, const Mutant *mutant) {

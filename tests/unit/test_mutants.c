@@ -279,12 +279,12 @@ static bool is_tried(const Schedule *schedule, Tally *tally) {
 }
 
 // Where the tiles of the last turn are cut, two clusters have two turns of the five that
-// scaled_down leaves and cut the last; where consumers take turns, or a set of sums is to be used
-// again, one block has all; else (0) any grid will do.
+// scaled_down leaves and cut the last; where consumers take turns, or a set of sums or a slab of C
+// is to be used again, one block has all; else (0) any grid will do.
 static int64_t grid_of(const Schedule *schedule) {
   if (schedule->value[KNOB_TAIL_SPLIT] > 1) return 2;
   return schedule->value[KNOB_ROLE_SCHEDULE] == ROLES_PINGPONG ||
-         schedule->value[KNOB_ACC_BUFFERS] > 1;
+         schedule->value[KNOB_ACC_BUFFERS] > 1 || schedule->value[KNOB_EPI_BUFFERS] > 1;
 }
 
 static bool is_noticed_on(const Schedule *schedule, const Program *program, int64_t grid) {
@@ -350,11 +350,11 @@ static Schedule scaled_down(const Schedule *rung) {
   const KnobId walked = schedule_walked(&schedule);
   int64_t grain = schedule_grain(&schedule, walked), slab = schedule_tile(&schedule, walked);
   // A persistent cluster has a second tile, so that what is released behind the first is waited
-  // for; where consumers take turns the first one has a second tile, behind two sets of sums there
-  // is a third, and where the tiles of the last turn are cut there are two full turns of two in
-  // front of it.
+  // for; where consumers take turns the first one has a second tile, behind two sets of sums or two
+  // slabs of C there is a third, and where the tiles of the last turn are cut there are two full
+  // turns of two in front of it.
   const bool cut = v[KNOB_TAIL_SPLIT] > 1;
-  bool third = v[KNOB_ROLE_SCHEDULE] || v[KNOB_ACC_BUFFERS] > 1;
+  bool third = v[KNOB_ROLE_SCHEDULE] || v[KNOB_ACC_BUFFERS] > 1 || v[KNOB_EPI_BUFFERS] > 1;
   int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] * (cut ? 4 : 1 + third) : 1;
   const int64_t tile = schedule_tile(&schedule, KNOB_M);
   // The last tile has four rows; one that is cut, which no other stands for, lacks one.

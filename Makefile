@@ -141,7 +141,7 @@ $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
 # The interpreter, the machine that runs PTX, and the worker that makes up its times.
 HOT_SOURCES := $(wildcard src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/record/*.c) \
                src/model/words/dtype.c src/model/words/formats.c src/model/words/fragment.c \
-               src/model/ir/expr.c src/kernels/worker/worker_fake.c
+               src/model/ir/expr.c src/model/ir/expr_eval.c src/kernels/worker/worker_fake.c
 # What a test runs once is compiled in half of the time: commands, tools, devices, screens.
 ONCE_SOURCES := $(filter-out src/tui/canvas/% $(HOT_SOURCES),$(filter src/cli/% src/kernels/% src/tui/%,$(SOURCES)))
 $(call objects,asan,$(ONCE_SOURCES)): QUICK = -O0
@@ -214,7 +214,7 @@ accept: test-build
 	git status --short -- tests
 
 # The suites that have threads, under ThreadSanitizer.
-TSAN_SUITES = team tune client client_history worker classroom classroom_hostile pipeline_trial
+TSAN_SUITES = team tune client client_history worker classroom classroom_hostile pipeline_trial claims
 tsan: build/tsan/unit build/tsan/gemmview
 	TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" GEMMVIEW=build/tsan/gemmview build/tsan/unit $(or $(SUITES),$(TSAN_SUITES))
 

@@ -2,6 +2,7 @@
 // found and not by what the file hopes, and a wrong file is told with its place.
 #include <check.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/embed.h"
 #include "base/str.h"
@@ -191,6 +192,77 @@ START_TEST(enter_goes_where_the_claim_was_made) {
 }
 END_TEST
 
+// ---- runs on a thread ---------------------------------------------------------------------------
+
+static int waiting(const Published *said) {
+  int n = 0;
+  for (int i = 0; i < said->list->n; i++) n += said->waits[i];
+  return n;
+}
+
+static bool same_found(const ClaimFound *a, const ClaimFound *b) {
+  return str_equal(a->says, b->says) && str_equal(a->model, b->model) &&
+         str_equal(a->why, b->why) && a->verdict == b->verdict;
+}
+
+static void check_waiting_rows(const Published *said) {
+  for (int i = 0; i < said->list->n; i++) {
+    if (!said->waits[i]) continue;
+    ck_assert(strstr(said->found[i].why, "in a moment") && *said->found[i].says);
+    ck_assert_str_eq(said->found[i].model, said->list->row[i].fact ? "a run is under way" : "");
+  }
+}
+
+// A row that asks for a run of the interpreter says so, and the others are there at once; when runs
+// have ended each row says what it says to those who wait.
+START_TEST(rows_that_ask_for_a_run_come_later) {
+  ck_assert(session_go_ladder(session, "blackwell", &diags));
+  const Published *said = published_so_far(session, session->ladder);
+  ck_assert_int_eq(waiting(said), 4);
+  ck_assert(published_is_under_way(session));
+  check_waiting_rows(said);
+  while (!published_poll(session)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  ck_assert(!published_is_under_way(session) && !published_poll(session));
+  ck_assert_int_eq(waiting(said), 0);
+
+  Session *other = explorer_open(&(SessionOptions){.ladder = "blackwell"}, &diags);
+  const Published *whole = published_of(other, other->ladder);
+  ck_assert(!published_is_under_way(other) && whole->list->n == said->list->n);
+  for (int i = 0; i < said->list->n; i++)
+    ck_assert_msg(same_found(&said->found[i], &whole->found[i]), "%s: %s", said->list->row[i].what,
+                  said->found[i].why);
+  explorer_close(other);
+}
+END_TEST
+
+// Another ladder's claims are there while the run goes on; a session that is left meanwhile ends
+// it.
+START_TEST(a_run_that_is_under_way_is_in_nobodys_way) {
+  ck_assert(session_go_ladder(session, "blackwell", &diags));
+  published_so_far(session, session->ladder);
+  ck_assert(session_go_ladder(session, "fp32", &diags));
+  const Published *other = published_so_far(session, session->ladder);
+  ck_assert(other->list->n > 0 && waiting(other) == 0);
+  ck_assert(published_is_under_way(session));
+}
+END_TEST
+
+// The screen is drawn again when they have come, without a key.
+START_TEST(the_claims_on_the_screen_fill_in) {
+  Canvas *canvas = canvas_new(arena, 60, 160, false);
+  ck_assert(session_go_ladder(session, "blackwell", &diags));
+  view_show(session, view_find("measure"));
+  drive_frame(session, canvas);
+  ck_assert(drive_keys(session, canvas, "Left Left Left", &diags));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "a run is under way"));
+  ck_assert_int_eq(views_wait(session), VIEW_EXPECTS);
+  drive_wait(session);
+  drive_frame(session, canvas);
+  ck_assert_ptr_null(strstr(export_text(arena, canvas), "a run is under way"));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "deadlock"));
+}
+END_TEST
+
 // ---- on the command line ------------------------------------------------------------------------
 
 static const struct {
@@ -244,6 +316,9 @@ Suite *suite_claims(void) {
   tcase_add_test(tcase, what_cannot_be_computed_is_a_finding);
   tcase_add_loop_test(tcase, the_claims_have_a_picture, 0, COUNT(screens));
   tcase_add_test(tcase, enter_goes_where_the_claim_was_made);
+  tcase_add_test(tcase, rows_that_ask_for_a_run_come_later);
+  tcase_add_test(tcase, a_run_that_is_under_way_is_in_nobodys_way);
+  tcase_add_test(tcase, the_claims_on_the_screen_fill_in);
   tcase_add_loop_test(tcase, calls_answer_as_documented, 0, COUNT(calls));
   tcase_add_test(tcase, json_tells_claim_and_model_apart);
   suite_add_tcase(suite, tcase);

@@ -63,12 +63,53 @@ START_TEST(what_is_kept_is_what_a_run_says) {
 }
 END_TEST
 
+// Who cannot wait gets no answer, once each run is wanted, and the one that somebody else made says
+// what it would have said here.
+START_TEST(a_run_that_is_made_elsewhere_says_the_same) {
+  Asked asked, other;
+  begin(&asked);
+  begin(&other);
+  FactValue value;
+  Diags diags = diags_new(property_arena);
+  asked.runs.later = true;
+  ck_assert(!fact_compute(&asked.scene, "finding last_barrier", &value, &diags));
+  ck_assert(!fact_compute(&asked.scene, "told last_barrier", &value, &diags));
+  ck_assert_str_eq(diags.first->rule, "run");
+  const FactQuestion *wanted = asked.runs.wanted;
+  ck_assert(wanted && !wanted->next && str_equal(wanted->breakage, "last_barrier"));
+  ck_assert_ptr_null(asked.runs.first);
+  ck_assert(!fact_compute(&asked.scene, "finding intact", &value, &diags));
+  ck_assert_ptr_eq(asked.runs.wanted->next, wanted);
+
+  Arena *elsewhere = arena_new("elsewhere");
+  fact_run_keep(&asked.runs, fact_run_make(elsewhere, &property_targets, wanted));
+  arena_free(elsewhere);
+  ck_assert(asked.runs.wanted != wanted && !asked.runs.wanted->next);
+  ck_assert_str_eq(word_of(&asked, "told last_barrier"), word_of(&other, "told last_barrier"));
+}
+END_TEST
+
+// What is no breakage is said at once, and never wanted.
+START_TEST(what_cannot_be_run_is_not_wanted) {
+  Asked asked;
+  begin(&asked);
+  FactValue value;
+  Diags diags = diags_new(property_arena);
+  asked.runs.later = true;
+  ck_assert(!fact_compute(&asked.scene, "finding last_barier", &value, &diags));
+  ck_assert_str_eq(diags.first->rule, "break");
+  ck_assert_ptr_null(asked.runs.wanted);
+}
+END_TEST
+
 Suite *suite_fact_run(void) {
   Suite *suite = suite_create("fact_run");
   TCase *tcase = tcase_create("fact run");
   tcase_add_checked_fixture(tcase, property_setup, property_teardown);
   tcase_add_test(tcase, a_program_is_run_once);
   tcase_add_test(tcase, what_is_kept_is_what_a_run_says);
+  tcase_add_test(tcase, a_run_that_is_made_elsewhere_says_the_same);
+  tcase_add_test(tcase, what_cannot_be_run_is_not_wanted);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -21,6 +21,7 @@ Suite *suite_mutants(void);
 // and false says that there are no more. The text is what is printed when nothing was noticed.
 typedef struct Mutant {
   Program *program;
+  const Program *of;
   int n;  // places still to pass by
   const Stmt *at;
   char what[80];
@@ -114,6 +115,7 @@ static void shorten_loop(Mutant *mutant, Stmt *stmt, Stmt **link) {
   *shorter = *stmt->var;
   shorter->extent--;
   stmt->var = shorter;  // the same id: expressions read it as before
+  if (stmt->end) stmt->end = ex_add_const(property_arena, stmt->end, -1);
   snprintf(mutant->what, sizeof mutant->what, "the loop %d over %s stops one early", stmt->id,
            shorter->name);
 }
@@ -180,7 +182,8 @@ static void forget_layout(Mutant *mutant, Stmt *stmt, Stmt **link) {
 }
 
 static bool mutate(Mutant *mutant, MutateStmt *how, int n) {
-  *mutant = (Mutant){.program = program_clone(property_arena, mutant->program), .n = n};
+  const Program *of = mutant->program;
+  *mutant = (Mutant){.program = program_clone(property_arena, of), .of = of, .n = n};
   for (int k = 0; k < mutant->program->n_kernels && !mutant->at; k++)
     each_stmt(mutant, &mutant->program->kernel[k].body, how);
   return mutant->at != NULL;
@@ -204,7 +207,8 @@ static bool shrink_rows(Mutant *mutant, int n) {
   return false;
 }
 
-// bases: of those made, that changed the base of a row's weights and nothing that anyone sees.
+// bases: of those made, that changed the base of a row's weights and nothing that anyone sees, or
+// what is spare.
 typedef struct Tally {
   int seen, made, noticed, bases;
 } Tally;
@@ -228,9 +232,40 @@ static bool makes_a_base(const Stmt *stmt) {
 
 // Threads that fill slabs for tcgen05 meet behind that, and so do those that send a piece to C: of
 // the barriers around their tensor memory some are there for programs whose threads do not.
-static bool is_spare(const Schedule *schedule, const Stmt *stmt) {
+static bool meets_again(const Schedule *schedule, const Stmt *stmt) {
   const bool meets = stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == ACTION_MEET;
   return meets && atom_is_of_thread(schedule_atom_row(schedule));
+}
+
+static bool is_over_blocks(const Stmt *stmt) {
+  return stmt->kind == STMT_LOOP && stmt->var->tier == TIER_SERIAL_OUTER;
+}
+
+// Whether a statement of the list, or of a body in it, stands outside all loops over blocks.
+static bool is_outside(const Stmt *list, int id) {
+  for (; list; list = list->next) {
+    const Stmt *inner = is_over_blocks(list) ? NULL : list->body;
+    if (list->id == id || is_outside(inner, id)) return true;
+  }
+  return false;
+}
+
+// The first block of keys finds sums of rows that are 0 and largest scores of -inf, whichever row
+// is asked, and 0 * rescale is 0: both are of use in later blocks alone. Where the first block has
+// a text of its own, in front of the loop over blocks (overlap_products.c), nobody can miss them
+// there.
+static bool scales_nothing(const Program *program, const Stmt *stmt) {
+  const Stmt *op = stmt;  // or what begins the loops over rows
+  while (op->kind == STMT_LOOP && !is_over_blocks(op)) op = op->body;
+  const bool scales = is_op(op, OP_MUL) && op->op.dst.buffer->role == ROLE_ROW_SUM;
+  const bool begins = is_op(op, OP_CONVERT) && op->op.dst.buffer->role == ROLE_RESCALE;
+  return (scales || begins) && is_outside(program->kernel[program->main_kernel].body, stmt->id);
+}
+
+static bool is_spare(const Schedule *schedule, const Mutant *mutant) {
+  const Stmt *stmt = mutant->at;  // NULL: the rows of a slab
+  return stmt &&
+         (makes_a_base(stmt) || meets_again(schedule, stmt) || scales_nothing(mutant->of, stmt));
 }
 
 // Mutants of tensor-core programs take ten times as long, and neighbouring rungs share most of
@@ -243,23 +278,32 @@ static bool is_tried(const Schedule *schedule, Tally *tally) {
   return tally->seen++ % one_in[stress_is_on()][schedule->value[KNOB_ATOM_KIND] != 0] == 0 || all;
 }
 
-// Of the three clusters of tiles that scaled_down leaves two blocks have one in the last turn,
-// which is cut; where consumers take turns, or a set of sums is to be used again, one block has
-// all; else (0) any grid will do.
+// Where the tiles of the last turn are cut, two clusters have two turns of the five that
+// scaled_down leaves and cut the last; where consumers take turns, or a set of sums or a slab of C
+// is to be used again, one block has all; else (0) any grid will do.
 static int64_t grid_of(const Schedule *schedule) {
   if (schedule->value[KNOB_TAIL_SPLIT] > 1) return 2;
   return schedule->value[KNOB_ROLE_SCHEDULE] == ROLES_PINGPONG ||
-         schedule->value[KNOB_ACC_BUFFERS] > 1;
+         schedule->value[KNOB_ACC_BUFFERS] > 1 || schedule->value[KNOB_EPI_BUFFERS] > 1;
 }
 
-static bool is_noticed(const Schedule *schedule, const Program *program) {
+static bool is_noticed_on(const Schedule *schedule, const Program *program, int64_t grid) {
   InterpOptions options = {.seed = 3,
                            .runs = 1,
                            .max_findings = 1,
                            .stop_at_first = true,
-                           .grid = grid_of(schedule),
+                           .grid = grid,
                            .factor = schedule->value[KNOB_ALPHA] ? 2 : 1};
   return !interpret_check(property_arena, program, &options).ok;
+}
+
+// As many tiles as may be cut are cut by one cluster more: three have one turn and two tiles of
+// five, and only then does the last block of `reduce` have something to add up.
+static bool is_noticed(const Schedule *schedule, const Program *program) {
+  const int64_t grid = grid_of(schedule);
+  const bool cut = schedule->value[KNOB_TAIL_SPLIT] > 1;
+  return is_noticed_on(schedule, program, grid) ||
+         (cut && is_noticed_on(schedule, program, grid + 1));
 }
 
 static void try_mutant(const Schedule *schedule, const Mutant *mutant, Tally *tally) {
@@ -267,7 +311,7 @@ static void try_mutant(const Schedule *schedule, const Mutant *mutant, Tally *ta
   tally->made++;
   if (is_noticed(schedule, mutant->program))
     tally->noticed++;
-  else if (makes_a_base(mutant->at) || is_spare(schedule, mutant->at))
+  else if (is_spare(schedule, mutant))
     tally->bases++;
   else
     printf("not noticed: %s in %s\n", mutant->what, schedule_text(property_data, schedule));
@@ -306,11 +350,15 @@ static Schedule scaled_down(const Schedule *rung) {
   const KnobId walked = schedule_walked(&schedule);
   int64_t grain = schedule_grain(&schedule, walked), slab = schedule_tile(&schedule, walked);
   // A persistent cluster has a second tile, so that what is released behind the first is waited
-  // for; where consumers take turns the first one has a second tile, and where the tiles of the
-  // last turn are cut there is a full one in front of it; behind two sets of sums there is a third.
-  bool third = v[KNOB_ROLE_SCHEDULE] || v[KNOB_TAIL_SPLIT] > 1 || v[KNOB_ACC_BUFFERS] > 1;
-  int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] * (1 + third) : 1;
-  int64_t m = tiles * schedule_tile(&schedule, KNOB_M) + 4;
+  // for; where consumers take turns the first one has a second tile, behind two sets of sums or two
+  // slabs of C there is a third, and where the tiles of the last turn are cut there are two full
+  // turns of two in front of it.
+  const bool cut = v[KNOB_TAIL_SPLIT] > 1;
+  bool third = v[KNOB_ROLE_SCHEDULE] || v[KNOB_ACC_BUFFERS] > 1 || v[KNOB_EPI_BUFFERS] > 1;
+  int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] * (cut ? 4 : 1 + third) : 1;
+  const int64_t tile = schedule_tile(&schedule, KNOB_M);
+  // The last tile has four rows; one that is cut, which no other stands for, lacks one.
+  int64_t m = tiles * tile + (cut ? tile - 1 : 4);
   // A row of scores has a thread of its own: more of them than a block has threads.
   const bool rows = v[KNOB_PROGRAM] == COMPUTES_ATTENTION;
   if (rows && !v[KNOB_ATOM_KIND]) m = v[KNOB_BM] * v[KNOB_BN] + 4;
@@ -319,7 +367,9 @@ static Schedule scaled_down(const Schedule *rung) {
   // Once round the ring; with roles one slab more, so that two slots are waited for again.
   // Keys end behind the last that a causal query sees, or its mask would be that of the edge too.
   int64_t slabs = v[KNOB_BUFFER_COUNT] + 1 + v[KNOB_WARP_SPECIALIZE] + v[KNOB_CAUSAL];
-  schedule_resize(&schedule, m, schedule_tile(&schedule, KNOB_N), slab * slabs - edge);
+  // Every block of a cluster has a tile, or what only its second one does would be dead code.
+  const int64_t n = v[KNOB_CLUSTER_N] * schedule_tile(&schedule, KNOB_N);
+  schedule_resize(&schedule, m, n, slab * slabs - edge);
   return schedule;
 }
 

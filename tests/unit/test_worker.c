@@ -1,7 +1,6 @@
 // The worker itself: the real program with the real compiler (where there is one), and the server
 // with children played by a shell, which can crash, hang, babble and hold a GPU that is not there.
 #include <check.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,11 +13,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernels/toolchain/plan.h"
 #include "kernels/worker/process.h"
 #include "kernels/worker/protocol.h"
 #include "kernels/worker/result_json.h"
 #include "kernels/worker/worker.h"
+#include "process_family.h"
+#include "worker_messages.h"
 
 enum { SOON_MS = 60000 };
 
@@ -141,45 +141,8 @@ static Outcome outcome_of(int64_t id) {
   return outcome;
 }
 
-static const char *plan_json(const char *cuda) {
-  const Plan plan = {.cuda = cuda,
-                     .arch = "sm_90a",
-                     .label = "test",
-                     .m = 64,
-                     .n = 64,
-                     .k = 64,
-                     .n_kernels = 1,
-                     .kernels = {{.name = "gemm",
-                                  .grid = {1, 1, 1},
-                                  .block = {32, 1, 1},
-                                  .n_args = 1,
-                                  .args = {PLAN_ARG_C}}}};
-  Str text = str_new(arena);
-  plan_write_json(&text, &plan);
-  return text.text;
-}
-
-static const char good_cuda[] =
-    "extern \"C\" __global__ void gemm(float *C) { C[threadIdx.x] = 1.0f; }\n";
-
-static Message compile_message(int64_t id, const char *cuda, const char *want) {
-  Message ask = message_new(MESSAGE_COMPILE);
-  MESSAGE_SET(ask, id, id);
-  MESSAGE_SET(ask, plan, plan_json(cuda));
-  MESSAGE_SET(ask, want, want);
-  MESSAGE_SET(ask, keep, true);
-  return ask;
-}
-
-static Message bench_message(int64_t id) {
-  Message ask = message_new(MESSAGE_BENCH);
-  MESSAGE_SET(ask, id, id);
-  MESSAGE_SET(ask, plan, plan_json(good_cuda));
-  return ask;
-}
-
 static void send_compile(int64_t id, const char *cuda, const char *want) {
-  Message ask = compile_message(id, cuda, want);
+  Message ask = worker_compile_message(arena, id, cuda, want);
   send_message(&ask);
 }
 
@@ -189,7 +152,7 @@ START_TEST(test_compile_and_cache) {
   start_program();
   wait_for_machine();
   for (int round = 0; round < 2; round++) {
-    send_compile(1 + round, good_cuda, "ptx,cubin");
+    send_compile(1 + round, worker_good_cuda, "ptx,cubin");
     Outcome outcome = outcome_of(1 + round);
     if (!machine.can_compile) return;
     ck_assert_int_eq(outcome.n_errors, 0);
@@ -212,14 +175,14 @@ START_TEST(test_damaged_cache) {
   start_program();
   wait_for_machine();
   if (!machine.can_compile) return;
-  send_compile(1, good_cuda, "ptx");
+  send_compile(1, worker_good_cuda, "ptx");
   ck_assert_int_eq(outcome_of(1).n_results, 1);
   ck_assert_int_eq(system(arena_printf(arena,
                                        "cd '%s/gemmview/compile' && for f in *; do "
                                        "truncate -s -5 $f; done",
                                        folder)),
                    0);
-  send_compile(2, good_cuda, "ptx");
+  send_compile(2, worker_good_cuda, "ptx");
   Outcome outcome = outcome_of(2);
   ck_assert_int_eq(outcome.n_results, 1);
   ck_assert(!outcome.result[0].cached);
@@ -258,7 +221,7 @@ START_TEST(test_bad_lines_are_answered) {
     ck_assert_int_eq(said.kind, MESSAGE_ERROR);
     ck_assert_msg(strstr(said.text, bad_lines[i].says) != NULL, "%s", said.text);
   }
-  send_compile(9, good_cuda, "ptx,odd");
+  send_compile(9, worker_good_cuda, "ptx,odd");
   Outcome outcome = outcome_of(9);
   ck_assert_str_eq(error_kind_name(outcome.error.error), "protocol");
   ck_assert_ptr_nonnull(strstr(outcome.error.text, "odd"));
@@ -276,7 +239,7 @@ START_TEST(test_hostile_text_meets_its_deadline) {
   start_program();
   wait_for_machine();
   if (!machine.can_compile) return;
-  Message ask = compile_message(1, slow, "ptx");
+  Message ask = worker_compile_message(arena, 1, slow, "ptx");
   MESSAGE_SET(ask, deadline_ms, 400);
   const int64_t since = clock_ms();
   send_message(&ask);
@@ -284,54 +247,27 @@ START_TEST(test_hostile_text_meets_its_deadline) {
   ck_assert_msg(clock_ms() - since < 2000, "ended after %lld ms", (long long)(clock_ms() - since));
   ck_assert_int_eq(outcome.n_errors, 1);
   ck_assert_str_eq(error_kind_name(outcome.error.error), "timeout");
-  send_compile(2, good_cuda, "ptx");
+  send_compile(2, worker_good_cuda, "ptx");
   ck_assert_int_eq(outcome_of(2).n_results, 1);
 }
 END_TEST
-
-// Processes whose parent or group is `pid`.
-static int count_family(pid_t pid) {
-  DIR *proc = opendir("/proc");
-  int n = 0;
-  for (struct dirent *at = readdir(proc); at; at = readdir(proc)) {
-    char name[300], line[512] = "";
-    int parent = 0, group = 0, session = 0;
-    snprintf(name, sizeof name, "/proc/%s/stat", at->d_name);
-    FILE *file = at->d_name[0] >= '0' && at->d_name[0] <= '9' ? fopen(name, "re") : NULL;
-    if (!file) continue;
-    const char *after = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
-    fclose(file);
-    char state = 0;
-    if (!after || sscanf(after + 1, " %c %d %d %d", &state, &parent, &group, &session) != 4)
-      continue;
-    n += session == pid && state != 'Z';
-  }
-  closedir(proc);
-  return n;
-}
-
-static void check_family_ends(pid_t pid, int within_ms) {
-  const int64_t until = clock_ms() + within_ms;
-  while (count_family(pid) > 0 && clock_ms() < until) poll(NULL, 0, 5);
-  ck_assert_msg(count_family(pid) == 0, "%d processes live on", count_family(pid));
-}
 
 // stdin ends, or the worker is killed, while children work and stand by: nothing is left of it.
 START_TEST(test_whole_worker_ends) {
   start_program();
   wait_for_machine();
   for (int64_t id = 1; id < 9; id++)
-    send_compile(id, arena_printf(arena, "%s// %d\n", good_cuda, (int)id), "ptx,cubin,sass");
+    send_compile(id, arena_printf(arena, "%s// %d\n", worker_good_cuda, (int)id), "ptx,cubin,sass");
   poll(NULL, 0, 100);
   const pid_t pid = worker.pid;
-  ck_assert_int_gt(count_family(pid), 1);
+  ck_assert_int_gt(family_count(pid), 1);
   if (_i == 0) {
     close(worker.in);
     worker.in = -1;
   } else {
     kill(pid, SIGKILL);
   }
-  check_family_ends(pid, 1000);
+  family_check_ends(pid, 1000);
 }
 END_TEST
 
@@ -381,7 +317,7 @@ static void start_server(const char *compile, const char *bench) {
 }
 
 static void send_bench(int64_t id) {
-  Message ask = bench_message(id);
+  Message ask = worker_bench_message(arena, id);
   send_message(&ask);
 }
 
@@ -425,7 +361,7 @@ static const struct {
 
 START_TEST(test_bad_child) {
   start_server(bad_children[_i].compile, bad_children[_i].bench);
-  Message ask = bench_message(1);
+  Message ask = worker_bench_message(arena, 1);
   MESSAGE_SET(ask, deadline_ms, 300);
   send_message(&ask);
   Outcome outcome = outcome_of(1);
@@ -447,7 +383,7 @@ START_TEST(test_a_compiler_stays) {
   const char *data[3];
   start_server(ways[_i], "");
   for (int64_t id = 1; id <= 3; id++) {
-    send_compile(id, good_cuda, "ptx");
+    send_compile(id, worker_good_cuda, "ptx");
     const Outcome outcome = outcome_of(id);
     ck_assert_msg(outcome.n_errors == 0, "%d: %s", (int)id, outcome.error.text);
     ck_assert_int_eq(outcome.n_results, 1);
@@ -544,10 +480,10 @@ END_TEST
 
 START_TEST(test_supersede) {
   start_server("sleep 100", "");
-  Message ask = compile_message(1, good_cuda, "ptx");
+  Message ask = worker_compile_message(arena, 1, worker_good_cuda, "ptx");
   ask.has &= ~(UINT64_C(1) << FIELD_keep);
   send_message(&ask);
-  send_compile(2, good_cuda, "ptx");
+  send_compile(2, worker_good_cuda, "ptx");
   ask.id = 3;
   send_message(&ask);
   ck_assert_str_eq(error_kind_name(outcome_of(1).error.error), "superseded");
@@ -599,7 +535,7 @@ END_TEST
 
 START_TEST(test_too_many) {
   start_server("sleep 100", "");
-  for (int64_t id = 1; id <= 257; id++) send_compile(id, good_cuda, "ptx");
+  for (int64_t id = 1; id <= 257; id++) send_compile(id, worker_good_cuda, "ptx");
   ck_assert_str_eq(error_kind_name(outcome_of(257).error.error), "full");
 }
 END_TEST
@@ -611,7 +547,7 @@ START_TEST(test_babbling_client) {
   int n = 0;
   while (next_message(2000).kind == MESSAGE_ERROR) n++;
   ck_assert_int_le(n, 100);
-  check_family_ends(worker.pid, 1000);
+  family_check_ends(worker.pid, 1000);
 }
 END_TEST
 

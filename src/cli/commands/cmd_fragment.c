@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "cli/common/atom_rows.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "model/readings/fragment_json.h"
@@ -376,40 +377,6 @@ static void put_ints(JsonWriter *w, const char *key, const int *values, int n) {
   json_end_array(w);
 }
 
-static void put_words(JsonWriter *w, Arena *arena, const Atom *atom) {
-  PtxWord word[PTX_WORDS_MAX];
-  int n = ptx_words(arena, atom, NULL, word);
-  json_key(w, "qualifiers");
-  json_begin_array(w);
-  for (int i = 0; i < n; i++) {
-    json_begin_object(w);
-    json_member_string(w, "text", word[i].text);
-    json_member_string(w, "meaning", word[i].meaning);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void put_atom(JsonWriter *w, Arena *arena, const Atom *atom) {
-  json_member_string(w, "atom", atom->name);
-  json_member_string(w, "ptx", atom_ptx(arena, atom));
-  put_words(w, arena, atom);
-  json_member_int(w, "m", atom->m);
-  json_member_int(w, "n", atom->n);
-  json_member_int(w, "k", atom->k);
-  json_member_string(w, "type", atom->type);
-  json_member_string(w, "accumulator", atom->acc);
-  json_member_int(w, "warps", atom_issuing_warps(atom));
-  json_member_int(w, "flop", atom_flop(atom));
-  json_member_int(w, "cc_first", atom->cc_first);
-  if (atom->cc_last)
-    json_member_int(w, "cc_last", atom->cc_last);
-  else
-    json_member_null(w, "cc_last");
-  json_member_string(w, "knob", atom->knob);
-  json_member_string(w, "ptx_isa_section", atom->section);
-}
-
 // The place of value v of a lane: register_of_value[v], and which part of it from the low end.
 static void put_parts(JsonWriter *w, const Fragment *f) {
   int n = f->packing.n_values, per = f->packing.per_register;
@@ -491,7 +458,7 @@ static void print_json(const Fragment *f) {
   Str out = str_new(f->arena);
   JsonWriter w = json_writer(&out);
   json_begin_document(&w);
-  put_atom(&w, f->arena, &f->atom);
+  atom_put_json(&w, f->arena, &f->atom);
   json_member_string(&w, "operand", atom_operand_name(f->operand));
   json_member_int(&w, "rows", f->map.rows);
   json_member_int(&w, "cols", f->map.cols);
@@ -515,75 +482,7 @@ static void print_json(const Fragment *f) {
   puts(out.text);
 }
 
-// ---- the table ----------------------------------------------------------------------------------
-
-static const char *registers_text(Arena *arena, const Atom *atom, AtomOperand operand) {
-  if (!atom_in_registers(atom, operand)) return "-";
-  return arena_printf(arena, "%d", fragment_packing(atom, operand).n_registers);
-}
-
-static void print_list_text(Arena *arena) {
-  printf("%-24s %8s %4s %7s  %2s %2s %3s %5s %5s %s\n", "ATOM", "A,B", "C", "FLOP", "A", "B", "C",
-         "warps", "cc", "ATOM_KIND");
-  for (int i = 0; i < atom_count; i++) {
-    const Atom *atom = &atom_table[i];
-    printf("%-24s %8s %4s %7lld  %2s %2s %3s %5d %2d.%d%-1s %s\n", atom->name, atom->type,
-           atom->f16_acc ? arena_printf(arena, "%s*", atom->acc) : atom->acc,
-           (long long)atom_flop(atom), registers_text(arena, atom, ATOM_A),
-           registers_text(arena, atom, ATOM_B), registers_text(arena, atom, ATOM_C),
-           atom_issuing_warps(atom), atom->cc_first / 10, atom->cc_first % 10,
-           atom->cc_last ? "a" : "", atom->knob ? atom->knob : "-");
-  }
-  fputs(
-      "\nA B C: registers of one lane. * or f16, as in m16n8k16.f16.f16. N of wgmma may be any\n"
-      "multiple of 8 up to 256: wgmma.m64n128k16.bf16; its B, and its A if one likes, are read "
-      "from\n"
-      "shared memory. So may that of tcgen05, whose C lies in tensor memory. Of mxf8, mxf4 and\n"
-      "nvfp4 a lane gives two registers of scale factors besides, SFA and SFB; they need "
-      "sm_120a.\nThose of tcgen05 have their factors in tensor memory.\n",
-      stdout);
-}
-
-static void print_list_csv(Arena *arena) {
-  puts("atom,m,n,k,type,accumulator,registers_a,registers_b,registers_c,warps,flop,knob,ptx");
-  for (int i = 0; i < atom_count; i++) {
-    const Atom *atom = &atom_table[i];
-    printf("%s,%d,%d,%d,%s,%s,", atom->name, atom->m, atom->n, atom->k, atom->type, atom->acc);
-    for (int operand = 0; operand < ATOM_OPERANDS; operand++) {
-      bool there = atom_in_registers(atom, (AtomOperand)operand);
-      if (there) printf("%d", fragment_packing(atom, (AtomOperand)operand).n_registers);
-      putchar(',');
-    }
-    printf("%d,%lld,%s,", atom_issuing_warps(atom), (long long)atom_flop(atom),
-           atom->knob ? atom->knob : "");
-    cli_csv_text(atom_ptx(arena, atom), '\n');
-  }
-}
-
-static void print_list_json(Arena *arena) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_key(&w, "atoms");
-  json_begin_array(&w);
-  for (int i = 0; i < atom_count; i++) {
-    const Atom *atom = &atom_table[i];
-    json_begin_object(&w);
-    put_atom(&w, arena, atom);
-    for (int operand = 0; operand < ATOM_OPERANDS; operand++) {
-      bool there = atom_in_registers(atom, (AtomOperand)operand);
-      json_key(&w, arena_printf(arena, "registers_%c", "abc"[operand]));
-      if (there)
-        json_put_int(&w, fragment_packing(atom, (AtomOperand)operand).n_registers);
-      else
-        json_put_null(&w);
-    }
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
-}
+// ---- the command --------------------------------------------------------------------------------
 
 static int run_given(Arena *arena, const FragmentOptions *given, int argc, char **argv,
                      Diags *diags) {
@@ -593,8 +492,8 @@ static int run_given(Arena *arena, const FragmentOptions *given, int argc, char 
     diag_add(diags, "usage", "--list stands alone, or with --json or --csv");
   if (diags->count) return cli_fail(diags);
   if (given->list) {
-    void (*print)(Arena * arena) = given->json ? print_list_json : print_list_text;
-    (given->csv ? print_list_csv : print)(arena);
+    void (*print)(Arena * arena) = given->json ? atom_list_json : atom_list_text;
+    (given->csv ? atom_list_csv : print)(arena);
     return CLI_OK;
   }
   Fragment fragment = {.arena = arena};

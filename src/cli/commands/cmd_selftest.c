@@ -4,8 +4,7 @@
 //   interpret  every rung of every ladder on the CPU, cut down: right, no race, nothing unwritten
 //   compile    every rung through NVRTC, where there is one
 //   row        (--gpu) what the driver says of the GPU against its row in gpus.json; what differs
-//   is
-//              told and fails nothing, since views take the driver's word
+//              is told and fails nothing, since views take the driver's word
 //   fragments  (--gpu) every form of ldmatrix and every mma.sync the GPU has, on tagged data: what
 //              each lane receives against the fragment maps
 //   order      (--gpu) that copies by TMA come after the reads which a fence covers
@@ -24,26 +23,19 @@
 
 #include "banks/engine/bank_batch.h"
 #include "base/embed.h"
-#include "base/json.h"
 #include "base/nearest.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_child.h"
 #include "cli/common/cli_ladder.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_timing.h"
+#include "cli/common/selftest.h"
 #include "kernels/device/fragment_check.h"
 #include "kernels/device/gpu_selftest.h"
 #include "kernels/device/late_reads.h"
 #include "model/interp/interp.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
-
-typedef struct SelftestGiven {
-  bool gpu, json, verbose, hopper;
-  int random, seed;
-  const char *only, *ladder;
-  OptionList worker;
-} SelftestGiven;
 
 #define FLAG(key) \
   { .name = #key, .kind = OPTION_KIND_FLAG, .offset = offsetof(SelftestGiven, key) }
@@ -67,7 +59,6 @@ static const Option options[] = {
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
 
 enum {
-  CHECKS_MAX = 9,
   BATCH = 32,
   PATH_SECONDS = 180,
   FRAGMENT_SECONDS = 60,
@@ -76,71 +67,6 @@ enum {
   INTERPRET_FMA_MAX = 1 << 21,
   RANDOM_FMA_MAX = 1 << 24
 };
-
-typedef struct Failure {
-  const char *check, *what, *state, *error;
-  struct Failure *next;
-} Failure;
-
-typedef struct Check {
-  const char *name, *help;
-  int passed, failed;
-  int elsewhere;        // rungs of GPUs of another architecture than the one at hand
-  const char *skipped;  // why; NULL: it ran
-  const char *differs;  // what is otherwise than expected and no failure; NULL: nothing
-} Check;
-
-typedef struct Selftest {
-  Arena *arena;
-  const SelftestGiven *given;
-  CliWorker *worker;  // NULL until one is needed
-  TargetTable targets;
-  DeviceWord word;  // of the GPU's driver, with --gpu
-  const Ladder *const *ladders;
-  int n_checks;
-  Check check[CHECKS_MAX];
-  Failure *first, **last;
-} Selftest;
-
-// ---- telling ------------------------------------------------------------------------------------
-
-static Check *begin(Selftest *t, const char *name, const char *help) {
-  Check *check = &t->check[t->n_checks++];
-  *check = (Check){.name = name, .help = help};
-  return check;
-}
-
-static void passed(const Selftest *t, Check *check, const char *what) {
-  check->passed++;
-  if (t->given->verbose) fprintf(stderr, "%s: %s: passed\n", check->name, what);
-}
-
-static void failed(Selftest *t, Check *check, const char *what, const char *state,
-                   const char *error) {
-  Failure *failure = ARENA_NEW(t->arena, Failure);
-  *failure = (Failure){check->name, what, state, error, NULL};
-  *t->last = failure;
-  t->last = &failure->next;
-  check->failed++;
-  fprintf(stderr, "%s: %s: %s%s%s%s\n", check->name, what, error, state ? "\n  -k " : "",
-          state ? state : "", "");
-}
-
-static const char *elsewhere_text(Arena *arena, const Check *check) {
-  if (!check->elsewhere) return "";
-  return arena_printf(arena, ", %d of other architectures", check->elsewhere);
-}
-
-static void end(const Selftest *t, const Check *check) {
-  if (t->given->json) return;
-  if (check->skipped)
-    printf("%-10s skipped: %s\n", check->name, check->skipped);
-  else
-    printf("%-10s %s: %d passed, %d failed%s\n", check->name, check->help, check->passed,
-           check->failed, elsewhere_text(t->arena, check));
-  if (check->differs) printf("%-10s differs: %s\n", "", check->differs);
-  fflush(stdout);
-}
 
 // ---- banks --------------------------------------------------------------------------------------
 
@@ -151,16 +77,16 @@ static void check_bank_line(Selftest *t, Check *check, const char *text, size_t 
   const char *what = arena_printf(scratch, "line %d", number);
   bool read = bank_batch_read(scratch, text, n, what, &line, &diags);
   if (read && bank_batch_agrees(&line, banks_count(line.op, line.addr)))
-    passed(t, check, what);
+    selftest_passed(t, check, what);
   else
-    failed(t, check, arena_strdup(t->arena, what), NULL,
-           read ? "the rules say another number than the measurement"
-                : arena_strdup(t->arena, diags.first->text));
+    selftest_failed(t, check, arena_strdup(t->arena, what), NULL,
+                    read ? "the rules say another number than the measurement"
+                         : arena_strdup(t->arena, diags.first->text));
   arena_free(scratch);
 }
 
 static void check_banks(Selftest *t) {
-  Check *check = begin(t, "banks", "accesses measured on an H200 against the bank rules");
+  Check *check = selftest_begin(t, "banks", "accesses measured on an H200 against the bank rules");
   const EmbeddedFile *file = embed_find(t->arena, "facts/h200_wavefronts.jsonl");
   if (!file) check->skipped = "the measurements are not in the data folder";
   int number = 0;
@@ -170,7 +96,7 @@ static void check_banks(Selftest *t) {
     if (n) check_bank_line(t, check, at, n, number);
     at += n + (at[n] == '\n');
   }
-  end(t, check);
+  selftest_end(t, check);
 }
 
 // ---- the interpreter ----------------------------------------------------------------------------
@@ -188,19 +114,19 @@ static void interpret_one(Selftest *t, Check *check, const char *what, const Sch
   const InterpOptions how = {.seed = (uint64_t)t->given->seed, .runs = 1};
   const char *state = schedule_text(t->arena, schedule);
   if (!model->ok) {
-    failed(t, check, what, state, arena_strdup(t->arena, model->diags.first->text));
+    selftest_failed(t, check, what, state, arena_strdup(t->arena, model->diags.first->text));
   } else {
     InterpCheck result = interpret_check(scratch, model->program, &how);
     if (result.ok)
-      passed(t, check, what);
+      selftest_passed(t, check, what);
     else
-      failed(t, check, what, state, interpret_error(t->arena, &result));
+      selftest_failed(t, check, what, state, interpret_error(t->arena, &result));
   }
   arena_free(scratch);
 }
 
 static void check_interpreter(Selftest *t) {
-  Check *check = begin(t, "interpret", "rungs on the CPU against the float64 loop");
+  Check *check = selftest_begin(t, "interpret", "rungs on the CPU against the float64 loop");
   for (int l = 0; t->ladders[l]; l++)
     for (int i = 0; i < t->ladders[l]->n_rungs; i++) {
       const Rung *rung = &t->ladders[l]->rung[i];
@@ -208,7 +134,7 @@ static void check_interpreter(Selftest *t) {
       Schedule small = schedule_reduce(t->arena, &t->targets, &rung->schedule, INTERPRET_FMA_MAX);
       interpret_one(t, check, rung->name, &small);
     }
-  end(t, check);
+  selftest_end(t, check);
 }
 
 // ---- through the worker -------------------------------------------------------------------------
@@ -233,7 +159,7 @@ static void add_job(Selftest *t, Jobs *jobs, const char *what, const Schedule *s
 
 static bool answer_compile(Selftest *t, Check *check, const CliTiming *job) {
   if (cli_worker_wait(t->worker, job->compile)) return true;
-  failed(t, check, job->rung, job->state, job->compile->error);
+  selftest_failed(t, check, job->rung, job->state, job->compile->error);
   return false;
 }
 
@@ -241,9 +167,10 @@ static void run_one(Selftest *t, Check *check, CliTiming *job) {
   const CliTimingOptions how = {.no_reference = true, .verify_only = true};
   cli_timing_run(t->worker, job, NULL, &how);
   if (job->status == CLI_OK)
-    passed(t, check, job->rung);
+    selftest_passed(t, check, job->rung);
   else
-    failed(t, check, job->rung, job->state, job->row.error ? job->row.error : "it did not end");
+    selftest_failed(t, check, job->rung, job->state,
+                    job->row.error ? job->row.error : "it did not end");
 }
 
 // Compiles in batches, so that the compiler's processes are busy while C is checked.
@@ -257,10 +184,10 @@ static void run_jobs(Selftest *t, Check *check, Jobs *jobs, bool on_gpu) {
       if (on_gpu)
         run_one(t, check, job);
       else
-        passed(t, check, job->rung);
+        selftest_passed(t, check, job->rung);
     }
   }
-  end(t, check);
+  selftest_end(t, check);
 }
 
 static int count_rungs(const Selftest *t) {
@@ -270,12 +197,12 @@ static int count_rungs(const Selftest *t) {
 }
 
 static void check_compiler(Selftest *t) {
-  Check *check = begin(t, "compile", "rungs through NVRTC");
+  Check *check = selftest_begin(t, "compile", "rungs through NVRTC");
   Jobs jobs = jobs_new(t->arena, count_rungs(t));
   WorkerMachine machine = cli_worker_machine(t->worker);
   if (!machine.can_compile) {
     check->skipped = *machine.nvrtc ? machine.nvrtc : machine.gpu_error;
-    end(t, check);
+    selftest_end(t, check);
     return;
   }
   for (int l = 0; t->ladders[l]; l++)
@@ -312,7 +239,7 @@ static void add_run(Selftest *t, Check *check, Jobs *jobs, const Rung *rung, con
 }
 
 static void check_runs(Selftest *t) {
-  Check *check = begin(t, "run", "rungs on the GPU, every cell against float64");
+  Check *check = selftest_begin(t, "run", "rungs on the GPU, every cell against float64");
   Jobs jobs = jobs_new(t->arena, count_rungs(t) * N_RUN_SIZES);
   for (int l = 0; t->ladders[l]; l++)
     for (int i = 0; i < t->ladders[l]->n_rungs; i++)
@@ -325,7 +252,7 @@ static void check_runs(Selftest *t) {
 static void *share(Selftest *t, Check *check, size_t bytes) {
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory != MAP_FAILED) return memory;
-  failed(t, check, "all", NULL, "there is no memory to share with the process on the GPU");
+  selftest_failed(t, check, "all", NULL, "there is no memory to share with the process on the GPU");
   return NULL;
 }
 
@@ -363,17 +290,17 @@ static void tell_fragments(Selftest *t, Check *check, const FragmentNote *notes)
     const char *name = tagged_name(t->arena, i);
     if (notes[i].absent) continue;
     if (notes[i].ok)
-      passed(t, check, name);
+      selftest_passed(t, check, name);
     else
-      failed(
+      selftest_failed(
           t, check, name, NULL,
           notes[i].told ? arena_strdup(t->arena, notes[i].error) : "not tried, or it did not end");
   }
 }
 
 static void check_fragments(Selftest *t) {
-  Check *check = begin(t, "fragments",
-                       "the elements that lanes receive from ldmatrix and mma, on tagged data");
+  Check *check = selftest_begin(
+      t, "fragments", "the elements that lanes receive from ldmatrix and mma, on tagged data");
   const size_t bytes = FRAGMENT_CASES_MAX * sizeof(FragmentNote);
   FragmentNote *notes = share(t, check, bytes);
   if (notes) {
@@ -381,10 +308,10 @@ static void check_fragments(Selftest *t) {
     if (notes[0].told)
       tell_fragments(t, check, notes);
     else
-      failed(t, check, "all", NULL, "not even the first case came to its end");
+      selftest_failed(t, check, "all", NULL, "not even the first case came to its end");
     munmap(notes, bytes);
   }
-  end(t, check);
+  selftest_end(t, check);
 }
 
 typedef struct OrderNotes {
@@ -417,14 +344,15 @@ static void tell_order(Selftest *t, Check *check, LateRow row, const LateReads *
   if (!late_row_must_hold(row)) {
     if (t->given->verbose) fprintf(stderr, "%s: %s\n", check->name, what);
   } else if (counts->n_late) {
-    failed(t, check, what, NULL, "a copy by TMA has overtaken reads that were fenced");
+    selftest_failed(t, check, what, NULL, "a copy by TMA has overtaken reads that were fenced");
   } else {
-    passed(t, check, what);
+    selftest_passed(t, check, what);
   }
 }
 
 static void check_order(Selftest *t) {
-  Check *check = begin(t, "order", "copies by TMA come after the reads that a fence covers");
+  Check *check =
+      selftest_begin(t, "order", "copies by TMA come after the reads that a fence covers");
   OrderNotes *notes = share(t, check, sizeof *notes);
   if (notes) {
     cli_in_child(run_order, notes, ORDER_SECONDS);
@@ -432,11 +360,11 @@ static void check_order(Selftest *t) {
     if (notes->absent)
       check->skipped = "copies by TMA run from sm_90 on";
     else if (notes->n_told < LATE_N)
-      failed(t, check, late_row_name((LateRow)notes->n_told), NULL,
-             *notes->error ? arena_strdup(t->arena, notes->error) : "it did not end");
+      selftest_failed(t, check, late_row_name((LateRow)notes->n_told), NULL,
+                      *notes->error ? arena_strdup(t->arena, notes->error) : "it did not end");
     munmap(notes, sizeof *notes);
   }
-  end(t, check);
+  selftest_end(t, check);
 }
 
 // In a child: its last check destroys the CUDA context, and a kernel may hang.
@@ -448,24 +376,24 @@ static int run_path(void *context) {
 }
 
 static void check_row(Selftest *t) {
-  Check *check = begin(t, "row", "numbers of the GPU as its driver has them");
+  Check *check = selftest_begin(t, "row", "numbers of the GPU as its driver has them");
   const DeviceWord *word = &t->word;
   if (!word->row)
     check->skipped =
         arena_printf(t->arena, "gpus.json has no row for %s", cli_worker_machine(t->worker).gpu);
   if (word->n) check->differs = device_word_text(t->arena, word);
   check->passed = word->row ? DEVICE_FIELDS - word->n : 0;
-  end(t, check);
+  selftest_end(t, check);
 }
 
 static void check_path(Selftest *t) {
-  Check *check = begin(t, "gpu", "the path from a text to a timing");
+  Check *check = selftest_begin(t, "gpu", "the path from a text to a timing");
   const int status = cli_in_child(run_path, t, PATH_SECONDS);
   if (status == CLI_OK)
-    passed(t, check, "path");
+    selftest_passed(t, check, "path");
   else
-    failed(t, check, "path", NULL, "see above");
-  end(t, check);
+    selftest_failed(t, check, "path", NULL, "see above");
+  selftest_end(t, check);
 }
 
 // ---- random schedules ---------------------------------------------------------------------------
@@ -483,9 +411,9 @@ static Schedule draw(Selftest *t, uint64_t *state, const Schedule *like, int64_t
 }
 
 static void check_random(Selftest *t) {
-  Check *check = begin(t, "random",
-                       t->given->gpu ? "random legal schedules run on the GPU"
-                                     : "random legal schedules on the CPU");
+  Check *check = selftest_begin(t, "random",
+                                t->given->gpu ? "random legal schedules run on the GPU"
+                                              : "random legal schedules on the CPU");
   Jobs jobs = jobs_new(t->arena, t->given->random);
   uint64_t state = (uint64_t)t->given->seed;
   Schedule like = schedule_default();
@@ -494,7 +422,7 @@ static void check_random(Selftest *t) {
   if (!random_family_on(family_of(t), target)) {
     check->skipped =
         arena_printf(t->arena, "%s is %s, wgmma is of sm_90a alone", target->id, target->arch);
-    end(t, check);
+    selftest_end(t, check);
     return;
   }
   if (!t->given->json) printf("%-10s from seed %d\n", check->name, t->given->seed);
@@ -509,46 +437,10 @@ static void check_random(Selftest *t) {
   if (t->given->gpu)
     run_jobs(t, check, &jobs, true);
   else
-    end(t, check);
+    selftest_end(t, check);
 }
 
 // ---- the command --------------------------------------------------------------------------------
-
-static void print_json(const Selftest *t, bool ok) {
-  Str out = str_new(t->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "selftest");
-  json_member_bool(&w, "ok", ok);
-  json_member_int(&w, "seed", t->given->seed);
-  json_key(&w, "checks");
-  json_begin_array(&w);
-  for (int i = 0; i < t->n_checks; i++) {
-    json_begin_object(&w);
-    json_member_string(&w, "name", t->check[i].name);
-    json_member_string(&w, "help", t->check[i].help);
-    json_member_int(&w, "passed", t->check[i].passed);
-    json_member_int(&w, "failed", t->check[i].failed);
-    json_member_int(&w, "elsewhere", t->check[i].elsewhere);
-    json_member_string(&w, "skipped", t->check[i].skipped);
-    json_member_string(&w, "differs", t->check[i].differs);
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_key(&w, "failures");
-  json_begin_array(&w);
-  for (const Failure *f = t->first; f; f = f->next) {
-    json_begin_object(&w);
-    json_member_string(&w, "check", f->check);
-    json_member_string(&w, "what", f->what);
-    json_member_string(&w, "state", f->state);
-    json_member_string(&w, "error", f->error);
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
-}
 
 static bool wants(const Selftest *t, const char *name) {
   return !t->given->only || str_equal(t->given->only, name);
@@ -582,7 +474,7 @@ static int run(Selftest *t) {
     if (applies && wants(t, checks[i].name)) checks[i].run(t);
   }
   if (cli_worker_interrupted(t->worker)) return cli_error(CLI_INTERRUPTED, "interrupted");
-  if (t->given->json) print_json(t, !t->first);
+  if (t->given->json) selftest_print_json(t, !t->first);
   if (!t->given->json) puts(t->first ? "NOT all as claimed" : "all as claimed");
   return t->first ? CLI_NO : CLI_OK;
 }

@@ -211,6 +211,7 @@ void buffer_plain_strides(const Buffer *buffer, int64_t row_pad, int64_t stride[
 int64_t buffer_column_elements(const Buffer *tensor);
 bool buffer_is_factors(const Buffer *buffer);  // of SFA or SFB, wherever they are
 int64_t buffer_bytes(const Buffer *buffer);
+enum { MBARRIER_BYTES = 8 };
 int buffer_align(const Buffer *buffer);          // in shared memory, in bytes
 bool buffer_is_operand(const Buffer *buffer);    // A, B or C of the problem, V, SFA or SFB
 bool buffer_is_input(const Buffer *buffer);      // those but for C

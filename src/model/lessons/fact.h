@@ -52,13 +52,29 @@ typedef struct FactCount {
   const char *by, *date;  // "NVIDIA H200", "NVRTC 13.0"
 } FactCount;
 
+// A run that a fact asks for: of a program that has something to break so, or of one intact.
+typedef struct FactQuestion {
+  const char *of;        // both of these as a text
+  Schedule schedule;     // cut down
+  const char *breakage;  // "intact": nothing is broken
+  struct FactQuestion *next;
+} FactQuestion;
+
 // What the interpreter has said of broken programs: a step asks for its finding and for the text of
 // it, and whoever comes back to the step asks again. Nothing is run twice as long as these are
 // kept.
+//
+// A run takes up to a tenth of a second where a pair of CTAs multiplies. Who cannot wait sets
+// `later`: a run that is not known is then wanted instead of made, each once, and its fact is
+// without an answer, after a finding of rule "run". A thread answers, and who asks again is told.
+//   FactRun *run = fact_run_make(arena, &targets, question);     on any thread
+//   fact_run_keep(runs, run);                                    where the facts are asked for
 typedef struct FactRun FactRun;
 typedef struct FactRuns {
   Arena *arena;
   const FactRun *first;
+  bool later;
+  FactQuestion *wanted;  // the last one first, in the arena
 } FactRuns;
 
 typedef struct FactWorld {
@@ -102,10 +118,15 @@ typedef struct Fact {
 extern const Fact fact_table[];
 extern const int fact_count;
 
+// Of the arena, as its text is.
+const FactRun *fact_run_make(Arena *arena, const TargetTable *targets,
+                             const FactQuestion *question);
+void fact_run_keep(FactRuns *runs, const FactRun *run);  // a copy; no longer wanted
+
 const char *fact_origin_text(FactOrigin origin);  // "counted by the bank model"
 
-// False after findings of rules "fact", "rung", "record" (nobody has timed it) or those of the
-// knobs, with the nearest name.
+// False after findings of rules "fact", "rung", "record" (nobody has timed it), "run" (FactRuns) or
+// those of the knobs, with the nearest name.
 bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Diags *diags);
 
 // A text with its "{FACT}" places filled in: "{wavefronts 4}" becomes "8", "{{" is a brace. A place

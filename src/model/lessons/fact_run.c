@@ -31,14 +31,14 @@ static const char *const *finding_words(Arena *arena) {
 
 // ---- breakages ----------------------------------------------------------------------------------
 
-static const Program *break_program(const FactScene *scene, const Program *program,
-                                    const char *name, Diags *diags) {
+static const Program *break_program(Arena *arena, const Program *program, const char *name,
+                                    Diags *diags) {
   const char *names[BREAK_COUNT + 1];
   if (str_equal(name, "intact")) return program;
   for (int i = 0; i < BREAK_COUNT; i++) {
     names[i] = breakage_name((BreakageId)i);
     if (!str_equal(names[i], name)) continue;
-    const Program *broken = program_break(scene->arena, program, (BreakageId)i);
+    const Program *broken = program_break(arena, program, (BreakageId)i);
     if (!broken)
       diag_add(diags, "break", "%s: this program has nothing of the kind to break", name);
     return broken;
@@ -59,7 +59,7 @@ struct FactRun {
   const FactRun *next;
 };
 
-static FactRun *new_run(Arena *arena, const char *of, const InterpCheck *check) {
+static const FactRun *new_run(Arena *arena, const char *of, const InterpCheck *check) {
   FactRun *run = ARENA_NEW(arena, FactRun);
   const Finding *worst = interp_gravest(check);
   *run = (FactRun){.of = arena_strdup(arena, of), .n_wrong = check->n_wrong};
@@ -69,35 +69,76 @@ static FactRun *new_run(Arena *arena, const char *of, const InterpCheck *check) 
   return run;
 }
 
+static FactQuestion **find_wanted(FactRuns *runs, const char *of) {
+  FactQuestion **link = &runs->wanted;
+  while (*link && !str_equal((*link)->of, of)) link = &(*link)->next;
+  return link;
+}
+
+static void want(FactRuns *runs, const FactQuestion *question) {
+  if (*find_wanted(runs, question->of)) return;
+  FactQuestion *wanted = ARENA_NEW(runs->arena, FactQuestion);
+  *wanted = *question;
+  wanted->of = arena_strdup(runs->arena, question->of);
+  wanted->breakage = arena_strdup(runs->arena, question->breakage);
+  wanted->next = runs->wanted;
+  runs->wanted = wanted;
+}
+
 static const FactRun *find_run(const FactRuns *runs, const char *of) {
   for (const FactRun *run = runs ? runs->first : NULL; run; run = run->next)
     if (str_equal(run->of, of)) return run;
   return NULL;
 }
 
-static const FactRun *keep_run(FactRuns *runs, const char *of, const InterpCheck *check) {
-  FactRun *run = new_run(runs->arena, of, check);
-  run->next = runs->first;
-  return runs->first = run;
+void fact_run_keep(FactRuns *runs, const FactRun *run) {
+  FactRun *kept = ARENA_NEW(runs->arena, FactRun);
+  *kept = *run;
+  kept->of = arena_strdup(runs->arena, run->of);
+  if (run->text) kept->text = arena_strdup(runs->arena, run->text);
+  kept->next = runs->first;
+  runs->first = kept;
+  FactQuestion **link = find_wanted(runs, run->of);
+  if (*link) *link = (*link)->next;
+}
+
+static const FactRun *run_program(Arena *arena, const Program *program, const char *of) {
+  Arena *scratch = arena_new("run of a fact");
+  InterpCheck check = interpret_check(scratch, program, &(InterpOptions){.seed = 1});
+  const FactRun *run = new_run(arena, of, &check);
+  arena_free(scratch);
+  return run;
+}
+
+const FactRun *fact_run_make(Arena *arena, const TargetTable *targets,
+                             const FactQuestion *question) {
+  const Model *model = model_build(arena, targets, &question->schedule);
+  Diags diags = diags_new(arena);
+  const Program *program = break_program(arena, model->program, question->breakage, &diags);
+  return run_program(arena, program, question->of);
 }
 
 // NULL after findings.
 static const FactRun *run(const FactScene *scene, const FactArgs *args, Diags *diags) {
   const Model *model = scene->model;
   const FactWorld *world = scene->world;
+  FactRuns *runs = world->runs;
   Schedule small = schedule_reduce(scene->arena, world->targets, &model->schedule, RUN_WORK_MAX);
   const char *of =
       arena_printf(scene->arena, "%s %s", schedule_text(scene->arena, &small), args->word[0]);
-  const FactRun *known = find_run(world->runs, of);
+  const FactRun *known = find_run(runs, of);
   if (known) return known;
   if (!schedule_same(&small, &model->schedule))
     model = model_build(scene->arena, world->targets, &small);
-  const Program *program = break_program(scene, model->program, args->word[0], diags);
+  const Program *program = break_program(scene->arena, model->program, args->word[0], diags);
   if (!program) return NULL;
-  Arena *scratch = arena_new("run of a fact");
-  InterpCheck check = interpret_check(scratch, program, &(InterpOptions){.seed = 1});
-  known = world->runs ? keep_run(world->runs, of, &check) : new_run(scene->arena, of, &check);
-  arena_free(scratch);
+  if (runs && runs->later) {
+    want(runs, &(FactQuestion){.of = of, .schedule = small, .breakage = args->word[0]});
+    diag_add(diags, "run", "a run of the interpreter is under way");
+    return NULL;
+  }
+  known = run_program(scene->arena, program, of);
+  if (runs) fact_run_keep(runs, known);
   return known;
 }
 
@@ -180,7 +221,7 @@ bool fact_safe_places(const FactScene *scene, const FactArgs *args, FactValue *v
                    schedule_text(scene->arena, &scene->model->schedule), args->word[0]);
   const FactRun *known = find_run(runs, of);
   const int64_t n = known ? known->n_wrong : count_safe(places, copy);
-  if (!known && runs) keep_run(runs, of, &(InterpCheck){.n_wrong = n});
+  if (!known && runs) fact_run_keep(runs, &(FactRun){.of = of, .n_wrong = n});
   value->number = (double)n;
   return true;
 }

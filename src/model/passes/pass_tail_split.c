@@ -42,7 +42,8 @@ typedef struct Tail {
 } Tail;
 
 // A turn that is cut has less than half of all tiles, for there is a full one before it.
-static int64_t most_parts(const Tail *tail) { return max64(1, tail->tiles / 2) * tail->parts; }
+static int64_t most_cut(const Tail *tail) { return max64(1, tail->tiles / 2); }
+static int64_t most_parts(const Tail *tail) { return most_cut(tail) * tail->parts; }
 
 static Tail find_tail(Program *program, const Stmt *tiles, int64_t parts) {
   Arena *arena = program->arena;
@@ -253,12 +254,11 @@ static Kernel reduce_kernel(Program *program, const Product *product, const Tail
                             const Stmt *tiles, Buffer *partial) {
   Arena *arena = program->arena;
   int64_t cells = tail->cluster * partial->dim[1] * partial->dim[2];
-  int64_t pieces = ceil_div(cells, SIDE_THREADS);
-  int64_t blocks = min64(SIDE_BLOCKS, tail->tiles * pieces);
+  int64_t pieces = ceil_div(cells, SIDE_THREADS), most = most_cut(tail) * pieces;
+  int64_t blocks = min64(SIDE_BLOCKS, most);
   Var *block = program_var(program, "f_b", VAR_LOOP, TIER_BLOCK, blocks);
   Var *thread = program_var(program, "f_t", VAR_LOOP, TIER_THREAD, SIDE_THREADS);
-  Var *round =
-      program_var(program, "f_i", VAR_LOOP, TIER_SERIAL, ceil_div(tail->tiles * pieces, blocks));
+  Var *round = program_var(program, "f_i", VAR_LOOP, TIER_SERIAL, ceil_div(most, blocks));
   Var *cut = program_var(program, "r", VAR_LET, TIER_SERIAL, tail->tiles);
   Var *cell = program_var(program, "e", VAR_LET, TIER_SERIAL, pieces * SIDE_THREADS);
   const Expr *piece =

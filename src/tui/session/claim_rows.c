@@ -2,9 +2,12 @@
 //
 // Requires: nothing of the session but its ladders, targets and records. Models are built in the
 // session's trial arena, one after the other; the few texts that are shown move to the session's.
+// A row that asks for a run which nobody has made yet is found again when the thread has made it.
 #include "tui/session/claim_rows.h"
 
 #include "base/embed.h"
+#include "base/str.h"
+#include "tui/session/claim_runs.h"
 
 static void keep(Arena *app, ClaimFound *found) {
   found->says = arena_strdup(app, found->says);
@@ -12,21 +15,48 @@ static void keep(Arena *app, ClaimFound *found) {
   found->why = arena_strdup(app, found->why);
 }
 
-static void find_all(Session *session, Published *out, Diags *diags) {
-  const ClaimList *list = out->list;
-  ClaimFound *found = ARENA_ARRAY(session->app, ClaimFound, list->n);
-  for (int i = 0; i < list->n; i++) {
-    arena_reset(session->trial);
-    if (!claims_find(session->trial, session_facts(session), &list->row[i], &found[i], diags)) {
-      found[i] = (ClaimFound){.says = "", .model = "", .why = diags->first->text};
-      if (!out->trouble) out->trouble = arena_strdup(session->app, diags->first->text);
-    }
-    keep(session->app, &found[i]);
-  }
-  out->found = found;
+// What stands in a row whose run is under way: all that needs none.
+static ClaimFound without_run(const ClaimRow *row, const ClaimFound *found) {
+  return (ClaimFound){.says = found->says,
+                      .model = row->fact ? "a run is under way" : "",
+                      .why =
+                          "The interpreter runs this program with values; what it finds stands "
+                          "here in a moment."};
 }
 
-static const Published *work_out(Session *session, const Ladder *ladder) {
+static bool asks_for_run(const Diags *diags) {
+  for (const Diag *diag = diags->first; diag; diag = diag->next)
+    if (!str_equal(diag->rule, "run")) return false;
+  return diags->count > 0;
+}
+
+static void find_row(Session *session, Published *out, int i) {
+  arena_reset(session->trial);
+  Diags diags = diags_new(session->trial);
+  ClaimFound *found = &out->found[i];
+  const bool ok =
+      claims_find(session->trial, session_facts(session), &out->list->row[i], found, &diags);
+  out->waits[i] = !ok && asks_for_run(&diags);
+  if (out->waits[i]) *found = without_run(&out->list->row[i], found);
+  if (!ok && !out->waits[i]) {
+    *found = (ClaimFound){.says = "", .model = "", .why = diags.first->text};
+    if (!out->trouble) out->trouble = arena_strdup(session->app, diags.first->text);
+  }
+  keep(session->app, found);
+}
+
+// All rows, or those whose run was under way.
+static void find_rows(Session *session, Published *out, bool all) {
+  FactRuns *runs = session_facts(session)->runs;
+  if (!session->claim_runs) session->claim_runs = claim_runs_new(session->app, runs);
+  runs->later = true;
+  for (int i = 0; i < out->list->n; i++)
+    if (all || out->waits[i]) find_row(session, out, i);
+  runs->later = false;
+  claim_runs_begin(session->claim_runs, &session->targets);
+}
+
+static Published *work_out(Session *session, const Ladder *ladder) {
   static const ClaimList none;
   Published *out = ARENA_NEW(session->app, Published);
   const char *path = arena_printf(session->app, "claims/%s.json", ladder->name);
@@ -37,13 +67,33 @@ static const Published *work_out(Session *session, const Ladder *ladder) {
                    : NULL;
   if (diags.first) out->trouble = diags.first->text;
   if (!out->list) out->list = &none;
-  find_all(session, out, &diags);
+  out->found = ARENA_ARRAY(session->app, ClaimFound, out->list->n);
+  out->waits = ARENA_ARRAY(session->app, bool, out->list->n);
+  find_rows(session, out, true);
   return out;
 }
 
+bool published_is_under_way(const Session *session) {
+  return claim_runs_are_under_way(session->claim_runs);
+}
+
+bool published_poll(Session *session) {
+  if (!claim_runs_poll(session->claim_runs)) return false;
+  for (int i = 0; i < session->n_ladders; i++)
+    if (session->published[i]) find_rows(session, session->published[i], false);
+  return true;
+}
+
 const Published *published_of(Session *session, const Ladder *ladder) {
+  const Published *said = published_so_far(session, ladder);
+  for (; published_is_under_way(session); published_poll(session))
+    claim_runs_wait(session->claim_runs);
+  return said;
+}
+
+const Published *published_so_far(Session *session, const Ladder *ladder) {
   if (!session->published)
-    session->published = ARENA_ARRAY(session->app, const Published *, session->n_ladders);
+    session->published = ARENA_ARRAY(session->app, Published *, session->n_ladders);
   int at = 0;
   while (session->ladders[at] != ladder) at++;
   if (!session->published[at]) session->published[at] = work_out(session, ladder);

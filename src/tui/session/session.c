@@ -19,6 +19,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/readings/knob_use.h"
+#include "tui/session/claim_runs.h"
 #include "tui/session/nearest_rung.h"
 
 // ---- opening ------------------------------------------------------------------------------------
@@ -198,6 +199,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
 }
 
 void session_close(Session *session) {
+  claim_runs_free(session->claim_runs);
   results_free(&session->results);
   advice_free(session->advice);
   knobsweep_free(session->sweep);

@@ -115,8 +115,9 @@ typedef struct Session {
   Results results;
   const Ladder *estimated;  // the ladder whose rungs `estimates` are of
   double estimates[SESSION_RUNGS_MAX];
-  const struct Published **published;  // [n_ladders] (claim_rows.h); NULL: not worked out yet
-  const struct FactWorld *facts;       // session_facts(); NULL: nobody has asked yet
+  struct Published **published;   // [n_ladders] (claim_rows.h); NULL: not worked out yet
+  const struct FactWorld *facts;  // session_facts(); NULL: nobody has asked yet
+  struct ClaimRuns *claim_runs;   // claim_runs.h; NULL: no claim has asked for a run
   Advice *advice;
   KnobSweep *sweep;
   WorkerState worker;

@@ -17,7 +17,7 @@ typedef struct Columns {
   int figure, says, here, verdict;  // width of a figure; where the columns begin
 } Columns;
 
-static const void *prepare(Session *session) { return published_of(session, session->ladder); }
+static const void *prepare(Session *session) { return published_so_far(session, session->ladder); }
 
 static Columns columns_of(int cols) {
   int figure = cols / 5 < FIGURE_MIN ? FIGURE_MIN : cols / 5 > FIGURE_MAX ? FIGURE_MAX : cols / 5;

@@ -12,6 +12,7 @@
 #include "model/readings/knob_use.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
+#include "tui/session/claim_rows.h"
 #include "tui/session/tuning.h"
 #include "tui/views/data/view_data.h"
 
@@ -195,10 +196,13 @@ static void tune_here(Session *session, const char *argument) {
     session->wishes.tune_seconds = asked;
 }
 
-static bool poll(Session *session) { return tuning_poll(session); }
+static bool poll(Session *session) {
+  const bool tuned = tuning_poll(session), published = published_poll(session);
+  return tuned || published;
+}
 
 static ViewWait waits(const Session *session) {
-  return tuning_runs(session) ? VIEW_EXPECTS : VIEW_WAITS_NOT;
+  return tuning_runs(session) || published_is_under_way(session) ? VIEW_EXPECTS : VIEW_WAITS_NOT;
 }
 
 static void measure_enter(Session *session) {

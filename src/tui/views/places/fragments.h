@@ -70,6 +70,8 @@ void fragments_draw_lane(Canvas *canvas, Rect in, const Fragments *f);
 int fragments_grid_cols(const Fragments *f);  // that the whole grid takes
 int fragments_grid_rows(const Fragments *f);
 void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f);
+// The line of the element under the cursor: its lane, its value and its register.
+void fragments_draw_element(Canvas *canvas, Rect row, const Fragments *f);
 void fragments_draw_formulas(Canvas *canvas, Rect in, const Fragments *f);
 int fragments_formula_rows(const Fragments *f, int cols);
 

@@ -52,7 +52,7 @@ static int cells_of(StyleRole role) {
 START_TEST(a_change_is_marked_and_fades) {
   keys(": C E L L _ G R O U P = 4 Enter");
   ck_assert(shows("8 → 4 wavefronts, ideal 4"));
-  ck_assert(shows("shared 10.8→6.75"));
+  ck_assert(shows("shared 11.5→7.50"));
   int bright = cells_of(STYLE_CHANGED);
   keys("Ctrl-L");  // a key that does nothing
   ck_assert(shows("8 → 4 wavefronts, ideal 4"));

@@ -60,7 +60,8 @@ static HistoryRow a_row(const char *user, const char *hash, int64_t when) {
                       .status = "ok",
                       .method = "median of 100, L2 warm",
                       .registers = 255,
-                      .spill_bytes = 12};
+                      .spill_bytes = 12,
+                      .code = {{64, 100, 2, 310.5, 1602}, {0, 40, 0, 120, 120}}};
 }
 
 static void add(History *history, HistoryRow row) {
@@ -85,12 +86,14 @@ START_TEST(test_round_trip) {
   ck_assert_int_eq(row.memory_mhz, 3201);
   ck_assert_int_eq(row.registers, 255);
   ck_assert_int_eq(row.spill_bytes, 12);
+  ck_assert_str_eq(compiled_code_text(arena, &row.code), "64 100 2 310.5 1602 0 40 0 120 120");
   in = a_row("ana", "plain", 1735689600);
   in.registers = in.spill_bytes = 0;
   add(history, in);
   ck_assert(history_latest(history, arena, "plain", in.problem, "GPU-1", &row));
   ck_assert_int_eq(row.registers, 0);
   ck_assert_int_eq(row.spill_bytes, 0);
+  ck_assert_int_eq(row.code.inner.instructions, 0);
   // One thing different, and it is another kernel.
   ck_assert(!history_latest(history, arena, "9f3d", in.problem, "GPU-1", &row));
   ck_assert(!history_latest(history, arena, "9f3c", "4096x4096x4095 f32", "GPU-1", &row));

@@ -120,7 +120,7 @@ END_TEST
   "SELECT i AS id, i AS when_unix, 'a' AS user, 'a' AS host, 'a' AS gpu, 'a' AS gpu_uuid," \
   " 'a' AS driver, 'a' AS state, 'a' AS text_hash, 'a' AS problem, 1.0 AS time_ns,"        \
   " 1.0 AS cublas_time_ns, 1.0 AS tflops, 0.1 AS spread, 1 AS sm_mhz, 1 AS memory_mhz,"    \
-  " 'ok' AS status, 'a' AS method, 32 AS registers, 0 AS spill_bytes FROM n;"
+  " 'ok' AS status, 'a' AS method, 32 AS registers, 0 AS spill_bytes, '' AS loops FROM n;"
 
 START_TEST(tables_of_others_are_refused) {
   static const char *const schemas[] = {

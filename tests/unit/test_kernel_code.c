@@ -154,6 +154,29 @@ START_TEST(damaged_cubins_have_no_code) {
 }
 END_TEST
 
+START_TEST(loops_are_read_from_their_text_or_not_at_all) {
+  const CompiledCode its = {{64, 100, 2, 310.5, 1602}, {0, 40, 0, 120, 120}};
+  CompiledCode read;
+  ck_assert(compiled_code_read(compiled_code_text(arena, &its), &read));
+  ck_assert_mem_eq(&read.inner.multiplies, &its.inner.multiplies, 3 * sizeof(int));
+  ck_assert_double_eq(read.inner.far_clocks, 1602);
+  ck_assert_int_eq(read.outer.instructions, 40);
+  static const char *const bad[] = {"",
+                                    "1",
+                                    "64 100 2 310.5 1602 0 40 0 120",
+                                    "a b",
+                                    "64 100 2 310.5 1602 0 40 0 120 120 7",
+                                    "64 100 -2 310.5 1602 0 40 0 120 120",
+                                    "64 100 2 1602 310.5 0 40 0 120 120",
+                                    "64 100 2 nan nan 0 40 0 120 120",
+                                    "999 100 2 310.5 1602 0 40 0 120 120"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ck_assert_msg(!compiled_code_read(bad[i], &read), "%s", bad[i]);
+    ck_assert_int_eq(read.inner.instructions, 0);
+  }
+}
+END_TEST
+
 // ---- as NVRTC makes it --------------------------------------------------------------------------
 
 // All that a warp multiplies in a slab is whole turns of the loops that were read.
@@ -212,6 +235,7 @@ Suite *suite_kernel_code(void) {
   tcase_add_test(cases, the_loop_around_has_what_is_its_own);
   tcase_add_test(cases, code_without_a_loop_is_one_turn);
   tcase_add_test(cases, damaged_cubins_have_no_code);
+  tcase_add_test(cases, loops_are_read_from_their_text_or_not_at_all);
   tcase_add_test(cases, compiled_loops_make_all_multiplies);
   suite_add_tcase(suite, cases);
   return suite;

@@ -511,11 +511,12 @@ START_TEST(totals_are_what_all_warps_and_iterations_pay) {
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
     check_totals(model_build(property_arena, &property_targets, &schedule));
   }
-  // Rows of 44 floats: some warps copy nothing in the last round. What is copied is loaded by way of
-  // L1: 16 rows of A whose values lie in one bank, 16 clocks, and 64 values of B, 2.
+  // Rows of 44 floats: some warps copy nothing in the last round. What is copied is loaded by way
+  // of L1: 16 rows of A whose values lie in one bank, 16 clocks, and 64 values of B, 2.
   check_totals(model_of("BM=16,BN=32,FM=1,FN=2,BK=1,STAGE=11,VECTORIZE=1", ""));
   ck_assert_double_eq(
-      model_of("BM=16,BN=32,FM=1,FN=2,BK=1,STAGE=11,VECTORIZE=1", "")->traffic.shared_clocks, 51 + 16 + 2);
+      model_of("BM=16,BN=32,FM=1,FN=2,BK=1,STAGE=11,VECTORIZE=1", "")->traffic.shared_clocks,
+      51 + 16 + 2);
 }
 END_TEST
 

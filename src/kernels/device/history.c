@@ -49,7 +49,7 @@ struct History {
 #define COLUMNS                                                                        \
   "when_unix, user, host, gpu, gpu_uuid, driver, state, text_hash, problem, time_ns, " \
   "cublas_time_ns, tflops, spread, sm_mhz, memory_mhz, status, method, "               \
-  "registers, spill_bytes"
+  "registers, spill_bytes, loops"
 
 // As version 2 had it. What is added later stands behind it, as ALTER TABLE writes it down.
 #define TABLE_2                                                                                 \
@@ -60,7 +60,8 @@ struct History {
   " memory_mhz INTEGER, status TEXT NOT NULL, method TEXT NOT NULL"
 #define REGISTERS "registers INTEGER"
 #define SPILLS "spill_bytes INTEGER"
-#define TABLE TABLE_2 ", " REGISTERS ", " SPILLS ")"
+#define LOOPS "loops TEXT"
+#define TABLE TABLE_2 ", " REGISTERS ", " SPILLS ", " LOOPS ")"
 #define INDEX "by_kernel ON measurement (text_hash, problem, gpu_uuid, when_unix)"
 
 // Without rowids the key needs no index that would stand among the tables.
@@ -84,7 +85,7 @@ static const char *const steps[SCHEMA_VERSION] = {
     "CREATE TABLE " TABLE_2 "); CREATE INDEX " INDEX "; PRAGMA user_version = 1;",
     "CREATE TABLE " CALIBRATIONS "; PRAGMA user_version = 2;",
     "ALTER TABLE measurement ADD COLUMN " REGISTERS "; ALTER TABLE measurement ADD COLUMN " SPILLS
-    "; PRAGMA user_version = 3;"};
+    "; ALTER TABLE measurement ADD COLUMN " LOOPS "; PRAGMA user_version = 3;"};
 
 static void report(Diags *diags, const char *path, const char *what) {
   if (diags) diag_add(diags, "history", "history %s: %s; going on without it", path, what);
@@ -274,7 +275,7 @@ static void bind_double(sqlite3_stmt *query, int at, double value) {
     sqlite3_bind_null(query, at);
 }
 
-static void bind_row(sqlite3_stmt *query, const HistoryRow *row) {
+static void bind_row(Arena *arena, sqlite3_stmt *query, const HistoryRow *row) {
   const char *const texts[] = {row->user,   row->host,  row->gpu,       row->gpu_uuid,
                                row->driver, row->state, row->text_hash, row->problem};
   const double numbers[] = {row->time_ns, row->cublas_time_ns, row->tflops, row->spread};
@@ -288,17 +289,21 @@ static void bind_row(sqlite3_stmt *query, const HistoryRow *row) {
   if (row->registers <= 0) return;
   sqlite3_bind_int(query, 18, row->registers);
   sqlite3_bind_int(query, 19, row->spill_bytes);
+  if (row->code.inner.multiplies > 0)
+    sqlite3_bind_text(query, 20, compiled_code_text(arena, &row->code), -1, SQLITE_TRANSIENT);
 }
 
 bool history_add(History *history, const HistoryRow *row, Diags *diags) {
   static const char insert[] =
-      "INSERT INTO measurement (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+      "INSERT INTO measurement (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
   begin(history, WRITERS_PATIENCE_MS);
   int failed = sqlite3_prepare_v2(history->db, insert, -1, &query, NULL);
   if (!failed) {
-    bind_row(query, row);
+    Arena *arena = arena_new("row");
+    bind_row(arena, query, row);
+    arena_free(arena);
     failed = sqlite3_step(query) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(history->db);
   }
   sqlite3_finalize(query);
@@ -330,12 +335,15 @@ static int column_mhz(sqlite3_stmt *query, int at) {
 }
 
 // Of a row without them, or with such as no thread has, nothing is known.
-static void read_registers(sqlite3_stmt *query, int at, HistoryRow *row) {
+static void read_compiled(sqlite3_stmt *query, int at, HistoryRow *row) {
   const int registers = sqlite3_column_int(query, at),
             spill_bytes = sqlite3_column_int(query, at + 1);
   const bool known = registers > 0 && registers <= 255 && spill_bytes >= 0;
   row->registers = known ? registers : 0;
   row->spill_bytes = known ? spill_bytes : 0;
+  const unsigned char *loops = sqlite3_column_text(query, at + 2);
+  row->code = (CompiledCode){{0}, {0}};
+  if (known && loops) compiled_code_read((const char *)loops, &row->code);
 }
 
 static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
@@ -350,7 +358,7 @@ static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
   row->memory_mhz = column_mhz(query, 15);
   row->status = column_text(arena, query, 16);
   row->method = column_text(arena, query, 17);
-  read_registers(query, 18, row);
+  read_compiled(query, 18, row);
 }
 
 typedef struct KernelQuery {

@@ -16,6 +16,7 @@
 #include "base/diag.h"
 #include "kernels/device/bench.h"
 #include "model/readings/calibration.h"
+#include "model/readings/compiled_code.h"
 
 enum { HISTORY_SHARED_SECONDS = 600 };
 
@@ -38,6 +39,7 @@ typedef struct HistoryRow {
   // The compiler's word of the main kernel: of a thread, and bytes that its code spills, as
   // kernel_spill_bytes() counts them; 0 registers: not known.
   int registers, spill_bytes;
+  CompiledCode code;  // its loops
 } HistoryRow;
 
 // `path` NULL: $GEMMVIEW_CLASSROOM/history.db, else $XDG_STATE_HOME/gemmview/history.db (by

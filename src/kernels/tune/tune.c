@@ -129,6 +129,7 @@ static void ask_timing(Tune *tune, Field *field, const int *index, int n, int wo
     *(i ? &request.state_b : &request.state) = plan->label;
     *(i ? &request.registers_b : &request.registers) = point->registers;
     *(i ? &request.spill_bytes_b : &request.spill_bytes) = point->spill_bytes;
+    *(i ? &request.code_b : &request.code) = point->basis.code;
     tune_set_state(field, point, TUNE_TIMING);
     point->worker = worker;
     point->asked = field->told.round;

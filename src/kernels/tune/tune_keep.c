@@ -24,10 +24,10 @@ static void add_own(Known *known, const TuneField *field) {
   known->n_own = known->n;
 }
 
-// With the registers that the kernel had, where the row says so.
+// With the registers and the loops that the kernel had, where the row says so.
 static CalibrationTerms terms_of(const Model *model, const HistoryRow *row) {
   CalibrationBasis basis = calibration_basis(model);
-  if (row->registers > 0) calibration_count(&basis, row->registers, row->spill_bytes, NULL);
+  if (row->registers > 0) calibration_count(&basis, row->registers, row->spill_bytes, &row->code);
   return calibration_terms_of(&basis);
 }
 

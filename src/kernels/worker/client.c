@@ -269,10 +269,12 @@ static void make_sides(Flight *flight, const ClientRequest *request) {
   flight->sides[0] = make_side(flight->arena, request->plan, request->state);
   flight->sides[0].registers = request->registers;
   flight->sides[0].spill_bytes = request->spill_bytes;
+  flight->sides[0].code = request->code;
   if (!request->plan_b) return;
   flight->sides[1] = make_side(flight->arena, request->plan_b, request->state_b);
   flight->sides[1].registers = request->registers_b;
   flight->sides[1].spill_bytes = request->spill_bytes_b;
+  flight->sides[1].code = request->code_b;
 }
 
 static void post(Client *client, Flight *flight) {

@@ -54,6 +54,7 @@ void client_record(Client *client, const Worker *worker, const Flight *flight,
     row.problem = flight->sides[i].problem;
     row.registers = flight->sides[i].registers;
     row.spill_bytes = flight->sides[i].spill_bytes;
+    row.code = flight->sides[i].code;
     if (worker->status.host[0]) row.host = worker->status.host;
     if (!history_add(history, &row, &diags)) break;
   }

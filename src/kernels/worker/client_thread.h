@@ -12,6 +12,7 @@
 typedef struct FlightSide {
   const char *state, *text_hash, *problem;
   int registers, spill_bytes;
+  CompiledCode code;
 } FlightSide;
 
 // A request from submit to done. A cancel travels the same way, so that order is kept.

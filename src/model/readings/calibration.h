@@ -69,7 +69,7 @@ const char *calibration_name(CalibrationFactor factor);
 const char *calibration_what(CalibrationFactor factor);
 
 // The number of the formula above: factors fitted to another one say nothing of this.
-enum { CALIBRATION_LAW = 3 };
+enum { CALIBRATION_LAW = 4 };
 
 // Kernels that one fit is for: by what multiplies, and whether one product is all there is to them.
 #define CALIBRATION_FAMILIES_TABLE(X)     \

@@ -1,6 +1,9 @@
 // What a compiler's machine code says of a kernel's loops (read by toolchain/kernel_code.h, used by
 // calibration.h).
 #pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
 
 // A load of global memory that is in L1, and one that is not: what CompiledLoop is reckoned for.
 enum { COMPILED_NEAR_CLOCKS = 40, COMPILED_FAR_CLOCKS = 300 };
@@ -18,3 +21,7 @@ typedef struct CompiledLoop {
 typedef struct CompiledCode {
   CompiledLoop inner, outer;
 } CompiledCode;
+
+// As text and back. False: none that could be; there is nothing in `out` then.
+const char *compiled_code_text(Arena *arena, const CompiledCode *code);
+bool compiled_code_read(const char *text, CompiledCode *out);

@@ -46,6 +46,10 @@ void sector_text_numbers(Str *out, const SectorMap *map) {
              "sectors %d, ideal %d; lines %d, ideal %d; %d B asked for, %.0f %% of what moves\n",
              count->sectors, count->ideal, count->lines, count->lines_ideal, count->bytes,
              moved > 0 ? 100 * count->bytes / moved : 0.0);
+  if (count->wavefronts > 0)
+    str_printf(out,
+               "where L1 has it: %d clock%s, by banks as of shared memory, four lines a clock\n",
+               count->wavefronts, count->wavefronts > 1 ? "s" : "");
 }
 
 static void put_line(JsonWriter *w, const SectorLine *line) {
@@ -69,6 +73,7 @@ void sector_text_json(JsonWriter *w, const SectorMap *map) {
   json_member_known(w, "line_count", count->known, count->lines);
   json_member_known(w, "lines_ideal", count->known, count->lines_ideal);
   json_member_known(w, "bytes_asked", count->known, count->bytes);
+  json_member_known(w, "l1_clocks", count->wavefronts > 0, count->wavefronts);
   json_key(w, "lines");
   json_begin_array(w);
   for (int i = 0; i < map->n_lines; i++) put_line(w, &map->line[i]);

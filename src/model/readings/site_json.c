@@ -84,6 +84,7 @@ static void put_global(JsonWriter *w, const Model *model, const GlobalSite *site
   json_member_known(w, "ideal", count->known, count->ideal);
   json_member_known(w, "lines", count->known, count->lines);
   json_member_known(w, "lines_ideal", count->known, count->lines_ideal);
+  json_member_known(w, "l1_clocks", count->wavefronts > 0, count->wavefronts);
   json_member_double(w, "requests_per_block", count->known ? site->requests : NAN);
   json_member_double(w, "sectors_per_block", count->known ? site->sectors : NAN);
   json_member_double(w, "ideal_sectors_per_block", count->known ? site->ideal : NAN);

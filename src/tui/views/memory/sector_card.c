@@ -113,6 +113,8 @@ const char *sector_card_say(Arena *arena, const GlobalSite *site) {
   str_printf(&out, "; a block makes %.0f request%s, %.0f sector%s", site->requests,
              site->requests > 1 ? "s" : "", site->sectors, site->sectors > 1 ? "s" : "");
   if (!site->in_loop) str_add(&out, ", outside of the loop over slabs");
-  if (site->by_l1) str_add(&out, "; L1 answers what comes again");
+  if (site->by_l1)
+    str_printf(&out, "; L1 answers what comes again in %d clock%s", count->wavefronts,
+               count->wavefronts == 1 ? "" : "s");
   return out.text;
 }

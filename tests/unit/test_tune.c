@@ -9,103 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/embed.h"
-#include "base/str.h"
-#include "cli/common/tune_input.h"
-#include "client_harness.h"
-#include "kernels/tune/tune_run.h"
 #include "kernels/worker/result_json.h"
 #include "model/schedules/candidates.h"
+#include "tune_harness.h"
 
 Suite *suite_tune(void);
-
-#define HELLO "{\"on\":\"start\",\"do\":\"hello\"}\n"
-#define MACHINE(name) "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"" name "\"}\n"
-#define SIMULATED(delay)                       \
-  "{\"on\":\"compile\",\"do\":\"simulate\"}\n" \
-  "{\"on\":\"bench\",\"delay_ms\":" delay ",\"do\":\"simulate\"}\n"
-
-static TargetTable targets;
-static char history_file[80];
-
-static void setup_tune(void) {
-  Diags diags;
-  setup();
-  diags = diags_new(arena);
-  const EmbeddedFile *file = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, file->text, file->size, &diags, &targets));
-  snprintf(history_file, sizeof history_file, "%s.db", script_path);
-}
-static void teardown_tune(void) {
-  teardown();
-  unlink(history_file);
-}
-
-static Schedule problem(const char *text) {
-  Diags diags = diags_new(arena);
-  Schedule schedule;
-  ck_assert_msg(tune_read_problem(text, &schedule, &diags), "%s", diags_text(arena, &diags));
-  return schedule;
-}
-
-typedef struct Asked {
-  const char *problem;
-  int workers, points;
-  double seconds;
-  const Schedule *seeds;
-  int n_seeds;
-  History *resume;
-} Asked;
-
-static int n_told, n_first_times;
-static double *first_times;  // when each of the first points was told of; NULL: nobody asks
-static void count_told(void *context, const TuneField *field, const TunePoint *point) {
-  (void)context, (void)field;
-  ck_assert_int_ge((int)point->state, TUNE_TIMED);
-  if (first_times && n_told < n_first_times) first_times[n_told] = clock_seconds();
-  n_told++;
-}
-
-static TuneOptions options_of(const Asked *asked) {
-  return (TuneOptions){.client = client,
-                       .n_workers = asked->workers,
-                       .targets = &targets,
-                       .base = problem(asked->problem),
-                       .seeds = asked->seeds,
-                       .n_seeds = asked->n_seeds,
-                       .resume = asked->resume,
-                       .seconds = asked->seconds,
-                       .points_max = asked->points,
-                       .random = 1,
-                       .told = count_told};
-}
-
-static Tune *search_by(const TuneOptions *how) {
-  n_told = 0;
-  Tune *tune = tune_start(arena, how);
-  while (tune_step(tune, 50)) {
-  }
-  tune_end(tune);
-  return tune;
-}
-
-static Tune *search(const Asked *asked) {
-  const TuneOptions options = options_of(asked);
-  return search_by(&options);
-}
-
-// The same points in the same order whatever else the machine does.
-static Tune *search_in_turn(const Asked *asked) {
-  TuneOptions options = options_of(asked);
-  options.at_a_time = 1;
-  return search_by(&options);
-}
-
-static int settled(const TuneField *field) {
-  return field->n_by_state[TUNE_TIMED] + field->n_by_state[TUNE_WRONG] +
-         field->n_by_state[TUNE_FAILED];
-}
 
 // ---- the search ---------------------------------------------------------------------------------
 

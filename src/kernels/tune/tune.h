@@ -63,6 +63,7 @@ typedef struct TunePoint {
   TuneRound asked;
   bool again;
   int place;         // among those that are not settled
+  int island;        // the beginning that it belongs to
   Arena *held;       // until it is settled: of the plan
   const Plan *plan;  // NULL: it is made again when it is asked for
 } TunePoint;

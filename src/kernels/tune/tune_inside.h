@@ -13,7 +13,8 @@ enum {
   TUNE_FIRST_POINTS = 256,
   TUNE_SHORT_POINTS = 12,
   TUNE_FINAL_POINTS = 4,
-  TUNE_TRIES = 4
+  TUNE_TRIES = 4,
+  TUNE_ISLANDS = 4  // beginnings side by side
 };
 
 typedef struct Field Field;
@@ -22,6 +23,7 @@ typedef struct Field Field;
 typedef struct Pooled {
   Schedule schedule;
   uint64_t program;
+  int island;
   double model_ns, flop;
   CalibrationBasis basis;
   CalibrationTerms terms;
@@ -52,7 +54,7 @@ struct Batch {
   const Field *field;
   TuneDraw *draw;
   const TunePoint *point;
-  int n_points, n_elite;
+  int n_points, n_elite, island;
   int elite[TUNE_ELITE];
   Near near;
   uint64_t random[TUNE_DRAWS];
@@ -73,6 +75,9 @@ struct Field {
   int n_pool;
   Pooled pool[TUNE_POOL];
   Batch batch;
+  int n_islands;  // that are still searched, at least one
+  int island[TUNE_ISLANDS];
+  int island_turn;   // batches that were begun
   int epoch_from;    // the first point of the epoch: parents are drawn of those behind it
   int epoch_stale;   // points settled since its best became better by more than a hair
   double epoch_ns;   // its best time; 0: none yet

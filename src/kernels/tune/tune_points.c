@@ -74,6 +74,7 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
                        .model_ns = pooled->model_ns,
                        .basis = pooled->basis,
                        .uncompiled = pooled->terms,
+                       .island = pooled->island,
                        .terms = pooled->terms,
                        .state = TUNE_WAITING,
                        .worker = -1,
@@ -346,6 +347,8 @@ Field *tune_field_new(Tune *tune, const Device *device) {
   field->told.targets = *tune->options.targets;
   field->random = tune->options.random;
   field->told.n_epochs = 1;
+  field->n_islands = tune->options.n_seeds || tune->options.resume ? 1 : TUNE_ISLANDS;
+  for (int i = 0; i < field->n_islands; i++) field->island[i] = i;
   const Target *target = device_target(&field->told.targets, device);
   if (!target) {
     field->told.error = arena_printf(tune->arena, "no row of the table stands for the GPU \"%s\"",

@@ -2,12 +2,13 @@
 // compiler said.
 //
 // What a compiler says changes three things: how many blocks are resident, which share what a block
-// waits for; what is spilled; and how many loads are under way together.
+// waits for; what is spilled; and how many loads are under way together. Its machine code, where it
+// is read, says the latter two itself, and how many instructions there are.
 //
 // Spills, worked example, ptxas 13.0: a kernel of attention that needs 114 registers gets 32 by its
 // launch bounds; its code stores 325 words and loads 275 in each block of keys. 16 warps, 512
 // blocks of keys, two blocks of queries for each SM: 9.8 million lines. What lies there is 1.2 MB
-// of an SM, so nearly all goes to L2, 4 clocks a line: 20 ms; an H100 takes 17.
+// of an SM, more than L1 has room for: 4 clocks a line that L2 has, 7 what only DRAM has.
 //
 // Loads of fragments straight from global memory: no more than stand together in as many k-steps as
 // the compiler unrolls, and no more than the registers beside the sums hold. Worked example, a warp
@@ -172,16 +173,23 @@ static double spilled_lines(const CalibrationBasis *b, double slabs) {
   return 2 * (double)(r->n_spilled * r->n_consumers) * fmax(1, times);
 }
 
-// The part of them that L1 has no room for: of what shared memory leaves of it, other reads have
-// half.
-static double beyond_l1(const CalibrationBasis *b, double resident) {
-  static const double least = 8192;
+// The part of them beyond a cache that has room for so many bytes of an SM.
+static double beyond(double bytes, double room) { return bytes > room ? 1 - room / bytes : 0; }
+
+// Clocks for each of them, by how much of an SM's lies where: in what shared memory leaves of L1,
+// of which other reads have half; in the SM's part of L2; in DRAM.
+static double spill_clocks(const CalibrationBasis *b, double resident) {
+  static const double least = 8192, l2_clocks_per_line = 4;
   const Resources *r = &b->resources;
   const Target *gpu = b->target;
   const double bytes = (double)(r->n_spilled * r->n_consumers) * BANK_LINE_BYTES * resident;
   const double slabs = (double)(r->smem_bytes + gpu->smem_reserved_per_block) * resident;
-  const double room = fmax(least, (gpu->smem_per_sm - slabs) / 2);
-  return bytes > room ? 1 - room / bytes : 0;
+  const double rate = traffic_bytes_per_clock(gpu, gpu->dram_gbps);
+  const double in_dram = beyond(bytes, (double)gpu->l2_bytes / gpu->sm_count),
+               past_l1 = beyond(bytes, fmax(least, (gpu->smem_per_sm - slabs) / 2));
+  const double dram_clocks =
+      rate > 0 ? fmax(BANK_LINE_BYTES / rate, l2_clocks_per_line) : l2_clocks_per_line;
+  return 1 - past_l1 + (past_l1 - in_dram) * l2_clocks_per_line + in_dram * dram_clocks;
 }
 
 static double l2_clocks(const CalibrationBasis *b) {
@@ -193,10 +201,9 @@ static double l2_clocks(const CalibrationBasis *b) {
 // Without slabs the pipe of shared memory is L1's alone, and its lines are those of global memory.
 static void limit_terms(const CalibrationBasis *b, const Launched *l,
                         double term[CALIBRATION_FACTORS]) {
-  enum { ISSUED_PER_CLOCK = 4, L2_CLOCKS_PER_LINE = 4 };
+  enum { ISSUED_PER_CLOCK = 4 };
   const Traffic *t = &b->traffic;
   const double block = l->rounds * l->ns, slab = l->slabs * block;
-  const double from_l2 = beyond_l1(b, l->resident);
   term[b->pipe] = positive(t->fma_clocks) * slab;
   term[CALIBRATION_SOFTMAX] = (positive(t->fp32_clocks) + positive(t->sfu_clocks)) * slab;
   term[CALIBRATION_ISSUE] = instructions(b, l->slabs) / ISSUED_PER_CLOCK * block;
@@ -207,8 +214,7 @@ static void limit_terms(const CalibrationBasis *b, const Launched *l,
   term[CALIBRATION_TMA] = b->waits.box_rows * block;
   term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
   term[CALIBRATION_SHARED] = b->staged ? positive(t->shared_clocks) * slab : 0;
-  term[CALIBRATION_SPILL] =
-      spilled_lines(b, l->slabs) * (1 - from_l2 + from_l2 * L2_CLOCKS_PER_LINE) * block;
+  term[CALIBRATION_SPILL] = spilled_lines(b, l->slabs) * spill_clocks(b, l->resident) * block;
 }
 
 // ---- latency ------------------------------------------------------------------------------------

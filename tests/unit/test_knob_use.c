@@ -89,6 +89,29 @@ START_TEST(the_compilers_registers_decide) {
 }
 END_TEST
 
+// Measured on an H200: blocks of clusters are eight on an SM at most, others 32.
+START_TEST(blocks_of_clusters_are_eight_on_an_sm) {
+  static const struct {
+    const char *target, *cluster, *limiter;
+    int blocks;
+  } cases[] = {{"h200", "CLUSTER_N=1", "blocks", 32},
+               {"h200", "CLUSTER_N=2", "clusters", 8},
+               {"h100", "CLUSTER_M=4", "clusters", 8},
+               {"b200", "CLUSTER_N=2", "blocks", 32}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Schedule schedule = schedule_plain();
+    const char *text =
+        arena_printf(arena, "TARGET=%s,BM=4,BN=8,FM=1,FN=1,%s", cases[i].target, cases[i].cluster);
+    ck_assert(schedule_parse(&schedule, text, &diags));
+    const Model *model = model_build(arena, &targets, &schedule);
+    ck_assert_msg(model->ok, "%s", text);
+    ck_assert_msg(model->resources.blocks_per_sm == cases[i].blocks, "%s: %d", text,
+                  model->resources.blocks_per_sm);
+    ck_assert_str_eq(model->resources.limiter, cases[i].limiter);
+  }
+}
+END_TEST
+
 Suite *suite_knob_use(void);
 Suite *suite_knob_use(void) {
   Suite *suite = suite_create("knob use");
@@ -98,6 +121,7 @@ Suite *suite_knob_use(void) {
   tcase_add_test(tcase, unused_knobs_change_nothing);
   tcase_add_test(tcase, families_differ);
   tcase_add_test(tcase, the_compilers_registers_decide);
+  tcase_add_test(tcase, blocks_of_clusters_are_eight_on_an_sm);
   suite_add_tcase(suite, tcase);
   return suite;
 }

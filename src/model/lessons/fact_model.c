@@ -11,9 +11,8 @@
 #include "model/ir/rewrite.h"
 #include "model/lessons/fact_compute.h"
 
-static const char *const limiters[] = {
-    "registers", "shared memory",      "tensor memory", "threads",
-    "blocks",    "blocks of clusters", "grid",          NULL};
+static const char *const limiters[] = {"registers", "shared memory", "tensor memory", "threads",
+                                       "blocks",    "clusters",      "grid",          NULL};
 static const char *const limits[] = {
 #define X(member, name, title) name,
     TRAFFIC_UNIT_TABLE(X)

@@ -97,12 +97,6 @@ static Limit smallest(const Limit *limit, int n) {
   return best;
 }
 
-// Blocks of clusters are fewer on an SM than others where that is known.
-static int64_t blocks_at_most(const Resources *r, const Target *t) {
-  const bool fewer = r->n_cluster > 1 && target_knows(t->cluster_blocks_per_sm);
-  return fewer ? (int64_t)t->cluster_blocks_per_sm : t->max_blocks_per_sm;
-}
-
 static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) {
   int64_t warps = round_up(r->n_warps, t->warp_alloc_unit);
   int each = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
@@ -118,11 +112,14 @@ static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) 
   int64_t own = ceil_div(r->n_threads, LANES), parts = t->warp_alloc_unit;
   const int64_t columns = r->tensor_columns;
   int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
+  // Blocks of clusters are fewer on an SM than others where that is known.
+  const bool of_clusters = r->n_cluster > 1 && target_knows(t->cluster_blocks_per_sm);
   Limit limit[] = {{"registers", resident / own},
                    {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
                    {"tensor memory", columns ? TENSOR_COLUMNS / columns : INT32_MAX},
                    {"threads", t->max_warps_per_sm / own},
-                   {r->n_cluster > 1 ? "blocks of clusters" : "blocks", blocks_at_most(r, t)},
+                   {of_clusters ? "clusters" : "blocks",
+                    of_clusters ? (int64_t)t->cluster_blocks_per_sm : t->max_blocks_per_sm},
                    {"grid", ceil_div(r->n_blocks, t->sm_count)}};
   return smallest(limit, sizeof limit / sizeof *limit);
 }

@@ -122,22 +122,22 @@ static const Model *model_of_row(Arena *arena, const TargetTable *targets, const
   return product && !dtype_is_scaled(problem->dtype) ? model : NULL;
 }
 
-// The GPU whose kernels are meant: NULL after saying why none is.
-static const char *only_gpu(Arena *arena, const char *asked, const HistoryRow *rows, int n) {
+// The GPU whose kernels are meant goes to *out; else it is said why none is.
+static int only_gpu(Arena *arena, const char *asked, const HistoryRow *rows, int n,
+                    const char **out) {
   const char *found = NULL;
   for (int i = 0; i < n; i++) {
     if (asked && !strstr(rows[i].gpu, asked)) continue;
-    if (found && !str_equal(found, rows[i].gpu)) {
-      cli_error(CLI_USAGE, "the history has kernels of %s and of %s: say which with --gpu",
-                str_sanitise(arena, found), str_sanitise(arena, rows[i].gpu));
-      return NULL;
-    }
+    if (found && !str_equal(found, rows[i].gpu))
+      return cli_error(CLI_USAGE, "the history has kernels of %s and of %s: say which with --gpu",
+                       str_sanitise(arena, found), str_sanitise(arena, rows[i].gpu));
     found = rows[i].gpu;
   }
-  if (!found)
-    cli_error(CLI_MISSING, "no kernel that is right was timed here yet%s%s",
-              asked ? " on a GPU called " : "", asked ? str_sanitise(arena, asked) : "");
-  return found;
+  *out = found;
+  return found
+             ? CLI_OK
+             : cli_error(CLI_MISSING, "no kernel that is right was timed here yet%s%s",
+                         asked ? " on a GPU called " : "", asked ? str_sanitise(arena, asked) : "");
 }
 
 static int write_library(Arena *arena, const char *folder, const char *gpu,
@@ -165,8 +165,9 @@ static int write_header(Arena *arena, const TunedOptions *given, Diags *diags) {
   HistoryRow *rows = ARENA_ARRAY(arena, HistoryRow, ROWS_MAX);
   const int n_rows = history_best(history, arena, rows, ROWS_MAX);
   history_close(history);
-  const char *gpu = only_gpu(arena, given->gpu, rows, n_rows);
-  if (!gpu) return CLI_MISSING;
+  const char *gpu = NULL;
+  const int status = only_gpu(arena, given->gpu, rows, n_rows, &gpu);
+  if (status != CLI_OK) return status;
   if (!cli_targets(arena, &targets, diags)) return cli_fail(diags);
   LibraryKernel *kernels = ARENA_ARRAY(arena, LibraryKernel, n_rows + 1);
   int n = 0, n_left_out = 0;

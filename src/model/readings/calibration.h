@@ -43,7 +43,7 @@ typedef enum CalibrationPart {
   X(SOFTMAX, "softmax", 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")              \
   X(ISSUE, "issue", 1.2, CALIBRATION_LIMIT, "instructions that multiply by threads or move")      \
   X(COPY, "copy", 2, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")             \
-  X(GLOBAL, "global", 1, CALIBRATION_LIMIT, "L1, for all that goes to global memory")             \
+  X(GLOBAL, "global", 1, CALIBRATION_PIPE, "L1, for all that goes to global memory")              \
   X(L2, "l2", 1, CALIBRATION_LIMIT, "L2, 32 bytes a clock for each SM")                           \
   X(DRAM, "dram", 1, CALIBRATION_LIMIT, "DRAM")                                                   \
   X(TMA, "tma", 2, CALIBRATION_LIMIT, "rows of boxes, a clock each")                              \
@@ -130,6 +130,9 @@ typedef struct CalibrationBasis {
   // Per block: of sectors beyond what is asked for of them, by boxes and by fragments straight from
   // global memory.
   double wasted_bytes;
+  // Per block, clocks of L1: for what lanes load by way of it (of two products they stay with those
+  // of shared memory, which are counted by slabs), and for all else of global memory.
+  double l1_clocks, global_clocks;
   double multiply_fma;  // multiply-adds of one CompiledLoop.multiplies, of a warp
   CompiledCode code;
 } CalibrationBasis;

@@ -64,6 +64,11 @@ static void add_global(const Model *model, CalibrationBasis *out) {
     const GlobalSite *site = &model->global.site[i];
     out->requests += site->requests;
     out->stored_sectors += site->is_store ? site->sectors : 0;
+    const bool loads = site->count.wavefronts > 0;
+    if (!loads)
+      out->global_clocks += site->clocks;
+    else if (model->program->n_products == 1 || !out->staged)
+      out->l1_clocks += site->clocks;
     add_direct(model, site, out);
   }
 }
@@ -198,22 +203,24 @@ static double l2_clocks(const CalibrationBasis *b) {
   return (b->traffic.l2_bytes + wasted) / (b->target->sm_count * BYTES_PER_CLOCK);
 }
 
-// Without slabs the pipe of shared memory is L1's alone, and its lines are those of global memory.
+// The pipe of shared memory is L1's too; what it takes of either has a factor of its own. Without
+// slabs it is L1's alone.
 static void limit_terms(const CalibrationBasis *b, const Launched *l,
                         double term[CALIBRATION_FACTORS]) {
   enum { ISSUED_PER_CLOCK = 4 };
   const Traffic *t = &b->traffic;
   const double block = l->rounds * l->ns, slab = l->slabs * block;
+  const double loaded = b->l1_clocks * block;
   term[b->pipe] = positive(t->fma_clocks) * slab;
   term[CALIBRATION_SOFTMAX] = (positive(t->fp32_clocks) + positive(t->sfu_clocks)) * slab;
   term[CALIBRATION_ISSUE] = instructions(b, l->slabs) / ISSUED_PER_CLOCK * block;
   term[CALIBRATION_COPY] = b->copied * slab;
-  term[CALIBRATION_GLOBAL] = positive(t->global_clocks) * slab;
+  term[CALIBRATION_GLOBAL] = b->global_clocks * block + loaded;
   term[CALIBRATION_L2] = l2_clocks(b) * l->ns;
   term[CALIBRATION_DRAM] = positive(t->dram_clocks) * slab;
   term[CALIBRATION_TMA] = b->waits.box_rows * block;
   term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
-  term[CALIBRATION_SHARED] = b->staged ? positive(t->shared_clocks) * slab : 0;
+  term[CALIBRATION_SHARED] = b->staged ? positive(positive(t->shared_clocks) * slab - loaded) : 0;
   term[CALIBRATION_SPILL] = spilled_lines(b, l->slabs) * spill_clocks(b, l->resident) * block;
 }
 

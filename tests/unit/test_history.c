@@ -59,9 +59,7 @@ static HistoryRow a_row(const char *user, const char *hash, int64_t when) {
                       .memory_mhz = 3201,
                       .status = "ok",
                       .method = "median of 100, L2 warm",
-                      .registers = 255,
-                      .spill_bytes = 12,
-                      .code = {{64, 100, 2, 310.5, 1602}, {0, 40, 0, 120, 120}}};
+                      .compiled = {255, 12, {{64, 100, 2, 310.5, 1602}, {0, 40, 0, 120, 120}}}};
 }
 
 static void add(History *history, HistoryRow row) {
@@ -84,16 +82,17 @@ START_TEST(test_round_trip) {
   ck_assert(row.tflops == in.tflops && row.spread == in.spread);
   ck_assert_int_eq(row.sm_mhz, 1980);
   ck_assert_int_eq(row.memory_mhz, 3201);
-  ck_assert_int_eq(row.registers, 255);
-  ck_assert_int_eq(row.spill_bytes, 12);
-  ck_assert_str_eq(compiled_code_text(arena, &row.code), "64 100 2 310.5 1602 0 40 0 120 120");
+  ck_assert_int_eq(row.compiled.registers, 255);
+  ck_assert_int_eq(row.compiled.spill_bytes, 12);
+  ck_assert_str_eq(compiled_code_text(arena, &row.compiled.code),
+                   "64 100 2 310.5 1602 0 40 0 120 120");
   in = a_row("ana", "plain", 1735689600);
-  in.registers = in.spill_bytes = 0;
+  in.compiled = (CompiledKernel){0};
   add(history, in);
   ck_assert(history_latest(history, arena, "plain", in.problem, "GPU-1", &row));
-  ck_assert_int_eq(row.registers, 0);
-  ck_assert_int_eq(row.spill_bytes, 0);
-  ck_assert_int_eq(row.code.inner.instructions, 0);
+  ck_assert_int_eq(row.compiled.registers, 0);
+  ck_assert_int_eq(row.compiled.spill_bytes, 0);
+  ck_assert_int_eq(row.compiled.code.inner.instructions, 0);
   // One thing different, and it is another kernel.
   ck_assert(!history_latest(history, arena, "9f3d", in.problem, "GPU-1", &row));
   ck_assert(!history_latest(history, arena, "9f3c", "4096x4096x4095 f32", "GPU-1", &row));
@@ -286,8 +285,8 @@ START_TEST(test_version_1_is_taken_over) {
     ck_assert_int_eq(history_recent(history, arena, rows, 4), 1 + again);
     ck_assert_int_eq(rows[again].id, 7);
     ck_assert_str_eq(rows[again].state, "BM=16");
-    ck_assert_int_eq(rows[again].registers, 0);
-    ck_assert_int_eq(rows[0].registers, again ? 255 : 0);
+    ck_assert_int_eq(rows[again].compiled.registers, 0);
+    ck_assert_int_eq(rows[0].compiled.registers, again ? 255 : 0);
     ck_assert_int_eq(history_calibrations(history, arena, NULL, fits, 4), again);
     Diags diags = diags_new(arena);
     const HistoryCalibration fit = a_fit("NVIDIA H200", CALIBRATION_FAMILY_MMA, 212);
@@ -325,8 +324,8 @@ START_TEST(test_version_2_is_taken_over_by_many) {
   }
   History *history = open_well();
   ck_assert_int_eq(history_recent(history, arena, rows, AT_ONCE + 2), AT_ONCE + 1);
-  ck_assert_int_eq(rows[0].registers, 255);
-  ck_assert_int_eq(rows[AT_ONCE].registers, 0);
+  ck_assert_int_eq(rows[0].compiled.registers, 255);
+  ck_assert_int_eq(rows[AT_ONCE].compiled.registers, 0);
   ck_assert_str_eq(rows[AT_ONCE].method, "short turns");
   history_close(history);
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "kernels/worker/client.h"
 #include "kernels/worker/lines.h"
+#include "worker_messages.h"
 
 enum { DEADLINE_MS = 1500, SLACK_MS = 1000 };
 
@@ -132,23 +133,8 @@ static void check_nothing_leaks(const char *name, const char *text) {
   ck_assert_msg(!strstr(text, "root:") && !strstr(text, "/bin/bash"), "%s: the file leaks", name);
 }
 
-static Plan plan_of(const char *cuda) {
-  return (Plan){.cuda = cuda,
-                .arch = "sm_90a",
-                .label = "hostile",
-                .m = 64,
-                .n = 64,
-                .k = 64,
-                .n_kernels = 1,
-                .kernels = {{.name = "gemm",
-                             .grid = {1, 1, 1},
-                             .block = {32, 1, 1},
-                             .n_args = 1,
-                             .args = {PLAN_ARG_C}}}};
-}
-
 static int64_t submit(Client *client, int index, const char *cuda) {
-  const Plan plan = plan_of(cuda);
+  const Plan plan = worker_plan(cuda);
   return client_submit(client, &(ClientRequest){.kind = MESSAGE_COMPILE,
                                                 .plan = &plan,
                                                 .keep = true,

@@ -23,10 +23,7 @@ Suite *suite_random_order(void);
 enum { POINTS_MAX = 300, FITTED = 100, FAMILIES = 6, SPLITS = 6, LINE = 8192 };
 
 // What ptxas 13.0 made of the main kernel.
-typedef struct Said {
-  int registers, spill_bytes;
-  CompiledCode code;
-} Said;
+typedef CompiledKernel Said;
 
 typedef struct Family {
   CalibrationFamily family;
@@ -105,7 +102,7 @@ static void add_point(Arena *scratch, const Model *model, double time_ns, const 
   const int i = family->n++;
   family->family = basis.family;
   family->estimated[i] = (CalibrationPoint){calibration_terms_of(&basis), time_ns};
-  calibration_count(&basis, said->registers, said->spill_bytes, &said->code);
+  calibration_count(&basis, said);
   family->counted[i] = (CalibrationPoint){calibration_terms_of(&basis), time_ns};
   family->roofline_ns[i] = model->traffic.flop / model->traffic.roofline_tflops * 1e-3;
 }

@@ -119,7 +119,7 @@ START_TEST(what_a_compile_says_corrects_the_promise) {
     const double said = calibration_ns(&none, &point->terms);
     const CalibrationTerms estimated = calibration_terms(model);
     CalibrationBasis counted = calibration_basis(model);
-    calibration_count(&counted, 128, 0, NULL);
+    calibration_count(&counted, &(CompiledKernel){.registers = 128});
     const CalibrationTerms terms = calibration_terms_of(&counted);
     ck_assert_int_eq(point->basis.resources.n_registers, 128);
     ck_assert_double_eq_tol(said / calibration_ns(&none, &terms), 1, 1e-12);
@@ -480,8 +480,8 @@ START_TEST(what_is_known_has_the_registers_that_were_counted) {
   for (int i = 0; i < known->n_points; i++) {
     const TunePoint *now = &known->point[i], *then = point_of(live, now->program);
     if (!now->known || !then) continue;
-    ck_assert_int_eq(now->registers, 128);
-    ck_assert_int_eq(now->spill_bytes, 0);
+    ck_assert_int_eq(now->compiled.registers, 128);
+    ck_assert_int_eq(now->compiled.spill_bytes, 0);
     ck_assert(memcmp(now->terms.term, then->terms.term, sizeof now->terms.term) == 0);
     n_same++;
   }

@@ -1,20 +1,22 @@
 #include "worker_messages.h"
 
-#include "kernels/toolchain/plan.h"
+Plan worker_plan(const char *cuda) {
+  return (Plan){.cuda = cuda,
+                .arch = "sm_90a",
+                .label = "test",
+                .m = 64,
+                .n = 64,
+                .k = 64,
+                .n_kernels = 1,
+                .kernels = {{.name = "gemm",
+                             .grid = {1, 1, 1},
+                             .block = {32, 1, 1},
+                             .n_args = 1,
+                             .args = {PLAN_ARG_C}}}};
+}
 
 static const char *plan_json(Arena *arena, const char *cuda) {
-  const Plan plan = {.cuda = cuda,
-                     .arch = "sm_90a",
-                     .label = "test",
-                     .m = 64,
-                     .n = 64,
-                     .k = 64,
-                     .n_kernels = 1,
-                     .kernels = {{.name = "gemm",
-                                  .grid = {1, 1, 1},
-                                  .block = {32, 1, 1},
-                                  .n_args = 1,
-                                  .args = {PLAN_ARG_C}}}};
+  const Plan plan = worker_plan(cuda);
   Str text = str_new(arena);
   plan_write_json(&text, &plan);
   return text.text;

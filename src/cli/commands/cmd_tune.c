@@ -106,9 +106,9 @@ static double ratio_of(const TuneField *field, const TunePoint *point) {
 }
 
 static void put_compiled(JsonWriter *w, const TunePoint *point) {
-  if (point->registers == 0) return;
-  json_member_int(w, "registers", point->registers);
-  json_member_int(w, "spill_bytes", point->spill_bytes);
+  if (point->compiled.registers == 0) return;
+  json_member_int(w, "registers", point->compiled.registers);
+  json_member_int(w, "spill_bytes", point->compiled.spill_bytes);
 }
 
 static void put_point(JsonWriter *w, Arena *arena, const TuneField *field, const TunePoint *point) {

@@ -286,11 +286,12 @@ static void bind_row(Arena *arena, sqlite3_stmt *query, const HistoryRow *row) {
   sqlite3_bind_int(query, 15, row->memory_mhz);
   bind_text(query, 16, row->status);
   bind_text(query, 17, row->method);
-  if (row->registers <= 0) return;
-  sqlite3_bind_int(query, 18, row->registers);
-  sqlite3_bind_int(query, 19, row->spill_bytes);
-  if (row->code.inner.multiplies > 0)
-    sqlite3_bind_text(query, 20, compiled_code_text(arena, &row->code), -1, SQLITE_TRANSIENT);
+  const CompiledKernel *compiled = &row->compiled;
+  if (compiled->registers <= 0) return;
+  sqlite3_bind_int(query, 18, compiled->registers);
+  sqlite3_bind_int(query, 19, compiled->spill_bytes);
+  if (compiled->code.inner.multiplies > 0)
+    bind_text(query, 20, compiled_code_text(arena, &compiled->code));
 }
 
 bool history_add(History *history, const HistoryRow *row, Diags *diags) {
@@ -335,15 +336,16 @@ static int column_mhz(sqlite3_stmt *query, int at) {
 }
 
 // Of a row without them, or with such as no thread has, nothing is known.
-static void read_compiled(sqlite3_stmt *query, int at, HistoryRow *row) {
+static void read_compiled(sqlite3_stmt *query, int at, CompiledKernel *out) {
   const int registers = sqlite3_column_int(query, at),
             spill_bytes = sqlite3_column_int(query, at + 1);
   const bool known = registers > 0 && registers <= 255 && spill_bytes >= 0;
-  row->registers = known ? registers : 0;
-  row->spill_bytes = known ? spill_bytes : 0;
   const unsigned char *loops = sqlite3_column_text(query, at + 2);
-  row->code = (CompiledCode){{0}, {0}};
-  if (known && loops) compiled_code_read((const char *)loops, &row->code);
+  *out = (CompiledKernel){0};
+  if (!known) return;
+  out->registers = registers;
+  out->spill_bytes = spill_bytes;
+  if (loops) compiled_code_read((const char *)loops, &out->code);
 }
 
 static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
@@ -358,7 +360,7 @@ static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
   row->memory_mhz = column_mhz(query, 15);
   row->status = column_text(arena, query, 16);
   row->method = column_text(arena, query, 17);
-  read_compiled(query, 18, row);
+  read_compiled(query, 18, &row->compiled);
 }
 
 typedef struct KernelQuery {

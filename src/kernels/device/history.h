@@ -32,14 +32,11 @@ typedef struct HistoryRow {
   const char *text_hash;  // history_hash() of the CUDA text
   const char *problem;    // history_problem()
   double time_ns, cublas_time_ns, tflops;
-  double spread;           // (p75 − p25) / median
-  int sm_mhz, memory_mhz;  // before; −1 = not known
-  const char *status;      // "ok", "wrong", "failed"
-  const char *method;      // how it was measured
-  // The compiler's word of the main kernel: of a thread, and bytes that its code spills, as
-  // kernel_spill_bytes() counts them; 0 registers: not known.
-  int registers, spill_bytes;
-  CompiledCode code;  // its loops
+  double spread;            // (p75 − p25) / median
+  int sm_mhz, memory_mhz;   // before; −1 = not known
+  const char *status;       // "ok", "wrong", "failed"
+  const char *method;       // how it was measured
+  CompiledKernel compiled;  // the main kernel
 } HistoryRow;
 
 // `path` NULL: $GEMMVIEW_CLASSROOM/history.db, else $XDG_STATE_HOME/gemmview/history.db (by

@@ -23,7 +23,6 @@
 enum {
   INSTRUCTION_BYTES = 16,
   SCOREBOARDS = 6,
-  NO_SCOREBOARD = 7,
   LOOPS_MAX = 64,
   TURNS = 3,          // until the scoreboards of one turn reach into the next
   SOURCE_CLOCKS = 12  // until the registers of an address may be written again
@@ -39,7 +38,8 @@ typedef struct Opcode {
   bool of_warp;
   bool far;     // a load of global memory
   bool spills;  // local memory
-  int clocks;   // behind its scoreboard, measured on an H200; of the others VARIABLE
+  int clocks;   // behind its scoreboard: rounded guesses, which a fit corrects as a whole; of the
+                // others VARIABLE
 } Opcode;
 
 enum { VARIABLE = 20, NEAR = COMPILED_NEAR_CLOCKS };

@@ -127,9 +127,7 @@ static void ask_timing(Tune *tune, Field *field, const int *index, int n, int wo
     const Plan *plan = plan_of(scratch, field, point);
     *(i ? &request.plan_b : &request.plan) = plan;
     *(i ? &request.state_b : &request.state) = plan->label;
-    *(i ? &request.registers_b : &request.registers) = point->registers;
-    *(i ? &request.spill_bytes_b : &request.spill_bytes) = point->spill_bytes;
-    *(i ? &request.code_b : &request.code) = point->basis.code;
+    *(i ? &request.compiled_b : &request.compiled) = point->compiled;
     tune_set_state(field, point, TUNE_TIMING);
     point->worker = worker;
     point->asked = field->told.round;

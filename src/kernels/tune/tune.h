@@ -42,9 +42,8 @@ typedef struct TunePoint {
   CalibrationBasis basis;
   CalibrationTerms uncompiled;  // of the basis as it was before that
   CalibrationTerms terms;       // with the compiler's word where it has spoken
-  // That word, of the main kernel: of a thread, and bytes spilled; 0 registers: it has not spoken.
-  int registers, spill_bytes;
-  double compile_ms;  // that it took to say it; 0: not known
+  CompiledKernel compiled;      // that word, of the main kernel
+  double compile_ms;            // that it took to say it; 0: not known
   // By its model and what was measured of schedules like it when it was chosen, corrected by what
   // the compiler says.
   double predicted_ns;

@@ -89,10 +89,9 @@ TunePoint *tune_add_point(Tune *tune, Field *field, Pooled *pooled) {
   return point;
 }
 
-static void take_count(TunePoint *point, int registers, int spill_bytes, const CompiledCode *code) {
-  point->registers = registers;
-  point->spill_bytes = spill_bytes;
-  calibration_count(&point->basis, registers, spill_bytes, code);
+static void take_count(TunePoint *point, const CompiledKernel *compiled) {
+  point->compiled = *compiled;
+  calibration_count(&point->basis, compiled);
   point->terms = calibration_terms_of(&point->basis);
 }
 
@@ -102,7 +101,7 @@ void tune_count(const Field *field, TunePoint *point, const CompileResult *resul
   const KernelResources *said = &result->kernels[main_kernel];
   point->compile_ms = fmax(0, result->ptx_ms) + fmax(0, result->cubin_ms);
   const double expected = tune_expected_ns(field, &point->terms);
-  take_count(point, said->registers, kernel_spill_bytes(said), &said->code);
+  take_count(point, &(CompiledKernel){said->registers, kernel_spill_bytes(said), said->code});
   point->predicted_ns *= tune_expected_ns(field, &point->terms) / expected;
 }
 
@@ -271,7 +270,7 @@ static void row_point(Tune *tune, Field *field, const HistoryRow *row, Pooled *p
   TunePoint *point = tune_add_point(tune, field, pooled);
   const bool right = str_equal(row->status, "ok") && row->time_ns > 0;
   point->known = true;
-  if (row->registers > 0) take_count(point, row->registers, row->spill_bytes, &row->code);
+  if (row->compiled.registers > 0) take_count(point, &row->compiled);
   point->predicted_ns = tune_expected_ns(field, &point->terms);
   point->time_ns = right ? row->time_ns : 0;
   point->error = right ? NULL : "not right, or not run, when it was tried before";

@@ -267,14 +267,10 @@ static FlightSide make_side(Arena *arena, const Plan *side, const char *state) {
 static void make_sides(Flight *flight, const ClientRequest *request) {
   flight->arena = arena_new("flight");
   flight->sides[0] = make_side(flight->arena, request->plan, request->state);
-  flight->sides[0].registers = request->registers;
-  flight->sides[0].spill_bytes = request->spill_bytes;
-  flight->sides[0].code = request->code;
+  flight->sides[0].compiled = request->compiled;
   if (!request->plan_b) return;
   flight->sides[1] = make_side(flight->arena, request->plan_b, request->state_b);
-  flight->sides[1].registers = request->registers_b;
-  flight->sides[1].spill_bytes = request->spill_bytes_b;
-  flight->sides[1].code = request->code_b;
+  flight->sides[1].compiled = request->compiled_b;
 }
 
 static void post(Client *client, Flight *flight) {

@@ -55,8 +55,7 @@ typedef struct ClientRequest {
   const ProbeRequest *probe;    // probe: copied
   const char *state, *state_b;  // bench: the one-line states, for the history; NULL = ""
   // bench: HistoryRow's, for the history; 0 registers: not known.
-  int registers, spill_bytes, registers_b, spill_bytes_b;
-  CompiledCode code, code_b;
+  CompiledKernel compiled, compiled_b;
   const char *want;  // compile: "ptx,cubin,sass", NULL = "ptx,cubin"
   uint64_t key;      // the caller's own, returned with every event
   bool keep;         // compile: newer compiles do not make it stale

@@ -52,9 +52,7 @@ void client_record(Client *client, const Worker *worker, const Flight *flight,
     row.state = flight->sides[i].state;
     row.text_hash = flight->sides[i].text_hash;
     row.problem = flight->sides[i].problem;
-    row.registers = flight->sides[i].registers;
-    row.spill_bytes = flight->sides[i].spill_bytes;
-    row.code = flight->sides[i].code;
+    row.compiled = flight->sides[i].compiled;
     if (worker->status.host[0]) row.host = worker->status.host;
     if (!history_add(history, &row, &diags)) break;
   }

@@ -11,8 +11,7 @@
 // The history's entry about one side, beside its result.
 typedef struct FlightSide {
   const char *state, *text_hash, *problem;
-  int registers, spill_bytes;
-  CompiledCode code;
+  CompiledKernel compiled;
 } FlightSide;
 
 // A request from submit to done. A cancel travels the same way, so that order is kept.

@@ -7,7 +7,7 @@
 //   calibration_ns(&calibration, &terms)                      how long the launch would take
 //
 //   CalibrationBasis basis = calibration_basis(model);        … and once it is compiled:
-//   calibration_count(&basis, 168, 1074, &code);              registers, bytes spilled, loops
+//   calibration_count(&basis, &compiled);                     registers, bytes spilled, loops
 //   terms = calibration_terms_of(&basis);
 //
 // A factor says how many times longer the limit takes than the data sheet says: 1.4 of "dram" is
@@ -141,10 +141,8 @@ typedef struct CalibrationBasis {
 
 // Of a legal model.
 CalibrationBasis calibration_basis(const Model *model);
-// Takes the compiler's word of the main kernel: registers of a thread, and bytes that its code
-// spills, the mean of what it stores and what it loads; -1: not known. Its loops; NULL: not known.
-void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes,
-                       const CompiledCode *code);
+// Takes the compiler's word of the main kernel; below 0: not known.
+void calibration_count(CalibrationBasis *basis, const CompiledKernel *said);
 CalibrationTerms calibration_terms_of(const CalibrationBasis *basis);
 // The same of a model by itself.
 CalibrationTerms calibration_terms(const Model *model);

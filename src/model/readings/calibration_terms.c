@@ -93,12 +93,11 @@ CalibrationBasis calibration_basis(const Model *model) {
   return out;
 }
 
-void calibration_count(CalibrationBasis *basis, int registers, int spill_bytes,
-                       const CompiledCode *code) {
-  if (code) basis->code = *code;
-  if (registers >= 0)
-    basis->resources =
-        resources_with_registers(&basis->resources, basis->target, registers, spill_bytes);
+void calibration_count(CalibrationBasis *basis, const CompiledKernel *said) {
+  basis->code = said->code;
+  if (said->registers >= 0)
+    basis->resources = resources_with_registers(&basis->resources, basis->target, said->registers,
+                                                said->spill_bytes);
 }
 
 typedef struct Launched {

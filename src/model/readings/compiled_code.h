@@ -22,6 +22,13 @@ typedef struct CompiledCode {
   CompiledLoop inner, outer;
 } CompiledCode;
 
+// What a compiler says of a kernel: of a thread, and the bytes that its code spills, the mean of
+// what it stores and of what it loads. 0 registers: nothing.
+typedef struct CompiledKernel {
+  int registers, spill_bytes;
+  CompiledCode code;
+} CompiledKernel;
+
 // As text and back. False: none that could be; there is nothing in `out` then.
 const char *compiled_code_text(Arena *arena, const CompiledCode *code);
 bool compiled_code_read(const char *text, CompiledCode *out);

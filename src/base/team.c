@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,10 +31,16 @@ struct Team {
   atomic_int next;
 };
 
+int team_processors(void) {
+  cpu_set_t allowed;
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  const int n = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
+  return n > 0 ? n : online > 0 ? (int)online : 1;
+}
+
 int team_usual(void) {
-  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  const long threads = processors / PROCESSORS_EACH;
-  return threads < 1 ? 1 : threads > TEAM_MAX ? TEAM_MAX : (int)threads;
+  const int threads = team_processors() / PROCESSORS_EACH;
+  return threads < 1 ? 1 : threads > TEAM_MAX ? TEAM_MAX : threads;
 }
 
 static void take_part(Team *team) {

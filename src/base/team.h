@@ -13,6 +13,8 @@
 typedef struct Team Team;
 typedef void TeamWork(void *context, int item);
 
+// Processors that this process may run on: taskset, Slurm and containers leave it a part of them.
+int team_processors(void);
 // How many threads are worth having beside other work: a quarter of the processors, 1 … 8.
 int team_usual(void);
 // `threads` counts the caller: 1 starts none. One that cannot be started leaves the others more.

@@ -148,6 +148,24 @@ START_TEST(a_worker_that_never_comes_does_not_stop_the_others) {
 }
 END_TEST
 
+// One worker for each GPU of the host, as many as the first one sees.
+START_TEST(every_gpu_of_a_host_has_a_worker) {
+  const CliRun run = run_well(arena_printf(
+      arena, "tune 64,64,64 --seconds 2 --gpus all --json %s",
+      cli_fake_worker_rules(
+          arena,
+          "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"NVIDIA H200\",\"code\":3}\n"
+          "{\"on\":\"compile\",\"do\":\"simulate\"}\n{\"on\":\"bench\",\"do\":\"simulate\"}\n")));
+  ck_assert_ptr_nonnull(strstr(run.out, "\"workers\":3"));
+  for (int worker = 0; worker < 3; worker++)
+    ck_assert_ptr_nonnull(strstr(run.out, arena_printf(arena, "\"worker\":%d,", worker)));
+  const CliRun none =
+      cli_run(arena, arena_printf(arena, "tune 64,64,64 --gpus all %s", simulated("NVIDIA H200")));
+  ck_assert_int_ne(none.status, 0);
+  ck_assert_ptr_nonnull(strstr(none.err, "names no GPU"));
+}
+END_TEST
+
 // The time is the search's own: a worker that comes out of a queue later than that has all of it.
 START_TEST(the_time_begins_with_the_first_worker) {
   const CliRun run = run_well(arena_printf(
@@ -219,6 +237,7 @@ Suite *suite_cli_tune(void) {
   tcase_add_test(tests, workers_that_never_come_are_named_and_not_waited_for);
   tcase_add_test(tests, a_worker_that_never_comes_does_not_stop_the_others);
   tcase_add_test(tests, the_time_begins_with_the_first_worker);
+  tcase_add_test(tests, every_gpu_of_a_host_has_a_worker);
   tcase_add_test(tests, a_history_that_cannot_be_written_is_told_of_once);
   tcase_add_test(tests, a_problem_without_kernels_says_why);
   tcase_add_test(tests, what_is_known_is_shown_beside_cublas);

@@ -1,5 +1,7 @@
 // Work that threads share: each item once, whatever there is of threads and rounds.
 #include <check.h>
+#include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "base/team.h"
@@ -73,6 +75,28 @@ START_TEST(none_and_many_are_kept_in_bounds) {
 }
 END_TEST
 
+static void *count_processors(void *context) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++) {
+    CPU_SET(i, &one);
+    if (sched_setaffinity(0, sizeof one, &one)) CPU_CLR(i, &one);
+  }
+  *(int *)context = team_processors();
+  return NULL;
+}
+
+// A thread's own, so that the other tests keep theirs.
+START_TEST(processors_are_those_that_are_left_to_us) {
+  int n = 0;
+  pthread_t thread;
+  ck_assert_int_eq(pthread_create(&thread, NULL, count_processors, &n), 0);
+  pthread_join(thread, NULL);
+  ck_assert_int_eq(n, 1);
+  ck_assert_int_ge(team_processors(), 1);
+}
+END_TEST
+
 Suite *suite_team(void);
 Suite *suite_team(void) {
   Suite *suite = suite_create("team");
@@ -81,6 +105,7 @@ Suite *suite_team(void) {
   tcase_add_test(tests, rounds_follow_each_other);
   tcase_add_loop_test(tests, a_round_goes_on_beside_its_caller, 1, 4);
   tcase_add_test(tests, none_and_many_are_kept_in_bounds);
+  tcase_add_test(tests, processors_are_those_that_are_left_to_us);
   suite_add_tcase(suite, tests);
   return suite;
 }

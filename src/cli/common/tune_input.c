@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/str.h"
+#include "base/team.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_ladder.h"
 #include "cli/common/portable.h"
@@ -159,7 +159,7 @@ bool tune_workers(Arena *arena, const OptionList *commands, bool all_gpus, Optio
   *out = *commands;
   if (!all_gpus) return true;
   const char **items = ARENA_ARRAY(arena, const char *, CLIENT_WORKERS_MAX);
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  const int cores = team_processors();
   *out = (OptionList){items, 0};
   for (int i = 0; i < (commands->count ? commands->count : 1); i++) {
     const char *command = commands->count ? commands->items[i] : NULL;
@@ -167,7 +167,7 @@ bool tune_workers(Arena *arena, const OptionList *commands, bool all_gpus, Optio
     const char *named = command ? command : own_command(arena);
     for (int gpu = 0; gpu < n && out->count < CLIENT_WORKERS_MAX; gpu++)
       items[out->count++] = command ? arena_printf(arena, "%s --gpu %d", named, gpu)
-                                    : arena_printf(arena, "%s --gpu %d --compiles %ld", named, gpu,
+                                    : arena_printf(arena, "%s --gpu %d --compiles %d", named, gpu,
                                                    cores / n > 1 ? cores / n : 1);
   }
   return diags->count == 0;

@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/hash.h"
+#include "base/team.h"
 #include "kernels/worker/worker_server.h"
 
 enum { BAD_LINES_MAX = 100, OUT_BYTES_MAX = 512 * 1024 * 1024, JOB_ARGV_MAX = 32 };
@@ -412,8 +413,8 @@ static bool serve_once(Server *server) {
 }
 
 static int slots_here(const WorkerOptions *options) {
-  long n = options->compiles > 0 ? options->compiles : sysconf(_SC_NPROCESSORS_ONLN) - 1;
-  return n < 2 ? 2 : n > WORKER_SLOTS_MAX ? WORKER_SLOTS_MAX : (int)n;
+  const int n = options->compiles > 0 ? options->compiles : team_processors() - 1;
+  return n < 2 ? 2 : n > WORKER_SLOTS_MAX ? WORKER_SLOTS_MAX : n;
 }
 
 static void end_children(Server *server) {

@@ -72,6 +72,7 @@ static void act_machine(Fake *fake, const Rule *rule, int64_t id) {
   fake->gpu = rule->text ? rule->text : "FAKE GPU";
   MESSAGE_SET(message, gpu, fake->gpu);
   MESSAGE_SET(message, gpu_uuid, "GPU-fake");
+  if (rule->code > 0) MESSAGE_SET(message, gpus, rule->code);
   say(fake, &message);
 }
 
@@ -216,7 +217,7 @@ typedef struct Action {
 
 static const Action actions[] = {
     {"hello", act_hello},        // text of a greeting; "code": another protocol number
-    {"machine", act_machine},    // a GPU named "text"
+    {"machine", act_machine},    // a GPU named "text", one of "code"
     {"reply", act_reply},        // "line", with the request's id
     {"done", act_done},          // ends the request
     {"print", act_print},        // "text" as a line of its own

@@ -20,7 +20,7 @@
 
 Suite *suite_random_order(void);
 
-enum { POINTS_MAX = 300, FITTED = 100, FAMILIES = 6, SPLITS = 6, LINE = 8192 };
+enum { POINTS_MAX = 300, FITTED = 100, FAMILIES = 7, SPLITS = 6, LINE = 8192 };
 
 // What ptxas 13.0 made of the main kernel.
 typedef CompiledKernel Said;
@@ -174,8 +174,8 @@ static void note(const char *text) {
 START_TEST(it_orders_random_schedules_of_every_family) {
   static const struct {
     double fitted, usual;
-  } least[FAMILIES] = {{0.89, 0.90},   {0.86, 0.865},  {0.94, 0.935},
-                       {0.955, 0.945}, {0.925, 0.915}, {0.92, 0.90}};
+  } least[FAMILIES] = {{0.92, 0.92},  {0.905, 0.90}, {0.90, 0.90},  {0.95, 0.945},
+                       {0.96, 0.955}, {0.93, 0.93},  {0.925, 0.915}};
   const Calibration none = calibration_none();
   for (int i = 0; i < FAMILIES; i++) {
     const Family *family = &families[i];

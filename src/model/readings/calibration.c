@@ -67,7 +67,7 @@ Calibration calibration_none(void) {
 
 // ---- the law ----------------------------------------------------------------------------------
 
-static double fourth(double x) { return x * x * x * x; }
+static double cube(double x) { return x * x * x; }
 
 double calibration_ns(const Calibration *calibration, const CalibrationTerms *terms) {
 #define X(id, name, preset, part, what) part,
@@ -77,12 +77,12 @@ double calibration_ns(const Calibration *calibration, const CalibrationTerms *te
   for (int i = 0; i < CALIBRATION_FACTORS; i++) {
     const double time = calibration->factor[i] * terms->term[i];
     if (part_of[i] == CALIBRATION_LIMIT)
-      limits += fourth(time);
+      limits += cube(time);
     else
       part[part_of[i]] += time;
   }
-  limits += fourth(part[CALIBRATION_PIPE]) + fourth(part[CALIBRATION_LATENCY]);
-  return sqrt(sqrt(limits)) + part[CALIBRATION_REST];
+  limits += cube(part[CALIBRATION_PIPE]) + cube(part[CALIBRATION_LATENCY]);
+  return cbrt(limits) + part[CALIBRATION_REST];
 }
 
 // ---- fit ----------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ typedef struct Points {
 } Points;
 
 static double loss(const Calibration *c, const Points *points) {
-  static const double robust_from = 0.2, pull = 0.03;
+  static const double robust_from = 0.2, pull = 0.05;
   double sum = 0;
   for (int i = points->first; i < points->n; i += points->step) {
     const CalibrationPoint *point = &points->point[i];

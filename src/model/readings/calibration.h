@@ -15,10 +15,10 @@
 // tests/data/h200_random.tsv), rounded. What a data sheet has no figure for is counted in a unit of
 // its own:
 //
-//   t = (Σ limit⁴ + pipe⁴ + latency⁴)^¼ + rest
+//   t = (Σ limit³ + pipe³ + latency³)^⅓ + rest
 //
-// each the sum of its rows of the table, factor · term. Limits overlap, so their fourth powers add
-// up: of two that are equal the launch takes 1.19 times either. Latency is what a block would take
+// each the sum of its rows of the table, factor · term. Limits overlap, so their cubes add
+// up: of two that are equal the launch takes 1.26 times either. Latency is what a block would take
 // if it were alone, shared by those that are resident together: what the program waits for before
 // it goes on (waits.h). Worked example, attention on an H100 with K and V each waited for: of a
 // block of 64 keys 2 · 600 clocks, the 512 in which its 32 KB come, and 400 of products and softmax
@@ -40,28 +40,29 @@ typedef enum CalibrationPart {
 #define CALIBRATION_TABLE(X)                                                                      \
   X(FMA, "fma", 1, CALIBRATION_LIMIT, "multiply-adds of threads")                                 \
   X(MMA, "mma", 1, CALIBRATION_LIMIT, "products of warps, mma.sync")                              \
-  X(WGMMA, "wgmma", 1, CALIBRATION_LIMIT, "products of warpgroups")                               \
+  X(WGMMA, "wgmma", 1.1, CALIBRATION_LIMIT, "products of warpgroups")                             \
   X(SOFTMAX, "softmax", 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")              \
   X(ISSUE, "issue", 1, CALIBRATION_LIMIT, "instructions that multiply by threads or move")        \
-  X(COPY, "copy", 1.8, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")           \
+  X(COPY, "copy", 1.7, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")           \
   X(GLOBAL, "global", 1.1, CALIBRATION_PIPE, "L1, for all that goes to global memory")            \
-  X(L2, "l2", 1, CALIBRATION_LIMIT, "L2, 32 bytes a clock for each SM")                           \
+  X(L2, "l2", 0.7, CALIBRATION_LIMIT,                                                             \
+    "L2, 32 bytes a clock for each SM, and loads that wait in L1")                                \
   X(DRAM, "dram", 1, CALIBRATION_LIMIT, "DRAM")                                                   \
-  X(TMA, "tma", 2, CALIBRATION_LIMIT, "rows of boxes, a clock each")                              \
-  X(POWER, "power", 1, CALIBRATION_LIMIT, "the board's power")                                    \
+  X(TMA, "tma", 1.9, CALIBRATION_LIMIT, "rows of boxes, a clock each")                            \
+  X(POWER, "power", 0.7, CALIBRATION_LIMIT, "the board's power")                                  \
   X(SHARED, "shared", 1.1, CALIBRATION_PIPE, "shared memory")                                     \
-  X(SPILL, "spill", 1.7, CALIBRATION_LIMIT,                                                       \
+  X(SPILL, "spill", 1.5, CALIBRATION_LIMIT,                                                       \
     "spilled registers, a clock a line in L1, more beyond")                                       \
-  X(ALONE, "alone", 0.8, CALIBRATION_LATENCY, "the products and the softmax of a block alone")    \
-  X(WARP, "warp", 0.9, CALIBRATION_LATENCY, "instructions of one warp, a clock each")             \
-  X(FETCH, "fetch", 1.6, CALIBRATION_LATENCY, "what a block fetches while it multiplies nothing") \
-  X(STEP, "step", 0.5, CALIBRATION_LATENCY, "20 clocks for each step along K")                    \
+  X(ALONE, "alone", 0.6, CALIBRATION_LATENCY, "the products and the softmax of a block alone")    \
+  X(WARP, "warp", 0.9, CALIBRATION_LATENCY, "instructions and wavefronts of one warp")            \
+  X(FETCH, "fetch", 1.4, CALIBRATION_LATENCY, "what a block fetches while it multiplies nothing") \
+  X(STEP, "step", 0.4, CALIBRATION_LATENCY, "20 clocks for each step along K")                    \
   X(PHASE, "phase", 0.4, CALIBRATION_LATENCY,                                                     \
     "30 clocks for each turn of waiting and multiplying")                                         \
   X(LAUNCH, "launch", 3, CALIBRATION_REST, "a launch, in microseconds")                           \
-  X(BLOCK, "block", 0.6, CALIBRATION_REST, "750 clocks to begin and end a block")                 \
+  X(BLOCK, "block", 0.5, CALIBRATION_REST, "750 clocks to begin and end a block")                 \
   X(STORE, "store", 1.8, CALIBRATION_REST, "sectors that threads write, a clock each")            \
-  X(BETWEEN, "between", 0.5, CALIBRATION_REST, "sums of parts on their way through memory")
+  X(BETWEEN, "between", 0.45, CALIBRATION_REST, "sums of parts on their way through memory")
 
 #define X(id, name, preset, part, what) CALIBRATION_##id,
 typedef enum CalibrationFactor { CALIBRATION_TABLE(X) CALIBRATION_FACTORS } CalibrationFactor;
@@ -71,7 +72,7 @@ const char *calibration_name(CalibrationFactor factor);
 const char *calibration_what(CalibrationFactor factor);
 
 // The number of the formula above: factors fitted to another one say nothing of this.
-enum { CALIBRATION_LAW = 4 };
+enum { CALIBRATION_LAW = 5 };
 
 // Kernels that one fit is for: by what multiplies, and whether one product is all there is to them.
 #define CALIBRATION_FAMILIES_TABLE(X)     \
@@ -132,9 +133,12 @@ typedef struct CalibrationBasis {
   // Per block: of sectors beyond what is asked for of them, by boxes and by fragments straight from
   // global memory.
   double wasted_bytes;
-  // Per block, clocks of L1: for what lanes load by way of it (of two products they stay with those
-  // of shared memory, which are counted by slabs), and for all else of global memory.
-  double l1_clocks, global_clocks;
+  // Per block, of such fragments where K runs along lines: the lines of one step along K, and the
+  // bytes that come again if L1 does not keep them until the next.
+  double step_lines, again_bytes;
+  // Per block, of global memory: the lines that lanes load by way of L1, and the clocks of L1 for
+  // all else and for what is loaded but once (traffic has those of a slab).
+  double loaded_lines, other_clocks;
   double multiply_fma;  // multiply-adds of one CompiledLoop.multiplies, of a warp
   CompiledCode code;
 } CalibrationBasis;

@@ -20,6 +20,8 @@
 #include "model/readings/calibration.h"
 #include "model/readings/derive.h"
 
+static double positive(double value) { return value > 0 ? value : 0; }
+
 static CalibrationFactor pipe_of(const Atom *atom) {
   if (!atom) return CALIBRATION_FMA;
   return atom_is_of_warp(atom) ? CALIBRATION_MMA : CALIBRATION_WGMMA;
@@ -44,19 +46,34 @@ static void add_sites(const Model *model, CalibrationBasis *out) {
   }
 }
 
-// Fragments straight from global memory: rows of the tile that are not whole sectors wide bring a
-// neighbour's along. Worked example, B of bf16 row by row,
-// tiles of 8 columns: 16 bytes of each row are of use, 32 come.
+// Fragments straight from global memory, of a tile so many rows wide, where K runs along its lines:
+// a step takes less than a sector of each, and the next step the rest, if L1 still has it.
+static void add_along_k(const Model *model, double rows, double row_bytes, CalibrationBasis *out) {
+  const Atom *atom = program_atom(model->program);
+  const double step_bytes = (atom ? atom->k : 1) * dtype_bytes(model->program->problem.dtype);
+  out->step_lines += rows;
+  out->again_bytes += rows * row_bytes * positive(SECTOR_BYTES / step_bytes - 1);
+}
+
+// Where it runs across them: rows of the tile that are not whole sectors wide bring a neighbour's
+// along. Worked example, B of bf16 row by row, tiles of 8 columns: 16 bytes of each row are of use,
+// 32 come.
+static void add_across_k(double width_bytes, double depth, CalibrationBasis *out) {
+  out->wasted_bytes += (ceil(width_bytes / SECTOR_BYTES) * SECTOR_BYTES - width_bytes) * depth;
+}
+
 static void add_direct(const Model *model, const GlobalSite *site, CalibrationBasis *out) {
   const Program *p = model->program;
   const bool is_a = site->matrix->role == ROLE_A, is_b = site->matrix->role == ROLE_B;
   if (site->is_store || !site->by_l1 || p->n_products > 1 || !(is_a || is_b)) return;
   const double m = (double)axis_tile(&p->axis[AXIS_M]), n = (double)axis_tile(&p->axis[AXIS_N]);
-  const double depth = model->traffic.flop / 2 / (m * n * (double)model->resources.n_blocks);
-  const double used = (is_a ? m : n) * dtype_bytes(site->matrix->type);
+  const double depth = model->traffic.slabs * model->traffic.slab_fma / (m * n);
+  const double rows = is_a ? m : n, bytes = dtype_bytes(site->matrix->type);
   const bool along_k = p->product[0].operand[is_a ? ATOM_A : ATOM_B].column_major != is_a;
-  const double come = along_k ? used : ceil(used / SECTOR_BYTES) * SECTOR_BYTES;
-  out->wasted_bytes += (come - used) * depth;
+  if (along_k)
+    add_along_k(model, rows, depth * bytes, out);
+  else
+    add_across_k(rows * bytes, depth, out);
 }
 
 static void add_global(const Model *model, CalibrationBasis *out) {
@@ -65,10 +82,8 @@ static void add_global(const Model *model, CalibrationBasis *out) {
     out->requests += site->requests;
     out->stored_sectors += site->is_store ? site->sectors : 0;
     const bool loads = site->count.wavefronts > 0;
-    if (!loads)
-      out->global_clocks += site->clocks;
-    else if (model->program->n_products == 1 || !out->staged)
-      out->l1_clocks += site->clocks;
+    if (loads && site->by_l1) out->loaded_lines += site->lines;
+    if (!(loads && site->in_loop)) out->other_clocks += site->clocks;
     add_direct(model, site, out);
   }
 }
@@ -108,8 +123,6 @@ typedef struct Launched {
   double slabs;  // of a block
 } Launched;
 
-static double positive(double value) { return value > 0 ? value : 0; }
-
 static Launched launched(const CalibrationBasis *b) {
   const Traffic *t = &b->traffic;
   const double blocks = (double)b->resources.n_blocks;
@@ -119,7 +132,7 @@ static Launched launched(const CalibrationBasis *b) {
                     .rounds = rounds,
                     .turns = ceil(rounds / resident),
                     .resident = resident,
-                    .slabs = fmax(1, t->flop / 2 / t->slab_fma / blocks)};
+                    .slabs = fmax(1, t->slabs)};
 }
 
 // ---- the code -----------------------------------------------------------------------------------
@@ -129,9 +142,12 @@ typedef struct Executed {
   double instructions, spills, near_clocks, far_clocks;
 } Executed;
 
-static Executed turns_of(const CompiledLoop *loop, double turns) {
-  return (Executed){turns * loop->instructions, turns * loop->spills, turns * loop->near_clocks,
-                    turns * loop->far_clocks};
+static Executed turns_of(const CompiledLoop *inner, double in, const CompiledLoop *outer,
+                         double out) {
+  return (Executed){in * inner->instructions + out * outer->instructions,
+                    in * inner->spills + out * outer->spills,
+                    in * inner->near_clocks + out * outer->near_clocks,
+                    in * inner->far_clocks + out * outer->far_clocks};
 }
 
 static bool has_code(const CalibrationBasis *b) {
@@ -139,21 +155,18 @@ static bool has_code(const CalibrationBasis *b) {
   return b->code.inner.multiplies > 0 && one_product && b->pipe != CALIBRATION_WGMMA;
 }
 
-// The loop around the one that multiplies is that of the slabs where the multiplies that the slab
-// has beside its own are a turn of the inner one or more; else it is one of tiles, and the inner
-// one that of the slabs. Worked example, fp32, 16 k-steps a slab, 64 FFMA each: an inner loop of
-// 256 FFMA is 4 turns for each turn of the outer one; one of 1024 FFMA or more is the slabs' own.
+// The loop around the one that multiplies is that of the slabs where a slab is several turns of the
+// inner one; else it is one of tiles, and the inner one that of the slabs. Worked example, fp32, 16
+// k-steps a slab, 64 FFMA each: an inner loop of 256 FFMA is 4 turns for each turn of the outer
+// one; one of 1024 FFMA or more is the slabs' own, for a loop of one turn is none.
 static Executed execute(const CalibrationBasis *b, double slabs) {
-  static const double nearly = 0.99;
+  static const double several = 1.5;
   const CompiledLoop *inner = &b->code.inner, *outer = &b->code.outer;
   const double of_slab =
       b->traffic.slab_fma / b->multiply_fma / fmax(1, (double)b->resources.n_consumers);
   const double turns = (of_slab - outer->multiplies) / inner->multiplies;
-  if (outer->instructions == 0 || turns < nearly)
-    return turns_of(inner, slabs * of_slab / inner->multiplies);
-  const Executed in = turns_of(inner, slabs * turns), out = turns_of(outer, slabs);
-  return (Executed){in.instructions + out.instructions, in.spills + out.spills,
-                    in.near_clocks + out.near_clocks, in.far_clocks + out.far_clocks};
+  if (turns < several) return turns_of(inner, slabs * of_slab / inner->multiplies, outer, 1);
+  return turns_of(inner, slabs * turns, outer, outer->instructions > 0 ? slabs : 0);
 }
 
 // ---- limits -------------------------------------------------------------------------------------
@@ -177,49 +190,77 @@ static double spilled_lines(const CalibrationBasis *b, double slabs) {
   return 2 * (double)(r->n_spilled * r->n_consumers) * fmax(1, times);
 }
 
-// The part of them beyond a cache that has room for so many bytes of an SM.
+// What the slabs of the resident blocks leave of the SM's data cache.
+static double l1_bytes(const CalibrationBasis *b, double resident) {
+  const Target *gpu = b->target;
+  const double slabs = (double)(b->resources.smem_bytes + gpu->smem_reserved_per_block) * resident;
+  return gpu->unified_per_sm - fmin(slabs, gpu->smem_per_sm);
+}
+
+// The part of so many bytes of an SM beyond a cache that has room for some.
 static double beyond(double bytes, double room) { return bytes > room ? 1 - room / bytes : 0; }
 
-// Clocks for each of them, by how much of an SM's lies where: in what shared memory leaves of L1,
-// of which other reads have half; in the SM's part of L2; in DRAM.
+// Clocks for each of them, by how much of an SM's lies where: in L1, of which other reads have
+// half; in the SM's part of L2; in DRAM.
 static double spill_clocks(const CalibrationBasis *b, double resident) {
-  static const double least = 8192, l2_clocks_per_line = 4;
+  static const double l2_clocks_per_line = 4;
   const Resources *r = &b->resources;
   const Target *gpu = b->target;
   const double bytes = (double)(r->n_spilled * r->n_consumers) * BANK_LINE_BYTES * resident;
-  const double slabs = (double)(r->smem_bytes + gpu->smem_reserved_per_block) * resident;
   const double rate = traffic_bytes_per_clock(gpu, gpu->dram_gbps);
   const double in_dram = beyond(bytes, (double)gpu->l2_bytes / gpu->sm_count),
-               past_l1 = beyond(bytes, fmax(least, (gpu->smem_per_sm - slabs) / 2));
+               past_l1 = beyond(bytes, l1_bytes(b, resident) / 2);
   const double dram_clocks =
       rate > 0 ? fmax(BANK_LINE_BYTES / rate, l2_clocks_per_line) : l2_clocks_per_line;
   return 1 - past_l1 + (past_l1 - in_dram) * l2_clocks_per_line + in_dram * dram_clocks;
 }
 
-static double l2_clocks(const CalibrationBasis *b) {
-  enum { BYTES_PER_CLOCK = 32 };
-  const double wasted = b->wasted_bytes * (double)b->resources.n_blocks;
-  return (b->traffic.l2_bytes + wasted) / (b->target->sm_count * BYTES_PER_CLOCK);
+// L1 answers in order: what it has waits behind what it has not, and until that comes from L2 each
+// keeps a line. Worked example, A of bf16 row by row, 8 lines a load: 28 KB beside full shared
+// memory are 224 lines, 28 loads, so one load every 9 clocks and a third, where 150 KB allow one
+// every 2. The pipe would take 8 for it.
+static double l1_clocks(const CalibrationBasis *b, double resident) {
+  enum { ON_ITS_WAY = COMPILED_FAR_CLOCKS - COMPILED_NEAR_CLOCKS };
+  return b->loaded_lines * ON_ITS_WAY * BANK_LINE_BYTES / l1_bytes(b, resident);
 }
 
-// The pipe of shared memory is L1's too; what it takes of either has a factor of its own. Without
-// slabs it is L1's alone.
+// What L1 does not keep until the next step along K comes again.
+static double l2_clocks(const CalibrationBasis *b, double resident) {
+  enum { BYTES_PER_CLOCK = 32 };
+  const double step = b->step_lines * BANK_LINE_BYTES * resident;
+  const double again = b->again_bytes * beyond(step, l1_bytes(b, resident) / 2);
+  const double more = (b->wasted_bytes + again) * (double)b->resources.n_blocks;
+  return (b->traffic.l2_bytes + more) / (b->target->sm_count * BYTES_PER_CLOCK);
+}
+
+// The pipe of shared memory is L1's too; what it takes of either has a factor of its own: clocks of
+// one block. Without slabs it is L1's alone.
+typedef struct Pipe {
+  double global, shared;
+} Pipe;
+
+static Pipe pipe_clocks(const CalibrationBasis *b, double slabs) {
+  const Traffic *t = &b->traffic;
+  const double shared = b->staged ? positive(t->shared_clocks - t->loaded_clocks) : 0;
+  return (Pipe){b->other_clocks + t->loaded_clocks * slabs, shared * slabs};
+}
+
 static void limit_terms(const CalibrationBasis *b, const Launched *l,
                         double term[CALIBRATION_FACTORS]) {
   enum { ISSUED_PER_CLOCK = 4 };
   const Traffic *t = &b->traffic;
   const double block = l->rounds * l->ns, slab = l->slabs * block;
-  const double loaded = b->l1_clocks * block;
+  const Pipe pipe = pipe_clocks(b, l->slabs);
   term[b->pipe] = positive(t->fma_clocks) * slab;
   term[CALIBRATION_SOFTMAX] = (positive(t->fp32_clocks) + positive(t->sfu_clocks)) * slab;
   term[CALIBRATION_ISSUE] = instructions(b, l->slabs) / ISSUED_PER_CLOCK * block;
   term[CALIBRATION_COPY] = b->copied * slab;
-  term[CALIBRATION_GLOBAL] = b->global_clocks * block + loaded;
-  term[CALIBRATION_L2] = l2_clocks(b) * l->ns;
+  term[CALIBRATION_GLOBAL] = pipe.global * block;
+  term[CALIBRATION_L2] = l2_clocks(b, l->resident) * l->ns + l1_clocks(b, l->resident) * block;
   term[CALIBRATION_DRAM] = positive(t->dram_clocks) * slab;
   term[CALIBRATION_TMA] = b->waits.box_rows * block;
   term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
-  term[CALIBRATION_SHARED] = b->staged ? positive(positive(t->shared_clocks) * slab - loaded) : 0;
+  term[CALIBRATION_SHARED] = pipe.shared * block;
   term[CALIBRATION_SPILL] = spilled_lines(b, l->slabs) * spill_clocks(b, l->resident) * block;
 }
 
@@ -270,6 +311,13 @@ static double clocks_in_step(const CalibrationBasis *b) {
   return (positive(b->traffic.fma_clocks) + softmax) / parts;
 }
 
+// A warp alone: it issues what it has to, and its own wavefronts follow one another.
+static double warp_clocks(const CalibrationBasis *b, double slabs) {
+  const Pipe pipe = pipe_clocks(b, slabs);
+  const double issued = has_code(b) ? execute(b, slabs).near_clocks : b->waits.instructions;
+  return issued + (pipe.global + pipe.shared) / fmax(1, (double)b->resources.n_consumers);
+}
+
 // Of a block alone: what resident blocks hide of each other.
 static void latency_terms(const CalibrationBasis *b, const Launched *l,
                           double term[CALIBRATION_FACTORS]) {
@@ -282,8 +330,7 @@ static void latency_terms(const CalibrationBasis *b, const Launched *l,
   const double fetches = w->fetches + (w->depth > 0 ? 1 / w->depth : 0);
   const double fetched = slabs * fetches * FETCH * farther(t) + moved;
   term[CALIBRATION_ALONE] = l->slabs * clocks_in_step(b) * turn;
-  term[CALIBRATION_WARP] =
-      (has_code(b) ? execute(b, l->slabs).near_clocks : w->instructions) * turn;
+  term[CALIBRATION_WARP] = warp_clocks(b, l->slabs) * turn;
   term[CALIBRATION_FETCH] = (fetched + read_clocks(b, l->slabs)) * turn;
   term[CALIBRATION_STEP] = has_code(b) ? 0 : w->steps * STEP * turn;
   term[CALIBRATION_PHASE] = slabs * w->phases * PHASE * turn;

@@ -7,8 +7,8 @@
 typedef struct Sites {
   int n;
   const Site *site;
-  // 128-byte lines per slab: what fragment loads ask of L1, through the same pipe as the sites; and
-  // what boxes of TMA and copies of 16 bytes write, which come past it.
+  // 128-byte lines per slab: what tensor cores read of tiles and factors, through the same pipe as
+  // the sites; and what boxes of TMA and copies of 16 bytes write, which come past it.
   double lines, copies;
 } Sites;
 // Derives the sites as written: each has the cost of every width that its accesses could be merged

@@ -138,6 +138,7 @@ static void look(void *context, const WarpVisit *visit) {
   site->requests += visit->weight;
   site->sectors += visit->weight * count.sectors;
   site->ideal += visit->weight * count.ideal;
+  site->lines += visit->weight * count.lines;
   site->clocks += visit->weight * l1_clocks(site, &count);
   show(site, visit, &count, addr);
 }
@@ -171,6 +172,7 @@ Globals derive_globals(Arena *arena, const Program *program, int number) {
     site->number = number + i;
     site->text = site_text(arena, site);
     out.clocks += site->clocks;
+    if (site->in_loop && site->count.wavefronts > 0) out.loaded_clocks += site->clocks;
     if (site->is_store) out.store_sectors += site->sectors;
     if (!site->is_store && !site->by_l1) out.wasted_sectors += site->sectors - site->ideal;
   }

@@ -97,7 +97,7 @@ typedef struct GlobalSite {
   int warp;                  // the one shown: the most wasteful, the first among equals
   SectorCount count;         // for those addresses
   // Sums over all its warps and iterations, in block 0, which stands for every block inside of C.
-  double requests, sectors, ideal;
+  double requests, sectors, ideal, lines;
   double clocks;     // of L1: wavefronts of loads; copies, four lines a clock; lines written
   const char *text;  // "r_a <- A  LDG.E.128"
 } GlobalSite;
@@ -105,9 +105,10 @@ typedef struct GlobalSite {
 typedef struct Globals {
   int n;
   const GlobalSite *site;
-  // Totals of one block: clocks of L1, sectors fetched into slabs beyond the ideal, sectors
-  // written.
-  double clocks, wasted_sectors, store_sectors;
+  // Totals of one block: clocks of L1, those of loads that the loop over slabs makes (what a
+  // pipeline loads ahead of it is the first turns'), sectors fetched into slabs beyond the ideal,
+  // sectors written.
+  double clocks, loaded_clocks, wasted_sectors, store_sectors;
 } Globals;
 
 typedef struct Resources {
@@ -149,10 +150,10 @@ enum { TRAFFIC_UNITS = 7, TRAFFIC_UNITS_OF_SOFTMAX = 2 };  // the last ones
 // is -1 (printed as null).
 typedef struct Traffic {
   double flop;  // of the whole problem: 2·M·N·K
-  // One resident block, one slab. If there are slabs, the wavefronts of what lanes load by way of
-  // L1 are counted with shared memory, whose pipe it is. global: those, copies at four lines a
-  // clock, and a clock for each line that is written, C's cells included.
-  double fma_clocks, shared_clocks, global_clocks, l2_clocks, dram_clocks;
+  // One resident block, one slab. loaded: the wavefronts of what lanes load by way of L1; where
+  // shared memory is used they are counted with it, whose pipe it is. global: those, copies at four
+  // lines a clock, and a clock for each line that is written, C's cells included.
+  double fma_clocks, shared_clocks, loaded_clocks, global_clocks, l2_clocks, dram_clocks;
   // Of a softmax between products: its exp2 by the special function units, and all that its values
   // take of the fp32 lanes. 0: there is none.
   double sfu_clocks, fp32_clocks;
@@ -171,6 +172,7 @@ typedef struct Traffic {
   // Min over the limits of the text as it stands; a compiler that merges accesses may beat it.
   double roofline_tflops;
   double slab_fma;  // multiply-adds of one block and slab, which the clocks above are for
+  double slabs;     // of a block, those of an edge like any other; of causal attention the mean
 } Traffic;
 
 // Clocks of a slab per 1024 multiply-adds of an SM, so that states with other tiles compare; what
@@ -199,7 +201,7 @@ typedef struct Model {
   int n_sites;
   const Site *site;  // as executed
   SiteTotals totals;
-  double lines;   // of 128 bytes per slab that pass through the pipe beside the sites
+  double lines;   // of 128 bytes per slab that tensor cores read, through the pipe beside the sites
   double copies;  // lines that are written into slabs past the pipe, by TMA or cp.async of 16 bytes
   Globals global;
   Resources resources;

@@ -191,14 +191,6 @@ static void visit_site(Finder *finder, const WarpVisit *visit, const Access *sha
   site->n_widths = n;
 }
 
-// What lanes load from global memory, fragments or what they write to a slab next, goes through L1,
-// which shares its pipe with shared memory.
-static bool reads_by_l1(const Op *op) {
-  const Buffer *from = op->src.buffer;
-  return from && from->space == SPACE_GLOBAL && !op_is_async_copy(op->kind) &&
-         !op_moves_box(op->kind);
-}
-
 static bool is_group_copy(const Op *op) {
   return op_is_async_copy(op->kind) && op_facts(op->kind)->completes == COMPLETES_BY_GROUP;
 }
@@ -209,12 +201,11 @@ static bool copies_past_l1(Arena *arena, const Op *op) {
 }
 
 // The step in bytes by which all addresses of one side may move and still cost the same: whole
-// words, or vectors; whole lines through L1 and past it. 0: any step.
+// words, or vectors; whole lines past L1. 0: any step.
 static int64_t even_step(const Finder *finder, const Op *op, const Access *side) {
   const Buffer *buffer = side->buffer;
   if (!buffer) return 0;
-  bool by_l1 = side == &op->src && reads_by_l1(op);
-  if (by_l1 || copies_past_l1(finder->arena, op)) return BANK_LINE_BYTES;
+  if (copies_past_l1(finder->arena, op)) return BANK_LINE_BYTES;
   if (buffer->space != SPACE_SHARED && !is_group_copy(op)) return 0;
   if (op_moves_rows(op->kind)) return LDMATRIX_ROW_BYTES;
   return max64(op->width * dtype_bytes(buffer->type), BANK_WORD_BYTES);
@@ -232,19 +223,6 @@ static bool is_uneven(void *context, const Op *op, const Var *var) {
     if (stride * dtype_bytes(side[i]->buffer->type) % step) return true;
   }
   return false;
-}
-
-static void count_wavefronts(Finder *finder, const WarpVisit *visit) {
-  const Op *op = &visit->stmt->op;
-  int64_t addr[LANES];
-  if (!visit->in_loop || !reads_by_l1(op)) return;
-  const Buffer *matrix = op->src.buffer;
-  source_offsets(finder, visit, addr);
-  for (int lane = 0; lane < LANES; lane++)
-    addr[lane] = visit->active[lane] ? addr[lane] * dtype_bytes(matrix->type) : BANK_INACTIVE;
-  const SectorCount count =
-      sectors_count(sectors_load(op->width * dtype_bytes(matrix->type)), addr);
-  finder->lines += count.wavefronts * visit->weight;
 }
 
 // A box is written by nobody's lanes, a whole 128-byte line at a time: a swizzle permutes chunks
@@ -283,7 +261,6 @@ static void look(void *context, const WarpVisit *visit) {
   Finder *finder = context;
   const Op *op = &visit->stmt->op;
   const Access *side[] = {&op->dst, &op->src};
-  count_wavefronts(finder, visit);
   if (op_moves_box(op->kind)) {
     count_box(finder, visit);
     return;

@@ -62,10 +62,10 @@ static Tile tile_of(const Model *model) {
   return tile;
 }
 
-// The clocks of the pipe that all sites take per slab, and the lines beside them. Without shared
-// memory the pipe is L1's alone, and its lines are those of global memory.
-static double shared_clocks(const Model *model) {
-  double clocks = model->resources.smem_bytes > 0 ? model->lines : 0;
+// The clocks of the pipe that all sites take per slab, and what passes through it beside them.
+// Without shared memory the pipe is L1's alone, and what is loaded is traffic of global memory.
+static double shared_clocks(const Model *model, double loaded) {
+  double clocks = model->resources.smem_bytes > 0 ? model->lines + loaded : 0;
   for (int i = 0; i < model->n_sites; i++) clocks += model->site[i].clocks;
   return clocks;
 }
@@ -320,8 +320,10 @@ static Traffic attention_traffic(const Model *model) {
   const double seen = p->causal ? 1 - (double)(p->m - 1) / (2.0 * (double)p->n) : 1;
   Traffic t = {.flop = 4 * pairs * depth * seen, .slab_fma = 2 * rows * keys * depth};
   const Tile tile = {rows, keys, depth, turns * seen, blocks, bytes, 1};
+  t.slabs = tile.slabs;
   t.fma_clocks = known(t.slab_fma / macs_per_clock(model));
-  t.shared_clocks = shared_clocks(model);
+  t.loaded_clocks = model->global.loaded_clocks / turns;
+  t.shared_clocks = shared_clocks(model, t.loaded_clocks);
   t.global_clocks = model->global.clocks / turns;
   t.l2_bytes = blocks * (rows + 2 * keys * turns * seen) * depth * bytes;
   t.l2_working_set_bytes = 2 * (double)p->n * depth * bytes;
@@ -350,8 +352,10 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   double slabs = tile.blocks * tile.slabs;
   Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
   t.slab_fma = tile.m * tile.n * tile.k * tile.unit;
+  t.slabs = tile.slabs;
   t.fma_clocks = known(t.slab_fma / macs_per_clock(model));
-  t.shared_clocks = shared_clocks(model);
+  t.loaded_clocks = model->global.loaded_clocks / tile.slabs;
+  t.shared_clocks = shared_clocks(model, t.loaded_clocks);
   t.global_clocks = model->global.clocks / tile.slabs;
   double wasted = SECTOR_BYTES * model->global.wasted_sectors / tile.slabs;
   double stored = SECTOR_BYTES * model->global.store_sectors / tile.slabs;

@@ -1,7 +1,6 @@
 // The driver's word for the limits of the GPU at hand: read from a driver, put into the row of the
 // table, and obeyed by the rules of every command that measures.
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -44,26 +43,6 @@ static const struct {
     {CU_DEVICE_MAX_BLOCKS_PER_SM, 3, TARGET_FIELD_max_blocks_per_sm},
 };
 enum { N_ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
-
-// The user's own list has the last word on what is whose number.
-START_TEST(a_process_of_one_gpu_hides_the_others) {
-  static const struct {
-    const char *list;
-    int ordinal;
-    const char *left;
-    int opened;
-  } cases[] = {{NULL, 0, "0", 0},    {NULL, 3, "3", 0},
-               {"5,2,7", 1, "2", 0}, {"GPU-4fa6,GPU-09bc", 1, "GPU-09bc", 0},
-               {"5,2", 2, "5,2", 2}, {"", 0, "", 0}};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    unsetenv("CUDA_VISIBLE_DEVICES");
-    if (cases[i].list) setenv("CUDA_VISIBLE_DEVICES", cases[i].list, 1);
-    ck_assert_int_eq(gpu_hide_others(property_arena, cases[i].ordinal), cases[i].opened);
-    ck_assert_str_eq(getenv("CUDA_VISIBLE_DEVICES"), cases[i].left);
-  }
-  unsetenv("CUDA_VISIBLE_DEVICES");
-}
-END_TEST
 
 START_TEST(every_limit_is_read_from_the_driver) {
   fake_cuda_install();
@@ -172,7 +151,6 @@ Suite *suite_device(void) {
   tcase_set_timeout(tests, 60);
   tcase_add_checked_fixture(tests, property_setup, property_teardown);
   suite_add_tcase(suite, tests);
-  tcase_add_test(tests, a_process_of_one_gpu_hides_the_others);
   tcase_add_test(tests, every_limit_is_read_from_the_driver);
   tcase_add_loop_test(tests, rules_hold_by_the_word_of_the_driver, 0,
                       (int)(sizeof limits / sizeof *limits));

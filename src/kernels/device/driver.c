@@ -16,7 +16,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -119,22 +118,6 @@ static bool read_info(Gpu *gpu) {
   if (!gpu->info.driver) gpu->info.driver = "unknown";
   read_limits(gpu);
   return gpu->info.capability_major > 0;
-}
-
-// The item of that number of "2,0,GPU-4fa6"; NULL: there are fewer.
-static const char *list_item(Arena *arena, const char *list, int number) {
-  while (number-- > 0 && list) {
-    list = strchr(list, ',');
-    list += list != NULL;
-  }
-  return list && *list ? arena_strndup(arena, list, strcspn(list, ",")) : NULL;
-}
-
-int gpu_hide_others(Arena *arena, int ordinal) {
-  static const char variable[] = "CUDA_VISIBLE_DEVICES";
-  const char *list = getenv(variable);
-  const char *own = list ? list_item(arena, list, ordinal) : arena_printf(arena, "%d", ordinal);
-  return own && setenv(variable, own, 1) == 0 ? 0 : ordinal;
 }
 
 static bool start(Gpu *gpu, int ordinal) {

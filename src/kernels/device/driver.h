@@ -22,10 +22,6 @@ typedef struct GpuInfo {
   Device device;  // what the rules want to know
 } GpuInfo;
 
-// For a process that uses one GPU and no other, before its first gpu_open(): the driver starts
-// every GPU that it sees, four H200s in 7 s where one alone takes 2.5 (2026-11-26). Puts the one of
-// this number alone into CUDA_VISIBLE_DEVICES, and returns the number by which it is to be opened.
-int gpu_hide_others(Arena *arena, int ordinal);
 // NULL with a sentence in `error` where there is no driver or no such device. The Gpu and its info
 // live in a memory of their own until gpu_close.
 Gpu *gpu_open(Arena *arena, int ordinal, const char **error);

@@ -230,7 +230,6 @@ static bool open_gpu(Job *job, const Message *ask) {
   const char *why = NULL;
   if (job->gpu) return true;
   say_progress(job, ask->id, "context", -1);
-  job->ordinal = gpu_hide_others(job->app, job->ordinal);
   job->gpu = gpu_open(job->app, job->ordinal, &why);
   if (!job->gpu) say_error(job, ask->id, ERROR_NO_GPU, why);
   return job->gpu != NULL;

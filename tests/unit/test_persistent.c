@@ -247,8 +247,8 @@ START_TEST(the_curve_goes_through_every_tile) {
   static const struct {
     int rows, cols;
     bool connected;
-  } sides[] = {{8, 8, true}, {16, 16, true}, {4, 8, true},
-               {8, 4, true}, {5, 7, false},  {1, 9, true}};
+  } sides[] = {{8, 8, true}, {16, 16, true},   {4, 8, true},     {8, 4, true},    {5, 7, false},
+               {1, 9, true}, {4, 4096, false}, {8192, 2, false}, {3, 5000, false}};
   for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
     const Grid *grid = grid_of(
         arena_printf(property_arena, "M=%d,N=%d,K=8,BM=8,BN=8,PERSISTENT=1,TILE_ORDER=hilbert",
@@ -267,12 +267,12 @@ END_TEST
 // ---- cost ---------------------------------------------------------------------------------------
 
 // Milliseconds of CPU for a model and its grid, the best of five.
-static double cost_ms(const char *state, int extent) {
+static double cost_ms(const char *state, int m, int n, int k) {
   double best = 1e9;
   for (int i = 0; i < 5; i++) {
     arena_reset(property_arena);
-    Schedule schedule = property_read_state(
-        arena_printf(property_arena, "%s,M=%d,N=%d,K=%d", state, extent, extent, extent));
+    Schedule schedule =
+        property_read_state(arena_printf(property_arena, "%s,M=%d,N=%d,K=%d", state, m, n, k));
     clock_t start = clock();
     grid_build(property_arena, property_built(&schedule));
     double ms = (double)(clock() - start) * 1e3 / CLOCKS_PER_SEC;
@@ -289,9 +289,18 @@ START_TEST(a_large_problem_costs_no_more) {
       "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,WARP_SPECIALIZE=1,"
       "BUFFER_COUNT=3,LDMATRIX=2,SWIZZLE=3";
   const char *state = arena_printf(property_data, "%s,%s", states[_i], rest);
-  double small = cost_ms(state, 4096), large = cost_ms(state, 16384);
+  double small = cost_ms(state, 4096, 4096, 4096), large = cost_ms(state, 16384, 16384, 16384);
   printf("%s: %.2f ms at 4096, %.2f ms at 16384\n", states[_i], small, large);
   ck_assert_double_lt(large, 3 * small + 5);
+}
+END_TEST
+
+// Both have 16,384 tiles. The square around the long ones has 16.8 million.
+START_TEST(a_long_problem_costs_no_more) {
+  static const char state[] = "PERSISTENT=1,TILE_ORDER=hilbert,BM=16,BN=16,STAGE=11,BK=8";
+  const double square = cost_ms(state, 2048, 2048, 64), longer = cost_ms(state, 64, 65536, 64);
+  printf("%.2f ms in a square, %.2f ms in four rows\n", square, longer);
+  ck_assert_double_lt(longer, 3 * square + 5);
 }
 END_TEST
 
@@ -374,6 +383,7 @@ Suite *suite_persistent(void) {
   tcase_add_test(tcase, groups_are_those_of_blocks);
   tcase_add_test(tcase, the_curve_goes_through_every_tile);
   tcase_add_loop_test(tcase, a_large_problem_costs_no_more, 0, 2);
+  tcase_add_test(tcase, a_long_problem_costs_no_more);
   tcase_add_loop_test(tcase, it_is_read_back_as_it_was_printed, 0, N_SHAPES);
   tcase_add_test(tcase, the_largest_curve_is_read_back);
   tcase_add_loop_test(tcase, it_compiles_without_a_warning, 0, N_SHAPES);

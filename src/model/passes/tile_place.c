@@ -103,14 +103,32 @@ static Point hilbert_point(int64_t side, int64_t at) {
   return p;
 }
 
+// Whether the curve, at `at`, enters a square of that side in which there is no tile. Squares of
+// one size follow each other on a curve like the one of points in them.
+static bool is_empty(int64_t side, int64_t square, int64_t at, int64_t along, int64_t across) {
+  if (at % (square * square)) return false;
+  const Point p = hilbert_point(side / square, at / (square * square));
+  return p.along * square >= along || p.across * square >= across;
+}
+
+// The next point behind such squares, the largest first: of 4 x 4096 tiles the curve through
+// 4096 x 4096 has 16.8 million points.
+static int64_t pass_empty(int64_t side, int64_t at, int64_t along, int64_t across) {
+  for (int64_t square = side; square > 0; square /= 2)
+    if (is_empty(side, square, at, along, across))
+      return pass_empty(side, at + square * square, along, across);
+  return at;
+}
+
 // [rows · columns]: the place, row · columns + column, of each tile on the curve.
 static const int64_t *hilbert_table(Arena *arena, int64_t rows, int64_t columns) {
-  int64_t *table = ARENA_ARRAY(arena, int64_t, rows * columns), n = 0, side = 1;
-  while (side < max64(rows, columns)) side *= 2;
-  for (int64_t at = 0; n < rows * columns; at++) {
-    Point p = hilbert_point(side, at);
-    int64_t row = rows > columns ? p.along : p.across, column = rows > columns ? p.across : p.along;
-    if (row < rows && column < columns) table[n++] = row * columns + column;
+  const int64_t along = max64(rows, columns), across = min64(rows, columns);
+  int64_t *table = ARENA_ARRAY(arena, int64_t, rows * columns), at = 0, side = 1;
+  while (side < along) side *= 2;
+  for (int64_t n = 0; n < rows * columns; n++) {
+    at = pass_empty(side, at, along, across);
+    const Point p = hilbert_point(side, at++);
+    table[n] = rows > columns ? p.along * columns + p.across : p.across * columns + p.along;
   }
   return table;
 }

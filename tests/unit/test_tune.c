@@ -130,12 +130,19 @@ START_TEST(what_a_compile_says_corrects_the_promise) {
 }
 END_TEST
 
+// Of several workers each has a slice of what is made together.
 START_TEST(no_program_is_tried_twice) {
-  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, 1);
-  const Asked asked = {"256,256,256,bf16", 1, 40, 60, NULL, 0, NULL};
+  const int workers = 1 + 2 * _i;
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, workers);
+  const Asked asked = {"256,256,256,bf16", workers, 40, 60, NULL, 0, NULL};
   const TuneField *field = tune_field(search(&asked), 0);
-  for (int i = 0; i < field->n_points; i++)
+  int n_of_worker[3] = {0};
+  ck_assert_int_ge(field->n_points, 40);
+  for (int i = 0; i < field->n_points; i++) {
     for (int j = 0; j < i; j++) ck_assert(field->point[i].program != field->point[j].program);
+    n_of_worker[field->point[i].worker]++;
+  }
+  for (int i = 0; i < workers; i++) ck_assert_int_gt(n_of_worker[i], 0);
 }
 END_TEST
 
@@ -514,7 +521,7 @@ Suite *suite_tune(void) {
   tcase_add_test(tests, a_kind_of_gpu_that_comes_late_goes_on_from_the_history);
   tcase_add_test(tests, a_search_on_a_thread_begins_with_what_is_near);
   tcase_add_test(tests, what_is_known_has_the_registers_that_were_counted);
-  tcase_add_test(tests, no_program_is_tried_twice);
+  tcase_add_loop_test(tests, no_program_is_tried_twice, 0, 2);
   tcase_add_test(tests, a_seed_gives_the_same_search_again);
   tcase_add_test(tests, workers_multiply_the_points);
   tcase_add_test(tests, the_search_itself_is_light);

@@ -177,7 +177,7 @@ static bool keep_compiling(Tune *tune, Field *field, int worker) {
   if (its->n_compiling >= ahead || its->n_compiling >= room || !may_choose(tune, field))
     return false;
   // While all its cores have work there is time for the team to end what it is at.
-  if (its->n_compiling >= its->n_compiles && !team_is_done(tune->team)) return false;
+  if (its->n_compiling >= its->n_compiles && tune_would_wait(tune, field)) return false;
   const int point = tune_choose(tune, field);
   if (point >= 0) ask_compile(tune, field, point, worker);
   return point >= 0;

@@ -7,7 +7,8 @@
 
 enum {
   TUNE_POOL = 32,
-  TUNE_DRAWS = 12,  // candidates that are made together
+  TUNE_DRAWS = 12,  // candidates that are made for each choice
+  TUNE_SLICES = 8,  // choices that they are made for together, at most
   TUNE_ELITE = 24,  // parents
   TUNE_LIKE = 256,  // points, those settled last, that a promise is made from
   TUNE_FIRST_POINTS = 256,
@@ -42,25 +43,33 @@ typedef struct Near {
   double share[TUNE_LIKE + TUNE_ELITE], compile_ln[TUNE_LIKE + TUNE_ELITE];
 } Near;
 
+// The parents of the candidates for one choice: the best points of an island.
+typedef struct Parents {
+  int island, n_elite;
+  int elite[TUNE_ELITE];
+} Parents;
+
 typedef struct Batch Batch;
-typedef bool TuneDraw(const Batch *batch, uint64_t *random, Schedule *out);
+typedef bool TuneDraw(const Batch *batch, const Parents *parents, uint64_t *random, Schedule *out);
 
 // Candidates that the team makes while the search waits for its workers, each with random numbers
 // of its own, so that it is the same candidate whichever thread makes it and whenever. What the
 // threads read of the field does not change meanwhile: its space and targets, and the schedules of
 // points that it had when the batch was begun.
 struct Batch {
-  bool begun, stale;  // stale: what comes of it is not wanted any more
+  int n_slices;  // 0: it was not begun, or all of it was taken
+  int n_taken;
+  bool stale;  // what comes of it is not wanted any more
   const Field *field;
   TuneDraw *draw;
   const TunePoint *point;
-  int n_points, n_elite, island;
-  int elite[TUNE_ELITE];
+  int n_points;
+  Parents parents[TUNE_SLICES];
   Near near;
-  uint64_t random[TUNE_DRAWS];
-  Arena *scratch[TUNE_DRAWS];
-  bool good[TUNE_DRAWS];
-  Pooled pooled[TUNE_DRAWS];
+  uint64_t random[TUNE_SLICES * TUNE_DRAWS];
+  Arena *scratch[TUNE_SLICES * TUNE_DRAWS];
+  bool good[TUNE_SLICES * TUNE_DRAWS];
+  Pooled pooled[TUNE_SLICES * TUNE_DRAWS];
 };
 
 struct Field {
@@ -74,10 +83,11 @@ struct Field {
   int *under_way;      // [capacity]
   int n_pool;
   Pooled pool[TUNE_POOL];
-  Batch batch;
+  Batch batch[2];
+  int taking;     // the batch that is taken from; the team is at the other one, or was
   int n_islands;  // that are still searched, at least one
   int island[TUNE_ISLANDS];
-  int island_turn;   // batches that were begun
+  int island_turn;   // choices that candidates were made for
   int epoch_from;    // the first point of the epoch: parents are drawn of those behind it
   int epoch_stale;   // points settled since its best became better by more than a hair
   double epoch_ns;   // its best time; 0: none yet
@@ -141,6 +151,8 @@ bool tune_make_pooled(const Field *field, const Schedule *schedule, bool with_pl
                       Pooled *out);
 // The next point to compile; -1: there is none now.
 int tune_choose(Tune *tune, Field *field);
+// Whether the next choice has to wait for the team.
+bool tune_would_wait(const Tune *tune, const Field *field);
 // The team is at no candidates any more and can be given other work; what it made is kept.
 void tune_finish_batch(Tune *tune);
 // Forgets the candidates, those that are being made included.

@@ -5,17 +5,20 @@
 // chosen is drawn blindly, since a model that is wrong about a family would never look at it again.
 //
 // To make a candidate takes a model, a millisecond of work, and a dozen are made for each that is
-// chosen. The thread that talks to the workers makes none: a batch is given to the team when a
-// point is chosen, and taken from it when the next one is. A candidate comes with its plan, so that
-// what is chosen can be asked for at once.
+// chosen. The thread that talks to the workers makes none: a batch is given to the team when the
+// one before is first taken from, and taken when that one is empty. It has a slice of a dozen for
+// each worker, since all of them choose one after the other. A candidate comes with its plan, so
+// that what is chosen can be asked for at once.
 //
-//   choose point 7    takes batch 6 → pool → the best of it; begins batch 7 from the best by now
-//   … answers of the workers; the team makes batch 7 …
-//   choose point 8    takes batch 7 …
+//   choose point 7    takes slice 0 of batch 3 → pool → the best of it; begins batch 4
+//   choose point 8    takes slice 1 of batch 3 …
+//   … answers of the workers; the team makes batch 4 …
+//   choose point 9    takes slice 0 of batch 4; begins batch 5 from the best by now
 //
 // What is in a batch follows from when it was begun, not from when it was ready: threads change
-// nothing but how long it takes. Worked example, two GPUs with 30 points a second each: 60 batches
-// of 12 candidates, 0.7 s of the team's time and 0.05 s of the search's.
+// nothing but how long it takes. Worked example, four GPUs with 30 points a second each: 30 batches
+// of 48 candidates, 1.5 s of the team's time and 0.1 s of the search's. Slice by slice, each would
+// be waited for until its slowest candidate is made, at 130 points a second.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,23 +93,27 @@ static int list_elite(const Tune *tune, const Field *field, int island, int elit
 }
 
 // One of the best, the first ones more often.
-static const Schedule *draw_elite(const Batch *batch, uint64_t *random) {
-  const int64_t a = random_between(random, 0, batch->n_elite - 1),
-                b = random_between(random, 0, batch->n_elite - 1);
-  return &batch->point[batch->elite[a < b ? a : b]].schedule;
+static const Schedule *draw_elite(const Batch *batch, const Parents *parents, uint64_t *random) {
+  const int64_t a = random_between(random, 0, parents->n_elite - 1),
+                b = random_between(random, 0, parents->n_elite - 1);
+  return &batch->point[parents->elite[a < b ? a : b]].schedule;
 }
 
-static bool draw_schedule(const Batch *batch, uint64_t *random, Schedule *out) {
+static bool draw_schedule(const Batch *batch, const Parents *parents, uint64_t *random,
+                          Schedule *out) {
   enum { FRESH = 3, CROSSED = 5, OF = 12 };
   const SearchSpace *space = batch->field->space;
   const int64_t kind = random_between(random, 0, OF - 1);
-  if (batch->n_elite < 2 || kind < FRESH) return candidate_draw(space, random, out);
-  const Schedule *a = draw_elite(batch, random);
-  if (kind < CROSSED) return candidate_cross(space, random, a, draw_elite(batch, random), out);
+  if (parents->n_elite < 2 || kind < FRESH) return candidate_draw(space, random, out);
+  const Schedule *a = draw_elite(batch, parents, random);
+  if (kind < CROSSED)
+    return candidate_cross(space, random, a, draw_elite(batch, parents, random), out);
   return candidate_change(space, random, a, out);
 }
 
-static bool draw_fresh(const Batch *batch, uint64_t *random, Schedule *out) {
+static bool draw_fresh(const Batch *batch, const Parents *parents, uint64_t *random,
+                       Schedule *out) {
+  (void)parents;
   return candidate_draw(batch->field->space, random, out);
 }
 
@@ -115,10 +122,11 @@ static bool draw_fresh(const Batch *batch, uint64_t *random, Schedule *out) {
 static void make_candidate(void *context, int i) {
   Batch *batch = context;
   Pooled *pooled = &batch->pooled[i];
+  const Parents *parents = &batch->parents[i / TUNE_DRAWS];
   Schedule schedule;
-  batch->good[i] = batch->draw(batch, &batch->random[i], &schedule) &&
+  batch->good[i] = batch->draw(batch, parents, &batch->random[i], &schedule) &&
                    tune_make_pooled(batch->field, &schedule, true, batch->scratch[i], pooled);
-  pooled->island = batch->island;
+  pooled->island = parents->island;
   if (batch->good[i])
     tune_weigh(pooled, batch->point, batch->n_points, batch->near.point, batch->near.n);
 }
@@ -129,49 +137,71 @@ void tune_finish_batch(Tune *tune) {
   tune->drawing = NULL;
 }
 
+static Parents list_parents(const Tune *tune, Field *field) {
+  Parents out = {.island = field->island[field->island_turn++ % field->n_islands]};
+  out.n_elite = list_elite(tune, field, out.island, out.elite);
+  return out;
+}
+
+// Begins the batch behind the one that is taken from, if it is not begun.
 static void begin_batch(Tune *tune, Field *field, TuneDraw *draw) {
-  Batch *batch = &field->batch;
+  Batch *batch = &field->batch[!field->taking];
+  if (batch->n_slices) return;
   tune_finish_batch(tune);
-  batch->begun = true;
+  batch->n_slices = (int)fmax(1, fmin(TUNE_SLICES, field->told.n_workers));
+  batch->n_taken = 0;
   batch->stale = false;
   batch->field = field;
   batch->draw = draw;
   batch->point = field->told.point;
   batch->n_points = field->told.n_points;
-  batch->island = field->island[field->island_turn++ % field->n_islands];
-  batch->n_elite = list_elite(tune, field, batch->island, batch->elite);
+  for (int i = 0; i < batch->n_slices; i++) batch->parents[i] = list_parents(tune, field);
   tune_list_near(field, &batch->near);
-  for (int i = 0; i < TUNE_DRAWS; i++) {
+  for (int i = 0; i < batch->n_slices * TUNE_DRAWS; i++) {
     batch->random[i] = random_next(&field->random);
     if (!batch->scratch[i]) batch->scratch[i] = arena_new("candidate");
   }
   tune->drawing = field;
-  team_begin(tune->team, TUNE_DRAWS, make_candidate, batch);
+  team_begin(tune->team, batch->n_slices * TUNE_DRAWS, make_candidate, batch);
 }
 
-// Candidates of the batch that are legal and new go to `out`. Returns their number.
-static int take_batch(Tune *tune, Field *field, Pooled out[TUNE_DRAWS]) {
-  Batch *batch = &field->batch;
+bool tune_would_wait(const Tune *tune, const Field *field) {
+  return field->batch[field->taking].n_slices == 0 && !team_is_done(tune->team);
+}
+
+// The batch that has a slice left, the older one first, made to its end; NULL: none has.
+static Batch *made_batch(Tune *tune, Field *field) {
+  if (field->batch[field->taking].n_slices == 0) field->taking = !field->taking;
+  Batch *batch = &field->batch[field->taking];
+  if (batch->n_slices == 0) return NULL;
+  if (tune->drawing == field && batch->n_taken == 0) tune_finish_batch(tune);
+  return batch;
+}
+
+// Candidates of its next slice that are legal and new go to `out`. Returns their number.
+static int take_slice(Tune *tune, Field *field, Batch *batch, Pooled out[TUNE_DRAWS]) {
   int n = 0;
-  if (!batch->begun) return 0;
-  if (tune->drawing == field) tune_finish_batch(tune);
-  batch->begun = false;
-  for (int i = 0; i < TUNE_DRAWS; i++) {
+  const int first = TUNE_DRAWS * batch->n_taken;
+  for (int i = first; i < first + TUNE_DRAWS; i++) {
     if (!batch->good[i]) continue;
     if (!batch->stale && tune_remember(tune, field, &batch->pooled[i]))
       out[n++] = batch->pooled[i];
     else
       drop(&batch->pooled[i]);
   }
+  if (++batch->n_taken == batch->n_slices) batch->n_slices = 0;
   return n;
 }
 
-// The batch that was begun ahead, or as many more as it takes to come by something new.
-static int draw_batch(Tune *tune, Field *field, TuneDraw *draw, Pooled out[TUNE_DRAWS]) {
-  int n = take_batch(tune, field, out);
-  for (int i = 0; i < BATCHES_MAX && n == 0; i++) {
-    begin_batch(tune, field, draw);
-    n = take_batch(tune, field, out);
+// What was begun ahead, or as many more batches as it takes to come by something new.
+static int draw_slice(Tune *tune, Field *field, TuneDraw *draw, Pooled out[TUNE_DRAWS]) {
+  int n = 0;
+  for (int begun = 0; begun <= BATCHES_MAX && n == 0;) {
+    Batch *batch = made_batch(tune, field);
+    if (batch)
+      n = take_slice(tune, field, batch, out);
+    else if (begun++ < BATCHES_MAX)
+      begin_batch(tune, field, draw);
   }
   return n;
 }
@@ -180,24 +210,29 @@ static int draw_batch(Tune *tune, Field *field, TuneDraw *draw, Pooled out[TUNE_
 
 void tune_clear_pool(Field *field) {
   while (field->n_pool > 0) drop(&field->pool[--field->n_pool]);
-  field->batch.stale = true;
+  for (int i = 0; i < 2; i++) field->batch[i].stale = true;
+}
+
+static void end_batch(Batch *batch) {
+  for (int i = TUNE_DRAWS * batch->n_taken; i < TUNE_DRAWS * batch->n_slices; i++)
+    if (batch->good[i]) drop(&batch->pooled[i]);
+  for (int i = 0; i < TUNE_DRAWS * TUNE_SLICES; i++) {
+    arena_free(batch->scratch[i]);
+    batch->scratch[i] = NULL;
+  }
+  batch->n_slices = 0;
 }
 
 void tune_field_end(Field *field) {
   tune_clear_pool(field);
-  for (int i = 0; i < TUNE_DRAWS; i++) {
-    if (field->batch.begun && field->batch.good[i]) drop(&field->batch.pooled[i]);
-    arena_free(field->batch.scratch[i]);
-    field->batch.scratch[i] = NULL;
-  }
-  field->batch.begun = false;
+  for (int i = 0; i < 2; i++) end_batch(&field->batch[i]);
   for (int i = 0; i < field->n_under_way; i++)
     tune_release_plan(&field->told.point[field->under_way[i]]);
 }
 
 static int fill_pool(Tune *tune, Field *field) {
   Pooled drawn[TUNE_DRAWS];
-  const int n = draw_batch(tune, field, draw_schedule, drawn);
+  const int n = draw_slice(tune, field, draw_schedule, drawn);
   for (int i = 0; i < n; i++) {
     const int at = field->n_pool < TUNE_POOL
                        ? field->n_pool++
@@ -312,7 +347,7 @@ static int choose_again(const Field *field) {
 static int choose_blindly(Tune *tune, Field *field) {
   for (int i = 0; i < BLIND_BATCHES && !field->dry; i += field->n_pool == 0) {
     if (field->n_pool == 0) {
-      field->n_pool = draw_batch(tune, field, draw_fresh, field->pool);
+      field->n_pool = draw_slice(tune, field, draw_fresh, field->pool);
       begin_batch(tune, field, draw_fresh);
     }
     if (field->n_pool == 0) continue;

@@ -142,6 +142,18 @@ static int use_wal(sqlite3 *db) {
   return failed ? failed : sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
 }
 
+// The version, and whether the file is as it says: both of one moment, for another process may give
+// it the next one in between.
+static int look_at_version(sqlite3 *db, int64_t *version) {
+  int failed = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+  if (failed) return failed;
+  failed = ask_number(db, "PRAGMA user_version", NULL, version);
+  if (!failed && *version > SCHEMA_VERSION) failed = SQLITE_SCHEMA;
+  if (!failed && *version > 0) failed = check_schema(db, *version);
+  sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+  return failed;
+}
+
 // Another process may have done it meanwhile: the version is asked for once more, under the lock.
 static int renew(sqlite3 *db) {
   int64_t version = 0;
@@ -164,9 +176,7 @@ static int set_up(History *history) {
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   int failed = use_wal(db);
-  if (!failed) failed = ask_number(db, "PRAGMA user_version", NULL, &version);
-  if (!failed && version > SCHEMA_VERSION) return SQLITE_SCHEMA;
-  if (!failed && version > 0) failed = check_schema(db, version);
+  if (!failed) failed = look_at_version(db, &version);
   if (failed || version == SCHEMA_VERSION) return failed;
   failed = renew(db);
   return failed ? failed : check_schema(db, SCHEMA_VERSION);

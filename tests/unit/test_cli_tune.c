@@ -70,7 +70,11 @@ START_TEST(random_schedules_say_how_good_the_model_is) {
   ck_assert_int_eq(json_count(fits), 1);
   ck_assert(number(json_at(fits, 0), "points") == 180);
   ck_assert_str_eq(word(json_at(fits, 0), "gpu"), "NVIDIA H200");
-  ck_assert_ptr_nonnull(strstr(run_well("tuned --calibrations").out, "fma "));
+  const CliRun shown = run_well("tuned --calibrations");
+  ck_assert_ptr_nonnull(strstr(shown.out, "\nNVIDIA H200                      fma "));
+  ck_assert_ptr_nonnull(strstr(shown.out, "multiply-adds of threads\n"));
+  for (const char *line = shown.out; *line; line = strchr(line, '\n') + 1)
+    ck_assert_int_le((int)(strchr(line, '\n') - line), 80);
 }
 END_TEST
 

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/cli_factors.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_timing.h"
 #include "cli/common/tune_input.h"
@@ -296,10 +297,10 @@ static void tell_progress(Run *run) {
 // What the roofline's limits came to here, and how far to believe it.
 static void print_calibration(const Calibration *c) {
   if (!c->n) return;
-  printf("roofline fitted to %d times, by the data sheet 1:", c->n);
-  for (int i = 0; i < CALIBRATION_FACTORS; i++)
-    printf(" %s %.2f", calibration_name((CalibrationFactor)i), c->factor[i]);
-  printf("\non times that the fit had not seen: off by %.0f %% (median), order %.2f\n",
+  printf("roofline fitted to %d times; what each limit takes, where the data sheet says 1:\n",
+         c->n);
+  cli_print_factors(c);
+  printf("on times that the fit had not seen: off by %.0f %% (median), order %.2f\n",
          100 * (exp(c->error) - 1), c->order);
 }
 

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/cli_factors.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/history_rows.h"
 #include "cli/common/options.h"
@@ -50,18 +51,15 @@ static const char *date_of(Arena *arena, const HistoryCalibration *row) {
 
 static void print_fits(Arena *arena, const HistoryCalibration *rows, int n) {
   if (n == 0) puts("no search has timed enough here yet to fit a roofline");
-  if (n)
-    printf("%-24s %-20s %6s %7s %6s  %s\n", "GPU", "family", "points", "off by", "order",
-           "factors (1: the data sheet)");
+  if (n) printf("%-32s %-20s %6s %7s %6s\n", "GPU", "family", "points", "off by", "order");
   for (int i = 0; i < n; i++) {
     const Calibration *fit = &rows[i].fit;
-    printf("%-24s %-20s %6d %5.0f %% %6.2f ", str_sanitise(arena, rows[i].gpu),
+    printf("%-32s %-20s %6d %5.0f %% %6.2f\n", str_sanitise(arena, rows[i].gpu),
            calibration_family_name(rows[i].family), fit->n, 100 * (exp(fit->error) - 1),
            fit->order);
-    for (int f = 0; f < CALIBRATION_FACTORS; f++)
-      printf(" %s %.2f", calibration_name((CalibrationFactor)f), fit->factor[f]);
-    putchar('\n');
+    cli_print_factors(fit);
   }
+  if (n) puts("factors: times as long as the data sheet says; what no time moved is left out");
 }
 
 static void put_fit(JsonWriter *w, Arena *arena, const HistoryCalibration *row) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cli/common/tune_input.h"
 #include "cli_harness.h"
 
 Suite *suite_cli_tune(void);
@@ -170,6 +171,32 @@ START_TEST(every_gpu_of_a_host_has_a_worker) {
 }
 END_TEST
 
+// The compilers of a host share its processors: 24 for three workers, 8 each; one that does not say
+// how many there are is asked for no share.
+START_TEST(workers_of_a_host_share_its_processors) {
+  static const struct {
+    const char *said, *last;
+  } cases[] = {{",\"code\":3,\"bytes\":23", " --gpu 2 --compiles 8"},
+               {",\"code\":3,\"bytes\":1", " --gpu 2 --compiles 1"},
+               {",\"code\":2", " --gpu 1"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *script =
+        cli_write_file(arena, arena_printf(arena, "host%d.jsonl", (int)i),
+                       arena_printf(arena,
+                                    "{\"on\":\"start\",\"do\":\"hello\"}\n"
+                                    "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"H200\"%s}\n",
+                                    cases[i].said));
+    const char *command = arena_printf(arena, "%s worker --fake %s", getenv("GEMMVIEW"), script);
+    Diags diags = diags_new(arena);
+    OptionList out;
+    ck_assert_msg(tune_workers(arena, &(OptionList){&command, 1}, true, &out, &diags), "%s",
+                  diags_text(arena, &diags));
+    ck_assert_int_eq(out.count, cases[i].said[8] - '0');
+    ck_assert_str_eq(out.items[out.count - 1], arena_printf(arena, "%s%s", command, cases[i].last));
+  }
+}
+END_TEST
+
 // The time is the search's own: a worker that comes out of a queue later than that has all of it.
 START_TEST(the_time_begins_with_the_first_worker) {
   const CliRun run = run_well(arena_printf(
@@ -242,6 +269,7 @@ Suite *suite_cli_tune(void) {
   tcase_add_test(tests, a_worker_that_never_comes_does_not_stop_the_others);
   tcase_add_test(tests, the_time_begins_with_the_first_worker);
   tcase_add_test(tests, every_gpu_of_a_host_has_a_worker);
+  tcase_add_test(tests, workers_of_a_host_share_its_processors);
   tcase_add_test(tests, a_history_that_cannot_be_written_is_told_of_once);
   tcase_add_test(tests, a_problem_without_kernels_says_why);
   tcase_add_test(tests, what_is_known_is_shown_beside_cublas);

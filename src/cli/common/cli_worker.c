@@ -234,6 +234,7 @@ WorkerMachine cli_worker_machine(CliWorker *worker) {
   return (WorkerMachine){.known = status.machine_known,
                          .can_compile = status.can_compile,
                          .n_gpus = status.n_gpus,
+                         .n_compiles = status.n_compiles,
                          .gpu = arena_strdup(arena, status.device.name),
                          .device = status.device,
                          .gpu_error = arena_strdup(arena, why),

@@ -36,7 +36,7 @@ typedef struct WorkerAnswer {
 // The machine as the worker describes it; texts are "" where there is none.
 typedef struct WorkerMachine {
   bool known, can_compile;
-  int n_gpus;                           // of its host; 0: it does not say
+  int n_gpus, n_compiles;               // of its host, and at once; 0: it does not say
   const char *gpu, *gpu_error, *nvrtc;  // the device's name again
   Device device;
 } WorkerMachine;

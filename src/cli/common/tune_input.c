@@ -135,17 +135,17 @@ const Schedule *tune_seeds(Arena *arena, History *history, const Schedule *probl
 
 // ---- workers ------------------------------------------------------------------------------------
 
-// GPUs of the host of one worker; 0: it does not say.
-static int n_gpus(Arena *arena, const char *command, Diags *diags) {
+// The host of one worker, as it says; no GPUs: it does not.
+static WorkerMachine machine_of(Arena *arena, const char *command, Diags *diags) {
   const OptionList alone = {&command, command != NULL};
   CliWorker *worker = cli_worker_open(arena, &alone, false, diags);
-  if (!worker) return 0;
+  if (!worker) return (WorkerMachine){.n_gpus = 0};
   const WorkerMachine machine = cli_worker_machine(worker);
   cli_worker_close(worker);
   if (machine.n_gpus == 0)
     diag_add(diags, "worker", "--gpus all: %s%s%s", command ? command : "this machine",
              *machine.gpu_error ? ": " : " names no GPU", machine.gpu_error);
-  return machine.n_gpus;
+  return machine;
 }
 
 // The program itself, for a worker that no command was given for.
@@ -154,21 +154,31 @@ static const char *own_command(Arena *arena) {
   return portable_program(path) ? arena_printf(arena, "'%s' worker", path) : "gemmview worker";
 }
 
+// What all compilers of a host may have, of which each of its workers has a share: here all
+// processors, elsewhere what a worker alone takes and the one that it leaves; 0: it does not say.
+static int processors_of(const char *command, const WorkerMachine *machine) {
+  if (!command) return team_processors();
+  return machine->n_compiles ? machine->n_compiles + 1 : 0;
+}
+
+static const char *command_for(Arena *arena, const char *named, int gpu, int share) {
+  const char *text = arena_printf(arena, "%s --gpu %d", named, gpu);
+  return share ? arena_printf(arena, "%s --compiles %d", text, share) : text;
+}
+
 bool tune_workers(Arena *arena, const OptionList *commands, bool all_gpus, OptionList *out,
                   Diags *diags) {
   *out = *commands;
   if (!all_gpus) return true;
   const char **items = ARENA_ARRAY(arena, const char *, CLIENT_WORKERS_MAX);
-  const int cores = team_processors();
   *out = (OptionList){items, 0};
   for (int i = 0; i < (commands->count ? commands->count : 1); i++) {
     const char *command = commands->count ? commands->items[i] : NULL;
-    const int n = n_gpus(arena, command, diags);
+    const WorkerMachine machine = machine_of(arena, command, diags);
+    const int n = machine.n_gpus, all = processors_of(command, &machine);
     const char *named = command ? command : own_command(arena);
     for (int gpu = 0; gpu < n && out->count < CLIENT_WORKERS_MAX; gpu++)
-      items[out->count++] = command ? arena_printf(arena, "%s --gpu %d", named, gpu)
-                                    : arena_printf(arena, "%s --gpu %d --compiles %d", named, gpu,
-                                                   cores / n > 1 ? cores / n : 1);
+      items[out->count++] = command_for(arena, named, gpu, all && all < n ? 1 : all / n);
   }
   return diags->count == 0;
 }

@@ -17,6 +17,7 @@ const Schedule *tune_seeds(Arena *arena, History *history, const Schedule *probl
                            Diags *diags);
 
 // The workers of --worker, and with `all_gpus` one of each for every GPU that its host has: the
-// command with --gpu N behind it. False after findings.
+// command with --gpu N behind it, and its share of the host's processors for compilers. False after
+// findings.
 bool tune_workers(Arena *arena, const OptionList *commands, bool all_gpus, OptionList *out,
                   Diags *diags);

@@ -73,6 +73,7 @@ static void act_machine(Fake *fake, const Rule *rule, int64_t id) {
   MESSAGE_SET(message, gpu, fake->gpu);
   MESSAGE_SET(message, gpu_uuid, "GPU-fake");
   if (rule->code > 0) MESSAGE_SET(message, gpus, rule->code);
+  if (rule->bytes > 0) MESSAGE_SET(message, compiles, rule->bytes);
   say(fake, &message);
 }
 
@@ -217,7 +218,7 @@ typedef struct Action {
 
 static const Action actions[] = {
     {"hello", act_hello},        // text of a greeting; "code": another protocol number
-    {"machine", act_machine},    // a GPU named "text", one of "code"
+    {"machine", act_machine},    // a GPU named "text", one of "code"; "bytes" compiles at once
     {"reply", act_reply},        // "line", with the request's id
     {"done", act_done},          // ends the request
     {"print", act_print},        // "text" as a line of its own

@@ -283,6 +283,29 @@ START_TEST(a_worker_that_dies_loses_one_point) {
 }
 END_TEST
 
+// A GPU that has said no time yet: its cores compile on, and then wait.
+START_TEST(cores_compile_on_while_the_gpu_begins) {
+  start_workers(HELLO MACHINE("NVIDIA H200") "{\"on\":\"compile\",\"do\":\"simulate\"}\n"
+                                             "{\"on\":\"bench\",\"do\":\"ignore\"}\n",
+                (ClientOptions){0}, 1);
+  const Asked asked = {"512,512,512", 1, 200, 60, NULL, 0, NULL};
+  const TuneOptions options = options_of(&asked);
+  Tune *tune = tune_start(arena, &options);
+  const double until = clock_seconds() + 20;
+  int ready = 0, still = 0;
+  while (clock_seconds() < until && still < 10) {
+    tune_step(tune, 50);
+    const int now = tune_n_fields(tune) ? tune_field(tune, 0)->n_by_state[TUNE_READY] : 0;
+    still = now > 60 && now == ready ? still + 1 : 0;
+    ready = now;
+  }
+  ck_assert_int_ge(ready, 60);
+  ck_assert_int_le(ready, 70);
+  tune_cancel(tune);
+  tune_end(tune);
+}
+END_TEST
+
 START_TEST(a_worker_that_hangs_loses_one_point) {
   start_workers(
       HELLO MACHINE("NVIDIA H200") "{\"on\":\"bench\",\"nth\":3,\"do\":\"hang\"}\n" SIMULATED("0"),
@@ -527,6 +550,7 @@ Suite *suite_tune(void) {
   tcase_add_test(tests, the_search_itself_is_light);
   tcase_add_test(tests, kinds_of_gpu_are_kept_apart);
   tcase_add_test(tests, a_worker_that_dies_loses_one_point);
+  tcase_add_test(tests, cores_compile_on_while_the_gpu_begins);
   tcase_add_test(tests, a_worker_that_hangs_loses_one_point);
   tcase_add_test(tests, a_worker_that_never_comes_is_done_without);
   tcase_add_test(tests, a_wrong_kernel_is_never_ranked);

@@ -4,10 +4,10 @@
 //                (all cores)          (alone on the GPU)
 //
 // Every worker has as many compiles as it runs at once and half of that waiting, and three timings,
-// of which two wait: neither its cores nor its GPU stand still while this side thinks, and no
-// timing asks for a kernel that is not compiled. A worker that dies takes its requests with it. The
-// timing that the GPU was at is to blame and lost; the others wait for a worker again, twice at
-// most.
+// of which two wait; until its GPU has said the first time its cores compile on. Neither its cores
+// nor its GPU stand still while this side thinks, and no timing asks for a kernel that is not
+// compiled. A worker that dies takes its requests with it. The timing that the GPU was at is to
+// blame and lost; the others wait for a worker again, twice at most.
 //
 // A request's key says whose it is: the field's number in the upper half, the point's in the lower;
 // the second point of a pair is found beside the first.
@@ -23,7 +23,8 @@
 #include "kernels/tune/tune_inside.h"
 
 enum {
-  TIMINGS = 3,  // of a worker at a time: one runs, two wait
+  TIMINGS = 3,      // of a worker at a time: one runs, two wait
+  READY_COLD = 64,  // compiled ahead while its GPU begins, which takes seconds where there are many
   COMPILE_MS = 20000,
   BRIEF_MS = 6000,
   BRIEF_COLD_MS = 30000,  // with the GPU's context and the problem's data to be made
@@ -173,7 +174,7 @@ static bool may_choose(const Tune *tune, const Field *field) {
 static bool keep_compiling(Tune *tune, Field *field, int worker) {
   const TuneWorker *its = &tune->worker[worker];
   const int ahead = its->n_compiles + its->n_compiles / 2 + 1;
-  const int room = ahead + TIMINGS - n_ready(field, worker);
+  const int room = ahead + (its->warm ? TIMINGS : READY_COLD) - n_ready(field, worker);
   if (its->n_compiling >= ahead || its->n_compiling >= room || !may_choose(tune, field))
     return false;
   // While all its cores have work there is time for the team to end what it is at.

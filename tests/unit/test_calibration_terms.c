@@ -3,37 +3,19 @@
 // One warp with one atom, 16 × 8 cells of bf16 4096^3: 131,072 blocks, 993 for an SM of an H200 at
 // 1.98 GHz, 32 of them resident.
 #include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/embed.h"
 #include "base/str.h"
 #include "model/readings/calibration.h"
+#include "property.h"
 
 Suite *suite_calibration_terms(void);
 
 static const double ns = 1 / 1.98, rounds = 993;
 
-static Arena *arena;
-static TargetTable targets;
-
-static void setup(void) {
-  arena = arena_new("test");
-  Diags diags = diags_new(arena);
-  const EmbeddedFile *embedded = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, embedded->text, embedded->size, &diags, &targets));
-}
-static void teardown(void) { arena_free(arena); }
-
 static const Model *model_of_columns(int n, const char *knobs) {
-  Diags diags = diags_new(arena);
-  Schedule schedule = schedule_plain();
-  const char *text =
-      arena_printf(arena, "AUTO=0,TARGET=h200,M=4096,N=%d,K=4096,DTYPE=bf16,%s", n, knobs);
-  ck_assert_msg(schedule_parse(&schedule, text, &diags), "%s", diags_text(arena, &diags));
-  const Model *model = model_build(arena, &targets, &schedule);
-  ck_assert_msg(model->ok, "%s: %s", text, diags_text(arena, &model->diags));
-  return model;
+  const Schedule schedule = property_read_state(arena_printf(
+      property_arena, "AUTO=0,TARGET=h200,M=4096,N=%d,K=4096,DTYPE=bf16,%s", n, knobs));
+  return property_built(&schedule);
 }
 
 static const Model *model_of(const char *knobs) { return model_of_columns(4096, knobs); }
@@ -160,7 +142,7 @@ END_TEST
 Suite *suite_calibration_terms(void) {
   Suite *suite = suite_create("calibration_terms");
   TCase *cases = tcase_create("calibration_terms");
-  tcase_add_checked_fixture(cases, setup, teardown);
+  tcase_add_checked_fixture(cases, property_setup, property_teardown);
   tcase_add_test(cases, loads_wait_in_l1_for_what_is_on_its_way);
   tcase_add_test(cases, slabs_take_their_room_from_l1);
   tcase_add_test(cases, half_a_sector_comes_again_if_the_step_is_larger_than_l1);

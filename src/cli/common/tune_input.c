@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/team.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_ladder.h"
 #include "cli/common/portable.h"
@@ -154,16 +153,14 @@ static const char *own_command(Arena *arena) {
   return portable_program(path) ? arena_printf(arena, "'%s' worker", path) : "gemmview worker";
 }
 
-// What all compilers of a host may have, of which each of its workers has a share: here all
-// processors, elsewhere what a worker alone takes and the one that it leaves; 0: it does not say.
-static int processors_of(const char *command, const WorkerMachine *machine) {
-  if (!command) return team_processors();
-  return machine->n_compiles ? machine->n_compiles + 1 : 0;
-}
-
-static const char *command_for(Arena *arena, const char *named, int gpu, int share) {
-  const char *text = arena_printf(arena, "%s --gpu %d", named, gpu);
-  return share ? arena_printf(arena, "%s --compiles %d", text, share) : text;
+// Compilers share the host's processors: those that one worker alone takes, and the one that it
+// leaves. A host that does not say how many there are is asked for no share.
+static const char *command_for(Arena *arena, const char *worker, int gpu,
+                               const WorkerMachine *machine) {
+  const char *text = arena_printf(arena, "%s --gpu %d", worker, gpu);
+  const int share = (machine->n_compiles + 1) / machine->n_gpus;
+  if (!machine->n_compiles) return text;
+  return arena_printf(arena, "%s --compiles %d", text, share ? share : 1);
 }
 
 bool tune_workers(Arena *arena, const OptionList *commands, bool all_gpus, OptionList *out,
@@ -175,10 +172,9 @@ bool tune_workers(Arena *arena, const OptionList *commands, bool all_gpus, Optio
   for (int i = 0; i < (commands->count ? commands->count : 1); i++) {
     const char *command = commands->count ? commands->items[i] : NULL;
     const WorkerMachine machine = machine_of(arena, command, diags);
-    const int n = machine.n_gpus, all = processors_of(command, &machine);
-    const char *named = command ? command : own_command(arena);
-    for (int gpu = 0; gpu < n && out->count < CLIENT_WORKERS_MAX; gpu++)
-      items[out->count++] = command_for(arena, named, gpu, all && all < n ? 1 : all / n);
+    const char *worker = command ? command : own_command(arena);
+    for (int gpu = 0; gpu < machine.n_gpus && out->count < CLIENT_WORKERS_MAX; gpu++)
+      items[out->count++] = command_for(arena, worker, gpu, &machine);
   }
   return diags->count == 0;
 }

@@ -15,10 +15,12 @@
 // many multiplies there are in all (calibration_terms.c).
 #include "kernels/toolchain/kernel_code.h"
 
-#include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/elf_file.h"
 
 enum {
   INSTRUCTION_BYTES = 16,
@@ -196,12 +198,18 @@ static double turn_clocks(const Walk *walk, const Loop *loop) {
   return clock.now - began;
 }
 
+static int own_multiplies(const Walk *walk, const Loop *loop) {
+  int n = 0;
+  for (int i = loop->first; i <= loop->last; i++)
+    if (is_own(walk->loops, loop, i)) n += multiplies_at(walk->code, i, walk->of_warp);
+  return n;
+}
+
 static CompiledLoop read_loop(Walk *walk, const Loop *loop) {
-  CompiledLoop out = {0};
+  CompiledLoop out = {.multiplies = own_multiplies(walk, loop)};
   for (int i = loop->first; i <= loop->last; i++) {
     if (!is_own(walk->loops, loop, i)) continue;
     out.instructions++;
-    out.multiplies += multiplies_at(walk->code, i, walk->of_warp);
     out.spills += opcode_at(walk->code, i)->spills;
   }
   walk->far_clocks = COMPILED_NEAR_CLOCKS;
@@ -209,13 +217,6 @@ static CompiledLoop read_loop(Walk *walk, const Loop *loop) {
   walk->far_clocks = COMPILED_FAR_CLOCKS;
   out.far_clocks = turn_clocks(walk, loop);
   return out;
-}
-
-static int own_multiplies(const Walk *walk, const Loop *loop) {
-  int n = 0;
-  for (int i = loop->first; i <= loop->last; i++)
-    if (is_own(walk->loops, loop, i)) n += multiplies_at(walk->code, i, walk->of_warp);
-  return n;
 }
 
 static const Loop *loop_that_multiplies(const Walk *walk) {
@@ -258,41 +259,10 @@ static CompiledCode read_code(const Code *code) {
 
 // ---- the cubin ----------------------------------------------------------------------------------
 
-static bool is_there(size_t n, uint64_t from, uint64_t bytes) {
-  return from <= n && bytes <= n - from;
-}
-
-static bool section_at(const unsigned char *cubin, size_t n, const Elf64_Ehdr *elf, int i,
-                       Elf64_Shdr *out) {
-  const uint64_t at = elf->e_shoff + (uint64_t)i * sizeof *out;
-  if (!is_there(n, elf->e_shoff, 0) || !is_there(n, at, sizeof *out)) return false;
-  memcpy(out, cubin + at, sizeof *out);
-  return out->sh_type == SHT_NOBITS || is_there(n, out->sh_offset, out->sh_size);
-}
-
-static bool is_named(const unsigned char *cubin, const Elf64_Shdr *names, uint32_t at,
-                     const char *kernel) {
-  static const char prefix[] = ".text.";
-  const size_t n_prefix = sizeof prefix - 1, bytes = n_prefix + strlen(kernel) + 1;
-  if (!is_there((size_t)names->sh_size, at, bytes)) return false;
-  const char *name = (const char *)cubin + names->sh_offset + at;
-  return memcmp(name, prefix, n_prefix) == 0 &&
-         memcmp(name + n_prefix, kernel, bytes - n_prefix) == 0;
-}
-
 CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel) {
-  Elf64_Ehdr elf;
-  Elf64_Shdr names, section;
-  if (!cubin || n < sizeof elf) return (CompiledCode){0};
-  memcpy(&elf, cubin, sizeof elf);
-  if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-      !section_at(cubin, n, &elf, elf.e_shstrndx, &names) || names.sh_type == SHT_NOBITS)
-    return (CompiledCode){0};
-  for (int i = 0; i < elf.e_shnum; i++) {
-    if (!section_at(cubin, n, &elf, i, &section) || section.sh_type == SHT_NOBITS) continue;
-    if (!is_named(cubin, &names, section.sh_name, kernel)) continue;
-    const Code code = {cubin + section.sh_offset, (int)(section.sh_size / INSTRUCTION_BYTES)};
-    return read_code(&code);
-  }
-  return (CompiledCode){0};
+  char name[256];  // longer than those of our kernels
+  snprintf(name, sizeof name, ".text.%s", kernel);
+  const ElfBytes text = elf_section(cubin, n, name);
+  const Code code = {text.at, (int)((text.end - text.at) / INSTRUCTION_BYTES)};
+  return text.at ? read_code(&code) : (CompiledCode){0};
 }

@@ -27,7 +27,7 @@ static void add_own(Known *known, const TuneField *field) {
 // With the registers and the loops that the kernel had, where the row says so.
 static CalibrationTerms terms_of(const Model *model, const HistoryRow *row) {
   CalibrationBasis basis = calibration_basis(model);
-  if (row->compiled.registers > 0) calibration_count(&basis, &row->compiled);
+  calibration_count(&basis, &row->compiled);
   return calibration_terms_of(&basis);
 }
 

@@ -15,7 +15,7 @@
 
 enum {
   WORKER_REQUESTS_MAX = 256,
-  WORKER_SLOTS_MAX = 64,
+  WORKER_SLOTS_MAX = 160,  // with half as many waiting they are fewer than requests
   WORKER_POLLS_MAX = 3 * (WORKER_SLOTS_MAX + 2) + 2,
   WORKER_COMPILE_MS = 30000,  // default deadlines
   WORKER_BENCH_MS = 60000,

@@ -3,7 +3,7 @@
 //
 //   CalibrationTerms terms = calibration_terms(model);
 //   Calibration calibration = calibration_none();             every factor as it is by default
-//   calibration_fit(&calibration, points, n_points);
+//   calibration = calibration_fit(arena, points, n_points);   … or as these points have it
 //   calibration_ns(&calibration, &terms)                      how long the launch would take
 //
 //   CalibrationBasis basis = calibration_basis(model);        … and once it is compiled:
@@ -145,7 +145,7 @@ typedef struct CalibrationBasis {
 
 // Of a legal model.
 CalibrationBasis calibration_basis(const Model *model);
-// Takes the compiler's word of the main kernel; below 0: not known.
+// Takes the compiler's word of the main kernel; nothing where it has said nothing (no registers).
 void calibration_count(CalibrationBasis *basis, const CompiledKernel *said);
 CalibrationTerms calibration_terms_of(const CalibrationBasis *basis);
 // The same of a model by itself.

@@ -109,30 +109,10 @@ CalibrationBasis calibration_basis(const Model *model) {
 }
 
 void calibration_count(CalibrationBasis *basis, const CompiledKernel *said) {
+  if (said->registers <= 0) return;
   basis->code = said->code;
-  if (said->registers >= 0)
-    basis->resources = resources_with_registers(&basis->resources, basis->target, said->registers,
-                                                said->spill_bytes);
-}
-
-typedef struct Launched {
-  double ns;      // of a clock
-  double rounds;  // blocks that one SM has, one after the other or together
-  double turns;   // the same in those that are resident together
-  double resident;
-  double slabs;  // of a block
-} Launched;
-
-static Launched launched(const CalibrationBasis *b) {
-  const Traffic *t = &b->traffic;
-  const double blocks = (double)b->resources.n_blocks;
-  const double rounds = ceil(blocks / b->target->sm_count);
-  const double resident = fmax(1, fmin(rounds, b->resources.blocks_per_sm));
-  return (Launched){.ns = 1e3 / b->target->boost_mhz,
-                    .rounds = rounds,
-                    .turns = ceil(rounds / resident),
-                    .resident = resident,
-                    .slabs = fmax(1, t->slabs)};
+  basis->resources = resources_with_registers(&basis->resources, basis->target, said->registers,
+                                              said->spill_bytes);
 }
 
 // ---- the code -----------------------------------------------------------------------------------
@@ -150,11 +130,6 @@ static Executed turns_of(const CompiledLoop *inner, double in, const CompiledLoo
                     in * inner->far_clocks + out * outer->far_clocks};
 }
 
-static bool has_code(const CalibrationBasis *b) {
-  const bool one_product = b->family < CALIBRATION_FAMILY_ATTENTION_FMA;
-  return b->code.inner.multiplies > 0 && one_product && b->pipe != CALIBRATION_WGMMA;
-}
-
 // The loop around the one that multiplies is that of the slabs where a slab is several turns of the
 // inner one; else it is one of tiles, and the inner one that of the slabs. Worked example, fp32, 16
 // k-steps a slab, 64 FFMA each: an inner loop of 256 FFMA is 4 turns for each turn of the outer
@@ -169,32 +144,75 @@ static Executed execute(const CalibrationBasis *b, double slabs) {
   return turns_of(inner, slabs * turns, outer, outer->instructions > 0 ? slabs : 0);
 }
 
+// ---- the launch ---------------------------------------------------------------------------------
+
+// The pipe of shared memory is L1's too; what a block takes of either, in clocks, has a factor of
+// its own. Without slabs it is L1's alone.
+typedef struct Pipe {
+  double global, shared;
+} Pipe;
+
+static Pipe pipe_of_block(const CalibrationBasis *b, double slabs) {
+  const Traffic *t = &b->traffic;
+  const double shared = b->staged ? positive(t->shared_clocks - t->loaded_clocks) : 0;
+  return (Pipe){b->other_clocks + t->loaded_clocks * slabs, shared * slabs};
+}
+
+// What the slabs of the resident blocks leave of the SM's data cache.
+static double l1_left(const CalibrationBasis *b, double resident) {
+  const Target *gpu = b->target;
+  const double slabs = (double)(b->resources.smem_bytes + gpu->smem_reserved_per_block) * resident;
+  return gpu->unified_per_sm - fmin(slabs, gpu->smem_per_sm);
+}
+
+// What several terms are made of.
+typedef struct Launched {
+  double ns;      // of a clock
+  double rounds;  // blocks that one SM has, one after the other or together
+  double turns;   // the same in those that are resident together
+  double resident, l1_bytes;
+  double slabs;  // of a block
+  Pipe pipe;
+  bool has_code;  // its loops are read, and one product by threads or mma.sync is all there is
+  Executed code;
+} Launched;
+
+static Launched launched(const CalibrationBasis *b) {
+  const double blocks = (double)b->resources.n_blocks, slabs = fmax(1, b->traffic.slabs);
+  const double rounds = ceil(blocks / b->target->sm_count);
+  const double resident = fmax(1, fmin(rounds, b->resources.blocks_per_sm));
+  const bool one_product = b->family < CALIBRATION_FAMILY_ATTENTION_FMA;
+  Launched out = {.ns = 1e3 / b->target->boost_mhz,
+                  .rounds = rounds,
+                  .turns = ceil(rounds / resident),
+                  .resident = resident,
+                  .l1_bytes = l1_left(b, resident),
+                  .slabs = slabs,
+                  .pipe = pipe_of_block(b, slabs)};
+  out.has_code = b->code.inner.multiplies > 0 && one_product && b->pipe != CALIBRATION_WGMMA;
+  if (out.has_code) out.code = execute(b, slabs);
+  return out;
+}
+
 // ---- limits -------------------------------------------------------------------------------------
 
 // Warp instructions of a block that move values, and those that multiply without an atom. An
 // address of global memory is of 64 bits and takes two of its own.
-static double instructions(const CalibrationBasis *b, double slabs) {
+static double instructions(const CalibrationBasis *b, const Launched *l) {
   enum { OF_REQUEST = 3 };
-  if (has_code(b)) return execute(b, slabs).instructions * (double)b->resources.n_consumers;
+  if (l->has_code) return l->code.instructions * (double)b->resources.n_consumers;
   const double products = b->pipe == CALIBRATION_FMA ? b->traffic.slab_fma / LANES : 0;
-  return slabs * (products + b->warp_accesses * (double)b->resources.n_warps) +
+  return l->slabs * (products + b->warp_accesses * (double)b->resources.n_warps) +
          OF_REQUEST * b->requests;
 }
 
 // Lines that a block spills and reads again. Of each step along K where registers are an estimate;
 // the words of the code stand in the loop as it is unrolled.
-static double spilled_lines(const CalibrationBasis *b, double slabs) {
+static double spilled_lines(const CalibrationBasis *b, const Launched *l) {
   const Resources *r = &b->resources;
-  if (has_code(b)) return execute(b, slabs).spills * (double)r->n_consumers;
+  if (l->has_code) return l->code.spills * (double)r->n_consumers;
   const double times = r->spills_counted ? b->waits.turns : b->waits.steps;
   return 2 * (double)(r->n_spilled * r->n_consumers) * fmax(1, times);
-}
-
-// What the slabs of the resident blocks leave of the SM's data cache.
-static double l1_bytes(const CalibrationBasis *b, double resident) {
-  const Target *gpu = b->target;
-  const double slabs = (double)(b->resources.smem_bytes + gpu->smem_reserved_per_block) * resident;
-  return gpu->unified_per_sm - fmin(slabs, gpu->smem_per_sm);
 }
 
 // The part of so many bytes of an SM beyond a cache that has room for some.
@@ -202,14 +220,14 @@ static double beyond(double bytes, double room) { return bytes > room ? 1 - room
 
 // Clocks for each of them, by how much of an SM's lies where: in L1, of which other reads have
 // half; in the SM's part of L2; in DRAM.
-static double spill_clocks(const CalibrationBasis *b, double resident) {
+static double spill_clocks(const CalibrationBasis *b, const Launched *l) {
   static const double l2_clocks_per_line = 4;
   const Resources *r = &b->resources;
   const Target *gpu = b->target;
-  const double bytes = (double)(r->n_spilled * r->n_consumers) * BANK_LINE_BYTES * resident;
+  const double bytes = (double)(r->n_spilled * r->n_consumers) * BANK_LINE_BYTES * l->resident;
   const double rate = traffic_bytes_per_clock(gpu, gpu->dram_gbps);
   const double in_dram = beyond(bytes, (double)gpu->l2_bytes / gpu->sm_count),
-               past_l1 = beyond(bytes, l1_bytes(b, resident) / 2);
+               past_l1 = beyond(bytes, l->l1_bytes / 2);
   const double dram_clocks =
       rate > 0 ? fmax(BANK_LINE_BYTES / rate, l2_clocks_per_line) : l2_clocks_per_line;
   return 1 - past_l1 + (past_l1 - in_dram) * l2_clocks_per_line + in_dram * dram_clocks;
@@ -219,30 +237,18 @@ static double spill_clocks(const CalibrationBasis *b, double resident) {
 // keeps a line. Worked example, A of bf16 row by row, 8 lines a load: 28 KB beside full shared
 // memory are 224 lines, 28 loads, so one load every 9 clocks and a third, where 150 KB allow one
 // every 2. The pipe would take 8 for it.
-static double l1_clocks(const CalibrationBasis *b, double resident) {
+static double waits_in_l1(const CalibrationBasis *b, const Launched *l) {
   enum { ON_ITS_WAY = COMPILED_FAR_CLOCKS - COMPILED_NEAR_CLOCKS };
-  return b->loaded_lines * ON_ITS_WAY * BANK_LINE_BYTES / l1_bytes(b, resident);
+  return b->loaded_lines * ON_ITS_WAY * BANK_LINE_BYTES / l->l1_bytes;
 }
 
 // What L1 does not keep until the next step along K comes again.
-static double l2_clocks(const CalibrationBasis *b, double resident) {
+static double l2_clocks(const CalibrationBasis *b, const Launched *l) {
   enum { BYTES_PER_CLOCK = 32 };
-  const double step = b->step_lines * BANK_LINE_BYTES * resident;
-  const double again = b->again_bytes * beyond(step, l1_bytes(b, resident) / 2);
+  const double step = b->step_lines * BANK_LINE_BYTES * l->resident;
+  const double again = b->again_bytes * beyond(step, l->l1_bytes / 2);
   const double more = (b->wasted_bytes + again) * (double)b->resources.n_blocks;
   return (b->traffic.l2_bytes + more) / (b->target->sm_count * BYTES_PER_CLOCK);
-}
-
-// The pipe of shared memory is L1's too; what it takes of either has a factor of its own: clocks of
-// one block. Without slabs it is L1's alone.
-typedef struct Pipe {
-  double global, shared;
-} Pipe;
-
-static Pipe pipe_clocks(const CalibrationBasis *b, double slabs) {
-  const Traffic *t = &b->traffic;
-  const double shared = b->staged ? positive(t->shared_clocks - t->loaded_clocks) : 0;
-  return (Pipe){b->other_clocks + t->loaded_clocks * slabs, shared * slabs};
 }
 
 static void limit_terms(const CalibrationBasis *b, const Launched *l,
@@ -250,18 +256,17 @@ static void limit_terms(const CalibrationBasis *b, const Launched *l,
   enum { ISSUED_PER_CLOCK = 4 };
   const Traffic *t = &b->traffic;
   const double block = l->rounds * l->ns, slab = l->slabs * block;
-  const Pipe pipe = pipe_clocks(b, l->slabs);
   term[b->pipe] = positive(t->fma_clocks) * slab;
   term[CALIBRATION_SOFTMAX] = (positive(t->fp32_clocks) + positive(t->sfu_clocks)) * slab;
-  term[CALIBRATION_ISSUE] = instructions(b, l->slabs) / ISSUED_PER_CLOCK * block;
+  term[CALIBRATION_ISSUE] = instructions(b, l) / ISSUED_PER_CLOCK * block;
   term[CALIBRATION_COPY] = b->copied * slab;
-  term[CALIBRATION_GLOBAL] = pipe.global * block;
-  term[CALIBRATION_L2] = l2_clocks(b, l->resident) * l->ns + l1_clocks(b, l->resident) * block;
+  term[CALIBRATION_GLOBAL] = l->pipe.global * block;
+  term[CALIBRATION_L2] = l2_clocks(b, l) * l->ns + waits_in_l1(b, l) * block;
   term[CALIBRATION_DRAM] = positive(t->dram_clocks) * slab;
   term[CALIBRATION_TMA] = b->waits.box_rows * block;
   term[CALIBRATION_POWER] = t->power_tflops > 0 ? t->flop / t->power_tflops * 1e-3 : 0;
-  term[CALIBRATION_SHARED] = pipe.shared * block;
-  term[CALIBRATION_SPILL] = spilled_lines(b, l->slabs) * spill_clocks(b, l->resident) * block;
+  term[CALIBRATION_SHARED] = l->pipe.shared * block;
+  term[CALIBRATION_SPILL] = spilled_lines(b, l) * spill_clocks(b, l) * block;
 }
 
 // ---- latency ------------------------------------------------------------------------------------
@@ -286,14 +291,13 @@ static double farther(const Traffic *t) {
 
 // A sector that L1 has is soon there (gpus.json: 34 clocks, where L2 takes 265 and DRAM 650 if
 // there is nothing else to do).
-static double read_clocks(const CalibrationBasis *b, double slabs) {
+static double read_clocks(const CalibrationBasis *b, const Launched *l) {
   enum { READ = COMPILED_FAR_CLOCKS, NEAR = COMPILED_NEAR_CLOCKS };
   const BlockWaits *w = &b->waits;
-  if (has_code(b)) {
-    const Executed code = execute(b, slabs);
+  if (l->has_code) {
     const double loads = w->loads + w->near_loads;
     const double more = loads > 0 ? (w->loads * (READ * farther(&b->traffic) - NEAR)) / loads : 0;
-    return (code.far_clocks - code.near_clocks) * more / (READ - NEAR);
+    return (l->code.far_clocks - l->code.near_clocks) * more / (READ - NEAR);
   }
   const double together = loads_together(b);
   return fmax(w->reads, w->loads / together) * READ * farther(&b->traffic) +
@@ -312,10 +316,9 @@ static double clocks_in_step(const CalibrationBasis *b) {
 }
 
 // A warp alone: it issues what it has to, and its own wavefronts follow one another.
-static double warp_clocks(const CalibrationBasis *b, double slabs) {
-  const Pipe pipe = pipe_clocks(b, slabs);
-  const double issued = has_code(b) ? execute(b, slabs).near_clocks : b->waits.instructions;
-  return issued + (pipe.global + pipe.shared) / fmax(1, (double)b->resources.n_consumers);
+static double warp_clocks(const CalibrationBasis *b, const Launched *l) {
+  const double issued = l->has_code ? l->code.near_clocks : b->waits.instructions;
+  return issued + (l->pipe.global + l->pipe.shared) / fmax(1, (double)b->resources.n_consumers);
 }
 
 // Of a block alone: what resident blocks hide of each other.
@@ -330,9 +333,9 @@ static void latency_terms(const CalibrationBasis *b, const Launched *l,
   const double fetches = w->fetches + (w->depth > 0 ? 1 / w->depth : 0);
   const double fetched = slabs * fetches * FETCH * farther(t) + moved;
   term[CALIBRATION_ALONE] = l->slabs * clocks_in_step(b) * turn;
-  term[CALIBRATION_WARP] = warp_clocks(b, l->slabs) * turn;
-  term[CALIBRATION_FETCH] = (fetched + read_clocks(b, l->slabs)) * turn;
-  term[CALIBRATION_STEP] = has_code(b) ? 0 : w->steps * STEP * turn;
+  term[CALIBRATION_WARP] = warp_clocks(b, l) * turn;
+  term[CALIBRATION_FETCH] = (fetched + read_clocks(b, l)) * turn;
+  term[CALIBRATION_STEP] = l->has_code ? 0 : w->steps * STEP * turn;
   term[CALIBRATION_PHASE] = slabs * w->phases * PHASE * turn;
 }
 

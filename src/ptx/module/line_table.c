@@ -1,4 +1,4 @@
-// ELF sections and DWARF line programs, as much as cubins have of them. (DWARF 4, 6.2.)
+// DWARF line programs, as much as cubins have of them. (DWARF 4, 6.2.)
 //
 // A program is a little machine that moves an address and a line and drops rows. NVIDIA's extended
 // operations (calls that were inlined) carry their length and are passed over. Which kernel a
@@ -9,21 +9,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/elf_file.h"
+
 enum { FILES_MAX = 512 };
 
-typedef struct Bytes {
-  const unsigned char *at, *end;
-} Bytes;
-
-typedef struct Cubin {
-  const unsigned char *bytes;
-  size_t n;
-  Elf64_Ehdr header;
-} Cubin;
+typedef ElfBytes Bytes;
 
 typedef struct Program {
   Arena *arena;
-  const Cubin *cubin;
   const char *kernel;
   const unsigned char *section_start;
   Bytes relocations, symbols, names;
@@ -39,39 +32,6 @@ typedef struct Program {
   unsigned char lengths[256];
 } Program;
 
-// ---- ELF ----------------------------------------------------------------------------------------
-
-static bool read_header(Cubin *cubin, Elf64_Shdr *header, int index) {
-  const uint64_t at = cubin->header.e_shoff + (uint64_t)index * sizeof *header;
-  if (at > cubin->n || cubin->n - at < sizeof *header) return false;
-  memcpy(header, cubin->bytes + at, sizeof *header);
-  return true;
-}
-
-static Bytes contents(const Cubin *cubin, const Elf64_Shdr *header) {
-  if (header->sh_type == SHT_NOBITS || header->sh_offset > cubin->n ||
-      cubin->n - header->sh_offset < header->sh_size)
-    return (Bytes){0};
-  const unsigned char *at = cubin->bytes + header->sh_offset;
-  return (Bytes){at, at + header->sh_size};
-}
-
-static const char *string_at(Bytes strings, uint64_t offset) {
-  const uint64_t n = (uint64_t)(strings.end - strings.at);
-  if (!strings.at || offset >= n || !memchr(strings.at + offset, 0, n - offset)) return "";
-  return (const char *)strings.at + offset;
-}
-
-static Bytes find_section(Cubin *cubin, const char *name) {
-  Elf64_Shdr strings, header;
-  if (!read_header(cubin, &strings, cubin->header.e_shstrndx)) return (Bytes){0};
-  const Bytes names = contents(cubin, &strings);
-  for (int i = 0; i < cubin->header.e_shnum; i++)
-    if (read_header(cubin, &header, i) && strcmp(string_at(names, header.sh_name), name) == 0)
-      return contents(cubin, &header);
-  return (Bytes){0};
-}
-
 // The symbol that the eight bytes at this place of the section are relocated to; "".
 static const char *symbol_at(const Program *p, const unsigned char *place) {
   const uint64_t offset = (uint64_t)(place - p->section_start);
@@ -84,7 +44,7 @@ static const char *symbol_at(const Program *p, const unsigned char *place) {
     Elf64_Sym found;
     if (symbol + sizeof found > (uint64_t)(p->symbols.end - p->symbols.at)) return "";
     memcpy(&found, p->symbols.at + symbol, sizeof found);
-    return string_at(p->names, found.st_name);
+    return elf_string(p->names, found.st_name);
   }
   return "";
 }
@@ -247,16 +207,13 @@ static const unsigned char *run_unit(Program *p, Bytes b) {
 
 LineTable line_table_read(Arena *arena, const void *cubin, size_t bytes, const char *section,
                           const char *kernel) {
-  Cubin file = {.bytes = cubin, .n = bytes};
-  if (bytes < sizeof file.header || memcmp(cubin, ELFMAG, SELFMAG) != 0) return (LineTable){0};
-  memcpy(&file.header, cubin, sizeof file.header);
-  Bytes lines = find_section(&file, section);
+  Bytes lines = elf_section(cubin, bytes, section);
   if (!lines.at) return (LineTable){0};
   Program *p = ARENA_NEW(arena, Program);
-  *p = (Program){.arena = arena, .cubin = &file, .kernel = kernel, .section_start = lines.at};
-  p->relocations = find_section(&file, arena_printf(arena, ".rela%s", section));
-  p->symbols = find_section(&file, ".symtab");
-  p->names = find_section(&file, ".strtab");
+  *p = (Program){.arena = arena, .kernel = kernel, .section_start = lines.at};
+  p->relocations = elf_section(cubin, bytes, arena_printf(arena, ".rela%s", section));
+  p->symbols = elf_section(cubin, bytes, ".symtab");
+  p->names = elf_section(cubin, bytes, ".strtab");
   while (lines.at && lines.at < lines.end) lines.at = run_unit(p, lines);
   return p->table;
 }

@@ -274,18 +274,19 @@ END_TEST
 // ---- the server with children of the test's making ----------------------------------------------
 
 // The fake children: a machine with a GPU, a compiler that is always content, and $bench. Answers
-// say whose they are.
+// say whose they are, and the driver's version who found the machine.
 static const char children[] =
     "take() { read line || exit 0; id=${line#*\\\"id\\\":}; id=${id%%,*}; }\n"
     "answer() { echo \"{\\\"type\\\":\\\"result\\\",\\\"id\\\":$id,\\\"what\\\":\\\"ptx\\\",\"\\\n"
     "\"\\\"data\\\":{\\\"pid\\\":$$}}\"; echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\"; }\n"
+    "serve() { while read line; do id=${line#*\\\"id\\\":}; id=${id%%[,\\}]*}; eval \"$BENCH\"\n"
+    "  echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\"; done; }\n"
     "case $1 in\n"
     "machine) echo '{\"type\":\"machine\",\"can_compile\":true,\"nvrtc\":\"fake\",\"gpu\":\"FAKE\","
-    "\"gpu_uuid\":\"GPU-fake\"}';;\n"
+    "\"gpu_uuid\":\"GPU-fake\",\"driver\":\"'$$'\"}'; eval \"$FOUND\"; serve;;\n"
     "compile) take; eval \"$COMPILE\"\n"
     "  echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\";;\n"
-    "bench) while read line; do id=${line#*\\\"id\\\":}; id=${id%%[,\\}]*}; eval \"$BENCH\"\n"
-    "  echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\"; done;;\n"
+    "bench) serve;;\n"
     "esac\n";
 
 static _Noreturn void child_serve(const int to[2], const int from[2]) {
@@ -330,6 +331,21 @@ START_TEST(test_bench_goes_through_both_children) {
     ck_assert_int_eq(outcome.n_errors, 0);
     ck_assert_int_eq(outcome.n_progress, 1);
   }
+}
+END_TEST
+
+// What has found the GPU times on it; where it is gone by then another does.
+START_TEST(test_who_finds_the_gpu_times) {
+  static const char *const found[] = {"", "exit 1"};
+  setenv("FOUND", found[_i], 1);
+  start_server("", "answer; continue");
+  wait_for_machine();
+  send_bench(1);
+  const Outcome outcome = outcome_of(1);
+  ck_assert_msg(outcome.n_errors == 0, "%s", outcome.error.text);
+  const char *pid = strstr(outcome.result[0].data, ":") + 1;
+  ck_assert_int_eq(strncmp(pid, machine.driver, strlen(machine.driver)) == 0, _i == 0);
+  unsetenv("FOUND");
 }
 END_TEST
 
@@ -564,6 +580,7 @@ Suite *suite_worker(void) {
   tcase_add_test(tests, test_hostile_text_meets_its_deadline);
   tcase_add_loop_test(tests, test_whole_worker_ends, 0, 2);
   tcase_add_test(tests, test_bench_goes_through_both_children);
+  tcase_add_loop_test(tests, test_who_finds_the_gpu_times, 0, 2);
   tcase_add_test(tests, test_compilers_stand_behind);
   tcase_add_loop_test(tests, test_a_compiler_stays, 0, 2);
   tcase_add_loop_test(tests, test_bad_child, 0, (int)(sizeof bad_children / sizeof *bad_children));

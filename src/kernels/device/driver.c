@@ -120,7 +120,7 @@ static bool read_info(Gpu *gpu) {
   return gpu->info.capability_major > 0;
 }
 
-static bool start(Gpu *gpu, int ordinal) {
+static bool find_device(Gpu *gpu, int ordinal) {
   const CudaApi *cuda = gpu->cuda;
   int count = 0;
   if (!gpu_check(gpu, cuda->cuInit(0), "cuInit") ||
@@ -129,8 +129,24 @@ static bool start(Gpu *gpu, int ordinal) {
   if (ordinal < 0 || ordinal >= count)
     return gpu_refuse(gpu, "GPU %d does not exist; the driver sees %d", ordinal, count);
   gpu->info.n_gpus = count;
-  if (!gpu_check(gpu, cuda->cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet") || !read_info(gpu))
-    return false;
+  return gpu_check(gpu, cuda->cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet") &&
+         read_info(gpu);
+}
+
+bool gpu_find(Arena *arena, int ordinal, GpuInfo *info, const char **error) {
+  const CudaApi *cuda = dl_cuda(error);
+  if (!cuda) return false;
+  Gpu *gpu = ARENA_NEW(arena, Gpu);
+  gpu->arena = arena;
+  gpu->cuda = cuda;
+  const bool found = find_device(gpu, ordinal);
+  *info = gpu->info;
+  *error = found ? NULL : str_sanitise(arena, gpu->error);
+  return found;
+}
+
+static bool open_context(Gpu *gpu) {
+  const CudaApi *cuda = gpu->cuda;
   gpu->retained = gpu_check(gpu, cuda->cuDevicePrimaryCtxRetain(&gpu->context, gpu->device),
                             "cuDevicePrimaryCtxRetain");
   return gpu->retained && gpu_check(gpu, cuda->cuCtxSetCurrent(gpu->context), "cuCtxSetCurrent") &&
@@ -145,7 +161,7 @@ Gpu *gpu_open(Arena *arena, int ordinal, const char **error) {
   Gpu *gpu = ARENA_NEW(own, Gpu);
   gpu->arena = own;
   gpu->cuda = cuda;
-  if (!start(gpu, ordinal)) {
+  if (!find_device(gpu, ordinal) || !open_context(gpu)) {
     *error = str_sanitise(arena, gpu->error);
     gpu_close(gpu);
     return NULL;

@@ -253,6 +253,7 @@ static int run(Job *job, bool cubin) {
   int required = n;
   options[n++] = "--minimal";
   options[n++] = "--no-source-include";
+  options[n++] = "--no-cache";
   do {
     if (job->program) job->api->nvrtcDestroyProgram(&job->program);
     status =

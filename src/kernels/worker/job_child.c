@@ -326,12 +326,11 @@ static const char *known_text(Job *job, const char *text) {
 
 static void describe_gpu(Job *job, Message *machine) {
   const char *why = NULL;
-  Gpu *gpu = gpu_open(job->app, job->ordinal, &why);
-  if (!gpu) {
+  GpuInfo found, *info = &found;
+  if (!gpu_find(job->app, job->ordinal, info, &why)) {
     MESSAGE_SET(*machine, gpu_error, why);
     return;
   }
-  const GpuInfo *info = gpu_info(gpu);
   MESSAGE_SET(*machine, gpu, known_text(job, info->name));
   MESSAGE_SET(*machine, gpu_uuid, known_text(job, info->uuid));
   MESSAGE_SET(*machine, gpus, info->n_gpus);
@@ -341,7 +340,6 @@ static void describe_gpu(Job *job, Message *machine) {
 #define X(field) MESSAGE_SET(*machine, field, info->device.field);
   DEVICE_FIELD_TABLE(X)
 #undef X
-  gpu_close(gpu);
 }
 
 static void describe_machine(Job *job) {
@@ -451,9 +449,8 @@ static int job_compile_main(Job *job) {
   return status;
 }
 
-static int job_bench_main(Job *job) {
+static int serve_gpu(Job *job) {
   Message ask;
-  use_compiler(job);
   while (next_request(job, &ask)) {
     if (ask.kind == MESSAGE_BENCH)
       run_bench(job, &ask);
@@ -471,10 +468,17 @@ static int job_bench_main(Job *job) {
   return 0;
 }
 
+static int job_bench_main(Job *job) {
+  use_compiler(job);
+  return serve_gpu(job);
+}
+
+// To begin with a driver takes a second where nobody else is at it, so whoever has asked it what
+// there is goes on with it.
 static int job_machine_main(Job *job) {
   use_compiler(job);
   describe_machine(job);
-  return 0;
+  return serve_gpu(job);
 }
 
 typedef struct JobRow {

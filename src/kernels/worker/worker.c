@@ -14,8 +14,8 @@
 //   → {"type":"error","id":3,"error":"compiler","text":"the compiler ended by signal 11 …"}
 //   → {"type":"done","id":3}
 //
-// A third kind of child finds out which GPU this machine has while requests are already served,
-// because asking a driver can take seconds or never end.
+// The first GPU child finds out which GPU this machine has while requests are already served,
+// because asking a driver can take seconds or never end. Having begun with the driver it times, too.
 #include "kernels/worker/worker.h"
 
 #include <poll.h>
@@ -312,7 +312,9 @@ static void machine_is_known(Server *server, Message *machine) {
   if (MESSAGE_HAS(*machine, gpu_error))
     server->gpu_error = arena_strdup(server->app, machine->gpu_error);
   tell_client(server, machine);
-  process_kill(&server->machine.process, &server->reaper);
+  server->bench_idle_since = server->now_ms;
+  server->bench_served = server->has_gpu;
+  if (!server->has_gpu) process_kill(&server->bench.process, &server->reaper);
 }
 
 static void machine_failed(Server *server, const char *why) {
@@ -324,7 +326,7 @@ static void machine_failed(Server *server, const char *why) {
 }
 
 static void machine_read(Server *server) {
-  Process *process = &server->machine.process;
+  Process *process = &server->bench.process;
   Message said;
   char *line = NULL;
   size_t n = 0;
@@ -335,7 +337,7 @@ static void machine_read(Server *server) {
       said.kind == MESSAGE_MACHINE)
     machine_is_known(server, &said);
   else if (status != LINE_NONE || got == 0)
-    machine_failed(server, slot_describe_end(server, &server->machine, "looking for a GPU"));
+    machine_failed(server, slot_describe_end(server, &server->bench, "looking for a GPU"));
 }
 
 static void machine_step(Server *server) {
@@ -364,8 +366,7 @@ static void polls_add_process(Polls *polls, const Process *process) {
 }
 
 static Slot *slot_at(Server *server, int i) {
-  if (i < server->n_slots) return &server->compile[i];
-  return i == server->n_slots ? &server->bench : &server->machine;
+  return i < server->n_slots ? &server->compile[i] : &server->bench;
 }
 
 static void serve_slot(Server *server, int i, const struct pollfd fds[3]) {
@@ -374,12 +375,12 @@ static void serve_slot(Server *server, int i, const struct pollfd fds[3]) {
   if (fds[1].revents && process->err == fds[1].fd) process_read_words(process);
   if (fds[2].revents && process->in == fds[2].fd) write_to_child(slot);
   if (!fds[0].revents || process->out != fds[0].fd) return;
-  if (slot == &server->machine)
-    machine_read(server);
-  else if (slot == &server->bench)
+  if (slot != &server->bench)
+    compile_read(server, slot);
+  else if (server->machine_known)
     bench_read(server);
   else
-    compile_read(server, slot);
+    machine_read(server);
 }
 
 static int64_t next_due(const Server *server) {
@@ -393,7 +394,7 @@ static int64_t next_due(const Server *server) {
 
 static bool serve_once(Server *server) {
   Polls polls = {.n = 0};
-  const int n_children = server->n_slots + 2;
+  const int n_children = server->n_slots + 1;
   polls_add(&polls, STDIN_FILENO, POLLIN);
   polls_add(&polls, out_queue_is_empty(&server->out) ? -1 : STDOUT_FILENO, POLLOUT);
   for (int i = 0; i < n_children; i++) polls_add_process(&polls, &slot_at(server, i)->process);
@@ -418,7 +419,7 @@ static int slots_here(const WorkerOptions *options) {
 }
 
 static void end_children(Server *server) {
-  for (int i = 0; i < server->n_slots + 2; i++)
+  for (int i = 0; i < server->n_slots + 1; i++)
     process_kill(&slot_at(server, i)->process, &server->reaper);
   if (server->lock) device_lock_close(server->lock);
 }
@@ -434,9 +435,9 @@ int worker_run(const WorkerOptions *options) {
   server->bench_turn_ms = 2500;
   server->now_ms = clock_ms();
   server->machine_ends_at = server->now_ms + WORKER_MACHINE_MS;
-  for (int i = 0; i < server->n_slots + 2; i++) slot_at(server, i)->process = process_none();
+  for (int i = 0; i < server->n_slots + 1; i++) slot_at(server, i)->process = process_none();
   say_hello(server);
-  if (!server_start_job(server, &server->machine, "machine", (ProcessOptions){0}))
+  if (!server_start_job(server, &server->bench, "machine", (ProcessOptions){0}))
     machine_failed(server, "no process could be started to look for a GPU");
   while (serve_once(server)) {
   }

@@ -1,7 +1,8 @@
 // Timings run one after the other in one child that keeps its GPU context.
 //
 // A bench whose cubins are ready waits for two things: its turn here, and the device's lock, which
-// orders the workers of all users. The child is started when it is needed, told to end (by the end
+// orders the workers of all users. The child that found the GPU is the first (worker.c), another is
+// started when it is needed. It opens a context at its first request, is told to end (by the end
 // of its stdin) after 20 s without work so that the others have the memory, and killed when a
 // request outlives its deadline: a kernel that never returns can only be ended with its process.
 // A child whose CUDA context is lost (an illegal address) says its result and ends by itself; the
@@ -90,7 +91,7 @@ static int idle_limit_ms(const Server *server) {
 // Gives the context back in good order; a child that does not end is killed a second later.
 static void end_when_idle(Server *server) {
   Process *process = &server->bench.process;
-  if (server->bench.request || !process_is_running(process)) return;
+  if (!server->machine_known || server->bench.request || !process_is_running(process)) return;
   const int64_t idle_ms = server->now_ms - server->bench_idle_since;
   const int limit_ms = idle_limit_ms(server);
   if (idle_ms >= limit_ms && process->in >= 0) {

@@ -16,7 +16,7 @@
 enum {
   WORKER_REQUESTS_MAX = 256,
   WORKER_SLOTS_MAX = 160,  // with half as many waiting they are fewer than requests
-  WORKER_POLLS_MAX = 3 * (WORKER_SLOTS_MAX + 2) + 2,
+  WORKER_POLLS_MAX = 3 * (WORKER_SLOTS_MAX + 1) + 2,
   WORKER_COMPILE_MS = 30000,  // default deadlines
   WORKER_BENCH_MS = 60000,
   WORKER_MACHINE_MS = 20000,
@@ -68,15 +68,14 @@ typedef struct Server {
   Request *first;
   int n_requests, n_slots;
   Slot compile[WORKER_SLOTS_MAX];
-  Slot machine;
-  Slot bench;
+  Slot bench;  // until the machine is known it looks for that
   Reaper reaper;
   int64_t bench_idle_since, bench_turn_ms, bench_started_at;
   // Hashes of plans whose cubins were made here lately, in a ring: their timings go straight to the
   // GPU.
   uint64_t compiled[WORKER_COMPILED_MAX];
   int n_compiled;
-  bool bench_served;  // its child has ended a request in good order
+  bool bench_served;  // its child has ended a request in good order, or found the GPU
   int64_t machine_ends_at;
   int64_t spare_not_before;
   bool machine_known, has_gpu, can_compile;

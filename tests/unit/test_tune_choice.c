@@ -1,4 +1,4 @@
-// What a search chooses next: islands, and what takes long to compile.
+// What a search chooses next, islands and what takes long to compile, and until when.
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -75,6 +75,30 @@ START_TEST(who_is_given_seeds_has_one_beginning) {
 }
 END_TEST
 
+// ---- rounds -------------------------------------------------------------------------------------
+
+// By hand: 12 of 0.35 s, 9.3 s for cuBLAS's row and a pair, 9.3 s for a second pair of the same
+// GPU.
+START_TEST(all_rounds_end_with_the_time) {
+  static const struct {
+    double seconds;
+    int workers;
+    double brief_s;
+  } rows[] = {{120, 1, 120 - 4.2 - 27.9},
+              {120, 2, 120 - 2.1 - 18.6},
+              {120, 8, 120 - 0.7 - 18.6},
+              {60, 1, 60 - 4.2 - 18.6},
+              {60, 4, 60 - 1.05 - 18.6},
+              {10, 1, 7},
+              {10, 4, 7}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const Tune tune = {.options = {.seconds = rows[i].seconds}};
+    const Field field = {.told = {.n_workers = rows[i].workers}};
+    ck_assert_double_eq_tol(tune_search_ends(&tune, &field), rows[i].brief_s, 1e-6);
+  }
+}
+END_TEST
+
 Suite *suite_tune_choice(void) {
   Suite *suite = suite_create("tune_choice");
   TCase *tests = tcase_create("tune_choice");
@@ -83,6 +107,7 @@ Suite *suite_tune_choice(void) {
   tcase_add_test(tests, a_child_compiles_as_its_parents_do);
   tcase_add_test(tests, four_beginnings_are_halved_twice);
   tcase_add_test(tests, who_is_given_seeds_has_one_beginning);
+  tcase_add_test(tests, all_rounds_end_with_the_time);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -129,8 +129,7 @@ static bool find_device(Gpu *gpu, int ordinal) {
   if (ordinal < 0 || ordinal >= count)
     return gpu_refuse(gpu, "GPU %d does not exist; the driver sees %d", ordinal, count);
   gpu->info.n_gpus = count;
-  return gpu_check(gpu, cuda->cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet") &&
-         read_info(gpu);
+  return gpu_check(gpu, cuda->cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet") && read_info(gpu);
 }
 
 bool gpu_find(Arena *arena, int ordinal, GpuInfo *info, const char **error) {

@@ -36,9 +36,7 @@ enum {
   HOT_BUDGET_MS = 4000
 };
 // The time begins with the first worker, which may come out of a queue (cli_worker_open_queued).
-// Finals are hot where that is a small part of the time. They have three tenths of it, or 25 s.
-static const double hot_from_s = 45, search_share = 0.7, finals_most_s = 25, late_s = 60,
-                    waits_s = 660;
+static const double late_s = 60, waits_s = 660;
 
 const char *tune_round_name(TuneRound round) {
   static const char *const names[] = {"brief", "short", "final"};
@@ -89,8 +87,6 @@ static void ask_compile(Tune *tune, Field *field, int index, int worker) {
   arena_free(scratch);
 }
 
-static bool is_hot(const Tune *tune) { return tune->options.seconds >= hot_from_s; }
-
 // cuBLAS stands beside the first point, so that its time is known from the start.
 static bool wants_reference(Field *field) {
   enum { TRIES = 3 };
@@ -108,7 +104,7 @@ static ClientRequest brief_request(const TuneWorker *worker) {
 }
 
 static ClientRequest timing_request(const Tune *tune, Field *field, const TuneWorker *worker) {
-  const bool final = field->told.round == TUNE_FINAL, hot = final && is_hot(tune);
+  const bool final = field->told.round == TUNE_FINAL, hot = final && tune_is_hot(tune);
   const bool reference = final || wants_reference(field);
   if (field->told.round == TUNE_BRIEF && !reference) return brief_request(worker);
   return (ClientRequest){.kind = MESSAGE_BENCH,
@@ -394,7 +390,6 @@ Tune *tune_start(Arena *arena, const TuneOptions *options) {
   tune->options = *options;
   tune->team = team_new(1 + team_usual());
   tune->started = clock_seconds();
-  tune->search_ends = fmax(options->seconds * search_share, options->seconds - finals_most_s);
   for (int i = 0; i < CLIENT_WORKERS_MAX; i++) tune->worker[i].field = -1;
   for (int i = 0; i < options->n_workers; i++) look_at_machine(tune, i);
   return tune;

@@ -118,7 +118,7 @@ struct Tune {
   TuneOptions options;
   Team *team;      // for candidates
   Field *drawing;  // whose batch the team is at; NULL: none
-  double started, search_ends;
+  double started;
   bool cancelled;
   bool hungry;  // there is room for more than was asked for
   int n_fields;
@@ -171,6 +171,10 @@ double tune_promised_ns(const Field *field, const Near *near, Pooled *pooled);
 double tune_compile_ratio(const Near *near, const Pooled *pooled);
 
 // tune_rounds.c: rounds behind the first.
+// Whether its finals are timed hot: where that is a small part of the time.
+bool tune_is_hot(const Tune *tune);
+// The second of the search at which the first round is over, so that the others end with its time.
+double tune_search_ends(const Tune *tune, const Field *field);
 // Goes on to the next round where this one is over.
 void tune_advance(Tune *tune, Field *field);
 // Up to two points of the round to be timed together; how many.

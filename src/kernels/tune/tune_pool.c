@@ -66,7 +66,7 @@ bool tune_make_pooled(const Field *field, const Schedule *schedule, bool with_pl
 // The share of the search that is over, by its time or by its points.
 static double progress(const Tune *tune, const Field *field) {
   const int most = tune->options.points_max;
-  const double by_time = (tune_now(tune) + field->told.spent_s) / tune->search_ends;
+  const double by_time = (tune_now(tune) + field->told.spent_s) / tune_search_ends(tune, field);
   return most ? fmax(by_time, (double)field->told.n_points / most) : by_time;
 }
 
@@ -243,11 +243,11 @@ static int fill_pool(Tune *tune, Field *field) {
   return n;
 }
 
-// What its promise counts for. While the GPU waits for compilers, ten times the time of most must
+// What its promise counts for. While GPUs wait for compilers, ten times the time of most must
 // promise a quarter more: a tenth of the kernels of fp32 takes four fifths of all compiling.
 static double score_of(const Field *field, const Near *near, const Pooled *pooled, double promise) {
   static const double per_time = 0.1;
-  if (field->told.n_by_state[TUNE_READY] > 0) return promise;
+  if (field->told.n_by_state[TUNE_READY] >= field->told.n_workers) return promise;
   return promise * pow(tune_compile_ratio(near, pooled), per_time);
 }
 

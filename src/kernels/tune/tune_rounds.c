@@ -4,9 +4,31 @@
 //   short   the best 12 of those, for 0.2 s each
 //   final   the best 4, two at a time in turns with cuBLAS, hot where there is time for that
 //
-// Worked example, 120 s: 84 s of brief turns, some 800 points; 12 · 0.5 s; two pairs of 2 · 300 ms
-// turns for 4 s each, behind the choice of cuBLAS's row.
+// A hot turn takes 300 ms whatever the kernel, so what the last two rounds take is known, and the
+// first has the rest of the time. Worked example, 120 s on an H200: the 12 take 4 s, the choice of
+// cuBLAS's row 9.3 s and each of two pairs 9.3 s, so brief turns end after 88 s, with some 2,000
+// points. Two GPUs take a pair each, and search for 99 s.
+#include <math.h>
+
 #include "kernels/tune/tune_inside.h"
+
+// One GPU has time for the second pair in searches from so many seconds on.
+static const double hot_from_s = 45, pairs_from_s = 90;
+
+bool tune_is_hot(const Tune *tune) { return tune->options.seconds >= hot_from_s; }
+
+static int final_points(const Tune *tune, const Field *field) {
+  const bool has_time = field->told.n_workers > 1 || tune->options.seconds >= pairs_from_s;
+  return has_time || !tune_is_hot(tune) ? TUNE_FINAL_POINTS : 2;
+}
+
+double tune_search_ends(const Tune *tune, const Field *field) {
+  static const double short_s = 0.35, row_s = 9.3, pair_s = 9.3, cool_share = 0.3;
+  const double n = fmax(1, field->told.n_workers), all = tune->options.seconds;
+  const double pairs = ceil(final_points(tune, field) / 2 / n);
+  const double hot_s = ceil(TUNE_SHORT_POINTS / n) * short_s + row_s + pairs * pair_s;
+  return all - (tune_is_hot(tune) ? hot_s : cool_share * all);
+}
 
 // The points of the next round, the fastest first. Only those of the round that ends come into it.
 static void choose_best(Field *field, int most) {
@@ -21,7 +43,7 @@ static bool round_is_over(const Tune *tune, const Field *field) {
   const int done = tune_n_settled(told);
   const bool enough = tune->options.points_max && done >= tune->options.points_max;
   const bool nothing_left = field->dry && done == told->n_points;
-  return enough || nothing_left || tune_now(tune) + told->spent_s >= tune->search_ends;
+  return enough || nothing_left || tune_now(tune) + told->spent_s >= tune_search_ends(tune, field);
 }
 
 // What is still to be compiled for the first round comes too late.
@@ -37,7 +59,7 @@ void tune_advance(Tune *tune, Field *field) {
     if (told->round == TUNE_BRIEF) call_back(tune, field);
     told->round = tune->options.blind_points ? TUNE_ROUNDS : told->round + 1;
     if (told->round == TUNE_SHORT) choose_best(field, TUNE_SHORT_POINTS);
-    if (told->round == TUNE_FINAL) choose_best(field, TUNE_FINAL_POINTS);
+    if (told->round == TUNE_FINAL) choose_best(field, final_points(tune, field));
   }
 }
 

@@ -15,7 +15,8 @@
 //   → {"type":"done","id":3}
 //
 // The first GPU child finds out which GPU this machine has while requests are already served,
-// because asking a driver can take seconds or never end. Having begun with the driver it times, too.
+// because asking a driver can take seconds or never end. Having begun with the driver it times,
+// too.
 #include "kernels/worker/worker.h"
 
 #include <poll.h>

@@ -1,11 +1,9 @@
 // Compiles run in children that serve one request at a time, each in a fork of its own
 // (job_child.c).
 //
-// A fork and exec of this program, opening NVRTC included, costs tens of milliseconds of one core,
-// and on a host of many cores they wait for each other: 31 at once started 19 a second, where as
-// many that stay and fork made 140 (two H100, 32 cores). So a child stays when it has served, one
-// always stands by with its libraries loaded, and those that nobody has needed for 20 s end. Worked
-// example with two slots:
+// A fork and exec of this program, opening NVRTC included, costs 40 ms of one core, as much as many
+// a text. So a child stays when it has served, one always stands by with its libraries loaded, and
+// those that nobody has needed for 20 s end. Worked example with two slots:
 //
 //   slot 0 stands by; compile 7 arrives → slot 0 is fed, slot 1 starts and stands by
 //   compile 8 (not keep) arrives       → 7 is superseded: slot 0 is killed; slot 1 is fed

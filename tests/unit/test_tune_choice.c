@@ -99,6 +99,26 @@ START_TEST(all_rounds_end_with_the_time) {
 }
 END_TEST
 
+static int in_final(const TuneField *field) {
+  int n = 0;
+  for (int i = 0; i < field->n_points; i++) n += field->point[i].round == TUNE_FINAL;
+  return n;
+}
+
+// Every GPU has a pair; one alone has two where there is time for hot turns of both.
+START_TEST(every_gpu_has_a_pair_in_the_finals) {
+  static const struct {
+    int workers;
+    double seconds;
+    int n;
+  } rows[] = {{1, 10, 4}, {1, 60, 2}, {1, 100, 4}, {2, 60, 4}, {4, 60, 8}};
+  const int workers = rows[_i].workers;
+  start_workers(HELLO MACHINE("NVIDIA H200") SIMULATED("0"), (ClientOptions){0}, workers);
+  const Asked asked = {"512,512,512", workers, 40, rows[_i].seconds, NULL, 0, NULL};
+  ck_assert_int_eq(in_final(tune_field(search(&asked), 0)), rows[_i].n);
+}
+END_TEST
+
 Suite *suite_tune_choice(void) {
   Suite *suite = suite_create("tune_choice");
   TCase *tests = tcase_create("tune_choice");
@@ -107,6 +127,7 @@ Suite *suite_tune_choice(void) {
   tcase_add_test(tests, a_child_compiles_as_its_parents_do);
   tcase_add_test(tests, four_beginnings_are_halved_twice);
   tcase_add_test(tests, who_is_given_seeds_has_one_beginning);
+  tcase_add_loop_test(tests, every_gpu_has_a_pair_in_the_finals, 0, 5);
   tcase_add_test(tests, all_rounds_end_with_the_time);
   suite_add_tcase(suite, tests);
   return suite;

@@ -19,7 +19,7 @@
 typedef enum TuneRound {
   TUNE_BRIEF,  // all: right, and a few milliseconds
   TUNE_SHORT,  // the best dozen: short turns, checked before and after
-  TUNE_FINAL,  // the best of those: two at a time, in turns with cuBLAS
+  TUNE_FINAL,  // the best of those: in pairs, each in turns with cuBLAS
   TUNE_ROUNDS
 } TuneRound;
 const char *tune_round_name(TuneRound round);  // "brief", "short", "final"

@@ -13,7 +13,6 @@ enum {
   TUNE_LIKE = 256,  // points, those settled last, that a promise is made from
   TUNE_FIRST_POINTS = 256,
   TUNE_SHORT_POINTS = 12,
-  TUNE_FINAL_POINTS = 4,
   TUNE_TRIES = 4,
   TUNE_ISLANDS = 4  // beginnings side by side
 };

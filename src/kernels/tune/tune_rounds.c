@@ -2,12 +2,13 @@
 //
 //   brief   everything that is compiled, until the time for searching is over
 //   short   the best 12 of those, for 0.2 s each
-//   final   the best 4, two at a time in turns with cuBLAS, hot where there is time for that
+//   final   the best 4, or two for each GPU, a pair at a time in turns with cuBLAS, hot where there
+//           is time for that
 //
 // A hot turn takes 300 ms whatever the kernel, so what the last two rounds take is known, and the
 // first has the rest of the time. Worked example, 120 s on an H200: the 12 take 4 s, the choice of
 // cuBLAS's row 9.3 s and each of two pairs 9.3 s, so brief turns end after 88 s, with some 2,000
-// points. Two GPUs take a pair each, and search for 99 s.
+// points. Two GPUs or more take a pair each, and search for 99 s.
 #include <math.h>
 
 #include "kernels/tune/tune_inside.h"
@@ -18,8 +19,11 @@ static const double hot_from_s = 45, pairs_from_s = 90;
 bool tune_is_hot(const Tune *tune) { return tune->options.seconds >= hot_from_s; }
 
 static int final_points(const Tune *tune, const Field *field) {
-  const bool has_time = field->told.n_workers > 1 || tune->options.seconds >= pairs_from_s;
-  return has_time || !tune_is_hot(tune) ? TUNE_FINAL_POINTS : 2;
+  enum { A_PAIR = 2, PAIRS_OF_ONE = 2 };
+  const int n = field->told.n_workers;
+  const bool in_haste = n == 1 && tune_is_hot(tune) && tune->options.seconds < pairs_from_s;
+  const int points = A_PAIR * (in_haste ? 1 : n > PAIRS_OF_ONE ? n : PAIRS_OF_ONE);
+  return points < TUNE_SHORT_POINTS ? points : TUNE_SHORT_POINTS;
 }
 
 double tune_search_ends(const Tune *tune, const Field *field) {

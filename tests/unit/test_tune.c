@@ -369,6 +369,7 @@ START_TEST(a_search_goes_on_from_the_history) {
   int n_known = 0;
   for (int i = 0; i < after->n_points; i++) n_known += after->point[i].known;
   ck_assert_int_ge(n_known, 12);
+  ck_assert_int_ge(after->n_compiled, n_known);  // known ones were compiled before
   ck_assert_int_ge(settled(after), 20);
   for (int i = 0; i < after->n_points; i++)
     for (int j = 0; j < before->n_points; j++)

@@ -84,7 +84,7 @@ typedef struct TuneField {
   int n_order;
   int n_by_state[TUNE_STATES];
   int n_epochs;      // beginnings of the search, the first one included
-  int n_compiled;    // or not compiled, in this run
+  int n_compiled;    // or tried to, those known from before too
   TuneRound round;   // under way; TUNE_ROUNDS: all is done
   double cublas_ns;  // of the last time that it ran beside a point; 0 = not known
   int n_steps;

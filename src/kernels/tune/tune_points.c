@@ -270,6 +270,7 @@ static void row_point(Tune *tune, Field *field, const HistoryRow *row, Pooled *p
   TunePoint *point = tune_add_point(tune, field, pooled);
   const bool right = str_equal(row->status, "ok") && row->time_ns > 0;
   point->known = true;
+  field->told.n_compiled++;
   take_count(point, &row->compiled);
   point->predicted_ns = tune_expected_ns(field, &point->terms);
   point->time_ns = right ? row->time_ns : 0;

@@ -93,8 +93,11 @@ START_TEST(all_rounds_end_with_the_time) {
               {10, 4, 7}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const Tune tune = {.options = {.seconds = rows[i].seconds}};
-    const Field field = {.told = {.n_workers = rows[i].workers}};
+    const Field field = {.told = {.n_workers = rows[i].workers, .cublas_ns = 1}},
+                without = {.told = {.n_workers = rows[i].workers}};
+    const double row_s = rows[i].seconds > 10 ? 9.3 : 0;
     ck_assert_double_eq_tol(tune_search_ends(&tune, &field), rows[i].brief_s, 1e-6);
+    ck_assert_double_eq_tol(tune_search_ends(&tune, &without), rows[i].brief_s + row_s, 1e-6);
   }
 }
 END_TEST

@@ -30,7 +30,8 @@ double tune_search_ends(const Tune *tune, const Field *field) {
   static const double short_s = 0.35, row_s = 9.3, pair_s = 9.3, cool_share = 0.3;
   const double n = fmax(1, field->told.n_workers), all = tune->options.seconds;
   const double pairs = ceil(final_points(tune, field) / 2 / n);
-  const double hot_s = ceil(TUNE_SHORT_POINTS / n) * short_s + row_s + pairs * pair_s;
+  const double hot_s = ceil(TUNE_SHORT_POINTS / n) * short_s + pairs * pair_s +
+                       (field->told.cublas_ns > 0 ? row_s : 0);
   return all - (tune_is_hot(tune) ? hot_s : cool_share * all);
 }
 

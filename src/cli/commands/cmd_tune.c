@@ -387,12 +387,19 @@ static int tell_orders(Run *run, const TuneField *field) {
   return CLI_OK;
 }
 
+// Of many points that have failed the first says it for all.
+static const char *why_none(const Run *run, const TuneField *field) {
+  const char *why = tune_error(run->tune);
+  for (int i = 0; i < field->n_points && !why; i++) why = field->point[i].error;
+  return why ? arena_printf(run->arena, ": %s", why) : "";
+}
+
 static int tell_best(Run *run, const TuneField *field) {
   const TunePoint *best = tune_best(field);
   if (field->error) return cli_error(CLI_USAGE, "%s", field->error);
   if (!best)
-    return cli_error(CLI_BENCH, "%s: no kernel that is right was timed",
-                     name_of(run->arena, field));
+    return cli_error(CLI_BENCH, "%s: no kernel that is right was timed%s",
+                     name_of(run->arena, field), why_none(run, field));
   if (run->given->json)
     print_json(run, "best", field, best);
   else

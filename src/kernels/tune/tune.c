@@ -9,8 +9,10 @@
 // compiled. A worker that dies takes its requests with it. The timing that the GPU was at is to
 // blame and lost; the others wait for a worker again, twice at most.
 //
-// A request's key says whose it is: the field's number in the upper half, the point's in the lower;
-// the second point of a pair is found beside the first.
+// A request's key says whose it is and what was asked, whatever has become of the point by the time
+// it is done; the second point of a pair is found beside the first:
+//
+//   field 8 bits | worker 16 | round 8, or a compile | point 32
 #include "kernels/tune/tune.h"
 
 #include <math.h>
@@ -50,18 +52,33 @@ const TuneField *tune_field(const Tune *tune, int field) { return &tune->field[f
 
 // ---- asking -------------------------------------------------------------------------------------
 
-static uint64_t key_of(const Tune *tune, const Field *field, int point) {
+typedef struct Asked {
+  Field *field;
+  TunePoint *point;
+  int worker;
+  TuneRound round;  // TUNE_ROUNDS: it was a compile
+} Asked;
+
+static uint64_t key_of(const Tune *tune, const Field *field, int point, int worker, int round) {
   uint64_t number = 0;
   while (tune->field[number] != field) number++;
-  return number << 32 | (uint64_t)point;
+  return number << 56 | (uint64_t)worker << 40 | (uint64_t)round << 32 | (uint64_t)point;
 }
 
-static void submit(Tune *tune, ClientRequest *request, Field *field, int point, int worker) {
-  request->key = key_of(tune, field, point);
+static Asked read_key(const Tune *tune, uint64_t key) {
+  Field *field = tune->field[key >> 56];
+  return (Asked){.field = field,
+                 .point = &field->told.point[key & UINT32_MAX],
+                 .worker = (int)(key >> 40 & UINT16_MAX),
+                 .round = (TuneRound)(key >> 32 & UINT8_MAX)};
+}
+
+static int64_t submit(Tune *tune, ClientRequest *request, uint64_t key, int worker) {
+  request->key = key;
   request->worker = worker + 1;
   tune->last_id = client_submit(tune->options.client, request);
-  field->told.point[point].request = tune->last_id;
   if (!tune->first_id) tune->first_id = tune->last_id;
+  return tune->last_id;
 }
 
 // A point of a later round, or of an earlier run, has given its plan back.
@@ -79,7 +96,7 @@ static void ask_compile(Tune *tune, Field *field, int index, int worker) {
                            .want = "cubin",
                            .keep = true,
                            .deadline_ms = COMPILE_MS};
-  submit(tune, &request, field, index, worker);
+  point->request = submit(tune, &request, key_of(tune, field, index, worker, TUNE_ROUNDS), worker);
   tune_set_state(field, point, TUNE_COMPILING);
   point->worker = worker;
   point->tries++;
@@ -88,11 +105,9 @@ static void ask_compile(Tune *tune, Field *field, int index, int worker) {
 }
 
 // cuBLAS stands beside the first point, so that its time is known from the start.
-static bool wants_reference(Field *field) {
+static bool wants_reference(const Field *field) {
   enum { TRIES = 3 };
-  if (field->told.cublas_ns > 0 || field->n_references == TRIES) return false;
-  field->n_references++;
-  return true;
+  return field->told.cublas_ns <= 0 && field->n_references < TRIES;
 }
 
 static ClientRequest brief_request(const TuneWorker *worker) {
@@ -103,7 +118,8 @@ static ClientRequest brief_request(const TuneWorker *worker) {
                          .deadline_ms = worker->warm ? BRIEF_MS : BRIEF_COLD_MS};
 }
 
-static ClientRequest timing_request(const Tune *tune, Field *field, const TuneWorker *worker) {
+static ClientRequest timing_request(const Tune *tune, const Field *field,
+                                    const TuneWorker *worker) {
   const bool final = field->told.round == TUNE_FINAL, hot = final && tune_is_hot(tune);
   const bool reference = final || wants_reference(field);
   if (field->told.round == TUNE_BRIEF && !reference) return brief_request(worker);
@@ -119,6 +135,7 @@ static ClientRequest timing_request(const Tune *tune, Field *field, const TuneWo
 static void ask_timing(Tune *tune, Field *field, const int *index, int n, int worker) {
   Arena *scratch = arena_new("timing");
   ClientRequest request = timing_request(tune, field, &tune->worker[worker]);
+  field->n_references += !request.no_reference;
   for (int i = 0; i < n; i++) {
     TunePoint *point = &field->told.point[index[i]];
     const Plan *plan = plan_of(scratch, field, point);
@@ -129,8 +146,11 @@ static void ask_timing(Tune *tune, Field *field, const int *index, int n, int wo
     point->worker = worker;
     point->asked = field->told.round;
     point->partner = n == 2 ? index[1 - i] : -1;
+    point->beside_cublas = !request.no_reference && field->told.round == TUNE_BRIEF;
   }
-  submit(tune, &request, field, index[0], worker);
+  const int64_t id =
+      submit(tune, &request, key_of(tune, field, index[0], worker, field->told.round), worker);
+  for (int i = 0; i < n; i++) field->told.point[index[i]].request = id;
   tune->worker[worker].n_timing++;
   arena_free(scratch);
 }
@@ -197,10 +217,10 @@ static void keep_on(Tune *tune, Field *field, int worker) {
   }
 }
 
-// The field of a worker that has work; NULL: it is gone, or not there yet.
+// The field of a worker that has work; NULL: it is gone, restarted, or not there yet.
 static Field *field_of(const Tune *tune, int worker) {
   const TuneWorker *its = &tune->worker[worker];
-  Field *field = its->field < 0 || its->gone ? NULL : tune->field[its->field];
+  Field *field = its->at_work ? tune->field[its->field] : NULL;
   return field && !field->told.error && field->told.round < TUNE_ROUNDS ? field : NULL;
 }
 
@@ -227,38 +247,6 @@ static bool keep_busy(Tune *tune) {
 
 // ---- what workers say ---------------------------------------------------------------------------
 
-static int find_field(Tune *tune, const Device *device) {
-  for (int i = 0; i < tune->n_fields; i++)
-    if (str_equal(tune->field[i]->told.device.name, device->name)) return i;
-  if (tune->n_fields == 0) tune->started = clock_seconds();
-  tune->field[tune->n_fields] = tune_field_new(tune, device);
-  return tune->n_fields++;
-}
-
-// A worker that has a machine may begin, or go on; one that cannot be had is not waited for.
-static void look_at_machine(Tune *tune, int index) {
-  TuneWorker *worker = &tune->worker[index];
-  ClientStatus status;
-  client_status(tune->options.client, index, &status);
-  const bool works = *status.device.name && status.can_compile;
-  const char *why = !status.machine_known ? status.reason
-                    : status.can_compile  ? status.gpu_error
-                                          : status.nvrtc;
-  if (!status.machine_known && !status.unreachable) return;
-  worker->gone = works ? NULL : *why ? arena_strdup(tune->arena, why) : "there is no GPU";
-  if (worker->gone) return;
-  worker->n_compiles = status.n_compiles > 0 ? status.n_compiles : 1;
-  if (worker->field >= 0) return;  // it is back
-  worker->field = find_field(tune, &status.device);
-  tune->field[worker->field]->told.n_workers++;
-}
-
-// Those that never came: a command that is not there says so by its end alone.
-static void look_at_silent(Tune *tune) {
-  for (int i = 0; i < tune->options.n_workers; i++)
-    if (tune->worker[i].field < 0 && !tune->worker[i].gone) look_at_machine(tune, i);
-}
-
 static void give_error(Tune *tune, TunePoint *point, const char *error) {
   if (!point->error) point->error = arena_strdup(tune->arena, error);
 }
@@ -271,6 +259,12 @@ static void take_time(Field *field, TunePoint *point, const BenchResult *result,
   point->ratio = timed->ratio;
   point->cublas_ns = result->reference.time.median_ns;
   if (point->cublas_ns > 0) field->told.cublas_ns = point->cublas_ns;
+}
+
+// It has not said how fast cuBLAS is: another point is to have it beside it.
+static void leave_reference(Field *field, TunePoint *point) {
+  field->n_references -= point->beside_cublas;
+  point->beside_cublas = false;
 }
 
 static void take_entry(Tune *tune, Field *field, TunePoint *point, const BenchResult *result,
@@ -286,6 +280,7 @@ static void take_entry(Tune *tune, Field *field, TunePoint *point, const BenchRe
     const char *why = timed->error ? timed->error : result->error;
     give_error(tune, point, why ? why : "was not timed");
     point->time_ns = 0;
+    leave_reference(field, point);
   }
   tune_settle(tune, field, point, right ? TUNE_TIMED : wrong ? TUNE_WRONG : TUNE_FAILED);
 }
@@ -303,83 +298,103 @@ static void on_result(Tune *tune, Field *field, TunePoint *point, const ClientEv
   if (second) take_entry(tune, field, second, event->bench, 1);
 }
 
-// A worker that does not come back leaves what it has compiled to others.
-static void lose_worker(Tune *tune, Field *field, int index, const char *why) {
-  tune->worker[index].gone = arena_strdup(tune->arena, why);
-  for (int i = 0; i < field->told.n_points; i++) {
-    TunePoint *point = &field->told.point[i];
-    if (point->state == TUNE_READY && point->worker == index)
-      tune_set_state(field, point, TUNE_WAITING);
-  }
-}
-
 // Whether the request was lost through another's fault. When a worker dies it fails all that it
-// has, oldest first: the first timing among them is what it was at.
-static bool is_innocent(Tune *tune, Field *field, const TunePoint *point,
-                        const ClientEvent *event) {
+// has, oldest first: the first timing among them is what it was at. A GPU that no context can be
+// made on times nothing.
+static bool is_innocent(Tune *tune, const TunePoint *point, const ClientEvent *event) {
   const ErrorKind kind = event->message.error;
   TuneWorker *worker = &tune->worker[point->worker];
+  const bool no_gpu = kind == ERROR_NO_GPU || kind == ERROR_LOCK;
   worker->warm = false;
   if (kind == ERROR_TIMEOUT) worker->blamed_id = tune->last_id;
-  if (kind != ERROR_WORKER && kind != ERROR_PROTOCOL) return false;
-  if (event->worker < 0) lose_worker(tune, field, point->worker, event->message.text);
-  if (event->worker < 0 || event->id <= worker->blamed_id || point->state != TUNE_TIMING)
+  if (!no_gpu && kind != ERROR_WORKER && kind != ERROR_PROTOCOL) return false;
+  if (no_gpu || event->worker < 0) tune_lose_worker(tune, point->worker, event->message.text);
+  if (no_gpu || event->worker < 0 || event->id <= worker->blamed_id || point->state != TUNE_TIMING)
     return true;
   worker->blamed_id = tune->last_id;
   return false;
 }
 
-static void on_error(Tune *tune, Field *field, TunePoint *point, const ClientEvent *event) {
-  const bool innocent = is_innocent(tune, field, point, event) && point->tries < TUNE_TRIES;
-  point->again = innocent || event->message.error == ERROR_CANCELLED;
+// What has been right in a round before is not to blame in a later one, unless it does not end.
+static void on_error(Tune *tune, TunePoint *point, const Asked *asked, const ClientEvent *event) {
+  const bool later = asked->round == TUNE_SHORT || asked->round == TUNE_FINAL;
+  const ErrorKind kind = event->message.error;
+  const bool innocent = is_innocent(tune, point, event) ||
+                        (later && (kind == ERROR_WORKER || kind == ERROR_PROTOCOL));
+  point->another_turn = later && innocent && point->tries < TUNE_TRIES;
+  point->again = (innocent && point->tries < TUNE_TRIES) || kind == ERROR_CANCELLED ||
+                 (later && (innocent || kind == ERROR_TIMEOUT));
   if (!point->again) give_error(tune, point, event->message.text);
 }
 
+// What is compiled where nobody times it any more waits for another worker.
 static void end_compile(Tune *tune, Field *field, TunePoint *point) {
-  tune->worker[point->worker].n_compiling--;
-  if (point->again) {
+  const TuneWorker *worker = &tune->worker[point->worker];
+  if (point->again || worker->gone || tune->field[worker->field] != field) {
     tune_set_state(field, point, TUNE_WAITING);
     return;
   }
-  field->told.n_compiled++;
+  field->told.n_compiled += !point->was_compiled;
+  point->was_compiled = true;
   if (point->error)
     tune_settle(tune, field, point, TUNE_FAILED);
   else
     tune_set_state(field, point, TUNE_READY);
 }
 
+// A point of a later round keeps the time that it had, and its place among those to be timed where
+// the worker was lost.
+static void take_back(Field *field, TunePoint *point, bool another_turn) {
+  tune_set_state(field, point, TUNE_TIMED);
+  if (!another_turn) return;
+  point->tries++;
+  field->chosen[--field->n_given] = (int)(point - field->told.point);
+}
+
 // What is still being timed at the end of its request has no time.
-static void end_point(Tune *tune, Field *field, TunePoint *point, bool again, const char *error) {
+static void end_point(Tune *tune, Field *field, TunePoint *point, const TunePoint *first) {
   if (!point || point->state != TUNE_TIMING) return;
-  if (again) {  // what had a time keeps it
-    tune_set_state(field, point, point->asked == TUNE_BRIEF ? TUNE_WAITING : TUNE_TIMED);
-    return;
+  leave_reference(field, point);
+  if (first->again && point->asked == TUNE_BRIEF) {
+    tune_set_state(field, point, TUNE_WAITING);
+  } else if (first->again) {
+    take_back(field, point, first->another_turn);
+  } else {
+    give_error(tune, point,
+               first->error ? first->error : "the worker ended the request without a result");
+    point->time_ns = 0;
+    tune_settle(tune, field, point, TUNE_FAILED);
   }
-  give_error(tune, point, error ? error : "the worker ended the request without a result");
-  point->time_ns = 0;
-  tune_settle(tune, field, point, TUNE_FAILED);
 }
 
 static void end_timing(Tune *tune, Field *field, TunePoint *point) {
-  tune->worker[point->worker].n_timing--;
-  if (point->asked != TUNE_BRIEF) field->n_open--;
-  end_point(tune, field, partner(field, point), point->again, point->error);
-  end_point(tune, field, point, point->again, point->error);
+  end_point(tune, field, partner(field, point), point);
+  end_point(tune, field, point, point);
 }
 
+static void end_request(Tune *tune, const Asked *asked, bool is_its) {
+  const bool compiled = asked->round == TUNE_ROUNDS;
+  TuneWorker *worker = &tune->worker[asked->worker];
+  if (compiled)
+    worker->n_compiling--;
+  else
+    worker->n_timing--;
+  if (!compiled && asked->round != TUNE_BRIEF) asked->field->n_open--;
+  if (!is_its) return;
+  (compiled ? end_compile : end_timing)(tune, asked->field, asked->point);
+  asked->point->again = asked->point->another_turn = false;
+}
+
+// A point that has its time may be asked for in the next round before its request is done.
 static void on_event(Tune *tune, const ClientEvent *event) {
   const Message *said = &event->message;
-  if (said->kind == MESSAGE_MACHINE) look_at_machine(tune, event->worker);
-  const bool asked = tune->first_id && event->id >= tune->first_id;
-  if (!asked) return;  // a search before did
-  Field *field = tune->field[event->key >> 32];
-  TunePoint *point = &field->told.point[event->key & UINT32_MAX];
-  if (said->kind == MESSAGE_RESULT) on_result(tune, field, point, event);
-  if (said->kind == MESSAGE_ERROR) on_error(tune, field, point, event);
-  if (said->kind != MESSAGE_DONE) return;
-  const bool compiled = point->request == event->id && point->state == TUNE_COMPILING;
-  (compiled ? end_compile : end_timing)(tune, field, point);
-  point->again = false;
+  if (said->kind == MESSAGE_MACHINE) tune_look_at_machine(tune, event->worker);
+  if (!tune->first_id || event->id < tune->first_id) return;  // a search before asked
+  const Asked asked = read_key(tune, event->key);
+  const bool is_its = asked.point->request == event->id;
+  if (said->kind == MESSAGE_RESULT && is_its) on_result(tune, asked.field, asked.point, event);
+  if (said->kind == MESSAGE_ERROR && is_its) on_error(tune, asked.point, &asked, event);
+  if (said->kind == MESSAGE_DONE) end_request(tune, &asked, is_its);
 }
 
 // ---- the search ---------------------------------------------------------------------------------
@@ -391,7 +406,7 @@ Tune *tune_start(Arena *arena, const TuneOptions *options) {
   tune->team = team_new(1 + team_usual());
   tune->started = clock_seconds();
   for (int i = 0; i < CLIENT_WORKERS_MAX; i++) tune->worker[i].field = -1;
-  for (int i = 0; i < options->n_workers; i++) look_at_machine(tune, i);
+  tune_look_at_workers(tune);
   return tune;
 }
 
@@ -408,14 +423,18 @@ void tune_end(Tune *tune) {
   }
 }
 
+static bool is_open(const Tune *tune, int field) {
+  const TuneField *told = &tune->field[field]->told;
+  return told->round < TUNE_ROUNDS && !told->error && tune_has_hands(tune, field);
+}
+
 static bool is_over(const Tune *tune) {
-  bool open = tune->n_fields == 0, any_worker = false;
-  for (int i = 0; i < tune->n_fields; i++)
-    open = open || (tune->field[i]->told.round < TUNE_ROUNDS && !tune->field[i]->told.error);
-  for (int i = 0; i < tune->options.n_workers; i++)
-    any_worker = any_worker || !tune->worker[i].gone;
+  bool open = false;
+  for (int i = 0; i < tune->n_fields; i++) open |= is_open(tune, i);
+  for (int i = 0; i < tune->options.n_workers && tune->n_fields == 0; i++)
+    open |= !tune->worker[i].gone;
   const double late = tune->n_fields ? tune->options.seconds + late_s : waits_s;
-  return tune->cancelled || !open || !any_worker || tune_now(tune) > late;
+  return tune->cancelled || !open || tune_now(tune) > late;
 }
 
 bool tune_step(Tune *tune, int timeout_ms) {
@@ -424,7 +443,7 @@ bool tune_step(Tune *tune, int timeout_ms) {
     on_event(tune, event);
     client_event_free(event);
   }
-  look_at_silent(tune);
+  tune_look_at_workers(tune);
   tune->hungry = keep_busy(tune);
   return !is_over(tune);
 }

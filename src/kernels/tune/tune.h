@@ -56,11 +56,13 @@ typedef struct TunePoint {
   double at_s;                      // seconds after the start, of the first time
   const char *error;                // NULL: none
   // The engine's own: who has it, under which request, for which round, beside which point (-1:
-  // alone); whether it was lost or taken back, and is to wait again.
+  // alone).
   int worker, tries, partner;
   int64_t request;
   TuneRound asked;
-  bool again;
+  bool again, another_turn;  // what was asked is taken back; it is to be asked in this round again
+  bool beside_cublas;        // asked with it
+  bool was_compiled;
   int place;         // among those that are not settled
   int island;        // the beginning that it belongs to
   Arena *held;       // until it is settled: of the plan

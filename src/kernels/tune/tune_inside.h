@@ -1,4 +1,5 @@
-// Inside of the search: what tune.c, tune_points.c, tune_pool.c, tune_promise.c and tune_rounds.c
+// Inside of the search: what tune.c, tune_workers.c, tune_points.c, tune_pool.c, tune_promise.c and
+// tune_rounds.c
 // share.
 #pragma once
 #include "base/team.h"
@@ -93,7 +94,7 @@ struct Field {
   int next_fit;      // times that the roofline is fitted at again
   int next_seed;     // of the options
   bool loading;      // what an earlier run has measured
-  int n_references;  // timings that cuBLAS was to stand beside, for its time
+  int n_references;  // timings of what is right that cuBLAS was to stand beside, for its time
   bool dry;          // nothing new was found lately
   int n_chosen;      // points of the round under way, and how many of them were given out
   int chosen[TUNE_SHORT_POINTS], n_given, n_open;
@@ -107,6 +108,7 @@ struct Field {
 typedef struct TuneWorker {
   int field;         // -1: its machine is not known, or it has no GPU
   const char *gone;  // why it is not at work; NULL: it is, or is waited for
+  bool at_work;      // it hears what it is asked
   bool warm;         // its GPU has this problem
   int n_compiling, n_timing, n_compiles;
   int64_t blamed_id;  // requests up to this one were lost through another's fault
@@ -127,6 +129,16 @@ struct Tune {
 };
 
 double tune_now(const Tune *tune);
+
+// tune_workers.c: who is at work.
+// Takes what a worker has said of its machine: it may begin or go on, or is gone.
+void tune_look_at_machine(Tune *tune, int index);
+// The same of all that have said nothing so far, and who of all hears what it is asked.
+void tune_look_at_workers(Tune *tune);
+// The worker takes no further part; what it has compiled is for others.
+void tune_lose_worker(Tune *tune, int index, const char *why);
+// Whether a field has a worker, or may have one again before its time is over.
+bool tune_has_hands(const Tune *tune, int field);
 
 // tune_points.c: what was chosen, and what came of it.
 Field *tune_field_new(Tune *tune, const Device *device);

@@ -32,14 +32,22 @@ double tune_search_ends(const Tune *tune, const Field *field) {
   const double pairs = ceil(final_points(tune, field) / 2 / n);
   const double hot_s = ceil(TUNE_SHORT_POINTS / n) * short_s + pairs * pair_s +
                        (field->told.cublas_ns > 0 ? row_s : 0);
+  if (tune->options.blind_points) return all;  // there are no other rounds
   return all - (tune_is_hot(tune) ? hot_s : cool_share * all);
 }
 
-// The points of the next round, the fastest first. Only those of the round that ends come into it.
+// The points of the next round, the fastest first: those that have come furthest.
 static void choose_best(Field *field, int most) {
   field->n_chosen = field->n_given = field->n_open = 0;
   for (int i = 0; i < field->told.n_order && field->n_chosen < most; i++)
     field->chosen[field->n_chosen++] = field->told.order[i];
+}
+
+// The first time may take seconds: nothing is best before it.
+static bool time_is_over(const Tune *tune, const Field *field) {
+  const double spent = tune_now(tune) + field->told.spent_s;
+  return spent >= tune_search_ends(tune, field) &&
+         (field->told.n_order > 0 || spent >= tune->options.seconds);
 }
 
 static bool round_is_over(const Tune *tune, const Field *field) {
@@ -48,7 +56,7 @@ static bool round_is_over(const Tune *tune, const Field *field) {
   const int done = tune_n_settled(told);
   const bool enough = tune->options.points_max && done >= tune->options.points_max;
   const bool nothing_left = field->dry && done == told->n_points;
-  return enough || nothing_left || tune_now(tune) + told->spent_s >= tune_search_ends(tune, field);
+  return enough || nothing_left || time_is_over(tune, field);
 }
 
 // What is still to be compiled for the first round comes too late.

@@ -90,8 +90,8 @@ static void publish(TuneRun *run, const Tune *tune, bool over) {
   seen->elapsed_s = tune_elapsed_s(tune);
   seen->n_all = run->options.client.n_workers;
   if (tune_n_fields(tune)) see_field(seen, field_to_see(run, tune));
-  if (over && !tune_n_fields(tune))
-    snprintf(seen->error, sizeof seen->error, "%.250s", tune_error(tune));
+  const char *error = over && !seen->has_best ? tune_error(tune) : NULL;
+  if (error) snprintf(seen->error, sizeof seen->error, "%.250s", error);
   pthread_mutex_unlock(&run->mutex);
 }
 

@@ -194,6 +194,13 @@ void client_status(Client *client, int worker, ClientStatus *out) {
   pthread_mutex_unlock(&client->mutex);
 }
 
+bool client_is_up(Client *client, int worker) {
+  pthread_mutex_lock(&client->mutex);
+  const ClientState state = client->status[worker].state;
+  pthread_mutex_unlock(&client->mutex);
+  return state == CLIENT_READY || state == CLIENT_BUSY;
+}
+
 void client_history_error(Client *client, char *text, size_t size) {
   pthread_mutex_lock(&client->mutex);
   client_copy_text(text, size, client->history_error);

@@ -156,4 +156,6 @@ void client_history_error(Client *client, char *text, size_t size);
 const char *const *client_split_command(Arena *arena, const char *text, Diags *diags);
 
 void client_status(Client *client, int worker, ClientStatus *out);
+// Whether the worker hears what it is asked: it is ready or busy, not starting.
+bool client_is_up(Client *client, int worker);
 const char *client_state_name(ClientState state);  // "starting", …

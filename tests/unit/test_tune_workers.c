@@ -192,8 +192,8 @@ END_TEST
 
 // It takes longer than brief turns have; there is nothing for another round before it.
 START_TEST(the_first_time_is_waited_for) {
-  add_worker(HELLO MACHINE("NVIDIA H200") NTH(1) TAKES("3500") SIMULATES, NULL);
-  ck_assert_ptr_nonnull(tune_best(tune_field(search_with(0, 4), 0)));
+  add_worker(HELLO MACHINE("NVIDIA H200") NTH(1) TAKES("6000") SIMULATES, NULL);
+  ck_assert_ptr_nonnull(tune_best(tune_field(search_with(0, 8), 0)));
 }
 END_TEST
 

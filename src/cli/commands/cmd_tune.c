@@ -92,7 +92,8 @@ typedef struct Run {
 // ---- printing -----------------------------------------------------------------------------------
 
 static const char *name_of(Arena *arena, const TuneField *field) {
-  return str_sanitise(arena, field->device.name);
+  return arena_printf(arena, "%s%s", str_sanitise(arena, field->device.name),
+                      field->simulated ? ", simulated" : "");
 }
 
 static void clear_progress(Run *run) {

@@ -22,6 +22,7 @@
 #include "cli/common/cli_model.h"
 #include "cli/common/history_rows.h"
 #include "cli/common/options.h"
+#include "kernels/device/timing.h"
 #include "kernels/toolchain/export_inside.h"
 #include "kernels/toolchain/export_library.h"
 #include "model/words/device.h"
@@ -169,15 +170,17 @@ static int write_header(Arena *arena, const TunedOptions *given, Diags *diags) {
   if (!cli_targets(arena, &targets, diags)) return cli_fail(diags);
   LibraryKernel *kernels = ARENA_ARRAY(arena, LibraryKernel, n_rows + 1);
   int n = 0, n_left_out = 0;
+  const char *said = gpu;
   for (int i = 0; i < n_rows; i++) {
     if (!str_equal(rows[i].gpu, gpu)) continue;
+    if (timing_is_simulated(rows[i].method)) said = history_gpu(arena, &rows[i]);
     const Model *model = model_of_row(arena, &targets, &rows[i]);
     if (model)
       kernels[n++] = (LibraryKernel){model, rows[i].time_ns, rows[i].cublas_time_ns,
                                      history_date(arena, &rows[i])};
     n_left_out += !model;
   }
-  return write_library(arena, given->header, str_sanitise(arena, gpu), kernels, n, n_left_out);
+  return write_library(arena, given->header, str_sanitise(arena, said), kernels, n, n_left_out);
 }
 
 // ---- the command --------------------------------------------------------------------------------

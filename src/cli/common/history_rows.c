@@ -22,7 +22,7 @@ static void print_text(Arena *arena, const HistoryRow *rows, int n) {
   int who = 10, gpu = 16;
   for (int i = 0; i < n; i++) {
     who = most(who, strlen(rows[i].user));
-    gpu = most(gpu, strlen(rows[i].gpu));
+    gpu = most(gpu, strlen(history_gpu(arena, &rows[i])));
   }
   printf("%-20s  %-*s  %8s  %6s  %-*s  state\n", "when", who, "who", "TFLOP/s", "cuBLAS", gpu,
          "GPU");
@@ -31,7 +31,7 @@ static void print_text(Arena *arena, const HistoryRow *rows, int n) {
     const char *speed = row->time_ns > 0 ? arena_printf(arena, "%.2f", row->tflops) : row->status;
     printf("%-20s  %-*s  %8s  %6s  %-*s  %s\n", history_date(arena, row), who,
            one_line(arena, row->user), one_line(arena, speed),
-           cli_ratio_text(arena, history_ratio(row)), gpu, one_line(arena, row->gpu),
+           cli_ratio_text(arena, history_ratio(row)), gpu, one_line(arena, history_gpu(arena, row)),
            one_line(arena, row->state));
   }
 }

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/user.h"
 #include "kernels/device/history.h"
+#include "kernels/device/timing.h"
 
 double history_ratio(const HistoryRow *row) {
   return row->time_ns > 0 ? row->cublas_time_ns / row->time_ns : 0;
@@ -23,6 +24,11 @@ const char *history_date(Arena *arena, const HistoryRow *row) {
   bool is_date = row->when_unix >= 0 && row->when_unix <= end_of_9999;
   if (is_date && gmtime_r(&when, &utc)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return arena_strdup(arena, text);
+}
+
+const char *history_gpu(Arena *arena, const HistoryRow *row) {
+  return timing_is_simulated(row->method) ? arena_printf(arena, "%s, simulated", row->gpu)
+                                          : row->gpu;
 }
 
 const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix) {

@@ -52,6 +52,10 @@ const char *timing_turns_said(const char *method) {
   return NULL;
 }
 
+bool timing_is_simulated(const char *method) {
+  return method && strstr(method, "simulated") != NULL;
+}
+
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);

@@ -29,6 +29,8 @@ extern const TimingTurns timing_short, timing_hot, timing_brief;
 
 // The name of the turns by which a result says it was measured; NULL: it says nothing of them.
 const char *timing_turns_said(const char *method);
+// Whether a result says that no GPU was there: a worker of a script stood in for it.
+bool timing_is_simulated(const char *method);
 
 // How many products one sample takes, `n_launches` each: enough for turns->batch_ns, at least 1. A
 // product that takes less than its launches take the host is launched no more often than the spin

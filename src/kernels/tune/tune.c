@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "kernels/device/timing.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/tune/tune_inside.h"
 
@@ -259,6 +260,7 @@ static void take_time(Field *field, TunePoint *point, const BenchResult *result,
   point->ratio = timed->ratio;
   point->cublas_ns = result->reference.time.median_ns;
   if (point->cublas_ns > 0) field->told.cublas_ns = point->cublas_ns;
+  field->told.simulated = timing_is_simulated(result->method);
 }
 
 // It has not said how fast cuBLAS is: another point is to have it beside it.

@@ -86,6 +86,7 @@ typedef struct TuneField {
   int n_order;
   int n_by_state[TUNE_STATES];
   int n_epochs;      // beginnings of the search, the first one included
+  bool simulated;    // a worker of a script has timed here
   int n_compiled;    // or tried to, those known from before too
   TuneRound round;   // under way; TUNE_ROUNDS: all is done
   double cublas_ns;  // of the last time that it ran beside a point; 0 = not known

@@ -1,6 +1,5 @@
 // Inside of the search: what tune.c, tune_workers.c, tune_points.c, tune_pool.c, tune_promise.c and
-// tune_rounds.c
-// share.
+// tune_rounds.c share.
 #pragma once
 #include "base/team.h"
 #include "kernels/tune/tune.h"

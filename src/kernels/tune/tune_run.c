@@ -58,7 +58,8 @@ static void see_best(TuneSeen *seen, const TuneField *field) {
 }
 
 static void see_field(TuneSeen *seen, const TuneField *field) {
-  snprintf(seen->gpu, sizeof seen->gpu, "%.90s", field->device.name);
+  snprintf(seen->gpu, sizeof seen->gpu, "%.80s%s", field->device.name,
+           field->simulated ? ", simulated" : "");
   snprintf(seen->error, sizeof seen->error, "%.250s", field->error ? field->error : "");
   seen->n_workers = field->n_workers;
   seen->n_tried = field->n_points;

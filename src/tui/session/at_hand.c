@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/user.h"
 
 // Ladders live in the session's own arena; only readers see them as const.
 static void move_rungs(Session *session, const Target *target) {
@@ -112,6 +113,15 @@ void at_hand_take_fits(Session *session, const HistoryCalibration *rows, int n) 
   session->estimated = NULL;
 }
 
+// The fastest that the history has is measured, unless this session has a time of its own.
+static void file_best(Session *session, const HistoryRow *row, const Schedule *schedule) {
+  const Timed *timed = results_find(&session->results, schedule);
+  if (timed && timed->origin == ORIGIN_MEASURED && !timed->by) return;
+  HistoryRow said = *row;
+  if (str_equal(row->user, user_name(session->trial))) said.user = "you";
+  results_add_shared(&session->results, schedule, &said);
+}
+
 void at_hand_take_best(Session *session, const HistoryRow *row) {
   arena_reset(session->trial);
   Diags diags = diags_new(session->trial);
@@ -121,6 +131,7 @@ void at_hand_take_best(Session *session, const HistoryRow *row) {
       session->device.name[0] ? device_target(&session->targets, &session->device) : NULL;
   if (!row || !target || !*row->state || !schedule_parse(&schedule, row->state, &diags)) return;
   device_take_target(&session->targets, target, &schedule);
-  if (model_build(session->trial, &session->targets, &schedule)->ok)
-    results_set_best(&session->results, row, &schedule);
+  if (!model_build(session->trial, &session->targets, &schedule)->ok) return;
+  results_set_best(&session->results, row, &schedule);
+  file_best(session, row, &schedule);
 }

@@ -136,6 +136,7 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
       .date = keep(arena, bench->date),
       .method = keep(arena, bench->method),
       .turns = timing_turns_said(bench->method),
+      .simulated = timing_is_simulated(bench->method),
       .reference = keep(arena, bench->reference.name),
       .verify = keep_failure(arena, &entry->verify),
       .note = note_of(arena, bench),
@@ -163,6 +164,7 @@ void results_add_shared(Results *results, const Schedule *schedule, const Histor
       .date = history_date(arena, row),
       .method = keep(arena, row->method),
       .turns = timing_turns_said(row->method),
+      .simulated = timing_is_simulated(row->method),
       .by = keep(arena, row->user),
   };
 }
@@ -198,6 +200,10 @@ void results_set_best(Results *results, const HistoryRow *row, const Schedule *s
 }
 
 // ---- finding ------------------------------------------------------------------------------------
+
+const char *results_said(const Timed *timed) {
+  return timed->simulated ? "simulated" : origin_name(timed->origin);
+}
 
 const Timed *results_find(const Results *results, const Schedule *schedule) {
   const Timed *found = NULL;

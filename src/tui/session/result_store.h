@@ -40,6 +40,7 @@ typedef struct Timed {
   double reference_tflops;
   int registers, spill_bytes;                                   // -1 = not known
   const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
+  bool simulated;                                               // by a worker of a script
   const char *turns;           // "short turns, cool" or "hot"; NULL = not said
   const VerifyResult *verify;  // of a check that failed, with its error map; NULL: none
   const char *note;            // "throttled: power cap"; NULL: nothing to note
@@ -116,6 +117,8 @@ void results_set_past(Results *results, const HistoryRow *rows, int n);
 // Keeps the best kernel that the history has of a problem on the GPU at hand; NULL: it has none.
 void results_set_best(Results *results, const HistoryRow *row, const Schedule *schedule);
 
+// "measured here", "recorded", or "simulated".
+const char *results_said(const Timed *timed);
 // The best result for exactly this schedule, NULL when there is none.
 const Timed *results_find(const Results *results, const Schedule *schedule);
 // The best result of the same schedule on another target; NULL when there is none.

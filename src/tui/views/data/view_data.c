@@ -161,7 +161,7 @@ static void put_rung(JsonWriter *w, const Rung *rung, const RungLine *line) {
   json_member_double(w, "previous_ratio",
                      timed && line->before > 0 ? timed->tflops / line->before : (double)NAN);
   json_member_double(w, "cublas_ratio", timed && timed->ratio > 0 ? timed->ratio : (double)NAN);
-  json_member_string(w, "origin", timed ? origin_name(timed->origin) : NULL);
+  json_member_string(w, "origin", timed ? results_said(timed) : NULL);
   json_member_string(w, "gpu", timed ? timed->gpu : NULL);
   json_member_string(w, "date", timed ? timed->date : NULL);
   json_member_string(w, "by", timed ? timed->by : NULL);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "kernels/device/timing.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
 #include "tui/session/nearest_rung.h"
@@ -87,6 +88,8 @@ static void draw_details(Canvas *canvas, Rect in, const HistoryRow *past) {
   canvas_hline(canvas, in, 0, 0, in.cols, STYLE_BORDER);
   rect_take_top(&in, 1);
   int col = canvas_text(canvas, in, 0, 1, STYLE_MEASURED, past->gpu);
+  if (timing_is_simulated(past->method))
+    col = canvas_text(canvas, in, 0, col, STYLE_TEXT, ", simulated");
   col =
       canvas_printf(canvas, in, 0, col, STYLE_TEXT, " in %s, driver %s", past->host, past->driver);
   if (past->time_ns > 0)

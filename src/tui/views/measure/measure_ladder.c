@@ -245,7 +245,7 @@ static int draw_origin(Canvas *canvas, Rect in, const Session *session, const Ru
     return canvas_printf(canvas, in, 0, col, STYLE_UNKNOWN, "never timed on %s",
                          rung->schedule.target) > 0;
   Style style = measure_origin_style(timed->origin);
-  col = canvas_text(canvas, in, 0, col, style, origin_name(timed->origin));
+  col = canvas_text(canvas, in, 0, col, style, results_said(timed));
   if (timed->by) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " by %s", timed->by);
   if (timed->gpu) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %s", timed->gpu);
   if (timed->date) col = canvas_printf(canvas, in, 0, col, STYLE_DIM, ", %.10s", timed->date);

@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "kernels/device/timing.h"
 #include "model/readings/derive.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
@@ -215,11 +216,12 @@ static void explain_better(Arena *arena, const Session *session, Explore *explor
   if (!better.row) return;
   char time[FMT_MAX], text[FMT_MAX];
   Str out = str_new(arena);
-  str_printf(&out, "tuned (%s): %s, ", view_key_name(session, "take-tuned"),
-             fmt_time(time, better.row->time_ns));
+  str_printf(&out, "tuned (%s): %s%s, ", view_key_name(session, "take-tuned"),
+             fmt_time(time, better.row->time_ns),
+             timing_is_simulated(better.row->method) ? " simulated" : "");
   if (better.own) {
     str_printf(&out, "×%s on ", fmt_ratio(text, better.gain));
-    str_printf(&out, "%s %s", fmt_time(text, better.own->time_ns), origin_name(better.own->origin));
+    str_printf(&out, "%s %s", fmt_time(text, better.own->time_ns), results_said(better.own));
   } else {
     str_printf(&out, "%s TFLOP/s, this was never timed", fmt_figure(text, better.row->tflops));
   }

@@ -263,8 +263,7 @@ static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Ti
     canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of %s", fmt_ratio(b, timed->ratio), who);
   else if (timed->ratio > 0 && col + RATIO_COLS - 4 <= in.cols)
     canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s %s", fmt_ratio(b, timed->ratio), who);
-  col = canvas_text(canvas, in, 1, 1, measure_origin_style(timed->origin),
-                    origin_name(timed->origin));
+  col = canvas_text(canvas, in, 1, 1, measure_origin_style(timed->origin), results_said(timed));
   if (timed->by) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, " by %s", timed->by);
   if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);
   if (timed->date) col = canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);

@@ -122,11 +122,11 @@ START_TEST(a_wide_character_is_whole_or_absent) {
   Canvas *canvas = make(1, 6);
   Rect in = {0, 1, 1, 4};
   canvas_text(canvas, in, 0, 0, STYLE_TEXT, "a漢b漢");
-  ck_row(canvas, 0, " a漢b");
+  ck_row(canvas, 0, " a漢…");
   canvas_text(canvas, in, 0, -1, STYLE_TEXT, "漢漢漢");
-  ck_row(canvas, 0, "  漢");
+  ck_row(canvas, 0, "  漢…");
   canvas_text(canvas, canvas_rect(canvas), 0, 3, STYLE_TEXT, "x");
-  ck_row(canvas, 0, "   x");
+  ck_row(canvas, 0, "   x…");
   canvas_text(canvas, canvas_rect(canvas), 0, 0, STYLE_TEXT, "漢漢漢");
   canvas_text(canvas, canvas_rect(canvas), 0, 1, STYLE_TEXT, "漢");
   ck_row(canvas, 0, " 漢 漢");
@@ -182,7 +182,39 @@ START_TEST(text_is_cut_by_columns) {
   ck_row(canvas, 4, "…");
   ck_row(canvas, 5, "ab");
   ck_row(canvas, 6, "--x    -----");
-  ck_row(canvas, 7, "abcd");
+  ck_row(canvas, 7, "abc…");
+}
+END_TEST
+
+START_TEST(what_is_lost_at_the_edge_is_said) {
+  Canvas *canvas = make(8, 8);
+  Rect in = {0, 1, 8, 6};
+  canvas_text(canvas, in, 0, 0, STYLE_TEXT, "409600");
+  canvas_text(canvas, in, 1, 0, STYLE_TEXT, "4096000");
+  canvas_text(canvas, in, 2, canvas_text(canvas, in, 2, 0, STYLE_TEXT, "for 40"), STYLE_TEXT, "96");
+  canvas_text(canvas, in, 3, 0, STYLE_TEXT, "in 4  \u0301  ");
+  canvas_repeat(canvas, in, 4, 0, STYLE_TEXT, GLYPH_SHADE_LIGHT, 9);
+  canvas_text(canvas, (Rect){5, 1, 1, 0}, 0, 0, STYLE_TEXT, "none");
+  canvas_text(canvas, in, 6, -2, STYLE_TEXT, "a row of words");
+  canvas_fit(canvas, in, 7, 0, 7, ALIGN_LEFT, STYLE_TEXT, "40960000");
+  ck_row(canvas, 0, " 409600");
+  ck_row(canvas, 1, " 40960…");
+  ck_row(canvas, 2, " for 4…");
+  ck_row(canvas, 3, " in 4  \u0301");
+  ck_row(canvas, 4, " ░░░░░░");
+  ck_row(canvas, 5, "");
+  ck_row(canvas, 6, " row o…");
+  ck_row(canvas, 7, " 40960…");
+}
+END_TEST
+
+START_TEST(a_label_is_whole_or_absent) {
+  Canvas *canvas = make(2, 8);
+  Rect in = {0, 0, 2, 6};
+  ck_assert_int_eq(canvas_label(canvas, in, 0, 2, STYLE_TEXT, "4096"), 6);
+  ck_assert_int_eq(canvas_label(canvas, in, 1, 3, STYLE_TEXT, "4096"), 7);
+  ck_row(canvas, 0, "  4096");
+  ck_row(canvas, 1, "");
 }
 END_TEST
 
@@ -348,6 +380,8 @@ Suite *suite_canvas(void) {
   tcase_add_test(tcase, nothing_in_a_text_can_act_on_a_terminal);
   tcase_add_test(tcase, ascii_mode_keeps_every_column);
   tcase_add_test(tcase, text_is_cut_by_columns);
+  tcase_add_test(tcase, what_is_lost_at_the_edge_is_said);
+  tcase_add_test(tcase, a_label_is_whole_or_absent);
   tcase_add_test(tcase, text_is_wrapped_at_blanks);
   tcase_add_test(tcase, lines_join);
   tcase_add_test(tcase, frames_carry_titles_and_shrink);

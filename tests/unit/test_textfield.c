@@ -126,6 +126,12 @@ START_TEST(the_cursor_is_always_in_view) {
   textfield_draw(&field, canvas, in, STYLE_FIELD, ":");
   ck_assert_str_eq(export_text(arena, canvas), "\n :set BM=64\n\n");
   ck_assert_int_eq(canvas->cursor_col, 2);
+  textfield_set(&field, "set BM=64 BN=128");
+  for (int i = 0; i < 7; i++) press("Left");
+  canvas_clear(canvas);
+  textfield_draw(&field, canvas, in, STYLE_FIELD, ":");
+  ck_assert_str_eq(export_text(arena, canvas), "\n :t BM=64 …\n\n");  // not over the cursor
+  ck_assert_int_eq(canvas->cursor_col, 9);
   textfield_draw(&field, canvas, (Rect){0, 0, 1, 1}, STYLE_FIELD, "prompt");
   textfield_draw(&field, canvas, (Rect){0, 0, 0, 0}, STYLE_FIELD, "prompt");
   arena_free(arena);

@@ -160,12 +160,20 @@ static void combine(Canvas *canvas, Rect area, int row, int col, uint32_t code) 
 
 // ---- text ---------------------------------------------------------------------------------------
 
-// Draws the first `bytes` bytes; returns the column after them.
+// Says that a text goes on, behind what is shown of it or in the last cell that there is.
+static void put_ellipsis(Canvas *canvas, Rect area, int row, int col, Style style) {
+  const int last = area.col + area.cols - 1;
+  put(canvas, area, row, col < last ? col : last, style, glyph_code(GLYPH_ELLIPSIS));
+}
+
+// Draws the first `bytes` bytes; returns the column after them. What is lost at the right edge must
+// not leave another text there, a 4096 that reads 40. A single character is a piece of a picture,
+// and pictures end where their box does.
 static int draw_bytes(Canvas *canvas, Rect in, int row, int col, Style style, const char *text,
                       size_t bytes) {
   Rect area = clip(canvas, in);
   row = sane(row) + sane(in.row);
-  int at = sane(col) + sane(in.col), start = at;
+  int at = sane(col) + sane(in.col), start = at, inked = at;
   uint32_t code;
   for (const char *end = text + bytes; text < end;) {
     int n = utf8_decode(text, &code);
@@ -175,8 +183,11 @@ static int draw_bytes(Canvas *canvas, Rect in, int row, int col, Style style, co
       if (at > start) combine(canvas, area, row, at - 1, code);
     } else {
       at += put(canvas, area, row, at, style, code);
+      if (code != ' ') inked = at;
     }
   }
+  if (inked > area.col + area.cols && inked > start + 1)
+    put_ellipsis(canvas, area, row, inked, style);
   return at - sane(in.col);
 }
 
@@ -191,6 +202,11 @@ int canvas_printf(Canvas *canvas, Rect in, int row, int col, Style style, const 
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   return canvas_text(canvas, in, row, col, style, text);
+}
+
+int canvas_label(Canvas *canvas, Rect in, int row, int col, Style style, const char *text) {
+  const int end = sane(col) + utf8_columns(text);
+  return end > in.cols ? end : canvas_text(canvas, in, row, col, style, text);
 }
 
 int canvas_glyph(Canvas *canvas, Rect in, int row, int col, Style style, Glyph glyph) {
@@ -230,7 +246,8 @@ int canvas_fit(Canvas *canvas, Rect in, int row, int col, int cols, Align align,
   canvas_fill(canvas, rect_intersect(slot, clip(canvas, in)), style);
   int gap = align == ALIGN_LEFT ? 0 : align == ALIGN_RIGHT ? cols - need : (cols - need) / 2;
   int at = draw_bytes(canvas, in, row, col + gap, style, text, bytes);
-  if (cut) canvas_glyph(canvas, in, row, at, style, GLYPH_ELLIPSIS);
+  if (cut)
+    put_ellipsis(canvas, clip(canvas, in), sane(in.row) + sane(row), sane(in.col) + at, style);
   return col + cols;
 }
 

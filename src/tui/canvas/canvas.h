@@ -8,8 +8,9 @@
 //
 // Every call takes the rectangle it may draw in; rows and columns count from that rectangle's
 // corner and what lies outside it, or outside the canvas, is left out, so no caller needs to check.
-// A character two columns wide is drawn whole or not at all. Drawing never allocates and never
-// fails.
+// A text that loses something at the right edge ends there in an ellipsis; single characters, of
+// which pictures are made, are just left out. A character two columns wide is drawn whole or not at
+// all. Drawing never allocates and never fails.
 //
 // Text is UTF-8 of any origin: control characters, ill-formed bytes and characters that change the
 // direction of writing appear as one '?', so nothing in a text can act on a terminal.
@@ -62,6 +63,8 @@ const Cell *canvas_cell(const Canvas *canvas, int row, int col);  // NULL outsid
 int canvas_text(Canvas *canvas, Rect in, int row, int col, Style style, const char *text);
 int canvas_printf(Canvas *canvas, Rect in, int row, int col, Style style, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
+// Whole or not at all: for the marks of an axis, which mean their place and nothing without it.
+int canvas_label(Canvas *canvas, Rect in, int row, int col, Style style, const char *text);
 int canvas_glyph(Canvas *canvas, Rect in, int row, int col, Style style, Glyph glyph);
 int canvas_repeat(Canvas *canvas, Rect in, int row, int col, Style style, Glyph glyph, int n);
 

@@ -210,7 +210,10 @@ void textfield_draw(const TextField *field, Canvas *canvas, Rect in, Style style
   char head[TEXTFIELD_BYTES];
   memcpy(head, field->text, (size_t)field->cursor);
   head[field->cursor] = 0;
-  int at = utf8_columns(head), scroll = at - in.cols + 1;
+  // The last cell is the cursor's; an ellipsis there would hide what it stands on.
+  bool goes_on =
+      field->text[field->cursor] && field->text[utf8_next(field->text, (size_t)field->cursor)];
+  int at = utf8_columns(head), scroll = at - in.cols + 1 + goes_on;
   if (scroll < 0) scroll = 0;
   canvas_text(canvas, in, 0, -scroll, style, field->text);
   canvas_set_cursor(canvas, in, 0, at - scroll);

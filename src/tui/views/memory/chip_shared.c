@@ -129,8 +129,8 @@ static void draw_shared_title(Canvas *canvas, Rect row, const SmemBudget *budget
   char text[FMT_MAX];
   int col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "SHARED MEMORY");
   if (!budget->stage_bytes) return;
-  col = canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "a stage of A and B%s: %s",
-                      has_factors(budget) ? " with their factors" : "",
+  col = canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "a stage of %s: %s",
+                      has_factors(budget) ? "A, B and factors" : "A and B",
                       fmt_bytes(text, (double)budget->stage_bytes));
   canvas_printf(canvas, row, 0, col, STYLE_TEXT, ";  %" PRId64 " of at most %" PRId64 " stages",
                 budget->stages, budget->most_stages);
@@ -182,7 +182,7 @@ typedef struct BarrierColumns {
 enum { TIRX_COLS = 8 };
 
 static BarrierColumns columns_of(Rect in) {
-  static const BarrierColumns wide = {15, 20, 54, 66, 79, true},
+  static const BarrierColumns wide = {15, 20, 57, 68, 81, true},
                               narrow = {11, 16, 43, 53, 60, false};
   return in.cols >= wide.phase + 12 ? wide : narrow;
 }

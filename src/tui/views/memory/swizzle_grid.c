@@ -81,7 +81,7 @@ static Lines choose_lines(const SlabPicture *picture, bool physical, int rows) {
 
 static void draw_ruler(Canvas *canvas, Rect in, const char *columns) {
   canvas_text(canvas, in, 0, 0, STYLE_HEADER, columns);
-  for (int bank = 0; bank < BANK_COUNT; bank += 8)
+  for (int bank = 0; bank < BANK_COUNT && SLAB_PICTURE_LABEL + bank + 1 < in.cols; bank += 8)
     canvas_printf(canvas, in, 0, SLAB_PICTURE_LABEL + bank, STYLE_HEADER, "%d", bank);
 }
 

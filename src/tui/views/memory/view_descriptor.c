@@ -28,6 +28,7 @@ enum {
   BITS_ROWS = 3,
   BITS_FROM_ROWS = 16,
   WIDE_COLS = 112,
+  WORD_COLS = 20,  // "  0x…" and 16 digits
   SWIZZLES = 4,
   BASES = 8
 };
@@ -223,7 +224,9 @@ static void draw_words(Canvas *canvas, Rect in, const Descriptor *frame) {
 
 // ---- the view -----------------------------------------------------------------------------------
 
-static void draw_title(Canvas *canvas, Rect row, const Descriptor *frame) {
+// The word, and A's: behind the title, or in a row of their own where digits would be lost there.
+static void draw_title(Canvas *canvas, Rect *in, const Descriptor *frame) {
+  Rect row = rect_take_top(in, 1);
   const TileReads *reads = &frame->reads;
   const TileShape *shape = &reads->shape;
   const TileRead *read = &reads->read[frame->at];
@@ -238,6 +241,8 @@ static void draw_title(Canvas *canvas, Rect row, const Descriptor *frame) {
   if (shape->operand == ATOM_A)
     col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  warp%s %d",
                         reads->by_thread ? "" : "group", read->asker);
+  if (col + (frame->word_of_a ? 2 * WORD_COLS + 2 : WORD_COLS) > row.cols)
+    row = rect_take_top(in, 1), col = -1;
   col = canvas_printf(canvas, row, 0, col + 2, frame->typed ? STYLE_CHANGED : STYLE_ACCENT,
                       "0x%016" PRIx64, smem_descriptor_encode(&frame->said));
   if (frame->word_of_a)
@@ -288,7 +293,7 @@ static void descriptor_draw(Canvas *canvas, Rect in, const Session *session) {
     return;
   }
   int picture = session_view_state_const(session)->mode % pictures_of(frame);
-  draw_title(canvas, rect_take_top(&in, 1), frame);
+  draw_title(canvas, &in, frame);
   if (in.rows >= BITS_FROM_ROWS && in.cols >= BITS_COLS) {
     rect_take_top(&in, 1);
     draw_bits(canvas, rect_take_top(&in, BITS_ROWS), frame);

@@ -85,7 +85,8 @@ static void draw_sum(Canvas *canvas, Rect in, const AxesPicture *picture, int i)
 }
 
 void axes_picture_draw(Canvas *canvas, Rect in, const AxesPicture *picture) {
-  const int at = 1 + widest(picture->sum) + 4, is_at = at + widest(picture->factors) + 4;
+  const int sums = 1 + widest(picture->sum), factors = widest(picture->factors);
+  const int at = sums + (sums + 4 + factors <= in.cols ? 4 : 2), is_at = at + factors + 4;
   const bool room = is_at + widest(picture->atom_is) <= in.cols;
   for (int i = 0; i < AXIS_COUNT; i++) {
     draw_sum(canvas, in, picture, i);

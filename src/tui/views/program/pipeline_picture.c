@@ -319,7 +319,7 @@ void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, Pipel
     double before = picture_clock(timeline, at);
     snprintf(text, sizeof text, "%.0f", at);
     col = column_of(span, before);
-    if (col >= free_from) free_from = canvas_text(canvas, in, 0, col, STYLE_DIM, text) + 1;
+    if (col >= free_from) free_from = canvas_label(canvas, in, 0, col, STYLE_DIM, text) + 1;
     // Of the clocks that were left out none has a column.
     for (int i = 0; i < timeline->n_cuts; i++)
       if (before >= timeline->cut[i].at && before <= timeline->cut[i].at)

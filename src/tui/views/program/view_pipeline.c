@@ -18,7 +18,7 @@
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 
-enum { CARD_ROWS = 6, BROKEN_ROWS = 8 };
+enum { CARD_ROWS = 6, BROKEN_ROWS = 8, HEAD_COLS = 78 };
 enum { ALONE, SEQUENTIAL, MEASURED };  // what stands beside
 
 static PipelineOwn *own_of(const Session *session) { return view_own(session, &pipeline_view); }
@@ -218,7 +218,8 @@ static void pipeline_prepare(Session *session) {
 static void draw_head(Canvas *canvas, Rect in, const PipelineOwn *own) {
   const Timeline *timeline = own->now.timeline;
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PIPELINE");
-  col = canvas_text(canvas, in, 0, col + 2, STYLE_TEXT, "block 0, alone on its SM:");
+  col = canvas_text(canvas, in, 0, col + 2, STYLE_TEXT,
+                    in.cols < HEAD_COLS ? "block 0:" : "block 0, alone on its SM:");
   col = canvas_printf(canvas, in, 0, col + 1, STYLE_ESTIMATED, "%.0f clk", timeline->all_clocks);
   if (timeline->turn_clocks > 0)
     col = canvas_printf(canvas, in, 0, col, STYLE_ESTIMATED, ", %.0f a turn of %s",

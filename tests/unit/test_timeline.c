@@ -215,6 +215,44 @@ START_TEST(sees_what_the_interpreter_sees) {
 }
 END_TEST
 
+// ---- warpgroups ---------------------------------------------------------------------------------
+
+static const char *const of_groups[][2] = {{"hopper", "consumers"},       {"hopper", "gpc"},
+                                           {"hopper", "pingpong"},        {"hopper", "a_registers"},
+                                           {"attention", "three_groups"}, {"attention", "overlap"}};
+
+// The wgmma of a warp that follows event `at`; NULL: there is none.
+static const TimelineEvent *next_product(const Timeline *timeline, int warp, int *at) {
+  while (++*at < timeline->n_events) {
+    const TimelineEvent *e = &timeline->event[*at];
+    if (e->warp == warp && e->kind == TIMELINE_MULTIPLY) return e;
+  }
+  return NULL;
+}
+
+// How many wgmma the warp carries out, all of them together with the first warp of its warpgroup.
+static int products_together(const Timeline *timeline, int warp) {
+  int at = -1, first_at = -1, n = 0;
+  for (;; n++) {
+    const TimelineEvent *e = next_product(timeline, warp, &at);
+    const TimelineEvent *first = next_product(timeline, warp - warp % 4, &first_at);
+    if (!e && !first) return n;
+    ck_assert_msg(e && first && e->stmt == first->stmt && e->slab == first->slab &&
+                      e->begin == first->begin && e->end == first->end && e->busy == first->busy,
+                  "warp %d, product %d", warp, n);
+  }
+}
+
+START_TEST(a_warpgroup_multiplies_together) {
+  const Model *model = property_rung(of_groups[_i][0], of_groups[_i][1], "");
+  const Timeline *timeline = timeline_run(property_arena, model, NULL, &(TimelineOptions){0});
+  ck_assert_int_eq(timeline->n_warps % 4, 0);
+  int n = 0;
+  for (int w = 0; w < timeline->n_warps; w++) n += products_together(timeline, w);
+  ck_assert_int_gt(n, 4 * 8);
+}
+END_TEST
+
 // ---- breakages ----------------------------------------------------------------------------------
 
 #define ROLES                                                                                \
@@ -359,11 +397,13 @@ END_TEST
 
 Suite *suite_timeline(void) {
   enum { N_LONG = sizeof long_loops / sizeof *long_loops };
+  enum { N_GROUPS = sizeof of_groups / sizeof *of_groups };
   Suite *suite = suite_create("timeline");
   TCase *tests = tcase_create("timeline");
   tcase_add_checked_fixture(tests, property_setup, property_teardown);
   tcase_set_timeout(tests, 300);
   tcase_add_test(tests, sees_what_the_interpreter_sees);
+  tcase_add_loop_test(tests, a_warpgroup_multiplies_together, 0, N_GROUPS);
   tcase_add_test(tests, the_same_breakages_end_in_a_deadlock);
   tcase_add_test(tests, random_schedules_end);
   tcase_add_loop_test(tests, the_end_is_where_it_is_with_nothing_left_out, 0, N_LONG);

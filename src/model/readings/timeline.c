@@ -3,8 +3,9 @@
 // The warp that is furthest behind goes on, so units are asked in the order of time. A unit serves
 // one after the other: what it is asked for begins when the warp has asked and the unit is free. A
 // warp that needs a value waits for it (the registers of a fragment, by the set that it reads); one
-// at an mbarrier, at a barrier or before registers sleeps until another lets it go on. A box of TMA
-// lands at its own time and then counts at its mbarrier.
+// at an mbarrier, at a barrier or before registers sleeps until another lets it go on; the warps of
+// a warpgroup stand at a product of theirs until all have come. A box of TMA lands at its own time
+// and then counts at its mbarrier.
 //
 // Worked example, a ring of two slabs with roles: the producer asks for slabs 0 and 1 and sleeps
 // before empty[0]; at clock 900 slab 0 lands and a phase of full[0] ends; the consumers read and
@@ -271,14 +272,14 @@ static void end_stuck(TimeMachine *m, double end) {
   for (int i = 0; i < m->n_warps; i++) {
     TimeWarp *w = &m->warp[i];
     if (w->state == TIME_DONE) continue;
-    const bool meets = w->state == TIME_AT_BARRIER;
-    const Stmt *stmt = m->code->code[meets ? w->pc - 1 : w->pc].stmt;
-    if (!meets) w->clock = w->asleep_at;
+    const bool meets = w->state == TIME_AT_BARRIER, sleeps = w->state == TIME_ASLEEP;
+    const Stmt *stmt = m->code->code[sleeps ? w->pc : w->pc - 1].stmt;
+    if (sleeps) w->clock = w->asleep_at;
     TimelineEvent *event = time_new_order(m, w, stmt, meets ? TIMELINE_MEET : TIMELINE_WAIT);
     event->end = fmax(end, event->begin);
     event->stuck = true;
     m->out->n_stuck++;
-    if (!stmt->op.dst.buffer) continue;
+    if (!stmt->op.dst.buffer || stmt->op.dst.buffer->space != SPACE_BARRIER) continue;
     int at = time_bar_at(w, &stmt->op.dst);
     time_set_bar(event, stmt->op.dst.buffer, at, &m->bar[stmt->op.dst.buffer->id][at]);
     if (stmt->op.phase) event->phase = expr_eval(stmt->op.phase, w->scalar);
@@ -375,6 +376,7 @@ const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
   if (event->kind == TIMELINE_MEET)
     return op->count ? arena_printf(arena, "%lld threads", (long long)op->count) : "all threads";
   if (event->kind != TIMELINE_WAIT) return "";
+  if (op_multiplies(op->kind)) return "all warps of its warpgroup";
   if (event->bar.buffer && event->bar.at < 0) return event->bar.buffer->name;
   if (event->bar.buffer)
     return arena_printf(arena, "%s[%d] phase %lld", event->bar.buffer->name, event->bar.at,

@@ -69,7 +69,13 @@ enum {
   TIME_GROUPS_MAX = 64,  // in flight, of a warp; older ones are over in order
 };
 
-typedef enum TimeState { TIME_READY, TIME_AT_BARRIER, TIME_ASLEEP, TIME_DONE } TimeState;
+typedef enum TimeState {
+  TIME_READY,
+  TIME_AT_BARRIER,
+  TIME_AT_PRODUCT,  // until its whole warpgroup is there
+  TIME_ASLEEP,
+  TIME_DONE
+} TimeState;
 
 // Groups of background work, by the family of operations that closes them.
 typedef struct TimeGroups {

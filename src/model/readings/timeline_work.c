@@ -8,6 +8,7 @@
 #include "base/whole.h"
 #include "model/ir/lanes.h"
 #include "model/readings/timeline_machine.h"
+#include "model/words/fragment.h"
 
 enum { EVENTS_MAX = 1 << 16 };
 
@@ -201,20 +202,50 @@ static double take_multiplier(TimeMachine *m, const TimeWarp *w, const Op *op, d
   return start;
 }
 
-void time_run_multiply(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+static void multiply(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const Op *op = &code->stmt->op;
-  const OpFacts *facts = op_facts(op->kind);
   double clocks = (double)code->count * code->cost.multiply;
-  w->clock = fmax(w->clock, fmax(ready_at(w, &op->src), ready_at(w, &op->src2)));
   int64_t slab = slab_of(m, w, code, &op->src);
   double start = take_multiplier(m, w, op, clocks);
   TimelineEvent *event = work_event(m, w, code, TIMELINE_MULTIPLY, -1, slab, start);
   event->busy += clocks;
   event->end = start + clocks;
-  if (facts->completes == COMPLETES_AT_ONCE)
+  if (op_facts(op->kind)->completes == COMPLETES_AT_ONCE)
     w->clock = event->end;
   else
     complete_later(m, w, op, event);
+}
+
+// The warps of a warpgroup carry out a product together, each on the tensor core of its own quarter
+// of the SM: who comes first stands there until the last one has come. So a product takes all four
+// quarters from one clock on, and of two warpgroups the one that is complete first has them first.
+//
+// Worked example, warps 0 to 3 come at 1,908 and warps 4 to 7 a clock later, each group for 512
+// clocks: the first has the quarters until 2,420, the second from then until 2,932.
+static void multiply_together(TimeMachine *m, TimeWarp *w, int n) {
+  const int first = w->index / n * n, end = min_int(first + n, m->n_warps);
+  double latest = w->clock;
+  w->state = TIME_AT_PRODUCT;
+  for (int i = first; i < end; i++) {
+    if (m->warp[i].state != TIME_AT_PRODUCT) return;
+    latest = fmax(latest, m->warp[i].clock);
+  }
+  for (int i = first; i < end; i++) {
+    TimeWarp *each = &m->warp[i];
+    each->state = TIME_READY;
+    each->clock = latest;
+    multiply(m, each, &m->code->code[each->pc - 1]);
+  }
+  m->woke = true;
+}
+
+void time_run_multiply(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  const Op *op = &code->stmt->op;
+  w->clock = fmax(w->clock, fmax(ready_at(w, &op->src), ready_at(w, &op->src2)));
+  if (op->atom && atom_is_of_warpgroup(op->atom))
+    multiply_together(m, w, atom_issuing_warps(op->atom));
+  else
+    multiply(m, w, code);
 }
 
 // Sums, scaled or added to what is there, and what else becomes of values in registers.

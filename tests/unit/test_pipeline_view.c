@@ -206,6 +206,33 @@ START_TEST(the_checklist_follows_the_breakage) {
 }
 END_TEST
 
+static const char *const lists[][2] = {
+    {"hopper", "gpc"}, {"attention", "overlap"}, {"blackwell", "pair"}, {"hgemm", "roles"}};
+
+// A line has fallen, or the list says that none is about the breakage: never that all is well.
+static void tells_of(const Model *model, BreakageId id) {
+  const Program *broken = program_break(arena, model->program, id);
+  if (!broken) return;
+  const char *name = breakage_name(id);
+  const Checklist list = pipeline_checklist(arena, model, broken, name);
+  canvas_clear(canvas);
+  checklist_draw(canvas, canvas_rect(canvas), &list, checklist_first_bad(&list));
+  const char *text = export_text(arena, canvas);
+  const char *said = arena_printf(
+      arena, list.skeleton->n_bad ? "stand  broken: %s " : "stand; none is about %s ", name);
+  ck_assert_msg(strstr(text, said) != NULL, "no \"%s\" in\n%s", said, text);
+}
+
+START_TEST(no_breakage_leaves_all_well) {
+  reopen(lists[_i][0], lists[_i][1]);
+  const Model *model = session->now.picture->model;
+  const Checklist whole = pipeline_checklist(arena, model, model->program, NULL);
+  ck_assert(whole.skeleton->n_bad == 0 && !checklist_no_line_about(&whole));
+  canvas_resize(canvas, 24, 80);
+  for (int b = 0; b < BREAK_COUNT; b++) tells_of(model, (BreakageId)b);
+}
+END_TEST
+
 START_TEST(a_race_marks_its_statements) {
   command("break empty_wait");
   ck_assert_int_eq(own()->verdict.kind, FINDING_RACE);
@@ -231,6 +258,7 @@ START_TEST(every_breakage_is_shown) {
 END_TEST
 
 Suite *suite_pipeline_view(void) {
+  enum { N_LISTS = sizeof lists / sizeof *lists };
   Suite *suite = suite_create("pipeline_view");
   TCase *tests = tcase_create("pipeline_view");
   tcase_add_checked_fixture(tests, setup, teardown);
@@ -245,6 +273,7 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, a_race_marks_its_statements);
   tcase_add_test(tests, who_waits_for_ever_says_for_what);
   tcase_add_test(tests, the_checklist_follows_the_breakage);
+  tcase_add_loop_test(tests, no_breakage_leaves_all_well, 0, N_LISTS);
   tcase_add_test(tests, every_breakage_is_shown);
   suite_add_tcase(suite, tests);
   return suite;

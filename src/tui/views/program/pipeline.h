@@ -49,8 +49,12 @@ typedef struct Checklist {
   const char *broken;           // the breakage; NULL: none
 } Checklist;
 
-Checklist pipeline_checklist(Arena *arena, const Model *model, const Program *program);
+// `broken`: the breakage that the program has; NULL: none.
+Checklist pipeline_checklist(Arena *arena, const Model *model, const Program *program,
+                             const char *broken);
 int checklist_first_bad(const Checklist *list);  // 0: all of it stands
+// The breakage of which no line tells, for all of them stand; NULL: none, or one does.
+const char *checklist_no_line_about(const Checklist *list);
 void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor);
 void checklist_put(JsonWriter *w, const Checklist *list);
 

@@ -6,7 +6,10 @@
 //    wrong   one whole warp allocates tensor memory, with no lane guard      24   219
 //
 // Of a broken program it is the broken one's (model/readings/skeleton.h), so that a breakage shows
-// as the line that it breaks. Numbers are those of `gemmview loops` and of the CUDA text.
+// as the line that it breaks. Lines are about what must stand where, not about values: a breakage
+// that leaves all of it in its place is said to have none.
+//   CHECKLIST  27 of 27 stand; none is about last_barrier           loops  CUDA
+// Numbers are those of `gemmview loops` and of the CUDA text.
 #include "kernels/toolchain/emit_plan.h"
 #include "model/ir/print.h"
 #include "tui/frame/view.h"
@@ -26,8 +29,9 @@ static int line_in_cuda(const Emission *emission, const Stmt *stmt) {
   return 0;
 }
 
-Checklist pipeline_checklist(Arena *arena, const Model *model, const Program *program) {
-  Checklist list = {.program = program, .skeleton = skeleton_of(arena, program)};
+Checklist pipeline_checklist(Arena *arena, const Model *model, const Program *program,
+                             const char *broken) {
+  Checklist list = {.program = program, .skeleton = skeleton_of(arena, program), .broken = broken};
   const ProgramText text = program_print(arena, program);
   const bool says = list.skeleton->n && !emit_fault(arena, program);
   const Emission *emission = says ? emit_model(arena, model, program) : NULL;
@@ -46,6 +50,10 @@ int checklist_first_bad(const Checklist *list) {
   for (int i = 0; i < list->skeleton->n; i++)
     if (list->skeleton->line[i].state != SKELETON_OK) return i;
   return 0;
+}
+
+const char *checklist_no_line_about(const Checklist *list) {
+  return list->skeleton->n_bad ? NULL : list->broken;
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
@@ -89,7 +97,10 @@ static void draw_head(Canvas *canvas, Rect in, const Checklist *list) {
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "CHECKLIST");
   col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d of %d stand",
                       skeleton->n - skeleton->n_bad, skeleton->n);
-  if (list->broken) canvas_printf(canvas, in, 0, col + 2, STYLE_BAD, "broken: %s", list->broken);
+  if (checklist_no_line_about(list))
+    canvas_printf(canvas, in, 0, col, STYLE_BAD, "; none is about %s", list->broken);
+  else if (list->broken)
+    canvas_printf(canvas, in, 0, col + 2, STYLE_BAD, "broken: %s", list->broken);
   canvas_printf(canvas, in, 0, in.cols - 2 * NUMBER_COLS - 1, STYLE_DIM, "%*s%*s", NUMBER_COLS,
                 "loops", NUMBER_COLS, "CUDA");
 }
@@ -153,4 +164,5 @@ void checklist_put(JsonWriter *w, const Checklist *list) {
     json_end_object(w);
   }
   json_end_array(w);
+  json_member_string(w, "checklist_no_line_about", checklist_no_line_about(list));
 }

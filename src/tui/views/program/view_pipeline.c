@@ -148,9 +148,8 @@ static bool pipeline_poll(Session *session) {
 static void make_checklist(const Session *session) {
   PipelineOwn *own = own_of(session);
   if (own->checklist.skeleton) return;
-  own->checklist =
-      pipeline_checklist(own->arena, session->now.picture->model, own->now.timeline->program);
-  own->checklist.broken = own->verdict.name;
+  own->checklist = pipeline_checklist(own->arena, session->now.picture->model,
+                                      own->now.timeline->program, own->verdict.name);
   own->line = checklist_first_bad(&own->checklist);
 }
 

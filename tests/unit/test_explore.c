@@ -48,6 +48,21 @@ static int cells_of(StyleRole role) {
   return n;
 }
 
+// Blocks that share a tile are no tiles of their own.
+START_TEST(tiles_are_those_of_c) {
+  explorer_close(session);
+  const char *state = "M=128,N=128,K=16384,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=8";
+  session = explorer_open(&(SessionOptions){.state = state}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  drive_frame(session, canvas);
+  ck_assert(shows("16 tiles 32×32 × 8 splits"));
+  ck_assert(shows("C ← zero"));
+  keys(": S P L I T K = 1 Enter");
+  ck_assert(shows("16 tiles 32×32 "));
+  ck_assert(!shows("splits"));
+}
+END_TEST
+
 // The card is that of b <- B_s: 8 wavefronts, 4 with groups of cells.
 START_TEST(a_change_is_marked_and_fades) {
   keys(": C E L L _ G R O U P = 4 Enter");
@@ -532,6 +547,7 @@ Suite *suite_explore(void) {
   TCase *tcase = tcase_create("explore");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, tiles_are_those_of_c);
   tcase_add_test(tcase, a_change_is_marked_and_fades);
   tcase_add_test(tcase, what_an_illegal_knob_leaves_is_not_a_change);
   tcase_add_test(tcase, a_reason_is_whole);

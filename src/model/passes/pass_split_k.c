@@ -42,7 +42,7 @@ static Buffer *temp_register(Program *program, const char *name, KnobId knob) {
 static Kernel zero_kernel(Program *program, Buffer *c) {
   const Expr *zero = ex_const(program->arena, 0);
   Flat flat = flat_cells(program, c);
-  Access at = access1(temp_register(program, "none", KNOB_SPLITK), zero);
+  Access at = access1(temp_register(program, "zero", KNOB_SPLITK), zero);
   Access C = access2(c, flat.row, flat.column);
   Stmt *body =
       stmt_list(stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_INIT, .dst = at}),

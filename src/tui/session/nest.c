@@ -80,6 +80,24 @@ static const char *tile_text(Walk *walk) {
   return arena_printf(walk->arena, "%lld×%lld", (long long)tile[0], (long long)tile[1]);
 }
 
+// Blocks that share a tile, each with a part of K.
+static int64_t split_count(const Program *program) {
+  const Axis *k = &program->axis[AXIS_K];
+  int64_t count = 1;
+  for (int d = 0; d < k->n_digits; d++)
+    if (is_of_grid(k->digit[d].var)) count *= k->digit[d].var->extent;
+  return count;
+}
+
+// "1024 tiles 128×128"; of a C of 128 × 128 with SPLITK=8, "16 tiles 32×32 × 8 splits".
+static const char *blocks_text(Walk *walk, const Launch *launch) {
+  const int64_t splits = split_count(walk->model->program);
+  const char *tiles = arena_printf(walk->arena, "%lld tiles %s",
+                                   (long long)(launch->n_blocks / splits), tile_text(walk));
+  if (splits == 1) return tiles;
+  return arena_printf(walk->arena, "%s × %lld splits", tiles, (long long)splits);
+}
+
 static const char *extents_text(Walk *walk, const HardwareDigit *digit, int n, Tier tier) {
   Str text = str_new(walk->arena);
   for (int i = 0; i < n; i++)
@@ -92,8 +110,7 @@ static void add_launch(Walk *walk, const Launch *launch) {
   const Program *program = walk->model->program;
   const char *blocks = arena_printf(walk->arena, "%lld blocks", (long long)launch->n_blocks);
   if (walk->kernel == program->main_kernel && (launch->n_block_digits || launch->tiles))
-    blocks =
-        arena_printf(walk->arena, "%lld tiles %s", (long long)launch->n_blocks, tile_text(walk));
+    blocks = blocks_text(walk, launch);
   if (launch->n_block_digits || launch->tiles) add_row(walk, NEST_BLOCK, 0, blocks);
   const char *cluster = extents_text(walk, launch->block, launch->n_block_digits, TIER_CLUSTER);
   if (cluster) add_row(walk, NEST_BLOCK, 0, arena_printf(walk->arena, "clusters of %s", cluster));

@@ -189,6 +189,9 @@ START_TEST(sixteen_byte_cpasync_is_unknown) {
   banks_map(&map, banks_op_find("cpasync16"), addr);
   ck_assert(!map.count.known);
   ck_assert_int_eq(map.n_rows, 0);
+  // By these addresses alone: a wavefront for each line of the slab, or for each lane.
+  ck_assert_int_eq(map.count.profiled, 4);
+  ck_assert_int_eq(map.count.profiled_most, 32);
   ck_assert_int_eq(map.word_of[1][4], 4);
   ck_assert_int_eq(map.word_of[1][3], -1);
 }

@@ -121,6 +121,9 @@ static void tally_copy(const JsonValue *line, CopyTally *tally) {
                 count.profiled_most);
   ck_assert_msg(count.profiled == counted || count.profiled < count.profiled_most,
                 "%s: %d counted, %d said for certain", tally->op, counted, count.profiled);
+  if (op->counted) return;
+  const BankCount alone = banks_count(op, addr);  // whatever the source
+  ck_assert(alone.profiled <= count.profiled && alone.profiled_most == count.profiled_most);
 }
 
 START_TEST(copies_cost_what_was_counted) {
@@ -266,6 +269,7 @@ START_TEST(copies_are_shown_with_their_bounds) {
        "its "
        "data arrives\n"},
       {"BK=32,VECTORIZE=0", "\ncp.async: 256 wavefronts per slab by the profiler's counters\n"}};
+  static const char past_l1[] = "cpasync16     8 to 32      4";
   if (!cli_has_program()) return;
   for (int i = 0; i < 2; i++) {
     const CliRun run =
@@ -276,6 +280,8 @@ START_TEST(copies_are_shown_with_their_bounds) {
                              shown[i][0]));
     ck_assert_msg(strstr(run.out, shown[i][1]) != NULL, "%s%s", run.out, run.err);
   }
+  const CliRun wide = cli_run(property_data, "resources -k fp32/8");
+  ck_assert_msg(strstr(wide.out, past_l1) != NULL, "%s%s", wide.out, wide.err);
 }
 END_TEST
 

@@ -13,8 +13,8 @@
 //   sharing  lanes on one word are served together, in loads and stores; cp.async does not share
 //   merging  a load of 8 or 16 bytes in which every pair (l, l^1), or every pair (l, l^2), reads
 //            one address runs its phases two by two; an inactive lane agrees with anything
-//   unknown  cp.async of 16 bytes bypasses L1 and moves none of these counters; bank_copy.c has
-//            what cp.async costs once its sources are known
+//   bounds   cp.async of 16 bytes bypasses L1, and the pipe's own counter has none of it; the
+//            profiler's has, between two bounds: bank_copy.c, which asks for the sources too
 //
 // Worked example: lds64 with address 8 * (lane / 2). Pairs (l, l^1) agree, so the two half-warps
 // merge into one phase of 32 lanes; it asks for 16 units of 8 bytes, one in each of the 16 columns:
@@ -192,7 +192,10 @@ BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]) {
   Cut cut = cut_access(op, addr);
   BankCount count = {
       .known = op->counted, .phases = cut.n_phases, .profiled = -1, .profiled_most = -1};
-  if (!op->counted) return count;
+  if (!op->counted) {
+    banks_bound_copy(addr, &count);
+    return count;
+  }
   count.profiled = 0;
   for (int phase = 0; phase < cut.n_phases; phase++) {
     int wavefronts = phase_wavefronts(&cut, op->shares_words, addr + phase * cut.lanes_per_phase);

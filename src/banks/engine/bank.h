@@ -52,7 +52,7 @@ typedef struct BankOp {
   int lanes_per_phase;  // before the pair merge
   bool merges_pairs;    // loads of 8 and 16 bytes
   bool shares_words;    // lanes that ask for the same word are served together
-  bool counted;         // false: no wavefront count is known for it
+  bool counted;         // false: the pipe counts no wavefronts of it
 } BankOp;
 
 int banks_op_count(void);
@@ -61,7 +61,8 @@ const BankOp *banks_op_find(const char *name);  // NULL when there is none of th
 // "half-warp": what one phase of this operation is called; `lanes` as in BankPhase.
 const char *banks_phase_noun(const BankOp *op, int lanes);
 
-// The numbers. `known` is false for an operation that has no count: show null then, never 0.
+// The numbers. `known` is false for an operation that the pipe does not count: show null then,
+// never 0.
 typedef struct BankCount {
   bool known;
   int wavefronts;  // passes the shared-memory pipe makes, summed over phases
@@ -72,8 +73,8 @@ typedef struct BankCount {
   // The profiler's per-instruction counters, which do not always count what the pipe does: if
   // merged phases still conflict they count them as if they had not merged, and they do count
   // copies that bypass L1. -1: not known. For a cp.async this is the least they can say: the order
-  // in which its data arrives can make it more, up to `profiled_most`, which is `profiled` if
-  // nothing depends on that order.
+  // in which its data arrives, and its source where that is not given, can make it more, up to
+  // `profiled_most`, which is `profiled` if nothing depends on them.
   int profiled, profiled_most;
   // What they call ideal: phases as they count them, and of a store as few as the bytes of its
   // active lanes fill.
@@ -88,6 +89,9 @@ BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]);
 // `source`.
 BankCount banks_count_copy(const BankOp *op, const int64_t addr[BANK_LANES],
                            const int64_t source[BANK_LANES]);
+
+// The bounds of a copy past L1 whose source nobody gave: `profiled` and `profiled_most`.
+void banks_bound_copy(const int64_t addr[BANK_LANES], BankCount *count);
 
 // The distance at which lanes pair up (1: l and l^1, 2: l and l^2) when this load's phases merge, 0
 // when they do not.

@@ -94,6 +94,19 @@ static Range past_l1(const int64_t *addr, const int64_t *source) {
   return range;
 }
 
+// Whatever the sources: no wavefront goes to two lines of the slab.
+void banks_bound_copy(const int64_t addr[BANK_LANES], BankCount *count) {
+  count->profiled = count->profiled_most = 0;
+  for (int lane = 0; lane < BANK_LANES; lane++) {
+    if (!is_written(addr, lane)) continue;
+    bool joins = false;
+    for (int before = 0; before < lane; before++)
+      joins |= addr[before] >= 0 && addr[before] / LINE == addr[lane] / LINE;
+    count->profiled += !joins;
+    count->profiled_most++;
+  }
+}
+
 // ---- through L1 ---------------------------------------------------------------------------------
 
 // The lanes of one phase that take part, by the columns of banks at either end.

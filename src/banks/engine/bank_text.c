@@ -135,13 +135,21 @@ void bank_text_card(Str *out, const BankMap *map, bool ascii) {
   }
 }
 
+const char bank_text_past_l1[] =
+    "A 16-byte cp.async goes past L1: the profiler counts its wavefronts, the pipe's own counter "
+    "none. Addresses at both ends say the least; late data makes more.";
+
+const char *bank_text_bounds(int least, int most, char out[32]) {
+  snprintf(out, 32, most > least ? "%d to %d" : "%d", least, most);
+  return out;
+}
+
 void bank_text_numbers(Str *out, const BankMap *map) {
   const BankCount *count = &map->count;
   if (!count->known) {
-    str_add(
-        out,
-        "wavefronts, ideal, conflicts and ways are unknown: a 16-byte cp.async bypasses L1 and\n"
-        "moves none of the hardware's bank counters, whatever its addresses\n");
+    char bounds[32];
+    str_printf(out, "wavefronts %s   by the addresses in shared memory alone\n%s\n",
+               bank_text_bounds(count->profiled, count->profiled_most, bounds), bank_text_past_l1);
     return;
   }
   str_printf(out, "wavefronts %3d   passes the shared-memory pipe makes, over all phases\n",

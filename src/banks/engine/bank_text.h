@@ -27,6 +27,11 @@ void bank_text_sharers(const BankRow *row, uint8_t more[BANK_COUNT]);
 char bank_text_phase(const BankMap *map, int phase);  // 'w' 'h' 'q' 'm'
 void bank_text_lanes(Str *out, uint32_t lanes);       // "0-3 8 16-31"
 
+// Why a copy of 16 bytes past L1 has bounds instead of a count, in one sentence.
+extern const char bank_text_past_l1[];
+// "8 to 32", or "8" where both bounds are one: what the profiler counts of one access.
+const char *bank_text_bounds(int least, int most, char out[32]);
+
 void bank_text_card(Str *out, const BankMap *map, bool ascii);
 void bank_text_numbers(Str *out, const BankMap *map);
 // Says which words collide in the worst bank of the worst phase and who asks for them; adds nothing

@@ -89,7 +89,7 @@ static int list_ops(void) {
   for (int i = 0; i < banks_op_count(); i++) {
     const BankOp *op = banks_op_at(i);
     printf("%-10s %-22s %-48s %5d  %9d  %11d%s\n", op->name, op->sass, op->ptx, op->bytes,
-           op->n_addresses, op->lanes_per_phase, op->counted ? "" : "  counts unknown");
+           op->n_addresses, op->lanes_per_phase, op->counted ? "" : "  between bounds");
   }
   printf("\n%-10s %-22s %-48s %s\n", "GLOBAL", "SASS", "PTX", "BYTES");
   for (int i = 0; i < sectors_op_count(); i++) {

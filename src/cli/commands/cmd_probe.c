@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "banks/engine/bank_input.h"
+#include "banks/engine/bank_text.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
@@ -118,10 +119,12 @@ static bool collect(CliProbe *probe, const ProbeGiven *given, CliWorker *worker,
 // ---- text ---------------------------------------------------------------------------------------
 
 static void print_count(const BankCount *count) {
+  char bounds[32];
   if (count->known)
     printf("%10d %5d %4d ", count->wavefronts, count->ideal, count->ways);
   else
-    printf("%10s %5s %4s ", "no count", "-", "-");
+    printf("%10s %5s %4s ", bank_text_bounds(count->profiled, count->profiled_most, bounds), "-",
+           "-");
 }
 
 static void print_access(const CliProbe *probe, const ShownAccess *shown) {

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "banks/engine/bank_text.h"
 #include "model/readings/estimate.h"
 #include "model/readings/site_json.h"
 
@@ -116,11 +117,13 @@ void cli_print_sites(Arena *arena, const Model *model) {
   for (int i = 0; i < model->n_sites; i++) {
     const Site *site = &model->site[i];
     const BankCount *count = &site->count;
+    char bounds[32];
     printf("%-32s %-10s ", arena_printf(arena, "%d  %s", site->number, site->text), site->op->name);
     if (count->known)
       printf("%10d %6d %9d %5d", count->wavefronts, count->ideal, count->conflicts, count->ways);
     else
-      printf("%10s %6s %9s %5s", "no count", "-", "-", "-");
+      printf("%10s %6d %9s %5s", bank_text_bounds(count->profiled, count->profiled_most, bounds),
+             count->ideal, "-", "-");
     printf(" %12g\n", site->executions);
   }
   print_copies(arena, model);

@@ -111,6 +111,7 @@ static void put_site(JsonWriter *w, const OpenResult *r, const PtxSite *site) {
   json_member_int(w, "array", site->array);
   json_member_int(w, "executions", count->executions);
   json_member_int(w, "wavefronts", count->wavefronts);
+  json_member_int(w, "wavefronts_at_most", count->wavefronts_most);
   json_member_int(w, "ideal", count->ideal);
   json_member_bool(w, "countable", count->countable);
   json_member_bool(w, "depends_on_data", count->data_addresses || count->data_mask);

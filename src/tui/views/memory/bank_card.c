@@ -170,8 +170,7 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
   int at = 1;
   if (!map->count.known) {
     canvas_wrap(canvas, (Rect){in.row + 1, in.col, in.rows - 1, in.cols}, STYLE_DIM,
-                "The hardware counters know no wavefronts for this access: it bypasses the pipe "
-                "that makes them. Nothing is not zero.");
+                bank_text_past_l1);
     return in.rows;
   }
   Card card = {.canvas = canvas, .in = in, .map = map};
@@ -250,9 +249,11 @@ void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
 // ---- words --------------------------------------------------------------------------------------
 
 const char *card_verdict(const BankCount *count, char out[32], Style *style) {
+  char bounds[32];
   *style = !count->known ? STYLE_DIM : count->conflicts ? STYLE_BAD : STYLE_OK;
   if (!count->known)
-    snprintf(out, 32, "no count");
+    snprintf(out, 32, "%s wavefronts",
+             bank_text_bounds(count->profiled, count->profiled_most, bounds));
   else if (count->conflicts)
     snprintf(out, 32, "%d-WAY", count->ways);
   else

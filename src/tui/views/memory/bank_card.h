@@ -37,7 +37,7 @@ void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
 // The rows that the table takes in `cols` columns, its head included.
 int card_table_rows(int cols);
 
-// "2-WAY", "free", "no count": what the access pays, and the style that says so.
+// "2-WAY", "free", "8 to 32 wavefronts": what the access pays, and the style that says so.
 const char *card_verdict(const BankCount *count, char out[32], Style *style);
 // "x2", "ok", "-": the same in a nest.
 const char *card_badge(const BankCount *count, char out[16], Style *style);

@@ -157,7 +157,7 @@ static void draw_layout(Canvas *canvas, Rect row, const OwnAccess *access,
 }
 
 static const char *say_nothing(const OwnAccess *access) {
-  if (!access->count.known) return "The hardware counts no wavefronts here: nothing to be solved.";
+  if (!access->count.known) return "Where it copies from decides, too: nothing to be solved.";
   if (access->count.conflicts == 0)
     return "Nothing to gain: every phase is served in one wavefront.";
   return "No pad, swizzle or XOR that was tried is cheaper.";

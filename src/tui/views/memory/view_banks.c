@@ -156,8 +156,25 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Sit
 
 // ---- all sites ----------------------------------------------------------------------------------
 
+// Of a schedule's kernel the pipe's, of one's own the profiler's, which has what goes past L1, too;
+// below 0: the pipe has none of it.
 static double share_of(const Accesses *all, const Site *site) {
-  return site->count.known && all->wavefronts > 0 ? site->clocks / all->wavefronts : 0;
+  if (!site->count.known && !(site->clocks > 0)) return -1;
+  return all->wavefronts > 0 ? site->clocks / all->wavefronts : 0;
+}
+
+// Wavefronts, ideal, conflicts and ways; of what the pipe does not count the profiler's bounds.
+static void draw_count(Canvas *canvas, Rect row, const BankCount *count) {
+  char bounds[32];
+  if (count->known) {
+    canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%10d%6d", count->wavefronts, count->ideal,
+                  count->conflicts, count->ways);
+    return;
+  }
+  snprintf(bounds, sizeof bounds, count->profiled_most > count->profiled ? "%d-%d" : "%d",
+           count->profiled, count->profiled_most);
+  canvas_printf(canvas, row, 0, 32, STYLE_UNKNOWN, "%5s", bounds);
+  canvas_text(canvas, row, 0, 37, STYLE_UNKNOWN, "      –         –     –");
 }
 
 static bool any_probed(const Session *session) {
@@ -210,22 +227,21 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
   const Rect all = row;
   rect_take_left(&row, more);
   canvas_fit(canvas, row, 0, 28, 4, ALIGN_LEFT, style, badge);
-  if (count->known)
-    canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%10d%6d", count->wavefronts, count->ideal,
-                  count->conflicts, count->ways);
-  else
-    canvas_text(canvas, row, 0, 32, STYLE_UNKNOWN, "    –      –         –     –");
+  draw_count(canvas, row, count);
   if (site->executions > 0)
     canvas_printf(canvas, row, 0, 61, STYLE_DIM, "%7.0f×", site->executions);
   else
     canvas_text(canvas, row, 0, 61, STYLE_DIM, " outside");  // of the loop over slabs
   double share = share_of(&accesses, site);
-  if (row.cols >= BAR_COL) canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
+  if (row.cols >= BAR_COL && share >= 0)
+    canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
+  else if (row.cols >= BAR_COL)
+    canvas_text(canvas, row, 0, 70, STYLE_UNKNOWN, "  –");
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
   if (at->a) draw_of_a(canvas, row, at->a - 1, session, site);
   if (at->clocks && probed)
     canvas_printf(canvas, row, 0, at->clocks, STYLE_MEASURED, "%8.2f", probed->clocks);
-  if (row.cols > at->bar + 2)
+  if (row.cols > at->bar + 2 && share >= 0)
     canvas_bar(canvas, row, 0, at->bar, row.cols - at->bar - 1, share, STYLE_BAR);
   canvas_spot(canvas, all, SPOT_SITE, index);
   if (index == session_at(session) && !own_shown(session))
@@ -246,9 +262,7 @@ static void draw_own_row(Canvas *canvas, Rect row, const Session *session) {
   canvas_fit(canvas, row, 0, 4, name_cols(row) - 1, ALIGN_LEFT, STYLE_SITE, text);
   rect_take_left(&row, more);
   canvas_fit(canvas, row, 0, 28, 4, ALIGN_LEFT, style, badge);
-  if (count->known)
-    canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%10d%6d", count->wavefronts, count->ideal,
-                  count->conflicts, count->ways);
+  draw_count(canvas, row, count);
   canvas_text(canvas, row, 0, 61, STYLE_DIM, "   yours");
   canvas_spot(canvas, all, SPOT_SITE, session_site_count(session));
   if (own_shown(session))

@@ -176,7 +176,7 @@ static int draw_title(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
 
 static const char *say_wavefronts(int n, char out[32]) {
   if (n < 0)
-    snprintf(out, 32, "no count");
+    snprintf(out, 32, "past L1");
   else
     snprintf(out, 32, "%d wavefront%s", n, n == 1 ? "" : "s");
   return out;

@@ -90,6 +90,7 @@ static void take_site(const Reader *r, const JsonValue *value, OpenedSite *s) {
                     .formula_of_all = flag_of(r, value, "formula_of_all"),
                     .executions = number_of(r, value, "executions"),
                     .wavefronts = number_of(r, value, "wavefronts"),
+                    .wavefronts_most = number_of(r, value, "wavefronts_at_most"),
                     .ideal = number_of(r, value, "ideal"),
                     .sectors = number_of(r, value, "sectors"),
                     .ideal_sectors = number_of(r, value, "ideal_sectors"),
@@ -227,6 +228,7 @@ static void add_up(Opened *o) {
     o->countable &= o->sites[i].countable;
     if (!o->sites[i].countable) continue;
     o->wavefronts += o->sites[i].wavefronts;
+    o->wavefronts_most += o->sites[i].wavefronts_most;
     o->ideal += o->sites[i].ideal;
   }
 }
@@ -274,6 +276,7 @@ static void add_site(OpenedLine *line, const OpenedSite *site, int64_t then) {
   line->as_compiled &= site->as_compiled;
   line->data |= site->data;
   line->wavefronts += site->countable ? site->wavefronts : 0;
+  line->wavefronts_most += site->countable ? site->wavefronts_most : 0;
   line->ideal += site->countable ? site->ideal : 0;
   line->then += site->countable ? then : 0;
 }

@@ -27,7 +27,7 @@ typedef struct OpenedSite {
   bool as_compiled;       // not predicted, and no line that has its numbers with others
   RecordedSite recorded;  // of shared memory
   int array;              // index into Opened.arrays, -1
-  int64_t executions, wavefronts, ideal, sectors, ideal_sectors;
+  int64_t executions, wavefronts, wavefronts_most, ideal, sectors, ideal_sectors;
   const char *formula, *not_affine;  // one of them; of global memory without where it begins
   const BankOp *global_op;           // NULL: none
   int worst_wavefronts;
@@ -61,7 +61,7 @@ typedef struct Opened {
   const char *predicted_because, *warning, *as_given;  // NULL: nothing to say
   bool as_compiled, as_last_time, countable;
   int grid[3], block[3];
-  int64_t blocks, wavefronts, ideal;
+  int64_t blocks, wavefronts, wavefronts_most, ideal;
   int n_races, n_findings;
   const char **finding;  // races first
   const char **made_of;  // files; none where only the one that was opened is
@@ -77,7 +77,8 @@ const Opened *opened_read(Arena *arena, const char *json, size_t n, Diags *diags
 
 // What a line of a source costs.
 typedef struct OpenedLine {
-  int64_t wavefronts, ideal, then, sectors, ideal_sectors;  // then: in the layout on trial
+  int64_t wavefronts, wavefronts_most, ideal, sectors, ideal_sectors;
+  int64_t then;  // wavefronts in the layout on trial
   bool shared, countable, data, as_compiled;
   int n_sites;
 } OpenedLine;

@@ -8,11 +8,13 @@
 //
 // A "~" before the wavefronts: predicted from PTX, not held against machine code. Behind them "d"
 // for a line whose addresses or lanes depend on data, "?" for one that nobody can count, "+" for
-// one whose accesses the compiler copied and charged to other lines.
+// one whose accesses the compiler copied and charged to other lines, "…" where it is the least:
+// copies by cp.async can make more as their data arrives.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "banks/engine/bank_text.h"
 #include "banks/engine/sector.h"
 #include "base/str.h"
 #include "base/whole.h"
@@ -77,6 +79,8 @@ static void draw_totals(Canvas *canvas, Rect row, const OwnFrame *frame) {
     col = canvas_printf(canvas, row, 0, col, STYLE_SIDE_A, "%" PRId64 " → ", work->before);
   col = canvas_printf(canvas, row, 0, col, STYLE_NUMBER, "%" PRId64 "%s", o->wavefronts,
                       o->countable ? "" : " + ?");
+  if (o->countable && o->wavefronts_most > o->wavefronts)
+    col = canvas_printf(canvas, row, 0, col, STYLE_DIM, " to %" PRId64, o->wavefronts_most);
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  ideal %" PRId64, o->ideal);
   col = canvas_printf(canvas, row, 0, col + 1, STYLE_BAD, "%s",
                       times_text(o->wavefronts, o->ideal, times));
@@ -160,14 +164,15 @@ void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
 // What stands behind the count of a line, and what that means.
 static const struct {
   const char *mark, *means;
-} marks[] = {
-    {"", NULL}, {"s", "sectors"}, {"d", "on data"}, {"?", "not counted"}, {"+", "with others"}};
+} marks[] = {{"", NULL},           {"s", "sectors"},     {"d", "on data"},
+             {"?", "not counted"}, {"+", "with others"}, {"…", "at least"}};
 enum { MARKS = sizeof marks / sizeof marks[0] };
 
 static int mark_of(const OwnFrame *frame, const OpenedLine *line) {
   if (!line->shared) return line->n_sites > 0;
   const bool with_others = frame->opened->as_compiled && !line->as_compiled;
-  return !line->countable ? 3 : line->data ? 2 : with_others ? 4 : 0;
+  const bool least = line->wavefronts_most > line->wavefronts;
+  return !line->countable ? 3 : line->data ? 2 : with_others ? 4 : least ? 5 : 0;
 }
 
 static void draw_counts(Canvas *canvas, Rect row, const OwnFrame *frame, const OpenedLine *line) {
@@ -291,12 +296,26 @@ static bool card_addresses(const OwnFrame *frame, int64_t addr[BANK_LANES]) {
                             trial->read, frame->site->worst, addr);
 }
 
+// Whether it is a copy that the pipe has no wavefronts of.
+static bool past_l1(const OpenedSite *site) {
+  return site && site->recorded.op && !site->recorded.op->counted;
+}
+
+// What the worst execution makes. Past L1 that is the least, and its addresses say what is most.
+static const char *worst_text(const OpenedSite *site, char out[32]) {
+  const int least = site->worst_wavefronts;
+  const int most = past_l1(site) ? banks_count(site->recorded.op, site->worst).profiled_most : 0;
+  return bank_text_bounds(least, most, out);
+}
+
 static void draw_no_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
   const char *why = "This line accesses no shared memory; x goes to the worst that does.";
   if (frame->site && frame->site->recorded.atomic)
     why =
         "An atomic operation: each lane of a bank waits for the others, whatever word it means; "
         "increments of one word go together.";
+  else if (past_l1(frame->site))
+    why = bank_text_past_l1;
   else if (frame->site)
     why =
         "Nothing counts wavefronts here: no lane asks for an address of its own, or no rule is "
@@ -326,7 +345,7 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
   Rect row = rect_take_top(&in, 1);
   int col = canvas_text(canvas, row, 0, 0, STYLE_SITE,
                         site->recorded.op ? site->recorded.op->sass : "ATOMS");
-  char verdict[32];
+  char verdict[32], worst[32];
   Style style = STYLE_TEXT;
   BankMap map;
   if (site->recorded.op) {
@@ -334,8 +353,8 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
     card_verdict(&map.count, verdict, &style);
     if (map.count.known) col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
   }
-  col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %d wavefronts  ",
-                      moved ? "was " : "", site->executions, site->worst_wavefronts);
+  col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %s wavefronts  ",
+                      moved ? "was " : "", site->executions, worst_text(site, worst));
   draw_chain(canvas, row, col, frame, &site->chain);
   rect_take_top(&in, draw_formula(canvas, in, frame, site));
   if (!site->recorded.op || !map.count.known) {

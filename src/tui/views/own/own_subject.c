@@ -76,6 +76,8 @@ static Site site_of(Arena *arena, const OwnFrame *frame, const OpenedSite *from,
   if (from->array >= 0) site.slab = own_buffer(arena, &o->arrays[from->array], from->array);
   memcpy(site.addr, from->worst, sizeof site.addr);
   site.count = recorded_count(&from->recorded, from->worst, from->worst_global);
+  // The worst of its sources need not be that of its addresses.
+  if (!site.count.known) site.count.profiled = from->worst_wavefronts;
   return site;
 }
 

@@ -129,14 +129,46 @@ static void print_choices(const Handout *h, const LessonStep *step, const StepFa
   for (int i = 0; i < facts->n_choices; i++) {
     const StepChoice *choice = &facts->choice[i];
     printf("- %c) `%s`", 'a' + i, choice->knobs);
-    if (h->given->answers) printf(": %s", fact_say(h->arena, &choice->value));
-    if (h->given->answers && step->ask.beside) printf(", %s", fact_say(h->arena, &choice->beside));
+    if (h->given->answers) printf(": %s", lesson_choice_text(h->arena, &step->ask, choice));
     putchar('\n');
   }
   if (facts->n_choices) putchar('\n');
   const char *words =
       step->ask.kind == ASK_FACT ? fact_words_text(h->arena, &facts->answer, ") ") : NULL;
   if (words) printf("One of: %s\n\n", words);
+}
+
+// As keys at the prompt: "layout pad:1" is ": l a y o u t Space p a d : 1 Enter".
+static void print_typed(const char *action) {
+  fputs(": ", stdout);
+  for (const char *c = action; *c; c++) printf(*c == ' ' ? "Space " : "%c ", *c);
+  fputs("Enter", stdout);
+}
+
+// What is done in the view once the file is open.
+static void print_keys(const LessonStep *step, const StepFacts *facts) {
+  int n = 0;
+  for (int i = 0; i < step->n_do; i++) {
+    if (str_starts(facts->does[i], "open ")) continue;
+    fputs(n++ ? " " : " --keys \"", stdout);
+    print_typed(facts->does[i]);
+  }
+  if (n) putchar('"');
+}
+
+// The picture alone: of a schedule, or of the kernel that the step opens.
+static void print_picture(const Handout *h, const LessonStep *step, const StepFacts *facts) {
+  const char *open = NULL;
+  for (int i = 0; i < step->n_do; i++)
+    if (str_starts(facts->does[i], "open ")) open = facts->does[i] + strlen("open ");
+  printf("`gemmview show %s ", step->view);
+  if (open) {
+    printf("--open \"%s\"", open);
+    print_keys(step, facts);
+  } else {
+    printf("-k \"%s\"", schedule_text(h->arena, &facts->shown));
+  }
+  fputs("`\n\n", stdout);
 }
 
 static void print_question(const Handout *h, const LessonStep *step, const StepFacts *facts) {
@@ -149,7 +181,7 @@ static void print_question(const Handout *h, const LessonStep *step, const StepF
   }
   printf("**Answer:** %s\n\n", lesson_answer(h->arena, step, facts));
   print_paragraphs(facts->why);
-  printf("`gemmview show %s -k \"%s\"`\n\n", step->view, schedule_text(h->arena, &facts->shown));
+  print_picture(h, step, facts);
 }
 
 // Commands that show the step live; with the answers also the picture alone, which gives them away.

@@ -18,9 +18,9 @@ static const char *const lesson_keys[] = {"name", "title", "about", "steps"};
 static const char *const step_keys[] = {"title",   "text", "notes",  "rung", "state",
                                         "compare", "view", "before", "site", "knob",
                                         "line",    "do",   "ask"};
-static const char *const ask_keys[] = {"question", "why",       "hint",      "fact",
-                                       "choose",   "least",     "most",      "beside",
-                                       "make",     "more_than", "less_than", "solution"};
+static const char *const ask_keys[] = {"question",  "why",       "hint",    "fact",      "choose",
+                                       "least",     "most",      "beside",  "beside_is", "make",
+                                       "more_than", "less_than", "solution"};
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -224,6 +224,7 @@ static void read_ask(Arena *arena, const JsonValue *value, Ask *ask, Diags *diag
     read_choices(value, ask, diags);
     read_either(value, "least", "most", &ask->fact, &ask->most, diags);
     json_optional_string(value, "beside", &ask->beside, diags);
+    json_optional_string(value, "beside_is", &ask->beside_is, diags);
   } else if (made) {
     ask->kind = ASK_MAKE;
     ask->fact = made;

@@ -20,8 +20,10 @@
 //                                                      it the nest, which tells no costs
 //      "ask": {"question": "…"*, "why": ["…"]*, "hint": "after a wrong guess", and one of
 //         "fact": "wavefronts b<-B_s"                   the guess is a value
-//         "choose": ["PAD_SMEM=1", "PAD_SMEM=4"], "least" or "most": FACT, "beside": FACT
-//                                                      the guess is one of these knobs
+//         "choose": ["PAD_SMEM=1", "PAD_SMEM=4"], "least" or "most": FACT
+//                                                      the guess is one of these knobs; with
+//                                                      "beside": FACT, "beside_is": "from DRAM" a
+//                                                      second number stands there, and what it is
 //         "make": FACT, "more_than" or "less_than": FACT, "solution": "KNOBS"
 //                                                      the guess is a schedule of one's own
 //      }}]}
@@ -43,6 +45,7 @@ typedef struct Ask {
   const char *choice[LESSON_CHOICES_MAX];
   bool most;               // CHOICE: the right one has the most; MAKE: more than
   const char *beside;      // CHOICE: a second number, for the reveal; NULL: none
+  const char *beside_is;   // what that is, behind it; NULL: its unit says so
   const char *limit;       // MAKE: the fact to pass
   const char *solution;    // MAKE: knobs that do, over the state
   const JsonValue *place;  // in the file
@@ -133,6 +136,9 @@ const char *lesson_guess_text(Arena *arena, const LessonStep *step, const StepFa
 // The choices there are, in the order in which they are always listed, as a guess would name them:
 // knobs or words. NULL behind the last, and where anything may be guessed.
 const char *lesson_choice(const LessonStep *step, const StepFacts *facts, int i);
+
+// "80 MiB, 0.381 GiB from DRAM": what a choice comes to.
+const char *lesson_choice_text(Arena *arena, const Ask *ask, const StepChoice *choice);
 
 // The answer in one sentence, with its unit and where it comes from.
 const char *lesson_answer(Arena *arena, const LessonStep *step, const StepFacts *facts);

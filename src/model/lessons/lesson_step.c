@@ -267,14 +267,20 @@ Verdict lesson_check(Arena *arena, const LessonWorld *world, const LessonStep *s
 
 // ---- the answer ---------------------------------------------------------------------------------
 
-static const char *choices_text(Arena *arena, const StepFacts *facts, bool beside) {
+const char *lesson_choice_text(Arena *arena, const Ask *ask, const StepChoice *choice) {
+  const char *value = fact_say(arena, &choice->value);
+  if (!ask->beside) return value;
+  return arena_printf(arena, "%s, %s%s%s", value, fact_say(arena, &choice->beside),
+                      ask->beside_is ? " " : "", ask->beside_is ? ask->beside_is : "");
+}
+
+static const char *choices_text(Arena *arena, const Ask *ask, const StepFacts *facts) {
   Str out = str_new(arena);
   for (int i = 0; i < facts->n_choices; i++) {
     const StepChoice *choice = &facts->choice[i];
     if (!choice->right) continue;
     str_printf(&out, "%s%c) %s: %s", out.length ? "; " : "", 'a' + i, choice->knobs,
-               fact_say(arena, &choice->value));
-    if (beside) str_printf(&out, ", %s", fact_say(arena, &choice->beside));
+               lesson_choice_text(arena, ask, choice));
   }
   return out.text;
 }
@@ -283,7 +289,7 @@ const char *lesson_answer(Arena *arena, const LessonStep *step, const StepFacts 
   const Ask *ask = &step->ask;
   if (ask->kind == ASK_NOTHING) return "";
   if (ask->kind == ASK_CHOICE)
-    return arena_printf(arena, "%s (%s)", choices_text(arena, facts, ask->beside != NULL),
+    return arena_printf(arena, "%s (%s)", choices_text(arena, ask, facts),
                         fact_origin_text(facts->choice[0].value.origin));
   if (ask->kind == ASK_MAKE)
     return arena_printf(arena, "one way: %s, %s (%s)", ask->solution,

@@ -40,13 +40,12 @@ int parts_rows(const LessonParts *parts, PartKind kind, int cols) {
 static void add_choices(Session *session, LessonParts *parts, const StepFacts *facts,
                         bool revealed) {
   Arena *arena = session->frame;
-  bool beside = tutor_step(tutor_of(session))->ask.beside != NULL;
+  const Ask *ask = &tutor_step(tutor_of(session))->ask;
   for (int i = 0; i < facts->n_choices; i++) {
     const StepChoice *choice = &facts->choice[i];
     const char *text = arena_printf(arena, "%c) %s", 'a' + i, choice->knobs);
     if (revealed)
-      text = arena_printf(arena, "%s: %s%s%s%s", text, fact_say(arena, &choice->value),
-                          beside ? ", " : "", beside ? fact_say(arena, &choice->beside) : "",
+      text = arena_printf(arena, "%s: %s%s", text, lesson_choice_text(arena, ask, choice),
                           choice->right ? "  <" : "");
     add(parts, revealed && choice->right ? STYLE_OK : STYLE_TEXT, text);
   }

@@ -228,7 +228,7 @@ static const struct {
     {"open tests/data/open/styles.ptx --launch block=32", "several kernels", CLI_USAGE},
     {"open tests/data/open/k01.ptx --launch block=2048", "2048 in direction x", CLI_USAGE},
     {"open tests/data/open/k01.ptx --launch grid=8", "block=X[xY[xZ]] is missing", CLI_USAGE},
-    {"open tests/data/open/k01.ptx --launch block=32x8 --arg 1", "takes 4 arguments, 1 are given",
+    {"open tests/data/open/k01.ptx --launch block=32x8 --arg 1", "takes 4 arguments, 1 is given",
      CLI_USAGE},
     {"open tests/data/open/k01.ptx --launch block=32x8 --arg mem:0 --arg mem:9 --arg x --arg 1.5",
      "a whole number of 32 bits is expected", CLI_USAGE},

@@ -310,6 +310,8 @@ static const struct {
     {"", true},
     {"FM=", false},
     {"undo", true},
+    {"set", false},
+    {"state", false},
     {"save-display", false},
     {"export", false},
     {"export /dev/null/none/folder/x.cu", false},

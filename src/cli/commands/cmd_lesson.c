@@ -37,7 +37,7 @@ static const Option options[] = {
      .kind = OPTION_KIND_INT,
      .offset = offsetof(LessonOptions, at),
      .lo = 1,
-     .hi = LESSON_STEPS_MAX},
+     .hi = LESSON_AT_MAX},
     FLAG("list", list),
     FLAG("markdown", markdown),
     FLAG("answers", answers),

@@ -28,7 +28,7 @@ static const Option options[] = {
      .kind = OPTION_KIND_INT,
      .offset = offsetof(ClassOptions, at),
      .lo = 1,
-     .hi = LESSON_STEPS_MAX},
+     .hi = LESSON_AT_MAX},
     TEXT("color", color),
     TEXT("theme", theme),
     FLAG("ascii", ascii),

@@ -6,6 +6,7 @@
 #include "cli/common/cli_compile.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -60,9 +61,11 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
 
 static bool check_level(const char *level, Diags *diags) {
   if (!level || (*level && strchr("0123", *level) && !level[1])) return true;
-  diag_add(diags, "usage", "--ptxas-opt %s: the levels are 0 to 3",
-           str_sanitise(diags->arena, level))
-      ->nearest = "0";
+  Diag *diag = diag_add(diags, "usage", "--ptxas-opt %s: the levels are 0 to 3",
+                        str_sanitise(diags->arena, level));
+  char *end;
+  const long number = strtol(level, &end, 10);
+  if (*level && !*end) diag->nearest = number < 0 ? "0" : "3";
   return false;
 }
 

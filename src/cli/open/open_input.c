@@ -507,8 +507,8 @@ bool open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel
                     const char *const *args, Diags *diags) {
   const int before = diags->count;
   if (n != kernel->n_params) {
-    diag_add(diags, "arg", "%s takes %d arguments, %d are given", ptx_signature_text(arena, kernel),
-             kernel->n_params, n);
+    diag_add(diags, "arg", "%s takes %d argument%s, %d %s given", ptx_signature_text(arena, kernel),
+             kernel->n_params, kernel->n_params == 1 ? "" : "s", n, n == 1 ? "is" : "are");
     return false;
   }
   ArgGiver giver = {

@@ -32,7 +32,14 @@
 #include "base/json.h"
 #include "model/lessons/fact.h"
 
-enum { LESSON_CHOICES_MAX = 8, LESSON_STEPS_MAX = 32, LESSON_DO_MAX = 4, LESSON_NAME_MAX = 31 };
+// LESSON_AT_MAX is for options: a lesson itself says how many steps it has.
+enum {
+  LESSON_AT_MAX = 999,
+  LESSON_CHOICES_MAX = 8,
+  LESSON_STEPS_MAX = 32,
+  LESSON_DO_MAX = 4,
+  LESSON_NAME_MAX = 31
+};
 
 typedef enum AskKind { ASK_NOTHING, ASK_FACT, ASK_CHOICE, ASK_MAKE } AskKind;
 

@@ -299,7 +299,9 @@ static void parse_item(Schedule *schedule, char *item, bool *seen, Diags *diags)
   const char *nearest = NULL;
   KnobId id = knob_find(item, &nearest);
   if (id == KNOB_NONE) {
-    Diag *diag = diag_add(diags, "unknown_knob", "%.60s is not a knob%s", item,
+    const bool named = item[strspn(item, " \t")] != '\0';
+    Diag *diag = diag_add(diags, "unknown_knob", "%.60s is not a knob%s",
+                          named ? item : arena_printf(diags->arena, "=%.59s", equals + 1),
                           nearest ? "" : "; gemmview knobs lists them");
     diag->nearest = nearest;
     return;

@@ -29,8 +29,15 @@ enum { CANDIDATES_MAX = 192 };
 
 // ---- commands -----------------------------------------------------------------------------------
 
+// False after a finding: a command that is told of knobs says how where there are none.
+static bool names_knobs(const char *command, const char *argument, Diags *diags) {
+  if (*argument) return true;
+  diag_add(diags, "usage", "%s needs knobs, as in %s BM=16,FN=4", command, command);
+  return false;
+}
+
 static bool run_set(Session *session, const char *argument, Diags *diags) {
-  return session_set_text(session, argument, diags);
+  return names_knobs("set", argument, diags) && session_set_text(session, argument, diags);
 }
 
 // "padded" and "7" of the present ladder, "hgemm/swizzle" and "fp32/0" of any; NULL after findings.
@@ -55,6 +62,7 @@ static bool run_ladder(Session *session, const char *argument, Diags *diags) {
 
 static bool run_state(Session *session, const char *argument, Diags *diags) {
   Schedule schedule = schedule_default();
+  if (!names_knobs("state", argument, diags)) return false;
   if (!schedule_parse(&schedule, argument, diags)) return false;
   session_set_schedule(session, &schedule);
   return true;

@@ -159,8 +159,8 @@ static void sweep(Session *session, const char *argument) {
   if (argument && *argument) {
     KnobId knob = knob_find(argument, &nearest);
     if (knob == KNOB_NONE) {
-      session_say(session, SAID_ERROR, "there is no knob \"%.40s\"; nearest: %s", argument,
-                  nearest ? nearest : "none");
+      session_say(session, SAID_ERROR, "there is no knob \"%.40s\"%s%s", argument,
+                  nearest ? "; nearest: " : "", nearest ? nearest : "");
       return;
     }
     session->knob = knob;

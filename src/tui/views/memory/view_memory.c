@@ -79,18 +79,20 @@ static void memory_move(Session *session, int delta) {
 
 // By its name, or the next one.
 static void change_picture(Session *session, const char *argument) {
-  const char *names[CHIP_PICTURES];
+  const char *names[CHIP_PICTURES], *nearest;
   for (int i = 0; i < CHIP_PICTURES; i++) {
     names[i] = chip_pictures[i].name;
     if (!argument || !str_equal_fold(argument, names[i])) continue;
     session_view_state(session)->mode = i;
     return;
   }
-  if (argument && *argument)
-    session_say(session, SAID_ERROR, "there is no picture \"%s\"; nearest: %s", argument,
-                nearest_name(argument, names, CHIP_PICTURES));
-  else
+  if (!argument || !*argument) {
     session_view_state(session)->mode = (picture_of(session) + 1) % CHIP_PICTURES;
+    return;
+  }
+  nearest = nearest_name(argument, names, CHIP_PICTURES);
+  session_say(session, SAID_ERROR, "there is no picture \"%s\"%s%s", argument,
+              nearest ? "; nearest: " : "", nearest ? nearest : "");
 }
 
 static int memory_count(const Session *session) {

@@ -289,6 +289,18 @@ START_TEST(test_one_cursor_in_all_views) {
 }
 END_TEST
 
+// What the order of arrival leaves open is shown with both ends, here and in the banks view.
+START_TEST(test_copies_past_l1_have_bounds) {
+  if (!cli_has_program()) return;
+  open_words(K11);
+  keys(". .");
+  ck_assert(shows("wavefronts 6912 to 10240") && shows("~576…"));
+  ck_assert(shows("worst of 12: 8 to 32 wavefronts") && shows("A 16-byte cp.async goes past L1"));
+  keys("3");
+  ck_assert(shows("8 to 32 wavefronts"));
+}
+END_TEST
+
 // Every execution can be looked at, the worst first; all of them come to what the line costs.
 START_TEST(test_executions_are_stepped_through) {
   if (!cli_has_program()) return;
@@ -591,6 +603,7 @@ Suite *suite_own_view(void) {
                       (int)(sizeof elsewhere / sizeof *elsewhere));
   tcase_add_test(tcase, test_one_cursor_in_all_views);
   tcase_add_test(tcase, test_a_kernel_is_chosen_and_launched);
+  tcase_add_test(tcase, test_copies_past_l1_have_bounds);
   tcase_add_test(tcase, test_executions_are_stepped_through);
   tcase_add_test(tcase, test_the_slab_costs_what_the_array_costs);
   tcase_add_test(tcase, test_fragments_of_a_line);

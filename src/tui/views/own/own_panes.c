@@ -441,6 +441,8 @@ static void put_line(JsonWriter *w, const OwnFrame *frame, int i) {
   json_begin_object(w);
   json_member_int(w, "line", i);
   json_member_known(w, "wavefronts", line->shared && line->countable, line->wavefronts);
+  json_member_known(w, "wavefronts_at_most", line->shared && line->countable,
+                    line->wavefronts_most);
   json_member_known(w, "ideal", line->shared && line->countable, line->ideal);
   json_member_known(w, "wavefronts_on_trial",
                     line->shared && line->countable && frame->work->trial.layout, line->then);
@@ -457,6 +459,7 @@ void own_json_frame(JsonWriter *w, const OwnFrame *frame) {
   if (!o) return;
   json_member_string(w, "source", frame->source->file);
   json_member_known(w, "wavefronts", o->countable, o->wavefronts);
+  json_member_known(w, "wavefronts_at_most", o->countable, o->wavefronts_most);
   json_member_known(w, "ideal", o->countable, o->ideal);
   json_member_bool(w, "as_compiled", o->as_compiled);
   json_member_int(w, "races", o->n_races);

@@ -13,12 +13,12 @@ zero(float *__restrict__ C) {
   const int f_b = blockIdx.x;   // BLOCK 0..64, SPLITK=8
   const int f_t = threadIdx.x;  // THREAD 0..256, SPLITK=8
 
-  float none;  // SPLITK=8
+  float zero;  // SPLITK=8
 
-  none = 0.0f;
+  zero = 0.0f;
 
   // SPLITK=8: write the cells of C
-  C[(f_b * 2 + f_t / 128) * N + f_t % 128] = none;
+  C[(f_b * 2 + f_t / 128) * N + f_t % 128] = zero;
 }
 
 extern "C" __global__ void __launch_bounds__(256)

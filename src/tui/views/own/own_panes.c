@@ -8,7 +8,7 @@
 //
 // A "~" before the wavefronts: predicted from PTX, not held against machine code. Behind them "d"
 // for a line whose addresses or lanes depend on data, "?" for one that nobody can count, "+" for
-// one whose accesses the compiler copied and charged to other lines, "…" where it is the least:
+// one whose accesses the compiler copied and charged to other lines, ">" where it is the least:
 // copies by cp.async can make more as their data arrives.
 #include <inttypes.h>
 #include <stdio.h>
@@ -165,7 +165,7 @@ void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
 static const struct {
   const char *mark, *means;
 } marks[] = {{"", NULL},           {"s", "sectors"},     {"d", "on data"},
-             {"?", "not counted"}, {"+", "with others"}, {"…", "at least"}};
+             {"?", "not counted"}, {"+", "with others"}, {">", "at least"}};
 enum { MARKS = sizeof marks / sizeof marks[0] };
 
 static int mark_of(const OwnFrame *frame, const OpenedLine *line) {

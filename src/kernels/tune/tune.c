@@ -60,7 +60,8 @@ typedef struct Asked {
   TuneRound round;  // TUNE_ROUNDS: it was a compile
 } Asked;
 
-static uint64_t key_of(const Tune *tune, const Field *field, int point, int worker, int round) {
+static uint64_t key_of(const Tune *tune, const Field *field, int point, int worker,
+                       TuneRound round) {
   uint64_t number = 0;
   while (tune->field[number] != field) number++;
   return number << 56 | (uint64_t)worker << 40 | (uint64_t)round << 32 | (uint64_t)point;

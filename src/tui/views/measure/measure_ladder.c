@@ -336,18 +336,36 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session, const L
     then[i].clocks = traffic_per_kfma(a ? a : &model->traffic, then[i].clocks);
     top = fmax(top, now[i].clocks);
   }
-  canvas_text(canvas, in, 0, 1, STYLE_HEADER,
-              a ? "LIMIT    B clk        A   of one SM per 1024 FMA (model)"
-                : "LIMIT      clk            of one SM per 1024 FMA (model)");
+  char figure[FMT_MAX];
+  const bool power = traffic_power_limits(&model->traffic);
+  int at, col = canvas_text(canvas, in, 0, 1, STYLE_HEADER,
+                            a ? "LIMIT    B clk        A   of one SM per 1024 FMA (model)"
+                              : "LIMIT      clk            of one SM per 1024 FMA (model)");
+  rung_under_cursor(session, lines, &at);
+  if (at != session->rung)
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, "; at hand, from rung %d", session->rung);
+  if (power)
+    canvas_printf(canvas, in, 0, col, STYLE_ACCENT, "; power allows less: %s TFLOP/s",
+                  fmt_figure(figure, model->traffic.power_tflops));
   for (int i = 0; i < n; i++)
     draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, now[i].title, now[i].clocks,
-               a ? then[i].clocks : -1, top, !(now[i].clocks < top));
+               a ? then[i].clocks : -1, top, !power && !(now[i].clocks < top));
   rect_take_top(&in, 1 + n);
   canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_NOTE, lines->reasons);
 }
 
+// The details above are of the rung under the cursor, limits of what is at hand.
+static void say_whose(Canvas *canvas, Rect in, const Session *session, int cursor) {
+  canvas_printf(canvas, in, 0, 1, STYLE_DIM,
+                "LIMIT is of what is at hand, from rung %d; %s takes %d", session->rung,
+                view_key_name(session, "take"), cursor);
+}
+
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const LadderLines *lines = prepared;
+  int cursor;
+  rung_under_cursor(session, lines, &cursor);
+  const bool elsewhere = cursor != session->rung && !session->comparing;
   bool tall = in.rows > TALL_ROWS;
   Rect all = in,
        limits = rect_take_bottom(&in, tall ? limit_rows(in, session, lines) : in.rows > 16);
@@ -365,6 +383,8 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   draw_details(canvas, details, session, lines);
   if (tall)
     draw_limits(canvas, limits, session, lines);
+  else if (limits.rows && elsewhere)
+    say_whose(canvas, limits, session, cursor);
   else if (limits.rows)
     explore_draw_limit(canvas, limits, session);
 }

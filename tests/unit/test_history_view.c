@@ -329,7 +329,7 @@ START_TEST(a_search_is_begun_watched_and_ended) {
   press_until(p, "2 5", "round, ");
   press_until(p, "2 5", "measured by predicted");
   press_until(p, "2 5", "of cuBLAS");
-  vt_expect(p, "on NVIDIA H200, 1 worker");
+  vt_expect(p, "on NVIDIA H200, simulated, 1 worker");
   vt_expect(p, "•");
   vt_keys(p, "x");
   vt_expect(p, "what is known stays");
@@ -379,9 +379,9 @@ START_TEST(a_search_on_two_kinds_of_gpu_shows_the_one_at_hand) {
   vt_expect(p, "KNOBS");
   vt_keys(p, "5 t");
   press_until(p, "t", "a search is under way");
-  press_until(p, "2 5", "on NVIDIA A100-SXM4-80GB, 1 of 2 workers: ");
+  press_until(p, "2 5", "on NVIDIA A100-SXM4-80GB, simulated, 1 of 2 workers: ");
   vt_pump(p, 1500);  // the other kind joins in
-  press_until(p, "2 5", "on NVIDIA A100-SXM4-80GB, 1 of 2 workers: ");
+  press_until(p, "2 5", "on NVIDIA A100-SXM4-80GB, simulated, 1 of 2 workers: ");
   vt_keys(p, "q q");
   ck_assert(vt_wait_end(p));
   vt_finish(p);

@@ -107,6 +107,18 @@ START_TEST(a_gpu_without_a_context_takes_no_part) {
 }
 END_TEST
 
+// The first to come is lost before the second is there.
+START_TEST(who_comes_late_is_waited_for_when_the_first_is_lost) {
+  add_worker(HELLO MACHINE("NVIDIA H200") NTH(3) EXITS SIMULATES, "false");
+  add_worker("{\"on\":\"start\",\"delay_ms\":4000,\"do\":\"hello\"}\n" MACHINE("NVIDIA H200")
+                 SIMULATES,
+             NULL);
+  const Tune *tune = search_with(12, 60);
+  ck_assert_int_eq(tune_n_fields(tune), 1);
+  ck_assert_int_ge(settled(tune_field(tune, 0)), 12);
+}
+END_TEST
+
 // The end of a brief request comes when its point is already asked for in the next round.
 START_TEST(a_late_end_of_a_request_ends_no_other) {
   for (int i = 0; i < 2; i++)
@@ -216,6 +228,7 @@ Suite *suite_tune_workers(void) {
   tcase_add_checked_fixture(tests, setup_workers, teardown_workers);
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, a_gpu_without_a_context_takes_no_part);
+  tcase_add_test(tests, who_comes_late_is_waited_for_when_the_first_is_lost);
   tcase_add_test(tests, a_late_end_of_a_request_ends_no_other);
   tcase_add_loop_test(tests, a_worker_lost_in_a_later_round_loses_no_point, 0, 4);
   tcase_add_test(tests, a_kind_of_gpu_without_workers_is_not_waited_for);

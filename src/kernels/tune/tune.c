@@ -426,16 +426,22 @@ void tune_end(Tune *tune) {
   }
 }
 
-static bool is_open(const Tune *tune, int field) {
-  const TuneField *told = &tune->field[field]->told;
-  return told->round < TUNE_ROUNDS && !told->error && tune_has_hands(tune, field);
+// Who has not come yet is waited for as long as nobody has come to an end.
+static bool waits_for_any(const Tune *tune) {
+  for (int i = 0; i < tune->options.n_workers; i++)
+    if (tune->worker[i].field < 0 && !tune->worker[i].gone) return true;
+  return false;
 }
 
 static bool is_over(const Tune *tune) {
-  bool open = false;
-  for (int i = 0; i < tune->n_fields; i++) open |= is_open(tune, i);
-  for (int i = 0; i < tune->options.n_workers && tune->n_fields == 0; i++)
-    open |= !tune->worker[i].gone;
+  bool open = false, any_done = false;
+  for (int i = 0; i < tune->n_fields; i++) {
+    const TuneField *told = &tune->field[i]->told;
+    const bool done = told->round == TUNE_ROUNDS || told->error;
+    any_done |= done;
+    open |= !done && tune_has_hands(tune, i);
+  }
+  open |= !any_done && waits_for_any(tune);
   const double late = tune->n_fields ? tune->options.seconds + late_s : waits_s;
   return tune->cancelled || !open || tune_now(tune) > late;
 }

@@ -435,7 +435,7 @@ START_TEST(a_kind_of_gpu_that_comes_late_goes_on_from_the_history) {
                           .status = "ok",
                           .time_ns = 1e6};
   ck_assert(history_add(history, &row, &diags));
-  const Asked more = {"256,256,256", 2, 0, 5, NULL, 0, history};
+  const Asked more = {"256,256,256", 2, 0, 8, NULL, 0, history};
   const Tune *tune = search(&more);
   unlink(late);
   ck_assert_int_eq(tune_n_fields(tune), 2);

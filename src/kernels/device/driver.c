@@ -132,12 +132,17 @@ static bool find_device(Gpu *gpu, int ordinal) {
   return gpu_check(gpu, cuda->cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet") && read_info(gpu);
 }
 
-bool gpu_find(Arena *arena, int ordinal, GpuInfo *info, const char **error) {
-  const CudaApi *cuda = dl_cuda(error);
-  if (!cuda) return false;
+static Gpu *gpu_in(Arena *arena, const CudaApi *cuda) {
   Gpu *gpu = ARENA_NEW(arena, Gpu);
   gpu->arena = arena;
   gpu->cuda = cuda;
+  return gpu;
+}
+
+bool gpu_find(Arena *arena, int ordinal, GpuInfo *info, const char **error) {
+  const CudaApi *cuda = dl_cuda(error);
+  if (!cuda) return false;
+  Gpu *gpu = gpu_in(arena, cuda);
   const bool found = find_device(gpu, ordinal);
   *info = gpu->info;
   *error = found ? NULL : str_sanitise(arena, gpu->error);
@@ -156,10 +161,7 @@ static bool open_context(Gpu *gpu) {
 Gpu *gpu_open(Arena *arena, int ordinal, const char **error) {
   const CudaApi *cuda = dl_cuda(error);
   if (!cuda) return NULL;
-  Arena *own = arena_new("gpu");
-  Gpu *gpu = ARENA_NEW(own, Gpu);
-  gpu->arena = own;
-  gpu->cuda = cuda;
+  Gpu *gpu = gpu_in(arena_new("gpu"), cuda);
   if (!find_device(gpu, ordinal) || !open_context(gpu)) {
     *error = str_sanitise(arena, gpu->error);
     gpu_close(gpu);

@@ -103,6 +103,8 @@ const char *history_failure(const History *history);
 double history_ratio(const HistoryRow *row);
 // "2026-11-22T03:54:03Z", as results carry it; "0000-00-00T00:00:00Z" of what is no date.
 const char *history_date(Arena *arena, const HistoryRow *row);
+// The row with "you" for one's own name.
+HistoryRow history_said(Arena *arena, const HistoryRow *row);
 // "NVIDIA H200", or "NVIDIA H200, simulated".
 const char *history_gpu(Arena *arena, const HistoryRow *row);
 // "ana, 3 min ago": "just now", seconds, minutes, hours, days.

@@ -26,6 +26,12 @@ const char *history_date(Arena *arena, const HistoryRow *row) {
   return arena_strdup(arena, text);
 }
 
+HistoryRow history_said(Arena *arena, const HistoryRow *row) {
+  HistoryRow said = *row;
+  if (str_equal(row->user, user_name(arena))) said.user = "you";
+  return said;
+}
+
 const char *history_gpu(Arena *arena, const HistoryRow *row) {
   return timing_is_simulated(row->method) ? arena_printf(arena, "%s, simulated", row->gpu)
                                           : row->gpu;

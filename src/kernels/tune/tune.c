@@ -324,9 +324,10 @@ static void on_error(Tune *tune, TunePoint *point, const Asked *asked, const Cli
   const ErrorKind kind = event->message.error;
   const bool innocent = is_innocent(tune, point, event) ||
                         (later && (kind == ERROR_WORKER || kind == ERROR_PROTOCOL));
-  point->another_turn = later && innocent && point->tries < TUNE_TRIES;
-  point->again = (innocent && point->tries < TUNE_TRIES) || kind == ERROR_CANCELLED ||
-                 (later && (innocent || kind == ERROR_TIMEOUT));
+  const bool once_more = innocent && point->tries < TUNE_TRIES;
+  const bool keeps_time = later && (innocent || kind == ERROR_TIMEOUT);
+  point->another_turn = later && once_more;
+  point->again = once_more || keeps_time || kind == ERROR_CANCELLED;
   if (!point->again) give_error(tune, point, event->message.text);
 }
 

@@ -13,7 +13,6 @@
 
 #include "base/hash.h"
 #include "base/str.h"
-#include "base/user.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
@@ -342,10 +341,9 @@ static void take_bench(Requests *requests, const Request *request, const BenchRe
 
 // "you, 40 s ago" for one's own, of another session.
 static void take_shared(Requests *requests, const Request *request, const HistoryRow *row) {
-  HistoryRow said = *row;
   Session *session = requests->session;
   arena_reset(requests->scratch);
-  if (str_equal(row->user, user_name(requests->scratch))) said.user = "you";
+  const HistoryRow said = history_said(requests->scratch, row);
   results_add_shared(&session->results, &request->schedule, &said);
   session_say(session, SAID_NOTE, "shared: %.60s; %s repeats",
               history_age(requests->scratch, &said, (int64_t)time(NULL)),

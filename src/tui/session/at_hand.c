@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/user.h"
 
 // Ladders live in the session's own arena; only readers see them as const.
 static void move_rungs(Session *session, const Target *target) {
@@ -117,8 +116,7 @@ void at_hand_take_fits(Session *session, const HistoryCalibration *rows, int n) 
 static void file_best(Session *session, const HistoryRow *row, const Schedule *schedule) {
   const Timed *timed = results_find(&session->results, schedule);
   if (timed && timed->origin == ORIGIN_MEASURED && !timed->by) return;
-  HistoryRow said = *row;
-  if (str_equal(row->user, user_name(session->trial))) said.user = "you";
+  const HistoryRow said = history_said(session->trial, row);
   results_add_shared(&session->results, schedule, &said);
 }
 

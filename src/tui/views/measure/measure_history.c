@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "kernels/device/timing.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
 #include "tui/session/nearest_rung.h"
@@ -83,13 +82,11 @@ static void draw_lines(Canvas *canvas, Rect in, const Session *session, const Hi
 }
 
 // Says where and how the row under the cursor was measured, and its state.
-static void draw_details(Canvas *canvas, Rect in, const HistoryRow *past) {
+static void draw_details(Canvas *canvas, Rect in, const Session *session, const HistoryRow *past) {
   char time[FMT_MAX];
   canvas_hline(canvas, in, 0, 0, in.cols, STYLE_BORDER);
   rect_take_top(&in, 1);
-  int col = canvas_text(canvas, in, 0, 1, STYLE_MEASURED, past->gpu);
-  if (timing_is_simulated(past->method))
-    col = canvas_text(canvas, in, 0, col, STYLE_TEXT, ", simulated");
+  int col = canvas_text(canvas, in, 0, 1, STYLE_MEASURED, history_gpu(session->frame, past));
   col =
       canvas_printf(canvas, in, 0, col, STYLE_TEXT, " in %s, driver %s", past->host, past->driver);
   if (past->time_ns > 0)
@@ -118,7 +115,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   }
   Rect details = rect_take_bottom(&in, in.rows > 10 ? 5 : 0);
   draw_lines(canvas, in, session, rows);
-  if (details.rows) draw_details(canvas, details, &rows[cursor < n ? cursor : n - 1]);
+  if (details.rows) draw_details(canvas, details, session, &rows[cursor < n ? cursor : n - 1]);
 }
 
 // ---- moving -------------------------------------------------------------------------------------

@@ -109,23 +109,28 @@ endif
 
 # --- objects ------------------------------------------------------------------------------------
 
-# A file that changes only when its text does: what depends on it is rebuilt only then.
-define write_if_changed
-	@mkdir -p $(@D)
-	@printf '%s\n' $(1) > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+# $(call text_file,FILE,NAME): FILE holds the words of the variable NAME. make compares before it asks a rule, so
+# that a file whose text is right is up to date, and make -n tells what make would do.
+define text_file
+ifneq ($$(strip $$(file < $(1))),$$(strip $$($(2))))
+.PHONY: $(1)
+endif
+$(1):
+	@mkdir -p $$(@D)
+	@printf '%s\n' $$(foreach word,$$($(2)),'$$(word)') | paste -sd ' ' > $$@
 endef
 
 # $(call configuration,NAME,COMPILER,FLAGS): how the objects in build/NAME are made; COMPILER and FLAGS
 # are names of variables.
 define configuration
-build/$(1)/flags: FORCE
-	$$(call write_if_changed,'$$($(2)) $$(COMMON) $$(INCLUDES) $$($(3))')
+$(1)_COMPILE = $$($(2)) $$(COMMON) $$(INCLUDES) $$($(3))
+$$(eval $$(call text_file,build/$(1)/flags,$(1)_COMPILE))
 build/$(1)/%.o: %.c build/$(1)/flags
 	@mkdir -p $$(@D)
-	$$(call run_quietly,CC $$@,$$($(2)) $$(COMMON) $$(INCLUDES) $$($(3)) $$(HOT) $$(QUICK) -c $$< -o $$@)
+	$$(call run_quietly,CC $$@,$$($(1)_COMPILE) $$(HOT) $$(QUICK) -c $$< -o $$@)
 build/$(1)/gen/%.o: build/gen/%.c build/$(1)/flags
 	@mkdir -p $$(@D)
-	$$(call run_quietly,CC $$@,$$($(2)) $$(COMMON) $$(INCLUDES) $$($(3)) -c $$< -o $$@)
+	$$(call run_quietly,CC $$@,$$($(1)_COMPILE) -c $$< -o $$@)
 build/$(1)/tests/unit/%.o: QUICK = -O0 -include tests/unit/quick_check.h
 $$(call objects,$(1),$$(STAND_INS)): QUICK = -O2 -include tests/unit/quick_check.h
 build/$(1)/tests/unit/main.o: build/gen/suites.def
@@ -151,12 +156,11 @@ $(call objects,whole,$(HOT_SOURCES)): HOT = -O3
 # Nothing for another machine is compiled before that machine's libraries are here.
 build/$(ARCH)/flags: | build/sysroot-$(ARCH)
 
-build/gen/data_files: FORCE
-	$(call write_if_changed,$(DATA_FILES))
+$(eval $(call text_file,build/gen/data_files,DATA_FILES))
 build/gen/embed_data.c: build/gen/data_files tools/embed.sh $(DATA_FILES)
 	tools/embed.sh $(DATA_FILES) > $@.new && mv $@.new $@
-build/gen/suites.def: FORCE
-	$(call write_if_changed,$(patsubst %,'SUITE(%)',$(SUITE_NAMES)))
+SUITE_ROWS = $(patsubst %,SUITE(%),$(SUITE_NAMES))
+$(eval $(call text_file,build/gen/suites.def,SUITE_ROWS))
 
 # --- the program --------------------------------------------------------------------------------
 

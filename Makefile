@@ -75,7 +75,7 @@ RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
 FUZZ_OBJECTS    = $(call objects,fuzz,$(LIB_SOURCES))
 
 .PHONY: all help run test sanitized stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
-        tsan portable wheel deb cross cross-test install uninstall fuzz ci-long clean FORCE
+        tsan portable wheel deb cross cross-test install uninstall fuzz ci-long clean mutate
 all: build/gemmview
 
 help:
@@ -88,6 +88,8 @@ help:
 	@echo 'make compile-all  200 random legal schedules for every target, compiled by NVRTC'
 	@echo 'make test-gpu     compile, verify and time on the GPU at hand'
 	@echo 'make accept       rewrite the golden files; review the diff'
+	@echo 'make mutate       N=300 SEED=1: one-token mutants, and whether the nearest suites see them'
+	@echo 'make compile_commands.json  for clangd'
 	@echo 'make check-deps   who may include whom, and what the pure folders may call'
 	@echo 'make fmt          clang-format every source; fmt-check only looks'
 	@echo 'make screenshots  redraw screenshots/'
@@ -248,6 +250,16 @@ fmt:
 	@$(CLANG_FORMAT) -i $(FORMATTED)
 fmt-check:
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+
+# What clangd and other readers of the program ask for: each source with the line that compiles it.
+compile_commands.json: build/release/flags $(SOURCES)
+	@for file in $(SOURCES); do printf '%s\n' "{\"directory\": \"$(CURDIR)\", \"file\": \"$$file\", \"command\": \"$$(cat build/release/flags) -c $$file\"}"; done | paste -sd , | sed 's/^/[/; s/$$/]/' > $@
+
+# One token of the program changed at a time: do the tests see it? What survives is listed.
+N ?= 100
+SEED ?= 1
+mutate:
+	tools/mutate.py --count $(N) --seed $(SEED) $(if $(ONLY),--only $(ONLY))
 
 screenshots: build/gemmview
 	tools/screenshots.sh build/gemmview screenshots

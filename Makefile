@@ -227,7 +227,7 @@ tsan: build/tsan/unit build/tsan/gemmview
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
-check-deps: $(filter build/release/src/banks/% build/release/src/model/% build/release/src/ptx/%,$(RELEASE_OBJECTS))
+check-deps: $(filter build/release/src/banks/% build/release/src/sass/% build/release/src/clock/% build/release/src/model/% build/release/src/ptx/%,$(RELEASE_OBJECTS))
 	@tools/check_deps.sh $^
 
 # --- fuzzing ------------------------------------------------------------------------------------

@@ -1,0 +1,72 @@
+// The ports as bits ahead of the present clock, and the cache as one register for each slot and
+// bank.
+#include "clock/clock_banks.h"
+
+#include "base/whole.h"
+
+void clock_banks_begin(ClockBanks *banks) {
+  *banks = (ClockBanks){0};
+  for (int slot = 0; slot < SASS_SLOTS; slot++)
+    for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->warp[slot][bank] = -1;
+}
+
+static bool is_cached(const ClockBanks *banks, int warp, int slot, int number) {
+  const int bank = number % CLOCK_BANKS;
+  return banks->warp[slot][bank] == warp && banks->number[slot][bank] == number;
+}
+
+static bool is_repeated(const SassInst *inst, int slot) {
+  for (int before = 0; before < slot; before++)
+    if (inst->read[before] == inst->read[slot]) return true;
+  return false;
+}
+
+void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
+                       int need[CLOCK_BANKS]) {
+  for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] = 0;
+  for (int slot = 0; slot < SASS_SLOTS; slot++) {
+    const int number = inst->read[slot];
+    if (number == SASS_NO_REGISTER || is_repeated(inst, slot) ||
+        is_cached(banks, warp, slot, number))
+      continue;
+    need[number % CLOCK_BANKS]++;
+  }
+}
+
+// The first `need` free clocks of a port; 0 where there are not so many. Nothing needed is nothing
+// taken.
+static bool find_clocks(uint64_t taken, int need, int window, uint64_t *clocks) {
+  const int end = max_int(need, window);
+  *clocks = 0;
+  for (int i = 0; i < end && need > 0; i++)
+    if (!(taken >> i & 1)) {
+      *clocks |= UINT64_C(1) << i;
+      need--;
+    }
+  return need == 0;
+}
+
+static void keep(ClockBanks *banks, int warp, const SassInst *inst) {
+  for (int slot = 0; slot < SASS_SLOTS; slot++) {
+    const int number = inst->read[slot];
+    if (number == SASS_NO_REGISTER) continue;
+    const int bank = number % CLOCK_BANKS;
+    banks->warp[slot][bank] = inst->reuse >> slot & 1 ? warp : -1;
+    banks->number[slot][bank] = number;
+  }
+}
+
+bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int window) {
+  int need[CLOCK_BANKS];
+  uint64_t clocks[CLOCK_BANKS];
+  clock_banks_needs(banks, warp, inst, need);
+  for (int bank = 0; bank < CLOCK_BANKS; bank++)
+    if (!find_clocks(banks->taken[bank], need[bank], window, &clocks[bank])) return false;
+  for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->taken[bank] |= clocks[bank];
+  keep(banks, warp, inst);
+  return true;
+}
+
+void clock_banks_tick(ClockBanks *banks) {
+  for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->taken[bank] >>= 1;
+}

@@ -1,0 +1,92 @@
+// What the machine code of a loop costs on one SM: clocks a turn, and who waits for what.
+//
+// The engine plays the schedulers of an SM clock by clock. Each has the warps w with w % schedulers
+// of its own, issues one instruction a clock, and stays with the warp that it issued last; where
+// that one cannot go on it takes the youngest that can. An instruction goes when its control word
+// lets it: its stall is over, the scoreboards that it waits for are empty, its pipe is free, and
+// the register banks can give its operands in time.
+//
+//   FFMA R84, R8, R35, R84     reads R8 and R84 from the even bank: two clocks of its port, one of
+//   which hides only FFMA R86, R8, R37, R86     where the instruction before it left the port free
+//
+// Sources of the rules: Jia et al. 2018 (control words, banks); Huerta et al., Analyzing Modern
+// NVIDIA GPU Cores, MICRO 2025 (order of warps, read window, memory queues); what was measured is
+// named beside its number in the row of the machine.
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "sass/sass_code.h"
+
+// Why a warp does not issue, by the names of the profiler's stall reasons.
+#define CLOCK_CAUSES(ROW)                                                    \
+  ROW(SELECTED, "selected")                 /* it issues */                  \
+  ROW(NOT_SELECTED, "not_selected")         /* another warp issues */        \
+  ROW(WAIT, "wait")                         /* a fixed number of clocks */   \
+  ROW(SHORT_SCOREBOARD, "short_scoreboard") /* shared memory, XU */          \
+  ROW(LONG_SCOREBOARD, "long_scoreboard")   /* L1 and beyond */              \
+  ROW(MATH_PIPE, "math_pipe_throttle")      /* its pipe is busy */           \
+  ROW(MIO, "mio_throttle")                  /* the queue of shared memory */ \
+  ROW(LG, "lg_throttle")                    /* the queue of global memory */ \
+  ROW(BARRIER, "barrier")                                                    \
+  ROW(DISPATCH, "dispatch_stall") /* the ports of the register banks */
+
+typedef enum ClockCause {
+#define ROW(id, name) CLOCK_##id,
+  CLOCK_CAUSES(ROW)
+#undef ROW
+      CLOCK_CAUSE_COUNT
+} ClockCause;
+
+const char *clock_cause_name(ClockCause cause);
+
+enum { CLOCK_SCHEDULERS_MAX = 4, CLOCK_WARPS_MAX = 64, CLOCK_QUEUE_MAX = 32 };
+
+// The facts of an SM that the engine asks for; clocks are of the SM.
+typedef struct ClockMachine {
+  int schedulers;
+  int pipe_clocks[SASS_PIPE_COUNT];  // that a warp's instruction keeps the pipe of its scheduler
+  int read_window;                   // clocks in which the banks may give an instruction's operands
+  int queue;              // instructions of a scheduler that may wait for the shared pipe
+  int queue_clocks;       // between two that leave the queue
+  double shared_clocks;   // from the first wavefront of a load to its reader
+  double far_clocks;      // of a load from L2, when nothing else is asked for
+  double near_clocks;     // of a load from L1
+  double far_bytes;       // that L2 gives an SM in a clock while all ask
+  double unit_clocks;     // of MUFU, S2R and what else has a scoreboard
+  double source_clocks;   // until the registers of an address may be written again
+  double barrier_clocks;  // from the last arrival to the next issue
+} ClockMachine;
+
+// A loop inside of the one that is played: how often a warp goes round in it each time.
+typedef struct ClockInner {
+  SassLoop loop;
+  int trips;
+} ClockInner;
+
+enum { CLOCK_INNER_MAX = 8 };
+
+typedef struct ClockLoop {
+  const ClockMachine *machine;
+  const SassCode *code;
+  SassLoop loop;
+  int n_inner;
+  ClockInner inner[CLOCK_INNER_MAX];  // other jumps backwards inside of the loop are not taken
+  const double *wavefronts;           // of each instruction of the code that goes to shared memory
+  const double *far_bytes;            // that a warp's instruction fetches from L2; 0: L1 has them
+  int warps;                          // of a block
+  int blocks;                         // resident on the SM
+} ClockLoop;
+
+typedef struct ClockTurn {
+  double clocks;                     // a turn of the loop, all warps of the SM together
+  double issued;                     // instructions that a scheduler issues in it
+  double stalls[CLOCK_CAUSE_COUNT];  // clocks that warps spend so, per instruction issued
+  const double *lost;  // per instruction of the code: clocks a turn in which a scheduler issued
+                       // nothing because its warps stood there
+  const ClockCause *cause;  // the commonest cause there
+} ClockTurn;
+
+// Plays the loop until two turns of all warps take the same time, or the third has ended. Nothing
+// (clocks 0) where the loop is empty or no warp is there.
+ClockTurn clock_play(Arena *arena, const ClockLoop *loop);

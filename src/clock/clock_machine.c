@@ -1,0 +1,73 @@
+// One row for each fact: its key in the file, and where it goes.
+#include "clock/clock_machine.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct Fact {
+  const char *key;
+  size_t offset;
+  bool whole;
+  double least, most;
+} Fact;
+
+#define WHOLE(member, least, most) \
+  { #member, offsetof(ClockMachine, member), true, least, most }
+#define CLOCKS(member) \
+  { #member, offsetof(ClockMachine, member), false, 1, 5000 }
+#define PIPE(key, pipe) \
+  { key, offsetof(ClockMachine, pipe_clocks[SASS_PIPE_##pipe]), true, 1, 256 }
+static const Fact facts[] = {
+    WHOLE(schedulers, 1, CLOCK_SCHEDULERS_MAX),
+    PIPE("fma_clocks", FMA),
+    PIPE("fma_heavy_clocks", FMA_HEAVY),
+    PIPE("alu_clocks", ALU),
+    PIPE("half_clocks", HALF),
+    PIPE("double_clocks", DOUBLE),
+    PIPE("xu_clocks", XU),
+    WHOLE(read_window, 1, 8),
+    WHOLE(queue, 1, CLOCK_QUEUE_MAX),
+    WHOLE(queue_clocks, 1, 64),
+    CLOCKS(shared_clocks),
+    CLOCKS(near_clocks),
+    CLOCKS(far_clocks),
+    CLOCKS(unit_clocks),
+    CLOCKS(source_clocks),
+    CLOCKS(barrier_clocks),
+};
+enum { N_FACTS = sizeof facts / sizeof *facts };
+
+static bool read_fact(const JsonValue *all, const JsonValue *sources, const Fact *fact,
+                      void *machine, Diags *diags) {
+  const JsonValue *row = json_require_object(all, fact->key, diags);
+  const char *source = NULL;
+  double value = 0;
+  if (!json_require_double(row, "value", &value, diags) ||
+      !json_require_string(row, "source", &source, diags))
+    return false;
+  if (!json_object_get(sources, source)) {
+    json_diag(diags, row, "\"%s\" is none of the sources", source);
+    return false;
+  }
+  if (!(value >= fact->least && value <= fact->most) || (fact->whole && value != (int)value)) {
+    json_diag(diags, row, "%g is outside of %g to %g", value, fact->least, fact->most);
+    return false;
+  }
+  char *to = (char *)machine + fact->offset;
+  const int whole = (int)value;
+  memcpy(to, fact->whole ? (const void *)&whole : (const void *)&value,
+         fact->whole ? sizeof whole : sizeof value);
+  return true;
+}
+
+bool clock_machine_read(const JsonValue *root, ClockMachine *machine, Diags *diags) {
+  const char *keys[N_FACTS];
+  const int before = diags->count;
+  const JsonValue *sources = json_require_object(root, "sources", diags),
+                  *all = json_require_object(root, "facts", diags);
+  for (int i = 0; i < N_FACTS; i++) keys[i] = facts[i].key;
+  for (int i = 0; i < SASS_PIPE_COUNT; i++) machine->pipe_clocks[i] = 1;
+  json_check_keys(all, keys, N_FACTS, diags);
+  for (int i = 0; i < N_FACTS && all; i++) read_fact(all, sources, &facts[i], machine, diags);
+  return diags->count == before;
+}

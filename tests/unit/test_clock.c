@@ -1,0 +1,296 @@
+// The clock of machine code: each rule on a loop of a few instructions, register banks as an H200
+// timed them, and the loops of recorded kernels.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/str.h"
+#include "clock/clock_banks.h"
+#include "clock/clock_machine.h"
+#include "compile_once.h"
+#include "emit_cases.h"
+#include "kernels/device/register_probe.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/loop_clock.h"
+#include "quick_check.h"
+
+Suite *suite_clock(void);
+
+enum { NONE = SASS_NO_REGISTER, NO_SCOREBOARD = 7, CODE_MAX = 512 };
+
+static Arena *arena;
+static void setup(void) { arena = arena_new("test clock"); }
+static void teardown(void) { arena_free(arena); }
+
+// ---- decoding -----------------------------------------------------------------------------------
+
+// Words and texts as nvdisasm 13.0 prints them for sm_90a.
+static const struct {
+  uint64_t low, high;
+  const char *name;
+  int read[SASS_SLOTS];
+  unsigned reuse;
+  int bytes;
+} words[] = {
+    {0x00000045549e7223, 0x083fe200000000ad, "FFMA", {84, 69, 173}, 2, 0},
+    {0x0000004555a07223, 0x080fe200000000b0, "FFMA", {85, 69, 176}, 2, 0},
+    {0x0000000002497fae, 0x0003e2000b901c48, "LDGSTS", {2, NONE, NONE}, 0, 16},
+    {0x000080000000791a, 0x000fc80000000000, "DEPBAR", {NONE, NONE, NONE}, 0, 0},
+};
+
+START_TEST(words_are_decoded) {
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    unsigned char text[SASS_BYTES];
+    memcpy(text, &words[i].low, 8);
+    memcpy(text + 8, &words[i].high, 8);
+    const SassCode code = sass_decode(arena, text, sizeof text);
+    ck_assert_int_eq(code.n, 1);
+    ck_assert_str_eq(code.inst->opcode->name, words[i].name);
+    for (int slot = 0; slot < SASS_SLOTS; slot++)
+      if (!str_equal(words[i].name, "LDGSTS"))
+        ck_assert_int_eq(code.inst->read[slot], words[i].read[slot]);
+    ck_assert_int_eq((int)code.inst->reuse, (int)words[i].reuse);
+    ck_assert_int_eq(code.inst->bytes, words[i].bytes);
+  }
+  ck_assert_int_eq(sass_decode(arena, (const unsigned char *)"short", 5).n, 0);
+}
+END_TEST
+
+// ---- loops by hand ------------------------------------------------------------------------------
+
+static ClockMachine machine_of(const char *path) {
+  ClockMachine machine = {.far_bytes = 32};
+  Diags diags = diags_new(arena);
+  const EmbeddedFile *file = embed_find(arena, path);
+  const JsonValue *root = json_parse(arena, file->text, file->size, &diags, path);
+  ck_assert_msg(root && clock_machine_read(root, &machine, &diags), "%s",
+                diags_text(arena, &diags));
+  return machine;
+}
+
+static const SassOpcode *opcode(SassPipe pipe, SassKind kind) {
+  SassOpcode *row = ARENA_NEW(arena, SassOpcode);
+  *row = (SassOpcode){0, "", pipe, kind, 7};
+  return row;
+}
+
+static SassInst plain(const SassOpcode *row) {
+  return (SassInst){.opcode = row,
+                    .written = NONE,
+                    .read = {NONE, NONE, NONE},
+                    .stall = 1,
+                    .writes_scoreboard = NO_SCOREBOARD,
+                    .reads_scoreboard = NO_SCOREBOARD,
+                    .guard = 7,
+                    .target = SASS_NO_TARGET};
+}
+
+static ClockTurn play(const ClockMachine *machine, const SassInst *inst, int n,
+                      const double *wavefronts, int warps, int blocks) {
+  static const double nothing[CODE_MAX];
+  const SassCode code = {n, inst};
+  const ClockLoop in = {.machine = machine,
+                        .code = &code,
+                        .loop = {0, n - 1},
+                        .wavefronts = wavefronts ? wavefronts : nothing,
+                        .far_bytes = nothing,
+                        .warps = warps,
+                        .blocks = blocks};
+  return clock_play(arena, &in);
+}
+
+// The rows of FFMA that `probe --registers` timed on an H200 (2026-11-22), within 0.05 clocks of
+// the rule there.
+START_TEST(register_banks_cost_what_was_timed) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  for (int row = 0; row < register_probe_count(); row++) {
+    const RegisterProbeCase *from = register_probe_case(row);
+    const char *text;
+    SassInst inst[256];
+    for (int i = 0; i < 256; i++) {
+      const FfmaForm *form = &from->form[i % from->n_forms];
+      inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+      for (int slot = 0; slot < SASS_SLOTS; slot++)
+        inst[i].read[slot] = form->source[slot] == 255 ? NONE : form->source[slot];
+      inst[i].reuse = form->reuse;
+    }
+    const double clocks = play(&machine, inst, 256, NULL, 1, 1).clocks / 256;
+    const double timed = register_probe_predict(arena, from, &text);
+    ck_assert_msg(fabs(clocks - timed) < 0.06, "%s: %.3f clocks, timed %.3f", from->name, clocks,
+                  timed);
+  }
+}
+END_TEST
+
+// Eight warps, two for each scheduler: one instruction a clock of each scheduler. Behind a branch a
+// warp stands still for some clocks, in which another one goes on.
+START_TEST(a_scheduler_issues_one_instruction_a_clock) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[64];
+  for (int i = 0; i < 64; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  inst[63].stall = 5;
+  const ClockTurn one = play(&machine, inst, 64, NULL, 4, 1),
+                  two = play(&machine, inst, 64, NULL, 8, 1);
+  ck_assert_double_eq_tol(one.clocks, 68, 0.5);
+  ck_assert_double_eq_tol(two.clocks, 128, 1);
+  ck_assert_double_eq_tol(two.issued, 128, 2);
+  ck_assert_double_eq_tol((two.stalls[CLOCK_NOT_SELECTED] + two.stalls[CLOCK_WAIT]), 1, 0.15);
+  // A stall of 4 clocks is another warp's chance, and a lone warp's loss.
+  for (int i = 0; i < 64; i++) inst[i].stall = 4;
+  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 4, 1).clocks, 256, 1);
+  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 16, 1).clocks, 256, 2);
+  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 4, 1).stalls[CLOCK_WAIT], 3, 0.05);
+  // A pipe of 16 lanes takes a warp in two clocks.
+  for (int i = 0; i < 64; i++) inst[i] = plain(opcode(SASS_PIPE_ALU, SASS_KIND_PLAIN));
+  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 8, 1).clocks, 256, 2);
+}
+END_TEST
+
+// The shared pipe is the SM's: a clock for each wavefront of all warps.
+START_TEST(wavefronts_share_one_pipe) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[32];
+  double wavefronts[32];
+  for (int i = 0; i < 32; i++) {
+    inst[i] = plain(opcode(SASS_PIPE_SHARED, SASS_KIND_LOAD));
+    wavefronts[i] = 4;
+  }
+  inst[31].writes_scoreboard = 0;
+  inst[0].wait = 1;
+  const ClockTurn turn = play(&machine, inst, 32, wavefronts, 8, 1);
+  ck_assert_double_ge(turn.clocks, 8 * 32 * 4);
+  ck_assert_double_le(turn.clocks, 8 * 32 * 4 + 2 * machine.shared_clocks);
+  ck_assert_double_gt(turn.stalls[CLOCK_MIO], turn.stalls[CLOCK_WAIT]);
+  // A lone load is waited for: its wavefronts, then what shared memory takes.
+  const ClockTurn alone = play(&machine, inst + 31, 1, wavefronts, 1, 1);
+  ck_assert_double_gt(alone.clocks, 0);
+  SassInst pair[2] = {inst[31], plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN))};
+  pair[1].wait = 1;
+  const ClockTurn waited = play(&machine, pair, 2, wavefronts, 1, 1);
+  ck_assert_double_eq_tol(waited.clocks, machine.shared_clocks + 4, 1.5);
+  ck_assert_int_eq((int)waited.cause[1], (int)CLOCK_SHORT_SCOREBOARD);
+  ck_assert_double_gt(waited.lost[1], 20.0 / 4);
+}
+END_TEST
+
+// The warps of a block meet; those of another block do not wait for them.
+START_TEST(a_barrier_holds_a_block) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[9];
+  for (int i = 0; i < 8; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  inst[8] = plain(opcode(SASS_PIPE_CONTROL, SASS_KIND_BARRIER));
+  const ClockTurn one = play(&machine, inst, 9, NULL, 8, 1),
+                  two = play(&machine, inst, 9, NULL, 8, 2);
+  ck_assert_double_eq_tol(one.clocks, 2 * 9 + machine.barrier_clocks, 3);
+  ck_assert_double_lt(two.clocks, 1.5 * one.clocks);
+  ck_assert_double_gt(one.stalls[CLOCK_BARRIER], 0.3);
+}
+END_TEST
+
+START_TEST(loops_inside_turn_as_often_as_is_said) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[20];
+  static const double nothing[20];
+  for (int i = 0; i < 20; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  inst[14].target = 5;
+  const SassCode code = {20, inst};
+  ClockLoop in = {.machine = &machine,
+                  .code = &code,
+                  .loop = {0, 19},
+                  .n_inner = 1,
+                  .inner = {{{5, 14}, 7}},
+                  .wavefronts = nothing,
+                  .far_bytes = nothing,
+                  .warps = 4,
+                  .blocks = 1};
+  ck_assert_double_eq_tol(clock_play(arena, &in).clocks, 10 + 7 * 10, 1);
+  in.inner[0].trips = 1;
+  ck_assert_double_eq_tol(clock_play(arena, &in).clocks, 20, 1);
+  in.warps = 0;
+  ck_assert_double_eq(clock_play(arena, &in).clocks, 0);
+}
+END_TEST
+
+START_TEST(facts_are_read_strictly) {
+  static const char *const bad[] = {
+      "{}", "{\"sources\":{},\"facts\":{}}",
+      "{\"sources\":{},\"facts\":{\"schedulers\":{\"value\":4,\"source\":\"x\"}}}"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ClockMachine machine = {0};
+    Diags diags = diags_new(arena);
+    ck_assert(!clock_machine_read(json_parse(arena, bad[i], strlen(bad[i]), &diags, "x"), &machine,
+                                  &diags));
+  }
+}
+END_TEST
+
+// ---- recorded kernels ---------------------------------------------------------------------------
+
+// Microseconds at 4096^3 on an NVIDIA H200 at 1980 MHz, 2026-11-22, as data/results/h200_fp32.json
+// has them; the rungs whose loops wait less than a tenth of their time for global memory.
+static const struct {
+  const char *rung;
+  double us;
+} recorded[] = {
+    {"staging", 4953.5},       {"interleaved", 4962.8}, {"double_buffer", 4840.9},
+    {"pipelined", 4647.1},     {"cp_async", 4499.0},    {"transposed", 3724.7},
+    {"padded", 3748.8},        {"cell_groups", 3591.0}, {"warp_patch", 3529.0},
+    {"wide_tile", 2949.9},     {"alpha", 2793.3},       {"block_order", 2746.7},
+    {"launch_bounds", 3206.1}, {"vectorized", 4820.8},
+};
+enum { N_RECORDED = sizeof recorded / sizeof *recorded };
+
+static double clock_us(const EmitCases *cases, int rung) {
+  const Model *model = emit_case_on(cases, rung, 4096, 4096, 4096, "h200");
+  const Emission *emission = emit_model(arena, model, model->program);
+  const Plan *plan = plan_from_emission(arena, emission, model->program, model->target, "");
+  const CompileResult *result = compile_once(arena, plan, COMPILE_CUBIN);
+  if (!result->ok) return 0;
+  const SassResult *sass = sass_disassemble(arena, result->cubin, result->cubin_bytes, 60);
+  if (!sass->ok) return 0;
+  const KernelResources *kernel = &result->kernels[model->program->main_kernel];
+  model = model_compiled(arena, model, kernel->registers, kernel_spill_bytes(kernel), NULL);
+  const LoopClock clock = loop_clock(arena, model, emission, result, sass);
+  ck_assert_msg(!clock.why_not, "%s", clock.why_not);
+  return clock.clocks / 1980;
+}
+
+START_TEST(recorded_loops_come_out) {
+  const EmitCases cases = emit_cases(arena);
+  int n = 0, close = 0;
+  double sum = 0;
+  for (int i = 0; i < cases.n; i++)
+    for (int k = 0; k < N_RECORDED; k++) {
+      if (!str_equal(cases.rung[i].name, arena_printf(arena, "fp32_%s", recorded[k].rung)))
+        continue;
+      const double us = clock_us(&cases, i), error = us / recorded[k].us - 1;
+      if (us <= 0) return;  // no NVRTC, or no nvdisasm, here
+      ck_assert_msg(fabs(error) <= 0.10, "%s: %.0f us, recorded %.0f", recorded[k].rung, us,
+                    recorded[k].us);
+      close += fabs(error) <= 0.05;
+      sum += fabs(error);
+      n++;
+    }
+  ck_assert_int_eq(n, N_RECORDED);
+  ck_assert_msg(sum / n <= 0.04 && close >= N_RECORDED * 8 / 10,
+                "mean error %.3f, %d of %d within 5 %%", sum / n, close, n);
+}
+END_TEST
+
+Suite *suite_clock(void) {
+  Suite *suite = suite_create("clock");
+  TCase *tcase = tcase_create("clock");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_set_timeout(tcase, 600);
+  tcase_add_test(tcase, words_are_decoded);
+  tcase_add_test(tcase, register_banks_cost_what_was_timed);
+  tcase_add_test(tcase, a_scheduler_issues_one_instruction_a_clock);
+  tcase_add_test(tcase, wavefronts_share_one_pipe);
+  tcase_add_test(tcase, a_barrier_holds_a_block);
+  tcase_add_test(tcase, loops_inside_turn_as_often_as_is_said);
+  tcase_add_test(tcase, facts_are_read_strictly);
+  tcase_add_test(tcase, recorded_loops_come_out);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -15,3 +15,14 @@ typedef struct ElfBytes {
 ElfBytes elf_section(const void *file, size_t n, const char *name);
 // A string of a string table; "" where it has none there.
 const char *elf_string(ElfBytes strings, uint64_t offset);
+
+// What a place of a section is relocated to.
+typedef struct ElfRelocation {
+  const char *symbol;  // "" where nothing relocates the place
+  int64_t addend;      // 0 where the bytes of the place are the addend (SHT_REL)
+} ElfRelocation;
+// Reads both kinds of entries: ptxas 13.0 writes SHT_REL for sm_75 … sm_89, SHT_RELA from sm_90 on.
+ElfRelocation elf_relocation(const void *file, size_t n, const char *section, uint64_t offset);
+// The compute capability that a cubin is for, 80 of sm_80; 0 where the file is no cubin. (LLVM's
+// ELF.h: the low byte of e_flags under ABI version 7, CUDA 12, the next one under 8, CUDA 13.)
+int elf_cuda_sm(const void *file, size_t n);

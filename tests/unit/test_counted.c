@@ -15,6 +15,7 @@
 #include "kernels/toolchain/machine_code.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/ir/rewrite.h"
+#include "model/readings/merge.h"
 #include "property.h"
 #include "stress.h"
 
@@ -27,7 +28,8 @@ enum {
   PAIRS = 472,
   SCHEDULES = 215,
   COPYING_SCHEDULES = 40,
-  FIRST_SCHEDULES = 85
+  FIRST_SCHEDULES = 85,
+  MORE_SCHEDULES = 38
 };
 
 typedef struct Lines {
@@ -209,6 +211,87 @@ START_TEST(predicted_accesses_cost_what_was_counted) {
                                    stress_is_on());
   }
   ck_assert_msg(100 * right >= 85 * FIRST_SCHEDULES, "%d of %d", right, FIRST_SCHEDULES);
+}
+END_TEST
+
+// A C that leaves by way of shared memory is moved there once for each block, and counted beside
+// the slabs.
+static bool has_more_than_slabs(const Model *model) {
+  return model->schedule.value[KNOB_EPILOGUE] != 0;
+}
+
+static int count_right(const char *path, int *n) {
+  Lines lines = read_lines(path);
+  int right = 0;
+  for (int i = 0; i < lines.n; i++) {
+    arena_reset(property_arena);
+    const Model *model = model_of(word_of(lines.line[i], "state"));
+    if (has_more_than_slabs(model)) continue;
+    right += says_what_was_counted(lines.line[i], model, false);
+    (*n)++;
+  }
+  return right;
+}
+
+// What stands beside a predicted count is how often such counts were right.
+START_TEST(a_prediction_says_how_often_it_is_right) {
+  int n = 0, right = count_right("tests/data/h200_schedules.jsonl", &n);
+  right += count_right("tests/data/h200_more_schedules.jsonl", &n);
+  ck_assert_int_eq(n, MERGE_COUNTED);
+  ck_assert_int_eq(right, MERGE_RIGHT);
+}
+END_TEST
+
+// Every kernel's wavefronts by its machine code are the profiler's; those of an epilogue come on
+// top.
+START_TEST(more_compiled_accesses_cost_what_was_counted) {
+  Lines lines = read_lines("tests/data/h200_more_schedules.jsonl");
+  const int n = has_compiler() ? stress_count(6, lines.n) : 0;
+  ck_assert_int_eq(lines.n, MORE_SCHEDULES);
+  for (int i = 0; i < n; i++) {
+    arena_reset(property_arena);
+    const JsonValue *line = lines.line[i * lines.n / n];
+    const Model *model = compiled(model_of(word_of(line, "state")));
+    const double counted = number_of(line, "wavefronts_lds") + number_of(line, "wavefronts_sts") +
+                           number_of(line, "wavefronts_ldsm");
+    const double said = profiled(model) * number_of(line, "blocks") * number_of(line, "slabs");
+    const bool more = has_more_than_slabs(model);
+    ck_assert_msg(
+        more ? said <= counted && counted < 1.06 * said : fabs(said - counted) <= 0.005 * counted,
+        "%s: %.0f said, %.0f counted", word_of(line, "state"), said, counted);
+  }
+}
+END_TEST
+
+// Two kernels whose loads merge and conflict all the same: what the pipe takes is 0.917 and 0.529
+// of what the profiler counted by instruction (H200), and both numbers are said.
+START_TEST(two_counters_of_merged_loads_are_told_apart) {
+  static const struct {
+    const char *state;
+    double pipe, profiled, share;
+  } kernels[] = {
+      {"AUTO=0,M=3072,N=1024,K=1024,BM=16,BN=32,FM=16,FN=2,BK=32,STAGE=11,VECTORIZE=1,TRANSPOSE_A="
+       "1,"
+       "PAD_SMEM=1,LANES_M=4,LANE_ORDER=1,FRAG_BUFFER=2,BUFFER_COUNT=2,PIPELINE_STAGES=1",
+       10192, 11120, 0.917},
+      {"AUTO=0,M=2048,N=2048,K=2048,BM=16,BN=16,FM=8,FN=2,BK=8,STAGE=10,PAD_SMEM=4,CELL_GROUP=4,"
+       "LANES_M=4,LANE_ORDER=1,GROUP_M=8",
+       576, 1088, 0.529}};
+  for (int i = 0; has_compiler() && i < 2; i++) {
+    const Model *model = compiled(model_of(kernels[i].state));
+    double pipe = 0;
+    for (int s = 0; s < model->n_sites; s++) pipe += model->site[s].clocks;
+    ck_assert_double_eq_tol(pipe, kernels[i].pipe, 0.5);
+    ck_assert_double_eq_tol(profiled(model), kernels[i].profiled, 0.5);
+    ck_assert_double_eq_tol(pipe / profiled(model), kernels[i].share, 0.0005);
+    if (!cli_has_program()) continue;
+    const CliRun run =
+        cli_run(property_data, arena_printf(property_data, "resources -k %s", kernels[i].state));
+    ck_assert_msg(
+        strstr(run.out, arena_printf(property_data, "the profiler counts %.6g by instruction",
+                                     kernels[i].profiled)),
+        "%s", run.out);
+  }
 }
 END_TEST
 
@@ -401,6 +484,9 @@ Suite *suite_counted(void) {
   tcase_add_test(tests, loads_that_merge_cost_what_the_pipe_and_the_profiler_counted);
   tcase_add_test(tests, copies_cost_what_was_counted);
   tcase_add_test(tests, predicted_accesses_cost_what_was_counted);
+  tcase_add_test(tests, a_prediction_says_how_often_it_is_right);
+  tcase_add_test(tests, more_compiled_accesses_cost_what_was_counted);
+  tcase_add_test(tests, two_counters_of_merged_loads_are_told_apart);
   tcase_add_test(tests, compiled_accesses_cost_what_was_counted);
   tcase_add_test(tests, copies_of_whole_kernels_lie_within_their_bounds);
   tcase_add_test(tests, copies_are_shown_with_their_bounds);

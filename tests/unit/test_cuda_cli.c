@@ -128,7 +128,7 @@ START_TEST(compiled_readings_or_what_is_missing) {
   ck_assert_msg(status == 0 || status == 3, "%s", said);
   if (status == 0) assert_said("  FFMA\n");
   status = gemmview("sass -k " STAGED);
-  if (status == 0) assert_said(" wait a clock for a register bank (!), ");
+  if (status == 0) assert_said(" read a bank twice (!), .reuse spares ");
   status = gemmview("sass --json -k " STAGED);
   if (status == 0) assert_said("\"register_banks\":{\"ffma\":64,\"conflicts\":");
   ck_assert_int_eq(gemmview("resources -k " STAGED), 0);

@@ -188,6 +188,149 @@ START_TEST(warpgroups_of_other_types) {
 }
 END_TEST
 
+// Names of Blackwell, as CUTLASS's generator and cuBLAS write them: whole, with words of the
+// epilogue, without a cluster, without an instruction, and with types and words that are not known.
+static const struct {
+  const char *name;
+  int mma_m, mma_n, mma_k;
+  bool tensor_memory, pair;
+  DType type, acc;
+  const char *knobs, *note, *part, *meaning;
+} blackwell[] = {
+    {"cutlass3x_sm100_tensorop_s256x128x16gemm_f16_f16_f32_f16_f16_256x128x64_2x1x1_0_tnn_align8_"
+     "2sm",
+     256, 128, 16, true, true, DTYPE_F16, DTYPE_F32,
+     "ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,ATOM_N=128,WM=1,BK=4,",
+     "blackwell/pair", "2sm", "a pair of CTAs multiplies as one (cta_group::2)"},
+    {"cutlass3x_sm100_tensorop_s64x128x16gemm_f16_f16_f32_f16_f16_64x128x64_1x1x1_0_nnn_align8_1sm",
+     64, 128, 16, true, false, DTYPE_F16, DTYPE_F32, "tcgen05_m128n256k16_f16",
+     "64 is not a multiple of 128", "s64x128x16gemm", "tcgen05.mma m64n128k16, sums in f32"},
+    {"cutlass3x_sm100_tensorop_gemm_f32_f32_f32_void_f32_128x128x32_1x1x1_0_tnt_align4_1sm_stage6",
+     0, 0, 0, true, false, DTYPE_F32, DTYPE_F32, "tcgen05_m128n256k8_tf32", "blackwell/roles",
+     "void", "no C is read"},
+    {"cutlass3x_sm100_tensorop_s256x256x8tf32gemm_f32_f32_f32_f32_f32_256x256x32_2x1x1_0_tnt_"
+     "align4_"
+     "2sm",
+     256, 256, 8, true, true, DTYPE_TF32, DTYPE_F32, "tcgen05_m128n256k8_tf32", "blackwell/pair",
+     "s256x256x8tf32gemm",
+     "tcgen05.mma m256n256k8, sums in f32; A and B are f32 in memory, and the kernel rounds them "
+     "to "
+     "tf32"},
+    {"cutlass3x_sm100_tensorop_s128x256x16gemm_bgrada_bf16_bf16_f32_void_bf16_128x256x64_1x1x1_0_"
+     "tnt_"
+     "align8_1sm",
+     128, 256, 16, true, false, DTYPE_BF16, DTYPE_F32, "tcgen05_m128n256k16_bf16",
+     "not read: bgrada", "f32", "sums f32"},
+    {"cutlass3x_sm100_bstensorop_s256x128x64gemm_block_scaled_ue4m3xf4_ue4m3xf4_f32_f16_f16_"
+     "256x128x256_0_tnn_align32_o_vs16_2sm_bias_f16_relu",
+     256, 128, 64, true, true, DTYPE_NVFP4, DTYPE_F32,
+     "ATOM_KIND=tcgen05_m128n256k64_nvfp4,TARGET=b200", "tensor_scaled/pair", "vs16",
+     "16 elements along K share a factor"},
+    {"cutlass3x_sm120_bstensorop_s16x8x32gemm_ue8m0xe4m3_ue8m0xe4m3_f32_void_e5m2_128x128x128_"
+     "1x1x1_"
+     "0_tnn_align16",
+     16, 8, 32, false, false, DTYPE_MXF8, DTYPE_F32,
+     "ATOM_KIND=mma_m16n8k32_mxf8,TARGET=rtx5090,B_COL=1", "scaled/ring", "e5m2", "result e5m2"},
+    {"cutlass3x_sm120_bstensorop_s16832gemm_block_scaled_ue8m0xe4m3_ue8m0xe4m3_f32_bf16_bf16_"
+     "128x128x128_1x1x1_0_tnn_align16_q_bias_bf16_relu",
+     16, 8, 32, false, false, DTYPE_MXF8, DTYPE_F32, "mma_m16n8k32_mxf8", "scaled/ring",
+     "ue8m0xe4m3", "A e4m3, 32 elements along K share a ue8m0"},
+    {"cutlass3x_sm120_bstensorop_s16864gemm_block_scaled_ue4m3xe2m1_ue4m3xe2m1_f32_bf16_bf16_"
+     "128x128x256_1x1x1_0_tnn_align32_o_vs16_bias_bf16_relu",
+     16, 8, 64, false, false, DTYPE_NVFP4, DTYPE_F32, "mma_m16n8k64_nvfp4", "scaled/ring",
+     "ue4m3xe2m1", "A e2m1, 16 elements along K share a ue4m3"},
+    {"cutlass3x_sm120_bstensorop_gemm_ue8m0xe3m2_ue8m0xe3m2_f32_void_f16_128x128x128_1x1x1_0_tnt_"
+     "align128",
+     0, 0, 0, false, false, DTYPE_MXF8, DTYPE_F32, "mma_m16n8k32_mxf8", "scaled/ring", "ue8m0xe3m2",
+     "A e3m2, blocks share a ue8m0; no schedule has e3m2, e4m3 stands in"},
+    {"nvjet_sm100_tst_256x128_64x4_2x1_2cta_v_bz_TNT", 0, 0, 0, true, false, DTYPE_BF16, DTYPE_F32,
+     "tcgen05_m128n256k16_bf16", "blackwell/roles", "sm100", "built for sm_100"},
+};
+
+static const char *meaning_of(const DecodedKernel *kernel, const char *part) {
+  for (int i = 0; i < kernel->n_parts; i++)
+    if (strcmp(kernel->part[i].text, part) == 0) return kernel->part[i].meaning;
+  return "(missing)";
+}
+
+START_TEST(blackwell_is_no_hopper) {
+  DecodedKernel kernel;
+  ck_assert(decode_kernel(arena, blackwell[_i].name, &kernel, &diags));
+  ck_assert(!kernel.warpgroup);
+  ck_assert_int_eq(kernel.tensor_memory, blackwell[_i].tensor_memory);
+  ck_assert_int_eq(kernel.pair, blackwell[_i].pair);
+  ck_assert_int_eq(kernel.mma_m, blackwell[_i].mma_m);
+  ck_assert_int_eq(kernel.mma_n, blackwell[_i].mma_n);
+  ck_assert_int_eq(kernel.mma_k, blackwell[_i].mma_k);
+  ck_assert_str_eq(dtype_name(kernel.type), dtype_name(blackwell[_i].type));
+  ck_assert_str_eq(dtype_name(kernel.acc), dtype_name(blackwell[_i].acc));
+  ck_assert_str_eq(meaning_of(&kernel, blackwell[_i].part), blackwell[_i].meaning);
+  const Schedule base = schedule_plain();
+  const DecodedSchedule near = decode_schedule(arena, &kernel, &base);
+  ck_assert_msg(strstr(near.knobs, blackwell[_i].knobs), "%s", near.knobs);
+  bool noted = false;
+  for (int i = 0; i < near.n_notes; i++) noted |= strstr(near.note[i], blackwell[_i].note) != NULL;
+  ck_assert_msg(noted, "no note says \"%s\"", blackwell[_i].note);
+  const Model *model = model_build(arena, &targets, &near.schedule);
+  ck_assert_msg(model->ok, "%s: %s", near.knobs, diags_text(arena, &model->diags));
+}
+END_TEST
+
+// The rungs that notes name are there.
+START_TEST(rungs_that_are_named_exist) {
+  static const char *const rungs[][2] = {{"blackwell", "roles"},
+                                         {"blackwell", "pair"},
+                                         {"tensor_scaled", "roles"},
+                                         {"tensor_scaled", "pair"},
+                                         {"scaled", "ring"}};
+  for (size_t i = 0; i < sizeof rungs / sizeof rungs[0]; i++) {
+    const char *path = arena_printf(arena, "ladders/%s.json", rungs[i][0]);
+    const EmbeddedFile *file = embed_find(arena, path);
+    ck_assert_msg(strstr(file->text, arena_printf(arena, "\"name\": \"%s\"", rungs[i][1])), "%s",
+                  path);
+  }
+}
+END_TEST
+
+// What two names that look alike tell apart, and what an old number in a name means.
+START_TEST(names_of_older_kernels_are_told_apart) {
+  static const struct {
+    const char *name, *part, *meaning, *note;
+  } told[] = {
+      {"cutlass_tensorop_s1688tf32gemm_256x128_16x3_nn_align4", "s1688tf32gemm",
+       "tensor core m16n8k8, sums in f32; A and B are f32 in memory, and the kernel rounds them to "
+       "tf32",
+       "exchanged"},
+      {"cutlass_tensorop_tf32_s1688gemm_tf32_256x128_16x3_nn_align4", "s1688gemm",
+       "tensor core m16n8k8, sums in f32", "exchanged"},
+      {"cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1", "75", "built for sm_75",
+       "mma.sync has bf16 from sm_80 on, so it runs there alone: sm_75 names its main loop"},
+      {"cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1", "align1",
+       "1 element in one load from global memory",
+       "align1 is 2 bytes in one load: cp.async moves 4 at least"},
+      {"ampere_sgemm_32x32_sliced1x4_nn", "sliced1x4",
+       "slice-K: 4 warps share a tile along K and add up in shared memory",
+       "4 warps share a tile along K: no knob says it"},
+      {"cutlass_80_wmma_tensorop_f16_s161616gemm_f16_32x32_64x1_sliced1x2_nn_align2", "sliced1x2",
+       "slice-K: 2 warps share a tile along K and add up in shared memory", "exchanged"},
+  };
+  for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+    DecodedKernel kernel;
+    ck_assert(decode_kernel(arena, told[i].name, &kernel, &diags));
+    ck_assert_str_eq(meaning_of(&kernel, told[i].part), told[i].meaning);
+    const Schedule base = schedule_plain();
+    const DecodedSchedule near = decode_schedule(arena, &kernel, &base);
+    bool noted = false;
+    for (int n = 0; n < near.n_notes; n++) noted |= strstr(near.note[n], told[i].note) != NULL;
+    ck_assert_msg(noted, "%s: no note says \"%s\"", told[i].name, told[i].note);
+  }
+  DecodedKernel kernel;
+  ck_assert(decode_kernel(arena, told[1].name, &kernel, &diags));
+  ck_assert_str_eq(kernel.part[4].meaning,
+                   "A and B tf32: the words in memory are rounded to it already");
+}
+END_TEST
+
 START_TEST(what_is_no_name_is_said) {
   static const char *const texts[] = {"",
                                       "foo",
@@ -219,8 +362,10 @@ START_TEST(mutants) {
     Arena *round = arena_new("mutant");
     Diags findings = diags_new(round);
     char text[400];
+    const size_t n_cases = sizeof cases / sizeof *cases,
+                 drawn = random_next(&state) % (n_cases + sizeof blackwell / sizeof *blackwell);
     snprintf(text, sizeof text, "%s",
-             cases[random_next(&state) % (sizeof cases / sizeof *cases)].name);
+             drawn < n_cases ? cases[drawn].name : blackwell[drawn - n_cases].name);
     for (int edits = (int)(random_next(&state) % 4) + 1; edits; edits--) {
       size_t n = strlen(text), at = random_next(&state) % n;
       if (random_next(&state) % 2)
@@ -283,6 +428,10 @@ Suite *suite_decode(void) {
   tcase_add_loop_test(tcase, names, 0, n);
   tcase_add_loop_test(tcase, schedules, 0, n);
   tcase_add_test(tcase, warpgroups_of_other_types);
+  tcase_add_loop_test(tcase, blackwell_is_no_hopper, 0,
+                      (int)(sizeof blackwell / sizeof *blackwell));
+  tcase_add_test(tcase, rungs_that_are_named_exist);
+  tcase_add_test(tcase, names_of_older_kernels_are_told_apart);
   tcase_add_test(tcase, what_is_no_name_is_said);
   tcase_add_test(tcase, mutants);
   tcase_add_test(tcase, command);

@@ -21,6 +21,21 @@ static const struct {
 } CALLS[] = {
     {"layout 'Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)'", 0,
      "which is\nswizzle:3,4,3\n"},
+    {"layout 'S<3,4,3> o 0 o (8,64):(64,1)'", 0,
+     "swizzle counted in  elements: the accesses below take 32 wavefronts\n"
+     "in bytes    it is   swizzle:3,4,3: the accesses below take 24 wavefronts\n"
+     "to type that        Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)\n"},
+    {"layout 'S<3,4,3> o 0 o (8,64):(64,1)' --json", 0,
+     "\"swizzle_unit\":\"elements\",\"other_unit\":{\"unit\":\"bytes\",\"layout\":\"Sw<3,4,3> o"},
+    {"layout 'Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)' --json", 0,
+     "\"swizzle_unit\":\"bytes\",\"other_unit\":null"},
+    {"swizzle 'Swizzle<2,3,3>' --rows 8 --row-bytes 64 --elem 2", 0,
+     "in elements it is   swizzle:2,4,3: the accesses below take 12 wavefronts\n"
+     "to type that        swizzle_elem:2,3,3\n"},
+    {"layout '(2,64,64):LayoutRight'", 0, "128 rows of 128 bytes, elements of 2"},
+    {"loops " RUNG "swizzle_elem:3:3:3\"", 0, "A_s [128 x 64] f16  byte bits 4..6 ^= 7..9"},
+    {"check --failing " RUNG "swizzle:1:3:3\"", 1,
+     "read as a swizzle of bytes; of elements swizzle_elem:1:3:3"},
     {"layout '(64,64):(64,1)'", 0, "ldmatrix, 8 rows         ldsm_x1           512       8"},
     {"layout '(64,64):(1,64)'", 0, "columns lie together: below, a row is a column of the matrix"},
     {"layout 'logical_divide((4,2,3):(2,1,8), 4:2)'", 0, "((_2,_2),(_2,_3)):((_4,_1),(_2,_8)) =\n"},

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "banks/layouts/layout_unit.h"
 #include "banks/layouts/notation.h"
 #include "base/str.h"
 
@@ -171,11 +172,89 @@ START_TEST(layouts_of_cxx_are_those_that_are_printed) {
 END_TEST
 
 START_TEST(the_first_mode_runs_down) {
-  const Layout *two = parse("(2,3):(3,1)"), *one = parse("6:2"), *three = parse("(2,3,2):(3,1,6)");
+  const Layout *two = parse("(2,3):(3,1)"), *one = parse("6:2"), *three = parse("(2,3,2):(1,2,6)");
   for (int i = 0; i < 6; i++) ck_assert_int_eq(at(two, i % 2, i / 2), i % 2 * 3 + i / 2);
   ck_assert(one->slab.rows == 1 && at(one, 0, 5) == 10);
-  ck_assert_int_eq(at(three, 1, 5), 3 + 2 + 6);
+  ck_assert_int_eq(at(three, 1, 5), 1 + 2 * 2 + 6);
   ck_assert_int_eq(at(parse("(8,8):(8,1) o (4,2):(1,4)"), 3, 1), 7 * 8);
+}
+END_TEST
+
+// A batch of matrices, or the slots of a ring: the mode with stride 1 runs across, the others down
+// as they follow each other in memory.
+START_TEST(of_three_modes_the_one_with_stride_1_runs_across) {
+  static const struct {
+    const char *text;
+    int rows, cols;
+  } cases[] = {{"(2,64,64):(4096,64,1)", 128, 64},
+               {"(2,64,64):LayoutRight", 128, 64},
+               {"make_layout(make_shape(_2{},_64{},_64{}),LayoutRight{})", 128, 64},
+               {"(64,64,2):(64,1,4096)", 128, 64},
+               {"((8,8),(64,1),(1,2)):((64,512),(1,0),(0,4096))", 128, 64},
+               {"(2,2,16,64):(2048,1024,64,1)", 64, 64}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const Layout *layout = parse(cases[i].text);
+    ck_assert_msg(layout->slab.rows == cases[i].rows &&
+                      layout->slab.row_bytes == cases[i].cols * layout->slab.elem_bytes,
+                  "%s: %d rows of %d bytes", cases[i].text, layout->slab.rows,
+                  layout->slab.row_bytes);
+    ck_assert_str_eq(notation_canonical(arena, layout), "none");
+  }
+  ck_assert_str_eq(notation_canonical(arena, parse("Sw<3,3,3> o (64,64,3):(64,1,4096)")),
+                   "swizzle:3,4,3");
+  ck_assert_int_eq(parse("(64,64,2):LayoutLeft")->slab.rows, 64);
+}
+END_TEST
+
+// Each typed swizzle has one unit, and the text with the same numbers in the other one where it
+// does not say itself which it is.
+START_TEST(a_swizzle_has_its_unit) {
+  static const struct {
+    const char *text;
+    LayoutUnit unit;
+    const char *other, *canonical;  // of the other
+  } cases[] = {
+      {"S<3,4,3> o 0 o (8,64):(64,1)", LAYOUT_UNIT_ELEMENTS,
+       "Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)", "swizzle:3,4,3"},
+      {"composition(Swizzle<2,3,3>{}, Layout<Shape<_8,_32>,Stride<_32,_1>>{})",
+       LAYOUT_UNIT_ELEMENTS, "Sw<2,3,3> o smem_ptr[16b](unset) o (_8,_32):(_32,_1)",
+       "swizzle:2,3,3"},
+      {"Sw<2,4,3> o smem_ptr[16b](unset) o (8,32):(32,1)", LAYOUT_UNIT_BYTES, NULL, NULL},
+      {"GMMA::Layout_K_SW128_Atom<half_t>{}", LAYOUT_UNIT_BYTES, NULL, NULL},
+      {"Sw<2,4,3> o smem_ptr[8b](unset) o (8,64):(64,1)", LAYOUT_UNIT_BYTES, NULL, NULL},
+      {"(8,64):(64,1)", LAYOUT_UNIT_NONE, NULL, NULL},
+      {"Swizzle<2,3,3>", LAYOUT_UNIT_BYTES, "swizzle_elem:2,3,3", "swizzle:2,4,3"},
+      {"swizzle:2:3:3", LAYOUT_UNIT_BYTES, "swizzle_elem:2:3:3", "swizzle:2,4,3"},
+      {"swizzle_elem:2,3,3", LAYOUT_UNIT_ELEMENTS, "swizzle:2,3,3", "swizzle:2,3,3"},
+      {"none;swizzle:2,3,3;xor:col", LAYOUT_UNIT_BYTES, "none;swizzle_elem:2,3,3;xor:col",
+       "swizzle:2,4,3"},
+      {"128B", LAYOUT_UNIT_NONE, NULL, NULL},
+      {"xor:'col ^ 8'", LAYOUT_UNIT_NONE, NULL, NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const bool own = !notation_is(cases[i].text);
+    const Layout *layout =
+        own ? parse_as((LayoutSlab){8, 128, 2}, cases[i].text) : parse(cases[i].text);
+    const LayoutOther other = layout_other(arena, layout);
+    ck_assert_msg(layout->unit == cases[i].unit, "%s: %d", cases[i].text, layout->unit);
+    ck_assert_msg((other.text != NULL) == (cases[i].other != NULL), "%s", cases[i].text);
+    if (!cases[i].other) continue;
+    ck_assert_str_eq(other.text, cases[i].other);
+    ck_assert_str_eq(other.canonical, cases[i].canonical);
+    ck_assert_int_eq(other.layout->unit, other.unit);
+    ck_assert_int_ne(other.unit, layout->unit);
+  }
+  ck_assert_ptr_null(parse_as((LayoutSlab){8, 128, 1}, "swizzle:2,4,3")->other);
+}
+END_TEST
+
+// In the other unit the numbers may take elements apart.
+START_TEST(the_other_unit_may_be_none) {
+  const Layout *layout = parse("composition(Swizzle<3,0,3>{}, Layout<Shape<_8,_64>>{})");
+  const LayoutOther other = layout_other(arena, layout);
+  ck_assert_ptr_null(other.layout);
+  ck_assert_ptr_nonnull(strstr(other.canonical, "takes elements of 2 bytes apart"));
+  ck_assert_str_eq(layout_unit_phrase(arena, parse("smem_ptr[16b](unset) o (8,8):(8,1)")), "");
 }
 END_TEST
 
@@ -477,6 +556,9 @@ Suite *suite_notation(void) {
   tcase_add_test(notation, a_composition_is_one_function_after_the_other);
   tcase_add_test(notation, swizzles_are_of_elements_or_of_bytes);
   tcase_add_test(notation, the_first_mode_runs_down);
+  tcase_add_test(notation, of_three_modes_the_one_with_stride_1_runs_across);
+  tcase_add_test(notation, a_swizzle_has_its_unit);
+  tcase_add_test(notation, the_other_unit_may_be_none);
   tcase_add_test(notation, swizzled_shared_is_that_of_its_documentation);
   tcase_add_test(notation, nvmma_shared_has_panels);
   tcase_add_test(notation, encodings_have_the_bases_that_triton_tests_them_for);

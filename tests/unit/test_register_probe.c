@@ -20,7 +20,7 @@ START_TEST(predictions) {
   ck_assert_int_eq(register_probe_count(), (int)(sizeof expected / sizeof *expected));
   for (int i = 0; i < register_probe_count(); i++) {
     const char *text = NULL;
-    const double clocks = register_probe_predict(arena, register_probe_case(i), &text);
+    const double clocks = register_probe_predict(arena, register_probe_case(i), 90, &text);
     // The first of a row finds no cache filled.
     ck_assert_msg(clocks - expected[i] < 0.005 && clocks >= expected[i], "%s: %g",
                   register_probe_case(i)->name, clocks);
@@ -49,7 +49,7 @@ static void check_row(const CompileResult *compiled, const RegisterProbeCase *ro
   const SassResult *sass = sass_disassemble(arena, cubin, compiled->cubin_bytes, 20);
   ck_assert_msg(sass->ok, "%s", sass->error);
   const char *text = NULL;
-  const double predicted = register_probe_predict(arena, row, &text);
+  const double predicted = register_probe_predict(arena, row, 90, &text);
   char *rest = NULL, *forms[REGISTER_PROBE_FORMS] = {NULL};
   forms[0] = strtok_r(arena_strdup(arena, text), ";", &rest);
   for (int i = 1; i < row->n_forms; i++) forms[i] = strtok_r(NULL, ";", &rest);
@@ -57,7 +57,7 @@ static void check_row(const CompileResult *compiled, const RegisterProbeCase *ro
   for (const SassLine *line; (line = next_ffma(sass, &at)); n++)
     ck_assert_str_eq(sources(line->text), sources(forms[n % row->n_forms]));
   ck_assert_int_eq(n, REGISTER_PROBE_FFMA);
-  const RegisterBanks banks = register_banks_read(arena, sass);
+  const RegisterBanks banks = register_banks_read(arena, sass, 90);
   ck_assert_double_eq_tol(register_banks_clocks(&banks), predicted, 0.005);
 }
 

@@ -381,7 +381,7 @@ START_TEST(register_banks_are_marked_and_counted) {
   keys("l l");
   compiled(&session->now, ptx_wide, false);
   keys("z");
-  ck_assert_msg(shows("1 FFMA: 1 wait a clock for a register bank (!), 0 spared it by .reuse (r)"),
+  ck_assert_msg(shows("1 FFMA: 1 read a bank twice (!), .reuse spares 0 (r); 0 to 2 clocks lost"),
                 "%s", export_text(arena, canvas));
   ck_assert_msg(shows("!FFMA R8, R4, R6, R8"), "%s", export_text(arena, canvas));
 }

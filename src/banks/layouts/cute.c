@@ -55,6 +55,25 @@ static CuteLayout pair_of(CuteAlgebra *algebra, CuteLayout a, CuteLayout b) {
   return cute_tuple(algebra, 2, (const CuteLayout[]){a, b});
 }
 
+static CuteLayout compact_from(CuteAlgebra *algebra, CuteLayout shape, bool right, int64_t *next) {
+  if (shape.rank == 0) {
+    const CuteLayout leaf = cute_leaf(shape.shape, *next);
+    *next = product_of(algebra, *next, shape.shape);
+    return leaf;
+  }
+  CuteLayout mode[CUTE_LEAVES_MAX];
+  for (int i = 0; i < shape.rank; i++) {
+    const int at = right ? shape.rank - 1 - i : i;
+    mode[at] = compact_from(algebra, shape.mode[at], right, next);
+  }
+  return cute_tuple(algebra, shape.rank, mode);
+}
+
+CuteLayout cute_compact(CuteAlgebra *algebra, CuteLayout shape, bool right) {
+  int64_t next = 1;
+  return compact_from(algebra, shape, right, &next);
+}
+
 int cute_rank(const CuteLayout *layout) { return layout->rank ? layout->rank : 1; }
 
 CuteLayout cute_mode(const CuteLayout *layout, int index) {

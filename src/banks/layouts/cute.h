@@ -41,6 +41,8 @@ typedef struct CuteAlgebra {
 
 CuteLayout cute_leaf(int64_t shape, int64_t stride);
 CuteLayout cute_tuple(CuteAlgebra *algebra, int rank, const CuteLayout *mode);
+// The shape with strides one behind the other: the first mode fastest (LayoutLeft), or the last.
+CuteLayout cute_compact(CuteAlgebra *algebra, CuteLayout shape, bool right);
 
 int cute_rank(const CuteLayout *layout);                    // a leaf counts as one mode
 CuteLayout cute_mode(const CuteLayout *layout, int index);  // of a leaf: itself

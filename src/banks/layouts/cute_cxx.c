@@ -101,22 +101,6 @@ static bool with_strides(Cxx *x, const CuteLayout *stride, CuteLayout *shape) {
   return true;
 }
 
-// One behind the other: the first mode fastest, or the last.
-static CuteLayout compact(Cxx *x, CuteLayout shape, bool right, int64_t *next) {
-  if (shape.rank == 0) {
-    shape.stride = *next;
-    *next *= shape.shape;
-    return shape;
-  }
-  CuteLayout *mode = ARENA_ARRAY(x->scan.arena, CuteLayout, shape.rank);
-  for (int i = 0; i < shape.rank; i++) {
-    const int at = right ? shape.rank - 1 - i : i;
-    mode[at] = compact(x, shape.mode[at], right, next);
-  }
-  shape.mode = mode;
-  return shape;
-}
-
 // ---- layouts ------------------------------------------------------------------------------------
 
 // LayoutLeft, GenColMajor; LayoutRight, GenRowMajor. False: neither stands there.
@@ -137,10 +121,9 @@ static bool read_layout(Cxx *x, const char *word, Str *out) {
   const char *end = open_bracket(x);
   CuteLayout shape, stride;
   bool right = false;
-  int64_t next = 1;
   if (!end || !read_tree(x, "a shape: a number, Shape<…> or make_shape(…)", &shape)) return false;
   if (!scan_take(&x->scan, ",") || take_order(x, &right)) {
-    shape = compact(x, shape, right, &next);
+    shape = cute_compact(&x->algebra, shape, right);
   } else if (!read_tree(x, "strides: Stride<…>, make_stride(…) or LayoutRight{}", &stride) ||
              !with_strides(x, &stride, &shape)) {
     return false;

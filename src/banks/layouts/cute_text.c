@@ -88,6 +88,11 @@ static bool read_pair(Reader *r, CuteLayout *out) {
   CuteLayout shape;
   if (!read_shape(r, &shape)) return false;
   if (!scan_take(&r->scan, ":")) return scan_fail(&r->scan, "\":\" and the strides");
+  const bool right = scan_take(&r->scan, "LayoutRight");
+  if (right || scan_take(&r->scan, "LayoutLeft")) {
+    *out = cute_compact(&r->algebra, shape, right);
+    return check_algebra(r, out);
+  }
   return read_stride(r, &shape, out) && check_algebra(r, out);
 }
 

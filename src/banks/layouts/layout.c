@@ -36,6 +36,8 @@ typedef struct Stage {
   const char *arguments;  // behind the colon, without quotes
   int n_bytes;            // of the logical slab
   int32_t *offset;        // [n_bytes]: what the stages so far made of each logical byte
+  LayoutUnit unit;        // of the swizzles so far
+  Str other;              // the stages so far with their swizzles in the other unit
 } Stage;
 
 static int storage_bytes(const LayoutSlab *slab) { return slab->rows * slab->row_bytes; }
@@ -131,9 +133,12 @@ static bool apply_pad(Stage *stage) {
   return true;
 }
 
+static const char *const SWIZZLES[] = {
+    [LAYOUT_UNIT_BYTES] = "swizzle", [LAYOUT_UNIT_ELEMENTS] = "swizzle_elem"};
+
 static bool swizzle_fault(const Stage *stage, const char *why, const char *nearest) {
-  diag_add(stage->diags, "layout", "swizzle:%s %s", str_sanitise(stage->arena, stage->arguments),
-           why)
+  diag_add(stage->diags, "layout", "%s:%s %s", SWIZZLES[stage->unit],
+           str_sanitise(stage->arena, stage->arguments), why)
       ->nearest = nearest;
   return false;
 }
@@ -143,20 +148,23 @@ static long clamp(long long value, long low, long high) {
 }
 
 // "3:4:3" is how a state line, whose knobs are parted by commas, writes "3,4,3".
-static bool apply_swizzle(Stage *stage) {
+static bool swizzle(Stage *stage, LayoutUnit unit) {
+  stage->unit = unit;
   static const char *const what[] = {"B, the number of bits", "M, the lowest bit", "S, the shift"};
   long long n[3];
   if (!read_numbers(stage, "swizzle", ",:", 3, what, n)) return false;
   const long bits = clamp(n[0], 0, 8), base = clamp(n[1], 0, 10), shift = clamp(n[2], -10, 10);
   if (bits != n[0] || base != n[1] || shift != n[2])
     return swizzle_fault(stage, "has B outside 0 to 8, M outside 0 to 10 or S outside -10 to 10",
-                         arena_printf(stage->arena, "swizzle:%ld,%ld,%ld",
+                         arena_printf(stage->arena, "%s:%ld,%ld,%ld", SWIZZLES[unit],
                                       bits < labs(shift) ? bits : labs(shift), base, shift));
   if (labs(shift) < bits)
-    return swizzle_fault(
-        stage, "has |S| < B: the bits it reads and the bits it flips overlap",
-        arena_printf(stage->arena, "swizzle:%ld,%ld,%ld", bits, base, shift < 0 ? -bits : bits));
-  long from = base + (shift > 0 ? shift : 0), to = base + (shift < 0 ? -shift : 0);
+    return swizzle_fault(stage, "has |S| < B: the bits it reads and the bits it flips overlap",
+                         arena_printf(stage->arena, "%s:%ld,%ld,%ld", SWIZZLES[unit], bits, base,
+                                      shift < 0 ? -bits : bits));
+  const int scale = unit == LAYOUT_UNIT_ELEMENTS ? log2_up(stage->slab->elem_bytes) : 0;
+  const long from = base + scale + (shift > 0 ? shift : 0),
+             to = base + scale + (shift < 0 ? -shift : 0);
   int32_t mask = (1 << bits) - 1;
   for (int i = 0; i < stage->n_bytes; i++) {
     stage->offset[i] ^= (stage->offset[i] >> from & mask) << to;
@@ -170,9 +178,28 @@ static bool apply_swizzle(Stage *stage) {
   return true;
 }
 
+// A stage that is written, as it is written with its numbers in the other unit.
+static void add_other(Stage *stage, LayoutUnit unit) {
+  const LayoutUnit other = unit == LAYOUT_UNIT_BYTES ? LAYOUT_UNIT_ELEMENTS : LAYOUT_UNIT_BYTES;
+  str_printf(&stage->other, "%s:%s", SWIZZLES[other], stage->arguments);
+}
+
+static bool apply_swizzle(Stage *stage) {
+  add_other(stage, LAYOUT_UNIT_BYTES);
+  return swizzle(stage, LAYOUT_UNIT_BYTES);
+}
+static bool apply_swizzle_elem(Stage *stage) {
+  add_other(stage, LAYOUT_UNIT_ELEMENTS);
+  return swizzle(stage, LAYOUT_UNIT_ELEMENTS);
+}
+
+// A mode says by its name what it is.
 static bool apply_mode(Stage *stage, const char *arguments) {
+  const LayoutUnit typed = stage->unit;
   stage->arguments = arguments;
-  return apply_swizzle(stage);
+  const bool ok = swizzle(stage, LAYOUT_UNIT_BYTES);
+  stage->unit = typed;
+  return ok;
 }
 static bool apply_128b(Stage *stage) { return apply_mode(stage, "3,4,3"); }
 static bool apply_64b(Stage *stage) { return apply_mode(stage, "2,4,3"); }
@@ -224,8 +251,9 @@ static const struct {
   const char *name;
   bool (*apply)(Stage *stage);
 } KINDS[] = {
-    {"none", apply_none},     {"pad", apply_pad},   {"swizzle", apply_swizzle}, {"xor", apply_xor},
-    {"xoroff", apply_xoroff}, {"128B", apply_128b}, {"64B", apply_64b},         {"32B", apply_32b},
+    {"none", apply_none}, {"pad", apply_pad},       {"swizzle", apply_swizzle},
+    {"xor", apply_xor},   {"xoroff", apply_xoroff}, {"128B", apply_128b},
+    {"64B", apply_64b},   {"32B", apply_32b},       {"swizzle_elem", apply_swizzle_elem},
 };
 enum { N_KINDS = sizeof KINDS / sizeof KINDS[0] };
 
@@ -253,8 +281,9 @@ static int kind_of(const char *name, Diags *diags) {
   }
   Diag *diag = diag_add(
       diags, "layout",
-      "there is no layout \"%s\"; there are none, pad:N, pad:N,RUN, swizzle:B,M,S, 128B, 64B, "
-      "32B, xor:'col ^ …', xoroff:'off ^ …', CuTe's (8,64):(64,1) and Triton's #ttg.…",
+      "there is no layout \"%s\"; there are none, pad:N, pad:N,RUN, swizzle:B,M,S of bytes, "
+      "swizzle_elem:B,M,S of elements, 128B, 64B, 32B, xor:'col ^ …', xoroff:'off ^ …', CuTe's "
+      "(8,64):(64,1) and Triton's #ttg.…",
       str_sanitise(diags->arena, name));
   diag->nearest = nearest_name(name, names, N_KINDS);
   return -1;
@@ -273,7 +302,11 @@ static bool apply_stage(Stage *stage, char *text) {
   stage->arguments = arguments_of(
       stage->arena, bracket ? arena_strndup(stage->arena, rest, strlen(rest) - 1) : rest);
   const int kind = kind_of(name, stage->diags);
-  return kind >= 0 && KINDS[kind].apply(stage);
+  if (kind < 0) return false;
+  const size_t before = stage->other.length;
+  if (!KINDS[kind].apply(stage)) return false;
+  if (stage->other.length == before) str_add(&stage->other, text);
+  return true;
 }
 
 const Layout *layout_parse(Arena *arena, const LayoutSlab *slab, const char *text, Diags *diags) {
@@ -281,6 +314,7 @@ const Layout *layout_parse(Arena *arena, const LayoutSlab *slab, const char *tex
   if (notation_is(text)) return notation_parse(arena, slab, text, diags);
   LayoutSlab stored = *slab;
   Stage stage = {.arena = arena, .diags = diags, .slab = &stored};
+  stage.other = str_new(arena);
   stage.n_bytes = storage_bytes(slab);
   stage.offset = ARENA_ARRAY(arena, int32_t, stage.n_bytes);
   for (int i = 0; i < stage.n_bytes; i++) stage.offset[i] = i;
@@ -294,10 +328,13 @@ const Layout *layout_parse(Arena *arena, const LayoutSlab *slab, const char *tex
     if (!apply_stage(&stage, trim(arena, at, n))) return NULL;
     at += n;
     if (!*at) break;
+    str_add_char(&stage.other, ';');
   }
   Layout *layout = ARENA_NEW(arena, Layout);
   *layout = (Layout){.text = arena_strdup(arena, text), .slab = *slab, .offset_of = stage.offset};
   layout->storage_bytes = storage_bytes(&stored);
+  layout->unit = stage.unit;
+  if (stage.unit != LAYOUT_UNIT_NONE && slab->elem_bytes > 1) layout->other = stage.other.text;
   return layout;
 }
 

@@ -8,6 +8,7 @@
 //   pad:1,4                         every 4 elements of a row are followed by 1 more
 //   swizzle:3,4,3                   Swizzle<B,M,S> on byte offsets: the B bits from bit M + S up
 //                                   are XORed onto the B bits from bit M up (S < 0: the other way)
+//   swizzle_elem:3,3,3              the same on offsets of elements
 //   128B, 64B, 32B                  TMA's modes: swizzle:3,4,3, 2,4,3 and 1,4,3
 //   xor:'col ^ ((row & 7) << 3)'    the new column, in elements, from row and col
 //   xoroff:'off ^ (row & 4)'        the new linear element index, from off, row and col: it may
@@ -34,8 +35,19 @@ typedef struct LayoutSlab {
   int rows, row_bytes, elem_bytes;
 } LayoutSlab;
 
+// What the numbers of a typed swizzle count.
+typedef enum LayoutUnit {
+  LAYOUT_UNIT_NONE,  // no swizzle stands in the text, or one that is named by its width (128B)
+  LAYOUT_UNIT_BYTES,
+  LAYOUT_UNIT_ELEMENTS
+} LayoutUnit;
+
 typedef struct Layout {
   const char *text;
+  LayoutUnit unit;
+  // The text with the same numbers in the other unit (layout_unit.h); NULL where the text says its
+  // unit itself, as smem_ptr does, or where elements have one byte.
+  const char *other;
   LayoutSlab slab;
   int storage_bytes;         // what the slab takes in shared memory, pads included
   const int32_t *offset_of;  // [rows * row_bytes]: logical byte → byte in shared memory

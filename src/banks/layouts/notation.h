@@ -14,7 +14,9 @@
 //   bases           offset=1 -> (0, 1), …                where each bit of the offset comes from
 //
 // A layout of CuTe has rows and columns so: its first mode runs down, all others across, the
-// fastest first. CuTe's, bases and padded_shared say how large the matrix is;
+// fastest first. Of three modes or more the one with stride 1 runs across, if it is not the first,
+// and all others down, the nearest first: (2,64,64):(4096,64,1) is 128 rows of 64. CuTe's, bases
+// and padded_shared say how large the matrix is;
 // "!ttg.memdesc<8x64xf16, #…>" says it for Triton's other encodings, and for the rest the slab must
 // be known.
 #pragma once

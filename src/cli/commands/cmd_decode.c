@@ -97,6 +97,9 @@ static void put_kernel(JsonWriter *w, const DecodedKernel *kernel) {
   json_member_known(w, "arch", kernel->arch != 0, kernel->arch);
   json_member_bool(w, "tensor", kernel->tensor);
   json_member_bool(w, "warpgroup", kernel->warpgroup);
+  json_member_bool(w, "tensor_memory", kernel->tensor_memory);
+  json_member_bool(w, "pair", kernel->pair);
+  json_member_bool(w, "block_scaled", kernel->blocks);
   json_member_bool(w, "roles", kernel->roles);
   json_member_string(w, "type", dtype_name(kernel->type));
   json_member_string(w, "accumulator", dtype_name(kernel->acc));

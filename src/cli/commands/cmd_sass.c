@@ -18,7 +18,7 @@ static const char *number_text(Arena *arena, int number) {
 }
 
 static void print_listing(const Compiled *c, const SassResult *sass) {
-  const RegisterBanks banks = register_banks_read(c->arena, sass);
+  const RegisterBanks banks = register_banks_read(c->arena, sass, c->model->target->cc);
   const char *kernel = "";
   for (int i = 0; i < sass->n_lines; i++) {
     const SassLine *line = &sass->lines[i];
@@ -34,6 +34,8 @@ static void print_listing(const Compiled *c, const SassResult *sass) {
              line->text);
   }
   if (banks.n_ffma) printf("\n%s\n", register_banks_sentence(c->arena, &banks));
+  if (banks.n_ffma)
+    printf("register banks of sm_%d: %s\n", c->model->target->cc, banks.rule->source);
   const LostPredicates lost = predicates_lost(c->arena, sass);
   if (lost.n) printf("\n%s\n", predicates_lost_sentence(c->arena, sass, &lost));
 }
@@ -58,14 +60,18 @@ static void put_marked(JsonWriter *w, const char *key, const RegisterBanks *bank
   json_end_array(w);
 }
 
-static void put_register_banks(JsonWriter *w, Arena *arena, const SassResult *sass) {
-  const RegisterBanks banks = register_banks_read(arena, sass);
+static void put_register_banks(JsonWriter *w, Arena *arena, const SassResult *sass, int sm) {
+  const RegisterBanks banks = register_banks_read(arena, sass, sm);
   json_key(w, "register_banks");
   json_begin_object(w);
   json_member_int(w, "ffma", banks.n_ffma);
   json_member_int(w, "conflicts", banks.n_conflicts);
   json_member_int(w, "spared", banks.n_spared);
   json_member_int(w, "reused_operands", banks.n_reused);
+  json_member_int(w, "ffma_clocks", banks.rule->clocks);
+  json_member_int(w, "lost_clocks_least", banks.lost_least);
+  json_member_int(w, "lost_clocks_most", banks.lost_most);
+  json_member_string(w, "rule_source", banks.rule->source);
   put_marked(w, "conflict_lines", &banks, sass->n_lines, BANK_MARK_CONFLICT);
   put_marked(w, "spared_lines", &banks, sass->n_lines, BANK_MARK_SPARED);
   json_end_object(w);
@@ -89,7 +95,7 @@ static void print_json(const Compiled *c, const SassResult *sass) {
   cli_compile_json_heading(&w, c, "sass");
   json_key(&w, "sass");
   json_put_value(&w, json_parse(c->arena, text.text, text.length, &diags, "sass"));
-  put_register_banks(&w, c->arena, sass);
+  put_register_banks(&w, c->arena, sass, c->model->target->cc);
   put_saved_predicates(&w, c->arena, sass);
   json_end_object(&w);
   puts(out.text);

@@ -12,6 +12,7 @@
 
 #include "banks/engine/bank_text.h"
 #include "model/readings/estimate.h"
+#include "model/readings/merge.h"
 #include "model/readings/site_json.h"
 
 // ---- traffic ------------------------------------------------------------------------------------
@@ -107,6 +108,34 @@ static void print_copies(Arena *arena, const Model *model) {
       most > least ? arena_printf(arena, " at least, at most %.0f as its data arrives", most) : "");
 }
 
+// The pipe's counter and the per-instruction one differ where phases of a load merge and still
+// conflict (bank.h).
+static void print_profiled(const Model *model) {
+  double pipe = 0, profiled = 0;
+  for (int i = 0; i < model->n_sites; i++) {
+    const Site *site = &model->site[i];
+    if (!site->count.known) continue;
+    pipe += site->clocks;
+    profiled += site->profiled;
+  }
+  if (profiled > pipe)
+    printf(
+        "%.6g wavefronts per slab; the profiler counts %.6g by instruction: phases of a load that "
+        "merge and still conflict as if they had not merged\n",
+        pipe, profiled);
+}
+
+static void print_certainty(const Model *model) {
+  for (int i = 0; i < model->n_sites; i++) {
+    if (model->site[i].word != ACCESS_PREDICTED) continue;
+    printf(
+        "widths are predicted, not compiled: counts were right in %d of %d random schedules "
+        "(H200)\n",
+        (int)MERGE_RIGHT, (int)MERGE_COUNTED);
+    return;
+  }
+}
+
 void cli_print_sites(Arena *arena, const Model *model) {
   if (model->n_sites == 0) {
     puts("no access to shared memory");
@@ -127,6 +156,8 @@ void cli_print_sites(Arena *arena, const Model *model) {
     printf(" %12g\n", site->executions);
   }
   print_copies(arena, model);
+  print_profiled(model);
+  print_certainty(model);
 }
 
 static void print_global(Arena *arena, const GlobalSite *site) {

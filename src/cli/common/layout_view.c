@@ -16,6 +16,7 @@ LayoutView layout_view(Arena *arena, const Layout *layout, const SlabSite *sites
   view.facts = layout_examine(arena, layout);
   bool foreign = notation_is(layout->text);
   view.canonical = foreign ? notation_canonical(arena, layout) : layout->text;
+  view.other = layout_other(arena, layout);
   if (!view.facts.bijective) view.n_sites = 0;
   return view;
 }
@@ -30,6 +31,38 @@ static char *place_of(const LayoutView *view, int logical) {
   return byte ? arena_printf(view->arena, "%s, byte %d", at, byte) : at;
 }
 
+// What all sites take in a layout; -1: one of them cannot run in it, or has no counts.
+static int wavefronts_in(const LayoutView *view, const Layout *layout) {
+  int n = 0;
+  for (int i = 0; i < view->n_sites; i++) {
+    const SlabCost cost = slab_site_cost(&view->sites[i], layout);
+    if (!cost.known || !cost.legal) return -1;
+    n += cost.wavefronts;
+  }
+  return n;
+}
+
+static const char *say_wavefronts(const LayoutView *view, const Layout *layout) {
+  const int n = wavefronts_in(view, layout);
+  return n < 0 ? "not all accesses below can run"
+               : arena_printf(view->arena, "the accesses below take %d wavefronts", n);
+}
+
+// Which unit the numbers of a typed swizzle were taken in, and what they are in the other one.
+static void print_unit(const LayoutView *view) {
+  const LayoutOther *other = &view->other;
+  const char *unit = layout_unit_name(view->layout->unit);
+  if (!unit) return;
+  printf("swizzle counted in  %s", unit);
+  if (other->unit && !view->turned) printf(": %s", say_wavefronts(view, view->layout));
+  if (other->unit)
+    printf("\nin %-8s it is   %s", layout_unit_name(other->unit),
+           str_sanitise(view->arena, other->canonical));
+  if (other->layout && !view->turned) printf(": %s", say_wavefronts(view, other->layout));
+  if (other->unit) printf("\nto type that        %s", str_sanitise(view->arena, other->text));
+  printf("\n\n");
+}
+
 static const char *yes(bool value) { return value ? "yes" : "no"; }
 
 void layout_view_print_facts(const LayoutView *view) {
@@ -41,6 +74,7 @@ void layout_view_print_facts(const LayoutView *view) {
   printf("%s\n%d rows of %d bytes, elements of %d; %d bytes of shared memory\n\n",
          str_sanitise(view->arena, view->canonical), slab->rows, slab->row_bytes, slab->elem_bytes,
          view->layout->storage_bytes);
+  print_unit(view);
   if (facts->bijective)
     printf("bijection           yes\n");
   else
@@ -189,10 +223,27 @@ static void put_map(JsonWriter *w, const Layout *layout) {
   json_end_array(w);
 }
 
+static void put_unit(JsonWriter *w, const LayoutView *view) {
+  const LayoutOther *other = &view->other;
+  json_member_string(w, "swizzle_unit", layout_unit_name(view->layout->unit));
+  json_key(w, "other_unit");
+  if (!other->unit) {
+    json_put_null(w);
+    return;
+  }
+  json_begin_object(w);
+  json_member_string(w, "unit", layout_unit_name(other->unit));
+  json_member_string(w, "layout", other->text);
+  json_member_string(w, "canonical", other->layout ? other->canonical : NULL);
+  json_member_string(w, "why_not", other->layout ? NULL : other->canonical);
+  json_end_object(w);
+}
+
 void layout_view_write(JsonWriter *w, const LayoutView *view, bool map) {
   const LayoutSlab *slab = &view->layout->slab;
   json_member_string(w, "layout", view->layout->text);
   json_member_string(w, "canonical", view->canonical);
+  put_unit(w, view);
   json_member_int(w, "rows", slab->rows);
   json_member_int(w, "row_bytes", slab->row_bytes);
   json_member_int(w, "elem_bytes", slab->elem_bytes);

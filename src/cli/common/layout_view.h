@@ -1,6 +1,7 @@
 // What `swizzle`, `layout` and `descriptor` show of a layout: facts, bits, bank groups, and what
 // accesses cost in it beside the same slab row by row.
 #pragma once
+#include "banks/layouts/layout_unit.h"
 #include "banks/solver/slab_site.h"
 #include "base/json.h"
 
@@ -8,6 +9,7 @@ typedef struct LayoutView {
   Arena *arena;
   const Layout *layout, *plain;
   const char *canonical;  // of another's dialect: what it is in this program's own, or in CuTe's
+  LayoutOther other;      // the typed swizzle read in the other unit
   bool turned;            // the layout's rows are columns of what the text says
   LayoutFacts facts;
   const SlabSite *sites;

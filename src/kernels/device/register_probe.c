@@ -15,6 +15,7 @@
 // and sources are registers that the row does not write, or whose values are of no interest.
 #include "kernels/device/register_probe.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -61,7 +62,8 @@ static const char *form_text(Arena *arena, const FfmaForm *form) {
   return text.text;
 }
 
-double register_probe_predict(Arena *arena, const RegisterProbeCase *row, const char **text) {
+double register_probe_predict(Arena *arena, const RegisterProbeCase *row, int sm,
+                              const char **text) {
   SassLine *lines = ARENA_ARRAY(arena, SassLine, REGISTER_PROBE_FFMA);
   Str said = str_new(arena);
   for (int i = 0; i < REGISTER_PROBE_FFMA; i++)
@@ -69,7 +71,7 @@ double register_probe_predict(Arena *arena, const RegisterProbeCase *row, const 
         .kernel = "row", .text = form_text(arena, &row->form[i % row->n_forms]), .opcode = "FFMA"};
   for (int i = 0; i < row->n_forms; i++) str_printf(&said, "%s%s", i ? "; " : "", lines[i].text);
   const SassResult sass = {.ok = true, .n_lines = REGISTER_PROBE_FFMA, .lines = lines};
-  const RegisterBanks banks = register_banks_read(arena, &sass);
+  const RegisterBanks banks = register_banks_read(arena, &sass, sm);
   *text = said.text;
   return register_banks_clocks(&banks);
 }
@@ -236,7 +238,8 @@ RegisterProbeResult register_probe_run(Arena *arena, Gpu *gpu, int index) {
   const RegisterProbeCase *row = &cases[index];
   RegisterProbe probe = {.gpu = gpu};
   RegisterProbeResult result = {.name = row->name};
-  result.predicted = register_probe_predict(arena, row, &result.text);
+  const int sm = atoi(gpu_arch(arena, gpu) + strlen("sm_"));
+  result.predicted = register_probe_predict(arena, row, sm, &result.text);
   if (!prepare(arena, &probe, row) || !measure(&probe, &result.clocks))
     result.error = str_sanitise(arena, gpu_error(gpu));
   gpu_release(gpu, &probe.in);

@@ -33,7 +33,8 @@ typedef struct RegisterProbeResult {
 int register_probe_count(void);
 const RegisterProbeCase *register_probe_case(int index);
 // Clocks of one FFMA, by register_banks_read of the row's own listing.
-double register_probe_predict(Arena *arena, const RegisterProbeCase *row, const char **text);
+double register_probe_predict(Arena *arena, const RegisterProbeCase *row, int sm,
+                              const char **text);
 
 // The kernel, which compiles for sm_80 to sm_90a.
 Plan *register_probe_plan(Arena *arena, const char *arch);

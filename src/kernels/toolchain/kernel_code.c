@@ -77,7 +77,8 @@ typedef struct Words {
 
 typedef struct Code {
   const unsigned char *bytes;
-  int n;  // instructions
+  int n;   // instructions
+  int sm;  // compute capability, 90 of sm_90a; 0 = unknown, read as those from sm_90 on
 } Code;
 
 static Words words_at(const Code *code, int i) {
@@ -98,7 +99,8 @@ static const Opcode *opcode_at(const Code *code, int i) {
 }
 
 // Where a branch goes, an instruction's index; -1: it is none. The distance is counted in words of
-// four bytes from the instruction behind it: eight bits of it lie at 16, the others from 34 on.
+// four bytes from the instruction behind it. Up to sm_89 all of its bits lie from 34 on; since
+// sm_90 eight more lie in front of those, at 16 (nvdisasm -hex of tests/data/cubins).
 static int64_t branch_target(const Code *code, int i) {
   enum { BRA = 0x147, UPPER_BITS = 48 };
   const Words words = words_at(code, i);
@@ -106,8 +108,9 @@ static int64_t branch_target(const Code *code, int i) {
   uint64_t upper = words.low >> 34 | words.high << 30;
   upper &= (UINT64_C(1) << UPPER_BITS) - 1;
   if (upper >> (UPPER_BITS - 1)) upper |= ~UINT64_C(0) << UPPER_BITS;
-  const int64_t distance = (int64_t)(upper << 8 | (uint64_t)field(words, 16, 8));
-  return i + 1 + distance * 4 / INSTRUCTION_BYTES;
+  const bool is_short = code->sm > 0 && code->sm < 90;
+  const uint64_t distance = is_short ? upper : upper << 8 | (uint64_t)field(words, 16, 8);
+  return i + 1 + (int64_t)distance * 4 / INSTRUCTION_BYTES;
 }
 
 // ---- loops --------------------------------------------------------------------------------------
@@ -263,6 +266,7 @@ CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *
   char name[256];  // longer than those of our kernels
   snprintf(name, sizeof name, ".text.%s", kernel);
   const ElfBytes text = elf_section(cubin, n, name);
-  const Code code = {text.at, (int)((text.end - text.at) / INSTRUCTION_BYTES)};
+  const Code code = {text.at, (int)((text.end - text.at) / INSTRUCTION_BYTES),
+                     elf_cuda_sm(cubin, n)};
   return text.at ? read_code(&code) : (CompiledCode){0};
 }

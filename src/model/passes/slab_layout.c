@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "banks/layouts/layout_unit.h"
+
 enum { CHUNK_BYTES = 16 };
 
 // Outer quotes are taken off.
@@ -17,7 +19,8 @@ static char *plain_text(Arena *arena, const char *text) {
   return quoted ? arena_strndup(arena, text + 1, n - 2) : arena_strdup(arena, text);
 }
 
-static bool is_usable(const LayoutFacts *facts, const char *text, Diags *diags) {
+// `unit` says what a swizzle in the text was taken to count.
+static bool is_usable(const LayoutFacts *facts, const char *text, const char *unit, Diags *diags) {
   int before = diags->count;
   if (!facts->bijective)
     diag_add(diags, "layout_bijective", "%s: bytes %d and %d of the slab would lie in one place",
@@ -30,8 +33,8 @@ static bool is_usable(const LayoutFacts *facts, const char *text, Diags *diags) 
              facts->constant);
   else if (facts->whole_bytes < CHUNK_BYTES)
     diag_add(diags, "layout_chunks",
-             "%s: only chunks of %d bytes stay whole; copies and ldmatrix move %d", text,
-             facts->whole_bytes, CHUNK_BYTES);
+             "%s: only chunks of %d bytes stay whole; copies and ldmatrix move %d%s%s", text,
+             facts->whole_bytes, CHUNK_BYTES, *unit ? "; read as a " : "", unit);
   return diags->count == before;
 }
 
@@ -82,7 +85,7 @@ bool slab_layout_read(const char *text, LayoutSlab slab, XorTerm terms[XOR_TERMS
     return false;
   }
   LayoutFacts facts = layout_examine(diags->arena, layout);
-  if (!is_usable(&facts, text, diags)) return false;
+  if (!is_usable(&facts, text, layout_unit_phrase(diags->arena, layout), diags)) return false;
   if (find_terms(&facts, terms, n)) return true;
   diag_add(diags, "layout_terms", "%s: more than %d xors of bits", text, XOR_TERMS_MAX);
   return false;

@@ -21,6 +21,8 @@ typedef enum AccessWord {
   ACCESS_COMPILED,   // the machine code
 } AccessWord;
 const char *access_word_name(AccessWord word);  // "written", "predicted", "compiled"
+// The share of kernels whose counts a prediction had right (merge.h); NaN of what is no prediction.
+double access_certainty(AccessWord word);
 
 // One width in which a site's accesses are executed: as written, or several of them merged.
 typedef struct SiteForm {

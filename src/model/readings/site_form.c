@@ -7,11 +7,18 @@
 // Worked example, b <- B_s of eight floats, 16 k-steps, 8 warps: 128 LDS per warp and slab as the
 // program says it. The assembler makes 3 LDS.128 and 116 LDS of them: the wide form would be 32 per
 // warp if it were alone, so it pays 3/32 of its clocks, and the narrow one 116/128 of its own.
+#include <math.h>
+
 #include "base/str.h"
 #include "model/readings/derive.h"
+#include "model/readings/merge.h"
 
 static const char *const words[] = {"written", "predicted", "compiled"};
 const char *access_word_name(AccessWord word) { return words[word]; }
+
+double access_certainty(AccessWord word) {
+  return word == ACCESS_PREDICTED ? (double)MERGE_RIGHT / MERGE_COUNTED : NAN;
+}
 
 static void lead(Site *site, const SiteForm *form) {
   site->op = form->op;
@@ -101,5 +108,7 @@ const char *site_forms_text(Arena *arena, const Site *site) {
   for (int i = 0; i < site->n_forms; i++)
     str_printf(&out, "%s%.4g %s", i ? " + " : "", site->form[i].executions, site->form[i].op->sass);
   str_printf(&out, ", %s", says[site->word]);
+  if (site->word == ACCESS_PREDICTED)
+    str_printf(&out, ", right in %d %%", (int)(access_certainty(site->word) * 100));
   return out.text;
 }

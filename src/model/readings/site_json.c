@@ -60,6 +60,7 @@ void site_put_json(JsonWriter *w, const Site *site, double clocks_measured) {
   json_member_double(w, "profiled_per_slab", site->profiled);
   json_member_double(w, "profiled_per_slab_at_most", site->profiled_most);
   json_member_string(w, "accesses", access_word_name(site->word));
+  json_member_double(w, "prediction_right_share", access_certainty(site->word));
   put_forms(w, site);
   json_key(w, "written");
   json_begin_object(w);

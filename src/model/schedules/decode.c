@@ -13,6 +13,9 @@
 //   64x3        slabs 64 deep, 3 of them
 //   nn          A and B column-major
 //
+// A name of CUTLASS 3.x has five types behind its instruction: A, B, sums, C, result. One that is
+// not known takes its place all the same, so that those behind it stay what they are.
+//
 // Sources: the letters of layouts and types are those of CUTLASS's functionality table and of
 // cublasLt's heuristics; cta_k x stages is confirmed in NVIDIA's forum (topic 297449). Letters that
 // cuBLAS has not documented (those behind nvjet's cluster) are listed as unknown, not guessed.
@@ -36,7 +39,9 @@ const char *decoded_family_name(DecodedFamily family) {
 typedef struct Reader {
   Arena *arena;
   DecodedKernel *out;
-  int n_types;  // type pieces so far
+  int n_types;    // type pieces so far
+  bool gemm;      // the piece that ends in "gemm" is behind
+  bool converts;  // that piece names a type: A and B have another one in memory
 } Reader;
 
 // ---- finding the name ---------------------------------------------------------------------------
@@ -177,6 +182,24 @@ static bool take_type(const char **text, DType *type) {
   return false;
 }
 
+static const char *const operand_names[] = {"A", "B", "sums", "C", "result"};
+enum { OPERANDS_NAMED = sizeof operand_names / sizeof *operand_names };
+
+// Elements with a factor for each block of them: "ue8m0xe4m3". CUTLASS writes e2m1 as f4 where the
+// type is chosen when the kernel runs.
+static const struct {
+  const char *name;
+  DType type;
+} scaled_names[] = {{"ue8m0xe4m3", DTYPE_MXF8}, {"ue8m0xe5m2", DTYPE_MXF8E5M2},
+                    {"ue8m0xe2m1", DTYPE_MXF4}, {"ue8m0xf4", DTYPE_MXF4},
+                    {"ue8m0xf8", DTYPE_MXF8},   {"ue4m3xe2m1", DTYPE_NVFP4},
+                    {"ue4m3xf4", DTYPE_NVFP4}};
+
+// "e3m2", "ue8m0xe3m2", "f6": letters with digits behind them, and no tile.
+static bool looks_like_type(const char *piece) {
+  return isalpha((unsigned char)*piece) && piece[strcspn(piece, "0123456789")] != '\0';
+}
+
 static void set_type(Reader *r, DType type) {
   r->out->has_type = true;
   r->out->type = type;
@@ -198,6 +221,38 @@ static const char *read_xmma_types(Reader *r, DType first, DType second, bool pa
   return SAY("C %s", dtype_name(first));
 }
 
+// One of the five types of CUTLASS 3.x.
+static const char *read_operand(Reader *r, const char *piece) {
+  DecodedKernel *out = r->out;
+  const bool here =
+      out->family == DECODED_CUTLASS3 && r->gemm && !out->tile_m && r->n_types < OPERANDS_NAMED;
+  const bool absent = str_equal(piece, "void");
+  if (!here || (!absent && !looks_like_type(piece))) return NULL;
+  const char *operand = operand_names[r->n_types++];
+  const bool is_a = r->n_types == 1;
+  DType type;
+  const char *rest = piece;
+  if (absent) return SAY("no %s is read", operand);
+  for (size_t i = 0; i < sizeof scaled_names / sizeof *scaled_names; i++) {
+    if (!str_equal(piece, scaled_names[i].name)) continue;
+    type = scaled_names[i].type;
+    if (is_a) set_type(r, type);
+    out->blocks = true;
+    return SAY("%s %s, %d elements along K share a %s", operand, dtype_element(type),
+               dtype_scale(type).elements, dtype_name(dtype_scale(type).type));
+  }
+  if (str_starts(piece, "ue8m0x")) {  // elements of six bits
+    if (is_a) set_type(r, DTYPE_MXF8);
+    out->blocks = true;
+    return SAY("%s %s, blocks share a ue8m0; no schedule has %s, e4m3 stands in", operand,
+               piece + strlen("ue8m0x"), piece + strlen("ue8m0x"));
+  }
+  if (!take_type(&rest, &type) || *rest) return SAY("%s of a type that is not known here", operand);
+  if (is_a && !r->converts) set_type(r, type);
+  if (r->n_types == 3) out->acc = type;
+  return SAY("%s %s", operand, dtype_name(type));
+}
+
 // Before the instruction a type is that of C, behind it that of A and B, then C's again.
 static const char *read_types(Reader *r, const char *piece) {
   DType first, second;
@@ -213,12 +268,11 @@ static const char *read_types(Reader *r, const char *piece) {
     r->out->out = first;
     return SAY("C %s", dtype_name(first));
   }
-  static const char *const operands[] = {"A", "B", "sums", "C", "result"};
   int at = r->n_types++;
-  if (at == 0) set_type(r, first);
-  if (r->out->family == DECODED_CUTLASS3)
-    return SAY("%s %s", operands[at < 4 ? at : 4], dtype_name(first));
-  return SAY("%s %s", at == 0 ? "A and B" : "C", dtype_name(first));
+  if (at > 0) return SAY("C %s", dtype_name(first));
+  set_type(r, first);
+  return SAY("A and B %s%s", dtype_name(first),
+             first == DTYPE_TF32 ? ": the words in memory are rounded to it already" : "");
 }
 
 // ---- the instruction ----------------------------------------------------------------------------
@@ -250,8 +304,17 @@ static void set_sums(Reader *r, char letter) {
 
 static const char *say_instruction(Reader *r) {
   const DecodedKernel *out = r->out;
-  return SAY("%s m%dn%dk%d, sums in %s", out->warpgroup ? "wgmma" : "tensor core", out->mma_m,
-             out->mma_n, out->mma_k, dtype_name(out->acc));
+  const char *unit = out->tensor_memory ? "tcgen05.mma" : out->warpgroup ? "wgmma" : "tensor core";
+  return SAY("%s m%dn%dk%d, sums in %s", unit, out->mma_m, out->mma_n, out->mma_k,
+             dtype_name(out->acc));
+}
+
+// Who issues the products of an architecture, where they are no warp's: wgmma is sm_90's alone,
+// tcgen05.mma that of sm_100 to sm_110, and sm_120 has neither.
+static void set_unit(DecodedKernel *out) {
+  out->tensor = true;
+  out->tensor_memory = out->arch >= 100 && out->arch < 120;
+  out->warpgroup = out->arch < 100;
 }
 
 // "1688", "1688tf32", "64x128x16" between the letter of the sums and "gemm".
@@ -267,11 +330,19 @@ static bool take_instruction(Reader *r, const char *text) {
     r->out->mma_m = shapes[i].m, r->out->mma_n = shapes[i].n, r->out->mma_k = shapes[i].k;
     r->out->tensor = true;
     if (typed) set_type(r, type);
+    r->converts = typed;
     return true;
   }
-  if (read_shape(text, shape) != 3) return false;
+  const char *sides = arena_strndup(r->arena, text, strspn(text, "0123456789x"));
+  if (read_shape(sides, shape) != 3) return false;
+  rest = text + strlen(sides);
+  typed = take_type(&rest, &type);
+  if (*rest) return false;
   r->out->mma_m = shape[0], r->out->mma_n = shape[1], r->out->mma_k = shape[2];
-  r->out->tensor = r->out->warpgroup = true;
+  r->out->tensor = true;
+  if (r->out->mma_m > 16) set_unit(r->out);  // 16 rows are a warp's
+  if (typed) set_type(r, type);
+  r->converts = typed;
   return true;
 }
 
@@ -280,13 +351,32 @@ static const char *read_gemm(Reader *r, const char *piece) {
   size_t n = strlen(piece);
   if (n < 5 || strcmp(piece + n - 4, "gemm") != 0 || !strchr("shdi", *piece)) return NULL;
   const char *inner = arena_strndup(r->arena, piece + 1, n - 5);
+  r->gemm = true;
   if (*inner && !take_instruction(r, inner)) return NULL;
   if (!*inner) {
     r->out->mma_m = r->out->mma_n = r->out->mma_k = 1;
     set_type(r, *piece == 'd' ? DTYPE_F64 : *piece == 'h' ? DTYPE_F16 : DTYPE_F32);
   }
   set_sums(r, *piece);
-  return *inner ? say_instruction(r) : SAY("plain FMA in %s", dtype_name(r->out->acc));
+  if (!*inner) return SAY("plain FMA in %s", dtype_name(r->out->acc));
+  if (!r->converts) return say_instruction(r);
+  return SAY("%s; A and B are %s in memory, and the kernel rounds them to %s", say_instruction(r),
+             r->out->type == DTYPE_TF32 ? "f32" : "of another type", dtype_name(r->out->type));
+}
+
+// "gemm", "tf32gemm": the instruction is left out, as CUTLASS 3.x does in the names that it filters
+// by.
+static const char *read_plain_gemm(Reader *r, const char *piece) {
+  const char *rest = piece;
+  DType type;
+  if (r->out->family != DECODED_CUTLASS3 || r->gemm) return NULL;
+  const bool typed = take_type(&rest, &type);
+  if (!str_equal(rest, "gemm")) return NULL;
+  r->gemm = true;
+  r->converts = typed;
+  if (typed) set_type(r, type);
+  set_unit(r->out);
+  return "a matrix product; the name does not say its instruction";
 }
 
 static const char *read_tensor(Reader *r, const char *piece) {
@@ -307,7 +397,7 @@ static const char *read_tensor(Reader *r, const char *piece) {
 static const char *read_tile(Reader *r, const char *piece) {
   DecodedKernel *out = r->out;
   int s[4], n = read_shape(piece, s);
-  if (n == 1 && s[0] == 0 && out->cluster_m) return "as many slabs as fit";
+  if (n == 1 && s[0] == 0 && out->tile_k) return "as many slabs as fit";
   if (n < 2 || n > 3) return NULL;
   bool cluster = out->tile_k && out->family >= DECODED_CUTLASS3;
   if (out->tile_m && (n == 2 || cluster)) {
@@ -384,10 +474,32 @@ static const char *read_nvjet_types(Reader *r, const char *piece) {
   if (!at || piece[strspn(piece, letters)]) return NULL;
   set_type(r, types[at - letters]);
   r->out->acc = piece[n - 2] == 'h' ? DTYPE_F16 : piece[n - 2] == 'd' ? DTYPE_F64 : DTYPE_F32;
-  r->out->tensor = r->out->warpgroup = true;
   if (!r->out->arch) r->out->arch = 90;
+  set_unit(r->out);
   r->n_types++;
   return SAY("A and B %s, sums in %s", dtype_name(r->out->type), dtype_name(r->out->acc));
+}
+
+// "sliced1x2": warps that multiply the same cells, each a part of the depth.
+static const char *read_sliced(Reader *r, const char *piece) {
+  int s[4];
+  if (!shape_after(piece, "sliced", s, 2)) return NULL;
+  r->out->warps_k = s[0] * s[1];
+  return SAY("slice-K: %d warps share a tile along K and add up in shared memory", r->out->warps_k);
+}
+
+// Behind the alignment of a block-scaled name: "vs16".
+static const char *read_vector(Reader *r, const char *piece) {
+  const int n = number_after(piece, "vs");
+  return n > 0 ? SAY("%d elements along K share a factor", n) : NULL;
+}
+
+// How many CTAs a tcgen05.mma is of.
+static const char *read_ctas(Reader *r, const char *piece) {
+  if (str_equal(piece, "1sm")) return "each CTA multiplies by itself (cta_group::1)";
+  if (!str_equal(piece, "2sm")) return NULL;
+  r->out->pair = true;
+  return "a pair of CTAs multiplies as one (cta_group::2)";
 }
 
 static const char *read_word(Reader *r, const char *piece) {
@@ -405,6 +517,13 @@ static const char *read_word(Reader *r, const char *piece) {
       {"kernel", "the kernel itself", false, 0, 0},
       {"tensorop", "on the tensor core", false, 0, 0},
       {"simt", "on plain FMA", false, 0, 0},
+      {"bstensorop", "on the tensor core, block-scaled", false, 0, 0},
+      {"sptensorop", "on the tensor core, A sparse", false, 0, 0},
+      {"block", "factors for blocks of elements:", false, 0, 0},
+      {"scaled", "see block", false, 0, 0},
+      {"stream", "tiles are cut along K", false, 0, 0},
+      {"k", "so that all SMs have as much (stream-K)", false, 0, 0},
+      {"nosmem", "C is stored from registers", false, 0, 0},
       {"wmma", "through wmma", false, 0, 0},
       {"stages", "depth and slabs follow", false, 0, 0},
       {"warpspecialized", "roles for warps", true, 0, 0},
@@ -445,9 +564,10 @@ static void read_gap(Reader *r, const char *piece) {
 }
 
 typedef const char *PieceReader(Reader *r, const char *piece);
-static PieceReader *const readers[] = {read_arch,   read_word,       read_nvjet_types, read_gemm,
-                                       read_tensor, read_xmma_sizes, read_tile,        read_types,
-                                       read_layout, read_align};
+static PieceReader *const readers[] = {read_arch,        read_operand, read_plain_gemm, read_word,
+                                       read_nvjet_types, read_gemm,    read_tensor,     read_sliced,
+                                       read_xmma_sizes,  read_tile,    read_types,      read_layout,
+                                       read_align,       read_vector,  read_ctas};
 
 static void read_piece(Reader *r, const char *piece) {
   const char *meaning = NULL;

@@ -39,6 +39,9 @@ typedef struct DecodedKernel {
   int arch;                 // 80 for sm_80
   bool tensor;              // on the tensor core
   bool warpgroup;           // one instruction for a warpgroup (wgmma)
+  bool tensor_memory;       // one thread asks for it, sums in tensor memory (tcgen05.mma)
+  bool pair;                // two CTAs multiply as one (2sm)
+  bool blocks;              // factors for blocks of elements along K
   bool roles;               // warps that only fetch, others that only multiply
   int mma_m, mma_n, mma_k;  // one instruction
   bool has_type;            // the name says the type of A and B

@@ -14,12 +14,17 @@
 // be. nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NTN, C column-major: 128 rows and 256 columns here,
 // WM=2, WN=1, FM=1, FN=1, ATOM_N=256, BK = 64 / 16, four slabs by TMA, and a producer.
 //
+// Kernels of sm_100 become tcgen05: a CTA, or a pair of them, has the tile, one thread asks for its
+// products, and the kernel is persistent with roles. Those of sm_120 are a warp's mma.sync, with
+// factors for blocks of elements where the name says so.
+//
 // cuBLAS keeps C column-major. Where the name says so ("tn"), rows and columns of the tile and of
 // the warps are exchanged.
 //
 // The problem stays the reader's own: M, N, K, the order of A and B in memory, the target.
 #include "model/schedules/decode.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -45,6 +50,7 @@ typedef struct Builder {
   DecodedSchedule *out;
   const Atom *atom;  // NULL: fma
   bool wgmma;        // the atom is one of a warpgroup
+  bool tcgen05;      // the atom is one of a thread
   int atom_n;        // ATOM_N, with wgmma
   Str knobs;
   int tile_k, stages, warps_m, warps_n;
@@ -87,12 +93,32 @@ static bool runs_along_k(const Builder *b, const Atom *row) {
   return row->bits == 16 || (given(b->out, KNOB_B_COL) && !given(b->out, KNOB_A_COL));
 }
 
+// A type that no atom multiplies, such as e3m2.
+static void say_no_atom(Builder *b) {
+  NOTE("no instruction here multiplies %s: %s stands in", type_of(b->kernel), b->atom->name);
+}
+
+static void choose_thread_atom(Builder *b) {
+  b->atom = find_atom(b->kernel, 1);
+  b->tcgen05 = true;
+  if (b->atom) return;
+  b->atom = atom_find_knob("tcgen05_m128n256k16_f16");
+  say_no_atom(b);
+}
+
 static void choose_atom(Builder *b) {
+  if (b->kernel->tensor_memory) {
+    choose_thread_atom(b);
+    return;
+  }
   const Atom *row = b->kernel->warpgroup ? find_atom(b->kernel, GROUP_LANES) : NULL;
   b->wgmma = row && runs_along_k(b, row) && b->kernel->tile_m % WGMMA_M == 0 &&
              b->kernel->tile_n % 16 == 0;
   b->atom = b->wgmma ? row : find_atom(b->kernel, WARP_LANES);
-  if (!b->atom) b->atom = atom_table;
+  if (!b->atom) {
+    b->atom = atom_table;
+    say_no_atom(b);
+  }
   if (!b->kernel->warpgroup || b->wgmma) return;
   const Atom *atom = b->atom;
   const char *why = !row ? "no wgmma has this type"
@@ -111,7 +137,7 @@ static bool is_exact(const Builder *b) {
 static void say_instruction(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   const Atom *atom = b->atom;
-  if (!kernel->warpgroup && !is_exact(b))
+  if (!kernel->warpgroup && !b->tcgen05 && kernel->mma_m && !is_exact(b))
     NOTE("m%dn%dk%d is not among the atoms: m%dn%dk%d stands in", kernel->mma_m, kernel->mma_n,
          kernel->mma_k, atom->m, atom->n, atom->k);
   if (!kernel->has_type) NOTE("the name does not say the type of A and B: %s", atom->type);
@@ -199,6 +225,30 @@ static void set_warpgroup_tile(Builder *b) {
          b->atom->k);
 }
 
+// ---- tiles in tensor memory ---------------------------------------------------------------------
+
+// The sums of an instruction are 128 rows of a CTA; a pair has half of the tile's rows each.
+// Columns come in 16s, with factors in 128s, whose tiles are that wide.
+static void set_tensor_tile(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  const int ctas = kernel->pair ? 2 : 1, rows = ctas * b->atom->m;
+  const int step = atom_scales(b->atom) ? 128 : 16;
+  const int columns = divide(b, "N of the tile", kernel->tile_n, step) * step;
+  int fn = (columns + b->atom->n - 1) / b->atom->n;
+  while (columns % fn || columns / fn % step) fn++;
+  b->atom_n = columns / fn;
+  b->warps_m =
+      divide(b, kernel->pair ? "M of the pair's tile" : "M of the tile", kernel->tile_m, rows);
+  b->warps_n = 1;
+  set(b, "ATOM_N", b->atom_n);
+  set(b, "WM", b->warps_m);
+  if (fn > 1) set(b, "FN", fn);
+  set(b, "BK", divide(b, "the depth", b->tile_k, b->atom->k));
+  if (kernel->mma_m && (kernel->mma_m != rows || kernel->mma_n != b->atom_n))
+    NOTE("m%dn%dk%d there, m%dn%dk%d here", kernel->mma_m, kernel->mma_n, kernel->mma_k, rows,
+         b->atom_n, b->atom->k);
+}
+
 // ---- tiles of threads ---------------------------------------------------------------------------
 
 static void set_thread_tile(Builder *b) {
@@ -221,13 +271,28 @@ static int slabs_that_fit(const Builder *b) {
   return fit < 2 ? 2 : fit > RING_MAX ? RING_MAX : (int)fit;
 }
 
+// Beside the piece of C that is on its way out.
+static int tensor_slabs_that_fit(const Builder *b) {
+  enum { SMEM_BYTES = 232448, OUTSIDE_SLABS = 40 * 1024 };
+  const DecodedKernel *kernel = b->kernel;
+  const int ctas = kernel->pair ? 2 : 1;
+  const int64_t rows = max_int(kernel->tile_m / ctas, b->atom->m) + kernel->tile_n / ctas;
+  const int64_t fit = (SMEM_BYTES - OUTSIDE_SLABS) / (rows * b->tile_k * b->atom->bits / 8);
+  return fit < 2 ? 2 : fit > RING_MAX ? RING_MAX : (int)fit;
+}
+
+static int slabs_of(const Builder *b) {
+  return b->wgmma ? slabs_that_fit(b) : b->tcgen05 ? tensor_slabs_that_fit(b) : 2;
+}
+
 static void choose_depth(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   b->tile_k = kernel->tile_k ? kernel->tile_k : b->atom ? 2 * b->atom->k : FMA_CELLS;
-  b->stages = kernel->stages ? kernel->stages : b->wgmma ? slabs_that_fit(b) : 2;
+  b->stages = kernel->stages ? kernel->stages : slabs_of(b);
   if (!kernel->tile_k) NOTE("the name does not say the depth of a slab: %d", b->tile_k);
   if (!kernel->stages)
-    NOTE("the name does not say how many slabs: %d%s", b->stages, b->wgmma ? ", all that fit" : "");
+    NOTE("the name does not say how many slabs: %d%s", b->stages,
+         b->wgmma || b->tcgen05 ? ", all that fit" : "");
   if (b->stages <= RING_MAX) return;
   NOTE("%d slabs: a ring has at most %d", b->stages, RING_MAX);
   b->stages = RING_MAX;
@@ -280,6 +345,16 @@ static void set_wgmma_transport(Builder *b) {
     note(b, "it fetches by TMA; whether by warps of their own, the name does not say: a producer");
 }
 
+// CUTLASS's kernels of sm_100 are persistent, with a warp that fetches and one that asks for
+// products.
+static void set_tensor_transport(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  str_add(&b->knobs, ",STAGE=11,SWIZZLE=3,TMA=1");
+  set(b, "BUFFER_COUNT", b->stages);
+  str_add(&b->knobs, ",PERSISTENT=1,WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=1");
+  if (kernel->pair) str_add(&b->knobs, ",CLUSTER_M=2,CTA_GROUP=2");
+}
+
 // A warp's instructions that stand in for a warpgroup's fetch by TMA, as those do; who fetches,
 // only some names say.
 static void set_transport(Builder *b) {
@@ -302,8 +377,9 @@ static void set_transport(Builder *b) {
 
 // ---- what is left to say ------------------------------------------------------------------------
 
+// A tile in tensor memory stays as it is: its rows are those of an instruction, or of a pair.
 static bool is_exchanged(const DecodedKernel *kernel) {
-  return *kernel->layout && kernel->layout[2] != 't';
+  return *kernel->layout && kernel->layout[2] != 't' && !kernel->tensor_memory;
 }
 
 static void swap(int *a, int *b) {
@@ -326,6 +402,11 @@ static DecodedKernel exchanged(const DecodedKernel *kernel) {
 // too.
 static void say_layout(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
+  if (kernel->tensor_memory && *kernel->layout && kernel->layout[2] != 't')
+    NOTE(
+        "\"%s\": such kernels keep C column-major; for row-major matrices A and B are exchanged, "
+        "and rows of the tile are columns of C",
+        kernel->layout);
   if (!is_exchanged(kernel)) return;
   NOTE(
       "\"%s\": such kernels keep C column-major; for row-major matrices A and B are exchanged: the "
@@ -359,15 +440,56 @@ static void say_clusters(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   if (sets_cluster(b))
     note(b, "what the blocks of a cluster share, the name does not say: slabs, by multicast");
-  else if (kernel->cluster_m * kernel->cluster_n > 1)
+  else if (kernel->cluster_m * kernel->cluster_n > 1 + kernel->pair)
     NOTE(
         "it runs in clusters of %d x %d blocks; CLUSTER_M=%d,CLUSTER_N=%d says that of TMA kernels",
         kernel->cluster_m, kernel->cluster_n, kernel->cluster_m, kernel->cluster_n);
 }
 
+// The ladder's rung that has the same instruction and as many CTAs for it.
+static void say_rung(Builder *b) {
+  static const struct {
+    bool tcgen05, scaled, pair;
+    const char *rung;
+  } rungs[] = {{true, false, false, "blackwell/roles"},
+               {true, false, true, "blackwell/pair"},
+               {true, true, false, "tensor_scaled/roles"},
+               {true, true, true, "tensor_scaled/pair"},
+               {false, true, false, "scaled/ring"}};
+  const bool scaled = atom_scales(b->atom) > 0;
+  for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++)
+    if (rungs[i].tcgen05 == b->tcgen05 && rungs[i].scaled == scaled &&
+        rungs[i].pair == b->kernel->pair)
+      NOTE("the nearest rung is %s", rungs[i].rung);
+}
+
+// What the smallest piece of cp.async is, where a load is smaller.
+static void say_narrow_loads(Builder *b) {
+  enum { LEAST_BYTES = 4 };
+  const int align = b->kernel->align, bits = b->atom ? b->atom->bits : 0;
+  if (align > 0 && bits && align * bits < LEAST_BYTES * 8)
+    NOTE(
+        "align%d is %d bytes in one load: cp.async moves 4 at least, so this kernel loads to "
+        "registers and stores to shared memory",
+        align, align * bits / 8);
+}
+
+static void say_type_age(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  if (kernel->arch && kernel->arch < 80 && b->atom && atom_is_of_warp(b->atom) &&
+      (kernel->type == DTYPE_BF16 || kernel->type == DTYPE_TF32))
+    NOTE(
+        "mma.sync has %s from sm_80 on, so it runs there alone: sm_%d names its main loop, two "
+        "slabs by way of registers",
+        dtype_name(kernel->type), kernel->arch);
+}
+
 static void say_the_rest(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
+  say_type_age(b);
   say_age(b);
+  if (b->atom) say_rung(b);
+  say_narrow_loads(b);
   if (kernel->warps_k > 1) NOTE("%d warps share a tile along K: no knob says it", kernel->warps_k);
   say_clusters(b);
   if (kernel->warpgroup && !b->wgmma && !kernel->roles)
@@ -388,8 +510,32 @@ static Schedule problem_of(const Schedule *base) {
   return schedule;
 }
 
+// Instructions that one generation alone has: a target that was not given becomes one that has
+// them, and B lies along K, as these read it.
+static bool is_of_its_own_gpu(const DecodedKernel *kernel) {
+  return kernel->tensor_memory || kernel->blocks;
+}
+
+static const char *gpu_with(const DecodedKernel *kernel) {
+  return kernel->tensor_memory ? "b200" : "rtx5090";
+}
+
+static void aim_at(Schedule *schedule, const DecodedKernel *kernel) {
+  const Schedule plain = schedule_plain();
+  if (!is_of_its_own_gpu(kernel) || !str_equal(schedule->target, plain.target)) return;
+  snprintf(schedule->target, sizeof schedule->target, "%s", gpu_with(kernel));
+}
+
+static void say_target(Builder *b) {
+  const Schedule plain = schedule_plain();
+  if (str_equal(b->out->schedule.target, plain.target)) return;
+  str_printf(&b->knobs, ",TARGET=%s", b->out->schedule.target);
+  str_add(&b->knobs, ",B_COL=1");
+}
+
 DecodedSchedule decode_schedule(Arena *arena, const DecodedKernel *kernel, const Schedule *base) {
   DecodedSchedule out = {.schedule = problem_of(base)};
+  aim_at(&out.schedule, kernel);
   const DecodedKernel turned = is_exchanged(kernel) ? exchanged(kernel) : *kernel;
   Builder builder = {.arena = arena, .kernel = &turned, .out = &out, .knobs = str_new(arena)};
   Builder *b = &builder;
@@ -400,14 +546,19 @@ DecodedSchedule decode_schedule(Arena *arena, const DecodedKernel *kernel, const
     str_printf(&b->knobs, "ATOM_KIND=%s", b->atom->knob);
     if (b->atom->f16_acc && b->atom->bits == 16 && kernel->acc == DTYPE_F16)
       str_add(&b->knobs, ",ACC=f16");
-    if (b->wgmma)
+    if (is_of_its_own_gpu(kernel)) say_target(b);
+    if (b->tcgen05)
+      set_tensor_tile(b);
+    else if (b->wgmma)
       set_warpgroup_tile(b);
     else
       set_warp_tile(b);
   } else {
     set_thread_tile(b);
   }
-  if (b->wgmma)
+  if (b->tcgen05)
+    set_tensor_transport(b);
+  else if (b->wgmma)
     set_wgmma_transport(b);
   else
     set_transport(b);

@@ -5,7 +5,6 @@
 // sequence belongs to says the relocation of its first address.
 #include "ptx/module/line_table.h"
 
-#include <elf.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -18,8 +17,10 @@ typedef ElfBytes Bytes;
 typedef struct Program {
   Arena *arena;
   const char *kernel;
+  const void *cubin;
+  size_t bytes;
+  const char *section;
   const unsigned char *section_start;
-  Bytes relocations, symbols, names;
   LineTable table;
   int capacity;
   const char *files[FILES_MAX];
@@ -31,23 +32,6 @@ typedef struct Program {
   int line_base, line_range, opcode_base, step;
   unsigned char lengths[256];
 } Program;
-
-// The symbol that the eight bytes at this place of the section are relocated to; "".
-static const char *symbol_at(const Program *p, const unsigned char *place) {
-  const uint64_t offset = (uint64_t)(place - p->section_start);
-  for (const unsigned char *at = p->relocations.at;
-       p->relocations.end - at >= (ptrdiff_t)sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
-    Elf64_Rela entry;
-    memcpy(&entry, at, sizeof entry);
-    if (entry.r_offset != offset) continue;
-    const uint64_t symbol = (entry.r_info >> 32) * sizeof(Elf64_Sym);
-    Elf64_Sym found;
-    if (symbol + sizeof found > (uint64_t)(p->symbols.end - p->symbols.at)) return "";
-    memcpy(&found, p->symbols.at + symbol, sizeof found);
-    return elf_string(p->names, found.st_name);
-  }
-  return "";
-}
 
 // ---- bytes --------------------------------------------------------------------------------------
 
@@ -123,8 +107,10 @@ static void run_extended(Program *p, Bytes *b) {
   if (operation == 1) {
     start_sequence(p);
   } else if (operation == 2) {
-    p->inside = strcmp(symbol_at(p, b->at), p->kernel) == 0;
-    p->address = take(b, 8);
+    const uint64_t place = (uint64_t)(b->at - p->section_start);
+    const ElfRelocation to = elf_relocation(p->cubin, p->bytes, p->section, place);
+    p->inside = strcmp(to.symbol, p->kernel) == 0;
+    p->address = take(b, 8) + (uint64_t)to.addend;
   }
   b->at = next;
 }
@@ -208,14 +194,29 @@ static const unsigned char *run_unit(Program *p, Bytes b) {
 LineTable line_table_read(Arena *arena, const void *cubin, size_t bytes, const char *section,
                           const char *kernel) {
   Bytes lines = elf_section(cubin, bytes, section);
-  if (!lines.at) return (LineTable){0};
+  if (!lines.at) return (LineTable){.lack = LINES_NO_SECTION};
   Program *p = ARENA_NEW(arena, Program);
-  *p = (Program){.arena = arena, .kernel = kernel, .section_start = lines.at};
-  p->relocations = elf_section(cubin, bytes, arena_printf(arena, ".rela%s", section));
-  p->symbols = elf_section(cubin, bytes, ".symtab");
-  p->names = elf_section(cubin, bytes, ".strtab");
-  while (lines.at && lines.at < lines.end) lines.at = run_unit(p, lines);
+  *p = (Program){.arena = arena, .kernel = kernel, .cubin = cubin, .bytes = bytes};
+  p->section = section;
+  p->section_start = lines.at;
+  bool is_read = true;
+  while (is_read && lines.at < lines.end) {
+    const unsigned char *end = run_unit(p, lines);
+    is_read = end != NULL;
+    if (end) lines.at = end;
+  }
+  if (p->table.n == 0) p->table.lack = is_read ? LINES_OF_OTHERS : LINES_OF_ANOTHER_FORMAT;
   return p->table;
+}
+
+const char *line_table_lack(const LineTable *table) {
+  static const char *const says[] = {
+      [LINES_FOUND] = "has lines",
+      [LINES_NO_SECTION] = "has no table of lines",
+      [LINES_OF_ANOTHER_FORMAT] = "has a table of lines in a format that is not read here",
+      [LINES_OF_OTHERS] = "has a table of lines without this kernel",
+  };
+  return says[table->lack];
 }
 
 const LineRow *line_table_find(const LineTable *table, uint64_t address) {

@@ -13,14 +13,25 @@ typedef struct LineRow {
   int line;
 } LineRow;
 
+// Why a table has no rows.
+typedef enum LineLack {
+  LINES_FOUND,
+  LINES_NO_SECTION,
+  LINES_OF_ANOTHER_FORMAT,  // not that of DWARF 2, 3 or 4
+  LINES_OF_OTHERS           // no sequence is relocated to this kernel
+} LineLack;
+
 typedef struct LineTable {
   LineRow *rows;  // in the order of the table; several may have one address
   int n;
+  LineLack lack;
 } LineTable;
 
-// Rows of one kernel out of the section of this name; none when the bytes are no cubin with it.
+// Rows of one kernel out of the section of this name.
 LineTable line_table_read(Arena *arena, const void *cubin, size_t bytes, const char *section,
                           const char *kernel);
+// "has no table of lines": the end of a sentence about the machine code.
+const char *line_table_lack(const LineTable *table);
 // The row that an instruction belongs to: the first of those with its address, else the last one
 // before it; NULL. The first one is what the profiler charges: where a function was inlined, the
 // row of the call may stand before the function's own.

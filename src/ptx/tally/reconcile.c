@@ -216,7 +216,7 @@ bool ptx_reconcile(Arena *arena, const PtxModule *module, const PtxFunction *ker
   r->spares = ARENA_ARRAY(arena, Spare, n + 1);
   for (int pc = 0; pc < module->n_code; pc++) r->made[pc].leader = PTX_WIDE_NONE;
   if (ptx->n == 0) {
-    *why = "widths are predicted: the machine code has no lines of the PTX";
+    *why = arena_printf(arena, "widths are predicted: the machine code %s", line_table_lack(ptx));
     return false;
   }
   for (int i = 0; i < n; i++) take_inst(r, &code[i], source, ptx);

@@ -45,6 +45,7 @@ typedef struct SubjectText {
   const SubjectLine *line;
   int n;
   const Compiled *compiled;  // PTX and machine code that were made of it
+  int sm;                    // compute capability that it is for; 0: not known
 } SubjectText;
 
 // A kernel that a view brought, as of this frame.

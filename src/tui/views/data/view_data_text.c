@@ -138,6 +138,7 @@ static void put_column(JsonWriter *w, const Swizzle *work, const SwizzleColumn *
   json_begin_object(w);
   json_member_string(w, "name", column->name);
   json_member_string(w, "layout", column->layout->text);
+  json_member_string(w, "typed_unit", column->unit);
   json_member_int(w, "storage_bytes", column->layout->storage_bytes);
   json_member_bool(w, "bijective", column->facts.bijective);
   json_member_bool(w, "linear", column->facts.linear);

@@ -17,6 +17,7 @@ enum { SWIZZLE_PLAIN, SWIZZLE_NOW, SWIZZLE_TRIAL, SWIZZLE_COLUMNS };
 typedef struct SwizzleColumn {
   const char *name;      // "none" or "A's layout", "now", "trial"
   const Layout *layout;  // NULL: there is none
+  const char *unit;  // what a swizzle that was typed counts (layout_unit.h); NULL: no such thing
   LayoutFacts facts;
   const SlabCost *cost;  // [n_sites], without the weight; NULL where two bytes share a place
   double total;          // weighted wavefronts of the sites that have counts

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "banks/layouts/layout_unit.h"
 #include "banks/layouts/notation.h"
 #include "base/str.h"
 #include "tui/session/subject.h"
@@ -185,11 +186,13 @@ void swizzle_try(Swizzle *work, const char *text) {
                                 : diag->text;
     return;
   }
+  const char *unit = layout_unit_phrase(work->trial_arena, layout);
   if (notation_is(text))  // shown, and made into knobs, as this program writes it
     layout = layout_parse(work->trial_arena, &layout->slab,
                           notation_canonical(work->trial_arena, layout), &diags);
   SwizzleColumn *trial = &work->column[SWIZZLE_TRIAL];
   fill_column(work->trial_arena, &work->slab, "trial", layout, trial);
+  if (*unit) trial->unit = unit;
   if (!trial->facts.bijective)
     work->error = say_clash(work->trial_arena, trial);
   else if (!trial->legal)

@@ -171,6 +171,7 @@ static int draw_title(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
   flow_layout(&flow, work->beside_a ? STYLE_SIDE_B : STYLE_SIDE_A, work->beside_a ? "B now" : "now",
               work->slab.layout_text);
   if (trial->layout) flow_layout(&flow, STYLE_SIDE_B, trial->name, trial->layout->text);
+  if (trial->unit) flow_layout(&flow, STYLE_DIM, "typed", trial->unit);
   return flow.row + 1;
 }
 
@@ -530,7 +531,9 @@ static void swizzle_click(Session *session, int what, int value) {
 
 static const Action actions[] = {
     {"edit", "e", "edit", NULL,
-     "type a layout: pad:4, swizzle:3,4,3, xor:'col ^ …', xoroff:'off ^ …'", edit},
+     "type a layout: pad:4, swizzle:3,4,3 (bytes), swizzle_elem:3,3,3, xor:'col ^ …', xoroff:'off "
+     "^ …'",
+     edit},
     {"solve", "s", "solve", NULL, "the best layout for these accesses, with the proof", solve},
     {"apply", "Enter", "apply", NULL,
      "set the knobs that lay the slab out so; an array of your own: on trial, and what to write",

@@ -2,6 +2,10 @@
 //
 // Every instruction belongs to the line that view `own` charges it to: a line of a function that
 // was inlined at its call, unless the lines are shown where they stand.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
 #include "tui/views/own/own_subject.h"
 #include "tui/views/own/own_work.h"
 
@@ -60,5 +64,7 @@ SubjectText own_text(Session *session) {
     site++;
     if (line && !lines[line - 1].site) lines[line - 1].site = site;
   }
-  return (SubjectText){lines, source->n, compile(own_work(session), frame)};
+  const char *target = frame->opened->target;
+  const int sm = target && str_starts(target, "sm_") ? atoi(target + strlen("sm_")) : 0;
+  return (SubjectText){lines, source->n, compile(own_work(session), frame), sm};
 }

@@ -174,10 +174,10 @@ static void count_sectors(const PtxAccess *access, PtxSiteCount *site) {
   FOR_LANES(access->mask) {
     const int64_t first = access->addr[l], end = first + access->bytes;
     for (int64_t sector = first / SECTOR; sector <= (end - 1) / SECTOR; sector++) {
-      int k = 0;
-      while (k < n && seen[k] != sector) k++;
-      if (k == BANK_LANES * 3) continue;
-      if (k == n) seen[n] = sector, asked[n++] = 0;
+      int k = n - 1;  // neighbours ask for the same
+      while (k >= 0 && seen[k] != sector) k--;
+      if (k < 0 && n == BANK_LANES * 3) continue;
+      if (k < 0) seen[k = n++] = sector, asked[k] = 0;
       asked[k] |= bytes_in(sector, first, end);
     }
   }

@@ -88,9 +88,15 @@ static const char *behind_links(Arena *arena, const char *path) {
   return NULL;
 }
 
+// The bytes that a file is to have.
+typedef struct DiskText {
+  const void *bytes;
+  size_t n;
+} DiskText;
+
 // Everything that is to be done before the rename; `old` NULL: there is no mode to keep.
-static bool fill(int fd, const char *text, const struct stat *old) {
-  bool ok = write_all(fd, text, strlen(text)) && (!old || fchmod(fd, old->st_mode & 0777) == 0) &&
+static bool fill(int fd, DiskText text, const struct stat *old) {
+  bool ok = write_all(fd, text.bytes, text.n) && (!old || fchmod(fd, old->st_mode & 0777) == 0) &&
             fsync(fd) == 0;
   int error = errno;
   bool closed = close(fd) == 0;
@@ -111,7 +117,7 @@ static int open_scratch(Arena *arena, const char *path, mode_t mode, const char 
   return fd;
 }
 
-static bool replace(Arena *arena, const char *path, const char *text, const struct stat *old,
+static bool replace(Arena *arena, const char *path, DiskText text, const struct stat *old,
                     mode_t mode) {
   const char *scratch;
   int fd = open_scratch(arena, path, mode, &scratch);
@@ -124,17 +130,17 @@ static bool replace(Arena *arena, const char *path, const char *text, const stru
 }
 
 // A device or a pipe is written into; there is no old text to keep.
-static bool write_into(const char *path, const char *text) {
+static bool write_into(const char *path, DiskText text) {
   int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return false;
-  bool ok = write_all(fd, text, strlen(text));
+  bool ok = write_all(fd, text.bytes, text.n);
   int error = errno;
   bool closed = close(fd) == 0;
   if (!ok) errno = error;
   return ok && closed;
 }
 
-static bool write_whole(const char *path, const char *text, mode_t mode) {
+static bool write_whole(const char *path, DiskText text, mode_t mode) {
   struct stat old;
   Arena *arena = arena_new("replace");
   bool exists = stat(path, &old) == 0, ok = false;
@@ -149,8 +155,14 @@ static bool write_whole(const char *path, const char *text, mode_t mode) {
   return ok;
 }
 
-bool disk_write(const char *path, const char *text) { return write_whole(path, text, 0666); }
+bool disk_write_bytes(const char *path, const void *bytes, size_t n) {
+  return write_whole(path, (DiskText){bytes, n}, 0666);
+}
+
+bool disk_write(const char *path, const char *text) {
+  return disk_write_bytes(path, text, strlen(text));
+}
 
 bool disk_replace(const char *path, const char *text) {
-  return disk_make_folders(path) && write_whole(path, text, 0600);
+  return disk_make_folders(path) && write_whole(path, (DiskText){text, strlen(text)}, 0600);
 }

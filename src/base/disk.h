@@ -30,5 +30,6 @@ int disk_create(const char *path, mode_t mode);
 // The file as a whole: who reads meanwhile sees the old text or the new one, and a full disk leaves
 // the old one. Links and the old file's mode stay as they are; devices and pipes are written into.
 bool disk_write(const char *path, const char *text);
+bool disk_write_bytes(const char *path, const void *bytes, size_t n);
 // The same with its folders made, and readable for this user only where it is new.
 bool disk_replace(const char *path, const char *text);

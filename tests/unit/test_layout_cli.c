@@ -46,7 +46,7 @@ static const struct {
     {"layout pad:1 --shape 64x64 --to swizzled_shared", 1, "padded_shared has it"},
     {"layout pad:8 --shape 64x64 --to triton", 0, "#ttg.padded_shared<[64:+8]"},
     {"layout --tma shape=4096x512,box=64x64,swizzle=128B", 0,
-     "8192 bytes of shared memory at a multiple of 1024"},
+     "8192 bytes of shared memory at a multiple of 128"},
     {"layout --tma shape=4096x512,box=128x64,swizzle=128B", 2, "nearest: 64 elements"},
     {"layout --tma box=64x8,swizzle=128B_ATOM_64B", 2, "is not documented"},
     {"layout '(4,4):(0,1)'", 2, "row 0, col 0 and row 1, col 0 both lie at byte 0"},

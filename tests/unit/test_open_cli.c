@@ -1,6 +1,7 @@
 // gemmview open as a command: its numbers, its exit statuses, what it refuses and how, and that it
 // writes nothing beside the source.
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -219,6 +220,11 @@ static const struct {
     {TRANSPOSE " --predict --detail --slab tile", "NAME:PITCH", CLI_USAGE},
     {TRANSPOSE " --predict --markdown", "1 of 8x7x1 blocks, `--launch grid=8x7,block=32x8 --arg",
      CLI_OK},
+    {TRANSPOSE " --predict --dump 2=x", "the argument of \"2\" has no memory of its own",
+     CLI_USAGE},
+    {TRANSPOSE " --predict --dump 4=x", "there is no parameter \"4\"", CLI_USAGE},
+    {TRANSPOSE " --predict --dump 0", "NAME=FILE", CLI_USAGE},
+    {TRANSPOSE " --predict --dump 0=/no/folder", "/no/folder cannot be written", CLI_USAGE},
     {"help open", "usage: gemmview open FILE", CLI_OK},
     {"help opne", "there is no command \"opne\"", CLI_USAGE},
     {TRANSPOSE " --predict --markdown", "| k01_transpose_naive.cu:39 | 1024 | 32 |", CLI_OK},
@@ -249,6 +255,30 @@ START_TEST(test_how_it_ends_and_what_it_says) {
       run.status == CLI_USAGE ? run.err : arena_printf(arena, "%s%s", run.out, run.err);
   ck_assert_msg(strstr(said, ends[_i].says) != NULL, "%s:\n%s%s", ends[_i].arguments, run.out,
                 run.err);
+}
+END_TEST
+
+// What the kernel wrote, byte for byte: out[x][y] is in[y][x], of floats.
+START_TEST(test_the_memory_of_an_argument_is_written) {
+  if (!cli_has_program()) return;
+  const char *out = arena_printf(arena, "%s/out.bin", state),
+             *in = arena_printf(arena, "%s/in.bin", state);
+  const CliRun run =
+      cli_run(arena, arena_printf(arena,
+                                  TRANSPOSE " --blocks all --predict --json --dump 0=%s --dump "
+                                            "_Z15transpose_naivePfPKfii_param_1=%s",
+                                  out, in));
+  ck_assert_int_eq(run.status, CLI_OK);
+  ck_assert(cli_json(arena, &run) != NULL);
+  static float from[50000], to[50000];
+  FILE *files[2] = {fopen(in, "rb"), fopen(out, "rb")};
+  ck_assert(files[0] && files[1]);
+  ck_assert_uint_eq(fread(from, 4, 50000, files[0]), 50000);
+  ck_assert_uint_eq(fread(to, 4, 50000, files[1]), 50000);
+  ck_assert(fgetc(files[0]) == EOF && fgetc(files[1]) == EOF);
+  fclose(files[0]);
+  fclose(files[1]);
+  for (int i = 0; i < 50000; i++) ck_assert(to[i % 250 * 200 + i / 250] == from[i]);
 }
 END_TEST
 
@@ -362,6 +392,7 @@ Suite *suite_open_cli(void) {
   tcase_add_test(tcase, test_inlined_lines_are_charged_as_the_profiler_does);
   tcase_add_test(tcase, test_launch_and_arguments_are_remembered);
   tcase_add_loop_test(tcase, test_how_it_ends_and_what_it_says, 0, ENDS);
+  tcase_add_test(tcase, test_the_memory_of_an_argument_is_written);
   tcase_add_test(tcase, test_a_race_ends_with_1_and_names_both_lines);
   tcase_add_test(tcase, test_what_the_profiler_counted_stands_beside);
   tcase_add_test(tcase, test_counts_are_read_as_they_are_saved);

@@ -26,7 +26,7 @@ static PtxArrays run(int index, const PtxPitch *pitches, int n) {
   record = ptx_record_new(arena, given.module, given.kernel, given.tally, &given.launch);
   ptx_record_block(record);
   ck_assert_int_eq(ptx_machine_run(given.machine, 0, 0, 0), PTX_DONE);
-  return ptx_record_arrays(arena, record, ptx_machine_static_smem(given.machine), pitches, n);
+  return ptx_record_arrays(arena, record, given.machine, pitches, n);
 }
 
 static RecordedCost cost_of(const PtxArrays *arrays, int array, const char *layout) {

@@ -176,6 +176,11 @@ static const struct {
     {"mov.u32 %r1, s;\ncp.async.ca.shared.global [%r1], [%in], 4;\nld.shared.u32 %r0, [%r1];",
      PTX_FINDING_MISSING_WAIT, PTX_DONE},
     {"mov.u32 %r1, s;\nmbarrier.arrive.shared.b64 %rd0, [%r1];", PTX_FINDING_MBARRIER, PTX_STOPPED},
+    {"mov.u32 %r1, s;\nmbarrier.init.shared.b64 [%r1], 2147483648;", PTX_FINDING_MBARRIER,
+     PTX_STOPPED},
+    {"mov.u32 %r1, s;\nsetp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r1], 1;\n"
+     "@%p0 mbarrier.arrive.shared.b64 %rd0, [%r1], 4294967295;",
+     PTX_FINDING_MBARRIER, PTX_STOPPED},
     {"mov.u32 %r1, s;\nsetp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r1], 32;\n"
      "mbarrier.arrive.shared.b64 %rd0, [%r1];",
      PTX_FINDING_RACE, PTX_DONE},
@@ -259,6 +264,142 @@ START_TEST(test_wmma_multiplies_and_is_not_counted) {
 }
 END_TEST
 
+// ---- findings, folded ---------------------------------------------------------------------------
+
+static int count_kind(const PtxKernel *k, PtxFindingKind kind) {
+  int n = 0;
+  for (int i = 0; i < ptx_machine_findings(k->machine); i++)
+    n += ptx_machine_finding(k->machine, i)->kind == kind;
+  return n;
+}
+
+// 300 copies of one racing store, as of a loop unrolled, on one source line; a wild store on
+// another.
+START_TEST(test_findings_of_one_line_are_one) {
+  Str body = str_new(arena);
+  str_add(&body, ".loc 1 4 1\nmov.u32 %r1, s;\n");
+  for (int i = 0; i < 300; i++) str_printf(&body, "st.shared.u32 [%%r1+%d], %%t;\n", 4 * i);
+  str_add(&body, ".loc 1 9 1\nst.global.u32 [%out+4096], %t;\n");
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body.text), NULL, 64, in);
+  ck_assert_int_eq(k.outcome, PTX_STOPPED);
+  ck_assert_int_eq(count_kind(&k, PTX_FINDING_RACE), 1);
+  ck_assert_int_gt((int)ptx_kernel_finding(&k, PTX_FINDING_RACE)->count, 300);
+  ck_assert_ptr_nonnull(ptx_kernel_finding(&k, PTX_FINDING_OUT_OF_BOUNDS));
+}
+END_TEST
+
+// Without source lines each line of PTX is one: more of them than are kept, what stopped the block
+// all the same, and how often the others were.
+START_TEST(test_what_stopped_a_block_is_kept) {
+  Str body = str_new(arena);
+  str_add(&body, "mov.u32 %r1, s;\n");
+  for (int i = 0; i < 600; i++) str_printf(&body, "st.shared.u32 [%%r1+%d], %%t;\n", 4 * i);
+  str_add(&body, "st.global.u32 [%out+4096], %t;\n");
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body.text), NULL, 32, in);
+  ck_assert_int_eq(k.outcome, PTX_STOPPED);
+  ck_assert_int_eq(count_kind(&k, PTX_FINDING_RACE), 256);
+  ck_assert_ptr_nonnull(ptx_kernel_finding(&k, PTX_FINDING_OUT_OF_BOUNDS));
+  ck_assert_int_gt((int)ptx_machine_findings_left_out(k.machine), 600 - 256 - 1);
+}
+END_TEST
+
+// ---- the least that would do
+// ---------------------------------------------------------------------
+
+static const struct {
+  const char *type, *value;
+  int bytes;
+} widths[] = {{"u8", "%r1", 1},
+              {"u16", "%h1", 2},
+              {"u32", "%r1", 4},
+              {"v2.u32", "{%r1, %r2}", 8},
+              {"v4.u32", "{%r1, %r2, %r3, %r4}", 16}};
+enum { WIDTHS = 5, DRAWS = 24 };
+
+// Sectors that lanes touch, and how few hold as many bytes.
+static void expect_sectors(const uint32_t *at, int bytes, int *sectors, int *least) {
+  static uint8_t byte[4096];
+  memset(byte, 0, sizeof byte);
+  *sectors = 0;
+  for (int lane = 0; lane < 32; lane++) memset(byte + at[lane], 1, (size_t)bytes);
+  int all = 0;
+  for (int s = 0; s < 4096; s += 32) {
+    int n = 0;
+    for (int b = 0; b < 32; b++) n += byte[s + b];
+    *sectors += n > 0;
+    all += n;
+  }
+  *least = (all + 31) / 32;
+}
+
+// Lanes at random places of a random range, many of them at the same: what would do is never above
+// what is counted, in global memory or shared.
+START_TEST(test_the_least_is_never_above_the_count) {
+  const int bytes = widths[_i].bytes;
+  uint32_t state = 12345u + (uint32_t)_i;
+  for (int draw = 0; draw < DRAWS; draw++) {
+    uint32_t at[32];
+    const uint32_t range = 1u << (draw % 12);
+    for (int t = 0; t < PTX_KERNEL_WORDS; t++) {
+      state = state * 1664525u + 1013904223u;
+      in[t] = (state >> 8) % range / (uint32_t)bytes * (uint32_t)bytes;
+      if (t < 32) at[t] = in[t];
+    }
+    const char *body =
+        arena_printf(arena,
+                     "ld.global.u32 %%r0, [%%i];\nmov.u32 %%r5, s;\nadd.u32 %%r5, %%r5, %%r0;\n"
+                     "cvt.u64.u32 %%rd1, %%r0;\nadd.u64 %%rd1, %%rd1, %%in;\n.loc 1 5 1\n"
+                     "ld.global.%s %s, [%%rd1];\n.loc 1 6 1\nst.shared.%s [%%r5], %s;\n.loc 1 7 1\n"
+                     "ld.shared.%s %s, [%%r5];\n",
+                     widths[_i].type, widths[_i].value, widths[_i].type, widths[_i].value,
+                     widths[_i].type, widths[_i].value);
+    const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body), NULL, 32, in);
+    ck_assert_int_eq(k.outcome, PTX_DONE);
+    const PtxLines *lines = ptx_tally_lines(arena, k.tally);
+    int sectors, least;
+    expect_sectors(at, bytes, &sectors, &least);
+    for (int n = 0; n < lines->n; n++) {
+      const PtxLine *line = &lines->items[n];
+      ck_assert_int_le(line->ideal_sectors, line->sectors);
+      ck_assert_int_le(line->ideal, line->wavefronts);
+      if (line->line != 5) continue;
+      ck_assert_int_eq(line->sectors, sectors);
+      ck_assert_int_eq(line->ideal_sectors, least);
+    }
+  }
+}
+END_TEST
+
+// ---- shared variables that a kernel has ---------------------------------------------------------
+
+static const char variables[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".shared .align 4 .b8 big[16384];\n.shared .align 16 .b8 small[64];\n"
+    ".extern .shared .align 1024 .b8 wide[];\n.extern .shared .align 16 .b8 thin[];\n"
+    ".func f() {\n.reg .b32 %r<4>;\n.shared .align 4 .b8 inner[100];\n"
+    "st.shared.u32 [inner], 5;\nst.shared.u32 [big], 6;\nret;\n}\n"
+    ".visible .entry a(.param .u64 i, .param .u64 o) {\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n"
+    "st.shared.u32 [small+8], 7;\nld.shared.u32 %r1, [small+8];\nmov.u32 %r2, small;\n"
+    "mad.lo.u32 %r1, %r2, 100, %r1;\nld.param.u64 %rd1, [o];\nst.global.u32 [%rd1], %r1;\n"
+    "mov.u32 %r2, thin;\nst.global.u32 [%rd1+4], %r2;\nret;\n}\n"
+    ".visible .entry b(.param .u64 i, .param .u64 o) {\n.reg .b32 %r<4>;\n"
+    ".shared .align 4 .b8 unused[2048];\ncall f;\nmov.u32 %r2, wide;\nret;\n}\n"
+    ".visible .entry c(.param .u64 i, .param .u64 o) {\nret;\n}\n";
+
+START_TEST(test_a_kernel_has_the_variables_that_it_names) {
+  const PtxKernel a = ptx_kernel_run(arena, variables, "a", 1, in),
+                  b = ptx_kernel_run(arena, variables, "b", 1, in),
+                  c = ptx_kernel_run(arena, variables, "c", 1, in);
+  ck_assert(a.outcome == PTX_DONE && b.outcome == PTX_DONE && c.outcome == PTX_DONE);
+  ck_assert_int_eq(ptx_machine_static_smem(a.machine), 64);
+  ck_assert(a.out[0] == 7 && a.out[1] == 64);  // small lies at 0, the dynamic memory behind it
+  // big of the module and inner of the function it calls, its own behind them, to wide's alignment.
+  ck_assert_int_eq(ptx_machine_static_smem(b.machine), 19456);
+  ck_assert_int_eq(ptx_machine_static_smem(c.machine), 0);
+  ck_assert_int_eq((int)ptx_machine_variable(a.machine, 0), -1);
+}
+END_TEST
+
 // ---- bad text -----------------------------------------------------------------------------------
 
 static const struct {
@@ -276,6 +417,15 @@ static const struct {
     {".version 8.0\n.entry k() { .reg .b32 %r<3>; mov.u32 5, %r1; }",
      "a result goes to a register"},
     {".version 8.0\n.entry k() {", "the text ends inside k"},
+    {".version 8.0\n.shared .b8 s[4294967296][4294967296];", "an array of more than 4 GiB"},
+    {".version 8.0\n.entry k(.param .b8 p[2147483648]) { ret; }",
+     "parameters of more than 32764 bytes"},
+    {".version 8.0\n.entry k(.param .b8 p[32760], .param .u64 q) { ret; }",
+     "parameters of more than 32764 bytes"},
+    {".version 8.0\n.shared .align 2147483648 .b8 s[16];", "an alignment of 2147483648"},
+    {".version 8.0\n.shared .align 1073741824 .b8 s[16];", "an alignment of 1073741824"},
+    {".version 8.0\n.shared .align 24 .b8 s[16];", "an alignment of 24"},
+    {".version 8.0\n.shared .align -9223372036854775808 .b8 s[16];", "an alignment of -92233720"},
 };
 enum { TEXTS = sizeof texts / sizeof texts[0] };
 
@@ -286,6 +436,16 @@ START_TEST(test_bad_text_is_told_with_its_line) {
   const char *said = diags_text(arena, &diags);
   ck_assert_msg(strstr(said, texts[_i].says) != NULL, "%s: %s", text, said);
   ck_assert_msg(strstr(said, "k.ptx:") != NULL, "%s", said);
+}
+END_TEST
+
+// NVRTC's size counts the NUL behind the text.
+START_TEST(test_a_text_may_end_in_a_nul) {
+  Diags diags = diags_new(arena);
+  static const char text[] = ".version 8.0\n.target sm_90\n.entry k() { ret; }\n\0";
+  ck_assert_msg(ptx_module_read(arena, text, sizeof text, "k.ptx", &diags) != NULL, "%s",
+                diags_text(arena, &diags));
+  ck_assert_ptr_null(ptx_module_read(arena, "\0.version 8.0\n", 15, "k.ptx", &diags));
 }
 END_TEST
 
@@ -302,6 +462,11 @@ Suite *suite_open_run(void) {
   tcase_add_test(tcase, test_cub_sorts_scans_and_reduces);
   tcase_add_test(tcase, test_groups_structs_and_a_lock);
   tcase_add_test(tcase, test_wmma_multiplies_and_is_not_counted);
+  tcase_add_loop_test(tcase, test_the_least_is_never_above_the_count, 0, WIDTHS);
+  tcase_add_test(tcase, test_findings_of_one_line_are_one);
+  tcase_add_test(tcase, test_what_stopped_a_block_is_kept);
+  tcase_add_test(tcase, test_a_kernel_has_the_variables_that_it_names);
+  tcase_add_test(tcase, test_a_text_may_end_in_a_nul);
   tcase_add_loop_test(tcase, test_bad_text_is_told_with_its_line, 0, TEXTS);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -266,25 +266,21 @@ END_TEST
 static const struct {
   const char *fence, *user, *unless;
   PtxFindingKind kind;
-  bool one;  // its first alone; else all of them
 } fences[] = {
-    {"wgmma.fence", "wgmma.mma_async", NULL, PTX_FINDING_MISSING_FENCE, false},
-    {"fence.proxy.async", "global.shared::cta", NULL, PTX_FINDING_MISSING_FENCE, false},
-    {"fence.proxy.async", "wgmma.mma_async", "complete_tx::bytes", PTX_FINDING_MISSING_FENCE,
-     false},
-    {"fence.proxy.async", "tcgen05.mma", "complete_tx::bytes", PTX_FINDING_MISSING_FENCE, false},
-    {"tcgen05.fence::after_thread_sync", "tcgen05.ld", NULL, PTX_FINDING_MISSING_FENCE, false},
-    {"tcgen05.wait::ld", "tcgen05.ld", NULL, PTX_FINDING_MISSING_WAIT, true},
-    {"tcgen05.commit", "tcgen05.mma", NULL, PTX_FINDING_DEADLOCK, false},
-    {"tcgen05.dealloc", "tcgen05.alloc", NULL, PTX_FINDING_TENSOR_MEMORY, false},
+    {"wgmma.fence", "wgmma.mma_async", NULL, PTX_FINDING_MISSING_FENCE},
+    {"fence.proxy.async", "global.shared::cta", NULL, PTX_FINDING_MISSING_FENCE},
+    {"fence.proxy.async", "wgmma.mma_async", "complete_tx::bytes", PTX_FINDING_MISSING_FENCE},
+    {"fence.proxy.async", "tcgen05.mma", "complete_tx::bytes", PTX_FINDING_MISSING_FENCE},
+    {"tcgen05.fence::after_thread_sync", "tcgen05.ld", NULL, PTX_FINDING_MISSING_FENCE},
+    {"tcgen05.commit", "tcgen05.mma", NULL, PTX_FINDING_DEADLOCK},
+    {"tcgen05.dealloc", "tcgen05.alloc", NULL, PTX_FINDING_TENSOR_MEMORY},
 };
 
 static void check_without(const Opened *o, const Inputs *in, int fence) {
   const char *what = fences[fence].fence, *unless = fences[fence].unless;
   char *ptx = arena_strdup(arena, o->compiled->ptx);
   if (!strstr(ptx, fences[fence].user) || (unless && strstr(ptx, unless))) return;
-  for (char *at = strstr(ptx, what); at; at = fences[fence].one ? NULL : strstr(at, what))
-    memset(at, ' ', strcspn(at, ";"));
+  for (char *at = strstr(ptx, what); at; at = strstr(at, what)) memset(at, ' ', strcspn(at, ";"));
   const PtxPlanGiven given = {.ptx = ptx,
                               .main_kernel = o->model->program->main_kernel,
                               .clusters = clusters_of(o->model->schedule.value),

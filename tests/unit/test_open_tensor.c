@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli_harness.h"
 #include "open_case.h"
+#include "ptx/module/float_format.h"
 
 Suite *suite_open_tensor(void);
 
@@ -135,6 +136,113 @@ START_TEST(test_a_box_is_reduced) {
 }
 END_TEST
 
+// ---- a corner at any multiple of 128 bytes ------------------------------------------------------
+
+// A of 64 rows and B of 8 come as boxes, each row one span of the swizzle, and a wgmma multiplies
+// their first 16 columns: pattern of the box and pattern of the descriptor both go by the address.
+static const char multiplies[] =
+    ".version 8.0\n.target sm_90a\n.address_size 64\n"
+    ".visible .entry k(.param .align 64 .b8 am[128], .param .align 64 .b8 bm[128], .param .u64 o)\n"
+    "{\n.reg .b32 %%r<16>;\n.reg .b64 %%rd<16>;\n.reg .f32 %%f<4>;\n.reg .pred %%p<4>;\n"
+    ".shared .align 1024 .b8 s[16384];\n.shared .align 8 .b8 m[8];\n"
+    "mov.u32 %%r1, %%tid.x;\nsetp.eq.u32 %%p0, %%r1, 0;\nmov.b64 %%rd1, am;\nmov.b64 %%rd2, bm;\n"
+    "cvta.param.u64 %%rd1, %%rd1;\ncvta.param.u64 %%rd2, %%rd2;\n"
+    "ld.param.u64 %%rd3, [o];\nmov.u32 %%r2, 0;\n@%%p0 mbarrier.init.shared.b64 [m], 1;\n"
+    "bar.sync 0;\n@!%%p0 bra ON;\nmbarrier.arrive.expect_tx.shared.b64 _, [m], %d;\n"
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+    "[s+%d], [%%rd1, {%%r2, %%r2}], [m];\n"
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+    "[s+%d], [%%rd2, {%%r2, %%r2}], [m];\n"
+    "ON: mbarrier.try_wait.parity.shared.b64 %%p1, [m], 0;\n@!%%p1 bra ON;\n"
+    "mov.u32 %%r3, s+%d;\nshr.u32 %%r3, %%r3, 4;\ncvt.u64.u32 %%rd4, %%r3;\n"
+    "mov.u32 %%r4, s+%d;\nshr.u32 %%r4, %%r4, 4;\ncvt.u64.u32 %%rd5, %%r4;\n"
+    "mov.b64 %%rd6, 0x%llx;\nor.b64 %%rd4, %%rd4, %%rd6;\nor.b64 %%rd5, %%rd5, %%rd6;\n"
+    "wgmma.fence.sync.aligned;\n"
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%%f0, %%f1, %%f2, %%f3}, %%rd4, %%rd5, 0, "
+    "1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n"
+    "mul.wide.u32 %%rd7, %%r1, 16;\nadd.u64 %%rd3, %%rd3, %%rd7;\n"
+    "st.global.v4.f32 [%%rd3], {%%f0, %%f1, %%f2, %%f3};\nret;\n}\n";
+
+// The span of a row in bytes; the descriptor's code of the swizzle.
+static const struct {
+  int span;
+  uint64_t code;
+} spans[] = {{128, 1}, {64, 2}, {32, 3}};
+enum { SPANS = 3, M = 64, N = 8, K = 16, LINE = 128 };
+
+static void give_box(PtxMachine *machine, int index, int rows, int span, const uint16_t *cells) {
+  Diags diags = diags_new(arena);
+  TmaBox box;
+  const char *fields = arena_printf(arena, "shape=%dx%d,box=%dx%d,swizzle=%dB,type=f16", span / 2,
+                                    rows, span / 2, rows, span);
+  ck_assert_msg(tma_box_parse(arena, fields, &box, &diags) && tma_box_check(&box, &diags), "%s",
+                diags_text(arena, &diags));
+  const uint64_t at = ptx_machine_buffer(machine, "t", rows * span, cells, PTX_CONTENT_GIVEN);
+  unsigned char map[128];
+  ck_assert(ptx_machine_tensor(machine, &box, at, map, &diags));
+  ptx_machine_param(machine, index, map, sizeof map);
+}
+
+// Whole numbers as halves, so that sums are exact.
+static int number(int operand, int row, int col) { return (row * 7 + col * 5 + operand) % 9 - 4; }
+
+static void fill(int operand, int rows, int span, uint16_t *cells) {
+  for (int i = 0; i < rows * span / 2; i++)
+    cells[i] = ptx_f16_of((float)number(operand, i / (span / 2), i % (span / 2)));
+}
+
+static void check_corner(int span, uint64_t code, int corner) {
+  Diags diags = diags_new(arena);
+  const int b_at = 8192 + corner;
+  const uint64_t rest = code << 62 | (uint64_t)(8 * span >> 4) << 32 | 1 << 16;
+  const char *text = arena_printf(arena, multiplies, (M + N) * span, corner, b_at, corner, b_at,
+                                  (unsigned long long)rest);
+  PtxModule *module = ptx_module_read(arena, text, strlen(text), "k.ptx", &diags);
+  ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
+  const PtxLaunch launch = {.grid = {1, 1, 1}, .block = {128, 1, 1}, .budget = 1 << 22};
+  PtxMachine *machine =
+      ptx_machine_new(arena, module, ptx_module_kernel(module, NULL, &diags), &launch, &diags);
+  uint16_t a[M * LINE / 2], b[N * LINE / 2];
+  fill(0, M, span, a);
+  fill(1, N, span, b);
+  give_box(machine, 0, M, span, a);
+  give_box(machine, 1, N, span, b);
+  const uint64_t to = ptx_machine_buffer(machine, "o", M * N * 4, NULL, PTX_CONTENT_ZERO);
+  ptx_machine_param(machine, 2, &to, 8);
+  ck_assert_int_eq(ptx_machine_run(machine, 0, 0, 0), PTX_DONE);
+  ck_assert_int_eq(ptx_machine_findings(machine), 0);
+  const float *out = ptx_machine_bytes(machine, to, M * N * 4);
+  for (int i = 0; i < M * N; i++) {
+    const int t = i / 4, row = t / 32 * 16 + t % 32 / 4 + i % 4 / 2 * 8, col = t % 4 * 2 + i % 2;
+    int sum = 0;
+    for (int k = 0; k < K; k++) sum += number(0, row, k) * number(1, col, k);
+    ck_assert_msg(out[i] == (float)sum, "span %d, corner 0x%x: D[%d][%d] is %g, not %d", span,
+                  corner, row, col, (double)out[i], sum);
+  }
+}
+
+START_TEST(test_a_pattern_goes_by_the_address) {
+  for (int corner = 0; corner <= 1024; corner += LINE)
+    check_corner(spans[_i].span, spans[_i].code, corner);
+}
+END_TEST
+
+// A corner between two lines of 128 bytes is what no GPU takes.
+START_TEST(test_a_corner_lies_on_a_line) {
+  static const float cells[CELLS];
+  const char *given = open_case_text(arena, "tensors.ptx"), *line = strstr(given, ".shared .align");
+  ck_assert_ptr_nonnull(line);
+  char *text = arena_printf(arena, "%.*s.shared .align 16 .b8 first[16];\n%s", (int)(line - given),
+                            given, line);
+  memcpy(strstr(text, ".align 1024"), ".align 16  ", 11);
+  const Run run = run_text(text, 0, 0, cells, zeros);
+  ck_assert_int_eq(ptx_machine_run(run.machine, 0, 0, 0), PTX_STOPPED);
+  const PtxFinding *f = ptx_machine_finding(run.machine, 0);
+  ck_assert_int_eq(f->kind, PTX_FINDING_MISALIGNED);
+  ck_assert_str_eq(f->text, "a box lies at multiples of 128 bytes");
+}
+END_TEST
+
 Suite *suite_open_tensor(void) {
   Suite *suite = suite_create("open_tensor");
   TCase *tcase = tcase_create("tensor");
@@ -143,6 +251,8 @@ Suite *suite_open_tensor(void) {
   tcase_add_loop_test(tcase, test_a_mistake_is_named, 0, 3);
   tcase_add_test(tcase, test_an_argument_is_a_map);
   tcase_add_loop_test(tcase, test_a_box_is_reduced, 0, 3);
+  tcase_add_loop_test(tcase, test_a_pattern_goes_by_the_address, 0, SPANS);
+  tcase_add_test(tcase, test_a_corner_lies_on_a_line);
   suite_add_tcase(suite, tcase);
   return suite;
 }

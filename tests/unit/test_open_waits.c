@@ -173,6 +173,97 @@ START_TEST(test_a_phase_that_was_missed_is_named) {
 }
 END_TEST
 
+// Warp 0 ends two phases before warp 1 asks for the first of them; then both meet. Warp 1 is told,
+// let through, and the block ends; where nobody ever arrives, it does not.
+static const char overtaken[] =
+    "setp.lt.u32 %p0, %t, 32;\nsetp.eq.u32 %p1, %t, 0;\n"
+    "@%p1 mbarrier.init.shared.b64 [s+64], 32;\nbar.sync 0;\n@!%p0 bra LATE;\n"
+    "mbarrier.arrive.shared.b64 _, [s+64];\nmbarrier.arrive.shared.b64 _, [s+64];\nbra MEET;\n"
+    "LATE: mbarrier.try_wait.parity.shared.b64 %p3, [s+64], 0;\n@!%p3 bra LATE;\n"
+    "MEET: bar.sync 1, 64;\nst.global.u32 [%o], 7;\n";
+
+START_TEST(test_who_is_late_goes_on) {
+  static uint32_t in[PTX_KERNEL_WORDS];
+  PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, overtaken), NULL, 64, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  ck_assert_ptr_nonnull(ptx_kernel_finding(&k, PTX_FINDING_MBARRIER));
+  for (int t = 0; t < 64; t++) ck_assert_uint_eq(k.out[t], 7);
+  const char *never = changed(overtaken,
+                              "mbarrier.arrive.shared.b64 _, [s+64];\n"
+                              "mbarrier.arrive.shared.b64 _, [s+64];",
+                              "");
+  k = ptx_kernel_run(arena, ptx_kernel_text(arena, never), NULL, 64, in);
+  ck_assert_int_eq(k.outcome, PTX_DEADLOCK);
+}
+END_TEST
+
+// What a warp waits for when all do: an mbarrier with what it lacks, a barrier, lanes.
+static const struct {
+  const char *body, *says;
+} stuck[] = {
+    {"setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [s+64], 40;\nbar.sync 0;\n"
+     "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [s+64], 256;\n"
+     "W: mbarrier.try_wait.parity.shared.b64 %p3, [s+64], 0;\n@!%p3 bra W;\n",
+     "phase 0 is under way, with 39 of 40 arrivals missing and 256 bytes to come"},
+    {"setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [s+64], 40;\nbar.sync 0;\n"
+     "W: mbarrier.try_wait.parity.shared.b64 %p3, [s+64], 0;\nnanosleep.u32 20;\n@!%p3 bra W;\n",
+     "with 40 of 40 arrivals missing"},
+    {"bar.sync 3, 96;\n", "the warp waits at barrier 3, where 64 of 96 threads are"},
+};
+
+START_TEST(test_a_deadlock_says_for_what_a_warp_waits) {
+  static uint32_t in[PTX_KERNEL_WORDS];
+  const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, stuck[_i].body), NULL, 64, in);
+  ck_assert_int_eq(k.outcome, PTX_DEADLOCK);
+  const PtxFinding *f = ptx_kernel_finding(&k, PTX_FINDING_DEADLOCK);
+  ck_assert(f && f->text && strstr(f->text, stuck[_i].says) != NULL);
+  ck_assert_msg(_i == 2 || (f->space == PTX_SPACE_SHARED && f->address == 64), "%llu",
+                (unsigned long long)f->address);
+}
+END_TEST
+
+// ---- tensor memory ------------------------------------------------------------------------------
+
+// D = A·B of 128 x 32 x 16, A and B all ones; each warp loads its 32 lanes, a thread its row.
+static const char tensor[] =
+    "shr.u32 %r20, %t, 5;\nsetp.eq.u32 %p7, %r20, 0;\nsetp.eq.u32 %p0, %t, 0;\nmov.u32 %r1, s;\n"
+    "mad.lo.u32 %r2, %t, 16, %r1;\nmov.u32 %r3, 0x3c003c00;\n"
+    "st.shared.v4.u32 [%r2], {%r3, %r3, %r3, %r3};\n"
+    "st.shared.v4.u32 [%r2+256], {%r3, %r3, %r3, %r3};\n"
+    "@%p0 mbarrier.init.shared.b64 [s+4088], 1;\n"
+    "@%p7 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s+4080], 32;\n"
+    "@%p7 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n"
+    "fence.proxy.async.shared::cta;\ntcgen05.fence::before_thread_sync;\nbar.sync 0;\n"
+    "tcgen05.fence::after_thread_sync;\nld.shared.u32 %r4, [s+4080];\n"
+    "mov.b64 %rd3, 0x0000400800080000;\nmov.u32 %r5, 0x8080010;\nsetp.ne.u32 %p1, 0, 0;\n"
+    "setp.eq.u32 %p2, 0, 0;\nmov.u32 %r6, 0;\nmov.u32 %r7, 0xff;\n@!%p0 bra ON;\n"
+    "tcgen05.mma.cta_group::1.kind::f16 [%r4], %rd3, %rd3, %r5, {%r6, %r6, %r6, %r6}, %p1;\n"
+    "tcgen05.mma.cta_group::1.kind::f16 [%r4], %rd3, %rd3, %r5, {%r7, %r6, %r6, %r6}, %p2;\n"
+    "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [s+4088];\n"
+    "ON: mbarrier.try_wait.parity.shared.b64 %p3, [s+4088], 0;\n@!%p3 bra ON;\n"
+    "tcgen05.fence::after_thread_sync;\nshl.b32 %r8, %r20, 21;\nadd.u32 %r8, %r8, %r4;\n"
+    "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r9, %r10}, [%r8];\nUSE: add.u32 %r11, %r9, 1;\n"
+    "tcgen05.wait::ld.sync.aligned;\nst.global.u32 [%o], %r11;\n"
+    "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;\n"
+    "@%p7 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 32;\n";
+
+// Lanes 0 to 7 are left out of the second product. A read of what tcgen05.ld brings needs no wait
+// (PTX ISA, "Register dependencies, same thread"), a write over it does.
+START_TEST(test_tensor_memory) {
+  static uint32_t in[PTX_KERNEL_WORDS];
+  PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, tensor), NULL, 128, in);
+  const PtxFinding *f = ptx_machine_findings(k.machine) ? ptx_machine_finding(k.machine, 0) : NULL;
+  ck_assert_msg(k.outcome == PTX_DONE && !f, "%s %s", f ? ptx_finding_names[f->kind] : "",
+                f && f->text ? f->text : "");
+  for (int t = 0; t < 128; t++)  // 16.0, 32.0
+    ck_assert_uint_eq(k.out[t], (t < 8 ? 0x41800000u : 0x42000000u) + 1);
+  const char *over = changed(tensor, "USE: add.u32 %r11, %r9, 1;", "mov.u32 %r10, 0;");
+  k = ptx_kernel_run(arena, ptx_kernel_text(arena, over), NULL, 128, in);
+  f = ptx_kernel_finding(&k, PTX_FINDING_MISSING_WAIT);
+  ck_assert(f && strstr(f->text, "tcgen05.wait::ld"));
+}
+END_TEST
+
 // 128 bytes are added to global memory, their largest kept there; and in shared memory added to
 // what threads put there, twice, told by an mbarrier.
 static const char reduces[] =
@@ -216,6 +307,9 @@ Suite *suite_open_waits(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_what_nobody_waited_for_is_named, 0, CASES);
   tcase_add_test(tcase, test_a_phase_that_was_missed_is_named);
+  tcase_add_test(tcase, test_who_is_late_goes_on);
+  tcase_add_loop_test(tcase, test_a_deadlock_says_for_what_a_warp_waits, 0, 3);
+  tcase_add_test(tcase, test_tensor_memory);
   tcase_add_test(tcase, test_reductions_of_many_bytes);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -136,7 +136,9 @@ START_TEST(a_box_lies_as_its_swizzle_says) {
   Diags diags = diags_new(arena);
   ck_assert(tma_box_parse(arena, "shape=4096x512,box=64x16,swizzle=128B", &box, &diags));
   ck_assert(tma_box_check(&box, &diags) && tma_box_bytes(&box) == 2048);
-  ck_assert_int_eq(tma_box_alignment(&box), 1024);
+  ck_assert(tma_box_alignment(&box) == 128 && tma_box_repeat(&box) == 1024);
+  // A corner one line further on sees the pattern one row further on.
+  ck_assert_int_eq(tma_box_address(&box, 128, 11, 2 * 16), 12 * 128 + (2 ^ 4) * 16);
   const Layout *layout = tma_box_layout(arena, &box, "box", &diags);
   ck_assert_int_eq(layout->offset_of[11 * 128 + 2 * 16], 11 * 128 + (2 ^ 3) * 16);
   ck_assert_str_eq(notation_canonical(arena, layout), "swizzle:3,4,3");

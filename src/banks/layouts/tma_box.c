@@ -179,10 +179,19 @@ static int64_t rows_of(const TmaBox *box) {
 
 int64_t tma_box_bytes(const TmaBox *box) { return rows_of(box) * pitch_of(box); }
 
-// The pattern repeats every 2^B rows, each a line of 128 bytes.
 int tma_box_alignment(const TmaBox *box) {
+  (void)box;
+  return BANK_LINE_BYTES;
+}
+
+// The pattern repeats every 2^B rows, each a line of 128 bytes.
+int tma_box_repeat(const TmaBox *box) {
   const CuteSwizzle *s = &box->swizzle->swizzle;
   return s->bits ? 1 << (s->base + s->shift + s->bits) : BANK_LINE_BYTES;
+}
+
+int64_t tma_box_address(const TmaBox *box, int64_t corner, int64_t row, int64_t byte) {
+  return cute_swizzle(box->swizzle->swizzle, corner + row * pitch_of(box) + byte);
 }
 
 const Layout *tma_box_layout(Arena *arena, const TmaBox *box, const char *text, Diags *diags) {
@@ -199,7 +208,6 @@ const Layout *tma_box_layout(Arena *arena, const TmaBox *box, const char *text, 
   int cols = slab.row_bytes / slab.elem_bytes;
   int64_t *offset = ARENA_ARRAY(arena, int64_t, slab.rows * cols);
   for (int i = 0; i < slab.rows * cols; i++)
-    offset[i] = cute_swizzle(box->swizzle->swizzle,
-                             i / cols * pitch_of(box) + (int64_t)(i % cols) * slab.elem_bytes);
+    offset[i] = tma_box_address(box, 0, i / cols, (int64_t)(i % cols) * slab.elem_bytes);
   return notation_layout(arena, text, &slab, offset, diags);
 }

@@ -6,7 +6,9 @@
 // Extents are innermost first, as the driver takes them: rows of 4096 halves, boxes of 64 rows
 // of 64. strides=8192 are the bytes from row to row (and so on outwards), without them rows follow
 // each other; step=1x2 takes every other row. Source of the rules: CUDA Driver API, "Tensor Map
-// Object Management"; of what is aligned to what: CUDA C++ Programming Guide, "TMA Swizzle".
+// Object Management"; of what is aligned to what: CUDA C++ Programming Guide, "TMA Swizzle", which
+// asks for 128 bytes and gives the shift of a pattern that begins elsewhere, (address / 128) % 8
+// rows of 128B ("Swizzle Pattern Pointer Offset Computation").
 #pragma once
 #include "banks/layouts/cute_text.h"
 #include "banks/layouts/layout.h"
@@ -40,6 +42,11 @@ bool tma_box_check(const TmaBox *box, Diags *diags);
 // after a finding where the pattern is not documented (rule "tma_pattern").
 const Layout *tma_box_layout(Arena *arena, const TmaBox *box, const char *text, Diags *diags);
 
-// The alignment in shared memory that the box asks for, in bytes.
+// The alignment in shared memory that the box asks for, in bytes: 128, whatever its swizzle.
 int tma_box_alignment(const TmaBox *box);
+// The bytes after which its pattern repeats. A corner at a multiple of them sees the pattern as the
+// layout has it; any other one sees it shifted, for the pattern goes by the bits of the address.
+int tma_box_repeat(const TmaBox *box);
+// Where byte `byte` of row `row` lies in shared memory, when the box's corner lies at `corner`.
+int64_t tma_box_address(const TmaBox *box, int64_t corner, int64_t row, int64_t byte);
 int64_t tma_box_bytes(const TmaBox *box);

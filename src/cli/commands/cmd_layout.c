@@ -202,6 +202,9 @@ static void print_tma(const TmaBox *box) {
   for (int i = 1; i < box->rank; i++) printf(" x %lld", box->box[i]);
   printf(", swizzle %s: %lld bytes of shared memory at a multiple of %d\n", box->swizzle->name,
          (long long)tma_box_bytes(box), tma_box_alignment(box));
+  if (tma_box_repeat(box) > tma_box_alignment(box))
+    printf("the pattern goes by the address: as below where the box begins at a multiple of %d\n",
+           tma_box_repeat(box));
 }
 
 static void print_text(const Shown *shown, bool map) {
@@ -228,6 +231,7 @@ static void print_json(const Shown *shown, bool map) {
   if (shown->tma) {
     json_member_int(&w, "tma_bytes", tma_box_bytes(shown->tma));
     json_member_int(&w, "tma_alignment", tma_box_alignment(shown->tma));
+    json_member_int(&w, "tma_repeat", tma_box_repeat(shown->tma));
   }
   layout_view_write(&w, &shown->view, map);
   json_end_object(&w);

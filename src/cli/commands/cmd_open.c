@@ -17,6 +17,7 @@
 #include "base/watch.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
+#include "cli/open/open_dump.h"
 #include "cli/open/open_limit.h"
 #include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
@@ -43,6 +44,7 @@ static const Option OPTIONS[] = {
     OPEN("arg", LIST, request.args),
     OPEN("blocks", TEXT, request.blocks),
     OPEN("slab", LIST, request.slabs),
+    OPEN("dump", LIST, request.dumps),
     OPEN("ncu", TEXT, request.ncu),
     OPEN("fail-above", LIST, fail_above),
     {.name = "budget",
@@ -105,6 +107,8 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   }
   if (!open_ncu_is_of(&result, request->ncu, diags)) return cli_fail(diags);
   print(&result, given);
+  const int written = open_write_dumps(&result);
+  if (written != CLI_OK) return written;
   return judge(&result, given, limits, diags);
 }
 
@@ -149,7 +153,8 @@ static int split_flags(int *argc, char **argv, char ***flags) {
 // A person at a terminal who asked for no report gets the screen.
 static bool wants_screen(const OpenOptions *given) {
   const bool report = as_json(given) || given->markdown || given->text || given->list ||
-                      given->request.ncu || given->fail_above.count > 0;
+                      given->request.ncu || given->request.dumps.count > 0 ||
+                      given->fail_above.count > 0;
   return !report && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 }
 

@@ -42,7 +42,11 @@ int cli_error(int status, const char *format, ...) {
 }
 
 int cli_write(Arena *arena, const char *path, const char *text) {
-  if (disk_write(path, text)) return CLI_OK;
+  return cli_write_bytes(arena, path, text, strlen(text));
+}
+
+int cli_write_bytes(Arena *arena, const char *path, const void *bytes, size_t n) {
+  if (disk_write_bytes(path, bytes, n)) return CLI_OK;
   bool full = errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO;
   return cli_error(full ? CLI_NO : CLI_USAGE, "%s %s: %s", str_sanitise(arena, path),
                    full ? "could not be written whole" : "cannot be written", strerror(errno));

@@ -69,6 +69,7 @@ int cli_error(int status, const char *format, ...) __attribute__((format(printf,
 
 // The text as the file of that name, whole or not at all (base/disk.h); says why not.
 int cli_write(Arena *arena, const char *path, const char *text);
+int cli_write_bytes(Arena *arena, const char *path, const void *bytes, size_t n);
 
 // A field of a CSV row in quotes, its own quotes doubled, and what follows it; NULL is an empty
 // field.

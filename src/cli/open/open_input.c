@@ -327,6 +327,7 @@ typedef struct ArgGiver {
   const PtxParamType *type;
   Diags *diags;
   uint64_t seed;
+  OpenBuffer *buffers;  // by parameter
 } ArgGiver;
 
 static void say(const ArgGiver *g, const char *arg, const char *expected) {
@@ -355,10 +356,17 @@ static void fill_random(ArgGiver *g, unsigned char *bytes, int64_t n) {
   }
 }
 
-static void give_pointer(const ArgGiver *g, int64_t bytes, const void *contents,
-                         PtxContent content) {
+static uint64_t give_buffer(const ArgGiver *g, int64_t bytes, const void *contents,
+                            PtxContent content) {
   const char *name = arena_printf(g->arena, "argument %d", g->index + 1);
   const uint64_t address = ptx_machine_buffer(g->machine, name, bytes, contents, content);
+  g->buffers[g->index] = (OpenBuffer){address, bytes};
+  return address;
+}
+
+static void give_pointer(const ArgGiver *g, int64_t bytes, const void *contents,
+                         PtxContent content) {
+  const uint64_t address = give_buffer(g, bytes, contents, content);
   ptx_machine_param(g->machine, g->index, &address, sizeof address);
 }
 
@@ -436,9 +444,7 @@ static void give_tensor(ArgGiver *g, const char *arg) {
   unsigned char *contents = arena_alloc(g->arena, (size_t)bytes), map[128];
   g->type = element_type(g, &box);
   fill_random(g, contents, bytes);
-  const uint64_t address =
-      ptx_machine_buffer(g->machine, arena_printf(g->arena, "argument %d", g->index + 1), bytes,
-                         contents, PTX_CONTENT_GIVEN);
+  const uint64_t address = give_buffer(g, bytes, contents, PTX_CONTENT_GIVEN);
   if (ptx_machine_tensor(g->machine, &box, address, map, g->diags))
     ptx_machine_param(g->machine, g->index, map, sizeof map);
 }
@@ -503,16 +509,20 @@ static void give_number(const ArgGiver *g, const char *arg) {
   }
 }
 
-bool open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel, int n,
-                    const char *const *args, Diags *diags) {
+const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel,
+                                 int n, const char *const *args, Diags *diags) {
   const int before = diags->count;
   if (n != kernel->n_params) {
     diag_add(diags, "arg", "%s takes %d argument%s, %d %s given", ptx_signature_text(arena, kernel),
              kernel->n_params, kernel->n_params == 1 ? "" : "s", n, n == 1 ? "is" : "are");
-    return false;
+    return NULL;
   }
-  ArgGiver giver = {
-      .arena = arena, .machine = machine, .kernel = kernel, .diags = diags, .seed = 1};
+  ArgGiver giver = {.arena = arena,
+                    .machine = machine,
+                    .kernel = kernel,
+                    .diags = diags,
+                    .seed = 1,
+                    .buffers = ARENA_ARRAY(arena, OpenBuffer, n + 1)};
   const PtxParamType *types = ptx_signature(arena, kernel);
   for (int i = 0; i < n; i++) {
     giver.index = i;
@@ -528,5 +538,5 @@ bool open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel
     else
       give_number(&giver, args[i]);
   }
-  return diags->count == before;
+  return diags->count == before ? giver.buffers : NULL;
 }

@@ -24,9 +24,14 @@ typedef struct OpenBlocks {
 } OpenBlocks;
 bool open_read_blocks(const char *text, const PtxLaunch *launch, OpenBlocks *blocks, Diags *diags);
 
-// The arguments, given to the machine; false after findings.
-bool open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel, int n,
-                    const char *const *args, Diags *diags);
+// Memory that an argument brought along; 0 bytes: it has none.
+typedef struct OpenBuffer {
+  uint64_t address;
+  int64_t bytes;
+} OpenBuffer;
+// The arguments, given to the machine, with the memory of each; NULL after findings.
+const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel,
+                                 int n, const char *const *args, Diags *diags);
 
 // Whether the path is of a file that the program brings along: "example:sums.ptx".
 bool open_is_example(const char *path);

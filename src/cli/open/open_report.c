@@ -34,14 +34,11 @@ static const char *space_name(PtxSpace space) {
 
 // The shared variable that an offset lies in: "As+128".
 static const char *variable_at(const OpenResult *r, int64_t offset) {
-  const int function = (int)(r->kernel - r->module->functions);
   for (int i = 0; i < r->module->n_variables; i++) {
     const PtxVariable *v = &r->module->variables[i];
-    const bool own = v->function < 0 || v->function == function;
-    if (v->space != PTX_SPACE_SHARED || !own || v->is_extern) continue;
-    if (offset >= v->offset && offset < v->offset + v->bytes)
-      return arena_printf(r->arena, "%s+%" PRId64, ptx_plain_name(r->arena, v->name),
-                          offset - v->offset);
+    const int64_t at = ptx_machine_variable(r->machine, i);
+    if (at >= 0 && offset >= at && offset < at + v->bytes)
+      return arena_printf(r->arena, "%s+%" PRId64, ptx_plain_name(r->arena, v->name), offset - at);
   }
   const int dynamic = ptx_machine_static_smem(r->machine);
   if (offset >= dynamic) return arena_printf(r->arena, "dynamic+%" PRId64, offset - dynamic);
@@ -91,6 +88,15 @@ static const char *outcome_text(const OpenResult *r) {
       return "the budget of instructions is used up; the counts end there";
   }
   return NULL;
+}
+
+static const char *left_out_text(const OpenResult *r) {
+  const int64_t n = ptx_machine_findings_left_out(r->machine);
+  return n == 0 ? NULL
+                : arena_printf(r->arena,
+                               "findings at more pairs of lines than are kept: %" PRId64
+                               " times more something was found",
+                               n);
 }
 
 static bool is_shared_access(const PtxInst *i) {
@@ -265,8 +271,8 @@ void open_print_text(const OpenResult *r) {
   const int n = ptx_machine_findings(r->machine);
   printf("\n%s\n", n ? "findings" : "no race, no unwritten read, nothing out of bounds");
   for (int i = 0; i < n; i++) printf("  %s\n", finding_text(r, ptx_machine_finding(r->machine, i)));
-  const char *notes[] = {outcome_text(r), warning_text(r), approximation_text(r), counted_text(r),
-                         r->why_not};
+  const char *notes[] = {left_out_text(r),      outcome_text(r), warning_text(r),
+                         approximation_text(r), counted_text(r), r->why_not};
   for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
     if (notes[i]) printf("%s\n", notes[i]);
 }
@@ -303,7 +309,7 @@ void open_print_markdown(const OpenResult *r) {
   print_cures(r, "- write ", "`");
   for (int i = 0; i < ptx_machine_findings(r->machine); i++)
     printf("%s- %s\n", i ? "" : "\n", finding_text(r, ptx_machine_finding(r->machine, i)));
-  const char *notes[] = {outcome_text(r), counted_text(r)};
+  const char *notes[] = {left_out_text(r), outcome_text(r), counted_text(r)};
   for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
     if (notes[i]) printf("\n%s\n", notes[i]);
 }
@@ -460,6 +466,7 @@ void open_print_json(const OpenResult *r) {
   put_lines(&w, r);
   put_findings(&w, r, "races", true);
   put_findings(&w, r, "findings", false);
+  json_member_int(&w, "findings_left_out", ptx_machine_findings_left_out(r->machine));
   json_member_string(&w, "warning", warning_text(r));
   json_member_int(&w, "approximations", ptx_machine_approximations(r->machine));
   json_member_int(&w, "lane_instructions", ptx_machine_lane_instructions(r->machine));

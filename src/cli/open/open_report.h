@@ -25,6 +25,9 @@ typedef struct OpenResult {
   const PtxModule *module;
   const PtxFunction *kernel;
   const PtxMachine *machine;
+  const OpenBuffer *buffers;  // by parameter
+  const struct OpenDump *dumps;
+  int n_dumps;
   const PtxTally *tally;
   const PtxLines *lines;
   PtxLaunch launch;

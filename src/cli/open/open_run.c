@@ -11,6 +11,7 @@
 #include "cli/open/open_compiled.h"
 #include "cli/open/open_declared.h"
 #include "cli/open/open_detail.h"
+#include "cli/open/open_dump.h"
 #include "cli/open/open_input.h"
 #include "cli/open/open_memory.h"
 #include "cli/open/open_ncu.h"
@@ -91,10 +92,10 @@ static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlo
   if (!open_read_blocks(given->blocks, &r->launch, blocks, diags)) return NULL;
   r->launch.budget = given->budget * INT64_C(1000000);
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
-  if (!machine ||
-      !open_give_args(r->arena, machine, r->kernel, given->args.count, given->args.items, diags))
-    return NULL;
-  return machine;
+  if (!machine) return NULL;
+  r->buffers =
+      open_give_args(r->arena, machine, r->kernel, given->args.count, given->args.items, diags);
+  return r->buffers ? machine : NULL;
 }
 
 // The rows of arrays: as given first, then as the source declares them.
@@ -106,8 +107,7 @@ static bool find_arrays(const OpenRequest *given, OpenResult *r, Diags *diags) {
   for (int i = 0; i < given->slabs.count; i++)
     if (!open_read_slab(given->slabs.items[i], &all[i], r->arena, diags)) return false;
   if (n) memcpy(all + given->slabs.count, declared, sizeof *all * (size_t)n);
-  r->arrays = ptx_record_arrays(r->arena, r->record, ptx_machine_static_smem(r->machine), all,
-                                n + given->slabs.count);
+  r->arrays = ptx_record_arrays(r->arena, r->record, r->machine, all, n + given->slabs.count);
   return true;
 }
 
@@ -157,6 +157,9 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   OpenBlocks blocks;
   PtxMachine *machine = make_machine(r, &given, &blocks, diags);
   if (!machine) return CLI_USAGE;
+  r->n_dumps = given.dumps.count;
+  r->dumps = open_read_dumps(r->arena, r->kernel, r->buffers, given.dumps.items, r->n_dumps, diags);
+  if (!r->dumps) return CLI_USAGE;
   if (given.ncu && !open_read_ncu(r->arena, given.ncu, &r->counted, &r->n_counted, diags))
     return CLI_USAGE;
   r->launch_text = open_launch_text(r->arena, &given);

@@ -8,7 +8,7 @@ typedef struct OpenRequest {
   char **flags;  // of nvcc
   int n_flags;
   const char *kernel, *launch, *blocks, *ncu;  // NULL: not given
-  OptionList args, slabs;
+  OptionList args, slabs, dumps;
   int budget;  // millions of lane instructions
   bool predict;
   bool record;                // keep addresses, for better layouts and the detail

@@ -91,12 +91,15 @@ typedef struct PtxOpcode {
   const char *operands;  // one letter each, see opcode.def
   PtxRun *run;           // NULL: known, but not run
   PtxFlow flow;
+  const char *takes;  // the other modifiers that `run` heeds
   const char *help;
 } PtxOpcode;
 
 extern const PtxOpcode ptx_opcodes[];
 extern const int ptx_opcode_count;
 
+// Whether a list of modifiers, with blanks between, has this one.
+bool ptx_modifier_listed(const char *list, PtxModifier modifier);
 // The first row of that name whose modifiers and types agree; NULL when there is none. `*known`
 // says whether there is a row of the name at all.
 const PtxOpcode *ptx_opcode_find(const char *name, int length, const PtxForm *form, bool *known);

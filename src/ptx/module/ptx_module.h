@@ -117,9 +117,10 @@ typedef struct PtxFunction {
   PtxParam *params, *results;
   int n_params, n_results;
   int64_t param_bytes;
-  int first, end;                          // instructions
-  int n_regs, n_preds;                     // of its frame
-  const uint8_t *reg_bits;                 // width of each register
+  int first, end;           // instructions
+  int n_regs, n_preds;      // of its frame
+  const uint8_t *reg_bits;  // width of each register
+  int dynamic_align;        // that the extern arrays it names ask for; 0: it names none
   int reqntid[3], maxntid[3], cluster[3];  // 0: not said
   int line;
 } PtxFunction;
@@ -154,6 +155,8 @@ typedef struct PtxModule {
   int n_files;
   uint64_t *constants;
   uint8_t *constant_zeros;  // trailing zeros that the compiler may count on
+  int *constant_variable;  // of shared memory, whose address it is; −1: a number. Where variables
+                           // lie for a kernel alone, a machine knows: the value counts all
   int n_constants;
   PtxCall *calls;
   int n_calls;

@@ -133,15 +133,22 @@ void ptx_scope_close(PtxParser *p) {
 }
 
 PtxArg ptx_constant(PtxParser *p, uint64_t bits, int zeros) {
+  return ptx_constant_of(p, bits, zeros, -1);
+}
+
+PtxArg ptx_constant_of(PtxParser *p, uint64_t bits, int zeros, int variable) {
   PtxModule *module = p->module;
   for (int i = module->n_constants - 1; i >= 0 && i >= module->n_constants - 64; i--)
-    if (module->constants[i] == bits && module->constant_zeros[i] == zeros)
+    if (module->constants[i] == bits && module->constant_zeros[i] == zeros &&
+        module->constant_variable[i] == variable)
       return ~(PTX_SPECIALS + i);
-  int capacity = p->cap_constants;
+  int capacity = p->cap_constants, same = p->cap_constants;
   PTX_GROW(p, module->constants, capacity, module->n_constants + 1);
+  PTX_GROW(p, module->constant_variable, same, module->n_constants + 1);
   PTX_GROW(p, module->constant_zeros, p->cap_constants, module->n_constants + 1);
   module->constants[module->n_constants] = bits;
   module->constant_zeros[module->n_constants] = (uint8_t)zeros;
+  module->constant_variable[module->n_constants] = variable;
   return ~(PTX_SPECIALS + module->n_constants++);
 }
 

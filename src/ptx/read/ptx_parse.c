@@ -11,7 +11,8 @@
 #include "ptx/run/flow.h"
 #include "ptx/run/run.h"
 
-enum { EXTENT_MAX = 1 << 16 };
+// A kernel takes 32,764 bytes of parameters. (PTX ISA, 5.2 "Parameter State Space", from sm_70 on.)
+enum { EXTENT_MAX = 1 << 16, PARAM_BYTES_MAX = 32764 };
 
 // Goes on behind the next semicolon, or before a brace.
 void ptx_skip_statement(PtxParser *p) {
@@ -31,7 +32,7 @@ int64_t ptx_parse_int(PtxParser *p) {
   }
   const int64_t value = (int64_t)p->token.bits;
   ptx_advance(p);
-  return negative ? -value : value;
+  return negative ? (int64_t)(0 - (uint64_t)value) : value;
 }
 
 static void skip_braces(PtxParser *p) {
@@ -107,6 +108,12 @@ static void place_param(PtxParser *p, PtxFunction *f, PtxParam *param, const Ptx
     return;
   }
   int64_t *end = f->is_kernel ? &f->param_bytes : &p->module->local_bytes;
+  const int64_t before = f->is_kernel ? *end : 0;
+  if (param->bytes > PARAM_BYTES_MAX - before) {
+    ptx_error(p, name->line, "%.*s: parameters of more than %d bytes", name->length, name->text,
+              PARAM_BYTES_MAX);
+    param->bytes = 0;
+  }
   param->offset = round_up(*end, f->is_kernel ? param->align : 16);
   *end = param->offset + param->bytes;
   ptx_name_add(p, name->text, name->length, f->is_kernel ? PTX_NAME_PARAM : PTX_NAME_SLOT,
@@ -408,6 +415,8 @@ static void parse_statement(PtxParser *p) {
 
 PtxModule *ptx_module_read(Arena *arena, const char *text, size_t bytes, const char *what,
                            Diags *diags) {
+  // NVRTC's size of a text counts the NUL behind it, and many programs save that one, too.
+  while (bytes > 0 && text[bytes - 1] == '\0') bytes--;
   PtxParser *p = ARENA_NEW(arena, PtxParser);
   PtxModule *module = ARENA_NEW(arena, PtxModule);
   *p = (PtxParser){.arena = arena,

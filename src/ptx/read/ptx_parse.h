@@ -82,6 +82,8 @@ const PtxName *ptx_name_find(PtxParser *p, const char *text, int length, int64_t
 void ptx_scope_open(PtxParser *p);
 void ptx_scope_close(PtxParser *p);
 PtxArg ptx_constant(PtxParser *p, uint64_t bits, int zeros);
+// The same of an address in that variable of shared memory; −1: none.
+PtxArg ptx_constant_of(PtxParser *p, uint64_t bits, int zeros, int variable);
 PtxArg ptx_special(PtxParser *p, const char *text, int length);  // 0 when there is none
 
 // ptx_parse_inst.c: [@p] opcode operands ;

@@ -256,12 +256,29 @@ static void settle_space(PtxParser *p, PtxInst *inst) {
   }
 }
 
+// A modifier that the row's function does not heed, and that would change a value; none: 0.
+static PtxModifier not_heeded(const PtxInst *inst) {
+  if (inst->row->run == run_nothing || inst->row->run == run_fence) return PTX_MOD_none;
+  for (int i = 1; i < PTX_MODIFIERS; i++) {
+    const PtxModifier modifier = (PtxModifier)i;
+    const PtxModifierClass class = ptx_modifiers[i].class;
+    if (!ptx_mods_has(&inst->form.mods, modifier) || class == PTX_CLASS_SPACE ||
+        class == PTX_CLASS_VECTOR || class == PTX_CLASS_HINT)
+      continue;
+    if (!ptx_modifier_listed(inst->row->needs, modifier) &&
+        !ptx_modifier_listed(inst->row->takes, modifier))
+      return modifier;
+  }
+  return PTX_MOD_none;
+}
+
 static void settle_row(PtxParser *p, PtxInst *inst, const PtxToken *word, int name_length,
                        const char *unknown, int n_unknown) {
   bool known = false;
   inst->row = ptx_opcode_find(word->text, name_length, &inst->form, &known);
+  const PtxModifier other = inst->row && inst->row->run ? not_heeded(inst) : PTX_MOD_none;
   // An instruction that changes no value may have modifiers that are not known.
-  if (inst->row && inst->row->run &&
+  if (inst->row && inst->row->run && !other &&
       (!unknown || inst->row->run == run_nothing || inst->row->run == run_fence)) {
     inst->run = inst->row->run;
     return;
@@ -272,11 +289,27 @@ static void settle_row(PtxParser *p, PtxInst *inst, const PtxToken *word, int na
     inst->why = arena_printf(p->arena, "%s is no instruction that is known here", text);
   else if (inst->row && !inst->row->run)
     inst->why = arena_printf(p->arena, "%s is not run here: %s", text, inst->row->help);
+  else if (other)
+    inst->why = arena_printf(p->arena, "%s is not run here: .%s is not heeded", text,
+                             ptx_modifiers[other].name);
   else if (unknown)
     inst->why =
         arena_printf(p->arena, "%s is not run here: .%.*s is not known", text, n_unknown, unknown);
   else
     inst->why = arena_printf(p->arena, "%s is not run here: not of this type", text);
+}
+
+// The policy that a cache hint names stands last and changes no value: no function sees it. False:
+// it is missing, for what stands last the row needs.
+static bool drop_policy(PtxInst *inst) {
+  if (!ptx_mods_has(&inst->form.mods, PTX_MOD_L2_cache_hint)) return true;
+  int needed = 0;
+  for (const char *c = inst->row->operands; *c; c++) needed += *c >= 'a' && *c <= 'z';
+  if (inst->n_groups <= needed) return false;
+  const PtxGroup *last = &inst->groups[inst->n_groups - 1];
+  if (last->kind != PTX_GROUP_VALUE || last->n != 1) return false;
+  inst->n_groups--;
+  return true;
 }
 
 static bool is_plain(const PtxForm *form) {
@@ -317,8 +350,9 @@ static bool read_instruction(PtxParser *p, PtxInst *inst, const PtxToken *word) 
   const char *name = arena_strndup(p->arena, word->text, (size_t)length);
   if (!read_rest(p, inst, name)) return false;
   settle_space(p, inst);
-  inst->plain = is_plain(&inst->form);
-  inst->why = ptx_run_refuses(p->module, inst);
+  inst->plain = is_plain(&inst->form) && inst->form.n_types == 1;
+  inst->why = drop_policy(inst) ? ptx_run_refuses(p->module, inst)
+                                : "a cache hint names its policy behind the other operands";
   if (inst->run == run_mma) inst->mma = ptx_mma_plan(p->arena, inst, &inst->why);
   if (inst->run == run_wgmma) inst->wgmma = ptx_wgmma_plan(p->arena, p->module, inst, &inst->why);
   if (inst->why) inst->run = ptx_run_why;

@@ -50,13 +50,20 @@ bool ptx_parse_number(PtxParser *p, PtxType type, uint64_t *bits) {
 
 static int zeros_of(uint64_t bits) { return bits ? __builtin_ctzll(bits) : 64; }
 
+static PtxArg dynamic_address(PtxParser *p, const PtxVariable *v) {
+  PtxFunction *f = p->function >= 0 ? &p->module->functions[p->function] : NULL;
+  if (f && v->align > f->dynamic_align) f->dynamic_align = v->align;
+  return ~PTX_SPECIAL_dynamic_base;
+}
+
 // The address of a variable as a value: fixed, but for an extern array of shared memory.
 static PtxArg variable_address(PtxParser *p, const PtxVariable *v) {
-  if (v->space == PTX_SPACE_SHARED && v->is_extern) return ~PTX_SPECIAL_dynamic_base;
+  if (v->space == PTX_SPACE_SHARED && v->is_extern) return dynamic_address(p, v);
+  const int variable = v->space == PTX_SPACE_SHARED ? (int)(v - p->module->variables) : -1;
   const uint64_t base = v->space == PTX_SPACE_GLOBAL  ? PTX_GLOBAL_VARIABLES
                         : v->space == PTX_SPACE_CONST ? PTX_CONST_VARIABLES
                                                       : 0;
-  return ptx_constant(p, base + (uint64_t)v->offset, zeros_of((uint64_t)v->align));
+  return ptx_constant_of(p, base + (uint64_t)v->offset, zeros_of((uint64_t)v->align), variable);
 }
 
 bool ptx_parse_word(PtxParser *p, const PtxToken *word, PtxGroup *group, PtxArg *arg) {
@@ -119,7 +126,8 @@ bool ptx_parse_value(PtxParser *p, const PtxForm *form, PtxGroup *group, PtxArg 
     if (!ptx_parse_number(p, PTX_B64, &more)) return false;
     const int at = ~*arg - PTX_SPECIALS;
     const int zeros = p->module->constant_zeros[at], added = zeros_of(more);
-    *arg = ptx_constant(p, p->module->constants[at] + more, zeros < added ? zeros : added);
+    *arg = ptx_constant_of(p, p->module->constants[at] + more, zeros < added ? zeros : added,
+                           p->module->constant_variable[at]);
   }
   return true;
 }
@@ -208,11 +216,22 @@ static bool read_single(PtxParser *p, const PtxForm *form, PtxGroup *group) {
   return true;
 }
 
+// Numbers are of the last type, but where the last one is that of a register alone: slct's sign,
+// the halves of add.f32.f16.
+static PtxForm form_of_numbers(const PtxInst *inst) {
+  PtxForm form = inst->form;
+  if (inst->run == run_slct || inst->run == run_add_float || inst->run == run_sub_float ||
+      inst->run == run_fma_float)
+    form.n_types = form.n_types > 1 ? 1 : form.n_types;
+  return form;
+}
+
 bool ptx_parse_operand(PtxParser *p, PtxInst *inst, PtxGroup *group) {
   *group = (PtxGroup){0};
   if (ptx_accept(p, '[')) return read_address(p, group);
   if (ptx_accept(p, '{')) return read_vector(p, &inst->form, group);
-  if (!read_single(p, &inst->form, group)) return false;
+  const PtxForm form = form_of_numbers(inst);
+  if (!read_single(p, &form, group)) return false;
   if (ptx_accept(p, '|')) {
     inst->pair = (PtxGroup){.written = true};
     return read_single(p, &inst->form, &inst->pair);

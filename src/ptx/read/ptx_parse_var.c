@@ -11,7 +11,18 @@
 #include "base/whole.h"
 #include "ptx/run/run.h"
 
-enum { VARIABLE_BYTES_MAX = 1 << 28 };
+enum { VARIABLE_BYTES_MAX = 1 << 28, ALIGN_MAX = 4096 };
+#define ARRAY_MAX (INT64_C(1) << 32)
+
+// A power of two that some memory here has; the type's own alignment after a finding.
+static int parse_align(PtxParser *p) {
+  const int line = p->token.line;
+  const int64_t align = ptx_parse_int(p);
+  if (align > 0 && align <= ALIGN_MAX && (align & (align - 1)) == 0) return (int)align;
+  ptx_error(p, line, "an alignment of %lld: a power of two up to %d is expected", (long long)align,
+            ALIGN_MAX);
+  return 0;
+}
 
 bool ptx_parse_qualifiers(PtxParser *p, PtxQualifiers *q) {
   *q = (PtxQualifiers){.align = 0, .vector = 1, .type = PTX_NO_TYPE};
@@ -19,7 +30,7 @@ bool ptx_parse_qualifiers(PtxParser *p, PtxQualifiers *q) {
     const PtxToken word = p->token;
     ptx_advance(p);
     if (ptx_token_is(&word, ".align")) {
-      q->align = (int)ptx_parse_int(p);
+      q->align = parse_align(p);
     } else if (ptx_token_is(&word, ".v2") || ptx_token_is(&word, ".v4")) {
       q->vector = word.text[2] - '0';
     } else if (ptx_token_is(&word, ".attribute")) {
@@ -55,7 +66,7 @@ int64_t ptx_parse_dimensions(PtxParser *p, bool *is_array) {
       continue;
     }
     const int64_t extent = ptx_parse_int(p);
-    if (extent < 0 || extent > (INT64_C(1) << 32) || count * extent > (INT64_C(1) << 32)) {
+    if (extent < 0 || extent > ARRAY_MAX || (extent > 0 && count > ARRAY_MAX / extent)) {
       ptx_error(p, p->token.line, "an array of more than 4 GiB");
       count = 0;
     } else {
@@ -155,10 +166,6 @@ static void declare_variable(PtxParser *p, PtxSpace space, bool is_extern, const
     ptx_error(p, name.line, "%s has more than 256 MiB", v.name);
     v.bytes = 0;
   }
-  if (v.align > 4096 || (v.align & (v.align - 1)) != 0) {
-    ptx_error(p, name.line, "%s: an alignment of %d", v.name, v.align);
-    v.align = 16;
-  }
   if (ptx_accept(p, '=')) {
     const bool keeps = v.bytes > 0 && v.bytes <= (1 << 26);
     unsigned char *bytes = arena_alloc(p->arena, keeps ? (size_t)v.bytes : 8);
@@ -208,6 +215,10 @@ static void declare_slot(PtxParser *p, const PtxQualifiers *q) {
   bool is_array = false;
   const int64_t bytes = ptx_parse_dimensions(p, &is_array) * ptx_type_bytes(q->type) * q->vector;
   PtxModule *module = p->module;
+  if (bytes > VARIABLE_BYTES_MAX || module->local_bytes > VARIABLE_BYTES_MAX) {
+    ptx_error(p, name.line, "%.*s has more than 256 MiB", name.length, name.text);
+    return;
+  }
   const int64_t offset = round_up(module->local_bytes, q->align > 16 ? q->align : 16);
   module->local_bytes = offset + bytes;
   ptx_name_add(p, name.text, name.length, PTX_NAME_SLOT, offset);

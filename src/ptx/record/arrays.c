@@ -31,18 +31,14 @@ static Extent extent_of(const PtxSite *site) {
   return extent;
 }
 
-static bool is_of_kernel(const PtxRecord *r, const PtxVariable *v) {
-  const int function = (int)(r->kernel - r->module->functions);
-  return v->space == PTX_SPACE_SHARED && !v->is_extern &&
-         (v->function < 0 || v->function == function);
-}
-
-static void add_variables(Arena *arena, const PtxRecord *r, PtxArrays *out) {
+static void add_variables(Arena *arena, const PtxRecord *r, const PtxMachine *machine,
+                          PtxArrays *out) {
   for (int i = 0; i < r->module->n_variables && out->n < ARRAYS_MAX; i++) {
     const PtxVariable *v = &r->module->variables[i];
-    if (!is_of_kernel(r, v) || v->bytes == 0) continue;
-    out->items[out->n++] = (PtxArray){.name = ptx_plain_name(arena, v->name),
-                                      .at = {.base = v->offset, .bytes = v->bytes}};
+    const int64_t at = ptx_machine_variable(machine, i);
+    if (at < 0 || v->bytes == 0) continue;
+    out->items[out->n++] =
+        (PtxArray){.name = ptx_plain_name(arena, v->name), .at = {.base = at, .bytes = v->bytes}};
   }
 }
 
@@ -160,10 +156,11 @@ static void find_pitch(Arena *arena, const PtxRecord *r, PtxArray *array, int in
   array->pitch_from = known ? "strides" : "a line of banks";
 }
 
-PtxArrays ptx_record_arrays(Arena *arena, PtxRecord *record, int static_smem,
+PtxArrays ptx_record_arrays(Arena *arena, PtxRecord *record, const PtxMachine *machine,
                             const PtxPitch *pitches, int n) {
+  const int static_smem = ptx_machine_static_smem(machine);
   PtxArrays arrays = {.items = ARENA_ARRAY(arena, PtxArray, ARRAYS_MAX)};
-  add_variables(arena, record, &arrays);
+  add_variables(arena, record, machine, &arrays);
   add_dynamic(record, &arrays, static_smem);
   take_sites(record, &arrays);
   for (int i = 0; i < arrays.n; i++) {

@@ -59,7 +59,7 @@ typedef struct PtxPitch {
 } PtxPitch;
 
 // Shared memory by arrays: variables of the text, and of dynamic memory what accesses overlap in.
-PtxArrays ptx_record_arrays(Arena *arena, PtxRecord *record, int static_smem,
+PtxArrays ptx_record_arrays(Arena *arena, PtxRecord *record, const PtxMachine *machine,
                             const PtxPitch *pitches, int n);
 // The sites of one array side by side, for recorded_cost().
 const RecordedSite *ptx_record_of_array(Arena *arena, const PtxRecord *record, int array, int *n);

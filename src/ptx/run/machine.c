@@ -1,4 +1,4 @@
-// Blocks, warps and their splits; findings. (How a machine is made: machine_make.c.)
+// Blocks, warps and their splits. (How a machine is made: machine_make.c; findings: findings.c.)
 //
 // The loop that matters is run_split(): fetch, guard, call the row's function, follow where values
 // come from. Nothing is allocated in it. Warps take turns: each runs until all its lanes wait or
@@ -7,59 +7,11 @@
 
 #include <assert.h>
 
-#include "base/str.h"
 #include "ptx/run/run.h"
 
 // Rounds in which everybody asked in vain and nothing happened: nothing will.
 enum { IDLE_ROUNDS = 256 };
 enum { SLICE = 1 << 14, PATIENCE = 1 << 12 };
-
-const char *const ptx_finding_names[PTX_FINDINGS] = {
-#define FINDING(id, name, help) [PTX_FINDING_##id] = name,
-#include "ptx/run/finding.def"
-};
-const char *const ptx_finding_helps[PTX_FINDINGS] = {
-#define FINDING(id, name, help) [PTX_FINDING_##id] = help,
-#include "ptx/run/finding.def"
-};
-
-// ---- findings -----------------------------------------------------------------------------------
-
-PtxFinding *ptx_find(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, int pc, int other_pc,
-                     uint32_t lanes) {
-  for (int i = 0; i < m->n_findings; i++) {
-    PtxFinding *f = &m->findings[i];
-    if (f->kind != kind || f->pc != pc || f->other_pc != other_pc) continue;
-    f->count++;
-    if (f->warp == w->in_block && memcmp(f->block, w->block->index, sizeof f->block) == 0)
-      f->lanes |= lanes;
-    return f;
-  }
-  static const PtxFinding none = {.thread = -1, .other_thread = -1};
-  PtxFinding *f =
-      &m->findings[m->n_findings < PTX_FINDINGS_MAX ? m->n_findings++ : PTX_FINDINGS_MAX];
-  *f = none;
-  f->kind = kind;
-  f->pc = pc;
-  f->other_pc = other_pc;
-  f->lanes = lanes;
-  f->warp = w->in_block;
-  if (lanes) f->thread = ptx_thread_of_block(m, ptx_thread(w, __builtin_ctz(lanes)));
-  f->count = 1;
-  memcpy(f->block, w->block->index, sizeof f->block);
-  memcpy(f->other_block, w->block->index, sizeof f->block);
-  return f;
-}
-
-void ptx_stop(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, uint32_t lanes, const char *text) {
-  PtxFinding *f = ptx_find(m, w, kind, w->pc, -1, lanes);
-  f->text = text;
-  m->stopped = true;
-}
-
-void ptx_run_why(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  ptx_stop(m, w, PTX_FINDING_NOT_RUN, mask, i->why);
-}
 
 // ---- splits -------------------------------------------------------------------------------------
 
@@ -71,7 +23,7 @@ static void load_frame(PtxWarp *w, const PtxSplit *s) {
   w->frame_pred_taint = w->pred_taint + frame->pred;
 }
 
-static void load_split(PtxWarp *w, int index) {
+void ptx_load_split(PtxWarp *w, int index) {
   w->now = index;
   const PtxSplit *s = &w->splits[index];
   w->pc = s->pc;
@@ -225,7 +177,7 @@ static bool run_warp(PtxMachine *m, PtxWarp *w) {
     merge_splits(w);
     const int chosen = choose_split(w, w->stale);
     if (chosen < 0) break;
-    load_split(w, chosen);
+    ptx_load_split(w, chosen);
     w->again = false;
     ran = true;
     run_split(m, w, &slice);
@@ -250,6 +202,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   ptx_clock_clear(m, w->after);
   w->asked = w->n_commits = w->loads = w->loads_done = w->stores = w->stores_done = 0;
   w->acquires = false;
+  w->poll = -1;
   w->heard = 1u << w->block->rank;
   w->cluster_arrived = w->cluster_passed = 0;
   memset(w->named, 0, sizeof w->named);
@@ -285,7 +238,7 @@ static void start_cluster(PtxMachine *m, const int block[3]) {
   memset(m->local.state, 0, (size_t)m->local.size);
   m->n_mbarriers = 0;
   m->alive = m->n_threads * m->n_blocks;
-  m->stopped = false;
+  m->stopped = m->lapped = m->forgives = false;
   ptx_barrier_clear(m, &m->cluster_barrier);
   ptx_clock_clear(m, m->released);
   for (int rank = 0; rank < m->n_blocks; rank++) {
@@ -293,17 +246,6 @@ static void start_cluster(PtxMachine *m, const int block[3]) {
     start_block(m, &m->blocks[rank]);
   }
   for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warps[i]);
-}
-
-static void tell_deadlock(PtxMachine *m) {
-  for (int i = 0; i < m->n_warps; i++) {
-    PtxWarp *w = &m->warps[i];
-    for (int s = 0; s < w->n_splits; s++) {
-      const bool polls = w->yields && w->splits[s].state == PTX_RUNS;
-      const int pc = polls ? w->poll : w->splits[s].pc;
-      ptx_find(m, w, PTX_FINDING_DEADLOCK, pc, -1, w->splits[s].mask);
-    }
-  }
 }
 
 // Runs each warp for a while; false when none could. `*idle`: whether all asked in vain.
@@ -326,8 +268,12 @@ static PtxOutcome run_cluster(PtxMachine *m) {
     rounds = idle ? rounds + 1 : 0;
     if (m->stopped) return PTX_STOPPED;
     if (m->budget > 0 && m->executed > m->budget) return PTX_BUDGET;
-    if ((!ran || rounds == IDLE_ROUNDS) && m->alive > 0) {
-      tell_deadlock(m);
+    const bool stuck = (!ran || rounds == IDLE_ROUNDS) && m->alive > 0;
+    if (stuck && m->lapped && !m->forgives) {
+      m->forgives = true;
+      rounds = 0;
+    } else if (stuck) {
+      ptx_tell_deadlock(m);
       return PTX_DEADLOCK;
     }
   }
@@ -358,13 +304,12 @@ const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t byt
   return b->plane.bytes + (address - b->address);
 }
 
-int ptx_machine_findings(const PtxMachine *m) { return m->n_findings; }
-const PtxFinding *ptx_machine_finding(const PtxMachine *m, int index) {
-  return &m->findings[index];
-}
 int64_t ptx_machine_lane_instructions(const PtxMachine *m) { return m->executed; }
 int64_t ptx_machine_executions(const PtxMachine *m, int pc) { return m->executions[pc]; }
 int64_t ptx_machine_approximations(const PtxMachine *m) { return m->approximations; }
 int ptx_machine_smem_bytes(const PtxMachine *m) { return (int)m->smem; }
 int ptx_machine_static_smem(const PtxMachine *m) { return m->static_smem; }
+int64_t ptx_machine_variable(const PtxMachine *m, int variable) {
+  return m->place.offset[variable];
+}
 const int *ptx_machine_cluster(const PtxMachine *m) { return m->cluster; }

@@ -49,8 +49,9 @@ typedef struct PtxFinding {
   uint64_t address;
   int bytes;
   int block[3], other_block[3];
-  int64_t count;     // how often
-  const char *text;  // more of it; NULL
+  int64_t count;      // how often
+  const char *text;   // more of it; NULL
+  uint64_t lines[2];  // equal where findings are of the same lines
 } PtxFinding;
 
 typedef enum PtxContent { PTX_CONTENT_ZERO, PTX_CONTENT_GIVEN, PTX_CONTENT_UNWRITTEN } PtxContent;
@@ -93,10 +94,14 @@ PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z);
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);  // NULL
 int ptx_machine_findings(const PtxMachine *m);
 const PtxFinding *ptx_machine_finding(const PtxMachine *m, int index);
+// How often something was found at lines beyond those that are kept.
+int64_t ptx_machine_findings_left_out(const PtxMachine *m);
 int64_t ptx_machine_lane_instructions(const PtxMachine *m);
 int64_t ptx_machine_executions(const PtxMachine *m, int pc);  // by warps
 int64_t ptx_machine_approximations(
     const PtxMachine *m);                         // lane instructions whose last bits may differ
 int ptx_machine_smem_bytes(const PtxMachine *m);  // static and dynamic
 int ptx_machine_static_smem(const PtxMachine *m);
+// Where a shared variable of the module lies for this kernel; −1: the kernel has it not.
+int64_t ptx_machine_variable(const PtxMachine *m, int variable);
 const int *ptx_machine_cluster(const PtxMachine *m);  // blocks of a cluster, by direction

@@ -79,6 +79,14 @@ static void make_blocks(PtxMachine *m) {
   }
 }
 
+// A constant of the text; of an address in shared memory, where the variable lies for this kernel.
+static uint64_t constant_of(const PtxMachine *m, int constant) {
+  const uint64_t bits = m->module->constants[constant];
+  const int v = m->module->constant_variable[constant];
+  if (v < 0 || m->place.offset[v] < 0) return bits;
+  return bits + (uint64_t)(m->place.offset[v] - m->module->variables[v].offset);
+}
+
 static void make_warps(PtxMachine *m) {
   // Room for the deepest chain of calls: every frame as large as the largest function's.
   int regs = 1, preds = 1;
@@ -108,26 +116,12 @@ static void make_warps(PtxMachine *m) {
     w->fixed = ARENA_ARRAY(m->arena, uint64_t, n_fixed * PTX_LANES);
     for (int c = 0; c < m->module->n_constants; c++)
       for (int l = 0; l < PTX_LANES; l++)
-        w->fixed[(PTX_SPECIALS + c) * PTX_LANES + l] = m->module->constants[c];
+        w->fixed[(PTX_SPECIALS + c) * PTX_LANES + l] = constant_of(m, c);
     for (uint32_t l = 0; l < PTX_LANES; l++) {
       set_launch(m, w, l);
       set_thread(m, w, l);
     }
   }
-}
-
-// The byte where the kernel's own shared variables end and the dynamic ones begin.
-static int static_end(const PtxModule *module, int kernel) {
-  int64_t end = 0, align = 16;
-  for (int i = 0; i < module->n_variables; i++) {
-    const PtxVariable *v = &module->variables[i];
-    const bool counts =
-        v->function < 0 || v->function == kernel || !module->functions[v->function].is_kernel;
-    if (v->space != PTX_SPACE_SHARED || !counts) continue;
-    if (v->is_extern && v->align > align) align = v->align;
-    if (v->offset + v->bytes > end) end = v->offset + v->bytes;
-  }
-  return (int)(end > SMEM_MAX ? SMEM_MAX + 1 : round_up(end, align));
 }
 
 static PtxBuffer *add_buffer(PtxMachine *m, const char *name, uint64_t address, int64_t bytes) {
@@ -167,15 +161,14 @@ static bool check_extents(const PtxLaunch *launch, Diags *diags) {
   return diags->count == 0;
 }
 
-static bool check_launch(const PtxModule *module, const PtxFunction *kernel,
-                         const PtxLaunch *launch, Diags *diags) {
+static bool check_launch(const PtxFunction *kernel, const PtxLaunch *launch, int64_t fixed,
+                         Diags *diags) {
   if (!check_extents(launch, diags)) return false;
   const int *block = launch->block;
-  const int fixed = static_end(module, (int)(kernel - module->functions));
   if (launch->dynamic_smem < 0 || fixed > SMEM_MAX - launch->dynamic_smem)
     diag_add(diags, "launch",
-             "smem: %d B of dynamic shared memory behind %d B, at most %d together",
-             launch->dynamic_smem, fixed, SMEM_MAX);
+             "smem: %d B of dynamic shared memory behind %lld B, at most %d together",
+             launch->dynamic_smem, (long long)fixed, SMEM_MAX);
   const int *req = kernel->reqntid;
   if (req[0] > 0 && (block[0] != req[0] || block[1] != req[1] || block[2] != req[2]))
     diag_add(diags, "launch", "block: the kernel asks for %dx%dx%d (.reqntid)", req[0], req[1],
@@ -211,7 +204,7 @@ static bool settle_cluster(PtxMachine *m, Diags *diags) {
 }
 
 static bool make_memory(PtxMachine *m, Diags *diags) {
-  m->static_smem = static_end(m->module, (int)(m->kernel - m->module->functions));
+  m->static_smem = (int)m->place.end;
   m->smem = m->static_smem + m->launch.dynamic_smem;
   // Swizzles look at the bits of an address: every block's memory begins where they are 0.
   m->smem_stride = round_up(m->smem + 16, 1024);
@@ -232,8 +225,10 @@ static bool make_memory(PtxMachine *m, Diags *diags) {
 
 PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
                             const PtxLaunch *launch, Diags *diags) {
-  if (!check_launch(module, kernel, launch, diags)) return NULL;
+  const PtxSharedPlace place = ptx_place_shared(arena, module, (int)(kernel - module->functions));
+  if (!check_launch(kernel, launch, place.end, diags)) return NULL;
   PtxMachine *m = ARENA_NEW(arena, PtxMachine);
+  m->place = place;
   m->arena = arena;
   m->module = module;
   m->kernel = kernel;
@@ -248,7 +243,7 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
   if (!make_memory(m, diags)) return NULL;
   for (int pc = 0; pc < module->n_code; pc++) m->multiplies |= module->code[pc].run == run_wgmma;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
-  m->findings = ARENA_ARRAY(arena, PtxFinding, PTX_FINDINGS_MAX + 1);
+  m->line_keys = ptx_line_keys(arena, module);
   m->warps = ARENA_ARRAY(arena, PtxWarp, m->n_warps);
   m->next_buffer = PTX_BUFFERS;
   make_blocks(m);

@@ -53,8 +53,8 @@ PtxModifier ptx_modifier_find(const char *text, int length) {
 #define run_NOT_RUN NULL
 
 const PtxOpcode ptx_opcodes[] = {
-#define OP(name, needs, types, operands, run, flow, help) \
-  {name, needs, types, operands, run_##run, PTX_FLOW_##flow, help},
+#define OP(name, needs, types, operands, run, flow, takes, help) \
+  {name, needs, types, operands, run_##run, PTX_FLOW_##flow, takes, help},
 #include "ptx/module/opcode.def"
 };
 const int ptx_opcode_count = (int)(sizeof ptx_opcodes / sizeof ptx_opcodes[0]);
@@ -68,6 +68,16 @@ static bool has_all(const PtxForm *form, const char *needs) {
     needs += length + (needs[length] == ' ');
   }
   return true;
+}
+
+bool ptx_modifier_listed(const char *list, PtxModifier modifier) {
+  const char *name = ptx_modifiers[modifier].name;
+  const size_t length = strlen(name);
+  for (const char *at = list; (at = strstr(at, name)); at += length) {
+    const bool begins = at == list || at[-1] == ' ';
+    if (begins && (at[length] == ' ' || at[length] == '\0')) return true;
+  }
+  return false;
 }
 
 static bool takes(const PtxOpcode *row, const PtxForm *form) {

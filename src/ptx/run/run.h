@@ -14,8 +14,8 @@
 enum {
   PTX_CALLS_MAX = 16,
   PTX_BARRIERS = 16,
-  PTX_WARPS_MAX = 32,  // of a block
-  PTX_FINDINGS_MAX = 64,
+  PTX_WARPS_MAX = 32,       // of a block
+  PTX_FINDINGS_MAX = 256,   // pairs of lines; what ends a run comes on top
   PTX_MBARRIERS_MAX = 256,  // of a block
   PTX_GROUPS_KEPT = 64,     // of cp.async, by thread
   PTX_COMMITS_KEPT = 64,    // of tcgen05, by warp
@@ -126,7 +126,7 @@ typedef struct PtxWarp {
   PtxSplit splits[PTX_LANES + 1];
   int n_splits, now;
   bool stale;  // the last split was chosen long enough
-  int poll;    // the instruction that asked last, and in vain
+  int poll;    // the instruction that asked last, and in vain; −1: it was answered
   uint32_t carry;
   // Lanes under a branch that followed from data, until they come to `control_end`.
   uint32_t control;
@@ -223,6 +223,12 @@ typedef struct PtxShadow {
   PtxTouch write, read, other_read;
 } PtxShadow;
 
+// Where the shared variables of a kernel lie, and where they end.
+typedef struct PtxSharedPlace {
+  int64_t *offset;  // by variable of the module; −1: the kernel has it not
+  int64_t end;
+} PtxSharedPlace;
+
 struct PtxMachine {
   Arena *arena;
   const PtxModule *module;
@@ -254,14 +260,20 @@ struct PtxMachine {
   int n_mbarriers;
   int alive;  // threads of the cluster that have not ended
   bool stopped;
+  bool lapped, forgives;  // somebody came too late for a phase; who does is let through
   int64_t executed, budget, approximations, block_started;
   int64_t events;  // what threads that ask again and again may wait for: stores, arrivals, ends
   int64_t *executions;
   PtxFinding *findings;
-  int n_findings;
+  int n_findings, cap_findings, last_finding;
+  PtxFinding finding_left_out;  // the last of those for which there was no room
+  int64_t findings_left_out;
+  const uint64_t
+      *line_keys;  // by place (PtxLoc): equal for the same line, inlined by the same calls
   PtxAccessSink *sink;
   void *sink_self;
   int static_smem;
+  PtxSharedPlace place;
 };
 typedef struct PtxMachine PtxMachine;
 
@@ -350,13 +362,25 @@ PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address,
 PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address);
 PtxPlane ptx_plane(Arena *arena, int64_t size);
 
-// ---- machine.c ----------------------------------------------------------------------------------
+// ---- findings.c ---------------------------------------------------------------------------------
 
+// The finding of that kind at these lines: a new one, or the one that there is, counted again.
 PtxFinding *ptx_find(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, int pc, int other_pc,
                      uint32_t lanes);
 void ptx_stop(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, uint32_t lanes, const char *text);
+const uint64_t *ptx_line_keys(Arena *arena, const PtxModule *module);
+// For what each warp waits, when all of them do.
+void ptx_tell_deadlock(PtxMachine *m);
+
+// ---- machine.c ----------------------------------------------------------------------------------
+
+void ptx_load_split(PtxWarp *w, int index);
 // The next of n lanes go elsewhere, the rest of the split stays where it is.
 void ptx_leave(PtxMachine *m, PtxWarp *w, uint32_t lanes, int pc);
+
+// ---- shared_place.c -----------------------------------------------------------------------------
+
+PtxSharedPlace ptx_place_shared(Arena *arena, const PtxModule *module, int kernel);
 
 // ---- machine_make.c -----------------------------------------------------------------------------
 
@@ -442,7 +466,7 @@ const char *ptx_wmma_refuses(const PtxInst *i);
 const char *ptx_product_refuses(const PtxInst *i);
 const char *ptx_tmem_move_refuses(const PtxInst *i);
 
-#define OP(name, needs, types, operands, run, flow, help) extern PtxRun run_##run;
+#define OP(name, needs, types, operands, run, flow, takes, help) extern PtxRun run_##run;
 #define run_NOT_RUN run_NOT_RUN_
 #include "ptx/module/opcode.def"
 #undef run_NOT_RUN

@@ -23,9 +23,10 @@ static Order order_of(const PtxInst *i, PtxType type, uint64_t a, uint64_t b) {
   const PtxTypeRow *row = &ptx_types[type];
   if (ptx_format_of(type)) {
     double x = number_of(type, a), y = number_of(type, b);
-    if (ptx_has(i, PTX_MOD_ftz) && type == PTX_F32) {
-      if (fabs(x) < 0x1p-126) x = 0;
-      if (fabs(y) < 0x1p-126) y = 0;
+    if (ptx_has(i, PTX_MOD_ftz)) {
+      const double least = ldexp(1, ptx_format_of(type)->exponent_min);
+      if (fabs(x) < least) x = 0;
+      if (fabs(y) < least) y = 0;
     }
     return order_of_floats(x, y);
   }
@@ -136,7 +137,9 @@ void run_slct(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const int bits = ptx_types[i->form.types[0]].bits;
   uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
   FOR_LANES(mask) {
-    const bool first = is_float ? ptx_f32(C[l]) >= 0 : (int32_t)C[l] >= 0;
+    const float c = ptx_f32(C[l]);
+    const bool small = ptx_has(i, PTX_MOD_ftz) && fpclassify(c) == FP_SUBNORMAL;
+    const bool first = is_float ? small || c >= 0 : (int32_t)C[l] >= 0;
     D[l] = ptx_cut(first ? A[l] : B[l], bits);
   }
 }
@@ -204,9 +207,11 @@ static long double round_whole(long double value, PtxRounding rounding) {
   return fmodl(low, 2) == 0 ? low : low + 1;
 }
 
-// A float to a whole number of `to`: rounded, kept in range, 0 for a NaN.
-static uint64_t whole_of(long double value, const PtxTypeRow *to, PtxRounding rounding) {
-  if (isnan(value)) return 0;
+// A float to a whole number of `to`: rounded and kept in range. A NaN becomes 0, but the highest
+// bit alone where one of both types has 64. (PTX ISA, cvt, "Integer Notes".)
+static uint64_t whole_of(long double value, const PtxTypeRow *from, const PtxTypeRow *to,
+                         PtxRounding rounding) {
+  if (isnan(value)) return from->bits == 64 || to->bits == 64 ? UINT64_C(1) << (to->bits - 1) : 0;
   value = round_whole(value, rounding);
   const bool is_signed = to->class == 'S';
   const int magnitude = is_signed ? to->bits - 1 : to->bits;
@@ -263,7 +268,7 @@ static uint64_t convert(const PtxInst *i, uint64_t bits) {
   long double value = exact_of(from, bits);
   if (ptx_has(i, PTX_MOD_ftz) && from == PTX_F32 && fabsl(value) < 0x1p-126L)
     value = copysignl(0, value);
-  if (!ptx_format_of(to)) return whole_of(value, to_row, ptx_rounding(i->form.round));
+  if (!ptx_format_of(to)) return whole_of(value, from_row, to_row, ptx_rounding(i->form.round));
   if (stays_float(i)) value = copysignl(round_whole(value, ptx_rounding(i->form.round)), value);
   uint64_t result = to_float(i, to, value);
   if (ptx_has(i, PTX_MOD_ftz) && to == PTX_F32 && (result & 0x7f800000) == 0) result &= 0x80000000;

@@ -150,12 +150,19 @@ static uint64_t lane_f32(const PtxInst *i, FloatOp op, uint64_t a, uint64_t b, u
   return ptx_f32_bits(kept);
 }
 
+static double flush_f64(double value) {
+  return fpclassify(value) == FP_SUBNORMAL ? copysign(0, value) : value;
+}
+
+// .ftz stands behind .approx alone.
 static uint64_t lane_f64(const PtxInst *i, FloatOp op, uint64_t a, uint64_t b, uint64_t c) {
   const int mode = mode_of(i->form.round);
+  const bool ftz = ptx_has(i, PTX_MOD_ftz);
+  const double x = ftz ? flush_f64(ptx_f64(a)) : ptx_f64(a);
   if (mode != FE_TONEAREST) fesetround(mode);
-  volatile double result = value_f64(i, op, ptx_f64(a), ptx_f64(b), ptx_f64(c));
+  volatile double result = value_f64(i, op, x, ptx_f64(b), ptx_f64(c));
   if (mode != FE_TONEAREST) fesetround(FE_TONEAREST);
-  return ptx_f64_bits(result);
+  return ptx_f64_bits(ftz ? flush_f64(result) : result);
 }
 
 // a · b + c with what rounding to 53 bits loses kept in the last bit, so that rounding once more,
@@ -172,15 +179,19 @@ static double sum_to_odd(double product, double c) {
   return ptx_f64(bits);
 }
 
+static uint64_t flush_half(const PtxFormat *format, uint64_t a) {
+  return fabs(ptx_float_value(format, a)) < ldexp(1, format->exponent_min) ? a & 0x8000 : a;
+}
+
 static uint64_t lane_half(const PtxInst *i, FloatOp op, const PtxFormat *format, uint64_t a,
                           uint64_t b, uint64_t c) {
+  if (ptx_has(i, PTX_MOD_ftz)) a = flush_half(format, a);
   if (op == NEG) return a ^ 0x8000;
   if (op == ABS) return a & 0x7fff;
   double x = ptx_float_value(format, a), y = ptx_float_value(format, b),
          z = ptx_float_value(format, c);
   if (ptx_has(i, PTX_MOD_ftz)) {
     const double least = ldexp(1, format->exponent_min);
-    if (fabs(x) < least) x = copysign(0, x);
     if (fabs(y) < least) y = copysign(0, y);
     if (fabs(z) < least) z = copysign(0, z);
   }
@@ -193,8 +204,17 @@ static uint64_t lane_half(const PtxInst *i, FloatOp op, const PtxFormat *format,
   return ptx_float_round(format, result, ptx_rounding(i->form.round), false);
 }
 
+// add.f32.f16 d, a, c: a is a half, the sum an f32; so are both factors of fma.f32.f16.
+static uint64_t lane_mixed(const PtxInst *i, FloatOp op, uint64_t a, uint64_t b, uint64_t c) {
+  const PtxFormat *format = ptx_format_of(i->form.types[1]);
+  const uint64_t x = ptx_f32_bits((float)ptx_float_value(format, a & 0xffff));
+  if (op != FMA) return lane_f32(i, op, x, b, c);
+  return lane_f32(i, op, x, ptx_f32_bits((float)ptx_float_value(format, b & 0xffff)), c);
+}
+
 static uint64_t lane_of_type(const PtxInst *i, FloatOp op, uint64_t a, uint64_t b, uint64_t c) {
   const PtxType type = i->form.types[0];
+  if (i->form.n_types > 1) return lane_mixed(i, op, a, b, c);
   if (type == PTX_F32) return lane_f32(i, op, a, b, c);
   if (type == PTX_F64) return lane_f64(i, op, a, b, c);
   if (type == PTX_F32X2)

@@ -90,6 +90,12 @@ CARRYING(mad_cc_32, OPERANDS_3, uint32_t, 32, true, (uint32_t)(a *b) + C_)
 CARRYING(mad_cc_64, OPERANDS_3, uint64_t, 64, true, (u128)(uint64_t)(a *b) + C_)
 CARRYING(mad_hi_cc_u32, OPERANDS_3, uint32_t, 32, true, ((a * b) >> 32) + C_)
 CARRYING(mad_hi_cc_u64, OPERANDS_3, uint64_t, 64, true, ((a * b) >> 64) + C_)
+#define HI_S32 ((u128)(uint32_t)(((int64_t)(int32_t)a * (int32_t)b) >> 32))
+#define HI_S64 ((u128)(uint64_t)(((i128)(int64_t)a * (int64_t)b) >> 64))
+CARRYING(mad_hi_cc_s32, OPERANDS_3, uint32_t, 32, true, HI_S32 + C_)
+CARRYING(mad_hi_cc_s64, OPERANDS_3, uint64_t, 64, true, HI_S64 + C_)
+CARRYING(madc_hi_s32, OPERANDS_3, uint32_t, 32, false, HI_S32 + C_ + in)
+CARRYING(madc_hi_s64, OPERANDS_3, uint64_t, 64, false, HI_S64 + C_ + in)
 CARRYING(madc_32, OPERANDS_3, uint32_t, 32, false, (uint32_t)(a *b) + C_ + in)
 CARRYING(madc_64, OPERANDS_3, uint64_t, 64, false, (u128)(uint64_t)(a *b) + C_ + in)
 CARRYING(madc_hi_u32, OPERANDS_3, uint32_t, 32, false, ((a * b) >> 32) + C_ + in)
@@ -328,9 +334,14 @@ static uint32_t table_of_3(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
 }
 void run_lop3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   OPERANDS_3 const uint64_t *T = ptx_lanes(m, w, &i->groups[4], 0);
+  uint32_t set = 0;
   FOR_LANES(mask) {
     D[l] = table_of_3((uint32_t)A[l], (uint32_t)B[l], (uint32_t)C[l], (uint32_t)T[l]);
+    set |= (uint32_t)(D[l] != 0) << l;
   }
+  if (i->n_groups <= 5) return;
+  const uint32_t other = ptx_pred(m, w, &i->groups[5]);
+  ptx_put_pred(m, w, &i->pair, mask, ptx_has(i, PTX_MOD_and) ? set & other : set | other);
 }
 
 // ---- predicates ---------------------------------------------------------------------------------

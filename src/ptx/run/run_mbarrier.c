@@ -5,6 +5,8 @@
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
+enum { ARRIVALS_MAX = (1 << 20) - 1 };  // PTX ISA, "Contents of the mbarrier Object"
+
 static PtxMbarrier *find(PtxMachine *m, int64_t address) {
   for (int i = 0; i < m->n_mbarriers; i++)
     if (m->mbarriers[i].address == address) return &m->mbarriers[i];
@@ -88,7 +90,12 @@ void run_mbarrier_init(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     PtxMbarrier *b = offset < 0 ? NULL : take_mbarrier(m, w, l, offset);
     if (!b) return;
     b->address = offset;
-    b->expected = b->pending = (int)operand(m, w, i, 1, l, 1);
+    const int64_t n = operand(m, w, i, 1, l, 1);
+    if (n < 1 || n > ARRIVALS_MAX) {
+      ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << l, "an mbarrier awaits 1 to 1048575 arrivals");
+      return;
+    }
+    b->expected = b->pending = (int)n;
     b->tx = 0;
     b->first = b->over;
     ptx_clock_clear(m, b->clock);
@@ -107,6 +114,16 @@ void run_mbarrier_inval(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
   }
 }
 
+// False after a finding that ends the block.
+static bool take_arrivals(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b, int64_t n) {
+  if (n > b->pending) {
+    ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "more arrivals than it was initialized with");
+    return false;
+  }
+  b->pending -= (int)n;
+  return true;
+}
+
 void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool drops = ptx_has(i, PTX_MOD_arrive_drop), expects = ptx_has(i, PTX_MOD_expect_tx);
   const int after = (int)(address_of(i) - i->groups) + 1;
@@ -117,10 +134,8 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     if (i->groups[0].kind == PTX_GROUP_VALUE)
       ptx_lanes(m, w, &i->groups[0], 0)[l] = b->over - b->first;
     if (expects) b->tx += n;
-    b->pending -= expects ? 1 : (int)n;
+    if (!take_arrivals(m, w, l, b, expects ? 1 : n)) return;
     if (drops) b->expected--;
-    if (b->pending < 0)
-      ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << l, "more arrivals than it was initialized with");
     ptx_clock_join(m, b->clock, w->clock);
     end_phase_if_over(m, w, b);
   }
@@ -128,9 +143,7 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
 }
 
 void ptx_mbarrier_commit(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b) {
-  b->pending--;
-  if (b->pending < 0)
-    ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "more arrivals than it was initialized with");
+  if (!take_arrivals(m, w, lane, b, 1)) return;
   ptx_clock_join(m, b->clock, w->clock);
   end_phase_if_over(m, w, b);
 }
@@ -160,35 +173,43 @@ void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes
 }
 
 // A parity tells the present phase from the one before; whoever knows of none of the last two waits
-// for the wrong one.
-static void tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_t lane,
+// for the wrong one. Here a warp runs as far as it can before the others do, which finds what a GPU
+// hides as long as its warps keep step. So that one who is late by that alone does not end the run,
+// it is let through once nobody else can go on (m->forgives); true: it is late, and goes on.
+static bool tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_t lane,
                         uint32_t parity) {
   uint32_t known = *ptx_phases_over(m, w->clock, (int)(b - m->mbarriers));
   if (known < b->first) known = b->first;
-  if (b->over - known < 2 || ((known - b->first) & 1) != (parity & 1)) return;
+  if (b->over - known < 2 || ((known - b->first) & 1) != (parity & 1)) return false;
   PtxFinding *f = ptx_find(m, w, PTX_FINDING_MBARRIER, w->pc, b->pc, 1u << lane);
   f->text =
-      "it comes too late: the phase that it waits for and the next one are over, and the "
-      "parity is that of the one after";
+      m->forgives
+          ? "it comes too late: the phase that it waits for and the next one are over, and "
+            "the parity is that of the one after; nobody else could go on, so it is let through"
+          : "it comes too late: the phase that it waits for and the next one are over, and "
+            "the parity is that of the one after";
+  m->lapped = true;
+  return m->forgives;
 }
 
 // True in lanes whose phase is over: the state that an arrival gave, or a parity.
 void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool parity = ptx_has(i, PTX_MOD_parity);
+  const PtxMbarrier *asked[PTX_LANES];
   uint32_t over = 0;
   FOR_LANES(mask) {
-    const PtxMbarrier *b = one_of(m, w, i, l);
+    const PtxMbarrier *b = asked[l] = one_of(m, w, i, l);
     if (!b) return;
     const uint32_t given = (uint32_t)ptx_lanes(m, w, &i->groups[2], 0)[l];
     const uint32_t phase = b->over - b->first;
-    const bool done = parity ? (phase & 1) != (given & 1) : phase != given;
+    bool done = parity ? (phase & 1) != (given & 1) : phase != given;
+    if (!done && parity) done = tell_missed(m, w, b, l, given);
     over |= (uint32_t)done << l;
-    if (done)
-      ptx_acquire(m, w, 1u << l, b->done);
-    else if (parity)
-      tell_missed(m, w, b, l, given);
   }
+  // Lanes ask together: what one of them learns none knew before.
+  FOR_LANES(over) ptx_acquire(m, w, 1u << l, asked[l]->done);
   ptx_put_pred(m, w, &i->groups[0], mask, over);
+  w->poll = -1;
   if (over == mask) return;
   w->yields = true;
   w->poll = w->pc;
@@ -200,7 +221,7 @@ void run_cp_async_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     PtxMbarrier *b = one_of(m, w, i, l);
     if (!b) return;
     ptx_land_copies(w, l);
-    if (ptx_has(i, PTX_MOD_noinc)) b->pending--;
+    if (ptx_has(i, PTX_MOD_noinc) && !take_arrivals(m, w, l, b, 1)) return;
     ptx_clock_join(m, b->clock, w->clock);
     end_phase_if_over(m, w, b);
   }

@@ -111,7 +111,14 @@ static const char *check_set(const PtxInst *i) {
   return i->form.compare ? check_types(i, 2) : "set takes a comparison";
 }
 
-static const char *check_cp_async(const PtxInst *i) {
+// [to], [from], 4, 8 or 16 as a number of the text, and perhaps how many of them are read, or a
+// predicate.
+static const char *check_cp_async(const PtxModule *module, const PtxInst *i) {
+  const int at = ~module->args[i->groups[2].at] - PTX_SPECIALS;
+  const uint64_t bytes = at >= 0 ? module->constants[at] : 0;
+  if (bytes != 4 && bytes != 8 && bytes != 16) return "cp.async copies 4, 8 or 16 bytes";
+  if (ptx_has(i, PTX_MOD_cg) && bytes != 16) return "cp.async.cg copies 16 bytes";
+  if (i->n_groups > 4) return "cp.async of this form is not run here";
   for (int g = 2; g < i->n_groups; g++) {
     const PtxGroupKind kind = i->groups[g].kind;
     if (kind == PTX_GROUP_ADDRESS || (kind == PTX_GROUP_PRED && g != 3))
@@ -159,6 +166,19 @@ static const char *check_bar_red(const PtxInst *i) {
     if (i->groups[g].kind != PTX_GROUP_VALUE) return "bar.red takes numbers";
   return right ? NULL : "bar.red takes a barrier and a predicate";
 }
+static const char *check_float(const PtxInst *i) {
+  const PtxType second = i->form.types[1];
+  if (i->form.n_types < 2) return NULL;
+  return i->form.types[0] == PTX_F32 && (second == PTX_F16 || second == PTX_BF16)
+             ? NULL
+             : "of two types the first is f32, and the other f16 or bf16";
+}
+static const char *check_lop3(const PtxInst *i) {
+  const bool logic = i->form.logic != PTX_MOD_none;
+  return logic == (i->n_groups == 6) && logic == (i->pair.n > 0)
+             ? NULL
+             : "lop3 with .and or .or gives a predicate, and takes one";
+}
 static const char *check_shfl(const PtxInst *i) {
   static const PtxModifier modes[] = {PTX_MOD_up, PTX_MOD_down, PTX_MOD_bfly, PTX_MOD_idx};
   for (size_t n = 0; n < sizeof modes / sizeof modes[0]; n++)
@@ -192,12 +212,29 @@ static const struct {
     {run_set, check_set, false},
     {run_st_async, check_st_async, true},
     {run_red_async, check_red_async, true},
-    {run_cp_async, check_cp_async, false},
     {run_cp_async_bulk, check_bulk, false},
     {run_mbarrier_arrive, check_arrive, false},
     {run_bar_red, check_bar_red, false},
     {run_shfl, check_shfl, false},
+    {run_add_float, check_float, false},
+    {run_sub_float, check_float, false},
+    {run_fma_float, check_float, false},
+    {run_lop3, check_lop3, false},
 };
+
+// The types that a function looks at; what it does not look at would mean another value.
+static int types_taken(const PtxInst *i) {
+  static const struct {
+    PtxRun *run;
+    int most;
+  } several[] = {{run_set, 2},      {run_slct, 2},      {run_cvt, 4},        {run_dp4a, 2},
+                 {run_dp2a, 2},     {run_add_float, 2}, {run_sub_float, 2},  {run_fma_float, 2},
+                 {run_mma, 4},      {run_wgmma, 4},     {run_wmma_load, 1},  {run_wmma_store, 1},
+                 {run_wmma_mma, 4}, {run_nothing, 4},   {run_zero_result, 1}};
+  for (size_t n = 0; n < sizeof several / sizeof several[0]; n++)
+    if (several[n].run == i->run) return several[n].most;
+  return 1;
+}
 
 static const char *check_single(const PtxInst *i) {
   for (int g = 0; g < i->n_groups; g++)
@@ -219,7 +256,7 @@ static const char *check_kinds(const PtxInst *i) {
 }
 
 const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst) {
-  (void)module;
+  if (inst->form.n_types > types_taken(inst)) return "more types than this instruction is run with";
   if (inst->row->types == ~UINT64_C(0) && inst->form.n_types == 0) return "a type is missing";
   const bool listed = inst->row->operands[0] == '*' || inst->row->operands[0] == 'f';
   if (listed || inst->run == run_nothing) return NULL;
@@ -232,5 +269,6 @@ const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst) {
   }
   const char *why = vectors ? NULL : check_single(inst);
   if (!why && inst->row->operands[0] != '?') why = check_kinds(inst);
+  if (!why && inst->run == run_cp_async) why = check_cp_async(module, inst);
   return why || !check ? why : check(inst);
 }

@@ -225,5 +225,5 @@ void run_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 void run_nanosleep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m, (void)i, (void)mask;
   w->yields = true;
-  w->poll = w->pc;
+  if (w->poll < 0) w->poll = w->pc;  // a pause between two questions is not what it waits for
 }

@@ -177,10 +177,20 @@ static bool read_operand(PtxMachine *m, PtxWarp *w, const struct PtxProduct *p, 
   return false;
 }
 
+// The mask of the lanes of D that stay as they are, a bit for each; none where it is not given.
+static void take_disabled(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane,
+                          uint32_t out[TENSOR_QUARTERS]) {
+  const bool given = i->groups[4].kind == PTX_GROUP_VALUE;
+  for (int q = 0; q < TENSOR_QUARTERS; q++)
+    out[q] = given ? (uint32_t)ptx_lanes(m, w, &i->groups[4], q)[lane] : 0;
+}
+
 static void add_products(PtxMachine *m, PtxWarp *w, const PtxInst *i, const struct PtxProduct *p,
-                         int column, bool adds, const double *a, const double *b) {
+                         int column, bool adds, const uint32_t disabled[TENSOR_QUARTERS],
+                         const double *a, const double *b) {
   double d[N_MAX];
   for (int row = 0; row < TENSOR_LANES; row++) {
+    if (disabled[row / PTX_LANES] >> row % PTX_LANES & 1) continue;
     uint32_t *cells = &w->block->tmem->bits[row][column];
     for (int n = 0; n < p->n; n++) d[n] = adds ? ptx_type_value(p->d, cells[n]) : 0;
     for (int k = 0; k < p->k; k++) {
@@ -207,10 +217,14 @@ static bool ask(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane) {
   if (!read_operand(m, w, p, 0, ptx_lanes(m, w, &i->groups[1], 0)[lane], lane, a) ||
       !read_operand(m, w, p, 1, ptx_lanes(m, w, &i->groups[2], 0)[lane], lane, b))
     return false;
-  const bool adds = ptx_pred(m, w, &i->groups[4]) >> lane & 1;
+  const bool adds = ptx_pred(m, w, &i->groups[i->n_groups - 1]) >> lane & 1;
+  uint32_t disabled[TENSOR_QUARTERS];
+  take_disabled(m, w, i, lane, disabled);
+  for (int q = 0; q < TENSOR_QUARTERS; q++)
+    if (disabled[q] == ~0u) reach.quarters &= ~(1u << q);
   if (adds) ptx_tmem_read(m, w, lane, &reach);
   ptx_tmem_write(m, w, lane, &reach);
-  add_products(m, w, i, p, reach.column, adds, a, b);
+  add_products(m, w, i, p, reach.column, adds, disabled, a, b);
   return true;
 }
 
@@ -323,8 +337,10 @@ const char *ptx_product_refuses(const PtxInst *i) {
   if (i->n_groups < 5 || g[0].kind != PTX_GROUP_ADDRESS || g[0].n != 1)
     return "tcgen05.mma takes D, A, B, a descriptor and a predicate";
   if (g[1].kind == PTX_GROUP_ADDRESS) return "tcgen05.mma with A in tensor memory is not run here";
-  if (g[4].kind != PTX_GROUP_PRED || i->n_groups > 5)
-    return "tcgen05.mma with lanes of D left out, or D scaled, is not run here";
+  const bool masked = g[4].kind == PTX_GROUP_VALUE && i->n_groups > 5;
+  if (masked && g[4].n != TENSOR_QUARTERS) return "a mask of lanes of D has four words";
+  if (i->n_groups > 5 + masked || g[4 + masked].kind != PTX_GROUP_PRED)
+    return "tcgen05.mma with D scaled is not run here";
   for (int n = 1; n < 4; n++)
     if (g[n].kind != PTX_GROUP_VALUE || g[n].n != 1) return "tcgen05.mma takes descriptors";
   return NULL;

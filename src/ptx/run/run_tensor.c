@@ -101,8 +101,7 @@ static bool copy_element(const Box *b, uint64_t row_at, int64_t index, unsigned 
 // 16 bytes of a row, which no swizzle tears apart; outside of the tensor there are zeros.
 static bool copy_chunk(const Box *b, int64_t row, int64_t byte) {
   const TmaBox *box = &b->tensor->box;
-  const Layout *layout = b->tensor->layout;
-  const int64_t at = b->corner + layout->offset_of[row * layout->slab.row_bytes + byte];
+  const int64_t at = tma_box_address(box, b->corner, row, byte);
   unsigned char *shared = b->m->shared.bytes + at, values[CHUNK] = {0};
   if (b->is_store) {
     memcpy(values, shared, CHUNK);
@@ -139,9 +138,9 @@ static bool take_corner(Box *b, const PtxInst *i, const PtxGroup *g) {
   b->corner = place.offset;
   const TmaBox *box = &b->tensor->box;
   if (b->corner % tma_box_alignment(box)) {
-    ptx_stop(b->m, b->w, PTX_FINDING_MISALIGNED, 1u << b->lane,
-             arena_printf(b->m->arena, "a box with swizzle %s lies at multiples of %d bytes",
-                          box->swizzle->name, tma_box_alignment(box)));
+    ptx_stop(
+        b->m, b->w, PTX_FINDING_MISALIGNED, 1u << b->lane,
+        arena_printf(b->m->arena, "a box lies at multiples of %d bytes", tma_box_alignment(box)));
     return false;
   }
   if (ptx_smem_offset(b->m, b->corner) + tma_box_bytes(box) <= b->m->smem) return true;

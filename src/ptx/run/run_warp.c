@@ -1,4 +1,6 @@
 // Values that lanes give each other. (PTX ISA, 9.7.9.6 shfl, 9.7.14.6 to 9.7.14.10.)
+#include <math.h>
+
 #include "ptx/run/run_sync.h"
 
 // The lanes that an instruction with a mask runs for; 0: it is run again when more have come.
@@ -99,12 +101,18 @@ void run_match_all(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   ptx_put_pred(m, w, &i->pair, mask, all ? ~0u : 0);
 }
 
+// A NaN gives way to a number, but for .NaN.
+static uint64_t reduce_f32(const PtxInst *i, float a, float b) {
+  if (isnan(a) || isnan(b)) {
+    if (ptx_has(i, PTX_MOD_NaN) || (isnan(a) && isnan(b))) return 0x7fffffff;
+    return ptx_f32_bits(isnan(a) ? b : a);
+  }
+  return ptx_f32_bits((a < b) == (i->form.logic == PTX_MOD_min) ? a : b);
+}
+
 static uint64_t reduce(const PtxInst *i, uint64_t a, uint64_t b) {
   const PtxType type = i->form.types[0];
-  if (type == PTX_F32) {
-    const bool less = ptx_f32(a) < ptx_f32(b);
-    return less == (i->form.logic == PTX_MOD_min) ? a : b;
-  }
+  if (type == PTX_F32) return reduce_f32(i, ptx_f32(a), ptx_f32(b));
   const bool less = type == PTX_S32 ? (int32_t)a < (int32_t)b : (uint32_t)a < (uint32_t)b;
   switch (i->form.logic) {
     case PTX_MOD_add:
@@ -128,8 +136,10 @@ void run_redux(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
   const uint32_t first = (uint32_t)__builtin_ctz(mask);
   FOR_LANES(mask) w->named[l] = wanted;
-  uint64_t result = (uint32_t)A[first];
-  FOR_LANES(mask & ~(1u << first)) result = reduce(i, result, (uint32_t)A[l]);
+  // .abs takes the signs away first.
+  const uint32_t kept = ptx_has(i, PTX_MOD_abs) ? 0x7fffffff : ~0u;
+  uint64_t result = (uint32_t)A[first] & kept;
+  FOR_LANES(mask & ~(1u << first)) result = reduce(i, result, (uint32_t)A[l] & kept);
   uint64_t *D = ptx_lanes(m, w, &i->groups[0], 0);
   FOR_LANES(mask) D[l] = result;
 }

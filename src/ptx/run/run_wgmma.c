@@ -159,14 +159,25 @@ static void tell_flight(PtxMachine *m, PtxWarp *w, const PtxFlight *flight, uint
   f->text = text;
 }
 
+// A read waits for what a tcgen05.ld brings by itself: "an intra-thread ordering through true
+// register dependency will be respected regardless of the presence or absence of other forms of
+// synchronization" (PTX ISA, 9.7.16.6.4.5 "Register dependencies, same thread"). It orders nothing
+// else, and a write has no such dependency: that takes a tcgen05.wait::ld.
+static void check_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlight *f, uint32_t mask) {
+  if (g->written)
+    tell_flight(m, w, f, mask,
+                "a register is written that a tcgen05.ld still brings, with no tcgen05.wait::ld "
+                "between");
+  f->kind = PTX_NO_FLIGHT;
+}
+
 // Sums may be read by nobody, and neither they nor A in registers be written.
 static void check_group(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
   for (int n = 0; n < g->n; n++) {
-    const PtxFlight *f = flight_of(m, w, g, n);
+    PtxFlight *f = flight_of(m, w, g, n);
     if (!flies(w, f)) continue;
     if (f->kind == PTX_FLIGHT_LD)
-      tell_flight(m, w, f, mask,
-                  "a register is used that a tcgen05.ld brings, with no tcgen05.wait::ld between");
+      check_load(m, w, g, f, mask);
     else if (g->written)
       tell_flight(m, w, f, mask, "a register is written that a wgmma nobody waited for still has");
     else if (f->kind == PTX_FLIGHT_D)
@@ -179,7 +190,7 @@ static bool renames(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
   if (i->run != run_mov || i->groups[0].n != 1 || i->groups[1].n != 1) return false;
   PtxFlight *to = flight_of(m, w, &i->groups[0], 0);
   const PtxFlight *from = flight_of(m, w, &i->groups[1], 0);
-  if (!to || !flies(w, from) || from->kind == PTX_FLIGHT_A) return false;
+  if (!to || !flies(w, from) || from->kind != PTX_FLIGHT_D) return false;
   *to = *from;
   return true;
 }
@@ -226,7 +237,10 @@ void ptx_note_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g) {
 
 void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (i->run == run_wgmma || renames(m, w, i)) return;
-  for (int g = 0; g < i->n_groups; g++) check_group(m, w, &i->groups[g], mask);
+  // What is read is read before anything is written.
+  for (int written = 0; written < 2; written++)
+    for (int g = 0; g < i->n_groups; g++)
+      if (i->groups[g].written == (written == 1)) check_group(m, w, &i->groups[g], mask);
   if (i->pair.n) check_group(m, w, &i->pair, mask);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/whole.h"
 #include "ptx/run/run.h"
 
 struct PtxTally {
@@ -156,22 +157,34 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
   counts[tally->groups[access->pc]](tally, access, site, bytes, addr);
 }
 
-// Sectors of 32 bytes that the lanes ask for together, and how few would do for as many bytes.
+enum { SECTOR = 32 };
+
+// The bytes of a sector that an access from `first` to `end` has, a bit for each.
+static uint32_t bytes_in(int64_t sector, int64_t first, int64_t end) {
+  const int64_t from = max64(first - sector * SECTOR, 0), to = min64(end - sector * SECTOR, SECTOR);
+  return to - from == SECTOR ? ~0u : ((1u << (to - from)) - 1) << from;
+}
+
+// Sectors of 32 bytes that the lanes ask for together, and how few would do for as many bytes:
+// bytes that several lanes ask for count once.
 static void count_sectors(const PtxAccess *access, PtxSiteCount *site) {
   int64_t seen[BANK_LANES * 3];
-  int n = 0, lanes = 0;
+  uint32_t asked[BANK_LANES * 3];
+  int n = 0, bytes = 0;
   FOR_LANES(access->mask) {
-    lanes++;
-    for (int64_t sector = access->addr[l] / 32;
-         sector <= (access->addr[l] + access->bytes - 1) / 32; sector++) {
-      int k = 0;
-      while (k < n && seen[k] != sector) k++;
-      if (k == n && n < BANK_LANES * 3) seen[n++] = sector;
+    const int64_t first = access->addr[l], end = first + access->bytes;
+    for (int64_t sector = first / SECTOR; sector <= (end - 1) / SECTOR; sector++) {
+      int k = n - 1;  // neighbours ask for the same
+      while (k >= 0 && seen[k] != sector) k--;
+      if (k < 0 && n == BANK_LANES * 3) continue;
+      if (k < 0) seen[k = n++] = sector, asked[k] = 0;
+      asked[k] |= bytes_in(sector, first, end);
     }
   }
+  for (int k = 0; k < n; k++) bytes += __builtin_popcount(asked[k]);
   site->executions++;
   site->sectors += n;
-  site->ideal_sectors += (lanes * access->bytes + 31) / 32;
+  site->ideal_sectors += (bytes + SECTOR - 1) / SECTOR;
 }
 
 void ptx_tally_access(void *self, const PtxAccess *access) {

@@ -331,7 +331,7 @@ const char *history_failure(const History *history) { return history ? history->
 // The file is shared: what others wrote is outside text.
 static const char *column_text(Arena *arena, sqlite3_stmt *query, int at) {
   const unsigned char *text = sqlite3_column_text(query, at);
-  return text ? str_sanitise(arena, (const char *)text) : "";
+  return text ? str_line(arena, (const char *)text) : "";
 }
 
 // 0 where the file has nothing, or nothing that was ever measured.

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/str.h"
@@ -215,15 +216,6 @@ Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Dia
 
 // ---- results ------------------------------------------------------------------------------------
 
-static void put_csv(FILE *file, const char *text, char after) {
-  fputc('"', file);
-  for (; *text; text++) {
-    if (*text == '"') fputc('"', file);
-    fputc(*text, file);
-  }
-  fprintf(file, "\"%c", after);
-}
-
 // A header where the file is new.
 static FILE *open_results(const char *path) {
   FILE *file = fopen(path, "a");
@@ -244,10 +236,10 @@ bool classroom_keep_results(Classroom *class, const char *path, Diags *diags) {
 
 static void put_result(Classroom *class, FILE *file, const char *when, const Follower *follower) {
   fprintf(file, "%s,", when);
-  put_csv(file, class->lesson->name, ',');
+  foreign_cell(file, class->lesson->name, ',');
   fprintf(file, "%d,", class->step + 1);
-  put_csv(file, follower->name, ',');
-  put_csv(file, follower->guess[0] ? count_as(class, follower->guess) : "", ',');
+  foreign_cell(file, follower->name, ',');
+  foreign_cell(file, follower->guess[0] ? count_as(class, follower->guess) : "", ',');
   fprintf(file, "%s\n", !follower->guess[0] ? "" : is_right(class, follower->guess) ? "yes" : "no");
 }
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/embed.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
@@ -46,11 +47,11 @@ static char *read_example(Arena *arena, const char *path, size_t *bytes, Diags *
 
 char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
   if (open_is_example(path)) return read_example(arena, path, bytes, diags);
-  FILE *file = fopen(path, "rb");
+  const char *why = NULL;
+  FILE *file = disk_open(path, false, &why);
   struct stat status;
-  if (!file || fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
-    diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path),
-             file ? "not a file" : strerror(errno));
+  if (!file || fstat(fileno(file), &status) != 0) {
+    diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path), why);
     if (file) fclose(file);
     return NULL;
   }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,41 @@ bool disk_make_folders(const char *path) {
   arena_free(arena);
   errno = error;
   return ok;
+}
+
+// NULL where it is something that can be read.
+static const char *no_file(mode_t mode, bool pipes) {
+  if (S_ISREG(mode) || (S_ISFIFO(mode) && pipes)) return NULL;
+  return S_ISDIR(mode)    ? "it is a folder, not a file"
+         : S_ISFIFO(mode) ? "it is a pipe, not a file"
+         : S_ISSOCK(mode) ? "it is a socket, not a file"
+                          : "it is a device, not a file";
+}
+
+FILE *disk_open(const char *path, bool pipes, const char **why) {
+  struct stat status;
+  const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  const bool there = fd >= 0 && fstat(fd, &status) == 0;
+  const char *not_one = there ? no_file(status.st_mode, pipes) : NULL;
+  const int error = there ? 0 : errno;
+  FILE *file = there && !not_one && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "rb") : NULL;
+  if (why) *why = not_one ? not_one : strerror(error);
+  if (!file && fd >= 0) close(fd);
+  errno = error;
+  return file;
+}
+
+int disk_lock(const char *path) {
+  Arena *arena = arena_new("lock");
+  const char *slash = strrchr(path, '/');
+  const char *folder = !slash          ? "."
+                       : slash == path ? "/"
+                                       : arena_strndup(arena, path, (size_t)(slash - path));
+  const int fd = disk_make_folders(path) ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  arena_free(arena);
+  return fd;
 }
 
 bool write_all(int fd, const void *bytes, size_t n) {
@@ -129,10 +165,11 @@ static bool replace(Arena *arena, const char *path, DiskText text, const struct 
   return false;
 }
 
-// A device or a pipe is written into; there is no old text to keep.
+// A device or a pipe is written into; there is no old text to keep. A pipe that nobody reads is an
+// error (ENXIO), not waited for.
 static bool write_into(const char *path, DiskText text) {
-  int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return false;
+  int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0) return false;
   bool ok = write_all(fd, text.bytes, text.n);
   int error = errno;
   bool closed = close(fd) == 0;

@@ -4,6 +4,7 @@
 // loops. A file that cannot be read, is no regular file or is larger than 16 MiB is as good as
 // absent: the embedded one answers, and `gemmview doctor` is the place that talks about the folder.
 #include "base/embed.h"
+#include "base/disk.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static bool path_stays_inside(const char *path) {
 static const EmbeddedFile *disk_find(Arena *arena, const char *path) {
   const char *folder = data_folder();
   if (!folder || !path_stays_inside(path)) return NULL;
-  FILE *in = fopen(arena_printf(arena, "%s/%s", folder, path), "rb");
+  FILE *in = disk_open(arena_printf(arena, "%s/%s", folder, path), false, NULL);
   if (!in) return NULL;
   struct stat about;
   EmbeddedFile *file = NULL;

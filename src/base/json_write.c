@@ -50,6 +50,14 @@ void json_end_object(JsonWriter *w) { end(w, JSON_OBJECT, '}'); }
 void json_begin_array(JsonWriter *w) { begin(w, JSON_ARRAY, '['); }
 void json_end_array(JsonWriter *w) { end(w, JSON_ARRAY, ']'); }
 
+// Beyond U+FFFF as a pair of surrogates.
+static void add_escape(Str *str, uint32_t code) {
+  if (code < 0x10000)
+    str_printf(str, "\\u%04x", code);
+  else
+    str_printf(str, "\\u%04x\\u%04x", 0xD7C0 + (code >> 10), 0xDC00 | (code & 0x3FF));
+}
+
 static void add_character(Str *str, const char *at, uint32_t code, int length) {
   static const char short_form[0x20] = {
       ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
@@ -57,8 +65,8 @@ static void add_character(Str *str, const char *at, uint32_t code, int length) {
     str_printf(str, "\\%c", (char)code);
   else if (code < 0x20 && short_form[code])
     str_printf(str, "\\%c", short_form[code]);
-  else if (code < 0x20 || (code >= 0x7F && code < 0xA0))
-    str_printf(str, "\\u%04x", code);
+  else if (code < 0x20 || (code >= 0x7F && code < 0xA0) || utf8_is_format(code))
+    add_escape(str, code);
   else if (code == UTF8_REPLACEMENT)
     str_add(str, "\xEF\xBF\xBD");
   else

@@ -91,3 +91,10 @@ char *str_sanitise(Arena *arena, const char *text) {
   }
   return out.text;
 }
+
+char *str_line(Arena *arena, const char *text) {
+  char *line = str_sanitise(arena, text);
+  for (char *at = line; *at; at++)
+    if (*at == '\n' || *at == '\t') *at = ' ';
+  return line;
+}

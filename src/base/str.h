@@ -29,3 +29,5 @@ bool str_starts(const char *text, const char *prefix);
 // A copy of `text` in which every byte that a terminal could act on (C0 except \n and \t, DEL, C1,
 // bad UTF-8) is replaced by '?'. For every string that comes from outside.
 char *str_sanitise(Arena *arena, const char *text);
+// The same on one line: \n and \t become blanks. For names.
+char *str_line(Arena *arena, const char *text);

@@ -86,6 +86,31 @@ START_TEST(long_lines_floods_and_crowds_do_no_harm) {
 }
 END_TEST
 
+// 128 that say nothing had all the places, and who came then was told that nobody teaches.
+START_TEST(who_says_nothing_keeps_nobody_out) {
+  enum { SILENT = CLASS_FOLLOWERS_MAX + 20 };
+  End end[2] = {end_teach("banks", 3)};
+  int fd[SILENT], n = 0;
+  for (int i = 0; i < SILENT; i++) {
+    fd[i] = stranger();
+    if (i % 16 == 15) ends_settle(end, 1);
+  }
+  end[1] = end_join("banks", "ana");
+  ends_settle(end, 2);
+  ck_assert_int_eq(end_state(&end[0])->n_here, 1);
+  ck_assert(end_state(&end[1])->connected);
+  usleep((CLASS_HELLO_MS + 200) * 1000);
+  ends_settle(end, 2);
+  for (int i = 0; i < SILENT; i++) {
+    n += send(fd[i], "x", 1, MSG_NOSIGNAL) < 0;
+    close(fd[i]);
+  }
+  ck_assert_int_eq(n, SILENT);
+  ck_assert_int_eq(end_state(&end[0])->n_here, 1);
+  for (int i = 0; i < 2; i++) end_leave(&end[i]);
+}
+END_TEST
+
 START_TEST(guesses_are_only_text) {
   End teacher = end_teach("banks", 3);
   int fd = stranger();
@@ -194,6 +219,7 @@ Suite *suite_classroom_hostile(void) {
                       sizeof hostile / sizeof *hostile);
   tcase_add_test(tcase, long_lines_floods_and_crowds_do_no_harm);
   tcase_add_test(tcase, guesses_are_only_text);
+  tcase_add_test(tcase, who_says_nothing_keeps_nobody_out);
   tcase_add_loop_test(tcase, random_bytes_never_harm_the_teacher, 0, 2);
   tcase_add_loop_test(tcase, a_follower_trusts_no_teacher, 0,
                       sizeof bad_teachers / sizeof *bad_teachers);

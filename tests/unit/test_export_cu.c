@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "golden.h"
@@ -170,18 +171,34 @@ static const char *const library_states[] = {
     "M=1024,N=2048,K=512,ATOM_KIND=mma_m16n8k16_bf16,B_COL=1,FM=4,FN=4,BK=4,STAGE=11"};
 enum { LIBRARY = sizeof library_states / sizeof *library_states };
 
-static const LibraryFile *library(void) {
+static const LibraryFile *library_of(const char *gpu) {
   LibraryKernel *kernels = ARENA_ARRAY(arena, LibraryKernel, LIBRARY);
   for (int i = 0; i < LIBRARY; i++)
     kernels[i] = (LibraryKernel){emit_state(&cases, library_states[i]), 1000.0 * (i + 1), 900,
                                  "2026-11-23T12:00:00Z"};
-  return export_library(arena, "NVIDIA H200", kernels, LIBRARY);
+  return export_library(arena, gpu, kernels, LIBRARY);
 }
+
+static const LibraryFile *library(void) { return library_of("NVIDIA H200"); }
 
 START_TEST(the_librarys_header_is_as_reviewed) {
   const LibraryFile *files = library();
   for (int i = 0; i < 2; i++)
     golden_check(arena_printf(arena, "cuda/%s.txt", files[i].name), files[i].text);
+}
+END_TEST
+
+// A worker's hello, or whoever shares the history, says what the GPU is called.
+START_TEST(a_gpus_name_stays_in_its_comment) {
+  static const char *const names[] = {"H200 */ __attribute__((constructor)) void pwn(void); /*",
+                                      "H200\n#error", "H200 *\\\n/ #error", "H200 /*/"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *text = library_of(names[i])[0].text, *end = strstr(text, "*/");
+    const char *line = strchr(text, '\n');
+    ck_assert_msg(str_starts(end, "*/\n#ifndef GEMM_TUNED_H\n"), "%s", text);
+    ck_assert_msg(str_starts(line, "\n *\n *   nvcc ") && line[-1] != '\\', "%s", text);
+    ck_assert_ptr_null(memmem(text + 2, (size_t)(end - text) - 2, "/*", 2));
+  }
 }
 END_TEST
 
@@ -425,6 +442,7 @@ Suite *suite_export_cu(void) {
   TCase *tests = tcase_create("export cu");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, a_gpus_name_stays_in_its_comment);
   tcase_add_test(tests, the_librarys_header_is_as_reviewed);
   tcase_add_test(tests, a_library_is_compiled_and_finds_its_kernels);
   tcase_add_test(tests, exports_are_written_as_reviewed);

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "cli_harness.h"
 
 Suite *suite_interp_cli(void);
 
@@ -125,9 +126,23 @@ START_TEST(json_tells_the_same) {
 }
 END_TEST
 
+// A loop over threads twice, one behind the other: what stands there for it in the trace is no
+// operation.
+START_TEST(a_doubled_loop_is_told_of_in_a_trace) {
+  const CliRun run =
+      cli_shell(arena,
+                "($GEMMVIEW interpret -k BK=16,SPLITK=4,M=64,N=64,K=64 --dump | sed '16{p}' | "
+                "$GEMMVIEW interpret - --trace 0,5)");
+  ck_assert_int_eq(run.status, 1);
+  ck_assert_msg(strstr(run.out, "a statement stands behind a loop over blocks or threads") != NULL,
+                "%s", run.err);
+}
+END_TEST
+
 Suite *suite_interp_cli(void) {
   Suite *suite = suite_create("interp_cli");
   TCase *tc = tcase_create("interp_cli");
+  tcase_add_test(tc, a_doubled_loop_is_told_of_in_a_trace);
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 60);
   tcase_add_loop_test(tc, answers, 0, N_ROWS);

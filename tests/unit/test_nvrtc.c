@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/str.h"
 #include "kernels/toolchain/dl.h"
 #include "kernels/toolchain/nvrtc.h"
+#include "stress.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test nvrtc"); }
@@ -65,6 +67,18 @@ static const char *const file_readers[] = {
     "const char *s = \"/*\";\n#include \"/etc/passwd\"\n// */\n",
     "asm(\".incbin \\\"/etc/passwd\\\"\");\n",
     "#\\\r\ninclude \"x\"\n",
+    "#/\\\n**/include \"x\"\n",
+    "#/* *\\\n/include \"x\"\n",
+    "%\\\n:include \"x\"\n",
+    "/* */ %\\\n:/* *\\\n/in\\\nclude \"x\"\n",
+    "/* a\nb */ #include \"x\"\n",
+    "/* a *\\\n/ #include \"x\"\n",
+    "#\?\?/\ninclude \"x\"\n",
+    "#\t\v\f/**//**/include \"x\"\n",
+    "int a;\\ \n#include \"x\"\n",
+    "#if __has\\\n_include(\"x\")\n#endif\n",
+    "#define P(a, b) a##b\n#if P(__has_, include)(\"x\")\n#endif\n",
+    "#define P(a, b) a%:%:b\n#if 0\n#elif P(__ha, s_include)(\"x\")\n#endif\n",
 };
 
 START_TEST(test_refuses_files) {
@@ -82,8 +96,63 @@ START_TEST(test_accepts_directives) {
   int line = 0;
   ck_assert(!nvrtc_reads_files("#define INCLUDE 1\n#pragma unroll\n#if INCLUDE\n#endif\n", &line));
   ck_assert(!nvrtc_reads_files("int included = 5 % 3; // include\n", &line));
+  ck_assert(!nvrtc_reads_files("// see #include \"x\"\nint a; /* #include \"x\" */\n", &line));
+  ck_assert(!nvrtc_reads_files("#define P(a, b) a##b\nint P(x, y) = '#';\n", &line));
   ck_assert(nvrtc_reads_files("\n\n#include <x>", &line));
   ck_assert_int_eq(line, 3);
+  ck_assert(nvrtc_reads_files("a\\\n\\\nb\n/*\n*/#\\\ninclude <x>", &line));
+  ck_assert_int_eq(line, 5);
+}
+END_TEST
+
+static const char *any(uint64_t *random, const char *const *words, int n) {
+  return words[random_between(random, 0, n - 1)];
+}
+
+// A directive in one of very many spellings: with joined lines and comments between its letters,
+// digraphs, and something in front.
+static const char *random_spelling(uint64_t *random) {
+  static const char *const between[] = {
+      "\\\n", "\\\r\n", "/**/", "/\\\n* *\\\n/", " ", "\\ \n", "\n", "\r", "//", "\"", "/*", "*/"};
+  static const char *const front[] = {
+      "",        " ",           "/* \n */", "int a;\n", "int a; ",
+      "// \\\n", "R\"(\n)\"\n", "'\"'\n",   "\"/*\"\n", "#if 0\n'\n#endif\n"};
+  static const char *const hash[] = {"#", "%:", "\?\?="};
+  Str text = str_new(arena);
+  str_add(&text, any(random, front, sizeof front / sizeof *front));
+  const char *spelled =
+      arena_printf(arena, "%sinclude \"%s\"\n", any(random, hash, 3), "/none/secret.h");
+  for (int i = 0; spelled[i]; i++) {
+    if (i < 10 && random_between(random, 0, 5) == 0)
+      str_add(&text, any(random, between, sizeof between / sizeof *between));
+    str_add_char(&text, spelled[i]);
+  }
+  return text.text;
+}
+
+// NVRTC is the judge: where it looks for the file, the text has been refused.
+START_TEST(no_spelling_gets_by) {
+  uint64_t random = 2026;
+  int refused = 0, n = stress_count(120, 5000);
+  const NvrtcApi *api = dl_nvrtc(NULL);
+  for (int i = 0; api && i < n; i++) {
+    int line = 0;
+    const char *text = random_spelling(&random);
+    if (nvrtc_reads_files(text, &line)) {
+      refused++;
+      continue;
+    }
+    void *program = NULL;
+    size_t bytes = 0;
+    ck_assert_int_eq(api->nvrtcCreateProgram(&program, text, "k.cu", 0, NULL, NULL), 0);
+    api->nvrtcCompileProgram(program, 0, NULL);
+    ck_assert_int_eq(api->nvrtcGetProgramLogSize(program, &bytes), 0);
+    char *log = arena_alloc(arena, bytes + 1);
+    ck_assert_int_eq(api->nvrtcGetProgramLog(program, log), 0);
+    ck_assert_msg(!strstr(log, "could not open source file"), "%s\n%s", text, log);
+    api->nvrtcDestroyProgram(&program);
+  }
+  ck_assert(!api || refused > n / 4);
 }
 END_TEST
 
@@ -268,6 +337,7 @@ Suite *suite_nvrtc(void) {
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, test_refuses_files, 0, sizeof file_readers / sizeof *file_readers);
   tcase_add_test(tests, test_accepts_directives);
+  tcase_add_test(tests, no_spelling_gets_by);
   tcase_add_test(tests, test_report);
   tcase_add_test(tests, test_stages);
   tcase_add_test(tests, test_spills);

@@ -132,14 +132,14 @@ END_TEST
 
 START_TEST(test_tool_run) {
   const char *const cat[] = {"/bin/cat", "INPUT", NULL};
-  ToolResult run = tool_run(arena, cat, "some bytes\n", 11, 10);
+  ToolResult run = tool_run(arena, cat, "some bytes\n", 11, NULL, 10);
   ck_assert_msg(run.ok, "%s", run.error);
   ck_assert_str_eq(run.output, "some bytes\n");
   const char *const lost[] = {"/dev/null/none/tool", NULL};
-  run = tool_run(arena, lost, "", 0, 10);
+  run = tool_run(arena, lost, "", 0, NULL, 10);
   ck_assert_str_eq(run.error, "/dev/null/none/tool could not be started");
   const char *const wrong[] = {"/bin/cat", "/dev/null/none/file", NULL};
-  run = tool_run(arena, wrong, "", 0, 10);
+  run = tool_run(arena, wrong, "", 0, NULL, 10);
   ck_assert_ptr_nonnull(strstr(run.error, "ended with status 1"));
 }
 END_TEST
@@ -148,9 +148,10 @@ START_TEST(test_tool_deadline) {
   const char *const sleep[] = {"/bin/sh", "-c", "trap '' TERM; sleep 60 & sleep 60", NULL};
   struct timespec before, after;
   clock_gettime(CLOCK_MONOTONIC, &before);
-  ToolResult run = tool_run(arena, sleep, "", 0, 0.2);
+  ToolResult run = tool_run(arena, sleep, "", 0, NULL, 0.2);
   clock_gettime(CLOCK_MONOTONIC, &after);
   ck_assert_str_eq(run.error, "/bin/sh was ended at its deadline of 0.2 s");
+  ck_assert(run.limited);
   ck_assert_int_le(after.tv_sec - before.tv_sec, 5);
 }
 END_TEST

@@ -29,6 +29,7 @@
 #include "banks/engine/sector_text.h"
 #include "banks/solver/own_access.h"
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
@@ -211,8 +212,6 @@ static int run_single(Arena *arena, const BanksOptions *given, int argc, char **
 
 // ---- batches ------------------------------------------------------------------------------------
 
-enum { LINE_BYTES_MAX = 1 << 16 };
-
 typedef struct Batch {
   Arena *arena;  // for one line; reset before the next
   const char *file;
@@ -277,45 +276,26 @@ static bool is_blank(const char *text, size_t n) {
   return true;
 }
 
-static void take_line(Batch *batch, const char *text, size_t n) {
+static void take_line(void *context, char *text, size_t n) {
+  Batch *batch = context;
   batch->number++;
   if (is_blank(text, n)) return;
   answer_line(batch, text, n);
   fflush(stdout);
 }
 
-// False when the file ended before its last line: it cannot be read on, or a line has no end.
-static bool answer_lines(Batch *batch, int fd) {
-  LineReader reader = line_reader_new(LINE_BYTES_MAX);
-  LineStatus status = LINE_NONE;
-  char *line;
-  size_t n;
-  long got;
-  do {
-    got = line_reader_fill(&reader, fd);
-    while ((status = line_reader_next(&reader, &line, &n)) == LINE_READY) take_line(batch, line, n);
-  } while (got > 0 && status != LINE_TOO_LONG);
-  n = reader.end - reader.start;
-  if (got == 0 && n > 0 && status != LINE_TOO_LONG) take_line(batch, line_reader_rest(&reader), n);
-  if (status == LINE_TOO_LONG)
-    cli_error(CLI_USAGE, "%s line %d has more than %d bytes", batch->file, batch->number + 1,
-              LINE_BYTES_MAX);
-  else if (got < 0)
-    cli_error(CLI_USAGE, "%s cannot be read past line %d: %m", batch->file, batch->number);
-  line_reader_free(&reader);
-  return got == 0 && status != LINE_TOO_LONG;
-}
-
 static int run_batch(Arena *arena, const BanksOptions *given) {
   bool from_stdin = str_equal(given->batch, "-");
-  int fd = from_stdin ? STDIN_FILENO : open(given->batch, O_RDONLY | O_CLOEXEC);
+  const char *why = NULL;
+  FILE *file = from_stdin ? stdin : disk_open(given->batch, true, &why);
   const char *shown = from_stdin ? "stdin" : str_sanitise(arena, given->batch);
-  if (fd < 0) return cli_error(CLI_USAGE, "%s cannot be read: %m", shown);
+  if (!file) return cli_error(CLI_USAGE, "%s cannot be read: %s", shown, why);
   Batch batch = {.arena = arena_new("line"), .file = shown, .check = given->check};
-  bool whole = answer_lines(&batch, fd);
-  if (!from_stdin) close(fd);
+  int n_lines = 0;
+  why = lines_each(fileno(file), take_line, &batch, &n_lines);
+  if (!from_stdin) fclose(file);
   arena_free(batch.arena);
-  if (!whole) return CLI_USAGE;
+  if (why) return cli_error(CLI_USAGE, "%s, line %d: %s", shown, n_lines + 1, why);
   if (given->check)
     printf("%d of %d accesses agree with the rules\n", batch.good - batch.differing, batch.good);
   return batch.bad ? CLI_USAGE : batch.differing ? CLI_NO : CLI_OK;

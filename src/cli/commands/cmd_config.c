@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/str.h"
@@ -112,10 +113,12 @@ static int run_set(const Job *job) {
   Diags diags = diags_new(job->arena);
   if (job->n == 0) return cli_error(CLI_USAGE, "config set needs NAME=VALUE, such as theme=light");
   if (need_path(job) != CLI_OK) return CLI_MISSING;
+  const int lock = disk_lock(job->path);  // till it is written: somebody else may set something
   bool ok = config_load(job->arena, job->path, &config, &diags);
   for (int i = 0; i < job->n; i++)
     ok = config_set(job->arena, &config, job->argument[i], &diags) && ok;
   ok = ok && config_save(job->arena, job->path, &config, &diags);
+  if (lock >= 0) close(lock);
   if (!ok) return cli_fail(&diags);
   if (job->json)
     print_json(job, &config, false);

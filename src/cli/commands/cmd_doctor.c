@@ -20,6 +20,7 @@
 #include "cli/common/cli_worker.h"
 #include "cli/common/options.h"
 #include "kernels/device/history.h"
+#include "kernels/device/history_file.h"
 #include "kernels/device/nvml.h"
 #include "kernels/toolchain/cache.h"
 #include "kernels/toolchain/dl.h"
@@ -114,6 +115,16 @@ static void check_terminal(Report *r) {
       "drawn with ASCII; set LANG=C.UTF-8 for lines and blocks");
 }
 
+// Where it is, and what became of those before it.
+static const char *history_words(Arena *arena, const char *path) {
+  const char *last = NULL;
+  const int n = history_file_count_aside(arena, path, &last);
+  const char *shown = str_sanitise(arena, path);
+  if (n == 0) return shown;
+  return arena_printf(arena, "%s; damaged and put aside beside it: %s%s", shown, last,
+                      n > 1 ? arena_printf(arena, " and %d before it", n - 1) : "");
+}
+
 static void check_files(Report *r) {
   const char *folder = getenv("GEMMVIEW_DATA");
   if (folder && *folder)
@@ -131,7 +142,7 @@ static void check_files(Report *r) {
   diags = diags_new(r->arena);
   History *history = history_open(r->arena, NULL, &diags);
   add(r, "history", history != NULL,
-      history ? str_sanitise(r->arena, history_path(history)) : diags.first->text,
+      history ? history_words(r->arena, history_path(history)) : diags.first->text,
       "timings are not remembered, nor shared in a class");
   history_close(history);
 }

@@ -12,6 +12,7 @@
 #include "banks/solver/solver.h"
 #include "banks/solver/solver_input.h"
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
@@ -49,9 +50,10 @@ static const char *read_text(Arena *arena, const SolveOptions *given, int argc, 
   }
   bool from_stdin = str_equal(argv[1], "-");
   *what = from_stdin ? "stdin" : str_sanitise(arena, argv[1]);
-  FILE *file = from_stdin ? stdin : fopen(argv[1], "r");
+  const char *why = NULL;
+  FILE *file = from_stdin ? stdin : disk_open(argv[1], true, &why);
   if (!file) {
-    diag_add(diags, "usage", "%s cannot be read: %m", *what);
+    diag_add(diags, "usage", "%s cannot be read: %s", *what, why);
     return NULL;
   }
   char *text = arena_alloc(arena, PROBLEM_BYTES_MAX + 1);

@@ -13,6 +13,7 @@
 #include "banks/layouts/layout.h"
 #include "banks/solver/slab_standard.h"
 #include "banks/solver/solver_input.h"
+#include "base/disk.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
@@ -54,11 +55,12 @@ static const Option OPTIONS[] = {
 // ---- input --------------------------------------------------------------------------------------
 
 static bool read_problem(Arena *arena, const char *path, SolverProblem *out, Diags *diags) {
-  FILE *file = fopen(path, "r");
+  const char *why = NULL;
+  FILE *file = disk_open(path, true, &why);
   char *text = arena_alloc(arena, PROBLEM_BYTES_MAX);
   const char *shown = str_sanitise(arena, path);
   if (!file) {
-    diag_add(diags, "usage", "%s cannot be read: %m", shown);
+    diag_add(diags, "usage", "%s cannot be read: %s", shown, why);
     return false;
   }
   size_t n = fread(text, 1, PROBLEM_BYTES_MAX, file);

@@ -23,6 +23,7 @@
 #include "cli/common/cli_factors.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_timing.h"
+#include "cli/common/history_rows.h"
 #include "cli/common/tune_input.h"
 #include "kernels/tune/tune.h"
 
@@ -66,6 +67,7 @@ static const Option options[] = {
     FLAG("resume", resume),
 };
 enum {
+  SILENT_S = 20,
   N_OPTIONS = sizeof options / sizeof options[0],
   TICK_MS = 200,
   SECONDS = 60,
@@ -85,7 +87,7 @@ typedef struct Run {
   double told_at, best_ns[TUNE_FIELDS_MAX];
   // Of all problems: what was told of each worker [n_workers], that it is not at work, and whether
   // anything was told of the history.
-  bool *told_of, *told_of_history;
+  bool *told_of, *told_of_history, *told_of_waiting;
   bool shows_progress, progress_shown;
 } Run;
 
@@ -272,6 +274,32 @@ static void tell_history(Run *run) {
   cli_error(0, "%s", error);
 }
 
+static void print_waiting(Run *run) {
+  Arena *arena = arena_new("line");
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "tune");
+  json_member_string(&w, "kind", "progress");
+  json_member_double(&w, "elapsed_s", tune_elapsed_s(run->tune));
+  json_member_double(&w, "seconds", run->given->seconds);
+  json_member_int(&w, "workers", 0);
+  json_end_object(&w);
+  puts(out.text);
+  fflush(stdout);
+  arena_free(arena);
+}
+
+// Where nothing is rewritten, in a file for example: once.
+static void tell_waiting(Run *run) {
+  if (*run->told_of_waiting || tune_elapsed_s(run->tune) < SILENT_S) return;
+  *run->told_of_waiting = true;
+  cli_error(0,
+            "no worker has answered for %.0f s; one that stands in a queue is waited for up to "
+            "%.0f s; Ctrl-C ends the search",
+            tune_elapsed_s(run->tune), tune_waits_s());
+}
+
 static void show_waiting(Run *run) {
   clear_progress(run);
   fprintf(stderr, "no worker has answered for %.0f s", tune_elapsed_s(run->tune));
@@ -282,7 +310,8 @@ static void show_waiting(Run *run) {
 static void tell_progress(Run *run) {
   if (tune_elapsed_s(run->tune) - run->told_at < (run->given->json ? 1 : 0.2)) return;
   run->told_at = tune_elapsed_s(run->tune);
-  if (run->shows_progress && !run->given->json && tune_n_fields(run->tune) == 0) show_waiting(run);
+  if (tune_n_fields(run->tune) == 0)
+    (run->given->json ? print_waiting : run->shows_progress ? show_waiting : tell_waiting)(run);
   for (int i = 0; i < tune_n_fields(run->tune); i++) {
     const TuneField *field = tune_field(run->tune, i);
     if (field->error) continue;
@@ -517,13 +546,12 @@ int cmd_tune(Arena *arena, int argc, char **argv) {
              .n_workers = workers.count ? workers.count : 1,
              .told_of = ARENA_ARRAY(arena, bool, CLIENT_WORKERS_MAX),
              .told_of_history = ARENA_NEW(arena, bool),
+             .told_of_waiting = ARENA_NEW(arena, bool),
              .shows_progress = isatty(STDERR_FILENO) != 0,
              .worker = cli_worker_open_queued(arena, &workers, &diags)};
   if (!run.worker) return cli_fail(&diags);
-  Diags of_history = diags_new(arena);
-  run.history = history_open(arena, NULL, &of_history);
-  *run.told_of_history = of_history.count > 0;
-  if (of_history.count) cli_error(0, "%s", of_history.first->text);
+  run.history = history_opened(arena);
+  *run.told_of_history = !run.history;
   const int status = run_all(&run, problems, n, &diags);
   history_close(run.history);
   cli_worker_close(run.worker);

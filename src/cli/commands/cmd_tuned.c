@@ -92,9 +92,9 @@ static void print_fits_json(Arena *arena, const HistoryCalibration *rows, int n)
   puts(out.text);
 }
 
-static int show_calibrations(Arena *arena, bool json, Diags *diags) {
-  History *history = history_open(arena, NULL, diags);
-  if (!history) return cli_error(CLI_MISSING, "%s", diags->first->text);
+static int show_calibrations(Arena *arena, bool json) {
+  History *history = history_opened(arena);
+  if (!history) return CLI_MISSING;
   HistoryCalibration *rows = ARENA_ARRAY(arena, HistoryCalibration, FITS_MAX);
   const int n = history_calibrations(history, arena, NULL, rows, FITS_MAX);
   const char *failure = history_failure(history);
@@ -159,8 +159,8 @@ static int write_library(Arena *arena, const char *folder, const char *gpu,
 
 static int write_header(Arena *arena, const TunedOptions *given, Diags *diags) {
   TargetTable targets;
-  History *history = history_open(arena, NULL, diags);
-  if (!history) return cli_error(CLI_MISSING, "%s", diags->first->text);
+  History *history = history_opened(arena);
+  if (!history) return CLI_MISSING;
   HistoryRow *rows = ARENA_ARRAY(arena, HistoryRow, ROWS_MAX);
   const int n_rows = history_best(history, arena, rows, ROWS_MAX);
   history_close(history);
@@ -200,7 +200,7 @@ int cmd_tuned(Arena *arena, int argc, char **argv) {
   if (given.header && (given.calibrations || given.json || given.csv))
     return cli_error(CLI_USAGE, "--header writes files and nothing else");
   if (given.header) return write_header(arena, &given, &diags);
-  if (given.calibrations) return show_calibrations(arena, given.json, &diags);
+  if (given.calibrations) return show_calibrations(arena, given.json);
   return history_rows_print(arena, &(HistoryRowsAsked){"tuned", history_best,
                                                        "no kernel that is right was timed here yet",
                                                        ROWS_MAX, given.json, given.csv});

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/disk.h"
+#include "base/foreign.h"
 #include "base/nearest.h"
 #include "base/str.h"
 
@@ -52,17 +53,7 @@ int cli_write_bytes(Arena *arena, const char *path, const void *bytes, size_t n)
                    full ? "could not be written whole" : "cannot be written", strerror(errno));
 }
 
-void cli_csv_text(const char *text, char after) {
-  if (text) {
-    putchar('"');
-    for (; *text; text++) {
-      if (*text == '"') putchar('"');
-      putchar(*text);
-    }
-    putchar('"');
-  }
-  putchar(after);
-}
+void cli_csv_text(const char *text, char after) { foreign_cell(stdout, text, after); }
 
 void cli_csv_number(double value, bool known) {
   if (known) printf("%.10g", value);

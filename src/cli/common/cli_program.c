@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
@@ -33,12 +34,13 @@ static char *read_text(Arena *arena, FILE *file, size_t *size) {
 const Program *cli_program(Arena *arena, const char *path, Diags *diags) {
   bool from_stdin = str_equal(path, "-");
   const char *name = cli_program_name(arena, path);
-  FILE *file = from_stdin ? stdin : fopen(path, "r");
+  const char *why = NULL;
+  FILE *file = from_stdin ? stdin : disk_open(path, true, &why);
   size_t size;
   char *text = file ? read_text(arena, file, &size) : NULL;
   if (!text)
     diag_add(diags, "file", "%s cannot be read: %s; a state is given with -k", name,
-             strerror(errno));
+             why ? why : strerror(errno));
   if (file && !from_stdin) fclose(file);
   return text ? program_parse(arena, text, size, name, diags) : NULL;
 }

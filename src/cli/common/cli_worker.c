@@ -25,6 +25,7 @@
 enum { TICK_MS = 100, MACHINE_TICKS = 400, LEAVE_MS = 5000, QUEUE_MS = 600000 };
 
 struct CliWorker {
+  bool queued;  // cli_worker_open_queued()
   Arena *arena;
   Client *client;
   WorkerAnswer *first;
@@ -71,6 +72,7 @@ static CliWorker *open_worker(Arena *arena, const OptionList *commands, bool his
   if (!cli_client_options(arena, commands, &options, diags)) return NULL;
   options.history = history;
   options.hello_ms = hello_ms;
+  worker->queued = hello_ms > 0;
   worker->client = client_start(&options);
   if (!worker->client) {
     diag_add(diags, "worker", "no thread could be started for the worker");
@@ -208,8 +210,16 @@ void cli_worker_forget(CliWorker *worker) {
   }
 }
 
+// A search says it at once, by itself.
+static void tell_history(CliWorker *worker) {
+  char error[256];
+  client_history_error(worker->client, error, sizeof error);
+  if (*error && !worker->queued) cli_error(0, "%s", error);
+}
+
 void cli_worker_close(CliWorker *worker) {
   clear_progress(worker);
+  tell_history(worker);
   client_stop(worker->client);
   cli_worker_forget(worker);
   sigaction(SIGINT, &worker->before, NULL);

@@ -91,11 +91,17 @@ static void print_json(Arena *arena, const char *command, const HistoryRow *rows
   puts(out.text);
 }
 
-int history_rows_print(Arena *arena, const HistoryRowsAsked *asked) {
+History *history_opened(Arena *arena) {
   Diags diags = diags_new(arena);
-  if (asked->json && asked->csv) return cli_error(CLI_USAGE, "--json and --csv exclude each other");
   History *history = history_open(arena, NULL, &diags);
-  if (!history) return cli_error(CLI_MISSING, "%s", diags.first->text);
+  if (diags.first) cli_error(0, "%s", diags.first->text);
+  return history;
+}
+
+int history_rows_print(Arena *arena, const HistoryRowsAsked *asked) {
+  if (asked->json && asked->csv) return cli_error(CLI_USAGE, "--json and --csv exclude each other");
+  History *history = history_opened(arena);
+  if (!history) return CLI_MISSING;
   HistoryRow *rows = ARENA_ARRAY(arena, HistoryRow, asked->max);
   const int n = asked->select(history, arena, rows, asked->max);
   const char *failure = history_failure(history);

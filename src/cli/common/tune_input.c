@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_ladder.h"
 #include "cli/common/portable.h"
 #include "kernels/tune/tune.h"
+#include "kernels/worker/lines.h"
 #include "model/words/dtype.h"
 
 // ---- problems -----------------------------------------------------------------------------------
@@ -59,6 +61,8 @@ typedef struct Shapes {
   Schedule *out;  // [PROBLEMS_MAX]
   int n, n_bad;
   bool begun;  // something stood on a line before
+  int number;  // of the line
+  Diags *diags;
 } Shapes;
 
 // The line without remark and blanks.
@@ -76,7 +80,7 @@ static void add_finding(Shapes *shapes, int number, const Diag *finding, Diags *
   diag_add(diags, finding->rule, "line %d: %s", number, finding->text)->nearest = finding->nearest;
 }
 
-static void add_line(Shapes *shapes, const char *line, int number, Diags *diags) {
+static void add_problem(Shapes *shapes, const char *line, int number, Diags *diags) {
   Diags found = diags_new(diags->arena);
   const bool heading = !shapes->begun && (*line == 'M' || *line == 'm');
   if (!*line) return;
@@ -95,21 +99,25 @@ static char *behind_mark(char *text) {
   return strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text;
 }
 
+static void take_line(void *context, char *line, size_t n) {
+  Shapes *shapes = context;
+  (void)n;
+  if (++shapes->number == 1) line = behind_mark(line);
+  add_problem(shapes, bare(line), shapes->number, shapes->diags);
+}
+
 int tune_read_file(Arena *arena, const char *path, const Schedule **out, Diags *diags) {
-  FILE *file = str_equal(path, "-") ? stdin : fopen(path, "re");
+  const char *why = NULL, *shown = str_sanitise(arena, path);
+  FILE *file = str_equal(path, "-") ? stdin : disk_open(path, true, &why);
   if (!file) {
-    diag_add(diags, "usage", "--file %s cannot be read", str_sanitise(arena, path));
+    diag_add(diags, "usage", "--file %s cannot be read: %s", shown, why);
     return -1;
   }
-  Shapes shapes = {.out = ARENA_ARRAY(arena, Schedule, PROBLEMS_MAX)};
-  char *line = NULL;
-  size_t size = 0;
-  for (int number = 1; getline(&line, &size, file) >= 0; number++)
-    add_line(&shapes, bare(number == 1 ? behind_mark(line) : line), number, diags);
-  const bool failed = ferror(file) != 0;
-  free(line);
+  Shapes shapes = {.out = ARENA_ARRAY(arena, Schedule, PROBLEMS_MAX), .diags = diags};
+  int n_lines = 0;
+  why = lines_each(fileno(file), take_line, &shapes, &n_lines);
   if (file != stdin) fclose(file);
-  if (failed) diag_add(diags, "usage", "--file %s cannot be read", str_sanitise(arena, path));
+  if (why) diag_add(diags, "usage", "--file %s, line %d: %s", shown, n_lines + 1, why);
   if (shapes.n == 0 && !diags->count)
     diag_add(diags, "usage", "--file %s has no problem in it", str_sanitise(arena, path));
   *out = shapes.out;

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "kernels/toolchain/sass.h"
 #include "kernels/toolchain/tool.h"
+#include "kernels/toolchain/tool_keeper.h"
 #include "ptx/tally/reconcile.h"
 
 enum { ASSEMBLE_SECONDS = 60, DISASSEMBLE_SECONDS = 60 };
@@ -29,21 +30,21 @@ static const char *complaint(Arena *arena, const char *output) {
 // NULL with a sentence in *why.
 static const char *assemble(Arena *arena, const char *ptxas, const OpenText *text,
                             const char *target, size_t *bytes, const char **why) {
-  const char *base = getenv("TMPDIR");
-  char *folder = arena_printf(arena, "%s/gemmview-XXXXXX", base && base[0] == '/' ? base : "/tmp");
+  const char *folder = tool_folder(arena);
   *why = "widths are predicted: there is no room for what ptxas writes";
-  if (!mkdtemp(folder)) return NULL;
+  if (!folder) return NULL;
   const char *output = arena_printf(arena, "%s/kernel.cubin", folder);
   const char *const argv[] = {
       ptxas, "-lineinfo", arena_printf(arena, "-arch=%s", target), "INPUT", "-o", output, NULL};
   Diags ignored = diags_new(arena);
-  const ToolResult result = tool_run(arena, argv, text->ptx, text->bytes, ASSEMBLE_SECONDS);
+  const ToolResult result = tool_run(arena, argv, text->ptx, text->bytes, folder, ASSEMBLE_SECONDS);
   const char *cubin = result.ok ? open_read_file(arena, output, bytes, &ignored) : NULL;
-  if (!result.ok)
+  if (result.limited)
+    *why = arena_printf(arena, "widths are predicted: %s", result.error);
+  else if (!result.ok)
     *why = arena_printf(arena, "widths are predicted: ptxas does not take this text: %s",
                         complaint(arena, result.output));
-  unlink(output);
-  rmdir(folder);
+  tool_folder_remove(folder);
   return cubin;
 }
 

@@ -13,17 +13,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/embed.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "kernels/toolchain/dl.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/tool.h"
+#include "kernels/toolchain/tool_keeper.h"
 #include "ptx/module/float_format.h"
 #include "ptx/module/signature.h"
 #include "ptx/tally/tally.h"
 
-enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120, ARGV_MAX = 64 };
+enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120 };
 
 // "example:sums.ptx" is one of the files that the program brings along.
 bool open_is_example(const char *path) { return str_starts(path, "example:"); }
@@ -45,11 +47,11 @@ static char *read_example(Arena *arena, const char *path, size_t *bytes, Diags *
 
 char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
   if (open_is_example(path)) return read_example(arena, path, bytes, diags);
-  FILE *file = fopen(path, "rb");
+  const char *why = NULL;
+  FILE *file = disk_open(path, false, &why);
   struct stat status;
-  if (!file || fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
-    diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path),
-             file ? "not a file" : strerror(errno));
+  if (!file || fstat(fileno(file), &status) != 0) {
+    diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path), why);
     if (file) fclose(file);
     return NULL;
   }
@@ -132,19 +134,14 @@ static const char *arch_of_file(Arena *arena, const char *path) {
   return text ? arch_for(text) : arch_for("");
 }
 
-static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path, int n_flags,
-                                char **flags, Diags *diags) {
-  OpenText text = {.compiler = "nvcc", .status = CLI_COMPILE};
-  const char *base = getenv("TMPDIR");
-  char *folder = arena_printf(arena, "%s/gemmview-XXXXXX", base && base[0] == '/' ? base : "/tmp");
-  if (!mkdtemp(folder)) {
-    diag_add(diags, "file", "no folder for nvcc's output can be made: %s", strerror(errno));
-    return text;
-  }
-  const char *output = arena_printf(arena, "%s/kernel.ptx", folder);
-  const char *argv[ARGV_MAX] = {nvcc, "-ptx", "-lineinfo", "-o", output, path};
-  int n = 6;
-  const char *rule = arena_printf(arena, "%s/kernel.d", folder);
+// As many words as the user has written: none is left out.
+static const char *const *nvcc_words(Arena *arena, const char *const first[5], const char *path,
+                                     const char *rule, int n_flags, char **flags) {
+  enum { OURS_MAX = 10 };
+  const char **argv = ARENA_ARRAY(arena, const char *, OURS_MAX + n_flags + 1);
+  int n = 0;
+  for (; n < 5; n++) argv[n] = first[n];
+  argv[n++] = path;
   if (!names_arch(n_flags, flags))
     argv[n++] = arena_printf(arena, "-arch=sm_%s", arch_of_file(arena, path));
   if (!lists_files(n_flags, flags)) {
@@ -152,21 +149,36 @@ static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path
     argv[n++] = "-MF";
     argv[n++] = rule;
   }
-  for (int i = 0; i < n_flags && n < ARGV_MAX - 1; i++) argv[n++] = flags[i];
-  const ToolResult result = tool_run(arena, argv, "", 0, COMPILE_SECONDS);
+  for (int i = 0; i < n_flags; i++) argv[n++] = flags[i];
+  argv[n] = NULL;
+  return argv;
+}
+
+static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path, int n_flags,
+                                char **flags, Diags *diags) {
+  OpenText text = {.compiler = "nvcc", .status = CLI_COMPILE};
+  const char *folder = tool_folder(arena);
+  if (!folder) {
+    diag_add(diags, "file", "no folder for nvcc's output can be made: %s", strerror(errno));
+    return text;
+  }
+  const char *output = arena_printf(arena, "%s/kernel.ptx", folder);
+  const char *rule = arena_printf(arena, "%s/kernel.d", folder);
+  const char *const *argv =
+      nvcc_words(arena, (const char *const[]){nvcc, "-ptx", "-lineinfo", "-o", output}, path, rule,
+                 n_flags, flags);
+  const ToolResult result = tool_run(arena, argv, "", 0, folder, COMPILE_SECONDS);
   if (result.ok)
     text.ptx = open_read_file(arena, output, &text.bytes, diags);
   else
     diag_add(diags, "compile", "nvcc: %s",
-             result.output && *result.output
+             !result.limited && *result.output
                  ? arena_printf(arena, "it did not compile\n%s", str_sanitise(arena, result.output))
                  : result.error);
   size_t bytes = 0;
   Diags ignored = diags_new(arena);
   read_rule(arena, nvcc, open_read_file(arena, rule, &bytes, &ignored), &text);
-  unlink(rule);
-  unlink(output);
-  rmdir(folder);
+  tool_folder_remove(folder);
   return text;
 }
 

@@ -98,17 +98,23 @@ static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlo
   return r->buffers ? machine : NULL;
 }
 
+static bool read_slabs(const OpenRequest *given, OpenResult *r, Diags *diags) {
+  PtxPitch *slabs = ARENA_ARRAY(r->arena, PtxPitch, given->slabs.count + 1);
+  for (int i = 0; i < given->slabs.count; i++)
+    if (!open_read_slab(given->slabs.items[i], &slabs[i], r->arena, diags)) return false;
+  r->slabs = slabs;
+  return true;
+}
+
 // The rows of arrays: as given first, then as the source declares them.
-static bool find_arrays(const OpenRequest *given, OpenResult *r, Diags *diags) {
+static void find_arrays(const OpenRequest *given, OpenResult *r) {
   const char *source = open_source_text(r);
   int n = 0;
   const PtxPitch *declared = source ? open_declared(r->arena, source, &n) : NULL;
   PtxPitch *all = ARENA_ARRAY(r->arena, PtxPitch, n + given->slabs.count + 1);
-  for (int i = 0; i < given->slabs.count; i++)
-    if (!open_read_slab(given->slabs.items[i], &all[i], r->arena, diags)) return false;
+  if (given->slabs.count) memcpy(all, r->slabs, sizeof *all * (size_t)given->slabs.count);
   if (n) memcpy(all + given->slabs.count, declared, sizeof *all * (size_t)n);
   r->arrays = ptx_record_arrays(r->arena, r->record, r->machine, all, n + given->slabs.count);
-  return true;
 }
 
 static void find_cures(OpenResult *r) {
@@ -126,8 +132,8 @@ static void find_cures(OpenResult *r) {
   arena_free(scratch);
 }
 
-static bool run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks *blocks,
-                       PtxMachine *machine, Diags *diags) {
+static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks *blocks,
+                       PtxMachine *machine) {
   PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
   say(given, "reading the machine code");
   if (given->predict)
@@ -143,10 +149,9 @@ static bool run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   r->tally = tally;
   r->lines = ptx_tally_lines(r->arena, tally);
   say(given, "looking for better layouts");
-  if (!given->record) return true;
-  if (!find_arrays(given, r, diags)) return false;
+  if (!given->record) return;
+  find_arrays(given, r);
   find_cures(r);
-  return true;
 }
 
 int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
@@ -156,7 +161,7 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
       (!given.launch || given.args.count == 0) && open_recall(r->arena, memory, &given);
   OpenBlocks blocks;
   PtxMachine *machine = make_machine(r, &given, &blocks, diags);
-  if (!machine) return CLI_USAGE;
+  if (!machine || !read_slabs(&given, r, diags)) return CLI_USAGE;
   r->n_dumps = given.dumps.count;
   r->dumps = open_read_dumps(r->arena, r->kernel, r->buffers, given.dumps.items, r->n_dumps, diags);
   if (!r->dumps) return CLI_USAGE;
@@ -167,5 +172,6 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   r->detail = given.detail;
   open_remember(r->arena, memory, &given);
   if (given.kernel) open_remember_kernel(r->arena, r->path, r->kernel->name);
-  return run_kernel(&given, r, &blocks, machine, diags) ? CLI_OK : CLI_USAGE;
+  run_kernel(&given, r, &blocks, machine);
+  return CLI_OK;
 }

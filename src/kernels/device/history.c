@@ -201,15 +201,20 @@ static bool is_damage(int failed) {
   return (failed & 0xFF) == SQLITE_CORRUPT || (failed & 0xFF) == SQLITE_NOTADB;
 }
 
+static void tell_aside(Arena *arena, const char *path, Diags *diags) {
+  const char *name = "";
+  history_file_count_aside(arena, path, &name);
+  diag_add(diags, "history", "history %s was damaged: it was put aside as %s, a new one begins",
+           path, name);
+}
+
 // Puts a damaged file aside, unless another process mended it while this one waited for its turn.
 static int mend(Arena *arena, History *history, Diags *diags) {
   int turn = history_file_begin_mending(arena, history->path, MENDERS_PATIENCE_MS);
   if (turn < 0) return SQLITE_CORRUPT;
   int failed = try_open(arena, history);
   if (is_damage(failed) && history_file_put_aside(arena, history->path)) {
-    if (diags)
-      diag_add(diags, "history", "history %s was damaged: it was put aside, a new one begins",
-               history->path);
+    if (diags) tell_aside(arena, history->path, diags);
     failed = try_open(arena, history);
   }
   history_file_end_mending(turn);
@@ -249,6 +254,11 @@ History *history_open_until(Arena *arena, const char *path, const atomic_bool *s
   history->stop = stop;
   if (!history->path) {
     report(diags, "(nowhere)", "no folder for it: neither XDG_STATE_HOME nor HOME is set");
+    return NULL;
+  }
+  const char *why_not = history_file_why_not(arena, history->path);
+  if (why_not) {
+    report(diags, history->path, why_not);
     return NULL;
   }
   int failed = open_or_mend(arena, history, diags);
@@ -331,7 +341,7 @@ const char *history_failure(const History *history) { return history ? history->
 // The file is shared: what others wrote is outside text.
 static const char *column_text(Arena *arena, sqlite3_stmt *query, int at) {
   const unsigned char *text = sqlite3_column_text(query, at);
-  return text ? str_sanitise(arena, (const char *)text) : "";
+  return text ? str_line(arena, (const char *)text) : "";
 }
 
 // 0 where the file has nothing, or nothing that was ever measured.

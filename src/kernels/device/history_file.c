@@ -9,6 +9,7 @@
 // is now history.db.damaged-…, see that the name leads to another file and just open that.
 #include "kernels/device/history_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -152,4 +153,34 @@ bool history_file_put_aside(Arena *arena, const char *path) {
     ok = rename(from, to) == 0 || (i < 2 && errno == ENOENT);
   }
   return ok;
+}
+
+int history_file_count_aside(Arena *arena, const char *path, const char **last) {
+  const char *slash = strrchr(path, '/');
+  const char *prefix = arena_printf(arena, "%s.damaged-", slash ? slash + 1 : path);
+  DIR *folder = opendir(folder_of(arena, path));
+  int n = 0;
+  *last = "";
+  for (struct dirent *at; folder && (at = readdir(folder));) {
+    const char *digits = at->d_name + strlen(prefix);
+    if (!str_starts(at->d_name, prefix) || digits[strspn(digits, "0123456789.")]) continue;
+    n++;
+    if (strcmp(at->d_name, *last) > 0) *last = arena_strdup(arena, at->d_name);
+  }
+  if (folder) closedir(folder);
+  return n;
+}
+
+const char *history_file_why_not(Arena *arena, const char *path) {
+  struct stat link, info;
+  if (lstat(path, &link) != 0) return NULL;
+  if (S_ISLNK(link.st_mode)) {
+    if (history_file_is_shared(arena, path)) return "it is a link, and its folder is shared";
+    if (stat(path, &info) != 0) return "it is a link that leads to no file";
+    link = info;
+  }
+  return S_ISREG(link.st_mode)    ? NULL
+         : S_ISDIR(link.st_mode)  ? "it is a folder, not a file"
+         : S_ISFIFO(link.st_mode) ? "it is a pipe, not a file"
+                                  : "it is a device or a socket, not a file";
 }

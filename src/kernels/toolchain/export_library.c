@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/foreign.h"
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/export_inside.h"
@@ -190,7 +191,7 @@ static const char *header_text(Arena *arena, const char *gpu, const LibraryKerne
              " *\n"
              " *   nvcc -O3 %s -lib -o libgemm_tuned.a *.cu\n"
              " */\n",
-             gpu, n, n == 1 ? "" : "s", flags);
+             foreign_comment(arena, gpu), n, n == 1 ? "" : "s", flags);
   str_add(&out, header_start);
   add_types(&out, kernels, n);
   str_add(&out, header_end);
@@ -230,7 +231,7 @@ static void add_row(Str *out, const LibraryKernel *kernel) {
   Arena *arena = out->arena;
   const Program *program = kernel->model->program;
   const Problem *problem = &program->problem;
-  str_printf(out, "    // measured %s\n", kernel->when);
+  str_printf(out, "    // measured %s\n", foreign_comment(arena, kernel->when));
   str_printf(out, "    {\"%s\", %lld, %lld, %lld,\n     GEMM_%s, GEMM_%s, %lld, %.1f, %.1f,\n",
              kernel_name(arena, problem), (long long)problem->m, (long long)problem->n,
              (long long)problem->k, in_capitals(arena, types_name(arena, problem)),

@@ -48,49 +48,6 @@ static CompileResult *fail(CompileResult *result, const char *stage, const char 
   return result;
 }
 
-// Skips blanks, line ends, continuations and comments: what may stand between # and its word.
-static const char *skip_between(const char *c) {
-  for (;;) {
-    if (isspace((unsigned char)*c) || *c == '\\') {
-      c++;
-    } else if (c[0] == '/' && c[1] == '*') {
-      const char *end = strstr(c + 2, "*/");
-      if (!end) return c + strlen(c);
-      c = end + 2;
-    } else {
-      return c;
-    }
-  }
-}
-
-// Whether the letters of `word` follow, continuations within it ignored ("inc\⏎lude").
-static bool spells(const char *c, const char *word) {
-  for (; *word; word++, c++) {
-    while (c[0] == '\\' && (c[1] == '\n' || (c[1] == '\r' && c[2] == '\n')))
-      c += c[1] == '\r' ? 3 : 2;
-    if (*c != *word) return false;
-  }
-  return true;
-}
-
-bool nvrtc_reads_files(const char *cuda, int *line) {
-  static const char *const words[] = {"include", "import", "embed"};
-  static const char *const asks[] = {"__has_include", "__has_embed", ".incbin"};
-  *line = 1;
-  for (const char *c = cuda; *c; c++) {
-    if (*c == '\n') ++*line;
-    for (int i = 0; i < 3; i++)
-      if (*c == asks[i][0] && spells(c, asks[i])) return true;
-    bool hash =
-        *c == '#' || (c[0] == '%' && c[1] == ':') || (c[0] == '?' && c[1] == '?' && c[2] == '=');
-    if (!hash) continue;
-    const char *word = skip_between(c + (*c == '#' ? 1 : *c == '%' ? 2 : 3));
-    for (int i = 0; i < 3; i++)
-      if (spells(word, words[i])) return true;
-  }
-  return false;
-}
-
 int kernel_spill_bytes(const KernelResources *kernel) {
   const int stored = kernel->spill_store_bytes, loaded = kernel->spill_load_bytes;
   return stored < 0 || loaded < 0 ? -1 : (stored + loaded) / 2;
@@ -361,7 +318,8 @@ CompileResult *nvrtc_compile(Arena *arena, const Plan *plan, CompileStage stage)
   if (nvrtc_reads_files(plan->cuda, &line))
     return fail(
         result, "input",
-        arena_printf(arena, "line %d reads another file; a kernel's text stands alone", line));
+        arena_printf(arena, "line %d reads another file, or might; a kernel's text stands alone",
+                     line));
   const char *error = NULL, *supported = "";
   Job job = {arena, dl_nvrtc(&error), plan, result, NULL};
   if (!job.api) return fail(result, "library", arena_strdup(arena, error));

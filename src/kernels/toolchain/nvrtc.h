@@ -58,8 +58,9 @@ bool nvrtc_supports(Arena *arena, const char *arch, const char **supported);
 
 // The two readers that nvrtc_compile is made of, for tests.
 //
-// Whether the text could make the compiler read a file (#include in any spelling, #embed, …); the
-// conservative answer: a comment or a string that contains one counts too. The line goes to `line`.
+// Whether the text could make the compiler read a file (#include in any spelling, #embed, …). The
+// conservative answer: a line of a comment that begins with one counts too, and so does ## in a
+// text with #if, for it can put __has_include together. The line goes to `line`.
 bool nvrtc_reads_files(const char *cuda, int *line);
 // ptxas's verbose report: fills the resources of the kernels it names, in the plan's order, and
 // returns how many it found. `ptxas_ms` gets the sum of its compile times, −1 if it tells none.

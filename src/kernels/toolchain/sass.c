@@ -225,7 +225,7 @@ SassResult *sass_disassemble(Arena *arena, const void *cubin, size_t bytes, doub
         "in GEMMVIEW_NVDISASM");
   if (bytes < 4 || memcmp(cubin, "\177ELF", 4) != 0) return failed(arena, tool, "this is no cubin");
   const char *const lines[] = {tool, "-c", "-gi", "INPUT", NULL};
-  ToolResult run = tool_run(arena, lines, cubin, bytes, deadline_s);
+  ToolResult run = tool_run(arena, lines, cubin, bytes, NULL, deadline_s);
   if (!run.ok) return failed(arena, tool, run.error);
   SassResult *result = sass_parse(arena, run.output);
   result->tool = tool;
@@ -236,6 +236,6 @@ void sass_add_live(Arena *arena, SassResult *result, const void *cubin, size_t b
                    double deadline_s) {
   if (!result->ok) return;
   const char *const registers[] = {result->tool, "-c", "-plr", "-lrm", "count", "INPUT", NULL};
-  const ToolResult run = tool_run(arena, registers, cubin, bytes, deadline_s);
+  const ToolResult run = tool_run(arena, registers, cubin, bytes, NULL, deadline_s);
   if (run.ok) merge_live(arena, result, run.output);
 }

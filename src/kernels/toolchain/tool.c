@@ -1,8 +1,8 @@
-// A child between two anonymous files.
+// A child between two anonymous files, with a keeper above it (tool_keeper.h).
 //
 // The input is a memory file that the child finds as descriptor 3, under the path /proc/self/fd/3;
-// its output goes to another one. No pipe can fill up, nothing is left behind on a disk, and the
-// parent has only to wait: it looks every 2 ms, and at the deadline ends the child's whole group.
+// its output goes to another one. No pipe can fill up, and the parent has only to wait: it looks
+// every 2 ms, and at the deadline tells the keeper, which ends the child's whole group.
 // Worked example: nvdisasm of a 26 KiB cubin takes 30 to 400 ms and prints 100 KiB.
 #include "kernels/toolchain/tool.h"
 
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,8 +19,21 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "kernels/toolchain/tool_keeper.h"
 
-enum { ARGUMENTS_MAX = 16, OUTPUT_MAX = 64 << 20, INPUT_FD = 3 };
+enum { OUTPUT_MAX = 64 << 20, MEMORY_GIB_MAX = 16 };
+
+size_t tool_memory_bytes(void) {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  const size_t most = (size_t)MEMORY_GIB_MAX << 30;
+  const size_t here = pages > 0 && page > 0 ? (size_t)pages / 4 * 3 * (size_t)page : most;
+  return here < most ? here : most;
+}
+
+const char *tool_folder(Arena *arena) {
+  const char *base = getenv("TMPDIR");
+  return mkdtemp(arena_printf(arena, "%s/gemmview-XXXXXX", base && base[0] == '/' ? base : "/tmp"));
+}
 
 static int memory_file(const void *bytes, size_t n) {
   int fd = memfd_create("gemmview", MFD_CLOEXEC);
@@ -36,19 +48,6 @@ static int memory_file(const void *bytes, size_t n) {
   return fd;
 }
 
-// Runs between fork and exec, so it makes only calls that are safe there.
-static _Noreturn void become(char *const *argv, int input, int output) {
-  const struct rlimit size = {OUTPUT_MAX, OUTPUT_MAX};
-  setpgid(0, 0);
-  setrlimit(RLIMIT_FSIZE, &size);
-  // dup first: the two may lie on each other's target.
-  int in = dup(input), out = dup(output);
-  if (in < 0 || out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 || dup2(in, INPUT_FD) < 0)
-    _exit(126);
-  execv(argv[0], argv);
-  _exit(127);
-}
-
 // The status, or −1 when the deadline ended it.
 static int wait_until(pid_t child, double deadline) {
   const struct timespec pause = {0, 2000000};
@@ -60,8 +59,7 @@ static int wait_until(pid_t child, double deadline) {
     if (clock_seconds() > deadline) break;
     nanosleep(&pause, NULL);
   }
-  kill(-child, SIGKILL);
-  kill(child, SIGKILL);
+  kill(child, SIGTERM);
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
   }
   return -1;
@@ -82,12 +80,29 @@ static const char *read_all(Arena *arena, int fd) {
   return text;
 }
 
+// The words by which nvcc, cicc, ptxas and the C++ library say that memory was refused.
+static bool lacked_memory(const char *output) {
+  static const char *const words[] = {"emory allocation", "bad_alloc", "ut of memory",
+                                      "emory exhausted", "annot allocate memory"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    if (strstr(output, words[i])) return true;
+  return false;
+}
+
 static ToolResult judge(Arena *arena, const char *tool, int status, const char *output,
                         double deadline_s) {
-  ToolResult result = {.output = output};
-  if (status == -1)
+  ToolResult result = {.output = output, .limited = true};
+  if (status == -1) {
     result.error = arena_printf(arena, "%s was ended at its deadline of %g s", tool, deadline_s);
-  else if (WIFSIGNALED(status))
+    return result;
+  }
+  if (status != 0 && lacked_memory(output)) {
+    result.error = arena_printf(arena, "%s needs more memory than the %.1f GiB it may use here",
+                                tool, (double)tool_memory_bytes() / (1 << 30));
+    return result;
+  }
+  result.limited = false;
+  if (WIFSIGNALED(status))
     result.error = arena_printf(arena, "%s was ended by signal %d", tool, WTERMSIG(status));
   else if (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126)
     result.error = arena_printf(arena, "%s could not be started", tool);
@@ -98,26 +113,48 @@ static ToolResult judge(Arena *arena, const char *tool, int status, const char *
   return result;
 }
 
-ToolResult tool_run(Arena *arena, const char *const *argv, const void *input, size_t bytes,
-                    double deadline_s) {
-  char *words[ARGUMENTS_MAX + 1] = {NULL};
-  for (int i = 0; i < ARGUMENTS_MAX && argv[i]; i++)
+static char **words_of(Arena *arena, const char *const *argv) {
+  int n = 0;
+  while (argv[n]) n++;
+  char **words = ARENA_ARRAY(arena, char *, n + 1);
+  for (int i = 0; i < n; i++)
     words[i] = arena_strdup(arena, str_equal(argv[i], "INPUT") ? "/proc/self/fd/3" : argv[i]);
-  int in = memory_file(input, bytes), out = memory_file("", 0);
-  pid_t child = in >= 0 && out >= 0 ? fork() : -1;
-  if (child == 0) become(words, in, out);
-  int status = -1;
-  if (child > 0) {
-    // Parent and child both set it, so that it holds before either goes on.
-    setpgid(child, child);
-    status = wait_until(child, clock_seconds() + deadline_s);
-  }
+  words[n] = NULL;
+  return words;
+}
+
+static char **environment_of(Arena *arena, const char *folder) {
+  int n = 0, kept = 0;
+  while (environ[n]) n++;
+  char **environment = ARENA_ARRAY(arena, char *, n + 2);
+  for (int i = 0; i < n; i++)
+    if (!folder || !str_starts(environ[i], "TMPDIR=")) environment[kept++] = environ[i];
+  if (folder) environment[kept++] = arena_printf(arena, "TMPDIR=%s", folder);
+  environment[kept] = NULL;
+  return environment;
+}
+
+ToolResult tool_run(Arena *arena, const char *const *argv, const void *input, size_t bytes,
+                    const char *folder, double deadline_s) {
+  const int in = memory_file(input, bytes), out = memory_file("", 0);
+  const KeptTool tool = {.argv = words_of(arena, argv),
+                         .environment = environment_of(arena, folder),
+                         .input = in,
+                         .output = out,
+                         .memory_bytes = tool_memory_bytes(),
+                         .output_bytes = OUTPUT_MAX,
+                         .folder = folder,
+                         .parent = getpid()};
+  const pid_t keeper = in >= 0 && out >= 0 ? fork() : -1;
+  if (keeper == 0) tool_keep(&tool);
   ToolResult result = {.output = ""};
-  if (child > 0)
+  if (keeper > 0) {
+    const int status = wait_until(keeper, clock_seconds() + deadline_s);
     result = judge(arena, argv[0], status, read_all(arena, out), deadline_s);
-  else
+  } else {
     result.error =
         arena_printf(arena, "%s: no process could be made: %s", argv[0], strerror(errno));
+  }
   if (in >= 0) close(in);
   if (out >= 0) close(out);
   return result;

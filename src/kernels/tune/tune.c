@@ -48,6 +48,7 @@ const char *tune_round_name(TuneRound round) {
 
 double tune_now(const Tune *tune) { return clock_seconds() - tune->started; }
 double tune_elapsed_s(const Tune *tune) { return tune_now(tune); }
+double tune_waits_s(void) { return waits_s; }
 int tune_n_fields(const Tune *tune) { return tune->n_fields; }
 const TuneField *tune_field(const Tune *tune, int field) { return &tune->field[field]->told; }
 

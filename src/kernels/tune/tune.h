@@ -167,6 +167,8 @@ const TunePoint *tune_best(const TuneField *field);
 // Points that are timed, wrong or failed.
 int tune_n_settled(const TuneField *field);
 double tune_elapsed_s(const Tune *tune);
+// How long a search waits for its first worker.
+double tune_waits_s(void);
 // Why this worker, by its index, is not at work; NULL: it is, or is waited for. It may come back.
 const char *tune_worker_error(const Tune *tune, int worker);
 // Why no worker is there any more; NULL: one is.

@@ -23,7 +23,7 @@
 #include "kernels/worker/client_thread.h"
 #include "kernels/worker/result_json.h"
 
-enum { SILENCE_MS = 15000, HELLO_MS = 20000, GRACE_MS = 5000, STOP_S = 2 };
+enum { SILENCE_MS = 15000, HELLO_MS = 20000, MACHINE_MS = 60000, GRACE_MS = 5000, STOP_S = 2 };
 enum { COMPILE_MS = 30000, BENCH_MS = 60000, ROWS_MAX = 1000 };
 
 static void *or_die(void *memory) {
@@ -469,6 +469,7 @@ Client *client_start(const ClientOptions *options) {
   client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   client->control_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   client->silence_ms = options->silence_ms > 0 ? options->silence_ms : SILENCE_MS;
+  client->machine_ms = options->machine_ms > 0 ? options->machine_ms : MACHINE_MS;
   client->hello_ms = options->hello_ms > 0 ? options->hello_ms : HELLO_MS;
   client->leave_ms = options->leave_ms;
   client->grace_ms = options->grace_ms > 0 ? options->grace_ms : GRACE_MS;

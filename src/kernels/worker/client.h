@@ -41,9 +41,9 @@ typedef struct ClientOptions {
   bool history;
   const char *history_path;
   // Milliseconds, 0 = the default: a worker that is silent longer than silence_ms (15 s) or has not
-  // said hello after hello_ms (20 s) is ended; a request may take grace_ms (5 s) more than its
-  // deadline.
-  int silence_ms, hello_ms, grace_ms;
+  // said hello after hello_ms (20 s), or what its machine has machine_ms (60 s) later, is ended; a
+  // request may take grace_ms (5 s) more than its deadline.
+  int silence_ms, hello_ms, machine_ms, grace_ms;
   // A worker that is ended gets so long between SIGTERM and SIGKILL: commands such as srun have a
   // job elsewhere to end. 0: it is killed at once.
   int leave_ms;

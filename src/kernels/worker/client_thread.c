@@ -6,10 +6,10 @@
 //
 // A worker that dies takes its requests with it: each gets an error that says how the worker ended
 // and a done; nothing is repeated behind the user's back, because the request may be what killed
-// it. It is started again after 20 ms; a command that never says hello (an unreachable box) is
-// tried at growing distances up to 10 s, and requests that no worker is there to take fail after
-// its third attempt, or the first that was silent for the whole of its time, with the last words of
-// its stderr.
+// it. It is started again after 20 ms, later where it ends soon after each start with nothing done;
+// a command that never says hello and tells of its machine (an unreachable box) is tried at growing
+// distances up to 10 s, and requests that no worker is there to take fail after its third attempt,
+// or the first that was silent for the whole of its time, with the last words of its stderr.
 //
 // Worked example, kill −9 of a busy worker: stdout ends → "worker: ended by signal 9 (Killed) while
 // it had 1 request" → 20 ms later fork and exec → hello → READY, all within 100 ms.
@@ -27,6 +27,7 @@
 enum {
   REAP_MS = 100,
   RESTART_MS = 20,
+  QUICK_MS = 2000,  // an end so soon is no rare one
   BACKOFF_MS = 100,
   BACKOFF_MAX_MS = 10000,
   ATTEMPTS = 3,       // without a hello, before waiting requests are refused
@@ -100,14 +101,20 @@ static void fail_list(Client *client, FlightList *list, int worker, ErrorKind ki
 
 // ---- birth and death ----------------------------------------------------------------------------
 
-static int64_t restart_delay(Worker *worker) {
-  if (worker->said_hello) {
-    worker->n_failures = 0;
-    return RESTART_MS;
-  }
-  int64_t delay = BACKOFF_MS << (worker->n_failures < 8 ? worker->n_failures : 8);
-  worker->n_failures++;
+static int64_t growing(int64_t first_ms, int times) {
+  const int64_t delay = first_ms << (times < 10 ? times : 10);
   return delay < BACKOFF_MAX_MS ? delay : BACKOFF_MAX_MS;
+}
+
+// A request may be what killed it; a worker that ends by itself would be started for ever, over ssh
+// with a login each time.
+static int64_t restart_delay(const Client *client, Worker *worker) {
+  const bool worked = worker->said_hello && (worker->flights.n > 0 || worker->has_done);
+  if (!worked && !worker->told_machine) return growing(BACKOFF_MS, worker->n_failures++);
+  const bool quick = !worked && client->now_ms - worker->born_at < QUICK_MS;
+  worker->n_failures = 0;
+  worker->n_quick = quick ? worker->n_quick + 1 : 0;
+  return growing(RESTART_MS, quick ? worker->n_quick - 1 : 0);
 }
 
 static bool is_hopeless(const Worker *worker) {
@@ -162,7 +169,7 @@ static void worker_died(Client *client, Worker *worker, ErrorKind kind, const ch
   process_read_words(&worker->process);
   end_process(client, worker);
   set_reason(worker, how);
-  worker->start_at = client->now_ms + restart_delay(worker);
+  worker->start_at = client->now_ms + restart_delay(client, worker);
   worker->status.unreachable = is_hopeless(worker);
   FlightList lost = worker->flights;
   worker->flights = (FlightList){0};
@@ -174,7 +181,8 @@ static void worker_died(Client *client, Worker *worker, ErrorKind kind, const ch
 static void start_worker(Client *client, Worker *worker) {
   const ProcessOptions options = {
       .leaves = client->leave_ms > 0, .new_session = true, .line_limit = PROTOCOL_LINE_MAX};
-  worker->said_hello = false;
+  worker->said_hello = worker->told_machine = worker->has_done = false;
+  worker->born_at = client->now_ms;
   worker->n_banner_lines = 0;
   worker->heard_at = client->now_ms;
   worker->status.n_starts++;
@@ -227,6 +235,9 @@ static void on_machine(Client *client, Worker *worker, const Message *said) {
   status->n_compiles = (int)said->compiles;
   status->n_gpus = (int)said->gpus;
   status->machine_known = true;
+  status->unreachable = false;
+  worker->told_machine = true;
+  worker->n_failures = 0;
   publish_status(client, worker);  // whoever hears of it may ask
   client_publish(client, 0, 0, index_of(client, worker), said);
 }
@@ -249,6 +260,7 @@ static void on_answer(Client *client, Worker *worker, const Message *said) {
   flight->heard_at = client->now_ms;
   if (said->kind == MESSAGE_DONE) {
     flight_list_remove(&worker->flights, flight);
+    worker->has_done = true;
     rest_or_work(client, worker);
     say_done(client, flight, index_of(client, worker));
     return;
@@ -270,8 +282,7 @@ static bool on_hello(Client *client, Worker *worker, const Message *said) {
     return false;
   }
   worker->said_hello = true;
-  worker->n_failures = 0;
-  worker->status.unreachable = false;
+  worker->hello_at = client->now_ms;
   COPY_FIELD(worker->status.host, *said, host);
   rest_or_work(client, worker);
   return true;
@@ -465,11 +476,17 @@ static void check_worker(Client *client, Worker *worker) {
     snprintf(how, sizeof how, "did not end request %lld by its deadline of %.1f s and was ended",
              (long long)late->id, (double)late->deadline_ms / 1000);
     worker_died(client, worker, ERROR_TIMEOUT, how);
+  } else if (worker->said_hello && !worker->told_machine &&
+             client->now_ms - worker->hello_at > client->machine_ms) {
+    snprintf(how, sizeof how, "said hello, and for %.1f s nothing of its machine, and was ended",
+             (double)client->machine_ms / 1000);
+    worker->n_failures = ATTEMPTS;
+    worker_died(client, worker, ERROR_WORKER, how);
   } else if (client->now_ms - worker->heard_at > limit_ms) {
     snprintf(how, sizeof how, "said nothing for %.1f s and was ended", (double)limit_ms / 1000);
-    // A worker that ran all that time without a hello has had its chance: the client does not wait
-    // for it three times.
-    if (!worker->said_hello) worker->n_failures = ATTEMPTS;
+    // A worker that ran all that time and got no further has had its chance: the client does not
+    // wait for it three times.
+    if (!worker->told_machine) worker->n_failures = ATTEMPTS;
     worker_died(client, worker, ERROR_WORKER, how);
   }
 }

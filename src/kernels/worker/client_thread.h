@@ -45,8 +45,10 @@ typedef struct Worker {
   ClientStatus status;
   int64_t heard_at;  // anything at all
   int64_t start_at;  // when to start it again
-  int n_failures;    // starts in a row without a hello
-  bool said_hello;
+  int n_failures;    // starts in a row that did not get as far as to tell of the machine
+  int n_quick;       // ends in a row that came soon after the start, with nothing done
+  int64_t born_at, hello_at;
+  bool said_hello, told_machine, has_done;  // since its last start
   int n_banner_lines;
   char gpu_uuid[64];  // "" = not known
 } Worker;
@@ -65,7 +67,7 @@ struct Client {
   // Constant after client_start:
   pthread_t thread;
   int wake_fd, control_fd;
-  int silence_ms, hello_ms, grace_ms, leave_ms;
+  int silence_ms, hello_ms, machine_ms, grace_ms, leave_ms;
   int n_workers;
   Str hello;
   bool records;

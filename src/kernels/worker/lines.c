@@ -79,6 +79,29 @@ const char *line_reader_rest(LineReader *reader) {
   return reader->bytes + reader->start;
 }
 
+const char *lines_each(int fd, LineTaker *take, void *context, int *n_lines) {
+  LineReader reader = line_reader_new(FILE_LINE_BYTES_MAX);
+  LineStatus status = LINE_NONE;
+  char *line = NULL;
+  size_t n = 0;
+  long got = 0;
+  *n_lines = 0;
+  do {
+    got = line_reader_fill(&reader, fd);
+    for (; (status = line_reader_next(&reader, &line, &n)) == LINE_READY; ++*n_lines)
+      take(context, line, n);
+  } while (got > 0 && status != LINE_TOO_LONG);
+  const int error = errno;
+  if (got == 0 && reader.end > reader.start && status != LINE_TOO_LONG) {
+    line_reader_rest(&reader);
+    take(context, reader.bytes + reader.start, reader.end - reader.start);
+    ++*n_lines;
+  }
+  line_reader_free(&reader);
+  if (status == LINE_TOO_LONG) return "a line has more than 65536 bytes";
+  return got < 0 ? strerror(error) : NULL;
+}
+
 void out_queue_free(OutQueue *queue) {
   free(queue->bytes);
   *queue = (OutQueue){0};

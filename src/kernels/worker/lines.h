@@ -32,6 +32,12 @@ LineStatus line_reader_next(LineReader *reader, char **line, size_t *n);
 // The rest that has no newline, for the last words of a stream; terminated.
 const char *line_reader_rest(LineReader *reader);
 
+// Every line of a file that a user names, the last one with or without its newline.
+enum { FILE_LINE_BYTES_MAX = 1 << 16 };
+typedef void LineTaker(void *context, char *line, size_t n);
+// NULL at the end of the file; else why it was not reached, with the number of lines before it.
+const char *lines_each(int fd, LineTaker *take, void *context, int *n_lines);
+
 typedef struct OutQueue {
   char *bytes;
   size_t start, end, capacity;

@@ -155,6 +155,8 @@ static bool read_number(const Reading *reading, const FieldRow *row, const JsonV
   return false;
 }
 
+enum { NAME_MAX_BYTES = 256 };
+
 static bool read_string(const Reading *reading, const FieldRow *row, const JsonValue *value,
                         const char **out) {
   const char *text = NULL;
@@ -165,7 +167,9 @@ static bool read_string(const Reading *reading, const FieldRow *row, const JsonV
               row->hi);
     return false;
   }
-  *out = str_sanitise(reading->arena, text);
+  // Sentences may have several lines, names have one.
+  *out = row->hi > NAME_MAX_BYTES ? str_sanitise(reading->arena, text)
+                                  : str_line(reading->arena, text);
   return true;
 }
 

@@ -277,7 +277,7 @@ static char *read_file(Arena *arena, const char *path) {
   char block[4096];
   size_t got = 0;
   Str text = str_new(arena);
-  FILE *file = fopen(path, "re");
+  FILE *file = disk_open(path, true, NULL);
   if (!file) return NULL;
   while ((got = fread(block, 1, sizeof block, file)) > 0) str_add_bytes(&text, block, got);
   fclose(file);

@@ -130,6 +130,10 @@ static const char *op_words(const Machine *m, const Op *op) {
 static void end_op(Machine *m, const Warp *w, const Code *code) {
   const Op *op = &code->stmt->op;
   const OperandFacts *dst = &op_facts(op->kind)->dst;
+  if (code->stmt->kind != STMT_OP) {  // a loop that cannot be run, for example
+    add_line(m, code, code->fault, "");
+    return;
+  }
   if (w->state == WARP_ASLEEP) {
     add_line(m, code, op_words(m, op), "waits");
     return;

@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/foreign.h"
 #include "model/ir/rewrite.h"
 #include "model/text/emit_base.h"
 #include "model/text/emit_names.h"
@@ -466,7 +467,8 @@ static void print_heading(Emitter *emitter, const Emission *emission) {
   const EmitOptions *options = emitter->options;
   if (options->schedule && options->schedule->n_given > 0)
     emitter_line(emitter, "// %s", schedule_record_text(emitter->arena, options->schedule));
-  if (options->target) emitter_line(emitter, "// for %s", options->target);
+  if (options->target)
+    emitter_line(emitter, "// for %s", foreign_comment(emitter->arena, options->target));
   emitter_line(emitter, "//");
   for (int i = 0; i < emission->n_kernels; i++) print_launch(emitter, &emission->kernel[i]);
   if (emission->workspace_bytes)

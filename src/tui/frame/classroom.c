@@ -18,9 +18,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/foreign.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/str.h"
@@ -34,6 +37,7 @@ typedef struct Follower {
   ClassPeer peer;
   char name[NAME_BYTES];  // "" until it said hello
   char guess[CLASS_GUESS_BYTES];
+  int64_t since_ms;  // that it is connected
 } Follower;
 
 struct Classroom {
@@ -46,6 +50,7 @@ struct Classroom {
   Follower follower[CLASS_FOLLOWERS_MAX];
   ClassPeer teacher;  // FOLLOWER: the other end
   int64_t retry_ms;
+  bool is_held;  // FOLLOWER: somebody listens, with or without a place
   char sent_guess[CLASS_GUESS_BYTES];
   const Lesson *lesson;  // what the guesses are about
   int step;
@@ -215,18 +220,12 @@ Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Dia
 
 // ---- results ------------------------------------------------------------------------------------
 
-static void put_csv(FILE *file, const char *text, char after) {
-  fputc('"', file);
-  for (; *text; text++) {
-    if (*text == '"') fputc('"', file);
-    fputc(*text, file);
-  }
-  fprintf(file, "\"%c", after);
-}
-
 // A header where the file is new.
 static FILE *open_results(const char *path) {
-  FILE *file = fopen(path, "a");
+  struct stat status;
+  const bool waits = stat(path, &status) == 0 && S_ISFIFO(status.st_mode);
+  FILE *file = waits ? NULL : fopen(path, "a");
+  if (waits) errno = ENXIO;  // nobody may ever read it
   if (file && fseek(file, 0, SEEK_END) == 0 && ftell(file) == 0)
     fputs("time,lesson,step,name,guess,right\n", file);
   return file;
@@ -244,10 +243,10 @@ bool classroom_keep_results(Classroom *class, const char *path, Diags *diags) {
 
 static void put_result(Classroom *class, FILE *file, const char *when, const Follower *follower) {
   fprintf(file, "%s,", when);
-  put_csv(file, class->lesson->name, ',');
+  foreign_cell(file, class->lesson->name, ',');
   fprintf(file, "%d,", class->step + 1);
-  put_csv(file, follower->name, ',');
-  put_csv(file, follower->guess[0] ? count_as(class, follower->guess) : "", ',');
+  foreign_cell(file, follower->name, ',');
+  foreign_cell(file, follower->guess[0] ? count_as(class, follower->guess) : "", ',');
   fprintf(file, "%s\n", !follower->guess[0] ? "" : is_right(class, follower->guess) ? "yes" : "no");
 }
 
@@ -287,16 +286,37 @@ static char *compose(Classroom *class) {
   return out.text;
 }
 
+// Who has not said hello in its time is let go: a place is for somebody with a name.
+static void drop_silent(Classroom *class) {
+  const int64_t now = clock_ms();
+  for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
+    Follower *follower = &class->follower[i];
+    const bool silent = follower->peer.fd >= 0 && !follower->name[0];
+    if (silent && now - follower->since_ms > CLASS_HELLO_MS) class_peer_close(&follower->peer);
+  }
+}
+
+// A free one, else that of the connection that has been silent for longest; NULL: all have names.
+static Follower *find_place(Classroom *class) {
+  Follower *silent = NULL;
+  for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
+    Follower *at = &class->follower[i];
+    if (at->peer.fd < 0) return at;
+    if (!at->name[0] && (!silent || at->since_ms < silent->since_ms)) silent = at;
+  }
+  if (silent) class_peer_close(&silent->peer);
+  return silent;
+}
+
 static void admit(Classroom *class) {
+  drop_silent(class);
   for (int fd; (fd = accept4(class->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-    Follower *free_one = NULL;
-    for (int i = 0; i < CLASS_FOLLOWERS_MAX && !free_one; i++)
-      if (class->follower[i].peer.fd < 0) free_one = &class->follower[i];
+    Follower *free_one = find_place(class);
     if (!free_one) {
       close(fd);
       continue;
     }
-    *free_one = (Follower){.name = ""};
+    *free_one = (Follower){.name = "", .since_ms = clock_ms()};
     class_peer_open(&free_one->peer, fd, CLASS_LINE_MAX);
     watch(class, fd);
     if (class->said && !class_peer_send(&free_one->peer, class->said))
@@ -377,18 +397,20 @@ static int tick_teacher(Classroom *class) {
   begin_step(class);
   note_reveal(class);
   const char *message = compose(class);
-  bool news = !class->said || !str_equal(class->said, message), waits = false;
+  bool news = !class->said || !str_equal(class->said, message), waits = false, silent = false;
+  drop_silent(class);
   if (news) replace(&class->said, message);
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
     ClassPeer *peer = &class->follower[i].peer;
     if (peer->fd < 0) continue;
+    silent = silent || !class->follower[i].name[0];
     if (!(news ? class_peer_send(peer, message) : class_peer_flush(peer))) {
       note_gone(class, class->follower[i].name);
       class_peer_close(peer);
     }
     waits = waits || (peer->fd >= 0 && !out_queue_is_empty(&peer->out));
   }
-  return waits ? FLUSH_MS : -1;
+  return waits ? FLUSH_MS : silent ? CLASS_HELLO_MS : -1;
 }
 
 // ---- a follower's end ---------------------------------------------------------------------------
@@ -409,6 +431,7 @@ static const char *only_room(Arena *arena, Diags *diags) {
 
 static void call(Classroom *class) {
   int fd = class_socket_connect(class->path);
+  class->is_held = fd >= 0 || errno == EAGAIN;
   if (fd < 0) return;
   Str out = str_new(class->scratch);
   JsonWriter w = json_writer(&out);
@@ -433,6 +456,14 @@ Classroom *classroom_join(Arena *arena, Session *session, const char *room, cons
   class->name = arena_strdup(arena, name);
   call(class);
   if (class->teacher.fd >= 0) return class;
+  if (class->is_held) {
+    diag_add(diags, "class",
+             "the class \"%s\" lets nobody in now: it has %d places, and its teacher may be "
+             "suspended",
+             room, CLASS_FOLLOWERS_MAX);
+    classroom_close(class);
+    return NULL;
+  }
   const char **rooms = class_socket_list(arena, diags);
   int n = 0;
   while (rooms && rooms[n]) n++;

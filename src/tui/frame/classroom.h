@@ -21,7 +21,12 @@
 #include "base/diag.h"
 #include "tui/session/session.h"
 
-enum { CLASS_LINE_MAX = 1024, CLASS_FOLLOWERS_MAX = 128, CLASS_RETRY_MS = 500 };
+enum {
+  CLASS_LINE_MAX = 1024,
+  CLASS_FOLLOWERS_MAX = 128,
+  CLASS_RETRY_MS = 500,
+  CLASS_HELLO_MS = 3000  // that a connection may be silent before its hello
+};
 
 typedef struct Classroom Classroom;
 

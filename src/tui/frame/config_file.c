@@ -16,8 +16,13 @@ static bool fail(const char *path, Diags *diags) {
 
 bool config_load(Arena *arena, const char *path, Config *config, Diags *diags) {
   *config = config_default();
-  FILE *file = path ? fopen(path, "rb") : NULL;
-  if (!file) return !path || errno == ENOENT || errno == ENOTDIR || fail(path, diags);
+  const char *why = NULL;
+  FILE *file = path ? disk_open(path, false, &why) : NULL;
+  if (!file && (!path || errno == ENOENT || errno == ENOTDIR)) return true;
+  if (!file) {
+    diag_add(diags, "config", "%s: %s", str_sanitise(arena, path), why);
+    return false;
+  }
   char *text = ARENA_ARRAY(arena, char, CONFIG_BYTES_MAX + 1);
   size_t n = fread(text, 1, CONFIG_BYTES_MAX + 1, file);
   bool failed = ferror(file) != 0;

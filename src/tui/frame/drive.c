@@ -84,11 +84,12 @@ bool drive_keys(Session *session, Canvas *canvas, const char *keys, Diags *diags
 }
 
 bool drive_script_file(Session *session, Canvas *canvas, const char *path, Diags *diags) {
-  FILE *file = fopen(path, "rb");
+  const char *why = NULL;
+  FILE *file = disk_open(path, true, &why);
   char *text = ARENA_ARRAY(diags->arena, char, SCRIPT_BYTES_MAX);
   size_t n = file ? fread(text, 1, SCRIPT_BYTES_MAX - 1, file) : 0;
   bool whole = file && !ferror(file) && feof(file);
-  if (!whole) diag_add(diags, "script", "%s: %s", path, file ? "too long" : strerror(errno));
+  if (!whole) diag_add(diags, "script", "%s: %s", path, file ? "too long" : why);
   if (file) fclose(file);
   text[n] = '\0';
   return whole && drive_script(session, canvas, text, path, diags);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/disk.h"
 #include "base/json.h"
@@ -22,7 +23,7 @@ const char *progress_path(Arena *arena) { return disk_path(arena, DISK_STATE, "l
 
 static char *read_file(Arena *arena, const char *path, size_t *size, int *error) {
   *error = 0;
-  FILE *file = fopen(path, "rb");
+  FILE *file = disk_open(path, false, NULL);
   if (!file) {
     *error = errno;
     return NULL;
@@ -135,6 +136,9 @@ static char *write_marks(Arena *arena, const Tutor *tutor, const char *path) {
 }
 
 const char *progress_save(Arena *arena, const Tutor *tutor, const char *path) {
-  if (disk_replace(path, write_marks(arena, tutor, path))) return NULL;
-  return arena_strdup(arena, strerror(errno));
+  const int lock = disk_lock(path);  // the rows of others are read first
+  const bool ok = disk_replace(path, write_marks(arena, tutor, path));
+  const char *why = ok ? NULL : arena_strdup(arena, strerror(errno));
+  if (lock >= 0) close(lock);
+  return why;
 }

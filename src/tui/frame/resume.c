@@ -59,7 +59,7 @@ static void run_line(Session *session, const char *line) {
 bool resume_take(Session *session) {
   Arena *arena = arena_new("resume");
   const char *path = script_path(arena);
-  FILE *file = path ? fopen(path, "rb") : NULL;
+  FILE *file = path ? disk_open(path, false, NULL) : NULL;
   char *text = ARENA_ARRAY(arena, char, BYTES_MAX);
   bool some = file && fread(text, 1, BYTES_MAX - 1, file) > 0;
   if (file) fclose(file);

@@ -15,6 +15,7 @@
 // many multiplies there are in all (calibration_terms.c).
 #include "kernels/toolchain/kernel_code.h"
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,8 +41,9 @@ typedef struct Opcode {
   bool of_warp;
   bool far;     // a load of global memory
   bool spills;  // local memory
-  int clocks;   // behind its scoreboard: rounded guesses, which a fit corrects as a whole; of the
-                // others VARIABLE
+  bool stores;
+  int clocks;  // behind its scoreboard: rounded guesses, which a fit corrects as a whole; of the
+               // others VARIABLE
 } Opcode;
 
 enum { VARIABLE = 20, NEAR = COMPILED_NEAR_CLOCKS };
@@ -58,7 +60,7 @@ static const Opcode OPCODES[] = {
     {0x184, "LDS", .clocks = 29},
     {0x03b, "LDSM", .clocks = 33},
     {0x183, "LDL", .spills = true, .clocks = 33},
-    {0x187, "STL", .spills = true, .clocks = VARIABLE},
+    {0x187, "STL", .spills = true, .stores = true, .clocks = VARIABLE},
 };
 
 static const Opcode OTHER = {.name = "", .clocks = VARIABLE};
@@ -77,7 +79,8 @@ typedef struct Words {
 
 typedef struct Code {
   const unsigned char *bytes;
-  int n;  // instructions
+  int n;              // instructions
+  bool near_in_word;  // a branch has the low bits of its distance at 16: from sm_90 on
 } Code;
 
 static Words words_at(const Code *code, int i) {
@@ -98,7 +101,8 @@ static const Opcode *opcode_at(const Code *code, int i) {
 }
 
 // Where a branch goes, an instruction's index; -1: it is none. The distance is counted in words of
-// four bytes from the instruction behind it: eight bits of it lie at 16, the others from 34 on.
+// four bytes from the instruction behind it: from 34 on, but that from sm_90 on its low eight bits
+// lie at 16 (nvdisasm 13.0, of sm_75, 80, 86, 89, 90a, 100a and 120a).
 static int64_t branch_target(const Code *code, int i) {
   enum { BRA = 0x147, UPPER_BITS = 48 };
   const Words words = words_at(code, i);
@@ -106,7 +110,8 @@ static int64_t branch_target(const Code *code, int i) {
   uint64_t upper = words.low >> 34 | words.high << 30;
   upper &= (UINT64_C(1) << UPPER_BITS) - 1;
   if (upper >> (UPPER_BITS - 1)) upper |= ~UINT64_C(0) << UPPER_BITS;
-  const int64_t distance = (int64_t)(upper << 8 | (uint64_t)field(words, 16, 8));
+  const int64_t distance =
+      (int64_t)(code->near_in_word ? upper << 8 | (uint64_t)field(words, 16, 8) : upper);
   return i + 1 + distance * 4 / INSTRUCTION_BYTES;
 }
 
@@ -257,12 +262,55 @@ static CompiledCode read_code(const Code *code) {
   return out;
 }
 
+// ---- spills -------------------------------------------------------------------------------------
+
+static Loop outermost(const Code *code) {
+  const Loops loops = find_loops(code);
+  const Walk walk = {.code = code, .loops = &loops, .of_warp = has_mma(code)};
+  const Loop *loop = loop_that_multiplies(&walk);
+  for (const Loop *around = loop; around; around = loop_around(&loops, around)) loop = around;
+  return loop ? *loop : (Loop){0, code->n - 1};
+}
+
+static CompiledSpills read_spills(const Code *code) {
+  CompiledSpills out = {0};
+  const Loop loop = outermost(code);
+  for (int i = 0; i < code->n; i++) {
+    const Opcode *opcode = opcode_at(code, i);
+    SpillCount *at = i < loop.first ? &out.before : i > loop.last ? &out.behind : &out.loop;
+    if (opcode->spills) *(opcode->stores ? &at->stores : &at->loads) += 1;
+  }
+  return out;
+}
+
 // ---- the cubin ----------------------------------------------------------------------------------
 
-CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel) {
+// Of a cubin, by the flags of its ELF header: 86. Version 8 of their ABI moved it. 0: unknown.
+static int architecture(const unsigned char *cubin, size_t n) {
+  enum { ABI_WITH_MORE_FLAGS = 8 };
+  Elf64_Ehdr head;
+  if (!cubin || n < sizeof head) return 0;
+  memcpy(&head, cubin, sizeof head);
+  const bool moved = head.e_ident[EI_ABIVERSION] >= ABI_WITH_MORE_FLAGS;
+  return (int)(head.e_flags >> (moved ? 8 : 0) & 0xFF);
+}
+
+static Code find_code(const unsigned char *cubin, size_t n, const char *kernel) {
   char name[256];  // longer than those of our kernels
   snprintf(name, sizeof name, ".text.%s", kernel);
   const ElfBytes text = elf_section(cubin, n, name);
-  const Code code = {text.at, (int)((text.end - text.at) / INSTRUCTION_BYTES)};
-  return text.at ? read_code(&code) : (CompiledCode){0};
+  const int arch = architecture(cubin, n);
+  return (Code){.bytes = text.at,
+                .n = text.at ? (int)((text.end - text.at) / INSTRUCTION_BYTES) : 0,
+                .near_in_word = !arch || arch >= 90};
+}
+
+CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel) {
+  const Code code = find_code(cubin, n, kernel);
+  return code.n ? read_code(&code) : (CompiledCode){0};
+}
+
+CompiledSpills kernel_spills_read(const unsigned char *cubin, size_t n, const char *kernel) {
+  const Code code = find_code(cubin, n, kernel);
+  return code.n ? read_spills(&code) : (CompiledSpills){0};
 }

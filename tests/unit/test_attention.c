@@ -556,7 +556,7 @@ START_TEST(rules_say_why_not) {
        "MMA_GROUPS=0"},
       {GROUP "K=64,ATOM_N=32,A_REGS=1", "queries_kept", "tiles of Q"},
       {FUSED "K=64,FN=4,FRAG_BUFFER=2,A_REGS=1", "queries_kept", "FRAG_BUFFER=2"},
-      {FUSED "K=128,FM=2,FN=8,A_REGS=1", "queries_registers", "296 registers"},
+      {FUSED "K=256,FM=2,FN=8,A_REGS=1", "attention_registers", "520 registers of Q"},
       {GROUP "K=72,ATOM_N=32", "attention_steps", "72"},
       {GROUP "K=256,ATOM_N=256,WM=2", "wgmma_sums", "256 registers"},
       {GROUP "K=256,ATOM_N=16,WM=4", "wgmma_registers", "128 registers"},

@@ -425,6 +425,12 @@ START_TEST(kernels_are_what_the_compiler_says) {
     ck_assert_int_eq(is->stack_bytes, (int)number_named(kernel, "stack_bytes"));
     ck_assert_int_eq(is->spill_store_bytes, (int)number_named(kernel, "spill_store_bytes"));
     ck_assert_int_eq(is->spill_load_bytes, (int)number_named(kernel, "spill_load_bytes"));
+    const SpillCount *in = &is->spills.loop, *before = &is->spills.before,
+                     *behind = &is->spills.behind;
+    ck_assert_int_eq(in->stores + in->loads, (int)number_named(kernel, "loop_spill_instructions"));
+    ck_assert_int_eq(
+        in->stores + in->loads + before->stores + before->loads + behind->stores + behind->loads,
+        (int)number_named(kernel, "spill_instructions"));
   }
 }
 END_TEST

@@ -171,6 +171,24 @@ START_TEST(the_assemblers_level_can_be_set) {
 }
 END_TEST
 
+// A product of knobs, compiled, beside the claims that are about the same schedules: Q in registers
+// is what spills. Which numbers NVRTC gives is test_counted.c's.
+START_TEST(a_product_of_knobs_is_a_table) {
+  if (!has_program()) return;
+  const char *state = "resources -k attention/eager_kv,FM=2,FN=8,TARGET=rtx3090 --knob A_REGS=1";
+  int status = gemmview(state);
+  if (status == 3) return;
+  ck_assert_msg(status == 0, "%s", said);
+  assert_said("128 x 64      255");
+  assert_said("    255    728    960    836  A_REGS=1; STL/LDL ");
+  assert_said(" in front of the loop, ");
+  ck_assert_int_eq(gemmview("resources -k " STAGED " --knob PAD_SMEM=0,4 --json"), 0);
+  assert_said("\"in_loop\":{\"stores\":0,\"loads\":0}");
+  ck_assert_int_eq(gemmview("resources -k " STAGED " --knob NOSUCH"), 2);
+  ck_assert_int_eq(gemmview("resources -k " STAGED " --knob SPLITK --knob PAD_SMEM"), 2);
+}
+END_TEST
+
 // The whole way: the exported file is what nvcc takes without a warning. Without a GPU the program
 // says so and ends with 3.
 START_TEST(an_export_builds) {
@@ -206,6 +224,7 @@ Suite *suite_cuda_cli(void) {
   tcase_add_test(tc, bad_input_is_told_and_status_2);
   tcase_add_test(tc, compiled_readings_or_what_is_missing);
   tcase_add_test(tc, the_assemblers_level_can_be_set);
+  tcase_add_test(tc, a_product_of_knobs_is_a_table);
   tcase_add_test(tc, an_export_builds);
   suite_add_tcase(suite, tc);
   return suite;

@@ -22,7 +22,15 @@ static void teardown(void) { arena_free(arena); }
 
 // ---- a cubin by hand ----------------------------------------------------------------------------
 
-enum { FFMA = 0x223, LDG = 0x981, LDS = 0x984, STL = 0x387, BRA = 0x947, IADD3 = 0x210 };
+enum {
+  FFMA = 0x223,
+  LDG = 0x981,
+  LDS = 0x984,
+  LDL = 0x983,
+  STL = 0x387,
+  BRA = 0x947,
+  IADD3 = 0x210
+};
 
 typedef struct Instruction {
   int opcode, stall;
@@ -132,6 +140,43 @@ START_TEST(code_without_a_loop_is_one_turn) {
 }
 END_TEST
 
+// Spills in front of the loop that multiplies, in it, and behind it.
+START_TEST(spills_stand_where_they_stand) {
+  static const Instruction code[] = {{STL, 1, 7, 0, 0},  {STL, 1, 7, 0, 0},  {LDL, 1, 0, 0, 0},
+                                     {FFMA, 4, 7, 1, 0}, {STL, 1, 7, 0, 0},  {BRA, 5, 7, 0, 3},
+                                     {LDL, 1, 0, 0, 0},  {IADD3, 4, 7, 0, 0}};
+  const Cubin cubin = cubin_of(code, 8);
+  const CompiledSpills at = kernel_spills_read(cubin.bytes, cubin.n, "k");
+  free(cubin.bytes);
+  ck_assert_int_eq(at.before.stores, 2);
+  ck_assert_int_eq(at.before.loads, 0);
+  ck_assert_int_eq(at.loop.stores, 1);
+  ck_assert_int_eq(at.loop.loads, 1);
+  ck_assert_int_eq(at.behind.loads, 1);
+}
+END_TEST
+
+// Until sm_90 a branch has its whole distance in one place: the same loop, as sm_86 has it.
+START_TEST(branches_of_older_architectures_are_read) {
+  static const Instruction code[] = {{IADD3, 4, 7, 0, 0}, {FFMA, 4, 7, 0, 0}, {BRA, 5, 7, 0, 1}};
+  Cubin cubin = cubin_of(code, 3);
+  Elf64_Ehdr head;
+  memcpy(&head, cubin.bytes, sizeof head);
+  head.e_flags = 0x6005604;
+  head.e_ident[EI_ABIVERSION] = 8;
+  memcpy(cubin.bytes, &head, sizeof head);
+  const uint64_t low = BRA | (uint64_t)(-2 * BYTES / 4) << 34, high = UINT64_C(5) << 41 | 0x3FFFF;
+  unsigned char *branch = memmem(cubin.bytes, cubin.n, "\x47\x09", 2);
+  ck_assert_ptr_nonnull(branch);
+  memcpy(branch, &low, sizeof low);
+  memcpy(branch + sizeof low, &high, sizeof high);
+  const CompiledCode its = kernel_code_read(cubin.bytes, cubin.n, "k");
+  free(cubin.bytes);
+  ck_assert_int_eq(its.inner.multiplies, 1);
+  ck_assert_int_eq(its.inner.instructions, 2);
+}
+END_TEST
+
 START_TEST(damaged_cubins_have_no_code) {
   static const Instruction code[] = {{FFMA, 4, 7, 0, 0}, {BRA, 5, 7, 0, 1}};
   const Cubin cubin = cubin_of(code, 2);
@@ -234,6 +279,8 @@ Suite *suite_kernel_code(void) {
   tcase_add_test(cases, loads_that_stand_together_are_waited_for_once);
   tcase_add_test(cases, the_loop_around_has_what_is_its_own);
   tcase_add_test(cases, code_without_a_loop_is_one_turn);
+  tcase_add_test(cases, spills_stand_where_they_stand);
+  tcase_add_test(cases, branches_of_older_architectures_are_read);
   tcase_add_test(cases, damaged_cubins_have_no_code);
   tcase_add_test(cases, loops_are_read_from_their_text_or_not_at_all);
   tcase_add_test(cases, compiled_loops_make_all_multiplies);

@@ -282,6 +282,30 @@ static const struct {
     {{.kind = FACT_WORD, .word = "shared memory", .words = words}, "", FACT_NO_GUESS},
 };
 
+// Where several words are true, each of them is right: all that was found, all that limits.
+START_TEST(every_true_word_is_right) {
+  static const struct {
+    const char *fact, *right[3], *wrong;
+  } cases[] = {
+      {"at blackwell/tile | finding tensor_lane", {"divergence", "allocation"}, "deadlock"},
+      {"at blackwell/roles | finding tensor_wait", {"missing wait", "wrong cells"}, "divergence"},
+      {"at blackwell/consumers | limiter",
+       {"registers", "shared memory", "tensor memory"},
+       "threads"},
+      {"at fp32/padded | finding intact", {"nothing"}, "wrong cells"}};
+  FactScene scene = scene_of(TILED);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    FactValue value;
+    ck_assert_msg(fact_compute(&scene, cases[i].fact, &value, &diags), "%s",
+                  diags_text(arena, &diags));
+    for (int k = 0; k < 3 && cases[i].right[k]; k++)
+      ck_assert_msg(fact_check(&value, cases[i].right[k]) == FACT_RIGHT, "%s: %s is wrong",
+                    cases[i].fact, cases[i].right[k]);
+    ck_assert_int_eq(fact_check(&value, cases[i].wrong), FACT_IS_OTHER);
+  }
+}
+END_TEST
+
 START_TEST(guesses_are_judged) {
   ck_assert_int_eq(fact_check(&guesses[_i].value, guesses[_i].guess), guesses[_i].verdict);
 }
@@ -504,6 +528,10 @@ static void check_ask(const char *where, const LessonStep *step, const StepFacts
   Verdict verdict = lesson_check(arena, &world, step, facts, guess);
   ck_assert_msg(verdict.fact == FACT_RIGHT, "%s: \"%s\" is taken for wrong: %s", where, guess,
                 verdict.text);
+  for (int i = 0; facts->answer.also && facts->answer.also[i]; i++)
+    ck_assert_msg(
+        lesson_check(arena, &world, step, facts, facts->answer.also[i]).fact == FACT_RIGHT,
+        "%s: \"%s\", which is true, is taken for wrong", where, facts->answer.also[i]);
   verdict = lesson_check(arena, &world, step, facts, "123456789 1");
   ck_assert_msg(verdict.fact != FACT_RIGHT, "%s: anything is right", where);
   check_width(where, "the question", facts->question, QUESTION_ROWS_MAX);
@@ -590,6 +618,7 @@ Suite *suite_lesson(void) {
   tcase_add_loop_test(tcase, known_facts, 0, sizeof known / sizeof *known);
   tcase_add_loop_test(tcase, what_cannot_be_computed_is_said, 0, sizeof unknown / sizeof *unknown);
   tcase_add_test(tcase, every_fact_has_help_and_a_unit);
+  tcase_add_test(tcase, every_true_word_is_right);
   tcase_add_loop_test(tcase, equal_guesses_read_alike, 0, sizeof alike / sizeof *alike);
   tcase_add_loop_test(tcase, guesses_are_judged, 0, sizeof guesses / sizeof *guesses);
   tcase_add_loop_test(tcase, wrong_files_are_told_with_their_place, 0,

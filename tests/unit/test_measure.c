@@ -358,6 +358,28 @@ START_TEST(a_claimed_time_is_a_speed_too) {
 }
 END_TEST
 
+// Nobody has timed ladder blackwell: all of the article's times stand there, marked, each beside
+// the one before that it has, and beside the first. A measurement takes the place of a claim.
+START_TEST(claims_stand_where_nothing_was_timed) {
+  unsetenv("GEMMVIEW_DATA");
+  Session *own = explorer_open(&(SessionOptions){.ladder = "blackwell", .rung = "pair"}, &diags);
+  ck_assert_ptr_nonnull(own);
+  view_show(own, view_find("measure"));
+  canvas_resize(canvas, 40, 120);
+  drive_frame(own, canvas);
+  ck_assert(shows("1.96 c") && shows("2.56 c  ×1.31") && shows("598 c  ×2.13"));
+  ck_assert(shows("1322 c  ×2.21") && shows("1462 c  ×1.11") && shows("×673"));
+  const LadderLines *lines = measure_ladder_lines(own);
+  ck_assert_double_eq_tol(lines->line[6].claimed_first, 70 / 0.23, 0.1);
+  ck_assert_double_eq(lines->line[4].claimed, 0);  // the article has no time of step 5
+  explorer_close(own);
+  lines = measure_ladder_lines(session);
+  const int tile = ladder_find_rung(session->ladder, "register_tile", NULL);
+  ck_assert(session->ladder->rung[tile].claim && lines->line[tile].timed);
+  ck_assert_double_eq(lines->line[tile].claimed, 0);
+}
+END_TEST
+
 // 17.2 after 5.4 and 31.2 after 30.5 TFLOP/s; what was gained is drawn as such.
 START_TEST(a_rung_says_what_it_brought) {
   const LadderLines *lines = measure_ladder_lines(session);
@@ -442,6 +464,7 @@ Suite *suite_measure(void) {
   tcase_add_test(tcase, an_edit_takes_the_map_away);
   tcase_add_test(tcase, every_claim_is_on_the_small_screen);
   tcase_add_test(tcase, a_claimed_time_is_a_speed_too);
+  tcase_add_test(tcase, claims_stand_where_nothing_was_timed);
   tcase_add_test(tcase, a_rung_says_what_it_brought);
   tcase_add_test(tcase, an_aside_follows_an_aside);
   tcase_add_test(tcase, marks_differ_and_stand_on_the_screen);

@@ -51,6 +51,19 @@ START_TEST(a_state_and_its_text_say_the_same) {
 }
 END_TEST
 
+// Of attention, the cells of all heads that were run, in words and as data.
+START_TEST(cells_of_all_heads_are_counted) {
+  if (!cli_has_program()) return;
+  const char *broken = "-k attention/slices,HEADS=2,M=70,N=130,K=64,WM=2,FN=4 --break no_rescale";
+  CliRun ran = run("interpret %s", broken);
+  says(&ran, 1, " of 8960 cells of C are wrong");
+  ran = run("interpret --json %s", broken);
+  says(&ran, 1, "\"cells\":8960,");
+  ran = run("interpret %s", "-k attention/slices,HEADS=2,M=70,N=130,K=64,WM=2,FN=4");
+  says(&ran, 0, "in all 8960 cells");
+}
+END_TEST
+
 // What was broken on purpose is a text; read back it is as broken, and named by its lines.
 START_TEST(a_broken_program_is_a_text) {
   if (!cli_has_program()) return;
@@ -119,6 +132,7 @@ Suite *suite_program_cli(void) {
   tcase_set_timeout(tc, 120);
   tcase_add_test(tc, a_state_and_its_text_say_the_same);
   tcase_add_test(tc, a_broken_program_is_a_text);
+  tcase_add_test(tc, cells_of_all_heads_are_counted);
   tcase_add_loop_test(tc, an_edited_text_is_told_apart, 0, sizeof edits / sizeof edits[0]);
   tcase_add_test(tc, what_cannot_be_asked);
   suite_add_tcase(suite, tc);

@@ -51,19 +51,19 @@ START_TEST(canonical_layouts_are_those_of_the_isa) {
     const char *is;
   } cases[] = {
       {"lbo=256,sbo=128",
-       {false, 16, 4},
+       {false, 16, 4, 0},
        "smem_ptr[32b](unset) o ((_8,_2),(_4,_2)):((_4,_32),(_1,_64))"},
       {"sbo=256,swizzle=32B",
-       {false, 16, 4},
+       {false, 16, 4, 0},
        "Sw<1,4,3> o smem_ptr[32b](unset) o ((_8,_2),(_4,_2)):((_8,_64),(_1,_4))"},
       {"lbo=256,sbo=128",
-       {true, 16, 2},
+       {true, 16, 2, 0},
        "smem_ptr[16b](unset) o ((_8,_1,_2),(_8,_2)):((_1,_8,_64),(_8,_128))"},
       {"lbo=256,sbo=512,swizzle=32B",
-       {true, 32, 2},
+       {true, 32, 2, 0},
        "Sw<1,4,3> o smem_ptr[16b](unset) o ((_8,_2,_2),(_8,_2)):((_1,_8,_128),(_16,_256))"},
       {"lbo=512,sbo=1024,swizzle=64B",
-       {true, 64, 2},
+       {true, 64, 2, 0},
        "Sw<2,4,3> o smem_ptr[16b](unset) o ((_8,_4,_2),(_8,_2)):((_1,_8,_256),(_32,_512))"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -77,7 +77,7 @@ END_TEST
 // K-major, 128B, rows of 64 halves: row 9 is in the second pattern, 1024 on, in its row 1, where
 // chunk 0 lies at chunk 1: 1024 + 128 + 16. A start 32 bytes on reads chunks 2 and 3 of each row.
 START_TEST(elements_lie_as_tma_writes_them) {
-  DescriptorTile tile = {false, 64, 2};
+  DescriptorTile tile = {false, 64, 2, 0};
   SmemDescriptor d = read_descriptor("start=1024,lbo=16,sbo=1024,swizzle=128B", 90);
   Diags diags = diags_new(arena);
   const Layout *layout = smem_descriptor_layout(arena, &d, &tile, &diags);
@@ -96,19 +96,19 @@ START_TEST(what_is_illegal_is_said) {
     DescriptorTile tile;
     const char *says;
   } cases[] = {
-      {"0x4000004000014040", 90, {false, 64, 2}, "bits 0x0000000000004000"},
-      {"0x4000004000010040", 100, {false, 128, 2}, "tcgen05 wants 0b001"},
-      {"0x6000404000010040", 100, {false, 128, 2}, "swizzle 3 means nothing"},
-      {"0x4200404000010040", 100, {false, 128, 2}, "bits 53-60 are 0x10"},
-      {"sbo=1024,swizzle=128B,base=3", 90, {false, 64, 2}, "has (address >> 7) & 7 = 0"},
-      {"lbo=128,sbo=256,base=1", 90, {false, 64, 2}, "there is no pattern"},
-      {"lbo=1024,sbo=1024,swizzle=128B", 90, {true, 64, 4}, "16 bits alone"},
-      {"lbo=1024,sbo=1024,swizzle=128B", 100, {true, 128, 4}, "128B_ATOM_32B alone, not 128B"},
-      {"lbo=1024,sbo=512,swizzle=128B_ATOM_32B", 100, {true, 128, 2}, "is for 32-bit types"},
-      {"sbo=512,swizzle=128B", 90, {false, 64, 2}, "are both read from byte"},
-      {"lbo=16,sbo=64", 90, {false, 64, 2}, "LBO or SBO is too small"},
-      {"lbo=2048,sbo=1024,swizzle=128B", 90, {true, 72, 2}, "no whole number of patterns of 64"},
-      {"sbo=131056,lbo=16", 90, {false, 64, 2}, "shared memory has"},
+      {"0x4000004000014040", 90, {false, 64, 2, 0}, "bits 0x0000000000004000"},
+      {"0x4000004000010040", 100, {false, 128, 2, 0}, "tcgen05 wants 0b001"},
+      {"0x6000404000010040", 100, {false, 128, 2, 0}, "swizzle 3 means nothing"},
+      {"0x4200404000010040", 100, {false, 128, 2, 0}, "bits 53-60 are 0x10"},
+      {"sbo=1024,swizzle=128B,base=3", 90, {false, 64, 2, 0}, "has (address >> 7) & 7 = 0"},
+      {"lbo=128,sbo=256,base=1", 90, {false, 64, 2, 0}, "there is no pattern"},
+      {"lbo=1024,sbo=1024,swizzle=128B", 90, {true, 64, 4, 0}, "16 bits alone"},
+      {"lbo=1024,sbo=1024,swizzle=128B", 100, {true, 128, 4, 0}, "128B_ATOM_32B alone, not 128B"},
+      {"lbo=1024,sbo=512,swizzle=128B_ATOM_32B", 100, {true, 128, 2, 0}, "is for 32-bit types"},
+      {"sbo=512,swizzle=128B", 90, {false, 64, 2, 0}, "are both read from byte"},
+      {"lbo=16,sbo=64", 90, {false, 64, 2, 0}, "LBO or SBO is too small"},
+      {"lbo=2048,sbo=1024,swizzle=128B", 90, {true, 72, 2, 0}, "no whole number of patterns of 64"},
+      {"sbo=131056,lbo=16", 90, {false, 64, 2, 0}, "shared memory has"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     SmemDescriptor d = read_descriptor(cases[i].text, cases[i].arch);

@@ -127,7 +127,7 @@ START_TEST(a_base_offset_moves_the_pattern) {
   SmemDescriptor word;
   ck_assert(
       smem_descriptor_parse(arena, "start=0x580,sbo=1024,swizzle=128B,base=3", 90, &word, &diags));
-  DescriptorTile tile = {false, 64, 2};
+  DescriptorTile tile = {false, 64, 2, 0};
   const Layout *layout = smem_descriptor_layout(arena, &word, &tile, &diags);
   ck_assert_int_eq(matrix_tile_address(&word, false, 2, 1, 0), 0x580 + 128 + 16);
   for (int row = 0; row < 64; row++)

@@ -82,7 +82,7 @@ static void compare_tile(const Program *program, AtomOperand operand, const char
   ck_assert_int_eq(descriptor.sbo, t.tile->sbo);
   ck_assert_int_eq(descriptor.lbo, t.tile->lbo);
   ck_assert_str_eq(descriptor.swizzle->name, matrix_tile_swizzle(t.tile));
-  DescriptorTile shape = {t.tile->trans, t.rows, t.bytes};
+  DescriptorTile shape = {t.tile->trans, t.rows, t.bytes, 0};
   Diags diags = diags_new(property_arena);
   Str notes = str_new(property_arena);
   ck_assert_msg(smem_descriptor_check(&descriptor, &shape, &notes, &diags), "%s: %s", state,

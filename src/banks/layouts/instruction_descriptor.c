@@ -216,6 +216,38 @@ const char *instruction_field_text(Arena *arena, const InstructionDescriptor *d,
   return arena_printf(arena, named ? "code %d" : "%d", code_of(d, field) * field->unit);
 }
 
+// ---- shapes -------------------------------------------------------------------------------------
+
+// PTX ISA, "Matrix Shape". N goes from n_from to n_to in steps; step 0: it doubles.
+typedef struct Shape {
+  unsigned kinds;
+  int group;
+  bool ws;
+  enum { DENSE = 1, SPARSE = 2, EITHER = 3 } a;
+  int m[3];
+  int n_from, n_to, n_step;
+} Shape;
+
+enum {
+  FLOATS = ONLY(TF32) | ONLY(F16) | ONLY(F8F6F4),
+  PLAIN = FLOATS | ONLY(I8),
+  SCALED = ONLY(MXF8F6F4) | ONLY(MXF4) | ONLY(MXF4NVF4),
+};
+
+static const Shape SHAPES[] = {
+    {FLOATS, 1, false, EITHER, {64, 128}, 8, 256, 8},
+    {FLOATS, 2, false, EITHER, {128, 256}, 16, 256, 16},
+    {ONLY(I8), 1, false, EITHER, {64, 128}, 8, 32, 8},
+    {ONLY(I8), 1, false, EITHER, {64, 128}, 48, 256, 16},
+    {ONLY(I8), 2, false, EITHER, {128, 256}, 32, 256, 32},
+    {PLAIN, 1, true, DENSE, {32, 64, 128}, 64, 256, 0},
+    {PLAIN, 1, true, SPARSE, {32, 64, 128}, 64, 128, 0},
+    {SCALED, 1, false, EITHER, {128}, 8, 256, 8},
+    {SCALED, 2, false, DENSE, {128, 256}, 16, 256, 16},
+    {SCALED, 2, false, SPARSE, {256}, 16, 256, 16},
+};
+enum { N_SHAPES = sizeof SHAPES / sizeof SHAPES[0] };
+
 // ---- input --------------------------------------------------------------------------------------
 
 // Names of shifts are numbers.
@@ -223,6 +255,19 @@ static const char *read_name(Scan *scan, const InstructionField *field) {
   long long number;
   if (field->codes != CODES_SHIFT) return scan_word(scan);
   return scan_number(scan, "a number", &number) ? arena_printf(scan->arena, "%lld", number) : NULL;
+}
+
+// What a shape of the kind has at most; the field itself may have room for more.
+static int largest(const InstructionKind *kind, const InstructionField *field) {
+  const bool is_m = str_equal(field->name, "m"), is_n = str_equal(field->name, "n");
+  int most_of_shapes = 0;
+  for (int i = 0; i < N_SHAPES; i++) {
+    const Shape *shape = &SHAPES[i];
+    if (!is_one_of(kind, shape->kinds)) continue;
+    for (int k = 0; is_m && k < 3; k++) most_of_shapes = max_int(most_of_shapes, shape->m[k]);
+    if (is_n) most_of_shapes = max_int(most_of_shapes, shape->n_to);
+  }
+  return is_m || is_n ? most_of_shapes : (int)most(field) * field->unit;
 }
 
 static bool read_code(Scan *scan, const InstructionKind *kind, const InstructionField *field,
@@ -243,7 +288,7 @@ static bool read_code(Scan *scan, const InstructionKind *kind, const Instruction
   if (number % field->unit || number / field->unit > (long long)most(field))
     return scan_refuse(
         scan, arena_printf(scan->arena, "%s is a multiple of %d, at most %lld", field->name,
-                           field->unit, (long long)most(field) * field->unit));
+                           field->unit, (long long)largest(kind, field)));
   *code = (int)(number / field->unit);
   return true;
 }
@@ -302,37 +347,7 @@ bool instruction_descriptor_parse(Arena *arena, const char *kind, const char *te
   return scan_end(&scan);
 }
 
-// ---- shapes -------------------------------------------------------------------------------------
-
-// PTX ISA, "Matrix Shape". N goes from n_from to n_to in steps; step 0: it doubles.
-typedef struct Shape {
-  unsigned kinds;
-  int group;
-  bool ws;
-  enum { DENSE = 1, SPARSE = 2, EITHER = 3 } a;
-  int m[3];
-  int n_from, n_to, n_step;
-} Shape;
-
-enum {
-  FLOATS = ONLY(TF32) | ONLY(F16) | ONLY(F8F6F4),
-  PLAIN = FLOATS | ONLY(I8),
-  SCALED = ONLY(MXF8F6F4) | ONLY(MXF4) | ONLY(MXF4NVF4),
-};
-
-static const Shape SHAPES[] = {
-    {FLOATS, 1, false, EITHER, {64, 128}, 8, 256, 8},
-    {FLOATS, 2, false, EITHER, {128, 256}, 16, 256, 16},
-    {ONLY(I8), 1, false, EITHER, {64, 128}, 8, 32, 8},
-    {ONLY(I8), 1, false, EITHER, {64, 128}, 48, 256, 16},
-    {ONLY(I8), 2, false, EITHER, {128, 256}, 32, 256, 32},
-    {PLAIN, 1, true, DENSE, {32, 64, 128}, 64, 256, 0},
-    {PLAIN, 1, true, SPARSE, {32, 64, 128}, 64, 128, 0},
-    {SCALED, 1, false, EITHER, {128}, 8, 256, 8},
-    {SCALED, 2, false, DENSE, {128, 256}, 16, 256, 16},
-    {SCALED, 2, false, SPARSE, {256}, 16, 256, 16},
-};
-enum { N_SHAPES = sizeof SHAPES / sizeof SHAPES[0] };
+// ---- which of them are legal --------------------------------------------------------------------
 
 static bool is_sparse(const InstructionDescriptor *d) { return instruction_value(d, "sparse") > 0; }
 
@@ -401,6 +416,27 @@ static void check_shape(Arena *arena, const InstructionDescriptor *d, Instructio
 int instruction_k(const InstructionDescriptor *d) {
   if (instruction_value(d, "k96") == 1) return K_LONG;
   return d->kind->k * (is_sparse(d) ? K_SPARSE_ROOM : 1);
+}
+
+// CUTLASS asserts coarser steps than the ISA's table has (cute/arch/mma_sm100_umma.hpp, 4.x).
+static const struct {
+  unsigned kinds;
+  int group, m, step;  // m 0: any
+} BUILT[] = {{FLOATS, 1, 128, 16}, {ONLY(F8F6F4), 2, 0, 32}};
+
+const char *instruction_shape_note(Arena *arena, const InstructionDescriptor *d,
+                                   InstructionUse use) {
+  const int m = instruction_value(d, "m"), n = instruction_value(d, "n");
+  for (size_t i = 0; i < sizeof BUILT / sizeof BUILT[0]; i++) {
+    const bool meant = is_one_of(d->kind, BUILT[i].kinds) && BUILT[i].group == use.cta_group &&
+                       (!BUILT[i].m || BUILT[i].m == m) && !use.weight_stationary;
+    if (meant && n % BUILT[i].step)
+      return arena_printf(arena,
+                          "N = %d is in the ISA's table; CUTLASS takes steps of %d for .kind::%s "
+                          "with M = %d and cta_group::%d",
+                          n, BUILT[i].step, d->kind->name, m, use.cta_group);
+  }
+  return NULL;
 }
 
 // ---- checks -------------------------------------------------------------------------------------

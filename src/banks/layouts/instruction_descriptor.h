@@ -82,6 +82,11 @@ int instruction_k(const InstructionDescriptor *descriptor);
 const char *instruction_data_path(const InstructionDescriptor *descriptor, InstructionUse use,
                                   const char **letter);
 
+// A sentence where the ISA's table has the shape and CUTLASS, which asks for more, has not; or
+// NULL.
+const char *instruction_shape_note(Arena *arena, const InstructionDescriptor *descriptor,
+                                   InstructionUse use);
+
 // A finding of rule "idesc" for everything that is illegal.
 bool instruction_descriptor_check(Arena *arena, const InstructionDescriptor *descriptor,
                                   InstructionUse use, Diags *diags);

@@ -38,6 +38,16 @@ static const DescriptorSwizzle SWIZZLES[] = {
 };
 enum { N_SWIZZLES = sizeof SWIZZLES / sizeof SWIZZLES[0] };
 
+static const DescriptorCopy COPIES[] = {
+    {"32x128b", 32, 16}, {"64x128b", 64, 16}, {"128x128b", 128, 16}, {"128x256b", 128, 32}};
+
+int descriptor_copy_count(void) { return sizeof COPIES / sizeof COPIES[0]; }
+const DescriptorCopy *descriptor_copy_at(int index) { return &COPIES[index]; }
+
+static int bytes_along_k(const DescriptorTile *tile) {
+  return tile->k_bytes ? tile->k_bytes : K_BYTES;
+}
+
 int descriptor_swizzle_count(void) { return N_SWIZZLES; }
 const DescriptorSwizzle *descriptor_swizzle_at(int index) { return &SWIZZLES[index]; }
 
@@ -97,6 +107,10 @@ static int take(uint64_t word, Field field) {
 
 static uint64_t put(int64_t value, Field field) {
   return (uint64_t)value << field.first & mask_of(field);
+}
+
+int smem_descriptor_arch(uint64_t word) {
+  return take(word, FIELDS[1][FIXED_46]) == FIXED_ONE ? 100 : 90;
 }
 
 SmemDescriptor smem_descriptor_decode(uint64_t word, int arch) {
@@ -367,7 +381,9 @@ static Canonical canonical(CuteAlgebra *algebra, const SmemDescriptor *d,
   if (!tile->mn_major)
     return (Canonical){
         leaves(algebra, 2, (CuteLayout[]){cute_leaf(8, w * t), cute_leaf(tile->rows / 8, sbo)}),
-        leaves(algebra, 2, (CuteLayout[]){cute_leaf(t, 1), cute_leaf(2, plain ? lbo : t)})};
+        leaves(algebra, 2,
+               (CuteLayout[]){cute_leaf(t, 1),
+                              cute_leaf(bytes_along_k(tile) / CHUNK_BYTES, plain ? lbo : t)})};
   int64_t chunks = min64(w, tile->rows / t), columns = d->swizzle->columns;
   int64_t m = tile->rows / (t * chunks), k = K_BYTES / tile->elem_bytes / columns;
   return (Canonical){
@@ -420,6 +436,8 @@ static const char *lbo_text(Arena *arena, const SmemDescriptor *d, const Descrip
   bool plain = d->swizzle->swizzle.bits == 0;
   int span = d->swizzle->span_bytes;
   if (d->lbo_absolute) return "an address of its own, for K of 48 bytes";
+  if (!tile->mn_major && bytes_along_k(tile) == CHUNK_BYTES)
+    return "not looked at: a row has one chunk of 16 bytes";
   if (!tile->mn_major && !plain) return "not looked at: all 32 bytes of K lie in one row";
   if (!tile->mn_major) return "16 bytes further along K: the core matrix beside it";
   if (plain) return "8 further along K: the next core matrix";

@@ -1,4 +1,4 @@
-// The 64 bits by which wgmma and tcgen05.mma find an operand in shared memory.
+// The 64 bits by which wgmma, tcgen05.mma and tcgen05.cp find a tile in shared memory.
 //
 //   SmemDescriptor descriptor;
 //   smem_descriptor_parse(arena, "0x4000004000010040", 90, &descriptor, &diags)
@@ -28,12 +28,22 @@ typedef struct SmemDescriptor {
   uint64_t unused;                   // bits that are set and belong to no field
 } SmemDescriptor;
 
-// The tile that an instruction reads by a descriptor: rows of M or N, and 32 bytes of K.
+// The tile that an instruction reads by a descriptor: rows of M or N, and 32 bytes of K; a
+// tcgen05.cp's: rows, and 16 or 32 bytes each.
 typedef struct DescriptorTile {
   bool mn_major;  // M or N runs fastest; else K
   int rows;
   int elem_bytes;
+  int k_bytes;  // of a row; 0: 32, as an operand has
 } DescriptorTile;
+
+// A shape of tcgen05.cp: "32x128b" has 32 rows of 16 bytes (PTX ISA, tcgen05.cp).
+typedef struct DescriptorCopy {
+  const char *name;
+  int rows, row_bytes;
+} DescriptorCopy;
+int descriptor_copy_count(void);
+const DescriptorCopy *descriptor_copy_at(int index);
 
 // The fields that say where an operand lies.
 typedef enum DescriptorPart {
@@ -60,6 +70,8 @@ bool smem_descriptor_parse(Arena *arena, const char *text, int arch, SmemDescrip
                            Diags *diags);
 // The same over a descriptor that there is: fields that are not named stay as they are.
 bool smem_descriptor_edit(Arena *arena, const char *text, SmemDescriptor *inout, Diags *diags);
+// 100 where bits 46-48 are 1, as tcgen05 wants them: wgmma has no field there. Else 90.
+int smem_descriptor_arch(uint64_t word);
 SmemDescriptor smem_descriptor_decode(uint64_t word, int arch);
 uint64_t smem_descriptor_encode(const SmemDescriptor *descriptor);
 

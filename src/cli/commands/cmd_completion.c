@@ -53,6 +53,10 @@ static const char *values_of(Arena *arena, const char *option) {
   if (str_equal(option, "--color")) str_add(&out, "never 16 256 truecolor auto ");
   if (str_equal(option, "--break"))
     for (int i = 0; i < BREAK_COUNT; i++) str_printf(&out, "%s ", breakage_name((BreakageId)i));
+  if (str_equal(option, "--symptom")) {
+    for (int i = 0; i < SYMPTOM_COUNT; i++) str_printf(&out, "%s ", symptom_name((Symptom)i));
+    str_add(&out, "all ");
+  }
   if (str_equal(option, "--theme")) {
     EmbeddedList list = embed_list(arena, "themes/");
     str_add(&out, "default mono ");
@@ -62,7 +66,8 @@ static const char *values_of(Arena *arena, const char *option) {
   return out.text;
 }
 
-static const char *const valued[] = {"--op", "--format", "--color", "--theme", "--break"};
+static const char *const valued[] = {"--op",    "--format", "--color",
+                                     "--theme", "--break",  "--symptom"};
 enum { N_VALUED = sizeof valued / sizeof *valued };
 
 // The words a command takes where an argument is due; "" when the shell offers files.
@@ -261,8 +266,14 @@ static void print_man_words(Arena *arena) {
   for (int i = 0; i < FINDING_COUNT; i++)
     print_man_entry(arena, finding_name((FindingKind)i), finding_help((FindingKind)i));
   printf(".SH BREAKAGES\nThe faults that gemmview interpret \\-\\-break makes on purpose.\n");
+  char seen[SYMPTOMS_BYTES];
   for (int i = 0; i < BREAK_COUNT; i++)
-    print_man_entry(arena, breakage_name((BreakageId)i), breakage_help((BreakageId)i));
+    print_man_entry(arena, breakage_name((BreakageId)i),
+                    arena_printf(arena, "%s; on a GPU: %s", breakage_help((BreakageId)i),
+                                 breakage_symptoms(seen, (BreakageId)i)));
+  printf(".SH SYMPTOMS\nWhat is seen of a fault on a GPU.\n");
+  for (int i = 0; i < SYMPTOM_COUNT; i++)
+    print_man_entry(arena, symptom_name((Symptom)i), symptom_help((Symptom)i));
   printf(
       ".SH THEMES\nthemes/NAME.json below the folder GEMMVIEW_DATA is a theme of one's own; "
       "gemmview\\(aqs own are in data/themes. It may give a look to any of these:\n");

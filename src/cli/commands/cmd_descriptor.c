@@ -1,13 +1,20 @@
-// gemmview descriptor: what wgmma or tcgen05.mma reads by 64 bits.
+// gemmview descriptor: what wgmma, tcgen05.mma or tcgen05.cp reads by 64 bits.
 //
 //   gemmview descriptor 0x4000004000010040
 //   gemmview descriptor start=0x400,lbo=16,sbo=1024,swizzle=128B --major mn --rows 128
+//   gemmview descriptor 0x400800200000 --copy 32x128b
+//
+// The bits themselves say which architecture they are for; --arch is for fields, and for bits that
+// are meant otherwise. Whether mma or cp reads them they do not say: without --copy they are an
+// operand's, unless the operand's rows would overlap and the factor tile of 32 rows of 16 bytes,
+// the one tile that tcgen05.cp brings to scale factors, is whole.
 //
 // Fields, what is illegal about them, and the operand as it lies in shared memory: each line is a
 // row of M or N where K runs fastest, a column of K where it does not. What is illegal ends with
 // status 1.
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "banks/engine/unit.h"
@@ -25,7 +32,7 @@ CommandRun cmd_descriptor;
 enum { CHUNK_BYTES = 16, CORE_ROWS = 8, SHOWN_LINES = 16, SHOWN_CHUNKS = 8, BANK_GROUPS = 8 };
 
 typedef struct DescriptorOptions {
-  const char *arch, *major, *type;
+  const char *arch, *major, *type, *copy;
   int rows;
   bool map, json;
 } DescriptorOptions;
@@ -39,6 +46,7 @@ static const Option OPTIONS[] = {
      .lo = 8,
      .hi = 256},
     {.name = "type", .kind = OPTION_KIND_TEXT, .offset = offsetof(DescriptorOptions, type)},
+    {.name = "copy", .kind = OPTION_KIND_TEXT, .offset = offsetof(DescriptorOptions, copy)},
     {.name = "map", .kind = OPTION_KIND_FLAG, .offset = offsetof(DescriptorOptions, map)},
     OPTION_JSON(DescriptorOptions),
 };
@@ -48,8 +56,9 @@ typedef struct Shown {
   const char *type;
   SmemDescriptor descriptor;
   DescriptorTile tile;
-  const char *cute;      // NULL: it is not drawn
-  const Layout *layout;  // NULL: illegal, or not drawn
+  const DescriptorCopy *copy;  // NULL: an operand
+  const char *cute;            // NULL: it is not drawn
+  const Layout *layout;        // NULL: illegal, or not drawn
   const char *notes;
   const Diags *findings;
 } Shown;
@@ -64,9 +73,38 @@ static const char *pick(const char *option, const char *given, const char *const
   return NULL;
 }
 
-static bool read_tile(const DescriptorOptions *given, Shown *out, int *arch, Diags *diags) {
+static void read_as_copy(Shown *out, const DescriptorCopy *copy) {
+  out->copy = copy;
+  out->tile.mn_major = false;
+  out->tile.rows = copy->rows;
+  out->tile.k_bytes = copy->row_bytes;
+}
+
+static bool read_copy(const DescriptorOptions *given, Shown *out, int arch, Diags *diags) {
+  const char *names[8];
+  const int n = descriptor_copy_count();
+  if (!given->copy) return true;
+  for (int i = 0; i < n; i++) names[i] = descriptor_copy_at(i)->name;
+  const char *name = pick("--copy", given->copy, names, n, diags);
+  if (name && arch == 90)
+    diag_add(diags, "usage", "--copy: these are bits of wgmma, and tcgen05.cp is of sm_100");
+  for (int i = 0; name && i < n; i++)
+    if (str_equal(name, names[i])) read_as_copy(out, descriptor_copy_at(i));
+  return name && arch == 100;
+}
+
+// What the bits of a number say; of fields 90, which --arch changes.
+static const char *arch_of(const char *text) {
+  char *end;
+  const uint64_t word = strtoull(text, &end, 0);
+  return end != text && smem_descriptor_arch(word) == 100 ? "100" : "90";
+}
+
+static bool read_tile(const DescriptorOptions *given, const char *text, Shown *out, int *arch,
+                      Diags *diags) {
   static const char *const arches[] = {"90", "100"}, *const majors[] = {"k", "mn"};
-  const char *arch_name = pick("--arch", given->arch, arches, 2, diags);
+  const char *asked = given->arch ? given->arch : given->copy ? "100" : arch_of(text);
+  const char *arch_name = pick("--arch", asked, arches, 2, diags);
   const char *major = pick("--major", given->major, majors, 2, diags);
   out->type = given->type ? given->type : "f16";
   int elem = unit_bytes(out->type, diags);
@@ -74,8 +112,14 @@ static bool read_tile(const DescriptorOptions *given, Shown *out, int *arch, Dia
   if (diags->count) return false;
   *arch = str_equal(arch_name, "100") ? 100 : 90;
   int rows = given->rows ? given->rows : *arch == 100 ? 128 : 64;
-  out->tile = (DescriptorTile){str_equal(major, "mn"), rows, elem};
-  return true;
+  out->tile = (DescriptorTile){str_equal(major, "mn"), rows, elem, 0};
+  return read_copy(given, out, *arch, diags);
+}
+
+static const char *reader(const Shown *shown) {
+  if (shown->descriptor.arch == 90) return "wgmma";
+  return shown->copy ? arena_printf(shown->arena, "tcgen05.cp.%s", shown->copy->name)
+                     : "tcgen05.mma";
 }
 
 // ---- text ---------------------------------------------------------------------------------------
@@ -92,8 +136,7 @@ static void print_field(const Shown *shown, DescriptorPart part, const char *val
 static void print_fields(const Shown *shown) {
   const SmemDescriptor *d = &shown->descriptor;
   Arena *arena = shown->arena;
-  printf("0x%016" PRIx64 "  sm_%d, %s\n", smem_descriptor_encode(d), d->arch,
-         d->arch == 100 ? "tcgen05" : "wgmma");
+  printf("0x%016" PRIx64 "  sm_%d, %s\n", smem_descriptor_encode(d), d->arch, reader(shown));
   print_field(shown, DESCRIPTOR_START, arena_printf(arena, "0x%" PRIx64, d->start));
   print_field(shown, DESCRIPTOR_LBO,
               arena_printf(arena, d->lbo_absolute ? "%" PRId64 " abs" : "%" PRId64, d->lbo));
@@ -142,8 +185,11 @@ static void print_lines(const Shown *shown, bool map) {
 
 static void print_text(const Shown *shown, bool map) {
   print_fields(shown);
-  printf("\n%d rows of M or N, %d bytes of K, %s, %s fastest\n", shown->tile.rows, 32, shown->type,
-         shown->tile.mn_major ? "M or N" : "K");
+  if (shown->copy)
+    printf("\n%d rows of %d bytes\n", shown->copy->rows, shown->copy->row_bytes);
+  else
+    printf("\n%d rows of M or N, %d bytes of K, %s, %s fastest\n", shown->tile.rows, 32,
+           shown->type, shown->tile.mn_major ? "M or N" : "K");
   if (shown->cute) printf("%s\n", shown->cute);
   cli_print_illegal(shown->findings);
   fputs(shown->notes, stdout);
@@ -175,6 +221,7 @@ static void print_json(const Shown *shown) {
   json_member_string(&w, "descriptor",
                      arena_printf(shown->arena, "0x%016" PRIx64, smem_descriptor_encode(d)));
   json_member_int(&w, "arch", d->arch);
+  json_member_string(&w, "reader", reader(shown));
   json_member_int(&w, "start", d->start);
   json_member_int(&w, "lbo", d->lbo);
   json_member_int(&w, "sbo", d->sbo);
@@ -193,6 +240,31 @@ static void print_json(const Shown *shown) {
   puts(out.text);
 }
 
+static bool check(Shown *shown, Diags *findings) {
+  Str notes = str_new(shown->arena);
+  const bool legal = smem_descriptor_check(&shown->descriptor, &shown->tile, &notes, findings);
+  shown->notes = notes.text;
+  shown->findings = findings;
+  return legal;
+}
+
+// An operand of tcgen05.mma that cannot be, and a factor tile that can: these bits are
+// tcgen05.cp's.
+static bool is_factor_tile(const Shown *shown, const DescriptorOptions *given, Shown *out) {
+  Diags *findings = ARENA_NEW(shown->arena, Diags);
+  *findings = diags_new(shown->arena);
+  *out = *shown;
+  read_as_copy(out, descriptor_copy_at(0));
+  if (given->copy || given->major || given->rows || shown->descriptor.arch != 100 ||
+      !shown->descriptor.swizzle || !check(out, findings))
+    return false;
+  out->notes = arena_printf(shown->arena,
+                            "rows of an operand of tcgen05.mma would overlap: these are read as a "
+                            "tile of scale factors; --copy names another shape\n%s",
+                            out->notes);
+  return true;
+}
+
 static int run_given(Arena *arena, const DescriptorOptions *given, int argc, char **argv,
                      Diags *diags) {
   Shown shown = {.arena = arena};
@@ -202,15 +274,17 @@ static int run_given(Arena *arena, const DescriptorOptions *given, int argc, cha
         "start=0x400,lbo=16,sbo=1024,swizzle=128B";
     return cli_fail(diags);
   }
-  if (!read_tile(given, &shown, &arch, diags) ||
+  if (!read_tile(given, argv[1], &shown, &arch, diags) ||
       !smem_descriptor_parse(arena, argv[1], arch, &shown.descriptor, diags))
     return cli_fail(diags);
   Diags findings = diags_new(arena), unused = diags_new(arena);
-  Str notes = str_new(arena);
   const char *why;
-  bool legal = smem_descriptor_check(&shown.descriptor, &shown.tile, &notes, &findings);
-  shown.notes = notes.text;
-  shown.findings = &findings;
+  bool legal = check(&shown, &findings);
+  Shown factors;
+  if (!legal && is_factor_tile(&shown, given, &factors)) {
+    shown = factors;
+    legal = true;
+  }
   if (legal) {
     shown.cute = smem_descriptor_cute(arena, &shown.descriptor, &shown.tile, &why);
     shown.layout = smem_descriptor_layout(arena, &shown.descriptor, &shown.tile, &unused);

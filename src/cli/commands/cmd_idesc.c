@@ -37,6 +37,7 @@ typedef struct Shown {
   InstructionDescriptor descriptor;
   InstructionUse use;
   const char *letter, *path;  // NULL: nothing is known of where D lies
+  const char *note;           // NULL: there is nothing to add
   const Diags *findings;
 } Shown;
 
@@ -79,6 +80,7 @@ static void print_text(const Shown *shown) {
          k, text_of(shown, "a"), k, n, text_of(shown, "b"));
   if (shown->path)
     printf("D in tensor memory: layout %s of the ISA, %s\n", shown->letter, shown->path);
+  if (shown->note) printf("note: %s\n", shown->note);
   cli_print_illegal(shown->findings);
 }
 
@@ -111,6 +113,7 @@ static void print_json(const Shown *shown) {
   json_member_int(&w, "n", instruction_value(d, "n"));
   json_member_int(&w, "k", instruction_k(d));
   json_member_string(&w, "layout_of_d", shown->letter);
+  json_member_string(&w, "note", shown->note);
   put_fields(&w, shown);
   cli_put_illegal(&w, shown->findings);
   json_end_object(&w);
@@ -129,7 +132,10 @@ static int run_given(Arena *arena, const IdescOptions *given, int argc, char **a
   Diags findings = diags_new(arena);
   const bool legal = instruction_descriptor_check(arena, &shown.descriptor, shown.use, &findings);
   shown.findings = &findings;
-  if (legal) shown.path = instruction_data_path(&shown.descriptor, shown.use, &shown.letter);
+  if (legal) {
+    shown.path = instruction_data_path(&shown.descriptor, shown.use, &shown.letter);
+    shown.note = instruction_shape_note(arena, &shown.descriptor, shown.use);
+  }
   given->json ? print_json(&shown) : print_text(&shown);
   return legal ? CLI_OK : CLI_NO;
 }

@@ -14,6 +14,8 @@
 // --break NAME runs a deliberately faulty copy instead (model/interp/breakage.h lists them): what a
 // missing barrier or a lax wait looks like.
 //
+// --symptom NAME lists what may be the cause of what is seen on a GPU (cli/common/cli_symptoms.h).
+//
 // Exit status 1 when a cell is wrong or anything was found, 2 when it would take too long or too
 // much memory: that is estimated before anything is begun.
 #include <stdio.h>
@@ -27,13 +29,14 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_program.h"
+#include "cli/common/cli_symptoms.h"
 #include "cli/common/options.h"
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
 #include "model/schedules/reduce.h"
 
 typedef struct InterpretOptions {
-  const char *state, *pass, *breakage, *trace;
+  const char *state, *pass, *breakage, *trace, *symptom;
   const char *file;  // of a program; NULL: a state's
   int seed, runs, limit;
   bool full, dump, json;
@@ -54,6 +57,7 @@ static const Option options[] = {
      .hi = 1000},
     {.name = "pass", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, pass)},
     {.name = "break", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, breakage)},
+    {.name = "symptom", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, symptom)},
     {.name = "trace", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, trace)},
     {.name = "limit",
      .kind = OPTION_KIND_INT,
@@ -222,8 +226,8 @@ static void print_map(const Subject *s) {
   for (int64_t i = 0; i < c->tiles_m; i++) {
     fputs("  ", stdout);
     for (int64_t j = 0; j < c->tiles_n; j++) {
-      int64_t rows = extent(&s->run, KNOB_M) - i * c->tile_m;
-      int64_t columns = extent(&s->run, KNOB_N) - j * c->tile_n;
+      int64_t rows = problem_rows(&s->program->problem) - i * c->tile_m;
+      int64_t columns = problem_columns(&s->program->problem) - j * c->tile_n;
       if (rows > c->tile_m) rows = c->tile_m;
       if (columns > c->tile_n) columns = c->tile_n;
       int wrong = c->wrong_in_tile[i * c->tiles_n + j];
@@ -235,7 +239,7 @@ static void print_map(const Subject *s) {
 
 static void print_text(const Subject *s) {
   const InterpCheck *c = &s->check;
-  long long cells = extent(&s->run, KNOB_M) * extent(&s->run, KNOB_N);
+  const long long cells = (long long)c->n_cells;
   print_setting(s);
   for (int i = 0; i < c->n_findings; i++) {
     printf("%s", c->finding[i].text);
@@ -324,7 +328,7 @@ static void print_json(Arena *arena, const Subject *s) {
   json_member_int(&w, "runs", s->given->runs);
   json_member_bool(&w, "ok", c->ok);
   json_member_bool(&w, "finished", c->result->finished);
-  json_member_int(&w, "cells", s->run.value[KNOB_M] * s->run.value[KNOB_N]);
+  json_member_int(&w, "cells", c->n_cells);
   json_member_int(&w, "wrong_cells", c->n_wrong);
   json_member_int(&w, "found", c->n_found);
   json_key(&w, "findings");
@@ -370,6 +374,13 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   return subject.check.ok ? CLI_OK : CLI_NO;
 }
 
+static int list_symptoms(Arena *arena, const InterpretOptions *given, Diags *diags) {
+  Subject subject = {.given = given};
+  if (given->state && !prepare(arena, &subject, diags)) return cli_fail(diags);
+  const bool ok = cli_print_symptoms(arena, subject.program, given->symptom, given->json, diags);
+  return ok ? CLI_OK : cli_fail(diags);
+}
+
 int cmd_interpret(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   InterpretOptions given = {.seed = 1, .runs = 2, .limit = 200};
@@ -382,5 +393,8 @@ int cmd_interpret(Arena *arena, int argc, char **argv) {
     diag_add(&diags, "usage", "--dump prints the program itself, --json a run of it: give one");
   if (given.trace && (given.dump || given.json))
     diag_add(&diags, "usage", "--trace is text of a run: it goes with neither --dump nor --json");
-  return diags.count ? cli_fail(&diags) : run(arena, &given, &diags);
+  if (given.symptom && (given.file || given.breakage || given.trace || given.dump))
+    diag_add(&diags, "usage", "--symptom lists faults and runs nothing: -k and --json go with it");
+  if (diags.count) return cli_fail(&diags);
+  return given.symptom ? list_symptoms(arena, &given, &diags) : run(arena, &given, &diags);
 }

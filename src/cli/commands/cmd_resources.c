@@ -7,6 +7,9 @@
 //   spilled                          -        0 B
 //   …
 //   shared memory per block    16384 B    16384 B
+//
+// With --knob a table of what the compiler gives to each point of a product of knobs, beside what
+// an article has of it (cli/common/compile_table.h).
 #include <stdio.h>
 
 #include "base/str.h"
@@ -14,6 +17,7 @@
 #include "cli/common/cli_compile.h"
 #include "cli/common/cli_cost.h"
 #include "cli/common/cli_steps.h"
+#include "cli/common/compile_table.h"
 #include "model/readings/site_json.h"
 
 static const KernelResources *compiled_kernel(const Compiled *c, int kernel) {
@@ -35,6 +39,11 @@ static int64_t dynamic_or(const EmitKernel *facts, const KernelResources *k) {
   return k ? k->smem_bytes + facts->dynamic_smem_bytes : -1;
 }
 
+// "  by instructions   1 STL 1 LDL in front of the loop, 0 and 3 in it, 0 and 0 behind".
+static void print_spills(Arena *arena, const KernelResources *k) {
+  if (k && spills_are_any(&k->spills)) printf("  STL, LDL %s\n", spills_text(arena, &k->spills));
+}
+
 static void print_kernel(const Compiled *c, int i) {
   const EmitKernel *facts = &c->emission->kernel[i];
   const KernelResources *k = compiled_kernel(c, i);
@@ -47,6 +56,7 @@ static void print_kernel(const Compiled *c, int i) {
     row(c->arena, "  left to a producer", r->producer_registers, -1, "");
   }
   row(c->arena, "spilled", -1, k ? k->spill_store_bytes : -1, "B");
+  print_spills(c->arena, k);
   row(c->arena, "stack", -1, k ? k->stack_bytes : -1, "B");
   row(c->arena, "shared memory per block", facts->smem_bytes, dynamic_or(facts, k), "B");
   row(c->arena, "threads per block", facts->n_threads, facts->n_threads, "");
@@ -62,9 +72,10 @@ static void print_kernel(const Compiled *c, int i) {
 
 static void print_fit(const Model *model, const char *by) {
   const Resources *r = &model->resources;
+  char limiters[LIMITERS_BYTES];
   printf("%-9s %d block%s per SM, limited by %s; %.1f %% of the warps of %s; %.2f waves\n", by,
-         r->blocks_per_sm, r->blocks_per_sm == 1 ? "" : "s", r->limiter, 100 * r->occupancy,
-         model->target->name, r->waves);
+         r->blocks_per_sm, r->blocks_per_sm == 1 ? "" : "s", resources_limiters(limiters, r),
+         100 * r->occupancy, model->target->name, r->waves);
 }
 
 // Numbers that follow from registers go by the compiler's count if it is known, as in the explorer.
@@ -101,6 +112,7 @@ static void write_kernel(JsonWriter *w, const Compiled *c, int i) {
   put_said(w, "spill_store_bytes", k ? k->spill_store_bytes : -1);
   put_said(w, "spill_load_bytes", k ? k->spill_load_bytes : -1);
   put_said(w, "stack_bytes", k ? k->stack_bytes : -1);
+  if (k) spills_put_json(w, &k->spills);
   put_said(w, "compiled_smem_bytes", dynamic_or(facts, k));
   json_member_string(w, "note", k ? k->note : NULL);
   json_end_object(w);
@@ -118,6 +130,7 @@ static void write_model(JsonWriter *w, const Resources *r) {
   json_member_int(w, "smem_bytes", r->smem_bytes);
   json_member_int(w, "blocks_per_sm", r->blocks_per_sm);
   json_member_string(w, "limiter", r->limiter);
+  resources_put_limiters(w, r);
   json_member_double(w, "occupancy", r->occupancy);
   json_member_double(w, "waves", r->waves);
   json_end_object(w);
@@ -152,5 +165,6 @@ CommandRun cmd_resources;
 int cmd_resources(Arena *arena, int argc, char **argv) {
   static const CompileCommand command = {
       .name = "resources", .want = "cubin,sass", .shows_failure = true, .show = show};
+  if (compile_table_is_asked(argc, argv)) return compile_table_run(arena, argc, argv);
   return cli_compile_run(&command, arena, argc, argv);
 }

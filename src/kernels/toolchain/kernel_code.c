@@ -15,6 +15,7 @@
 // many multiplies there are in all (calibration_terms.c).
 #include "kernels/toolchain/kernel_code.h"
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,8 +41,9 @@ typedef struct Opcode {
   bool of_warp;
   bool far;     // a load of global memory
   bool spills;  // local memory
-  int clocks;   // behind its scoreboard: rounded guesses, which a fit corrects as a whole; of the
-                // others VARIABLE
+  bool stores;
+  int clocks;  // behind its scoreboard: rounded guesses, which a fit corrects as a whole; of the
+               // others VARIABLE
 } Opcode;
 
 enum { VARIABLE = 20, NEAR = COMPILED_NEAR_CLOCKS };
@@ -58,7 +60,7 @@ static const Opcode OPCODES[] = {
     {0x184, "LDS", .clocks = 29},
     {0x03b, "LDSM", .clocks = 33},
     {0x183, "LDL", .spills = true, .clocks = 33},
-    {0x187, "STL", .spills = true, .clocks = VARIABLE},
+    {0x187, "STL", .spills = true, .stores = true, .clocks = VARIABLE},
 };
 
 static const Opcode OTHER = {.name = "", .clocks = VARIABLE};
@@ -260,13 +262,44 @@ static CompiledCode read_code(const Code *code) {
   return out;
 }
 
+// ---- spills -------------------------------------------------------------------------------------
+
+static Loop outermost(const Code *code) {
+  const Loops loops = find_loops(code);
+  const Walk walk = {.code = code, .loops = &loops, .of_warp = has_mma(code)};
+  const Loop *loop = loop_that_multiplies(&walk);
+  for (const Loop *around = loop; around; around = loop_around(&loops, around)) loop = around;
+  return loop ? *loop : (Loop){0, code->n - 1};
+}
+
+static CompiledSpills read_spills(const Code *code) {
+  CompiledSpills out = {0};
+  const Loop loop = outermost(code);
+  for (int i = 0; i < code->n; i++) {
+    const Opcode *opcode = opcode_at(code, i);
+    SpillCount *at = i < loop.first ? &out.before : i > loop.last ? &out.behind : &out.loop;
+    if (opcode->spills) *(opcode->stores ? &at->stores : &at->loads) += 1;
+  }
+  return out;
+}
+
 // ---- the cubin ----------------------------------------------------------------------------------
 
-CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel) {
+static Code find_code(const unsigned char *cubin, size_t n, const char *kernel) {
   char name[256];  // longer than those of our kernels
   snprintf(name, sizeof name, ".text.%s", kernel);
   const ElfBytes text = elf_section(cubin, n, name);
-  const Code code = {text.at, (int)((text.end - text.at) / INSTRUCTION_BYTES),
-                     elf_cuda_sm(cubin, n)};
-  return text.at ? read_code(&code) : (CompiledCode){0};
+  return (Code){.bytes = text.at,
+                .n = text.at ? (int)((text.end - text.at) / INSTRUCTION_BYTES) : 0,
+                .sm = elf_cuda_sm(cubin, n)};
+}
+
+CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel) {
+  const Code code = find_code(cubin, n, kernel);
+  return code.n ? read_code(&code) : (CompiledCode){0};
+}
+
+CompiledSpills kernel_spills_read(const unsigned char *cubin, size_t n, const char *kernel) {
+  const Code code = find_code(cubin, n, kernel);
+  return code.n ? read_spills(&code) : (CompiledSpills){0};
 }

@@ -10,3 +10,6 @@
 // Of the kernel named so. No multiplies: there is no such code, or it has no loop that multiplies
 // by FFMA, HFMA2, DFMA or mma.sync; wgmma and tcgen05 run beside the code that asks for them.
 CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel);
+// Where the kernel spills, by the order of its code: the assembler may put what is seldom run
+// behind everything else.
+CompiledSpills kernel_spills_read(const unsigned char *cubin, size_t n, const char *kernel);

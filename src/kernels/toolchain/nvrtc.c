@@ -143,8 +143,14 @@ int nvrtc_read_report(Arena *arena, const char *log, const Plan *plan, KernelRes
   int current = -1, found = 0;
   *ptxas_ms = -1;
   for (int i = 0; i < plan->n_kernels; i++)
-    resources[i] =
-        (KernelResources){plan->kernels[i].name, -1, -1, -1, -1, -1, -1, -1, NULL, {{0}, {0}}};
+    resources[i] = (KernelResources){.name = plan->kernels[i].name,
+                                     .registers = -1,
+                                     .smem_bytes = -1,
+                                     .stack_bytes = -1,
+                                     .spill_store_bytes = -1,
+                                     .spill_load_bytes = -1,
+                                     .constant_bytes = -1,
+                                     .n_barriers = -1};
   read_notes(arena, log, plan, resources);
   for (const char *line = log; *line;) {
     size_t length = strcspn(line, "\n");
@@ -295,9 +301,11 @@ static CompileResult *compile(Job *job, CompileStage stage) {
         arena_printf(job->arena, "the text defines no extern \"C\" __global__ %s", missing));
   result->n_kernels = job->plan->n_kernels;
   nvrtc_read_report(job->arena, cubin ? result->log : "", job->plan, result->kernels, &ptxas_ms);
-  for (int i = 0; cubin && i < result->n_kernels; i++)
-    result->kernels[i].code =
-        kernel_code_read(result->cubin, result->cubin_bytes, result->kernels[i].name);
+  for (int i = 0; cubin && i < result->n_kernels; i++) {
+    KernelResources *of = &result->kernels[i];
+    of->code = kernel_code_read(result->cubin, result->cubin_bytes, of->name);
+    of->spills = kernel_spills_read(result->cubin, result->cubin_bytes, of->name);
+  }
   if (!cubin) result->ptx_ms = wall_ms;
   if (cubin) result->cubin_ms = wall_ms;
   if (stage == COMPILE_BOTH && ptxas_ms >= 0) {

@@ -26,7 +26,8 @@ typedef struct KernelResources {
   // it waits behind each of them (C7510 and its neighbours), else "wgmma mended: …" where it put in
   // a wait or a fence (C7517, C7519). NULL: nothing.
   const char *note;
-  CompiledCode code;  // its loops, of the cubin (kernel_code.h)
+  CompiledCode code;      // its loops, of the cubin (kernel_code.h)
+  CompiledSpills spills;  // where it spills, likewise
 } KernelResources;
 
 // What a thread's code spills, as the model counts it: the mean of the bytes that it stores and of

@@ -12,8 +12,8 @@
 #include "kernels/toolchain/cache.h"
 #include "kernels/worker/result_json.h"
 
-// Part of every key: raise it when nvrtc.c changes its options.
-static const char FLAGS_VERSION[] = "2";
+// Part of every key: raise it when nvrtc.c changes its options, or reads a cubin otherwise.
+static const char FLAGS_VERSION[] = "3";
 
 // An update in place changes size and date of the library, where its version may stay.
 static const char *identify(Arena *arena, const char *described) {

@@ -39,6 +39,19 @@ static const RecordField code_fields[] = {
 };
 static const Record code_record = RECORD_OF(CompiledCode, code_fields);
 
+static const RecordField spill_count_fields[] = {
+    FIELD(SpillCount, stores, RECORD_INT),
+    FIELD(SpillCount, loads, RECORD_INT),
+};
+static const Record spill_count_record = RECORD_OF(SpillCount, spill_count_fields);
+
+static const RecordField spills_fields[] = {
+    OBJECT(CompiledSpills, before, spill_count_record),
+    OBJECT(CompiledSpills, loop, spill_count_record),
+    OBJECT(CompiledSpills, behind, spill_count_record),
+};
+static const Record spills_record = RECORD_OF(CompiledSpills, spills_fields);
+
 static const RecordField resources_fields[] = {
     FIELD(KernelResources, name, RECORD_TEXT),
     FIELD(KernelResources, registers, RECORD_COUNT),
@@ -50,6 +63,7 @@ static const RecordField resources_fields[] = {
     FIELD(KernelResources, n_barriers, RECORD_COUNT),
     FIELD(KernelResources, note, RECORD_MAYBE_TEXT),
     OBJECT(KernelResources, code, code_record),
+    OBJECT(KernelResources, spills, spills_record),
 };
 static const Record resources_record = RECORD_OF(KernelResources, resources_fields);
 

@@ -7,20 +7,50 @@
 // whose blocks k_s = 1, 2, 3 may well run before block 0 stores over what they added.
 #include "model/interp/breakage.h"
 
+#include <stdio.h>
+
+#include "base/str.h"
 #include "model/interp/breakage_parts.h"
 #include "model/ir/rewrite.h"
 #include "model/words/fragment.h"
 
 static const struct {
   const char *name, *help;
+  unsigned seen;
 } rows[BREAK_COUNT] = {
-#define X(id, name, help) {name, help},
+#define X(id, name, help, seen) {name, help, seen},
     BREAKAGE_TABLE(X)
 #undef X
 };
 
+static const struct {
+  const char *name, *help;
+} symptoms[SYMPTOM_COUNT] = {
+#define X(id, name, help) {name, help},
+    SYMPTOM_TABLE(X)
+#undef X
+};
+
+const char *symptom_name(Symptom symptom) { return symptoms[symptom].name; }
+const char *symptom_help(Symptom symptom) { return symptoms[symptom].help; }
+
+Symptom symptom_find(const char *name) {
+  int i = 0;
+  while (i < SYMPTOM_COUNT && !str_equal(symptoms[i].name, name)) i++;
+  return (Symptom)i;
+}
+
 const char *breakage_name(BreakageId id) { return rows[id].name; }
 const char *breakage_help(BreakageId id) { return rows[id].help; }
+unsigned breakage_seen(BreakageId id) { return rows[id].seen; }
+
+const char *breakage_symptoms(char out[SYMPTOMS_BYTES], BreakageId id) {
+  int n = 0;
+  for (int i = 0; i < SYMPTOM_COUNT; i++)
+    if (rows[id].seen >> i & 1)
+      n += snprintf(out + n, (size_t)(SYMPTOMS_BYTES - n), "%s%s", n ? ", " : "", symptoms[i].name);
+  return out;
+}
 
 bool is_op(const Stmt *stmt, OpKind kind) { return stmt->kind == STMT_OP && stmt->op.kind == kind; }
 

@@ -167,7 +167,8 @@ typedef struct InterpCheck {
   int n_findings;
   int64_t n_found;
   const Finding *finding;
-  int64_t n_wrong;                  // cells of C that differ in at least one run
+  int64_t n_cells;                  // of C, of all heads
+  int64_t n_wrong;                  // those that differ in at least one run
   int64_t wrong_row, wrong_column;  // the first of them, in row order; -1 when there is none
   double wrong_got, wrong_expected;
   int64_t tile_m, tile_n;  // the block tile (of the main kernel's axes)

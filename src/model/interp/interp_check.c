@@ -243,7 +243,7 @@ static const double *reference(const Comparison *to) {
 
 static void compare(const double *c, void *context) {
   Comparison *to = context;
-  int64_t n = problem_rows(to->problem) * problem_columns(to->problem);
+  const int64_t n = to->check->n_cells;
   if (!to->product) to->product = reference(to);
   for (int64_t i = 0; i < n; i++) {
     bool equal = fabs(c[i] - expected(to, i)) <= 0.0;  // false for a NaN
@@ -273,6 +273,10 @@ static double factor_of(const Program *program, const InterpOptions *options) {
   return scales ? (double)interp_alpha(options) : 1.0;
 }
 
+static int64_t all_cells(const Problem *problem) {
+  return problem_rows(problem) * problem_columns(problem);
+}
+
 static Comparison start_check(Arena *arena, const Program *program, InterpCheck *check,
                               InterpOptions *options) {
   const Problem *problem = &program->problem;
@@ -285,7 +289,7 @@ static Comparison start_check(Arena *arena, const Program *program, InterpCheck 
       options->scale[i] = interp_inputs_of(arena, problem, options->seed, 2 + i);
   const Product *last = &program->product[program->n_products - 1];
   const int64_t rows = problem_rows(problem), columns = problem_columns(problem);
-  *check = (InterpCheck){.wrong_row = -1, .wrong_column = -1};
+  *check = (InterpCheck){.n_cells = all_cells(problem), .wrong_row = -1, .wrong_column = -1};
   check->tile_m = block_tile(last->axis[AXIS_M]);
   check->tile_n = block_tile(last->axis[AXIS_N]);
   check->tiles_m = ceil_div(rows, check->tile_m);
@@ -297,7 +301,7 @@ static Comparison start_check(Arena *arena, const Program *program, InterpCheck 
                       .problem = problem,
                       .options = options,
                       .factor = factor_of(program, options),
-                      .wrong = ARENA_ARRAY(arena, uint8_t, rows * columns),
+                      .wrong = ARENA_ARRAY(arena, uint8_t, check->n_cells),
                       .in_tile = in_tile};
 }
 
@@ -335,7 +339,8 @@ InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOp
 
 InterpCheck interpret_check_naive(Arena *arena, const Program *naive, const Program *program,
                                   const InterpOptions *options) {
-  InterpCheck check = {.wrong_row = -1, .wrong_column = -1};
+  InterpCheck check = {
+      .n_cells = all_cells(&program->problem), .wrong_row = -1, .wrong_column = -1};
   InterpOptions own = *options;
   if (interpret_bytes(program) > INTERP_BYTES_MAX) {
     finish_check(&check, interp_run_all(arena, program, &own, NULL, NULL));

@@ -11,8 +11,9 @@
 #include "base/str.h"
 
 static const char *const list_keys[] = {"ladder", "source", "gpu", "claims"};
-static const char *const row_keys[] = {"what", "rung", "state", "value", "unit",
-                                       "says", "fact", "why",   "gpu",   "kernel"};
+static const char *const row_keys[] = {"what", "rung", "state", "value",  "unit",  "says",
+                                       "fact", "why",  "gpu",   "kernel", "beside"};
+static const char *const beside_keys[] = {"what", "value", "unit", "fact"};
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -46,6 +47,26 @@ static void read_schedule(const FactWorld *world, const JsonValue *object, Sched
     tell(diags, object, "state", &inner);
 }
 
+static void read_beside(const JsonValue *object, ClaimBeside *out, Diags *diags) {
+  const JsonValue *value = json_object_get(object, "value");
+  out->unit = "";
+  json_check_keys(object, beside_keys, COUNT(beside_keys), diags);
+  json_require_string(object, "what", &out->what, diags);
+  json_require_string(object, "fact", &out->fact, diags);
+  json_optional_string(object, "unit", &out->unit, diags);
+  if (!value || !json_read_double(value, &out->value, diags))
+    json_diag(diags, object, "\"value\" is missing");
+}
+
+static void read_all_beside(Arena *arena, const JsonValue *object, ClaimRow *row, Diags *diags) {
+  const JsonValue *all = json_object_get(object, "beside");
+  if (!all) return;
+  row->n_beside = json_count(json_require_array(object, "beside", diags));
+  ClaimBeside *beside = ARENA_ARRAY(arena, ClaimBeside, row->n_beside);
+  for (int i = 0; i < row->n_beside; i++) read_beside(json_at(all, i), &beside[i], diags);
+  row->beside = beside;
+}
+
 static void read_row(const FactWorld *world, const JsonValue *object, const char *gpu,
                      ClaimRow *row, Diags *diags) {
   row->gpu = gpu;
@@ -63,6 +84,7 @@ static void read_row(const FactWorld *world, const JsonValue *object, const char
   if (row->has_value == (row->says != NULL))
     json_diag(diags, object, "a claim has either a \"value\" or words that it \"says\"");
   read_schedule(world, object, &row->schedule, diags);
+  read_all_beside(diags->arena, object, row, diags);
 }
 
 const ClaimList *claims_read(Arena *arena, const char *text, size_t n, const char *what,
@@ -114,6 +136,28 @@ static const char *fill(const FactScene *scene, const char *why, Diags *diags) {
   return text;
 }
 
+static const char *number_text(Arena *arena, double number, const char *unit) {
+  return fact_say(arena, &(FactValue){.kind = FACT_COUNT, .unit = unit, .number = number});
+}
+
+// " Of the same line: stack 304 B (here 32), …": ours by the facts that are named.
+static const char *with_beside(const FactScene *scene, const ClaimRow *row, const char *why,
+                               Diags *diags) {
+  Str out = str_new(scene->arena);
+  str_printf(&out, "%s Of the same line of the table:", why);
+  for (int i = 0; i < row->n_beside; i++) {
+    const ClaimBeside *beside = &row->beside[i];
+    FactValue value;
+    const char *here = "-";
+    if (fact_compute(scene, beside->fact, &value, diags))
+      here = number_text(scene->arena, value.number, beside->unit);
+    str_printf(&out, "%s %s %s (here %s)", i ? "," : "", beside->what,
+               number_text(scene->arena, beside->value, beside->unit), here);
+  }
+  str_add(&out, ".");
+  return out.text;
+}
+
 bool claims_find(Arena *arena, const FactWorld *world, const ClaimRow *row, ClaimFound *out,
                  Diags *diags) {
   int before = diags->count;
@@ -125,6 +169,7 @@ bool claims_find(Arena *arena, const FactWorld *world, const ClaimRow *row, Clai
   }
   FactScene scene = {.arena = arena, .world = world, .model = model};
   out->why = fill(&scene, row->why, diags);
+  if (row->n_beside) out->why = with_beside(&scene, row, out->why, diags);
   if (!row->fact) return diags->count == before;
   if (!fact_compute(&scene, row->fact, &out->value, diags)) return false;
   out->model = fact_say(arena, &out->value);

@@ -16,16 +16,25 @@
 //      "fact": "registers",                    what answers it here; without one only `why` does
 //      "why": "…"*,                            one or two sentences; {FACT} is a computed value
 //      "kernel": "s1688gemm_64x256",           of which kernel of cuBLAS: a part of its name
+//      "beside": [{"what": "stack"*,           other figures of the same line of its table
+//        "value": 304*, "unit": "B", "fact": "compiled_stack"*}],
 //      "gpu": "…"}]}                           where it differs from the file's
 // FACT is a text for fact_compute() (fact.def lists them): no number of ours is written in a file.
 #pragma once
 #include "model/lessons/fact.h"
+
+typedef struct ClaimBeside {
+  const char *what, *unit, *fact;
+  double value;
+} ClaimBeside;
 
 typedef struct ClaimRow {
   const char *what, *says, *unit, *gpu, *fact, *why, *kernel;
   bool has_value;
   double value;
   Schedule schedule;
+  int n_beside;
+  const ClaimBeside *beside;
 } ClaimRow;
 
 typedef struct ClaimList {
@@ -45,7 +54,7 @@ typedef struct ClaimFound {
   const char *model;  // the same; "" when there is no fact
   FactValue value;    // of the fact
   ClaimVerdict verdict;
-  const char *why;  // filled in
+  const char *why;  // filled in; behind it the figures beside, each with ours
 } ClaimFound;
 
 const char *claim_verdict_name(ClaimVerdict verdict);  // "agrees"

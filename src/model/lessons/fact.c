@@ -303,7 +303,9 @@ static const char *read_word(const FactValue *value, const char *guess) {
 static FactVerdict check_word(const FactValue *value, const char *guess) {
   const char *meant = read_word(value, guess);
   if (!meant) return FACT_NO_GUESS;
-  return str_equal(meant, value->word) ? FACT_RIGHT : FACT_IS_OTHER;
+  bool right = str_equal(meant, value->word);
+  for (int i = 0; value->also && value->also[i]; i++) right |= str_equal(meant, value->also[i]);
+  return right ? FACT_RIGHT : FACT_IS_OTHER;
 }
 
 const char *fact_words_text(Arena *arena, const FactValue *value, const char *mark) {

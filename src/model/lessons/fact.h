@@ -38,6 +38,7 @@ typedef struct FactValue {
   int64_t pair[2];           // PAIR
   const char *word;          // WORD, TEXT
   const char *const *words;  // WORD: all it could be, NULL-terminated
+  const char *const *also;   // WORD: what is as right, NULL-terminated; NULL: that word alone
 } FactValue;
 
 typedef struct FactRecord {
@@ -163,7 +164,8 @@ const char *fact_guess_text(Arena *arena, const FactValue *value, const char *gu
 const char *fact_words_text(Arena *arena, const FactValue *value, const char *mark);
 
 // COUNT must be equal; REAL within 2 %; a PAIR is two numbers in any brackets; a WORD is its letter
-// in the list, or may be cut short as long as no other word begins like it.
+// in the list, or may be cut short as long as no other word begins like it. Where several words are
+// true of a program, such as all kinds of findings about it, each of them is right.
 FactVerdict fact_check(const FactValue *value, const char *guess);
 
 // "fp32/padded": NULL after findings. `ladder` (may be NULL) gets the ladder.

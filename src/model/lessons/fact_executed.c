@@ -89,6 +89,8 @@ COUNTER_FACT(compiled_registers, "registers")
 COUNTER_FACT(compiled_stack, "stack_bytes")
 COUNTER_FACT(compiled_spill_stores, "spill_store_bytes")
 COUNTER_FACT(compiled_spill_loads, "spill_load_bytes")
+COUNTER_FACT(compiled_spills, "spill_instructions")
+COUNTER_FACT(compiled_loop_spills, "loop_spill_instructions")
 
 bool fact_stalled(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   FactCount count;

@@ -205,8 +205,17 @@ PEAK_FACT(estimate, roofline_tflops)
 
 bool fact_limiter(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   (void)args, (void)diags;
-  value->word = scene->model->resources.limiter;
+  const Resources *r = &scene->model->resources;
+  value->word = r->limiter;
   value->words = limiters;
+  value->also = r->limiters;
+  return true;
+}
+
+bool fact_limiters(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  char text[LIMITERS_BYTES];
+  (void)args, (void)diags;
+  value->word = arena_strdup(scene->arena, resources_limiters(text, &scene->model->resources));
   return true;
 }
 
@@ -259,6 +268,23 @@ bool fact_claim(const FactScene *scene, const FactArgs *args, FactValue *value, 
     return false;
   }
   value->word = arena_printf(scene->arena, "%g %s", claim->value, claim->unit ? claim->unit : "");
+  return true;
+}
+
+static bool claimed_tflops(const FactScene *scene, const char *name, double *out, Diags *diags) {
+  const Rung *rung = fact_find_rung(scene->world, name, NULL, diags);
+  *out = rung && rung->claim ? claim_tflops(rung->claim) : (double)NAN;
+  if (rung && !(*out > 0)) diag_add(diags, "fact", "no time is claimed of %s", rung->name);
+  return *out > 0;
+}
+
+bool fact_claim_ratio(const FactScene *scene, const FactArgs *args, FactValue *value,
+                      Diags *diags) {
+  double of, over;
+  if (!claimed_tflops(scene, args->word[0], &of, diags) ||
+      !claimed_tflops(scene, args->word[1], &over, diags))
+    return false;
+  value->number = of / over;
   return true;
 }
 

@@ -4,6 +4,10 @@
 // Nothing is worked out here: cells are tile_map.h's, tiles and panels grid.h's, elements
 // fragment.h's. Worked example, 8 × 8 cells in 16 × 16 threads, thread 37 of block 0:
 //   m_t = 37 / 16 = 2, n_t = 37 % 16 = 5, acc[3, 2] is C[2·8 + 3, 5·8 + 2] = C[19, 42]
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "banks/engine/bank_input.h"
 #include "base/nearest.h"
 #include "base/str.h"
@@ -121,6 +125,26 @@ bool fact_tile_ratio(const FactScene *scene, const FactArgs *args, FactValue *va
   (void)scene;
   if (!tile_reuse(args, 0, &first, diags) || !tile_reuse(args, 2, &second, diags)) return false;
   value->number = first / second;
+  return true;
+}
+
+// A figure as it is printed: 0.889 is what "0.889" may stand for, and 0.8894.
+static bool prints_as(double number, const char *figure) {
+  const char *point = strchr(figure, '.');
+  const int digits = point ? (int)strlen(point + 1) : 0;
+  return fabs(number - strtod(figure, NULL)) <= 0.5 * pow(10, -digits);
+}
+
+// Rows of fragments one by one, or slices along K: by rows each fragment of B comes once for each.
+bool fact_reuse_shapes(const FactScene *scene, const FactArgs *args, FactValue *value,
+                       Diags *diags) {
+  enum { SIDE_MAX = 64 };
+  (void)scene, (void)diags;
+  value->number = 0;
+  for (int m = 1; m <= SIDE_MAX; m++)
+    for (int n = 1; n <= SIDE_MAX; n++)
+      value->number += prints_as((double)n / (n + 1), args->word[0]) &&
+                       prints_as((double)m * n / (m + n), args->word[1]);
   return true;
 }
 

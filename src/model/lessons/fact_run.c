@@ -55,6 +55,7 @@ struct FactRun {
   const char *of;    // schedule and breakage
   const char *text;  // of the finding; NULL: there is none
   FindingKind kind;
+  unsigned kinds;   // a bit for each kind of finding that there was
   int64_t n_wrong;  // or places that are safe
   const FactRun *next;
 };
@@ -63,6 +64,7 @@ static const FactRun *new_run(Arena *arena, const char *of, const InterpCheck *c
   FactRun *run = ARENA_NEW(arena, FactRun);
   const Finding *worst = interp_gravest(check);
   *run = (FactRun){.of = arena_strdup(arena, of), .n_wrong = check->n_wrong};
+  for (int i = 0; i < check->n_findings; i++) run->kinds |= 1u << check->finding[i].kind;
   if (!worst) return run;
   run->kind = worst->kind;
   run->text = arena_strdup(arena, worst->text);
@@ -142,11 +144,22 @@ static const FactRun *run(const FactScene *scene, const FactArgs *args, Diags *d
   return known;
 }
 
+// All that is true of the run: whoever names one of them has found it too.
+static const char *const *all_found(Arena *arena, const FactRun *run, const char *const *words) {
+  const char **found = ARENA_ARRAY(arena, const char *, WORDS_BEFORE + FINDINGS_OF_A_RUN + 1);
+  int n = 0;
+  if (run->n_wrong > 0) found[n++] = words[1];
+  for (int i = 0; i < FINDINGS_OF_A_RUN; i++)
+    if (run->kinds >> i & 1) found[n++] = words[WORDS_BEFORE + i];
+  return found;
+}
+
 bool fact_finding(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   const FactRun *found = run(scene, args, diags);
   if (!found) return false;
   value->words = finding_words(scene->arena);
   value->word = found->text ? finding_name(found->kind) : value->words[found->n_wrong > 0];
+  value->also = all_found(scene->arena, found, value->words);
   bool ran = !found->text || (int)found->kind < FINDINGS_OF_A_RUN;
   if (!ran) diag_add(diags, "break", "it could not be run: %s", found->text);
   return ran;

@@ -181,13 +181,14 @@ static Verdict judge_value(Arena *arena, const FactValue *value, const char *gue
                                      [FACT_OTHER_COLUMN] = "no, but the row is right",
                                      [FACT_OTHER_ROW] = "no, but the column is right"};
   const char *clean = str_sanitise(arena, guess);
+  const char *word = value->kind == FACT_WORD ? fact_guess_text(arena, value, guess) : clean;
+  const bool beside = verdict.fact == FACT_RIGHT && value->also && !str_equal(word, value->word);
   if (verdict.fact == FACT_NO_GUESS)
     verdict.text =
         arena_printf(arena, "\"%.40s\" is no guess: wanted is %s", clean, wanted[value->kind]);
   else
-    verdict.text = arena_printf(
-        arena, "%s: %s", value->kind == FACT_WORD ? fact_guess_text(arena, value, guess) : clean,
-        says[verdict.fact]);
+    verdict.text = arena_printf(arena, "%s: %s%s%s", word, says[verdict.fact],
+                                beside ? ", and so is " : "", beside ? value->word : "");
   return verdict;
 }
 

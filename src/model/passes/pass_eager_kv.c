@@ -44,6 +44,13 @@ static Stmt **behind_barrier(const Product *product, Stmt **list) {
   return found;
 }
 
+// Each barrier has two purposes: one slab has come, and nobody reads the other any more.
+static void say_why(const Product *product, Stmt **list, const char *why) {
+  Stmt **behind = behind_barrier(product, list), *barrier = *list;
+  while (behind && &barrier->next != behind) barrier = barrier->next;
+  if (behind) barrier->note = why;
+}
+
 static Stmt *noted(Stmt *stmt, const char *note) {
   stmt->note = note;
   stmt->knob = knob;
@@ -62,6 +69,8 @@ void pass_eager_kv(Program *program, Product *values, const Schedule *schedule) 
   Stmt *walk = slab_loop(program);
   Stmt *k = take_copies(&walk->body, scores->operand[ATOM_B].slab);
   Stmt *v = take_copies(&walk->body, values->operand[ATOM_B].slab);
+  say_why(scores, &walk->body, "this block's K is there, and the V before it is read");
+  say_why(values, &walk->body, "this block's V is there, and its K is read");
   const Expr *next = ex_add_const(arena, ex_var(arena, walk->var), 1);
   const Expr *is_one = ex_lt(arena, next, loop_end(arena, walk));
   Var *ahead = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);

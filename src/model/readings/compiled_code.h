@@ -22,6 +22,17 @@ typedef struct CompiledCode {
   CompiledLoop inner, outer;
 } CompiledCode;
 
+// Instructions that store registers to local memory, and that load them again.
+typedef struct SpillCount {
+  int stores, loads;
+} SpillCount;
+
+// Where they stand: in front of the outermost loop around the multiplies, in it, or behind it. All
+// of a kernel without such a loop counts as a loop of one turn.
+typedef struct CompiledSpills {
+  SpillCount before, loop, behind;
+} CompiledSpills;
+
 // What a compiler says of a kernel: of a thread, and the bytes that its code spills, the mean of
 // what it stores and of what it loads. 0 registers: nothing.
 typedef struct CompiledKernel {

@@ -113,6 +113,8 @@ typedef struct Globals {
   double clocks, loaded_clocks, wasted_sectors, store_sectors;
 } Globals;
 
+enum { RESOURCE_LIMITS = 6, LIMITERS_BYTES = 80 };
+
 typedef struct Resources {
   int64_t tensor_columns;  // that a block allocates, of 512
   int64_t smem_bytes;      // per block
@@ -132,9 +134,14 @@ typedef struct Resources {
   int64_t n_consumers;                   // warps of a block that multiply: all without roles
   int blocks_per_sm;                     // 0: does not fit
   const char *limiter;  // "registers", "shared memory", "tensor memory", "threads", …
-  double occupancy;     // resident warps / the SM's limit, 0..1
-  double waves;         // grid / (blocks_per_sm · SMs)
+  // All that allow no more blocks than that one, in the order of their table; NULL behind the last.
+  const char *limiters[RESOURCE_LIMITS + 1];
+  double occupancy;  // resident warps / the SM's limit, 0..1
+  double waves;      // grid / (blocks_per_sm · SMs)
 } Resources;
+
+// "registers, shared memory and tensor memory": all limiters, into `out`.
+const char *resources_limiters(char out[LIMITERS_BYTES], const Resources *resources);
 
 // The units of an SM whose time a slab takes, one row each: member, name in texts and data, name on
 // the screen. The first is called mma where the kernel multiplies by an atom.

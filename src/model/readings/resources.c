@@ -17,6 +17,8 @@
 //
 // Limits follow the CUDA occupancy calculation: registers are given out per warp in units, shared
 // memory per block in units with the system's share added.
+#include <stdio.h>
+
 #include "base/whole.h"
 #include "model/ir/rewrite.h"
 #include "model/readings/derive.h"
@@ -90,14 +92,29 @@ static void look_for_columns(Stmt *stmt, int depth, void *context) {
   if (allocates) *(int64_t *)context += stmt->op.count;
 }
 
-static Limit smallest(const Limit *limit, int n) {
-  Limit best = limit[0];
-  for (int i = 1; i < n; i++)
-    if (limit[i].blocks < best.blocks) best = limit[i];
-  return best;
+// Several limits may allow the same number of blocks: each of them keeps one more off the SM.
+static void take_smallest(Resources *r, const Limit limit[RESOURCE_LIMITS]) {
+  int64_t least = limit[0].blocks;
+  for (int i = 1; i < RESOURCE_LIMITS; i++) least = min64(least, limit[i].blocks);
+  int n = 0;
+  for (int i = 0; i < RESOURCE_LIMITS; i++)
+    if (limit[i].blocks == least) r->limiters[n++] = limit[i].name;
+  r->limiters[n] = NULL;
+  r->limiter = r->limiters[0];
+  r->blocks_per_sm = (int)least;
 }
 
-static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) {
+const char *resources_limiters(char out[LIMITERS_BYTES], const Resources *r) {
+  int length = 0;
+  for (int i = 0; r->limiters[i]; i++) {
+    const char *joint = i == 0 ? "" : r->limiters[i + 1] ? ", " : " and ";
+    length +=
+        snprintf(out + length, (size_t)(LIMITERS_BYTES - length), "%s%s", joint, r->limiters[i]);
+  }
+  return out;
+}
+
+static void limit_blocks(Resources *r, int min_blocks, const Target *t) {
   int64_t warps = round_up(r->n_warps, t->warp_alloc_unit);
   int each = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
   // __launch_bounds__ makes the compiler fit that many blocks, by spilling if it must.
@@ -114,25 +131,25 @@ static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) 
   int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
   // Blocks of clusters are fewer on an SM than others where that is known.
   const bool of_clusters = r->n_cluster > 1 && target_knows(t->cluster_blocks_per_sm);
-  Limit limit[] = {{"registers", resident / own},
-                   {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
-                   {"tensor memory", columns ? TENSOR_COLUMNS / columns : INT32_MAX},
-                   {"threads", t->max_warps_per_sm / own},
-                   {of_clusters ? "clusters" : "blocks",
-                    of_clusters ? (int64_t)t->cluster_blocks_per_sm : t->max_blocks_per_sm},
-                   {"grid", ceil_div(r->n_blocks, t->sm_count)}};
-  return smallest(limit, sizeof limit / sizeof *limit);
+  const Limit limit[RESOURCE_LIMITS] = {
+      {"registers", resident / own},
+      {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
+      {"tensor memory", columns ? TENSOR_COLUMNS / columns : INT32_MAX},
+      {"threads", t->max_warps_per_sm / own},
+      {of_clusters ? "clusters" : "blocks",
+       of_clusters ? (int64_t)t->cluster_blocks_per_sm : t->max_blocks_per_sm},
+      {"grid", ceil_div(r->n_blocks, t->sm_count)}};
+  take_smallest(r, limit);
 }
 
 // Blocks per SM, their limiter, occupancy and waves, from everything else of `r`.
 static void derive_fit(Resources *r, int min_blocks, const Target *target) {
-  Limit limit = blocks_per_sm(r, min_blocks, target);
-  r->blocks_per_sm = (int)limit.blocks;
-  r->limiter = limit.name;
-  int64_t warps = r->n_warps * limit.blocks;
+  limit_blocks(r, min_blocks, target);
+  const int blocks = r->blocks_per_sm;
+  int64_t warps = r->n_warps * blocks;
   r->occupancy = (double)warps / target->max_warps_per_sm;
   r->waves = 0;
-  if (limit.blocks > 0) r->waves = (double)r->n_blocks / ((double)limit.blocks * target->sm_count);
+  if (blocks > 0) r->waves = (double)r->n_blocks / ((double)blocks * target->sm_count);
 }
 
 static int64_t registers_of(const Kernel *kernel, RoleWork work) {

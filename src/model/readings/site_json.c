@@ -102,3 +102,10 @@ void global_sites_put_json(JsonWriter *w, const Model *model) {
   for (int i = 0; i < model->global.n; i++) put_global(w, model, &model->global.site[i]);
   json_end_array(w);
 }
+
+void resources_put_limiters(JsonWriter *w, const Resources *r) {
+  json_key(w, "limiters");
+  json_begin_array(w);
+  for (int i = 0; r->limiters[i]; i++) json_put_string(w, r->limiters[i]);
+  json_end_array(w);
+}

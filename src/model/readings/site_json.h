@@ -15,3 +15,5 @@
 void site_put_json(JsonWriter *writer, const Site *site, double clocks_measured);
 // The accesses to global memory: an array "global_sites", a member of an object that is open.
 void global_sites_put_json(JsonWriter *writer, const Model *model);
+// All that keep one more block off an SM: an array "limiters", a member of an object that is open.
+void resources_put_limiters(JsonWriter *writer, const Resources *resources);

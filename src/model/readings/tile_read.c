@@ -130,7 +130,7 @@ SmemDescriptor tile_read_descriptor(const TileReads *reads, int index) {
 }
 
 DescriptorTile tile_read_shape(const TileReads *reads) {
-  return (DescriptorTile){reads->said.trans, reads->shape.rows, reads->shape.element_bytes};
+  return (DescriptorTile){reads->said.trans, reads->shape.rows, reads->shape.element_bytes, 0};
 }
 
 // Buffers that a descriptor can describe have no pads: the swizzle is its own inverse, and what is

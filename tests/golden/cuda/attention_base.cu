@@ -1,6 +1,6 @@
 // O[64, 4096, 128] = softmax(alpha * Q * K) * V, 4096 keys, bf16 summed in f32
 // of rows of 128 in Q, K, V and O; alpha holds the log2(e) of exp2
-// AUTO=0,PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FN=8,FUSE=1,STAGE=11,LDMATRIX=2,ASYNC_COPY=1,FRAG_ORDER=1
+// AUTO=0,PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FN=8,FUSE=1,STAGE=11,LDMATRIX=2,ASYNC_COPY=1,FRAG_ORDER=1,A_REGS=1
 // for sm_90a (H200 SXM)
 //
 //   attention<<<4096, 128>>>(Q, K, V, O, alpha)   49152 bytes of shared memory
@@ -112,13 +112,13 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
 
   // where this thread begins
   bf16 *const Q_s_at = Q_s + tid / 16 * 128 + tid % 16 * 8;
-  bf16 *const K_s_at = K_s + tid / 16 * 128 + tid % 16 * 8;
   bf16 *const Q_s_at2 = Q_s + (q_w * 16 + lane % 16) * 128 + lane / 16 * 8;
+  bf16 *const K_s_at = K_s + tid / 16 * 128 + tid % 16 * 8;
   bf16 *const K_s_at2 = K_s + (lane % 8 + lane / 16 * 8) * 128 + lane / 8 % 2 * 8;
   bf16 *const V_s_at = V_s + tid / 16 * 128 + tid % 16 * 8;
   bf16 *const V_s_at2 = V_s + lane % 16 * 128 + lane / 16 * 8;
 
-  unsigned Q_f[8][4];      // FRAG_ORDER=1: its values of Q for one k-step, two to a register
+  unsigned Q_f[8][4];      // A_REGS=1: its values of Q for one k-step, two to a register
   unsigned K_f[8][8][2];   // FRAG_ORDER=1: its values of K for one k-step, two to a register
   float S_f[8][4];         // ATOM_KIND=mma_m16n8k16_bf16: this thread's scores, then weights
   unsigned P_f[4][4];      // FRAG_ORDER=1: its weights for one k-step, two to a register
@@ -144,6 +144,16 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
   for (int c_q = 0; c_q < 8; ++c_q)
     cp_async8(Q_s_at, c_q * 8 * 128,
         &Q[h * 524288 + (q_b * 64 + c_q * 8 + tid / 16) * HEAD_DIM + tid % 16 * 8]);
+  cp_async_commit();
+  cp_async_wait<0>();
+
+  // A_REGS=1: the slab of Q is filled
+  __syncthreads();
+
+  // A_REGS=1: the warp's fragments of Q
+  #pragma unroll
+  for (int e_q = 0; e_q < 8; ++e_q)
+    ldmatrix_x4(&Q_f[e_q][0], Q_s_at2, e_q * 16);
 
   for (int t_o = 0; t_o < 64; ++t_o) {  // FUSE=1
     #pragma unroll
@@ -161,19 +171,15 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
     // STAGE=11: the slab is filled, the other one read
     __syncthreads();
 
-    // FRAG_ORDER=1: the warp's fragments of Q
+    // FRAG_ORDER=1: the warp's fragments of K
     #pragma unroll
-    for (int e_f = 0; e_f < 8; ++e_f) {
-      ldmatrix_x4(&Q_f[e_f][0], Q_s_at2, e_f * 16);
-
-      // LDMATRIX=2: the warp's fragments of K
+    for (int e_f = 0; e_f < 8; ++e_f)
       #pragma unroll
       for (int t_p = 0; t_p < 4; ++t_p)
         ldmatrix_x4(&K_f[e_f][t_p * 2][0], K_s_at2, t_p * 16 * 128 + e_f * 16);
-    }
 
     #pragma unroll
-    for (int e_i = 0; e_i < 8; ++e_i) {  // FRAG_ORDER=1
+    for (int e_i = 0; e_i < 8; ++e_i) {  // A_REGS=1
       // FN=8: multiply each fragment of Q by each of K
       #pragma unroll
       for (int t_r = 0; t_r < 8; ++t_r)

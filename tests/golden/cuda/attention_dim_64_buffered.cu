@@ -169,7 +169,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
         fill4(&S_f[q_r][t_r][0], 0.0f);
     cp_async_wait<0>();
 
-    // STAGE=11: the slab is filled, the other one read
+    // STAGE=11: this block's K is there, and the V before it is read
     __syncthreads();
 
     // EAGER_KV=1: V is wanted by the next product
@@ -295,7 +295,7 @@ attention(const bf16 *__restrict__ Q, const bf16 *__restrict__ K, const bf16 *__
           O_f[q_r][d_r][v] *= rescale[q_r][v / 2];
     cp_async_wait<0>();
 
-    // STAGE=11: the slab is filled, the other one read
+    // STAGE=11: this block's V is there, and its K is read
     __syncthreads();
 
     // EAGER_KV=1: K is read: fetch the next block's

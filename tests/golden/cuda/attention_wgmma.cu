@@ -309,7 +309,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   mbarrier_wait(full_q, 0, 0);
 
   for (int t_o = 0; t_o < 64; ++t_o) {  // FUSE=1
-    // STAGE=11: the other slab is read to the end
+    // STAGE=11: this block's K is there, and the V before it is read
     __syncthreads();
 
     // EAGER_KV=1: V is wanted by the next product
@@ -384,7 +384,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
     for (int v = 0; v < 64; ++v)
       O_f[v] *= rescale[v / 2 % 2];
 
-    // STAGE=11: the other slab is read to the end
+    // STAGE=11: this block's V is there, and its K is read
     __syncthreads();
 
     // EAGER_KV=1: K is read: fetch the next block's

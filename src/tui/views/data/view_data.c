@@ -122,6 +122,7 @@ void explore_json(JsonWriter *w, Session *session) {
   global_sites_put_json(w, session->now.picture->model);
   json_member_string(w, "limit", session->now.picture->model->traffic.limit);
   json_member_string(w, "limiter", session->now.picture->model->resources.limiter);
+  resources_put_limiters(w, &session->now.picture->model->resources);
   put_advice(w, session);
   put_tuned(w, session);
 }
@@ -170,6 +171,10 @@ static void put_rung(JsonWriter *w, const Rung *rung, const RungLine *line) {
   json_member_double(w, "estimate_tflops", line->estimate);
   json_key(w, "claim");
   claim_put_json(w, rung->claim);
+  json_member_double(w, "claim_previous_ratio",
+                     line->claimed_before > 0 ? line->claimed_before : (double)NAN);
+  json_member_double(w, "claim_speed_up",
+                     line->claimed_first > 0 ? line->claimed_first : (double)NAN);
   json_end_object(w);
 }
 

@@ -27,6 +27,9 @@ typedef struct RungLine {
   double before;       // TFLOP/s of the rung that it builds on, where both can be compared; 0: none
   bool elsewhere;      // on another GPU than this one
   double estimate;     // TFLOP/s; NaN: it breaks a rule here
+  // An article's TFLOP/s, how many times those of the rung before that it has a time for, and of
+  // the first one; 0: none, or nothing to compare it with. Never beside a number of ours.
+  double claimed, claimed_before, claimed_first;
 } RungLine;
 
 typedef struct LadderLines {

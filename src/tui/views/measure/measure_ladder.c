@@ -6,8 +6,9 @@
 //
 // The shaded end of a bar is the gain over the rung it builds on, the light shade behind it the
 // loss: all of them together are a waterfall of what paid. Estimates never stand in the column of
-// measurements; a claim of an article is quoted as a claim, on a line of its own. The rows are the
-// ladder's own states, whatever the present one is.
+// measurements, and an article's only where nobody has timed the rung: in another colour, with the
+// letter c, and set against the article's own numbers alone. Below, the claim is quoted whole. The
+// rows are the ladder's own states, whatever the present one is.
 #include <math.h>
 #include <stdio.h>
 
@@ -66,6 +67,30 @@ static double find_before(const Session *session, const LadderLines *lines, int 
   return known && same_problem(&all[rung].schedule, &all[before].schedule) ? then->tflops : 0;
 }
 
+static bool same_claimant(const Claim *a, const Claim *b) {
+  return a && b && a->gpu && b->gpu && a->source && b->source && str_equal(a->gpu, b->gpu) &&
+         str_equal(a->source, b->source);
+}
+
+// What the article claims of each rung of the main line, against the ones that it has a time for.
+static void find_claims(const Session *session, LadderLines *lines) {
+  const Rung *all = session->ladder->rung, *first = NULL, *before = NULL;
+  for (int i = 0; i < lines->n; i++) {
+    RungLine *line = &lines->line[i];
+    const double tflops = all[i].claim ? claim_tflops(all[i].claim) : (double)NAN;
+    if (line->timed || !(tflops > 0)) continue;
+    line->claimed = tflops;
+    lines->top = fmax(lines->top, tflops);
+    if (all[i].aside) continue;
+    if (before && same_claimant(before->claim, all[i].claim)) {
+      line->claimed_before = tflops / claim_tflops(before->claim);
+      line->claimed_first = tflops / claim_tflops(first->claim);
+    }
+    before = &all[i];
+    if (!first || !same_claimant(first->claim, before->claim)) first = before;
+  }
+}
+
 LadderLines *measure_ladder_lines(Session *session) {
   LadderLines *lines = ARENA_NEW(session->frame, LadderLines);
   const double *estimates = ladder_estimates(session);
@@ -93,6 +118,7 @@ LadderLines *measure_ladder_lines(Session *session) {
     }
     lines->top = fmax(lines->top, line->timed->reference_tflops);
   }
+  find_claims(session, lines);
   return lines;
 }
 
@@ -100,10 +126,27 @@ static const void *prepare(Session *session) { return measure_ladder_lines(sessi
 
 // ---- the table ----------------------------------------------------------------------------------
 
+static void draw_before(Canvas *canvas, Rect row, double step, Style style) {
+  char figure[FMT_MAX], text[FMT_MAX + 4];
+  snprintf(text, sizeof text, "×%s",
+           step < 10 ? fmt_ratio(figure, step) : fmt_figure(figure, step));
+  canvas_fit(canvas, row, 0, BEFORE_COL, 6, ALIGN_RIGHT, style, text);
+}
+
+static void draw_claimed(Canvas *canvas, Rect row, const RungLine *line) {
+  char figure[FMT_MAX];
+  canvas_fit(canvas, row, 0, FIGURE_COL, 7, ALIGN_RIGHT, STYLE_CLAIM,
+             fmt_figure(figure, line->claimed));
+  canvas_text(canvas, row, 0, MARK_COL, STYLE_CLAIM, "c");
+  if (line->claimed_before > 0) draw_before(canvas, row, line->claimed_before, STYLE_CLAIM);
+}
+
 static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungLine *line) {
   char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
   const Timed *timed = line->timed;
-  if (timed && timed->ok) {
+  if (line->claimed > 0) {
+    draw_claimed(canvas, row, line);
+  } else if (timed && timed->ok) {
     char mark[2] = {measure_origin_mark(timed->origin), 0};
     Style style = measure_origin_style(timed->origin);
     canvas_fit(canvas, row, 0, FIGURE_COL, 7, ALIGN_RIGHT, style, fmt_figure(a, timed->tflops));
@@ -114,10 +157,8 @@ static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungL
     canvas_fit(canvas, row, 0, FIGURE_COL, 9, ALIGN_RIGHT, timed ? STYLE_BAD : STYLE_UNKNOWN, why);
   }
   if (line->before > 0) {
-    const double step = timed->tflops / line->before;
-    snprintf(b, sizeof b, "×%s", step < 10 ? fmt_ratio(a, step) : fmt_figure(a, step));
     Style style = timed->tflops < line->before ? STYLE_BAD : STYLE_TEXT;
-    canvas_fit(canvas, row, 0, BEFORE_COL, 6, ALIGN_RIGHT, style, b);
+    draw_before(canvas, row, timed->tflops / line->before, style);
   }
   canvas_fit(canvas, row, 0, MODEL_COL, 6, ALIGN_RIGHT, STYLE_ESTIMATED,
              line->estimate > 0 ? fmt_figure(c, line->estimate) : "–");
@@ -133,12 +174,23 @@ static void draw_step(Canvas *canvas, Rect row, int cols, const RungLine *line, 
     canvas_glyph(canvas, row, 0, BAR_COL + col, STYLE_BAD, GLYPH_SHADE_LIGHT);
 }
 
+// The article's bar, and how many times its first time that is.
+static void draw_claimed_bar(Canvas *canvas, Rect row, int cols, const RungLine *line, double top) {
+  char figure[FMT_MAX], text[FMT_MAX + 4];
+  canvas_bar(canvas, row, 0, BAR_COL, cols, line->claimed / top, STYLE_CLAIM);
+  if (!(line->claimed_first > 0)) return;
+  snprintf(text, sizeof text, " ×%s", fmt_figure(figure, line->claimed_first));
+  canvas_fit(canvas, row, 0, BAR_COL + cols - utf8_columns(text), utf8_columns(text), ALIGN_LEFT,
+             STYLE_CLAIM, text);
+}
+
 // The bar of the measurement, and a mark where the estimate stands. What was timed on another GPU
 // than this one has that GPU's name in the place of a bar.
 static void draw_bar(Canvas *canvas, Rect row, const RungLine *line, double top, bool here) {
   int cols = row.cols - BAR_COL - 1;
   if (cols < 6 || !(top > 0)) return;
   const Timed *timed = line->timed;
+  if (line->claimed > 0) draw_claimed_bar(canvas, row, cols, line, top);
   if (timed && timed->ok && line->elsewhere)
     canvas_fit(canvas, row, 0, BAR_COL, cols, ALIGN_LEFT, STYLE_DIM,
                timed->gpu ? timed->gpu : timed->schedule.target);
@@ -194,6 +246,16 @@ static void draw_bar_legend(Canvas *canvas, Rect head, const Session *session) {
   if (only) canvas_fit(canvas, head, 0, col, head.cols - col, ALIGN_LEFT, STYLE_DIM, said);
 }
 
+// Over what draw_claimed_bar() ends a row with.
+static void draw_first_title(Canvas *canvas, Rect head, const LadderLines *lines) {
+  enum { TITLE_OF_FIRST = 12, ROOM = 110 };
+  bool any = false;
+  for (int i = 0; i < lines->n; i++) any |= lines->line[i].claimed_first > 0;
+  if (any && head.cols >= ROOM)
+    canvas_fit(canvas, head, 0, head.cols - 1 - TITLE_OF_FIRST, TITLE_OF_FIRST, ALIGN_RIGHT,
+               STYLE_CLAIM, "c × first");
+}
+
 static void draw_table(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
   Rect head = rect_take_top(&in, 1);
   int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung as written");
@@ -204,6 +266,7 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
               schedule_reference(&session->ladder->rung[0].schedule));
   canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "model");
   draw_bar_legend(canvas, head, session);
+  draw_first_title(canvas, head, lines);
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
   for (int i = 0; i < in.rows && first + i < lines->n; i++) {

@@ -179,7 +179,7 @@ typedef struct BarrierColumns {
   bool warps;
 } BarrierColumns;
 
-enum { TIRX_COLS = 8 };
+enum { TIRX_COLS = 8, KIND_COLS = 22 };
 
 static BarrierColumns columns_of(Rect in) {
   static const BarrierColumns wide = {15, 20, 57, 68, 81, true},
@@ -226,6 +226,17 @@ static void draw_signal(Canvas *canvas, Rect row, BarrierColumns at, const OnChi
   canvas_printf(canvas, row, 0, col, STYLE_TIER_CLUSTER, "→%s", chip_bits(text, use->at));
 }
 
+// What an arrival is, for which kernels in TIRx have a type of mbarrier each.
+static const char *kind_of(const ChipUse *use) {
+  const OpFacts *op = op_facts(use->stmt->op.kind);
+  if (op->action == ACTION_EXPECT) return "bytes that TMA brings";
+  return op->proxy == PROXY_ASYNC ? "commit of tcgen05" : "threads arrive";
+}
+
+static int kind_column(BarrierColumns at, const OnChip *chip) {
+  return at.tirx + (chip_tirx_name(chip, chip->barrier[0].buffer) ? TIRX_COLS + 1 : 0);
+}
+
 static void draw_barrier(Canvas *canvas, Rect row, const OnChip *chip, const ChipBarrier *barrier) {
   const BarrierColumns at = columns_of(row);
   const int col = canvas_text(canvas, row, 0, 1, STYLE_BARRIER, barrier->buffer->name);
@@ -235,6 +246,8 @@ static void draw_barrier(Canvas *canvas, Rect row, const OnChip *chip, const Chi
   for (int i = 0; i < barrier->n_signals; i++) {
     if (!arrives(&barrier->signal[i])) continue;
     draw_signal(canvas, row, at, chip, &barrier->signal[i]);
+    if (row.cols >= kind_column(at, chip) + KIND_COLS)
+      canvas_text(canvas, row, 0, kind_column(at, chip), STYLE_TEXT, kind_of(&barrier->signal[i]));
     break;
   }
   if (barrier->n_waits == 0) return;
@@ -312,6 +325,8 @@ void chip_draw_barriers(Canvas *canvas, Rect in, const ChipSide *side) {
   canvas_text(canvas, title, 0, at.phase, STYLE_HEADER, at.warps ? "first phase" : "first");
   if (chip_tirx_name(chip, chip->barrier[0].buffer) && in.cols >= at.tirx + TIRX_COLS)
     canvas_text(canvas, title, 0, at.tirx, STYLE_HEADER, "in TIRx");
+  if (in.cols >= kind_column(at, chip) + KIND_COLS)
+    canvas_text(canvas, title, 0, kind_column(at, chip), STYLE_HEADER, "an arrival is");
   for (int i = 0; i < chip->n_barriers; i++)
     draw_barrier(canvas, rect_take_top(&in, 1), chip, &chip->barrier[i]);
   rect_take_top(&in, has_empty(chip));

@@ -69,7 +69,8 @@ static const char *find_difference(Arena *arena, const Descriptor *frame) {
 static void check_word(Arena *arena, Descriptor *frame) {
   Diags diags = diags_new(arena);
   Str notes = str_new(arena);
-  DescriptorTile tile = {frame->trans, frame->reads.shape.rows, frame->reads.shape.element_bytes};
+  DescriptorTile tile = {frame->trans, frame->reads.shape.rows, frame->reads.shape.element_bytes,
+                         0};
   smem_descriptor_check(&frame->said, &tile, &notes, &diags);
   frame->notes = notes.text;
   frame->illegal = diags.first ? diags.first->text : NULL;

@@ -170,6 +170,8 @@ static void draw_roles(Canvas *canvas, Rect in, int col, const Resources *now) {
   if (col + (int)strlen(text) <= in.cols) canvas_text(canvas, in, 1, col, STYLE_DIM, text);
 }
 
+static bool limited_by_registers(const Resources *r) { return str_equal(r->limiter, "registers"); }
+
 // "125 registers, 8 B spilled", "~124 registers": the sign says that nobody has counted.
 static int draw_registers(Canvas *canvas, Rect in, int col, const Session *session,
                           const Resources *old, const Resources *now) {
@@ -177,13 +179,25 @@ static int draw_registers(Canvas *canvas, Rect in, int col, const Session *sessi
   Style style = now->counted ? measure_origin_style(counted.origin) : STYLE_ESTIMATED;
   if (!now->counted) col = canvas_text(canvas, in, 1, col, style, "~");
   col = draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, style);
-  bool whole = str_equal(now->limiter, "registers") && col + REGS_COLS <= in.cols;
+  bool whole = limited_by_registers(now) && col + REGS_COLS <= in.cols;
   col = canvas_text(canvas, in, 1, col, style, whole ? " registers" : " regs");
   if (now->counted && counted.spill_bytes > 0)
     col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", counted.spill_bytes);
   if (counted.note)  // up to the reason, which the source view has
     col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %.*s", (int)strcspn(counted.note, ":"),
                         counted.note);
+  return col;
+}
+
+// Each behind a comma; one that has no room leaves a sign that there are more.
+static int draw_limiters(Canvas *canvas, Rect in, int col, const char *const *limiter,
+                         const char *before) {
+  for (int i = 0; limiter[i]; i++, before = ", ") {
+    if (col + (int)strlen(before) + (int)strlen(limiter[i]) > in.cols)
+      return canvas_text(canvas, in, 1, col, STYLE_TEXT, " …");
+    col = canvas_text(canvas, in, 1, col, STYLE_TEXT, before);
+    col = canvas_text(canvas, in, 1, col, STYLE_TEXT, limiter[i]);
+  }
   return col;
 }
 
@@ -197,12 +211,14 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   col = canvas_printf(canvas, in, 1, col, STYLE_TEXT,
                       " block%s/SM = %.0f %%: ", now->blocks_per_sm == 1 ? "" : "s",
                       100 * now->occupancy);
-  if (!str_equal(now->limiter, "registers")) {
-    col = canvas_text(canvas, in, 1, col, STYLE_TEXT, now->limiter);
+  if (!limited_by_registers(now)) {
+    col = draw_limiters(canvas, in, col, now->limiters, "");
     if (col + REGS_COLS > in.cols) return;  // no half of a number
     col = canvas_text(canvas, in, 1, col, STYLE_TEXT, "; ");
   }
-  draw_roles(canvas, in, draw_registers(canvas, in, col, session, old, now), now);
+  col = draw_registers(canvas, in, col, session, old, now);
+  if (limited_by_registers(now)) col = draw_limiters(canvas, in, col, now->limiters + 1, ", ");
+  draw_roles(canvas, in, col, now);
 }
 
 static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {

@@ -109,4 +109,6 @@ typedef struct PipelineCard {
 } PipelineCard;
 
 PipelineCard pipeline_card(Arena *arena, const PipelineOwn *own);
+// "block 0, alone on its SM:", or which CTA of a cluster; the column behind it.
+int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster);
 void pipeline_draw_card(Canvas *canvas, Rect in, const PipelineOwn *own, const PipelineCard *card);

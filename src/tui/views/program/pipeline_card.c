@@ -4,6 +4,8 @@
 //   wait  full[1] phase 0   warp 0 of consumer                       82 to 1301 clk (est.)
 //   wait full[k_n % 4] phase k_n / 4 % 2
 //   full[1] behind it: phase 1 under way, 0 of 1 arrivals, 0 of 0 B
+#include <inttypes.h>
+
 #include "base/str.h"
 #include "model/ir/print.h"
 #include "tui/canvas/fmt.h"
@@ -84,12 +86,29 @@ static void draw_before(Canvas *canvas, Rect in, const PipelineCard *card) {
 
 static void draw_verdict(Canvas *canvas, Rect *in, const PipelineVerdict *verdict) {
   Rect row = rect_take_top(in, 1);
+  char seen[SYMPTOMS_BYTES];
   int col = canvas_printf(canvas, row, 0, 1, STYLE_BAD, "broken: %s", verdict->name);
-  canvas_fit(canvas, row, 0, col + 2, row.cols - col - 2, ALIGN_LEFT, STYLE_TEXT, verdict->help);
+  col = canvas_printf(canvas, row, 0, col, STYLE_WARN, " (on a GPU: %s)",
+                      breakage_symptoms(seen, verdict->id));
+  canvas_fit(canvas, row, 0, col + 1, row.cols - col - 1, ALIGN_LEFT, STYLE_TEXT, verdict->help);
   Rect told = rect_take_top(in, 3);
   rect_take_left(&told, 1);
   canvas_wrap(canvas, told, verdict->kind == FINDING_COUNT ? STYLE_TEXT : STYLE_WARN,
               verdict->text);
+}
+
+enum { HEAD_COLS = 78 };
+
+// A block of a cluster is drawn alone: who waits for the others waits for what is not there to see.
+int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster) {
+  const bool wide = in.cols >= HEAD_COLS;
+  if (cluster < 2)
+    return canvas_text(canvas, in, 0, col, STYLE_TEXT,
+                       wide ? "block 0, alone on its SM:" : "block 0:");
+  const char *others = !wide          ? ":"
+                       : cluster == 2 ? "; CTA 1 is not drawn:"
+                                      : "; the others are not drawn:";
+  return canvas_printf(canvas, in, 0, col, STYLE_TEXT, "CTA 0 of %" PRId64 "%s", cluster, others);
 }
 
 void pipeline_draw_card(Canvas *canvas, Rect in, const PipelineOwn *own, const PipelineCard *card) {

@@ -58,7 +58,10 @@ static void put_cuts(JsonWriter *w, const Timeline *timeline) {
 }
 
 static void put_verdict(JsonWriter *w, const PipelineVerdict *verdict) {
+  char seen[SYMPTOMS_BYTES];
   json_member_string(w, "broken", verdict->name);
+  json_member_string(w, "seen_on_a_gpu",
+                     verdict->name ? breakage_symptoms(seen, verdict->id) : NULL);
   json_member_string(w, "finding", verdict->name ? verdict->text : NULL);
 }
 

@@ -32,7 +32,7 @@ struct PipelineTrial {
 };
 
 static PipelineVerdict verdict_saying(BreakageId id, const char *text) {
-  return (PipelineVerdict){breakage_name(id), breakage_help(id), text, FINDING_COUNT, {-1, -1}};
+  return (PipelineVerdict){breakage_name(id), breakage_help(id), id, text, FINDING_COUNT, {-1, -1}};
 }
 
 // ---- on the thread ------------------------------------------------------------------------------

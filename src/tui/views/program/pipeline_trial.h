@@ -15,9 +15,10 @@
 // What a run with values found in a broken program.
 typedef struct PipelineVerdict {
   const char *name, *help;  // of the breakage; NULL: nothing is broken
-  const char *text;         // the gravest finding; "nothing is found"; that it is under way
-  FindingKind kind;         // FINDING_COUNT: nothing
-  int stmt[2];              // numbers of the statements that the finding names; -1: none
+  BreakageId id;
+  const char *text;  // the gravest finding; "nothing is found"; that it is under way
+  FindingKind kind;  // FINDING_COUNT: nothing
+  int stmt[2];       // numbers of the statements that the finding names; -1: none
 } PipelineVerdict;
 
 typedef struct PipelineTrial PipelineTrial;

@@ -18,7 +18,7 @@
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 
-enum { CARD_ROWS = 6, BROKEN_ROWS = 8, HEAD_COLS = 78 };
+enum { CARD_ROWS = 6, BROKEN_ROWS = 8 };
 enum { ALONE, SEQUENTIAL, MEASURED };  // what stands beside
 
 static PipelineOwn *own_of(const Session *session) { return view_own(session, &pipeline_view); }
@@ -214,11 +214,10 @@ static void pipeline_prepare(Session *session) {
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-static void draw_head(Canvas *canvas, Rect in, const PipelineOwn *own) {
+static void draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t cluster) {
   const Timeline *timeline = own->now.timeline;
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PIPELINE");
-  col = canvas_text(canvas, in, 0, col + 2, STYLE_TEXT,
-                    in.cols < HEAD_COLS ? "block 0:" : "block 0, alone on its SM:");
+  col = pipeline_draw_which(canvas, in, col + 2, cluster);
   col = canvas_printf(canvas, in, 0, col + 1, STYLE_ESTIMATED, "%.0f clk", timeline->all_clocks);
   if (timeline->turn_clocks > 0)
     col = canvas_printf(canvas, in, 0, col, STYLE_ESTIMATED, ", %.0f a turn of %s",
@@ -268,7 +267,7 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
     checklist_draw(canvas, in, &own->checklist, own->line);
     return;
   }
-  draw_head(canvas, rect_take_top(&in, 1), own);
+  draw_head(canvas, rect_take_top(&in, 1), own, session->now.picture->model->resources.n_cluster);
   pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, frame->span);
   int wanted = own->now.n + (own->beside.timeline ? own->beside.n + 2 : 0);
   int card = own->verdict.name ? BROKEN_ROWS : CARD_ROWS;
@@ -430,17 +429,25 @@ static void break_it(Session *session, int id) {
   choose_first(own);
 }
 
-// The next breakage that this program has something for; behind the last one none.
-static void step_breakage(Session *session, int by) {
+// The next breakage that this program has something for, of a symptom or (SYMPTOM_COUNT) any;
+// behind the last one none.
+static void step_breakage(Session *session, int by, Symptom symptom) {
   const Program *program = session->now.picture->model->program;
   int n = BREAK_COUNT + 1, id = own_of(session)->broken;
+  const unsigned seen = symptom == SYMPTOM_COUNT ? ~0u : 1u << symptom;
   do id = (id + by + n) % n;
-  while (id && !program_break(session->frame, program, (BreakageId)(id - 1)));
+  while (id && (!(breakage_seen((BreakageId)(id - 1)) & seen) ||
+                !program_break(session->frame, program, (BreakageId)(id - 1))));
   break_it(session, id);
 }
 
-// By its name, or "off".
+// By its name, or "off"; a symptom's name is the next breakage that shows it.
 static bool break_named(Session *session, const char *name, Diags *diags) {
+  const Symptom symptom = symptom_find(name);
+  if (symptom != SYMPTOM_COUNT) {
+    step_breakage(session, 1, symptom);
+    return true;
+  }
   const char *names[BREAK_COUNT + 1] = {"off"};
   for (int i = 0; i < BREAK_COUNT; i++) names[i + 1] = breakage_name((BreakageId)i);
   for (int i = 0; i <= BREAK_COUNT; i++) {
@@ -457,12 +464,14 @@ static bool break_named(Session *session, const char *name, Diags *diags) {
 static void break_next(Session *session, const char *argument) {
   Diags diags = diags_new(session->frame);
   if (!argument || !*argument)
-    step_breakage(session, 1);
+    step_breakage(session, 1, SYMPTOM_COUNT);
   else if (!break_named(session, argument, &diags))
     session_say(session, SAID_ERROR, "%s", diags_text(session->frame, &diags));
 }
 
-static void break_before(Session *s, const char *a) { (void)a, step_breakage(s, -1); }
+static void break_before(Session *s, const char *a) {
+  (void)a, step_breakage(s, -1, SYMPTOM_COUNT);
+}
 
 static bool pipeline_takes(const char *argument) { return str_starts(argument, "break "); }
 
@@ -553,7 +562,9 @@ static const Action actions[] = {
     {"sequential", "v", "sequential", NULL,
      "beside it the same schedule without a ring, pipelining or roles", show_sequential},
     {"break", "x", "break", "break-before",
-     "the next way to break this program, or one by name: break more_bytes, break off", break_next},
+     "the next way to break this program, or one by name or symptom: break more_bytes, break "
+     "hangs, break off",
+     break_next},
     {"break-before", "X", NULL, NULL, "the way before", break_before},
     {"each-warp", "w", "warps", NULL, "a lane for every warp, or one for each role", show_each},
     {"measured", "t", "trace", NULL,

@@ -52,7 +52,8 @@ static const Drawn common_knobs[] = {
     {KNOB_ALPHA, 1},           {KNOB_COPY_STEPS, 4},
     {KNOB_UNROLL_RING, 1},     {KNOB_COPY_FROM, 3},
     {KNOB_L2_HINT, 1},         {KNOB_GROUP_N, 4},
-    {KNOB_MIN_BLOCKS, 2},
+    {KNOB_MIN_BLOCKS, 2},      {KNOB_ASYNC_OPERANDS, 3},
+    {KNOB_PAD_OPERANDS, 3},
 };
 
 // Typed layouts for a slab of either operand; which of them fit its rows the rules say.

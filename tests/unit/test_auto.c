@@ -334,6 +334,36 @@ START_TEST(records_are_pinned) {
 }
 END_TEST
 
+// Rungs change; what was timed before keeps its state and loses the name of a rung that it no
+// longer is the kernel of.
+START_TEST(a_record_of_a_rung_is_of_the_rungs_kernel) {
+  EmbeddedList list = embed_list(property_data, "results/");
+  int n = 0;
+  for (int i = 0; i < list.count; i++) {
+    const EmbeddedFile *file = embed_find(property_data, list.paths[i]);
+    const Recorded *recorded =
+        recorded_read_json(property_data, file->text, file->size, file->path, &diags);
+    const Ladder *ladder =
+        property_read_ladder(arena_printf(property_data, "ladders/%s.json", recorded->ladder));
+    for (int r = 0; r < recorded->n_rows; r++) {
+      const RecordedRow *row = &recorded->rows[r];
+      if (!row->rung) continue;
+      int rung = ladder_find_rung(ladder, row->rung, &diags);
+      ck_assert_msg(rung >= 0, "%s: %s", list.paths[i], row->rung);
+      Schedule now = ladder->rung[rung].schedule, then = schedule_plain();
+      ck_assert(schedule_parse(&then, row->state, &diags));
+      const KnobId problem[] = {KNOB_M, KNOB_N, KNOB_K, KNOB_HEADS};
+      for (size_t k = 0; k < sizeof problem / sizeof *problem; k++)
+        schedule_set(&now, problem[k], then.value[problem[k]]);
+      ck_assert_msg(schedule_same(&now, &then), "%s: %s was timed as %s", list.paths[i], row->rung,
+                    row->state);
+      n++;
+    }
+  }
+  ck_assert_int_gt(n, 100);
+}
+END_TEST
+
 // A record says all that is on: whoever reads it, with or without the rule, reads the same kernel.
 START_TEST(what_is_recorded_needs_no_rule) {
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
@@ -386,6 +416,7 @@ Suite *suite_auto(void) {
   tcase_add_test(tcase, a_rungs_record_is_its_state);
   tcase_add_test(tcase, rungs_are_pinned);
   tcase_add_test(tcase, records_are_pinned);
+  tcase_add_test(tcase, a_record_of_a_rung_is_of_the_rungs_kernel);
   tcase_add_test(tcase, what_is_recorded_needs_no_rule);
   tcase_add_test(tcase, stories_hold_near_their_rungs);
   suite_add_tcase(suite, tcase);

@@ -46,6 +46,12 @@ static bool has_cp_async(const Schedule *S) {
   return strncasecmp(S->target, "sm_", 3) != 0 || atoi(S->target + 3) >= 80;
 }
 
+// One of the staged operands may come by it: all of them where copies are dealt out among k-steps.
+static bool comes_async(const Schedule *S) {
+  int64_t by = V(STAGE) & V(ASYNC_OPERANDS);
+  return by && !V(TMA) && has_cp_async(S) && (by == V(STAGE) || !V(COPY_STEPS));
+}
+
 // An atom that reads tiles: a warpgroup's, or one in tensor memory.
 static bool is_group(const Schedule *S) {
   const Atom *atom = schedule_atom_row(S);

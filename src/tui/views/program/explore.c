@@ -57,9 +57,10 @@ typedef struct Layout {
 
 static bool at_rest(const Session *session, KnobId id) {
   const Knob *knob = &knob_table[id];
-  if (knob->type == KNOB_TYPE_STAGE || knob->type == KNOB_TYPE_TARGET) return false;
+  if (id == KNOB_STAGE || knob->type == KNOB_TYPE_TARGET) return false;
   if (knob->type == KNOB_TYPE_LAYOUT) return !session->now.schedule.layout[knob_layout_side(id)][0];
-  bool lowest = knob->value == knob->lo;
+  // Of two operands both: the knob that it refines says whether it does anything.
+  bool lowest = knob->value == knob->lo || knob->type == KNOB_TYPE_STAGE;
   return lowest && session->now.schedule.value[id] == knob->value;
 }
 

@@ -52,8 +52,7 @@ static const Drawn common_knobs[] = {
     {KNOB_ALPHA, 1},           {KNOB_COPY_STEPS, 4},
     {KNOB_UNROLL_RING, 1},     {KNOB_COPY_FROM, 3},
     {KNOB_L2_HINT, 1},         {KNOB_GROUP_N, 4},
-    {KNOB_MIN_BLOCKS, 2},      {KNOB_ASYNC_OPERANDS, 3},
-    {KNOB_PAD_OPERANDS, 3},
+    {KNOB_MIN_BLOCKS, 2},
 };
 
 // Typed layouts for a slab of either operand; which of them fit its rows the rules say.
@@ -117,6 +116,14 @@ static void draw_pad_cells(uint64_t *state, Schedule *schedule) {
   int64_t *v = schedule->value;
   bool other = v[KNOB_PAD_SMEM] || schedule->layout[0][0] || schedule->layout[1][0];
   if (!other && v[KNOB_ATOM_KIND] == 0) v[KNOB_PAD_CELLS] = random_between(state, 0, 4);
+}
+
+// One operand alone, now and then: by cp.async, or padded.
+static void draw_operands(uint64_t *state, Schedule *schedule) {
+  const KnobId knobs[] = {KNOB_ASYNC_OPERANDS, KNOB_PAD_OPERANDS};
+  for (size_t i = 0; i < sizeof knobs / sizeof *knobs; i++)
+    if (random_between(state, 0, 2) == 0)
+      schedule->value[knobs[i]] = random_between(state, 0, 1) ? STAGE_A : STAGE_B;
 }
 
 // ---- atoms --------------------------------------------------------------------------------------
@@ -546,6 +553,7 @@ static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits 
   if (schedule->value[KNOB_STAGE] && !is_group(schedule)) {
     draw_layouts(state, schedule);
     draw_pad_cells(state, schedule);
+    draw_operands(state, schedule);
   }
   draw_means(state, draw, schedule);
   if (!schedule->value[KNOB_WARP_SPECIALIZE]) schedule->value[KNOB_MMA_GROUPS] = 0;

@@ -57,10 +57,11 @@ typedef struct Layout {
 
 static bool at_rest(const Session *session, KnobId id) {
   const Knob *knob = &knob_table[id];
-  if (id == KNOB_STAGE || knob->type == KNOB_TYPE_TARGET) return false;
+  // Both operands: what the knob refines is another one's, which says whether it does anything.
+  bool refines = knob->type == KNOB_TYPE_STAGE && knob->value == knob->hi;
+  if (knob->type == KNOB_TYPE_TARGET || (knob->type == KNOB_TYPE_STAGE && !refines)) return false;
   if (knob->type == KNOB_TYPE_LAYOUT) return !session->now.schedule.layout[knob_layout_side(id)][0];
-  // Of two operands both: the knob that it refines says whether it does anything.
-  bool lowest = knob->value == knob->lo || knob->type == KNOB_TYPE_STAGE;
+  bool lowest = knob->value == knob->lo || refines;
   return lowest && session->now.schedule.value[id] == knob->value;
 }
 

@@ -202,6 +202,42 @@ START_TEST(resources_names_the_limit_and_every_site) {
 }
 END_TEST
 
+// A compiler that is not done in time leaves the model's half, and the status says that it was
+// late.
+START_TEST(resources_shows_the_model_where_the_compiler_is_late) {
+  const char *late =
+      cli_fake_worker_rules(arena,
+                            "{\"on\":\"compile\",\"do\":\"reply\",\"line\":{\"type\":\"error\","
+                            "\"id\":0,\"error\":\"timeout\","
+                            "\"text\":\"the compile was ended at its deadline of 120.0 s\"}}\n"
+                            "{\"on\":\"compile\",\"do\":\"done\"}\n");
+  CliRun run = cli_run(arena, arena_printf(arena, "resources -k BM=16,BN=16,FM=8,FN=8 %s", late));
+  ck_assert_int_eq(run.status, 124);
+  assert_has(run.out, "registers per thread");
+  assert_has(run.out, "estimated LIMIT:");
+  assert_has(run.err, "the compiler did not answer: the compile was ended at its deadline");
+  run = cli_run(arena, arena_printf(arena, "ptx -k BM=16,BN=16,FM=8,FN=8 %s", late));
+  ck_assert_int_eq(run.status, 124);
+  ck_assert_str_eq(run.out, "");
+}
+END_TEST
+
+// What an article prints in front of its command is a state.
+START_TEST(a_line_of_a_listing_is_a_state) {
+  const char *lines[] = {"DEPLODOCK_KNOBS=\"BM=8,BN=32,FM=26,FN=4\" \\",
+                         "export DEPLODOCK_KNOBS=BM=8,BN=32,FM=26,FN=4"};
+  CliRun bare = cli_run(arena, "loops -k BM=8,BN=32,FM=26,FN=4");
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    CliRun run = cli_run(arena, arena_printf(arena, "loops -k '%s'", lines[i]));
+    ck_assert_int_eq(run.status, 0);
+    ck_assert_str_eq(run.out, bare.out);
+  }
+  CliRun run = cli_run(arena, "loops -k 'DEPLODOCK_KNOBS=\"$BASE,STAGE=00\"'");
+  ck_assert_int_eq(run.status, 2);
+  assert_has(run.err, "$BASE");
+}
+END_TEST
+
 static const struct {
   const char *arguments, *sentence;
 } bad[] = {
@@ -250,6 +286,8 @@ Suite *suite_cli_sweep(void) {
   tcase_add_test(tc, check_tells_what_holds_and_what_fails);
   tcase_add_test(tc, check_json_has_every_rule);
   tcase_add_test(tc, resources_names_the_limit_and_every_site);
+  tcase_add_test(tc, resources_shows_the_model_where_the_compiler_is_late);
+  tcase_add_test(tc, a_line_of_a_listing_is_a_state);
   tcase_add_test(tc, loops_shows_the_nest_and_what_a_pass_did);
   tcase_add_loop_test(tc, bad_input_is_2_with_a_sentence, 0, (int)(sizeof bad / sizeof *bad));
   return suite;

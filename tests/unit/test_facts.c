@@ -82,7 +82,7 @@ static const Fact facts[] = {
      NULL,
      80,
      24,
-     {"t:080 bundle async[3@(k_o + 2) depth=3], AsyncWait(keep=1)"}},
+     {"t:080 bundle async[3@(k_o + 2) depth=3], AsyncWait(keep=2)"}},
     {"000_loop_op",
      "the nest that torch.matmul is lowered to",
      "fp32",

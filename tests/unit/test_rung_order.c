@@ -52,6 +52,9 @@ static bool same_problem(const RecordedRow *a, const RecordedRow *b) {
   return a->m == b->m && a->n == b->n && a->k == b->k;
 }
 
+// Records of kernels that no rung has any more keep their states.
+static const char *name_of(const RecordedRow *row) { return row->rung ? row->rung : "no rung"; }
+
 static void compare(const Speed *a, const Speed *b, Pairs *pairs, Str *out) {
   const double measured = b->row->tflops / a->row->tflops, model = b->estimate / a->estimate;
   if (measured < tie && measured > 1 / tie) return;
@@ -62,7 +65,7 @@ static void compare(const Speed *a, const Speed *b, Pairs *pairs, Str *out) {
   } else {
     pairs->reversed++;
     str_printf(out, "  %lld: %s %.0f, %s %.0f; the model has %.0f, %.0f\n", (long long)a->row->m,
-               a->row->rung, a->row->tflops, b->row->rung, b->row->tflops, a->estimate,
+               name_of(a->row), a->row->tflops, name_of(b->row), b->row->tflops, a->estimate,
                b->estimate);
   }
 }
@@ -114,7 +117,7 @@ static const Traffic *rung_on(const char *ladder, const char *rung, const char *
   const Recorded *recorded = read(arena_printf(arena, "results/h200_%s.json", ladder));
   const RecordedRow *found = NULL;
   for (int i = 0; i < recorded->n_rows; i++)
-    if (str_equal(recorded->rows[i].rung, rung) && (!found || recorded->rows[i].m == 8192))
+    if (str_equal(name_of(&recorded->rows[i]), rung) && (!found || recorded->rows[i].m == 8192))
       found = &recorded->rows[i];
   ck_assert_ptr_nonnull(found);
   return traffic_of(found, target);

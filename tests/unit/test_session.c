@@ -320,11 +320,22 @@ static const struct {
     {"state BM=16,BN=16,FM=4,FN=4", true},
     {"ladder fp32", true},
     {"ladder x", false},
+    {"DEPLODOCK_KNOBS=\"FM=4,FN=4\" \\", true},
+    {"export DEPLODOCK_KNOBS=\"FM=4,FN=4\"", true},
+    {"DEPLODOCK_KNOBS=\"$BASE,STAGE=00\"", false},
 };
 
 START_TEST(commands_run_or_say_why) {
   ck_assert_int_eq(palette_run(session, commands[_i].line, &diags), commands[_i].ok);
   ck_assert_int_eq(diags.count > 0, !commands[_i].ok);
+}
+END_TEST
+
+// The whole state, as after -k, and not an edit of the one that is there.
+START_TEST(a_pasted_line_of_a_listing_is_the_state) {
+  session_set_knob(session, KNOB_CELL_GROUP, 4);
+  ck_assert(palette_run(session, ":export DEPLODOCK_KNOBS=\"BM=8,BN=32,FM=26\" \\", &diags));
+  ck_assert_str_eq(schedule_text(arena, &session->now.schedule), "BM=8,BN=32,FM=26");
 }
 END_TEST
 
@@ -375,6 +386,7 @@ Suite *suite_session(void) {
   tcase_add_test(tcase, records_are_said_where_both_are_there);
   tcase_add_loop_test(tcase, commands_run_or_say_why, 0, sizeof commands / sizeof *commands);
   tcase_add_test(tcase, export_writes_the_kernel_that_is_shown);
+  tcase_add_test(tcase, a_pasted_line_of_a_listing_is_the_state);
   tcase_add_test(tcase, state_command_replaces_everything);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -26,6 +26,10 @@ static const Option options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0], N_LISTING_OPTIONS = 2 };
 
+// Who types a command waits longer than a screen: the article's final kernel, whose steps are all
+// written out, takes the compiler half a minute beside other work.
+enum { COMPILE_DEADLINE_MS = 120000 };
+
 static const char *words_of_compiler(const WorkerAnswer *answer) {
   const CompileResult *results[] = {answer->ptx, answer->cubin};
   for (int i = 0; i < 2; i++)
@@ -48,15 +52,21 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   Plan *plan =
       plan_from_emission(arena, compiled->emission, model->program, model->target, command->name);
   plan->ptxas_opt = compiled->given->ptxas_opt;
-  ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = command->want};
+  ClientRequest request = {.kind = MESSAGE_COMPILE,
+                           .plan = plan,
+                           .want = command->want,
+                           .deadline_ms = COMPILE_DEADLINE_MS};
   WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
   compiled->answer = answer;
   bool done = cli_worker_wait(worker, answer);
-  if (!done && !(command->shows_failure && answer->status == CLI_MISSING)) return fail(answer);
+  bool late = answer->status == CLI_TIMEOUT;
+  bool shows = late || answer->status == CLI_MISSING;
+  if (!done && !(command->shows_failure && shows)) return fail(answer);
   command->show(compiled);
   bool compiled_it = answer->cubin && answer->cubin->ok;
-  if (!done && !compiled_it) cli_error(0, "%s", answer->error);
-  return CLI_OK;
+  if (!done && !compiled_it)
+    cli_error(0, "%s%s", late ? "the compiler did not answer: " : "", answer->error);
+  return late ? answer->status : CLI_OK;
 }
 
 static bool check_level(const char *level, Diags *diags) {

@@ -120,6 +120,18 @@ static const Model *legal_model(const FactScene *scene, const Schedule *schedule
   return NULL;
 }
 
+// "LADDER/RUNG", or "LADDER/RUNG,KNOBS" as -k takes it.
+static const Model *rung_model(const FactScene *scene, const char *text, Diags *diags) {
+  const char *comma = strchr(text, ',');
+  size_t length = comma ? (size_t)(comma - text) : strlen(text);
+  const Rung *rung =
+      fact_find_rung(scene->world, arena_strndup(scene->arena, text, length), NULL, diags);
+  if (!rung) return NULL;
+  Schedule schedule = rung->schedule;
+  if (comma && !schedule_parse(&schedule, comma + 1, diags)) return NULL;
+  return legal_model(scene, &schedule, diags);
+}
+
 // The model that "with …", "at …" or "A" names.
 static const Model *scene_model(const FactScene *scene, const char *text, Diags *diags) {
   if (str_equal(text, "A")) {
@@ -129,10 +141,7 @@ static const Model *scene_model(const FactScene *scene, const char *text, Diags 
   Schedule schedule = scene->model->schedule;
   if (str_starts(text, "with "))
     return schedule_parse(&schedule, text + 5, diags) ? legal_model(scene, &schedule, diags) : NULL;
-  if (str_starts(text, "at ")) {
-    const Rung *rung = fact_find_rung(scene->world, text + 3, NULL, diags);
-    return rung ? legal_model(scene, &rung->schedule, diags) : NULL;
-  }
+  if (str_starts(text, "at ")) return rung_model(scene, text + 3, diags);
   diag_add(diags, "fact",
            "\"%s |\" is neither \"with KNOBS |\" nor \"at LADDER/RUNG |\" nor \"A |\"",
            str_sanitise(diags->arena, text));

@@ -91,6 +91,20 @@ SITE_FACT(ways, count.ways)
 SITE_FACT(phases, count.phases)
 SITE_FACT(executions, executions)
 
+// A copy by cp.async is run as often whether or not its wavefronts are known; what stands in
+// several places, as reads of a slab ahead do, counts in all of them.
+bool fact_block_executions(const FactScene *scene, const FactArgs *args, FactValue *value,
+                           Diags *diags) {
+  const Site *site = fact_find_site(scene, args->word[0], diags);
+  if (!site) return false;
+  double times = 0;
+  for (int i = 0; i < scene->model->n_sites; i++)
+    if (str_equal(scene->model->site[i].text, site->text))
+      times += (double)scene->model->site[i].executions;
+  value->number = times * (double)scene->model->resources.n_warps;
+  return true;
+}
+
 #define GLOBAL_FACT(name, expression)                                                              \
   bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
     const GlobalSite *site = find_global(scene, args->word[0], diags);                             \
@@ -136,6 +150,13 @@ static double kernel_wavefronts(const Model *model) {
   return model->totals.wavefronts * slabs * (double)model->resources.n_blocks;
 }
 
+// Copies by cp.async count on neither side: how many of their wavefronts are conflicts no map
+// tells.
+static double kernel_conflicts(const Model *model) {
+  double wavefronts = model->totals.wavefronts, conflicts = wavefronts - model->totals.ideal;
+  return wavefronts > 0 ? kernel_wavefronts(model) * conflicts / wavefronts : 0;
+}
+
 static double conflict_share(const Model *model) {
   double wavefronts = model->totals.wavefronts;
   return wavefronts > 0 ? 100 * (wavefronts - model->totals.ideal) / wavefronts : 0;
@@ -157,6 +178,7 @@ NUMBER_FACT(accesses, m->n_sites)
 NUMBER_FACT(conflicting, m->totals.n_conflicting)
 NUMBER_FACT(slab_wavefronts, m->totals.wavefronts)
 NUMBER_FACT(kernel_wavefronts, kernel_wavefronts(m))
+NUMBER_FACT(kernel_conflicts, kernel_conflicts(m))
 NUMBER_FACT(conflict_share, conflict_share(m))
 NUMBER_FACT(slab_ideal, m->totals.ideal)
 NUMBER_FACT(threads, m->resources.n_threads)

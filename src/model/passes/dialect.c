@@ -4,7 +4,11 @@
 // the bracket which slot of how many. Worked example,
 // ASYNC_COPY=1,BUFFER_COUNT=3,PIPELINE_STAGES=1:
 //   async copies        bundle async[3@(k_o % 3)]
-//   pipelining          bundle async[3@(k_o + 2) depth=3], AsyncWait(keep=1)
+//   pipelining          bundle async[3@(k_o + 2) depth=3], AsyncWait(keep=2) in the loop, keep=0 in
+//                       the drain
+// It waits in front of the multiply, behind the request for the slab furthest ahead, and so leaves
+// as many groups in flight as slabs are ahead; here the wait stands behind the multiply and leaves
+// one less. PAD_SMEM has no row: its pad is another one.
 #include "model/passes/dialect.h"
 
 #include "base/str.h"
@@ -48,20 +52,28 @@ static const char *say_stage(Arena *arena, const Program *program) {
                       bundle(arena, program));
 }
 
+// Its slabs have a dimension for threads and one for each thread's cells; the pad is the last
+// one's.
 static const char *say_pad(Arena *arena, const Program *program) {
-  const Buffer *slab = slab_of(program);
-  int64_t pad = slab->stride[slab->rank - 2] - slab->dim[slab->rank - 1];
-  return arena_printf(arena, "shared %s[…] = … pad=(0, %lld)", slab->name, (long long)pad);
+  Str out = str_new(arena);
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *slab = program->buffer[i];
+    if (!slab->run_pad) continue;
+    str_printf(&out, "%sshared %s[…] = … pad=(0, 0, %lld)", out.length ? ", " : "", slab->name,
+               (long long)slab->run_pad);
+  }
+  return out.text;
 }
 
 // Asynchronous copies run as far ahead as the ring is long, those through registers one slab.
 static const char *say_pipeline(Arena *arena, const Program *program) {
-  const Stmt *wait = first(program, OP_CP_WAIT);
+  bool waits = first(program, OP_CP_WAIT) != NULL;
   long long slots = slots_of(program), ahead = slots > 1 ? slots - 1 : 1;
   const char *by = transport(program);
   if (str_equal(by, "sync") || str_equal(by, "buffered")) ahead = 1;
   const char *keep =
-      wait ? arena_printf(arena, ", AsyncWait(keep=%lld)", (long long)wait->op.count) : "";
+      waits ? arena_printf(arena, ", AsyncWait(keep=%lld) in the loop, keep=0 in the drain", ahead)
+            : "";
   return arena_printf(arena, "bundle %s[%lld@(k_o + %lld) depth=%lld]%s", by, slots, ahead, slots,
                       keep);
 }
@@ -98,7 +110,7 @@ static const struct {
     {"register_tile", "t:010", say_tile},  {"split_k", "t:010", say_tile},
     {"stage", "t:020", say_stage},         {"cta_swizzle", "t:025", say_order},
     {"double_buffer", "t:040", bundle},    {"tma", "t:050", bundle},
-    {"async_copy", "t:060", bundle},       {"pad", "t:070", say_pad},
+    {"async_copy", "t:060", bundle},       {"pad_cells", "t:070", say_pad},
     {"pipeline", "t:080", say_pipeline},   {"warp_specialize", "t:085", say_roles},
     {"vectorize", "k:050", say_vectorize}, {"interleave", "k", say_interleave},
 };

@@ -1,4 +1,4 @@
-// Rows of a slab end in PAD_SMEM unused elements.
+// Rows of a slab end in PAD_SMEM unused elements, those of the operands in PAD_OPERANDS.
 //
 // Requires: stage. Ensures: row strides grow by the pad; no index changes, because an address is
 // always derived from the strides.
@@ -14,7 +14,7 @@ bool pass_pad_wanted(const Schedule *schedule) {
 void pass_pad(Program *program, Product *product, const Schedule *schedule) {
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     Buffer *slab = operand_slab(program, product, operand);
-    if (!slab) continue;
+    if (!slab || !operand_chosen(schedule, KNOB_PAD_OPERANDS, operand)) continue;
     slab->stride[0] += schedule->value[KNOB_PAD_SMEM];
     slab->knob = KNOB_PAD_SMEM;
   }

@@ -27,7 +27,7 @@ int64_t slab_cell_run(const Product *product, int operand, const Buffer *slab) {
 void pass_pad_cells(Program *program, Product *product, const Schedule *schedule) {
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     Buffer *slab = operand_slab(program, product, operand);
-    if (!slab) continue;
+    if (!slab || !operand_chosen(schedule, KNOB_PAD_OPERANDS, operand)) continue;
     int64_t row = slab->dim[slab->rank - 1];
     slab->run = slab_cell_run(product, operand, slab);
     slab->run_pad = schedule->value[KNOB_PAD_CELLS];

@@ -15,7 +15,9 @@
 // prologue commits slabs 0 and 1 and waits for slab 0; iteration k_o starts slab k_o + 2 into the
 // slot that k_o - 1 left, multiplies, waits until at most one group is in flight (slab k_o + 1 has
 // landed), and passes the barrier. A commit is made even where no slab is left to fetch, so that
-// the count of groups stays right to the end.
+// the count of groups stays right to the end. An operand that comes through registers beside one by
+// cp.async is loaded where the copies are asked for, and stored behind the multiply: into the slot
+// that everybody left at the barrier before.
 //
 // By TMA with a ring of S slabs: the prologue asks for slabs 0 … S - 2; iteration k_o asks for slab
 // k_o + S - 1, into the slot that everybody left at the barrier before, waits for the bytes of its
@@ -31,7 +33,8 @@ static const KnobId knob = KNOB_PIPELINE_STAGES;
 
 // The statements of k_o's body by their part.
 typedef struct Parts {
-  Stmt *load, *store, *multiply;  // with cp.async: load = the copies, store = NULL
+  Stmt *load, *store, *multiply;  // cp.async: load = the copies, store = NULL but of the operand
+                                  // that comes through registers
   bool async;
 } Parts;
 
@@ -65,12 +68,12 @@ static Stmt *at_slab(Program *program, const Stmt *list, const Stmt *k_o, const 
   return copy;
 }
 
-// `list` for slab k_o + ahead, where there is one; NULL when there never is.
+// `list` for slab k_o + ahead, where there is one; NULL when there never is, or no list.
 static Stmt *if_ahead(Program *program, const Stmt *list, const Stmt *k_o, int64_t ahead) {
   Arena *arena = program->arena;
   const Expr *next = ex_add_const(arena, ex_var(arena, k_o->var), ahead);
   const Expr *some = ex_lt(arena, next, ex_const(arena, k_o->var->extent));
-  if (expr_is_const(some, 0)) return NULL;
+  if (!list || expr_is_const(some, 0)) return NULL;
   Var *var = program_var(program, "k_n", VAR_LET, TIER_SERIAL, k_o->var->extent);
   Stmt *body = stmt_let(program, knob, var, next);
   body->next = at_slab(program, list, k_o, ex_var(arena, var));
@@ -122,7 +125,7 @@ static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Par
                         int64_t slots, Stmt **prologue) {
   for (int64_t slab = 0; slab < slots - 1; slab++) {
     if (slab < k_o->var->extent)
-      append(prologue, at_slab(program, parts.load, k_o, ex_const(program->arena, slab)));
+      fill(program, k_o, parts, ex_const(program->arena, slab), prologue);
     append(prologue, group_op(program, OP_CP_COMMIT, 0));
   }
   append(prologue, group_op(program, OP_CP_WAIT, slots - 2));
@@ -132,6 +135,7 @@ static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Par
   append(&body, if_ahead(program, parts.load, k_o, slots - 1));
   append(&body, group_op(program, OP_CP_COMMIT, 0));
   append(&body, parts.multiply);
+  append(&body, if_ahead(program, parts.store, k_o, slots - 1));
   append(&body, group_op(program, OP_CP_WAIT, slots - 2));
   append(&body, slab_fence(program, product, knob));
   append(&body, barrier(program, knob, "the next slab is filled, this one read to the end"));

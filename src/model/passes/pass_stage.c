@@ -132,9 +132,8 @@ void pass_stage(Program *program, Product *product, const Schedule *schedule) {
   }
   Stmt *k_o = split_k_loop(program, product, schedule->value[KNOB_BK]);
   Stmt *loads = NULL, *stores = NULL;
-  static const int bits[] = {[ATOM_A] = STAGE_A, [ATOM_B] = STAGE_B};
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
-    if (!(schedule->value[KNOB_STAGE] & bits[operand])) continue;
+    if (!operand_chosen(schedule, KNOB_STAGE, operand)) continue;
     Buffer *slab = new_slab(program, product, operand, schedule);
     read_from_slab(program, product, operand, k_o, slab);
     // 16-bit values are copied in pairs or more: half a register cannot be loaded.

@@ -150,6 +150,8 @@ void index_sets(Stmt *list, const Buffer *fragment, const Expr *set);
 
 // Takes the buffers of two roles off the list.
 void drop_buffers(Program *program, BufferRole first, BufferRole second);
+// Whether a knob of two bits, A's and B's (STAGE, ASYNC_OPERANDS, PAD_OPERANDS), has the operand's.
+bool operand_chosen(const Schedule *schedule, KnobId knob, int operand);
 // Takes the product's staging registers, which asynchronous copies do without, off the list of
 // buffers.
 void drop_staging(Program *program, const Product *product);

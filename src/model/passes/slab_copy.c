@@ -181,6 +181,11 @@ Stmt *build_boxes(Program *program, const Product *product, int operand, Access 
   return wrap_register(program, knob, box, stmt_op(program, knob, op));
 }
 
+bool operand_chosen(const Schedule *schedule, KnobId knob, int operand) {
+  static const int bits[] = {[ATOM_A] = STAGE_A, [ATOM_B] = STAGE_B};
+  return (schedule->value[knob] & bits[operand]) != 0;
+}
+
 void drop_buffers(Program *program, BufferRole first, BufferRole second) {
   int n = 0;
   for (int i = 0; i < program->n_buffers; i++) {

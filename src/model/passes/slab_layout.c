@@ -81,7 +81,9 @@ bool slab_layout_read(const char *text, LayoutSlab slab, XorTerm terms[XOR_TERMS
   const Layout *layout = layout_parse(diags->arena, &slab, plain, diags);
   if (!layout) return false;
   if (layout->storage_bytes != slab.rows * slab.row_bytes) {
-    diag_add(diags, "layout_pad", "%s: a pad is a knob of its own, PAD_SMEM or PAD_CELLS", text);
+    diag_add(diags, "layout_pad",
+             "%s: a pad is a knob of its own, PAD_SMEM or PAD_CELLS; PAD_OPERANDS says whose",
+             text);
     return false;
   }
   LayoutFacts facts = layout_examine(diags->arena, layout);

@@ -118,6 +118,14 @@ static void draw_pad_cells(uint64_t *state, Schedule *schedule) {
   if (!other && v[KNOB_ATOM_KIND] == 0) v[KNOB_PAD_CELLS] = random_between(state, 0, 4);
 }
 
+// One operand alone, now and then: by cp.async, or padded.
+static void draw_operands(uint64_t *state, Schedule *schedule) {
+  const KnobId knobs[] = {KNOB_ASYNC_OPERANDS, KNOB_PAD_OPERANDS};
+  for (size_t i = 0; i < sizeof knobs / sizeof *knobs; i++)
+    if (random_between(state, 0, 2) == 0)
+      schedule->value[knobs[i]] = random_between(state, 0, 1) ? STAGE_A : STAGE_B;
+}
+
 // ---- atoms --------------------------------------------------------------------------------------
 
 // The values of ATOM_KIND that the target can carry out, those of warpgroups alone for Hopper's
@@ -545,6 +553,7 @@ static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits 
   if (schedule->value[KNOB_STAGE] && !is_group(schedule)) {
     draw_layouts(state, schedule);
     draw_pad_cells(state, schedule);
+    draw_operands(state, schedule);
   }
   draw_means(state, draw, schedule);
   if (!schedule->value[KNOB_WARP_SPECIALIZE]) schedule->value[KNOB_MMA_GROUPS] = 0;

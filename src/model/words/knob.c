@@ -337,7 +337,21 @@ static char *trim(char *text) {
   return text;
 }
 
+const char *knobs_of_export(Arena *arena, const char *line) {
+  static const char variable[] = "DEPLODOCK_KNOBS=", word[] = "export ";
+  line += strspn(line, " \t\n");
+  if (str_starts(line, word)) line += strlen(word) + strspn(line + strlen(word), " \t");
+  if (!str_starts(line, variable)) return NULL;
+  line += strlen(variable);
+  const char quotes[] = {*line, '\0'};
+  if (*line == '"' || *line == '\'')
+    return arena_strndup(arena, line + 1, strcspn(line + 1, quotes));
+  return arena_strndup(arena, line, strcspn(line, " \t\n"));
+}
+
 bool schedule_parse(Schedule *schedule, const char *text, Diags *diags) {
+  const char *exported = knobs_of_export(diags->arena, text);
+  if (exported) return schedule_parse(schedule, exported, diags);
   Schedule work = *schedule;
   bool seen[KNOB_COUNT] = {false};
   int found = diags->count;

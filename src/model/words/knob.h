@@ -75,7 +75,12 @@ Schedule schedule_plain(void);
 const char *schedule_reference(const Schedule *schedule);
 const char *schedule_of_reference(Arena *arena, const Schedule *schedule);  // "of cuBLAS"
 
-// Reads "NAME=value,NAME=value" (spaces and newlines allowed around the commas) over `schedule`.
+// The knobs of a line that sets them for the article's compiler, as its listings have it:
+//   DEPLODOCK_KNOBS="BM=8,BN=32" \    export DEPLODOCK_KNOBS=BM=8    what stands behind is no knob
+// NULL: it is no such line.
+const char *knobs_of_export(Arena *arena, const char *line);
+
+// Reads "NAME=value,NAME=value", or a line of knobs_of_export(), (spaces and newlines allowed around the commas) over `schedule`.
 // Every finding goes to `diags` (rules: syntax, unknown_knob, duplicate_knob, value, range); on any
 // finding `schedule` is left as it was and the answer is false.
 bool schedule_parse(Schedule *schedule, const char *text, Diags *diags);

@@ -4,7 +4,8 @@
 // leaves out is off, so that `BM=16,BN=16` stays the plain nest; from then on it is what the
 // article's compiler does unasked (knob_auto.def). Worked example, its final kernel:
 //   BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=1
-//   leaves BUFFER_COUNT=2, PIPELINE_STAGES=1, VECTORIZE=1, INTERLEAVE_LOADS=1, GROUP_M=8
+//   leaves BUFFER_COUNT=2, PIPELINE_STAGES=1, VECTORIZE=1, INTERLEAVE_LOADS=1, GROUP_M=8,
+//   UNROLL_K=32
 // and the fp16 one, with roles: LDMATRIX=1, SWIZZLE=2, GROUP_M=8, PRODUCER_WARPS=1.
 //
 // A state that names VECTORIZE spells out how data moves, as the articles' strings never do: what
@@ -45,6 +46,12 @@ static bool has_cp_async(const Schedule *S) {
   return strncasecmp(S->target, "sm_", 3) != 0 || atoi(S->target + 3) >= 80;
 }
 
+// One of the staged operands may come by it: all of them where copies are dealt out among k-steps.
+static bool comes_async(const Schedule *S) {
+  int64_t by = V(STAGE) & V(ASYNC_OPERANDS);
+  return by && !V(TMA) && has_cp_async(S) && (by == V(STAGE) || !V(COPY_STEPS));
+}
+
 // An atom that reads tiles: a warpgroup's, or one in tensor memory.
 static bool is_group(const Schedule *S) {
   const Atom *atom = schedule_atom_row(S);
@@ -70,6 +77,40 @@ static int64_t widest_swizzle(const Schedule *S) {
     return 0;
   while (*bits > 0 && !rule_rows_take_swizzle(&trial)) --*bits;
   return *bits;
+}
+
+// The article's listing writes out all steps of a slab. A body of more multiply-adds than that,
+// which is a minute's work for the compiler, is left to it.
+static int64_t unrolled_steps(const Schedule *S) {
+  enum { BODY_MAX = 4096 };
+  const int64_t most = knob_table[KNOB_UNROLL_K].hi, steps = V(BK) < most ? V(BK) : most;
+  bool plain = V(STAGE) && !V(ATOM_KIND) && !V(PROGRAM);
+  return plain && V(BK) * V(FM) * V(FN) <= BODY_MAX ? steps : 0;
+}
+
+// Rows of a warp's lanes that stand `stride` words apart: do two of them begin in one bank?
+static bool rows_collide(int64_t rows, int64_t stride) {
+  int64_t apart = 32;  // banks until the same one comes again
+  while (stride % apart) apart /= 2;
+  return rows > 32 / apart;
+}
+
+// The operands, as bits of STAGE, whose slabs the article's compiler pads: by its listings those
+// that the lanes of a warp, reading word by word, would collide in. Worked example, 16 x 16 threads
+// with 2 x 2 cells, BK=16: a warp has two rows of threads, which read A 32 words apart, and
+// collides; B it reads 2 words apart by 16 lanes, and does not. Of the tile of 8 x 32 threads with
+// 26 x 4 cells a warp reads one row of A, and B 4 words apart by 32 lanes: that one collides.
+static int64_t colliding(const Schedule *S) {
+  bool other = is_given(S, KNOB_PAD_CELLS) || is_given(S, KNOB_PAD_SMEM);
+  const KnobId turned[] = {KNOB_TMA,         KNOB_ATOM_KIND, KNOB_PROGRAM, KNOB_SWIZZLE,
+                           KNOB_TRANSPOSE_A, KNOB_A_COL,     KNOB_B_COL,   KNOB_LANES_M,
+                           KNOB_LANE_ORDER,  KNOB_CELL_GROUP};
+  for (size_t i = 0; i < sizeof turned / sizeof *turned; i++) other = other || S->value[turned[i]];
+  if (other || !V(STAGE) || S->layout[0][0] || S->layout[1][0]) return 0;
+  int64_t across = V(BN) < 32 ? V(BN) : 32, down = (32 + V(BN) - 1) / V(BN);
+  if (down > V(BM)) down = V(BM);
+  return V(STAGE) & ((rows_collide(down, V(FM) * V(BK)) ? STAGE_A : 0) |
+                     (rows_collide(across, V(FN)) ? STAGE_B : 0));
 }
 
 #define AUTO(id, text, value) \

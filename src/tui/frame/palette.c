@@ -324,6 +324,8 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   const char *name = arena_strndup(session->frame, line, n);
   const char *argument = line + n + strspn(line + n, " ");
   if (!*name) return true;
+  // A line of an article's listing is a whole state.
+  if (knobs_of_export(session->frame, line)) return run_state(session, line, diags);
   if (strchr(name, '=')) return session_set_text(session, line, diags);
   // ":174" where lines have numbers.
   if (!name[strspn(name, "0123456789")] && view_run(session, "line", name)) return true;

@@ -57,9 +57,11 @@ typedef struct Layout {
 
 static bool at_rest(const Session *session, KnobId id) {
   const Knob *knob = &knob_table[id];
-  if (knob->type == KNOB_TYPE_STAGE || knob->type == KNOB_TYPE_TARGET) return false;
+  // Both operands: what the knob refines is another one's, which says whether it does anything.
+  bool refines = knob->type == KNOB_TYPE_STAGE && knob->value == knob->hi;
+  if (knob->type == KNOB_TYPE_TARGET || (knob->type == KNOB_TYPE_STAGE && !refines)) return false;
   if (knob->type == KNOB_TYPE_LAYOUT) return !session->now.schedule.layout[knob_layout_side(id)][0];
-  bool lowest = knob->value == knob->lo;
+  bool lowest = knob->value == knob->lo || refines;
   return lowest && session->now.schedule.value[id] == knob->value;
 }
 

@@ -29,6 +29,8 @@
   X(MORE_BYTES, "more_bytes", "a phase of full expects the bytes of one box too many")             \
   X(FEWER_BYTES, "fewer_bytes", "a phase of full expects the bytes of one box too few")            \
   X(ALL_ASK, "all_ask", "every thread of the warp asks for the slabs, not one")                    \
+  X(ELECT_DIVERGED, "elect_diverged",                                                              \
+    "half of a warp asks elect.sync for the lane that issues, not all of it")                      \
   X(EMPTY_WAIT, "empty_wait", "the producer does not wait for an empty slot")                      \
   X(EMPTY_PHASE, "empty_phase", "the producer begins with phase 0, as the consumers do")           \
   X(ARRIVE, "arrive", "no warp says that it has read a slot to the end")                           \

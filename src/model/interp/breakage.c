@@ -336,6 +336,7 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_MORE_BYTES] = break_more_bytes,
     [BREAK_FEWER_BYTES] = break_fewer_bytes,
     [BREAK_ALL_ASK] = break_all_ask,
+    [BREAK_ELECT_DIVERGED] = break_elect_diverged,
     [BREAK_EMPTY_WAIT] = break_empty_wait,
     [BREAK_EMPTY_PHASE] = break_empty_phase,
     [BREAK_ARRIVE] = break_arrive,

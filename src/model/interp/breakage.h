@@ -71,6 +71,9 @@ Symptom symptom_find(const char *name);
     SEEN_SOMETIMES | SEEN_HANGS)                                                                   \
   X(ALL_ASK, "all_ask", "every thread of the warp asks for the slabs, not one",                    \
     SEEN_HANGS | SEEN_SOMETIMES)                                                                   \
+  X(ELECT_DIVERGED, "elect_diverged",                                                              \
+    "half of a warp asks elect.sync for the lane that issues, not all of it",                      \
+    SEEN_HANGS | SEEN_FAILS)                                                                       \
   X(EMPTY_WAIT, "empty_wait", "the producer does not wait for an empty slot",                      \
     SEEN_SOMETIMES | SEEN_HANGS)                                                                   \
   X(EMPTY_PHASE, "empty_phase", "the producer begins with phase 0, as the consumers do",           \

@@ -80,6 +80,7 @@ bool break_block_barrier(Program *program);
 bool break_tile_kept(Program *program);
 bool break_fetch_short(Program *program);
 bool break_pool_late(Program *program);
+bool break_elect_diverged(Program *program);
 
 // Those of attention, breakage_rows.c.
 bool break_k_early(Program *program);

@@ -77,6 +77,33 @@ bool break_fetch_short(Program *program) {
   return true;
 }
 
+// ---- elect.sync ---------------------------------------------------------------------------------
+
+// "if thread == 160, elected" stands in "if (thread % 32) < 16".
+static bool half_asks(Program *program, Stmt **link) {
+  enum { HALF = 16 };
+  Arena *arena = program->arena;
+  const Var *any = program->any_thread ? program->any_thread : program->thread;
+  const Expr *lane = ex_mod(arena, ex_var(arena, any), LANES);
+  bool found = false;
+  for (; *link; link = &(*link)->next) {
+    Stmt *stmt = *link;
+    if (!stmt->elects) {
+      found |= half_asks(program, &stmt->body);
+      continue;
+    }
+    *link = stmt_if(program, stmt->knob, ex_lt(arena, lane, ex_const(arena, HALF)), stmt);
+    (*link)->next = stmt->next;
+    stmt->next = NULL;
+    found = true;
+  }
+  return found;
+}
+
+bool break_elect_diverged(Program *program) {
+  return half_asks(program, &main_kernel(program)->body);
+}
+
 // ---- the launch ---------------------------------------------------------------------------------
 
 // Article 004's pool.alloc() behind pool.commit(): mbarriers lie behind all slabs, and the launch

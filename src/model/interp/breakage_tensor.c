@@ -29,6 +29,7 @@ static bool guards(const Stmt *stmt, OpKind kind) {
 static void let_in(Program *program, Stmt *stmt, int64_t first) {
   Arena *arena = program->arena;
   stmt->expr = ex_lt(arena, stmt->expr->a, ex_const(arena, first));
+  stmt->elects = false;
 }
 
 typedef struct Change {

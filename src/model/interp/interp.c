@@ -19,7 +19,7 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/rewrite.h"
 
-enum { DEFAULT_RUNS = 2 };
+enum { DEFAULT_RUNS = 2, ELECT_STEP = 11 };
 
 double interp_poison(void) { return (double)NAN; }
 
@@ -193,9 +193,24 @@ static void run_next(Machine *m, Warp *w, const Code *code) {
   w->pc = code->jump;
 }
 
-static void run_if(Warp *w, const Code *code) {
-  w->saved[w->depth++] = w->active;
-  w->active = interp_conditions(w, code->condition, code->n_conditions, w->active);
+// One lane of a warp that is all there: whichever, so each run takes another one.
+static uint32_t elect(Machine *m, const Warp *w, const Code *code, uint32_t asked) {
+  const uint32_t missing = w->alive & ~asked;
+  const int lane = lowest_lane(w->active), other = (lane + m->elected) % LANES;
+  if (missing)
+    interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(asked), code->stmt, NULL, 0,
+                  "asks elect.sync for one lane of its warp, and lane %d is not there",
+                  lowest_lane(missing));
+  if (w->active & (w->active - 1))
+    interp_report(m, FINDING_DIVERGENCE, w, lane, code->stmt, NULL, 0,
+                  "is one of %d lanes that elect.sync shall pick", __builtin_popcount(w->active));
+  return 1u << (w->alive >> other & 1 ? other : lane);
+}
+
+static void run_if(Machine *m, Warp *w, const Code *code) {
+  const uint32_t asked = w->saved[w->depth++] = w->active;
+  w->active = interp_conditions(w, code->condition, code->n_conditions, asked);
+  if (w->active && code->stmt->elects) w->active = elect(m, w, code, asked);
   if (!w->active) w->pc = code->jump;
 }
 
@@ -242,7 +257,7 @@ static void run_warp(Machine *m, Warp *w) {
         run_next(m, w, code);
         break;
       case CODE_IF:
-        run_if(w, code);
+        run_if(m, w, code);
         break;
       case CODE_FI:
         w->active = w->saved[--w->depth];
@@ -410,6 +425,7 @@ const InterpResult *interp_run_all(Arena *arena, const Program *program,
   int runs = options->runs > 0 ? options->runs : DEFAULT_RUNS;
   int extremes = program_works_in_background(program) ? 2 : 1;
   for (int i = 0; i < runs * extremes; i++) {
+    m->elected = i / extremes * ELECT_STEP % LANES;
     machine_run(m, options->seed + (uint64_t)(i / extremes), (InterpAsync)(i % extremes));
     if (!result) result = machine_result(m, true);
     result->finished = result->finished && !m->stopped;

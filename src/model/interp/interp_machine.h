@@ -195,6 +195,7 @@ struct Machine {
   // The run:
   uint64_t random;
   InterpAsync async;
+  int elected;  // lanes from the one that meets a condition to the one that elect.sync picks
   bool stopped;
   InterpTrace *trace;  // during the first run, where somebody is looked at
   const InterpWatch *watch;

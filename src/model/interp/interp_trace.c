@@ -154,6 +154,7 @@ static void end_if(Machine *m, const Warp *w, const Code *code) {
   Str words = str_new(m->arena);
   str_add(&words, "if ");
   expr_print(&words, code->stmt->expr);
+  if (code->stmt->elects) str_add(&words, ", elected");
   add_line(m, code, words.text, w->active >> lane_of(m) & 1 ? "yes" : "no");
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "model/ir/check.h"
+#include "model/ir/elect.h"
 #include "model/ir/parser.h"
 #include "model/ir/print.h"
 #include "model/words/fragment.h"
@@ -176,13 +177,24 @@ static bool parse_for(Parser *p, Stmt **out) {
   return true;
 }
 
+// "if thread == 160, elected"
+static bool parse_elected(Parser *p, Stmt *stmt) {
+  if (!parse_comma(p)) return true;
+  const char *at = p->at;
+  if (!parse_word(p, "elected")) return false;
+  if (!elect_test(stmt->expr))
+    return parse_fail_at(p, at, "a condition that one lane of a warp meets, as thread == 32");
+  return stmt->elects = true;
+}
+
 static bool parse_condition(Parser *p, bool predicated, const WarpRole *role, Stmt **out) {
   int indent = parse_line(p)->indent;
   Stmt *stmt = *out = new_stmt(p, STMT_IF, true);
   stmt->predicated = predicated;
   stmt->role = role;
   stmt->expr = parse_expr(p);
-  return stmt->expr && parse_marks(p, stmt, stmt) && parse_body(p, indent, stmt->knob, &stmt->body);
+  if (!stmt->expr || (!predicated && !role && !parse_elected(p, stmt))) return false;
+  return parse_marks(p, stmt, stmt) && parse_body(p, indent, stmt->knob, &stmt->body);
 }
 
 // "role producer: 255 < thread": one of those that the head lists.

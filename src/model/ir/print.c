@@ -126,6 +126,9 @@ static void print_condition(Spans *out, const Stmt *stmt) {
     spans_add(out, SPAN_KEYWORD, stmt->predicated ? "predicate" : "if");
   spans_add(out, SPAN_PLAIN, " ");
   print_expr(out, stmt->expr);
+  if (!stmt->elects) return;
+  spans_add(out, SPAN_PLAIN, ", ");
+  spans_add(out, SPAN_KEYWORD, "elected");
 }
 
 static void print_stmt(Printer *printer, const Stmt *stmt, int depth) {

@@ -294,6 +294,7 @@ struct Stmt {
   Stmt *body;        // LOOP, IF
   bool predicated;   // IF around copies: each carries the condition itself, nothing branches
   const WarpRole *role;  // IF: whose body it is, and its condition says so too; NULL: every warp's
+  bool elects;           // IF: elect.sync says which lane of a warp it is for (ir/elect.h)
   Op op;                 // OP
 };
 

@@ -32,7 +32,7 @@ extern const int pass_count;
 void pass_run(const Pass *pass, Program *program, const Schedule *schedule);
 void pass_each_product(PassRun *run, Program *program, const Schedule *schedule);
 
-enum { PIPELINE_PROGRAMS_MAX = 48 };
+enum { PIPELINE_PROGRAMS_MAX = 64 };
 
 // One program per stage of the pipeline: stage 0 is the naive nest, stage i the program after the
 // i-th pass that the schedule wants. Later stages never alter earlier ones.

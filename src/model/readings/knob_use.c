@@ -61,6 +61,7 @@ bool knob_is_used(KnobId knob, const Schedule *schedule) {
   Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA, of = families[knob];
   bool group = atom && atom_reads_tiles(atom);
   if (atom_is_of_thread(atom) && of == FAMILY_WGMMA && knob != KNOB_ATOM_N) return false;
+  if (knob == KNOB_ELECT) return schedule->value[KNOB_TMA] || atom_is_of_thread(atom);
   if (of == FAMILY_TENSOR) return atom_is_of_thread(atom);
   if (of == FAMILY_SCALED) return atom && atom_scales(atom);
   const bool attention = schedule->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;

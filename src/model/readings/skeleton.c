@@ -123,6 +123,28 @@ static bool counts_agree(const Asked *a) {
   return a->facts->n_barriers > 0;
 }
 
+// What one thread of a warp does in that role: elect.sync says which one, and the whole warp asks.
+// A kernel that picks threads by their numbers throughout is right too.
+static bool is_elected(const Asked *a, RoleWork work) {
+  const SkeletonFacts *f = a->facts;
+  const StmtFacts *first = NULL;
+  for (int i = 0; i < f->n; i++) {
+    const StmtFacts *s = &f->stmt[i];
+    if (!s->role || s->role->work != work || !skeleton_is_issued(s)) continue;
+    if (!first) first = s;
+    if (s->elects && s->whole) continue;
+    skeleton_wrong(a, s->stmt,
+                   s->elects ? "a part of a warp asks it" : "the thread is named by its number");
+    return skeleton_elects(f);
+  }
+  skeleton_ok(a, skeleton_stmt(first));
+  return first && skeleton_elects(f);
+}
+
+static bool fetcher_is_elected(const Asked *a) { return is_elected(a, WORK_FETCHES); }
+static bool asker_is_elected(const Asked *a) { return is_elected(a, WORK_MULTIPLIES); }
+static bool writer_is_elected(const Asked *a) { return is_elected(a, WORK_WRITES); }
+
 // A box that several CTAs get overwrites what each of them reads.
 static bool all_are_told(const Asked *a) {
   const PhaseFacts *full = skeleton_phases(a->facts, ROLE_FULL);
@@ -324,7 +346,13 @@ static const struct {
     {SKELETON_PHASES, "every role goes through the same tiles", tiles_alike},
     {SKELETON_PHASES, "every role goes through as many slabs of K", slabs_alike},
     {SKELETON_PHASES, "no role meets at the barrier of the whole block", no_block_barrier},
+    {SKELETON_FETCH, "elect.sync picks the thread that fetches, and its whole warp asks it",
+     fetcher_is_elected},
     {SKELETON_FETCH, "as many bytes are expected as boxes bring", bytes_agree},
+    {SKELETON_MULTIPLY, "elect.sync picks the thread that asks, and its whole warp asks it",
+     asker_is_elected},
+    {SKELETON_WRITE, "elect.sync picks the thread that sends boxes, and its whole warp asks it",
+     writer_is_elected},
     {SKELETON_MULTIPLY, "every CTA whose boxes fill the slot is told that it has been read",
      all_are_told},
     {SKELETON_END, "then all threads meet, before anything is given back", meets_behind},

@@ -36,7 +36,7 @@ typedef struct SkeletonLine {
   const char *found;  // why it is wrong: "thread 0 alone does"; NULL: it is ok, or missing
 } SkeletonLine;
 
-enum { SKELETON_LINES_MAX = 40 };
+enum { SKELETON_LINES_MAX = 48 };
 
 typedef struct Skeleton {
   int n, n_bad;  // n 0: neither roles nor tensor memory

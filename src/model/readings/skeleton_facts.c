@@ -13,6 +13,7 @@
 
 #include "base/whole.h"
 #include "model/ir/cluster_walk.h"
+#include "model/ir/elect.h"
 #include "model/ir/op.h"
 
 enum { ELEMENTS_MAX = 64, WARPS_MAX = 64, SLAB_TURNS = 2 };
@@ -37,15 +38,26 @@ static int count_ops(const Stmt *list) {
   return n;
 }
 
-static void place_ops(FactWalk *w, const Stmt *list, const WarpRole *role) {
+// `around`: what holds of all that stands in a body.
+static StmtFacts below(const Stmt *stmt, StmtFacts around) {
+  if (stmt->role) around.role = stmt->role;
+  if (stmt->kind != STMT_IF || around.elects) return around;
+  around.elects = stmt->elects;
+  around.whole &= stmt->elects || elect_is_of_warps(stmt->expr);
+  return around;
+}
+
+static void place_ops(FactWalk *w, const Stmt *list, StmtFacts around) {
   SkeletonFacts *out = w->out;
   for (; list; list = list->next) {
     if (list->kind != STMT_OP) {
-      place_ops(w, list->body, list->role ? list->role : role);
+      place_ops(w, list->body, below(list, around));
       continue;
     }
     w->at[list->id] = out->n;
-    out->stmt[out->n] = (StmtFacts){.stmt = list, .role = role, .place = out->n + 1};
+    out->stmt[out->n] = around;
+    out->stmt[out->n].stmt = list;
+    out->stmt[out->n].place = out->n + 1;
     out->n++;
   }
 }
@@ -152,7 +164,7 @@ SkeletonFacts skeleton_facts(Arena *arena, const Program *program) {
   w->at = ARENA_ARRAY(arena, int, program->n_stmt_ids);
   w->seen = ARENA_ARRAY(arena, int, program->n_stmt_ids);
   out.stmt = ARENA_ARRAY(arena, StmtFacts, count_ops(out.launch.body));
-  place_ops(w, out.launch.body, NULL);
+  place_ops(w, out.launch.body, (StmtFacts){.whole = true});
   cluster_walk(arena, program, &(ClusterVisitor){note_op, is_of_barriers, true, SLAB_TURNS}, w);
   count_arrivals(w);
   return out;
@@ -185,4 +197,14 @@ const PhaseFacts *skeleton_phases(const SkeletonFacts *facts, BufferRole role) {
   for (int i = 0; i < facts->n_barriers; i++)
     if (facts->barrier[i].buffer->role == role) return &facts->barrier[i];
   return NULL;
+}
+
+bool skeleton_is_issued(const StmtFacts *facts) {
+  return op_facts(facts->stmt->op.kind)->scope == SCOPE_THREAD;
+}
+
+bool skeleton_elects(const SkeletonFacts *facts) {
+  for (int i = 0; i < facts->n; i++)
+    if (facts->stmt[i].elects) return true;
+  return false;
 }

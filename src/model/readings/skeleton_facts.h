@@ -12,6 +12,7 @@ typedef struct StmtFacts {
   int place;             // in the order of the text, from 1 on; 0: it is not there
   int lanes;             // the most of one warp that reach it
   int64_t threads;       // of the first CTA that do
+  bool elects, whole;    // elect.sync says which lane; and whole warps ask it
 } StmtFacts;
 
 // Of the mbarriers of one buffer, as the first CTA of a cluster has them.
@@ -43,4 +44,8 @@ const StmtFacts *skeleton_find(const SkeletonFacts *facts, OpKind kind, BufferRo
                                RoleWork work, int from);
 const StmtFacts *skeleton_find_last(const SkeletonFacts *facts, OpKind kind, BufferRole dst,
                                     RoleWork work);
+// Whether one thread does it: TMA, what an mbarrier expects, products and commits of tcgen05.
+bool skeleton_is_issued(const StmtFacts *facts);
+// Whether elect.sync picks any thread of the program.
+bool skeleton_elects(const SkeletonFacts *facts);
 const PhaseFacts *skeleton_phases(const SkeletonFacts *facts, BufferRole role);

@@ -561,6 +561,12 @@ static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits 
   return schedule_fma(schedule) <= (double)limits->fma_max;
 }
 
+// Who issues: a lane that elect.sync picks, most of the time.
+static void draw_elect(uint64_t *state, Schedule *schedule) {
+  const bool issues = schedule->value[KNOB_TMA] || atom_is_of_thread(schedule_atom_row(schedule));
+  if (issues) schedule->value[KNOB_ELECT] = random_between(state, 0, 3) > 0;
+}
+
 Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *name,
                          const RandomLimits *limits, uint64_t *state, int *draws) {
   Schedule defaults = schedule_plain();
@@ -571,9 +577,9 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
   const Draw draw = begin_draw(state, target, limits->family);
   for (int tries = 1; tries <= DRAWS_MAX; tries++) {
     Schedule schedule = defaults;
-    if (!draw_schedule(state, &draw, limits, &schedule) ||
-        !is_legal(scratch, targets, target, &schedule))
-      continue;
+    if (!draw_schedule(state, &draw, limits, &schedule)) continue;
+    draw_elect(state, &schedule);
+    if (!is_legal(scratch, targets, target, &schedule)) continue;
     mark_given(&schedule, &defaults);
     if (draws) *draws = tries;
     return schedule;

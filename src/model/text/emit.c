@@ -19,6 +19,7 @@
 #include "base/foreign.h"
 #include "model/ir/rewrite.h"
 #include "model/text/emit_base.h"
+#include "model/text/emit_elect.h"
 #include "model/text/emit_names.h"
 #include "model/text/emit_stamp.h"
 #include "model/text/emit_uses.h"
@@ -359,6 +360,7 @@ static void print_indices(Emitter *emitter, const Kernel *kernel, const EmitUses
                           const Launch *launch) {
   const Program *program = emitter->program;
   if (emitter->rows.row[emitter->rows.n - 1].text[0] == ' ') emitter_blank(emitter);
+  emit_elect_declare(emitter);
   int first = emitter->rows.n;
   declare_index(emitter, uses, program->thread, "threadIdx.x");
   declare_digits(emitter, kernel, uses, "blockIdx.x", launch->block, launch->n_block_digits,
@@ -372,6 +374,7 @@ static void print_indices(Emitter *emitter, const Kernel *kernel, const EmitUses
 static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   const Kernel *kernel = &emitter->program->kernel[index];
   Launch launch = kernel_launch(kernel);
+  emit_elect_begin(emitter, kernel);
   EmitUses uses = emit_list_uses(emitter, kernel->body);
   *facts = (EmitKernel){
       .name = kernel->name,

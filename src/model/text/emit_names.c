@@ -30,7 +30,7 @@ static bool is_reserved(const Program *program, const char *name) {
     if (strcmp(program->buffer[i]->name, name) == 0) return true;
   for (int a = 0; a < AXIS_COUNT; a++)
     if (strcmp(emit_extent_name(program, a), name) == 0) return true;
-  return strcmp(name, "smem") == 0;
+  return strcmp(name, "smem") == 0 || strcmp(name, "warp") == 0;
 }
 
 static bool is_free(const Namer *namer, const Var *var, const char *name, const Scope *scope) {

@@ -15,11 +15,13 @@
 // and whether there is room: no branch. A stamp comes to six instructions and three registers
 // (CS2R.32, ISETP, IMAD.WIDE, STG.E.64, the count and what it says; nvcc 13.0, sm_90a). A full page
 // takes no more and goes on counting. The compiler moves no access to memory over a stamp;
-// arithmetic in registers alone may move.
+// arithmetic in registers alone may move. Where elect.sync picks the lane that issues, that one
+// writes: it is the same lane in each place.
 #include "model/text/emit_stamp.h"
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/text/emit_elect.h"
 #include "model/text/emit_op.h"
 #include "model/text/stamp_page.h"
 
@@ -55,9 +57,9 @@ static const PreludeText trace_text = {
     "  asm volatile(\"mov.u64 %0, %%clock64;\" : \"=l\"(clock)::\"memory\");\n"
     "  return clock;\n"
     "}\n"
-    "// The first thread of a warp writes; the others count from beyond the page on.\n"
-    "__device__ __forceinline__ void trace_begin(trace_writer &trace, trace_page *pages) {\n"
-    "  const bool writes = threadIdx.x % 32 == 0;\n"
+    "// One thread of a warp writes; the others count from beyond the page on.\n"
+    "__device__ __forceinline__ void trace_begin(\n"
+    "    trace_writer &trace, trace_page *pages, bool writes) {\n"
     "  trace.page = pages + threadIdx.x / 32;\n"
     "  trace.n = writes ? 0 : 1u << 31;\n"
     "  if (!writes) return;\n"
@@ -83,13 +85,13 @@ static const PreludeText trace_text = {
     "  stamp(trace, mark, number);\n"
     "}\n"
     "__device__ __forceinline__ void trace_end(const trace_writer &trace) {\n"
-    "  if (threadIdx.x % 32 != 0) return;\n"
+    "  if (trace.n >> 31) return;\n"
     "  trace.page->ns_end = trace_ns();\n"
     "  trace.page->clock_end = trace_clock();\n"
     "  trace.page->written = trace.n;\n"
     "}\n"
     "// What is not traced writes nothing.\n"
-    "__device__ __forceinline__ void trace_begin(trace_nothing, trace_page *) {}\n"
+    "__device__ __forceinline__ void trace_begin(trace_nothing, trace_page *, bool) {}\n"
     "__device__ __forceinline__ void stamp(trace_nothing, unsigned, int) {}\n"
     "__device__ __forceinline__ void stamp_met(trace_nothing, unsigned, int) {}\n"
     "__device__ __forceinline__ void trace_end(trace_nothing) {}\n"};
@@ -269,7 +271,9 @@ void emit_trace_template(Emitter *emitter) {
 void emit_trace_begin(Emitter *emitter) {
   emitter_blank(emitter);
   emitter_line(emitter, "trace_kind trace;");
-  emitter_line(emitter, "trace_begin(trace, stamps);");
+  const char *writes = "threadIdx.x % 32 == 0";
+  if (emitter->elects) writes = arena_printf(emitter->arena, "%s()", emit_elect_one(emitter));
+  emitter_line(emitter, "trace_begin(trace, stamps, %s);", writes);
 }
 
 void emit_trace_end(Emitter *emitter) { emitter_line(emitter, "trace_end(trace);"); }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "model/text/emit_bounds.h"
+#include "model/text/emit_elect.h"
 #include "model/text/emit_op.h"
 #include "model/text/emit_ring.h"
 #include "model/text/emit_stamp.h"
@@ -200,12 +201,16 @@ static void emit_predicated(Emitter *emitter, const Stmt *stmt, const char *grou
 // Of two roles every warp has one, so the second one is an else; of more some warps may have none.
 static void emit_role(Emitter *emitter, const Stmt *stmt, const char *group) {
   if (program_main(emitter->program)->n_roles > 2)
-    emitter_line(emitter, "if (%s) {", emit_condition(emitter, stmt->expr));
+    emitter_line(emitter, "if (%s) {", emit_if_condition(emitter, stmt));
+  else if (stmt_is_role(stmt, WORK_FETCHES) && emitter->elects)
+    emitter_line(emitter, "if (%s) {", emit_if_condition(emitter, stmt));
   else if (stmt_is_role(stmt, WORK_FETCHES))
     emitter_line(emitter, "if (threadIdx.x >= %lld) {", (long long)emitter->n_threads);
   else
     emitter_line(emitter, "else {");
+  emitter->role = stmt->role;
   emit_block(emitter, stmt, group, true);
+  emitter->role = NULL;
 }
 
 static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
@@ -218,7 +223,7 @@ static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
     return;
   }
   bool braces = !is_bare(emitter, stmt->body, group);
-  emitter_line(emitter, "if (%s)%s", emit_condition(emitter, stmt->expr), braces ? " {" : "");
+  emitter_line(emitter, "if (%s)%s", emit_if_condition(emitter, stmt), braces ? " {" : "");
   emit_block(emitter, stmt, group, braces);
 }
 

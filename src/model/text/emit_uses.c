@@ -2,6 +2,8 @@
 // not written, so neither is what they are made of.
 #include "model/text/emit_uses.h"
 
+#include "model/text/emit_elect.h"
+
 static void use_expr(EmitUses *uses, const Expr *expr) {
   if (!expr || emit_runs_along(uses->ring, expr)) return;
   if (expr->op == EXPR_VAR && !uses->var[expr->var->id])
@@ -13,6 +15,8 @@ static void use_expr(EmitUses *uses, const Expr *expr) {
 
 static void use_one(const Expr **expr, void *uses) { use_expr(uses, *expr); }
 
+static void use_part(const Expr *expr, void *uses) { use_expr(uses, expr); }
+
 static void use_access(const Access *access, bool *how) {
   if (access->buffer) how[access->buffer->id] = true;
 }
@@ -20,7 +24,10 @@ static void use_access(const Access *access, bool *how) {
 static void use_stmt(Stmt *stmt, int depth, void *context) {
   (void)depth;
   EmitUses *uses = context;
-  if (stmt->kind != STMT_LET) use_expr(uses, stmt->expr);
+  if (stmt->kind == STMT_IF && uses->elects && !stmt->predicated)
+    emit_condition_reads(stmt, stmt->expr, use_part, uses);
+  else if (stmt->kind != STMT_LET)
+    use_expr(uses, stmt->expr);
   use_expr(uses, stmt->end);
   if (stmt->kind != STMT_OP) return;
   op_each_expr(&stmt->op, use_one, uses);
@@ -40,7 +47,8 @@ static void use_let(Stmt *stmt, int depth, void *context) {
 }
 
 EmitUses emit_list_uses(Emitter *emitter, const Stmt *list) {
-  EmitUses uses = {.program = emitter->program, .ring = emitter->symbols.ring};
+  EmitUses uses = {
+      .program = emitter->program, .ring = emitter->symbols.ring, .elects = emitter->elects};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
   stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
   do {

@@ -5,6 +5,7 @@
 typedef struct EmitUses {
   const Program *program;
   const EmitRing *ring;  // the numbers that run along read nothing
+  bool elects;           // conditions may be said by `warp` (emit_elect.h)
   bool *var;             // by id
   bool more;             // have been found since it was put back
   bool read[BUFFERS_MAX], written[BUFFERS_MAX];

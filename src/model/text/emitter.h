@@ -43,11 +43,14 @@ typedef struct Emitter {
   const Program *program;
   const EmitOptions *options;
   EmitRows rows;
-  int kernel;          // being printed; -1 outside
-  const char **names;  // of its variables, by id
-  int64_t n_threads;   // of its block, those that multiply
-  int depth;           // of indentation
-  const Stmt *stmt;    // the lines to come belong to it
+  int kernel;            // being printed; -1 outside
+  const char **names;    // of its variables, by id
+  int64_t n_threads;     // of its block, those that multiply
+  int block_warps;       // of its block, all of them
+  bool elects;           // elect.sync picks lanes in it (emit_elect.h)
+  const WarpRole *role;  // whose body is being printed; NULL: every warp's
+  int depth;             // of indentation
+  const Stmt *stmt;      // the lines to come belong to it
   KnobId knob;
   const char *predicate;  // the condition that copies carry themselves; NULL: none
   EmitStamps stamps;      // of the kernel being printed, if it is traced

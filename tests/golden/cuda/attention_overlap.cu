@@ -73,6 +73,14 @@ __device__ __forceinline__ float divided(float a, float b) {
   return fmaf(r, fmaf(-b, q, a), q);
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // 2 to the power of x, within 2 units in the last place; exact for whole numbers.
 __device__ __forceinline__ float exp2_of(float x) {
   float y;
@@ -217,6 +225,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   // [2] WARP_SPECIALIZE=1: every consumer warp has left a slot
   unsigned long long *const empty_v = reinterpret_cast<unsigned long long *>(smem + 81948);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int h = blockIdx.x / 32;       // BLOCK 0..64, HEADS=64
   const int q_b = blockIdx.x % 32;     // BLOCK 0..32, WM=2
   const int q_w = threadIdx.x / 128;   // WARP 0..2, WM=2
@@ -235,7 +244,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   float rescale[2];   // FUSE=1: what older sums are worth
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     mbarrier_init(full_q, 0, 1);
     #pragma unroll
     for (int i = 0; i < 2; ++i)
@@ -255,10 +264,10 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   __syncthreads();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (threadIdx.x >= 256) {
+  if (8 <= warp) {
     registers_give<24>();
 
-    if (threadIdx.x == 256) {
+    if (warp == 8 && elect_one()) {
       mbarrier_expect(full_q, 0, 32768);
 
       // TMA=1: ask for the slab of Q

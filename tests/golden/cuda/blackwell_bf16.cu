@@ -95,6 +95,14 @@ __device__ __forceinline__ void bulk_wait() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -197,6 +205,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [2] WARP_SPECIALIZE=1: the sums of a tile have been read
   unsigned long long *const acc_empty = reinterpret_cast<unsigned long long *>(smem + 36892);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int lane = threadIdx.x;  // THREAD 0..128, ATOM_KIND=tcgen05_m128n256k16_bf16
 
   // where this thread begins
@@ -205,7 +214,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float acc[32];  // ATOM_KIND=tcgen05_m128n256k16_bf16: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(full, i, 1);
@@ -220,15 +229,15 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       mbarrier_init(acc_full, i, 1);
   }
 
-  if (threadIdx.x < 32)
+  if (warp == 0)
     tensor_alloc<256>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k16_bf16: tensor memory is there
   __syncthreads();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (159 < threadIdx.x) {
-    if (threadIdx.x == 160) {
+  if (warp == 5) {
+    if (elect_one()) {
       for (int t = blockIdx.x; t < 1024; t += gridDim.x) {  // PERSISTENT=1
         const int m_b = t / 256 * 8 + t % 8;
         const int n_b = t % 256 / 8;
@@ -250,9 +259,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   }
 
   // WARP_SPECIALIZE=1: the consumers only ask for products
-  if (127 < threadIdx.x && threadIdx.x < 160) {
+  if (warp == 4) {
     // WARP_SPECIALIZE=1: one thread waits for slabs and asks for their products
-    if (threadIdx.x % 32 == 0) {
+    if (elect_one()) {
       for (int t = blockIdx.x; t < 1024; t += gridDim.x) {  // PERSISTENT=1
         const int turn = t / gridDim.x;
 
@@ -283,7 +292,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   }
 
   // WARP_SPECIALIZE=1: these warps only read sums and write C
-  if (threadIdx.x < 128) {
+  if (warp < 4) {
     for (int t = blockIdx.x; t < 1024; t += gridDim.x) {  // PERSISTENT=1
       const int turn = t / gridDim.x;
       const int m_b = t / 256 * 8 + t % 8;
@@ -298,7 +307,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         tcgen05_wait_ld();
 
         // TMA_STORE=1: the slot has been read out
-        if (lane == 0)
+        if (warp % 4 == 0 && elect_one())
           bulk_read<0>();
 
         // TMA_STORE=1: the slot may be written
@@ -316,7 +325,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         barrier_of<128>(2);
 
         // TMA_STORE=1: one lane sends the piece
-        if (lane == 0) {
+        if (warp % 4 == 0 && elect_one()) {
           // TMA_STORE=1: send the piece to C
           tma_store(&C_map, n_b * 128 + n_p * 32, m_b * 128, C_s, 0);
           bulk_commit();
@@ -329,13 +338,13 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     }
 
     // TMA_STORE=1: no box is left
-    if (lane == 0)
+    if (warp % 4 == 0 && elect_one())
       bulk_wait<0>();
   }
 
   // WARP_SPECIALIZE=1: the sums are read
   __syncthreads();
 
-  if (threadIdx.x < 32)
+  if (warp == 0)
     tensor_free<256>(tensor_base);
 }

@@ -57,6 +57,14 @@ __device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *ma
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What is done to it from now on comes after what was waited for.
 __device__ __forceinline__ void tcgen05_after() {
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
@@ -148,22 +156,22 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [2] TMA=1: a slot's bytes have come
   unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 32776);
 
-  const int tid = threadIdx.x;
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int lane = threadIdx.x;  // THREAD 0..128, ATOM_KIND=tcgen05_m128n256k16_f16
 
   float acc[32];  // ATOM_KIND=tcgen05_m128n256k16_f16: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (tid == 0)
+  if (warp == 0 && elect_one())
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(full, i, 1);
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: a phase of acc_full ends when products are done
-  if (tid == 0)
+  if (warp == 0 && elect_one())
     mbarrier_init(acc_full, 0, 1);
 
-  if (tid < 32)
+  if (warp == 0)
     tensor_alloc<128>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: tensor memory is there
@@ -174,7 +182,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     const int n_b = t % 256 / 8;
 
     // TMA=1: one thread asks for the slabs
-    if (tid == 0) {
+    if (warp == 0 && elect_one()) {
       mbarrier_expect(full, 0, 32768);
 
       // TMA=1: ask for the slab of A
@@ -189,7 +197,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         const int k_n = k_o + 1;
 
         // TMA=1: one thread asks for the slabs
-        if (tid == 0) {
+        if (warp == 0 && elect_one()) {
           mbarrier_expect(full, k_n % 2, 32768);
 
           // TMA=1: ask for the slab of A
@@ -204,7 +212,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       mbarrier_wait(full, k_o % 2, k_o / 2 % 2);
 
       // ATOM_KIND=tcgen05_m128n256k16_f16: one thread asks for the warpgroup's products
-      if (lane == 0) {
+      if (warp == 0 && elect_one()) {
         #pragma unroll
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
           // ATOM_KIND=tcgen05_m128n256k16_f16: ask the tensor core for the tile of A times that of
@@ -245,6 +253,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     tcgen05_after();
   }
 
-  if (tid < 32)
+  if (warp == 0)
     tensor_free<128>(tensor_base);
 }

@@ -44,6 +44,14 @@ __device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, i
                "@!ended bra again%=; }" :: "r"(bar), "r"(phase) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -133,6 +141,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   // [1] ATOM_KIND=tcgen05_m128n256k16_f16: where the block's tensor memory begins
   unsigned long long *const tensor_base = reinterpret_cast<unsigned long long *>(smem + 16388);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int tid = threadIdx.x;
   const int lane = threadIdx.x;  // THREAD 0..128, ATOM_KIND=tcgen05_m128n256k16_f16
 
@@ -145,10 +154,10 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   unsigned r_b[32];  // STAGE=11: on their way from B to shared memory, two to a register
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: a phase of acc_full ends when products are done
-  if (tid == 0)
+  if (warp == 0 && elect_one())
     mbarrier_init(acc_full, 0, 1);
 
-  if (tid < 32)
+  if (warp == 0)
     tensor_alloc<128>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: tensor memory is there
@@ -181,7 +190,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   __syncthreads();
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: one thread asks for the warpgroup's products
-  if (lane == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
       // ATOM_KIND=tcgen05_m128n256k16_f16: ask the tensor core for the tile of A times that of B
@@ -214,6 +223,6 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   // ATOM_KIND=tcgen05_m128n256k16_f16: the sums are read
   __syncthreads();
 
-  if (tid < 32)
+  if (warp == 0)
     tensor_free<128>(tensor_base);
 }

@@ -58,6 +58,14 @@ __device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *ma
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -99,7 +107,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [2] TMA=1: a slot's bytes have come
   unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 8192);
 
-  const int tid = threadIdx.x;
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int g = blockIdx.x;           // BLOCK 0..4096, GROUP_M=8
   const int n_w = threadIdx.x / 32;   // WARP 0..4, WN=4
   const int lane = threadIdx.x % 32;  // THREAD 0..32, ATOM_KIND=mma_m16n8k16_f16
@@ -117,7 +125,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   unsigned b[2][2];
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (tid == 0)
+  if (warp == 0 && elect_one())
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(full, i, 1);
@@ -132,7 +140,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       fill4(&acc[m_r][n_r][0], 0.0f);
 
   // TMA=1: one thread asks for the slabs
-  if (tid == 0) {
+  if (warp == 0 && elect_one()) {
     mbarrier_expect(full, 0, 8192);
 
     // TMA=1: ask for the slab of A
@@ -149,7 +157,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       const int k_n = k_o + 1;
 
       // TMA=1: one thread asks for the slabs
-      if (tid == 0) {
+      if (warp == 0 && elect_one()) {
         // TMA=1: reads of the slot that still wait for a bank come before the copies
         fence_async();
 

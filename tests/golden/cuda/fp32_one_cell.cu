@@ -43,6 +43,14 @@ __device__ __forceinline__ void tma_load(float *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -58,7 +66,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [2] TMA=1: a slot's bytes have come
   unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 2560);
 
-  const int tid = threadIdx.x;
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int g = blockIdx.x;          // BLOCK 0..65536, GROUP_M=8
   const int m_t = threadIdx.x / 32;  // THREAD 0..8, BM=8
   const int n_t = threadIdx.x % 32;  // THREAD 0..32, BN=32
@@ -74,7 +82,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float b;    // its values of B for one k
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (tid == 0)
+  if (warp == 0 && elect_one())
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(full, i, 1);
@@ -85,7 +93,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   acc = 0.0f;
 
   // TMA=1: one thread asks for the slabs
-  if (tid == 0) {
+  if (warp == 0 && elect_one()) {
     mbarrier_expect(full, 0, 5120);
 
     // TMA=1: ask for the slab of A
@@ -100,7 +108,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       const int k_n = k_o + 1;
 
       // TMA=1: one thread asks for the slabs
-      if (tid == 0) {
+      if (warp == 0 && elect_one()) {
         // TMA=1: reads of the slot that still wait for a bank come before the copies
         fence_async();
 

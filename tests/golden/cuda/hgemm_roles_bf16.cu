@@ -81,6 +81,14 @@ __device__ __forceinline__ void barrier_of(int id) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -137,6 +145,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [4] WARP_SPECIALIZE=1: every consumer warp has left a slot
   unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 106512);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int tid = threadIdx.x;
   const int g = blockIdx.x;              // BLOCK 0..512, GROUP_M=8
   const int m_w = threadIdx.x / 64;      // WARP 0..4, WM=4
@@ -158,7 +167,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   unsigned r_c[4];      // EPILOGUE=1: on their way to C, two to a register
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 4; ++i)
       mbarrier_init(full, i, 1);
@@ -171,10 +180,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   __syncthreads();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (threadIdx.x >= 256) {
+  if (8 <= warp) {
     registers_give<40>();
 
-    if (threadIdx.x == 256) {
+    if (warp == 8 && elect_one()) {
       for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
         // WARP_SPECIALIZE=1: every consumer has left the slot
         mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);

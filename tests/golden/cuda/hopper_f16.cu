@@ -128,6 +128,14 @@ __device__ __forceinline__ void cluster_barrier() {
                "barrier.cluster.wait.acquire;" ::: "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -255,6 +263,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [1] TILE_ORDER=gpc: the list of tiles that the cluster has claimed
   unsigned long long *const list = reinterpret_cast<unsigned long long *>(smem + 114720);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_M=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
   const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_f16
@@ -268,7 +277,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float acc[128];  // ATOM_KIND=wgmma_m64n256k16_f16: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 4; ++i)
       mbarrier_init(full, i, 1);
@@ -286,10 +295,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   cluster_barrier();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (threadIdx.x >= 256) {
+  if (8 <= warp) {
     registers_give<40>();
 
-    if (threadIdx.x == 256) {
+    if (warp == 8 && elect_one()) {
       for (int t = claimed_list<2>(list); t < 256; t += lists) {  // PERSISTENT=1
         const int turn = t / lists;
         const int down = turn % 2;
@@ -360,7 +369,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       #pragma unroll
       for (int n_p = 0; n_p < 4; ++n_p) {
         // TMA_STORE=1: the slot has been read out
-        if (lane == 0)
+        if (warp % 4 == 0 && elect_one())
           bulk_read<1>();
 
         // TMA_STORE=1: the slot may be written
@@ -379,7 +388,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         barrier_of<128>(m_w + 2);
 
         // TMA_STORE=1: one lane sends the piece
-        if (lane == 0) {
+        if (warp % 4 == 0 && elect_one()) {
           // TMA_STORE=1: send the piece to C
           tma_store(&C_map, n_b * 256 + n_p * 64, m_b * 256 + m_c * 128 + m_w * 64, C_s_at2,
               n_p % 2 * 8192);
@@ -389,7 +398,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     }
 
     // TMA_STORE=1: no box is left
-    if (lane == 0)
+    if (warp % 4 == 0 && elect_one())
       bulk_wait<0>();
   }
 

@@ -120,6 +120,14 @@ __device__ __forceinline__ void cluster_barrier() {
                "barrier.cluster.wait.acquire;" ::: "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -244,6 +252,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [4] WARP_SPECIALIZE=1: every consumer warp has left a slot
   unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 106512);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_M=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
   const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_bf16
@@ -256,7 +265,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float acc[128];  // ATOM_KIND=wgmma_m64n256k16_bf16: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 4; ++i)
       mbarrier_init(full, i, 1);
@@ -269,10 +278,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   cluster_barrier();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (threadIdx.x >= 256) {
+  if (8 <= warp) {
     registers_give<40>();
 
-    if (threadIdx.x == 256) {
+    if (warp == 8 && elect_one()) {
       for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
         const int at = table_0[t];
         const int m_b = at / 16;
@@ -342,7 +351,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       #pragma unroll
       for (int n_p = 0; n_p < 4; ++n_p) {
         // TMA_STORE=1: the slot has been read out
-        if (lane == 0)
+        if (warp % 4 == 0 && elect_one())
           bulk_read<0>();
 
         // TMA_STORE=1: the slot may be written
@@ -361,7 +370,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         barrier_of<128>(m_w + 2);
 
         // TMA_STORE=1: one lane sends the piece
-        if (lane == 0) {
+        if (warp % 4 == 0 && elect_one()) {
           // TMA_STORE=1: send the piece to C
           tma_store(&C_map, n_b * 256 + n_p * 64, m_b * 256 + m_c * 128 + m_w * 64, C_s,
               m_w * 4096);
@@ -371,7 +380,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     }
 
     // TMA_STORE=1: no box is left
-    if (lane == 0)
+    if (warp % 4 == 0 && elect_one())
       bulk_wait<0>();
   }
 

@@ -62,6 +62,14 @@ __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *m
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What the warpgroup has asked for since the last commit becomes one group.
 __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -127,6 +135,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [4] WARP_SPECIALIZE=1: every consumer warp has left a slot
   unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 65552);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_b = blockIdx.x / 32;  // BLOCK 0..32, WM=1
   const int n_b = blockIdx.x % 32;  // BLOCK 0..32, WN=1
   const int lane = threadIdx.x;     // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_bf16
@@ -134,7 +143,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float acc[2][64];  // ATOM_KIND=wgmma_m64n256k16_bf16: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 4; ++i)
       mbarrier_init(full, i, 1);
@@ -147,8 +156,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   __syncthreads();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (threadIdx.x >= 128) {
-    if (threadIdx.x == 128) {
+  if (4 <= warp) {
+    if (warp == 4 && elect_one()) {
       for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
         // WARP_SPECIALIZE=1: every consumer has left the slot
         mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);

@@ -54,6 +54,14 @@ __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *m
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What the warpgroup has asked for since the last commit becomes one group.
 __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -110,7 +118,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [1] TMA=1: a slot's bytes have come
   unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 8192);
 
-  const int tid = threadIdx.x;
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_b = blockIdx.x / 64;  // BLOCK 0..64, WM=1
   const int n_b = blockIdx.x % 64;  // BLOCK 0..64, WN=1
   const int lane = threadIdx.x;     // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_bf16
@@ -118,7 +126,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float acc[32];  // ATOM_KIND=wgmma_m64n256k16_bf16: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (tid == 0)
+  if (warp == 0 && elect_one())
     mbarrier_init(full, 0, 1);
 
   // TMA=1: the mbarriers are there
@@ -126,7 +134,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
   for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
     // TMA=1: one thread asks for the slabs
-    if (tid == 0) {
+    if (warp == 0 && elect_one()) {
       mbarrier_expect(full, 0, 16384);
 
       // TMA=1: ask for the slab of A

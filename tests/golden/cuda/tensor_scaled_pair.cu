@@ -104,6 +104,14 @@ __device__ __forceinline__ void cluster_barrier() {
                "barrier.cluster.wait.acquire;" ::: "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -241,6 +249,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [1] WARP_SPECIALIZE=1: the sums of a tile have been read
   unsigned long long *const acc_empty = reinterpret_cast<unsigned long long *>(smem + 153680);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_c = blockIdx.x % 2;  // CLUSTER 0..2, CLUSTER_M=2
   const int lane = threadIdx.x;    // THREAD 0..128, ATOM_KIND=tcgen05_m128n256k32_mxf8
 
@@ -250,7 +259,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float acc[32];  // ATOM_KIND=tcgen05_m128n256k32_mxf8: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 4; ++i)
       mbarrier_init(full, i, 1);
@@ -261,15 +270,15 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     mbarrier_init(acc_full, 0, 1);
   }
 
-  if (threadIdx.x < 32)
+  if (warp == 0)
     tensor_alloc_pair<512>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k32_mxf8: tensor memory is there
   cluster_barrier();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (159 < threadIdx.x) {
-    if (threadIdx.x == 160) {
+  if (warp == 5) {
+    if (elect_one()) {
       for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
         const int m_b = t / 128 * 8 + t % 8;
         const int n_b = t % 128 / 8;
@@ -299,9 +308,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   }
 
   // WARP_SPECIALIZE=1: the consumers only ask for products
-  if (127 < threadIdx.x && threadIdx.x < 160) {
+  if (warp == 4) {
     // WARP_SPECIALIZE=1: one thread waits for slabs and asks for their products
-    if (threadIdx.x % 32 == 0) {
+    if (elect_one()) {
       // CTA_GROUP=2: one thread of the pair asks for the products of both
       if (m_c == 0) {
         for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
@@ -348,7 +357,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   }
 
   // WARP_SPECIALIZE=1: these warps only read sums and write C
-  if (threadIdx.x < 128) {
+  if (warp < 4) {
     for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
       const int turn = t / (gridDim.x / 2);
       const int m_b = t / 128 * 8 + t % 8;
@@ -363,7 +372,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         tcgen05_wait_ld();
 
         // TMA_STORE=1: the slot has been read out
-        if (lane == 0)
+        if (warp % 4 == 0 && elect_one())
           bulk_read<0>();
 
         // TMA_STORE=1: the slot may be written
@@ -381,7 +390,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         barrier_of<128>(2);
 
         // TMA_STORE=1: one lane sends the piece
-        if (lane == 0) {
+        if (warp % 4 == 0 && elect_one()) {
           // TMA_STORE=1: send the piece to C
           tma_store(&C_map, n_b * 256 + n_p * 32, m_b * 256 + m_c * 128, C_s, 0);
           bulk_commit();
@@ -394,13 +403,13 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     }
 
     // TMA_STORE=1: no box is left
-    if (lane == 0)
+    if (warp % 4 == 0 && elect_one())
       bulk_wait<0>();
   }
 
   // WARP_SPECIALIZE=1: the sums are read
   cluster_barrier();
 
-  if (threadIdx.x < 32)
+  if (warp == 0)
     tensor_free_pair<512>(tensor_base);
 }

@@ -59,6 +59,14 @@ __device__ __forceinline__ void tma_load(float *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -120,6 +128,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [4] WARP_SPECIALIZE=1: every consumer warp has left a slot
   unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 49160);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int g = blockIdx.x;              // BLOCK 0..512, GROUP_M=8
   const int m_w = threadIdx.x / 64;      // WARP 0..4, WM=4
   const int n_w = threadIdx.x / 32 % 2;  // WARP 0..2, WN=2
@@ -137,7 +146,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float b[2][8][2];    // FRAG_BUFFER=2: its values of B for one k-step
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 4; ++i)
       mbarrier_init(full, i, 1);
@@ -150,10 +159,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   __syncthreads();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (threadIdx.x >= 256) {
+  if (8 <= warp) {
     registers_give<40>();
 
-    if (threadIdx.x == 256) {
+    if (warp == 8 && elect_one()) {
       for (int k_o = 0; k_o < 128; ++k_o) {  // WARP_SPECIALIZE=1
         // WARP_SPECIALIZE=1: every consumer has left the slot
         mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);

@@ -20,7 +20,7 @@
 #include "base/whole.h"
 #include "model/ir/rewrite.h"
 
-enum { LOOPS_MAX = 8, INSTANCES_MAX = 2048, BASES_MAX = 256, MERGED_BYTES_MAX = 16 };
+enum { LOOPS_MAX = 8, LETS_MAX = 16, INSTANCES_MAX = 2048, BASES_MAX = 256, MERGED_BYTES_MAX = 16 };
 
 // LLVM does it so for this target: a loop of known length is unrolled whole while all its
 // iterations together have WHOLE_MAX instructions, and else by as many as have a quarter of that.
@@ -40,6 +40,8 @@ typedef struct Merger {
   const Stmt *loop[LOOPS_MAX];  // around the statement, those that are unrolled …
   int64_t turns[LOOPS_MAX];     // … by so many iterations
   int n_loops;
+  const Stmt *let[LETS_MAX];  // in front of the statement, outermost first
+  int n_lets;
   const Expr *base[BASES_MAX];  // in elements
   int n_bases;
   Instance *instance;
@@ -72,10 +74,13 @@ static int64_t turns_of(const Stmt *loop) {
   return turns > 1 ? turns : 1;
 }
 
-// The loops around the statement, outermost first; false when it is not in the list.
+// The loops around the statement and the names that are given in front of it, outermost first;
+// false when it is not in the list.
 static bool find_path(Merger *merger, const Stmt *list, const Stmt *stmt) {
+  const int lets_outside = merger->n_lets;
   for (; list; list = list->next) {
     if (list == stmt) return true;
+    if (list->kind == STMT_LET && merger->n_lets < LETS_MAX) merger->let[merger->n_lets++] = list;
     if (!list->body) continue;
     int64_t turns = list->kind == STMT_LOOP ? turns_of(list) : 1;
     bool counts = turns > 1 && merger->n_loops < LOOPS_MAX;
@@ -86,7 +91,29 @@ static bool find_path(Merger *merger, const Stmt *list, const Stmt *stmt) {
     if (find_path(merger, list->body, stmt)) return true;
     merger->n_loops -= counts;
   }
+  merger->n_lets = lets_outside;
   return false;
+}
+
+// Of the i-th name, by itself or by a name in front of it.
+static bool moves_with_a_loop(const Merger *merger, int i, const bool *moves) {
+  const Expr *expr = merger->let[i]->expr;
+  for (int loop = 0; loop < merger->n_loops; loop++)
+    if (expr_uses(expr, merger->loop[loop]->var)) return true;
+  for (int before = 0; before < i; before++)
+    if (moves[before] && expr_uses(expr, merger->let[before]->var)) return true;
+  return false;
+}
+
+// The offset with what a name stands for in its place, where that moves with an unrolled loop: with
+// k_j = k_i + 1 the address moves with k_i.
+static const Expr *without_names(const Merger *merger, const Expr *offset) {
+  bool moves[LETS_MAX];
+  for (int i = 0; i < merger->n_lets; i++) moves[i] = moves_with_a_loop(merger, i, moves);
+  for (int i = merger->n_lets - 1; i >= 0; i--)
+    if (moves[i])
+      offset = expr_substitute(merger->arena, offset, merger->let[i]->var, merger->let[i]->expr);
+  return offset;
 }
 
 // ---- instances ----------------------------------------------------------------------------------
@@ -203,7 +230,7 @@ static void predict_site(Arena *arena, const Program *program, const Site *site,
   int64_t count[SITE_FORMS_MAX] = {0};
   if (!find_path(&merger, outer_k_loop(program)->body, site->stmt)) return;
   merger.instance = ARENA_ARRAY(arena, Instance, INSTANCES_MAX);
-  expand(&merger, access_offset(arena, shared), 0, 0);
+  expand(&merger, without_names(&merger, access_offset(arena, shared)), 0, 0);
   if (merger.n == 0 || merger.n == merger.room) return;
   qsort(merger.instance, (size_t)merger.n, sizeof *merger.instance, by_address);
   count_widths(&merger, count);

@@ -45,7 +45,7 @@ static const Option OPTIONS[] = {
 
 typedef struct Shown {
   Arena *arena;
-  const char *type;
+  const char *type, *read_as;
   SmemDescriptor descriptor;
   DescriptorTile tile;
   const char *cute;      // NULL: it is not drawn
@@ -78,6 +78,13 @@ static bool read_tile(const DescriptorOptions *given, Shown *out, int *arch, Dia
   return true;
 }
 
+// How a number without 0x was read, to stand behind it.
+static const char *reading_of(const char *text) {
+  if (smem_descriptor_is_bare_hex(text)) return ", read as hexadecimal";
+  const size_t digits = strspn(text, "0123456789");
+  return digits > 0 && !strchr("xX", text[digits] ? text[digits] : '.') ? ", read as decimal" : "";
+}
+
 // ---- text ---------------------------------------------------------------------------------------
 
 // "  lbo      8192     bits 16-29, 64 of M or N further on: …"
@@ -92,8 +99,8 @@ static void print_field(const Shown *shown, DescriptorPart part, const char *val
 static void print_fields(const Shown *shown) {
   const SmemDescriptor *d = &shown->descriptor;
   Arena *arena = shown->arena;
-  printf("0x%016" PRIx64 "  sm_%d, %s\n", smem_descriptor_encode(d), d->arch,
-         d->arch == 100 ? "tcgen05" : "wgmma");
+  printf("0x%016" PRIx64 "  sm_%d, %s%s\n", smem_descriptor_encode(d), d->arch,
+         d->arch == 100 ? "tcgen05" : "wgmma", shown->read_as);
   print_field(shown, DESCRIPTOR_START, arena_printf(arena, "0x%" PRIx64, d->start));
   print_field(shown, DESCRIPTOR_LBO,
               arena_printf(arena, d->lbo_absolute ? "%" PRId64 " abs" : "%" PRId64, d->lbo));
@@ -205,6 +212,7 @@ static int run_given(Arena *arena, const DescriptorOptions *given, int argc, cha
   if (!read_tile(given, &shown, &arch, diags) ||
       !smem_descriptor_parse(arena, argv[1], arch, &shown.descriptor, diags))
     return cli_fail(diags);
+  shown.read_as = reading_of(argv[1]);
   Diags findings = diags_new(arena), unused = diags_new(arena);
   Str notes = str_new(arena);
   const char *why;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
+#include "base/thread.h"
 
 enum { TEAM_MAX = 8, PROCESSORS_EACH = 4 };
 
@@ -70,8 +71,7 @@ static void start_threads(Team *team, int n) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  while (team->n_threads < n &&
-         pthread_create(&team->thread[team->n_threads], NULL, thread_main, team) == 0)
+  while (team->n_threads < n && thread_start(&team->thread[team->n_threads], thread_main, team))
     team->n_threads++;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

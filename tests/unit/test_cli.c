@@ -81,7 +81,7 @@ static const struct {
     {"--jsno", "there is no option \"--jsno\"", "--json"},
     {"-q", "there is no option \"-q\"", NULL},
     {"--json=1", "--json takes no value", NULL},
-    {"-k", "--state needs a value", NULL},
+    {"-k", "-k needs a value", NULL},
     {"--size", "--size needs a value", NULL},
     {"--size 80", "\"80\" is not WIDTHxHEIGHT", "80x24"},
     {"--size 80x", "is not WIDTHxHEIGHT", "80x24"},

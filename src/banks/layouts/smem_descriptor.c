@@ -189,10 +189,18 @@ static bool read_field(Scan *scan, SmemDescriptor *out) {
   return number < 8 || scan_refuse(scan, "a base offset is 0 to 7");
 }
 
+bool smem_descriptor_is_bare_hex(const char *text) {
+  enum { DIGITS = 16 };
+  const size_t digits = strspn(text, "0123456789"), n = strspn(text, "0123456789abcdefABCDEF");
+  const bool is_word = text[n] == '\0' || text[n + strspn(text + n, "uUlL")] == '\0';
+  return is_word && n <= DIGITS && (n == DIGITS || (digits > 0 && digits < n));
+}
+
 bool smem_descriptor_edit(Arena *arena, const char *text, SmemDescriptor *inout, Diags *diags) {
   char *end;
   errno = 0;
-  uint64_t word = strtoull(text, &end, 0);
+  const bool bare = smem_descriptor_is_bare_hex(text);
+  uint64_t word = strtoull(text, &end, bare ? 16 : *text == '0' && (text[1] | 32) == 'x' ? 16 : 10);
   if (errno == ERANGE) {
     diag_add(diags, "descriptor", "\"%s\" has more than the 64 bits of a descriptor",
              str_sanitise(arena, text));

@@ -65,6 +65,9 @@ DescriptorBits descriptor_part_bits(DescriptorPart part, int arch);
 int descriptor_swizzle_count(void);
 const DescriptorSwizzle *descriptor_swizzle_at(int index);
 
+// Whether a number without 0x is read as hexadecimal: it has 16 digits, as debuggers print a
+// descriptor, or begins with a digit and has a letter. Every other one is decimal.
+bool smem_descriptor_is_bare_hex(const char *text);
 // A number, or fields; `arch` is 90 or 100. False after a finding of rule "descriptor".
 bool smem_descriptor_parse(Arena *arena, const char *text, int arch, SmemDescriptor *out,
                            Diags *diags);

@@ -54,9 +54,9 @@ static Folder look_at(Arena *arena, const char *path) {
   if (!S_ISDIR(status.st_mode))
     folder.why = "it is no folder";
   else if (status.st_mode & S_IWOTH)
-    folder.why = "everybody may write to it; chmod 2770 lets only its group";
+    folder.why = "everybody may write to it; chmod 3770 lets only its group";
   else if (!(status.st_mode & S_IWGRP) || !(status.st_mode & S_ISGID))
-    folder.why = "its group cannot share files in it; chmod 2770 mends that";
+    folder.why = "its group cannot share files in it; chmod 3770 mends that";
   else if (access(path, R_OK | W_OK | X_OK) != 0)
     folder.why = arena_printf(arena, "you are not in its group, %s", folder.group);
   return folder;
@@ -145,7 +145,8 @@ static bool take(int folder, const char *path, gid_t gid, bool chosen, Diags *di
   if (info.st_uid != getuid()) return refuse(diags, path, "it is somebody else's folder");
   if (!is_empty(folder))
     return refuse(diags, path, "there is something in it; a classroom begins as an empty folder");
-  bool ok = (!chosen || fchown(folder, (uid_t)-1, gid) == 0) && fchmod(folder, 02770) == 0;
+  // Members make files here, and nobody takes away those of another.
+  bool ok = (!chosen || fchown(folder, (uid_t)-1, gid) == 0) && fchmod(folder, 03770) == 0;
   return ok || refuse(diags, path, strerror(errno));
 }
 

@@ -53,7 +53,7 @@ static const Option OPTIONS[] = {
 
 typedef struct Shown {
   Arena *arena;
-  const char *type;
+  const char *type, *read_as;
   SmemDescriptor descriptor;
   DescriptorTile tile;
   const DescriptorCopy *copy;  // NULL: an operand
@@ -122,6 +122,13 @@ static const char *reader(const Shown *shown) {
                      : "tcgen05.mma";
 }
 
+// How a number without 0x was read, to stand behind it.
+static const char *reading_of(const char *text) {
+  if (smem_descriptor_is_bare_hex(text)) return ", read as hexadecimal";
+  const size_t digits = strspn(text, "0123456789");
+  return digits > 0 && !strchr("xX", text[digits] ? text[digits] : '.') ? ", read as decimal" : "";
+}
+
 // ---- text ---------------------------------------------------------------------------------------
 
 // "  lbo      8192     bits 16-29, 64 of M or N further on: …"
@@ -136,7 +143,8 @@ static void print_field(const Shown *shown, DescriptorPart part, const char *val
 static void print_fields(const Shown *shown) {
   const SmemDescriptor *d = &shown->descriptor;
   Arena *arena = shown->arena;
-  printf("0x%016" PRIx64 "  sm_%d, %s\n", smem_descriptor_encode(d), d->arch, reader(shown));
+  printf("0x%016" PRIx64 "  sm_%d, %s%s\n", smem_descriptor_encode(d), d->arch, reader(shown),
+         shown->read_as);
   print_field(shown, DESCRIPTOR_START, arena_printf(arena, "0x%" PRIx64, d->start));
   print_field(shown, DESCRIPTOR_LBO,
               arena_printf(arena, d->lbo_absolute ? "%" PRId64 " abs" : "%" PRId64, d->lbo));
@@ -277,6 +285,7 @@ static int run_given(Arena *arena, const DescriptorOptions *given, int argc, cha
   if (!read_tile(given, argv[1], &shown, &arch, diags) ||
       !smem_descriptor_parse(arena, argv[1], arch, &shown.descriptor, diags))
     return cli_fail(diags);
+  shown.read_as = reading_of(argv[1]);
   Diags findings = diags_new(arena), unused = diags_new(arena);
   const char *why;
   bool legal = check(&shown, &findings);

@@ -29,7 +29,9 @@ int cmd_export(Arena *arena, int argc, char **argv) {
   ExportOptions given = {0};
   int n_options = sizeof options / sizeof options[0];
   if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
-  if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is no option of export", argv[1]);
+  if (argc > 1)
+    return cli_error(CLI_USAGE, "\"%s\" is no option of export; a state is given with -k: -k %s",
+                     argv[1], argv[1]);
   const Model *model = cli_model(arena, given.state, &diags);
   if (!model) return cli_fail(&diags);
   const Emission *emission = emit_model(arena, model, model->program);

@@ -18,13 +18,19 @@
 //
 // Exit status 1 when a cell is wrong or anything was found, 2 when it would take too long or too
 // much memory: that is estimated before anything is begun.
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
@@ -38,7 +44,7 @@
 typedef struct InterpretOptions {
   const char *state, *pass, *breakage, *trace, *symptom;
   const char *file;  // of a program; NULL: a state's
-  int seed, runs, limit;
+  int seed, runs, limit, minutes;
   bool full, dump, json;
 } InterpretOptions;
 
@@ -59,6 +65,11 @@ static const Option options[] = {
     {.name = "break", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, breakage)},
     {.name = "symptom", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, symptom)},
     {.name = "trace", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, trace)},
+    {.name = "minutes",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(InterpretOptions, minutes),
+     .lo = 1,
+     .hi = 100000},
     {.name = "limit",
      .kind = OPTION_KIND_INT,
      .offset = offsetof(InterpretOptions, limit),
@@ -67,7 +78,7 @@ static const Option options[] = {
     {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, full)},
     {.name = "dump", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, dump)},
 };
-enum { N_OPTIONS = sizeof options / sizeof options[0], MAP_MAX = 64, MINUTES_MAX = 10 };
+enum { N_OPTIONS = sizeof options / sizeof options[0], MAP_MAX = 64, MINUTES = 10 };
 
 // The schedule that is run, and the one that was asked for.
 typedef struct Subject {
@@ -145,14 +156,14 @@ static double estimate_seconds(const Subject *s) {
 
 static bool is_affordable(const Subject *s, Diags *diags) {
   double minutes = estimate_seconds(s) / 60, bytes = interpret_bytes(s->program);
-  if (minutes <= MINUTES_MAX && bytes <= INTERP_BYTES_MAX) return true;
+  if (minutes <= s->given->minutes && bytes <= INTERP_BYTES_MAX) return true;
   diag_add(diags, "size",
            "M=%lld, N=%lld, K=%lld would take about %.0f min and %.1f GiB here, at most %d min and "
            "%.0f GiB are given%s",
            extent(&s->run, KNOB_M), extent(&s->run, KNOB_N), extent(&s->run, KNOB_K), minutes,
-           bytes * 0x1p-30, MINUTES_MAX, INTERP_BYTES_MAX * 0x1p-30,
+           bytes * 0x1p-30, s->given->minutes, INTERP_BYTES_MAX * 0x1p-30,
            s->given->full   ? "; without --full a part of it is run"
-           : s->given->file ? "; make its extents smaller, or dump a state that is cut down"
+           : s->given->file ? "; make its loops shorter, or give it more with --minutes"
                             : "");
   return false;
 }
@@ -355,6 +366,42 @@ static int dump(Arena *arena, const Subject *s) {
   return CLI_OK;
 }
 
+// ---- how far it is ------------------------------------------------------------------------------
+
+// A line at a terminal, from the second second on, while the interpreter has this thread.
+typedef struct Progress {
+  double estimate_s;
+  atomic_bool over;
+  bool runs, shown;
+  pthread_t thread;
+} Progress;
+
+static void *progress_main(void *context) {
+  Progress *p = context;
+  const struct timespec tick = {.tv_nsec = 50000000};
+  const double began = clock_seconds();
+  double next = 1;
+  while (!atomic_load(&p->over)) {
+    nanosleep(&tick, NULL);
+    const double now = clock_seconds() - began;
+    if (now < next) continue;
+    fprintf(stderr, "\rinterpreting for %.0f s, about %.0f s by the estimate ", now, p->estimate_s);
+    next = now + 1;
+    p->shown = true;
+  }
+  if (p->shown) fprintf(stderr, "\r\033[K");
+  return NULL;
+}
+
+static void progress_begin(Progress *p) {
+  p->runs = isatty(STDERR_FILENO) && thread_start(&p->thread, progress_main, p);
+}
+
+static void progress_end(Progress *p) {
+  atomic_store(&p->over, true);
+  if (p->runs) pthread_join(p->thread, NULL);
+}
+
 static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   Subject subject = {.given = given};
   if (!prepare(arena, &subject, diags)) return cli_fail(diags);
@@ -365,7 +412,10 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   InterpOptions how = {
       .seed = (uint64_t)given->seed, .runs = given->runs, .trace = given->trace ? &trace : NULL};
   if (subject.model && !given->full) how.grid = grid_to_see(&subject.run);
+  Progress progress = {.estimate_s = estimate_seconds(&subject)};
+  progress_begin(&progress);
   subject.check = interpret_check(arena, subject.program, &how);
+  progress_end(&progress);
   if (given->trace) print_trace(&trace);
   if (given->json)
     print_json(arena, &subject);
@@ -383,7 +433,7 @@ static int list_symptoms(Arena *arena, const InterpretOptions *given, Diags *dia
 
 int cmd_interpret(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
-  InterpretOptions given = {.seed = 1, .runs = 2, .limit = 200};
+  InterpretOptions given = {.seed = 1, .runs = 2, .limit = 200, .minutes = MINUTES};
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags))
     given.file = cli_program_file("interpret", argc, argv, given.state, &diags);
   if (given.file && (given.pass || given.full || given.breakage))

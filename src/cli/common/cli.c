@@ -35,10 +35,13 @@ int cli_fail(const Diags *diags) {
 int cli_error(int status, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  fputs("gemmview: ", stderr);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
+  Arena *arena = arena_new("error");
+  Str text = str_new(arena);
+  str_vprintf(&text, format, args);
   va_end(args);
+  // It may quote what was typed, or what a file is called.
+  fprintf(stderr, "gemmview: %s\n", str_sanitise(arena, text.text));
+  arena_free(arena);
   return status;
 }
 
@@ -130,6 +133,12 @@ static bool is_explorer(const char *first) {
 int cli_main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN);  // a write that goes too far fails, and that is said
   const char *first = argc > 1 ? argv[1] : NULL;
+  const char *const general[] = {"version", "help"};
+  const char *meant = is_explorer(first) && first && str_starts(first, "--") && first[2]
+                          ? nearest_name(first + 2, general, 2)
+                          : NULL;
+  if (meant)
+    return cli_error(CLI_USAGE, "there is no option \"%s\" here; nearest: --%s", first, meant);
   if (is_explorer(first)) return cli_flush(run_command(find_command("explore"), argc, argv));
   if (str_equal(first, "--version")) {
     printf("gemmview %s\n", cli_version);

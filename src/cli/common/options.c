@@ -158,7 +158,7 @@ bool options_parse(const Option *options, int n, void *out, int *argc, char **ar
     }
     if (!is_flag && !value && i + 1 < *argc) value = argv[++i];
     if (!is_flag && !value)
-      diag_add(diags, "usage", "--%s needs a value", option->name);
+      diag_add(diags, "usage", "%s needs a value", arg);  // as it was typed
     else
       set_value(option, out, value, diags);
   }

@@ -28,7 +28,8 @@ static KnobId find_knob(const char *name, Diags *diags) {
   const char *nearest = NULL;
   KnobId knob = knob_find(name, &nearest);
   if (knob == KNOB_NONE)
-    diag_add(diags, "unknown_knob", "there is no knob \"%s\"", str_sanitise(diags->arena, name))
+    diag_add(diags, "unknown_knob", "there is no knob \"%s\"%s", str_sanitise(diags->arena, name),
+             nearest ? "" : "; gemmview knobs lists them")
         ->nearest = nearest;
   else if (knob_table[knob].type == KNOB_TYPE_TARGET)
     diag_add(diags, "usage", "%s is no knob to sweep: a run is on one GPU", knob_table[knob].name);

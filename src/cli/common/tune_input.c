@@ -31,6 +31,20 @@ static bool is_number(const char *text) {
   return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
+// The numbers that there are, with commas; of what is missing, the last one again.
+static const char *nearest_problem(Arena *arena, const char *text) {
+  const char *number[3] = {"4096"};
+  int n = 0;
+  for (const char *at = text; n < 3 && *at;) {
+    at += strcspn(at, "123456789");
+    const size_t digits = strspn(at, "0123456789");
+    if (digits) number[n++] = arena_strndup(arena, at, digits < 7 ? digits : 7);
+    at += digits;
+  }
+  for (int i = n ? n : 1; i < 3; i++) number[i] = number[i - 1];
+  return arena_printf(arena, "%s,%s,%s", number[0], number[1], number[2]);
+}
+
 bool tune_read_problem(const char *text, Schedule *out, Diags *diags) {
   static const char *const names[] = {"M", "N", "K"};
   Str state = str_new(diags->arena);
@@ -41,7 +55,7 @@ bool tune_read_problem(const char *text, Schedule *out, Diags *diags) {
       diag_add(diags, "usage",
                "a problem is M,N,K and what else is said of it; \"%s\" has \"%s\" for %s",
                str_sanitise(diags->arena, text), str_sanitise(diags->arena, extent), names[i])
-          ->nearest = "4096,4096,4096,bf16";
+          ->nearest = nearest_problem(diags->arena, text);
       return false;
     }
     str_printf(&state, "%s%s=%s", i ? "," : "", names[i], extent);

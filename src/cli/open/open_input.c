@@ -25,7 +25,7 @@
 #include "ptx/module/signature.h"
 #include "ptx/tally/tally.h"
 
-enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120 };
+enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120, TOLD_BYTES = 256 << 20 };
 
 // "example:sums.ptx" is one of the files that the program brings along.
 bool open_is_example(const char *path) { return str_starts(path, "example:"); }
@@ -398,6 +398,9 @@ static void give_memory(ArgGiver *g, const char *arg) {
     return;
   }
   unsigned char *contents = NULL;
+  if (bytes >= TOLD_BYTES && (str_equal(how, "random") || str_equal(how, "zero")))
+    fprintf(stderr, "argument %d: %.1f GiB are written first; mem:%lld:unwritten has none\n",
+            g->index + 1, (double)bytes * 0x1p-30, bytes);
   if (str_equal(how, "random")) {
     contents = arena_alloc(g->arena, (size_t)bytes);
     fill_random(g, contents, bytes);

@@ -75,7 +75,7 @@ static bool check_folder(Arena *arena, const char *folder, bool shared, const ch
   if (status.st_mode & S_IWOTH) {
     *error = arena_printf(arena,
                           "the lock's folder %s is writable for everybody; use one that only a "
-                          "group may write to (chmod 2770)",
+                          "group may write to (chmod 3770)",
                           folder);
     return false;
   }

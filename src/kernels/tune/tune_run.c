@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/thread.h"
 
 enum { STEP_MS = 50 };
 
@@ -172,7 +173,7 @@ TuneRun *tune_run_start(const TuneRunOptions *options) {
   run->targets = own_targets(arena, options->targets);
   run->seen.seconds = options->seconds;
   pthread_mutex_init(&run->mutex, NULL);
-  if (pthread_create(&run->thread, NULL, thread_main, run) == 0) return run;
+  if (thread_start(&run->thread, thread_main, run)) return run;
   pthread_mutex_destroy(&run->mutex);
   arena_free(arena);
   return NULL;

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/die.h"
+#include "base/thread.h"
 #include "base/unicode.h"
 #include "kernels/worker/client_thread.h"
 #include "kernels/worker/result_json.h"
@@ -447,9 +448,9 @@ static bool start_thread(Client *client) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int failed = pthread_create(&client->thread, NULL, client_thread_main, client);
+  const bool started = thread_start(&client->thread, client_thread_main, client);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return failed == 0;
+  return started;
 }
 
 static void client_release(Client *client) {

@@ -70,7 +70,7 @@ static bool parse_note(Parser *p, const char **note) {
   if (!parse_maybe(p, "\"")) return true;
   size_t n = strcspn(p->at, "\"");
   if (!p->at[n]) return parse_fail_at(p, p->at + n, "the other quote");
-  *note = arena_strndup(p->arena, p->at, n);
+  *note = str_line(p->arena, arena_strndup(p->arena, p->at, n));
   p->at += n + 1;
   return true;
 }

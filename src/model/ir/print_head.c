@@ -48,7 +48,8 @@ void print_bytes(Spans *out, int64_t bytes) {
   if (bytes < 1024)
     spans_printf(out, SPAN_NUMBER, "  %lld B", (long long)bytes);
   else
-    spans_printf(out, SPAN_NUMBER, "  %.4g KiB", (double)bytes / 1024);
+    spans_printf(out, SPAN_NUMBER, bytes < 9999 * 1024 ? "  %.4g KiB" : "  %.0f KiB",
+                 (double)bytes / 1024);
 }
 
 // "  pad 4", "  pad 1 per 4": of a row, or of each run of it.

@@ -98,11 +98,31 @@ double schedule_work(const Schedule *schedule) {
          CELL * n_tiles(schedule) * tile_cells(schedule) + BLOCK * blocks;
 }
 
+// A warp's multiplication counts for each of its lanes.
+static double op_work(const Op *op) {
+  const Atom *atom = op->atom;
+  if (!atom) return 1;
+  return fmax(1, (double)(atom->m * atom->n * atom->k) / (LANES * ATOM_IS_EASIER));
+}
+
+// Of roles each has its part of the threads.
+static double body_work(const Stmt *stmt, int n_roles) {
+  double work = 0;
+  for (; stmt; stmt = stmt->next) {
+    if (stmt->kind == STMT_OP) work += op_work(&stmt->op);
+    if (stmt->kind == STMT_LET) work += 1;
+    if (stmt->kind == STMT_LOOP) work += (double)stmt->var->extent * body_work(stmt->body, n_roles);
+    if (stmt->kind == STMT_IF)
+      work += 1 + body_work(stmt->body, n_roles) / (stmt->role && n_roles ? n_roles : 1);
+  }
+  return work;
+}
+
 double program_work(const Program *program) {
-  const Problem *problem = &program->problem;
-  double products = problem->kind == PROBLEM_ATTENTION ? 2.0 * (double)problem->heads : 1;
-  double fma = products * (double)problem->m * (double)problem->n * (double)problem->k;
-  return program_atom(program) ? fma / ATOM_IS_EASIER : fma;
+  double work = 0;
+  for (int i = 0; i < program->n_kernels; i++)
+    work += body_work(program->kernel[i].body, program->kernel[i].n_roles);
+  return work;
 }
 
 static int64_t cut(int64_t extent, int64_t tile, int64_t tiles) {

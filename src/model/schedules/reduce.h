@@ -14,7 +14,7 @@ double schedule_fma(const Schedule *schedule);
 // The work of interpreting the grid once, counted in multiply-adds: those, the steps of warps that
 // are not full, the cells of C, which are cleared, watched and compared, and the blocks.
 double schedule_work(const Schedule *schedule);
-// The same of a program that no schedule stands behind: its multiply-adds alone.
+// The same of a program that no schedule stands behind: its operations, as often as its loops say.
 double program_work(const Program *program);
 // Two orders of one multiply-add, measured; rather too long than too short.
 #define REDUCE_WORK_SECONDS 2e-8

@@ -165,6 +165,13 @@ static bool set_number(Schedule *schedule, KnobId id, const char *text, Diags *d
   errno = 0;
   long long value = strtoll(text, &end, 10);
   if (end == text || *end || isspace((unsigned char)*text)) {
+    const size_t word = strcspn(text, " \t");
+    if (word > 0 && strchr(text + word, '=')) {
+      const char *rest = text + word + strspn(text + word, " \t");
+      diag_add(diags, "value", "%s=%s: a comma stands between knobs", knob->name, text)->nearest =
+          arena_printf(diags->arena, "%s=%.*s,%s", knob->name, (int)word, text, rest);
+      return false;
+    }
     Diag *diag = diag_add(diags, "value", "%s=%s: not a whole number", knob->name, text);
     bool fraction = end > text && *end == '.' && errno == 0;
     long long nearest = fraction ? value_nearest(knob, value) : (long long)knob->value;

@@ -298,30 +298,6 @@ static int64_t slab_bytes(const Facts *f) {
   return rows * depth(f) * dtype_bytes((DType)value(f, KNOB_DTYPE));
 }
 
-static const char *operands_text(const Facts *f, KnobId id) {
-  return TELL(f, "%s=%s", knob_table[id].name, knob_enum_text(id, value(f, id)));
-}
-
-// cp.async for one operand alone: there is a slab that comes by it, and copies of both kinds stand
-// in one place.
-static const char *async_operands_fault(const Facts *f) {
-  int64_t staged = value(f, KNOB_STAGE), by = value(f, KNOB_ASYNC_OPERANDS);
-  if (!value(f, KNOB_ASYNC_COPY) || !staged || tma(f) || (staged & ~by) == 0) return NULL;
-  if ((staged & by) == 0)
-    return TELL(f, "STAGE=%s: no slab comes by cp.async", knob_enum_text(KNOB_STAGE, staged));
-  if (value(f, KNOB_COPY_STEPS))
-    return knob_and(f, KNOB_COPY_STEPS, ": copies through registers stay in one place");
-  return NULL;
-}
-
-// A pad is of a slab that is there.
-static const char *pad_operands_fault(const Facts *f) {
-  bool padded = value(f, KNOB_PAD_SMEM) || value(f, KNOB_PAD_CELLS);
-  int64_t staged = value(f, KNOB_STAGE);
-  if (!padded || !staged || (staged & value(f, KNOB_PAD_OPERANDS))) return NULL;
-  return TELL(f, "STAGE=%s: no slab is padded", knob_enum_text(KNOB_STAGE, staged));
-}
-
 static const char *plain_slab_fault(const Facts *f) {
   if (!tma(f)) return NULL;
   if (value(f, KNOB_PAD_SMEM)) return knob_and(f, KNOB_PAD_SMEM, "");

@@ -63,6 +63,10 @@ int64_t rule_tensor_columns(const Facts *f);
 int64_t rule_factor_columns(const Facts *f);
 const char *rule_factor_words(const Facts *f);
 const char *rule_factors_fault(const Facts *f);
+// What is wrong with ASYNC_OPERANDS or PAD_OPERANDS beside the other knobs; NULL: nothing.
+const char *rule_async_operands_fault(const Facts *f);
+const char *rule_pad_operands_fault(const Facts *f);
+const char *rule_operands_text(const Facts *f, KnobId id);  // "ASYNC_OPERANDS=10"
 int64_t rule_tensor_piece(const Facts *f);
 const char *rule_tensor_piece_fault(const Facts *f);
 const char *rule_pair_fault(const Facts *f);

@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
-// AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=0,ASYNC_COPY=0,PIPELINE_STAGES=0,BUFFER_COUNT=2,VECTORIZE=1,INTERLEAVE_LOADS=1,GROUP_M=8
+// AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=0,ASYNC_COPY=0,PIPELINE_STAGES=0,BUFFER_COUNT=2,VECTORIZE=1,INTERLEAVE_LOADS=1,UNROLL_K=32,PAD_CELLS=1,PAD_OPERANDS=01,GROUP_M=8
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<640, 256, 86016>>>(A, B, C)   86016 bytes of shared memory
+//   matmul<<<640, 256, 94208>>>(A, B, C)   94208 bytes of shared memory
 
 constexpr int M = 4096, N = 4096, K = 4096;
 
@@ -23,9 +23,9 @@ __device__ __forceinline__ void store4(float *to, const float *from) {
 
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
-  extern __shared__ __align__(128) float smem[];  // 21504: 86016 bytes
+  extern __shared__ __align__(128) float smem[];  // 23552: 94208 bytes
   float *const A_s = smem;          // [2][208][32] BUFFER_COUNT=2: the slab of A
-  float *const B_s = smem + 13312;  // [2][32][128] BUFFER_COUNT=2: the slab of B
+  float *const B_s = smem + 13312;  // [2][32][128 + 32] BUFFER_COUNT=2: the slab of B
 
   const int tid = threadIdx.x;
   const int g = blockIdx.x;          // BLOCK 0..640, GROUP_M=8
@@ -36,8 +36,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 
   // where this thread begins
   float *const A_s_at = A_s + tid / 8 * 32 + tid % 8 * 4;
-  float *const B_s_at = B_s + tid / 32 * 128 + tid % 32 * 4;
-  float *const B_s_at2 = B_s + n_t * 4;
+  float *const B_s_at = B_s + tid / 32 * 160 + tid % 32 * 4 + tid % 32;
+  float *const B_s_at2 = B_s + n_t * 4 + n_t;
   float *const A_s_at2 = A_s + m_t * 26 * 32;
 
   float acc[26][4];  // FM=26: this thread's cells of C
@@ -77,14 +77,19 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // VECTORIZE=1: put the slab of B into shared memory
     #pragma unroll
     for (int c_b = 0; c_b < 4; ++c_b)
-      store4(&B_s_at[k_o % 2 * 4096 + c_b * 8 * 128], &r_b[c_b * 4]);
+      #pragma unroll
+      for (int v = 0; v < 4; ++v)
+        B_s_at[k_o % 2 * 5120 + c_b * 8 * 160 + v] = r_b[c_b * 4 + v];
 
     // STAGE=11: the slab is filled
     __syncthreads();
 
-    for (int k_i = 0; k_i < 32; ++k_i) {  // BK=32
-      // VECTORIZE=1: this thread's values of B
-      load4(&b[0], &B_s_at2[k_o % 2 * 4096 + k_i * 128]);
+    #pragma unroll
+    for (int k_i = 0; k_i < 32; ++k_i) {  // UNROLL_K=32
+      // FN=4: this thread's values of B
+      #pragma unroll
+      for (int n_r = 0; n_r < 4; ++n_r)
+        b[n_r] = B_s_at2[k_o % 2 * 5120 + k_i * 160 + n_r];
 
       // INTERLEAVE_LOADS=1: this thread's values of A
       #pragma unroll

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, row-major
-// AUTO=0,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,LDMATRIX=1,LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)',LAYOUT_B=xor:'col ^ ((row & 7) << 3)',BUFFER_COUNT=2,PIPELINE_STAGES=1,ASYNC_COPY=1,GROUP_M=8
+// AUTO=0,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,LDMATRIX=1,LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)',LAYOUT_B=xor:'col ^ ((row & 7) << 3)',BUFFER_COUNT=2,PIPELINE_STAGES=1,ASYNC_COPY=1,L2_HINT=1,MIN_BLOCKS=2,GROUP_N=8
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<1024, 256>>>(A, B, C)   32768 bytes of shared memory
@@ -17,7 +17,7 @@ __device__ __forceinline__ void fill4(float *to, float value) {
 __device__ __forceinline__ void cp_async4(float *slab, int at,
                                           const float *from_global) {
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
                :: "r"(to), "l"(from_global) : "memory");
 }
 
@@ -64,19 +64,19 @@ __device__ __forceinline__ void mma_m16n8k8_f32_tf32(float *c, const float *a,
                  "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
   __shared__ __align__(1024) float smem[8192];
   float *const A_s = smem;         // [2][128][16] BUFFER_COUNT=2: the slab of A
   float *const B_s = smem + 4096;  // [2][16][128] BUFFER_COUNT=2: the slab of B
 
   const int tid = threadIdx.x;
-  const int g = blockIdx.x;              // BLOCK 0..1024, GROUP_M=8
+  const int g = blockIdx.x;              // BLOCK 0..1024, GROUP_N=8
   const int m_w = threadIdx.x / 128;     // WARP 0..2, WM=2
   const int n_w = threadIdx.x / 32 % 4;  // WARP 0..4, WN=4
   const int lane = threadIdx.x % 32;     // THREAD 0..32, ATOM_KIND=mma_m16n8k8_tf32
-  const int m_b = g / 256 * 8 + g % 8;
-  const int n_b = g % 256 / 8;
+  const int m_b = g % 256 / 8;
+  const int n_b = g / 256 * 8 + g % 8;
 
   // where this thread begins
   float *const A_s_at = A_s + tid / 4 * 16 + ((tid % 4 * 4) ^ (tid / 8 % 4 * 4));

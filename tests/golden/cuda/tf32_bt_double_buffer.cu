@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, row-major
-// AUTO=0,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1,LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)',LAYOUT_B=xor:'col ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2)',BUFFER_COUNT=2,PIPELINE_STAGES=1
+// AUTO=0,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1,LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)',LAYOUT_B=xor:'col ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2)',BUFFER_COUNT=2,PIPELINE_STAGES=1,ASYNC_COPY=1,ASYNC_OPERANDS=10,L2_HINT=1,MIN_BLOCKS=2
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<1024, 256>>>(A, B, C)   32768 bytes of shared memory
@@ -15,12 +15,26 @@ __device__ __forceinline__ void store2(float *to, const float *from) {
   *reinterpret_cast<float2 *>(to) = float2{from[0], from[1]};
 }
 
-__device__ __forceinline__ void store4(float *to, const float *from) {
-  *reinterpret_cast<float4 *>(to) = float4{from[0], from[1], from[2], from[3]};
-}
-
 __device__ __forceinline__ void fill4(float *to, float value) {
   to[0] = value, to[1] = value, to[2] = value, to[3] = value;
+}
+
+__device__ __forceinline__ void cp_async4(float *slab, int at,
+                                          const float *from_global) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
+               :: "r"(to), "l"(from_global) : "memory");
+}
+
+// The copies this thread has issued since the last commit become one group.
+__device__ __forceinline__ void cp_async_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Waits until at most `n` of this thread's groups are still in flight.
+template <int n>
+__device__ __forceinline__ void cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
 }
 
 // Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
@@ -59,7 +73,7 @@ __device__ __forceinline__ void mma_m16n8k8_f32_tf32(float *c, const float *a,
                  "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
   __shared__ __align__(1024) float smem[8192];
   float *const A_s = smem;         // [2][128][16] BUFFER_COUNT=2: the slab of A
@@ -81,7 +95,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   float acc[4][4][4];  // ATOM_KIND=mma_m16n8k8_tf32: this thread's cells of C
   float a[4][4];       // ATOM_KIND=mma_m16n8k8_tf32: its values of A for one k-step
   float b[4][2];       // ATOM_KIND=mma_m16n8k8_tf32: its values of B for one k-step
-  float r_a[8];        // STAGE=11: on their way from A to shared memory
   float r_b[8];        // STAGE=11: on their way from B to shared memory
 
   #pragma unroll
@@ -90,20 +103,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int n_r = 0; n_r < 4; ++n_r)
       fill4(&acc[m_r][n_r][0], 0.0f);
 
-  // STAGE=11: fetch the slab of A
+  // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    load4(&r_a[c_a * 4], &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4]);
+    cp_async4(A_s_at, c_a * 64 * 16, &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4]);
 
   // TRANSPOSE_B=1: fetch the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
     load4(&r_b[c_b * 4], &B[(c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
-
-  // STAGE=11: put the slab of A into shared memory
-  #pragma unroll
-  for (int c_a = 0; c_a < 2; ++c_a)
-    store4(&A_s_at[c_a * 64 * 16], &r_a[c_a * 4]);
 
   // TRANSPOSE_B=1: put the slab of B into shared memory
   #pragma unroll
@@ -113,6 +121,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       B_s_at[v * 16 +
           (((c_b * 8 + tid / 32) ^ ((tid % 32 * 2 + v / 2) % 4 * 4)) ^
           (tid % 32 / 2 % 4 * 4))] = r_b[c_b * 4 + v];
+  cp_async_commit();
+  cp_async_wait<0>();
 
   // PIPELINE_STAGES=1: slab 0 is filled
   __syncthreads();
@@ -121,16 +131,19 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     if (k_o + 1 < 256) {
       const int k_n = k_o + 1;
 
-      // STAGE=11: fetch the slab of A
+      // ASYNC_COPY=1: start the copy of the slab of A
       #pragma unroll
       for (int c_a = 0; c_a < 2; ++c_a)
-        load4(&r_a[c_a * 4], &A[(m_b * 128 + c_a * 64 + tid / 4) * K + k_n * 16 + tid % 4 * 4]);
+        cp_async4(A_s_at, k_n % 2 * 2048 + c_a * 64 * 16,
+            &A[(m_b * 128 + c_a * 64 + tid / 4) * K + k_n * 16 + tid % 4 * 4]);
 
       // TRANSPOSE_B=1: fetch the slab of B
       #pragma unroll
       for (int c_b = 0; c_b < 2; ++c_b)
         load4(&r_b[c_b * 4], &B[(k_n * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
     }
+
+    cp_async_commit();
 
     for (int k_i = 0; k_i < 2; ++k_i) {  // BK=2
       // LDMATRIX=1: the warp's fragments of A
@@ -157,11 +170,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     if (k_o + 1 < 256) {
       const int k_n = k_o + 1;
 
-      // STAGE=11: put the slab of A into shared memory
-      #pragma unroll
-      for (int c_a = 0; c_a < 2; ++c_a)
-        store4(&A_s_at[k_n % 2 * 2048 + c_a * 64 * 16], &r_a[c_a * 4]);
-
       // TRANSPOSE_B=1: put the slab of B into shared memory
       #pragma unroll
       for (int c_b = 0; c_b < 2; ++c_b)
@@ -172,7 +180,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
               (tid % 32 / 2 % 4 * 4))] = r_b[c_b * 4 + v];
     }
 
-    // PIPELINE_STAGES=1: the next slab is filled
+    cp_async_wait<0>();
+
+    // PIPELINE_STAGES=1: the next slab is filled, this one read to the end
     __syncthreads();
   }
 

@@ -74,21 +74,23 @@ static int lane_bytes(const SassOpcode *opcode, Words words) {
   return moves && by_width ? widths[field(words, 73, 3)] : 0;
 }
 
-// The distance is counted in words of four bytes from the instruction behind the branch: eight bits
-// of it lie at 16, the others from 34 on.
-static int branch_target(Words words, int at, int n) {
+// The distance is counted in words of four bytes from the instruction behind the branch. Up to sm_89
+// all of its bits lie from 34 on; since sm_90 eight more lie in front of those, at 16 (nvdisasm -hex
+// of tests/data/cubins).
+static int branch_target(Words words, int sm, int at, int n) {
   uint64_t upper = (words.low >> 34 | words.high << 30) & ((UINT64_C(1) << DISTANCE_BITS) - 1);
   if (upper >> (DISTANCE_BITS - 1)) upper |= ~UINT64_C(0) << DISTANCE_BITS;
-  const int64_t distance = (int64_t)(upper << 8 | (uint64_t)field(words, 16, 8));
-  const int64_t target = at + 1 + distance * 4 / SASS_BYTES;
+  const bool is_short = sm > 0 && sm < 90;
+  const uint64_t distance = is_short ? upper : upper << 8 | (uint64_t)field(words, 16, 8);
+  const int64_t target = at + 1 + (int64_t)distance * 4 / SASS_BYTES;
   return target >= 0 && target < n ? (int)target : SASS_NO_TARGET;
 }
 
-static SassInst decode(Words words, int at, int n) {
+static SassInst decode(Words words, int sm, int at, int n) {
   const SassOpcode *opcode = find_opcode(field(words, 0, 9));
   SassInst inst = {.opcode = opcode, .form = field(words, 9, 3), .guard = field(words, 12, 3)};
   inst.written = register_at(words, 16);
-  inst.target = opcode->kind == SASS_KIND_BRANCH ? branch_target(words, at, n) : SASS_NO_TARGET;
+  inst.target = opcode->kind == SASS_KIND_BRANCH ? branch_target(words, sm, at, n) : SASS_NO_TARGET;
   inst.bytes = lane_bytes(opcode, words);
   if (opcode->kind == SASS_KIND_DEPBAR) {
     inst.scoreboard = field(words, 44, 3);
@@ -99,13 +101,13 @@ static SassInst decode(Words words, int at, int n) {
   return inst;
 }
 
-SassCode sass_decode(Arena *arena, const unsigned char *text, size_t bytes) {
+SassCode sass_decode(Arena *arena, const unsigned char *text, size_t bytes, int sm) {
   const int n = (int)(bytes / SASS_BYTES);
   SassInst *inst = ARENA_ARRAY(arena, SassInst, n + 1);
   for (int i = 0; i < n; i++) {
     Words words;
     memcpy(&words, text + (size_t)i * SASS_BYTES, sizeof words);
-    inst[i] = decode(words, i, n);
+    inst[i] = decode(words, sm, i, n);
   }
   return (SassCode){n, inst};
 }

@@ -92,8 +92,8 @@ typedef struct SassLoop {
 } SassLoop;
 
 // `bytes` of a section .text.KERNEL; what is left over behind the last whole instruction is not
-// looked at.
-SassCode sass_decode(Arena *arena, const unsigned char *text, size_t bytes);
+// looked at. `sm`: compute capability, 90 of sm_90a; 0 = unknown, read as those from sm_90 on.
+SassCode sass_decode(Arena *arena, const unsigned char *text, size_t bytes, int sm);
 // The loops in the order of their branches, inner ones first where both end together; gives how
 // many were put into `loops`.
 int sass_loops(const SassCode *code, SassLoop *loops, int max);

@@ -44,7 +44,7 @@ START_TEST(words_are_decoded) {
     unsigned char text[SASS_BYTES];
     memcpy(text, &words[i].low, 8);
     memcpy(text + 8, &words[i].high, 8);
-    const SassCode code = sass_decode(arena, text, sizeof text);
+    const SassCode code = sass_decode(arena, text, sizeof text, 90);
     ck_assert_int_eq(code.n, 1);
     ck_assert_str_eq(code.inst->opcode->name, words[i].name);
     for (int slot = 0; slot < SASS_SLOTS; slot++)
@@ -53,7 +53,7 @@ START_TEST(words_are_decoded) {
     ck_assert_int_eq((int)code.inst->reuse, (int)words[i].reuse);
     ck_assert_int_eq(code.inst->bytes, words[i].bytes);
   }
-  ck_assert_int_eq(sass_decode(arena, (const unsigned char *)"short", 5).n, 0);
+  ck_assert_int_eq(sass_decode(arena, (const unsigned char *)"short", 5, 90).n, 0);
 }
 END_TEST
 

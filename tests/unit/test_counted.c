@@ -242,6 +242,24 @@ START_TEST(a_prediction_says_how_often_it_is_right) {
 }
 END_TEST
 
+// Text and JSON say it where there is no disassembler.
+START_TEST(a_prediction_is_shown_with_its_share) {
+  if (!cli_has_program()) return;
+  static const char command[] =
+      "resources -k AUTO=0,M=512,N=512,K=512,BM=16,BN=16,FM=8,FN=2,BK=8,STAGE=10,PAD_SMEM=4";
+  setenv("GEMMVIEW_NVDISASM", "/nonexistent", 1);
+  const CliRun text = cli_run(property_data, command),
+               json = cli_run(property_data, arena_printf(property_data, "%s --json", command));
+  unsetenv("GEMMVIEW_NVDISASM");
+  const char *says =
+      arena_printf(property_data, "counts were right in %d of %d random schedules (H200)",
+                   (int)MERGE_RIGHT, (int)MERGE_COUNTED);
+  ck_assert_msg(strstr(text.out, says), "%s", text.out);
+  ck_assert_msg(strstr(json.out, "\"accesses\":\"predicted\",\"prediction_right_share\":0.84"),
+                "%s", json.out);
+}
+END_TEST
+
 // Every kernel's wavefronts by its machine code are the profiler's; those of an epilogue come on
 // top.
 START_TEST(more_compiled_accesses_cost_what_was_counted) {
@@ -496,6 +514,7 @@ Suite *suite_counted(void) {
   tcase_add_test(tests, copies_cost_what_was_counted);
   tcase_add_test(tests, predicted_accesses_cost_what_was_counted);
   tcase_add_test(tests, a_prediction_says_how_often_it_is_right);
+  tcase_add_test(tests, a_prediction_is_shown_with_its_share);
   tcase_add_test(tests, more_compiled_accesses_cost_what_was_counted);
   tcase_add_test(tests, two_counters_of_merged_loads_are_told_apart);
   tcase_add_test(tests, compiled_accesses_cost_what_was_counted);

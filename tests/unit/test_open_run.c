@@ -283,6 +283,7 @@ START_TEST(test_findings_of_one_line_are_one) {
   const PtxKernel k = ptx_kernel_run(arena, ptx_kernel_text(arena, body.text), NULL, 64, in);
   ck_assert_int_eq(k.outcome, PTX_STOPPED);
   ck_assert_int_eq(count_kind(&k, PTX_FINDING_RACE), 1);
+  ck_assert_int_eq(ptx_machine_findings_left_out(k.machine), 0);
   ck_assert_int_gt((int)ptx_kernel_finding(&k, PTX_FINDING_RACE)->count, 300);
   ck_assert_ptr_nonnull(ptx_kernel_finding(&k, PTX_FINDING_OUT_OF_BOUNDS));
 }

@@ -84,7 +84,13 @@ static PtxFinding *make_room(PtxMachine *m, PtxFindingKind kind) {
 
 PtxFinding *ptx_find(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, int pc, int other_pc,
                      uint32_t lanes) {
-  const uint64_t line = line_of(m, pc), other = line_of(m, other_pc);
+  uint64_t line = line_of(m, pc), other = line_of(m, other_pc);
+  // Which side of a race came first is an accident of the run.
+  if (kind == PTX_FINDING_RACE && line > other) {
+    const uint64_t first = line;
+    line = other;
+    other = first;
+  }
   PtxFinding *f = find_kept(m, kind, line, other);
   if (f) {
     f->count++;

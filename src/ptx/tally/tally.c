@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/whole.h"
 #include "ptx/run/run.h"
 
 struct PtxTally {
@@ -159,17 +158,13 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
 
 enum { SECTOR = 32 };
 
-// The bytes of a sector that an access from `first` to `end` has, a bit for each.
-static uint32_t bytes_in(int64_t sector, int64_t first, int64_t end) {
-  const int64_t from = max64(first - sector * SECTOR, 0), to = min64(end - sector * SECTOR, SECTOR);
-  return to - from == SECTOR ? ~0u : ((1u << (to - from)) - 1) << from;
-}
-
 // Sectors of 32 bytes that the lanes ask for together, and how few would do for as many bytes:
 // bytes that several lanes ask for count once.
 static void count_sectors(const PtxAccess *access, PtxSiteCount *site) {
   int64_t seen[BANK_LANES * 3];
   uint32_t asked[BANK_LANES * 3];
+  // An access lies at a multiple of its bytes: in one sector, or it has whole ones.
+  const uint32_t unit = access->bytes >= SECTOR ? ~0u : (1u << access->bytes) - 1;
   int n = 0, bytes = 0;
   FOR_LANES(access->mask) {
     const int64_t first = access->addr[l], end = first + access->bytes;
@@ -178,7 +173,7 @@ static void count_sectors(const PtxAccess *access, PtxSiteCount *site) {
       while (k >= 0 && seen[k] != sector) k--;
       if (k < 0 && n == BANK_LANES * 3) continue;
       if (k < 0) seen[k = n++] = sector, asked[k] = 0;
-      asked[k] |= bytes_in(sector, first, end);
+      asked[k] |= unit << first % SECTOR;
     }
   }
   for (int k = 0; k < n; k++) bytes += __builtin_popcount(asked[k]);

@@ -8,7 +8,7 @@
 #include "cli/common/portable.h"
 
 // A file that is opened where standard input, output or errors were closed would be taken for them.
-// What is written to a closed output fails as it would have: it is open for reading alone.
+// Writing to a closed output fails as before: it is open for reading alone.
 static void fill_closed(void) {
   for (int fd = 0; fd <= 2; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd) _exit(3);

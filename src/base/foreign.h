@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 
-// What may stand in a comment of C, of either style: one line that ends no comment and goes on to
-// no other line.
+// The text as it may stand in a comment of C, of either style: one line that ends no comment and
+// goes on to no other line.
 char *foreign_comment(Arena *arena, const char *text);
 // A field of a CSV row in quotes, its own quotes doubled, and what follows it; NULL is an empty
 // field. A text that a spreadsheet would take for a formula gets an apostrophe in front; a number

@@ -213,7 +213,7 @@ START_TEST(a_classroom_is_for_its_group) {
   ck_assert_msg(run.status == (temporary ? CLI_USAGE : CLI_OK), "%s", run.err);
   struct stat status;
   ck_assert_int_eq(stat(path, &status), 0);
-  if (!temporary) ck_assert_int_eq(status.st_mode & 07777, 02770);
+  if (!temporary) ck_assert_int_eq(status.st_mode & 07777, 03770);
   const char *ask = "GEMMVIEW_CLASSROOM=%s %s classroom";
   chmod(path, 02770);
   run = cli_shell(arena, arena_printf(arena, ask, path, getenv("GEMMVIEW")));

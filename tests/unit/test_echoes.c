@@ -1,4 +1,4 @@
-// What is typed wrongly is quoted, harmlessly, and answered with what was meant.
+// A mistake is quoted harmlessly and answered with what was meant.
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

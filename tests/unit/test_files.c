@@ -1,4 +1,4 @@
-// What is named as a file and is none, files that never end, and files that several change at once.
+// Names that lead to no file, files that never end, and files that several change at once.
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -60,7 +60,7 @@ START_TEST(cells_are_no_formulas) {
 }
 END_TEST
 
-// What turns a line around is an escape in JSON, and comes back as it was.
+// A mark that turns a line around is an escape in JSON, and comes back as it was.
 START_TEST(json_has_no_marks_that_turn_lines) {
   const char *text =
       "a\xe2\x80\xae"

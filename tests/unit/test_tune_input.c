@@ -107,7 +107,7 @@ END_TEST
 START_TEST(a_folder_is_no_file_of_problems) {
   const Schedule *got;
   ck_assert_int_eq(tune_read_file(arena, "/tmp", &got, &diags), -1);
-  ck_assert_str_eq(diags.first->text, "--file /tmp cannot be read");
+  ck_assert_str_eq(diags.first->text, "--file /tmp cannot be read: it is a folder, not a file");
 }
 END_TEST
 

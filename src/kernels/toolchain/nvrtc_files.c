@@ -19,7 +19,7 @@
 #include "base/str.h"
 #include "kernels/toolchain/nvrtc.h"
 
-// What is left of a text, and the number of its first line.
+// The rest of a text, and the number of its first line.
 typedef struct Phases {
   const char *at;
   int line;

@@ -22,5 +22,5 @@ ToolResult tool_run(Arena *arena, const char *const *argv, const void *input, si
 // A new folder below the one for temporary files; NULL with errno. tool_folder_remove()
 // (tool_keeper.h) takes it away again.
 const char *tool_folder(Arena *arena);
-// What a tool may use of this machine's memory.
+// So much of this machine's memory a tool may use.
 size_t tool_memory_bytes(void);

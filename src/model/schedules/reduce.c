@@ -105,7 +105,7 @@ static double op_work(const Op *op) {
   return fmax(1, (double)(atom->m * atom->n * atom->k) / (LANES * ATOM_IS_EASIER));
 }
 
-// Of roles each has its part of the threads.
+// Each role has its part of the threads.
 static double body_work(const Stmt *stmt, int n_roles) {
   double work = 0;
   for (; stmt; stmt = stmt->next) {

@@ -286,7 +286,7 @@ static char *compose(Classroom *class) {
   return out.text;
 }
 
-// Who has not said hello in its time is let go: a place is for somebody with a name.
+// A connection without a hello in its time is closed: a place is for somebody with a name.
 static void drop_silent(Classroom *class) {
   const int64_t now = clock_ms();
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {

@@ -33,7 +33,7 @@ static const struct {
     {"lesson own_kernel --answers", 0,
      "--arg 32\" --keys \": l a y o u t Space p a d : 1 Enter\"`\n", "show own -k"},
     {"lesson order --answers", 0, "- a) `GROUP_M=1`: 80 MiB, 0.381 GiB from DRAM\n", NULL},
-    {"lesson softmax --at 7 --answers", 0, "251 registers, 0 B spilled", NULL},
+    {"lesson softmax --at 7 --answers", 0, "A_REGS=1,FRAG_ORDER=1: 44 B, 255 registers", NULL},
     {"lesson --facts", 0, "wavefronts         SITE", NULL},
     {"lesson bnaks", 2, "there is no lesson \"bnaks\"; lessons are 1 to 21; nearest: banks", NULL},
     {"lesson 22", 2, "there is no lesson \"22\"", NULL},

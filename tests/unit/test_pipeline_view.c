@@ -240,7 +240,21 @@ START_TEST(a_race_marks_its_statements) {
   for (int i = 0; i < own()->now.timeline->n_events; i++)
     found = found || own()->now.timeline->event[i].stmt->id == own()->verdict.stmt[0];
   ck_assert(found);
-  ck_assert(!view_table[session->view].body->command(session, "break nothing", &diags));
+  ck_assert(!view_table[session->view].body->command(session, "break no_such_fault", &diags));
+}
+END_TEST
+
+// A symptom's name is the next breakage that shows it, and only such ones.
+START_TEST(a_symptom_steps_through_its_breakages) {
+  for (int i = 0; i < 3; i++) {
+    command("break hangs");
+    ck_assert_ptr_nonnull(own()->verdict.name);
+    ck_assert(breakage_seen(own()->verdict.id) & SEEN_HANGS);
+  }
+  const BreakageId third = own()->verdict.id;
+  command("break hangs");
+  ck_assert_int_ne(own()->verdict.id, third);
+  command("break off");
 }
 END_TEST
 
@@ -271,6 +285,7 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, a_breakage_between_tiles_is_judged_on_two_of_them);
   tcase_add_test(tests, a_deadlock_says_who_waits_for_whom);
   tcase_add_test(tests, a_race_marks_its_statements);
+  tcase_add_test(tests, a_symptom_steps_through_its_breakages);
   tcase_add_test(tests, who_waits_for_ever_says_for_what);
   tcase_add_test(tests, the_checklist_follows_the_breakage);
   tcase_add_loop_test(tests, no_breakage_leaves_all_well, 0, N_LISTS);

@@ -69,16 +69,6 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   return late ? answer->status : CLI_OK;
 }
 
-static bool check_level(const char *level, Diags *diags) {
-  if (!level || (*level && strchr("0123", *level) && !level[1])) return true;
-  Diag *diag = diag_add(diags, "usage", "--ptxas-opt %s: the levels are 0 to 3",
-                        str_sanitise(diags->arena, level));
-  char *end;
-  const long number = strtol(level, &end, 10);
-  if (*level && !*end) diag->nearest = number < 0 ? "0" : "3";
-  return false;
-}
-
 int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CompileGiven given = {0};
@@ -88,7 +78,7 @@ int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char 
   if (argc > 1)
     return cli_error(CLI_USAGE, "%s takes no argument \"%s\"; a state is given with -k",
                      command->name, str_sanitise(arena, argv[1]));
-  if (!check_level(given.ptxas_opt, &diags)) return cli_fail(&diags);
+  if (!option_check_ptxas_opt(given.ptxas_opt, &diags)) return cli_fail(&diags);
   Compiled compiled = {.arena = arena, .given = &given};
   compiled.model = cli_model(arena, given.state, &diags);
   if (!compiled.model) return cli_fail(&diags);

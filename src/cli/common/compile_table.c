@@ -21,7 +21,7 @@
 #include "tui/session/session.h"
 
 typedef struct TableGiven {
-  const char *state;
+  const char *state, *ptxas_opt;
   OptionList knobs, worker;
   bool json, csv;
 } TableGiven;
@@ -31,6 +31,7 @@ static const Option options[] = {
     OPTION_JSON(TableGiven),
     OPTION_CSV(TableGiven),
     OPTION_WORKER(TableGiven),
+    {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(TableGiven, ptxas_opt)},
     {.name = "knob", .kind = OPTION_KIND_LIST, .offset = offsetof(TableGiven, knobs)},
 };
 
@@ -284,7 +285,8 @@ static void ask(Table *table, const TargetTable *targets, CliWorker *worker, Lin
   line->model = model_build(arena, targets, line->point);
   const Program *program = line->model->program;
   const Emission *emission = emit_model(arena, line->model, program);
-  const Plan *plan = plan_from_emission(arena, emission, program, line->model->target, "resources");
+  Plan *plan = plan_from_emission(arena, emission, program, line->model->target, "resources");
+  plan->ptxas_opt = table->given->ptxas_opt;
   const ClientRequest request = {
       .kind = MESSAGE_COMPILE, .plan = plan, .want = "cubin", .keep = true};
   line->answer = cli_worker_submit(worker, &request, knobs_of(table, line, " "));
@@ -323,6 +325,7 @@ int compile_table_run(Arena *arena, int argc, char **argv) {
     return cli_fail(&diags);
   if (argc > 1) diag_add(&diags, "usage", "a state is given with -k");
   if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
+  option_check_ptxas_opt(given.ptxas_opt, &diags);
   if (diags.count || !find_points(&table, &targets, &diags) || !claims_of(&table, &diags))
     return cli_fail(&diags);
   CliWorker *worker = cli_worker_open(arena, &given.worker, false, &diags);

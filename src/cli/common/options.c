@@ -165,3 +165,13 @@ bool options_parse(const Option *options, int n, void *out, int *argc, char **ar
   *argc = kept;
   return diags->count == before;
 }
+
+bool option_check_ptxas_opt(const char *level, Diags *diags) {
+  if (!level || (*level && strchr("0123", *level) && !level[1])) return true;
+  Diag *diag = diag_add(diags, "usage", "--ptxas-opt %s: the levels are 0 to 3",
+                        str_sanitise(diags->arena, level));
+  char *end;
+  const long number = strtol(level, &end, 10);
+  if (*level && !*end) diag->nearest = number < 0 ? "0" : "3";
+  return false;
+}

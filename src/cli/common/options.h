@@ -59,3 +59,5 @@ bool options_parse(const Option *options, int n, void *out, int *argc, char **ar
 
 // A whole decimal number within lo … hi; otherwise a diagnostic that calls it `what`.
 bool option_parse_int(const char *text, int lo, int hi, const char *what, int *out, Diags *diags);
+// --ptxas-opt: NULL or a level of the assembler, 0 to 3. False after a finding.
+bool option_check_ptxas_opt(const char *level, Diags *diags);

@@ -80,7 +80,7 @@ static const Fact facts[] = {
      NULL,
      "loops",
      NULL,
-     120,
+     80,
      24,
      {"t:080 bundle async[3@(k_o + 2) depth=3], AsyncWait(keep=2)"}},
     {"000_loop_op",

@@ -369,6 +369,8 @@ static void draw_dialect(Canvas *canvas, Rect line, const Session *session) {
       arena_printf(session->frame, " in deplodock, the article's compiler: %s ", text);
   if (utf8_columns(said) + 2 > line.cols)
     said = arena_printf(session->frame, " in deplodock: %s ", text);
+  if (utf8_columns(said) + 2 > line.cols)
+    said = arena_printf(session->frame, "%.*s… ", (int)utf8_fit(said, line.cols - 5), said);
   const int col = line.cols - utf8_columns(said) - 2;
   if (col > 0) canvas_text(canvas, line, 0, col, STYLE_DIM, said);
 }

@@ -99,6 +99,8 @@
   X(TENSOR_BEFORE, "tensor_before", "nobody says tcgen05.fence::before_thread_sync")               \
   X(TENSOR_REUSE, "tensor_reuse",                                                                  \
     "products overwrite the sums of a tile without waiting until they have been read")             \
+  X(TENSOR_RELEASE_EARLY, "tensor_release_early",                                                  \
+    "warps say that the sums have been read in front of tcgen05.wait::ld, not behind it")          \
   X(TENSOR_PHASE, "tensor_phase", "consumers begin with phase 0 at acc_empty, as writers do")      \
   X(TENSOR_INIT, "tensor_init",                                                                    \
     "mbarriers are initialised by thread 0 of those that write, among those that do not")          \

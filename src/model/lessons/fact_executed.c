@@ -87,6 +87,7 @@ COUNTER_FACT(counted_ldgsts, "wavefronts_ldgsts")
 COUNTER_FACT(counted_us, "time_us")
 COUNTER_FACT(compiled_registers, "registers")
 COUNTER_FACT(compiled_stack, "stack_bytes")
+COUNTER_FACT(compiled_lane_loops, "lane_loops")
 COUNTER_FACT(compiled_spill_stores, "spill_store_bytes")
 COUNTER_FACT(compiled_spill_loads, "spill_load_bytes")
 

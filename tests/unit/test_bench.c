@@ -280,18 +280,21 @@ START_TEST(test_many_kernels) {
 END_TEST
 
 // As many blocks as fit: 100 SMs of the fake device times 2048 threads of each, 64 a block; no more
-// than there are tiles; whole clusters, of which 42 fit in four SMs.
+// than there are tiles; whole clusters, of which 42 fit in four SMs; and no more than tensor memory
+// has room for, which the driver does not count.
 START_TEST(test_persistent_grid) {
   static const struct {
     int64_t tiles;
-    int cluster;
+    int cluster, blocks_per_sm;
     int64_t grid;
-  } rows[] = {{40000, 1, 3200}, {12, 1, 12}, {33000, 3, 3150}};
+  } rows[] = {{40000, 1, 0, 3200}, {12, 1, 0, 12},     {33000, 3, 0, 3150},
+              {40000, 1, 2, 200},  {40000, 2, 1, 100}, {40000, 1, 64, 3200}};
   Plan *plan = plan_named("gemm");
   PlanKernel *kernel = &plan->kernels[0];
   kernel->grid[0] = rows[_i].tiles;
   kernel->grid[1] = 1;
   kernel->persistent = true;
+  kernel->blocks_per_sm = rows[_i].blocks_per_sm;
   kernel->block[0] = 64;
   kernel->block[1] = 1;
   kernel->cluster[0] = rows[_i].cluster;
@@ -574,7 +577,7 @@ Suite *suite_bench(void) {
   tcase_add_test(tests, test_reference_must_be_right);
   tcase_add_test(tests, test_options);
   tcase_add_test(tests, test_many_kernels);
-  tcase_add_loop_test(tests, test_persistent_grid, 0, 3);
+  tcase_add_loop_test(tests, test_persistent_grid, 0, 6);
   tcase_add_loop_test(tests, test_cancel, 0, 3);
   tcase_add_test(tests, test_refused_jobs);
   tcase_add_loop_test(tests, test_every_call_fails, 0, 2);

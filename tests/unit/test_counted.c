@@ -416,6 +416,12 @@ START_TEST(kernels_that_are_quoted_make_what_was_counted) {
 }
 END_TEST
 
+static bool has_number(const CountedKernel *kernel, const char *name) {
+  for (int i = 0; i < kernel->n; i++)
+    if (str_equal(kernel->number[i].name, name)) return true;
+  return false;
+}
+
 static double number_named(const CountedKernel *kernel, const char *name) {
   for (int i = 0; i < kernel->n; i++)
     if (str_equal(kernel->number[i].name, name)) return kernel->number[i].value;
@@ -431,6 +437,7 @@ START_TEST(kernels_are_what_the_compiler_says) {
   const int n = has_compiler() ? stress_count(1, counted->n) : 0;
   for (int i = 0; i < n; i++) {
     const CountedKernel *kernel = &counted->kernel[i];
+    if (has_number(kernel, "lane_loops")) continue;  // suite elect counts those
     const Model *model = model_from(&kernel->schedule);
     const Emission *emission = emit_model(property_arena, model, model->program);
     const Plan *plan =

@@ -2,8 +2,10 @@
 #include <check.h>
 #include <string.h>
 
+#include "base/embed.h"
 #include "compile_once.h"
 #include "emit_cases.h"
+#include "kernels/toolchain/counted.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/sass.h"
@@ -150,6 +152,26 @@ static bool issues(const Model *model) {
   return strstr(program_text_full(arena, model->program), "elected") != NULL;
 }
 
+// The lesson tells how many there are without it: of the same text as it is compiled here.
+START_TEST(loops_over_lanes_are_as_many_as_is_told) {
+  const Rung *rung = NULL;
+  for (int i = 0; i < cases.n; i++)
+    if (!strcmp(cases.rung[i].name, "blackwell_roles")) rung = cases.rung[i].rung;
+  ck_assert_ptr_nonnull(rung);
+  Schedule by_number = rung->schedule;
+  schedule_set(&by_number, KNOB_ELECT, 0);
+  const EmbeddedFile *file = embed_find(arena, "facts/nvrtc_kernels.jsonl");
+  Diags diags = diags_new(arena);
+  double told = -1;
+  const CountedKernels *counted = counted_read(arena, file->text, file->size, file->path, &diags);
+  ck_assert_ptr_nonnull(counted_find(counted, &by_number, "lane_loops", &told));
+  ck_assert_double_gt(told, REPLAYS_MAX);
+  if (!has_nvrtc) return;
+  const Model *model = emit_state(&cases, schedule_record_text(arena, &by_number));
+  ck_assert_double_eq(replays(model, "by number"), told);
+}
+END_TEST
+
 // One rung in eight, in `make stress` all of them.
 START_TEST(no_rung_issues_in_a_loop_over_lanes) {
   for (int i = 0; has_nvrtc && i < cases.n; i++) {
@@ -174,6 +196,7 @@ Suite *suite_elect(void) {
   tcase_add_test(tcase, any_lane_will_do);
   tcase_add_test(tcase, half_a_warp_elects_nobody);
   tcase_add_test(tcase, checklist_names_the_elect);
+  tcase_add_test(tcase, loops_over_lanes_are_as_many_as_is_told);
   tcase_add_test(tcase, no_rung_issues_in_a_loop_over_lanes);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -38,6 +38,7 @@ static Plan good_plan(void) {
                    .block = {16, 16, 1},
                    .cluster = {2, 1, 1},
                    .smem_bytes = 100000,
+                   .blocks_per_sm = 2,
                    .n_args = 5,
                    .args = {PLAN_ARG_MAP, PLAN_ARG_B, PLAN_ARG_WORKSPACE, PLAN_ARG_C,
                             PLAN_ARG_MAP + 1}}},

@@ -9,10 +9,11 @@
 //
 // A persistent kernel is launched with as many blocks as the device holds at once, which only its
 // driver knows: SMs times the blocks that fit on one, by the registers that the assembler has given
-// out. Worked example, 512 tiles, one block of 384 threads an SM on 132 SMs: a grid of 132. A
-// cluster has room only inside of a GPC: of four blocks each, 32 of the 33 that 132 SMs seem to
-// hold, and the last would go through its whole list when all others are over. If its clusters
-// claim lists of tiles, which list is meant for which SM is settled then too (places.h).
+// out; of tensor memory, which the driver does not count, the plan knows. Worked example, 512
+// tiles, one block of 384 threads an SM on 132 SMs: a grid of 132. A cluster has room only inside
+// of a GPC: of four blocks each, 32 of the 33 that 132 SMs seem to hold, and the last would go
+// through its whole list when all others are over. If its clusters claim lists of tiles, which list
+// is meant for which SM is settled then too (places.h).
 #include <string.h>
 
 #include "base/str.h"
@@ -105,15 +106,23 @@ static bool settle_clusters(Gpu *gpu, GpuProgram *program, int i) {
   return true;
 }
 
+// Blocks that an SM holds: as the driver says, who knows nothing of tensor memory. One too many
+// would stand in tcgen05.alloc until another one ends.
+static int find_blocks(const Gpu *gpu, const GpuProgram *program, int i, int *blocks) {
+  const PlanKernel *kernel = &program->plan->kernels[i];
+  const int status = gpu->cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+      blocks, program->functions[i], block_threads(kernel), (size_t)kernel->smem_bytes);
+  if (kernel->blocks_per_sm && *blocks > kernel->blocks_per_sm) *blocks = kernel->blocks_per_sm;
+  return status;
+}
+
 static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   const PlanKernel *kernel = &program->plan->kernels[i];
-  const CudaApi *cuda = gpu->cuda;
   int blocks = 0;
   int64_t *grid = &program->grid_x[i];
   *grid = kernel->grid[0];
   if (!kernel->persistent) return true;
-  int status = cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks, program->functions[i], block_threads(kernel), (size_t)kernel->smem_bytes);
+  const int status = find_blocks(gpu, program, i, &blocks);
   if (!gpu_check(gpu, status, "cuOccupancyMaxActiveBlocksPerMultiprocessor")) return false;
   if (blocks < 1) return gpu_refuse(gpu, "no block of %s fits on an SM", kernel->name);
   *grid = min64(*grid, blocks * gpu->info.device.sm_count);
@@ -266,9 +275,7 @@ void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry) {
                   (double)kernel->grid[1] * (double)kernel->grid[2];
     if (size <= most) continue;
     most = size;
-    if (gpu->cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-            &blocks, function, block_threads(kernel), (size_t)kernel->smem_bytes) != CU_SUCCESS)
-      blocks = -1;
+    if (find_blocks(gpu, program, i, &blocks) != CU_SUCCESS) blocks = -1;
     entry->blocks_per_sm = blocks;
     entry->registers = registers;
     entry->local_bytes = function_attribute(gpu, function, CU_FUNC_LOCAL_BYTES);

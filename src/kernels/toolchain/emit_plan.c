@@ -58,6 +58,7 @@ static PlanKernel plan_kernel(Plan *plan, const Program *program, const EmitKern
                        .block = {(int)from->n_threads, 1, 1},
                        .cluster = {from->cluster > 1 ? (int)from->cluster : 0, 0, 0},
                        .smem_bytes = from->dynamic_smem_bytes,
+                       .blocks_per_sm = emit_blocks_in_tensor_memory(from),
                        .n_args = from->n_args};
   for (int i = 0; i < from->n_args; i++)
     kernel.args[i] = from->arg[i].copy ? plan_map(plan, program, &from->arg[i])

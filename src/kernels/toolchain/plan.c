@@ -8,7 +8,7 @@
 //    "type":"f32","columns":32,"rows":16,"box_columns":32,"box_rows":8,"swizzle_bits":3}],
 //    "tile_m":16,"tile_n":16,"traced":0,"tolerance":0,"kernels":[{"name":"gemm",
 //    "grid":[2,4,1],"persistent":false,"block":[16,16,1],"cluster":[1,1,1],
-//    "smem_bytes":0,"args":["A","map_0","C"]}]}
+//    "smem_bytes":0,"blocks_per_sm":0,"args":["A","map_0","C"]}]}
 //
 // All keys must be there: a plan is written by this file and by nothing else, so an absent key
 // means that two versions meet, and guessing a default would time something nobody asked for.
@@ -385,6 +385,7 @@ static const RecordField kernel_fields[] = {
     {.key = "block", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, block), .max = 3},
     {.key = "cluster", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, cluster), .max = 3},
     FIELD(PlanKernel, smem_bytes, RECORD_INT64),
+    FIELD(PlanKernel, blocks_per_sm, RECORD_INT),
     {.key = "args",
      .kind = RECORD_CHOICES,
      .offset = offsetof(PlanKernel, args),

@@ -101,6 +101,8 @@ typedef struct PlanKernel {
   int cluster[3];   // 0 or 1 = none in that direction
   bool persistent;  // grid[0] is the most: it is launched with as many blocks as fit on the device
   int64_t smem_bytes;  // dynamic; more than 48 KiB is asked of the driver
+  int blocks_per_sm;   // that tensor memory has room for, which the driver does not count; 0: it
+                       // takes none
   int n_args;
   PlanArg args[PLAN_MAX_ARGS];
 } PlanKernel;

@@ -395,6 +395,7 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_TENSOR_LEAK] = break_tensor_leak,
     [BREAK_TENSOR_BEFORE] = break_tensor_before,
     [BREAK_TENSOR_REUSE] = break_tensor_reuse,
+    [BREAK_TENSOR_RELEASE_EARLY] = break_tensor_release_early,
     [BREAK_TENSOR_PHASE] = break_tensor_phase,
     [BREAK_TENSOR_INIT] = break_tensor_init,
     [BREAK_PAIR_MASK] = break_pair_mask,

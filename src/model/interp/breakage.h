@@ -186,6 +186,9 @@ Symptom symptom_find(const char *name);
   X(TENSOR_REUSE, "tensor_reuse",                                                                  \
     "products overwrite the sums of a tile without waiting until they have been read",             \
     SEEN_STRIPES | SEEN_HANGS)                                                                     \
+  X(TENSOR_RELEASE_EARLY, "tensor_release_early",                                                  \
+    "warps say that the sums have been read in front of tcgen05.wait::ld, not behind it",          \
+    SEEN_STRIPES | SEEN_SOMETIMES)                                                                 \
   X(TENSOR_PHASE, "tensor_phase", "consumers begin with phase 0 at acc_empty, as writers do",      \
     SEEN_HANGS)                                                                                    \
   X(TENSOR_INIT, "tensor_init",                                                                    \

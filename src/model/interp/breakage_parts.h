@@ -43,6 +43,7 @@ bool break_tensor_free_lane(Program *program);
 bool break_tensor_leak(Program *program);
 bool break_tensor_before(Program *program);
 bool break_tensor_reuse(Program *program);
+bool break_tensor_release_early(Program *program);
 bool break_tensor_phase(Program *program);
 bool break_tensor_init(Program *program);
 bool break_pair_mask(Program *program);

@@ -118,6 +118,31 @@ static bool one_lane_frees(Program *program, Stmt *stmt) {
 
 bool break_tensor_free_lane(Program *program) { return change_any(program, one_lane_frees); }
 
+static bool tells_of_sums(const Stmt *stmt) {
+  return is_mbar_op(stmt, OP_MBAR_ARRIVE, ROLE_ACC_EMPTY) ||
+         find_op(stmt->body, OP_MBAR_ARRIVE, ROLE_ACC_EMPTY);
+}
+
+// The wait for what tcgen05.ld brings changes places with the arrival behind it, and its fence.
+static bool release_first(Stmt **link) {
+  for (; *link; link = &(*link)->next) {
+    if (release_first(&(*link)->body)) return true;
+    Stmt *wait = *link, *tells = wait->next;
+    if (!is_op(wait, OP_T_WAIT_LD)) continue;
+    while (tells && !tells_of_sums(tells)) tells = tells->next;
+    if (!tells) continue;
+    *link = wait->next;
+    wait->next = tells->next;
+    tells->next = wait;
+    return true;
+  }
+  return false;
+}
+
+bool break_tensor_release_early(Program *program) {
+  return release_first(&main_kernel(program)->body);
+}
+
 // ---- roles --------------------------------------------------------------------------------------
 
 static bool begin_with_phase_0(Program *program, Stmt *stmt) {

@@ -117,32 +117,32 @@ static Stmt *by_first_warp(Program *program, Op op) {
   return stmt_if(program, knob, first, stmt_op(program, knob, op));
 }
 
-// Up to the last column of any buffer.
-static int64_t allocation(const Program *program) {
+// Up to the last column of any buffer, or as many as are asked for.
+static int64_t allocation(const Program *program, const Schedule *schedule) {
   int64_t end = 0;
   for (int i = 0; i < program->n_buffers; i++) {
     const Buffer *buffer = program->buffer[i];
     if (buffer->space == SPACE_TENSOR) end = max64(end, buffer->column + buffer->dim[1]);
   }
-  return tensor_allocation(end);
+  return max64(tensor_allocation(end), schedule->value[KNOB_TENSOR_COLUMNS]);
 }
 
-static Stmt *begin(Program *program) {
+static Stmt *begin(Program *program, const Schedule *schedule) {
   Buffer *base = program_buffer(program, ROLE_TENSOR_BASE);
   Stmt *inits = build_inits(program, program_buffer(program, ROLE_ACC_FULL), 1, knob);
   Stmt *init = stmt_if(program, knob, is_first(program, program->thread), inits);
   Stmt *alloc = by_first_warp(program, (Op){.kind = OP_T_ALLOC,
                                             .dst = access1(base, ex_const(program->arena, 0)),
-                                            .count = allocation(program)});
+                                            .count = allocation(program, schedule)});
   return stmt_list(noted(init, "a phase of acc_full ends when products are done"), alloc,
                    barrier(program, knob, "tensor memory is there"), NULL);
 }
 
-static Stmt *end(Program *program) {
+static Stmt *end(Program *program, const Schedule *schedule) {
   Buffer *base = program_buffer(program, ROLE_TENSOR_BASE);
   Op op = {.kind = OP_T_FREE,
            .src = access1(base, ex_const(program->arena, 0)),
-           .count = allocation(program)};
+           .count = allocation(program, schedule)};
   return stmt_list(barrier(program, knob, "the sums are read"), by_first_warp(program, op), NULL);
 }
 
@@ -206,11 +206,10 @@ static Stmt *write_back(Program *program, const Product *product) {
 
 Stmt *tensor_body(Program *program, const Product *product, const Schedule *schedule,
                   Access operand[2]) {
-  (void)schedule;
   Stmt *loop = stmt_loop(program, knob, product->axis[AXIS_K]->digit[0].var,
                          step(program, product, operand));
-  return stmt_list(begin(program), loop, op_of(program, OP_T_AFTER), write_back(program, product),
-                   end(program), NULL);
+  return stmt_list(begin(program, schedule), loop, op_of(program, OP_T_AFTER),
+                   write_back(program, product), end(program, schedule), NULL);
 }
 
 // ---- several tiles ------------------------------------------------------------------------------

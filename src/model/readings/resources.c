@@ -21,6 +21,7 @@
 
 #include "base/whole.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/tensor_use.h"
 #include "model/readings/derive.h"
 
 enum { REGISTERS_FOR_ADDRESSES = 28, REGISTER_BYTES = 4 };
@@ -84,13 +85,6 @@ typedef struct Limit {
   const char *name;
   int64_t blocks;
 } Limit;
-
-static void look_for_columns(Stmt *stmt, int depth, void *context) {
-  (void)depth;
-  const bool allocates =
-      stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == ACTION_ALLOCATE;
-  if (allocates) *(int64_t *)context += stmt->op.count;
-}
 
 // Several limits may allow the same number of blocks: each of them keeps one more off the SM.
 static void take_smallest(Resources *r, const Limit limit[RESOURCE_LIMITS]) {
@@ -219,6 +213,7 @@ Resources derive_resources(const Program *program, const Target *target) {
   Launch launch = kernel_launch(kernel);
   Resources r = {
       .smem_bytes = program_smem_bytes(program),
+      .tensor_columns = kernel_tensor_columns(kernel),
       .n_accumulators = count_registers(program, ROLE_ACC),
       .n_fragments = count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B) +
                      count_registers(program, ROLE_FRAG_SFA) +
@@ -230,7 +225,6 @@ Resources derive_resources(const Program *program, const Target *target) {
       .n_warps = launch_block_warps(&launch),
       .n_consumers = launch_warps(&launch)};
   add_attention(program, &r);
-  stmt_walk(kernel->body, look_for_columns, &r.tensor_columns);
   r.producer_registers = registers_of(kernel, WORK_FETCHES);
   r.consumer_registers = registers_of(kernel, WORK_MULTIPLIES);
   r.n_needed = estimate_registers(&r, holds_staging(program));

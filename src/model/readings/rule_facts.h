@@ -60,6 +60,7 @@ int64_t rule_dtype_of_atom(const Facts *facts);
 bool rule_in_tensor_memory(const Facts *f);
 int64_t rule_tensor_columns(const Facts *f);
 // Those of scale factors beside them, " and 48 of scale factors"; what these do not go with.
+const char *rule_tensor_allocation_fault(const Facts *f);
 int64_t rule_factor_columns(const Facts *f);
 const char *rule_factor_words(const Facts *f);
 const char *rule_factors_fault(const Facts *f);

@@ -14,6 +14,18 @@ int64_t rule_tensor_columns(const Facts *f) {
   return rule_in_tensor_memory(f) ? tensor_columns(f->schedule, f->atom.n) : 0;
 }
 
+// How many columns a block asks for, which its buffers have to fit into.
+const char *rule_tensor_allocation_fault(const Facts *f) {
+  const int64_t asked = value(f, KNOB_TENSOR_COLUMNS);
+  const int64_t needed = rule_tensor_columns(f) + rule_factor_columns(f);
+  if (!asked) return NULL;
+  if (!rule_in_tensor_memory(f)) return "an atom that is no tcgen05: its sums lie in registers";
+  if (!tensor_can_allocate(asked)) return "columns are allocated by powers of two, from 32 to 512";
+  if (asked >= needed) return NULL;
+  return arena_printf(f->arena, "%lld columns of sums%s", (long long)rule_tensor_columns(f),
+                      rule_factor_words(f));
+}
+
 int64_t rule_factor_columns(const Facts *f) { return tensor_factor_columns(f->schedule); }
 
 // "SFA and SFB take 48 columns beside them"

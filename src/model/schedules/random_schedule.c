@@ -528,6 +528,7 @@ static void draw_tensor(uint64_t *state, const Draw *draw, Schedule *schedule) {
   v[KNOB_EPI_N] = random_between(state, 0, 1) * PIECE * (1 << random_between(state, 0, 2));
   if (random_between(state, 0, 1)) draw_tensor_tiles(state, schedule);
   if (v[KNOB_WARP_SPECIALIZE] && random_between(state, 0, 2) == 0) draw_pair(schedule);
+  if (random_between(state, 0, 3) == 0) v[KNOB_TENSOR_COLUMNS] = TENSOR_COLUMNS;
 }
 
 // ---- a schedule ---------------------------------------------------------------------------------

@@ -18,6 +18,7 @@
 
 #include "base/foreign.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/tensor_use.h"
 #include "model/text/emit_base.h"
 #include "model/text/emit_elect.h"
 #include "model/text/emit_names.h"
@@ -243,6 +244,10 @@ static void declare_lets(Emitter *emitter, const Launch *launch, const EmitUses 
 
 // ---- kernels ------------------------------------------------------------------------------------
 
+int emit_blocks_in_tensor_memory(const EmitKernel *kernel) {
+  return kernel->tensor_columns ? (int)(TENSOR_COLUMNS / kernel->tensor_columns) : 0;
+}
+
 const char *emit_arg_name(Arena *arena, const EmitArg *arg) {
   return arg->copy ? arena_printf(arena, "%s_map", arg->buffer->name) : arg->buffer->name;
 }
@@ -382,6 +387,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
       .persistent = launch.tiles != NULL,
       .n_threads = launch.block_threads,
       .cluster = launch.cluster,
+      .tensor_columns = kernel_tensor_columns(kernel),
       .takes_stamps = emitter->options->stamps && index == emitter->program->main_kernel,
       .first_line = emitter->rows.n};
   emitter->kernel = index;

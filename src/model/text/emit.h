@@ -55,6 +55,7 @@ typedef struct EmitKernel {
   bool persistent;     // the grid is as many blocks as fit on the GPU at once, n_blocks at most
   int64_t smem_bytes;  // of the whole pool
   int64_t dynamic_smem_bytes;  // what the launch must ask for: 0 when the pool is static
+  int64_t tensor_columns;      // of tensor memory, of which an SM has 512; 0: none
   int n_args;
   EmitArg arg[EMIT_ARGS_MAX];  // in the order of the parameters
   bool takes_alpha;            // a last parameter, float alpha (1 for a plain product)
@@ -81,6 +82,9 @@ typedef struct Emission {
   int n_stamps;             // places; mark 2 · i + 1 is the end of the i-th
   const EmitStamp *stamp;
 } Emission;
+
+// Blocks of it that tensor memory of an SM has room for; 0: it takes none.
+int emit_blocks_in_tensor_memory(const EmitKernel *kernel);
 
 // "A", or "A_map": the parameter's name.
 const char *emit_arg_name(Arena *arena, const EmitArg *arg);

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f16 summed in f32, B column-major, A and C row-major
-// AUTO=0,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,ATOM_N=256,BK=4,STAGE=11,SWIZZLE=3,TMA=1,BUFFER_COUNT=4,GROUP_M=8,PERSISTENT=1,WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=1,EPI_N=64,CLUSTER_M=2,CTA_GROUP=2
+// AUTO=0,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,ATOM_N=256,BK=4,STAGE=11,SWIZZLE=3,TMA=1,BUFFER_COUNT=4,GROUP_M=8,PERSISTENT=1,WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=1,EPI_N=64,CLUSTER_M=2,CTA_GROUP=2,TENSOR_COLUMNS=512
 // for sm_100a (B200 SXM (HGX))
 //
 //   matmul<<<min(512, blocks that fit), 192, 147544>>>(A_map, B_map, C_map)   147544 bytes of shared memory
@@ -246,7 +246,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   }
 
   if (warp == 0)
-    tensor_alloc_pair<256>(tensor_base);
+    tensor_alloc_pair<512>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: tensor memory is there
   cluster_barrier();
@@ -327,6 +327,15 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         tcgen05_ld_x64(&acc[0], tensor_at(tensor_base, lane, n_p * 64));
         tcgen05_wait_ld();
 
+        // WARP_SPECIALIZE=1: all sums of the tile are in registers: the next tile may overwrite
+        // them
+        if (n_p == 3) {
+          tcgen05_before();
+
+          // WARP_SPECIALIZE=1: the warp has read its part of the sums
+          mbarrier_arrive_at(acc_empty, 0, 1);
+        }
+
         // TMA_STORE=1: the slot has been read out
         if (warp % 4 == 0 && elect_one())
           bulk_read<0>();
@@ -352,10 +361,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           bulk_commit();
         }
       }
-      tcgen05_before();
-
-      // WARP_SPECIALIZE=1: the warp has read its part of the sums
-      mbarrier_arrive_at(acc_empty, 0, 1);
     }
 
     // TMA_STORE=1: no box is left
@@ -367,5 +372,5 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   cluster_barrier();
 
   if (warp == 0)
-    tensor_free_pair<256>(tensor_base);
+    tensor_free_pair<512>(tensor_base);
 }

@@ -1,5 +1,5 @@
 // C[128, 128] = A[128, 64] * B[64, 128], f16 summed in f32, B column-major, A and C row-major
-// AUTO=0,M=128,N=128,K=64,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,ATOM_N=128,BK=4,STAGE=11,SWIZZLE=3
+// AUTO=0,M=128,N=128,K=64,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,ATOM_N=128,BK=4,STAGE=11,SWIZZLE=3,TENSOR_COLUMNS=512
 // for sm_100a (B200 SXM (HGX))
 //
 //   matmul<<<1, 128>>>(A, B, C)   32784 bytes of shared memory
@@ -158,7 +158,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
     mbarrier_init(acc_full, 0, 1);
 
   if (warp == 0)
-    tensor_alloc<128>(tensor_base);
+    tensor_alloc<512>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: tensor memory is there
   __syncthreads();
@@ -224,5 +224,5 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   __syncthreads();
 
   if (warp == 0)
-    tensor_free<128>(tensor_base);
+    tensor_free<512>(tensor_base);
 }

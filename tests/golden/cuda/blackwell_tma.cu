@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f16 summed in f32, B column-major, A and C row-major
-// AUTO=0,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,ATOM_N=128,BK=4,STAGE=11,SWIZZLE=3,TMA=1
+// AUTO=0,ATOM_KIND=tcgen05_m128n256k16_f16,TARGET=b200,B_COL=1,ATOM_N=128,BK=4,STAGE=11,SWIZZLE=3,TMA=1,TENSOR_COLUMNS=512
 // for sm_100a (B200 SXM (HGX))
 //
 //   matmul<<<1024, 128>>>(A_map, B_map, C)   32792 bytes of shared memory
@@ -167,7 +167,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     mbarrier_init(acc_full, 0, 1);
 
   if (warp == 0)
-    tensor_alloc<128>(tensor_base);
+    tensor_alloc<512>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: tensor memory is there
   __syncthreads();
@@ -225,5 +225,5 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   __syncthreads();
 
   if (warp == 0)
-    tensor_free<128>(tensor_base);
+    tensor_free<512>(tensor_base);
 }

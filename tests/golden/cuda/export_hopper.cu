@@ -97,6 +97,14 @@ __device__ __forceinline__ void cluster_barrier() {
                "barrier.cluster.wait.acquire;" ::: "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -198,6 +206,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [3] WARP_SPECIALIZE=1: every consumer warp has left a slot
   unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 53260);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_c = blockIdx.x / 2 % 4;  // CLUSTER 0..4, CLUSTER_M=4
   const int n_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_N=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
@@ -213,7 +222,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float acc[32];  // ATOM_KIND=wgmma_m64n256k16_bf16: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 3; ++i)
       mbarrier_init(full, i, 1);
@@ -226,10 +235,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   cluster_barrier();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (threadIdx.x >= 256) {
+  if (8 <= warp) {
     registers_give<40>();
 
-    if (threadIdx.x == 256) {
+    if (warp == 8 && elect_one()) {
       for (int t = blockIdx.x / 8; t < 6; t += gridDim.x / 8) {  // PERSISTENT=1
         const int turn = t / (gridDim.x / 8);
         const int m_b = t / 3;
@@ -306,7 +315,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           ((3 << (m_c * 2)) ^ (85 << n_c)) ^ (1 << (m_c * 2 + n_c)));
 
       // TMA_STORE=1: the slot has been read out
-      if (lane == 0)
+      if (warp % 4 == 0 && elect_one())
         bulk_read<1>();
 
       // TMA_STORE=1: the slot may be written
@@ -325,7 +334,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       barrier_of<128>(m_w + 2);
 
       // TMA_STORE=1: one lane sends the piece
-      if (lane == 0) {
+      if (warp % 4 == 0 && elect_one()) {
         // TMA_STORE=1: send the piece to C
         tma_store(&C_map, n_b * 128 + n_c * 64, m_b * 512 + m_c * 128 + m_w * 64, C_s_at2,
             turn % 2 * 8192);
@@ -334,7 +343,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     }
 
     // TMA_STORE=1: no box is left
-    if (lane == 0)
+    if (warp % 4 == 0 && elect_one())
       bulk_wait<0>();
   }
 
@@ -430,24 +439,25 @@ struct Operands {
 };
 
 // A persistent kernel has as many blocks as the device holds at once: `most` of them have any
-// tile.
+// tile. The driver does not count tensor memory: `most_per_sm` is what that has room for.
 template <class Kernel>
-static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {
+static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,
+                           int most_per_sm) {
   int device, n_sms, per_sm;
   must(cudaGetDevice(&device), "cudaGetDevice");
   must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), "SMs");
   must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),
        "occupancy");
-  return std::min(most, n_sms * per_sm);
+  return std::min(most, n_sms * std::min(per_sm, most_per_sm));
 }
 
 // Whole clusters of them: the SMs of a GPC may not come out even, so that there is room for fewer
 // than the SMs together would hold, and who waits for one that is not there waits for ever.
 template <class Kernel>
 static int blocks_in_clusters_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,
-                                       int cluster) {
-  const int blocks =
-      std::max(blocks_that_fit(kernel, most, threads, smem_bytes) / cluster, 1) * cluster;
+                                       int most_per_sm, int cluster) {
+  const int fit = blocks_that_fit(kernel, most, threads, smem_bytes, most_per_sm);
+  const int blocks = std::max(fit / cluster, 1) * cluster;
   cudaLaunchAttribute size = {};
   size.id = cudaLaunchAttributeClusterDimension;
   size.val.clusterDim.x = cluster;
@@ -465,7 +475,7 @@ static int blocks_in_clusters_that_fit(Kernel kernel, int most, int threads, siz
 
 // Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {
-  static const int n_blocks = blocks_in_clusters_that_fit(matmul, 48, 384, 106544, 8);
+  static const int n_blocks = blocks_in_clusters_that_fit(matmul, 48, 384, 106544, 1024, 8);
   matmul<<<n_blocks, 384, 106544>>>(on.A_map, on.B_map, on.C_map);
   must(cudaGetLastError(), "launch");
 }

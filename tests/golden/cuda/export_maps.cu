@@ -75,6 +75,14 @@ __device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *ma
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -118,6 +126,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [2] WARP_SPECIALIZE: every consumer warp has left a slot
   unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 8200);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_b = blockIdx.x / 4;        // BLOCK 0..8, WM
   const int n_b = blockIdx.x % 4;        // BLOCK 0..4, WN
   const int m_w = threadIdx.x / 64;      // WARP 0..2, WM
@@ -133,7 +142,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   unsigned b[4][2];    // ATOM_KIND: its values of B for one k-step, two to a register
 
   // TMA: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(full, i, 1);
@@ -146,8 +155,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   __syncthreads();
 
   // WARP_SPECIALIZE: the producer only fetches
-  if (threadIdx.x >= 128) {
-    if (threadIdx.x == 128) {
+  if (4 <= warp) {
+    if (warp == 4 && elect_one()) {
       for (int k_o = 0; k_o < 32; ++k_o) {  // WARP_SPECIALIZE
         // WARP_SPECIALIZE: every consumer has left the slot
         mbarrier_wait(empty, k_o % 2, (k_o / 2 + 1) % 2);

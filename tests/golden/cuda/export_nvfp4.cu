@@ -77,6 +77,14 @@ __device__ __forceinline__ void tma_load(nvfp4 *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -117,7 +125,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [2] TMA=1: a slot's bytes have come
   unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 32768);
 
-  const int tid = threadIdx.x;
   const int m_b = blockIdx.x / 8;  // BLOCK 0..8, WM=1
   const int n_b = blockIdx.x % 8;  // BLOCK 0..8, WN=1
   const int lane = threadIdx.x;    // THREAD 0..32, ATOM_KIND=mma_m16n8k64_nvfp4
@@ -135,7 +142,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   unsigned sfb[8];     // ATOM_KIND=mma_m16n8k64_nvfp4
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (tid == 0)
+  if (elect_one())
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(full, i, 1);
@@ -151,7 +158,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
   for (int k_o = 0; k_o < 4; ++k_o) {  // BK=4
     // TMA=1: one thread asks for the slabs
-    if (tid == 0) {
+    if (elect_one()) {
       // TMA=1: reads of the slot that still wait for a bank come before the copies
       fence_async();
 

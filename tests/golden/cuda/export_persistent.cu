@@ -90,6 +90,14 @@ __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *m
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -123,6 +131,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [3] WARP_SPECIALIZE=1: every consumer warp has left a slot
   unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 36876);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_w = threadIdx.x / 64;      // WARP 0..2, WM=2
   const int n_w = threadIdx.x / 32 % 2;  // WARP 0..2, WN=2
   const int lane = threadIdx.x % 32;     // THREAD 0..32, ATOM_KIND=mma_m16n8k16_bf16
@@ -138,7 +147,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   unsigned b[4][2];
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 3; ++i)
       mbarrier_init(full, i, 1);
@@ -151,8 +160,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   __syncthreads();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (threadIdx.x >= 128) {
-    if (threadIdx.x == 128) {
+  if (4 <= warp) {
+    if (warp == 4 && elect_one()) {
       for (int t = blockIdx.x; t < 64; t += gridDim.x) {  // PERSISTENT=1
         const int turn = t / gridDim.x;
         const int at = table_0[t];
@@ -337,20 +346,21 @@ struct Operands {
 };
 
 // A persistent kernel has as many blocks as the device holds at once: `most` of them have any
-// tile.
+// tile. The driver does not count tensor memory: `most_per_sm` is what that has room for.
 template <class Kernel>
-static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {
+static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,
+                           int most_per_sm) {
   int device, n_sms, per_sm;
   must(cudaGetDevice(&device), "cudaGetDevice");
   must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), "SMs");
   must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),
        "occupancy");
-  return std::min(most, n_sms * per_sm);
+  return std::min(most, n_sms * std::min(per_sm, most_per_sm));
 }
 
 // Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {
-  static const int n_blocks = blocks_that_fit(matmul, 64, 256, 73776);
+  static const int n_blocks = blocks_that_fit(matmul, 64, 256, 73776, 1024);
   matmul<<<n_blocks, 256, 73776>>>(on.A_map, on.B_map, on.C);
   must(cudaGetLastError(), "launch");
 }

@@ -86,6 +86,14 @@ __device__ __forceinline__ void tma_load(ue4m3 *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(matrix), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What is done to it from now on comes after what was waited for.
 __device__ __forceinline__ void tcgen05_after() {
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
@@ -203,6 +211,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [1] WARP_SPECIALIZE=1: the sums of a tile have been read
   unsigned long long *const acc_empty = reinterpret_cast<unsigned long long *>(smem + 110640);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_b = blockIdx.x / 2;  // BLOCK 0..4, WM=1
   const int n_b = blockIdx.x % 2;  // BLOCK 0..2, WN=1
   const int lane = threadIdx.x;    // THREAD 0..128, ATOM_KIND=tcgen05_m128n256k64_nvfp4
@@ -210,7 +219,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float acc[32];  // ATOM_KIND=tcgen05_m128n256k64_nvfp4: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(full, i, 1);
@@ -221,15 +230,15 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     mbarrier_init(acc_full, 0, 1);
   }
 
-  if (threadIdx.x < 32)
+  if (warp == 0)
     tensor_alloc<512>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k64_nvfp4: tensor memory is there
   __syncthreads();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (159 < threadIdx.x) {
-    if (threadIdx.x == 160) {
+  if (warp == 5) {
+    if (elect_one()) {
       for (int k_o = 0; k_o < 4; ++k_o) {  // WARP_SPECIALIZE=1
         // WARP_SPECIALIZE=1: every consumer has left the slot
         mbarrier_wait(empty, k_o % 2, (k_o / 2 + 1) % 2);
@@ -252,9 +261,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   }
 
   // WARP_SPECIALIZE=1: the consumers only ask for products
-  if (127 < threadIdx.x && threadIdx.x < 160) {
+  if (warp == 4) {
     // WARP_SPECIALIZE=1: one thread waits for slabs and asks for their products
-    if (threadIdx.x % 32 == 0) {
+    if (elect_one()) {
       // WARP_SPECIALIZE=1: the sums have been read
       mbarrier_wait(acc_empty, 0, 1);
       tcgen05_after();
@@ -300,7 +309,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   }
 
   // WARP_SPECIALIZE=1: these warps only read sums and write C
-  if (threadIdx.x < 128) {
+  if (warp < 4) {
     // WARP_SPECIALIZE=1: the sums are whole
     mbarrier_wait(acc_full, 0, 0);
     tcgen05_after();
@@ -308,6 +317,15 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     for (int c_t = 0; c_t < 8; ++c_t) {
       tcgen05_ld_x32(&acc[0], tensor_at(tensor_base, lane, c_t * 32));
       tcgen05_wait_ld();
+
+      // WARP_SPECIALIZE=1: all sums of the tile are in registers: the next tile may overwrite them
+      if (c_t == 7) {
+        tcgen05_before();
+
+        // WARP_SPECIALIZE=1: the warp has read its part of the sums
+        mbarrier_arrive(acc_empty, 0);
+      }
+
       #pragma unroll
       for (int v_t = 0; v_t < 8; ++v_t) {
         const int v_c = c_t * 8 + v_t;
@@ -316,16 +334,12 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         store4(&C[(m_b * 128 + lane) * N + n_b * 256 + v_c * 4], &acc[v_t * 4]);
       }
     }
-    tcgen05_before();
-
-    // WARP_SPECIALIZE=1: the warp has read its part of the sums
-    mbarrier_arrive(acc_empty, 0);
   }
 
   // WARP_SPECIALIZE=1: the sums are read
   __syncthreads();
 
-  if (threadIdx.x < 32)
+  if (warp == 0)
     tensor_free<512>(tensor_base);
 }
 

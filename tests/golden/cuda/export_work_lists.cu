@@ -124,6 +124,14 @@ __device__ __forceinline__ void cluster_barrier() {
                "barrier.cluster.wait.acquire;" ::: "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
@@ -171,6 +179,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [1] TILE_ORDER=gpc: the list of tiles that the cluster has claimed
   unsigned long long *const list = reinterpret_cast<unsigned long long *>(smem + 36888);
 
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int m_c = blockIdx.x % 2;        // CLUSTER 0..2, CLUSTER_M=2
   const int m_w = threadIdx.x / 64;      // WARP 0..2, WM=2
   const int n_w = threadIdx.x / 32 % 2;  // WARP 0..2, WN=2
@@ -188,7 +197,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   unsigned b[4][2];
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (threadIdx.x == 0) {
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 3; ++i)
       mbarrier_init(full, i, 1);
@@ -206,8 +215,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   cluster_barrier();
 
   // WARP_SPECIALIZE=1: the producer only fetches
-  if (threadIdx.x >= 128) {
-    if (threadIdx.x == 128) {
+  if (4 <= warp) {
+    if (warp == 4 && elect_one()) {
       for (int t = claimed_list<2>(list); t < 128; t += lists) {  // PERSISTENT=1
         const int turn = t / lists;
         const int m_b = t % 32 / 8;
@@ -393,24 +402,25 @@ struct Operands {
 };
 
 // A persistent kernel has as many blocks as the device holds at once: `most` of them have any
-// tile.
+// tile. The driver does not count tensor memory: `most_per_sm` is what that has room for.
 template <class Kernel>
-static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {
+static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,
+                           int most_per_sm) {
   int device, n_sms, per_sm;
   must(cudaGetDevice(&device), "cudaGetDevice");
   must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), "SMs");
   must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),
        "occupancy");
-  return std::min(most, n_sms * per_sm);
+  return std::min(most, n_sms * std::min(per_sm, most_per_sm));
 }
 
 // Whole clusters of them: the SMs of a GPC may not come out even, so that there is room for fewer
 // than the SMs together would hold, and who waits for one that is not there waits for ever.
 template <class Kernel>
 static int blocks_in_clusters_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,
-                                       int cluster) {
-  const int blocks =
-      std::max(blocks_that_fit(kernel, most, threads, smem_bytes) / cluster, 1) * cluster;
+                                       int most_per_sm, int cluster) {
+  const int fit = blocks_that_fit(kernel, most, threads, smem_bytes, most_per_sm);
+  const int blocks = std::max(fit / cluster, 1) * cluster;
   cudaLaunchAttribute size = {};
   size.id = cudaLaunchAttributeClusterDimension;
   size.val.clusterDim.x = cluster;
@@ -535,7 +545,7 @@ static Lists lists_for(int tiles, int n_blocks, int cluster) {
 
 // Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {
-  static const int n_blocks = blocks_in_clusters_that_fit(matmul, 256, 256, 73784, 2);
+  static const int n_blocks = blocks_in_clusters_that_fit(matmul, 256, 256, 73784, 1024, 2);
   static const Lists lists = lists_for(128, n_blocks, 2);
   static unsigned epoch = 0;
   matmul<<<n_blocks, 256, 73784>>>(on.A_map, on.B_map, on.C,

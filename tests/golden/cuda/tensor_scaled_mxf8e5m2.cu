@@ -372,6 +372,15 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         tcgen05_ld_x32(&acc[0], tensor_at(tensor_base, lane, n_p * 32));
         tcgen05_wait_ld();
 
+        // WARP_SPECIALIZE=1: all sums of the tile are in registers: the next tile may overwrite
+        // them
+        if (n_p == 7) {
+          tcgen05_before();
+
+          // WARP_SPECIALIZE=1: the warp has read its part of the sums
+          mbarrier_arrive_at(acc_empty, 0, 1);
+        }
+
         // TMA_STORE=1: the slot has been read out
         if (warp % 4 == 0 && elect_one())
           bulk_read<0>();
@@ -397,10 +406,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           bulk_commit();
         }
       }
-      tcgen05_before();
-
-      // WARP_SPECIALIZE=1: the warp has read its part of the sums
-      mbarrier_arrive_at(acc_empty, 0, 1);
     }
 
     // TMA_STORE=1: no box is left

@@ -1,0 +1,15 @@
+// What a kernel allocates of tensor memory: the sum over its allocations.
+#include "model/ir/tensor_use.h"
+
+static void look_for_columns(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  const bool allocates =
+      stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == ACTION_ALLOCATE;
+  if (allocates) *(int64_t *)context += stmt->op.count;
+}
+
+int64_t kernel_tensor_columns(const Kernel *kernel) {
+  int64_t columns = 0;
+  stmt_walk(kernel->body, look_for_columns, &columns);
+  return columns;
+}

@@ -86,9 +86,9 @@ typedef struct TrialProblem {
 } TrialProblem;
 
 // Tiles for one block, one after the other.
-static TrialProblem some_tiles(Arena *arena, const Question *asked, int64_t turns) {
+static TrialProblem some_tiles(Arena *arena, const Question *asked, int64_t turns, double work) {
   return (TrialProblem){
-      schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, TRIAL_WORK), 1};
+      schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, work), 1};
 }
 
 // All slabs of one tile; where those are too many, so many as show what is wrong; then some tiles
@@ -101,8 +101,8 @@ static int problems_of(Arena *arena, const Question *asked, TrialProblem out[3])
   int n = 0;
   out[n++] =
       (TrialProblem){all ? one : schedule_reduce(arena, &asked->targets, whole, TRIAL_WORK), 0};
-  if (turns > 1) out[n++] = some_tiles(arena, asked, turns);
-  if (turns > 1 && asked->stuck) out[n++] = some_tiles(arena, asked, turns + 1);
+  if (turns > 1) out[n++] = some_tiles(arena, asked, turns, TRIAL_WORK);
+  if (turns > 1 && asked->stuck) out[n++] = some_tiles(arena, asked, turns + 1, 2 * TRIAL_WORK);
   return n;
 }
 
@@ -124,7 +124,7 @@ static bool run_broken(Arena *arena, const Question *asked, InterpCheck *check,
   bool ran = false;
   for (int i = 0; i < n; i++) {
     const Model *model = model_build(arena, &asked->targets, &problems[i].schedule);
-    if (i < n - 1 && model->program->n_stmt_ids != asked->n_stmt_ids) continue;
+    if (!i && n > 1 && model->program->n_stmt_ids != asked->n_stmt_ids) continue;
     const Program *broken = program_break(arena, model->program, asked->id);
     if (!broken) continue;
     ran = true;

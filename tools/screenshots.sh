@@ -14,6 +14,8 @@ mode=${3:-draw}
 count=0
 stale=0
 unset GEMMVIEW_DATA || true
+# Without a disassembler nothing is compiled for a picture, so that it is the same everywhere.
+export GEMMVIEW_NVDISASM=/dev/null/none
 while read -r name arguments; do
   case $name in '' | '#'*) continue ;; esac
   keys=

@@ -146,7 +146,7 @@ START_TEST(every_view_and_back) {
   vt_keys(p, "Esc");
   vt_expect(p, "KNOBS");
   vt_keys(p, "c");
-  vt_expect(p, "A|B with");
+  vt_expect(p, "A = ");
   vt_keys(p, "q");
   vt_expect(p, "rung 6 padding ");
   ck_assert(!p->ended);
@@ -238,7 +238,7 @@ START_TEST(a_lost_session_is_taken_up_again) {
   vt_expect(p, "back where the connection was lost");
   vt_expect(p, "+1 edit");
   vt_expect(p, "A  SITE");
-  vt_expect(p, "A|B with CELL_GROUP=0");
+  vt_expect(p, "A = CELL_GROUP=0");
   vt_keys(p, "q q");
   ck_assert(vt_wait_end(p));
   vt_expect(p, "CELL_GROUP=4");

@@ -83,7 +83,7 @@ static void compiled(const Side *side, const char *ptx, bool other_sass) {
 
 START_TEST(cuda_differs_line_by_line) {
   keys("c");
-  ck_assert(shows("A|B with rung"));
+  ck_assert(shows("A = rung"));
   const Source *source = session->prepared;
   ck_assert_int_gt(source->n_added, 3);
   ck_assert_int_gt(source->n_removed, 3);

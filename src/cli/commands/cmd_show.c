@@ -123,8 +123,8 @@ static bool draw(Show *show, Diags *diags) {
   return true;
 }
 
-// A reading that others will go by says what the machine code does, where a compiler and a
-// disassembler are here to ask. A picture is the model's, the same everywhere.
+// A picture and its data say the same: what the machine code does, where a compiler and a
+// disassembler are here to ask, as in the explorer once it has compiled.
 static void ask_compiler(Show *show) {
   Session *session = show->session;
   Diags diags = diags_new(show->arena);
@@ -171,7 +171,7 @@ int cmd_show(Arena *arena, int argc, char **argv) {
   Show show = {.arena = arena};
   Diags diags = diags_new(show.arena);
   bool ok = read_options(&show, argc, argv, &diags) && draw(&show, &diags);
-  if (ok && show.format == EXPORT_JSON) ask_compiler(&show);
+  if (ok) ask_compiler(&show);
   if (ok) print(&show);
   int status = ok ? CLI_OK : cli_fail(&diags);
   if (show.session) explorer_close(show.session);

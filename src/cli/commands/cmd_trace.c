@@ -118,6 +118,8 @@ static PipelineSpan span_of(const Traced *t, const Timeline *timeline, int cols)
 
 static void print_picture(const Traced *t, const Timeline *timeline, PipelineSpan span) {
   const PipelineOwn nobody = {0};
+  unsigned signs = 0;
+  span.signs = &signs;
   const Lanes lanes = pipeline_lanes(t->arena, timeline, false, false);
   const int cols = PIPELINE_LABEL_COLS + span.cols;
   Canvas *canvas = canvas_new(t->arena, lanes.n + 1, cols, false);
@@ -125,7 +127,11 @@ static void print_picture(const Traced *t, const Timeline *timeline, PipelineSpa
   pipeline_draw_axis(canvas, rect_take_top(&in, 1), timeline, span);
   for (int i = 0; i < lanes.n; i++)
     pipeline_draw_lane(canvas, rect_take_top(&in, 1), &nobody, &lanes, i, span);
+  const int legend_rows = pipeline_legend_rows(signs, cols);
+  Canvas *legend = canvas_new(t->arena, legend_rows, cols, false);
+  pipeline_draw_legend(legend, (Rect){0, 0, legend_rows, cols}, signs);
   fputs(export_text(t->arena, canvas), stdout);
+  fputs(export_text(t->arena, legend), stdout);
 }
 
 static void print_pictures(const Traced *t) {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "banks/engine/bank_text.h"
+#include "model/readings/described.h"
 #include "model/readings/estimate.h"
 #include "model/readings/merge.h"
 #include "model/readings/site_json.h"
@@ -138,7 +139,8 @@ static void print_certainty(const Model *model) {
 
 void cli_print_sites(Arena *arena, const Model *model) {
   if (model->n_sites == 0) {
-    puts("no access to shared memory");
+    const DescribedSlabs slabs = described_slabs(model->program);
+    puts(slabs.n ? described_sentence(arena, &slabs) : "no access to shared memory");
     return;
   }
   printf("%-32s %-10s %10s %6s %9s %5s %12s\n", "site", "op", "wavefronts", "ideal", "conflicts",

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "model/ir/rewrite.h"
 #include "model/lessons/fact_compute.h"
+#include "model/readings/described.h"
 
 static const char *const limiters[] = {"registers", "shared memory", "tensor memory", "threads",
                                        "blocks",    "clusters",      "grid",          NULL};
@@ -52,7 +53,10 @@ static int find_access(const char *text, const char *const *texts, int first, in
 const Site *fact_find_site(const FactScene *scene, const char *text, Diags *diags) {
   const Model *model = scene->model;
   if (model->n_sites == 0) {
-    diag_add(diags, "site", "this kernel does not touch shared memory");
+    const DescribedSlabs slabs = described_slabs(model->program);
+    diag_add(diags, "site", "%s",
+             slabs.n ? described_sentence(diags->arena, &slabs)
+                     : "this kernel does not touch shared memory");
     return NULL;
   }
   const char **texts = ARENA_ARRAY(diags->arena, const char *, model->n_sites);

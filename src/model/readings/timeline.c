@@ -210,12 +210,11 @@ static void start_block(TimeMachine *m) {
   m->warp = ARENA_ARRAY(m->arena, TimeWarp, m->n_warps);
   memset(m->slab, -1, sizeof m->slab);
   for (int i = 0; i < m->n_warps; i++) start_warp(m, i);
+  time_find_rings(m);
   for (int i = 0; i < program->n_buffers; i++) {
     const Buffer *buffer = program->buffer[i];
     if (buffer->space == SPACE_BARRIER)
       m->bar[buffer->id] = ARENA_ARRAY(m->arena, TimeBar, buffer->dim[0]);
-    bool slab = buffer->role == ROLE_SLAB_A || buffer->role == ROLE_SLAB_B;
-    if (slab) m->out->n_slots = buffer_is_ring(buffer) ? (int)buffer->dim[0] : 1;
   }
   int64_t turns = 0;
   for (int i = 0; i < m->code->n_codes; i++) turns = max64(turns, m->code->code[i].head);
@@ -247,8 +246,9 @@ static int next_box(const TimeMachine *m) {
   return first;
 }
 
+// A whole run ends where there is no room for what happens.
 static void run_block(TimeMachine *m) {
-  for (;;) {
+  while (!m->code->whole || !m->out->full) {
     double others, until;
     TimeWarp *w = next_warp(m, &others);
     int box = next_box(m);
@@ -293,7 +293,14 @@ static int by_begin(const void *a, const void *b) {
 }
 
 // A slab that was asked for before the cut is used behind it, and the other way round: each event
-// says the slab that would be there at its clock.
+// and each hold says the slab that would be there at its clock.
+static void number_slab(int64_t *slab, double begin, const TimelineCut *cut, int64_t head) {
+  if (*slab < 0) return;
+  const bool early = *slab < head + cut->turns;
+  if (begin < cut->at && !early) *slab -= cut->turns;
+  if (begin >= cut->at && early) *slab += cut->turns;
+}
+
 static void number_slabs(const TimeMachine *m) {
   Timeline *out = m->out;
   if (out->n_cuts != 1) return;
@@ -301,13 +308,9 @@ static void number_slabs(const TimeMachine *m) {
   int64_t head = 0;
   for (int i = 0; i < m->code->n_codes; i++)
     head = max64(head, m->code->code[i].skip ? m->code->code[i].head : 0);
-  for (int i = 0; i < out->n_events; i++) {
-    TimelineEvent *event = &m->event[i];
-    if (event->slab < 0) continue;
-    bool early = event->slab < head + cut->turns;
-    if (event->begin < cut->at && !early) event->slab -= cut->turns;
-    if (event->begin >= cut->at && early) event->slab += cut->turns;
-  }
+  for (int i = 0; i < out->n_events; i++)
+    number_slab(&m->event[i].slab, m->event[i].begin, cut, head);
+  for (int i = 0; i < out->n_holds; i++) number_slab(&m->hold[i].slab, m->hold[i].asked, cut, head);
 }
 
 // A block has more tiles where fewer blocks fit on an SM: whole times of two schedules then tell
@@ -334,12 +337,14 @@ const Timeline *timeline_run(Arena *arena, const Model *model, const Program *pr
   out->n_blocks = 1;
   out->n_warps = m->n_warps;
   for (int i = 0; i < out->n_events; i++) out->clocks = fmax(out->clocks, m->event[i].end);
-  end_stuck(m, out->clocks);
+  if (!out->full || !options->whole) end_stuck(m, out->clocks);
   number_slabs(m);
+  time_end_holds(m);
   qsort(m->event, (size_t)out->n_events, sizeof *m->event, by_begin);
   out->event = m->event;
   out->phase = m->phase;
   out->all_clocks = timeline_clock(out, out->clocks);
+  if (options->whole) out->turn_clocks = timeline_slab_clocks(out);
   out->n_tiles = tiles_of_block(m->code);
   out->origin = timeline_origin(arena, model);
   return out;
@@ -350,6 +355,21 @@ double timeline_clock(const Timeline *timeline, double clock) {
   for (int i = 0; i < timeline->n_cuts; i++)
     if (clock > timeline->cut[i].at) out += timeline->cut[i].clocks;
   return out;
+}
+
+double timeline_slab_clocks(const Timeline *timeline) {
+  const TimelineEvent *first = NULL, *last = NULL;
+  for (int i = 0; i < timeline->n_events; i++) {
+    const TimelineEvent *e = &timeline->event[i];
+    if (e->kind != TIMELINE_MULTIPLY || e->slab < 0) continue;
+    if (!first) first = last = e;
+    if (e->warp != first->warp || e->stmt != first->stmt) continue;
+    if (e->slab < last->slab) break;
+    last = e;
+  }
+  return first && last->slab > first->slab
+             ? (last->begin - first->begin) / (double)(last->slab - first->slab)
+             : 0;
 }
 
 int timeline_rank(const Timeline *timeline, int warp) {

@@ -37,7 +37,7 @@ typedef struct TimelineEvent {
   double work;        // when its unit begins with it
   double busy;        // clocks that it takes of its unit
   int64_t count;      // executions
-  int slot;           // of the ring; -1: it has to do with none, or it is not known
+  int ring, slot;     // that it fills or reads; slot -1: none, or it is not known
   int64_t slab;       // that is moved, read or multiplied; -1: none
   int64_t phase;      // WAIT for an mbarrier: the bit that must have ended; else -1
   TimelineBar bar;
@@ -53,6 +53,22 @@ typedef struct TimelinePhase {
   int64_t bytes;
 } TimelinePhase;
 
+// Slabs in shared memory that are filled and read one slot after the other: those of A and B
+// together, of attention those of each matrix by themselves.
+typedef struct TimelineRing {
+  const char *name;  // "slot", "K_s"
+  int n_slots;       // 1: there is no ring, and the one slot is filled again and again
+} TimelineRing;
+
+// A slab in a slot. From `landed` to `read` it is there and nobody reads it; from `over` on the
+// slot is free. A product by a descriptor reads from its issue until a wait or a commit proves that
+// it is done, however early it was; who reads into registers has read when the values are there.
+typedef struct TimelineHold {
+  int ring, slot;
+  int64_t slab;                      // -1: none that is counted (Q of attention)
+  double asked, landed, read, over;  // clocks; nobody has read it: read = over, infinite
+} TimelineHold;
+
 // Turns of a loop that are all alike and were left out, and the clock at which they would be.
 typedef struct TimelineCut {
   double at, clocks;
@@ -61,7 +77,7 @@ typedef struct TimelineCut {
   bool repeats;  // the turns before it took equally long
 } TimelineCut;
 
-enum { TIMELINE_CUTS_MAX = 32 };
+enum { TIMELINE_CUTS_MAX = 32, TIMELINE_RINGS_MAX = 4 };
 
 typedef struct Timeline {
   const Program *program;
@@ -71,15 +87,19 @@ typedef struct Timeline {
   const TimelinePhase *phase;
   int n_blocks;  // 1; measured: those of a cluster
   int n_warps;   // of all blocks, those of the first one first
-  int n_slots;
+  int n_rings;
+  TimelineRing ring[TIMELINE_RINGS_MAX];
+  int n_holds;
+  const TimelineHold *hold;  // by the clock at which they were asked for
   int n_cuts;
   TimelineCut cut[TIMELINE_CUTS_MAX];
-  double clocks;       // of the events: without what was left out
-  double all_clocks;   // with it
-  double turn_clocks;  // of one turn of the loop that was cut, of slabs before tiles; 0: none was
+  double clocks;      // of the events: without what was left out
+  double all_clocks;  // with it
+  // Of one turn of the loop that was cut, of slabs before tiles; of a whole run the mean of a slab.
+  double turn_clocks;  // 0: not known
   int64_t n_tiles;     // that a persistent block goes through, else 1; measured: 0
   int n_stuck;         // warps that wait for ever
-  bool full;           // there were more events than it takes
+  bool full;           // there were more events than it takes: a whole run ends there
   bool measured;       // by stamps (timeline_measured.h), not estimated
   const char *origin;  // where the costs are from, a sentence
 } Timeline;
@@ -94,6 +114,9 @@ const Timeline *timeline_run(Arena *arena, const Model *model, const Program *pr
 
 // The clock of the block at which an event's clock would be with nothing left out.
 double timeline_clock(const Timeline *timeline, double clock);
+// The mean from one slab's products to the next one's, in the first tile of the first warp that
+// multiplies slab after slab; 0: none does.
+double timeline_slab_clocks(const Timeline *timeline);
 // Of a warp: the rank of its block in the cluster, and its number in that block.
 int timeline_rank(const Timeline *timeline, int warp);
 int timeline_warp(const Timeline *timeline, int warp);

@@ -134,16 +134,38 @@ static TimeCode *emit(TimeCompiler *c, TimeCodeKind kind, const Stmt *stmt) {
   return code;
 }
 
+// The digit of an axis that counts slabs; NULL: none does. Without a loop over slabs the k-steps
+// do.
+static const Digit *slab_digit(const Program *program, const Product *product, int of) {
+  const Axis *axis = product->axis[of];
+  for (int i = 0; i < axis->n_digits; i++)
+    if (axis->digit[i].var->tier == TIER_SERIAL_OUTER) return &axis->digit[i];
+  return of == AXIS_K && !slab_loop(program) ? &axis->digit[axis->n_digits - 1] : NULL;
+}
+
+// The dimension of an operand in global memory along which its slabs follow each other: of K for A
+// and B, of attention for K and V, whose blocks of keys are counted, and none for Q.
+static void find_slab_dimension(const TimeCompiler *c, TimeCode *code, const Buffer *from) {
+  const Program *program = c->out->program;
+  for (int i = 0; i < program->n_products; i++) {
+    const Product *product = &program->product[i];
+    for (int operand = ATOM_A; operand <= ATOM_B; operand++)
+      for (int d = 0; d < 2 && product->operand[operand].global == from->role; d++) {
+        const Digit *digit = slab_digit(program, product, operand_axis(operand, d));
+        if (!digit) continue;
+        code->slab_depth = digit->weight;
+        code->slab_dimension = d + (product->batch != NULL);
+      }
+  }
+}
+
 static void emit_op(TimeCompiler *c, const Stmt *stmt, int64_t count) {
   const Program *program = c->out->program;
   const Buffer *from = stmt->op.src.buffer;
   TimeCode *code = emit(c, TIME_OP, stmt);
   code->count = count;
   code->cost = timeline_cost(c->model, program, stmt);
-  if (!from || (from->role != ROLE_A && from->role != ROLE_B)) return;
-  const Axis *k = &program->axis[AXIS_K];
-  code->slab_depth = slab_loop(program) ? axis_tile(k) : k->digit[k->n_digits - 1].weight;
-  code->k_dimension = operand_axis(from->role == ROLE_A ? ATOM_A : ATOM_B, 1) == AXIS_K ? 1 : 0;
+  if (from) find_slab_dimension(c, code, from);
 }
 
 static void emit_list(TimeCompiler *c, const Stmt *list, int64_t count);
@@ -230,6 +252,7 @@ const TimeProgram *timeline_compile(Arena *arena, const Model *model, const Prog
   out->grid = max64(min64(out->launch.n_blocks, at_once) / out->launch.cluster, 1);
   TimeCompiler c = {.arena = arena, .model = model, .out = out, .whole = whole};
   c.by_lane = ARENA_ARRAY(arena, bool, program->n_vars);
+  out->whole = whole;
   c.comes_back = out->comes_back = turns_to_come_back(program);
   c.tiles_come_back = tiles_to_come_back(program, c.comes_back);
   find_lanes(&c);

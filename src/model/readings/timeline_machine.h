@@ -39,13 +39,14 @@ typedef struct TimeCode {
   // LOOP, NEXT: iterations that are run; those from `head` on are `skip` further than they count.
   int64_t turns, head, skip;
   int first;           // LOOP, NEXT: the first statement of the body
-  int64_t slab_depth;  // OP that copies: elements along K of a slab
-  int k_dimension;     // … and the dimension of its source that runs along K
+  int64_t slab_depth;  // OP that copies: elements of a slab, or a block of keys; 0: not counted
+  int slab_dimension;  // … along that dimension of its source
 } TimeCode;
 
 typedef struct TimeProgram {
   const Program *program;
   Launch launch;
+  bool whole;
   int64_t grid;        // of a persistent kernel: clusters, or blocks, that the GPU holds at once
   int64_t comes_back;  // turns of a loop after which slots and phases are the same again
   int n_codes;
@@ -89,6 +90,13 @@ typedef struct TurnCut {
   int64_t turns, skip;
 } TurnCut;
 
+// A hold that a product reads by descriptors, and the group of its warp that the product is in.
+typedef struct TimeUnproved {
+  int hold;
+  OpFamily family;
+  int64_t group;
+} TimeUnproved;
+
 typedef struct TimeWarp {
   TimeState state;
   int index, pc, depth;
@@ -100,6 +108,8 @@ typedef struct TimeWarp {
   TurnCut *cut;             // by code: of its loop
   int64_t registers;
   TimeGroups groups[TIME_FAMILIES_MAX];
+  TimeUnproved *unproved;  // reads of which nothing has said yet that they are over
+  int n_unproved, unproved_capacity;
   double ready[BUFFERS_MAX][TIME_SETS_MAX];  // when the registers of a set hold their values
   int64_t slab[BUFFERS_MAX][TIME_SETS_MAX];  // of which slab these are
   int *event;                                // by statement: its latest one
@@ -108,6 +118,8 @@ typedef struct TimeWarp {
 } TimeWarp;
 
 typedef struct TimeBar {
+  bool
+      there;  // it was initialised: what is done to one that was not is undefined, and here nothing
   int64_t expected, pending, bytes, told;
   uint32_t phase;
   double ended;
@@ -129,7 +141,11 @@ typedef struct TimeMachine {
   double pipe, fetch, store;  // when a unit is free
   double multiply[TIME_QUARTERS], lanes[TIME_QUARTERS], powers[TIME_QUARTERS];
   TimeBar *bar[BUFFERS_MAX];
-  int64_t slab[BUFFERS_MAX][TIME_SLOTS_MAX];  // that a slot holds, or waits for
+  int64_t slab[BUFFERS_MAX][TIME_SLOTS_MAX];       // that a slot holds, or waits for
+  int ring[BUFFERS_MAX];                           // of a slab; -1: the buffer is none
+  int latest[TIMELINE_RINGS_MAX][TIME_SLOTS_MAX];  // hold of a slot, from 1; 0: none yet
+  TimelineHold *hold;
+  int hold_capacity;
   int n_boxes, box_capacity;
   TimeBox *box;
   int64_t free_registers;
@@ -157,6 +173,18 @@ void time_run_move(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_run_multiply(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_run_add(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_run_power(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
+
+// What slots hold (timeline_hold.c). A copy of slab `number` fills a slot; an operation reads it
+// from `begin` to at least `end`; and of groups below `groups` everything that the warp's products
+// read by descriptors is proved over at `clock`.
+void time_find_rings(TimeMachine *machine);
+void time_fill_slot(TimeMachine *machine, const Buffer *slab, int slot, int64_t number,
+                    double asked, double landed);
+void time_read_slot(TimeMachine *machine, TimeWarp *warp, const Op *op, const Buffer *slab,
+                    int slot, double begin, double end);
+void time_prove_reads(TimeMachine *machine, TimeWarp *warp, const Op *op, int64_t groups,
+                      double clock);
+void time_end_holds(TimeMachine *machine);
 
 // Waiting, and letting others go on (timeline_wait.c).
 int time_bar_at(const TimeWarp *warp, const Access *access);  // the mbarrier that is meant

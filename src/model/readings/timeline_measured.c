@@ -95,22 +95,6 @@ static int by_begin(const void *a, const void *b) {
   return x->order - y->order;
 }
 
-// The mean over the first tile of the first warp that multiplies slab after slab.
-static double clocks_of_turn(const Timeline *timeline) {
-  const TimelineEvent *first = NULL, *last = NULL;
-  for (int i = 0; i < timeline->n_events; i++) {
-    const TimelineEvent *e = &timeline->event[i];
-    if (e->kind != TIMELINE_MULTIPLY || e->slab < 0) continue;
-    if (!first) first = last = e;
-    if (e->warp != first->warp || e->stmt != first->stmt) continue;
-    if (e->slab < last->slab) break;
-    last = e;
-  }
-  return first && last->slab > first->slab
-             ? (last->begin - first->begin) / (double)(last->slab - first->slab)
-             : 0;
-}
-
 const Timeline *timeline_measured(Arena *arena, const Program *program, const Emission *emission,
                                   const StampedWarp *warp, int n_warps, Diags *diags) {
   const Launch launch = kernel_launch(program_main(program));
@@ -141,7 +125,7 @@ const Timeline *timeline_measured(Arena *arena, const Program *program, const Em
   timeline->event = r.event;
   timeline->n_events = r.n;
   timeline->all_clocks = timeline->clocks;
-  timeline->turn_clocks = clocks_of_turn(timeline);
+  timeline->turn_clocks = timeline_slab_clocks(timeline);
   return timeline;
 }
 

@@ -27,7 +27,7 @@ static void wake(TimeMachine *m, double clock) {
 
 static void end_phase(TimeMachine *m, const Buffer *buffer, int at, double clock) {
   TimeBar *bar = &m->bar[buffer->id][at];
-  if (bar->pending > 0 || bar->bytes != 0) return;
+  if (!bar->there || bar->pending > 0 || bar->bytes != 0) return;
   if (m->out->n_phases == m->phase_capacity)
     m->phase =
         time_grown(m->arena, m->phase, m->out->n_phases, &m->phase_capacity, sizeof *m->phase);
@@ -93,7 +93,7 @@ void time_run_init(TimeMachine *m, TimeWarp *w, const Stmt *stmt) {
   const Op *op = &stmt->op;
   int at = time_bar_at(w, &op->dst);
   TimeBar *bar = &m->bar[op->dst.buffer->id][at];
-  *bar = (TimeBar){.expected = op->count, .pending = op->count};
+  *bar = (TimeBar){.there = true, .expected = op->count, .pending = op->count};
   time_set_bar(time_new_order(m, w, stmt, TIMELINE_SIGNAL), op->dst.buffer, at, bar);
   w->clock += 1;
 }
@@ -119,7 +119,7 @@ static void run_wait(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   int at = time_bar_at(w, &op->dst);
   const TimeBar *bar = &m->bar[op->dst.buffer->id][at];
   int64_t phase = expr_eval(op->phase, w->scalar);
-  if ((bar->phase & 1) == phase) {
+  if (bar->there && (bar->phase & 1) == phase) {
     fall_asleep(w);
     return;
   }
@@ -148,6 +148,7 @@ static void run_group_wait(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt
   w->asleep_at = w->clock;
   w->clock = until;
   went_on(m, w, stmt, 0);
+  time_prove_reads(m, w, op, groups->closed - op->count, w->clock);
 }
 
 // A commit arrives when the products that its warp has asked for are done.
@@ -157,6 +158,7 @@ static void run_late_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stm
   time_set_bar(event, op->dst.buffer, at, &m->bar[op->dst.buffer->id][at]);
   const double done = fmax(w->clock, w->groups[op_facts(op->kind)->family].open);
   time_add_box(m, (TimeBox){done, 0, time_ranks(m, w, op), op->dst.buffer, at});
+  time_prove_reads(m, w, op, INT64_MAX, done);
   w->clock += 1;
   event->end = w->clock;
 }

@@ -95,10 +95,10 @@ static int part_of(const TimeWarp *w, const Access *access, int limit) {
   return (int)clamp_index(expr_eval(access->idx[0], w->scalar), buffer->dim[0]);
 }
 
-static int slot_of(const TimeWarp *w, const Access *access) {
+// -1: it is no slab.
+static int slot_of(const TimeMachine *m, const TimeWarp *w, const Access *access) {
   const Buffer *buffer = access->buffer;
-  bool slab = buffer->role == ROLE_SLAB_A || buffer->role == ROLE_SLAB_B;
-  return slab ? part_of(w, access, TIME_SLOTS_MAX) : -1;
+  return buffer && m->ring[buffer->id] >= 0 ? part_of(w, access, TIME_SLOTS_MAX) : -1;
 }
 
 // The slab that an operand holds: of a matrix by its index along K, of anything else by what came.
@@ -108,10 +108,10 @@ static int64_t slab_of(const TimeMachine *m, const TimeWarp *w, const TimeCode *
   if (!buffer) return -1;
   if (buffer->space == SPACE_GLOBAL)
     return code->slab_depth
-               ? expr_eval(access->idx[code->k_dimension], w->scalar) / code->slab_depth
+               ? expr_eval(access->idx[code->slab_dimension], w->scalar) / code->slab_depth
                : -1;
   if (buffer->space == SPACE_SHARED) {
-    int slot = slot_of(w, access);
+    int slot = slot_of(m, w, access);
     return slot < 0 ? -1 : m->slab[buffer->id][slot];
   }
   return w->slab[buffer->id][part_of(w, access, TIME_SETS_MAX)];
@@ -133,7 +133,7 @@ static void now_holds(TimeMachine *m, TimeWarp *w, const Access *access, int64_t
     w->slab[buffer->id][set] = slab;
     return;
   }
-  int slot = slot_of(w, access);
+  int slot = slot_of(m, w, access);
   if (slot >= 0) m->slab[buffer->id][slot] = slab;
 }
 
@@ -178,8 +178,10 @@ void time_run_move(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const double n = (double)code->count;
   w->clock = fmax(w->clock, ready_at(w, &op->src));
   int64_t slab = slab_of(m, w, code, &op->src);
-  int slot = slot_of(w, kind == TIMELINE_READ ? &op->src : &op->dst);
-  TimelineEvent *event = work_event(m, w, code, kind, slot, slab, w->clock);
+  const Access *in_slot = kind == TIMELINE_READ ? &op->src : &op->dst;
+  const int slot = slot_of(m, w, in_slot);
+  const double asked = w->clock;
+  TimelineEvent *event = work_event(m, w, code, kind, slot, slab, asked);
   double start = take(&m->pipe, w->clock, n * cost->pipe), end = start + n * cost->pipe;
   if (cost->fetch > 0) end = (start = take(&m->fetch, start, n * cost->fetch)) + n * cost->fetch;
   if (cost->store > 0) end = (start = take(&m->store, start, n * cost->store)) + n * cost->store;
@@ -190,6 +192,12 @@ void time_run_move(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   if (kind == TIMELINE_WRITE) w->stored = end;
   if (facts->completes != COMPLETES_AT_ONCE) complete_later(m, w, op, event);
   now_holds(m, w, &op->dst, slab, event->end);
+  if (slot < 0) return;
+  event->ring = m->ring[in_slot->buffer->id];
+  if (kind == TIMELINE_READ)
+    time_read_slot(m, w, op, in_slot->buffer, slot, asked, event->end);
+  else
+    time_fill_slot(m, in_slot->buffer, slot, slab, asked, event->end);
 }
 
 // A warp's quarter of the tensor cores, or of a product that one thread asks for all of them.
@@ -202,14 +210,39 @@ static double take_multiplier(TimeMachine *m, const TimeWarp *w, const Op *op, d
   return start;
 }
 
+// The slabs that a product's descriptors name: they are read until its group is proved over.
+static void read_by_descriptor(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEvent *event) {
+  const Access *operand[] = {&op->src, &op->src2};
+  for (int i = 0; i < 2; i++) {
+    const int slot = slot_of(m, w, operand[i]);
+    if (slot < 0) continue;
+    event->ring = m->ring[operand[i]->buffer->id];
+    time_read_slot(m, w, op, operand[i]->buffer, slot, w->clock, event->end);
+  }
+}
+
+// Of Q, which has no number, comes the other operand's.
+static int64_t slab_of_product(const TimeMachine *m, const TimeWarp *w, const TimeCode *code) {
+  const int64_t slab = slab_of(m, w, code, &code->stmt->op.src);
+  return slab >= 0 ? slab : slab_of(m, w, code, &code->stmt->op.src2);
+}
+
+// Of its two operands the one that has a ring is the one whose slot it says.
+static int slot_of_product(const TimeMachine *m, const TimeWarp *w, const Op *op) {
+  const int slot = slot_of(m, w, &op->src2);
+  return slot >= 0 ? slot : slot_of(m, w, &op->src);
+}
+
 static void multiply(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const Op *op = &code->stmt->op;
   double clocks = (double)code->count * code->cost.multiply;
-  int64_t slab = slab_of(m, w, code, &op->src);
+  int64_t slab = slab_of_product(m, w, code);
   double start = take_multiplier(m, w, op, clocks);
-  TimelineEvent *event = work_event(m, w, code, TIMELINE_MULTIPLY, -1, slab, start);
+  TimelineEvent *event =
+      work_event(m, w, code, TIMELINE_MULTIPLY, slot_of_product(m, w, op), slab, start);
   event->busy += clocks;
   event->end = start + clocks;
+  read_by_descriptor(m, w, op, event);
   if (op_facts(op->kind)->completes == COMPLETES_AT_ONCE)
     w->clock = event->end;
   else

@@ -193,6 +193,25 @@ Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Sched
   return small;
 }
 
+Schedule schedule_one_tile(const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  Schedule one =
+      with_tiles(schedule, v[KNOB_CLUSTER_M], v[KNOB_CLUSTER_N], schedule_slabs(schedule));
+  if (v[KNOB_PROGRAM] == COMPUTES_ATTENTION && v[KNOB_HEADS] > 1) schedule_set(&one, KNOB_HEADS, 1);
+  return one;
+}
+
+Schedule schedule_half_the_slabs(const Schedule *schedule) {
+  Schedule half = *schedule;
+  const KnobId walked = schedule_walked(schedule);
+  const int64_t period = 2 * schedule_ring_slots(schedule);
+  const int64_t left_out = schedule_slabs(schedule) / 2 / period * period;
+  const int64_t extent = schedule->value[walked] - left_out * schedule_tile(schedule, walked);
+  if (left_out && (!schedule->value[KNOB_CAUSAL] || extent >= schedule->value[KNOB_M]))
+    schedule_set(&half, walked, extent);
+  return half;
+}
+
 int64_t schedule_turns_to_see(const Schedule *schedule) {
   const int64_t *v = schedule->value;
   if (!v[KNOB_PERSISTENT] || is_attention(schedule)) return 1;
@@ -210,9 +229,9 @@ int64_t schedule_turns(const Schedule *schedule) {
 
 // A pair of 512 x 256 tiles is cut down to M=512, N=256 by the limit alone, and sums are never
 // overwritten there; with N=512 they are.
-Schedule schedule_reduce_turns(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
-                               double work_max) {
-  const int64_t turns = schedule_turns_to_see(schedule), see = schedule_slabs_to_see(schedule);
+Schedule schedule_reduce_to_turns(Arena *scratch, const TargetTable *targets,
+                                  const Schedule *schedule, int64_t turns, double work_max) {
+  const int64_t see = schedule_slabs_to_see(schedule);
   const int64_t down = schedule->value[KNOB_CLUSTER_M], along = schedule->value[KNOB_CLUSTER_N];
   const Schedule small = schedule_reduce(scratch, targets, schedule, work_max);
   if (schedule_turns(&small) >= turns) return small;
@@ -224,4 +243,10 @@ Schedule schedule_reduce_turns(Arena *scratch, const TargetTable *targets, const
     if (model_build(scratch, targets, &tries[i])->ok) return tries[i];
   }
   return small;
+}
+
+Schedule schedule_reduce_turns(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
+                               double work_max) {
+  return schedule_reduce_to_turns(scratch, targets, schedule, schedule_turns_to_see(schedule),
+                                  work_max);
 }

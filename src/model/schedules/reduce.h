@@ -52,6 +52,14 @@ int64_t schedule_slabs_to_see(const Schedule *schedule);
 Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
                          double work_max);
 
+// `schedule` with one tile of C for each block of a cluster, and the edges; every slab stays, so
+// that it goes as many turns as block 0 of the whole problem does for its first tile.
+Schedule schedule_one_tile(const Schedule *schedule);
+
+// Fewer slabs for each tile, with which its ring ends at the same slot and in the same phase: about
+// half of them. The same schedule where there are too few for that.
+Schedule schedule_half_the_slabs(const Schedule *schedule);
+
 // Tiles of C that a cluster, or a block by itself, needs one after the other to show all that a
 // persistent one can do wrong between them: one for each set of sums, and another that takes the
 // first set again. 1 where blocks are not persistent.
@@ -64,3 +72,6 @@ int64_t schedule_turns(const Schedule *schedule);
 // REDUCE_FOR_TURNS times the limit.
 Schedule schedule_reduce_turns(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
                                double work_max);
+// The same with so many tiles, at most as many as there are.
+Schedule schedule_reduce_to_turns(Arena *scratch, const TargetTable *targets,
+                                  const Schedule *schedule, int64_t turns, double work_max);

@@ -160,6 +160,26 @@ static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
                        edits == 1 ? "" : "s");
 }
 
+// "fp32 A = rung 10 A slab transposed  B = rung 11 padding +1 edit": A, which stands in the column
+// that is called so, first. What has no room is cut from A. Returns the column after it.
+static int draw_sides(Canvas *canvas, Rect row, const Session *session, int room) {
+  char b[160];
+  const int edits = session_edits(session);
+  int n = session_departures(session) > SESSION_FAR
+              ? snprintf(b, sizeof b, "B = own schedule")
+              : snprintf(b, sizeof b, "B = rung %d %.100s", session->rung,
+                         session_rung(session)->title);
+  if (edits && n < (int)sizeof b)
+    snprintf(b + n, sizeof b - (size_t)n, " +%d edit%s", edits, edits == 1 ? "" : "s");
+  char a[sizeof session->then_name + 8];
+  snprintf(a, sizeof a, "A = %s", session->then_name);
+  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name) + 1;
+  const int left = room - col - 2 - utf8_columns(b);
+  const int cols = utf8_columns(a) < left ? utf8_columns(a) : left;
+  if (cols > 4) col = canvas_fit(canvas, row, 0, col, cols, ALIGN_LEFT, STYLE_SIDE_A, a) + 2;
+  return canvas_text(canvas, row, 0, col, STYLE_SIDE_B, b);
+}
+
 static void draw_state(Canvas *canvas, Rect row, const Session *session) {
   const int teller = session->subject ? session->kernel_view : session->view;
   const ViewBody *body = view_table[teller].body;
@@ -168,21 +188,14 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session) {
     canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, STYLE_ACCENT, other);
     return;
   }
-  int col = draw_standing(canvas, row, session);
   char problem[64], right[112];
   const Target *target = target_find(&session->targets, session->now.schedule.target, NULL);
   snprintf(right, sizeof right, "  %s  %s ",
            view_problem(session, &session->now.schedule, problem, sizeof problem),
            target ? target->name : session->now.schedule.target);
   int width = utf8_columns(right);
-  if (session->comparing) {
-    char with[sizeof session->then_name + 16];
-    const int room = row.cols - width - col - 1;
-    snprintf(with, sizeof with, "A|B with %s", session->then_name);
-    if (utf8_columns(with) > room) snprintf(with, sizeof with, "A|B %s", session->then_name);
-    int need = utf8_columns(with) < room ? utf8_columns(with) : room;
-    col = canvas_fit(canvas, row, 0, col + 1, need, ALIGN_LEFT, STYLE_SIDE_A, with);
-  }
+  const int col = session->comparing ? draw_sides(canvas, row, session, row.cols - width)
+                                     : draw_standing(canvas, row, session);
   if (col <= row.cols - width) canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
 }
 

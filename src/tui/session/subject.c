@@ -1,16 +1,19 @@
 // The kernel that a view brought, else the picture of the schedule.
 #include "tui/session/subject.h"
 
+#include "model/readings/described.h"
 #include "model/words/schedule_atom.h"
 
 Accesses session_accesses(const Session *session) {
   if (session->subject) return session->subject->accesses;
   const Model *model = session->now.picture->model;
+  const DescribedSlabs slabs = described_slabs(model->program);
   return (Accesses){.n = model->n_sites,
                     .site = model->site,
                     .wavefronts = model->totals.wavefronts,
                     .per = "per slab",
-                    .none = "This kernel does not touch shared memory."};
+                    .none = slabs.n ? described_sentence(session->frame, &slabs)
+                                    : "This kernel does not touch shared memory."};
 }
 
 const BankMap *session_map(const Session *session, int i) {

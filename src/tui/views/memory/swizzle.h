@@ -35,6 +35,8 @@ typedef struct Swizzle {
   bool comparing;
   bool beside_a;    // the first column is A's layout, not "none": same slab, A|B is on
   BufferRole role;  // of it
+  int described;    // 0: the slab of the access that is chosen; from 1 on one of those that no lane
+                    // addresses (model/readings/described.h)
   SlabProblem slab;
   const char *why;  // why there is no slab; NULL when there is one
   SwizzleColumn column[SWIZZLE_COLUMNS];
@@ -47,6 +49,8 @@ void swizzle_init(void *state);
 void swizzle_done(void *state);
 
 void swizzle_follow(Swizzle *work, struct Session *session);
+// The next of the slabs that no lane addresses; behind the last one that of the chosen access.
+void swizzle_next_described(Swizzle *work, const struct Session *session);
 void swizzle_try(Swizzle *work, const char *text);
 void swizzle_solve(Swizzle *work);
 void swizzle_drop(Swizzle *work);  // the third column goes
@@ -68,6 +72,9 @@ typedef struct SlabPicture {
 
 SlabPicture slab_picture_make(Arena *arena, const SlabSite *site, const Layout *layout,
                               int repetition, int phase);
+
+// Of a layout alone: nobody asks for anything.
+SlabPicture slab_picture_of_layout(Arena *arena, const Layout *layout);
 
 enum { SLAB_PICTURE_LABEL = 5, SLAB_PICTURE_COLS = SLAB_PICTURE_LABEL + BANK_COUNT };
 

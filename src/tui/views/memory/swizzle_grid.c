@@ -39,6 +39,12 @@ SlabPicture slab_picture_make(Arena *arena, const SlabSite *site, const Layout *
   return out;
 }
 
+SlabPicture slab_picture_of_layout(Arena *arena, const Layout *layout) {
+  SlabPicture out = {.layout = layout, .logical_of_word = layout_words(arena, layout)};
+  for (int lane = 0; lane < BANK_LANES; lane++) out.addr[lane] = out.logical[lane] = BANK_INACTIVE;
+  return out;
+}
+
 // ---- which lines --------------------------------------------------------------------------------
 
 typedef struct Lines {

@@ -10,6 +10,8 @@
 #include "banks/layouts/layout_unit.h"
 #include "banks/layouts/notation.h"
 #include "base/str.h"
+#include "base/whole.h"
+#include "model/readings/described.h"
 #include "tui/session/subject.h"
 #include "tui/views/memory/swizzle.h"
 
@@ -73,12 +75,30 @@ static void find_sites(Swizzle *work, const Session *session) {
     work->at[i] = (int)(work->slab.use[i].site - all.site);
 }
 
-static void build(Swizzle *work, Session *session, const Site *site) {
+// A slab that only descriptors read: the one that is chosen, and where no lane addresses shared
+// memory the first of them. NULL: it is an access's turn.
+static const Buffer *described_slab(const Swizzle *work, const Session *session, const Site *site) {
+  if (session->subject || (site && !work->described)) return NULL;
+  const DescribedSlabs slabs = described_slabs(session->now.picture->model->program);
+  return slabs.n ? slabs.slab[max_int(work->described - 1, 0) % slabs.n] : NULL;
+}
+
+void swizzle_next_described(Swizzle *work, const Session *session) {
+  const int n = described_slabs(session->now.picture->model->program).n;
+  const bool any = session_slab_site(session) != NULL;
+  if (!any && !work->described) work->described = 1;  // which is what is shown
+  if (++work->described > n) work->described = any ? 0 : 1;
+}
+
+static void build(Swizzle *work, Session *session, const Site *site, const Buffer *described) {
   arena_reset(work->slab_arena);
   swizzle_drop(work);
   Diags diags = diags_new(work->slab_arena);
   work->why = NULL;
-  work->built = session_slab_problem(work->slab_arena, session, site, &work->slab, &diags);
+  work->built = described
+                    ? slab_problem_build(work->slab_arena, session->now.picture->model, described,
+                                         &work->slab, &diags)
+                    : session_slab_problem(work->slab_arena, session, site, &work->slab, &diags);
   if (!work->built) {
     work->why = diags.first->text;
     return;
@@ -106,44 +126,46 @@ static void lay_beside_a(Swizzle *work, const Session *session) {
 }
 
 // The uses point at sites of the model they were built from; a model that is built anew has others.
-static void renew_sites(Swizzle *work, const Session *session, const Site *site) {
+static void renew_sites(Swizzle *work, const Session *session, const Buffer *slab) {
   const Accesses all = session_accesses(session);
   SlabUse *use = (SlabUse *)work->slab.use;
   for (int i = 0; i < work->slab.problem.n_sites; i++) use[i].site = &all.site[work->at[i]];
-  work->slab.slab = site->slab;
+  work->slab.slab = slab;
 }
 
-static bool is_same(const Swizzle *work, const Session *session, const Site *site) {
+static bool is_same(const Swizzle *work, const Session *session, const Buffer *slab) {
   const Subject *subject = session->subject;
   if (!work->built || work->generation != (subject ? subject->generation : 0)) return false;
   if (subject) return work->brought == subject->slab;
   const bool comparing = session_compares(session);
   const Schedule *a = comparing ? &session->then.picture->model->schedule : &work->a;
-  return work->role == site->slab->role && work->comparing == comparing &&
+  return work->role == slab->role && work->comparing == comparing &&
          schedule_same(&work->schedule, &session->now.picture->model->schedule) &&
          schedule_same(&work->a, a);
 }
 
 void swizzle_follow(Swizzle *work, Session *session) {
   const Site *site = session_slab_site(session);
-  if (!site || !site->slab) {
+  const Buffer *described = described_slab(work, session, site);
+  const Buffer *slab = described ? described : site ? site->slab : NULL;
+  if (!slab) {
     work->built = false;
     work->why = site ? "No array of this access is known." : session_accesses(session).none;
     return;
   }
-  if (is_same(work, session, site)) {
-    renew_sites(work, session, site);
+  if (is_same(work, session, slab)) {
+    renew_sites(work, session, slab);
     return;
   }
   const Subject *subject = session->subject;
   work->generation = subject ? subject->generation : 0;
   work->brought = subject ? subject->slab : -1;
-  work->role = site->slab->role;
+  work->role = slab->role;
   work->schedule = session->now.picture->model->schedule;
   work->comparing = session_compares(session);
   if (work->comparing) work->a = session->then.picture->model->schedule;
   work->beside_a = false;
-  build(work, session, site);
+  build(work, session, site, described);
   if (subject && subject->offer) swizzle_try(work, subject->offer);
   if (work->built && work->comparing) lay_beside_a(work, session);
 }

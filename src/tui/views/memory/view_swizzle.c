@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/readings/described.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/subject.h"
@@ -103,7 +104,13 @@ static void swizzle_prepare(Session *session) {
   swizzle_follow(workbench(session), session);
   frame->work = workbench(session);
   session->prepared = frame;
-  if (!frame->work->built || frame->work->slab.problem.n_sites == 0) return;
+  if (!frame->work->built) return;
+  if (frame->work->slab.problem.n_sites == 0) {
+    frame->before =
+        slab_picture_of_layout(session->frame, frame->work->column[SWIZZLE_PLAIN].layout);
+    frame->after = slab_picture_of_layout(session->frame, swizzle_after(frame->work)->layout);
+    return;
+  }
   const Site *selected = session_slab_site(session);
   frame->use = find_use(frame->work, selected);
   choose_step(frame, session_view_state(session));
@@ -211,7 +218,8 @@ static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const
   Style price = picture->wavefronts > 1   ? STYLE_BAD
                 : picture->wavefronts < 0 ? STYLE_DIM
                                           : STYLE_OK;
-  col = canvas_text(canvas, in, 0, col + 2, price, say_wavefronts(picture->wavefronts, text));
+  if (picture->access_bytes)
+    col = canvas_text(canvas, in, 0, col + 2, price, say_wavefronts(picture->wavefronts, text));
   Rect head = rect_take_top(&in, 1);
   int hidden = mode == PICTURE_LINES ? slab_picture_draw_lines(canvas, in, picture)
                                      : slab_picture_draw_banks(canvas, in, picture);
@@ -219,6 +227,9 @@ static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const
 }
 
 static const char *legend_of(const SwizzleFrame *frame, int mode) {
+  if (!frame->work->slab.problem.n_sites)
+    return mode != PICTURE_LINES ? "row = 128 bytes of the slab, cell = bank of its word"
+                                 : "L = 128-byte line, cell = row and chunk that lie there";
   if (mode != PICTURE_LINES)
     return "row = 128 bytes of the slab, cell = bank of its word; lit: asked for now";
   return frame->work->slab.problem.slab.row_bytes % BANK_LINE_BYTES
@@ -228,7 +239,7 @@ static const char *legend_of(const SwizzleFrame *frame, int mode) {
 
 static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, int mode) {
   const SwizzleColumn *after = swizzle_after(frame->work);
-  draw_phase(canvas, rect_take_top(&in, 1), frame);
+  if (frame->work->slab.problem.n_sites) draw_phase(canvas, rect_take_top(&in, 1), frame);
   Rect legend = rect_take_bottom(&in, in.rows > LEGEND_FROM_ROWS);
   canvas_text(canvas, legend, 0, 1, STYLE_DIM, legend_of(frame, mode));
   rect_take_left(&in, 1);
@@ -414,7 +425,7 @@ static void draw_says(Canvas *canvas, Rect in, const Swizzle *work) {
 static void draw_picture(Canvas *canvas, Rect in, const SwizzleFrame *frame, int mode) {
   if (mode == PICTURE_BITS) {
     draw_matrix(canvas, in, frame);
-  } else if (mode == PICTURE_CARDS) {
+  } else if (mode == PICTURE_CARDS && frame->work->slab.problem.n_sites) {
     draw_cards(canvas, in, frame);
   } else if (in.cols >= WIDE_COLS && in.rows >= 16) {
     Rect left = rect_take_left(&in, 2 * SLAB_PICTURE_COLS + 6);
@@ -425,14 +436,26 @@ static void draw_picture(Canvas *canvas, Rect in, const SwizzleFrame *frame, int
   }
 }
 
+// A slab that only descriptors find: who touches it, and its layout.
+static void draw_described(Canvas *canvas, Rect in, const Session *session) {
+  const SwizzleFrame *frame = session->prepared;
+  const DescribedSlabs slabs = described_slabs(session->now.picture->model->program);
+  draw_title(canvas, rect_take_top(&in, draw_title(NULL, in, frame)), frame);
+  const char *said = described_sentence(session->frame, &slabs);
+  Rect sentence = rect_take_top(&in, canvas_wrap_rows(said, in.cols - 1) + 1);
+  rect_take_left(&sentence, 1);
+  canvas_wrap(canvas, sentence, STYLE_TEXT, said);
+  Rect says = rect_take_bottom(&in, says_rows(session, frame->work, in.cols));
+  draw_picture(canvas, in, frame, session_view_state_const(session)->mode);
+  draw_says(canvas, says, frame->work);
+}
+
 static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
   const SwizzleFrame *frame = session->prepared;
   const Swizzle *work = frame->work;
-  if (!work->built || work->slab.problem.n_sites == 0) {
-    canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,
-                work->why ? work->why : "No access of the kernel touches this slab.");
-    return;
-  }
+  if (!work->built) canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT, work->why);
+  if (work->built && !work->slab.problem.n_sites) draw_described(canvas, in, session);
+  if (!work->built || !work->slab.problem.n_sites) return;
   Rect all = in;
   int title_rows = draw_title(NULL, in, frame), most = in.rows < 8 ? 1 : in.rows < 16 ? 2 : 6;
   Rect title = rect_take_top(&in, title_rows < most ? title_rows : most);
@@ -449,8 +472,14 @@ static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- keys ---------------------------------------------------------------------------------------
 
+static void show_described(Session *session, const char *argument) {
+  (void)argument;
+  if (!session->subject) swizzle_next_described(workbench(session), session);
+}
+
 static void swizzle_move(Session *session, int delta) {
   const int n = session_accesses(session).n;
+  if (n == 0) show_described(session, NULL);
   if (n == 0) return;
   session_choose(session, (int)clamp_index(session_at(session) + delta, n));
   session_view_state(session)->cursor = 0;
@@ -497,7 +526,10 @@ static void swizzle_typed(Session *session, TextFieldResult result) {
 static void solve(Session *session, const char *argument) {
   (void)argument;
   swizzle_follow(workbench(session), session);
-  swizzle_solve(workbench(session));
+  if (workbench(session)->built && !workbench(session)->slab.problem.n_sites)
+    session_say(session, SAID_NOTE, "no lane addresses this slab: there is nothing to be solved");
+  else
+    swizzle_solve(workbench(session));
 }
 
 static void drop(Session *s, const char *a) { (void)a, swizzle_drop(workbench(s)); }
@@ -542,6 +574,8 @@ static const Action actions[] = {
     {"phase-after", "Right l", NULL, NULL, "the next phase that is served", phase_after},
     {"picture", "v", "picture", NULL,
      "banks of the slab, lines of shared memory, bits, punch cards", change_picture},
+    {"described", "d", "by descriptor", NULL,
+     "the next slab that no lane addresses, TMA writes and a descriptor finds", show_described},
     {"layout", "", NULL, NULL, "a layout as typed with e: layout swizzle:3,4,3", edit},
     {"drop", "Backspace", NULL, NULL, "the layout that was typed or found goes away", drop},
 };

@@ -111,8 +111,10 @@ static bool own_poll(Session *session) {
   if (document && own_work_ask(work, document, bytes)) {
     const bool here = session->view == view_find("own") && session->prompt == PROMPT_NONE;
     if (work->needs->options && here) ask(session, true, work->needs->options);
-  } else if (document && own_work_take(work, document, bytes) && work->arrives)
-    arrive(session, work);
+  } else if (document && own_work_take(work, document, bytes)) {
+    session->message[0] = '\0';  // it was about the run before
+    if (work->arrives) arrive(session, work);
+  }
   return true;
 }
 

@@ -1,7 +1,8 @@
 // The pipeline view's data: timelines, their lanes, and the part of time that is on the screen.
 //
-// pipeline_lanes.c makes lanes of a timeline, pipeline_picture.c draws them, pipeline_card.c says
-// what the event under the cursor is, pipeline_data.c writes the events as data,
+// pipeline_lanes.c makes lanes of a timeline, pipeline_picture.c draws them, pipeline_signs.c has
+// the signs and their legend, pipeline_card.c says what the event under the cursor is,
+// pipeline_data.c writes the events as data, pipeline_trial.c is about broken programs,
 // pipeline_checklist.c has the other picture; view_pipeline.c has the keys.
 #pragma once
 #include "base/json.h"
@@ -20,7 +21,7 @@ typedef struct Lane {
   LaneKind kind;
   const char *name;
   unsigned kinds;     // UNIT: bits 1 << TIMELINE_… of its events
-  int slot;           // SLOT
+  int ring, slot;     // SLOT
   int warp, n_warps;  // WARPS: the one that is shown stands for so many
   int n;
   const TimelineEvent *const *event;  // by the clock at which they begin
@@ -67,6 +68,7 @@ typedef struct PipelineOwn {
   Lanes now, beside;      // beside.timeline NULL: there is none
   PipelineTrial *trial;
   PipelineVerdict verdict;   // as far as it has come
+  const char *problem;       // of a broken program's time line; NULL: it is the session's
   int first_lane, first_at;  // where the cursor was put: what is found later may move it on
   const char *no_beside;     // why there is none; NULL
   int lane, at;              // of `now`: the lane, and its event
@@ -80,21 +82,45 @@ typedef struct PipelineOwn {
 // The end of the first slabs, or of everything, where no turn stands for the others.
 double pipeline_clocks_at_first(const Timeline *timeline);
 
-// The clocks and columns of the picture.
+// The clocks and columns of the picture, and the signs that have been drawn on it.
 typedef struct PipelineSpan {
   double from, scale;
   int cols;
+  unsigned *signs;  // bits, for the legend
 } PipelineSpan;
 
 enum { PIPELINE_LABEL_COLS = 13, PIPELINE_SPOT_LANE = 16, PIPELINE_SPOT_LINE };
+
+// What a row is drawn of, besides names and the letters of timeline_kind.h. One row each: enum, how
+// the legend writes it, what it says. The order is that of the legend.
+#define PIPELINE_SIGN_TABLE(X)                  \
+  X(SLAB, "0-9 a-z", "slab")                    \
+  X(NO_SLAB, "=", "no slab")                    \
+  X(COMING, "░", "on its way")                  \
+  X(THERE, "▒", "there, unread")                \
+  X(FREE, "·", "free")                          \
+  X(WAITS, "┄", "waits")                        \
+  X(SHARE, "▁-█", "share of a unit that works") \
+  X(CUT, "┊", "turns left out")
+
+typedef enum PipelineSign {
+#define X(id, text, says) SIGN_##id,
+  PIPELINE_SIGN_TABLE(X)
+#undef X
+      PIPELINE_SIGNS
+} PipelineSign;
+
+// Notes that a sign, or the letter of a kind, is drawn.
+void pipeline_use_sign(PipelineSpan span, PipelineSign sign);
+void pipeline_use_letter(PipelineSpan span, TimelineKind kind);
+// The legend of signs in use; it takes so many rows.
+int pipeline_legend_rows(unsigned signs, int cols);
+void pipeline_draw_legend(Canvas *canvas, Rect in, unsigned signs);
 
 // Characters for slabs, so that the picture says the same without colours: 0-9 a-z, modulo 36.
 char pipeline_mark(int64_t slab);
 
 void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, PipelineSpan span);
-// What letters and shades mean, in a row.
-// Of the kinds of events that it has.
-void pipeline_draw_legend(Canvas *canvas, Rect in, const Timeline *timeline);
 void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
                         int lane, PipelineSpan span);
 const TimelineEvent *pipeline_event(const PipelineOwn *own);  // under the cursor; NULL: none

@@ -93,8 +93,11 @@ static void draw_verdict(Canvas *canvas, Rect *in, const PipelineVerdict *verdic
   canvas_fit(canvas, row, 0, col + 1, row.cols - col - 1, ALIGN_LEFT, STYLE_TEXT, verdict->help);
   Rect told = rect_take_top(in, 3);
   rect_take_left(&told, 1);
-  canvas_wrap(canvas, told, verdict->kind == FINDING_COUNT ? STYLE_TEXT : STYLE_WARN,
-              verdict->text);
+  const Style style = verdict->kind == FINDING_COUNT ? STYLE_TEXT : STYLE_WARN;
+  if (verdict->problem)
+    canvas_printf(canvas, rect_take_top(&told, 1), 0, 0, STYLE_DIM,
+                  "a run with values of %s:", verdict->problem);
+  canvas_wrap(canvas, told, style, verdict->text);
 }
 
 enum { HEAD_COLS = 78 };

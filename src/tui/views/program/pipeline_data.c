@@ -57,12 +57,37 @@ static void put_cuts(JsonWriter *w, const Timeline *timeline) {
   json_end_array(w);
 }
 
+// When a slab comes into a slot, is there, is read and is gone again; null: it never is.
+static void put_hold(JsonWriter *w, const Timeline *timeline, const TimelineHold *hold) {
+  const TimelineRing *ring = &timeline->ring[hold->ring];
+  const double begin = timeline_clock(timeline, hold->asked);
+  json_begin_object(w);
+  json_member_string(w, "ring", ring->name);
+  json_member_int(w, "slot", hold->slot);
+  json_member_known(w, "slab", hold->slab >= 0, hold->slab);
+  json_member_double(w, "asked_clk_est", begin);
+  json_member_double(w, "landed_clk_est", begin + (hold->landed - hold->asked));
+  json_member_double(w, "read_clk_est", begin + (hold->read - hold->asked));
+  json_member_double(w, "free_clk_est", begin + (hold->over - hold->asked));
+  json_end_object(w);
+}
+
+static void put_holds(JsonWriter *w, const Timeline *timeline) {
+  json_key(w, "slots");
+  json_begin_array(w);
+  for (int i = 0; i < timeline->n_holds && i < JSON_EVENTS_MAX; i++)
+    put_hold(w, timeline, &timeline->hold[i]);
+  json_end_array(w);
+}
+
 static void put_verdict(JsonWriter *w, const PipelineVerdict *verdict) {
   char seen[SYMPTOMS_BYTES];
   json_member_string(w, "broken", verdict->name);
   json_member_string(w, "seen_on_a_gpu",
                      verdict->name ? breakage_symptoms(seen, verdict->id) : NULL);
   json_member_string(w, "finding", verdict->name ? verdict->text : NULL);
+  json_member_string(w, "finding_of", verdict->name ? verdict->problem : NULL);
+  json_member_bool(w, "finds_deadlock", verdict->name && verdict->deadlock);
 }
 
 static void put_beside_clocks(JsonWriter *w, const char *key, const Lanes *beside, bool measured) {
@@ -83,6 +108,8 @@ void pipeline_put(JsonWriter *w, Arena *arena, const PipelineOwn *own) {
   put_verdict(w, &own->verdict);
   checklist_put(w, &own->checklist);
   put_cuts(w, timeline);
+  json_member_string(w, "broken_of", own->problem);
+  put_holds(w, timeline);
   json_member_string(w, "beside", own->beside.title);
   put_beside_clocks(w, "beside_block_clk_est", &own->beside, false);
   put_beside_clocks(w, "beside_block_clk", &own->beside, true);

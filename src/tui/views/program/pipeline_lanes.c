@@ -2,7 +2,8 @@
 // role, and of each block where there are those of a cluster: "1:producer".
 //
 // A role's lane shows its first warp, that of a warpgroup's atom the first of each four; the others
-// do the same a little earlier or later. A slot's lane has what fills it and what reads it.
+// do the same a little earlier or later. A slot's lane has what fills it and what reads it, by a
+// descriptor too.
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/words/fragment.h"
@@ -17,9 +18,7 @@ static bool unit_holds(const Lane *lane, const TimelineEvent *event) {
 }
 
 static bool slot_holds(const Lane *lane, const TimelineEvent *event) {
-  bool moves =
-      event->kind == TIMELINE_COPY || event->kind == TIMELINE_WRITE || event->kind == TIMELINE_READ;
-  return moves && event->slot == lane->slot;
+  return event->slot == lane->slot && event->ring == lane->ring;
 }
 
 static bool warp_holds(const Lane *lane, const TimelineEvent *event) {
@@ -84,9 +83,11 @@ static void add_units(Arena *arena, Lanes *lanes, Lane *list) {
   }
 }
 
-static void add_slots(Arena *arena, Lanes *lanes, Lane *list) {
-  for (int i = 0; i < lanes->timeline->n_slots; i++) {
-    Lane lane = {.kind = LANE_SLOT, .slot = i, .name = arena_printf(arena, "slot %d", i)};
+static void add_ring(Arena *arena, Lanes *lanes, Lane *list, int index) {
+  const TimelineRing *ring = &lanes->timeline->ring[index];
+  for (int i = 0; i < ring->n_slots; i++) {
+    Lane lane = {.kind = LANE_SLOT, .ring = index, .slot = i};
+    lane.name = arena_printf(arena, "%s %d", ring->name, i);
     fill(arena, lanes->timeline, &lane);
     if (lane.n) add(lanes, list, lane);
   }
@@ -122,7 +123,7 @@ Lanes pipeline_lanes(Arena *arena, const Timeline *timeline, bool each, bool slo
   Lanes lanes = {.timeline = timeline};
   Lane *list = ARENA_ARRAY(arena, Lane, LANES_ALLOWED);
   if (!timeline->measured) add_units(arena, &lanes, list);
-  if (slots) add_slots(arena, &lanes, list);
+  for (int i = 0; slots && i < timeline->n_rings; i++) add_ring(arena, &lanes, list, i);
   add_warps(arena, &lanes, list, each);
   lanes.lane = list;
   return lanes;

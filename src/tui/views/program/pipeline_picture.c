@@ -2,7 +2,7 @@
 //
 //   TMA        0011░░22░░33░░           digits: served; ░: asked for and on its way
 //   tensor           ▆▆▆▆▇▇▇▇           the share of the multipliers that work
-//   slot 0     ░░░░··0000····44         on its way, there, read
+//   slot 0     ░░░░▒▒0000····░░         on its way, there, read, free
 //   consumer   ┄full[0]┄00001111        a gap: what is waited for; digits: multiplies of that slab
 //
 // What takes most of a column is what it shows. Where turns of a loop were left out stands a dotted
@@ -39,41 +39,76 @@ static Style slab_style(int64_t slab) {
   return slab < 0 ? STYLE_TEXT : style_address((int)(slab % STYLE_ADDRESSES));
 }
 
-// The slab that an event is about, in a column: one that began before turns were left out and goes
-// on behind them is there about a later one.
-static int64_t slab_in(const Lane *lane, const TimelineEvent *e, PipelineSpan span, int col) {
-  if (e->slab < 0 || lane->timeline->n_cuts != 1) return e->slab;
+// The slab that a time is about, in a column: one that began before turns were left out and goes on
+// behind them is there about a later one.
+static int64_t slab_in(const Lane *lane, int64_t slab, double begin, PipelineSpan span, int col) {
+  if (slab < 0 || lane->timeline->n_cuts != 1) return slab;
   const TimelineCut *cut = &lane->timeline->cut[0];
-  bool goes_on = e->begin < cut->at && span.from + col * span.scale >= cut->at;
-  return goes_on ? e->slab + cut->turns : e->slab;
+  bool goes_on = begin < cut->at && span.from + col * span.scale >= cut->at;
+  return goes_on ? slab + cut->turns : slab;
 }
 
-static void put_mark(Canvas *canvas, Rect in, int col, int64_t slab, bool solid) {
+static void put_slab(Canvas *canvas, Rect in, PipelineSpan span, int col, int64_t slab) {
   char mark[2] = {slab < 0 ? '=' : pipeline_mark(slab), 0};
-  Style style = slab_style(slab);
-  if (solid)
-    canvas_text(canvas, in, 0, col, style, mark);
-  else
-    canvas_glyph(canvas, in, 0, col, style_over(style, STYLE_SHADOW), GLYPH_SHADE_LIGHT);
+  canvas_text(canvas, in, 0, col, slab_style(slab), mark);
+  pipeline_use_sign(span, slab < 0 ? SIGN_NO_SLAB : SIGN_SLAB);
+}
+
+// A shade in the colour of its slab.
+static void put_shade(Canvas *canvas, Rect in, PipelineSpan span, int col, int64_t slab,
+                      PipelineSign sign) {
+  canvas_glyph(canvas, in, 0, col, style_over(slab_style(slab), STYLE_SHADOW),
+               sign == SIGN_COMING ? GLYPH_SHADE_LIGHT : GLYPH_SHADE_MEDIUM);
+  pipeline_use_sign(span, sign);
+}
+
+// What a column of a row of slabs shows: the last that was said of it.
+typedef struct SlabCells {
+  PipelineSign sign[COLS];  // PIPELINE_SIGNS: nothing
+  int64_t slab[COLS];
+} SlabCells;
+
+static void clear_cells(SlabCells *cells, PipelineSpan span, PipelineSign sign) {
+  for (int col = 0; col < span.cols; col++) cells->sign[col] = sign;
+}
+
+static void say_cells(SlabCells *cells, const Lane *lane, PipelineSpan span, int64_t slab,
+                      double begin, double from, double to, PipelineSign sign) {
+  int first, last;
+  if (!columns_of(span, from, to, &first, &last)) return;
+  for (int col = first; col <= last; col++) {
+    cells->sign[col] = sign;
+    cells->slab[col] = slab_in(lane, slab, begin, span, col);
+  }
+}
+
+static void draw_cells(Canvas *canvas, Rect in, const SlabCells *cells, PipelineSpan span) {
+  for (int col = 0; col < span.cols; col++) {
+    const PipelineSign sign = cells->sign[col];
+    if (sign == SIGN_SLAB) put_slab(canvas, in, span, col, cells->slab[col]);
+    if (sign == SIGN_COMING || sign == SIGN_THERE)
+      put_shade(canvas, in, span, col, cells->slab[col], sign);
+    if (sign != SIGN_FREE) continue;
+    canvas_glyph(canvas, in, 0, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
+    pipeline_use_sign(span, SIGN_FREE);
+  }
 }
 
 // ---- units --------------------------------------------------------------------------------------
 
 // Copies: on their way from when they are asked for until they have landed; served in between.
 static void draw_copies(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan span) {
-  int first, last;
+  SlabCells cells;
+  clear_cells(&cells, span, PIPELINE_SIGNS);
   for (int i = 0; i < lane->n; i++) {
     const TimelineEvent *e = lane->event[i];
-    if (!columns_of(span, e->begin, e->end, &first, &last)) continue;
-    for (int col = first; col <= last; col++)
-      put_mark(canvas, in, col, slab_in(lane, e, span, col), false);
+    say_cells(&cells, lane, span, e->slab, e->begin, e->begin, e->end, SIGN_COMING);
   }
   for (int i = 0; i < lane->n; i++) {
     const TimelineEvent *e = lane->event[i];
-    if (!columns_of(span, e->work, e->work + e->busy, &first, &last)) continue;
-    for (int col = first; col <= last; col++)
-      put_mark(canvas, in, col, slab_in(lane, e, span, col), true);
+    say_cells(&cells, lane, span, e->slab, e->begin, e->work, e->work + e->busy, SIGN_SLAB);
   }
+  draw_cells(canvas, in, &cells, span);
 }
 
 // The share of the unit that works, in eighths, in the colour of the slab that it works for most.
@@ -91,7 +126,7 @@ static void draw_shares(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan 
       busy[col] += share;
       if (share <= most[col]) continue;
       most[col] = share;
-      slab[col] = slab_in(lane, e, span, col);
+      slab[col] = slab_in(lane, e->slab, e->begin, span, col);
     }
   }
   for (int col = 0; col < span.cols; col++) {
@@ -100,52 +135,56 @@ static void draw_shares(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan 
     int level = min_int((int)ceil(share * LEVELS), LEVELS);
     canvas_glyph(canvas, in, 0, col, style_over(slab_style(slab[col]), STYLE_SHADOW),
                  (Glyph)(GLYPH_BAR_1 + level - 1));
+    pipeline_use_sign(span, SIGN_SHARE);
   }
 }
 
 // ---- slots --------------------------------------------------------------------------------------
 
-static bool fills(const TimelineEvent *e) { return e->kind != TIMELINE_READ; }
+static bool is_of(const Lane *lane, const TimelineHold *hold) {
+  return hold->ring == lane->ring && hold->slot == lane->slot;
+}
 
+// A time of the hold; one that has no end goes on to the right edge.
+static void say_hold(SlabCells *cells, const Lane *lane, PipelineSpan span,
+                     const TimelineHold *hold, double from, double to, PipelineSign sign) {
+  to = fmin(to, span.from + span.cols * span.scale);
+  if (to > from) say_cells(cells, lane, span, hold->slab, hold->asked, from, to, sign);
+}
+
+// Reads are said last: at no scale does a slot that is read look as if it were free.
 static void draw_slot(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan span) {
-  int first, last;
-  for (int i = 0; i < lane->n; i++) {
-    const TimelineEvent *e = lane->event[i];
-    if (!fills(e)) continue;
-    double until = span.from + span.cols * span.scale;
-    for (int k = i + 1; k < lane->n; k++)
-      if (fills(lane->event[k]) && lane->event[k]->slab != e->slab) {
-        until = lane->event[k]->begin;
-        break;
-      }
-    if (columns_of(span, e->end, until, &first, &last) && until > e->end)
-      for (int col = first; col <= last; col++)
-        canvas_glyph(canvas, in, 0, col, style_over(slab_style(e->slab), STYLE_SHADOW),
-                     GLYPH_MIDDLE_DOT);
-    if (columns_of(span, e->begin, e->end, &first, &last))
-      for (int col = first; col <= last; col++)
-        put_mark(canvas, in, col, slab_in(lane, e, span, col), false);
+  const Timeline *timeline = lane->timeline;
+  SlabCells cells;
+  clear_cells(&cells, span, SIGN_FREE);
+  for (int i = 0; i < timeline->n_holds; i++) {
+    const TimelineHold *hold = &timeline->hold[i];
+    if (!is_of(lane, hold)) continue;
+    say_hold(&cells, lane, span, hold, hold->landed, hold->read, SIGN_THERE);
+    say_hold(&cells, lane, span, hold, hold->asked, hold->landed, SIGN_COMING);
   }
-  for (int i = 0; i < lane->n; i++) {
-    const TimelineEvent *e = lane->event[i];
-    if (fills(e) || !columns_of(span, e->begin, e->end, &first, &last)) continue;
-    for (int col = first; col <= last; col++)
-      put_mark(canvas, in, col, slab_in(lane, e, span, col), true);
+  for (int i = 0; i < timeline->n_holds; i++) {
+    const TimelineHold *hold = &timeline->hold[i];
+    if (is_of(lane, hold)) say_hold(&cells, lane, span, hold, hold->read, hold->over, SIGN_SLAB);
   }
+  draw_cells(canvas, in, &cells, span);
 }
 
 // ---- warps --------------------------------------------------------------------------------------
 
 static bool waits(const TimelineEvent *e) { return timeline_kind_waits(e->kind); }
 
-static void draw_warp_cell(Canvas *canvas, Rect in, int col, const TimelineEvent *e) {
+static void draw_warp_cell(Canvas *canvas, Rect in, PipelineSpan span, int col,
+                           const TimelineEvent *e) {
   if (e->kind == TIMELINE_MULTIPLY) {
-    put_mark(canvas, in, col, e->slab, true);
+    put_slab(canvas, in, span, col, e->slab);
   } else if (waits(e)) {
     canvas_glyph(canvas, in, 0, col, e->stuck ? STYLE_BAD : STYLE_BARRIER, GLYPH_HLINE_DOTTED);
+    pipeline_use_sign(span, SIGN_WAITS);
   } else {
     Style style = e->slab < 0 ? STYLE_DIM : style_over(slab_style(e->slab), STYLE_SHADOW);
     canvas_text(canvas, in, 0, col, style, timeline_kind_letter(e->kind));
+    pipeline_use_letter(span, e->kind);
   }
 }
 
@@ -220,7 +259,7 @@ static void draw_warps(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan s
     }
   }
   for (int col = 0; col < span.cols; col++)
-    if (shown[col]) draw_warp_cell(canvas, in, col, shown[col]);
+    if (shown[col]) draw_warp_cell(canvas, in, span, col, shown[col]);
   for (int i = 0; i < lane->n; i++) draw_gap(canvas, in, lane->event[i], span);
 }
 
@@ -268,9 +307,12 @@ void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const L
     draw_shares(canvas, in, lane, span);
   mark_found(canvas, in, own, lane, span);
   if (here) draw_cursor(canvas, in, own, span);
-  for (int i = 0; i < lanes->timeline->n_cuts; i++)
-    canvas_glyph(canvas, in, 0, column_of(span, lanes->timeline->cut[i].at), STYLE_DIM,
-                 GLYPH_VLINE_DOTTED);
+  for (int i = 0; i < lanes->timeline->n_cuts; i++) {
+    const int col = column_of(span, lanes->timeline->cut[i].at);
+    if (col < 0 || col >= span.cols) continue;
+    canvas_glyph(canvas, in, 0, col, STYLE_DIM, GLYPH_VLINE_DOTTED);
+    pipeline_use_sign(span, SIGN_CUT);
+  }
 }
 
 // ---- the axis -----------------------------------------------------------------------------------
@@ -329,24 +371,4 @@ void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, Pipel
                       step);
   }
   for (int i = 0; i < timeline->n_cuts; i++) draw_cut(canvas, in, &timeline->cut[i], span);
-}
-
-static bool occurs(const Timeline *timeline, TimelineKind kind) {
-  for (int i = 0; i < timeline->n_events; i++)
-    if (timeline->event[i].kind == kind) return true;
-  return false;
-}
-
-void pipeline_draw_legend(Canvas *canvas, Rect in, const Timeline *timeline) {
-  static const TimelineKind kinds[] = {TIMELINE_COPY,  TIMELINE_WRITE, TIMELINE_READ,
-                                       TIMELINE_POWER, TIMELINE_STORE, TIMELINE_SIGNAL};
-  int col = canvas_text(canvas, in, 0, 1, STYLE_TEXT, "0-9 a-z");
-  col = canvas_text(canvas, in, 0, col, STYLE_DIM, " slab  ");
-  col = canvas_glyph(canvas, in, 0, col, STYLE_TEXT, GLYPH_SHADE_LIGHT);
-  col = canvas_text(canvas, in, 0, col, STYLE_DIM, " on its way  ");
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    if (!occurs(timeline, kinds[i])) continue;
-    col = canvas_text(canvas, in, 0, col, STYLE_TEXT, timeline_kind_letter(kinds[i]));
-    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " %s  ", timeline_kind_name(kinds[i]));
-  }
 }

@@ -109,21 +109,24 @@ static bool shows_each(const Session *session, const PipelineOwn *own) {
   return own->each != (large && own->mode == ALONE && !session->comparing);
 }
 
+// Of the program as it is, or as it is broken; a breakage that it has nothing for is given up.
+static const Timeline *make_timeline(const Session *session, PipelineOwn *own) {
+  const Model *model = session->now.picture->model;
+  const BreakageId id = (BreakageId)(own->broken - 1);
+  const Timeline *broken =
+      own->broken ? trial_timeline(own->arena, &session->targets, model, id, &own->problem) : NULL;
+  if (broken)
+    own->verdict = trial_ask(own->trial, &session->targets, model, id, broken->n_stuck > 0);
+  if (!broken) own->broken = 0;
+  return broken ? broken
+                : timeline_run(own->arena, model, NULL, &(TimelineOptions){.whole = false});
+}
+
 static void make(Session *session, PipelineOwn *own) {
-  const Picture *picture = session->now.picture;
-  const Program *broken = NULL;
   arena_reset(own->arena);
-  own->verdict.name = NULL;
+  own->verdict.name = own->problem = NULL;
   own->beside = (Lanes){0};
-  if (own->broken) {
-    broken = program_break(own->arena, picture->model->program, (BreakageId)(own->broken - 1));
-    if (broken)
-      own->verdict =
-          trial_ask(own->trial, &session->targets, picture->model, (BreakageId)(own->broken - 1));
-    if (!broken) own->broken = 0;
-  }
-  const Timeline *timeline =
-      timeline_run(own->arena, picture->model, broken, &(TimelineOptions){.whole = false});
+  const Timeline *timeline = make_timeline(session, own);
   make_beside(session, own);
   own->checklist = (Checklist){0};
   own->each_shown = shows_each(session, own);
@@ -219,13 +222,16 @@ static void draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t c
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PIPELINE");
   col = pipeline_draw_which(canvas, in, col + 2, cluster);
   col = canvas_printf(canvas, in, 0, col + 1, STYLE_ESTIMATED, "%.0f clk", timeline->all_clocks);
-  if (timeline->turn_clocks > 0)
+  if (timeline->n_cuts)
     col = canvas_printf(canvas, in, 0, col, STYLE_ESTIMATED, ", %.0f a turn of %s",
                         timeline->turn_clocks, timeline->cut[0].var->name);
   col = canvas_text(canvas, in, 0, col, STYLE_DIM, " (est.)");
+  if (own->problem) col = canvas_printf(canvas, in, 0, col + 2, STYLE_NOTE, "%s", own->problem);
   if (timeline->n_stuck)
     canvas_printf(canvas, in, 0, col + 2, STYLE_BAD, "%d of %d warps stuck", timeline->n_stuck,
                   timeline->n_warps);
+  else if (own->verdict.name && own->verdict.deadlock)
+    canvas_text(canvas, in, 0, col + 2, STYLE_WARN, "another order of events ends in a deadlock");
 }
 
 // As many lanes as there is room for, those around the cursor's.
@@ -263,12 +269,15 @@ static int beside_rows(const PipelineOwn *own, int rows) {
 static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   const PipelineOwn *own = own_of(session);
   const PipelineFrame *frame = session->prepared;
+  unsigned signs = 0;
+  PipelineSpan span = frame->span;
+  span.signs = &signs;
   if (own->lists) {
     checklist_draw(canvas, in, &own->checklist, own->line);
     return;
   }
   draw_head(canvas, rect_take_top(&in, 1), own, session->now.picture->model->resources.n_cluster);
-  pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, frame->span);
+  pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, span);
   int wanted = own->now.n + (own->beside.timeline ? own->beside.n + 2 : 0);
   int card = own->verdict.name ? BROKEN_ROWS : CARD_ROWS;
   int least = own->beside.timeline ? 8 : 4;
@@ -276,11 +285,12 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   if (own->beside.timeline) {
     const int rows = beside_rows(own, lanes.rows);
     Rect beside = session->comparing ? rect_take_top(&lanes, rows) : rect_take_bottom(&lanes, rows);
-    draw_lanes(canvas, beside, own, &own->beside, frame->span);
+    draw_lanes(canvas, beside, own, &own->beside, span);
   }
-  draw_lanes(canvas, lanes, own, &own->now, frame->span);
+  draw_lanes(canvas, lanes, own, &own->now, span);
   canvas_hline(canvas, rect_take_top(&in, 1), 0, 0, in.cols, STYLE_BORDER);
-  if (in.rows > card) pipeline_draw_legend(canvas, rect_take_bottom(&in, 1), own->now.timeline);
+  const int legend = pipeline_legend_rows(signs, in.cols);
+  if (in.rows >= card) pipeline_draw_legend(canvas, rect_take_bottom(&in, legend), signs);
   pipeline_draw_card(canvas, in, own, &frame->card);
 }
 

@@ -1,0 +1,124 @@
+// What the pipeline view says of a broken program: that warps wait for ever only where a run with
+// values ends in a deadlock, and of the same problem what that run says.
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/embed.h"
+#include "base/str.h"
+#include "model/schedules/reduce.h"
+#include "property.h"
+#include "stress.h"
+#include "tui/views/program/pipeline_trial.h"
+
+Suite *suite_pipeline_broken(void);
+
+static PipelineVerdict ask(const Model *model, BreakageId id, bool stuck) {
+  PipelineTrial *trial = trial_new();
+  trial_ask(trial, &property_targets, model, id, stuck);
+  while (trial_is_under_way(trial))
+    if (!trial_poll(trial)) usleep(1000);
+  PipelineVerdict verdict = trial_verdict(trial);
+  verdict.text = arena_strdup(property_arena, verdict.text);
+  verdict.problem = verdict.problem ? arena_strdup(property_arena, verdict.problem) : NULL;
+  trial_free(trial);
+  return verdict;
+}
+
+// ---- one tile with all of its slabs -------------------------------------------------------------
+
+// Broken programs whose warps drift apart, or whose roles go through different numbers of slabs.
+static const struct {
+  const char *ladder, *rung, *knobs;
+  BreakageId id;
+  bool stuck;
+} drifting[] = {
+    {"hopper", "roles", "M=128, N=128, K=2048", BREAK_LAST_SLAB, false},
+    {"hopper", "roles", "M=128, N=128, K=2048", BREAK_FETCH_SHORT, true},
+    {"hopper", "consumers", "M=128, N=256, K=2048", BREAK_LAST_SLAB, false},
+    {"fp16", "roles", "M=64, N=64, K=2048", BREAK_LAST_SLAB, false},
+    {"fp16", "roles", "M=64, N=64, K=2048", BREAK_FETCH_SHORT, true},
+};
+enum { DRIFTING = sizeof drifting / sizeof *drifting };
+
+// Word for word what `gemmview interpret` says of the same M, N and K.
+START_TEST(says_what_interpret_says) {
+  const Model *model = property_rung(drifting[_i].ladder, drifting[_i].rung, drifting[_i].knobs);
+  const BreakageId id = drifting[_i].id;
+  const char *problem;
+  const Timeline *timeline = trial_timeline(property_arena, &property_targets, model, id, &problem);
+  ck_assert(timeline && !problem && timeline->n_cuts == 0);
+  ck_assert_int_eq(timeline->n_stuck > 0, drifting[_i].stuck);
+  const PipelineVerdict verdict = ask(model, id, timeline->n_stuck > 0);
+  ck_assert_str_eq(verdict.problem, drifting[_i].knobs);
+  const Program *broken = program_break(property_arena, model->program, id);
+  const InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.seed = 1});
+  const Finding *worst = interp_gravest(&check);
+  if (worst) ck_assert_str_eq(verdict.text, worst->text);
+  ck_assert_int_eq(verdict.deadlock, drifting[_i].stuck);
+}
+END_TEST
+
+// ---- everything ---------------------------------------------------------------------------------
+
+// Every breakage of every rung with roles, at its own M, N and K. A time line is one order of
+// events among many, so a deadlock that it does not show may be found; not the other way round.
+static int ask_rung(const Ladder *ladder, const Rung *rung, int *which, int one_in) {
+  int n = 0;
+  for (int id = 0; id < BREAK_COUNT; id++, arena_reset(property_arena)) {
+    const Model *model = model_build(property_arena, &property_targets, &rung->schedule);
+    const char *problem;
+    if (!program_main(model->program)->n_roles) return n;
+    if (!stress_has_turn((*which)++, one_in)) continue;
+    const Timeline *timeline =
+        trial_timeline(property_arena, &property_targets, model, (BreakageId)id, &problem);
+    if (!timeline) continue;
+    n++;
+    ck_assert_msg(!problem && timeline->n_cuts == 0 && !timeline->full, "%s/%s %s", ladder->name,
+                  rung->name, breakage_name((BreakageId)id));
+    if (!timeline->n_stuck) continue;
+    const PipelineVerdict verdict = ask(model, (BreakageId)id, true);
+    ck_assert_msg(verdict.deadlock, "%s/%s, %s: %d warps wait for ever, and of %s is said: %s",
+                  ladder->name, rung->name, breakage_name((BreakageId)id), timeline->n_stuck,
+                  verdict.problem, verdict.text);
+  }
+  return n;
+}
+
+START_TEST(who_waits_for_ever_does_so_with_values_too) {
+  const EmbeddedList list = embed_list(property_data, "ladders/");
+  int n = 0, which = 0;
+  for (int f = 0; f < list.count; f++) {
+    const Ladder *ladder = property_read_ladder(list.paths[f]);
+    for (int r = 0; r < ladder->n_rungs; r++)
+      if (!ladder->rung[r].not_built) n += ask_rung(ladder, &ladder->rung[r], &which, 193);
+  }
+  ck_assert_int_gt(n, 4);
+}
+END_TEST
+
+// ---- problems that are too long -----------------------------------------------------------------
+
+START_TEST(a_long_problem_is_made_smaller_and_says_so) {
+  const Model *model = property_rung("hopper", "stmatrix", "M=65536,N=65536,K=65536");
+  const char *problem;
+  const Timeline *timeline =
+      trial_timeline(property_arena, &property_targets, model, BREAK_MORE_REGISTERS, &problem);
+  ck_assert(timeline && !timeline->full);
+  timeline = trial_timeline(property_arena, &property_targets, model, BREAK_WG_FENCE, &problem);
+  ck_assert(timeline && !timeline->full && timeline->n_cuts == 0 && problem);
+}
+END_TEST
+
+Suite *suite_pipeline_broken(void) {
+  Suite *suite = suite_create("pipeline_broken");
+  TCase *tests = tcase_create("pipeline_broken");
+  tcase_add_checked_fixture(tests, property_setup, property_teardown);
+  tcase_set_timeout(tests, stress_is_on() ? 36000 : 300);
+  tcase_add_loop_test(tests, says_what_interpret_says, 0, DRIFTING);
+  tcase_add_test(tests, who_waits_for_ever_does_so_with_values_too);
+  tcase_add_test(tests, a_long_problem_is_made_smaller_and_says_so);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

@@ -16,7 +16,7 @@ ElfBytes elf_section(const void *file, size_t n, const char *name);
 // A string of a string table; "" where it has none there.
 const char *elf_string(ElfBytes strings, uint64_t offset);
 
-// What a place of a section is relocated to.
+// The symbol that a place of a section is relocated to.
 typedef struct ElfRelocation {
   const char *symbol;  // "" where nothing relocates the place
   int64_t addend;      // 0 where the bytes of the place are the addend (SHT_REL)

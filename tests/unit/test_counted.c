@@ -233,7 +233,7 @@ static int count_right(const char *path, int *n) {
   return right;
 }
 
-// What stands beside a predicted count is how often such counts were right.
+// The note beside a predicted count says how often such counts were right.
 START_TEST(a_prediction_says_how_often_it_is_right) {
   int n = 0, right = count_right("tests/data/h200_schedules.jsonl", &n);
   right += count_right("tests/data/h200_more_schedules.jsonl", &n);

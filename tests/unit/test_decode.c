@@ -292,7 +292,7 @@ START_TEST(rungs_that_are_named_exist) {
 }
 END_TEST
 
-// What two names that look alike tell apart, and what an old number in a name means.
+// Two names that look alike are told apart, and an old number in a name is explained.
 START_TEST(names_of_older_kernels_are_told_apart) {
   static const struct {
     const char *name, *part, *meaning, *note;

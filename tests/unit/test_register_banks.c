@@ -170,7 +170,7 @@ static void add_waits(const SassLine *lines, const double *samples, int n, Waits
 
 static double mean(const Waits *waits) { return waits->n ? waits->samples / waits->n : 0; }
 
-// Of the FFMA of each kernel's loop those that read a bank more often have more samples in which
+// FFMA of a loop that read a bank more often than others have more samples in which
 // their warp waited for its dispatch.
 START_TEST(the_profiler_saw_them_wait) {
   enum { LINES = 400 };

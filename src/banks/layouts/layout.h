@@ -35,7 +35,7 @@ typedef struct LayoutSlab {
   int rows, row_bytes, elem_bytes;
 } LayoutSlab;
 
-// What the numbers of a typed swizzle count.
+// The unit that the numbers of a typed swizzle count.
 typedef enum LayoutUnit {
   LAYOUT_UNIT_NONE,  // no swizzle stands in the text, or one that is named by its width (128B)
   LAYOUT_UNIT_BYTES,

@@ -31,7 +31,7 @@ static char *place_of(const LayoutView *view, int logical) {
   return byte ? arena_printf(view->arena, "%s, byte %d", at, byte) : at;
 }
 
-// What all sites take in a layout; -1: one of them cannot run in it, or has no counts.
+// Wavefronts of all sites in a layout; -1: one of them cannot run in it, or has no counts.
 static int wavefronts_in(const LayoutView *view, const Layout *layout) {
   int n = 0;
   for (int i = 0; i < view->n_sites; i++) {

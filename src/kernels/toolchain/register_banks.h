@@ -8,7 +8,7 @@
 // cache of its operand slot and bank, and needs no bank where the next instruction that reads a
 // register of that bank in that slot reads the same one.
 //
-// What one FFMA has too much a neighbour may have too little: reads may come up to three clocks
+// A neighbour may leave free what one FFMA wants too much: reads may come up to three clocks
 // late. So one that reads a bank twice costs a clock at most, and nothing where its neighbours
 // leave that bank free. Of 14 patterns timed on an H200 (2026-11-22, `gemmview probe --registers`)
 // each is within 0.05 clocks of the fuller bank's reads. Of FFMA of four kernels that the profiler

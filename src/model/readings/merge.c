@@ -95,7 +95,7 @@ static bool find_path(Merger *merger, const Stmt *list, const Stmt *stmt) {
   return false;
 }
 
-// Of the i-th name, by itself or by a name in front of it.
+// Whether the i-th name does, by itself or by a name in front of it.
 static bool moves_with_a_loop(const Merger *merger, int i, const bool *moves) {
   const Expr *expr = merger->let[i]->expr;
   for (int loop = 0; loop < merger->n_loops; loop++)

@@ -185,8 +185,7 @@ static bool take_type(const char **text, DType *type) {
 static const char *const operand_names[] = {"A", "B", "sums", "C", "result"};
 enum { OPERANDS_NAMED = sizeof operand_names / sizeof *operand_names };
 
-// Elements with a factor for each block of them: "ue8m0xe4m3". CUTLASS writes e2m1 as f4 where the
-// type is chosen when the kernel runs.
+// Elements with a factor for each block: "ue8m0xe4m3". f4 and f8 are chosen when the kernel runs.
 static const struct {
   const char *name;
   DType type;
@@ -195,7 +194,7 @@ static const struct {
                     {"ue8m0xf8", DTYPE_MXF8},   {"ue4m3xe2m1", DTYPE_NVFP4},
                     {"ue4m3xf4", DTYPE_NVFP4}};
 
-// "e3m2", "ue8m0xe3m2", "f6": letters with digits behind them, and no tile.
+// "e3m2", "f6": letters and digits.
 static bool looks_like_type(const char *piece) {
   return isalpha((unsigned char)*piece) && piece[strcspn(piece, "0123456789")] != '\0';
 }
@@ -309,7 +308,7 @@ static const char *say_instruction(Reader *r) {
              dtype_name(out->acc));
 }
 
-// Who issues the products of an architecture, where they are no warp's: wgmma is sm_90's alone,
+// The issuer of the products of an architecture, where they are no warp's: wgmma is sm_90's alone,
 // tcgen05.mma that of sm_100 to sm_110, and sm_120 has neither.
 static void set_unit(DecodedKernel *out) {
   out->tensor = true;
@@ -364,8 +363,7 @@ static const char *read_gemm(Reader *r, const char *piece) {
              r->out->type == DTYPE_TF32 ? "f32" : "of another type", dtype_name(r->out->type));
 }
 
-// "gemm", "tf32gemm": the instruction is left out, as CUTLASS 3.x does in the names that it filters
-// by.
+// "gemm", "tf32gemm": CUTLASS 3.x leaves the instruction out of names that it filters by.
 static const char *read_plain_gemm(Reader *r, const char *piece) {
   const char *rest = piece;
   DType type;
@@ -480,7 +478,6 @@ static const char *read_nvjet_types(Reader *r, const char *piece) {
   return SAY("A and B %s, sums in %s", dtype_name(r->out->type), dtype_name(r->out->acc));
 }
 
-// "sliced1x2": warps that multiply the same cells, each a part of the depth.
 static const char *read_sliced(Reader *r, const char *piece) {
   int s[4];
   if (!shape_after(piece, "sliced", s, 2)) return NULL;
@@ -488,13 +485,11 @@ static const char *read_sliced(Reader *r, const char *piece) {
   return SAY("slice-K: %d warps share a tile along K and add up in shared memory", r->out->warps_k);
 }
 
-// Behind the alignment of a block-scaled name: "vs16".
 static const char *read_vector(Reader *r, const char *piece) {
   const int n = number_after(piece, "vs");
   return n > 0 ? SAY("%d elements along K share a factor", n) : NULL;
 }
 
-// How many CTAs a tcgen05.mma is of.
 static const char *read_ctas(Reader *r, const char *piece) {
   if (str_equal(piece, "1sm")) return "each CTA multiplies by itself (cta_group::1)";
   if (!str_equal(piece, "2sm")) return NULL;

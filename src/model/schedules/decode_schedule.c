@@ -463,7 +463,7 @@ static void say_rung(Builder *b) {
       NOTE("the nearest rung is %s", rungs[i].rung);
 }
 
-// What the smallest piece of cp.async is, where a load is smaller.
+// Names the smallest piece of cp.async where a load is smaller.
 static void say_narrow_loads(Builder *b) {
   enum { LEAST_BYTES = 4 };
   const int align = b->kernel->align, bits = b->atom ? b->atom->bits : 0;

@@ -528,7 +528,7 @@ static void draw_tensor(uint64_t *state, const Draw *draw, Schedule *schedule) {
   v[KNOB_EPI_N] = random_between(state, 0, 1) * PIECE * (1 << random_between(state, 0, 2));
   if (random_between(state, 0, 1)) draw_tensor_tiles(state, schedule);
   if (v[KNOB_WARP_SPECIALIZE] && random_between(state, 0, 2) == 0) draw_pair(schedule);
-  if (random_between(state, 0, 3) == 0) v[KNOB_TENSOR_COLUMNS] = TENSOR_COLUMNS;
+  if (*state % 4 == 0) v[KNOB_TENSOR_COLUMNS] = TENSOR_COLUMNS;
 }
 
 // ---- a schedule ---------------------------------------------------------------------------------
@@ -562,10 +562,10 @@ static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits 
   return schedule_fma(schedule) <= (double)limits->fma_max;
 }
 
-// Who issues: a lane that elect.sync picks, most of the time.
-static void draw_elect(uint64_t *state, Schedule *schedule) {
+// Who issues: a lane that elect.sync picks, most of the time. The draws that follow are the same.
+static void draw_elect(uint64_t state, Schedule *schedule) {
   const bool issues = schedule->value[KNOB_TMA] || atom_is_of_thread(schedule_atom_row(schedule));
-  if (issues) schedule->value[KNOB_ELECT] = random_between(state, 0, 3) > 0;
+  if (issues) schedule->value[KNOB_ELECT] = random_between(&state, 0, 3) > 0;
 }
 
 Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *name,
@@ -579,7 +579,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
   for (int tries = 1; tries <= DRAWS_MAX; tries++) {
     Schedule schedule = defaults;
     if (!draw_schedule(state, &draw, limits, &schedule)) continue;
-    draw_elect(state, &schedule);
+    draw_elect(*state, &schedule);
     if (!is_legal(scratch, targets, target, &schedule)) continue;
     mark_given(&schedule, &defaults);
     if (draws) *draws = tries;

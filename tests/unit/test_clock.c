@@ -116,7 +116,7 @@ START_TEST(register_banks_cost_what_was_timed) {
       inst[i].reuse = form->reuse;
     }
     const double clocks = play(&machine, inst, 256, NULL, 1, 1).clocks / 256;
-    const double timed = register_probe_predict(arena, from, &text);
+    const double timed = register_probe_predict(arena, from, 90, &text);
     ck_assert_msg(fabs(clocks - timed) < 0.06, "%s: %.3f clocks, timed %.3f", from->name, clocks,
                   timed);
   }

@@ -74,9 +74,9 @@ static int lane_bytes(const SassOpcode *opcode, Words words) {
   return moves && by_width ? widths[field(words, 73, 3)] : 0;
 }
 
-// The distance is counted in words of four bytes from the instruction behind the branch. Up to sm_89
-// all of its bits lie from 34 on; since sm_90 eight more lie in front of those, at 16 (nvdisasm -hex
-// of tests/data/cubins).
+// The distance is counted in words of four bytes from the instruction behind the branch. Up to
+// sm_89 all of its bits lie from 34 on; since sm_90 eight more lie in front of those, at 16
+// (nvdisasm -hex of tests/data/cubins).
 static int branch_target(Words words, int sm, int at, int n) {
   uint64_t upper = (words.low >> 34 | words.high << 30) & ((UINT64_C(1) << DISTANCE_BITS) - 1);
   if (upper >> (DISTANCE_BITS - 1)) upper |= ~UINT64_C(0) << DISTANCE_BITS;

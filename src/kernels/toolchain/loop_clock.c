@@ -175,7 +175,8 @@ LoopClock loop_clock(Arena *arena, const Model *compiled, const Emission *emissi
       elf_section(result->cubin, result->cubin_bytes, arena_printf(arena, ".text.%s", kernel));
   if (!read_machine(arena, compiled->target, &machine))
     return (LoopClock){.why_not = "no clock facts are known of this GPU"};
-  if (text.at) out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), compiled->target->cc);
+  if (text.at)
+    out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), compiled->target->cc);
   if (!choose_loop(&out.code, of_slab, &out))
     return (LoopClock){
         .why_not = "its machine code has no loop that multiplies by FFMA from slab to slab"};

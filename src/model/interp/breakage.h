@@ -171,7 +171,8 @@ Symptom symptom_find(const char *name);
   X(TENSOR_WAIT, "tensor_wait", "the sums are read from tensor memory before they are whole",      \
     SEEN_STRIPES | SEEN_HANGS)                                                                     \
   X(TENSOR_AFTER, "tensor_after", "nobody says tcgen05.fence::after_thread_sync", SEEN_NOTHING)    \
-  X(TENSOR_LOADS, "tensor_loads", "nobody waits for what tcgen05.ld brings", SEEN_SOMETIMES)       \
+  X(TENSOR_LOADS, "tensor_loads", "nobody waits until tcgen05.ld has read tensor memory",          \
+    SEEN_SOMETIMES | SEEN_NOTHING)                                                                 \
   X(TENSOR_LANE, "tensor_lane", "one lane allocates tensor memory, not a whole warp",              \
     SEEN_FAILS | SEEN_HANGS | SEEN_WRONG)                                                          \
   X(TENSOR_ALL_ASK, "tensor_all_ask",                                                              \

@@ -76,6 +76,7 @@ typedef struct TensorCell {
   Touch write, read[TENSOR_READERS];
   Touch multiplied;  // the latest product that has scale factors here
   bool in_flight;    // `write` is a tcgen05.st that its warp has not waited for
+  uint32_t loading;  // bit by reader: `read` is a tcgen05.ld that its warp has not waited for
 } TensorCell;
 
 typedef struct TensorMemory {
@@ -109,11 +110,12 @@ typedef struct TensorAgent {
 // Columns on their way into registers, or out of them.
 typedef struct TensorMove {
   int code, column, row;  // first register row of the warp
+  bool has_come;          // the columns are in the registers
 } TensorMove;
 typedef struct TensorMoves {
   int n, capacity;
   TensorMove *move;
-  uint8_t *busy;  // by register row: a tcgen05.ld brings it
+  uint8_t *busy;  // by register row: a tcgen05.ld brings it, and nobody has read it since
 } TensorMoves;
 
 typedef struct Machine Machine;
@@ -474,9 +476,13 @@ void tmem_touch_write(Machine *machine, const TensorReach *reach, const Touch *n
 // Columns are given back: whatever was done to them must be known to be over.
 void tmem_release(Machine *machine, const Warp *warp, const Code *code);
 
-// Registers are touched by anything but a tcgen05.ld.
+// The columns of a tcgen05.ld or st; those of a tcgen05.ld come into its registers, once.
+TensorReach tmem_reach_of(const Machine *machine, const Warp *warp, const TensorMove *move);
+void tmem_bring(const Machine *machine, const Warp *warp, TensorMove *move);
+// Registers are read or written. A read waits for what a tcgen05.ld brings by itself, a write does
+// not (PTX ISA, tcgen05, "Register dependencies, same thread").
 void tmem_touch_registers(Machine *machine, const Warp *warp, const Code *code,
-                          const Operand *operand, const Registers *at);
+                          const Operand *operand, const Registers *at, bool reads);
 TensorMove *tmem_new_move(Machine *machine, TensorMoves *moves);
 TensorWork *tmem_new_work(Machine *machine, Warp *warp);
 // The warps that have asked for something that is not done; the oldest of one of them is done.

@@ -181,14 +181,15 @@ void row_put(Row *row, DType type, uint32_t lane, double value) {
 }
 
 static void tell_touched(Machine *m, const Warp *w, const Code *code, const Operand *operand,
-                         Registers touched) {
+                         Registers touched, bool reads) {
   if (w->tensor && !code->tile) tensor_touch(m, w, code, operand, &touched);
-  if (w->agent) tmem_touch_registers(m, w, code, operand, &touched);
+  if (w->agent) tmem_touch_registers(m, w, code, operand, &touched, reads);
 }
 
 // Registers are checked as one access: their index is the same in all lanes. What is returned is
 // written once, whole: a copy of what was filled field by field waits for those stores.
-Registers reach_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand) {
+static Registers touch_registers(Machine *m, const Warp *w, const Code *code,
+                                 const Operand *operand, bool reads) {
   const Memory *memory = &m->memory[operand->buffer->id];
   const int64_t at = interp_scalar(w, &operand->offset);
   const int lane = lowest_lane(w->active);
@@ -206,8 +207,12 @@ Registers reach_registers(Machine *m, const Warp *w, const Code *code, const Ope
   }
   const int first = memory->first_row + (int)at * memory->rows;
   const Registers out = {&w->row[first], memory->type, memory->rows, first, at};
-  if (w->tensor || w->agent) tell_touched(m, w, code, operand, out);
+  if (w->tensor || w->agent) tell_touched(m, w, code, operand, out, reads);
   return out;
+}
+
+Registers reach_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand) {
+  return touch_registers(m, w, code, operand, false);
 }
 
 static void poison_missing(Machine *m, const Warp *w, const Code *code, const Operand *operand,
@@ -223,7 +228,7 @@ static void poison_missing(Machine *m, const Warp *w, const Code *code, const Op
 }
 
 Registers read_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand) {
-  Registers from = reach_registers(m, w, code, operand);
+  Registers from = touch_registers(m, w, code, operand, true);
   for (int j = 0; from.row && j < operand->width; j++)
     if (w->active & ~w->written[from.first + j * from.rows])
       poison_missing(m, w, code, operand, &from, j);

@@ -44,16 +44,11 @@ void tmem_start(Machine *m, Warp *w) {
   if (w->place == 0) m->own->tensor.gave_up = false;
 }
 
-static void report_moves(Machine *m, const Warp *w, const TensorMoves *moves, const char *wait) {
-  if (moves->n == 0) return;
-  const Stmt *stmt = m->code->code[moves->move[0].code].stmt;
-  interp_report(m, FINDING_MISSING_WAIT, w, 0, stmt, NULL, 0, "ends without a tcgen05.wait::%s",
-                wait);
-}
-
+// A load that nobody waits for is in the way of what comes over its columns, and is reported there.
 void tmem_end_warp(Machine *m, Warp *w) {
-  report_moves(m, w, w->loads, "ld");
-  report_moves(m, w, w->stores, "st");
+  if (w->stores->n == 0) return;
+  const Stmt *stmt = m->code->code[w->stores->move[0].code].stmt;
+  interp_report(m, FINDING_MISSING_WAIT, w, 0, stmt, NULL, 0, "ends without a tcgen05.wait::st");
 }
 
 static void report_work(Machine *m, Warp *w) {
@@ -143,10 +138,10 @@ static FindingKind kind_of_gap(const Machine *m, Gap gap, const Touch *then) {
   return gap == GAP_FLIGHT || is_of_tensor_core(m, then) ? FINDING_MISSING_WAIT : FINDING_RACE;
 }
 
-static const char *gap_text(const Machine *m, Gap gap, const Touch *then) {
+static const char *gap_text(const Machine *m, Gap gap, const Touch *then, bool read) {
   switch (gap) {
     case GAP_FLIGHT:
-      return "with no tcgen05.wait::st behind that";
+      return read ? "with no tcgen05.wait::ld behind that" : "with no tcgen05.wait::st behind that";
     case GAP_BEFORE:
       return "with no tcgen05.fence::before_thread_sync behind that";
     case GAP_AFTER:
@@ -175,7 +170,7 @@ static void report(Machine *m, const Warp *w, const Code *code, const TensorReac
                 reach->buffer, element_of(reach->buffer, reach, c->quarter, c->column),
                 "%s what %s %s (stmt %d), %s", c->reads ? "reads" : "overwrites",
                 who_text(m, c->then), c->read ? "reads" : "writes",
-                m->code->code[c->then->code].stmt->id, gap_text(m, c->gap, c->then));
+                m->code->code[c->then->code].stmt->id, gap_text(m, c->gap, c->then, c->read));
 }
 
 #define EACH_CELL(quarter, column, reach)                                 \
@@ -198,10 +193,22 @@ static bool against_write(Machine *m, const Warp *w, const Code *code, const Ten
   return at.gap != GAP_NONE;
 }
 
+static int reader_of(const Machine *m, uint16_t who) {
+  return who / LANES % m->block_warps / TENSOR_QUARTERS;
+}
+
+// Whether `i` is a reader whose warp has not waited for its tcgen05.ld. That its registers have
+// been read says nothing of it: a register dependency implies no other form of ordering (PTX ISA,
+// tcgen05, "Register dependencies, same thread").
+static bool is_loading(const Machine *m, const TensorCell *cell, int i) {
+  return i < TENSOR_READERS && (cell->loading >> i & 1) && !is_old(m, &cell->read[i]);
+}
+
 // A warp reads, or the tensor core does: its own reads are as old as its writes.
-static Touch *read_of(const Machine *m, TensorCell *cell, uint16_t who) {
-  const int warp = who / LANES;
-  return &cell->read[warp % m->block_warps / TENSOR_QUARTERS];
+static void keep_read(const Machine *m, TensorCell *cell, const Touch *its) {
+  if (is_of_tensor_core(m, its)) return;
+  cell->read[reader_of(m, its->thread)] = *its;
+  cell->loading |= 1u << reader_of(m, its->thread);
 }
 
 bool tmem_read(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
@@ -218,7 +225,7 @@ bool tmem_read(Machine *m, const Warp *w, const Code *code, const TensorReach *r
     if (!told) told = against_write(m, w, code, reach, now, who, at);
     Touch its = *now;
     its.thread = who;
-    if (!is_of_tensor_core(m, &its)) *read_of(m, cell, who) = its;
+    keep_read(m, cell, &its);
   }
   return true;
 }
@@ -231,6 +238,7 @@ static bool against_reads(Machine *m, const Warp *w, const Code *code, const Ten
     at.now = now;
     at.read = true;
     at.gap = gap_between(m, at.then, now, who, op_moves_factors(code->stmt->op.kind));
+    if (is_loading(m, cell, i)) at.gap = GAP_FLIGHT;
     if (!at.gap) continue;
     report(m, w, code, reach, &at);
     return true;
@@ -262,7 +270,9 @@ void tmem_multiplied(Machine *m, const TensorReach *reach, const Touch *now, uin
 
 void tmem_touch_read(Machine *m, const TensorReach *reach, const Touch *now) {
   EACH_CELL(quarter, column, reach) {
-    *read_of(m, cell_at(m, quarter, column), now->thread) = *now;
+    TensorCell *cell = cell_at(m, quarter, column);
+    cell->read[reader_of(m, now->thread)] = *now;
+    cell->loading &= ~(1u << reader_of(m, now->thread));
   }
 }
 
@@ -275,47 +285,83 @@ void tmem_touch_write(Machine *m, const TensorReach *reach, const Touch *now) {
   }
 }
 
-// Nobody may be at them any more; of fences an allocation knows nothing.
-static const Touch *still_there(const Machine *m, const TensorCell *cell, const Known *known) {
-  if (!is_old(m, &cell->write) && cell->write.epoch >= known[cell->write.thread / LANES].seen)
-    return &cell->write;
+// Of fences an allocation knows nothing, and a warp knows of its own accesses.
+static bool may_be_there(const Machine *m, const Warp *w, const Touch *then) {
+  const int whose = then->thread / LANES;
+  if (is_old(m, then) || whose == w->index) return false;
+  return then->epoch >= interp_clock(m, thread_of(w, 0))[whose].seen;
+}
+
+// Nobody may be at a column any more that is given back.
+static Conflict still_there(const Machine *m, const Warp *w, const TensorCell *cell) {
+  if (may_be_there(m, w, &cell->write)) return (Conflict){.gap = GAP_ORDER, .then = &cell->write};
   for (int i = 0; i <= TENSOR_READERS; i++) {
-    const Touch *read = i < TENSOR_READERS ? &cell->read[i] : &cell->multiplied;
-    if (!is_old(m, read) && read->epoch >= known[read->thread / LANES].seen) return read;
+    const Touch *then = i < TENSOR_READERS ? &cell->read[i] : &cell->multiplied;
+    const Gap gap = may_be_there(m, w, then) ? GAP_ORDER
+                    : is_loading(m, cell, i) ? GAP_FLIGHT
+                                             : GAP_NONE;
+    if (gap) return (Conflict){.gap = gap, .then = then, .read = true};
   }
-  return NULL;
+  return (Conflict){.gap = GAP_NONE};
+}
+
+static void report_there(Machine *m, const Warp *w, const Code *code, int column,
+                         const Conflict *c) {
+  const bool flight = c->gap == GAP_FLIGHT;
+  interp_report(m, flight ? FINDING_MISSING_WAIT : FINDING_RACE, w, 0, code->stmt, NULL, 0,
+                "gives back column %d, which %s %s (stmt %d), %s", column, who_text(m, c->then),
+                c->read ? "reads" : "writes", m->code->code[c->then->code].stmt->id,
+                flight ? gap_text(m, c->gap, c->then, c->read) : "with no barrier between");
 }
 
 void tmem_release(Machine *m, const Warp *w, const Code *code) {
   TensorMemory *tensor = &m->own->tensor;
   const TensorReach all = {0, TENSOR_QUARTERS, 0, tensor->columns, NULL};
-  const Known *known = interp_clock(m, thread_of(w, 0));
+  tensor->columns = 0;
   EACH_CELL(quarter, column, &all) {
-    const TensorCell *cell = cell_at(m, quarter, column);
-    const Touch *then = still_there(m, cell, known);
-    if (!then || then->thread / LANES == w->index) continue;
-    interp_report(m, FINDING_RACE, w, 0, code->stmt, NULL, 0,
-                  "gives back column %d, which %s %s (stmt %d), with no barrier between", column,
-                  who_text(m, then), then == &cell->write ? "writes" : "reads",
-                  m->code->code[then->code].stmt->id);
-    tensor->columns = 0;
+    const Conflict at = still_there(m, w, cell_at(m, quarter, column));
+    if (!at.gap) continue;
+    report_there(m, w, code, column, &at);
     return;
   }
-  tensor->columns = 0;
 }
 
 // ---- moves and work under way -------------------------------------------------------------------
 
+TensorReach tmem_reach_of(const Machine *m, const Warp *w, const TensorMove *move) {
+  const int n = m->code->code[move->code].stmt->op.width;
+  return (TensorReach){w->place % TENSOR_QUARTERS, 1, move->column, n, NULL};
+}
+
+void tmem_bring(const Machine *m, const Warp *w, TensorMove *move) {
+  const TensorReach from = tmem_reach_of(m, w, move);
+  for (int i = 0; i < from.n && !move->has_come; i++)
+    w->row[move->row + i] = m->own->tensor.row[from.first_quarter][from.column + i];
+  move->has_come = true;
+}
+
+// The oldest first: of two loads into one register the later one stays.
+static void bring_into(const Machine *m, const Warp *w, int first, int n) {
+  for (int i = 0; i < w->loads->n; i++) {
+    TensorMove *move = &w->loads->move[i];
+    const int end = move->row + tmem_reach_of(m, w, move).n;
+    if (move->row < first + n && first < end) tmem_bring(m, w, move);
+  }
+}
+
 void tmem_touch_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand,
-                          const Registers *at) {
+                          const Registers *at, bool reads) {
   const int n = operand->width * at->rows;
-  bool busy = false;
-  for (int i = 0; i < n; i++) busy = busy || w->loads->busy[at->first + i];
-  if (busy)
+  uint8_t *busy = &w->loads->busy[at->first];
+  if (!memchr(busy, 1, (size_t)n)) return;
+  if (reads)
+    bring_into(m, w, at->first, n);
+  else
     interp_report(m, FINDING_MISSING_WAIT, w, lowest_lane(w->active), code->stmt, operand->buffer,
                   at->at,
-                  "is at registers that a tcgen05.ld brings, with no tcgen05.wait::ld "
-                  "behind it");
+                  "writes registers that a tcgen05.ld still brings, with no tcgen05.wait::ld "
+                  "between");
+  memset(busy, 0, (size_t)n);
 }
 
 TensorMove *tmem_new_move(Machine *m, TensorMoves *moves) {

@@ -450,17 +450,6 @@ static bool reach_lanes(Machine *m, const Warp *w, const Code *code, const Opera
   return tmem_has(m, w, code, operand->buffer, out);
 }
 
-static TensorReach reach_of(const Machine *m, const Warp *w, const TensorMove *move) {
-  const int n = m->code->code[move->code].stmt->op.width;
-  return (TensorReach){w->place % TENSOR_QUARTERS, 1, move->column, n, NULL};
-}
-
-static void copy_columns(const Machine *m, Warp *w, const TensorMove *move) {
-  const TensorReach reach = reach_of(m, w, move);
-  for (int i = 0; i < reach.n; i++)
-    w->row[move->row + i] = m->own->tensor.row[reach.first_quarter][reach.column + i];
-}
-
 static void poison(Warp *w, const Registers *to, int n) {
   for (int j = 0; j < n; j++) {
     EACH_LANE(lane, w->active) row_put(&to->row[j], to->type, lane, interp_poison());
@@ -480,10 +469,10 @@ static void run_ld(Machine *m, Warp *w, const Code *code) {
     return;
   }
   TensorMove *move = tmem_new_move(m, w->loads);
-  *move = (TensorMove){(int)(code - m->code->code), reach.column, to.first};
+  *move = (TensorMove){(int)(code - m->code->code), reach.column, to.first, false};
   for (int j = 0; j < n; j++) mark_written(w, &to, j);
   memset(&w->loads->busy[to.first], 1, (size_t)n);
-  if (m->async == INTERP_EARLY) copy_columns(m, w, move);
+  if (m->async == INTERP_EARLY) tmem_bring(m, w, move);
 }
 
 // What is stored is taken when it is issued; that it is there only behind the wait is a question of
@@ -497,7 +486,7 @@ static void run_st(Machine *m, Warp *w, const Code *code) {
     return;
   tmem_write(m, w, code, &reach, &now, thread_of(w, 0));
   *tmem_new_move(m, w->stores) =
-      (TensorMove){(int)(code - m->code->code), reach.column, from.first};
+      (TensorMove){(int)(code - m->code->code), reach.column, from.first, true};
   for (int i = 0; i < n; i++)
     m->own->tensor.row[reach.first_quarter][reach.column + i] = from.row[i];
 }
@@ -505,9 +494,9 @@ static void run_st(Machine *m, Warp *w, const Code *code) {
 static void run_wait_ld(Machine *m, Warp *w, const Code *code) {
   if (!op_whole_warp(m, w, code)) return;
   for (int i = 0; i < w->loads->n; i++) {
-    const TensorMove *move = &w->loads->move[i];
-    const TensorReach reach = reach_of(m, w, move);
-    if (m->async == INTERP_LATE) copy_columns(m, w, move);
+    TensorMove *move = &w->loads->move[i];
+    const TensorReach reach = tmem_reach_of(m, w, move);
+    tmem_bring(m, w, move);
     memset(&w->loads->busy[move->row], 0, (size_t)reach.n);
     const Touch over = touch_of(m, w, &m->code->code[move->code]);
     tmem_touch_read(m, &reach, &over);
@@ -518,7 +507,7 @@ static void run_wait_ld(Machine *m, Warp *w, const Code *code) {
 static void run_wait_st(Machine *m, Warp *w, const Code *code) {
   if (!op_whole_warp(m, w, code)) return;
   for (int i = 0; i < w->stores->n; i++) {
-    const TensorReach reach = reach_of(m, w, &w->stores->move[i]);
+    const TensorReach reach = tmem_reach_of(m, w, &w->stores->move[i]);
     const Touch over = touch_of(m, w, &m->code->code[w->stores->move[i].code]);
     tmem_touch_write(m, &reach, &over);
   }
@@ -555,7 +544,9 @@ static const char *const help_of_ld[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
         "warp w reads lanes 32 * (w % 4) and up, which are rows of C, a column into each register"};
 static const char *const help_of_wait[ROLE_COUNT + 1] = {
-    [ROLE_COUNT] = "until then the registers are not the thread's to read"};
+    [ROLE_COUNT] =
+        "until then tensor memory may not have been read: neither may a product overwrite it, nor "
+        "may it be given back; what is brought can be used before"};
 static const char *const help_of_before[ROLE_COUNT + 1] = {
     [ROLE_COUNT] = "what was read of tensor memory comes before the next product overwrites it"};
 static const char *const help_of_after[ROLE_COUNT + 1] = {

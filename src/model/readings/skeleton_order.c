@@ -130,7 +130,7 @@ static const struct {
      OP_MBAR_WAIT,
      ALWAYS},
     {SKELETON_WRITE,
-     "tcgen05.wait::ld behind tcgen05.ld",
+     "tcgen05.wait::ld behind tcgen05.ld: tensor memory has been read",
      {OP_T_WAIT_LD, ROLE_COUNT, WORK_COUNT},
      {OP_T_LD, ROLE_COUNT, WORK_COUNT},
      true,

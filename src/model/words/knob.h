@@ -80,9 +80,10 @@ const char *schedule_of_reference(Arena *arena, const Schedule *schedule);  // "
 // NULL: it is no such line.
 const char *knobs_of_export(Arena *arena, const char *line);
 
-// Reads "NAME=value,NAME=value", or a line of knobs_of_export(), (spaces and newlines allowed around the commas) over `schedule`.
-// Every finding goes to `diags` (rules: syntax, unknown_knob, duplicate_knob, value, range); on any
-// finding `schedule` is left as it was and the answer is false.
+// Reads "NAME=value,NAME=value", or a line of knobs_of_export(), (spaces and newlines allowed
+// around the commas) over `schedule`. Every finding goes to `diags` (rules: syntax, unknown_knob,
+// duplicate_knob, value, range); on any finding `schedule` is left as it was and the answer is
+// false.
 bool schedule_parse(Schedule *schedule, const char *text, Diags *diags);
 
 // The state line: the given knobs in the order they were given.

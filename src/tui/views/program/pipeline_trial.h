@@ -18,11 +18,11 @@
 typedef struct PipelineVerdict {
   const char *name, *help;  // of the breakage; NULL: nothing is broken
   BreakageId id;
-  const char *text;         // the gravest finding; "nothing is found"; that it is under way
-  const char *problem;      // "M=128, N=256, K=4096": what was run; NULL: not known yet
-  bool deadlock;            // one is among the findings, in some order of warps and copies
-  FindingKind kind;         // FINDING_COUNT: nothing
-  int stmt[2];              // numbers of the statements that the finding names; -1: none
+  const char *text;     // the gravest finding; "nothing is found"; that it is under way
+  const char *problem;  // "M=128, N=256, K=4096": what was run; NULL: not known yet
+  bool deadlock;        // one is among the findings, in some order of warps and copies
+  FindingKind kind;     // FINDING_COUNT: nothing
+  int stmt[2];          // numbers of the statements that the finding names; -1: none
 } PipelineVerdict;
 
 typedef struct PipelineTrial PipelineTrial;

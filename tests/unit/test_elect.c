@@ -91,11 +91,48 @@ START_TEST(text_elects_behind_a_branch_of_whole_warps) {
 }
 END_TEST
 
+static int count_replays(const SassResult *sass) {
+  int n = 0;
+  for (int i = 0; i < sass->n_counts; i++)
+    if (strstr(sass->counts[i].opcode, "BRA.U.ANY")) n += sass->counts[i].count;
+  return n;
+}
+
+static int replays(const Model *model, const char *name) {
+  const Plan *plan = plan_from_model(arena, model, name);
+  const CompileResult *result = compile_once(arena, plan, COMPILE_BOTH);
+  ck_assert_msg(result->ok, "%s: %s\n%.2000s", name, result->error, result->log);
+  const SassResult *sass = sass_disassemble(arena, result->cubin, result->cubin_bytes, 60);
+  ck_assert_msg(sass->ok, "%s: %s", name, sass->error);
+  return count_replays(sass);
+}
+
 // Whichever lane is elected: each run of the interpreter takes another one.
 START_TEST(any_lane_will_do) {
   const InterpOptions options = {.seed = 1, .runs = 4};
   const InterpCheck check = interpret_check(arena, roles_with("ELECT=1")->program, &options);
   ck_assert(check.ok);
+}
+END_TEST
+
+// Attention fetches by TMA too: in both forms right, and compiled for what it is written for.
+START_TEST(attention_issues_in_both_ways) {
+  static const char *const states[] = {
+      "AUTO=0,PROGRAM=attention,FUSE=1,TARGET=h200,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=32,FN=1,"
+      "STAGE=11,SWIZZLE=2,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,M=64,N=64,K=32",
+      "AUTO=0,PROGRAM=attention,FUSE=1,TARGET=h200,ATOM_KIND=mma_m16n8k16_bf16,FN=4,STAGE=11,"
+      "LDMATRIX=2,TMA=1,M=32,N=64,K=32",
+  };
+  const InterpOptions options = {.seed = 1, .runs = 4};
+  for (int i = 0; i < 4; i++) {
+    const int elects = i % 2;
+    const Model *model =
+        emit_state(&cases, arena_printf(arena, "%s,ELECT=%d", states[i / 2], elects));
+    const InterpCheck check = interpret_check(arena, model->program, &options);
+    ck_assert_msg(check.ok, "%s", check.n_findings ? check.finding[0].text : "wrong cells");
+    ck_assert_int_eq(strstr(cuda(model), "elect_one()") != NULL, elects);
+    if (has_nvrtc) ck_assert_int_ge(replays(model, "attention"), 0);
+  }
 }
 END_TEST
 
@@ -131,22 +168,6 @@ START_TEST(checklist_names_the_elect) {
   ck_assert_ptr_null(line_about_elect(roles_with("ELECT=0")->program));
 }
 END_TEST
-
-static int count_replays(const SassResult *sass) {
-  int n = 0;
-  for (int i = 0; i < sass->n_counts; i++)
-    if (strstr(sass->counts[i].opcode, "BRA.U.ANY")) n += sass->counts[i].count;
-  return n;
-}
-
-static int replays(const Model *model, const char *name) {
-  const Plan *plan = plan_from_model(arena, model, name);
-  const CompileResult *result = compile_once(arena, plan, COMPILE_BOTH);
-  ck_assert_msg(result->ok, "%s: %s\n%.2000s", name, result->error, result->log);
-  const SassResult *sass = sass_disassemble(arena, result->cubin, result->cubin_bytes, 60);
-  ck_assert_msg(sass->ok, "%s: %s", name, sass->error);
-  return count_replays(sass);
-}
 
 static bool issues(const Model *model) {
   return strstr(program_text_full(arena, model->program), "elected") != NULL;
@@ -194,6 +215,7 @@ Suite *suite_elect(void) {
   tcase_add_test(tcase, a_program_says_who_is_elected);
   tcase_add_test(tcase, text_elects_behind_a_branch_of_whole_warps);
   tcase_add_test(tcase, any_lane_will_do);
+  tcase_add_test(tcase, attention_issues_in_both_ways);
   tcase_add_test(tcase, half_a_warp_elects_nobody);
   tcase_add_test(tcase, checklist_names_the_elect);
   tcase_add_test(tcase, loops_over_lanes_are_as_many_as_is_told);

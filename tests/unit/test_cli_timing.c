@@ -313,6 +313,26 @@ START_TEST(ladder_json_is_a_recorded_document) {
 }
 END_TEST
 
+// Before a worker is asked for anything.
+START_TEST(ladder_refuses_a_size_that_no_rung_takes) {
+  static const char *const sizes[][2] = {
+      {"ladder hgemm --size 4096 --size 4100", "--size 4100,4100,4100: no rung of hgemm takes it"},
+      {"ladder hopper --only e4m3 --size 1000", "no rung of hopper takes it; e4m3: "},
+  };
+  for (int i = 0; i < 2; i++) {
+    const CliRun run = with_worker(sizes[i][0], good_worker());
+    ck_assert_int_eq(run.status, 2);
+    assert_has(run.err, sizes[i][1]);
+    assert_has(run.err, "nearest: ");
+    ck_assert_str_eq(run.out, "");
+  }
+  // Some of them take it: the line of the other one says why not.
+  const CliRun run = with_worker("ladder fp16 --only mma,staged --size 4100", good_worker());
+  assert_has(run.out, " 45.80 ");
+  ck_assert_int_eq(run.status, 2);
+}
+END_TEST
+
 START_TEST(ladder_records_a_file) {
   const char *path = cli_write_file(arena, "record.json", "old");
   CliRun run = with_worker(arena_printf(arena, "ladder fp32 --only naive --csv --record %s", path),
@@ -469,6 +489,7 @@ Suite *suite_cli_timing(void) {
   tcase_add_test(tc, timings_are_kept_in_the_history);
   tcase_add_test(tc, ladder_lists_every_rung);
   tcase_add_test(tc, ladder_json_is_a_recorded_document);
+  tcase_add_test(tc, ladder_refuses_a_size_that_no_rung_takes);
   tcase_add_test(tc, ladder_records_a_file);
   tcase_add_test(tc, another_gpu_becomes_the_target);
   tcase_add_test(tc, a_failing_rung_decides_the_status);

@@ -117,6 +117,41 @@ static bool names_problem(const Schedule *schedule) {
   return false;
 }
 
+// The model of a rung at a size, for the target that the rung names; of its own size: NULL.
+static const Model *model_at(const Run *run, const Rung *rung, const Size *size, Diags *diags) {
+  Schedule schedule = rung->schedule;
+  if (size) schedule_resize_mnk(&schedule, size->extent);
+  if (run->given->knobs) schedule_parse(&schedule, run->given->knobs, diags);
+  return cli_model_of(run->arena, &run->targets, &schedule, diags);
+}
+
+// A rung that is timed at every size; false for one that --with has spoilt already.
+static bool judges_sizes(const Run *run, int i) {
+  const Rung *rung = &run->ladder->rung[i];
+  Diags diags = diags_new(run->arena);
+  return run->chosen[i] && !rung->not_built && !names_problem(&rung->schedule) &&
+         model_at(run, rung, NULL, &diags);
+}
+
+// A size that no rung takes is refused before a GPU is asked for. What some of them do not take is
+// told in their lines, and so is what the GPU at hand does not.
+static void judge_size(const Run *run, const Size *size, Diags *diags) {
+  const Rung *first = NULL;
+  Diags why = diags_new(run->arena);
+  for (int i = 0; i < run->ladder->n_rungs; i++) {
+    const Rung *rung = &run->ladder->rung[i];
+    Diags its = diags_new(run->arena);
+    if (!judges_sizes(run, i)) continue;
+    if (model_at(run, rung, size, &its)) return;
+    if (!first) diags_add_all(&why, &its);
+    if (!first) first = rung;
+  }
+  for (const Diag *diag = why.first; diag; diag = diag->next)
+    diag_add(diags, diag->rule, "--size %d,%d,%d: no rung of %s takes it; %s: %s", size->extent[0],
+             size->extent[1], size->extent[2], run->ladder->name, first->name, diag->text)
+        ->nearest = diag->nearest;
+}
+
 static void add_item(Run *run, int number, const Size *size) {
   const Rung *rung = &run->ladder->rung[number];
   Item *item = &run->items[run->n_items++];
@@ -319,6 +354,8 @@ static bool read_given(Run *run, int argc, char **argv, Diags *diags) {
   cli_choose_rungs(run->ladder, given->only, run->chosen, diags);
   for (int i = 0; i < run->ladder->n_rungs; i++)
     if (run->ladder->rung[i].aside ? given->main_line : given->asides) run->chosen[i] = false;
+  for (int i = 0; i < run->n_sizes && diags->count == 0; i++)
+    judge_size(run, &run->sizes[i], diags);
   return diags->count == 0;
 }
 

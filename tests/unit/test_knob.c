@@ -42,6 +42,25 @@ START_TEST(test_article_lines_echo) {
 }
 END_TEST
 
+// The panel of knobs has 14 columns for a name, or the first of its other names, and a value.
+START_TEST(test_names_fit_the_panel) {
+  enum { PANEL_COLS = 14 };
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    const Knob *knob = &knob_table[i];
+    const KnobType type = knob->type;
+    if (type != KNOB_TYPE_INT && type != KNOB_TYPE_POWER && type != KNOB_TYPE_FLAG &&
+        type != KNOB_TYPE_STAGE)
+      continue;
+    if (knob->hi == INT32_MAX) continue;  // M, N and K stand in the title
+    const char *most =
+        type == KNOB_TYPE_STAGE ? "11" : arena_printf(arena, "%lld", (long long)knob->hi);
+    const size_t alias = strcspn(knob->aliases, " "), name = strlen(knob->name);
+    const size_t least = alias && alias < name ? alias : name;
+    ck_assert_msg(least + 1 + strlen(most) <= PANEL_COLS, "%s %s", knob->name, most);
+  }
+}
+END_TEST
+
 START_TEST(test_aliases_echo_in_the_tables_spelling) {
   Schedule schedule = parse(" block_m = 8 ");
   ck_assert_int_eq(diags.count, 1);  // blanks inside an item are not part of a name
@@ -217,6 +236,7 @@ Suite *suite_knob(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, test_article_lines_echo, 0,
                       (int)(sizeof article_lines / sizeof *article_lines));
+  tcase_add_test(tcase, test_names_fit_the_panel);
   tcase_add_test(tcase, test_aliases_echo_in_the_tables_spelling);
   tcase_add_test(tcase, test_tma_stages_unless_given);
   tcase_add_test(tcase, test_commas_before_numbers);

@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/schedules/decode_name.h"
 
 const char *decoded_family_name(DecodedFamily family) {
   static const char *const names[] = {
@@ -43,67 +44,6 @@ typedef struct Reader {
   bool gemm;      // the piece that ends in "gemm" is behind
   bool converts;  // that piece names a type: A and B have another one in memory
 } Reader;
-
-// ---- finding the name ---------------------------------------------------------------------------
-
-static const struct {
-  const char *prefix;
-  DecodedFamily family;
-} families[] = {
-    {"cutlass3x_", DECODED_CUTLASS3}, {"cutlass_", DECODED_CUTLASS}, {"nvjet_", DECODED_NVJET},
-    {"volta_", DECODED_CUBLAS},       {"turing_", DECODED_CUBLAS},   {"ampere_", DECODED_CUBLAS},
-    {"hopper_", DECODED_CUBLAS},      {"maxwell_", DECODED_CUBLAS},
-};
-
-static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
-// Bytes of "..." or "…", which stand for what somebody left out; 0: neither is here.
-static size_t gap_length(const char *text) {
-  static const char *const gaps[] = {"...", "…"};
-  for (int i = 0; i < 2; i++)
-    if (str_starts(text, gaps[i])) return strlen(gaps[i]);
-  return 0;
-}
-
-// The piece before "_xmma_": "sm80".
-static const char *find_xmma(const char *text) {
-  const char *at = strstr(text, "_xmma_");
-  while (at && at > text && isalnum((unsigned char)at[-1])) at--;
-  return at;
-}
-
-// Letters, digits, "gemm": the beginning of the word that "gemm" ends.
-static const char *find_bare(const char *text) {
-  const char *at = strstr(text, "gemm");
-  while (at && at > text && isalnum((unsigned char)at[-1])) at--;
-  return at;
-}
-
-static const char *find_name(const char *text, DecodedFamily *family) {
-  if (find_xmma(text)) {
-    *family = DECODED_XMMA;
-    return find_xmma(text);
-  }
-  for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-    const char *at = strstr(text, families[i].prefix);
-    if (!at) continue;
-    *family = families[i].family;
-    return at;
-  }
-  *family = DECODED_BARE;
-  return find_bare(text);
-}
-
-// In a mangled symbol a number in front says how long the name is.
-static size_t name_length(const char *text, const char *name) {
-  size_t n = 0;
-  while (in_name(name[n]) || gap_length(name + n)) n += in_name(name[n]) ? 1 : gap_length(name + n);
-  const char *digits = name;
-  while (digits > text && isdigit((unsigned char)digits[-1])) digits--;
-  bool mangled = digits < name && str_starts(text, "_Z");
-  size_t said = mangled ? strtoul(digits, NULL, 10) : n;
-  return said < n ? said : n;
-}
 
 // ---- pieces -------------------------------------------------------------------------------------
 
@@ -579,15 +519,15 @@ static bool fail(Diags *diags, const char *text, const char *why) {
 
 bool decode_kernel(Arena *arena, const char *text, DecodedKernel *out, Diags *diags) {
   *out = (DecodedKernel){.acc = DTYPE_F32, .out = DTYPE_COUNT};
-  const char *at = find_name(text, &out->family);
+  const char *at = decode_find_name(text, &out->family);
   if (!at) return fail(diags, text, "no name of a cuBLAS or CUTLASS kernel is in it");
-  size_t n = name_length(text, at);
+  size_t n = decode_name_length(text, at);
   if (n > DECODED_NAME_MAX) return fail(diags, text, "longer than any kernel's name");
   out->name = arena_strndup(arena, at, n);
   Reader r = {.arena = arena, .out = out};
   for (const char *piece = out->name; *piece;) {
-    size_t gap = gap_length(piece), length = gap;
-    while (!gap && in_name(piece[length]) && piece[length] != '_') length++;
+    size_t gap = decode_gap_length(piece), length = gap;
+    while (!gap && decode_in_name(piece[length]) && piece[length] != '_') length++;
     const char *own = arena_strndup(arena, piece, length);
     if (gap) read_gap(&r, own);
     if (!gap && length) read_piece(&r, own);

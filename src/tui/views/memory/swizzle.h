@@ -58,6 +58,10 @@ void swizzle_drop(Swizzle *work);  // the third column goes
 // The column beside "none": the trial where there is one, else how the slab lies now.
 const SwizzleColumn *swizzle_after(const Swizzle *work);
 
+// What the solver or the typist gets to hear (swizzle_says.c): its rows on a screen of so many.
+int swizzle_says_rows(int screen_rows, const Swizzle *work, int cols);
+void swizzle_draw_says(Canvas *canvas, Rect in, const Swizzle *work);
+
 // ---- pictures -----------------------------------------------------------------------------------
 
 // One layout drawn: where everything lies, and what the lanes of one phase ask for.

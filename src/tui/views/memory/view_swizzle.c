@@ -32,7 +32,6 @@ enum {
   NAME_COLS = 22,
   NAME_COLS_MAX = 30,
   COST_COLS = 11,  // wavefronts and ways of one layout
-  PROOF_ROWS = 3,
   LAYOUT_ROWS = 2
 };
 
@@ -377,49 +376,6 @@ static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
   view_draw_more(canvas, in, first, n);
 }
 
-// ---- what the solver or the typist gets to hear -------------------------------------------------
-
-static void draw_families(Canvas *canvas, Rect row, const SolverResult *result) {
-  int col = 1;
-  for (int f = 0; f < SOLVER_FAMILIES; f++) {
-    const SolverCandidate *family = &result->families[f];
-    if (!family->layout) continue;
-    Style style = f == (int)result->family ? STYLE_OK : STYLE_DIM;
-    col = canvas_printf(canvas, row, 0, col, style, "%s %lld", solver_family_name((SolverFamily)f),
-                        (long long)family->total) +
-          2;
-  }
-  canvas_text(canvas, row, 0, col, STYLE_DIM, "(best of each)");
-}
-
-static void draw_result(Canvas *canvas, Rect in, const SolverResult *result) {
-  Rect head = rect_take_top(&in, 1);
-  int col = canvas_printf(canvas, head, 0, 1, STYLE_TITLE, "total %lld, bound %lld",
-                          (long long)result->best.total, (long long)result->bound);
-  canvas_text(canvas, head, 0, col, result->optimal ? STYLE_OK : STYLE_WARN,
-              result->optimal ? ": optimal" : ": not proven optimal");
-  draw_families(canvas, rect_take_bottom(&in, 1), result);
-  rect_take_left(&in, 1);
-  canvas_wrap(canvas, in, STYLE_TEXT, result->proof);
-}
-
-static int says_rows(const Session *session, const Swizzle *work, int cols) {
-  if (work->error) return canvas_wrap_rows(work->error, cols - 2);
-  if (!work->solved) return 0;
-  int proof = canvas_wrap_rows(work->result.proof, cols - 2);
-  int most = session->rows > 30 ? 2 * PROOF_ROWS : PROOF_ROWS;
-  return 2 + (proof < most ? proof : most);
-}
-
-static void draw_says(Canvas *canvas, Rect in, const Swizzle *work) {
-  if (work->error) {
-    rect_take_left(&in, 1);
-    canvas_wrap(canvas, in, STYLE_BAD, work->error);
-  } else if (work->solved) {
-    draw_result(canvas, in, &work->result);
-  }
-}
-
 // ---- the view -----------------------------------------------------------------------------------
 
 static void draw_picture(Canvas *canvas, Rect in, const SwizzleFrame *frame, int mode) {
@@ -445,9 +401,9 @@ static void draw_described(Canvas *canvas, Rect in, const Session *session) {
   Rect sentence = rect_take_top(&in, canvas_wrap_rows(said, in.cols - 1) + 1);
   rect_take_left(&sentence, 1);
   canvas_wrap(canvas, sentence, STYLE_TEXT, said);
-  Rect says = rect_take_bottom(&in, says_rows(session, frame->work, in.cols));
+  Rect says = rect_take_bottom(&in, swizzle_says_rows(session->rows, frame->work, in.cols));
   draw_picture(canvas, in, frame, session_view_state_const(session)->mode);
-  draw_says(canvas, says, frame->work);
+  swizzle_draw_says(canvas, says, frame->work);
 }
 
 static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
@@ -460,14 +416,14 @@ static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
   int title_rows = draw_title(NULL, in, frame), most = in.rows < 8 ? 1 : in.rows < 16 ? 2 : 6;
   Rect title = rect_take_top(&in, title_rows < most ? title_rows : most);
   draw_title(canvas, title, frame);
-  Rect says = rect_take_bottom(&in, says_rows(session, work, in.cols));
+  Rect says = rect_take_bottom(&in, swizzle_says_rows(session->rows, work, in.cols));
   int n = work->slab.problem.n_sites < SITES_SHOWN ? work->slab.problem.n_sites : SITES_SHOWN;
   Rect table = rect_take_bottom(&in, in.rows >= n + 6 ? n + 2 : in.rows > 6 ? 3 : 0);
   Rect line = rect_take_bottom(&in, 1);
   draw_picture(canvas, in, frame, session_view_state_const(session)->mode);
   canvas_hline(canvas, all, line.row - all.row, 0, all.cols, STYLE_BORDER);
   if (table.rows) draw_sites(canvas, table, frame);
-  draw_says(canvas, says, work);
+  swizzle_draw_says(canvas, says, work);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------

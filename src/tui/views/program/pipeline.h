@@ -3,7 +3,8 @@
 // pipeline_lanes.c makes lanes of a timeline, pipeline_picture.c draws them, pipeline_signs.c has
 // the signs and their legend, pipeline_card.c says what the event under the cursor is,
 // pipeline_data.c writes the events as data, pipeline_trial.c is about broken programs,
-// pipeline_checklist.c has the other picture; view_pipeline.c has the keys.
+// pipeline_checklist.c has the other picture, pipeline_beside.c what stands beside; view_pipeline.c
+// has the keys.
 #pragma once
 #include "base/json.h"
 #include "model/interp/interp.h"
@@ -59,6 +60,9 @@ const char *checklist_no_line_about(const Checklist *list);
 void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor);
 void checklist_put(JsonWriter *w, const Checklist *list);
 
+// What stands beside (PipelineOwn.mode), but for the other state while two are compared.
+enum { PIPELINE_ALONE, PIPELINE_SEQUENTIAL, PIPELINE_MEASURED };
+
 // What the view keeps between frames.
 typedef struct PipelineOwn {
   Arena *arena;  // of what follows, made anew when the picture is another
@@ -78,6 +82,9 @@ typedef struct PipelineOwn {
   int line;                  // of it
   Checklist checklist;       // of what is shown, made when it is asked for
 } PipelineOwn;
+
+// Makes `beside`, or says why there is none (pipeline_beside.c).
+void pipeline_make_beside(Session *session, PipelineOwn *own);
 
 // The end of the first slabs, or of everything, where no turn stands for the others.
 double pipeline_clocks_at_first(const Timeline *timeline);

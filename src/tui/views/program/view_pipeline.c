@@ -12,64 +12,16 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
-#include "kernels/toolchain/emit_plan.h"
-#include "model/readings/timeline_measured.h"
-#include "model/schedules/sequential.h"
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 
 enum { CARD_ROWS = 6, BROKEN_ROWS = 8 };
-enum { ALONE, SEQUENTIAL, MEASURED };  // what stands beside
 
 static PipelineOwn *own_of(const Session *session) { return view_own(session, &pipeline_view); }
 
 const TimelineEvent *pipeline_event(const PipelineOwn *own) {
   const Lane *lane = own->lane < own->now.n ? &own->now.lane[own->lane] : NULL;
   return lane && own->at < lane->n ? lane->event[own->at] : NULL;
-}
-
-// ---- what stands beside -------------------------------------------------------------------------
-
-static void put_beside(PipelineOwn *own, const Model *model, const char *title) {
-  const Timeline *timeline =
-      timeline_run(own->arena, model, NULL, &(TimelineOptions){.whole = false});
-  own->beside = pipeline_lanes(own->arena, timeline, false, false);
-  own->beside.title = title;
-}
-
-// Stamps belong to a text; what was traced is held against this one's.
-static void put_measured(Session *session, PipelineOwn *own) {
-  const Picture *picture = session->now.picture;
-  const TracedBlock *traced = results_traced(&session->results, picture->key);
-  Diags diags = diags_new(own->arena);
-  if (!traced) return;
-  const Timeline *timeline = timeline_measured(own->arena, picture->model->program,
-                                               emit_traced(own->arena, picture->model),
-                                               traced->result.warp, traced->result.n_warps, &diags);
-  if (!timeline) own->no_beside = diags_text(own->arena, &diags);
-  if (!timeline) return;
-  own->beside = pipeline_lanes(own->arena, timeline, false, false);
-  own->beside.title =
-      arena_printf(own->arena, "measured here, %s", trace_where(own->arena, &traced->result));
-}
-
-static void make_beside(Session *session, PipelineOwn *own) {
-  own->no_beside = NULL;
-  if (session->comparing) {
-    put_beside(own, session->then.picture->model,
-               arena_printf(own->arena, "A %s", session->then_name));
-    return;
-  }
-  if (own->mode == MEASURED) put_measured(session, own);
-  if (own->mode != SEQUENTIAL) return;
-  Schedule alone = session->now.pictured;
-  const char *why;
-  const char *change = schedule_sequential(own->arena, &session->targets, &alone, &why);
-  if (!change) {
-    own->no_beside = why;
-    return;
-  }
-  put_beside(own, model_build(own->arena, &session->targets, &alone), change);
 }
 
 // ---- preparing ----------------------------------------------------------------------------------
@@ -106,7 +58,7 @@ static void choose_first(PipelineOwn *own) {
 static bool shows_each(const Session *session, const PipelineOwn *own) {
   enum { ROWS = 36, WARPS = 12 };
   bool large = session->rows >= ROWS && session->now.picture->model->resources.n_warps <= WARPS;
-  return own->each != (large && own->mode == ALONE && !session->comparing);
+  return own->each != (large && own->mode == PIPELINE_ALONE && !session->comparing);
 }
 
 // Of the program as it is, or as it is broken; a breakage that it has nothing for is given up.
@@ -127,7 +79,7 @@ static void make(Session *session, PipelineOwn *own) {
   own->verdict.name = own->problem = NULL;
   own->beside = (Lanes){0};
   const Timeline *timeline = make_timeline(session, own);
-  make_beside(session, own);
+  pipeline_make_beside(session, own);
   own->checklist = (Checklist){0};
   own->each_shown = shows_each(session, own);
   own->now = pipeline_lanes(own->arena, timeline, own->each_shown, !own->beside.timeline);
@@ -406,11 +358,11 @@ static void show_each(Session *session, const char *argument) {
 // "sequential on" and "sequential off" say which; alone it is the other of both.
 static void show_sequential(Session *session, const char *argument) {
   PipelineOwn *own = own_of(session);
-  bool on = argument && *argument ? str_equal(argument, "on") : own->mode != SEQUENTIAL;
-  own->mode = on ? SEQUENTIAL : ALONE;
+  bool on = argument && *argument ? str_equal(argument, "on") : own->mode != PIPELINE_SEQUENTIAL;
+  own->mode = on ? PIPELINE_SEQUENTIAL : PIPELINE_ALONE;
   remake(session);
   if (!own->no_beside) return;
-  own->mode = ALONE;
+  own->mode = PIPELINE_ALONE;
   session_say(session, SAID_NOTE, "%s", own->no_beside);
 }
 
@@ -419,7 +371,7 @@ static void show_measured(Session *session, const char *argument) {
   PipelineOwn *own = own_of(session);
   const bool shown = own->beside.timeline && own->beside.timeline->measured;
   const bool off = argument && str_equal(argument, "off");
-  own->mode = off ? ALONE : MEASURED;
+  own->mode = off ? PIPELINE_ALONE : PIPELINE_MEASURED;
   session->wishes.trace =
       !off && (shown || !results_traced(&session->results, session->now.picture->key));
   remake(session);

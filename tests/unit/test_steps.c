@@ -522,6 +522,19 @@ START_TEST(totals_are_what_all_warps_and_iterations_pay) {
                "COPY_STEPS=1,COPY_FROM=3,UNROLL_K=4,SPLITK=5,ATOMIC_FREE_SPLITK=1,"
                "LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)'",
                ""));
+  // And of one k-step of 256, more than are looked at: each, or one that is not among them.
+  static const char *const at_once[] = {"COPY_STEPS=1,COPY_FROM=0", "COPY_STEPS=1,COPY_FROM=3",
+                                        "COPY_STEPS=1,COPY_FROM=4", "COPY_STEPS=0"};
+  for (int i = 0; i < 4; i++) {
+    const Model *model = model_of(
+        "AUTO=0,M=512,N=512,K=512,BM=32,BN=8,FM=1,FN=4,BK=256,STAGE=10,ASYNC_COPY=1,"
+        "BUFFER_COUNT=2,PIPELINE_STAGES=1",
+        at_once[i]);
+    double copied = 0;
+    for (int s = 0; s < model->n_sites; s++)
+      if (model->site[s].is_store) copied += model->site[s].clocks;
+    ck_assert_double_eq_tol(copied, 256, 1e-6);
+  }
   // Rows of 44 floats: some warps copy nothing in the last round. What is copied is loaded by way
   // of L1: 16 rows of A whose values lie in one bank, 16 clocks, and 64 values of B, 2.
   check_totals(model_of("BM=16,BN=32,FM=1,FN=2,BK=1,STAGE=11,VECTORIZE=1", ""));

@@ -17,6 +17,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/whole.h"
 #include "model/ir/lanes.h"
@@ -39,17 +40,22 @@ typedef struct Walk {
   int warp;
   int64_t *env;  // [n_vars][32]
   const Stmt *k_o;
-  bool in_loop;                // inside k_o
-  double executions;           // of the statement at hand by one warp, per slab
-  double weight;               // how many of them this visit stands for
-  bool first;                  // the first iteration of every loop around it
-  const Var *loop[LOOPS_MAX];  // around it, inside k_o, or all of them
-  bool stands[LOOPS_MAX];      // the iteration at hand stands for others too
-  double at[LOOPS_MAX];        // how far the loop has come, 0..1
+  bool in_loop;                 // inside k_o
+  double executions;            // of the statement at hand by one warp, per slab
+  double weight;                // how many of them this visit stands for
+  bool first;                   // the first iteration of every loop around it
+  const Var *loop[LOOPS_MAX];   // around it, inside k_o, or all of them
+  bool stands[LOOPS_MAX];       // the iteration at hand stands for others too
+  double at[LOOPS_MAX];         // how far the loop has come, 0..1
+  double sampled[LOOPS_MAX];    // iterations for each one that is looked at; 1: all are
+  bool passed_over[LOOPS_MAX];  // the iteration at hand is looked at for what seldom comes alone
   int n_loops;
   Pace *pace;        // by statement: of a loop's iterations
   Passing *passing;  // by statement
   int64_t room;      // iterations of the loops around it that may still be multiplied
+  Arena *arena;
+  int64_t visits;
+  bool **idle;  // by statement: of a loop's iterations, whether nothing was visited; NULL
 } Walk;
 
 // ---- loops --------------------------------------------------------------------------------------
@@ -140,16 +146,44 @@ static int64_t room_of(Walk *walk, const Stmt *loop, const bool *active) {
   return share > 0 ? (int64_t)fmin((double)walk->room / share, VISITS_MAX) : walk->room;
 }
 
+// Whether an IF inside that all lanes answer alike reads the variable.
+static bool asks(const Stmt *list, const Var *var) {
+  for (; list; list = list->next) {
+    if (list->kind == STMT_IF && is_uniform(list->expr) && expr_uses(list->expr, var)) return true;
+    if (list->body && asks(list->body, var)) return true;
+  }
+  return false;
+}
+
+// An iteration between those that are looked at. What is idle of the first warp is idle of all:
+// lanes answer alike.
+static void walk_between(Walk *walk, const Stmt *stmt, int64_t i, const bool *active) {
+  bool **idle = &walk->idle[stmt->id];
+  if (!*idle) *idle = ARENA_ARRAY(walk->arena, bool, stmt->var->extent);
+  if ((*idle)[i]) return;
+  const int64_t before = walk->visits;
+  walk->passed_over[walk->n_loops - 1] = true;
+  walk_list(walk, stmt->body, active);
+  walk->passed_over[walk->n_loops - 1] = false;
+  (*idle)[i] = walk->visits == before;
+}
+
+// Iterations in between are gone through too where such an IF may pass there and at few others.
 static void walk_turns(Walk *walk, const Stmt *stmt, int64_t turns, int64_t step,
                        const bool *active) {
   bool first = walk->first;
   int64_t room = walk->room;
+  const bool each = !walk->visitor->whole && step > 1 && asks(stmt->body, stmt->var);
+  const int64_t by = each ? 1 : step, end = each ? stmt->var->extent : turns * step;
   walk->room /= turns;
-  for (int64_t i = 0; i < turns; i++) {
-    lanes_set_all(walk->env, stmt->var, i * step);
-    if (walk->n_loops) walk->at[walk->n_loops - 1] = (double)i / (double)turns;
+  for (int64_t i = 0; i < end; i += by) {
+    lanes_set_all(walk->env, stmt->var, i);
+    if (walk->n_loops) walk->at[walk->n_loops - 1] = (double)i / (double)(turns * step);
     walk->first = first && i == 0;
-    walk_list(walk, stmt->body, active);
+    if (i % step)
+      walk_between(walk, stmt, i, active);
+    else
+      walk_list(walk, stmt->body, active);
   }
   walk->first = first;
   walk->room = room;
@@ -191,6 +225,8 @@ static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
   walk->weight *= (double)stmt->var->extent / (double)turns;
   assert(walk->n_loops < LOOPS_MAX);
   walk->stands[walk->n_loops] = turns < stmt->var->extent;
+  walk->sampled[walk->n_loops] = step > 1 ? (double)stmt->var->extent / (double)turns : 1;
+  walk->passed_over[walk->n_loops] = false;
   walk->loop[walk->n_loops++] = stmt->var;
   walk_turns(walk, stmt, turns, step, active);
   walk->n_loops--;
@@ -289,6 +325,33 @@ static bool stands_for_all(const Walk *walk, const Expr *condition) {
   return walk->visitor->whole && stands && is_uniform(condition);
 }
 
+// Whether so few iterations pass that all of them can be looked at in place of those that are
+// sampled: copies dealt out to one k-step of 256, of which every third is looked at.
+static bool is_seldom(Walk *walk, const Stmt *stmt, const bool *active) {
+  double sampled = 1;
+  if (walk->visitor->whole || !is_uniform(stmt->expr)) return false;
+  for (int i = 0; i < walk->n_loops; i++)
+    if (expr_uses(stmt->expr, walk->loop[i])) sampled *= walk->sampled[i];
+  return sampled > 1 && passing_of(walk, stmt, active)->share * sampled <= 1;
+}
+
+// Each iteration of the loops that it reads stands for itself.
+static void walk_seldom(Walk *walk, const Stmt *stmt, const bool *active) {
+  bool inner[LANES], over = false;
+  const Walk before = *walk;
+  for (int i = 0; i < walk->n_loops; i++) {
+    if (!expr_uses(stmt->expr, walk->loop[i])) continue;
+    walk->weight /= walk->sampled[i];
+    over |= walk->passed_over[i];
+    walk->sampled[i] = 1;
+    walk->passed_over[i] = false;
+  }
+  const bool any = lanes_pass(walk->env, stmt->expr, active, inner);
+  if (any || !over) walk_list(walk, stmt->body, inner);
+  memcpy(walk->sampled, before.sampled, sizeof walk->sampled);
+  memcpy(walk->passed_over, before.passed_over, sizeof walk->passed_over);
+}
+
 static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
   bool inner[LANES];
   double before = walk->executions, weight = walk->weight;
@@ -298,8 +361,12 @@ static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
     if (walk->weight > 0) walk_passing(walk, stmt, passing, active);
   } else {
     if (walk->first && walk->warp == 0) walk->executions *= passing_share(walk, stmt->expr, active);
-    lanes_pass(walk->env, stmt->expr, active, inner);
-    walk_list(walk, stmt->body, inner);
+    if (is_seldom(walk, stmt, active)) {
+      walk_seldom(walk, stmt, active);
+    } else {
+      lanes_pass(walk->env, stmt->expr, active, inner);
+      walk_list(walk, stmt->body, inner);
+    }
   }
   walk->executions = before;
   walk->weight = weight;
@@ -308,6 +375,8 @@ static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
 // ---- statements ---------------------------------------------------------------------------------
 
 static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
+  for (int i = 0; i < walk->n_loops; i++)
+    if (walk->passed_over[i]) return;
   const WarpVisit visit = {.stmt = stmt,
                            .warp = walk->warp,
                            .env = walk->env,
@@ -315,6 +384,7 @@ static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
                            .in_loop = walk->in_loop,
                            .executions = walk->executions,
                            .weight = walk->weight};
+  walk->visits++;
   walk->visitor->visit(walk->context, &visit);
 }
 
@@ -340,11 +410,13 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
 void warp_walk(Arena *arena, const Program *program, const WarpVisitor *visitor, void *context) {
   Launch launch = kernel_launch(program_main(program));
   int n_warps = launch_block_warps(&launch);
-  Walk walk = {.visitor = visitor, .context = context, .executions = 1, .weight = 1};
+  Walk walk = {
+      .visitor = visitor, .context = context, .executions = 1, .weight = 1, .arena = arena};
   walk.k_o = outer_k_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.pace = arena_alloc(arena, sizeof *walk.pace * (size_t)program->n_stmt_ids);
   walk.passing = ARENA_ARRAY(arena, Passing, program->n_stmt_ids);
+  walk.idle = ARENA_ARRAY(arena, bool *, program->n_stmt_ids);
   walk.room = VISITS_MAX / n_warps;
   for (walk.warp = 0; walk.warp < n_warps; walk.warp++) {
     bool active[LANES];

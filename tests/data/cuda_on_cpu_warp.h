@@ -71,6 +71,27 @@ void run_stmatrix(WarpOp *lanes) {
 static void run_nothing(WarpOp *) {}
 static void __syncwarp() { do_together(WarpOp{run_nothing, nullptr, {nullptr, nullptr}}); }
 
+// The value of one lane for all of them.
+static void run_shuffle(WarpOp *lanes) {
+  const int value = *(const int *)lanes[lanes[0].mask].to;
+  for (int lane = 0; lane < 32; lane++) *(int *)lanes[lane].to = value;
+}
+static int __shfl_sync(unsigned, int value, int lane) {
+  do_together(WarpOp{run_shuffle, &value, {nullptr, nullptr}, lane});
+  return value;
+}
+
+// elect.sync: a lane of the hardware's choice, for each warp another, each time the same one.
+static void run_elect(WarpOp *lanes) {
+  const int elected = (int)(5 + 11 * (lanes - warp_ops) / 32) % 32;
+  for (int lane = 0; lane < 32; lane++) *(bool *)lanes[lane].to = lane == elected;
+}
+static bool elect_one() {
+  bool elected = false;
+  do_together(WarpOp{run_elect, &elected, {nullptr, nullptr}});
+  return elected;
+}
+
 #define STMATRIX(N)                                                                          \
   template <class T, class R>                                                                \
   void stmatrix_x##N(T *slab, int at, const R *from) {                                       \

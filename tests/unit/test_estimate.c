@@ -53,7 +53,7 @@ START_TEST(an_unknown_rate_is_said_with_what_it_would_have_to_be) {
 END_TEST
 
 START_TEST(waits_are_said_with_who_covers_them) {
-  const Model *in_turn = rung("tma", "");
+  const Model *in_turn = rung("tma", "TENSOR_COLUMNS=0");
   ck_assert_int_gt(in_turn->resources.blocks_per_sm, 1);
   ck_assert_ptr_nonnull(strstr(reasons(in_turn), "4 blocks on an SM cover each other's waits"));
   ck_assert_ptr_null(strstr(reasons(rung("ring", "")), "waits"));

@@ -162,6 +162,7 @@ START_TEST(branches_of_older_architectures_are_read) {
   Cubin cubin = cubin_of(code, 3);
   Elf64_Ehdr head;
   memcpy(&head, cubin.bytes, sizeof head);
+  head.e_machine = EM_CUDA;
   head.e_flags = 0x6005604;
   head.e_ident[EI_ABIVERSION] = 8;
   memcpy(cubin.bytes, &head, sizeof head);

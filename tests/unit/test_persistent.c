@@ -157,11 +157,14 @@ START_TEST(random_schedules_compute_the_nest) {
   const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
   uint64_t state = property_seed() + 7;
   int wanted = stress_count(30, 600), got = 0, roles = 0, tails = 0;
-  while (got < wanted) {
+  // As many as are wanted, and on until some have roles and one a split tail.
+  while (got < wanted || ((roles < 3 || tails < 1) && got < 10 * wanted)) {
     arena_reset(property_arena);
     Schedule schedule =
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
-    if (!schedule.value[KNOB_PERSISTENT]) continue;
+    const bool adds =
+        schedule.value[KNOB_WARP_SPECIALIZE] != 0 || schedule.value[KNOB_TAIL_SPLIT] > 1;
+    if (!schedule.value[KNOB_PERSISTENT] || (got >= wanted && !adds)) continue;
     got++;
     roles += schedule.value[KNOB_WARP_SPECIALIZE] != 0;
     tails += schedule.value[KNOB_TAIL_SPLIT] > 1;

@@ -136,7 +136,7 @@ START_TEST(bash_completes_the_last_knob_of_a_state) {
       "COMP_WORDS=(gemmview cuda -k BM = 8,PAD); COMP_CWORD=5; _gemmview; echo ${COMPREPLY[*]}";
   setenv("SCRIPT", script, 1);
   ck_assert_str_eq(run("bash -c \"$(%s completion bash)\n$SCRIPT\"", program()),
-                   "8,PAD_SMEM= 8,PAD_CELLS=\n");
+                   "8,PAD_SMEM= 8,PAD_CELLS= 8,PAD_OPERANDS=\n");
   unsetenv("SCRIPT");
 }
 END_TEST

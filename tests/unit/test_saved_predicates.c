@@ -103,7 +103,7 @@ END_TEST
 // rows ends outside of C. All of these were compiled wrong when every copy of the unrolled loop
 // compared with M; the first is one of 28,000 random kernels, and had 449,312 wrong cells on an
 // H100 (C[0, 0] = -51.75 instead of 3.59).
-#define BOUNDS "AUTO=0,TARGET=h100,STAGE=01,UNROLL_RING=1,ASYNC_COPY=0,PAD_SMEM=0,TMA=1,"
+#define BOUNDS "AUTO=0,TARGET=h100,STAGE=01,UNROLL_RING=1,ASYNC_COPY=0,PAD_SMEM=0,TMA=1,ELECT=0,"
 #define BF16 BOUNDS "DTYPE=bf16,ATOM_KIND=mma_m16n8k16_bf16,PIPELINE_STAGES=1,INTERLEAVE_LOADS=1,"
 #define DOWN BF16 "FM=20,BUFFER_COUNT=2,SERPENTINE_K=1,PERSISTENT=1,"
 #define SMALL DOWN "LDMATRIX=1,BK=16,GROUP_N=8,M=576,N=16,K=1024"

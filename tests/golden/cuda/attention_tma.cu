@@ -59,6 +59,14 @@ __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *m
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(matrix), "r"(bar) : "memory");
 }
 
+// True in one lane of the warp, which the hardware picks, each time the same one.
+__device__ __forceinline__ bool elect_one() {
+  unsigned picked;
+  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
+  return picked != 0;
+}
+
 // 2 to the power of x, within 2 units in the last place; exact for whole numbers.
 __device__ __forceinline__ float exp2_of(float x) {
   float y;
@@ -135,7 +143,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   // [1] TMA=1: a slot's bytes have come
   unsigned long long *const full_v = reinterpret_cast<unsigned long long *>(smem + 32776);
 
-  const int tid = threadIdx.x;
+  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   const int h = blockIdx.x / 32;      // BLOCK 0..64, HEADS=64
   const int q_b = blockIdx.x % 32;    // BLOCK 0..32, WM=4
   const int q_w = threadIdx.x / 32;   // WARP 0..4, WM=4
@@ -158,7 +166,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   float rescale[2][2];     // FUSE=1: what older sums are worth
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (tid == 0) {
+  if (warp == 0 && elect_one()) {
     mbarrier_init(full_q, 0, 1);
     mbarrier_init(full_k, 0, 1);
     mbarrier_init(full_v, 0, 1);
@@ -184,7 +192,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
       row_sum[q_r][i] = 0.0f;
 
   // TMA=1: one thread asks for the slab of Q
-  if (tid == 0) {
+  if (warp == 0 && elect_one()) {
     mbarrier_expect(full_q, 0, 32768);
 
     // TMA=1: ask for the slab of Q
@@ -194,7 +202,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   }
 
   // TMA=1: one thread asks for the slab of K
-  if (tid == 0) {
+  if (warp == 0 && elect_one()) {
     // TMA=1: reads of the slot that still wait for a bank come before the copies
     fence_async();
 
@@ -220,7 +228,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
     __syncthreads();
 
     // EAGER_KV=1: V is wanted by the next product
-    if (tid == 0) {
+    if (warp == 0 && elect_one()) {
       // TMA=1: reads of the slot that still wait for a bank come before the copies
       fence_async();
 
@@ -345,7 +353,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
       const int t_n = t_o + 1;
 
       // TMA=1: one thread asks for the slab of K
-      if (tid == 0) {
+      if (warp == 0 && elect_one()) {
         // TMA=1: reads of the slot that still wait for a bank come before the copies
         fence_async();
 

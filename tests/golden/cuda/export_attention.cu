@@ -234,7 +234,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
       for (int t_r = 0; t_r < 8; ++t_r)
         fill4(&S_f[q_r][t_r][0], 0.0f);
 
-    // STAGE=11: the other slab is read to the end
+    // STAGE=11: this block's K is there, and the V before it is read
     __syncthreads();
 
     // EAGER_KV=1: V is wanted by the next product
@@ -364,7 +364,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
         for (int v = 0; v < 4; ++v)
           O_f[q_r][d_r][v] *= rescale[q_r][v / 2];
 
-    // STAGE=11: the other slab is read to the end
+    // STAGE=11: this block's V is there, and its K is read
     __syncthreads();
 
     // EAGER_KV=1: K is read: fetch the next block's

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
-// AUTO=0,BM=8,BN=32,FM=1,FN=1,BK=32,SPLITK=1,TMA=1,STAGE=11,PIPELINE_STAGES=1,BUFFER_COUNT=2,VECTORIZE=1,INTERLEAVE_LOADS=1,GROUP_M=8
+// AUTO=0,BM=8,BN=32,FM=1,FN=1,BK=32,SPLITK=1,TMA=1,STAGE=11,PIPELINE_STAGES=1,BUFFER_COUNT=2,VECTORIZE=1,INTERLEAVE_LOADS=1,UNROLL_K=32,GROUP_M=8
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<65536, 256>>>(A_map, B_map, C)   10256 bytes of shared memory
@@ -125,7 +125,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     // TMA=1: the slab's bytes are there
     mbarrier_wait(full, k_o % 2, k_o / 2 % 2);
 
-    for (int k_i = 0; k_i < 32; ++k_i) {  // BK=32
+    #pragma unroll
+    for (int k_i = 0; k_i < 32; ++k_i) {  // UNROLL_K=32
       // STAGE=11: this thread's values of A
       a = A_s_at[k_o % 2 * 256 + k_i];
 

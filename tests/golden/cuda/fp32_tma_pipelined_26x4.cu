@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
-// AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=1,PIPELINE_STAGES=1,BUFFER_COUNT=2,VECTORIZE=1,INTERLEAVE_LOADS=1,GROUP_M=8
+// AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=1,PIPELINE_STAGES=1,BUFFER_COUNT=2,VECTORIZE=1,INTERLEAVE_LOADS=1,UNROLL_K=32,GROUP_M=8
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<640, 256, 86032>>>(A_map, B_map, C)   86032 bytes of shared memory
@@ -138,7 +138,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     // TMA=1: the slab's bytes are there
     mbarrier_wait(full, k_o % 2, k_o / 2 % 2);
 
-    for (int k_i = 0; k_i < 32; ++k_i) {  // BK=32
+    #pragma unroll
+    for (int k_i = 0; k_i < 32; ++k_i) {  // UNROLL_K=32
       // VECTORIZE=1: this thread's values of B
       load4(&b[0], &B_s_at[k_o % 2 * 4096 + k_i * 128]);
 

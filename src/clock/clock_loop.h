@@ -1,4 +1,4 @@
-// What the machine code of a loop costs on one SM: clocks a turn, and who waits for what.
+// The cost of a loop of machine code on one SM: clocks a turn, and who waits for what.
 //
 // The engine plays the schedulers of an SM clock by clock. Each has the warps w with w % schedulers
 // of its own, issues one instruction a clock, and stays with the warp that it issued last; where

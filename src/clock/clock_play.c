@@ -130,7 +130,7 @@ static int waits_for(const Warp *w, const SassInst *inst) {
   return drains && w->open[inst->scoreboard] > inst->at_most ? inst->scoreboard : -1;
 }
 
-// What holds the warp back, register banks aside; CLOCK_SELECTED: nothing does.
+// The reason that holds the warp back, register banks aside; CLOCK_SELECTED: nothing does.
 static ClockCause hold(const Play *p, const Scheduler *s, int warp) {
   const Warp *w = &p->warp[warp];
   const SassInst *inst = inst_of(p, warp);
@@ -226,7 +226,7 @@ static void order_warps(const Play *p, Scheduler *s, int which) {
     if (warp % p->machine->schedulers == which && warp != s->last) s->order[s->n++] = warp;
 }
 
-// What the i-th warp did in a clock in which `chosen` (-1: none) was issued.
+// Charges the i-th warp for a clock in which `chosen` (-1: none) was issued.
 static void charge(Play *p, const Scheduler *s, int i, ClockCause held, int chosen) {
   const int warp = s->order[i];
   if (p->warp[warp].turn >= TURNS) return;

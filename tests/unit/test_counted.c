@@ -282,8 +282,8 @@ START_TEST(more_compiled_accesses_cost_what_was_counted) {
 END_TEST
 
 // Two kernels whose loads merge and conflict all the same: what the pipe takes is 0.917 and 0.529
-// of what the profiler counted by instruction, and both numbers are said. An H200 counted 11,120 and
-// 1,088 a slab by instruction, 10,192 and 580 in the pipe (2026-11-27; 192 blocks of 32 slabs,
+// of what the profiler counted by instruction, and both numbers are said. An H200 counted 11,120
+// and 1,088 a slab by instruction, 10,192 and 580 in the pipe (2026-11-27; 192 blocks of 32 slabs,
 // 1,024 of 256).
 START_TEST(two_counters_of_merged_loads_are_told_apart) {
   static const struct {

@@ -210,7 +210,8 @@ START_TEST(a_kernel_fetches_what_all_its_iterations_do) {
       "ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=2,BUFFER_COUNT=3,PIPELINE_STAGES=1,EPILOGUE=1",
       "AUTO=0,M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,SPLITK=2",
       // Copies that only the first k-steps make, whose guard makes every k-step another.
-      "M=256,N=256,K=384,BM=16,BN=16,FM=8,FN=8,BK=12,STAGE=11,BUFFER_COUNT=3,COPY_STEPS=3,PAD_CELLS=0",
+      "M=256,N=256,K=384,BM=16,BN=16,FM=8,FN=8,BK=12,STAGE=11,BUFFER_COUNT=3,COPY_STEPS=3,PAD_"
+      "CELLS=0",
       // Of four groups of columns the last is cut off: of many k some are looked at, of those all.
       "AUTO=0,M=4,N=200,K=19,BM=32,BN=18,FN=16,CELL_GROUP=4,LANES_M=16,VECTORIZE=1"};
   for (size_t i = 0; i < sizeof states / sizeof *states; i++) {

@@ -93,7 +93,7 @@ static bool read_copy(const DescriptorOptions *given, Shown *out, int arch, Diag
   return name && arch == 100;
 }
 
-// What the bits of a number say; of fields 90, which --arch changes.
+// Bits 46 to 48 of a number name the architecture; fields mean sm_90 unless --arch says otherwise.
 static const char *arch_of(const char *text) {
   char *end;
   const uint64_t word = strtoull(text, &end, 0);

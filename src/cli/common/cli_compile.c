@@ -26,7 +26,7 @@ static const Option options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0], N_LISTING_OPTIONS = 2 };
 
-// Who types a command waits longer than a screen: the article's final kernel, whose steps are all
+// A typed command may wait longer than a screen: the article's final kernel, whose steps are all
 // written out, takes the compiler half a minute beside other work.
 enum { COMPILE_DEADLINE_MS = 120000 };
 

@@ -37,7 +37,7 @@ static const Option options[] = {
 
 enum { POINTS_MAX = 64, FIGURES = 4 };
 
-// What a line has of the compiler, and by which fact claims name it.
+// The compiler's figures of a line, and the fact by which claims name each.
 static const struct {
   const char *fact, *title;
   size_t offset;

@@ -5,7 +5,7 @@
 #pragma once
 #include "model/ir/program.h"
 
-// What is seen of a fault on a GPU. One row each: enum, the word it is shown by, what it means.
+// The symptoms of a fault on a GPU. One row each: enum, the word it is shown by, what it means.
 #define SYMPTOM_TABLE(X)                                                                           \
   X(HANGS, "hangs",                                                                                \
     "the launch does not end; where a driver's watchdog ends it, after seconds: \"unspecified "    \

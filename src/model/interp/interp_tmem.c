@@ -285,14 +285,14 @@ void tmem_touch_write(Machine *m, const TensorReach *reach, const Touch *now) {
   }
 }
 
-// Of fences an allocation knows nothing, and a warp knows of its own accesses.
+// An allocation knows nothing of fences, and a warp knows of its own accesses.
 static bool may_be_there(const Machine *m, const Warp *w, const Touch *then) {
   const int whose = then->thread / LANES;
   if (is_old(m, then) || whose == w->index) return false;
   return then->epoch >= interp_clock(m, thread_of(w, 0))[whose].seen;
 }
 
-// Nobody may be at a column any more that is given back.
+// A column that is given back may have no reader or writer left.
 static Conflict still_there(const Machine *m, const Warp *w, const TensorCell *cell) {
   if (may_be_there(m, w, &cell->write)) return (Conflict){.gap = GAP_ORDER, .then = &cell->write};
   for (int i = 0; i <= TENSOR_READERS; i++) {

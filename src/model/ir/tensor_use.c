@@ -1,4 +1,4 @@
-// What a kernel allocates of tensor memory: the sum over its allocations.
+// The tensor memory that a kernel allocates: the sum over its allocations.
 #include "model/ir/tensor_use.h"
 
 static void look_for_columns(Stmt *stmt, int depth, void *context) {

@@ -64,7 +64,7 @@ const char *rule_tensor_allocation_fault(const Facts *f);
 int64_t rule_factor_columns(const Facts *f);
 const char *rule_factor_words(const Facts *f);
 const char *rule_factors_fault(const Facts *f);
-// What is wrong with ASYNC_OPERANDS or PAD_OPERANDS beside the other knobs; NULL: nothing.
+// The fault of ASYNC_OPERANDS or PAD_OPERANDS beside the other knobs; NULL: none.
 const char *rule_async_operands_fault(const Facts *f);
 const char *rule_pad_operands_fault(const Facts *f);
 const char *rule_operands_text(const Facts *f, KnobId id);  // "ASYNC_OPERANDS=10"

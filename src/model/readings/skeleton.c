@@ -123,7 +123,7 @@ static bool counts_agree(const Asked *a) {
   return a->facts->n_barriers > 0;
 }
 
-// What one thread of a warp does in that role: elect.sync says which one, and the whole warp asks.
+// One thread of a warp acts in that role: elect.sync says which one, and the whole warp asks.
 // A kernel that picks threads by their numbers throughout is right too.
 static bool is_elected(const Asked *a, RoleWork work) {
   const SkeletonFacts *f = a->facts;

@@ -95,7 +95,7 @@ typedef struct Timeline {
   TimelineCut cut[TIMELINE_CUTS_MAX];
   double clocks;      // of the events: without what was left out
   double all_clocks;  // with it
-  // Of one turn of the loop that was cut, of slabs before tiles; of a whole run the mean of a slab.
+  // One turn of the loop that was cut, of slabs before tiles; in a whole run the mean of a slab.
   double turn_clocks;  // 0: not known
   int64_t n_tiles;     // that a persistent block goes through, else 1; measured: 0
   int n_stuck;         // warps that wait for ever

@@ -1,4 +1,4 @@
-// What each slot of a ring holds, and until when.
+// The slabs that each slot of a ring holds, and until when.
 //
 // A slot has one hold after the other. Copies of a slab that nobody has read yet belong to the same
 // one. A read into registers is over when the values are there. A product that finds its operands

@@ -174,7 +174,7 @@ void time_run_multiply(TimeMachine *machine, TimeWarp *warp, const TimeCode *cod
 void time_run_add(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_run_power(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 
-// What slots hold (timeline_hold.c). A copy of slab `number` fills a slot; an operation reads it
+// The slabs in slots (timeline_hold.c). A copy of slab `number` fills a slot; an operation reads it
 // from `begin` to at least `end`; and of groups below `groups` everything that the warp's products
 // read by descriptors is proved over at `clock`.
 void time_find_rings(TimeMachine *machine);

@@ -221,13 +221,13 @@ static void read_by_descriptor(TimeMachine *m, TimeWarp *w, const Op *op, Timeli
   }
 }
 
-// Of Q, which has no number, comes the other operand's.
+// Q has no number: the other operand's is taken.
 static int64_t slab_of_product(const TimeMachine *m, const TimeWarp *w, const TimeCode *code) {
   const int64_t slab = slab_of(m, w, code, &code->stmt->op.src);
   return slab >= 0 ? slab : slab_of(m, w, code, &code->stmt->op.src2);
 }
 
-// Of its two operands the one that has a ring is the one whose slot it says.
+// The operand that has a ring says the slot.
 static int slot_of_product(const TimeMachine *m, const TimeWarp *w, const Op *op) {
   const int slot = slot_of(m, w, &op->src2);
   return slot >= 0 ? slot : slot_of(m, w, &op->src);

@@ -562,7 +562,7 @@ static bool draw_schedule(uint64_t *state, const Draw *draw, const RandomLimits 
   return schedule_fma(schedule) <= (double)limits->fma_max;
 }
 
-// Who issues: a lane that elect.sync picks, most of the time. The draws that follow are the same.
+// Most of the time elect.sync picks the lane that issues. The draws that follow are the same.
 static void draw_elect(uint64_t state, Schedule *schedule) {
   const bool issues = schedule->value[KNOB_TMA] || atom_is_of_thread(schedule_atom_row(schedule));
   if (issues) schedule->value[KNOB_ELECT] = random_between(&state, 0, 3) > 0;

@@ -1,5 +1,5 @@
-// What went wrong, folded: findings of one kind at the same pair of source lines are one, with a
-// count. Which instructions and threads it names are those of the first time.
+// The faults of a run, folded: findings of one kind at the same pair of source lines are one, with
+// a count. Which instructions and threads it names are those of the first time.
 //
 // A line is its place with the calls that it was inlined into; where the text says no places, a
 // line of PTX. Of more pairs of lines than are kept the report says how often something was found

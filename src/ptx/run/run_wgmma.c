@@ -237,7 +237,7 @@ void ptx_note_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g) {
 
 void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (i->run == run_wgmma || renames(m, w, i)) return;
-  // What is read is read before anything is written.
+  // Everything is read before anything is written.
   for (int written = 0; written < 2; written++)
     for (int g = 0; g < i->n_groups; g++)
       if (i->groups[g].written == (written == 1)) check_group(m, w, &i->groups[g], mask);

@@ -72,7 +72,7 @@ static bool same_claimant(const Claim *a, const Claim *b) {
          str_equal(a->source, b->source);
 }
 
-// What the article claims of each rung of the main line, against the ones that it has a time for.
+// The article's claims for the rungs of the main line, against the rungs that it has a time for.
 static void find_claims(const Session *session, LadderLines *lines) {
   const Rung *all = session->ladder->rung, *first = NULL, *before = NULL;
   for (int i = 0; i < lines->n; i++) {

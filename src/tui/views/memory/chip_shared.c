@@ -226,7 +226,7 @@ static void draw_signal(Canvas *canvas, Rect row, BarrierColumns at, const OnChi
   canvas_printf(canvas, row, 0, col, STYLE_TIER_CLUSTER, "→%s", chip_bits(text, use->at));
 }
 
-// What an arrival is, for which kernels in TIRx have a type of mbarrier each.
+// The kinds of arrival, for each of which kernels in TIRx have a type of mbarrier.
 static const char *kind_of(const ChipUse *use) {
   const OpFacts *op = op_facts(use->stmt->op.kind);
   if (op->action == ACTION_EXPECT) return "bytes that TMA brings";

@@ -58,7 +58,7 @@ void swizzle_drop(Swizzle *work);  // the third column goes
 // The column beside "none": the trial where there is one, else how the slab lies now.
 const SwizzleColumn *swizzle_after(const Swizzle *work);
 
-// What the solver or the typist gets to hear (swizzle_says.c): its rows on a screen of so many.
+// The words below the accesses (swizzle_says.c): their rows on a screen of that many.
 int swizzle_says_rows(int screen_rows, const Swizzle *work, int cols);
 void swizzle_draw_says(Canvas *canvas, Rect in, const Swizzle *work);
 
@@ -77,7 +77,7 @@ typedef struct SlabPicture {
 SlabPicture slab_picture_make(Arena *arena, const SlabSite *site, const Layout *layout,
                               int repetition, int phase);
 
-// Of a layout alone: nobody asks for anything.
+// A layout alone: no access asks for anything.
 SlabPicture slab_picture_of_layout(Arena *arena, const Layout *layout);
 
 enum { SLAB_PICTURE_LABEL = 5, SLAB_PICTURE_COLS = SLAB_PICTURE_LABEL + BANK_COUNT };

@@ -1,4 +1,4 @@
-// What the solver has found, or why a typed layout is none: the rows below the accesses.
+// The rows below the accesses: the findings of the solver, or why a typed layout is none.
 #include "tui/canvas/canvas.h"
 #include "tui/views/memory/swizzle.h"
 

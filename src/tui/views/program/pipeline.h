@@ -60,7 +60,8 @@ const char *checklist_no_line_about(const Checklist *list);
 void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor);
 void checklist_put(JsonWriter *w, const Checklist *list);
 
-// What stands beside (PipelineOwn.mode), but for the other state while two are compared.
+// The picture that stands beside (PipelineOwn.mode), but for the other state while two are
+// compared.
 enum { PIPELINE_ALONE, PIPELINE_SEQUENTIAL, PIPELINE_MEASURED };
 
 // What the view keeps between frames.
@@ -98,7 +99,7 @@ typedef struct PipelineSpan {
 
 enum { PIPELINE_LABEL_COLS = 13, PIPELINE_SPOT_LANE = 16, PIPELINE_SPOT_LINE };
 
-// What a row is drawn of, besides names and the letters of timeline_kind.h. One row each: enum, how
+// The signs of a row, besides names and the letters of timeline_kind.h. One row each: enum, how
 // the legend writes it, what it says. The order is that of the legend.
 #define PIPELINE_SIGN_TABLE(X)                  \
   X(SLAB, "0-9 a-z", "slab")                    \

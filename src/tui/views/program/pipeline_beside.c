@@ -1,4 +1,4 @@
-// What stands beside the time line: another state's, the same schedule without overlap, or what was
+// The picture beside the time line: another state's, the same schedule without overlap, or what was
 // measured.
 #include "kernels/toolchain/emit_plan.h"
 #include "model/readings/timeline_measured.h"

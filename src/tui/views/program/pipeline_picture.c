@@ -62,7 +62,7 @@ static void put_shade(Canvas *canvas, Rect in, PipelineSpan span, int col, int64
   pipeline_use_sign(span, sign);
 }
 
-// What a column of a row of slabs shows: the last that was said of it.
+// A column of a row of slabs shows the last that was said of it.
 typedef struct SlabCells {
   PipelineSign sign[COLS];  // PIPELINE_SIGNS: nothing
   int64_t slab[COLS];

@@ -61,7 +61,7 @@ static bool shows_each(const Session *session, const PipelineOwn *own) {
   return own->each != (large && own->mode == PIPELINE_ALONE && !session->comparing);
 }
 
-// Of the program as it is, or as it is broken; a breakage that it has nothing for is given up.
+// The program as it is, or as it is broken; a breakage that it has nothing for is given up.
 static const Timeline *make_timeline(const Session *session, PipelineOwn *own) {
   const Model *model = session->now.picture->model;
   const BreakageId id = (BreakageId)(own->broken - 1);

@@ -71,6 +71,27 @@ void run_stmatrix(WarpOp *lanes) {
 static void run_nothing(WarpOp *) {}
 static void __syncwarp() { do_together(WarpOp{run_nothing, nullptr, {nullptr, nullptr}}); }
 
+// Any lane will do, each time the same one.
+static void run_elect(WarpOp *lanes) {
+  enum { ELECTED = 13 };
+  for (int lane = 0; lane < 32; lane++) *(bool *)lanes[lane].to = lane == ELECTED;
+}
+static bool elect_one() {
+  bool is_elected;
+  do_together(WarpOp{run_elect, &is_elected, {nullptr, nullptr}});
+  return is_elected;
+}
+
+static void run_shfl(WarpOp *lanes) {
+  for (int lane = 0; lane < 32; lane++)
+    *(unsigned *)lanes[lane].to = *(const unsigned *)lanes[lanes[lane].mask].from[0];
+}
+static unsigned __shfl_sync(unsigned, unsigned value, int lane) {
+  unsigned got;
+  do_together(WarpOp{run_shfl, &got, {&value, nullptr}, lane});
+  return got;
+}
+
 #define STMATRIX(N)                                                                          \
   template <class T, class R>                                                                \
   void stmatrix_x##N(T *slab, int at, const R *from) {                                       \

@@ -16,7 +16,7 @@ enum {
   SMEM_BYTES = 232 * 1024,
   THREADS_MAX = 1024,  // of a block
   CLUSTER_MAX = 8,
-  FIBERS_MAX = 2048,  // of a cluster
+  FIBERS_MAX = THREADS_MAX * CLUSTER_MAX,
   STACK_BYTES = 64 * 1024,
   COPIES_MAX = 1024
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "model/ops/ops.h"
+#include "model/ops/tcgen05_text.h"
 
 // ---- check --------------------------------------------------------------------------------------
 
@@ -188,6 +189,7 @@ static void emit_barrier(Emitter *emitter, const Op *op) {
   else
     emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->count,
                  op->id ? emit_condition(emitter, op->id) : "0");
+  if (op->count == 0) tcgen05_emit_met(emitter);
 }
 
 static const PreludeText cluster_barrier = {
@@ -218,6 +220,7 @@ static const PreludeText arrive_at = {
 static void emit_cluster_barrier(Emitter *emitter, const Op *op) {
   (void)op;
   emitter_line(emitter, "%s();", emit_given(emitter, &cluster_barrier));
+  tcgen05_emit_met(emitter);
 }
 
 // mbarrier_expect(full, slot, 49152);

@@ -33,8 +33,8 @@ void tensor_alloc(unsigned long long *base) {
   *base = TENSOR_COLUMNS - n;
 }
 template <int n>
-void tensor_free(const unsigned long long *base) {
-  if (*base != TENSOR_COLUMNS - n) fail("other columns are given back than were allocated");
+void tensor_free(unsigned begin) {
+  if (begin != TENSOR_COLUMNS - n) fail("other columns are given back than were allocated");
   tensor_memory[own_rank()].columns = 0;
 }
 template <int n>
@@ -42,12 +42,12 @@ void tensor_alloc_pair(unsigned long long *base) {
   tensor_alloc<n>(base);
 }
 template <int n>
-void tensor_free_pair(const unsigned long long *base) {
-  tensor_free<n>(base);
+void tensor_free_pair(unsigned begin) {
+  tensor_free<n>(begin);
 }
 
-static unsigned tensor_at(const unsigned long long *base, int lane, int column) {
-  return (unsigned)*base + ((unsigned)lane / 32 << 21) + (unsigned)column;
+static unsigned tensor_at(unsigned begin, int lane, int column) {
+  return begin + ((unsigned)lane / 32 << 21) + (unsigned)column;
 }
 
 // ---- moving -------------------------------------------------------------------------------------

@@ -52,6 +52,8 @@ static const struct {
   const char *asked, *found;  // words of both; found NULL: nothing more is said
 } broken[] = {
     {"blackwell", "roles", BREAK_TENSOR_INIT, SKELETON_WRONG, "initialises", "passes its cond"},
+    {"blackwell", "roles", BREAK_INIT_FENCE, SKELETON_MISSING, "fence.mbarrier_init", NULL},
+    {"hopper", "persistent", BREAK_INIT_FENCE, SKELETON_MISSING, "fence.mbarrier_init", NULL},
     {"blackwell", "roles", BREAK_TENSOR_LANE, SKELETON_WRONG, "allocates", "1 lane of a warp does"},
     {"blackwell", "roles", BREAK_TENSOR_FREE_LANE, SKELETON_WRONG, "gives tensor memory back",
      "1 lane of a warp does"},
@@ -81,6 +83,8 @@ static const struct {
      "writeback meets"},
     {"blackwell", "roles", BREAK_ALL_ASK, SKELETON_WRONG, "one thread asks for the boxes",
      "32 lanes"},
+    {"blackwell", "roles", BREAK_TENSOR_ALL_COMMIT, SKELETON_WRONG, "the same one commits",
+     "32 lanes of a warp do"},
     {"blackwell", "roles", BREAK_TENSOR_ALL_ASK, SKELETON_WRONG, "the same one commits",
      "32 lanes"},
     {"blackwell", "roles", BREAK_EMPTY_WAIT, SKELETON_MISSING, "the slot has been read", NULL},

@@ -101,6 +101,8 @@ Symptom symptom_find(const char *name);
   X(POOL_LATE, "pool_late",                                                                        \
     "what lies last in shared memory was laid out when the launch had its size already",           \
     SEEN_FAILS)                                                                                    \
+  X(INIT_FENCE, "init_fence",                                                                      \
+    "no fence.mbarrier_init stands behind the initialisation of the mbarriers", SEEN_NOTHING)      \
   X(FENCE, "fence", "no fence says to copies by TMA that the slab has been read", SEEN_SOMETIMES)  \
   X(EARLY_FENCE, "early_fence", "the producer fences before it waits for an empty slot",           \
     SEEN_SOMETIMES)                                                                                \
@@ -178,6 +180,9 @@ Symptom symptom_find(const char *name);
   X(TENSOR_ALL_ASK, "tensor_all_ask",                                                              \
     "a whole warp asks for the products of tcgen05, and commits them, not one thread",             \
     SEEN_SOMETIMES | SEEN_HANGS)                                                                   \
+  X(TENSOR_ALL_COMMIT, "tensor_all_commit",                                                        \
+    "one thread asks for the products of tcgen05, and its whole warp commits",                     \
+    SEEN_SOMETIMES | SEEN_STRIPES | SEEN_HANGS)                                                    \
   X(TENSOR_FREE_EARLY, "tensor_free_early",                                                        \
     "tensor memory is given back while warps still read it", SEEN_FAILS | SEEN_STRIPES)            \
   X(TENSOR_FREE_LANE, "tensor_free_lane", "one lane gives tensor memory back, not a whole warp",   \

@@ -9,6 +9,10 @@
 #include "model/interp/breakage_parts.h"
 #include "model/ir/rewrite.h"
 
+bool break_init_fence(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_MBAR_FENCE, ROLE_COUNT);
+}
+
 bool break_full_wait(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_FULL);
 }

@@ -59,15 +59,44 @@ static bool one_lane_allocates(Program *program, Stmt *stmt) {
 
 bool break_tensor_lane(Program *program) { return change_any(program, one_lane_allocates); }
 
+// The condition of the one thread that asks for products.
+static bool picks_asker(const Stmt *stmt) {
+  return stmt->kind == STMT_IF && !stmt->role && stmt->expr->op == EXPR_EQ &&
+         find_op(stmt->body, OP_T_MMA, ROLE_COUNT);
+}
+
 static bool warp_asks(Program *program, Stmt *stmt) {
-  enum { WARP_LANES = 32 };
-  const bool asks = stmt->kind == STMT_IF && !stmt->role && stmt->expr->op == EXPR_EQ &&
-                    find_op(stmt->body, OP_T_MMA, ROLE_COUNT);
-  if (asks) let_in(program, stmt, WARP_LANES);
+  const bool asks = picks_asker(stmt);
+  if (asks) let_in(program, stmt, LANES);
   return asks;
 }
 
 bool break_tensor_all_ask(Program *program) { return change_any(program, warp_asks); }
+
+// All that is one thread's to do stays so, but for commits.
+static void guard_all_but_commits(Program *program, const Stmt *guard, Stmt **link) {
+  for (; *link; link = &(*link)->next) {
+    Stmt *stmt = *link;
+    if (stmt->body) guard_all_but_commits(program, guard, &stmt->body);
+    const bool alone = stmt->kind == STMT_OP && op_facts(stmt->op.kind)->scope == SCOPE_THREAD;
+    if (!alone || stmt->op.kind == OP_T_COMMIT) continue;
+    Stmt *next = stmt->next;
+    stmt->next = NULL;
+    *link = stmt_if(program, stmt->knob, guard->expr, stmt);
+    (*link)->elects = guard->elects;
+    (*link)->next = next;
+  }
+}
+
+static bool warp_commits(Program *program, Stmt *stmt) {
+  if (!picks_asker(stmt) || !find_op(stmt->body, OP_T_COMMIT, ROLE_COUNT)) return false;
+  const Stmt guard = *stmt;
+  guard_all_but_commits(program, &guard, &stmt->body);
+  let_in(program, stmt, LANES);
+  return true;
+}
+
+bool break_tensor_all_commit(Program *program) { return change_any(program, warp_commits); }
 
 // The barrier in front of the statement that gives the columns back.
 static bool free_at_once(Stmt **link) {

@@ -104,6 +104,7 @@ typedef struct TensorWork {
 // What one warp has asked of the tensor core: first in, first out.
 typedef struct TensorAgent {
   int first, n, capacity;
+  uint32_t askers;  // the lanes that have asked for a product or a copy
   TensorWork *work;
 } TensorAgent;
 
@@ -413,6 +414,8 @@ Mbar *mbar_of(Machine *machine, const Warp *warp, const Code *code, const Operan
 Mbar *mbar_ready(Machine *machine, const Warp *warp, const Code *code, const Operand *operand);
 // A new one: phase 0 begins.
 void mbar_start(const Machine *machine, Mbar *bar, int64_t arrivals, Touch init);
+// All that this thread of the block at hand has initialised: fence.mbarrier_init stands behind.
+void mbar_release_inits(Machine *machine, uint16_t thread);
 void mbar_arrive(Machine *machine, const Warp *warp, const Code *code, Mbar *bar);
 // Ends the phase under way if nothing is missing from it.
 void mbar_end_phase(Machine *machine, const Code *code, Mbar *bar);
@@ -485,6 +488,8 @@ void tmem_touch_registers(Machine *machine, const Warp *warp, const Code *code,
                           const Operand *operand, const Registers *at, bool reads);
 TensorMove *tmem_new_move(Machine *machine, TensorMoves *moves);
 TensorWork *tmem_new_work(Machine *machine, Warp *warp);
+// The same with what a product or a copy says of itself, asked for by the lanes that are active.
+void tmem_ask(Machine *machine, Warp *warp, const TensorWork *work);
 // The warps that have asked for something that is not done; the oldest of one of them is done.
 int tmem_pending(const Machine *machine);
 void tmem_carry_out(Machine *machine, int which);

@@ -51,7 +51,10 @@ static uint16_t other_thread(const Warp *w, uint16_t thread) {
   return thread_of(w, (uint32_t)lowest_lane(others));
 }
 
-// The same of one that this block has initialised, and in an order with this use.
+// The same of one that this block has initialised, and in an order with this use. Threads know by
+// the barrier alone, of other blocks too: barrier.cluster.arrive is a release (PTX ISA 9.0,
+// barrier.cluster). By which proxy copies and commits reach an mbarrier the ISA does not say before
+// 9.3 (the generic one: cp.async.bulk, operand mbar), so that until then the fence belongs there.
 Mbar *mbar_ready(Machine *m, const Warp *w, const Code *code, const Operand *operand) {
   Mbar *bar = mbar_of(m, w, code, operand);
   if (!bar) return NULL;
@@ -64,6 +67,12 @@ Mbar *mbar_ready(Machine *m, const Warp *w, const Code *code, const Operand *ope
   if (!shadow_ordered(m, &bar->init, &now))
     mbar_report(m, w, code, FINDING_RACE,
                 "uses an mbarrier with no barrier after its initialisation");
+  else if (!bar->released && op_facts(code->stmt->op.kind)->proxy == PROXY_ASYNC)
+    interp_report(m, FINDING_MISSING_FENCE, w, lowest_lane(w->active), code->stmt, operand->buffer,
+                  interp_scalar(w, &operand->offset),
+                  "asks for an arrival in the background, with no fence.mbarrier_init behind the "
+                  "initialisation, stmt %d",
+                  m->code->code[bar->init.code].stmt->id);
   return bar;
 }
 
@@ -94,10 +103,21 @@ void mbar_start(const Machine *m, Mbar *bar, int64_t arrivals, Touch init) {
   bar->bytes = 0;
   bar->phase = 0;
   bar->init = init;
+  bar->released = false;
   memset(bar->gathered, 0, sizeof *bar->gathered * (size_t)m->n_clocks);
   memset(bar->ended, 0, sizeof *bar->ended * (size_t)m->n_clocks);
   for (int bit = 0; bit < 2; bit++)
     memset(bar->waited[bit], 0, sizeof *bar->waited[bit] * (size_t)m->max_warps);
+}
+
+void mbar_release_inits(Machine *m, uint16_t thread) {
+  for (int i = 0; i < m->program->n_buffers; i++) {
+    const Memory *memory = &m->memory[i];
+    for (int64_t at = 0; memory->mbar && at < memory->elements; at++) {
+      Mbar *bar = &memory->mbar[at];
+      if (bar->init.epoch >= m->block_first && bar->init.thread == thread) bar->released = true;
+    }
+  }
 }
 
 void mbar_arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {

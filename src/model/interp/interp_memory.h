@@ -54,6 +54,7 @@ typedef struct Mbar {
   int64_t bytes;              // expected and not yet come
   uint32_t phase;             // under way; its bit is the lowest one
   Touch init;
+  bool released;            // a fence of the thread that initialised it stands behind that
   Known *gathered, *ended;  // clocks
   Touch *waited[2];         // by phase bit, [warp]: its last wait that went on
 } Mbar;

@@ -38,6 +38,7 @@ bool tmem_is_used(const Program *program) {
 
 void tmem_start(Machine *m, Warp *w) {
   w->agent->n = w->agent->first = 0;
+  w->agent->askers = 0;
   w->loads->n = w->stores->n = 0;
   memset(w->loads->busy, 0, (size_t)m->n_rows);
   if (w->place == 0) m->own->tensor.columns = 0;
@@ -390,6 +391,14 @@ TensorWork *tmem_new_work(Machine *m, Warp *w) {
   if (!work->known) work->known = ARENA_ARRAY(m->arena, Known, m->n_clocks);
   agent->n++;
   return work;
+}
+
+void tmem_ask(Machine *m, Warp *w, const TensorWork *work) {
+  w->agent->askers |= w->active;
+  TensorWork *place = tmem_new_work(m, w);
+  Known *known = place->known;
+  *place = *work;
+  place->known = known;
 }
 
 int tmem_pending(const Machine *m) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "model/ops/ops.h"
+#include "model/ops/tcgen05_text.h"
 
 // ---- check --------------------------------------------------------------------------------------
 
@@ -71,6 +72,11 @@ static void run_mbar_init(Machine *m, Warp *w, const Code *code) {
   Touch init = touch_of(m, w, code);
   init.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
   mbar_start(m, bar, code->stmt->op.count, init);
+}
+
+static void run_mbar_fence(Machine *m, Warp *w, const Code *code) {
+  mbar_check_alone(m, w, code);
+  EACH_LANE(lane, w->active) mbar_release_inits(m, thread_of(w, lane));
 }
 
 // One thread arrives: of its own warp's other lanes it can say nothing.
@@ -183,6 +189,7 @@ static void emit_barrier(Emitter *emitter, const Op *op) {
   else
     emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->count,
                  op->id ? emit_condition(emitter, op->id) : "0");
+  if (op->count == 0) tcgen05_emit_met(emitter);
 }
 
 static const PreludeText cluster_barrier = {
@@ -213,6 +220,7 @@ static const PreludeText arrive_at = {
 static void emit_cluster_barrier(Emitter *emitter, const Op *op) {
   (void)op;
   emitter_line(emitter, "%s();", emit_given(emitter, &cluster_barrier));
+  tcgen05_emit_met(emitter);
 }
 
 // mbarrier_expect(full, slot, 49152);
@@ -227,6 +235,21 @@ static const char *count_text(const Emitter *emitter, const Op *op) {
 
 static void emit_mbar_init(Emitter *emitter, const Op *op) {
   emit_mbarrier(emitter, op, PRELUDE_MBARRIER_INIT, count_text(emitter, op));
+}
+
+// A release of the initialisations alone, at cluster scope: "the synchronizing effect of the fence
+// only applies to the prior mbarrier.init operations executed by the same thread" (PTX ISA 9.0,
+// membar/fence, .op_restrict). Who meets this thread acquires it.
+static const PreludeText fence_inits = {
+    "fence_mbarrier_init",
+    "// The mbarriers that this thread has initialised are so for all of the cluster, once it has "
+    "met.\n"
+    "__device__ __forceinline__ void fence_mbarrier_init() {\n"
+    "  asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n}\n"};
+
+static void emit_mbar_fence(Emitter *emitter, const Op *op) {
+  (void)op;
+  emitter_line(emitter, "%s();", emit_given(emitter, &fence_inits));
 }
 
 static void emit_mbar_expect(Emitter *emitter, const Op *op) {
@@ -291,6 +314,7 @@ const OpRules rules_CLUSTER_BARRIER = {.text = {.write = emit_cluster_barrier},
                                        {.run = run_cluster_barrier}};
 const OpRules rules_MBAR_INIT = {
     .text = {.write = emit_mbar_init}, {.run = run_mbar_init, .fault = init_fault}, help_of_init};
+const OpRules rules_MBAR_FENCE = {.text = {.write = emit_mbar_fence}, {.run = run_mbar_fence}};
 const OpRules rules_MBAR_EXPECT = {.text = {.write = emit_mbar_expect},
                                    {.run = run_mbar_expect, .fault = mbar_place_fault},
                                    help_of_expect};

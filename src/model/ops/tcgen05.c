@@ -1,9 +1,9 @@
 // tcgen05: one thread multiplies into tensor memory, warps read it from there.
 //
 //   tensor_alloc<256>(tensor_base);                                   a whole warp
-//   tcgen05_mma_f16(tensor_at(tensor_base, 0, 0), tile_of(A_s, …), tile_of(B_s, …), 0x08400490, …);
-//   tcgen05_commit(full, slot);                                       the same thread
-//   tcgen05_ld_x32(&c[0], tensor_at(tensor_base, 32 * q, 0));         a warp, its quarter of the
+//   tcgen05_mma_f16(tensor_at(tensor_begin, 0, 0), tile_of(A_s, …), tile_of(B_s, …), 0x08400490,
+//   …); tcgen05_commit(full, slot);                                       the same thread
+//   tcgen05_ld_x32(&c[0], tensor_at(tensor_begin, 32 * q, 0));         a warp, its quarter of the
 //   lanes tcgen05_wait_ld();
 //
 // A product is asked for by one thread and done by the tensor core, one after the other for each
@@ -386,9 +386,7 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
   }
   interp_at_rank(m, w->rank);
   if (!whole) return;
-  TensorWork *place = tmem_new_work(m, w);
-  work.known = place->known;
-  *place = work;
+  tmem_ask(m, w, &work);
   tcgen05_asked(m, w);
 }
 
@@ -401,8 +399,23 @@ static void note_clock(const Machine *m, const Warp *w, TensorWork *work) {
   work->known[w->index].passed = work->epoch;
 }
 
+// A commit is about what its own thread has asked for: where that is nothing it arrives at once,
+// and tells of no product of another lane.
+static void arrive_at_once(Machine *m, const Warp *w, const Code *code, uint32_t lane,
+                           uint32_t ranks) {
+  Known *known = order_copy_clock(m, interp_clock(m, thread_of(w, lane)));
+  known[w->index].passed = ++m->epoch;
+  EACH_RANK(rank, ranks) {
+    interp_at_rank(m, (int)rank);
+    Mbar *bar = &m->memory[code->dst.buffer->id].mbar[interp_scalar(w, &code->dst.offset)];
+    order_join_clock(m, bar->gathered, known);
+    mbar_arrive(m, w, code, bar);
+  }
+  interp_at_rank(m, w->rank);
+}
+
 static void run_commit(Machine *m, Warp *w, const Code *code) {
-  tcgen05_alone(m, w, code, "the others have asked for no product, and arrive at once");
+  tcgen05_alone(m, w, code, "one that has asked for no product arrives at once");
   const uint32_t ranks = interp_ranks(m, w, code);
   EACH_RANK(rank, ranks) {
     interp_at_rank(m, (int)rank);
@@ -411,6 +424,8 @@ static void run_commit(Machine *m, Warp *w, const Code *code) {
     interp_at_rank(m, w->rank);
     if (!ready) return;
   }
+  EACH_LANE(lane, w->active & ~w->agent->askers) arrive_at_once(m, w, code, lane, ranks);
+  if (!(w->active & w->agent->askers)) return;
   TensorWork *work = tmem_new_work(m, w);
   work->code = (int)(code - m->code->code);
   work->commits = true;

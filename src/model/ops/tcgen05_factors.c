@@ -1,7 +1,7 @@
 // tcgen05.cp, and the scale factors of block-scaled products.
 //
-//   tcgen05_cp(tensor_at(tensor_base, 0, 256), tile_of(SFA_s, …));
-//   tcgen05_mma_nvfp4(d, a, b, idesc, tensor_at(tensor_base, 0, 256), tensor_at(…, 272), keep);
+//   tcgen05_cp(tensor_at(tensor_begin, 0, 256), tile_of(SFA_s, …));
+//   tcgen05_mma_nvfp4(d, a, b, idesc, tensor_at(tensor_begin, 0, 256), tensor_at(…, 272), keep);
 //
 // A copy takes 32 rows of 16 bytes that a descriptor finds, the factors of 128 rows of A or columns
 // of B, four of each: bytes 4 * c … 4 * c + 3 of row l go to column c, lane l, of each quarter of
@@ -164,9 +164,7 @@ static void run_copy(Machine *m, Warp *w, const Code *code) {
   }
   interp_at_rank(m, w->rank);
   if (!whole) return;
-  TensorWork *place = tmem_new_work(m, w);
-  work.known = place->known;
-  *place = work;
+  tmem_ask(m, w, &work);
   tcgen05_asked(m, w);
 }
 

@@ -3,7 +3,7 @@
 // Worked example, what becomes of
 //   sums[0, w * 256] += async tcgen05.m128n256k16.f16 A_s[…] * B_s[…]   cta_group 2
 // is
-//   tcgen05_mma_pair_f16(tensor_at(tensor_base, 0, w * 256), tile_of(A_s, …), tile_of(B_s, …),
+//   tcgen05_mma_pair_f16(tensor_at(tensor_begin, 0, w * 256), tile_of(A_s, …), tile_of(B_s, …),
 //       0x10400010u, 0 < k_o + k_i);
 // whose text names cta_group::2 and the kind that the atom's instruction ends with. Where tensor
 // memory begins is known by a word beside the mbarriers, the product's descriptors by
@@ -34,15 +34,15 @@ enum { GROUPS = 2 };
           "\"n\"(n)\n"                                                                          \
           "               : \"memory\");\n}\n"                                                  \
   }
-#define FREE_OF(name, group)                                                                  \
-  {                                                                                           \
-    name,                                                                                     \
-        "// Gives them back, as every block must before it ends.\ntemplate <int n>\n"         \
-        "__device__ __forceinline__ void " name                                               \
-        "(const unsigned long long *base) {\n"                                                \
-        "  asm volatile(\"tcgen05.dealloc.cta_group::" group                                  \
-        ".sync.aligned.b32 %0, %1;\"\n"                                                       \
-        "               :: \"r\"(static_cast<unsigned>(*base)), \"n\"(n) : \"memory\");\n}\n" \
+#define FREE_OF(name, group)                                                          \
+  {                                                                                   \
+    name,                                                                             \
+        "// Gives them back, as every block must before it ends.\ntemplate <int n>\n" \
+        "__device__ __forceinline__ void " name                                       \
+        "(unsigned begin) {\n"                                                        \
+        "  asm volatile(\"tcgen05.dealloc.cta_group::" group                          \
+        ".sync.aligned.b32 %0, %1;\"\n"                                               \
+        "               :: \"r\"(begin), \"n\"(n) : \"memory\");\n}\n"                \
   }
 static const PreludeText alloc[GROUPS] = {ALLOC_OF("tensor_alloc", "1", "this block"),
                                           ALLOC_OF("tensor_alloc_pair", "2", "each of a pair")};
@@ -52,9 +52,8 @@ static const PreludeText place = {
     "tensor_at",
     "// An address in tensor memory: lane << 16 | column. A warp names the first lane of its "
     "quarter.\n"
-    "__device__ __forceinline__ unsigned tensor_at(\n"
-    "    const unsigned long long *base, int lane, int column) {\n"
-    "  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;\n}\n"};
+    "__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {\n"
+    "  return begin + (lane / 32 << 21) + column;\n}\n"};
 static const PreludeText commit = {
     "tcgen05_commit",
     "// One arrival at bars[i] when all that this thread has asked the tensor core for is done.\n"
@@ -174,23 +173,38 @@ static const PreludeText cp[GROUPS] = {
     CP_OF("tcgen05_cp", "1", ""),
     CP_OF("tcgen05_cp_pair", "2", ", in each CTA of a pair from its own memory")};
 
-// tensor_at(tensor_base, 0, acc * 256)
-static const char *emit_at(Emitter *emitter, const Access *access) {
+// The register that every thread has read the address into, else the word in shared memory, which
+// would be loaded for each product: behind a wait nothing keeps it.
+static const char *emit_begin(Emitter *emitter) {
   const Buffer *base = program_buffer(emitter->program, ROLE_TENSOR_BASE);
+  if (emitter->tensor_known || !base) return base ? "tensor_begin" : "0";
+  return arena_printf(emitter->arena, "static_cast<unsigned>(*%s)", base->name);
+}
+
+// Behind the allocation, where all of the block have met: not inside a condition or a loop.
+void tcgen05_emit_met(Emitter *emitter) {
+  if (!emitter->tensor_allocated || emitter->tensor_known || emitter->depth != 1) return;
+  emitter_line(emitter, "const unsigned tensor_begin = %s;", emit_begin(emitter));
+  emitter->tensor_known = true;
+}
+
+// tensor_at(tensor_begin, 0, acc * 256)
+static const char *emit_at(Emitter *emitter, const Access *access) {
   const Expr *column = ex_add_const(emitter->arena, access->idx[1], access->buffer->column);
   return arena_printf(emitter->arena, "%s(%s, %s, %s)", emit_given(emitter, &place),
-                      base ? base->name : "nullptr", emit_condition(emitter, access->idx[0]),
+                      emit_begin(emitter), emit_condition(emitter, access->idx[0]),
                       emit_condition(emitter, column));
 }
 
 void tcgen05_emit_alloc(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &alloc[tcgen05_group(op) - 1]),
                (long long)op->count, op->dst.buffer->name);
+  emitter->tensor_allocated = true;
 }
 
 void tcgen05_emit_free(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &release[tcgen05_group(op) - 1]),
-               (long long)op->count, op->src.buffer->name);
+               (long long)op->count, emit_begin(emitter));
 }
 
 void tcgen05_emit_cp(Emitter *emitter, const Op *op) {

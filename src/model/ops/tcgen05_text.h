@@ -5,6 +5,8 @@
 // The CTAs that do it together: 1, or 2 of a pair.
 static inline int tcgen05_group(const Op *op) { return op->cta_group ? op->cta_group : 1; }
 
+// Behind a meeting: where each thread learns at which address its tensor memory begins, once.
+void tcgen05_emit_met(Emitter *emitter);
 void tcgen05_emit_alloc(Emitter *emitter, const Op *op);
 void tcgen05_emit_free(Emitter *emitter, const Op *op);
 void tcgen05_emit_cp(Emitter *emitter, const Op *op);

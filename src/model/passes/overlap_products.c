@@ -93,8 +93,8 @@ static Turns take_turns_asking(Program *program, const Stmt *walk, const Schedul
   Buffer *order = program_new_buffer(program, "order", SPACE_BARRIER, ROLE_ORDER, 1, &groups,
                                      KNOB_ROLE_SCHEDULE);
   Stmt *of_one_thread = kernel_block(main_kernel(program))->body;
-  stmt_last(of_one_thread->body)->next =
-      build_inits(program, order, atom_warps(scores->atom), KNOB_ROLE_SCHEDULE);
+  add_inits(of_one_thread,
+            build_inits(program, order, atom_warps(scores->atom), KNOB_ROLE_SCHEDULE));
   const Expr *own = ex_var(arena, group), *first = ex_lt(arena, own, ex_const(arena, 1));
   const Expr *before = ex_mod(arena, ex_add_const(arena, own, groups - 1), groups);
   const Expr *phase = ex_mod(arena, ex_add(arena, ex_var(arena, walk->var), first), 2);

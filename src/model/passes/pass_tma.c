@@ -53,8 +53,21 @@ Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId 
   return wrap_register(program, by, i, stmt_op(program, by, op));
 }
 
+void add_inits(Stmt *of_one_thread, Stmt *inits) {
+  Stmt **link = &of_one_thread->body;
+  while (*link && (*link)->op.kind != OP_MBAR_FENCE) link = &(*link)->next;
+  insert(link, inits);
+}
+
+Stmt *fence_inits(Program *program, KnobId by) {
+  Stmt *fence = stmt_op(program, by, (Op){.kind = OP_MBAR_FENCE});
+  fence->note = "they are initialised for the cluster, and for what arrives in the background";
+  return fence;
+}
+
 // Stands in front of everything: each barrier awaits the one arrival that says how many bytes will
-// come.
+// come. Where sums have mbarriers too, theirs are initialised next, and one fence stands behind
+// all.
 static void initialise(Program *program) {
   Stmt *inits = NULL, **end = &inits;
   for (int i = 0; i < program->n_buffers; i++) {
@@ -62,10 +75,11 @@ static void initialise(Program *program) {
     *end = build_inits(program, program->buffer[i], 1, knob);
     end = &(*end)->next;
   }
+  // Where tensor memory is allocated a fence and a barrier stand behind that.
+  const bool met = program_buffer(program, ROLE_ACC_FULL);
+  if (!met) *end = fence_inits(program, knob);
   Stmt *init = by_one_thread(program, inits);
   init->note = "a phase of full ends when a slab's bytes have come";
-  // Where tensor memory is allocated a barrier stands behind that.
-  const bool met = program_buffer(program, ROLE_ACC_FULL);
   Stmt *all = met ? init : stmt_list(init, barrier(program, knob, "the mbarriers are there"), NULL);
   insert(&kernel_block(main_kernel(program))->body, all);
 }

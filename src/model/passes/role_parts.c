@@ -59,7 +59,7 @@ Buffer *role_mbarriers(Program *program, const char *name, BufferRole role, int6
                        int64_t arrivals) {
   Buffer *mbarriers = program_new_buffer(program, name, SPACE_BARRIER, role, 1, &n, knob);
   Stmt *init = kernel_block(main_kernel(program))->body;
-  insert(&stmt_last(init->body)->next, build_inits(program, mbarriers, arrivals, knob));
+  add_inits(init, build_inits(program, mbarriers, arrivals, knob));
   init->expr = role_is_thread(program, 0);
   return mbarriers;
 }

@@ -73,7 +73,7 @@ void take_turns(Program *program, const Var *consumer, int64_t warps) {
   Buffer *order =
       program_new_buffer(program, "order", SPACE_BARRIER, ROLE_ORDER, 1, &consumers, knob);
   Stmt *of_one_thread = kernel_block(kernel)->body;
-  stmt_last(of_one_thread->body)->next = build_inits(program, order, warps, knob);
+  add_inits(of_one_thread, build_inits(program, order, warps, knob));
 
   Stmt *tiles = kernel_tiles(kernel), **body = &tiles->body;
   while ((*body)->kind == STMT_LET) body = &(*body)->next;

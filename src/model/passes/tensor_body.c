@@ -6,7 +6,7 @@
 // columns at a time. Worked example, WM = 2, FM = 1, FN = 2, ATOM_N = 128: 512 columns, of which
 // warpgroup 1 has 256 to 511, its second atom 384 to 511.
 //
-//   if tid == 0: init acc_full
+//   if tid == 0: init acc_full; fence.mbarrier_init
 //   if tid < 32: tensor_base[0] = tcgen05.alloc 512 columns
 //   barrier
 //   for k
@@ -130,7 +130,8 @@ static int64_t allocation(const Program *program, const Schedule *schedule) {
 static Stmt *begin(Program *program, const Schedule *schedule) {
   Buffer *base = program_buffer(program, ROLE_TENSOR_BASE);
   Stmt *inits = build_inits(program, program_buffer(program, ROLE_ACC_FULL), 1, knob);
-  Stmt *init = stmt_if(program, knob, is_first(program, program->thread), inits);
+  Stmt *all = stmt_list(inits, fence_inits(program, knob), NULL);
+  Stmt *init = stmt_if(program, knob, is_first(program, program->thread), all);
   Stmt *alloc = by_first_warp(program, (Op){.kind = OP_T_ALLOC,
                                             .dst = access1(base, ex_const(program->arena, 0)),
                                             .count = allocation(program, schedule)});

@@ -218,7 +218,7 @@ void tensor_roles(Program *program, const Product *product, const Schedule *sche
   by_any_thread(program, alloc);
   by_any_thread(program, parts.frame.end);
   Stmt *init = kernel_block(main_kernel(program))->body, *meet = parts.frame.there;
-  insert(&stmt_last(init->body)->next, parts.frame.begin->body);  // one thread initialises all
+  insert(&stmt_last(init->body)->next, parts.frame.begin->body);  // one thread does all, and fences
   init->next = stmt_list(alloc, meet, NULL);
   Stmt *left = stmt_op(program, knob, (Op){.kind = OP_BARRIER});
   left->note = "the sums are read";

@@ -110,6 +110,21 @@ static bool all_are_initialised(const Asked *a) {
   return a->facts->n_barriers > 0;
 }
 
+// One of the same thread, behind the last initialisation.
+static bool inits_are_fenced(const Asked *a) {
+  const SkeletonFacts *f = a->facts;
+  const StmtFacts *init = skeleton_find_last(f, OP_MBAR_INIT, ROLE_COUNT, WORK_COUNT);
+  const StmtFacts *fence = skeleton_find_last(f, OP_MBAR_FENCE, ROLE_COUNT, WORK_COUNT);
+  if (!init) return false;
+  if (!fence)
+    skeleton_missing(a, init->stmt);
+  else if (fence->place < init->place)
+    skeleton_wrong(a, fence->stmt, "it stands in front of the last of them");
+  else
+    skeleton_ok(a, fence->stmt);
+  return true;
+}
+
 static bool counts_agree(const Asked *a) {
   for (int i = 0; i < a->facts->n_barriers; i++) {
     const PhaseFacts *phases = &a->facts->barrier[i];
@@ -337,6 +352,8 @@ static const struct {
     {SKELETON_BEGIN, "the launch asks for all shared memory that is laid out", asks_for_memory},
     {SKELETON_BEGIN, "every mbarrier is initialised", all_are_initialised},
     {SKELETON_BEGIN, "each awaits as many arrivals as come", counts_agree},
+    {SKELETON_BEGIN, "fence.mbarrier_init behind the last initialisation, by the same thread",
+     inits_are_fenced},
     {SKELETON_BEGIN, "then all threads meet, of a cluster whose CTAs reach each other all of it",
      meets_before},
     {SKELETON_PHASES, "who waits for room begins with phase 1, which counts as ended",

@@ -391,6 +391,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
       .takes_stamps = emitter->options->stamps && index == emitter->program->main_kernel,
       .first_line = emitter->rows.n};
   emitter->kernel = index;
+  emitter->tensor_allocated = emitter->tensor_known = false;
   emitter->n_threads = launch.n_threads;
   emitter->names = emit_names(emitter->arena, emitter->program, kernel);
   belongs_to_knob(emitter, kernel->knob);

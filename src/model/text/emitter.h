@@ -56,6 +56,8 @@ typedef struct Emitter {
   EmitStamps stamps;      // of the kernel being printed, if it is traced
   EmitSymbols symbols;
   EmitBases bases;           // of the kernel being printed
+  bool tensor_allocated;     // in the lines above; and
+  bool tensor_known;         // every thread has read where its tensor memory begins
   bool packed[BUFFERS_MAX];  // by id: registers that hold several values each
   int n_helpers;
   Prelude helper[EMIT_HELPERS_MAX];  // what the text uses, in the order of the prelude

@@ -27,15 +27,13 @@ void prelude_write_tensor_map(Str *out, const Prelude *prelude) {
           "};\n");
 }
 
-// The fence makes the mbarrier known to the copies, which see memory by another proxy.
 void prelude_write_mbarrier_init(Str *out, const Prelude *prelude) {
   (void)prelude;
   begin_bar(out, "Phase 0 begins; a phase ends after so many arrivals and all expected bytes.",
             "mbarrier_init(unsigned long long *bars, int i, int arrivals)");
   str_add(out,
-          "  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\\n\"\n"
-          "               \"fence.mbarrier_init.release.cluster;\" :: \"r\"(bar), \"r\"(arrivals)"
-          " : \"memory\");\n}\n");
+          "  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\"\n"
+          "               :: \"r\"(bar), \"r\"(arrivals) : \"memory\");\n}\n");
 }
 
 void prelude_write_mbarrier_expect(Str *out, const Prelude *prelude) {

@@ -26,8 +26,8 @@ struct alignas(64) tensor_map {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Arrives, and lets the phase wait for so many bytes.
@@ -86,6 +86,11 @@ __device__ __forceinline__ float exp2_of(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
+}
+
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 // The largest of the lanes whose numbers differ in those bits alone.
@@ -258,6 +263,9 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(empty_v, i, 8);
+
+    // TMA=1: they are initialised for the cluster, and for what arrives in the background
+    fence_mbarrier_init();
   }
 
   // TMA=1: the mbarriers are there

@@ -26,8 +26,8 @@ struct alignas(64) tensor_map {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Arrives, and lets the phase wait for so many bytes.
@@ -107,6 +107,11 @@ __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
 // One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank r.
 __device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
@@ -163,16 +168,15 @@ __device__ __forceinline__ void tensor_alloc_pair(unsigned long long *base) {
 }
 
 // An address in tensor memory: lane << 16 | column. A warp names the first lane of its quarter.
-__device__ __forceinline__ unsigned tensor_at(
-    const unsigned long long *base, int lane, int column) {
-  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;
+__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {
+  return begin + (lane / 32 << 21) + column;
 }
 
 // Gives them back, as every block must before it ends.
 template <int n>
-__device__ __forceinline__ void tensor_free_pair(const unsigned long long *base) {
+__device__ __forceinline__ void tensor_free_pair(unsigned begin) {
   asm volatile("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %0, %1;"
-               :: "r"(static_cast<unsigned>(*base)), "n"(n) : "memory");
+               :: "r"(begin), "n"(n) : "memory");
 }
 
 // The descriptor of the tile that begins at slab[at]: its address beside what does not
@@ -248,6 +252,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(acc_full, i, 1);
+
+    // ATOM_KIND=tcgen05_m128n256k16_f16: they are initialised for the cluster, and for what arrives
+    // in the background
+    fence_mbarrier_init();
   }
 
   if (warp == 0)
@@ -255,6 +263,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: tensor memory is there
   cluster_barrier();
+  const unsigned tensor_begin = static_cast<unsigned>(*tensor_base);
 
   // WARP_SPECIALIZE=1: the producer only fetches
   if (warp == 10) {
@@ -304,7 +313,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
               // ATOM_KIND=tcgen05_m128n256k16_f16: ask the tensor core for the tile of A times that
               // of B
-              tcgen05_mma_pair_f16(tensor_at(tensor_base, 0, w * 256),
+              tcgen05_mma_pair_f16(tensor_at(tensor_begin, 0, w * 256),
                   tile_of(A_s, k_o % 4 * 16384 + w * 128 * 64 + k_i * 16, 0x4000404000010000ull),
                   tile_of(B_s, k_o % 4 * 8192 + k_i * 16, 0x4000404000010000ull), 0x10400010u,
                   0 < k_o + k_i);
@@ -331,7 +340,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       tcgen05_after();
       #pragma unroll
       for (int n_p = 0; n_p < 4; ++n_p) {
-        tcgen05_ld_x64(&acc[0], tensor_at(tensor_base, lane, m_w * 256 + n_p * 64));
+        tcgen05_ld_x64(&acc[0], tensor_at(tensor_begin, lane, m_w * 256 + n_p * 64));
         tcgen05_wait_ld();
 
         // WARP_SPECIALIZE=1: all sums of the tile are in registers: the next tile may overwrite
@@ -380,5 +389,5 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   cluster_barrier();
 
   if (warp == 0)
-    tensor_free_pair<512>(tensor_base);
+    tensor_free_pair<512>(tensor_begin);
 }

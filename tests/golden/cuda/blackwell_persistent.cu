@@ -28,8 +28,8 @@ struct alignas(64) tensor_map {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Arrives, and lets the phase wait for so many bytes.
@@ -63,6 +63,11 @@ __device__ __forceinline__ bool elect_one() {
   asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
                "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
   return picked != 0;
+}
+
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 // What is done to it from now on comes after what was waited for.
@@ -108,16 +113,15 @@ __device__ __forceinline__ void tensor_alloc(unsigned long long *base) {
 }
 
 // An address in tensor memory: lane << 16 | column. A warp names the first lane of its quarter.
-__device__ __forceinline__ unsigned tensor_at(
-    const unsigned long long *base, int lane, int column) {
-  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;
+__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {
+  return begin + (lane / 32 << 21) + column;
 }
 
 // Gives them back, as every block must before it ends.
 template <int n>
-__device__ __forceinline__ void tensor_free(const unsigned long long *base) {
+__device__ __forceinline__ void tensor_free(unsigned begin) {
   asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;"
-               :: "r"(static_cast<unsigned>(*base)), "n"(n) : "memory");
+               :: "r"(begin), "n"(n) : "memory");
 }
 
 // The descriptor of the tile that begins at slab[at]: its address beside what does not
@@ -168,14 +172,20 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       mbarrier_init(full, i, 1);
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: a phase of acc_full ends when products are done
-  if (warp == 0 && elect_one())
+  if (warp == 0 && elect_one()) {
     mbarrier_init(acc_full, 0, 1);
+
+    // ATOM_KIND=tcgen05_m128n256k16_f16: they are initialised for the cluster, and for what arrives
+    // in the background
+    fence_mbarrier_init();
+  }
 
   if (warp == 0)
     tensor_alloc<512>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: tensor memory is there
   __syncthreads();
+  const unsigned tensor_begin = static_cast<unsigned>(*tensor_base);
 
   for (int t = blockIdx.x; t < 1024; t += gridDim.x) {  // PERSISTENT=1
     const int m_b = t / 256 * 8 + t % 8;
@@ -217,7 +227,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
           // ATOM_KIND=tcgen05_m128n256k16_f16: ask the tensor core for the tile of A times that of
           // B
-          tcgen05_mma_f16(tensor_at(tensor_base, 0, 0),
+          tcgen05_mma_f16(tensor_at(tensor_begin, 0, 0),
               tile_of(A_s, k_o % 2 * 8192 + k_i * 16, 0x4000404000010000ull),
               tile_of(B_s, k_o % 2 * 8192 + k_i * 16, 0x4000404000010000ull), 0x08200010u,
               0 < k_o + k_i);
@@ -236,7 +246,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     tcgen05_after();
     #pragma unroll
     for (int c_t = 0; c_t < 4; ++c_t) {
-      tcgen05_ld_x32(&acc[0], tensor_at(tensor_base, lane, c_t * 32));
+      tcgen05_ld_x32(&acc[0], tensor_at(tensor_begin, lane, c_t * 32));
       tcgen05_wait_ld();
       #pragma unroll
       for (int v_t = 0; v_t < 4; ++v_t) {
@@ -254,5 +264,5 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   }
 
   if (warp == 0)
-    tensor_free<512>(tensor_base);
+    tensor_free<512>(tensor_begin);
 }

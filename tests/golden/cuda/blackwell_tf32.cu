@@ -16,8 +16,8 @@ struct alignas(64) tensor_map {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Arrives, and lets the phase wait for so many bytes.
@@ -99,6 +99,11 @@ __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
 // What is done to it from now on comes after what was waited for.
 __device__ __forceinline__ void tcgen05_after() {
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
@@ -142,16 +147,15 @@ __device__ __forceinline__ void tensor_alloc(unsigned long long *base) {
 }
 
 // An address in tensor memory: lane << 16 | column. A warp names the first lane of its quarter.
-__device__ __forceinline__ unsigned tensor_at(
-    const unsigned long long *base, int lane, int column) {
-  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;
+__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {
+  return begin + (lane / 32 << 21) + column;
 }
 
 // Gives them back, as every block must before it ends.
 template <int n>
-__device__ __forceinline__ void tensor_free(const unsigned long long *base) {
+__device__ __forceinline__ void tensor_free(unsigned begin) {
   asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;"
-               :: "r"(static_cast<unsigned>(*base)), "n"(n) : "memory");
+               :: "r"(begin), "n"(n) : "memory");
 }
 
 // The descriptor of the tile that begins at slab[at]: its address beside what does not
@@ -217,6 +221,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(acc_full, i, 1);
+
+    // ATOM_KIND=tcgen05_m128n256k8_tf32: they are initialised for the cluster, and for what arrives
+    // in the background
+    fence_mbarrier_init();
   }
 
   if (warp == 0)
@@ -224,6 +232,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
   // ATOM_KIND=tcgen05_m128n256k8_tf32: tensor memory is there
   __syncthreads();
+  const unsigned tensor_begin = static_cast<unsigned>(*tensor_base);
 
   // WARP_SPECIALIZE=1: the producer only fetches
   if (warp == 5) {
@@ -267,7 +276,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
             // ATOM_KIND=tcgen05_m128n256k8_tf32: ask the tensor core for the tile of A times that
             // of B
-            tcgen05_mma_tf32(tensor_at(tensor_base, 0, turn % 2 * 128),
+            tcgen05_mma_tf32(tensor_at(tensor_begin, 0, turn % 2 * 128),
                 tile_of(A_s, k_o % 2 * 4096 + k_i * 8, 0x4000404000010000ull),
                 tile_of(B_s, k_o % 2 * 4096 + k_i * 8, 0x4000404000010000ull), 0x08200910u,
                 0 < k_o + k_i);
@@ -293,7 +302,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       tcgen05_after();
       #pragma unroll
       for (int n_p = 0; n_p < 4; ++n_p) {
-        tcgen05_ld_x32(&acc[0], tensor_at(tensor_base, lane, turn % 2 * 128 + n_p * 32));
+        tcgen05_ld_x32(&acc[0], tensor_at(tensor_begin, lane, turn % 2 * 128 + n_p * 32));
         tcgen05_wait_ld();
 
         // WARP_SPECIALIZE=1: all sums of the tile are in registers: the next tile may overwrite
@@ -341,5 +350,5 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   __syncthreads();
 
   if (warp == 0)
-    tensor_free<256>(tensor_base);
+    tensor_free<256>(tensor_begin);
 }

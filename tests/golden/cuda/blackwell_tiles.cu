@@ -32,8 +32,8 @@ __device__ __forceinline__ void store8(f16 *to, const unsigned *from) {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Goes on when the phase with this bit, 0 or 1, has ended.
@@ -56,6 +56,11 @@ __device__ __forceinline__ bool elect_one() {
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 // What is done to it from now on comes after what was waited for.
@@ -96,16 +101,15 @@ __device__ __forceinline__ void tensor_alloc(unsigned long long *base) {
 }
 
 // An address in tensor memory: lane << 16 | column. A warp names the first lane of its quarter.
-__device__ __forceinline__ unsigned tensor_at(
-    const unsigned long long *base, int lane, int column) {
-  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;
+__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {
+  return begin + (lane / 32 << 21) + column;
 }
 
 // Gives them back, as every block must before it ends.
 template <int n>
-__device__ __forceinline__ void tensor_free(const unsigned long long *base) {
+__device__ __forceinline__ void tensor_free(unsigned begin) {
   asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;"
-               :: "r"(static_cast<unsigned>(*base)), "n"(n) : "memory");
+               :: "r"(begin), "n"(n) : "memory");
 }
 
 // The descriptor of the tile that begins at slab[at]: its address beside what does not
@@ -156,14 +160,20 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   unsigned r_b[32];  // STAGE=11: on their way from B to shared memory, two to a register
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: a phase of acc_full ends when products are done
-  if (warp == 0 && elect_one())
+  if (warp == 0 && elect_one()) {
     mbarrier_init(acc_full, 0, 1);
+
+    // ATOM_KIND=tcgen05_m128n256k16_f16: they are initialised for the cluster, and for what arrives
+    // in the background
+    fence_mbarrier_init();
+  }
 
   if (warp == 0)
     tensor_alloc<512>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k16_f16: tensor memory is there
   __syncthreads();
+  const unsigned tensor_begin = static_cast<unsigned>(*tensor_base);
 
   for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
     // STAGE=11: fetch the slab of A
@@ -197,7 +207,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
       #pragma unroll
       for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
         // ATOM_KIND=tcgen05_m128n256k16_f16: ask the tensor core for the tile of A times that of B
-        tcgen05_mma_f16(tensor_at(tensor_base, 0, 0),
+        tcgen05_mma_f16(tensor_at(tensor_begin, 0, 0),
             tile_of(A_s, k_i * 16, 0x4000404000010000ull),
             tile_of(B_s, k_i * 16, 0x4000404000010000ull), 0x08200010u, 0 < k_o + k_i);
       }
@@ -215,7 +225,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   tcgen05_after();
   #pragma unroll
   for (int c_t = 0; c_t < 4; ++c_t) {
-    tcgen05_ld_x32(&acc[0], tensor_at(tensor_base, lane, c_t * 32));
+    tcgen05_ld_x32(&acc[0], tensor_at(tensor_begin, lane, c_t * 32));
     tcgen05_wait_ld();
     #pragma unroll
     for (int v_t = 0; v_t < 4; ++v_t) {
@@ -230,5 +240,5 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   __syncthreads();
 
   if (warp == 0)
-    tensor_free<512>(tensor_base);
+    tensor_free<512>(tensor_begin);
 }

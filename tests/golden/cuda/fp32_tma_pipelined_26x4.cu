@@ -23,8 +23,8 @@ struct alignas(64) tensor_map {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Arrives, and lets the phase wait for so many bytes.
@@ -66,6 +66,11 @@ __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
     float *__restrict__ C) {
@@ -91,10 +96,14 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float b[4];        // FN=4: its values of B for one k
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (warp == 0 && elect_one())
+  if (warp == 0 && elect_one()) {
     #pragma unroll
     for (int i = 0; i < 2; ++i)
       mbarrier_init(full, i, 1);
+
+    // TMA=1: they are initialised for the cluster, and for what arrives in the background
+    fence_mbarrier_init();
+  }
 
   // TMA=1: the mbarriers are there
   __syncthreads();

@@ -41,8 +41,8 @@ struct alignas(64) tensor_map {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Arrives, and lets the phase wait for so many bytes.
@@ -132,6 +132,11 @@ __device__ __forceinline__ bool elect_one() {
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 // One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank r.
@@ -272,6 +277,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     #pragma unroll
     for (int i = 0; i < 4; ++i)
       mbarrier_init(empty, i, 16);
+
+    // TMA=1: they are initialised for the cluster, and for what arrives in the background
+    fence_mbarrier_init();
   }
 
   // MULTICAST=1: the mbarriers of all blocks are there

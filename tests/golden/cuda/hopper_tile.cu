@@ -25,8 +25,8 @@ struct alignas(64) tensor_map {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Arrives, and lets the phase wait for so many bytes.
@@ -60,6 +60,11 @@ __device__ __forceinline__ bool elect_one() {
   asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
                "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
   return picked != 0;
+}
+
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 // What the warpgroup has asked for since the last commit becomes one group.
@@ -133,8 +138,12 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   float acc[2][64];  // ATOM_KIND=wgmma_m64n256k16_bf16: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (warp == 0 && elect_one())
+  if (warp == 0 && elect_one()) {
     mbarrier_init(full, 0, 1);
+
+    // TMA=1: they are initialised for the cluster, and for what arrives in the background
+    fence_mbarrier_init();
+  }
 
   // TMA=1: the mbarriers are there
   __syncthreads();

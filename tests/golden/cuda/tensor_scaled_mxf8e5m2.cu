@@ -26,8 +26,8 @@ struct alignas(64) tensor_map {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Arrives, and lets the phase wait for so many bytes.
@@ -118,6 +118,11 @@ __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
 // One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank r.
 __device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
@@ -183,16 +188,15 @@ __device__ __forceinline__ void tensor_alloc_pair(unsigned long long *base) {
 }
 
 // An address in tensor memory: lane << 16 | column. A warp names the first lane of its quarter.
-__device__ __forceinline__ unsigned tensor_at(
-    const unsigned long long *base, int lane, int column) {
-  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;
+__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {
+  return begin + (lane / 32 << 21) + column;
 }
 
 // Gives them back, as every block must before it ends.
 template <int n>
-__device__ __forceinline__ void tensor_free_pair(const unsigned long long *base) {
+__device__ __forceinline__ void tensor_free_pair(unsigned begin) {
   asm volatile("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %0, %1;"
-               :: "r"(static_cast<unsigned>(*base)), "n"(n) : "memory");
+               :: "r"(begin), "n"(n) : "memory");
 }
 
 // The descriptor of the tile that begins at slab[at]: its address beside what does not
@@ -269,6 +273,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       mbarrier_init(empty, i, 1);
     mbarrier_init(acc_empty, 0, 8);
     mbarrier_init(acc_full, 0, 1);
+
+    // ATOM_KIND=tcgen05_m128n256k32_mxf8e5m2: they are initialised for the cluster, and for what
+    // arrives in the background
+    fence_mbarrier_init();
   }
 
   if (warp == 0)
@@ -276,6 +284,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
   // ATOM_KIND=tcgen05_m128n256k32_mxf8e5m2: tensor memory is there
   cluster_barrier();
+  const unsigned tensor_begin = static_cast<unsigned>(*tensor_base);
 
   // WARP_SPECIALIZE=1: the producer only fetches
   if (warp == 5) {
@@ -327,25 +336,25 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
             // ATOM_KIND=tcgen05_m128n256k32_mxf8e5m2: factors are there before the products that
             // are asked for behind them
-            tcgen05_cp_pair(tensor_at(tensor_base, 0, k_o % 4 * 4 + 256),
+            tcgen05_cp_pair(tensor_at(tensor_begin, 0, k_o % 4 * 4 + 256),
                 tile_of(SFA_s, k_o % 4 * 512, 0x400800200000ull));
 
             // ATOM_KIND=tcgen05_m128n256k32_mxf8e5m2: copy the factors of B to tensor memory
-            tcgen05_cp_pair(tensor_at(tensor_base, 0, k_o % 4 * 8 + 272),
+            tcgen05_cp_pair(tensor_at(tensor_begin, 0, k_o % 4 * 8 + 272),
                 tile_of(SFB_s, k_o % 4 * 1024, 0x400800200000ull));
-            tcgen05_cp_pair(tensor_at(tensor_base, 0, k_o % 4 * 8 + 276),
+            tcgen05_cp_pair(tensor_at(tensor_begin, 0, k_o % 4 * 8 + 276),
                 tile_of(SFB_s, k_o % 4 * 1024 + 2 * 256, 0x400800200000ull));
 
             #pragma unroll
             for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
               // ATOM_KIND=tcgen05_m128n256k32_mxf8e5m2: ask the tensor core for the tile of A times
               // that of B
-              tcgen05_mma_pair_mxf8f6f4(tensor_at(tensor_base, 0, 0),
+              tcgen05_mma_pair_mxf8f6f4(tensor_at(tensor_begin, 0, 0),
                   tile_of(A_s, k_o % 4 * 16384 + k_i * 32, 0x4000404000010000ull),
                   tile_of(B_s, k_o % 4 * 16384 + k_i * 32, 0x4000404000010000ull),
                   0x10c00480u | (k_i) << 29 | (k_i) << 4,
-                  tensor_at(tensor_base, 0, k_o % 4 * 4 + 256),
-                  tensor_at(tensor_base, 0, k_o % 4 * 8 + 272), 0 < k_o + k_i);
+                  tensor_at(tensor_begin, 0, k_o % 4 * 4 + 256),
+                  tensor_at(tensor_begin, 0, k_o % 4 * 8 + 272), 0 < k_o + k_i);
             }
 
             tcgen05_commit_pair(empty, k_o % 4, 3);
@@ -369,7 +378,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       tcgen05_after();
       #pragma unroll
       for (int n_p = 0; n_p < 8; ++n_p) {
-        tcgen05_ld_x32(&acc[0], tensor_at(tensor_base, lane, n_p * 32));
+        tcgen05_ld_x32(&acc[0], tensor_at(tensor_begin, lane, n_p * 32));
         tcgen05_wait_ld();
 
         // WARP_SPECIALIZE=1: all sums of the tile are in registers: the next tile may overwrite
@@ -417,5 +426,5 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   cluster_barrier();
 
   if (warp == 0)
-    tensor_free_pair<512>(tensor_base);
+    tensor_free_pair<512>(tensor_begin);
 }

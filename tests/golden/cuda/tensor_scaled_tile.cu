@@ -28,8 +28,8 @@ struct alignas(64) tensor_map {
 // Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
 __device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
-               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(arrivals) : "memory");
 }
 
 // Arrives, and lets the phase wait for so many bytes.
@@ -73,6 +73,11 @@ __device__ __forceinline__ bool elect_one() {
   asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
                "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
   return picked != 0;
+}
+
+// The mbarriers that this thread has initialised are so for all of the cluster, once it has met.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 // What is done to it from now on comes after what was waited for.
@@ -122,16 +127,15 @@ __device__ __forceinline__ void tensor_alloc(unsigned long long *base) {
 }
 
 // An address in tensor memory: lane << 16 | column. A warp names the first lane of its quarter.
-__device__ __forceinline__ unsigned tensor_at(
-    const unsigned long long *base, int lane, int column) {
-  return static_cast<unsigned>(*base) + (lane / 32 << 21) + column;
+__device__ __forceinline__ unsigned tensor_at(unsigned begin, int lane, int column) {
+  return begin + (lane / 32 << 21) + column;
 }
 
 // Gives them back, as every block must before it ends.
 template <int n>
-__device__ __forceinline__ void tensor_free(const unsigned long long *base) {
+__device__ __forceinline__ void tensor_free(unsigned begin) {
   asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;"
-               :: "r"(static_cast<unsigned>(*base)), "n"(n) : "memory");
+               :: "r"(begin), "n"(n) : "memory");
 }
 
 // The descriptor of the tile that begins at slab[at]: its address beside what does not
@@ -193,14 +197,20 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     mbarrier_init(full, 0, 1);
 
   // ATOM_KIND=tcgen05_m128n256k32_mxf8: a phase of acc_full ends when products are done
-  if (warp == 0 && elect_one())
+  if (warp == 0 && elect_one()) {
     mbarrier_init(acc_full, 0, 1);
+
+    // ATOM_KIND=tcgen05_m128n256k32_mxf8: they are initialised for the cluster, and for what
+    // arrives in the background
+    fence_mbarrier_init();
+  }
 
   if (warp == 0)
     tensor_alloc<256>(tensor_base);
 
   // ATOM_KIND=tcgen05_m128n256k32_mxf8: tensor memory is there
   __syncthreads();
+  const unsigned tensor_begin = static_cast<unsigned>(*tensor_base);
 
   for (int k_o = 0; k_o < 32; ++k_o) {  // BK=4
     // TMA=1: one thread asks for the slabs
@@ -224,18 +234,18 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     if (warp == 0 && elect_one()) {
       // ATOM_KIND=tcgen05_m128n256k32_mxf8: factors are there before the products that are asked
       // for behind them
-      tcgen05_cp(tensor_at(tensor_base, 0, 128), tile_of(SFA_s, 0, 0x400800200000ull));
+      tcgen05_cp(tensor_at(tensor_begin, 0, 128), tile_of(SFA_s, 0, 0x400800200000ull));
 
       // ATOM_KIND=tcgen05_m128n256k32_mxf8: copy the factors of B to tensor memory
-      tcgen05_cp(tensor_at(tensor_base, 0, 132), tile_of(SFB_s, 0, 0x400800200000ull));
+      tcgen05_cp(tensor_at(tensor_begin, 0, 132), tile_of(SFB_s, 0, 0x400800200000ull));
 
       #pragma unroll
       for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
         // ATOM_KIND=tcgen05_m128n256k32_mxf8: ask the tensor core for the tile of A times that of B
-        tcgen05_mma_mxf8f6f4(tensor_at(tensor_base, 0, 0),
+        tcgen05_mma_mxf8f6f4(tensor_at(tensor_begin, 0, 0),
             tile_of(A_s, k_i * 32, 0x4000404000010000ull),
             tile_of(B_s, k_i * 32, 0x4000404000010000ull), 0x08a00000u | (k_i) << 29 | (k_i) << 4,
-            tensor_at(tensor_base, 0, 128), tensor_at(tensor_base, 0, 132), 0 < k_o + k_i);
+            tensor_at(tensor_begin, 0, 128), tensor_at(tensor_begin, 0, 132), 0 < k_o + k_i);
       }
 
       tcgen05_commit(acc_full, 0);
@@ -251,7 +261,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   tcgen05_after();
   #pragma unroll
   for (int c_t = 0; c_t < 4; ++c_t) {
-    tcgen05_ld_x32(&acc[0], tensor_at(tensor_base, lane, c_t * 32));
+    tcgen05_ld_x32(&acc[0], tensor_at(tensor_begin, lane, c_t * 32));
     tcgen05_wait_ld();
     #pragma unroll
     for (int v_t = 0; v_t < 8; ++v_t) {
@@ -266,5 +276,5 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   __syncthreads();
 
   if (warp == 0)
-    tensor_free<256>(tensor_base);
+    tensor_free<256>(tensor_begin);
 }

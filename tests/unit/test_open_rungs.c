@@ -199,9 +199,11 @@ static bool is_beside_slabs(const Model *model, const Stmt *stmt) {
   return shared;
 }
 
-// tcgen05 finds tensor memory by the word that the allocation left in shared memory.
+// tcgen05 finds tensor memory by the word that the allocation left in shared memory, which threads
+// read where they have met.
 static bool reads_tensor_address(const Stmt *stmt, const PtxSiteCount *count) {
-  return op_facts(stmt->op.kind)->family == FAMILY_TCGEN05 &&
+  const OpFacts *facts = op_facts(stmt->op.kind);
+  return (facts->family == FAMILY_TCGEN05 || facts->action == ACTION_MEET) &&
          count->wavefronts == count->executions;
 }
 

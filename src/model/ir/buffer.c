@@ -53,6 +53,11 @@ const char *buffer_role_name(BufferRole role) {
   return names[role];
 }
 
+const char *buffer_barrier_word(BufferRole role) {
+  if (role == ROLE_TENSOR_BASE) return "address";
+  return role == ROLE_LIST ? "number" : "mbarrier";
+}
+
 // ---- extents ------------------------------------------------------------------------------------
 
 // The slowest dimension decides: the first, or the last one of a column-major operand.

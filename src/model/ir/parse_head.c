@@ -241,15 +241,23 @@ static bool parse_shared(Parser *p) {
   return add_buffer(p, &whole);
 }
 
-static bool parse_mbarrier(Parser *p) {
+// Beside mbarriers lie words of other kinds, each of a role of its own; texts from before that was
+// said call them mbarriers too.
+static bool parse_beside(Parser *p, const char *word) {
   Buffer bar = {.space = SPACE_BARRIER, .knob = KNOB_NONE, .type = p->program->problem.dtype};
   bar.name = new_buffer_name(p);
   if (!bar.name || !parse_shape(p, &bar)) return false;
   if (bar.rank != 1 || bar.dim[0] > 64) return parse_fail(p, "one dimension of at most 64");
   buffer_plain_strides(&bar, 0, bar.stride);
-  return parse_word(p, "as") && parse_as(p, &bar, false) && has_places(p, &bar) &&
-         add_buffer(p, &bar);
+  if (!parse_word(p, "as") || !parse_as(p, &bar, false) || !has_places(p, &bar)) return false;
+  if (word && strcmp(word, buffer_barrier_word(bar.role)) != 0)
+    return parse_fail(p, "the role that the line's first word goes with");
+  return add_buffer(p, &bar);
 }
+
+static bool parse_mbarrier(Parser *p) { return parse_beside(p, NULL); }
+static bool parse_address(Parser *p) { return parse_beside(p, "address"); }
+static bool parse_list_number(Parser *p) { return parse_beside(p, "number"); }
 
 // "tensor sums [128 x 256] f32  columns 0..256   as sums @ATOM_KIND"
 static bool parse_tensor(Parser *p) {
@@ -516,6 +524,8 @@ static const struct {
             {"global", parse_global},
             {"shared", parse_shared},
             {"mbarrier", parse_mbarrier},
+            {"address", parse_address},
+            {"number", parse_list_number},
             {"tensor", parse_tensor},
             {"registers", parse_registers},
             {"temporaries", parse_registers},

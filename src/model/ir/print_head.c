@@ -153,7 +153,7 @@ static void declare_tensor(Printer *printer, const Buffer *buffer) {
 
 static void declare_mbarriers(Printer *printer, const Buffer *buffer) {
   Spans out = spans_new(printer->arena);
-  spans_add(&out, SPAN_KEYWORD, "mbarrier ");
+  spans_printf(&out, SPAN_KEYWORD, "%s ", buffer_barrier_word(buffer->role));
   spans_add(&out, SPAN_BUFFER, buffer->name);
   spans_add(&out, SPAN_PLAIN, " ");
   print_shape(&out, buffer);

@@ -173,6 +173,9 @@ typedef enum BufferRole {
 } BufferRole;
 
 const char *buffer_role_name(BufferRole role);  // "slab_a"
+// What lies in SPACE_BARRIER: "mbarrier", or beside them the "address" of the block's tensor memory
+// and the "number" of the cluster's list.
+const char *buffer_barrier_word(BufferRole role);
 
 // Bits [from, from + bits) of the byte offset are xored onto bits [to, to + bits). All terms of a
 // layout read the offset as it was before any of them.

@@ -200,8 +200,12 @@ static const PreludeText cluster_barrier = {
     "  asm volatile(\"barrier.cluster.arrive.release;\\n\"\n"
     "               \"barrier.cluster.wait.acquire;\" ::: \"memory\");\n}\n"};
 
-// The plain form: .release.cluster would wait for all the writes of the GPU (MEMBAR.ALL.GPU), and
-// what was read needs no more than the fence in front of it.
+// The plain form, as CUTLASS and DeepGEMM write it. Its scope is .cta (PTX ISA 9.0,
+// mbarrier.arrive: "the set of threads that directly observe the memory synchronizing effect"), and
+// those that wait are of another block: by the letter it is .release.cluster here, .acquire.cluster
+// at the wait. For sm_90a and sm_100a ptxas 13.0 makes MEMBAR.ALL.GPU of the first, which waits for
+// all writes of the thread, and CCTL.IVALL behind the second. Nothing that was written is handed on
+// here: reads are over, and the fence in front of the arrival, or the wait for products, says so.
 static const PreludeText arrive_at = {
     "mbarrier_arrive_at",
     "// One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank "

@@ -163,8 +163,7 @@ static void check_end() {
 static void launch(void (*body)(), long long n_blocks, int n_threads, int n_together,
                    long long smem_bytes, bool falling) {
   cluster = Cluster{n_together, n_threads, (n_threads + 31) / 32 * 32, 0};
-  if (n_threads > THREADS_MAX || n_together > CLUSTER_MAX)
-    fail("too many threads");
+  if (n_threads > THREADS_MAX || n_together > CLUSTER_MAX) fail("too many threads");
   if (!fibers) fibers = (Fiber *)calloc(FIBERS_MAX, sizeof *fibers);
   if (!warp_ops) warp_ops = (WarpOp *)calloc(FIBERS_MAX, sizeof *warp_ops);
   if (!queues) queues = (ProductQueue *)calloc(FIBERS_MAX / 32, sizeof *queues);

@@ -67,7 +67,7 @@ static const struct {
     {"fp32", "blocks, one cell a thread", "16384 blocks", CLAIM_AGREES},
     {"fp32", "occupancy of the 26 x 4 tile", "16.7 % of the warps", CLAIM_AGREES},
     {"fp32", "shared memory of the 26 x 4 tile", "84 KiB", CLAIM_AGREES},
-    {"fp32", "registers of the 26 x 4 tile", "245 registers", CLAIM_DIFFERS},
+    {"fp32", "registers of the 26 x 4 tile", "239 registers", CLAIM_DIFFERS},
     {"fp32", "from load-bound to FMA-bound", "fma", CLAIM_AGREES},
     {"fp32", "the staged listing: floats of its slabs", "8448 B", CLAIM_AGREES},
     {"fp32", "a pad for each thread's cells, 128 to 160", "44564480 wavefronts", CLAIM_TOLD},

@@ -410,7 +410,9 @@ START_TEST(kernels_that_are_quoted_make_what_was_counted) {
     double lds = 0;
     strcpy(elsewhere.target, "rtx5090");
     ck_assert_ptr_eq(counted_find(counted, &elsewhere, "wavefronts_lds", &lds), kernel);
-    ck_assert_msg(fabs(reads - lds) <= 0.005 * lds, "%.0f, not %.0f", reads, lds);
+    // Where the steps of a slab are written out the compiler leaves a few reads single.
+    const double allowed = kernel->schedule.value[KNOB_UNROLL_K] > 1 ? 0.03 : 0.005;
+    ck_assert_msg(fabs(reads - lds) <= allowed * lds, "%.0f, not %.0f", reads, lds);
     ck_assert_ptr_null(counted_find(counted, &elsewhere, "registers", &lds));
     elsewhere.value[KNOB_FM]++;
     ck_assert_ptr_null(counted_find(counted, &elsewhere, "wavefronts_lds", &lds));

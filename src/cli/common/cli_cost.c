@@ -137,6 +137,20 @@ static void print_certainty(const Model *model) {
   }
 }
 
+// One width at which a site is executed: "1  a <- A_s  LDS.128  lds128  2 …  208", and below it the
+// 12 reads that stay single.
+static void print_form(const char *site, const SiteForm *form) {
+  const BankCount *count = &form->count;
+  char bounds[32];
+  printf("%-32s %-10s ", site, form->op->name);
+  if (count->known)
+    printf("%10d %6d %9d %5d", count->wavefronts, count->ideal, count->conflicts, count->ways);
+  else
+    printf("%10s %6d %9s %5s", bank_text_bounds(count->profiled, count->profiled_most, bounds),
+           count->ideal, "-", "-");
+  printf(" %12g\n", form->executions);
+}
+
 void cli_print_sites(Arena *arena, const Model *model) {
   if (model->n_sites == 0) {
     const DescribedSlabs slabs = described_slabs(model->program);
@@ -147,15 +161,8 @@ void cli_print_sites(Arena *arena, const Model *model) {
          "ways", "times/slab");
   for (int i = 0; i < model->n_sites; i++) {
     const Site *site = &model->site[i];
-    const BankCount *count = &site->count;
-    char bounds[32];
-    printf("%-32s %-10s ", arena_printf(arena, "%d  %s", site->number, site->text), site->op->name);
-    if (count->known)
-      printf("%10d %6d %9d %5d", count->wavefronts, count->ideal, count->conflicts, count->ways);
-    else
-      printf("%10s %6d %9s %5s", bank_text_bounds(count->profiled, count->profiled_most, bounds),
-             count->ideal, "-", "-");
-    printf(" %12g\n", site->executions);
+    for (int k = 0; k < site->n_forms; k++)
+      print_form(k ? "" : arena_printf(arena, "%d  %s", site->number, site->text), &site->form[k]);
   }
   print_copies(arena, model);
   print_profiled(model);

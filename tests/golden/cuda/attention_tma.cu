@@ -1,6 +1,6 @@
 // O[64, 4096, 128] = softmax(alpha * Q * K) * V, 4096 keys, bf16 summed in f32
 // of rows of 128 in Q, K, V and O; alpha holds the log2(e) of exp2
-// AUTO=0,PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FM=2,FN=8,FUSE=1,STAGE=11,LDMATRIX=2,SWIZZLE=3,EAGER_KV=1,TMA=1,FRAG_ORDER=1
+// AUTO=0,PROGRAM=attention,HEADS=64,M=4096,N=4096,K=128,ATOM_KIND=mma_m16n8k16_bf16,WM=4,FM=2,FN=8,FUSE=1,STAGE=11,LDMATRIX=2,SWIZZLE=3,EAGER_KV=1,TMA=1,FRAG_ORDER=1,ELECT=0
 // for sm_90a (H200 SXM)
 //
 //   attention<<<2048, 128, 65560>>>(Q_map, K_map, V_map, O, alpha)   65560 bytes of shared memory
@@ -57,14 +57,6 @@ __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *m
   asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile"
                ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(matrix), "r"(bar) : "memory");
-}
-
-// True in one lane of the warp, which the hardware picks, each time the same one.
-__device__ __forceinline__ bool elect_one() {
-  unsigned picked;
-  asm volatile("{ .reg .pred one;\nelect.sync _|one, 0xffffffff;\n"
-               "selp.u32 %0, 1, 0, one; }" : "=r"(picked));
-  return picked != 0;
 }
 
 // 2 to the power of x, within 2 units in the last place; exact for whole numbers.
@@ -148,7 +140,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   // [1] TMA=1: a slot's bytes have come
   unsigned long long *const full_v = reinterpret_cast<unsigned long long *>(smem + 32776);
 
-  const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
+  const int tid = threadIdx.x;
   const int h = blockIdx.x / 32;      // BLOCK 0..64, HEADS=64
   const int q_b = blockIdx.x % 32;    // BLOCK 0..32, WM=4
   const int q_w = threadIdx.x / 32;   // WARP 0..4, WM=4
@@ -171,7 +163,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   float rescale[2][2];     // FUSE=1: what older sums are worth
 
   // TMA=1: a phase of full ends when a slab's bytes have come
-  if (warp == 0 && elect_one()) {
+  if (tid == 0) {
     mbarrier_init(full_q, 0, 1);
     mbarrier_init(full_k, 0, 1);
     mbarrier_init(full_v, 0, 1);
@@ -200,7 +192,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
       row_sum[q_r][i] = 0.0f;
 
   // TMA=1: one thread asks for the slab of Q
-  if (warp == 0 && elect_one()) {
+  if (tid == 0) {
     mbarrier_expect(full_q, 0, 32768);
 
     // TMA=1: ask for the slab of Q
@@ -210,7 +202,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
   }
 
   // TMA=1: one thread asks for the slab of K
-  if (warp == 0 && elect_one()) {
+  if (tid == 0) {
     // TMA=1: reads of the slot that still wait for a bank come before the copies
     fence_async();
 
@@ -236,7 +228,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
     __syncthreads();
 
     // EAGER_KV=1: V is wanted by the next product
-    if (warp == 0 && elect_one()) {
+    if (tid == 0) {
       // TMA=1: reads of the slot that still wait for a bank come before the copies
       fence_async();
 
@@ -361,7 +353,7 @@ attention(const __grid_constant__ tensor_map Q_map, const __grid_constant__ tens
       const int t_n = t_o + 1;
 
       // TMA=1: one thread asks for the slab of K
-      if (warp == 0 && elect_one()) {
+      if (tid == 0) {
         // TMA=1: reads of the slot that still wait for a bank come before the copies
         fence_async();
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct {
@@ -64,13 +65,34 @@ static const char *no_file(mode_t mode, bool pipes) {
                           : "it is a device, not a file";
 }
 
+// Whether somebody writes into the pipe, or comes to within two seconds: a read that does not wait
+// gives the end where nobody does, and EAGAIN where somebody has nothing to say yet. `first` gets
+// the byte that was read to find out; EOF: none was.
+static bool pipe_has_writer(int fd, int *first) {
+  enum { TRIES = 100 };
+  const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+  for (int i = 0; i < TRIES; i++) {
+    unsigned char byte;
+    const ssize_t n = read(fd, &byte, 1);
+    *first = n > 0 ? byte : EOF;
+    if (n > 0 || (n < 0 && errno == EAGAIN)) return true;
+    if (n < 0 && errno != EINTR) return false;
+    nanosleep(&pause, NULL);
+  }
+  return false;
+}
+
 FILE *disk_open(const char *path, bool pipes, const char **why) {
   struct stat status;
+  int first = EOF;
   const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   const bool there = fd >= 0 && fstat(fd, &status) == 0;
   const char *not_one = there ? no_file(status.st_mode, pipes) : NULL;
   const int error = there ? 0 : errno;
+  if (there && !not_one && S_ISFIFO(status.st_mode) && !pipe_has_writer(fd, &first))
+    not_one = "it is a pipe that nobody writes into";
   FILE *file = there && !not_one && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "rb") : NULL;
+  if (file && first != EOF) ungetc(first, file);
   if (why) *why = not_one ? not_one : strerror(error);
   if (!file && fd >= 0) close(fd);
   errno = error;

@@ -20,10 +20,10 @@ char *disk_path(Arena *arena, DiskFolder folder, const char *name);
 
 // A function that can fail returns false and leaves the reason in errno.
 
-// Open for reading, without ever waiting for somebody to write: a pipe that nobody writes into, a
-// device and a folder are no files, and NULL is returned with a few words in *why (may be NULL).
-// errno is 0 where it is there and no file. A pipe with a writer, such as a shell's <(…), is taken
-// where `pipes` says so.
+// Open for reading, without ever waiting long for somebody to write: a pipe that nobody writes into
+// within two seconds, a device and a folder are no files, and NULL is returned with a few words in
+// *why (may be NULL). errno is 0 where it is there and no file. A pipe with a writer, such as a
+// shell's <(…), is taken where `pipes` says so.
 FILE *disk_open(const char *path, bool pipes, const char **why);
 // Whoever changes a file that others may change too holds this from the reading to the replacing:
 // a descriptor to close() afterwards, or -1. It is a lock on the file's folder, which is made where

@@ -44,11 +44,6 @@ static void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
 
 static void fence_mbarrier_init() {}
 
-// The number of its warp, which all lanes have already; and lane 0, of those that elect.sync may
-// pick.
-static int __shfl_sync(unsigned, int value, int) { return value; }
-static bool elect_one() { return threadIdx.x % 32 == 0; }
-
 static void mbarrier_expect(unsigned long long *bars, int i, int bytes) {
   Mbarrier *bar = mbarrier(bars, i);
   bar->bytes += bytes;

@@ -39,10 +39,10 @@ static const struct {
      "--arg mem:4096 --arg mem:4096 --arg mem:4096 --arg 1 --ncu FIFO",
      2, "it is a pipe, not a file"},
     {"config check FIFO", 2, "it is a pipe, not a file"},
-    {"interpret FIFO", 2, ""},
-    {"solve FIFO", 2, ""},
-    {"tune --file FIFO", 2, "has no problem in it"},
-    {"banks --batch FIFO", 0, ""},
+    {"interpret FIFO", 2, "it is a pipe that nobody writes into"},
+    {"solve FIFO", 2, "it is a pipe that nobody writes into"},
+    {"tune --file FIFO", 2, "it is a pipe that nobody writes into"},
+    {"banks --batch FIFO", 2, "it is a pipe that nobody writes into"},
     {"export -k fp32/0 -o FIFO", 2, "cannot be written"},
     {"teach banks --results FIFO", 2, ""},
     {"tune --file /dev/zero", 2, "it is a device, not a file"},
@@ -72,6 +72,17 @@ START_TEST(nothing_waits_for_a_pipe) {
                 run.err);
   ck_assert_msg(strstr(run.err, pipes[_i].says) != NULL, "%s", run.err);
   ck_assert_int_lt(clock_ms() - since, 20000);
+}
+END_TEST
+
+START_TEST(a_pipe_that_is_written_late_is_read) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_shell(
+      arena, arena_printf(arena,
+                          "(sleep 1; $GEMMVIEW interpret -k M=64,N=64,K=16 --dump > %s) & "
+                          "$GEMMVIEW interpret %s --runs 1",
+                          fifo, fifo));
+  ck_assert_msg(run.status == 0, "%s%s", run.out, run.err);
 }
 END_TEST
 
@@ -198,6 +209,7 @@ Suite *suite_files(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, nothing_waits_for_a_pipe, 0, sizeof pipes / sizeof *pipes);
+  tcase_add_test(tests, a_pipe_that_is_written_late_is_read);
   tcase_add_test(tests, a_configuration_that_is_a_pipe_is_refused);
   tcase_add_test(tests, a_pipe_with_a_writer_is_read);
   tcase_add_test(tests, settings_made_at_once_are_all_kept);

@@ -415,8 +415,9 @@ static void parse_statement(PtxParser *p) {
 
 PtxModule *ptx_module_read(Arena *arena, const char *text, size_t bytes, const char *what,
                            Diags *diags) {
-  // NVRTC's size of a text counts the NUL behind it, and many programs save that one, too.
-  while (bytes > 0 && text[bytes - 1] == '\0') bytes--;
+  // NVRTC's size of a text counts the NUL behind it, and many programs save that one, too; an
+  // editor adds a newline.
+  while (bytes > 0 && memchr("\0 \t\r\n", text[bytes - 1], 5)) bytes--;
   PtxParser *p = ARENA_NEW(arena, PtxParser);
   PtxModule *module = ARENA_NEW(arena, PtxModule);
   *p = (PtxParser){.arena = arena,

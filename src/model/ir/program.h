@@ -173,7 +173,7 @@ typedef enum BufferRole {
 } BufferRole;
 
 const char *buffer_role_name(BufferRole role);  // "slab_a"
-// What lies in SPACE_BARRIER: "mbarrier", or beside them the "address" of the block's tensor memory
+// The words in SPACE_BARRIER: "mbarrier", or beside them the "address" of the block's tensor memory
 // and the "number" of the cluster's list.
 const char *buffer_barrier_word(BufferRole role);
 

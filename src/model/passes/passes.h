@@ -95,8 +95,7 @@ Stmt *build_boxes(Program *program, const Product *product, int operand, Access 
 
 // A loop that initialises all mbarriers of a buffer for so many arrivals.
 Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId knob);
-// The one thread that initialises does more of them, behind those that it has; the fence
-// that stands behind all.
+// Puts more inits behind those of the one thread that initialises; the fence stands behind all.
 void add_inits(Stmt *of_one_thread, Stmt *inits);
 Stmt *fence_inits(Program *program, KnobId knob);
 

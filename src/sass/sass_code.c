@@ -120,3 +120,16 @@ int sass_loops(const SassCode *code, SassLoop *loops, int max) {
   }
   return n;
 }
+
+static int length(const SassLoop *loop) { return loop->last - loop->first; }
+
+const SassLoop *sass_loop_around(const SassLoop *loops, int n, const SassLoop *inner) {
+  const SassLoop *best = NULL;
+  for (int i = 0; i < n; i++) {
+    const SassLoop *loop = &loops[i];
+    const bool holds = loop->first <= inner->first && loop->last >= inner->last;
+    if (holds && length(loop) > length(inner) && (!best || length(loop) < length(best)))
+      best = loop;
+  }
+  return best;
+}

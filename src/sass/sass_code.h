@@ -97,3 +97,5 @@ SassCode sass_decode(Arena *arena, const unsigned char *text, size_t bytes, int 
 // The loops in the order of their branches, inner ones first where both end together; gives how
 // many were put into `loops`.
 int sass_loops(const SassCode *code, SassLoop *loops, int max);
+// The shortest of the loops that holds another one and more; NULL: none does.
+const SassLoop *sass_loop_around(const SassLoop *loops, int n, const SassLoop *inner);

@@ -184,18 +184,9 @@ static void finish(Job *job, int status, const struct rusage *used, Counts *tota
   total->errors += counts.errors;
 }
 
-// Processes that want to run, for each processor; at least 1. A suite on a machine where four
-// processes share each processor may take four times as long.
-static double crowd(void) {
-  double load = 1;
-  long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  if (getloadavg(&load, 1) != 1 || processors < 1) return 1;
-  return load > (double)processors ? load / (double)processors : 1;
-}
-
 static void reap(Counts *total) {
-  int most =
-      stress_is_on() ? STRESS_SECONDS_MAX : (int)(SUITE_SECONDS_MAX * stress_patience() * crowd());
+  int most = stress_is_on() ? STRESS_SECONDS_MAX
+                            : (int)(SUITE_SECONDS_MAX * stress_patience() * stress_crowd());
   for (Job *job = jobs; job < jobs + N_JOBS; job++) {
     int status;
     struct rusage used;

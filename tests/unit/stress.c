@@ -2,6 +2,7 @@
 #include "stress.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static double fraction(void) {
   const char *text = getenv("GEMMVIEW_STRESS");
@@ -24,4 +25,11 @@ double stress_patience(void) {
   const char *text = getenv("GEMMVIEW_PATIENCE");
   double value = text ? strtod(text, NULL) : 1;
   return value >= 1 ? value : 1;
+}
+
+double stress_crowd(void) {
+  double load = 1;
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  if (getloadavg(&load, 1) != 1 || processors < 1) return 1;
+  return load > (double)processors ? load / (double)processors : 1;
 }

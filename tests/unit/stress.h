@@ -16,3 +16,6 @@ double stress_patience(void);
 // Where the machine is emulated, and each second there is ten here, what runs most samples less;
 // what it leaves out has run on the machine that emulates.
 bool stress_is_emulated(void);
+// Processes that want to run, for each processor; at least 1. Limits of time that passes grow with
+// it: on a machine where four processes share each processor all may take four times as long.
+double stress_crowd(void);

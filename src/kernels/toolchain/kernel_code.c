@@ -184,16 +184,6 @@ static const SassLoop *loop_that_multiplies(const Walk *walk) {
   return best;
 }
 
-// The smallest one around it; NULL: none.
-static const SassLoop *loop_around(const Loops *loops, const SassLoop *inner) {
-  const SassLoop *best = NULL;
-  for (int i = 0; i < loops->n; i++) {
-    const SassLoop *loop = &loops->loop[i];
-    if (is_inside(inner, loop) && (!best || is_inside(loop, best))) best = loop;
-  }
-  return best;
-}
-
 static CompiledCode read_code(const SassCode *code) {
   const Loops loops = find_loops(code);
   Walk walk = {.code = code, .loops = &loops, .of_warp = has_mma(code)};
@@ -205,7 +195,7 @@ static CompiledCode read_code(const SassCode *code) {
     return out.inner.multiplies > 0 ? out : (CompiledCode){0};
   }
   CompiledCode out = {.inner = read_loop(&walk, inner)};
-  const SassLoop *outer = loop_around(&loops, inner);
+  const SassLoop *outer = sass_loop_around(loops.loop, loops.n, inner);
   if (outer) out.outer = read_loop(&walk, outer);
   return out;
 }
@@ -216,7 +206,9 @@ static SassLoop outermost(const SassCode *code) {
   const Loops loops = find_loops(code);
   const Walk walk = {.code = code, .loops = &loops, .of_warp = has_mma(code)};
   const SassLoop *loop = loop_that_multiplies(&walk);
-  for (const SassLoop *around = loop; around; around = loop_around(&loops, around)) loop = around;
+  for (const SassLoop *around = loop; around;
+       around = sass_loop_around(loops.loop, loops.n, around))
+    loop = around;
   return loop ? *loop : (SassLoop){0, code->n - 1};
 }
 

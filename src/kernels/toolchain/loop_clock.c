@@ -57,16 +57,6 @@ static int loop_that_multiplies(const SassCode *code, const SassLoop *loops, int
   return best;
 }
 
-// The shortest loop that holds another; -1: none does.
-static int loop_around(const SassLoop *loops, int n, const SassLoop *inner) {
-  int best = -1;
-  for (int i = 0; i < n; i++) {
-    const bool holds = loops[i].first <= inner->first && loops[i].last > inner->last;
-    if (holds && (best < 0 || length(&loops[i]) < length(&loops[best]))) best = i;
-  }
-  return best;
-}
-
 // Which loop is played, how often the one inside turns, and how many slabs a turn is; false: the
 // code has another form.
 static bool choose_loop(const SassCode *code, double of_slab, LoopClock *out) {
@@ -76,11 +66,10 @@ static bool choose_loop(const SassCode *code, double of_slab, LoopClock *out) {
   out->loop = loops[best];
   out->slabs = multiplies(code, &loops[best]) / of_slab;
   if (out->slabs > 0.999) return true;
-  const int around = loop_around(loops, n, &loops[best]);
-  if (around < 0) return false;
-  const int inside = multiplies(code, &loops[best]),
-            others = multiplies(code, &loops[around]) - inside;
-  out->loop = loops[around];
+  const SassLoop *around = sass_loop_around(loops, n, &loops[best]);
+  if (!around) return false;
+  const int inside = multiplies(code, &loops[best]), others = multiplies(code, around) - inside;
+  out->loop = *around;
   out->inner = (ClockInner){loops[best], (int)lround((of_slab - others) / inside)};
   out->slabs = (others + (double)inside * out->inner.trips) / of_slab;
   return out->inner.trips >= 1;

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "sass/sass_code.h"
+#include "sass/sass_loops.h"
 
 // Why a warp does not issue, by the names of the profiler's stall reasons.
 #define CLOCK_CAUSES(ROW)                                                    \

@@ -86,11 +86,22 @@ static int branch_target(Words words, int sm, int at, int n) {
   return target >= 0 && target < n ? (int)target : SASS_NO_TARGET;
 }
 
+// Whether the instruction behind it may be the warp's next: not behind an EXIT, RET or BRA that no
+// predicate guards. BRA.U has form 2 and a uniform predicate of its own.
+static bool may_go_on(const SassInst *inst) {
+  enum { ALWAYS = 7, UNIFORM = 2 };
+  const bool leaves = inst->opcode->kind == SASS_KIND_BRANCH ||
+                      inst->opcode->kind == SASS_KIND_EXIT ||
+                      inst->opcode->kind == SASS_KIND_RETURN;
+  return !leaves || inst->guard != ALWAYS || inst->form == UNIFORM;
+}
+
 static SassInst decode(Words words, int sm, int at, int n) {
   const SassOpcode *opcode = find_opcode(field(words, 0, 9));
   SassInst inst = {.opcode = opcode, .form = field(words, 9, 3), .guard = field(words, 12, 3)};
   inst.written = register_at(words, 16);
   inst.target = opcode->kind == SASS_KIND_BRANCH ? branch_target(words, sm, at, n) : SASS_NO_TARGET;
+  inst.goes_on = may_go_on(&inst);
   inst.bytes = lane_bytes(opcode, words);
   if (opcode->kind == SASS_KIND_DEPBAR) {
     inst.scoreboard = field(words, 44, 3);
@@ -110,26 +121,4 @@ SassCode sass_decode(Arena *arena, const unsigned char *text, size_t bytes, int 
     inst[i] = decode(words, sm, i, n);
   }
   return (SassCode){n, inst};
-}
-
-int sass_loops(const SassCode *code, SassLoop *loops, int max) {
-  int n = 0;
-  for (int i = 0; i < code->n && n < max; i++) {
-    const int to = code->inst[i].target;
-    if (to != SASS_NO_TARGET && to < i) loops[n++] = (SassLoop){to, i};
-  }
-  return n;
-}
-
-static int length(const SassLoop *loop) { return loop->last - loop->first; }
-
-const SassLoop *sass_loop_around(const SassLoop *loops, int n, const SassLoop *inner) {
-  const SassLoop *best = NULL;
-  for (int i = 0; i < n; i++) {
-    const SassLoop *loop = &loops[i];
-    const bool holds = loop->first <= inner->first && loop->last >= inner->last;
-    if (holds && length(loop) > length(inner) && (!best || length(loop) < length(best)))
-      best = loop;
-  }
-  return best;
 }

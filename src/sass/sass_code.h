@@ -54,6 +54,7 @@ typedef enum SassKind {
   SASS_KIND_COMMIT,    // LDGDEPBAR: what was copied so far is one group
   SASS_KIND_MBARRIER,  // SYNCS
   SASS_KIND_EXIT,
+  SASS_KIND_RETURN,
 } SassKind;
 
 // One row of sass_opcode.def.
@@ -77,6 +78,7 @@ typedef struct SassInst {
   unsigned wait;                            // a bit for each scoreboard
   int guard;                                // predicate that guards it; 7: none
   int target;               // of a branch: the index of an instruction; SASS_NO_TARGET
+  bool goes_on;             // the next instruction may follow it
   int bytes;                // that a lane moves, of a load or store; 0
   int scoreboard, at_most;  // of DEPBAR: which, and how many may stay open
 } SassInst;
@@ -86,16 +88,6 @@ typedef struct SassCode {
   const SassInst *inst;
 } SassCode;
 
-// A backward branch and what it encloses: instructions first … last, the branch.
-typedef struct SassLoop {
-  int first, last;
-} SassLoop;
-
 // `bytes` of a section .text.KERNEL; what is left over behind the last whole instruction is not
 // looked at. `sm`: compute capability, 90 of sm_90a; 0 = unknown, read as those from sm_90 on.
 SassCode sass_decode(Arena *arena, const unsigned char *text, size_t bytes, int sm);
-// The loops in the order of their branches, inner ones first where both end together; gives how
-// many were put into `loops`.
-int sass_loops(const SassCode *code, SassLoop *loops, int max);
-// The shortest of the loops that holds another one and more; NULL: none does.
-const SassLoop *sass_loop_around(const SassLoop *loops, int n, const SassLoop *inner);

@@ -36,7 +36,7 @@ typedef struct Instruction {
   int opcode, stall;
   int opens;  // a scoreboard; 7: none
   int waits;  // bits
-  int back;   // of a branch: how many instructions its target lies before it
+  int back;   // of a branch: how many instructions its target lies before it; less than 0: behind
 } Instruction;
 
 typedef struct Cubin {
@@ -46,7 +46,7 @@ typedef struct Cubin {
 
 static void put_instruction(unsigned char *to, const Instruction *from) {
   uint64_t low = (uint64_t)from->opcode, high = 0;
-  if (from->opcode == BRA) {
+  if ((from->opcode & 0xFFF) == BRA) {
     const int64_t distance = -(int64_t)(from->back + 1) * BYTES / 4;
     low |= (uint64_t)(distance & 0xFF) << 16 | (uint64_t)(distance >> 8) << 34;
     high |= (uint64_t)(distance >> 8) >> 30 & 0x3FFFF;
@@ -125,6 +125,30 @@ START_TEST(the_loop_around_has_what_is_its_own) {
   ck_assert_int_eq(its.outer.instructions, 3);
   ck_assert_int_eq(its.outer.spills, 1);
   ck_assert_double_eq(its.inner.near_clocks, 13);
+}
+END_TEST
+
+// ptxas puts the second try of a wait behind the kernel's end. Its branch back into the middle of
+// the loop around makes no loop, though it would be shorter than that one.
+START_TEST(a_wait_behind_the_end_is_no_loop) {
+  enum { EXIT = 0x94d, ALWAYS = 7 << 12 };
+  static const Instruction code[] = {
+      {IADD3, 4, 7, 0, 0},          // 0: the loop around begins
+      {IADD3, 4, 7, 0, 0},          //
+      {IADD3, 4, 7, 0, 0},          //
+      {BRA, 5, 7, 0, -6},           // 3: the wait failed, on to 9
+      {FFMA, 4, 7, 0, 0},           // 4: the loop that multiplies
+      {BRA, 5, 7, 0, 1},            // 5: back to 4
+      {IADD3, 4, 7, 0, 0},          //
+      {BRA, 5, 7, 0, 7},            // 7: back to 0
+      {EXIT | ALWAYS, 5, 7, 0, 0},  //
+      {BRA, 5, 7, 0, 0},            // 9: tries again
+      {BRA | ALWAYS, 5, 7, 0, 6},   // 10: back to 4
+  };
+  const CompiledCode its = read_code(code, 11);
+  ck_assert_int_eq(its.inner.multiplies, 1);
+  ck_assert_int_eq(its.inner.instructions, 2);
+  ck_assert_int_eq(its.outer.instructions, 6);
 }
 END_TEST
 
@@ -279,6 +303,7 @@ Suite *suite_kernel_code(void) {
   tcase_set_timeout(cases, 120);
   tcase_add_test(cases, loads_that_stand_together_are_waited_for_once);
   tcase_add_test(cases, the_loop_around_has_what_is_its_own);
+  tcase_add_test(cases, a_wait_behind_the_end_is_no_loop);
   tcase_add_test(cases, code_without_a_loop_is_one_turn);
   tcase_add_test(cases, spills_stand_where_they_stand);
   tcase_add_test(cases, branches_of_older_architectures_are_read);

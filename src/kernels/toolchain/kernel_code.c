@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/elf_file.h"
-#include "sass/sass_code.h"
+#include "sass/sass_loops.h"
 
 enum {
   LOOPS_MAX = 64,
@@ -78,9 +78,9 @@ typedef struct Loops {
   SassLoop loop[LOOPS_MAX];
 } Loops;
 
-static Loops find_loops(const SassCode *code) {
+static Loops find_loops(Arena *arena, const SassCode *code) {
   Loops out = {0};
-  out.n = sass_loops(code, out.loop, LOOPS_MAX);
+  out.n = sass_loops(arena, code, out.loop, LOOPS_MAX);
   return out;
 }
 
@@ -184,8 +184,8 @@ static const SassLoop *loop_that_multiplies(const Walk *walk) {
   return best;
 }
 
-static CompiledCode read_code(const SassCode *code) {
-  const Loops loops = find_loops(code);
+static CompiledCode read_code(Arena *arena, const SassCode *code) {
+  const Loops loops = find_loops(arena, code);
   Walk walk = {.code = code, .loops = &loops, .of_warp = has_mma(code)};
   const SassLoop whole = {0, code->n - 1}, *inner = loop_that_multiplies(&walk);
   const Loops none = {0};
@@ -202,8 +202,8 @@ static CompiledCode read_code(const SassCode *code) {
 
 // ---- spills -------------------------------------------------------------------------------------
 
-static SassLoop outermost(const SassCode *code) {
-  const Loops loops = find_loops(code);
+static SassLoop outermost(Arena *arena, const SassCode *code) {
+  const Loops loops = find_loops(arena, code);
   const Walk walk = {.code = code, .loops = &loops, .of_warp = has_mma(code)};
   const SassLoop *loop = loop_that_multiplies(&walk);
   for (const SassLoop *around = loop; around;
@@ -212,9 +212,9 @@ static SassLoop outermost(const SassCode *code) {
   return loop ? *loop : (SassLoop){0, code->n - 1};
 }
 
-static CompiledSpills read_spills(const SassCode *code) {
+static CompiledSpills read_spills(Arena *arena, const SassCode *code) {
   CompiledSpills out = {0};
-  const SassLoop loop = outermost(code);
+  const SassLoop loop = outermost(arena, code);
   for (int i = 0; i < code->n; i++) {
     const Opcode *opcode = opcode_at(code, i);
     SpillCount *at = i < loop.first ? &out.before : i > loop.last ? &out.behind : &out.loop;
@@ -234,7 +234,7 @@ static SassCode find_code(Arena *arena, const unsigned char *cubin, size_t n, co
 CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel) {
   Arena *arena = arena_new("kernel code");
   const SassCode code = find_code(arena, cubin, n, kernel);
-  const CompiledCode out = code.n ? read_code(&code) : (CompiledCode){0};
+  const CompiledCode out = code.n ? read_code(arena, &code) : (CompiledCode){0};
   arena_free(arena);
   return out;
 }
@@ -242,7 +242,7 @@ CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *
 CompiledSpills kernel_spills_read(const unsigned char *cubin, size_t n, const char *kernel) {
   Arena *arena = arena_new("kernel code");
   const SassCode code = find_code(arena, cubin, n, kernel);
-  const CompiledSpills out = code.n ? read_spills(&code) : (CompiledSpills){0};
+  const CompiledSpills out = code.n ? read_spills(arena, &code) : (CompiledSpills){0};
   arena_free(arena);
   return out;
 }

@@ -59,9 +59,10 @@ static int loop_that_multiplies(const SassCode *code, const SassLoop *loops, int
 
 // Which loop is played, how often the one inside turns, and how many slabs a turn is; false: the
 // code has another form.
-static bool choose_loop(const SassCode *code, double of_slab, LoopClock *out) {
+static bool choose_loop(Arena *arena, const SassCode *code, double of_slab, LoopClock *out) {
   SassLoop loops[LOOPS_MAX];
-  const int n = sass_loops(code, loops, LOOPS_MAX), best = loop_that_multiplies(code, loops, n);
+  const int n = sass_loops(arena, code, loops, LOOPS_MAX),
+            best = loop_that_multiplies(code, loops, n);
   if (best < 0) return false;
   out->loop = loops[best];
   out->slabs = multiplies(code, &loops[best]) / of_slab;
@@ -166,7 +167,7 @@ LoopClock loop_clock(Arena *arena, const Model *compiled, const Emission *emissi
     return (LoopClock){.why_not = "no clock facts are known of this GPU"};
   if (text.at)
     out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), compiled->target->cc);
-  if (!choose_loop(&out.code, of_slab, &out))
+  if (!choose_loop(arena, &out.code, of_slab, &out))
     return (LoopClock){
         .why_not = "its machine code has no loop that multiplies by FFMA from slab to slab"};
   Costs costs = {compiled, emission, read_lines(arena, sass, kernel, out.code.n),

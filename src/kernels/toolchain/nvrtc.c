@@ -279,6 +279,14 @@ static const char *missing_kernel(Arena *arena, const Plan *plan, const char *pt
   return NULL;
 }
 
+void compile_read_cubin(CompileResult *result) {
+  for (int i = 0; result->cubin && i < result->n_kernels; i++) {
+    KernelResources *of = &result->kernels[i];
+    of->code = kernel_code_read(result->cubin, result->cubin_bytes, of->name);
+    of->spills = kernel_spills_read(result->cubin, result->cubin_bytes, of->name);
+  }
+}
+
 static CompileResult *compile(Job *job, CompileStage stage) {
   CompileResult *result = job->result;
   bool cubin = (stage & COMPILE_CUBIN) != 0;
@@ -301,11 +309,7 @@ static CompileResult *compile(Job *job, CompileStage stage) {
         arena_printf(job->arena, "the text defines no extern \"C\" __global__ %s", missing));
   result->n_kernels = job->plan->n_kernels;
   nvrtc_read_report(job->arena, cubin ? result->log : "", job->plan, result->kernels, &ptxas_ms);
-  for (int i = 0; cubin && i < result->n_kernels; i++) {
-    KernelResources *of = &result->kernels[i];
-    of->code = kernel_code_read(result->cubin, result->cubin_bytes, of->name);
-    of->spills = kernel_spills_read(result->cubin, result->cubin_bytes, of->name);
-  }
+  compile_read_cubin(result);
   if (!cubin) result->ptx_ms = wall_ms;
   if (cubin) result->cubin_ms = wall_ms;
   if (stage == COMPILE_BOTH && ptxas_ms >= 0) {

@@ -52,6 +52,10 @@ typedef struct CompileResult {
 // is on the screen while ptxas still works.
 CompileResult *nvrtc_compile(Arena *arena, const Plan *plan, CompileStage stage);
 
+// Reads `code` and `spills` of each kernel off the cubin, where there is one. A cached answer is
+// read again when it is loaded: what stands beside the cubin may be of an older reader.
+void compile_read_cubin(CompileResult *result);
+
 // "NVRTC 13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)" or the sentence why there is none.
 const char *nvrtc_describe(Arena *arena, bool *found);
 // Whether this NVRTC compiles for "sm_90a"; the list it knows goes to `supported` ("75 80 … 121").

@@ -12,7 +12,8 @@
 #include "kernels/toolchain/cache.h"
 #include "kernels/worker/result_json.h"
 
-// Part of every key: raise it when nvrtc.c changes its options, or reads a cubin otherwise.
+// Part of every key: raise it when nvrtc.c changes its options, or reads the compiler's log
+// otherwise.
 static const char FLAGS_VERSION[] = "3";
 
 // An update in place changes size and date of the library, where its version may stay.
@@ -53,6 +54,7 @@ static CompileResult *load(Arena *arena, const char *cache, const CacheKey *key)
   if (!result) return NULL;
   result->cubin = entry.blob;
   result->cubin_bytes = entry.n_blob;
+  compile_read_cubin(result);
   return result;
 }
 

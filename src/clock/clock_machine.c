@@ -31,6 +31,7 @@ static const Fact facts[] = {
     CLOCKS(shared_clocks),
     CLOCKS(near_clocks),
     CLOCKS(far_clocks),
+    CLOCKS(far_load_clocks),
     CLOCKS(unit_clocks),
     CLOCKS(source_clocks),
     CLOCKS(barrier_clocks),

@@ -39,12 +39,15 @@ typedef struct Warp {
   int open[SASS_SCOREBOARDS];
   int64_t back[SASS_SCOREBOARDS];  // results of one scoreboard come back in order
   bool is_far[SASS_SCOREBOARDS];
-  bool waits;  // at the barrier
+  int opener[SASS_SCOREBOARDS];  // the instruction that opened it last
+  int before;                    // the instruction that it issued last; -1: none
+  bool waits;                    // at the barrier
 } Warp;
 
 typedef struct Scheduler {
   int last;  // the warp that it issued last; -1: none
   int64_t pipe_free[SASS_PIPE_COUNT];
+  int pipe_user[SASS_PIPE_COUNT];   // the instruction that keeps it busy; -1: none
   int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it
   int next_leaves;
   int64_t queue_free;  // the first clock at which another may leave
@@ -57,6 +60,7 @@ typedef struct Play {
   const ClockMachine *machine;
   int n_warps;
   int64_t now;
+  int slowest;  // turns of the warp that has gone fewest
   Warp warp[CLOCK_WARPS_MAX];
   Scheduler scheduler[CLOCK_SCHEDULERS_MAX];
   double shared_free;  // when the shared pipe is free
@@ -66,6 +70,8 @@ typedef struct Play {
   bool counts;
   double issued, stalls[CLOCK_CAUSE_COUNT];
   double *lost;  // [instruction][cause]: clocks in which a scheduler issued nothing
+  double *executed;
+  int *blame;  // [instruction][cause]: who was waited for, the last time
 } Play;
 
 static const SassInst *inst_of(const Play *p, int warp) {
@@ -100,6 +106,7 @@ static void open_scoreboard(Play *p, int warp, int scoreboard, double at, bool f
   w->back[scoreboard] = when;
   w->open[scoreboard]++;
   w->is_far[scoreboard] = far;
+  w->opener[scoreboard] = w->pc;
 }
 
 static void let_happen(Play *p) {
@@ -134,7 +141,7 @@ static int waits_for(const Warp *w, const SassInst *inst) {
 static ClockCause hold(const Play *p, const Scheduler *s, int warp) {
   const Warp *w = &p->warp[warp];
   const SassInst *inst = inst_of(p, warp);
-  if (w->waits || w->turn >= TURNS) return CLOCK_BARRIER;
+  if (w->waits) return CLOCK_BARRIER;
   if (w->ready > p->now) return CLOCK_WAIT;
   const int scoreboard = waits_for(w, inst);
   if (scoreboard >= 0)
@@ -168,6 +175,8 @@ static void go_on(Play *p, Warp *w, const SassInst *inst) {
     w->pc = jumps || goes_back(p, w) ? inst->target : w->pc + 1;
 }
 
+static double latency(const Play *p, double clocks) { return p->in->loads_are_near ? 1 : clocks; }
+
 // When the result of an instruction that goes through the queue is there: shared memory takes a
 // clock for each wavefront, L2 gives so many bytes a clock, and both answer in order.
 static double queue_up(Play *p, Scheduler *s, int pc) {
@@ -180,12 +189,12 @@ static double queue_up(Play *p, Scheduler *s, int pc) {
   s->next_leaves = (s->next_leaves + 1) % CLOCK_QUEUE_MAX;
   if (!far) {
     p->shared_free = leaves + p->in->wavefronts[pc];
-    return p->shared_free - 1 + m->shared_clocks;
+    return p->shared_free - 1 + latency(p, m->shared_clocks);
   }
-  if (p->in->far_bytes[pc] <= 0) return leaves + m->near_clocks;
+  if (p->in->far_bytes[pc] <= 0) return leaves + latency(p, m->near_clocks);
   if (p->far_free < leaves) p->far_free = leaves;
   p->far_free += p->in->far_bytes[pc] / m->far_bytes;
-  return p->far_free + m->far_clocks;
+  return p->far_free + latency(p, m->far_clocks);
 }
 
 // The last warp of a block that arrives lets all of them go on.
@@ -210,6 +219,8 @@ static void issue(Play *p, Scheduler *s, int warp) {
   open_scoreboard(p, warp, inst->writes_scoreboard, back, far);
   open_scoreboard(p, warp, inst->reads_scoreboard, (double)p->now + m->source_clocks, far);
   s->pipe_free[inst->opcode->pipe] = p->now + m->pipe_clocks[inst->opcode->pipe];
+  s->pipe_user[inst->opcode->pipe] = w->before = w->pc;
+  if (p->counts) p->executed[w->pc]++;
   s->last = warp;
   w->ready = p->now + max_int(inst->stall, 1);
   if (inst->opcode->kind == SASS_KIND_BARRIER) arrive(p, warp);
@@ -218,24 +229,66 @@ static void issue(Play *p, Scheduler *s, int warp) {
 
 // ---- a scheduler's clock ------------------------------------------------------------------------
 
-// The warp that was issued last, then the others, the youngest first.
+static bool runs_away(const Play *p, int warp) { return p->warp[warp].turn > p->slowest + 1; }
+
+// The warp that was issued last, then the others, the youngest first. Those that have run away from
+// the slowest come behind all: a scheduler that prefers one would never come to the others.
 static void order_warps(const Play *p, Scheduler *s, int which) {
   s->n = 0;
-  if (s->last >= 0) s->order[s->n++] = s->last;
-  for (int warp = p->n_warps - 1; warp >= 0; warp--)
-    if (warp % p->machine->schedulers == which && warp != s->last) s->order[s->n++] = warp;
+  if (s->last >= 0 && !runs_away(p, s->last)) s->order[s->n++] = s->last;
+  for (int late = 0; late < 2; late++)
+    for (int warp = p->n_warps - 1; warp >= 0; warp--)
+      if (warp % p->machine->schedulers == which && runs_away(p, warp) == late &&
+          (late || warp != s->last))
+        s->order[s->n++] = warp;
 }
 
-// Charges the i-th warp for a clock in which `chosen` (-1: none) was issued.
-static void charge(Play *p, const Scheduler *s, int i, ClockCause held, int chosen) {
-  const int warp = s->order[i];
-  if (p->warp[warp].turn >= TURNS) return;
-  const ClockCause cause = warp == chosen           ? CLOCK_SELECTED
-                           : held == CLOCK_SELECTED ? CLOCK_NOT_SELECTED
-                                                    : held;
-  p->stalls[cause]++;
-  if (chosen < 0 && cause != CLOCK_NOT_SELECTED)
-    p->lost[p->warp[warp].pc * CLOCK_CAUSE_COUNT + (int)cause] += 1.0 / s->n;
+// The instruction that `inst`, where a warp stands, waits for; -1: none.
+static int find_blame(const Scheduler *s, const Warp *w, const SassInst *inst, ClockCause cause) {
+  switch (cause) {
+    case CLOCK_WAIT:
+      return w->before;
+    case CLOCK_SHORT_SCOREBOARD:
+    case CLOCK_LONG_SCOREBOARD:
+      return w->opener[waits_for(w, inst)];
+    case CLOCK_MATH_PIPE:
+    case CLOCK_MIO:
+    case CLOCK_LG:
+      return s->pipe_user[inst->opcode->pipe];
+    case CLOCK_DISPATCH:
+      return w->pc;
+    default:
+      return -1;
+  }
+}
+
+// A clock in which nothing was issued is lost by the warps that stood for a reason of their own.
+static void charge_lost(Play *p, const Scheduler *s, const ClockCause *held) {
+  int n = 0;
+  for (int i = 0; i < s->n; i++) n += held[i] != CLOCK_SELECTED;
+  for (int i = 0; i < s->n; i++) {
+    if (held[i] == CLOCK_SELECTED) continue;
+    const Warp *w = &p->warp[s->order[i]];
+    const int at = w->pc * CLOCK_CAUSE_COUNT + (int)held[i];
+    p->lost[at] += 1.0 / n;
+    p->blame[at] = find_blame(s, w, &p->in->code->inst[w->pc], held[i]);
+  }
+}
+
+// Charges every warp for a clock in which `chosen` (-1: none) was issued.
+static void charge(Play *p, const Scheduler *s, const ClockCause *held, int chosen) {
+  for (int i = 0; i < s->n; i++)
+    p->stalls[s->order[i] == chosen       ? CLOCK_SELECTED
+              : held[i] == CLOCK_SELECTED ? CLOCK_NOT_SELECTED
+                                          : held[i]]++;
+  p->issued += chosen >= 0;
+  if (chosen < 0) charge_lost(p, s, held);
+}
+
+static bool gives_operands(Play *p, Scheduler *s, int warp) {
+  const SassInst *inst = inst_of(p, warp);
+  return is_queued(inst) || p->in->banks_are_free ||
+         clock_banks_give(&s->banks, warp, inst, p->machine->read_window);
 }
 
 // Only the first warp that could go is tried: one whose operands are not to be had yet keeps the
@@ -250,13 +303,11 @@ static void run_scheduler(Play *p, int which) {
     if (first < 0 && held[i] == CLOCK_SELECTED) first = i;
   }
   int chosen = first >= 0 ? s->order[first] : -1;
-  if (chosen >= 0 && !is_queued(inst_of(p, chosen)) &&
-      !clock_banks_give(&s->banks, chosen, inst_of(p, chosen), p->machine->read_window)) {
+  if (chosen >= 0 && !gives_operands(p, s, chosen)) {
     held[first] = CLOCK_DISPATCH;
     chosen = -1;
   }
-  for (int i = 0; i < s->n && p->counts; i++) charge(p, s, i, held[i], chosen);
-  p->issued += p->counts && chosen >= 0;
+  if (p->counts) charge(p, s, held, chosen);
   if (chosen >= 0) issue(p, s, chosen);
   clock_banks_tick(&s->banks);
 }
@@ -271,12 +322,15 @@ static Play *begin(Arena *arena, const ClockLoop *in) {
   p->due = ARENA_ARRAY(arena, Due, DUE_MAX);
   p->free_due = -1;
   for (int i = 0; i < WHEEL; i++) p->wheel[i] = -1;
-  for (int i = 0; i < p->n_warps; i++) p->warp[i].pc = in->loop.first;
+  for (int i = 0; i < p->n_warps; i++) p->warp[i] = (Warp){.pc = in->loop.first, .before = -1};
   for (int i = 0; i < p->machine->schedulers; i++) {
     p->scheduler[i].last = -1;
+    for (int pipe = 0; pipe < SASS_PIPE_COUNT; pipe++) p->scheduler[i].pipe_user[pipe] = -1;
     clock_banks_begin(&p->scheduler[i].banks);
   }
   p->lost = ARENA_ARRAY(arena, double, in->code->n *CLOCK_CAUSE_COUNT);
+  p->executed = ARENA_ARRAY(arena, double, in->code->n);
+  p->blame = ARENA_ARRAY(arena, int, in->code->n *CLOCK_CAUSE_COUNT);
   return p;
 }
 
@@ -290,25 +344,38 @@ static double progress(const Play *p) {
 }
 
 static int least_turn(const Play *p) {
-  int least = TURNS;
+  int least = p->warp[0].turn;
   for (int i = 0; i < p->n_warps; i++) least = min_int(least, p->warp[i].turn);
   return least;
+}
+
+// Of instruction i: its share of what is lost, and the cause that takes most of it.
+static void sum_up_one(const Play *p, int i, double per_turn, ClockTurn *out, double *lost,
+                       ClockCause *cause, int *blame) {
+  const double *row = p->lost + i * CLOCK_CAUSE_COUNT;
+  for (int k = 0; k < CLOCK_CAUSE_COUNT; k++) {
+    lost[i] += row[k] * per_turn;
+    out->lost_to[k] += row[k] * per_turn;
+    if (row[k] > row[cause[i]]) cause[i] = (ClockCause)k;
+  }
+  blame[i] = row[cause[i]] > 0 ? p->blame[i * CLOCK_CAUSE_COUNT + (int)cause[i]] : -1;
 }
 
 static void sum_up(Arena *arena, const Play *p, double turns, ClockTurn *out) {
   double *lost = ARENA_ARRAY(arena, double, p->in->code->n);
   ClockCause *cause = ARENA_ARRAY(arena, ClockCause, p->in->code->n);
+  int *blame = ARENA_ARRAY(arena, int, p->in->code->n);
+  const double per_turn = 1 / (turns * p->machine->schedulers);
   for (int i = 0; i < CLOCK_CAUSE_COUNT; i++) out->stalls[i] = p->stalls[i] / p->issued;
   for (int i = 0; i < p->in->code->n; i++) {
-    const double *row = p->lost + i * CLOCK_CAUSE_COUNT;
-    for (int k = 0; k < CLOCK_CAUSE_COUNT; k++) {
-      lost[i] += row[k] / (turns * p->machine->schedulers);
-      if (row[k] > row[cause[i]]) cause[i] = (ClockCause)k;
-    }
+    sum_up_one(p, i, per_turn, out, lost, cause, blame);
+    p->executed[i] /= turns * p->n_warps;
   }
-  out->issued = p->issued / turns / p->machine->schedulers;
+  out->issued = p->issued * per_turn;
+  out->executed = p->executed;
   out->lost = lost;
   out->cause = cause;
+  out->blame = blame;
 }
 
 ClockTurn clock_play(Arena *arena, const ClockLoop *in) {
@@ -317,17 +384,18 @@ ClockTurn clock_play(Arena *arena, const ClockLoop *in) {
   Play *p = begin(arena, in);
   int64_t from = 0;
   double before = 0;
-  for (; p->now < CLOCKS_MAX && least_turn(p) < TURNS; p->now++) {
-    if (!p->counts && least_turn(p) >= WARM) {
+  for (; p->now < CLOCKS_MAX && p->slowest < TURNS; p->now++) {
+    if (!p->counts && p->slowest >= WARM) {
       p->counts = true;
       from = p->now;
       before = progress(p);
     }
     let_happen(p);
     for (int i = 0; i < p->machine->schedulers; i++) run_scheduler(p, i);
+    p->slowest = least_turn(p);
   }
   const double turns = (progress(p) - before) / p->n_warps;
-  if (!p->counts || least_turn(p) < TURNS) return out;
+  if (!p->counts || p->slowest < TURNS) return out;
   out.clocks = (double)(p->now - from) / turns;
   sum_up(arena, p, turns, &out);
   return out;

@@ -99,6 +99,7 @@ static bool may_go_on(const SassInst *inst) {
 static SassInst decode(Words words, int sm, int at, int n) {
   const SassOpcode *opcode = find_opcode(field(words, 0, 9));
   SassInst inst = {.opcode = opcode, .form = field(words, 9, 3), .guard = field(words, 12, 3)};
+  inst.guard_is_not = field(words, 15, 1);
   inst.written = register_at(words, 16);
   inst.target = opcode->kind == SASS_KIND_BRANCH ? branch_target(words, sm, at, n) : SASS_NO_TARGET;
   inst.goes_on = may_go_on(&inst);

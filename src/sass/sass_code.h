@@ -77,6 +77,7 @@ typedef struct SassInst {
   int writes_scoreboard, reads_scoreboard;  // SASS_SCOREBOARDS and more: none
   unsigned wait;                            // a bit for each scoreboard
   int guard;                                // predicate that guards it; 7: none
+  bool guard_is_not;                        // it is carried out where the predicate is false
   int target;               // of a branch: the index of an instruction; SASS_NO_TARGET
   bool goes_on;             // the next instruction may follow it
   int bytes;                // that a lane moves, of a load or store; 0

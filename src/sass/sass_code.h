@@ -67,6 +67,7 @@ typedef struct SassOpcode {
 } SassOpcode;
 
 typedef struct SassInst {
+  uint64_t low, high;        // as it stands in the code
   const SassOpcode *opcode;  // never NULL: a row of its own stands for what is not known
   int form;                  // bits 9 to 11: where B and C come from
   int written;               // first register of the result; SASS_NO_REGISTER

@@ -56,16 +56,27 @@ typedef struct ClockMachine {
   int schedulers;
   int pipe_clocks[SASS_PIPE_COUNT];  // that a warp's instruction keeps the pipe of its scheduler
   int read_window;                   // clocks in which the banks may give an instruction's operands
-  int queue;               // instructions of a scheduler that may wait for the shared pipe
-  int queue_clocks;        // between two that leave the queue
-  double shared_clocks;    // from the first wavefront of a load to its reader
-  double far_clocks;       // of a load from L2, when nothing else is asked for
-  double far_load_clocks;  // of one under load, at the worst
-  double near_clocks;      // of a load from L1
-  double far_bytes;        // that L2 gives an SM in a clock while all ask
-  double unit_clocks;      // of MUFU, S2R and what else has a scoreboard
-  double source_clocks;    // until the registers of an address may be written again
-  double barrier_clocks;   // from the last arrival to the next issue
+  int queue;                      // instructions of a scheduler that may wait for the shared pipe
+  int queue_clocks;               // between two that leave the queue
+  double shared_clocks;           // from the first wavefront of a load to its reader
+  double far_clocks;              // of a load from L2, when nothing else is asked for
+  double far_load_clocks;         // of one under load, at the worst
+  double dram_clocks;             // of a load from DRAM
+  double store_bytes;             // that L2 takes from an SM in a clock
+  double store_queue_clocks;      // of L2's, that stores of an SM may wait for
+  double copy_clocks;             // of the shared pipe, for each line that cp.async writes
+  double tma_clocks;              // of a copy by TMA beyond those of a load
+  double box_clocks, row_clocks;  // that the unit of TMA is busy with a box, with each row of it
+  double mbarrier_clocks;         // from the end of a phase to who waits for it
+  double group_clocks;            // of a tensor core, for each column of a wgmma
+  double group_end_clocks;        // from the end of a wgmma to who waits for it
+  double block_clocks;            // from the end of a block to the first instruction of the next
+  double launch_clocks;           // of a launch, outside of all blocks
+  double near_clocks;             // of a load from L1
+  double far_bytes;               // that L2 gives an SM in a clock while all ask
+  double unit_clocks;             // of MUFU, S2R and what else has a scoreboard
+  double source_clocks;           // until the registers of an address may be written again
+  double barrier_clocks;          // from the last arrival to the next issue
 } ClockMachine;
 
 // A loop inside of the one that is played: how often a warp goes round in it each time.

@@ -100,6 +100,7 @@ typedef struct Engine {
   double *lost;  // [instruction][cause]: clocks in which a scheduler issued nothing
   int *blame;    // [instruction][cause]: who was waited for, the last time
   double *executed;
+  double *owed;        // of each load: executions that have to go to L2 still
   const int *loop_at;  // of the branch that ends it; -1: none
   ClockRounds rounds[CLOCK_MARKS_MAX];
 } Engine;

@@ -28,6 +28,7 @@ typedef struct ClockKernel {
   const double *wavefronts;  // of each instruction of the code that goes to shared memory
   const double *lines;       // of 128 bytes that a warp's instruction asks L1 for
   const double *far_bytes;   // that a warp's instruction moves between L1 and L2
+  const double *far_share;   // of its executions, that have to go there
   const ClockBox *box;       // of each UTMALDG; NULL: there are none
   int warps;                 // of a block
   int n_kinds;

@@ -70,11 +70,14 @@ static ClockKernel kernel_of(Arena *arena, const ClockLoop *in) {
   const SassWay one = way_round(arena, in);
   for (int i = 0; i < in->warps; i++) way[i] = one;
   block->way = way;
+  double *share = ARENA_ARRAY(arena, double, in->code->n + 1);
+  for (int i = 0; i < in->code->n; i++) share[i] = 1;
   return (ClockKernel){.machine = in->machine,
                        .code = in->code,
                        .wavefronts = in->wavefronts,
                        .lines = ARENA_ARRAY(arena, double, in->code->n + 1),
                        .far_bytes = in->far_bytes,
+                       .far_share = share,
                        .warps = in->warps,
                        .n_kinds = 1,
                        .kind = block,

@@ -165,6 +165,15 @@ static bool is_load(const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
 }
 
+// Of executions of which a part finds its lines in L1, every so many goes to L2.
+static bool goes_far(Engine *e, int pc) {
+  if (!(e->in->far_bytes[pc] > 0)) return false;
+  e->owed[pc] += e->in->far_share[pc];
+  if (e->owed[pc] < 1) return false;
+  e->owed[pc] -= 1;
+  return true;
+}
+
 // When the result of an instruction that goes through the queue is there: shared memory takes a
 // clock for each wavefront, L1 one for each line, L2 so many bytes a clock, and all answer in
 // order.
@@ -180,8 +189,8 @@ static double queue_up(Engine *e, EngineScheduler *s, int pc) {
   e->shared_free = leaves + (far ? e->in->lines[pc] : e->in->wavefronts[pc]);
   if (!far) return e->shared_free - 1 + latency(e, m->shared_clocks);
   if (is_load(inst))
-    return e->in->far_bytes[pc] > 0 ? take_from_l2(e, leaves, e->in->far_bytes[pc])
-                                    : leaves + latency(e, m->near_clocks);
+    return goes_far(e, pc) ? take_from_l2(e, leaves, e->in->far_bytes[pc] / e->in->far_share[pc])
+                           : leaves + latency(e, m->near_clocks);
   if (e->store_free < leaves) e->store_free = leaves;
   e->store_free += e->in->far_bytes[pc] / m->store_bytes;
   return e->store_free;
@@ -258,7 +267,7 @@ void engine_carry_out(Engine *e, EngineScheduler *s, int warp) {
   double back = (double)e->now + e->machine->unit_clocks;
   if (queued) back = queue_up(e, s, w->pc);
   if (copies) {
-    e->shared_free += inst->bytes / 4.0 * e->machine->copy_clocks;
+    e->shared_free += e->in->wavefronts[w->pc] * e->machine->copy_clocks;
     if (back > w->copied) w->copied = back;
   }
   if (kind == SASS_KIND_COMMIT) back = w->copied;

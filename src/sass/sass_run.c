@@ -296,24 +296,33 @@ static int32_t signed_field(const SassInst *inst, int from, int n) {
   return (int32_t)(sass_field(inst, from, n) << (32 - n)) >> (32 - n);
 }
 
-// [R2+UR4+0x1000]: a register, where bit 91 says so a uniform one, and an offset.
+static void add_up(int64_t out[SASS_LANES], uint32_t lanes, const Lanes *low, const Lanes *high,
+                   const Lanes *more, int32_t offset) {
+  for (int i = 0; i < SASS_LANES; i++)
+    out[i] = lanes >> i & 1
+                 ? (int64_t)((uint64_t)high->v[i] << 32 | low->v[i]) + (int64_t)more->v[i] + offset
+                 : -1;
+}
+
+// [R2+UR4+0x1000]: a register, where bit 91 says so a uniform one, and an offset. LDGSTS has two:
+// where it writes stands in the place of a result.
 static void tell_access(const Run *run, const SassInst *inst, uint32_t lanes) {
   enum { HAS_UNIFORM = 91 };
   const bool copies = inst->opcode->kind == SASS_KIND_COPY,
              is_far = inst->opcode->pipe == SASS_PIPE_FAR;
   const int number = (int)sass_field(inst, 24, 8);
-  const Lanes *base = reg(run, false, number), *above = &zero, *more = &zero;
-  const int32_t offset = copies ? signed_field(inst, 32, 12) : signed_field(inst, 40, 24);
+  const Lanes *base = reg(run, false, number), *above = &zero, *more = &zero,
+              *to = copies ? reg(run, false, (int)sass_field(inst, 16, 8)) : &zero;
+  int64_t address[SASS_LANES], shared[SASS_LANES];
   if (is_far && number < RZ) above = reg(run, false, number + 1);
   if (!is_far && sass_field(inst, HAS_UNIFORM, 1))
     more = reg(run, true, (int)sass_field(inst, 32, 6));
   if (!base->known || !above->known || !more->known) return;
-  int64_t address[SASS_LANES];
-  for (int i = 0; i < SASS_LANES; i++)
-    address[i] = lanes >> i & 1 ? (int64_t)((uint64_t)above->v[i] << 32 | base->v[i]) +
-                                      (int64_t)more->v[i] + offset
-                                : -1;
-  run->listener->access(run->listener->context, run->pc, address);
+  add_up(address, lanes, base, above, more,
+         copies ? signed_field(inst, 32, 12) : signed_field(inst, 40, 24));
+  if (copies) add_up(shared, lanes, to, &zero, &zero, signed_field(inst, 44, 20));
+  run->listener->access(run->listener->context, run->pc, address,
+                        copies && to->known ? shared : NULL);
 }
 
 static void add_event(Run *run, SassEvent event) {
@@ -353,9 +362,9 @@ static void note_barrier(Run *run, const SassInst *inst, uint32_t lanes) {
                              named ? sass_field(inst, 42, 12) : 0});
 }
 
-// UTMALDG [UR8], [UR4]: the register behind UR8 is the address of the mbarrier.
+// UTMALDG [UR8], [UR4]: the register behind UR8 has the address of the mbarrier.
 static void note_copy(Run *run, const SassInst *inst, uint32_t lanes) {
-  const Lanes *barrier = reg(run, true, (int)sass_field(inst, 24, 6) + 1);
+  const Lanes *barrier = reg(run, true, (int)sass_field(inst, 32, 6) + 1);
   add_event(run, (SassEvent){run->pc, __builtin_popcount(lanes), lane_value(barrier, lanes), 0});
 }
 
@@ -544,7 +553,7 @@ static void need_sources(Needs *needs, const SassInst *inst, const SassEval *eva
     for (int i = 0; i < 3; i++) {
       const uint32_t number = sass_field(inst, places[i], 6);
       need_register(needs, true, number);
-      if (i == 0) need_register(needs, true, number + 1);
+      need_register(needs, true, number + 1);
     }
   }
   if (has & SASS_HAS_P || sass_field(inst, 0, 9) == 0x086)

@@ -47,8 +47,10 @@ typedef struct SassWay {
 } SassWay;
 
 // Told of the first executions of each instruction that accesses memory: byte addresses of the
-// lanes, -1 of those that are not active.
-typedef void SassAccess(void *context, int at, const int64_t address[SASS_LANES]);
+// lanes, -1 of those that are not active. `shared`: where a copy writes; NULL of all else, or where
+// that is not known.
+typedef void SassAccess(void *context, int at, const int64_t address[SASS_LANES],
+                        const int64_t *shared);
 
 typedef struct SassListener {
   SassAccess *access;  // NULL: nobody listens

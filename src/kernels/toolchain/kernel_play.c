@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 
+enum { L1_PIECES = 1 << 18, L1_BESIDE = 28 * 1024 };  // 256 KiB, of which 228 may be shared memory
 enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
 
 // ---- the launch ---------------------------------------------------------------------------------
@@ -61,8 +62,9 @@ static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, int64_
 
 typedef struct Costs {
   const SassCode *code;
-  double *wavefronts, *lines, *far_bytes;
-  int *n;
+  double *wavefronts, *lines, *far_bytes, *far_share, local_share;
+  int *n, n_l1;
+  int64_t *l1;
 } Costs;
 
 static const BankOp *op_of(const SassInst *inst) {
@@ -78,8 +80,8 @@ static const BankOp *op_of(const SassInst *inst) {
 }
 
 // The distinct pieces of `size` bytes that the lanes touch.
-static int count_pieces(const int64_t address[SASS_LANES], int bytes, int size) {
-  int64_t seen[SASS_LANES * 2];
+static int list_pieces(const int64_t address[SASS_LANES], int bytes, int size,
+                       int64_t seen[SASS_LANES * 2]) {
   int n = 0;
   for (int i = 0; i < SASS_LANES; i++) {
     if (address[i] < 0) continue;
@@ -96,14 +98,52 @@ static bool is_local(const SassInst *inst) {
   return str_equal(inst->opcode->name, "LDL") || str_equal(inst->opcode->name, "STL");
 }
 
-static void note_access(void *context, int at, const int64_t address[SASS_LANES]) {
+// Lines that the block has asked L1 for: what is there already is near. Nothing is forgotten.
+static bool is_new_line(Costs *costs, int64_t piece) {
+  const uint64_t hash = (uint64_t)piece * UINT64_C(0x9E3779B97F4A7C15);
+  for (uint64_t i = hash >> 40;; i++) {
+    int64_t *cell = &costs->l1[i % L1_PIECES];
+    if (*cell == piece + 1) return false;
+    if (*cell) continue;
+    if (++costs->n_l1 < L1_PIECES / 2) *cell = piece + 1;
+    return true;
+  }
+}
+
+// Bytes that come from L2: the sectors that are not in L1, which copies of 16 bytes do not ask.
+static double far_bytes_of(Costs *costs, const SassInst *inst, const int64_t address[SASS_LANES]) {
+  int64_t seen[SASS_LANES * 2];
+  const bool by_l1 = inst->opcode->kind == SASS_KIND_LOAD ||
+                     (inst->opcode->kind == SASS_KIND_COPY && inst->bytes < 16);
+  const int n = list_pieces(address, inst->bytes, SECTOR, seen);
+  int far = 0;
+  for (int i = 0; i < n; i++) far += !by_l1 || is_new_line(costs, seen[i]);
+  return SECTOR * far;
+}
+
+// Copies are written into shared memory: those of 4 and 8 bytes lane by lane, others by the line.
+static double wavefronts_of_copy(const SassInst *inst, const int64_t address[SASS_LANES],
+                                 const int64_t *shared) {
+  const double least = inst->bytes / 4.0;
+  if (!shared || inst->bytes >= 16) return least;
+  const BankOp *op = banks_op_find(inst->bytes == 8 ? "cpasync8" : "cpasync4");
+  return banks_count_copy(op, shared, address).wavefronts;
+}
+
+static void note_access(void *context, int at, const int64_t address[SASS_LANES],
+                        const int64_t *shared) {
   Costs *costs = context;
   const SassInst *inst = &costs->code->inst[at];
+  int64_t seen[SASS_LANES * 2];
   costs->n[at]++;
   if (inst->opcode->pipe == SASS_PIPE_FAR) {
     if (is_local(inst)) return;
-    costs->lines[at] += count_pieces(address, inst->bytes, LINE);
-    costs->far_bytes[at] += SECTOR * count_pieces(address, inst->bytes, SECTOR);
+    costs->lines[at] += list_pieces(address, inst->bytes, LINE, seen);
+    const double far = far_bytes_of(costs, inst, address);
+    costs->far_bytes[at] += far;
+    costs->far_share[at] += far > 0;
+    if (inst->opcode->kind == SASS_KIND_COPY)
+      costs->wavefronts[at] += wavefronts_of_copy(inst, address, shared);
     return;
   }
   const BankOp *op = op_of(inst);
@@ -119,19 +159,34 @@ static void finish_costs(Costs *costs) {
       costs->wavefronts[i] /= costs->n[i];
       costs->lines[i] /= costs->n[i];
       costs->far_bytes[i] /= costs->n[i];
+      costs->far_share[i] /= costs->n[i];
     }
     if (inst->opcode->pipe == SASS_PIPE_SHARED && !(costs->wavefronts[i] > 0))
       costs->wavefronts[i] = least;
-    if (inst->opcode->pipe != SASS_PIPE_FAR || costs->lines[i] > 0) continue;
+    if (inst->opcode->pipe != SASS_PIPE_FAR || costs->n[i]) continue;
     costs->lines[i] = least;
-    if (!is_local(inst)) costs->far_bytes[i] = least * LINE;
+    costs->far_share[i] = is_local(inst) ? costs->local_share : 1;
+    costs->far_bytes[i] = least * LINE * costs->far_share[i];
   }
 }
 
 static Costs costs_new(Arena *arena, const SassCode *code) {
-  return (Costs){code, ARENA_ARRAY(arena, double, code->n + 1),
-                 ARENA_ARRAY(arena, double, code->n + 1), ARENA_ARRAY(arena, double, code->n + 1),
-                 ARENA_ARRAY(arena, int, code->n + 1)};
+  return (Costs){.code = code,
+                 .wavefronts = ARENA_ARRAY(arena, double, code->n + 1),
+                 .lines = ARENA_ARRAY(arena, double, code->n + 1),
+                 .far_bytes = ARENA_ARRAY(arena, double, code->n + 1),
+                 .far_share = ARENA_ARRAY(arena, double, code->n + 1),
+                 .n = ARENA_ARRAY(arena, int, code->n + 1),
+                 .l1 = ARENA_ARRAY(arena, int64_t, L1_PIECES)};
+}
+
+// The part of what is spilled that L1 has no room for beside the shared memory of its blocks.
+static double spilled_share(const Model *model, const EmitKernel *kernel, int stack_bytes) {
+  const double resident = max_int(1, model->resources.blocks_per_sm),
+               room = (double)model->target->smem_per_sm + L1_BESIDE -
+                      resident * (double)kernel->smem_bytes,
+               asked = resident * (double)kernel->n_threads * stack_bytes;
+  return asked > room && asked > 0 ? 1 - room / asked : 0;
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
@@ -235,7 +290,7 @@ static const ClockBlock *walk_blocks(Arena *arena, const Model *model, const Emi
 }
 
 KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emission, int which,
-                       ElfBytes text) {
+                       ElfBytes text, int stack_bytes) {
   const EmitKernel *kernel = &emission->kernel[which];
   KernelPlay out = {0};
   if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
@@ -248,12 +303,14 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   Costs costs = costs_new(arena, &out.code);
   const ClockBlock *kind = walk_blocks(arena, model, kernel, &out.code, warps, &costs, &n);
   if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
+  costs.local_share = spilled_share(model, kernel, stack_bytes);
   finish_costs(&costs);
   out.sms = (double)model->target->sm_count;
   out.in = (ClockKernel){
       .wavefronts = costs.wavefronts,
       .lines = costs.lines,
       .far_bytes = costs.far_bytes,
+      .far_share = costs.far_share,
       .box = find_boxes(arena, &out.code, kernel, kind[0].way, warps),
       .warps = warps,
       .n_kinds = n,

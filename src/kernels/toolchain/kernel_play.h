@@ -25,6 +25,6 @@ typedef struct KernelPlay {
 
 // `compiled`: the model with the compiler's registers; `kernel`: its place among the emission's.
 KernelPlay kernel_play(Arena *arena, const Model *compiled, const Emission *emission, int kernel,
-                       ElfBytes text);
+                       ElfBytes text, int stack_bytes);
 ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
                           const PlayAsk *ask);

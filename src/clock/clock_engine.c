@@ -25,9 +25,15 @@ static const SassInst *inst_of(const Engine *e, int warp) {
 // ---- whether a warp can issue -------------------------------------------------------------------
 
 static bool queue_is_full(const Engine *e, const EngineScheduler *s) {
-  int n = 0;
-  for (int i = 0; i < CLOCK_QUEUE_MAX; i++) n += s->leaves[i] > e->now;
-  return n >= e->machine->queue;
+  return s->n_queued >= e->machine->queue;
+}
+
+// Instructions leave in their order.
+static void empty_queue(const Engine *e, EngineScheduler *s) {
+  while (s->n_queued && s->leaves[s->oldest] <= e->now) {
+    s->oldest = (s->oldest + 1) % CLOCK_QUEUE_MAX;
+    s->n_queued--;
+  }
 }
 
 // The scoreboard that the instruction waits for; -1: none.
@@ -72,10 +78,15 @@ static ClockCause hold(const Engine *e, const EngineScheduler *s, int warp) {
 
 // ---- going on -----------------------------------------------------------------------------------
 
-static void note_round(Engine *e, EngineWarp *w, int loop) {
+static void note_round(Engine *e, int warp, int loop) {
+  EngineWarp *w = &e->warp[warp];
+  EngineBlock *block = &e->block[warp / e->in->warps];
   if (w->round[loop]) {
+    const double clocks = (double)(e->now - w->round[loop]);
     e->rounds[loop].turns++;
-    e->rounds[loop].clocks += (double)(e->now - w->round[loop]);
+    e->rounds[loop].clocks += clocks;
+    block->rounds += loop == e->in->cut_loop;
+    block->round_clocks += loop == e->in->cut_loop ? clocks : 0;
   }
   w->round[loop] = e->now;
   w->turns += loop == 0;
@@ -91,6 +102,8 @@ static void end_warp(Engine *e, int warp) {
   e->warp[warp].lives = false;
   if (--block->n_live > 0) return;
   block->lives = false;
+  if (block->rounds > 0)
+    e->more[warp / e->in->warps] += e->in->cut_turns * block->round_clocks / block->rounds;
   e->ended++;
 }
 
@@ -110,7 +123,7 @@ static void go_on(Engine *e, int warp) {
   const int to = w->way->stretch[w->stretch].first;
   if (loop >= 0) {
     if (to == e->in->loop[loop].first)
-      note_round(e, w, loop);
+      note_round(e, warp, loop);
     else
       w->round[loop] = 0;
   }
@@ -202,6 +215,7 @@ static bool gives_operands(Engine *e, EngineScheduler *s, int warp) {
 static bool run_scheduler(Engine *e, int which) {
   EngineScheduler *s = &e->scheduler[which];
   int first = -1;
+  empty_queue(e, s);
   order_warps(e, s, which);
   for (int i = 0; i < s->n; i++) {
     s->held[i] = hold(e, s, s->order[i]);
@@ -283,8 +297,7 @@ static int64_t next_of_scheduler(const Engine *e, const EngineScheduler *s) {
   int64_t next = -1;
   for (int i = 0; i < SASS_PIPE_COUNT; i++)
     if (s->pipe_free[i] >= e->now) next = sooner(next, s->pipe_free[i]);
-  for (int i = 0; i < CLOCK_QUEUE_MAX; i++)
-    if (s->leaves[i] >= e->now) next = sooner(next, s->leaves[i]);
+  if (s->n_queued) next = sooner(next, max64(s->leaves[s->oldest], e->now));
   return next;
 }
 
@@ -320,6 +333,13 @@ static void sum_up_one(const Engine *e, int i, double per, ClockTurn *out, doubl
   blame[i] = row[cause[i]] > 0 ? e->blame[i * CLOCK_CAUSE_COUNT + (int)cause[i]] : -1;
 }
 
+// An instruction of the loop that is cut stands for those that were left out, too.
+static double weight_of(const Engine *e, int i) {
+  const int cut = e->in->cut_loop;
+  const bool inside = cut >= 0 && i >= e->in->loop[cut].first && i <= e->in->loop[cut].last;
+  return inside ? 1 + e->in->cut_turns / e->in->kept_turns : 1;
+}
+
 // `per`: what is counted once in the answer, such as a turn of all of n counted.
 ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per) {
   const int n = e->in->code->n;
@@ -329,11 +349,14 @@ ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per
   int *blame = ARENA_ARRAY(arena, int, n + 1);
   for (int i = 0; i < CLOCK_CAUSE_COUNT && e->issued > 0; i++)
     out.stalls[i] = e->stalls[i] / e->issued;
+  double issued = 0;
   for (int i = 0; i < n; i++) {
-    sum_up_one(e, i, per / e->machine->schedulers, &out, lost, cause, blame);
-    executed[i] = e->executed[i] * per;
+    const double weight = per * weight_of(e, i);
+    sum_up_one(e, i, weight / e->machine->schedulers, &out, lost, cause, blame);
+    executed[i] = e->executed[i] * weight;
+    issued += executed[i];
   }
-  out.issued = e->issued * per / e->machine->schedulers;
+  out.issued = issued / e->machine->schedulers;
   out.executed = executed;
   out.lost = lost;
   out.cause = cause;

@@ -49,7 +49,8 @@ typedef struct EngineMbarrier {
 
 typedef struct EngineBlock {
   bool lives;
-  int n_live;  // warps
+  int n_live;                   // warps
+  double round_clocks, rounds;  // of its warps, round the loop that is cut
   int arrived[ENGINE_BARRIERS];
   EngineMbarrier mbarrier[ENGINE_MBARRIERS];
 } EngineBlock;
@@ -66,8 +67,8 @@ typedef struct EngineScheduler {
   int last;  // the warp that it issued last; -1: none
   int64_t pipe_free[SASS_PIPE_COUNT];
   int pipe_user[SASS_PIPE_COUNT];   // the instruction that keeps it busy; -1: none
-  int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it
-  int next_leaves;
+  int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it, a ring
+  int oldest, n_queued;
   int64_t queue_free;  // the first clock at which another may leave
   double group_free;   // when its tensor core has done what wgmma asked for
   ClockBanks banks;
@@ -100,8 +101,9 @@ typedef struct Engine {
   double *lost;  // [instruction][cause]: clocks in which a scheduler issued nothing
   int *blame;    // [instruction][cause]: who was waited for, the last time
   double *executed;
-  double *owed;        // of each load: executions that have to go to L2 still
-  const int *loop_at;  // of the branch that ends it; -1: none
+  double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
+  double *owed;                  // of each load: executions that have to go to L2 still
+  const int *loop_at;            // of the branch that ends it; -1: none
   ClockRounds rounds[CLOCK_MARKS_MAX];
 } Engine;
 

@@ -12,8 +12,8 @@ enum {
 };
 
 typedef struct Played {
-  int blocks;          // that are played
-  int64_t first, end;  // when the first generation ended, and the last
+  int blocks;         // that are played
+  double first, end;  // when the first generation ended, and the last
 } Played;
 
 // Every slot that is free gets the next block; the time that a block takes to begin is waited for
@@ -42,17 +42,24 @@ static void pass_over(Engine *e, int64_t to) {
   e->now = to;
 }
 
+// The clock as it would be with the turns that were left out.
+static double time_of(const Engine *e) {
+  double more = 0;
+  for (int i = 0; i < e->slots; i++) more = e->more[i] > more ? e->more[i] : more;
+  return (double)e->now + more;
+}
+
 static bool play(Engine *e, Played *played) {
   while (e->ended < played->blocks && e->now < CLOCKS_MAX) {
     fill_slots(e, played->blocks);
     const bool any = engine_clock(e);
-    if (!played->first && e->ended >= e->slots) played->first = e->now;
+    if (!played->first && e->ended >= e->slots) played->first = time_of(e);
     if (any || e->ended >= played->blocks) continue;
     const int64_t next = engine_next(e);
     if (next < 0) return false;
     if (next > e->now) pass_over(e, next);
   }
-  played->end = e->now;
+  played->end = time_of(e);
   return e->ended >= played->blocks;
 }
 
@@ -66,11 +73,10 @@ ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   e->now = 1;
   if (!play(e, &played)) return out;
   const int behind = in->blocks - played.blocks, later = played.blocks - e->slots;
-  const double each =
-      later > 0 ? (double)(played.end - played.first) / later : (double)played.end / played.blocks;
-  const double clocks = (double)played.end + behind * each;
+  const double each = later > 0 ? (played.end - played.first) / later : played.end / played.blocks;
+  const double clocks = played.end + behind * each;
   out.gave_up = false;
-  out.turn = engine_sum_up(arena, e, clocks, clocks / (double)played.end);
+  out.turn = engine_sum_up(arena, e, clocks, clocks / played.end);
   for (int i = 0; i < in->n_loops && i < CLOCK_MARKS_MAX; i++) {
     const ClockRounds *from = &e->rounds[i];
     out.rounds[i] = (ClockRounds){from->turns, from->turns ? from->clocks / from->turns : 0};

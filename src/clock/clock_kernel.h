@@ -38,6 +38,10 @@ typedef struct ClockKernel {
   bool cold;               // nothing is in L2 at first
   int n_loops;
   const SassLoop *loop;
+  // Turns of each warp that its way leaves out of a loop, and those that it keeps; cut_loop -1:
+  // none.
+  int cut_loop;
+  double cut_turns, kept_turns;
   bool banks_are_free, loads_are_near;
 } ClockKernel;
 

@@ -84,6 +84,7 @@ static ClockKernel kernel_of(Arena *arena, const ClockLoop *in) {
                        .blocks = in->blocks,
                        .resident = in->blocks,
                        .n_loops = 1,
+                       .cut_loop = -1,
                        .loop = &in->loop,
                        .banks_are_free = in->banks_are_free,
                        .loads_are_near = in->loads_are_near};

@@ -184,8 +184,8 @@ static double queue_up(Engine *e, EngineScheduler *s, int pc) {
   double leaves = (double)max64(e->now, s->queue_free);
   if (e->shared_free > leaves) leaves = e->shared_free;
   s->queue_free = (int64_t)leaves + m->queue_clocks;
-  s->leaves[s->next_leaves] = (int64_t)leaves;
-  s->next_leaves = (s->next_leaves + 1) % CLOCK_QUEUE_MAX;
+  s->leaves[(s->oldest + s->n_queued) % CLOCK_QUEUE_MAX] = (int64_t)leaves;
+  if (s->n_queued < CLOCK_QUEUE_MAX) s->n_queued++;
   e->shared_free = leaves + (far ? e->in->lines[pc] : e->in->wavefronts[pc]);
   if (!far) return e->shared_free - 1 + latency(e, m->shared_clocks);
   if (is_load(inst))

@@ -15,6 +15,12 @@
 #include "base/str.h"
 #include "base/whole.h"
 
+enum {
+  CUT_INSTRUCTIONS = 200000,  // of a block, from which on its main loop is cut
+  CUT_FROM = 40,              // turns
+  CUT_HEAD = 8,
+  CUT_TAIL = 4,
+};
 enum { L1_PIECES = 1 << 18, L1_BESIDE = 28 * 1024 };  // 256 KiB, of which 228 may be shared memory
 enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
 
@@ -274,8 +280,8 @@ static bool all_end(const SassWay *way, int warps) {
 
 // The ways of the blocks that the SM runs: of one where the first and the last of the grid are
 // alike. NULL: a warp does not come to its end.
-static const ClockBlock *walk_blocks(Arena *arena, const Model *model, const EmitKernel *kernel,
-                                     const SassCode *code, int warps, Costs *costs, int *n) {
+static ClockBlock *walk_blocks(Arena *arena, const Model *model, const EmitKernel *kernel,
+                               const SassCode *code, int warps, Costs *costs, int *n) {
   const int64_t sms = model->target->sm_count, grid = grid_of(model, kernel);
   ClockBlock *kind = ARENA_ARRAY(arena, ClockBlock, KINDS_MAX);
   kind[0].way = walk_block(arena, model, kernel, code, 0, warps, costs);
@@ -287,6 +293,76 @@ static const ClockBlock *walk_blocks(Arena *arena, const Model *model, const Emi
   for (int i = 1; i < *n; i++)
     kind[i].way = walk_block(arena, model, kernel, code, min64(i * sms, grid - 1), warps, costs);
   return kind;
+}
+
+// ---- long loops ---------------------------------------------------------------------------------
+
+static int rounds_of(const SassWay *way, const SassLoop *loop) {
+  int n = 0;
+  for (int i = 0; i + 1 < way->n_stretches; i++)
+    n += way->stretch[i].last == loop->last && way->stretch[i + 1].first == loop->first;
+  return n;
+}
+
+// The loop that all warps go round alike and that has most of the way; -1: there is none.
+static int loop_to_cut(const KernelPlay *play, const SassWay *way, int warps) {
+  int best = -1, most = 0;
+  for (int i = 0; i < play->n_loops; i++) {
+    const SassLoop *loop = &play->loop[i];
+    const int rounds = rounds_of(&way[0], loop), length = loop->last - loop->first;
+    bool alike = rounds >= CUT_FROM;
+    for (int w = 1; w < warps && alike; w++) alike = rounds_of(&way[w], loop) == rounds;
+    if (!alike || length <= most) continue;
+    best = i;
+    most = length;
+  }
+  return best;
+}
+
+// The way without `turns` of its rounds: those behind the first ones.
+static SassWay cut_way(Arena *arena, const SassWay *way, const SassLoop *loop, int turns) {
+  SassWay out = *way;
+  SassStretch *stretch = ARENA_ARRAY(arena, SassStretch, way->n_stretches);
+  SassEvent *event = ARENA_ARRAY(arena, SassEvent, way->n_events + 1);
+  int rounds = 0, at_event = 0;
+  out.n_stretches = out.n_events = 0;
+  for (int i = 0; i < way->n_stretches; i++) {
+    const SassStretch *here = &way->stretch[i];
+    const bool cut = rounds >= CUT_HEAD && rounds < CUT_HEAD + turns;
+    if (!cut) stretch[out.n_stretches++] = *here;
+    for (; at_event < way->n_events && way->event[at_event].at >= here->first &&
+           way->event[at_event].at <= here->last;) {
+      if (!cut) event[out.n_events++] = way->event[at_event];
+      at_event++;
+      if (at_event < way->n_events && way->event[at_event].at <= way->event[at_event - 1].at) break;
+    }
+    rounds += i + 1 < way->n_stretches && here->last == loop->last &&
+              way->stretch[i + 1].first == loop->first;
+  }
+  out.stretch = stretch;
+  out.event = event;
+  return out;
+}
+
+// Of ways that are too long to be played whole the middle turns are left out. A ring of slabs comes
+// round with them: they are a multiple of what any ring's slots and phases are.
+static void cut_ways(Arena *arena, KernelPlay *play, const SassWay *way, ClockBlock *block) {
+  enum { RING = 24 };
+  ClockKernel *in = &play->in;
+  in->cut_loop = -1;
+  const int loop = in->n_kinds == 1 && instructions_of(way, in->warps) > CUT_INSTRUCTIONS
+                       ? loop_to_cut(play, way, in->warps)
+                       : -1;
+  if (loop < 0) return;
+  const int rounds = rounds_of(way, &play->loop[loop]), left = rounds - CUT_HEAD - CUT_TAIL,
+            turns = left / RING * RING;
+  if (turns < RING) return;
+  SassWay *cut = ARENA_ARRAY(arena, SassWay, in->warps);
+  for (int w = 0; w < in->warps; w++) cut[w] = cut_way(arena, &way[w], &play->loop[loop], turns);
+  block->way = cut;
+  in->cut_loop = loop;
+  in->cut_turns = turns;
+  in->kept_turns = rounds + 1 - turns;
 }
 
 KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emission, int which,
@@ -301,7 +377,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   const int warps = (int)ceil_div(kernel->n_threads, SASS_LANES);
   int n = 0;
   Costs costs = costs_new(arena, &out.code);
-  const ClockBlock *kind = walk_blocks(arena, model, kernel, &out.code, warps, &costs, &n);
+  ClockBlock *kind = walk_blocks(arena, model, kernel, &out.code, warps, &costs, &n);
   if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
   costs.local_share = spilled_share(model, kernel, stack_bytes);
   finish_costs(&costs);
@@ -320,6 +396,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .dram_share = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0,
       .n_loops = out.n_loops,
   };
+  cut_ways(arena, &out, kind[0].way, kind);
   return out;
 }
 

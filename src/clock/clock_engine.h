@@ -102,6 +102,7 @@ typedef struct Engine {
   int *blame;    // [instruction][cause]: who was waited for, the last time
   double *executed;
   double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
+  double far_loads;              // so far
   double *owed;                  // of each load: executions that have to go to L2 still
   const int *loop_at;            // of the branch that ends it; -1: none
   ClockRounds rounds[CLOCK_MARKS_MAX];

@@ -35,7 +35,8 @@ typedef struct ClockKernel {
   const ClockBlock *kind;  // block i of the SM is of kind i % n_kinds
   int blocks, resident;    // that the SM runs in all; at once
   double dram_share;       // of what is asked of L2, that is not there, once the first blocks ran
-  bool cold;               // nothing is in L2 at first
+  bool cold;               // nothing is in L2 at first:
+  double cold_loads;       // so many loads and boxes find nothing there
   int n_loops;
   const SassLoop *loop;
   // Turns of each warp that its way leaves out of a loop, and those that it keeps; cut_loop -1:

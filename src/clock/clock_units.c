@@ -132,8 +132,8 @@ void engine_let_happen(Engine *e) {
 // ---- far memory ---------------------------------------------------------------------------------
 
 // What has to come from DRAM is farther away: all that the first blocks ask for where L2 is cold.
-static double far_latency(const Engine *e) {
-  const bool first = e->in->cold && e->begun <= e->slots;
+static double far_latency(Engine *e) {
+  const bool first = e->in->cold && e->far_loads++ < e->in->cold_loads;
   const double share = first ? 1 : e->in->dram_share;
   return latency(
       e, e->machine->far_clocks + share * (e->machine->dram_clocks - e->machine->far_clocks));
@@ -151,7 +151,6 @@ static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
   if (e->tma_free < (double)e->now) e->tma_free = (double)e->now;
   e->tma_free += m->box_clocks + box.rows * m->row_clocks;
   const double there = take_from_l2(e, e->tma_free, box.bytes) + latency(e, m->tma_clocks);
-  e->shared_free += box.bytes / 128;
   const EngineLanding what = {(int64_t)there, warp / e->in->warps, event->address, box.bytes};
   if (e->n_landings < ENGINE_LANDINGS)
     e->landing[e->n_landings++] = what;

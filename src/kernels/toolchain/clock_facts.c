@@ -10,10 +10,8 @@ bool clock_facts_read(Arena *arena, const Target *target, double mhz, ClockMachi
   const char *name = arena_printf(arena, "clock/sm_%d.json", target->cc);
   const EmbeddedFile *file = embed_find(arena, name);
   const JsonValue *root = file ? json_parse(arena, file->text, file->size, &diags, name) : NULL;
-  const double clock = mhz > 0 ? mhz : target->boost_mhz;
+  (void)mhz;
   if (!root || !clock_machine_read(root, machine, &diags)) return false;
-  if (!(target->l2_gbps > 0) || !(clock > 0)) return false;
-  machine->far_bytes = target->l2_gbps * 1e3 / (double)target->sm_count / clock;
   return true;
 }
 

@@ -22,6 +22,7 @@ enum {
   CUT_TAIL = 4,
 };
 enum { L1_PIECES = 1 << 18, L1_BESIDE = 28 * 1024 };  // 256 KiB, of which 228 may be shared memory
+static const double COPIED_LINE = 0.25;               // clocks: four lines a clock (traffic.c)
 enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
 
 // ---- the launch ---------------------------------------------------------------------------------
@@ -69,8 +70,8 @@ static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, int64_
 typedef struct Costs {
   const SassCode *code;
   double *wavefronts, *lines, *far_bytes, *far_share, local_share;
-  int *n, n_l1;
-  int64_t *l1;
+  int *n, n_l1, warp;  // warp: whose way it is
+  uint64_t *l1;
 } Costs;
 
 static const BankOp *op_of(const SassInst *inst) {
@@ -104,36 +105,49 @@ static bool is_local(const SassInst *inst) {
   return str_equal(inst->opcode->name, "LDL") || str_equal(inst->opcode->name, "STL");
 }
 
-// Lines that the block has asked L1 for: what is there already is near. Nothing is forgotten.
-static bool is_new_line(Costs *costs, int64_t piece) {
-  const uint64_t hash = (uint64_t)piece * UINT64_C(0x9E3779B97F4A7C15);
+// Whether the sector is asked for the first time: by the block, or by this warp. Nothing is
+// forgotten.
+static bool is_new(Costs *costs, int64_t sector, int warp) {
+  const uint64_t key = (uint64_t)sector * 64 + (uint64_t)(warp + 1);
+  const uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
   for (uint64_t i = hash >> 40;; i++) {
-    int64_t *cell = &costs->l1[i % L1_PIECES];
-    if (*cell == piece + 1) return false;
+    uint64_t *cell = &costs->l1[i % L1_PIECES];
+    if (*cell == key) return false;
     if (*cell) continue;
-    if (++costs->n_l1 < L1_PIECES / 2) *cell = piece + 1;
+    if (++costs->n_l1 < L1_PIECES / 2) *cell = key;
     return true;
   }
 }
 
-// Bytes that come from L2: the sectors that are not in L1, which copies of 16 bytes do not ask.
-static double far_bytes_of(Costs *costs, const SassInst *inst, const int64_t address[SASS_LANES]) {
+// Bytes that come from L2: the sectors that the block has not asked L1 for. A warp that has not
+// asked for one of them waits as long as whoever asked first, for both ask at the same time.
+static double far_bytes_of(Costs *costs, const SassInst *inst, const int64_t address[SASS_LANES],
+                           bool *waits) {
+  enum { BLOCK = -1 };
   int64_t seen[SASS_LANES * 2];
   const bool by_l1 = inst->opcode->kind == SASS_KIND_LOAD ||
                      (inst->opcode->kind == SASS_KIND_COPY && inst->bytes < 16);
   const int n = list_pieces(address, inst->bytes, SECTOR, seen);
   int far = 0;
-  for (int i = 0; i < n; i++) far += !by_l1 || is_new_line(costs, seen[i]);
+  *waits = !by_l1;
+  for (int i = 0; i < n; i++) {
+    far += !by_l1 || is_new(costs, seen[i], BLOCK);
+    if (by_l1 && is_new(costs, seen[i], costs->warp)) *waits = true;
+  }
   return SECTOR * far;
 }
 
-// Copies are written into shared memory: those of 4 and 8 bytes lane by lane, others by the line.
+// Copies of 4 and 8 bytes go through the shared pipe lane by lane; others are written past it.
 static double wavefronts_of_copy(const SassInst *inst, const int64_t address[SASS_LANES],
                                  const int64_t *shared) {
-  const double least = inst->bytes / 4.0;
-  if (!shared || inst->bytes >= 16) return least;
+  if (inst->bytes >= 16) return 0;
+  if (!shared) return inst->bytes / 4.0;
   const BankOp *op = banks_op_find(inst->bytes == 8 ? "cpasync8" : "cpasync4");
   return banks_count_copy(op, shared, address).wavefronts;
+}
+
+static bool is_past_pipe(const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_COPY && inst->bytes >= 16;
 }
 
 static void note_access(void *context, int at, const int64_t address[SASS_LANES],
@@ -144,10 +158,11 @@ static void note_access(void *context, int at, const int64_t address[SASS_LANES]
   costs->n[at]++;
   if (inst->opcode->pipe == SASS_PIPE_FAR) {
     if (is_local(inst)) return;
-    costs->lines[at] += list_pieces(address, inst->bytes, LINE, seen);
-    const double far = far_bytes_of(costs, inst, address);
-    costs->far_bytes[at] += far;
-    costs->far_share[at] += far > 0;
+    costs->lines[at] +=
+        list_pieces(address, inst->bytes, LINE, seen) * (is_past_pipe(inst) ? COPIED_LINE : 1);
+    bool waits;
+    costs->far_bytes[at] += far_bytes_of(costs, inst, address, &waits);
+    costs->far_share[at] += waits;
     if (inst->opcode->kind == SASS_KIND_COPY)
       costs->wavefronts[at] += wavefronts_of_copy(inst, address, shared);
     return;
@@ -183,7 +198,7 @@ static Costs costs_new(Arena *arena, const SassCode *code) {
                  .far_bytes = ARENA_ARRAY(arena, double, code->n + 1),
                  .far_share = ARENA_ARRAY(arena, double, code->n + 1),
                  .n = ARENA_ARRAY(arena, int, code->n + 1),
-                 .l1 = ARENA_ARRAY(arena, int64_t, L1_PIECES)};
+                 .l1 = ARENA_ARRAY(arena, uint64_t, L1_PIECES)};
 }
 
 // The part of what is spilled that L1 has no room for beside the shared memory of its blocks.
@@ -223,6 +238,10 @@ static Expected *expected_at(Expected all[MBARRIERS_MAX], int *n, uint32_t addre
   return &all[(*n)++];
 }
 
+static bool is_fetch(const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
+}
+
 static bool is_box(const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_CONTROL;
 }
@@ -251,6 +270,17 @@ static ClockBox *find_boxes(Arena *arena, const SassCode *code, const EmitKernel
   return box;
 }
 
+// Loads from L2 and boxes on the way of a block.
+static double far_loads(const SassCode *code, const double *far_bytes, const SassWay *way,
+                        int warps) {
+  double n = 0;
+  for (int w = 0; w < warps; w++)
+    for (int i = 0; i < way[w].n_stretches; i++)
+      for (int at = way[w].stretch[i].first; at <= way[w].stretch[i].last; at++)
+        n += is_box(&code->inst[at]) || (far_bytes[at] > 0 && is_fetch(&code->inst[at]));
+  return n;
+}
+
 // ---- all of it ----------------------------------------------------------------------------------
 
 static int64_t blocks_of_sm(const Model *model, const EmitKernel *kernel) {
@@ -262,7 +292,10 @@ static SassWay *walk_block(Arena *arena, const Model *model, const EmitKernel *k
   SassWay *way = ARENA_ARRAY(arena, SassWay, warps);
   const SassListener listener = {note_access, costs};
   const SassLaunch launch = launch_of(model, kernel, block);
-  for (int w = 0; w < warps; w++) way[w] = sass_run(arena, code, &launch, w, &listener);
+  for (int w = 0; w < warps; w++) {
+    costs->warp = w;
+    way[w] = sass_run(arena, code, &launch, w, &listener);
+  }
   return way;
 }
 
@@ -396,7 +429,11 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .dram_share = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0,
       .n_loops = out.n_loops,
   };
+  const double tiles =
+      kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
   cut_ways(arena, &out, kind[0].way, kind);
+  out.in.cold_loads = far_loads(&out.code, costs.far_bytes, kind[0].way, warps) *
+                      min_int(out.in.blocks, out.in.resident) / (tiles > 1 ? tiles : 1);
   return out;
 }
 

@@ -259,12 +259,11 @@ static void read_constant(Run *run, const SassInst *inst, uint32_t lanes) {
 
 // SHFL.IDX alone has a result that can be known: others exchange what was computed.
 static void shuffle(Run *run, const SassInst *inst, uint32_t lanes) {
-  enum { MODE = 58, IDX = 0 };
-  Lanes room;
+  enum { MODE = 58, IDX = 0, FROM_REGISTER_B = 2 };
   const Lanes *value = reg(run, false, (int)sass_field(inst, 24, 8)),
-              *from = operand(run, inst, 1, false, &room);
+              *from = reg(run, false, (int)sass_field(inst, 32, 8));
   Lanes out = {.known = value->known && from->known && sass_field(inst, MODE, 2) == IDX &&
-                        inst->form != 7};
+                        inst->form == FROM_REGISTER_B};
   for (int i = 0; i < SASS_LANES; i++) out.v[i] = value->v[from->v[i] % SASS_LANES];
   set_register(run, false, (int)sass_field(inst, 16, 8), &out, lanes);
 }
@@ -359,7 +358,7 @@ static void note_barrier(Run *run, const SassInst *inst, uint32_t lanes) {
   const Lanes *number = named ? reg(run, false, (int)sass_field(inst, 32, 8)) : &zero;
   add_event(run, (SassEvent){run->pc, __builtin_popcount(lanes),
                              named ? lane_value(number, lanes) : sass_field(inst, 54, 4),
-                             named ? sass_field(inst, 42, 12) : 0});
+                             sass_field(inst, 42, 12)});
 }
 
 // UTMALDG [UR8], [UR4]: the register behind UR8 has the address of the mbarrier.
@@ -437,7 +436,7 @@ static void carry_out(Run *run, const SassInst *inst, uint32_t lanes) {
   const bool early = run->seen[run->pc] < FULLY;
   if (early) run->seen[run->pc]++;
   if (!early && !run->needed[run->pc]) return;
-  if (!lanes && !sass_is_uniform(inst)) return;
+  if (!lanes) return;
   if (early && accesses(inst) && run->listener && run->listener->access)
     tell_access(run, inst, lanes);
   if (run->eval[run->pc])

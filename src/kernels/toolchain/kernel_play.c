@@ -281,7 +281,27 @@ static double far_loads(const SassCode *code, const double *far_bytes, const Sas
   return n;
 }
 
+// How often warps of the whole grid come by each instruction; blocks that differ stand for others.
+static const double *count_executed(Arena *arena, const SassCode *code, const ClockKernel *in,
+                                    double blocks) {
+  double *out = ARENA_ARRAY(arena, double, code->n + 1);
+  for (int k = 0; k < in->n_kinds; k++)
+    for (int w = 0; w < in->warps; w++)
+      for (int i = 0; i < in->kind[k].way[w].n_stretches; i++) {
+        const SassStretch *here = &in->kind[k].way[w].stretch[i];
+        for (int at = here->first; at <= here->last; at++) out[at] += blocks / in->n_kinds;
+      }
+  return out;
+}
+
 // ---- all of it ----------------------------------------------------------------------------------
+
+// The compiler's registers are known of the main kernel; of others threads alone count.
+static int resident_of(const Model *model, const EmitKernel *kernel, int which) {
+  const int warps = (int)ceil_div(kernel->n_threads, SASS_LANES);
+  if (which != model->program->main_kernel) return max_int(1, CLOCK_WARPS_MAX / warps);
+  return max_int(1, model->resources.blocks_per_sm);
+}
 
 static int64_t blocks_of_sm(const Model *model, const EmitKernel *kernel) {
   return ceil_div(grid_of(model, kernel), model->target->sm_count);
@@ -414,7 +434,6 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
   costs.local_share = spilled_share(model, kernel, stack_bytes);
   finish_costs(&costs);
-  out.sms = (double)model->target->sm_count;
   out.in = (ClockKernel){
       .wavefronts = costs.wavefronts,
       .lines = costs.lines,
@@ -425,10 +444,11 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .n_kinds = n,
       .kind = kind,
       .blocks = (int)blocks_of_sm(model, kernel),
-      .resident = max_int(1, model->resources.blocks_per_sm),
+      .resident = resident_of(model, kernel, which),
       .dram_share = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0,
       .n_loops = out.n_loops,
   };
+  out.executed = count_executed(arena, &out.code, &out.in, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
   cut_ways(arena, &out, kind[0].way, kind);

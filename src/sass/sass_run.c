@@ -37,6 +37,12 @@ typedef struct Group {
   uint32_t lanes;
 } Group;
 
+struct SassPlan {
+  const SassCode *code;
+  const SassEval *const *eval;  // NULL where what is computed is not known
+  const bool *needed;           // by a branch, a guard or an mbarrier
+};
+
 typedef struct Run {
   Arena *arena;
   const SassCode *code;
@@ -600,19 +606,30 @@ static const SassEval *const *find_evals(Arena *arena, const SassCode *code) {
 }
 
 static void begin(Run *run) {
-  enum { STACK = 0x28 };
   const int left = run->launch->threads - run->warp * SASS_LANES;
   run->active = left >= SASS_LANES ? ~0u : left > 0 ? (1u << left) - 1 : 0;
   for (int i = 0; i < PREDICATES; i++) run->p[i].known = run->up[i].known = true;
-  (void)STACK;
 }
 
-SassWay sass_run(Arena *arena, const SassCode *code, const SassLaunch *launch, int warp,
+const SassPlan *sass_plan(Arena *arena, const SassCode *code) {
+  SassPlan *plan = ARENA_NEW(arena, SassPlan);
+  plan->code = code;
+  plan->eval = find_evals(arena, code);
+  plan->needed = find_needed(arena, code, plan->eval);
+  return plan;
+}
+
+SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, int warp,
                  const SassListener *listener) {
+  const SassCode *code = plan->code;
   Run *run = ARENA_NEW(arena, Run);
-  *run = (Run){.arena = arena, .code = code, .launch = launch, .listener = listener, .warp = warp};
-  run->eval = find_evals(arena, code);
-  run->needed = find_needed(arena, code, run->eval);
+  *run = (Run){.arena = arena,
+               .code = code,
+               .launch = launch,
+               .listener = listener,
+               .eval = plan->eval,
+               .needed = plan->needed,
+               .warp = warp};
   run->seen = ARENA_ARRAY(arena, unsigned char, code->n + 1);
   begin(run);
   bool goes = code->n > 0 && run->active;

@@ -21,9 +21,9 @@ enum {
   CUT_HEAD = 8,
   CUT_TAIL = 4,
 };
-enum { L1_PIECES = 1 << 18, L1_BESIDE = 28 * 1024 };  // 256 KiB, of which 228 may be shared memory
-static const double COPIED_LINE = 0.25;               // clocks: four lines a clock (traffic.c)
-enum { GRID_MAX = 4096 };                             // blocks that are measured
+enum { L1_PIECES = 1 << 18 };
+static const double COPIED_LINE = 0.25;  // clocks: four lines a clock (traffic.c)
+enum { GRID_MAX = 4096 };                // blocks that are measured
 enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
 
 // ---- the launch ---------------------------------------------------------------------------------
@@ -156,9 +156,9 @@ static void note_access(void *context, int at, const int64_t address[SASS_LANES]
   Costs *costs = context;
   const SassInst *inst = &costs->code->inst[at];
   int64_t seen[SASS_LANES * 2];
+  if (is_local(inst)) return;
   costs->n[at]++;
   if (inst->opcode->pipe == SASS_PIPE_FAR) {
-    if (is_local(inst)) return;
     costs->lines[at] +=
         list_pieces(address, inst->bytes, LINE, seen) * (is_past_pipe(inst) ? COPIED_LINE : 1);
     bool waits;
@@ -202,13 +202,17 @@ static Costs costs_new(Arena *arena, const SassCode *code) {
                  .l1 = ARENA_ARRAY(arena, uint64_t, L1_PIECES)};
 }
 
-// The part of what is spilled that L1 has no room for beside the shared memory of its blocks.
+// What is spilled comes by in circles: where L1 has no room for all of it beside the shared memory
+// of its blocks, which is cut off in these steps, none of it is there when it is asked for again.
 static double spilled_share(const Model *model, const EmitKernel *kernel, int stack_bytes) {
-  const double resident = max_int(1, model->resources.blocks_per_sm),
-               room = (double)model->target->smem_per_sm + L1_BESIDE -
-                      resident * (double)kernel->smem_bytes,
-               asked = resident * (double)kernel->n_threads * stack_bytes;
-  return asked > room && asked > 0 ? 1 - room / asked : 0;
+  enum { KIB = 1024, ALL = 256 };
+  static const int steps[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
+  const int64_t resident = max_int(1, model->resources.blocks_per_sm),
+                shared = resident * (kernel->smem_bytes + KIB),
+                asked = resident * kernel->n_threads * stack_bytes;
+  size_t step = 0;
+  while (step + 1 < sizeof steps / sizeof *steps && (int64_t)steps[step] * KIB < shared) step++;
+  return asked > (int64_t)(ALL - steps[step]) * KIB ? 1 : 0;
 }
 
 // ---- boxes --------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/cli_ladder.h"
+#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/cli_model.h"
 #include "model/lessons/lesson.h"
 

@@ -9,8 +9,8 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/interp.h"
-#include "model/ir/parse.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/parse.h"
+#include "model/ir/notation/print.h"
 #include "model/schedules/reduce.h"
 #include "tensor_programs.h"
 

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "kernels/toolchain/nvrtc.h"
-#include "kernels/toolchain/sass.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/tool.h"
 
 static Arena *arena;

@@ -16,7 +16,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/cli_ladder.h"
+#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/cli_model.h"
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"

@@ -24,7 +24,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
-#include "cli/common/cli_illegal.h"
+#include "cli/common/tables/cli_illegal.h"
 #include "cli/common/options.h"
 
 CommandRun cmd_descriptor;

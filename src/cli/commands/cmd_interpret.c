@@ -14,7 +14,7 @@
 // --break NAME runs a deliberately faulty copy instead (model/interp/breakage.h lists them): what a
 // missing barrier or a lax wait looks like.
 //
-// --symptom NAME lists what may be the cause of what is seen on a GPU (cli/common/cli_symptoms.h).
+// --symptom NAME lists what may be the cause of what is seen on a GPU (cli/common/tables/cli_symptoms.h).
 //
 // Exit status 1 when a cell is wrong or anything was found, 2 when it would take too long or too
 // much memory: that is estimated before anything is begun.
@@ -35,7 +35,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_program.h"
-#include "cli/common/cli_symptoms.h"
+#include "cli/common/tables/cli_symptoms.h"
 #include "cli/common/options.h"
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/cli_ladder.h"
+#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/options.h"
 
 typedef struct LaddersOptions {

@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
-#include "cli/common/layout_view.h"
+#include "cli/common/tables/layout_view.h"
 #include "cli/common/options.h"
 
 CommandRun cmd_layout;

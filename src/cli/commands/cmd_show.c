@@ -18,7 +18,7 @@
 #include "cli/common/cli_worker.h"
 #include "cli/common/options.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/sass.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "tui/canvas/export.h"
 #include "tui/canvas/terminal.h"
 #include "tui/frame/drive.h"

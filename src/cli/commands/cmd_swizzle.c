@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/layout_view.h"
+#include "cli/common/tables/layout_view.h"
 #include "cli/common/options.h"
 
 CommandRun cmd_swizzle;

@@ -8,7 +8,7 @@
 #include "base/disk.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/cli_ladder.h"
+#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/portable.h"
 #include "kernels/tune/tune.h"
 #include "kernels/worker/lines.h"

@@ -8,7 +8,7 @@
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
 #include "model/lessons/fact_compute.h"
-#include "model/readings/gpc_merge.h"
+#include "model/readings/place/gpc_merge.h"
 
 // ---- clusters -----------------------------------------------------------------------------------
 

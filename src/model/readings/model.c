@@ -5,8 +5,8 @@
 #include "model/readings/model.h"
 
 #include "model/readings/derive.h"
-#include "model/readings/merge.h"
-#include "model/readings/rule.h"
+#include "model/readings/cost/merge.h"
+#include "model/readings/rules/rule.h"
 
 static void set_sites(Model *model, Sites sites) {
   model->n_sites = sites.n;

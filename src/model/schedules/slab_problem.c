@@ -19,7 +19,7 @@
 #include "base/whole.h"
 #include "model/ir/lanes.h"
 #include "model/ir/rewrite.h"
-#include "model/passes/slab_layout.h"
+#include "model/passes/copy/slab_layout.h"
 
 // ---- layouts as texts ---------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/ir/print_op.h"
+#include "model/ir/notation/print_op.h"
 
 enum { NEST_ROWS_MAX = 256 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/print.h"
 #include "model/readings/model.h"
 #include "model/schedules/reduce.h"
 #include "model/text/emit.h"

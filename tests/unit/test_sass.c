@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/machine/sass.h"
+#include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/tool.h"
 
 static Arena *arena;

@@ -348,8 +348,8 @@ static void run_kernel(Machine *m, int kernel) {
   if (kernel <= m->program->main_kernel) m->lists = choose_lists(m);  // later ones ask for its grid
   // Blocks of a cluster that do not reach each other run one by one.
   int n_runs = (int)(m->grid * m->code->launch.cluster / m->code->cluster);
-  shuffle(&m->random, m->order, n_runs);
-  for (int i = 0; i < n_runs && !m->stopped; i++) run_cluster(m, m->order[i], i == 0);
+  shuffle(&m->random, m->cluster_order, n_runs);
+  for (int i = 0; i < n_runs && !m->stopped; i++) run_cluster(m, m->cluster_order[i], i == 0);
 }
 
 static Memory *result_memory(Machine *m) {

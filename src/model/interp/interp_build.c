@@ -151,14 +151,12 @@ static bool needs_clocks(const Program *program) {
   return needs;
 }
 
-static Known *new_clock(const Machine *m) { return ARENA_ARRAY(m->arena, Known, m->n_clocks); }
-
 static void build_mbarriers(Machine *m, Memory *memory) {
   memory->mbar = ARENA_ARRAY(m->arena, Mbar, memory->elements);
   for (int64_t i = 0; i < memory->elements; i++) {
     Mbar *bar = &memory->mbar[i];
-    bar->gathered = new_clock(m);
-    bar->ended = new_clock(m);
+    bar->gathered = order_clock(m->order);
+    bar->ended = order_clock(m->order);
     for (int bit = 0; bit < 2; bit++) bar->waited[bit] = ARENA_ARRAY(m->arena, Touch, m->max_warps);
   }
 }
@@ -253,10 +251,16 @@ static void build_order(Machine *m) {
   m->of_rank = ARENA_ARRAY(m->arena, BlockState, m->max_cluster);
   m->warp_order = ARENA_ARRAY(m->arena, int32_t, m->max_warps);
   if (!m->has_clocks) return;
-  m->clock = ARENA_ARRAY(m->arena, Known, m->n_clocks * m->n_clocks);
-  m->rest = ARENA_ARRAY(m->arena, Known, m->n_clocks * m->n_clocks);
-  m->knows = ARENA_ARRAY(m->arena, uint32_t, m->n_clocks);
-  m->scratch = new_clock(m);
+  m->order =
+      order_new(m->arena, m->n_clocks, m->n_clocks, multiplies ? ORDER_FACTS : ORDER_PASSED + 1);
+  m->clock = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
+  m->rest = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
+  m->knows = order_piece(m->order, sizeof *m->knows * (size_t)m->n_clocks);
+  for (int w = 0; w < m->n_clocks; w++) {
+    m->clock[w] = order_clock(m->order);
+    m->rest[w] = order_clock(m->order);
+  }
+  m->scratch = order_clock(m->order);
   m->reached = ARENA_ARRAY(m->arena, Touch, m->max_cluster * m->max_warps);
 }
 
@@ -310,7 +314,7 @@ static const char *build_code(Machine *m) {
     if (launch->n_blocks > max_blocks) max_blocks = launch->n_blocks;
   }
   m->max_clusters = max_blocks;
-  m->order = ARENA_ARRAY(m->arena, int32_t, max_blocks);
+  m->cluster_order = ARENA_ARRAY(m->arena, int32_t, max_blocks);
   m->claimed = ARENA_ARRAY(m->arena, uint32_t, max_blocks);
   m->claimed_before = ARENA_ARRAY(m->arena, uint32_t, max_blocks);
   return NULL;

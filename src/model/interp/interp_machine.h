@@ -98,7 +98,7 @@ typedef struct TensorWork {
   uint32_t ranks;      // COMMIT: whose mbarrier
   int64_t at;          // which
   uint32_t epoch;      // what was issued before
-  Known *known;        // what its thread knew by then
+  uint32_t *known;     // what its thread knew by then: a clock
 } TensorWork;
 
 // What one warp has asked of the tensor core: first in, first out.
@@ -193,7 +193,7 @@ struct Machine {
   int max_cluster, max_warps;  // of any kernel: blocks, and warps of all of them, that run together
   Warp *warp;
   int64_t max_clusters;
-  int32_t *order;  // of clusters; of warps
+  int32_t *cluster_order;  // of clusters; of warps
   int32_t *warp_order;
   // The run:
   uint64_t random;
@@ -218,15 +218,16 @@ struct Machine {
   int claimer;               // by which warp; -1: it has not
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
-  uint32_t joined;  // the epoch in which all threads that run together last met
-  bool has_clocks;  // only then is there more to an order than that
-  int n_clocks;     // of warps, then of agents, then of stores
-  Known *clock;  // [n_clocks][n_clocks] of each; of a warp's lanes in `knows`, where they know more
-  Known *rest;   // [n_clocks][n_clocks] of the others; unused while `knows` is all lanes
-  uint32_t *knows;   // [n_clocks]
-  Known *scratch;    // a clock
-  int n_readers;     // warps whose reads of an element are kept
-  int first_tensor;  // the clock of the first warp's share of the tensor core; 0: there is none
+  uint32_t joined;    // the epoch in which all threads that run together last met
+  bool has_clocks;    // only then is there more to an order than that
+  int n_clocks;       // of warps, then of agents, then of stores
+  Order *order;       // the state of all that; NULL without clocks
+  uint32_t **clock;   // [n_clocks] of each; of a warp's lanes in `knows`, where they know more
+  uint32_t **rest;    // [n_clocks] of the others; unused while `knows` is all lanes
+  uint32_t *knows;    // [n_clocks]
+  uint32_t *scratch;  // a clock
+  int n_readers;      // warps whose reads of an element are kept
+  int first_tensor;   // the clock of the first warp's share of the tensor core; 0: there is none
   Touch *reached;  // [max_cluster][max_warps]: a warp's last access to what a block has of its own
   int n_boxes, box_capacity;
   BoxCopy *box;
@@ -352,10 +353,10 @@ bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, con
 // ---- order (interp_order.c) ---------------------------------------------------------------------
 
 // The clock of a warp or an agent.
-static inline Known *clock_of(const Machine *m, int w) { return m->clock + w * m->n_clocks; }
-static inline Known *rest_of(const Machine *m, int w) { return m->rest + w * m->n_clocks; }
+static inline uint32_t *clock_of(const Machine *m, int w) { return m->clock[w]; }
+static inline uint32_t *rest_of(const Machine *m, int w) { return m->rest[w]; }
 // The clock of what this thread knows.
-static inline const Known *interp_clock(const Machine *m, uint16_t thread) {
+static inline const uint32_t *interp_clock(const Machine *m, uint16_t thread) {
   int w = thread / LANES;
   return m->knows[w] >> thread % LANES & 1 ? clock_of(m, w) : rest_of(m, w);
 }
@@ -372,16 +373,17 @@ void interp_join_none(Machine *machine);
 void interp_join(Machine *machine, const bool *takes_part);
 // Those who have met the warp that claimed a list for their cluster know its number (interp.c).
 void interp_tell_list(Machine *machine, const bool *takes_part);
-// Into one clock what the other knows.
-void order_join_clock(const Machine *machine, Known *into, const Known *from);
 // A copy of a clock, good until the next one is made.
-Known *order_copy_clock(Machine *machine, const Known *from);
+uint32_t *interp_copy_clock(Machine *machine, const uint32_t *from);
 static inline bool warp_is_whole(const Warp *warp) { return !(warp->alive & ~warp->active); }
 // The clock of the active lanes alone, from now on apart from that of the others.
-Known *order_of_lanes(Machine *machine, const Warp *warp);
-void order_fence(Machine *machine, const Warp *warp);
-void order_before(Machine *machine, const Warp *warp);
-void order_after(Machine *machine, const Warp *warp);
+uint32_t *interp_clock_of_lanes(Machine *machine, const Warp *warp);
+// The active lanes join what is handed to them.
+void interp_learn(Machine *machine, const Warp *warp, const uint32_t *from);
+// fence.proxy.async, tcgen05.fence::before_thread_sync and ::after_thread_sync.
+void interp_fence(Machine *machine, const Warp *warp);
+void interp_before(Machine *machine, const Warp *warp);
+void interp_after(Machine *machine, const Warp *warp);
 
 // ---- clusters (interp_cluster.c) ----------------------------------------------------------------
 

@@ -18,7 +18,7 @@
 //
 // A phase bit comes back: who waits for phase 0 and comes when phase 1 has ended too finds its bit
 // under way again, and waits for ever. So a wait that went on, for whatever reason of the schedule,
-// must be known to be over (clock[w].passed) to what ends the phase after its own:
+// must be known to be over (ORDER_PASSED) to what ends the phase after its own:
 //
 //   consumer   wait full 0 · arrive empty · wait full 0 again      the second one is known to
 //   nobody producer   wait empty · expect full, TMA                       ends phase 1 of full: a
@@ -80,7 +80,9 @@ Mbar *mbar_ready(Machine *m, const Warp *w, const Code *code, const Operand *ope
 static void check_waits(Machine *m, const Code *code, const Mbar *bar) {
   const Touch *waited = bar->waited[~bar->phase & 1];
   for (int w = 0; w < m->n_warps; w++) {
-    if (waited[w].epoch < m->block_first || waited[w].epoch < bar->gathered[w].passed) continue;
+    if (waited[w].epoch < m->block_first ||
+        order_known(m->order, bar->gathered, ORDER_PASSED, w) > waited[w].epoch)
+      continue;
     const Stmt *wait = m->code->code[waited[w].code].stmt;
     const Buffer *buffer = wait->op.dst.buffer;
     interp_report(m, FINDING_DEADLOCK, NULL, -1, wait, buffer, bar - m->memory[buffer->id].mbar,
@@ -95,7 +97,7 @@ void mbar_end_phase(Machine *m, const Code *code, Mbar *bar) {
   check_waits(m, code, bar);
   bar->phase++;
   bar->pending = bar->expected;
-  order_join_clock(m, bar->ended, bar->gathered);
+  order_join(m->order, bar->ended, bar->gathered);
 }
 
 void mbar_start(const Machine *m, Mbar *bar, int64_t arrivals, Touch init) {
@@ -104,8 +106,8 @@ void mbar_start(const Machine *m, Mbar *bar, int64_t arrivals, Touch init) {
   bar->phase = 0;
   bar->init = init;
   bar->released = false;
-  memset(bar->gathered, 0, sizeof *bar->gathered * (size_t)m->n_clocks);
-  memset(bar->ended, 0, sizeof *bar->ended * (size_t)m->n_clocks);
+  order_clear(m->order, bar->gathered);
+  order_clear(m->order, bar->ended);
   for (int bit = 0; bit < 2; bit++)
     memset(bar->waited[bit], 0, sizeof *bar->waited[bit] * (size_t)m->max_warps);
 }

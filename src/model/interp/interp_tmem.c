@@ -127,11 +127,12 @@ static Gap gap_between(const Machine *m, const Touch *then, const Touch *now, ui
                        bool apart) {
   const int whose = then->thread / LANES;
   if (is_old(m, then) || whose == now->thread / LANES) return GAP_NONE;
-  const Known *known = &interp_clock(m, now->thread)[whose];
-  if (whose == who / LANES) return apart && then->epoch >= known->seen ? GAP_ORDER : GAP_NONE;
-  if (then->epoch >= known->seen) return GAP_ORDER;
-  if (then->epoch >= known->before) return GAP_BEFORE;
-  return then->epoch >= known->after ? GAP_AFTER : GAP_NONE;
+  const uint32_t *clock = interp_clock(m, now->thread);
+  const bool over = order_is_over(m->order, clock, whose, then->epoch);
+  if (whose == who / LANES) return apart && !over ? GAP_ORDER : GAP_NONE;
+  if (!over) return GAP_ORDER;
+  if (then->epoch >= order_known(m->order, clock, ORDER_BEFORE, whose)) return GAP_BEFORE;
+  return then->epoch >= order_known(m->order, clock, ORDER_AFTER, whose) ? GAP_AFTER : GAP_NONE;
 }
 
 static FindingKind kind_of_gap(const Machine *m, Gap gap, const Touch *then) {
@@ -290,7 +291,7 @@ void tmem_touch_write(Machine *m, const TensorReach *reach, const Touch *now) {
 static bool may_be_there(const Machine *m, const Warp *w, const Touch *then) {
   const int whose = then->thread / LANES;
   if (is_old(m, then) || whose == w->index) return false;
-  return then->epoch >= interp_clock(m, thread_of(w, 0))[whose].seen;
+  return !order_is_over(m->order, interp_clock(m, thread_of(w, 0)), whose, then->epoch);
 }
 
 // A column that is given back may have no reader or writer left.
@@ -388,7 +389,7 @@ TensorWork *tmem_new_work(Machine *m, Warp *w) {
   }
   TensorWork *work = &agent->work[at];
   *work = (TensorWork){.known = work->known};
-  if (!work->known) work->known = ARENA_ARRAY(m->arena, Known, m->n_clocks);
+  if (!work->known) work->known = order_clock(m->order);
   agent->n++;
   return work;
 }
@@ -396,7 +397,7 @@ TensorWork *tmem_new_work(Machine *m, Warp *w) {
 void tmem_ask(Machine *m, Warp *w, const TensorWork *work) {
   w->agent->askers |= w->active;
   TensorWork *place = tmem_new_work(m, w);
-  Known *known = place->known;
+  uint32_t *known = place->known;
   *place = *work;
   place->known = known;
 }

@@ -85,19 +85,19 @@ static void run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   if (!bar) return;
   mbar_check_alone(m, w, code);
   uint16_t thread = thread_of(w, (uint32_t)lowest_lane(w->active));
-  Known *others = order_copy_clock(m, interp_clock(m, thread));
-  others[w->index] = (Known){.passed = ++m->epoch};
-  order_join_clock(m, bar->gathered, others);
+  uint32_t *others = interp_copy_clock(m, interp_clock(m, thread));
+  order_forget(m->order, others, w->index);
+  order_fact(m->order, others, ORDER_PASSED)[w->index] = ++m->epoch;
+  order_join(m->order, bar->gathered, others);
   bar->bytes += code->stmt->op.count;
   mbar_arrive(m, w, code, bar);
 }
 
 // At the mbarrier of the block at hand.
-static void arrive_here(Machine *m, const Warp *w, const Code *code, Known *clock) {
+static void arrive_here(Machine *m, const Warp *w, const Code *code, uint32_t *clock) {
   Mbar *bar = mbar_ready(m, w, code, &code->dst);
   if (!bar) return;
-  clock[w->index].seen = clock[w->index].passed = ++m->epoch;
-  order_join_clock(m, bar->gathered, clock);
+  order_tell(m->order, bar->gathered, clock, w->index, ++m->epoch);
   mbar_arrive(m, w, code, bar);
 }
 
@@ -105,8 +105,8 @@ static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
   uint32_t missing = w->alive & ~w->active;
   if (missing)
     mbar_report(m, w, code, FINDING_DIVERGENCE, "arrives for a warp that is not all there");
-  Known *clock = clock_of(m, w->index);
-  if (m->knows[w->index] != UINT32_MAX) order_join_clock(m, clock, rest_of(m, w->index));
+  uint32_t *clock = clock_of(m, w->index);
+  if (m->knows[w->index] != UINT32_MAX) order_join(m->order, clock, rest_of(m, w->index));
   m->knows[w->index] = UINT32_MAX;
   EACH_RANK(rank, interp_ranks(m, w, code)) {
     interp_at_rank(m, (int)rank);
@@ -126,9 +126,7 @@ static void run_mbar_wait(Machine *m, Warp *w, const Code *code) {
   if (!bar) return;
   if (phase_ended(w, code, bar)) {
     bar->waited[~bar->phase & 1][w->index] = touch_of(m, w, code);
-    Known *clock = warp_is_whole(w) ? clock_of(m, w->index) : order_of_lanes(m, w);
-    order_join_clock(m, clock, bar->ended);
-    if (warp_is_whole(w)) order_join_clock(m, rest_of(m, w->index), bar->ended);
+    interp_learn(m, w, bar->ended);
     return;
   }
   w->state = WARP_ASLEEP;

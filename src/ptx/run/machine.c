@@ -197,9 +197,6 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   w->splits[0].calls[0].function = (int)(m->kernel - m->module->functions);
   memset(w->taint, 0, sizeof *w->taint * (size_t)w->cap_regs);
   memset(w->pred_taint, 0, sizeof *w->pred_taint * (size_t)w->cap_preds);
-  ptx_clock_clear(m, w->clock);
-  ptx_clock_clear(m, w->fenced);
-  ptx_clock_clear(m, w->after);
   w->asked = w->n_commits = w->loads = w->loads_done = w->stores = w->stores_done = 0;
   w->acquires = false;
   w->poll = -1;
@@ -222,7 +219,6 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
 static void start_block(PtxMachine *m, PtxBlock *block) {
   block->alive = m->n_threads;
   for (int id = 0; id < PTX_BARRIERS; id++) ptx_barrier_clear(m, &block->barriers[id]);
-  ptx_clock_clear(m, block->ended);
   if (block->tmem) ptx_tmem_start(block);
   memset(block->reach, 0, sizeof *block->reach * (size_t)m->n_warps);
 }
@@ -239,8 +235,8 @@ static void start_cluster(PtxMachine *m, const int block[3]) {
   m->n_mbarriers = 0;
   m->alive = m->n_threads * m->n_blocks;
   m->stopped = m->lapped = m->forgives = false;
+  order_reset(m->order, m->n_warps);
   ptx_barrier_clear(m, &m->cluster_barrier);
-  ptx_clock_clear(m, m->released);
   for (int rank = 0; rank < m->n_blocks; rank++) {
     ptx_place_block(m, &m->blocks[rank], first);
     start_block(m, &m->blocks[rank]);

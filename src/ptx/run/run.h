@@ -9,6 +9,7 @@
 #pragma once
 #include <string.h>
 
+#include "order/order.h"
 #include "ptx/run/machine.h"
 
 enum {
@@ -133,14 +134,14 @@ typedef struct PtxWarp {
   int control_end[PTX_LANES];
   uint32_t named[PTX_LANES];  // by each lane's last redux: the lanes of its group
   // Order.
-  uint32_t *clock;   // PtxMachine.n_clock: what of each warp has happened before now; its own: now
+  uint32_t *clock;   // what it knows (order/order.h); its own entry is its tick
   uint32_t *fenced;  // the clock at its last fence
   bool acquires;     // at its next fence: it has read atomically
   uint32_t heard;    // ranks of blocks that are known to have begun
   uint32_t cluster_arrived, cluster_passed;  // lanes: arrived; arrived, and all others have, too
   uint32_t lane_epoch[PTX_LANES];
-  uint32_t met;                      // its own clock when all its lanes met last
-  uint32_t fenced_alone[PTX_LANES];  // its own clock when a lane fenced for the async proxy last
+  uint32_t met;                      // its tick behind the last time that all its lanes met
+  uint32_t fenced_alone[PTX_LANES];  // behind a lane's last fence for the async proxy
   // cp.async, by lane: groups so far, groups waited for, when each was.
   uint32_t groups[PTX_LANES], groups_done[PTX_LANES];
   uint32_t done_clock[PTX_LANES][PTX_GROUPS_KEPT];
@@ -157,9 +158,8 @@ typedef struct PtxWarp {
   // tcgen05: products that the warp has asked for, its commits, and what it knows of tensor memory.
   uint32_t asked, n_commits;
   PtxCommit commits[PTX_COMMITS_KEPT];
-  uint32_t *after;             // the clock at its last tcgen05.fence::after_thread_sync
-  uint32_t loads, loads_done;  // tcgen05.ld so far, and those that were waited for
-  uint32_t load_clock;         // when the first began that was not
+  uint32_t loads, loads_done;                 // tcgen05.ld so far, and those that were waited for
+  uint32_t load_clock;                        // when the first began that was not
   uint32_t stores, stores_done, store_clock;  // the same of tcgen05.st
 } PtxWarp;
 
@@ -236,7 +236,7 @@ struct PtxMachine {
   PtxLaunch launch;
   int n_threads;              // of a block
   int n_warps, block_warps;   // of the cluster, of a block
-  int n_clock;                // length of a clock: ptx_clock_fenced, ptx_phases_over
+  Order *order;               // parties are the warps, and behind them the mbarriers
   bool multiplies;            // some instruction is a wgmma
   bool has_tmem;              // some instruction is a tcgen05
   int n_blocks, cluster[3];   // of a cluster
@@ -395,18 +395,9 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
 // The same of a bulk copy whose bytes land when this phase of the mbarrier is over.
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier);
-// Behind the warps' entries of a clock: what of each warp the async proxy knows; and behind those
-// the phase of each mbarrier that is known to be over.
-static inline uint32_t *ptx_clock_fenced(const PtxMachine *m, uint32_t *clock, int warp) {
-  return &clock[m->n_warps + warp];
-}
-static inline uint32_t *ptx_phases_over(const PtxMachine *m, uint32_t *clock, int mbarrier) {
-  return &clock[2 * m->n_warps + mbarrier];
-}
-// Behind those of all mbarriers: what of each warp's accesses to tensor memory stands in front of a
-// tcgen05.fence::before_thread_sync that is known of.
-static inline uint32_t *ptx_clock_before(const PtxMachine *m, uint32_t *clock, int warp) {
-  return &clock[2 * m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks + warp];
+// An mbarrier's ticks are its phases: so many of them are known to be over.
+static inline int ptx_party_of(const PtxMachine *m, const PtxMbarrier *b) {
+  return m->n_warps + (int)(b - m->mbarriers);
 }
 // fence.proxy.async of some lanes.
 void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes);
@@ -416,8 +407,6 @@ bool ptx_is_atomic(const PtxInst *i);
 // In front of an access, and behind it: what is known comes along with .release and .acquire.
 void ptx_order_before(PtxMachine *m, PtxWarp *w, const PtxInst *i);
 void ptx_order_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lanes);
-void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from);
-void ptx_clock_clear(const PtxMachine *m, uint32_t *clock);
 void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b);
 
 // ---- run_cluster.c ------------------------------------------------------------------------------
@@ -442,8 +431,9 @@ void ptx_note_written(PtxMachine *m, PtxWarp *w, const PtxInst *i);
 
 // ---- tmem_order.c -------------------------------------------------------------------------------
 
-// Whether a warp knows by a clock that another one's product is over.
-bool ptx_product_over(PtxMachine *m, uint32_t *clock, int warp, uint32_t product);
+// Whether a warp knows that another one's product is over; ORDER_AFTER: and has fenced since.
+bool ptx_product_over(const PtxMachine *m, const PtxWarp *w, OrderFact fact, int warp,
+                      uint32_t product);
 bool ptx_has_tmem(const PtxModule *module);
 PtxTmem *ptx_tmem_new(Arena *arena);
 void ptx_tmem_start(PtxBlock *block);

@@ -89,7 +89,6 @@ void run_cp_async_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     copy_bulk(m, w, i, l);
     if (m->stopped) return;
   }
-  w->clock[w->index]++;
 }
 
 // ---- groups -------------------------------------------------------------------------------------

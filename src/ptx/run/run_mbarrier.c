@@ -55,8 +55,9 @@ static void end_phase_if_over(PtxMachine *m, PtxWarp *w, PtxMbarrier *b) {
   b->over++;
   b->pending = b->expected;
   b->pc = w->pc;
-  *ptx_phases_over(m, b->clock, (int)(b - m->mbarriers)) = b->over;
-  memcpy(b->done, b->clock, sizeof *b->done * (size_t)m->n_clock);
+  b->clock[ptx_party_of(m, b)] = b->over;
+  if (m->has_tmem) order_fact(m->order, b->clock, ORDER_BEFORE)[ptx_party_of(m, b)] = b->over;
+  order_assign(m->order, b->done, b->clock);
 }
 
 static int64_t operand(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, uint32_t lane,
@@ -76,10 +77,11 @@ static PtxMbarrier *take_mbarrier(PtxMachine *m, PtxWarp *w, uint32_t lane, int6
     return NULL;
   }
   b = &m->mbarriers[m->n_mbarriers++];
+  m->order->parties++;
   b->over = 0;
   if (!b->clock) {
-    b->clock = ARENA_ARRAY(m->arena, uint32_t, m->n_clock);
-    b->done = ARENA_ARRAY(m->arena, uint32_t, m->n_clock);
+    b->clock = order_clock(m->order);
+    b->done = order_clock(m->order);
   }
   return b;
 }
@@ -98,8 +100,8 @@ void run_mbarrier_init(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     b->expected = b->pending = (int)n;
     b->tx = 0;
     b->first = b->over;
-    ptx_clock_clear(m, b->clock);
-    ptx_clock_clear(m, b->done);
+    order_clear(m->order, b->clock);
+    order_clear(m->order, b->done);
     ptx_touch(m, w, (int)l, offset, 8, PTX_WRITES, NULL);
     memset(m->shared.bytes + offset, 0, 8);
     memset(m->shared.state + offset, PTX_BYTE_WRITTEN, 8);
@@ -136,15 +138,14 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     if (expects) b->tx += n;
     if (!take_arrivals(m, w, l, b, expects ? 1 : n)) return;
     if (drops) b->expected--;
-    ptx_clock_join(m, b->clock, w->clock);
+    ptx_release(m, w, b->clock);
     end_phase_if_over(m, w, b);
   }
-  w->clock[w->index]++;
 }
 
 void ptx_mbarrier_commit(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b) {
   if (!take_arrivals(m, w, lane, b, 1)) return;
-  ptx_clock_join(m, b->clock, w->clock);
+  ptx_release(m, w, b->clock);
   end_phase_if_over(m, w, b);
 }
 
@@ -161,14 +162,14 @@ void run_mbarrier_complete(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t
     PtxMbarrier *b = one_of(m, w, i, l);
     if (!b) return;
     b->tx -= operand(m, w, i, 1, l, 0);
-    ptx_clock_join(m, b->clock, w->clock);
+    ptx_release(m, w, b->clock);
     end_phase_if_over(m, w, b);
   }
 }
 
 void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes) {
   b->tx -= bytes;
-  ptx_clock_join(m, b->clock, w->clock);
+  ptx_release(m, w, b->clock);
   end_phase_if_over(m, w, b);
 }
 
@@ -178,7 +179,7 @@ void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes
 // it is let through once nobody else can go on (m->forgives); true: it is late, and goes on.
 static bool tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_t lane,
                         uint32_t parity) {
-  uint32_t known = *ptx_phases_over(m, w->clock, (int)(b - m->mbarriers));
+  uint32_t known = w->clock[ptx_party_of(m, b)];
   if (known < b->first) known = b->first;
   if (b->over - known < 2 || ((known - b->first) & 1) != (parity & 1)) return false;
   PtxFinding *f = ptx_find(m, w, PTX_FINDING_MBARRIER, w->pc, b->pc, 1u << lane);
@@ -222,8 +223,7 @@ void run_cp_async_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     if (!b) return;
     ptx_land_copies(w, l);
     if (ptx_has(i, PTX_MOD_noinc) && !take_arrivals(m, w, l, b, 1)) return;
-    ptx_clock_join(m, b->clock, w->clock);
+    ptx_release(m, w, b->clock);
     end_phase_if_over(m, w, b);
   }
-  w->clock[w->index]++;
 }

@@ -250,7 +250,6 @@ void run_t_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
       ptx_mbarrier_commit(m, w, l, b);
     }
   }
-  w->clock[w->index]++;
 }
 
 // ---- registers ----------------------------------------------------------------------------------
@@ -317,16 +316,15 @@ void run_t_wait_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 // What is still on its way is not told of.
 void run_t_before(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)i, (void)mask;
-  uint32_t over = w->clock[w->index];
-  if (w->loads != w->loads_done && w->load_clock - 1 < over) over = w->load_clock - 1;
-  if (w->stores != w->stores_done && w->store_clock - 1 < over) over = w->store_clock - 1;
-  *ptx_clock_before(m, w->clock, w->index) = over;
-  w->clock[w->index]++;
+  uint32_t over = ++w->clock[w->index];
+  if (w->loads != w->loads_done && w->load_clock < over) over = w->load_clock;
+  if (w->stores != w->stores_done && w->store_clock < over) over = w->store_clock;
+  order_fact(m->order, w->clock, ORDER_BEFORE)[w->index] = over;
 }
 
 void run_t_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)i, (void)mask;
-  memcpy(w->after, w->clock, sizeof *w->after * (size_t)m->n_clock);
+  order_come_after(m->order, w->clock);
 }
 
 // ---- forms --------------------------------------------------------------------------------------

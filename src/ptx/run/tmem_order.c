@@ -43,11 +43,13 @@ bool ptx_tmem_has(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *
   return false;
 }
 
-bool ptx_product_over(PtxMachine *m, uint32_t *clock, int warp, uint32_t product) {
+bool ptx_product_over(const PtxMachine *m, const PtxWarp *w, OrderFact fact, int warp,
+                      uint32_t product) {
   const PtxWarp *owner = &m->warps[warp];
   for (uint32_t back = 1; back <= owner->n_commits && back <= PTX_COMMITS_KEPT; back++) {
     const PtxCommit *commit = &owner->commits[(owner->n_commits - back) % PTX_COMMITS_KEPT];
-    if (*ptx_phases_over(m, clock, (int)commit->mbarrier) > commit->phase)
+    const int mbarrier = m->n_warps + (int)commit->mbarrier;
+    if (order_known(m->order, w->clock, fact, mbarrier) > commit->phase)
       return (int32_t)(commit->asked - product) >= 0;
   }
   return false;
@@ -65,8 +67,8 @@ static const char NO_AFTER[] = "no tcgen05.fence::after_thread_sync since it was
 static Judged of_product(PtxMachine *m, PtxWarp *w, const PtxTmemTouch *t, bool by_product) {
   const int owner = t->thread / PTX_LANES;
   if (by_product && owner == w->index) return (Judged){0};
-  if (ptx_product_over(m, w->after, owner, t->product)) return (Judged){0};
-  if (ptx_product_over(m, w->clock, owner, t->product))
+  if (ptx_product_over(m, w, ORDER_AFTER, owner, t->product)) return (Judged){0};
+  if (ptx_product_over(m, w, ORDER_SEEN, owner, t->product))
     return (Judged){PTX_FINDING_MISSING_FENCE, NO_AFTER};
   return (Judged){
       PTX_FINDING_MISSING_WAIT,
@@ -76,10 +78,10 @@ static Judged of_product(PtxMachine *m, PtxWarp *w, const PtxTmemTouch *t, bool 
 static Judged of_warp(PtxMachine *m, PtxWarp *w, const PtxTmemTouch *t) {
   const int owner = t->thread / PTX_LANES;
   if (owner == w->index) return (Judged){0};
-  if (*ptx_clock_before(m, w->after, owner) >= t->clock) return (Judged){0};
-  if (*ptx_clock_before(m, w->clock, owner) >= t->clock)
+  if (order_known(m->order, w->clock, ORDER_AFTER, owner) > t->clock) return (Judged){0};
+  if (order_known(m->order, w->clock, ORDER_BEFORE, owner) > t->clock)
     return (Judged){PTX_FINDING_MISSING_FENCE, NO_AFTER};
-  if (w->clock[owner] >= t->clock)
+  if (order_is_over(m->order, w->clock, owner, t->clock))
     return (Judged){PTX_FINDING_MISSING_FENCE,
                     "no tcgen05.fence::before_thread_sync behind what the other did, or its wait"};
   return (Judged){PTX_FINDING_RACE, "tensor memory, with nothing between the two accesses"};
@@ -123,8 +125,8 @@ void ptx_tmem_read(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach 
 static bool is_over(PtxMachine *m, PtxWarp *w, const PtxTmemTouch *t) {
   const int owner = t->thread / PTX_LANES;
   if (t->clock == 0 || (owner == w->index && !t->product)) return true;
-  return t->product ? ptx_product_over(m, w->clock, owner, t->product)
-                    : w->clock[owner] >= t->clock;
+  return t->product ? ptx_product_over(m, w, ORDER_SEEN, owner, t->product)
+                    : order_is_over(m->order, w->clock, owner, t->clock);
 }
 
 void ptx_tmem_free(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach) {

@@ -153,12 +153,8 @@ static bool needs_clocks(const Program *program) {
 
 static void build_mbarriers(Machine *m, Memory *memory) {
   memory->mbar = ARENA_ARRAY(m->arena, Mbar, memory->elements);
-  for (int64_t i = 0; i < memory->elements; i++) {
-    Mbar *bar = &memory->mbar[i];
-    bar->gathered = order_clock(m->order);
-    bar->ended = order_clock(m->order);
-    for (int bit = 0; bit < 2; bit++) bar->waited[bit] = ARENA_ARRAY(m->arena, Touch, m->max_warps);
-  }
+  for (int64_t i = 0; i < memory->elements; i++)
+    memory->mbar[i].order = order_mbar(m->order, -1, m->max_warps);
 }
 
 static const Reads *new_reads(const Machine *m, int64_t granules) {

@@ -3,7 +3,7 @@
 // Included by interp_machine.h. What is done with it: interp_order.c and interp_shadow.c.
 #pragma once
 #include "model/interp/interp_code.h"
-#include "order/order.h"
+#include "order/order_mbar.h"
 
 // One access. `block` counts clusters where blocks run together, `thread` the threads of all of its
 // blocks. Epochs count barriers, arrivals at mbarriers and landings: they grow through the
@@ -43,13 +43,9 @@ typedef struct Reads {
 
 // An mbarrier of the block at hand; see interp_mbarrier.c.
 typedef struct Mbar {
-  int64_t expected, pending;  // arrivals: of each phase; still missing
-  int64_t bytes;              // expected and not yet come
-  uint32_t phase;             // under way; its bit is the lowest one
+  OrderMbar *order;
   Touch init;
-  bool released;               // a fence of the thread that initialised it stands behind that
-  uint32_t *gathered, *ended;  // clocks
-  Touch *waited[2];            // by phase bit, [warp]: its last wait that went on
+  bool released;  // a fence of the thread that initialised it stands behind that
 } Mbar;
 
 // Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow

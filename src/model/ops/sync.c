@@ -88,8 +88,8 @@ static void run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   uint32_t *others = interp_copy_clock(m, interp_clock(m, thread));
   order_forget(m->order, others, w->index);
   order_fact(m->order, others, ORDER_PASSED)[w->index] = ++m->epoch;
-  order_join(m->order, bar->gathered, others);
-  bar->bytes += code->stmt->op.count;
+  order_join(m->order, order_mbar_gathered(bar->order), others);
+  bar->order->phases.bytes += code->stmt->op.count;
   mbar_arrive(m, w, code, bar);
 }
 
@@ -97,7 +97,7 @@ static void run_mbar_expect(Machine *m, Warp *w, const Code *code) {
 static void arrive_here(Machine *m, const Warp *w, const Code *code, uint32_t *clock) {
   Mbar *bar = mbar_ready(m, w, code, &code->dst);
   if (!bar) return;
-  order_tell(m->order, bar->gathered, clock, w->index, ++m->epoch);
+  order_tell(m->order, order_mbar_gathered(bar->order), clock, w->index, ++m->epoch);
   mbar_arrive(m, w, code, bar);
 }
 
@@ -117,7 +117,7 @@ static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
 }
 
 static bool phase_ended(const Warp *w, const Code *code, const Mbar *bar) {
-  return (bar->phase & 1) != (uint32_t)interp_scalar(w, &code->value);
+  return order_phases_passes(&bar->order->phases, (uint32_t)interp_scalar(w, &code->value));
 }
 
 // A warp that has to wait stands before the statement and comes back to it.
@@ -125,8 +125,9 @@ static void run_mbar_wait(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = mbar_ready(m, w, code, &code->dst);
   if (!bar) return;
   if (phase_ended(w, code, bar)) {
-    bar->waited[~bar->phase & 1][w->index] = touch_of(m, w, code);
-    interp_learn(m, w, bar->ended);
+    const OrderWait wait = {m->epoch, (uint32_t)(code - m->code->code)};
+    order_mbar_wait(m->order, bar->order, w->index, wait);
+    interp_learn(m, w, order_mbar_ended(m->order, bar->order));
     return;
   }
   w->state = WARP_ASLEEP;
@@ -159,7 +160,7 @@ static const char *sleepers(const Machine *m, const Warp *w, const Code *code, b
 }
 
 static void report_wait(Machine *m, const Warp *w, const Code *code) {
-  const Mbar *bar = awaited(m, w, code);
+  const OrderPhases *bar = &awaited(m, w, code)->order->phases;
   const Operand *dst = &code->dst;
   bool many;
   const char *who = sleepers(m, w, code, &many);

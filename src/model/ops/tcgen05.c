@@ -300,7 +300,7 @@ static void arrive(Machine *m, const Warp *w, const Code *code, const TensorWork
     Mbar *bar = &m->memory[code->dst.buffer->id].mbar[work->at];
     const int agent = tmem_agent(m, w) / LANES;
     work->known[agent] = order_fact(m->order, work->known, ORDER_BEFORE)[agent] = work->epoch;
-    order_join(m->order, bar->gathered, work->known);
+    order_join(m->order, order_mbar_gathered(bar->order), work->known);
     mbar_arrive(m, w, code, bar);
     if (m->watch) watch_landing(m, code, bar);
   }
@@ -408,7 +408,7 @@ static void arrive_at_once(Machine *m, const Warp *w, const Code *code, uint32_t
   EACH_RANK(rank, ranks) {
     interp_at_rank(m, (int)rank);
     Mbar *bar = &m->memory[code->dst.buffer->id].mbar[interp_scalar(w, &code->dst.offset)];
-    order_join(m->order, bar->gathered, known);
+    order_join(m->order, order_mbar_gathered(bar->order), known);
     mbar_arrive(m, w, code, bar);
   }
   interp_at_rank(m, w->rank);

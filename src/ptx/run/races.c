@@ -92,7 +92,7 @@ static bool groups_of(const PtxMachine *m, const PtxTouch *t, Groups *out) {
 static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
   *clock = t->clock;
   if (t->kind == PTX_LANDS)
-    return !order_is_over(by->m->order, by->w->clock, by->m->n_warps + (int)t->group, t->epoch);
+    return !order_is_over(by->m->order, by->w->clock, (int)t->group, t->epoch);
   if (t->kind == PTX_ASKS)
     return !ptx_product_over(by->m, by->w, ORDER_SEEN, t->thread / PTX_LANES, t->group);
   Groups groups;
@@ -217,12 +217,13 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
 
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier) {
+  const OrderMbar *of = mbarrier->order;
   Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, PTX_LANDS), NULL};
   const PtxTouch now = {.clock = w->clock[w->index],
-                        .epoch = mbarrier->over,
+                        .epoch = of->phases.first + of->phases.phase,
                         .pc = w->pc,
                         .thread = (uint16_t)by.thread,
                         .kind = PTX_LANDS,
-                        .group = (uint32_t)(mbarrier - m->mbarriers)};
+                        .group = (uint32_t)of->party};
   touch_bytes(&by, &now, bytes, values);
 }

@@ -9,7 +9,7 @@
 #pragma once
 #include <string.h>
 
-#include "order/order.h"
+#include "order/order_mbar.h"
 #include "ptx/run/machine.h"
 
 enum {
@@ -172,11 +172,8 @@ typedef struct PtxBarrier {
 
 typedef struct PtxMbarrier {
   int64_t address;  // in the cluster's shared memory, −1: free
-  int expected, pending;
-  int64_t tx;
-  uint32_t over, first;    // phases that are over since the cluster began; before mbarrier.init
-  uint32_t *clock, *done;  // of the arrivals so far; of the last phase that is over
-  int pc;                  // of what ended it
+  OrderMbar *order;
+  int pc;  // of what ended its last phase
 } PtxMbarrier;
 
 // The last that a warp of another block did to a block's memory.
@@ -216,7 +213,7 @@ typedef struct PtxTouch {
   int32_t pc;
   uint16_t thread;  // of the cluster
   uint8_t kind;
-  uint32_t group;  // of a cp.async, wgmma, tcgen05.mma or bulk copy; of what lands: the mbarrier
+  uint32_t group;  // of a cp.async, wgmma, tcgen05.mma or bulk copy; of what lands: the party
 } PtxTouch;
 
 typedef struct PtxShadow {
@@ -395,10 +392,6 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
 // The same of a bulk copy whose bytes land when this phase of the mbarrier is over.
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier);
-// An mbarrier's ticks are its phases: so many of them are known to be over.
-static inline int ptx_party_of(const PtxMachine *m, const PtxMbarrier *b) {
-  return m->n_warps + (int)(b - m->mbarriers);
-}
 // fence.proxy.async of some lanes.
 void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes);
 // Whether a load or store is an atomic one (.relaxed, .acquire, .release); volatile ones are not

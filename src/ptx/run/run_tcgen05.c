@@ -246,7 +246,8 @@ void run_t_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
       if (!b) return;
       ptx_reach(m, w, (int)l, rank);
       w->commits[w->n_commits++ % PTX_COMMITS_KEPT] =
-          (PtxCommit){w->asked, (uint32_t)(b - m->mbarriers), b->over, w->pc};
+          (PtxCommit){w->asked, (uint32_t)b->order->party,
+                      b->order->phases.first + b->order->phases.phase, w->pc};
       ptx_mbarrier_commit(m, w, l, b);
     }
   }

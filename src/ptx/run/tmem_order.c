@@ -48,8 +48,7 @@ bool ptx_product_over(const PtxMachine *m, const PtxWarp *w, OrderFact fact, int
   const PtxWarp *owner = &m->warps[warp];
   for (uint32_t back = 1; back <= owner->n_commits && back <= PTX_COMMITS_KEPT; back++) {
     const PtxCommit *commit = &owner->commits[(owner->n_commits - back) % PTX_COMMITS_KEPT];
-    const int mbarrier = m->n_warps + (int)commit->mbarrier;
-    if (order_known(m->order, w->clock, fact, mbarrier) > commit->phase)
+    if (order_known(m->order, w->clock, fact, (int)commit->mbarrier) > commit->phase)
       return (int32_t)(commit->asked - product) >= 0;
   }
   return false;

@@ -3,6 +3,7 @@
 // Included by timeline*.c only.
 #pragma once
 #include "model/readings/time/timeline.h"
+#include "order/order_mbar.h"
 
 // The clocks that one execution by one warp takes of each unit.
 typedef struct TimelineCost {
@@ -120,8 +121,8 @@ typedef struct TimeWarp {
 typedef struct TimeBar {
   bool
       there;  // it was initialised: what is done to one that was not is undefined, and here nothing
-  int64_t expected, pending, bytes, told;
-  uint32_t phase;
+  OrderPhases phases;
+  int64_t told;  // bytes of the phase under way, come or to come
   double ended;
 } TimeBar;
 

@@ -32,9 +32,9 @@ static inline bool order_phases_are_complete(const OrderPhases *phases) {
   return phases->pending <= 0 && phases->bytes == 0;
 }
 void order_phases_next(OrderPhases *phases);
-// Whether a wait for that phase bit goes on.
+// Whether a wait for that phase bit goes on. A number that is no bit is that of no phase.
 static inline bool order_phases_passes(const OrderPhases *phases, uint32_t bit) {
-  return (phases->phase & 1) != (bit & 1);
+  return (phases->phase & 1) != bit;
 }
 
 // A party's last wait that went on, and the driver's name for it.

@@ -25,7 +25,8 @@ static void teardown(void) { arena_free(arena); }
 START_TEST(a_phase_is_over_behind_the_last_arrival) {
   OrderPhases p = {0};
   order_phases_init(&p, 2);
-  ck_assert(order_phases_passes(&p, 1) && !order_phases_passes(&p, 0));
+  ck_assert(order_phases_passes(&p, 1) && !order_phases_passes(&p, 0) &&
+            order_phases_passes(&p, 2));
   ck_assert(order_phases_arrive(&p, 1) && !order_phases_are_complete(&p));
   ck_assert(order_phases_arrive(&p, 1) && order_phases_are_complete(&p));
   order_phases_next(&p);

@@ -110,8 +110,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   start_registers_of(m, w);
   if (w->tensor) tensor_start(m, w);
   if (w->agent) tmem_start(m, w);
-  memset(w->committed, 0, sizeof w->committed);
-  memset(w->bulk_committed, 0, sizeof w->bulk_committed);
+  *w->groups = (WarpGroups){.products = {0}};
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
   HardwareDigit block = {(Var *)(uintptr_t)m->program->block, 1};

@@ -246,9 +246,9 @@ static void build_order(Machine *m) {
   m->n_clocks = agents + (multiplies ? m->max_warps : 0) + 1;
   m->of_rank = ARENA_ARRAY(m->arena, BlockState, m->max_cluster);
   m->warp_order = ARENA_ARRAY(m->arena, int32_t, m->max_warps);
-  if (!m->has_clocks) return;
   m->order =
       order_new(m->arena, m->n_clocks, m->n_clocks, multiplies ? ORDER_FACTS : ORDER_PASSED + 1);
+  if (!m->has_clocks) return;
   m->clock = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
   m->rest = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
   m->knows = order_piece(m->order, sizeof *m->knows * (size_t)m->n_clocks);
@@ -262,7 +262,7 @@ static void build_order(Machine *m) {
 
 static TensorQueue *new_queue(const Machine *m) {
   TensorQueue *queue = ARENA_NEW(m->arena, TensorQueue);
-  queue->busy_until = ARENA_ARRAY(m->arena, int32_t, m->n_rows + 1);
+  queue->busy_until = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
   queue->touched = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
   return queue;
 }
@@ -284,6 +284,7 @@ static void build_warps(Machine *m) {
     w->early_bad = ARENA_ARRAY(m->arena, uint32_t, n_early);
     w->row = ARENA_ARRAY(m->arena, Row, m->n_rows + 1);
     w->written = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
+    w->groups = order_piece(m->order, sizeof *w->groups);
     if (tiles) w->tensor = new_queue(m);
     if (!m->first_tensor) continue;
     w->agent = ARENA_NEW(m->arena, TensorAgent);

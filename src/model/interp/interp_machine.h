@@ -42,13 +42,13 @@ typedef struct Copy {
   int code;
   uint32_t lanes, zeros;
   int32_t src[LANES], dst[LANES];
-  int32_t group[LANES];
+  uint32_t group[LANES];
 } Copy;
 
 // A wgmma that was issued, and when it is late not yet carried out.
 typedef struct AsyncMultiply {
   int code;
-  int32_t group;
+  uint32_t group;
   bool begins;        // the sums: what is in their registers does not count
   int64_t corner[2];  // of its tiles
   int64_t index[2][RANK_MAX];
@@ -58,11 +58,10 @@ typedef struct AsyncMultiply {
 // What a warp has asked of the tensor core in the background. `serial` counts what it did to its
 // registers and its fences.
 typedef struct TensorQueue {
-  int32_t committed, completed;  // groups
   int n, capacity;
   AsyncMultiply *item;
-  int32_t *busy_until;  // by register row: the group that uses it last
-  uint32_t *touched;    // by register row: the serial of the last access by anything but wgmma
+  uint32_t *busy_until;  // by register row: the group that uses it last, and 1; 0: none
+  uint32_t *touched;     // by register row: the serial of the last access by anything but wgmma
   uint32_t serial, fence;
   uint64_t issued;  // a hash of what was multiplied, the same in all warps of a warpgroup
 } TensorQueue;
@@ -134,8 +133,7 @@ struct BoxCopy {
 // A box on its way from shared to global memory, which one thread has sent (interp_bulk.c).
 typedef struct BulkStore {
   int code;
-  uint32_t lane;
-  int32_t group;
+  uint32_t lane, group;
   int64_t first, corner[BOX_RANK_MAX];  // element of src; the first one of dst
   bool is_read;                         // its thread has waited for that
   uint8_t *data;                        // what was read of src
@@ -147,6 +145,12 @@ typedef enum WarpState {
   WARP_ASLEEP,      // before an mbarrier, or registers it takes: the wait is tried again
   WARP_DONE
 } WarpState;
+
+// Groups of a warp, most of them each lane's: of cp.async, of boxes on their way to C that are to
+// be read, and written; of wgmma.
+typedef struct WarpGroups {
+  OrderGroups copies[LANES], reads[LANES], writes[LANES], products;
+} WarpGroups;
 
 typedef struct Warp {
   int index;  // among the warps of all blocks that run together
@@ -166,14 +170,13 @@ typedef struct Warp {
   uint32_t *written;    // by row: the lanes that hold a value
   int n_copies, copy_capacity;
   Copy *copy;
-  int32_t committed[LANES];  // groups closed so far
   int n_stores, store_capacity;
   BulkStore *store;
-  int32_t bulk_committed[LANES];  // bulk groups closed so far
-  int64_t registers;              // of each thread, as setmaxnreg has left them
-  TensorQueue *tensor;            // NULL: no statement multiplies in the background
-  TensorAgent *agent;             // NULL: no statement is about tensor memory
-  TensorMoves *loads, *stores;    // likewise
+  int64_t registers;            // of each thread, as setmaxnreg has left them
+  WarpGroups *groups;           // that it has closed and waited for
+  TensorQueue *tensor;          // NULL: no statement multiplies in the background
+  TensorAgent *agent;           // NULL: no statement is about tensor memory
+  TensorMoves *loads, *stores;  // likewise
 } Warp;
 
 // What each block of a cluster has of its own. What blocks share is the same in all of them.
@@ -221,7 +224,7 @@ struct Machine {
   uint32_t joined;    // the epoch in which all threads that run together last met
   bool has_clocks;    // only then is there more to an order than that
   int n_clocks;       // of warps, then of agents, then of stores
-  Order *order;       // the state of all that; NULL without clocks
+  Order *order;       // the state of all that
   uint32_t **clock;   // [n_clocks] of each; of a warp's lanes in `knows`, where they know more
   uint32_t **rest;    // [n_clocks] of the others; unused while `knows` is all lanes
   uint32_t *knows;    // [n_clocks]
@@ -322,7 +325,7 @@ void tensor_compare_warps(Machine *m);
 // An operation other than wgmma is at these registers.
 void tensor_touch(Machine *m, const Warp *w, const Code *code, const Operand *operand,
                   const Registers *at);
-bool tensor_is_busy(const TensorQueue *queue, int row);
+bool tensor_is_busy(const Warp *warp, int row);
 
 double row_get(const Row *row, DType type, uint32_t lane);
 void row_put(Row *row, DType type, uint32_t lane, double value);  // rounds

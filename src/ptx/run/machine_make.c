@@ -103,6 +103,7 @@ static void make_warps(PtxMachine *m) {
     w->block = &m->blocks[i / m->block_warps];
     w->clock = order_clock(m->order);
     w->fenced = order_clock(m->order);
+    w->groups = order_piece(m->order, sizeof *w->groups);
     w->cap_regs = regs * frames;
     w->cap_preds = preds * frames;
     w->regs = ARENA_ARRAY(m->arena, uint64_t, w->cap_regs * PTX_LANES);

@@ -64,27 +64,23 @@ static void tell(const Toucher *by, PtxFindingKind kind, const PtxTouch *other) 
   finding->bytes = 1;
 }
 
-// Groups of what goes on by itself: those from `done` on do; when the others were waited for.
-typedef struct Groups {
-  uint32_t begun, done;
-  const uint32_t *clocks;  // [PTX_GROUPS_KEPT]
-} Groups;
-
-static bool groups_of(const PtxMachine *m, const PtxTouch *t, Groups *out) {
-  const PtxWarp *owner = &m->warps[t->thread / PTX_LANES];
+// The groups of what goes on by itself, and when each was waited for; NULL: it is of none.
+static const OrderGroups *groups_of(const PtxMachine *m, const PtxTouch *t,
+                                    const OrderGroupTicks **ticks) {
+  const PtxGroups *all = m->warps[t->thread / PTX_LANES].groups;
   const int lane = t->thread % PTX_LANES;
   switch (t->kind) {
     case PTX_COPIES:
-      *out = (Groups){owner->groups[lane], owner->groups_done[lane], owner->done_clock[lane]};
-      return true;
+      *ticks = &all->copied[lane];
+      return &all->copies[lane];
     case PTX_SENDS:
-      *out = (Groups){owner->sent[lane], owner->sent_done[lane], owner->sent_clock[lane]};
-      return true;
+      *ticks = &all->sent[lane];
+      return &all->sends[lane];
     case PTX_MULTIPLIES:
-      *out = (Groups){owner->products, owner->products_done, owner->products_clock};
-      return true;
+      *ticks = &all->multiplied;
+      return &all->products;
     default:
-      return false;
+      return NULL;
   }
 }
 
@@ -95,10 +91,11 @@ static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
     return !order_is_over(by->m->order, by->w->clock, (int)t->group, t->epoch);
   if (t->kind == PTX_ASKS)
     return !ptx_product_over(by->m, by->w, ORDER_SEEN, t->thread / PTX_LANES, t->group);
-  Groups groups;
-  if (!groups_of(by->m, t, &groups)) return false;
-  if ((int32_t)(groups.done - t->group) <= 0) return true;
-  if (groups.begun - t->group < PTX_GROUPS_KEPT) *clock = groups.clocks[t->group % PTX_GROUPS_KEPT];
+  const OrderGroupTicks *ticks;
+  const OrderGroups *groups = groups_of(by->m, t, &ticks);
+  if (!groups) return false;
+  if (!order_group_is_over(groups, t->group)) return true;
+  order_group_when(groups, ticks, t->group, clock);
   return false;
 }
 
@@ -189,9 +186,9 @@ static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool
 }
 
 static uint32_t group_now(const PtxWarp *w, int lane, PtxTouchKind kind) {
-  if (kind == PTX_MULTIPLIES) return w->products;
+  if (kind == PTX_MULTIPLIES) return w->groups->products.closed;
   if (kind == PTX_ASKS) return w->asked;
-  return kind == PTX_SENDS ? w->sent[lane] : w->groups[lane];
+  return kind == PTX_SENDS ? w->groups->sends[lane].closed : w->groups->copies[lane].closed;
 }
 
 static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsigned char *values) {

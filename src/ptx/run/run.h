@@ -9,6 +9,7 @@
 #pragma once
 #include <string.h>
 
+#include "order/order_groups.h"
 #include "order/order_mbar.h"
 #include "ptx/run/machine.h"
 
@@ -18,7 +19,6 @@ enum {
   PTX_WARPS_MAX = 32,       // of a block
   PTX_FINDINGS_MAX = 256,   // pairs of lines; what ends a run comes on top
   PTX_MBARRIERS_MAX = 256,  // of a block
-  PTX_GROUPS_KEPT = 64,     // of cp.async, by thread
   PTX_COMMITS_KEPT = 64,    // of tcgen05, by warp
   PTX_SINK = ~PTX_SPECIAL_sink,
 };
@@ -111,6 +111,13 @@ typedef struct PtxCommit {
   int pc;
 } PtxCommit;
 
+// Groups of a warp: of cp.async and bulk copies to elsewhere each lane's, with when each was waited
+// for; of wgmma; and tcgen05.ld and .st, each of them one.
+typedef struct PtxGroups {
+  OrderGroups copies[PTX_LANES], sends[PTX_LANES], products, loads, stores;
+  OrderGroupTicks copied[PTX_LANES], sent[PTX_LANES], multiplied;
+} PtxGroups;
+
 typedef struct PtxWarp {
   PtxBlock *block;
   int index, in_block;  // among the warps of the cluster, and of its block
@@ -142,15 +149,9 @@ typedef struct PtxWarp {
   uint32_t lane_epoch[PTX_LANES];
   uint32_t met;                      // its tick behind the last time that all its lanes met
   uint32_t fenced_alone[PTX_LANES];  // behind a lane's last fence for the async proxy
-  // cp.async, by lane: groups so far, groups waited for, when each was.
-  uint32_t groups[PTX_LANES], groups_done[PTX_LANES];
-  uint32_t done_clock[PTX_LANES][PTX_GROUPS_KEPT];
-  // Bulk copies to elsewhere: the same by lane, and the last of them.
-  uint32_t sent[PTX_LANES], sent_done[PTX_LANES];
-  uint32_t sent_clock[PTX_LANES][PTX_GROUPS_KEPT];
-  PtxSent last_sent[PTX_LANES];
-  // wgmma: the same for the warp.
-  uint32_t products, products_done, products_clock[PTX_GROUPS_KEPT];
+  PtxGroups *groups;
+  PtxSent last_sent[PTX_LANES];  // the last bulk copy to elsewhere
+  // wgmma, and registers that tcgen05.ld brings.
   PtxFlight *flight;     // by register
   uint32_t last_flight;  // group of the last wgmma
   uint32_t fences;       // wgmma.fence so far
@@ -158,9 +159,8 @@ typedef struct PtxWarp {
   // tcgen05: products that the warp has asked for, its commits, and what it knows of tensor memory.
   uint32_t asked, n_commits;
   PtxCommit commits[PTX_COMMITS_KEPT];
-  uint32_t loads, loads_done;                 // tcgen05.ld so far, and those that were waited for
-  uint32_t load_clock;                        // when the first began that was not
-  uint32_t stores, stores_done, store_clock;  // the same of tcgen05.st
+  uint32_t load_clock;   // when the first tcgen05.ld began that was not waited for
+  uint32_t store_clock;  // the same of tcgen05.st
 } PtxWarp;
 
 typedef struct PtxBarrier {

@@ -186,7 +186,7 @@ void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     if (!b) return;
     const uint32_t given = (uint32_t)ptx_lanes(m, w, &i->groups[2], 0)[l];
     const OrderPhases *phases = &b->order->phases;
-    bool done = parity ? order_phases_passes(phases, given) : phases->phase != given;
+    bool done = parity ? order_phases_passes(phases, given & 1) : phases->phase != given;
     if (!done && parity) done = tell_missed(m, w, b, l, given);
     over |= (uint32_t)done << l;
   }

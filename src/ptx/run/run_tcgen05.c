@@ -284,9 +284,9 @@ void run_t_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     const PtxArg arg = m->module->args[to->at + n];
     if (arg >= 0) w->frame_taint[arg] = ~0u;
   }
-  if (w->loads == w->loads_done) w->load_clock = w->clock[w->index];
+  if (order_groups_are_over(&w->groups->loads)) w->load_clock = w->clock[w->index];
   ptx_note_load(m, w, to);
-  w->loads++;
+  w->groups->loads.closed++;
 }
 
 void run_t_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -300,26 +300,26 @@ void run_t_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     const uint64_t *S = ptx_lanes(m, w, from, n);
     FOR_LANES(mask) w->block->tmem->bits[first + (int)l][reach.column + n] = (uint32_t)S[l];
   }
-  if (w->stores == w->stores_done) w->store_clock = w->clock[w->index];
-  w->stores++;
+  if (order_groups_are_over(&w->groups->stores)) w->store_clock = w->clock[w->index];
+  w->groups->stores.closed++;
 }
 
 void run_t_wait_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (!ptx_come_together(m, w, i, mask)) return;
-  w->loads_done = w->loads;
+  order_groups_wait(&w->groups->loads, 0);
   w->flies = m->multiplies;
 }
 
 void run_t_wait_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  if (ptx_come_together(m, w, i, mask)) w->stores_done = w->stores;
+  if (ptx_come_together(m, w, i, mask)) order_groups_wait(&w->groups->stores, 0);
 }
 
 // What is still on its way is not told of.
 void run_t_before(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)i, (void)mask;
   uint32_t over = ++w->clock[w->index];
-  if (w->loads != w->loads_done && w->load_clock < over) over = w->load_clock;
-  if (w->stores != w->stores_done && w->store_clock < over) over = w->store_clock;
+  if (!order_groups_are_over(&w->groups->loads) && w->load_clock < over) over = w->load_clock;
+  if (!order_groups_are_over(&w->groups->stores) && w->store_clock < over) over = w->store_clock;
   order_fact(m->order, w->clock, ORDER_BEFORE)[w->index] = over;
 }
 

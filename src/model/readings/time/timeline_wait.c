@@ -134,22 +134,24 @@ static void run_wait(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
 
 static void run_commit(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
   TimeGroups *groups = &w->groups[op_facts(op->kind)->family];
-  groups->done[groups->closed++ % TIME_GROUPS_MAX] = groups->open;
+  groups->done[groups->groups.closed++ % TIME_GROUPS_MAX] = groups->open;
   groups->open = 0;
   time_new_order(m, w, stmt, TIMELINE_SIGNAL);
   w->clock += 1;
 }
 
 static void run_group_wait(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
-  const TimeGroups *groups = &w->groups[op_facts(op->kind)->family];
+  TimeGroups *groups = &w->groups[op_facts(op->kind)->family];
   double until = w->clock;
-  int64_t first = max64(0, groups->closed - TIME_GROUPS_MAX);
-  for (int64_t i = first; i < groups->closed - op->count; i++)
-    until = fmax(until, groups->done[i % TIME_GROUPS_MAX]);
+  for (uint32_t n = order_groups_wait(&groups->groups, (uint32_t)op->count); n > 0; n--) {
+    const uint32_t group = groups->groups.done - n;
+    const bool is_kept = groups->groups.closed - group <= TIME_GROUPS_MAX;
+    if (is_kept) until = fmax(until, groups->done[group % TIME_GROUPS_MAX]);
+  }
   w->asleep_at = w->clock;
   w->clock = until;
   went_on(m, w, stmt, 0);
-  time_prove_reads(m, w, op, groups->closed - op->count, w->clock);
+  time_prove_reads(m, w, op, false, w->clock);
 }
 
 // A commit arrives when the products that its warp has asked for are done.
@@ -159,7 +161,7 @@ static void run_late_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stm
   time_set_bar(event, op->dst.buffer, at, &m->bar[op->dst.buffer->id][at]);
   const double done = fmax(w->clock, w->groups[op_facts(op->kind)->family].open);
   time_add_box(m, (TimeBox){done, 0, time_ranks(m, w, op), op->dst.buffer, at});
-  time_prove_reads(m, w, op, INT64_MAX, done);
+  time_prove_reads(m, w, op, true, done);
   w->clock += 1;
   event->end = w->clock;
 }

@@ -98,6 +98,11 @@ void order_tell(const Order *o, uint32_t *into, uint32_t *own, int party, uint32
   order_join(o, into, own);
 }
 
+void order_tell_done(const Order *o, uint32_t *into, int party, uint32_t tick) {
+  into[party] = tick;
+  if (o->facts > ORDER_BEFORE) order_fact(o, into, ORDER_BEFORE)[party] = tick;
+}
+
 void order_fence(const Order *o, uint32_t *clock, int first, int n) {
   take_larger(order_fact(o, clock, ORDER_FENCED) + first, clock + first, n);
 }

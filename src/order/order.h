@@ -78,6 +78,12 @@ static inline bool order_is_over(const Order *o, const uint32_t *clock, int part
   return tick < order_known(o, clock, ORDER_SEEN, party);
 }
 
+// The same, and the async proxy knows.
+static inline bool order_is_fenced(const Order *o, const uint32_t *clock, int party,
+                                   uint32_t tick) {
+  return tick < order_known(o, clock, ORDER_FENCED, party);
+}
+
 void order_clear(const Order *order, uint32_t *clock);
 // Nothing of one party any more.
 void order_forget(const Order *order, uint32_t *clock, int party);
@@ -91,6 +97,9 @@ void order_adopt(const Order *order, uint32_t *into, const uint32_t *from);
 
 // A party tells what it knows, and of all that it did in front of `tick`, its next one.
 void order_tell(const Order *order, uint32_t *into, uint32_t *own, int party, uint32_t tick);
+// All that a party did in front of `tick` is over, and its end is a fence behind it: a commit of
+// the tensor core, a phase.
+void order_tell_done(const Order *order, uint32_t *into, int party, uint32_t tick);
 // fence.proxy.async: what is known to have come before, of these parties, is known to the async
 // proxy as well, whoever did it (PTX ISA, Memory Consistency Model, "Proxy-preserved base causality
 // order").

@@ -50,10 +50,8 @@ void order_mbar_init(const Order *o, OrderMbar *bar, int64_t arrivals) {
 void order_mbar_next(const Order *o, OrderMbar *bar) {
   uint32_t *gathered = order_mbar_gathered(bar);
   order_phases_next(&bar->phases);
-  if (bar->party >= 0) {
-    const uint32_t over = gathered[bar->party] = bar->phases.first + bar->phases.phase;
-    if (o->facts > ORDER_BEFORE) order_fact(o, gathered, ORDER_BEFORE)[bar->party] = over;
-  }
+  if (bar->party >= 0)
+    order_tell_done(o, gathered, bar->party, bar->phases.first + bar->phases.phase);
   order_assign(o, order_mbar_ended(o, bar), gathered);
 }
 

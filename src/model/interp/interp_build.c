@@ -190,9 +190,9 @@ static void build_shared(Machine *m, BlockState *block) {
   }
 }
 
-static void build_tensor(Machine *m, TensorMemory *tensor) {
+static void build_tensor(const Machine *m, TensorMemory *tensor) {
   tensor->row = arena_alloc(m->arena, sizeof *tensor->row * TENSOR_QUARTERS);
-  tensor->cell = arena_alloc(m->arena, sizeof *tensor->cell * TENSOR_QUARTERS);
+  tensor->place = order_piece(m->order, sizeof *tensor->place * TENSOR_QUARTERS);
 }
 
 // What blocks share is built once.
@@ -249,6 +249,7 @@ static void build_order(Machine *m) {
   m->order =
       order_new(m->arena, m->n_clocks, m->n_clocks, multiplies ? ORDER_FACTS : ORDER_PASSED + 1);
   if (!m->has_clocks) return;
+  if (multiplies) m->moves = order_piece(m->order, sizeof *m->moves * (size_t)m->max_warps);
   m->clock = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
   m->rest = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
   m->knows = order_piece(m->order, sizeof *m->knows * (size_t)m->n_clocks);

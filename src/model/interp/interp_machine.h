@@ -68,22 +68,12 @@ typedef struct TensorQueue {
 
 // ---- tensor memory (interp_tmem.c) --------------------------------------------------------------
 
-// A column of a quarter of the lanes: nobody reaches less. Warp w reads the lanes of quarter w % 4,
-// so w / 4 says which warp of a block it is.
-enum { TENSOR_READERS = INTERP_THREADS_MAX / LANES / TENSOR_QUARTERS };
-typedef struct TensorCell {
-  Touch write, read[TENSOR_READERS];
-  Touch multiplied;  // the latest product that has scale factors here
-  bool in_flight;    // `write` is a tcgen05.st that its warp has not waited for
-  uint32_t loading;  // bit by reader: `read` is a tcgen05.ld that its warp has not waited for
-} TensorCell;
-
 typedef struct TensorMemory {
-  int columns;                         // that the block has; 0: none
-  bool gave_up;                        // the right to have more
-  Touch alloc;                         // since when
-  Row (*row)[TENSOR_COLUMNS];          // [TENSOR_QUARTERS]
-  TensorCell (*cell)[TENSOR_COLUMNS];  // [TENSOR_QUARTERS]
+  int columns;                          // that the block has; 0: none
+  bool gave_up;                         // the right to have more
+  Touch alloc;                          // since when
+  Row (*row)[TENSOR_COLUMNS];           // [TENSOR_QUARTERS]
+  OrderPlace (*place)[TENSOR_COLUMNS];  // [TENSOR_QUARTERS]
 } TensorMemory;
 
 // A tcgen05.mma or tcgen05.cp that was issued and is not carried out, or a commit behind some.
@@ -228,6 +218,7 @@ struct Machine {
   uint32_t **clock;   // [n_clocks] of each; of a warp's lanes in `knows`, where they know more
   uint32_t **rest;    // [n_clocks] of the others; unused while `knows` is all lanes
   uint32_t *knows;    // [n_clocks]
+  OrderMoves *moves;  // [max_warps] of tensor memory
   uint32_t *scratch;  // a clock
   int n_readers;      // warps whose reads of an element are kept
   int first_tensor;   // the clock of the first warp's share of the tensor core; 0: there is none
@@ -478,9 +469,6 @@ bool tmem_read(Machine *machine, const Warp *warp, const Code *code, const Tenso
 void tmem_multiplied(Machine *machine, const TensorReach *reach, const Touch *now, uint16_t who);
 void tmem_write(Machine *machine, const Warp *warp, const Code *code, const TensorReach *reach,
                 const Touch *now, uint16_t who);
-// An access that is over: it counts from now on.
-void tmem_touch_read(Machine *machine, const TensorReach *reach, const Touch *now);
-void tmem_touch_write(Machine *machine, const TensorReach *reach, const Touch *now);
 // Columns are given back: whatever was done to them must be known to be over.
 void tmem_release(Machine *machine, const Warp *warp, const Code *code);
 

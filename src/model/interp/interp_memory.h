@@ -3,8 +3,8 @@
 // Included by interp_machine.h. What is done with it: interp_order.c and interp_shadow.c.
 #pragma once
 #include "model/interp/interp_code.h"
-#include "order/order_groups.h"
 #include "order/order_mbar.h"
+#include "order/order_tensor.h"
 
 // One access. `block` counts clusters where blocks run together, `thread` the threads of all of its
 // blocks. Epochs count barriers, arrivals at mbarriers and landings: they grow through the

@@ -56,8 +56,8 @@ static inline bool unordered_for_async(const Machine *machine, const Touch *then
                                        uint32_t first) {
   if (unordered(machine, then, now, first)) return true;
   return then->epoch >= first && !is_agent(machine, then->thread) &&
-         then->epoch >= order_known(machine->order, interp_clock(machine, now->thread),
-                                    ORDER_FENCED, then->thread / LANES) &&
+         !order_is_fenced(machine->order, interp_clock(machine, now->thread), then->thread / LANES,
+                          then->epoch) &&
          !was_async(machine, then);
 }
 

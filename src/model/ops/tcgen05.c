@@ -299,7 +299,7 @@ static void arrive(Machine *m, const Warp *w, const Code *code, const TensorWork
     interp_at_rank(m, (int)rank);
     Mbar *bar = &m->memory[code->dst.buffer->id].mbar[work->at];
     const int agent = tmem_agent(m, w) / LANES;
-    work->known[agent] = order_fact(m->order, work->known, ORDER_BEFORE)[agent] = work->epoch;
+    order_tell_done(m->order, work->known, agent, work->epoch);
     order_join(m->order, order_mbar_gathered(bar->order), work->known);
     mbar_arrive(m, w, code, bar);
     if (m->watch) watch_landing(m, code, bar);
@@ -510,23 +510,19 @@ static void run_wait_ld(Machine *m, Warp *w, const Code *code) {
   if (!op_whole_warp(m, w, code)) return;
   for (int i = 0; i < w->loads->n; i++) {
     TensorMove *move = &w->loads->move[i];
-    const TensorReach reach = tmem_reach_of(m, w, move);
     tmem_bring(m, w, move);
-    memset(&w->loads->busy[move->row], 0, (size_t)reach.n);
-    const Touch over = touch_of(m, w, &m->code->code[move->code]);
-    tmem_touch_read(m, &reach, &over);
+    memset(&w->loads->busy[move->row], 0, (size_t)tmem_reach_of(m, w, move).n);
   }
   w->loads->n = 0;
+  OrderMoves *moves = &m->moves[w->index];
+  order_wait_for_moves(&moves->loads, &moves->loaded, m->epoch);
 }
 
 static void run_wait_st(Machine *m, Warp *w, const Code *code) {
   if (!op_whole_warp(m, w, code)) return;
-  for (int i = 0; i < w->stores->n; i++) {
-    const TensorReach reach = tmem_reach_of(m, w, &w->stores->move[i]);
-    const Touch over = touch_of(m, w, &m->code->code[w->stores->move[i].code]);
-    tmem_touch_write(m, &reach, &over);
-  }
   w->stores->n = 0;
+  OrderMoves *moves = &m->moves[w->index];
+  order_wait_for_moves(&moves->stores, &moves->stored, m->epoch);
 }
 
 static void run_before(Machine *m, Warp *w, const Code *code) {

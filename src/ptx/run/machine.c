@@ -197,7 +197,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   w->splits[0].calls[0].function = (int)(m->kernel - m->module->functions);
   memset(w->taint, 0, sizeof *w->taint * (size_t)w->cap_regs);
   memset(w->pred_taint, 0, sizeof *w->pred_taint * (size_t)w->cap_preds);
-  w->asked = w->n_commits = 0;
+  w->asked = 0;
   w->acquires = false;
   w->poll = -1;
   w->heard = 1u << w->block->rank;
@@ -231,7 +231,7 @@ static void start_cluster(PtxMachine *m, const int block[3]) {
   m->n_mbarriers = 0;
   m->alive = m->n_threads * m->n_blocks;
   m->stopped = m->lapped = m->forgives = false;
-  order_reset(m->order, m->n_warps);
+  order_reset(m->order, (m->has_tmem ? 2 : 1) * m->n_warps);
   ptx_barrier_clear(m, &m->cluster_barrier);
   for (int rank = 0; rank < m->n_blocks; rank++) {
     ptx_place_block(m, &m->blocks[rank], first);

@@ -72,7 +72,7 @@ static void make_blocks(PtxMachine *m) {
     block->rank = rank;
     block->ended = order_clock(m->order);
     block->reach = ARENA_ARRAY(m->arena, PtxReach, m->n_warps);
-    if (m->has_tmem) block->tmem = ptx_tmem_new(m->arena);
+    if (m->has_tmem) block->tmem = ptx_tmem_new(m);
     for (int id = 0; id < PTX_BARRIERS; id++) block->barriers[id].clock = order_clock(m->order);
   }
 }
@@ -237,8 +237,10 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
   m->block_warps = (m->n_threads + PTX_LANES - 1) / PTX_LANES;
   m->n_warps = m->block_warps * m->n_blocks;
   m->has_tmem = ptx_has_tmem(module);
-  m->order = order_new(arena, m->n_warps, m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks,
+  const int parties = (m->has_tmem ? 2 : 1) * m->n_warps;
+  m->order = order_new(arena, parties, parties + PTX_MBARRIERS_MAX * m->n_blocks,
                        m->has_tmem ? ORDER_FACTS : ORDER_FENCED + 1);
+  if (m->has_tmem) m->moves = order_piece(m->order, sizeof *m->moves * (size_t)m->n_warps);
   if (!make_memory(m, diags)) return NULL;
   for (int pc = 0; pc < module->n_code; pc++) m->multiplies |= module->code[pc].run == run_wgmma;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);

@@ -90,7 +90,8 @@ static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
   if (t->kind == PTX_LANDS)
     return !order_is_over(by->m->order, by->w->clock, (int)t->group, t->epoch);
   if (t->kind == PTX_ASKS)
-    return !ptx_product_over(by->m, by->w, ORDER_SEEN, t->thread / PTX_LANES, t->group);
+    return !order_is_over(by->m->order, by->w->clock, ptx_share_of(by->m, t->thread / PTX_LANES),
+                          t->group);
   const OrderGroupTicks *ticks;
   const OrderGroups *groups = groups_of(by->m, t, &ticks);
   if (!groups) return false;
@@ -117,7 +118,7 @@ static bool is_async(const PtxMachine *m, int pc, PtxTouchKind kind) {
 // Of a lone lane's fence the clock does not tell: whenever it was, it is taken for good.
 static bool is_fenced(const Toucher *by, const PtxTouch *t, uint32_t clock) {
   const int warp = t->thread / PTX_LANES;
-  return order_known(by->m->order, by->w->clock, ORDER_FENCED, warp) > clock ||
+  return order_is_fenced(by->m->order, by->w->clock, warp, clock) ||
          by->m->warps[warp].fenced_alone[t->thread % PTX_LANES] > clock;
 }
 

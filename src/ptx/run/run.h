@@ -9,8 +9,8 @@
 #pragma once
 #include <string.h>
 
-#include "order/order_groups.h"
 #include "order/order_mbar.h"
+#include "order/order_tensor.h"
 #include "ptx/run/machine.h"
 
 enum {
@@ -19,7 +19,6 @@ enum {
   PTX_WARPS_MAX = 32,       // of a block
   PTX_FINDINGS_MAX = 256,   // pairs of lines; what ends a run comes on top
   PTX_MBARRIERS_MAX = 256,  // of a block
-  PTX_COMMITS_KEPT = 64,    // of tcgen05, by warp
   PTX_SINK = ~PTX_SPECIAL_sink,
 };
 
@@ -105,16 +104,10 @@ typedef struct PtxSent {
   int pc;  // −1: none
 } PtxSent;
 
-// A tcgen05.commit: the products up to `asked` are over when that phase of the mbarrier is.
-typedef struct PtxCommit {
-  uint32_t asked, mbarrier, phase;
-  int pc;
-} PtxCommit;
-
 // Groups of a warp: of cp.async and bulk copies to elsewhere each lane's, with when each was waited
-// for; of wgmma; and tcgen05.ld and .st, each of them one.
+// for; of wgmma.
 typedef struct PtxGroups {
-  OrderGroups copies[PTX_LANES], sends[PTX_LANES], products, loads, stores;
+  OrderGroups copies[PTX_LANES], sends[PTX_LANES], products;
   OrderGroupTicks copied[PTX_LANES], sent[PTX_LANES], multiplied;
 } PtxGroups;
 
@@ -156,11 +149,7 @@ typedef struct PtxWarp {
   uint32_t last_flight;  // group of the last wgmma
   uint32_t fences;       // wgmma.fence so far
   bool flies;            // some register may be in flight
-  // tcgen05: products that the warp has asked for, its commits, and what it knows of tensor memory.
-  uint32_t asked, n_commits;
-  PtxCommit commits[PTX_COMMITS_KEPT];
-  uint32_t load_clock;   // when the first tcgen05.ld began that was not waited for
-  uint32_t store_clock;  // the same of tcgen05.st
+  uint32_t asked;        // products of tcgen05: the ticks of its share of the tensor core
 } PtxWarp;
 
 typedef struct PtxBarrier {
@@ -231,9 +220,12 @@ struct PtxMachine {
   const PtxModule *module;
   const PtxFunction *kernel;
   PtxLaunch launch;
-  int n_threads;              // of a block
-  int n_warps, block_warps;   // of the cluster, of a block
-  Order *order;               // parties are the warps, and behind them the mbarriers
+  int n_threads;             // of a block
+  int n_warps, block_warps;  // of the cluster, of a block
+  // Parties are the warps, where there is tensor memory their shares of the tensor core, and behind
+  // those the mbarriers.
+  Order *order;
+  OrderMoves *moves;          // by warp, of tensor memory
   bool multiplies;            // some instruction is a wgmma
   bool has_tmem;              // some instruction is a tcgen05
   int n_blocks, cluster[3];   // of a cluster
@@ -424,11 +416,10 @@ void ptx_note_written(PtxMachine *m, PtxWarp *w, const PtxInst *i);
 
 // ---- tmem_order.c -------------------------------------------------------------------------------
 
-// Whether a warp knows that another one's product is over; ORDER_AFTER: and has fenced since.
-bool ptx_product_over(const PtxMachine *m, const PtxWarp *w, OrderFact fact, int warp,
-                      uint32_t product);
+// The party of what a warp has asked of the tensor core.
+static inline int ptx_share_of(const PtxMachine *m, int warp) { return m->n_warps + warp; }
 bool ptx_has_tmem(const PtxModule *module);
-PtxTmem *ptx_tmem_new(Arena *arena);
+PtxTmem *ptx_tmem_new(const PtxMachine *m);
 void ptx_tmem_start(PtxBlock *block);
 // The last thread of a block has ended.
 void ptx_tmem_end(PtxMachine *m, PtxWarp *w);

@@ -131,6 +131,7 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
 void ptx_mbarrier_commit(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b) {
   if (!take_arrivals(m, w, lane, b, 1)) return;
   ptx_release(m, w, order_mbar_gathered(b->order));
+  order_tell_done(m->order, order_mbar_gathered(b->order), ptx_share_of(m, w->index), w->asked + 1);
   end_phase_if_over(m, w, b);
 }
 

@@ -245,9 +245,6 @@ void run_t_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
       PtxMbarrier *b = ptx_mbarrier_at(m, w, l, casts ? m->smem_stride * rank + at : own->address);
       if (!b) return;
       ptx_reach(m, w, (int)l, rank);
-      w->commits[w->n_commits++ % PTX_COMMITS_KEPT] =
-          (PtxCommit){w->asked, (uint32_t)b->order->party,
-                      b->order->phases.first + b->order->phases.phase, w->pc};
       ptx_mbarrier_commit(m, w, l, b);
     }
   }
@@ -284,9 +281,7 @@ void run_t_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     const PtxArg arg = m->module->args[to->at + n];
     if (arg >= 0) w->frame_taint[arg] = ~0u;
   }
-  if (order_groups_are_over(&w->groups->loads)) w->load_clock = w->clock[w->index];
   ptx_note_load(m, w, to);
-  w->groups->loads.closed++;
 }
 
 void run_t_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -300,27 +295,24 @@ void run_t_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     const uint64_t *S = ptx_lanes(m, w, from, n);
     FOR_LANES(mask) w->block->tmem->bits[first + (int)l][reach.column + n] = (uint32_t)S[l];
   }
-  if (order_groups_are_over(&w->groups->stores)) w->store_clock = w->clock[w->index];
-  w->groups->stores.closed++;
 }
 
 void run_t_wait_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (!ptx_come_together(m, w, i, mask)) return;
-  order_groups_wait(&w->groups->loads, 0);
+  OrderMoves *moves = &m->moves[w->index];
+  order_wait_for_moves(&moves->loads, &moves->loaded, w->clock[w->index]);
   w->flies = m->multiplies;
 }
 
 void run_t_wait_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  if (ptx_come_together(m, w, i, mask)) order_groups_wait(&w->groups->stores, 0);
+  if (!ptx_come_together(m, w, i, mask)) return;
+  OrderMoves *moves = &m->moves[w->index];
+  order_wait_for_moves(&moves->stores, &moves->stored, w->clock[w->index]);
 }
 
-// What is still on its way is not told of.
 void run_t_before(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)i, (void)mask;
-  uint32_t over = ++w->clock[w->index];
-  if (!order_groups_are_over(&w->groups->loads) && w->load_clock < over) over = w->load_clock;
-  if (!order_groups_are_over(&w->groups->stores) && w->store_clock < over) over = w->store_clock;
-  order_fact(m->order, w->clock, ORDER_BEFORE)[w->index] = over;
+  order_fact(m->order, w->clock, ORDER_BEFORE)[w->index] = ++w->clock[w->index];
 }
 
 void run_t_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

@@ -147,10 +147,11 @@ static PtxFlight *flight_of(const PtxMachine *m, const PtxWarp *w, const PtxGrou
   return is_register && arg >= 0 ? &w->flight[(w->frame - w->regs) / PTX_LANES + arg] : NULL;
 }
 
-static bool flies(const PtxWarp *w, const PtxFlight *f) {
+static bool flies(const PtxMachine *m, const PtxWarp *w, const PtxFlight *f) {
   if (!f || f->kind == PTX_NO_FLIGHT) return false;
-  const PtxGroups *of = w->groups;
-  return !order_group_is_over(f->kind == PTX_FLIGHT_LD ? &of->loads : &of->products, f->group);
+  const OrderGroups *of =
+      f->kind == PTX_FLIGHT_LD ? &m->moves[w->index].loads : &w->groups->products;
+  return !order_group_is_over(of, f->group);
 }
 
 static void tell_flight(PtxMachine *m, PtxWarp *w, const PtxFlight *flight, uint32_t mask,
@@ -176,7 +177,7 @@ static void check_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlight *
 static void check_group(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
   for (int n = 0; n < g->n; n++) {
     PtxFlight *f = flight_of(m, w, g, n);
-    if (!flies(w, f)) continue;
+    if (!flies(m, w, f)) continue;
     if (f->kind == PTX_FLIGHT_LD)
       check_load(m, w, g, f, mask);
     else if (g->written)
@@ -191,7 +192,7 @@ static bool renames(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
   if (i->run != run_mov || i->groups[0].n != 1 || i->groups[1].n != 1) return false;
   PtxFlight *to = flight_of(m, w, &i->groups[0], 0);
   const PtxFlight *from = flight_of(m, w, &i->groups[1], 0);
-  if (!to || !flies(w, from) || from->kind != PTX_FLIGHT_D) return false;
+  if (!to || !flies(m, w, from) || from->kind != PTX_FLIGHT_D) return false;
   *to = *from;
   return true;
 }
@@ -231,7 +232,9 @@ static void check_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
 void ptx_note_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g) {
   for (int n = 0; n < g->n; n++) {
     PtxFlight *f = flight_of(m, w, g, n);
-    if (f) *f = (PtxFlight){.pc = w->pc, .group = w->groups->loads.closed, .kind = PTX_FLIGHT_LD};
+    if (f)
+      *f =
+          (PtxFlight){.pc = w->pc, .group = m->moves[w->index].loads.closed, .kind = PTX_FLIGHT_LD};
   }
   w->flies = true;
 }
@@ -250,7 +253,7 @@ static void take_off(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlightKind
   for (int n = 0; n < g->n; n++) {
     PtxFlight *f = flight_of(m, w, g, n);
     if (!f) continue;
-    if (flies(w, f) && f->kind != kind)
+    if (flies(m, w, f) && f->kind != kind)
       tell_flight(m, w, f, w->mask,
                   "a sum is taken for A, or A for a sum, before it was waited for");
     *f = (PtxFlight){w->pc, w->groups->products.closed, (uint8_t)kind, f->written_pc, 0};

@@ -110,8 +110,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   start_registers_of(m, w);
   if (w->tensor) tensor_start(m, w);
   if (w->agent) tmem_start(m, w);
-  memset(w->committed, 0, sizeof w->committed);
-  memset(w->bulk_committed, 0, sizeof w->bulk_committed);
+  *w->groups = (WarpGroups){.products = {0}};
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
   HardwareDigit block = {(Var *)(uintptr_t)m->program->block, 1};
@@ -349,8 +348,8 @@ static void run_kernel(Machine *m, int kernel) {
   if (kernel <= m->program->main_kernel) m->lists = choose_lists(m);  // later ones ask for its grid
   // Blocks of a cluster that do not reach each other run one by one.
   int n_runs = (int)(m->grid * m->code->launch.cluster / m->code->cluster);
-  shuffle(&m->random, m->order, n_runs);
-  for (int i = 0; i < n_runs && !m->stopped; i++) run_cluster(m, m->order[i], i == 0);
+  shuffle(&m->random, m->cluster_order, n_runs);
+  for (int i = 0; i < n_runs && !m->stopped; i++) run_cluster(m, m->cluster_order[i], i == 0);
 }
 
 static Memory *result_memory(Machine *m) {

@@ -150,7 +150,8 @@ int nvrtc_read_report(Arena *arena, const char *log, const Plan *plan, KernelRes
                                      .spill_store_bytes = -1,
                                      .spill_load_bytes = -1,
                                      .constant_bytes = -1,
-                                     .n_barriers = -1};
+                                     .n_barriers = -1,
+                                     .instructions = -1};
   read_notes(arena, log, plan, resources);
   for (const char *line = log; *line;) {
     size_t length = strcspn(line, "\n");
@@ -284,6 +285,7 @@ void compile_read_cubin(CompileResult *result) {
     KernelResources *of = &result->kernels[i];
     of->code = kernel_code_read(result->cubin, result->cubin_bytes, of->name);
     of->spills = kernel_spills_read(result->cubin, result->cubin_bytes, of->name);
+    of->instructions = kernel_length_read(result->cubin, result->cubin_bytes, of->name);
   }
 }
 

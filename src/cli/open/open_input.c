@@ -25,7 +25,12 @@
 #include "ptx/module/signature.h"
 #include "ptx/tally/tally.h"
 
-enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120, TOLD_BYTES = 256 << 20 };
+enum {
+  STREAM_BYTES = 1 << 16,
+  FILE_BYTES_MAX = 256 << 20,
+  COMPILE_SECONDS = 120,
+  TOLD_BYTES = 256 << 20
+};
 
 // "example:sums.ptx" is one of the files that the program brings along.
 bool open_is_example(const char *path) { return str_starts(path, "example:"); }
@@ -45,27 +50,63 @@ static char *read_example(Arena *arena, const char *path, size_t *bytes, Diags *
   return arena_strndup(arena, file->text, file->size);
 }
 
-char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
-  if (open_is_example(path)) return read_example(arena, path, bytes, diags);
+// All that comes, until its writer has gone; what is more than a file may have is left there.
+static char *read_stream(Arena *arena, FILE *file, size_t *bytes) {
+  size_t room = STREAM_BYTES;
+  char *text = malloc(room);
+  *bytes = 0;
+  for (size_t n; text && (n = fread(text + *bytes, 1, room - *bytes, file)) > 0;) {
+    *bytes += n;
+    if (*bytes < room || room > FILE_BYTES_MAX) continue;
+    char *more = realloc(text, room *= 2);
+    if (!more) free(text);
+    text = more;
+  }
+  char *kept = text ? arena_strndup(arena, text, *bytes) : NULL;
+  free(text);
+  return kept;
+}
+
+static char *read_sized(Arena *arena, FILE *file, size_t size, size_t *bytes) {
+  char *text = arena_alloc(arena, size + 1);
+  *bytes = fread(text, 1, size, file);
+  return text;
+}
+
+static char *read_whole(Arena *arena, const char *path, bool pipes, size_t *bytes, Diags *diags) {
   const char *why = NULL;
-  FILE *file = disk_open(path, false, &why);
+  FILE *file = pipes && open_is_stdin(path) ? stdin : disk_open(path, pipes, &why);
   struct stat status;
-  if (!file || fstat(fileno(file), &status) != 0) {
-    diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path), why);
-    if (file) fclose(file);
-    return NULL;
-  }
-  if (status.st_size > FILE_BYTES_MAX) {
-    diag_add(diags, "file", "%s has more than 256 MiB", str_sanitise(arena, path));
-    fclose(file);
-    return NULL;
-  }
-  char *text = arena_alloc(arena, (size_t)status.st_size + 1);
-  *bytes = fread(text, 1, (size_t)status.st_size, file);
-  const bool broken = ferror(file) != 0;
-  fclose(file);
-  if (broken) diag_add(diags, "file", "%s cannot be read", str_sanitise(arena, path));
-  return broken ? NULL : text;
+  const char *name = str_sanitise(arena, path);
+  char *text = NULL;
+  if (!file || fstat(fileno(file), &status) != 0)
+    diag_add(diags, "file", "%s cannot be read: %s", name, why ? why : strerror(errno));
+  else if (status.st_size <= FILE_BYTES_MAX)
+    text = S_ISREG(status.st_mode) && file != stdin
+               ? read_sized(arena, file, (size_t)status.st_size, bytes)
+               : read_stream(arena, file, bytes);
+  const bool broken = file && ferror(file) != 0,
+             large = file && (text ? *bytes : (size_t)status.st_size) > FILE_BYTES_MAX;
+  if (file && file != stdin) fclose(file);
+  if (large) diag_add(diags, "file", "%s has more than 256 MiB", name);
+  if (broken && !large) diag_add(diags, "file", "%s cannot be read", name);
+  return broken || large ? NULL : text;
+}
+
+bool open_is_stdin(const char *path) { return str_equal(path, "-"); }
+
+bool open_reads_once(const char *path) {
+  struct stat status;
+  return open_is_stdin(path) || (stat(path, &status) == 0 && S_ISFIFO(status.st_mode));
+}
+
+char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
+  return read_whole(arena, path, false, bytes, diags);
+}
+
+char *open_read_given(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
+  return open_is_example(path) ? read_example(arena, path, bytes, diags)
+                               : read_whole(arena, path, true, bytes, diags);
 }
 
 // ---- compilers ----------------------------------------------------------------------------------
@@ -237,7 +278,7 @@ OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flag
   const bool is_cuda = dot && (str_equal(dot, ".cu") || str_equal(dot, ".cuh"));
   if (!is_cuda) {
     OpenText text = {.status = CLI_USAGE};
-    text.ptx = open_read_file(arena, path, &text.bytes, diags);
+    text.ptx = open_read_given(arena, path, &text.bytes, diags);
     return text;
   }
   if (access(path, R_OK) != 0) {
@@ -415,7 +456,7 @@ static void give_memory(ArgGiver *g, const char *arg) {
 
 static void give_file(ArgGiver *g, const char *arg) {
   size_t bytes = 0;
-  const char *contents = open_read_file(g->arena, arg + 5, &bytes, g->diags);
+  const char *contents = open_read_given(g->arena, arg + 5, &bytes, g->diags);
   if (contents && bytes == 0) say(g, arg, "the file is empty");
   if (contents && bytes > 0 && takes_pointer(g, arg))
     give_pointer(g, (int64_t)bytes, contents, PTX_CONTENT_GIVEN);

@@ -237,36 +237,10 @@ void places_draw(Canvas *canvas, Rect in, Arena *frame, const PlacesWork *work, 
 
 // ---- data ---------------------------------------------------------------------------------------
 
-static void put_copy(JsonWriter *w, const LoadPlaces *places, const LoadCopy *copy) {
+static const char *verdict_name(LoadVerdict verdict) {
   static const char *const words[] = {"untried", "safe", "unsafe"};
-  json_begin_object(w);
-  json_member_string(w, "slabs", copy->slabs);
-  json_member_int(w, "stands", copy->at);
-  json_key(w, "places");
-  json_begin_array(w);
-  for (int p = 0; p <= places->n_lines; p++) {
-    const LoadPlace *place = &copy->place[p];
-    json_begin_object(w);
-    json_member_string(w, "is", words[place->verdict]);
-    json_member_string(w, "finding", place->text);
-    if (place->verdict == LOAD_UNSAFE && place->meets >= 0)
-      json_member_int(w, "meets", place->meets);
-    else
-      json_member_null(w, "meets");
-    json_end_object(w);
-  }
-  json_end_array(w);
-  json_end_object(w);
+  return words[verdict];
 }
 
-void places_json(JsonWriter *w, const PlacesWork *work) {
-  json_key(w, "lines");
-  json_begin_array(w);
-  for (int i = 0; i < places_count(work); i++) json_put_string(w, work->text[i]);
-  json_end_array(w);
-  json_key(w, "copies");
-  json_begin_array(w);
-  for (int i = 0; work->places && i < work->places->n_copies; i++)
-    put_copy(w, work->places, &work->places->copy[i]);
-  json_end_array(w);
-}
+#define FORM_FILE "tui/views/program/loops_places.form"
+#include "base/form_make.h"

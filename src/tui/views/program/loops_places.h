@@ -9,7 +9,7 @@
 //     ·    ·   barrier: the slab is filled, the other one read
 //     ●    ·   the warp's fragments of Q; the warp's fragments of K
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "model/interp/load_places.h"
 #include "tui/canvas/canvas.h"
 #include "tui/session/session.h"
@@ -39,4 +39,4 @@ void places_draw_head(Canvas *canvas, Rect in, const PlacesWork *work);
 // `spot`: what a click on a row means, its value being the row.
 void places_draw(Canvas *canvas, Rect in, Arena *frame, const PlacesWork *work, int cursor,
                  int spot);
-void places_json(JsonWriter *w, const PlacesWork *work);
+extern const Form load_places_form;  // of PlacesWork

@@ -159,12 +159,17 @@ void form_write(JsonWriter *writer, Arena *arena, const Form *form, const void *
   write_object(&walk, form, it, NULL);
 }
 
+void form_write_document(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
+                         const void *in) {
+  json_begin_document(writer);
+  form_members(writer, arena, form, it, in);
+  json_end_object(writer);
+}
+
 char *form_document(Arena *arena, const Form *form, const void *it, const void *in) {
   Str out = str_new(arena);
   JsonWriter writer = json_writer(&out);
-  json_begin_document(&writer);
-  form_members(&writer, arena, form, it, in);
-  json_end_object(&writer);
+  form_write_document(&writer, arena, form, it, in);
   str_add_char(&out, '\n');
   return out.text;
 }

@@ -119,7 +119,9 @@ void form_write(JsonWriter *writer, Arena *arena, const Form *form, const void *
 // Its members, into the object that is open.
 void form_members(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
                   const void *in);
-// {"schema":"gemmview/1", members} and the end of the line: a whole document.
+// {"schema":"gemmview/1", members}: a whole document; the other one with the end of the line.
+void form_write_document(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
+                         const void *in);
 char *form_document(Arena *arena, const Form *form, const void *it, const void *in);
 // JSON Schema, draft 2020-12, of what form_write writes; of form_document if `is_document`.
 void form_schema(JsonWriter *writer, const Form *form, bool is_document);

@@ -53,7 +53,5 @@ static const Form *const documents[] = {
 void view_document(JsonWriter *w, Session *session, const Canvas *canvas, const char *command) {
   const ViewBody *body = view_table[session->view].body;
   const ShownView shown = {command, session, canvas, body->data ? body->data(session) : NULL};
-  json_begin_document(w);
-  form_members(w, session->frame, documents[session->view], &shown, session);
-  json_end_object(w);
+  form_write_document(w, session->frame, documents[session->view], &shown, session);
 }

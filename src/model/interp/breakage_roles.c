@@ -27,8 +27,8 @@ static Stmt *find_writers(Program *program) {
 
 static void meet_all(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (!is_op(stmt, OP_BARRIER) || stmt->op.count == 0) return;
-  stmt->op.count = 0;
+  if (!is_op(stmt, OP_BARRIER) || stmt->op.threads == 0) return;
+  stmt->op.threads = 0;
   stmt->op.id = NULL;
   *(bool *)context = true;
 }

@@ -242,30 +242,30 @@ typedef struct MatrixTile {
   int64_t lbo, sbo;   // leading and stride dimension byte offset
 } MatrixTile;
 
+// How the attributes of attribute.def lie in an operation.
+#define ATTRIBUTE_NUMBER int64_t
+#define ATTRIBUTE_MAYBE int64_t
+#define ATTRIBUTE_FLAG bool
+#define ATTRIBUTE_EXPR const Expr *
+#define ATTRIBUTE_MAYBE_EXPR const Expr *
+
 typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
-  Access scale[2];     // of a multiplication: the factors of A and B, where the type has any. Of an
-                       // atom the first of those that a lane gives; it is a byte of a register, or
-                       // of a word of tensor memory, and its place there is what PTX calls the
-                       // byte-id, or the ID of the scale factors
-  int width;           // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
-  int64_t count;       // what op.def says of each operation
-  bool trans;          // LDMATRIX, STMATRIX: .trans
-  double value;        // INIT
-  int64_t box[2];      // of TMA: rows and columns that one copy moves
-  const Atom *atom;    // of a multiplication by the tensor core
-  MatrixTile tile[2];  // of A and B, where the operation reads tiles
-  const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: that of all threads,
-                   // 0, or of 32 threads that of each warp
-  const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1; CLAIM: its epoch
-  bool in_steps;      // CLAIM: reads and writes by turns, not indivisibly
-  const Expr *mask;  // TMA_LOAD, MBAR_ARRIVE: bit r says that block r of the cluster takes part, at
-                     // the same place of its own memory; NULL: the own block alone
-  int cta_group;     // of tcgen05: 2 where a pair of CTAs does it together; 0 and 1: one alone
-  uint32_t idesc;    // T_MMA: its instruction descriptor; 0: none yet (ir/matrix_tile.h)
-  const Expr *keep;  // WGMMA, T_MMA: 0 where the sums begin with this product, whatever was in
-                     // their registers; NULL: it is added to them
+  Access scale[2];  // of a multiplication: the factors of A and B, where the type has any. Of an
+                    // atom the first of those that a lane gives; it is a byte of a register, or
+                    // of a word of tensor memory, and its place there is what PTX calls the
+                    // byte-id, or the ID of the scale factors
+  int width;        // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
+#define ATTRIBUTE(name, kind, ...) ATTRIBUTE_##kind name;
+#include "model/ir/attribute.def"
+  double value;         // INIT
+  int64_t box[2];       // of TMA: rows and columns that one copy moves
+  const Atom *atom;     // of a multiplication by the tensor core
+  MatrixTile tile[2];   // of A and B, where the operation reads tiles
+  int cta_group;        // of tcgen05: 2 where a pair of CTAs does it together; 0 and 1: one alone
+  uint32_t idesc;       // T_MMA: its instruction descriptor; 0: none yet (ir/matrix_tile.h)
+  int64_t factor_tile;  // T_CP: the number of its tile; passes make its place of it
 } Op;
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;

@@ -65,10 +65,16 @@ static void put_fields(JsonWriter *w, const Form *form) {
   }
 }
 
-// Members of MEMBERS are left out together, so none of them is required.
+// Members of WHEN_MEMBERS are left out together, so none of them is required.
 static void put_required(JsonWriter *w, const Form *form) {
-  for (int i = 0; i < form->n; i++)
-    if (form->field[i].presence != FORM_WHEN) json_put_string(w, form->field[i].key);
+  for (int i = 0; i < form->n; i++) {
+    const FormField *field = &form->field[i];
+    if (field->presence == FORM_WHEN) continue;
+    if (field->kind == FORM_MEMBERS)
+      put_required(w, field->form);
+    else
+      json_put_string(w, field->key);
+  }
 }
 
 static void put_object(JsonWriter *w, const Form *form, bool is_document) {

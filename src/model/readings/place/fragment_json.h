@@ -4,10 +4,22 @@
 //   "row":{"row":3,"lanes":[12,13,14,15],"values":[0,1],"steps":[…]}
 //   "relayout":{"atoms":2,"elements":256,"kept":256,"in_place":true,"text":…,"places":[…]}
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "model/words/fragment.h"
 
-void fragment_put_row(JsonWriter *writer, Arena *arena, const FragmentMap *map, int row);
+extern const Form fragment_row_of_form;  // of FragmentRow: "row"
+
+typedef struct RelayoutSaid {
+  const Atom *sums, *next;
+  Relayout map;
+  bool in_place;
+} RelayoutSaid;
+
 // Sums of `sums` as operand A of `next`. A place is row, column, atom, lane and value of the sum,
 // lane and value of the operand.
+RelayoutSaid fragment_relayout_said(const Atom *sums, const Atom *next);
+extern const Form relayout_of_form;  // of RelayoutSaid: "relayout"
+
+// The same through a writer.
+void fragment_put_row(JsonWriter *writer, Arena *arena, const FragmentMap *map, int row);
 void fragment_put_relayout(JsonWriter *writer, Arena *arena, const Atom *sums, const Atom *next);

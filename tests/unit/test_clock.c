@@ -10,9 +10,9 @@
 #include "clock/clock_machine.h"
 #include "compile_once.h"
 #include "emit_cases.h"
-#include "kernels/device/register_probe.h"
+#include "kernels/device/probe/register_probe.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/loop_clock.h"
+#include "kernels/toolchain/machine/loop_clock.h"
 #include "quick_check.h"
 
 Suite *suite_clock(void);

@@ -9,8 +9,8 @@
 #include "base/str.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/kernel_code.h"
-#include "model/readings/calibration.h"
+#include "kernels/toolchain/machine/kernel_code.h"
+#include "model/readings/cost/calibration.h"
 
 Suite *suite_kernel_code(void);
 

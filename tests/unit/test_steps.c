@@ -13,7 +13,7 @@
 #include "kernels/toolchain/nvrtc.h"
 #include "model/ir/lanes.h"
 #include "model/ir/rewrite.h"
-#include "model/readings/steps.h"
+#include "model/readings/time/steps.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/strategies.h"
 #include "property.h"

@@ -6,12 +6,12 @@
 #include "banks/layouts/smem_descriptor.h"
 #include "cli_harness.h"
 #include "model/ir/matrix_tile.h"
-#include "model/ir/parse.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/parse.h"
+#include "model/ir/notation/print.h"
 #include "model/ir/rewrite.h"
 #include "model/readings/model.h"
-#include "model/readings/tile_map.h"
-#include "model/readings/trace.h"
+#include "model/readings/place/tile_map.h"
+#include "model/readings/place/trace.h"
 #include "property.h"
 
 Suite *suite_wgmma(void);

@@ -18,7 +18,7 @@
 #include "base/json.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
-#include "cli/common/cli_timing.h"
+#include "cli/common/tables/cli_timing.h"
 #include "kernels/device/driver.h"
 #include "kernels/worker/result_json.h"
 

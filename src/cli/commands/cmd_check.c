@@ -30,8 +30,8 @@
 #include "cli/common/cli_program.h"
 #include "cli/common/options.h"
 #include "model/interp/interp.h"
-#include "model/readings/knob_use.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/knob_use.h"
+#include "model/readings/rules/rule.h"
 
 typedef struct CheckGiven {
   const char *state;

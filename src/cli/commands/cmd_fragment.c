@@ -17,11 +17,11 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/whole.h"
-#include "cli/common/atom_rows.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
-#include "model/readings/fragment_json.h"
-#include "model/readings/fragment_text.h"
+#include "cli/common/tables/atom_rows.h"
+#include "model/readings/place/fragment_json.h"
+#include "model/readings/place/fragment_text.h"
 #include "model/words/dtype.h"
 
 CommandRun cmd_fragment;

@@ -19,9 +19,9 @@
 
 #include "base/json.h"
 #include "cli/common/cli.h"
-#include "cli/common/cli_ladder.h"
 #include "cli/common/cli_model.h"
-#include "cli/common/cli_timing.h"
+#include "cli/common/tables/cli_ladder.h"
+#include "cli/common/tables/cli_timing.h"
 #include "model/schedules/reduce.h"
 
 typedef struct LadderGiven {

@@ -23,11 +23,11 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/cli_ladder.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_probe.h"
-#include "cli/common/cli_timing.h"
-#include "kernels/device/register_probe.h"
+#include "cli/common/tables/cli_ladder.h"
+#include "cli/common/tables/cli_timing.h"
+#include "kernels/device/probe/register_probe.h"
 
 typedef struct ProbeGiven {
   const char *op, *addr, *state, *ladder;

@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
-#include "cli/common/cli_timing.h"
-#include "cli/common/sweep.h"
+#include "cli/common/tables/cli_timing.h"
+#include "cli/common/tables/sweep.h"
 
 typedef struct SweepGiven {
   const char *state;

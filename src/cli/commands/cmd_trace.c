@@ -20,9 +20,9 @@
 #include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
-#include "cli/common/cli_timing.h"
+#include "cli/common/tables/cli_timing.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "model/readings/timeline_measured.h"
+#include "model/readings/time/timeline_measured.h"
 #include "tui/canvas/export.h"
 #include "tui/views/program/pipeline.h"
 

@@ -20,10 +20,10 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/cli_factors.h"
 #include "cli/common/cli_model.h"
-#include "cli/common/cli_timing.h"
-#include "cli/common/history_rows.h"
+#include "cli/common/tables/cli_factors.h"
+#include "cli/common/tables/cli_timing.h"
+#include "cli/common/tables/history_rows.h"
 #include "cli/common/tune_input.h"
 #include "kernels/tune/tune.h"
 

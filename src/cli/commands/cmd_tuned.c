@@ -18,13 +18,13 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/cli_factors.h"
 #include "cli/common/cli_model.h"
-#include "cli/common/history_rows.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/cli_factors.h"
+#include "cli/common/tables/history_rows.h"
 #include "kernels/device/timing.h"
-#include "kernels/toolchain/export_inside.h"
-#include "kernels/toolchain/export_library.h"
+#include "kernels/toolchain/export/export_inside.h"
+#include "kernels/toolchain/export/export_library.h"
 #include "model/words/device.h"
 
 enum { ROWS_MAX = 100000, FITS_MAX = 64 * CALIBRATION_FAMILIES };

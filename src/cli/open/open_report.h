@@ -2,7 +2,7 @@
 #pragma once
 #include "base/json.h"
 #include "cli/open/open_input.h"
-#include "kernels/toolchain/sass.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "ptx/module/line_table.h"
 #include "ptx/record/record.h"
 

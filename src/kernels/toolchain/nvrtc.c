@@ -29,7 +29,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "kernels/toolchain/dl.h"
-#include "kernels/toolchain/kernel_code.h"
+#include "kernels/toolchain/machine/kernel_code.h"
 
 enum { OPTION_MAX = 8, ARCH_MAX = 64, LOG_MAX = 256 << 10 };
 

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "kernels/toolchain/plan.h"
-#include "model/readings/compiled_code.h"
+#include "model/readings/cost/compiled_code.h"
 
 typedef enum CompileStage {
   COMPILE_PTX = 1,    // PTX text only: the fast answer

@@ -13,7 +13,7 @@
 #include "base/embed.h"
 #include "base/hash.h"
 #include "base/str.h"
-#include "kernels/device/recorded.h"
+#include "kernels/device/history/recorded.h"
 #include "model/readings/model.h"
 
 typedef struct Recording {

@@ -144,7 +144,7 @@ void bulk_wait(Machine *m, Warp *w, const Code *code, bool until_read) {
   for (int i = 0; i < w->n_stores; i++) {
     BulkStore *store = &w->store[i];
     bool mine = w->active >> store->lane & 1;
-    bool over = mine && store->group < w->bulk_committed[store->lane] - code->stmt->op.count;
+    bool over = mine && store->group < w->bulk_committed[store->lane] - code->stmt->op.groups;
     if (over && !store->is_read) be_read(m, w, store);
     if (over && !until_read) {
       be_written(m, w, store);

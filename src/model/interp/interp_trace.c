@@ -7,7 +7,7 @@
 // indices are those of the access, evaluated for this one lane; a copy in the background shows what
 // its destination holds until it lands.
 #include "model/interp/interp_machine.h"
-#include "model/ir/print_op.h"
+#include "model/ir/notation/print_op.h"
 
 enum { VALUES_MAX = 4 };
 

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "model/ir/rewrite.h"
 #include "model/lessons/fact_compute.h"
-#include "model/readings/described.h"
+#include "model/readings/place/described.h"
 
 static const char *const limiters[] = {"registers", "shared memory", "tensor memory", "threads",
                                        "blocks",    "clusters",      "grid",          NULL};

@@ -84,7 +84,7 @@ static void run_cp_wait(Machine *m, Warp *w, const Code *code) {
   for (int i = 0; i < w->n_copies; i++) {
     Copy *copy = &w->copy[i];
     EACH_LANE(lane, copy->lanes & w->active)
-    if (copy->group[lane] < w->committed[lane] - code->stmt->op.count)
+    if (copy->group[lane] < w->committed[lane] - code->stmt->op.groups)
       arrive_lane(m, w, copy, lane);
     if (!copy->lanes) continue;
     if (kept != i) w->copy[kept] = *copy;
@@ -102,7 +102,7 @@ static void emit_cp_async(Emitter *emitter, const Op *op) {
   PreludeKind kind = wanted ? PRELUDE_CP_ASYNC_IF : PRELUDE_CP_ASYNC;
   if (guard) kind++;  // the kind "or zero" follows its plain one
   Prelude copy = emit_move_of(emitter, kind, op->src.buffer, NULL, op->width);
-  copy.l2_bytes = (int)op->count;
+  copy.l2_bytes = (int)op->l2_bytes;
   const char *name = emit_helper(emitter, copy);
   emitter_line(emitter, "%s(%s, &%s%s%s%s%s);", name, emit_place(emitter, &op->dst),
                emit_element(emitter, &op->src), guard ? ", " : "", guard ? guard : "",
@@ -129,7 +129,7 @@ static void emit_cp_commit(Emitter *emitter, const Op *op) {
 }
 
 static void emit_cp_wait(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->groups);
 }
 
 static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy of the slab of %s",

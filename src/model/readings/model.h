@@ -7,10 +7,10 @@
 #include "banks/engine/bank.h"
 #include "banks/engine/sector.h"
 #include "base/diag.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/print.h"
 #include "model/ir/program.h"
 #include "model/passes/pass.h"
-#include "model/readings/waits.h"
+#include "model/readings/time/waits.h"
 #include "model/words/knob.h"
 #include "model/words/target.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/print.h"
 #include "model/schedules/reduce.h"
 #include "model/text/emit.h"
 

@@ -13,7 +13,7 @@
 // undone; a rung that is left keeps what was made of it.
 #pragma once
 #include "base/arena.h"
-#include "model/readings/estimate.h"
+#include "model/readings/cost/estimate.h"
 #include "model/words/device.h"
 #include "model/words/ladder.h"
 #include "tui/canvas/key.h"

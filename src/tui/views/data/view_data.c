@@ -6,7 +6,7 @@
 
 #include "banks/engine/bank_batch.h"
 #include "base/str.h"
-#include "model/readings/site_json.h"
+#include "model/readings/cost/site_json.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
 #include "tui/session/tuning.h"

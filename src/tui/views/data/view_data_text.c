@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "model/readings/fragment_json.h"
+#include "model/readings/place/fragment_json.h"
 #include "tui/frame/view_json.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/swizzle.h"

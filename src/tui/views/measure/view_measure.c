@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "model/readings/knob_use.h"
+#include "model/readings/rules/knob_use.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/claim_rows.h"

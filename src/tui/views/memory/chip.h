@@ -4,8 +4,8 @@
 //   chip_put(json, &side);                         the same as data
 #pragma once
 #include "base/json.h"
-#include "model/readings/on_chip.h"
-#include "model/readings/smem_budget.h"
+#include "model/readings/place/on_chip.h"
+#include "model/readings/rules/smem_budget.h"
 #include "tui/canvas/canvas.h"
 
 // What one side of A|B, or all of the screen, is about.

@@ -6,7 +6,7 @@
 //   descriptor_draw_tile(canvas, in, &frame);         the tile row by row, by bank
 #pragma once
 #include "banks/layouts/instruction_descriptor.h"
-#include "model/readings/tile_read.h"
+#include "model/readings/place/tile_read.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 

@@ -3,7 +3,7 @@
 //
 // v, or Up and Down, choose the picture; where there is room those behind it follow. Under A|B each
 // half of the screen has the pictures of one schedule. All of it is read off the program
-// (model/readings/on_chip.h, smem_budget.h); nothing is an estimate.
+// (model/readings/place/on_chip.h, smem_budget.h); nothing is an estimate.
 //
 // ViewState: mode is the picture.
 #include "base/nearest.h"

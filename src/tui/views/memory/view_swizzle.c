@@ -15,7 +15,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/readings/described.h"
+#include "model/readings/place/described.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/subject.h"

@@ -14,7 +14,7 @@
 // ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
 // choice · PICTURES + picture, where a choice is a row of the table, its sums and its N: (row · 2 +
 // f16 sums) · N_CHOICES + N / 8, 0 for the N of the row.
-#include "model/readings/on_chip.h"
+#include "model/readings/place/on_chip.h"
 #include "model/words/schedule_atom.h"
 #include "tui/views/places/fragments.h"
 

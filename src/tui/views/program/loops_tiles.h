@@ -8,8 +8,8 @@
 //    set 1   ←1      ×1      ←3
 #pragma once
 #include "base/json.h"
-#include "model/readings/block_tiles.h"
-#include "model/readings/steps.h"
+#include "model/readings/place/block_tiles.h"
+#include "model/readings/time/steps.h"
 #include "tui/canvas/canvas.h"
 
 enum { LOOPS_TILES_COLUMNS = 9 };

@@ -8,8 +8,8 @@
 #pragma once
 #include "base/json.h"
 #include "model/interp/interp.h"
-#include "model/readings/skeleton.h"
-#include "model/readings/timeline.h"
+#include "model/readings/rules/skeleton.h"
+#include "model/readings/time/timeline.h"
 #include "tui/canvas/canvas.h"
 #include "tui/session/session.h"
 #include "tui/views/program/pipeline_trial.h"

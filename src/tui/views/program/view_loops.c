@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/passes/dialect.h"
-#include "model/readings/barrier_use.h"
+#include "model/readings/time/barrier_use.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"

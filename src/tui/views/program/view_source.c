@@ -17,7 +17,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "kernels/toolchain/asm_words.h"
+#include "kernels/toolchain/machine/asm_words.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"

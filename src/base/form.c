@@ -59,6 +59,13 @@ static void write_counts(JsonWriter *w, const FormValue *value) {
   json_end_object(w);
 }
 
+static void write_pairs(JsonWriter *w, const FormValue *value) {
+  const FormPair *pair = value->at;
+  json_begin_object(w);
+  for (int i = 0; i < value->n; i++) json_member_string(w, pair[i].key, pair[i].text);
+  json_end_object(w);
+}
+
 static void write_texts(JsonWriter *w, const FormValue *value) {
   json_begin_array(w);
   for (int i = 0; i < value->n; i++) json_put_string(w, ((const char *const *)value->at)[i]);
@@ -82,6 +89,16 @@ static void write_list(const Walk *walk, const FormField *field, const FormValue
   json_end_array(walk->w);
 }
 
+static void write_keyed(const Walk *walk, const FormField *field, const FormValue *value) {
+  json_begin_object(walk->w);
+  for (int i = 0; i < value->n; i++) {
+    const char *item = (const char *)value->at + (size_t)i * value->bytes;
+    json_key(walk->w, value->key_name(item));
+    form_write(walk->w, walk->arena, field->form, item, walk->in);
+  }
+  json_end_object(walk->w);
+}
+
 static void write_value(const Walk *walk, const FormField *field, const FormValue *value) {
   JsonWriter *w = walk->w;
   switch (field->kind) {
@@ -101,6 +118,10 @@ static void write_value(const Walk *walk, const FormField *field, const FormValu
       return write_grid(w, value);
     case FORM_COUNTS:
       return write_counts(w, value);
+    case FORM_PAIRS:
+      return write_pairs(w, value);
+    case FORM_KEYED:
+      return write_keyed(walk, field, value);
     case FORM_OBJECT:
     case FORM_MEMBERS:
       return form_write(w, walk->arena, field->form, value->at, walk->in);

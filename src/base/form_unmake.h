@@ -29,3 +29,12 @@
 #undef WHEN_LIST
 #undef MEMBERS
 #undef RAW
+#undef LET
+#undef MAYBE_INTS
+#undef WHEN_INTS
+#undef WHEN_TEXTS
+#undef WHEN_GRID
+#undef PAIRS
+#undef KEYED
+#undef WHEN_MEMBERS
+#undef WHEN_REFS

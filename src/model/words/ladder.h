@@ -20,7 +20,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "base/json.h"
+#include "base/form.h"
 #include "model/words/knob.h"
 
 // The claim of an article about a rung; never a number of ours.
@@ -79,3 +79,4 @@ double claim_tflops(const Claim *claim);
 // One value: the claim as it stands in the file, with its speed as "tflops", or null where there is
 // none.
 void claim_put_json(JsonWriter *writer, const Claim *claim);
+extern const Form claim_form;

@@ -21,7 +21,7 @@ static void look_across(Stmt *stmt, int depth, void *context) {
   (void)depth;
   if (stmt->kind != STMT_OP) return;
   const Op *op = &stmt->op;
-  if (op->mask || op->cta_group > 1 || op->dst.rank || op->src.rank || op->src2.rank ||
+  if (op->ranks || op->cta_group > 1 || op->dst.rank || op->src.rank || op->src2.rank ||
       op_facts(op->kind)->scope == SCOPE_CLUSTER)
     *(bool *)context = true;
 }
@@ -80,7 +80,7 @@ const char *interp_name_warps(const Machine *m, const bool *named) {
 }
 
 uint32_t interp_ranks(Machine *m, const Warp *w, const Code *code) {
-  if (!code->stmt->op.mask) return 1u << w->rank;
+  if (!code->stmt->op.ranks) return 1u << w->rank;
   uint32_t mask = (uint32_t)interp_scalar(w, &code->value);
   if (mask && mask >> m->code->cluster == 0) return mask;
   interp_report(m, FINDING_OUT_OF_BOUNDS, w, lowest_lane(w->active), code->stmt, NULL, 0,
@@ -89,9 +89,9 @@ uint32_t interp_ranks(Machine *m, const Warp *w, const Code *code) {
 }
 
 static bool has_heard(const Machine *m, const Warp *w, int rank) {
-  const Known *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
+  const uint32_t *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
   for (int v = rank * m->block_warps; v < (rank + 1) * m->block_warps; v++)
-    if (clock[v].seen > m->block_first) return true;
+    if (order_is_over(m->order, clock, v, m->block_first)) return true;
   return false;
 }
 
@@ -110,7 +110,7 @@ void interp_reach_rank(Machine *m, const Warp *w, const Code *code, int rank) {
 static bool knows_of(const Machine *m, int rank, const Touch *access) {
   int who = access->thread / LANES;
   for (int v = rank * m->block_warps; v < (rank + 1) * m->block_warps; v++)
-    if (clock_of(m, v)[who].seen > access->epoch) return true;
+    if (order_is_over(m->order, clock_of(m, v), who, access->epoch)) return true;
   return false;
 }
 

@@ -84,7 +84,7 @@ SideNumbers side_numbers(Arena *arena, const Session *session, const Side *side)
   add(&all, "L2 working set", "B", "l2_working_set_bytes", known(t->l2_working_set_bytes),
       ORIGIN_ESTIMATED);
   add(&all, "FLOP per L2 byte", "", "flop_per_l2_byte", t->flop_per_l2_byte, ORIGIN_ESTIMATED);
-  add(&all, "loads per fma", "", "loads_per_fma", atom ? NAN : t->loads_per_fma, ORIGIN_NONE);
+  add(&all, "loads per fma", "", "loads_per_fma", known(t->loads_per_fma), ORIGIN_NONE);
   add(&all, "shared bandwidth per fma", "B", "shared_bytes_per_fma", t->shared_bytes_per_fma,
       ORIGIN_ESTIMATED);
   return all;

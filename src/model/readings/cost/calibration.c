@@ -10,7 +10,7 @@
 #include "base/str.h"
 
 const char *calibration_name(CalibrationFactor factor) {
-#define X(id, name, preset, part, what) name,
+#define X(id, name, preset, part, what) #name,
   static const char *const names[] = {CALIBRATION_TABLE(X)};
 #undef X
   return names[factor];

@@ -84,8 +84,6 @@ static const SwizzleColumn **shown_columns(Arena *arena, const Swizzle *work) {
   return column;
 }
 
-#define USE (&slab_of(session)->slab.use[it - column->cost])
-
 const void *swizzle_data(Session *session) { return slab_of(session); }
 
 #define FORM_FILE "tui/views/data/swizzle.form"

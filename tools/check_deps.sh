@@ -1,13 +1,13 @@
 #!/bin/sh
 # Proves the order of the folders: a file includes only headers of its own folder and of those above
-# it, banks, sass, clock, model and ptx are pure, and one file knows the terminal library.
+# it, banks, sass, clock, order, model and ptx are pure, and one file knows the terminal library.
 #
 #   tools/check_deps.sh [OBJECT…]     objects of the pure folders, looked into with nm
 #
 # What includes cannot show, the symbols do: a pure object calls no allocation, file or terminal
 # function and owns no byte that can be written.
 set -eu
-order='base banks sass clock model ptx kernels tui cli'
+order='base banks sass clock order model ptx kernels tui cli'
 failed=0
 say() {
   echo "check-deps: $*" >&2
@@ -88,7 +88,7 @@ circles=$(grep -roE --include='*.[ch]' '^ *# *include "tui/[^"]+\.h"' src/tui |
 [ -z "$circles" ] || say "includes of src/tui go in a circle:
 $circles"
 
-pure=$(find src/banks src/sass src/clock src/model src/ptx -name '*.[ch]')
+pure=$(find src/banks src/sass src/clock src/order src/model src/ptx -name '*.[ch]')
 # What an operation is stands in op.def; who asks for one by name is its family, a pass that builds it,
 # a breakage that takes it away, or the list of what a kernel must contain. The barrier of rewrite.c is what passes build with.
 outside() { # PATTERN HOMES EXCEPTIONS WHAT
@@ -145,5 +145,5 @@ for object in "$@"; do
   [ -z "$state" ] || say "$object is pure but owns state: $state"
 done
 
-[ $failed = 0 ] && echo "check-deps: folder order holds, banks, model and ptx are pure ($# objects)"
+[ $failed = 0 ] && echo "check-deps: folder order holds, pure folders are pure ($# objects)"
 exit $failed

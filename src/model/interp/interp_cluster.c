@@ -89,9 +89,9 @@ uint32_t interp_ranks(Machine *m, const Warp *w, const Code *code) {
 }
 
 static bool has_heard(const Machine *m, const Warp *w, int rank) {
-  const Known *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
+  const uint32_t *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
   for (int v = rank * m->block_warps; v < (rank + 1) * m->block_warps; v++)
-    if (clock[v].seen > m->block_first) return true;
+    if (order_is_over(m->order, clock, v, m->block_first)) return true;
   return false;
 }
 
@@ -110,7 +110,7 @@ void interp_reach_rank(Machine *m, const Warp *w, const Code *code, int rank) {
 static bool knows_of(const Machine *m, int rank, const Touch *access) {
   int who = access->thread / LANES;
   for (int v = rank * m->block_warps; v < (rank + 1) * m->block_warps; v++)
-    if (clock_of(m, v)[who].seen > access->epoch) return true;
+    if (order_is_over(m->order, clock_of(m, v), who, access->epoch)) return true;
   return false;
 }
 

@@ -74,8 +74,8 @@ static void find_deps(Compiler *c) {
   dep[c->program->thread->id] = DEP_LANE;
   if (c->program->any_thread) dep[c->program->any_thread->id] = DEP_LANE;
   dep[c->program->block->id] = DEP_BLOCK;
-  dep[c->program->grid->id] = dep[c->program->epoch->id] = 0;
-  dep[c->program->list->id] = DEP_LOOP;  // it changes once, at a barrier
+  dep[c->program->persistent.grid->id] = dep[c->program->persistent.epoch->id] = 0;
+  dep[c->program->persistent.list->id] = DEP_LOOP;  // it changes once, at a barrier
   for (int i = 0; i < launch->n_block_digits; i++) dep[launch->block[i].var->id] = DEP_BLOCK;
   // A digit of whole warps is the same number in all of a warp's lanes.
   for (int i = 0; i < launch->n_thread_digits; i++)

@@ -82,7 +82,7 @@ static void add_values(const Seen *s, Str *out, const Memory *memory, int64_t at
     return;
   }
   if (memory->mbar) {
-    const Mbar *bar = &memory->mbar[at];
+    const OrderPhases *bar = &memory->mbar[at].order->phases;
     str_printf(out, " in phase %u, %lld arrivals and %lld B to come", bar->phase,
                (long long)bar->pending, (long long)bar->bytes);
     return;

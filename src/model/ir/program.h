@@ -350,6 +350,21 @@ typedef struct Product {
   Var *lane;                              // with an atom: the THREAD digit inside a warp
 } Product;
 
+// Which tiles the blocks of the main kernel go through (pass_persistent.c, pass_tail_split.c,
+// pass_work_lists.c). grid, list and epoch are variables of every program; the LETs are NULL where
+// no pass has put them there.
+typedef struct Persistent {
+  Var *grid;   // VAR_GRID: the clusters of the grid, or its blocks where it has none; where they
+               // claim lists, how many of those have tiles
+  Var *list;   // VAR_LIST: what the cluster has claimed
+  Var *epoch;  // VAR_EPOCH: from 1 on
+  Var *tile;  // LET: the tile that an iteration of a loop over tiles is about, where some are parts
+              // of tiles; NULL: the loop's own variable
+  Var *before;  // LET: the slabs that the block has gone through in front of that; NULL: as many
+                // for each turn
+  Var *from;    // LET: the slab of K that it begins with; NULL: the first
+} Persistent;
+
 typedef struct Program {
   Arena *arena;
   Problem problem;
@@ -366,15 +381,7 @@ typedef struct Program {
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
-  Var *grid;    // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
-                // none; where they claim lists, how many of those have tiles
-  Var *list;    // VAR_LIST: what the cluster has claimed
-  Var *tile;    // LET: the tile that an iteration of a loop over tiles is about, where some are
-                // parts of tiles; NULL: the loop's own variable
-  Var *before;  // LET: the slabs that the block has gone through in front of that; NULL: as many
-                // for each turn
-  Var *from;    // LET: the slab of K that it begins with; NULL: the first
-  Var *epoch;   // VAR_EPOCH: from 1 on
+  Persistent persistent;          // a block that goes through several tiles: which, and when
   Var *any_thread;     // VAR_THREAD over all threads of a block that has roles; else NULL
   int64_t smem_asked;  // bytes of shared memory that the launch asks for; 0: all that is laid out
 } Program;

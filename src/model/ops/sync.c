@@ -85,19 +85,19 @@ static void run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   if (!bar) return;
   mbar_check_alone(m, w, code);
   uint16_t thread = thread_of(w, (uint32_t)lowest_lane(w->active));
-  Known *others = order_copy_clock(m, interp_clock(m, thread));
-  others[w->index] = (Known){.passed = ++m->epoch};
-  order_join_clock(m, bar->gathered, others);
-  bar->bytes += code->stmt->op.bytes;
+  uint32_t *others = interp_copy_clock(m, interp_clock(m, thread));
+  order_forget(m->order, others, w->index);
+  order_fact(m->order, others, ORDER_PASSED)[w->index] = ++m->epoch;
+  order_join(m->order, order_mbar_gathered(bar->order), others);
+  bar->order->phases.bytes += code->stmt->op.bytes;
   mbar_arrive(m, w, code, bar);
 }
 
 // At the mbarrier of the block at hand.
-static void arrive_here(Machine *m, const Warp *w, const Code *code, Known *clock) {
+static void arrive_here(Machine *m, const Warp *w, const Code *code, uint32_t *clock) {
   Mbar *bar = mbar_ready(m, w, code, &code->dst);
   if (!bar) return;
-  clock[w->index].seen = clock[w->index].passed = ++m->epoch;
-  order_join_clock(m, bar->gathered, clock);
+  order_tell(m->order, order_mbar_gathered(bar->order), clock, w->index, ++m->epoch);
   mbar_arrive(m, w, code, bar);
 }
 
@@ -105,8 +105,8 @@ static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
   uint32_t missing = w->alive & ~w->active;
   if (missing)
     mbar_report(m, w, code, FINDING_DIVERGENCE, "arrives for a warp that is not all there");
-  Known *clock = clock_of(m, w->index);
-  if (m->knows[w->index] != UINT32_MAX) order_join_clock(m, clock, rest_of(m, w->index));
+  uint32_t *clock = clock_of(m, w->index);
+  if (m->knows[w->index] != UINT32_MAX) order_join(m->order, clock, rest_of(m, w->index));
   m->knows[w->index] = UINT32_MAX;
   EACH_RANK(rank, interp_ranks(m, w, code)) {
     interp_at_rank(m, (int)rank);
@@ -117,7 +117,7 @@ static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
 }
 
 static bool phase_ended(const Warp *w, const Code *code, const Mbar *bar) {
-  return (bar->phase & 1) != (uint32_t)interp_scalar(w, &code->value);
+  return order_phases_passes(&bar->order->phases, (uint32_t)interp_scalar(w, &code->value));
 }
 
 // A warp that has to wait stands before the statement and comes back to it.
@@ -125,10 +125,9 @@ static void run_mbar_wait(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = mbar_ready(m, w, code, &code->dst);
   if (!bar) return;
   if (phase_ended(w, code, bar)) {
-    bar->waited[~bar->phase & 1][w->index] = touch_of(m, w, code);
-    Known *clock = warp_is_whole(w) ? clock_of(m, w->index) : order_of_lanes(m, w);
-    order_join_clock(m, clock, bar->ended);
-    if (warp_is_whole(w)) order_join_clock(m, rest_of(m, w->index), bar->ended);
+    const OrderWait wait = {m->epoch, (uint32_t)(code - m->code->code)};
+    order_mbar_wait(m->order, bar->order, w->index, wait);
+    interp_learn(m, w, order_mbar_ended(m->order, bar->order));
     return;
   }
   w->state = WARP_ASLEEP;
@@ -161,7 +160,7 @@ static const char *sleepers(const Machine *m, const Warp *w, const Code *code, b
 }
 
 static void report_wait(Machine *m, const Warp *w, const Code *code) {
-  const Mbar *bar = awaited(m, w, code);
+  const OrderPhases *bar = &awaited(m, w, code)->order->phases;
   const Operand *dst = &code->dst;
   bool many;
   const char *who = sleepers(m, w, code, &many);

@@ -148,13 +148,14 @@ static const PtxMbarrier *asked_for(PtxMachine *m, PtxWarp *w, const PtxInst *i,
 }
 
 static void tell_mbarrier(PtxMachine *m, PtxFinding *f, const PtxMbarrier *b) {
+  const OrderPhases *of = &b->order->phases;
   f->address = (uint64_t)ptx_smem_offset(m, b->address);
   f->space = PTX_SPACE_SHARED;
   f->bytes = 8;
   f->text = arena_printf(m->arena,
                          "the warp waits for an mbarrier; its phase %u is under way, with %d of %d "
                          "arrivals missing and %lld bytes to come",
-                         b->over - b->first, b->pending, b->expected, (long long)b->tx);
+                         of->phase, (int)of->pending, (int)of->expected, (long long)of->bytes);
 }
 
 static const char *waits_text(PtxMachine *m, const PtxWarp *w, const PtxSplit *s) {

@@ -42,7 +42,8 @@ void ptx_reach(PtxMachine *m, PtxWarp *w, int lane, int rank) {
 static void check_reached(PtxMachine *m, const PtxBlock *block) {
   for (int n = 0; n < m->n_warps; n++) {
     const PtxReach *reach = &block->reach[n];
-    if (reach->clock > block->ended[n]) tell_ended(m, &m->warps[n], reach->pc, reach->lane, block);
+    if (reach->clock && !order_is_over(m->order, block->ended, n, reach->clock))
+      tell_ended(m, &m->warps[n], reach->pc, reach->lane, block);
   }
 }
 
@@ -54,7 +55,7 @@ void ptx_end_threads(PtxMachine *m, PtxWarp *w, uint32_t mask) {
   w->block->alive -= n;
   m->cluster_barrier.arrived -= __builtin_popcount(w->cluster_arrived & mask);
   w->cluster_arrived &= ~mask;
-  ptx_clock_join(m, w->block->ended, w->clock);
+  order_join(m->order, w->block->ended, w->clock);
   w->block->last_pc = w->pc;
   w->block->last_thread = w->in_block * PTX_LANES + __builtin_ctz(mask);
   if (w->block->alive == 0) check_reached(m, w->block);
@@ -109,7 +110,7 @@ static void pass(PtxMachine *m, PtxWarp *w, uint32_t lanes) {
 }
 
 static void open_cluster(PtxMachine *m) {
-  memcpy(m->cluster_over, m->cluster_barrier.clock, sizeof *m->cluster_over * (size_t)m->n_clock);
+  order_assign(m->order, m->cluster_over, m->cluster_barrier.clock);
   ptx_barrier_clear(m, &m->cluster_barrier);
   for (int n = 0; n < m->n_warps; n++) {
     PtxWarp *w = &m->warps[n];
@@ -140,7 +141,7 @@ void run_cluster_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
   m->cluster_barrier.arrived += __builtin_popcount(mask & ~twice);
   m->events++;
   if (ptx_has(i, PTX_MOD_relaxed))
-    ptx_clock_join(m, m->cluster_barrier.clock, w->fenced);
+    order_join(m->order, m->cluster_barrier.clock, w->fenced);
   else
     ptx_release(m, w, m->cluster_barrier.clock);
   ptx_recheck_cluster(m);
@@ -192,9 +193,7 @@ static bool put_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lane
 
 void run_st_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) if (!put_async(m, w, i, l, false)) return;
-  w->clock[w->index]++;
 }
 void run_red_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) if (!put_async(m, w, i, l, true)) return;
-  w->clock[w->index]++;
 }

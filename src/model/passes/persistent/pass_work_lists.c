@@ -31,7 +31,7 @@ static Stmt *claim(Program *program, Buffer *list, int64_t tiles) {
   Arena *arena = program->arena;
   Op op = {.kind = OP_CLAIM,
            .dst = access1(list, ex_const(arena, 0)),
-           .epoch = ex_var(arena, program->epoch),
+           .epoch = ex_var(arena, program->persistent.epoch),
            .lists = tiles};
   Stmt *stmt = stmt_op(program, knob, op);
   stmt->note = "the list that is meant for this place, or the next one that is free";
@@ -44,7 +44,7 @@ static void begin_with_list(Stmt *stmt, int depth, void *context) {
   (void)depth;
   const Program *program = context;
   if (stmt->kind != STMT_LOOP || stmt->var->tier != TIER_TILE) return;
-  stmt->expr = ex_var(program->arena, program->list);
+  stmt->expr = ex_var(program->arena, program->persistent.list);
 }
 
 void pass_work_lists(Program *program, Product *product, const Schedule *schedule) {

@@ -270,7 +270,7 @@ static void walk_list(Walk *walk, const Stmt *list) {
 static void start(Walk *walk, const Launch *launch, int64_t thread) {
   const Program *program = walk->program;
   if (program->any_thread) walk->env[program->any_thread->id] = thread;
-  walk->env[program->grid->id] = 1;
+  walk->env[program->persistent.grid->id] = 1;
   for (int l = 0; l < launch->n_lets; l++)
     walk->env[launch->let[l]->var->id] = expr_eval(launch->let[l]->expr, walk->env);
 }

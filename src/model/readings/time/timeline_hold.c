@@ -71,7 +71,7 @@ void time_fill_slot(TimeMachine *m, const Buffer *slab, int slot, int64_t number
 
 static void keep_unproved(TimeMachine *m, TimeWarp *w, const Op *op, int hold) {
   const OpFamily family = op_facts(op->kind)->family;
-  const int64_t group = w->groups[family].closed;
+  const uint32_t group = w->groups[family].groups.closed;
   for (int i = 0; i < w->n_unproved; i++)
     if (w->unproved[i].hold == hold && w->unproved[i].group == group) return;
   if (w->n_unproved == w->unproved_capacity)
@@ -94,12 +94,13 @@ void time_read_slot(TimeMachine *m, TimeWarp *w, const Op *op, const Buffer *sla
   if (op_facts(op->kind)->completes != COMPLETES_AT_ONCE) keep_unproved(m, w, op, at - 1);
 }
 
-void time_prove_reads(TimeMachine *m, TimeWarp *w, const Op *op, int64_t groups, double clock) {
+void time_prove_reads(TimeMachine *m, TimeWarp *w, const Op *op, bool all, double clock) {
   const OpFamily family = op_facts(op->kind)->family;
   int left = 0;
   for (int i = 0; i < w->n_unproved; i++) {
     const TimeUnproved *read = &w->unproved[i];
-    if (read->family == family && read->group < groups)
+    if (read->family == family &&
+        (all || order_group_is_over(&w->groups[family].groups, read->group)))
       read_until(&m->hold[read->hold], clock);
     else
       w->unproved[left++] = *read;

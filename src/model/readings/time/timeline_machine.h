@@ -3,6 +3,8 @@
 // Included by timeline*.c only.
 #pragma once
 #include "model/readings/time/timeline.h"
+#include "order/order_groups.h"
+#include "order/order_mbar.h"
 
 // The clocks that one execution by one warp takes of each unit.
 typedef struct TimelineCost {
@@ -82,7 +84,7 @@ typedef enum TimeState {
 typedef struct TimeGroups {
   double open;                   // when all of the open one is over
   double done[TIME_GROUPS_MAX];  // of the latest ones, by their number
-  int64_t closed;
+  OrderGroups groups;
 } TimeGroups;
 
 // The iterations of a loop that are run this time, and how far it jumps behind its head.
@@ -94,7 +96,7 @@ typedef struct TurnCut {
 typedef struct TimeUnproved {
   int hold;
   OpFamily family;
-  int64_t group;
+  uint32_t group;
 } TimeUnproved;
 
 typedef struct TimeWarp {
@@ -120,8 +122,8 @@ typedef struct TimeWarp {
 typedef struct TimeBar {
   bool
       there;  // it was initialised: what is done to one that was not is undefined, and here nothing
-  int64_t expected, pending, bytes, told;
-  uint32_t phase;
+  OrderPhases phases;
+  int64_t told;  // bytes of the phase under way, come or to come
   double ended;
 } TimeBar;
 
@@ -175,15 +177,14 @@ void time_run_add(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_run_power(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 
 // The slabs in slots (timeline_hold.c). A copy of slab `number` fills a slot; an operation reads it
-// from `begin` to at least `end`; and of groups below `groups` everything that the warp's products
-// read by descriptors is proved over at `clock`.
+// from `begin` to at least `end`; and everything that the warp's products of groups that are over,
+// or of all, read by descriptors is proved over at `clock`.
 void time_find_rings(TimeMachine *machine);
 void time_fill_slot(TimeMachine *machine, const Buffer *slab, int slot, int64_t number,
                     double asked, double landed);
 void time_read_slot(TimeMachine *machine, TimeWarp *warp, const Op *op, const Buffer *slab,
                     int slot, double begin, double end);
-void time_prove_reads(TimeMachine *machine, TimeWarp *warp, const Op *op, int64_t groups,
-                      double clock);
+void time_prove_reads(TimeMachine *machine, TimeWarp *warp, const Op *op, bool all, double clock);
 void time_end_holds(TimeMachine *machine);
 
 // Waiting, and letting others go on (timeline_wait.c).

@@ -1,7 +1,7 @@
 // Waiting: at mbarriers, for groups of copies, at barriers, before registers; and what ends it.
 //
 // A warp that has to wait stands before its statement and comes back to it when a phase has ended.
-// An mbarrier is what interp_mbarrier.c says of it, without the order that it makes.
+// An mbarrier has the phases of order/order_mbar.h, without the order that they make.
 #include <math.h>
 #include <string.h>
 
@@ -27,13 +27,12 @@ static void wake(TimeMachine *m, double clock) {
 
 static void end_phase(TimeMachine *m, const Buffer *buffer, int at, double clock) {
   TimeBar *bar = &m->bar[buffer->id][at];
-  if (!bar->there || bar->pending > 0 || bar->bytes != 0) return;
+  if (!bar->there || !order_phases_are_complete(&bar->phases)) return;
   if (m->out->n_phases == m->phase_capacity)
     m->phase =
         time_grown(m->arena, m->phase, m->out->n_phases, &m->phase_capacity, sizeof *m->phase);
-  m->phase[m->out->n_phases++] = (TimelinePhase){buffer, at, bar->phase, clock, bar->told};
-  bar->phase++;
-  bar->pending = bar->expected;
+  m->phase[m->out->n_phases++] = (TimelinePhase){buffer, at, bar->phases.phase, clock, bar->told};
+  order_phases_next(&bar->phases);
   bar->told = 0;
   bar->ended = clock;
   wake(m, clock);
@@ -42,8 +41,9 @@ static void end_phase(TimeMachine *m, const Buffer *buffer, int at, double clock
 void time_land(TimeMachine *m, int which) {
   const TimeBox box = m->box[which];
   m->box[which] = m->box[--m->n_boxes];
-  m->bar[box.buffer->id][box.at].bytes -= box.bytes;
-  m->bar[box.buffer->id][box.at].pending -= box.arrivals;
+  OrderPhases *phases = &m->bar[box.buffer->id][box.at].phases;
+  phases->bytes -= box.bytes;
+  order_phases_arrive(phases, box.arrivals);
   end_phase(m, box.buffer, box.at, box.lands);
 }
 
@@ -79,9 +79,9 @@ static void run_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *st
   TimeBar *bar = &m->bar[op->dst.buffer->id][at];
   bool expects = op_facts(op->kind)->action == ACTION_EXPECT;
   w->clock = fmax(w->clock, w->stored);
-  if (expects) bar->bytes += op->bytes;
+  if (expects) bar->phases.bytes += op->bytes;
   if (expects) bar->told += op->bytes;
-  bar->pending -= time_ranks(m, w, op);
+  order_phases_arrive(&bar->phases, time_ranks(m, w, op));
   TimelineEvent *event = time_new_order(m, w, stmt, TIMELINE_SIGNAL);
   time_set_bar(event, op->dst.buffer, at, bar);
   end_phase(m, op->dst.buffer, at, w->clock);
@@ -93,7 +93,8 @@ void time_run_init(TimeMachine *m, TimeWarp *w, const Stmt *stmt) {
   const Op *op = &stmt->op;
   int at = time_bar_at(w, &op->dst);
   TimeBar *bar = &m->bar[op->dst.buffer->id][at];
-  *bar = (TimeBar){.there = true, .expected = op->arrivals, .pending = op->arrivals};
+  *bar = (TimeBar){.there = true};
+  order_phases_init(&bar->phases, op->arrivals);
   time_set_bar(time_new_order(m, w, stmt, TIMELINE_SIGNAL), op->dst.buffer, at, bar);
   w->clock += 1;
 }
@@ -119,7 +120,7 @@ static void run_wait(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   int at = time_bar_at(w, &op->dst);
   const TimeBar *bar = &m->bar[op->dst.buffer->id][at];
   int64_t phase = expr_eval(op->phase, w->scalar);
-  if (bar->there && (bar->phase & 1) == phase) {
+  if (bar->there && !order_phases_passes(&bar->phases, (uint32_t)phase)) {
     fall_asleep(w);
     return;
   }
@@ -133,22 +134,24 @@ static void run_wait(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
 
 static void run_commit(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
   TimeGroups *groups = &w->groups[op_facts(op->kind)->family];
-  groups->done[groups->closed++ % TIME_GROUPS_MAX] = groups->open;
+  groups->done[groups->groups.closed++ % TIME_GROUPS_MAX] = groups->open;
   groups->open = 0;
   time_new_order(m, w, stmt, TIMELINE_SIGNAL);
   w->clock += 1;
 }
 
 static void run_group_wait(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
-  const TimeGroups *groups = &w->groups[op_facts(op->kind)->family];
+  TimeGroups *groups = &w->groups[op_facts(op->kind)->family];
   double until = w->clock;
-  int64_t first = max64(0, groups->closed - TIME_GROUPS_MAX);
-  for (int64_t i = first; i < groups->closed - op->groups; i++)
-    until = fmax(until, groups->done[i % TIME_GROUPS_MAX]);
+  for (uint32_t n = order_groups_wait(&groups->groups, (uint32_t)op->groups); n > 0; n--) {
+    const uint32_t group = groups->groups.done - n;
+    const bool is_kept = groups->groups.closed - group <= TIME_GROUPS_MAX;
+    if (is_kept) until = fmax(until, groups->done[group % TIME_GROUPS_MAX]);
+  }
   w->asleep_at = w->clock;
   w->clock = until;
   went_on(m, w, stmt, 0);
-  time_prove_reads(m, w, op, groups->closed - op->groups, w->clock);
+  time_prove_reads(m, w, op, false, w->clock);
 }
 
 // A commit arrives when the products that its warp has asked for are done.
@@ -158,7 +161,7 @@ static void run_late_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stm
   time_set_bar(event, op->dst.buffer, at, &m->bar[op->dst.buffer->id][at]);
   const double done = fmax(w->clock, w->groups[op_facts(op->kind)->family].open);
   time_add_box(m, (TimeBox){done, 0, time_ranks(m, w, op), op->dst.buffer, at});
-  time_prove_reads(m, w, op, INT64_MAX, done);
+  time_prove_reads(m, w, op, true, done);
   w->clock += 1;
   event->end = w->clock;
 }

@@ -72,11 +72,11 @@ static TimelineEvent *work_event(TimeMachine *m, TimeWarp *w, const TimeCode *co
 void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, const TimeBar *bar) {
   event->bar = (TimelineBar){.buffer = buffer,
                              .at = at,
-                             .phase = bar->phase,
-                             .expected = bar->expected,
-                             .arrived = bar->expected - bar->pending,
+                             .phase = bar->phases.phase,
+                             .expected = bar->phases.expected,
+                             .arrived = bar->phases.expected - bar->phases.pending,
                              .bytes = bar->told,
-                             .landed = bar->told - bar->bytes};
+                             .landed = bar->told - bar->phases.bytes};
 }
 
 // ---- work ---------------------------------------------------------------------------------------

@@ -491,9 +491,6 @@ static bool loops_idle(Session *session) {
   return shown && places_idle(places_of(session), session_view_state(session)->cursor);
 }
 
-static void open_own(void *own) { places_open(own); }
-static void close_own(void *own) { places_close(own); }
-
 static void loops_click(Session *session, int what, int value) {
   ViewState *state = session_view_state(session);
   if (what == SPOT_LINE) state->cursor = value;
@@ -520,8 +517,6 @@ static const Action actions[] = {
 
 const ViewBody loops_view = {
     .state_bytes = sizeof(PlacesWork),
-    .open = open_own,
-    .close = close_own,
     .idle = loops_idle,
     .prepare = loops_prepare,
     .draw = loops_draw,

@@ -29,12 +29,13 @@
 //   OBJECT MAYBE_OBJECT (key, help, form, object)       a form of its own; null where it is NULL
 //   WHEN_OBJECT (key, help, when, form, object)
 //   LIST (key, help, form, items, n)                    an array of objects; items: T *
-//   REFS (key, help, form, items, n)                    the same; items: T **
+//   REFS (key, help, form, items, n)                    the same; items: T **, NULL ones left out
 //   WHEN_LIST WHEN_REFS (key, help, when, form, items, n)
 //   KEYED (key, help, name, form, items, n)             an object {name(&items[i]): items[i]}
 //   MEMBERS (form, object)                              members of another form, in this very object
 //   WHEN_MEMBERS (form, object)                         the same; none where it is NULL
 //   IN (type, name)                                     first row: `in`, as what it is
+//   UP (type, name)                                     likewise: the object that has this one
 //   LET (declaration)                                   a name for the rows below: LET(int n = it->n)
 //   RAW (key, help, write)                              what no form can say: write(w, it, in, arena)
 // clang-format on
@@ -76,6 +77,7 @@ typedef enum FormNumbers {
   FORM_OF_INT64,
   FORM_OF_UINT32,
   FORM_OF_UINT8,
+  FORM_OF_INT8,
   FORM_OF_BOOL,
   FORM_OF_DOUBLE,
 } FormNumbers;
@@ -121,7 +123,7 @@ struct Form {
   const char *name, *help;
   const FormField *field;
   int n;
-  void (*values)(Arena *arena, const void *it, const void *in, FormValue *value);
+  void (*values)(Arena *arena, const void *it, const void *up, const void *in, FormValue *value);
 };
 
 enum { FORM_FIELDS_MAX = 128 };
@@ -131,7 +133,9 @@ void form_write(JsonWriter *writer, Arena *arena, const Form *form, const void *
 // Its members, into the object that is open.
 void form_members(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
                   const void *in);
-// {"schema":"gemmview/1", members} and the end of the line: a whole document.
+// {"schema":"gemmview/1", members}: a whole document; the other one with the end of the line.
+void form_write_document(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
+                         const void *in);
 char *form_document(Arena *arena, const Form *form, const void *it, const void *in);
 // JSON Schema, draft 2020-12, of what form_write writes; of form_document if `is_document`.
 void form_schema(JsonWriter *writer, const Form *form, bool is_document);

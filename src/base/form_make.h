@@ -12,20 +12,24 @@
            : FORM_OF_INT, int64_t    \
            : FORM_OF_INT64, uint32_t \
            : FORM_OF_UINT32, uint8_t \
-           : FORM_OF_UINT8, bool     \
+           : FORM_OF_UINT8, int8_t   \
+           : FORM_OF_INT8, bool      \
            : FORM_OF_BOOL, double    \
            : FORM_OF_DOUBLE)
 
 // ---- values -------------------------------------------------------------------------------------
 
-#define FORM(name, type, help)                                                                  \
-  static void name##_values(Arena *arena, const void *from, const void *in, FormValue *value) { \
-    const type *it = from;                                                                      \
-    (void)arena;                                                                                \
-    (void)in;                                                                                   \
+#define FORM(name, type, help)                                                                 \
+  static void name##_values(Arena *arena, const void *from, const void *above, const void *in, \
+                            FormValue *value) {                                                \
+    const type *it = from;                                                                     \
+    (void)arena;                                                                               \
+    (void)above;                                                                               \
+    (void)in;                                                                                  \
     (void)it;
 #define PUBLIC_FORM FORM
 #define IN(type, name) const type *name = in;
+#define UP(type, name) const type *name = above;
 #define LET(...) __VA_ARGS__;
 #define END(name) }
 #define END_PUBLIC(name) }
@@ -60,12 +64,12 @@
                          .n = (int)(count),        \
                          .bytes = sizeof *(items), \
                          .numbers = FORM_NUMBERS_OF(items)};
-#define WHEN_INTS(key, help, when, items, count)   \
-  *value++ = (FormValue){.is_absent = !(when),     \
-                         .at = (items),            \
-                         .n = (int)(count),        \
-                         .bytes = sizeof *(items), \
-                         .numbers = FORM_NUMBERS_OF(items)};
+#define WHEN_INTS(key, help, when, items, count)                     \
+  *value++ = (when) ? (FormValue){.at = (items),                     \
+                                  .n = (int)(count),                 \
+                                  .bytes = sizeof *(items),          \
+                                  .numbers = FORM_NUMBERS_OF(items)} \
+                    : (FormValue){.is_absent = true};
 #define WHEN_TEXTS(key, help, when, items, count) \
   *value++ =                                      \
       (when) ? (FormValue){.at = (items), .n = (int)(count)} : (FormValue){.is_absent = true};
@@ -119,6 +123,7 @@
   static const FormField name##_fields[] = {
 #define PUBLIC_FORM FORM
 #define IN(type, name)
+#define UP(type, name)
 #define LET(...)
 #define FORM_TABLE(name)                                                                         \
   {                                                                                              \

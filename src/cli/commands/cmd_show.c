@@ -167,11 +167,7 @@ static void ask_compiler(Show *show) {
 static void print_json(const Show *show) {
   Str out = str_new(show->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "show");
-  view_json(&w, show->session);
-  export_json(&w, show->canvas);
-  json_end_object(&w);
+  view_document(&w, show->session, show->canvas, "show");
   puts(out.text);
 }
 

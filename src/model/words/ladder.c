@@ -193,7 +193,3 @@ double claim_tflops(const Claim *claim) {
 
 #define FORM_FILE "model/words/claim.form"
 #include "base/form_make.h"
-
-void claim_put_json(JsonWriter *w, const Claim *claim) {
-  form_write(w, w->str->arena, &claim_form, claim, NULL);
-}

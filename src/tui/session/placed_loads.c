@@ -204,54 +204,26 @@ const char *placed_loads_cost_text(Arena *arena, const KernelResources *kernel) 
 
 // ---- data ---------------------------------------------------------------------------------------
 
-static void put_kernel(JsonWriter *w, const PlacedCost *cost, const KernelResources *kernel) {
-  json_key(w, "compiled");
-  if (!kernel) {
-    json_put_null(w);
-  } else {
-    const CompiledLoop loop = placed_loads_loop(kernel);
-    json_begin_object(w);
-    json_member_int(w, "registers", kernel->registers);
-    json_member_int(w, "spill_store_bytes", kernel->spill_store_bytes);
-    json_member_int(w, "spill_load_bytes", kernel->spill_load_bytes);
-    json_member_int(w, "instructions", kernel->instructions);
-    json_member_known(w, "loop_instructions", loop.instructions > 0, loop.instructions);
-    json_member_known(w, "loop_clocks", loop.instructions > 0, (int64_t)loop.near_clocks);
-    json_end_object(w);
-  }
-  json_member_string(w, "error", cost->error);
-}
-
-static void put_place(JsonWriter *w, const PlacedLoads *placed, int copy, int p) {
+static const char *verdict_name(LoadVerdict verdict) {
   static const char *const words[] = {"untried", "safe", "unsafe"};
-  const LoadPlace *place = &placed->places->copy[copy].place[p];
-  json_begin_object(w);
-  json_member_string(w, "is", words[place->verdict]);
-  json_member_string(w, "finding", place->text);
-  json_member_known(w, "meets", place->verdict == LOAD_UNSAFE && place->meets >= 0, place->meets);
-  put_kernel(w, &placed->cost[copy][p], placed_loads_kernel(placed, copy, p));
-  json_end_object(w);
+  return words[verdict];
 }
 
-static void put_copy(JsonWriter *w, const PlacedLoads *placed, int copy) {
-  json_begin_object(w);
-  json_member_string(w, "slabs", placed->places->copy[copy].slabs);
-  json_member_int(w, "stands", placed->places->copy[copy].at);
-  json_key(w, "places");
-  json_begin_array(w);
-  for (int p = 0; p <= placed->places->n_lines; p++) put_place(w, placed, copy, p);
-  json_end_array(w);
-  json_end_object(w);
+typedef struct PlaceSaid {
+  const PlacedLoads *placed;
+  int copy, place;
+} PlaceSaid;
+
+static const PlaceSaid *places_said(Arena *arena, const PlacedLoads *placed, const LoadCopy *copy) {
+  const int n = placed->places->n_lines + 1, index = (int)(copy - placed->places->copy);
+  PlaceSaid *said = ARENA_ARRAY(arena, PlaceSaid, n);
+  for (int i = 0; i < n; i++) said[i] = (PlaceSaid){placed, index, i};
+  return said;
 }
+
+#define FORM_FILE "tui/session/placed_loads.form"
+#include "base/form_make.h"
 
 void placed_loads_put_json(JsonWriter *w, const PlacedLoads *placed) {
-  const bool none = placed_loads_are_none(placed);
-  json_key(w, "lines");
-  json_begin_array(w);
-  for (int i = 0; !none && i <= placed->places->n_lines; i++) json_put_string(w, placed->text[i]);
-  json_end_array(w);
-  json_key(w, "copies");
-  json_begin_array(w);
-  for (int i = 0; !none && i < placed->places->n_copies; i++) put_copy(w, placed, i);
-  json_end_array(w);
+  form_members(w, w->str->arena, &placed_loads_form, placed, NULL);
 }

@@ -12,7 +12,7 @@
 // The interpreter runs a small problem, one block and its edges; the compiler gets the whole one,
 // whose sizes are numbers in its text. The lines of the loop are the same in both.
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/load_places.h"
 #include "model/readings/model.h"
@@ -66,5 +66,6 @@ const KernelResources *placed_loads_kernel(const PlacedLoads *placed, int copy, 
 CompiledLoop placed_loads_loop(const KernelResources *kernel);
 // "202 registers, nothing spilled, 3104 instructions".
 const char *placed_loads_cost_text(Arena *arena, const KernelResources *kernel);
-// Members "lines" and "copies" of an object: each place with what was found and compiled.
+extern const Form placed_loads_form;  // of PlacedLoads: each place, what was found and compiled
+// The same through a writer.
 void placed_loads_put_json(JsonWriter *writer, const PlacedLoads *placed);

@@ -12,26 +12,12 @@
 
 #include <math.h>
 
-#include "base/elf_file.h"
-#include "base/embed.h"
 #include "base/str.h"
 #include "clock/clock_machine.h"
+#include "kernels/toolchain/machine/clock_facts.h"
 #include "model/readings/cost/calibration.h"
 
 enum { LOOPS_MAX = 64 };
-
-// ---- the machine --------------------------------------------------------------------------------
-
-static bool read_machine(Arena *arena, const Target *target, ClockMachine *machine) {
-  Diags diags = diags_new(arena);
-  const char *name = arena_printf(arena, "clock/sm_%d.json", target->cc);
-  const EmbeddedFile *file = embed_find(arena, name);
-  const JsonValue *root = file ? json_parse(arena, file->text, file->size, &diags, name) : NULL;
-  if (!root || !clock_machine_read(root, machine, &diags)) return false;
-  if (!(target->l2_gbps > 0) || !(target->boost_mhz > 0)) return false;
-  machine->far_bytes = target->l2_gbps * 1e3 / (double)target->sm_count / target->boost_mhz;
-  return true;
-}
 
 // ---- loops --------------------------------------------------------------------------------------
 
@@ -108,21 +94,14 @@ static double wavefronts_of(const Costs *costs, const Stmt *stmt, const SassInst
   return 0;
 }
 
-// An access that no statement of the program makes costs what its bytes do without a conflict.
-static double least_wavefronts(const SassInst *inst) {
-  return inst->bytes > 4 ? inst->bytes / 4.0 : 1;
-}
-
+// What no statement of the program makes keeps the cost of its bytes without a conflict.
 static void cost_accesses(const SassCode *code, const Costs *costs) {
+  clock_cost_least(code, costs->wavefronts, costs->far_bytes);
   for (int i = 0; i < code->n; i++) {
     const SassInst *inst = &code->inst[i];
-    const bool loads = inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
-    if (inst->opcode->pipe == SASS_PIPE_SHARED) {
-      const double known = wavefronts_of(costs, stmt_of(costs, i), inst);
-      costs->wavefronts[i] = known > 0 ? known : least_wavefronts(inst);
-    }
-    if (inst->opcode->pipe == SASS_PIPE_FAR && loads && !str_equal(inst->opcode->name, "LDL"))
-      costs->far_bytes[i] = BANK_LANES * inst->bytes;
+    if (inst->opcode->pipe != SASS_PIPE_SHARED) continue;
+    const double known = wavefronts_of(costs, stmt_of(costs, i), inst);
+    if (known > 0) costs->wavefronts[i] = known;
   }
 }
 
@@ -139,8 +118,7 @@ static const int *read_lines(Arena *arena, const SassResult *sass, const char *k
 // ---- the grid -----------------------------------------------------------------------------------
 
 // Whole rounds of all resident blocks, and one more of those that are left for an SM.
-static void play_grid(Arena *arena, const Model *model, ClockLoop *in, double slabs,
-                      LoopClock *out) {
+static void play_grid(Arena *arena, const Model *model, ClockLoop *in, LoopClock *out) {
   const int sms = (int)model->target->sm_count, resident = in->blocks;
   const int64_t blocks = model->resources.n_blocks, round = (int64_t)sms * resident,
                 whole = blocks / round;
@@ -150,21 +128,24 @@ static void play_grid(Arena *arena, const Model *model, ClockLoop *in, double sl
   const double last = in->blocks == 0          ? 0
                       : in->blocks == resident ? out->turn.clocks
                                                : out->last.clocks;
-  out->clocks = ((double)whole * out->turn.clocks + last) * slabs / out->slabs;
+  out->clocks = ((double)whole * out->turn.clocks + last) * out->turns;
 }
 
-LoopClock loop_clock(Arena *arena, const Model *compiled, const Emission *emission,
-                     const CompileResult *result, const SassResult *sass) {
+ClockLoop loop_clock_input(const LoopClock *from, const SassCode *code,
+                           const ClockMachine *machine) {
+  ClockLoop in = from->in;
+  in.machine = machine;
+  in.code = code;
+  return in;
+}
+
+LoopClock loop_clock(Arena *arena, const Model *compiled, const Emission *emission, ElfBytes text,
+                     const SassResult *sass, const ClockMachine *machine) {
   LoopClock out = {0};
-  ClockMachine machine = {0};
   const CalibrationBasis basis = calibration_basis(compiled);
   const double of_slab =
       basis.traffic.slab_fma / basis.multiply_fma / (double)basis.resources.n_consumers;
   const char *kernel = emission->kernel[compiled->program->main_kernel].name;
-  const ElfBytes text =
-      elf_section(result->cubin, result->cubin_bytes, arena_printf(arena, ".text.%s", kernel));
-  if (!read_machine(arena, compiled->target, &machine))
-    return (LoopClock){.why_not = "no clock facts are known of this GPU"};
   if (text.at)
     out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), compiled->target->cc);
   if (!choose_loop(arena, &out.code, of_slab, &out))
@@ -173,16 +154,16 @@ LoopClock loop_clock(Arena *arena, const Model *compiled, const Emission *emissi
   Costs costs = {compiled, emission, read_lines(arena, sass, kernel, out.code.n),
                  ARENA_ARRAY(arena, double, out.code.n), ARENA_ARRAY(arena, double, out.code.n)};
   cost_accesses(&out.code, &costs);
-  ClockLoop in = {.machine = &machine,
-                  .code = &out.code,
-                  .loop = out.loop,
-                  .n_inner = out.inner.trips > 0,
-                  .inner = {out.inner},
-                  .wavefronts = costs.wavefronts,
-                  .far_bytes = costs.far_bytes,
-                  .warps = (int)compiled->resources.n_warps,
-                  .blocks = compiled->resources.blocks_per_sm};
-  play_grid(arena, compiled, &in, basis.traffic.slabs, &out);
+  out.in = (ClockLoop){.loop = out.loop,
+                       .n_inner = out.inner.trips > 0,
+                       .inner = {out.inner},
+                       .wavefronts = costs.wavefronts,
+                       .far_bytes = costs.far_bytes,
+                       .warps = (int)compiled->resources.n_warps,
+                       .blocks = compiled->resources.blocks_per_sm};
+  out.turns = basis.traffic.slabs / out.slabs;
+  ClockLoop in = loop_clock_input(&out, &out.code, machine);
+  play_grid(arena, compiled, &in, &out);
   if (!(out.clocks > 0))
     out.why_not = "its loop waits for what only TMA brings, which is not played yet";
   return out;

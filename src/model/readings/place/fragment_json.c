@@ -60,14 +60,3 @@ static const int *places(Arena *arena, const FragmentPair *pair, int *n) {
 
 #define FORM_FILE "model/readings/place/fragment.form"
 #include "base/form_make.h"
-
-void fragment_put_row(JsonWriter *w, Arena *arena, const FragmentMap *map, int index) {
-  const FragmentRow row = fragment_row(map, index);
-  json_key(w, "row");
-  form_write(w, arena, &fragment_row_form, &row, NULL);
-}
-
-void fragment_put_relayout(JsonWriter *w, Arena *arena, const Atom *from, const Atom *next) {
-  json_key(w, "relayout");
-  form_write(w, arena, &fragment_relayout_form, &(FragmentPair){from, next}, NULL);
-}

@@ -14,6 +14,3 @@ typedef struct FragmentPair {
 
 extern const Form fragment_row_form;       // of a FragmentRow
 extern const Form fragment_relayout_form;  // of a FragmentPair
-
-void fragment_put_row(JsonWriter *writer, Arena *arena, const FragmentMap *map, int row);
-void fragment_put_relayout(JsonWriter *writer, Arena *arena, const Atom *sums, const Atom *next);

@@ -240,7 +240,3 @@ void places_draw(Canvas *canvas, Rect in, Arena *frame, const PlacesWork *work, 
   const char *said = sentence(frame, work, cursor, &style);
   canvas_wrap(canvas, (Rect){below.row, below.col + 1, below.rows, below.cols - 2}, style, said);
 }
-
-// ---- data ---------------------------------------------------------------------------------------
-
-void places_json(JsonWriter *w, const PlacesWork *work) { placed_loads_put_json(w, work->placed); }

@@ -12,7 +12,6 @@
 // Where there is a compiler each safe place is compiled (session/placed_loads.h), and its line says
 // what the kernel takes with the chosen copy there.
 #pragma once
-#include "base/json.h"
 #include "tui/canvas/canvas.h"
 #include "tui/session/placed_loads.h"
 #include "tui/session/session.h"
@@ -37,4 +36,3 @@ void places_draw_head(Canvas *canvas, Rect in, const PlacesWork *work);
 // `spot`: what a click on a row means, its value being the row.
 void places_draw(Canvas *canvas, Rect in, Arena *frame, const PlacesWork *work, int cursor,
                  int spot);
-void places_json(JsonWriter *w, const PlacesWork *work);

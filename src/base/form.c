@@ -61,6 +61,13 @@ static void write_counts(JsonWriter *w, const FormValue *value) {
   json_end_object(w);
 }
 
+static void write_pairs(JsonWriter *w, const FormValue *value) {
+  const FormPair *pair = value->at;
+  json_begin_object(w);
+  for (int i = 0; i < value->n; i++) json_member_string(w, pair[i].key, pair[i].text);
+  json_end_object(w);
+}
+
 static void write_texts(JsonWriter *w, const FormValue *value) {
   json_begin_array(w);
   for (int i = 0; i < value->n; i++) json_put_string(w, ((const char *const *)value->at)[i]);
@@ -94,6 +101,17 @@ static void write_list(const Walk *walk, const FormField *field, const FormValue
   json_end_array(walk->w);
 }
 
+static void write_keyed(const Walk *walk, const FormField *field, const FormValue *value,
+                        const void *up) {
+  json_begin_object(walk->w);
+  for (int i = 0; i < value->n; i++) {
+    const char *item = (const char *)value->at + (size_t)i * value->bytes;
+    json_key(walk->w, value->key_name(item));
+    write_object(walk, field->form, item, up);
+  }
+  json_end_object(walk->w);
+}
+
 // `it`: the object that has the member.
 static void write_value(const Walk *walk, const FormField *field, const FormValue *value,
                         const void *it) {
@@ -115,6 +133,10 @@ static void write_value(const Walk *walk, const FormField *field, const FormValu
       return write_grid(w, value);
     case FORM_COUNTS:
       return write_counts(w, value);
+    case FORM_PAIRS:
+      return write_pairs(w, value);
+    case FORM_KEYED:
+      return write_keyed(walk, field, value, it);
     case FORM_OBJECT:
     case FORM_MEMBERS:
       return write_object(walk, field->form, value->at, it);

@@ -14,26 +14,31 @@
 // more than its own object), `arena` a place for texts made on the way. A member's row names the
 // kind of its value:
 //
+// clang-format off
 //   INT NUM BOOL TEXT (key, help, value)                never null
 //   MAYBE_NUM MAYBE_TEXT (key, help, value)             null where it is NaN or infinite; NULL
 //   MAYBE_INT MAYBE_BOOL (key, help, known, value)      null where `known` is false
-//   WHEN_INT WHEN_NUM WHEN_BOOL WHEN_TEXT (key, help, when, value)
-//                                                       no such key where `when` is not
+//   WHEN_INT WHEN_NUM WHEN_BOOL WHEN_TEXT (key, help, when, value)    no such key where `when` is not
 //   INTS NUMS TEXTS (key, help, items, n)               an array
-//   WHEN_INTS (key, help, when, items, n)
+//   MAYBE_INTS (key, help, known, items, n)             null where `known` is false
+//   WHEN_INTS WHEN_TEXTS (key, help, when, items, n)    no such key where `when` is not
 //   GRID (key, help, items, rows, columns)              an array of arrays of numbers
+//   WHEN_GRID (key, help, when, items, rows, columns)
 //   COUNTS (key, help, name, items, n)                  an object {name(i): items[i]}
+//   PAIRS (key, help, items, n)                         an object of texts; items: FormPair *
 //   OBJECT MAYBE_OBJECT (key, help, form, object)       a form of its own; null where it is NULL
 //   WHEN_OBJECT (key, help, when, form, object)
 //   LIST (key, help, form, items, n)                    an array of objects; items: T *
 //   REFS (key, help, form, items, n)                    the same; items: T **, NULL ones left out
 //   WHEN_LIST WHEN_REFS (key, help, when, form, items, n)
-//   MEMBERS (form, object)                              another form's members, in this object
+//   KEYED (key, help, name, form, items, n)             an object {name(&items[i]): items[i]}
+//   MEMBERS (form, object)                              members of another form, in this very object
 //   WHEN_MEMBERS (form, object)                         the same; none where it is NULL
 //   IN (type, name)                                     first row: `in`, as what it is
-//   UP (type, name)                                     first row: the object that has this one
-//   RAW (key, help, write)                              what no form can say:
-//                                                       write(w, it, in, arena)
+//   UP (type, name)                                     likewise: the object that has this one
+//   LET (declaration)                                   a name for the rows below: LET(int n = it->n)
+//   RAW (key, help, write)                              what no form can say: write(w, it, in, arena)
+// clang-format on
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,9 +58,11 @@ typedef enum FormKind {
   FORM_TEXTS,
   FORM_GRID,
   FORM_COUNTS,
+  FORM_PAIRS,
   FORM_OBJECT,
   FORM_LIST,
   FORM_REFS,
+  FORM_KEYED,
   FORM_MEMBERS,
   FORM_RAW,
 } FormKind;
@@ -76,6 +83,10 @@ typedef enum FormNumbers {
 } FormNumbers;
 
 typedef const char *FormName(int i);
+typedef const char *FormKey(const void *item);
+typedef struct FormPair {
+  const char *key, *text;
+} FormPair;
 typedef void FormRaw(JsonWriter *writer, const void *it, const void *in, Arena *arena);
 
 typedef struct FormValue {
@@ -88,7 +99,10 @@ typedef struct FormValue {
     FormRaw *write;
     struct {
       const void *at;
-      FormName *name;  // of COUNTS
+      union {
+        FormName *name;     // of COUNTS
+        FormKey *key_name;  // of KEYED
+      };
       int n, columns;
       size_t bytes;  // of an element
       FormNumbers numbers;
@@ -112,7 +126,7 @@ struct Form {
   void (*values)(Arena *arena, const void *it, const void *up, const void *in, FormValue *value);
 };
 
-enum { FORM_FIELDS_MAX = 64 };
+enum { FORM_FIELDS_MAX = 128 };
 
 // The object with its braces; null where `it` is NULL.
 void form_write(JsonWriter *writer, Arena *arena, const Form *form, const void *it, const void *in);

@@ -30,6 +30,7 @@
 #define PUBLIC_FORM FORM
 #define IN(type, name) const type *name = in;
 #define UP(type, name) const type *name = above;
+#define LET(...) __VA_ARGS__;
 #define END(name) }
 #define END_PUBLIC(name) }
 
@@ -57,12 +58,21 @@
                          .bytes = sizeof *(items), \
                          .numbers = FORM_NUMBERS_OF(items)};
 #define NUMS INTS
+#define MAYBE_INTS(key, help, known, items, count) \
+  *value++ = (FormValue){.is_null = !(known),      \
+                         .at = (items),            \
+                         .n = (int)(count),        \
+                         .bytes = sizeof *(items), \
+                         .numbers = FORM_NUMBERS_OF(items)};
 #define WHEN_INTS(key, help, when, items, count)                     \
   *value++ = (when) ? (FormValue){.at = (items),                     \
                                   .n = (int)(count),                 \
                                   .bytes = sizeof *(items),          \
                                   .numbers = FORM_NUMBERS_OF(items)} \
                     : (FormValue){.is_absent = true};
+#define WHEN_TEXTS(key, help, when, items, count) \
+  *value++ =                                      \
+      (when) ? (FormValue){.at = (items), .n = (int)(count)} : (FormValue){.is_absent = true};
 #define TEXTS(key, help, items, count) *value++ = (FormValue){.at = (items), .n = (int)(count)};
 #define GRID(key, help, items, rows, column_count)       \
   *value++ = (FormValue){.at = (items),                  \
@@ -70,12 +80,20 @@
                          .columns = (int)(column_count), \
                          .bytes = sizeof *(items),       \
                          .numbers = FORM_NUMBERS_OF(items)};
+#define WHEN_GRID(key, help, when, items, rows, column_count) \
+  *value++ = (FormValue){.is_absent = !(when),                \
+                         .at = (items),                       \
+                         .n = (int)(rows),                    \
+                         .columns = (int)(column_count),      \
+                         .bytes = sizeof *(items),            \
+                         .numbers = FORM_NUMBERS_OF(items)};
 #define COUNTS(key, help, name_of, items, count)   \
   *value++ = (FormValue){.at = (items),            \
                          .name = (name_of),        \
                          .n = (int)(count),        \
                          .bytes = sizeof *(items), \
                          .numbers = FORM_NUMBERS_OF(items)};
+#define PAIRS(key, help, items, count) *value++ = (FormValue){.at = (items), .n = (int)(count)};
 #define OBJECT(key, help, form, ...) *value++ = (FormValue){.at = (__VA_ARGS__)};
 #define MAYBE_OBJECT OBJECT
 #define WHEN_OBJECT(key, help, when, form, ...) \
@@ -87,6 +105,9 @@
   *value++ = (when) ? (FormValue){.at = (items), .n = (int)(count), .bytes = sizeof *(items)} \
                     : (FormValue){.is_absent = true};
 #define WHEN_REFS WHEN_LIST
+#define KEYED(key, help, name_of, form, items, count) \
+  *value++ = (FormValue){                             \
+      .at = (items), .key_name = (name_of), .n = (int)(count), .bytes = sizeof *(items)};
 #define MEMBERS(form, ...) *value++ = (FormValue){.at = (__VA_ARGS__)};
 #define WHEN_MEMBERS MEMBERS
 #define RAW(key, help, function) *value++ = (FormValue){.write = (function)};
@@ -103,6 +124,7 @@
 #define PUBLIC_FORM FORM
 #define IN(type, name)
 #define UP(type, name)
+#define LET(...)
 #define FORM_TABLE(name)                                                                         \
   {                                                                                              \
 #name, name##_form_help, name##_fields, (int)(sizeof name##_fields / sizeof *name##_fields), \
@@ -132,11 +154,15 @@
 #define WHEN_BOOL(key, help, ...) FORM_ROW(key, BOOL, WHEN, NULL, false, help)
 #define WHEN_TEXT(key, help, ...) FORM_ROW(key, TEXT, WHEN, NULL, false, help)
 #define INTS(key, help, ...) FORM_ROW(key, NUMBERS, ALWAYS, NULL, true, help)
-#define WHEN_INTS(key, help, ...) FORM_ROW(key, NUMBERS, WHEN, NULL, true, help)
 #define NUMS(key, help, ...) FORM_ROW(key, NUMBERS, ALWAYS, NULL, false, help)
+#define MAYBE_INTS(key, help, ...) FORM_ROW(key, NUMBERS, MAYBE, NULL, true, help)
+#define WHEN_INTS(key, help, ...) FORM_ROW(key, NUMBERS, WHEN, NULL, true, help)
+#define WHEN_TEXTS(key, help, ...) FORM_ROW(key, TEXTS, WHEN, NULL, false, help)
 #define TEXTS(key, help, ...) FORM_ROW(key, TEXTS, ALWAYS, NULL, false, help)
 #define GRID(key, help, ...) FORM_ROW(key, GRID, ALWAYS, NULL, false, help)
+#define WHEN_GRID(key, help, ...) FORM_ROW(key, GRID, WHEN, NULL, false, help)
 #define COUNTS(key, help, ...) FORM_ROW(key, COUNTS, ALWAYS, NULL, false, help)
+#define PAIRS(key, help, ...) FORM_ROW(key, PAIRS, ALWAYS, NULL, false, help)
 #define OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, ALWAYS, &form, false, help)
 #define MAYBE_OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, MAYBE, &form, false, help)
 #define WHEN_OBJECT(key, help, when, form, ...) FORM_ROW(key, OBJECT, WHEN, &form, false, help)
@@ -144,6 +170,7 @@
 #define REFS(key, help, form, ...) FORM_ROW(key, REFS, ALWAYS, &form, false, help)
 #define WHEN_LIST(key, help, when, form, ...) FORM_ROW(key, LIST, WHEN, &form, false, help)
 #define WHEN_REFS(key, help, when, form, ...) FORM_ROW(key, REFS, WHEN, &form, false, help)
+#define KEYED(key, help, name, form, ...) FORM_ROW(key, KEYED, ALWAYS, &form, false, help)
 #define MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_ALWAYS, &form, false, ""},
 #define WHEN_MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_WHEN, &form, false, ""},
 #define RAW(key, help, ...) FORM_ROW(key, RAW, ALWAYS, NULL, false, help)

@@ -33,3 +33,9 @@
 #undef MEMBERS
 #undef WHEN_MEMBERS
 #undef RAW
+#undef LET
+#undef MAYBE_INTS
+#undef WHEN_TEXTS
+#undef WHEN_GRID
+#undef PAIRS
+#undef KEYED

@@ -85,7 +85,5 @@ void bank_batch_write_error(Str *out, const char *error) {
 }
 
 void bank_batch_write_map(JsonWriter *writer, const BankMap *map) {
-  Arena *arena = arena_new("map");
-  form_members(writer, arena, &bank_map_form, map, NULL);
-  arena_free(arena);
+  form_members(writer, writer->str->arena, &bank_map_form, map, NULL);
 }

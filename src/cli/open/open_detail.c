@@ -110,10 +110,6 @@ static const SassLine **sass_rows(Arena *arena, const OpenResult *r) {
   return row;
 }
 
-static const LineRow *sass_place(const OpenResult *r, const SassLine *line) {
-  return line_table_find(&r->sass_lines, (uint64_t)line->address);
-}
-
 // ---- sources ------------------------------------------------------------------------------------
 
 static bool is_source_name(const char *name) {
@@ -179,11 +175,6 @@ static const SourceText **sources(Arena *arena, const OpenResult *r) {
   source[n] = source_text(arena, "", r->module->source);
   return source;
 }
-
-#define CURE (&r->cures[it - r->arrays.items])
-#define COUNT_OF (ptx_tally_site(r->tally, it->pc))
-#define SHARED (it->space == PTX_SPACE_SHARED)
-#define LOC (ptx_tally_charged(r->tally, it->pc))
 
 #define FORM_FILE "cli/open/open_detail.form"
 #include "base/form_make.h"

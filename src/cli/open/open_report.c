@@ -352,21 +352,6 @@ static const PtxLoc **partners(Arena *arena, const OpenResult *r, const PtxLine 
   return partner;
 }
 
-static const char *worst_op(const OpenResult *r, const PtxLine *line) {
-  const PtxSiteCount *site = worst_of(r, line);
-  return site && site->op ? site->op->name : NULL;
-}
-
-static const int64_t *worst_addresses(const OpenResult *r, const PtxLine *line) {
-  const PtxSiteCount *site = worst_of(r, line);
-  return site ? site->worst_addr : NULL;
-}
-
-static bool has_counted_ideal(const OpenResult *r, const PtxLine *line) {
-  const OpenCounted *counted = open_counted_of(r, line);
-  return counted && counted->ideal >= 0;
-}
-
 static const PtxLine **shared_lines(Arena *arena, const OpenResult *r) {
   const PtxLine **line = ARENA_ARRAY(arena, const PtxLine *, r->lines->n + 1);
   for (int i = 0; i < r->lines->n; i++)

@@ -204,32 +204,21 @@ const char *placed_loads_cost_text(Arena *arena, const KernelResources *kernel) 
 
 // ---- data ---------------------------------------------------------------------------------------
 
-// One place of one copy, or of a copy all of them.
-typedef struct PlaceRow {
-  const PlacedLoads *placed;
-  int copy, place;
-} PlaceRow;
-
-static const LoadPlace *place_of(const PlaceRow *row) {
-  return &row->placed->places->copy[row->copy].place[row->place];
-}
-
 static const char *verdict_name(LoadVerdict verdict) {
   static const char *const words[] = {"untried", "safe", "unsafe"};
   return words[verdict];
 }
 
-static const PlaceRow *places_of_copy(Arena *arena, const PlaceRow *copy) {
-  const int n = copy->placed->places->n_lines + 1;
-  PlaceRow *rows = ARENA_ARRAY(arena, PlaceRow, n);
-  for (int i = 0; i < n; i++) rows[i] = (PlaceRow){copy->placed, copy->copy, i};
-  return rows;
-}
+typedef struct PlaceSaid {
+  const PlacedLoads *placed;
+  int copy, place;
+} PlaceSaid;
 
-static const PlaceRow *copies_of(Arena *arena, const PlacedLoads *placed) {
-  PlaceRow *rows = ARENA_ARRAY(arena, PlaceRow, LOAD_COPIES_MAX);
-  for (int i = 0; i < LOAD_COPIES_MAX; i++) rows[i] = (PlaceRow){placed, i, 0};
-  return rows;
+static const PlaceSaid *places_said(Arena *arena, const PlacedLoads *placed, const LoadCopy *copy) {
+  const int n = placed->places->n_lines + 1, index = (int)(copy - placed->places->copy);
+  PlaceSaid *said = ARENA_ARRAY(arena, PlaceSaid, n);
+  for (int i = 0; i < n; i++) said[i] = (PlaceSaid){placed, index, i};
+  return said;
 }
 
 #define FORM_FILE "tui/session/placed_loads.form"

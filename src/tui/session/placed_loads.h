@@ -66,5 +66,5 @@ const KernelResources *placed_loads_kernel(const PlacedLoads *placed, int copy, 
 CompiledLoop placed_loads_loop(const KernelResources *kernel);
 // "202 registers, nothing spilled, 3104 instructions".
 const char *placed_loads_cost_text(Arena *arena, const KernelResources *kernel);
-// Of PlacedLoads: each place with what was found and compiled.
-extern const Form placed_loads_form;
+extern const Form placed_loads_form;  // of PlacedLoads: each place, what was found and compiled
+// The same through a writer.

@@ -73,8 +73,6 @@ static const Timed *timing(const RungLine *line) {
   return has_timing(line) ? line->timed : &none;
 }
 
-#define RUNG (&session->ladder->rung[it - lines->line])
-
 const void *measure_data(Session *session) { return measure_ladder_lines(session); }
 
 #define FORM_FILE "tui/views/data/measure.form"

@@ -9,7 +9,5 @@ static const OpenedLine **shown_lines(Arena *arena, const OwnFrame *frame) {
   return line;
 }
 
-#define COUNTED (it->shared && it->countable)
-
 #define FORM_FILE "tui/views/own/own_data.form"
 #include "base/form_make.h"

@@ -25,7 +25,5 @@ static const ShownCta *shown_ctas(Arena *arena, const GridHalf *half) {
   return shown;
 }
 
-#define SPAN ((GridSpan)(it - half->window))
-
 #define FORM_FILE "tui/views/places/grid_data.form"
 #include "base/form_make.h"

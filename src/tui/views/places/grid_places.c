@@ -105,7 +105,5 @@ void grid_draw_places(Canvas *canvas, Rect in, const GridHalf *half) {
 
 bool grid_half_has_map(const GridHalf *half) { return map_of(half) != NULL; }
 
-#define PLACE (it - map_of(half)->sms)
-
 #define FORM_FILE "tui/views/places/grid_places.form"
 #include "base/form_make.h"

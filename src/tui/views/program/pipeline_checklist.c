@@ -150,7 +150,5 @@ void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor) 
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-#define PLACE (&list->place[it - list->skeleton->line])
-
 #define FORM_FILE "tui/views/program/pipeline_checklist.form"
 #include "base/form_make.h"

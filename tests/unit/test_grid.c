@@ -15,8 +15,8 @@
 #include "kernels/toolchain/machine/sass.h"
 #include "model/interp/interp.h"
 #include "model/ir/rewrite.h"
-#include "model/readings/place/gpc_merge.h"
 #include "model/readings/cost/l2_replay.h"
+#include "model/readings/place/gpc_merge.h"
 #include "model/schedules/random_schedule.h"
 #include "property.h"
 

@@ -8,8 +8,8 @@
 #include "fake_cuda.h"
 #include "kernels/device/probe/probe.h"
 #include "kernels/device/probe/probe_order.h"
-#include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/machine/sass.h"
+#include "kernels/toolchain/nvrtc.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test probe"); }

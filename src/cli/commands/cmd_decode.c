@@ -13,9 +13,9 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/cli_ladder.h"
 #include "model/lessons/claims.h"
 #include "model/schedules/decode.h"
 

@@ -24,8 +24,8 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
-#include "cli/common/tables/cli_illegal.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/cli_illegal.h"
 
 CommandRun cmd_descriptor;
 

@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/tables/cli_illegal.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/cli_illegal.h"
 
 CommandRun cmd_idesc;
 

@@ -19,8 +19,8 @@
 
 #include "base/json.h"
 #include "cli/common/cli.h"
-#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/tables/cli_timing.h"
 #include "model/schedules/reduce.h"
 

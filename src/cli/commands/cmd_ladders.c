@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/cli_ladder.h"
 
 typedef struct LaddersOptions {
   bool json, csv;

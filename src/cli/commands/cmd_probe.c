@@ -23,9 +23,9 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_probe.h"
+#include "cli/common/tables/cli_ladder.h"
 #include "cli/common/tables/cli_timing.h"
 #include "kernels/device/probe/register_probe.h"
 

@@ -19,9 +19,9 @@
 #include "kernels/device/history/history.h"
 #include "kernels/device/probe/probe.h"
 #include "kernels/device/trace_run.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/plan.h"
-#include "kernels/toolchain/machine/sass.h"
 #include "kernels/worker/protocol.h"
 #include "model/words/device.h"
 

@@ -117,9 +117,10 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   set_digit(m, w, &thread, true);
   if (m->program->any_thread) set_digit(m, w, &(HardwareDigit){m->program->any_thread, 1}, true);
   set_digit(m, w, &block, false);
-  set_scalar(m, w, m->program->grid, m->lists);
-  set_scalar(m, w, m->program->list, INT32_MAX);  // without tiles, until somebody has said which
-  set_scalar(m, w, m->program->epoch, m->launches);
+  set_scalar(m, w, m->program->persistent.grid, m->lists);
+  set_scalar(m, w, m->program->persistent.list,
+             INT32_MAX);  // without tiles, until somebody has said which
+  set_scalar(m, w, m->program->persistent.epoch, m->launches);
   for (int i = 0; i < launch->n_thread_digits; i++) set_digit(m, w, &launch->thread[i], true);
   for (int i = 0; i < launch->n_block_digits; i++) set_digit(m, w, &launch->block[i], false);
   for (int i = 0; i < m->code->n_early; i++) run_early_let(m, w, i);
@@ -163,7 +164,7 @@ static void run_op(Machine *m, Warp *w, const Code *code) {
 void interp_tell_list(Machine *m, const bool *takes_part) {
   if (m->claimer < 0 || !takes_part[m->claimer]) return;
   for (int i = 0; i < m->n_warps; i++)
-    if (takes_part[i]) set_scalar(m, &m->warp[i], m->program->list, m->list);
+    if (takes_part[i]) set_scalar(m, &m->warp[i], m->program->persistent.list, m->list);
 }
 
 // A block's tiles are bid, bid + grid, bid + 2·grid, …, or those of the list that it has claimed;

@@ -145,8 +145,8 @@ void bulk_wait(Machine *m, Warp *w, const Code *code, bool until_read) {
   int kept = 0;
   OrderGroups *groups = until_read ? w->groups->reads : w->groups->writes;
   EACH_LANE(lane, w->active) {
-    order_groups_wait(&groups[lane], (uint32_t)code->stmt->op.count);
-    if (!until_read) order_groups_wait(&w->groups->reads[lane], (uint32_t)code->stmt->op.count);
+    order_groups_wait(&groups[lane], (uint32_t)code->stmt->op.groups);
+    if (!until_read) order_groups_wait(&w->groups->reads[lane], (uint32_t)code->stmt->op.groups);
   }
   for (int i = 0; i < w->n_stores; i++) {
     BulkStore *store = &w->store[i];

@@ -11,7 +11,7 @@ static void look_across(Stmt *stmt, int depth, void *context) {
   (void)depth;
   if (stmt->kind != STMT_OP) return;
   const Op *op = &stmt->op;
-  if (op->mask || op->cta_group > 1 || op->dst.rank || op->src.rank || op->src2.rank ||
+  if (op->ranks || op->cta_group > 1 || op->dst.rank || op->src.rank || op->src2.rank ||
       op_facts(op->kind)->scope == SCOPE_CLUSTER)
     *(bool *)context = true;
 }
@@ -70,7 +70,7 @@ const char *interp_name_warps(const Machine *m, const bool *named) {
 }
 
 uint32_t interp_ranks(Machine *m, const Warp *w, const Code *code) {
-  if (!code->stmt->op.mask) return 1u << w->rank;
+  if (!code->stmt->op.ranks) return 1u << w->rank;
   uint32_t mask = (uint32_t)interp_scalar(w, &code->value);
   if (mask && mask >> m->code->cluster == 0) return mask;
   interp_report(m, FINDING_OUT_OF_BOUNDS, w, lowest_lane(w->active), code->stmt, NULL, 0,

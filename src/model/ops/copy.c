@@ -80,7 +80,7 @@ static void arrive_lane(Machine *m, const Warp *w, Copy *copy, uint32_t lane) {
 static void run_cp_wait(Machine *m, Warp *w, const Code *code) {
   int kept = 0;
   OrderGroups *groups = w->groups->copies;
-  EACH_LANE(lane, w->active) order_groups_wait(&groups[lane], (uint32_t)code->stmt->op.count);
+  EACH_LANE(lane, w->active) order_groups_wait(&groups[lane], (uint32_t)code->stmt->op.groups);
   for (int i = 0; i < w->n_copies; i++) {
     Copy *copy = &w->copy[i];
     EACH_LANE(lane, copy->lanes & w->active)
@@ -101,7 +101,7 @@ static void emit_cp_async(Emitter *emitter, const Op *op) {
   PreludeKind kind = wanted ? PRELUDE_CP_ASYNC_IF : PRELUDE_CP_ASYNC;
   if (guard) kind++;  // the kind "or zero" follows its plain one
   Prelude copy = emit_move_of(emitter, kind, op->src.buffer, NULL, op->width);
-  copy.l2_bytes = (int)op->count;
+  copy.l2_bytes = (int)op->l2_bytes;
   const char *name = emit_helper(emitter, copy);
   emitter_line(emitter, "%s(%s, &%s%s%s%s%s);", name, emit_place(emitter, &op->dst),
                emit_element(emitter, &op->src), guard ? ", " : "", guard ? guard : "",
@@ -128,7 +128,7 @@ static void emit_cp_commit(Emitter *emitter, const Op *op) {
 }
 
 static void emit_cp_wait(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->groups);
 }
 
 static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy of the slab of %s",

@@ -14,14 +14,14 @@ static const char *barrier_fault(Arena *arena, const Program *program, const Cod
   const Op *op = &code->stmt->op;
   if (op->id && (op->id->lo < 0 || op->id->hi >= BLOCK_BARRIERS))
     return arena_printf(arena, "a block has barriers 0 to %d", BLOCK_BARRIERS - 1);
-  if (op->count % LANES == 0) return NULL;
+  if (op->threads % LANES == 0) return NULL;
   return arena_printf(arena, "a barrier of %lld threads: it is whole warps that meet",
-                      (long long)op->count);
+                      (long long)op->threads);
 }
 
 static const char *init_fault(Arena *arena, const Program *program, const Code *code) {
   const char *fault = mbar_place_fault(arena, program, code);
-  if (fault || code->stmt->op.count >= 1) return fault;
+  if (fault || code->stmt->op.arrivals >= 1) return fault;
   return "an mbarrier awaits one arrival or more";
 }
 
@@ -71,7 +71,7 @@ static void run_mbar_init(Machine *m, Warp *w, const Code *code) {
     mbar_report(m, w, code, FINDING_RACE, "initialises an mbarrier that is in use");
   Touch init = touch_of(m, w, code);
   init.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
-  mbar_start(m, bar, code->stmt->op.count, init);
+  mbar_start(m, bar, code->stmt->op.arrivals, init);
 }
 
 static void run_mbar_fence(Machine *m, Warp *w, const Code *code) {
@@ -89,7 +89,7 @@ static void run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   order_forget(m->order, others, w->index);
   order_fact(m->order, others, ORDER_PASSED)[w->index] = ++m->epoch;
   order_join(m->order, order_mbar_gathered(bar->order), others);
-  bar->order->phases.bytes += code->stmt->op.count;
+  bar->order->phases.bytes += code->stmt->op.bytes;
   mbar_arrive(m, w, code, bar);
 }
 
@@ -182,13 +182,13 @@ static const PreludeText barrier_of = {
     "  asm volatile(\"bar.sync %0, %1;\" ::\"r\"(id), \"n\"(n) : \"memory\");\n}\n"};
 
 static void emit_barrier(Emitter *emitter, const Op *op) {
-  bool by_warp = op->count == LANES && !op->id;
-  if (op->count == 0 || by_warp)
+  bool by_warp = op->threads == LANES && !op->id;
+  if (op->threads == 0 || by_warp)
     emitter_line(emitter, by_warp ? "__syncwarp();" : "__syncthreads();");
   else
-    emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->count,
+    emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->threads,
                  op->id ? emit_condition(emitter, op->id) : "0");
-  if (op->count == 0) tcgen05_emit_met(emitter);
+  if (op->threads == 0) tcgen05_emit_met(emitter);
 }
 
 static const PreludeText cluster_barrier = {
@@ -232,12 +232,12 @@ static void emit_mbarrier(Emitter *emitter, const Op *op, PreludeKind kind, cons
                emit_place(emitter, &op->dst), last);
 }
 
-static const char *count_text(const Emitter *emitter, const Op *op) {
-  return arena_printf(emitter->arena, ", %lld", (long long)op->count);
+static const char *number_text(const Emitter *emitter, int64_t number) {
+  return arena_printf(emitter->arena, ", %lld", (long long)number);
 }
 
 static void emit_mbar_init(Emitter *emitter, const Op *op) {
-  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_INIT, count_text(emitter, op));
+  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_INIT, number_text(emitter, op->arrivals));
 }
 
 // A release of the initialisations alone, at cluster scope: "the synchronizing effect of the fence
@@ -256,13 +256,13 @@ static void emit_mbar_fence(Emitter *emitter, const Op *op) {
 }
 
 static void emit_mbar_expect(Emitter *emitter, const Op *op) {
-  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_EXPECT, count_text(emitter, op));
+  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_EXPECT, number_text(emitter, op->bytes));
 }
 
 static void emit_mbar_arrive(Emitter *emitter, const Op *op) {
-  if (op->mask)
+  if (op->ranks)
     emitter_line(emitter, "%s(%s, %s);", emit_given(emitter, &arrive_at),
-                 emit_place(emitter, &op->dst), emit_condition(emitter, op->mask));
+                 emit_place(emitter, &op->dst), emit_condition(emitter, op->ranks));
   else
     emit_mbarrier(emitter, op, PRELUDE_MBARRIER_ARRIVE, "");
 }

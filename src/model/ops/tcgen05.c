@@ -90,7 +90,7 @@ static const char *columns_fault(Arena *arena, int64_t columns) {
 static const char *alloc_fault(Arena *arena, const Program *program, const Code *code) {
   const Op *op = &code->stmt->op;
   const char *fault = base_fault(arena, op, op->dst.buffer);
-  if (!fault) fault = columns_fault(arena, op->count);
+  if (!fault) fault = columns_fault(arena, op->columns);
   return fault ? fault : tcgen05_group_fault(arena, program, op);
 }
 
@@ -125,7 +125,7 @@ static const char *commit_fault(Arena *arena, const Program *program, const Code
   const char *fault = mbar_place_fault(arena, program, code);
   const Op *op = &code->stmt->op;
   if (!fault) fault = tcgen05_group_fault(arena, program, op);
-  if (fault || tcgen05_group(op) == 1 || op->mask) return fault;
+  if (fault || tcgen05_group(op) == 1 || op->ranks) return fault;
   return "a commit of a pair says by a mask of ranks at whose mbarriers it arrives";
 }
 
@@ -153,7 +153,7 @@ static void prepare_mma(Arena *arena, const Program *program, Code *code) {
 
 static void run_alloc(Machine *m, Warp *w, const Code *code) {
   TensorMemory *tensor = &m->own->tensor;
-  const int columns = (int)code->stmt->op.count;
+  const int columns = (int)code->stmt->op.columns;
   if (!op_whole_warp(m, w, code)) return;
   if (tensor->gave_up || tensor->columns) {
     interp_report(m, FINDING_ALLOCATION, w, 0, code->stmt, NULL, 0,
@@ -170,7 +170,7 @@ static void run_alloc(Machine *m, Warp *w, const Code *code) {
 
 static void run_free(Machine *m, Warp *w, const Code *code) {
   const TensorMemory *tensor = &m->own->tensor;
-  const int columns = (int)code->stmt->op.count;
+  const int columns = (int)code->stmt->op.columns;
   if (!op_whole_warp(m, w, code)) return;
   if (columns != tensor->columns) {
     interp_report(m, FINDING_ALLOCATION, w, 0, code->stmt, NULL, 0,
@@ -377,7 +377,7 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
                   (long long)(at / TENSOR_COLUMNS));
     return;
   }
-  const bool begins = code->stmt->op.keep && !interp_scalar(w, &code->value);
+  const bool begins = code->stmt->op.enable_input_d && !interp_scalar(w, &code->value);
   TensorWork work = {.code = (int)(code - m->code->code), .begins = begins, .column = reach.column};
   bool whole = true;
   EACH_RANK(rank, tcgen05_ranks(w, &code->stmt->op)) {

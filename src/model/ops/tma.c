@@ -167,7 +167,7 @@ static void run_fence(Machine *m, Warp *w, const Code *code) {
 // a pair: tma_pair(…).
 static void emit_tma_load(Emitter *emitter, const Op *op) {
   const Buffer *from = op->src.buffer;
-  const PreludeKind kind = op->mask            ? PRELUDE_TMA_MULTICAST
+  const PreludeKind kind = op->ranks           ? PRELUDE_TMA_MULTICAST
                            : op->cta_group > 1 ? PRELUDE_TMA_PAIR
                                                : PRELUDE_TMA_LOAD;
   const char *name = emit_helper(
@@ -175,7 +175,7 @@ static void emit_tma_load(Emitter *emitter, const Op *op) {
       (Prelude){.kind = kind, .type = emit_stored_type(op->dst.buffer->type), .width = from->rank});
   emit_type_name(emitter, op->dst.buffer->type);
   const char *mask = "";
-  if (op->mask) mask = arena_printf(emitter->arena, ", %s", emit_condition(emitter, op->mask));
+  if (op->ranks) mask = arena_printf(emitter->arena, ", %s", emit_condition(emitter, op->ranks));
   emitter_line(emitter, "%s(%s, &%s_map, %s, %s%s);", name, emit_place(emitter, &op->dst),
                from->name, emit_corner(emitter, &op->src), emit_place(emitter, &op->src2), mask);
 }

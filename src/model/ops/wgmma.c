@@ -208,7 +208,7 @@ static Registers sums_of(Machine *m, const Warp *w, const Code *code, bool begin
 static void run_wgmma(Machine *m, Warp *w, const Code *code) {
   TensorQueue *queue = w->tensor;
   bool fragment = !code->tile[0].in_memory;
-  bool begins = code->stmt->op.keep && !interp_scalar(w, &code->value);
+  bool begins = code->stmt->op.scale_d && !interp_scalar(w, &code->value);
   Registers sums = sums_of(m, w, code, begins), a = {.row = NULL};
   if (fragment) a = read_registers(m, w, code, &code->src);
   if (!sums.row || (fragment && !a.row) || !whole_warp(m, w, code)) return;
@@ -239,7 +239,8 @@ static void run_commit(Machine *m, Warp *w, const Code *code) {
 static void run_wait(Machine *m, Warp *w, const Code *code) {
   TensorQueue *queue = w->tensor;
   OrderGroups *groups = &w->groups->products;
-  if (!whole_warp(m, w, code) || !order_groups_wait(groups, (uint32_t)code->stmt->op.count)) return;
+  if (!whole_warp(m, w, code) || !order_groups_wait(groups, (uint32_t)code->stmt->op.groups))
+    return;
   int kept = 0;
   for (int i = 0; i < queue->n; i++) {
     if (!order_group_is_over(groups, queue->item[i].group))
@@ -264,7 +265,7 @@ static void emit_wgmma(Emitter *emitter, const Op *op) {
                      : tile_emit(emitter, op, 0, ARCH);
   const char *b = tile_emit(emitter, op, 1, ARCH);
   emitter_line(emitter, "%s%s(&%s, %s, %s, %s);", name, turned, emit_element(emitter, &op->dst), a,
-               b, op->keep ? emit_condition(emitter, op->keep) : "1");
+               b, op->scale_d ? emit_condition(emitter, op->scale_d) : "1");
 }
 
 static const PreludeText fence = {
@@ -295,7 +296,7 @@ static void emit_commit(Emitter *emitter, const Op *op) {
 }
 
 static void emit_wait(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->groups);
 }
 
 static const char *const products[ROLE_COUNT] = {

@@ -13,9 +13,9 @@
 #include "kernels/device/history/history.h"
 #include "kernels/device/probe/probe.h"
 #include "kernels/device/trace_run.h"
-#include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/machine/ptx_lines.h"
 #include "kernels/toolchain/machine/sass.h"
+#include "kernels/toolchain/nvrtc.h"
 #include "model/words/knob.h"
 
 // The source of a number; the screen tells them apart by word and style.

@@ -11,10 +11,10 @@
 #include <stdio.h>
 
 #include "banks/engine/bank_text.h"
-#include "model/readings/place/described.h"
 #include "model/readings/cost/estimate.h"
 #include "model/readings/cost/merge.h"
 #include "model/readings/cost/site_json.h"
+#include "model/readings/place/described.h"
 
 // ---- traffic ------------------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 // (clock/clock_loop.h).
 #pragma once
 #include "clock/clock_loop.h"
-#include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/machine/sass.h"
+#include "kernels/toolchain/nvrtc.h"
 #include "model/readings/model.h"
 #include "model/text/emit.h"
 

@@ -8,6 +8,8 @@ static const char *const field_names[FIELD_COUNT] = {
 #define X(id, help) #id,
     OP_FIELD_TABLE(X)
 #undef X
+#define ATTRIBUTE(name, ...) #name,
+#include "model/ir/attribute.def"
 };
 
 // op.def names no other.

@@ -8,7 +8,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "model/ir/program.h"
+#include "model/ir/attribute.h"
 
 // One row each: field, what it says in an operation's text.
 #define OP_FIELD_TABLE(X)                                                           \
@@ -19,35 +19,27 @@
   X(width, "the bytes that move at once: \"   16 B\"")                              \
   X(wide, "registers, where an operation reaches several: \"   x 4\"")              \
   X(guard, "the condition of the access to global memory: \" if m_b * 16 < 30\"")   \
-  X(count, "a number")                                                              \
-  X(id, "which barrier of the block: \" 1\"")                                       \
-  X(threads, "who meets at a barrier: \" of 256 threads\"")                         \
-  X(l2, "what L2 is asked for: \"   L2::128B\"")                                    \
-  X(trans, "\".trans\"")                                                            \
   X(atom, "the atom that multiplies: m16n8k16.f16")                                 \
   X(scales, "the factors of A and B: \"   scaled by sfa[m_r, 0] and sfb[n_r, 0]\"") \
-  X(keep, "where sums are added to, not begun: \"   scale-d 0 < k_o\"")             \
-  X(input, "the same of tcgen05: \"   enable-input-d 0 < k_o\"")                    \
   X(pair, "a pair of CTAs: \"   cta_group 2\"")                                     \
   X(idesc, "an instruction descriptor: \"   idesc 0x08400490\"")                    \
   X(tiles, "how descriptors find the tiles: \"   A by 128B lbo 16 sbo 1024\"")      \
-  X(groups, "copies that may be under way: \"at most 2 groups are\"")               \
   X(box, "rows and columns of a box: \"128 x 64\"")                                 \
-  X(arrivals, "\"2 arrivals\"")                                                     \
-  X(phase, "the phase bit as an expression")                                        \
-  X(epoch, "the number of the launch as an expression")                             \
-  X(in_steps, "\" in two steps\" instead of indivisibly")                           \
-  X(ranks, "the blocks of the cluster that take part, as bits: \"   ranks 3\"")     \
   X(name, "brief: the source's name alone")                                         \
   X(arrow, "brief: from right to left")                                             \
   X(at_most, "brief: not more than")
 
+// The attributes of attribute.def are fields too, behind those.
 typedef enum OpField {
 #define X(id, help) FIELD_##id,
   OP_FIELD_TABLE(X)
 #undef X
+#define ATTRIBUTE(name, ...) FIELD_##name,
+#include "model/ir/attribute.def"
       FIELD_COUNT
 } OpField;
+
+enum { FIELD_ATTRIBUTES = FIELD_COUNT - ATTRIBUTE_COUNT };
 
 typedef struct OpPart {
   bool is_field;

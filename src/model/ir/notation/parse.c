@@ -277,9 +277,9 @@ static bool fits_launch(Parser *p, const Kernel *kernel) {
 static bool parse_kernel_body(Parser *p, Kernel *kernel, int above) {
   p->scope = NULL;
   open_scope(p, p->program->block);
-  open_scope(p, p->program->grid);
-  open_scope(p, p->program->list);
-  open_scope(p, p->program->epoch);
+  open_scope(p, p->program->persistent.grid);
+  open_scope(p, p->program->persistent.list);
+  open_scope(p, p->program->persistent.epoch);
   open_scope(p, p->program->thread);
   if (p->program->any_thread) open_scope(p, p->program->any_thread);
   if (!parse_list(p, above, &kernel->body)) return false;
@@ -374,7 +374,9 @@ static void settle_part(Stmt *stmt, int depth, void *context) {
   const struct {
     const char *name;
     Var **var;
-  } parts[] = {{"tile", &program->tile}, {"from", &program->from}, {"before", &program->before}};
+  } parts[] = {{"tile", &program->persistent.tile},
+               {"from", &program->persistent.from},
+               {"before", &program->persistent.before}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts && stmt->kind == STMT_LET; i++)
     if (str_equal(stmt->var->name, parts[i].name)) *parts[i].var = stmt->var;
 }

@@ -100,7 +100,7 @@ static bool parse_guard(OpParser *o) {
 // ---- numbers and words --------------------------------------------------------------------------
 
 #define VALUE_FAR 1e9  // it is said in every type
-enum { WIDTH_MAX = 128, COUNT_MAX = 1 << 30 };
+enum { WIDTH_MAX = 128 };
 
 static bool parse_value(OpParser *o) {
   parse_blanks(o->p);
@@ -136,31 +136,44 @@ static bool parse_wide(OpParser *o) {
   return !parse_maybe(o->p, "x") || parse_int(o->p, 2, WIDTH_MAX, &o->op->width);
 }
 
-static bool parse_count(OpParser *o) { return parse_number(o->p, 0, COUNT_MAX, &o->op->count); }
+// ---- attributes ---------------------------------------------------------------------------------
+
+static bool parse_own_number(OpParser *o, int i) {
+  int64_t *to = (int64_t *)(uintptr_t)attribute_number(o->op, i);
+  return parse_number(o->p, op_attributes[i].least, op_attributes[i].most, to);
+}
+
+static bool parse_own_expr(OpParser *o, int i) {
+  const Expr **to = (const Expr **)(uintptr_t)attribute_expr(o->op, i);
+  const char *at = o->p->at;
+  *to = parse_expr(o->p);
+  if (!*to) return false;
+  const bool fits = (*to)->lo >= op_attributes[i].least && (*to)->hi <= op_attributes[i].most;
+  return fits || parse_fail_at(o->p, at, op_attributes[i].wanted);
+}
+
+// The words of a row without the blanks at their ends.
+static const char *words_of(const OpParser *o, const char *text) {
+  size_t n = strlen(text), first = strspn(text, " ");
+  while (n > first && text[n - 1] == ' ') n--;
+  return arena_strndup(o->p->arena, text + first, n - first);
+}
+
+static bool parse_attribute(OpParser *o, int i) {
+  const Attribute *attribute = &op_attributes[i];
+  const char *before = words_of(o, attribute->before), *behind = words_of(o, attribute->behind);
+  const bool may_lack = attribute->kind == KIND_MAYBE || attribute->kind == KIND_MAYBE_EXPR;
+  bool *flag = (bool *)(uintptr_t)attribute_flag(o->op, i);
+  if (flag) *flag = parse_maybe(o->p, before);
+  if (flag || (may_lack && !parse_maybe(o->p, before))) return true;
+  const bool taken = attribute_expr(o->op, i) ? parse_own_expr(o, i) : parse_own_number(o, i);
+  return taken && (!*behind || parse_word(o->p, behind));
+}
 
 // The block's own barrier has no number.
 static bool parse_id(OpParser *o) {
   if (parse_at_end(o->p) || parse_peek(o->p, "of") || parse_peek(o->p, "@")) return true;
-  const char *at = o->p->at;
-  o->op->id = parse_expr(o->p);
-  if (!o->op->id) return false;
-  bool is_one = o->op->id->lo >= 0 && o->op->id->hi < BLOCK_BARRIERS;
-  return is_one || parse_fail_at(o->p, at, "a barrier: 0 to 15");
-}
-
-static bool parse_threads(OpParser *o) {
-  if (!parse_maybe(o->p, "of")) return true;
-  return parse_number(o->p, 1, 1024, &o->op->count) && parse_word(o->p, "threads");
-}
-
-static bool parse_l2(OpParser *o) {
-  if (!parse_maybe(o->p, "L2::")) return true;
-  return parse_number(o->p, 64, 256, &o->op->count) && parse_word(o->p, "B");
-}
-
-static bool parse_trans(OpParser *o) {
-  o->op->trans = parse_maybe(o->p, ".trans");
-  return true;
+  return parse_own_expr(o, ATTRIBUTE_ID_id);
 }
 
 // The product that the operation at hand is a part of, by what it writes.
@@ -228,8 +241,8 @@ static bool parse_tiles(OpParser *o) {
 static bool parse_groups(OpParser *o) {
   if (parse_maybe(o->p, "no group is")) return true;
   if (!parse_peek(o->p, "at most")) return parse_fail(o->p, "\"no group is\" or \"at most\"");
-  if (!parse_word(o->p, "at most") || !parse_number(o->p, 1, 64, &o->op->count)) return false;
-  return parse_word(o->p, o->op->count == 1 ? "group is" : "groups are");
+  if (!parse_word(o->p, "at most") || !parse_own_number(o, ATTRIBUTE_ID_groups)) return false;
+  return parse_word(o->p, o->op->groups == 1 ? "group is" : "groups are");
 }
 
 static bool parse_box(OpParser *o) {
@@ -238,51 +251,8 @@ static bool parse_box(OpParser *o) {
 }
 
 static bool parse_arrivals(OpParser *o) {
-  return parse_number(o->p, 1, 1 << 20, &o->op->count) &&
-         parse_word(o->p, o->op->count == 1 ? "arrival" : "arrivals");
-}
-
-static bool parse_phase(OpParser *o) {
-  const char *at = o->p->at;
-  o->op->phase = parse_expr(o->p);
-  if (!o->op->phase) return false;
-  bool is_bit = o->op->phase->lo >= 0 && o->op->phase->hi <= 1;
-  return is_bit || parse_fail_at(o->p, at, "a phase: 0 or 1");
-}
-
-static bool parse_epoch(OpParser *o) {
-  const char *at = o->p->at;
-  o->op->phase = parse_expr(o->p);
-  if (!o->op->phase) return false;
-  return o->op->phase->lo >= 0 || parse_fail_at(o->p, at, "an epoch: 0 or more");
-}
-
-static bool parse_in_steps(OpParser *o) {
-  o->op->in_steps = parse_maybe(o->p, "in two steps");
-  return true;
-}
-
-static bool parse_ranks(OpParser *o) {
-  if (!parse_maybe(o->p, "ranks")) return true;
-  const char *at = o->p->at;
-  o->op->mask = parse_expr(o->p);
-  if (!o->op->mask) return false;
-  bool is_mask = o->op->mask->lo >= 0 && o->op->mask->hi < 1 << CLUSTER_MAX;
-  return is_mask || parse_fail_at(o->p, at, "a mask of 16 bits");
-}
-
-static bool parse_bit(OpParser *o, const char *word, const char *what) {
-  if (!parse_maybe(o->p, word)) return true;
-  const char *at = o->p->at;
-  o->op->keep = parse_expr(o->p);
-  if (!o->op->keep) return false;
-  bool is_bit = o->op->keep->lo >= 0 && o->op->keep->hi <= 1;
-  return is_bit || parse_fail_at(o->p, at, what);
-}
-
-static bool parse_keep(OpParser *o) { return parse_bit(o, "scale-d", "scale-d: 0 or 1"); }
-static bool parse_input(OpParser *o) {
-  return parse_bit(o, "enable-input-d", "enable-input-d: 0 or 1");
+  return parse_own_number(o, ATTRIBUTE_ID_arrivals) &&
+         parse_word(o->p, o->op->arrivals == 1 ? "arrival" : "arrivals");
 }
 
 static bool parse_pair(OpParser *o) {
@@ -306,21 +276,21 @@ static bool parse_idesc(OpParser *o) {
 
 // ---- templates ----------------------------------------------------------------------------------
 
-// The other fields are of rows of the screen, which nobody reads back.
+// The others are attributes whose row says their words, and fields of rows of the screen, which
+// nobody reads back.
 static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {
-    [FIELD_dst] = parse_dst,         [FIELD_src] = parse_src,
-    [FIELD_src2] = parse_src2,       [FIELD_value] = parse_value,
-    [FIELD_width] = parse_width,     [FIELD_wide] = parse_wide,
-    [FIELD_guard] = parse_guard,     [FIELD_count] = parse_count,
-    [FIELD_threads] = parse_threads, [FIELD_id] = parse_id,
-    [FIELD_l2] = parse_l2,           [FIELD_trans] = parse_trans,
-    [FIELD_atom] = parse_atom,       [FIELD_groups] = parse_groups,
-    [FIELD_box] = parse_box,         [FIELD_arrivals] = parse_arrivals,
-    [FIELD_phase] = parse_phase,     [FIELD_tiles] = parse_tiles,
-    [FIELD_scales] = parse_scales,   [FIELD_ranks] = parse_ranks,
-    [FIELD_keep] = parse_keep,       [FIELD_input] = parse_input,
-    [FIELD_pair] = parse_pair,       [FIELD_idesc] = parse_idesc,
-    [FIELD_epoch] = parse_epoch,     [FIELD_in_steps] = parse_in_steps};
+    [FIELD_dst] = parse_dst,       [FIELD_src] = parse_src,       [FIELD_src2] = parse_src2,
+    [FIELD_value] = parse_value,   [FIELD_width] = parse_width,   [FIELD_wide] = parse_wide,
+    [FIELD_guard] = parse_guard,   [FIELD_id] = parse_id,         [FIELD_atom] = parse_atom,
+    [FIELD_groups] = parse_groups, [FIELD_box] = parse_box,       [FIELD_arrivals] = parse_arrivals,
+    [FIELD_tiles] = parse_tiles,   [FIELD_scales] = parse_scales, [FIELD_pair] = parse_pair,
+    [FIELD_idesc] = parse_idesc,
+};
+
+static bool parse_field(OpParser *o, OpField field) {
+  if (field_parsers[field]) return field_parsers[field](o);
+  return parse_attribute(o, (int)field - FIELD_ATTRIBUTES);
+}
 
 // The words between two fields, without the blanks at their ends; a field may follow at once.
 static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {
@@ -352,7 +322,7 @@ static bool parse_template(Parser *p, OpKind kind, Op *op) {
   const char *at = op_text(kind);
   for (OpPart part = {0}; op_text_next(&at, &part);) {
     o.spaces = spaces_of(kind, part.field);
-    if (part.is_field ? !field_parsers[part.field](&o) : !parse_words(p, &part, *at == '{'))
+    if (part.is_field ? !parse_field(&o, part.field) : !parse_words(p, &part, *at == '{'))
       return false;
   }
   return parse_at_end(p) || parse_peek(p, "@") || parse_fail(p, "the end of the line");

@@ -108,24 +108,10 @@ static void print_wide(const OpPrinter *p) {
   if (p->op->width > 1) print_number(p, "   x ", p->op->width, "");
 }
 
-static void print_count(const OpPrinter *p) { print_number(p, "", p->op->count, ""); }
-
 static void print_id(const OpPrinter *p) {
   if (!p->op->id) return;
   spans_add(p->out, SPAN_PLAIN, " ");
   print_expr(p->out, p->op->id);
-}
-
-static void print_threads(const OpPrinter *p) {
-  if (p->op->count) print_number(p, " of ", p->op->count, " threads");
-}
-
-static void print_l2(const OpPrinter *p) {
-  if (p->op->count) print_number(p, "   L2::", p->op->count, "B");
-}
-
-static void print_trans(const OpPrinter *p) {
-  if (p->op->trans) spans_add(p->out, SPAN_KEYWORD, ".trans");
 }
 
 static void print_atom(const OpPrinter *p) { spans_add(p->out, SPAN_ATOM, p->op->atom->name); }
@@ -155,8 +141,10 @@ static void print_tiles(const OpPrinter *p) {
 }
 
 static void print_groups(const OpPrinter *p) {
-  if (p->op->count)
-    print_number(p, "at most ", p->op->count, p->op->count == 1 ? " group is" : " groups are");
+  if (p->brief)
+    print_number(p, "", p->op->groups, "");
+  else if (p->op->groups)
+    print_number(p, "at most ", p->op->groups, p->op->groups == 1 ? " group is" : " groups are");
   else
     spans_add(p->out, SPAN_PLAIN, "no group is");
 }
@@ -167,33 +155,7 @@ static void print_box(const OpPrinter *p) {
 }
 
 static void print_arrivals(const OpPrinter *p) {
-  print_number(p, "", p->op->count, p->op->count == 1 ? " arrival" : " arrivals");
-}
-
-static void print_phase(const OpPrinter *p) { print_expr(p->out, p->op->phase); }
-
-static void print_epoch(const OpPrinter *p) { print_expr(p->out, p->op->phase); }
-
-static void print_in_steps(const OpPrinter *p) {
-  if (p->op->in_steps) spans_add(p->out, SPAN_KEYWORD, " in two steps");
-}
-
-static void print_ranks(const OpPrinter *p) {
-  if (!p->op->mask) return;
-  spans_add(p->out, SPAN_KEYWORD, "   ranks ");
-  print_expr(p->out, p->op->mask);
-}
-
-static void print_keep(const OpPrinter *p) {
-  if (!p->op->keep) return;
-  spans_add(p->out, SPAN_KEYWORD, "   scale-d ");
-  print_expr(p->out, p->op->keep);
-}
-
-static void print_input(const OpPrinter *p) {
-  if (!p->op->keep) return;
-  spans_add(p->out, SPAN_KEYWORD, "   enable-input-d ");
-  print_expr(p->out, p->op->keep);
+  print_number(p, "", p->op->arrivals, p->op->arrivals == 1 ? " arrival" : " arrivals");
 }
 
 static void print_pair(const OpPrinter *p) {
@@ -209,14 +171,33 @@ static void print_at_most(const OpPrinter *p) { spans_add(p->out, SPAN_AT_MOST, 
 
 // ---- templates ----------------------------------------------------------------------------------
 
+static void print_attribute(const OpPrinter *p, int i) {
+  const Attribute *attribute = &op_attributes[i];
+  const int64_t *number = attribute_number(p->op, i);
+  const bool *flag = attribute_flag(p->op, i);
+  const Expr *const *expr = attribute_expr(p->op, i);
+  if (number && (*number || attribute->kind == KIND_NUMBER))
+    print_number(p, attribute->before, *number, attribute->behind);
+  if (flag && *flag) spans_add(p->out, SPAN_KEYWORD, attribute->before);
+  if (!expr || !*expr) return;
+  spans_add(p->out, SPAN_KEYWORD, attribute->before);
+  print_expr(p->out, *expr);
+}
+
+// NULL: an attribute whose row says its words.
 static void (*const field_printers[FIELD_COUNT])(const OpPrinter *) = {
 #define X(id, help) print_##id,
     OP_FIELD_TABLE(X)
 #undef X
+        [FIELD_id] = print_id,
+    [FIELD_groups] = print_groups,
+    [FIELD_arrivals] = print_arrivals,
 };
 
 static void print_part_of_text(const OpPrinter *p, const OpPart *part) {
-  if (part->is_field)
+  if (part->is_field && !field_printers[part->field])
+    print_attribute(p, (int)part->field - FIELD_ATTRIBUTES);
+  else if (part->is_field)
     field_printers[part->field](p);
   else
     spans_add_words(p->out, part->text, part->length);

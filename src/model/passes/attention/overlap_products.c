@@ -150,7 +150,7 @@ static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var
   Arena *arena = program->arena;
   const Expr *block = ex_var(arena, next);
   Stmt *there = of_block(program, parts->scores_there, walk->var, block);
-  there->op.count = 1;
+  there->op.groups = 1;
   Stmt *weigh = of_block(program, parts->weigh, walk->var, block);
   if (hide) weigh = stmt_list(of_block(program, hide, walk->var, block), weigh, NULL);
   Stmt *turn = stmt_let(program, knob, next, ex_add_const(arena, ex_var(arena, walk->var), 1));

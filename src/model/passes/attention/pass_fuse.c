@@ -46,7 +46,7 @@ static Op row_op(Program *program, const Product *product, const Expr *at[3], co
   Op op = {.kind = row->kind,
            .dst = access2(row->dst, at[0], at[1]),
            .value = row->value,
-           .count = row->count};
+           .lane_bits = row->count};
   if (row->src) op.src = access2(row->src, at[0], at[1]);
   if (row->src2) op.src2 = access2(row->src2, at[0], at[1]);
   return op;

@@ -38,7 +38,7 @@ static Stmt **to_async(Program *program, const Product *product, int operand,
   cut(load);
   cut(find_copy(program, OP_STORE, at->slab));
   Stmt *copies = build_copy(program, product, operand, width, true, KNOB_ASYNC_COPY).load;
-  find_op(copies, OP_CP_ASYNC, at->slab)->op.count =
+  find_op(copies, OP_CP_ASYNC, at->slab)->op.l2_bytes =
       schedule->value[KNOB_L2_HINT] ? L2_LINE_BYTES : 0;
   insert(load, copies);
   drop_buffers(program, at->stage, at->stage);
@@ -49,7 +49,7 @@ void pass_async_copy(Program *program, Product *product, const Schedule *schedul
   Stmt **a = to_async(program, product, ATOM_A, schedule);
   Stmt **b = to_async(program, product, ATOM_B, schedule), **copies = b ? b : a;
   Stmt *commit = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_COMMIT});
-  Stmt *wait = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_WAIT, .count = 0});
+  Stmt *wait = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_WAIT, .groups = 0});
   Stmt **filled = find_link(copies, OP_FENCE_ASYNC, ROLE_COUNT);
   if (!filled) filled = find_link(copies, OP_BARRIER, ROLE_COUNT);
   insert(filled, stmt_list(commit, wait, NULL));

@@ -8,8 +8,8 @@
 // makes its store 4-way where a swizzle leaves 16, with ldmatrix still free: three terms.
 #include <assert.h>
 
-#include "model/passes/passes.h"
 #include "model/passes/copy/slab_layout.h"
+#include "model/passes/passes.h"
 
 static bool has_layout(const Schedule *schedule, int side) {
   int64_t bit = side ? STAGE_B : STAGE_A;

@@ -47,7 +47,7 @@ static void replace_reads(Program *program, const Product *product, int operand,
   Op op = {.kind = OP_LDMATRIX,
            .dst = access2(fragment, ex_var(arena, atoms), ex_const(arena, 0)),
            .src = row_address(program, product, operand, slab, &load),
-           .count = load.n_matrices,
+           .matrices = load.n_matrices,
            .trans = load.trans};
   Stmt *read = stmt_op(program, knob, op);
   Var *groups = atoms;

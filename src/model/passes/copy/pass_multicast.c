@@ -125,7 +125,7 @@ static void take_share(Program *program, Stmt *list, const Shared *shared) {
       take_panels(program, stmt, shared);
     else
       take_rows(program, &copy->op, shared);
-    copy->op.mask = shared->mask;
+    copy->op.ranks = shared->mask;
     copy->knob = knob;
     copy->note = "a share of the slab, for all who need it";
   }
@@ -188,9 +188,9 @@ static void arrive_at_all(Program *program, Stmt **list, const Readers *readers)
     if (stmt->body) arrive_at_all(program, &stmt->body, readers);
     if (stmt->kind != STMT_OP || !stmt->op.dst.buffer || stmt->op.dst.buffer->role != ROLE_EMPTY)
       continue;
-    if (stmt->op.kind == OP_MBAR_INIT) stmt->op.count *= readers->n;
+    if (stmt->op.kind == OP_MBAR_INIT) stmt->op.arrivals *= readers->n;
     if (stmt->op.kind != OP_MBAR_ARRIVE && stmt->op.kind != OP_T_COMMIT) continue;
-    stmt->op.mask = readers->mask;
+    stmt->op.ranks = readers->mask;
     stmt->knob = knob;
     if (!readers->fence) continue;
     insert(link, fence_of_reader(program));

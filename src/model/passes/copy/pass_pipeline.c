@@ -81,7 +81,7 @@ static Stmt *if_ahead(Program *program, const Stmt *list, const Stmt *k_o, int64
 }
 
 static Stmt *group_op(Program *program, OpKind kind, int64_t count) {
-  return stmt_op(program, knob, (Op){.kind = kind, .count = count});
+  return stmt_op(program, knob, (Op){.kind = kind, .groups = count});
 }
 
 // Slab `slab` from global memory into its slot, in front of the loop.

@@ -99,6 +99,6 @@ void pass_stmatrix(Program *program, Product *product, const Schedule *schedule)
   Op op = {.kind = OP_STMATRIX,
            .dst = row_address(program, product, &fill, first, groups),
            .src = with_group(program, &fill, fill.store->src, group_at(program, &fill, first)),
-           .count = HALVES * groups};
+           .matrices = HALVES * groups};
   insert(link, wrap_register(program, knob, n_q, stmt_op(program, knob, op)));
 }

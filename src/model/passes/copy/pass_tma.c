@@ -49,7 +49,7 @@ const char *mbarriers_name(Program *program, const char *what, const Buffer *sla
 Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId by) {
   Var *i = program_var(program, "i", VAR_LOOP, TIER_REGISTER, mbarriers->dim[0]);
   Access at = access1(mbarriers, ex_var(program->arena, i));
-  Op op = {.kind = OP_MBAR_INIT, .dst = at, .count = arrivals};
+  Op op = {.kind = OP_MBAR_INIT, .dst = at, .arrivals = arrivals};
   return wrap_register(program, by, i, stmt_op(program, by, op));
 }
 
@@ -86,7 +86,7 @@ static void initialise(Program *program) {
 
 // One thread, behind a fence if there is one to be, expects the bytes and asks for the boxes.
 static Stmt *ask(Program *program, Stmt *fence, Access full, int64_t bytes, Stmt *boxes) {
-  Stmt *expect = stmt_op(program, knob, (Op){.kind = OP_MBAR_EXPECT, .dst = full, .count = bytes});
+  Stmt *expect = stmt_op(program, knob, (Op){.kind = OP_MBAR_EXPECT, .dst = full, .bytes = bytes});
   Stmt *asked = stmt_list(expect, boxes, NULL);
   return by_one_thread(program, fence ? stmt_list(fence, asked, NULL) : asked);
 }

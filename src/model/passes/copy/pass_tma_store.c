@@ -193,8 +193,8 @@ static Stmt *load_piece(Program *program, const Product *product, const Pieces *
 
 // Who shares an atom meets: a warp, or a warpgroup at a barrier with a number of its own.
 static Stmt *meet(Program *program, const Product *product, const Pieces *p, const char *why) {
-  Op op = {.kind = OP_BARRIER, .count = product->lane->extent};
-  if (op.count > LANES) op.id = ex_add_const(program->arena, p->warp, FIRST_BARRIER);
+  Op op = {.kind = OP_BARRIER, .threads = product->lane->extent};
+  if (op.threads > LANES) op.id = ex_add_const(program->arena, p->warp, FIRST_BARRIER);
   Stmt *stmt = stmt_op(program, knob, op);
   stmt->note = why;
   return stmt;
@@ -210,7 +210,7 @@ static Stmt *by_first_lane(Program *program, const Product *product, Stmt *list,
 
 static Stmt *wait(Program *program, const Product *product, OpKind kind, int64_t left,
                   const char *note) {
-  return by_first_lane(program, product, stmt_op(program, knob, (Op){.kind = kind, .count = left}),
+  return by_first_lane(program, product, stmt_op(program, knob, (Op){.kind = kind, .groups = left}),
                        note);
 }
 

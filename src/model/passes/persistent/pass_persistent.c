@@ -48,8 +48,8 @@ static Stmt *loop_over(Program *program, const Launch *launch, Var *t, Stmt *til
   Arena *arena = program->arena;
   const Expr *tile = ex_var(arena, t);
   Var *turn = program_var(program, "turn", VAR_LET, TIER_SERIAL, t->extent);
-  Stmt *count =
-      stmt_let(program, knob, turn, ex_div_expr(arena, tile, ex_var(arena, program->grid)));
+  Stmt *count = stmt_let(program, knob, turn,
+                         ex_div_expr(arena, tile, ex_var(arena, program->persistent.grid)));
   kernel_block(main_kernel(program))->body = tile_body;  // where let_digits() names its digits
   Stmt *digits = let_digits(program, launch, tile);
   Stmt *all =

@@ -57,7 +57,7 @@ static Tail find_tail(Program *program, const Stmt *tiles, int64_t parts) {
   tail.number = program_var(program, "u", VAR_LET, TIER_BLOCK, most_parts(&tail));
   tail.last = ex_add_const(arena, ex_var(arena, tail.rest), 1);
   const Expr *all = ex_const(arena, tail.tiles);
-  const Expr *turn = ex_min(arena, ex_var(arena, program->grid), all);
+  const Expr *turn = ex_min(arena, ex_var(arena, program->persistent.grid), all);
   const Expr *whole =
       ex_select(arena, ex_lt(arena, tail.last, turn), ex_sub(arena, all, tail.last), all);
   Stmt *count =
@@ -84,17 +84,17 @@ static const Expr *over_items(Program *program, Stmt *tiles, const Tail *tail) {
   Var *item = program_var(program, t->name, VAR_LOOP, TIER_TILE, tail->tiles + most_parts(tail));
   const Expr *at = ex_var(arena, item), *whole = ex_var(arena, tail->whole);
   const Expr *is_whole = ex_lt(arena, at, whole), *number = ex_var(arena, tail->number);
-  program->tile = program_var(program, "tile", VAR_LET, TIER_BLOCK, tail->tiles);
+  program->persistent.tile = program_var(program, "tile", VAR_LET, TIER_BLOCK, tail->tiles);
   Stmt *turn = tiles->body;
   turn->expr = expr_substitute(arena, turn->expr, t, at);
-  substitute(program, turn->next, t, ex_var(arena, program->tile));
+  substitute(program, turn->next, t, ex_var(arena, program->persistent.tile));
   tiles->var = item;
   tiles->end = count_items(program, tail);
   const Expr *in_turn = ex_mod_expr(arena, number, tail->last);
   Stmt *lets =
       stmt_list(stmt_let(program, knob, tail->number,
                          ex_select(arena, is_whole, ex_const(arena, 0), ex_sub(arena, at, whole))),
-                stmt_let(program, knob, program->tile,
+                stmt_let(program, knob, program->persistent.tile,
                          ex_select(arena, is_whole, at, ex_add(arena, whole, in_turn))),
                 NULL);
   insert(&turn->next, lets);
@@ -108,11 +108,12 @@ static const Expr *over_items(Program *program, Stmt *tiles, const Tail *tail) {
 static Stmt *count_before(Program *program, const Stmt *tiles, const Tail *tail) {
   Arena *arena = program->arena;
   int64_t most = tile_count(tiles) * tail->slabs + most_parts(tail) * tail->depth;
-  program->before = program_var(program, "before", VAR_LET, TIER_SERIAL, most);
-  const Expr *parts = ex_div_expr(arena, ex_var(arena, tail->number), ex_var(arena, program->grid));
+  program->persistent.before = program_var(program, "before", VAR_LET, TIER_SERIAL, most);
+  const Expr *parts =
+      ex_div_expr(arena, ex_var(arena, tail->number), ex_var(arena, program->persistent.grid));
   const Expr *all = ex_mul_const(arena, ex_var(arena, tile_turn(tiles)), tail->slabs);
   const Expr *less = ex_mul_const(arena, parts, tail->slabs - tail->depth);
-  return stmt_let(program, knob, program->before, ex_sub(arena, all, less));
+  return stmt_let(program, knob, program->persistent.before, ex_sub(arena, all, less));
 }
 
 // Slots and phases of the slab at hand, by the new counter.
@@ -132,7 +133,8 @@ static void cut_slabs(Program *program, const Product *product, Stmt *tiles, con
                       const Expr *is_whole) {
   Arena *arena = program->arena;
   Stmt *k_o = slab_loop(program);
-  Var *from = program->from = program_var(program, "from", VAR_LET, TIER_SERIAL, tail->slabs);
+  Var *from = program->persistent.from =
+      program_var(program, "from", VAR_LET, TIER_SERIAL, tail->slabs);
   Var *final = program_var(program, "k_last", VAR_LET, TIER_SERIAL, tail->slabs);
   const Expr *begin = ex_var(arena, from), *depth = ex_const(arena, tail->depth);
   const Expr *part = ex_div_expr(arena, ex_var(arena, tail->number), tail->last);
@@ -144,7 +146,7 @@ static void cut_slabs(Program *program, const Product *product, Stmt *tiles, con
       stmt_list(stmt_let(program, knob, from, ex_mul_const(arena, part, tail->depth)),
                 stmt_let(program, knob, final, last), count_before(program, tiles, tail), NULL);
   Stmt *bound = tiles->body;
-  while (bound->var != program->tile) bound = bound->next;
+  while (bound->var != program->persistent.tile) bound = bound->next;
   insert(&bound->next, lets);
   fetch_slab(program, product, k_o, ex_add(arena, begin, ex_var(arena, k_o->var)));
   each_access(k_o->body, count_anew, program);
@@ -268,7 +270,7 @@ static Kernel reduce_kernel(Program *program, const Product *product, const Tail
   Stmt *body = add_parts(program, product, tail, partial, ex_var(arena, cut), ex_var(arena, cell));
   const Expr *is_cell = ex_lt(arena, ex_var(arena, cell), ex_const(arena, cells));
   if (!expr_is_const(is_cell, 1)) body = stmt_if(program, knob, is_cell, body);
-  Stmt *tile = stmt_let(program, knob, program->tile,
+  Stmt *tile = stmt_let(program, knob, program->persistent.tile,
                         ex_add(arena, ex_var(arena, tail->whole), ex_var(arena, cut)));
   tile->next = copy_place(program, product, tiles);
   stmt_last(tile)->next = stmt_list(

@@ -67,7 +67,7 @@ int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int
 }
 
 static Stmt *registers(Program *program, OpKind kind, int64_t count) {
-  return count ? stmt_op(program, knob, (Op){.kind = kind, .count = count}) : NULL;
+  return count ? stmt_op(program, knob, (Op){.kind = kind, .registers = count}) : NULL;
 }
 
 // The common loop without the fetch of a slab (ROLE_COUNT: of all of them) and the barrier behind

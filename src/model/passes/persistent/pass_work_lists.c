@@ -31,8 +31,8 @@ static Stmt *claim(Program *program, Buffer *list, int64_t tiles) {
   Arena *arena = program->arena;
   Op op = {.kind = OP_CLAIM,
            .dst = access1(list, ex_const(arena, 0)),
-           .phase = ex_var(arena, program->epoch),
-           .count = tiles};
+           .epoch = ex_var(arena, program->persistent.epoch),
+           .lists = tiles};
   Stmt *stmt = stmt_op(program, knob, op);
   stmt->note = "the list that is meant for this place, or the next one that is free";
   if (kernel_launch(main_kernel(program)).cluster == 1) return stmt;
@@ -44,7 +44,7 @@ static void begin_with_list(Stmt *stmt, int depth, void *context) {
   (void)depth;
   const Program *program = context;
   if (stmt->kind != STMT_LOOP || stmt->var->tier != TIER_TILE) return;
-  stmt->expr = ex_var(program->arena, program->list);
+  stmt->expr = ex_var(program->arena, program->persistent.list);
 }
 
 void pass_work_lists(Program *program, Product *product, const Schedule *schedule) {

@@ -89,7 +89,7 @@ static void leave_in_flight(Program *program, Stmt *k_o, Stmt *wait) {
   if (kernel_launch(main_kernel(program)).tiles)  // the producer goes on with the next tile
     insert(&drained->next, last_release(program, arrive, k_o));
   insert(link, release_before(program, arrive, k_o));
-  wait->op.count = 1;
+  wait->op.groups = 1;
 }
 
 // The sums of a tile begin with its first products: nobody sets their registers. Scores begin with
@@ -103,7 +103,7 @@ static void begin_sums(Program *program, const Product *product, Stmt *k_o) {
   Stmt *k_i = *find_multiply(product, &k_o->body);
   const Expr *step = ex_var(arena, k_i->var);
   if (!fused) step = ex_add(arena, ex_var(arena, k_o->var), step);
-  find_op(k_i, OP_WGMMA, sums)->op.keep = ex_lt(arena, ex_const(arena, 0), step);
+  find_op(k_i, OP_WGMMA, sums)->op.scale_d = ex_lt(arena, ex_const(arena, 0), step);
   Stmt **list = fused ? &k_o->body : &kernel_inner(main_kernel(program))->body;
   cut(find_link(list, OP_INIT, sums));
 }

@@ -95,16 +95,16 @@ static bool is_at(const Op *op, BufferRole role) {
 static void join(const Pair *pair, Op *op) {
   Arena *arena = pair->program->arena;
   const OpFacts *facts = op_facts(op->kind);
-  const bool barrier = facts->action == ACTION_MEET && facts->scope == SCOPE_BLOCK && !op->count;
+  const bool barrier = facts->action == ACTION_MEET && facts->scope == SCOPE_BLOCK && !op->threads;
   const bool loads = op_moves_box(op->kind) && op->src.buffer->space == SPACE_GLOBAL;
   const bool by_commit = op->kind == OP_T_COMMIT;
   if (op->kind == OP_T_ALLOC || op->kind == OP_T_FREE || op->kind == OP_T_MMA ||
       op->kind == OP_T_CP || by_commit || loads)
     op->cta_group = PAIR;
-  if (by_commit) op->mask = ex_const(arena, BOTH);
-  if (op->kind == OP_MBAR_EXPECT) op->count *= PAIR;
-  if (op->kind == OP_MBAR_INIT && is_at(op, ROLE_ACC_EMPTY)) op->count *= PAIR;
-  if (op->kind == OP_MBAR_ARRIVE && is_at(op, ROLE_ACC_EMPTY)) op->mask = ex_const(arena, EVEN);
+  if (by_commit) op->ranks = ex_const(arena, BOTH);
+  if (op->kind == OP_MBAR_EXPECT) op->bytes *= PAIR;
+  if (op->kind == OP_MBAR_INIT && is_at(op, ROLE_ACC_EMPTY)) op->arrivals *= PAIR;
+  if (op->kind == OP_MBAR_ARRIVE && is_at(op, ROLE_ACC_EMPTY)) op->ranks = ex_const(arena, EVEN);
   if (barrier) *op = (Op){.kind = OP_CLUSTER_BARRIER, .width = 1};
 }
 
@@ -134,7 +134,7 @@ static void ask_in_even(const Pair *pair, Kernel *kernel) {
 // The other half of B comes to the other CTA.
 static void expect_half(Program *program, Stmt *list, const Buffer *slab) {
   Stmt *expect = find_op(list, OP_MBAR_EXPECT, ROLE_FULL);
-  expect->op.count -= buffer_bytes(slab) / program_buffer(program, ROLE_FULL)->dim[0];
+  expect->op.bytes -= buffer_bytes(slab) / program_buffer(program, ROLE_FULL)->dim[0];
 }
 
 void pass_pair(Program *program, Product *product, const Schedule *schedule) {

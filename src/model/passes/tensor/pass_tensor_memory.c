@@ -25,7 +25,8 @@ void pass_tensor_memory(Program *program, Product *product, const Schedule *sche
        *wait = cut(&k_i->body);  // no barrier: a slab has one
   Stmt *commit = cut(find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
   const Expr *step = ex_add(arena, ex_var(arena, k_o->var), ex_var(arena, k_i->var));
-  find_op(asks->body, OP_T_MMA, ROLE_SUMS)->op.keep = ex_lt(arena, ex_const(arena, 0), step);
+  find_op(asks->body, OP_T_MMA, ROLE_SUMS)->op.enable_input_d =
+      ex_lt(arena, ex_const(arena, 0), step);
   Stmt *copies = tensor_factors_of_slab(program, product, &asks->body, k_i);
   k_i->body = asks->body;
   k_i->unroll = UNROLL_FULL;

@@ -134,7 +134,7 @@ static Stmt *begin(Program *program, const Schedule *schedule) {
   Stmt *init = stmt_if(program, knob, is_first(program, program->thread), all);
   Stmt *alloc = by_first_warp(program, (Op){.kind = OP_T_ALLOC,
                                             .dst = access1(base, ex_const(program->arena, 0)),
-                                            .count = allocation(program, schedule)});
+                                            .columns = allocation(program, schedule)});
   return stmt_list(noted(init, "a phase of acc_full ends when products are done"), alloc,
                    barrier(program, knob, "tensor memory is there"), NULL);
 }
@@ -143,7 +143,7 @@ static Stmt *end(Program *program, const Schedule *schedule) {
   Buffer *base = program_buffer(program, ROLE_TENSOR_BASE);
   Op op = {.kind = OP_T_FREE,
            .src = access1(base, ex_const(program->arena, 0)),
-           .count = allocation(program, schedule)};
+           .columns = allocation(program, schedule)};
   return stmt_list(barrier(program, knob, "the sums are read"), by_first_warp(program, op), NULL);
 }
 
@@ -156,7 +156,7 @@ static Stmt *step(Program *program, const Product *product, const Access operand
                                 column_of(program, product)),
                  .src = operand[ATOM_A],
                  .src2 = operand[ATOM_B],
-                 .keep = ex_lt(arena, ex_const(arena, 0), k)};
+                 .enable_input_d = ex_lt(arena, ex_const(arena, 0), k)};
   tensor_find_factors(program, product, &multiply);
   tensor_factor_step(program, product, &multiply, k);
   Op commit = {.kind = OP_T_COMMIT, .dst = full_of(program, product)};
@@ -225,7 +225,7 @@ void tensor_count_steps(Program *program, const Product *product) {
   const Expr *of_block =
       ex_add(arena, ex_mul_const(arena, slab_counter(program, outer->var), in_slab), step);
   Op *multiply = &find_op(outer->body, OP_T_MMA, ROLE_SUMS)->op;
-  multiply->keep = ex_lt(arena, ex_const(arena, 0), of_tile);
+  multiply->enable_input_d = ex_lt(arena, ex_const(arena, 0), of_tile);
   tensor_factor_step(program, product, multiply, inner ? step : of_tile);
   find_op(outer->body, OP_MBAR_WAIT, ROLE_ACC_FULL)->op.phase = ex_mod(arena, of_block, 2);
 }

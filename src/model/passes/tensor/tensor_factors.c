@@ -132,7 +132,7 @@ static Stmt *copies_of(Program *program, const Product *product, int operand) {
     Op copy = {.kind = OP_T_CP,
                .dst = factor_at(program, product, operand, tile),
                .src = access3(global, zero, zero, zero),
-               .count = tile};
+               .factor_tile = tile};
     Stmt *stmt = stmt_op(program, knob, copy);
     all = all ? stmt_list(all, stmt, NULL) : stmt;
   }
@@ -252,7 +252,7 @@ static void read_slab(Access *access, Stmt *stmt, void *context) {
   const ProductOperand *operand = &s->product->operand[ATOM_SFA + s->operand];
   if (access->buffer->role != operand->global || stmt->op.kind != OP_T_CP) return;
   const Expr *inside = axis_inside(s->program, axis_of(s->product, s->operand));
-  const Expr *tile = ex_add_const(arena, ex_div(arena, inside, FACTOR_ROWS), stmt->op.count);
+  const Expr *tile = ex_add_const(arena, ex_div(arena, inside, FACTOR_ROWS), stmt->op.factor_tile);
   const Expr *at =
       ex_add(arena, ex_mul_const(arena, tile, s->words), ex_var(arena, operand->value));
   *access = in_slab(s, ex_mul_const(arena, at, FACTOR_TILE_ROWS));

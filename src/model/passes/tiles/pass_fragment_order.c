@@ -95,7 +95,7 @@ static int64_t fragments_of_a_read(Stmt *b, const Buffer *fragment) {
   enum { REGISTER_BYTES = 4 };
   const Stmt *load = find_op(b, OP_LDMATRIX, fragment->role);
   if (!load) return 1;
-  return load->op.count * REGISTER_BYTES / (fragment->dim[1] * dtype_bytes(fragment->type));
+  return load->op.matrices * REGISTER_BYTES / (fragment->dim[1] * dtype_bytes(fragment->type));
 }
 
 // One column of atoms after the other, or one pair of columns.

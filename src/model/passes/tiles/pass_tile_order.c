@@ -41,7 +41,7 @@ static void reorder(Stmt *stmt, int depth, void *context) {
 void pass_tile_order(Program *program, Product *product, const Schedule *schedule) {
   int64_t tiles = tiles_along(product, AXIS_M) * tiles_along(product, AXIS_N);
   const Stmt *loop = kernel_launch(main_kernel(program)).tiles;
-  const Var *number = program->tile ? program->tile : loop->var;
+  const Var *number = program->persistent.tile ? program->persistent.tile : loop->var;
   const Expr *tile = ex_mod(program->arena, ex_var(program->arena, number), tiles);
   bool hilbert = schedule->value[KNOB_TILE_ORDER] == ORDER_HILBERT;
   Reorder to = {program, product,

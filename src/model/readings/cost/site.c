@@ -38,7 +38,7 @@ static const BankOp *bank_op(Arena *arena, const Op *op, const Buffer *shared) {
   const OpFacts *facts = op_facts(op->kind);
   int64_t size = 8 * op->width * dtype_bytes(shared->type);
   if (op_is_async_copy(op->kind)) size /= 8;
-  if (op_moves_rows(op->kind)) size = op->count;
+  if (op_moves_rows(op->kind)) size = op->matrices;
   return banks_op_find(
       arena_printf(arena, "%s%lld%s", facts->banks, (long long)size, op->trans ? "t" : ""));
 }

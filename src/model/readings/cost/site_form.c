@@ -10,8 +10,8 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "model/readings/derive.h"
 #include "model/readings/cost/merge.h"
+#include "model/readings/derive.h"
 
 static const char *const words[] = {"written", "predicted", "compiled"};
 const char *access_word_name(AccessWord word) { return words[word]; }

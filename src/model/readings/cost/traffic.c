@@ -28,8 +28,8 @@
 
 #include "base/str.h"
 #include "model/ir/rewrite.h"
-#include "model/readings/derive.h"
 #include "model/readings/cost/l2_replay.h"
+#include "model/readings/derive.h"
 #include "model/words/fragment.h"
 
 typedef struct Tile {

@@ -16,8 +16,8 @@
 // its part of K. A window is a run of consecutive CTAs; its working set is the distinct panels in
 // it, each counted once, edges as they are.
 #pragma once
-#include "model/readings/place/gpc_map.h"
 #include "model/readings/model.h"
+#include "model/readings/place/gpc_map.h"
 
 enum {
   GRID_BATCH = LANES,          // CTAs that are evaluated together

@@ -46,7 +46,7 @@ static ChipUse *use_of(const ClusterVisit *v, ChipUse *use, int *n) {
 // Ranks whose mbarriers a statement is about.
 static unsigned ranks_of(const ClusterVisit *v) {
   const Op *op = &v->stmt->op;
-  if (op->mask) return (unsigned)cluster_value(v, op->mask);
+  if (op->ranks) return (unsigned)cluster_value(v, op->ranks);
   if (op->cta_group == 2 && op_moves_box(op->kind)) return 1U << (v->rank & ~1);
   return 1U << v->rank;
 }
@@ -92,11 +92,11 @@ static void note_barrier(ChipWalk *w, const ClusterVisit *v) {
   const Buffer *dst = op->dst.buffer;
   if (action == ACTION_SET) {
     ChipBarrier *barrier = barrier_of(w, dst);
-    if (barrier) barrier->arrivals = op->count;
+    if (barrier) barrier->arrivals = op->arrivals;
   }
   if (action == ACTION_WAIT) note_wait(w, v);
   if (action == ACTION_SIGNAL) note_signal(w, v, dst, 0);
-  if (action == ACTION_EXPECT) note_signal(w, v, dst, op->count);
+  if (action == ACTION_EXPECT) note_signal(w, v, dst, op->bytes);
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ static void note_slice(ChipWalk *w, const ClusterVisit *v) {
   widen_slice(&slice->k, &slice->n_k, k, op->box[across_is_slow ? 1 : 0], slice->there);
   slice->there = true;
   slice->bytes = slice->n * slice->n_k * dtype_bytes(from->buffer->type);
-  slice->to |= op->mask ? ranks_of(v) : 1U << v->rank;
+  slice->to |= op->ranks ? ranks_of(v) : 1U << v->rank;
   slice->counted_at |= ranks_of(v);
   w->out->by_tma = true;
 }
@@ -203,7 +203,7 @@ static void note_tensor(ChipWalk *w, const ClusterVisit *v) {
   const OpAction action = op_facts(op->kind)->action;
   ChipTensor *tensor = &w->out->tensor;
   if (action == ACTION_ALLOCATE) {
-    tensor->columns = op->count;
+    tensor->columns = op->columns;
     tensor->allocates = v->warp;
     tensor->pair = w->out->pair = op->cta_group == 2;
   }

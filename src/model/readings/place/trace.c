@@ -95,7 +95,7 @@ static void go_back(TraceWalk *walk, Trace *trace, TracePlace at) {
 static TracePlace destination(TraceWalk *walk, TraceAt at) {
   const Program *program = walk->program;
   Buffer *partial = program_buffer(program, ROLE_PARTIAL);
-  if (!partial || program->tile)
+  if (!partial || program->persistent.tile)
     return element_of(walk->arena,
                       program_buffer(program, program->product[at.product].operand[ATOM_C].global),
                       at.i, at.j);

@@ -105,7 +105,7 @@ static int64_t covered(const Op *op, Side side) {
   if (row_side(op) == side)
     return LDMATRIX_ROW_BYTES / dtype_bytes(access_of(op, side)->buffer->type);
   if (op_moves_rows(op->kind) && side == SRC)  // what stmatrix takes of a lane
-    return op->count * (4 / dtype_bytes(op->dst.buffer->type));
+    return op->matrices * (4 / dtype_bytes(op->dst.buffer->type));
   return op->width > 0 ? op->width : 1;
 }
 
@@ -219,7 +219,7 @@ static void keep_move(TraceWalk *walk, const Stmt *stmt, TraceMove move) {
 static void touch(TraceWalk *walk, const Stmt *stmt, int lane, int64_t delta) {
   const Op *op = &stmt->op;
   const Side side = asked_side(walk->query), rows = row_side(op);
-  if (rows == side && lane >= LDMATRIX_ROWS * op->count) return;
+  if (rows == side && lane >= LDMATRIX_ROWS * op->matrices) return;
   TraceMove move;
   if (rows == SRC)
     move = ldmatrix_move(walk, stmt, lane, delta);
@@ -297,7 +297,7 @@ static void enter_rank(TraceWalk *walk, int64_t rank) {
 
 static bool goes_to(TraceWalk *walk, const Op *op, int64_t rank) {
   int64_t mask[LANES];
-  expr_eval_warp(op->mask, walk->env, mask);
+  expr_eval_warp(op->ranks, walk->env, mask);
   return mask[0] >> rank & 1;
 }
 
@@ -316,7 +316,7 @@ static void visit_box_here(TraceWalk *walk, const Stmt *stmt, const bool *active
 
 // A box that goes to several blocks may have been asked for by another one of the cluster.
 static void visit_box(TraceWalk *walk, const Stmt *stmt, const bool *active) {
-  if (!stmt->op.mask) {
+  if (!stmt->op.ranks) {
     visit_box_here(walk, stmt, active);
     return;
   }

@@ -8,8 +8,8 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/passes/passes.h"
 #include "model/passes/copy/slab_layout.h"
+#include "model/passes/passes.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/rule_facts.h"
 #include "model/words/fragment.h"

@@ -177,14 +177,14 @@ static bool all_are_told(const Asked *a) {
 static bool is_meeting(const StmtFacts *facts) {
   const Op *op = &facts->stmt->op;
   return !facts->role &&
-         (op->kind == OP_CLUSTER_BARRIER || (op->kind == OP_BARRIER && op->count == 0));
+         (op->kind == OP_CLUSTER_BARRIER || (op->kind == OP_BARRIER && op->threads == 0));
 }
 
 // Whether a CTA acts on what lies in another's shared or tensor memory.
 static bool reaches_others(const SkeletonFacts *facts) {
   for (int i = 0; i < facts->n; i++) {
     const Op *op = &facts->stmt[i].stmt->op;
-    if (op->mask || op->cta_group > 1 || op->dst.rank || op->src.rank) return true;
+    if (op->ranks || op->cta_group > 1 || op->dst.rank || op->src.rank) return true;
   }
   return false;
 }
@@ -250,12 +250,12 @@ static bool gives_all_back(const Asked *a) {
   if (!alloc || !freed) return false;
   const Op *had = &alloc->stmt->op, *given = &freed->stmt->op;
   skeleton_ok(a, freed->stmt);
-  if (had->count != given->count || had->cta_group != given->cta_group)
+  if (had->columns != given->columns || had->cta_group != given->cta_group)
     skeleton_wrong(
         a, freed->stmt,
         arena_printf(f->arena, "%lld columns of %d CTA%s were had, %lld of %d are given back",
-                     (long long)had->count, max_int(had->cta_group, 1),
-                     had->cta_group > 1 ? "s" : "", (long long)given->count,
+                     (long long)had->columns, max_int(had->cta_group, 1),
+                     had->cta_group > 1 ? "s" : "", (long long)given->columns,
                      max_int(given->cta_group, 1)));
   return true;
 }
@@ -336,7 +336,7 @@ static bool no_block_barrier(const Asked *a) {
     const Op *op = &s->stmt->op;
     if (!s->role || op->kind != OP_BARRIER) continue;
     skeleton_ok(a, s->stmt);
-    if (op->count) continue;
+    if (op->threads) continue;
     skeleton_wrong(a, s->stmt,
                    arena_printf(f->arena, "%s meets at that of all threads", s->role->name));
     return true;

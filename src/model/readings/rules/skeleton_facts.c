@@ -76,13 +76,13 @@ static int barrier_of(FactWalk *w, const Buffer *buffer) {
 // Whether the operation is about mbarriers of the first CTA.
 static bool reaches_first(const ClusterVisit *v) {
   const Op *op = &v->stmt->op;
-  if (op->mask) return cluster_value(v, op->mask) & 1;
+  if (op->ranks) return cluster_value(v, op->ranks) & 1;
   return v->rank == 0 || (op->cta_group == 2 && op_moves_box(op->kind) && v->rank == 1);
 }
 
 static int ctas_of(const ClusterVisit *v) {
   const Op *op = &v->stmt->op;
-  return op->mask ? __builtin_popcountll((uint64_t)cluster_value(v, op->mask)) : 1;
+  return op->ranks ? __builtin_popcountll((uint64_t)cluster_value(v, op->ranks)) : 1;
 }
 
 static void note_arrival(FactWalk *w, const ClusterVisit *v, int barrier) {
@@ -104,7 +104,7 @@ static void note_barrier(FactWalk *w, const ClusterVisit *v) {
   PhaseFacts *facts = &w->out->barrier[at];
   if (action == ACTION_SET && v->rank == 0) {
     facts->init = v->stmt;
-    facts->awaited = op->count;
+    facts->awaited = op->arrivals;
   }
   if (action == ACTION_WAIT && !facts->wait) {
     facts->wait = v->stmt;
@@ -114,7 +114,7 @@ static void note_barrier(FactWalk *w, const ClusterVisit *v) {
   if (!reaches_first(v)) return;
   if (action == ACTION_SIGNAL || action == ACTION_EXPECT) note_arrival(w, v, at);
   if (action != ACTION_EXPECT || v->slab > 0) return;
-  facts->expected += op->count;
+  facts->expected += op->bytes;
   facts->expect = v->stmt;
 }
 

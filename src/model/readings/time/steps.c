@@ -159,7 +159,7 @@ static void add_read(Walk *walk, const Op *op) {
   walk->reads |= ldmatrix ? READ_LDSM : global ? READ_LDG : READ_LDS;
   steps->n_reads++;
   double registers = (double)op->width * dtype_bytes(from->type) / REGISTER_BYTES;
-  steps->moved += ldmatrix ? (double)op->count : registers;
+  steps->moved += ldmatrix ? (double)op->matrices : registers;
   if (steps->products == 0) steps->reads_before++;
   Step *row = row_of(walk, COLUMN_READ);
   int step = (int)k_index(walk, &op->src);
@@ -215,7 +215,7 @@ static void add_group(Walk *walk, const Op *op) {
   bool multiplies = op_facts(op->kind)->family == FAMILY_WGMMA;
   if (multiplies && !waits) return;  // closed with the row that multiplies
   Step *row = row_of(walk, waits ? COLUMN_WAIT : COLUMN_COPY);
-  if (row && waits) row->wait = (int)op->count;
+  if (row && waits) row->wait = (int)op->groups;
   if (row && waits) row->wait_multiplies = multiplies;
   if (row && !waits) row->commit = true;
 }
@@ -270,7 +270,7 @@ static void walk_list(Walk *walk, const Stmt *list) {
 static void start(Walk *walk, const Launch *launch, int64_t thread) {
   const Program *program = walk->program;
   if (program->any_thread) walk->env[program->any_thread->id] = thread;
-  walk->env[program->grid->id] = 1;
+  walk->env[program->persistent.grid->id] = 1;
   for (int l = 0; l < launch->n_lets; l++)
     walk->env[launch->let[l]->var->id] = expr_eval(launch->let[l]->expr, walk->env);
 }

@@ -394,7 +394,8 @@ const char *timeline_role(const Timeline *timeline, int warp) {
 const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
   const Op *op = &event->stmt->op;
   if (event->kind == TIMELINE_MEET)
-    return op->count ? arena_printf(arena, "%lld threads", (long long)op->count) : "all threads";
+    return op->threads ? arena_printf(arena, "%lld threads", (long long)op->threads)
+                       : "all threads";
   if (event->kind != TIMELINE_WAIT) return "";
   if (op_multiplies(op->kind)) return "all warps of its warpgroup";
   if (event->bar.buffer && event->bar.at < 0) return event->bar.buffer->name;
@@ -402,7 +403,7 @@ const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
     return arena_printf(arena, "%s[%d] phase %lld", event->bar.buffer->name, event->bar.at,
                         (long long)event->phase);
   if (op_ends_with_group(op->kind))
-    return arena_printf(arena, "at most %lld group%s in flight", (long long)op->count,
-                        op->count == 1 ? "" : "s");
-  return arena_printf(arena, "%lld registers", (long long)op->count);
+    return arena_printf(arena, "at most %lld group%s in flight", (long long)op->groups,
+                        op->groups == 1 ? "" : "s");
+  return arena_printf(arena, "%lld registers", (long long)op->registers);
 }

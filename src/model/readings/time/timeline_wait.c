@@ -57,7 +57,7 @@ static bool sends_to_first(const TimeMachine *m, const TimeWarp *w, const Op *op
     if (digit->var->tier == TIER_CLUSTER)
       w->scalar[digit->var->id] = rank / digit->stride % digit->var->extent;
   }
-  const bool sends = expr_eval(op->mask, w->scalar) & 1;
+  const bool sends = expr_eval(op->ranks, w->scalar) & 1;
   for (int i = 0; i < launch->n_block_digits; i++) w->scalar[launch->block[i].var->id] = own[i];
   return sends;
 }
@@ -66,7 +66,7 @@ static bool sends_to_first(const TimeMachine *m, const TimeWarp *w, const Op *op
 // the first block gets what all of them send to it. Bytes of a pair count there too.
 int64_t time_ranks(const TimeMachine *m, const TimeWarp *w, const Op *op) {
   const bool pair = op->cta_group > 1;
-  if (!op->mask) return pair && op_moves_box(op->kind) ? op->cta_group : 1;
+  if (!op->ranks) return pair && op_moves_box(op->kind) ? op->cta_group : 1;
   if (pair) return 1;
   int64_t n = 0;
   for (int64_t rank = 0; rank < m->code->launch.cluster; rank++)
@@ -79,8 +79,8 @@ static void run_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *st
   TimeBar *bar = &m->bar[op->dst.buffer->id][at];
   bool expects = op_facts(op->kind)->action == ACTION_EXPECT;
   w->clock = fmax(w->clock, w->stored);
-  if (expects) bar->phases.bytes += op->count;
-  if (expects) bar->told += op->count;
+  if (expects) bar->phases.bytes += op->bytes;
+  if (expects) bar->told += op->bytes;
   order_phases_arrive(&bar->phases, time_ranks(m, w, op));
   TimelineEvent *event = time_new_order(m, w, stmt, TIMELINE_SIGNAL);
   time_set_bar(event, op->dst.buffer, at, bar);
@@ -94,7 +94,7 @@ void time_run_init(TimeMachine *m, TimeWarp *w, const Stmt *stmt) {
   int at = time_bar_at(w, &op->dst);
   TimeBar *bar = &m->bar[op->dst.buffer->id][at];
   *bar = (TimeBar){.there = true};
-  order_phases_init(&bar->phases, op->count);
+  order_phases_init(&bar->phases, op->arrivals);
   time_set_bar(time_new_order(m, w, stmt, TIMELINE_SIGNAL), op->dst.buffer, at, bar);
   w->clock += 1;
 }
@@ -143,7 +143,7 @@ static void run_commit(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *st
 static void run_group_wait(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
   TimeGroups *groups = &w->groups[op_facts(op->kind)->family];
   double until = w->clock;
-  for (uint32_t n = order_groups_wait(&groups->groups, (uint32_t)op->count); n > 0; n--) {
+  for (uint32_t n = order_groups_wait(&groups->groups, (uint32_t)op->groups); n > 0; n--) {
     const uint32_t group = groups->groups.done - n;
     const bool is_kept = groups->groups.closed - group <= TIME_GROUPS_MAX;
     if (is_kept) until = fmax(until, groups->done[group % TIME_GROUPS_MAX]);
@@ -178,7 +178,7 @@ static int count_at(const TimeMachine *m, const TimeWarp *w, const Op *op, doubl
   for (int i = 0; i < m->n_warps; i++) {
     const TimeWarp *other = &m->warp[i];
     if (other->state != TIME_AT_BARRIER || other->barrier != w->barrier) continue;
-    if (m->code->code[other->pc - 1].stmt->op.count != op->count) continue;
+    if (m->code->code[other->pc - 1].stmt->op.threads != op->threads) continue;
     *latest = fmax(*latest, other->clock);
     n++;
   }
@@ -192,13 +192,13 @@ static void run_meet(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   w->clock = fmax(w->clock, w->stored);
   w->barrier = op->id ? (int)expr_eval(op->id, w->scalar) : 0;
   w->state = TIME_AT_BARRIER;
-  int wanted = op->count ? (int)(op->count / LANES) : m->n_warps;
+  int wanted = op->threads ? (int)(op->threads / LANES) : m->n_warps;
   if (count_at(m, w, op, &latest) < wanted) return;
   for (int i = 0; i < m->n_warps; i++) {
     TimeWarp *other = &m->warp[i];
     if (other->state != TIME_AT_BARRIER || other->barrier != w->barrier) continue;
     const Stmt *at = m->code->code[other->pc - 1].stmt;
-    if (at->op.count != op->count) continue;
+    if (at->op.threads != op->threads) continue;
     time_new_order(m, other, at, TIMELINE_MEET)->end = latest;
     other->clock = latest;
     other->state = TIME_READY;
@@ -207,13 +207,13 @@ static void run_meet(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
 }
 
 static void run_registers(TimeMachine *m, TimeWarp *w, const Stmt *stmt) {
-  int64_t wanted = (stmt->op.count - w->registers) * LANES;
+  int64_t wanted = (stmt->op.registers - w->registers) * LANES;
   if (wanted > m->free_registers) {
     fall_asleep(w);
     return;
   }
   m->free_registers -= wanted;
-  w->registers = stmt->op.count;
+  w->registers = stmt->op.registers;
   if (wanted < 0) wake(m, w->clock);
   went_on(m, w, stmt, 1);
 }

@@ -85,7 +85,7 @@ static void look(Asked *asked, const Op *op) {
   } else if (op->src.buffer && buffer_is_staging(op->src.buffer)) {
     store_registers(asked);
   } else if (copies && waits) {
-    wait_for_groups(asked, op->count);
+    wait_for_groups(asked, op->groups);
   } else if (copies && facts->action == ACTION_SIGNAL && asked->n_groups < GROUPS_MAX) {
     asked->group[asked->n_groups++] = asked->open;
     asked->open = false;

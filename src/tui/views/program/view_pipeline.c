@@ -1,10 +1,10 @@
 // pipeline: time to the right; who copies, reads, multiplies and waits, and for whom.
 //
-// The picture is a run of the program without values (model/readings/time/timeline.h) of one block alone
-// on its SM, with the target's costs: an estimate. Left and Right go from event to event of a lane,
-// Up and Down choose the lane; v sets the same schedule without overlap beside it, t what a block
-// did on the GPU, x breaks the program and shows who waits for ever, or which statements race; i
-// shows what such a kernel must contain, and whether it does.
+// The picture is a run of the program without values (model/readings/time/timeline.h) of one block
+// alone on its SM, with the target's costs: an estimate. Left and Right go from event to event of a
+// lane, Up and Down choose the lane; v sets the same schedule without overlap beside it, t what a
+// block did on the GPU, x breaks the program and shows who waits for ever, or which statements
+// race; i shows what such a kernel must contain, and whether it does.
 //
 // ViewState is not used: what is kept between frames is PipelineOwn.
 #include <string.h>

@@ -82,8 +82,8 @@ void interp_ask_rank(Machine *m, const Warp *w, const Code *code, int rank) {
   const uint32_t *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
   const int first = rank * m->block_warps;
   if (rank == w->rank || order_has_heard(clock, first, m->block_warps, m->block_first)) return;
-  interp_report(m, FINDING_EXITED, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                "reaches for rank %d of its cluster, which may not have begun", rank);
+  interp_report(m, FINDING_EXITED, w, lowest_lane(w->active), code->stmt, NULL, 0, ORDER_NOT_BEGUN,
+                rank);
 }
 
 void interp_reach_rank(Machine *m, const Warp *w, const Code *code, int rank) {
@@ -99,7 +99,6 @@ void interp_check_exits(Machine *m) {
       if (m->stopped) return;
       const Code *code = &m->code->code[order_reach_of(m->life, rank, w)->tag];
       interp_at_rank(m, m->warp[w].rank);
-      interp_report(m, FINDING_EXITED, &m->warp[w], 0, code->stmt, NULL, 0,
-                    "reaches for rank %d of its cluster, which may have ended", rank);
+      interp_report(m, FINDING_EXITED, &m->warp[w], 0, code->stmt, NULL, 0, ORDER_HAS_ENDED, rank);
     }
 }

@@ -3,6 +3,7 @@
 //
 // When another block's may be used is order/order_cluster.h's to say.
 #include "base/str.h"
+#include "order/order_words.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
@@ -13,6 +14,7 @@ static void tell_ended(PtxMachine *m, PtxWarp *w, int pc, int lane, const PtxBlo
   if (f->count > 1) return;
   memcpy(f->other_block, block->index, sizeof f->other_block);
   f->other_thread = block->last_thread;
+  f->text = arena_printf(m->arena, "it " ORDER_HAS_ENDED, block->rank);
 }
 
 void ptx_reach(PtxMachine *m, PtxWarp *w, int lane, int rank) {
@@ -22,7 +24,7 @@ void ptx_reach(PtxMachine *m, PtxWarp *w, int lane, int rank) {
   order_reach(m->life, rank, w->index, reach);
   if (!order_has_heard(w->clock, rank * m->block_warps, m->block_warps, 0))
     ptx_find(m, w, PTX_FINDING_ENDED, w->pc, -1, 1u << lane)->text =
-        "a block of the cluster is reached that may not have begun";
+        arena_printf(m->arena, "it " ORDER_NOT_BEGUN, rank);
   if (block->alive == 0) tell_ended(m, w, w->pc, lane, block);
 }
 

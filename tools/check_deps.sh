@@ -1,13 +1,13 @@
 #!/bin/sh
 # Proves the order of the folders: a file includes only headers of its own folder and of those above
-# it, banks, sass, clock, model and ptx are pure, and one file knows the terminal library.
+# it, banks, sass, clock, order, model and ptx are pure, and one file knows the terminal library.
 #
 #   tools/check_deps.sh [OBJECT…]     objects of the pure folders, looked into with nm
 #
 # What includes cannot show, the symbols do: a pure object calls no allocation, file or terminal
 # function and owns no byte that can be written.
 set -eu
-order='base banks sass clock model ptx kernels tui cli'
+order='base banks sass clock order model ptx kernels tui cli'
 failed=0
 say() {
   echo "check-deps: $*" >&2
@@ -42,7 +42,7 @@ rooms() {
   esac
 }
 # Which knob is auto depends on what a rule would say: the one circle of rooms.
-exceptions='src/model/words/knob_auto.c:model/readings/rule.h'
+exceptions='src/model/words/knob_auto.c:model/readings/rules/rule.h'
 for folder in banks model ptx kernels tui cli; do
   before=''
   for room in $(rooms $folder); do
@@ -88,7 +88,7 @@ circles=$(grep -roE --include='*.[ch]' '^ *# *include "tui/[^"]+\.h"' src/tui |
 [ -z "$circles" ] || say "includes of src/tui go in a circle:
 $circles"
 
-pure=$(find src/banks src/sass src/clock src/model src/ptx -name '*.[ch]')
+pure=$(find src/banks src/sass src/clock src/order src/model src/ptx -name '*.[ch]')
 # What an operation is stands in op.def; who asks for one by name is its family, a pass that builds it,
 # a breakage that takes it away, or the list of what a kernel must contain. The barrier of rewrite.c is what passes build with.
 outside() { # PATTERN HOMES EXCEPTIONS WHAT
@@ -98,22 +98,22 @@ outside() { # PATTERN HOMES EXCEPTIONS WHAT
 $hits"
 }
 outside '\bOP_('"$(sed -n 's/^OP(\([A-Z_0-9]*\),.*/\1/p' src/model/ir/op.def | paste -sd'|')"')\b' 'model/(ops|passes)/' \
-  'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/rewrite.c|src/model/readings/skeleton(_order)?.c' \
+  'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/rewrite.c|src/model/readings/rules/skeleton(_order)?.c' \
   'an operation is named outside its family, the passes and the breakages'
 # Tuning knobs are named by knobs, rules, passes and schedules; the problem's are everybody's. Launch
 # bounds, as printed, are the line of one knob.
 tuning=$(awk -F'"' '/^KNOB\(/ && $4 != "PROBLEM" {split($1, id, /[(,]/); print id[2]}' \
   src/model/words/knob.def | paste -sd'|')
-outside "\\bKNOB_($tuning)\\b" 'model/(words|passes|schedules)/|model/readings/(rule|knob_use)' \
-  'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/print_head.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
+outside "\\bKNOB_($tuning)\\b" 'model/(words|passes|schedules)/|model/readings/rules/(rule|knob_use)' \
+  'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/notation/print_head.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
 
 # Atoms are named by their table and the values of their knob; the page on tiles shows one as an example.
-outside '"[^"]*(mma|wgmma)_m[0-9]+n[0-9]+k' 'model/words/' 'src/model/readings/tile_read.c' \
+outside '"[^"]*(mma|wgmma)_m[0-9]+n[0-9]+k' 'model/words/' 'src/model/readings/place/tile_read.c' \
   'an atom is named outside its table'
 
 # A pass acts on the product that it is given, and finds the buffers of its operands through it.
-hits=$(grep -nE '\b(program_product|ROLE_(A|B|C|ACC|(SLAB|STAGE|FRAG)_[ABC]))\b' src/model/passes/pass_*.c \
-  src/model/passes/slab_copy.c | sed 's|//.*||' | grep -E 'ROLE_|program_product' || true)
+hits=$(grep -nE '\b(program_product|ROLE_(A|B|C|ACC|(SLAB|STAGE|FRAG)_[ABC]))\b' src/model/passes/*/pass_*.c \
+  src/model/passes/copy/slab_copy.c | sed 's|//.*||' | grep -E 'ROLE_|program_product' || true)
 [ -z "$hits" ] || say "a pass takes its product's operands by a name of its own:
 $hits"
 
@@ -145,5 +145,5 @@ for object in "$@"; do
   [ -z "$state" ] || say "$object is pure but owns state: $state"
 done
 
-[ $failed = 0 ] && echo "check-deps: folder order holds, banks, model and ptx are pure ($# objects)"
+[ $failed = 0 ] && echo "check-deps: folder order holds, pure folders are pure ($# objects)"
 exit $failed

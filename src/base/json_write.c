@@ -44,7 +44,7 @@ static void end(JsonWriter *w, JsonKind kind, char bracket) {
 void json_begin_object(JsonWriter *w) { begin(w, JSON_OBJECT, '{'); }
 void json_begin_document(JsonWriter *w) {
   json_begin_object(w);
-  json_member_string(w, "schema", "gemmview/1");
+  json_member_string(w, "schema", JSON_DOCUMENT_SCHEMA);
 }
 void json_end_object(JsonWriter *w) { end(w, JSON_OBJECT, '}'); }
 void json_begin_array(JsonWriter *w) { begin(w, JSON_ARRAY, '['); }

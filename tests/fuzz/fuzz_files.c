@@ -7,7 +7,7 @@
 
 #include "banks/solver/solver_input.h"
 #include "base/str.h"
-#include "kernels/device/recorded.h"
+#include "kernels/device/history/recorded.h"
 #include "model/words/ladder.h"
 #include "tui/canvas/theme.h"
 #include "tui/frame/config.h"

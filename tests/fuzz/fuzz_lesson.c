@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/cli_ladder.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/tables/cli_ladder.h"
 #include "model/lessons/lesson.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

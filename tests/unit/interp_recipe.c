@@ -32,8 +32,14 @@ Stmt *init(Program *p, Access dst) {
 static Stmt *fma_op(Program *p, Access dst, Access a, Access b) {
   return stmt_op(p, KNOB_NONE, (Op){.kind = OP_FMA, .dst = dst, .src = a, .src2 = b});
 }
-Stmt *plain(Program *p, OpKind kind, int64_t count) {
-  return stmt_op(p, KNOB_NONE, (Op){.kind = kind, .count = count});
+// An operation whose one number it is: groups of a wait, threads of a barrier, registers of a role.
+Stmt *plain(Program *p, OpKind kind, int64_t number) {
+  Op op = {.kind = kind};
+  const OpAction action = op_facts(kind)->action;
+  if (action == ACTION_WAIT) op.groups = number;
+  if (action == ACTION_MEET) op.threads = number;
+  if (action == ACTION_GIVE || action == ACTION_TAKE) op.registers = number;
+  return stmt_op(p, KNOB_NONE, op);
 }
 Stmt *loop(Program *p, Var *v, Stmt *body) { return stmt_loop(p, KNOB_NONE, v, body); }
 Var *new_var(Program *p, const char *name, Tier tier, int64_t extent) {

@@ -115,7 +115,7 @@ static Stmt *ldmatrix_a(const TensorBuild *b) {
   if (matrices == 2) column = num(0);
   if (b->r->fault == ROW_SHIFTED) column = add(column, num(1));
   if (b->r->fault == ROW_BEYOND) row = add(row, num(1));
-  Op op = {.kind = OP_LDMATRIX, .count = matrices, .src = of_a(b, row, column)};
+  Op op = {.kind = OP_LDMATRIX, .matrices = matrices, .src = of_a(b, row, column)};
   op.dst = access2(b->fa, var(i), num(b->r->fault == INSIDE_REGISTER));
   Stmt *stmt = stmt_op(p, KNOB_NONE, op);
   return loop(p, i, b->r->fault == HALF_LOADS ? when(b, 16, stmt) : stmt);
@@ -126,7 +126,7 @@ static Stmt *ldmatrix_b(const TensorBuild *b) {
   Program *p = b->p;
   Var *j = new_var(p, "n_l", TIER_REGISTER, b->r->fn);
   Op op = {.kind = OP_LDMATRIX,
-           .count = b->atom.k / 8,
+           .matrices = b->atom.k / 8,
            .trans = b->r->fault != NO_TRANS,
            .dst = access2(b->fb, var(j), num(0)),
            .src = of_b(b, var(b->lane), times(var(j), b->atom.n))};

@@ -185,8 +185,7 @@ static void finish(Job *job, int status, const struct rusage *used, Counts *tota
 }
 
 static void reap(Counts *total) {
-  int most = stress_is_on() ? STRESS_SECONDS_MAX
-                            : (int)(SUITE_SECONDS_MAX * stress_patience() * stress_crowd());
+  int most = stress_is_on() ? STRESS_SECONDS_MAX : (int)stress_wall(SUITE_SECONDS_MAX);
   for (Job *job = jobs; job < jobs + N_JOBS; job++) {
     int status;
     struct rusage used;

@@ -8,8 +8,8 @@
 
 #include "base/embed.h"
 #include "base/whole.h"
-#include "model/ir/parse.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/parse.h"
+#include "model/ir/notation/print.h"
 #include "model/schedules/reduce.h"
 #include "model/words/fragment.h"
 #include "model/words/schedule_atom.h"

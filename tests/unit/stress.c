@@ -33,3 +33,5 @@ double stress_crowd(void) {
   if (getloadavg(&load, 1) != 1 || processors < 1) return 1;
   return load > (double)processors ? load / (double)processors : 1;
 }
+
+double stress_wall(double limit) { return limit * stress_patience() * stress_crowd(); }

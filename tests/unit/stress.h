@@ -19,3 +19,5 @@ bool stress_is_emulated(void);
 // Processes that want to run, for each processor; at least 1. Limits of time that passes grow with
 // it: on a machine where four processes share each processor all may take four times as long.
 double stress_crowd(void);
+// A limit of time that passes, stretched by both.
+double stress_wall(double limit);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "kernels/toolchain/asm_words.h"
+#include "kernels/toolchain/machine/asm_words.h"
 
 Suite *suite_asm_words(void);
 

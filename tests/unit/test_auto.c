@@ -5,7 +5,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "kernels/device/recorded.h"
+#include "kernels/device/history/recorded.h"
 #include "model/readings/model.h"
 #include "model/schedules/random_schedule.h"
 #include "model/words/ladder.h"

@@ -279,9 +279,9 @@ static const char *const large[] = {
 // since others may share the machine.
 START_TEST(a_large_slab_is_solved_in_time) {
 #if defined(__SANITIZE_ADDRESS__)
-  const double limit_ms = 400 * stress_patience();
+  const double limit_ms = stress_wall(400);
 #else
-  const double limit_ms = 100 * stress_patience();
+  const double limit_ms = stress_wall(100);
 #endif
   SolverProblem problem = read_problem(large[_i]);
   double best_ms = INFINITY;

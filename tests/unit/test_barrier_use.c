@@ -6,7 +6,7 @@
 #include "emit_cases.h"
 #include "model/interp/interp.h"
 #include "model/ir/rewrite.h"
-#include "model/readings/barrier_use.h"
+#include "model/readings/time/barrier_use.h"
 
 Suite *suite_barrier_use(void);
 

@@ -1,6 +1,6 @@
 // The tiles of a block: by hand for kernels whose numbers one can count, and for every rung that
 // what lies in registers is what the buffers say.
-#include "model/readings/block_tiles.h"
+#include "model/readings/place/block_tiles.h"
 
 #include <check.h>
 #include <string.h>

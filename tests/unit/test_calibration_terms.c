@@ -5,7 +5,7 @@
 #include <check.h>
 
 #include "base/str.h"
-#include "model/readings/calibration.h"
+#include "model/readings/cost/calibration.h"
 #include "property.h"
 
 Suite *suite_calibration_terms(void);

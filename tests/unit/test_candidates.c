@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/rule.h"
 #include "model/schedules/candidates.h"
 #include "property.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
-#include "kernels/device/probe.h"
+#include "kernels/device/probe/probe.h"
 #include "tui/app.h"
 #include "tui/frame/view.h"
 #include "vterm_harness.h"

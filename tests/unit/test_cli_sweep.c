@@ -5,9 +5,9 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "cli/common/sweep.h"
+#include "cli/common/tables/sweep.h"
 #include "cli_harness.h"
-#include "kernels/device/recorded.h"
+#include "kernels/device/history/recorded.h"
 
 Suite *suite_cli_sweep(void);
 

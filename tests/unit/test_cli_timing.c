@@ -7,8 +7,8 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
-#include "kernels/device/history.h"
-#include "kernels/device/recorded.h"
+#include "kernels/device/history/history.h"
+#include "kernels/device/history/recorded.h"
 
 Suite *suite_cli_timing(void);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "client_harness.h"
-#include "kernels/device/history.h"
+#include "kernels/device/history/history.h"
 #include "kernels/worker/result_json.h"
 
 Suite *suite_client_history(void);

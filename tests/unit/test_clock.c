@@ -10,10 +10,10 @@
 #include "clock/clock_machine.h"
 #include "compile_once.h"
 #include "emit_cases.h"
-#include "kernels/device/register_probe.h"
+#include "kernels/device/probe/register_probe.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/kernel_play.h"
-#include "kernels/toolchain/kernel_text.h"
+#include "kernels/toolchain/machine/kernel_play.h"
+#include "kernels/toolchain/machine/kernel_text.h"
 #include "quick_check.h"
 
 Suite *suite_clock(void);

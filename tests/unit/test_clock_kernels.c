@@ -13,7 +13,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/kernel_play.h"
 #include "kernels/toolchain/kernel_text.h"
-#include "model/readings/calibration.h"
+#include "model/readings/cost/calibration.h"
 
 Suite *suite_clock_kernels(void);
 

@@ -10,12 +10,12 @@
 #include "base/json.h"
 #include "cli_harness.h"
 #include "compile_once.h"
-#include "kernels/toolchain/counted.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/machine_code.h"
+#include "kernels/toolchain/machine/counted.h"
+#include "kernels/toolchain/machine/machine_code.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/ir/rewrite.h"
-#include "model/readings/merge.h"
+#include "model/readings/cost/merge.h"
 #include "property.h"
 #include "stress.h"
 
@@ -442,6 +442,7 @@ START_TEST(kernels_are_what_the_compiler_says) {
   for (int i = 0; i < n; i++) {
     const CountedKernel *kernel = &counted->kernel[i];
     if (has_number(kernel, "lane_loops")) continue;  // suite elect counts those
+    if (!has_number(kernel, "registers")) continue;  // suite load_places moves copies
     const Model *model = model_from(&kernel->schedule);
     const Emission *emission = emit_model(property_arena, model, model->program);
     const Plan *plan =

@@ -8,7 +8,7 @@
 
 #include "base/elf_file.h"
 #include "base/str.h"
-#include "kernels/toolchain/kernel_code.h"
+#include "kernels/toolchain/machine/kernel_code.h"
 #include "ptx/module/line_table.h"
 
 Suite *suite_cubins(void);

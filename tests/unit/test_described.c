@@ -1,6 +1,6 @@
 // Slabs that only descriptors read: no view says of them that nobody touches shared memory, and the
 // swizzle view shows how they lie.
-#include "model/readings/described.h"
+#include "model/readings/place/described.h"
 
 #include <check.h>
 #include <string.h>

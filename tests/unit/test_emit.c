@@ -256,7 +256,7 @@ static Stmt *every_wide_op(Program *program, const Expr *lane) {
       {.kind = OP_INIT, .dst = r, .width = 4, .value = 1.5},
       {.kind = OP_CP_ASYNC, .dst = slab, .src = a, .width = 2},
       {.kind = OP_CP_COMMIT},
-      {.kind = OP_CP_WAIT, .count = 1},
+      {.kind = OP_CP_WAIT, .groups = 1},
       {.kind = OP_BARRIER},
       {.kind = OP_LOAD, .dst = r, .src = slab, .width = 4},
       {.kind = OP_LOAD, .dst = r, .src = a, .width = 2},

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/readings/estimate.h"
+#include "model/readings/cost/estimate.h"
 #include "property.h"
 
 Suite *suite_estimate(void);

@@ -11,8 +11,8 @@
 #include "emit_cases.h"
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/export_cu.h"
-#include "kernels/toolchain/export_library.h"
+#include "kernels/toolchain/export/export_cu.h"
+#include "kernels/toolchain/export/export_library.h"
 #include "model/words/places.h"
 #include "stress.h"
 

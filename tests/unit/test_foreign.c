@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli_harness.h"
-#include "kernels/device/history.h"
+#include "kernels/device/history/history.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test foreign"); }

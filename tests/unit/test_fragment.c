@@ -7,7 +7,7 @@
 
 #include "banks/engine/formula.h"
 #include "base/str.h"
-#include "model/readings/fragment_text.h"
+#include "model/readings/place/fragment_text.h"
 #include "model/words/knob.h"
 
 Suite *suite_fragment(void);

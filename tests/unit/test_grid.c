@@ -1,6 +1,6 @@
 // The grid: the figures of the tf32 worklog, waves and tails, edges, splits, and the interpreter as
 // the judge of who computes what.
-#include "model/readings/grid.h"
+#include "model/readings/place/grid.h"
 
 #include <check.h>
 #include <math.h>
@@ -12,11 +12,11 @@
 #include "base/random.h"
 #include "base/str.h"
 #include "cli_harness.h"
-#include "kernels/toolchain/sass.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "model/interp/interp.h"
 #include "model/ir/rewrite.h"
-#include "model/readings/gpc_merge.h"
-#include "model/readings/l2_replay.h"
+#include "model/readings/cost/l2_replay.h"
+#include "model/readings/place/gpc_merge.h"
 #include "model/schedules/random_schedule.h"
 #include "property.h"
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels/device/history.h"
+#include "kernels/device/history/history.h"
 #include "model/words/knob.h"
 #include "stress.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "cli_harness.h"
-#include "kernels/device/history.h"
+#include "kernels/device/history/history.h"
 #include "kernels/worker/client.h"
 #include "stress.h"
 

@@ -10,7 +10,7 @@
 
 #include "cli_harness.h"
 #include "golden.h"
-#include "kernels/device/history.h"
+#include "kernels/device/history/history.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/worker/result_json.h"
 #include "tui/app.h"

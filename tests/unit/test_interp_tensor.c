@@ -269,7 +269,7 @@ START_TEST(what_ldmatrix_cannot_do_is_told) {
                .width = 1,
                .dst = op->dst,
                .src = op->src,
-               .count = rows[i].count,
+               .matrices = rows[i].count,
                .trans = rows[i].trans};
     InterpCheck check = interpret_check(arena, p, &(InterpOptions){.seed = 1});
     if (!tells(&check, FINDING_OPERAND, rows[i].says)) print_findings(&check);

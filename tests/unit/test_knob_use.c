@@ -1,5 +1,5 @@
 // A knob that is said to be of no use changes nothing; every family has knobs the other lacks.
-#include "model/readings/knob_use.h"
+#include "model/readings/rules/knob_use.h"
 
 #include <check.h>
 

@@ -81,7 +81,7 @@ static void freeze_index(Mutant *mutant, Stmt *stmt, Stmt **link) {
 static void wait_less(Mutant *mutant, Stmt *stmt, Stmt **link) {
   (void)link;
   if (stmt->kind != STMT_OP || stmt->op.kind != OP_CP_WAIT || !here(mutant, stmt)) return;
-  stmt->op.count++;
+  stmt->op.groups++;
   snprintf(mutant->what, sizeof mutant->what, "wait of stmt %d leaves one more group", stmt->id);
 }
 

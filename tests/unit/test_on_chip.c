@@ -1,11 +1,11 @@
 // What lies on the chip and who does what to it, by numbers that one can count by hand: article
 // 004's stages, columns, masks and bytes.
-#include "model/readings/on_chip.h"
+#include "model/readings/place/on_chip.h"
 
 #include <check.h>
 #include <string.h>
 
-#include "model/readings/smem_budget.h"
+#include "model/readings/rules/smem_budget.h"
 #include "property.h"
 
 static const OnChip *chip_of(const char *ladder, const char *rung, const char *knobs) {

@@ -9,7 +9,7 @@
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/machine_code.h"
+#include "kernels/toolchain/machine/machine_code.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/interp.h"
 #include "model/interp/interp_machine.h"

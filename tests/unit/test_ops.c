@@ -9,8 +9,9 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/interp.h"
-#include "model/ir/parse.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/op_text.h"
+#include "model/ir/notation/parse.h"
+#include "model/ir/notation/print.h"
 #include "model/schedules/reduce.h"
 #include "tensor_programs.h"
 
@@ -23,7 +24,9 @@ static const struct {
 } rows[] = {
     {"FM=8,FN=8,BK=16,STAGE=11,ALPHA=1,SPLITK=8,M=128,N=128,K=16384", 80, 0},
     {"FM=8,FN=8,BK=16,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1,M=128,N=128,K=16384", 80, 0},
-    {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2", 80, 0},
+    {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,"
+     "L2_HINT=1",
+     80, 0},
     {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=4,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
      "BUFFER_COUNT=2,WARP_SPECIALIZE=1",
      90, 0},
@@ -38,7 +41,8 @@ static const struct {
     {"ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=2,FN=4,BK=4,STAGE=11,SPLITK=4,EPILOGUE=1,TMA_STORE=1",
      90, 0},
     {"ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,WM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=2,"
-     "WARP_SPECIALIZE=1,MMA_GROUPS=1,PERSISTENT=1,TILE_ORDER=gpc",
+     "WARP_SPECIALIZE=1,MMA_GROUPS=1,PERSISTENT=1,TILE_ORDER=gpc,"
+     "EPILOGUE=1,TMA_STORE=1",
      90, 90},
     {"PROGRAM=attention,HEADS=2,M=70,N=130,K=64,ATOM_KIND=mma_m16n8k16_bf16,WM=2,FN=8,FUSE=1,"
      "STAGE=11,ASYNC_COPY=1,LDMATRIX=2",
@@ -126,6 +130,42 @@ START_TEST(its_program_is_read_back) {
 }
 END_TEST
 
+static bool names_attribute(const Op *op, int attribute) {
+  const char *at = op_text(op->kind);
+  for (OpPart part = {0}; op_text_next(&at, &part);)
+    if (part.is_field && (int)part.field == FIELD_ATTRIBUTES + attribute) return true;
+  return false;
+}
+
+static bool is_set(const Op *op, int attribute) {
+  const int64_t *number = attribute_number(op, attribute);
+  const bool *flag = attribute_flag(op, attribute);
+  return number ? *number != 0 : flag ? *flag : *attribute_expr(op, attribute) != NULL;
+}
+
+static void check_attributes(Stmt *stmt, int depth, void *context) {
+  bool *seen = context;
+  (void)depth;
+  for (int i = 0; stmt->kind == STMT_OP && i < ATTRIBUTE_COUNT; i++) {
+    if (!is_set(&stmt->op, i)) continue;
+    ck_assert_msg(names_attribute(&stmt->op, i), "the row of %s names no %s",
+                  op_name(stmt->op.kind), op_attributes[i].name);
+    seen[i] = true;
+  }
+}
+
+// An attribute that a template does not name would be lost where a program is written down.
+START_TEST(every_attribute_is_one_of_its_row) {
+  bool seen[ATTRIBUTE_COUNT] = {false};
+  for (int i = 0; i < N_ROWS; i++)
+    for (int k = 0; k < newest(i)->program->n_kernels; k++)
+      stmt_walk(newest(i)->program->kernel[k].body, check_attributes, seen);
+  for (int i = 0; i < ATTRIBUTE_COUNT; i++)
+    ck_assert_msg(seen[i] || i == ATTRIBUTE_ID_in_steps, "no program here has %s",
+                  op_attributes[i].name);  // in_steps is a fault that is put in
+}
+END_TEST
+
 static void becomes_its_ptx(const Model *model, const char *what) {
   const CompileResult *result =
       compile_once(arena, plan_from_model(arena, model, what), COMPILE_PTX);
@@ -156,6 +196,7 @@ Suite *suite_ops(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 120);
   tcase_add_test(tc, every_operation_is_in_a_program);
+  tcase_add_test(tc, every_attribute_is_one_of_its_row);
   tcase_add_loop_test(tc, its_program_computes, 0, N_ROWS);
   tcase_add_loop_test(tc, its_program_is_read_back, 0, N_ROWS);
   tcase_add_loop_test(tc, it_becomes_the_ptx_of_its_row, 0, N_ROWS);

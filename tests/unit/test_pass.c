@@ -6,7 +6,7 @@
 #include "base/embed.h"
 #include "cli/common/cli_model.h"
 #include "golden.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/rule.h"
 #include "model/words/ladder.h"
 
 Suite *suite_pass(void);

@@ -6,10 +6,10 @@
 
 #include "cuda_batch.h"
 #include "fake_cuda.h"
-#include "kernels/device/probe.h"
-#include "kernels/device/probe_order.h"
+#include "kernels/device/probe/probe.h"
+#include "kernels/device/probe/probe_order.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
-#include "kernels/toolchain/sass.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test probe"); }

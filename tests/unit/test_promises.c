@@ -20,7 +20,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "canvas_random.h"
-#include "kernels/device/recorded.h"
+#include "kernels/device/history/recorded.h"
 #include "kernels/worker/lines.h"
 #include "model/words/ladder.h"
 #include "model/words/target.h"

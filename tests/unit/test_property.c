@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/whole.h"
 #include "model/readings/model.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/rule.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
 #include "model/words/schedule_atom.h"

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "kernels/toolchain/ptx_lines.h"
+#include "kernels/toolchain/machine/ptx_lines.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test ptx"); }

@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "model/readings/calibration.h"
+#include "model/readings/cost/calibration.h"
 #include "stress.h"
 
 Suite *suite_random_order(void);

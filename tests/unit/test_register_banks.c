@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "kernels/toolchain/register_banks.h"
+#include "kernels/toolchain/machine/register_banks.h"
 #include "quick_check.h"
 #include "sass_listing.h"
 

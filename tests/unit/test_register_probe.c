@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "fake_cuda.h"
-#include "kernels/device/register_probe.h"
-#include "kernels/toolchain/register_banks.h"
-#include "kernels/toolchain/sass.h"
+#include "kernels/device/probe/register_probe.h"
+#include "kernels/toolchain/machine/register_banks.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "quick_check.h"
 #include "stress.h"
 

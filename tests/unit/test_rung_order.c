@@ -10,7 +10,7 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "golden.h"
-#include "kernels/device/recorded.h"
+#include "kernels/device/history/recorded.h"
 #include "property.h"
 
 Suite *suite_rung_order(void);

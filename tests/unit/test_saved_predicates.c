@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/saved_predicates.h"
+#include "kernels/toolchain/machine/saved_predicates.h"
 #include "model/interp/interp_machine.h"
 #include "property.h"
 #include "ptx_plan.h"

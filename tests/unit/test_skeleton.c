@@ -1,6 +1,6 @@
 // The list of what a kernel with roles must contain: all of it stands in every rung that has roles
 // or tensor memory, and a breakage shows as the line that one would expect.
-#include "model/readings/skeleton.h"
+#include "model/readings/rules/skeleton.h"
 
 #include <check.h>
 #include <string.h>

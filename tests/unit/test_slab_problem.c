@@ -7,7 +7,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "model/passes/slab_layout.h"
+#include "model/passes/copy/slab_layout.h"
 #include "model/words/ladder.h"
 
 #define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1"

@@ -6,7 +6,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/print.h"
 #include "model/ir/rewrite.h"
 
 static Arena *arena;

@@ -7,7 +7,7 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "model/interp/interp.h"
-#include "model/readings/tile_read.h"
+#include "model/readings/place/tile_read.h"
 
 Suite *suite_tile_read(void);
 

@@ -1,6 +1,6 @@
 // Time without values: the same events as the interpreter sees, in the same order, over all rungs;
 // what is left out of a long loop; who waits for ever; how long it takes.
-#include "model/readings/timeline.h"
+#include "model/readings/time/timeline.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // Measured timelines. Their stamps are made from the estimated run of every rung, so what must come
 // back is known: the same events, an order without a fault, and faults where waits are cut short.
 // Then what is hostile, and the command with a worker that answers from a script.
-#include "model/readings/timeline_measured.h"
+#include "model/readings/time/timeline_measured.h"
 
 #include <check.h>
 #include <math.h>

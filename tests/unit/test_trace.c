@@ -1,6 +1,6 @@
 // The element tracer: whatever the schedule, the way of an element ends in the register that the
 // axes and the atom's fragment map name, and every move starts where the one before it ended.
-#include "model/readings/trace.h"
+#include "model/readings/place/trace.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "cli_harness.h"
 #include "model/interp/interp.h"
 #include "model/ir/rewrite.h"
-#include "model/readings/grid.h"
-#include "model/readings/tile_map.h"
+#include "model/readings/place/grid.h"
+#include "model/readings/place/tile_map.h"
 #include "model/schedules/random_schedule.h"
 #include "property.h"
 

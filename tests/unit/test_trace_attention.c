@@ -3,8 +3,8 @@
 #include <check.h>
 
 #include "base/random.h"
-#include "model/readings/grid.h"
-#include "model/readings/trace.h"
+#include "model/readings/place/grid.h"
+#include "model/readings/place/trace.h"
 #include "property.h"
 
 Suite *suite_trace_attention(void);

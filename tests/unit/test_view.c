@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 #include "golden.h"
-#include "model/readings/knob_use.h"
+#include "model/readings/rules/knob_use.h"
 #include "stress.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"

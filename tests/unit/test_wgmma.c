@@ -6,12 +6,12 @@
 #include "banks/layouts/smem_descriptor.h"
 #include "cli_harness.h"
 #include "model/ir/matrix_tile.h"
-#include "model/ir/parse.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/parse.h"
+#include "model/ir/notation/print.h"
 #include "model/ir/rewrite.h"
 #include "model/readings/model.h"
-#include "model/readings/tile_map.h"
-#include "model/readings/trace.h"
+#include "model/readings/place/tile_map.h"
+#include "model/readings/place/trace.h"
 #include "property.h"
 
 Suite *suite_wgmma(void);
@@ -242,7 +242,7 @@ START_TEST(tiles_are_read_by_the_tensor_core) {
   Schedule schedule;
   const Model *model = model_of(LARGE, &schedule);
   ck_assert_double_eq_tol(model->traffic.shared_clocks, 640, 1e-9);
-  ck_assert_double_eq(model->traffic.loads_per_fma, 2);
+  ck_assert_double_eq(model->traffic.loads_per_fma, -1);
   ck_assert_double_eq_tol(model->traffic.fma_clocks, 1024, 1);
   Trace trace[ATOM_OPERANDS];
   trace_product(property_arena, model->program, 0, (TraceAt){70, 130, 200, 0}, trace);

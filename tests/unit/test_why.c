@@ -8,8 +8,8 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "cli_harness.h"
-#include "kernels/toolchain/clock_answer.h"
-#include "kernels/toolchain/kernel_text.h"
+#include "kernels/toolchain/machine/clock_answer.h"
+#include "kernels/toolchain/machine/kernel_text.h"
 #include "sass/sass_text.h"
 
 Suite *suite_why(void);

@@ -19,12 +19,12 @@
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_worker.h"
 #include "cli/common/options.h"
-#include "kernels/device/history.h"
-#include "kernels/device/history_file.h"
+#include "kernels/device/history/history.h"
+#include "kernels/device/history/history_file.h"
 #include "kernels/device/nvml.h"
 #include "kernels/toolchain/cache.h"
 #include "kernels/toolchain/dl.h"
-#include "kernels/toolchain/sass.h"
+#include "kernels/toolchain/machine/sass.h"
 
 enum { FINDINGS_MAX = 32 };
 

@@ -10,7 +10,7 @@
 #include "cli/common/cli_model.h"
 #include "cli/common/options.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/export_cu.h"
+#include "kernels/toolchain/export/export_cu.h"
 
 typedef struct ExportOptions {
   const char *state, *output;

@@ -3,10 +3,11 @@
 //   when                  who       TFLOP/s  cuBLAS  GPU          state
 //   2026-11-22T03:54:03Z  ana         50.10   0.976  NVIDIA H200  BM=16,BN=16,…
 //
-// The explorer and bench, ladder and sweep write it; kernels/device/history.h says where it lies.
+// The explorer and bench, ladder and sweep write it; kernels/device/history/history.h says where it
+// lies.
 #include "cli/common/cli.h"
-#include "cli/common/history_rows.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/history_rows.h"
 
 enum { ROWS_DEFAULT = 20, ROWS_MAX = 100000 };
 

@@ -14,7 +14,8 @@
 // --break NAME runs a deliberately faulty copy instead (model/interp/breakage.h lists them): what a
 // missing barrier or a lax wait looks like.
 //
-// --symptom NAME lists what may be the cause of what is seen on a GPU (cli/common/cli_symptoms.h).
+// --symptom NAME lists what may be the cause of what is seen on a GPU
+// (cli/common/tables/cli_symptoms.h).
 //
 // Exit status 1 when a cell is wrong or anything was found, 2 when it would take too long or too
 // much memory: that is estimated before anything is begun.
@@ -27,7 +28,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/thread.h"
@@ -35,8 +35,9 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_program.h"
-#include "cli/common/cli_symptoms.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/cli_symptoms.h"
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
 #include "model/schedules/reduce.h"
@@ -270,87 +271,10 @@ static void print_text(const Subject *s) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_party(JsonWriter *w, const char *key, const FindingParty *party) {
-  json_key(w, key);
-  if (!party->stmt) {
-    json_put_null(w);
-    return;
-  }
-  json_begin_object(w);
-  json_member_int(w, "stmt", party->stmt->id);
-  json_key(w, "block");
-  party->block < 0 ? json_put_null(w) : json_put_int(w, party->block);
-  json_key(w, "thread");
-  party->thread < 0 ? json_put_null(w) : json_put_int(w, party->thread);
-  json_end_object(w);
-}
+static const char *operation_name(int op) { return op_name((OpKind)op); }
 
-static void put_finding(JsonWriter *w, const Subject *s, const Finding *f) {
-  json_begin_object(w);
-  json_member_string(w, "kind", finding_name(f->kind));
-  json_member_string(w, "text", f->text);
-  json_member_string(w, "kernel", f->kernel < 0 ? NULL : s->program->kernel[f->kernel].name);
-  json_member_string(w, "buffer", f->buffer ? f->buffer->name : NULL);
-  json_key(w, "index");
-  json_begin_array(w);
-  for (int d = 0; f->buffer && d < f->buffer->rank; d++) json_put_int(w, f->index[d]);
-  json_end_array(w);
-  put_party(w, "who", &f->who);
-  put_party(w, "other", &f->other);
-  json_member_int(w, "times", f->times);
-  json_end_object(w);
-}
-
-static void put_map(JsonWriter *w, const InterpCheck *c) {
-  json_key(w, "error_map");
-  json_begin_object(w);
-  json_member_int(w, "tile_m", c->tile_m);
-  json_member_int(w, "tile_n", c->tile_n);
-  json_key(w, "wrong_cells");
-  json_begin_array(w);
-  for (int64_t i = 0; i < c->tiles_m; i++) {
-    json_begin_array(w);
-    for (int64_t j = 0; j < c->tiles_n; j++) json_put_int(w, c->wrong_in_tile[i * c->tiles_n + j]);
-    json_end_array(w);
-  }
-  json_end_array(w);
-  json_end_object(w);
-}
-
-static void put_counts(JsonWriter *w, const InterpResult *result) {
-  json_key(w, "lanes");
-  json_begin_object(w);
-  for (int op = 0; op < OP_COUNT; op++) json_member_int(w, op_name((OpKind)op), result->lanes[op]);
-  json_end_object(w);
-  json_member_int(w, "steps", result->steps);
-}
-
-static void print_json(Arena *arena, const Subject *s) {
-  const InterpCheck *c = &s->check;
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "file", s->given->file);
-  json_member_string(&w, "state", s->model ? schedule_text(arena, &s->asked) : NULL);
-  json_member_string(&w, "state_run", s->model ? schedule_text(arena, &s->run) : NULL);
-  json_member_bool(&w, "reduced", is_reduced(s));
-  json_member_string(&w, "breakage", s->given->breakage);
-  json_member_int(&w, "seed", s->given->seed);
-  json_member_int(&w, "runs", s->given->runs);
-  json_member_bool(&w, "ok", c->ok);
-  json_member_bool(&w, "finished", c->result->finished);
-  json_member_int(&w, "cells", c->n_cells);
-  json_member_int(&w, "wrong_cells", c->n_wrong);
-  json_member_int(&w, "found", c->n_found);
-  json_key(&w, "findings");
-  json_begin_array(&w);
-  for (int i = 0; i < c->n_findings; i++) put_finding(&w, s, &c->finding[i]);
-  json_end_array(&w);
-  put_map(&w, c);
-  put_counts(&w, c->result);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_interpret.form"
+#include "base/form_make.h"
 
 // What is to be run, as a text to be looked at, changed and run again.
 static int dump(Arena *arena, const Subject *s) {
@@ -418,7 +342,7 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   progress_end(&progress);
   if (given->trace) print_trace(&trace);
   if (given->json)
-    print_json(arena, &subject);
+    fputs(form_document(arena, &interpret_form, &subject, &subject), stdout);
   else
     print_text(&subject);
   return subject.check.ok ? CLI_OK : CLI_NO;

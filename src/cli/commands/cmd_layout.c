@@ -17,8 +17,8 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
-#include "cli/common/layout_view.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/layout_view.h"
 
 CommandRun cmd_layout;
 

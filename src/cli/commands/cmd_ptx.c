@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_compile.h"
-#include "kernels/toolchain/ptx_lines.h"
+#include "kernels/toolchain/machine/ptx_lines.h"
 
 static void print_lines(const PtxListing *listing) {
   for (int i = 0; i < listing->n_lines; i++) {

@@ -9,8 +9,8 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_compile.h"
-#include "kernels/toolchain/register_banks.h"
-#include "kernels/toolchain/saved_predicates.h"
+#include "kernels/toolchain/machine/register_banks.h"
+#include "kernels/toolchain/machine/saved_predicates.h"
 #include "kernels/worker/result_json.h"
 
 static const char *number_text(Arena *arena, int number) {

@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/cli_ladder.h"
+#include "cli/common/tables/cli_ladder.h"
 #include "kernels/toolchain/gpu_name.h"
 #include "model/passes/pass.h"
 #include "model/words/device.h"

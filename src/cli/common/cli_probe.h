@@ -5,7 +5,7 @@
 //   int status = cli_probe_run(&probe, worker);       probe.shown[i].different->result
 #pragma once
 #include "cli/common/cli_worker.h"
-#include "kernels/device/probe_order.h"
+#include "kernels/device/probe/probe_order.h"
 #include "model/words/ladder.h"
 
 // One access as the banks see it; several sites may ask the same of them.

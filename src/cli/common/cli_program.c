@@ -7,8 +7,8 @@
 
 #include "base/disk.h"
 #include "base/str.h"
-#include "model/ir/parse.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/parse.h"
+#include "model/ir/notation/print.h"
 
 const char *cli_program_file(const char *command, int argc, char **argv, const char *state,
                              Diags *diags) {

@@ -1,7 +1,7 @@
 // What a search is given: problems, seeds and workers.
 #pragma once
 #include "cli/common/cli_worker.h"
-#include "kernels/device/history.h"
+#include "kernels/device/history/history.h"
 
 // "4096,4096,4096,bf16,B_COL=1": extents, a type (f32 without one), and knobs, which then stay as
 // they are. False after findings.

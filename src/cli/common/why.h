@@ -5,7 +5,7 @@
 //   banks free: 2363 (+13 %)   loads nearer: 2655 (0 %)
 #pragma once
 #include "base/json.h"
-#include "kernels/toolchain/clock_answer.h"
+#include "kernels/toolchain/machine/clock_answer.h"
 
 typedef struct Why {
   Arena *arena;

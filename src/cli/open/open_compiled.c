@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "kernels/toolchain/sass.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/tool.h"
 #include "kernels/toolchain/tool_keeper.h"
 #include "ptx/tally/reconcile.h"

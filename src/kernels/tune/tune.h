@@ -11,9 +11,9 @@
 // field of its own. Nothing here knows a knob: what there is to try comes from candidates.h, what
 // is worth trying from the model and from what was measured of schedules that are like it.
 #pragma once
-#include "kernels/device/history.h"
+#include "kernels/device/history/history.h"
 #include "kernels/worker/client.h"
-#include "model/readings/calibration.h"
+#include "model/readings/cost/calibration.h"
 
 // The rounds that a point goes through, each with fewer points and more time for each.
 typedef enum TuneRound {

@@ -16,13 +16,13 @@
 
 #include "base/arena.h"
 #include "kernels/device/bench.h"
-#include "kernels/device/history.h"
-#include "kernels/device/probe.h"
+#include "kernels/device/history/history.h"
+#include "kernels/device/probe/probe.h"
 #include "kernels/device/trace_run.h"
-#include "kernels/toolchain/kernel_text.h"
+#include "kernels/toolchain/machine/kernel_text.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/plan.h"
-#include "kernels/toolchain/sass.h"
 #include "kernels/worker/protocol.h"
 #include "model/words/device.h"
 

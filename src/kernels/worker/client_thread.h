@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "kernels/device/history.h"
+#include "kernels/device/history/history.h"
 #include "kernels/worker/client.h"
 #include "kernels/worker/process.h"
 

@@ -64,6 +64,7 @@ static const RecordField resources_fields[] = {
     FIELD(KernelResources, note, RECORD_MAYBE_TEXT),
     OBJECT(KernelResources, code, code_record),
     OBJECT(KernelResources, spills, spills_record),
+    FIELD(KernelResources, instructions, RECORD_COUNT),
 };
 static const Record resources_record = RECORD_OF(KernelResources, resources_fields);
 

@@ -6,9 +6,9 @@
 #include "base/str.h"
 #include "kernels/device/bench.h"
 #include "kernels/device/trace_run.h"
-#include "kernels/toolchain/kernel_text.h"
+#include "kernels/toolchain/machine/kernel_text.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
-#include "kernels/toolchain/sass.h"
 
 void compile_result_write_json(Str *out, const CompileResult *result);
 void bench_result_write_json(Str *out, const BenchResult *result);

@@ -119,7 +119,7 @@ static bool break_wait(Program *program) {
 static void relax_wait(Stmt *stmt, int depth, void *context) {
   (void)depth;
   if (stmt->kind != STMT_OP || stmt->op.kind != OP_CP_WAIT) return;
-  stmt->op.count++;
+  stmt->op.groups++;
   *(bool *)context = true;
 }
 
@@ -256,10 +256,10 @@ static bool break_trans(Program *program) { return change_each(program, drop_tra
 static bool address_next_matrix(Program *program, Stmt *stmt) {
   Arena *arena = program->arena;
   Access *from = &stmt->op.src;
-  if (stmt->op.kind != OP_LDMATRIX || stmt->op.count == 1) return false;
+  if (stmt->op.kind != OP_LDMATRIX || stmt->op.matrices == 1) return false;
   const Var *lane = program->product[0].lane;
   const Expr *next = ex_add_const(arena, ex_var(arena, lane), LDMATRIX_ROWS);
-  next = ex_mod(arena, next, stmt->op.count * LDMATRIX_ROWS);
+  next = ex_mod(arena, next, stmt->op.matrices * LDMATRIX_ROWS);
   for (int d = 0; d < from->buffer->rank; d++)
     from->idx[d] = expr_substitute(arena, from->idx[d], lane, next);
   return true;

@@ -18,18 +18,18 @@ static int64_t count_ranks(const Program *program, const Expr *mask) {
 }
 
 static bool arrives_across(const Stmt *stmt) {
-  return is_op(stmt, OP_MBAR_ARRIVE) && stmt->op.mask;
+  return is_op(stmt, OP_MBAR_ARRIVE) && stmt->op.ranks;
 }
 
 static void find_readers(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (arrives_across(stmt)) *(const Expr **)context = stmt->op.mask;
+  if (arrives_across(stmt)) *(const Expr **)context = stmt->op.ranks;
 }
 
 static bool arrive_at_own(Program *program, Stmt *stmt) {
   (void)program;
   bool across = arrives_across(stmt);
-  if (across) stmt->op.mask = NULL;
+  if (across) stmt->op.ranks = NULL;
   return across;
 }
 
@@ -38,14 +38,14 @@ bool break_local_arrive_only(Program *program) {
   stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
   Stmt *init = find_op(main_kernel(program)->body, OP_MBAR_INIT, ROLE_EMPTY);
   if (!mask || !init) return false;
-  init->op.count /= count_ranks(program, mask);
+  init->op.arrivals /= count_ranks(program, mask);
   return change_each(program, arrive_at_own);
 }
 
 static bool send_to_own(Program *program, Stmt *stmt) {
   (void)program;
-  bool across = is_op(stmt, OP_TMA_LOAD) && stmt->op.mask;
-  if (across) stmt->op.mask = NULL;
+  bool across = is_op(stmt, OP_TMA_LOAD) && stmt->op.ranks;
+  if (across) stmt->op.ranks = NULL;
   return across;
 }
 
@@ -77,7 +77,7 @@ bool break_claim_not_atomic(Program *program) { return change_each(program, clai
 
 static bool claim_in_epoch_1(Program *program, Stmt *stmt) {
   bool claims = is_op(stmt, OP_CLAIM);
-  if (claims) stmt->op.phase = ex_const(program->arena, 1);
+  if (claims) stmt->op.epoch = ex_const(program->arena, 1);
   return claims;
 }
 

@@ -66,13 +66,13 @@ static int64_t box_bytes(const Program *program) {
 
 static bool expect_more(Program *program, Stmt *stmt) {
   if (!is_op(stmt, OP_MBAR_EXPECT)) return false;
-  stmt->op.count += box_bytes(program);
+  stmt->op.bytes += box_bytes(program);
   return true;
 }
 
 static bool expect_less(Program *program, Stmt *stmt) {
   if (!is_op(stmt, OP_MBAR_EXPECT)) return false;
-  stmt->op.count -= box_bytes(program);
+  stmt->op.bytes -= box_bytes(program);
   return true;
 }
 
@@ -82,14 +82,14 @@ bool break_fewer_bytes(Program *program) { return change_each(program, expect_le
 static bool await_more(Program *program, Stmt *stmt) {
   (void)program;
   if (!is_mbar_op(stmt, OP_MBAR_INIT, ROLE_EMPTY)) return false;
-  stmt->op.count++;
+  stmt->op.arrivals++;
   return true;
 }
 
 static bool await_less(Program *program, Stmt *stmt) {
   (void)program;
-  if (!is_mbar_op(stmt, OP_MBAR_INIT, ROLE_EMPTY) || stmt->op.count == 1) return false;
-  stmt->op.count--;
+  if (!is_mbar_op(stmt, OP_MBAR_INIT, ROLE_EMPTY) || stmt->op.arrivals == 1) return false;
+  stmt->op.arrivals--;
   return true;
 }
 
@@ -172,8 +172,8 @@ bool break_wait_again(Program *program) {
 
 static bool ask_for_one(Program *program, Stmt *stmt) {
   (void)program;
-  if (!is_op(stmt, OP_BARRIER) || stmt->op.count <= LANES) return false;
-  stmt->op.count = LANES;
+  if (!is_op(stmt, OP_BARRIER) || stmt->op.threads <= LANES) return false;
+  stmt->op.threads = LANES;
   return true;
 }
 
@@ -254,7 +254,7 @@ bool break_other_fence(Program *program) {
 static bool take_more(Program *program, Stmt *stmt) {
   (void)program;
   if (!is_op(stmt, OP_REGS_TAKE)) return false;
-  stmt->op.count += 8;
+  stmt->op.registers += 8;
   return true;
 }
 

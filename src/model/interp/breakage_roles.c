@@ -27,8 +27,8 @@ static Stmt *find_writers(Program *program) {
 
 static void meet_all(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (!is_op(stmt, OP_BARRIER) || stmt->op.count == 0) return;
-  stmt->op.count = 0;
+  if (!is_op(stmt, OP_BARRIER) || stmt->op.threads == 0) return;
+  stmt->op.threads = 0;
   stmt->op.id = NULL;
   *(bool *)context = true;
 }
@@ -59,8 +59,8 @@ bool break_tile_kept(Program *program) {
   Stmt *tiles = kernel_writer_tiles(main_kernel(program));
   if (!find_writers(program) || !tiles || tiles->end || tiles->var->extent < 2) return false;
   Arena *arena = program->arena;
-  const Expr *kept =
-      ex_binary(arena, EXPR_MOD, ex_var(arena, tiles->var), ex_var(arena, program->grid));
+  const Expr *kept = ex_binary(arena, EXPR_MOD, ex_var(arena, tiles->var),
+                               ex_var(arena, program->persistent.grid));
   const int64_t beyond = 2 * tiles->var->extent;
   Stmt *turn = tiles->body;
   turn->var = with_extent(program, turn->var, beyond);

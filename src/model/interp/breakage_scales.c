@@ -76,8 +76,8 @@ static bool room_for_sums(Program *program, Stmt *stmt) {
   const Buffer *sums = program_buffer(program, ROLE_SUMS);
   if (!is_op(stmt, OP_T_ALLOC) && !is_op(stmt, OP_T_FREE)) return false;
   const int64_t columns = tensor_allocation(sums->column + sums->dim[1]);
-  if (!program_buffer(program, ROLE_TENSOR_SFA) || columns == stmt->op.count) return false;
-  stmt->op.count = columns;
+  if (!program_buffer(program, ROLE_TENSOR_SFA) || columns == stmt->op.columns) return false;
+  stmt->op.columns = columns;
   return true;
 }
 

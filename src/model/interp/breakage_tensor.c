@@ -120,7 +120,7 @@ static bool readers_have_met(const Program *program) {
   const Stmt *loads = find_op(program_main(program)->body, OP_T_LD, ROLE_COUNT);
   if (!writes || !loads) return false;
   for (const Stmt *stmt = loads; stmt; stmt = stmt->next)
-    if (is_op(stmt, OP_BARRIER) && stmt->op.count == writes->n_threads) return true;
+    if (is_op(stmt, OP_BARRIER) && stmt->op.threads == writes->n_threads) return true;
   return false;
 }
 
@@ -206,7 +206,7 @@ static bool is_of_pair(const Stmt *stmt, OpKind kind) {
 
 static bool commit_to_own(Program *program, Stmt *stmt) {
   if (!is_of_pair(stmt, OP_T_COMMIT)) return false;
-  stmt->op.mask = ex_const(program->arena, 1);
+  stmt->op.ranks = ex_const(program->arena, 1);
   return true;
 }
 
@@ -215,7 +215,7 @@ bool break_pair_mask(Program *program) { return change_each(program, commit_to_o
 static bool expect_own(Program *program, Stmt *stmt) {
   (void)program;
   if (!is_op(stmt, OP_MBAR_EXPECT)) return false;
-  stmt->op.count /= 2;
+  stmt->op.bytes /= 2;
   return true;
 }
 

@@ -45,7 +45,7 @@ static void recount(Stmt *stmt, int depth, void *context) {
 // Harms nobody where no mbarrier counts on, and changes nothing where a tile's slabs go round the
 // ring an even number of times.
 bool break_ring_restarts(Program *program) {
-  const Var *count = program->before ? program->before : turn_of(program);
+  const Var *count = program->persistent.before ? program->persistent.before : turn_of(program);
   Recount to = {program, count, ex_const(program->arena, 0), false};
   if (to.count) stmt_walk(main_kernel(program)->body, recount, &to);
   return to.waits;
@@ -59,7 +59,7 @@ bool break_order_wait(Program *program) {
 // some tiles have fewer slabs nobody counts by turns.
 bool break_own_slabs(Program *program) {
   const Var *turn = turn_of(program);
-  if (!turn || program->before || !program_buffer(program, ROLE_ORDER)) return false;
+  if (!turn || program->persistent.before || !program_buffer(program, ROLE_ORDER)) return false;
   Recount to = {program, turn, ex_div(program->arena, ex_var(program->arena, turn), 2), false};
   stmt_walk(kernel_tiles(main_kernel(program)), recount, &to);
   return to.waits;
@@ -67,10 +67,10 @@ bool break_own_slabs(Program *program) {
 
 static bool fetch_from_0(Program *program, Stmt *stmt) {
   if (!is_op(stmt, OP_TMA_LOAD)) return false;
-  substitute_alone(program, stmt, program->from, ex_const(program->arena, 0));
+  substitute_alone(program, stmt, program->persistent.from, ex_const(program->arena, 0));
   return true;
 }
 
 bool break_parts_from_0(Program *program) {
-  return program->from && change_each(program, fetch_from_0);
+  return program->persistent.from && change_each(program, fetch_from_0);
 }

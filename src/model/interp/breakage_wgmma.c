@@ -19,7 +19,7 @@ bool break_wg_wait(Program *program) {
 static bool wait_for_less(Program *program, Stmt *stmt) {
   (void)program;
   if (!is_op(stmt, OP_WG_WAIT)) return false;
-  stmt->op.count++;
+  stmt->op.groups++;
   return true;
 }
 
@@ -35,8 +35,8 @@ bool break_wg_commit(Program *program) {
 
 static bool keep_sums(Program *program, Stmt *stmt) {
   (void)program;
-  bool begins = stmt->op.keep != NULL;
-  stmt->op.keep = NULL;
+  bool begins = stmt->op.scale_d || stmt->op.enable_input_d;
+  stmt->op.scale_d = stmt->op.enable_input_d = NULL;
   return begins;
 }
 

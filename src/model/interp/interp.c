@@ -110,17 +110,17 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   start_registers_of(m, w);
   if (w->tensor) tensor_start(m, w);
   if (w->agent) tmem_start(m, w);
-  memset(w->committed, 0, sizeof w->committed);
-  memset(w->bulk_committed, 0, sizeof w->bulk_committed);
+  *w->groups = (WarpGroups){.products = {0}};
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
   HardwareDigit block = {(Var *)(uintptr_t)m->program->block, 1};
   set_digit(m, w, &thread, true);
   if (m->program->any_thread) set_digit(m, w, &(HardwareDigit){m->program->any_thread, 1}, true);
   set_digit(m, w, &block, false);
-  set_scalar(m, w, m->program->grid, m->lists);
-  set_scalar(m, w, m->program->list, INT32_MAX);  // without tiles, until somebody has said which
-  set_scalar(m, w, m->program->epoch, m->launches);
+  set_scalar(m, w, m->program->persistent.grid, m->lists);
+  set_scalar(m, w, m->program->persistent.list,
+             INT32_MAX);  // without tiles, until somebody has said which
+  set_scalar(m, w, m->program->persistent.epoch, m->launches);
   for (int i = 0; i < launch->n_thread_digits; i++) set_digit(m, w, &launch->thread[i], true);
   for (int i = 0; i < launch->n_block_digits; i++) set_digit(m, w, &launch->block[i], false);
   for (int i = 0; i < m->code->n_early; i++) run_early_let(m, w, i);
@@ -164,7 +164,7 @@ static void run_op(Machine *m, Warp *w, const Code *code) {
 void interp_tell_list(Machine *m, const bool *takes_part) {
   if (m->claimer < 0 || !takes_part[m->claimer]) return;
   for (int i = 0; i < m->n_warps; i++)
-    if (takes_part[i]) set_scalar(m, &m->warp[i], m->program->list, m->list);
+    if (takes_part[i]) set_scalar(m, &m->warp[i], m->program->persistent.list, m->list);
 }
 
 // A block's tiles are bid, bid + grid, bid + 2·grid, …, or those of the list that it has claimed;
@@ -227,6 +227,7 @@ static void run_exit(Machine *m, Warp *w) {
                   "ends without a wait for its copy");
   }
   bulk_end(m, w);
+  if (m->code->cluster > 1) order_end(m->order, m->life, w->rank, clock_of(m, w->index));
 }
 
 // Runs a warp until the next barrier, its end, or the end of everything.
@@ -348,8 +349,8 @@ static void run_kernel(Machine *m, int kernel) {
   if (kernel <= m->program->main_kernel) m->lists = choose_lists(m);  // later ones ask for its grid
   // Blocks of a cluster that do not reach each other run one by one.
   int n_runs = (int)(m->grid * m->code->launch.cluster / m->code->cluster);
-  shuffle(&m->random, m->order, n_runs);
-  for (int i = 0; i < n_runs && !m->stopped; i++) run_cluster(m, m->order[i], i == 0);
+  shuffle(&m->random, m->cluster_order, n_runs);
+  for (int i = 0; i < n_runs && !m->stopped; i++) run_cluster(m, m->cluster_order[i], i == 0);
 }
 
 static Memory *result_memory(Machine *m) {

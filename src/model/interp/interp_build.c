@@ -151,16 +151,10 @@ static bool needs_clocks(const Program *program) {
   return needs;
 }
 
-static Known *new_clock(const Machine *m) { return ARENA_ARRAY(m->arena, Known, m->n_clocks); }
-
 static void build_mbarriers(Machine *m, Memory *memory) {
   memory->mbar = ARENA_ARRAY(m->arena, Mbar, memory->elements);
-  for (int64_t i = 0; i < memory->elements; i++) {
-    Mbar *bar = &memory->mbar[i];
-    bar->gathered = new_clock(m);
-    bar->ended = new_clock(m);
-    for (int bit = 0; bit < 2; bit++) bar->waited[bit] = ARENA_ARRAY(m->arena, Touch, m->max_warps);
-  }
+  for (int64_t i = 0; i < memory->elements; i++)
+    memory->mbar[i].order = order_mbar(m->order, -1, m->max_warps);
 }
 
 static const Reads *new_reads(const Machine *m, int64_t granules) {
@@ -196,9 +190,9 @@ static void build_shared(Machine *m, BlockState *block) {
   }
 }
 
-static void build_tensor(Machine *m, TensorMemory *tensor) {
+static void build_tensor(const Machine *m, TensorMemory *tensor) {
   tensor->row = arena_alloc(m->arena, sizeof *tensor->row * TENSOR_QUARTERS);
-  tensor->cell = arena_alloc(m->arena, sizeof *tensor->cell * TENSOR_QUARTERS);
+  tensor->place = order_piece(m->order, sizeof *tensor->place * TENSOR_QUARTERS);
 }
 
 // What blocks share is built once.
@@ -252,17 +246,24 @@ static void build_order(Machine *m) {
   m->n_clocks = agents + (multiplies ? m->max_warps : 0) + 1;
   m->of_rank = ARENA_ARRAY(m->arena, BlockState, m->max_cluster);
   m->warp_order = ARENA_ARRAY(m->arena, int32_t, m->max_warps);
+  m->order =
+      order_new(m->arena, m->n_clocks, m->n_clocks, multiplies ? ORDER_FACTS : ORDER_PASSED + 1);
   if (!m->has_clocks) return;
-  m->clock = ARENA_ARRAY(m->arena, Known, m->n_clocks * m->n_clocks);
-  m->rest = ARENA_ARRAY(m->arena, Known, m->n_clocks * m->n_clocks);
-  m->knows = ARENA_ARRAY(m->arena, uint32_t, m->n_clocks);
-  m->scratch = new_clock(m);
-  m->reached = ARENA_ARRAY(m->arena, Touch, m->max_cluster * m->max_warps);
+  if (multiplies) m->moves = order_piece(m->order, sizeof *m->moves * (size_t)m->max_warps);
+  m->clock = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
+  m->rest = ARENA_ARRAY(m->arena, uint32_t *, m->n_clocks);
+  m->knows = order_piece(m->order, sizeof *m->knows * (size_t)m->n_clocks);
+  for (int w = 0; w < m->n_clocks; w++) {
+    m->clock[w] = order_clock(m->order);
+    m->rest[w] = order_clock(m->order);
+  }
+  m->scratch = order_clock(m->order);
+  m->life = order_cluster(m->order, m->max_cluster, m->max_warps);
 }
 
 static TensorQueue *new_queue(const Machine *m) {
   TensorQueue *queue = ARENA_NEW(m->arena, TensorQueue);
-  queue->busy_until = ARENA_ARRAY(m->arena, int32_t, m->n_rows + 1);
+  queue->busy_until = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
   queue->touched = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
   return queue;
 }
@@ -284,6 +285,7 @@ static void build_warps(Machine *m) {
     w->early_bad = ARENA_ARRAY(m->arena, uint32_t, n_early);
     w->row = ARENA_ARRAY(m->arena, Row, m->n_rows + 1);
     w->written = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
+    w->groups = order_piece(m->order, sizeof *w->groups);
     if (tiles) w->tensor = new_queue(m);
     if (!m->first_tensor) continue;
     w->agent = ARENA_NEW(m->arena, TensorAgent);
@@ -310,7 +312,7 @@ static const char *build_code(Machine *m) {
     if (launch->n_blocks > max_blocks) max_blocks = launch->n_blocks;
   }
   m->max_clusters = max_blocks;
-  m->order = ARENA_ARRAY(m->arena, int32_t, max_blocks);
+  m->cluster_order = ARENA_ARRAY(m->arena, int32_t, max_blocks);
   m->claimed = ARENA_ARRAY(m->arena, uint32_t, max_blocks);
   m->claimed_before = ARENA_ARRAY(m->arena, uint32_t, max_blocks);
   return NULL;

@@ -122,7 +122,7 @@ void bulk_send(Machine *m, Warp *w, const Code *code) {
   BulkStore *store = new_store(m, w);
   *store = (BulkStore){.code = (int)(code - m->code->code),
                        .lane = lane,
-                       .group = w->bulk_committed[lane],
+                       .group = w->groups->reads[lane].closed,
                        .first = interp_scalar(w, &code->src.offset)};
   for (int d = 0; d < code->dst.buffer->rank; d++)
     store->corner[d] = interp_scalar(w, &code->corner[d]);
@@ -134,17 +134,24 @@ void bulk_send(Machine *m, Warp *w, const Code *code) {
 
 void bulk_commit(Machine *m, Warp *w) {
   (void)m;
-  EACH_LANE(lane, w->active) w->bulk_committed[lane]++;
+  EACH_LANE(lane, w->active) {
+    w->groups->reads[lane].closed++;
+    w->groups->writes[lane].closed++;
+  }
 }
 
-// Group g of a lane is complete when at most `count` groups were committed after it; a box that was
-// never committed has the number that the next commit would give it: it stays.
+// Whoever waits until its boxes are written has waited until they were read.
 void bulk_wait(Machine *m, Warp *w, const Code *code, bool until_read) {
   int kept = 0;
+  OrderGroups *groups = until_read ? w->groups->reads : w->groups->writes;
+  EACH_LANE(lane, w->active) {
+    order_groups_wait(&groups[lane], (uint32_t)code->stmt->op.groups);
+    if (!until_read) order_groups_wait(&w->groups->reads[lane], (uint32_t)code->stmt->op.groups);
+  }
   for (int i = 0; i < w->n_stores; i++) {
     BulkStore *store = &w->store[i];
     bool mine = w->active >> store->lane & 1;
-    bool over = mine && store->group < w->bulk_committed[store->lane] - code->stmt->op.count;
+    bool over = mine && order_group_is_over(&groups[store->lane], store->group);
     if (over && !store->is_read) be_read(m, w, store);
     if (over && !until_read) {
       be_written(m, w, store);

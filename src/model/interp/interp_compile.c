@@ -21,6 +21,7 @@
 #include "base/whole.h"
 
 #include "model/interp/interp_machine.h"
+#include "model/ir/attribute.h"
 #include "model/ir/matrix_tile.h"
 
 typedef struct Compiler {
@@ -73,8 +74,8 @@ static void find_deps(Compiler *c) {
   dep[c->program->thread->id] = DEP_LANE;
   if (c->program->any_thread) dep[c->program->any_thread->id] = DEP_LANE;
   dep[c->program->block->id] = DEP_BLOCK;
-  dep[c->program->grid->id] = dep[c->program->epoch->id] = 0;
-  dep[c->program->list->id] = DEP_LOOP;  // it changes once, at a barrier
+  dep[c->program->persistent.grid->id] = dep[c->program->persistent.epoch->id] = 0;
+  dep[c->program->persistent.list->id] = DEP_LOOP;  // it changes once, at a barrier
   for (int i = 0; i < launch->n_block_digits; i++) dep[launch->block[i].var->id] = DEP_BLOCK;
   // A digit of whole warps is the same number in all of a warp's lanes.
   for (int i = 0; i < launch->n_thread_digits; i++)
@@ -422,10 +423,10 @@ static void emit_op(Compiler *c, const Stmt *stmt) {
     if (stmt->op.scale[i].buffer)
       code->scale[i] =
           compile_operand(c, &stmt->op.scale[i], operand_width(&stmt->op, i ? ATOM_SFB : ATOM_SFA));
-  if (stmt->op.phase) code->value = compile_value(c, stmt->op.phase);
-  if (stmt->op.id) code->value = compile_value(c, stmt->op.id);
-  if (stmt->op.mask) code->value = compile_value(c, stmt->op.mask);
-  if (stmt->op.keep) code->value = compile_value(c, stmt->op.keep);
+  for (int i = 0; i < ATTRIBUTE_COUNT; i++) {  // no operation has two of these
+    const Expr *const *own = attribute_expr(&stmt->op, i);
+    if (own && *own) code->value = compile_value(c, *own);
+  }
   if (op_moves_box(stmt->op.kind)) compile_box(c, &stmt->op, code);
   if (op_reads_tiles(stmt->op.kind) || op_moves_factors(stmt->op.kind))
     compile_tiles(c, &stmt->op, code);

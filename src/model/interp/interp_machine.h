@@ -42,13 +42,13 @@ typedef struct Copy {
   int code;
   uint32_t lanes, zeros;
   int32_t src[LANES], dst[LANES];
-  int32_t group[LANES];
+  uint32_t group[LANES];
 } Copy;
 
 // A wgmma that was issued, and when it is late not yet carried out.
 typedef struct AsyncMultiply {
   int code;
-  int32_t group;
+  uint32_t group;
   bool begins;        // the sums: what is in their registers does not count
   int64_t corner[2];  // of its tiles
   int64_t index[2][RANK_MAX];
@@ -58,33 +58,22 @@ typedef struct AsyncMultiply {
 // What a warp has asked of the tensor core in the background. `serial` counts what it did to its
 // registers and its fences.
 typedef struct TensorQueue {
-  int32_t committed, completed;  // groups
   int n, capacity;
   AsyncMultiply *item;
-  int32_t *busy_until;  // by register row: the group that uses it last
-  uint32_t *touched;    // by register row: the serial of the last access by anything but wgmma
+  uint32_t *busy_until;  // by register row: the group that uses it last, and 1; 0: none
+  uint32_t *touched;     // by register row: the serial of the last access by anything but wgmma
   uint32_t serial, fence;
   uint64_t issued;  // a hash of what was multiplied, the same in all warps of a warpgroup
 } TensorQueue;
 
 // ---- tensor memory (interp_tmem.c) --------------------------------------------------------------
 
-// A column of a quarter of the lanes: nobody reaches less. Warp w reads the lanes of quarter w % 4,
-// so w / 4 says which warp of a block it is.
-enum { TENSOR_READERS = INTERP_THREADS_MAX / LANES / TENSOR_QUARTERS };
-typedef struct TensorCell {
-  Touch write, read[TENSOR_READERS];
-  Touch multiplied;  // the latest product that has scale factors here
-  bool in_flight;    // `write` is a tcgen05.st that its warp has not waited for
-  uint32_t loading;  // bit by reader: `read` is a tcgen05.ld that its warp has not waited for
-} TensorCell;
-
 typedef struct TensorMemory {
-  int columns;                         // that the block has; 0: none
-  bool gave_up;                        // the right to have more
-  Touch alloc;                         // since when
-  Row (*row)[TENSOR_COLUMNS];          // [TENSOR_QUARTERS]
-  TensorCell (*cell)[TENSOR_COLUMNS];  // [TENSOR_QUARTERS]
+  int columns;                          // that the block has; 0: none
+  bool gave_up;                         // the right to have more
+  Touch alloc;                          // since when
+  Row (*row)[TENSOR_COLUMNS];           // [TENSOR_QUARTERS]
+  OrderPlace (*place)[TENSOR_COLUMNS];  // [TENSOR_QUARTERS]
 } TensorMemory;
 
 // A tcgen05.mma or tcgen05.cp that was issued and is not carried out, or a commit behind some.
@@ -98,7 +87,7 @@ typedef struct TensorWork {
   uint32_t ranks;      // COMMIT: whose mbarrier
   int64_t at;          // which
   uint32_t epoch;      // what was issued before
-  Known *known;        // what its thread knew by then
+  uint32_t *known;     // what its thread knew by then: a clock
 } TensorWork;
 
 // What one warp has asked of the tensor core: first in, first out.
@@ -134,8 +123,7 @@ struct BoxCopy {
 // A box on its way from shared to global memory, which one thread has sent (interp_bulk.c).
 typedef struct BulkStore {
   int code;
-  uint32_t lane;
-  int32_t group;
+  uint32_t lane, group;
   int64_t first, corner[BOX_RANK_MAX];  // element of src; the first one of dst
   bool is_read;                         // its thread has waited for that
   uint8_t *data;                        // what was read of src
@@ -147,6 +135,12 @@ typedef enum WarpState {
   WARP_ASLEEP,      // before an mbarrier, or registers it takes: the wait is tried again
   WARP_DONE
 } WarpState;
+
+// Groups of a warp, most of them each lane's: of cp.async, of boxes on their way to C that are to
+// be read, and written; of wgmma.
+typedef struct WarpGroups {
+  OrderGroups copies[LANES], reads[LANES], writes[LANES], products;
+} WarpGroups;
 
 typedef struct Warp {
   int index;  // among the warps of all blocks that run together
@@ -166,14 +160,13 @@ typedef struct Warp {
   uint32_t *written;    // by row: the lanes that hold a value
   int n_copies, copy_capacity;
   Copy *copy;
-  int32_t committed[LANES];  // groups closed so far
   int n_stores, store_capacity;
   BulkStore *store;
-  int32_t bulk_committed[LANES];  // bulk groups closed so far
-  int64_t registers;              // of each thread, as setmaxnreg has left them
-  TensorQueue *tensor;            // NULL: no statement multiplies in the background
-  TensorAgent *agent;             // NULL: no statement is about tensor memory
-  TensorMoves *loads, *stores;    // likewise
+  int64_t registers;            // of each thread, as setmaxnreg has left them
+  WarpGroups *groups;           // that it has closed and waited for
+  TensorQueue *tensor;          // NULL: no statement multiplies in the background
+  TensorAgent *agent;           // NULL: no statement is about tensor memory
+  TensorMoves *loads, *stores;  // likewise
 } Warp;
 
 // What each block of a cluster has of its own. What blocks share is the same in all of them.
@@ -193,7 +186,7 @@ struct Machine {
   int max_cluster, max_warps;  // of any kernel: blocks, and warps of all of them, that run together
   Warp *warp;
   int64_t max_clusters;
-  int32_t *order;  // of clusters; of warps
+  int32_t *cluster_order;  // of clusters; of warps
   int32_t *warp_order;
   // The run:
   uint64_t random;
@@ -218,16 +211,18 @@ struct Machine {
   int claimer;               // by which warp; -1: it has not
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
-  uint32_t joined;  // the epoch in which all threads that run together last met
-  bool has_clocks;  // only then is there more to an order than that
-  int n_clocks;     // of warps, then of agents, then of stores
-  Known *clock;  // [n_clocks][n_clocks] of each; of a warp's lanes in `knows`, where they know more
-  Known *rest;   // [n_clocks][n_clocks] of the others; unused while `knows` is all lanes
-  uint32_t *knows;   // [n_clocks]
-  Known *scratch;    // a clock
-  int n_readers;     // warps whose reads of an element are kept
-  int first_tensor;  // the clock of the first warp's share of the tensor core; 0: there is none
-  Touch *reached;  // [max_cluster][max_warps]: a warp's last access to what a block has of its own
+  uint32_t joined;     // the epoch in which all threads that run together last met
+  bool has_clocks;     // only then is there more to an order than that
+  int n_clocks;        // of warps, then of agents, then of stores
+  Order *order;        // the state of all that
+  uint32_t **clock;    // [n_clocks] of each; of a warp's lanes in `knows`, where they know more
+  uint32_t **rest;     // [n_clocks] of the others; unused while `knows` is all lanes
+  uint32_t *knows;     // [n_clocks]
+  OrderMoves *moves;   // [max_warps] of tensor memory
+  uint32_t *scratch;   // a clock
+  int n_readers;       // warps whose reads of an element are kept
+  int first_tensor;    // the clock of the first warp's share of the tensor core; 0: there is none
+  OrderCluster *life;  // of the blocks that run together
   int n_boxes, box_capacity;
   BoxCopy *box;
   int64_t steps, lanes[OP_COUNT];
@@ -321,7 +316,7 @@ void tensor_compare_warps(Machine *m);
 // An operation other than wgmma is at these registers.
 void tensor_touch(Machine *m, const Warp *w, const Code *code, const Operand *operand,
                   const Registers *at);
-bool tensor_is_busy(const TensorQueue *queue, int row);
+bool tensor_is_busy(const Warp *warp, int row);
 
 double row_get(const Row *row, DType type, uint32_t lane);
 void row_put(Row *row, DType type, uint32_t lane, double value);  // rounds
@@ -352,10 +347,10 @@ bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, con
 // ---- order (interp_order.c) ---------------------------------------------------------------------
 
 // The clock of a warp or an agent.
-static inline Known *clock_of(const Machine *m, int w) { return m->clock + w * m->n_clocks; }
-static inline Known *rest_of(const Machine *m, int w) { return m->rest + w * m->n_clocks; }
+static inline uint32_t *clock_of(const Machine *m, int w) { return m->clock[w]; }
+static inline uint32_t *rest_of(const Machine *m, int w) { return m->rest[w]; }
 // The clock of what this thread knows.
-static inline const Known *interp_clock(const Machine *m, uint16_t thread) {
+static inline const uint32_t *interp_clock(const Machine *m, uint16_t thread) {
   int w = thread / LANES;
   return m->knows[w] >> thread % LANES & 1 ? clock_of(m, w) : rest_of(m, w);
 }
@@ -372,16 +367,17 @@ void interp_join_none(Machine *machine);
 void interp_join(Machine *machine, const bool *takes_part);
 // Those who have met the warp that claimed a list for their cluster know its number (interp.c).
 void interp_tell_list(Machine *machine, const bool *takes_part);
-// Into one clock what the other knows.
-void order_join_clock(const Machine *machine, Known *into, const Known *from);
 // A copy of a clock, good until the next one is made.
-Known *order_copy_clock(Machine *machine, const Known *from);
+uint32_t *interp_copy_clock(Machine *machine, const uint32_t *from);
 static inline bool warp_is_whole(const Warp *warp) { return !(warp->alive & ~warp->active); }
 // The clock of the active lanes alone, from now on apart from that of the others.
-Known *order_of_lanes(Machine *machine, const Warp *warp);
-void order_fence(Machine *machine, const Warp *warp);
-void order_before(Machine *machine, const Warp *warp);
-void order_after(Machine *machine, const Warp *warp);
+uint32_t *interp_clock_of_lanes(Machine *machine, const Warp *warp);
+// The active lanes join what is handed to them.
+void interp_learn(Machine *machine, const Warp *warp, const uint32_t *from);
+// fence.proxy.async, tcgen05.fence::before_thread_sync and ::after_thread_sync.
+void interp_fence(Machine *machine, const Warp *warp);
+void interp_before(Machine *machine, const Warp *warp);
+void interp_after(Machine *machine, const Warp *warp);
 
 // ---- clusters (interp_cluster.c) ----------------------------------------------------------------
 
@@ -473,9 +469,6 @@ bool tmem_read(Machine *machine, const Warp *warp, const Code *code, const Tenso
 void tmem_multiplied(Machine *machine, const TensorReach *reach, const Touch *now, uint16_t who);
 void tmem_write(Machine *machine, const Warp *warp, const Code *code, const TensorReach *reach,
                 const Touch *now, uint16_t who);
-// An access that is over: it counts from now on.
-void tmem_touch_read(Machine *machine, const TensorReach *reach, const Touch *now);
-void tmem_touch_write(Machine *machine, const TensorReach *reach, const Touch *now);
 // Columns are given back: whatever was done to them must be known to be over.
 void tmem_release(Machine *machine, const Warp *warp, const Code *code);
 

@@ -1,14 +1,5 @@
-// Mbarriers, and what is on its way to them. interp_order.c has the order that they make.
-//
-// An mbarrier is what the PTX ISA says of it (9.7.13.15): a phase ends when as many arrivals have
-// come as it was initialised for and no bytes are outstanding; a wait for phase bit p goes on when
-// the phase under way has another bit. So a wait for bit 1 on a new mbarrier, in phase 0, is free:
-// that is how a producer finds all slots empty at the start.
-//
-//   init 2 arrivals     phase 0, 2 pending
-//   expect 64 bytes     phase 0, 1 pending, 64 bytes to come
-//   arrive              phase 0, 0 pending, 64 bytes to come
-//   the box lands       phase 1, 2 pending: who waits for bit 0 goes on
+// Mbarriers, and what is on its way to them. Their phases, and the order that they make, are
+// order/order_mbar.h.
 //
 // A copy is issued by one thread and carried out by nobody in particular, "the agent". Early, it
 // lands at once; late, when no warp can go on without it: both ends are legal for the hardware. Its
@@ -16,13 +7,10 @@
 // the phase in which they landed is not ordered with that (interp_shadow.c). Every mbarrier has an
 // agent of its own: that a slab asked for later has landed says nothing of this one.
 //
-// A phase bit comes back: who waits for phase 0 and comes when phase 1 has ended too finds its bit
-// under way again, and waits for ever. So a wait that went on, for whatever reason of the schedule,
-// must be known to be over (clock[w].passed) to what ends the phase after its own:
+// A phase that may come back too soon for somebody (order/order_mbar.h) is a finding:
 //
-//   consumer   wait full 0 · arrive empty · wait full 0 again      the second one is known to
-//   nobody producer   wait empty · expect full, TMA                       ends phase 1 of full: a
-//   finding
+//   consumer   wait full 0 · arrive empty · wait full 0 again    the second is not known to be over
+//   producer   wait empty · expect full, TMA                     when phase 1 of full ends
 #include <string.h>
 
 #include "base/random.h"
@@ -61,7 +49,7 @@ Mbar *mbar_ready(Machine *m, const Warp *w, const Code *code, const Operand *ope
   Touch now = touch_of(m, w, code);
   now.thread = other_thread(w, bar->init.thread);
   if (bar->init.epoch < m->block_first) {
-    mbar_report(m, w, code, FINDING_UNWRITTEN_READ, "uses an mbarrier that nobody initialised");
+    mbar_report(m, w, code, FINDING_UNWRITTEN_READ, ORDER_UNINITIALISED);
     return NULL;
   }
   if (!shadow_ordered(m, &bar->init, &now))
@@ -78,10 +66,10 @@ Mbar *mbar_ready(Machine *m, const Warp *w, const Code *code, const Operand *ope
 
 // A thread that waited for the phase before must have gone on before this phase ends.
 static void check_waits(Machine *m, const Code *code, const Mbar *bar) {
-  const Touch *waited = bar->waited[~bar->phase & 1];
-  for (int w = 0; w < m->n_warps; w++) {
-    if (waited[w].epoch < m->block_first || waited[w].epoch < bar->gathered[w].passed) continue;
-    const Stmt *wait = m->code->code[waited[w].code].stmt;
+  OrderMbar *of = bar->order;
+  for (int w = -1; (w = order_mbar_late(m->order, of, w + 1, m->block_first)) >= 0;) {
+    const OrderWait *waited = &order_mbar_waits(m->order, of, ~of->phases.phase)[w];
+    const Stmt *wait = m->code->code[waited->tag].stmt;
     const Buffer *buffer = wait->op.dst.buffer;
     interp_report(m, FINDING_DEADLOCK, NULL, -1, wait, buffer, bar - m->memory[buffer->id].mbar,
                   "warp %s may come so late that the phase after the one it waits for has ended "
@@ -91,23 +79,15 @@ static void check_waits(Machine *m, const Code *code, const Mbar *bar) {
 }
 
 void mbar_end_phase(Machine *m, const Code *code, Mbar *bar) {
-  if (bar->pending > 0 || bar->bytes != 0) return;
+  if (!order_phases_are_complete(&bar->order->phases)) return;
   check_waits(m, code, bar);
-  bar->phase++;
-  bar->pending = bar->expected;
-  order_join_clock(m, bar->ended, bar->gathered);
+  order_mbar_next(m->order, bar->order);
 }
 
 void mbar_start(const Machine *m, Mbar *bar, int64_t arrivals, Touch init) {
-  bar->expected = bar->pending = arrivals;
-  bar->bytes = 0;
-  bar->phase = 0;
+  order_mbar_init(m->order, bar->order, arrivals);
   bar->init = init;
   bar->released = false;
-  memset(bar->gathered, 0, sizeof *bar->gathered * (size_t)m->n_clocks);
-  memset(bar->ended, 0, sizeof *bar->ended * (size_t)m->n_clocks);
-  for (int bit = 0; bit < 2; bit++)
-    memset(bar->waited[bit], 0, sizeof *bar->waited[bit] * (size_t)m->max_warps);
 }
 
 void mbar_release_inits(Machine *m, uint16_t thread) {
@@ -121,9 +101,8 @@ void mbar_release_inits(Machine *m, uint16_t thread) {
 }
 
 void mbar_arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
-  if (bar->pending == 0)
-    mbar_report(m, w, code, FINDING_DEADLOCK, "arrives once too often for the phase under way");
-  bar->pending--;
+  if (!order_phases_arrive(&bar->order->phases, 1))
+    mbar_report(m, w, code, FINDING_DEADLOCK, ORDER_TOO_MANY);
   mbar_end_phase(m, code, bar);
 }
 

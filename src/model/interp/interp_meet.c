@@ -100,7 +100,7 @@ static bool meet_block(Machine *m, const Warp *w) {
   int first = w->rank * m->block_warps;
   for (int i = first; i < first + m->block_warps; i++) {
     if (m->warp[i].state != WARP_AT_BARRIER || waits_for_cluster(&m->warp[i])) return false;
-    if (waits_at(m, &m->warp[i])->op.count > 0) return false;  // another barrier than the block's
+    if (waits_at(m, &m->warp[i])->op.threads > 0) return false;  // another barrier than the block's
     meets[i] = true;
   }
   meet(m, &m->warp[first], meets);
@@ -123,7 +123,7 @@ static bool meet_cluster(Machine *m, const Warp *w) {
 // for, wherever in the program they stand.
 static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
   return a->rank == b->rank && a->barrier == b->barrier &&
-         waits_at(m, a)->op.count == waits_at(m, b)->op.count;
+         waits_at(m, a)->op.threads == waits_at(m, b)->op.threads;
 }
 
 // Lets the warps go on that are at the barrier of warp `w`, which asks for some threads only; false
@@ -131,7 +131,7 @@ static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
 // first: it is drawn who meets.
 static bool meet_some(Machine *m, const Warp *w) {
   bool meets[INTERP_WARPS_MAX] = {false};
-  int there[INTERP_THREADS_MAX / LANES], n = 0, wanted = (int)(waits_at(m, w)->op.count / LANES);
+  int there[INTERP_THREADS_MAX / LANES], n = 0, wanted = (int)(waits_at(m, w)->op.threads / LANES);
   for (int i = 0; i < m->n_warps; i++)
     if (m->warp[i].state == WARP_AT_BARRIER && meet_at_one(m, &m->warp[i], w)) there[n++] = i;
   if (n < wanted) return false;
@@ -149,9 +149,9 @@ static bool pass_barrier(Machine *m) {
   for (int i = 0; i < m->n_warps; i++) {
     const Warp *w = &m->warp[i];
     if (w->state != WARP_AT_BARRIER) continue;
-    bool met = waits_for_cluster(w)           ? meet_cluster(m, w)
-               : waits_at(m, w)->op.count > 0 ? meet_some(m, w)
-                                              : meet_block(m, w);
+    bool met = waits_for_cluster(w)             ? meet_cluster(m, w)
+               : waits_at(m, w)->op.threads > 0 ? meet_some(m, w)
+                                                : meet_block(m, w);
     if (met) return true;
   }
   return false;

@@ -3,6 +3,9 @@
 // Included by interp_machine.h. What is done with it: interp_order.c and interp_shadow.c.
 #pragma once
 #include "model/interp/interp_code.h"
+#include "order/order_cluster.h"
+#include "order/order_mbar.h"
+#include "order/order_tensor.h"
 
 // One access. `block` counts clusters where blocks run together, `thread` the threads of all of its
 // blocks. Epochs count barriers, arrivals at mbarriers and landings: they grow through the
@@ -40,23 +43,11 @@ typedef struct Reads {
   int64_t apart;
 } Reads;
 
-// The epochs of a warp or agent up to which something is known: accesses have come before (`seen`),
-// a fence has made them known to TMA (`fenced`), waits are over (`passed`); of tensor memory, what
-// stands in front of a fence (`before`), and what this one's own accesses come behind (`after`). A
-// clock has one for each of them, Machine.n_clocks.
-typedef struct Known {
-  uint32_t seen, fenced, passed, before, after;
-} Known;
-
 // An mbarrier of the block at hand; see interp_mbarrier.c.
 typedef struct Mbar {
-  int64_t expected, pending;  // arrivals: of each phase; still missing
-  int64_t bytes;              // expected and not yet come
-  uint32_t phase;             // under way; its bit is the lowest one
+  OrderMbar *order;
   Touch init;
-  bool released;            // a fence of the thread that initialised it stands behind that
-  Known *gathered, *ended;  // clocks
-  Touch *waited[2];         // by phase bit, [warp]: its last wait that went on
+  bool released;  // a fence of the thread that initialised it stands behind that
 } Mbar;
 
 // Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow

@@ -36,8 +36,8 @@ static inline bool unordered(const Machine *machine, const Touch *then, const To
   if (then->thread == now->thread) return false;
   // A barrier that all threads met says nothing of what an agent wrote: for that one waits.
   if (then->epoch < machine->joined && !is_agent(machine, then->thread)) return false;
-  return !machine->has_clocks ||
-         then->epoch >= interp_clock(machine, now->thread)[then->thread / LANES].seen;
+  return !machine->has_clocks || !order_is_over(machine->order, interp_clock(machine, now->thread),
+                                                then->thread / LANES, then->epoch);
 }
 
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now) {
@@ -56,7 +56,8 @@ static inline bool unordered_for_async(const Machine *machine, const Touch *then
                                        uint32_t first) {
   if (unordered(machine, then, now, first)) return true;
   return then->epoch >= first && !is_agent(machine, then->thread) &&
-         then->epoch >= interp_clock(machine, now->thread)[then->thread / LANES].fenced &&
+         !order_is_fenced(machine->order, interp_clock(machine, now->thread), then->thread / LANES,
+                          then->epoch) &&
          !was_async(machine, then);
 }
 
@@ -139,17 +140,18 @@ static inline void remember_read(const Machine *machine, const Memory *memory, c
 static bool reads_are_over(const Machine *machine, const Memory *memory, int64_t granule,
                            const Touch *now, uint32_t first, bool for_async) {
   const NewestRead *newest = newest_reads(machine, memory, granule);
-  const Known *known = interp_clock(machine, now->thread) + machine->first_reader;
+  const uint32_t *seen = interp_clock(machine, now->thread) + machine->first_reader;
+  const uint32_t *fenced = seen + ORDER_FENCED * machine->order->most;
   for (int w = 0; w < machine->n_readers; w++) {
     if (newest[w].any < first) continue;
-    if (newest[w].any >= known[w].seen) return false;
-    if (for_async && newest[w].to_fence >= known[w].fenced) return false;
+    if (newest[w].any >= seen[w]) return false;
+    if (for_async && newest[w].to_fence >= fenced[w]) return false;
   }
   if (!machine->first_tensor) return true;
   newest += machine->n_readers;
-  known += machine->first_tensor;
+  seen += machine->first_tensor;
   for (int w = 0; w < machine->n_readers; w++)
-    if (newest[w].any >= first && newest[w].any >= known[w].seen) return false;
+    if (newest[w].any >= first && newest[w].any >= seen[w]) return false;
   return true;
 }
 

@@ -21,15 +21,16 @@ void tensor_start(const Machine *m, Warp *w) {
   TensorQueue *queue = w->tensor;
   size_t rows = (size_t)m->n_rows;
   memset(queue->touched, 0, sizeof *queue->touched * rows);
-  for (size_t i = 0; i < rows; i++) queue->busy_until[i] = -1;
-  queue->n = queue->committed = queue->completed = 0;
+  memset(queue->busy_until, 0, sizeof *queue->busy_until * rows);
+  queue->n = 0;
   queue->serial = 1;
   queue->fence = 0;  // the first wgmma of all needs one, whoever touched its registers
   queue->issued = HASH_START;
 }
 
-bool tensor_is_busy(const TensorQueue *queue, int row) {
-  return queue->busy_until[row] >= queue->completed;
+bool tensor_is_busy(const Warp *w, int row) {
+  const uint32_t until = w->tensor->busy_until[row];
+  return until && !order_group_is_over(&w->groups->products, until - 1);
 }
 
 void tensor_touch(Machine *m, const Warp *w, const Code *code, const Operand *operand,
@@ -38,7 +39,7 @@ void tensor_touch(Machine *m, const Warp *w, const Code *code, const Operand *op
   int n = operand->width * at->rows;
   bool busy = false;
   for (int i = 0; i < n; i++) {
-    busy = busy || tensor_is_busy(queue, at->first + i);
+    busy = busy || tensor_is_busy(w, at->first + i);
     queue->touched[at->first + i] = queue->serial;
   }
   if (busy)

@@ -1,22 +1,10 @@
 // Tensor memory: who has how much of it, and in which order it is reached.
 //
 // A block has the columns that a warp of it has allocated, all 128 lanes of them, until it gives
-// them back. Nobody reaches less than a column of a quarter of the lanes, so that is what accesses
-// are remembered by: 4 x 512 cells. The tensor core works behind the thread that asks: each warp
-// has a queue, first in, first out, which is a reader and writer of its own (tmem_agent). Early, it
-// is carried out at once; late, when no warp can go on without it: both ends are legal.
-//
-// Two accesses by different warps, or by a warp and the tensor core, have an order when (PTX ISA,
-// tcgen05, Memory Consistency Model, canonical synchronization patterns)
-//   the first one is over     its warp has waited for it, or a commit behind it has arrived
-//   a fence stands behind     tcgen05.fence::before_thread_sync; a commit is one by itself
-//   the other has been told   by a barrier or an mbarrier
-//   and has a fence behind    tcgen05.fence::after_thread_sync
-// and each of them that is missing is a finding of its own. Worked example, epochs in front:
-//    5  thread 96: mma sums       cell.write = {5, agent of warp 3}
-//    6  thread 96: commit full    when it arrives: full.gathered[agent] = seen 6, before 6
-//       warp 0: wait full         warp 0 knows that: 5 < 6
-//       warp 0: ld sums           5 < after? It is 0: missing fence
+// them back. The tensor core works behind the thread that asks: each warp has a queue, first in,
+// first out, which is a reader and writer of its own (tmem_agent). Early, it is carried out at
+// once; late, when no warp can go on without it: both ends are legal. What is missing between two
+// accesses is order/order_tensor.h's to say.
 #include <string.h>
 
 #include "base/random.h"
@@ -110,68 +98,41 @@ bool tmem_has(Machine *m, const Warp *w, const Code *code, const Buffer *buffer,
 
 // ---- order --------------------------------------------------------------------------------------
 
-static bool is_of_tensor_core(const Machine *m, const Touch *touch) {
-  return touch->thread / LANES >= m->first_tensor;
+// The columns are at hand; `who` does it, asked for by `now`.
+static OrderVisit visit_of(const Machine *m, const Touch *now, uint16_t who, bool reads) {
+  const OrderMoves *moves = &m->moves[now->thread / LANES];
+  return (OrderVisit){.order = m->order,
+                      .moves = m->moves,
+                      .shares = m->first_tensor,
+                      .since = m->own->tensor.alloc.epoch,
+                      .clock = interp_clock(m, now->thread),
+                      .asker = now->thread / LANES,
+                      .now = {.tick = now->epoch,
+                              .group = reads ? moves->loads.closed : moves->stores.closed,
+                              .tag = now->code,
+                              .party = (uint16_t)(who / LANES),
+                              .lane = (uint16_t)(now->thread % LANES)},
+                      .reader = now->thread / LANES % m->block_warps / TENSOR_QUARTERS};
 }
 
-static bool is_old(const Machine *m, const Touch *touch) {
-  return touch->epoch <= m->own->tensor.alloc.epoch;
+static FindingKind kind_of(const OrderConflict *c) {
+  static const FindingKind kinds[] = {[ORDER_RACE] = FINDING_RACE,
+                                      [ORDER_MISSING_WAIT] = FINDING_MISSING_WAIT,
+                                      [ORDER_MISSING_FENCE] = FINDING_MISSING_FENCE};
+  return kinds[order_fault(c)];
 }
 
-// What keeps two accesses apart.
-typedef enum Gap { GAP_NONE, GAP_FLIGHT, GAP_ORDER, GAP_BEFORE, GAP_AFTER } Gap;
-
-// What one warp asks of the tensor core comes one after the other, but for copies of factors, which
-// nothing keeps behind what was asked for before: `apart`.
-static Gap gap_between(const Machine *m, const Touch *then, const Touch *now, uint16_t who,
-                       bool apart) {
-  const int whose = then->thread / LANES;
-  if (is_old(m, then) || whose == now->thread / LANES) return GAP_NONE;
-  const Known *known = &interp_clock(m, now->thread)[whose];
-  if (whose == who / LANES) return apart && then->epoch >= known->seen ? GAP_ORDER : GAP_NONE;
-  if (then->epoch >= known->seen) return GAP_ORDER;
-  if (then->epoch >= known->before) return GAP_BEFORE;
-  return then->epoch >= known->after ? GAP_AFTER : GAP_NONE;
+static const char *who_text(const Machine *m, const OrderConflict *c) {
+  if (c->by_share) return "the tensor core";
+  return arena_printf(m->arena, "warp %s", interp_warp_name(m, c->then.party));
 }
-
-static FindingKind kind_of_gap(const Machine *m, Gap gap, const Touch *then) {
-  if (gap == GAP_BEFORE || gap == GAP_AFTER) return FINDING_MISSING_FENCE;
-  return gap == GAP_FLIGHT || is_of_tensor_core(m, then) ? FINDING_MISSING_WAIT : FINDING_RACE;
-}
-
-static const char *gap_text(const Machine *m, Gap gap, const Touch *then, bool read) {
-  switch (gap) {
-    case GAP_FLIGHT:
-      return read ? "with no tcgen05.wait::ld behind that" : "with no tcgen05.wait::st behind that";
-    case GAP_BEFORE:
-      return "with no tcgen05.fence::before_thread_sync behind that";
-    case GAP_AFTER:
-      return "with no tcgen05.fence::after_thread_sync since it was told of that";
-    default:
-      return is_of_tensor_core(m, then) ? "and has waited for no commit behind that"
-                                        : "with no barrier between";
-  }
-}
-
-static const char *who_text(const Machine *m, const Touch *then) {
-  if (is_of_tensor_core(m, then)) return "the tensor core";
-  return arena_printf(m->arena, "warp %s", interp_warp_name(m, then->thread / LANES));
-}
-
-typedef struct Conflict {
-  Gap gap;
-  const Touch *then, *now;
-  bool reads, read;  // now; then
-  int quarter, column;
-} Conflict;
 
 static void report(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
-                   const Conflict *c) {
-  interp_report(m, kind_of_gap(m, c->gap, c->then), w, c->now->thread % LANES, code->stmt,
-                reach->buffer, element_of(reach->buffer, reach, c->quarter, c->column),
-                "%s what %s %s (stmt %d), %s", c->reads ? "reads" : "overwrites",
-                who_text(m, c->then), c->read ? "reads" : "writes",
-                m->code->code[c->then->code].stmt->id, gap_text(m, c->gap, c->then, c->read));
+                   int64_t at, const OrderVisit *visit, bool reads, const OrderConflict *c) {
+  interp_report(m, kind_of(c), w, visit->now.lane, code->stmt, reach->buffer, at,
+                "%s what %s %s (stmt %d), %s", reads ? "reads" : "overwrites", who_text(m, c),
+                c->read ? "reads" : "writes", m->code->code[c->then.tag].stmt->id,
+                order_gap_text(c));
 }
 
 #define EACH_CELL(quarter, column, reach)                                 \
@@ -179,150 +140,61 @@ static void report(Machine *m, const Warp *w, const Code *code, const TensorReac
        quarter < (reach)->first_quarter + (reach)->n_quarters; quarter++) \
     for (int column = (reach)->column; column < (reach)->column + (reach)->n; column++)
 
-static TensorCell *cell_at(const Machine *m, int quarter, int column) {
-  return &m->own->tensor.cell[quarter][column];
-}
-
-static bool against_write(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
-                          const Touch *now, uint16_t who, Conflict at) {
-  const TensorCell *cell = cell_at(m, at.quarter, at.column);
-  at.then = &cell->write;
-  at.now = now;
-  at.gap = gap_between(m, at.then, now, who, !at.reads && op_moves_factors(code->stmt->op.kind));
-  if (cell->in_flight && !is_old(m, at.then)) at.gap = GAP_FLIGHT;
-  if (at.gap) report(m, w, code, reach, &at);
-  return at.gap != GAP_NONE;
-}
-
-static int reader_of(const Machine *m, uint16_t who) {
-  return who / LANES % m->block_warps / TENSOR_QUARTERS;
-}
-
-// Whether `i` is a reader whose warp has not waited for its tcgen05.ld. That its registers have
-// been read says nothing of it: a register dependency implies no other form of ordering (PTX ISA,
-// tcgen05, "Register dependencies, same thread").
-static bool is_loading(const Machine *m, const TensorCell *cell, int i) {
-  return i < TENSOR_READERS && (cell->loading >> i & 1) && !is_old(m, &cell->read[i]);
-}
-
-// A warp reads, or the tensor core does: its own reads are as old as its writes.
-static void keep_read(const Machine *m, TensorCell *cell, const Touch *its) {
-  if (is_of_tensor_core(m, its)) return;
-  cell->read[reader_of(m, its->thread)] = *its;
-  cell->loading |= 1u << reader_of(m, its->thread);
+static OrderPlace *place_at(const Machine *m, int quarter, int column) {
+  return &m->own->tensor.place[quarter][column];
 }
 
 bool tmem_read(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
                const Touch *now, uint16_t who) {
+  const OrderVisit visit = visit_of(m, now, who, true);
   bool told = false;
   EACH_CELL(quarter, column, reach) {
-    TensorCell *cell = cell_at(m, quarter, column);
-    if (is_old(m, &cell->write)) {
-      interp_report(m, FINDING_UNWRITTEN_READ, w, now->thread % LANES, code->stmt, reach->buffer,
-                    element_of(reach->buffer, reach, quarter, column), "reads what nothing wrote");
+    OrderPlace *place = place_at(m, quarter, column);
+    const int64_t at = element_of(reach->buffer, reach, quarter, column);
+    if (!order_place_is_written(place, &visit)) {
+      interp_report(m, FINDING_UNWRITTEN_READ, w, visit.now.lane, code->stmt, reach->buffer, at,
+                    "reads what nothing wrote");
       return false;
     }
-    const Conflict at = {.reads = true, .quarter = quarter, .column = column};
-    if (!told) told = against_write(m, w, code, reach, now, who, at);
-    Touch its = *now;
-    its.thread = who;
-    keep_read(m, cell, &its);
+    const OrderConflict c = order_place_read(place, &visit);
+    if (c.gap && !told) report(m, w, code, reach, at, &visit, true, &c);
+    told |= c.gap != ORDER_NO_GAP;
   }
   return true;
 }
 
-static bool against_reads(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
-                          const Touch *now, uint16_t who, Conflict at) {
-  const TensorCell *cell = cell_at(m, at.quarter, at.column);
-  for (int i = 0; i <= TENSOR_READERS; i++) {
-    at.then = i < TENSOR_READERS ? &cell->read[i] : &cell->multiplied;
-    at.now = now;
-    at.read = true;
-    at.gap = gap_between(m, at.then, now, who, op_moves_factors(code->stmt->op.kind));
-    if (is_loading(m, cell, i)) at.gap = GAP_FLIGHT;
-    if (!at.gap) continue;
-    report(m, w, code, reach, &at);
-    return true;
-  }
-  return false;
-}
-
 void tmem_write(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
                 const Touch *now, uint16_t who) {
+  OrderVisit visit = visit_of(m, now, who, false);
+  visit.apart = op_moves_factors(code->stmt->op.kind);
   bool told = false;
   EACH_CELL(quarter, column, reach) {
-    const Conflict at = {.quarter = quarter, .column = column};
-    if (!told) told = against_write(m, w, code, reach, now, who, at);
-    if (!told) told = against_reads(m, w, code, reach, now, who, at);
-    TensorCell *cell = cell_at(m, quarter, column);
-    cell->write = *now;
-    cell->write.thread = who;
-    cell->in_flight = !is_of_tensor_core(m, &cell->write);
+    const OrderConflict c = order_place_write(place_at(m, quarter, column), &visit);
+    const int64_t at = element_of(reach->buffer, reach, quarter, column);
+    if (c.gap && !told) report(m, w, code, reach, at, &visit, false, &c);
+    told |= c.gap != ORDER_NO_GAP;
   }
 }
 
 void tmem_multiplied(Machine *m, const TensorReach *reach, const Touch *now, uint16_t who) {
-  EACH_CELL(quarter, column, reach) {
-    Touch *its = &cell_at(m, quarter, column)->multiplied;
-    *its = *now;
-    its->thread = who;
-  }
-}
-
-void tmem_touch_read(Machine *m, const TensorReach *reach, const Touch *now) {
-  EACH_CELL(quarter, column, reach) {
-    TensorCell *cell = cell_at(m, quarter, column);
-    cell->read[reader_of(m, now->thread)] = *now;
-    cell->loading &= ~(1u << reader_of(m, now->thread));
-  }
-}
-
-void tmem_touch_write(Machine *m, const TensorReach *reach, const Touch *now) {
-  EACH_CELL(quarter, column, reach) {
-    TensorCell *cell = cell_at(m, quarter, column);
-    if (cell->write.thread / LANES != now->thread / LANES) continue;
-    cell->write = *now;
-    cell->in_flight = false;
-  }
-}
-
-// An allocation knows nothing of fences, and a warp knows of its own accesses.
-static bool may_be_there(const Machine *m, const Warp *w, const Touch *then) {
-  const int whose = then->thread / LANES;
-  if (is_old(m, then) || whose == w->index) return false;
-  return then->epoch >= interp_clock(m, thread_of(w, 0))[whose].seen;
-}
-
-// A column that is given back may have no reader or writer left.
-static Conflict still_there(const Machine *m, const Warp *w, const TensorCell *cell) {
-  if (may_be_there(m, w, &cell->write)) return (Conflict){.gap = GAP_ORDER, .then = &cell->write};
-  for (int i = 0; i <= TENSOR_READERS; i++) {
-    const Touch *then = i < TENSOR_READERS ? &cell->read[i] : &cell->multiplied;
-    const Gap gap = may_be_there(m, w, then) ? GAP_ORDER
-                    : is_loading(m, cell, i) ? GAP_FLIGHT
-                                             : GAP_NONE;
-    if (gap) return (Conflict){.gap = gap, .then = then, .read = true};
-  }
-  return (Conflict){.gap = GAP_NONE};
-}
-
-static void report_there(Machine *m, const Warp *w, const Code *code, int column,
-                         const Conflict *c) {
-  const bool flight = c->gap == GAP_FLIGHT;
-  interp_report(m, flight ? FINDING_MISSING_WAIT : FINDING_RACE, w, 0, code->stmt, NULL, 0,
-                "gives back column %d, which %s %s (stmt %d), %s", column, who_text(m, c->then),
-                c->read ? "reads" : "writes", m->code->code[c->then->code].stmt->id,
-                flight ? gap_text(m, c->gap, c->then, c->read) : "with no barrier between");
+  const OrderVisit visit = visit_of(m, now, who, true);
+  EACH_CELL(quarter, column, reach) place_at(m, quarter, column)->multiplied = visit.now;
 }
 
 void tmem_release(Machine *m, const Warp *w, const Code *code) {
   TensorMemory *tensor = &m->own->tensor;
+  const Touch now = touch_of(m, w, code);
+  const OrderVisit visit = visit_of(m, &now, now.thread, false);
   const TensorReach all = {0, TENSOR_QUARTERS, 0, tensor->columns, NULL};
   tensor->columns = 0;
   EACH_CELL(quarter, column, &all) {
-    const Conflict at = still_there(m, w, cell_at(m, quarter, column));
-    if (!at.gap) continue;
-    report_there(m, w, code, column, &at);
+    const OrderConflict c = order_place_free(place_at(m, quarter, column), &visit);
+    if (!c.gap) continue;
+    const bool waits = c.gap == ORDER_GAP_WAIT;
+    interp_report(m, waits ? FINDING_MISSING_WAIT : FINDING_RACE, w, 0, code->stmt, NULL, 0,
+                  "gives back column %d, which %s %s (stmt %d), %s", column, who_text(m, &c),
+                  c.read ? "reads" : "writes", m->code->code[c.then.tag].stmt->id,
+                  waits ? order_gap_text(&c) : "with no barrier between");
     return;
   }
 }
@@ -359,9 +231,7 @@ void tmem_touch_registers(Machine *m, const Warp *w, const Code *code, const Ope
     bring_into(m, w, at->first, n);
   else
     interp_report(m, FINDING_MISSING_WAIT, w, lowest_lane(w->active), code->stmt, operand->buffer,
-                  at->at,
-                  "writes registers that a tcgen05.ld still brings, with no tcgen05.wait::ld "
-                  "between");
+                  at->at, ORDER_LOADING);
   memset(busy, 0, (size_t)n);
 }
 
@@ -388,7 +258,7 @@ TensorWork *tmem_new_work(Machine *m, Warp *w) {
   }
   TensorWork *work = &agent->work[at];
   *work = (TensorWork){.known = work->known};
-  if (!work->known) work->known = ARENA_ARRAY(m->arena, Known, m->n_clocks);
+  if (!work->known) work->known = order_clock(m->order);
   agent->n++;
   return work;
 }
@@ -396,7 +266,7 @@ TensorWork *tmem_new_work(Machine *m, Warp *w) {
 void tmem_ask(Machine *m, Warp *w, const TensorWork *work) {
   w->agent->askers |= w->active;
   TensorWork *place = tmem_new_work(m, w);
-  Known *known = place->known;
+  uint32_t *known = place->known;
   *place = *work;
   place->known = known;
 }

@@ -7,7 +7,7 @@
 // indices are those of the access, evaluated for this one lane; a copy in the background shows what
 // its destination holds until it lands.
 #include "model/interp/interp_machine.h"
-#include "model/ir/print_op.h"
+#include "model/ir/notation/print_op.h"
 
 enum { VALUES_MAX = 4 };
 
@@ -82,7 +82,7 @@ static void add_values(const Seen *s, Str *out, const Memory *memory, int64_t at
     return;
   }
   if (memory->mbar) {
-    const Mbar *bar = &memory->mbar[at];
+    const OrderPhases *bar = &memory->mbar[at].order->phases;
     str_printf(out, " in phase %u, %lld arrivals and %lld B to come", bar->phase,
                (long long)bar->pending, (long long)bar->bytes);
     return;

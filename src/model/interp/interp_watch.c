@@ -24,9 +24,9 @@ static void see(const Machine *m, int warp, const Code *code, const Buffer *buff
   InterpSeen seen = {.warp = warp, .stmt = code->stmt, .mbarrier = buffer};
   if (bar) {
     seen.at = (int)(bar - m->memory[buffer->id].mbar);
-    seen.phase = bar->phase;
-    seen.pending = bar->pending;
-    seen.bytes = bar->bytes;
+    seen.phase = bar->order->phases.phase;
+    seen.pending = bar->order->phases.pending;
+    seen.bytes = bar->order->phases.bytes;
   }
   m->watch->see(m->watch->context, &seen);
 }

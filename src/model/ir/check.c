@@ -57,7 +57,7 @@ static void check_barriers(Check *check, const Stmt *list, Reached reach) {
   for (; list; list = list->next) {
     const OpFacts *facts = list->kind == STMT_OP ? op_facts(list->op.kind) : NULL;
     bool meets = facts && facts->action == ACTION_MEET;
-    bool whole = meets && list->op.count == 0;
+    bool whole = meets && list->op.threads == 0;
     bool arrives = facts && facts->action == ACTION_SIGNAL && facts->scope == SCOPE_WARP;
     bool some = arrives || (meets && !whole);
     if ((whole && reach != REACHED_BY_ALL) || (some && reach == REACHED_BY_SOME))
@@ -87,7 +87,7 @@ static void check_ranks(Check *check, const Stmt *list, int64_t cluster) {
       if (access[i]->rank && access[i]->rank->hi >= cluster)
         report(check, list, "%s has a rank that its cluster has not (statement %d)",
                access[i]->buffer->name);
-    const Expr *mask = list->kind == STMT_OP ? list->op.mask : NULL;
+    const Expr *mask = list->kind == STMT_OP ? list->op.ranks : NULL;
     if (mask && mask->hi >= (int64_t)1 << cluster)
       report(check, list, "%s has bits for ranks that its cluster has not (statement %d)",
              "a mask");

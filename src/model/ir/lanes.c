@@ -27,7 +27,7 @@ static void number_threads(int warp, int64_t n_threads, int64_t out[LANES]) {
 
 // A persistent block looks like one that has this tile alone: the grid has a block for each.
 static void enter_tile(const Program *program, const Launch *launch, int64_t tile, int64_t *env) {
-  lanes_set_all(env, program->list, tile / launch->cluster);
+  lanes_set_all(env, program->persistent.list, tile / launch->cluster);
   lanes_set_all(env, launch->tiles->var, tile / launch->cluster);
   for (const Stmt *let = launch->tiles->body; let && let->kind == STMT_LET; let = let->next)
     lanes_let(env, let);
@@ -41,7 +41,7 @@ static int64_t grid_of(const Program *program, const Launch *launch) {
 }
 
 void lanes_enter_grid(const Program *program, const Launch *launch, int64_t grid, int64_t *env) {
-  lanes_set_all(env, program->grid, grid);
+  lanes_set_all(env, program->persistent.grid, grid);
   for (int l = 0; l < launch->n_lets; l++) lanes_let(env, launch->let[l]);
 }
 

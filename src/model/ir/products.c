@@ -105,9 +105,10 @@ static Program *new_program(Arena *arena, Problem problem) {
   program->problem = problem;
   program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1);
   program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
-  program->grid = program_var(program, "grid", VAR_GRID, TIER_BLOCK, (int64_t)1 << 31);
-  program->list = program_var(program, "list", VAR_LIST, TIER_BLOCK, (int64_t)1 << 31);
-  program->epoch = program_var(program, "epoch", VAR_EPOCH, TIER_BLOCK, (int64_t)1 << 31);
+  program->persistent.grid = program_var(program, "grid", VAR_GRID, TIER_BLOCK, (int64_t)1 << 31);
+  program->persistent.list = program_var(program, "list", VAR_LIST, TIER_BLOCK, (int64_t)1 << 31);
+  program->persistent.epoch =
+      program_var(program, "epoch", VAR_EPOCH, TIER_BLOCK, (int64_t)1 << 31);
   return program;
 }
 

@@ -4,6 +4,8 @@
 // every access points at the copy), expressions and variables are shared because they never change.
 #include "model/ir/program.h"
 
+#include "model/ir/attribute.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -183,9 +185,9 @@ int64_t program_sharers(Arena *scratch, const Program *program, BufferRole opera
   const Op *copy = program_tma(program, operand);
   const bool pair = copy && copy->cta_group > 1;
   if (pair && operand == program_product(program)->operand[ATOM_B].global) return copy->cta_group;
-  if (!copy || !copy->mask) return 1;
+  if (!copy || !copy->ranks) return 1;
   const int64_t *first = ARENA_ARRAY(scratch, int64_t, program->n_vars);
-  return __builtin_popcountll((unsigned long long)expr_eval(copy->mask, first));
+  return __builtin_popcountll((unsigned long long)expr_eval(copy->ranks, first));
 }
 
 Buffer *program_buffer(const Program *program, BufferRole role) {
@@ -266,9 +268,10 @@ void op_each_expr(Op *op, ExprVisit *visit, void *context) {
   Access *access[OP_ACCESSES];
   op_accesses(op, access);
   for (int i = 0; i < OP_ACCESSES; i++) visit_access(access[i], visit, context);
-  const Expr **own[] = {&op->id, &op->phase, &op->mask, &op->keep};
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-    if (*own[i]) visit(own[i], context);
+  for (int i = 0; i < ATTRIBUTE_COUNT; i++) {
+    const Expr **own = (const Expr **)(uintptr_t)attribute_expr(op, i);
+    if (own && *own) visit(own, context);
+  }
 }
 
 static void walk(Stmt *stmt, int depth, StmtVisit *visit, void *context) {

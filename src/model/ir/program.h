@@ -242,30 +242,30 @@ typedef struct MatrixTile {
   int64_t lbo, sbo;   // leading and stride dimension byte offset
 } MatrixTile;
 
+// How the attributes of attribute.def lie in an operation.
+#define ATTRIBUTE_NUMBER int64_t
+#define ATTRIBUTE_MAYBE int64_t
+#define ATTRIBUTE_FLAG bool
+#define ATTRIBUTE_EXPR const Expr *
+#define ATTRIBUTE_MAYBE_EXPR const Expr *
+
 typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
-  Access scale[2];     // of a multiplication: the factors of A and B, where the type has any. Of an
-                       // atom the first of those that a lane gives; it is a byte of a register, or
-                       // of a word of tensor memory, and its place there is what PTX calls the
-                       // byte-id, or the ID of the scale factors
-  int width;           // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
-  int64_t count;       // what op.def says of each operation
-  bool trans;          // LDMATRIX, STMATRIX: .trans
-  double value;        // INIT
-  int64_t box[2];      // of TMA: rows and columns that one copy moves
-  const Atom *atom;    // of a multiplication by the tensor core
-  MatrixTile tile[2];  // of A and B, where the operation reads tiles
-  const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: that of all threads,
-                   // 0, or of 32 threads that of each warp
-  const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1; CLAIM: its epoch
-  bool in_steps;      // CLAIM: reads and writes by turns, not indivisibly
-  const Expr *mask;  // TMA_LOAD, MBAR_ARRIVE: bit r says that block r of the cluster takes part, at
-                     // the same place of its own memory; NULL: the own block alone
-  int cta_group;     // of tcgen05: 2 where a pair of CTAs does it together; 0 and 1: one alone
-  uint32_t idesc;    // T_MMA: its instruction descriptor; 0: none yet (ir/matrix_tile.h)
-  const Expr *keep;  // WGMMA, T_MMA: 0 where the sums begin with this product, whatever was in
-                     // their registers; NULL: it is added to them
+  Access scale[2];  // of a multiplication: the factors of A and B, where the type has any. Of an
+                    // atom the first of those that a lane gives; it is a byte of a register, or
+                    // of a word of tensor memory, and its place there is what PTX calls the
+                    // byte-id, or the ID of the scale factors
+  int width;        // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
+#define ATTRIBUTE(name, kind, ...) ATTRIBUTE_##kind name;
+#include "model/ir/attribute.def"
+  double value;         // INIT
+  int64_t box[2];       // of TMA: rows and columns that one copy moves
+  const Atom *atom;     // of a multiplication by the tensor core
+  MatrixTile tile[2];   // of A and B, where the operation reads tiles
+  int cta_group;        // of tcgen05: 2 where a pair of CTAs does it together; 0 and 1: one alone
+  uint32_t idesc;       // T_MMA: its instruction descriptor; 0: none yet (ir/matrix_tile.h)
+  int64_t factor_tile;  // T_CP: the number of its tile; passes make its place of it
 } Op;
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;
@@ -350,6 +350,21 @@ typedef struct Product {
   Var *lane;                              // with an atom: the THREAD digit inside a warp
 } Product;
 
+// Which tiles the blocks of the main kernel go through (pass_persistent.c, pass_tail_split.c,
+// pass_work_lists.c). grid, list and epoch are variables of every program; the LETs are NULL where
+// no pass has put them there.
+typedef struct Persistent {
+  Var *grid;   // VAR_GRID: the clusters of the grid, or its blocks where it has none; where they
+               // claim lists, how many of those have tiles
+  Var *list;   // VAR_LIST: what the cluster has claimed
+  Var *epoch;  // VAR_EPOCH: from 1 on
+  Var *tile;  // LET: the tile that an iteration of a loop over tiles is about, where some are parts
+              // of tiles; NULL: the loop's own variable
+  Var *before;  // LET: the slabs that the block has gone through in front of that; NULL: as many
+                // for each turn
+  Var *from;    // LET: the slab of K that it begins with; NULL: the first
+} Persistent;
+
 typedef struct Program {
   Arena *arena;
   Problem problem;
@@ -366,15 +381,7 @@ typedef struct Program {
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
-  Var *grid;    // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
-                // none; where they claim lists, how many of those have tiles
-  Var *list;    // VAR_LIST: what the cluster has claimed
-  Var *tile;    // LET: the tile that an iteration of a loop over tiles is about, where some are
-                // parts of tiles; NULL: the loop's own variable
-  Var *before;  // LET: the slabs that the block has gone through in front of that; NULL: as many
-                // for each turn
-  Var *from;    // LET: the slab of K that it begins with; NULL: the first
-  Var *epoch;   // VAR_EPOCH: from 1 on
+  Persistent persistent;          // a block that goes through several tiles: which, and when
   Var *any_thread;     // VAR_THREAD over all threads of a block that has roles; else NULL
   int64_t smem_asked;  // bytes of shared memory that the launch asks for; 0: all that is laid out
 } Program;

@@ -120,7 +120,7 @@ Stmt *cut(Stmt **link) {
 Stmt *barrier(Program *program, KnobId knob, const char *why) {
   Op op = {.kind = OP_BARRIER};
   if (program->any_thread) {  // those that multiply meet apart from the rest of the block
-    op.count = program->thread->extent;
+    op.threads = program->thread->extent;
     op.id = ex_const(program->arena, 1);
   }
   Stmt *stmt = stmt_op(program, knob, op);
@@ -339,7 +339,7 @@ void factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr 
 static const Expr *scale_part(Program *program, const Product *product, AtomOperand scale,
                               const Op *op) {
   Arena *arena = program->arena;
-  if (op_moves_factors(op->kind)) return ex_const(arena, op->count * FACTOR_ROWS);
+  if (op_moves_factors(op->kind)) return ex_const(arena, op->factor_tile * FACTOR_ROWS);
   if (!product->atom) return ex_const(arena, 0);
   return fragment_part_of(program, product, (int)scale, scale != ATOM_SFA, ex_const(arena, 0));
 }

@@ -14,7 +14,8 @@ const Expr *slab_counter(const Program *program, const Var *k_o) {
   Arena *arena = program->arena;
   const Stmt *tiles = kernel_launch(program_main(program)).tiles;
   const Expr *slab = ex_var(arena, k_o);
-  if (program->before) return ex_add(arena, ex_var(arena, program->before), slab);
+  if (program->persistent.before)
+    return ex_add(arena, ex_var(arena, program->persistent.before), slab);
   if (!tiles) return slab;
   return ex_add(arena, ex_mul_const(arena, ex_var(arena, tile_turn(tiles)), k_o->extent), slab);
 }

@@ -5,7 +5,7 @@ static void look_for_columns(Stmt *stmt, int depth, void *context) {
   (void)depth;
   const bool allocates =
       stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == ACTION_ALLOCATE;
-  if (allocates) *(int64_t *)context += stmt->op.count;
+  if (allocates) *(int64_t *)context += stmt->op.columns;
 }
 
 int64_t kernel_tensor_columns(const Kernel *kernel) {

@@ -1,13 +1,13 @@
 // Facts of what lies on the chip: columns of tensor memory, whose mbarrier is whose, stages that
-// fit (model/readings/on_chip.h, smem_budget.h).
+// fit (model/readings/place/on_chip.h, smem_budget.h).
 //
 // Worked example, two consumers of a pair: 512 columns, of which column 300 holds sums of the
 // second one; lane 70 of it is read by warp 4 + 70 / 32 = 6.
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/lessons/fact_compute.h"
-#include "model/readings/on_chip.h"
-#include "model/readings/smem_budget.h"
+#include "model/readings/place/on_chip.h"
+#include "model/readings/rules/smem_budget.h"
 
 // NULL after a finding.
 static const OnChip *look(const FactScene *scene, Diags *diags) {

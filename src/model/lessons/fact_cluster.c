@@ -8,7 +8,7 @@
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
 #include "model/lessons/fact_compute.h"
-#include "model/readings/gpc_merge.h"
+#include "model/readings/place/gpc_merge.h"
 
 // ---- clusters -----------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ bool fact_arrivals(const FactScene *scene, const FactArgs *args, FactValue *valu
   const Buffer *barrier = find_barrier(scene, args, diags);
   if (!barrier) return false;
   const Kernel *kernel = program_main(scene->model->program);
-  value->number = (double)find_action(kernel->body, ACTION_SET, barrier->role)->op.count;
+  value->number = (double)find_action(kernel->body, ACTION_SET, barrier->role)->op.arrivals;
   return true;
 }
 
@@ -71,7 +71,7 @@ bool fact_mask(const FactScene *scene, const FactArgs *args, FactValue *value, D
   const Stmt *box = find_box(scene, args->word[0], diags);
   int64_t rank;
   if (!box || !fact_int(args->word[1], 0, cluster - 1, "RANK", &rank, diags)) return false;
-  const Expr *mask = box->op.mask;
+  const Expr *mask = box->op.ranks;
   if (!mask) diag_add(diags, "fact", "%s goes to one block alone", args->word[0]);
   if (mask) value->number = (double)expr_eval(mask, rank_env(scene, rank));
   return mask != NULL;

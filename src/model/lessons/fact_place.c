@@ -14,8 +14,8 @@
 #include "base/whole.h"
 #include "model/ir/rewrite.h"
 #include "model/lessons/fact_compute.h"
-#include "model/readings/grid.h"
-#include "model/readings/tile_map.h"
+#include "model/readings/place/grid.h"
+#include "model/readings/place/tile_map.h"
 #include "model/words/fragment.h"
 
 // ---- cells of C ---------------------------------------------------------------------------------

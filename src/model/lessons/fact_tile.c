@@ -1,4 +1,4 @@
-// Facts about the tiles that wgmma reads by descriptors (model/readings/tile_read.h).
+// Facts about the tiles that wgmma reads by descriptors (model/readings/place/tile_read.h).
 //
 // Worked example, A of bf16 by 128B, 64 rows of 128 bytes: sbo is 8 * 128 = 1,024; row 1 begins at
 // byte 128 and its first 16 bytes lie, exchanged with the next, at 144.
@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/lessons/fact_compute.h"
-#include "model/readings/tile_read.h"
+#include "model/readings/place/tile_read.h"
 
 // The tiles of the operand that is the first argument; false after a finding.
 static bool read_tiles(const FactScene *scene, const FactArgs *args, TileReads *out, Diags *diags) {

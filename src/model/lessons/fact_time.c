@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "model/lessons/fact_compute.h"
-#include "model/readings/timeline.h"
+#include "model/readings/time/timeline.h"
 #include "model/schedules/sequential.h"
 
 // False after a finding: the loop is too short for turns that are all alike.

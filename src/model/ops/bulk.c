@@ -100,11 +100,11 @@ static void emit_commit(Emitter *emitter, const Op *op) {
 }
 
 static void emit_read(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait_read), (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait_read), (long long)op->groups);
 }
 
 static void emit_wait(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait_written), (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait_written), (long long)op->groups);
 }
 
 static const char *const stores[ROLE_COUNT] = {[ROLE_C] = "send the piece to %s"};

@@ -54,7 +54,7 @@ static void run_cp_async(Machine *m, Warp *w, const Code *code) {
   copy->zeros = from.guarded;
   memcpy(copy->src, from.at.lane, sizeof copy->src);
   memcpy(copy->dst, to.at.lane, sizeof copy->dst);
-  memcpy(copy->group, w->committed, sizeof copy->group);
+  EACH_LANE(lane, lanes) copy->group[lane] = w->groups->copies[lane].closed;
   EACH_LANE(lane, lanes) {
     launch_lane(m, w, code, lane, &from, &to);
     if (m->async == INTERP_EARLY) land(m, copy, lane);
@@ -64,7 +64,7 @@ static void run_cp_async(Machine *m, Warp *w, const Code *code) {
 static void run_cp_commit(Machine *m, Warp *w, const Code *code) {
   (void)m;
   (void)code;
-  EACH_LANE(lane, w->active) w->committed[lane]++;
+  EACH_LANE(lane, w->active) w->groups->copies[lane].closed++;
 }
 
 static void arrive_lane(Machine *m, const Warp *w, Copy *copy, uint32_t lane) {
@@ -77,15 +77,14 @@ static void arrive_lane(Machine *m, const Warp *w, Copy *copy, uint32_t lane) {
   copy->lanes &= ~(1u << lane);
 }
 
-// Group g of a lane is complete when at most `count` groups were committed after it. A copy that
-// was never committed has the group number that the next commit would give it: it stays.
 static void run_cp_wait(Machine *m, Warp *w, const Code *code) {
   int kept = 0;
+  OrderGroups *groups = w->groups->copies;
+  EACH_LANE(lane, w->active) order_groups_wait(&groups[lane], (uint32_t)code->stmt->op.groups);
   for (int i = 0; i < w->n_copies; i++) {
     Copy *copy = &w->copy[i];
     EACH_LANE(lane, copy->lanes & w->active)
-    if (copy->group[lane] < w->committed[lane] - code->stmt->op.count)
-      arrive_lane(m, w, copy, lane);
+    if (order_group_is_over(&groups[lane], copy->group[lane])) arrive_lane(m, w, copy, lane);
     if (!copy->lanes) continue;
     if (kept != i) w->copy[kept] = *copy;
     kept++;
@@ -102,7 +101,7 @@ static void emit_cp_async(Emitter *emitter, const Op *op) {
   PreludeKind kind = wanted ? PRELUDE_CP_ASYNC_IF : PRELUDE_CP_ASYNC;
   if (guard) kind++;  // the kind "or zero" follows its plain one
   Prelude copy = emit_move_of(emitter, kind, op->src.buffer, NULL, op->width);
-  copy.l2_bytes = (int)op->count;
+  copy.l2_bytes = (int)op->l2_bytes;
   const char *name = emit_helper(emitter, copy);
   emitter_line(emitter, "%s(%s, &%s%s%s%s%s);", name, emit_place(emitter, &op->dst),
                emit_element(emitter, &op->src), guard ? ", " : "", guard ? guard : "",
@@ -129,7 +128,7 @@ static void emit_cp_commit(Emitter *emitter, const Op *op) {
 }
 
 static void emit_cp_wait(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->groups);
 }
 
 static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy of the slab of %s",

@@ -13,7 +13,7 @@
 
 static const char *claim_fault(Arena *arena, const Program *program, const Code *code) {
   (void)arena, (void)program;
-  return code->stmt->op.phase ? NULL : "a claim is made in some epoch";
+  return code->stmt->op.epoch ? NULL : "a claim is made in some epoch";
 }
 
 // ---- run ----------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ static void run_claim(Machine *m, Warp *w, const Code *code) {
     interp_report(m, FINDING_DEADLOCK, w, lowest_lane(w->active), code->stmt, NULL, 0,
                   "finds none of %lld lists free in epoch %u", (long long)m->grid, epoch);
   bool has_tiles = tried < m->grid && list < m->lists;
-  m->list = has_tiles ? list : code->stmt->op.count;
+  m->list = has_tiles ? list : code->stmt->op.lists;
   m->claimer = w->index;
 }
 
@@ -80,7 +80,7 @@ static void emit_claim(Emitter *emitter, const Op *op) {
   long long cluster = (long long)kernel_launch(program_main(emitter->program)).cluster;
   emitter_line(emitter, "%s<%lld, %s>(%s, %lld, places, claims, %s, lists);",
                emit_given(emitter, &claim), cluster, op->in_steps ? "false" : "true",
-               op->dst.buffer->name, (long long)op->count, emit_condition(emitter, op->phase));
+               op->dst.buffer->name, (long long)op->lists, emit_condition(emitter, op->epoch));
 }
 
 const OpRules rules_CLAIM = {.text = {.write = emit_claim},

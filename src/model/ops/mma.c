@@ -36,7 +36,7 @@ static int mma_width(const Op *op, AtomOperand operand) {
 static int ldmatrix_width(const Op *op, AtomOperand operand) {
   const Buffer *buffer = op->src.buffer;
   if (!buffer) return 1;
-  return operand == ATOM_C ? (int)op->count * values_per_word(buffer->type)
+  return operand == ATOM_C ? (int)op->matrices * values_per_word(buffer->type)
                            : LDMATRIX_ROW_BYTES / dtype_bytes(buffer->type);
 }
 
@@ -44,9 +44,9 @@ static const char *ldmatrix_fault(Arena *arena, const Program *program, const Co
   (void)program;
   const Op *op = &code->stmt->op;
   DType type = op->src.buffer->type;
-  if (op->count != 1 && op->count != 2 && op->count != 4)
+  if (op->matrices != 1 && op->matrices != 2 && op->matrices != 4)
     return arena_printf(arena, "ldmatrix loads %lld matrices: 1, 2 or 4 can be loaded",
-                        (long long)op->count);
+                        (long long)op->matrices);
   if (dtype_bytes(type) > WORD_BYTES)
     return arena_printf(arena, "ldmatrix hands out 32 bits, an element of %s has 64",
                         dtype_name(type));
@@ -59,7 +59,7 @@ static const char *ldmatrix_fault(Arena *arena, const Program *program, const Co
 static int stmatrix_width(const Op *op, AtomOperand operand) {
   const Buffer *buffer = op->dst.buffer;
   if (!buffer) return 1;
-  return operand == ATOM_A ? (int)op->count * values_per_word(buffer->type)
+  return operand == ATOM_A ? (int)op->matrices * values_per_word(buffer->type)
                            : LDMATRIX_ROW_BYTES / dtype_bytes(buffer->type);
 }
 
@@ -67,9 +67,9 @@ static const char *stmatrix_fault(Arena *arena, const Program *program, const Co
   (void)program;
   const Op *op = &code->stmt->op;
   DType type = op->dst.buffer->type, from = op->src.buffer->type;
-  if (op->count != 1 && op->count != 2 && op->count != 4)
+  if (op->matrices != 1 && op->matrices != 2 && op->matrices != 4)
     return arena_printf(arena, "stmatrix stores %lld matrices: 1, 2 or 4 can be stored",
-                        (long long)op->count);
+                        (long long)op->matrices);
   if (dtype_bytes(type) != 2)
     return arena_printf(arena, "stmatrix stores elements of 16 bits, %s has %d", dtype_name(type),
                         8 * dtype_bytes(type));
@@ -176,7 +176,7 @@ static void receive(Machine *m, Warp *w, const Code *code, const Reach *reach, c
 }
 
 static void run_ldmatrix(Machine *m, Warp *w, const Code *code) {
-  int n = (int)code->stmt->op.count;
+  int n = (int)code->stmt->op.matrices;
   Registers to = reach_registers(m, w, code, &code->dst);
   if (!to.row) return;
   if (!op_whole_warp(m, w, code) || !starts_register(m, w, code, &code->dst, &to)) {
@@ -211,7 +211,7 @@ static void give(Machine *m, const Warp *w, const Code *code, const Reach *reach
 }
 
 static void run_stmatrix(Machine *m, Warp *w, const Code *code) {
-  int n = (int)code->stmt->op.count;
+  int n = (int)code->stmt->op.matrices;
   Registers from = read_registers(m, w, code, &code->src);
   if (!from.row || !op_whole_warp(m, w, code) || !starts_register(m, w, code, &code->src, &from))
     return;
@@ -334,7 +334,7 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
 static void emit_ldmatrix(Emitter *emitter, const Op *op) {
   const char *name = emit_helper(emitter, (Prelude){.kind = PRELUDE_LDMATRIX,
                                                     .type = emit_stored_type(op->src.buffer->type),
-                                                    .width = (int)op->count,
+                                                    .width = (int)op->matrices,
                                                     .trans = op->trans});
   emit_type_name(emitter, op->src.buffer->type);
   emitter_line(emitter, "%s(&%s, %s);", name, emit_element(emitter, &op->dst),
@@ -346,7 +346,7 @@ static void emit_stmatrix(Emitter *emitter, const Op *op) {
       emit_helper(emitter, (Prelude){.kind = PRELUDE_STMATRIX,
                                      .type = op->dst.buffer->type,
                                      .registers = emit_stored_type(op->src.buffer->type),
-                                     .width = (int)op->count,
+                                     .width = (int)op->matrices,
                                      .trans = op->trans});
   emit_type_name(emitter, op->dst.buffer->type);
   emitter_line(emitter, "%s(%s, &%s);", name, emit_place(emitter, &op->dst),

@@ -11,7 +11,7 @@
 // ---- run ----------------------------------------------------------------------------------------
 
 static int64_t wanted(const Warp *w, const Code *code) {
-  return (code->stmt->op.count - w->registers) * LANES;
+  return (code->stmt->op.registers - w->registers) * LANES;
 }
 
 static bool may_take(const Machine *m, const Warp *w, const Code *code) {
@@ -27,14 +27,14 @@ static void run_registers(Machine *m, Warp *w, const Code *code) {
   if (gives != (wanted(w, code) <= 0))
     interp_report(m, FINDING_OPERAND, w, lowest_lane(w->active), code->stmt, NULL, 0,
                   "has %lld registers and %s %lld", (long long)w->registers,
-                  gives ? "is to keep" : "takes", (long long)code->stmt->op.count);
+                  gives ? "is to keep" : "takes", (long long)code->stmt->op.registers);
   if (!may_take(m, w, code)) {
     w->state = WARP_ASLEEP;
     w->pc--;
     return;
   }
   m->own->free_registers -= wanted(w, code);
-  w->registers = code->stmt->op.count;
+  w->registers = code->stmt->op.registers;
 }
 
 static void report_registers(Machine *m, const Warp *w, const Code *code) {
@@ -42,7 +42,7 @@ static void report_registers(Machine *m, const Warp *w, const Code *code) {
       m, FINDING_DEADLOCK, w, -1, code->stmt, NULL, 0,
       "warp %s waits for %lld registers in each thread where it has %lld; %lld of the block "
       "are free, and it needs %lld",
-      interp_warp_name(m, w->index), (long long)code->stmt->op.count, (long long)w->registers,
+      interp_warp_name(m, w->index), (long long)code->stmt->op.registers, (long long)w->registers,
       (long long)m->own->free_registers, (long long)wanted(w, code));
 }
 
@@ -60,11 +60,11 @@ static const PreludeText take = {
     "  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 %0;\" ::\"n\"(n));\n}\n"};
 
 static void emit_give(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &give), (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &give), (long long)op->registers);
 }
 
 static void emit_take(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &take), (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &take), (long long)op->registers);
 }
 
 const OpRules rules_REGS_GIVE = {

@@ -80,7 +80,7 @@ static void over_lanes(Machine *m, Warp *w, const Code *code, Combine *combine) 
   if (!to.row || !op_whole_warp(m, w, code)) return;
   double value[LANES], before[LANES];
   for (uint32_t lane = 0; lane < LANES; lane++) value[lane] = row_get(to.row, to.type, lane);
-  EACH_LANE(bit, (uint32_t)code->stmt->op.count) {
+  EACH_LANE(bit, (uint32_t)code->stmt->op.lane_bits) {
     for (uint32_t lane = 0; lane < LANES; lane++) before[lane] = value[lane];
     for (uint32_t lane = 0; lane < LANES; lane++)
       value[lane] = combine(before[lane], before[lane ^ 1u << bit]);
@@ -93,7 +93,7 @@ static void run_lanes_sum(Machine *m, Warp *w, const Code *code) { over_lanes(m,
 
 static const char *lanes_fault(Arena *arena, const Program *program, const Code *code) {
   (void)program;
-  int64_t mask = code->stmt->op.count;
+  int64_t mask = code->stmt->op.lane_bits;
   if (mask >= 0 && mask < LANES) return NULL;
   return arena_printf(arena, "lanes ^ %lld: a lane's number has 5 bits, so masks are 0 to 31",
                       (long long)mask);
@@ -212,7 +212,7 @@ static void emit_convert(Emitter *emitter, const Op *op) {
 static void emit_lanes(Emitter *emitter, const Op *op, const PreludeText *combine) {
   const char *value = emit_element(emitter, &op->dst);
   emitter_line(emitter, "%s = %s(%s, %lld);", value, emit_given(emitter, combine), value,
-               (long long)op->count);
+               (long long)op->lane_bits);
 }
 
 static void emit_lanes_max(Emitter *emitter, const Op *op) { emit_lanes(emitter, op, &lanes_max); }

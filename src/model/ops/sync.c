@@ -2,8 +2,6 @@
 //
 //   BARRIER      __syncthreads(), __syncwarp() where each warp meets alone, or bar.sync of some
 //   warps MBAR_WAIT    mbarrier_wait(full, slot, phase);
-#include <stdlib.h>
-
 #include "model/ops/ops.h"
 #include "model/ops/tcgen05_text.h"
 
@@ -14,14 +12,14 @@ static const char *barrier_fault(Arena *arena, const Program *program, const Cod
   const Op *op = &code->stmt->op;
   if (op->id && (op->id->lo < 0 || op->id->hi >= BLOCK_BARRIERS))
     return arena_printf(arena, "a block has barriers 0 to %d", BLOCK_BARRIERS - 1);
-  if (op->count % LANES == 0) return NULL;
+  if (op->threads % LANES == 0) return NULL;
   return arena_printf(arena, "a barrier of %lld threads: it is whole warps that meet",
-                      (long long)op->count);
+                      (long long)op->threads);
 }
 
 static const char *init_fault(Arena *arena, const Program *program, const Code *code) {
   const char *fault = mbar_place_fault(arena, program, code);
-  if (fault || code->stmt->op.count >= 1) return fault;
+  if (fault || code->stmt->op.arrivals >= 1) return fault;
   return "an mbarrier awaits one arrival or more";
 }
 
@@ -71,7 +69,7 @@ static void run_mbar_init(Machine *m, Warp *w, const Code *code) {
     mbar_report(m, w, code, FINDING_RACE, "initialises an mbarrier that is in use");
   Touch init = touch_of(m, w, code);
   init.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
-  mbar_start(m, bar, code->stmt->op.count, init);
+  mbar_start(m, bar, code->stmt->op.arrivals, init);
 }
 
 static void run_mbar_fence(Machine *m, Warp *w, const Code *code) {
@@ -85,19 +83,19 @@ static void run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   if (!bar) return;
   mbar_check_alone(m, w, code);
   uint16_t thread = thread_of(w, (uint32_t)lowest_lane(w->active));
-  Known *others = order_copy_clock(m, interp_clock(m, thread));
-  others[w->index] = (Known){.passed = ++m->epoch};
-  order_join_clock(m, bar->gathered, others);
-  bar->bytes += code->stmt->op.count;
+  uint32_t *others = interp_copy_clock(m, interp_clock(m, thread));
+  order_forget(m->order, others, w->index);
+  order_fact(m->order, others, ORDER_PASSED)[w->index] = ++m->epoch;
+  order_join(m->order, order_mbar_gathered(bar->order), others);
+  bar->order->phases.bytes += code->stmt->op.bytes;
   mbar_arrive(m, w, code, bar);
 }
 
 // At the mbarrier of the block at hand.
-static void arrive_here(Machine *m, const Warp *w, const Code *code, Known *clock) {
+static void arrive_here(Machine *m, const Warp *w, const Code *code, uint32_t *clock) {
   Mbar *bar = mbar_ready(m, w, code, &code->dst);
   if (!bar) return;
-  clock[w->index].seen = clock[w->index].passed = ++m->epoch;
-  order_join_clock(m, bar->gathered, clock);
+  order_tell(m->order, order_mbar_gathered(bar->order), clock, w->index, ++m->epoch);
   mbar_arrive(m, w, code, bar);
 }
 
@@ -105,8 +103,8 @@ static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
   uint32_t missing = w->alive & ~w->active;
   if (missing)
     mbar_report(m, w, code, FINDING_DIVERGENCE, "arrives for a warp that is not all there");
-  Known *clock = clock_of(m, w->index);
-  if (m->knows[w->index] != UINT32_MAX) order_join_clock(m, clock, rest_of(m, w->index));
+  uint32_t *clock = clock_of(m, w->index);
+  if (m->knows[w->index] != UINT32_MAX) order_join(m->order, clock, rest_of(m, w->index));
   m->knows[w->index] = UINT32_MAX;
   EACH_RANK(rank, interp_ranks(m, w, code)) {
     interp_at_rank(m, (int)rank);
@@ -117,7 +115,7 @@ static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
 }
 
 static bool phase_ended(const Warp *w, const Code *code, const Mbar *bar) {
-  return (bar->phase & 1) != (uint32_t)interp_scalar(w, &code->value);
+  return order_phases_passes(&bar->order->phases, (uint32_t)interp_scalar(w, &code->value));
 }
 
 // A warp that has to wait stands before the statement and comes back to it.
@@ -125,10 +123,9 @@ static void run_mbar_wait(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = mbar_ready(m, w, code, &code->dst);
   if (!bar) return;
   if (phase_ended(w, code, bar)) {
-    bar->waited[~bar->phase & 1][w->index] = touch_of(m, w, code);
-    Known *clock = warp_is_whole(w) ? clock_of(m, w->index) : order_of_lanes(m, w);
-    order_join_clock(m, clock, bar->ended);
-    if (warp_is_whole(w)) order_join_clock(m, rest_of(m, w->index), bar->ended);
+    const OrderWait wait = {m->epoch, (uint32_t)(code - m->code->code)};
+    order_mbar_wait(m->order, bar->order, w->index, wait);
+    interp_learn(m, w, order_mbar_ended(m->order, bar->order));
     return;
   }
   w->state = WARP_ASLEEP;
@@ -161,16 +158,13 @@ static const char *sleepers(const Machine *m, const Warp *w, const Code *code, b
 }
 
 static void report_wait(Machine *m, const Warp *w, const Code *code) {
-  const Mbar *bar = awaited(m, w, code);
+  const OrderPhases *bar = &awaited(m, w, code)->order->phases;
   const Operand *dst = &code->dst;
   bool many;
   const char *who = sleepers(m, w, code, &many);
   interp_report(m, FINDING_DEADLOCK, w, -1, code->stmt, dst->buffer, interp_scalar(w, &dst->offset),
-                "%s wait%s for a phase of bit %lld to end; phase %u is under way, with %lld of "
-                "%lld arrivals missing and %lld bytes %s",
-                who, many ? "" : "s", (long long)interp_scalar(w, &code->value), bar->phase,
-                (long long)bar->pending, (long long)bar->expected, llabs(bar->bytes),
-                bar->bytes < 0 ? "more than were expected" : "to come");
+                "%s wait%s for a phase of bit %lld to end; %s", who, many ? "" : "s",
+                (long long)interp_scalar(w, &code->value), order_phases_text(m->arena, bar));
 }
 
 // ---- emit ---------------------------------------------------------------------------------------
@@ -183,13 +177,13 @@ static const PreludeText barrier_of = {
     "  asm volatile(\"bar.sync %0, %1;\" ::\"r\"(id), \"n\"(n) : \"memory\");\n}\n"};
 
 static void emit_barrier(Emitter *emitter, const Op *op) {
-  bool by_warp = op->count == LANES && !op->id;
-  if (op->count == 0 || by_warp)
+  bool by_warp = op->threads == LANES && !op->id;
+  if (op->threads == 0 || by_warp)
     emitter_line(emitter, by_warp ? "__syncwarp();" : "__syncthreads();");
   else
-    emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->count,
+    emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->threads,
                  op->id ? emit_condition(emitter, op->id) : "0");
-  if (op->count == 0) tcgen05_emit_met(emitter);
+  if (op->threads == 0) tcgen05_emit_met(emitter);
 }
 
 static const PreludeText cluster_barrier = {
@@ -233,12 +227,12 @@ static void emit_mbarrier(Emitter *emitter, const Op *op, PreludeKind kind, cons
                emit_place(emitter, &op->dst), last);
 }
 
-static const char *count_text(const Emitter *emitter, const Op *op) {
-  return arena_printf(emitter->arena, ", %lld", (long long)op->count);
+static const char *number_text(const Emitter *emitter, int64_t number) {
+  return arena_printf(emitter->arena, ", %lld", (long long)number);
 }
 
 static void emit_mbar_init(Emitter *emitter, const Op *op) {
-  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_INIT, count_text(emitter, op));
+  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_INIT, number_text(emitter, op->arrivals));
 }
 
 // A release of the initialisations alone, at cluster scope: "the synchronizing effect of the fence
@@ -257,13 +251,13 @@ static void emit_mbar_fence(Emitter *emitter, const Op *op) {
 }
 
 static void emit_mbar_expect(Emitter *emitter, const Op *op) {
-  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_EXPECT, count_text(emitter, op));
+  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_EXPECT, number_text(emitter, op->bytes));
 }
 
 static void emit_mbar_arrive(Emitter *emitter, const Op *op) {
-  if (op->mask)
+  if (op->ranks)
     emitter_line(emitter, "%s(%s, %s);", emit_given(emitter, &arrive_at),
-                 emit_place(emitter, &op->dst), emit_condition(emitter, op->mask));
+                 emit_place(emitter, &op->dst), emit_condition(emitter, op->ranks));
   else
     emit_mbarrier(emitter, op, PRELUDE_MBARRIER_ARRIVE, "");
 }

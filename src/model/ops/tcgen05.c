@@ -90,7 +90,7 @@ static const char *columns_fault(Arena *arena, int64_t columns) {
 static const char *alloc_fault(Arena *arena, const Program *program, const Code *code) {
   const Op *op = &code->stmt->op;
   const char *fault = base_fault(arena, op, op->dst.buffer);
-  if (!fault) fault = columns_fault(arena, op->count);
+  if (!fault) fault = columns_fault(arena, op->columns);
   return fault ? fault : tcgen05_group_fault(arena, program, op);
 }
 
@@ -125,7 +125,7 @@ static const char *commit_fault(Arena *arena, const Program *program, const Code
   const char *fault = mbar_place_fault(arena, program, code);
   const Op *op = &code->stmt->op;
   if (!fault) fault = tcgen05_group_fault(arena, program, op);
-  if (fault || tcgen05_group(op) == 1 || op->mask) return fault;
+  if (fault || tcgen05_group(op) == 1 || op->ranks) return fault;
   return "a commit of a pair says by a mask of ranks at whose mbarriers it arrives";
 }
 
@@ -153,7 +153,7 @@ static void prepare_mma(Arena *arena, const Program *program, Code *code) {
 
 static void run_alloc(Machine *m, Warp *w, const Code *code) {
   TensorMemory *tensor = &m->own->tensor;
-  const int columns = (int)code->stmt->op.count;
+  const int columns = (int)code->stmt->op.columns;
   if (!op_whole_warp(m, w, code)) return;
   if (tensor->gave_up || tensor->columns) {
     interp_report(m, FINDING_ALLOCATION, w, 0, code->stmt, NULL, 0,
@@ -170,7 +170,7 @@ static void run_alloc(Machine *m, Warp *w, const Code *code) {
 
 static void run_free(Machine *m, Warp *w, const Code *code) {
   const TensorMemory *tensor = &m->own->tensor;
-  const int columns = (int)code->stmt->op.count;
+  const int columns = (int)code->stmt->op.columns;
   if (!op_whole_warp(m, w, code)) return;
   if (columns != tensor->columns) {
     interp_report(m, FINDING_ALLOCATION, w, 0, code->stmt, NULL, 0,
@@ -298,9 +298,9 @@ static void arrive(Machine *m, const Warp *w, const Code *code, const TensorWork
   EACH_RANK(rank, work->ranks) {
     interp_at_rank(m, (int)rank);
     Mbar *bar = &m->memory[code->dst.buffer->id].mbar[work->at];
-    Known *its = &work->known[tmem_agent(m, w) / LANES];
-    its->seen = its->before = work->epoch;
-    order_join_clock(m, bar->gathered, work->known);
+    const int agent = tmem_agent(m, w) / LANES;
+    order_tell_done(m->order, work->known, agent, work->epoch);
+    order_join(m->order, order_mbar_gathered(bar->order), work->known);
     mbar_arrive(m, w, code, bar);
     if (m->watch) watch_landing(m, code, bar);
   }
@@ -377,7 +377,7 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
                   (long long)(at / TENSOR_COLUMNS));
     return;
   }
-  const bool begins = code->stmt->op.keep && !interp_scalar(w, &code->value);
+  const bool begins = code->stmt->op.enable_input_d && !interp_scalar(w, &code->value);
   TensorWork work = {.code = (int)(code - m->code->code), .begins = begins, .column = reach.column};
   bool whole = true;
   EACH_RANK(rank, tcgen05_ranks(w, &code->stmt->op)) {
@@ -394,21 +394,21 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
 // as the boxes that filled the slabs. Of its own accesses since it last told of them a commit says
 // nothing.
 static void note_clock(const Machine *m, const Warp *w, TensorWork *work) {
-  const Known *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
-  memcpy(work->known, clock, sizeof *work->known * (size_t)m->n_clocks);
-  work->known[w->index].passed = work->epoch;
+  const uint32_t *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
+  order_assign(m->order, work->known, clock);
+  order_fact(m->order, work->known, ORDER_PASSED)[w->index] = work->epoch;
 }
 
 // A commit is about what its own thread has asked for: where that is nothing it arrives at once,
 // and tells of no product of another lane.
 static void arrive_at_once(Machine *m, const Warp *w, const Code *code, uint32_t lane,
                            uint32_t ranks) {
-  Known *known = order_copy_clock(m, interp_clock(m, thread_of(w, lane)));
-  known[w->index].passed = ++m->epoch;
+  uint32_t *known = interp_copy_clock(m, interp_clock(m, thread_of(w, lane)));
+  order_fact(m->order, known, ORDER_PASSED)[w->index] = ++m->epoch;
   EACH_RANK(rank, ranks) {
     interp_at_rank(m, (int)rank);
     Mbar *bar = &m->memory[code->dst.buffer->id].mbar[interp_scalar(w, &code->dst.offset)];
-    order_join_clock(m, bar->gathered, known);
+    order_join(m->order, order_mbar_gathered(bar->order), known);
     mbar_arrive(m, w, code, bar);
   }
   interp_at_rank(m, w->rank);
@@ -510,33 +510,29 @@ static void run_wait_ld(Machine *m, Warp *w, const Code *code) {
   if (!op_whole_warp(m, w, code)) return;
   for (int i = 0; i < w->loads->n; i++) {
     TensorMove *move = &w->loads->move[i];
-    const TensorReach reach = tmem_reach_of(m, w, move);
     tmem_bring(m, w, move);
-    memset(&w->loads->busy[move->row], 0, (size_t)reach.n);
-    const Touch over = touch_of(m, w, &m->code->code[move->code]);
-    tmem_touch_read(m, &reach, &over);
+    memset(&w->loads->busy[move->row], 0, (size_t)tmem_reach_of(m, w, move).n);
   }
   w->loads->n = 0;
+  OrderMoves *moves = &m->moves[w->index];
+  order_wait_for_moves(&moves->loads, &moves->loaded, m->epoch);
 }
 
 static void run_wait_st(Machine *m, Warp *w, const Code *code) {
   if (!op_whole_warp(m, w, code)) return;
-  for (int i = 0; i < w->stores->n; i++) {
-    const TensorReach reach = tmem_reach_of(m, w, &w->stores->move[i]);
-    const Touch over = touch_of(m, w, &m->code->code[w->stores->move[i].code]);
-    tmem_touch_write(m, &reach, &over);
-  }
   w->stores->n = 0;
+  OrderMoves *moves = &m->moves[w->index];
+  order_wait_for_moves(&moves->stores, &moves->stored, m->epoch);
 }
 
 static void run_before(Machine *m, Warp *w, const Code *code) {
   (void)code;
-  order_before(m, w);
+  interp_before(m, w);
 }
 
 static void run_after(Machine *m, Warp *w, const Code *code) {
   (void)code;
-  order_after(m, w);
+  interp_after(m, w);
 }
 
 // ---- rules --------------------------------------------------------------------------------------

@@ -198,13 +198,13 @@ static const char *emit_at(Emitter *emitter, const Access *access) {
 
 void tcgen05_emit_alloc(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &alloc[tcgen05_group(op) - 1]),
-               (long long)op->count, op->dst.buffer->name);
+               (long long)op->columns, op->dst.buffer->name);
   emitter->tensor_allocated = true;
 }
 
 void tcgen05_emit_free(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &release[tcgen05_group(op) - 1]),
-               (long long)op->count, emit_begin(emitter));
+               (long long)op->columns, emit_begin(emitter));
 }
 
 void tcgen05_emit_cp(Emitter *emitter, const Op *op) {
@@ -227,7 +227,7 @@ static const char *emit_idesc(Emitter *emitter, const Op *op) {
 }
 
 static void emit_scaled(Emitter *emitter, const Op *op, const char *a, const char *b) {
-  const char *keep = op->keep ? emit_condition(emitter, op->keep) : "1";
+  const char *keep = op->enable_input_d ? emit_condition(emitter, op->enable_input_d) : "1";
   const char *sums = emit_at(emitter, &op->dst), *sfa = emit_at(emitter, &op->scale[ATOM_A]);
   const char *sfb = emit_at(emitter, &op->scale[ATOM_B]), *idesc = emit_idesc(emitter, op);
   emitter_line(emitter, "%s(%s, %s, %s, %s, %s, %s, %s);", emit_given(emitter, mma_of(op)), sums, a,
@@ -242,13 +242,13 @@ void tcgen05_emit_mma(Emitter *emitter, const Op *op) {
   }
   emitter_line(emitter, "%s(%s, %s, %s, 0x%08xu, %s);", emit_given(emitter, mma_of(op)),
                emit_at(emitter, &op->dst), a, b, op->idesc,
-               op->keep ? emit_condition(emitter, op->keep) : "1");
+               op->enable_input_d ? emit_condition(emitter, op->enable_input_d) : "1");
 }
 
 void tcgen05_emit_commit(Emitter *emitter, const Op *op) {
-  if (op->mask)
+  if (op->ranks)
     emitter_line(emitter, "%s(%s, %s);", emit_given(emitter, &commit_to[tcgen05_group(op) - 1]),
-                 emit_place(emitter, &op->dst), emit_condition(emitter, op->mask));
+                 emit_place(emitter, &op->dst), emit_condition(emitter, op->ranks));
   else
     emitter_line(emitter, "%s(%s);", emit_given(emitter, &commit), emit_place(emitter, &op->dst));
 }

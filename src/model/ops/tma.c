@@ -86,8 +86,8 @@ static void land(Machine *m, const BoxCopy *copy) {
   for (int64_t row = 0; row < op->box[0]; row++) land_row(m, copy, dst, row, &now);
   Mbar *bar = copy->bar;
   interp_at_rank(m, counting_rank(op, copy->rank));
-  bar->gathered[agent].seen = ++m->epoch;
-  bar->bytes -= box_elements(op) * dst->bytes;
+  order_mbar_gathered(bar->order)[agent] = ++m->epoch;
+  bar->order->phases.bytes -= box_elements(op) * dst->bytes;
   mbar_end_phase(m, code, bar);
   if (m->watch) watch_landing(m, code, bar);
 }
@@ -129,7 +129,9 @@ static void ask_here(Machine *m, const Warp *w, const Code *code) {
   now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
   for (int64_t i = 0; i < box_elements(op); i++)
     shadow_ask(m, &m->memory[op->dst.buffer->id], first + code->box_at[i], &now);
-  bar->gathered[w->index].passed = ++m->epoch;  // the phase cannot end before this is asked
+  uint32_t *gathered = order_mbar_gathered(bar->order);
+  order_fact(m->order, gathered, ORDER_PASSED)[w->index] =
+      ++m->epoch;  // the phase cannot end before this is asked
   BoxCopy *copy = interp_new_box(m);
   *copy = (BoxCopy){.code = (int)(code - m->code->code),
                     .rank = m->rank,
@@ -156,7 +158,7 @@ static void run_tma_load(Machine *m, Warp *w, const Code *code) {
 
 static void run_fence(Machine *m, Warp *w, const Code *code) {
   (void)code;
-  order_fence(m, w);
+  interp_fence(m, w);
 }
 
 // ---- emit ---------------------------------------------------------------------------------------
@@ -165,7 +167,7 @@ static void run_fence(Machine *m, Warp *w, const Code *code) {
 // a pair: tma_pair(…).
 static void emit_tma_load(Emitter *emitter, const Op *op) {
   const Buffer *from = op->src.buffer;
-  const PreludeKind kind = op->mask            ? PRELUDE_TMA_MULTICAST
+  const PreludeKind kind = op->ranks           ? PRELUDE_TMA_MULTICAST
                            : op->cta_group > 1 ? PRELUDE_TMA_PAIR
                                                : PRELUDE_TMA_LOAD;
   const char *name = emit_helper(
@@ -173,7 +175,7 @@ static void emit_tma_load(Emitter *emitter, const Op *op) {
       (Prelude){.kind = kind, .type = emit_stored_type(op->dst.buffer->type), .width = from->rank});
   emit_type_name(emitter, op->dst.buffer->type);
   const char *mask = "";
-  if (op->mask) mask = arena_printf(emitter->arena, ", %s", emit_condition(emitter, op->mask));
+  if (op->ranks) mask = arena_printf(emitter->arena, ", %s", emit_condition(emitter, op->ranks));
   emitter_line(emitter, "%s(%s, &%s_map, %s, %s%s);", name, emit_place(emitter, &op->dst),
                from->name, emit_corner(emitter, &op->src), emit_place(emitter, &op->src2), mask);
 }

@@ -169,10 +169,11 @@ static AsyncMultiply *new_item(Machine *m, TensorQueue *queue) {
 static void take_registers(Machine *m, Warp *w, const Code *code, const Operand *operand,
                            const Registers *at, bool sums) {
   TensorQueue *queue = w->tensor;
+  const uint32_t group = w->groups->products.closed;
   bool unfenced = false;
   for (int row = at->first; row < at->first + operand->width * at->rows; row++) {
     unfenced = unfenced || queue->touched[row] >= queue->fence;
-    queue->busy_until[row] = queue->committed;
+    queue->busy_until[row] = group + 1;
   }
   if (unfenced)
     interp_report(m, FINDING_MISSING_FENCE, w, -1, code->stmt, operand->buffer, at->at,
@@ -207,13 +208,13 @@ static Registers sums_of(Machine *m, const Warp *w, const Code *code, bool begin
 static void run_wgmma(Machine *m, Warp *w, const Code *code) {
   TensorQueue *queue = w->tensor;
   bool fragment = !code->tile[0].in_memory;
-  bool begins = code->stmt->op.keep && !interp_scalar(w, &code->value);
+  bool begins = code->stmt->op.scale_d && !interp_scalar(w, &code->value);
   Registers sums = sums_of(m, w, code, begins), a = {.row = NULL};
   if (fragment) a = read_registers(m, w, code, &code->src);
   if (!sums.row || (fragment && !a.row) || !whole_warp(m, w, code)) return;
   AsyncMultiply *item = new_item(m, queue);
   *item = (AsyncMultiply){.code = (int)(code - m->code->code),
-                          .group = queue->committed,
+                          .group = w->groups->products.closed,
                           .begins = begins,
                           .sums = sums.first,
                           .fragment = a.first};
@@ -232,22 +233,22 @@ static void run_fence(Machine *m, Warp *w, const Code *code) {
 }
 
 static void run_commit(Machine *m, Warp *w, const Code *code) {
-  if (whole_warp(m, w, code)) w->tensor->committed++;
+  if (whole_warp(m, w, code)) w->groups->products.closed++;
 }
 
 static void run_wait(Machine *m, Warp *w, const Code *code) {
   TensorQueue *queue = w->tensor;
-  int32_t end = queue->committed - (int32_t)code->stmt->op.count;
-  if (!whole_warp(m, w, code) || end <= queue->completed) return;
+  OrderGroups *groups = &w->groups->products;
+  if (!whole_warp(m, w, code) || !order_groups_wait(groups, (uint32_t)code->stmt->op.groups))
+    return;
   int kept = 0;
   for (int i = 0; i < queue->n; i++) {
-    if (queue->item[i].group >= end)
+    if (!order_group_is_over(groups, queue->item[i].group))
       queue->item[kept++] = queue->item[i];
     else if (m->async == INTERP_LATE)
       carry_out(m, w, &queue->item[i]);
   }
   queue->n = kept;
-  queue->completed = end;
 }
 
 // ---- emit ---------------------------------------------------------------------------------------
@@ -264,7 +265,7 @@ static void emit_wgmma(Emitter *emitter, const Op *op) {
                      : tile_emit(emitter, op, 0, ARCH);
   const char *b = tile_emit(emitter, op, 1, ARCH);
   emitter_line(emitter, "%s%s(&%s, %s, %s, %s);", name, turned, emit_element(emitter, &op->dst), a,
-               b, op->keep ? emit_condition(emitter, op->keep) : "1");
+               b, op->scale_d ? emit_condition(emitter, op->scale_d) : "1");
 }
 
 static const PreludeText fence = {
@@ -295,7 +296,7 @@ static void emit_commit(Emitter *emitter, const Op *op) {
 }
 
 static void emit_wait(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->groups);
 }
 
 static const char *const products[ROLE_COUNT] = {

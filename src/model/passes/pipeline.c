@@ -8,9 +8,9 @@
 
 #include "base/die.h"
 #include "model/ir/matrix_tile.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/print.h"
 #include "model/passes/passes.h"
-#include "model/passes/tensor_factors.h"
+#include "model/passes/tensor/tensor_factors.h"
 
 const Pass pass_table[] = {
 #define PASS(id, title, knobs, runs, help) \

@@ -4,9 +4,9 @@
 // when all of those hold is there a program whose resources the remaining rules look at.
 #include "model/readings/model.h"
 
+#include "model/readings/cost/merge.h"
 #include "model/readings/derive.h"
-#include "model/readings/merge.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/rule.h"
 
 static void set_sites(Model *model, Sites sites) {
   model->n_sites = sites.n;

@@ -7,10 +7,10 @@
 #include "banks/engine/bank.h"
 #include "banks/engine/sector.h"
 #include "base/diag.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/print.h"
 #include "model/ir/program.h"
 #include "model/passes/pass.h"
-#include "model/readings/waits.h"
+#include "model/readings/time/waits.h"
 #include "model/words/knob.h"
 #include "model/words/target.h"
 
@@ -173,7 +173,7 @@ typedef struct Traffic {
   double l2_working_set_bytes;  // panels to be kept in L2 until the walk over the tiles comes back
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;  // that its clocks could have moved: conflicts count
-  double loads_per_fma;         // values, or fragments, that a thread reads per multiply-add
+  double loads_per_fma;  // values that a thread reads per multiply-add; -1: an atom multiplies
   // What the board's power allows, with the energy of products and of bytes fetched; -1: not known.
   double power_tflops;
   double rounds;      // of blocks, one on each SM at a time, the last one counted whole

@@ -15,8 +15,8 @@
 
 #include "base/hash.h"
 #include "base/random.h"
-#include "model/readings/knob_use.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/knob_use.h"
+#include "model/readings/rules/rule.h"
 
 enum {
   VALUES_MAX = 48,

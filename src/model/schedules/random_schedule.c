@@ -19,7 +19,7 @@
 #include "base/random.h"
 #include "model/passes/passes.h"
 #include "model/readings/derive.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/rule.h"
 #include "model/schedules/reduce.h"
 #include "model/words/fragment.h"
 

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/passes/copy/slab_layout.h"
 #include "model/passes/passes.h"
-#include "model/passes/slab_layout.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/rule.h"
 
 typedef struct Wish {
   Arena *arena;

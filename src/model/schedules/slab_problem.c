@@ -19,7 +19,7 @@
 #include "base/whole.h"
 #include "model/ir/lanes.h"
 #include "model/ir/rewrite.h"
-#include "model/passes/slab_layout.h"
+#include "model/passes/copy/slab_layout.h"
 
 // ---- layouts as texts ---------------------------------------------------------------------------
 
@@ -206,8 +206,8 @@ static double fragments_per_execution(const Site *site) {
   if (!buffer_is_fragment(fragment)) return 0;
   int bytes = dtype_bytes(fragment->type);
   double wider = (double)site->op->bytes / site->written->op->bytes;
-  double values =
-      op_is_collective(op->kind) ? (double)op->count * BANK_WORD_BYTES / bytes : op->width * wider;
+  double values = op_is_collective(op->kind) ? (double)op->matrices * BANK_WORD_BYTES / bytes
+                                             : op->width * wider;
   return values / (double)fragment->dim[fragment->rank - 1];
 }
 

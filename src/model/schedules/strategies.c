@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "model/passes/pass.h"
 #include "model/readings/derive.h"
-#include "model/readings/knob_use.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/knob_use.h"
+#include "model/readings/rules/rule.h"
 
 typedef struct StrategyRow {
   const char *name;

@@ -1,7 +1,7 @@
 // Ways to read the fragments of a slab, compared for the schedule at hand.
 #pragma once
 #include "model/readings/model.h"
-#include "model/readings/steps.h"
+#include "model/readings/time/steps.h"
 
 // The orders in which a slab's fragments can be read, each tried on the given schedule.
 typedef struct Strategy {

@@ -287,7 +287,7 @@ static void find_arguments(const Emitter *emitter, const Kernel *kernel, const E
                        find_action(kernel->body, ACTION_POWER, ROLE_COUNT);
   facts->takes_lists = find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT) != NULL;
   facts->takes_grid =
-      kernel != program_main(emitter->program) && uses->var[emitter->program->grid->id];
+      kernel != program_main(emitter->program) && uses->var[emitter->program->persistent.grid->id];
 }
 
 // The map of a kernel's parameter is const to it; a function called by it has it by reference.

@@ -9,8 +9,8 @@
 // With M the compiler sees that both copies compare alike, and keeps what it has compared. A thread
 // has seven predicates; what more are kept ptxas puts into bits of registers, and where they were
 // 38 or 40 ptxas 12.9 to 13.5 has overwritten such a register in a loop that asks for boxes of TMA
-// (kernels/toolchain/saved_predicates.h): of 28,000 random kernels one was wrong on an H100. By
-// bounds of its own a copy compares where it loads, and keeps nothing.
+// (kernels/toolchain/machine/saved_predicates.h): of 28,000 random kernels one was wrong on an
+// H100. By bounds of its own a copy compares where it loads, and keeps nothing.
 #pragma once
 #include "model/text/emitter.h"
 

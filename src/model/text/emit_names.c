@@ -73,9 +73,9 @@ static void start_name(Stmt *stmt, int depth, void *context) {
 // Where clusters claim lists, the loop over tiles goes by their number.
 static void name_lists(Namer *namer, int64_t cluster) {
   const Program *program = namer->program;
-  namer->name[program->grid->id] = "lists";
-  namer->name[program->epoch->id] = "epoch";
-  namer->name[program->list->id] =
+  namer->name[program->persistent.grid->id] = "lists";
+  namer->name[program->persistent.epoch->id] = "epoch";
+  namer->name[program->persistent.list->id] =
       arena_printf(namer->arena, "claimed_list<%lld>(%s)", (long long)cluster,
                    program_buffer(program, ROLE_LIST)->name);
 }
@@ -85,9 +85,10 @@ const char **emit_names(Arena *arena, const Program *program, const Kernel *kern
   stmt_walk(kernel->body, start_name, &namer);
   if (program->thread) namer.name[program->thread->id] = program->thread->name;
   int64_t cluster = kernel_launch(program_main(program)).cluster;
-  namer.name[program->grid->id] =
+  namer.name[program->persistent.grid->id] =
       cluster > 1 ? arena_printf(arena, "(gridDim.x / %lld)", (long long)cluster) : "gridDim.x";
-  if (kernel != program_main(program)) namer.name[program->grid->id] = program->grid->name;
+  if (kernel != program_main(program))
+    namer.name[program->persistent.grid->id] = program->persistent.grid->name;
   if (find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) name_lists(&namer, cluster);
   if (program->any_thread) namer.name[program->any_thread->id] = "threadIdx.x";
   for (int before = -1; before != namer.n_renamed;) {

@@ -151,7 +151,7 @@ static void emit_tiles(Emitter *emitter, const Stmt *loop, const char *group) {
   const char *step = arena_printf(emitter->arena, "gridDim.x%s", blocks);
   if (loop->expr) {
     first = emit_condition(emitter, loop->expr);
-    step = emitter->names[emitter->program->grid->id];
+    step = emitter->names[emitter->program->persistent.grid->id];
   }
   const char *end = loop->end ? emit_condition(emitter, loop->end)
                               : arena_printf(emitter->arena, "%lld", (long long)loop->var->extent);

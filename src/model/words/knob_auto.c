@@ -16,7 +16,7 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "model/readings/rule.h"
+#include "model/readings/rules/rule.h"
 #include "model/words/fragment.h"
 #include "model/words/knob.h"
 #include "model/words/schedule_atom.h"

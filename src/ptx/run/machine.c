@@ -197,22 +197,14 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   w->splits[0].calls[0].function = (int)(m->kernel - m->module->functions);
   memset(w->taint, 0, sizeof *w->taint * (size_t)w->cap_regs);
   memset(w->pred_taint, 0, sizeof *w->pred_taint * (size_t)w->cap_preds);
-  ptx_clock_clear(m, w->clock);
-  ptx_clock_clear(m, w->fenced);
-  ptx_clock_clear(m, w->after);
-  w->asked = w->n_commits = w->loads = w->loads_done = w->stores = w->stores_done = 0;
+  w->asked = 0;
   w->acquires = false;
   w->poll = -1;
-  w->heard = 1u << w->block->rank;
   w->cluster_arrived = w->cluster_passed = 0;
   memset(w->named, 0, sizeof w->named);
   memset(w->lane_epoch, 0, sizeof w->lane_epoch);
-  memset(w->groups, 0, sizeof w->groups);
-  memset(w->groups_done, 0, sizeof w->groups_done);
-  memset(w->sent, 0, sizeof w->sent);
-  memset(w->sent_done, 0, sizeof w->sent_done);
   for (int l = 0; l < PTX_LANES; l++) w->last_sent[l].pc = -1;
-  w->products = w->products_done = w->fences = w->met = 0;
+  w->fences = w->met = 0;
   memset(w->fenced_alone, 0, sizeof w->fenced_alone);
   w->flies = false;
   memset(w->flight, 0, sizeof *w->flight * (size_t)w->cap_regs);
@@ -222,9 +214,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
 static void start_block(PtxMachine *m, PtxBlock *block) {
   block->alive = m->n_threads;
   for (int id = 0; id < PTX_BARRIERS; id++) ptx_barrier_clear(m, &block->barriers[id]);
-  ptx_clock_clear(m, block->ended);
   if (block->tmem) ptx_tmem_start(block);
-  memset(block->reach, 0, sizeof *block->reach * (size_t)m->n_warps);
 }
 
 // The cluster that a block of the grid belongs to.
@@ -239,8 +229,8 @@ static void start_cluster(PtxMachine *m, const int block[3]) {
   m->n_mbarriers = 0;
   m->alive = m->n_threads * m->n_blocks;
   m->stopped = m->lapped = m->forgives = false;
+  order_reset(m->order, (m->has_tmem ? 2 : 1) * m->n_warps);
   ptx_barrier_clear(m, &m->cluster_barrier);
-  ptx_clock_clear(m, m->released);
   for (int rank = 0; rank < m->n_blocks; rank++) {
     ptx_place_block(m, &m->blocks[rank], first);
     start_block(m, &m->blocks[rank]);
@@ -299,8 +289,9 @@ void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self) {
 }
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes) {
-  const PtxBuffer *b = ptx_buffer_at(m, address);
+  PtxBuffer *b = ptx_buffer_at(m, address);
   if (!b || address - b->address + (uint64_t)bytes > (uint64_t)b->plane.size) return NULL;
+  ptx_buffer_make(b, address - b->address, bytes);
   return b->plane.bytes + (address - b->address);
 }
 

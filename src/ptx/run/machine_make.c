@@ -60,22 +60,19 @@ void ptx_place_block(PtxMachine *m, PtxBlock *block, const int first[3]) {
   }
 }
 
-static uint32_t *make_clock(PtxMachine *m) { return ARENA_ARRAY(m->arena, uint32_t, m->n_clock); }
-
 static void make_blocks(PtxMachine *m) {
   const int n_mbarriers = PTX_MBARRIERS_MAX * m->n_blocks;
   m->blocks = ARENA_ARRAY(m->arena, PtxBlock, m->n_blocks);
   m->mbarriers = ARENA_ARRAY(m->arena, PtxMbarrier, n_mbarriers);
-  m->cluster_barrier.clock = make_clock(m);
-  m->cluster_over = make_clock(m);
-  m->released = make_clock(m);
+  m->cluster_barrier.clock = order_clock(m->order);
+  m->cluster_over = order_clock(m->order);
+  m->released = order_clock(m->order);
+  m->life = order_cluster(m->order, m->n_blocks, m->n_warps);
   for (int rank = 0; rank < m->n_blocks; rank++) {
     PtxBlock *block = &m->blocks[rank];
     block->rank = rank;
-    block->ended = make_clock(m);
-    block->reach = ARENA_ARRAY(m->arena, PtxReach, m->n_warps);
-    if (m->has_tmem) block->tmem = ptx_tmem_new(m->arena);
-    for (int id = 0; id < PTX_BARRIERS; id++) block->barriers[id].clock = make_clock(m);
+    if (m->has_tmem) block->tmem = ptx_tmem_new(m);
+    for (int id = 0; id < PTX_BARRIERS; id++) block->barriers[id].clock = order_clock(m->order);
   }
 }
 
@@ -103,9 +100,9 @@ static void make_warps(PtxMachine *m) {
     w->index = i;
     w->in_block = i % m->block_warps;
     w->block = &m->blocks[i / m->block_warps];
-    w->clock = make_clock(m);
-    w->fenced = make_clock(m);
-    w->after = make_clock(m);
+    w->clock = order_clock(m->order);
+    w->fenced = order_clock(m->order);
+    w->groups = order_piece(m->order, sizeof *w->groups);
     w->cap_regs = regs * frames;
     w->cap_preds = preds * frames;
     w->regs = ARENA_ARRAY(m->arena, uint64_t, w->cap_regs * PTX_LANES);
@@ -239,7 +236,10 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
   m->block_warps = (m->n_threads + PTX_LANES - 1) / PTX_LANES;
   m->n_warps = m->block_warps * m->n_blocks;
   m->has_tmem = ptx_has_tmem(module);
-  m->n_clock = (m->has_tmem ? 3 : 2) * m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks;
+  const int parties = (m->has_tmem ? 2 : 1) * m->n_warps;
+  m->order = order_new(arena, parties, parties + PTX_MBARRIERS_MAX * m->n_blocks,
+                       m->has_tmem ? ORDER_FACTS : ORDER_FENCED + 1);
+  if (m->has_tmem) m->moves = order_piece(m->order, sizeof *m->moves * (size_t)m->n_warps);
   if (!make_memory(m, diags)) return NULL;
   for (int pc = 0; pc < module->n_code; pc++) m->multiplies |= module->code[pc].run == run_wgmma;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
@@ -252,14 +252,26 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
   return m;
 }
 
+static PtxBuffer *next_buffer(PtxMachine *m, const char *name, int64_t bytes, bool written) {
+  PtxBuffer *b = add_buffer(m, name, m->next_buffer, bytes);
+  if (written) b->made = ARENA_ARRAY(m->arena, bool, bytes / PTX_PAGE_BYTES + 1);
+  m->next_buffer += (uint64_t)round_up(bytes + (1 << 20), 1 << 20);
+  return b;
+}
+
 uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
                             PtxContent content) {
-  const uint64_t address = m->next_buffer;
-  PtxBuffer *b = add_buffer(m, name, address, bytes);
+  PtxBuffer *b = next_buffer(m, name, bytes, content != PTX_CONTENT_UNWRITTEN);
   if (contents) memcpy(b->plane.bytes, contents, (size_t)bytes);
-  if (content != PTX_CONTENT_UNWRITTEN) memset(b->plane.state, PTX_BYTE_WRITTEN, (size_t)bytes);
-  m->next_buffer += (uint64_t)round_up(bytes + (1 << 20), 1 << 20);
-  return address;
+  return b->address;
+}
+
+uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxFill *fill,
+                            void *self) {
+  PtxBuffer *b = next_buffer(m, name, bytes, true);
+  b->fill = fill;
+  b->self = self;
+  return b->address;
 }
 
 void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes) {

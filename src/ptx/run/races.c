@@ -16,20 +16,9 @@
 // as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27). What they bring
 // or have read needs no fence; nor does a copy that comes where threads have read.
 //
-//   warp 0 writes at its clock 3, arrives at a barrier (which takes clock 3 along; warp 0 goes on
-//   with 4), warp 1 leaves the barrier with clock[0] = 3: ordered. A write at 4 would not be.
+//   warp 0 writes in its tick 3 and arrives at a barrier, which is told of all in front of tick 4;
+//   warp 1 leaves the barrier with clock[0] = 4: ordered. A write in tick 4 would not be.
 #include "ptx/run/run_sync.h"
-
-void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from) {
-  for (int i = 0; i < 2 * m->n_warps + m->n_mbarriers; i++)
-    if (from[i] > into[i]) into[i] = from[i];
-  if (!m->has_tmem) return;
-  const uint32_t *before = ptx_clock_before(m, (uint32_t *)(uintptr_t)from, 0);
-  for (int i = 0; i < m->n_warps; i++) {
-    uint32_t *to = ptx_clock_before(m, into, i);
-    if (before[i] > *to) *to = before[i];
-  }
-}
 
 bool ptx_is_atomic(const PtxInst *i) {
   return ptx_has(i, PTX_MOD_relaxed) || ptx_has(i, PTX_MOD_acquire) || ptx_has(i, PTX_MOD_release);
@@ -38,10 +27,9 @@ bool ptx_is_atomic(const PtxInst *i) {
 // One clock for all that was released: an order too many may hide a race, none is made up.
 void ptx_order_before(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
   if (ptx_has(i, PTX_MOD_release) || ptx_has(i, PTX_MOD_acq_rel)) {
-    ptx_clock_join(m, m->released, w->clock);
-    w->clock[w->index]++;
+    ptx_release(m, w, m->released);
   } else if (ptx_is_atomic(i)) {
-    ptx_clock_join(m, m->released, w->fenced);
+    order_join(m->order, m->released, w->fenced);
   }
 }
 
@@ -53,10 +41,6 @@ void ptx_order_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lanes
   }
   w->acquires = false;
   ptx_acquire(m, w, lanes, m->released);
-}
-
-void ptx_clock_clear(const PtxMachine *m, uint32_t *clock) {
-  memset(clock, 0, sizeof *clock * (size_t)m->n_clock);
 }
 
 typedef struct Toucher {
@@ -80,40 +64,39 @@ static void tell(const Toucher *by, PtxFindingKind kind, const PtxTouch *other) 
   finding->bytes = 1;
 }
 
-// Groups of what goes on by itself: those from `done` on do; when the others were waited for.
-typedef struct Groups {
-  uint32_t begun, done;
-  const uint32_t *clocks;  // [PTX_GROUPS_KEPT]
-} Groups;
-
-static bool groups_of(const PtxMachine *m, const PtxTouch *t, Groups *out) {
-  const PtxWarp *owner = &m->warps[t->thread / PTX_LANES];
+// The groups of what goes on by itself, and when each was waited for; NULL: it is of none.
+static const OrderGroups *groups_of(const PtxMachine *m, const PtxTouch *t,
+                                    const OrderGroupTicks **ticks) {
+  const PtxGroups *all = m->warps[t->thread / PTX_LANES].groups;
   const int lane = t->thread % PTX_LANES;
   switch (t->kind) {
     case PTX_COPIES:
-      *out = (Groups){owner->groups[lane], owner->groups_done[lane], owner->done_clock[lane]};
-      return true;
+      *ticks = &all->copied[lane];
+      return &all->copies[lane];
     case PTX_SENDS:
-      *out = (Groups){owner->sent[lane], owner->sent_done[lane], owner->sent_clock[lane]};
-      return true;
+      *ticks = &all->sent[lane];
+      return &all->sends[lane];
     case PTX_MULTIPLIES:
-      *out = (Groups){owner->products, owner->products_done, owner->products_clock};
-      return true;
+      *ticks = &all->multiplied;
+      return &all->products;
     default:
-      return false;
+      return NULL;
   }
 }
 
 // Whether it may still go on; else when it was over, in the clock of its warp.
 static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
   *clock = t->clock;
-  if (t->kind == PTX_LANDS) return *ptx_phases_over(by->m, by->w->clock, (int)t->group) <= t->epoch;
+  if (t->kind == PTX_LANDS)
+    return !order_is_over(by->m->order, by->w->clock, (int)t->group, t->epoch);
   if (t->kind == PTX_ASKS)
-    return !ptx_product_over(by->m, by->w->clock, t->thread / PTX_LANES, t->group);
-  Groups groups;
-  if (!groups_of(by->m, t, &groups)) return false;
-  if ((int32_t)(groups.done - t->group) <= 0) return true;
-  if (groups.begun - t->group < PTX_GROUPS_KEPT) *clock = groups.clocks[t->group % PTX_GROUPS_KEPT];
+    return !order_is_over(by->m->order, by->w->clock, ptx_share_of(by->m, t->thread / PTX_LANES),
+                          t->group);
+  const OrderGroupTicks *ticks;
+  const OrderGroups *groups = groups_of(by->m, t, &ticks);
+  if (!groups) return false;
+  if (!order_group_is_over(groups, t->group)) return true;
+  order_group_when(groups, ticks, t->group, clock);
   return false;
 }
 
@@ -122,7 +105,7 @@ static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
   const int other = t->thread / PTX_LANES;
   if (other == by->w->index && t->kind == PTX_MULTIPLIES) return true;
   if (other == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
-  return by->w->clock[other] >= clock;
+  return order_is_over(by->m->order, by->w->clock, other, clock);
 }
 
 // Whether it goes through the async proxy. What st.async brings does not.
@@ -135,19 +118,19 @@ static bool is_async(const PtxMachine *m, int pc, PtxTouchKind kind) {
 // Of a lone lane's fence the clock does not tell: whenever it was, it is taken for good.
 static bool is_fenced(const Toucher *by, const PtxTouch *t, uint32_t clock) {
   const int warp = t->thread / PTX_LANES;
-  return *ptx_clock_fenced(by->m, by->w->clock, warp) >= clock ||
-         by->m->warps[warp].fenced_alone[t->thread % PTX_LANES] >= clock;
+  return order_is_fenced(by->m->order, by->w->clock, warp, clock) ||
+         by->m->warps[warp].fenced_alone[t->thread % PTX_LANES] > clock;
 }
 
 void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes) {
   const bool whole = !(w->exists & ~w->exited & ~lanes);
-  for (int v = 0; v < m->n_warps; v++) {
-    const uint32_t known = v == w->index && !whole ? w->met : w->clock[v];
-    uint32_t *fenced = ptx_clock_fenced(m, w->clock, v);
-    if (known > *fenced) *fenced = known;
-  }
-  if (!whole) FOR_LANES(lanes) w->fenced_alone[l] = w->clock[w->index];
-  w->clock[w->index]++;
+  const uint32_t now = ++w->clock[w->index];
+  uint32_t *own = &order_fact(m->order, w->clock, ORDER_FENCED)[w->index];
+  const uint32_t before = *own > w->met ? *own : w->met;
+  order_fence(m->order, w->clock, 0, m->n_warps);
+  if (whole) return;
+  *own = before;  // of the other lanes only what they did before all met
+  FOR_LANES(lanes) w->fenced_alone[l] = now;
 }
 
 static bool is_write(const PtxTouch *t) {
@@ -204,9 +187,9 @@ static void touch_byte(Toucher *by, PtxShadow *shadow, const PtxTouch *now, bool
 }
 
 static uint32_t group_now(const PtxWarp *w, int lane, PtxTouchKind kind) {
-  if (kind == PTX_MULTIPLIES) return w->products;
+  if (kind == PTX_MULTIPLIES) return w->groups->products.closed;
   if (kind == PTX_ASKS) return w->asked;
-  return kind == PTX_SENDS ? w->sent[lane] : w->groups[lane];
+  return kind == PTX_SENDS ? w->groups->sends[lane].closed : w->groups->copies[lane].closed;
 }
 
 static void touch_bytes(Toucher *by, const PtxTouch *now, int bytes, const unsigned char *values) {
@@ -232,12 +215,13 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
 
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier) {
+  const OrderMbar *of = mbarrier->order;
   Toucher by = {m, w, lane, ptx_thread(w, lane), offset, is_async(m, w->pc, PTX_LANDS), NULL};
   const PtxTouch now = {.clock = w->clock[w->index],
-                        .epoch = mbarrier->over,
+                        .epoch = of->phases.first + of->phases.phase,
                         .pc = w->pc,
                         .thread = (uint16_t)by.thread,
                         .kind = PTX_LANDS,
-                        .group = (uint32_t)(mbarrier - m->mbarriers)};
+                        .group = (uint32_t)of->party};
   touch_bytes(&by, &now, bytes, values);
 }

@@ -9,6 +9,9 @@
 #pragma once
 #include <string.h>
 
+#include "order/order_cluster.h"
+#include "order/order_mbar.h"
+#include "order/order_tensor.h"
 #include "ptx/run/machine.h"
 
 enum {
@@ -17,8 +20,6 @@ enum {
   PTX_WARPS_MAX = 32,       // of a block
   PTX_FINDINGS_MAX = 256,   // pairs of lines; what ends a run comes on top
   PTX_MBARRIERS_MAX = 256,  // of a block
-  PTX_GROUPS_KEPT = 64,     // of cp.async, by thread
-  PTX_COMMITS_KEPT = 64,    // of tcgen05, by warp
   PTX_SINK = ~PTX_SPECIAL_sink,
 };
 
@@ -40,6 +41,7 @@ enum { PTX_RANK_SHIFT = 24, PTX_RANK_BITS = 8 };
 
 // The facts known of a byte.
 enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2 };
+enum { PTX_PAGE_BYTES = 1 << 16 };
 
 // Some memory: its bytes and what is known of each.
 typedef struct PtxPlane {
@@ -50,10 +52,15 @@ typedef struct PtxPlane {
 typedef struct PtxTensor PtxTensor;
 typedef struct PtxTmem PtxTmem;
 
+// Global memory. A page of it is made when it is first looked at: what a kernel leaves alone costs
+// nothing, however large it is.
 typedef struct PtxBuffer {
   const char *name;
   uint64_t address;
   PtxPlane plane;
+  bool *made;     // [pages]; NULL: nothing has to be made
+  PtxFill *fill;  // NULL: the bytes are there, or zero
+  void *self;
   struct PtxBuffer *next;
 } PtxBuffer;
 
@@ -104,11 +111,12 @@ typedef struct PtxSent {
   int pc;  // −1: none
 } PtxSent;
 
-// A tcgen05.commit: the products up to `asked` are over when that phase of the mbarrier is.
-typedef struct PtxCommit {
-  uint32_t asked, mbarrier, phase;
-  int pc;
-} PtxCommit;
+// Groups of a warp: of cp.async and bulk copies to elsewhere each lane's, with when each was waited
+// for; of wgmma.
+typedef struct PtxGroups {
+  OrderGroups copies[PTX_LANES], sends[PTX_LANES], products;
+  OrderGroupTicks copied[PTX_LANES], sent[PTX_LANES], multiplied;
+} PtxGroups;
 
 typedef struct PtxWarp {
   PtxBlock *block;
@@ -133,34 +141,21 @@ typedef struct PtxWarp {
   int control_end[PTX_LANES];
   uint32_t named[PTX_LANES];  // by each lane's last redux: the lanes of its group
   // Order.
-  uint32_t *clock;   // PtxMachine.n_clock: what of each warp has happened before now; its own: now
+  uint32_t *clock;   // what it knows (order/order.h); its own entry is its tick
   uint32_t *fenced;  // the clock at its last fence
   bool acquires;     // at its next fence: it has read atomically
-  uint32_t heard;    // ranks of blocks that are known to have begun
   uint32_t cluster_arrived, cluster_passed;  // lanes: arrived; arrived, and all others have, too
   uint32_t lane_epoch[PTX_LANES];
-  uint32_t met;                      // its own clock when all its lanes met last
-  uint32_t fenced_alone[PTX_LANES];  // its own clock when a lane fenced for the async proxy last
-  // cp.async, by lane: groups so far, groups waited for, when each was.
-  uint32_t groups[PTX_LANES], groups_done[PTX_LANES];
-  uint32_t done_clock[PTX_LANES][PTX_GROUPS_KEPT];
-  // Bulk copies to elsewhere: the same by lane, and the last of them.
-  uint32_t sent[PTX_LANES], sent_done[PTX_LANES];
-  uint32_t sent_clock[PTX_LANES][PTX_GROUPS_KEPT];
-  PtxSent last_sent[PTX_LANES];
-  // wgmma: the same for the warp.
-  uint32_t products, products_done, products_clock[PTX_GROUPS_KEPT];
+  uint32_t met;                      // its tick behind the last time that all its lanes met
+  uint32_t fenced_alone[PTX_LANES];  // behind a lane's last fence for the async proxy
+  PtxGroups *groups;
+  PtxSent last_sent[PTX_LANES];  // the last bulk copy to elsewhere
+  // wgmma, and registers that tcgen05.ld brings.
   PtxFlight *flight;     // by register
   uint32_t last_flight;  // group of the last wgmma
   uint32_t fences;       // wgmma.fence so far
   bool flies;            // some register may be in flight
-  // tcgen05: products that the warp has asked for, its commits, and what it knows of tensor memory.
-  uint32_t asked, n_commits;
-  PtxCommit commits[PTX_COMMITS_KEPT];
-  uint32_t *after;             // the clock at its last tcgen05.fence::after_thread_sync
-  uint32_t loads, loads_done;  // tcgen05.ld so far, and those that were waited for
-  uint32_t load_clock;         // when the first began that was not
-  uint32_t stores, stores_done, store_clock;  // the same of tcgen05.st
+  uint32_t asked;        // products of tcgen05: the ticks of its share of the tensor core
 } PtxWarp;
 
 typedef struct PtxBarrier {
@@ -172,27 +167,16 @@ typedef struct PtxBarrier {
 
 typedef struct PtxMbarrier {
   int64_t address;  // in the cluster's shared memory, −1: free
-  int expected, pending;
-  int64_t tx;
-  uint32_t over, first;    // phases that are over since the cluster began; before mbarrier.init
-  uint32_t *clock, *done;  // of the arrivals so far; of the last phase that is over
-  int pc;                  // of what ended it
+  OrderMbar *order;
+  int pc;  // of what ended its last phase
 } PtxMbarrier;
-
-// The last that a warp of another block did to a block's memory.
-typedef struct PtxReach {
-  uint32_t clock;  // 0: nothing
-  int pc, lane;
-} PtxReach;
 
 // A block of the cluster that runs.
 struct PtxBlock {
   int index[3], rank;
   int alive;  // threads that have not ended
   PtxBarrier barriers[PTX_BARRIERS];
-  uint32_t *ended;           // what its threads knew when they ended
   int last_pc, last_thread;  // of the last of them, where it ended
-  PtxReach *reach;           // by warp of the cluster
   PtxTmem *tmem;             // tensor memory; NULL: the module has none
 };
 
@@ -216,7 +200,7 @@ typedef struct PtxTouch {
   int32_t pc;
   uint16_t thread;  // of the cluster
   uint8_t kind;
-  uint32_t group;  // of a cp.async, wgmma, tcgen05.mma or bulk copy; of what lands: the mbarrier
+  uint32_t group;  // of a cp.async, wgmma, tcgen05.mma or bulk copy; of what lands: the party
 } PtxTouch;
 
 typedef struct PtxShadow {
@@ -234,9 +218,13 @@ struct PtxMachine {
   const PtxModule *module;
   const PtxFunction *kernel;
   PtxLaunch launch;
-  int n_threads;              // of a block
-  int n_warps, block_warps;   // of the cluster, of a block
-  int n_clock;                // length of a clock: ptx_clock_fenced, ptx_phases_over
+  int n_threads;             // of a block
+  int n_warps, block_warps;  // of the cluster, of a block
+  // Parties are the warps, where there is tensor memory their shares of the tensor core, and behind
+  // those the mbarriers.
+  Order *order;
+  OrderCluster *life;         // of its blocks
+  OrderMoves *moves;          // by warp, of tensor memory
   bool multiplies;            // some instruction is a wgmma
   bool has_tmem;              // some instruction is a tcgen05
   int n_blocks, cluster[3];   // of a cluster
@@ -359,6 +347,8 @@ typedef struct PtxPlace {
   int64_t offset;                // in the cluster's shared memory
 } PtxPlace;
 PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address, int64_t bytes);
+// Makes the pages of a buffer that hold these bytes.
+void ptx_buffer_make(PtxBuffer *b, uint64_t at, int64_t bytes);
 PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address);
 PtxPlane ptx_plane(Arena *arena, int64_t size);
 
@@ -395,19 +385,6 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
 // The same of a bulk copy whose bytes land when this phase of the mbarrier is over.
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
                        const unsigned char *values, const PtxMbarrier *mbarrier);
-// Behind the warps' entries of a clock: what of each warp the async proxy knows; and behind those
-// the phase of each mbarrier that is known to be over.
-static inline uint32_t *ptx_clock_fenced(const PtxMachine *m, uint32_t *clock, int warp) {
-  return &clock[m->n_warps + warp];
-}
-static inline uint32_t *ptx_phases_over(const PtxMachine *m, uint32_t *clock, int mbarrier) {
-  return &clock[2 * m->n_warps + mbarrier];
-}
-// Behind those of all mbarriers: what of each warp's accesses to tensor memory stands in front of a
-// tcgen05.fence::before_thread_sync that is known of.
-static inline uint32_t *ptx_clock_before(const PtxMachine *m, uint32_t *clock, int warp) {
-  return &clock[2 * m->n_warps + PTX_MBARRIERS_MAX * m->n_blocks + warp];
-}
 // fence.proxy.async of some lanes.
 void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes);
 // Whether a load or store is an atomic one (.relaxed, .acquire, .release); volatile ones are not
@@ -416,8 +393,6 @@ bool ptx_is_atomic(const PtxInst *i);
 // In front of an access, and behind it: what is known comes along with .release and .acquire.
 void ptx_order_before(PtxMachine *m, PtxWarp *w, const PtxInst *i);
 void ptx_order_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t lanes);
-void ptx_clock_join(const PtxMachine *m, uint32_t *into, const uint32_t *from);
-void ptx_clock_clear(const PtxMachine *m, uint32_t *clock);
 void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b);
 
 // ---- run_cluster.c ------------------------------------------------------------------------------
@@ -442,10 +417,10 @@ void ptx_note_written(PtxMachine *m, PtxWarp *w, const PtxInst *i);
 
 // ---- tmem_order.c -------------------------------------------------------------------------------
 
-// Whether a warp knows by a clock that another one's product is over.
-bool ptx_product_over(PtxMachine *m, uint32_t *clock, int warp, uint32_t product);
+// The party of what a warp has asked of the tensor core.
+static inline int ptx_share_of(const PtxMachine *m, int warp) { return m->n_warps + warp; }
 bool ptx_has_tmem(const PtxModule *module);
-PtxTmem *ptx_tmem_new(Arena *arena);
+PtxTmem *ptx_tmem_new(const PtxMachine *m);
 void ptx_tmem_start(PtxBlock *block);
 // The last thread of a block has ended.
 void ptx_tmem_end(PtxMachine *m, PtxWarp *w);

@@ -26,7 +26,7 @@ static PtxPlace take_side(PtxMachine *m, PtxWarp *w, const PtxInst *i, const Ptx
 }
 
 void ptx_note_sent(PtxWarp *w, uint32_t lane) {
-  w->last_sent[lane] = (PtxSent){w->sent[lane], w->pc};
+  w->last_sent[lane] = (PtxSent){w->groups->sends[lane].closed, w->pc};
 }
 
 // To the blocks of the cluster that `ranks` names, at the same offset in each, told at the same
@@ -89,30 +89,27 @@ void run_cp_async_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     copy_bulk(m, w, i, l);
     if (m->stopped) return;
   }
-  w->clock[w->index]++;
 }
 
 // ---- groups -------------------------------------------------------------------------------------
 
 void run_bulk_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m, (void)i;
-  FOR_LANES(mask) w->sent[l]++;
+  FOR_LANES(mask) w->groups->sends[l].closed++;
 }
 
 // wait_group n leaves the last n groups. With .read or without it, what they read has been read.
 void run_bulk_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) {
     const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l];
-    if (left > w->sent[l]) continue;
-    for (; (int32_t)(w->sent[l] - left - w->sent_done[l]) > 0; w->sent_done[l]++)
-      w->sent_clock[l][w->sent_done[l] % PTX_GROUPS_KEPT] = w->clock[w->index];
+    order_groups_wait_at(&w->groups->sends[l], &w->groups->sent[l], left, w->clock[w->index]);
   }
 }
 
 void ptx_check_sent(PtxMachine *m, PtxWarp *w, uint32_t mask) {
   FOR_LANES(mask) {
     const PtxSent *sent = &w->last_sent[l];
-    if (sent->pc < 0 || (int32_t)(w->sent_done[l] - sent->group) > 0) continue;
+    if (sent->pc < 0 || order_group_is_over(&w->groups->sends[l], sent->group)) continue;
     PtxFinding *f = ptx_find(m, w, PTX_FINDING_MISSING_WAIT, w->pc, sent->pc, 1u << l);
     f->other_thread = f->thread;
     f->text = "the thread ends while a bulk copy may still read its block's shared memory";

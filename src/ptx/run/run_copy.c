@@ -39,29 +39,29 @@ void run_cp_async(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 void run_cp_async_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m, (void)i;
-  FOR_LANES(mask) w->groups[l]++;
+  FOR_LANES(mask) w->groups->copies[l].closed++;
 }
 
-static void done_until(PtxWarp *w, uint32_t lane, uint32_t group) {
-  for (uint32_t g = w->groups_done[lane]; (int32_t)(group - g) > 0; g++)
-    w->done_clock[lane][g % PTX_GROUPS_KEPT] = w->clock[w->index];
-  if ((int32_t)(group - w->groups_done[lane]) > 0) w->groups_done[lane] = group;
+static void wait_for_copies(PtxWarp *w, uint32_t lane, uint32_t left) {
+  order_groups_wait_at(&w->groups->copies[lane], &w->groups->copied[lane], left,
+                       w->clock[w->index]);
+}
+
+// The copies so far have landed when the mbarrier learns of it.
+void ptx_land_copies(PtxWarp *w, uint32_t lane) {
+  w->groups->copies[lane].closed++;
+  wait_for_copies(w, lane, 0);
 }
 
 // wait_group n leaves the last n groups; wait_all closes the open group first.
 void run_cp_async_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool all = ptx_has(i, PTX_MOD_wait_all);
   FOR_LANES(mask) {
-    if (all) w->groups[l]++;
-    const uint32_t left = all ? 0 : (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l];
-    if (left <= w->groups[l]) done_until(w, l, w->groups[l] - left);
+    if (all)
+      ptx_land_copies(w, l);
+    else
+      wait_for_copies(w, l, (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l]);
   }
-}
-
-// The copies so far have landed when the mbarrier learns of it.
-void ptx_land_copies(PtxWarp *w, uint32_t lane) {
-  w->groups[lane]++;
-  done_until(w, lane, w->groups[lane]);
 }
 
 // ---- matrices -----------------------------------------------------------------------------------

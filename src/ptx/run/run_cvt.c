@@ -6,9 +6,9 @@
 
 // ---- comparison ---------------------------------------------------------------------------------
 
-typedef enum Order { LESS, EQUAL, GREATER, UNORDERED } Order;
+typedef enum Comparison { LESS, EQUAL, GREATER, UNORDERED } Comparison;
 
-static Order order_of_floats(double a, double b) {
+static Comparison order_of_floats(double a, double b) {
   return isnan(a) || isnan(b) ? UNORDERED : a < b ? LESS : a > b ? GREATER : EQUAL;
 }
 
@@ -19,7 +19,7 @@ static double number_of(PtxType type, uint64_t bits) {
   return ptx_float_value(format, ptx_cut(bits, format->bits));
 }
 
-static Order order_of(const PtxInst *i, PtxType type, uint64_t a, uint64_t b) {
+static Comparison order_of(const PtxInst *i, PtxType type, uint64_t a, uint64_t b) {
   const PtxTypeRow *row = &ptx_types[type];
   if (ptx_format_of(type)) {
     double x = number_of(type, a), y = number_of(type, b);

@@ -1,7 +1,8 @@
 // mbarriers: phases, arrivals, awaited bytes. (PTX ISA, 9.7.14.15.)
 //
-// A phase is over when no arrival and no byte is awaited any more; the next one begins at once.
-// Arrivals hand their clocks to the threads that see the phase end.
+// Their phases, and the clocks that arrivals hand to the threads that see one end, are
+// order/order_mbar.h.
+#include "order/order_words.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
@@ -33,7 +34,7 @@ static int64_t place_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGr
 
 PtxMbarrier *ptx_mbarrier_at(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t offset) {
   PtxMbarrier *b = find(m, offset);
-  if (!b) ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "this mbarrier was not initialized");
+  if (!b) ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "it " ORDER_UNINITIALISED);
   // Whoever uses it does so after it was initialized.
   if (b) ptx_touch(m, w, (int)lane, offset, 8, PTX_READS, NULL);
   return b;
@@ -51,12 +52,9 @@ static PtxMbarrier *one_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t
 
 static void end_phase_if_over(PtxMachine *m, PtxWarp *w, PtxMbarrier *b) {
   m->events++;
-  if (b->pending > 0 || b->tx != 0) return;
-  b->over++;
-  b->pending = b->expected;
+  if (!order_phases_are_complete(&b->order->phases)) return;
+  order_mbar_next(m->order, b->order);
   b->pc = w->pc;
-  *ptx_phases_over(m, b->clock, (int)(b - m->mbarriers)) = b->over;
-  memcpy(b->done, b->clock, sizeof *b->done * (size_t)m->n_clock);
 }
 
 static int64_t operand(PtxMachine *m, PtxWarp *w, const PtxInst *i, int index, uint32_t lane,
@@ -76,11 +74,8 @@ static PtxMbarrier *take_mbarrier(PtxMachine *m, PtxWarp *w, uint32_t lane, int6
     return NULL;
   }
   b = &m->mbarriers[m->n_mbarriers++];
-  b->over = 0;
-  if (!b->clock) {
-    b->clock = ARENA_ARRAY(m->arena, uint32_t, m->n_clock);
-    b->done = ARENA_ARRAY(m->arena, uint32_t, m->n_clock);
-  }
+  if (!b->order) b->order = order_mbar(m->order, 0, 0);
+  b->order->party = m->order->parties++;
   return b;
 }
 
@@ -95,11 +90,7 @@ void run_mbarrier_init(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
       ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << l, "an mbarrier awaits 1 to 1048575 arrivals");
       return;
     }
-    b->expected = b->pending = (int)n;
-    b->tx = 0;
-    b->first = b->over;
-    ptx_clock_clear(m, b->clock);
-    ptx_clock_clear(m, b->done);
+    order_mbar_init(m->order, b->order, n);
     ptx_touch(m, w, (int)l, offset, 8, PTX_WRITES, NULL);
     memset(m->shared.bytes + offset, 0, 8);
     memset(m->shared.state + offset, PTX_BYTE_WRITTEN, 8);
@@ -116,12 +107,9 @@ void run_mbarrier_inval(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
 
 // False after a finding that ends the block.
 static bool take_arrivals(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b, int64_t n) {
-  if (n > b->pending) {
-    ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "more arrivals than it was initialized with");
-    return false;
-  }
-  b->pending -= (int)n;
-  return true;
+  if (order_phases_arrive(&b->order->phases, n)) return true;
+  ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "it " ORDER_TOO_MANY);
+  return false;
 }
 
 void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -132,19 +120,19 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     if (!b) return;
     const int64_t n = operand(m, w, i, after, l, 1);
     if (i->groups[0].kind == PTX_GROUP_VALUE)
-      ptx_lanes(m, w, &i->groups[0], 0)[l] = b->over - b->first;
-    if (expects) b->tx += n;
+      ptx_lanes(m, w, &i->groups[0], 0)[l] = b->order->phases.phase;
+    if (expects) b->order->phases.bytes += n;
     if (!take_arrivals(m, w, l, b, expects ? 1 : n)) return;
-    if (drops) b->expected--;
-    ptx_clock_join(m, b->clock, w->clock);
+    if (drops) b->order->phases.expected--;
+    ptx_release(m, w, order_mbar_gathered(b->order));
     end_phase_if_over(m, w, b);
   }
-  w->clock[w->index]++;
 }
 
 void ptx_mbarrier_commit(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b) {
   if (!take_arrivals(m, w, lane, b, 1)) return;
-  ptx_clock_join(m, b->clock, w->clock);
+  ptx_release(m, w, order_mbar_gathered(b->order));
+  order_tell_done(m->order, order_mbar_gathered(b->order), ptx_share_of(m, w->index), w->asked + 1);
   end_phase_if_over(m, w, b);
 }
 
@@ -152,7 +140,7 @@ void run_mbarrier_expect(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
   FOR_LANES(mask) {
     PtxMbarrier *b = one_of(m, w, i, l);
     if (!b) return;
-    b->tx += operand(m, w, i, 1, l, 0);
+    b->order->phases.bytes += operand(m, w, i, 1, l, 0);
   }
 }
 
@@ -160,15 +148,15 @@ void run_mbarrier_complete(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t
   FOR_LANES(mask) {
     PtxMbarrier *b = one_of(m, w, i, l);
     if (!b) return;
-    b->tx -= operand(m, w, i, 1, l, 0);
-    ptx_clock_join(m, b->clock, w->clock);
+    b->order->phases.bytes -= operand(m, w, i, 1, l, 0);
+    ptx_release(m, w, order_mbar_gathered(b->order));
     end_phase_if_over(m, w, b);
   }
 }
 
 void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes) {
-  b->tx -= bytes;
-  ptx_clock_join(m, b->clock, w->clock);
+  b->order->phases.bytes -= bytes;
+  ptx_release(m, w, order_mbar_gathered(b->order));
   end_phase_if_over(m, w, b);
 }
 
@@ -178,9 +166,7 @@ void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes
 // it is let through once nobody else can go on (m->forgives); true: it is late, and goes on.
 static bool tell_missed(PtxMachine *m, PtxWarp *w, const PtxMbarrier *b, uint32_t lane,
                         uint32_t parity) {
-  uint32_t known = *ptx_phases_over(m, w->clock, (int)(b - m->mbarriers));
-  if (known < b->first) known = b->first;
-  if (b->over - known < 2 || ((known - b->first) & 1) != (parity & 1)) return false;
+  if (!order_mbar_is_missed(b->order, w->clock, parity)) return false;
   PtxFinding *f = ptx_find(m, w, PTX_FINDING_MBARRIER, w->pc, b->pc, 1u << lane);
   f->text =
       m->forgives
@@ -201,13 +187,13 @@ void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
     const PtxMbarrier *b = asked[l] = one_of(m, w, i, l);
     if (!b) return;
     const uint32_t given = (uint32_t)ptx_lanes(m, w, &i->groups[2], 0)[l];
-    const uint32_t phase = b->over - b->first;
-    bool done = parity ? (phase & 1) != (given & 1) : phase != given;
+    const OrderPhases *phases = &b->order->phases;
+    bool done = parity ? order_phases_passes(phases, given & 1) : phases->phase != given;
     if (!done && parity) done = tell_missed(m, w, b, l, given);
     over |= (uint32_t)done << l;
   }
   // Lanes ask together: what one of them learns none knew before.
-  FOR_LANES(over) ptx_acquire(m, w, 1u << l, asked[l]->done);
+  FOR_LANES(over) ptx_acquire(m, w, 1u << l, order_mbar_ended(m->order, asked[l]->order));
   ptx_put_pred(m, w, &i->groups[0], mask, over);
   w->poll = -1;
   if (over == mask) return;
@@ -222,8 +208,7 @@ void run_cp_async_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     if (!b) return;
     ptx_land_copies(w, l);
     if (ptx_has(i, PTX_MOD_noinc) && !take_arrivals(m, w, l, b, 1)) return;
-    ptx_clock_join(m, b->clock, w->clock);
+    ptx_release(m, w, order_mbar_gathered(b->order));
     end_phase_if_over(m, w, b);
   }
-  w->clock[w->index]++;
 }

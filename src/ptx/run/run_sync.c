@@ -9,25 +9,24 @@ void ptx_only(PtxMachine *m, PtxWarp *w, uint32_t mask) {
 }
 
 void ptx_release(PtxMachine *m, PtxWarp *w, uint32_t *into) {
-  ptx_clock_join(m, into, w->clock);
-  w->clock[w->index]++;
+  order_tell(m->order, into, w->clock, w->index, w->clock[w->index] + 1);
 }
 
 static uint32_t living(const PtxWarp *w) { return w->exists & ~w->exited; }
 
 void ptx_meet(PtxWarp *w, uint32_t lanes) {
   FOR_LANES(lanes) w->lane_epoch[l]++;
-  if (!(living(w) & ~lanes)) w->met = w->clock[w->index]++;
+  if (!(living(w) & ~lanes)) w->met = ++w->clock[w->index];
 }
 
 void ptx_acquire(PtxMachine *m, PtxWarp *w, uint32_t lanes, const uint32_t *from) {
-  ptx_clock_join(m, w->clock, from);
+  order_join(m->order, w->clock, from);
   ptx_meet(w, lanes);
 }
 
 void ptx_barrier_clear(const PtxMachine *m, PtxBarrier *b) {
   *b = (PtxBarrier){.clock = b->clock};
-  ptx_clock_clear(m, b->clock);
+  order_clear(m->order, b->clock);
 }
 
 // Lets lanes of this warp come that may still do so; false when nobody else runs.

@@ -245,12 +245,9 @@ void run_t_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
       PtxMbarrier *b = ptx_mbarrier_at(m, w, l, casts ? m->smem_stride * rank + at : own->address);
       if (!b) return;
       ptx_reach(m, w, (int)l, rank);
-      w->commits[w->n_commits++ % PTX_COMMITS_KEPT] =
-          (PtxCommit){w->asked, (uint32_t)(b - m->mbarriers), b->over, w->pc};
       ptx_mbarrier_commit(m, w, l, b);
     }
   }
-  w->clock[w->index]++;
 }
 
 // ---- registers ----------------------------------------------------------------------------------
@@ -284,9 +281,7 @@ void run_t_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     const PtxArg arg = m->module->args[to->at + n];
     if (arg >= 0) w->frame_taint[arg] = ~0u;
   }
-  if (w->loads == w->loads_done) w->load_clock = w->clock[w->index];
   ptx_note_load(m, w, to);
-  w->loads++;
 }
 
 void run_t_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -300,33 +295,29 @@ void run_t_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     const uint64_t *S = ptx_lanes(m, w, from, n);
     FOR_LANES(mask) w->block->tmem->bits[first + (int)l][reach.column + n] = (uint32_t)S[l];
   }
-  if (w->stores == w->stores_done) w->store_clock = w->clock[w->index];
-  w->stores++;
 }
 
 void run_t_wait_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (!ptx_come_together(m, w, i, mask)) return;
-  w->loads_done = w->loads;
+  OrderMoves *moves = &m->moves[w->index];
+  order_wait_for_moves(&moves->loads, &moves->loaded, w->clock[w->index]);
   w->flies = m->multiplies;
 }
 
 void run_t_wait_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  if (ptx_come_together(m, w, i, mask)) w->stores_done = w->stores;
+  if (!ptx_come_together(m, w, i, mask)) return;
+  OrderMoves *moves = &m->moves[w->index];
+  order_wait_for_moves(&moves->stores, &moves->stored, w->clock[w->index]);
 }
 
-// What is still on its way is not told of.
 void run_t_before(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)i, (void)mask;
-  uint32_t over = w->clock[w->index];
-  if (w->loads != w->loads_done && w->load_clock - 1 < over) over = w->load_clock - 1;
-  if (w->stores != w->stores_done && w->store_clock - 1 < over) over = w->store_clock - 1;
-  *ptx_clock_before(m, w->clock, w->index) = over;
-  w->clock[w->index]++;
+  order_fact(m->order, w->clock, ORDER_BEFORE)[w->index] = ++w->clock[w->index];
 }
 
 void run_t_after(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)i, (void)mask;
-  memcpy(w->after, w->clock, sizeof *w->after * (size_t)m->n_clock);
+  order_come_after(m->order, w->clock);
 }
 
 // ---- forms --------------------------------------------------------------------------------------

@@ -220,5 +220,4 @@ const char *ptx_tensor_refuses(const PtxInst *i) {
 void run_cp_tensor(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool is_store = ptx_has(i, PTX_MOD_bulk_group);
   FOR_LANES(mask) if (!run_box(m, w, i, l, is_store)) return;
-  w->clock[w->index]++;
 }

@@ -3,25 +3,13 @@
 #include "model/ir/program.h"
 #include "ptx/run/run.h"
 
-// The last that was done to a column of a quarter: by a product, or by a warp's ld or st.
-typedef struct PtxTmemTouch {
-  uint32_t clock;    // of the warp; 0: nobody
-  uint32_t product;  // of the warp; 0: its ld or st
-  int32_t pc;
-  uint16_t thread;
-} PtxTmemTouch;
-
-typedef struct PtxTmemCell {
-  PtxTmemTouch write, read;
-} PtxTmemCell;
-
 enum { TMEM_UNITS = TENSOR_COLUMNS / TENSOR_COLUMNS_LEAST };
 
 struct PtxTmem {
   uint32_t bits[TENSOR_LANES][TENSOR_COLUMNS];
-  PtxTmemCell cell[TENSOR_QUARTERS][TENSOR_COLUMNS];
-  uint8_t had[TMEM_UNITS];  // where an allocation begins: its units of 32 columns
-  uint32_t taken;           // units
+  OrderPlace (*place)[TENSOR_COLUMNS];  // [TENSOR_QUARTERS]
+  uint8_t had[TMEM_UNITS];              // where an allocation begins: its units of 32 columns
+  uint32_t taken;                       // units
   bool gave_up;
   int alloc_pc;
 };

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "model/ir/matrix_tile.h"
+#include "order/order_words.h"
 #include "ptx/module/float_format.h"
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
@@ -147,9 +148,11 @@ static PtxFlight *flight_of(const PtxMachine *m, const PtxWarp *w, const PtxGrou
   return is_register && arg >= 0 ? &w->flight[(w->frame - w->regs) / PTX_LANES + arg] : NULL;
 }
 
-static bool flies(const PtxWarp *w, const PtxFlight *f) {
-  if (f && f->kind == PTX_FLIGHT_LD) return (int32_t)(w->loads_done - f->group) <= 0;
-  return f && f->kind != PTX_NO_FLIGHT && (int32_t)(w->products_done - f->group) <= 0;
+static bool flies(const PtxMachine *m, const PtxWarp *w, const PtxFlight *f) {
+  if (!f || f->kind == PTX_NO_FLIGHT) return false;
+  const OrderGroups *of =
+      f->kind == PTX_FLIGHT_LD ? &m->moves[w->index].loads : &w->groups->products;
+  return !order_group_is_over(of, f->group);
 }
 
 static void tell_flight(PtxMachine *m, PtxWarp *w, const PtxFlight *flight, uint32_t mask,
@@ -164,10 +167,7 @@ static void tell_flight(PtxMachine *m, PtxWarp *w, const PtxFlight *flight, uint
 // synchronization" (PTX ISA, 9.7.16.6.4.5 "Register dependencies, same thread"). It orders nothing
 // else, and a write has no such dependency: that takes a tcgen05.wait::ld.
 static void check_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlight *f, uint32_t mask) {
-  if (g->written)
-    tell_flight(m, w, f, mask,
-                "a register is written that a tcgen05.ld still brings, with no tcgen05.wait::ld "
-                "between");
+  if (g->written) tell_flight(m, w, f, mask, "it " ORDER_LOADING);
   f->kind = PTX_NO_FLIGHT;
 }
 
@@ -175,7 +175,7 @@ static void check_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlight *
 static void check_group(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
   for (int n = 0; n < g->n; n++) {
     PtxFlight *f = flight_of(m, w, g, n);
-    if (!flies(w, f)) continue;
+    if (!flies(m, w, f)) continue;
     if (f->kind == PTX_FLIGHT_LD)
       check_load(m, w, g, f, mask);
     else if (g->written)
@@ -190,7 +190,7 @@ static bool renames(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
   if (i->run != run_mov || i->groups[0].n != 1 || i->groups[1].n != 1) return false;
   PtxFlight *to = flight_of(m, w, &i->groups[0], 0);
   const PtxFlight *from = flight_of(m, w, &i->groups[1], 0);
-  if (!to || !flies(w, from) || from->kind != PTX_FLIGHT_D) return false;
+  if (!to || !flies(m, w, from) || from->kind != PTX_FLIGHT_D) return false;
   *to = *from;
   return true;
 }
@@ -230,7 +230,9 @@ static void check_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
 void ptx_note_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g) {
   for (int n = 0; n < g->n; n++) {
     PtxFlight *f = flight_of(m, w, g, n);
-    if (f) *f = (PtxFlight){.pc = w->pc, .group = w->loads, .kind = PTX_FLIGHT_LD};
+    if (f)
+      *f =
+          (PtxFlight){.pc = w->pc, .group = m->moves[w->index].loads.closed, .kind = PTX_FLIGHT_LD};
   }
   w->flies = true;
 }
@@ -249,13 +251,13 @@ static void take_off(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlightKind
   for (int n = 0; n < g->n; n++) {
     PtxFlight *f = flight_of(m, w, g, n);
     if (!f) continue;
-    if (flies(w, f) && f->kind != kind)
+    if (flies(m, w, f) && f->kind != kind)
       tell_flight(m, w, f, w->mask,
                   "a sum is taken for A, or A for a sum, before it was waited for");
-    *f = (PtxFlight){w->pc, w->products, (uint8_t)kind, f->written_pc, 0};
+    *f = (PtxFlight){w->pc, w->groups->products.closed, (uint8_t)kind, f->written_pc, 0};
   }
   w->flies = true;
-  w->last_flight = w->products;
+  w->last_flight = w->groups->products.closed;
 }
 
 void run_wgmma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
@@ -295,14 +297,13 @@ void run_wgmma_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask)
 
 void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m, (void)i, (void)mask;
-  w->products++;
+  w->groups->products.closed++;
 }
 
 // wait_group n leaves the last n groups.
 void run_wgmma_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)];
-  if (left > w->products) return;
-  for (; (int32_t)(w->products - left - w->products_done) > 0; w->products_done++)
-    w->products_clock[w->products_done % PTX_GROUPS_KEPT] = w->clock[w->index];
-  w->flies &= (int32_t)(w->products_done - w->last_flight) <= 0;
+  OrderGroups *products = &w->groups->products;
+  order_groups_wait_at(products, &w->groups->multiplied, left, w->clock[w->index]);
+  w->flies &= !order_group_is_over(products, w->last_flight);
 }

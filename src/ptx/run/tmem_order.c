@@ -1,15 +1,7 @@
 // Who has which columns of tensor memory, and in which order they are reached.
 //
-// It is the model's rule (model/interp/interp_tmem.c), in this machine's clocks: a column of a
-// quarter remembers its last write and read. What the tensor core does is over for those who know
-// that the phase is over at which a commit behind it has arrived; what a warp did by ld or st, for
-// those told of by somebody behind its tcgen05.fence::before_thread_sync. Either holds for a warp
-// from its next tcgen05.fence::after_thread_sync on. Products of one warp are carried out in the
-// order in which they are asked for.
-//
-// Worked example: warp 4 asks for products 1 to 4, commits them to acc_full, its phase 0. Warp 0
-// has seen that phase end, and fenced: its ld finds the cells written by product 4, the newest
-// commit that it knows of reaches to 4, so they are whole.
+// What is missing between two accesses order/order_tensor.h says. Ticks of a warp's share of the
+// tensor core are the products that it has been asked for; a commit tells its mbarrier of them.
 #include "ptx/run/run_tmem.h"
 
 #include "base/str.h"
@@ -20,9 +12,17 @@ bool ptx_has_tmem(const PtxModule *module) {
   return false;
 }
 
-PtxTmem *ptx_tmem_new(Arena *arena) { return ARENA_NEW(arena, PtxTmem); }
+PtxTmem *ptx_tmem_new(const PtxMachine *m) {
+  PtxTmem *tmem = ARENA_NEW(m->arena, PtxTmem);
+  tmem->place = order_piece(m->order, sizeof *tmem->place * TENSOR_QUARTERS);
+  return tmem;
+}
 
-void ptx_tmem_start(PtxBlock *block) { memset(block->tmem, 0, sizeof *block->tmem); }
+void ptx_tmem_start(PtxBlock *block) {
+  OrderPlace(*place)[TENSOR_COLUMNS] = block->tmem->place;
+  memset(block->tmem, 0, sizeof *block->tmem);
+  block->tmem->place = place;
+}
 
 void ptx_tmem_end(PtxMachine *m, PtxWarp *w) {
   if (!w->block->tmem->taken || m->stopped) return;
@@ -43,63 +43,47 @@ bool ptx_tmem_has(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *
   return false;
 }
 
-bool ptx_product_over(PtxMachine *m, uint32_t *clock, int warp, uint32_t product) {
-  const PtxWarp *owner = &m->warps[warp];
-  for (uint32_t back = 1; back <= owner->n_commits && back <= PTX_COMMITS_KEPT; back++) {
-    const PtxCommit *commit = &owner->commits[(owner->n_commits - back) % PTX_COMMITS_KEPT];
-    if (*ptx_phases_over(m, clock, (int)commit->mbarrier) > commit->phase)
-      return (int32_t)(commit->asked - product) >= 0;
-  }
-  return false;
-}
-
 // ---- order --------------------------------------------------------------------------------------
 
-typedef struct Judged {
-  PtxFindingKind kind;
-  const char *text;  // NULL: it is in order
-} Judged;
-
-static const char NO_AFTER[] = "no tcgen05.fence::after_thread_sync since it was told of that";
-
-static Judged of_product(PtxMachine *m, PtxWarp *w, const PtxTmemTouch *t, bool by_product) {
-  const int owner = t->thread / PTX_LANES;
-  if (by_product && owner == w->index) return (Judged){0};
-  if (ptx_product_over(m, w->after, owner, t->product)) return (Judged){0};
-  if (ptx_product_over(m, w->clock, owner, t->product))
-    return (Judged){PTX_FINDING_MISSING_FENCE, NO_AFTER};
-  return (Judged){
-      PTX_FINDING_MISSING_WAIT,
-      "tensor memory that a product may still write: no commit behind it was waited for"};
+static OrderVisit visit_of(const PtxMachine *m, const PtxWarp *w, uint32_t lane,
+                           const PtxTmemReach *reach, bool reads) {
+  const OrderMoves *moves = &m->moves[w->index];
+  const bool asks = reach->product != 0;
+  return (OrderVisit){.order = m->order,
+                      .moves = m->moves,
+                      .shares = ptx_share_of(m, 0),
+                      .clock = w->clock,
+                      .asker = w->index,
+                      .now = {.tick = asks ? reach->product : w->clock[w->index],
+                              .group = reads ? moves->loads.closed : moves->stores.closed,
+                              .tag = (uint32_t)w->pc,
+                              .party = (uint16_t)(asks ? ptx_share_of(m, w->index) : w->index),
+                              .lane = (uint16_t)lane},
+                      .reader = w->in_block / TENSOR_QUARTERS};
 }
 
-static Judged of_warp(PtxMachine *m, PtxWarp *w, const PtxTmemTouch *t) {
-  const int owner = t->thread / PTX_LANES;
-  if (owner == w->index) return (Judged){0};
-  if (*ptx_clock_before(m, w->after, owner) >= t->clock) return (Judged){0};
-  if (*ptx_clock_before(m, w->clock, owner) >= t->clock)
-    return (Judged){PTX_FINDING_MISSING_FENCE, NO_AFTER};
-  if (w->clock[owner] >= t->clock)
-    return (Judged){PTX_FINDING_MISSING_FENCE,
-                    "no tcgen05.fence::before_thread_sync behind what the other did, or its wait"};
-  return (Judged){PTX_FINDING_RACE, "tensor memory, with nothing between the two accesses"};
+static const char *who_text(const PtxMachine *m, const OrderConflict *c) {
+  if (c->by_share) return "the tensor core";
+  return arena_printf(m->arena, "warp %d", m->warps[c->then.party].in_block);
 }
 
-static void check(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemTouch *t,
-                  const PtxTmemReach *reach) {
-  if (t->clock == 0) return;
-  const Judged judged = t->product ? of_product(m, w, t, reach->product != 0) : of_warp(m, w, t);
-  if (!judged.text) return;
-  PtxFinding *f = ptx_find(m, w, judged.kind, w->pc, t->pc, 1u << lane);
-  f->other_thread = ptx_thread_of_block(m, t->thread);
-  f->text = judged.text;
+static void tell(PtxMachine *m, PtxWarp *w, const OrderVisit *visit, PtxFindingKind kind,
+                 const OrderConflict *c, const char *verb) {
+  PtxFinding *f = ptx_find(m, w, kind, w->pc, (int)c->then.tag, 1u << visit->now.lane);
+  if (f->count > 1) return;
+  const int warp = c->then.party % m->n_warps;
+  f->other_thread = ptx_thread_of_block(m, ptx_thread(&m->warps[warp], c->then.lane));
+  f->text = arena_printf(m->arena, "it %s what %s %s, %s", verb, who_text(m, c),
+                         c->read ? "reads" : "writes",
+                         kind == PTX_FINDING_RACE ? "with no barrier between" : order_gap_text(c));
 }
 
-static PtxTmemTouch touch_now(const PtxWarp *w, uint32_t lane, const PtxTmemReach *reach) {
-  return (PtxTmemTouch){.clock = w->clock[w->index],
-                        .product = reach->product,
-                        .pc = w->pc,
-                        .thread = (uint16_t)ptx_thread(w, (int)lane)};
+static void check(PtxMachine *m, PtxWarp *w, const OrderVisit *visit, const OrderConflict *c,
+                  const char *verb) {
+  static const PtxFindingKind kinds[] = {[ORDER_RACE] = PTX_FINDING_RACE,
+                                         [ORDER_MISSING_WAIT] = PTX_FINDING_MISSING_WAIT,
+                                         [ORDER_MISSING_FENCE] = PTX_FINDING_MISSING_FENCE};
+  if (c->gap) tell(m, w, visit, kinds[order_fault(c)], c, verb);
 }
 
 #define FOR_CELLS(reach)                    \
@@ -108,44 +92,34 @@ static PtxTmemTouch touch_now(const PtxWarp *w, uint32_t lane, const PtxTmemReac
       for (int c = (reach)->column; c < (reach)->column + (reach)->n; c++)
 
 void ptx_tmem_read(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach) {
-  const PtxTmemTouch now = touch_now(w, lane, reach);
+  const OrderVisit visit = visit_of(m, w, lane, reach, true);
   FOR_CELLS(reach) {
-    PtxTmemCell *cell = &w->block->tmem->cell[q][c];
-    if (cell->write.clock == 0) {
+    OrderPlace *place = &w->block->tmem->place[q][c];
+    if (!order_place_is_written(place, &visit)) {
       PtxFinding *f = ptx_find(m, w, PTX_FINDING_UNWRITTEN, w->pc, -1, 1u << lane);
       f->text = "of tensor memory";
     }
-    check(m, w, lane, &cell->write, reach);
-    cell->read = now;
+    const OrderConflict conflict = order_place_read(place, &visit);
+    check(m, w, &visit, &conflict, "reads");
   }
 }
 
-static bool is_over(PtxMachine *m, PtxWarp *w, const PtxTmemTouch *t) {
-  const int owner = t->thread / PTX_LANES;
-  if (t->clock == 0 || (owner == w->index && !t->product)) return true;
-  return t->product ? ptx_product_over(m, w->clock, owner, t->product)
-                    : w->clock[owner] >= t->clock;
-}
-
 void ptx_tmem_free(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach) {
+  const OrderVisit visit = visit_of(m, w, lane, reach, false);
   FOR_CELLS(reach) {
-    PtxTmemCell *cell = &w->block->tmem->cell[q][c];
-    const PtxTmemTouch *t = is_over(m, w, &cell->read) ? &cell->write : &cell->read;
-    if (!is_over(m, w, t)) {
-      PtxFinding *f = ptx_find(m, w, PTX_FINDING_RACE, w->pc, t->pc, 1u << lane);
-      f->other_thread = ptx_thread_of_block(m, t->thread);
-      f->text = "tensor memory is given back that the other may still be at";
-    }
-    *cell = (PtxTmemCell){.write = {0}};
+    OrderPlace *place = &w->block->tmem->place[q][c];
+    const OrderConflict conflict = order_place_free(place, &visit);
+    const PtxFindingKind kind =
+        conflict.gap == ORDER_GAP_WAIT ? PTX_FINDING_MISSING_WAIT : PTX_FINDING_RACE;
+    if (conflict.gap) tell(m, w, &visit, kind, &conflict, "gives back");
+    *place = (OrderPlace){.write = {0}};
   }
 }
 
 void ptx_tmem_write(PtxMachine *m, PtxWarp *w, uint32_t lane, const PtxTmemReach *reach) {
-  const PtxTmemTouch now = touch_now(w, lane, reach);
+  const OrderVisit visit = visit_of(m, w, lane, reach, false);
   FOR_CELLS(reach) {
-    PtxTmemCell *cell = &w->block->tmem->cell[q][c];
-    check(m, w, lane, &cell->write, reach);
-    check(m, w, lane, &cell->read, reach);
-    *cell = (PtxTmemCell){.write = now};
+    const OrderConflict conflict = order_place_write(&w->block->tmem->place[q][c], &visit);
+    check(m, w, &visit, &conflict, "overwrites");
   }
 }

@@ -17,7 +17,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/export_cu.h"
+#include "kernels/toolchain/export/export_cu.h"
 #include "model/lessons/fact.h"
 #include "model/schedules/decode.h"
 #include "tui/canvas/utf8.h"

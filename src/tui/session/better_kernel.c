@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "model/readings/knob_use.h"
+#include "model/readings/rules/knob_use.h"
 #include "tui/session/at_hand.h"
 
 static const Timed *timed_here(const Session *session) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/readings/knob_use.h"
+#include "model/readings/rules/knob_use.h"
 
 void advice_init(Advice *advice) { *advice = (Advice){.arena = arena_new("advice")}; }
 

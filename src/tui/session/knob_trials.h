@@ -8,7 +8,7 @@
 //   const Trial *up = advice_find(&advice, KNOB_FN, +1);
 //   const Trial *best = promise_best(&results, &advice, &estimate);   knob_gain.h
 #pragma once
-#include "model/readings/estimate.h"
+#include "model/readings/cost/estimate.h"
 #include "tui/session/picture.h"
 
 typedef struct Trial {

@@ -7,7 +7,7 @@
 //   while (knobsweep_step(&sweep, targets)) {}
 //   sweep.point[i].estimate.tflops
 #pragma once
-#include "model/readings/estimate.h"
+#include "model/readings/cost/estimate.h"
 #include "tui/session/picture.h"
 
 enum { KNOBSWEEP_POINTS_MAX = 132, KNOBSWEEP_REASON_BYTES = 224 };

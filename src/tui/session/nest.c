@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/ir/print_op.h"
+#include "model/ir/notation/print_op.h"
 
 enum { NEST_ROWS_MAX = 256 };
 
@@ -201,7 +201,7 @@ static bool joins_commit(Walk *walk, const Stmt *stmt, NestRow *row) {
   if (!is_of_group(stmt, ACTION_WAIT) || walk->nest->n_rows < 2 || !last->stmt) return false;
   if (last->stmt->next != stmt || !is_of_group(last->stmt, ACTION_SIGNAL)) return false;
   last->text =
-      arena_printf(walk->arena, "commit, wait %s %lld", walk->at_most, (long long)stmt->op.count);
+      arena_printf(walk->arena, "commit, wait %s %lld", walk->at_most, (long long)stmt->op.groups);
   return true;
 }
 

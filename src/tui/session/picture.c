@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/machine_code.h"
+#include "kernels/toolchain/machine/machine_code.h"
 #include "model/readings/derive.h"
 
 void side_init(Side *side, const char *name) {

@@ -9,9 +9,9 @@
 //   side->picture                      still the one of FM=8
 #pragma once
 #include "base/arena.h"
-#include "kernels/toolchain/sass.h"
-#include "model/readings/grid.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "model/readings/model.h"
+#include "model/readings/place/grid.h"
 #include "model/text/emit.h"
 #include "tui/session/nest.h"
 

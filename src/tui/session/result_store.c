@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "kernels/device/recorded.h"
+#include "kernels/device/history/recorded.h"
 #include "kernels/device/timing.h"
 #include "model/words/ladder.h"
 #include "tui/session/picture.h"

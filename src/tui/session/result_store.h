@@ -10,12 +10,12 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "kernels/device/bench.h"
-#include "kernels/device/history.h"
-#include "kernels/device/probe.h"
+#include "kernels/device/history/history.h"
+#include "kernels/device/probe/probe.h"
 #include "kernels/device/trace_run.h"
+#include "kernels/toolchain/machine/ptx_lines.h"
+#include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
-#include "kernels/toolchain/ptx_lines.h"
-#include "kernels/toolchain/sass.h"
 #include "model/words/knob.h"
 
 // The source of a number; the screen tells them apart by word and style.

@@ -13,7 +13,7 @@
 // undone; a rung that is left keeps what was made of it.
 #pragma once
 #include "base/arena.h"
-#include "model/readings/estimate.h"
+#include "model/readings/cost/estimate.h"
 #include "model/words/device.h"
 #include "model/words/ladder.h"
 #include "tui/canvas/key.h"
@@ -121,7 +121,8 @@ typedef struct Session {
   Advice *advice;
   KnobSweep *sweep;
   WorkerState worker;
-  struct Tuning *tuning;  // tuning.h; NULL: nothing was searched for yet
+  struct Tuning *tuning;       // tuning.h; NULL: nothing was searched for yet
+  struct PlacedLoads *placed;  // placed_loads.h; NULL: no view has looked yet
   // The rooflines of the GPU at hand as they were found to be, for the target of that name.
   const Calibration *fits;  // [CALIBRATION_FAMILIES]; NULL: nothing is known
   const char *fits_target;

@@ -3,7 +3,7 @@
 // The model reads no files. Records are those of data/results, counters those of data/facts;
 // lessons and claims ask for both through the two functions of FactWorld.
 #include "base/embed.h"
-#include "kernels/toolchain/counted.h"
+#include "kernels/toolchain/machine/counted.h"
 #include "model/lessons/fact.h"
 #include "tui/session/session.h"
 

@@ -1,7 +1,7 @@
 // The kernel that a view brought, else the picture of the schedule.
 #include "tui/session/subject.h"
 
-#include "model/readings/described.h"
+#include "model/readings/place/described.h"
 #include "model/words/schedule_atom.h"
 
 Accesses session_accesses(const Session *session) {

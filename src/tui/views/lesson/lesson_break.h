@@ -7,7 +7,7 @@
 //   -   barrier
 #pragma once
 #include "model/interp/breakage.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/print.h"
 #include "model/lessons/lesson.h"
 #include "tui/canvas/canvas.h"
 

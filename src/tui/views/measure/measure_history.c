@@ -4,8 +4,8 @@
 //   11-22 03:54  ana           50.1    0.98  4096³ f32        fp32 18 CTA swizzle
 //   11-22 03:52  ben          wrong          512³ f32         fp32 11 +2 padding
 //
-// A class shares one history (kernels/device/history.h). A row says its state, and the state says
-// at which rung it stands: names of rungs may have changed since.
+// A class shares one history (kernels/device/history/history.h). A row says its state, and the
+// state says at which rung it stands: names of rungs may have changed since.
 #include <stdio.h>
 
 #include "base/str.h"

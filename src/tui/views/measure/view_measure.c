@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "model/readings/knob_use.h"
+#include "model/readings/rules/knob_use.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/claim_rows.h"
@@ -240,7 +240,7 @@ const ViewBody measure_view = {
     .enter = measure_enter,
     .prepare = measure_prepare,
     .draw = measure_draw,
-    .json = measure_json,
+    .data = measure_data,
     .count = measure_count,
     .line = measure_line,
     .click = measure_click,

@@ -6,7 +6,7 @@
 //   descriptor_draw_tile(canvas, in, &frame);         the tile row by row, by bank
 #pragma once
 #include "banks/layouts/instruction_descriptor.h"
-#include "model/readings/tile_read.h"
+#include "model/readings/place/tile_read.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 
@@ -85,5 +85,3 @@ enum { DESCRIPTOR_MEMORY_COLS = 7 + 4 * MEMORY_CHUNKS };
 void descriptor_draw_memory(Canvas *canvas, Rect in, const Descriptor *frame);
 int descriptor_tile_cols(const Descriptor *frame);
 void descriptor_draw_tile(Canvas *canvas, Rect in, const Descriptor *frame);
-
-void descriptor_json(JsonWriter *writer, Session *session);

@@ -9,7 +9,7 @@
 
 #include "banks/engine/bank_text.h"
 #include "base/whole.h"
-#include "model/passes/slab_layout.h"
+#include "model/passes/copy/slab_layout.h"
 
 enum { HEAD_COLS = 4 };
 

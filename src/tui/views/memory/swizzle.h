@@ -36,7 +36,7 @@ typedef struct Swizzle {
   bool beside_a;    // the first column is A's layout, not "none": same slab, A|B is on
   BufferRole role;  // of it
   int described;    // 0: the slab of the access that is chosen; from 1 on one of those that no lane
-                    // addresses (model/readings/described.h)
+                    // addresses (model/readings/place/described.h)
   SlabProblem slab;
   const char *why;  // why there is no slab; NULL when there is one
   SwizzleColumn column[SWIZZLE_COLUMNS];

@@ -11,7 +11,7 @@
 #include "banks/layouts/notation.h"
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/readings/described.h"
+#include "model/readings/place/described.h"
 #include "tui/session/subject.h"
 #include "tui/views/memory/swizzle.h"
 

@@ -3,7 +3,7 @@
 //
 // v, or Up and Down, choose the picture; where there is room those behind it follow. Under A|B each
 // half of the screen has the pictures of one schedule. All of it is read off the program
-// (model/readings/on_chip.h, smem_budget.h); nothing is an estimate.
+// (model/readings/place/on_chip.h, smem_budget.h); nothing is an estimate.
 //
 // ViewState: mode is the picture.
 #include "base/nearest.h"
@@ -66,11 +66,8 @@ static void memory_draw(Canvas *canvas, Rect in, const Session *session) {
   draw_side(canvas, in, &frame->side[frame->n - 1], picture);
 }
 
-static void memory_json(JsonWriter *writer, Session *session) {
-  const MemoryFrame *frame = session->prepared;
-  json_member_string(writer, "picture", chip_pictures[picture_of(session)].name);
-  chip_put(writer, &frame->side[frame->n - 1]);
-}
+#define FORM_FILE "tui/views/memory/view_memory.form"
+#include "base/form_make.h"
 
 static void memory_move(Session *session, int delta) {
   ViewState *state = session_view_state(session);
@@ -123,7 +120,7 @@ static const Action actions[] = {
 const ViewBody memory_view = {
     .prepare = memory_prepare,
     .draw = memory_draw,
-    .json = memory_json,
+    .data = view_prepared,
     .move = memory_move,
     .move_label = "picture",
     .count = memory_count,

@@ -15,7 +15,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/readings/described.h"
+#include "model/readings/place/described.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/subject.h"
@@ -543,7 +543,7 @@ const ViewBody swizzle_view = {
     .close = swizzle_done,
     .prepare = swizzle_prepare,
     .draw = swizzle_draw,
-    .json = swizzle_json,
+    .data = swizzle_data,
     .move = swizzle_move,
     .move_label = "site",
     .count = sites_count,

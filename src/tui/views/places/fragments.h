@@ -1,6 +1,6 @@
 // The fragments view's data, made once per frame, and its two pictures.
 #pragma once
-#include "model/readings/fragment_text.h"
+#include "model/readings/place/fragment_text.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 

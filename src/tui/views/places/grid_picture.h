@@ -1,7 +1,7 @@
 // The matrix C as a grid of tiles: what the grid view shows of one side, and its picture.
 #pragma once
-#include "model/readings/gpc_merge.h"
-#include "model/readings/grid.h"
+#include "model/readings/place/gpc_merge.h"
+#include "model/readings/place/grid.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 

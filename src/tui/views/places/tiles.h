@@ -7,9 +7,9 @@
 //
 // Maps and traces outlive frames: they are made again when the schedule or the element changes.
 #pragma once
-#include "model/readings/grid.h"
-#include "model/readings/tile_map.h"
-#include "model/readings/trace.h"
+#include "model/readings/place/grid.h"
+#include "model/readings/place/tile_map.h"
+#include "model/readings/place/trace.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 

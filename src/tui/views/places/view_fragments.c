@@ -14,7 +14,7 @@
 // ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
 // choice · PICTURES + picture, where a choice is a row of the table, its sums and its N: (row · 2 +
 // f16 sums) · N_CHOICES + N / 8, 0 for the N of the row.
-#include "model/readings/on_chip.h"
+#include "model/readings/place/on_chip.h"
 #include "model/words/schedule_atom.h"
 #include "tui/views/places/fragments.h"
 
@@ -538,7 +538,7 @@ const ViewBody fragments_view = {
     .enter = fragments_enter,
     .prepare = fragments_prepare,
     .draw = fragments_draw,
-    .json = fragments_json,
+    .data = view_prepared,
     .move = fragments_move,
     .move_label = "row",
     .pane_label = "operand",

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/readings/knob_use.h"
+#include "model/readings/rules/knob_use.h"
 #include "tui/canvas/utf8.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include "tui/views/program/loops_axes.h"
 
 #include "base/str.h"
-#include "model/readings/fragment_text.h"
+#include "model/readings/place/fragment_text.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/program/tier_style.h"
 

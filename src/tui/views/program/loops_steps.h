@@ -1,7 +1,7 @@
 // The loops view's third picture: what a thread issues in one iteration of k_o, row by row, and the
 // orders in which it could read its fragments.
 #pragma once
-#include "model/readings/steps.h"
+#include "model/readings/time/steps.h"
 #include "model/schedules/strategies.h"
 #include "tui/canvas/canvas.h"
 

@@ -1,7 +1,7 @@
 // The picture beside the time line: another state's, the same schedule without overlap, or what was
 // measured.
 #include "kernels/toolchain/emit_plan.h"
-#include "model/readings/timeline_measured.h"
+#include "model/readings/time/timeline_measured.h"
 #include "model/schedules/sequential.h"
 #include "tui/views/program/pipeline.h"
 

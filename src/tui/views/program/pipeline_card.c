@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "base/str.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/print.h"
 #include "tui/canvas/fmt.h"
 #include "tui/views/program/pipeline.h"
 

@@ -5,13 +5,13 @@
 //    ok      one thread of the block initialises the mbarriers, in no role   12   208
 //    wrong   one whole warp allocates tensor memory, with no lane guard      24   219
 //
-// Of a broken program it is the broken one's (model/readings/skeleton.h), so that a breakage shows
-// as the line that it breaks. Lines are about what must stand where, not about values: a breakage
-// that leaves all of it in its place is said to have none.
+// Of a broken program it is the broken one's (model/readings/rules/skeleton.h), so that a breakage
+// shows as the line that it breaks. Lines are about what must stand where, not about values: a
+// breakage that leaves all of it in its place is said to have none.
 //   CHECKLIST  27 of 27 stand; none is about last_barrier           loops  CUDA
 // Numbers are those of `gemmview loops` and of the CUDA text.
 #include "kernels/toolchain/emit_plan.h"
-#include "model/ir/print.h"
+#include "model/ir/notation/print.h"
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 
@@ -148,21 +148,7 @@ void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor) 
   draw_said(canvas, said, list, cursor);
 }
 
-void checklist_put(JsonWriter *w, const Checklist *list) {
-  json_key(w, "checklist");
-  json_begin_array(w);
-  for (int i = 0; i < list->skeleton->n; i++) {
-    const SkeletonLine *line = &list->skeleton->line[i];
-    json_begin_object(w);
-    json_member_string(w, "part", skeleton_part_name(line->part));
-    json_member_string(w, "asked", line->asked);
-    json_member_string(w, "state", skeleton_state_name(line->state));
-    json_member_string(w, "found", line->found);
-    json_member_known(w, "statement", line->at != NULL, line->at ? line->at->id : 0);
-    json_member_known(w, "loops_line", list->place[i].loops > 0, list->place[i].loops);
-    json_member_known(w, "cuda_line", list->place[i].cuda > 0, list->place[i].cuda);
-    json_end_object(w);
-  }
-  json_end_array(w);
-  json_member_string(w, "checklist_no_line_about", checklist_no_line_about(list));
-}
+// ---- JSON ---------------------------------------------------------------------------------------
+
+#define FORM_FILE "tui/views/program/pipeline_checklist.form"
+#include "base/form_make.h"

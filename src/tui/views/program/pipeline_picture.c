@@ -211,7 +211,7 @@ enum { GAP_NAME_MAX = 64 };
 
 // "full[2]", "barrier"; in full "full[2] phase 1", "barrier of all threads".
 static void name_gap(const TimelineEvent *e, bool in_full, char out[GAP_NAME_MAX]) {
-  const long long count = (long long)e->stmt->op.count;
+  const long long count = (long long)e->stmt->op.threads;
   if (e->bar.buffer && e->bar.at < 0)
     snprintf(out, GAP_NAME_MAX, "%.32s", e->bar.buffer->name);
   else if (e->bar.buffer && in_full)

@@ -12,7 +12,7 @@
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
 #include "model/readings/model.h"
-#include "model/readings/timeline.h"
+#include "model/readings/time/timeline.h"
 
 // What a run with values found in a broken program.
 typedef struct PipelineVerdict {

@@ -3,8 +3,8 @@
 // Everything is made in the frame arena by source_text.c, source_place.c and source_opcodes.c;
 // source_lines.c, source_counts.c and view_source.c draw.
 #pragma once
-#include "kernels/toolchain/register_banks.h"
-#include "model/ir/print.h"
+#include "kernels/toolchain/machine/register_banks.h"
+#include "model/ir/notation/print.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 #include "tui/session/session.h"

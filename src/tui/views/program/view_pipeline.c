@@ -1,10 +1,10 @@
 // pipeline: time to the right; who copies, reads, multiplies and waits, and for whom.
 //
-// The picture is a run of the program without values (model/readings/timeline.h) of one block alone
-// on its SM, with the target's costs: an estimate. Left and Right go from event to event of a lane,
-// Up and Down choose the lane; v sets the same schedule without overlap beside it, t what a block
-// did on the GPU, x breaks the program and shows who waits for ever, or which statements race; i
-// shows what such a kernel must contain, and whether it does.
+// The picture is a run of the program without values (model/readings/time/timeline.h) of one block
+// alone on its SM, with the target's costs: an estimate. Left and Right go from event to event of a
+// lane, Up and Down choose the lane; v sets the same schedule without overlap beside it, t what a
+// block did on the GPU, x breaks the program and shows who waits for ever, or which statements
+// race; i shows what such a kernel must contain, and whether it does.
 //
 // ViewState is not used: what is kept between frames is PipelineOwn.
 #include <string.h>
@@ -246,9 +246,9 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   pipeline_draw_card(canvas, in, own, &frame->card);
 }
 
-static void pipeline_json(JsonWriter *w, Session *session) {
+static const void *pipeline_data(Session *session) {
   make_checklist(session);
-  pipeline_put(w, session->frame, own_of(session));
+  return own_of(session);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -544,7 +544,7 @@ const ViewBody pipeline_view = {
     .close = pipeline_close,
     .prepare = pipeline_prepare,
     .draw = pipeline_draw,
-    .json = pipeline_json,
+    .data = pipeline_data,
     .move = pipeline_move,
     .move_label = "lane",
     .count = pipeline_count,

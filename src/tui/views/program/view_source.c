@@ -17,7 +17,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "kernels/toolchain/asm_words.h"
+#include "kernels/toolchain/machine/asm_words.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -454,7 +454,7 @@ const ViewBody source_view = {
     .enter = source_enter,
     .prepare = source_prepare,
     .draw = source_draw,
-    .json = source_json,
+    .data = view_prepared,
     .count = count_lines,
     .line = source_line,
     .go = go_line,

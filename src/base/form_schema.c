@@ -1,0 +1,106 @@
+// A form's table → JSON Schema 2020-12.
+//
+//   INT(first, "first row", …)   ->   "first":{"type":"integer","description":"first row"}
+//
+// Members that are always there are "required"; no others than the form's may be there.
+#include "base/form.h"
+
+static const char *const types[] = {
+    [FORM_BOOL] = "boolean", [FORM_INT] = "integer",   [FORM_NUM] = "number",
+    [FORM_TEXT] = "string",  [FORM_NUMBERS] = "array", [FORM_TEXTS] = "array",
+    [FORM_GRID] = "array",   [FORM_COUNTS] = "object", [FORM_OBJECT] = "object",
+    [FORM_LIST] = "array",   [FORM_REFS] = "array",    [FORM_MEMBERS] = "object",
+    [FORM_PAIRS] = "object", [FORM_KEYED] = "object",
+};
+
+static void put_type(JsonWriter *w, const FormField *field) {
+  json_key(w, "type");
+  if (field->presence != FORM_MAYBE) return json_put_string(w, types[field->kind]);
+  json_begin_array(w);
+  json_put_string(w, types[field->kind]);
+  json_put_string(w, "null");
+  json_end_array(w);
+}
+
+static void put_inner(JsonWriter *w, const char *key, const char *type) {
+  json_key(w, key);
+  json_begin_object(w);
+  json_member_string(w, "type", type);
+}
+
+static void put_object(JsonWriter *w, const Form *form, bool is_document);
+
+// What each element of an array, or each member with a name from outside, is.
+static void put_elements(JsonWriter *w, const FormField *field) {
+  static const char *const elements[] = {
+      [FORM_NUMBERS] = "number", [FORM_TEXTS] = "string", [FORM_GRID] = "array",
+      [FORM_COUNTS] = "number",  [FORM_PAIRS] = "string", [FORM_LIST] = "object",
+      [FORM_REFS] = "object",    [FORM_KEYED] = "object", [FORM_RAW] = NULL,
+  };
+  const char *element = elements[field->kind];
+  if (!element) return;
+  const bool keys = types[field->kind][0] == 'o';
+  put_inner(w, keys ? "additionalProperties" : "items", field->whole ? "integer" : element);
+  if (field->form) put_object(w, field->form, false);
+  json_end_object(w);
+}
+
+static void put_field(JsonWriter *w, const FormField *field) {
+  json_key(w, field->key);
+  json_begin_object(w);
+  if (field->kind != FORM_RAW) put_type(w, field);
+  if (field->help[0]) json_member_string(w, "description", field->help);
+  put_elements(w, field);
+  if (field->kind == FORM_OBJECT) put_object(w, field->form, false);
+  json_end_object(w);
+}
+
+static void put_fields(JsonWriter *w, const Form *form) {
+  for (int i = 0; i < form->n; i++) {
+    const FormField *field = &form->field[i];
+    if (field->kind == FORM_MEMBERS)
+      put_fields(w, field->form);
+    else
+      put_field(w, field);
+  }
+}
+
+// Members of WHEN_MEMBERS are left out together, so none of them is required.
+static void put_required(JsonWriter *w, const Form *form) {
+  for (int i = 0; i < form->n; i++) {
+    const FormField *field = &form->field[i];
+    if (field->presence == FORM_WHEN) continue;
+    if (field->kind == FORM_MEMBERS)
+      put_required(w, field->form);
+    else
+      json_put_string(w, field->key);
+  }
+}
+
+static void put_object(JsonWriter *w, const Form *form, bool is_document) {
+  if (form->help[0] && is_document) json_member_string(w, "description", form->help);
+  json_key(w, "properties");
+  json_begin_object(w);
+  if (is_document) {
+    json_key(w, "schema");
+    json_begin_object(w);
+    json_member_string(w, "const", JSON_DOCUMENT_SCHEMA);
+    json_end_object(w);
+  }
+  put_fields(w, form);
+  json_end_object(w);
+  json_key(w, "required");
+  json_begin_array(w);
+  if (is_document) json_put_string(w, "schema");
+  put_required(w, form);
+  json_end_array(w);
+  json_member_bool(w, "additionalProperties", false);
+}
+
+void form_schema(JsonWriter *writer, const Form *form, bool is_document) {
+  json_begin_object(writer);
+  json_member_string(writer, "$schema", "https://json-schema.org/draft/2020-12/schema");
+  json_member_string(writer, "type", "object");
+  put_object(writer, form, is_document);
+  json_end_object(writer);
+}

@@ -1,0 +1,271 @@
+// A layout looked at from every side, as text and as JSON.
+#include "cli/common/tables/layout_view.h"
+
+#include <stdio.h>
+
+#include "banks/layouts/notation.h"
+#include "base/str.h"
+#include "cli/common/cli.h"
+
+enum { GROUP_ROWS = 16 };
+
+LayoutView layout_view(Arena *arena, const Layout *layout, const SlabSite *sites, int n_sites) {
+  Diags unused = diags_new(arena);
+  LayoutView view = {.arena = arena, .layout = layout, .sites = sites, .n_sites = n_sites};
+  view.plain = layout_parse(arena, &layout->slab, "none", &unused);
+  view.facts = layout_examine(arena, layout);
+  bool foreign = notation_is(layout->text);
+  view.canonical = foreign ? notation_canonical(arena, layout) : layout->text;
+  view.other = layout_other(arena, layout);
+  if (!view.facts.bijective) view.n_sites = 0;
+  return view;
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static char *place_of(const LayoutView *view, int logical) {
+  const LayoutSlab *slab = &view->layout->slab;
+  int inside = logical % slab->row_bytes, byte = inside % slab->elem_bytes;
+  char *at = arena_printf(view->arena, "row %d, col %d", logical / slab->row_bytes,
+                          inside / slab->elem_bytes);
+  return byte ? arena_printf(view->arena, "%s, byte %d", at, byte) : at;
+}
+
+// Wavefronts of all sites in a layout; -1: one of them cannot run in it, or has no counts.
+static int wavefronts_in(const LayoutView *view, const Layout *layout) {
+  int n = 0;
+  for (int i = 0; i < view->n_sites; i++) {
+    const SlabCost cost = slab_site_cost(&view->sites[i], layout);
+    if (!cost.known || !cost.legal) return -1;
+    n += cost.wavefronts;
+  }
+  return n;
+}
+
+static const char *say_wavefronts(const LayoutView *view, const Layout *layout) {
+  const int n = wavefronts_in(view, layout);
+  return n < 0 ? "not all accesses below can run"
+               : arena_printf(view->arena, "the accesses below take %d wavefronts", n);
+}
+
+// Which unit the numbers of a typed swizzle were taken in, and what they are in the other one.
+static void print_unit(const LayoutView *view) {
+  const LayoutOther *other = &view->other;
+  const char *unit = layout_unit_name(view->layout->unit);
+  if (!unit) return;
+  printf("swizzle counted in  %s", unit);
+  if (other->unit && !view->turned) printf(": %s", say_wavefronts(view, view->layout));
+  if (other->unit)
+    printf("\nin %-8s it is   %s", layout_unit_name(other->unit),
+           str_sanitise(view->arena, other->canonical));
+  if (other->layout && !view->turned) printf(": %s", say_wavefronts(view, other->layout));
+  if (other->unit) printf("\nto type that        %s", str_sanitise(view->arena, other->text));
+  printf("\n\n");
+}
+
+static const char *yes(bool value) { return value ? "yes" : "no"; }
+
+void layout_view_print_facts(const LayoutView *view) {
+  const LayoutFacts *facts = &view->facts;
+  const LayoutSlab *slab = &view->layout->slab;
+  if (notation_is(view->layout->text))
+    printf("%s, which is%s\n", str_sanitise(view->arena, view->layout->text),
+           view->turned ? ", with rows and columns changed round," : "");
+  printf("%s\n%d rows of %d bytes, elements of %d; %d bytes of shared memory\n\n",
+         str_sanitise(view->arena, view->canonical), slab->rows, slab->row_bytes, slab->elem_bytes,
+         view->layout->storage_bytes);
+  print_unit(view);
+  if (facts->bijective)
+    printf("bijection           yes\n");
+  else
+    printf("bijection           no: %s and %s both lie at byte %d\n",
+           place_of(view, facts->clash[0]), place_of(view, facts->clash[1]),
+           view->layout->offset_of[facts->clash[0]]);
+  printf("linear over bits    %s%s\n", yes(facts->linear),
+         facts->linear && facts->constant ? " (and a constant)" : "");
+  printf("chunks kept whole   %d bytes\n", facts->whole_bytes);
+  printf("vectors of 4 8 16   %s %s %s\n", yes(facts->whole_bytes >= 4),
+         yes(facts->whole_bytes >= 8), yes(facts->whole_bytes >= 16));
+  printf("ldmatrix, cp.async 16  %s\n", yes(facts->whole_bytes >= 16));
+}
+
+static void print_cost(const SlabCost *cost) {
+  if (!cost->known)
+    printf("  %18s", "unknown");
+  else if (!cost->legal)
+    printf("  %18s", "not aligned");
+  else
+    printf("  %10d %7d", cost->wavefronts, cost->ways);
+}
+
+void layout_view_print_sites(const LayoutView *view) {
+  if (view->n_sites == 0) return;
+  printf("\n%-24s %-9s  %18s  %18s\n", "", "", "row by row", "in this layout");
+  printf("%-24s %-9s  %10s %7s  %10s %7s\n", "site", "op", "wavefronts", "ways", "wavefronts",
+         "ways");
+  for (int i = 0; i < view->n_sites; i++) {
+    SlabCost before = slab_site_cost(&view->sites[i], view->plain);
+    SlabCost after = slab_site_cost(&view->sites[i], view->layout);
+    printf("%-24s %-9s", str_sanitise(view->arena, view->sites[i].name), view->sites[i].op->name);
+    print_cost(&before);
+    print_cost(&after);
+    putchar('\n');
+  }
+}
+
+static void print_bits(const LayoutView *view) {
+  if (!view->facts.linear) return;
+  Str out = str_new(view->arena);
+  str_add(&out, "\nbits of the byte index (columns) and of the offset in shared memory (rows)\n");
+  layout_print_bits(&out, &view->facts);
+  fputs(out.text, stdout);
+}
+
+void layout_view_print_groups(const LayoutView *view, bool map) {
+  if (view->layout->slab.row_bytes < 16 || view->facts.whole_bytes < 16) return;
+  Str out = str_new(view->arena);
+  str_add(&out, "\nbank group (0-7: four banks each) of each 16-byte chunk\n");
+  layout_print_groups(&out, view->layout, map ? view->layout->slab.rows : GROUP_ROWS);
+  fputs(out.text, stdout);
+}
+
+void layout_view_print(const LayoutView *view, bool map) {
+  layout_view_print_facts(view);
+  print_bits(view);
+  layout_view_print_groups(view, map);
+  layout_view_print_sites(view);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_cost(JsonWriter *w, const char *key, const SlabCost *cost) {
+  json_key(w, key);
+  json_begin_object(w);
+  bool shown = cost->known && cost->legal;
+  const struct {
+    const char *key;
+    int value;
+  } members[] = {{"wavefronts", cost->wavefronts},
+                 {"ideal", cost->ideal},
+                 {"conflicts", cost->conflicts},
+                 {"ways", cost->ways}};
+  for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+    if (shown)
+      json_member_int(w, members[i].key, members[i].value);
+    else
+      json_member_null(w, members[i].key);
+  json_member_bool(w, "aligned", cost->legal);
+  json_end_object(w);
+}
+
+static void put_sites(JsonWriter *w, const LayoutView *view) {
+  json_key(w, "sites");
+  json_begin_array(w);
+  for (int i = 0; i < view->n_sites; i++) {
+    SlabCost before = slab_site_cost(&view->sites[i], view->plain);
+    SlabCost after = slab_site_cost(&view->sites[i], view->layout);
+    json_begin_object(w);
+    json_member_string(w, "name", view->sites[i].name);
+    json_member_string(w, "op", view->sites[i].op->name);
+    put_cost(w, "plain", &before);
+    put_cost(w, "layout", &after);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void put_place(JsonWriter *w, const LayoutView *view, int logical) {
+  const LayoutSlab *slab = &view->layout->slab;
+  json_begin_array(w);
+  json_put_int(w, logical / slab->row_bytes);
+  json_put_int(w, logical % slab->row_bytes / slab->elem_bytes);
+  json_end_array(w);
+}
+
+static void put_clash(JsonWriter *w, const LayoutView *view) {
+  json_key(w, "clash");
+  if (view->facts.bijective) {
+    json_put_null(w);
+    return;
+  }
+  json_begin_object(w);
+  json_key(w, "row_col");
+  json_begin_array(w);
+  put_place(w, view, view->facts.clash[0]);
+  put_place(w, view, view->facts.clash[1]);
+  json_end_array(w);
+  json_member_int(w, "offset_bytes", view->layout->offset_of[view->facts.clash[0]]);
+  json_end_object(w);
+}
+
+// For each bit of the index, the offset that it alone adds.
+static void put_columns(JsonWriter *w, const LayoutFacts *facts) {
+  json_key(w, "bit_columns");
+  if (!facts->linear) {
+    json_put_null(w);
+    return;
+  }
+  json_begin_array(w);
+  for (int bit = 0; bit < facts->n_bits; bit++) json_put_int(w, facts->column[bit]);
+  json_end_array(w);
+}
+
+static void put_map(JsonWriter *w, const Layout *layout) {
+  const LayoutSlab *slab = &layout->slab;
+  json_key(w, "map");
+  json_begin_array(w);
+  for (int row = 0; row < slab->rows; row++) {
+    json_begin_array(w);
+    for (int byte = 0; byte < slab->row_bytes; byte += slab->elem_bytes)
+      json_put_int(w, layout->offset_of[row * slab->row_bytes + byte]);
+    json_end_array(w);
+  }
+  json_end_array(w);
+}
+
+static void put_unit(JsonWriter *w, const LayoutView *view) {
+  const LayoutOther *other = &view->other;
+  json_member_string(w, "swizzle_unit", layout_unit_name(view->layout->unit));
+  json_key(w, "other_unit");
+  if (!other->unit) {
+    json_put_null(w);
+    return;
+  }
+  json_begin_object(w);
+  json_member_string(w, "unit", layout_unit_name(other->unit));
+  json_member_string(w, "layout", other->text);
+  json_member_string(w, "canonical", other->layout ? other->canonical : NULL);
+  json_member_string(w, "why_not", other->layout ? NULL : other->canonical);
+  json_end_object(w);
+}
+
+void layout_view_write(JsonWriter *w, const LayoutView *view, bool map) {
+  const LayoutSlab *slab = &view->layout->slab;
+  json_member_string(w, "layout", view->layout->text);
+  json_member_string(w, "canonical", view->canonical);
+  put_unit(w, view);
+  json_member_int(w, "rows", slab->rows);
+  json_member_int(w, "row_bytes", slab->row_bytes);
+  json_member_int(w, "elem_bytes", slab->elem_bytes);
+  json_member_int(w, "storage_bytes", view->layout->storage_bytes);
+  json_member_bool(w, "bijective", view->facts.bijective);
+  put_clash(w, view);
+  json_member_bool(w, "linear", view->facts.linear);
+  json_member_int(w, "constant", view->facts.constant);
+  put_columns(w, &view->facts);
+  json_member_int(w, "whole_bytes", view->facts.whole_bytes);
+  json_member_bool(w, "vector4", view->facts.whole_bytes >= 4);
+  json_member_bool(w, "vector8", view->facts.whole_bytes >= 8);
+  json_member_bool(w, "vector16", view->facts.whole_bytes >= 16);
+  json_member_bool(w, "ldmatrix", view->facts.whole_bytes >= 16);
+  json_member_bool(w, "cpasync16", view->facts.whole_bytes >= 16);
+  put_sites(w, view);
+  if (map) put_map(w, view->layout);
+}
+
+int layout_view_status(const LayoutView *view) {
+  if (view->facts.bijective) return CLI_OK;
+  return cli_error(CLI_USAGE, "not a bijection: %s and %s both lie at byte %d of shared memory",
+                   place_of(view, view->facts.clash[0]), place_of(view, view->facts.clash[1]),
+                   view->layout->offset_of[view->facts.clash[0]]);
+}

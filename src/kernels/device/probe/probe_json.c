@@ -1,0 +1,112 @@
+// Requests and results of the probe on the worker's pipe, by record.h's tables:
+//
+//   {"accesses":[{"op":"lds32","addr":[0,128,256,…]}]}
+//   {"cancelled":false,"probes":[{"ok":true,"error":null,…,"clocks":32.01,…,"wavefronts":32,…}]}
+//
+// A request comes from outside and ends as a kernel, so its operations and addresses are checked
+// here, before anything is compiled.
+#include <stddef.h>
+
+#include "kernels/device/probe/probe.h"
+#include "kernels/toolchain/json_fields.h"
+
+#define FIELD(T, NAME, KIND) \
+  { .key = #NAME, .kind = KIND, .offset = offsetof(T, NAME) }
+#define RECORD_OF(T, FIELDS) \
+  { FIELDS, sizeof FIELDS / sizeof *FIELDS, sizeof(T) }
+
+static const RecordField access_fields[] = {
+    FIELD(ProbeAccess, op, RECORD_TEXT),
+    {.key = "addr",
+     .kind = RECORD_INT64S,
+     .offset = offsetof(ProbeAccess, addr),
+     .max = BANK_LANES},
+};
+static const Record access_record = RECORD_OF(ProbeAccess, access_fields);
+
+static const RecordField request_fields[] = {
+    {.key = "accesses",
+     .kind = RECORD_LIST,
+     .offset = offsetof(ProbeRequest, access),
+     .record = &access_record,
+     .count_offset = offsetof(ProbeRequest, n),
+     .max = PROBE_ACCESSES_MAX},
+};
+static const Record request_record = RECORD_OF(ProbeRequest, request_fields);
+
+static const RecordField result_fields[] = {
+    FIELD(ProbeResult, ok, RECORD_BOOL),
+    FIELD(ProbeResult, error, RECORD_MAYBE_TEXT),
+    FIELD(ProbeResult, poisoned, RECORD_BOOL),
+    FIELD(ProbeResult, op, RECORD_TEXT),
+    FIELD(ProbeResult, clocks, RECORD_POSITIVE),
+    FIELD(ProbeResult, p10_clocks, RECORD_POSITIVE),
+    FIELD(ProbeResult, p90_clocks, RECORD_POSITIVE),
+    FIELD(ProbeResult, n_samples, RECORD_INT),
+    FIELD(ProbeResult, wavefronts, RECORD_COUNT),
+    FIELD(ProbeResult, clocks_per_wavefront, RECORD_POSITIVE),
+    FIELD(ProbeResult, gpu, RECORD_MAYBE_TEXT),
+    FIELD(ProbeResult, date, RECORD_MAYBE_TEXT),
+};
+static const Record result_record = RECORD_OF(ProbeResult, result_fields);
+
+static const RecordField results_fields[] = {
+    FIELD(ProbeResults, cancelled, RECORD_BOOL),
+    {.key = "probes",
+     .kind = RECORD_LIST,
+     .offset = offsetof(ProbeResults, result),
+     .record = &result_record,
+     .count_offset = offsetof(ProbeResults, n),
+     .max = PROBE_ACCESSES_MAX},
+};
+static const Record results_record = RECORD_OF(ProbeResults, results_fields);
+
+static void write(Str *out, const Record *record, const void *from) {
+  JsonWriter w = json_writer(out);
+  record_write(&w, record, from);
+}
+
+static bool check_access(const ProbeAccess *access, int i, Diags *diags) {
+  if (!banks_op_find(access->op)) {
+    diag_add(diags, "bank_op", "access %d: there is no operation \"%.40s\"", i,
+             str_sanitise(diags->arena, access->op))
+        ->nearest = "lds32";
+    return false;
+  }
+  for (int lane = 0; lane < BANK_LANES; lane++) {
+    if (access->addr[lane] < BANK_SMEM_BYTES_MAX) continue;
+    diag_add(diags, "addr_range", "access %d: lane %d: %lld is outside shared memory", i, lane,
+             (long long)access->addr[lane])
+        ->nearest = arena_printf(diags->arena, "%d", BANK_SMEM_BYTES_MAX - 1);
+    return false;
+  }
+  return true;
+}
+
+void probe_request_write_json(Str *out, const ProbeRequest *request) {
+  write(out, &request_record, request);
+}
+
+ProbeRequest *probe_request_read_json(Arena *arena, const char *text, Diags *diags) {
+  ProbeRequest *request = record_read_text(arena, text, "probe", &request_record, diags);
+  if (request && request->n == 0) diag_add(diags, "probe", "there is no access to probe");
+  for (int i = 0; request && i < request->n; i++)
+    if (!check_access(&request->access[i], i, diags)) return NULL;
+  return request && request->n > 0 ? request : NULL;
+}
+
+void probe_result_write_json(Str *out, const ProbeResult *result) {
+  write(out, &result_record, result);
+}
+
+ProbeResult *probe_result_read_json(Arena *arena, const char *text, Diags *diags) {
+  return record_read_text(arena, text, "probe result", &result_record, diags);
+}
+
+void probe_results_write_json(Str *out, const ProbeResults *results) {
+  write(out, &results_record, results);
+}
+
+ProbeResults *probe_results_read_json(Arena *arena, const char *text, Diags *diags) {
+  return record_read_text(arena, text, "probe results", &results_record, diags);
+}

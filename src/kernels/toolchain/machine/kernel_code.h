@@ -1,0 +1,18 @@
+// What a kernel's machine code says of the loop that multiplies, read off the cubin itself: no
+// disassembler is needed, since Volta an instruction has 16 bytes with its opcode, its stall and
+// its scoreboards at the same places (Jia et al., Dissecting the NVIDIA Volta GPU Architecture via
+// Microbenchmarking, 2018, chapter 2; the places were compared with nvdisasm 13.0 for sm_90a).
+#pragma once
+#include <stddef.h>
+
+#include "model/readings/cost/compiled_code.h"
+
+// Of the kernel named so. No multiplies: there is no such code, or it has no loop that multiplies
+// by FFMA, HFMA2, DFMA or mma.sync; wgmma and tcgen05 run beside the code that asks for them.
+CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel);
+// Where the kernel spills, by the order of its code: the assembler may put what is seldom run
+// behind everything else.
+CompiledSpills kernel_spills_read(const unsigned char *cubin, size_t n, const char *kernel);
+// How many instructions the kernel has, without what fills it up behind its end; -1: there is no
+// such code.
+int kernel_length_read(const unsigned char *cubin, size_t n, const char *kernel);

@@ -1,0 +1,243 @@
+// One product behind the other, and the softmax between → both products of two blocks of keys in
+// flight under the softmax (FlashAttention-3: pipelining inside of a warpgroup, and ping-pong).
+//
+// Requires: fuse, warp_specialize, each product as one group of wgmma. Ensures: the loop over
+// blocks of keys asks for the scores of the next block and then for O of this one; rows are weighed
+// when the first group has ended and the second may not have. The first block's scores stand in
+// front of the loop, the last block's O behind it. Preserves: what the producer does, who fetches K
+// and V in the same order; the rows, which see block after block.
+//
+// Worked example, three blocks, S the products of scores, W the weighing, O those of values:
+//   before   S0 W0 O0  S1 W1 O1  S2 W2 O2
+//   after    S0 W0 | S1 O0 W1 | S2 O1 W2 | O2     O0 is waited for behind W1, O1 behind W2
+//
+// The wait for O, its rescaling and the weights as operand A begin a turn of the loop and do not
+// end one: where powers of two and that wait stand in one piece of straight code, the assembler
+// moves the wait up in front of the powers, to rescale between them (nvcc 13.0, sm_90a), and
+// nothing is weighed under a product.
+//
+// ROLE_SCHEDULE=pingpong: a warpgroup asks for its products when the one before it has asked for
+// those of the same block, the first when the last one has asked for the block before. order[w] has
+// a phase for each block, which ends when all warps of warpgroup w have asked. So one weighs while
+// the products of the other are under way, instead of all asking and weighing at the same time.
+#include "model/passes/passes.h"
+#include "model/words/fragment.h"
+
+static const KnobId knob = KNOB_MMA_GROUPS;
+
+// The statements from *list on up to one, which is the last of them, cut out.
+static Stmt *take_through(Stmt **list, Stmt *last) {
+  Stmt *first = *list;
+  *list = last->next;
+  last->next = NULL;
+  return first;
+}
+
+static Stmt *take_through_op(Stmt **list, OpKind kind, BufferRole role) {
+  return take_through(list, *find_link(list, kind, role));
+}
+
+// What the loop over blocks of keys does, in its order.
+typedef struct Parts {
+  Stmt *ask_scores;    // waits for K, fence, wgmma, commit
+  Stmt *scores_there;  // wait for the group, and the release of K
+  Stmt *weigh;         // rows of scores, and the sums of weights
+  Stmt *rescale;       // O
+  Stmt *wait_values;   // for V
+  Stmt *relayout;      // weights as operand A
+  Stmt *ask_values;    // fence, wgmma, commit
+  Stmt *values_there;  // wait for the group
+  Stmt *release;       // of V
+} Parts;
+
+static Parts take_apart(Stmt **list) {
+  Parts parts = {.ask_scores = take_through_op(list, OP_WG_COMMIT, ROLE_COUNT),
+                 .scores_there = take_through_op(list, OP_MBAR_ARRIVE, ROLE_EMPTY)};
+  Stmt **rescale = find_link(list, OP_MUL, ROLE_ACC);
+  parts.rescale = cut(rescale);
+  parts.wait_values = cut(find_link(list, OP_MBAR_WAIT, ROLE_FULL));
+  parts.relayout = cut(find_link(list, OP_CONVERT, ROLE_FRAG_P));
+  Stmt **values = find_link(list, OP_WG_FENCE, ROLE_COUNT);
+  parts.ask_values = take_through_op(values, OP_WG_COMMIT, ROLE_COUNT);
+  parts.values_there = take_through_op(values, OP_WG_WAIT, ROLE_COUNT);
+  parts.release = cut(values);
+  parts.weigh = *list;
+  *list = NULL;
+  return parts;
+}
+
+// The same statements for another block of keys.
+static Stmt *of_block(Program *program, const Stmt *list, const Var *walk, const Expr *block) {
+  Stmt *copy = copy_list(program, list);
+  substitute(program, copy, walk, block);
+  return copy;
+}
+
+static Stmt *noted(Stmt *list, const char *note) {
+  list->note = note;
+  return list;
+}
+
+// ---- by turns -----------------------------------------------------------------------------------
+
+typedef struct Turns {
+  Stmt *begin, *end;  // around what a warpgroup asks for; NULL: they do not take turns
+} Turns;
+
+static Turns take_turns_asking(Program *program, const Stmt *walk, const Schedule *schedule) {
+  if (schedule->value[KNOB_ROLE_SCHEDULE] != ROLES_PINGPONG) return (Turns){NULL, NULL};
+  Arena *arena = program->arena;
+  const Product *scores = &program->product[0];
+  const Var *group = axis_digit(scores->axis[AXIS_M], TIER_WARP)->var;
+  const int64_t groups = group->extent;
+  Buffer *order = program_new_buffer(program, "order", SPACE_BARRIER, ROLE_ORDER, 1, &groups,
+                                     KNOB_ROLE_SCHEDULE);
+  Stmt *of_one_thread = kernel_block(main_kernel(program))->body;
+  add_inits(of_one_thread,
+            build_inits(program, order, atom_warps(scores->atom), KNOB_ROLE_SCHEDULE));
+  const Expr *own = ex_var(arena, group), *first = ex_lt(arena, own, ex_const(arena, 1));
+  const Expr *before = ex_mod(arena, ex_add_const(arena, own, groups - 1), groups);
+  const Expr *phase = ex_mod(arena, ex_add(arena, ex_var(arena, walk->var), first), 2);
+  Op wait = {.kind = OP_MBAR_WAIT, .dst = access1(order, before), .phase = phase};
+  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = access1(order, own)};
+  return (Turns){noted(stmt_op(program, KNOB_ROLE_SCHEDULE, wait),
+                       "the warpgroup before has asked for its products"),
+                 stmt_op(program, KNOB_ROLE_SCHEDULE, arrive)};
+}
+
+// ---- the loop -----------------------------------------------------------------------------------
+
+// O of the block before is there, and was summed with the maximum of that block.
+static Stmt *take_over(Program *program, const Parts *parts) {
+  return stmt_list(copy_list(program, parts->rescale), copy_list(program, parts->relayout), NULL);
+}
+
+static Stmt *ask_for_both(Program *program, const Parts *parts, const Stmt *walk, const Expr *next,
+                          const Turns *turns) {
+  Stmt *scores = of_block(program, parts->ask_scores, walk->var, next);
+  if (turns->begin)
+    insert(find_link(&scores, OP_WG_FENCE, ROLE_COUNT), copy_list(program, turns->begin));
+  Stmt *values =
+      stmt_list(copy_list(program, parts->wait_values), copy_list(program, parts->ask_values),
+                turns->end ? copy_list(program, turns->end) : NULL, NULL);
+  return stmt_list(scores, noted(values, "O of this block stands behind the next one's scores"),
+                   NULL);
+}
+
+// The first block's scores, in front of the loop; `hide` says which are hidden, NULL: none.
+static Stmt *first_scores(Program *program, const Parts *parts, const Stmt *walk,
+                          const Stmt *hide) {
+  const Expr *zero = ex_const(program->arena, 0);
+  Stmt *hidden = hide ? of_block(program, hide, walk->var, zero) : NULL;
+  if (hidden && hidden->kind == STMT_IF && expr_is_const(hidden->expr, 0)) hidden = NULL;
+  Stmt *weigh = of_block(program, parts->weigh, walk->var, zero);
+  return stmt_list(of_block(program, parts->ask_scores, walk->var, zero),
+                   of_block(program, parts->scores_there, walk->var, zero), hidden ? hidden : weigh,
+                   hidden ? weigh : NULL, NULL);
+}
+
+// The last block's O, behind it.
+static Stmt *last_values(Program *program, const Parts *parts, const Stmt *walk, const Expr *last) {
+  return stmt_list(copy_list(program, parts->values_there), take_over(program, parts),
+                   of_block(program, parts->wait_values, walk->var, last),
+                   of_block(program, parts->ask_values, walk->var, last),
+                   copy_list(program, parts->values_there), NULL);
+}
+
+// One turn: O of a block of keys, and the scores of the next, of which `hide` says what is hidden.
+static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var *next,
+                     const Turns *turns, const Stmt *hide) {
+  Arena *arena = program->arena;
+  const Expr *block = ex_var(arena, next);
+  Stmt *there = of_block(program, parts->scores_there, walk->var, block);
+  there->op.groups = 1;
+  Stmt *weigh = of_block(program, parts->weigh, walk->var, block);
+  if (hide) weigh = stmt_list(of_block(program, hide, walk->var, block), weigh, NULL);
+  Stmt *turn = stmt_let(program, knob, next, ex_add_const(arena, ex_var(arena, walk->var), 1));
+  stmt_list(turn, copy_list(program, parts->values_there),
+            release_before(program, copy_list(program, parts->release), walk),
+            take_over(program, parts), ask_for_both(program, parts, walk, block, turns),
+            noted(there, "the scores are there, O is still summed"), weigh, NULL);
+  return turn;
+}
+
+// ---- turns of which some scores are hidden ------------------------------------------------------
+
+// What hides scores, cut from the beginning of the weighing; NULL: all are seen.
+static Stmt *take_hiding(Parts *parts) {
+  Stmt **hide = find_link(&parts->weigh, OP_INIT, ROLE_SCORE);
+  return hide ? cut(hide) : NULL;
+}
+
+// How many blocks of keys all queries of the block see to the last key, from the first on.
+static const Expr *seen_blocks(Program *program) {
+  Arena *arena = program->arena;
+  const Problem *problem = &program->problem;
+  const Product *scores = &program->product[0];
+  const int64_t keys = axis_tile(scores->axis[AXIS_N]);
+  if (!problem->causal) return ex_const(arena, problem->n / keys);
+  const Expr *first = axis_outside(program, scores->axis[AXIS_M]);
+  return ex_div(arena, ex_add_const(arena, first, problem->n - problem->m + 1), keys);
+}
+
+// The most turns that hide some: they begin with a block of keys in which the first query's last
+// key lies, and end with that of the last query.
+static int64_t hiding_turns_max(const Program *program, int64_t turns) {
+  const Product *scores = &program->product[0];
+  const int64_t keys = axis_tile(scores->axis[AXIS_N]);
+  const int64_t queries = program->problem.causal ? axis_tile(scores->axis[AXIS_M]) : 1;
+  return min64(turns, (queries + keys - 2) / keys + 1);
+}
+
+// The turns that ask for scores of which some are hidden stand in a loop of their own behind the
+// others, without the condition under which warps jump over the comparisons: a loop that has them
+// between its products is serialized by the assembler (nvcc 13.0, sm_90a, C7514), which costs a
+// quarter of the speed. Worked example, causal, blocks of 128 queries and of 128 keys: block q_b of
+// queries has q_b turns, and the last one hides.
+static Stmt *hiding_turns(Program *program, const Stmt *walk, const Expr *last, Var **block) {
+  Arena *arena = program->arena;
+  const int64_t most = hiding_turns_max(program, walk->var->extent);
+  Var *turn = program_var(program, "t_h", VAR_LOOP, walk->var->tier, most);
+  *block = program_var(program, "t_s", VAR_LET, walk->var->tier, walk->var->extent);
+  const Expr *at = ex_add(arena, walk->end, ex_var(arena, turn));
+  Stmt *loop = stmt_loop(program, knob, turn, stmt_let(program, knob, *block, at));
+  loop->end = ex_sub(arena, last, walk->end);
+  return noted(loop, "blocks of keys of which some are hidden");
+}
+
+// How many turns there are in front of those.
+static Stmt *seeing_turns(Program *program, Stmt *walk, const Expr *last) {
+  Arena *arena = program->arena;
+  const Expr *zero = ex_const(arena, 0);
+  const Expr *turns = ex_add_const(arena, ex_min(arena, seen_blocks(program), last), -1);
+  Var *seen = program_var(program, "seen", VAR_LET, walk->var->tier, walk->var->extent);
+  walk->end = ex_var(arena, seen);
+  return stmt_let(program, knob, seen, ex_select(arena, ex_lt(arena, zero, turns), turns, zero));
+}
+
+// ---- the kernel ---------------------------------------------------------------------------------
+
+void overlap_products(Program *program, const Schedule *schedule) {
+  Stmt *walk = slab_loop(program);
+  if (walk->var->extent == 1) return;  // there is no next block
+  Parts parts = take_apart(&walk->body);
+  const Turns turns = take_turns_asking(program, walk, schedule);
+  const Expr *last = ex_add_const(program->arena, loop_end(program->arena, walk), -1);
+  Var *next = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
+  Stmt **at = &kernel_inner(main_kernel(program))->body;
+  while (*at != walk) at = &(*at)->next;
+  Stmt *hide = take_hiding(&parts);
+  insert(&walk->next, last_values(program, &parts, walk, last));
+  insert(at, first_scores(program, &parts, walk, hide));
+  walk->body = turn_of(program, &parts, walk, next, &turns, NULL);
+  walk->end = last;
+  if (!hide) return;
+  if (hide->kind == STMT_IF) hide = hide->body;
+  while (*at != walk) at = &(*at)->next;
+  insert(at, seeing_turns(program, walk, last));
+  Var *block;
+  Stmt *hiding = hiding_turns(program, walk, last, &block);
+  hiding->body->next = of_block(program, turn_of(program, &parts, walk, next, &turns, hide),
+                                walk->var, ex_var(program->arena, block));
+  insert(&walk->next, hiding);
+}

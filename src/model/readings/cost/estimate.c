@@ -1,0 +1,85 @@
+// One choice: the fit of the kernel's family, or the roofline itself.
+//
+// Worked example: the roofline has 64.9 TFLOP/s for 4096³ in fp32, so 2.12 ms; with shared memory
+// 1.4 times as slow as stated and few warps the fit says 3.1 ms, 44.3 TFLOP/s. Half of the points
+// that it had not seen were off by less than ln(time/time) = 0.157, which is 17 %.
+#include "model/readings/cost/estimate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/str.h"
+
+Estimate estimate_of(const Calibration *fits, const Model *model) {
+  const Traffic *t = &model->traffic;
+  const Estimate roofline = {t->roofline_tflops, NULL};
+  if (!fits || !(t->roofline_tflops > 0)) return roofline;
+  const CalibrationTerms terms = calibration_terms(model);
+  const Calibration *fit = &fits[terms.family];
+  if (!fit->n) return roofline;
+  return (Estimate){t->flop / calibration_ns(fit, &terms) * 1e-3, fit};
+}
+
+char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate) {
+  if (estimate->fit)
+    snprintf(out, ESTIMATE_SAID_BYTES, "±%.0f %% on %d points",
+             100 * (exp(estimate->fit->error) - 1), estimate->fit->n);
+  else
+    snprintf(out, ESTIMATE_SAID_BYTES, "unchecked on this GPU");
+  return out;
+}
+
+// ---- reasons ------------------------------------------------------------------------------------
+
+// A pair of CTAs that halves what is fetched stands below one CTA by this: 128 × 256 cells each,
+// 4096² are 512 tiles, 3.46 for each of 148 SMs. The last 68 of them take as long as 148, so 4
+// rounds are 86 % of what the units allow; 1,024 tiles of 128 × 128 are 6.92, 7 rounds, 99 %.
+static void say_rounds(Str *out, const Model *model) {
+  static const double worth_saying = 0.95;
+  const double blocks = (double)model->resources.n_blocks, sms = model->target->sm_count;
+  const double share = blocks / (sms * model->traffic.rounds);
+  if (!(share < worth_saying)) return;
+  str_printf(out,
+             "%.0f tile%s on %.0f SMs %s %.3g for each, and the last round counts whole: %.3g "
+             "round%s, %.0f %% of what the units allow. ",
+             blocks, blocks > 1 ? "s" : "", sms, blocks > 1 ? "are" : "is", blocks / sms,
+             model->traffic.rounds, model->traffic.rounds > 1 ? "s" : "", 100 * share);
+}
+
+// What L2 is asked for and nobody knows whether it can: the tile that asks for less then gains
+// nothing by it here.
+static void say_unknown_rate(Str *out, const Model *model) {
+  const Traffic *t = &model->traffic;
+  if (t->l2_clocks >= 0) return;
+  str_printf(out,
+             "L2 would have to give %.3g TB/s for that, %.3g FLOP for each byte; no source states "
+             "the rate of %s, so that it limits nothing here and what saves its bytes gains "
+             "nothing. ",
+             t->roofline_tflops / t->flop_per_l2_byte, t->flop_per_l2_byte, model->target->name);
+}
+
+// Units are busy beside each other in the roofline. Of a block that fetches and multiplies in turn
+// that holds where another block multiplies meanwhile.
+static void say_waits(Str *out, const Model *model) {
+  const int blocks = model->resources.blocks_per_sm;
+  if (!(model->waits.fetches > 0)) return;
+  if (blocks > 1)
+    str_printf(out,
+               "A block waits for each slab before it multiplies; %d blocks on an SM cover each "
+               "other's waits, so that overlap in one of them gains nothing here.",
+               blocks);
+  else
+    str_add(out,
+            "The only block of an SM waits for each slab before it multiplies: nothing covers "
+            "that, and the roofline does not count it.");
+}
+
+const char *estimate_reasons(Arena *arena, const Estimate *estimate, const Model *model) {
+  Str out = str_new(arena);
+  if (estimate->fit || !(model->traffic.roofline_tflops > 0)) return "";
+  say_rounds(&out, model);
+  say_unknown_rate(&out, model);
+  say_waits(&out, model);
+  while (out.length && out.text[out.length - 1] == ' ') out.text[--out.length] = '\0';
+  return out.length ? out.text : "";
+}

@@ -1,0 +1,15 @@
+// The share of the blocks' requests that L2 answers: the blocks' order replayed against its size.
+//
+//   L2Replay replay = l2_replay(scratch, grid);      replay.hit: 0.67 in rows, 0.93 in groups of 8
+#pragma once
+#include "model/readings/place/grid.h"
+
+enum { L2_REPLAY_CTAS = 8192 };  // of more, at least two waves are replayed and stand for the rest
+
+// Estimated. Bytes are of panels of A and B, of the whole grid; what is written is not among them.
+typedef struct L2Replay {
+  double asked_bytes, missed_bytes;
+  double hit;  // 0 … 1, by bytes
+} L2Replay;
+
+L2Replay l2_replay(Arena *scratch, const Grid *grid);

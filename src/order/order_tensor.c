@@ -1,0 +1,96 @@
+// Each place remembers its last write and, by warp, its last reads; the tensor core's own reads are
+// as old as its writes.
+//
+// A move by ld or st counts from when it was waited for, so that a fence between the two says
+// nothing of it. That registers have been read says nothing either: a register dependency implies
+// no other form of ordering (PTX ISA, tcgen05, "Register dependencies, same thread").
+#include "order/order_tensor.h"
+
+OrderFault order_fault(const OrderConflict *c) {
+  if (c->gap == ORDER_GAP_BEFORE || c->gap == ORDER_GAP_AFTER) return ORDER_MISSING_FENCE;
+  return c->gap == ORDER_GAP_WAIT || c->by_share ? ORDER_MISSING_WAIT : ORDER_RACE;
+}
+
+const char *order_gap_text(const OrderConflict *c) {
+  switch (c->gap) {
+    case ORDER_GAP_WAIT:
+      return c->read ? "with no tcgen05.wait::ld behind that"
+                     : "with no tcgen05.wait::st behind that";
+    case ORDER_GAP_BEFORE:
+      return "with no tcgen05.fence::before_thread_sync behind that";
+    case ORDER_GAP_AFTER:
+      return "with no tcgen05.fence::after_thread_sync since it was told of that";
+    default:
+      return c->by_share ? "and has waited for no commit behind that" : "with no barrier between";
+  }
+}
+
+// ---- an access that was -------------------------------------------------------------------------
+
+// Its tick, or of a move the one in which it was waited for. False: that has not been.
+static bool ended(const OrderVisit *visit, const OrderTouch *then, bool read, uint32_t *tick) {
+  *tick = then->tick;
+  if (then->party >= visit->shares) return true;
+  const OrderMoves *moves = &visit->moves[then->party];
+  const OrderGroups *groups = read ? &moves->loads : &moves->stores;
+  if (!order_group_is_over(groups, then->group)) return false;
+  order_group_when(groups, read ? &moves->loaded : &moves->stored, then->group, tick);
+  return true;
+}
+
+// Of what one warp asks of the tensor core one comes after the other, but for what is apart.
+static OrderGap gap_behind(const OrderVisit *visit, const OrderTouch *then, uint32_t tick) {
+  const Order *o = visit->order;
+  const int party = then->party;
+  if (party == visit->asker) return ORDER_NO_GAP;
+  const bool told = order_is_over(o, visit->clock, party, tick);
+  if (party == visit->now.party) return visit->apart && !told ? ORDER_GAP_SYNC : ORDER_NO_GAP;
+  if (!told) return ORDER_GAP_SYNC;
+  if (tick >= order_known(o, visit->clock, ORDER_BEFORE, party)) return ORDER_GAP_BEFORE;
+  return tick >= order_known(o, visit->clock, ORDER_AFTER, party) ? ORDER_GAP_AFTER : ORDER_NO_GAP;
+}
+
+static OrderConflict against(const OrderVisit *visit, const OrderTouch *then, bool read) {
+  uint32_t tick;
+  if (then->tick <= visit->since) return (OrderConflict){.gap = ORDER_NO_GAP};
+  const OrderGap gap =
+      ended(visit, then, read, &tick) ? gap_behind(visit, then, tick) : ORDER_GAP_WAIT;
+  return (OrderConflict){gap, *then, read, then->party >= visit->shares};
+}
+
+// ---- visits -------------------------------------------------------------------------------------
+
+OrderConflict order_place_read(OrderPlace *place, const OrderVisit *visit) {
+  const OrderConflict c = against(visit, &place->write, false);
+  if (visit->now.party < visit->shares) place->read[visit->reader] = visit->now;
+  return c;
+}
+
+// The reads of a place, that of a product behind those of warps.
+static const OrderTouch *read_of(const OrderPlace *place, int i) {
+  return i < ORDER_READERS ? &place->read[i] : &place->multiplied;
+}
+
+OrderConflict order_place_write(OrderPlace *place, const OrderVisit *visit) {
+  OrderConflict c = against(visit, &place->write, false);
+  for (int i = 0; i <= ORDER_READERS && !c.gap; i++) c = against(visit, read_of(place, i), true);
+  place->write = visit->now;
+  return c;
+}
+
+static OrderConflict may_be_there(const OrderVisit *visit, const OrderTouch *then, bool read) {
+  uint32_t tick;
+  if (then->tick <= visit->since) return (OrderConflict){.gap = ORDER_NO_GAP};
+  const bool over = ended(visit, then, read, &tick);
+  const bool told =
+      then->party == visit->asker || order_is_over(visit->order, visit->clock, then->party, tick);
+  const OrderGap gap = !told ? ORDER_GAP_SYNC : over ? ORDER_NO_GAP : ORDER_GAP_WAIT;
+  return (OrderConflict){gap, *then, read, then->party >= visit->shares};
+}
+
+OrderConflict order_place_free(const OrderPlace *place, const OrderVisit *visit) {
+  OrderConflict c = may_be_there(visit, &place->write, false);
+  for (int i = 0; i <= ORDER_READERS && !c.gap; i++)
+    c = may_be_there(visit, read_of(place, i), true);
+  return c;
+}

@@ -9,10 +9,10 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "compile_once.h"
-#include "kernels/toolchain/clock_facts.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "kernels/toolchain/kernel_play.h"
-#include "kernels/toolchain/kernel_text.h"
+#include "kernels/toolchain/machine/clock_facts.h"
+#include "kernels/toolchain/machine/kernel_play.h"
+#include "kernels/toolchain/machine/kernel_text.h"
 #include "model/readings/cost/calibration.h"
 
 Suite *suite_clock_kernels(void);

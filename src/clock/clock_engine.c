@@ -194,12 +194,19 @@ static void charge_lost(Engine *e, const EngineScheduler *s) {
   }
 }
 
+// What a warp that could have gone did instead: another was chosen, or the one that was tried got
+// no operands, which holds up all of them, as the profiler counts it.
+static ClockCause cause_of(const EngineScheduler *s, int i, int chosen, bool is_held_up) {
+  if (s->order[i] == chosen) return CLOCK_SELECTED;
+  if (s->held[i] != CLOCK_SELECTED) return s->held[i];
+  return is_held_up ? CLOCK_DISPATCH : CLOCK_NOT_SELECTED;
+}
+
 // Charges every warp for a clock in which `chosen` (-1: none) was issued.
 static void charge(Engine *e, const EngineScheduler *s, int chosen) {
-  for (int i = 0; i < s->n; i++)
-    e->stalls[s->order[i] == chosen          ? CLOCK_SELECTED
-              : s->held[i] == CLOCK_SELECTED ? CLOCK_NOT_SELECTED
-                                             : s->held[i]]++;
+  bool is_held_up = false;
+  for (int i = 0; i < s->n; i++) is_held_up |= s->held[i] == CLOCK_DISPATCH;
+  for (int i = 0; i < s->n; i++) e->stalls[cause_of(s, i, chosen, is_held_up)]++;
   e->issued += chosen >= 0;
   if (chosen < 0) charge_lost(e, s);
 }

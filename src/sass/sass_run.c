@@ -333,58 +333,80 @@ static void set_true(Run *run, const SassInst *inst, bool uniform, uint32_t valu
   set_predicate(run, inst, uniform, (Predicate){value, true}, lanes);
 }
 
+static void clear_pair(Run *run, const SassInst *inst, uint32_t lanes) {
+  const int number = (int)sass_field(inst, 16, 8);
+  set_register(run, false, number, &zero, lanes);
+  set_register(run, false, number + 1, &zero, lanes);
+}
+
+static void read_to_lanes(Run *run, const SassInst *inst, uint32_t lanes) {
+  read_special(run, inst, lanes, false);
+}
+
+static void read_to_uniform(Run *run, const SassInst *inst, uint32_t lanes) {
+  (void)lanes;
+  read_special(run, inst, ~0u, true);
+}
+
+static void load_local(Run *run, const SassInst *inst, uint32_t lanes) {
+  read_local(run, inst, lanes, false);
+}
+
+static void store_local(Run *run, const SassInst *inst, uint32_t lanes) {
+  read_local(run, inst, lanes, true);
+}
+
+static void elect(Run *run, const SassInst *inst, uint32_t lanes) {
+  set_true(run, inst, false, lanes & (0u - lanes), lanes);
+}
+
+static void get_registers(Run *run, const SassInst *inst, uint32_t lanes) {
+  (void)lanes;
+  set_true(run, inst, true, ~0u, ~0u);
+}
+
+// A division takes its common path.
+static void check_division(Run *run, const SassInst *inst, uint32_t lanes) {
+  set_true(run, inst, false, 0, lanes);
+}
+
+static void use_mbarrier(Run *run, const SassInst *inst, uint32_t lanes) {
+  enum { ASKS = 2, INITIALISES = 0x1b2 };
+  note_mbarrier(run, inst, lanes);
+  if (inst->form == ASKS && inst->opcode->bits != INITIALISES)
+    set_true(run, inst, false, ~0u, lanes);
+}
+
+static const struct {
+  int bits;
+  void (*run)(Run *run, const SassInst *inst, uint32_t lanes);
+} others[] = {
+    {0x005, clear_pair},       // CS2R
+    {0x02f, elect},            // ELECT
+    {0x086, vote},             // VOTEU
+    {0x0b9, read_constant},    // ULDC
+    {0x102, check_division},   // FCHK
+    {0x119, read_to_lanes},    // S2R
+    {0x11d, note_barrier},     // BAR
+    {0x182, read_constant},    // LDC
+    {0x183, load_local},       // LDL
+    {0x187, store_local},      // STL
+    {0x189, shuffle},          // SHFL
+    {0x1a7, use_mbarrier},     // SYNCS
+    {0x1b2, use_mbarrier},     // SYNCS.EXCH
+    {0x1b4, note_copy},        // UTMALDG
+    {0x1c3, read_to_uniform},  // S2UR
+    {0x1c8, get_registers},    // USETMAXREG
+};
+
 static void run_other(Run *run, const SassInst *inst, uint32_t lanes) {
-  switch (sass_field(inst, 0, 9)) {
-    case 0x005:
-      set_register(run, false, (int)sass_field(inst, 16, 8), &zero, lanes);
-      set_register(run, false, (int)sass_field(inst, 16, 8) + 1, &zero, lanes);
+  const int bits = (int)sass_field(inst, 0, 9);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i].bits == bits) {
+      others[i].run(run, inst, lanes);
       return;
-    case 0x119:
-      read_special(run, inst, lanes, false);
-      return;
-    case 0x1c3:
-      read_special(run, inst, ~0u, true);
-      return;
-    case 0x182:
-    case 0x0b9:
-      read_constant(run, inst, lanes);
-      return;
-    case 0x189:
-      shuffle(run, inst, lanes);
-      return;
-    case 0x086:
-      vote(run, inst, lanes);
-      return;
-    case 0x183:
-      read_local(run, inst, lanes, false);
-      return;
-    case 0x187:
-      read_local(run, inst, lanes, true);
-      return;
-    case 0x02f:
-      set_true(run, inst, false, lanes & (0u - lanes), lanes);
-      return;  // ELECT
-    case 0x1c8:
-      set_true(run, inst, true, ~0u, ~0u);
-      return;  // USETMAXREG
-    case 0x102:
-      set_true(run, inst, false, 0, lanes);
-      return;  // FCHK: no rare case
-    case 0x1a7:
-    case 0x1b2:
-      note_mbarrier(run, inst, lanes);
-      if (inst->form == 2 && sass_field(inst, 0, 9) == 0x1a7)
-        set_true(run, inst, false, ~0u, lanes);
-      return;
-    case 0x1b4:
-      note_copy(run, inst, lanes);
-      return;
-    case 0x11d:
-      note_barrier(run, inst, lanes);
-      return;
-    default:
-      forget(run, inst);
-  }
+    }
+  forget(run, inst);
 }
 
 static bool accesses(const SassInst *inst) {

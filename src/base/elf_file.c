@@ -58,6 +58,18 @@ ElfBytes elf_section(const void *bytes, size_t n, const char *name) {
   return contents(&file, &header);
 }
 
+bool elf_section_at(const void *bytes, size_t n, int index, const char **name, ElfBytes *out) {
+  File file = {.bytes = bytes, .n = n};
+  Elf64_Shdr header;
+  ElfBytes names;
+  if (!open_file(&file, &names) || index < 0 || index >= file.header.e_shnum ||
+      !read_header(&file, &header, index))
+    return false;
+  *name = elf_string(names, header.sh_name);
+  *out = contents(&file, &header);
+  return true;
+}
+
 // The name of a symbol of the table that a section of relocations links to.
 static const char *symbol_name(const File *file, uint32_t table, uint64_t index) {
   Elf64_Shdr symbols, strings;

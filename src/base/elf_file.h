@@ -3,6 +3,7 @@
 //
 //   ElfBytes text = elf_section(cubin, n, ".text.matmul");     text.at NULL: there is none
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,9 @@ typedef struct ElfBytes {
 // Inside of the `n` bytes of the file, whatever it says of itself; nothing where it is no ELF file,
 // has no such section, or one without contents.
 ElfBytes elf_section(const void *file, size_t n, const char *name);
+// The section of this number, from 0 on, and its name; false: there are not so many. One without
+// contents has at NULL.
+bool elf_section_at(const void *file, size_t n, int index, const char **name, ElfBytes *out);
 // A string of a string table; "" where it has none there.
 const char *elf_string(ElfBytes strings, uint64_t offset);
 

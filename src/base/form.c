@@ -21,6 +21,8 @@ static double number_at(const FormValue *value, int i) {
       return ((const uint32_t *)value->at)[i];
     case FORM_OF_UINT8:
       return ((const uint8_t *)value->at)[i];
+    case FORM_OF_INT8:
+      return ((const int8_t *)value->at)[i];
     case FORM_OF_BOOL:
       return ((const bool *)value->at)[i];
     case FORM_OF_DOUBLE:
@@ -59,6 +61,13 @@ static void write_counts(JsonWriter *w, const FormValue *value) {
   json_end_object(w);
 }
 
+static void write_pairs(JsonWriter *w, const FormValue *value) {
+  const FormPair *pair = value->at;
+  json_begin_object(w);
+  for (int i = 0; i < value->n; i++) json_member_string(w, pair[i].key, pair[i].text);
+  json_end_object(w);
+}
+
 static void write_texts(JsonWriter *w, const FormValue *value) {
   json_begin_array(w);
   for (int i = 0; i < value->n; i++) json_put_string(w, ((const char *const *)value->at)[i]);
@@ -68,21 +77,44 @@ static void write_texts(JsonWriter *w, const FormValue *value) {
 typedef struct Walk {
   JsonWriter *w;
   Arena *arena;
-  const void *it, *in;
+  const void *in;
 } Walk;
 
-static void write_list(const Walk *walk, const FormField *field, const FormValue *value) {
+static void write_members(const Walk *walk, const Form *form, const void *it, const void *up);
+
+static void write_object(const Walk *walk, const Form *form, const void *it, const void *up) {
+  if (!it) return json_put_null(walk->w);
+  json_begin_object(walk->w);
+  write_members(walk, form, it, up);
+  json_end_object(walk->w);
+}
+
+static void write_list(const Walk *walk, const FormField *field, const FormValue *value,
+                       const void *up) {
   json_begin_array(walk->w);
   for (int i = 0; i < value->n; i++) {
     const char *at = (const char *)value->at + (size_t)i * value->bytes;
     const void *item = at;
     if (field->kind == FORM_REFS) memcpy(&item, at, sizeof item);
-    form_write(walk->w, walk->arena, field->form, item, walk->in);
+    if (item) write_object(walk, field->form, item, up);
   }
   json_end_array(walk->w);
 }
 
-static void write_value(const Walk *walk, const FormField *field, const FormValue *value) {
+static void write_keyed(const Walk *walk, const FormField *field, const FormValue *value,
+                        const void *up) {
+  json_begin_object(walk->w);
+  for (int i = 0; i < value->n; i++) {
+    const char *item = (const char *)value->at + (size_t)i * value->bytes;
+    json_key(walk->w, value->key_name(item));
+    write_object(walk, field->form, item, up);
+  }
+  json_end_object(walk->w);
+}
+
+// `it`: the object that has the member.
+static void write_value(const Walk *walk, const FormField *field, const FormValue *value,
+                        const void *it) {
   JsonWriter *w = walk->w;
   switch (field->kind) {
     case FORM_BOOL:
@@ -101,46 +133,57 @@ static void write_value(const Walk *walk, const FormField *field, const FormValu
       return write_grid(w, value);
     case FORM_COUNTS:
       return write_counts(w, value);
+    case FORM_PAIRS:
+      return write_pairs(w, value);
+    case FORM_KEYED:
+      return write_keyed(walk, field, value, it);
     case FORM_OBJECT:
     case FORM_MEMBERS:
-      return form_write(w, walk->arena, field->form, value->at, walk->in);
+      return write_object(walk, field->form, value->at, it);
     case FORM_LIST:
     case FORM_REFS:
-      return write_list(walk, field, value);
+      return write_list(walk, field, value, it);
     case FORM_RAW:
-      return value->write(w, walk->it, walk->in, walk->arena);
+      return value->write(w, it, walk->in, walk->arena);
   }
 }
 
-static void look_up(Arena *arena, const Form *form, const void *it, const void *in,
-                    FormValue *value) {
+static void write_member(const Walk *walk, const FormField *field, const FormValue *value,
+                         const void *it) {
+  if (field->kind == FORM_MEMBERS) {
+    if (value->at) write_members(walk, field->form, value->at, it);
+    return;
+  }
+  if (value->is_absent) return;
+  json_key(walk->w, field->key);
+  if (value->is_null)
+    json_put_null(walk->w);
+  else
+    write_value(walk, field, value, it);
+}
+
+static void write_members(const Walk *walk, const Form *form, const void *it, const void *up) {
+  FormValue values[FORM_FIELDS_MAX];
   assert(form->n <= FORM_FIELDS_MAX);
-  form->values(arena, it, in, value);
+  form->values(walk->arena, it, up, walk->in, values);
+  for (int i = 0; i < form->n; i++) write_member(walk, &form->field[i], &values[i], it);
 }
 
 void form_members(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
                   const void *in) {
-  FormValue values[FORM_FIELDS_MAX];
-  const Walk walk = {writer, arena, it, in};
-  look_up(arena, form, it, in, values);
-  for (int i = 0; i < form->n; i++) {
-    const FormField *field = &form->field[i];
-    const FormValue *value = &values[i];
-    if (field->kind == FORM_MEMBERS && value->at)
-      form_members(writer, arena, field->form, value->at, in);
-    if (field->kind == FORM_MEMBERS || value->is_absent) continue;
-    json_key(writer, field->key);
-    if (value->is_null)
-      json_put_null(writer);
-    else
-      write_value(&walk, field, value);
-  }
+  const Walk walk = {writer, arena, in};
+  write_members(&walk, form, it, NULL);
 }
 
 void form_write(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
                 const void *in) {
-  if (!it) return json_put_null(writer);
-  json_begin_object(writer);
+  const Walk walk = {writer, arena, in};
+  write_object(&walk, form, it, NULL);
+}
+
+void form_write_document(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
+                         const void *in) {
+  json_begin_document(writer);
   form_members(writer, arena, form, it, in);
   json_end_object(writer);
 }
@@ -148,9 +191,7 @@ void form_write(JsonWriter *writer, Arena *arena, const Form *form, const void *
 char *form_document(Arena *arena, const Form *form, const void *it, const void *in) {
   Str out = str_new(arena);
   JsonWriter writer = json_writer(&out);
-  json_begin_document(&writer);
-  form_members(&writer, arena, form, it, in);
-  json_end_object(&writer);
+  form_write_document(&writer, arena, form, it, in);
   str_add_char(&out, '\n');
   return out.text;
 }

@@ -14,21 +14,31 @@
 // more than its own object), `arena` a place for texts made on the way. A member's row names the
 // kind of its value:
 //
+// clang-format off
 //   INT NUM BOOL TEXT (key, help, value)                never null
 //   MAYBE_NUM MAYBE_TEXT (key, help, value)             null where it is NaN or infinite; NULL
 //   MAYBE_INT MAYBE_BOOL (key, help, known, value)      null where `known` is false
-//   WHEN_INT WHEN_NUM WHEN_BOOL WHEN_TEXT (key, help, when, value)    no such key where `when` is
-//   not INTS NUMS TEXTS (key, help, items, n)               an array GRID (key, help, items, rows,
-//   columns)              an array of arrays of numbers COUNTS (key, help, name, items, n) an
-//   object {name(i): items[i]} OBJECT MAYBE_OBJECT (key, help, form, object)       a form of its
-//   own; null where it is NULL WHEN_OBJECT (key, help, when, form, object) LIST (key, help, form,
-//   items, n)                    an array of objects; items: T * REFS (key, help, form, items, n)
-//   the same; items: T ** WHEN_LIST (key, help, when, form, items, n) MEMBERS (form, object)
-//   members of another form, in this very object;
-//                                                       none where it is NULL
+//   WHEN_INT WHEN_NUM WHEN_BOOL WHEN_TEXT (key, help, when, value)    no such key where `when` is not
+//   INTS NUMS TEXTS (key, help, items, n)               an array
+//   MAYBE_INTS (key, help, known, items, n)             null where `known` is false
+//   WHEN_INTS WHEN_TEXTS (key, help, when, items, n)    no such key where `when` is not
+//   GRID (key, help, items, rows, columns)              an array of arrays of numbers
+//   WHEN_GRID (key, help, when, items, rows, columns)
+//   COUNTS (key, help, name, items, n)                  an object {name(i): items[i]}
+//   PAIRS (key, help, items, n)                         an object of texts; items: FormPair *
+//   OBJECT MAYBE_OBJECT (key, help, form, object)       a form of its own; null where it is NULL
+//   WHEN_OBJECT (key, help, when, form, object)
+//   LIST (key, help, form, items, n)                    an array of objects; items: T *
+//   REFS (key, help, form, items, n)                    the same; items: T **, NULL ones left out
+//   WHEN_LIST WHEN_REFS (key, help, when, form, items, n)
+//   KEYED (key, help, name, form, items, n)             an object {name(&items[i]): items[i]}
+//   MEMBERS (form, object)                              members of another form, in this very object
+//   WHEN_MEMBERS (form, object)                         the same; none where it is NULL
 //   IN (type, name)                                     first row: `in`, as what it is
-//   RAW (key, help, write)                              what no form can say: write(w, it, in,
-//   arena)
+//   UP (type, name)                                     likewise: the object that has this one
+//   LET (declaration)                                   a name for the rows below: LET(int n = it->n)
+//   RAW (key, help, write)                              what no form can say: write(w, it, in, arena)
+// clang-format on
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,9 +58,11 @@ typedef enum FormKind {
   FORM_TEXTS,
   FORM_GRID,
   FORM_COUNTS,
+  FORM_PAIRS,
   FORM_OBJECT,
   FORM_LIST,
   FORM_REFS,
+  FORM_KEYED,
   FORM_MEMBERS,
   FORM_RAW,
 } FormKind;
@@ -65,11 +77,16 @@ typedef enum FormNumbers {
   FORM_OF_INT64,
   FORM_OF_UINT32,
   FORM_OF_UINT8,
+  FORM_OF_INT8,
   FORM_OF_BOOL,
   FORM_OF_DOUBLE,
 } FormNumbers;
 
 typedef const char *FormName(int i);
+typedef const char *FormKey(const void *item);
+typedef struct FormPair {
+  const char *key, *text;
+} FormPair;
 typedef void FormRaw(JsonWriter *writer, const void *it, const void *in, Arena *arena);
 
 typedef struct FormValue {
@@ -82,7 +99,10 @@ typedef struct FormValue {
     FormRaw *write;
     struct {
       const void *at;
-      FormName *name;  // of COUNTS
+      union {
+        FormName *name;     // of COUNTS
+        FormKey *key_name;  // of KEYED
+      };
       int n, columns;
       size_t bytes;  // of an element
       FormNumbers numbers;
@@ -103,17 +123,19 @@ struct Form {
   const char *name, *help;
   const FormField *field;
   int n;
-  void (*values)(Arena *arena, const void *it, const void *in, FormValue *value);
+  void (*values)(Arena *arena, const void *it, const void *up, const void *in, FormValue *value);
 };
 
-enum { FORM_FIELDS_MAX = 64 };
+enum { FORM_FIELDS_MAX = 128 };
 
 // The object with its braces; null where `it` is NULL.
 void form_write(JsonWriter *writer, Arena *arena, const Form *form, const void *it, const void *in);
 // Its members, into the object that is open.
 void form_members(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
                   const void *in);
-// {"schema":"gemmview/1", members} and the end of the line: a whole document.
+// {"schema":"gemmview/1", members}: a whole document; the other one with the end of the line.
+void form_write_document(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
+                         const void *in);
 char *form_document(Arena *arena, const Form *form, const void *it, const void *in);
 // JSON Schema, draft 2020-12, of what form_write writes; of form_document if `is_document`.
 void form_schema(JsonWriter *writer, const Form *form, bool is_document);

@@ -12,20 +12,25 @@
            : FORM_OF_INT, int64_t    \
            : FORM_OF_INT64, uint32_t \
            : FORM_OF_UINT32, uint8_t \
-           : FORM_OF_UINT8, bool     \
+           : FORM_OF_UINT8, int8_t   \
+           : FORM_OF_INT8, bool      \
            : FORM_OF_BOOL, double    \
            : FORM_OF_DOUBLE)
 
 // ---- values -------------------------------------------------------------------------------------
 
-#define FORM(name, type, help)                                                                  \
-  static void name##_values(Arena *arena, const void *from, const void *in, FormValue *value) { \
-    const type *it = from;                                                                      \
-    (void)arena;                                                                                \
-    (void)in;                                                                                   \
+#define FORM(name, type, help)                                                                 \
+  static void name##_values(Arena *arena, const void *from, const void *above, const void *in, \
+                            FormValue *value) {                                                \
+    const type *it = from;                                                                     \
+    (void)arena;                                                                               \
+    (void)above;                                                                               \
+    (void)in;                                                                                  \
     (void)it;
 #define PUBLIC_FORM FORM
 #define IN(type, name) const type *name = in;
+#define UP(type, name) const type *name = above;
+#define LET(...) __VA_ARGS__;
 #define END(name) }
 #define END_PUBLIC(name) }
 
@@ -53,6 +58,21 @@
                          .bytes = sizeof *(items), \
                          .numbers = FORM_NUMBERS_OF(items)};
 #define NUMS INTS
+#define MAYBE_INTS(key, help, known, items, count) \
+  *value++ = (FormValue){.is_null = !(known),      \
+                         .at = (items),            \
+                         .n = (int)(count),        \
+                         .bytes = sizeof *(items), \
+                         .numbers = FORM_NUMBERS_OF(items)};
+#define WHEN_INTS(key, help, when, items, count)                     \
+  *value++ = (when) ? (FormValue){.at = (items),                     \
+                                  .n = (int)(count),                 \
+                                  .bytes = sizeof *(items),          \
+                                  .numbers = FORM_NUMBERS_OF(items)} \
+                    : (FormValue){.is_absent = true};
+#define WHEN_TEXTS(key, help, when, items, count) \
+  *value++ =                                      \
+      (when) ? (FormValue){.at = (items), .n = (int)(count)} : (FormValue){.is_absent = true};
 #define TEXTS(key, help, items, count) *value++ = (FormValue){.at = (items), .n = (int)(count)};
 #define GRID(key, help, items, rows, column_count)       \
   *value++ = (FormValue){.at = (items),                  \
@@ -60,12 +80,20 @@
                          .columns = (int)(column_count), \
                          .bytes = sizeof *(items),       \
                          .numbers = FORM_NUMBERS_OF(items)};
+#define WHEN_GRID(key, help, when, items, rows, column_count) \
+  *value++ = (FormValue){.is_absent = !(when),                \
+                         .at = (items),                       \
+                         .n = (int)(rows),                    \
+                         .columns = (int)(column_count),      \
+                         .bytes = sizeof *(items),            \
+                         .numbers = FORM_NUMBERS_OF(items)};
 #define COUNTS(key, help, name_of, items, count)   \
   *value++ = (FormValue){.at = (items),            \
                          .name = (name_of),        \
                          .n = (int)(count),        \
                          .bytes = sizeof *(items), \
                          .numbers = FORM_NUMBERS_OF(items)};
+#define PAIRS(key, help, items, count) *value++ = (FormValue){.at = (items), .n = (int)(count)};
 #define OBJECT(key, help, form, ...) *value++ = (FormValue){.at = (__VA_ARGS__)};
 #define MAYBE_OBJECT OBJECT
 #define WHEN_OBJECT(key, help, when, form, ...) \
@@ -76,7 +104,12 @@
 #define WHEN_LIST(key, help, when, form, items, count)                                        \
   *value++ = (when) ? (FormValue){.at = (items), .n = (int)(count), .bytes = sizeof *(items)} \
                     : (FormValue){.is_absent = true};
+#define WHEN_REFS WHEN_LIST
+#define KEYED(key, help, name_of, form, items, count) \
+  *value++ = (FormValue){                             \
+      .at = (items), .key_name = (name_of), .n = (int)(count), .bytes = sizeof *(items)};
 #define MEMBERS(form, ...) *value++ = (FormValue){.at = (__VA_ARGS__)};
+#define WHEN_MEMBERS MEMBERS
 #define RAW(key, help, function) *value++ = (FormValue){.write = (function)};
 
 #include FORM_FILE
@@ -90,6 +123,8 @@
   static const FormField name##_fields[] = {
 #define PUBLIC_FORM FORM
 #define IN(type, name)
+#define UP(type, name)
+#define LET(...)
 #define FORM_TABLE(name)                                                                         \
   {                                                                                              \
 #name, name##_form_help, name##_fields, (int)(sizeof name##_fields / sizeof *name##_fields), \
@@ -120,16 +155,24 @@
 #define WHEN_TEXT(key, help, ...) FORM_ROW(key, TEXT, WHEN, NULL, false, help)
 #define INTS(key, help, ...) FORM_ROW(key, NUMBERS, ALWAYS, NULL, true, help)
 #define NUMS(key, help, ...) FORM_ROW(key, NUMBERS, ALWAYS, NULL, false, help)
+#define MAYBE_INTS(key, help, ...) FORM_ROW(key, NUMBERS, MAYBE, NULL, true, help)
+#define WHEN_INTS(key, help, ...) FORM_ROW(key, NUMBERS, WHEN, NULL, true, help)
+#define WHEN_TEXTS(key, help, ...) FORM_ROW(key, TEXTS, WHEN, NULL, false, help)
 #define TEXTS(key, help, ...) FORM_ROW(key, TEXTS, ALWAYS, NULL, false, help)
 #define GRID(key, help, ...) FORM_ROW(key, GRID, ALWAYS, NULL, false, help)
+#define WHEN_GRID(key, help, ...) FORM_ROW(key, GRID, WHEN, NULL, false, help)
 #define COUNTS(key, help, ...) FORM_ROW(key, COUNTS, ALWAYS, NULL, false, help)
+#define PAIRS(key, help, ...) FORM_ROW(key, PAIRS, ALWAYS, NULL, false, help)
 #define OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, ALWAYS, &form, false, help)
 #define MAYBE_OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, MAYBE, &form, false, help)
 #define WHEN_OBJECT(key, help, when, form, ...) FORM_ROW(key, OBJECT, WHEN, &form, false, help)
 #define LIST(key, help, form, ...) FORM_ROW(key, LIST, ALWAYS, &form, false, help)
 #define REFS(key, help, form, ...) FORM_ROW(key, REFS, ALWAYS, &form, false, help)
 #define WHEN_LIST(key, help, when, form, ...) FORM_ROW(key, LIST, WHEN, &form, false, help)
-#define MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_WHEN, &form, false, ""},
+#define WHEN_REFS(key, help, when, form, ...) FORM_ROW(key, REFS, WHEN, &form, false, help)
+#define KEYED(key, help, name, form, ...) FORM_ROW(key, KEYED, ALWAYS, &form, false, help)
+#define MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_ALWAYS, &form, false, ""},
+#define WHEN_MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_WHEN, &form, false, ""},
 #define RAW(key, help, ...) FORM_ROW(key, RAW, ALWAYS, NULL, false, help)
 
 #include FORM_FILE

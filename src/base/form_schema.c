@@ -10,6 +10,7 @@ static const char *const types[] = {
     [FORM_TEXT] = "string",  [FORM_NUMBERS] = "array", [FORM_TEXTS] = "array",
     [FORM_GRID] = "array",   [FORM_COUNTS] = "object", [FORM_OBJECT] = "object",
     [FORM_LIST] = "array",   [FORM_REFS] = "array",    [FORM_MEMBERS] = "object",
+    [FORM_PAIRS] = "object", [FORM_KEYED] = "object",
 };
 
 static void put_type(JsonWriter *w, const FormField *field) {
@@ -29,29 +30,28 @@ static void put_inner(JsonWriter *w, const char *key, const char *type) {
 
 static void put_object(JsonWriter *w, const Form *form, bool is_document);
 
+// What each element of an array, or each member with a name from outside, is.
+static void put_elements(JsonWriter *w, const FormField *field) {
+  static const char *const elements[] = {
+      [FORM_NUMBERS] = "number", [FORM_TEXTS] = "string", [FORM_GRID] = "array",
+      [FORM_COUNTS] = "number",  [FORM_PAIRS] = "string", [FORM_LIST] = "object",
+      [FORM_REFS] = "object",    [FORM_KEYED] = "object", [FORM_RAW] = NULL,
+  };
+  const char *element = elements[field->kind];
+  if (!element) return;
+  const bool keys = types[field->kind][0] == 'o';
+  put_inner(w, keys ? "additionalProperties" : "items", field->whole ? "integer" : element);
+  if (field->form) put_object(w, field->form, false);
+  json_end_object(w);
+}
+
 static void put_field(JsonWriter *w, const FormField *field) {
   json_key(w, field->key);
   json_begin_object(w);
   if (field->kind != FORM_RAW) put_type(w, field);
   if (field->help[0]) json_member_string(w, "description", field->help);
-  if (field->kind == FORM_NUMBERS || field->kind == FORM_TEXTS || field->kind == FORM_GRID) {
-    put_inner(w, "items",
-              field->kind == FORM_GRID    ? "array"
-              : field->kind == FORM_TEXTS ? "string"
-              : field->whole              ? "integer"
-                                          : "number");
-    json_end_object(w);
-  }
-  if (field->kind == FORM_COUNTS) {
-    put_inner(w, "additionalProperties", "number");
-    json_end_object(w);
-  }
+  put_elements(w, field);
   if (field->kind == FORM_OBJECT) put_object(w, field->form, false);
-  if (field->kind == FORM_LIST || field->kind == FORM_REFS) {
-    put_inner(w, "items", "object");
-    put_object(w, field->form, false);
-    json_end_object(w);
-  }
   json_end_object(w);
 }
 
@@ -65,10 +65,16 @@ static void put_fields(JsonWriter *w, const Form *form) {
   }
 }
 
-// Members of MEMBERS are left out together, so none of them is required.
+// Members of WHEN_MEMBERS are left out together, so none of them is required.
 static void put_required(JsonWriter *w, const Form *form) {
-  for (int i = 0; i < form->n; i++)
-    if (form->field[i].presence != FORM_WHEN) json_put_string(w, form->field[i].key);
+  for (int i = 0; i < form->n; i++) {
+    const FormField *field = &form->field[i];
+    if (field->presence == FORM_WHEN) continue;
+    if (field->kind == FORM_MEMBERS)
+      put_required(w, field->form);
+    else
+      json_put_string(w, field->key);
+  }
 }
 
 static void put_object(JsonWriter *w, const Form *form, bool is_document) {

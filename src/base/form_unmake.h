@@ -4,6 +4,7 @@
 #undef END_PUBLIC
 #undef PUBLIC_FORM
 #undef IN
+#undef UP
 #undef INT
 #undef NUM
 #undef BOOL
@@ -17,6 +18,7 @@
 #undef WHEN_BOOL
 #undef WHEN_TEXT
 #undef INTS
+#undef WHEN_INTS
 #undef NUMS
 #undef TEXTS
 #undef GRID
@@ -27,5 +29,13 @@
 #undef LIST
 #undef REFS
 #undef WHEN_LIST
+#undef WHEN_REFS
 #undef MEMBERS
+#undef WHEN_MEMBERS
 #undef RAW
+#undef LET
+#undef MAYBE_INTS
+#undef WHEN_TEXTS
+#undef WHEN_GRID
+#undef PAIRS
+#undef KEYED

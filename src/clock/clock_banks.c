@@ -21,6 +21,15 @@ static bool is_repeated(const SassInst *inst, int slot) {
   return false;
 }
 
+// Registers of each bank that stand behind an operand: mma.sync reads four for A and C, two for B,
+// all as pairs of neighbours.
+static int registers_of(const SassInst *inst, int slot, int bank) {
+  enum { B = 1 };
+  const int number = inst->read[slot];
+  if (inst->opcode->pipe != SASS_PIPE_TENSOR) return number % CLOCK_BANKS == bank;
+  return slot == B ? 1 : 2;
+}
+
 void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
                        int need[CLOCK_BANKS]) {
   for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] = 0;
@@ -29,7 +38,7 @@ void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
     if (number == SASS_NO_REGISTER || is_repeated(inst, slot) ||
         is_cached(banks, warp, slot, number))
       continue;
-    need[number % CLOCK_BANKS]++;
+    for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] += registers_of(inst, slot, bank);
   }
 }
 

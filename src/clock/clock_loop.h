@@ -18,7 +18,8 @@
 #include "base/arena.h"
 #include "sass/sass_loops.h"
 
-// Why a warp does not issue, by the names of the profiler's stall reasons.
+// Why a warp does not issue, by the names of the profiler's stall reasons. Those of the second half
+// are not played: they are 0.
 #define CLOCK_CAUSES(ROW)                                                    \
   ROW(SELECTED, "selected")                 /* it issues */                  \
   ROW(NOT_SELECTED, "not_selected")         /* another warp issues */        \
@@ -29,7 +30,15 @@
   ROW(MIO, "mio_throttle")                  /* the queue of shared memory */ \
   ROW(LG, "lg_throttle")                    /* the queue of global memory */ \
   ROW(BARRIER, "barrier")                                                    \
-  ROW(DISPATCH, "dispatch_stall") /* the ports of the register banks */
+  ROW(DISPATCH, "dispatch_stall") /* the ports of the register banks */      \
+  ROW(GMMA, "gmma")                                                          \
+  ROW(DRAIN, "drain")                                                        \
+  ROW(MEMBAR, "membar")                                                      \
+  ROW(NO_INSTRUCTION, "no_instruction")                                      \
+  ROW(CONSTANT, "imc_miss")                                                  \
+  ROW(SLEEPING, "sleeping")                                                  \
+  ROW(TEXTURE, "tex_throttle")                                               \
+  ROW(MISC, "misc")
 
 typedef enum ClockCause {
 #define ROW(id, name) CLOCK_##id,
@@ -47,15 +56,27 @@ typedef struct ClockMachine {
   int schedulers;
   int pipe_clocks[SASS_PIPE_COUNT];  // that a warp's instruction keeps the pipe of its scheduler
   int read_window;                   // clocks in which the banks may give an instruction's operands
-  int queue;              // instructions of a scheduler that may wait for the shared pipe
-  int queue_clocks;       // between two that leave the queue
-  double shared_clocks;   // from the first wavefront of a load to its reader
-  double far_clocks;      // of a load from L2, when nothing else is asked for
-  double near_clocks;     // of a load from L1
-  double far_bytes;       // that L2 gives an SM in a clock while all ask
-  double unit_clocks;     // of MUFU, S2R and what else has a scoreboard
-  double source_clocks;   // until the registers of an address may be written again
-  double barrier_clocks;  // from the last arrival to the next issue
+  int queue;                      // instructions of a scheduler that may wait for the shared pipe
+  int queue_clocks;               // between two that leave the queue
+  double shared_clocks;           // from the first wavefront of a load to its reader
+  double far_clocks;              // of a load from L2, when nothing else is asked for
+  double far_load_clocks;         // of one under load, at the worst
+  double dram_clocks;             // of a load from DRAM
+  double store_bytes;             // that L2 takes from an SM in a clock
+  double store_queue_clocks;      // of L2's, that stores of an SM may wait for
+  double copy_clocks;             // of the shared pipe, for each line that cp.async writes
+  double tma_clocks;              // of a copy by TMA beyond those of a load
+  double box_clocks, row_clocks;  // that the unit of TMA is busy with a box, with each row of it
+  double mbarrier_clocks;         // from the end of a phase to who waits for it
+  double group_clocks;            // of a tensor core, for each column of a wgmma
+  double group_end_clocks;        // from the end of a wgmma to who waits for it
+  double block_clocks;            // from the end of a block to the first instruction of the next
+  double launch_clocks;           // of a launch, outside of all blocks
+  double near_clocks;             // of a load from L1
+  double far_bytes;               // that L2 gives an SM in a clock while all ask
+  double unit_clocks;             // of MUFU, S2R and what else has a scoreboard
+  double source_clocks;           // until the registers of an address may be written again
+  double barrier_clocks;          // from the last arrival to the next issue
 } ClockMachine;
 
 // A loop inside of the one that is played: how often a warp goes round in it each time.
@@ -76,17 +97,23 @@ typedef struct ClockLoop {
   const double *far_bytes;            // that a warp's instruction fetches from L2; 0: L1 has them
   int warps;                          // of a block
   int blocks;                         // resident on the SM
+  bool banks_are_free;                // what if no two operands met in a register bank
+  bool loads_are_near;                // what if every load answered in the next clock
 } ClockLoop;
 
+// `clocks` are `issued` and what is lost to each cause.
 typedef struct ClockTurn {
-  double clocks;                     // a turn of the loop, all warps of the SM together
-  double issued;                     // instructions that a scheduler issues in it
-  double stalls[CLOCK_CAUSE_COUNT];  // clocks that warps spend so, per instruction issued
-  const double *lost;  // per instruction of the code: clocks a turn in which a scheduler issued
-                       // nothing because its warps stood there
-  const ClockCause *cause;  // the commonest cause there
+  double clocks;                      // a turn of the loop, all warps of the SM together
+  double issued;                      // instructions that a scheduler issues in it
+  double stalls[CLOCK_CAUSE_COUNT];   // clocks that warps spend so, per instruction issued
+  double lost_to[CLOCK_CAUSE_COUNT];  // clocks a turn in which a scheduler issued nothing
+  // Per instruction of the code:
+  const double *executed;   // times that a warp comes by in a turn
+  const double *lost;       // its share of the clocks in which nothing was issued
+  const ClockCause *cause;  // the commonest cause there; CLOCK_SELECTED: nothing is lost
+  const int *blame;         // the instruction that it waits for; -1: none
 } ClockTurn;
 
-// Plays the loop until two turns of all warps take the same time, or the third has ended. Nothing
-// (clocks 0) where the loop is empty or no warp is there.
+// Plays the loop until all warps have gone round it often enough. Nothing (clocks 0) where the loop
+// is empty or no warp is there.
 ClockTurn clock_play(Arena *arena, const ClockLoop *loop);

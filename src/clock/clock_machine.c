@@ -14,7 +14,7 @@ typedef struct Fact {
 #define WHOLE(member, least, most) \
   { #member, offsetof(ClockMachine, member), true, least, most }
 #define CLOCKS(member) \
-  { #member, offsetof(ClockMachine, member), false, 1, 5000 }
+  { #member, offsetof(ClockMachine, member), false, 0, 20000 }
 #define PIPE(key, pipe) \
   { key, offsetof(ClockMachine, pipe_clocks[SASS_PIPE_##pipe]), true, 1, 256 }
 static const Fact facts[] = {
@@ -25,12 +25,27 @@ static const Fact facts[] = {
     PIPE("half_clocks", HALF),
     PIPE("double_clocks", DOUBLE),
     PIPE("xu_clocks", XU),
+    PIPE("tensor_clocks", TENSOR),
     WHOLE(read_window, 1, 8),
     WHOLE(queue, 1, CLOCK_QUEUE_MAX),
     WHOLE(queue_clocks, 1, 64),
     CLOCKS(shared_clocks),
     CLOCKS(near_clocks),
     CLOCKS(far_clocks),
+    CLOCKS(far_load_clocks),
+    CLOCKS(dram_clocks),
+    CLOCKS(far_bytes),
+    CLOCKS(store_bytes),
+    CLOCKS(store_queue_clocks),
+    CLOCKS(copy_clocks),
+    CLOCKS(tma_clocks),
+    CLOCKS(box_clocks),
+    CLOCKS(row_clocks),
+    CLOCKS(mbarrier_clocks),
+    CLOCKS(group_clocks),
+    CLOCKS(group_end_clocks),
+    CLOCKS(block_clocks),
+    CLOCKS(launch_clocks),
     CLOCKS(unit_clocks),
     CLOCKS(source_clocks),
     CLOCKS(barrier_clocks),

@@ -1,13 +1,15 @@
 // The bytes of a kernel → instructions, by the places that sass_code.h names.
 //
-// Operands by form (bits 9-11): 1 is registers alone; in 2, 3 and 6 operand C is a constant and B
-// stands where C does in form 1; in 4, 5 and 7 operand B is a constant. A register field of 255 is
-// RZ, which no bank is asked for.
+// Operands by form (bits 9-11): 1 is registers alone; in 2, 3 and 7 operand C is a constant and B
+// stands where C does in form 1; in 4, 5 and 6 operand B is a constant. (Read off nvdisasm 13.0.) A
+// register field of 255 is RZ, which no bank is asked for.
 //
 //   FFMA R8, R12, 0.5, R8 has form 4: A = R12 at bit 24, C = R8 at bit 64, nothing in slot B.
 #include "sass/sass_code.h"
 
 #include <string.h>
+
+#include "base/str.h"
 
 enum { RZ = 255, DISTANCE_BITS = 48 };
 enum { A = 1, B = 2, C = 4 };
@@ -43,7 +45,7 @@ static int register_at(Words words, int from) {
 }
 
 static void read_operands(SassInst *inst, Words words) {
-  enum { REGISTERS = 1, IMMEDIATE_C = 2, CONSTANT_C = 3, UNIFORM_C = 6 };
+  enum { REGISTERS = 1, IMMEDIATE_C = 2, CONSTANT_C = 3, UNIFORM_C = 7 };
   const bool swaps =
       inst->form == IMMEDIATE_C || inst->form == CONSTANT_C || inst->form == UNIFORM_C;
   const int place[SASS_SLOTS] = {24,
@@ -68,6 +70,8 @@ static void read_control(SassInst *inst, Words words) {
 
 static int lane_bytes(const SassOpcode *opcode, Words words) {
   static const int widths[8] = {1, 1, 2, 2, 4, 8, 16, 0};
+  const bool by_matrix = str_equal(opcode->name, "LDSM") || str_equal(opcode->name, "STSM");
+  if (by_matrix) return 4 << field(words, 72, 2);
   const bool moves = opcode->kind == SASS_KIND_LOAD || opcode->kind == SASS_KIND_STORE ||
                      opcode->kind == SASS_KIND_COPY;
   const bool by_width = opcode->pipe == SASS_PIPE_SHARED || opcode->pipe == SASS_PIPE_FAR;
@@ -98,7 +102,12 @@ static bool may_go_on(const SassInst *inst) {
 
 static SassInst decode(Words words, int sm, int at, int n) {
   const SassOpcode *opcode = find_opcode(field(words, 0, 9));
-  SassInst inst = {.opcode = opcode, .form = field(words, 9, 3), .guard = field(words, 12, 3)};
+  SassInst inst = {.low = words.low,
+                   .high = words.high,
+                   .opcode = opcode,
+                   .form = field(words, 9, 3),
+                   .guard = field(words, 12, 3)};
+  inst.guard_is_not = field(words, 15, 1);
   inst.written = register_at(words, 16);
   inst.target = opcode->kind == SASS_KIND_BRANCH ? branch_target(words, sm, at, n) : SASS_NO_TARGET;
   inst.goes_on = may_go_on(&inst);

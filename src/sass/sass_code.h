@@ -67,6 +67,7 @@ typedef struct SassOpcode {
 } SassOpcode;
 
 typedef struct SassInst {
+  uint64_t low, high;        // as it stands in the code
   const SassOpcode *opcode;  // never NULL: a row of its own stands for what is not known
   int form;                  // bits 9 to 11: where B and C come from
   int written;               // first register of the result; SASS_NO_REGISTER
@@ -77,6 +78,7 @@ typedef struct SassInst {
   int writes_scoreboard, reads_scoreboard;  // SASS_SCOREBOARDS and more: none
   unsigned wait;                            // a bit for each scoreboard
   int guard;                                // predicate that guards it; 7: none
+  bool guard_is_not;                        // it is carried out where the predicate is false
   int target;               // of a branch: the index of an instruction; SASS_NO_TARGET
   bool goes_on;             // the next instruction may follow it
   int bytes;                // that a lane moves, of a load or store; 0

@@ -79,6 +79,10 @@ static const struct {
     {"tf32", "hits in L2, in groups of 8", "91.1 % of the bytes", CLAIM_AGREES},
     {"hgemm", "Swizzle<1,4,1>, which the rule gives for BK=16", "2 ways", CLAIM_DIFFERS},
     {"fp32", "split-K 32: atomic adds", "524288 atomic adds", CLAIM_TOLD},
+    {"tf32", "the profiler's average, store conflicts", "32 ways", CLAIM_ABOVE},
+    {"tf32", "16.61 TFLOP/s, above the roofline", "16.3 TFLOP/s", CLAIM_ABOVE},
+    {"fp16", "tensor cores, 94 us at 2048^3", "180 TFLOP/s", CLAIM_ABOVE},
+    {"hgemm", "16384^3, groups of 8", "310 TFLOP/s", CLAIM_DIFFERS},
 };
 
 START_TEST(claims_are_judged) {
@@ -139,6 +143,49 @@ START_TEST(figures_agree_within_two_percent) {
   ck_assert(
       find(CLAIM("\"says\":\"fma\",\"rung\":\"fp32/final_26x4\",\"fact\":\"limit\""), &found));
   ck_assert_int_ne(found.verdict, CLAIM_TOLD);
+}
+END_TEST
+
+// No figure agrees with a limit that it is above, however close; what it was rounded by aside.
+START_TEST(a_figure_above_a_limit_does_not_agree) {
+  static const char *const conflicts =
+      CLAIM("\"value\":%s,\"state\":\"BM=8,BN=32,BK=32,STAGE=01\",\"fact\":\"conflict_share\"");
+  static const struct {
+    const char *value, *text;
+  } figures[] = {{"100.04", "differs"}, {"101", "above the limit by 1 %"}};
+  ClaimFound found;
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+    ck_assert(find(arena_printf(arena, conflicts, figures[i].value), &found));
+    ck_assert_double_eq(found.value.limit, 100);
+    ck_assert_str_eq(claim_verdict_text(arena, &found), figures[i].text);
+  }
+  ck_assert(find(CLAIM("\"value\":1e9,\"state\":\"BM=10\",\"fact\":\"estimate\""), &found));
+  ck_assert(found.value.limit > 0 && found.value.limit <= found.value.number);
+  ck_assert_ptr_nonnull(strstr(claim_verdict_text(arena, &found), "above the estimated limit by "));
+}
+END_TEST
+
+// The same of all that is shipped; and whoever reads it as data has the share.
+START_TEST(shipped_figures_above_a_limit_are_told) {
+  int n = 0;
+  for (int i = 0; i < session->n_ladders; i++) {
+    const Published *said = published_of(session, session->ladders[i]);
+    for (int r = 0; r < said->list->n; r++) {
+      const ClaimRow *row = &said->list->row[r];
+      const ClaimFound *found = &said->found[r];
+      if (!row->has_value || !(found->value.limit > 0)) continue;
+      const bool above = row->value > 1.0005 * found->value.limit;
+      ck_assert_msg(above == (found->verdict == CLAIM_ABOVE), "%s", row->what);
+      n += above;
+    }
+  }
+  ck_assert_int_ge(n, 4);
+  if (!cli_has_program()) return;
+  const char *text = cli_run(arena, "claims tf32").out,
+             *data = cli_run(arena, "claims tf32 --json").out;
+  ck_assert_ptr_nonnull(strstr(text, "counted by the bank model: above the limit by 1.9 %"));
+  ck_assert_ptr_nonnull(strstr(data, "\"verdict\":\"above\",\"above_limit_percent\":1.87"));
+  ck_assert_ptr_nonnull(strstr(data, "\"verdict\":\"agrees\",\"above_limit_percent\":null"));
 }
 END_TEST
 
@@ -321,6 +368,8 @@ Suite *suite_claims(void) {
   tcase_add_test(tcase, every_claim_is_computed);
   tcase_add_loop_test(tcase, claims_are_judged, 0, COUNT(known));
   tcase_add_loop_test(tcase, a_wrong_file_is_told_with_its_place, 0, COUNT(wrong));
+  tcase_add_test(tcase, a_figure_above_a_limit_does_not_agree);
+  tcase_add_test(tcase, shipped_figures_above_a_limit_are_told);
   tcase_add_test(tcase, figures_agree_within_two_percent);
   tcase_add_test(tcase, without_records_a_sentence_has_dashes);
   tcase_add_test(tcase, what_cannot_be_computed_is_a_finding);

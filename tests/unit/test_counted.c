@@ -442,6 +442,7 @@ START_TEST(kernels_are_what_the_compiler_says) {
   for (int i = 0; i < n; i++) {
     const CountedKernel *kernel = &counted->kernel[i];
     if (has_number(kernel, "lane_loops")) continue;  // suite elect counts those
+    if (!has_number(kernel, "registers")) continue;  // suite load_places moves copies
     const Model *model = model_from(&kernel->schedule);
     const Emission *emission = emit_model(property_arena, model, model->program);
     const Plan *plan =

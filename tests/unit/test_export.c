@@ -65,9 +65,7 @@ END_TEST
 static const char *json_of(const Canvas *canvas) {
   Str out = str_new(arena);
   JsonWriter writer = json_writer(&out);
-  json_begin_object(&writer);
-  export_json(&writer, canvas);
-  json_end_object(&writer);
+  form_write(&writer, arena, &screen_form, canvas, NULL);
   return out.text;
 }
 

@@ -32,12 +32,14 @@ static const struct {
   int status;
   const char *says;
 } pipes[] = {
-    {"open FIFO" LAUNCH, 2, "it is a pipe, not a file"},
+    {"open FIFO" LAUNCH, 2, "it is a pipe that nobody writes into"},
+    {"open FIFO --watch" LAUNCH, 2, "--watch needs a file"},
+    {"open - --watch" LAUNCH, 2, "--watch needs a file"},
     {"open example:sums.ptx" LAUNCH "--arg file:FIFO --arg mem:4096 --arg mem:4096 --arg 1", 2,
-     "it is a pipe, not a file"},
+     "it is a pipe that nobody writes into"},
     {"open example:sums.ptx" LAUNCH
      "--arg mem:4096 --arg mem:4096 --arg mem:4096 --arg 1 --ncu FIFO",
-     2, "it is a pipe, not a file"},
+     2, "it is a pipe that nobody writes into"},
     {"config check FIFO", 2, "it is a pipe, not a file"},
     {"interpret FIFO", 2, "it is a pipe that nobody writes into"},
     {"solve FIFO", 2, "it is a pipe that nobody writes into"},
@@ -49,6 +51,8 @@ static const struct {
     {"banks --batch /dev/zero", 2, "it is a device, not a file"},
     {"interpret /dev/zero", 2, "it is a device, not a file"},
     {"interpret /", 2, "it is a folder, not a file"},
+    {"open /dev/zero" LAUNCH, 2, "it is a device, not a file"},
+    {"open - --list </dev/zero", 2, "- has more than 256 MiB"},
     {"tune --file - </dev/zero", 2, "line 1: a line has more than 65536 bytes"},
     {"banks --batch - </dev/zero", 2, "line 1: a line has more than 65536 bytes"},
 };
@@ -111,6 +115,36 @@ START_TEST(a_pipe_with_a_writer_is_read) {
       arena,
       "bash -c '$GEMMVIEW interpret <($GEMMVIEW interpret -k M=64,N=64,K=16 --dump) --runs 1'");
   ck_assert_msg(run.status == 0, "%s", run.err);
+}
+END_TEST
+
+// A kernel's text, an argument's memory: from a pipe as from a file. `Sums` is what the file says.
+START_TEST(a_kernel_comes_through_a_pipe_too) {
+  static const char *const ways[] = {
+      "open <(cat data/examples/sums.ptx)", "open - < data/examples/sums.ptx",
+      "open - < <(sleep 1; cat data/examples/sums.ptx)",
+      "open <(sleep 1; cat data/examples/sums.ptx)", "open /dev/stdin < data/examples/sums.ptx"};
+  static const char *const launch =
+      "--launch grid=1,block=128 --arg mem:4096 --arg mem:4096 --arg file:%s --arg 32 --text";
+  if (!cli_has_program()) return;
+  const char *memory = "<(head -c 65536 /dev/zero)";
+  const CliRun file =
+      cli_shell(arena, arena_printf(arena, "bash -c '$GEMMVIEW open data/examples/sums.ptx %s'",
+                                    arena_printf(arena, launch, memory)));
+  ck_assert_msg(strstr(file.out, "sums") && strstr(file.out, "wavefronts"), "%s%s", file.out,
+                file.err);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    const CliRun run = cli_shell(arena, arena_printf(arena, "bash -c '$GEMMVIEW %s %s'", ways[i],
+                                                     arena_printf(arena, launch, memory)));
+    ck_assert_int_eq(run.status, file.status);
+    const char *sums = strstr(run.out, "wavefronts"), *same = strstr(file.out, "wavefronts");
+    ck_assert_msg(sums && str_equal(sums, same), "%s: %s%s", ways[i], run.out, run.err);
+  }
+  const CliRun late = cli_shell(
+      arena,
+      arena_printf(arena, "(sleep 1; cat data/examples/sums.ptx > %s) & $GEMMVIEW open %s --list",
+                   fifo, fifo));
+  ck_assert_msg(strstr(late.out, "sums(") != NULL, "%s", late.err);
 }
 END_TEST
 
@@ -211,6 +245,7 @@ Suite *suite_files(void) {
   tcase_add_loop_test(tests, nothing_waits_for_a_pipe, 0, sizeof pipes / sizeof *pipes);
   tcase_add_test(tests, a_pipe_that_is_written_late_is_read);
   tcase_add_test(tests, a_configuration_that_is_a_pipe_is_refused);
+  tcase_add_test(tests, a_kernel_comes_through_a_pipe_too);
   tcase_add_test(tests, a_pipe_with_a_writer_is_read);
   tcase_add_test(tests, settings_made_at_once_are_all_kept);
   tcase_add_test(tests, a_damaged_history_is_told_of);

@@ -269,9 +269,8 @@ static const char *by_sass(const char *p) {
 static const char *by_recorded_file(const char *p) {
   RecordedRow row = {.state = "BM=16", .rung = p, .cublas_row = p, .verified = true};
   Recorded recorded = {.gpu = p, .driver = p, .date = p, .method = p, .n_rows = 1, .rows = &row};
-  Str text = str_new(arena);
-  recorded_write_json(&text, &recorded);
-  results_load(&session->results, text.text, text.length, p, &diags);
+  const char *text = form_document(arena, &recorded_form, &recorded, NULL);
+  results_load(&session->results, text, strlen(text), p, &diags);
   return arena_printf(arena, "%s%s", findings(), screen("measure"));
 }
 static const char *by_targets_file(const char *p) {

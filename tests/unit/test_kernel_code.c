@@ -247,6 +247,47 @@ START_TEST(loops_are_read_from_their_text_or_not_at_all) {
 }
 END_TEST
 
+static int read_length(const Instruction *code, int n, const char *kernel) {
+  const Cubin cubin = cubin_of(code, n);
+  const int out = kernel_length_read(cubin.bytes, cubin.n, kernel);
+  free(cubin.bytes);
+  return out;
+}
+
+// The branch to itself and the NOPs behind the end are no instructions of the kernel; a NOP inside
+// is, and so is a loop at its end.
+START_TEST(a_length_leaves_out_what_fills_up) {
+  enum { NOP = 0x918, ITSELF = 0 };
+  static const Instruction filled[] = {{FFMA, 4, 7, 0, 0}, {NOP, 1, 7, 0, 0},
+                                       {FFMA, 4, 7, 0, 0}, {BRA, 5, 7, 0, ITSELF},
+                                       {NOP, 1, 7, 0, 0},  {NOP, 1, 7, 0, 0}};
+  static const Instruction loop[] = {{FFMA, 4, 7, 0, 0}, {BRA, 5, 7, 0, 1}};
+  ck_assert_int_eq(read_length(filled, 6, "k"), 3);
+  ck_assert_int_eq(read_length(loop, 2, "k"), 2);
+  ck_assert_int_eq(read_length(loop, 2, "another"), -1);
+}
+END_TEST
+
+// What ptxas does not count as spilled is not told as a spill, whatever is stored to local memory.
+START_TEST(a_store_to_the_stack_is_no_spill) {
+  static const Instruction code[] = {{STL, 1, 7, 0, 0}, {FFMA, 4, 7, 0, 0}, {BRA, 5, 7, 0, 1}};
+  static const struct {
+    int stores, loads, told;
+  } cases[] = {{0, 0, 0}, {4, 0, 1}, {0, 4, 1}, {-1, -1, 1}};
+  const Cubin cubin = cubin_of(code, 3);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CompileResult result = {.cubin = cubin.bytes, .cubin_bytes = cubin.n, .n_kernels = 1};
+    result.kernels[0] = (KernelResources){
+        .name = "k", .spill_store_bytes = cases[i].stores, .spill_load_bytes = cases[i].loads};
+    compile_read_cubin(&result);
+    const CompiledSpills *is = &result.kernels[0].spills;
+    ck_assert_int_eq(is->before.stores + is->loop.stores, cases[i].told);
+    ck_assert_int_eq(result.kernels[0].instructions, 3);
+  }
+  free(cubin.bytes);
+}
+END_TEST
+
 // ---- as NVRTC makes it --------------------------------------------------------------------------
 
 // All that a warp multiplies in a slab is whole turns of the loops that were read.
@@ -309,6 +350,8 @@ Suite *suite_kernel_code(void) {
   tcase_add_test(cases, branches_of_older_architectures_are_read);
   tcase_add_test(cases, damaged_cubins_have_no_code);
   tcase_add_test(cases, loops_are_read_from_their_text_or_not_at_all);
+  tcase_add_test(cases, a_store_to_the_stack_is_no_spill);
+  tcase_add_test(cases, a_length_leaves_out_what_fills_up);
   tcase_add_test(cases, compiled_loops_make_all_multiplies);
   suite_add_tcase(suite, cases);
   return suite;

@@ -1,17 +1,29 @@
 // Where copies may stand: what the interpreter says of every place, held against barriers and waits
 // counted by hand.
 #include <check.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/embed.h"
+#include "base/str.h"
+#include "cli_harness.h"
+#include "compile_once.h"
 #include "emit_cases.h"
 #include "golden.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/machine/counted.h"
 #include "model/interp/load_places.h"
 #include "model/ir/rewrite.h"
+#include "model/schedules/reduce.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
+#include "tui/frame/requests.h"
 #include "tui/frame/view.h"
+#include "tui/session/placed_loads.h"
 
 Suite *suite_load_places(void);
 
@@ -221,6 +233,268 @@ START_TEST(another_schedule_is_tried_anew) {
 }
 END_TEST
 
+// ---- what the compiler says ---------------------------------------------------------------------
+
+static PlacedLoads *placed_of(const char *state) {
+  Diags diags = diags_new(arena);
+  Schedule schedule = schedule_plain();
+  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(arena, &diags));
+  PlacedLoads *placed = placed_loads_new(arena);
+  placed_loads_look(placed, &cases.targets, &schedule);
+  return placed;
+}
+
+// A compiler's answer with these numbers; "spilled" both ways.
+static CompileResult answer(int registers, int spilled, int instructions) {
+  CompileResult result = {.ok = true, .log = "", .compiler = "NVRTC 13.0", .n_kernels = 1};
+  result.kernels[0] = (KernelResources){
+      .name = "attention",
+      .registers = registers,
+      .spill_store_bytes = spilled,
+      .spill_load_bytes = spilled,
+      .instructions = instructions,
+      .code = {.inner = {.multiplies = 64, .instructions = 200, .near_clocks = 640},
+               .outer = {.instructions = 150, .near_clocks = 410}}};
+  return result;
+}
+
+static bool is_the_same_place(const PlacedLoads *placed, const char *state) {
+  const LoadPlaces *small = placed->places, *whole = placed->whole;
+  ck_assert_msg(whole->n_lines == small->n_lines && whole->n_copies == small->n_copies, "%s",
+                state);
+  for (int c = 0; c < small->n_copies; c++) {
+    ck_assert_int_eq(whole->copy[c].at, small->copy[c].at);
+    ck_assert_int_eq(whole->copy[c].begin, small->copy[c].begin);
+    ck_assert_int_eq(whole->copy[c].n, small->copy[c].n);
+  }
+  return true;
+}
+
+static bool has_the_same_places(const TargetTable *targets, const Schedule *schedule) {
+  PlacedLoads *placed = placed_loads_new(arena);
+  placed_loads_look(placed, targets, schedule);
+  bool has = !placed_loads_are_none(placed);
+  if (has) placed_loads_plan(placed->arena, placed, 0, 0);
+  has = has && is_the_same_place(placed, schedule_text(arena, schedule));
+  placed_loads_free(placed);
+  return has;
+}
+
+// The lines of the small problem that is run are those of the whole one that is compiled, at the
+// rung's size and at one with edges: a place is the same place in both.
+START_TEST(places_are_those_of_the_whole_problem) {
+  Diags diags = diags_new(arena);
+  Session *session = session_open(&(SessionOptions){0}, &diags);
+  int n = 0;
+  for (int l = 0; l < session->n_ladders; l++)
+    for (int r = 0; r < session->ladders[l]->n_rungs; r++) {
+      Schedule schedule = session->ladders[l]->rung[r].schedule;
+      n += has_the_same_places(&session->targets, &schedule);
+      schedule_resize(&schedule, 1000, 1000, 1000);
+      if (model_build(arena, &session->targets, &schedule)->ok)
+        n += has_the_same_places(&session->targets, &schedule);
+    }
+  session_close(session);
+  ck_assert_int_gt(n, 20);
+}
+END_TEST
+
+// Where the copy stands the text is the program's own, elsewhere it is another one.
+START_TEST(a_plan_is_of_the_kernel_with_the_copy_moved) {
+  PlacedLoads *placed = placed_of(FUSED "ASYNC_COPY=1,EAGER_KV=1,FRAG_ORDER=1");
+  const int at = placed->places->copy[0].at;
+  const Plan *stands = placed_loads_plan(arena, placed, 0, at),
+             *later = placed_loads_plan(arena, placed, 0, at + 1);
+  const Plan *too = placed_loads_plan(arena, placed, 1, placed->places->copy[1].at);
+  ck_assert(str_equal(stands->cuda, plan_from_model(arena, placed->model, "")->cuda));
+  ck_assert(str_equal(stands->cuda, too->cuda));
+  ck_assert(!str_equal(stands->cuda, later->cuda));
+  placed_loads_free(placed);
+}
+END_TEST
+
+// Only safe places are compiled, where the copies stand first, and each once; an answer for another
+// schedule, or a second one, changes nothing.
+START_TEST(each_safe_place_is_asked_for_once) {
+  PlacedLoads *placed = placed_of(FUSED "ASYNC_COPY=1,EAGER_KV=1,FRAG_ORDER=1");
+  int copy, place, n = 0, n_safe = 0;
+  ck_assert(!placed_loads_next(placed, &copy, &place));
+  while (placed_loads_try(placed, 0, LOAD_ANYWHERE)) {
+  }
+  for (int c = 0; c < 2; c++)
+    for (int p = 0; p <= placed->places->n_lines; p++)
+      n_safe += placed->places->copy[c].place[p].verdict == LOAD_SAFE;
+  for (; placed_loads_next(placed, &copy, &place); n++) {
+    ck_assert_int_eq(placed->places->copy[copy].place[place].verdict, LOAD_SAFE);
+    if (n < 2) ck_assert_int_eq(place, placed->places->copy[n].at);
+    placed_loads_asked(placed, copy, place);
+  }
+  ck_assert_int_eq(n, n_safe);
+  const CompileResult first = answer(100, 0, 1000), second = answer(101, 8, 1001);
+  place = placed->places->copy[0].at;
+  placed_loads_take(placed, placed->key + 1, 0, place, &first, NULL);
+  ck_assert_ptr_null(placed_loads_kernel(placed, 0, place));
+  placed_loads_take(placed, placed->key, 0, place, &first, NULL);
+  placed_loads_take(placed, placed->key, 0, place, &second, NULL);
+  ck_assert_int_eq(placed_loads_kernel(placed, 0, place)->registers, 100);
+  placed_loads_take(placed, placed->key, 1, place, NULL, "the compiler took too long");
+  ck_assert_ptr_null(placed_loads_kernel(placed, 1, place));
+  ck_assert_str_eq(placed->cost[1][place].error, "the compiler took too long");
+  placed_loads_free(placed);
+}
+END_TEST
+
+// What claims quote of places is what the compiler says, where it is the one that was asked.
+START_TEST(places_cost_what_claims_quote) {
+  const EmbeddedFile *file = embed_find(arena, "facts/nvrtc_kernels.jsonl");
+  Diags diags = diags_new(arena);
+  const CountedKernels *counted = counted_read(arena, file->text, file->size, file->path, &diags);
+  int n = 0;
+  for (int i = 0; i < counted->n; i++)
+    for (int k = 0; k < counted->kernel[i].n; k++) {
+      const CountedKernel *kernel = &counted->kernel[i];
+      char slab[8], figure[24];
+      int place;
+      if (sscanf(kernel->number[k].name, "place_%1[A-Z]_s_%d_%23s", slab, &place, figure) != 3)
+        continue;
+      PlacedLoads *placed = placed_loads_new(arena);
+      placed_loads_look(placed, &cases.targets, &kernel->schedule);
+      const int copy = placed->places->copy[0].slabs[0] == slab[0] ? 0 : 1;
+      ck_assert_int_eq(placed->places->copy[copy].slabs[0], slab[0]);
+      const CompileResult *result =
+          compile_once(arena, placed_loads_plan(arena, placed, copy, place), COMPILE_CUBIN);
+      placed_loads_free(placed);
+      if (!result->compiler || !str_equal(result->compiler, kernel->compiler)) return;
+      const KernelResources *is = &result->kernels[0];
+      const int value = str_equal(figure, "registers")           ? is->registers
+                        : str_equal(figure, "spill_store_bytes") ? is->spill_store_bytes
+                                                                 : is->instructions;
+      ck_assert_int_eq(value, (int)kernel->number[k].value);
+      n++;
+    }
+  ck_assert_int_eq(n, 36);
+}
+END_TEST
+
+static const struct {
+  const char *name, *keys;
+  int cols, rows;
+} costs[] = {
+    {"places_cost_80x24", "p j j j j", 80, 24},
+    {"places_cost_120x40", "p j j j j j j j", 120, 40},
+    {"places_cost_60x20", "p j j j", 60, 20},
+};
+
+// Some answers have come, one compiler gave up, the others are on their way.
+static void file_some(PlacedLoads *placed) {
+  int copy, place;
+  for (int n = 0; n < 9 && placed_loads_next(placed, &copy, &place); n++) {
+    const CompileResult result = answer(200 + n, n % 4 == 3 ? 4 * n : 0, 1800 + n);
+    placed_loads_asked(placed, copy, place);
+    if (n == 5)
+      placed_loads_take(placed, placed->key, copy, place, NULL, "the compiler took 30 s");
+    else
+      placed_loads_take(placed, placed->key, copy, place, &result, NULL);
+  }
+}
+
+START_TEST(a_row_says_what_its_place_costs) {
+  Diags diags = diags_new(arena);
+  bool news;
+  Session *session =
+      explorer_open(&(SessionOptions){.ladder = "attention", .rung = "eager_kv"}, &diags);
+  Canvas *canvas = canvas_new(arena, costs[_i].rows, costs[_i].cols, false);
+  view_show(session, view_find("loops"));
+  session->worker.can_compile = true;
+  drive_frame(session, canvas);
+  ck_assert(drive_keys(session, canvas, costs[_i].keys, &diags));
+  while (view_idle(session, &news)) {
+  }
+  file_some(session->placed);
+  drive_frame(session, canvas);
+  golden_check(arena_printf(arena, "screens/%s.txt", costs[_i].name), export_text(arena, canvas));
+  explorer_close(session);
+}
+END_TEST
+
+// ---- the worker's side --------------------------------------------------------------------------
+
+// Until nothing is left to be asked for, and all of it is answered; false: it took too long.
+static bool run_until_known(Requests *requests, Session *session) {
+  int copy, place;
+  for (int64_t begin = clock_ms(); clock_ms() - begin < 60000;) {
+    requests_poll(requests);
+    requests_tick(requests, clock_ms());
+    bool asked = placed_loads_next(session->placed, &copy, &place);
+    for (int c = 0; c < 2; c++)
+      for (int p = 0; p <= session->placed->places->n_lines; p++)
+        asked |= session->placed->cost[c][p].state == PLACED_ASKED;
+    if (!asked) return true;
+    poll(&(struct pollfd){.fd = requests_fd(requests), .events = POLLIN}, 1, 20);
+  }
+  return false;
+}
+
+// The same worker that compiles the schedule compiles it with its copies moved; what was asked of a
+// schedule that has been left is dropped.
+START_TEST(a_worker_answers_for_every_safe_place) {
+  if (!cli_has_program()) return;
+  Diags diags = diags_new(arena);
+  const CompileResult cubin = answer(123, 0, 4567);
+  const char *text = cli_fake_worker(arena, NULL, &cubin, NULL) + strlen("--worker '");
+  const char *const *command =
+      client_split_command(arena, arena_strndup(arena, text, strlen(text) - 1), &diags);
+  const ClientOptions options = {.version = "test", .workers = &command, .n_workers = 1};
+  Session *session =
+      explorer_open(&(SessionOptions){.ladder = "attention", .rung = "eager_kv"}, &diags);
+  Requests *requests = requests_start(session->app, &options, session);
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
+  bool news;
+  view_show(session, view_find("loops"));
+  drive_frame(session, canvas);
+  ck_assert(drive_keys(session, canvas, "p", &diags));
+  while (view_idle(session, &news)) {
+  }
+  ck_assert(!session->worker.can_compile);
+  for (int64_t begin = clock_ms(); !session->worker.can_compile;) {
+    ck_assert_int_lt(clock_ms() - begin, 60000);
+    requests_poll(requests);
+    poll(&(struct pollfd){.fd = requests_fd(requests), .events = POLLIN}, 1, 20);
+  }
+  ck_assert(run_until_known(requests, session));
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "123      0 B    4567"));
+  ck_assert_ptr_null(strstr(export_text(arena, canvas), "compiling"));
+  requests_stop(requests);
+  explorer_close(session);
+}
+END_TEST
+
+START_TEST(the_command_prints_the_same_places) {
+  if (!cli_has_program()) return;
+  const CompileResult cubin = answer(123, 12, 4567);
+  const char *worker = cli_fake_worker(arena, NULL, &cubin, NULL);
+  CliRun run =
+      cli_run(arena, arena_printf(arena, "resources -k attention/eager_kv --places %s", worker));
+  ck_assert_msg(run.status == 0, "%s", run.err);
+  ck_assert_ptr_nonnull(strstr(
+      run.out, "  stands    123       12    4567      350    1050  the warp's fragments of K"));
+  ck_assert_ptr_nonnull(strstr(run.out, "  unsafe      -        -       -        -       -  S_f"));
+  ck_assert_ptr_nonnull(strstr(run.out, "compiled for the whole problem: NVRTC 13.0"));
+  run = cli_run(arena,
+                arena_printf(arena, "resources -k attention/eager_kv --places --json %s", worker));
+  ck_assert_ptr_nonnull(strstr(run.out,
+                               "\"spill_store_bytes\":12,\"spill_load_bytes\":12,"
+                               "\"instructions\":4567,\"loop_instructions\":350"));
+  run = cli_run(arena, "resources -k attention/eager_kv --places --knob FM=1");
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_ptr_nonnull(strstr(run.err, "--knob and --places exclude each other"));
+  run = cli_run(arena, "resources -k fp32/staging --places");
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_ptr_nonnull(strstr(run.err, "No copy stands by itself"));
+}
+END_TEST
+
 Suite *suite_load_places(void) {
   Suite *suite = suite_create("load_places");
   TCase *tests = tcase_create("load_places");
@@ -233,6 +507,13 @@ Suite *suite_load_places(void) {
   tcase_add_test(tests, a_move_moves_one_copy);
   tcase_add_loop_test(tests, a_bar_of_places, 0, sizeof screens / sizeof *screens);
   tcase_add_test(tests, another_schedule_is_tried_anew);
+  tcase_add_test(tests, places_are_those_of_the_whole_problem);
+  tcase_add_test(tests, a_plan_is_of_the_kernel_with_the_copy_moved);
+  tcase_add_test(tests, each_safe_place_is_asked_for_once);
+  tcase_add_test(tests, places_cost_what_claims_quote);
+  tcase_add_loop_test(tests, a_row_says_what_its_place_costs, 0, sizeof costs / sizeof *costs);
+  tcase_add_test(tests, a_worker_answers_for_every_safe_place);
+  tcase_add_test(tests, the_command_prints_the_same_places);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -380,6 +381,49 @@ START_TEST(test_a_table_has_what_was_counted) {
 }
 END_TEST
 
+// Two GiB are named and a few KiB are looked at. Writing all of them first took a minute and 6 GiB.
+START_TEST(memory_costs_what_is_looked_at) {
+  static const char *const how[] = {"", ":zero", ":random", ":unwritten"};
+  if (!cli_has_program()) return;
+  for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+    const CliRun run = cli_run(
+        arena,
+        arena_printf(arena,
+                     "open example:sums.ptx --launch grid=1,block=128 --arg mem:2147483647%s "
+                     "--arg mem:4096 --arg mem:4096 --arg 32 --text",
+                     how[i]));
+    ck_assert_msg(strstr(run.out, "wavefronts") != NULL, "%s", run.err);
+  }
+  struct rusage used;
+  ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &used), 0);
+  ck_assert_int_lt(used.ru_maxrss, 1 << 20);
+}
+END_TEST
+
+// The numbers are those that one after the other would be, page by page and argument by argument.
+START_TEST(random_memory_is_the_same_in_pages) {
+  enum { FIRST = 70000, SECOND = 200000, EACH = 4 };
+  if (!cli_has_program()) return;
+  const char *folder = cli_own_folder(arena);
+  const CliRun run = cli_run(
+      arena,
+      arena_printf(arena,
+                   "open example:sums.ptx --launch grid=1,block=128 --arg mem:%d --arg mem:%d "
+                   "--arg mem:4096 --arg 0 --text --dump 1=%s/second.bin",
+                   FIRST, SECOND, folder));
+  FILE *file = fopen(arena_printf(arena, "%s/second.bin", folder), "rb");
+  ck_assert_msg(file != NULL, "%s", run.err);
+  float *is = arena_alloc(arena, SECOND);
+  ck_assert_uint_eq(fread(is, 1, SECOND, file), SECOND);
+  fclose(file);
+  uint64_t seed = 1;
+  for (int i = 0; i < (FIRST + SECOND) / EACH; i++) {
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    if (i >= FIRST / EACH) ck_assert_float_eq(is[i - FIRST / EACH], (float)(seed >> 61) - 4);
+  }
+}
+END_TEST
+
 Suite *suite_open_cli(void) {
   Suite *suite = suite_create("open_cli");
   TCase *tcase = tcase_create("cli");
@@ -398,6 +442,8 @@ Suite *suite_open_cli(void) {
   tcase_add_test(tcase, test_counts_are_read_as_they_are_saved);
   tcase_add_test(tcase, test_a_report_of_something_else_is_refused);
   tcase_add_test(tcase, test_a_table_has_what_was_counted);
+  tcase_add_test(tcase, memory_costs_what_is_looked_at);
+  tcase_add_test(tcase, random_memory_is_the_same_in_pages);
   suite_add_tcase(suite, tcase);
   return suite;
 }

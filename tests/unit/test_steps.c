@@ -575,7 +575,28 @@ START_TEST(the_command_tells_both_intensities) {
   ck_assert_ptr_nonnull(strstr(run.out,
                                "\"knobs\":\"FRAG_ORDER=2,INTERLEAVE_LOADS=0,FRAG_BUFFER=1\","
                                "\"now\":true"));
-  ck_assert_ptr_nonnull(strstr(run.out, "\"loads_per_fma\":1.125"));
+}
+END_TEST
+
+// Values per multiply-add are about plain multiply-adds: an atom takes fragments, and text, data
+// and screen all leave the number out.
+START_TEST(loads_per_multiply_add_are_of_plain_ones) {
+  if (!cli_has_program()) return;
+  static const struct {
+    const char *rung, *data;
+    bool told;
+  } cases[] = {{"fp32/padded", "\"loads_per_fma\":0.25", true},
+               {"hgemm/swizzle", "\"loads_per_fma\":null", false},
+               {"hopper/roles", "\"loads_per_fma\":null", false},
+               {"attention/eager_kv", "\"loads_per_fma\":null", false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *call =
+        arena_printf(property_arena, "resources -k %s --worker false", cases[i].rung);
+    const bool told = strstr(cli_run(property_arena, call).out, "loads per multiply-add") != NULL;
+    const char *data = cli_run(property_arena, arena_printf(property_arena, "%s --json", call)).out;
+    ck_assert_msg(told == cases[i].told, "%s", cases[i].rung);
+    ck_assert_msg(strstr(data, cases[i].data) != NULL, "%s: %s", cases[i].rung, data);
+  }
 }
 END_TEST
 
@@ -625,6 +646,7 @@ Suite *suite_steps(void) {
   tcase_add_test(tc, totals_are_what_all_warps_and_iterations_pay);
   tcase_add_test(tc, large_tiles_are_sampled);
   tcase_add_test(tc, the_command_tells_both_intensities);
+  tcase_add_test(tc, loads_per_multiply_add_are_of_plain_ones);
   tcase_add_test(tc, orders_that_cannot_be);
   suite_add_tcase(suite, tc);
   return suite;

@@ -37,9 +37,7 @@ static const JsonValue *document(const char *view, const char *keys) {
   if (keys) ck_assert_msg(drive_keys(session, canvas, keys, &diags), "%s", keys);
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  view_json(&w, session);
-  json_end_object(&w);
+  view_document(&w, session, canvas, NULL);
   const JsonValue *root = json_parse(arena, out.text, out.length, &diags, view);
   ck_assert_msg(root != NULL, "%s", diags_text(arena, &diags));
   ck_assert_ptr_null(strstr(out.text, "nan"));

@@ -242,7 +242,7 @@ START_TEST(tiles_are_read_by_the_tensor_core) {
   Schedule schedule;
   const Model *model = model_of(LARGE, &schedule);
   ck_assert_double_eq_tol(model->traffic.shared_clocks, 640, 1e-9);
-  ck_assert_double_eq(model->traffic.loads_per_fma, 2);
+  ck_assert_double_eq(model->traffic.loads_per_fma, -1);
   ck_assert_double_eq_tol(model->traffic.fma_clocks, 1024, 1);
   Trace trace[ATOM_OPERANDS];
   trace_product(property_arena, model->program, 0, (TraceAt){70, 130, 200, 0}, trace);

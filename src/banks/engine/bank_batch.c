@@ -50,83 +50,40 @@ bool bank_batch_agrees(const BankLine *line, BankCount count) {
          (line->measured_conflicts < 0 || line->measured_conflicts == count.conflicts);
 }
 
-static void put_counts(JsonWriter *writer, BankCount count) {
-  json_member_known(writer, "wavefronts", count.known, count.wavefronts);
-  json_member_known(writer, "conflicts", count.known, count.conflicts);
-  json_member_known(writer, "ideal", count.known, count.ideal);
-  json_member_known(writer, "ways", count.known, count.ways);
-  json_member_known(writer, "phases", count.known, count.phases);
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static int lane_count(uint32_t lanes) { return __builtin_popcount(lanes); }
+
+static const int *lanes_of(Arena *arena, uint32_t lanes) {
+  int *lane = ARENA_ARRAY(arena, int, BANK_LANES), n = 0;
+  for (int i = 0; i < BANK_LANES; i++)
+    if (lanes >> i & 1) lane[n++] = i;
+  return lane;
 }
 
-// The members "op" … "phases" inside an object that is open; null for what is unknown.
-static void put_members(JsonWriter *writer, const BankOp *op, const char *name, BankCount count) {
-  json_member_string(writer, "op", op->name);
-  if (name) json_member_string(writer, "name", name);
-  put_counts(writer, count);
+static const BankCell **busy_cells(Arena *arena, const BankRow *row) {
+  const BankCell **cell = ARENA_ARRAY(arena, const BankCell *, BANK_COUNT);
+  for (int bank = 0; bank < BANK_COUNT; bank++)
+    cell[bank] = row->cells[bank].lane < 0 ? NULL : &row->cells[bank];
+  return cell;
+}
+
+#define FORM_FILE "banks/engine/bank_batch.form"
+#include "base/form_make.h"
+
+static void write_answer(Str *out, const BankAnswer *answer) {
+  JsonWriter writer = json_writer(out);
+  form_write(&writer, NULL, &bank_answer_form, answer, NULL);
 }
 
 void bank_batch_write(Str *out, const BankLine *line, BankCount count) {
-  JsonWriter writer = json_writer(out);
-  json_begin_object(&writer);
-  put_members(&writer, line->op, line->name, count);
-  json_end_object(&writer);
+  write_answer(out, &(BankAnswer){.op = line->op, .name = line->name, .count = count});
 }
 
 void bank_batch_write_error(Str *out, const char *error) {
-  JsonWriter writer = json_writer(out);
-  json_begin_object(&writer);
-  json_member_null(&writer, "op");
-  put_counts(&writer, (BankCount){.known = false});
-  json_member_string(&writer, "error", error);
-  json_end_object(&writer);
-}
-
-static void put_lanes(JsonWriter *writer, const char *key, uint32_t lanes) {
-  json_key(writer, key);
-  json_begin_array(writer);
-  for (int lane = 0; lane < BANK_LANES; lane++)
-    if (lanes >> lane & 1) json_put_int(writer, lane);
-  json_end_array(writer);
-}
-
-static void put_phase(JsonWriter *writer, const BankMap *map, const BankPhase *phase) {
-  json_begin_object(writer);
-  json_member_int(writer, "first_lane", phase->first_lane);
-  json_member_int(writer, "n_lanes", phase->n_lanes);
-  put_lanes(writer, "active", phase->active);
-  json_member_known(writer, "wavefronts", map->count.known, phase->wavefronts);
-  json_end_object(writer);
-}
-
-static void put_row(JsonWriter *writer, const BankRow *row) {
-  json_begin_object(writer);
-  json_member_int(writer, "phase", row->phase);
-  json_key(writer, "served");
-  json_begin_array(writer);
-  for (int bank = 0; bank < BANK_COUNT; bank++) {
-    const BankCell *cell = &row->cells[bank];
-    if (cell->lane < 0) continue;
-    json_begin_object(writer);
-    json_member_int(writer, "bank", bank);
-    json_member_int(writer, "word", cell->word);
-    put_lanes(writer, "lanes", cell->lanes);
-    json_end_object(writer);
-  }
-  json_end_array(writer);
-  json_end_object(writer);
+  write_answer(out, &(BankAnswer){.error = error});
 }
 
 void bank_batch_write_map(JsonWriter *writer, const BankMap *map) {
-  put_members(writer, map->op, NULL, map->count);
-  json_member_string(writer, "sass", map->op->sass);
-  json_member_string(writer, "ptx", map->op->ptx);
-  json_member_known(writer, "merge_distance", map->count.known, map->merge_distance);
-  json_key(writer, "phase_list");
-  json_begin_array(writer);
-  for (int p = 0; p < map->count.phases; p++) put_phase(writer, map, &map->phases[p]);
-  json_end_array(writer);
-  json_key(writer, "rows");
-  json_begin_array(writer);
-  for (int r = 0; r < map->n_rows; r++) put_row(writer, &map->rows[r]);
-  json_end_array(writer);
+  form_members(writer, writer->str->arena, &bank_map_form, map, NULL);
 }

@@ -9,6 +9,7 @@
 // a measurement said.
 #pragma once
 #include "banks/engine/bank.h"
+#include "base/form.h"
 #include "base/json.h"
 
 typedef struct BankLine {
@@ -24,6 +25,15 @@ bool bank_batch_read(Arena *arena, const char *text, size_t n, const char *what,
 
 // Whether the line's measurement, as far as it has one, is what the rules say.
 bool bank_batch_agrees(const BankLine *line, BankCount count);
+
+typedef struct BankAnswer {
+  const BankOp *op;  // NULL: the line could not be read
+  const char *name, *error;
+  BankCount count;
+} BankAnswer;
+
+extern const Form bank_answer_form;  // of BankAnswer
+extern const Form bank_map_form;  // of BankMap: phases, and what each bank does in each wavefront
 
 // The whole answer, without a line break; for a line that could not be read, every member is null
 // and "error" says why.

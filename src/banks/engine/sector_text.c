@@ -52,30 +52,9 @@ void sector_text_numbers(Str *out, const SectorMap *map) {
                count->wavefronts, count->wavefronts > 1 ? "s" : "");
 }
 
-static void put_line(JsonWriter *w, const SectorLine *line) {
-  json_begin_object(w);
-  json_member_int(w, "byte", line->line * BANK_LINE_BYTES);
-  json_member_int(w, "sectors", __builtin_popcount(line->sectors));
-  json_key(w, "lanes");
-  json_begin_array(w);
-  for (int word = 0; word < LINE_WORDS; word++) json_put_int(w, line->lane[word]);
-  json_end_array(w);
-  json_end_object(w);
-}
+#define FORM_FILE "banks/engine/sector_text.form"
+#include "base/form_make.h"
 
 void sector_text_json(JsonWriter *w, const SectorMap *map) {
-  const SectorCount *count = &map->count;
-  json_member_string(w, "op", map->op->name);
-  json_member_string(w, "sass", map->op->sass);
-  json_member_string(w, "ptx", map->op->ptx);
-  json_member_known(w, "sectors", count->known, count->sectors);
-  json_member_known(w, "ideal", count->known, count->ideal);
-  json_member_known(w, "line_count", count->known, count->lines);
-  json_member_known(w, "lines_ideal", count->known, count->lines_ideal);
-  json_member_known(w, "bytes_asked", count->known, count->bytes);
-  json_member_known(w, "l1_clocks", count->wavefronts > 0, count->wavefronts);
-  json_key(w, "lines");
-  json_begin_array(w);
-  for (int i = 0; i < map->n_lines; i++) put_line(w, &map->line[i]);
-  json_end_array(w);
+  form_members(w, NULL, &sector_map_form, map, NULL);
 }

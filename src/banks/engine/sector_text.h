@@ -5,10 +5,12 @@
 //        1    0.......1.......2.......3.......    row: one line of 128 bytes; a cell: the lane
 #pragma once
 #include "banks/engine/sector.h"
+#include "base/form.h"
 #include "base/json.h"
 #include "base/str.h"
 
 void sector_text_card(Str *out, const SectorMap *map, bool ascii);
 void sector_text_numbers(Str *out, const SectorMap *map);
+extern const Form sector_map_form;  // of SectorMap
 // Members of an object that the caller has opened.
 void sector_text_json(JsonWriter *writer, const SectorMap *map);

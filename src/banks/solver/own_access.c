@@ -370,17 +370,9 @@ bool own_access_as(Arena *arena, Arena *scratch, const OwnAccess *from, const Ba
   return true;
 }
 
-static void write_layout(JsonWriter *w, const OwnLayout *layout) {
-  json_begin_object(w);
-  json_member_string(w, "layout", layout->layout);
-  json_member_string(w, "write", layout->expression);
-  json_member_int(w, "wavefronts", layout->count.wavefronts);
-  json_end_object(w);
-}
+#define FORM_FILE "banks/solver/own_access.form"
+#include "base/form_make.h"
 
 void own_access_write_layouts(JsonWriter *w, const OwnAccess *access) {
-  json_key(w, "layouts");
-  json_begin_array(w);
-  for (int i = 0; i < access->n_layouts; i++) write_layout(w, &access->layout[i]);
-  json_end_array(w);
+  form_members(w, NULL, &own_layouts_form, access, NULL);
 }

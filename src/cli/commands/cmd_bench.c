@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 #include "cli/common/tables/cli_timing.h"
 #include "kernels/device/driver.h"
 #include "kernels/worker/result_json.h"
@@ -165,50 +165,29 @@ static void print_text(const Subject *s) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_error_map(JsonWriter *w, const VerifyResult *verify) {
-  json_begin_object(w);
-  json_member_int(w, "tile_m", verify->map_tile_m);
-  json_member_int(w, "tile_n", verify->map_tile_n);
-  json_key(w, "wrong_cells");
-  json_begin_array(w);
-  for (int row = 0; row < verify->map_rows; row++) {
-    json_begin_array(w);
-    for (int col = 0; col < verify->map_cols; col++)
-      json_put_int(w, verify->map[row * verify->map_cols + col]);
-    json_end_array(w);
-  }
-  json_end_array(w);
-  json_end_object(w);
+static void write_bench(JsonWriter *w, const void *it, const void *in, Arena *arena) {
+  (void)in;
+  Str text = str_new(arena);
+  bench_result_write_json(&text, it);
+  cli_write_json(w, arena, text.text);
 }
+
+// What is printed: the states that were timed, and how that ended.
+typedef struct BenchShown {
+  const Subject *s;
+  int status;
+  const BenchResult *result;   // NULL: there is none
+  const VerifyResult *verify;  // with an error map; NULL: nothing is wrong
+} BenchShown;
+
+#define FORM_FILE "cli/commands/cmd_bench.form"
+#include "base/form_make.h"
 
 static void print_json(const Subject *s, int status) {
   const BenchResult *result = result_of(s);
-  const RecordedRow *row = &s->side[0].row;
-  Str out = str_new(s->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "bench");
-  json_member_string(&w, "state", s->side[0].state);
-  json_member_string(&w, "against_state", s->n > 1 ? s->side[1].state : NULL);
-  json_member_bool(&w, "ok", status == CLI_OK || status == CLI_NO);
-  json_member_string(&w, "error", row->error);
-  json_member_bool(&w, "trusted", row->time_ns > 0 && !cli_is_wide(row));
-  cli_put_row(&w, s->arena, "this", &s->side[0].row);
-  if (s->n > 1) cli_put_row(&w, s->arena, "against", &s->side[1].row);
-  json_member_string(&w, "note", s->side[0].note);
-  if (s->n > 1) json_member_string(&w, "against_note", s->side[1].note);
-  json_key(&w, "error_map");
-  if (result && result->n_entries && result->entries[0].verify.n_map)
-    put_error_map(&w, &result->entries[0].verify);
-  else
-    json_put_null(&w);
-  if (result) {
-    Str text = str_new(s->arena);
-    bench_result_write_json(&text, result);
-    cli_put_json(&w, s->arena, "bench", text.text);
-  }
-  json_end_object(&w);
-  puts(out.text);
+  const bool wrong = result && result->n_entries && result->entries[0].verify.n_map;
+  const BenchShown shown = {s, status, result, wrong ? &result->entries[0].verify : NULL};
+  cli_print_document(s->arena, &bench_form, &shown, NULL);
 }
 
 // ---- running ------------------------------------------------------------------------------------

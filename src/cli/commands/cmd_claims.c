@@ -4,6 +4,7 @@
 //   gemmview claims tf32         those of one
 //
 // Exit status 0 also where a claim and the model differ: the sentence beside it says why.
+#include <math.h>
 #include <stdio.h>
 
 #include "base/json.h"
@@ -17,7 +18,7 @@ typedef struct ClaimsOptions {
 
 static const Option options[] = {OPTION_JSON(ClaimsOptions), OPTION_CSV(ClaimsOptions)};
 
-static void print_text(const Published *said) {
+static void print_text(Arena *arena, const Published *said) {
   printf("%s: %s\n", said->list->ladder, said->list->source);
   for (int i = 0; i < said->list->n; i++) {
     const ClaimRow *row = &said->list->row[i];
@@ -25,7 +26,7 @@ static void print_text(const Published *said) {
     printf("\n%s\n  article  %s (%s)\n", row->what, found->says, row->gpu);
     if (*found->model)
       printf("  here     %s, %s: %s\n", found->model, fact_origin_text(found->value.origin),
-             claim_verdict_name(found->verdict));
+             claim_verdict_text(arena, found));
     printf("  %s\n", found->why);
   }
 }
@@ -44,6 +45,8 @@ static void put_row(JsonWriter *w, Arena *arena, const Published *said, int i) {
   json_member_string(w, "found", row->fact ? found->model : NULL);
   json_member_string(w, "origin", row->fact ? fact_origin_text(found->value.origin) : NULL);
   json_member_string(w, "verdict", claim_verdict_name(found->verdict));
+  json_member_double(w, "above_limit_percent",
+                     found->verdict == CLAIM_ABOVE ? 100 * found->above : NAN);
   json_member_string(w, "why", found->why);
   json_end_object(w);
 }
@@ -81,7 +84,7 @@ static bool print(Arena *arena, Session *session, const ClaimsOptions *given, co
     for (int r = 0; given->json && r < said->list->n; r++) put_row(&w, arena, said, r);
     if (given->json || given->csv || said->list->n == 0) continue;
     if (told++) puts("");
-    print_text(said);
+    print_text(arena, said);
   }
   if (given->json) {
     json_end_array(&w);

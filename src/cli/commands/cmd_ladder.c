@@ -252,22 +252,18 @@ static void print_footing(const Run *run) {
 
 // The first n rungs.
 static char *document(Run *run, const char *kind, int n) {
-  Str out = str_new(run->arena);
   RecordedRow *rows = ARENA_ARRAY(run->arena, RecordedRow, n);
   for (int i = 0; i < n; i++) rows[i] = run->items[i].row;
-  run->record.schema = "gemmview/1";
   run->record.kind = kind;
   run->record.ladder = run->ladder->name;
   run->record.rows = rows;
   run->record.n_rows = n;
-  recorded_write_json(&out, &run->record);
-  return out.text;
+  return form_document(run->arena, &recorded_form, &run->record, NULL);
 }
 
 // Behind each rung, so that a run of minutes that is ended has recorded what it timed.
 static int write_record(Run *run, int n) {
-  const char *text = arena_printf(run->arena, "%s\n", document(run, "recorded", n));
-  return cli_write(run->arena, run->given->record, text);
+  return cli_write(run->arena, run->given->record, document(run, "recorded", n));
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -326,7 +322,7 @@ static int run_ladder(Run *run) {
   status = status_of(run);
   if (status == CLI_INTERRUPTED) return cli_error(status, "interrupted");
   if (run->given->json)
-    puts(document(run, "measured", run->n_items));
+    fputs(document(run, "measured", run->n_items), stdout);
   else if (!run->given->csv)
     print_footing(run);
   return status ? status : written;

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_worker.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "tui/app.h"
 #include "tui/frame/explorer.h"
@@ -50,6 +50,7 @@ static const Option options[] = {
     TEXT(theme),
     OPTION_JSON(LessonOptions),
 };
+#undef TEXT
 
 // The lessons to print, from `first` on.
 typedef struct Handout {
@@ -82,28 +83,6 @@ static void print_list(const Handout *h) {
     const Lesson *lesson = h->tutor->lesson[i];
     printf("%2d %-10s %2d steps  %s\n", i + 1, lesson->name, lesson->n_steps, lesson->title);
   }
-}
-
-static void print_facts_json(Arena *arena) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "lesson");
-  json_key(&w, "facts");
-  json_begin_array(&w);
-  for (int i = 0; i < fact_count; i++) {
-    const Fact *fact = &fact_table[i];
-    json_begin_object(&w);
-    json_member_string(&w, "name", fact->name);
-    json_member_string(&w, "arguments", fact->arguments);
-    json_member_string(&w, "help", fact->help);
-    json_member_string(&w, "unit", strchr("#", *fact->unit) ? NULL : fact->unit);
-    json_member_string(&w, "origin", fact_origin_text(fact->origin));
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
 }
 
 static void print_facts(void) {
@@ -208,99 +187,61 @@ static bool print_lesson(const Handout *h, int i, Diags *diags) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_value(JsonWriter *w, const char *key, const FactValue *value) {
-  json_key(w, key);
-  json_begin_object(w);
-  json_key(w, "value");
-  if (value->kind == FACT_PAIR) {
-    json_begin_array(w);
-    json_put_int(w, value->pair[0]);
-    json_put_int(w, value->pair[1]);
-    json_end_array(w);
-  } else if (value->kind == FACT_WORD) {
-    json_put_string(w, value->word);
-  } else {
-    json_put_double(w, value->number);
-  }
-  json_member_string(w, "unit", value->unit + (*value->unit == '#'));
-  json_member_string(w, "origin", fact_origin_text(value->origin));
-  json_end_object(w);
-}
+// A step with what is computed of it, and a lesson with its steps.
+typedef struct LessonStepShown {
+  int number;
+  const LessonStep *step;
+  StepFacts facts;
+} LessonStepShown;
 
-static void put_choices(JsonWriter *w, const Handout *h, const StepFacts *facts) {
-  json_key(w, "choices");
+typedef struct LessonShown {
+  const Lesson *lesson;
+  LessonStepShown *step;
+} LessonShown;
+
+typedef struct LessonsShown {
+  int n;
+  LessonShown *lesson;
+} LessonsShown;
+
+static void write_fact(JsonWriter *w, const void *it, const void *in, Arena *arena) {
+  (void)in, (void)arena;
+  const FactValue *value = it;
+  if (value->kind == FACT_WORD) return json_put_string(w, value->word);
+  if (value->kind != FACT_PAIR) return json_put_double(w, value->number);
   json_begin_array(w);
-  for (int i = 0; i < facts->n_choices; i++) {
-    json_begin_object(w);
-    json_member_string(w, "knobs", facts->choice[i].knobs);
-    if (h->given->answers) put_value(w, "result", &facts->choice[i].value);
-    if (h->given->answers) json_member_bool(w, "right", facts->choice[i].right);
-    json_end_object(w);
-  }
+  json_put_int(w, value->pair[0]);
+  json_put_int(w, value->pair[1]);
   json_end_array(w);
 }
 
-static void put_words(JsonWriter *w, const StepFacts *facts) {
-  json_key(w, "words");
-  json_begin_array(w);
-  for (int i = 0; facts->answer.words[i]; i++) json_put_string(w, facts->answer.words[i]);
-  json_end_array(w);
+static int count_words(const char *const *words) {
+  int n = 0;
+  while (words && words[n]) n++;
+  return n;
 }
 
-static void put_ask(JsonWriter *w, const Handout *h, const LessonStep *step,
-                    const StepFacts *facts) {
-  static const char *const kinds[] = {"nothing", "fact", "choice", "make"};
-  json_member_string(w, "ask", kinds[step->ask.kind]);
-  json_member_string(w, "question", facts->question);
-  json_member_string(w, "hint", facts->hint);
-  put_choices(w, h, facts);
-  if (step->ask.kind == ASK_FACT && facts->answer.kind == FACT_WORD) put_words(w, facts);
-  if (step->ask.kind == ASK_FACT && h->given->answers) put_value(w, "answer", &facts->answer);
-  if (step->ask.kind == ASK_MAKE) put_value(w, "limit", &facts->limit);
-  if (!h->given->answers || step->ask.kind == ASK_NOTHING) return;
-  json_member_string(w, "answer_text", lesson_answer(h->arena, step, facts));
-  json_member_string(w, "why", facts->why);
-  json_member_string(w, "answer_state", schedule_text(h->arena, &facts->shown));
-}
+#define FORM_FILE "cli/commands/cmd_lesson.form"
+#include "base/form_make.h"
 
-static bool put_lesson(JsonWriter *w, const Handout *h, const Lesson *lesson, Diags *diags) {
-  json_begin_object(w);
-  json_member_string(w, "name", lesson->name);
-  json_member_string(w, "title", lesson->title);
-  json_member_string(w, "about", lesson->about);
-  json_key(w, "steps");
-  json_begin_array(w);
+static bool compute(const Handout *h, LessonShown *shown, Diags *diags) {
+  const Lesson *lesson = shown->lesson;
+  shown->step = ARENA_ARRAY(h->arena, LessonStepShown, lesson->n_steps);
   for (int s = 0; s < lesson->n_steps; s++) {
-    const LessonStep *step = &lesson->step[s];
-    StepFacts facts;
-    if (!lesson_compute(h->arena, &h->tutor->world, lesson, s, &facts, diags)) return false;
-    json_begin_object(w);
-    json_member_int(w, "step", s + 1);
-    json_member_string(w, "title", step->title);
-    json_member_string(w, "text", facts.text);
-    json_member_string(w, "view", step->view);
-    json_member_string(w, "state", schedule_text(h->arena, &step->schedule));
-    json_member_string(w, "notes", facts.notes);
-    put_ask(w, h, step, &facts);
-    json_end_object(w);
+    shown->step[s] = (LessonStepShown){.number = s + 1, .step = &lesson->step[s]};
+    if (!lesson_compute(h->arena, &h->tutor->world, lesson, s, &shown->step[s].facts, diags))
+      return false;
   }
-  json_end_array(w);
-  json_end_object(w);
   return true;
 }
 
 static bool print_json(const Handout *h, Diags *diags) {
-  Str out = str_new(h->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "lesson");
-  json_key(&w, "lessons");
-  json_begin_array(&w);
-  for (int i = h->first; i < h->first + h->n; i++)
-    if (!put_lesson(&w, h, h->tutor->lesson[i], diags)) return false;
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
+  LessonsShown shown = {h->n, ARENA_ARRAY(h->arena, LessonShown, h->n)};
+  for (int i = 0; i < h->n; i++) {
+    shown.lesson[i].lesson = h->tutor->lesson[h->first + i];
+    if (!compute(h, &shown.lesson[i], diags)) return false;
+  }
+  cli_print_document(h->arena, &lessons_form, &shown, h);
   return true;
 }
 
@@ -344,7 +285,7 @@ int cmd_lesson(Arena *arena, int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : NULL;
   if (given.at && !name) return cli_error(CLI_USAGE, "--at needs the name of a lesson");
   if (given.facts) {
-    given.json ? print_facts_json(arena) : print_facts();
+    given.json ? cli_print_document(arena, &lesson_facts_form, &given, NULL) : print_facts();
     return CLI_OK;
   }
   bool prints = given.list || given.markdown || given.answers || given.json;

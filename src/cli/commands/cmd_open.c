@@ -206,7 +206,13 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   }
   request->path = argv[1];
   request->record = request->detail || !given.json;
-  const bool is_file = access(argv[1], R_OK) == 0, there = is_file || open_is_example(argv[1]);
+  const bool once = open_reads_once(argv[1]), is_file = !once && access(argv[1], R_OK) == 0,
+             there = is_file || open_is_example(argv[1]);
+  if (given.watch && once) {
+    diag_add(&diags, "usage", "--watch needs a file: %s can be read only once",
+             str_sanitise(arena, argv[1]));
+    return cli_fail(&diags);
+  }
   if (wants_screen(&given) && there)
     return show_screen(arena, n_given - 1, file_first(arena, n_given, as_given, argv[1]),
                        given.watch, &diags);

@@ -20,11 +20,11 @@
 
 #include "banks/engine/bank_input.h"
 #include "banks/engine/bank_text.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_probe.h"
+#include "cli/common/documents.h"
 #include "cli/common/tables/cli_ladder.h"
 #include "cli/common/tables/cli_timing.h"
 #include "kernels/device/probe/register_probe.h"
@@ -56,6 +56,12 @@ typedef struct Verdict {
   ProbeVerdict all;
   ProbeOrder order[OPS_MAX];  // by the operation's row
 } Verdict;
+
+// An operation of which something was measured.
+typedef struct ProbedOperation {
+  const BankOp *op;
+  const ProbeOrder *order;
+} ProbedOperation;
 
 // ---- what is probed -----------------------------------------------------------------------------
 
@@ -204,79 +210,43 @@ static void print_verdict(const CliProbe *probe, const Verdict *verdict) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_access(JsonWriter *w, const CliProbe *probe, const ShownAccess *shown) {
-  const DifferentAccess *different = &probe->different[shown->different];
-  const BankCount *count = &shown->count;
-  json_begin_object(w);
-  json_member_string(w, "rung", shown->rung);
-  json_member_known(w, "site", shown->site != 0, shown->site);
-  json_member_string(w, "access", shown->name);
-  json_member_string(w, "op", different->op->name);
-  json_member_known(w, "wavefronts", count->known, count->wavefronts);
-  json_member_known(w, "ideal", count->known, count->ideal);
-  json_member_known(w, "conflicts", count->known, count->conflicts);
-  json_member_known(w, "ways", count->known, count->ways);
-  json_key(w, "addr");
-  json_begin_array(w);
-  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, different->addr[lane]);
-  json_end_array(w);
-  Str text = str_new(probe->arena);
-  if (different->result) probe_result_write_json(&text, different->result);
-  if (different->result)
-    cli_put_json(w, probe->arena, "probe", text.text);
-  else
-    json_member_null(w, "probe");
-  json_end_object(w);
+// The results of a probe, as they are printed.
+typedef struct Probed {
+  const CliProbe *probe;
+  int status;
+  const Verdict *verdict;
+  int n_operations;
+  const ProbedOperation *operation;
+} Probed;
+
+typedef struct ProbedRegisters {
+  const char *gpu;
+  int n;
+  const RegisterProbeResult *result;
+} ProbedRegisters;
+
+static const DifferentAccess *different_of(const Probed *probed, const ShownAccess *shown) {
+  return &probed->probe->different[shown->different];
 }
 
-// null: nothing could be seen.
-static void put_alike(JsonWriter *w, ProbeVerdict verdict) {
-  if (verdict == PROBE_UNJUDGED)
-    json_member_null(w, "alike");
-  else
-    json_member_bool(w, "alike", verdict == PROBE_ALIKE);
+static void write_result(JsonWriter *w, const void *it, const void *in, Arena *arena) {
+  const ProbeResult *result = different_of(in, it)->result;
+  Str text = str_new(arena);
+  if (!result) return json_put_null(w);
+  probe_result_write_json(&text, result);
+  cli_write_json(w, arena, text.text);
 }
 
-static void put_order(JsonWriter *w, Arena *arena, const BankOp *op, const ProbeOrder *order) {
-  json_begin_object(w);
-  json_member_string(w, "op", op->name);
-  json_member_int(w, "different", order->n);
-  json_member_int(w, "wavefronts_lo", order->wavefronts_lo);
-  json_member_int(w, "wavefronts_hi", order->wavefronts_hi);
-  json_member_double(w, "clocks_lo", order->clocks_lo);
-  json_member_double(w, "clocks_hi", order->clocks_hi);
-  json_member_double(w, "clocks_per_wavefront", order->slope);
-  json_member_int(w, "pairs", order->n_pairs);
-  json_member_int(w, "with", order->n_with);
-  json_member_int(w, "tied", order->n_tied);
-  json_member_int(w, "hidden", order->n_hidden);
-  json_member_int(w, "against", order->n_against);
-  json_member_int(w, "split", order->n_split);
-  put_alike(w, order->verdict);
-  json_member_string(w, "verdict", order_text(arena, order));
-  json_end_object(w);
-}
+#define FORM_FILE "cli/commands/cmd_probe.form"
+#include "base/form_make.h"
 
 static void print_json(const CliProbe *probe, const Verdict *verdict, int status) {
-  Str out = str_new(probe->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "probe");
-  json_member_string(&w, "gpu", probe->gpu);
-  json_member_bool(&w, "ok", status == CLI_OK || status == CLI_NO);
-  put_alike(&w, verdict->all);
-  json_member_int(&w, "rungs_left_out", probe->n_left_out);
-  json_key(&w, "probes");
-  json_begin_array(&w);
-  for (int i = 0; i < probe->n_shown; i++) put_access(&w, probe, &probe->shown[i]);
-  json_end_array(&w);
-  json_key(&w, "operations");
-  json_begin_array(&w);
+  ProbedOperation operation[OPS_MAX];
+  Probed probed = {probe, status, verdict, 0, operation};
   for (int i = 0; i < banks_op_count(); i++)
-    if (verdict->order[i].n) put_order(&w, probe->arena, banks_op_at(i), &verdict->order[i]);
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
+    if (verdict->order[i].n)
+      operation[probed.n_operations++] = (ProbedOperation){banks_op_at(i), &verdict->order[i]};
+  cli_print_document(probe->arena, &probe_form, &probed, &probed);
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -320,30 +290,6 @@ static void print_registers(const char *gpu, const RegisterProbeResult *results,
   }
 }
 
-static void put_registers(Arena *arena, const char *gpu, const RegisterProbeResult *results,
-                          int n) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "probe");
-  json_member_string(&w, "gpu", gpu);
-  json_key(&w, "registers");
-  json_begin_array(&w);
-  for (int i = 0; i < n; i++) {
-    json_begin_object(&w);
-    json_member_string(&w, "name", results[i].name);
-    json_member_string(&w, "text", results[i].text);
-    json_member_string(&w, "error", results[i].error);
-    json_member_double(&w, "predicted_clocks", results[i].predicted);
-    json_member_double(&w, "clocks", results[i].clocks);
-    json_member_bool(&w, "fits", results[i].fits);
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
-}
-
 // In this process: the machine code is written here, and no cache of compilations may have it.
 static int probe_registers(Arena *arena, bool json) {
   const char *why = NULL;
@@ -360,7 +306,7 @@ static int probe_registers(Arena *arena, bool json) {
   const char *name = arena_strdup(arena, gpu_info(gpu)->name);
   gpu_close(gpu);
   if (json)
-    put_registers(arena, name, results, n);
+    cli_print_document(arena, &probe_registers_form, &(ProbedRegisters){name, n, results}, NULL);
   else
     print_registers(name, results, n);
   return status;

@@ -9,7 +9,8 @@
 //   shared memory per block    16384 B    16384 B
 //
 // With --knob a table of what the compiler gives to each point of a product of knobs, beside what
-// an article has of it (cli/common/tables/compile_table.h).
+// an article has of it (cli/common/tables/compile_table.h). With --places what the compiler gives
+// to each place of a copy (cli/common/tables/place_table.h).
 #include <stdio.h>
 
 #include "base/str.h"
@@ -18,6 +19,7 @@
 #include "cli/common/tables/cli_cost.h"
 #include "cli/common/tables/cli_steps.h"
 #include "cli/common/tables/compile_table.h"
+#include "cli/common/tables/place_table.h"
 #include "model/readings/cost/site_json.h"
 
 static const KernelResources *compiled_kernel(const Compiled *c, int kernel) {
@@ -166,5 +168,6 @@ int cmd_resources(Arena *arena, int argc, char **argv) {
   static const CompileCommand command = {
       .name = "resources", .want = "cubin,sass", .shows_failure = true, .show = show};
   if (compile_table_is_asked(argc, argv)) return compile_table_run(arena, argc, argv);
+  if (place_table_is_asked(argc, argv)) return place_table_run(arena, argc, argv);
   return cli_compile_run(&command, arena, argc, argv);
 }

@@ -17,6 +17,7 @@
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_worker.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/place_table.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "tui/canvas/export.h"
@@ -26,6 +27,7 @@
 #include "tui/frame/palette.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
+#include "tui/session/placed_loads.h"
 
 typedef struct ShowOptions {
   const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script, *open;
@@ -123,6 +125,29 @@ static bool draw(Show *show, Diags *diags) {
   return true;
 }
 
+static void ask_schedule(Show *show, CliWorker *worker) {
+  Session *session = show->session;
+  const Model *model = session->now.picture->model;
+  const Emission *emission = side_emission(&session->now);
+  const Plan *plan =
+      plan_from_emission(show->arena, emission, model->program, model->target, "show");
+  ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = "cubin,sass"};
+  WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
+  if (!cli_worker_wait(worker, answer)) return;
+  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  results_add_compile(compiled, answer->cubin);
+  results_add_sass(compiled, answer->sass);
+}
+
+// The kernel with each copy at each place where it may stand, if the view asked for places.
+static void ask_places(Show *show, CliWorker *worker) {
+  Session *session = show->session;
+  if (!session->placed) return;
+  session->worker.can_compile = cli_worker_machine(worker).can_compile;
+  if (session->worker.can_compile)
+    cli_compile_places(show->arena, worker, session->placed, NULL, NULL);
+}
+
 // A picture and its data say the same: what the machine code does, where a compiler and a
 // disassembler are here to ask, as in the explorer once it has compiled.
 static void ask_compiler(Show *show) {
@@ -133,28 +158,16 @@ static void ask_compiler(Show *show) {
   if (!model || session->now.reasons || !sass_find_tool(show->arena)) return;
   CliWorker *worker = cli_worker_open(show->arena, &here, false, &diags);
   if (!worker) return;
-  const Emission *emission = side_emission(&session->now);
-  const Plan *plan =
-      plan_from_emission(show->arena, emission, model->program, model->target, "show");
-  ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = "cubin,sass"};
-  WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
-  if (cli_worker_wait(worker, answer)) {
-    Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
-    results_add_compile(compiled, answer->cubin);
-    results_add_sass(compiled, answer->sass);
-    drive_frame(session, show->canvas);
-  }
+  ask_schedule(show, worker);
+  ask_places(show, worker);
+  drive_frame(session, show->canvas);
   cli_worker_close(worker);
 }
 
 static void print_json(const Show *show) {
   Str out = str_new(show->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "show");
-  view_json(&w, show->session);
-  export_json(&w, show->canvas);
-  json_end_object(&w);
+  view_document(&w, show->session, show->canvas, "show");
   puts(out.text);
 }
 

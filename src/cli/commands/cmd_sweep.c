@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 #include "cli/common/tables/cli_timing.h"
 #include "cli/common/tables/sweep.h"
 
@@ -106,24 +107,27 @@ static void print_row(const Sweep *s, Arena *arena, const Schedule *point, const
   printf("  %s\n", changes(arena, &s->base, point));
 }
 
-// One JSON line: "point" for each, "best" for the last.
-static void print_json_row(const Sweep *s, Arena *arena, const char *key, const RecordedRow *row,
-                           bool best) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "sweep");
-  json_member_int(&w, "number", s->n_done);
-  json_member_double(&w, "elapsed_s", clock_seconds() - s->started);
-  json_member_bool(&w, "best_so_far", best);
-  cli_put_row(&w, arena, key, row);
-  json_end_object(&w);
-  puts(out.text);
+// A line of --json.
+typedef struct SweepLine {
+  int number;
+  double elapsed_s;
+  bool best_so_far;
+  const RecordedRow *point, *best;  // one of them; the other is NULL
+} SweepLine;
+
+#define FORM_FILE "cli/commands/cmd_sweep.form"
+#include "base/form_make.h"
+
+static void print_json_row(const Sweep *s, Arena *arena, const SweepLine *line) {
+  SweepLine shown = *line;
+  shown.number = s->n_done;
+  shown.elapsed_s = clock_seconds() - s->started;
+  cli_print_document(arena, &sweep_form, &shown, NULL);
 }
 
 static void tell(Sweep *s, Arena *arena, const Schedule *point, const RecordedRow *row, bool best) {
   if (s->given->json)
-    print_json_row(s, arena, "point", row, best);
+    print_json_row(s, arena, &(SweepLine){.best_so_far = best, .point = row});
   else if (s->given->csv)
     cli_csv_row(row);
   else
@@ -209,7 +213,7 @@ static bool run_product(Sweep *s, Diags *diags) {
 
 static void print_last(const Sweep *s, const CliTiming *timing) {
   if (s->given->json) {
-    print_json_row(s, s->arena, "best", &timing->row, true);
+    print_json_row(s, s->arena, &(SweepLine){.best_so_far = true, .best = &timing->row});
   } else if (s->given->csv) {
     cli_csv_row(&timing->row);
   } else {

@@ -16,10 +16,10 @@
 // wrong or the stamps contradict the order that barriers make.
 #include <stdio.h>
 
-#include "base/json.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 #include "cli/common/tables/cli_timing.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/readings/time/timeline_measured.h"
@@ -174,94 +174,41 @@ static void print_text(const Traced *t) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_event(JsonWriter *w, const Traced *t, const TimelineEvent *e) {
-  const char *waits_for = timeline_waits_for(t->arena, e);
-  json_begin_object(w);
-  json_member_string(w, "kind", timeline_kind_name(e->kind));
-  json_member_int(w, "statement", e->stmt->id);
-  json_member_double(w, "begin_clk", e->begin);
-  json_member_double(w, "end_clk", e->end);
-  json_member_known(w, "slab", e->slab >= 0, e->slab);
-  json_member_string(w, "mbarrier", e->bar.buffer ? e->bar.buffer->name : NULL);
-  json_member_string(w, "waits_for", *waits_for ? waits_for : NULL);
-  json_end_object(w);
-}
+// One warp of what was measured, with its events.
+typedef struct TracedWarp {
+  int warp;
+  const StampedWarp *stamped;
+  TimelineTotals totals;
+  int n_events;
+  const TimelineEvent **event;
+} TracedWarp;
 
-static void put_waits(JsonWriter *w, const Traced *t, const TimelineTotals *totals) {
-  json_key(w, "waits");
-  json_begin_array(w);
-  for (int i = 0; i < totals->n_waits; i++) {
-    const TimelineWait *wait = &totals->wait[i];
-    json_begin_object(w);
-    json_member_string(w, "for", timeline_waits_for(t->arena, wait->first));
-    json_member_int(w, "statement", wait->first->stmt->id);
-    json_member_int(w, "times", wait->count);
-    json_member_double(w, "clk", wait->clocks);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
+typedef struct TraceShown {
+  const Traced *t;
+  int status;
+  const char *error;
+  TracedWarp *warp;  // of t->measured
+} TraceShown;
 
-static void put_warp(JsonWriter *w, const Traced *t, int warp) {
-  const TimelineTotals totals = timeline_totals(t->arena, t->measured, warp);
-  json_begin_object(w);
-  json_member_int(w, "block", t->result->block + timeline_rank(t->measured, warp));
-  json_member_int(w, "sm", t->result->warp[warp].sm);
-  json_member_int(w, "warp", timeline_warp(t->measured, warp));
-  json_member_string(w, "role", timeline_role(t->measured, warp));
-  json_member_double(w, "clk", totals.clocks);
-  json_member_double(w, "busy_clk", totals.busy);
-  json_member_double(w, "waiting_clk", totals.waiting);
-  json_member_double(w, "other_clk", totals.other);
-  for (int kind = 0; kind < TIMELINE_KINDS; kind++)
-    json_member_double(w, arena_printf(t->arena, "%s_clk", timeline_kind_name((TimelineKind)kind)),
-                       totals.kind[kind]);
-  json_member_int(w, "stamps_lost", t->result->warp[warp].lost);
-  put_waits(w, t, &totals);
-  json_key(w, "events");
-  json_begin_array(w);
-  for (int i = 0; i < t->measured->n_events; i++)
-    if (t->measured->event[i].warp == warp) put_event(w, t, &t->measured->event[i]);
-  json_end_array(w);
-  json_end_object(w);
-}
+#define FORM_FILE "cli/commands/cmd_trace.form"
+#include "base/form_make.h"
 
-static void put_measured(JsonWriter *w, const Traced *t) {
-  const TraceResult *result = t->result;
-  json_member_string(w, "gpu", result->bench.gpu);
-  json_member_int(w, "block", result->block);
-  json_member_int(w, "blocks", t->measured->n_blocks);
-  json_member_double(w, "with_stamps_ns", entry_of(t, 0)->time.median_ns);
-  json_member_double(w, "without_stamps_ns", entry_of(t, 1)->time.median_ns);
-  json_key(w, "sm_mhz");
-  if (result->clock_mhz > 0)
-    json_put_double(w, result->clock_mhz);
-  else
-    json_put_null(w);
-  json_member_double(w, "block_clk", t->measured->all_clocks);
-  json_member_double(w, "covered", covered(t));
-  json_member_double(w, "turn_clk", t->measured->turn_clocks);
-  json_member_double(w, "block_clk_est", t->estimated->all_clocks);
-  json_member_double(w, "turn_clk_est", t->estimated->turn_clocks);
-  json_member_int(w, "waits_checked", t->order.checked);
-  json_member_int(w, "waits_too_early", t->order.broken);
-  json_key(w, "warps");
-  json_begin_array(w);
-  for (int i = 0; i < t->measured->n_warps; i++) put_warp(w, t, i);
-  json_end_array(w);
+static TracedWarp warp_of(const Traced *t, int warp) {
+  const Timeline *measured = t->measured;
+  TracedWarp out = {.warp = warp,
+                    .stamped = &t->result->warp[warp],
+                    .totals = timeline_totals(t->arena, measured, warp),
+                    .event = ARENA_ARRAY(t->arena, const TimelineEvent *, measured->n_events)};
+  for (int i = 0; i < measured->n_events; i++)
+    if (measured->event[i].warp == warp) out.event[out.n_events++] = &measured->event[i];
+  return out;
 }
 
 static void print_json(const Traced *t, int status, const char *error) {
-  Str out = str_new(t->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "trace");
-  json_member_string(&w, "state", schedule_text(t->arena, &t->model->schedule));
-  json_member_bool(&w, "ok", status == CLI_OK);
-  json_member_string(&w, "error", error);
-  if (t->measured) put_measured(&w, t);
-  json_end_object(&w);
-  puts(out.text);
+  const int n = t->measured ? t->measured->n_warps : 0;
+  const TraceShown shown = {t, status, error, ARENA_ARRAY(t->arena, TracedWarp, n)};
+  for (int i = 0; i < n; i++) shown.warp[i] = warp_of(t, i);
+  cli_print_document(t->arena, &trace_form, &shown, &shown);
 }
 
 // ---- running ------------------------------------------------------------------------------------

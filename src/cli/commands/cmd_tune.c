@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 #include "cli/common/tables/cli_factors.h"
 #include "cli/common/tables/cli_timing.h"
 #include "cli/common/tables/history_rows.h"
@@ -109,54 +110,36 @@ static double ratio_of(const TuneField *field, const TunePoint *point) {
   return point->time_ns > 0 && field->cublas_ns > 0 ? field->cublas_ns / point->time_ns : 0;
 }
 
-static void put_compiled(JsonWriter *w, const TunePoint *point) {
-  if (point->compiled.registers == 0) return;
-  json_member_int(w, "registers", point->compiled.registers);
-  json_member_int(w, "spill_bytes", point->compiled.spill_bytes);
-}
+// A line of --json.
+typedef struct TuneLine {
+  const char *kind;
+  double elapsed_s, seconds;
+  const TuneField *field;  // NULL: no worker has answered
+  const TunePoint *point;  // that is told; of progress the best so far, or NULL
+} TuneLine;
 
-static void put_point(JsonWriter *w, Arena *arena, const TuneField *field, const TunePoint *point) {
-  static const char *const states[TUNE_STATES] = {
+// What was found of the order of random schedules.
+typedef struct TuneOrders {
+  double elapsed_s;
+  const TuneField *field;
+  const TuneOrder *order;
+  int n;
+} TuneOrders;
+
+static const char *state_name(TuneState state) {
+  static const char *const states[] = {
       [TUNE_TIMED] = "ok", [TUNE_WRONG] = "wrong", [TUNE_FAILED] = "failed"};
-  json_member_string(w, "gpu", field->device.name);
-  json_member_string(w, "family", calibration_family_name(point->terms.family));
-  json_member_string(w, "round", tune_round_name(point->round));
-  json_member_string(w, "status", states[point->state]);
-  if (point->error) json_member_string(w, "error", point->error);
-  json_member_double(w, "time_ns", point->time_ns);
-  json_member_double(w, "tflops", point->tflops);
-  json_member_double(w, "of_cublas", ratio_of(field, point));
-  json_member_double(w, "roofline_ns", point->model_ns);
-  json_member_double(w, "predicted_ns", point->predicted_ns);
-  put_compiled(w, point);
-  json_member_bool(w, "seed", point->seed);
-  json_member_int(w, "worker", point->worker);
-  json_member_string(w, "state", schedule_record_text(arena, &point->schedule));
+  return states[state];
 }
 
-static void put_calibration(JsonWriter *w, const Calibration *c) {
-  json_key(w, "calibration");
-  json_begin_object(w);
-  json_member_int(w, "points", c->n);
-  json_member_double(w, "error", c->n ? c->error : NAN);
-  json_member_double(w, "order", c->n ? c->order : NAN);
-  for (int i = 0; c->n && i < CALIBRATION_FACTORS; i++)
-    json_member_double(w, calibration_name((CalibrationFactor)i), c->factor[i]);
-  json_end_object(w);
-}
+#define FORM_FILE "cli/commands/cmd_tune.form"
+#include "base/form_make.h"
 
-static void print_json(Run *run, const char *key, const TuneField *field, const TunePoint *point) {
+static double elapsed(const Run *run) { return run->tune ? tune_elapsed_s(run->tune) : 0; }
+
+static void print_line(const Form *form, const void *it) {
   Arena *arena = arena_new("line");
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "tune");
-  json_member_string(&w, "kind", key);
-  json_member_double(&w, "elapsed_s", run->tune ? tune_elapsed_s(run->tune) : 0);
-  put_point(&w, arena, field, point);
-  if (str_equal(key, "best")) put_calibration(&w, &field->calibration);
-  json_end_object(&w);
-  puts(out.text);
+  cli_print_document(arena, form, it, NULL);
   fflush(stdout);
   arena_free(arena);
 }
@@ -185,7 +168,7 @@ static void print_wrong(Run *run, const TunePoint *point) {
 static void told(void *context, const TuneField *field, const TunePoint *point) {
   Run *run = context;
   if (run->given->json) {
-    print_json(run, "point", field, point);
+    print_line(&tune_point_form, &(TuneLine){"point", elapsed(run), 0, field, point});
     return;
   }
   if (point->state == TUNE_WRONG) print_wrong(run, point);
@@ -224,32 +207,12 @@ static void show_line(Run *run, const TuneField *field) {
 }
 
 static void print_progress(Run *run, const TuneField *field) {
-  Arena *arena = arena_new("line");
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  const TunePoint *best = tune_best(field);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "tune");
-  json_member_string(&w, "kind", "progress");
-  json_member_double(&w, "elapsed_s", tune_elapsed_s(run->tune));
-  json_member_double(&w, "seconds", run->given->seconds);
-  json_member_double(&w, "spent_s", field->spent_s);
-  json_member_string(&w, "gpu", field->device.name);
-  json_member_int(&w, "workers", field->n_workers);
-  json_member_string(&w, "round",
-                     field->round < TUNE_ROUNDS ? tune_round_name(field->round) : "done");
-  json_member_int(&w, "tried", field->n_points);
-  json_member_int(&w, "compiled", field->n_compiled);
-  json_member_int(&w, "settled", tune_n_settled(field));
-  json_member_int(&w, "right", field->n_by_state[TUNE_TIMED]);
-  json_member_int(&w, "wrong", field->n_by_state[TUNE_WRONG]);
-  json_member_int(&w, "failed", field->n_by_state[TUNE_FAILED]);
-  json_member_double(&w, "best_ns", best ? best->time_ns : 0);
-  json_member_double(&w, "cublas_ns", field->cublas_ns);
-  json_end_object(&w);
-  puts(out.text);
-  fflush(stdout);
-  arena_free(arena);
+  const TuneLine line = {.kind = "progress",
+                         .elapsed_s = elapsed(run),
+                         .seconds = run->given->seconds,
+                         .field = field,
+                         .point = field ? tune_best(field) : NULL};
+  print_line(&tune_progress_form, &line);
 }
 
 // Others go on: whoever gave several workers wants to know which of them does nothing.
@@ -274,21 +237,7 @@ static void tell_history(Run *run) {
   cli_error(0, "%s", error);
 }
 
-static void print_waiting(Run *run) {
-  Arena *arena = arena_new("line");
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "tune");
-  json_member_string(&w, "kind", "progress");
-  json_member_double(&w, "elapsed_s", tune_elapsed_s(run->tune));
-  json_member_double(&w, "seconds", run->given->seconds);
-  json_member_int(&w, "workers", 0);
-  json_end_object(&w);
-  puts(out.text);
-  fflush(stdout);
-  arena_free(arena);
-}
+static void print_waiting(Run *run) { print_progress(run, NULL); }
 
 // Where nothing is rewritten, in a file for example: once.
 static void tell_waiting(Run *run) {
@@ -359,37 +308,9 @@ static void print_table(const TuneField *field, double seconds) {
 
 // ---- the order of random schedules --------------------------------------------------------------
 
-static void put_order(JsonWriter *w, const TuneOrder *order) {
-  json_begin_object(w);
-  json_member_string(w, "family", calibration_family_name(order->family));
-  json_member_int(w, "fitted_to", order->fit.n);
-  json_member_int(w, "predicted", order->n);
-  json_member_double(w, "spearman", order->fitted);
-  json_member_double(w, "spearman_uncompiled", order->uncompiled);
-  json_member_double(w, "spearman_roofline", order->roofline);
-  json_member_double(w, "error", order->error);
-  put_calibration(w, &order->fit);
-  json_end_object(w);
-}
-
 static void print_orders_json(Run *run, const TuneField *field, const TuneOrder *orders, int n) {
-  Str out = str_new(run->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "tune");
-  json_member_string(&w, "kind", "order");
-  json_member_double(&w, "elapsed_s", tune_elapsed_s(run->tune));
-  json_member_string(&w, "gpu", field->device.name);
-  json_member_string(&w, "problem", field->problem);
-  json_member_int(&w, "right", field->n_by_state[TUNE_TIMED]);
-  json_member_int(&w, "wrong", field->n_by_state[TUNE_WRONG]);
-  json_member_int(&w, "failed", field->n_by_state[TUNE_FAILED]);
-  json_key(&w, "families");
-  json_begin_array(&w);
-  for (int i = 0; i < n; i++) put_order(&w, &orders[i]);
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
+  cli_print_document(run->arena, &tune_order_form, &(TuneOrders){elapsed(run), field, orders, n},
+                     NULL);
 }
 
 static void print_orders(Run *run, const TuneField *field, const TuneOrder *orders, int n) {
@@ -431,7 +352,7 @@ static int tell_best(Run *run, const TuneField *field) {
     return cli_error(CLI_BENCH, "%s: no kernel that is right was timed%s",
                      name_of(run->arena, field), why_none(run, field));
   if (run->given->json)
-    print_json(run, "best", field, best);
+    print_line(&tune_best_form, &(TuneLine){"best", elapsed(run), 0, field, best});
   else
     print_table(field, run->given->seconds);
   return CLI_OK;

@@ -69,6 +69,19 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   return late ? answer->status : CLI_OK;
 }
 
+int cli_compile_given(const CompileCommand *command, Arena *arena, const CompileGiven *given,
+                      Diags *diags) {
+  if (!option_check_ptxas_opt(given->ptxas_opt, diags)) return cli_fail(diags);
+  Compiled compiled = {.arena = arena, .given = given};
+  compiled.model = cli_model(arena, given->state, diags);
+  if (!compiled.model) return cli_fail(diags);
+  CliWorker *worker = cli_worker_open(arena, &given->worker, false, diags);
+  if (!worker) return cli_fail(diags);
+  int status = compile(command, &compiled, worker);
+  cli_worker_close(worker);
+  return status;
+}
+
 int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CompileGiven given = {0};
@@ -78,15 +91,7 @@ int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char 
   if (argc > 1)
     return cli_error(CLI_USAGE, "%s takes no argument \"%s\"; a state is given with -k",
                      command->name, str_sanitise(arena, argv[1]));
-  if (!option_check_ptxas_opt(given.ptxas_opt, &diags)) return cli_fail(&diags);
-  Compiled compiled = {.arena = arena, .given = &given};
-  compiled.model = cli_model(arena, given.state, &diags);
-  if (!compiled.model) return cli_fail(&diags);
-  CliWorker *worker = cli_worker_open(arena, &given.worker, false, &diags);
-  if (!worker) return cli_fail(&diags);
-  int status = compile(command, &compiled, worker);
-  cli_worker_close(worker);
-  return status;
+  return cli_compile_given(command, arena, &given, &diags);
 }
 
 const Model *cli_compiled_model(const Compiled *c) {

@@ -29,6 +29,10 @@ typedef struct CompileCommand {
 // The whole command: options, worker, waiting, exit status.
 int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv);
 
+// The same behind options that the caller has read.
+int cli_compile_given(const CompileCommand *command, Arena *arena, const CompileGiven *given,
+                      Diags *diags);
+
 // The model with what the compiler said of it; the model itself where it said nothing.
 const Model *cli_compiled_model(const Compiled *compiled);
 

@@ -25,6 +25,7 @@ typedef struct WorkerAnswer {
   bool done;
   const CompileResult *ptx, *cubin;  // what did not come is NULL
   const SassResult *sass;
+  const KernelTexts *code;
   const BenchResult *bench;
   const TraceResult *trace;
   const ProbeResults *probe;

@@ -13,124 +13,50 @@
 #include "cli/open/open_input.h"
 #include "ptx/module/ptx_module.h"
 
-enum { SOURCES_MAX = 16, SOURCE_BYTES_MAX = 4 << 20, CHAIN_MAX = 16 };
-
-// ---- arrays -------------------------------------------------------------------------------------
-
-static void put_best(JsonWriter *w, const RecordedBest *best) {
-  json_key(w, "best");
-  if (!best->found) {
-    json_put_null(w);
-    return;
-  }
-  json_begin_object(w);
-  json_member_string(w, "layout", best->layout);
-  json_member_string(w, "write", best->write);
-  json_member_int(w, "wavefronts", best->cost.wavefronts);
-  json_member_int(w, "storage_bytes", best->cost.storage_bytes);
-  json_member_string(w, "proof", best->proof);
-  json_end_object(w);
-}
-
-static void put_arrays(JsonWriter *w, const OpenResult *r) {
-  json_key(w, "arrays");
-  json_begin_array(w);
-  for (int i = 0; i < r->arrays.n; i++) {
-    const PtxArray *array = &r->arrays.items[i];
-    json_begin_object(w);
-    json_member_string(w, "name", array->name);
-    json_member_int(w, "base", array->at.base);
-    json_member_int(w, "bytes", array->at.bytes);
-    json_member_int(w, "row_bytes", array->at.row_bytes);
-    json_member_bool(w, "has_rows", array->at.has_rows);
-    json_member_int(w, "elem_bytes", array->at.elem_bytes);
-    json_member_string(w, "pitch_from", array->pitch_from);
-    json_member_int(w, "wavefronts", r->cures[i].now);
-    put_best(w, &r->cures[i].best);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
+enum { SOURCES_MAX = 16, SOURCE_BYTES_MAX = 4 << 20 };
 
 // ---- sites --------------------------------------------------------------------------------------
 
-static void put_addresses(JsonWriter *w, const int64_t addr[BANK_LANES]) {
-  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, addr[lane]);
-}
-
-static void put_patterns(JsonWriter *w, const RecordedSite *site) {
+// One row of numbers a pattern.
+static int pattern_numbers(const RecordedSite *site) {
   const bool copies = site->op && site->op->kind == BANK_CPASYNC;
-  json_key(w, "patterns");
-  json_begin_array(w);
-  for (const RecordedPattern *p = site->patterns; p; p = p->next) {
-    json_begin_array(w);
-    json_put_int(w, p->times);
-    put_addresses(w, p->addr);
-    if (copies) put_addresses(w, p->global);
-    json_end_array(w);
-  }
-  json_end_array(w);
+  return 1 + (copies ? 2 : 1) * BANK_LANES;
 }
 
-static void put_chain(JsonWriter *w, const OpenResult *r, int loc) {
-  json_key(w, "chain");
-  json_begin_array(w);
-  for (int depth = 0; loc >= 0 && depth < CHAIN_MAX; depth++) {
-    const PtxLoc *l = &r->module->locs[loc];
-    json_begin_object(w);
-    json_member_string(w, "file", ptx_base_name(ptx_file_name(r->module, l->file)));
-    json_member_int(w, "line", l->line);
-    json_end_object(w);
-    loc = l->inlined_at;
-  }
-  json_end_array(w);
+static int pattern_count(const RecordedSite *site) {
+  int n = 0;
+  for (const RecordedPattern *p = site->patterns; p; p = p->next) n++;
+  return n;
 }
 
-static void put_formula(JsonWriter *w, const OpenResult *r, const PtxSite *site) {
+static const int64_t *patterns(Arena *arena, const RecordedSite *site) {
+  const int per = pattern_numbers(site);
+  int64_t *number = ARENA_ARRAY(arena, int64_t, pattern_count(site) * per + 1), *at = number;
+  for (const RecordedPattern *p = site->patterns; p; p = p->next, at += per) {
+    at[0] = p->times;
+    memcpy(at + 1, p->addr, sizeof p->addr);
+    if (per > 1 + BANK_LANES) memcpy(at + 1 + BANK_LANES, p->global, sizeof p->global);
+  }
+  return number;
+}
+
+typedef struct SiteFormula {
+  const char *text, *why;
+  bool of_all;
+} SiteFormula;
+
+static const SiteFormula *formula_of(Arena *arena, const OpenResult *r, const PtxSite *site) {
+  SiteFormula *formula = ARENA_NEW(arena, SiteFormula);
   const int64_t base = site->array < 0 ? PTX_OWN_BASE : r->arrays.items[site->array].at.base;
-  const char *why = NULL;
-  const char *formula = ptx_record_formula(r->arena, r->record, site, base, &why);
-  json_member_string(w, "formula", formula);
-  json_member_string(w, "not_affine", why);
-  json_member_bool(w, "formula_of_all", !site->steps_cut && r->n_blocks == 1);
+  formula->text = ptx_record_formula(arena, r->record, site, base, &formula->why);
+  formula->of_all = !site->steps_cut && r->n_blocks == 1;
+  return formula;
 }
 
-static void put_site(JsonWriter *w, const OpenResult *r, const PtxSite *site) {
-  const PtxSiteCount *count = ptx_tally_site(r->tally, site->pc);
-  const bool shared = site->space == PTX_SPACE_SHARED;
-  const int loc = ptx_tally_charged(r->tally, site->pc);
-  json_begin_object(w);
-  json_member_int(w, "ptx_line", r->module->code[site->pc].line);
-  put_chain(w, r, loc);
-  json_member_bool(w, "shared", shared);
-  json_member_bool(w, "as_compiled", r->as_compiled && !ptx_tally_shares_line(r->tally, loc));
-  json_member_string(w, "ptx", ptx_inst_text(r->arena, r->module, &r->module->code[site->pc]));
-  json_member_string(w, "op", site->recorded.op ? site->recorded.op->name : NULL);
-  json_member_int(w, "atomic", site->recorded.atomic);
-  json_member_int(w, "bytes", shared ? site->recorded.bytes : site->bytes);
-  json_member_int(w, "array", site->array);
-  json_member_int(w, "executions", count->executions);
-  json_member_int(w, "wavefronts", count->wavefronts);
-  json_member_int(w, "wavefronts_at_most", count->wavefronts_most);
-  json_member_int(w, "ideal", count->ideal);
-  json_member_bool(w, "countable", count->countable);
-  json_member_bool(w, "depends_on_data", count->data_addresses || count->data_mask);
-  json_member_int(w, "sectors", count->sectors);
-  json_member_int(w, "ideal_sectors", count->ideal_sectors);
-  put_formula(w, r, site);
-  json_member_int(w, "left_out", site->recorded.left_out);
-  json_member_string(w, "global_op", site->global_op ? site->global_op->name : NULL);
-  json_member_int(w, "worst_wavefronts", count->worst);
-  json_key(w, "worst");
-  json_begin_array(w);
-  if (shared) put_addresses(w, count->worst_addr);
-  json_end_array(w);
-  json_key(w, "worst_global");
-  json_begin_array(w);
-  if (site->global_op) put_addresses(w, site->worst);
-  json_end_array(w);
-  put_patterns(w, &site->recorded);
-  json_end_object(w);
+static const PtxSite **sites(Arena *arena, const OpenResult *r) {
+  const PtxSite **site = ARENA_ARRAY(arena, const PtxSite *, r->module->n_code + 1);
+  for (int pc = 0; pc < r->module->n_code; pc++) site[pc] = ptx_record_site(r->record, pc);
+  return site;
 }
 
 // ---- texts --------------------------------------------------------------------------------------
@@ -142,42 +68,46 @@ static const char *ptx_line(Arena *arena, const char *const *lines, int n, int n
   return str_sanitise(arena, arena_strndup(arena, at, strcspn(at, "\r\n")));
 }
 
+static int line_count(const char *text) {
+  int n = 1;
+  for (const char *c = text; *c; c++) n += *c == '\n';
+  return n;
+}
+
 static const char *const *lines_of(Arena *arena, const char *text, int *n) {
-  *n = 1;
-  for (const char *c = text; *c; c++) *n += *c == '\n';
+  *n = line_count(text);
   const char **lines = ARENA_ARRAY(arena, const char *, *n);
   lines[0] = text;
   for (int i = 1; i < *n; i++) lines[i] = strchr(lines[i - 1], '\n') + 1;
   return lines;
 }
 
-static void put_texts(JsonWriter *w, const OpenResult *r) {
+typedef struct CodeRow {
+  int line, loc;
+  const char *text;
+} CodeRow;
+
+static const CodeRow *code_rows(Arena *arena, const OpenResult *r) {
   int n = 0;
-  const char *const *lines = lines_of(r->arena, r->module->source, &n);
-  json_key(w, "code");
-  json_begin_array(w);
-  for (int pc = r->kernel->first; pc < r->kernel->end; pc++) {
-    const int loc = ptx_tally_charged(r->tally, pc), line = r->module->code[pc].line;
-    json_begin_object(w);
-    json_member_int(w, "ptx_line", line);
-    put_chain(w, r, loc);
-    json_member_string(w, "text", ptx_line(r->arena, lines, n, line));
-    json_end_object(w);
+  const char *const *lines = lines_of(arena, r->module->source, &n);
+  const int first = r->kernel->first, n_code = r->kernel->end - first;
+  CodeRow *row = ARENA_ARRAY(arena, CodeRow, n_code + 1);
+  for (int i = 0; i < n_code; i++) {
+    const int line = r->module->code[first + i].line;
+    row[i] =
+        (CodeRow){line, ptx_tally_charged(r->tally, first + i), ptx_line(arena, lines, n, line)};
   }
-  json_end_array(w);
-  json_key(w, "sass");
-  json_begin_array(w);
-  for (int i = 0; r->sass && i < r->sass->n_lines; i++) {
+  return row;
+}
+
+static const SassLine **sass_rows(Arena *arena, const OpenResult *r) {
+  const int n = r->sass ? r->sass->n_lines : 0;
+  const SassLine **row = ARENA_ARRAY(arena, const SassLine *, n + 1);
+  for (int i = 0; i < n; i++) {
     const SassLine *line = &r->sass->lines[i];
-    if (line->address < 0 || !str_equal(line->kernel, r->kernel->name)) continue;
-    const LineRow *at = line_table_find(&r->sass_lines, (uint64_t)line->address);
-    json_begin_object(w);
-    json_member_string(w, "file", at ? ptx_base_name(at->file) : NULL);
-    json_member_known(w, "line", at != NULL, at ? at->line : 0);
-    json_member_string(w, "text", line->text);
-    json_end_object(w);
+    row[i] = line->address < 0 || !str_equal(line->kernel, r->kernel->name) ? NULL : line;
   }
-  json_end_array(w);
+  return row;
 }
 
 // ---- sources ------------------------------------------------------------------------------------
@@ -215,53 +145,36 @@ const char *open_source_text(const OpenResult *r) {
   return NULL;
 }
 
-static void put_source(JsonWriter *w, Arena *arena, const char *name, const char *text) {
+typedef struct SourceText {
+  const char *name, *text;
+} SourceText;
+
+static const char **clean_lines(Arena *arena, const char *text) {
   int n = 0;
   const char *const *lines = lines_of(arena, text, &n);
-  json_begin_object(w);
-  json_member_string(w, "file", ptx_base_name(name));
-  json_key(w, "lines");
-  json_begin_array(w);
+  const char **clean = ARENA_ARRAY(arena, const char *, n);
   for (int i = 0; i < n; i++)
-    json_put_string(w,
-                    str_sanitise(arena, arena_strndup(arena, lines[i], strcspn(lines[i], "\r\n"))));
-  json_end_array(w);
-  json_end_object(w);
+    clean[i] = str_sanitise(arena, arena_strndup(arena, lines[i], strcspn(lines[i], "\r\n")));
+  return clean;
+}
+
+static const SourceText *source_text(Arena *arena, const char *name, const char *text) {
+  SourceText *source = ARENA_NEW(arena, SourceText);
+  *source = (SourceText){name, text};
+  return source;
 }
 
 // Without any source the PTX is one.
-static void put_sources(JsonWriter *w, const OpenResult *r) {
+static const SourceText **sources(Arena *arena, const OpenResult *r) {
+  const SourceText **source = ARENA_ARRAY(arena, const SourceText *, SOURCES_MAX + 1);
   int n = 0;
-  json_key(w, "sources");
-  json_begin_array(w);
   for (int i = 0; i < r->module->n_files && n < SOURCES_MAX; i++) {
-    const char *name = r->module->files[i].name;
-    const char *text = read_source(r->arena, r->path, name);
-    if (!text) continue;
-    put_source(w, r->arena, name, text);
-    n++;
+    const char *name = r->module->files[i].name, *text = read_source(arena, r->path, name);
+    if (text) source[n++] = source_text(arena, name, text);
   }
-  put_source(w, r->arena, "", r->module->source);
-  json_end_array(w);
+  source[n] = source_text(arena, "", r->module->source);
+  return source;
 }
 
-static void put_files(JsonWriter *w, const OpenText *text) {
-  json_key(w, "made_of");
-  json_begin_array(w);
-  for (int i = 0; i < text->n_files; i++) json_put_string(w, text->files[i]);
-  json_end_array(w);
-}
-
-void open_put_detail(JsonWriter *w, const OpenResult *r) {
-  put_files(w, &r->text);
-  put_arrays(w, r);
-  json_key(w, "sites");
-  json_begin_array(w);
-  for (int pc = 0; pc < r->module->n_code; pc++) {
-    const PtxSite *site = ptx_record_site(r->record, pc);
-    if (site) put_site(w, r, site);
-  }
-  json_end_array(w);
-  put_texts(w, r);
-  put_sources(w, r);
-}
+#define FORM_FILE "cli/open/open_detail.form"
+#include "base/form_make.h"

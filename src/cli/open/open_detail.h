@@ -3,6 +3,6 @@
 #pragma once
 #include "cli/open/open_report.h"
 
-void open_put_detail(JsonWriter *w, const OpenResult *result);
+extern const Form open_detail_form;  // of OpenResult
 // The source that the kernel was compiled from; NULL: there is none to be read.
 const char *open_source_text(const OpenResult *result);

@@ -25,7 +25,7 @@
 #include "ptx/module/signature.h"
 #include "ptx/tally/tally.h"
 
-enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120, TOLD_BYTES = 256 << 20 };
+enum { STREAM_BYTES = 1 << 16, FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120 };
 
 // "example:sums.ptx" is one of the files that the program brings along.
 bool open_is_example(const char *path) { return str_starts(path, "example:"); }
@@ -45,27 +45,64 @@ static char *read_example(Arena *arena, const char *path, size_t *bytes, Diags *
   return arena_strndup(arena, file->text, file->size);
 }
 
-char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
-  if (open_is_example(path)) return read_example(arena, path, bytes, diags);
+// All that comes, until its writer has gone; what is more than a file may have is left there.
+static char *read_stream(Arena *arena, FILE *file, size_t *bytes) {
+  size_t room = STREAM_BYTES;
+  char *text = malloc(room);
+  *bytes = 0;
+  for (size_t n; text && (n = fread(text + *bytes, 1, room - *bytes, file)) > 0;) {
+    *bytes += n;
+    if (*bytes < room || room > FILE_BYTES_MAX) continue;
+    char *more = realloc(text, room *= 2);
+    if (!more) free(text);
+    text = more;
+  }
+  char *kept = text ? arena_strndup(arena, text, *bytes) : NULL;
+  free(text);
+  return kept;
+}
+
+static char *read_sized(Arena *arena, FILE *file, size_t size, size_t *bytes) {
+  char *text = arena_alloc(arena, size + 1);
+  *bytes = fread(text, 1, size, file);
+  return text;
+}
+
+static char *read_whole(Arena *arena, const char *path, bool pipes, size_t *bytes, Diags *diags) {
   const char *why = NULL;
-  FILE *file = disk_open(path, false, &why);
+  FILE *file = pipes && open_is_stdin(path) ? stdin : disk_open(path, pipes, &why);
   struct stat status;
-  if (!file || fstat(fileno(file), &status) != 0) {
-    diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path), why);
-    if (file) fclose(file);
-    return NULL;
-  }
-  if (status.st_size > FILE_BYTES_MAX) {
-    diag_add(diags, "file", "%s has more than 256 MiB", str_sanitise(arena, path));
-    fclose(file);
-    return NULL;
-  }
-  char *text = arena_alloc(arena, (size_t)status.st_size + 1);
-  *bytes = fread(text, 1, (size_t)status.st_size, file);
-  const bool broken = ferror(file) != 0;
-  fclose(file);
-  if (broken) diag_add(diags, "file", "%s cannot be read", str_sanitise(arena, path));
-  return broken ? NULL : text;
+  const char *name = str_sanitise(arena, path);
+  char *text = NULL;
+  if (!file || fstat(fileno(file), &status) != 0)
+    diag_add(diags, "file", "%s cannot be read: %s", name, why ? why : strerror(errno));
+  else if (status.st_size <= FILE_BYTES_MAX)
+    text = S_ISREG(status.st_mode) && file != stdin
+               ? read_sized(arena, file, (size_t)status.st_size, bytes)
+               : read_stream(arena, file, bytes);
+  const bool broken = file && ferror(file) != 0,
+             large = file && (text ? *bytes : (size_t)status.st_size) > FILE_BYTES_MAX;
+  if (file && file != stdin) fclose(file);
+  if (large) diag_add(diags, "file", "%s has more than 256 MiB", name);
+  if (broken && !large) diag_add(diags, "file", "%s cannot be read", name);
+  return broken || large ? NULL : text;
+}
+
+bool open_is_stdin(const char *path) { return str_equal(path, "-"); }
+
+bool open_reads_once(const char *path) {
+  struct stat status;
+  return open_is_stdin(path) || (stat(path, &status) == 0 && S_ISFIFO(status.st_mode));
+}
+
+char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
+  return open_is_example(path) ? read_example(arena, path, bytes, diags)
+                               : read_whole(arena, path, false, bytes, diags);
+}
+
+char *open_read_given(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
+  return open_is_example(path) ? read_example(arena, path, bytes, diags)
+                               : read_whole(arena, path, true, bytes, diags);
 }
 
 // ---- compilers ----------------------------------------------------------------------------------
@@ -237,7 +274,7 @@ OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flag
   const bool is_cuda = dot && (str_equal(dot, ".cu") || str_equal(dot, ".cuh"));
   if (!is_cuda) {
     OpenText text = {.status = CLI_USAGE};
-    text.ptx = open_read_file(arena, path, &text.bytes, diags);
+    text.ptx = open_read_given(arena, path, &text.bytes, diags);
     return text;
   }
   if (access(path, R_OK) != 0) {
@@ -347,24 +384,47 @@ static void say(const ArgGiver *g, const char *arg, const char *expected) {
            str_sanitise(g->arena, arg), expected);
 }
 
-static void fill_random(ArgGiver *g, unsigned char *bytes, int64_t n) {
-  const PtxElement element = g->type->element;
-  const int size = element == PTX_ELEMENT_UNKNOWN || g->type->bytes == 0 ? 4 : g->type->bytes;
+// What a buffer of random numbers is made of, page by page.
+typedef struct RandomFill {
+  uint64_t seed;  // of its first element
+  PtxElement element;
+  int size;
+} RandomFill;
+
+#define RANDOM_MULTIPLIER UINT64_C(6364136223846793005)
+#define RANDOM_ADDEND UINT64_C(1442695040888963407)
+
+// The seed n numbers later: the step is applied to itself for each bit of n.
+static uint64_t seed_after(uint64_t seed, int64_t n) {
+  uint64_t multiplier = RANDOM_MULTIPLIER, addend = RANDOM_ADDEND;
+  for (; n > 0; n >>= 1) {
+    if (n & 1) seed = seed * multiplier + addend;
+    addend *= multiplier + 1;
+    multiplier *= multiplier;
+  }
+  return seed;
+}
+
+static void fill_random(void *self, unsigned char *bytes, int64_t from, int64_t n) {
+  const RandomFill *fill = self;
+  const int size = fill->size;
+  uint64_t seed = seed_after(fill->seed, from / size);
   for (int64_t at = 0; at + size <= n; at += size) {
-    g->seed = g->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    const uint64_t whole = g->seed >> 61;
+    seed = seed * RANDOM_MULTIPLIER + RANDOM_ADDEND;
+    const uint64_t whole = seed >> 61;
     const float single = (float)whole - 4;
     const double twice = (double)single;
     const uint16_t half = ptx_f16_of(single);
     uint32_t bits;
     memcpy(&bits, &single, sizeof bits);
     const uint16_t brain = (uint16_t)(bits >> 16);
-    const void *from = element == PTX_ELEMENT_F64    ? (const void *)&twice
-                       : element == PTX_ELEMENT_F16  ? (const void *)&half
-                       : element == PTX_ELEMENT_BF16 ? (const void *)&brain
-                       : element == PTX_ELEMENT_INT  ? (const void *)&whole
-                                                     : (const void *)&single;
-    memcpy(bytes + at, from, (size_t)size);
+    const PtxElement element = fill->element;
+    const void *number = element == PTX_ELEMENT_F64    ? (const void *)&twice
+                         : element == PTX_ELEMENT_F16  ? (const void *)&half
+                         : element == PTX_ELEMENT_BF16 ? (const void *)&brain
+                         : element == PTX_ELEMENT_INT  ? (const void *)&whole
+                                                       : (const void *)&single;
+    memcpy(bytes + at, number, (size_t)size);
   }
 }
 
@@ -376,9 +436,19 @@ static uint64_t give_buffer(const ArgGiver *g, int64_t bytes, const void *conten
   return address;
 }
 
-static void give_pointer(const ArgGiver *g, int64_t bytes, const void *contents,
-                         PtxContent content) {
-  const uint64_t address = give_buffer(g, bytes, contents, content);
+// Numbers as they would come one after the other, argument after argument.
+static uint64_t give_random(ArgGiver *g, int64_t bytes) {
+  RandomFill *fill = ARENA_NEW(g->arena, RandomFill);
+  const bool known = g->type->element != PTX_ELEMENT_UNKNOWN && g->type->bytes > 0;
+  *fill = (RandomFill){g->seed, g->type->element, known ? g->type->bytes : 4};
+  g->seed = seed_after(g->seed, bytes / fill->size);
+  const char *name = arena_printf(g->arena, "argument %d", g->index + 1);
+  const uint64_t address = ptx_machine_filled(g->machine, name, bytes, fill_random, fill);
+  g->buffers[g->index] = (OpenBuffer){address, bytes};
+  return address;
+}
+
+static void set_pointer(const ArgGiver *g, uint64_t address) {
   ptx_machine_param(g->machine, g->index, &address, sizeof address);
 }
 
@@ -397,28 +467,23 @@ static void give_memory(ArgGiver *g, const char *arg) {
     say(g, arg, "mem:BYTES[:zero|random|unwritten] is expected, with 1 to 2^31 bytes");
     return;
   }
-  unsigned char *contents = NULL;
-  if (bytes >= TOLD_BYTES && (str_equal(how, "random") || str_equal(how, "zero")))
-    fprintf(stderr, "argument %d: %.1f GiB are written first; mem:%lld:unwritten has none\n",
-            g->index + 1, (double)bytes * 0x1p-30, bytes);
-  if (str_equal(how, "random")) {
-    contents = arena_alloc(g->arena, (size_t)bytes);
-    fill_random(g, contents, bytes);
-  } else if (!str_equal(how, "zero") && !str_equal(how, "unwritten")) {
+  const bool random = str_equal(how, "random"), unwritten = str_equal(how, "unwritten");
+  if (!random && !unwritten && !str_equal(how, "zero")) {
     say(g, arg, "zero, random or unwritten is expected behind the bytes");
     return;
   }
-  if (takes_pointer(g, arg))
-    give_pointer(g, bytes, contents,
-                 str_equal(how, "unwritten") ? PTX_CONTENT_UNWRITTEN : PTX_CONTENT_GIVEN);
+  if (!takes_pointer(g, arg)) return;
+  set_pointer(g, random ? give_random(g, bytes)
+                        : give_buffer(g, bytes, NULL,
+                                      unwritten ? PTX_CONTENT_UNWRITTEN : PTX_CONTENT_ZERO));
 }
 
 static void give_file(ArgGiver *g, const char *arg) {
   size_t bytes = 0;
-  const char *contents = open_read_file(g->arena, arg + 5, &bytes, g->diags);
+  const char *contents = open_read_given(g->arena, arg + 5, &bytes, g->diags);
   if (contents && bytes == 0) say(g, arg, "the file is empty");
   if (contents && bytes > 0 && takes_pointer(g, arg))
-    give_pointer(g, (int64_t)bytes, contents, PTX_CONTENT_GIVEN);
+    set_pointer(g, give_buffer(g, (int64_t)bytes, contents, PTX_CONTENT_GIVEN));
 }
 
 static const PtxParamType *element_type(const ArgGiver *g, const TmaBox *box) {
@@ -456,10 +521,9 @@ static void give_tensor(ArgGiver *g, const char *arg) {
     say(g, arg, "a tensor of at most 2^31 bytes is expected");
     return;
   }
-  unsigned char *contents = arena_alloc(g->arena, (size_t)bytes), map[128];
+  unsigned char map[128];
   g->type = element_type(g, &box);
-  fill_random(g, contents, bytes);
-  const uint64_t address = give_buffer(g, bytes, contents, PTX_CONTENT_GIVEN);
+  const uint64_t address = give_random(g, bytes);
   if (ptx_machine_tensor(g->machine, &box, address, map, g->diags))
     ptx_machine_param(g->machine, g->index, map, sizeof map);
 }

@@ -12,7 +12,8 @@ typedef struct OpenText {
   int status;  // what the command ends with when there is no text
 } OpenText;
 
-// FILE.ptx as it is, FILE.cu by nvcc with these flags, without nvcc by NVRTC.
+// FILE.ptx as it is, a pipe or stdin ("-") as PTX too; FILE.cu by nvcc with these flags, without
+// nvcc by NVRTC.
 OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flags, Diags *diags);
 
 // "grid=8x7x1,block=32x8,smem=0,cluster=2".
@@ -35,7 +36,13 @@ const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxFun
 
 // Whether the path is of a file that the program brings along: "example:sums.ptx".
 bool open_is_example(const char *path);
-// A whole file; NULL after a finding of rule "file".
+// Whether it can be read only once: "-", which is stdin, or a pipe, such as a shell's <(…).
+bool open_is_stdin(const char *path);
+bool open_reads_once(const char *path);
+// All of what a user names: a file, a pipe that somebody writes into, stdin or an example; NULL
+// after a finding of rule "file".
+char *open_read_given(Arena *arena, const char *path, size_t *bytes, Diags *diags);
+// The same of a file or an example: no pipe.
 char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags);
 // A program of the toolkit: in PATH, else where the toolkits are; NULL.
 const char *open_find_tool(Arena *arena, const char *name);

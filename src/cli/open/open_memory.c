@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/disk.h"
+#include "base/form.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/open/open_input.h"
 
@@ -18,23 +18,19 @@ const char *open_memory_path(Arena *arena, const char *file, const char *entry) 
                    arena_printf(arena, "open/%016llx.json", (unsigned long long)hash));
 }
 
-static void put_list(JsonWriter *w, const char *key, OptionList list) {
-  json_key(w, key);
-  json_begin_array(w);
-  for (int i = 0; i < list.count; i++) json_put_string(w, list.items[i]);
-  json_end_array(w);
+#define FORM_FILE "cli/open/open_memory.form"
+#include "base/form_make.h"
+
+// Not being able to remember is no reason not to answer.
+static void remember(Arena *arena, const char *path, const Form *form, const void *it) {
+  Str out = str_new(arena);
+  JsonWriter writer = json_writer(&out);
+  form_write_document(&writer, arena, form, it, NULL);
+  if (path) (void)disk_replace(path, out.text);
 }
 
 void open_remember(Arena *arena, const char *path, const OpenRequest *given) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "launch", given->launch);
-  put_list(&w, "args", given->args);
-  put_list(&w, "slabs", given->slabs);
-  json_end_object(&w);
-  // Not being able to remember is no reason not to answer.
-  if (path) (void)disk_replace(path, out.text);
+  remember(arena, path, &remembered_launch_form, given);
 }
 
 static bool take_list(Arena *arena, const JsonValue *list, OptionList *out) {
@@ -55,13 +51,7 @@ static const JsonValue *read_memory(Arena *arena, const char *path) {
 }
 
 void open_remember_kernel(Arena *arena, const char *file, const char *entry) {
-  const char *path = open_memory_path(arena, file, "");
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "kernel", entry);
-  json_end_object(&w);
-  if (path) (void)disk_replace(path, out.text);
+  remember(arena, open_memory_path(arena, file, ""), &remembered_kernel_form, entry);
 }
 
 const char *open_recall_kernel(Arena *arena, const char *file) {

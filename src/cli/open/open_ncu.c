@@ -115,7 +115,7 @@ static const char *source_page =
 
 bool open_read_ncu(Arena *arena, const char *path, const OpenCounted **rows, int *n, Diags *diags) {
   size_t bytes = 0;
-  const char *at = open_read_file(arena, path, &bytes, diags);
+  const char *at = open_read_given(arena, path, &bytes, diags);
   if (!at) return false;
   if (str_starts(at, "\xEF\xBB\xBF")) at += 3;
   int lines = 1, k = 0;

@@ -4,22 +4,9 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "cli/common/documents.h"
 #include "cli/open/open_memory.h"
 #include "ptx/module/signature.h"
-
-static void put_kernels(JsonWriter *w, const OpenResult *r) {
-  json_key(w, "kernels");
-  json_begin_array(w);
-  for (int i = 0; i < r->module->n_functions; i++) {
-    const PtxFunction *f = &r->module->functions[i];
-    if (!f->is_kernel || !f->has_body) continue;
-    json_begin_object(w);
-    json_member_string(w, "entry", f->name);
-    json_member_string(w, "signature", ptx_signature_text(r->arena, f));
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
 
 // An argument that the parameter could take: memory where it points, or may point, to something.
 static const char *argument_for(Arena *arena, const PtxParam *param, const PtxParamType *type) {
@@ -53,20 +40,16 @@ static const char *options_text(Arena *arena, const OpenRequest *request, const 
   return str_sanitise(arena, out.text);
 }
 
+typedef struct Needs {
+  const OpenRequest *request;
+  const OpenResult *result;
+  const char *sentence;
+} Needs;
+
+#define FORM_FILE "cli/open/open_needs.form"
+#include "base/form_make.h"
+
 void open_print_needs(const OpenRequest *request, const OpenResult *r, const Diags *diags) {
   if (!r->module || !diags->first) return;
-  Str out = str_new(r->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "open");
-  json_member_string(&w, "needs", r->kernel ? "launch" : "kernel");
-  json_member_string(&w, "sentence", str_sanitise(r->arena, diags->first->text));
-  if (r->kernel) {
-    json_member_string(&w, "signature", ptx_signature_text(r->arena, r->kernel));
-    json_member_string(&w, "options", options_text(r->arena, request, r));
-  } else {
-    put_kernels(&w, r);
-  }
-  json_end_object(&w);
-  puts(out.text);
+  cli_print_document(r->arena, &open_needs_form, &(Needs){request, r, diags->first->text}, r);
 }

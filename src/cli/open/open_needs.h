@@ -7,3 +7,4 @@
 // --arg …"} where launch or arguments are missing or wrong: as far as they are known, the rest by
 // the types of the parameters. Nothing where the text has no kernels to begin with.
 void open_print_needs(const OpenRequest *request, const OpenResult *result, const Diags *diags);
+extern const Form open_entry_form;  // of PtxFunction: a kernel's name and signature

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cli/common/documents.h"
 #include "cli/open/open_detail.h"
 #include "cli/open/open_ncu.h"
+#include "cli/open/open_needs.h"
 #include "ptx/module/signature.h"
 #include "ptx/run/run.h"
 
@@ -153,8 +155,13 @@ static const char *approximation_text(const OpenResult *r) {
 
 // ---- text ---------------------------------------------------------------------------------------
 
+// Counts of the access that costs most; NULL: the line has none.
+static const PtxSiteCount *worst_of(const OpenResult *r, const PtxLine *line) {
+  return line->worst_pc < 0 ? NULL : ptx_tally_site(r->tally, line->worst_pc);
+}
+
 static const char *what_of(const OpenResult *r, const PtxLine *line) {
-  const PtxSiteCount *site = line->worst_pc < 0 ? NULL : ptx_tally_site(r->tally, line->worst_pc);
+  const PtxSiteCount *site = worst_of(r, line);
   if (!site) return "";
   if (site->op) return site->op->sass;
   return ptx_inst_text(r->arena, r->module, &r->module->code[line->worst_pc]);
@@ -316,196 +323,108 @@ void open_print_markdown(const OpenResult *r) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_place(JsonWriter *w, const OpenResult *r, int loc) {
-  const PtxLoc *l = loc < 0 ? NULL : &r->module->locs[loc];
-  json_member_string(w, "file", l ? ptx_base_name(ptx_file_name(r->module, l->file)) : NULL);
-  json_member_known(w, "line", l != NULL, l ? l->line : 0);
+static const PtxLoc **callers(Arena *arena, const OpenResult *r, int loc) {
+  return open_chain(arena, r, loc < 0 ? -1 : r->module->locs[loc].inlined_at);
 }
 
-static void put_chain(JsonWriter *w, const OpenResult *r, int loc) {
-  json_key(w, "inlined_at");
-  json_begin_array(w);
-  loc = loc < 0 ? -1 : r->module->locs[loc].inlined_at;
-  for (int depth = 0; loc >= 0 && depth < 16; depth++, loc = r->module->locs[loc].inlined_at) {
-    json_begin_object(w);
-    put_place(w, r, loc);
-    json_end_object(w);
+const PtxLoc **open_chain(Arena *arena, const OpenResult *r, int loc) {
+  const PtxLoc **chain = ARENA_ARRAY(arena, const PtxLoc *, OPEN_CHAIN_MAX);
+  for (int depth = 0; loc >= 0 && depth < OPEN_CHAIN_MAX; depth++) {
+    chain[depth] = &r->module->locs[loc];
+    loc = chain[depth]->inlined_at;
   }
-  json_end_array(w);
+  return chain;
 }
 
-static void put_together(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
-  json_key(w, "together_with");
-  json_begin_array(w);
+static int share_count(const OpenResult *r, const PtxLine *line) {
+  int n = 0;
+  for (const PtxShare *s = ptx_tally_shares(r->tally); s && line->shares; s = s->next) n++;
+  return n;
+}
+
+static const PtxLoc **partners(Arena *arena, const OpenResult *r, const PtxLine *line) {
+  const PtxLoc **partner = ARENA_ARRAY(arena, const PtxLoc *, share_count(r, line) + 1);
+  int n = 0;
   for (const PtxShare *s = ptx_tally_shares(r->tally); s && line->shares; s = s->next) {
     const int other = ptx_share_partner(r->tally, s, line);
-    if (other < 0) continue;
-    json_begin_object(w);
-    put_place(w, r, other);
-    json_end_object(w);
+    partner[n++] = other < 0 ? NULL : &r->module->locs[other];
   }
-  json_end_array(w);
+  return partner;
 }
 
-static void put_worst(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
-  const PtxSiteCount *site = line->worst_pc < 0 ? NULL : ptx_tally_site(r->tally, line->worst_pc);
-  json_member_string(w, "op", site && site->op ? site->op->name : NULL);
-  json_member_string(w, "access", what_of(r, line));
-  json_member_known(w, "worst_wavefronts", line->countable, line->worst);
-  json_key(w, "worst_addresses");
-  json_begin_array(w);
-  for (int lane = 0; site && lane < 32; lane++) json_put_int(w, site->worst_addr[lane]);
-  json_end_array(w);
-}
-
-static void put_line(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
-  json_begin_object(w);
-  json_member_string(w, "file", line->line > 0 ? line->file : NULL);
-  json_member_known(w, "line", line->line > 0, line->line);
-  json_member_int(w, "ptx_line", line->ptx_line);
-  json_member_known(w, "wavefronts", line->countable, line->wavefronts);
-  json_member_known(w, "wavefronts_at_most", line->countable, line->wavefronts_most);
-  json_member_known(w, "ideal", line->countable, line->ideal);
-  json_member_known(w, "conflicts", line->countable, line->wavefronts - line->ideal);
-  json_member_int(w, "executed", line->executions);
-  json_member_bool(w, "depends_on_data", line->data);
-  json_member_bool(w, "as_compiled", r->as_compiled && !line->shares);
-  put_together(w, r, line);
-  const OpenCounted *counted = open_counted_of(r, line);
-  json_member_known(w, "counted_wavefronts", counted != NULL, counted ? counted->wavefronts : 0);
-  json_member_known(w, "counted_ideal", counted && counted->ideal >= 0,
-                    counted ? counted->ideal : 0);
-  put_worst(w, r, line);
-  put_chain(w, r, line->loc);
-  json_end_object(w);
-}
-
-static void put_lines(JsonWriter *w, const OpenResult *r) {
-  json_key(w, "lines");
-  json_begin_array(w);
+static const PtxLine **shared_lines(Arena *arena, const OpenResult *r) {
+  const PtxLine **line = ARENA_ARRAY(arena, const PtxLine *, r->lines->n + 1);
   for (int i = 0; i < r->lines->n; i++)
-    if (r->lines->items[i].shared) put_line(w, r, &r->lines->items[i]);
-  json_end_array(w);
-  json_key(w, "global");
-  json_begin_array(w);
-  for (int i = 0; i < r->lines->n; i++) {
-    const PtxLine *line = &r->lines->items[i];
-    if (line->sectors == 0) continue;
-    json_begin_object(w);
-    json_member_string(w, "file", line->line > 0 ? line->file : NULL);
-    json_member_known(w, "line", line->line > 0, line->line);
-    json_member_int(w, "sectors", line->sectors);
-    json_member_int(w, "ideal_sectors", line->ideal_sectors);
-    json_end_object(w);
-  }
-  json_end_array(w);
+    line[i] = r->lines->items[i].shared ? &r->lines->items[i] : NULL;
+  return line;
 }
 
-static void put_side(JsonWriter *w, const OpenResult *r, const char *key, int pc, int thread) {
-  json_key(w, key);
-  json_begin_object(w);
-  put_place(w, r, pc < 0 ? -1 : r->module->code[pc].loc);
-  json_member_known(w, "ptx_line", pc >= 0, pc >= 0 ? r->module->code[pc].line : 0);
-  json_member_known(w, "thread", thread >= 0, thread);
-  json_member_known(w, "warp", thread >= 0, thread / 32);
-  json_member_known(w, "lane", thread >= 0, thread % 32);
-  json_end_object(w);
+static const PtxLine **global_lines(Arena *arena, const OpenResult *r) {
+  const PtxLine **line = ARENA_ARRAY(arena, const PtxLine *, r->lines->n + 1);
+  for (int i = 0; i < r->lines->n; i++)
+    line[i] = r->lines->items[i].sectors ? &r->lines->items[i] : NULL;
+  return line;
 }
 
-static void put_findings(JsonWriter *w, const OpenResult *r, const char *key, bool races) {
-  json_key(w, key);
-  json_begin_array(w);
-  for (int i = 0; i < ptx_machine_findings(r->machine); i++) {
+// Who did it, and where; -1 and NULL: there is none.
+typedef struct FindingSide {
+  int pc, thread;
+  const PtxLoc *loc;
+} FindingSide;
+
+static const FindingSide *side_of(Arena *arena, const OpenResult *r, int pc, int thread) {
+  FindingSide *side = ARENA_NEW(arena, FindingSide);
+  const int loc = pc < 0 ? -1 : r->module->code[pc].loc;
+  *side = (FindingSide){pc, thread, loc < 0 ? NULL : &r->module->locs[loc]};
+  return side;
+}
+
+static bool is_race(const PtxFinding *f) {
+  return f->kind == PTX_FINDING_RACE || f->kind == PTX_FINDING_MISSING_WAIT ||
+         f->kind == PTX_FINDING_MISSING_FENCE;
+}
+
+static const PtxFinding **findings(Arena *arena, const OpenResult *r, bool races) {
+  const int n = ptx_machine_findings(r->machine);
+  const PtxFinding **finding = ARENA_ARRAY(arena, const PtxFinding *, n + 1);
+  for (int i = 0; i < n; i++) {
     const PtxFinding *f = ptx_machine_finding(r->machine, i);
-    const bool is_race = f->kind == PTX_FINDING_RACE || f->kind == PTX_FINDING_MISSING_WAIT ||
-                         f->kind == PTX_FINDING_MISSING_FENCE;
-    if (is_race != races) continue;
-    json_begin_object(w);
-    json_member_string(w, "kind", ptx_finding_names[f->kind]);
-    put_side(w, r, "at", f->pc, f->thread);
-    put_side(w, r, "other", f->other_pc, f->other_thread);
-    json_member_int(w, "lanes", f->lanes);
-    json_member_known(w, "address", f->bytes > 0, (int64_t)f->address);
-    json_member_string(w, "space", f->bytes > 0 ? space_name(f->space) : NULL);
-    json_member_int(w, "count", f->count);
-    json_member_string(w, "text", finding_text(r, f));
-    json_end_object(w);
+    finding[i] = is_race(f) == races ? f : NULL;
   }
-  json_end_array(w);
+  return finding;
 }
 
-static void put_triple(JsonWriter *w, const char *key, const int v[3]) {
-  json_key(w, key);
-  json_begin_array(w);
-  for (int d = 0; d < 3; d++) json_put_int(w, v[d]);
-  json_end_array(w);
-}
-
-void open_print_json(const OpenResult *r) {
+static const char *outcome_name(PtxOutcome outcome) {
   static const char *const outcomes[] = {"done", "stopped", "deadlock", "budget"};
-  Str out = str_new(r->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "open");
-  json_member_string(&w, "file", r->path);
-  json_member_string(&w, "kernel", ptx_plain_name(r->arena, r->kernel->name));
-  json_member_string(&w, "entry", r->kernel->name);
-  json_member_string(&w, "signature", ptx_signature_text(r->arena, r->kernel));
-  json_member_string(&w, "compiler", r->compiler);
-  json_member_string(&w, "target", r->module->target);
-  put_triple(&w, "grid", r->launch.grid);
-  put_triple(&w, "block", r->launch.block);
-  json_member_int(&w, "blocks", r->n_blocks);
-  json_member_int(&w, "smem_bytes", ptx_machine_smem_bytes(r->machine));
-  json_member_string(&w, "outcome", outcomes[r->outcome]);
-  json_member_bool(&w, "as_compiled", r->as_compiled);
-  json_member_string(&w, "predicted_because", r->why_not);
-  json_member_known(&w, "wavefronts", r->lines->countable, r->lines->wavefronts);
-  json_member_known(&w, "wavefronts_at_most", r->lines->countable, r->lines->wavefronts_most);
-  json_member_known(&w, "ideal", r->lines->countable, r->lines->ideal);
-  put_lines(&w, r);
-  put_findings(&w, r, "races", true);
-  put_findings(&w, r, "findings", false);
-  json_member_int(&w, "findings_left_out", ptx_machine_findings_left_out(r->machine));
-  json_member_string(&w, "warning", warning_text(r));
-  json_member_int(&w, "approximations", ptx_machine_approximations(r->machine));
-  json_member_int(&w, "lane_instructions", ptx_machine_lane_instructions(r->machine));
-  json_member_double(&w, "time_ms", r->seconds * 1e3);
-  json_member_string(&w, "as_given", r->launch_text);
-  json_member_bool(&w, "as_last_time", r->recalled);
-  if (r->detail) open_put_detail(&w, r);
-  json_end_object(&w);
-  puts(out.text);
+  return outcomes[outcome];
 }
+
+const PtxFunction **open_kernels(Arena *arena, const PtxModule *module) {
+  const PtxFunction **kernel = ARENA_ARRAY(arena, const PtxFunction *, module->n_functions + 1);
+  for (int i = 0; i < module->n_functions; i++) {
+    const PtxFunction *f = &module->functions[i];
+    kernel[i] = f->is_kernel && f->has_body ? f : NULL;
+  }
+  return kernel;
+}
+
+#define FORM_FILE "cli/open/open_report.form"
+#include "base/form_make.h"
+
+void open_print_json(const OpenResult *r) { cli_print_document(r->arena, &open_form, r, r); }
 
 // ---- kernels ------------------------------------------------------------------------------------
 
 void open_print_kernels(Arena *arena, const PtxModule *module, bool json) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
   if (json) {
-    json_begin_document(&w);
-    json_member_string(&w, "command", "open");
-    json_key(&w, "kernels");
-    json_begin_array(&w);
+    cli_print_document(arena, &open_list_form, module, NULL);
+    return;
   }
-  for (int i = 0; i < module->n_functions; i++) {
-    const PtxFunction *f = &module->functions[i];
-    if (!f->is_kernel || !f->has_body) continue;
-    if (!json) {
-      printf("%s\n  %s\n", ptx_signature_text(arena, f), str_sanitise(arena, f->name));
-      continue;
-    }
-    json_begin_object(&w);
-    json_member_string(&w, "kernel", ptx_plain_name(arena, f->name));
-    json_member_string(&w, "entry", f->name);
-    json_member_string(&w, "signature", ptx_signature_text(arena, f));
-    json_end_object(&w);
-  }
-  if (!json) return;
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
+  const PtxFunction **kernel = open_kernels(arena, module);
+  for (int i = 0; i < module->n_functions; i++)
+    if (kernel[i])
+      printf("%s\n  %s\n", ptx_signature_text(arena, kernel[i]),
+             str_sanitise(arena, kernel[i]->name));
 }
 
 void open_print_opcodes(void) {

@@ -1,6 +1,6 @@
 // The findings of gemmview open as text, JSON or Markdown.
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "cli/open/open_input.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "ptx/module/line_table.h"
@@ -49,6 +49,14 @@ typedef struct OpenResult {
   const SassResult *sass;  // NULL: there is none
   LineTable sass_lines;
 } OpenResult;
+
+// What a place was inlined by: the place itself, its call, that one's call; [OPEN_CHAIN_MAX], NULL
+// behind the last.
+enum { OPEN_CHAIN_MAX = 16 };
+const PtxLoc **open_chain(Arena *arena, const OpenResult *result, int loc);
+extern const Form open_place_form;  // of PtxLoc, in an OpenResult
+// By function of the module; NULL: it is no kernel.
+const PtxFunction **open_kernels(Arena *arena, const PtxModule *module);
 
 void open_print_text(const OpenResult *result);
 // With the record's detail where there is one.

@@ -150,7 +150,8 @@ int nvrtc_read_report(Arena *arena, const char *log, const Plan *plan, KernelRes
                                      .spill_store_bytes = -1,
                                      .spill_load_bytes = -1,
                                      .constant_bytes = -1,
-                                     .n_barriers = -1};
+                                     .n_barriers = -1,
+                                     .instructions = -1};
   read_notes(arena, log, plan, resources);
   for (const char *line = log; *line;) {
     size_t length = strcspn(line, "\n");
@@ -279,11 +280,20 @@ static const char *missing_kernel(Arena *arena, const Plan *plan, const char *pt
   return NULL;
 }
 
+// Where ptxas says that nothing is spilled, what is stored to local memory is the stack frame's: a
+// kernel that waits at mbarriers may store a zero there which nobody loads.
+static CompiledSpills read_spills(const CompileResult *result, const KernelResources *of) {
+  const bool none = of->spill_store_bytes == 0 && of->spill_load_bytes == 0;
+  return none ? (CompiledSpills){0}
+              : kernel_spills_read(result->cubin, result->cubin_bytes, of->name);
+}
+
 void compile_read_cubin(CompileResult *result) {
   for (int i = 0; result->cubin && i < result->n_kernels; i++) {
     KernelResources *of = &result->kernels[i];
     of->code = kernel_code_read(result->cubin, result->cubin_bytes, of->name);
-    of->spills = kernel_spills_read(result->cubin, result->cubin_bytes, of->name);
+    of->spills = read_spills(result, of);
+    of->instructions = kernel_length_read(result->cubin, result->cubin_bytes, of->name);
   }
 }
 

@@ -28,6 +28,7 @@ typedef struct KernelResources {
   const char *note;
   CompiledCode code;      // its loops, of the cubin (kernel_code.h)
   CompiledSpills spills;  // where it spills, likewise
+  int instructions;       // of the kernel, likewise
 } KernelResources;
 
 // What a thread's code spills, as the model counts it: the mean of the bytes that it stores and of
@@ -52,8 +53,9 @@ typedef struct CompileResult {
 // is on the screen while ptxas still works.
 CompileResult *nvrtc_compile(Arena *arena, const Plan *plan, CompileStage stage);
 
-// Reads `code` and `spills` of each kernel off the cubin, where there is one. A cached answer is
-// read again when it is loaded: what stands beside the cubin may be of an older reader.
+// Reads `code`, `spills` and `instructions` of each kernel off the cubin, where there is one. A
+// cached answer is read again when it is loaded: what stands beside the cubin may be of an older
+// reader.
 void compile_read_cubin(CompileResult *result);
 
 // "NVRTC 13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)" or the sentence why there is none.

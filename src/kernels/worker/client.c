@@ -113,13 +113,16 @@ static void read_result(ClientEvent *event) {
     event->compile = compile_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "sass"))
     event->sass = sass_result_read_json(event->arena, data, &diags);
+  else if (str_equal(what, "code"))
+    event->code = kernel_texts_read_json(event->arena, data, &diags);
   else if (str_equal(what, "bench"))
     event->bench = bench_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "trace"))
     event->trace = trace_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "probe"))
     event->probe = probe_results_read_json(event->arena, data, &diags);
-  if (event->compile || event->sass || event->bench || event->trace || event->probe) return;
+  if (event->compile || event->sass || event->code || event->bench || event->trace || event->probe)
+    return;
   const char *text = arena_printf(event->arena, "the worker's result \"%s\" cannot be read: %s",
                                   what, diags_text(event->arena, &diags));
   event->message = message_new(MESSAGE_ERROR);

@@ -19,6 +19,7 @@
 #include "kernels/device/history/history.h"
 #include "kernels/device/probe/probe.h"
 #include "kernels/device/trace_run.h"
+#include "kernels/toolchain/machine/kernel_text.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/plan.h"
@@ -56,7 +57,7 @@ typedef struct ClientRequest {
   const char *state, *state_b;  // bench: the one-line states, for the history; NULL = ""
   // bench: HistoryRow's, for the history; 0 registers: not known.
   CompiledKernel compiled, compiled_b;
-  const char *want;  // compile: "ptx,cubin,sass", NULL = "ptx,cubin"
+  const char *want;  // compile: "ptx,cubin,code,sass", NULL = "ptx,cubin"
   uint64_t key;      // the caller's own, returned with every event
   bool keep;         // compile: newer compiles do not make it stale
   int worker;        // by its number from 1, and no other; 0 = any
@@ -77,6 +78,7 @@ struct ClientEvent {
   Message message;         // queued, progress, result, error, done or machine
   CompileResult *compile;  // of a result "ptx" or "cubin"
   SassResult *sass;        // of a result "sass"
+  KernelTexts *code;       // of a result "code"
   BenchResult *bench;      // of a result "bench"
   TraceResult *trace;      // of a result "trace"
   ProbeResults *probe;     // of a result "probe"

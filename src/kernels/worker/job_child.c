@@ -139,12 +139,23 @@ static bool answer_sass(Job *job, int64_t id, const Plan *plan) {
   return sass->ok;
 }
 
+static bool answer_code(Job *job, int64_t id, const Plan *plan) {
+  bool cached = false;
+  const CompileResult *binary = job_compile(job, plan, COMPILE_CUBIN, &cached);
+  if (!binary->ok) return answer_cubin(job, id, plan);
+  Str json = str_new(job->arena);
+  kernel_texts_write_json(&json, kernel_texts_of(job->arena, binary));
+  say_result(job, id, "code", json.text, cached);
+  return true;
+}
+
 typedef struct Want {
   const char *name;
   bool (*answer)(Job *job, int64_t id, const Plan *plan);
 } Want;
 
-static const Want wants[] = {{"ptx", answer_ptx}, {"cubin", answer_cubin}, {"sass", answer_sass}};
+static const Want wants[] = {
+    {"ptx", answer_ptx}, {"cubin", answer_cubin}, {"code", answer_code}, {"sass", answer_sass}};
 enum { N_WANTS = sizeof wants / sizeof *wants };
 
 static const Want *find_want(const char *name, size_t n) {
@@ -157,8 +168,9 @@ static bool check_wants(Job *job, const Message *ask) {
   for (const char *at = ask->want; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
     size_t n = strcspn(at, ",");
     if (find_want(at, n)) continue;
-    say_error(job, ask->id, ERROR_PROTOCOL,
-              arena_printf(job->arena, "want: \"%.*s\" is none of ptx, cubin, sass", (int)n, at));
+    say_error(
+        job, ask->id, ERROR_PROTOCOL,
+        arena_printf(job->arena, "want: \"%.*s\" is none of ptx, cubin, code, sass", (int)n, at));
     return false;
   }
   return true;

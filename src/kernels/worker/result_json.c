@@ -64,6 +64,7 @@ static const RecordField resources_fields[] = {
     FIELD(KernelResources, note, RECORD_MAYBE_TEXT),
     OBJECT(KernelResources, code, code_record),
     OBJECT(KernelResources, spills, spills_record),
+    FIELD(KernelResources, instructions, RECORD_COUNT),
 };
 static const Record resources_record = RECORD_OF(KernelResources, resources_fields);
 
@@ -222,6 +223,18 @@ static const RecordField sass_fields[] = {
 };
 static const Record sass_record = RECORD_OF(SassResult, sass_fields);
 
+static const RecordField kernel_text_fields[] = {
+    FIELD(KernelText, name, RECORD_TEXT),
+    FIELD(KernelText, hex, RECORD_TEXT),
+};
+static const Record kernel_text_record = RECORD_OF(KernelText, kernel_text_fields);
+
+static const RecordField kernel_texts_fields[] = {
+    MANY(KernelTexts, RECORD_ARRAY, "kernels", kernels, n_kernels, PLAN_MAX_KERNELS,
+         &kernel_text_record),
+};
+static const Record kernel_texts_record = RECORD_OF(KernelTexts, kernel_texts_fields);
+
 static void write(Str *out, const Record *record, const void *from) {
   JsonWriter w = json_writer(out);
   record_write(&w, record, from);
@@ -239,6 +252,9 @@ void trace_result_write_json(Str *out, const TraceResult *result) {
 void sass_result_write_json(Str *out, const SassResult *result) {
   write(out, &sass_record, result);
 }
+void kernel_texts_write_json(Str *out, const KernelTexts *texts) {
+  write(out, &kernel_texts_record, texts);
+}
 
 CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *diags) {
   return record_read_text(arena, text, "compile result", &compile_record, diags);
@@ -251,4 +267,7 @@ TraceResult *trace_result_read_json(Arena *arena, const char *text, Diags *diags
 }
 SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags) {
   return record_read_text(arena, text, "sass result", &sass_record, diags);
+}
+KernelTexts *kernel_texts_read_json(Arena *arena, const char *text, Diags *diags) {
+  return record_read_text(arena, text, "machine code", &kernel_texts_record, diags);
 }

@@ -1,11 +1,12 @@
 // The results that cross the worker's pipe, as JSON objects: the unit is in the key, unknown is
-// null, never NaN. The cubin itself does not travel (cubin_bytes does).
+// null, never NaN. Of the cubin only the code of its kernels travels, and where it is asked for.
 #pragma once
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/str.h"
 #include "kernels/device/bench.h"
 #include "kernels/device/trace_run.h"
+#include "kernels/toolchain/machine/kernel_text.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
 
@@ -13,6 +14,7 @@ void compile_result_write_json(Str *out, const CompileResult *result);
 void bench_result_write_json(Str *out, const BenchResult *result);
 void trace_result_write_json(Str *out, const TraceResult *result);
 void sass_result_write_json(Str *out, const SassResult *result);
+void kernel_texts_write_json(Str *out, const KernelTexts *texts);
 
 // NULL and the findings when the text is not what the writer writes.
 CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *diags);
@@ -20,3 +22,4 @@ BenchResult *bench_result_read_json(Arena *arena, const char *text, Diags *diags
 // Whether its marks are places of the text only who has the text can say (measured.h).
 TraceResult *trace_result_read_json(Arena *arena, const char *text, Diags *diags);
 SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags);
+KernelTexts *kernel_texts_read_json(Arena *arena, const char *text, Diags *diags);

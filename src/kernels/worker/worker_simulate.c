@@ -123,7 +123,8 @@ CompileResult *simulation_compile(Arena *arena, const Plan *plan) {
                             .n_kernels = plan->n_kernels,
                             .compiler = "NVRTC fake"};
   for (int i = 0; i < plan->n_kernels; i++)
-    result->kernels[i] = (KernelResources){.name = plan->kernels[i].name, .registers = 128};
+    result->kernels[i] =
+        (KernelResources){.name = plan->kernels[i].name, .registers = 128, .instructions = -1};
   return result;
 }
 

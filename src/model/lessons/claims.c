@@ -15,12 +15,23 @@ static const char *const row_keys[] = {"what", "rung", "state", "value",  "unit"
                                        "fact", "why",  "gpu",   "kernel", "beside"};
 static const char *const beside_keys[] = {"what", "value", "unit", "fact"};
 
+static const double ROUNDED = 0.0005;
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 const char *claim_verdict_name(ClaimVerdict verdict) {
-  static const char *const names[] = {
-      [CLAIM_TOLD] = "told", [CLAIM_AGREES] = "agrees", [CLAIM_DIFFERS] = "differs"};
+  static const char *const names[] = {[CLAIM_TOLD] = "told",
+                                      [CLAIM_AGREES] = "agrees",
+                                      [CLAIM_DIFFERS] = "differs",
+                                      [CLAIM_ABOVE] = "above"};
   return names[verdict];
+}
+
+const char *claim_verdict_text(Arena *arena, const ClaimFound *found) {
+  if (found->verdict != CLAIM_ABOVE) return claim_verdict_name(found->verdict);
+  return arena_printf(arena, "above the %slimit by %.2g %%",
+                      found->value.origin == FACT_ESTIMATED ? "estimated " : "",
+                      100 * found->above);
 }
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -117,13 +128,22 @@ static const char *say(Arena *arena, const ClaimRow *row) {
   return fact_say(arena, &value);
 }
 
+// The share by which the claim is above what the fact says that it can be at most; 0 where it is
+// not. What a printed figure was rounded by does not count.
+static double above_limit(const ClaimRow *row, const FactValue *value) {
+  const double above = row->value / value->limit - 1;
+  return value->limit > 0 && above > ROUNDED ? above : 0;
+}
+
 // Published figures are rounded: two digits of them count.
-static ClaimVerdict judge(const ClaimRow *row, const FactValue *value) {
+static void judge(const ClaimRow *row, ClaimFound *out) {
+  const FactValue *value = &out->value;
   bool counts = value->kind == FACT_COUNT || value->kind == FACT_REAL;
-  if (row->has_value != counts || (!counts && value->kind != FACT_WORD)) return CLAIM_TOLD;
+  if (row->has_value != counts || (!counts && value->kind != FACT_WORD)) return;
   double off = fabs(row->value - value->number), most = fmax(fabs(row->value), value->number);
   bool right = counts ? off <= 0.02 * most : fact_check(value, row->says) == FACT_RIGHT;
-  return right ? CLAIM_AGREES : CLAIM_DIFFERS;
+  out->above = counts ? above_limit(row, value) : 0;
+  out->verdict = out->above > 0 ? CLAIM_ABOVE : right ? CLAIM_AGREES : CLAIM_DIFFERS;
 }
 
 // A sentence about records keeps its dashes if the records are other people's, or none.
@@ -173,6 +193,6 @@ bool claims_find(Arena *arena, const FactWorld *world, const ClaimRow *row, Clai
   if (!row->fact) return diags->count == before;
   if (!fact_compute(&scene, row->fact, &out->value, diags)) return false;
   out->model = fact_say(arena, &out->value);
-  out->verdict = judge(row, &out->value);
+  judge(row, out);
   return diags->count == before;
 }

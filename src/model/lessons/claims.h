@@ -47,6 +47,7 @@ typedef enum ClaimVerdict {
   CLAIM_TOLD,     // nothing to compare: the sentence says what is known here
   CLAIM_AGREES,   // within 2 %, or the same word
   CLAIM_DIFFERS,  // it does not; the sentence says why, as far as that is known
+  CLAIM_ABOVE,    // the figure is above what the fact says that it can be at most
 } ClaimVerdict;
 
 typedef struct ClaimFound {
@@ -54,10 +55,13 @@ typedef struct ClaimFound {
   const char *model;  // the same; "" when there is no fact
   FactValue value;    // of the fact
   ClaimVerdict verdict;
+  double above;     // ABOVE: by which share of the limit
   const char *why;  // filled in; behind it the figures beside, each with ours
 } ClaimFound;
 
 const char *claim_verdict_name(ClaimVerdict verdict);  // "agrees"
+// "agrees", "above the limit by 1.9 %", "above the estimated limit by 1.6 %".
+const char *claim_verdict_text(Arena *arena, const ClaimFound *found);
 
 // NULL when anything is wrong; the findings say what and where.
 const ClaimList *claims_read(Arena *arena, const char *text, size_t n, const char *what,

@@ -27,6 +27,23 @@ const Fact fact_table[] = {
 };
 const int fact_count = sizeof fact_table / sizeof *fact_table;
 
+enum { ITSELF = -1 };
+
+// Nothing may be more than this of which a fact tells.
+static double limit_of(const Fact *fact, double number) {
+  static const struct {
+    const char *name;
+    double most;
+  } limits[] = {
+#define FACT(name, arguments, unit, kind, origin, help)
+#define FACT_LIMIT(name, most) {#name, most},
+#include "model/lessons/fact.def"
+  };
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    if (str_equal(limits[i].name, fact->name)) return limits[i].most < 0 ? number : limits[i].most;
+  return INFINITY;
+}
+
 const char *fact_origin_text(FactOrigin origin) {
   static const char *const texts[] = {[FACT_DERIVED] = "read off the program",
                                       [FACT_COUNTED] = "counted by the bank model",
@@ -182,7 +199,9 @@ bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Di
     return false;
   }
   *value = (FactValue){.kind = fact->kind, .origin = fact->origin, .unit = fact->unit};
-  return fact->compute(&inner, &args, value, diags);
+  if (!fact->compute(&inner, &args, value, diags)) return false;
+  value->limit = limit_of(fact, value->number);
+  return true;
 }
 
 // ---- writing ------------------------------------------------------------------------------------

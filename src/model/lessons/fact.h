@@ -35,6 +35,7 @@ typedef struct FactValue {
   FactOrigin origin;
   const char *unit;
   double number;             // COUNT, REAL
+  double limit;              // the most that such a number can be; infinity: there is no such
   int64_t pair[2];           // PAIR
   const char *word;          // WORD, TEXT
   const char *const *words;  // WORD: all it could be, NULL-terminated

@@ -101,6 +101,20 @@ bool fact_stalled(const FactScene *scene, const FactArgs *args, FactValue *value
   return true;
 }
 
+// Of the kernel with a copy at another place: "place_K_s_18_registers".
+#define PLACED_FACT(fact, figure)                                                                  \
+  bool fact_##fact(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    FactCount count;                                                                               \
+    const char *name =                                                                             \
+        arena_printf(scene->arena, "place_%s_%s_" figure, args->word[0], args->word[1]);           \
+    if (!find_count(scene, name, &count, diags)) return false;                                     \
+    value->number = count.number;                                                                  \
+    return true;                                                                                   \
+  }
+PLACED_FACT(placed_registers, "registers")
+PLACED_FACT(placed_spill_stores, "spill_store_bytes")
+PLACED_FACT(placed_instructions, "instructions")
+
 // "NVIDIA H200, 2026-11-22": of the number that such a line always has.
 #define COUNTED_BY_FACT(fact, name)                                                                \
   bool fact_##fact(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \

@@ -178,6 +178,15 @@ static double idle_last(const Resources *r) {
     value->number = (double)(expression);                                                          \
     return true;                                                                                   \
   }
+bool fact_loads_per_fma(const FactScene *scene, const FactArgs *args, FactValue *value,
+                        Diags *diags) {
+  (void)args;
+  value->number = scene->model->traffic.loads_per_fma;
+  if (value->number >= 0) return true;
+  diag_add(diags, "fact", "an atom multiplies: tile_reuse says what is read for it");
+  return false;
+}
+
 NUMBER_FACT(accesses, m->n_sites)
 NUMBER_FACT(conflicting, m->totals.n_conflicting)
 NUMBER_FACT(slab_wavefronts, m->totals.wavefronts)
@@ -199,7 +208,6 @@ NUMBER_FACT(whole_waves, ceil(m->resources.waves))
 NUMBER_FACT(idle_last, idle_last(&m->resources))
 NUMBER_FACT(fma_clocks, m->traffic.fma_clocks)
 NUMBER_FACT(shared_clocks, m->traffic.shared_clocks)
-NUMBER_FACT(loads_per_fma, m->traffic.loads_per_fma)
 NUMBER_FACT(flop_per_l2_byte, m->traffic.flop_per_l2_byte)
 NUMBER_FACT(global_clocks, m->traffic.global_clocks)
 NUMBER_FACT(l2_hit, 100 * m->traffic.l2_hit)

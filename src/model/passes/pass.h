@@ -36,12 +36,14 @@ enum { PIPELINE_PROGRAMS_MAX = 64 };
 
 // One program per stage of the pipeline: stage 0 is the naive nest, stage i the program after the
 // i-th pass that the schedule wants. Later stages never alter earlier ones.
+typedef struct PipelineStage {
+  const Pass *pass;  // NULL for stage 0
+  const Program *program;
+} PipelineStage;
+
 typedef struct Pipeline {
   int n_stages;
-  struct {
-    const Pass *pass;  // NULL for stage 0
-    const Program *program;
-  } stage[PIPELINE_PROGRAMS_MAX];
+  PipelineStage stage[PIPELINE_PROGRAMS_MAX];
 } Pipeline;
 
 // The schedule must satisfy the rules of phase "knobs" (rule.h). Asserts `program_check` after

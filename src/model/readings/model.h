@@ -173,7 +173,7 @@ typedef struct Traffic {
   double l2_working_set_bytes;  // panels to be kept in L2 until the walk over the tiles comes back
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;  // that its clocks could have moved: conflicts count
-  double loads_per_fma;         // values, or fragments, that a thread reads per multiply-add
+  double loads_per_fma;  // values that a thread reads per multiply-add; -1: an atom multiplies
   // What the board's power allows, with the energy of products and of bytes fetched; -1: not known.
   double power_tflops;
   double rounds;      // of blocks, one on each SM at a time, the last one counted whole

@@ -191,17 +191,5 @@ double claim_tflops(const Claim *claim) {
   return NAN;
 }
 
-void claim_put_json(JsonWriter *w, const Claim *claim) {
-  if (!claim) {
-    json_put_null(w);
-    return;
-  }
-  json_begin_object(w);
-  json_member_string(w, "text", claim->text);
-  json_member_double(w, "value", claim->has_value ? claim->value : (double)NAN);
-  json_member_string(w, "unit", claim->unit);
-  json_member_double(w, "tflops", claim_tflops(claim));
-  json_member_string(w, "gpu", claim->gpu);
-  json_member_string(w, "source", claim->source);
-  json_end_object(w);
-}
+#define FORM_FILE "model/words/claim.form"
+#include "base/form_make.h"

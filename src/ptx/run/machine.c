@@ -289,8 +289,9 @@ void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self) {
 }
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes) {
-  const PtxBuffer *b = ptx_buffer_at(m, address);
+  PtxBuffer *b = ptx_buffer_at(m, address);
   if (!b || address - b->address + (uint64_t)bytes > (uint64_t)b->plane.size) return NULL;
+  ptx_buffer_make(b, address - b->address, bytes);
   return b->plane.bytes + (address - b->address);
 }
 

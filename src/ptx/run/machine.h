@@ -80,6 +80,11 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
 // Memory of its own behind the address that is returned, with a gap behind it.
 uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
                             PtxContent content);
+// The same with contents that are written where a kernel comes by: n bytes from an offset on, a
+// multiple of 64 KiB. `self` has to live as long as the machine.
+typedef void PtxFill(void *self, unsigned char *bytes, int64_t from, int64_t n);
+uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxFill *fill,
+                            void *self);
 void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes);
 // What the driver would encode as a tensor map of the box, which tma_box_check() has passed; for a
 // parameter, or for memory. False after a finding.

@@ -252,14 +252,26 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
   return m;
 }
 
+static PtxBuffer *next_buffer(PtxMachine *m, const char *name, int64_t bytes, bool written) {
+  PtxBuffer *b = add_buffer(m, name, m->next_buffer, bytes);
+  if (written) b->made = ARENA_ARRAY(m->arena, bool, bytes / PTX_PAGE_BYTES + 1);
+  m->next_buffer += (uint64_t)round_up(bytes + (1 << 20), 1 << 20);
+  return b;
+}
+
 uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
                             PtxContent content) {
-  const uint64_t address = m->next_buffer;
-  PtxBuffer *b = add_buffer(m, name, address, bytes);
+  PtxBuffer *b = next_buffer(m, name, bytes, content != PTX_CONTENT_UNWRITTEN);
   if (contents) memcpy(b->plane.bytes, contents, (size_t)bytes);
-  if (content != PTX_CONTENT_UNWRITTEN) memset(b->plane.state, PTX_BYTE_WRITTEN, (size_t)bytes);
-  m->next_buffer += (uint64_t)round_up(bytes + (1 << 20), 1 << 20);
-  return address;
+  return b->address;
+}
+
+uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxFill *fill,
+                            void *self) {
+  PtxBuffer *b = next_buffer(m, name, bytes, true);
+  b->fill = fill;
+  b->self = self;
+  return b->address;
 }
 
 void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes) {

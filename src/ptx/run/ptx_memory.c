@@ -1,5 +1,7 @@
 // Finds the memory of an address: shared memory, a thread's own, parameters, or one of the buffers
 // of global memory, which lie far apart so that running off one hits no other.
+#include <string.h>
+
 #include "ptx/run/run.h"
 
 PtxPlane ptx_plane(Arena *arena, int64_t size) {
@@ -28,11 +30,28 @@ static PtxPlace in_shared(const PtxMachine *m, int thread, uint64_t address, int
                   rank * (uint64_t)m->smem_stride);
 }
 
+static void make_page(PtxBuffer *b, int64_t page) {
+  const int64_t from = page * PTX_PAGE_BYTES, rest = b->plane.size - from,
+                n = rest < PTX_PAGE_BYTES ? rest : PTX_PAGE_BYTES;
+  if (b->fill) b->fill(b->self, b->plane.bytes + from, from, n);
+  memset(b->plane.state + from, PTX_BYTE_WRITTEN, (size_t)n);
+  b->made[page] = true;
+}
+
+void ptx_buffer_make(PtxBuffer *b, uint64_t at, int64_t bytes) {
+  const int64_t size = b->plane.size;
+  if (!b->made || bytes <= 0 || at >= (uint64_t)size || bytes > size - (int64_t)at) return;
+  const int64_t last = ((int64_t)at + bytes - 1) / PTX_PAGE_BYTES;
+  for (int64_t page = (int64_t)at / PTX_PAGE_BYTES; page <= last; page++)
+    if (!b->made[page]) make_page(b, page);
+}
+
 static PtxPlace in_buffers(PtxMachine *m, uint64_t address, int64_t bytes) {
   PtxBuffer *b = m->last_buffer;
   if (!b || address - b->address >= (uint64_t)b->plane.size) b = ptx_buffer_at(m, address);
   if (!b) return (PtxPlace){0};
   m->last_buffer = b;
+  ptx_buffer_make(b, address - b->address, bytes);
   return in_plane(&b->plane, address - b->address, (uint64_t)b->plane.size, bytes, 0);
 }
 

@@ -41,6 +41,7 @@ enum { PTX_RANK_SHIFT = 24, PTX_RANK_BITS = 8 };
 
 // The facts known of a byte.
 enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2 };
+enum { PTX_PAGE_BYTES = 1 << 16 };
 
 // Some memory: its bytes and what is known of each.
 typedef struct PtxPlane {
@@ -51,10 +52,15 @@ typedef struct PtxPlane {
 typedef struct PtxTensor PtxTensor;
 typedef struct PtxTmem PtxTmem;
 
+// Global memory. A page of it is made when it is first looked at: what a kernel leaves alone costs
+// nothing, however large it is.
 typedef struct PtxBuffer {
   const char *name;
   uint64_t address;
   PtxPlane plane;
+  bool *made;     // [pages]; NULL: nothing has to be made
+  PtxFill *fill;  // NULL: the bytes are there, or zero
+  void *self;
   struct PtxBuffer *next;
 } PtxBuffer;
 
@@ -341,6 +347,8 @@ typedef struct PtxPlace {
   int64_t offset;                // in the cluster's shared memory
 } PtxPlace;
 PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address, int64_t bytes);
+// Makes the pages of a buffer that hold these bytes.
+void ptx_buffer_make(PtxBuffer *b, uint64_t at, int64_t bytes);
 PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address);
 PtxPlane ptx_plane(Arena *arena, int64_t size);
 

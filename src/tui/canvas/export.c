@@ -87,6 +87,12 @@ char *export_ansi(Arena *arena, const Canvas *canvas, const Theme *theme, ColorD
   return out.text;
 }
 
+static const char **lines_of(Arena *arena, const Canvas *canvas) {
+  const char **line = ARENA_ARRAY(arena, const char *, canvas->rows);
+  for (int row = 0; row < canvas->rows; row++) line[row] = export_row(arena, canvas, row);
+  return line;
+}
+
 static void put_span(JsonWriter *writer, int row, int col, int columns, Style style) {
   json_begin_array(writer);
   json_put_int(writer, row);
@@ -105,21 +111,14 @@ static void put_spans(JsonWriter *writer, const Canvas *canvas, int row) {
   }
 }
 
-void export_json(JsonWriter *writer, const Canvas *canvas) {
-  Str line = str_new(canvas->arena);
-  json_member_int(writer, "rows", canvas->rows);
-  json_member_int(writer, "cols", canvas->cols);
-  json_key(writer, "lines");
-  json_begin_array(writer);
-  for (int row = 0; row < canvas->rows; row++) {
-    line.length = 0;
-    str_add(&line, "");
-    add_row(&line, canvas, row);
-    json_put_string(writer, line.text);
-  }
-  json_end_array(writer);
-  json_key(writer, "styles");
+static void write_styles(JsonWriter *writer, const void *it, const void *in, Arena *arena) {
+  (void)in;
+  (void)arena;
+  const Canvas *canvas = it;
   json_begin_array(writer);
   for (int row = 0; row < canvas->rows; row++) put_spans(writer, canvas, row);
   json_end_array(writer);
 }
+
+#define FORM_FILE "tui/canvas/export.form"
+#include "base/form_make.h"

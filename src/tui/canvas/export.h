@@ -4,7 +4,7 @@
 // row with '\n'. Nothing here depends on a terminal.
 #pragma once
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/form.h"
 #include "tui/canvas/canvas.h"
 #include "tui/canvas/theme.h"
 
@@ -19,10 +19,9 @@ char *export_ansi(Arena *arena, const Canvas *canvas, const Theme *theme, ColorD
 // can be selected.
 char *export_svg(Arena *arena, const Canvas *canvas, const Theme *theme, ColorDepth depth,
                  const char *title);
-// Members of an object that the caller has opened:
 //   "rows":24,"cols":80,"lines":["…"],"styles":[[row,col,columns,"style","over"],…]
 // Lines keep no blanks at the end; a style that is plain text is not listed.
-void export_json(JsonWriter *writer, const Canvas *canvas);
+extern const Form screen_form;  // of Canvas
 
 // One row as text without blanks at the end: what the screen tests compare.
 char *export_row(Arena *arena, const Canvas *canvas, int row);

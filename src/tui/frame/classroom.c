@@ -24,7 +24,7 @@
 
 #include "base/clock.h"
 #include "base/foreign.h"
-#include "base/json.h"
+#include "base/form.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "tui/frame/class_socket.h"
@@ -272,17 +272,13 @@ static void note_reveal(Classroom *class) {
   class->revealed = run->revealed;
 }
 
-static char *compose(Classroom *class) {
-  const Tutor *tutor = tutor_of(class->session);
+#define FORM_FILE "tui/frame/classroom.form"
+#include "base/form_make.h"
+
+static char *line_of(Classroom *class, const Form *form) {
   Str out = str_new(class->scratch);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "type", "step");
-  json_member_string(&w, "lesson", tutor->run.lesson->name);
-  json_member_int(&w, "step", tutor->run.step + 1);
-  json_member_string(&w, "state", session_state_text(class->scratch, class->session));
-  json_member_bool(&w, "revealed", tutor->run.revealed);
-  json_end_object(&w);
+  form_write(&w, class->scratch, form, class, NULL);
   return out.text;
 }
 
@@ -396,7 +392,7 @@ static int tick_teacher(Classroom *class) {
   if (!tutor_of(class->session)->run.lesson) return -1;
   begin_step(class);
   note_reveal(class);
-  const char *message = compose(class);
+  const char *message = line_of(class, &class_step_form);
   bool news = !class->said || !str_equal(class->said, message), waits = false, silent = false;
   drop_silent(class);
   if (news) replace(&class->said, message);
@@ -433,16 +429,11 @@ static void call(Classroom *class) {
   int fd = class_socket_connect(class->path);
   class->is_held = fd >= 0 || errno == EAGAIN;
   if (fd < 0) return;
-  Str out = str_new(class->scratch);
-  JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "type", "hello");
-  json_member_string(&w, "name", class->name);
-  json_end_object(&w);
   class_peer_open(&class->teacher, fd, TEACHER_LINE_MAX);
   watch(class, fd);
   class->sent_guess[0] = '\0';
-  if (!class_peer_send(&class->teacher, out.text)) class_peer_close(&class->teacher);
+  if (!class_peer_send(&class->teacher, line_of(class, &class_hello_form)))
+    class_peer_close(&class->teacher);
   tutor_of(class->session)->class.connected = class->teacher.fd >= 0;
 }
 
@@ -552,15 +543,7 @@ static void send_guess(Classroom *class) {
   class->step = tutor->run.step;
   if (!*guess || strncmp(class->sent_guess, guess, sizeof class->sent_guess - 1) == 0) return;
   snprintf(class->sent_guess, sizeof class->sent_guess, "%.*s", CLASS_GUESS_BYTES - 1, guess);
-  Str out = str_new(class->scratch);
-  JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "type", "guess");
-  json_member_string(&w, "lesson", tutor->run.lesson->name);
-  json_member_int(&w, "step", tutor->run.step + 1);
-  json_member_string(&w, "guess", class->sent_guess);
-  json_end_object(&w);
-  if (!class_peer_send(&class->teacher, out.text)) lose_teacher(class);
+  if (!class_peer_send(&class->teacher, line_of(class, &class_guess_form))) lose_teacher(class);
 }
 
 static int tick_follower(Classroom *class, int64_t now_ms) {

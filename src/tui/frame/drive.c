@@ -111,10 +111,7 @@ static char *render(Arena *arena, Session *session, const Canvas *canvas, Export
   if (format == EXPORT_TEXT) return export_text(arena, canvas);
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  view_json(&w, session);
-  export_json(&w, canvas);
-  json_end_object(&w);
+  view_document(&w, session, canvas, NULL);
   return out.text;
 }
 

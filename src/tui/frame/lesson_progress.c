@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/disk.h"
-#include "base/json.h"
+#include "base/form.h"
 #include "base/str.h"
 
 enum { PROGRESS_BYTES_MAX = 1 << 20 };
@@ -85,13 +85,15 @@ bool progress_load(Tutor *tutor, const char *path, Diags *diags) {
 
 // ---- writing ------------------------------------------------------------------------------------
 
-static void put_steps(JsonWriter *w, const char *key, uint32_t bits) {
-  json_key(w, key);
-  json_begin_array(w);
+static const int *steps_of(Arena *arena, uint32_t bits) {
+  int *step = ARENA_ARRAY(arena, int, LESSON_STEPS_MAX), n = 0;
   for (int i = 0; i < LESSON_STEPS_MAX; i++)
-    if (bits >> i & 1) json_put_int(w, i + 1);
-  json_end_array(w);
+    if (bits >> i & 1) step[n++] = i + 1;
+  return step;
 }
+
+#define FORM_FILE "tui/frame/lesson_progress.form"
+#include "base/form_make.h"
 
 static bool is_known(const Tutor *tutor, const char *name) {
   for (int i = 0; i < tutor->n_lessons; i++)
@@ -120,13 +122,8 @@ static char *write_marks(Arena *arena, const Tutor *tutor, const char *path) {
   json_begin_array(&w);
   for (int i = 0; i < tutor->n_lessons; i++) {
     const LessonMark *mark = &tutor->mark[i];
-    if (!mark->step && !mark->right && !mark->shown) continue;
-    json_begin_object(&w);
-    json_member_string(&w, "name", mark->name);
-    json_member_int(&w, "step", mark->step + 1);
-    put_steps(&w, "right", mark->right);
-    put_steps(&w, "shown", mark->shown);
-    json_end_object(&w);
+    if (mark->step || mark->right || mark->shown)
+      form_write(&w, arena, &lesson_mark_form, mark, NULL);
   }
   put_others(arena, &w, tutor, path);
   json_end_array(&w);

@@ -16,12 +16,14 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
+#include "tui/session/placed_loads.h"
 #include "tui/session/tuning.h"
 
 enum { REQUESTS_MAX = 160, PAST_ROWS = 100 };
 
 typedef enum RequestKind {
   ASK_COMPILE,
+  ASK_PLACE,
   ASK_BENCH,
   ASK_TRACE,
   ASK_PROBE,
@@ -34,6 +36,7 @@ typedef struct Request {
   RequestKind kind;
   uint64_t key;
   Schedule schedule, schedule_b;
+  int copy, place;  // of ASK_PLACE
   int n_plans, n_accesses;
   ProbeAccess access[2];
 } Request;
@@ -103,14 +106,38 @@ static void ask_compile(Requests *requests, const Side *side) {
 }
 
 // A of A|B is compiled after B, so that their instructions can stand beside each other.
-static int tick_other(Requests *requests) {
+static void tick_other(Requests *requests) {
   Session *session = requests->session;
-  if (!session->comparing) return -1;
+  if (!session->comparing) return;
   uint64_t key = session->then.picture->key;
-  if (key == requests->asked_other || results_compiled(&session->results, key)) return -1;
+  if (key == requests->asked_other || results_compiled(&session->results, key)) return;
   requests->asked_other = key;
   ask_compile(requests, &session->then);
-  return -1;
+}
+
+static bool asks_for_a_place(const Requests *requests) {
+  for (int i = 0; i < REQUESTS_MAX; i++)
+    if (requests->request[i].id && requests->request[i].kind == ASK_PLACE) return true;
+  return false;
+}
+
+// The kernel with a copy moved, one at a time, so that a schedule that is turned to meanwhile does
+// not wait for all of them.
+static void tick_places(Requests *requests) {
+  PlacedLoads *placed = requests->session->placed;
+  int copy, place;
+  if (!placed || placed->key != requests->seen_key || asks_for_a_place(requests)) return;
+  Request *request = free_request(requests);
+  if (!request || !placed_loads_next(placed, &copy, &place)) return;
+  arena_reset(requests->scratch);
+  const ClientRequest ask = {.kind = MESSAGE_COMPILE,
+                             .plan = placed_loads_plan(requests->scratch, placed, copy, place),
+                             .want = "cubin",
+                             .keep = true,
+                             .key = placed->key};
+  *request = (Request){.kind = ASK_PLACE, .key = ask.key, .copy = copy, .place = place};
+  request->id = client_submit(requests->client, &ask);
+  placed_loads_asked(placed, copy, place);
 }
 
 // What the history has of the problem on the GPU at hand, once for each.
@@ -131,6 +158,10 @@ static void ask_known(Requests *requests) {
 
 void requests_known_again(Requests *requests) { requests->known_key = 0; }
 
+static bool is_asked(const Requests *requests, uint64_t key) {
+  return key == requests->asked_key || results_compiled(&requests->session->results, key);
+}
+
 int requests_tick(Requests *requests, int64_t now_ms) {
   Session *session = requests->session;
   uint64_t key = session->now.picture->key;
@@ -140,13 +171,15 @@ int requests_tick(Requests *requests, int64_t now_ms) {
     requests->seen_key = key;
     requests->rests_since_ms = now_ms;
   }
-  if (key == requests->asked_key || results_compiled(&session->results, key))
-    return tick_other(requests);
   int64_t left = requests->rests_since_ms + REQUESTS_REST_MS - now_ms;
-  if (left > 0) return (int)left;
-  requests->asked_key = key;
-  ask_compile(requests, &session->now);
-  return tick_other(requests);
+  if (!is_asked(requests, key)) {
+    if (left > 0) return (int)left;
+    requests->asked_key = key;
+    ask_compile(requests, &session->now);
+  }
+  tick_other(requests);
+  tick_places(requests);
+  return -1;
 }
 
 // Why there is no GPU to time on: what the worker says of its machine, or how it ended without a
@@ -369,8 +402,18 @@ static void take_trace(Requests *requests, const Request *request, const TraceRe
                 trace->error ? trace->error : "not traced");
 }
 
+static void take_place(Requests *requests, const Request *request, const CompileResult *result,
+                       const char *error) {
+  placed_loads_take(requests->session->placed, request->key, request->copy, request->place, result,
+                    error);
+}
+
 static void take_result(Requests *requests, const Request *request, const ClientEvent *event) {
   Results *results = &requests->session->results;
+  if (request->kind == ASK_PLACE) {
+    take_place(requests, request, event->compile, NULL);
+    return;
+  }
   if (event->compile)
     results_add_compile(results_begin_compile(results, request->key), event->compile);
   if (event->sass) results_add_sass(results_begin_compile(results, request->key), event->sass);
@@ -399,6 +442,10 @@ static void take_error(Requests *requests, const Request *request, const Message
     return;
   if (is_on_gpu(request)) {
     session_say(session, SAID_ERROR, "%.300s", message->text);
+    return;
+  }
+  if (request->kind == ASK_PLACE) {
+    take_place(requests, request, NULL, message->text);
     return;
   }
   if (message->error == ERROR_NO_TOOL && str_equal(message->what ? message->what : "", "sass"))
@@ -433,6 +480,7 @@ static void take_done(Requests *requests, Request *request) {
   if (!request) return;
   if (is_on_gpu(request)) requests->session->worker.line[0] = '\0';
   Results *results = &requests->session->results;
+  if (request->kind == ASK_PLACE) take_place(requests, request, NULL, NULL);
   if (request->kind == ASK_COMPILE) results_begin_compile(results, request->key)->running = false;
   bool is_news = request->kind == ASK_BENCH && results->past_known;
   if (request->kind == ASK_BENCH) requests_known_again(requests);

@@ -39,6 +39,8 @@ void *view_own(const Session *session, const ViewBody *body) {
   return session->own[i];
 }
 
+const void *view_prepared(Session *session) { return session->prepared; }
+
 static void take_subject(Session *session) {
   const ViewBody *from = view_table[session->kernel_view].body;
   session->subject = from->subject ? from->subject(session) : NULL;

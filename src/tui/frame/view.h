@@ -9,7 +9,7 @@
 // `draw` is a pure function of the session: it allocates nothing and waits for nothing. What it
 // needs beyond the session, `prepare` puts into session->frame and session->prepared.
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "tui/canvas/canvas.h"
 #include "tui/canvas/event.h"
 #include "tui/session/session.h"
@@ -41,8 +41,9 @@ typedef struct ViewBody {
   void (*enter)(Session *session);    // when the view comes up; may be NULL
   void (*prepare)(Session *session);  // may be NULL
   void (*draw)(Canvas *canvas, Rect in, const Session *session);
-  // The same as data, units in the keys: members of an object, after prepare. NULL: none.
-  void (*json)(JsonWriter *writer, Session *session);
+  // The same as data, units in the keys (id##_data_form): what the form is of, after prepare, `in`
+  // being the session. NULL, or a function that gives NULL: none.
+  const void *(*data)(Session *session);
   // Moves the cursor by `delta` places; NULL: through the `count` lines of the view.
   void (*move)(Session *session, int delta);
   const char *move_label;  // what Up and Down choose, for the footer: "knob"
@@ -92,7 +93,9 @@ typedef struct View {
   const ViewBody *body;
 } View;
 
-#define VIEW(id, key, title, help) extern const ViewBody id##_view;
+#define VIEW(id, key, title, help) \
+  extern const ViewBody id##_view; \
+  extern const Form id##_data_form;
 #include "tui/frame/views.def"
 #undef VIEW
 
@@ -103,6 +106,8 @@ int view_find(const char *name);
 
 extern const Action global_actions[];
 extern const int global_action_count;
+
+const void *view_prepared(Session *session);  // ViewBody.data: what `prepare` left
 
 // The smallest screen a view is drawn on; below it a line says so.
 enum { VIEW_ROWS_MIN = 12, VIEW_COLS_MIN = 40 };

@@ -3,17 +3,20 @@
 //   {"schema":"gemmview/1","command":"show","view":"banks","state":"BM=16,…","legal":true,
 //    "reasons":[],"nearest":null,"data":{…},"rows":24,"cols":80,"lines":[…],"styles":[…]}
 //
-// `data` is the view's own (ViewBody.json), with the unit in the key; what is not known is null.
+// `data` is the view's own (ViewBody.form), with the unit in the key; what is not known is null.
 #pragma once
-#include "base/json.h"
-#include "tui/session/session.h"
+#include "tui/frame/view.h"
 
-// Members of an object that the caller has opened, "view" to "data". After view_prepare().
-void view_json(JsonWriter *writer, Session *session);
+// The whole document, after view_prepare() and view_draw(). `command`: that asked for it; NULL:
+// none.
+void view_document(JsonWriter *writer, Session *session, const Canvas *canvas, const char *command);
+
+// "show_banks" and the others: the form of each view's document.
+#define VIEW(id, key, title, help) extern const Form show_##id##_form;
+#include "tui/frame/views.def"
+#undef VIEW
 
 // ---- for several of them ------------------------------------------------------------------------
 
-// A knob's name, null for KNOB_NONE.
-void view_json_knob(JsonWriter *writer, const char *key, KnobId knob);
-// "=", "-" or "+": a line of a difference.
-void view_json_kind(JsonWriter *writer, DiffKind kind);
+const char *view_knob_name(KnobId knob);    // NULL for KNOB_NONE
+const char *view_diff_sign(DiffKind kind);  // "=", "-" or "+": a line of a difference

@@ -19,74 +19,39 @@ static void add(SideNumbers *all, const char *name, const char *unit, const char
 static double known(double value) { return value >= 0 ? value : NAN; }
 static double positive(double value) { return value > 0 ? value : NAN; }
 
-static void add_timing(SideNumbers *all, Arena *arena, const Session *session, const Side *side) {
-  const Timed *timed = results_find(&session->results, &side->pictured);
-  Timed none = {.registers = -1, .spill_bytes = -1};
-  const Timed *t = timed && timed->ok ? timed : &none;
-  add(all, "time", "ns", "time_ns", positive(t->time_ns), t->origin);
-  add(all, "speed", "TFLOP/s", "tflops", positive(t->tflops), t->origin);
-  add(all, schedule_of_reference(arena, &side->pictured), "", "ratio", positive(t->ratio),
-      t->origin);
+static double instructions(const Session *session, const Side *side) {
+  const Compiled *compiled = results_compiled(&session->results, side->picture->key);
+  if (!compiled || !compiled->sass || !compiled->sass->ok) return NAN;
+  double n = 0;
+  for (int i = 0; i < compiled->sass->n_counts; i++) n += compiled->sass->counts[i].count;
+  return n;
 }
 
-static void add_compiled(SideNumbers *all, const Session *session, const Side *side) {
-  const Resources *fit = &side->picture->model->resources;
-  Counted counted = results_counted(&session->results, &side->pictured);
-  Origin origin = fit->counted ? counted.origin : ORIGIN_ESTIMATED;
-  add(all, "registers", "", "registers", fit->n_registers, origin);
-  add(all, "spilled", "B", "spill_bytes", fit->counted ? known(counted.spill_bytes) : (double)NAN,
-      origin);
-  // Numbers that follow from a count are computed all the same.
-  add(all, "blocks per SM", "", "blocks_per_sm", fit->blocks_per_sm, ORIGIN_ESTIMATED);
-  add(all, "occupancy", "%", "occupancy_percent", 100 * fit->occupancy, ORIGIN_ESTIMATED);
-  add(all, "waves", "", "waves", fit->waves, ORIGIN_ESTIMATED);
-  const Compiled *compiled = results_compiled(&session->results, side->picture->key);
-  double instructions = NAN;
-  if (compiled && compiled->sass && compiled->sass->ok) {
-    instructions = 0;
-    for (int i = 0; i < compiled->sass->n_counts; i++)
-      instructions += compiled->sass->counts[i].count;
-  }
-  add(all, "SASS instructions", "", "sass_instructions", instructions, ORIGIN_COMPILED);
+// The timing that is shown, else one in which nothing is known.
+static const Timed *timing(const Session *session, const Side *side) {
+  static const Timed none = {.registers = -1, .spill_bytes = -1};
+  const Timed *timed = results_find(&session->results, &side->pictured);
+  return timed && timed->ok ? timed : &none;
 }
 
 SideNumbers side_numbers(Arena *arena, const Session *session, const Side *side) {
   SideNumbers all = {.n = 0};
   const Model *model = side->picture->model;
   const Resources *r = &model->resources;
-  const Traffic *t = &model->traffic;
+  const Traffic *traffic = &model->traffic;
   const SiteTotals *sites = &side->picture->model->totals;
-  bool atom = program_atom(model->program) != NULL;
-  add_timing(&all, arena, session, side);
-  add(&all, "roofline", "TFLOP/s", "estimate_tflops", known(t->roofline_tflops), ORIGIN_ESTIMATED);
-  add_compiled(&all, session, side);
-  const char *blocks = kernel_launch(program_main(model->program)).tiles ? "tiles" : "blocks";
-  add(&all, blocks, "", blocks, (double)r->n_blocks, ORIGIN_NONE);
-  add(&all, "threads", "", "threads", (double)r->n_threads, ORIGIN_NONE);
-  add(&all, "shared memory", "B", "smem_bytes", (double)r->smem_bytes, ORIGIN_NONE);
-  add(&all, "accumulator registers", "", "accumulator_registers", r->n_accumulators, ORIGIN_NONE);
-  add(&all, "wavefronts per slab", "", "wavefronts", sites->profiled, ORIGIN_NONE);
-  add(&all, "pipe wavefronts", "", "pipe_wavefronts", sites->wavefronts, ORIGIN_NONE);
-  add(&all, "conflicts per slab", "", "conflicts", sites->wavefronts - sites->ideal, ORIGIN_NONE);
-  add(&all, atom ? "mma" : "fma", "clk", "multiply_clocks", known(t->fma_clocks), ORIGIN_ESTIMATED);
-  add(&all, "copied past the pipe", "lines", "uncounted_clocks", model->copies, ORIGIN_ESTIMATED);
-  add(&all, "shared", "clk", "shared_clocks", known(t->shared_clocks), ORIGIN_ESTIMATED);
-  add(&all, "global", "clk", "global_clocks", known(t->global_clocks), ORIGIN_ESTIMATED);
-  add(&all, "L2", "clk", "l2_clocks", known(t->l2_clocks), ORIGIN_ESTIMATED);
-  add(&all, "DRAM", "clk", "dram_clocks", known(t->dram_clocks), ORIGIN_ESTIMATED);
-  add(&all, "from L2", "B", "l2_bytes", known(t->l2_bytes), ORIGIN_ESTIMATED);
-  add(&all, "from DRAM", "B", "dram_bytes", known(t->dram_bytes), ORIGIN_ESTIMATED);
-  add(&all, "L2 hit rate", "%", "l2_hit_percent", 100 * t->l2_hit, ORIGIN_ESTIMATED);
-  add(&all, "sectors stored per block", "", "stored_sectors", model->global.store_sectors,
-      ORIGIN_NONE);
-  add(&all, "sectors fetched in vain", "", "wasted_sectors", model->global.wasted_sectors,
-      ORIGIN_NONE);
-  add(&all, "L2 working set", "B", "l2_working_set_bytes", known(t->l2_working_set_bytes),
-      ORIGIN_ESTIMATED);
-  add(&all, "FLOP per L2 byte", "", "flop_per_l2_byte", t->flop_per_l2_byte, ORIGIN_ESTIMATED);
-  add(&all, "loads per fma", "", "loads_per_fma", atom ? NAN : t->loads_per_fma, ORIGIN_NONE);
-  add(&all, "shared bandwidth per fma", "B", "shared_bytes_per_fma", t->shared_bytes_per_fma,
-      ORIGIN_ESTIMATED);
+  const Timed *timed = timing(session, side);
+  const Counted counted = results_counted(&session->results, &side->pictured);
+  // Numbers that follow from a count are computed all the same.
+  const Origin count_origin = r->counted ? counted.origin : ORIGIN_ESTIMATED;
+  const bool atom = program_atom(model->program) != NULL,
+             of_tiles = kernel_launch(program_main(model->program)).tiles;
+#define NUMBER(key, name, unit, says, origin, ...) add(&all, name, unit, #key, __VA_ARGS__, origin);
+#define NUMBER_WHEN(key, name, unit, says, origin, when, ...) \
+  if (when) add(&all, name, unit, #key, __VA_ARGS__, origin);
+#include "tui/session/side_numbers.def"
+#undef NUMBER
+#undef NUMBER_WHEN
   return all;
 }
 
@@ -124,12 +89,23 @@ NumberPair *side_number_pairs(Arena *arena, const SideNumbers *a, const SideNumb
   return pair;
 }
 
-void side_numbers_json(JsonWriter *writer, const SideNumbers *numbers) {
-  Origin origin = ORIGIN_NONE;
-  for (int i = 0; i < numbers->n; i++) {
-    const SideNumber *number = &numbers->number[i];
-    json_member_double(writer, number->key, number->value);
-    if (str_equal(number->key, "time_ns")) origin = number->origin;
-  }
-  json_member_string(writer, "time_origin", origin ? origin_name(origin) : NULL);
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static const SideNumber *find_number(const SideNumbers *all, const char *key) {
+  for (int i = 0; i < all->n; i++)
+    if (str_equal(all->number[i].key, key)) return &all->number[i];
+  return NULL;
 }
+
+static double value_of(const SideNumbers *all, const char *key) {
+  const SideNumber *number = find_number(all, key);
+  return number ? number->value : (double)NAN;
+}
+
+static const char *time_origin(const SideNumbers *all) {
+  const Origin origin = find_number(all, "time_ns")->origin;
+  return origin ? origin_name(origin) : NULL;
+}
+
+#define FORM_FILE "tui/session/picture_numbers.form"
+#include "base/form_make.h"

@@ -3,7 +3,7 @@
 //   SideNumbers b = side_numbers(arena, session, &session->now);
 //   NumberPair *pair = side_number_pairs(arena, &a, &b);       the largest change first
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "tui/session/session.h"
 
 typedef struct SideNumber {
@@ -31,5 +31,4 @@ typedef struct NumberPair {
 // `a.n` pairs: what changed, the largest change first; then what is alike; then what is not known.
 NumberPair *side_number_pairs(Arena *arena, const SideNumbers *a, const SideNumbers *b);
 
-// Members "time_ns":…,"origin":… of an object that the caller has opened.
-void side_numbers_json(JsonWriter *writer, const SideNumbers *numbers);
+extern const Form side_numbers_form;  // of SideNumbers

@@ -21,6 +21,7 @@
 #include "model/readings/rules/knob_use.h"
 #include "tui/session/claim_runs.h"
 #include "tui/session/nearest_rung.h"
+#include "tui/session/placed_loads.h"
 
 // ---- opening ------------------------------------------------------------------------------------
 
@@ -200,6 +201,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
 
 void session_close(Session *session) {
   claim_runs_free(session->claim_runs);
+  placed_loads_free(session->placed);
   results_free(&session->results);
   advice_free(session->advice);
   knobsweep_free(session->sweep);

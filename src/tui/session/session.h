@@ -121,7 +121,8 @@ typedef struct Session {
   Advice *advice;
   KnobSweep *sweep;
   WorkerState worker;
-  struct Tuning *tuning;  // tuning.h; NULL: nothing was searched for yet
+  struct Tuning *tuning;       // tuning.h; NULL: nothing was searched for yet
+  struct PlacedLoads *placed;  // placed_loads.h; NULL: no view has looked yet
   // The rooflines of the GPU at hand as they were found to be, for the target of that name.
   const Calibration *fits;  // [CALIBRATION_FAMILIES]; NULL: nothing is known
   const char *fits_target;

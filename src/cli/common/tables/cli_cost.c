@@ -56,9 +56,11 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   if (t->between_us > 0)
     printf("estimated pauses: %s us of the launch write sums while nothing is multiplied\n",
            number(arena, t->between_us));
-  printf("estimated traffic: L2 %s GB, of which %s %% hit, DRAM %s GB; loads per multiply-add %s\n",
+  printf("estimated traffic: L2 %s GB, of which %s %% hit, DRAM %s GB",
          number(arena, t->l2_bytes / 1e9), number(arena, 100 * t->l2_hit),
-         number(arena, t->dram_bytes / 1e9), number(arena, t->loads_per_fma));
+         number(arena, t->dram_bytes / 1e9));
+  if (t->loads_per_fma >= 0) printf("; loads per multiply-add %s", number(arena, t->loads_per_fma));
+  putchar('\n');
 }
 
 // NaN is written as null.

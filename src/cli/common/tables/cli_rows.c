@@ -61,14 +61,7 @@ void cli_csv_row(const RecordedRow *row) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-void cli_put_json(JsonWriter *writer, Arena *arena, const char *key, const char *text) {
+void cli_write_json(JsonWriter *writer, Arena *arena, const char *text) {
   Diags diags = diags_new(arena);
-  json_key(writer, key);
-  json_put_value(writer, json_parse(arena, text, strlen(text), &diags, key));
-}
-
-void cli_put_row(JsonWriter *writer, Arena *arena, const char *key, const RecordedRow *row) {
-  Str text = str_new(arena);
-  recorded_row_write_json(&text, row);
-  cli_put_json(writer, arena, key, text.text);
+  json_put_value(writer, json_parse(arena, text, strlen(text), &diags, "result"));
 }

@@ -4,60 +4,28 @@
 //   "SM 1980 MHz" + a run at 1755 MHz  →  "SM 1755 to 1980 MHz, throttled: power cap"
 #include "kernels/device/history/recorded.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/toolchain/json_fields.h"
 
-#define ROW(NAME, KIND) \
-  { .key = #NAME, .kind = KIND, .offset = offsetof(RecordedRow, NAME) }
-#define HEAD(NAME, KIND) \
-  { .key = #NAME, .kind = KIND, .offset = offsetof(Recorded, NAME) }
-
 static const RecordField row_fields[] = {
-    ROW(rung, RECORD_MAYBE_TEXT),
-    ROW(state, RECORD_TEXT),
-    ROW(m, RECORD_INT64),
-    ROW(n, RECORD_INT64),
-    ROW(k, RECORD_INT64),
-    ROW(verified, RECORD_BOOL),
-    ROW(error, RECORD_MAYBE_TEXT),
-    ROW(time_ns, RECORD_POSITIVE),
-    ROW(p10_ns, RECORD_POSITIVE),
-    ROW(p90_ns, RECORD_POSITIVE),
-    ROW(tflops, RECORD_POSITIVE),
-    ROW(cublas_time_ns, RECORD_POSITIVE),
-    ROW(cublas_tflops, RECORD_POSITIVE),
-    ROW(cublas_row, RECORD_MAYBE_TEXT),
-    ROW(ratio, RECORD_POSITIVE),
-    ROW(ratio_min, RECORD_POSITIVE),
-    ROW(ratio_max, RECORD_POSITIVE),
-    ROW(spread, RECORD_MEASURE),
-    ROW(samples, RECORD_INT),
-    ROW(registers, RECORD_COUNT),
-    ROW(spill_bytes, RECORD_COUNT),
-    ROW(local_bytes, RECORD_COUNT),
-    ROW(blocks_per_sm, RECORD_COUNT),
-    ROW(occupancy, RECORD_MEASURE),
-    ROW(predicted_tflops, RECORD_POSITIVE),
-    ROW(limit, RECORD_MAYBE_TEXT),
+#define RECORDED_ROW(KIND, NAME, help) \
+  {.key = #NAME, .kind = RECORD_##KIND, .offset = offsetof(RecordedRow, NAME)},
+#include "kernels/device/history/recorded.def"
+#undef RECORDED_ROW
 };
 static const Record row_record = {row_fields, sizeof row_fields / sizeof *row_fields,
                                   sizeof(RecordedRow)};
 
 static const RecordField document_fields[] = {
-    HEAD(schema, RECORD_TEXT),
-    HEAD(kind, RECORD_TEXT),
-    HEAD(ladder, RECORD_MAYBE_TEXT),
-    HEAD(gpu, RECORD_MAYBE_TEXT),
-    HEAD(driver, RECORD_MAYBE_TEXT),
-    HEAD(cuda, RECORD_MAYBE_TEXT),
-    HEAD(cublas, RECORD_MAYBE_TEXT),
-    HEAD(date, RECORD_MAYBE_TEXT),
-    HEAD(clocks, RECORD_MAYBE_TEXT),
-    HEAD(hot, RECORD_BOOL),
-    HEAD(method, RECORD_MAYBE_TEXT),
+    {.key = "schema", .kind = RECORD_TEXT, .offset = offsetof(Recorded, schema)},
+#define RECORDED_HEAD(KIND, NAME, help) \
+  {.key = #NAME, .kind = RECORD_##KIND, .offset = offsetof(Recorded, NAME)},
+#include "kernels/device/history/recorded.def"
+#undef RECORDED_HEAD
     {.key = "rows",
      .kind = RECORD_LIST,
      .offset = offsetof(Recorded, rows),
@@ -68,15 +36,8 @@ static const RecordField document_fields[] = {
 static const Record document_record = {
     document_fields, sizeof document_fields / sizeof *document_fields, sizeof(Recorded)};
 
-void recorded_write_json(Str *out, const Recorded *recorded) {
-  JsonWriter writer = json_writer(out);
-  record_write(&writer, &document_record, recorded);
-}
-
-void recorded_row_write_json(Str *out, const RecordedRow *row) {
-  JsonWriter writer = json_writer(out);
-  record_write(&writer, &row_record, row);
-}
+#define FORM_FILE "kernels/device/history/recorded.form"
+#include "base/form_make.h"
 
 const Recorded *recorded_read_json(Arena *arena, const char *text, size_t n, const char *what,
                                    Diags *diags) {

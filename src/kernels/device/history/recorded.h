@@ -1,5 +1,5 @@
 // Timings as they are printed and kept: the document of `gemmview ladder --json` and of the files
-// in data/results. One table of fields (recorded.c) writes and reads it.
+// in data/results. One table of members (recorded.def) writes, reads and describes it.
 //
 //   {"schema":"gemmview/1","kind":"recorded","gpu":"NVIDIA H200",…,"rows":[{"rung":"padded",
 //    "state":"BM=16,…","m":4096,…,"time_ns":3120000,…}]}
@@ -8,6 +8,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/form.h"
 #include "base/str.h"
 #include "kernels/device/bench.h"
 
@@ -41,9 +42,8 @@ typedef struct Recorded {
 
 enum { RECORDED_ROWS_MAX = 4096 };
 
-// Writes one line without its end.
-void recorded_write_json(Str *out, const Recorded *recorded);
-void recorded_row_write_json(Str *out, const RecordedRow *row);
+// What is written: of the document all but "schema", which form_document writes.
+extern const Form recorded_form, recorded_row_form;
 // NULL and the findings when the text is not what the writer writes. `what` names the file.
 const Recorded *recorded_read_json(Arena *arena, const char *text, size_t n, const char *what,
                                    Diags *diags);

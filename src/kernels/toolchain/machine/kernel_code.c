@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/elf_file.h"
+#include "base/str.h"
 #include "sass/sass_loops.h"
 
 enum {
@@ -223,6 +224,21 @@ static CompiledSpills read_spills(Arena *arena, const SassCode *code) {
   return out;
 }
 
+// ---- length -------------------------------------------------------------------------------------
+
+// The assembler ends a kernel with a branch to itself and fills it up with NOPs.
+static bool fills_up(const SassCode *code, int i) {
+  const SassInst *inst = &code->inst[i];
+  return str_equal(inst->opcode->name, "NOP") ||
+         (inst->opcode->kind == SASS_KIND_BRANCH && inst->target == i);
+}
+
+static int read_length(const SassCode *code) {
+  int n = code->n;
+  while (n > 0 && fills_up(code, n - 1)) n--;
+  return n;
+}
+
 // ---- the cubin ----------------------------------------------------------------------------------
 
 static SassCode find_code(Arena *arena, const unsigned char *cubin, size_t n, const char *kernel) {
@@ -245,4 +261,12 @@ CompiledSpills kernel_spills_read(const unsigned char *cubin, size_t n, const ch
   const CompiledSpills out = code.n ? read_spills(arena, &code) : (CompiledSpills){0};
   arena_free(arena);
   return out;
+}
+
+int kernel_length_read(const unsigned char *cubin, size_t n, const char *kernel) {
+  Arena *arena = arena_new("kernel code");
+  const SassCode code = find_code(arena, cubin, n, kernel);
+  const int length = code.n ? read_length(&code) : -1;
+  arena_free(arena);
+  return length;
 }

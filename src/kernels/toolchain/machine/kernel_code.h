@@ -13,3 +13,6 @@ CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *
 // Where the kernel spills, by the order of its code: the assembler may put what is seldom run
 // behind everything else.
 CompiledSpills kernel_spills_read(const unsigned char *cubin, size_t n, const char *kernel);
+// How many instructions the kernel has, without what fills it up behind its end; -1: there is no
+// such code.
+int kernel_length_read(const unsigned char *cubin, size_t n, const char *kernel);

@@ -24,6 +24,7 @@
 // block of 64 keys 2 · 600 clocks, the 512 in which its 32 KB come, and 400 of products and softmax
 // in one row, so that a second block beside it nearly halves the time.
 #pragma once
+#include "base/form.h"
 #include "model/readings/cost/compiled_code.h"
 #include "model/readings/model.h"
 
@@ -37,32 +38,29 @@ typedef enum CalibrationPart {
 } CalibrationPart;
 
 // Name, default, part, what it is. Those of the parts LIMIT, PIPE and LATENCY overlap.
-#define CALIBRATION_TABLE(X)                                                                      \
-  X(FMA, "fma", 1, CALIBRATION_LIMIT, "multiply-adds of threads")                                 \
-  X(MMA, "mma", 1, CALIBRATION_LIMIT, "products of warps, mma.sync")                              \
-  X(WGMMA, "wgmma", 1.1, CALIBRATION_LIMIT, "products of warpgroups")                             \
-  X(SOFTMAX, "softmax", 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")              \
-  X(ISSUE, "issue", 1, CALIBRATION_LIMIT, "instructions that multiply by threads or move")        \
-  X(COPY, "copy", 1.7, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")           \
-  X(GLOBAL, "global", 1.1, CALIBRATION_PIPE, "L1, for all that goes to global memory")            \
-  X(L2, "l2", 0.7, CALIBRATION_LIMIT,                                                             \
-    "L2, 32 bytes a clock for each SM, and loads that wait in L1")                                \
-  X(DRAM, "dram", 1, CALIBRATION_LIMIT, "DRAM")                                                   \
-  X(TMA, "tma", 1.9, CALIBRATION_LIMIT, "rows of boxes, a clock each")                            \
-  X(POWER, "power", 0.7, CALIBRATION_LIMIT, "the board's power")                                  \
-  X(SHARED, "shared", 1.1, CALIBRATION_PIPE, "shared memory")                                     \
-  X(SPILL, "spill", 1.5, CALIBRATION_LIMIT,                                                       \
-    "spilled registers, a clock a line in L1, more beyond")                                       \
-  X(ALONE, "alone", 0.6, CALIBRATION_LATENCY, "the products and the softmax of a block alone")    \
-  X(WARP, "warp", 0.9, CALIBRATION_LATENCY, "instructions and wavefronts of one warp")            \
-  X(FETCH, "fetch", 1.4, CALIBRATION_LATENCY, "what a block fetches while it multiplies nothing") \
-  X(STEP, "step", 0.4, CALIBRATION_LATENCY, "20 clocks for each step along K")                    \
-  X(PHASE, "phase", 0.4, CALIBRATION_LATENCY,                                                     \
-    "30 clocks for each turn of waiting and multiplying")                                         \
-  X(LAUNCH, "launch", 3, CALIBRATION_REST, "a launch, in microseconds")                           \
-  X(BLOCK, "block", 0.5, CALIBRATION_REST, "750 clocks to begin and end a block")                 \
-  X(STORE, "store", 1.8, CALIBRATION_REST, "sectors that threads write, a clock each")            \
-  X(BETWEEN, "between", 0.45, CALIBRATION_REST, "sums of parts on their way through memory")
+#define CALIBRATION_TABLE(X)                                                                       \
+  X(FMA, fma, 1, CALIBRATION_LIMIT, "multiply-adds of threads")                                    \
+  X(MMA, mma, 1, CALIBRATION_LIMIT, "products of warps, mma.sync")                                 \
+  X(WGMMA, wgmma, 1.1, CALIBRATION_LIMIT, "products of warpgroups")                                \
+  X(SOFTMAX, softmax, 1, CALIBRATION_LIMIT, "exp2 and fp32 work between products")                 \
+  X(ISSUE, issue, 1, CALIBRATION_LIMIT, "instructions that multiply by threads or move")           \
+  X(COPY, copy, 1.7, CALIBRATION_LIMIT, "lines of shared memory written by cp.async")              \
+  X(GLOBAL, global, 1.1, CALIBRATION_PIPE, "L1, for all that goes to global memory")               \
+  X(L2, l2, 0.7, CALIBRATION_LIMIT, "L2, 32 bytes a clock for each SM, and loads that wait in L1") \
+  X(DRAM, dram, 1, CALIBRATION_LIMIT, "DRAM")                                                      \
+  X(TMA, tma, 1.9, CALIBRATION_LIMIT, "rows of boxes, a clock each")                               \
+  X(POWER, power, 0.7, CALIBRATION_LIMIT, "the board's power")                                     \
+  X(SHARED, shared, 1.1, CALIBRATION_PIPE, "shared memory")                                        \
+  X(SPILL, spill, 1.5, CALIBRATION_LIMIT, "spilled registers, a clock a line in L1, more beyond")  \
+  X(ALONE, alone, 0.6, CALIBRATION_LATENCY, "the products and the softmax of a block alone")       \
+  X(WARP, warp, 0.9, CALIBRATION_LATENCY, "instructions and wavefronts of one warp")               \
+  X(FETCH, fetch, 1.4, CALIBRATION_LATENCY, "what a block fetches while it multiplies nothing")    \
+  X(STEP, step, 0.4, CALIBRATION_LATENCY, "20 clocks for each step along K")                       \
+  X(PHASE, phase, 0.4, CALIBRATION_LATENCY, "30 clocks for each turn of waiting and multiplying")  \
+  X(LAUNCH, launch, 3, CALIBRATION_REST, "a launch, in microseconds")                              \
+  X(BLOCK, block, 0.5, CALIBRATION_REST, "750 clocks to begin and end a block")                    \
+  X(STORE, store, 1.8, CALIBRATION_REST, "sectors that threads write, a clock each")               \
+  X(BETWEEN, between, 0.45, CALIBRATION_REST, "sums of parts on their way through memory")
 
 #define X(id, name, preset, part, what) CALIBRATION_##id,
 typedef enum CalibrationFactor { CALIBRATION_TABLE(X) CALIBRATION_FACTORS } CalibrationFactor;
@@ -113,6 +111,7 @@ typedef struct Calibration {
 } Calibration;
 
 Calibration calibration_none(void);
+extern const Form calibration_factors_form;  // {"fma":1.06,"mma":1,…}
 
 // What the terms of a model are made of, without the model: what its compiler says later can still
 // be told. The traffic stays the one of the estimated blocks per SM, which decide little of it.

@@ -174,15 +174,13 @@ static bool reads_b_by_row(const Program *program) {
   return slabs && reads_below_rows(program, slabs->body, false);
 }
 
-// A fragment is read once for all atoms that take it; a tile by every atom anew.
+// An atom takes fragments or tiles: steps.h counts those.
 static double loads_per_fma(const Model *model) {
   const Program *program = model->program;
-  const Atom *atom = program_atom(program);
-  bool tiles = atom && atom_reads_tiles(atom);
-  double rows = own_cells(&program->axis[AXIS_M]), columns = own_cells(&program->axis[AXIS_N]);
-  double reads_of_a = tiles && !program_buffer(program, ROLE_FRAG_A) ? rows * columns : rows;
-  double reads_of_b = tiles || reads_b_by_row(program) ? rows * columns : columns;
-  return (reads_of_a + reads_of_b) / (rows * columns);
+  if (program_atom(program)) return -1;
+  const double rows = own_cells(&program->axis[AXIS_M]),
+               columns = own_cells(&program->axis[AXIS_N]);
+  return (rows + (reads_b_by_row(program) ? rows * columns : columns)) / (rows * columns);
 }
 
 int traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]) {
@@ -337,7 +335,7 @@ static Traffic attention_traffic(const Model *model) {
   t.flop_per_dram_byte = t.flop / t.dram_bytes;
   t.shared_bytes_per_fma = t.shared_clocks * gpu->smem_bytes_per_clk / t.slab_fma;
   find_limit(&t);
-  t.power_tflops = -1;
+  t.power_tflops = t.loads_per_fma = -1;
   t.rounds = ceil(blocks / (double)gpu->sm_count);
   t.roofline_tflops = known(speed_of_units(model, &t, &tile, t.rounds));
   return t;

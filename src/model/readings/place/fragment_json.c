@@ -3,77 +3,60 @@
 // and 13, after that of distance 2 those of all four.
 #include "model/readings/place/fragment_json.h"
 
+#include <string.h>
+
 #include "model/readings/place/fragment_text.h"
 
-static void put_ints(JsonWriter *w, const char *key, const int *number, int n) {
-  if (key) json_key(w, key);
-  json_begin_array(w);
-  for (int i = 0; i < n; i++) json_put_int(w, number[i]);
-  json_end_array(w);
+// What is known of a row after one step of its reduction.
+typedef struct RowStep {
+  const FragmentRow *row;
+  int step;
+} RowStep;
+
+static const RowStep *steps_of(Arena *arena, const FragmentRow *row) {
+  RowStep *out = ARENA_ARRAY(arena, RowStep, row->n_steps + 1);
+  for (int step = 0; step <= row->n_steps; step++) out[step] = (RowStep){row, step};
+  return out;
 }
 
-static void put_combined(JsonWriter *w, const FragmentRow *row, int step) {
-  json_key(w, "lanes_combined");
-  json_begin_array(w);
+// Lanes that a lane's values are combined with: as many of each.
+static int count_combined(const RowStep *at) {
+  return __builtin_popcount(fragment_row_combined(at->row, 0, at->step));
+}
+
+static const int *combined(Arena *arena, const RowStep *at) {
+  const FragmentRow *row = at->row;
+  int *out = ARENA_ARRAY(arena, int, row->n_lanes * row->n_lanes), n = 0;
   for (int i = 0; i < row->n_lanes; i++) {
-    const uint32_t mask = fragment_row_combined(row, i, step);
-    json_begin_array(w);
+    const uint32_t mask = fragment_row_combined(row, i, at->step);
     for (int j = 0; j < row->n_lanes; j++)
-      if (mask >> j & 1) json_put_int(w, row->lane[j]);
-    json_end_array(w);
+      if (mask >> j & 1) out[n++] = row->lane[j];
   }
-  json_end_array(w);
+  return out;
 }
 
-static void put_step(JsonWriter *w, Arena *arena, const FragmentRow *row, int step) {
-  json_begin_object(w);
-  json_member_string(w, "text", fragment_step_text(arena, row, step));
-  json_member_int(w, "distance", step ? row->distance[step - 1] : 0);
-  put_combined(w, row, step);
-  json_end_object(w);
+enum { PLACE_NUMBERS = 7 };
+
+static bool has_places(const FragmentPair *pair) {
+  return atom_in_lanes(pair->sums, ATOM_C) && atom_in_lanes(pair->next, ATOM_A);
 }
 
-void fragment_put_row(JsonWriter *w, Arena *arena, const FragmentMap *map, int index) {
-  const FragmentRow row = fragment_row(map, index);
-  json_key(w, "row");
-  json_begin_object(w);
-  json_member_int(w, "row", row.row);
-  json_member_string(w, "text", fragment_row_text(arena, &row));
-  put_ints(w, "lanes", row.lane, row.n_lanes);
-  put_ints(w, "values", row.value, row.n_values);
-  json_key(w, "steps");
-  json_begin_array(w);
-  for (int step = 0; step <= row.n_steps; step++) put_step(w, arena, &row, step);
-  json_end_array(w);
-  json_end_object(w);
+// Row by row of A; *n: how many.
+static const int *places(Arena *arena, const FragmentPair *pair, int *n) {
+  *n = 0;
+  if (!has_places(pair)) return NULL;
+  const FragmentMap sums = fragment_map(pair->sums, ATOM_C), a = fragment_map(pair->next, ATOM_A);
+  int *out = ARENA_ARRAY(arena, int, a.rows *a.cols *PLACE_NUMBERS), *at = out;
+  for (*n = 0; *n < a.rows * a.cols; ++*n) {
+    const int row = *n / a.cols, col = *n % a.cols;
+    const RelayoutElement e = fragment_relayout_element(&sums, &a, row, col);
+    const int place[PLACE_NUMBERS] = {
+        row, col, e.atom, e.sum.lane, e.sum.value, e.operand.lane, e.operand.value};
+    memcpy(at, place, sizeof place);
+    at += PLACE_NUMBERS;
+  }
+  return out;
 }
 
-static void put_places(JsonWriter *w, const Atom *from, const Atom *next) {
-  if (!atom_in_lanes(from, ATOM_C) || !atom_in_lanes(next, ATOM_A)) return;
-  const FragmentMap sums = fragment_map(from, ATOM_C), a = fragment_map(next, ATOM_A);
-  json_key(w, "places_row_col_atom_lane_value_to_lane_value");
-  json_begin_array(w);
-  for (int row = 0; row < a.rows; row++)
-    for (int col = 0; col < a.cols; col++) {
-      const RelayoutElement e = fragment_relayout_element(&sums, &a, row, col);
-      const int place[] = {
-          row, col, e.atom, e.sum.lane, e.sum.value, e.operand.lane, e.operand.value};
-      put_ints(w, NULL, place, 7);
-    }
-  json_end_array(w);
-}
-
-void fragment_put_relayout(JsonWriter *w, Arena *arena, const Atom *from, const Atom *next) {
-  Relayout map;
-  const bool in_place = fragment_relayout(from, next, &map);
-  json_key(w, "relayout");
-  json_begin_object(w);
-  json_member_int(w, "atoms", map.n_atoms);
-  json_member_int(w, "fragments", map.n_steps);
-  json_member_int(w, "elements", map.elements);
-  json_member_int(w, "kept", map.kept);
-  json_member_bool(w, "in_place", in_place);
-  json_member_string(w, "text", fragment_relayout_text(arena, from, next));
-  put_places(w, from, next);
-  json_end_object(w);
-}
+#define FORM_FILE "model/readings/place/fragment.form"
+#include "base/form_make.h"

@@ -1,12 +1,8 @@
-// The data of the views that have no file of their own for it (ViewBody.json): members of the
-// object "data", after view_prepare().
+// What the forms of the views are of, for the views that have no file of their own for it
+// (ViewBody.data).
 #pragma once
-#include "base/json.h"
 #include "tui/session/session.h"
 
-void explore_json(JsonWriter *writer, Session *session);
-void banks_json(JsonWriter *writer, Session *session);
-void measure_json(JsonWriter *writer, Session *session);
-void source_json(JsonWriter *writer, Session *session);
-void fragments_json(JsonWriter *writer, Session *session);
-void swizzle_json(JsonWriter *writer, Session *session);
+const void *banks_data(Session *session);
+const void *measure_data(Session *session);
+const void *swizzle_data(Session *session);

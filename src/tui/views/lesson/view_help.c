@@ -121,6 +121,8 @@ static void help_enter(Session *session) {
   pager_of(session)->shown = false;
 }
 
+const Form help_data_form = {.name = "help_data", .help = "it has none"};
+
 const ViewBody help_view = {.state_bytes = sizeof(Pager),
                             .shows_subject = true,
                             .enter = help_enter,

@@ -442,6 +442,8 @@ static const char *lesson_hint(const Session *session, const Action *action) {
   return action->run == reveal && (!open || tutor->run.held) ? NULL : action->label;
 }
 
+const Form lesson_data_form = {.name = "lesson_data", .help = "it has none"};
+
 const ViewBody lesson_view = {
     .state_bytes = sizeof(Tutor),
     .open = tutor_init,

@@ -46,7 +46,7 @@ static void draw_figure(Canvas *canvas, Rect row, int col, int cols, const char 
 
 static void draw_row(Canvas *canvas, Rect row, const ClaimRow *claim, const ClaimFound *found) {
   Columns at = columns_of(row.cols);
-  bool differs = found->verdict == CLAIM_DIFFERS;
+  bool differs = found->verdict == CLAIM_DIFFERS || found->verdict == CLAIM_ABOVE;
   canvas_fit(canvas, row, 0, 1, at.says - 2, ALIGN_LEFT, STYLE_TEXT, claim->what);
   draw_figure(canvas, row, at.says, at.figure, found->says, ORIGIN_CLAIM);
   draw_figure(canvas, row, at.here, at.figure, found->model, origin_of(found->value.origin));
@@ -67,7 +67,11 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session, const Publ
   canvas_hline(canvas, in, 0, 0, in.cols, STYLE_BORDER);
   rect_take_top(&in, 1);
   Rect place = rect_take_bottom(&in, 1);
-  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, said->found[cursor].why);
+  const ClaimFound *found = &said->found[cursor];
+  if (found->verdict == CLAIM_ABOVE)
+    canvas_printf(canvas, rect_take_top(&in, 1), 0, 1, STYLE_WARN, "The article's figure is %s.",
+                  claim_verdict_text(session->frame, found));
+  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, found->why);
   char problem[64], text[240];
   snprintf(text, sizeof text, "claim: %s   here: %s on %s   %s", claim->gpu,
            view_problem(session, &claim->schedule, problem, sizeof problem), claim->schedule.target,

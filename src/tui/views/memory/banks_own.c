@@ -187,25 +187,3 @@ void own_draw(Canvas *canvas, Rect in, const Own *own, int phase, BanksPane firs
                                  .phase = phase};
   banks_panes_draw(canvas, in, &picture, first);
 }
-
-// ---- data ---------------------------------------------------------------------------------------
-
-void own_json(JsonWriter *w, const Own *own) {
-  if (!own->set) {
-    json_put_null(w);
-    return;
-  }
-  const OwnAccess *access = &own->access;
-  json_begin_object(w);
-  json_member_string(w, "text", access->text);
-  json_member_int(w, "unit_bytes", access->input.unit_bytes);
-  json_member_int(w, "warp", access->input.warp);
-  json_key(w, "addr_bytes");
-  json_begin_array(w);
-  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, access->addr[lane]);
-  json_end_array(w);
-  bank_batch_write_map(w, &own->map);
-  own_access_write_layouts(w, access);
-  json_member_string(w, "proof", access->proof);
-  json_end_object(w);
-}

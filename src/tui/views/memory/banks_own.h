@@ -6,7 +6,6 @@
 //   own_draw(canvas, in, own, -1, PANE_CARD);
 #pragma once
 #include "banks/solver/own_access.h"
-#include "base/json.h"
 #include "tui/views/memory/banks_panes.h"
 
 typedef struct Own {
@@ -29,4 +28,3 @@ void own_drop(Own *own);
 // The text that a copy takes: the replacement if there is one.
 const char *own_line(const Own *own);
 void own_draw(Canvas *canvas, Rect in, const Own *own, int phase, BanksPane first);
-void own_json(JsonWriter *writer, const Own *own);  // one value: an object, or null

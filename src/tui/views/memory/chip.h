@@ -1,9 +1,9 @@
 // The memory view's data, made once per frame, and its pictures.
 //
 //   chip_pictures[p].draw(canvas, in, &side)       shared, barriers, tensor, cluster
-//   chip_put(json, &side);                         the same as data
+//   chip_side_form                                 the same as data
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "model/readings/place/on_chip.h"
 #include "model/readings/rules/smem_budget.h"
 #include "tui/canvas/canvas.h"
@@ -40,4 +40,4 @@ enum { CHIP_TEXT = 80 };
 const char *chip_bits(char out[CHIP_TEXT], unsigned bits);
 const char *chip_numbers(char out[CHIP_TEXT], const char *what, unsigned bits);
 
-void chip_put(JsonWriter *writer, const ChipSide *side);
+extern const Form chip_side_form;  // of ChipSide

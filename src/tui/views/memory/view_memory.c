@@ -66,11 +66,8 @@ static void memory_draw(Canvas *canvas, Rect in, const Session *session) {
   draw_side(canvas, in, &frame->side[frame->n - 1], picture);
 }
 
-static void memory_json(JsonWriter *writer, Session *session) {
-  const MemoryFrame *frame = session->prepared;
-  json_member_string(writer, "picture", chip_pictures[picture_of(session)].name);
-  chip_put(writer, &frame->side[frame->n - 1]);
-}
+#define FORM_FILE "tui/views/memory/view_memory.form"
+#include "base/form_make.h"
 
 static void memory_move(Session *session, int delta) {
   ViewState *state = session_view_state(session);
@@ -123,7 +120,7 @@ static const Action actions[] = {
 const ViewBody memory_view = {
     .prepare = memory_prepare,
     .draw = memory_draw,
-    .json = memory_json,
+    .data = view_prepared,
     .move = memory_move,
     .move_label = "picture",
     .count = memory_count,

@@ -105,6 +105,5 @@ void own_draw_head(Canvas *canvas, Rect in, const OwnFrame *frame);
 void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work);
 void own_draw_source(Canvas *canvas, Rect in, const OwnFrame *frame);
 void own_draw_pane(Canvas *canvas, Rect in, const OwnFrame *frame);
-void own_json_frame(JsonWriter *w, const OwnFrame *frame);
 
 enum { OWN_HEAD_ROWS = 3, OWN_SPOT_LINE = SPOT_VIEW, OWN_SPOT_KERNEL };

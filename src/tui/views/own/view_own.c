@@ -81,7 +81,7 @@ static void own_draw(Canvas *canvas, Rect in, const Session *session) {
   own_draw_pane(canvas, in, frame);
 }
 
-static void own_json(JsonWriter *w, Session *session) { own_json_frame(w, own_look(session)); }
+static const void *own_data(Session *session) { return own_look(session); }
 
 // ---- the child ----------------------------------------------------------------------------------
 
@@ -456,7 +456,7 @@ const ViewBody own_view = {
     .close = own_work_close,
     .prepare = own_prepare,
     .draw = own_draw,
-    .json = own_json,
+    .data = own_data,
     .move = own_move,
     .move_label = "line",
     .pane_label = "card, sectors, PTX, SASS",

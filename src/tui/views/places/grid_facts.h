@@ -11,4 +11,4 @@ void grid_facts_draw(Canvas *canvas, Rect in, const GridHalf *half);
 int grid_facts_lines(const GridHalf *half);
 
 // The members of an object, grid_data.c.
-void grid_put_half(JsonWriter *w, const GridHalf *half);
+extern const Form grid_half_form;  // of GridHalf

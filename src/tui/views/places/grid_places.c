@@ -103,34 +103,7 @@ void grid_draw_places(Canvas *canvas, Rect in, const GridHalf *half) {
 
 // ---- as data ------------------------------------------------------------------------------------
 
-static void put_merge(JsonWriter *w, const char *name, const GpcMerge *merge) {
-  json_key(w, name);
-  json_begin_object(w);
-  json_member_double(w, "asked_a", merge->asked[ATOM_A]);
-  json_member_double(w, "asked_b", merge->asked[ATOM_B]);
-  json_member_double(w, "sent_a", merge->sent[ATOM_A]);
-  json_member_double(w, "sent_b", merge->sent[ATOM_B]);
-  json_member_double(w, "asked_bytes", merge->asked_bytes);
-  json_member_double(w, "sent_bytes", merge->sent_bytes);
-  json_end_object(w);
-}
+bool grid_half_has_map(const GridHalf *half) { return map_of(half) != NULL; }
 
-void grid_put_places(JsonWriter *w, const GridHalf *half) {
-  const GpcMap *map = map_of(half);
-  if (!map) return;
-  json_member_string(w, "places_source", map->source->id);
-  json_member_int(w, "lists_estimated", map->lists);
-  json_key(w, "places");
-  json_begin_array(w);
-  for (int place = 0; place < map->n; place++) {
-    json_begin_object(w);
-    json_member_int(w, "sms", map->sms[place]);
-    json_member_int(w, "clusters", map->room[place]);
-    if (map->placed) json_member_int(w, "first_list", map->first_list[place]);
-    if (map->placed) json_member_int(w, "lists", map->n_lists[place]);
-    json_end_object(w);
-  }
-  json_end_array(w);
-  put_merge(w, "fetches_a_turn_estimated", &half->merge);
-  if (map->placed) put_merge(w, "fetches_a_turn_anywhere_estimated", &half->merge_anywhere);
-}
+#define FORM_FILE "tui/views/places/grid_places.form"
+#include "base/form_make.h"

@@ -334,15 +334,8 @@ static void grid_draw(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- as data ------------------------------------------------------------------------------------
 
-static void grid_json(JsonWriter *w, Session *session) {
-  const GridFrame *frame = session->prepared;
-  grid_put_half(w, &frame->half[frame->n - 1]);
-  if (frame->n == 1) return;
-  json_key(w, "compared_with");
-  json_begin_object(w);
-  grid_put_half(w, &frame->half[0]);
-  json_end_object(w);
-}
+#define FORM_FILE "tui/views/places/view_grid.form"
+#include "base/form_make.h"
 
 // ---- keys ---------------------------------------------------------------------------------------
 
@@ -505,7 +498,7 @@ const ViewBody grid_view = {
     .move = grid_move,
     .move_label = "kind",
     .click = grid_click,
-    .json = grid_json,
+    .data = view_prepared,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
 };

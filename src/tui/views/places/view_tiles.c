@@ -225,80 +225,15 @@ static void tiles_draw(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- as data ------------------------------------------------------------------------------------
 
-static void put_place(JsonWriter *w, const char *key, const TracePlace *place) {
-  json_key(w, key);
-  json_begin_object(w);
-  json_member_string(w, "buffer", place->buffer->name);
-  json_key(w, "index");
-  json_begin_array(w);
-  for (int d = 0; d < place->buffer->rank; d++) json_put_int(w, place->index[d]);
-  json_end_array(w);
-  if (place->buffer->space == SPACE_SHARED) {
-    json_member_int(w, "address_bytes", trace_address(place));
-    json_member_int(w, "bank", trace_bank(place));
-  }
-  json_end_object(w);
+// In the order of the sentences.
+static const Trace **traces(Arena *arena, const TilesHalf *half) {
+  const Trace **trace = ARENA_ARRAY(arena, const Trace *, ATOM_OPERANDS);
+  for (int o = 0; o < ATOM_OPERANDS; o++) trace[o] = &half->side->trace[operands[o]];
+  return trace;
 }
 
-static void put_move(JsonWriter *w, const TraceMove *move) {
-  json_begin_object(w);
-  json_member_string(w, "op", op_name(move->stmt->op.kind));
-  json_member_int(w, "stmt", move->stmt->id);
-  json_member_int(w, "warp", move->thread / LANES);
-  json_member_int(w, "lane", move->thread % LANES);
-  json_member_int(w, "n_threads", move->n_threads);
-  json_key(w, "address_lane");
-  if (move->address_lane < 0)
-    json_put_null(w);
-  else
-    json_put_int(w, move->address_lane);
-  json_key(w, "k_o");
-  if (move->k_o < 0)
-    json_put_null(w);
-  else
-    json_put_int(w, move->k_o);
-  put_place(w, "from", &move->from);
-  put_place(w, "to", &move->to);
-  json_end_object(w);
-}
-
-static void put_half(JsonWriter *w, const TilesHalf *half) {
-  const TilesSide *side = half->side;
-  json_member_string(w, "product", side->name[ATOM_C]);
-  json_member_int(w, "i", side->at.i);
-  json_member_int(w, "j", side->at.j);
-  json_member_int(w, "k", side->at.k);
-  json_key(w, "cta");
-  if (side->cta.index < 0)
-    json_put_null(w);
-  else
-    json_put_int(w, side->cta.index);
-  json_key(w, "elements");
-  json_begin_array(w);
-  for (int o = 0; o < 3; o++) {
-    const Trace *trace = &side->trace[operands[o]];
-    json_begin_object(w);
-    json_member_string(w, "element", half->text[operands[o]].name);
-    json_member_string(w, "where", half->text[operands[o]].where);
-    json_member_known(w, "in_memory_of_cta", trace->n_moves > 0, trace->cta);
-    json_key(w, "moves");
-    json_begin_array(w);
-    for (int i = 0; i < trace->n_moves; i++) put_move(w, &trace->move[i]);
-    json_end_array(w);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void tiles_json(JsonWriter *w, Session *session) {
-  const TilesFrame *frame = session->prepared;
-  put_half(w, &frame->half[frame->n - 1]);
-  if (frame->n == 1) return;
-  json_key(w, "compared_with");
-  json_begin_object(w);
-  put_half(w, &frame->half[0]);
-  json_end_object(w);
-}
+#define FORM_FILE "tui/views/places/view_tiles.form"
+#include "base/form_make.h"
 
 // ---- keys ---------------------------------------------------------------------------------------
 
@@ -503,7 +438,7 @@ const ViewBody tiles_view = {
     .click = tiles_click,
     .typed = tiles_typed,
     .field_label = "element ",
-    .json = tiles_json,
+    .data = view_prepared,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
     .n_panes = 3,

@@ -1,96 +1,33 @@
 // The sentence below the bar is about the place under the cursor: what the interpreter found there,
-// and which line it met.
+// and which line it met. At the right of each line stands what the compiler makes of the kernel
+// with the chosen copy there.
 #include "tui/views/program/loops_places.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "base/str.h"
-#include "model/ir/notation/print.h"
-#include "model/readings/model.h"
-#include "model/schedules/reduce.h"
-#include "model/text/emit.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 
 enum { COPY_COLS = 7, SENTENCE_ROWS = 3 };
 
-// ---- what each line does ------------------------------------------------------------------------
-
-typedef struct Says {
-  Arena *arena;
-  const Program *program;
-  Str text;
-  const char *last;
-} Says;
-
-static void say_once(Says *said, const char *text) {
-  if (!text || (said->last && str_equal(said->last, text))) return;
-  str_printf(&said->text, "%s%s", said->text.length ? "; " : "", text);
-  said->last = text;
-}
-
-static void say_op(Stmt *stmt, int depth, void *context) {
-  (void)depth;
-  Says *said = context;
-  if (stmt->kind == STMT_OP) say_once(said, emit_says(said->arena, said->program, stmt));
-}
-
-static const char *printed(const ProgramText *text, const Stmt *stmt) {
-  for (int i = 0; i < text->n_lines; i++)
-    if (text->line[i].stmt && text->line[i].stmt->id == stmt->id) return text->line[i].text;
-  return "";
-}
-
-// Its own remark, those of what it holds, or the statement as the nest writes it. A wait or a
-// barrier has both.
-static const char *text_of(Arena *arena, const Program *program, const ProgramText *text,
-                           const Stmt *stmt) {
-  Says said = {.arena = arena, .program = program, .text = str_new(arena)};
-  if (stmt->kind == STMT_OP && stmt->note)
-    return arena_printf(arena, "%s: %s", printed(text, stmt), stmt->note);
-  say_once(&said, emit_says(arena, program, stmt));
-  if (stmt->body) stmt_walk(stmt->body, say_op, &said);
-  if (said.text.length) return said.text.text;
-  while (stmt->body && stmt->kind != STMT_OP) stmt = stmt->body;
-  return printed(text, stmt);
-}
-
 // ---- the work -----------------------------------------------------------------------------------
 
-void places_open(PlacesWork *work) { *work = (PlacesWork){.arena = arena_new("places")}; }
-void places_close(PlacesWork *work) { arena_free(work->arena); }
-
-// One block of the same kernel, with as many slabs as show all that may go wrong.
-static Schedule one_block(const Schedule *schedule) {
-  Schedule small = *schedule;
-  const KnobId walked = schedule_walked(schedule);
-  schedule_set(&small, KNOB_HEADS, 1);
-  schedule_resize(&small, schedule_tile(schedule, KNOB_M), schedule_tile(schedule, KNOB_N),
-                  schedule_tile(schedule, walked) * schedule_slabs_to_see(schedule));
-  return small;
+void places_look(PlacesWork *work, Session *session) {
+  if (!session->placed) session->placed = placed_loads_new(session->app);
+  const bool is_new = placed_loads_look(session->placed, &session->targets, &session->now.pictured);
+  if (is_new || work->placed != session->placed) *work = (PlacesWork){.placed = session->placed};
+  work->can_compile = session->worker.can_compile;
 }
 
-void places_look(PlacesWork *work, const Session *session) {
-  const uint64_t key = schedule_identity(&session->now.pictured);
-  if (work->key == key) return;
-  arena_reset(work->arena);
-  *work = (PlacesWork){.arena = work->arena, .key = key};
-  work->small = one_block(&session->now.pictured);
-  const Model *model = model_build(work->arena, &session->targets, &work->small);
-  if (!model->ok) return;
-  work->places = load_places_new(work->arena, model->program);
-  const int n = work->places->n_lines;
-  const ProgramText text = program_print(work->arena, model->program);
-  work->text = ARENA_ARRAY(work->arena, const char *, n + 1);
-  for (int i = 0; i < n; i++)
-    work->text[i] = text_of(work->arena, model->program, &text, work->places->line[i]);
-  work->text[n] = "the end of the turn";
+static bool is_empty(const PlacesWork *work) {
+  return !work->placed || placed_loads_are_none(work->placed);
 }
 
-static bool is_empty(const PlacesWork *work) { return !work->places || !work->places->n_copies; }
-
-int places_count(const PlacesWork *work) { return is_empty(work) ? 0 : work->places->n_lines + 1; }
-const char *places_text(const PlacesWork *work, int place) { return work->text[place]; }
+int places_count(const PlacesWork *work) {
+  return is_empty(work) ? 0 : work->placed->places->n_lines + 1;
+}
+const char *places_text(const PlacesWork *work, int place) { return work->placed->text[place]; }
 
 static int clamp(const PlacesWork *work, int cursor) {
   const int n = places_count(work);
@@ -100,14 +37,14 @@ static int clamp(const PlacesWork *work, int cursor) {
 bool places_idle(PlacesWork *work, int cursor) {
   if (is_empty(work)) return false;
   const int at = clamp(work, cursor);
-  if (work->places->copy[work->copy].place[at].verdict == LOAD_UNTRIED)
-    return load_places_try(work->places, work->copy, at);
-  return load_places_try(work->places, 0, LOAD_ANYWHERE);
+  if (work->placed->places->copy[work->copy].place[at].verdict == LOAD_UNTRIED)
+    return placed_loads_try(work->placed, work->copy, at);
+  return placed_loads_try(work->placed, 0, LOAD_ANYWHERE);
 }
 
 void places_turn(PlacesWork *work, int step) {
   if (is_empty(work)) return;
-  const int n = work->places->n_copies;
+  const int n = work->placed->places->n_copies;
   work->copy = (work->copy + step + n) % n;
 }
 
@@ -133,8 +70,9 @@ void places_draw_head(Canvas *canvas, Rect in, const PlacesWork *work) {
   if (is_empty(work)) return;
   col = canvas_text(canvas, in, 0, col + 2, STYLE_TITLE, "where each copy may stand in one turn");
   canvas_printf(canvas, in, 0, col + 2, STYLE_SIMULATED, "run with M=%lld, N=%lld, K=%lld",
-                (long long)work->small.value[KNOB_M], (long long)work->small.value[KNOB_N],
-                (long long)work->small.value[KNOB_K]);
+                (long long)work->placed->small.value[KNOB_M],
+                (long long)work->placed->small.value[KNOB_N],
+                (long long)work->placed->small.value[KNOB_K]);
 }
 
 static void draw_mark(Canvas *canvas, Rect row, int col, const LoadCopy *copy, int place) {
@@ -151,7 +89,7 @@ static void draw_mark(Canvas *canvas, Rect row, int col, const LoadCopy *copy, i
 }
 
 static Style style_of(const PlacesWork *work, int place) {
-  const LoadPlaces *places = work->places;
+  const LoadPlaces *places = work->placed->places;
   if (place == places->n_lines) return STYLE_DIM;
   const Stmt *stmt = places->line[place];
   if (stmt->kind != STMT_OP) return STYLE_TEXT;
@@ -164,51 +102,119 @@ static int copy_cols(const LoadCopy *copy) {
   return cols < COPY_COLS ? COPY_COLS : cols;
 }
 
+// ---- what the compiler says ---------------------------------------------------------------------
+
+// The last two columns are those of wide screens.
+static const struct {
+  const char *title, *unit;
+  int cols;
+} costs[] = {
+    {"regs", "", 5}, {"spilled", " B", 9}, {"instrs", "", 8}, {"in loops", "", 10}, {"clk", "", 7}};
+enum { SPILLED = 1 };
+enum { COSTS = sizeof costs / sizeof *costs, FEW_COSTS = 3, COSTS_MIN = 72, ALL_COSTS_MIN = 104 };
+
+// How many of them there is room for; none where there is no compiler.
+static int n_costs(const PlacesWork *work, int cols) {
+  if (!work->can_compile || cols < COSTS_MIN) return 0;
+  return cols < ALL_COSTS_MIN ? FEW_COSTS : COSTS;
+}
+
+static int cost_cols(int n) {
+  int cols = 0;
+  for (int i = 0; i < n; i++) cols += costs[i].cols;
+  return cols;
+}
+
+static void draw_cost_titles(Canvas *canvas, Rect row, int n) {
+  int col = row.cols - cost_cols(n) - 1;
+  for (int i = 0; i < n; col += costs[i].cols, i++)
+    canvas_fit(canvas, row, 0, col, costs[i].cols, ALIGN_RIGHT, STYLE_HEADER, costs[i].title);
+}
+
+static void draw_cost(Canvas *canvas, Rect row, const PlacesWork *work, int place, int n) {
+  const int cols = cost_cols(n), from = row.cols - cols - 1;
+  const PlacedLoads *placed = work->placed;
+  const KernelResources *kernel = placed_loads_kernel(placed, work->copy, place);
+  if (n == 0 || placed->places->copy[work->copy].place[place].verdict != LOAD_SAFE) return;
+  if (!kernel) {
+    const bool known = placed->cost[work->copy][place].state == PLACED_KNOWN;
+    canvas_fit(canvas, row, 0, from, cols, ALIGN_RIGHT, STYLE_UNKNOWN,
+               known ? "not compiled" : "compiling");
+    return;
+  }
+  const CompiledLoop loop = placed_loads_loop(kernel);
+  const double value[COSTS] = {kernel->registers, kernel->spill_store_bytes, kernel->instructions,
+                               loop.instructions, loop.near_clocks};
+  for (int i = 0, col = from; i < n; col += costs[i].cols, i++) {
+    char text[32];
+    snprintf(text, sizeof text, "%.0f%s", value[i], costs[i].unit);
+    canvas_fit(canvas, row, 0, col, costs[i].cols, ALIGN_RIGHT,
+               i == SPILLED && value[i] > 0 ? STYLE_BAD : STYLE_NUMBER,
+               value[i] > 0 || (value[i] == 0 && i < FEW_COSTS) ? text : "-");
+  }
+}
+
+// ---- the lines ----------------------------------------------------------------------------------
+
 // The chosen copy's name stands out.
-static int draw_names(Canvas *canvas, Rect row, const PlacesWork *work) {
+static void draw_names(Canvas *canvas, Rect row, const PlacesWork *work) {
   int col = 1;
-  for (int i = 0; i < work->places->n_copies; i++) {
-    const LoadCopy *copy = &work->places->copy[i];
+  for (int i = 0; i < work->placed->places->n_copies; i++) {
+    const LoadCopy *copy = &work->placed->places->copy[i];
     canvas_text(canvas, row, 0, col, i == work->copy ? STYLE_SELECTED : STYLE_HEADER, copy->slabs);
     col += copy_cols(copy);
   }
   canvas_text(canvas, row, 0, col, STYLE_HEADER, "in front of");
-  return col;
+  draw_cost_titles(canvas, row, n_costs(work, row.cols));
 }
 
 static void draw_place(Canvas *canvas, Rect row, const PlacesWork *work, int place) {
-  const LoadPlaces *places = work->places;
+  const LoadPlaces *places = work->placed->places;
   int col = 1;
   for (int i = 0; i < places->n_copies; i++) {
     draw_mark(canvas, row, col + 1, &places->copy[i], place);
     col += copy_cols(&places->copy[i]);
   }
-  canvas_fit(canvas, row, 0, col, row.cols - col - 1, ALIGN_LEFT, style_of(work, place),
-             work->text[place]);
+  const int n = n_costs(work, row.cols), room = row.cols - col - 1 - cost_cols(n);
+  canvas_fit(canvas, row, 0, col, room, ALIGN_LEFT, style_of(work, place),
+             work->placed->text[place]);
+  draw_cost(canvas, row, work, place, n);
 }
 
 // The line that the copy under the cursor would meet; -1: none.
 static int met_line(const PlacesWork *work, int cursor) {
-  const LoadPlace *at = &work->places->copy[work->copy].place[cursor];
+  const LoadPlace *at = &work->placed->places->copy[work->copy].place[cursor];
   return at->verdict == LOAD_UNSAFE ? at->meets : -1;
 }
 
+// The compiler's words beside those of where the copy stands.
+static const char *compiled_sentence(Arena *arena, const PlacesWork *work, int place) {
+  const PlacedCost *cost = &work->placed->cost[work->copy][place];
+  const KernelResources *kernel = placed_loads_kernel(work->placed, work->copy, place);
+  const int at = work->placed->places->copy[work->copy].at;
+  const KernelResources *stands = placed_loads_kernel(work->placed, work->copy, at);
+  if (cost->error) return arena_printf(arena, ". Not compiled: %s", cost->error);
+  if (!kernel) return "";
+  const char *text = placed_loads_cost_text(arena, kernel);
+  if (!stands || place == at) return arena_printf(arena, ". Compiled: %s", text);
+  return arena_printf(arena, ". Compiled: %s; where it stands %s", text,
+                      placed_loads_cost_text(arena, stands));
+}
+
 static const char *sentence(Arena *arena, const PlacesWork *work, int place, Style *style) {
-  const LoadCopy *copy = &work->places->copy[work->copy];
+  const LoadCopy *copy = &work->placed->places->copy[work->copy];
   const LoadPlace *at = &copy->place[place];
   *style = at->verdict == LOAD_UNSAFE ? STYLE_BAD : STYLE_TEXT;
   if (at->verdict == LOAD_UNTRIED)
     return arena_printf(arena, "%s here: not tried yet", copy->slabs);
   if (at->verdict == LOAD_UNSAFE) return arena_printf(arena, "%s here: %s", copy->slabs, at->text);
-  return arena_printf(arena, "%s %s: no race, nothing unwritten, every cell right", copy->slabs,
-                      copy->at == place ? "stands here" : "may stand here");
+  return arena_printf(arena, "%s %s: no race, nothing unwritten, every cell right%s", copy->slabs,
+                      copy->at == place ? "stands here" : "may stand here",
+                      compiled_sentence(arena, work, place));
 }
 
 static void draw_empty(Canvas *canvas, Rect in) {
-  canvas_wrap(canvas, (Rect){in.row, in.col + 1, in.rows, in.cols - 2}, STYLE_DIM,
-              "No copy stands by itself in the loop over slabs of the warps that multiply: none is "
-              "made in the background, or another warp asks for it, or it is spread over the "
-              "products. attention/eager_kv has two that can be moved.");
+  canvas_wrap(canvas, (Rect){in.row, in.col + 1, in.rows, in.cols - 2}, STYLE_DIM, LOADS_NONE);
 }
 
 void places_draw(Canvas *canvas, Rect in, Arena *frame, const PlacesWork *work, int cursor,
@@ -233,40 +239,4 @@ void places_draw(Canvas *canvas, Rect in, Arena *frame, const PlacesWork *work, 
   view_draw_more(canvas, in, first, n);
   const char *said = sentence(frame, work, cursor, &style);
   canvas_wrap(canvas, (Rect){below.row, below.col + 1, below.rows, below.cols - 2}, style, said);
-}
-
-// ---- data ---------------------------------------------------------------------------------------
-
-static void put_copy(JsonWriter *w, const LoadPlaces *places, const LoadCopy *copy) {
-  static const char *const words[] = {"untried", "safe", "unsafe"};
-  json_begin_object(w);
-  json_member_string(w, "slabs", copy->slabs);
-  json_member_int(w, "stands", copy->at);
-  json_key(w, "places");
-  json_begin_array(w);
-  for (int p = 0; p <= places->n_lines; p++) {
-    const LoadPlace *place = &copy->place[p];
-    json_begin_object(w);
-    json_member_string(w, "is", words[place->verdict]);
-    json_member_string(w, "finding", place->text);
-    if (place->verdict == LOAD_UNSAFE && place->meets >= 0)
-      json_member_int(w, "meets", place->meets);
-    else
-      json_member_null(w, "meets");
-    json_end_object(w);
-  }
-  json_end_array(w);
-  json_end_object(w);
-}
-
-void places_json(JsonWriter *w, const PlacesWork *work) {
-  json_key(w, "lines");
-  json_begin_array(w);
-  for (int i = 0; i < places_count(work); i++) json_put_string(w, work->text[i]);
-  json_end_array(w);
-  json_key(w, "copies");
-  json_begin_array(w);
-  for (int i = 0; work->places && i < work->places->n_copies; i++)
-    put_copy(w, work->places, &work->places->copy[i]);
-  json_end_array(w);
 }

@@ -7,27 +7,27 @@
 //     ·    ·   S_f[0, t_r, 0] = 0
 //     ·    ·   wait until no group is in flight
 //     ·    ·   barrier: the slab is filled, the other one read
-//     ●    ·   the warp's fragments of Q; the warp's fragments of K
+//     ●    ·   the warp's fragments of Q; the warp's fragments of K       202    0 B    3104
+//
+// Where there is a compiler each safe place is compiled (session/placed_loads.h), and its line says
+// what the kernel takes with the chosen copy there.
 #pragma once
+#include "base/form.h"
 #include "base/json.h"
 #include "model/interp/load_places.h"
 #include "tui/canvas/canvas.h"
+#include "tui/session/placed_loads.h"
 #include "tui/session/session.h"
 
-// Kept between frames: of the last schedule that was looked at.
+// Kept between frames.
 typedef struct PlacesWork {
-  Arena *arena;
-  uint64_t key;        // of the schedule; 0: none yet
-  Schedule small;      // the same kernel on the problem that is run
-  LoadPlaces *places;  // NULL: the schedule breaks a rule
-  const char **text;   // [n_lines] what each line does
-  int copy;            // that the cursor's sentence is about
+  PlacedLoads *placed;  // the session's, of the last schedule that was looked at
+  int copy;             // that the cursor's sentence is about
+  bool can_compile;     // a compiler is there, or will answer
 } PlacesWork;
 
-void places_open(PlacesWork *work);
-void places_close(PlacesWork *work);
 // Looks at the session's schedule; tries nothing.
-void places_look(PlacesWork *work, const Session *session);
+void places_look(PlacesWork *work, Session *session);
 // Tries what the cursor asks about, then the others; false: nothing is left.
 bool places_idle(PlacesWork *work, int cursor);
 // Goes to the next copy, or the one before.
@@ -39,4 +39,3 @@ void places_draw_head(Canvas *canvas, Rect in, const PlacesWork *work);
 // `spot`: what a click on a row means, its value being the row.
 void places_draw(Canvas *canvas, Rect in, Arena *frame, const PlacesWork *work, int cursor,
                  int spot);
-void places_json(JsonWriter *w, const PlacesWork *work);

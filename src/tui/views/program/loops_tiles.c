@@ -188,36 +188,3 @@ void loops_tiles_draw(Canvas *canvas, Rect in, const LoopsTiles *picture, int cu
       "A fragment is a matrix of eight rows of 16 bytes, a register in each of 32 lanes; of "
       "sums it is 8 × 8, two registers.");
 }
-
-// ---- as data ------------------------------------------------------------------------------------
-
-static void put_extents(JsonWriter *w, const char *key, TileExtents of) {
-  json_key(w, key);
-  json_begin_array(w);
-  json_put_int(w, of.rows);
-  json_put_int(w, of.cols);
-  json_end_array(w);
-}
-
-void loops_tiles_json(JsonWriter *w, const LoopsTiles *picture) {
-  json_key(w, "tiles");
-  json_begin_array(w);
-  for (int i = 0; i < picture->tiles.n; i++) {
-    const BlockTile *tile = &picture->tiles.tile[i];
-    json_begin_object(w);
-    json_member_string(w, "name", tile->name);
-    json_member_string(w, "operand", atom_operand_name(tile->operand));
-    json_member_int(w, "product", tile->product);
-    put_extents(w, "block", tile->block);
-    put_extents(w, "warp", tile->warp);
-    put_extents(w, "fragments", block_tile_fragments(tile, tile->warp));
-    put_extents(w, "held_fragments", block_tile_fragments(tile, tile->held));
-    json_member_int(w, "steps", tile->steps);
-    json_member_int(w, "sets", tile->sets);
-    json_member_int(w, "registers", tile->registers);
-    json_member_int(w, "slot_bytes", tile->slot_bytes);
-    json_member_int(w, "slots", tile->slots);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}

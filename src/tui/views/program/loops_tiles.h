@@ -7,7 +7,6 @@
 //    set 0   ←0 ×0   ←2      ×2 …       row 3 loads set 0 with step 2 while set 1 is multiplied
 //    set 1   ←1      ×1      ←3
 #pragma once
-#include "base/json.h"
 #include "model/readings/place/block_tiles.h"
 #include "model/readings/time/steps.h"
 #include "tui/canvas/canvas.h"
@@ -26,4 +25,3 @@ const LoopsTiles *loops_tiles(Arena *arena, const Program *program);
 void loops_tiles_draw_head(Canvas *canvas, Rect in, const LoopsTiles *picture);
 // `spot`: what a click on a line of the table means, its value being the line.
 void loops_tiles_draw(Canvas *canvas, Rect in, const LoopsTiles *picture, int cursor, int spot);
-void loops_tiles_json(JsonWriter *w, const LoopsTiles *picture);

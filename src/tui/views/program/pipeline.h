@@ -6,7 +6,7 @@
 // pipeline_checklist.c has the other picture, pipeline_beside.c what stands beside; view_pipeline.c
 // has the keys.
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "model/interp/interp.h"
 #include "model/readings/rules/skeleton.h"
 #include "model/readings/time/timeline.h"
@@ -58,7 +58,7 @@ int checklist_first_bad(const Checklist *list);  // 0: all of it stands
 // The breakage of which no line tells, for all of them stand; NULL: none, or one does.
 const char *checklist_no_line_about(const Checklist *list);
 void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor);
-void checklist_put(JsonWriter *w, const Checklist *list);
+extern const Form checklist_form;  // of Checklist
 
 // The picture that stands beside (PipelineOwn.mode), but for the other state while two are
 // compared.
@@ -132,9 +132,6 @@ void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, Pipel
 void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
                         int lane, PipelineSpan span);
 const TimelineEvent *pipeline_event(const PipelineOwn *own);  // under the cursor; NULL: none
-
-// Members of an object that is open.
-void pipeline_put(JsonWriter *w, Arena *arena, const PipelineOwn *own);
 
 // The event under the cursor, in words.
 typedef struct PipelineCard {

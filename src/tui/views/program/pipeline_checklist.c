@@ -148,21 +148,7 @@ void checklist_draw(Canvas *canvas, Rect in, const Checklist *list, int cursor) 
   draw_said(canvas, said, list, cursor);
 }
 
-void checklist_put(JsonWriter *w, const Checklist *list) {
-  json_key(w, "checklist");
-  json_begin_array(w);
-  for (int i = 0; i < list->skeleton->n; i++) {
-    const SkeletonLine *line = &list->skeleton->line[i];
-    json_begin_object(w);
-    json_member_string(w, "part", skeleton_part_name(line->part));
-    json_member_string(w, "asked", line->asked);
-    json_member_string(w, "state", skeleton_state_name(line->state));
-    json_member_string(w, "found", line->found);
-    json_member_known(w, "statement", line->at != NULL, line->at ? line->at->id : 0);
-    json_member_known(w, "loops_line", list->place[i].loops > 0, list->place[i].loops);
-    json_member_known(w, "cuda_line", list->place[i].cuda > 0, list->place[i].cuda);
-    json_end_object(w);
-  }
-  json_end_array(w);
-  json_member_string(w, "checklist_no_line_about", checklist_no_line_about(list));
-}
+// ---- JSON ---------------------------------------------------------------------------------------
+
+#define FORM_FILE "tui/views/program/pipeline_checklist.form"
+#include "base/form_make.h"

@@ -418,53 +418,20 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- data ---------------------------------------------------------------------------------------
 
-static void put_line(JsonWriter *w, const LoopLine *line) {
-  bool loop = line->stmt && line->stmt->kind == STMT_LOOP;
-  json_begin_object(w);
-  view_json_kind(w, line->kind);
-  json_member_int(w, "depth", line->depth);
-  json_member_string(w, "text", line->text);
-  json_member_string(w, "use", line->use);
-  json_member_string(w, "tier", loop ? tier_name(line->tier) : NULL);
-  view_json_knob(w, "knob", line->knob);
-  if (line->site)
-    json_member_int(w, "site", line->site);
-  else
-    json_member_null(w, "site");
-  json_end_object(w);
-}
-
-static void loops_json(JsonWriter *w, Session *session) {
+static const char *shown_name(int mode) {
   static const char *const shows[] = {"program", "pass",   "cuda", "rung",
                                       "steps",   "places", "tiles"};
-  const Loops *loops = session->prepared;
-  const Pipeline *pipeline = pipeline_of(session);
-  json_member_string(w, "shows", shows[mode_of(session)]);
-  json_member_int(w, "stage", loops->stage);
-  json_key(w, "passes");
-  json_begin_array(w);
-  for (int i = 1; i < pipeline->n_stages; i++) {
-    json_begin_object(w);
-    json_member_string(w, "name", pipeline->stage[i].pass->name);
-    json_member_string(w, "knobs", pipeline->stage[i].pass->knobs);
-    json_end_object(w);
-  }
-  json_end_array(w);
-  json_key(w, "program");
-  json_begin_array(w);
-  for (int i = 0; i < loops->n_lines; i++)
-    if (loops->line[i].text) put_line(w, &loops->line[i]);
-  json_end_array(w);
-  json_key(w, "axes");
-  json_begin_array(w);
-  for (int i = 0; i < AXIS_COUNT; i++) json_put_string(w, loops->axes.sum[i]);
-  json_end_array(w);
-  if (mode_of(session) != SHOW_PLACES) return;
-  json_key(w, "places");
-  json_begin_object(w);
-  places_json(w, places_of(session));
-  json_end_object(w);
+  return shows[mode];
 }
+
+static const LoopLine **written_lines(Arena *arena, const Loops *loops) {
+  const LoopLine **line = ARENA_ARRAY(arena, const LoopLine *, loops->n_lines + 1);
+  for (int i = 0; i < loops->n_lines; i++) line[i] = loops->line[i].text ? &loops->line[i] : NULL;
+  return line;
+}
+
+#define FORM_FILE "tui/views/program/view_loops.form"
+#include "base/form_make.h"
 
 // ---- keys ---------------------------------------------------------------------------------------
 
@@ -524,9 +491,6 @@ static bool loops_idle(Session *session) {
   return shown && places_idle(places_of(session), session_view_state(session)->cursor);
 }
 
-static void open_own(void *own) { places_open(own); }
-static void close_own(void *own) { places_close(own); }
-
 static void loops_click(Session *session, int what, int value) {
   ViewState *state = session_view_state(session);
   if (what == SPOT_LINE) state->cursor = value;
@@ -553,12 +517,10 @@ static const Action actions[] = {
 
 const ViewBody loops_view = {
     .state_bytes = sizeof(PlacesWork),
-    .open = open_own,
-    .close = close_own,
     .idle = loops_idle,
     .prepare = loops_prepare,
     .draw = loops_draw,
-    .json = loops_json,
+    .data = view_prepared,
     .count = loops_count,
     .line = loops_line,
     .click = loops_click,

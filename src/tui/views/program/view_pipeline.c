@@ -246,9 +246,9 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   pipeline_draw_card(canvas, in, own, &frame->card);
 }
 
-static void pipeline_json(JsonWriter *w, Session *session) {
+static const void *pipeline_data(Session *session) {
   make_checklist(session);
-  pipeline_put(w, session->frame, own_of(session));
+  return own_of(session);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -544,7 +544,7 @@ const ViewBody pipeline_view = {
     .close = pipeline_close,
     .prepare = pipeline_prepare,
     .draw = pipeline_draw,
-    .json = pipeline_json,
+    .data = pipeline_data,
     .move = pipeline_move,
     .move_label = "lane",
     .count = pipeline_count,

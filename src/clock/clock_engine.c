@@ -1,0 +1,365 @@
+// Warps that go their ways, the schedulers of an SM and the facts of a machine → clocks.
+//
+// Time goes on by one clock. In each, first what is due happens (a load comes back and its
+// scoreboard falls), then every scheduler issues at most one instruction, and every warp is charged
+// with what it did.
+#include "clock/clock_engine.h"
+
+#include <string.h>
+
+#include "base/whole.h"
+
+enum { WARPGROUP = 0x1c5, WAITS_AT = 80 };
+
+static const char *const cause_names[] = {
+#define ROW(id, name) name,
+    CLOCK_CAUSES(ROW)
+#undef ROW
+};
+const char *clock_cause_name(ClockCause cause) { return cause_names[cause]; }
+
+static const SassInst *inst_of(const Engine *e, int warp) {
+  return &e->in->code->inst[e->warp[warp].pc];
+}
+
+// ---- whether a warp can issue -------------------------------------------------------------------
+
+static bool queue_is_full(const Engine *e, const EngineScheduler *s) {
+  return s->n_queued >= e->machine->queue;
+}
+
+// Instructions leave in their order.
+static void empty_queue(const Engine *e, EngineScheduler *s) {
+  while (s->n_queued && s->leaves[s->oldest] <= e->now) {
+    s->oldest = (s->oldest + 1) % CLOCK_QUEUE_MAX;
+    s->n_queued--;
+  }
+}
+
+// The scoreboard that the instruction waits for; -1: none.
+static int waits_for(const EngineWarp *w, const SassInst *inst) {
+  for (int i = 0; i < SASS_SCOREBOARDS; i++)
+    if (inst->wait >> i & 1 && w->open[i]) return i;
+  const bool drains = inst->opcode->kind == SASS_KIND_DEPBAR && inst->scoreboard < SASS_SCOREBOARDS;
+  return drains && w->open[inst->scoreboard] > inst->at_most ? inst->scoreboard : -1;
+}
+
+// WARPGROUP.DEPBAR waits until no more than so many groups of wgmma are under way; a warp that has
+// been let go forgets those that are done.
+static bool waits_for_groups(const Engine *e, const EngineWarp *w, const SassInst *inst) {
+  if (inst->opcode->bits != WARPGROUP || !(inst->high >> (WAITS_AT - 64) & 1)) return false;
+  const int at_most = (int)(inst->high >> 8 & 15);
+  int under_way = 0;
+  for (int i = 0; i < w->n_groups; i++) under_way += w->group[i] > e->now;
+  return under_way > at_most;
+}
+
+// Whether so much waits to be written that no store is taken any more.
+static bool stores_are_full(const Engine *e, const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_STORE && inst->opcode->pipe == SASS_PIPE_FAR &&
+         e->store_free > (double)e->now + e->machine->store_queue_clocks;
+}
+
+// The reason that holds the warp back, register banks aside; CLOCK_SELECTED: nothing does. The
+// profiler counts waiting for wgmma as waiting at a barrier.
+static ClockCause hold(const Engine *e, const EngineScheduler *s, int warp) {
+  const EngineWarp *w = &e->warp[warp];
+  const SassInst *inst = inst_of(e, warp);
+  if (w->waits) return CLOCK_BARRIER;
+  if (w->ready > e->now) return CLOCK_WAIT;
+  const int scoreboard = waits_for(w, inst);
+  if (scoreboard >= 0) return w->reason[scoreboard];
+  if (waits_for_groups(e, w, inst)) return CLOCK_BARRIER;
+  if (inst->opcode->kind == SASS_KIND_EXIT && e->store_free > (double)e->now) return CLOCK_DRAIN;
+  if (engine_is_queued(inst) && (queue_is_full(e, s) || stores_are_full(e, inst)))
+    return inst->opcode->pipe == SASS_PIPE_SHARED ? CLOCK_MIO : CLOCK_LG;
+  return s->pipe_free[inst->opcode->pipe] > e->now ? CLOCK_MATH_PIPE : CLOCK_SELECTED;
+}
+
+// ---- going on -----------------------------------------------------------------------------------
+
+static void note_round(Engine *e, int warp, int loop) {
+  EngineWarp *w = &e->warp[warp];
+  EngineBlock *block = &e->block[warp / e->in->warps];
+  if (w->round[loop]) {
+    const double clocks = (double)(e->now - w->round[loop]);
+    e->rounds[loop].turns++;
+    e->rounds[loop].clocks += clocks;
+    block->rounds += loop == e->in->cut_loop;
+    block->round_clocks += loop == e->in->cut_loop ? clocks : 0;
+  }
+  w->round[loop] = e->now;
+  w->turns += loop == 0;
+}
+
+void engine_note_slowest(Engine *e) {
+  e->slowest = e->warp[0].turns;
+  for (int i = 1; i < e->n_warps; i++) e->slowest = min_int(e->slowest, e->warp[i].turns);
+}
+
+static void end_warp(Engine *e, int warp) {
+  EngineBlock *block = &e->block[warp / e->in->warps];
+  e->warp[warp].lives = false;
+  if (--block->n_live > 0) return;
+  block->lives = false;
+  if (block->rounds > 0)
+    e->more[warp / e->in->warps] += e->in->cut_turns * block->round_clocks / block->rounds;
+  e->ended++;
+}
+
+// To the next instruction of its way.
+static void go_on(Engine *e, int warp) {
+  EngineWarp *w = &e->warp[warp];
+  const SassStretch *here = &w->way->stretch[w->stretch];
+  if (w->pc < here->last) {
+    w->pc++;
+    return;
+  }
+  const int loop = e->loop_at[w->pc];
+  if (++w->stretch >= w->way->n_stretches) {
+    end_warp(e, warp);
+    return;
+  }
+  const int to = w->way->stretch[w->stretch].first;
+  if (loop >= 0) {
+    if (to == e->in->loop[loop].first)
+      note_round(e, warp, loop);
+    else
+      w->round[loop] = 0;
+  }
+  w->pc = to;
+}
+
+static void issue(Engine *e, EngineScheduler *s, int warp) {
+  EngineWarp *w = &e->warp[warp];
+  const SassInst *inst = inst_of(e, warp);
+  w->ready = e->now + max_int(inst->stall, 1);
+  engine_carry_out(e, s, warp);
+  s->pipe_free[inst->opcode->pipe] = e->now + engine_pipe_clocks(e->machine, inst);
+  s->pipe_user[inst->opcode->pipe] = w->before = w->pc;
+  if (e->counts) e->executed[w->pc]++;
+  s->last = warp;
+  go_on(e, warp);
+}
+
+// ---- a scheduler's clock ------------------------------------------------------------------------
+
+static bool runs_away(const Engine *e, int warp) {
+  return e->slowest >= 0 && e->warp[warp].turns > e->slowest + 1;
+}
+
+// The warp that was issued last, then the others, the youngest first. Those that have run away from
+// the slowest come behind all: a scheduler that prefers one would never come to the others.
+static void order_warps(const Engine *e, EngineScheduler *s, int which) {
+  const int step = e->machine->schedulers, end = e->n_warps - 1 - which;
+  s->n = 0;
+  if (s->last >= 0 && e->warp[s->last].lives && !runs_away(e, s->last)) s->order[s->n++] = s->last;
+  for (int late = 0; late < 2; late++)
+    for (int warp = end < 0 ? -1 : end / step * step + which; warp >= 0; warp -= step)
+      if (e->warp[warp].lives && runs_away(e, warp) == late && (late || warp != s->last))
+        s->order[s->n++] = warp;
+}
+
+// The instruction that `inst`, where a warp stands, waits for; -1: none.
+static int find_blame(const EngineScheduler *s, const EngineWarp *w, const SassInst *inst,
+                      ClockCause cause) {
+  const int scoreboard = waits_for(w, inst);
+  switch (cause) {
+    case CLOCK_WAIT:
+      return w->before;
+    case CLOCK_SHORT_SCOREBOARD:
+    case CLOCK_LONG_SCOREBOARD:
+      return scoreboard >= 0 ? w->opener[scoreboard] : -1;
+    case CLOCK_MATH_PIPE:
+    case CLOCK_MIO:
+    case CLOCK_LG:
+      return s->pipe_user[inst->opcode->pipe];
+    case CLOCK_DISPATCH:
+      return w->pc;
+    default:
+      return -1;
+  }
+}
+
+// A clock in which nothing was issued is lost by the warps that stood for a reason of their own.
+static void charge_lost(Engine *e, const EngineScheduler *s) {
+  int n = 0;
+  for (int i = 0; i < s->n; i++) n += s->held[i] != CLOCK_SELECTED;
+  for (int i = 0; i < s->n; i++) {
+    if (s->held[i] == CLOCK_SELECTED) continue;
+    const EngineWarp *w = &e->warp[s->order[i]];
+    const int at = w->pc * CLOCK_CAUSE_COUNT + (int)s->held[i];
+    e->lost[at] += 1.0 / n;
+    e->blame[at] = find_blame(s, w, &e->in->code->inst[w->pc], s->held[i]);
+  }
+}
+
+// Charges every warp for a clock in which `chosen` (-1: none) was issued.
+static void charge(Engine *e, const EngineScheduler *s, int chosen) {
+  for (int i = 0; i < s->n; i++)
+    e->stalls[s->order[i] == chosen          ? CLOCK_SELECTED
+              : s->held[i] == CLOCK_SELECTED ? CLOCK_NOT_SELECTED
+                                             : s->held[i]]++;
+  e->issued += chosen >= 0;
+  if (chosen < 0) charge_lost(e, s);
+}
+
+static bool gives_operands(Engine *e, EngineScheduler *s, int warp) {
+  const SassInst *inst = inst_of(e, warp);
+  return engine_is_queued(inst) || e->in->banks_are_free ||
+         clock_banks_give(&s->banks, warp, inst, e->machine->read_window);
+}
+
+// Only the first warp that could go is tried: one whose operands are not to be had yet keeps the
+// others back.
+static bool run_scheduler(Engine *e, int which) {
+  EngineScheduler *s = &e->scheduler[which];
+  int first = -1;
+  empty_queue(e, s);
+  order_warps(e, s, which);
+  for (int i = 0; i < s->n; i++) {
+    s->held[i] = hold(e, s, s->order[i]);
+    if (first < 0 && s->held[i] == CLOCK_SELECTED) first = i;
+  }
+  int chosen = first >= 0 ? s->order[first] : -1;
+  if (chosen >= 0 && !gives_operands(e, s, chosen)) {
+    s->held[first] = CLOCK_DISPATCH;
+    chosen = -1;
+  }
+  if (e->counts) charge(e, s, chosen);
+  if (chosen >= 0) issue(e, s, chosen);
+  clock_banks_tick(&s->banks);
+  return first >= 0;
+}
+
+bool engine_clock(Engine *e) {
+  bool any = false;
+  engine_let_happen(e);
+  for (int i = 0; i < e->machine->schedulers; i++) any |= run_scheduler(e, i);
+  e->now++;
+  return any;
+}
+
+// ---- begin and end ------------------------------------------------------------------------------
+
+static const int *find_loops(Arena *arena, const ClockKernel *in) {
+  int *at = ARENA_ARRAY(arena, int, in->code->n + 1);
+  for (int i = 0; i <= in->code->n; i++) at[i] = -1;
+  for (int i = 0; i < in->n_loops && i < CLOCK_MARKS_MAX; i++) at[in->loop[i].last] = i;
+  return at;
+}
+
+Engine *engine_new(Arena *arena, const ClockKernel *in) {
+  Engine *e = ARENA_NEW(arena, Engine);
+  e->in = in;
+  e->machine = in->machine;
+  e->slots = min_int(in->resident, CLOCK_WARPS_MAX / in->warps);
+  e->n_warps = e->slots * in->warps;
+  e->now = 1;
+  e->slowest = -1;
+  e->due = ARENA_ARRAY(arena, EngineDue, ENGINE_DUE_MAX);
+  e->wheel = ARENA_ARRAY(arena, int, ENGINE_WHEEL);
+  e->landing = ARENA_ARRAY(arena, EngineLanding, ENGINE_LANDINGS);
+  e->free_due = -1;
+  for (int i = 0; i < ENGINE_WHEEL; i++) e->wheel[i] = -1;
+  for (int i = 0; i < e->machine->schedulers; i++) {
+    e->scheduler[i].last = -1;
+    for (int pipe = 0; pipe < SASS_PIPE_COUNT; pipe++) e->scheduler[i].pipe_user[pipe] = -1;
+    clock_banks_begin(&e->scheduler[i].banks);
+  }
+  e->loop_at = find_loops(arena, in);
+  e->lost = ARENA_ARRAY(arena, double, in->code->n *CLOCK_CAUSE_COUNT + 1);
+  e->blame = ARENA_ARRAY(arena, int, in->code->n *CLOCK_CAUSE_COUNT + 1);
+  e->owed = ARENA_ARRAY(arena, double, in->code->n + 1);
+  e->executed = ARENA_ARRAY(arena, double, in->code->n + 1);
+  return e;
+}
+
+void engine_begin_block(Engine *e, int slot, int kind) {
+  EngineBlock *block = &e->block[slot];
+  *block = (EngineBlock){.lives = true};
+  for (int i = 0; i < e->in->warps; i++) {
+    const SassWay *way = &e->in->kind[kind].way[i];
+    EngineWarp *w = &e->warp[slot * e->in->warps + i];
+    *w = (EngineWarp){.way = way, .before = -1, .ready = e->now};
+    w->lives = way->n_stretches > 0;
+    if (!w->lives) continue;
+    w->pc = way->stretch[0].first;
+    block->n_live++;
+  }
+  e->begun++;
+}
+
+static int64_t sooner(int64_t one, int64_t other) { return one < 0 || other < one ? other : one; }
+
+// When a pipe or a place in the queue of the scheduler is free again.
+static int64_t next_of_scheduler(const Engine *e, const EngineScheduler *s) {
+  int64_t next = -1;
+  for (int i = 0; i < SASS_PIPE_COUNT; i++)
+    if (s->pipe_free[i] >= e->now) next = sooner(next, s->pipe_free[i]);
+  if (s->n_queued) next = sooner(next, max64(s->leaves[s->oldest], e->now));
+  return next;
+}
+
+int64_t engine_next(const Engine *e) {
+  int64_t next = -1;
+  for (int i = 0; i < e->machine->schedulers; i++) {
+    const int64_t its = next_of_scheduler(e, &e->scheduler[i]);
+    if (its >= 0) next = sooner(next, its);
+  }
+  for (int i = 0; i < e->n_warps; i++) {
+    const EngineWarp *w = &e->warp[i];
+    if (!w->lives) continue;
+    if (!w->waits && w->ready >= e->now) next = sooner(next, w->ready);
+    for (int k = 0; k < w->n_groups; k++)
+      if (w->group[k] >= e->now) next = sooner(next, w->group[k]);
+  }
+  for (int i = 0; i < e->n_landings; i++) next = sooner(next, e->landing[i].at);
+  for (int64_t at = e->now; at < e->now + ENGINE_WHEEL && (next < 0 || at < next); at++)
+    if (e->wheel[at % ENGINE_WHEEL] >= 0) return at;
+  if (e->store_free >= (double)e->now) next = sooner(next, (int64_t)e->store_free + 1);
+  return next;
+}
+
+// Of instruction i: its share of what is lost, and the cause that takes most of it.
+static void sum_up_one(const Engine *e, int i, double per, ClockTurn *out, double *lost,
+                       ClockCause *cause, int *blame) {
+  const double *row = e->lost + i * CLOCK_CAUSE_COUNT;
+  for (int k = 0; k < CLOCK_CAUSE_COUNT; k++) {
+    lost[i] += row[k] * per;
+    out->lost_to[k] += row[k] * per;
+    if (row[k] > row[cause[i]]) cause[i] = (ClockCause)k;
+  }
+  blame[i] = row[cause[i]] > 0 ? e->blame[i * CLOCK_CAUSE_COUNT + (int)cause[i]] : -1;
+}
+
+// An instruction of the loop that is cut stands for those that were left out, too.
+static double weight_of(const Engine *e, int i) {
+  const int cut = e->in->cut_loop;
+  const bool inside = cut >= 0 && i >= e->in->loop[cut].first && i <= e->in->loop[cut].last;
+  return inside ? 1 + e->in->cut_turns / e->in->kept_turns : 1;
+}
+
+// `per`: what is counted once in the answer, such as a turn of all of n counted.
+ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per) {
+  const int n = e->in->code->n;
+  ClockTurn out = {.clocks = clocks};
+  double *lost = ARENA_ARRAY(arena, double, n + 1), *executed = ARENA_ARRAY(arena, double, n + 1);
+  ClockCause *cause = ARENA_ARRAY(arena, ClockCause, n + 1);
+  int *blame = ARENA_ARRAY(arena, int, n + 1);
+  for (int i = 0; i < CLOCK_CAUSE_COUNT && e->issued > 0; i++)
+    out.stalls[i] = e->stalls[i] / e->issued;
+  double issued = 0;
+  for (int i = 0; i < n; i++) {
+    const double weight = per * weight_of(e, i);
+    sum_up_one(e, i, weight / e->machine->schedulers, &out, lost, cause, blame);
+    executed[i] = e->executed[i] * weight;
+    issued += executed[i];
+  }
+  out.issued = issued / e->machine->schedulers;
+  out.executed = executed;
+  out.lost = lost;
+  out.cause = cause;
+  out.blame = blame;
+  return out;
+}

@@ -1,0 +1,130 @@
+// What the players of loops and of kernels share: the state of one SM, and its clock.
+// Included by src/clock alone.
+#pragma once
+#include "clock/clock_banks.h"
+#include "clock/clock_kernel.h"
+
+enum {
+  ENGINE_WHEEL = 8192,       // clocks ahead that something may be due
+  ENGINE_DUE_MAX = 1 << 14,  // scoreboards that are open at once
+  ENGINE_MBARRIERS = 64,     // of a block
+  ENGINE_BARRIERS = 16,
+  ENGINE_WAITERS = 64,
+};
+
+// A scoreboard that falls at a clock; the others of the same clock are behind `next`.
+typedef struct EngineDue {
+  int warp, scoreboard, next;
+} EngineDue;
+
+typedef struct EngineWarp {
+  bool lives;
+  int pc, stretch, event;
+  int turns;  // round the first loop
+  const SassWay *way;
+  int64_t ready;  // the clock at which its stall is over
+  int open[SASS_SCOREBOARDS];
+  int64_t back[SASS_SCOREBOARDS];  // results of one scoreboard come back in order
+  ClockCause reason[SASS_SCOREBOARDS];
+  int opener[SASS_SCOREBOARDS];    // the instruction that opened it last
+  int before;                      // the instruction that it issued last; -1: none
+  bool waits;                      // at a barrier
+  double copied;                   // when its copies by cp.async so far have come
+  int n_groups;                    // of wgmma that were committed and are under way
+  int64_t group[8];                // when each is done
+  int64_t multiplied;              // when all that it asked wgmma for is done
+  int64_t round[CLOCK_MARKS_MAX];  // when it went round each loop last; 0: not yet
+} EngineWarp;
+
+typedef struct EngineMbarrier {
+  uint32_t address;
+  bool is_there;
+  int count, arrived, phase;
+  double bytes;  // that are to come in this phase
+  int n_waiters;
+  struct {
+    int warp, scoreboard;
+  } waiter[ENGINE_WAITERS];
+} EngineMbarrier;
+
+typedef struct EngineBlock {
+  bool lives;
+  int n_live;                   // warps
+  double round_clocks, rounds;  // of its warps, round the loop that is cut
+  int arrived[ENGINE_BARRIERS];
+  EngineMbarrier mbarrier[ENGINE_MBARRIERS];
+} EngineBlock;
+
+// Bytes of a copy that reach an mbarrier at a clock.
+typedef struct EngineLanding {
+  int64_t at;
+  int block;
+  uint32_t address;
+  double bytes;
+} EngineLanding;
+
+typedef struct EngineScheduler {
+  int last;  // the warp that it issued last; -1: none
+  int64_t pipe_free[SASS_PIPE_COUNT];
+  int pipe_user[SASS_PIPE_COUNT];   // the instruction that keeps it busy; -1: none
+  int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it, a ring
+  int oldest, n_queued;
+  int64_t queue_free;  // the first clock at which another may leave
+  double group_free;   // when its tensor core has done what wgmma asked for
+  ClockBanks banks;
+  int order[CLOCK_WARPS_MAX], n;  // its warps, the one that is asked first in front
+  ClockCause held[CLOCK_WARPS_MAX];
+} EngineScheduler;
+
+enum { ENGINE_LANDINGS = 4096 };
+
+typedef struct Engine {
+  const ClockKernel *in;
+  const ClockMachine *machine;
+  int n_warps, slots;
+  int64_t now;
+  EngineWarp warp[CLOCK_WARPS_MAX];
+  EngineBlock block[CLOCK_WARPS_MAX];
+  EngineScheduler scheduler[CLOCK_SCHEDULERS_MAX];
+  double shared_free;  // when the shared pipe is free
+  double far_free;     // when L2 has given what it was asked for
+  double store_free;   // when L2 has taken what it was given
+  double tma_free;     // when the unit that copies boxes is free
+  EngineDue *due;
+  int n_due, free_due, *wheel;
+  EngineLanding *landing;
+  int n_landings;
+  int slowest;  // turns of the warp that has gone fewest; -1: nobody asks
+  bool counts;
+  int begun, ended;  // blocks
+  double issued, stalls[CLOCK_CAUSE_COUNT];
+  double *lost;  // [instruction][cause]: clocks in which a scheduler issued nothing
+  int *blame;    // [instruction][cause]: who was waited for, the last time
+  double *executed;
+  double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
+  double far_loads;              // so far
+  double *owed;                  // of each load: executions that have to go to L2 still
+  const int *loop_at;            // of the branch that ends it; -1: none
+  ClockRounds rounds[CLOCK_MARKS_MAX];
+} Engine;
+
+// ---- clock_units.c: what instructions set going -------------------------------------------------
+
+void engine_open(Engine *e, int warp, int scoreboard, double at, ClockCause reason);
+// What is due at this clock happens.
+void engine_let_happen(Engine *e);
+// The instruction of the warp is carried out, but for the way that the warp goes on.
+void engine_carry_out(Engine *e, EngineScheduler *s, int warp);
+bool engine_is_queued(const SassInst *inst);
+int engine_pipe_clocks(const ClockMachine *machine, const SassInst *inst);
+
+// ---- clock_engine.c -----------------------------------------------------------------------------
+
+Engine *engine_new(Arena *arena, const ClockKernel *in);
+void engine_begin_block(Engine *e, int slot, int kind);
+// One clock; whether anything was issued.
+bool engine_clock(Engine *e);
+// The clock of the next thing that is due; -1: nothing is.
+int64_t engine_next(const Engine *e);
+void engine_note_slowest(Engine *e);
+ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per);

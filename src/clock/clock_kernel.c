@@ -1,0 +1,85 @@
+// The blocks of one SM, one after the other, played to their end.
+//
+// Of many blocks three generations are played; those behind take as long as the blocks from the
+// first generation's end on took in the mean. A clock in which nothing can happen is passed over:
+// the engine goes to the next thing that is due.
+#include "base/whole.h"
+#include "clock/clock_engine.h"
+
+enum {
+  GENERATIONS = 3,
+  CLOCKS_MAX = 30 * 1000000,
+};
+
+typedef struct Played {
+  int blocks;         // that are played
+  double first, end;  // when the first generation ended, and the last
+} Played;
+
+// Every slot that is free gets the next block; the time that a block takes to begin is waited for
+// by its warps.
+static void fill_slots(Engine *e, int blocks) {
+  for (int slot = 0; slot < e->slots && e->begun < blocks; slot++) {
+    if (e->block[slot].lives) continue;
+    const bool first = e->begun < e->slots;
+    engine_begin_block(e, slot, e->begun % e->in->n_kinds);
+    const int64_t ready = e->now + (first ? 0 : (int64_t)e->machine->block_clocks);
+    for (int i = 0; i < e->in->warps; i++) e->warp[slot * e->in->warps + i].ready = ready;
+  }
+}
+
+// Charges the clocks that are passed over as the last one was.
+static void pass_over(Engine *e, int64_t to) {
+  const double n = (double)(to - e->now);
+  for (int k = 0; k < e->machine->schedulers; k++) {
+    EngineScheduler *s = &e->scheduler[k];
+    for (int i = 0; i < s->n; i++) {
+      const int warp = s->order[i];
+      e->stalls[s->held[i]] += n;
+      e->lost[e->warp[warp].pc * CLOCK_CAUSE_COUNT + (int)s->held[i]] += n / s->n;
+    }
+  }
+  e->now = to;
+}
+
+// The clock as it would be with the turns that were left out.
+static double time_of(const Engine *e) {
+  double more = 0;
+  for (int i = 0; i < e->slots; i++) more = e->more[i] > more ? e->more[i] : more;
+  return (double)e->now + more;
+}
+
+static bool play(Engine *e, Played *played) {
+  while (e->ended < played->blocks && e->now < CLOCKS_MAX) {
+    fill_slots(e, played->blocks);
+    const bool any = engine_clock(e);
+    if (!played->first && e->ended >= e->slots) played->first = time_of(e);
+    if (any || e->ended >= played->blocks) continue;
+    const int64_t next = engine_next(e);
+    if (next < 0) return false;
+    if (next > e->now) pass_over(e, next);
+  }
+  played->end = time_of(e);
+  return e->ended >= played->blocks;
+}
+
+ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
+  ClockStay out = {.gave_up = true};
+  if (in->warps < 1 || in->warps > CLOCK_WARPS_MAX || in->blocks < 1 || in->resident < 1)
+    return out;
+  Engine *e = engine_new(arena, in);
+  Played played = {.blocks = min_int(in->blocks, GENERATIONS * e->slots)};
+  e->counts = true;
+  e->now = 1;
+  if (!play(e, &played)) return out;
+  const int behind = in->blocks - played.blocks, later = played.blocks - e->slots;
+  const double each = later > 0 ? (played.end - played.first) / later : played.end / played.blocks;
+  const double clocks = played.end + behind * each;
+  out.gave_up = false;
+  out.turn = engine_sum_up(arena, e, clocks, clocks / played.end);
+  for (int i = 0; i < in->n_loops && i < CLOCK_MARKS_MAX; i++) {
+    const ClockRounds *from = &e->rounds[i];
+    out.rounds[i] = (ClockRounds){from->turns, from->turns ? from->clocks / from->turns : 0};
+  }
+  return out;
+}

@@ -1,0 +1,60 @@
+// The blocks of one SM, from their first instruction to their last: clocks, and who waits for what.
+//
+// Every warp goes its own way (sass/sass_run.h); blocks follow one another as soon as one has
+// ended. What runs beside the warps is played too: copies by cp.async and TMA, mbarriers, wgmma. A
+// launch that is too long is played in part: of a loop that all warps go round the middle turns are
+// left out, of many blocks those in the middle, and what is left out counts as what was played of
+// it.
+//
+//   ClockTurn is of the whole stay: `clocks` from the first block's begin to the last one's end.
+#pragma once
+#include "clock/clock_loop.h"
+#include "sass/sass_run.h"
+
+enum { CLOCK_MARKS_MAX = 64 };
+
+typedef struct ClockBlock {
+  const SassWay *way;  // of each warp
+} ClockBlock;
+
+// What a copy by TMA moves.
+typedef struct ClockBox {
+  double bytes, rows;
+} ClockBox;
+
+typedef struct ClockKernel {
+  const ClockMachine *machine;
+  const SassCode *code;
+  const double *wavefronts;  // of each instruction of the code that goes to shared memory
+  const double *lines;       // of 128 bytes that a warp's instruction asks L1 for
+  const double *far_bytes;   // that a warp's instruction moves between L1 and L2
+  const double *far_share;   // of its executions, that have to go there
+  const ClockBox *box;       // of each UTMALDG; NULL: there are none
+  int warps;                 // of a block
+  int n_kinds;
+  const ClockBlock *kind;  // block i of the SM is of kind i % n_kinds
+  int blocks, resident;    // that the SM runs in all; at once
+  double dram_share;       // of what is asked of L2, that is not there, once the first blocks ran
+  bool cold;               // nothing is in L2 at first:
+  double cold_loads;       // so many loads and boxes find nothing there
+  int n_loops;
+  const SassLoop *loop;
+  // Turns of each warp that its way leaves out of a loop, and those that it keeps; cut_loop -1:
+  // none.
+  int cut_loop;
+  double cut_turns, kept_turns;
+  bool banks_are_free, loads_are_near;
+} ClockKernel;
+
+// Of one loop: times that warps went round it, and the mean clocks of a turn.
+typedef struct ClockRounds {
+  double turns, clocks;
+} ClockRounds;
+
+typedef struct ClockStay {
+  ClockTurn turn;                       // counted over the whole stay
+  ClockRounds rounds[CLOCK_MARKS_MAX];  // of each loop
+  bool gave_up;                         // nothing could go on any more
+} ClockStay;
+
+ClockStay clock_play_kernel(Arena *arena, const ClockKernel *kernel);

@@ -1,0 +1,282 @@
+// What an issued instruction sets going: queues, pipes, L2, copies, mbarriers, wgmma.
+#include <string.h>
+
+#include "base/whole.h"
+#include "clock/clock_engine.h"
+
+bool engine_is_queued(const SassInst *inst) {
+  return inst->opcode->pipe == SASS_PIPE_SHARED || inst->opcode->pipe == SASS_PIPE_FAR;
+}
+
+int engine_pipe_clocks(const ClockMachine *machine, const SassInst *inst) {
+  return machine->pipe_clocks[inst->opcode->pipe];
+}
+
+static double latency(const Engine *e, double clocks) { return e->in->loads_are_near ? 1 : clocks; }
+
+// ---- scoreboards --------------------------------------------------------------------------------
+
+static int new_due(Engine *e) {
+  const int slot = e->free_due;
+  if (slot < 0) return e->n_due < ENGINE_DUE_MAX ? e->n_due++ : -1;
+  e->free_due = e->due[slot].next;
+  return slot;
+}
+
+static void close_at(Engine *e, int warp, int scoreboard, double at) {
+  EngineWarp *w = &e->warp[warp];
+  int64_t when = (int64_t)(at + 0.5);
+  when = max64(when, max64(e->now + 1, w->back[scoreboard]));
+  when = min64(when, e->now + ENGINE_WHEEL - 1);
+  const int slot = new_due(e);
+  if (slot < 0) return;
+  int *head = &e->wheel[when % ENGINE_WHEEL];
+  e->due[slot] = (EngineDue){warp, scoreboard, *head};
+  *head = slot;
+  w->back[scoreboard] = when;
+}
+
+static void note_open(Engine *e, int warp, int scoreboard, ClockCause reason) {
+  EngineWarp *w = &e->warp[warp];
+  w->open[scoreboard]++;
+  w->reason[scoreboard] = reason;
+  w->opener[scoreboard] = w->pc;
+}
+
+void engine_open(Engine *e, int warp, int scoreboard, double at, ClockCause reason) {
+  if (scoreboard >= SASS_SCOREBOARDS) return;
+  note_open(e, warp, scoreboard, reason);
+  close_at(e, warp, scoreboard, at);
+}
+
+// ---- mbarriers ----------------------------------------------------------------------------------
+
+static EngineMbarrier *mbarrier_at(EngineBlock *block, uint32_t address) {
+  enum { OWN = 0xFFFFFF };  // without the rank of a block of the cluster: all do the same
+  EngineMbarrier *vacant = NULL;
+  for (int i = 0; i < ENGINE_MBARRIERS; i++) {
+    EngineMbarrier *one = &block->mbarrier[i];
+    if (one->is_there && one->address == (address & OWN)) return one;
+    if (!one->is_there && !vacant) vacant = one;
+  }
+  if (!vacant) return &block->mbarrier[0];
+  *vacant = (EngineMbarrier){.address = address & OWN, .is_there = true, .count = 1};
+  return vacant;
+}
+
+static void end_phase_if(Engine *e, EngineMbarrier *one) {
+  if (one->arrived < one->count || one->bytes > 0.5) return;
+  one->phase++;
+  one->arrived -= one->count;
+  one->bytes = 0;
+  for (int i = 0; i < one->n_waiters; i++)
+    close_at(e, one->waiter[i].warp, one->waiter[i].scoreboard,
+             (double)e->now + e->machine->mbarrier_clocks);
+  one->n_waiters = 0;
+}
+
+// SYNCS: it initialises, asks for a phase, or arrives and may expect bytes.
+static void use_mbarrier(Engine *e, int warp, const SassInst *inst, const SassEvent *event) {
+  enum { INITIALISES = 0x1b2, ASKS = 2, COUNT_AT = 1, FULL = 0x100000, PARITY = 31 };
+  EngineMbarrier *one = mbarrier_at(&e->block[warp / e->in->warps], event->address);
+  if (inst->opcode->bits == INITIALISES) {
+    *one = (EngineMbarrier){.address = one->address, .is_there = true};
+    one->count = max_int(1, (int)(FULL - (event->value >> COUNT_AT)));
+    return;
+  }
+  if (inst->form != ASKS) {
+    one->arrived += max_int(1, event->lanes);
+    one->bytes += event->value;
+    end_phase_if(e, one);
+    return;
+  }
+  if (inst->writes_scoreboard >= SASS_SCOREBOARDS) return;
+  const bool waits = (uint32_t)(one->phase & 1) == event->value >> PARITY;
+  note_open(e, warp, inst->writes_scoreboard, CLOCK_LONG_SCOREBOARD);
+  if (waits && one->n_waiters < ENGINE_WAITERS) {
+    one->waiter[one->n_waiters].warp = warp;
+    one->waiter[one->n_waiters++].scoreboard = inst->writes_scoreboard;
+  } else
+    close_at(e, warp, inst->writes_scoreboard, (double)e->now + e->machine->mbarrier_clocks);
+}
+
+static void land(Engine *e, const EngineLanding *what) {
+  EngineMbarrier *one = mbarrier_at(&e->block[what->block], what->address);
+  one->bytes -= what->bytes;
+  end_phase_if(e, one);
+}
+
+static void let_land(Engine *e) {
+  for (int i = 0; i < e->n_landings;)
+    if (e->landing[i].at <= e->now) {
+      const EngineLanding what = e->landing[i];
+      e->landing[i] = e->landing[--e->n_landings];
+      land(e, &what);
+    } else
+      i++;
+}
+
+void engine_let_happen(Engine *e) {
+  int *head = &e->wheel[e->now % ENGINE_WHEEL];
+  while (*head >= 0) {
+    const int slot = *head;
+    EngineDue *due = &e->due[slot];
+    e->warp[due->warp].open[due->scoreboard]--;
+    *head = due->next;
+    due->next = e->free_due;
+    e->free_due = slot;
+  }
+  if (e->n_landings) let_land(e);
+}
+
+// ---- far memory ---------------------------------------------------------------------------------
+
+// What has to come from DRAM is farther away: all that the first blocks ask for where L2 is cold.
+static double far_latency(Engine *e) {
+  const bool first = e->in->cold && e->far_loads++ < e->in->cold_loads;
+  const double share = first ? 1 : e->in->dram_share;
+  return latency(
+      e, e->machine->far_clocks + share * (e->machine->dram_clocks - e->machine->far_clocks));
+}
+
+static double take_from_l2(Engine *e, double from, double bytes) {
+  if (e->far_free < from) e->far_free = from;
+  e->far_free += bytes / e->machine->far_bytes;
+  return e->far_free + far_latency(e);
+}
+
+static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
+  const ClockMachine *m = e->machine;
+  const ClockBox box = e->in->box ? e->in->box[pc] : (ClockBox){0, 0};
+  if (e->tma_free < (double)e->now) e->tma_free = (double)e->now;
+  e->tma_free += m->box_clocks + box.rows * m->row_clocks;
+  const double there = take_from_l2(e, e->tma_free, box.bytes) + latency(e, m->tma_clocks);
+  const EngineLanding what = {(int64_t)there, warp / e->in->warps, event->address, box.bytes};
+  if (e->n_landings < ENGINE_LANDINGS)
+    e->landing[e->n_landings++] = what;
+  else
+    land(e, &what);
+}
+
+// ---- the queue of shared and global memory ------------------------------------------------------
+
+static bool is_load(const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
+}
+
+// Of executions of which a part finds its lines in L1, every so many goes to L2.
+static bool goes_far(Engine *e, int pc) {
+  if (!(e->in->far_bytes[pc] > 0)) return false;
+  e->owed[pc] += e->in->far_share[pc];
+  if (e->owed[pc] < 1) return false;
+  e->owed[pc] -= 1;
+  return true;
+}
+
+// When the result of an instruction that goes through the queue is there: shared memory takes a
+// clock for each wavefront, L1 one for each line, L2 so many bytes a clock, and all answer in
+// order.
+static double queue_up(Engine *e, EngineScheduler *s, int pc) {
+  const ClockMachine *m = e->machine;
+  const SassInst *inst = &e->in->code->inst[pc];
+  const bool far = inst->opcode->pipe == SASS_PIPE_FAR;
+  double leaves = (double)max64(e->now, s->queue_free);
+  if (e->shared_free > leaves) leaves = e->shared_free;
+  s->queue_free = (int64_t)leaves + m->queue_clocks;
+  s->leaves[(s->oldest + s->n_queued) % CLOCK_QUEUE_MAX] = (int64_t)leaves;
+  if (s->n_queued < CLOCK_QUEUE_MAX) s->n_queued++;
+  e->shared_free = leaves + (far ? e->in->lines[pc] : e->in->wavefronts[pc]);
+  if (!far) return e->shared_free - 1 + latency(e, m->shared_clocks);
+  if (is_load(inst))
+    return goes_far(e, pc) ? take_from_l2(e, leaves, e->in->far_bytes[pc] / e->in->far_share[pc])
+                           : leaves + latency(e, m->near_clocks);
+  if (e->store_free < leaves) e->store_free = leaves;
+  e->store_free += e->in->far_bytes[pc] / m->store_bytes;
+  return e->store_free;
+}
+
+// ---- barriers -----------------------------------------------------------------------------------
+
+// The last warp that arrives lets all of them go on; those that wait for another number stay.
+static void arrive(Engine *e, int warp, const SassEvent *event) {
+  const int slot = warp / e->in->warps, first = slot * e->in->warps;
+  EngineBlock *block = &e->block[slot];
+  const int number = event ? (int)(event->address % ENGINE_BARRIERS) : 0;
+  const int wanted = event && event->value ? (int)event->value / SASS_LANES : block->n_live;
+  EngineWarp *w = &e->warp[warp];
+  w->waits = true;
+  w->group[7] = number;
+  if (++block->arrived[number] < wanted) return;
+  block->arrived[number] = 0;
+  const int64_t ready = e->now + (int64_t)e->machine->barrier_clocks;
+  for (int i = first; i < first + e->in->warps; i++)
+    if (e->warp[i].waits && e->warp[i].group[7] == number) {
+      e->warp[i].waits = false;
+      e->warp[i].ready = max64(e->warp[i].ready, ready);
+    }
+}
+
+// ---- wgmma --------------------------------------------------------------------------------------
+
+// A warp's quarter of a product keeps the tensor core of its scheduler; all four read the tile of
+// B, and A where it lies in shared memory, through the SM's pipe of 128 bytes a clock.
+static void multiply_group(Engine *e, EngineScheduler *s, int warp, const SassInst *inst) {
+  enum { COLUMNS_AT = 53, GROUP_AT = 84, NO_GROUP = 7, A_BYTES = 2048, A_IS_REGISTERS = 6 };
+  EngineWarp *w = &e->warp[warp];
+  const double columns = 8.0 * (double)((inst->low >> COLUMNS_AT & 63) + 1);
+  const double bytes = columns * 32 + (inst->form == A_IS_REGISTERS ? 0 : A_BYTES);
+  if (s->group_free < (double)e->now) s->group_free = (double)e->now;
+  s->group_free += columns * e->machine->group_clocks;
+  if (e->shared_free < (double)e->now) e->shared_free = (double)e->now;
+  e->shared_free += bytes / 4 / 128;
+  const double done = s->group_free > e->shared_free ? s->group_free : e->shared_free;
+  w->multiplied = (int64_t)(done + e->machine->group_end_clocks);
+  if ((inst->high >> (GROUP_AT - 64) & 7) == NO_GROUP) return;
+  if (w->n_groups == 7) w->n_groups--;
+  w->group[w->n_groups++] = w->multiplied;
+}
+
+// ---- all of them --------------------------------------------------------------------------------
+
+static const SassEvent *next_event(EngineWarp *w) {
+  const bool is_there = w->event < w->way->n_events && w->way->event[w->event].at == w->pc;
+  return is_there ? &w->way->event[w->event++] : NULL;
+}
+
+static ClockCause reason_of(const SassInst *inst) {
+  return inst->opcode->pipe == SASS_PIPE_FAR ? CLOCK_LONG_SCOREBOARD : CLOCK_SHORT_SCOREBOARD;
+}
+
+static void order(Engine *e, int warp, const SassInst *inst) {
+  EngineWarp *w = &e->warp[warp];
+  const SassEvent *event = next_event(w);
+  if (inst->opcode->kind == SASS_KIND_BARRIER) arrive(e, warp, event);
+  if (!event) return;
+  if (inst->opcode->kind == SASS_KIND_MBARRIER) use_mbarrier(e, warp, inst, event);
+  if (inst->opcode->kind == SASS_KIND_COPY) copy_box(e, warp, w->pc, event);
+}
+
+void engine_carry_out(Engine *e, EngineScheduler *s, int warp) {
+  EngineWarp *w = &e->warp[warp];
+  const SassInst *inst = &e->in->code->inst[w->pc];
+  const SassKind kind = inst->opcode->kind;
+  const bool queued = engine_is_queued(inst) && kind != SASS_KIND_MBARRIER,
+             copies = kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_FAR,
+             asks = kind == SASS_KIND_MBARRIER && inst->form == 2;
+  double back = (double)e->now + e->machine->unit_clocks;
+  if (queued) back = queue_up(e, s, w->pc);
+  if (copies) {
+    e->shared_free += e->in->wavefronts[w->pc] * e->machine->copy_clocks;
+    if (back > w->copied) w->copied = back;
+  }
+  if (kind == SASS_KIND_COMMIT) back = w->copied;
+  if (!asks)
+    engine_open(e, warp, inst->writes_scoreboard, back,
+                kind == SASS_KIND_COMMIT ? CLOCK_LONG_SCOREBOARD : reason_of(inst));
+  engine_open(e, warp, inst->reads_scoreboard, (double)e->now + e->machine->source_clocks,
+              reason_of(inst));
+  if (inst->opcode->pipe == SASS_PIPE_GROUP) multiply_group(e, s, warp, inst);
+  if (kind == SASS_KIND_BARRIER || kind == SASS_KIND_MBARRIER ||
+      (kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_CONTROL))
+    order(e, warp, inst);
+}

@@ -1,0 +1,403 @@
+// Machine code → the clocks of each of its loops, and what of them every instruction costs.
+//
+// A loop is played alone, all resident blocks in it. What the code does not say is taken at its
+// cheapest and told: an access to shared memory has as many wavefronts as its bytes need, loops
+// inside turn once, a block has the threads that the code declares. Loads of global memory answer
+// as L2 does when nothing else is asked for; the upper end of a span has them as far away as under
+// load.
+//
+// Worked example, the loop of fp32/block_order at 4096^3: 1,122 instructions of a warp, two warps a
+// scheduler, 2,244 clocks of issue and 2,663 in all.
+#include "kernels/toolchain/machine/clock_answer.h"
+
+#include <string.h>
+
+#include "base/elf_file.h"
+#include "base/str.h"
+#include "base/whole.h"
+#include "kernels/toolchain/machine/clock_facts.h"
+#include "kernels/toolchain/machine/kernel_play.h"
+#include "model/readings/cost/calibration.h"
+#include "sass/sass_text.h"
+
+enum {
+  THREADS_UNKNOWN = 128,
+  CODE_MAX = 1 << 16,  // instructions; ptxas makes some thousand of a kernel
+};
+
+static const double model_error = 0.03;  // of the recorded loops that suite clock plays
+static const double kernel_error = 0.1;  // of most of the counted kernels that it plays
+
+// ---- one loop -----------------------------------------------------------------------------------
+
+static double play_if(Arena *arena, ClockLoop in, ClockIfName which) {
+  in.banks_are_free = which == CLOCK_IF_BANKS;
+  in.loads_are_near = which == CLOCK_IF_NEAR;
+  const double work = in.blocks;
+  in.blocks += which == CLOCK_IF_BLOCK;
+  return clock_play(arena, &in).clocks * work / in.blocks;
+}
+
+static void ask_ifs(Arena *arena, const ClockLoop *in, ClockedLoop *out) {
+  for (int i = 0; i < CLOCK_IFS; i++) {
+    const bool fits = i != CLOCK_IF_BLOCK || (in->blocks + 1) * in->warps <= CLOCK_WARPS_MAX;
+    out->what_if[i] = fits ? (ClockIf){.clocks = play_if(arena, *in, (ClockIfName)i)}
+                           : (ClockIf){.why_not = "an SM holds no more warps"};
+  }
+}
+
+// The span from near to far loads, widened by what the model is off by.
+static ClockSpan span_of(Arena *arena, const ClockLoop *in, double value) {
+  ClockMachine loaded = *in->machine;
+  ClockLoop far = *in;
+  loaded.far_clocks = loaded.far_load_clocks;
+  far.machine = &loaded;
+  const double high = clock_play(arena, &far).clocks;
+  return (ClockSpan){value, value * (1 - model_error),
+                     (high > value ? high : value) * (1 + model_error)};
+}
+
+static void play_loop(Arena *arena, const ClockLoop *in, bool what_if, ClockedLoop *out) {
+  out->turn = clock_play(arena, in);
+  if (!(out->turn.clocks > 0)) return;
+  out->clocks = span_of(arena, in, out->turn.clocks);
+  if (what_if) ask_ifs(arena, in, out);
+}
+
+// ---- what is alike for both kinds of answer -----------------------------------------------------
+
+static void begin_instructions(Arena *arena, ClockAnswer *out) {
+  const int n = out->code.n;
+  const char **text = ARENA_ARRAY(arena, const char *, n + 1);
+  for (int i = 0; i < n; i++) text[i] = sass_text(arena, &out->code.inst[i]);
+  out->text = text;
+  out->executed = ARENA_ARRAY(arena, double, n + 1);
+  out->lost = ARENA_ARRAY(arena, double, n + 1);
+  out->cause = ARENA_ARRAY(arena, ClockCause, n + 1);
+  out->blame = ARENA_ARRAY(arena, int, n + 1);
+  out->loop = ARENA_ARRAY(arena, ClockedLoop, CLOCK_LOOPS_MAX);
+  for (int i = 0; i < n; i++) out->blame[i] = -1;
+}
+
+static int length(const SassLoop *loop) { return loop->last - loop->first + 1; }
+
+// The instructions of the loop take over what its turn says of them, so many times.
+static void take_over(ClockAnswer *out, const ClockedLoop *loop, double executed, double lost) {
+  for (int i = loop->loop.first; i <= loop->loop.last; i++) {
+    out->executed[i] = loop->turn.executed[i] * executed;
+    out->lost[i] = loop->turn.lost[i] * lost;
+    out->cause[i] = loop->turn.cause[i];
+    out->blame[i] = loop->turn.blame[i];
+  }
+}
+
+static int multiplies(const SassCode *code, const SassLoop *loop) {
+  int n = 0;
+  for (int i = loop->first; i <= loop->last; i++) {
+    const SassPipe pipe = code->inst[i].opcode->pipe;
+    n += pipe == SASS_PIPE_TENSOR || pipe == SASS_PIPE_GROUP || pipe == SASS_PIPE_FMA ||
+         pipe == SASS_PIPE_DOUBLE;
+  }
+  return n;
+}
+
+// The shortest loop of those that multiply most; of those that do not, the longest.
+static int find_main(const ClockAnswer *out) {
+  int best = -1, most = -1;
+  for (int i = 0; i < out->n_loops; i++) {
+    const SassLoop *loop = &out->loop[i].loop;
+    const int here = multiplies(&out->code, loop);
+    const bool shorter = best >= 0 && length(loop) < length(&out->loop[best].loop);
+    if (here > most || (here == most && (here > 0) == shorter)) {
+      most = here;
+      best = i;
+    }
+  }
+  return best;
+}
+
+// ---- a cubin ------------------------------------------------------------------------------------
+
+static const char *name_in(const char *section) {
+  return str_starts(section, ".text.") ? section + strlen(".text.") : NULL;
+}
+
+// The kernels of the file: how many there are, and the name of the one that is asked for.
+static int find_kernel(const unsigned char *cubin, size_t bytes, const char *wanted,
+                       const char **found, ElfBytes *text) {
+  const char *section;
+  ElfBytes contents;
+  int n = 0;
+  for (int i = 0; elf_section_at(cubin, bytes, i, &section, &contents); i++) {
+    const char *name = name_in(section);
+    if (!name || !contents.at) continue;
+    n++;
+    if (*found || (wanted && !str_equal(name, wanted))) continue;
+    *found = name;
+    *text = contents;
+  }
+  return n;
+}
+
+static const char *say_kernels(Arena *arena, const unsigned char *cubin, size_t bytes) {
+  Str out = str_new(arena);
+  const char *section;
+  ElfBytes contents;
+  for (int i = 0; elf_section_at(cubin, bytes, i, &section, &contents); i++)
+    if (name_in(section))
+      str_printf(&out, "%s%s", out.length ? ", " : "", str_line(arena, name_in(section)));
+  return out.text;
+}
+
+// The threads of a block that .nv.info.KERNEL declares: an entry is a format, an attribute and the
+// size of what follows. 0: it declares none.
+static int declared_threads(Arena *arena, const unsigned char *cubin, size_t bytes,
+                            const char *kernel) {
+  enum { VALUES = 4, MAX_THREADS = 0x05, REQUIRED_THREADS = 0x10, THREADS_MAX = 1024 };
+  const ElfBytes info = elf_section(cubin, bytes, arena_printf(arena, ".nv.info.%s", kernel));
+  for (const unsigned char *at = info.at; at && info.end - at >= 4;) {
+    const int size = at[2] | at[3] << 8;
+    const bool has_values = at[0] == VALUES;
+    uint32_t count[3];
+    if (has_values && (at[1] == MAX_THREADS || at[1] == REQUIRED_THREADS) && size >= 12 &&
+        info.end - at >= 4 + 12) {
+      memcpy(count, at + 4, sizeof count);
+      const uint64_t threads = (uint64_t)count[0] * (count[1] & 0xFFFF) * (count[2] & 0xFFFF);
+      return threads <= THREADS_MAX ? (int)threads : 0;
+    }
+    at += 4 + (has_values ? min_int(size, (int)(info.end - at) - 4) : 0);
+  }
+  return 0;
+}
+
+static const Target *first_of(const TargetTable *targets, int cc) {
+  for (int i = 0; i < targets->count; i++)
+    if (targets->targets[i].cc == cc) return &targets->targets[i];
+  return NULL;
+}
+
+static int trips_of(const ClockAsk *ask, const SassLoop *loops, int n, const SassLoop *loop) {
+  for (int i = 0; i < ask->n_trips; i++) {
+    const int at = ask->trip[i].pc / SASS_BYTES;
+    const SassLoop here = {at, at}, *inside = sass_loop_around(loops, n, &here);
+    if (at == loop->last || inside == loop) return ask->trip[i].turns;
+  }
+  return 0;
+}
+
+static void play_cubin(Arena *arena, const ClockMachine *machine, const ClockAsk *ask,
+                       ClockAnswer *out) {
+  SassLoop loops[CLOCK_LOOPS_MAX];
+  out->n_loops = sass_loops(arena, &out->code, loops, CLOCK_LOOPS_MAX);
+  double *wavefronts = ARENA_ARRAY(arena, double, out->code.n),
+         *far_bytes = ARENA_ARRAY(arena, double, out->code.n);
+  clock_cost_least(&out->code, wavefronts, far_bytes);
+  for (int i = 0; i < out->n_loops; i++) {
+    ClockLoop in = {.machine = machine,
+                    .code = &out->code,
+                    .loop = loops[i],
+                    .wavefronts = wavefronts,
+                    .far_bytes = far_bytes,
+                    .warps = out->warps,
+                    .blocks = out->blocks};
+    for (int k = 0; k < out->n_loops && in.n_inner < CLOCK_INNER_MAX; k++)
+      if (k != i && loops[k].first >= loops[i].first && loops[k].last <= loops[i].last)
+        in.inner[in.n_inner++] =
+            (ClockInner){loops[k], max_int(1, trips_of(ask, loops, out->n_loops, &loops[k]))};
+    out->loop[i].loop = loops[i];
+    out->loop[i].turns = trips_of(ask, loops, out->n_loops, &loops[i]);
+    play_loop(arena, &in, ask->what_if, &out->loop[i]);
+  }
+  // Loops come with those inside first: what is inside says more of its instructions.
+  for (int i = out->n_loops - 1; i >= 0; i--)
+    if (out->loop[i].clocks.value > 0) take_over(out, &out->loop[i], 1, 1);
+  out->main = find_main(out);
+}
+
+static ClockAnswer no_answer(const char *why_not) {
+  return (ClockAnswer){.why_not = why_not, .main = -1, .clocks = {-1, -1, -1}};
+}
+
+ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t bytes,
+                               const TargetTable *targets, const ClockAsk *ask) {
+  ClockAnswer out = no_answer(NULL);
+  ClockMachine machine = {0};
+  ElfBytes text = {0};
+  const int sm = elf_cuda_sm(cubin, bytes),
+            n = find_kernel(cubin, bytes, ask->kernel, &out.kernel, &text);
+  if (!sm) return no_answer("it is no cubin");
+  if (!n) return no_answer("it has no kernel");
+  if (!out.kernel || (n > 1 && !ask->kernel))
+    return no_answer(arena_printf(arena, "--kernel names one of its kernels: %s",
+                                  say_kernels(arena, cubin, bytes)));
+  out.target = first_of(targets, sm);
+  if (!out.target || !clock_facts_read(arena, out.target, &machine))
+    return no_answer(arena_printf(arena, "no clock facts are known of sm_%d", sm));
+  out.mhz = ask->mhz > 0 ? ask->mhz : out.target->boost_mhz;
+  out.kernel = str_line(arena, out.kernel);
+  out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), sm);
+  if (out.code.n > CODE_MAX) return no_answer("its code is too long to be played");
+  const int threads = declared_threads(arena, cubin, bytes, out.kernel);
+  out.warps = (int)ceil_div(threads ? threads : THREADS_UNKNOWN, 32);
+  out.blocks = 1;
+  begin_instructions(arena, &out);
+  play_cubin(arena, &machine, ask, &out);
+  if (out.main < 0 || !(out.loop[out.main].clocks.value > 0))
+    return no_answer(arena_printf(arena, "kernel %s has no loop", out.kernel));
+  return out;
+}
+
+// ---- a schedule ---------------------------------------------------------------------------------
+
+// The texts of the disassembler where it is there; the program's own else.
+static void take_texts(Arena *arena, const SassResult *sass, ClockAnswer *out) {
+  if (!sass || !sass->ok) return;
+  const char **text = ARENA_ARRAY(arena, const char *, out->code.n + 1);
+  int *line = ARENA_ARRAY(arena, int, out->code.n + 1), n = 0;
+  for (int i = 0; i < sass->n_lines; i++) {
+    const SassLine *from = &sass->lines[i];
+    const int at = from->address / SASS_BYTES;
+    if (from->address < 0 || at >= out->code.n || !str_equal(from->kernel, out->kernel)) continue;
+    text[at] = from->text;
+    line[at] = from->cuda_line;
+    n = max_int(n, at + 1);
+  }
+  out->code.n = n;  // the padding is left out
+  out->text = text;
+  out->line = line;
+}
+
+// What a loop costs of the kernel: its instructions' clocks, so that they are those of a turn.
+static void take_loop(Arena *arena, const ClockStay *stay, const ClockAnswer *answer, int which,
+                      int schedulers, ClockedLoop *out) {
+  const int n = answer->code.n;
+  double *lost = ARENA_ARRAY(arena, double, n + 1), sum = 0;
+  for (int i = out->loop.first; i <= out->loop.last && i < n; i++)
+    sum += stay->turn.lost[i] + stay->turn.executed[i] / schedulers;
+  const double turn = stay->rounds[which].clocks, scale = sum > 0 ? turn / sum : 0;
+  for (int i = out->loop.first; i <= out->loop.last && i < n; i++) {
+    lost[i] = stay->turn.lost[i] * scale;
+    out->turn.issued += stay->turn.executed[i] / schedulers * scale;
+    out->turn.lost_to[stay->turn.cause[i]] += lost[i];
+  }
+  out->turn.clocks = turn;
+  out->turn.lost = lost;
+  out->turn.executed = stay->turn.executed;
+  out->turn.cause = stay->turn.cause;
+  out->turn.blame = stay->turn.blame;
+  out->clocks = (ClockSpan){turn, turn * (1 - kernel_error), turn * (1 + kernel_error)};
+}
+
+// Turns of a warp: those that were counted, of all warps and blocks of the SM.
+static double turns_of(const KernelPlay *play, int which) {
+  const double branch = play->executed[play->loop[which].last],
+               ways = play->executed[0] > 0 ? play->executed[0] : 1;
+  return branch / ways;
+}
+
+static void take_loops(Arena *arena, const KernelPlay *play, const ClockStay *stay, int schedulers,
+                       ClockAnswer *out) {
+  out->main = -1;
+  for (int i = 0; i < play->n_loops; i++) {
+    if (!(stay->rounds[i].clocks > 0)) continue;
+    ClockedLoop *loop = &out->loop[out->n_loops];
+    *loop = (ClockedLoop){.loop = play->loop[i], .turns = turns_of(play, i)};
+    take_loop(arena, stay, out, i, schedulers, loop);
+    const double all = loop->turns * loop->turn.clocks;
+    if (out->main < 0 || all > out->loop[out->main].turns * out->loop[out->main].turn.clocks)
+      out->main = out->n_loops;
+    out->n_loops++;
+  }
+}
+
+static void ask_kernel_ifs(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
+                           const ClockAsk *ask, ClockAnswer *out) {
+  for (int i = 0; i < CLOCK_IFS; i++) {
+    const PlayAsk what = {.cold = ask->cold,
+                          .banks_are_free = i == CLOCK_IF_BANKS,
+                          .loads_are_near = i == CLOCK_IF_NEAR,
+                          .more_blocks = i == CLOCK_IF_BLOCK};
+    if (i == CLOCK_IF_BLOCK && (play->in.resident + 1) * play->in.warps > CLOCK_WARPS_MAX)
+      out->what_if[i].why_not = "an SM holds no more warps";
+    else
+      out->what_if[i].clocks = kernel_play_run(arena, play, machine, &what).turn.clocks;
+  }
+}
+
+static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *stay, int schedulers,
+                      ClockAnswer *out) {
+  const double value = stay->turn.clocks;
+  out->clocks = (ClockSpan){value, value * (1 - kernel_error), value * (1 + kernel_error)};
+  memcpy(out->stalls, stay->turn.stalls, sizeof out->stalls);
+  memcpy(out->lost_to, stay->turn.lost_to, sizeof out->lost_to);
+  out->issued = stay->turn.issued;
+  for (int i = 0; i < out->code.n; i++) {
+    out->executed[i] = play->executed[i];
+    out->lost[i] = stay->turn.lost[i];
+    out->cause[i] = stay->turn.cause[i];
+    out->blame[i] = stay->turn.blame[i];
+  }
+  take_loops(arena, play, stay, schedulers, out);
+}
+
+// Clocks of the kernels beside the main one: sums of parts, for example.
+static double clocks_of_others(Arena *arena, const Model *compiled, const Emission *emission,
+                               const ClockTexts *texts, const ClockMachine *machine, bool cold) {
+  double sum = 0;
+  for (int i = 0; i < emission->n_kernels; i++) {
+    if (i == compiled->program->main_kernel) continue;
+    const KernelPlay play = kernel_play(arena, compiled, emission, i, texts->text[i], 0);
+    if (!play.why_not)
+      sum += kernel_play_run(arena, &play, machine, &(PlayAsk){.cold = cold}).turn.clocks;
+  }
+  return sum;
+}
+
+ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emission *emission,
+                               const ClockTexts *texts, const SassResult *sass,
+                               const ClockAsk *ask) {
+  const int which = compiled->program->main_kernel;
+  ClockMachine machine = {0};
+  if (!clock_facts_read(arena, compiled->target, &machine))
+    return no_answer("no clock facts are known of this GPU");
+  const KernelPlay play =
+      kernel_play(arena, compiled, emission, which, texts->text[which], texts->stack_bytes);
+  if (play.why_not) return no_answer(play.why_not);
+  const ClockStay stay = kernel_play_run(arena, &play, &machine, &(PlayAsk){.cold = ask->cold});
+  if (stay.gave_up) return no_answer("its warps wait for what nobody brings");
+  ClockAnswer out = no_answer(NULL);
+  out.kernel = emission->kernel[which].name;
+  out.target = compiled->target;
+  out.mhz = ask->mhz > 0 ? ask->mhz : out.target->boost_mhz;
+  out.code = play.code;
+  out.warps = play.in.warps;
+  out.blocks = min_int(play.in.resident, play.in.blocks);
+  out.registers = compiled->resources.n_registers;
+  begin_instructions(arena, &out);
+  take_texts(arena, sass, &out);
+  take_stay(arena, &play, &stay, machine.schedulers, &out);
+  out.others = clocks_of_others(arena, compiled, emission, texts, &machine, ask->cold);
+  out.tflops = compiled->traffic.flop * out.mhz / (out.clocks.value + out.others) * 1e-6;
+  if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, ask, &out);
+  return out;
+}
+
+// ---- without a compiler -------------------------------------------------------------------------
+
+ClockAnswer clock_answer_stand_in(Arena *arena, const Model *model, const ClockAsk *ask) {
+  static const double off_by = 1.5;
+  (void)arena;
+  ClockAnswer out = no_answer(NULL);
+  const Calibration preset = calibration_none();
+  const CalibrationTerms terms = calibration_terms(model);
+  const double ns = calibration_ns(&preset, &terms);
+  out.stand_in = true;
+  out.target = model->target;
+  out.kernel = "";
+  out.mhz = ask->mhz > 0 ? ask->mhz : model->target->boost_mhz;
+  if (!(ns > 0)) return out;
+  out.tflops = model->traffic.flop / ns * 1e-3;
+  const double clocks = ns * out.mhz * 1e-3;
+  out.clocks = (ClockSpan){clocks, clocks / off_by, clocks * off_by};
+  return out;
+}

@@ -1,0 +1,99 @@
+// What the clock says of a kernel's machine code: clocks of each loop, of the kernel where its
+// launch is known, and the cost of each instruction. One structure for a compiled schedule and for
+// a cubin of anybody's; the command `why` shows it.
+#pragma once
+#include "base/elf_file.h"
+#include "clock/clock_loop.h"
+#include "kernels/toolchain/machine/sass.h"
+#include "model/readings/model.h"
+#include "model/text/emit.h"
+
+enum { CLOCK_LOOPS_MAX = 64, CLOCK_TRIPS_MAX = 16 };
+
+// SM clocks; value below 0: not known.
+typedef struct ClockSpan {
+  double value, low, high;
+} ClockSpan;
+
+// Questions that are played beside the loop as it is.
+#define CLOCK_IF_TABLE(ROW)               \
+  ROW(BANKS, "banks_free", "banks free")  \
+  ROW(NEAR, "loads_near", "loads nearer") \
+  ROW(BLOCK, "one_block_more", "a block more")
+
+typedef enum ClockIfName {
+#define ROW(id, key, title) CLOCK_IF_##id,
+  CLOCK_IF_TABLE(ROW)
+#undef ROW
+      CLOCK_IFS
+} ClockIfName;
+
+typedef struct ClockIf {
+  double clocks;        // a turn, of as much work as the loop has as it is
+  const char *why_not;  // a few words where it cannot be; NULL: it can
+} ClockIf;
+
+typedef struct ClockedLoop {
+  SassLoop loop;
+  double turns;  // of a warp while the kernel runs; 0: not known
+  ClockSpan clocks;
+  ClockTurn turn;
+  ClockIf what_if[CLOCK_IFS];
+} ClockedLoop;
+
+// How often the loop that ends at, or holds as its innermost one, this instruction turns.
+typedef struct ClockTrip {
+  int pc, turns;
+} ClockTrip;
+
+typedef struct ClockAsk {
+  const char *kernel;  // NULL: the only one
+  double mhz;          // of the SM clock; 0: the GPU's boost clock
+  bool what_if, cold;
+  int n_trips;
+  ClockTrip trip[CLOCK_TRIPS_MAX];
+} ClockAsk;
+
+typedef struct ClockAnswer {
+  const char *why_not;  // a sentence where there is nothing; NULL: there is
+  bool stand_in;        // clocks and tflops are a calibrated roofline's; there is no code
+  const char *kernel;
+  const Target *target;
+  double mhz;
+  SassCode code;
+  const char *const *text;  // of each instruction
+  const int *line;          // of the CUDA text; NULL: not known
+  int warps, blocks;        // of a block; resident on an SM
+  int registers;            // of a thread; 0: not known
+  int n_loops, main;        // main: the loop with most of the clocks; -1: there is none
+  ClockedLoop *loop;
+  ClockSpan clocks;  // of the kernel, launch to end
+  double others;     // clocks of kernels beside the main one, which `clocks` is of
+  double tflops;     // of all of them; 0: not known
+  double issued, lost_to[CLOCK_CAUSE_COUNT];  // of the kernel: what its clocks are made of
+  ClockIf what_if[CLOCK_IFS];                 // of the kernel
+  double stalls[CLOCK_CAUSE_COUNT];           // per issued instruction
+  // Per instruction: times that warps come by, of the whole grid or, where the launch is not known,
+  // of a warp in a turn of its loop; clocks lost, of the kernel or of that turn; why and by whom.
+  double *executed, *lost;
+  ClockCause *cause;
+  int *blame;
+} ClockAnswer;
+
+// Of one kernel of a cubin: nothing of its launch is known but the threads of a block, where the
+// code declares them. `target`: a GPU of its architecture.
+ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t bytes,
+                               const TargetTable *targets, const ClockAsk *ask);
+// The machine code of an emission's kernels; of the main one the bytes of a thread's stack.
+typedef struct ClockTexts {
+  ElfBytes text[KERNELS_MAX];
+  int stack_bytes;
+} ClockTexts;
+
+// Of a compiled schedule. `compiled`: the model with the compiler's registers; `sass`: the listing
+// for texts and lines, NULL where there is none.
+ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emission *emission,
+                               const ClockTexts *texts, const SassResult *sass,
+                               const ClockAsk *ask);
+// What stands in for it while nothing is compiled.
+ClockAnswer clock_answer_stand_in(Arena *arena, const Model *model, const ClockAsk *ask);

@@ -1,0 +1,526 @@
+// Machine code, launch and addresses → the blocks of the SM that has most of them.
+//
+// Blocks are alike but for their number; of causal attention, whose blocks have more or fewer keys,
+// as many are walked as the SM runs. The first times that a warp comes by an access its addresses
+// are looked at: wavefronts of shared memory, lines and sectors of global memory.
+//
+// Worked example, 4,096 tiles on 132 SMs, two blocks at once: the SM with most runs 32, in 16
+// generations, of which three are played.
+#include "kernels/toolchain/machine/kernel_play.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "banks/engine/bank.h"
+#include "base/str.h"
+#include "base/whole.h"
+
+enum {
+  CUT_INSTRUCTIONS = 200000,  // of a block, from which on its main loop is cut
+  CUT_FROM = 40,              // turns
+  CUT_HEAD = 8,
+  CUT_TAIL = 4,
+};
+enum { L1_PIECES = 1 << 18 };
+static const double COPIED_LINE = 0.25;  // clocks: four lines a clock (traffic.c)
+enum { GRID_MAX = 4096 };                // blocks that are measured
+enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
+
+// ---- the launch ---------------------------------------------------------------------------------
+
+static void put_word(SassLaunch *launch, int at, uint32_t value) {
+  if (at + (int)sizeof value <= SASS_CONSTANTS) memcpy(launch->constant + at, &value, sizeof value);
+}
+
+// Where the parameter `grid` stands, which comes behind pointers, maps and alpha.
+static int place_of_grid(const EmitKernel *kernel) {
+  enum { POINTER = 8, MAP = 128, MAP_ALIGNED = 64 };
+  int at = PARAMETERS;
+  for (int i = 0; i < kernel->n_args; i++)
+    at = kernel->arg[i].copy ? (int)round_up(at, MAP_ALIGNED) + MAP
+                             : (int)round_up(at, POINTER) + POINTER;
+  return at + (kernel->takes_alpha ? 4 : 0);
+}
+
+// The grid of a persistent kernel: as many blocks as are resident at once, tiles at most.
+static int64_t grid_of(const Model *model, const EmitKernel *kernel) {
+  const int64_t at_once = model->target->sm_count * max_int(1, model->resources.blocks_per_sm);
+  return kernel->persistent ? min64(kernel->n_blocks, at_once) : kernel->n_blocks;
+}
+
+static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, int64_t block) {
+  enum { APART = 40, NTID = 0, NCTAID = 12, STACK = 0x28, STACK_TOP = 0x10000 };
+  SassLaunch out = {.threads = (int)kernel->n_threads, .block = block};
+  out.blocks = grid_of(model, kernel);
+  for (int i = 0; i < SASS_CONSTANTS / 8; i++) {
+    const uint64_t pointer = (uint64_t)(i + 1) << APART;
+    memcpy(out.constant + 8 * i, &pointer, sizeof pointer);
+  }
+  for (int i = 0; i < 3; i++) {
+    put_word(&out, NTID + 4 * i, i ? 1 : (uint32_t)out.threads);
+    put_word(&out, NCTAID + 4 * i, i ? 1 : (uint32_t)out.blocks);
+  }
+  put_word(&out, STACK, STACK_TOP);
+  if (kernel->takes_grid)
+    put_word(&out, place_of_grid(kernel), (uint32_t)(out.blocks / max64(1, kernel->cluster)));
+  return out;
+}
+
+// ---- accesses -----------------------------------------------------------------------------------
+
+typedef struct Costs {
+  const SassCode *code;
+  double *wavefronts, *lines, *far_bytes, *far_share, local_share;
+  int *n, n_l1, warp;  // warp: whose way it is
+  uint64_t *l1;
+} Costs;
+
+static const BankOp *op_of(const SassInst *inst) {
+  char name[32] = "";
+  const char *opcode = inst->opcode->name;
+  if (str_equal(opcode, "LDSM") || str_equal(opcode, "STSM"))
+    snprintf(name, sizeof name, "%s_x%d", str_equal(opcode, "LDSM") ? "ldsm" : "stsm",
+             inst->bytes / 4);
+  else
+    snprintf(name, sizeof name, "%s%d", inst->opcode->kind == SASS_KIND_STORE ? "sts" : "lds",
+             inst->bytes * 8);
+  return banks_op_find(name);
+}
+
+// The distinct pieces of `size` bytes that the lanes touch.
+static int list_pieces(const int64_t address[SASS_LANES], int bytes, int size,
+                       int64_t seen[SASS_LANES * 2]) {
+  int n = 0;
+  for (int i = 0; i < SASS_LANES; i++) {
+    if (address[i] < 0) continue;
+    for (int64_t piece = address[i] / size; piece <= (address[i] + bytes - 1) / size; piece++) {
+      bool known = false;
+      for (int k = n - 1; k >= 0 && !known; k--) known = seen[k] == piece;
+      if (!known && n < SASS_LANES * 2) seen[n++] = piece;
+    }
+  }
+  return n;
+}
+
+static bool is_local(const SassInst *inst) {
+  return str_equal(inst->opcode->name, "LDL") || str_equal(inst->opcode->name, "STL");
+}
+
+// Whether the sector is asked for the first time: by the block, or by this warp. Nothing is
+// forgotten.
+static bool is_new(Costs *costs, int64_t sector, int warp) {
+  const uint64_t key = (uint64_t)sector * 64 + (uint64_t)(warp + 1);
+  const uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
+  for (uint64_t i = hash >> 40;; i++) {
+    uint64_t *cell = &costs->l1[i % L1_PIECES];
+    if (*cell == key) return false;
+    if (*cell) continue;
+    if (++costs->n_l1 < L1_PIECES / 2) *cell = key;
+    return true;
+  }
+}
+
+// Bytes that come from L2: the sectors that the block has not asked L1 for. A warp that has not
+// asked for one of them waits as long as whoever asked first, for both ask at the same time.
+static double far_bytes_of(Costs *costs, const SassInst *inst, const int64_t address[SASS_LANES],
+                           bool *waits) {
+  enum { BLOCK = -1 };
+  int64_t seen[SASS_LANES * 2];
+  const bool by_l1 = inst->opcode->kind == SASS_KIND_LOAD ||
+                     (inst->opcode->kind == SASS_KIND_COPY && inst->bytes < 16);
+  const int n = list_pieces(address, inst->bytes, SECTOR, seen);
+  int far = 0;
+  *waits = !by_l1;
+  for (int i = 0; i < n; i++) {
+    far += !by_l1 || is_new(costs, seen[i], BLOCK);
+    if (by_l1 && is_new(costs, seen[i], costs->warp)) *waits = true;
+  }
+  return SECTOR * far;
+}
+
+// Copies of 4 and 8 bytes go through the shared pipe lane by lane; others are written past it.
+static double wavefronts_of_copy(const SassInst *inst, const int64_t address[SASS_LANES],
+                                 const int64_t *shared) {
+  if (inst->bytes >= 16) return 0;
+  if (!shared) return inst->bytes / 4.0;
+  const BankOp *op = banks_op_find(inst->bytes == 8 ? "cpasync8" : "cpasync4");
+  return banks_count_copy(op, shared, address).wavefronts;
+}
+
+static bool is_past_pipe(const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_COPY && inst->bytes >= 16;
+}
+
+static void note_access(void *context, int at, const int64_t address[SASS_LANES],
+                        const int64_t *shared) {
+  Costs *costs = context;
+  const SassInst *inst = &costs->code->inst[at];
+  int64_t seen[SASS_LANES * 2];
+  if (is_local(inst)) return;
+  costs->n[at]++;
+  if (inst->opcode->pipe == SASS_PIPE_FAR) {
+    costs->lines[at] +=
+        list_pieces(address, inst->bytes, LINE, seen) * (is_past_pipe(inst) ? COPIED_LINE : 1);
+    bool waits;
+    costs->far_bytes[at] += far_bytes_of(costs, inst, address, &waits);
+    costs->far_share[at] += waits;
+    if (inst->opcode->kind == SASS_KIND_COPY)
+      costs->wavefronts[at] += wavefronts_of_copy(inst, address, shared);
+    return;
+  }
+  const BankOp *op = op_of(inst);
+  if (op) costs->wavefronts[at] += banks_count(op, address).wavefronts;
+}
+
+// Accesses of which no address is known have as many wavefronts, or lines, as their bytes need.
+static void finish_costs(Costs *costs) {
+  for (int i = 0; i < costs->code->n; i++) {
+    const SassInst *inst = &costs->code->inst[i];
+    const double least = inst->bytes > 4 ? inst->bytes / 4.0 : 1;
+    if (costs->n[i]) {
+      costs->wavefronts[i] /= costs->n[i];
+      costs->lines[i] /= costs->n[i];
+      costs->far_bytes[i] /= costs->n[i];
+      costs->far_share[i] /= costs->n[i];
+    }
+    if (inst->opcode->pipe == SASS_PIPE_SHARED && !(costs->wavefronts[i] > 0))
+      costs->wavefronts[i] = least;
+    if (inst->opcode->pipe != SASS_PIPE_FAR || costs->n[i]) continue;
+    costs->lines[i] = least;
+    costs->far_share[i] = is_local(inst) ? costs->local_share : 1;
+    costs->far_bytes[i] = least * LINE * costs->far_share[i];
+  }
+}
+
+static Costs costs_new(Arena *arena, const SassCode *code) {
+  return (Costs){.code = code,
+                 .wavefronts = ARENA_ARRAY(arena, double, code->n + 1),
+                 .lines = ARENA_ARRAY(arena, double, code->n + 1),
+                 .far_bytes = ARENA_ARRAY(arena, double, code->n + 1),
+                 .far_share = ARENA_ARRAY(arena, double, code->n + 1),
+                 .n = ARENA_ARRAY(arena, int, code->n + 1),
+                 .l1 = ARENA_ARRAY(arena, uint64_t, L1_PIECES)};
+}
+
+// What is spilled comes by in circles: where L1 has no room for all of it beside the shared memory
+// of its blocks, which is cut off in these steps, none of it is there when it is asked for again.
+static double spilled_share(const Model *model, const EmitKernel *kernel, int stack_bytes) {
+  enum { KIB = 1024, ALL = 256 };
+  static const int steps[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
+  const int64_t resident = max_int(1, model->resources.blocks_per_sm),
+                shared = resident * (kernel->smem_bytes + KIB),
+                asked = resident * kernel->n_threads * stack_bytes;
+  size_t step = 0;
+  while (step + 1 < sizeof steps / sizeof *steps && (int64_t)steps[step] * KIB < shared) step++;
+  return asked > (int64_t)(ALL - steps[step]) * KIB ? 1 : 0;
+}
+
+// ---- boxes --------------------------------------------------------------------------------------
+
+// Bytes of a row of the boxes, the mean over the maps.
+static double row_bytes(const EmitKernel *kernel) {
+  double bytes = 0, rows = 0;
+  for (int i = 0; i < kernel->n_args; i++) {
+    const EmitArg *arg = &kernel->arg[i];
+    if (!arg->copy) continue;
+    const EmitMap map = emit_arg_map(arg);
+    bytes += (double)map.box_columns * map.box_rows * dtype_bytes(arg->buffer->type);
+    rows += map.box_rows;
+  }
+  return rows > 0 ? bytes / rows : LINE;
+}
+
+typedef struct Expected {
+  uint32_t address;
+  double bytes, copies;
+} Expected;
+
+static Expected *expected_at(Expected all[MBARRIERS_MAX], int *n, uint32_t address) {
+  for (int i = 0; i < *n; i++)
+    if (all[i].address == address) return &all[i];
+  if (*n == MBARRIERS_MAX) return &all[0];
+  all[*n] = (Expected){.address = address};
+  return &all[(*n)++];
+}
+
+static bool is_fetch(const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
+}
+
+static bool is_box(const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_CONTROL;
+}
+
+// An mbarrier expects as many bytes as its copies bring, each of them an equal part.
+static ClockBox *find_boxes(Arena *arena, const SassCode *code, const EmitKernel *kernel,
+                            const SassWay *way, int warps) {
+  Expected all[MBARRIERS_MAX];
+  int n = 0;
+  ClockBox *box = ARENA_ARRAY(arena, ClockBox, code->n + 1);
+  const double row = row_bytes(kernel);
+  for (int second = 0; second < 2; second++)
+    for (int w = 0; w < warps; w++)
+      for (int i = 0; i < way[w].n_events; i++) {
+        const SassEvent *event = &way[w].event[i];
+        const SassInst *inst = &code->inst[event->at];
+        const bool arrives = inst->opcode->kind == SASS_KIND_MBARRIER && inst->form == 4;
+        if (!arrives && !is_box(inst)) continue;
+        Expected *one = expected_at(all, &n, event->address);
+        if (!second) {
+          one->bytes += arrives ? event->value : 0;
+          one->copies += is_box(inst);
+        } else if (is_box(inst))
+          box[event->at] = (ClockBox){one->bytes / one->copies, one->bytes / one->copies / row};
+      }
+  return box;
+}
+
+// Loads from L2 and boxes on the way of a block.
+static double far_loads(const SassCode *code, const double *far_bytes, const SassWay *way,
+                        int warps) {
+  double n = 0;
+  for (int w = 0; w < warps; w++)
+    for (int i = 0; i < way[w].n_stretches; i++)
+      for (int at = way[w].stretch[i].first; at <= way[w].stretch[i].last; at++)
+        n += is_box(&code->inst[at]) || (far_bytes[at] > 0 && is_fetch(&code->inst[at]));
+  return n;
+}
+
+// How often warps of the whole grid come by each instruction; blocks that differ stand for others.
+static const double *count_executed(Arena *arena, const SassCode *code, const ClockKernel *in,
+                                    double blocks) {
+  double *out = ARENA_ARRAY(arena, double, code->n + 1);
+  for (int k = 0; k < in->n_kinds; k++)
+    for (int w = 0; w < in->warps; w++)
+      for (int i = 0; i < in->kind[k].way[w].n_stretches; i++) {
+        const SassStretch *here = &in->kind[k].way[w].stretch[i];
+        for (int at = here->first; at <= here->last; at++) out[at] += blocks / in->n_kinds;
+      }
+  return out;
+}
+
+// ---- all of it ----------------------------------------------------------------------------------
+
+// The compiler's registers are known of the main kernel; of others threads alone count.
+static int resident_of(const Model *model, const EmitKernel *kernel, int which) {
+  const int warps = (int)ceil_div(kernel->n_threads, SASS_LANES);
+  if (which != model->program->main_kernel) return max_int(1, CLOCK_WARPS_MAX / warps);
+  return max_int(1, model->resources.blocks_per_sm);
+}
+
+static int64_t blocks_of_sm(const Model *model, const EmitKernel *kernel) {
+  return ceil_div(grid_of(model, kernel), model->target->sm_count);
+}
+
+// Who walks: the launch of a kernel, and what is found on the way.
+typedef struct Walker {
+  Arena *arena;
+  const Model *model;
+  const EmitKernel *kernel;
+  const SassPlan *plan;
+  int warps, which;
+  Costs costs;
+} Walker;
+
+static SassWay *walk_block(Walker *walker, int64_t block) {
+  SassWay *way = ARENA_ARRAY(walker->arena, SassWay, walker->warps);
+  const SassListener listener = {note_access, &walker->costs};
+  const SassLaunch launch = launch_of(walker->model, walker->kernel, block);
+  for (int w = 0; w < walker->warps; w++) {
+    walker->costs.warp = w;
+    way[w] = sass_run(walker->arena, walker->plan, &launch, w, &listener);
+  }
+  return way;
+}
+
+static int64_t instructions_of(const SassWay *way, int warps) {
+  int64_t n = 0;
+  for (int w = 0; w < warps; w++) n += way[w].instructions;
+  return n;
+}
+
+static bool all_end(const SassWay *way, int warps) {
+  for (int w = 0; w < warps; w++)
+    if (!way[w].ended) return false;
+  return true;
+}
+
+// Instructions of the first warp of a block.
+static int64_t measure_block(const Walker *walker, int64_t block) {
+  const SassLaunch launch = launch_of(walker->model, walker->kernel, block);
+  Arena *own = arena_new("measure");
+  const int64_t n = sass_run(own, walker->plan, &launch, 0, NULL).instructions;
+  arena_free(own);
+  return n;
+}
+
+// The SM that a block goes to: one after the other until all are full, then the one that has least.
+static int64_t choose_sm(const int64_t *load, int64_t sms, int64_t block, int64_t at_once) {
+  int64_t best = block % sms;
+  if (block < at_once) return best;
+  for (int64_t i = 0; i < sms; i++)
+    if (load[i] < load[best]) best = i;
+  return best;
+}
+
+// The blocks of the SM that has most to do, in their order; how many.
+static int blocks_of_fullest(const Walker *walker, int64_t grid, int64_t out[KINDS_MAX]) {
+  const int64_t sms = walker->model->target->sm_count,
+                at_once = sms * resident_of(walker->model, walker->kernel, walker->which);
+  int64_t *load = ARENA_ARRAY(walker->arena, int64_t, sms),
+          *of = ARENA_ARRAY(walker->arena, int64_t, grid), fullest = 0;
+  int n = 0;
+  for (int64_t i = 0; i < grid; i++) {
+    of[i] = choose_sm(load, sms, i, at_once);
+    load[of[i]] += measure_block(walker, i);
+  }
+  for (int64_t i = 0; i < sms; i++)
+    if (load[i] > load[fullest]) fullest = i;
+  for (int64_t i = 0; i < grid && n < KINDS_MAX; i++)
+    if (of[i] == fullest) out[n++] = i;
+  return n;
+}
+
+// The ways of the blocks that the SM runs: of one where the first and the last of the grid are
+// alike. NULL: a warp does not come to its end.
+static ClockBlock *walk_blocks(Walker *walker, int *n, int *blocks) {
+  const int64_t grid = grid_of(walker->model, walker->kernel);
+  int64_t which[KINDS_MAX] = {0};
+  ClockBlock *kind = ARENA_ARRAY(walker->arena, ClockBlock, KINDS_MAX);
+  *n = 1;
+  *blocks = (int)blocks_of_sm(walker->model, walker->kernel);
+  if (!walker->kernel->persistent && grid <= GRID_MAX &&
+      measure_block(walker, 0) != measure_block(walker, grid - 1))
+    *blocks = *n = blocks_of_fullest(walker, grid, which);
+  for (int i = 0; i < *n; i++) {
+    kind[i].way = walk_block(walker, which[i]);
+    if (!all_end(kind[i].way, walker->warps)) return NULL;
+  }
+  return kind;
+}
+
+// ---- long loops ---------------------------------------------------------------------------------
+
+static int rounds_of(const SassWay *way, const SassLoop *loop) {
+  int n = 0;
+  for (int i = 0; i + 1 < way->n_stretches; i++)
+    n += way->stretch[i].last == loop->last && way->stretch[i + 1].first == loop->first;
+  return n;
+}
+
+// The loop that all warps go round alike and that has most of the way; -1: there is none.
+static int loop_to_cut(const KernelPlay *play, const SassWay *way, int warps) {
+  int best = -1, most = 0;
+  for (int i = 0; i < play->n_loops; i++) {
+    const SassLoop *loop = &play->loop[i];
+    const int rounds = rounds_of(&way[0], loop), length = loop->last - loop->first;
+    bool alike = rounds >= CUT_FROM;
+    for (int w = 1; w < warps && alike; w++) alike = rounds_of(&way[w], loop) == rounds;
+    if (!alike || length <= most) continue;
+    best = i;
+    most = length;
+  }
+  return best;
+}
+
+// The way without `turns` of its rounds: those behind the first ones.
+static SassWay cut_way(Arena *arena, const SassWay *way, const SassLoop *loop, int turns) {
+  SassWay out = *way;
+  SassStretch *stretch = ARENA_ARRAY(arena, SassStretch, way->n_stretches);
+  SassEvent *event = ARENA_ARRAY(arena, SassEvent, way->n_events + 1);
+  int rounds = 0, at_event = 0;
+  out.n_stretches = out.n_events = 0;
+  for (int i = 0; i < way->n_stretches; i++) {
+    const SassStretch *here = &way->stretch[i];
+    const bool cut = rounds >= CUT_HEAD && rounds < CUT_HEAD + turns;
+    if (!cut) stretch[out.n_stretches++] = *here;
+    for (; at_event < way->n_events && way->event[at_event].at >= here->first &&
+           way->event[at_event].at <= here->last;) {
+      if (!cut) event[out.n_events++] = way->event[at_event];
+      at_event++;
+      if (at_event < way->n_events && way->event[at_event].at <= way->event[at_event - 1].at) break;
+    }
+    rounds += i + 1 < way->n_stretches && here->last == loop->last &&
+              way->stretch[i + 1].first == loop->first;
+  }
+  out.stretch = stretch;
+  out.event = event;
+  return out;
+}
+
+// Of ways that are too long to be played whole the middle turns are left out. A ring of slabs comes
+// round with them: they are a multiple of what any ring's slots and phases are.
+static void cut_ways(Arena *arena, KernelPlay *play, const SassWay *way, ClockBlock *block) {
+  enum { RING = 24 };
+  ClockKernel *in = &play->in;
+  in->cut_loop = -1;
+  const int loop = in->n_kinds == 1 && instructions_of(way, in->warps) > CUT_INSTRUCTIONS
+                       ? loop_to_cut(play, way, in->warps)
+                       : -1;
+  if (loop < 0) return;
+  const int rounds = rounds_of(way, &play->loop[loop]), left = rounds - CUT_HEAD - CUT_TAIL,
+            turns = left / RING * RING;
+  if (turns < RING) return;
+  SassWay *cut = ARENA_ARRAY(arena, SassWay, in->warps);
+  for (int w = 0; w < in->warps; w++) cut[w] = cut_way(arena, &way[w], &play->loop[loop], turns);
+  block->way = cut;
+  in->cut_loop = loop;
+  in->cut_turns = turns;
+  in->kept_turns = rounds + 1 - turns;
+}
+
+KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emission, int which,
+                       ElfBytes text, int stack_bytes) {
+  const EmitKernel *kernel = &emission->kernel[which];
+  KernelPlay out = {0};
+  if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
+  if (kernel->takes_lists)
+    return (KernelPlay){.why_not = "its blocks claim their work while they run"};
+  out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);
+  out.n_loops = sass_loops(arena, &out.code, out.loop, CLOCK_MARKS_MAX);
+  const int warps = (int)ceil_div(kernel->n_threads, SASS_LANES);
+  Walker walker = {
+      arena, model, kernel, sass_plan(arena, &out.code), warps, which, costs_new(arena, &out.code)};
+  int n = 0, blocks = 0;
+  ClockBlock *kind = walk_blocks(&walker, &n, &blocks);
+  Costs costs = walker.costs;
+  if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
+  costs.local_share = spilled_share(model, kernel, stack_bytes);
+  finish_costs(&costs);
+  out.in = (ClockKernel){
+      .wavefronts = costs.wavefronts,
+      .lines = costs.lines,
+      .far_bytes = costs.far_bytes,
+      .far_share = costs.far_share,
+      .box = find_boxes(arena, &out.code, kernel, kind[0].way, warps),
+      .warps = warps,
+      .n_kinds = n,
+      .kind = kind,
+      .blocks = blocks,
+      .resident = resident_of(model, kernel, which),
+      .dram_share = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0,
+      .n_loops = out.n_loops,
+  };
+  out.executed = count_executed(arena, &out.code, &out.in, (double)grid_of(model, kernel));
+  const double tiles =
+      kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
+  cut_ways(arena, &out, kind[0].way, kind);
+  out.in.cold_loads = far_loads(&out.code, costs.far_bytes, kind[0].way, warps) *
+                      min_int(out.in.blocks, out.in.resident) / (tiles > 1 ? tiles : 1);
+  return out;
+}
+
+ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
+                          const PlayAsk *ask) {
+  ClockKernel in = play->in;
+  in.machine = machine;
+  in.code = &play->code;
+  in.loop = play->loop;
+  in.cold = ask->cold;
+  in.banks_are_free = ask->banks_are_free;
+  in.loads_are_near = ask->loads_are_near;
+  in.resident += ask->more_blocks;
+  ClockStay stay = clock_play_kernel(arena, &in);
+  stay.turn.clocks += machine->launch_clocks;
+  return stay;
+}

@@ -1,0 +1,648 @@
+// One warp, instruction by instruction.
+//
+// After the first few times that it comes by, an instruction is carried out only where a branch, a
+// guard or an mbarrier hangs on it: those are found beforehand, going from what is needed to what
+// it is made of until nothing is added.
+#include "sass/sass_run.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "sass/sass_eval.h"
+
+enum {
+  REGISTERS = 256,
+  UNIFORMS = 64,
+  PREDICATES = 8,
+  ALWAYS = 7,
+  RZ = 255,
+  URZ = 63,
+  FULLY = 6,                // times that an instruction is carried out whatever hangs on it
+  STEPS_MAX = 8 * 1000000,  // instructions of a warp
+  LOCAL_WORDS = 1024,
+};
+
+typedef struct Lanes {
+  uint32_t v[SASS_LANES];
+  bool known;
+} Lanes;
+
+typedef struct Predicate {
+  uint32_t lanes;
+  bool known;
+} Predicate;
+
+typedef struct Group {
+  int pc;
+  uint32_t lanes;
+} Group;
+
+struct SassPlan {
+  const SassCode *code;
+  const SassEval *const *eval;  // NULL where what is computed is not known
+  const bool *needed;           // by a branch, a guard or an mbarrier
+};
+
+typedef struct Run {
+  Arena *arena;
+  const SassCode *code;
+  const SassLaunch *launch;
+  const SassListener *listener;
+  const SassEval *const *eval;
+  const bool *needed;
+  unsigned char *seen;
+  int warp;
+  Lanes r[REGISTERS], u[UNIFORMS], local[LOCAL_WORDS];
+  Predicate p[PREDICATES], up[PREDICATES];
+  Group group[SASS_LANES];
+  int n_groups;  // that wait at other places
+  int pc;
+  uint32_t active;
+  SassWay way;
+  SassStretch *stretch;
+  SassEvent *event;
+  int stretch_room, event_room, first;
+} Run;
+
+// ---- operands -----------------------------------------------------------------------------------
+
+static const Lanes zero = {.known = true};
+
+static const Lanes *reg(const Run *run, bool uniform, int number) {
+  if (uniform) return number >= URZ ? &zero : &run->u[number];
+  return number >= RZ ? &zero : &run->r[number];
+}
+
+static void fill(Lanes *to, uint32_t value) {
+  for (int i = 0; i < SASS_LANES; i++) to->v[i] = value;
+  to->known = true;
+}
+
+static uint32_t constant_at(const Run *run, uint32_t offset) {
+  uint32_t value = 0;
+  if (offset + sizeof value <= SASS_CONSTANTS)
+    memcpy(&value, run->launch->constant + offset, sizeof value);
+  return value;
+}
+
+typedef enum From { FROM_REGISTER, FROM_UNIFORM, FROM_IMMEDIATE, FROM_CONSTANT } From;
+
+// Where operands B and C come from, by the form in bits 9 to 11.
+static From from_of(const SassInst *inst, int slot) {
+  static const From b[8] = {0,
+                            FROM_REGISTER,
+                            FROM_REGISTER,
+                            FROM_REGISTER,
+                            FROM_IMMEDIATE,
+                            FROM_CONSTANT,
+                            FROM_UNIFORM,
+                            FROM_REGISTER},
+                    c[8] = {0,
+                            FROM_REGISTER,
+                            FROM_IMMEDIATE,
+                            FROM_CONSTANT,
+                            FROM_REGISTER,
+                            FROM_REGISTER,
+                            FROM_REGISTER,
+                            FROM_UNIFORM};
+  return slot == 1 ? b[inst->form] : c[inst->form];
+}
+
+// B stands where C does as soon as C is no register.
+static bool is_swapped(const SassInst *inst) {
+  return inst->form == 2 || inst->form == 3 || inst->form == 7;
+}
+
+static int place_of(const SassInst *inst, int slot) {
+  if (slot == 0) return 24;
+  return (slot == 1) == !is_swapped(inst) ? 32 : 64;
+}
+
+static const Lanes *operand(const Run *run, const SassInst *inst, int slot, bool uniform,
+                            Lanes *room) {
+  const From from = slot ? from_of(inst, slot) : FROM_REGISTER;
+  const int at = place_of(inst, slot);
+  switch (from) {
+    case FROM_IMMEDIATE:
+      fill(room, sass_field(inst, 32, 32));
+      return room;
+    case FROM_CONSTANT:
+      fill(room, constant_at(run, sass_field(inst, 40, 14) * 4));
+      return room;
+    case FROM_UNIFORM:
+      return reg(run, true, (int)sass_field(inst, at, 6));
+    case FROM_REGISTER:
+      break;
+  }
+  return reg(run, uniform, (int)sass_field(inst, at, uniform ? 6 : 8));
+}
+
+static Predicate predicate(const Run *run, const SassInst *inst, int at, bool uniform) {
+  const int number = (int)sass_field(inst, at, 3);
+  Predicate out = number == ALWAYS ? (Predicate){~0u, true}
+                  : uniform        ? run->up[number]
+                                   : run->p[number];
+  if (sass_field(inst, at + 3, 1)) out.lanes = ~out.lanes;
+  return out;
+}
+
+static void set_predicate(Run *run, const SassInst *inst, bool uniform, Predicate value,
+                          uint32_t lanes) {
+  const int number = (int)sass_field(inst, 81, 3);
+  if (number == ALWAYS) return;
+  Predicate *to = uniform ? &run->up[number] : &run->p[number];
+  to->known = value.known && (to->known || lanes == ~0u || uniform || lanes == run->active);
+  to->lanes = uniform ? value.lanes : (to->lanes & ~lanes) | (value.lanes & lanes);
+}
+
+static void set_register(Run *run, bool uniform, int number, const Lanes *value, uint32_t lanes) {
+  if (number >= (uniform ? URZ : RZ)) return;
+  Lanes *to = uniform ? &run->u[number] : &run->r[number];
+  to->known = value->known;
+  for (int i = 0; i < SASS_LANES; i++)
+    if (lanes >> i & 1) to->v[i] = value->v[i];
+}
+
+static void forget(Run *run, const SassInst *inst) {
+  const bool uniform = sass_is_uniform(inst);
+  const int n = inst->bytes > 4 ? inst->bytes / 4 : inst->opcode->pipe == SASS_PIPE_TENSOR ? 4 : 1;
+  const int number = (int)sass_field(inst, 16, uniform ? 6 : 8);
+  if (inst->opcode->kind == SASS_KIND_STORE || inst->opcode->kind == SASS_KIND_COPY ||
+      inst->opcode->pipe == SASS_PIPE_CONTROL)
+    return;
+  for (int i = 0; i < n && number + i < (uniform ? URZ : RZ); i++)
+    (uniform ? run->u : run->r)[number + i].known = false;
+}
+
+// ---- instructions that compute ------------------------------------------------------------------
+
+// What the operands are in one lane.
+static SassIn lane_of(const Lanes *const in[4], const Predicate p[3], int i) {
+  return (SassIn){in[0]->v[i],         in[1]->v[i],         in[2]->v[i],        in[3]->v[i],
+                  p[0].lanes >> i & 1, p[1].lanes >> i & 1, p[2].lanes >> i & 1};
+}
+
+static bool read_operands(const Run *run, const SassInst *inst, unsigned has, const Lanes *in[4],
+                          Lanes room[2], Predicate p[3]) {
+  static const int places[3] = {87, 77, 68};
+  const bool uniform = sass_is_uniform(inst);
+  bool known = true;
+  for (int slot = 0; slot < 3; slot++)
+    in[slot] =
+        has >> slot & 1 ? operand(run, inst, slot, uniform, &room[slot ? slot - 1 : 0]) : &zero;
+  in[3] = &zero;
+  if (has & SASS_HAS_C_HIGH && from_of(inst, 2) == FROM_REGISTER) {
+    const int number = (int)sass_field(inst, place_of(inst, 2), uniform ? 6 : 8);
+    if (number < (uniform ? URZ : RZ)) in[3] = reg(run, uniform, number + 1);
+  }
+  for (int i = 0; i < 4; i++) known = known && in[i]->known;
+  for (int i = 0; i < 3; i++) {
+    p[i] = (Predicate){0, true};
+    if (!(has & (unsigned)SASS_HAS_P << i)) continue;
+    // PLOP3 may read a uniform predicate among those of the lanes.
+    p[i] = predicate(run, inst, places[i], uniform || (i == 2 && sass_field(inst, 67, 1)));
+    known = known && p[i].known;
+  }
+  return known;
+}
+
+static void compute(Run *run, const SassInst *inst, const SassEval *eval, uint32_t lanes) {
+  const bool uniform = sass_is_uniform(inst), makes_uniform = uniform || eval->bits == 0x0ca;
+  const Lanes *in[4];
+  Lanes room[2], low = {.known = false}, high = {.known = false};
+  Predicate p[3], out = {0, false};
+  const bool known = read_operands(run, inst, eval->has, in, room, p);
+  low.known = high.known = out.known = known;
+  const int first = lanes ? __builtin_ctz(lanes) : 0;
+  for (int i = 0; known && i < SASS_LANES; i++) {
+    if (!(lanes >> i & 1)) continue;
+    const SassOut got = eval->run(inst, lane_of(in, p, i));
+    low.v[i] = got.d;
+    high.v[i] = got.d_high;
+    out.lanes |= (uint32_t)got.p << i;
+    if (uniform) break;
+  }
+  if (makes_uniform) {
+    fill(&low, low.v[first]), fill(&high, high.v[first]);
+    low.known = high.known = known;
+    out.lanes = out.lanes >> first & 1 ? ~0u : 0;
+    lanes = ~0u;
+  }
+  const int number = (int)sass_field(inst, 16, makes_uniform ? 6 : 8);
+  if (eval->has & SASS_HAS_D) set_register(run, makes_uniform, number, &low, lanes);
+  if (eval->has & SASS_HAS_D_HIGH) set_register(run, makes_uniform, number + 1, &high, lanes);
+  if (eval->has & SASS_SETS_P) set_predicate(run, inst, uniform, out, lanes);
+}
+
+// ---- instructions of their own kind -------------------------------------------------------------
+
+static void read_special(Run *run, const SassInst *inst, uint32_t lanes, bool uniform) {
+  enum { LANE = 0x00, TID_X = 0x21, CTAID_X = 0x25, CGA_RANK = 0x88 };
+  const int which = (int)sass_field(inst, 72, 8);
+  Lanes value = {.known = true};
+  for (int i = 0; i < SASS_LANES; i++)
+    value.v[i] = which == TID_X      ? (uint32_t)(run->warp * SASS_LANES + i)
+                 : which == LANE     ? (uint32_t)i
+                 : which == CTAID_X  ? (uint32_t)run->launch->block
+                 : which == CGA_RANK ? (uint32_t)run->launch->rank
+                                     : 0;
+  set_register(run, uniform, (int)sass_field(inst, 16, uniform ? 6 : 8), &value, lanes);
+}
+
+static void read_constant(Run *run, const SassInst *inst, uint32_t lanes) {
+  enum { WIDTH = 73, EIGHT = 5 };
+  const bool uniform = sass_is_uniform(inst);
+  const int number = (int)sass_field(inst, 16, uniform ? 6 : 8),
+            words = sass_field(inst, WIDTH, 3) == EIGHT ? 2 : 1;
+  const Lanes *index = uniform ? &zero : reg(run, false, (int)sass_field(inst, 24, 8));
+  for (int k = 0; k < words; k++) {
+    Lanes value = {.known = index->known};
+    for (int i = 0; i < SASS_LANES; i++)
+      value.v[i] = constant_at(run, sass_field(inst, 40, 14) * 4 + index->v[i] + 4 * (uint32_t)k);
+    set_register(run, uniform, number + k, &value, uniform ? ~0u : lanes);
+  }
+}
+
+// SHFL.IDX alone has a result that can be known: others exchange what was computed.
+static void shuffle(Run *run, const SassInst *inst, uint32_t lanes) {
+  enum { MODE = 58, IDX = 0, FROM_REGISTER_B = 2 };
+  const Lanes *value = reg(run, false, (int)sass_field(inst, 24, 8)),
+              *from = reg(run, false, (int)sass_field(inst, 32, 8));
+  Lanes out = {.known = value->known && from->known && sass_field(inst, MODE, 2) == IDX &&
+                        inst->form == FROM_REGISTER_B};
+  for (int i = 0; i < SASS_LANES; i++) out.v[i] = value->v[from->v[i] % SASS_LANES];
+  set_register(run, false, (int)sass_field(inst, 16, 8), &out, lanes);
+}
+
+static void vote(Run *run, const SassInst *inst, uint32_t lanes) {
+  enum { MODE = 72, ALL = 0 };
+  const Predicate in = predicate(run, inst, 87, false);
+  const bool holds =
+      sass_field(inst, MODE, 2) == ALL ? (in.lanes & lanes) == lanes : (in.lanes & lanes) != 0;
+  set_predicate(run, inst, true, (Predicate){holds ? ~0u : 0, in.known}, ~0u);
+}
+
+static void read_local(Run *run, const SassInst *inst, uint32_t lanes, bool stores) {
+  const Lanes *base = reg(run, false, (int)sass_field(inst, 24, 8));
+  const int number = (int)sass_field(inst, stores ? 32 : 16, 8), words = (inst->bytes + 3) / 4;
+  const uint32_t at = (base->v[0] + sass_field(inst, 40, 24)) / 4 % LOCAL_WORDS;
+  for (int k = 0; k < words; k++) {
+    Lanes *cell = &run->local[(at + (uint32_t)k) % LOCAL_WORDS];
+    if (stores)
+      *cell = *reg(run, false, number + k);
+    else
+      set_register(run, false, number + k, cell, lanes);
+  }
+}
+
+// ---- addresses ----------------------------------------------------------------------------------
+
+static int32_t signed_field(const SassInst *inst, int from, int n) {
+  return (int32_t)(sass_field(inst, from, n) << (32 - n)) >> (32 - n);
+}
+
+static void add_up(int64_t out[SASS_LANES], uint32_t lanes, const Lanes *low, const Lanes *high,
+                   const Lanes *more, int32_t offset) {
+  for (int i = 0; i < SASS_LANES; i++)
+    out[i] = lanes >> i & 1
+                 ? (int64_t)((uint64_t)high->v[i] << 32 | low->v[i]) + (int64_t)more->v[i] + offset
+                 : -1;
+}
+
+// [R2+UR4+0x1000]: a register, where bit 91 says so a uniform one, and an offset. LDGSTS has two:
+// where it writes stands in the place of a result.
+static void tell_access(const Run *run, const SassInst *inst, uint32_t lanes) {
+  enum { HAS_UNIFORM = 91 };
+  const bool copies = inst->opcode->kind == SASS_KIND_COPY,
+             is_far = inst->opcode->pipe == SASS_PIPE_FAR;
+  const int number = (int)sass_field(inst, 24, 8);
+  const Lanes *base = reg(run, false, number), *above = &zero, *more = &zero,
+              *to = copies ? reg(run, false, (int)sass_field(inst, 16, 8)) : &zero;
+  int64_t address[SASS_LANES], shared[SASS_LANES];
+  if (is_far && number < RZ) above = reg(run, false, number + 1);
+  if (!is_far && sass_field(inst, HAS_UNIFORM, 1))
+    more = reg(run, true, (int)sass_field(inst, 32, 6));
+  if (!base->known || !above->known || !more->known) return;
+  add_up(address, lanes, base, above, more,
+         copies ? signed_field(inst, 32, 12) : signed_field(inst, 40, 24));
+  if (copies) add_up(shared, lanes, to, &zero, &zero, signed_field(inst, 44, 20));
+  run->listener->access(run->listener->context, run->pc, address,
+                        copies && to->known ? shared : NULL);
+}
+
+static void add_event(Run *run, SassEvent event) {
+  if (run->way.n_events == run->event_room) {
+    const int room = run->event_room ? 2 * run->event_room : 64;
+    SassEvent *more = ARENA_ARRAY(run->arena, SassEvent, room);
+    if (run->event) memcpy(more, run->event, sizeof *more * (size_t)run->event_room);
+    run->event = more;
+    run->event_room = room;
+  }
+  run->event[run->way.n_events++] = event;
+}
+
+static uint32_t lane_value(const Lanes *from, uint32_t lanes) {
+  return from->v[lanes ? __builtin_ctz(lanes) : 0];
+}
+
+// SYNCS: [R + UR + offset], or of EXCH, which initialises, [UR + offset]; the value behind B.
+static void note_mbarrier(Run *run, const SassInst *inst, uint32_t lanes) {
+  const bool exchanges = sass_field(inst, 0, 9) == 0x1b2;
+  const int a = (int)sass_field(inst, 24, 8);
+  const Lanes *base = exchanges ? reg(run, true, a & URZ) : reg(run, false, a),
+              *more = exchanges ? &zero : reg(run, true, (int)sass_field(inst, 64, 6)),
+              *value = reg(run, exchanges, (int)sass_field(inst, 32, exchanges ? 6 : 8));
+  add_event(
+      run, (SassEvent){run->pc, __builtin_popcount(lanes),
+                       lane_value(base, lanes) + lane_value(more, lanes) + sass_field(inst, 40, 24),
+                       lane_value(value, lanes)});
+}
+
+static void note_barrier(Run *run, const SassInst *inst, uint32_t lanes) {
+  enum { FROM_REGISTERS = 2 };
+  const bool named = inst->form == FROM_REGISTERS;
+  const Lanes *number = named ? reg(run, false, (int)sass_field(inst, 32, 8)) : &zero;
+  add_event(run, (SassEvent){run->pc, __builtin_popcount(lanes),
+                             named ? lane_value(number, lanes) : sass_field(inst, 54, 4),
+                             sass_field(inst, 42, 12)});
+}
+
+// UTMALDG [UR8], [UR4]: the register behind UR8 has the address of the mbarrier.
+static void note_copy(Run *run, const SassInst *inst, uint32_t lanes) {
+  const Lanes *barrier = reg(run, true, (int)sass_field(inst, 32, 6) + 1);
+  add_event(run, (SassEvent){run->pc, __builtin_popcount(lanes), lane_value(barrier, lanes), 0});
+}
+
+// ---- one instruction ----------------------------------------------------------------------------
+
+static void set_true(Run *run, const SassInst *inst, bool uniform, uint32_t value, uint32_t lanes) {
+  set_predicate(run, inst, uniform, (Predicate){value, true}, lanes);
+}
+
+static void run_other(Run *run, const SassInst *inst, uint32_t lanes) {
+  switch (sass_field(inst, 0, 9)) {
+    case 0x005:
+      set_register(run, false, (int)sass_field(inst, 16, 8), &zero, lanes);
+      set_register(run, false, (int)sass_field(inst, 16, 8) + 1, &zero, lanes);
+      return;
+    case 0x119:
+      read_special(run, inst, lanes, false);
+      return;
+    case 0x1c3:
+      read_special(run, inst, ~0u, true);
+      return;
+    case 0x182:
+    case 0x0b9:
+      read_constant(run, inst, lanes);
+      return;
+    case 0x189:
+      shuffle(run, inst, lanes);
+      return;
+    case 0x086:
+      vote(run, inst, lanes);
+      return;
+    case 0x183:
+      read_local(run, inst, lanes, false);
+      return;
+    case 0x187:
+      read_local(run, inst, lanes, true);
+      return;
+    case 0x02f:
+      set_true(run, inst, false, lanes & (0u - lanes), lanes);
+      return;  // ELECT
+    case 0x1c8:
+      set_true(run, inst, true, ~0u, ~0u);
+      return;  // USETMAXREG
+    case 0x102:
+      set_true(run, inst, false, 0, lanes);
+      return;  // FCHK: no rare case
+    case 0x1a7:
+    case 0x1b2:
+      note_mbarrier(run, inst, lanes);
+      if (inst->form == 2 && sass_field(inst, 0, 9) == 0x1a7)
+        set_true(run, inst, false, ~0u, lanes);
+      return;
+    case 0x1b4:
+      note_copy(run, inst, lanes);
+      return;
+    case 0x11d:
+      note_barrier(run, inst, lanes);
+      return;
+    default:
+      forget(run, inst);
+  }
+}
+
+static bool accesses(const SassInst *inst) {
+  const SassPipe pipe = inst->opcode->pipe;
+  return inst->bytes > 0 && (pipe == SASS_PIPE_SHARED || pipe == SASS_PIPE_FAR);
+}
+
+static void carry_out(Run *run, const SassInst *inst, uint32_t lanes) {
+  const bool early = run->seen[run->pc] < FULLY;
+  if (early) run->seen[run->pc]++;
+  if (!early && !run->needed[run->pc]) return;
+  if (!lanes) return;
+  if (early && accesses(inst) && run->listener && run->listener->access)
+    tell_access(run, inst, lanes);
+  if (run->eval[run->pc])
+    compute(run, inst, run->eval[run->pc], lanes);
+  else
+    run_other(run, inst, lanes);
+}
+
+// ---- control ------------------------------------------------------------------------------------
+
+static void end_stretch(Run *run, int last) {
+  if (run->way.n_stretches == run->stretch_room) {
+    const int room = run->stretch_room ? 2 * run->stretch_room : 64;
+    SassStretch *more = ARENA_ARRAY(run->arena, SassStretch, room);
+    if (run->stretch) memcpy(more, run->stretch, sizeof *more * (size_t)run->stretch_room);
+    run->stretch = more;
+    run->stretch_room = room;
+  }
+  run->stretch[run->way.n_stretches++] = (SassStretch){run->first, last};
+}
+
+// The lanes at the lowest address go on; those of one address go together.
+static bool choose_group(Run *run) {
+  int best = -1;
+  for (int i = 0; i < run->n_groups; i++)
+    if (best < 0 || run->group[i].pc < run->group[best].pc) best = i;
+  if (best < 0) return false;
+  run->pc = run->group[best].pc;
+  run->active = 0;
+  for (int i = 0; i < run->n_groups;)
+    if (run->group[i].pc == run->pc) {
+      run->active |= run->group[i].lanes;
+      run->group[i] = run->group[--run->n_groups];
+    } else
+      i++;
+  return true;
+}
+
+static void add_group(Run *run, int pc, uint32_t lanes) {
+  if (lanes && run->n_groups < SASS_LANES) run->group[run->n_groups++] = (Group){pc, lanes};
+}
+
+// The lanes that carry the instruction out; of a guard that is not known: all of them, but a branch
+// is taken by none.
+static uint32_t guarded(const Run *run, const SassInst *inst) {
+  enum { FORM_UNIFORM = 2 };
+  const bool branches = inst->opcode->kind == SASS_KIND_BRANCH;
+  Predicate guard = predicate(run, inst, 12, sass_is_uniform(inst));
+  if (!guard.known) return branches || inst->opcode->kind == SASS_KIND_EXIT ? 0 : run->active;
+  if (branches && inst->form == FORM_UNIFORM) return 0;
+  return guard.lanes & run->active;
+}
+
+// After an instruction that may part the lanes or end them. False: no lane is left.
+static bool go_on(Run *run, const SassInst *inst, uint32_t lanes) {
+  const int pc = run->pc;
+  const bool ends = inst->opcode->kind == SASS_KIND_EXIT || inst->opcode->kind == SASS_KIND_RETURN,
+             jumps = inst->opcode->kind == SASS_KIND_BRANCH && inst->target != SASS_NO_TARGET;
+  if (!ends && !(jumps && lanes) && !run->n_groups) {
+    run->pc++;
+    return run->pc < run->code->n;
+  }
+  add_group(run, pc + 1, ends || jumps ? run->active & ~lanes : run->active);
+  if (jumps) add_group(run, inst->target, lanes);
+  const bool any = choose_group(run);
+  if (any && run->pc == pc + 1) return run->pc < run->code->n;
+  end_stretch(run, pc);
+  run->first = run->pc;
+  return any && run->pc < run->code->n;
+}
+
+// ---- what branches hang on ----------------------------------------------------------------------
+
+typedef struct Needs {
+  bool r[REGISTERS + 4], u[UNIFORMS + 4], p[PREDICATES], up[PREDICATES], grew;
+} Needs;
+
+static void need(Needs *needs, bool *one) {
+  if (!*one) needs->grew = *one = true;
+}
+
+static void need_register(Needs *needs, bool uniform, uint32_t number) {
+  if (number < (uniform ? URZ : RZ)) need(needs, uniform ? &needs->u[number] : &needs->r[number]);
+}
+
+static void need_predicate(Needs *needs, const SassInst *inst, int at, bool uniform) {
+  const uint32_t number = sass_field(inst, at, 3);
+  if (number != ALWAYS) need(needs, uniform ? &needs->up[number] : &needs->p[number]);
+}
+
+static bool orders(const SassInst *inst) {
+  const SassKind kind = inst->opcode->kind;
+  return kind == SASS_KIND_MBARRIER || kind == SASS_KIND_BARRIER ||
+         (kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_CONTROL);
+}
+
+// All that the instruction may read: a register more than it does costs nothing but time.
+static void need_sources(Needs *needs, const SassInst *inst, const SassEval *eval) {
+  const bool uniform = sass_is_uniform(inst), plain = !eval || eval->bits == 0x0ca;
+  const unsigned has = eval ? eval->has : 0;
+  need_predicate(needs, inst, 12, uniform);
+  for (int slot = 0; slot < 3; slot++) {
+    if (eval && !(has >> slot & 1)) continue;
+    const From from = slot ? from_of(inst, slot) : FROM_REGISTER;
+    if (from == FROM_IMMEDIATE || from == FROM_CONSTANT) continue;
+    const bool of_uniforms = uniform || from == FROM_UNIFORM;
+    const uint32_t number = sass_field(inst, place_of(inst, slot), of_uniforms ? 6 : 8);
+    need_register(needs, of_uniforms, number);
+    if (slot == 2 && has & SASS_HAS_C_HIGH) need_register(needs, of_uniforms, number + 1);
+  }
+  if (plain && orders(inst)) {
+    static const int places[] = {24, 32, 64};
+    for (int i = 0; i < 3; i++) {
+      const uint32_t number = sass_field(inst, places[i], 6);
+      need_register(needs, true, number);
+      need_register(needs, true, number + 1);
+    }
+  }
+  if (has & SASS_HAS_P || sass_field(inst, 0, 9) == 0x086)
+    need_predicate(needs, inst, 87, uniform && eval);
+  if (has & SASS_HAS_Q) need_predicate(needs, inst, 77, uniform);
+  if (has & SASS_HAS_R) need_predicate(needs, inst, 68, uniform || sass_field(inst, 67, 1));
+}
+
+static bool makes_needed(const Needs *needs, const SassInst *inst, const SassEval *eval) {
+  const bool uniform =
+      sass_is_uniform(inst) || (eval && eval->bits == 0x0ca) || sass_field(inst, 0, 9) == 0x1c3;
+  const int n = inst->bytes > 4 ? inst->bytes / 4 : 2;
+  const uint32_t number = sass_field(inst, 16, uniform ? 6 : 8), p = sass_field(inst, 81, 3);
+  if (inst->opcode->kind == SASS_KIND_STORE) return str_equal(inst->opcode->name, "STL");
+  if (p != ALWAYS && (needs->p[p] || needs->up[p])) return true;
+  for (int i = 0; i < n; i++)
+    if (number + (uint32_t)i < (uniform ? URZ : RZ) &&
+        (uniform ? needs->u[number + (uint32_t)i] : needs->r[number + (uint32_t)i]))
+      return true;
+  return false;
+}
+
+static const bool *find_needed(Arena *arena, const SassCode *code, const SassEval *const *eval) {
+  Needs *needs = ARENA_NEW(arena, Needs);
+  bool *out = ARENA_ARRAY(arena, bool, code->n + 1);
+  do {
+    needs->grew = false;
+    for (int i = 0; i < code->n; i++) {
+      const SassInst *inst = &code->inst[i];
+      need_predicate(needs, inst, 12, sass_is_uniform(inst));
+      if (!out[i] && (orders(inst) || makes_needed(needs, inst, eval[i])))
+        needs->grew = out[i] = true;
+      if (out[i]) need_sources(needs, inst, eval[i]);
+    }
+  } while (needs->grew);
+  return out;
+}
+
+// ---- all of it ----------------------------------------------------------------------------------
+
+static const SassEval *const *find_evals(Arena *arena, const SassCode *code) {
+  const SassEval **out = ARENA_ARRAY(arena, const SassEval *, code->n + 1);
+  for (int i = 0; i < code->n; i++) out[i] = sass_eval_find(&code->inst[i]);
+  return out;
+}
+
+static void begin(Run *run) {
+  const int left = run->launch->threads - run->warp * SASS_LANES;
+  run->active = left >= SASS_LANES ? ~0u : left > 0 ? (1u << left) - 1 : 0;
+  for (int i = 0; i < PREDICATES; i++) run->p[i].known = run->up[i].known = true;
+}
+
+const SassPlan *sass_plan(Arena *arena, const SassCode *code) {
+  SassPlan *plan = ARENA_NEW(arena, SassPlan);
+  plan->code = code;
+  plan->eval = find_evals(arena, code);
+  plan->needed = find_needed(arena, code, plan->eval);
+  return plan;
+}
+
+SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, int warp,
+                 const SassListener *listener) {
+  const SassCode *code = plan->code;
+  Run *run = ARENA_NEW(arena, Run);
+  *run = (Run){.arena = arena,
+               .code = code,
+               .launch = launch,
+               .listener = listener,
+               .eval = plan->eval,
+               .needed = plan->needed,
+               .warp = warp};
+  run->seen = ARENA_ARRAY(arena, unsigned char, code->n + 1);
+  begin(run);
+  bool goes = code->n > 0 && run->active;
+  while (goes && run->way.instructions < STEPS_MAX) {
+    const SassInst *inst = &code->inst[run->pc];
+    const uint32_t lanes = guarded(run, inst);
+    const SassKind kind = inst->opcode->kind;
+    run->way.instructions++;
+    if (kind != SASS_KIND_BRANCH && kind != SASS_KIND_EXIT) carry_out(run, inst, lanes);
+    goes = go_on(run, inst, lanes);
+  }
+  run->way.ended = !goes;
+  run->way.stretch = run->stretch;
+  run->way.event = run->event;
+  return run->way;
+}

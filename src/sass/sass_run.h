@@ -1,0 +1,65 @@
+// The way of a warp through machine code: its whole numbers are computed, lane by lane, so that it
+// is known which branches it takes, how often it goes round a loop, and which addresses it asks
+// for.
+//
+// What memory holds is not known, and what is computed of it is not either. A branch that nothing
+// is known of goes on; a wait for an mbarrier succeeds; registers can be had. Lanes that part are
+// run from the lowest address on, so that they meet again.
+//
+//   0420 first of the slab         way of a warp: 0000-0410, 16 times 0420-07e0, 07f0-0840
+//   07e0 @P0 BRA 0420
+//   0840 EXIT
+#pragma once
+#include "base/arena.h"
+#include "sass/sass_code.h"
+
+enum { SASS_LANES = 32, SASS_CONSTANTS = 4096 };
+
+// The launch, as a thread sees it. Dimensions y and z are 1.
+typedef struct SassLaunch {
+  int threads;            // of a block
+  int64_t block, blocks;  // blockIdx.x, gridDim.x
+  int rank;               // of the block in its cluster
+  // Constant bank 0; of a parameter that is no number any value does, as long as no two pointers
+  // are near each other.
+  unsigned char constant[SASS_CONSTANTS];
+} SassLaunch;
+
+// Instructions first to last, one after the other.
+typedef struct SassStretch {
+  int first, last;
+} SassStretch;
+
+// What one execution of an instruction that orders or copies is about.
+typedef struct SassEvent {
+  int at;            // the instruction
+  int lanes;         // that carry it out
+  uint32_t address;  // of the mbarrier; of BAR: the barrier's number
+  uint32_t value;    // a wait: the parity; an expectation: bytes; BAR: threads, 0 = all
+} SassEvent;
+
+typedef struct SassWay {
+  bool ended;  // the warp came to its end; false: it was given up
+  int n_stretches, n_events;
+  const SassStretch *stretch;
+  const SassEvent *event;
+  int64_t instructions;
+} SassWay;
+
+// Told of the first executions of each instruction that accesses memory: byte addresses of the
+// lanes, -1 of those that are not active. `shared`: where a copy writes; NULL of all else, or where
+// that is not known.
+typedef void SassAccess(void *context, int at, const int64_t address[SASS_LANES],
+                        const int64_t *shared);
+
+typedef struct SassListener {
+  SassAccess *access;  // NULL: nobody listens
+  void *context;
+} SassListener;
+
+// What is found out once of a code: which instructions branches hang on.
+typedef struct SassPlan SassPlan;
+const SassPlan *sass_plan(Arena *arena, const SassCode *code);
+
+SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, int warp,
+                 const SassListener *listener);

@@ -1,0 +1,42 @@
+// What the decoder knows of an instruction → one line.
+#include "sass/sass_text.h"
+
+#include "base/str.h"
+
+enum { ALWAYS = 7 };
+
+static bool has_result(const SassInst *inst) {
+  const SassKind kind = inst->opcode->kind;
+  return inst->written != SASS_NO_REGISTER && (kind == SASS_KIND_PLAIN || kind == SASS_KIND_LOAD);
+}
+
+static void add_operand(Str *out, int *n, int number, bool reuse) {
+  str_printf(out, "%s R%d%s", *n ? "," : "", number, reuse ? ".reuse" : "");
+  (*n)++;
+}
+
+const char *sass_text(Arena *arena, const SassInst *inst) {
+  Str out = str_new(arena);
+  int n = 0;
+  if (inst->guard != ALWAYS)
+    str_printf(&out, "@%sP%d ", inst->guard_is_not ? "!" : "", inst->guard);
+  str_add(&out, inst->opcode->name);
+  if (inst->bytes > 4) str_printf(&out, ".%d", inst->bytes * 8);
+  if (inst->target != SASS_NO_TARGET) str_printf(&out, " 0x%x", inst->target * SASS_BYTES);
+  if (inst->opcode->kind == SASS_KIND_DEPBAR)
+    str_printf(&out, ".LE SB%d, 0x%x", inst->scoreboard, inst->at_most);
+  if (has_result(inst)) add_operand(&out, &n, inst->written, false);
+  for (int slot = 0; slot < SASS_SLOTS; slot++)
+    if (inst->read[slot] != SASS_NO_REGISTER)
+      add_operand(&out, &n, inst->read[slot], inst->reuse >> slot & 1);
+  return out.text;
+}
+
+// ptxas ends a kernel with a branch to itself and NOPs.
+bool sass_is_padding(const SassCode *code, int at) {
+  for (int i = at; i < code->n; i++) {
+    const SassInst *inst = &code->inst[i];
+    if (inst->target != i && !str_equal(inst->opcode->name, "NOP")) return false;
+  }
+  return true;
+}

@@ -22,12 +22,13 @@
 // Exit status 1 when a rule fails or the program is not sound; a state or a file that cannot be
 // read at all is 2, as everywhere.
 #include <stdio.h>
+#include <string.h>
 
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_program.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "model/interp/interp.h"
 #include "model/readings/rules/knob_use.h"
@@ -107,65 +108,57 @@ static void print_text(Arena *arena, const Model *model, bool failing) {
          n_open ? arena_printf(arena, "; %d cannot be asked until then", n_open) : "");
 }
 
-static void put_auto(Arena *arena, JsonWriter *w, const Schedule *schedule) {
-  json_key(w, "auto");
-  json_begin_array(w);
-  for (int i = 0; i < KNOB_COUNT; i++) {
-    if (!knob_is_auto(schedule, (KnobId)i)) continue;
-    json_begin_object(w);
-    json_member_string(w, "knob", knob_table[i].name);
-    json_member_string(w, "value", knob_value_text(arena, schedule, (KnobId)i));
-    json_member_string(w, "rule", knob_auto_text((KnobId)i));
-    json_end_object(w);
-  }
-  json_end_array(w);
-  json_member_string(w, "pinned", schedule_record_text(arena, schedule));
-}
+// A knob that was left out, and a rule with its verdict.
+typedef struct AutoKnob {
+  KnobId knob;
+} AutoKnob;
 
-static void put_knobs(Arena *arena, JsonWriter *w, const char *knobs) {
-  json_key(w, "knobs");
-  json_begin_array(w);
-  for (const char *at = knobs; *at;) {
-    size_t n = 0;
-    while (at[n] && at[n] != ',') n++;
-    json_put_string(w, arena_strndup(arena, at, n));
-    at += n + (at[n] == ',');
-  }
-  json_end_array(w);
-}
-
-static void put_rule(Arena *arena, JsonWriter *w, const Model *model, int rule) {
+typedef struct JudgedRule {
+  int rule;
   RuleVerdict verdict;
-  const Diag *diag = judge(arena, model, rule, &verdict);
-  json_begin_object(w);
-  json_member_string(w, "rule", rule_table[rule].id);
-  if (verdict == RULE_OPEN)
-    json_member_null(w, "holds");
-  else
-    json_member_bool(w, "holds", verdict == RULE_HOLDS);
-  json_member_string(w, "help", rule_table[rule].help);
-  put_knobs(arena, w, rule_table[rule].knobs);
-  json_member_string(w, "text", diag ? diag->text : NULL);
-  json_member_string(w, "nearest", diag ? diag->nearest : NULL);
-  json_end_object(w);
+  const Diag *diag;  // NULL: it does not fail
+} JudgedRule;
+
+typedef struct CheckedState {
+  const Model *model;
+  bool ok;
+} CheckedState;
+
+typedef struct CheckedFile {
+  const char *name, *fault;  // fault NULL: it is sound
+} CheckedFile;
+
+static const AutoKnob *auto_knobs(Arena *arena, const Schedule *schedule, int *n) {
+  AutoKnob *out = ARENA_ARRAY(arena, AutoKnob, KNOB_COUNT);
+  *n = 0;
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (knob_is_auto(schedule, (KnobId)i)) out[(*n)++].knob = (KnobId)i;
+  return out;
 }
 
-static void print_json(Arena *arena, const Model *model, bool ok) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "check");
-  json_member_string(&w, "state", schedule_text(arena, &model->schedule));
-  put_auto(arena, &w, &model->schedule);
-  json_member_string(&w, "target", model->target->id);
-  json_member_bool(&w, "ok", ok);
-  json_key(&w, "rules");
-  json_begin_array(&w);
-  for (int i = 0; i < rule_count; i++) put_rule(arena, &w, model, i);
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
+static const JudgedRule *judge_all(Arena *arena, const Model *model) {
+  JudgedRule *out = ARENA_ARRAY(arena, JudgedRule, rule_count);
+  for (int i = 0; i < rule_count; i++) {
+    out[i].rule = i;
+    out[i].diag = judge(arena, model, i, &out[i].verdict);
+  }
+  return out;
 }
+
+// "BM,BN" as its words; *n: how many.
+static const char **words_of(Arena *arena, const char *knobs, int *n) {
+  const char **out = ARENA_ARRAY(arena, const char *, strlen(knobs) + 1);
+  *n = 0;
+  for (const char *at = knobs; *at;) {
+    const size_t length = strcspn(at, ",");
+    out[(*n)++] = arena_strndup(arena, at, length);
+    at += length + (at[length] == ',');
+  }
+  return out;
+}
+
+#define FORM_FILE "cli/commands/cmd_check.form"
+#include "base/form_make.h"
 
 static void print_csv(Arena *arena, const Model *model, bool failing) {
   puts("rule,verdict,text,nearest");
@@ -195,18 +188,6 @@ static void print_sound(const Program *program, const char *name) {
   putchar('\n');
 }
 
-static void print_program_json(Arena *arena, const char *name, const char *fault) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "check");
-  json_member_string(&w, "file", name);
-  json_member_bool(&w, "ok", fault == NULL);
-  json_member_string(&w, "fault", fault);
-  json_end_object(&w);
-  puts(out.text);
-}
-
 // What cannot be read is the user's mistake; what can be read and is not sound is the answer no.
 static int check_file(Arena *arena, const CheckGiven *given, const char *file, Diags *diags) {
   const char *name = cli_program_name(arena, file);
@@ -218,7 +199,7 @@ static int check_file(Arena *arena, const CheckGiven *given, const char *file, D
   if (diags->first && str_equal(diags->first->rule, "program")) fault = diags->first->text;
   if (diags->count && !fault) return cli_fail(diags);
   if (given->json)
-    print_program_json(arena, name, fault);
+    cli_print_document(arena, &check_program_form, &(CheckedFile){name, fault}, NULL);
   else if (fault)
     puts(fault);
   else
@@ -238,7 +219,7 @@ static int check_state(Arena *arena, const CheckGiven *given, Diags *diags) {
   if (!model->target) return cli_fail(&model->diags);
   const bool ok = count_failing(arena, model) == 0;
   if (given->json)
-    print_json(arena, model, ok);
+    cli_print_document(arena, &check_form, &(CheckedState){model, ok}, &model->schedule);
   else if (given->csv)
     print_csv(arena, model, given->failing);
   else

@@ -6,10 +6,10 @@
 //   gemmview cuda -k … --pass vectorize               the lines this pass takes away and adds
 #include <stdio.h>
 
-#include "base/json.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_program.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/interp/interp.h"
@@ -74,65 +74,10 @@ static void print_diff(const TextDiff *diff) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void write_kernel(JsonWriter *w, const EmitKernel *kernel) {
-  json_begin_object(w);
-  json_member_string(w, "name", kernel->name);
-  json_member_int(w, kernel->persistent ? "tiles" : "blocks", kernel->n_blocks);
-  json_member_int(w, "threads", kernel->n_threads);
-  json_member_int(w, "smem_bytes", kernel->smem_bytes);
-  json_member_int(w, "dynamic_smem_bytes", kernel->dynamic_smem_bytes);
-  json_key(w, "args");
-  json_begin_array(w);
-  for (int i = 0; i < kernel->n_args; i++) json_put_string(w, kernel->arg[i].buffer->name);
-  json_end_array(w);
-  json_member_int(w, "first_line", kernel->first_line + 1);
-  json_member_int(w, "lines", kernel->n_lines);
-  json_end_object(w);
-}
-
-// Kernels are emitted in the program's order, so a line's kernel is an index of both.
-static void write_line(JsonWriter *w, const Emission *emission, int index, const char *text) {
-  const EmitLine *line = &emission->lines[index];
-  json_begin_object(w);
-  json_member_int(w, "line", index + 1);
-  json_member_string(w, "text", text);
-  if (line->stmt)
-    json_member_int(w, "statement", line->stmt->id);
-  else
-    json_member_null(w, "statement");
-  json_member_string(w, "knob", knob_name(line->knob));
-  json_member_string(w, "kernel", line->kernel < 0 ? NULL : emission->kernel[line->kernel].name);
-  json_end_object(w);
-}
-
-static void write_emission(JsonWriter *w, Arena *arena, const Emission *emission) {
-  json_member_string(w, "cuda", emission->text);
-  json_member_int(w, "workspace_bytes", emission->workspace_bytes);
-  json_key(w, "kernels");
-  json_begin_array(w);
-  for (int i = 0; i < emission->n_kernels; i++) write_kernel(w, &emission->kernel[i]);
-  json_end_array(w);
-  json_key(w, "lines");
-  json_begin_array(w);
-  for (int i = 0; i < emission->n_lines; i++)
-    write_line(w, emission, i, line_text(arena, emission, i));
-  json_end_array(w);
-}
-
-static void write_diff(JsonWriter *w, const TextDiff *diff) {
-  static const char *const kinds[] = {
-      [DIFF_SAME] = "same", [DIFF_REMOVED] = "removed", [DIFF_ADDED] = "added"};
-  json_member_int(w, "added", diff->n_added);
-  json_member_int(w, "removed", diff->n_removed);
-  json_key(w, "diff");
-  json_begin_array(w);
-  for (int i = 0; i < diff->n_lines; i++) {
-    json_begin_object(w);
-    json_member_string(w, "kind", kinds[diff->line[i].kind]);
-    json_member_string(w, "text", diff->line[i].text);
-    json_end_object(w);
-  }
-  json_end_array(w);
+static const char **argument_names(Arena *arena, const EmitKernel *kernel) {
+  const char **out = ARENA_ARRAY(arena, const char *, kernel->n_args);
+  for (int i = 0; i < kernel->n_args; i++) out[i] = kernel->arg[i].buffer->name;
+  return out;
 }
 
 // What is shown: of a state its last stage, or what one pass changes; of a file its program.
@@ -143,28 +88,18 @@ typedef struct CudaShown {
   const TextDiff *diff;  // NULL: the text itself
 } CudaShown;
 
-static void print_json(Arena *arena, const CudaShown *shown) {
-  const Model *model = shown->model;
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "state", model ? schedule_text(arena, &model->schedule) : NULL);
-  json_member_string(&w, "target", model ? model->target->id : NULL);
-  json_member_string(&w, "pass",
-                     shown->diff ? model->pipeline.stage[shown->stage].pass->name : NULL);
-  if (shown->diff)
-    write_diff(&w, shown->diff);
-  else
-    write_emission(&w, arena, shown->emission);
-  json_end_object(&w);
-  puts(out.text);
+static int line_index(const CudaShown *shown, const EmitLine *line) {
+  return (int)(line - shown->emission->lines);
 }
+
+#define FORM_FILE "cli/commands/cmd_cuda.form"
+#include "base/form_make.h"
 
 // ---- the command --------------------------------------------------------------------------------
 
 static int show(Arena *arena, const CudaShown *shown, const CudaOptions *given) {
   if (given->json)
-    print_json(arena, shown);
+    cli_print_document(arena, &cuda_form, shown, shown);
   else if (shown->diff)
     print_diff(shown->diff);
   else if (given->lines)

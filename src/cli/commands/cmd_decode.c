@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/embed.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/common/tables/cli_ladder.h"
 #include "model/lessons/claims.h"
@@ -91,75 +91,12 @@ static void print_text(const Decoded *decoded) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_kernel(JsonWriter *w, const DecodedKernel *kernel) {
-  json_member_string(w, "name", kernel->name);
-  json_member_string(w, "family", decoded_family_name(kernel->family));
-  json_member_known(w, "arch", kernel->arch != 0, kernel->arch);
-  json_member_bool(w, "tensor", kernel->tensor);
-  json_member_bool(w, "warpgroup", kernel->warpgroup);
-  json_member_bool(w, "tensor_memory", kernel->tensor_memory);
-  json_member_bool(w, "pair", kernel->pair);
-  json_member_bool(w, "block_scaled", kernel->blocks);
-  json_member_bool(w, "roles", kernel->roles);
-  json_member_string(w, "type", dtype_name(kernel->type));
-  json_member_string(w, "accumulator", dtype_name(kernel->acc));
-  json_member_string(w, "layout", *kernel->layout ? kernel->layout : NULL);
-  const struct {
-    const char *key;
-    int value;
-  } numbers[] = {
-      {"tile_m", kernel->tile_m},       {"tile_n", kernel->tile_n},
-      {"tile_k", kernel->tile_k},       {"stages", kernel->stages},
-      {"mma_m", kernel->mma_m},         {"mma_n", kernel->mma_n},
-      {"mma_k", kernel->mma_k},         {"warps_m", kernel->warps_m},
-      {"warps_n", kernel->warps_n},     {"cluster_m", kernel->cluster_m},
-      {"cluster_n", kernel->cluster_n}, {"align", kernel->align},
-  };
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    json_member_known(w, numbers[i].key, numbers[i].value != 0, numbers[i].value);
+static int claim_index(const Decoded *decoded, const ClaimFound *found) {
+  return (int)(found - decoded->found);
 }
 
-static void put_parts(JsonWriter *w, const DecodedKernel *kernel) {
-  json_key(w, "parts");
-  json_begin_array(w);
-  for (int i = 0; i < kernel->n_parts; i++) {
-    const char *meaning = kernel->part[i].meaning;
-    json_begin_object(w);
-    json_member_string(w, "text", kernel->part[i].text);
-    json_member_string(w, "meaning", *meaning ? meaning : NULL);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void print_json(const Decoded *decoded) {
-  Str out = str_new(decoded->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "decode");
-  put_kernel(&w, &decoded->kernel);
-  put_parts(&w, &decoded->kernel);
-  json_member_string(&w, "knobs", decoded->near.knobs);
-  json_member_string(&w, "state", schedule_text(decoded->arena, &decoded->near.schedule));
-  json_member_bool(&w, "legal", decoded->model->ok);
-  json_key(&w, "notes");
-  json_begin_array(&w);
-  for (int i = 0; i < decoded->near.n_notes; i++) json_put_string(&w, decoded->near.note[i]);
-  json_end_array(&w);
-  json_key(&w, "claims");
-  json_begin_array(&w);
-  for (int i = 0; i < decoded->n_claims; i++) {
-    json_begin_object(&w);
-    json_member_string(&w, "what", decoded->claim[i]->what);
-    json_member_string(&w, "claim", decoded->found[i].says);
-    json_member_string(&w, "found", *decoded->found[i].model ? decoded->found[i].model : NULL);
-    json_member_string(&w, "gpu", decoded->claim[i]->gpu);
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_decode.form"
+#include "base/form_make.h"
 
 // ---- the command --------------------------------------------------------------------------------
 
@@ -180,7 +117,7 @@ static int run_given(Arena *arena, const DecodeOptions *given, int argc, char **
   decoded.model = model_build(arena, targets, &decoded.near.schedule);
   if (!find_claims(&decoded, targets, diags)) return cli_fail(diags);
   if (given->json)
-    print_json(&decoded);
+    cli_print_document(arena, &decode_form, &decoded, &decoded);
   else
     print_text(&decoded);
   if (decoded.model->ok) return CLI_OK;

@@ -19,11 +19,11 @@
 
 #include "banks/engine/unit.h"
 #include "banks/layouts/smem_descriptor.h"
-#include "base/json.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/common/tables/cli_illegal.h"
 
@@ -208,45 +208,18 @@ static void print_text(const Shown *shown, bool map) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-// [line][chunk]: bytes from the start.
-static void put_chunks(JsonWriter *w, const Shown *shown) {
-  json_key(w, "chunks");
-  json_begin_array(w);
-  for (int line = 0; line < shown->layout->slab.rows; line++) {
-    json_begin_array(w);
-    for (int chunk = 0; chunk < shown->layout->slab.row_bytes / CHUNK_BYTES; chunk++)
-      json_put_int(w, byte_of(shown, line, chunk));
-    json_end_array(w);
-  }
-  json_end_array(w);
+// Bytes from the start, line by line.
+static const int *chunks(Arena *arena, const Shown *shown) {
+  if (!shown->layout) return NULL;
+  const LayoutSlab *slab = &shown->layout->slab;
+  const int n = slab->row_bytes / CHUNK_BYTES;
+  int *out = ARENA_ARRAY(arena, int, slab->rows *n);
+  for (int i = 0; i < slab->rows * n; i++) out[i] = byte_of(shown, i / n, i % n);
+  return out;
 }
 
-static void print_json(const Shown *shown) {
-  const SmemDescriptor *d = &shown->descriptor;
-  Str out = str_new(shown->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "descriptor",
-                     arena_printf(shown->arena, "0x%016" PRIx64, smem_descriptor_encode(d)));
-  json_member_int(&w, "arch", d->arch);
-  json_member_string(&w, "reader", reader(shown));
-  json_member_int(&w, "start", d->start);
-  json_member_int(&w, "lbo", d->lbo);
-  json_member_int(&w, "sbo", d->sbo);
-  json_member_int(&w, "base_offset", d->base_offset);
-  json_member_bool(&w, "lbo_absolute", d->lbo_absolute);
-  json_member_string(&w, "swizzle", d->swizzle ? d->swizzle->name : NULL);
-  json_member_int(&w, "swizzle_code", d->swizzle_code);
-  json_member_string(&w, "major", shown->tile.mn_major ? "mn" : "k");
-  json_member_int(&w, "rows", shown->tile.rows);
-  json_member_string(&w, "type", shown->type);
-  json_member_string(&w, "layout", shown->cute);
-  json_member_string(&w, "notes", shown->notes);
-  cli_put_illegal(&w, shown->findings);
-  if (shown->layout) put_chunks(&w, shown);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_descriptor.form"
+#include "base/form_make.h"
 
 static bool check(Shown *shown, Diags *findings) {
   Str notes = str_new(shown->arena);
@@ -298,7 +271,10 @@ static int run_given(Arena *arena, const DescriptorOptions *given, int argc, cha
     shown.cute = smem_descriptor_cute(arena, &shown.descriptor, &shown.tile, &why);
     shown.layout = smem_descriptor_layout(arena, &shown.descriptor, &shown.tile, &unused);
   }
-  given->json ? print_json(&shown) : print_text(&shown, given->map);
+  if (given->json)
+    cli_print_document(arena, &descriptor_form, &shown, NULL);
+  else
+    print_text(&shown, given->map);
   return legal ? CLI_OK : CLI_NO;
 }
 

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/common/tables/atom_rows.h"
 #include "model/readings/place/fragment_json.h"
@@ -370,45 +370,27 @@ static void print_text(const Fragment *f, bool full) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_ints(JsonWriter *w, const char *key, const int *values, int n) {
-  json_key(w, key);
-  json_begin_array(w);
-  for (int i = 0; i < n; i++) json_put_int(w, values[i]);
-  json_end_array(w);
-}
+// A load of the operand by ldmatrix.
+typedef struct FragmentLoad {
+  const Fragment *f;
+  bool k_contiguous;
+  LdMatrix load;
+} FragmentLoad;
 
-// The place of value v of a lane: register_of_value[v], and which part of it from the low end.
-static void put_parts(JsonWriter *w, const Fragment *f) {
-  int n = f->packing.n_values, per = f->packing.per_register;
-  int *in = ARENA_ARRAY(f->arena, int, n), *part = ARENA_ARRAY(f->arena, int, n);
-  for (int v = 0; v < n; v++) in[v] = v / per, part[v] = v % per;
-  put_ints(w, "register_of_value", in, n);
-  put_ints(w, "part_of_value", part, n);
-}
+typedef struct FragmentShown {
+  const Fragment *f;
+  int n_loads;
+  FragmentLoad load[2];
+  FragmentRow row;
+  FragmentPair pair;
+} FragmentShown;
 
-static void put_map(JsonWriter *w, const Fragment *f) {
-  const FragmentMap *map = &f->map;
-  json_key(w, "map");
-  json_begin_object(w);
-  put_ints(w, "row_of_lane_bit", map->row_of_lane_bit, map->n_lane_bits);
-  put_ints(w, "col_of_lane_bit", map->col_of_lane_bit, map->n_lane_bits);
-  put_ints(w, "row_of_value_bit", map->row_of_value_bit, map->n_value_bits);
-  put_ints(w, "col_of_value_bit", map->col_of_value_bit, map->n_value_bits);
-  json_member_string(w, "row", f->formulas.row);
-  json_member_string(w, "col", f->formulas.col);
-  json_member_string(w, "lane", f->formulas.lane);
-  json_member_string(w, "v", f->formulas.value);
-  json_end_object(w);
-}
-
-static void put_cell(JsonWriter *w, const Fragment *f, int lane, int value) {
-  FragmentElement at = fragment_map_element(&f->map, lane, value);
-  json_begin_array(w);
-  json_put_int(w, lane);
-  json_put_int(w, value);
-  json_put_int(w, at.row);
-  json_put_int(w, at.col);
-  json_end_array(w);
+// The place of value v of a lane: its register, or which part of it from the low end.
+static const int *registers_of_values(Arena *arena, const FragmentPacking *packing, bool part) {
+  const int n = packing->n_values, per = packing->per_register;
+  int *out = ARENA_ARRAY(arena, int, n);
+  for (int v = 0; v < n; v++) out[v] = part ? v % per : v / per;
+  return out;
 }
 
 // Of factors all four lanes of a row have a copy, and one lane's counts.
@@ -417,69 +399,53 @@ static bool supplies(const Fragment *f, int lane) {
   return fragment_map_owner(&f->map, at.row, at.col).lane == lane;
 }
 
-static void put_cells(JsonWriter *w, const Fragment *f) {
+enum { CELL_NUMBERS = 4, ADDRESS_NUMBERS = 3 };
+
+// Lane, value, row and column of each cell that is asked for; *n: how many.
+static const int *cells(Arena *arena, const Fragment *f, int *n) {
   FragmentOwner only = {f->lane, -1};
   if (f->row >= 0) only = fragment_map_owner(&f->map, f->row, f->col);
-  json_key(w, "cells");
-  json_begin_array(w);
+  int *out = ARENA_ARRAY(arena, int, f->map.n_lanes * f->map.n_values * CELL_NUMBERS);
+  *n = 0;
   for (int lane = 0; lane < f->map.n_lanes; lane++)
-    for (int value = 0; value < f->map.n_values; value++)
-      if ((only.lane < 0 || only.lane == lane) && (only.value < 0 || only.value == value) &&
-          supplies(f, lane))
-        put_cell(w, f, lane, value);
-  json_end_array(w);
+    for (int value = 0; value < f->map.n_values; value++) {
+      if ((only.lane >= 0 && only.lane != lane) || (only.value >= 0 && only.value != value) ||
+          !supplies(f, lane))
+        continue;
+      const FragmentElement at = fragment_map_element(&f->map, lane, value);
+      const int cell[CELL_NUMBERS] = {lane, value, at.row, at.col};
+      memcpy(&out[CELL_NUMBERS * (*n)++], cell, sizeof cell);
+    }
+  return out;
 }
 
-static void put_load(JsonWriter *w, const Fragment *f, bool k_contiguous) {
-  LdMatrix load;
-  if (!fragment_ldmatrix(&f->atom, f->operand, k_contiguous, 1, &load)) return;
-  json_begin_object(w);
-  json_member_string(w, "ptx", ldmatrix_ptx(f->arena, &load));
-  json_member_bool(w, "k_contiguous", k_contiguous);
-  json_member_int(w, "matrices", load.n_matrices);
-  json_member_bool(w, "trans", load.trans);
-  json_key(w, "addresses");
-  json_begin_array(w);
-  int warp_lanes = f->map.n_lanes / atom_warps(&f->atom);
-  for (int lane = 0; lane < f->map.n_lanes; lane++) {
-    if (lane % warp_lanes >= load.n_address_lanes) continue;
-    FragmentElement at = ldmatrix_address(&load, lane);
-    json_begin_array(w);
-    json_put_int(w, lane);
-    json_put_int(w, at.row);
-    json_put_int(w, at.col);
-    json_end_array(w);
+// Lane, row and column of each lane that gives an address; *n: how many.
+static const int *addresses(Arena *arena, const FragmentLoad *l, int *n) {
+  const int n_lanes = l->f->map.n_lanes, warp_lanes = n_lanes / atom_warps(&l->f->atom);
+  int *out = ARENA_ARRAY(arena, int, n_lanes *ADDRESS_NUMBERS);
+  *n = 0;
+  for (int lane = 0; lane < n_lanes; lane++) {
+    if (lane % warp_lanes >= l->load.n_address_lanes) continue;
+    const FragmentElement at = ldmatrix_address(&l->load, lane);
+    const int address[ADDRESS_NUMBERS] = {lane, at.row, at.col};
+    memcpy(&out[ADDRESS_NUMBERS * (*n)++], address, sizeof address);
   }
-  json_end_array(w);
-  json_end_object(w);
+  return out;
 }
+
+#define FORM_FILE "cli/commands/cmd_fragment.form"
+#include "base/form_make.h"
 
 static void print_json(const Fragment *f) {
-  Str out = str_new(f->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  atom_put_json(&w, f->arena, &f->atom);
-  json_member_string(&w, "operand", atom_operand_name(f->operand));
-  json_member_int(&w, "rows", f->map.rows);
-  json_member_int(&w, "cols", f->map.cols);
-  json_member_int(&w, "lanes", f->map.n_lanes);
-  json_member_int(&w, "values", f->packing.n_values);
-  json_member_int(&w, "registers", f->packing.n_registers);
-  json_member_int(&w, "register_bits", f->packing.register_bits);
-  json_member_int(&w, "values_per_register", f->packing.per_register);
-  put_parts(&w, f);
-  put_map(&w, f);
-  put_cells(&w, f);
-  json_key(&w, "ldmatrix");
-  json_begin_array(&w);
-  put_load(&w, f, true);
-  put_load(&w, f, false);
-  json_end_array(&w);
+  FragmentShown shown = {.f = f, .pair = {&f->atom, &f->atom}};
+  for (int strided = 0; strided < 2; strided++) {
+    FragmentLoad *at = &shown.load[shown.n_loads];
+    *at = (FragmentLoad){.f = f, .k_contiguous = !strided};
+    shown.n_loads += fragment_ldmatrix(&f->atom, f->operand, !strided, 1, &at->load);
+  }
   if (f->of_row >= 0 || f->operand == ATOM_C)
-    fragment_put_row(&w, f->arena, &f->map, max_int(f->of_row, 0));
-  if (f->operand == ATOM_C) fragment_put_relayout(&w, f->arena, &f->atom, &f->atom);
-  json_end_object(&w);
-  puts(out.text);
+    shown.row = fragment_row(&f->map, max_int(f->of_row, 0));
+  cli_print_document(f->arena, &fragment_form, &shown, NULL);
 }
 
 // ---- the command --------------------------------------------------------------------------------

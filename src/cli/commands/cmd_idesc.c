@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 #include "banks/layouts/instruction_descriptor.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/common/tables/cli_illegal.h"
 
@@ -84,41 +84,15 @@ static void print_text(const Shown *shown) {
   cli_print_illegal(shown->findings);
 }
 
-static void put_fields(JsonWriter *w, const Shown *shown) {
-  const InstructionDescriptor *d = &shown->descriptor;
-  json_key(w, "fields");
-  json_begin_array(w);
-  for (int i = 0; i < instruction_field_count(d->kind); i++) {
-    const InstructionField *field = instruction_field_at(d->kind, i);
-    json_begin_object(w);
-    json_member_string(w, "name", field->name[0] ? field->name : NULL);
-    json_member_int(w, "first_bit", field->first);
-    json_member_int(w, "bits", field->bits);
-    json_member_string(w, "value", instruction_field_text(shown->arena, d, field));
-    json_end_object(w);
-  }
-  json_end_array(w);
+static const InstructionField **fields(Arena *arena, const InstructionKind *kind) {
+  const InstructionField **out =
+      ARENA_ARRAY(arena, const InstructionField *, instruction_field_count(kind));
+  for (int i = 0; i < instruction_field_count(kind); i++) out[i] = instruction_field_at(kind, i);
+  return out;
 }
 
-static void print_json(const Shown *shown) {
-  const InstructionDescriptor *d = &shown->descriptor;
-  Str out = str_new(shown->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "idesc", arena_printf(shown->arena, "0x%08" PRIx32, d->word));
-  json_member_string(&w, "kind", d->kind->name);
-  json_member_int(&w, "cta_group", shown->use.cta_group);
-  json_member_bool(&w, "ws", shown->use.weight_stationary);
-  json_member_int(&w, "m", instruction_value(d, "m"));
-  json_member_int(&w, "n", instruction_value(d, "n"));
-  json_member_int(&w, "k", instruction_k(d));
-  json_member_string(&w, "layout_of_d", shown->letter);
-  json_member_string(&w, "note", shown->note);
-  put_fields(&w, shown);
-  cli_put_illegal(&w, shown->findings);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_idesc.form"
+#include "base/form_make.h"
 
 static int run_given(Arena *arena, const IdescOptions *given, int argc, char **argv, Diags *diags) {
   Shown shown = {.arena = arena, .use = {given->cta_group, given->ws}};
@@ -136,7 +110,10 @@ static int run_given(Arena *arena, const IdescOptions *given, int argc, char **a
     shown.path = instruction_data_path(&shown.descriptor, shown.use, &shown.letter);
     shown.note = instruction_shape_note(arena, &shown.descriptor, shown.use);
   }
-  given->json ? print_json(&shown) : print_text(&shown);
+  if (given->json)
+    cli_print_document(arena, &idesc_form, &shown, &shown);
+  else
+    print_text(&shown);
   return legal ? CLI_OK : CLI_NO;
 }
 

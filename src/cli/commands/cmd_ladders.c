@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/common/tables/cli_ladder.h"
 
@@ -52,42 +52,19 @@ static void print_text(const Ladder *ladder) {
   }
 }
 
-static void write_rung(JsonWriter *w, const Rung *rung, int number) {
-  json_begin_object(w);
-  json_member_int(w, "rung", number);
-  json_member_string(w, "name", rung->name);
-  json_member_string(w, "title", rung->title);
-  json_member_string(w, "state", rung->state);
-  json_member_string(w, "line", rung->line);
-  json_member_bool(w, "aside", rung->aside);
-  json_member_string(w, "not_built", rung->not_built);
-  json_key(w, "claim");
-  claim_put_json(w, rung->claim);
-  json_end_object(w);
+typedef struct NumberedRung {
+  int number;
+  const Rung *rung;
+} NumberedRung;
+
+static const NumberedRung *rungs_of(Arena *arena, const Ladder *ladder) {
+  NumberedRung *out = ARENA_ARRAY(arena, NumberedRung, ladder->n_rungs);
+  for (int i = 0; i < ladder->n_rungs; i++) out[i] = (NumberedRung){i, &ladder->rung[i]};
+  return out;
 }
 
-static void print_json(Arena *arena, const Ladders *all) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "ladders");
-  json_key(&w, "ladders");
-  json_begin_array(&w);
-  for (int i = 0; i < all->n; i++) {
-    json_begin_object(&w);
-    json_member_string(&w, "name", all->ladder[i]->name);
-    json_member_string(&w, "title", all->ladder[i]->title);
-    json_member_string(&w, "source", all->ladder[i]->source);
-    json_key(&w, "rungs");
-    json_begin_array(&w);
-    for (int r = 0; r < all->ladder[i]->n_rungs; r++) write_rung(&w, &all->ladder[i]->rung[r], r);
-    json_end_array(&w);
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_ladders.form"
+#include "base/form_make.h"
 
 static void print_csv(const Ladders *all) {
   puts("ladder,rung,name,title,state");
@@ -115,7 +92,7 @@ int cmd_ladders(Arena *arena, int argc, char **argv) {
   if (ok && given.json && given.csv)
     diag_add(&diags, "usage", "--json and --csv exclude each other");
   ok = !diags.count && read_ladders(arena, &all, argc > 1 ? argv[1] : NULL, &diags);
-  if (ok && given.json) print_json(arena, &all);
+  if (ok && given.json) cli_print_document(arena, &ladders_form, &all, NULL);
   if (ok && given.csv) print_csv(&all);
   if (ok && !given.json && !given.csv && argc > 1) print_text(all.ladder[0]);
   if (ok && !given.json && !given.csv && argc <= 1) print_list(&all);

@@ -9,11 +9,11 @@
 //   gemmview loops -k … --diff                          the same for every pass, in order
 #include <stdio.h>
 
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_program.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "model/passes/dialect.h"
 
@@ -79,73 +79,32 @@ static void print_text(Arena *arena, const Model *model, Range range, bool knobs
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_line(JsonWriter *w, const Model *model, const ProgramLine *line) {
-  json_begin_object(w);
-  json_member_int(w, "depth", line->depth);
-  json_member_string(w, "text", line->text);
-  json_member_string(w, "kernel",
-                     line->kernel < 0 ? NULL : model->program->kernel[line->kernel].name);
-  json_key(w, "statement");
-  line->stmt ? json_put_int(w, line->stmt->id) : json_put_null(w);
-  json_member_string(w, "knob", knob_name(line->knob));
-  bool is_loop = line->stmt && line->stmt->kind == STMT_LOOP;
-  json_member_string(w, "tier", is_loop ? tier_name(line->tier) : NULL);
-  json_end_object(w);
-}
+// A pass with what it changes.
+typedef struct LoopsPass {
+  const Pass *pass;
+  const char *dialect;  // in the article's compiler; NULL: nothing
+  TextDiff diff;
+} LoopsPass;
 
-static void put_nest(JsonWriter *w, const Model *model) {
-  json_key(w, "lines");
-  json_begin_array(w);
-  for (int i = 0; i < model->text.n_lines; i++) put_line(w, model, &model->text.line[i]);
-  json_end_array(w);
-}
+typedef struct LoopsShown {
+  const Model *model;
+  bool with_diff;
+  int n_passes;
+  LoopsPass *pass;
+} LoopsShown;
 
-static void put_diff_lines(JsonWriter *w, const TextDiff *diff) {
-  static const char *const kinds[] = {
-      [DIFF_SAME] = "same", [DIFF_REMOVED] = "removed", [DIFF_ADDED] = "added"};
-  json_key(w, "diff");
-  json_begin_array(w);
-  for (int i = 0; i < diff->n_lines; i++) {
-    json_begin_object(w);
-    json_member_string(w, "kind", kinds[diff->line[i].kind]);
-    json_member_int(w, "depth", diff->line[i].depth);
-    json_member_string(w, "text", diff->line[i].text);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void put_pass(Arena *arena, JsonWriter *w, const Model *model, int stage, bool with_diff) {
-  const Pass *pass = model->pipeline.stage[stage].pass;
-  const TextDiff diff = stage_diff(arena, model, stage);
-  json_begin_object(w);
-  json_member_string(w, "name", pass->name);
-  json_member_string(w, "title", pass->title);
-  json_member_string(w, "knobs", pass->knobs);
-  json_member_string(w, "help", pass->help);
-  json_member_string(w, "deplodock", dialect_text(arena, &model->pipeline, stage));
-  json_member_int(w, "added", diff.n_added);
-  json_member_int(w, "removed", diff.n_removed);
-  if (with_diff) put_diff_lines(w, &diff);
-  json_end_object(w);
-}
+#define FORM_FILE "cli/commands/cmd_loops.form"
+#include "base/form_make.h"
 
 static void print_json(Arena *arena, const Model *model, Range range) {
-  const bool with_diff = range.from <= range.to;
-  if (!with_diff) range = (Range){1, model->pipeline.n_stages - 1};
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "loops");
-  json_member_string(&w, "state", schedule_text(arena, &model->schedule));
-  json_member_string(&w, "target", model->target->id);
-  json_key(&w, "passes");
-  json_begin_array(&w);
-  for (int i = range.from; i <= range.to; i++) put_pass(arena, &w, model, i, with_diff);
-  json_end_array(&w);
-  if (!with_diff) put_nest(&w, model);
-  json_end_object(&w);
-  puts(out.text);
+  LoopsShown shown = {.model = model, .with_diff = range.from <= range.to};
+  if (!shown.with_diff) range = (Range){1, model->pipeline.n_stages - 1};
+  shown.pass = ARENA_ARRAY(arena, LoopsPass, model->pipeline.n_stages);
+  for (int i = range.from; i <= range.to; i++)
+    shown.pass[shown.n_passes++] =
+        (LoopsPass){model->pipeline.stage[i].pass, dialect_text(arena, &model->pipeline, i),
+                    stage_diff(arena, model, i)};
+  cli_print_document(arena, &loops_form, &shown, &shown);
 }
 
 int cmd_loops(Arena *arena, int argc, char **argv) {

@@ -13,9 +13,9 @@
 #include "banks/solver/solver_input.h"
 #include "base/clock.h"
 #include "base/disk.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 
 CommandRun cmd_solve;
@@ -94,23 +94,55 @@ static void print_dialects(Arena *arena, const SolverProblem *problem, const Sol
   }
 }
 
-// Every dialect that can say the best layout.
-static void put_dialects(JsonWriter *w, Arena *arena, const SolverProblem *problem,
-                         const SolverResult *result) {
-  json_key(w, "dialects");
-  json_begin_array(w);
+// A dialect that can say the best layout.
+typedef struct SolveDialect {
+  const char *name, *text;
+} SolveDialect;
+
+// A site beside what it costs.
+typedef struct SolveSite {
+  const SlabSite *site;
+  const SlabCost *cost;
+  bool known;
+  int64_t floor;
+} SolveSite;
+
+typedef struct Solved {
+  const SolverProblem *problem;
+  const SolverResult *result;
+  double ms;
+} Solved;
+
+static const SolveDialect *dialects(Arena *arena, const Solved *s, int *n) {
+  SolveDialect *out = ARENA_ARRAY(arena, SolveDialect, notation_count);
   LayoutForm form = {0};
-  if (result->found) form = form_of(arena, problem, result);
-  for (int i = 0; result->found && i < notation_count; i++) {
+  *n = 0;
+  if (!s->result->found) return out;
+  form = form_of(arena, s->problem, s->result);
+  for (int i = 0; i < notation_count; i++) {
     const char *why, *text = notation_print(arena, &notation_table[i], &form, &why);
-    if (!text) continue;
-    json_begin_object(w);
-    json_member_string(w, "name", notation_table[i].name);
-    json_member_string(w, "text", text);
-    json_end_object(w);
+    if (text) out[(*n)++] = (SolveDialect){notation_table[i].name, text};
   }
-  json_end_array(w);
+  return out;
 }
+
+static const SolveSite *sites(Arena *arena, const Solved *s) {
+  const SolverProblem *problem = s->problem;
+  SolveSite *out = ARENA_ARRAY(arena, SolveSite, problem->n_sites);
+  for (int i = 0; i < problem->n_sites; i++) {
+    const SlabCost *cost = &s->result->costs[i];
+    out[i] = (SolveSite){&problem->sites[i], cost, s->result->found && cost->known,
+                         s->result->site_floor[i]};
+  }
+  return out;
+}
+
+static const char *family_name(const Solved *s, const SolverCandidate *candidate) {
+  return solver_family_name((SolverFamily)(candidate - s->result->families));
+}
+
+#define FORM_FILE "cli/commands/cmd_solve.form"
+#include "base/form_make.h"
 
 static void print_text(Arena *arena, const SolverProblem *problem, const SolverResult *result,
                        double ms) {
@@ -138,63 +170,6 @@ static void print_text(Arena *arena, const SolverProblem *problem, const SolverR
   }
 }
 
-static void put_sites(JsonWriter *w, const SolverProblem *problem, const SolverResult *result) {
-  json_key(w, "sites");
-  json_begin_array(w);
-  for (int i = 0; i < problem->n_sites; i++) {
-    const SlabCost *cost = &result->costs[i];
-    bool known = result->found && cost->known;
-    json_begin_object(w);
-    json_member_string(w, "name", problem->sites[i].name);
-    json_member_string(w, "op", problem->sites[i].op->name);
-    json_member_int(w, "weight", problem->sites[i].weight);
-    json_member_known(w, "wavefronts", known, cost->wavefronts);
-    json_member_known(w, "ideal", known, cost->ideal);
-    json_member_known(w, "conflicts", known, cost->conflicts);
-    json_member_known(w, "ways", known, cost->ways);
-    json_member_known(w, "bound", problem->sites[i].op->counted, result->site_floor[i]);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void put_families(JsonWriter *w, const SolverResult *result) {
-  json_key(w, "families");
-  json_begin_array(w);
-  for (int f = 0; f < SOLVER_FAMILIES; f++) {
-    const SolverCandidate *c = &result->families[f];
-    json_begin_object(w);
-    json_member_string(w, "family", solver_family_name((SolverFamily)f));
-    json_member_string(w, "layout", c->layout);
-    json_member_known(w, "total", c->layout != NULL, c->total);
-    json_member_known(w, "storage_bytes", c->layout != NULL, c->storage_bytes);
-    json_member_bool(w, "exact", c->exact);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void print_json(Arena *arena, const SolverProblem *problem, const SolverResult *result,
-                       double ms) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "name", problem->name);
-  json_member_string(&w, "layout", result->best.layout);
-  put_dialects(&w, arena, problem, result);
-  put_sites(&w, problem, result);
-  json_member_known(&w, "total", result->found, result->best.total);
-  json_member_known(&w, "bound", result->found, result->bound);
-  json_member_bool(&w, "optimal", result->optimal);
-  json_member_known(&w, "storage_bytes", result->found, result->best.storage_bytes);
-  json_member_int(&w, "whole_bytes", result->whole_bytes);
-  json_member_string(&w, "proof", result->proof);
-  put_families(&w, result);
-  json_member_double(&w, "time_ms", ms);
-  json_end_object(&w);
-  puts(out.text);
-}
-
 static int list_examples(bool csv) {
   if (csv) puts("name,help");
   for (int i = 0; i < solver_example_count(); i++) {
@@ -214,8 +189,9 @@ static int solve(Arena *arena, const SolverProblem *problem, bool json) {
   SolverResult result = solver_solve(arena, scratch, problem);
   arena_free(scratch);
   double ms = (clock_seconds() - started) * 1e3;
+  const Solved solved = {problem, &result, ms};
   if (json)
-    print_json(arena, problem, &result, ms);
+    cli_print_document(arena, &solve_form, &solved, &solved);
   else
     print_text(arena, problem, &result, ms);
   return result.found ? CLI_OK : CLI_NO;

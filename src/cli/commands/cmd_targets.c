@@ -4,9 +4,9 @@
 // unknown number is a dash in text, an empty cell in CSV and null in JSON.
 #include <stdio.h>
 
-#include "base/json.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "model/words/target.h"
 
@@ -59,46 +59,29 @@ static void print_one(Arena *arena, const Target *t) {
   }
 }
 
-static void write_target(JsonWriter *w, const Target *t) {
-  json_begin_object(w);
-  json_member_string(w, "id", t->id);
-  json_member_string(w, "name", t->name);
-  json_member_string(w, "arch", t->arch);
-  json_member_int(w, "cc", t->cc);
+typedef struct TargetsShown {
+  const TargetTable *table;
+  int n;
+  const Target *target;
+} TargetsShown;
+
+// The source of each number that is known.
+static const FormPair *sources_of(Arena *arena, const Target *t, int *n) {
+  FormPair *out = ARENA_ARRAY(arena, FormPair, TARGET_FIELD_COUNT);
+  *n = 0;
   for (int f = 0; f < TARGET_FIELD_COUNT; f++)
-    json_member_double(w, target_fields[f].name, target_number(t, (TargetField)f));
-  for (int i = 0; i < target_feature_count; i++)
-    json_member_bool(w, target_features[i].name, has_feature(t, i));
-  json_key(w, "source");
-  json_begin_object(w);
-  for (int f = 0; f < TARGET_FIELD_COUNT; f++)
-    if (t->source[f]) json_member_string(w, target_fields[f].name, t->source[f]->id);
-  json_end_object(w);
-  json_end_object(w);
+    if (t->source[f]) out[(*n)++] = (FormPair){target_fields[f].name, t->source[f]->id};
+  return out;
 }
 
+static const char *source_id(const void *source) { return ((const TargetSource *)source)->id; }
+
+#define FORM_FILE "cli/commands/cmd_targets.form"
+#include "base/form_make.h"
+
 static void print_json(Arena *arena, const TargetTable *table, const Target *only) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_key(&w, "targets");
-  json_begin_array(&w);
-  for (int i = 0; i < table->count; i++)
-    if (!only || only == &table->targets[i]) write_target(&w, &table->targets[i]);
-  json_end_array(&w);
-  json_key(&w, "sources");
-  json_begin_object(&w);
-  for (int i = 0; i < table->n_sources; i++) {
-    json_key(&w, table->sources[i].id);
-    json_begin_object(&w);
-    json_member_string(&w, "title", table->sources[i].title);
-    json_member_string(&w, "url", table->sources[i].url);
-    json_member_bool(&w, "measured", table->sources[i].measured);
-    json_end_object(&w);
-  }
-  json_end_object(&w);
-  json_end_object(&w);
-  puts(out.text);
+  const TargetsShown shown = {table, only ? 1 : table->count, only ? only : table->targets};
+  cli_print_document(arena, &targets_form, &shown, NULL);
 }
 
 static void print_csv(Arena *arena, const TargetTable *table, const Target *only) {

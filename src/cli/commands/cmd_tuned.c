@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "base/disk.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/common/tables/cli_factors.h"
 #include "cli/common/tables/history_rows.h"
@@ -63,34 +63,13 @@ static void print_fits(Arena *arena, const HistoryCalibration *rows, int n) {
   if (n) puts("factors: times as long as the data sheet says; what no time moved is left out");
 }
 
-static void put_fit(JsonWriter *w, Arena *arena, const HistoryCalibration *row) {
-  json_begin_object(w);
-  json_member_string(w, "when", date_of(arena, row));
-  json_member_string(w, "gpu", row->gpu);
-  json_member_string(w, "family", calibration_family_name(row->family));
-  json_member_int(w, "points", row->fit.n);
-  json_member_double(w, "error", row->fit.error);
-  json_member_double(w, "order", row->fit.order);
-  json_key(w, "factors");
-  json_begin_object(w);
-  for (int f = 0; f < CALIBRATION_FACTORS; f++)
-    json_member_double(w, calibration_name((CalibrationFactor)f), row->fit.factor[f]);
-  json_end_object(w);
-  json_end_object(w);
-}
+typedef struct TunedFits {
+  int n;
+  const HistoryCalibration *row;
+} TunedFits;
 
-static void print_fits_json(Arena *arena, const HistoryCalibration *rows, int n) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "tuned");
-  json_key(&w, "calibrations");
-  json_begin_array(&w);
-  for (int i = 0; i < n; i++) put_fit(&w, arena, &rows[i]);
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_tuned.form"
+#include "base/form_make.h"
 
 static int show_calibrations(Arena *arena, bool json) {
   History *history = history_opened(arena);
@@ -98,7 +77,10 @@ static int show_calibrations(Arena *arena, bool json) {
   HistoryCalibration *rows = ARENA_ARRAY(arena, HistoryCalibration, FITS_MAX);
   const int n = history_calibrations(history, arena, NULL, rows, FITS_MAX);
   const char *failure = history_failure(history);
-  (json ? print_fits_json : print_fits)(arena, rows, n);
+  if (json)
+    cli_print_document(arena, &tuned_calibrations_form, &(TunedFits){n, rows}, NULL);
+  else
+    print_fits(arena, rows, n);
   history_close(history);
   return failure ? cli_error(CLI_MISSING, "the history: %s", failure) : CLI_OK;
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/json.h"
+#include "cli/common/documents.h"
 
 Check *selftest_begin(Selftest *t, const char *name, const char *help) {
   Check *check = &t->check[t->n_checks++];
@@ -44,38 +44,21 @@ void selftest_end(const Selftest *t, const Check *check) {
   fflush(stdout);
 }
 
+typedef struct SelftestShown {
+  const Selftest *t;
+  bool ok;
+  int n_failures;
+  const Failure **failure;
+} SelftestShown;
+
+#define FORM_FILE "cli/common/selftest.form"
+#include "base/form_make.h"
+
 void selftest_print_json(const Selftest *t, bool ok) {
-  Str out = str_new(t->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "selftest");
-  json_member_bool(&w, "ok", ok);
-  json_member_int(&w, "seed", t->given->seed);
-  json_key(&w, "checks");
-  json_begin_array(&w);
-  for (int i = 0; i < t->n_checks; i++) {
-    json_begin_object(&w);
-    json_member_string(&w, "name", t->check[i].name);
-    json_member_string(&w, "help", t->check[i].help);
-    json_member_int(&w, "passed", t->check[i].passed);
-    json_member_int(&w, "failed", t->check[i].failed);
-    json_member_int(&w, "elsewhere", t->check[i].elsewhere);
-    json_member_string(&w, "skipped", t->check[i].skipped);
-    json_member_string(&w, "differs", t->check[i].differs);
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_key(&w, "failures");
-  json_begin_array(&w);
-  for (const Failure *f = t->first; f; f = f->next) {
-    json_begin_object(&w);
-    json_member_string(&w, "check", f->check);
-    json_member_string(&w, "what", f->what);
-    json_member_string(&w, "state", f->state);
-    json_member_string(&w, "error", f->error);
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
+  SelftestShown shown = {.t = t, .ok = ok};
+  for (const Failure *f = t->first; f; f = f->next) shown.n_failures++;
+  shown.failure = ARENA_ARRAY(t->arena, const Failure *, shown.n_failures);
+  int n = 0;
+  for (const Failure *f = t->first; f; f = f->next) shown.failure[n++] = f;
+  cli_print_document(t->arena, &selftest_form, &shown, NULL);
 }

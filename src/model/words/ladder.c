@@ -191,9 +191,5 @@ double claim_tflops(const Claim *claim) {
   return NAN;
 }
 
-#define FORM_FILE "model/words/ladder.form"
+#define FORM_FILE "model/words/claim.form"
 #include "base/form_make.h"
-
-void claim_put_json(JsonWriter *w, const Claim *claim) {
-  form_write(w, NULL, &claim_form, claim, NULL);
-}

@@ -76,7 +76,5 @@ bool rung_tells_of(const Rung *rung, const Schedule *schedule);
 // seen of, "4096^3" or "128 x 128 x 16384", by it. NaN: it tells neither.
 double claim_tflops(const Claim *claim);
 
+// The claim as it stands in the file, with its speed as "tflops".
 extern const Form claim_form;  // of Claim
-// One value: the claim as it stands in the file, with its speed as "tflops", or null where there is
-// none.
-void claim_put_json(JsonWriter *writer, const Claim *claim);

@@ -7,45 +7,17 @@
 #include <stdio.h>
 
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "model/readings/place/fragment_text.h"
 
-// ---- one ----------------------------------------------------------------------------------------
+// ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_words(JsonWriter *w, Arena *arena, const Atom *atom) {
-  PtxWord word[PTX_WORDS_MAX];
-  int n = ptx_words(arena, atom, NULL, word);
-  json_key(w, "qualifiers");
-  json_begin_array(w);
-  for (int i = 0; i < n; i++) {
-    json_begin_object(w);
-    json_member_string(w, "text", word[i].text);
-    json_member_string(w, "meaning", word[i].meaning);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
+#define FORM_FILE "cli/common/tables/atom_rows.form"
+#include "base/form_make.h"
 
-void atom_put_json(JsonWriter *w, Arena *arena, const Atom *atom) {
-  json_member_string(w, "atom", atom->name);
-  json_member_string(w, "ptx", atom_ptx(arena, atom));
-  put_words(w, arena, atom);
-  json_member_int(w, "m", atom->m);
-  json_member_int(w, "n", atom->n);
-  json_member_int(w, "k", atom->k);
-  json_member_string(w, "type", atom->type);
-  json_member_string(w, "accumulator", atom->acc);
-  json_member_int(w, "warps", atom_issuing_warps(atom));
-  json_member_int(w, "flop", atom_flop(atom));
-  json_member_int(w, "cc_first", atom->cc_first);
-  if (atom->cc_last)
-    json_member_int(w, "cc_last", atom->cc_last);
-  else
-    json_member_null(w, "cc_last");
-  json_member_string(w, "knob", atom->knob);
-  json_member_string(w, "ptx_isa_section", atom->section);
-}
+void atom_list_json(Arena *arena) { cli_print_document(arena, &atoms_form, atom_table, NULL); }
 
-// ---- all ----------------------------------------------------------------------------------------
+// ---- text and CSV -------------------------------------------------------------------------------
 
 static const char *registers_text(Arena *arena, const Atom *atom, AtomOperand operand) {
   if (!atom_in_registers(atom, operand)) return "-";
@@ -88,29 +60,4 @@ void atom_list_csv(Arena *arena) {
            atom->knob ? atom->knob : "");
     cli_csv_text(atom_ptx(arena, atom), '\n');
   }
-}
-
-void atom_list_json(Arena *arena) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_key(&w, "atoms");
-  json_begin_array(&w);
-  for (int i = 0; i < atom_count; i++) {
-    const Atom *atom = &atom_table[i];
-    json_begin_object(&w);
-    atom_put_json(&w, arena, atom);
-    for (int operand = 0; operand < ATOM_OPERANDS; operand++) {
-      bool there = atom_in_registers(atom, (AtomOperand)operand);
-      json_key(&w, arena_printf(arena, "registers_%c", "abc"[operand]));
-      if (there)
-        json_put_int(&w, fragment_packing(atom, (AtomOperand)operand).n_registers);
-      else
-        json_put_null(&w);
-    }
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
 }

@@ -1,10 +1,10 @@
 // The atoms of tensor cores as lines, as CSV and as data.
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "model/words/fragment.h"
 
-// Members of an object: name, PTX and its words, extents, types, whom it is for.
-void atom_put_json(JsonWriter *w, Arena *arena, const Atom *atom);
+// Name, PTX and its words, extents, types, whom it is for.
+extern const Form atom_form;
 
 // The whole table, to stdout.
 void atom_list_text(Arena *arena);

@@ -8,14 +8,12 @@ void cli_print_illegal(const Diags *findings) {
            diag->nearest ? diag->nearest : "");
 }
 
-void cli_put_illegal(JsonWriter *w, const Diags *findings) {
-  json_key(w, "illegal");
-  json_begin_array(w);
-  for (const Diag *diag = findings->first; diag; diag = diag->next) {
-    json_begin_object(w);
-    json_member_string(w, "text", diag->text);
-    json_member_string(w, "nearest", diag->nearest);
-    json_end_object(w);
-  }
-  json_end_array(w);
+const Diag **cli_illegal(Arena *arena, const Diags *findings) {
+  const Diag **out = ARENA_ARRAY(arena, const Diag *, findings->count);
+  int n = 0;
+  for (const Diag *diag = findings->first; diag; diag = diag->next) out[n++] = diag;
+  return out;
 }
+
+#define FORM_FILE "cli/common/tables/cli_illegal.form"
+#include "base/form_make.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/tables/cli_timing.h"
 
 // Text that others wrote into the file cannot begin a line of its own.
@@ -57,39 +57,14 @@ static void print_csv(Arena *arena, const HistoryRow *rows, int n) {
 
 static double known(double value) { return value > 0 ? value : (double)NAN; }
 
-static void put_row(JsonWriter *w, Arena *arena, const HistoryRow *row) {
-  json_begin_object(w);
-  json_member_string(w, "when", history_date(arena, row));
-  json_member_string(w, "user", row->user);
-  json_member_string(w, "host", row->host);
-  json_member_string(w, "gpu", row->gpu);
-  json_member_string(w, "driver", row->driver);
-  json_member_string(w, "problem", row->problem);
-  json_member_string(w, "state", row->state);
-  json_member_string(w, "status", row->status);
-  json_member_double(w, "time_ns", known(row->time_ns));
-  json_member_double(w, "cublas_time_ns", known(row->cublas_time_ns));
-  json_member_double(w, "tflops", known(row->tflops));
-  json_member_double(w, "cublas_ratio", known(history_ratio(row)));
-  json_member_double(w, "spread", row->time_ns > 0 ? row->spread : (double)NAN);
-  json_member_double(w, "sm_mhz", known(row->sm_mhz));
-  json_member_double(w, "memory_mhz", known(row->memory_mhz));
-  json_member_string(w, "method", row->method);
-  json_end_object(w);
-}
+typedef struct HistoryRowsShown {
+  const char *command;
+  int n;
+  const HistoryRow *row;
+} HistoryRowsShown;
 
-static void print_json(Arena *arena, const char *command, const HistoryRow *rows, int n) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", command);
-  json_key(&w, "rows");
-  json_begin_array(&w);
-  for (int i = 0; i < n; i++) put_row(&w, arena, &rows[i]);
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/common/tables/history_rows.form"
+#include "base/form_make.h"
 
 History *history_opened(Arena *arena) {
   Diags diags = diags_new(arena);
@@ -106,7 +81,7 @@ int history_rows_print(Arena *arena, const HistoryRowsAsked *asked) {
   const int n = asked->select(history, arena, rows, asked->max);
   const char *failure = history_failure(history);
   if (asked->json)
-    print_json(arena, asked->command, rows, n);
+    cli_print_document(arena, &history_form, &(HistoryRowsShown){asked->command, n, rows}, NULL);
   else if (asked->csv)
     print_csv(arena, rows, n);
   else if (n)

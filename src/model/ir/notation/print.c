@@ -225,6 +225,12 @@ static int *common_lengths(Arena *arena, const char *const *before, int nb,
   return length;
 }
 
+const char *diff_kind_name(DiffKind kind) {
+  static const char *const kinds[] = {
+      [DIFF_SAME] = "same", [DIFF_REMOVED] = "removed", [DIFF_ADDED] = "added"};
+  return kinds[kind];
+}
+
 TextDiff text_diff(Arena *arena, const char *const *before, int nb, const char *const *after,
                    int na) {
   const int *length = common_lengths(arena, before, nb, after, na);

@@ -30,6 +30,7 @@ char *program_text_full(Arena *arena, const Program *program);
 
 // Line diff (longest common subsequence of the texts).
 typedef enum DiffKind { DIFF_SAME, DIFF_REMOVED, DIFF_ADDED } DiffKind;
+const char *diff_kind_name(DiffKind kind);  // "same", "removed", "added"
 typedef struct DiffLine {
   DiffKind kind;
   const char *text;

@@ -9,6 +9,9 @@
 
 #include "base/str.h"
 
+#define FORM_FILE "model/readings/cost/calibration.form"
+#include "base/form_make.h"
+
 const char *calibration_name(CalibrationFactor factor) {
 #define X(id, name, preset, part, what) #name,
   static const char *const names[] = {CALIBRATION_TABLE(X)};

@@ -24,6 +24,7 @@
 // block of 64 keys 2 · 600 clocks, the 512 in which its 32 KB come, and 400 of products and softmax
 // in one row, so that a second block beside it nearly halves the time.
 #pragma once
+#include "base/form.h"
 #include "model/readings/cost/compiled_code.h"
 #include "model/readings/model.h"
 
@@ -110,6 +111,7 @@ typedef struct Calibration {
 } Calibration;
 
 Calibration calibration_none(void);
+extern const Form calibration_factors_form;  // {"fma":1.06,"mma":1,…}
 
 // What the terms of a model are made of, without the model: what its compiler says later can still
 // be told. The traffic stays the one of the estimated blocks per SM, which decide little of it.

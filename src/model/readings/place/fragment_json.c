@@ -7,71 +7,56 @@
 
 #include "model/readings/place/fragment_text.h"
 
-// ---- rows ---------------------------------------------------------------------------------------
-
+// What is known of a row after one step of its reduction.
 typedef struct RowStep {
   const FragmentRow *row;
-  int step;  // 0: within each lane
+  int step;
 } RowStep;
 
-static const RowStep *row_steps(Arena *arena, const FragmentRow *row) {
-  RowStep *step = ARENA_ARRAY(arena, RowStep, row->n_steps + 1);
-  for (int i = 0; i <= row->n_steps; i++) step[i] = (RowStep){row, i};
-  return step;
+static const RowStep *steps_of(Arena *arena, const FragmentRow *row) {
+  RowStep *out = ARENA_ARRAY(arena, RowStep, row->n_steps + 1);
+  for (int step = 0; step <= row->n_steps; step++) out[step] = (RowStep){row, step};
+  return out;
 }
 
-static void write_combined(JsonWriter *w, const void *it, const void *in, Arena *arena) {
-  (void)in;
-  (void)arena;
-  const RowStep *at = it;
-  json_begin_array(w);
-  for (int i = 0; i < at->row->n_lanes; i++) {
-    const uint32_t mask = fragment_row_combined(at->row, i, at->step);
-    json_begin_array(w);
-    for (int j = 0; j < at->row->n_lanes; j++)
-      if (mask >> j & 1) json_put_int(w, at->row->lane[j]);
-    json_end_array(w);
+// Lanes that a lane's values are combined with: as many of each.
+static int count_combined(const RowStep *at) {
+  return __builtin_popcount(fragment_row_combined(at->row, 0, at->step));
+}
+
+static const int *combined(Arena *arena, const RowStep *at) {
+  const FragmentRow *row = at->row;
+  int *out = ARENA_ARRAY(arena, int, row->n_lanes * row->n_lanes), n = 0;
+  for (int i = 0; i < row->n_lanes; i++) {
+    const uint32_t mask = fragment_row_combined(row, i, at->step);
+    for (int j = 0; j < row->n_lanes; j++)
+      if (mask >> j & 1) out[n++] = row->lane[j];
   }
-  json_end_array(w);
+  return out;
 }
 
-// ---- relayouts ----------------------------------------------------------------------------------
+enum { PLACE_NUMBERS = 7 };
 
-enum { RELAYOUT_NUMBERS = 7 };
-
-RelayoutSaid fragment_relayout_said(const Atom *sums, const Atom *next) {
-  RelayoutSaid said = {.sums = sums, .next = next};
-  said.in_place = fragment_relayout(sums, next, &said.map);
-  return said;
+static bool has_places(const FragmentPair *pair) {
+  return atom_in_lanes(pair->sums, ATOM_C) && atom_in_lanes(pair->next, ATOM_A);
 }
 
-static int relayout_count(const RelayoutSaid *said) {
-  const FragmentMap a = fragment_map(said->next, ATOM_A);
-  return a.rows * a.cols;
+// Row by row of A; *n: how many.
+static const int *places(Arena *arena, const FragmentPair *pair, int *n) {
+  *n = 0;
+  if (!has_places(pair)) return NULL;
+  const FragmentMap sums = fragment_map(pair->sums, ATOM_C), a = fragment_map(pair->next, ATOM_A);
+  int *out = ARENA_ARRAY(arena, int, a.rows *a.cols *PLACE_NUMBERS), *at = out;
+  for (*n = 0; *n < a.rows * a.cols; ++*n) {
+    const int row = *n / a.cols, col = *n % a.cols;
+    const RelayoutElement e = fragment_relayout_element(&sums, &a, row, col);
+    const int place[PLACE_NUMBERS] = {
+        row, col, e.atom, e.sum.lane, e.sum.value, e.operand.lane, e.operand.value};
+    memcpy(at, place, sizeof place);
+    at += PLACE_NUMBERS;
+  }
+  return out;
 }
 
-static const int *relayout_places(Arena *arena, const RelayoutSaid *said) {
-  const FragmentMap sums = fragment_map(said->sums, ATOM_C), a = fragment_map(said->next, ATOM_A);
-  int *place = ARENA_ARRAY(arena, int, a.rows *a.cols *RELAYOUT_NUMBERS), *at = place;
-  for (int row = 0; row < a.rows; row++)
-    for (int col = 0; col < a.cols; col++, at += RELAYOUT_NUMBERS) {
-      const RelayoutElement e = fragment_relayout_element(&sums, &a, row, col);
-      const int numbers[RELAYOUT_NUMBERS] = {
-          row, col, e.atom, e.sum.lane, e.sum.value, e.operand.lane, e.operand.value};
-      memcpy(at, numbers, sizeof numbers);
-    }
-  return place;
-}
-
-#define FORM_FILE "model/readings/place/fragment_json.form"
+#define FORM_FILE "model/readings/place/fragment.form"
 #include "base/form_make.h"
-
-void fragment_put_row(JsonWriter *w, Arena *arena, const FragmentMap *map, int index) {
-  const FragmentRow row = fragment_row(map, index);
-  form_members(w, arena, &fragment_row_of_form, &row, NULL);
-}
-
-void fragment_put_relayout(JsonWriter *w, Arena *arena, const Atom *from, const Atom *next) {
-  const RelayoutSaid said = fragment_relayout_said(from, next);
-  form_members(w, arena, &relayout_of_form, &said, NULL);
-}

@@ -7,19 +7,10 @@
 #include "base/form.h"
 #include "model/words/fragment.h"
 
-extern const Form fragment_row_of_form;  // of FragmentRow: "row"
-
-typedef struct RelayoutSaid {
+// Sums of `sums` as operand A of `next`.
+typedef struct FragmentPair {
   const Atom *sums, *next;
-  Relayout map;
-  bool in_place;
-} RelayoutSaid;
+} FragmentPair;
 
-// Sums of `sums` as operand A of `next`. A place is row, column, atom, lane and value of the sum,
-// lane and value of the operand.
-RelayoutSaid fragment_relayout_said(const Atom *sums, const Atom *next);
-extern const Form relayout_of_form;  // of RelayoutSaid: "relayout"
-
-// The same through a writer.
-void fragment_put_row(JsonWriter *writer, Arena *arena, const FragmentMap *map, int row);
-void fragment_put_relayout(JsonWriter *writer, Arena *arena, const Atom *sums, const Atom *next);
+extern const Form fragment_row_form;       // of a FragmentRow
+extern const Form fragment_relayout_form;  // of a FragmentPair

@@ -57,17 +57,15 @@ static const int *fragment_elements(Arena *arena, const Fragments *f) {
 }
 
 static const FragmentRow *shown_row(Arena *arena, const Fragments *f) {
-  if (!f->of_row) return NULL;
   FragmentRow *row = ARENA_NEW(arena, FragmentRow);
   *row = fragment_row(&f->map, f->row);
   return row;
 }
 
-static const RelayoutSaid *shown_relayout(Arena *arena, const Fragments *f) {
-  if (!f->joined) return NULL;
-  RelayoutSaid *said = ARENA_NEW(arena, RelayoutSaid);
-  *said = fragment_relayout_said(f->atom, f->atom);
-  return said;
+static const FragmentPair *shown_relayout(Arena *arena, const Fragments *f) {
+  FragmentPair *pair = ARENA_NEW(arena, FragmentPair);
+  *pair = (FragmentPair){f->atom, f->atom};
+  return pair;
 }
 
 #define FORM_FILE "tui/views/data/fragments.form"

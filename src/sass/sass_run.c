@@ -37,6 +37,12 @@ typedef struct Group {
   uint32_t lanes;
 } Group;
 
+struct SassPlan {
+  const SassCode *code;
+  const SassEval *const *eval;  // NULL where what is computed is not known
+  const bool *needed;           // by a branch, a guard or an mbarrier
+};
+
 typedef struct Run {
   Arena *arena;
   const SassCode *code;
@@ -259,12 +265,11 @@ static void read_constant(Run *run, const SassInst *inst, uint32_t lanes) {
 
 // SHFL.IDX alone has a result that can be known: others exchange what was computed.
 static void shuffle(Run *run, const SassInst *inst, uint32_t lanes) {
-  enum { MODE = 58, IDX = 0 };
-  Lanes room;
+  enum { MODE = 58, IDX = 0, FROM_REGISTER_B = 2 };
   const Lanes *value = reg(run, false, (int)sass_field(inst, 24, 8)),
-              *from = operand(run, inst, 1, false, &room);
+              *from = reg(run, false, (int)sass_field(inst, 32, 8));
   Lanes out = {.known = value->known && from->known && sass_field(inst, MODE, 2) == IDX &&
-                        inst->form != 7};
+                        inst->form == FROM_REGISTER_B};
   for (int i = 0; i < SASS_LANES; i++) out.v[i] = value->v[from->v[i] % SASS_LANES];
   set_register(run, false, (int)sass_field(inst, 16, 8), &out, lanes);
 }
@@ -359,7 +364,7 @@ static void note_barrier(Run *run, const SassInst *inst, uint32_t lanes) {
   const Lanes *number = named ? reg(run, false, (int)sass_field(inst, 32, 8)) : &zero;
   add_event(run, (SassEvent){run->pc, __builtin_popcount(lanes),
                              named ? lane_value(number, lanes) : sass_field(inst, 54, 4),
-                             named ? sass_field(inst, 42, 12) : 0});
+                             sass_field(inst, 42, 12)});
 }
 
 // UTMALDG [UR8], [UR4]: the register behind UR8 has the address of the mbarrier.
@@ -437,7 +442,7 @@ static void carry_out(Run *run, const SassInst *inst, uint32_t lanes) {
   const bool early = run->seen[run->pc] < FULLY;
   if (early) run->seen[run->pc]++;
   if (!early && !run->needed[run->pc]) return;
-  if (!lanes && !sass_is_uniform(inst)) return;
+  if (!lanes) return;
   if (early && accesses(inst) && run->listener && run->listener->access)
     tell_access(run, inst, lanes);
   if (run->eval[run->pc])
@@ -601,19 +606,30 @@ static const SassEval *const *find_evals(Arena *arena, const SassCode *code) {
 }
 
 static void begin(Run *run) {
-  enum { STACK = 0x28 };
   const int left = run->launch->threads - run->warp * SASS_LANES;
   run->active = left >= SASS_LANES ? ~0u : left > 0 ? (1u << left) - 1 : 0;
   for (int i = 0; i < PREDICATES; i++) run->p[i].known = run->up[i].known = true;
-  (void)STACK;
 }
 
-SassWay sass_run(Arena *arena, const SassCode *code, const SassLaunch *launch, int warp,
+const SassPlan *sass_plan(Arena *arena, const SassCode *code) {
+  SassPlan *plan = ARENA_NEW(arena, SassPlan);
+  plan->code = code;
+  plan->eval = find_evals(arena, code);
+  plan->needed = find_needed(arena, code, plan->eval);
+  return plan;
+}
+
+SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, int warp,
                  const SassListener *listener) {
+  const SassCode *code = plan->code;
   Run *run = ARENA_NEW(arena, Run);
-  *run = (Run){.arena = arena, .code = code, .launch = launch, .listener = listener, .warp = warp};
-  run->eval = find_evals(arena, code);
-  run->needed = find_needed(arena, code, run->eval);
+  *run = (Run){.arena = arena,
+               .code = code,
+               .launch = launch,
+               .listener = listener,
+               .eval = plan->eval,
+               .needed = plan->needed,
+               .warp = warp};
   run->seen = ARENA_ARRAY(arena, unsigned char, code->n + 1);
   begin(run);
   bool goes = code->n > 0 && run->active;

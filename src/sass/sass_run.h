@@ -57,5 +57,9 @@ typedef struct SassListener {
   void *context;
 } SassListener;
 
-SassWay sass_run(Arena *arena, const SassCode *code, const SassLaunch *launch, int warp,
+// What is found out once of a code: which instructions branches hang on.
+typedef struct SassPlan SassPlan;
+const SassPlan *sass_plan(Arena *arena, const SassCode *code);
+
+SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, int warp,
                  const SassListener *listener);

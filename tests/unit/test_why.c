@@ -92,7 +92,7 @@ END_TEST
 
 START_TEST(the_screen_adds_up) {
   if (!cli_has_program()) return;
-  const CliRun run = cli_run(arena, "why -k fp32/padded");
+  const CliRun run = cli_run(arena, "why -k fp32/padded --what-if");
   ck_assert_int_eq(run.status, 0);
   if (strstr(run.out, "stand-in")) return;
   ck_assert_ptr_nonnull(strstr(run.out, "clocks a turn"));

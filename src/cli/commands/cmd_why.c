@@ -14,6 +14,7 @@
 
 #include "base/disk.h"
 #include "base/str.h"
+#include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_compile.h"
 #include "cli/common/cli_model.h"
@@ -26,7 +27,7 @@ typedef struct WhyOptions {
   const char *kernel;
   OptionList trips;
   int mhz;
-  bool what_if, strict;
+  bool what_if, cold, strict;
   bool *stands_in;  // set where the answer is no code's
 } WhyOptions;
 
@@ -43,21 +44,30 @@ static const Option options[] = {
      .lo = 100,
      .hi = MHZ_MAX},
     {.name = "what-if", .kind = OPTION_KIND_FLAG, .offset = offsetof(WhyOptions, what_if)},
+    {.name = "cold", .kind = OPTION_KIND_FLAG, .offset = offsetof(WhyOptions, cold)},
     {.name = "strict", .kind = OPTION_KIND_FLAG, .offset = offsetof(WhyOptions, strict)},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
 
 // ---- a schedule ---------------------------------------------------------------------------------
 
+static ClockTexts texts_of(const Compiled *c) {
+  ClockTexts out = {0};
+  for (int i = 0; i < c->emission->n_kernels; i++)
+    out.text[i] = kernel_text_bytes(c->arena, c->answer->code, c->emission->kernel[i].name);
+  const CompileResult *cubin = c->answer->cubin;
+  const int which = c->model->program->main_kernel;
+  if (cubin && which < cubin->n_kernels)
+    out.stack_bytes = max_int(0, cubin->kernels[which].stack_bytes);
+  return out;
+}
+
 static ClockAnswer answer_state(const Compiled *c, const ClockAsk *ask, const char **note) {
-  const KernelTexts *code = c->answer->code;
-  const SassResult *sass = c->answer->sass;
-  const char *kernel = c->emission->kernel[c->model->program->main_kernel].name;
   *note = c->answer->error;
-  if (code && sass && sass->ok) {
-    const ElfBytes text = kernel_text_bytes(c->arena, code, kernel);
-    const ClockAnswer answer =
-        clock_answer_state(c->arena, cli_compiled_model(c), c->emission, text, sass, ask);
+  if (c->answer->code) {
+    const ClockTexts texts = texts_of(c);
+    const ClockAnswer answer = clock_answer_state(c->arena, cli_compiled_model(c), c->emission,
+                                                  &texts, c->answer->sass, ask);
     *note = answer.why_not;
     if (!answer.why_not) return answer;
   }
@@ -76,7 +86,7 @@ static void print_state_json(const Compiled *c, const Why *why) {
 
 static void show_state(const Compiled *c) {
   const WhyOptions *given = (const WhyOptions *)(const void *)c->given;
-  const ClockAsk ask = {.mhz = given->mhz, .what_if = given->what_if};
+  const ClockAsk ask = {.mhz = given->mhz, .what_if = given->what_if, .cold = given->cold};
   Why why = {.arena = c->arena, .emission = c->emission, .what_if = given->what_if};
   const ClockAnswer answer = answer_state(c, &ask, &why.note);
   why.answer = &answer;

@@ -21,16 +21,35 @@ static void put_span(JsonWriter *w, const char *key, const ClockSpan *span) {
   json_end_object(w);
 }
 
-static void put_kernel(JsonWriter *w, const ClockAnswer *answer) {
+static void put_ifs(JsonWriter *w, const ClockIf what_if[CLOCK_IFS]) {
+  json_key(w, "what_if");
+  json_begin_object(w);
+  for (int i = 0; i < CLOCK_IFS; i++) {
+    json_key(w, if_keys[i]);
+    if (what_if[i].clocks > 0)
+      json_put_double(w, what_if[i].clocks);
+    else
+      json_put_null(w);
+  }
+  json_end_object(w);
+}
+
+// The kernel, or all of them where there are several: their clocks are one after the other's.
+static void put_kernel(JsonWriter *w, const Why *why) {
+  const ClockAnswer *answer = why->answer;
+  const double others = answer->others;
+  ClockSpan all = answer->clocks;
+  if (all.value >= 0) all = (ClockSpan){all.value + others, all.low + others, all.high + others};
   json_key(w, "kernel");
   json_begin_object(w);
   json_member_string(w, "name", *answer->kernel ? answer->kernel : NULL);
-  put_span(w, "clocks", &answer->clocks);
+  put_span(w, "clocks", &all);
   json_key(w, "tflops");
   if (answer->tflops > 0)
     json_put_double(w, answer->tflops);
   else
     json_put_null(w);
+  if (why->what_if) put_ifs(w, answer->what_if);
   json_end_object(w);
 }
 
@@ -57,19 +76,6 @@ static void put_instruction(JsonWriter *w, const ClockAnswer *answer, int i) {
   json_end_object(w);
 }
 
-static void put_ifs(JsonWriter *w, const ClockedLoop *loop) {
-  json_key(w, "what_if");
-  json_begin_object(w);
-  for (int i = 0; i < CLOCK_IFS; i++) {
-    json_key(w, if_keys[i]);
-    if (loop->what_if[i].clocks > 0)
-      json_put_double(w, loop->what_if[i].clocks);
-    else
-      json_put_null(w);
-  }
-  json_end_object(w);
-}
-
 static void put_loop(JsonWriter *w, const Why *why, const ClockedLoop *loop) {
   json_begin_object(w);
   json_member_int(w, "begin_pc", (int64_t)loop->loop.first * SASS_BYTES);
@@ -87,7 +93,7 @@ static void put_loop(JsonWriter *w, const Why *why, const ClockedLoop *loop) {
     if (loop->turn.lost_to[i] > 0)
       json_member_double(w, clock_cause_name((ClockCause)i), loop->turn.lost_to[i]);
   json_end_object(w);
-  if (why->what_if) put_ifs(w, loop);
+  if (why->what_if) put_ifs(w, loop->what_if);
   json_end_object(w);
 }
 
@@ -96,7 +102,7 @@ void why_put_json(JsonWriter *w, const Why *why) {
   json_member_bool(w, "stand_in", answer->stand_in);
   json_member_string(w, "gpu", answer->target->name);
   json_member_double(w, "mhz", answer->mhz);
-  put_kernel(w, answer);
+  put_kernel(w, why);
   put_stalls(w, answer);
   json_key(w, "instructions");
   json_begin_array(w);

@@ -55,35 +55,42 @@ static void add_part(Str *out, const char *word, double clocks, double total) {
   str_add(out, "\n");
 }
 
-// The causes from the one that costs most on; what rounds to nothing is left out.
-static void print_total(const Why *why, const ClockedLoop *loop) {
+// The causes from the one that costs most on; what rounds to nothing is left out. What is left of
+// the total is the launch, and clocks in which a scheduler has no warp.
+static void print_parts(const Why *why, double total, double issued, const double *lost_to) {
   Str out = str_new(why->arena);
   bool done[CLOCK_CAUSE_COUNT] = {0};
-  const double total = loop->clocks.value;
-  printf("%10.0f  clocks a turn, %.0f to %.0f:\n", total, loop->clocks.low, loop->clocks.high);
-  add_part(&out, cause_word(CLOCK_SELECTED), loop->turn.issued, total);
+  double left = total - issued;
+  add_part(&out, cause_word(CLOCK_SELECTED), issued, total);
   for (;;) {
     int best = -1;
     for (int i = 0; i < CLOCK_CAUSE_COUNT; i++)
-      if (!done[i] && loop->turn.lost_to[i] >= 0.5 &&
-          (best < 0 || loop->turn.lost_to[i] > loop->turn.lost_to[best]))
+      if (!done[i] && lost_to[i] >= total / 200 && (best < 0 || lost_to[i] > lost_to[best]))
         best = i;
     if (best < 0) break;
     done[best] = true;
-    add_part(&out, cause_word((ClockCause)best), loop->turn.lost_to[best], total);
+    left -= lost_to[best];
+    add_part(&out, cause_word((ClockCause)best), lost_to[best], total);
   }
+  if (left >= total / 200) add_part(&out, "the rest", left, total);
   fputs(out.text, stdout);
 }
 
-static void print_ifs(const Why *why, const ClockedLoop *loop) {
+static void print_total(const Why *why, const ClockedLoop *loop) {
+  printf("%10.0f  clocks a turn, %.0f to %.0f:\n", loop->clocks.value, loop->clocks.low,
+         loop->clocks.high);
+  print_parts(why, loop->clocks.value, loop->turn.issued, loop->turn.lost_to);
+}
+
+static void print_ifs(const Why *why, const ClockIf *what_if, double now) {
   Str out = str_new(why->arena);
   for (int i = 0; i < CLOCK_IFS; i++) {
-    const ClockIf *what = &loop->what_if[i];
+    const ClockIf *what = &what_if[i];
     if (what->why_not)
       str_printf(&out, "   %s: %s", if_title(i), what->why_not);
     else if (what->clocks > 0)
       str_printf(&out, "   %s: %.0f (%+.0f %%)", if_title(i), what->clocks,
-                 100 * (loop->clocks.value / what->clocks - 1));
+                 100 * (now / what->clocks - 1));
   }
   if (out.length) printf("what if%s\n", out.text);
 }
@@ -172,11 +179,16 @@ static void print_instructions(const Why *why) {
 
 // ---- all of it ----------------------------------------------------------------------------------
 
-static void print_kernel(const ClockAnswer *answer) {
+static void print_kernel(const Why *why) {
+  const ClockAnswer *answer = why->answer;
   const ClockSpan *clocks = &answer->clocks;
   if (clocks->value < 0) return;
   printf("%10.0f  clocks from launch to end, %.0f to %.0f: %.3g TFLOP/s at %.0f MHz\n",
          clocks->value, clocks->low, clocks->high, answer->tflops, answer->mhz);
+  if (answer->others > 0) printf("%10.0f  clocks of the kernels beside it\n", answer->others);
+  if (answer->stand_in) return;
+  print_parts(why, clocks->value, answer->issued, answer->lost_to);
+  print_ifs(why, answer->what_if, clocks->value);
 }
 
 static void print_other_loops(const Why *why) {
@@ -187,7 +199,7 @@ static void print_other_loops(const Why *why) {
     putchar('\n');
     print_loop_head(answer, loop);
     print_total(why, loop);
-    print_ifs(why, loop);
+    print_ifs(why, loop->what_if, loop->clocks.value);
   }
 }
 
@@ -198,12 +210,12 @@ void why_print(const Why *why) {
          answer->stand_in ? "a calibrated stand-in, nothing was played"
                           : "machine code, played clock by clock");
   if (why->note) printf("%s\n", why->note);
-  print_kernel(answer);
+  print_kernel(why);
   if (answer->main < 0) return;
   const ClockedLoop *loop = &answer->loop[answer->main];
   print_loop_head(answer, loop);
   print_total(why, loop);
-  print_ifs(why, loop);
+  print_ifs(why, loop->what_if, loop->clocks.value);
   print_instructions(why);
   print_other_loops(why);
 }

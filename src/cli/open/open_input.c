@@ -96,7 +96,8 @@ bool open_reads_once(const char *path) {
 }
 
 char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
-  return read_whole(arena, path, false, bytes, diags);
+  return open_is_example(path) ? read_example(arena, path, bytes, diags)
+                               : read_whole(arena, path, false, bytes, diags);
 }
 
 char *open_read_given(Arena *arena, const char *path, size_t *bytes, Diags *diags) {

@@ -42,7 +42,7 @@ bool open_reads_once(const char *path);
 // All of what a user names: a file, a pipe that somebody writes into, stdin or an example; NULL
 // after a finding of rule "file".
 char *open_read_given(Arena *arena, const char *path, size_t *bytes, Diags *diags);
-// A file of the program's own, likewise.
+// The same of a file or an example: no pipe.
 char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags);
 // A program of the toolkit: in PATH, else where the toolkits are; NULL.
 const char *open_find_tool(Arena *arena, const char *name);

@@ -227,6 +227,7 @@ static void run_exit(Machine *m, Warp *w) {
                   "ends without a wait for its copy");
   }
   bulk_end(m, w);
+  if (m->code->cluster > 1) order_end(m->order, m->life, w->rank, clock_of(m, w->index));
 }
 
 // Runs a warp until the next barrier, its end, or the end of everything.

@@ -23,25 +23,25 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "model/ir/program.h"
+#include "order/order_words.h"
 
 // The findings about a run. One row each: enum, the word it is shown by, what it means. The last
 // rows, from "operand" on, say that the program could not be run to its end.
 #define INTERP_FINDING_TABLE(X)                                                                   \
-  X(RACE, "race", "two accesses without an order between them, at least one of them a write")     \
-  X(MISSING_WAIT, "missing wait", "data of a copy is read that may still be on its way")          \
-  X(MISSING_FENCE, "missing fence",                                                               \
-    "registers reach wgmma with no fence behind what was done to them")                           \
+  X(RACE, "race", ORDER_HELP_RACE)                                                                \
+  X(MISSING_WAIT, "missing wait", ORDER_HELP_WAIT)                                                \
+  X(MISSING_FENCE, "missing fence", ORDER_HELP_FENCE)                                             \
   X(ALLOCATION, "allocation", "tensor memory that is not allocated, or not given back")           \
   X(DESCRIPTOR, "descriptor", "a matrix descriptor finds other elements than the program means")  \
-  X(UNWRITTEN_READ, "unwritten read", "a value is read that nothing wrote")                       \
+  X(UNWRITTEN_READ, "unwritten read", ORDER_HELP_UNWRITTEN)                                       \
   X(OUT_OF_BOUNDS, "out of bounds", "an index outside its dimension, or an access beyond a row")  \
   X(MISALIGNED, "misaligned", "a wide access whose address is not a multiple of its size")        \
   X(VARIABLE_RANGE, "variable range", "a variable outside 0 … extent - 1")                        \
   X(DIVERGENCE, "divergence", "an instruction that only some threads reach, or too many of them") \
-  X(DEADLOCK, "deadlock", "warps wait for others that will never come")                           \
+  X(DEADLOCK, "deadlock", ORDER_HELP_DEADLOCK)                                                    \
   X(ABANDONED_COPY, "abandoned copy", "a copy that nobody waits for is under way at the end")     \
   X(UNWRITTEN_RESULT, "unwritten result", "a cell of C that no thread stored")                    \
-  X(EXITED, "exited", "a block of the cluster is reached that may not have begun, or has ended")  \
+  X(EXITED, "exited", ORDER_HELP_ENDED)                                                           \
   X(RANGE, "range", "exp2 of a number above 0: a row's maximum is not its largest score")         \
   X(OPERAND, "operand", "an operation on a kind of memory it does not take")                      \
   X(TOO_LONG, "too long", "the step limit was reached before the end")                            \

@@ -258,7 +258,7 @@ static void build_order(Machine *m) {
     m->rest[w] = order_clock(m->order);
   }
   m->scratch = order_clock(m->order);
-  m->reached = ARENA_ARRAY(m->arena, Touch, m->max_cluster * m->max_warps);
+  m->life = order_cluster(m->order, m->max_cluster, m->max_warps);
 }
 
 static TensorQueue *new_queue(const Machine *m) {

@@ -4,17 +4,7 @@
 // (BlockState); their warps are warps of one machine, and what comes before what is a question of
 // clocks as within a block. `interp_at_rank` puts a block at hand: Machine.memory is then its own.
 //
-// A block's shared memory is there from when it begins until its last thread has ended (PTX ISA,
-// mapa; CUDA programming guide, Distributed Shared Memory). Neither shows in a run, for here all
-// blocks begin at once and their memory stays. So it is asked of the clocks:
-//
-//   begun    who reaches another block must have heard of it since the start: a barrier of the
-//            cluster, an arrival. Clocks of its warps beyond the epoch of the start say so.
-//   ended    when all is over some warp of the block must have known of the access before it ended.
-//
-// Worked example, the barrier at the end left out: block 0 arrives at an mbarrier of block 1, whose
-// producer has got all that it waited for and ends. No clock of block 1 knows of the arrival: it
-// may have come when the memory belonged to nobody.
+// When a block may be reached by others is order/order_cluster.h's to say.
 #include "model/interp/interp_machine.h"
 
 static void look_across(Stmt *stmt, int depth, void *context) {
@@ -88,39 +78,27 @@ uint32_t interp_ranks(Machine *m, const Warp *w, const Code *code) {
   return 1u << w->rank;
 }
 
-static bool has_heard(const Machine *m, const Warp *w, int rank) {
-  const uint32_t *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
-  for (int v = rank * m->block_warps; v < (rank + 1) * m->block_warps; v++)
-    if (order_is_over(m->order, clock, v, m->block_first)) return true;
-  return false;
-}
-
 void interp_ask_rank(Machine *m, const Warp *w, const Code *code, int rank) {
-  if (rank == w->rank || has_heard(m, w, rank)) return;
-  interp_report(m, FINDING_EXITED, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                "reaches for rank %d of its cluster, which may not have begun", rank);
+  const uint32_t *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
+  const int first = rank * m->block_warps;
+  if (rank == w->rank || order_has_heard(clock, first, m->block_warps, m->block_first)) return;
+  interp_report(m, FINDING_EXITED, w, lowest_lane(w->active), code->stmt, NULL, 0, ORDER_NOT_BEGUN,
+                rank);
 }
 
 void interp_reach_rank(Machine *m, const Warp *w, const Code *code, int rank) {
   if (rank == w->rank) return;
-  m->reached[rank * m->max_warps + w->index] = touch_of(m, w, code);
+  const OrderReach reach = {m->epoch, (uint32_t)(code - m->code->code), 0};
+  order_reach(m->life, rank, w->index, reach);
   interp_ask_rank(m, w, code, rank);
 }
 
-static bool knows_of(const Machine *m, int rank, const Touch *access) {
-  int who = access->thread / LANES;
-  for (int v = rank * m->block_warps; v < (rank + 1) * m->block_warps; v++)
-    if (order_is_over(m->order, clock_of(m, v), who, access->epoch)) return true;
-  return false;
-}
-
 void interp_check_exits(Machine *m) {
-  for (int rank = 0; rank < m->code->cluster && !m->stopped; rank++)
-    for (int w = 0; w < m->n_warps; w++) {
-      const Touch *access = &m->reached[rank * m->max_warps + w];
-      if (access->epoch < m->block_first || knows_of(m, rank, access)) continue;
+  for (int rank = 0; rank < m->code->cluster; rank++)
+    for (int w = -1; (w = order_outlived(m->order, m->life, rank, w + 1, m->block_first)) >= 0;) {
+      if (m->stopped) return;
+      const Code *code = &m->code->code[order_reach_of(m->life, rank, w)->tag];
       interp_at_rank(m, m->warp[w].rank);
-      interp_report(m, FINDING_EXITED, &m->warp[w], 0, m->code->code[access->code].stmt, NULL, 0,
-                    "reaches for rank %d of its cluster, which may have ended", rank);
+      interp_report(m, FINDING_EXITED, &m->warp[w], 0, code->stmt, NULL, 0, ORDER_HAS_ENDED, rank);
     }
 }

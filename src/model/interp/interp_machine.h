@@ -211,18 +211,18 @@ struct Machine {
   int claimer;               // by which warp; -1: it has not
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
-  uint32_t joined;    // the epoch in which all threads that run together last met
-  bool has_clocks;    // only then is there more to an order than that
-  int n_clocks;       // of warps, then of agents, then of stores
-  Order *order;       // the state of all that
-  uint32_t **clock;   // [n_clocks] of each; of a warp's lanes in `knows`, where they know more
-  uint32_t **rest;    // [n_clocks] of the others; unused while `knows` is all lanes
-  uint32_t *knows;    // [n_clocks]
-  OrderMoves *moves;  // [max_warps] of tensor memory
-  uint32_t *scratch;  // a clock
-  int n_readers;      // warps whose reads of an element are kept
-  int first_tensor;   // the clock of the first warp's share of the tensor core; 0: there is none
-  Touch *reached;  // [max_cluster][max_warps]: a warp's last access to what a block has of its own
+  uint32_t joined;     // the epoch in which all threads that run together last met
+  bool has_clocks;     // only then is there more to an order than that
+  int n_clocks;        // of warps, then of agents, then of stores
+  Order *order;        // the state of all that
+  uint32_t **clock;    // [n_clocks] of each; of a warp's lanes in `knows`, where they know more
+  uint32_t **rest;     // [n_clocks] of the others; unused while `knows` is all lanes
+  uint32_t *knows;     // [n_clocks]
+  OrderMoves *moves;   // [max_warps] of tensor memory
+  uint32_t *scratch;   // a clock
+  int n_readers;       // warps whose reads of an element are kept
+  int first_tensor;    // the clock of the first warp's share of the tensor core; 0: there is none
+  OrderCluster *life;  // of the blocks that run together
   int n_boxes, box_capacity;
   BoxCopy *box;
   int64_t steps, lanes[OP_COUNT];

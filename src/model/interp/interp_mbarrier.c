@@ -49,7 +49,7 @@ Mbar *mbar_ready(Machine *m, const Warp *w, const Code *code, const Operand *ope
   Touch now = touch_of(m, w, code);
   now.thread = other_thread(w, bar->init.thread);
   if (bar->init.epoch < m->block_first) {
-    mbar_report(m, w, code, FINDING_UNWRITTEN_READ, "uses an mbarrier that nobody initialised");
+    mbar_report(m, w, code, FINDING_UNWRITTEN_READ, ORDER_UNINITIALISED);
     return NULL;
   }
   if (!shadow_ordered(m, &bar->init, &now))
@@ -102,7 +102,7 @@ void mbar_release_inits(Machine *m, uint16_t thread) {
 
 void mbar_arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
   if (!order_phases_arrive(&bar->order->phases, 1))
-    mbar_report(m, w, code, FINDING_DEADLOCK, "arrives once too often for the phase under way");
+    mbar_report(m, w, code, FINDING_DEADLOCK, ORDER_TOO_MANY);
   mbar_end_phase(m, code, bar);
 }
 

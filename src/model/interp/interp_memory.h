@@ -3,6 +3,7 @@
 // Included by interp_machine.h. What is done with it: interp_order.c and interp_shadow.c.
 #pragma once
 #include "model/interp/interp_code.h"
+#include "order/order_cluster.h"
 #include "order/order_mbar.h"
 #include "order/order_tensor.h"
 

@@ -231,9 +231,7 @@ void tmem_touch_registers(Machine *m, const Warp *w, const Code *code, const Ope
     bring_into(m, w, at->first, n);
   else
     interp_report(m, FINDING_MISSING_WAIT, w, lowest_lane(w->active), code->stmt, operand->buffer,
-                  at->at,
-                  "writes registers that a tcgen05.ld still brings, with no tcgen05.wait::ld "
-                  "between");
+                  at->at, ORDER_LOADING);
   memset(busy, 0, (size_t)n);
 }
 

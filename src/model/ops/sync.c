@@ -2,8 +2,6 @@
 //
 //   BARRIER      __syncthreads(), __syncwarp() where each warp meets alone, or bar.sync of some
 //   warps MBAR_WAIT    mbarrier_wait(full, slot, phase);
-#include <stdlib.h>
-
 #include "model/ops/ops.h"
 #include "model/ops/tcgen05_text.h"
 
@@ -165,11 +163,8 @@ static void report_wait(Machine *m, const Warp *w, const Code *code) {
   bool many;
   const char *who = sleepers(m, w, code, &many);
   interp_report(m, FINDING_DEADLOCK, w, -1, code->stmt, dst->buffer, interp_scalar(w, &dst->offset),
-                "%s wait%s for a phase of bit %lld to end; phase %u is under way, with %lld of "
-                "%lld arrivals missing and %lld bytes %s",
-                who, many ? "" : "s", (long long)interp_scalar(w, &code->value), bar->phase,
-                (long long)bar->pending, (long long)bar->expected, llabs(bar->bytes),
-                bar->bytes < 0 ? "more than were expected" : "to come");
+                "%s wait%s for a phase of bit %lld to end; %s", who, many ? "" : "s",
+                (long long)interp_scalar(w, &code->value), order_phases_text(m->arena, bar));
 }
 
 // ---- emit ---------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 //   a loop unrolled eight times whose barrier is missing: one race, "512 times"
 #include "base/hash.h"
 #include "base/str.h"
+#include "order/order_words.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
@@ -148,14 +149,11 @@ static const PtxMbarrier *asked_for(PtxMachine *m, PtxWarp *w, const PtxInst *i,
 }
 
 static void tell_mbarrier(PtxMachine *m, PtxFinding *f, const PtxMbarrier *b) {
-  const OrderPhases *of = &b->order->phases;
   f->address = (uint64_t)ptx_smem_offset(m, b->address);
   f->space = PTX_SPACE_SHARED;
   f->bytes = 8;
-  f->text = arena_printf(m->arena,
-                         "the warp waits for an mbarrier; its phase %u is under way, with %d of %d "
-                         "arrivals missing and %lld bytes to come",
-                         of->phase, (int)of->pending, (int)of->expected, (long long)of->bytes);
+  f->text = arena_printf(m->arena, "the warp waits for an mbarrier; %s",
+                         order_phases_text(m->arena, &b->order->phases));
 }
 
 static const char *waits_text(PtxMachine *m, const PtxWarp *w, const PtxSplit *s) {

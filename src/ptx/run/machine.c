@@ -200,7 +200,6 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   w->asked = 0;
   w->acquires = false;
   w->poll = -1;
-  w->heard = 1u << w->block->rank;
   w->cluster_arrived = w->cluster_passed = 0;
   memset(w->named, 0, sizeof w->named);
   memset(w->lane_epoch, 0, sizeof w->lane_epoch);
@@ -216,7 +215,6 @@ static void start_block(PtxMachine *m, PtxBlock *block) {
   block->alive = m->n_threads;
   for (int id = 0; id < PTX_BARRIERS; id++) ptx_barrier_clear(m, &block->barriers[id]);
   if (block->tmem) ptx_tmem_start(block);
-  memset(block->reach, 0, sizeof *block->reach * (size_t)m->n_warps);
 }
 
 // The cluster that a block of the grid belongs to.

@@ -67,11 +67,10 @@ static void make_blocks(PtxMachine *m) {
   m->cluster_barrier.clock = order_clock(m->order);
   m->cluster_over = order_clock(m->order);
   m->released = order_clock(m->order);
+  m->life = order_cluster(m->order, m->n_blocks, m->n_warps);
   for (int rank = 0; rank < m->n_blocks; rank++) {
     PtxBlock *block = &m->blocks[rank];
     block->rank = rank;
-    block->ended = order_clock(m->order);
-    block->reach = ARENA_ARRAY(m->arena, PtxReach, m->n_warps);
     if (m->has_tmem) block->tmem = ptx_tmem_new(m);
     for (int id = 0; id < PTX_BARRIERS; id++) block->barriers[id].clock = order_clock(m->order);
   }

@@ -9,6 +9,7 @@
 #pragma once
 #include <string.h>
 
+#include "order/order_cluster.h"
 #include "order/order_mbar.h"
 #include "order/order_tensor.h"
 #include "ptx/run/machine.h"
@@ -143,7 +144,6 @@ typedef struct PtxWarp {
   uint32_t *clock;   // what it knows (order/order.h); its own entry is its tick
   uint32_t *fenced;  // the clock at its last fence
   bool acquires;     // at its next fence: it has read atomically
-  uint32_t heard;    // ranks of blocks that are known to have begun
   uint32_t cluster_arrived, cluster_passed;  // lanes: arrived; arrived, and all others have, too
   uint32_t lane_epoch[PTX_LANES];
   uint32_t met;                      // its tick behind the last time that all its lanes met
@@ -171,20 +171,12 @@ typedef struct PtxMbarrier {
   int pc;  // of what ended its last phase
 } PtxMbarrier;
 
-// The last that a warp of another block did to a block's memory.
-typedef struct PtxReach {
-  uint32_t clock;  // 0: nothing
-  int pc, lane;
-} PtxReach;
-
 // A block of the cluster that runs.
 struct PtxBlock {
   int index[3], rank;
   int alive;  // threads that have not ended
   PtxBarrier barriers[PTX_BARRIERS];
-  uint32_t *ended;           // what its threads knew when they ended
   int last_pc, last_thread;  // of the last of them, where it ended
-  PtxReach *reach;           // by warp of the cluster
   PtxTmem *tmem;             // tensor memory; NULL: the module has none
 };
 
@@ -231,6 +223,7 @@ struct PtxMachine {
   // Parties are the warps, where there is tensor memory their shares of the tensor core, and behind
   // those the mbarriers.
   Order *order;
+  OrderCluster *life;         // of its blocks
   OrderMoves *moves;          // by warp, of tensor memory
   bool multiplies;            // some instruction is a wgmma
   bool has_tmem;              // some instruction is a tcgen05

@@ -1,49 +1,38 @@
 // Blocks that run together: their barrier, addresses in each other's shared memory, and when those
 // may be used. (PTX ISA, 9.7.14.4 barrier.cluster, 9.7.9.23 mapa, 9.7.9.12 st.async.)
 //
-// A block's shared memory is there from when the block begins until its last thread has ended.
-// Neither shows in a run, where all blocks begin at once and their memory stays, so the clocks are
-// asked: who reaches another block must have heard of it, and when it ends, one of its threads must
-// know of the access.
-//
-//   block 0 arrives at an mbarrier of block 1, whose threads have all that they waited for and end:
-//   no clock of block 1 knows of the arrival. A barrier of the cluster at the end hands it over.
+// When another block's may be used is order/order_cluster.h's to say.
 #include "base/str.h"
+#include "order/order_words.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
 // ---- reaching another block ---------------------------------------------------------------------
-
-static bool has_heard(const PtxMachine *m, const PtxWarp *w, int rank) {
-  if (w->heard >> rank & 1) return true;
-  for (int i = 0; i < m->block_warps; i++)
-    if (w->clock[rank * m->block_warps + i] > 0) return true;
-  return false;
-}
 
 static void tell_ended(PtxMachine *m, PtxWarp *w, int pc, int lane, const PtxBlock *block) {
   PtxFinding *f = ptx_find(m, w, PTX_FINDING_ENDED, pc, block->last_pc, 1u << lane);
   if (f->count > 1) return;
   memcpy(f->other_block, block->index, sizeof f->other_block);
   f->other_thread = block->last_thread;
+  f->text = arena_printf(m->arena, "it " ORDER_HAS_ENDED, block->rank);
 }
 
 void ptx_reach(PtxMachine *m, PtxWarp *w, int lane, int rank) {
   PtxBlock *block = &m->blocks[rank];
   if (block == w->block) return;
-  block->reach[w->index] = (PtxReach){w->clock[w->index], w->pc, lane};
-  if (!has_heard(m, w, rank))
+  const OrderReach reach = {w->clock[w->index], (uint32_t)w->pc, (uint32_t)lane};
+  order_reach(m->life, rank, w->index, reach);
+  if (!order_has_heard(w->clock, rank * m->block_warps, m->block_warps, 0))
     ptx_find(m, w, PTX_FINDING_ENDED, w->pc, -1, 1u << lane)->text =
-        "a block of the cluster is reached that may not have begun";
+        arena_printf(m->arena, "it " ORDER_NOT_BEGUN, rank);
   if (block->alive == 0) tell_ended(m, w, w->pc, lane, block);
 }
 
 // A block ends: what others did to its memory, some thread of it must know of.
 static void check_reached(PtxMachine *m, const PtxBlock *block) {
-  for (int n = 0; n < m->n_warps; n++) {
-    const PtxReach *reach = &block->reach[n];
-    if (reach->clock && !order_is_over(m->order, block->ended, n, reach->clock))
-      tell_ended(m, &m->warps[n], reach->pc, reach->lane, block);
+  for (int n = -1; (n = order_outlived(m->order, m->life, block->rank, n + 1, 1)) >= 0;) {
+    const OrderReach *reach = order_reach_of(m->life, block->rank, n);
+    tell_ended(m, &m->warps[n], (int)reach->tag, (int)reach->lane, block);
   }
 }
 
@@ -55,7 +44,7 @@ void ptx_end_threads(PtxMachine *m, PtxWarp *w, uint32_t mask) {
   w->block->alive -= n;
   m->cluster_barrier.arrived -= __builtin_popcount(w->cluster_arrived & mask);
   w->cluster_arrived &= ~mask;
-  order_join(m->order, w->block->ended, w->clock);
+  order_end(m->order, m->life, w->block->rank, w->clock);
   w->block->last_pc = w->pc;
   w->block->last_thread = w->in_block * PTX_LANES + __builtin_ctz(mask);
   if (w->block->alive == 0) check_reached(m, w->block);
@@ -105,7 +94,7 @@ void run_getctarank(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) 
 // Lanes go on that have arrived when all had.
 static void pass(PtxMachine *m, PtxWarp *w, uint32_t lanes) {
   w->cluster_passed &= ~lanes;
-  w->heard = ~0u;
+  order_hear_of_all(w->clock, m->n_warps);
   ptx_acquire(m, w, lanes, m->cluster_over);
 }
 

@@ -2,6 +2,7 @@
 //
 // Their phases, and the clocks that arrivals hand to the threads that see one end, are
 // order/order_mbar.h.
+#include "order/order_words.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 
@@ -33,7 +34,7 @@ static int64_t place_of(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxGr
 
 PtxMbarrier *ptx_mbarrier_at(PtxMachine *m, PtxWarp *w, uint32_t lane, int64_t offset) {
   PtxMbarrier *b = find(m, offset);
-  if (!b) ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "this mbarrier was not initialized");
+  if (!b) ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "it " ORDER_UNINITIALISED);
   // Whoever uses it does so after it was initialized.
   if (b) ptx_touch(m, w, (int)lane, offset, 8, PTX_READS, NULL);
   return b;
@@ -107,7 +108,7 @@ void run_mbarrier_inval(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
 // False after a finding that ends the block.
 static bool take_arrivals(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b, int64_t n) {
   if (order_phases_arrive(&b->order->phases, n)) return true;
-  ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "more arrivals than it was initialized with");
+  ptx_stop(m, w, PTX_FINDING_MBARRIER, 1u << lane, "it " ORDER_TOO_MANY);
   return false;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "model/ir/matrix_tile.h"
+#include "order/order_words.h"
 #include "ptx/module/float_format.h"
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
@@ -166,10 +167,7 @@ static void tell_flight(PtxMachine *m, PtxWarp *w, const PtxFlight *flight, uint
 // synchronization" (PTX ISA, 9.7.16.6.4.5 "Register dependencies, same thread"). It orders nothing
 // else, and a write has no such dependency: that takes a tcgen05.wait::ld.
 static void check_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxFlight *f, uint32_t mask) {
-  if (g->written)
-    tell_flight(m, w, f, mask,
-                "a register is written that a tcgen05.ld still brings, with no tcgen05.wait::ld "
-                "between");
+  if (g->written) tell_flight(m, w, f, mask, "it " ORDER_LOADING);
   f->kind = PTX_NO_FLIGHT;
 }
 

@@ -223,7 +223,3 @@ static const PlaceSaid *places_said(Arena *arena, const PlacedLoads *placed, con
 
 #define FORM_FILE "tui/session/placed_loads.form"
 #include "base/form_make.h"
-
-void placed_loads_put_json(JsonWriter *w, const PlacedLoads *placed) {
-  form_members(w, w->str->arena, &placed_loads_form, placed, NULL);
-}

@@ -68,4 +68,3 @@ CompiledLoop placed_loads_loop(const KernelResources *kernel);
 const char *placed_loads_cost_text(Arena *arena, const KernelResources *kernel);
 extern const Form placed_loads_form;  // of PlacedLoads: each place, what was found and compiled
 // The same through a writer.
-void placed_loads_put_json(JsonWriter *writer, const PlacedLoads *placed);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 
 typedef struct PlacesGiven {
   const char *state, *ptxas_opt;
@@ -111,18 +112,8 @@ static void print_text(const PlaceTable *table) {
       "clk: of one turn of each, by one warp alone");
 }
 
-static void print_json(const PlaceTable *table) {
-  Str out = str_new(table->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "resources");
-  json_member_string(&w, "state", schedule_text(table->arena, &table->placed->schedule));
-  json_member_string(&w, "tried", schedule_text(table->arena, &table->placed->small));
-  json_member_string(&w, "compiler", table->compiler);
-  placed_loads_put_json(&w, table->placed);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/common/tables/place_table.form"
+#include "base/form_make.h"
 
 // ---- the command --------------------------------------------------------------------------------
 
@@ -143,7 +134,9 @@ static int run(PlaceTable *table, Diags *diags) {
   if (!worker) return cli_fail(diags);
   const int status = cli_compile_places(table->arena, worker, table->placed,
                                         table->given->ptxas_opt, &table->compiler);
-  if (status != CLI_INTERRUPTED) table->given->json ? print_json(table) : print_text(table);
+  if (status != CLI_INTERRUPTED && table->given->json)
+    cli_print_document(table->arena, &resources_places_form, table, NULL);
+  if (status != CLI_INTERRUPTED && !table->given->json) print_text(table);
   cli_worker_close(worker);
   return status;
 }

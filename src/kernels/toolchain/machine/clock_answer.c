@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "kernels/toolchain/machine/clock_facts.h"
-#include "kernels/toolchain/machine/loop_clock.h"
+#include "kernels/toolchain/machine/kernel_play.h"
 #include "model/readings/cost/calibration.h"
 #include "sass/sass_text.h"
 
@@ -26,6 +26,7 @@ enum {
 };
 
 static const double model_error = 0.03;  // of the recorded loops that suite clock plays
+static const double kernel_error = 0.1;  // of most of the counted kernels that it plays
 
 // ---- one loop -----------------------------------------------------------------------------------
 
@@ -230,7 +231,7 @@ ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t 
     return no_answer(arena_printf(arena, "--kernel names one of its kernels: %s",
                                   say_kernels(arena, cubin, bytes)));
   out.target = first_of(targets, sm);
-  if (!out.target || !clock_facts_read(arena, out.target, ask->mhz, &machine))
+  if (!out.target || !clock_facts_read(arena, out.target, &machine))
     return no_answer(arena_printf(arena, "no clock facts are known of sm_%d", sm));
   out.mhz = ask->mhz > 0 ? ask->mhz : out.target->boost_mhz;
   out.kernel = str_line(arena, out.kernel);
@@ -248,7 +249,9 @@ ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t 
 
 // ---- a schedule ---------------------------------------------------------------------------------
 
+// The texts of the disassembler where it is there; the program's own else.
 static void take_texts(Arena *arena, const SassResult *sass, ClockAnswer *out) {
+  if (!sass || !sass->ok) return;
   const char **text = ARENA_ARRAY(arena, const char *, out->code.n + 1);
   int *line = ARENA_ARRAY(arena, int, out->code.n + 1), n = 0;
   for (int i = 0; i < sass->n_lines; i++) {
@@ -264,37 +267,118 @@ static void take_texts(Arena *arena, const SassResult *sass, ClockAnswer *out) {
   out->line = line;
 }
 
+// What a loop costs of the kernel: its instructions' clocks, so that they are those of a turn.
+static void take_loop(Arena *arena, const ClockStay *stay, const ClockAnswer *answer, int which,
+                      int schedulers, ClockedLoop *out) {
+  const int n = answer->code.n;
+  double *lost = ARENA_ARRAY(arena, double, n + 1), sum = 0;
+  for (int i = out->loop.first; i <= out->loop.last && i < n; i++)
+    sum += stay->turn.lost[i] + stay->turn.executed[i] / schedulers;
+  const double turn = stay->rounds[which].clocks, scale = sum > 0 ? turn / sum : 0;
+  for (int i = out->loop.first; i <= out->loop.last && i < n; i++) {
+    lost[i] = stay->turn.lost[i] * scale;
+    out->turn.issued += stay->turn.executed[i] / schedulers * scale;
+    out->turn.lost_to[stay->turn.cause[i]] += lost[i];
+  }
+  out->turn.clocks = turn;
+  out->turn.lost = lost;
+  out->turn.executed = stay->turn.executed;
+  out->turn.cause = stay->turn.cause;
+  out->turn.blame = stay->turn.blame;
+  out->clocks = (ClockSpan){turn, turn * (1 - kernel_error), turn * (1 + kernel_error)};
+}
+
+// Turns of a warp: those that were counted, of all warps and blocks of the SM.
+static double turns_of(const KernelPlay *play, int which) {
+  const double branch = play->executed[play->loop[which].last],
+               ways = play->executed[0] > 0 ? play->executed[0] : 1;
+  return branch / ways;
+}
+
+static void take_loops(Arena *arena, const KernelPlay *play, const ClockStay *stay, int schedulers,
+                       ClockAnswer *out) {
+  out->main = -1;
+  for (int i = 0; i < play->n_loops; i++) {
+    if (!(stay->rounds[i].clocks > 0)) continue;
+    ClockedLoop *loop = &out->loop[out->n_loops];
+    *loop = (ClockedLoop){.loop = play->loop[i], .turns = turns_of(play, i)};
+    take_loop(arena, stay, out, i, schedulers, loop);
+    const double all = loop->turns * loop->turn.clocks;
+    if (out->main < 0 || all > out->loop[out->main].turns * out->loop[out->main].turn.clocks)
+      out->main = out->n_loops;
+    out->n_loops++;
+  }
+}
+
+static void ask_kernel_ifs(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
+                           const ClockAsk *ask, ClockAnswer *out) {
+  for (int i = 0; i < CLOCK_IFS; i++) {
+    const PlayAsk what = {.cold = ask->cold,
+                          .banks_are_free = i == CLOCK_IF_BANKS,
+                          .loads_are_near = i == CLOCK_IF_NEAR,
+                          .more_blocks = i == CLOCK_IF_BLOCK};
+    if (i == CLOCK_IF_BLOCK && (play->in.resident + 1) * play->in.warps > CLOCK_WARPS_MAX)
+      out->what_if[i].why_not = "an SM holds no more warps";
+    else
+      out->what_if[i].clocks = kernel_play_run(arena, play, machine, &what).turn.clocks;
+  }
+}
+
+static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *stay, int schedulers,
+                      ClockAnswer *out) {
+  const double value = stay->turn.clocks;
+  out->clocks = (ClockSpan){value, value * (1 - kernel_error), value * (1 + kernel_error)};
+  memcpy(out->stalls, stay->turn.stalls, sizeof out->stalls);
+  memcpy(out->lost_to, stay->turn.lost_to, sizeof out->lost_to);
+  out->issued = stay->turn.issued;
+  for (int i = 0; i < out->code.n; i++) {
+    out->executed[i] = play->executed[i];
+    out->lost[i] = stay->turn.lost[i];
+    out->cause[i] = stay->turn.cause[i];
+    out->blame[i] = stay->turn.blame[i];
+  }
+  take_loops(arena, play, stay, schedulers, out);
+}
+
+// Clocks of the kernels beside the main one: sums of parts, for example.
+static double clocks_of_others(Arena *arena, const Model *compiled, const Emission *emission,
+                               const ClockTexts *texts, const ClockMachine *machine, bool cold) {
+  double sum = 0;
+  for (int i = 0; i < emission->n_kernels; i++) {
+    if (i == compiled->program->main_kernel) continue;
+    const KernelPlay play = kernel_play(arena, compiled, emission, i, texts->text[i], 0);
+    if (!play.why_not)
+      sum += kernel_play_run(arena, &play, machine, &(PlayAsk){.cold = cold}).turn.clocks;
+  }
+  return sum;
+}
+
 ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emission *emission,
-                               ElfBytes text, const SassResult *sass, const ClockAsk *ask) {
+                               const ClockTexts *texts, const SassResult *sass,
+                               const ClockAsk *ask) {
+  const int which = compiled->program->main_kernel;
   ClockMachine machine = {0};
-  if (!clock_facts_read(arena, compiled->target, ask->mhz, &machine))
+  if (!clock_facts_read(arena, compiled->target, &machine))
     return no_answer("no clock facts are known of this GPU");
-  const LoopClock of_loop = loop_clock(arena, compiled, emission, text, sass, &machine);
-  if (of_loop.why_not) return no_answer(of_loop.why_not);
+  const KernelPlay play =
+      kernel_play(arena, compiled, emission, which, texts->text[which], texts->stack_bytes);
+  if (play.why_not) return no_answer(play.why_not);
+  const ClockStay stay = kernel_play_run(arena, &play, &machine, &(PlayAsk){.cold = ask->cold});
+  if (stay.gave_up) return no_answer("its warps wait for what nobody brings");
   ClockAnswer out = no_answer(NULL);
-  out.kernel = emission->kernel[compiled->program->main_kernel].name;
+  out.kernel = emission->kernel[which].name;
   out.target = compiled->target;
   out.mhz = ask->mhz > 0 ? ask->mhz : out.target->boost_mhz;
-  out.code = of_loop.code;
-  out.warps = of_loop.in.warps;
-  out.blocks = of_loop.in.blocks;
+  out.code = play.code;
+  out.warps = play.in.warps;
+  out.blocks = min_int(play.in.resident, play.in.blocks);
   out.registers = compiled->resources.n_registers;
   begin_instructions(arena, &out);
   take_texts(arena, sass, &out);
-  out.n_loops = 1;
-  out.main = 0;
-  out.loop[0].loop = of_loop.loop;
-  out.loop[0].turns = of_loop.turns;
-  const ClockLoop in = loop_clock_input(&of_loop, &out.code, &machine);
-  play_loop(arena, &in, true, &out.loop[0]);
-  const ClockSpan turn = out.loop[0].clocks;
-  const double scale = of_loop.clocks / turn.value;
-  take_over(&out, &out.loop[0],
-            of_loop.turns * (double)(compiled->resources.n_warps * compiled->resources.n_blocks),
-            scale);
-  memcpy(out.stalls, out.loop[0].turn.stalls, sizeof out.stalls);
-  out.clocks = (ClockSpan){of_loop.clocks, turn.low * scale, turn.high * scale};
-  out.tflops = compiled->traffic.flop * out.mhz / of_loop.clocks * 1e-6;
+  take_stay(arena, &play, &stay, machine.schedulers, &out);
+  out.others = clocks_of_others(arena, compiled, emission, texts, &machine, ask->cold);
+  out.tflops = compiled->traffic.flop * out.mhz / (out.clocks.value + out.others) * 1e-6;
+  if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, ask, &out);
   return out;
 }
 

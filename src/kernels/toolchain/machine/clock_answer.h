@@ -49,7 +49,7 @@ typedef struct ClockTrip {
 typedef struct ClockAsk {
   const char *kernel;  // NULL: the only one
   double mhz;          // of the SM clock; 0: the GPU's boost clock
-  bool what_if;
+  bool what_if, cold;
   int n_trips;
   ClockTrip trip[CLOCK_TRIPS_MAX];
 } ClockAsk;
@@ -67,9 +67,12 @@ typedef struct ClockAnswer {
   int registers;            // of a thread; 0: not known
   int n_loops, main;        // main: the loop with most of the clocks; -1: there is none
   ClockedLoop *loop;
-  ClockSpan clocks;                  // of the kernel, launch to end
-  double tflops;                     // 0: not known
-  double stalls[CLOCK_CAUSE_COUNT];  // per issued instruction
+  ClockSpan clocks;  // of the kernel, launch to end
+  double others;     // clocks of kernels beside the main one, which `clocks` is of
+  double tflops;     // of all of them; 0: not known
+  double issued, lost_to[CLOCK_CAUSE_COUNT];  // of the kernel: what its clocks are made of
+  ClockIf what_if[CLOCK_IFS];                 // of the kernel
+  double stalls[CLOCK_CAUSE_COUNT];           // per issued instruction
   // Per instruction: times that warps come by, of the whole grid or, where the launch is not known,
   // of a warp in a turn of its loop; clocks lost, of the kernel or of that turn; why and by whom.
   double *executed, *lost;
@@ -81,8 +84,16 @@ typedef struct ClockAnswer {
 // code declares them. `target`: a GPU of its architecture.
 ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t bytes,
                                const TargetTable *targets, const ClockAsk *ask);
-// Of a compiled schedule; the arguments are those of loop_clock().
+// The machine code of an emission's kernels; of the main one the bytes of a thread's stack.
+typedef struct ClockTexts {
+  ElfBytes text[KERNELS_MAX];
+  int stack_bytes;
+} ClockTexts;
+
+// Of a compiled schedule. `compiled`: the model with the compiler's registers; `sass`: the listing
+// for texts and lines, NULL where there is none.
 ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emission *emission,
-                               ElfBytes text, const SassResult *sass, const ClockAsk *ask);
+                               const ClockTexts *texts, const SassResult *sass,
+                               const ClockAsk *ask);
 // What stands in for it while nothing is compiled.
 ClockAnswer clock_answer_stand_in(Arena *arena, const Model *model, const ClockAsk *ask);

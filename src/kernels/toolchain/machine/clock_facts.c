@@ -5,12 +5,11 @@
 #include "base/embed.h"
 #include "base/str.h"
 
-bool clock_facts_read(Arena *arena, const Target *target, double mhz, ClockMachine *machine) {
+bool clock_facts_read(Arena *arena, const Target *target, ClockMachine *machine) {
   Diags diags = diags_new(arena);
   const char *name = arena_printf(arena, "clock/sm_%d.json", target->cc);
   const EmbeddedFile *file = embed_find(arena, name);
   const JsonValue *root = file ? json_parse(arena, file->text, file->size, &diags, name) : NULL;
-  (void)mhz;
   if (!root || !clock_machine_read(root, machine, &diags)) return false;
   return true;
 }

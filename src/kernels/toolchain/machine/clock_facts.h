@@ -4,9 +4,8 @@
 #include "clock/clock_machine.h"
 #include "model/words/target.h"
 
-// `mhz`: of the SM clock, 0 = the boost clock: it decides what L2 gives an SM in a clock. False:
-// not known of this GPU.
-bool clock_facts_read(Arena *arena, const Target *target, double mhz, ClockMachine *machine);
+// False: not known of this GPU.
+bool clock_facts_read(Arena *arena, const Target *target, ClockMachine *machine);
 // Fills an entry for each instruction: wavefronts without a conflict, and all bytes of all lanes of
 // loads from global memory; 0 where it makes no such access.
 void clock_cost_least(const SassCode *code, double *wavefronts, double *far_bytes);

@@ -21,8 +21,9 @@ enum {
   CUT_HEAD = 8,
   CUT_TAIL = 4,
 };
-enum { L1_PIECES = 1 << 18, L1_BESIDE = 28 * 1024 };  // 256 KiB, of which 228 may be shared memory
-static const double COPIED_LINE = 0.25;               // clocks: four lines a clock (traffic.c)
+enum { L1_PIECES = 1 << 18 };
+static const double COPIED_LINE = 0.25;  // clocks: four lines a clock (traffic.c)
+enum { GRID_MAX = 4096 };                // blocks that are measured
 enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
 
 // ---- the launch ---------------------------------------------------------------------------------
@@ -155,9 +156,9 @@ static void note_access(void *context, int at, const int64_t address[SASS_LANES]
   Costs *costs = context;
   const SassInst *inst = &costs->code->inst[at];
   int64_t seen[SASS_LANES * 2];
+  if (is_local(inst)) return;
   costs->n[at]++;
   if (inst->opcode->pipe == SASS_PIPE_FAR) {
-    if (is_local(inst)) return;
     costs->lines[at] +=
         list_pieces(address, inst->bytes, LINE, seen) * (is_past_pipe(inst) ? COPIED_LINE : 1);
     bool waits;
@@ -201,13 +202,17 @@ static Costs costs_new(Arena *arena, const SassCode *code) {
                  .l1 = ARENA_ARRAY(arena, uint64_t, L1_PIECES)};
 }
 
-// The part of what is spilled that L1 has no room for beside the shared memory of its blocks.
+// What is spilled comes by in circles: where L1 has no room for all of it beside the shared memory
+// of its blocks, which is cut off in these steps, none of it is there when it is asked for again.
 static double spilled_share(const Model *model, const EmitKernel *kernel, int stack_bytes) {
-  const double resident = max_int(1, model->resources.blocks_per_sm),
-               room = (double)model->target->smem_per_sm + L1_BESIDE -
-                      resident * (double)kernel->smem_bytes,
-               asked = resident * (double)kernel->n_threads * stack_bytes;
-  return asked > room && asked > 0 ? 1 - room / asked : 0;
+  enum { KIB = 1024, ALL = 256 };
+  static const int steps[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
+  const int64_t resident = max_int(1, model->resources.blocks_per_sm),
+                shared = resident * (kernel->smem_bytes + KIB),
+                asked = resident * kernel->n_threads * stack_bytes;
+  size_t step = 0;
+  while (step + 1 < sizeof steps / sizeof *steps && (int64_t)steps[step] * KIB < shared) step++;
+  return asked > (int64_t)(ALL - steps[step]) * KIB ? 1 : 0;
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
@@ -281,20 +286,49 @@ static double far_loads(const SassCode *code, const double *far_bytes, const Sas
   return n;
 }
 
+// How often warps of the whole grid come by each instruction; blocks that differ stand for others.
+static const double *count_executed(Arena *arena, const SassCode *code, const ClockKernel *in,
+                                    double blocks) {
+  double *out = ARENA_ARRAY(arena, double, code->n + 1);
+  for (int k = 0; k < in->n_kinds; k++)
+    for (int w = 0; w < in->warps; w++)
+      for (int i = 0; i < in->kind[k].way[w].n_stretches; i++) {
+        const SassStretch *here = &in->kind[k].way[w].stretch[i];
+        for (int at = here->first; at <= here->last; at++) out[at] += blocks / in->n_kinds;
+      }
+  return out;
+}
+
 // ---- all of it ----------------------------------------------------------------------------------
+
+// The compiler's registers are known of the main kernel; of others threads alone count.
+static int resident_of(const Model *model, const EmitKernel *kernel, int which) {
+  const int warps = (int)ceil_div(kernel->n_threads, SASS_LANES);
+  if (which != model->program->main_kernel) return max_int(1, CLOCK_WARPS_MAX / warps);
+  return max_int(1, model->resources.blocks_per_sm);
+}
 
 static int64_t blocks_of_sm(const Model *model, const EmitKernel *kernel) {
   return ceil_div(grid_of(model, kernel), model->target->sm_count);
 }
 
-static SassWay *walk_block(Arena *arena, const Model *model, const EmitKernel *kernel,
-                           const SassCode *code, int64_t block, int warps, Costs *costs) {
-  SassWay *way = ARENA_ARRAY(arena, SassWay, warps);
-  const SassListener listener = {note_access, costs};
-  const SassLaunch launch = launch_of(model, kernel, block);
-  for (int w = 0; w < warps; w++) {
-    costs->warp = w;
-    way[w] = sass_run(arena, code, &launch, w, &listener);
+// Who walks: the launch of a kernel, and what is found on the way.
+typedef struct Walker {
+  Arena *arena;
+  const Model *model;
+  const EmitKernel *kernel;
+  const SassPlan *plan;
+  int warps, which;
+  Costs costs;
+} Walker;
+
+static SassWay *walk_block(Walker *walker, int64_t block) {
+  SassWay *way = ARENA_ARRAY(walker->arena, SassWay, walker->warps);
+  const SassListener listener = {note_access, &walker->costs};
+  const SassLaunch launch = launch_of(walker->model, walker->kernel, block);
+  for (int w = 0; w < walker->warps; w++) {
+    walker->costs.warp = w;
+    way[w] = sass_run(walker->arena, walker->plan, &launch, w, &listener);
   }
   return way;
 }
@@ -311,20 +345,57 @@ static bool all_end(const SassWay *way, int warps) {
   return true;
 }
 
+// Instructions of the first warp of a block.
+static int64_t measure_block(const Walker *walker, int64_t block) {
+  const SassLaunch launch = launch_of(walker->model, walker->kernel, block);
+  Arena *own = arena_new("measure");
+  const int64_t n = sass_run(own, walker->plan, &launch, 0, NULL).instructions;
+  arena_free(own);
+  return n;
+}
+
+// The SM that a block goes to: one after the other until all are full, then the one that has least.
+static int64_t choose_sm(const int64_t *load, int64_t sms, int64_t block, int64_t at_once) {
+  int64_t best = block % sms;
+  if (block < at_once) return best;
+  for (int64_t i = 0; i < sms; i++)
+    if (load[i] < load[best]) best = i;
+  return best;
+}
+
+// The blocks of the SM that has most to do, in their order; how many.
+static int blocks_of_fullest(const Walker *walker, int64_t grid, int64_t out[KINDS_MAX]) {
+  const int64_t sms = walker->model->target->sm_count,
+                at_once = sms * resident_of(walker->model, walker->kernel, walker->which);
+  int64_t *load = ARENA_ARRAY(walker->arena, int64_t, sms),
+          *of = ARENA_ARRAY(walker->arena, int64_t, grid), fullest = 0;
+  int n = 0;
+  for (int64_t i = 0; i < grid; i++) {
+    of[i] = choose_sm(load, sms, i, at_once);
+    load[of[i]] += measure_block(walker, i);
+  }
+  for (int64_t i = 0; i < sms; i++)
+    if (load[i] > load[fullest]) fullest = i;
+  for (int64_t i = 0; i < grid && n < KINDS_MAX; i++)
+    if (of[i] == fullest) out[n++] = i;
+  return n;
+}
+
 // The ways of the blocks that the SM runs: of one where the first and the last of the grid are
 // alike. NULL: a warp does not come to its end.
-static ClockBlock *walk_blocks(Arena *arena, const Model *model, const EmitKernel *kernel,
-                               const SassCode *code, int warps, Costs *costs, int *n) {
-  const int64_t sms = model->target->sm_count, grid = grid_of(model, kernel);
-  ClockBlock *kind = ARENA_ARRAY(arena, ClockBlock, KINDS_MAX);
-  kind[0].way = walk_block(arena, model, kernel, code, 0, warps, costs);
-  if (!all_end(kind[0].way, warps)) return NULL;
-  const SassWay *last = walk_block(arena, model, kernel, code, grid - 1, warps, costs);
-  const bool alike =
-      kernel->persistent || instructions_of(last, warps) == instructions_of(kind[0].way, warps);
-  *n = alike ? 1 : (int)min64(blocks_of_sm(model, kernel), KINDS_MAX);
-  for (int i = 1; i < *n; i++)
-    kind[i].way = walk_block(arena, model, kernel, code, min64(i * sms, grid - 1), warps, costs);
+static ClockBlock *walk_blocks(Walker *walker, int *n, int *blocks) {
+  const int64_t grid = grid_of(walker->model, walker->kernel);
+  int64_t which[KINDS_MAX] = {0};
+  ClockBlock *kind = ARENA_ARRAY(walker->arena, ClockBlock, KINDS_MAX);
+  *n = 1;
+  *blocks = (int)blocks_of_sm(walker->model, walker->kernel);
+  if (!walker->kernel->persistent && grid <= GRID_MAX &&
+      measure_block(walker, 0) != measure_block(walker, grid - 1))
+    *blocks = *n = blocks_of_fullest(walker, grid, which);
+  for (int i = 0; i < *n; i++) {
+    kind[i].way = walk_block(walker, which[i]);
+    if (!all_end(kind[i].way, walker->warps)) return NULL;
+  }
   return kind;
 }
 
@@ -408,13 +479,14 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);
   out.n_loops = sass_loops(arena, &out.code, out.loop, CLOCK_MARKS_MAX);
   const int warps = (int)ceil_div(kernel->n_threads, SASS_LANES);
-  int n = 0;
-  Costs costs = costs_new(arena, &out.code);
-  ClockBlock *kind = walk_blocks(arena, model, kernel, &out.code, warps, &costs, &n);
+  Walker walker = {
+      arena, model, kernel, sass_plan(arena, &out.code), warps, which, costs_new(arena, &out.code)};
+  int n = 0, blocks = 0;
+  ClockBlock *kind = walk_blocks(&walker, &n, &blocks);
+  Costs costs = walker.costs;
   if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
   costs.local_share = spilled_share(model, kernel, stack_bytes);
   finish_costs(&costs);
-  out.sms = (double)model->target->sm_count;
   out.in = (ClockKernel){
       .wavefronts = costs.wavefronts,
       .lines = costs.lines,
@@ -424,11 +496,12 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .warps = warps,
       .n_kinds = n,
       .kind = kind,
-      .blocks = (int)blocks_of_sm(model, kernel),
-      .resident = max_int(1, model->resources.blocks_per_sm),
+      .blocks = blocks,
+      .resident = resident_of(model, kernel, which),
       .dram_share = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0,
       .n_loops = out.n_loops,
   };
+  out.executed = count_executed(arena, &out.code, &out.in, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
   cut_ways(arena, &out, kind[0].way, kind);

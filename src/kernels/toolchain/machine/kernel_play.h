@@ -19,8 +19,7 @@ typedef struct KernelPlay {
   int n_loops;
   SassLoop loop[CLOCK_MARKS_MAX];
   ClockKernel in;
-  double warps_a_way;  // warps of the whole grid for each that was played
-  double sms;
+  const double *executed;  // of each instruction: times that warps of the whole grid come by
 } KernelPlay;
 
 // `compiled`: the model with the compiler's registers; `kernel`: its place among the emission's.

@@ -12,6 +12,9 @@
 // Where there is a compiler each safe place is compiled (session/placed_loads.h), and its line says
 // what the kernel takes with the chosen copy there.
 #pragma once
+#include "base/form.h"
+#include "base/json.h"
+#include "model/interp/load_places.h"
 #include "tui/canvas/canvas.h"
 #include "tui/session/placed_loads.h"
 #include "tui/session/session.h"

@@ -11,6 +11,23 @@ uint32_t sass_field(const SassInst *inst, int from, int n) {
   return (uint32_t)(value & ((UINT64_C(1) << n) - 1));
 }
 
+// By the form in bits 9 to 11: a letter for each of the eight.
+SassFrom sass_operand_from(const SassInst *inst, int slot) {
+  static const char b[] = "rrrrikur", c[] = "rrikrrru";
+  const char from = (slot == 1 ? b : c)[inst->form & 7];
+  return from == 'r'   ? SASS_FROM_REGISTER
+         : from == 'u' ? SASS_FROM_UNIFORM
+         : from == 'i' ? SASS_FROM_IMMEDIATE
+                       : SASS_FROM_CONSTANT;
+}
+
+// B stands where C does as soon as C is no register.
+int sass_operand_place(const SassInst *inst, int slot) {
+  const bool swaps = sass_operand_from(inst, 2) != SASS_FROM_REGISTER;
+  if (slot == 0) return 24;
+  return (slot == 1) == !swaps ? 32 : 64;
+}
+
 static bool bit(const SassInst *inst, int at) { return sass_field(inst, at, 1); }
 
 // The bit at which operand B is negated belongs to the number where B is one.

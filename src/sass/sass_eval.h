@@ -20,6 +20,27 @@ typedef struct SassOut {
   bool p;  // the predicate at bit 81
 } SassOut;
 
+enum {
+  SASS_REGISTERS = 256,
+  SASS_UNIFORMS = 64,
+  SASS_PREDICATES = 8,
+  SASS_ALWAYS = 7,  // the predicate that always holds
+  SASS_RZ = 255,
+  SASS_URZ = 63,
+};
+
+typedef enum SassFrom {
+  SASS_FROM_REGISTER,
+  SASS_FROM_UNIFORM,
+  SASS_FROM_IMMEDIATE,
+  SASS_FROM_CONSTANT
+} SassFrom;
+
+// Where operand B (slot 1) or C (slot 2) of an instruction that computes comes from, and the bit at
+// which operand A, B or C stands where it is a register.
+SassFrom sass_operand_from(const SassInst *inst, int slot);
+int sass_operand_place(const SassInst *inst, int slot);
+
 // Which fields an operation has.
 enum {
   SASS_HAS_A = 1,

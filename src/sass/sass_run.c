@@ -1,22 +1,15 @@
 // One warp, instruction by instruction.
 //
 // After the first few times that it comes by, an instruction is carried out only where a branch, a
-// guard or an mbarrier hangs on it: those are found beforehand, going from what is needed to what
-// it is made of until nothing is added.
+// guard or an mbarrier hangs on it (sass_plan.h).
 #include "sass/sass_run.h"
 
 #include <string.h>
 
-#include "base/str.h"
 #include "sass/sass_eval.h"
+#include "sass/sass_plan.h"
 
 enum {
-  REGISTERS = 256,
-  UNIFORMS = 64,
-  PREDICATES = 8,
-  ALWAYS = 7,
-  RZ = 255,
-  URZ = 63,
   FULLY = 6,                // times that an instruction is carried out whatever hangs on it
   STEPS_MAX = 8 * 1000000,  // instructions of a warp
   LOCAL_WORDS = 1024,
@@ -37,12 +30,6 @@ typedef struct Group {
   uint32_t lanes;
 } Group;
 
-struct SassPlan {
-  const SassCode *code;
-  const SassEval *const *eval;  // NULL where what is computed is not known
-  const bool *needed;           // by a branch, a guard or an mbarrier
-};
-
 typedef struct Run {
   Arena *arena;
   const SassCode *code;
@@ -52,8 +39,8 @@ typedef struct Run {
   const bool *needed;
   unsigned char *seen;
   int warp;
-  Lanes r[REGISTERS], u[UNIFORMS], local[LOCAL_WORDS];
-  Predicate p[PREDICATES], up[PREDICATES];
+  Lanes r[SASS_REGISTERS], u[SASS_UNIFORMS], local[LOCAL_WORDS];
+  Predicate p[SASS_PREDICATES], up[SASS_PREDICATES];
   Group group[SASS_LANES];
   int n_groups;  // that wait at other places
   int pc;
@@ -69,8 +56,8 @@ typedef struct Run {
 static const Lanes zero = {.known = true};
 
 static const Lanes *reg(const Run *run, bool uniform, int number) {
-  if (uniform) return number >= URZ ? &zero : &run->u[number];
-  return number >= RZ ? &zero : &run->r[number];
+  if (uniform) return number >= SASS_URZ ? &zero : &run->u[number];
+  return number >= SASS_RZ ? &zero : &run->r[number];
 }
 
 static void fill(Lanes *to, uint32_t value) {
@@ -85,53 +72,20 @@ static uint32_t constant_at(const Run *run, uint32_t offset) {
   return value;
 }
 
-typedef enum From { FROM_REGISTER, FROM_UNIFORM, FROM_IMMEDIATE, FROM_CONSTANT } From;
-
-// Where operands B and C come from, by the form in bits 9 to 11.
-static From from_of(const SassInst *inst, int slot) {
-  static const From b[8] = {0,
-                            FROM_REGISTER,
-                            FROM_REGISTER,
-                            FROM_REGISTER,
-                            FROM_IMMEDIATE,
-                            FROM_CONSTANT,
-                            FROM_UNIFORM,
-                            FROM_REGISTER},
-                    c[8] = {0,
-                            FROM_REGISTER,
-                            FROM_IMMEDIATE,
-                            FROM_CONSTANT,
-                            FROM_REGISTER,
-                            FROM_REGISTER,
-                            FROM_REGISTER,
-                            FROM_UNIFORM};
-  return slot == 1 ? b[inst->form] : c[inst->form];
-}
-
-// B stands where C does as soon as C is no register.
-static bool is_swapped(const SassInst *inst) {
-  return inst->form == 2 || inst->form == 3 || inst->form == 7;
-}
-
-static int place_of(const SassInst *inst, int slot) {
-  if (slot == 0) return 24;
-  return (slot == 1) == !is_swapped(inst) ? 32 : 64;
-}
-
 static const Lanes *operand(const Run *run, const SassInst *inst, int slot, bool uniform,
                             Lanes *room) {
-  const From from = slot ? from_of(inst, slot) : FROM_REGISTER;
-  const int at = place_of(inst, slot);
+  const SassFrom from = slot ? sass_operand_from(inst, slot) : SASS_FROM_REGISTER;
+  const int at = sass_operand_place(inst, slot);
   switch (from) {
-    case FROM_IMMEDIATE:
+    case SASS_FROM_IMMEDIATE:
       fill(room, sass_field(inst, 32, 32));
       return room;
-    case FROM_CONSTANT:
+    case SASS_FROM_CONSTANT:
       fill(room, constant_at(run, sass_field(inst, 40, 14) * 4));
       return room;
-    case FROM_UNIFORM:
+    case SASS_FROM_UNIFORM:
       return reg(run, true, (int)sass_field(inst, at, 6));
-    case FROM_REGISTER:
+    case SASS_FROM_REGISTER:
       break;
   }
   return reg(run, uniform, (int)sass_field(inst, at, uniform ? 6 : 8));
@@ -139,9 +93,9 @@ static const Lanes *operand(const Run *run, const SassInst *inst, int slot, bool
 
 static Predicate predicate(const Run *run, const SassInst *inst, int at, bool uniform) {
   const int number = (int)sass_field(inst, at, 3);
-  Predicate out = number == ALWAYS ? (Predicate){~0u, true}
-                  : uniform        ? run->up[number]
-                                   : run->p[number];
+  Predicate out = number == SASS_ALWAYS ? (Predicate){~0u, true}
+                  : uniform             ? run->up[number]
+                                        : run->p[number];
   if (sass_field(inst, at + 3, 1)) out.lanes = ~out.lanes;
   return out;
 }
@@ -149,14 +103,14 @@ static Predicate predicate(const Run *run, const SassInst *inst, int at, bool un
 static void set_predicate(Run *run, const SassInst *inst, bool uniform, Predicate value,
                           uint32_t lanes) {
   const int number = (int)sass_field(inst, 81, 3);
-  if (number == ALWAYS) return;
+  if (number == SASS_ALWAYS) return;
   Predicate *to = uniform ? &run->up[number] : &run->p[number];
   to->known = value.known && (to->known || lanes == ~0u || uniform || lanes == run->active);
   to->lanes = uniform ? value.lanes : (to->lanes & ~lanes) | (value.lanes & lanes);
 }
 
 static void set_register(Run *run, bool uniform, int number, const Lanes *value, uint32_t lanes) {
-  if (number >= (uniform ? URZ : RZ)) return;
+  if (number >= (uniform ? SASS_URZ : SASS_RZ)) return;
   Lanes *to = uniform ? &run->u[number] : &run->r[number];
   to->known = value->known;
   for (int i = 0; i < SASS_LANES; i++)
@@ -170,7 +124,7 @@ static void forget(Run *run, const SassInst *inst) {
   if (inst->opcode->kind == SASS_KIND_STORE || inst->opcode->kind == SASS_KIND_COPY ||
       inst->opcode->pipe == SASS_PIPE_CONTROL)
     return;
-  for (int i = 0; i < n && number + i < (uniform ? URZ : RZ); i++)
+  for (int i = 0; i < n && number + i < (uniform ? SASS_URZ : SASS_RZ); i++)
     (uniform ? run->u : run->r)[number + i].known = false;
 }
 
@@ -191,9 +145,9 @@ static bool read_operands(const Run *run, const SassInst *inst, unsigned has, co
     in[slot] =
         has >> slot & 1 ? operand(run, inst, slot, uniform, &room[slot ? slot - 1 : 0]) : &zero;
   in[3] = &zero;
-  if (has & SASS_HAS_C_HIGH && from_of(inst, 2) == FROM_REGISTER) {
-    const int number = (int)sass_field(inst, place_of(inst, 2), uniform ? 6 : 8);
-    if (number < (uniform ? URZ : RZ)) in[3] = reg(run, uniform, number + 1);
+  if (has & SASS_HAS_C_HIGH && sass_operand_from(inst, 2) == SASS_FROM_REGISTER) {
+    const int number = (int)sass_field(inst, sass_operand_place(inst, 2), uniform ? 6 : 8);
+    if (number < (uniform ? SASS_URZ : SASS_RZ)) in[3] = reg(run, uniform, number + 1);
   }
   for (int i = 0; i < 4; i++) known = known && in[i]->known;
   for (int i = 0; i < 3; i++) {
@@ -319,7 +273,7 @@ static void tell_access(const Run *run, const SassInst *inst, uint32_t lanes) {
   const Lanes *base = reg(run, false, number), *above = &zero, *more = &zero,
               *to = copies ? reg(run, false, (int)sass_field(inst, 16, 8)) : &zero;
   int64_t address[SASS_LANES], shared[SASS_LANES];
-  if (is_far && number < RZ) above = reg(run, false, number + 1);
+  if (is_far && number < SASS_RZ) above = reg(run, false, number + 1);
   if (!is_far && sass_field(inst, HAS_UNIFORM, 1))
     more = reg(run, true, (int)sass_field(inst, 32, 6));
   if (!base->known || !above->known || !more->known) return;
@@ -349,7 +303,7 @@ static uint32_t lane_value(const Lanes *from, uint32_t lanes) {
 static void note_mbarrier(Run *run, const SassInst *inst, uint32_t lanes) {
   const bool exchanges = sass_field(inst, 0, 9) == 0x1b2;
   const int a = (int)sass_field(inst, 24, 8);
-  const Lanes *base = exchanges ? reg(run, true, a & URZ) : reg(run, false, a),
+  const Lanes *base = exchanges ? reg(run, true, a & SASS_URZ) : reg(run, false, a),
               *more = exchanges ? &zero : reg(run, true, (int)sass_field(inst, 64, 6)),
               *value = reg(run, exchanges, (int)sass_field(inst, 32, exchanges ? 6 : 8));
   add_event(
@@ -514,109 +468,12 @@ static bool go_on(Run *run, const SassInst *inst, uint32_t lanes) {
   return any && run->pc < run->code->n;
 }
 
-// ---- what branches hang on ----------------------------------------------------------------------
-
-typedef struct Needs {
-  bool r[REGISTERS + 4], u[UNIFORMS + 4], p[PREDICATES], up[PREDICATES], grew;
-} Needs;
-
-static void need(Needs *needs, bool *one) {
-  if (!*one) needs->grew = *one = true;
-}
-
-static void need_register(Needs *needs, bool uniform, uint32_t number) {
-  if (number < (uniform ? URZ : RZ)) need(needs, uniform ? &needs->u[number] : &needs->r[number]);
-}
-
-static void need_predicate(Needs *needs, const SassInst *inst, int at, bool uniform) {
-  const uint32_t number = sass_field(inst, at, 3);
-  if (number != ALWAYS) need(needs, uniform ? &needs->up[number] : &needs->p[number]);
-}
-
-static bool orders(const SassInst *inst) {
-  const SassKind kind = inst->opcode->kind;
-  return kind == SASS_KIND_MBARRIER || kind == SASS_KIND_BARRIER ||
-         (kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_CONTROL);
-}
-
-// All that the instruction may read: a register more than it does costs nothing but time.
-static void need_sources(Needs *needs, const SassInst *inst, const SassEval *eval) {
-  const bool uniform = sass_is_uniform(inst), plain = !eval || eval->bits == 0x0ca;
-  const unsigned has = eval ? eval->has : 0;
-  need_predicate(needs, inst, 12, uniform);
-  for (int slot = 0; slot < 3; slot++) {
-    if (eval && !(has >> slot & 1)) continue;
-    const From from = slot ? from_of(inst, slot) : FROM_REGISTER;
-    if (from == FROM_IMMEDIATE || from == FROM_CONSTANT) continue;
-    const bool of_uniforms = uniform || from == FROM_UNIFORM;
-    const uint32_t number = sass_field(inst, place_of(inst, slot), of_uniforms ? 6 : 8);
-    need_register(needs, of_uniforms, number);
-    if (slot == 2 && has & SASS_HAS_C_HIGH) need_register(needs, of_uniforms, number + 1);
-  }
-  if (plain && orders(inst)) {
-    static const int places[] = {24, 32, 64};
-    for (int i = 0; i < 3; i++) {
-      const uint32_t number = sass_field(inst, places[i], 6);
-      need_register(needs, true, number);
-      need_register(needs, true, number + 1);
-    }
-  }
-  if (has & SASS_HAS_P || sass_field(inst, 0, 9) == 0x086)
-    need_predicate(needs, inst, 87, uniform && eval);
-  if (has & SASS_HAS_Q) need_predicate(needs, inst, 77, uniform);
-  if (has & SASS_HAS_R) need_predicate(needs, inst, 68, uniform || sass_field(inst, 67, 1));
-}
-
-static bool makes_needed(const Needs *needs, const SassInst *inst, const SassEval *eval) {
-  const bool uniform =
-      sass_is_uniform(inst) || (eval && eval->bits == 0x0ca) || sass_field(inst, 0, 9) == 0x1c3;
-  const int n = inst->bytes > 4 ? inst->bytes / 4 : 2;
-  const uint32_t number = sass_field(inst, 16, uniform ? 6 : 8), p = sass_field(inst, 81, 3);
-  if (inst->opcode->kind == SASS_KIND_STORE) return str_equal(inst->opcode->name, "STL");
-  if (p != ALWAYS && (needs->p[p] || needs->up[p])) return true;
-  for (int i = 0; i < n; i++)
-    if (number + (uint32_t)i < (uniform ? URZ : RZ) &&
-        (uniform ? needs->u[number + (uint32_t)i] : needs->r[number + (uint32_t)i]))
-      return true;
-  return false;
-}
-
-static const bool *find_needed(Arena *arena, const SassCode *code, const SassEval *const *eval) {
-  Needs *needs = ARENA_NEW(arena, Needs);
-  bool *out = ARENA_ARRAY(arena, bool, code->n + 1);
-  do {
-    needs->grew = false;
-    for (int i = 0; i < code->n; i++) {
-      const SassInst *inst = &code->inst[i];
-      need_predicate(needs, inst, 12, sass_is_uniform(inst));
-      if (!out[i] && (orders(inst) || makes_needed(needs, inst, eval[i])))
-        needs->grew = out[i] = true;
-      if (out[i]) need_sources(needs, inst, eval[i]);
-    }
-  } while (needs->grew);
-  return out;
-}
-
 // ---- all of it ----------------------------------------------------------------------------------
-
-static const SassEval *const *find_evals(Arena *arena, const SassCode *code) {
-  const SassEval **out = ARENA_ARRAY(arena, const SassEval *, code->n + 1);
-  for (int i = 0; i < code->n; i++) out[i] = sass_eval_find(&code->inst[i]);
-  return out;
-}
 
 static void begin(Run *run) {
   const int left = run->launch->threads - run->warp * SASS_LANES;
   run->active = left >= SASS_LANES ? ~0u : left > 0 ? (1u << left) - 1 : 0;
-  for (int i = 0; i < PREDICATES; i++) run->p[i].known = run->up[i].known = true;
-}
-
-const SassPlan *sass_plan(Arena *arena, const SassCode *code) {
-  SassPlan *plan = ARENA_NEW(arena, SassPlan);
-  plan->code = code;
-  plan->eval = find_evals(arena, code);
-  plan->needed = find_needed(arena, code, plan->eval);
-  return plan;
+  for (int i = 0; i < SASS_PREDICATES; i++) run->p[i].known = run->up[i].known = true;
 }
 
 SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, int warp,

@@ -102,6 +102,24 @@ START_TEST(the_screen_adds_up) {
 }
 END_TEST
 
+static double clocks_of(const char *arguments) {
+  const CliRun run = cli_run(arena, arguments);
+  ck_assert_msg(run.status == 0, "%s", run.err);
+  return number(json_object_get(json_object_get(cli_json(arena, &run), "kernel"), "clocks"),
+                "value");
+}
+
+// What is not in L2 is farther away; a slower clock gives the same clocks.
+START_TEST(cold_caches_cost_clocks) {
+  static const char state[] = "why -k hgemm/4,M=1024,N=1024,K=1024 --json";
+  if (!cli_has_program()) return;
+  const double warm = clocks_of(state), cold = clocks_of(arena_printf(arena, "%s --cold", state));
+  if (strstr(cli_run(arena, state).out, "\"stand_in\":true")) return;
+  ck_assert_double_gt(cold, warm * 1.01);
+  ck_assert_double_eq(clocks_of(arena_printf(arena, "%s --mhz 1000", state)), warm);
+}
+END_TEST
+
 // Without a compiler the calibrated roofline stands in, and says so.
 START_TEST(a_stand_in_says_so) {
   if (!cli_has_program()) return;
@@ -254,6 +272,7 @@ Suite *suite_why(void) {
   tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, a_schedule_is_played);
   tcase_add_test(tcase, the_screen_adds_up);
+  tcase_add_test(tcase, cold_caches_cost_clocks);
   tcase_add_test(tcase, a_stand_in_says_so);
   tcase_add_test(tcase, a_cubin_has_clocks_a_turn);
   tcase_add_test(tcase, bad_files_are_refused);

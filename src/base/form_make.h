@@ -58,12 +58,12 @@
                          .bytes = sizeof *(items), \
                          .numbers = FORM_NUMBERS_OF(items)};
 #define NUMS INTS
-#define MAYBE_INTS(key, help, known, items, count) \
-  *value++ = (FormValue){.is_null = !(known),      \
-                         .at = (items),            \
-                         .n = (int)(count),        \
-                         .bytes = sizeof *(items), \
-                         .numbers = FORM_NUMBERS_OF(items)};
+#define MAYBE_INTS(key, help, known, items, count)                    \
+  *value++ = (known) ? (FormValue){.at = (items),                     \
+                                   .n = (int)(count),                 \
+                                   .bytes = sizeof *(items),          \
+                                   .numbers = FORM_NUMBERS_OF(items)} \
+                     : (FormValue){.is_null = true};
 #define WHEN_INTS(key, help, when, items, count)                     \
   *value++ = (when) ? (FormValue){.at = (items),                     \
                                   .n = (int)(count),                 \
@@ -80,13 +80,13 @@
                          .columns = (int)(column_count), \
                          .bytes = sizeof *(items),       \
                          .numbers = FORM_NUMBERS_OF(items)};
-#define WHEN_GRID(key, help, when, items, rows, column_count) \
-  *value++ = (FormValue){.is_absent = !(when),                \
-                         .at = (items),                       \
-                         .n = (int)(rows),                    \
-                         .columns = (int)(column_count),      \
-                         .bytes = sizeof *(items),            \
-                         .numbers = FORM_NUMBERS_OF(items)};
+#define WHEN_GRID(key, help, when, items, rows, column_count)        \
+  *value++ = (when) ? (FormValue){.at = (items),                     \
+                                  .n = (int)(rows),                  \
+                                  .columns = (int)(column_count),    \
+                                  .bytes = sizeof *(items),          \
+                                  .numbers = FORM_NUMBERS_OF(items)} \
+                    : (FormValue){.is_absent = true};
 #define COUNTS(key, help, name_of, items, count)   \
   *value++ = (FormValue){.at = (items),            \
                          .name = (name_of),        \

@@ -198,6 +198,14 @@ static void check_whole(const Model *model, double allowed) {
                 schedule_text(property_arena, &model->schedule));
 }
 
+// Of a loop whose turns differ, as rows of 48 bytes make it, a sample of turns is walked.
+START_TEST(a_sample_of_turns_is_near_all_of_them) {
+  check_whole(model_of("M=256,N=256,K=384,BM=16,BN=16,FM=8,FN=8,BK=12,STAGE=11,BUFFER_COUNT=3,"
+                       "COPY_STEPS=3"),
+              0.002);
+}
+END_TEST
+
 START_TEST(a_kernel_fetches_what_all_its_iterations_do) {
   static const char *const states[] = {
       "AUTO=0,M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11",
@@ -403,6 +411,7 @@ Suite *suite_global(void) {
   TCase *kernel = tcase_create("kernel");
   tcase_add_checked_fixture(kernel, property_setup, property_teardown);
   tcase_set_timeout(kernel, 120);
+  tcase_add_test(kernel, a_sample_of_turns_is_near_all_of_them);
   tcase_add_test(kernel, a_kernel_fetches_what_all_its_iterations_do);
   tcase_add_test(kernel, random_kernels_too);
   tcase_add_test(kernel, pairs_of_f16_leave_in_half_sectors);

@@ -79,6 +79,11 @@ START_TEST(a_fence_is_about_what_is_known_of_its_parties) {
   ck_assert_int_eq((int)order_known(o, clock, ORDER_FENCED, C), 0);
   order_fence(o, clock, C, 0);
   ck_assert_int_eq((int)order_known(o, clock, ORDER_FENCED, C), 0);
+  clock[B] = 11;
+  order_fence(o, clock, B, 1);
+  ck_assert_int_eq((int)order_known(o, clock, ORDER_FENCED, A), 3);
+  ck_assert_int_eq((int)order_known(o, clock, ORDER_FENCED, B), 11);
+  ck_assert(order_is_fenced(o, clock, B, 10) && !order_is_fenced(o, clock, B, 11));
 }
 END_TEST
 

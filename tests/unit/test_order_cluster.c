@@ -46,6 +46,8 @@ START_TEST(all_have_begun_for_those_who_met) {
   clock[0][2] = 7;
   order_hear_of_all(clock[0], WARPS);
   ck_assert(clock[0][2] == 7);
+  order_hear_of_all(clock[1], 2);
+  ck_assert(clock[1][0] == 1 && clock[1][2] == 0);
 }
 END_TEST
 

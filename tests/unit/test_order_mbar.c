@@ -134,6 +134,8 @@ START_TEST(a_wait_that_nobody_knows_of_may_come_late) {
   ck_assert_int_eq((int)order_mbar_waits(order, bar, 0)[CONSUMER].tag, 77);
   ck_assert_int_eq(order_mbar_late(order, bar, CONSUMER + 1, 1), -1);
   ck_assert_int_eq(order_mbar_late(order, bar, 0, 2), -1);  // that was another block
+  order_fact(order, order_mbar_gathered(bar), ORDER_PASSED)[CONSUMER] = 1;  // in front of tick 1
+  ck_assert_int_eq(order_mbar_late(order, bar, 0, 1), CONSUMER);
   // It arrives elsewhere, and the producer that knows of it arrives here.
   order_tell(order, producer, consumer, CONSUMER, 2);
   order_tell(order, order_mbar_gathered(bar), producer, PRODUCER, 2);
@@ -173,6 +175,30 @@ START_TEST(two_phases_further_on_the_bit_is_another_ones) {
 }
 END_TEST
 
+// Of one that is initialised again the first phase is phase 0, however many there were before.
+START_TEST(bits_begin_anew_with_an_mbarrier) {
+  OrderMbar *bar = order_mbar(order, MBARRIER, 0);
+  order_mbar_init(order, bar, 1);
+  order_mbar_next(order, bar);
+  order_mbar_init(order, bar, 1);
+  for (int i = 0; i < 2; i++) order_mbar_next(order, bar);
+  consumer[MBARRIER] = 1;
+  ck_assert(order_mbar_is_missed(bar, consumer, 0) && !order_mbar_is_missed(bar, consumer, 1));
+  order_mbar_next(order, bar);
+  consumer[MBARRIER] = 2;
+  ck_assert(order_mbar_is_missed(bar, consumer, 1) && !order_mbar_is_missed(bar, consumer, 0));
+}
+END_TEST
+
+// Party 0 is one like any other.
+START_TEST(the_first_party_may_be_an_mbarrier) {
+  OrderMbar *bar = order_mbar(order, 0, 0);
+  order_mbar_init(order, bar, 1);
+  order_mbar_next(order, bar);
+  ck_assert(order_is_over(order, order_mbar_ended(order, bar), 0, 0));
+}
+END_TEST
+
 START_TEST(a_phase_is_missed_where_the_count_begins_anew) {
   OrderMbar *bar = order_mbar(order, MBARRIER, 0);
   order_mbar_init(order, bar, 1);
@@ -198,6 +224,8 @@ Suite *suite_order_mbar(void) {
   tcase_add_test(clocks, a_wait_that_nobody_knows_of_may_come_late);
   tcase_add_test(clocks, waits_of_both_bits_are_kept_apart);
   tcase_add_test(clocks, two_phases_further_on_the_bit_is_another_ones);
+  tcase_add_test(clocks, bits_begin_anew_with_an_mbarrier);
+  tcase_add_test(clocks, the_first_party_may_be_an_mbarrier);
   tcase_add_test(clocks, a_phase_is_missed_where_the_count_begins_anew);
   suite_add_tcase(suite, phases);
   suite_add_tcase(suite, clocks);

@@ -101,6 +101,21 @@ START_TEST(each_step_that_is_missing_is_a_gap_of_its_own) {
 }
 END_TEST
 
+// What is known holds in front of a tick, not in it.
+START_TEST(an_access_in_the_very_tick_is_not_covered) {
+  const OrderFact facts[] = {ORDER_SEEN, ORDER_BEFORE, ORDER_AFTER};
+  const OrderGap missing[] = {ORDER_GAP_SYNC, ORDER_GAP_BEFORE, ORDER_GAP_AFTER};
+  writes(W0, SHARE0, 3);
+  for (int i = 0; i < 3; i++) order_fact(order, clock[W1], facts[i])[SHARE0] = 4;
+  ck_assert_int_eq((int)reads(W1, W1, 1).gap, ORDER_NO_GAP);
+  for (int i = 0; i < 3; i++) {
+    order_fact(order, clock[W1], facts[i])[SHARE0] = 3;
+    ck_assert_int_eq((int)reads(W1, W1, 1).gap, (int)missing[i]);
+    order_fact(order, clock[W1], facts[i])[SHARE0] = 4;
+  }
+}
+END_TEST
+
 // A fence between the store and its wait stands in front of neither.
 START_TEST(a_store_counts_from_its_wait) {
   writes(W0, W0, clock[W0][W0]);
@@ -239,6 +254,7 @@ Suite *suite_order_tensor(void) {
   TCase *tcase = tcase_create("tensor memory");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, each_step_that_is_missing_is_a_gap_of_its_own, 0, STEPS + 1);
+  tcase_add_test(tcase, an_access_in_the_very_tick_is_not_covered);
   tcase_add_test(tcase, a_store_counts_from_its_wait);
   tcase_add_test(tcase, a_warp_waits_for_its_own);
   tcase_add_test(tcase, the_read_of_another_warp_is_in_the_way_of_a_write);

@@ -83,7 +83,3 @@ void bank_batch_write(Str *out, const BankLine *line, BankCount count) {
 void bank_batch_write_error(Str *out, const char *error) {
   write_answer(out, &(BankAnswer){.error = error});
 }
-
-void bank_batch_write_map(JsonWriter *writer, const BankMap *map) {
-  form_members(writer, writer->str->arena, &bank_map_form, map, NULL);
-}

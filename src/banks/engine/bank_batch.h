@@ -39,6 +39,3 @@ extern const Form bank_map_form;  // of BankMap: phases, and what each bank does
 // and "error" says why.
 void bank_batch_write(Str *out, const BankLine *line, BankCount count);
 void bank_batch_write_error(Str *out, const char *error);
-// Op, numbers, phases with their lanes, and for every wavefront the word and lanes of each bank
-// that is busy: the members of one access in full, inside an object that is open.
-void bank_batch_write_map(JsonWriter *writer, const BankMap *map);

@@ -54,7 +54,3 @@ void sector_text_numbers(Str *out, const SectorMap *map) {
 
 #define FORM_FILE "banks/engine/sector_text.form"
 #include "base/form_make.h"
-
-void sector_text_json(JsonWriter *w, const SectorMap *map) {
-  form_members(w, NULL, &sector_map_form, map, NULL);
-}

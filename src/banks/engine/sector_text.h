@@ -11,6 +11,4 @@
 
 void sector_text_card(Str *out, const SectorMap *map, bool ascii);
 void sector_text_numbers(Str *out, const SectorMap *map);
-extern const Form sector_map_form;  // of SectorMap
-// Members of an object that the caller has opened.
-void sector_text_json(JsonWriter *writer, const SectorMap *map);
+extern const Form sector_map_form;

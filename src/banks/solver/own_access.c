@@ -372,7 +372,3 @@ bool own_access_as(Arena *arena, Arena *scratch, const OwnAccess *from, const Ba
 
 #define FORM_FILE "banks/solver/own_access.form"
 #include "base/form_make.h"
-
-void own_access_write_layouts(JsonWriter *w, const OwnAccess *access) {
-  form_members(w, NULL, &own_layouts_form, access, NULL);
-}

@@ -56,8 +56,5 @@ bool own_access_make(Arena *arena, Arena *scratch, const BankOp *op, const char 
 bool own_access_as(Arena *arena, Arena *scratch, const OwnAccess *from, const BankOp *op,
                    const char *unit, OwnAccess *out, Diags *diags);
 
-extern const Form own_layouts_form;  // of OwnAccess: what could be written, and its wavefronts
-// The member "layouts" of an object that is open: what could be written, and its wavefronts.
-void own_access_write_layouts(JsonWriter *writer, const OwnAccess *access);
-// "bytes", "f16", …: the n-th unit, NULL behind the last.
+extern const Form own_layouts_form;  // "bytes", "f16", …: the n-th unit, NULL behind the last.
 const char *own_access_unit(int n);

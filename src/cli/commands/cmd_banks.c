@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +31,27 @@
 #include "banks/solver/own_access.h"
 #include "base/clock.h"
 #include "base/disk.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "kernels/worker/lines.h"
 
 CommandRun cmd_banks;
 
 enum { INPUT_BYTES_MAX = 1 << 20 };
+
+typedef struct SharedAccess {
+  const BankMap *map;
+  const OwnAccess *access;
+} SharedAccess;
+
+typedef struct EngineRate {
+  int64_t accesses_per_s, accesses;
+} EngineRate;
+
+#define FORM_FILE "cli/commands/cmd_banks.form"
+#include "base/form_make.h"
 
 typedef struct BanksOptions {
   const char *op, *addr, *unit, *batch;
@@ -124,16 +137,6 @@ static const char *join_addresses(Arena *arena, const char *first, int argc, cha
   return text.text;
 }
 
-static void print_map_json(Arena *arena, const BankMap *map, const OwnAccess *access) {
-  Str out = str_new(arena);
-  JsonWriter writer = json_writer(&out);
-  json_begin_document(&writer);
-  bank_batch_write_map(&writer, map);
-  own_access_write_layouts(&writer, access);
-  json_end_object(&writer);
-  puts(out.text);
-}
-
 static void print_layouts(const OwnAccess *access) {
   for (int i = 0; i < access->n_layouts; i++) {
     const OwnLayout *layout = &access->layout[i];
@@ -160,11 +163,7 @@ static void print_sectors(Arena *arena, const BankOp *op, const int64_t *addr,
   Str out = str_new(arena);
   sectors_map(&map, op, addr);
   if (given->json) {
-    JsonWriter writer = json_writer(&out);
-    json_begin_document(&writer);
-    sector_text_json(&writer, &map);
-    json_end_object(&writer);
-    puts(out.text);
+    cli_print_document(arena, &banks_global_form, &map, NULL);
     return;
   }
   sector_text_card(&out, &map, given->ascii || !draws_utf8());
@@ -202,7 +201,7 @@ static int run_single(Arena *arena, const BanksOptions *given, int argc, char **
   BankMap *map = ARENA_NEW(arena, BankMap);
   banks_map(map, op, access.addr);
   if (given->json) {
-    print_map_json(arena, map, &access);
+    cli_print_document(arena, &banks_form, &(SharedAccess){map, &access}, NULL);
     return CLI_OK;
   }
   print_map_text(arena, map, given->ascii || !draws_utf8());
@@ -322,8 +321,7 @@ static int run_bench(Arena *arena, bool json) {
   }
   double rate = (double)accesses / elapsed;
   if (json)
-    printf("{\"schema\":\"gemmview/1\",\"accesses_per_s\":%.0f,\"accesses\":%lld}\n", rate,
-           (long long)accesses);
+    cli_print_document(arena, &banks_bench_form, &(EngineRate){llround(rate), accesses}, NULL);
   else
     printf("%.2f million accesses a second on one core (%lld accesses, mean %.1f wavefronts)\n",
            rate / 1e6, (long long)accesses, (double)wavefronts / (double)accesses);

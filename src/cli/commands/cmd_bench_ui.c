@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/nearest.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "tui/canvas/canvas_diff.h"
 #include "tui/frame/drive.h"
@@ -35,6 +35,7 @@ static const Option options[] = {OPTION_JSON(BenchUiOptions),
                                  TEXT(view),
                                  TEXT(color),
                                  TEXT(press)};
+#undef TEXT
 
 typedef struct BenchUi {
   Arena *arena, *bytes_arena;
@@ -95,32 +96,23 @@ static double percentile(const BenchUi *bench, double p) {
   return bench->us[(int)(p * (bench->n - 1))];
 }
 
+typedef struct BenchUiShown {
+  const BenchUi *bench;
+  OptionSize size;
+} BenchUiShown;
+
+#define FORM_FILE "cli/commands/cmd_bench_ui.form"
+#include "base/form_make.h"
+
 static void print(BenchUi *bench, const BenchUiOptions *given) {
-  double p50 = percentile(bench, 0.5), p99 = percentile(bench, 0.99);
-  double most = bench->us[bench->n - 1];
-  if (!given->json) {
-    printf(
-        "%d key presses over %d rungs at %dx%d: p50 %.0f µs, p99 %.0f µs, worst %.0f µs, "
-        "at most %.0f bytes to the terminal\n",
-        bench->n, bench->session->ladder->n_rungs, given->size.width, given->size.height, p50, p99,
-        most, bench->worst_bytes);
-    return;
-  }
-  Str out = str_new(bench->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "bench-ui");
-  json_member_string(&w, "view", view_table[bench->session->view].name);
-  json_member_int(&w, "cols", given->size.width);
-  json_member_int(&w, "rows", given->size.height);
-  json_member_int(&w, "rungs", bench->session->ladder->n_rungs);
-  json_member_int(&w, "samples", bench->n);
-  json_member_double(&w, "p50_us", p50);
-  json_member_double(&w, "p99_us", p99);
-  json_member_double(&w, "max_us", most);
-  json_member_double(&w, "max_bytes", bench->worst_bytes);
-  json_end_object(&w);
-  puts(out.text);
+  if (given->json)
+    return cli_print_document(bench->arena, &bench_ui_form, &(BenchUiShown){bench, given->size},
+                              NULL);
+  printf(
+      "%d key presses over %d rungs at %dx%d: p50 %.0f µs, p99 %.0f µs, worst %.0f µs, "
+      "at most %.0f bytes to the terminal\n",
+      bench->n, bench->session->ladder->n_rungs, given->size.width, given->size.height,
+      percentile(bench, 0.5), percentile(bench, 0.99), bench->us[bench->n - 1], bench->worst_bytes);
 }
 
 static void run(BenchUi *bench, const BenchUiOptions *given) {

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/json.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "tui/session/claim_rows.h"
 
@@ -31,24 +31,26 @@ static void print_text(Arena *arena, const Published *said) {
   }
 }
 
-static void put_row(JsonWriter *w, Arena *arena, const Published *said, int i) {
-  const ClaimRow *row = &said->list->row[i];
-  const ClaimFound *found = &said->found[i];
-  json_begin_object(w);
-  json_member_string(w, "ladder", said->list->ladder);
-  json_member_string(w, "what", row->what);
-  json_member_string(w, "claim", found->says);
-  json_member_string(w, "gpu", row->gpu);
-  json_member_string(w, "source", said->list->source);
-  json_member_string(w, "state", schedule_text(arena, &row->schedule));
-  json_member_string(w, "fact", row->fact);
-  json_member_string(w, "found", row->fact ? found->model : NULL);
-  json_member_string(w, "origin", row->fact ? fact_origin_text(found->value.origin) : NULL);
-  json_member_string(w, "verdict", claim_verdict_name(found->verdict));
-  json_member_double(w, "above_limit_percent",
-                     found->verdict == CLAIM_ABOVE ? 100 * found->above : NAN);
-  json_member_string(w, "why", found->why);
-  json_end_object(w);
+// A claim beside what is found here.
+typedef struct ShownClaim {
+  const ClaimList *list;
+  const ClaimRow *row;
+  const ClaimFound *found;
+} ShownClaim;
+
+enum { CLAIMS_MAX = 4096 };
+
+typedef struct ClaimsShown {
+  int n;
+  ShownClaim claim[CLAIMS_MAX];
+} ClaimsShown;
+
+#define FORM_FILE "cli/commands/cmd_claims.form"
+#include "base/form_make.h"
+
+static void take(ClaimsShown *shown, const Published *said) {
+  for (int r = 0; r < said->list->n && shown->n < CLAIMS_MAX; r++)
+    shown->claim[shown->n++] = (ShownClaim){said->list, &said->list->row[r], &said->found[r]};
 }
 
 static void print_csv(Arena *arena, const Published *said) {
@@ -62,35 +64,22 @@ static void print_csv(Arena *arena, const Published *said) {
   }
 }
 
-static void begin(JsonWriter *w) {
-  json_begin_document(w);
-  json_member_string(w, "command", "claims");
-  json_key(w, "claims");
-  json_begin_array(w);
-}
-
 static bool print(Arena *arena, Session *session, const ClaimsOptions *given, const char *name,
                   Diags *diags) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
+  ClaimsShown *shown = ARENA_NEW(arena, ClaimsShown);
   if (name && !session_go_ladder(session, name, diags)) return false;
-  if (given->json) begin(&w);
   if (given->csv) puts("ladder,what,claim,found,verdict,state");
   for (int i = 0, told = 0; i < session->n_ladders; i++) {
     if (name && session->ladders[i] != session->ladder) continue;
     const Published *said = published_of(session, session->ladders[i]);
     if (said->trouble) diag_add(diags, "claims", "%s", said->trouble);
     if (given->csv) print_csv(arena, said);
-    for (int r = 0; given->json && r < said->list->n; r++) put_row(&w, arena, said, r);
+    if (given->json) take(shown, said);
     if (given->json || given->csv || said->list->n == 0) continue;
     if (told++) puts("");
     print_text(arena, said);
   }
-  if (given->json) {
-    json_end_array(&w);
-    json_end_object(&w);
-    puts(out.text);
-  }
+  if (given->json) cli_print_document(arena, &claims_form, shown, NULL);
   return !diags->count;
 }
 

@@ -18,9 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 
 typedef struct ClassroomOptions {
@@ -62,25 +62,15 @@ static Folder look_at(Arena *arena, const char *path) {
   return folder;
 }
 
-static void print_json(Arena *arena, const Folder *folder) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "classroom");
-  json_member_string(&w, "path", folder->path);
-  json_member_string(&w, "group", folder->group);
-  json_member_bool(&w, "usable", folder->path && !folder->why);
-  json_member_string(&w, "why_not", folder->why);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_classroom.form"
+#include "base/form_make.h"
 
 static int show(Arena *arena, bool json) {
   const char *path = getenv("GEMMVIEW_CLASSROOM");
   Folder folder =
       path && *path ? look_at(arena, path) : (Folder){.why = "GEMMVIEW_CLASSROOM is not set"};
   if (json)
-    print_json(arena, &folder);
+    cli_print_document(arena, &classroom_form, &folder, NULL);
   else if (folder.why)
     printf("%s%s%s\n", folder.path ? folder.path : "no classroom", ": ", folder.why);
   else
@@ -179,7 +169,7 @@ static int init(Arena *arena, const ClassroomOptions *given, const char *asked, 
   if (diags->count || !find_group(given->group, &gid, diags)) return cli_fail(diags);
   if (!make(path, gid, given->group != NULL, diags)) return cli_fail(diags);
   Folder folder = look_at(arena, path);
-  if (given->json) print_json(arena, &folder);
+  if (given->json) cli_print_document(arena, &classroom_form, &folder, NULL);
   if (folder.why) return cli_error(CLI_NO, "%s: %s", path, folder.why);
   if (given->json) return CLI_OK;
   printf(

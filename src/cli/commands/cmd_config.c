@@ -7,13 +7,14 @@
 //   gemmview config set theme=light keys.explore.x=fix
 //                                         writes the file, the only thing that ever does
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/disk.h"
-#include "base/json.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "tui/frame/config.h"
 #include "tui/frame/view.h"
@@ -32,20 +33,26 @@ typedef struct Job {
   char **argument;
 } Job;
 
-// One object on one line: where the file is, whether it is there, and what it says.
+// Where the file is, whether it is there, and what it says.
+typedef struct ConfigShown {
+  const Job *job;
+  const Config *config;
+  bool all_keys;
+} ConfigShown;
+
+static void write_config(JsonWriter *w, const void *it, const void *in, Arena *arena) {
+  (void)in;
+  const ConfigShown *shown = it;
+  Diags diags = diags_new(arena);
+  const char *text = config_text(arena, shown->config, shown->all_keys);
+  json_put_value(w, json_parse(arena, text, strlen(text), &diags, "config"));
+}
+
+#define FORM_FILE "cli/commands/cmd_config.form"
+#include "base/form_make.h"
+
 static void print_json(const Job *job, const Config *config, bool all_keys) {
-  Diags diags = diags_new(job->arena);
-  Str out = str_new(job->arena), text = str_new(job->arena);
-  JsonWriter w = json_writer(&out);
-  str_add(&text, config_text(job->arena, config, all_keys));
-  json_begin_document(&w);
-  json_member_string(&w, "command", "config");
-  json_member_string(&w, "path", job->path);
-  json_member_bool(&w, "exists", job->path && access(job->path, F_OK) == 0);
-  json_key(&w, "config");
-  json_put_value(&w, json_parse(job->arena, text.text, text.length, &diags, "config"));
-  json_end_object(&w);
-  puts(out.text);
+  cli_print_document(job->arena, &config_form, &(ConfigShown){job, config, all_keys}, NULL);
 }
 
 static void print(const Job *job, const Config *config, bool all_keys) {

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/embed.h"
-#include "base/json.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_worker.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "kernels/device/history/history.h"
 #include "kernels/device/history/history_file.h"
@@ -155,25 +155,8 @@ static void print_text(const Report *r) {
   }
 }
 
-static void print_json(const Report *r) {
-  Str out = str_new(r->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "version", cli_version);
-  json_key(&w, "findings");
-  json_begin_array(&w);
-  for (int i = 0; i < r->count; i++) {
-    json_begin_object(&w);
-    json_member_string(&w, "what", r->findings[i].what);
-    json_member_bool(&w, "found", r->findings[i].found);
-    json_member_string(&w, "detail", r->findings[i].detail);
-    json_member_string(&w, "consequence", r->findings[i].found ? NULL : r->findings[i].consequence);
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_doctor.form"
+#include "base/form_make.h"
 
 int cmd_doctor(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
@@ -186,6 +169,9 @@ int cmd_doctor(Arena *arena, int argc, char **argv) {
   check_gpu(&report, &given);
   check_terminal(&report);
   check_files(&report);
-  (given.json ? print_json : print_text)(&report);
+  if (given.json)
+    cli_print_document(arena, &doctor_form, &report, NULL);
+  else
+    print_text(&report);
   return CLI_OK;
 }

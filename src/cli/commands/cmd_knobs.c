@@ -1,9 +1,9 @@
 // gemmview knobs: every knob with its range, default and meaning, as text, JSON or CSV.
 #include <stdio.h>
 
-#include "base/json.h"
 #include "base/nearest.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "model/words/knob.h"
 
@@ -39,31 +39,20 @@ static void print_text(Arena *arena, int only) {
   if (only < 0) printf("\n%s\n", knob_auto_rule);
 }
 
+typedef struct KnobsShown {
+  int n;
+  const Knob *knob;
+} KnobsShown;
+
+static KnobId id_of(const Knob *knob) { return (KnobId)(knob - knob_table); }
+
+#define FORM_FILE "cli/commands/cmd_knobs.form"
+#include "base/form_make.h"
+
 static void print_json(Arena *arena, int only) {
-  Schedule defaults = schedule_default();
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_key(&w, "knobs");
-  json_begin_array(&w);
-  for (int i = 0; i < KNOB_COUNT; i++) {
-    if (only >= 0 && i != only) continue;
-    const Knob *knob = &knob_table[i];
-    json_begin_object(&w);
-    json_member_string(&w, "name", knob->name);
-    json_member_string(&w, "tier", knob->tier);
-    json_member_string(&w, "unit", knob->unit);
-    json_member_int(&w, "lo", knob->lo);
-    json_member_int(&w, "hi", knob->hi);
-    json_member_string(&w, "default", knob_value_text(arena, &defaults, (KnobId)i));
-    json_member_string(&w, "auto", knob_auto_text((KnobId)i));
-    json_member_string(&w, "aliases", knob->aliases);
-    json_member_string(&w, "help", knob->help);
-    json_end_object(&w);
-  }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
+  const Schedule defaults = schedule_default();
+  const KnobsShown shown = {only < 0 ? KNOB_COUNT : 1, &knob_table[only < 0 ? 0 : only]};
+  cli_print_document(arena, &knobs_form, &shown, &defaults);
 }
 
 static void print_csv(Arena *arena, int only) {

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/common/tables/layout_view.h"
 
@@ -165,20 +166,21 @@ static void print_dialects(const Shown *shown) {
   }
 }
 
-static void put_dialects(JsonWriter *w, const Shown *shown) {
-  json_key(w, "dialects");
-  json_begin_array(w);
+// A dialect with the layout in it, or the reason why it cannot say it.
+typedef struct LayoutDialect {
+  const char *name, *text, *why;
+} LayoutDialect;
+
+static const LayoutDialect *dialects(const Shown *shown, int *n) {
+  LayoutDialect *out = ARENA_ARRAY(shown->arena, LayoutDialect, notation_count);
+  *n = 0;
   for (int i = 0; i < notation_count; i++) {
     if (!is_asked(shown, &notation_table[i])) continue;
     const char *why = NULL;
     const char *text = notation_print(shown->arena, &notation_table[i], &shown->form, &why);
-    json_begin_object(w);
-    json_member_string(w, "name", notation_table[i].name);
-    json_member_string(w, "text", text);
-    json_member_string(w, "why_not", text ? NULL : why);
-    json_end_object(w);
+    out[(*n)++] = (LayoutDialect){notation_table[i].name, text, text ? NULL : why};
   }
-  json_end_array(w);
+  return out;
 }
 
 // ---- text and JSON ------------------------------------------------------------------------------
@@ -221,22 +223,8 @@ static void print_text(const Shown *shown, bool map) {
   layout_view_print_sites(&shown->view);
 }
 
-static void print_json(const Shown *shown, bool map) {
-  Str out = str_new(shown->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "evaluated", shown->evaluated);
-  json_member_string(&w, "fastest_along", shown->across);
-  put_dialects(&w, shown);
-  if (shown->tma) {
-    json_member_int(&w, "tma_bytes", tma_box_bytes(shown->tma));
-    json_member_int(&w, "tma_alignment", tma_box_alignment(shown->tma));
-    json_member_int(&w, "tma_repeat", tma_box_repeat(shown->tma));
-  }
-  layout_view_write(&w, &shown->view, map);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_layout.form"
+#include "base/form_make.h"
 
 static int run_given(Arena *arena, const LayoutOptions *given, int argc, char **argv,
                      Diags *diags) {
@@ -249,7 +237,11 @@ static int run_given(Arena *arena, const LayoutOptions *given, int argc, char **
   shown.only = only;
   shown.triton = only && str_equal(given->to, "triton");
   if (only && !given->json) return print_only(&shown);
-  given->json ? print_json(&shown, given->map) : print_text(&shown, given->map);
+  shown.view.map = given->map;
+  if (given->json)
+    cli_print_document(arena, &notated_layout_form, &shown, NULL);
+  else
+    print_text(&shown, given->map);
   return layout_view_status(&shown.view);
 }
 

@@ -16,10 +16,12 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_compile.h"
+#include "cli/common/documents.h"
 #include "cli/common/tables/cli_cost.h"
 #include "cli/common/tables/cli_steps.h"
 #include "cli/common/tables/compile_table.h"
 #include "cli/common/tables/place_table.h"
+#include "model/readings/cost/cost_form.h"
 #include "model/readings/cost/site_json.h"
 
 static const KernelResources *compiled_kernel(const Compiled *c, int kernel) {
@@ -95,65 +97,31 @@ static void print_text(const Compiled *c) {
   cli_print_steps(c->arena, c->model);
 }
 
-// A number that nobody gave is negative.
-static void put_said(JsonWriter *w, const char *key, int64_t number) {
-  json_member_known(w, key, number >= 0, number);
-}
+// A kernel beside what the compiler says of it.
+typedef struct ResourcesKernel {
+  const EmitKernel *facts;
+  const KernelResources *k;  // NULL: nothing
+} ResourcesKernel;
 
-static void write_kernel(JsonWriter *w, const Compiled *c, int i) {
-  const EmitKernel *facts = &c->emission->kernel[i];
-  const KernelResources *k = compiled_kernel(c, i);
-  json_begin_object(w);
-  json_member_string(w, "name", facts->name);
-  json_member_int(w, facts->persistent ? "tiles" : "blocks", facts->n_blocks);
-  json_member_int(w, "threads", facts->n_threads);
-  json_member_int(w, "blocks_per_cluster", facts->cluster);
-  put_said(w, "active_clusters", -1);  // the driver's to say, on the GPU
-  json_member_int(w, "smem_bytes", facts->smem_bytes);
-  put_said(w, "registers", k ? k->registers : -1);
-  put_said(w, "spill_store_bytes", k ? k->spill_store_bytes : -1);
-  put_said(w, "spill_load_bytes", k ? k->spill_load_bytes : -1);
-  put_said(w, "stack_bytes", k ? k->stack_bytes : -1);
-  if (k) spills_put_json(w, &k->spills);
-  put_said(w, "compiled_smem_bytes", dynamic_or(facts, k));
-  json_member_string(w, "note", k ? k->note : NULL);
-  json_end_object(w);
-}
+typedef struct ResourcesShown {
+  const Compiled *c;
+  const Model *model;  // with what the compiler says
+  CliSteps steps;
+  int n_kernels;
+  ResourcesKernel *kernel;
+} ResourcesShown;
 
-static void write_model(JsonWriter *w, const Resources *r) {
-  json_key(w, "model");
-  json_begin_object(w);
-  json_member_bool(w, "estimated", true);
-  json_member_int(w, "registers", r->n_registers);
-  put_said(w, "consumer_registers", r->consumer_registers ? r->consumer_registers : -1);
-  put_said(w, "producer_registers", r->producer_registers ? r->producer_registers : -1);
-  json_member_int(w, "warps", r->n_warps);
-  json_member_int(w, "consumer_warps", r->n_consumers);
-  json_member_int(w, "smem_bytes", r->smem_bytes);
-  json_member_int(w, "blocks_per_sm", r->blocks_per_sm);
-  json_member_string(w, "limiter", r->limiter);
-  resources_put_limiters(w, r);
-  json_member_double(w, "occupancy", r->occupancy);
-  json_member_double(w, "waves", r->waves);
-  json_end_object(w);
-}
+#define FORM_FILE "cli/commands/cmd_resources.form"
+#include "base/form_make.h"
 
 static void print_json(const Compiled *c) {
-  Str out = str_new(c->arena);
-  JsonWriter w = json_writer(&out);
-  cli_compile_json_heading(&w, c, "resources");
-  write_model(&w, &c->model->resources);
-  const Model *model = cli_compiled_model(c);
-  cli_put_traffic(&w, &model->traffic);
-  cli_put_sites(&w, model);
-  global_sites_put_json(&w, c->model);
-  cli_put_steps(&w, c->arena, c->model);
-  json_key(&w, "kernels");
-  json_begin_array(&w);
-  for (int i = 0; i < c->emission->n_kernels; i++) write_kernel(&w, c, i);
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
+  const int n = c->emission->n_kernels;
+  ResourcesShown shown = {.c = c, .model = cli_compiled_model(c), .n_kernels = n};
+  shown.steps = cli_steps(c->arena, c->model);
+  shown.kernel = ARENA_ARRAY(c->arena, ResourcesKernel, n);
+  for (int i = 0; i < n; i++)
+    shown.kernel[i] = (ResourcesKernel){&c->emission->kernel[i], compiled_kernel(c, i)};
+  cli_print_document(c->arena, &resources_form, &shown, NULL);
 }
 
 static void show(const Compiled *c) {

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_compile.h"
+#include "cli/common/documents.h"
 #include "kernels/toolchain/machine/register_banks.h"
 #include "kernels/toolchain/machine/saved_predicates.h"
 #include "kernels/worker/result_json.h"
@@ -50,55 +51,38 @@ static void print_counts(const SassResult *sass) {
   }
 }
 
-// The indices of the lines, so that a reader needs no rule of its own.
-static void put_marked(JsonWriter *w, const char *key, const RegisterBanks *banks, int n_lines,
-                       RegisterBankMark mark) {
-  json_key(w, key);
-  json_begin_array(w);
-  for (int i = 0; i < n_lines; i++)
-    if (banks->mark[i] == mark) json_put_int(w, i);
-  json_end_array(w);
+typedef struct SassShown {
+  const Compiled *c;
+  const SassResult *sass;
+  RegisterBanks banks;
+  LostPredicates lost;
+} SassShown;
+
+// The indices of the lines, so that a reader needs no rule of its own; *n: how many.
+static const int *marked(Arena *arena, const SassShown *shown, RegisterBankMark mark, int *n) {
+  int *out = ARENA_ARRAY(arena, int, shown->sass->n_lines);
+  *n = 0;
+  for (int i = 0; i < shown->sass->n_lines; i++)
+    if (shown->banks.mark[i] == mark) out[(*n)++] = i;
+  return out;
 }
 
-static void put_register_banks(JsonWriter *w, Arena *arena, const SassResult *sass, int sm) {
-  const RegisterBanks banks = register_banks_read(arena, sass, sm);
-  json_key(w, "register_banks");
-  json_begin_object(w);
-  json_member_int(w, "ffma", banks.n_ffma);
-  json_member_int(w, "conflicts", banks.n_conflicts);
-  json_member_int(w, "spared", banks.n_spared);
-  json_member_int(w, "reused_operands", banks.n_reused);
-  json_member_int(w, "ffma_clocks", banks.rule->clocks);
-  json_member_int(w, "lost_clocks_least", banks.lost_least);
-  json_member_int(w, "lost_clocks_most", banks.lost_most);
-  json_member_string(w, "rule_source", banks.rule->source);
-  put_marked(w, "conflict_lines", &banks, sass->n_lines, BANK_MARK_CONFLICT);
-  put_marked(w, "spared_lines", &banks, sass->n_lines, BANK_MARK_SPARED);
-  json_end_object(w);
+static void write_sass(JsonWriter *w, const void *it, const void *in, Arena *arena) {
+  (void)in;
+  const SassShown *shown = it;
+  Str text = str_new(arena);
+  Diags diags = diags_new(arena);
+  sass_result_write_json(&text, shown->sass);
+  json_put_value(w, json_parse(arena, text.text, text.length, &diags, "sass"));
 }
 
-static void put_saved_predicates(JsonWriter *w, Arena *arena, const SassResult *sass) {
-  const LostPredicates lost = predicates_lost(arena, sass);
-  json_key(w, "saved_predicates");
-  json_begin_object(w);
-  json_member_int(w, "saved", lost.n_saved);
-  json_member_int(w, "lost", lost.n);
-  json_member_string(w, "sentence", predicates_lost_sentence(arena, sass, &lost));
-  json_end_object(w);
-}
+#define FORM_FILE "cli/commands/cmd_sass.form"
+#include "base/form_make.h"
 
 static void print_json(const Compiled *c, const SassResult *sass) {
-  Str text = str_new(c->arena), out = str_new(c->arena);
-  Diags diags = diags_new(c->arena);
-  sass_result_write_json(&text, sass);
-  JsonWriter w = json_writer(&out);
-  cli_compile_json_heading(&w, c, "sass");
-  json_key(&w, "sass");
-  json_put_value(&w, json_parse(c->arena, text.text, text.length, &diags, "sass"));
-  put_register_banks(&w, c->arena, sass, c->model->target->cc);
-  put_saved_predicates(&w, c->arena, sass);
-  json_end_object(&w);
-  puts(out.text);
+  const SassShown shown = {c, sass, register_banks_read(c->arena, sass, c->model->target->cc),
+                           predicates_lost(c->arena, sass)};
+  cli_print_document(c->arena, &sass_form, &shown, NULL);
 }
 
 static void show(const Compiled *c) {

@@ -14,9 +14,9 @@
 #include "banks/solver/slab_standard.h"
 #include "banks/solver/solver_input.h"
 #include "base/disk.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/common/tables/layout_view.h"
 
@@ -96,14 +96,8 @@ static bool read_slab(Arena *arena, const SwizzleOptions *given, SolverProblem *
   return true;
 }
 
-static void print_json(const LayoutView *view, bool map) {
-  Str out = str_new(view->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  layout_view_write(&w, view, map);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/commands/cmd_swizzle.form"
+#include "base/form_make.h"
 
 static int run_given(Arena *arena, const SwizzleOptions *given, int argc, char **argv,
                      Diags *diags) {
@@ -117,7 +111,11 @@ static int run_given(Arena *arena, const SwizzleOptions *given, int argc, char *
   const Layout *layout = layout_parse(arena, &problem.slab, argv[1], diags);
   if (!layout) return cli_fail(diags);
   LayoutView view = layout_view(arena, layout, problem.sites, problem.n_sites);
-  given->json ? print_json(&view, given->map) : layout_view_print(&view, given->map);
+  view.map = given->map;
+  if (given->json)
+    cli_print_document(arena, &swizzle_form, &view, NULL);
+  else
+    layout_view_print(&view, given->map);
   return layout_view_status(&view);
 }
 

@@ -77,7 +77,7 @@ static ClockAnswer answer_state(const Compiled *c, const ClockAsk *ask, const ch
 static void print_state_json(const Compiled *c, const Why *why) {
   Str out = str_new(c->arena);
   JsonWriter w = json_writer(&out);
-  cli_compile_json_heading(&w, c, "why");
+  cli_compile_json_heading(&w, c);
   json_member_string(&w, "note", why->note);
   why_put_json(&w, why);
   json_end_object(&w);

@@ -72,7 +72,7 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
 int cli_compile_given(const CompileCommand *command, Arena *arena, const CompileGiven *given,
                       Diags *diags) {
   if (!option_check_ptxas_opt(given->ptxas_opt, diags)) return cli_fail(diags);
-  Compiled compiled = {.arena = arena, .given = given};
+  Compiled compiled = {.arena = arena, .command = command->name, .given = given};
   compiled.model = cli_model(arena, given->state, diags);
   if (!compiled.model) return cli_fail(diags);
   CliWorker *worker = cli_worker_open(arena, &given->worker, false, diags);
@@ -106,14 +106,10 @@ const Model *cli_compiled_model(const Compiled *c) {
                         machine);
 }
 
-void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command) {
-  const WorkerAnswer *answer = compiled->answer;
-  const CompileResult *result = answer->ptx ? answer->ptx : answer->cubin;
+#define FORM_FILE "cli/common/cli_compile.form"
+#include "base/form_make.h"
+
+void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled) {
   json_begin_document(writer);
-  json_member_string(writer, "command", command);
-  json_member_string(writer, "state", schedule_text(compiled->arena, &compiled->model->schedule));
-  json_member_string(writer, "target", compiled->model->target->id);
-  json_member_string(writer, "arch", compiled->model->target->arch);
-  json_member_string(writer, "compiler", result ? result->compiler : NULL);
-  json_member_string(writer, "error", answer->error);
+  form_members(writer, compiled->arena, &compiled_heading_form, compiled, NULL);
 }

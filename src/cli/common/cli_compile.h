@@ -1,7 +1,7 @@
 // The common part of ptx, sass and resources: the worker compiles a state, and one of its results
 // is shown.
 #pragma once
-#include "base/json.h"
+#include "base/form.h"
 #include "cli/common/cli_worker.h"
 #include "model/text/emit.h"
 
@@ -13,6 +13,7 @@ typedef struct CompileGiven {
 
 typedef struct Compiled {
   Arena *arena;
+  const char *command;
   const CompileGiven *given;
   const Model *model;
   const Emission *emission;
@@ -36,5 +37,7 @@ int cli_compile_given(const CompileCommand *command, Arena *arena, const Compile
 // The model with what the compiler said of it; the model itself where it said nothing.
 const Model *cli_compiled_model(const Compiled *compiled);
 
-// Begins a JSON document with the common members: schema, command, state, target, compiler, error.
-void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command);
+// The common members of their documents, of a Compiled: command, state, target, compiler, error.
+extern const Form compiled_heading_form;
+// Begins a document with them.
+void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled);

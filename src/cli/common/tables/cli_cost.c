@@ -63,38 +63,6 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   putchar('\n');
 }
 
-// NaN is written as null.
-static double known(double value) { return value >= 0 ? value : NAN; }
-
-void cli_put_traffic(JsonWriter *w, const Traffic *t) {
-  json_key(w, "traffic");
-  json_begin_object(w);
-  json_member_bool(w, "estimated", true);
-  json_member_string(w, "limit", t->limit);
-  json_member_double(w, "fma_clocks", known(t->fma_clocks));
-  json_member_double(w, "shared_clocks", known(t->shared_clocks));
-  json_member_double(w, "global_clocks", known(t->global_clocks));
-  json_member_double(w, "l2_clocks", known(t->l2_clocks));
-  json_member_double(w, "dram_clocks", known(t->dram_clocks));
-  if (t->fp32_clocks != 0) {
-    json_member_double(w, "sfu_clocks", known(t->sfu_clocks));
-    json_member_double(w, "fp32_clocks", known(t->fp32_clocks));
-  }
-  json_member_double(w, "l2_bytes", known(t->l2_bytes));
-  json_member_double(w, "dram_bytes", known(t->dram_bytes));
-  json_member_double(w, "l2_hit_rate", t->l2_hit);
-  json_member_double(w, "l2_working_set_bytes", known(t->l2_working_set_bytes));
-  json_member_double(w, "flop_per_l2_byte", known(t->flop_per_l2_byte));
-  json_member_double(w, "flop_per_dram_byte", known(t->flop_per_dram_byte));
-  json_member_double(w, "shared_bytes_per_fma", known(t->shared_bytes_per_fma));
-  json_member_double(w, "loads_per_fma", known(t->loads_per_fma));
-  json_member_double(w, "power_tflops", known(t->power_tflops));
-  json_member_double(w, "between_us", t->between_us);
-  json_member_double(w, "rounds", t->rounds);
-  json_member_double(w, "roofline_tflops", known(t->roofline_tflops));
-  json_end_object(w);
-}
-
 // ---- sites --------------------------------------------------------------------------------------
 
 // What the pipe's counters do not have, the profiler's do, and not always the same.
@@ -185,11 +153,4 @@ void cli_print_globals(Arena *arena, const Model *model) {
   printf("%-40s %8s %6s %6s %11s %11s\n", "global memory, sectors of 32 B", "sectors", "ideal",
          "lines", "requests/CTA", "sectors/CTA");
   for (int i = 0; i < model->global.n; i++) print_global(arena, &model->global.site[i]);
-}
-
-void cli_put_sites(JsonWriter *w, const Model *model) {
-  json_key(w, "sites");
-  json_begin_array(w);
-  for (int i = 0; i < model->n_sites; i++) site_put_json(w, &model->site[i], NAN);
-  json_end_array(w);
 }

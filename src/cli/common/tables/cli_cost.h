@@ -2,13 +2,8 @@
 // to shared memory with its wavefronts, to global memory with its sectors. All of it is estimated;
 // the printed words say so.
 #pragma once
-#include "base/json.h"
 #include "model/readings/model.h"
 
 void cli_print_traffic(Arena *arena, const Model *model);
 void cli_print_sites(Arena *arena, const Model *model);
 void cli_print_globals(Arena *arena, const Model *model);
-
-// Members "traffic" and "sites" of an object that is open.
-void cli_put_traffic(JsonWriter *writer, const Traffic *traffic);
-void cli_put_sites(JsonWriter *writer, const Model *model);

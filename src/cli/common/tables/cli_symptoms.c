@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-#include "base/json.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "cli/common/documents.h"
 
 typedef struct Asked {
   Arena *arena;
@@ -32,33 +32,29 @@ static void print_text(const Asked *asked) {
   }
 }
 
-static void put_breakage(JsonWriter *w, BreakageId id) {
-  json_begin_object(w);
-  json_member_string(w, "name", breakage_name(id));
-  json_member_string(w, "help", breakage_help(id));
-  json_end_object(w);
-}
+typedef struct ShownSymptom {
+  Symptom symptom;
+  int n;  // breakages that show it
+  BreakageId breakage[BREAK_COUNT];
+} ShownSymptom;
+
+typedef struct SymptomsShown {
+  int n;
+  ShownSymptom symptom[SYMPTOM_COUNT];
+} SymptomsShown;
+
+#define FORM_FILE "cli/common/tables/cli_symptoms.form"
+#include "base/form_make.h"
 
 static void print_json(const Asked *asked) {
-  Str out = str_new(asked->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_key(&w, "symptoms");
-  json_begin_array(&w);
+  SymptomsShown *shown = ARENA_NEW(asked->arena, SymptomsShown);
   for (int s = (int)asked->first; s <= (int)asked->last; s++) {
-    json_begin_object(&w);
-    json_member_string(&w, "name", symptom_name((Symptom)s));
-    json_member_string(&w, "help", symptom_help((Symptom)s));
-    json_key(&w, "breakages");
-    json_begin_array(&w);
+    ShownSymptom *at = &shown->symptom[shown->n++];
+    *at = (ShownSymptom){.symptom = (Symptom)s};
     for (int i = 0; i < BREAK_COUNT; i++)
-      if (may_be(asked, (Symptom)s, (BreakageId)i)) put_breakage(&w, (BreakageId)i);
-    json_end_array(&w);
-    json_end_object(&w);
+      if (may_be(asked, (Symptom)s, (BreakageId)i)) at->breakage[at->n++] = (BreakageId)i;
   }
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
+  cli_print_document(asked->arena, &symptoms_form, shown, NULL);
 }
 
 bool cli_print_symptoms(Arena *arena, const Program *program, const char *name, bool json,

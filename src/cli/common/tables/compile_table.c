@@ -14,6 +14,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_worker.h"
+#include "cli/common/documents.h"
 #include "cli/common/tables/sweep.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/ir/rewrite.h"
@@ -84,22 +85,8 @@ const char *spills_text(Arena *arena, const CompiledSpills *s) {
                       s->behind.stores, s->behind.loads);
 }
 
-static void put_count(JsonWriter *w, const char *key, const SpillCount *count) {
-  json_key(w, key);
-  json_begin_object(w);
-  json_member_int(w, "stores", count->stores);
-  json_member_int(w, "loads", count->loads);
-  json_end_object(w);
-}
-
-void spills_put_json(JsonWriter *w, const CompiledSpills *s) {
-  json_key(w, "spill_instructions");
-  json_begin_object(w);
-  put_count(w, "before_loop", &s->before);
-  put_count(w, "in_loop", &s->loop);
-  put_count(w, "behind_loop", &s->behind);
-  json_end_object(w);
-}
+#define FORM_FILE "cli/common/tables/spills.form"
+#include "base/form_make.h"
 
 // ---- claims -------------------------------------------------------------------------------------
 
@@ -200,41 +187,8 @@ static void print_text(const Table *table) {
   for (int i = 0; i < table->n; i++) print_line(table, &table->line[i], claims);
 }
 
-static void put_figures(JsonWriter *w, const char *key, const Line *line,
-                        const KernelResources *kernel) {
-  json_key(w, key);
-  json_begin_object(w);
-  for (int i = 0; i < FIGURES; i++) {
-    const double value = kernel ? figure(kernel, i) : line->claim[i];
-    json_member_known(w, figures[i].title, value >= 0, (int64_t)value);
-  }
-  json_end_object(w);
-}
-
-static void put_line(JsonWriter *w, const Table *table, const Line *line) {
-  const KernelResources *kernel = main_kernel_of(line);
-  json_begin_object(w);
-  json_member_string(w, "state", schedule_text(table->arena, line->point));
-  json_member_string(w, "block", shape_of(table->arena, line));
-  json_member_string(w, "error", line->answer->error);
-  if (kernel) put_figures(w, "compiled", line, kernel);
-  put_figures(w, "article", line, NULL);
-  if (kernel) spills_put_json(w, &kernel->spills);
-  json_end_object(w);
-}
-
-static void print_json(const Table *table) {
-  Str out = str_new(table->arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "resources");
-  json_key(&w, "points");
-  json_begin_array(&w);
-  for (int i = 0; i < table->n; i++) put_line(&w, table, &table->line[i]);
-  json_end_array(&w);
-  json_end_object(&w);
-  puts(out.text);
-}
+#define FORM_FILE "cli/common/tables/compile_table.form"
+#include "base/form_make.h"
 
 static void print_csv(const Table *table) {
   puts(
@@ -313,7 +267,10 @@ static bool claims_of(Table *table, Diags *diags) {
 
 static int show(const Table *table, int status) {
   if (status == CLI_INTERRUPTED || status == CLI_MISSING) return status;
-  table->given->json ? print_json(table) : table->given->csv ? print_csv(table) : print_text(table);
+  if (table->given->json)
+    cli_print_document(table->arena, &compile_table_form, table, NULL);
+  else
+    table->given->csv ? print_csv(table) : print_text(table);
   return status;
 }
 

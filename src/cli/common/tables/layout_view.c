@@ -138,130 +138,42 @@ void layout_view_print(const LayoutView *view, bool map) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_cost(JsonWriter *w, const char *key, const SlabCost *cost) {
-  json_key(w, key);
-  json_begin_object(w);
-  bool shown = cost->known && cost->legal;
-  const struct {
-    const char *key;
-    int value;
-  } members[] = {{"wavefronts", cost->wavefronts},
-                 {"ideal", cost->ideal},
-                 {"conflicts", cost->conflicts},
-                 {"ways", cost->ways}};
-  for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-    if (shown)
-      json_member_int(w, members[i].key, members[i].value);
-    else
-      json_member_null(w, members[i].key);
-  json_member_bool(w, "aligned", cost->legal);
-  json_end_object(w);
+// An access in the two layouts.
+typedef struct ViewedSite {
+  const SlabSite *site;
+  SlabCost before, after;
+} ViewedSite;
+
+static const ViewedSite *sites_of(const LayoutView *view) {
+  ViewedSite *out = ARENA_ARRAY(view->arena, ViewedSite, view->n_sites);
+  for (int i = 0; i < view->n_sites; i++)
+    out[i] = (ViewedSite){&view->sites[i], slab_site_cost(&view->sites[i], view->plain),
+                          slab_site_cost(&view->sites[i], view->layout)};
+  return out;
 }
 
-static void put_sites(JsonWriter *w, const LayoutView *view) {
-  json_key(w, "sites");
-  json_begin_array(w);
-  for (int i = 0; i < view->n_sites; i++) {
-    SlabCost before = slab_site_cost(&view->sites[i], view->plain);
-    SlabCost after = slab_site_cost(&view->sites[i], view->layout);
-    json_begin_object(w);
-    json_member_string(w, "name", view->sites[i].name);
-    json_member_string(w, "op", view->sites[i].op->name);
-    put_cost(w, "plain", &before);
-    put_cost(w, "layout", &after);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void put_place(JsonWriter *w, const LayoutView *view, int logical) {
+// Row and column of the two elements that clash.
+static const int *clash_of(const LayoutView *view) {
   const LayoutSlab *slab = &view->layout->slab;
-  json_begin_array(w);
-  json_put_int(w, logical / slab->row_bytes);
-  json_put_int(w, logical % slab->row_bytes / slab->elem_bytes);
-  json_end_array(w);
-}
-
-static void put_clash(JsonWriter *w, const LayoutView *view) {
-  json_key(w, "clash");
-  if (view->facts.bijective) {
-    json_put_null(w);
-    return;
+  int *out = ARENA_ARRAY(view->arena, int, 4);
+  for (int i = 0; i < 2; i++) {
+    out[2 * i] = view->facts.clash[i] / slab->row_bytes;
+    out[2 * i + 1] = view->facts.clash[i] % slab->row_bytes / slab->elem_bytes;
   }
-  json_begin_object(w);
-  json_key(w, "row_col");
-  json_begin_array(w);
-  put_place(w, view, view->facts.clash[0]);
-  put_place(w, view, view->facts.clash[1]);
-  json_end_array(w);
-  json_member_int(w, "offset_bytes", view->layout->offset_of[view->facts.clash[0]]);
-  json_end_object(w);
+  return out;
 }
 
-// For each bit of the index, the offset that it alone adds.
-static void put_columns(JsonWriter *w, const LayoutFacts *facts) {
-  json_key(w, "bit_columns");
-  if (!facts->linear) {
-    json_put_null(w);
-    return;
-  }
-  json_begin_array(w);
-  for (int bit = 0; bit < facts->n_bits; bit++) json_put_int(w, facts->column[bit]);
-  json_end_array(w);
-}
-
-static void put_map(JsonWriter *w, const Layout *layout) {
-  const LayoutSlab *slab = &layout->slab;
-  json_key(w, "map");
-  json_begin_array(w);
-  for (int row = 0; row < slab->rows; row++) {
-    json_begin_array(w);
-    for (int byte = 0; byte < slab->row_bytes; byte += slab->elem_bytes)
-      json_put_int(w, layout->offset_of[row * slab->row_bytes + byte]);
-    json_end_array(w);
-  }
-  json_end_array(w);
-}
-
-static void put_unit(JsonWriter *w, const LayoutView *view) {
-  const LayoutOther *other = &view->other;
-  json_member_string(w, "swizzle_unit", layout_unit_name(view->layout->unit));
-  json_key(w, "other_unit");
-  if (!other->unit) {
-    json_put_null(w);
-    return;
-  }
-  json_begin_object(w);
-  json_member_string(w, "unit", layout_unit_name(other->unit));
-  json_member_string(w, "layout", other->text);
-  json_member_string(w, "canonical", other->layout ? other->canonical : NULL);
-  json_member_string(w, "why_not", other->layout ? NULL : other->canonical);
-  json_end_object(w);
-}
-
-void layout_view_write(JsonWriter *w, const LayoutView *view, bool map) {
+// The offset of each element, row by row.
+static const int *map_of(const LayoutView *view) {
   const LayoutSlab *slab = &view->layout->slab;
-  json_member_string(w, "layout", view->layout->text);
-  json_member_string(w, "canonical", view->canonical);
-  put_unit(w, view);
-  json_member_int(w, "rows", slab->rows);
-  json_member_int(w, "row_bytes", slab->row_bytes);
-  json_member_int(w, "elem_bytes", slab->elem_bytes);
-  json_member_int(w, "storage_bytes", view->layout->storage_bytes);
-  json_member_bool(w, "bijective", view->facts.bijective);
-  put_clash(w, view);
-  json_member_bool(w, "linear", view->facts.linear);
-  json_member_int(w, "constant", view->facts.constant);
-  put_columns(w, &view->facts);
-  json_member_int(w, "whole_bytes", view->facts.whole_bytes);
-  json_member_bool(w, "vector4", view->facts.whole_bytes >= 4);
-  json_member_bool(w, "vector8", view->facts.whole_bytes >= 8);
-  json_member_bool(w, "vector16", view->facts.whole_bytes >= 16);
-  json_member_bool(w, "ldmatrix", view->facts.whole_bytes >= 16);
-  json_member_bool(w, "cpasync16", view->facts.whole_bytes >= 16);
-  put_sites(w, view);
-  if (map) put_map(w, view->layout);
+  const int n = slab->rows * slab->row_bytes / slab->elem_bytes;
+  int *out = ARENA_ARRAY(view->arena, int, n);
+  for (int i = 0; i < n; i++) out[i] = view->layout->offset_of[i * slab->elem_bytes];
+  return out;
 }
+
+#define FORM_FILE "cli/common/tables/layout_view.form"
+#include "base/form_make.h"
 
 int layout_view_status(const LayoutView *view) {
   if (view->facts.bijective) return CLI_OK;

@@ -3,7 +3,7 @@
 #pragma once
 #include "banks/layouts/layout_unit.h"
 #include "banks/solver/slab_site.h"
-#include "base/json.h"
+#include "base/form.h"
 
 typedef struct LayoutView {
   Arena *arena;
@@ -14,6 +14,7 @@ typedef struct LayoutView {
   LayoutFacts facts;
   const SlabSite *sites;
   int n_sites;  // 0 where two elements lie in one place
+  bool map;     // documents have the offset of every element
 } LayoutView;
 
 LayoutView layout_view(Arena *arena, const Layout *layout, const SlabSite *sites, int n_sites);
@@ -23,6 +24,6 @@ void layout_view_print(const LayoutView *view, bool map);
 void layout_view_print_facts(const LayoutView *view);
 void layout_view_print_groups(const LayoutView *view, bool map);
 void layout_view_print_sites(const LayoutView *view);
-void layout_view_write(JsonWriter *w, const LayoutView *view, bool map);
+extern const Form layout_view_form;
 // CLI_OK, or what a layout that is no bijection ends with, which is said on stderr.
 int layout_view_status(const LayoutView *view);

@@ -21,15 +21,3 @@ const SiteSaid *sites_said(Arena *arena, const Model *model) {
 
 #define FORM_FILE "model/readings/cost/site_json.form"
 #include "base/form_make.h"
-
-void site_put_json(JsonWriter *w, const Site *site, double clocks_measured) {
-  form_write(w, NULL, &site_form, &(SiteSaid){site, clocks_measured}, NULL);
-}
-
-void global_sites_put_json(JsonWriter *w, const Model *model) {
-  form_members(w, NULL, &global_sites_form, model, NULL);
-}
-
-void resources_put_limiters(JsonWriter *w, const Resources *r) {
-  form_members(w, NULL, &limiters_form, r, NULL);
-}

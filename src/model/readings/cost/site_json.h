@@ -23,10 +23,3 @@ extern const Form site_form;          // of SiteSaid
 extern const Form sites_form;         // of Model: "sites", all of them, nothing measured
 extern const Form global_sites_form;  // of Model: "global_sites", the accesses to global memory
 extern const Form limiters_form;      // of Resources: "limiters", all that keep a block off an SM
-
-// The same through a writer.
-void site_put_json(JsonWriter *writer, const Site *site, double clocks_measured);
-// The accesses to global memory: an array "global_sites", a member of an object that is open.
-void global_sites_put_json(JsonWriter *writer, const Model *model);
-// All that keep one more block off an SM: an array "limiters", a member of an object that is open.
-void resources_put_limiters(JsonWriter *writer, const Resources *resources);

@@ -25,6 +25,7 @@
 //   GRID (key, help, items, rows, columns)              an array of arrays of numbers
 //   WHEN_GRID (key, help, when, items, rows, columns)
 //   COUNTS (key, help, name, items, n)                  an object {name(i): items[i]}
+//   MAYBE_COUNTS (key, help, known, name, items, n)      null where `known` is false
 //   PAIRS (key, help, items, n)                         an object of texts; items: FormPair *
 //   OBJECT MAYBE_OBJECT (key, help, form, object)       a form of its own; null where it is NULL
 //   WHEN_OBJECT (key, help, when, form, object)

@@ -87,6 +87,13 @@
                                   .bytes = sizeof *(items),          \
                                   .numbers = FORM_NUMBERS_OF(items)} \
                     : (FormValue){.is_absent = true};
+#define MAYBE_COUNTS(key, help, known, name_of, items, count) \
+  *value++ = (FormValue){.is_null = !(known),                 \
+                         .at = (items),                       \
+                         .name = (name_of),                   \
+                         .n = (int)(count),                   \
+                         .bytes = sizeof *(items),            \
+                         .numbers = FORM_NUMBERS_OF(items)};
 #define COUNTS(key, help, name_of, items, count)   \
   *value++ = (FormValue){.at = (items),            \
                          .name = (name_of),        \
@@ -162,6 +169,7 @@
 #define GRID(key, help, ...) FORM_ROW(key, GRID, ALWAYS, NULL, false, help)
 #define WHEN_GRID(key, help, ...) FORM_ROW(key, GRID, WHEN, NULL, false, help)
 #define COUNTS(key, help, ...) FORM_ROW(key, COUNTS, ALWAYS, NULL, false, help)
+#define MAYBE_COUNTS(key, help, ...) FORM_ROW(key, COUNTS, MAYBE, NULL, false, help)
 #define PAIRS(key, help, ...) FORM_ROW(key, PAIRS, ALWAYS, NULL, false, help)
 #define OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, ALWAYS, &form, false, help)
 #define MAYBE_OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, MAYBE, &form, false, help)

@@ -23,6 +23,7 @@
 #undef TEXTS
 #undef GRID
 #undef COUNTS
+#undef MAYBE_COUNTS
 #undef OBJECT
 #undef MAYBE_OBJECT
 #undef WHEN_OBJECT

@@ -74,25 +74,15 @@ static ClockAnswer answer_state(const Compiled *c, const ClockAsk *ask, const ch
   return clock_answer_stand_in(c->arena, cli_compiled_model(c), ask);
 }
 
-static void print_state_json(const Compiled *c, const Why *why) {
-  Str out = str_new(c->arena);
-  JsonWriter w = json_writer(&out);
-  cli_compile_json_heading(&w, c);
-  json_member_string(&w, "note", why->note);
-  why_put_json(&w, why);
-  json_end_object(&w);
-  puts(out.text);
-}
-
 static void show_state(const Compiled *c) {
   const WhyOptions *given = (const WhyOptions *)(const void *)c->given;
   const ClockAsk ask = {.mhz = given->mhz, .what_if = given->what_if, .cold = given->cold};
-  Why why = {.arena = c->arena, .emission = c->emission, .what_if = given->what_if};
+  Why why = {.arena = c->arena, .compiled = c, .emission = c->emission, .what_if = given->what_if};
   const ClockAnswer answer = answer_state(c, &ask, &why.note);
   why.answer = &answer;
   *given->stands_in = answer.stand_in;
   if (given->compile.json)
-    print_state_json(c, &why);
+    why_print_json(&why);
   else
     why_print(&why);
 }
@@ -152,18 +142,6 @@ static bool read_trips(const WhyOptions *given, ClockAsk *ask, Diags *diags) {
   return true;
 }
 
-static void print_cubin_json(Arena *arena, const char *path, const Why *why) {
-  Str out = str_new(arena);
-  JsonWriter w = json_writer(&out);
-  json_begin_document(&w);
-  json_member_string(&w, "command", "why");
-  json_member_string(&w, "file", path);
-  json_member_string(&w, "arch", arena_printf(arena, "sm_%d", why->answer->target->cc));
-  why_put_json(&w, why);
-  json_end_object(&w);
-  puts(out.text);
-}
-
 static int run_cubin(Arena *arena, const WhyOptions *given, const char *path, Diags *diags) {
   ClockAsk ask = {.kernel = given->kernel, .mhz = given->mhz, .what_if = given->what_if};
   TargetTable targets;
@@ -176,9 +154,9 @@ static int run_cubin(Arena *arena, const WhyOptions *given, const char *path, Di
   if (!bytes) return cli_error(CLI_USAGE, "%s: %s", name, why_not);
   const ClockAnswer answer = clock_answer_cubin(arena, bytes, n, &targets, &ask);
   if (answer.why_not) return cli_error(CLI_USAGE, "%s: %s", name, answer.why_not);
-  const Why why = {.arena = arena, .answer = &answer, .what_if = given->what_if};
+  const Why why = {.arena = arena, .path = path, .answer = &answer, .what_if = given->what_if};
   if (given->compile.json)
-    print_cubin_json(arena, path, &why);
+    why_print_json(&why);
   else
     why_print(&why);
   return CLI_OK;

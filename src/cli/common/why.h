@@ -4,19 +4,20 @@
 //   2663 clk a turn = 2244 issue ███████ 84 %  300 register banks ███ 11 %  119 LDS, barrier █ 5 %
 //   banks free: 2363 (+13 %)   loads nearer: 2655 (0 %)
 #pragma once
-#include "base/json.h"
+#include "cli/common/cli_compile.h"
 #include "kernels/toolchain/machine/clock_answer.h"
 
 typedef struct Why {
   Arena *arena;
   const ClockAnswer *answer;
+  const Compiled *compiled;  // NULL: the kernel is no schedule's
+  const char *path;          // of a cubin
   const Emission *emission;  // NULL: the kernel is no schedule's
   bool what_if;              // for every loop
   const char *note;          // why it is a stand-in; NULL: it is none
 } Why;
 
 void why_print(const Why *why);
-// Members of a document that the caller has begun.
-void why_put_json(JsonWriter *writer, const Why *why);
+void why_print_json(const Why *why);
 // The two registers of one bank that the instruction reads, "R28, R186"; "" where none are.
 const char *why_same_bank(Arena *arena, const SassInst *inst);

@@ -30,7 +30,7 @@ static void put_inner(JsonWriter *w, const char *key, const char *type) {
 
 static void put_object(JsonWriter *w, const Form *form, bool is_document);
 
-// What each element of an array, or each member with a name from outside, is.
+// The type of each element of an array, or of each member with a name from outside.
 static void put_elements(JsonWriter *w, const FormField *field) {
   static const char *const elements[] = {
       [FORM_NUMBERS] = "number", [FORM_TEXTS] = "string", [FORM_GRID] = "array",

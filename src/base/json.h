@@ -102,7 +102,7 @@ typedef struct JsonWriter {
 } JsonWriter;
 
 JsonWriter json_writer(Str *str);
-// What the member "schema" of every document says.
+// The text of the member "schema" of every document.
 #define JSON_DOCUMENT_SCHEMA "gemmview/1"
 // The object that a whole document is: its first member says the schema that it keeps to.
 void json_begin_document(JsonWriter *writer);

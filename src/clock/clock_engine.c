@@ -194,7 +194,7 @@ static void charge_lost(Engine *e, const EngineScheduler *s) {
   }
 }
 
-// What a warp that could have gone did instead: another was chosen, or the one that was tried got
+// The reason of a warp that could have gone: another was chosen, or the one that was tried got
 // no operands, which holds up all of them, as the profiler counts it.
 static ClockCause cause_of(const EngineScheduler *s, int i, int chosen, bool is_held_up) {
   if (s->order[i] == chosen) return CLOCK_SELECTED;
@@ -328,7 +328,7 @@ int64_t engine_next(const Engine *e) {
   return next;
 }
 
-// Of instruction i: its share of what is lost, and the cause that takes most of it.
+// For instruction i: its share of what is lost, and the cause that takes most of it.
 static void sum_up_one(const Engine *e, int i, double per, ClockTurn *out, double *lost,
                        ClockCause *cause, int *blame) {
   const double *row = e->lost + i * CLOCK_CAUSE_COUNT;

@@ -1,4 +1,4 @@
-// What the players of loops and of kernels share: the state of one SM, and its clock.
+// The state of one SM and its clock: the players of loops and of kernels share it.
 // Included by src/clock alone.
 #pragma once
 #include "clock/clock_banks.h"
@@ -111,7 +111,7 @@ typedef struct Engine {
 // ---- clock_units.c: what instructions set going -------------------------------------------------
 
 void engine_open(Engine *e, int warp, int scoreboard, double at, ClockCause reason);
-// What is due at this clock happens.
+// Carries out all that is due at this clock.
 void engine_let_happen(Engine *e);
 // The instruction of the warp is carried out, but for the way that the warp goes on.
 void engine_carry_out(Engine *e, EngineScheduler *s, int warp);

@@ -1,6 +1,6 @@
 // The blocks of one SM, one after the other, played to their end.
 //
-// Of many blocks three generations are played; those behind take as long as the blocks from the
+// Three generations of many blocks are played; those behind take as long as the blocks from the
 // first generation's end on took in the mean. A clock in which nothing can happen is passed over:
 // the engine goes to the next thing that is due.
 #include "base/whole.h"
@@ -53,7 +53,7 @@ static bool play(Engine *e, Played *played) {
   while (e->ended < played->blocks && e->now < CLOCKS_MAX) {
     fill_slots(e, played->blocks);
     const bool any = engine_clock(e);
-    if (!played->first && e->ended >= e->slots) played->first = time_of(e);
+    if (!(played->first > 0) && e->ended >= e->slots) played->first = time_of(e);
     if (any || e->ended >= played->blocks) continue;
     const int64_t next = engine_next(e);
     if (next < 0) return false;
@@ -79,7 +79,7 @@ ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   out.turn = engine_sum_up(arena, e, clocks, clocks / played.end);
   for (int i = 0; i < in->n_loops && i < CLOCK_MARKS_MAX; i++) {
     const ClockRounds *from = &e->rounds[i];
-    out.rounds[i] = (ClockRounds){from->turns, from->turns ? from->clocks / from->turns : 0};
+    out.rounds[i] = (ClockRounds){from->turns, from->turns > 0 ? from->clocks / from->turns : 0};
   }
   return out;
 }

@@ -17,7 +17,7 @@ typedef struct ClockBlock {
   const SassWay *way;  // of each warp
 } ClockBlock;
 
-// What a copy by TMA moves.
+// The bytes of a copy by TMA.
 typedef struct ClockBox {
   double bytes, rows;
 } ClockBox;
@@ -46,7 +46,7 @@ typedef struct ClockKernel {
   bool banks_are_free, loads_are_near;
 } ClockKernel;
 
-// Of one loop: times that warps went round it, and the mean clocks of a turn.
+// For one loop: times that warps went round it, and the mean clocks of a turn.
 typedef struct ClockRounds {
   double turns, clocks;
 } ClockRounds;

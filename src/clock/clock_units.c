@@ -1,4 +1,4 @@
-// What an issued instruction sets going: queues, pipes, L2, copies, mbarriers, wgmma.
+// Effects of an issued instruction: queues, pipes, L2, copies, mbarriers, wgmma.
 #include <string.h>
 
 #include "base/whole.h"
@@ -131,7 +131,7 @@ void engine_let_happen(Engine *e) {
 
 // ---- far memory ---------------------------------------------------------------------------------
 
-// What has to come from DRAM is farther away: all that the first blocks ask for where L2 is cold.
+// Data from DRAM are farther away: all that the first blocks ask for where L2 is cold.
 static double far_latency(Engine *e) {
   const bool first = e->in->cold && e->far_loads++ < e->in->cold_loads;
   const double share = first ? 1 : e->in->dram_share;
@@ -164,7 +164,7 @@ static bool is_load(const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
 }
 
-// Of executions of which a part finds its lines in L1, every so many goes to L2.
+// Where a part of the executions finds its lines in L1, the others go to L2 at equal distances.
 static bool goes_far(Engine *e, int pc) {
   if (!(e->in->far_bytes[pc] > 0)) return false;
   e->owed[pc] += e->in->far_share[pc];

@@ -1,6 +1,6 @@
-// What comes before what when threads, copies and tensor cores work side by side: a state of plain
-// numbers that events move on. Whoever runs a program drives it; it knows of no statement, no
-// instruction and no address.
+// Order: which event comes before which when threads, copies and tensor cores work side by side: a
+// state of plain numbers that events move on. Whoever runs a program drives it; it knows of no
+// statement, no instruction and no address.
 //
 // A party is whatever does things one after the other: a warp, its share of the tensor core, an
 // mbarrier's copies. The driver numbers parties, and counts their ticks, as it likes: a party's
@@ -52,7 +52,7 @@ Order *order_new(Arena *arena, int parties, int most, int facts);
 void *order_piece(Order *order, size_t bytes);
 // As it was when it was made.
 void order_reset(Order *order, int parties);
-// Of two that were made by the same calls.
+// Both must have been made by the same calls.
 void order_copy(Order *into, const Order *from);
 bool order_same(const Order *a, const Order *b);
 uint64_t order_hash(const Order *order);

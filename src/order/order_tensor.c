@@ -38,7 +38,7 @@ static bool ended(const OrderVisit *visit, const OrderTouch *then, bool read, ui
   return true;
 }
 
-// Of what one warp asks of the tensor core one comes after the other, but for what is apart.
+// Requests of one warp to the tensor core come one after the other, but for those that are apart.
 static OrderGap gap_behind(const OrderVisit *visit, const OrderTouch *then, uint32_t tick) {
   const Order *o = visit->order;
   const int party = then->party;

@@ -40,7 +40,7 @@ static inline void order_wait_for_moves(OrderGroups *moves, OrderGroupTicks *tic
   order_groups_wait_at(moves, ticks, 0, now);
 }
 
-// What is missing between two accesses.
+// The order that is missing between two accesses.
 typedef enum OrderGap {
   ORDER_NO_GAP,
   ORDER_GAP_WAIT,    // the first is a move that its warp has not waited for
@@ -60,7 +60,7 @@ OrderFault order_fault(const OrderConflict *conflict);
 // "with no barrier between", "and has waited for no commit behind that", …
 const char *order_gap_text(const OrderConflict *conflict);
 
-// Who is at a place.
+// The party at a place.
 typedef struct OrderVisit {
   const Order *order;
   const OrderMoves *moves;  // by warp, which are the first parties
@@ -76,7 +76,7 @@ typedef struct OrderVisit {
 static inline bool order_place_is_written(const OrderPlace *place, const OrderVisit *visit) {
   return place->write.tick > visit->since;
 }
-// What is in the way, if anything; the place remembers the visit.
+// The obstacle, if there is one; the place remembers the visit.
 OrderConflict order_place_read(OrderPlace *place, const OrderVisit *visit);
 OrderConflict order_place_write(OrderPlace *place, const OrderVisit *visit);
 // It is given back: nobody may be there any more. An allocation knows nothing of fences.

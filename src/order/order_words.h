@@ -1,8 +1,8 @@
-// What is wrong with an order, in the words of every driver. A sentence begins with who does it.
+// Faults of an order, in the words of every driver. A sentence begins with who does it.
 #pragma once
 #include "order/order_mbar.h"
 
-// What each kind of finding means.
+// The meaning of each kind of finding.
 #define ORDER_HELP_RACE "two accesses without an order between them, at least one of them a write"
 #define ORDER_HELP_WAIT "a copy or product that nobody waited for is read or written over"
 #define ORDER_HELP_FENCE \

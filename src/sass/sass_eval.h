@@ -1,4 +1,4 @@
-// What an instruction of whole numbers computes, for one lane.
+// The result of an instruction of whole numbers, for one lane.
 //
 //   IADD3 R8, R2, 0x40, -R5        a + b - c
 //   LOP3.LUT R5, R3, 7, RZ, 0xc0   the table 0xc0 is a & b

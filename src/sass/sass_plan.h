@@ -1,4 +1,4 @@
-// What is found out once of a code before its warps are run (sass_run.h).
+// Facts of a code that are found once, before its warps are run (sass_run.h).
 #pragma once
 #include "sass/sass_eval.h"
 #include "sass/sass_run.h"

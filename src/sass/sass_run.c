@@ -130,7 +130,7 @@ static void forget(Run *run, const SassInst *inst) {
 
 // ---- instructions that compute ------------------------------------------------------------------
 
-// What the operands are in one lane.
+// The operands' values in one lane.
 static SassIn lane_of(const Lanes *const in[4], const Predicate p[3], int i) {
   return (SassIn){in[0]->v[i],         in[1]->v[i],         in[2]->v[i],        in[3]->v[i],
                   p[0].lanes >> i & 1, p[1].lanes >> i & 1, p[2].lanes >> i & 1};

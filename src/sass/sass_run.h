@@ -2,7 +2,7 @@
 // is known which branches it takes, how often it goes round a loop, and which addresses it asks
 // for.
 //
-// What memory holds is not known, and what is computed of it is not either. A branch that nothing
+// The contents of memory are not known, nor what is computed from them. A branch that nothing
 // is known of goes on; a wait for an mbarrier succeeds; registers can be had. Lanes that part are
 // run from the lowest address on, so that they meet again.
 //
@@ -30,7 +30,7 @@ typedef struct SassStretch {
   int first, last;
 } SassStretch;
 
-// What one execution of an instruction that orders or copies is about.
+// One execution of an instruction that orders or copies.
 typedef struct SassEvent {
   int at;            // the instruction
   int lanes;         // that carry it out
@@ -57,7 +57,7 @@ typedef struct SassListener {
   void *context;
 } SassListener;
 
-// What is found out once of a code: which instructions branches hang on.
+// Found once for a code: the instructions that branches depend on.
 typedef struct SassPlan SassPlan;
 const SassPlan *sass_plan(Arena *arena, const SassCode *code);
 

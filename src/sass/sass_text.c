@@ -1,4 +1,4 @@
-// What the decoder knows of an instruction → one line.
+// An instruction, as the decoder knows it → one line.
 #include "sass/sass_text.h"
 
 #include "base/str.h"

@@ -172,7 +172,7 @@ static void write_bench(JsonWriter *w, const void *it, const void *in, Arena *ar
   cli_write_json(w, arena, text.text);
 }
 
-// What is printed: the states that were timed, and how that ended.
+// The document: the states that were timed, and how that ended.
 typedef struct BenchShown {
   const Subject *s;
   int status;

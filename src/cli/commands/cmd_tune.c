@@ -118,7 +118,7 @@ typedef struct TuneLine {
   const TunePoint *point;  // that is told; of progress the best so far, or NULL
 } TuneLine;
 
-// What was found of the order of random schedules.
+// The order of random schedules, as found.
 typedef struct TuneOrders {
   double elapsed_s;
   const TuneField *field;

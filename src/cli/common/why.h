@@ -1,4 +1,4 @@
-// What the clock says of a kernel, on the terminal and as JSON.
+// The clock's answer about a kernel, on the terminal and as JSON.
 //
 //   matmul  loop 0x940-0x4f50, 1122 instructions, 2 warps a scheduler      H200 SXM, sm_90a
 //   2663 clk a turn = 2244 issue ███████ 84 %  300 register banks ███ 11 %  119 LDS, barrier █ 5 %

@@ -384,7 +384,7 @@ static void say(const ArgGiver *g, const char *arg, const char *expected) {
            str_sanitise(g->arena, arg), expected);
 }
 
-// What a buffer of random numbers is made of, page by page.
+// The contents of a buffer of random numbers, page by page.
 typedef struct RandomFill {
   uint64_t seed;  // of its first element
   PtxElement element;

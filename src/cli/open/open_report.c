@@ -366,7 +366,7 @@ static const PtxLine **global_lines(Arena *arena, const OpenResult *r) {
   return line;
 }
 
-// Who did it, and where; -1 and NULL: there is none.
+// The thread or warp at fault, and where; -1 and NULL: there is none.
 typedef struct FindingSide {
   int pc, thread;
   const PtxLoc *loc;

@@ -50,8 +50,8 @@ typedef struct OpenResult {
   LineTable sass_lines;
 } OpenResult;
 
-// What a place was inlined by: the place itself, its call, that one's call; [OPEN_CHAIN_MAX], NULL
-// behind the last.
+// The calls that inlined a place: the place itself, its call, that one's call; [OPEN_CHAIN_MAX],
+// NULL behind the last.
 enum { OPEN_CHAIN_MAX = 16 };
 const PtxLoc **open_chain(Arena *arena, const OpenResult *result, int loc);
 extern const Form open_place_form;  // of PtxLoc, in an OpenResult

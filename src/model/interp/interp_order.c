@@ -67,7 +67,7 @@ void interp_learn(Machine *m, const Warp *w, const uint32_t *from) {
   order_join(m->order, rest_of(m, w->index), from);
 }
 
-// What other blocks of a cluster have done waits in the queues of other SMs, which no fence of this
+// Work of other blocks of a cluster waits in the queues of other SMs, which no fence of this
 // one looks at. A warp knows all that it did itself since its lanes last met only if every lane
 // fences.
 void interp_fence(Machine *m, const Warp *w) {
@@ -84,7 +84,7 @@ void interp_fence(Machine *m, const Warp *w) {
   }
 }
 
-// What these lanes did to tensor memory is known to whom they tell of it from now on.
+// These lanes' work on tensor memory is known to whom they tell of it from now on.
 void interp_before(Machine *m, const Warp *w) {
   const uint32_t now = ++m->epoch;
   uint32_t *clock = warp_is_whole(w) ? clock_of(m, w->index) : interp_clock_of_lanes(m, w);

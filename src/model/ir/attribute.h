@@ -1,4 +1,4 @@
-// What an operation has besides its operands: the rows of attribute.def.
+// Attributes: all that an operation has besides its operands, the rows of attribute.def.
 #pragma once
 #include "model/ir/program.h"
 

@@ -101,7 +101,7 @@ bool fact_stalled(const FactScene *scene, const FactArgs *args, FactValue *value
   return true;
 }
 
-// Of the kernel with a copy at another place: "place_K_s_18_registers".
+// A figure of the kernel with a copy at another place: "place_K_s_18_registers".
 #define PLACED_FACT(fact, figure)                                                                  \
   bool fact_##fact(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
     FactCount count;                                                                               \

@@ -1,6 +1,6 @@
 // Who has which columns of tensor memory, and in which order they are reached.
 //
-// What is missing between two accesses order/order_tensor.h says. Ticks of a warp's share of the
+// order/order_tensor.h says what is missing between two accesses. Ticks of a warp's share of the
 // tensor core are the products that it has been asked for; a commit tells its mbarrier of them.
 #include "ptx/run/run_tmem.h"
 

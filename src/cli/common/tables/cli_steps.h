@@ -7,7 +7,7 @@
 
 void cli_print_steps(Arena *arena, const Model *model);
 
-// What documents say of it: "fragments", "steps" and "strategies".
+// Its forms: "fragments", "steps" and "strategies".
 typedef struct CliSteps {
   Steps steps;
   int n_strategies;

@@ -42,7 +42,7 @@ typedef struct Recorded {
 
 enum { RECORDED_ROWS_MAX = 4096 };
 
-// What is written: of the document all but "schema", which form_document writes.
+// The document without "schema", which form_document writes.
 extern const Form recorded_form, recorded_row_form;
 // NULL and the findings when the text is not what the writer writes. `what` names the file.
 const Recorded *recorded_read_json(Arena *arena, const char *text, size_t n, const char *what,

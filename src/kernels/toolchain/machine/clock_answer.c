@@ -267,7 +267,7 @@ static void take_texts(Arena *arena, const SassResult *sass, ClockAnswer *out) {
   out->line = line;
 }
 
-// What a loop costs of the kernel: its instructions' clocks, so that they are those of a turn.
+// A loop's cost in the kernel: its instructions' clocks, so that they are those of a turn.
 static void take_loop(Arena *arena, const ClockStay *stay, const ClockAnswer *answer, int which,
                       int schedulers, ClockedLoop *out) {
   const int n = answer->code.n;

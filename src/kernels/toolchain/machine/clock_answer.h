@@ -1,4 +1,4 @@
-// What the clock says of a kernel's machine code: clocks of each loop, of the kernel where its
+// The clock's answer about a kernel's machine code: clocks of each loop, of the kernel where its
 // launch is known, and the cost of each instruction. One structure for a compiled schedule and for
 // a cubin of anybody's; the command `why` shows it.
 #pragma once
@@ -80,8 +80,8 @@ typedef struct ClockAnswer {
   int *blame;
 } ClockAnswer;
 
-// Of one kernel of a cubin: nothing of its launch is known but the threads of a block, where the
-// code declares them. `target`: a GPU of its architecture.
+// Answers for one kernel of a cubin: nothing of its launch is known but the threads of a block,
+// where the code declares them. `target`: a GPU of its architecture.
 ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t bytes,
                                const TargetTable *targets, const ClockAsk *ask);
 // The machine code of an emission's kernels; of the main one the bytes of a thread's stack.
@@ -90,10 +90,10 @@ typedef struct ClockTexts {
   int stack_bytes;
 } ClockTexts;
 
-// Of a compiled schedule. `compiled`: the model with the compiler's registers; `sass`: the listing
-// for texts and lines, NULL where there is none.
+// Answers for a compiled schedule. `compiled`: the model with the compiler's registers; `sass`: the
+// listing for texts and lines, NULL where there is none.
 ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emission *emission,
                                const ClockTexts *texts, const SassResult *sass,
                                const ClockAsk *ask);
-// What stands in for it while nothing is compiled.
+// The stand-in while nothing is compiled.
 ClockAnswer clock_answer_stand_in(Arena *arena, const Model *model, const ClockAsk *ask);

@@ -202,7 +202,7 @@ static Costs costs_new(Arena *arena, const SassCode *code) {
                  .l1 = ARENA_ARRAY(arena, uint64_t, L1_PIECES)};
 }
 
-// What is spilled comes by in circles: where L1 has no room for all of it beside the shared memory
+// Spilled values come by in circles: where L1 has no room for all of it beside the shared memory
 // of its blocks, which is cut off in these steps, none of it is there when it is asked for again.
 static double spilled_share(const Model *model, const EmitKernel *kernel, int stack_bytes) {
   enum { KIB = 1024, ALL = 256 };
@@ -312,7 +312,7 @@ static int64_t blocks_of_sm(const Model *model, const EmitKernel *kernel) {
   return ceil_div(grid_of(model, kernel), model->target->sm_count);
 }
 
-// Who walks: the launch of a kernel, and what is found on the way.
+// The walker: the launch of a kernel, and what is found on the way.
 typedef struct Walker {
   Arena *arena;
   const Model *model;
@@ -448,7 +448,7 @@ static SassWay cut_way(Arena *arena, const SassWay *way, const SassLoop *loop, i
   return out;
 }
 
-// Of ways that are too long to be played whole the middle turns are left out. A ring of slabs comes
+// Ways that are too long to be played whole lose their middle turns. A ring of slabs comes
 // round with them: they are a multiple of what any ring's slots and phases are.
 static void cut_ways(Arena *arena, KernelPlay *play, const SassWay *way, ClockBlock *block) {
   enum { RING = 24 };

@@ -12,7 +12,7 @@ typedef struct PlayAsk {
   int more_blocks;  // resident, than there are
 } PlayAsk;
 
-// What is played, to be played again with another machine or another question.
+// The input of a play, to be played again with another machine or another question.
 typedef struct KernelPlay {
   const char *why_not;  // a sentence where it cannot be; NULL: it can
   SassCode code;

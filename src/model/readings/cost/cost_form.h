@@ -1,4 +1,4 @@
-// What a slab's time and a block's share of an SM come to, as data.
+// Data: a slab's time and a block's share of an SM.
 //
 //   "traffic":{"estimated":true,"limit":"shared",…} "model":{"estimated":true,"registers":108,…}
 #pragma once

@@ -7,7 +7,7 @@
 
 #include "model/readings/place/fragment_text.h"
 
-// What is known of a row after one step of its reduction.
+// The state of a row after one step of its reduction.
 typedef struct RowStep {
   const FragmentRow *row;
   int step;

@@ -1,4 +1,4 @@
-// What the forms of the views are of, for the views that have no file of their own for it
+// Subjects of the views' forms, for the views that have no file of their own for it
 // (ViewBody.data).
 #pragma once
 #include "tui/session/session.h"

@@ -30,7 +30,7 @@ static const char *part_text(Arena *arena, const Descriptor *frame, DescriptorPa
   return descriptor_part_text(arena, &frame->said, &tile, part, across);
 }
 
-// Of tcgen05.mma, whose types and shape stand in a descriptor too.
+// Belongs to tcgen05.mma, whose types and shape stand in a descriptor too.
 static bool has_instruction(const Descriptor *frame) {
   InstructionDescriptor said;
   return matrix_tile_instruction_said(frame->reads.op, &said);
@@ -42,7 +42,7 @@ static const char *instruction_word(Arena *arena, const Descriptor *frame) {
   return arena_printf(arena, "0x%08x", said.word);
 }
 
-// What the field says; NULL: the instruction's kind has none of that name.
+// The field's text; NULL: the instruction's kind has none of that name.
 static const char *instruction_says(Arena *arena, const Descriptor *frame, const char *name) {
   InstructionDescriptor said;
   matrix_tile_instruction_said(frame->reads.op, &said);

@@ -14,6 +14,6 @@ void grid_draw_merge(Canvas *canvas, Rect *in, const GridHalf *half);
 // Whose map it is, and what every place has; the sentence is cut where there is no room.
 void grid_draw_places(Canvas *canvas, Rect in, const GridHalf *half);
 
-// Of a GridHalf whose kernel has a map of the chip.
+// A GridHalf whose kernel has a map of the chip.
 bool grid_half_has_map(const GridHalf *half);
 extern const Form grid_places_form;

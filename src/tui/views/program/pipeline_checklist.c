@@ -5,7 +5,7 @@
 //    ok      one thread of the block initialises the mbarriers, in no role   12   208
 //    wrong   one whole warp allocates tensor memory, with no lane guard      24   219
 //
-// Of a broken program it is the broken one's (model/readings/rules/skeleton.h), so that a breakage
+// For a broken program it is the broken one's (model/readings/rules/skeleton.h), so that a breakage
 // shows as the line that it breaks. Lines are about what must stand where, not about values: a
 // breakage that leaves all of it in its place is said to have none.
 //   CHECKLIST  27 of 27 stand; none is about last_barrier           loops  CUDA

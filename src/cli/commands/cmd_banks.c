@@ -50,7 +50,7 @@ typedef struct EngineRate {
   int64_t accesses_per_s, accesses;
 } EngineRate;
 
-#define FORM_FILE "cli/commands/cmd_banks.form"
+#define FORM_FILE "cli/commands/forms/cmd_banks.form"
 #include "base/form_make.h"
 
 typedef struct BanksOptions {

@@ -180,7 +180,7 @@ typedef struct BenchShown {
   const VerifyResult *verify;  // with an error map; NULL: nothing is wrong
 } BenchShown;
 
-#define FORM_FILE "cli/commands/cmd_bench.form"
+#define FORM_FILE "cli/commands/forms/cmd_bench.form"
 #include "base/form_make.h"
 
 static void print_json(const Subject *s, int status) {

@@ -101,7 +101,7 @@ typedef struct BenchUiShown {
   OptionSize size;
 } BenchUiShown;
 
-#define FORM_FILE "cli/commands/cmd_bench_ui.form"
+#define FORM_FILE "cli/commands/forms/cmd_bench_ui.form"
 #include "base/form_make.h"
 
 static void print(BenchUi *bench, const BenchUiOptions *given) {

@@ -157,7 +157,7 @@ static const char **words_of(Arena *arena, const char *knobs, int *n) {
   return out;
 }
 
-#define FORM_FILE "cli/commands/cmd_check.form"
+#define FORM_FILE "cli/commands/forms/cmd_check.form"
 #include "base/form_make.h"
 
 static void print_csv(Arena *arena, const Model *model, bool failing) {

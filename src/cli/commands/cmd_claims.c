@@ -45,7 +45,7 @@ typedef struct ClaimsShown {
   ShownClaim claim[CLAIMS_MAX];
 } ClaimsShown;
 
-#define FORM_FILE "cli/commands/cmd_claims.form"
+#define FORM_FILE "cli/commands/forms/cmd_claims.form"
 #include "base/form_make.h"
 
 static void take(ClaimsShown *shown, const Published *said) {

@@ -62,7 +62,7 @@ static Folder look_at(Arena *arena, const char *path) {
   return folder;
 }
 
-#define FORM_FILE "cli/commands/cmd_classroom.form"
+#define FORM_FILE "cli/commands/forms/cmd_classroom.form"
 #include "base/form_make.h"
 
 static int show(Arena *arena, bool json) {

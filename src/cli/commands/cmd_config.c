@@ -48,7 +48,7 @@ static void write_config(JsonWriter *w, const void *it, const void *in, Arena *a
   json_put_value(w, json_parse(arena, text, strlen(text), &diags, "config"));
 }
 
-#define FORM_FILE "cli/commands/cmd_config.form"
+#define FORM_FILE "cli/commands/forms/cmd_config.form"
 #include "base/form_make.h"
 
 static void print_json(const Job *job, const Config *config, bool all_keys) {

@@ -92,7 +92,7 @@ static int line_index(const CudaShown *shown, const EmitLine *line) {
   return (int)(line - shown->emission->lines);
 }
 
-#define FORM_FILE "cli/commands/cmd_cuda.form"
+#define FORM_FILE "cli/commands/forms/cmd_cuda.form"
 #include "base/form_make.h"
 
 // ---- the command --------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ static int claim_index(const Decoded *decoded, const ClaimFound *found) {
   return (int)(found - decoded->found);
 }
 
-#define FORM_FILE "cli/commands/cmd_decode.form"
+#define FORM_FILE "cli/commands/forms/cmd_decode.form"
 #include "base/form_make.h"
 
 // ---- the command --------------------------------------------------------------------------------

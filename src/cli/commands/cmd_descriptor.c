@@ -218,7 +218,7 @@ static const int *chunks(Arena *arena, const Shown *shown) {
   return out;
 }
 
-#define FORM_FILE "cli/commands/cmd_descriptor.form"
+#define FORM_FILE "cli/commands/forms/cmd_descriptor.form"
 #include "base/form_make.h"
 
 static bool check(Shown *shown, Diags *findings) {

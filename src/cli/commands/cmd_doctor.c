@@ -155,7 +155,7 @@ static void print_text(const Report *r) {
   }
 }
 
-#define FORM_FILE "cli/commands/cmd_doctor.form"
+#define FORM_FILE "cli/commands/forms/cmd_doctor.form"
 #include "base/form_make.h"
 
 int cmd_doctor(Arena *arena, int argc, char **argv) {

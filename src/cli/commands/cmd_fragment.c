@@ -433,7 +433,7 @@ static const int *addresses(Arena *arena, const FragmentLoad *l, int *n) {
   return out;
 }
 
-#define FORM_FILE "cli/commands/cmd_fragment.form"
+#define FORM_FILE "cli/commands/forms/cmd_fragment.form"
 #include "base/form_make.h"
 
 static void print_json(const Fragment *f) {

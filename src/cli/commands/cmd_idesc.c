@@ -91,7 +91,7 @@ static const InstructionField **fields(Arena *arena, const InstructionKind *kind
   return out;
 }
 
-#define FORM_FILE "cli/commands/cmd_idesc.form"
+#define FORM_FILE "cli/commands/forms/cmd_idesc.form"
 #include "base/form_make.h"
 
 static int run_given(Arena *arena, const IdescOptions *given, int argc, char **argv, Diags *diags) {

@@ -273,7 +273,7 @@ static void print_text(const Subject *s) {
 
 static const char *operation_name(int op) { return op_name((OpKind)op); }
 
-#define FORM_FILE "cli/commands/cmd_interpret.form"
+#define FORM_FILE "cli/commands/forms/cmd_interpret.form"
 #include "base/form_make.h"
 
 // What is to be run, as a text to be looked at, changed and run again.

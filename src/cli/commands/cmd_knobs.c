@@ -46,7 +46,7 @@ typedef struct KnobsShown {
 
 static KnobId id_of(const Knob *knob) { return (KnobId)(knob - knob_table); }
 
-#define FORM_FILE "cli/commands/cmd_knobs.form"
+#define FORM_FILE "cli/commands/forms/cmd_knobs.form"
 #include "base/form_make.h"
 
 static void print_json(Arena *arena, int only) {

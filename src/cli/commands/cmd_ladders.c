@@ -63,7 +63,7 @@ static const NumberedRung *rungs_of(Arena *arena, const Ladder *ladder) {
   return out;
 }
 
-#define FORM_FILE "cli/commands/cmd_ladders.form"
+#define FORM_FILE "cli/commands/forms/cmd_ladders.form"
 #include "base/form_make.h"
 
 static void print_csv(const Ladders *all) {

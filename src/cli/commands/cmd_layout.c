@@ -223,7 +223,7 @@ static void print_text(const Shown *shown, bool map) {
   layout_view_print_sites(&shown->view);
 }
 
-#define FORM_FILE "cli/commands/cmd_layout.form"
+#define FORM_FILE "cli/commands/forms/cmd_layout.form"
 #include "base/form_make.h"
 
 static int run_given(Arena *arena, const LayoutOptions *given, int argc, char **argv,

@@ -221,7 +221,7 @@ static int count_words(const char *const *words) {
   return n;
 }
 
-#define FORM_FILE "cli/commands/cmd_lesson.form"
+#define FORM_FILE "cli/commands/forms/cmd_lesson.form"
 #include "base/form_make.h"
 
 static bool compute(const Handout *h, LessonShown *shown, Diags *diags) {

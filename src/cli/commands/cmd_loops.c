@@ -93,7 +93,7 @@ typedef struct LoopsShown {
   LoopsPass *pass;
 } LoopsShown;
 
-#define FORM_FILE "cli/commands/cmd_loops.form"
+#define FORM_FILE "cli/commands/forms/cmd_loops.form"
 #include "base/form_make.h"
 
 static void print_json(Arena *arena, const Model *model, Range range) {

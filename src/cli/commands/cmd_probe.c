@@ -237,7 +237,7 @@ static void write_result(JsonWriter *w, const void *it, const void *in, Arena *a
   cli_write_json(w, arena, text.text);
 }
 
-#define FORM_FILE "cli/commands/cmd_probe.form"
+#define FORM_FILE "cli/commands/forms/cmd_probe.form"
 #include "base/form_make.h"
 
 static void print_json(const CliProbe *probe, const Verdict *verdict, int status) {

@@ -26,7 +26,7 @@ static void print_counts(const PtxListing *listing) {
     printf("%6d  %s\n", listing->counts[i].count, listing->counts[i].opcode);
 }
 
-#define FORM_FILE "cli/commands/cmd_ptx.form"
+#define FORM_FILE "cli/commands/forms/cmd_ptx.form"
 #include "base/form_make.h"
 
 static void show(const Compiled *c) {

@@ -111,7 +111,7 @@ typedef struct ResourcesShown {
   ResourcesKernel *kernel;
 } ResourcesShown;
 
-#define FORM_FILE "cli/commands/cmd_resources.form"
+#define FORM_FILE "cli/commands/forms/cmd_resources.form"
 #include "base/form_make.h"
 
 static void print_json(const Compiled *c) {

@@ -76,7 +76,7 @@ static void write_sass(JsonWriter *w, const void *it, const void *in, Arena *are
   json_put_value(w, json_parse(arena, text.text, text.length, &diags, "sass"));
 }
 
-#define FORM_FILE "cli/commands/cmd_sass.form"
+#define FORM_FILE "cli/commands/forms/cmd_sass.form"
 #include "base/form_make.h"
 
 static void print_json(const Compiled *c, const SassResult *sass) {

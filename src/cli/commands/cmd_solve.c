@@ -141,7 +141,7 @@ static const char *family_name(const Solved *s, const SolverCandidate *candidate
   return solver_family_name((SolverFamily)(candidate - s->result->families));
 }
 
-#define FORM_FILE "cli/commands/cmd_solve.form"
+#define FORM_FILE "cli/commands/forms/cmd_solve.form"
 #include "base/form_make.h"
 
 static void print_text(Arena *arena, const SolverProblem *problem, const SolverResult *result,

@@ -115,7 +115,7 @@ typedef struct SweepLine {
   const RecordedRow *point, *best;  // one of them; the other is NULL
 } SweepLine;
 
-#define FORM_FILE "cli/commands/cmd_sweep.form"
+#define FORM_FILE "cli/commands/forms/cmd_sweep.form"
 #include "base/form_make.h"
 
 static void print_json_row(const Sweep *s, Arena *arena, const SweepLine *line) {

@@ -96,7 +96,7 @@ static bool read_slab(Arena *arena, const SwizzleOptions *given, SolverProblem *
   return true;
 }
 
-#define FORM_FILE "cli/commands/cmd_swizzle.form"
+#define FORM_FILE "cli/commands/forms/cmd_swizzle.form"
 #include "base/form_make.h"
 
 static int run_given(Arena *arena, const SwizzleOptions *given, int argc, char **argv,

@@ -76,7 +76,7 @@ static const FormPair *sources_of(Arena *arena, const Target *t, int *n) {
 
 static const char *source_id(const void *source) { return ((const TargetSource *)source)->id; }
 
-#define FORM_FILE "cli/commands/cmd_targets.form"
+#define FORM_FILE "cli/commands/forms/cmd_targets.form"
 #include "base/form_make.h"
 
 static void print_json(Arena *arena, const TargetTable *table, const Target *only) {

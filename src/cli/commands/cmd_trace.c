@@ -190,7 +190,7 @@ typedef struct TraceShown {
   TracedWarp *warp;  // of t->measured
 } TraceShown;
 
-#define FORM_FILE "cli/commands/cmd_trace.form"
+#define FORM_FILE "cli/commands/forms/cmd_trace.form"
 #include "base/form_make.h"
 
 static TracedWarp warp_of(const Traced *t, int warp) {

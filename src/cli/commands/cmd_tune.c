@@ -132,7 +132,7 @@ static const char *state_name(TuneState state) {
   return states[state];
 }
 
-#define FORM_FILE "cli/commands/cmd_tune.form"
+#define FORM_FILE "cli/commands/forms/cmd_tune.form"
 #include "base/form_make.h"
 
 static double elapsed(const Run *run) { return run->tune ? tune_elapsed_s(run->tune) : 0; }

@@ -68,7 +68,7 @@ typedef struct TunedFits {
   const HistoryCalibration *row;
 } TunedFits;
 
-#define FORM_FILE "cli/commands/cmd_tuned.form"
+#define FORM_FILE "cli/commands/forms/cmd_tuned.form"
 #include "base/form_make.h"
 
 static int show_calibrations(Arena *arena, bool json) {

@@ -159,16 +159,16 @@ START_TEST(bad_files_are_refused) {
   static const struct {
     const char *arguments, *says;
   } bad[] = {
-      {"why tests/data/cubins/sm_80.cubin --kernel dots", "no clock facts are known of sm_80"},
+      {"why tests/data/cubins/sm_80.cubin --kernel dots", "there are no clock facts for sm_80"},
       {"why tests/data/cubins/sm_90a.cubin --kernel nothing", "dots, pairs"},
       {"why tests/data/cubins/sm_90a.cubin --kernel dots --trips 0x40", "--trips is"},
       {"why tests/data/cubins/sm_90a.cubin --kernel dots --trips 0x40=0", "--trips is"},
-      {"why tests/data/README.md", "it is no cubin"},
+      {"why tests/data/README.md", "the file is not a cubin"},
       {"why tests/data/none.cubin", "No such file"},
       {"why tests/data/cubins", "folder"},
       {"why /dev/null", ""},
       {"why one two", "takes one cubin"},
-      {"why --kernel dots", "are of a cubin"},
+      {"why --kernel dots", "go with a cubin"},
   };
   if (!cli_has_program()) return;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -172,6 +172,6 @@ int cmd_why(Arena *arena, int argc, char **argv) {
     return cli_error(CLI_USAGE, "why takes one cubin, or a state with -k");
   if (argc == 2) return run_cubin(arena, &given, argv[1], &diags);
   if (given.kernel || given.trips.count)
-    return cli_error(CLI_USAGE, "--kernel and --trips are of a cubin");
+    return cli_error(CLI_USAGE, "--kernel and --trips go with a cubin");
   return run_state(arena, &given, &diags);
 }

@@ -210,6 +210,8 @@ void why_print(const Why *why) {
          answer->stand_in ? "a calibrated stand-in, nothing was played"
                           : "machine code, played clock by clock");
   if (why->note) printf("%s\n", why->note);
+  if (answer->assumes_threads)
+    printf("the code declares no block size: played with %d threads\n", 32 * answer->warps);
   print_kernel(why);
   if (answer->main < 0) return;
   const ClockedLoop *loop = &answer->loop[answer->main];

@@ -225,19 +225,20 @@ ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t 
   ElfBytes text = {0};
   const int sm = elf_cuda_sm(cubin, bytes),
             n = find_kernel(cubin, bytes, ask->kernel, &out.kernel, &text);
-  if (!sm) return no_answer("it is no cubin");
-  if (!n) return no_answer("it has no kernel");
+  if (!sm) return no_answer("the file is not a cubin");
+  if (!n) return no_answer("the cubin has no kernel");
   if (!out.kernel || (n > 1 && !ask->kernel))
-    return no_answer(arena_printf(arena, "--kernel names one of its kernels: %s",
+    return no_answer(arena_printf(arena, "choose a kernel of the cubin with --kernel: %s",
                                   say_kernels(arena, cubin, bytes)));
   out.target = first_of(targets, sm);
   if (!out.target || !clock_facts_read(arena, out.target, &machine))
-    return no_answer(arena_printf(arena, "no clock facts are known of sm_%d", sm));
+    return no_answer(arena_printf(arena, "there are no clock facts for sm_%d", sm));
   out.mhz = ask->mhz > 0 ? ask->mhz : out.target->boost_mhz;
   out.kernel = str_line(arena, out.kernel);
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), sm);
-  if (out.code.n > CODE_MAX) return no_answer("its code is too long to be played");
+  if (out.code.n > CODE_MAX) return no_answer("the machine code is too long to be played");
   const int threads = declared_threads(arena, cubin, bytes, out.kernel);
+  out.assumes_threads = !threads;
   out.warps = (int)ceil_div(threads ? threads : THREADS_UNKNOWN, 32);
   out.blocks = 1;
   begin_instructions(arena, &out);

@@ -55,8 +55,9 @@ typedef struct ClockAsk {
 } ClockAsk;
 
 typedef struct ClockAnswer {
-  const char *why_not;  // a sentence where there is nothing; NULL: there is
-  bool stand_in;        // clocks and tflops are a calibrated roofline's; there is no code
+  const char *why_not;   // a sentence where there is nothing; NULL: there is
+  bool assumes_threads;  // the code declares no block size; 128 threads were played
+  bool stand_in;         // clocks and tflops are a calibrated roofline's; there is no code
   const char *kernel;
   const Target *target;
   double mhz;

@@ -115,7 +115,7 @@ START_TEST(the_loop_is_found) {
   size_t n;
   const char *cubin = cubin_of(_i, &n);
   const ElfBytes text = elf_section(cubin, n, ".text.dots");
-  const CompiledCode code = kernel_code_read((const unsigned char *)cubin, n, "dots");
+  const CompiledCode code = kernel_reading((const unsigned char *)cubin, n, "dots").code;
   ck_assert_int_eq(code.inner.multiplies, 3);
   ck_assert_int_ge(code.inner.instructions, 6);
   ck_assert_int_lt(code.inner.instructions, (int)(text.end - text.at) / 16 / 2);

@@ -86,7 +86,7 @@ static Cubin cubin_of(const Instruction *code, int n) {
 
 static CompiledCode read_code(const Instruction *code, int n) {
   const Cubin cubin = cubin_of(code, n);
-  const CompiledCode out = kernel_code_read(cubin.bytes, cubin.n, "k");
+  const CompiledCode out = kernel_reading(cubin.bytes, cubin.n, "k").code;
   free(cubin.bytes);
   return out;
 }
@@ -170,7 +170,7 @@ START_TEST(spills_stand_where_they_stand) {
                                      {FFMA, 4, 7, 1, 0}, {STL, 1, 7, 0, 0},  {BRA, 5, 7, 0, 3},
                                      {LDL, 1, 0, 0, 0},  {IADD3, 4, 7, 0, 0}};
   const Cubin cubin = cubin_of(code, 8);
-  const CompiledSpills at = kernel_spills_read(cubin.bytes, cubin.n, "k");
+  const CompiledSpills at = kernel_reading(cubin.bytes, cubin.n, "k").spills;
   free(cubin.bytes);
   ck_assert_int_eq(at.before.stores, 2);
   ck_assert_int_eq(at.before.loads, 0);
@@ -195,7 +195,7 @@ START_TEST(branches_of_older_architectures_are_read) {
   ck_assert_ptr_nonnull(branch);
   memcpy(branch, &low, sizeof low);
   memcpy(branch + sizeof low, &high, sizeof high);
-  const CompiledCode its = kernel_code_read(cubin.bytes, cubin.n, "k");
+  const CompiledCode its = kernel_reading(cubin.bytes, cubin.n, "k").code;
   free(cubin.bytes);
   ck_assert_int_eq(its.inner.multiplies, 1);
   ck_assert_int_eq(its.inner.instructions, 2);
@@ -205,19 +205,19 @@ END_TEST
 START_TEST(damaged_cubins_have_no_code) {
   static const Instruction code[] = {{FFMA, 4, 7, 0, 0}, {BRA, 5, 7, 0, 1}};
   const Cubin cubin = cubin_of(code, 2);
-  ck_assert_int_eq(kernel_code_read(cubin.bytes, cubin.n, "k").inner.multiplies, 1);
-  ck_assert_int_eq(kernel_code_read(cubin.bytes, cubin.n, "nobody").inner.multiplies, 0);
-  ck_assert_int_eq(kernel_code_read(NULL, 0, "k").inner.multiplies, 0);
+  ck_assert_int_eq(kernel_reading(cubin.bytes, cubin.n, "k").code.inner.multiplies, 1);
+  ck_assert_int_eq(kernel_reading(cubin.bytes, cubin.n, "nobody").code.inner.multiplies, 0);
+  ck_assert_int_eq(kernel_reading(NULL, 0, "k").code.inner.multiplies, 0);
   for (size_t n = 0; n < cubin.n; n++) {
     unsigned char *cut = malloc(n ? n : 1);
     memcpy(cut, cubin.bytes, n);
-    ck_assert_int_eq(kernel_code_read(cut, n, "k").inner.multiplies, 0);
+    ck_assert_int_eq(kernel_reading(cut, n, "k").code.inner.multiplies, 0);
     free(cut);
   }
   for (size_t i = 0; i < cubin.n; i++)
     for (int bit = 0; bit < 8; bit++) {
       cubin.bytes[i] ^= (unsigned char)(1 << bit);
-      (void)kernel_code_read(cubin.bytes, cubin.n, "k");
+      (void)kernel_reading(cubin.bytes, cubin.n, "k").code;
       cubin.bytes[i] ^= (unsigned char)(1 << bit);
     }
   free(cubin.bytes);
@@ -249,7 +249,7 @@ END_TEST
 
 static int read_length(const Instruction *code, int n, const char *kernel) {
   const Cubin cubin = cubin_of(code, n);
-  const int out = kernel_length_read(cubin.bytes, cubin.n, kernel);
+  const int out = kernel_reading(cubin.bytes, cubin.n, kernel).instructions;
   free(cubin.bytes);
   return out;
 }

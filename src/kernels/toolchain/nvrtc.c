@@ -282,18 +282,17 @@ static const char *missing_kernel(Arena *arena, const Plan *plan, const char *pt
 
 // Where ptxas says that nothing is spilled, what is stored to local memory is the stack frame's: a
 // kernel that waits at mbarriers may store a zero there which nobody loads.
-static CompiledSpills read_spills(const CompileResult *result, const KernelResources *of) {
-  const bool none = of->spill_store_bytes == 0 && of->spill_load_bytes == 0;
-  return none ? (CompiledSpills){0}
-              : kernel_spills_read(result->cubin, result->cubin_bytes, of->name);
+static bool spills_nothing(const KernelResources *of) {
+  return of->spill_store_bytes == 0 && of->spill_load_bytes == 0;
 }
 
 void compile_read_cubin(CompileResult *result) {
   for (int i = 0; result->cubin && i < result->n_kernels; i++) {
     KernelResources *of = &result->kernels[i];
-    of->code = kernel_code_read(result->cubin, result->cubin_bytes, of->name);
-    of->spills = read_spills(result, of);
-    of->instructions = kernel_length_read(result->cubin, result->cubin_bytes, of->name);
+    const KernelReading reading = kernel_reading(result->cubin, result->cubin_bytes, of->name);
+    of->code = reading.code;
+    of->spills = spills_nothing(of) ? (CompiledSpills){0} : reading.spills;
+    of->instructions = reading.instructions;
   }
 }
 

@@ -247,26 +247,12 @@ static SassCode find_code(Arena *arena, const unsigned char *cubin, size_t n, co
                  : (SassCode){0};
 }
 
-CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel) {
+KernelReading kernel_reading(const unsigned char *cubin, size_t n, const char *kernel) {
   Arena *arena = arena_new("kernel code");
   const SassCode code = find_code(arena, cubin, n, kernel);
-  const CompiledCode out = code.n ? read_code(arena, &code) : (CompiledCode){0};
+  KernelReading out = {.instructions = -1};
+  if (code.n)
+    out = (KernelReading){read_code(arena, &code), read_spills(arena, &code), read_length(&code)};
   arena_free(arena);
   return out;
-}
-
-CompiledSpills kernel_spills_read(const unsigned char *cubin, size_t n, const char *kernel) {
-  Arena *arena = arena_new("kernel code");
-  const SassCode code = find_code(arena, cubin, n, kernel);
-  const CompiledSpills out = code.n ? read_spills(arena, &code) : (CompiledSpills){0};
-  arena_free(arena);
-  return out;
-}
-
-int kernel_length_read(const unsigned char *cubin, size_t n, const char *kernel) {
-  Arena *arena = arena_new("kernel code");
-  const SassCode code = find_code(arena, cubin, n, kernel);
-  const int length = code.n ? read_length(&code) : -1;
-  arena_free(arena);
-  return length;
 }

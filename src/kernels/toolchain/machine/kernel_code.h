@@ -7,12 +7,15 @@
 
 #include "model/readings/cost/compiled_code.h"
 
-// Of the kernel named so. No multiplies: there is no such code, or it has no loop that multiplies
-// by FFMA, HFMA2, DFMA or mma.sync; wgmma and tcgen05 run beside the code that asks for them.
-CompiledCode kernel_code_read(const unsigned char *cubin, size_t n, const char *kernel);
-// Where the kernel spills, by the order of its code: the assembler may put what is seldom run
-// behind everything else.
-CompiledSpills kernel_spills_read(const unsigned char *cubin, size_t n, const char *kernel);
-// How many instructions the kernel has, without what fills it up behind its end; -1: there is no
-// such code.
-int kernel_length_read(const unsigned char *cubin, size_t n, const char *kernel);
+typedef struct KernelReading {
+  // No multiplies: there is no such code, or it has no loop that multiplies by FFMA, HFMA2, DFMA or
+  // mma.sync; wgmma and tcgen05 run beside the code that asks for them.
+  CompiledCode code;
+  // Where the kernel spills, by the order of its code: the assembler may put what is seldom run
+  // behind everything else.
+  CompiledSpills spills;
+  int instructions;  // without what fills the kernel up behind its end; -1: there is no such code
+} KernelReading;
+
+// Reads the kernel of that name off a cubin, decoded once.
+KernelReading kernel_reading(const unsigned char *cubin, size_t n, const char *kernel);

@@ -68,7 +68,7 @@ LIB_SOURCES  := $(filter-out src/main.c,$(SOURCES)) gen/embed_data.c
 TEST_SOURCES := $(sort $(wildcard tests/unit/*.c))
 FUZZ_NAMES   := $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 SUITE_NAMES  := $(sort $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c)))
-DATA_FILES   := $(sort $(shell find data -type f 2>/dev/null))
+DATA_FILES   := $(sort $(shell find data lab -type f 2>/dev/null))
 
 objects = $(patsubst %.c,build/$(1)/%.o,$(2))
 RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))

@@ -202,8 +202,31 @@ static Costs costs_new(Arena *arena, const SassCode *code) {
                  .l1 = ARENA_ARRAY(arena, uint64_t, L1_PIECES)};
 }
 
-// Spilled values come by in circles: where L1 has no room for all of it beside the shared memory
-// of its blocks, which is cut off in these steps, none of it is there when it is asked for again.
+static bool is_in_loop(const KernelPlay *play, int at) {
+  for (int i = 0; i < play->n_loops; i++)
+    if (at >= play->loop[i].first && at <= play->loop[i].last) return true;
+  return false;
+}
+
+// Bytes of a thread's stack that its loops come by again and again; all of it where it has none.
+static int circling_bytes(const KernelPlay *play, int stack_bytes) {
+  enum { OFFSET_AT = 40, PLACES = 1 << 12 };
+  bool seen[PLACES] = {false};
+  int bytes = 0;
+  for (int i = 0; i < play->code.n; i++) {
+    const SassInst *inst = &play->code.inst[i];
+    if (!is_local(inst) || !is_in_loop(play, i)) continue;
+    for (int word = 0; word < inst->bytes / 4; word++) {
+      bool *place = &seen[((inst->low >> OFFSET_AT) / 4 + (uint64_t)word) % PLACES];
+      bytes += *place ? 0 : 4;
+      *place = true;
+    }
+  }
+  return bytes ? min_int(bytes, stack_bytes) : stack_bytes;
+}
+
+// Spilled values come by in circles. Where L1 has no room for all of them beside the shared memory
+// of its blocks, which is cut off in these steps, it has those that there is room for.
 static double spilled_share(const Model *model, const EmitKernel *kernel, int stack_bytes) {
   enum { KIB = 1024, ALL = 256 };
   static const int steps[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
@@ -212,17 +235,18 @@ static double spilled_share(const Model *model, const EmitKernel *kernel, int st
                 asked = resident * kernel->n_threads * stack_bytes;
   size_t step = 0;
   while (step + 1 < sizeof steps / sizeof *steps && (int64_t)steps[step] * KIB < shared) step++;
-  return asked > (int64_t)(ALL - steps[step]) * KIB ? 1 : 0;
+  const int64_t room = (int64_t)(ALL - steps[step]) * KIB;
+  return asked > room ? 1 - (double)room / (double)asked : 0;
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
 
-// Bytes of a row of the boxes, the mean over the maps.
+// Bytes of a row of the boxes that are fetched, the mean over their maps.
 static double row_bytes(const EmitKernel *kernel) {
   double bytes = 0, rows = 0;
   for (int i = 0; i < kernel->n_args; i++) {
     const EmitArg *arg = &kernel->arg[i];
-    if (!arg->copy) continue;
+    if (!arg->copy || arg->copy->dst.buffer->space != SPACE_SHARED) continue;
     const EmitMap map = emit_arg_map(arg);
     bytes += (double)map.box_columns * map.box_rows * dtype_bytes(arg->buffer->type);
     rows += map.box_rows;
@@ -485,7 +509,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   ClockBlock *kind = walk_blocks(&walker, &n, &blocks);
   Costs costs = walker.costs;
   if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
-  costs.local_share = spilled_share(model, kernel, stack_bytes);
+  costs.local_share = spilled_share(model, kernel, circling_bytes(&out, stack_bytes));
   finish_costs(&costs);
   out.in = (ClockKernel){
       .wavefronts = costs.wavefronts,

@@ -14,9 +14,9 @@
 #include "base/whole.h"
 #include "model/schedules/reduce.h"
 
-// Multiply-adds: of one tile that is cut down, of one with all of its slabs, and of tiles that follow
-// one another, which may cost REDUCE_FOR_TURNS times as much: two of a pair of CTAs that multiply
-// 256 x 256 x 4,608 elements of four bits are 75 million.
+// Multiply-adds: of one tile that is cut down, of one with all of its slabs, and of tiles that
+// follow one another, which may cost REDUCE_FOR_TURNS times as much: two of a pair of CTAs that
+// multiply 256 x 256 x 4,608 elements of four bits are 75 million.
 enum { TRIAL_WORK = 1 << 21, ALL_SLABS_WORK = 3 << 23, TURNS_WORK = 1 << 24 };
 
 typedef struct Question {
@@ -89,8 +89,11 @@ typedef struct TrialProblem {
   int grid;
 } TrialProblem;
 
-// Tiles for one block, one after the other.
+// Tiles for one block, one after the other; so many, though they take long.
 static TrialProblem some_tiles(Arena *arena, const Question *asked, int64_t turns) {
+  const Schedule few =
+      schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, TRIAL_WORK);
+  if (schedule_turns(&few) >= turns) return (TrialProblem){few, 1};
   return (TrialProblem){
       schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, TURNS_WORK), 1};
 }

@@ -44,7 +44,7 @@ static void recount(Stmt *stmt, int depth, void *context) {
 
 // Harms nobody where no mbarrier counts on, and changes nothing where a tile's slabs go round the
 // ring an even number of times.
-bool break_ring_restarts(Program *program) {
+bool break_ring_restarts_per_tile(Program *program) {
   const Var *count = program->persistent.before ? program->persistent.before : turn_of(program);
   Recount to = {program, count, ex_const(program->arena, 0), false};
   if (to.count) stmt_walk(main_kernel(program)->body, recount, &to);

@@ -63,22 +63,3 @@ bool break_no_cluster_end(Program *program) {
   stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
   return mask && drop_last(program, OP_CLUSTER_BARRIER);
 }
-
-// ---- work lists ---------------------------------------------------------------------------------
-
-static bool claim_in_steps(Program *program, Stmt *stmt) {
-  (void)program;
-  bool claims = is_op(stmt, OP_CLAIM);
-  if (claims) stmt->op.in_steps = true;
-  return claims;
-}
-
-bool break_claim_not_atomic(Program *program) { return change_each(program, claim_in_steps); }
-
-static bool claim_in_epoch_1(Program *program, Stmt *stmt) {
-  bool claims = is_op(stmt, OP_CLAIM);
-  if (claims) stmt->op.epoch = ex_const(program->arena, 1);
-  return claims;
-}
-
-bool break_epoch_missing(Program *program) { return change_each(program, claim_in_epoch_1); }

@@ -350,9 +350,9 @@ typedef struct Product {
   Var *lane;                              // with an atom: the THREAD digit inside a warp
 } Product;
 
-// Which tiles the blocks of the main kernel go through (pass_persistent.c, pass_tail_split.c,
-// pass_work_lists.c). grid, list and epoch are variables of every program; the LETs are NULL where
-// no pass has put them there.
+// Which tiles the blocks of the main kernel go through (pass_persistent.c, pass_tail_split.c, a
+// feature whose clusters claim them). grid, list and epoch are variables of every program; the LETs
+// are NULL where no pass has put them there.
 typedef struct Persistent {
   Var *grid;   // VAR_GRID: the clusters of the grid, or its blocks where it has none; where they
                // claim lists, how many of those have tiles

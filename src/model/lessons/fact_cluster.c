@@ -8,7 +8,7 @@
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
 #include "model/lessons/fact_compute.h"
-#include "model/readings/place/gpc_merge.h"
+#include "model/readings/place/chip_merge.h"
 
 // ---- clusters -----------------------------------------------------------------------------------
 
@@ -172,29 +172,29 @@ bool fact_l2_slab_kib(const FactScene *scene, const FactArgs *args, FactValue *v
 }
 
 // False after a finding: no source says where the SMs of this GPU are.
-static bool merge_of(const FactScene *scene, GpcMerge *merge, Diags *diags) {
+static bool merge_of(const FactScene *scene, ChipMerge *merge, Diags *diags) {
   const Grid *grid = persistent_grid(scene, diags);
-  if (grid && grid->gpcs) *merge = gpc_merge(scene->arena, grid, grid->gpcs);
-  if (grid && !grid->gpcs)
+  if (grid && grid->chip) *merge = chip_merge(scene->arena, grid, grid->chip);
+  if (grid && !grid->chip)
     diag_add(diags, "fact", "no source says which SMs of %s are neighbours",
              scene->model->target->name);
-  return grid && grid->gpcs;
+  return grid && grid->chip;
 }
 
 bool fact_turn_fetches(const FactScene *scene, const FactArgs *args, FactValue *value,
                        Diags *diags) {
-  GpcMerge merge;
+  ChipMerge merge;
   (void)args;
   if (!merge_of(scene, &merge, diags)) return false;
-  value->number = gpc_merge_fetches(merge.asked);
+  value->number = chip_merge_fetches(merge.asked);
   return true;
 }
 
 bool fact_merged_fetches(const FactScene *scene, const FactArgs *args, FactValue *value,
                          Diags *diags) {
-  GpcMerge merge;
+  ChipMerge merge;
   (void)args;
   if (!merge_of(scene, &merge, diags)) return false;
-  value->number = gpc_merge_fetches(merge.sent);
+  value->number = chip_merge_fetches(merge.sent);
   return true;
 }

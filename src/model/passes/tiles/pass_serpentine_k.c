@@ -7,8 +7,8 @@
 //
 // Blocks walk K side by side, so what L2 has kept when a turn ends are the last slabs of all
 // panels. The next turn begins with those of the panels that it has in common with this one: reads
-// from DRAM went from 1.07 to 0.95 GB (H200, driver 580.159.04, CUDA 13.0, ncu, 2026-11-23; rungs
-// gpc and serpentine, bf16, 8192³).
+// from DRAM went from 1.07 to 0.95 GB (H200, driver 580.159.04, CUDA 13.0, ncu, 2026-11-23;
+// ladder hopper, without and with it, bf16, 8192³).
 //
 // Worked example, five slabs a tile, a ring of three:
 //   turn 0   slabs 0 1 2 3 4   slots 0 1 2 0 1

@@ -6,8 +6,8 @@
 
 bool pass_tile_order_wanted(const Schedule *schedule) {
   const int64_t *v = schedule->value;
-  bool by_group = v[KNOB_TILE_ORDER] == ORDER_GROUP || v[KNOB_TILE_ORDER] == ORDER_GPC;
-  bool groups = by_group && (v[KNOB_GROUP_M] > 1 || v[KNOB_GROUP_N] > 1);
+  bool groups =
+      tile_order_is_grouped(v[KNOB_TILE_ORDER]) && (v[KNOB_GROUP_M] > 1 || v[KNOB_GROUP_N] > 1);
   return pass_persistent_wanted(schedule) && (groups || v[KNOB_TILE_ORDER] == ORDER_HILBERT);
 }
 

@@ -11,6 +11,10 @@
 #include <unistd.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/text/prelude.h"
 
 CpuProgram cpu_program_new(Arena *arena) {

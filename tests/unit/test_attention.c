@@ -15,6 +15,7 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/notation/parse.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/schedules/random_schedule.h"
 #include "model/words/fragment.h"

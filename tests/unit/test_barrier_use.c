@@ -5,7 +5,10 @@
 
 #include "emit_cases.h"
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/time/barrier_use.h"
 
 Suite *suite_barrier_use(void);

@@ -5,9 +5,12 @@
 
 #include "banks/layouts/smem_descriptor.h"
 #include "cli_harness.h"
+#include "model/ir/buffer.h"
 #include "model/ir/matrix_tile.h"
 #include "model/ir/notation/parse.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/readings/model.h"
 #include "model/readings/place/tile_map.h"

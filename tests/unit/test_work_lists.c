@@ -13,6 +13,8 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/breakage.h"
+#include "model/ir/program.h"
+#include "model/ir/role.h"
 #include "property.h"
 #include "stress.h"
 

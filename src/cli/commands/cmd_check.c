@@ -31,6 +31,8 @@
 #include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "model/interp/interp.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/readings/rules/knob_use.h"
 #include "model/readings/rules/rule.h"
 

@@ -40,6 +40,11 @@
 #include "cli/common/tables/cli_symptoms.h"
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
 
 typedef struct InterpretOptions {

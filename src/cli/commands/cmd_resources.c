@@ -21,6 +21,7 @@
 #include "cli/common/tables/cli_steps.h"
 #include "cli/common/tables/compile_table.h"
 #include "cli/common/tables/place_table.h"
+#include "model/ir/program.h"
 #include "model/readings/cost/cost_form.h"
 #include "model/readings/cost/site_json.h"
 

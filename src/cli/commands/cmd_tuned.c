@@ -25,6 +25,7 @@
 #include "kernels/device/timing.h"
 #include "kernels/toolchain/export/export_inside.h"
 #include "kernels/toolchain/export/export_library.h"
+#include "model/ir/program.h"
 #include "model/words/device.h"
 
 enum { ROWS_MAX = 100000, FITS_MAX = 64 * CALIBRATION_FAMILIES };

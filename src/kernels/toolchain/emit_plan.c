@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 
 PlanType plan_type_of(DType type) {

@@ -11,7 +11,11 @@
 
 #include "base/str.h"
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
 static const struct {

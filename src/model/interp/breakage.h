@@ -3,7 +3,7 @@
 //   const Program *broken = program_break(arena, model->program, BREAK_PHASE);
 //   if (broken) interpret(arena, broken, &options)  →  race on A_s[0, 3, 5]: …
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 // The symptoms of a fault on a GPU. One row each: enum, the word it is shown by, what it means.
 #define SYMPTOM_TABLE(X)                                                                           \

@@ -7,7 +7,9 @@
 //   …   ranks 1 << n_c
 // so that each of them waits for ever for the bytes of the other's share.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 // ---- clusters -----------------------------------------------------------------------------------
 

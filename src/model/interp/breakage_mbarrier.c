@@ -7,7 +7,10 @@
 //   wait full[k_o % 2] phase 0
 // which is over at once when the slot is filled again, so that the slab before is read once more.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 bool break_init_fence(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_MBAR_FENCE, ROLE_COUNT);

@@ -1,6 +1,8 @@
 // What the files of breakages share; others use breakage.h.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
+#include "model/ir/op_kind.h"
+#include "model/ir/role.h"
 
 bool is_op(const Stmt *stmt, OpKind kind);
 // Whether the statement is an operation of this kind on the mbarriers of a role.

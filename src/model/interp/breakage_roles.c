@@ -5,8 +5,11 @@
 // warpgroup_sync(10), becomes "barrier", its cta_sync(). Those that fetch and multiply never come
 // there: they wait at mbarriers, or stand at the barrier behind the roles, which is another one.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
+#include "model/ir/stmt.h"
 
 static Stmt *find_work(Stmt *list, RoleWork work) {
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {

@@ -3,7 +3,11 @@
 // Worked example, k_early: the copy of the next block's K stands in front of the barrier instead of
 // behind it, and a warp that is ahead overwrites rows that another still multiplies.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 // Cuts the first operation of a kind that writes to the role, loops around it and all.
 static bool drop(Program *program, OpKind kind, BufferRole role) {

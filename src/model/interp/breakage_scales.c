@@ -3,7 +3,10 @@
 // Worked example, m16n8k32.mxf8 with SCALE_WORDS=1: byte 1 of sfa where byte 0 is meant scales the
 // first 32 elements along K by the factor of the next 32, and all cells of C are wrong.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 enum { REGISTER_BYTES = 4 };
 

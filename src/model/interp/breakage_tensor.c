@@ -6,7 +6,10 @@
 // given back too soon crash, sums that are read too soon are wrong by the 128 rows of a warpgroup.
 // So are those of a pair of CTAs: what one does for both, and what both must do.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 static bool drop(Program *program, OpKind kind, BufferRole role) {
   return drop_all(&main_kernel(program)->body, kind, role);

@@ -3,8 +3,11 @@
 // Worked example, own_slabs, tiles of 7 slabs, consumers that take them by turns: of the tile of
 // turn 3, its second, a consumer takes slab 0 for the block's number 7, and it is number 21.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
+#include "model/ir/stmt.h"
 
 // What counts the tiles of a block; NULL: it has no list of them.
 static const Var *turn_of(Program *program) {

@@ -10,7 +10,10 @@
 //   wgmma.commit; if 0 < k_o: arrive empty[k_o - 1]; wgmma.wait until 1 in flight
 // so that the next box may land where the slab before is still being multiplied.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 bool break_wg_wait(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_WG_WAIT, ROLE_COUNT);

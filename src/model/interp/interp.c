@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "base/whole.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 
 enum { DEFAULT_RUNS = 2, ELECT_STEP = 11 };
@@ -401,8 +402,10 @@ static InterpResult *machine_result(Machine *m, bool finished) {
   uint8_t *written = ARENA_ARRAY(m->arena, uint8_t, n);
   for (int64_t i = 0; i < n; i++) written[i] = shadow_is_written(m, result_memory(m), i);
   if (n) result_values(m, c);
-  *result = (InterpResult){.finished = finished, .c = c, .c_written = written, .steps = m->steps};
-  memcpy(result->lanes, m->lanes, sizeof m->lanes);
+  int64_t *lanes = ARENA_ARRAY(m->arena, int64_t, OP_COUNT);
+  memcpy(lanes, m->lanes, sizeof m->lanes);
+  *result = (InterpResult){
+      .finished = finished, .c = c, .c_written = written, .steps = m->steps, .lanes = lanes};
   return result;
 }
 

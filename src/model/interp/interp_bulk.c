@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "model/interp/interp_machine.h"
+#include "model/ir/op.h"
 
 static const Code *code_of(const Machine *m, const BulkStore *store) {
   return &m->code->code[store->code];

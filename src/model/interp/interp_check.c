@@ -15,6 +15,7 @@
 #include "base/whole.h"
 #include "model/interp/interp.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 
 // Whole numbers from -most to most without 0; `most` is a power of two up to 8.

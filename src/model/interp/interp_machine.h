@@ -4,6 +4,7 @@
 // compiled: interp_code.h.
 #pragma once
 #include "model/interp/interp_memory.h"
+#include "model/ir/buffer.h"
 #include "model/words/formats.h"
 
 enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };

@@ -11,7 +11,11 @@
 #include <stdlib.h>
 
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 // ---- what stands in the body --------------------------------------------------------------------
 

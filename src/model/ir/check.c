@@ -7,7 +7,12 @@
 // some of its warps), ranks and masks name blocks of the cluster.
 #include "model/ir/check.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 typedef struct Check {
   Arena *arena;

@@ -5,6 +5,10 @@
 #include <assert.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
 Kernel *main_kernel(Program *program) { return &program->kernel[program->main_kernel]; }

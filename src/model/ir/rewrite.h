@@ -1,6 +1,8 @@
 // The few moves all passes are made of: finding, substituting, copying and wrapping statements.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
+#include "model/ir/op_kind.h"
+#include "model/ir/role.h"
 
 // The kernel that multiplies, to be changed (program_main reads it).
 Kernel *main_kernel(Program *program);

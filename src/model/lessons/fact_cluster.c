@@ -5,8 +5,12 @@
 // 48 KiB for a slab and asks L2 for 32 of them; a phase of empty ends with 2 · 8 arrivals.
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
+#include "model/ir/stmt.h"
 #include "model/lessons/fact_compute.h"
 #include "model/readings/place/chip_merge.h"
 

@@ -8,6 +8,7 @@
 // pairs) becomes as many accesses of one element.
 #include <string.h>
 
+#include "model/ir/program.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------

@@ -12,7 +12,11 @@
 #include "model/passes/dialect.h"
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 static const Stmt *first(const Program *program, OpKind kind) {
   return find_op(program_main(program)->body, kind, ROLE_COUNT);

@@ -17,7 +17,10 @@
 #include <string.h>
 
 #include "base/foreign.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
 #include "model/text/emit_base.h"
 #include "model/text/emit_elect.h"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "model/ir/timeline_kind.h"
 #include "model/text/launch_arg.h"
 #include "model/words/knob.h"

@@ -10,7 +10,11 @@
 
 #include <string.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/text/emit_expr.h"
 #include "model/text/emit_op.h"
 

@@ -1,5 +1,6 @@
 // One operation as CUDA: how its family writes it, and what families share for that.
 #pragma once
+#include "model/ir/op_kind.h"
 #include "model/text/emit_value.h"
 
 typedef struct OpEmission {

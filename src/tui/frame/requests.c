@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/ir/program.h"
 #include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
 #include "tui/session/placed_loads.h"

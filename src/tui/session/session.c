@@ -18,6 +18,7 @@
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "model/readings/rules/knob_use.h"
 #include "tui/session/claim_runs.h"
 #include "tui/session/nearest_rung.h"

@@ -8,6 +8,7 @@
 // table says, and as launches have growing numbers, nobody sets claims back to 0.
 #include "base/random.h"
 #include "features/gpc/model/deal_lists.h"
+#include "model/ir/program.h"
 #include "model/ops/ops.h"
 
 // ---- check --------------------------------------------------------------------------------------

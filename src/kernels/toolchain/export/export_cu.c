@@ -21,6 +21,8 @@
 #include "kernels/toolchain/export/export_inside.h"
 #include "kernels/toolchain/export/export_scaled.h"
 #include "kernels/toolchain/verify.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/text/prelude.h"
 
 static const char map_include[] = "#include <cuda.h>\n";

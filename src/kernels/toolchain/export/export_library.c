@@ -16,6 +16,8 @@
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/export/export_inside.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/text/prelude.h"
 
 // ---- names --------------------------------------------------------------------------------------

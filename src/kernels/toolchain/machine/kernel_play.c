@@ -14,6 +14,8 @@
 #include "banks/engine/bank.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 
 enum {

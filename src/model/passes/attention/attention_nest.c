@@ -8,6 +8,9 @@
 // P is rounded to the operands' type before it is multiplied, and not yet divided by L, so that
 // fusing the three changes no rounding. A key that a query does not see has a score of -infinity,
 // hence a weight of 0.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId none = KNOB_NONE;

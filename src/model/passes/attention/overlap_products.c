@@ -20,6 +20,8 @@
 // those of the same block, the first when the last one has asked for the block before. order[w] has
 // a phase for each block, which ends when all warps of warpgroup w have asked. So one weighs while
 // the products of the other are under way, instead of all asking and weighing at the same time.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 

@@ -11,6 +11,8 @@
 //   after    K0  wait V0 S0 wait K1 O0  wait V1 S1 wait K2 O1  wait V2 S2 wait O2
 //
 // One product earlier still, and a copy would write where warps still read: a race.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_EAGER_KV;

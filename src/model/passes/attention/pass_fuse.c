@@ -18,6 +18,8 @@
 // meet for the maximum in each block, for the sum once, behind the loop.
 #include <assert.h>
 
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 

@@ -7,6 +7,9 @@
 //
 // Worked example, 64 queries of dimension 128 in four warps: eight steps of 4 registers are 32 of a
 // thread, and of the 40 ldmatrix.x4 of a warp for 64 keys, 8 for Q and 32 for K, those 8 go.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_A_REGS;

@@ -3,6 +3,9 @@
 // Requires: tile or atomize. Ensures: in softmax, loops h, q_b (BLOCK) and q_t (THREAD) outermost,
 // a row for each thread, in blocks of as many threads as the other kernels have. Preserves: what is
 // done for a row.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_tile_rows_wanted(const Schedule *schedule) {

@@ -4,6 +4,9 @@
 // fragment map (fragment_rows). Worked example, m16n8k16, row = lane / 4 + value / 2 % 2 · 8: a
 // lane has two rows, of values 0 and 1 and of values 2 and 3, each shared by lanes l ^ 1, l ^ 2 and
 // l ^ 3.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 

@@ -8,6 +8,8 @@
 // Worked example: a 16-byte piece goes from L2 to shared memory without touching a register (.cg);
 // pieces that a transposed slab scatters go 4 bytes at a time (.ca). A thread waits for its own
 // groups; the barrier that follows makes everybody's copies visible to everybody.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_async_copy_wanted(const Schedule *schedule) {

@@ -10,6 +10,9 @@
 // Worked example, two slots: slab k_o is read from slot k_o mod 2 while a fast thread may already
 // fill the other one for k_o + 1. It cannot run two slabs ahead: the barrier after the fill of
 // k_o + 1 is passed only when everybody has finished reading k_o.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_double_buffer_wanted(const Schedule *schedule) {

@@ -7,6 +7,9 @@
 // multiplies. Compilers schedule the two forms alike at any level but -O0; the knob exists to show
 // it. With an atom a row is a fragment of A, and one is held at a time: FM = 4 takes 4 registers
 // for a of m16n8k16, not 16.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static Stmt **fma_link(Program *program, const Product *product, Stmt ***a_load) {

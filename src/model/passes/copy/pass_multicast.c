@@ -20,6 +20,10 @@
 //
 // The fence moves from who asks to who has read: what it waits for are the accesses of an SM (see
 // pass_tma.c), and who asks for a box may be on another one.
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 

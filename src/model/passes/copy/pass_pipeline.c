@@ -22,6 +22,9 @@
 // By TMA with a ring of S slabs: the prologue asks for slabs 0 … S - 2; iteration k_o asks for slab
 // k_o + S - 1, into the slot that everybody left at the barrier before, waits for the bytes of its
 // own, multiplies, and meets the others at the barrier.
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_pipeline_wanted(const Schedule *schedule) {

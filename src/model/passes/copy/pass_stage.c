@@ -8,6 +8,8 @@
 // fetch 8 + 8 elements each and then read 16 k-steps from shared memory. The first barrier is there
 // so that nobody reads a slab that is still being filled, the second so that nobody fills one that
 // is still being read.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/fragment.h"
 

@@ -9,6 +9,9 @@
 // value pair 0 of all lanes is rows 0 to 7 of eight columns, pair 1 is rows 8 to 15, and the next
 // pairs are the next columns. So lane l addresses what the store of lane 4 · (l % 8), pair l / 8 %
 // 2, group l / 16 would; the store's own indices say where that is, whatever the slab looks like.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 

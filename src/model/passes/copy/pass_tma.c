@@ -27,6 +27,9 @@
 // slab is read to the end.
 #include <ctype.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_factors.h"
 
 static const KnobId knob = KNOB_TMA;

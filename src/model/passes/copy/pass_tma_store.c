@@ -24,6 +24,9 @@
 // Sums in tensor memory come into registers a piece at a time: the same piece, EPI_N columns, a row
 // in each lane. Worked example, ATOM_N = 256, EPI_N = 64: four times tcgen05.ld of 64 columns,
 // wait::ld, eight stores of 16 bytes, and a box of 128 x 64.
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/fragment.h"
 

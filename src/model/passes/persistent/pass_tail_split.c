@@ -18,6 +18,10 @@
 // Worked example, 1024 clusters of tiles of 128 slabs on 66 clusters, TAIL_SPLIT=7: 15 turns of 66
 // tiles are whole, the 34 left over become 238 parts of 19 slabs, the last of each tile of 14. All
 // parts take four turns of 19 slabs: 15.59 turns of time instead of 16.
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_TAIL_SPLIT;

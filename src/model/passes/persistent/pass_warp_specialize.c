@@ -23,6 +23,10 @@
 // start: with 640 threads that is 640 · 96, and to take (65,536 - 128 · 40) / 512 would be to wait
 // for ever. setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out where a role
 // is none, as with one producer warp of the article's 160 threads, or the start has enough.
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/persistent/role_parts.h"
 #include "model/passes/persistent/take_turns.h"
 #include "model/passes/tensor/tensor_roles.h"

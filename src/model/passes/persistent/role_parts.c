@@ -3,6 +3,9 @@
 // where one thread multiplies and others write (tensor_roles.c).
 #include "model/passes/persistent/role_parts.h"
 
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
+
 static const KnobId knob = KNOB_WARP_SPECIALIZE;
 
 Stmt *role_new(Program *program, WarpRole what, const Expr *condition, Stmt *body,

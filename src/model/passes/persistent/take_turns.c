@@ -24,6 +24,8 @@
 //   ends          order[0], 0  order[1], 0  order[0], 1  order[1], 1
 #include "model/passes/persistent/take_turns.h"
 
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/words/schedule_atom.h"
 
 static const KnobId knob = KNOB_ROLE_SCHEDULE;

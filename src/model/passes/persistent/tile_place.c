@@ -22,6 +22,8 @@
 //                  1  2  7  6                       1  2  7  6
 //                                                  11 10  8  9
 #include "base/whole.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 Stmt *let_digit(Program *program, KnobId knob, Var *old, const Expr *value) {

@@ -15,6 +15,8 @@
 // are neighbours along k, so they are loaded together, four times two 16-bit values per fragment.
 #include <assert.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/passes/passes.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/fragment.h"

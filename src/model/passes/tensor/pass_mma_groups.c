@@ -16,6 +16,10 @@
 //   behind the loop: wait until 0 in flight; of a persistent block arrive empty[last % 4]
 // Where consumers take tiles by turns, the next one begins in front of that last wait: its wgmmas
 // stand behind this slab's in the tensor core's queue.
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 

@@ -22,6 +22,10 @@
 //
 // The barriers of the block become the cluster's: mbarriers and tensor memory of both must be there
 // before one reaches the other's, and neither may end before the other is done.
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/persistent/role_parts.h"
 
 static const KnobId pair_knob = KNOB_CTA_GROUP;

@@ -8,6 +8,8 @@
 // Worked example, four pieces of 32 columns through a slab: fence and arrival stand behind the
 // wait in the loop over pieces, under n_p == 3. The tensor core begins with the next tile while the
 // last piece is rounded, put into shared memory and sent; with one set of sums it waited for that.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 

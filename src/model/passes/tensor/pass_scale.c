@@ -9,6 +9,9 @@
 // lie in one of the two register banks is dispatched a clock late. With the factor, the stored
 // values are new registers and the accumulators are free: of the 2048 FFMAs of a 16 × 8 × 16 body,
 // 917 had all sources in one bank before and 5 after (sm_90a, CUDA 13.0).
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_scale_wanted(const Schedule *schedule) { return schedule->value[KNOB_ALPHA] != 0; }

@@ -10,6 +10,9 @@
 // 2 of it. A lane's four bytes are neighbours in a row of SFA, so that a sector serves eight steps
 // either way; what is saved is three loads of four, and the instructions that put bytes into a
 // register.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 

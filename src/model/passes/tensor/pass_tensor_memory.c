@@ -8,6 +8,8 @@
 //
 // Worked example, BK = 4 atoms of 16: four products of 128 x 256 x 16 are under way together, and
 // the phase of acc_full that slab k_o ends is k_o % 2.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_factors.h"
 #include "model/words/schedule_atom.h"
 

@@ -19,6 +19,9 @@
 //   if tid < 32: tcgen05.dealloc
 #include "model/passes/tensor/tensor_body.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/passes/tensor/tensor_factors.h"
 
 static const KnobId knob = KNOB_ATOM_KIND;

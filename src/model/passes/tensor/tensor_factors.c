@@ -21,6 +21,8 @@
 // a step takes a word by itself, so that a slab of four has 16 and 32 columns, and the ID is 0.
 #include "model/passes/tensor/tensor_factors.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/schedule_atom.h"
 

@@ -35,6 +35,9 @@
 // There is no setmaxnreg: a consumer's warp is no warpgroup, and nobody holds sums in registers.
 #include "model/passes/tensor/tensor_roles.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/passes/persistent/role_parts.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/passes/tensor/tensor_factors.h"

@@ -6,6 +6,7 @@
 // Worked example, BN = 16, FN = 8, CELL_GROUP = 4: n = n_b·128 + n_t·8 + n_r becomes
 // n_b·128 + n_g·64 + n_t·4 + n_v. A warp's 16-byte reads of B then touch 16 neighbouring chunks
 // instead of every other one: lanes 0 and 4 no longer meet on the same banks.
+#include "model/ir/program.h"
 #include "model/passes/passes.h"
 
 static bool divides(const Schedule *schedule, KnobId cells) {

@@ -11,6 +11,9 @@
 // The grid is made of whole clusters, so at a ragged edge there are blocks that have no tile. They
 // run along: their loads find zeros, their stores nothing, as the guards follow from the ranges,
 // and those that share a cluster with them get what they are owed.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 

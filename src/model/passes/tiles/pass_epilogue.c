@@ -9,6 +9,9 @@
 // warp's direct store touches 8 rows of 16 bytes each, half of every 32-byte sector. Through C_s a
 // warp writes 512 bytes of one row. The slab's rows are 512 bytes, so it is swizzled
 // (Swizzle<3,4,5>): without, the eight rows of a fragment would meet on the same banks.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 

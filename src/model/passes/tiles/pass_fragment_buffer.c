@@ -13,6 +13,9 @@
 // the main loop then waits for shared memory. A wait for the slab's bytes goes with its first
 // reads: it moves in front of the loop, and for the next slab behind the barrier, or behind the
 // arrival that takes its place where warps have roles.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_FRAG_BUFFER;

@@ -16,6 +16,9 @@
 // them; that it is the default is no accident.
 #include <assert.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 enum { UP_FRONT = 1, ROW_BY_ROW = 2 };

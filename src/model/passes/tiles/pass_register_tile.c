@@ -6,6 +6,9 @@
 //
 // Worked example, BM = 16, FM = 8: m = m_b·128 + m_t·8 + m_r. Per k-step a thread loads 8 + 8
 // values for 64 multiply-adds, 0.25 loads per multiply-add instead of 2.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_register_tile_wanted(const Schedule *schedule) {

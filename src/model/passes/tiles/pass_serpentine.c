@@ -9,6 +9,8 @@
 // columns, 410 with the turns.
 //
 // Worked example, FM = 4, FN = 2: (0,0) (1,0) (2,0) (3,0) (3,1) (2,1) (1,1) (0,1).
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_serpentine_wanted(const Schedule *schedule) {

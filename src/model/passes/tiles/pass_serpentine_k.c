@@ -13,6 +13,9 @@
 // Worked example, five slabs a tile, a ring of three:
 //   turn 0   slabs 0 1 2 3 4   slots 0 1 2 0 1
 //   turn 1   slabs 4 3 2 1 0   slots 2 0 1 2 0
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_SERPENTINE_K;

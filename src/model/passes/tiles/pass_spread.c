@@ -14,6 +14,8 @@
 // Worked example, 8 copies of A over 3 steps: 3, 3 and 2. Step k_i takes copies k_i · 3 + 0, 1, 2,
 // as far as they are below 8. From step 1 on it is k_i - 1 that counts, round the n steps of a
 // slab: (k_i + n - 1) mod n, so that step 0 comes last and finds no copies left.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_COPY_STEPS;

@@ -6,6 +6,8 @@
 // Worked example, M = N = 64, BM = BN = 16: m = m_b·16 + m_t with m_b in 0..4, m_t in 0..16. A tile
 // at the edge covers cells that do not exist; their guards follow from the ranges (m_b·16 + m_t < M
 // is dropped where it always holds).
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_tile_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] == 0; }

@@ -2,6 +2,9 @@
 //
 // Requires: persistent. Ensures: m_b and n_b are other LETs over t, in each role that has them.
 // Preserves: which tiles there are; with SPLITK the parts of K stay outermost.
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_tile_order_wanted(const Schedule *schedule) {

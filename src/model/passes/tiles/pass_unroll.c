@@ -8,6 +8,8 @@
 // copy of the body and no register holds where a slab begins. Worked example, three slots: a tf32
 // kernel of 128 × 128 × 32 goes from 60 spilled bytes and 173 TFLOP/s to none and 217 (H200,
 // 4096³).
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_unroll_wanted(const Schedule *schedule) {

@@ -7,6 +7,8 @@
 // LANE_ORDER = 1 deals the five lane bits out alternately, bit 0 to N, bit 1 to M, bit 2 to N, …:
 // lanes l and l^1 then share a row of A and lanes l and l^2 a column of B, so that 16-byte reads of
 // either operand merge pairwise (two phases instead of four).
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 enum { LANE_BITS = 5 };

@@ -18,7 +18,9 @@
 #include <stdlib.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 enum { LOOPS_MAX = 8, LETS_MAX = 16, INSTANCES_MAX = 2048, BASES_MAX = 256, MERGED_BYTES_MAX = 16 };
 

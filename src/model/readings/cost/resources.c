@@ -20,7 +20,12 @@
 #include <stdio.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
 #include "model/readings/derive.h"
 

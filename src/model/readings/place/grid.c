@@ -19,6 +19,7 @@
 
 #include "base/whole.h"
 #include "model/ir/lanes.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ops/ops.h"
 

@@ -16,6 +16,7 @@
 // its part of K. A window is a run of consecutive CTAs; its working set is the distinct panels in
 // it, each counted once, edges as they are.
 #pragma once
+#include "model/ir/launch.h"
 #include "model/readings/model.h"
 #include "model/readings/place/chip_map.h"
 

@@ -10,7 +10,9 @@
 #include "model/readings/place/trace.h"
 
 #include "banks/engine/bank.h"
+#include "model/ir/buffer.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/place/tile_map.h"
 #include "model/readings/place/trace_walk.h"
 

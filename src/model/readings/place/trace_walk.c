@@ -14,7 +14,10 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 
 enum { RING_MAX = 8 };
 

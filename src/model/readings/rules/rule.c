@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/program.h"
 #include "model/passes/copy/slab_layout.h"
 #include "model/passes/passes.h"
 #include "model/readings/derive.h"

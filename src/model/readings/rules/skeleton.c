@@ -11,6 +11,8 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 #include "model/readings/rules/skeleton_checks.h"
 
 const char *skeleton_part_name(SkeletonPart part) {

@@ -21,7 +21,12 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/knob_use.h"
 #include "model/readings/rules/rule.h"

@@ -22,7 +22,9 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/stmt.h"
 #include "model/readings/time/timeline_machine.h"
 
 // ---- environments -------------------------------------------------------------------------------

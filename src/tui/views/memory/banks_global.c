@@ -4,6 +4,7 @@
 // its warps, the sectors they touch and how many would have done. The card is of one request.
 #include "tui/views/memory/banks_global.h"
 
+#include "model/ir/buffer.h"
 #include "tui/frame/view.h"
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/sector_card.h"

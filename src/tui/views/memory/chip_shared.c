@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/fmt.h"
 #include "tui/views/memory/chip.h"
 

@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/readings/place/described.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/whole.h"
+#include "model/ir/program.h"
 
 enum { MARGIN_COLS = 2, MARGIN_ROWS = 1, GAP_COLS = 1, TILE_COLS_MAX = 14, TILE_ROWS_MAX = 6 };
 enum { LAYER_ROWS_MIN = 3, LAYERS_MAX = 96 };

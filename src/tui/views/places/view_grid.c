@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/program.h"
 #include "model/schedules/block_order.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"

@@ -11,6 +11,8 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "kernels/device/timing.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/derive.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"

@@ -12,6 +12,9 @@
 
 #include "banks/engine/bank_text.h"
 #include "base/str.h"
+#include "model/ir/program.h"
+#include "model/ir/role.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/better_kernel.h"

@@ -76,7 +76,7 @@ START_TEST(its_slabs_are_lost_without_it) {
   for (int i = 0; i < uses.n; i++) {
     const BarrierUse *use = &uses.use[i];
     Program *without = program_clone(arena, program);
-    cut(link_of(&without->kernel[without->main_kernel].body, use->barrier->id));
+    stmt_cut(link_of(&without->kernel[without->main_kernel].body, use->barrier->id));
     const InterpCheck check = interpret_check(arena, without, &(InterpOptions){.seed = 1});
     ck_assert_msg(!check.ok, "%s: nobody misses barrier %d", rows[_i].state, i);
     bool told = false;

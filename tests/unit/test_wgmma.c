@@ -47,7 +47,8 @@ typedef struct Tile {
 } Tile;
 
 static Tile tile_of(const Program *program, AtomOperand operand) {
-  const Op *op = &find_op(main_kernel((Program *)(uintptr_t)program)->body, OP_WGMMA, ROLE_ACC)->op;
+  const Op *op =
+      &stmt_find_op(main_kernel((Program *)(uintptr_t)program)->body, OP_WGMMA, ROLE_ACC)->op;
   const Access *corner = operand == ATOM_A ? &op->src : &op->src2;
   return (Tile){op,          &op->tile[operand],
                 corner,      operand == ATOM_A ? op->atom->m : op->atom->n,

@@ -56,17 +56,19 @@ const char *breakage_symptoms(char out[SYMPTOMS_BYTES], BreakageId id) {
   return out;
 }
 
-bool is_op(const Stmt *stmt, OpKind kind) { return stmt->kind == STMT_OP && stmt->op.kind == kind; }
+bool stmt_is_op(const Stmt *stmt, OpKind kind) {
+  return stmt->kind == STMT_OP && stmt->op.kind == kind;
+}
 
-bool is_mbar_op(const Stmt *stmt, OpKind kind, BufferRole role) {
-  return is_op(stmt, kind) && stmt->op.dst.buffer->role == role;
+bool stmt_is_mbar_op(const Stmt *stmt, OpKind kind, BufferRole role) {
+  return stmt_is_op(stmt, kind) && stmt->op.dst.buffer->role == role;
 }
 
 // Leaves out the nth operation of a kind (from 0); false when there are fewer.
 static bool drop_nth(Stmt **link, OpKind kind, int *n) {
   for (; *link; link = &(*link)->next) {
     Stmt *stmt = *link;
-    if (is_op(stmt, kind) && (*n)-- == 0) {
+    if (stmt_is_op(stmt, kind) && (*n)-- == 0) {
       *link = stmt->next;
       return true;
     }
@@ -75,17 +77,17 @@ static bool drop_nth(Stmt **link, OpKind kind, int *n) {
   return false;
 }
 
-bool drop_all(Stmt **link, OpKind kind, BufferRole role) {
+bool breakage_drop_all(Stmt **link, OpKind kind, BufferRole role) {
   bool dropped = false;
   while (*link) {
     Stmt *stmt = *link;
-    bool match = role == ROLE_COUNT ? is_op(stmt, kind) : is_mbar_op(stmt, kind, role);
+    bool match = role == ROLE_COUNT ? stmt_is_op(stmt, kind) : stmt_is_mbar_op(stmt, kind, role);
     if (match) {
       *link = stmt->next;
       dropped = true;
       continue;
     }
-    if (stmt->body) dropped |= drop_all(&stmt->body, kind, role);
+    if (stmt->body) dropped |= breakage_drop_all(&stmt->body, kind, role);
     link = &stmt->next;
   }
   return dropped;
@@ -102,7 +104,7 @@ static void count_op(Stmt *stmt, int depth, void *context) {
   count->n += stmt->kind == STMT_OP && stmt->op.kind == count->kind;
 }
 
-bool drop_last(Program *program, OpKind kind) {
+bool breakage_drop_last(Program *program, OpKind kind) {
   Count count = {kind, 0};
   stmt_walk(main_kernel(program)->body, count_op, &count);
   int n = count.n - 1;
@@ -114,10 +116,10 @@ bool break_first_barrier(Program *program) {
   return drop_nth(&main_kernel(program)->body, OP_BARRIER, &n);
 }
 
-bool break_last_barrier(Program *program) { return drop_last(program, OP_BARRIER); }
+bool break_last_barrier(Program *program) { return breakage_drop_last(program, OP_BARRIER); }
 
 bool break_wait(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_CP_WAIT, ROLE_COUNT);
+  return breakage_drop_all(&main_kernel(program)->body, OP_CP_WAIT, ROLE_COUNT);
 }
 
 static void relax_wait(Stmt *stmt, int depth, void *context) {
@@ -151,7 +153,7 @@ static void drop_phase(Access *access, Stmt *stmt, void *context) {
 
 bool break_phase(Program *program) {
   Phase phase = {ex_const(program->arena, 0), false};
-  each_access(main_kernel(program)->body, drop_phase, &phase);
+  stmt_each_access(main_kernel(program)->body, drop_phase, &phase);
   return phase.found;
 }
 
@@ -241,7 +243,7 @@ static void change_one(Stmt *stmt, int depth, void *context) {
   if (stmt->kind == STMT_OP && each->change(each->program, stmt)) each->found = true;
 }
 
-bool change_each(Program *program, bool (*change)(Program *, Stmt *)) {
+bool breakage_change_each(Program *program, bool (*change)(Program *, Stmt *)) {
   Each each = {program, change, false};
   stmt_walk(main_kernel(program)->body, change_one, &each);
   return each.found;
@@ -254,7 +256,7 @@ static bool drop_trans(Program *program, Stmt *stmt) {
   return had;
 }
 
-bool break_trans(Program *program) { return change_each(program, drop_trans); }
+bool break_trans(Program *program) { return breakage_change_each(program, drop_trans); }
 
 // Lanes 0 to 7 now give the rows of matrix 1, and so on round.
 static bool address_next_matrix(Program *program, Stmt *stmt) {
@@ -269,7 +271,7 @@ static bool address_next_matrix(Program *program, Stmt *stmt) {
   return true;
 }
 
-bool break_matrix(Program *program) { return change_each(program, address_next_matrix); }
+bool break_matrix(Program *program) { return breakage_change_each(program, address_next_matrix); }
 
 typedef struct Alias {
   const Buffer *slab;
@@ -317,7 +319,7 @@ static bool take_next_fragment(Program *program, Stmt *stmt) {
   return true;
 }
 
-bool break_fragments(Program *program) { return change_each(program, take_next_fragment); }
+bool break_fragments(Program *program) { return breakage_change_each(program, take_next_fragment); }
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {
   Program *broken = program_clone(arena, program);

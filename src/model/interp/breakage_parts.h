@@ -4,15 +4,15 @@
 #include "model/ir/op_kind.h"
 #include "model/ir/role.h"
 
-bool is_op(const Stmt *stmt, OpKind kind);
+bool stmt_is_op(const Stmt *stmt, OpKind kind);
 // Whether the statement is an operation of this kind on the mbarriers of a role.
-bool is_mbar_op(const Stmt *stmt, OpKind kind, BufferRole role);
+bool stmt_is_mbar_op(const Stmt *stmt, OpKind kind, BufferRole role);
 // Leaves out every operation of a kind, or those on the mbarriers of a role (ROLE_COUNT: any).
-bool drop_all(Stmt **link, OpKind kind, BufferRole role);
+bool breakage_drop_all(Stmt **link, OpKind kind, BufferRole role);
 // Leaves out the last operation of a kind in the main kernel; false where there is none.
-bool drop_last(Program *program, OpKind kind);
+bool breakage_drop_last(Program *program, OpKind kind);
 // Rewrites one statement of the main kernel at a time; whether any was what the change looks for.
-bool change_each(Program *program, bool (*change)(Program *, Stmt *));
+bool breakage_change_each(Program *program, bool (*change)(Program *, Stmt *));
 
 // Each does one thing to a program of its own; false: there is nothing of that kind in it.
 #define BREAKAGE(id, name, seen, help) bool break_##name(Program *program);

@@ -318,7 +318,7 @@ static int64_t choose_grid(Machine *m, const Launch *launch) {
 // tiles where the grid is drawn.
 static int64_t choose_lists(Machine *m) {
   const Kernel *kernel = &m->program->kernel[m->kernel];
-  if (!find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) return m->grid;
+  if (!stmt_find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) return m->grid;
   memcpy(m->claimed_before, m->claimed, sizeof *m->claimed * (size_t)m->max_clusters);
   m->launches++;
   if (m->options->grid) return m->grid;

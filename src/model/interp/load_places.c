@@ -139,7 +139,7 @@ Program *load_places_move(Arena *arena, const LoadPlaces *places, int copy, int 
     if (is_line(places, index) && line++ == place) break;
     link = &(*link)->next;
   }
-  insert(link, its);
+  stmt_insert(link, its);
   loop->body = rest;
   return moved;
 }

@@ -39,7 +39,7 @@ bool fact_arrivals(const FactScene *scene, const FactArgs *args, FactValue *valu
   const Buffer *barrier = find_barrier(scene, args, diags);
   if (!barrier) return false;
   const Kernel *kernel = program_main(scene->model->program);
-  value->number = (double)find_action(kernel->body, ACTION_SET, barrier->role)->op.arrivals;
+  value->number = (double)stmt_find_action(kernel->body, ACTION_SET, barrier->role)->op.arrivals;
   return true;
 }
 
@@ -49,7 +49,7 @@ static const Stmt *find_box(const FactScene *scene, const char *slab, Diags *dia
   for (int i = 0; i < program->n_buffers; i++) {
     const Buffer *buffer = program->buffer[i];
     if (!str_equal(buffer->name, slab)) continue;
-    const Stmt *copy = find_action(program_main(program)->body, ACTION_MOVE, buffer->role);
+    const Stmt *copy = stmt_find_action(program_main(program)->body, ACTION_MOVE, buffer->role);
     if (copy && op_moves_box(copy->op.kind)) return copy;
   }
   diag_add(diags, "fact", "no box of TMA fills \"%s\" here", str_sanitise(diags->arena, slab))

@@ -19,7 +19,7 @@
 #include "model/ir/stmt.h"
 
 static const Stmt *first(const Program *program, OpKind kind) {
-  return find_op(program_main(program)->body, kind, ROLE_COUNT);
+  return stmt_find_op(program_main(program)->body, kind, ROLE_COUNT);
 }
 
 static const Buffer *slab_of(const Program *program) {

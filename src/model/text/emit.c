@@ -279,7 +279,7 @@ static void print_attributes(Emitter *emitter, const Kernel *kernel, const EmitK
 
 static bool has_action_of(const Kernel *kernel, unsigned actions) {
   for (unsigned action = 0; actions >> action; action++)
-    if (actions >> action & 1 && find_action(kernel->body, (OpAction)action, ROLE_COUNT))
+    if (actions >> action & 1 && stmt_find_action(kernel->body, (OpAction)action, ROLE_COUNT))
       return true;
   return false;
 }

@@ -84,7 +84,7 @@ const char **emit_names(Arena *arena, const Program *program, const Kernel *kern
       cluster > 1 ? arena_printf(arena, "(gridDim.x / %lld)", (long long)cluster) : "gridDim.x";
   if (kernel != program_main(program))
     namer.name[program->persistent.grid->id] = program->persistent.grid->name;
-  const Stmt *claim = find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT);
+  const Stmt *claim = stmt_find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT);
   if (claim) op_emission(claim->op.kind)->name_known(arena, program, namer.name);
   if (program->any_thread) namer.name[program->any_thread->id] = "threadIdx.x";
   for (int before = -1; before != namer.n_renamed;) {

@@ -6,17 +6,21 @@
 
 static bool claim_in_steps(Program *program, Stmt *stmt) {
   (void)program;
-  bool claims = is_op(stmt, OP_CLAIM);
+  bool claims = stmt_is_op(stmt, OP_CLAIM);
   if (claims) stmt->op.in_steps = true;
   return claims;
 }
 
-bool break_claim_not_atomic(Program *program) { return change_each(program, claim_in_steps); }
+bool break_claim_not_atomic(Program *program) {
+  return breakage_change_each(program, claim_in_steps);
+}
 
 static bool claim_in_epoch_1(Program *program, Stmt *stmt) {
-  bool claims = is_op(stmt, OP_CLAIM);
+  bool claims = stmt_is_op(stmt, OP_CLAIM);
   if (claims) stmt->op.epoch = ex_const(program->arena, 1);
   return claims;
 }
 
-bool break_epoch_missing(Program *program) { return change_each(program, claim_in_epoch_1); }
+bool break_epoch_missing(Program *program) {
+  return breakage_change_each(program, claim_in_epoch_1);
+}

@@ -477,7 +477,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   const EmitKernel *kernel = &emission->kernel[which];
   KernelPlay out = {0};
   if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
-  if (find_action(model->program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT))
+  if (stmt_find_action(model->program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT))
     return (KernelPlay){.why_not = "its blocks claim their work while they run"};
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);
   out.n_loops = sass_loops(arena, &out.code, out.loop, CLOCK_MARKS_MAX);

@@ -43,7 +43,7 @@ void bind_batch_of(Program *program, const Product *product, Kernel *kernel) {
   Var *serial_var = loop->var;
   if (digit->var->tier != TIER_BLOCK)
     digit->var = program_var(program, digit->var->name, VAR_LOOP, TIER_BLOCK, digit->var->extent);
-  substitute(program, loop->body, serial_var, ex_var(program->arena, digit->var));
+  stmt_substitute(program, loop->body, serial_var, ex_var(program->arena, digit->var));
   loop->var = digit->var;
   loop->knob = KNOB_HEADS;
 }

@@ -41,7 +41,7 @@ static void transpose(Program *program, Buffer *slab, KnobId knob) {
   slab->stride[0] = rows;
   slab->transposed = true;
   slab->knob = knob;
-  each_access(main_kernel(program)->body, exchange, slab);
+  stmt_each_access(main_kernel(program)->body, exchange, slab);
 }
 
 void pass_transpose(Program *program, Product *product, const Schedule *schedule) {

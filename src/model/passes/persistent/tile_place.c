@@ -29,7 +29,7 @@
 Stmt *let_digit(Program *program, KnobId knob, Var *old, const Expr *value) {
   Var *var = program_var(program, old->name, VAR_LET, TIER_BLOCK, old->extent);
   for (int i = 0; i < program->n_kernels; i++)
-    substitute(program, program->kernel[i].body, old, ex_var(program->arena, var));
+    stmt_substitute(program, program->kernel[i].body, old, ex_var(program->arena, var));
   for (int a = 0; a < program->n_axes; a++)
     for (int d = 0; d < program->axis[a].n_digits; d++) {
       Digit *digit = &program->axis[a].digit[d];

@@ -22,7 +22,7 @@ bool pass_cell_group_wanted(const Schedule *schedule) {
 // {block, T·F} {thread, F} {register, 1} becomes {block, T·F} {group, T·G} {thread, G} {cell, 1}.
 static void regroup(Program *program, Axis *axis, int64_t group, const char *g, const char *v) {
   Digit thread = axis->digit[1], cells = axis->digit[2];
-  Split split = split_register(program, cells.var, group, g, v, KNOB_CELL_GROUP);
+  Split split = stmt_split_register(program, cells.var, group, g, v, KNOB_CELL_GROUP);
   axis->n_digits = 4;
   axis->digit[1] = (Digit){split.outer, thread.var->extent * group};
   axis->digit[2] = (Digit){thread.var, group};

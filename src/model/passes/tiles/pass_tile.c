@@ -26,7 +26,7 @@ static void factor(Program *program, Axis *axis, const char *block, const char *
 static Stmt *peel(Program *program, const Product *product, Stmt *nest) {
   const Axis *axes[] = {product->axis[AXIS_M], product->axis[AXIS_N]};
   for (int i = 0; i < 2; i++) {
-    substitute(program, nest->body, nest->var, axis_expr(program->arena, axes[i]));
+    stmt_substitute(program, nest->body, nest->var, axis_expr(program->arena, axes[i]));
     nest = nest->body;
   }
   return nest;

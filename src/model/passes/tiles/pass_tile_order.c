@@ -38,7 +38,7 @@ static void reorder(Stmt *stmt, int depth, void *context) {
   if (!stmt->body) return;
   Stmt **n = rebind(stmt, to->product->axis[AXIS_N], place->knob_n, place->column);
   Stmt **m = rebind(stmt, to->product->axis[AXIS_M], place->knob_m, place->row);
-  if (place->let && (m || n)) insert(m ? m : n, copy_list(to->program, place->let));
+  if (place->let && (m || n)) stmt_insert(m ? m : n, stmt_copy_list(to->program, place->let));
 }
 
 void pass_tile_order(Program *program, Product *product, const Schedule *schedule) {

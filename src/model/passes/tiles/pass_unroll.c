@@ -29,7 +29,7 @@ void pass_unroll(Program *program, Product *product, const Schedule *schedule) {
   if (schedule->value[KNOB_UNROLL_RING]) unroll_ring(program, schedule->value[KNOB_BUFFER_COUNT]);
   if (schedule->value[KNOB_UNROLL_K] == 0) return;
   const Axis *k = product->axis[AXIS_K];
-  Stmt *loop = find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
+  Stmt *loop = stmt_find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
   int64_t by = schedule->value[KNOB_UNROLL_K];
   // With a register buffer the loop is unrolled whole already (halves are named by the k-step), and
   // may have lost its last step, and with it the axis' variable.

@@ -102,7 +102,7 @@ static void widen_run(Program *program, Stmt *loop, int width) {
     bool again = str_equal(name + 1, "_v");  // n_v of an earlier split: n_w and n_u
     const char *outer = arena_printf(program->arena, "%.1s_%s", name, again ? "w" : "q");
     const char *inner = arena_printf(program->arena, "%.1s_%s", name, again ? "u" : "v");
-    split_register(program, loop->var, width, outer, inner, KNOB_VECTORIZE);
+    stmt_split_register(program, loop->var, width, outer, inner, KNOB_VECTORIZE);
   } else {
     collapse(program, loop);
   }

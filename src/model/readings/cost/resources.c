@@ -68,7 +68,7 @@ static bool find_part(const Program *program, AttentionPart *part) {
                           .rows = own_extent(scores->axis[AXIS_M]),
                           .keys = own_extent(scores->axis[AXIS_N]),
                           .dim = program->problem.k,
-                          .keeps_queries = !find_read(scores, ATOM_A, &walk->body)};
+                          .keeps_queries = !stmt_find_read(scores, ATOM_A, &walk->body)};
   return true;
 }
 

@@ -228,7 +228,7 @@ static int64_t count_parts(const Grid *grid, int64_t blocks) {
 // Clusters are on the chip together as far as each fits in a place of it; of lists that clusters
 // claim a few may have no tiles.
 static void find_places(Arena *arena, Grid *grid, const Model *model) {
-  const Stmt *claim = find_action(program_main(grid->program)->body, ACTION_CLAIM, ROLE_COUNT);
+  const Stmt *claim = stmt_find_action(program_main(grid->program)->body, ACTION_CLAIM, ROLE_COUNT);
   const ListShape shape = {.tiles = grid->n_ctas / grid->launch.cluster,
                            .cluster = (int)grid->launch.cluster,
                            .blocks = (int)grid->blocks_per_sm};
@@ -340,7 +340,7 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   grid->cluster_cols = cluster_count(axis[AXIS_N]);
   grid->sharers_a = program_sharers(arena, program, ROLE_A);
   grid->sharers_b = program_sharers(arena, program, ROLE_B);
-  grid->adds = find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
+  grid->adds = stmt_find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
   grid->persistent = grid->launch.tiles != NULL;
   count_waves(arena, grid, model);

@@ -286,7 +286,7 @@ static void walk_producer(Walk *walk, const Launch *launch) {
   while (role && !stmt_is_role(role, WORK_FETCHES)) role = role->next;
   if (!role) return;
   start(walk, launch, launch->n_threads);
-  walk_list(walk, find_tier(role->body, TIER_SERIAL_OUTER)->body);
+  walk_list(walk, stmt_find_tier(role->body, TIER_SERIAL_OUTER)->body);
   const char *mbarrier = walk->row[0].mbarrier;
   walk->row[0] = walk->row[walk->steps->n - 1];
   walk->row[0].mbarrier = mbarrier;

@@ -347,7 +347,7 @@ void requests_stop_timing(Requests *requests) {
     n++;
   }
   if (n)
-    session_say(requests->session, SAID_NOTE, "%d timing%s taken back", n, n == 1 ? "" : "s");
+    session_say(requests->session, SAID_NOTE, "%d timing%s taken back", n, plural_s(n));
   else
     session_say(requests->session, SAID_NOTE, "nothing is being timed");
 }

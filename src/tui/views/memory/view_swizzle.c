@@ -186,7 +186,7 @@ static const char *say_wavefronts(int n, char out[32]) {
   if (n < 0)
     snprintf(out, 32, "past L1");
   else
-    snprintf(out, 32, "%d wavefront%s", n, n == 1 ? "" : "s");
+    snprintf(out, 32, "%d wavefront%s", n, plural_s(n));
   return out;
 }
 

@@ -227,7 +227,8 @@ tsan: build/tsan/unit build/tsan/gemmview
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
-check-deps: $(filter build/release/src/banks/% build/release/src/sass/% build/release/src/clock/% build/release/src/order/% build/release/src/model/% build/release/src/ptx/%,$(RELEASE_OBJECTS))
+PURE = $(foreach folder,banks sass clock order model ptx,src/$(folder)/% $(patsubst %,%/$(folder)/%,$(wildcard src/features/*)))
+check-deps: $(call objects,release,$(filter $(PURE),$(SOURCES)))
 	@tools/check_deps.sh $^
 
 # --- fuzzing ------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/kernel_play.h"
 #include "kernels/toolchain/machine/kernel_text.h"
+#include "model/ir/program.h"
 #include "quick_check.h"
 
 Suite *suite_clock(void);

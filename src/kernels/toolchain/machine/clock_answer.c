@@ -17,6 +17,7 @@
 #include "base/whole.h"
 #include "kernels/toolchain/machine/clock_facts.h"
 #include "kernels/toolchain/machine/kernel_play.h"
+#include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
 #include "sass/sass_text.h"
 

@@ -14,6 +14,9 @@
 #include "banks/engine/bank.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/rewrite.h"
 
 enum {
   CUT_INSTRUCTIONS = 200000,  // of a block, from which on its main loop is cut
@@ -39,7 +42,7 @@ static int place_of_grid(const EmitKernel *kernel) {
   for (int i = 0; i < kernel->n_args; i++)
     at = kernel->arg[i].copy ? (int)round_up(at, MAP_ALIGNED) + MAP
                              : (int)round_up(at, POINTER) + POINTER;
-  return at + (kernel->takes_alpha ? 4 : 0);
+  return at + (kernel->takes[LAUNCH_ALPHA] ? 4 : 0);
 }
 
 // The grid of a persistent kernel: as many blocks as are resident at once, tiles at most.
@@ -61,7 +64,7 @@ static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, int64_
     put_word(&out, NCTAID + 4 * i, i ? 1 : (uint32_t)out.blocks);
   }
   put_word(&out, STACK, STACK_TOP);
-  if (kernel->takes_grid)
+  if (kernel->takes[LAUNCH_GRID])
     put_word(&out, place_of_grid(kernel), (uint32_t)(out.blocks / max64(1, kernel->cluster)));
   return out;
 }
@@ -498,7 +501,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   const EmitKernel *kernel = &emission->kernel[which];
   KernelPlay out = {0};
   if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
-  if (kernel->takes_lists)
+  if (stmt_find_action(model->program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT))
     return (KernelPlay){.why_not = "its blocks claim their work while they run"};
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);
   out.n_loops = sass_loops(arena, &out.code, out.loop, CLOCK_MARKS_MAX);

@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "base/team.h"
 #include "base/whole.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
 
 // Multiply-adds: of one tile that is cut down, of one with all of its slabs, and of tiles that

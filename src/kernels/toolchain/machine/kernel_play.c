@@ -17,6 +17,7 @@
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 enum {
   CUT_INSTRUCTIONS = 200000,  // of a block, from which on its main loop is cut

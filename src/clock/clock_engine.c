@@ -90,6 +90,7 @@ static void note_round(Engine *e, int warp, int loop) {
   }
   w->round[loop] = e->now;
   w->turns += loop == 0;
+  if (e->watch) engine_watch_round(e, warp, loop);
 }
 
 void engine_note_slowest(Engine *e) {
@@ -122,10 +123,12 @@ static void go_on(Engine *e, int warp) {
   }
   const int to = w->way->stretch[w->stretch].first;
   if (loop >= 0) {
-    if (to == e->in->loop[loop].first)
+    if (to == e->in->loop[loop].first) {
       note_round(e, warp, loop);
-    else
+    } else {
       w->round[loop] = 0;
+      if (e->watch) engine_watch_leave(e, warp, loop);
+    }
   }
   w->pc = to;
 }
@@ -211,6 +214,14 @@ static void charge(Engine *e, const EngineScheduler *s, int chosen) {
   if (chosen < 0) charge_lost(e, s);
 }
 
+static void watch(Engine *e, const EngineScheduler *s, int which, int chosen) {
+  bool is_held_up = false;
+  for (int i = 0; i < s->n; i++) is_held_up |= s->held[i] == CLOCK_DISPATCH;
+  for (int i = 0; i < s->n; i++)
+    engine_watch_clock(e, which, s->order[i], e->warp[s->order[i]].pc,
+                       cause_of(s, i, chosen, is_held_up), 1);
+}
+
 static bool gives_operands(Engine *e, EngineScheduler *s, int warp) {
   const SassInst *inst = inst_of(e, warp);
   return engine_is_queued(inst) || e->in->banks_are_free ||
@@ -234,6 +245,7 @@ static bool run_scheduler(Engine *e, int which) {
     chosen = -1;
   }
   if (e->counts) charge(e, s, chosen);
+  if (e->watch) watch(e, s, which, chosen);
   if (chosen >= 0) issue(e, s, chosen);
   clock_banks_tick(&s->banks);
   return first >= 0;

@@ -3,6 +3,7 @@
 #pragma once
 #include "clock/clock_banks.h"
 #include "clock/clock_kernel.h"
+#include "clock/clock_window.h"
 
 enum {
   ENGINE_WHEEL = 8192,       // clocks ahead that something may be due
@@ -78,6 +79,16 @@ typedef struct EngineScheduler {
 
 enum { ENGINE_LANDINGS = 4096 };
 
+// The turn of a loop that is kept (clock_window.c).
+typedef struct EngineWatch {
+  int loop, step, warm;  // step: schedulers; warm: rounds before it
+  bool begun, ended;
+  int leader;  // the warp whose turn it is
+  int64_t begin;
+  int rounds[CLOCK_WARPS_MAX];
+  ClockCell *cell;  // [warp of the scheduler][CLOCK_WINDOW_MAX]
+} EngineWatch;
+
 typedef struct Engine {
   const ClockKernel *in;
   const ClockMachine *machine;
@@ -106,6 +117,7 @@ typedef struct Engine {
   double *owed;                  // of each load: executions that have to go to L2 still
   const int *loop_at;            // of the branch that ends it; -1: none
   ClockRounds rounds[CLOCK_MARKS_MAX];
+  EngineWatch *watch;  // NULL: nobody watches
 } Engine;
 
 // ---- clock_units.c: what instructions set going -------------------------------------------------
@@ -128,3 +140,16 @@ bool engine_clock(Engine *e);
 int64_t engine_next(const Engine *e);
 void engine_note_slowest(Engine *e);
 ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per);
+
+// ---- clock_kernel.c -----------------------------------------------------------------------------
+
+// Plays the blocks of the kernel, or until what is watched has ended.
+void engine_play(Engine *e);
+
+// ---- clock_window.c -----------------------------------------------------------------------------
+
+void engine_watch_round(Engine *e, int warp, int loop);
+void engine_watch_leave(Engine *e, int warp, int loop);
+// The warp stands there for so many clocks from now on.
+void engine_watch_clock(Engine *e, int scheduler, int warp, int pc, ClockCause cause,
+                        int64_t clocks);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "clock/clock_banks.h"
 #include "clock/clock_machine.h"
+#include "clock/clock_window.h"
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "kernels/device/probe/register_probe.h"
@@ -213,6 +214,71 @@ START_TEST(loops_inside_turn_as_often_as_is_said) {
 }
 END_TEST
 
+// ---- a turn, clock by clock ---------------------------------------------------------------------
+
+enum { TURNS = 10, LENGTH = 9, RESIDENT = 2 };
+
+// A block of `warps` that go round a loop of LENGTH instructions, TURNS times.
+static ClockKernel rounds(const ClockMachine *machine, const SassCode *code, const SassLoop *loop,
+                          int warps) {
+  static const double nothing[CODE_MAX];
+  SassStretch *stretch = ARENA_ARRAY(arena, SassStretch, TURNS);
+  SassWay *way = ARENA_ARRAY(arena, SassWay, warps);
+  ClockBlock *block = ARENA_NEW(arena, ClockBlock);
+  for (int i = 0; i < TURNS; i++) stretch[i] = (SassStretch){loop->first, loop->last};
+  for (int i = 0; i < warps; i++) way[i] = (SassWay){.n_stretches = TURNS, .stretch = stretch};
+  block->way = way;
+  return (ClockKernel){.machine = machine,
+                       .code = code,
+                       .wavefronts = nothing,
+                       .lines = nothing,
+                       .far_bytes = nothing,
+                       .far_share = nothing,
+                       .warps = warps,
+                       .n_kinds = 1,
+                       .kind = block,
+                       .blocks = RESIDENT,
+                       .resident = RESIDENT,
+                       .n_loops = 1,
+                       .loop = loop,
+                       .cut_loop = -1};
+}
+
+// In a clock at most one warp of the scheduler issues; the leader issues its turn from the first
+// instruction to the last; a clock in which nobody issues has a cause at each warp.
+START_TEST(a_turn_is_watched_clock_by_clock) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[LENGTH];
+  for (int i = 0; i < LENGTH; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  inst[4].read[0] = 2, inst[4].read[1] = 4, inst[4].read[2] = 6;  // three reads of one bank
+  inst[LENGTH - 1].stall = 12;
+  const SassCode code = {LENGTH, inst};
+  const SassLoop loop = {0, LENGTH - 1};
+  const ClockKernel kernel = rounds(&machine, &code, &loop, 4);
+  const ClockWindow window = clock_watch(arena, &kernel, 0);
+  const ClockStay stay = clock_play_kernel(arena, &kernel);
+  ck_assert_int_eq(window.n, RESIDENT);
+  ck_assert_int_eq(window.leader, window.warp[1] == window.scheduler + 4 * window.leader);
+  ck_assert_double_eq_tol(window.clocks, stay.rounds[0].clocks, 4);
+  ck_assert(!window.is_cut);
+  int issued = 0, next = 0;
+  for (int at = 0; at < window.clocks; at++) {
+    int here = 0;
+    for (int w = 0; w < window.n; w++) {
+      const ClockCell cell = clock_window_at(&window, w, at);
+      here += cell.cause == CLOCK_SELECTED;
+      if (w == window.leader && cell.cause == CLOCK_SELECTED)
+        ck_assert_int_eq(cell.pc, next++ % LENGTH);
+    }
+    ck_assert_int_le(here, 1);
+    issued += here;
+  }
+  ck_assert_int_eq(next, LENGTH);
+  ck_assert_int_ge(issued, LENGTH);
+  ck_assert_int_eq(clock_watch(arena, &kernel, 1).clocks, 0);  // there is no such loop
+}
+END_TEST
+
 START_TEST(facts_are_read_strictly) {
   static const char *const bad[] = {
       "{}", "{\"sources\":{},\"facts\":{}}",
@@ -295,6 +361,7 @@ Suite *suite_clock(void) {
   tcase_add_test(tcase, wavefronts_share_one_pipe);
   tcase_add_test(tcase, a_barrier_holds_a_block);
   tcase_add_test(tcase, loops_inside_turn_as_often_as_is_said);
+  tcase_add_test(tcase, a_turn_is_watched_clock_by_clock);
   tcase_add_test(tcase, facts_are_read_strictly);
   tcase_add_test(tcase, recorded_kernels_come_out);
   suite_add_tcase(suite, tcase);

@@ -380,6 +380,9 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   out.others = clocks_of_others(arena, compiled, emission, texts, &machine, ask->cold);
   out.tflops = compiled->traffic.flop * out.mhz / (out.clocks.value + out.others) * 1e-6;
   if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, ask, &out);
+  if (ask->window && out.main >= 0)
+    out.window = kernel_play_watch(arena, &play, &machine, &(PlayAsk){.cold = ask->cold},
+                                   &out.loop[out.main].loop);
   return out;
 }
 

@@ -3,7 +3,7 @@
 // a cubin of anybody's; the command `why` shows it.
 #pragma once
 #include "base/elf_file.h"
-#include "clock/clock_loop.h"
+#include "clock/clock_window.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "model/readings/model.h"
 #include "model/text/emit.h"
@@ -50,6 +50,7 @@ typedef struct ClockAsk {
   const char *kernel;  // NULL: the only one
   double mhz;          // of the SM clock; 0: the GPU's boost clock
   bool what_if, cold;
+  bool window;  // a turn of the main loop, clock by clock
   int n_trips;
   ClockTrip trip[CLOCK_TRIPS_MAX];
 } ClockAsk;
@@ -79,6 +80,7 @@ typedef struct ClockAnswer {
   double *executed, *lost;
   ClockCause *cause;
   int *blame;
+  ClockWindow window;  // of the main loop; no clocks: it was not asked for
 } ClockAnswer;
 
 // Answers for one kernel of a cubin: nothing of its launch is known but the threads of a block,

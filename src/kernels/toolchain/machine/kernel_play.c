@@ -510,8 +510,8 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   return out;
 }
 
-ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
-                          const PlayAsk *ask) {
+static ClockKernel kernel_of(const KernelPlay *play, const ClockMachine *machine,
+                             const PlayAsk *ask) {
   ClockKernel in = play->in;
   in.machine = machine;
   in.code = &play->code;
@@ -520,7 +520,22 @@ ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachi
   in.banks_are_free = ask->banks_are_free;
   in.loads_are_near = ask->loads_are_near;
   in.resident += ask->more_blocks;
+  return in;
+}
+
+ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
+                          const PlayAsk *ask) {
+  const ClockKernel in = kernel_of(play, machine, ask);
   ClockStay stay = clock_play_kernel(arena, &in);
   stay.turn.clocks += machine->launch_clocks;
   return stay;
+}
+
+ClockWindow kernel_play_watch(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
+                              const PlayAsk *ask, const SassLoop *loop) {
+  const ClockKernel in = kernel_of(play, machine, ask);
+  for (int i = 0; i < in.n_loops; i++)
+    if (in.loop[i].first == loop->first && in.loop[i].last == loop->last)
+      return clock_watch(arena, &in, i);
+  return (ClockWindow){0};
 }

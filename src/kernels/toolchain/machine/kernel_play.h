@@ -3,6 +3,7 @@
 #pragma once
 #include "base/elf_file.h"
 #include "clock/clock_kernel.h"
+#include "clock/clock_window.h"
 #include "model/readings/model.h"
 #include "model/text/emit.h"
 
@@ -27,3 +28,6 @@ KernelPlay kernel_play(Arena *arena, const Model *compiled, const Emission *emis
                        ElfBytes text, int stack_bytes);
 ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
                           const PlayAsk *ask);
+// A turn of one of its loops, clock by clock.
+ClockWindow kernel_play_watch(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
+                              const PlayAsk *ask, const SassLoop *loop);

@@ -19,9 +19,9 @@ typedef struct SourceLine {
   KnobId knob;
   const Stmt *stmt;  // of B
   int site;
-  int cuda_line;               // of PTX and SASS; -1 not known
-  RegisterBankMark bank_mark;  // of SASS
-  int n_folded;                // the row stands for so many lines; it has no text of its own
+  int cuda_line;            // of PTX and SASS; -1 not known
+  ClockBankMark bank_mark;  // of SASS
+  int n_folded;             // the row stands for so many lines; it has no text of its own
 } SourceLine;
 
 typedef struct OpcodeRow {

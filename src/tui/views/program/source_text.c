@@ -171,7 +171,7 @@ static int sm_of(Session *session) {
 void source_list_sass(Session *session, Source *source) {
   const SassResult *sass = source->compiled->sass;
   const CudaText cuda = cuda_text_of(session);
-  const RegisterBanks banks = register_banks_read(session->frame, sass, sm_of(session));
+  const ClockMarks banks = register_banks_read(session->frame, sass, sm_of(session));
   source->register_banks = register_banks_sentence(session->frame, &banks);
   source->line = ARENA_ARRAY(session->frame, SourceLine, sass->n_lines + 1);
   for (int i = 0; i < sass->n_lines; i++) {

@@ -6,7 +6,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "clock/clock_banks.h"
+#include "clock/clock_assign.h"
 #include "clock/clock_machine.h"
 #include "clock/clock_window.h"
 #include "compile_once.h"
@@ -122,6 +122,40 @@ START_TEST(register_banks_cost_what_was_timed) {
     ck_assert_msg(fabs(clocks - timed) < 0.06, "%s: %.3f clocks, timed %.3f", from->name, clocks,
                   timed);
   }
+}
+END_TEST
+
+static const SassOpcode ffma = {0, "FFMA", SASS_PIPE_FMA, SASS_KIND_PLAIN, 7};
+
+static SassInst multiply(int to, int a, int b) {
+  SassInst out = plain(&ffma);
+  out.written = out.read[2] = to;
+  out.read[0] = a;
+  out.read[1] = b;
+  return out;
+}
+
+// The example of clock_assign.h; and a register that a wide load writes keeps its number.
+START_TEST(accumulators_are_exchanged) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[16];
+  for (int i = 0; i < 16; i++) inst[i] = i % 2 ? multiply(13, 5, NONE) : multiply(10, 4, NONE);
+  const SassCode code = {16, inst};
+  const SassLoop loop = {0, 15};
+  const ClockAssignment better = clock_assign(arena, &code, &loop, 1);
+  ck_assert_int_eq(better.n, 1);
+  ck_assert_int_eq(better.before, 16);
+  ck_assert_int_eq(better.after, 0);
+  ck_assert_int_eq(better.moves, 0);
+  ck_assert_int_eq(clock_assigned(&better, 10) + clock_assigned(&better, 13), 23);
+  ck_assert_int_ne(clock_assigned(&better, 10), 10);
+  ck_assert_double_lt(play(&machine, better.code.inst, 16, NULL, 4, 1).clocks,
+                      play(&machine, inst, 16, NULL, 4, 1).clocks);
+  SassInst *load = &inst[15];
+  *load = plain(opcode(SASS_PIPE_SHARED, SASS_KIND_LOAD));
+  load->bytes = 16;
+  load->written = 8;  // and with it 9, 10 and 11
+  ck_assert_int_eq(clock_assign(arena, &code, &loop, 1).n, 0);
 }
 END_TEST
 
@@ -357,6 +391,7 @@ Suite *suite_clock(void) {
   tcase_set_timeout(tcase, 600);
   tcase_add_test(tcase, words_are_decoded);
   tcase_add_test(tcase, register_banks_cost_what_was_timed);
+  tcase_add_test(tcase, accumulators_are_exchanged);
   tcase_add_test(tcase, a_scheduler_issues_one_instruction_a_clock);
   tcase_add_test(tcase, wavefronts_share_one_pipe);
   tcase_add_test(tcase, a_barrier_holds_a_block);

@@ -19,5 +19,3 @@ typedef struct Why {
 
 void why_print(const Why *why);
 void why_print_json(const Why *why);
-// The two registers of one bank that the instruction reads, "R28, R186"; "" where none are.
-const char *why_same_bank(Arena *arena, const SassInst *inst);

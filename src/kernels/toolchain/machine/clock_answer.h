@@ -3,6 +3,7 @@
 // a cubin of anybody's; the command `why` shows it.
 #pragma once
 #include "base/elf_file.h"
+#include "clock/clock_assign.h"
 #include "clock/clock_window.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "model/readings/model.h"
@@ -16,10 +17,11 @@ typedef struct ClockSpan {
 } ClockSpan;
 
 // Questions that are played beside the loop as it is.
-#define CLOCK_IF_TABLE(ROW)               \
-  ROW(BANKS, "banks_free", "banks free")  \
-  ROW(NEAR, "loads_near", "loads nearer") \
-  ROW(BLOCK, "one_block_more", "a block more")
+#define CLOCK_IF_TABLE(ROW)                                   \
+  ROW(BANKS, "banks_free", "banks free")                      \
+  ROW(NEAR, "loads_near", "loads nearer")                     \
+  ROW(BLOCK, "one_block_more", "a block more")                \
+  ROW(REGISTERS, "registers_exchanged", "registers exchanged")
 
 typedef enum ClockIfName {
 #define ROW(id, key, title) CLOCK_IF_##id,
@@ -46,11 +48,17 @@ typedef struct ClockTrip {
   int pc, turns;
 } ClockTrip;
 
+struct ClockAnswer;
+
 typedef struct ClockAsk {
   const char *kernel;  // NULL: the only one
   double mhz;          // of the SM clock; 0: the GPU's boost clock
   bool what_if, cold;
   bool window;  // a turn of the main loop, clock by clock
+  // Told the answer as soon as the kernel was played, then after each question of what would be if;
+  // false: nobody wants the others any more. NULL: nobody listens.
+  bool (*heard)(void *context, const struct ClockAnswer *so_far);
+  void *context;
   int n_trips;
   ClockTrip trip[CLOCK_TRIPS_MAX];
 } ClockAsk;
@@ -81,6 +89,9 @@ typedef struct ClockAnswer {
   ClockCause *cause;
   int *blame;
   ClockWindow window;  // of the main loop; no clocks: it was not asked for
+  ClockMarks marks;    // of its register banks
+  // Of the main loop; no exchange: none is better, or what-if was not asked for.
+  ClockAssignment assignment;
 } ClockAnswer;
 
 // Answers for one kernel of a cubin: nothing of its launch is known but the threads of a block,

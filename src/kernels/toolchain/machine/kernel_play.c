@@ -514,7 +514,7 @@ static ClockKernel kernel_of(const KernelPlay *play, const ClockMachine *machine
                              const PlayAsk *ask) {
   ClockKernel in = play->in;
   in.machine = machine;
-  in.code = &play->code;
+  in.code = ask->code ? ask->code : &play->code;
   in.loop = play->loop;
   in.cold = ask->cold;
   in.banks_are_free = ask->banks_are_free;

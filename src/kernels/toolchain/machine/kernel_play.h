@@ -10,7 +10,8 @@
 typedef struct PlayAsk {
   bool cold;  // L2 is empty at first
   bool banks_are_free, loads_are_near;
-  int more_blocks;  // resident, than there are
+  int more_blocks;       // resident, than there are
+  const SassCode *code;  // other instructions in place of the kernel's; NULL: those
 } PlayAsk;
 
 // The input of a play, to be played again with another machine or another question.

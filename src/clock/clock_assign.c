@@ -142,8 +142,7 @@ static bool exchange_some(const SassCode *code, const SassLoop *loop, bool is_fr
   return out->n > before;
 }
 
-ClockAssignment clock_assign(Arena *arena, const SassCode *code, const SassLoop *loop,
-                             int clocks) {
+ClockAssignment clock_assign(Arena *arena, const SassCode *code, const SassLoop *loop, int clocks) {
   bool is_free[REGISTERS];
   ClockMarks marks = clock_marks(arena, code, NULL, clocks);
   const int before = conflicts_in(&marks, loop);

@@ -79,14 +79,17 @@ typedef struct EngineScheduler {
 
 enum { ENGINE_LANDINGS = 4096 };
 
-// The turn of a loop that is kept (clock_window.c).
+// The turns of a loop that are watched (clock_window.c).
 typedef struct EngineWatch {
   int loop, step, warm;  // step: schedulers; warm: rounds before it
+  double mean;
   bool begun, ended;
-  int leader;  // the warp whose turn it is
+  int leader, watched;  // the warp whose turns they are; how many so far
   int64_t begin;
   int rounds[CLOCK_WARPS_MAX];
-  ClockCell *cell;  // [warp of the scheduler][CLOCK_WINDOW_MAX]
+  ClockCell *cell;     // [warp of the scheduler][CLOCK_WINDOW_MAX], of the turn under way
+  int64_t best, from;  // clocks of the one that is kept, and where it began; 0: none yet
+  ClockCell *kept;     // its cells
 } EngineWatch;
 
 typedef struct Engine {

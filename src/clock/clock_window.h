@@ -1,6 +1,7 @@
 // A turn of a loop, clock by clock: what each warp of one scheduler does.
 //
-// The kernel is played from its launch to a turn in which its pipes are full, and no further. The
+// The kernel is played from its launch to turns in which its pipes are full, and no further: of a
+// few of them that one is kept whose clocks are nearest to those of a turn in the mean. The
 // scheduler is that of the first warp that comes so far.
 //
 //   clock   0    1    2    3    4         warp 0 issues at 0 and 3, where another operand of its
@@ -32,8 +33,8 @@ typedef struct ClockWindow {
   const ClockCell *cell;  // [n][clocks]
 } ClockWindow;
 
-// `loop`: of those of the kernel.
-ClockWindow clock_watch(Arena *arena, const ClockKernel *kernel, int loop);
+// `loop`: of those of the kernel; `mean`: clocks of its turns.
+ClockWindow clock_watch(Arena *arena, const ClockKernel *kernel, int loop, double mean);
 static inline ClockCell clock_window_at(const ClockWindow *window, int warp, int clock) {
   return window->cell[warp * window->clocks + clock];
 }

@@ -125,10 +125,10 @@ START_TEST(register_banks_cost_what_was_timed) {
 }
 END_TEST
 
-static const SassOpcode ffma = {0, "FFMA", SASS_PIPE_FMA, SASS_KIND_PLAIN, 7};
+static const SassOpcode ffma_row = {0, "FFMA", SASS_PIPE_FMA, SASS_KIND_PLAIN, 7};
 
 static SassInst multiply(int to, int a, int b) {
-  SassInst out = plain(&ffma);
+  SassInst out = plain(&ffma_row);
   out.written = out.read[2] = to;
   out.read[0] = a;
   out.read[1] = b;
@@ -289,7 +289,7 @@ START_TEST(a_turn_is_watched_clock_by_clock) {
   const SassCode code = {LENGTH, inst};
   const SassLoop loop = {0, LENGTH - 1};
   const ClockKernel kernel = rounds(&machine, &code, &loop, 4);
-  const ClockWindow window = clock_watch(arena, &kernel, 0);
+  const ClockWindow window = clock_watch(arena, &kernel, 0, 30);
   const ClockStay stay = clock_play_kernel(arena, &kernel);
   ck_assert_int_eq(window.n, RESIDENT);
   ck_assert_int_eq(window.leader, window.warp[1] == window.scheduler + 4 * window.leader);
@@ -309,7 +309,7 @@ START_TEST(a_turn_is_watched_clock_by_clock) {
   }
   ck_assert_int_eq(next, LENGTH);
   ck_assert_int_ge(issued, LENGTH);
-  ck_assert_int_eq(clock_watch(arena, &kernel, 1).clocks, 0);  // there is no such loop
+  ck_assert_int_eq(clock_watch(arena, &kernel, 1, 30).clocks, 0);  // there is no such loop
 }
 END_TEST
 

@@ -60,14 +60,23 @@ static const ClockedLoop *main_loop(const Why *why) {
   return &why->answer->loop[why->answer->main];
 }
 
+// Behind a reason, of the instruction that is waited for.
+static const char *place_of(const Why *why, int i) {
+  const ClockAnswer *answer = why->answer;
+  const int by = answer->blame[i];
+  const bool named = by >= 0 && by < answer->code.n && answer->cause[i] != CLOCK_WAIT &&
+                     answer->cause[i] != CLOCK_DISPATCH;
+  return named ? clock_place(why->arena, answer, why->emission, by) : "";
+}
+
 static void print_instruction(const Why *why, int i) {
   const ClockAnswer *answer = why->answer;
   const SassInst *inst = &answer->code.inst[i];
   const SassControl control = sass_control(inst);
-  printf("%6x  %5s %4s %c %c %7.1f  %-*.*s %s\n", i * SASS_BYTES, control.stall, control.wait,
+  printf("%6x  %5s %4s %c %c %7.1f  %-*.*s %s%s\n", i * SASS_BYTES, control.stall, control.wait,
          control.writes, control.reads, main_loop(why)->turn.lost[i], TEXT_COLUMNS, TEXT_COLUMNS,
-         answer->text[i] ? answer->text[i] : "",
-         clock_reason(why->arena, answer, why->emission, i));
+         answer->text[i] ? answer->text[i] : "", clock_reason(why->arena, answer, i),
+         place_of(why, i));
 }
 
 // The costliest instructions of the loop, in the order of the code.

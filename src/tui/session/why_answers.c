@@ -1,5 +1,5 @@
-// One job at a time goes to a thread, with copies of all that it reads. It hands over what it has by
-// a counter: what was counted is never written again.
+// One job at a time goes to a thread, with copies of all that it reads. It hands over what it has
+// by a counter: what was counted is never written again.
 #include "tui/session/why_answers.h"
 
 #include <stdatomic.h>
@@ -103,8 +103,8 @@ static void begin(WhyJob *job, const TargetTable *targets, const Schedule *sched
   *table = *targets;
   job->targets = table;
   job->code = results_copy_code(job->arena, compiled->code);
-  job->sass = compiled->sass && compiled->sass->ok ? results_copy_sass(job->arena, compiled->sass)
-                                                   : NULL;
+  job->sass =
+      compiled->sass && compiled->sass->ok ? results_copy_sass(job->arena, compiled->sass) : NULL;
   job->n_kernels = compiled->n_kernels;
   for (int i = 0; i < compiled->n_kernels; i++) job->kernel[i] = compiled->kernel[i];
 }

@@ -92,8 +92,7 @@ static void begin_instructions(Arena *arena, ClockAnswer *out) {
   out->cause = ARENA_ARRAY(arena, ClockCause, n + 1);
   out->blame = ARENA_ARRAY(arena, int, n + 1);
   out->loop = ARENA_ARRAY(arena, ClockedLoop, CLOCK_LOOPS_MAX);
-  out->marks =
-      clock_marks(arena, &out->code, NULL, register_bank_rule(out->target->cc)->clocks);
+  out->marks = clock_marks(arena, &out->code, NULL, register_bank_rule(out->target->cc)->clocks);
   for (int i = 0; i < n; i++) out->blame[i] = -1;
 }
 
@@ -417,7 +416,7 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   out.tflops = compiled->traffic.flop * out.mhz / (out.clocks.value + out.others) * 1e-6;
   if (ask->window && out.main >= 0)
     out.window = kernel_play_watch(arena, &play, &machine, &(PlayAsk){.cold = ask->cold},
-                                   &out.loop[out.main].loop);
+                                   &out.loop[out.main].loop, out.loop[out.main].clocks.value);
   if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, compiled, ask, &out);
   return out;
 }

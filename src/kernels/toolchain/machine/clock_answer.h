@@ -17,11 +17,11 @@ typedef struct ClockSpan {
 } ClockSpan;
 
 // Questions that are played beside the loop as it is.
-#define CLOCK_IF_TABLE(ROW)                                   \
-  ROW(BANKS, "banks_free", "banks free")                      \
-  ROW(NEAR, "loads_near", "loads nearer")                     \
-  ROW(BLOCK, "one_block_more", "a block more")                \
-  ROW(REGISTERS, "registers_exchanged", "registers exchanged")
+#define CLOCK_IF_TABLE(ROW)                                    \
+  ROW(BANKS, "banks_free", "banks free")                       \
+  ROW(REGISTERS, "registers_exchanged", "registers exchanged") \
+  ROW(NEAR, "loads_near", "loads nearer")                      \
+  ROW(BLOCK, "one_block_more", "a block more")
 
 typedef enum ClockIfName {
 #define ROW(id, key, title) CLOCK_IF_##id,

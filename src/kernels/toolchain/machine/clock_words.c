@@ -33,10 +33,8 @@ double clock_warps_a_scheduler(const ClockAnswer *answer) {
 // ---- a total ------------------------------------------------------------------------------------
 
 static ClockPart part_of(ClockCause cause, double clocks, double total) {
-  return (ClockPart){.cause = cause,
-                     .word = clock_cause_word(cause),
-                     .clocks = clocks,
-                     .share = clocks / total};
+  return (ClockPart){
+      .cause = cause, .word = clock_cause_word(cause), .clocks = clocks, .share = clocks / total};
 }
 
 // The cause that costs most of those below `most`; -1: none costs enough to be named.
@@ -77,8 +75,7 @@ KnobId clock_knob(const ClockAnswer *answer, const Emission *emission, int i) {
   return emission && line && line <= emission->n_lines ? emission->lines[line - 1].knob : KNOB_NONE;
 }
 
-// " (line 108, VECTORIZE)"; "" where no line is known.
-static const char *place(Arena *arena, const ClockAnswer *answer, const Emission *emission, int i) {
+const char *clock_place(Arena *arena, const ClockAnswer *answer, const Emission *emission, int i) {
   const int line = line_of(answer, i);
   const KnobId knob = clock_knob(answer, emission, i);
   if (!line) return "";
@@ -93,8 +90,7 @@ static const char *bank_reason(Arena *arena, const ClockAnswer *answer, int i) {
              : "a register bank is busy";
 }
 
-const char *clock_reason(Arena *arena, const ClockAnswer *answer, const Emission *emission,
-                         int i) {
+const char *clock_reason(Arena *arena, const ClockAnswer *answer, int i) {
   const ClockCause cause = answer->cause[i];
   const int by = answer->blame[i];
   if (cause == CLOCK_DISPATCH) return bank_reason(arena, answer, i);
@@ -103,8 +99,8 @@ const char *clock_reason(Arena *arena, const ClockAnswer *answer, const Emission
   const char *verb = cause == CLOCK_SHORT_SCOREBOARD || cause == CLOCK_LONG_SCOREBOARD
                          ? "waits for"
                          : "queues behind";
-  return arena_printf(arena, "%s %s at %04x%s", verb, answer->code.inst[by].opcode->name,
-                      by * SASS_BYTES, place(arena, answer, emission, by));
+  return arena_printf(arena, "%s %s at %04x", verb, answer->code.inst[by].opcode->name,
+                      by * SASS_BYTES);
 }
 
 int clock_ahead(const SassLoop *loop, int from, int to) {

@@ -20,9 +20,11 @@ enum { CLOCK_PARTS_MAX = CLOCK_CAUSE_COUNT + 2 };
 // than half a percent go into what is left, so that the sum is the total. Gives how many.
 int clock_parts(double total, double issued, const double *lost_to, ClockPart out[CLOCK_PARTS_MAX]);
 
-// Why instruction i costs, in a few words, and by whose fault: "waits for LDS at 14f0 (line 108,
-// VECTORIZE)". `emission`: of a schedule; NULL.
-const char *clock_reason(Arena *arena, const ClockAnswer *answer, const Emission *emission, int i);
+// Why instruction i costs, in a few words, and by whose fault: "waits for LDS at 14f0".
+const char *clock_reason(Arena *arena, const ClockAnswer *answer, int i);
+// " (line 108, VECTORIZE)" of an instruction; "" where no line is known. `emission`: of a schedule;
+// NULL.
+const char *clock_place(Arena *arena, const ClockAnswer *answer, const Emission *emission, int i);
 // The knob that put the instruction's CUDA line there; KNOB_NONE.
 KnobId clock_knob(const ClockAnswer *answer, const Emission *emission, int i);
 // Instructions of the loop between `from` and the next `to`: how far ahead something is asked for.

@@ -532,10 +532,10 @@ ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachi
 }
 
 ClockWindow kernel_play_watch(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
-                              const PlayAsk *ask, const SassLoop *loop) {
+                              const PlayAsk *ask, const SassLoop *loop, double mean) {
   const ClockKernel in = kernel_of(play, machine, ask);
   for (int i = 0; i < in.n_loops; i++)
     if (in.loop[i].first == loop->first && in.loop[i].last == loop->last)
-      return clock_watch(arena, &in, i);
+      return clock_watch(arena, &in, i, mean);
   return (ClockWindow){0};
 }

@@ -29,6 +29,6 @@ KernelPlay kernel_play(Arena *arena, const Model *compiled, const Emission *emis
                        ElfBytes text, int stack_bytes);
 ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
                           const PlayAsk *ask);
-// A turn of one of its loops, clock by clock.
+// A turn of one of its loops, clock by clock; `mean`: clocks of its turns.
 ClockWindow kernel_play_watch(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
-                              const PlayAsk *ask, const SassLoop *loop);
+                              const PlayAsk *ask, const SassLoop *loop, double mean);

@@ -9,19 +9,13 @@
 #include "base/str.h"
 #include "base/whole.h"
 
-enum { REGISTERS = 256, ROUNDS = 6 };
+enum { REGISTERS = CLOCK_REGISTERS, ROUNDS = 16 };
 
 typedef struct Wish {
   int number, gain;
 } Wish;
 
 static bool is_ffma(const SassInst *inst) { return str_equal(inst->opcode->name, "FFMA"); }
-
-static bool names(const SassInst *inst, int number) {
-  for (int slot = 0; slot < SASS_SLOTS; slot++)
-    if (inst->read[slot] == number) return true;
-  return inst->written == number;
-}
 
 // ---- which registers are free to go -------------------------------------------------------------
 
@@ -48,11 +42,16 @@ static bool is_wide(const SassInst *inst) {
          inst->opcode->pipe == SASS_PIPE_GROUP || inst->opcode->pipe == SASS_PIPE_DOUBLE;
 }
 
-static bool is_wide_outside(const SassCode *code, const SassLoop *loop, int number) {
-  for (int i = 0; i < code->n; i++)
-    for (int back = 0; back < 4 && (i < loop->first || i > loop->last); back++)
-      if (is_wide(&code->inst[i]) && names(&code->inst[i], number - back)) return true;
-  return false;
+// Registers that wide instructions outside the loop name.
+static void find_wide(const SassCode *code, const SassLoop *loop, bool wide[REGISTERS + 4]) {
+  for (int i = 0; i < code->n; i++) {
+    const SassInst *inst = &code->inst[i];
+    const int named[] = {inst->written, inst->read[0], inst->read[1], inst->read[2]};
+    if ((i >= loop->first && i <= loop->last) || !is_wide(inst)) continue;
+    for (int k = 0; k < 4; k++)
+      for (int w = 0; w < 4 && named[k] >= 0 && named[k] < REGISTERS; w++)
+        wide[named[k] + w] = true;
+  }
 }
 
 // ---- what an exchange gains ---------------------------------------------------------------------
@@ -106,12 +105,16 @@ static int list_wishes(const bool is_free[REGISTERS], const int gain[REGISTERS],
 // ---- exchanging ---------------------------------------------------------------------------------
 
 int clock_assigned(const ClockAssignment *assignment, int number) {
-  for (int i = 0; i < assignment->n; i++) {
-    const ClockBankPair *pair = &assignment->exchange[i];
-    if (pair->one == number) return pair->other;
-    if (pair->other == number) return pair->one;
-  }
-  return number;
+  const bool known = number >= 0 && number < REGISTERS && assignment->n;
+  return known ? assignment->to[number] : number;
+}
+
+static void exchange(ClockAssignment *out, int one, int other) {
+  if (!out->n)
+    for (int i = 0; i < REGISTERS; i++) out->to[i] = (short)i;
+  out->exchange[out->n++] = (ClockBankPair){one, other};
+  out->to[one] = (short)other;
+  out->to[other] = (short)one;
 }
 
 static SassCode renamed(Arena *arena, const SassCode *code, const ClockAssignment *assignment) {
@@ -125,19 +128,53 @@ static SassCode renamed(Arena *arena, const SassCode *code, const ClockAssignmen
   return (SassCode){code->n, inst};
 }
 
+// Registers that an FFMA reads together: where one of them goes, the others' gains are old.
+typedef struct Together {
+  bool with[REGISTERS][REGISTERS];
+} Together;
+
+static Together *find_together(Arena *arena, const SassCode *code, const SassLoop *loop) {
+  Together *out = ARENA_NEW(arena, Together);
+  for (int i = loop->first; i <= loop->last; i++) {
+    const int *read = code->inst[i].read;
+    for (int a = 0; a < SASS_SLOTS && is_ffma(&code->inst[i]); a++)
+      for (int b = 0; b < SASS_SLOTS; b++)
+        if (read[a] >= 0 && read[b] >= 0 && read[a] < REGISTERS && read[b] < REGISTERS)
+          out->with[read[a]][read[b]] |= a != b;
+  }
+  return out;
+}
+
+static void settle(const Together *together, int number, bool settled[REGISTERS]) {
+  for (int i = 0; i < REGISTERS; i++) settled[i] |= i == number || together->with[number][i];
+}
+
+// The first wish from *at on whose gain still holds; NULL: there is none.
+static const Wish *next_wish(const Wish *wish, int n, int *at, const bool settled[REGISTERS]) {
+  while (*at < n && settled[wish[*at].number]) ++*at;
+  return *at < n ? &wish[*at] : NULL;
+}
+
 // Those of both banks that gain most are exchanged while the two together do; who was exchanged
-// stays.
-static bool exchange_some(const SassCode *code, const SassLoop *loop, bool is_free[REGISTERS],
-                          int clocks, ClockAssignment *out) {
+// stays. Registers have the numbers that they have by now.
+static bool exchange_some(Arena *arena, const SassLoop *loop, bool is_free[REGISTERS], int clocks,
+                          ClockAssignment *out) {
+  const SassCode *code = &out->code;
+  const Together *together = find_together(arena, code, loop);
   Wish even[REGISTERS], odd[REGISTERS];
-  int gain[REGISTERS];
+  int gain[REGISTERS], at_even = 0, at_odd = 0;
+  bool settled[REGISTERS] = {0};
   count_gains(code, loop, is_free, clocks, gain);
-  const int n = min_int(list_wishes(is_free, gain, 0, even), list_wishes(is_free, gain, 1, odd)),
-            before = out->n;
-  for (int i = 0; i < n && out->n < CLOCK_EXCHANGES_MAX; i++) {
-    if (even[i].gain + odd[i].gain <= 0) break;
-    out->exchange[out->n++] = (ClockBankPair){even[i].number, odd[i].number};
-    is_free[even[i].number] = is_free[odd[i].number] = false;
+  const int n_even = list_wishes(is_free, gain, 0, even),
+            n_odd = list_wishes(is_free, gain, 1, odd), before = out->n;
+  while (out->n < CLOCK_EXCHANGES_MAX) {
+    const Wish *one = next_wish(even, n_even, &at_even, settled),
+               *other = next_wish(odd, n_odd, &at_odd, settled);
+    if (!one || !other || one->gain + other->gain <= 0) break;
+    exchange(out, one->number, other->number);
+    is_free[one->number] = is_free[other->number] = false;
+    settle(together, one->number, settled);
+    settle(together, other->number, settled);
   }
   return out->n > before;
 }
@@ -148,15 +185,27 @@ ClockAssignment clock_assign(Arena *arena, const SassCode *code, const SassLoop 
   const int before = conflicts_in(&marks, loop);
   ClockAssignment best = {.before = before, .after = before, .code = *code}, next = best;
   find_free(code, loop, is_free);
-  for (int i = 0; i < ROUNDS && exchange_some(&next.code, loop, is_free, clocks, &next); i++) {
+  for (int i = 0; i < ROUNDS && exchange_some(arena, loop, is_free, clocks, &next); i++) {
     next.code = renamed(arena, code, &next);
     marks = clock_marks(arena, &next.code, NULL, clocks);
     next.after = conflicts_in(&marks, loop);
     if (next.after >= best.after) break;
     best = next;
   }
+  bool wide[REGISTERS + 4] = {0};
+  find_wide(code, loop, wide);
   for (int i = 0; i < best.n; i++)
-    best.moves += is_wide_outside(code, loop, best.exchange[i].one) +
-                  is_wide_outside(code, loop, best.exchange[i].other);
+    best.moves += wide[best.exchange[i].one] + wide[best.exchange[i].other];
   return best;
+}
+
+bool clock_assign_moves(const ClockAssignment *assignment, const SassInst *inst,
+                        ClockBankPair *out) {
+  for (int slot = 0; slot < SASS_SLOTS; slot++) {
+    const int number = inst->read[slot], to = clock_assigned(assignment, number);
+    if (to == number) continue;
+    *out = (ClockBankPair){number, to};
+    return true;
+  }
+  return false;
 }

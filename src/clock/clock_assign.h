@@ -12,7 +12,7 @@
 #include "clock/clock_marks.h"
 #include "sass/sass_loops.h"
 
-enum { CLOCK_EXCHANGES_MAX = 128 };
+enum { CLOCK_EXCHANGES_MAX = 128, CLOCK_REGISTERS = 256 };
 
 typedef struct ClockAssignment {
   int n;  // exchanges; 0: none is better
@@ -20,9 +20,14 @@ typedef struct ClockAssignment {
   int moves;          // registers among them that the code outside names in wide instructions
   int before, after;  // FFMA of the loop that read a bank more often than they have clocks for
   SassCode code;      // with the exchanges made, all over the kernel
+  short to[CLOCK_REGISTERS];  // the number that each register has then; 0 where none is exchanged
 } ClockAssignment;
 
 // `clocks`: of an FFMA of a warp (clock_marks.h).
 ClockAssignment clock_assign(Arena *arena, const SassCode *code, const SassLoop *loop, int clocks);
 // The number that a register has after the exchanges.
 int clock_assigned(const ClockAssignment *assignment, int number);
+// The first register that the instruction reads and that is exchanged, and what for; false: none
+// is.
+bool clock_assign_moves(const ClockAssignment *assignment, const SassInst *inst,
+                        ClockBankPair *out);

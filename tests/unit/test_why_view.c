@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "golden.h"
+#include "padded_code.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/view.h"
@@ -19,7 +20,7 @@
 
 Suite *suite_why_view(void);
 
-enum { HEX_MAX = 1 << 14, REGISTERS = 115 };
+enum { REGISTERS = 115 };
 
 static Arena *arena;
 static Diags diags;
@@ -50,22 +51,10 @@ static bool shows(const char *text) { return strstr(export_text(arena, canvas), 
 static void keys(const char *text) { ck_assert(drive_keys(session, canvas, text, &diags)); }
 static const WhyFrame *frame(void) { return session->prepared; }
 
-static const char *read_hex(void) {
-  static char text[HEX_MAX];
-  FILE *file = fopen("tests/data/machine/fp32_padded.hex", "r");
-  size_t n = 0;
-  ck_assert_ptr_nonnull(file);
-  for (int c; (c = getc(file)) != EOF && n + 1 < HEX_MAX;)
-    if (c != '\n') text[n++] = (char)c;
-  fclose(file);
-  text[n] = '\0';
-  return text;
-}
-
 // The answers of a worker, then those of the thread that plays.
 static void compile(void) {
   Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
-  const KernelTexts code = {1, {{"matmul", read_hex()}}};
+  const KernelTexts code = {1, {{"matmul", padded_code()}}};
   results_add_compile(compiled,
                       &(CompileResult){.ok = true,
                                        .ptx_ms = 1,
@@ -247,7 +236,7 @@ END_TEST
 START_TEST(a_schedule_is_left_and_found_again) {
   open_view(80, 24, false);
   Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
-  const KernelTexts code = {1, {{"matmul", read_hex()}}};
+  const KernelTexts code = {1, {{"matmul", padded_code()}}};
   results_add_code(compiled, &code);
   drive_frame(session, canvas);
   keys("]");

@@ -406,5 +406,19 @@ void results_add_sass(Compiled *compiled, const SassResult *sass) {
 }
 
 void results_add_code(Compiled *compiled, const KernelTexts *code) {
-  compiled->code = results_copy_code(compiled->arena, code);
+  Arena *arena = compiled->arena;
+  ElfBytes *bytes = ARENA_ARRAY(arena, ElfBytes, code->n_kernels + 1);
+  for (int i = 0; i < code->n_kernels; i++)
+    bytes[i] = kernel_text_bytes(arena, code, code->kernels[i].name);
+  compiled->code = results_copy_code(arena, code);
+  compiled->bytes = bytes;
+}
+
+SassCode results_decode(Arena *arena, const Compiled *compiled, const char *kernel, int sm) {
+  for (int i = 0; compiled->code && i < compiled->code->n_kernels; i++) {
+    const ElfBytes bytes = compiled->bytes[i];
+    if (str_equal(compiled->code->kernels[i].name, kernel) && bytes.at)
+      return sass_decode(arena, bytes.at, (size_t)(bytes.end - bytes.at), sm);
+  }
+  return (SassCode){0};
 }

@@ -18,6 +18,7 @@
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/words/knob.h"
+#include "sass/sass_code.h"
 
 // The source of a number; the screen tells them apart by word and style.
 typedef enum Origin {
@@ -72,6 +73,7 @@ typedef struct Compiled {
   const char *note;                        // "wgmma serialized: …" of any kernel; NULL: nothing
   const SassResult *sass;
   const KernelTexts *code;        // the machine code itself; NULL until it has come
+  const ElfBytes *bytes;          // of each kernel of `code`
   int n_kernels;                  // those of the cubin, once it has come
   const KernelResources *kernel;  // without name and note
 } Compiled;
@@ -156,6 +158,8 @@ Compiled *results_begin_compile(Results *results, uint64_t key);
 void results_add_compile(Compiled *compiled, const CompileResult *result);
 void results_add_sass(Compiled *compiled, const SassResult *sass);
 void results_add_code(Compiled *compiled, const KernelTexts *code);
+// The machine code of a kernel, decoded; n 0: it has not come. `sm`: 90 of sm_90a.
+SassCode results_decode(Arena *arena, const Compiled *compiled, const char *kernel, int sm);
 // Copies, strings and all.
 const SassResult *results_copy_sass(Arena *arena, const SassResult *sass);
 const KernelTexts *results_copy_code(Arena *arena, const KernelTexts *code);

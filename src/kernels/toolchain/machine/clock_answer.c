@@ -340,6 +340,7 @@ static const char *no_block_more(Arena *arena, const KernelPlay *play, const Mod
   if (play->in.resident < resources->blocks_per_sm || !resources->limiter) return NULL;
   if (str_equal(resources->limiter, "registers"))
     return arena_printf(arena, "does not fit, %d registers", resources->n_registers);
+  if (str_equal(resources->limiter, "grid")) return "the grid has none";
   return arena_printf(arena, "does not fit: %s", resources_limiters(limiters, resources));
 }
 

@@ -141,17 +141,12 @@ static const char *line_text(Session *session, const WhyFrame *frame, int at) {
 
 // The exchange that takes the two registers apart.
 static const char *exchange_text(Session *session, const WhyFrame *frame) {
-  const ClockAssignment *better = &frame->answer->assignment;
-  const ClockBankPair *pair = &frame->answer->marks.pair[frame->at];
-  const int named[] = {pair->one, pair->other};
-  if (frame->answer->marks.mark[frame->at] != BANK_MARK_CONFLICT) return NULL;
-  for (int i = 0; i < 2; i++) {
-    const int to = clock_assigned(better, named[i]);
-    if (to != named[i])
-      return arena_printf(session->frame, "R%d exchanged with R%d would lie in the other bank",
-                          named[i], to);
-  }
-  return NULL;
+  const ClockAnswer *answer = frame->answer;
+  ClockBankPair pair;
+  if (answer->marks.mark[frame->at] != BANK_MARK_CONFLICT) return NULL;
+  if (!clock_assign_moves(&answer->assignment, &answer->code.inst[frame->at], &pair)) return NULL;
+  return arena_printf(session->frame, "R%d exchanged with R%d would lie in the other bank",
+                      pair.one, pair.other);
 }
 
 static const char *fault_text(Session *session, const WhyFrame *frame) {

@@ -72,12 +72,12 @@ static void draw_head(Canvas *canvas, Rect row, const WhyFrame *frame) {
   const SassLoop *loop = &frame->loop->loop;
   col = canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT, "loop %04x-%04x",
                       loop->first * SASS_BYTES, loop->last * SASS_BYTES);
+  if (answer->n_loops > 1)
+    col = canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %d of %d", frame->loop_at + 1,
+                        answer->n_loops);
   col = canvas_printf(
       canvas, row, 0, col, STYLE_DIM, "  %d instructions, %.3g warps a scheduler, %.0f turns",
       loop->last - loop->first + 1, clock_warps_a_scheduler(answer), frame->loop->turns);
-  if (answer->n_loops > 1)
-    col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "  loop %d of %d", frame->loop_at + 1,
-                        answer->n_loops);
   const char *origin = "machine code, played clock by clock";
   if (row.cols - utf8_columns(origin) > col + 3)
     canvas_text(canvas, row, 0, row.cols - utf8_columns(origin) - 1, STYLE_ESTIMATED, origin);

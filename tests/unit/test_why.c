@@ -10,6 +10,7 @@
 #include "cli_harness.h"
 #include "kernels/toolchain/machine/clock_answer.h"
 #include "kernels/toolchain/machine/kernel_text.h"
+#include "sass/sass_line.h"
 #include "sass/sass_text.h"
 
 Suite *suite_why(void);
@@ -255,6 +256,29 @@ START_TEST(instructions_are_printed) {
 }
 END_TEST
 
+// The lines of lessons.
+START_TEST(instructions_are_read_from_a_line) {
+  static const char *const bad[] = {"",         "FMAF(R1)",   "FFMA(R1,R2", "FFMA(R1,R2,R3,R4,R5)",
+                                    "FFMA:x1",  "FFMA:s",     "FFMA:w9",    "0FFMA",
+                                    "600*FFMA", "FFMA(R999)", "FFMA)"};
+  SassCode code;
+  const char *why;
+  ck_assert(sass_line_read(arena, "LDS(R8,R2):b0;2*FFMA(R20,R8.reuse,RZ,R20):w0:s4", &code, &why));
+  ck_assert_int_eq(code.n, 3);
+  ck_assert_int_eq(code.inst[0].writes_scoreboard, 0);
+  ck_assert_int_eq(code.inst[0].bytes, 16);
+  ck_assert_int_eq((int)code.inst[2].wait, 1);
+  ck_assert_int_eq(code.inst[2].stall, 4);
+  ck_assert_int_eq((int)code.inst[2].reuse, 1);
+  ck_assert_int_eq(code.inst[2].read[1], SASS_NO_REGISTER);
+  ck_assert_int_eq(code.inst[2].read[2], 20);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ck_assert_msg(!sass_line_read(arena, bad[i], &code, &why), "%s", bad[i]);
+    ck_assert_ptr_nonnull(why);
+  }
+}
+END_TEST
+
 START_TEST(code_travels_as_digits) {
   KernelTexts texts = {2, {{"a", "00ff7f"}, {"b", "0g"}}};
   const ElfBytes a = kernel_text_bytes(arena, &texts, "a");
@@ -278,6 +302,7 @@ Suite *suite_why(void) {
   tcase_add_test(tcase, bad_files_are_refused);
   tcase_add_test(tcase, damaged_cubins_are_refused);
   tcase_add_test(tcase, instructions_are_printed);
+  tcase_add_test(tcase, instructions_are_read_from_a_line);
   tcase_add_test(tcase, code_travels_as_digits);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -17,7 +17,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "tui/views/program/why.h"
+#include "tui/views/program/why_frame.h"
 
 enum { WORST_COLS = 52, WORST_MIN_SCREEN = 176, COSTLY_MAX = 64, LISTING_ROWS = 5 };
 static const double costly_clocks = 0.05;

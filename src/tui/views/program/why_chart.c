@@ -11,7 +11,7 @@
 #include "base/whole.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/program/source.h"
-#include "tui/views/program/why.h"
+#include "tui/views/program/why_frame.h"
 
 enum { LABEL_COLS = 9, TICK = 10 };
 

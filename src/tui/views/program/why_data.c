@@ -1,6 +1,6 @@
 // The why view as data: the members of `gemmview why --json`, and the chart.
 #include "kernels/toolchain/machine/clock_form.h"
-#include "tui/views/program/why.h"
+#include "tui/views/program/why_frame.h"
 
 typedef struct ClockRun {
   int clock, clocks;

@@ -13,7 +13,7 @@
 #include "kernels/toolchain/machine/register_banks.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/program/source.h"
-#include "tui/views/program/why.h"
+#include "tui/views/program/why_frame.h"
 
 enum { MARGIN = 1, WIDE = 104, BAR_COLS = 6, TEXT_COLS = 40 };
 

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "tui/canvas/utf8.h"
-#include "tui/views/program/why.h"
+#include "tui/views/program/why_frame.h"
 
 // ---- how causes look ----------------------------------------------------------------------------
 

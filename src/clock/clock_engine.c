@@ -209,7 +209,11 @@ static ClockCause cause_of(const EngineScheduler *s, int i, int chosen, bool is_
 static void charge(Engine *e, const EngineScheduler *s, int chosen) {
   bool is_held_up = false;
   for (int i = 0; i < s->n; i++) is_held_up |= s->held[i] == CLOCK_DISPATCH;
-  for (int i = 0; i < s->n; i++) e->stalls[cause_of(s, i, chosen, is_held_up)]++;
+  for (int i = 0; i < s->n; i++) {
+    const ClockCause cause = cause_of(s, i, chosen, is_held_up);
+    e->stalls[cause]++;
+    if (cause != CLOCK_SELECTED && cause != CLOCK_NOT_SELECTED) e->stood[e->warp[s->order[i]].pc]++;
+  }
   e->issued += chosen >= 0;
   if (chosen < 0) charge_lost(e, s);
 }
@@ -291,6 +295,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->blame = ARENA_ARRAY(arena, int, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->owed = ARENA_ARRAY(arena, double, in->code->n + 1);
   e->executed = ARENA_ARRAY(arena, double, in->code->n + 1);
+  e->stood = ARENA_ARRAY(arena, double, in->code->n + 1);
   return e;
 }
 
@@ -363,7 +368,8 @@ static double weight_of(const Engine *e, int i) {
 ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per) {
   const int n = e->in->code->n;
   ClockTurn out = {.clocks = clocks};
-  double *lost = ARENA_ARRAY(arena, double, n + 1), *executed = ARENA_ARRAY(arena, double, n + 1);
+  double *lost = ARENA_ARRAY(arena, double, n + 1), *executed = ARENA_ARRAY(arena, double, n + 1),
+         *stood = ARENA_ARRAY(arena, double, n + 1);
   ClockCause *cause = ARENA_ARRAY(arena, ClockCause, n + 1);
   int *blame = ARENA_ARRAY(arena, int, n + 1);
   for (int i = 0; i < CLOCK_CAUSE_COUNT && e->issued > 0; i++)
@@ -373,11 +379,13 @@ ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per
     const double weight = per * weight_of(e, i);
     sum_up_one(e, i, weight / e->machine->schedulers, &out, lost, cause, blame);
     executed[i] = e->executed[i] * weight;
+    stood[i] = e->stood[i] * weight / e->machine->schedulers;
     issued += executed[i];
   }
   out.issued = issued / e->machine->schedulers;
   out.executed = executed;
   out.lost = lost;
+  out.stood = stood;
   out.cause = cause;
   out.blame = blame;
   return out;

@@ -115,6 +115,7 @@ typedef struct Engine {
   double *lost;  // [instruction][cause]: clocks in which a scheduler issued nothing
   int *blame;    // [instruction][cause]: who was waited for, the last time
   double *executed;
+  double *stood;  // [instruction]: clocks that warps stood there for a reason of their own
   double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
   double far_loads;              // so far
   double *owed;                  // of each load: executions that have to go to L2 still

@@ -36,6 +36,7 @@ static void pass_over(Engine *e, int64_t to) {
     for (int i = 0; i < s->n; i++) {
       const int warp = s->order[i];
       e->stalls[s->held[i]] += n;
+      e->stood[e->warp[warp].pc] += n;
       if (e->watch) engine_watch_clock(e, k, warp, e->warp[warp].pc, s->held[i], to - e->now);
       e->lost[e->warp[warp].pc * CLOCK_CAUSE_COUNT + (int)s->held[i]] += n / s->n;
     }

@@ -138,6 +138,39 @@ START_TEST(a_stand_in_says_so) {
 }
 END_TEST
 
+// Samples of an H200 for the machine code of this state, which NVRTC 13.0 makes again.
+START_TEST(samples_stand_beside) {
+  static const char why[] = "why -k fp32/padded,M=2048,N=2048,K=2048 --ncu ";
+  static const char csv[] = "tests/data/machine/fp32_padded_ncu.csv";
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, arena_printf(arena, "%s%s --json", why, csv));
+  if (strstr(run.out, "\"stand_in\":true")) return;
+  if (run.status == 2 && strstr(run.err, "of another kernel")) return;  // another NVRTC
+  ck_assert_msg(run.status == 0, "%s", run.err);
+  const JsonValue *ncu = json_object_get(cli_json(arena, &run), "ncu"),
+                  *places = json_object_get(ncu, "places");
+  double sampled = 0, played = 0, before = 2;
+  for (int i = 0; i < json_count(places); i++) {
+    const JsonValue *place = json_at(places, i);
+    const double a = number(place, "sampled_share"), b = number(place, "played_share");
+    sampled += a;
+    played += b;
+    ck_assert_double_le(fabs(a - b), before + 1e-9);
+    before = fabs(a - b);
+  }
+  ck_assert_double_eq_tol(sampled, 1, 1e-6);
+  ck_assert_double_eq_tol(played, 1, 1e-6);
+  run = cli_run(arena, arena_printf(arena, "%s%s", why, csv));
+  ck_assert_ptr_nonnull(strstr(run.out, "the largest disagreements"));
+  run = cli_run(arena, arena_printf(arena, "why -k fp32/naive,M=512,N=512,K=512 --ncu %s", csv));
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_ptr_nonnull(strstr(run.err, "of another kernel"));
+  run = cli_run(arena, arena_printf(arena, "%sREADME.md", why));
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_ptr_nonnull(strstr(run.err, "source page is expected"));
+}
+END_TEST
+
 // ---- a cubin ------------------------------------------------------------------------------------
 
 START_TEST(a_cubin_has_clocks_a_turn) {
@@ -298,6 +331,7 @@ Suite *suite_why(void) {
   tcase_add_test(tcase, the_screen_adds_up);
   tcase_add_test(tcase, cold_caches_cost_clocks);
   tcase_add_test(tcase, a_stand_in_says_so);
+  tcase_add_test(tcase, samples_stand_beside);
   tcase_add_test(tcase, a_cubin_has_clocks_a_turn);
   tcase_add_test(tcase, bad_files_are_refused);
   tcase_add_test(tcase, damaged_cubins_are_refused);

@@ -2,6 +2,7 @@
 //
 //   gemmview why -k fp32/block_order                     the compiled schedule
 //   gemmview why -k … --what-if --mhz 1755               … what would be if; at another SM clock
+//   gemmview why -k … --ncu source.csv                   … beside the profiler's samples
 //   gemmview why kernel.cubin --kernel NAME              clocks a turn of each of its loops
 //   gemmview why kernel.cubin --trips 0x340=16           … where the loop inside turns 16 times
 //
@@ -24,11 +25,12 @@ enum { CUBIN_MAX = 256 << 20, MHZ_MAX = 10000 };
 
 typedef struct WhyOptions {
   CompileGiven compile;  // first: the command is shown by it
-  const char *kernel;
+  const char *kernel, *ncu;
   OptionList trips;
   int mhz;
   bool what_if, cold, strict;
   bool *stands_in;  // set where the answer is no code's
+  int *status;      // of what came behind the compiler
 } WhyOptions;
 
 static const Option options[] = {
@@ -37,6 +39,7 @@ static const Option options[] = {
     OPTION_WORKER(CompileGiven),
     {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(CompileGiven, ptxas_opt)},
     {.name = "kernel", .kind = OPTION_KIND_TEXT, .offset = offsetof(WhyOptions, kernel)},
+    {.name = "ncu", .kind = OPTION_KIND_TEXT, .offset = offsetof(WhyOptions, ncu)},
     {.name = "trips", .kind = OPTION_KIND_LIST, .offset = offsetof(WhyOptions, trips)},
     {.name = "mhz",
      .kind = OPTION_KIND_INT,
@@ -48,6 +51,37 @@ static const Option options[] = {
     {.name = "strict", .kind = OPTION_KIND_FLAG, .offset = offsetof(WhyOptions, strict)},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
+
+// ---- files ------------------------------------------------------------------------------------
+
+// NULL after a sentence in `why`.
+static unsigned char *read_file(Arena *arena, const char *path, size_t *n, const char **why) {
+  FILE *file = disk_open(path, true, why);
+  if (!file) {
+    if (errno) *why = strerror(errno);
+    return NULL;
+  }
+  size_t room = 1 << 16;
+  unsigned char *bytes = malloc(room), *kept = NULL;
+  *n = 0;
+  for (size_t got; bytes && (got = fread(bytes + *n, 1, room - *n, file)) > 0;) {
+    *n += got;
+    if (*n < room) continue;
+    room *= 2;
+    unsigned char *more = room <= CUBIN_MAX ? realloc(bytes, room) : NULL;
+    if (!more) break;
+    bytes = more;
+  }
+  *why = "it is too large";
+  if (bytes && *n < room) {
+    kept = arena_alloc(arena, *n + 1);
+    memcpy(kept, bytes, *n);
+    kept[*n] = '\0';
+  }
+  free(bytes);
+  fclose(file);
+  return kept;
+}
 
 // ---- a schedule ---------------------------------------------------------------------------------
 
@@ -74,6 +108,19 @@ static ClockAnswer answer_state(const Compiled *c, const ClockAsk *ask, const ch
   return clock_answer_stand_in(c->arena, cli_compiled_model(c), ask);
 }
 
+static bool take_samples(const WhyOptions *given, Why *why) {
+  Diags diags = diags_new(why->arena);
+  const char *why_not = "it cannot be read";
+  size_t n = 0;
+  const unsigned char *bytes = read_file(why->arena, given->ncu, &n, &why_not);
+  if (!bytes)
+    diag_add(&diags, "ncu", "%s: %s", str_line(why->arena, given->ncu), why_not);
+  else
+    why->ncu = why_ncu_read(why->arena, why->answer, given->ncu, (const char *)bytes, &diags);
+  if (!why->ncu) *given->status = cli_fail(&diags);
+  return why->ncu != NULL;
+}
+
 static void show_state(const Compiled *c) {
   const WhyOptions *given = (const WhyOptions *)(const void *)c->given;
   const ClockAsk ask = {.mhz = given->mhz, .what_if = given->what_if, .cold = given->cold};
@@ -81,6 +128,7 @@ static void show_state(const Compiled *c) {
   const ClockAnswer answer = answer_state(c, &ask, &why.note);
   why.answer = &answer;
   *given->stands_in = answer.stand_in;
+  if (given->ncu && !answer.stand_in && !take_samples(given, &why)) return;
   if (given->compile.json)
     why_print_json(&why);
   else
@@ -91,40 +139,15 @@ static int run_state(Arena *arena, WhyOptions *given, Diags *diags) {
   static const CompileCommand command = {
       .name = "why", .want = "cubin,code,sass", .shows_failure = true, .show = show_state};
   bool stands_in = false;
+  int after = CLI_OK;
   given->stands_in = &stands_in;
+  given->status = &after;
   const int status = cli_compile_given(&command, arena, &given->compile, diags);
+  if (status == CLI_OK && after != CLI_OK) return after;
   return status == CLI_OK && stands_in && given->strict ? CLI_MISSING : status;
 }
 
 // ---- a cubin ------------------------------------------------------------------------------------
-
-// NULL after a sentence in `why`.
-static unsigned char *read_file(Arena *arena, const char *path, size_t *n, const char **why) {
-  FILE *file = disk_open(path, true, why);
-  if (!file) {
-    if (errno) *why = strerror(errno);
-    return NULL;
-  }
-  size_t room = 1 << 16;
-  unsigned char *bytes = malloc(room), *kept = NULL;
-  *n = 0;
-  for (size_t got; bytes && (got = fread(bytes + *n, 1, room - *n, file)) > 0;) {
-    *n += got;
-    if (*n < room) continue;
-    room *= 2;
-    unsigned char *more = room <= CUBIN_MAX ? realloc(bytes, room) : NULL;
-    if (!more) break;
-    bytes = more;
-  }
-  *why = "it is too large";
-  if (bytes && *n < room) {
-    kept = arena_alloc(arena, *n + 1);
-    memcpy(kept, bytes, *n);
-  }
-  free(bytes);
-  fclose(file);
-  return kept;
-}
 
 // "0x340=16".
 static bool read_trips(const WhyOptions *given, ClockAsk *ask, Diags *diags) {
@@ -170,6 +193,8 @@ int cmd_why(Arena *arena, int argc, char **argv) {
   if (!options_parse(options, N_OPTIONS, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 2 || (argc == 2 && given.compile.state))
     return cli_error(CLI_USAGE, "why takes one cubin, or a state with -k");
+  if (argc == 2 && given.ncu)
+    return cli_error(CLI_USAGE, "--ncu goes with a state, whose code has been profiled");
   if (argc == 2) return run_cubin(arena, &given, argv[1], &diags);
   if (given.kernel || given.trips.count)
     return cli_error(CLI_USAGE, "--kernel and --trips go with a cubin");

@@ -139,4 +139,5 @@ void why_print(const Why *why) {
   print_ifs(why, loop->what_if, loop->clocks.value);
   print_instructions(why);
   print_other_loops(why);
+  if (why->ncu) why_ncu_print(why->arena, why->ncu);
 }

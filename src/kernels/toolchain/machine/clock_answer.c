@@ -368,6 +368,7 @@ static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *sta
   memcpy(out->stalls, stay->turn.stalls, sizeof out->stalls);
   memcpy(out->lost_to, stay->turn.lost_to, sizeof out->lost_to);
   out->issued = stay->turn.issued;
+  out->stood = stay->turn.stood;
   for (int i = 0; i < out->code.n; i++) {
     out->executed[i] = play->executed[i];
     out->lost[i] = stay->turn.lost[i];

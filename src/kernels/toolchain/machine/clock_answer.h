@@ -86,6 +86,7 @@ typedef struct ClockAnswer {
   // Per instruction: times that warps come by, of the whole grid or, where the launch is not known,
   // of a warp in a turn of its loop; clocks lost, of the kernel or of that turn; why and by whom.
   double *executed, *lost;
+  const double *stood;  // clocks of the warps of a scheduler that stood there; NULL: not known
   ClockCause *cause;
   int *blame;
   ClockWindow window;  // of the main loop; no clocks: it was not asked for

@@ -189,6 +189,32 @@ START_TEST(a_cubin_has_clocks_a_turn) {
 }
 END_TEST
 
+// With its launch and the turns of its loop known it has clocks from launch to end; as many more
+// turns take as many more clocks.
+START_TEST(a_launch_has_clocks) {
+  static const char why[] =
+      "why tests/data/cubins/sm_90a.cubin --kernel dots --json --launch "
+      "grid=264,block=256";
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, why);
+  ck_assert_int_eq(run.status, 0);
+  ck_assert_ptr_nonnull(strstr(run.out, "--trips 0x1d0=N says it"));
+  ck_assert(
+      json_is_null(json_object_get(json_object_get(cli_json(arena, &run), "kernel"), "clocks")));
+  const double some = clocks_of(arena_printf(arena, "%s --trips 0x1d0=64", why)),
+               more = clocks_of(arena_printf(arena, "%s --trips 0x1d0=192", why));
+  run = cli_run(arena, arena_printf(arena, "%s --trips 0x1d0=192", why));
+  const JsonValue *loop = json_at(json_object_get(cli_json(arena, &run), "loops"), 0);
+  ck_assert_double_eq(number(loop, "turns"), 192);
+  const double turn = number(json_object_get(loop, "clocks"), "value");
+  ck_assert_double_eq_tol(more - some, 128 * turn, 0.1 * 128 * turn);
+  // Twice as many blocks as fit at once take another round.
+  ck_assert_double_gt(clocks_of("why tests/data/cubins/sm_90a.cubin --kernel dots --json --launch "
+                                "grid=4224,block=256 --trips 0x1d0=192"),
+                      some);
+}
+END_TEST
+
 START_TEST(bad_files_are_refused) {
   static const struct {
     const char *arguments, *says;
@@ -203,6 +229,8 @@ START_TEST(bad_files_are_refused) {
       {"why /dev/null", ""},
       {"why one two", "takes one cubin"},
       {"why --kernel dots", "go with a cubin"},
+      {"why --launch grid=1,block=32", "go with a cubin"},
+      {"why tests/data/cubins/sm_90a.cubin --kernel dots --launch grid=1x1", "block"},
   };
   if (!cli_has_program()) return;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -239,7 +267,10 @@ static TargetTable read_targets(void) {
 // An answer, or a sentence; never more.
 static void ask_damaged(const unsigned char *bytes, size_t n, const TargetTable *targets) {
   Arena *own = arena_new("damaged");
-  const ClockAsk ask = {.kernel = "dots"};
+  const ClockAsk ask = {.kernel = "dots",
+                        .n_trips = 1,
+                        .trip = {{0x1d0, 4}},
+                        .launch = {.blocks = 300, .threads = 256}};
   unsigned char *copy = malloc(n ? n : 1);  // so that a byte behind the end is found
   ck_assert_ptr_nonnull(copy);
   memcpy(copy, bytes, n);
@@ -247,7 +278,7 @@ static void ask_damaged(const unsigned char *bytes, size_t n, const TargetTable 
   if (answer.why_not)
     ck_assert_ptr_null(strchr(answer.why_not, '\n'));
   else
-    ck_assert_double_gt(answer.loop[answer.main].clocks.value, 0);
+    ck_assert(answer.clocks.value > 0 || answer.loop[answer.main].clocks.value > 0);
   free(copy);
   arena_free(own);
 }
@@ -333,6 +364,7 @@ Suite *suite_why(void) {
   tcase_add_test(tcase, a_stand_in_says_so);
   tcase_add_test(tcase, samples_stand_beside);
   tcase_add_test(tcase, a_cubin_has_clocks_a_turn);
+  tcase_add_test(tcase, a_launch_has_clocks);
   tcase_add_test(tcase, bad_files_are_refused);
   tcase_add_test(tcase, damaged_cubins_are_refused);
   tcase_add_test(tcase, instructions_are_printed);

@@ -5,6 +5,7 @@
 //   gemmview why -k … --ncu source.csv                   … beside the profiler's samples
 //   gemmview why kernel.cubin --kernel NAME              clocks a turn of each of its loops
 //   gemmview why kernel.cubin --trips 0x340=16           … where the loop inside turns 16 times
+//   gemmview why kernel.cubin --launch grid=132,block=256 --trips …    from launch to end
 //
 // A cubin is read by the program's own decoder: no tool is needed. A schedule is compiled by the
 // worker; where that cannot be, the calibrated roofline stands in and says so.
@@ -20,12 +21,13 @@
 #include "cli/common/cli_compile.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/why.h"
+#include "cli/open/open_input.h"
 
 enum { CUBIN_MAX = 256 << 20, MHZ_MAX = 10000 };
 
 typedef struct WhyOptions {
   CompileGiven compile;  // first: the command is shown by it
-  const char *kernel, *ncu;
+  const char *kernel, *ncu, *launch;
   OptionList trips;
   int mhz;
   bool what_if, cold, strict;
@@ -40,6 +42,7 @@ static const Option options[] = {
     {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(CompileGiven, ptxas_opt)},
     {.name = "kernel", .kind = OPTION_KIND_TEXT, .offset = offsetof(WhyOptions, kernel)},
     {.name = "ncu", .kind = OPTION_KIND_TEXT, .offset = offsetof(WhyOptions, ncu)},
+    {.name = "launch", .kind = OPTION_KIND_TEXT, .offset = offsetof(WhyOptions, launch)},
     {.name = "trips", .kind = OPTION_KIND_LIST, .offset = offsetof(WhyOptions, trips)},
     {.name = "mhz",
      .kind = OPTION_KIND_INT,
@@ -76,7 +79,6 @@ static unsigned char *read_file(Arena *arena, const char *path, size_t *n, const
   if (bytes && *n < room) {
     kept = arena_alloc(arena, *n + 1);
     memcpy(kept, bytes, *n);
-    kept[*n] = '\0';
   }
   free(bytes);
   fclose(file);
@@ -110,13 +112,9 @@ static ClockAnswer answer_state(const Compiled *c, const ClockAsk *ask, const ch
 
 static bool take_samples(const WhyOptions *given, Why *why) {
   Diags diags = diags_new(why->arena);
-  const char *why_not = "it cannot be read";
   size_t n = 0;
-  const unsigned char *bytes = read_file(why->arena, given->ncu, &n, &why_not);
-  if (!bytes)
-    diag_add(&diags, "ncu", "%s: %s", str_line(why->arena, given->ncu), why_not);
-  else
-    why->ncu = why_ncu_read(why->arena, why->answer, given->ncu, (const char *)bytes, &diags);
+  const char *text = open_read_given(why->arena, given->ncu, &n, &diags);
+  if (text) why->ncu = why_ncu_read(why->arena, why->answer, given->ncu, text, &diags);
   if (!why->ncu) *given->status = cli_fail(&diags);
   return why->ncu != NULL;
 }
@@ -165,12 +163,26 @@ static bool read_trips(const WhyOptions *given, ClockAsk *ask, Diags *diags) {
   return true;
 }
 
+static bool read_launch(const WhyOptions *given, ClockAsk *ask, Diags *diags) {
+  PtxLaunch launch = {0};
+  if (!given->launch) return true;
+  if (!open_read_launch(given->launch, &launch, diags)) return false;
+  ask->launch = (ClockLaunch){.blocks = (int64_t)max_int(1, launch.grid[0]) *
+                                        max_int(1, launch.grid[1]) * max_int(1, launch.grid[2]),
+                              .threads = max_int(1, launch.block[0]) * max_int(1, launch.block[1]) *
+                                         max_int(1, launch.block[2]),
+                              .smem_bytes = launch.dynamic_smem};
+  return true;
+}
+
 static int run_cubin(Arena *arena, const WhyOptions *given, const char *path, Diags *diags) {
-  ClockAsk ask = {.kernel = given->kernel, .mhz = given->mhz, .what_if = given->what_if};
+  ClockAsk ask = {
+      .kernel = given->kernel, .mhz = given->mhz, .what_if = given->what_if, .cold = given->cold};
   TargetTable targets;
   size_t n = 0;
   const char *why_not = "it cannot be read";
-  if (!read_trips(given, &ask, diags) || !cli_targets(arena, &targets, diags))
+  if (!read_trips(given, &ask, diags) || !read_launch(given, &ask, diags) ||
+      !cli_targets(arena, &targets, diags))
     return cli_fail(diags);
   const unsigned char *bytes = read_file(arena, path, &n, &why_not);
   const char *name = str_line(arena, path);
@@ -196,7 +208,7 @@ int cmd_why(Arena *arena, int argc, char **argv) {
   if (argc == 2 && given.ncu)
     return cli_error(CLI_USAGE, "--ncu goes with a state, whose code has been profiled");
   if (argc == 2) return run_cubin(arena, &given, argv[1], &diags);
-  if (given.kernel || given.trips.count)
-    return cli_error(CLI_USAGE, "--kernel and --trips go with a cubin");
+  if (given.kernel || given.launch || given.trips.count)
+    return cli_error(CLI_USAGE, "--kernel, --launch and --trips go with a cubin");
   return run_state(arena, &given, &diags);
 }

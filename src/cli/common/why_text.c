@@ -102,8 +102,12 @@ static void print_kernel(const Why *why) {
   const ClockAnswer *answer = why->answer;
   const ClockSpan *clocks = &answer->clocks;
   if (clocks->value < 0) return;
-  printf("%10.0f  clocks from launch to end, %.0f to %.0f: %.3g TFLOP/s at %.0f MHz\n",
-         clocks->value, clocks->low, clocks->high, answer->tflops, answer->mhz);
+  printf("%10.0f  clocks from launch to end, %.0f to %.0f: ", clocks->value, clocks->low,
+         clocks->high);
+  if (answer->tflops > 0)
+    printf("%.3g TFLOP/s at %.0f MHz\n", answer->tflops, answer->mhz);
+  else
+    printf("%.4g us at %.0f MHz\n", clocks->value / answer->mhz, answer->mhz);
   if (answer->others > 0) printf("%10.0f  clocks of the kernels beside it\n", answer->others);
   if (answer->stand_in) return;
   print_parts(why, clocks->value, answer->issued, answer->lost_to);
@@ -131,6 +135,7 @@ void why_print(const Why *why) {
   if (why->note) printf("%s\n", why->note);
   if (answer->assumes_threads)
     printf("the code declares no block size: played with %d threads\n", 32 * answer->warps);
+  if (answer->no_clocks) printf("%s\n", answer->no_clocks);
   print_kernel(why);
   if (answer->main < 0) return;
   const ClockedLoop *loop = &answer->loop[answer->main];

@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "kernels/toolchain/machine/clock_facts.h"
-#include "kernels/toolchain/machine/kernel_play.h"
+#include "kernels/toolchain/machine/launch_play.h"
 #include "kernels/toolchain/machine/register_banks.h"
 #include "model/readings/cost/calibration.h"
 #include "sass/sass_text.h"
@@ -231,8 +231,59 @@ static void play_cubin(Arena *arena, const ClockMachine *machine, const ClockAsk
   out->main = find_main(out);
 }
 
+static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *stay, int schedulers,
+                      ClockAnswer *out);
+
+// Turns of all loops; NULL after a sentence where nobody has said how often one of them turns.
+static const int *turns_said(Arena *arena, const ClockAsk *ask, ClockAnswer *out) {
+  SassLoop loops[CLOCK_MARKS_MAX];
+  const int n = sass_loops(arena, &out->code, loops, CLOCK_MARKS_MAX);
+  int *turns = ARENA_ARRAY(arena, int, n + 1);
+  for (int i = 0; i < n; i++) {
+    turns[i] = trips_of(ask, loops, n, &loops[i]);
+    if (turns[i]) continue;
+    out->no_clocks =
+        arena_printf(arena,
+                     "how often the loop at 0x%x turns is not known, so neither are the "
+                     "clocks of the kernel: --trips 0x%x=N says it",
+                     loops[i].first * SASS_BYTES, loops[i].last * SASS_BYTES);
+    return NULL;
+  }
+  return turns;
+}
+
+// The kernel from launch to end, where its launch was given.
+static void play_launch(Arena *arena, const ClockMachine *machine, const ClockAsk *ask,
+                        LaunchGiven given, ClockAnswer *out) {
+  const int *turns = turns_said(arena, ask, out);
+  if (!turns) return;
+  const KernelPlay play = launch_play(arena, &out->code, out->target, &given, turns);
+  out->no_clocks = play.why_not;
+  if (play.why_not) return;
+  const ClockStay stay = kernel_play_run(arena, &play, machine, &(PlayAsk){.cold = ask->cold});
+  if (stay.gave_up) out->no_clocks = "its warps wait for what nobody brings";
+  if (stay.gave_up) return;
+  out->blocks = min_int(play.in.resident, play.in.blocks);
+  out->n_loops = 0;
+  take_stay(arena, &play, &stay, machine->schedulers, out);
+}
+
 static ClockAnswer no_answer(const char *why_not) {
   return (ClockAnswer){.why_not = why_not, .main = -1, .clocks = {-1, -1, -1}};
+}
+
+static LaunchGiven given_of(Arena *arena, const unsigned char *cubin, size_t bytes,
+                            const char *kernel, const ClockLaunch *launch) {
+  enum { REGISTERS_AT = 24 };
+  ElfSection text = {0}, shared = {0};
+  elf_section_header(cubin, bytes, arena_printf(arena, ".text.%s", kernel), &text);
+  elf_section_header(cubin, bytes, arena_printf(arena, ".nv.shared.%s", kernel), &shared);
+  const uint64_t smem_max = 1 << 20;
+  return (LaunchGiven){
+      .blocks = launch->blocks,
+      .threads = launch->threads,
+      .registers = (int)(text.info >> REGISTERS_AT),
+      .smem_bytes = launch->smem_bytes + (int64_t)(shared.bytes < smem_max ? shared.bytes : 0)};
 }
 
 ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t bytes,
@@ -254,13 +305,16 @@ ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t 
   out.kernel = str_line(arena, out.kernel);
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), sm);
   if (out.code.n > CODE_MAX) return no_answer("the machine code is too long to be played");
-  const int threads = declared_threads(arena, cubin, bytes, out.kernel);
+  const int declared = declared_threads(arena, cubin, bytes, out.kernel),
+            threads = ask->launch.threads ? ask->launch.threads : declared;
   out.assumes_threads = !threads;
   out.warps = (int)ceil_div(threads ? threads : THREADS_UNKNOWN, 32);
   out.blocks = 1;
   begin_instructions(arena, &out);
   play_cubin(arena, &machine, ask, &out);
-  if (out.main < 0 || !(out.loop[out.main].clocks.value > 0))
+  const LaunchGiven given = given_of(arena, cubin, bytes, out.kernel, &ask->launch);
+  if (given.blocks > 0) play_launch(arena, &machine, ask, given, &out);
+  if (!(out.clocks.value > 0) && (out.main < 0 || !(out.loop[out.main].clocks.value > 0)))
     return no_answer(arena_printf(arena, "kernel %s has no loop", out.kernel));
   return out;
 }

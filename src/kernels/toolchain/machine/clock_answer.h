@@ -50,6 +50,13 @@ typedef struct ClockTrip {
 
 struct ClockAnswer;
 
+// A launch; blocks 0: not known.
+typedef struct ClockLaunch {
+  int64_t blocks;
+  int threads;
+  int64_t smem_bytes;  // dynamic
+} ClockLaunch;
+
 typedef struct ClockAsk {
   const char *kernel;  // NULL: the only one
   double mhz;          // of the SM clock; 0: the GPU's boost clock
@@ -61,12 +68,14 @@ typedef struct ClockAsk {
   void *context;
   int n_trips;
   ClockTrip trip[CLOCK_TRIPS_MAX];
+  ClockLaunch launch;  // of a cubin
 } ClockAsk;
 
 typedef struct ClockAnswer {
-  const char *why_not;   // a sentence where there is nothing; NULL: there is
-  bool assumes_threads;  // the code declares no block size; 128 threads were played
-  bool stand_in;         // clocks and tflops are a calibrated roofline's; there is no code
+  const char *why_not;    // a sentence where there is nothing; NULL: there is
+  bool assumes_threads;   // the code declares no block size; 128 threads were played
+  const char *no_clocks;  // a sentence where the launch is known and the kernel has no clocks; NULL
+  bool stand_in;          // clocks and tflops are a calibrated roofline's; there is no code
   const char *kernel;
   const Target *target;
   double mhz;

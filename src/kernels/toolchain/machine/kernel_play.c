@@ -469,6 +469,11 @@ static void cut_ways(Arena *arena, KernelPlay *play, const SassWay *way, ClockBl
   in->kept_turns = rounds + 1 - turns;
 }
 
+void kernel_play_finish(Arena *arena, KernelPlay *play, ClockBlock *kind, double blocks) {
+  play->executed = count_executed(arena, &play->code, &play->in, blocks);
+  cut_ways(arena, play, kind[0].way, kind);
+}
+
 KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emission, int which,
                        ElfBytes text, int stack_bytes) {
   const EmitKernel *kernel = &emission->kernel[which];
@@ -501,10 +506,9 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .dram_share = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0,
       .n_loops = out.n_loops,
   };
-  out.executed = count_executed(arena, &out.code, &out.in, (double)grid_of(model, kernel));
+  kernel_play_finish(arena, &out, kind, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
-  cut_ways(arena, &out, kind[0].way, kind);
   out.in.cold_loads = far_loads(&out.code, costs.far_bytes, kind[0].way, warps) *
                       min_int(out.in.blocks, out.in.resident) / (tiles > 1 ? tiles : 1);
   return out;

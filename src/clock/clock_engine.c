@@ -38,8 +38,8 @@ static void empty_queue(const Engine *e, EngineScheduler *s) {
 
 // The scoreboard that the instruction waits for; -1: none.
 static int waits_for(const EngineWarp *w, const SassInst *inst) {
-  for (int i = 0; i < SASS_SCOREBOARDS; i++)
-    if (inst->wait >> i & 1 && w->open[i]) return i;
+  const unsigned waits = inst->wait & w->is_open;
+  if (waits) return __builtin_ctz(waits);
   const bool drains = inst->opcode->kind == SASS_KIND_DEPBAR && inst->scoreboard < SASS_SCOREBOARDS;
   return drains && w->open[inst->scoreboard] > inst->at_most ? inst->scoreboard : -1;
 }
@@ -101,6 +101,7 @@ void engine_note_slowest(Engine *e) {
 static void end_warp(Engine *e, int warp) {
   EngineBlock *block = &e->block[warp / e->in->warps];
   e->warp[warp].lives = false;
+  e->changes++;
   if (--block->n_live > 0) return;
   block->lives = false;
   if (block->rounds > 0)
@@ -155,6 +156,10 @@ static bool runs_away(const Engine *e, int warp) {
 // the slowest come behind all: a scheduler that prefers one would never come to the others.
 static void order_warps(const Engine *e, EngineScheduler *s, int which) {
   const int step = e->machine->schedulers, end = e->n_warps - 1 - which;
+  // Who has run away may be others in each clock; nobody asks while a kernel is played.
+  if (e->slowest < 0 && s->ordered == e->changes && s->in_front == s->last) return;
+  s->ordered = e->changes;
+  s->in_front = s->last;
   s->n = 0;
   if (s->last >= 0 && e->warp[s->last].lives && !runs_away(e, s->last)) s->order[s->n++] = s->last;
   for (int late = 0; late < 2; late++)
@@ -286,7 +291,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->free_due = -1;
   for (int i = 0; i < ENGINE_WHEEL; i++) e->wheel[i] = -1;
   for (int i = 0; i < e->machine->schedulers; i++) {
-    e->scheduler[i].last = -1;
+    e->scheduler[i].last = e->scheduler[i].ordered = -1;
     for (int pipe = 0; pipe < SASS_PIPE_COUNT; pipe++) e->scheduler[i].pipe_user[pipe] = -1;
     clock_banks_begin(&e->scheduler[i].banks);
   }
@@ -312,6 +317,7 @@ void engine_begin_block(Engine *e, int slot, int kind) {
     block->n_live++;
   }
   e->begun++;
+  e->changes++;
 }
 
 static int64_t sooner(int64_t one, int64_t other) { return one < 0 || other < one ? other : one; }

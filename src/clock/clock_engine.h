@@ -25,6 +25,7 @@ typedef struct EngineWarp {
   const SassWay *way;
   int64_t ready;  // the clock at which its stall is over
   int open[SASS_SCOREBOARDS];
+  unsigned is_open;                // a bit for each that is
   int64_t back[SASS_SCOREBOARDS];  // results of one scoreboard come back in order
   ClockCause reason[SASS_SCOREBOARDS];
   int opener[SASS_SCOREBOARDS];    // the instruction that opened it last
@@ -74,6 +75,8 @@ typedef struct EngineScheduler {
   double group_free;   // when its tensor core has done what wgmma asked for
   ClockBanks banks;
   int order[CLOCK_WARPS_MAX], n;  // its warps, the one that is asked first in front
+  int ordered;                    // as of which of the engine's changes; -1: not yet
+  int in_front;                   // behind which last warp
   ClockCause held[CLOCK_WARPS_MAX];
 } EngineScheduler;
 
@@ -111,6 +114,7 @@ typedef struct Engine {
   int slowest;  // turns of the warp that has gone fewest; -1: nobody asks
   bool counts;
   int begun, ended;  // blocks
+  int changes;       // of who lives
   double issued, stalls[CLOCK_CAUSE_COUNT];
   double *lost;  // [instruction][cause]: clocks in which a scheduler issued nothing
   int *blame;    // [instruction][cause]: who was waited for, the last time

@@ -109,27 +109,32 @@ static void end_warp(Engine *e, int warp) {
   e->ended++;
 }
 
+// The next round is none of this stay's.
+static void leave_loop(Engine *e, int warp, int loop) {
+  e->warp[warp].round[loop] = 0;
+  if (e->watch) engine_watch_leave(e, warp, loop);
+}
+
 // To the next instruction of its way.
 static void go_on(Engine *e, int warp) {
   EngineWarp *w = &e->warp[warp];
   const SassStretch *here = &w->way->stretch[w->stretch];
+  const int loop = e->loop_at[w->pc];
   if (w->pc < here->last) {
+    if (loop >= 0) leave_loop(e, warp, loop);  // its branch was not taken
     w->pc++;
     return;
   }
-  const int loop = e->loop_at[w->pc];
   if (++w->stretch >= w->way->n_stretches) {
     end_warp(e, warp);
     return;
   }
   const int to = w->way->stretch[w->stretch].first;
   if (loop >= 0) {
-    if (to == e->in->loop[loop].first) {
+    if (to == e->in->loop[loop].first)
       note_round(e, warp, loop);
-    } else {
-      w->round[loop] = 0;
-      if (e->watch) engine_watch_leave(e, warp, loop);
-    }
+    else
+      leave_loop(e, warp, loop);
   }
   w->pc = to;
 }

@@ -316,6 +316,28 @@ START_TEST(a_turn_is_watched_clock_by_clock) {
 }
 END_TEST
 
+// The clocks between two stays in a loop are no turn of it.
+START_TEST(a_loop_inside_is_left_and_entered_again) {
+  enum { N = 20, TWICE = 8 };
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[N];
+  for (int i = 0; i < N; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  static const SassLoop loops[] = {{5, 9}, {0, N - 1}};
+  static const SassStretch stretch[TWICE] = {{0, 9}, {5, 9}, {5, 9}, {5, N - 1},
+                                             {0, 9}, {5, 9}, {5, 9}, {5, N - 1}};
+  const SassCode code = {N, inst};
+  ClockKernel kernel = rounds(&machine, &code, loops, 1);
+  SassWay *way = ARENA_NEW(arena, SassWay);
+  *way = (SassWay){.n_stretches = TWICE, .stretch = stretch};
+  ((ClockBlock *)(uintptr_t)kernel.kind)->way = way;
+  kernel.n_loops = 2;
+  kernel.blocks = kernel.resident = 1;
+  const ClockStay stay = clock_play_kernel(arena, &kernel);
+  ck_assert_double_eq_tol(stay.rounds[0].clocks, 5, 1e-9);
+  ck_assert_double_eq(stay.rounds[0].turns, 4);
+}
+END_TEST
+
 START_TEST(facts_are_read_strictly) {
   static const char *const bad[] = {
       "{}", "{\"sources\":{},\"facts\":{}}",
@@ -400,6 +422,7 @@ Suite *suite_clock(void) {
   tcase_add_test(tcase, a_barrier_holds_a_block);
   tcase_add_test(tcase, loops_inside_turn_as_often_as_is_said);
   tcase_add_test(tcase, a_turn_is_watched_clock_by_clock);
+  tcase_add_test(tcase, a_loop_inside_is_left_and_entered_again);
   tcase_add_test(tcase, facts_are_read_strictly);
   tcase_add_test(tcase, recorded_kernels_come_out);
   suite_add_tcase(suite, tcase);

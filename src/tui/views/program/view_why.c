@@ -52,7 +52,9 @@ static void find_answer(Session *session, WhyFrame *frame) {
   const uint64_t key = session->now.picture->key;
   const Compiled *compiled = results_compiled(&session->results, key);
   const ClockAnswer *answer = why_answers_find(own->answers, key);
-  if (compiled && compiled->code && !compiled->running && !answer)
+  // The listing, which has texts and lines, comes right behind the code; registers live later.
+  const bool has_all = compiled && compiled->code && (compiled->sass || !compiled->running);
+  if (has_all && !answer)
     why_answers_ask(own->answers, &session->targets, &session->now.pictured, compiled);
   frame->answer = answer && !answer->why_not ? answer : stand_in(session);
   if (frame->answer != answer)

@@ -63,21 +63,29 @@ static void find_answer(Session *session, WhyFrame *frame) {
 
 // ---- the place ----------------------------------------------------------------------------------
 
-static int by_lost(const void *a, const void *b, void *lost) {
-  const double *of = lost, x = of[*(const int *)a], y = of[*(const int *)b];
-  return x == y ? *(const int *)a - *(const int *)b : x < y ? 1 : -1;
+typedef struct Costly {
+  double lost;
+  int at;
+} Costly;
+
+static int by_lost(const void *a, const void *b) {
+  const Costly *x = a, *y = b;
+  return x->lost == y->lost ? x->at - y->at : x->lost < y->lost ? 1 : -1;
 }
 
 static void list_costly(Session *session, WhyFrame *frame) {
   const SassLoop *loop = &frame->loop->loop;
-  double *lost = (double *)(uintptr_t)frame->loop->turn.lost;
-  int *all = ARENA_ARRAY(session->frame, int, loop->last - loop->first + 1), n = 0;
+  const int length = loop->last - loop->first + 1;
+  Costly *costly = ARENA_ARRAY(session->frame, Costly, length);
+  int *all = ARENA_ARRAY(session->frame, int, length), n = 0;
   for (int i = loop->first; i <= loop->last; i++)
-    if (lost[i] >= costly_clocks) all[n++] = i;
-  qsort_r(all, (size_t)n, sizeof *all, by_lost, lost);
+    if (frame->loop->turn.lost[i] >= costly_clocks)
+      costly[n++] = (Costly){frame->loop->turn.lost[i], i};
+  qsort(costly, (size_t)n, sizeof *costly, by_lost);
+  for (int i = 0; i < n; i++) all[i] = costly[i].at;
   frame->costly = all;
   frame->n_costly = n;
-  frame->most = n ? lost[all[0]] : 1;
+  frame->most = n ? costly[0].lost : 1;
 }
 
 static int rank_of(const WhyFrame *frame, int at) {

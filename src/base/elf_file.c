@@ -58,6 +58,15 @@ ElfBytes elf_section(const void *bytes, size_t n, const char *name) {
   return contents(&file, &header);
 }
 
+bool elf_section_header(const void *bytes, size_t n, const char *name, ElfSection *out) {
+  File file = {.bytes = bytes, .n = n};
+  Elf64_Shdr header;
+  ElfBytes names;
+  if (!open_file(&file, &names) || find_section(&file, names, name, &header) < 0) return false;
+  *out = (ElfSection){header.sh_size, header.sh_info};
+  return true;
+}
+
 bool elf_section_at(const void *bytes, size_t n, int index, const char **name, ElfBytes *out) {
   File file = {.bytes = bytes, .n = n};
   Elf64_Shdr header;

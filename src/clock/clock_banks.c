@@ -21,6 +21,12 @@ static bool is_repeated(const SassInst *inst, int slot) {
   return false;
 }
 
+static bool is_read(const ClockBanks *banks, int warp, const SassInst *inst, int slot) {
+  const int number = inst->read[slot];
+  return number != SASS_NO_REGISTER && !is_repeated(inst, slot) &&
+         !is_cached(banks, warp, slot, number);
+}
+
 // Registers of each bank that stand behind an operand: mma.sync reads four for A and C, two for B,
 // all as pairs of neighbours.
 static int registers_of(const SassInst *inst, int slot, int bank) {
@@ -34,10 +40,7 @@ void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
                        int need[CLOCK_BANKS]) {
   for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] = 0;
   for (int slot = 0; slot < SASS_SLOTS; slot++) {
-    const int number = inst->read[slot];
-    if (number == SASS_NO_REGISTER || is_repeated(inst, slot) ||
-        is_cached(banks, warp, slot, number))
-      continue;
+    if (!is_read(banks, warp, inst, slot)) continue;
     for (int bank = 0; bank < CLOCK_BANKS; bank++) need[bank] += registers_of(inst, slot, bank);
   }
 }
@@ -55,7 +58,7 @@ static bool find_clocks(uint64_t taken, int need, int window, uint64_t *clocks) 
   return need == 0;
 }
 
-static void keep(ClockBanks *banks, int warp, const SassInst *inst) {
+void clock_banks_keep(ClockBanks *banks, int warp, const SassInst *inst) {
   for (int slot = 0; slot < SASS_SLOTS; slot++) {
     const int number = inst->read[slot];
     if (number == SASS_NO_REGISTER) continue;
@@ -72,10 +75,37 @@ bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int win
   for (int bank = 0; bank < CLOCK_BANKS; bank++)
     if (!find_clocks(banks->taken[bank], need[bank], window, &clocks[bank])) return false;
   for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->taken[bank] |= clocks[bank];
-  keep(banks, warp, inst);
+  clock_banks_keep(banks, warp, inst);
   return true;
 }
 
 void clock_banks_tick(ClockBanks *banks) {
   for (int bank = 0; bank < CLOCK_BANKS; bank++) banks->taken[bank] >>= 1;
+}
+
+void clock_banks_forget(ClockBanks *banks, int number) {
+  if (number == SASS_NO_REGISTER) return;
+  for (int slot = 0; slot < SASS_SLOTS; slot++)
+    if (banks->number[slot][number % CLOCK_BANKS] == number)
+      banks->warp[slot][number % CLOCK_BANKS] = -1;
+}
+
+int clock_banks_cached(const ClockBanks *banks, int warp, const SassInst *inst) {
+  int n = 0;
+  for (int slot = 0; slot < SASS_SLOTS; slot++)
+    n += inst->read[slot] != SASS_NO_REGISTER && is_cached(banks, warp, slot, inst->read[slot]);
+  return n;
+}
+
+bool clock_banks_pair(const ClockBanks *banks, int warp, const SassInst *inst, int *one,
+                      int *other) {
+  for (int a = 0; a < SASS_SLOTS; a++)
+    for (int b = a + 1; b < SASS_SLOTS; b++) {
+      if (!is_read(banks, warp, inst, a) || !is_read(banks, warp, inst, b)) continue;
+      if (inst->read[a] % CLOCK_BANKS != inst->read[b] % CLOCK_BANKS) continue;
+      *one = inst->read[a];
+      *other = inst->read[b];
+      return true;
+    }
+  return false;
 }

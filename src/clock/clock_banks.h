@@ -26,3 +26,12 @@ void clock_banks_needs(const ClockBanks *banks, int warp, const SassInst *inst,
 // the cache; false, and nothing is taken, where they are not free.
 bool clock_banks_give(ClockBanks *banks, int warp, const SassInst *inst, int window);
 void clock_banks_tick(ClockBanks *banks);
+// Fills the cache without a port; an instruction that waits for none, such as a load.
+void clock_banks_keep(ClockBanks *banks, int warp, const SassInst *inst);
+// A register that is written is read anew.
+void clock_banks_forget(ClockBanks *banks, int number);
+// Operands that the cache gives.
+int clock_banks_cached(const ClockBanks *banks, int warp, const SassInst *inst);
+// The first two registers that one bank has to give; false where no bank gives two.
+bool clock_banks_pair(const ClockBanks *banks, int warp, const SassInst *inst, int *one,
+                      int *other);

@@ -44,8 +44,8 @@ static void empty_queue(const Engine *e, EngineScheduler *s) {
 
 // The scoreboard that the instruction waits for; -1: none.
 static int waits_for(const EngineWarp *w, const SassInst *inst) {
-  for (int i = 0; i < SASS_SCOREBOARDS; i++)
-    if (inst->wait >> i & 1 && w->open[i]) return i;
+  const unsigned waits = inst->wait & w->is_open;
+  if (waits) return __builtin_ctz(waits);
   const bool drains = inst->opcode->kind == SASS_KIND_DEPBAR && inst->scoreboard < SASS_SCOREBOARDS;
   return drains && w->open[inst->scoreboard] > inst->at_most ? inst->scoreboard : -1;
 }
@@ -97,6 +97,7 @@ static void note_round(Engine *e, int warp, int loop) {
   }
   w->round[loop] = e->now;
   w->turns += loop == 0;
+  if (e->watch) engine_watch_round(e, warp, loop);
 }
 
 void engine_note_slowest(Engine *e) {
@@ -107,6 +108,7 @@ void engine_note_slowest(Engine *e) {
 static void end_warp(Engine *e, int warp) {
   EngineBlock *block = &e->block[warp / e->in->warps];
   e->warp[warp].lives = false;
+  e->changes++;
   if (--block->n_live > 0) return;
   block->lives = false;
   if (block->rounds > 0)
@@ -114,15 +116,22 @@ static void end_warp(Engine *e, int warp) {
   e->ended++;
 }
 
+// The next round is none of this stay's.
+static void leave_loop(Engine *e, int warp, int loop) {
+  e->warp[warp].round[loop] = 0;
+  if (e->watch) engine_watch_leave(e, warp, loop);
+}
+
 // To the next instruction of its way.
 static void go_on(Engine *e, int warp) {
   EngineWarp *w = &e->warp[warp];
   const SassStretch *here = &w->way->stretch[w->stretch];
+  const int loop = e->loop_at[w->pc];
   if (w->pc < here->last) {
+    if (loop >= 0) leave_loop(e, warp, loop);  // its branch was not taken
     w->pc++;
     return;
   }
-  const int loop = e->loop_at[w->pc];
   if (++w->stretch >= w->way->n_stretches) {
     end_warp(e, warp);
     return;
@@ -133,7 +142,7 @@ static void go_on(Engine *e, int warp) {
     if (to == e->in->loop[loop].first)
       note_round(e, warp, loop);
     else
-      w->round[loop] = 0;
+      leave_loop(e, warp, loop);
   }
   w->pc = to;
 }
@@ -160,6 +169,10 @@ static bool runs_away(const Engine *e, int warp) {
 // the slowest come behind all: a scheduler that prefers one would never come to the others.
 static void order_warps(const Engine *e, EngineScheduler *s, int which) {
   const int step = e->machine->schedulers, end = e->n_warps - 1 - which;
+  // Who has run away may be others in each clock; nobody asks while a kernel is played.
+  if (e->slowest < 0 && s->ordered == e->changes && s->in_front == s->last) return;
+  s->ordered = e->changes;
+  s->in_front = s->last;
   s->n = 0;
   if (s->last >= 0 && e->warp[s->last].lives && !runs_away(e, s->last)) s->order[s->n++] = s->last;
   for (int late = 0; late < 2; late++)
@@ -214,9 +227,21 @@ static ClockCause cause_of(const EngineScheduler *s, int i, int chosen, bool is_
 static void charge(Engine *e, const EngineScheduler *s, int chosen) {
   bool is_held_up = false;
   for (int i = 0; i < s->n; i++) is_held_up |= s->held[i] == CLOCK_DISPATCH;
-  for (int i = 0; i < s->n; i++) e->stalls[cause_of(s, i, chosen, is_held_up)]++;
+  for (int i = 0; i < s->n; i++) {
+    const ClockCause cause = cause_of(s, i, chosen, is_held_up);
+    e->stalls[cause]++;
+    if (cause != CLOCK_SELECTED && cause != CLOCK_NOT_SELECTED) e->stood[e->warp[s->order[i]].pc]++;
+  }
   e->issued += chosen >= 0;
   if (chosen < 0) charge_lost(e, s);
+}
+
+static void watch(Engine *e, const EngineScheduler *s, int which, int chosen) {
+  bool is_held_up = false;
+  for (int i = 0; i < s->n; i++) is_held_up |= s->held[i] == CLOCK_DISPATCH;
+  for (int i = 0; i < s->n; i++)
+    engine_watch_clock(e, which, s->order[i], e->warp[s->order[i]].pc,
+                       cause_of(s, i, chosen, is_held_up), 1);
 }
 
 static bool gives_operands(Engine *e, EngineScheduler *s, int warp) {
@@ -242,6 +267,7 @@ static bool run_scheduler(Engine *e, int which) {
     chosen = -1;
   }
   if (e->counts) charge(e, s, chosen);
+  if (e->watch) watch(e, s, which, chosen);
   if (chosen >= 0) issue(e, s, chosen);
   clock_banks_tick(&s->banks);
   return first >= 0;
@@ -278,7 +304,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->free_due = -1;
   for (int i = 0; i < ENGINE_WHEEL; i++) e->wheel[i] = -1;
   for (int i = 0; i < e->machine->schedulers; i++) {
-    e->scheduler[i].last = -1;
+    e->scheduler[i].last = e->scheduler[i].ordered = -1;
     for (int pipe = 0; pipe < SASS_PIPE_COUNT; pipe++) e->scheduler[i].pipe_user[pipe] = -1;
     clock_banks_begin(&e->scheduler[i].banks);
   }
@@ -287,6 +313,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->blame = ARENA_ARRAY(arena, int, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->owed = ARENA_ARRAY(arena, double, in->code->n + 1);
   e->executed = ARENA_ARRAY(arena, double, in->code->n + 1);
+  e->stood = ARENA_ARRAY(arena, double, in->code->n + 1);
   return e;
 }
 
@@ -303,6 +330,7 @@ void engine_begin_block(Engine *e, int slot, int kind) {
     block->n_live++;
   }
   e->begun++;
+  e->changes++;
 }
 
 static int64_t sooner(int64_t one, int64_t other) { return one < 0 || other < one ? other : one; }
@@ -360,7 +388,8 @@ static double weight_of(const Engine *e, int i) {
 ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per) {
   const int n = e->in->code->n;
   ClockTurn out = {.clocks = clocks};
-  double *lost = ARENA_ARRAY(arena, double, n + 1), *executed = ARENA_ARRAY(arena, double, n + 1);
+  double *lost = ARENA_ARRAY(arena, double, n + 1), *executed = ARENA_ARRAY(arena, double, n + 1),
+         *stood = ARENA_ARRAY(arena, double, n + 1);
   ClockCause *cause = ARENA_ARRAY(arena, ClockCause, n + 1);
   int *blame = ARENA_ARRAY(arena, int, n + 1);
   for (int i = 0; i < CLOCK_CAUSE_COUNT && e->issued > 0; i++)
@@ -370,11 +399,13 @@ ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per
     const double weight = per * weight_of(e, i);
     sum_up_one(e, i, weight / e->machine->schedulers, &out, lost, cause, blame);
     executed[i] = e->executed[i] * weight;
+    stood[i] = e->stood[i] * weight / e->machine->schedulers;
     issued += executed[i];
   }
   out.issued = issued / e->machine->schedulers;
   out.executed = executed;
   out.lost = lost;
+  out.stood = stood;
   out.cause = cause;
   out.blame = blame;
   return out;

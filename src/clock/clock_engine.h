@@ -3,6 +3,7 @@
 #pragma once
 #include "clock/clock_banks.h"
 #include "clock/clock_kernel.h"
+#include "clock/clock_window.h"
 
 enum {
   ENGINE_WHEEL = 8192,       // clocks ahead that something may be due
@@ -24,6 +25,7 @@ typedef struct EngineWarp {
   const SassWay *way;
   int64_t ready;  // the clock at which its stall is over
   int open[SASS_SCOREBOARDS];
+  unsigned is_open;                // a bit for each that is
   int64_t back[SASS_SCOREBOARDS];  // results of one scoreboard come back in order
   ClockCause reason[SASS_SCOREBOARDS];
   int opener[SASS_SCOREBOARDS];    // the instruction that opened it last
@@ -75,10 +77,25 @@ typedef struct EngineScheduler {
   double group_free;   // when its tensor core has done what wgmma asked for
   ClockBanks banks;
   int order[CLOCK_WARPS_MAX], n;  // its warps, the one that is asked first in front
+  int ordered;                    // as of which of the engine's changes; -1: not yet
+  int in_front;                   // behind which last warp
   ClockCause held[CLOCK_WARPS_MAX];
 } EngineScheduler;
 
 enum { ENGINE_LANDINGS = 4096 };
+
+// The turns of a loop that are watched (clock_window.c).
+typedef struct EngineWatch {
+  int loop, step, warm;  // step: schedulers; warm: rounds before it
+  double mean;
+  bool begun, ended;
+  int leader, watched;  // the warp whose turns they are; how many so far
+  int64_t begin;
+  int rounds[CLOCK_WARPS_MAX];
+  ClockCell *cell;     // [warp of the scheduler][CLOCK_WINDOW_MAX], of the turn under way
+  int64_t best, from;  // clocks of the one that is kept, and where it began; 0: none yet
+  ClockCell *kept;     // its cells
+} EngineWatch;
 
 typedef struct Engine {
   const ClockKernel *in;
@@ -100,15 +117,18 @@ typedef struct Engine {
   int slowest;  // turns of the warp that has gone fewest; -1: nobody asks
   bool counts;
   int begun, ended;  // blocks
+  int changes;       // of who lives
   double issued, stalls[CLOCK_CAUSE_COUNT];
   double *lost;  // [instruction][cause]: clocks in which a scheduler issued nothing
   int *blame;    // [instruction][cause]: who was waited for, the last time
   double *executed;
+  double *stood;  // [instruction]: clocks that warps stood there for a reason of their own
   double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
   double far_loads;              // so far
   double *owed;                  // of each load: executions that have to go to L2 still
   const int *loop_at;            // of the branch that ends it; -1: none
   ClockRounds rounds[CLOCK_MARKS_MAX];
+  EngineWatch *watch;  // NULL: nobody watches
 } Engine;
 
 // ---- clock_units.c: what instructions set going -------------------------------------------------
@@ -131,3 +151,16 @@ bool engine_clock(Engine *e);
 int64_t engine_next(const Engine *e);
 void engine_note_slowest(Engine *e);
 ClockTurn engine_sum_up(Arena *arena, const Engine *e, double clocks, double per);
+
+// ---- clock_kernel.c -----------------------------------------------------------------------------
+
+// Plays the blocks of the kernel, or until what is watched has ended.
+void engine_play(Engine *e);
+
+// ---- clock_window.c -----------------------------------------------------------------------------
+
+void engine_watch_round(Engine *e, int warp, int loop);
+void engine_watch_leave(Engine *e, int warp, int loop);
+// The warp stands there for so many clocks from now on.
+void engine_watch_clock(Engine *e, int scheduler, int warp, int pc, ClockCause cause,
+                        int64_t clocks);

@@ -36,6 +36,8 @@ static void pass_over(Engine *e, int64_t to) {
     for (int i = 0; i < s->n; i++) {
       const int warp = s->order[i];
       e->stalls[s->held[i]] += n;
+      e->stood[e->warp[warp].pc] += n;
+      if (e->watch) engine_watch_clock(e, k, warp, e->warp[warp].pc, s->held[i], to - e->now);
       e->lost[e->warp[warp].pc * CLOCK_CAUSE_COUNT + (int)s->held[i]] += n / s->n;
     }
   }
@@ -50,7 +52,8 @@ static double time_of(const Engine *e) {
 }
 
 static bool play(Engine *e, Played *played) {
-  while (e->ended < played->blocks && e->now < CLOCKS_MAX) {
+  const bool *enough = e->watch ? &e->watch->ended : NULL;
+  while (e->ended < played->blocks && e->now < CLOCKS_MAX && !(enough && *enough)) {
     fill_slots(e, played->blocks);
     const bool any = engine_clock(e);
     if (!(played->first > 0) && e->ended >= e->slots) played->first = time_of(e);
@@ -63,14 +66,23 @@ static bool play(Engine *e, Played *played) {
   return e->ended >= played->blocks;
 }
 
+static Played begin(Engine *e) {
+  e->counts = true;
+  e->now = 1;
+  return (Played){.blocks = min_int(e->in->blocks, GENERATIONS * e->slots)};
+}
+
+void engine_play(Engine *e) {
+  Played played = begin(e);
+  play(e, &played);
+}
+
 ClockStay clock_play_kernel(Arena *arena, const ClockKernel *in) {
   ClockStay out = {.gave_up = true};
   if (in->warps < 1 || in->warps > CLOCK_WARPS_MAX || in->blocks < 1 || in->resident < 1)
     return out;
   Engine *e = engine_new(arena, in);
-  Played played = {.blocks = min_int(in->blocks, GENERATIONS * e->slots)};
-  e->counts = true;
-  e->now = 1;
+  Played played = begin(e);
   if (!play(e, &played)) return out;
   const int behind = in->blocks - played.blocks, later = played.blocks - e->slots;
   const double each = later > 0 ? (played.end - played.first) / later : played.end / played.blocks;

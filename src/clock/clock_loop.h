@@ -116,6 +116,7 @@ typedef struct ClockTurn {
   // Per instruction of the code:
   const double *executed;   // times that a warp comes by in a turn
   const double *lost;       // its share of the clocks in which nothing was issued
+  const double *stood;      // clocks of all warps of a scheduler that stood there for its sake
   const ClockCause *cause;  // the commonest cause there; CLOCK_SELECTED: nothing is lost
   const int *blame;         // the instruction that it waits for; -1: none
 } ClockTurn;

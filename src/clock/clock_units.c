@@ -50,9 +50,15 @@ static void close_at(Engine *e, int warp, int scoreboard, double at) {
   w->back[scoreboard] = when;
 }
 
+static void count_open(EngineWarp *w, int scoreboard, int by) {
+  const unsigned bit = 1u << scoreboard;
+  w->open[scoreboard] += by;
+  w->is_open = w->open[scoreboard] ? w->is_open | bit : w->is_open & ~bit;
+}
+
 static void note_open(Engine *e, int warp, int scoreboard, ClockCause reason) {
   EngineWarp *w = &e->warp[warp];
-  w->open[scoreboard]++;
+  count_open(w, scoreboard, 1);
   w->reason[scoreboard] = reason;
   w->opener[scoreboard] = w->pc;
 }
@@ -144,7 +150,7 @@ void engine_let_happen(Engine *e) {
   while (*head >= 0) {
     const int slot = *head;
     EngineDue *due = &e->due[slot];
-    e->warp[due->warp].open[due->scoreboard]--;
+    count_open(&e->warp[due->warp], due->scoreboard, -1);
     *head = due->next;
     due->next = e->free_due;
     e->free_due = slot;

@@ -39,6 +39,12 @@ static const SassOpcode *find_opcode(int bits) {
   return &unknown;
 }
 
+const SassOpcode *sass_opcode_find(const char *name) {
+  for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
+    if (str_equal(opcodes[i].name, name)) return &opcodes[i];
+  return NULL;
+}
+
 static int register_at(Words words, int from) {
   const int number = field(words, from, 8);
   return number == RZ ? SASS_NO_REGISTER : number;

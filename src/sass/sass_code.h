@@ -93,3 +93,5 @@ typedef struct SassCode {
 // `bytes` of a section .text.KERNEL; what is left over behind the last whole instruction is not
 // looked at. `sm`: compute capability, 90 of sm_90a; 0 = unknown, read as those from sm_90 on.
 SassCode sass_decode(Arena *arena, const unsigned char *text, size_t bytes, int sm);
+// The row of that name; NULL: there is none.
+const SassOpcode *sass_opcode_find(const char *name);

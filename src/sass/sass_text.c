@@ -1,6 +1,8 @@
 // An instruction, as the decoder knows it → one line.
 #include "sass/sass_text.h"
 
+#include <stdio.h>
+
 #include "base/str.h"
 
 enum { ALWAYS = 7 };
@@ -39,4 +41,27 @@ bool sass_is_padding(const SassCode *code, int at) {
     if (inst->target != i && !str_equal(inst->opcode->name, "NOP")) return false;
   }
   return true;
+}
+
+static char board(int scoreboard) {
+  return scoreboard < SASS_SCOREBOARDS ? (char)('0' + scoreboard) : '-';
+}
+
+// The numbers of the bits that are set, as characters from `first` on.
+static void list_bits(unsigned bits, int n, char first, char *out) {
+  int length = 0;
+  for (int i = 0; i < n; i++)
+    if (bits >> i & 1) out[length++] = (char)(first + i);
+  if (!length) out[length++] = '.';
+  out[length] = '\0';
+}
+
+SassControl sass_control(const SassInst *inst) {
+  SassControl out = {.writes = board(inst->writes_scoreboard),
+                     .reads = board(inst->reads_scoreboard),
+                     .yield = inst->yields ? 'y' : ' '};
+  snprintf(out.stall, sizeof out.stall, "%d", inst->stall & 15);
+  list_bits(inst->wait, SASS_SCOREBOARDS, '0', out.wait);
+  list_bits(inst->reuse, SASS_SLOTS, 'a', out.reuse);
+  return out;
 }

@@ -10,3 +10,14 @@
 const char *sass_text(Arena *arena, const SassInst *inst);
 // Whether the instruction is only padding behind a kernel's end, from `at` on.
 bool sass_is_padding(const SassCode *code, int at);
+
+// A control word as listings show it, piece by piece.
+typedef struct SassControl {
+  char stall[4];                    // clocks to the warp's next issue: "1"
+  char wait[SASS_SCOREBOARDS + 1];  // scoreboards that are waited for: "02"; "." for none
+  char writes, reads;               // the scoreboard that the result, the read releases; '-': none
+  char yield;                       // 'y': another warp may go first; ' '
+  char reuse[SASS_SLOTS + 2];       // slots whose operand stays in the cache: "ab"; "." for none
+} SassControl;
+
+SassControl sass_control(const SassInst *inst);

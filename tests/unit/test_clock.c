@@ -6,8 +6,9 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "clock/clock_banks.h"
+#include "clock/clock_assign.h"
 #include "clock/clock_machine.h"
+#include "clock/clock_window.h"
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "kernels/device/probe/register_probe.h"
@@ -125,6 +126,43 @@ START_TEST(register_banks_cost_what_was_timed) {
 }
 END_TEST
 
+static const SassOpcode ffma_row = {0, "FFMA", SASS_PIPE_FMA, SASS_KIND_PLAIN, 7};
+
+static SassInst multiply(int to, int a, int b) {
+  SassInst out = plain(&ffma_row);
+  out.written = out.read[2] = to;
+  out.read[0] = a;
+  out.read[1] = b;
+  return out;
+}
+
+// The example of clock_assign.h; and a register that a wide load writes keeps its number.
+START_TEST(accumulators_are_exchanged) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[16];
+  for (int i = 0; i < 16; i++) inst[i] = i < 8 ? multiply(13, 5, NONE) : multiply(10, 4, NONE);
+  const SassCode code = {16, inst};
+  const SassLoop loop = {0, 15};
+  const ClockAssignment better = clock_assign(arena, &code, &loop, 1);
+  ck_assert_int_eq(better.n, 1);
+  ck_assert_int_eq(better.before, 16);
+  ck_assert_int_eq(better.after, 0);
+  ck_assert_int_eq(better.moves, 0);
+  const int one = better.exchange[0].one, other = better.exchange[0].other;
+  ck_assert_int_ne(one % 2, other % 2);
+  ck_assert_int_eq(clock_assigned(&better, one), other);
+  ck_assert_int_eq(clock_assigned(&better, other), one);
+  ck_assert_double_lt(play(&machine, better.code.inst, 16, NULL, 4, 1).clocks,
+                      play(&machine, inst, 16, NULL, 4, 1).clocks);
+  SassInst *load = &inst[15];
+  *load = plain(opcode(SASS_PIPE_SHARED, SASS_KIND_LOAD));
+  load->bytes = 16;
+  load->read[0] = 4;  // and with it 5, of an address
+  load->written = 8;  // and with it 9, 10 and 11
+  ck_assert_int_eq(clock_assign(arena, &code, &loop, 1).n, 0);
+}
+END_TEST
+
 // Eight warps, two for each scheduler: one instruction a clock of each scheduler. Behind a branch a
 // warp stands still for some clocks, in which another one goes on.
 START_TEST(a_scheduler_issues_one_instruction_a_clock) {
@@ -220,6 +258,93 @@ START_TEST(loops_inside_turn_as_often_as_is_said) {
 }
 END_TEST
 
+// ---- a turn, clock by clock ---------------------------------------------------------------------
+
+enum { TURNS = 10, LENGTH = 9, RESIDENT = 2 };
+
+// A block of `warps` that go round a loop of LENGTH instructions, TURNS times.
+static ClockKernel rounds(const ClockMachine *machine, const SassCode *code, const SassLoop *loop,
+                          int warps) {
+  static const double nothing[CODE_MAX];
+  SassStretch *stretch = ARENA_ARRAY(arena, SassStretch, TURNS);
+  SassWay *way = ARENA_ARRAY(arena, SassWay, warps);
+  ClockBlock *block = ARENA_NEW(arena, ClockBlock);
+  for (int i = 0; i < TURNS; i++) stretch[i] = (SassStretch){loop->first, loop->last};
+  for (int i = 0; i < warps; i++) way[i] = (SassWay){.n_stretches = TURNS, .stretch = stretch};
+  block->way = way;
+  return (ClockKernel){.machine = machine,
+                       .code = code,
+                       .wavefronts = nothing,
+                       .lines = nothing,
+                       .far_bytes = nothing,
+                       .far_share = nothing,
+                       .warps = warps,
+                       .n_kinds = 1,
+                       .kind = block,
+                       .blocks = RESIDENT,
+                       .resident = RESIDENT,
+                       .n_loops = 1,
+                       .loop = loop,
+                       .cut_loop = -1};
+}
+
+// In a clock at most one warp of the scheduler issues; the leader issues its turn from the first
+// instruction to the last; a clock in which nobody issues has a cause at each warp.
+START_TEST(a_turn_is_watched_clock_by_clock) {
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[LENGTH];
+  for (int i = 0; i < LENGTH; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  inst[4].read[0] = 2, inst[4].read[1] = 4, inst[4].read[2] = 6;  // three reads of one bank
+  inst[LENGTH - 1].stall = 12;
+  const SassCode code = {LENGTH, inst};
+  const SassLoop loop = {0, LENGTH - 1};
+  const ClockKernel kernel = rounds(&machine, &code, &loop, 4);
+  const ClockWindow window = clock_watch(arena, &kernel, 0, 30);
+  const ClockStay stay = clock_play_kernel(arena, &kernel);
+  ck_assert_int_eq(window.n, RESIDENT);
+  ck_assert_int_eq(window.leader, window.warp[1] == window.scheduler + 4 * window.leader);
+  ck_assert_double_eq_tol(window.clocks, stay.rounds[0].clocks, 4);
+  ck_assert(!window.is_cut);
+  int issued = 0, next = 0;
+  for (int at = 0; at < window.clocks; at++) {
+    int here = 0;
+    for (int w = 0; w < window.n; w++) {
+      const ClockCell cell = clock_window_at(&window, w, at);
+      here += cell.cause == CLOCK_SELECTED;
+      if (w == window.leader && cell.cause == CLOCK_SELECTED)
+        ck_assert_int_eq(cell.pc, next++ % LENGTH);
+    }
+    ck_assert_int_le(here, 1);
+    issued += here;
+  }
+  ck_assert_int_eq(next, LENGTH);
+  ck_assert_int_ge(issued, LENGTH);
+  ck_assert_int_eq(clock_watch(arena, &kernel, 1, 30).clocks, 0);  // there is no such loop
+}
+END_TEST
+
+// The clocks between two stays in a loop are no turn of it.
+START_TEST(a_loop_inside_is_left_and_entered_again) {
+  enum { N = 20, TWICE = 8 };
+  const ClockMachine machine = machine_of("clock/sm_90.json");
+  SassInst inst[N];
+  for (int i = 0; i < N; i++) inst[i] = plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN));
+  static const SassLoop loops[] = {{5, 9}, {0, N - 1}};
+  static const SassStretch stretch[TWICE] = {{0, 9}, {5, 9}, {5, 9}, {5, N - 1},
+                                             {0, 9}, {5, 9}, {5, 9}, {5, N - 1}};
+  const SassCode code = {N, inst};
+  ClockKernel kernel = rounds(&machine, &code, loops, 1);
+  SassWay *way = ARENA_NEW(arena, SassWay);
+  *way = (SassWay){.n_stretches = TWICE, .stretch = stretch};
+  ((ClockBlock *)(uintptr_t)kernel.kind)->way = way;
+  kernel.n_loops = 2;
+  kernel.blocks = kernel.resident = 1;
+  const ClockStay stay = clock_play_kernel(arena, &kernel);
+  ck_assert_double_eq_tol(stay.rounds[0].clocks, 5, 1e-9);
+  ck_assert_double_eq(stay.rounds[0].turns, 4);
+}
+END_TEST
+
 START_TEST(facts_are_read_strictly) {
   static const char *const bad[] = {
       "{}", "{\"sources\":{},\"facts\":{}}",
@@ -298,10 +423,13 @@ Suite *suite_clock(void) {
   tcase_set_timeout(tcase, 600);
   tcase_add_test(tcase, words_are_decoded);
   tcase_add_test(tcase, register_banks_cost_what_was_timed);
+  tcase_add_test(tcase, accumulators_are_exchanged);
   tcase_add_test(tcase, a_scheduler_issues_one_instruction_a_clock);
   tcase_add_test(tcase, wavefronts_share_one_pipe);
   tcase_add_test(tcase, a_barrier_holds_a_block);
   tcase_add_test(tcase, loops_inside_turn_as_often_as_is_said);
+  tcase_add_test(tcase, a_turn_is_watched_clock_by_clock);
+  tcase_add_test(tcase, a_loop_inside_is_left_and_entered_again);
   tcase_add_test(tcase, facts_are_read_strictly);
   tcase_add_test(tcase, recorded_kernels_come_out);
   suite_add_tcase(suite, tcase);

@@ -37,7 +37,7 @@ static const CompileResult *compile_lab(void) {
 
 // Clocks of one of `per` in a round; 0: the kernel was not played.
 static double play(const CompileResult *lab, const char *kernel, int warps, int per) {
-  const ClockAsk ask = {.kernel = kernel, .threads = 32 * warps};
+  const ClockAsk ask = {.kernel = kernel, .launch = {.threads = 32 * warps}};
   const ClockAnswer answer =
       clock_answer_cubin(property_arena, lab->cubin, lab->cubin_bytes, &property_targets, &ask);
   ck_assert_msg(!answer.why_not, "%s: %s", kernel, answer.why_not);

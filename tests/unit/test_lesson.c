@@ -6,6 +6,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
+#include "kernels/toolchain/machine/clock_facts.h"
 #include "model/lessons/lesson.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/tutor.h"
@@ -53,10 +54,11 @@ static void setup(void) {
     ladders[n++] = ladder_read(arena, file->text, file->size, file->path, &diags);
   }
   runs = (FactRuns){.arena = arena};
-  world = (LessonWorld){.facts = {&targets, ladders, n, find_record, NULL, find_count, NULL, &runs},
-                        .views = views,
-                        .n_views = tutor_views(views),
-                        .can_do = can_do};
+  world = (LessonWorld){
+      .facts = {&targets, ladders, n, find_record, NULL, find_count, NULL, &runs, clock_facts_read},
+      .views = views,
+      .n_views = tutor_views(views),
+      .can_do = can_do};
   ck_assert_int_eq(diags.count, 0);
 }
 

@@ -14,7 +14,7 @@ static void setup(void) { arena = arena_new("test register banks"); }
 static void teardown(void) { arena_free(arena); }
 
 // The marks of a listing (sass_listing.h), one letter a line: '.', 'r' or '!'.
-static const char *marks(const char *text, int sm, RegisterBanks *banks) {
+static const char *marks(const char *text, int sm, ClockMarks *banks) {
   const SassResult *sass = sass_listing(arena, text);
   *banks = register_banks_read(arena, sass, sm);
   char *letters = arena_alloc(arena, (size_t)sass->n_lines + 1);
@@ -74,7 +74,7 @@ static const struct {
 
 START_TEST(rule) {
   static const int slow[] = {70, 75, 80}, fast[] = {86, 89, 90, 100, 103, 120, 0};
-  RegisterBanks banks;
+  ClockMarks banks;
   for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
     ck_assert_str_eq(marks(cases[_i].text, slow[i], &banks), cases[_i].slow);
   for (size_t i = 0; i < sizeof fast / sizeof *fast; i++)
@@ -83,7 +83,7 @@ START_TEST(rule) {
 END_TEST
 
 START_TEST(totals) {
-  RegisterBanks banks;
+  ClockMarks banks;
   static const char text[] =
       "FFMA R1, R2.reuse, R4, R6; FFMA R3, R2, R8, R10; NOP; FFMA R5, R2, R8, R10";
   marks(text, 80, &banks);
@@ -109,7 +109,7 @@ END_TEST
 // where they do not.
 START_TEST(neighbours_give_and_take) {
   static const char even[] = "FFMA R1, R2, R4, R7", odd[] = "FFMA R1, R3, R5, R8";
-  RegisterBanks alike, turns;
+  ClockMarks alike, turns;
   Str one = str_new(arena), two = str_new(arena);
   for (int i = 0; i < 64; i++) {
     str_printf(&one, "%s%s", i ? "; " : "", even);
@@ -130,7 +130,7 @@ START_TEST(only_the_bank_counts) {
   for (int a = 0; a < 8; a++)
     for (int b = 0; b < 8; b++)
       for (int c = 0; c < 8; c++) {
-        RegisterBanks near, far;
+        ClockMarks near, far;
         marks(arena_printf(arena, "FFMA R9, R%d, R%d, R%d", a, b, c), 80, &near);
         marks(arena_printf(arena, "FFMA R9, R%d, R%d, R%d", a + 40, b + 40, c + 40), 80, &far);
         const bool distinct = a != b && a != c && b != c;
@@ -148,17 +148,17 @@ typedef struct Waits {
   double samples;
 } Waits;
 
-static int reads_of_one_bank(const RegisterBanks *before, const RegisterBanks *with) {
+static int reads_of_one_bank(const ClockMarks *before, const ClockMarks *with) {
   const int even = with->n_read[0] - before->n_read[0], odd = with->n_read[1] - before->n_read[1];
   return even > odd ? even : odd;
 }
 
 // Adds the samples of a kernel's FFMA by how often they read one bank.
 static void add_waits(const SassLine *lines, const double *samples, int n, Waits waits[4]) {
-  RegisterBanks before = {0};
+  ClockMarks before = {0};
   for (int i = 0; i < n; i++) {
     const SassResult sass = {.ok = true, .lines = lines, .n_lines = i + 1};
-    const RegisterBanks with = register_banks_read(arena, &sass, 90);
+    const ClockMarks with = register_banks_read(arena, &sass, 90);
     if (with.n_ffma > before.n_ffma) {
       const int reads = reads_of_one_bank(&before, &with);
       waits[reads].n++;

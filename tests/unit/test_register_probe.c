@@ -57,7 +57,7 @@ static void check_row(const CompileResult *compiled, const RegisterProbeCase *ro
   for (const SassLine *line; (line = next_ffma(sass, &at)); n++)
     ck_assert_str_eq(sources(line->text), sources(forms[n % row->n_forms]));
   ck_assert_int_eq(n, REGISTER_PROBE_FFMA);
-  const RegisterBanks banks = register_banks_read(arena, sass, 90);
+  const ClockMarks banks = register_banks_read(arena, sass, 90);
   ck_assert_double_eq_tol(register_banks_clocks(&banks), predicted, 0.005);
 }
 

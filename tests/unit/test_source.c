@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "padded_code.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/view.h"
@@ -387,6 +388,32 @@ START_TEST(register_banks_are_marked_and_counted) {
 }
 END_TEST
 
+// Once the machine code itself has come: stall, wait mask, scoreboards and reuse, and what would
+// take two registers of one bank apart.
+START_TEST(control_words_stand_in_the_gutter) {
+  static const SassLine lines[] = {
+      {"matmul", "LDS.128 R96, [R108+0x10]", "LDS.128", 0x780, 12, 8},
+      {"matmul", "FFMA R64, R84, R88.reuse, R64", "FFMA", 0x790, 14, 9},
+      {"matmul", "EXIT", "EXIT", 0x1000, -1, 0}};
+  const SassResult sass = {.ok = true, .n_lines = 3, .lines = lines};
+  const KernelTexts code = {1, {{"matmul", padded_code()}}};
+  keys("l l");
+  Compiled *c = results_begin_compile(&session->results, session->now.picture->key);
+  results_add_compile(c, &(CompileResult){.ok = true, .ptx = ptx_wide});
+  results_add_sass(c, &sass);
+  drive_frame(session, canvas);
+  ck_assert(!shows("stl wait w r use"));
+  results_add_code(c, &code);
+  drive_frame(session, canvas);
+  ck_assert(shows("stl wait w r use"));
+  ck_assert_msg(shows("  1    0 - -   b !FFMA R64, R84"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("  1    . 2 -   .  LDS.128 R96"), "%s", export_text(arena, canvas));
+  keys("g z j");
+  ck_assert_msg(shows("one register bank gives R84 and R88; R64 exchanged with R"), "%s",
+                export_text(arena, canvas));
+}
+END_TEST
+
 START_TEST(no_disassembler_is_said_so) {
   Compiled *c = results_begin_compile(&session->results, session->now.picture->key);
   results_add_compile(c, &(CompileResult){.ok = true, .ptx = ptx_wide, .ptx_ms = 1, .cubin_ms = 2});
@@ -420,6 +447,7 @@ Suite *suite_source(void) {
   tcase_add_test(tcase, opcodes_leave_out_what_they_share);
   tcase_add_loop_test(tcase, instructions_have_classes, 0, sizeof classes / sizeof *classes);
   tcase_add_test(tcase, register_banks_are_marked_and_counted);
+  tcase_add_test(tcase, control_words_stand_in_the_gutter);
   tcase_add_test(tcase, no_disassembler_is_said_so);
   suite_add_tcase(suite, tcase);
   return suite;

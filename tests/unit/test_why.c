@@ -10,6 +10,7 @@
 #include "cli_harness.h"
 #include "kernels/toolchain/machine/clock_answer.h"
 #include "kernels/toolchain/machine/kernel_text.h"
+#include "sass/sass_line.h"
 #include "sass/sass_text.h"
 
 Suite *suite_why(void);
@@ -137,6 +138,39 @@ START_TEST(a_stand_in_says_so) {
 }
 END_TEST
 
+// Samples of an H200 for the machine code of this state, which NVRTC 13.0 makes again.
+START_TEST(samples_stand_beside) {
+  static const char why[] = "why -k fp32/padded,M=2048,N=2048,K=2048 --ncu ";
+  static const char csv[] = "tests/data/machine/fp32_padded_ncu.csv";
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, arena_printf(arena, "%s%s --json", why, csv));
+  if (strstr(run.out, "\"stand_in\":true")) return;
+  if (run.status == 2 && strstr(run.err, "of another kernel")) return;  // another NVRTC
+  ck_assert_msg(run.status == 0, "%s", run.err);
+  const JsonValue *ncu = json_object_get(cli_json(arena, &run), "ncu"),
+                  *places = json_object_get(ncu, "places");
+  double sampled = 0, played = 0, before = 2;
+  for (int i = 0; i < json_count(places); i++) {
+    const JsonValue *place = json_at(places, i);
+    const double a = number(place, "sampled_share"), b = number(place, "played_share");
+    sampled += a;
+    played += b;
+    ck_assert_double_le(fabs(a - b), before + 1e-9);
+    before = fabs(a - b);
+  }
+  ck_assert_double_eq_tol(sampled, 1, 1e-6);
+  ck_assert_double_eq_tol(played, 1, 1e-6);
+  run = cli_run(arena, arena_printf(arena, "%s%s", why, csv));
+  ck_assert_ptr_nonnull(strstr(run.out, "the largest disagreements"));
+  run = cli_run(arena, arena_printf(arena, "why -k fp32/naive,M=512,N=512,K=512 --ncu %s", csv));
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_ptr_nonnull(strstr(run.err, "of another kernel"));
+  run = cli_run(arena, arena_printf(arena, "%sREADME.md", why));
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_ptr_nonnull(strstr(run.err, "source page is expected"));
+}
+END_TEST
+
 // ---- a cubin ------------------------------------------------------------------------------------
 
 START_TEST(a_cubin_has_clocks_a_turn) {
@@ -155,6 +189,32 @@ START_TEST(a_cubin_has_clocks_a_turn) {
 }
 END_TEST
 
+// With its launch and the turns of its loop known it has clocks from launch to end; as many more
+// turns take as many more clocks.
+START_TEST(a_launch_has_clocks) {
+  static const char why[] =
+      "why tests/data/cubins/sm_90a.cubin --kernel dots --json --launch "
+      "grid=264,block=256";
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, why);
+  ck_assert_int_eq(run.status, 0);
+  ck_assert_ptr_nonnull(strstr(run.out, "--trips 0x1d0=N says it"));
+  ck_assert(
+      json_is_null(json_object_get(json_object_get(cli_json(arena, &run), "kernel"), "clocks")));
+  const double some = clocks_of(arena_printf(arena, "%s --trips 0x1d0=64", why)),
+               more = clocks_of(arena_printf(arena, "%s --trips 0x1d0=192", why));
+  run = cli_run(arena, arena_printf(arena, "%s --trips 0x1d0=192", why));
+  const JsonValue *loop = json_at(json_object_get(cli_json(arena, &run), "loops"), 0);
+  ck_assert_double_eq(number(loop, "turns"), 192);
+  const double turn = number(json_object_get(loop, "clocks"), "value");
+  ck_assert_double_eq_tol(more - some, 128 * turn, 0.1 * 128 * turn);
+  // Twice as many blocks as fit at once take another round.
+  ck_assert_double_gt(clocks_of("why tests/data/cubins/sm_90a.cubin --kernel dots --json --launch "
+                                "grid=4224,block=256 --trips 0x1d0=192"),
+                      some);
+}
+END_TEST
+
 START_TEST(bad_files_are_refused) {
   static const struct {
     const char *arguments, *says;
@@ -169,6 +229,8 @@ START_TEST(bad_files_are_refused) {
       {"why /dev/null", ""},
       {"why one two", "takes one cubin"},
       {"why --kernel dots", "go with a cubin"},
+      {"why --launch grid=1,block=32", "go with a cubin"},
+      {"why tests/data/cubins/sm_90a.cubin --kernel dots --launch grid=1x1", "block"},
   };
   if (!cli_has_program()) return;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -205,7 +267,10 @@ static TargetTable read_targets(void) {
 // An answer, or a sentence; never more.
 static void ask_damaged(const unsigned char *bytes, size_t n, const TargetTable *targets) {
   Arena *own = arena_new("damaged");
-  const ClockAsk ask = {.kernel = "dots"};
+  const ClockAsk ask = {.kernel = "dots",
+                        .n_trips = 1,
+                        .trip = {{0x1d0, 4}},
+                        .launch = {.blocks = 300, .threads = 256}};
   unsigned char *copy = malloc(n ? n : 1);  // so that a byte behind the end is found
   ck_assert_ptr_nonnull(copy);
   memcpy(copy, bytes, n);
@@ -213,7 +278,7 @@ static void ask_damaged(const unsigned char *bytes, size_t n, const TargetTable 
   if (answer.why_not)
     ck_assert_ptr_null(strchr(answer.why_not, '\n'));
   else
-    ck_assert_double_gt(answer.loop[answer.main].clocks.value, 0);
+    ck_assert(answer.clocks.value > 0 || answer.loop[answer.main].clocks.value > 0);
   free(copy);
   arena_free(own);
 }
@@ -255,6 +320,29 @@ START_TEST(instructions_are_printed) {
 }
 END_TEST
 
+// The lines of lessons.
+START_TEST(instructions_are_read_from_a_line) {
+  static const char *const bad[] = {"",         "FMAF(R1)",   "FFMA(R1,R2", "FFMA(R1,R2,R3,R4,R5)",
+                                    "FFMA:x1",  "FFMA:s",     "FFMA:w9",    "0FFMA",
+                                    "600*FFMA", "FFMA(R999)", "FFMA)"};
+  SassCode code;
+  const char *why;
+  ck_assert(sass_line_read(arena, "LDS(R8,R2):b0;2*FFMA(R20,R8.reuse,RZ,R20):w0:s4", &code, &why));
+  ck_assert_int_eq(code.n, 3);
+  ck_assert_int_eq(code.inst[0].writes_scoreboard, 0);
+  ck_assert_int_eq(code.inst[0].bytes, 16);
+  ck_assert_int_eq((int)code.inst[2].wait, 1);
+  ck_assert_int_eq(code.inst[2].stall, 4);
+  ck_assert_int_eq((int)code.inst[2].reuse, 1);
+  ck_assert_int_eq(code.inst[2].read[1], SASS_NO_REGISTER);
+  ck_assert_int_eq(code.inst[2].read[2], 20);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ck_assert_msg(!sass_line_read(arena, bad[i], &code, &why), "%s", bad[i]);
+    ck_assert_ptr_nonnull(why);
+  }
+}
+END_TEST
+
 START_TEST(code_travels_as_digits) {
   KernelTexts texts = {2, {{"a", "00ff7f"}, {"b", "0g"}}};
   const ElfBytes a = kernel_text_bytes(arena, &texts, "a");
@@ -274,10 +362,13 @@ Suite *suite_why(void) {
   tcase_add_test(tcase, the_screen_adds_up);
   tcase_add_test(tcase, cold_caches_cost_clocks);
   tcase_add_test(tcase, a_stand_in_says_so);
+  tcase_add_test(tcase, samples_stand_beside);
   tcase_add_test(tcase, a_cubin_has_clocks_a_turn);
+  tcase_add_test(tcase, a_launch_has_clocks);
   tcase_add_test(tcase, bad_files_are_refused);
   tcase_add_test(tcase, damaged_cubins_are_refused);
   tcase_add_test(tcase, instructions_are_printed);
+  tcase_add_test(tcase, instructions_are_read_from_a_line);
   tcase_add_test(tcase, code_travels_as_digits);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -19,7 +19,7 @@ static const char *number_text(Arena *arena, int number) {
 }
 
 static void print_listing(const Compiled *c, const SassResult *sass) {
-  const RegisterBanks banks = register_banks_read(c->arena, sass, c->model->target->cc);
+  const ClockMarks banks = register_banks_read(c->arena, sass, c->model->target->cc);
   const char *kernel = "";
   for (int i = 0; i < sass->n_lines; i++) {
     const SassLine *line = &sass->lines[i];
@@ -36,7 +36,8 @@ static void print_listing(const Compiled *c, const SassResult *sass) {
   }
   if (banks.n_ffma) printf("\n%s\n", register_banks_sentence(c->arena, &banks));
   if (banks.n_ffma)
-    printf("register banks of sm_%d: %s\n", c->model->target->cc, banks.rule->source);
+    printf("register banks of sm_%d: %s\n", c->model->target->cc,
+           register_bank_rule(c->model->target->cc)->source);
   const LostPredicates lost = predicates_lost(c->arena, sass);
   if (lost.n) printf("\n%s\n", predicates_lost_sentence(c->arena, sass, &lost));
 }
@@ -54,12 +55,12 @@ static void print_counts(const SassResult *sass) {
 typedef struct SassShown {
   const Compiled *c;
   const SassResult *sass;
-  RegisterBanks banks;
+  ClockMarks banks;
   LostPredicates lost;
 } SassShown;
 
 // The indices of the lines, so that a reader needs no rule of its own; *n: how many.
-static const int *marked(Arena *arena, const SassShown *shown, RegisterBankMark mark, int *n) {
+static const int *marked(Arena *arena, const SassShown *shown, ClockBankMark mark, int *n) {
   int *out = ARENA_ARRAY(arena, int, shown->sass->n_lines);
   *n = 0;
   for (int i = 0; i < shown->sass->n_lines; i++)

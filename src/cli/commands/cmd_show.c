@@ -107,36 +107,20 @@ static bool run_steps(Show *show, Diags *diags) {
   return true;
 }
 
-static bool draw(Show *show, Diags *diags) {
-  const ShowOptions *given = &show->given;
-  bool ascii = given->ascii || (isatty(STDOUT_FILENO) && terminal_wants_ascii());
-  bool news;
-  SessionOptions opening = {given->state, given->ladder, given->rung, ascii};
-  show->session = explorer_open(&opening, diags);
-  if (!show->session) return false;
-  cli_note_gpu(show->arena, &show->session->targets, &show->session->now.schedule);
-  show->canvas = canvas_new(show->arena, given->size.height, given->size.width, ascii);
-  view_show(show->session, show->view);
-  drive_frame(show->session, show->canvas);
-  if (!run_steps(show, diags)) return false;
-  while (view_idle(show->session, &news)) {
-  }
-  drive_frame(show->session, show->canvas);
-  return true;
-}
-
 static void ask_schedule(Show *show, CliWorker *worker) {
   Session *session = show->session;
   const Model *model = session->now.picture->model;
   const Emission *emission = side_emission(&session->now);
   const Plan *plan =
       plan_from_emission(show->arena, emission, model->program, model->target, "show");
-  ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = "cubin,sass"};
+  const char *want = sass_find_tool(show->arena) ? "cubin,code,sass" : "cubin,code";
+  ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = want};
   WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
   if (!cli_worker_wait(worker, answer)) return;
   Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
   results_add_compile(compiled, answer->cubin);
-  results_add_sass(compiled, answer->sass);
+  results_add_code(compiled, answer->code);
+  if (answer->sass) results_add_sass(compiled, answer->sass);
 }
 
 // The kernel with each copy at each place where it may stand, if the view asked for places.
@@ -155,13 +139,36 @@ static void ask_compiler(Show *show) {
   Diags diags = diags_new(show->arena);
   const OptionList here = {0};
   const Model *model = session->now.picture ? session->now.picture->model : NULL;
-  if (!model || session->now.reasons || !sass_find_tool(show->arena)) return;
+  const bool reads_code = view_table[session->view].body->reads_code;
+  if (!model || session->now.reasons || (!reads_code && !sass_find_tool(show->arena))) return;
   CliWorker *worker = cli_worker_open(show->arena, &here, false, &diags);
   if (!worker) return;
-  ask_schedule(show, worker);
+  if (!results_compiled(&session->results, session->now.picture->key)) ask_schedule(show, worker);
   ask_places(show, worker);
   drive_frame(session, show->canvas);
+  drive_wait(session);
+  drive_frame(session, show->canvas);
   cli_worker_close(worker);
+}
+
+static bool draw(Show *show, Diags *diags) {
+  const ShowOptions *given = &show->given;
+  bool ascii = given->ascii || (isatty(STDOUT_FILENO) && terminal_wants_ascii());
+  bool news;
+  SessionOptions opening = {given->state, given->ladder, given->rung, ascii};
+  show->session = explorer_open(&opening, diags);
+  if (!show->session) return false;
+  cli_note_gpu(show->arena, &show->session->targets, &show->session->now.schedule);
+  show->canvas = canvas_new(show->arena, given->size.height, given->size.width, ascii);
+  view_show(show->session, show->view);
+  drive_frame(show->session, show->canvas);
+  // Keys go about in what was made of the machine code: it comes first.
+  if (view_table[show->view].body->reads_code) ask_compiler(show);
+  if (!run_steps(show, diags)) return false;
+  while (view_idle(show->session, &news)) {
+  }
+  drive_frame(show->session, show->canvas);
+  return true;
 }
 
 static void print_json(const Show *show) {

@@ -5,6 +5,7 @@
 //   banks free: 2363 (+13 %)   loads nearer: 2655 (0 %)
 #pragma once
 #include "cli/common/cli_compile.h"
+#include "cli/common/why_ncu.h"
 #include "kernels/toolchain/machine/clock_answer.h"
 
 typedef struct Why {
@@ -15,9 +16,8 @@ typedef struct Why {
   const Emission *emission;  // NULL: the kernel is no schedule's
   bool what_if;              // for every loop
   const char *note;          // why it is a stand-in; NULL: it is none
+  const NcuBeside *ncu;      // NULL: no samples were given
 } Why;
 
 void why_print(const Why *why);
 void why_print_json(const Why *why);
-// The two registers of one bank that the instruction reads, "R28, R186"; "" where none are.
-const char *why_same_bank(Arena *arena, const SassInst *inst);

@@ -51,7 +51,8 @@ const char *fact_origin_text(FactOrigin origin) {
                                       [FACT_SIMULATED] = "found by the interpreter",
                                       [FACT_CLAIMED] = "claimed by an article",
                                       [FACT_RECORDED] = "recorded on a GPU",
-                                      [FACT_COMPILED] = "as the compiler said"};
+                                      [FACT_COMPILED] = "as the compiler said",
+                                      [FACT_PLAYED] = "played clock by clock"};
   return texts[origin];
 }
 

@@ -26,6 +26,7 @@ typedef enum FactOrigin {
   FACT_CLAIMED,    // by an article
   FACT_RECORDED,   // on a GPU
   FACT_COMPILED,   // by the compiler
+  FACT_PLAYED,     // by the clock of machine code
 } FactOrigin;
 
 enum { FACT_ARGS_MAX = 6, FACT_TEXT_MAX = 96 };
@@ -79,6 +80,8 @@ typedef struct FactRuns {
   FactQuestion *wanted;  // the last one first, in the arena
 } FactRuns;
 
+struct ClockMachine;
+
 typedef struct FactWorld {
   const TargetTable *targets;
   const Ladder *const *ladders;
@@ -91,6 +94,8 @@ typedef struct FactWorld {
   bool (*counted)(const void *counters, const Schedule *schedule, const char *name, FactCount *out);
   const void *counters;
   FactRuns *runs;  // NULL: each question is a run of its own
+  // The facts of a GPU's SM; false: none are known. NULL: nobody has any.
+  bool (*clock)(Arena *arena, const Target *target, struct ClockMachine *machine);
 } FactWorld;
 
 typedef struct FactScene {

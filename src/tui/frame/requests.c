@@ -98,7 +98,7 @@ static void ask_compile(Requests *requests, const Side *side) {
   arena_reset(requests->scratch);
   ClientRequest ask = {.kind = MESSAGE_COMPILE,
                        .plan = plan_of(requests, side->picture, "explorer"),
-                       .want = "ptx,cubin,sass",
+                       .want = "ptx,cubin,code,sass",
                        .keep = side == &session->then,
                        .key = side->picture->key};
   *request = (Request){
@@ -417,6 +417,7 @@ static void take_result(Requests *requests, const Request *request, const Client
   }
   if (event->compile)
     results_add_compile(results_begin_compile(results, request->key), event->compile);
+  if (event->code) results_add_code(results_begin_compile(results, request->key), event->code);
   if (event->sass) results_add_sass(results_begin_compile(results, request->key), event->sass);
   if (event->bench) take_bench(requests, request, event->bench);
   if (event->trace) take_trace(requests, request, event->trace);

@@ -85,7 +85,8 @@ typedef struct ViewBody {
   const char *(*hint)(const Session *session, const Action *action);
   const Action *actions;
   int n_actions, n_panes;
-  bool estimates;  // goes by the model's registers, whatever the compiler counted
+  bool reads_code;  // it shows nothing much without the compiler's machine code
+  bool estimates;   // goes by the model's registers, whatever the compiler counted
 } ViewBody;
 
 typedef struct View {

@@ -31,6 +31,7 @@ void results_init(Results *results, Arena *arena) {
   *results = (Results){.arena = arena,
                        .timed = ARENA_ARRAY(arena, Timed, RESULTS_TIMED_MAX),
                        .traced = ARENA_NEW(arena, TracedBlock),
+                       .compiled = ARENA_ARRAY(arena, Compiled, RESULTS_COMPILED_MAX),
                        .probed = ARENA_ARRAY(arena, Probed, RESULTS_PROBED_MAX)};
 }
 
@@ -337,7 +338,18 @@ Compiled *results_begin_compile(Results *results, uint64_t key) {
   return &results->compiled[at];
 }
 
+static void keep_kernels(Compiled *compiled, const CompileResult *result) {
+  KernelResources *kernel = ARENA_ARRAY(compiled->arena, KernelResources, result->n_kernels);
+  for (int i = 0; i < result->n_kernels; i++) {
+    kernel[i] = result->kernels[i];
+    kernel[i].name = kernel[i].note = NULL;
+  }
+  compiled->n_kernels = result->n_kernels;
+  compiled->kernel = kernel;
+}
+
 void results_add_compile(Compiled *compiled, const CompileResult *result) {
+  if (result->n_kernels) keep_kernels(compiled, result);
   if (result->error) compiled->error = keep(compiled->arena, result->error);
   if (result->compiler) compiled->compiler = keep(compiled->arena, result->compiler);
   if (result->ptx_ms >= 0) compiled->ptx_ms = result->ptx_ms;
@@ -356,8 +368,7 @@ void results_add_compile(Compiled *compiled, const CompileResult *result) {
   }
 }
 
-void results_add_sass(Compiled *compiled, const SassResult *sass) {
-  Arena *arena = compiled->arena;
+const SassResult *results_copy_sass(Arena *arena, const SassResult *sass) {
   SassResult *copy = ARENA_NEW(arena, SassResult);
   *copy = *sass;
   copy->error = keep(arena, sass->error);
@@ -378,5 +389,36 @@ void results_add_sass(Compiled *compiled, const SassResult *sass) {
   }
   copy->lines = line;
   copy->counts = count;
-  compiled->sass = copy;
+  return copy;
+}
+
+const KernelTexts *results_copy_code(Arena *arena, const KernelTexts *code) {
+  KernelTexts *copy = ARENA_NEW(arena, KernelTexts);
+  *copy = *code;
+  for (int i = 0; i < code->n_kernels; i++)
+    copy->kernels[i] =
+        (KernelText){keep(arena, code->kernels[i].name), arena_strdup(arena, code->kernels[i].hex)};
+  return copy;
+}
+
+void results_add_sass(Compiled *compiled, const SassResult *sass) {
+  compiled->sass = results_copy_sass(compiled->arena, sass);
+}
+
+void results_add_code(Compiled *compiled, const KernelTexts *code) {
+  Arena *arena = compiled->arena;
+  ElfBytes *bytes = ARENA_ARRAY(arena, ElfBytes, code->n_kernels + 1);
+  for (int i = 0; i < code->n_kernels; i++)
+    bytes[i] = kernel_text_bytes(arena, code, code->kernels[i].name);
+  compiled->code = results_copy_code(arena, code);
+  compiled->bytes = bytes;
+}
+
+SassCode results_decode(Arena *arena, const Compiled *compiled, const char *kernel, int sm) {
+  for (int i = 0; compiled->code && i < compiled->code->n_kernels; i++) {
+    const ElfBytes bytes = compiled->bytes[i];
+    if (str_equal(compiled->code->kernels[i].name, kernel) && bytes.at)
+      return sass_decode(arena, bytes.at, (size_t)(bytes.end - bytes.at), sm);
+  }
+  return (SassCode){0};
 }

@@ -13,10 +13,12 @@
 #include "kernels/device/history/history.h"
 #include "kernels/device/probe/probe.h"
 #include "kernels/device/trace_run.h"
+#include "kernels/toolchain/machine/kernel_text.h"
 #include "kernels/toolchain/machine/ptx_lines.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/words/knob.h"
+#include "sass/sass_code.h"
 
 // The source of a number; the screen tells them apart by word and style.
 typedef enum Origin {
@@ -70,6 +72,10 @@ typedef struct Compiled {
   int registers, spill_bytes, smem_bytes;  // of the kernel with the most registers; -1 = not known
   const char *note;                        // "wgmma serialized: …" of any kernel; NULL: nothing
   const SassResult *sass;
+  const KernelTexts *code;        // the machine code itself; NULL until it has come
+  const ElfBytes *bytes;          // of each kernel of `code`
+  int n_kernels;                  // those of the cubin, once it has come
+  const KernelResources *kernel;  // without name and note
 } Compiled;
 
 // The block that was traced last, and of which schedule.
@@ -85,7 +91,7 @@ typedef struct Results {
   int n_timed;
   Timed *timed;
   int n_compiled, next_compiled;
-  Compiled compiled[RESULTS_COMPILED_MAX];
+  Compiled *compiled;  // [RESULTS_COMPILED_MAX]
   int n_probed, next_probed;
   Probed *probed;
   TracedBlock *traced;   // never NULL
@@ -151,3 +157,9 @@ Counted results_counted(const Results *results, const Schedule *schedule);
 Compiled *results_begin_compile(Results *results, uint64_t key);
 void results_add_compile(Compiled *compiled, const CompileResult *result);
 void results_add_sass(Compiled *compiled, const SassResult *sass);
+void results_add_code(Compiled *compiled, const KernelTexts *code);
+// The machine code of a kernel, decoded; n 0: it has not come. `sm`: 90 of sm_90a.
+SassCode results_decode(Arena *arena, const Compiled *compiled, const char *kernel, int sm);
+// Copies, strings and all.
+const SassResult *results_copy_sass(Arena *arena, const SassResult *sass);
+const KernelTexts *results_copy_code(Arena *arena, const KernelTexts *code);

@@ -3,6 +3,7 @@
 // The model reads no files. Records are those of data/results, counters those of data/facts;
 // lessons and claims ask for both through the two functions of FactWorld.
 #include "base/embed.h"
+#include "kernels/toolchain/machine/clock_facts.h"
 #include "kernels/toolchain/machine/counted.h"
 #include "model/lessons/fact.h"
 #include "tui/session/session.h"
@@ -68,6 +69,7 @@ const FactWorld *session_facts(Session *session) {
                        .records = &session->results,
                        .counted = find_count,
                        .counters = load_counters(session),
+                       .clock = clock_facts_read,
                        .runs = runs};
   return session->facts = facts;
 }

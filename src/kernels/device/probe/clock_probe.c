@@ -225,7 +225,7 @@ static bool measure(ClockProbe *probe, const Row *row, ClockProbeResult *out) {
 // Below 0: addresses decide, or what other SMs do.
 static double play(const ClockProbe *probe, const Row *row) {
   if (row->kind != PLAIN || str_starts(row->kernel, "mbarrier")) return -1;
-  const ClockAsk ask = {.kernel = row->kernel, .threads = row->warps * LANES};
+  const ClockAsk ask = {.kernel = row->kernel, .launch = {.threads = row->warps * LANES}};
   const ClockAnswer answer = clock_answer_cubin(probe->arena, probe->compiled->cubin,
                                                 probe->compiled->cubin_bytes, probe->targets, &ask);
   return answer.why_not ? -1 : answer.loop[answer.main].clocks.value / row->per;

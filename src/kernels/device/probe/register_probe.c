@@ -71,7 +71,7 @@ double register_probe_predict(Arena *arena, const RegisterProbeCase *row, int sm
         .kernel = "row", .text = form_text(arena, &row->form[i % row->n_forms]), .opcode = "FFMA"};
   for (int i = 0; i < row->n_forms; i++) str_printf(&said, "%s%s", i ? "; " : "", lines[i].text);
   const SassResult sass = {.ok = true, .n_lines = REGISTER_PROBE_FFMA, .lines = lines};
-  const RegisterBanks banks = register_banks_read(arena, &sass, sm);
+  const ClockMarks banks = register_banks_read(arena, &sass, sm);
   *text = said.text;
   return register_banks_clocks(&banks);
 }

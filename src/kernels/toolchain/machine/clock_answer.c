@@ -16,7 +16,8 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "kernels/toolchain/machine/clock_facts.h"
-#include "kernels/toolchain/machine/kernel_play.h"
+#include "kernels/toolchain/machine/launch_play.h"
+#include "kernels/toolchain/machine/register_banks.h"
 #include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
 #include "sass/sass_text.h"
@@ -31,6 +32,8 @@ static const double kernel_error = 0.1;  // of most of the counted kernels that 
 
 // ---- one loop -----------------------------------------------------------------------------------
 
+static const char no_room[] = "an SM holds no more warps", no_exchange[] = "none would help";
+
 static double play_if(Arena *arena, ClockLoop in, ClockIfName which) {
   in.banks_are_free = which == CLOCK_IF_BANKS;
   in.loads_are_near = which == CLOCK_IF_NEAR;
@@ -39,11 +42,23 @@ static double play_if(Arena *arena, ClockLoop in, ClockIfName which) {
   return clock_play(arena, &in).clocks * work / in.blocks;
 }
 
-static void ask_ifs(Arena *arena, const ClockLoop *in, ClockedLoop *out) {
+static ClockAssignment assign(Arena *arena, const SassCode *code, const SassLoop *loop,
+                              const Target *target) {
+  return clock_assign(arena, code, loop, register_bank_rule(target->cc)->clocks);
+}
+
+static void ask_ifs(Arena *arena, const ClockLoop *in, const Target *target, ClockedLoop *out) {
+  const ClockAssignment assignment = assign(arena, in->code, &in->loop, target);
   for (int i = 0; i < CLOCK_IFS; i++) {
-    const bool fits = i != CLOCK_IF_BLOCK || (in->blocks + 1) * in->warps <= CLOCK_WARPS_MAX;
-    out->what_if[i] = fits ? (ClockIf){.clocks = play_if(arena, *in, (ClockIfName)i)}
-                           : (ClockIf){.why_not = "an SM holds no more warps"};
+    ClockLoop what = *in;
+    ClockIf *to = &out->what_if[i];
+    if (i == CLOCK_IF_REGISTERS) what.code = &assignment.code;
+    if (i == CLOCK_IF_BLOCK && (in->blocks + 1) * in->warps > CLOCK_WARPS_MAX)
+      to->why_not = no_room;
+    else if (i == CLOCK_IF_REGISTERS && !assignment.n)
+      to->why_not = no_exchange;
+    else
+      to->clocks = play_if(arena, what, (ClockIfName)i);
   }
 }
 
@@ -58,11 +73,12 @@ static ClockSpan span_of(Arena *arena, const ClockLoop *in, double value) {
                      (high > value ? high : value) * (1 + model_error)};
 }
 
-static void play_loop(Arena *arena, const ClockLoop *in, bool what_if, ClockedLoop *out) {
+static void play_loop(Arena *arena, const ClockLoop *in, const Target *target, bool what_if,
+                      ClockedLoop *out) {
   out->turn = clock_play(arena, in);
   if (!(out->turn.clocks > 0)) return;
   out->clocks = span_of(arena, in, out->turn.clocks);
-  if (what_if) ask_ifs(arena, in, out);
+  if (what_if) ask_ifs(arena, in, target, out);
 }
 
 // ---- what is alike for both kinds of answer -----------------------------------------------------
@@ -77,6 +93,7 @@ static void begin_instructions(Arena *arena, ClockAnswer *out) {
   out->cause = ARENA_ARRAY(arena, ClockCause, n + 1);
   out->blame = ARENA_ARRAY(arena, int, n + 1);
   out->loop = ARENA_ARRAY(arena, ClockedLoop, CLOCK_LOOPS_MAX);
+  out->marks = clock_marks(arena, &out->code, NULL, register_bank_rule(out->target->cc)->clocks);
   for (int i = 0; i < n; i++) out->blame[i] = -1;
 }
 
@@ -207,7 +224,7 @@ static void play_cubin(Arena *arena, const ClockMachine *machine, const ClockAsk
             (ClockInner){loops[k], max_int(1, trips_of(ask, loops, out->n_loops, &loops[k]))};
     out->loop[i].loop = loops[i];
     out->loop[i].turns = trips_of(ask, loops, out->n_loops, &loops[i]);
-    play_loop(arena, &in, ask->what_if, &out->loop[i]);
+    play_loop(arena, &in, out->target, ask->what_if, &out->loop[i]);
   }
   // Loops come with those inside first: what is inside says more of its instructions.
   for (int i = out->n_loops - 1; i >= 0; i--)
@@ -215,8 +232,59 @@ static void play_cubin(Arena *arena, const ClockMachine *machine, const ClockAsk
   out->main = find_main(out);
 }
 
+static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *stay, int schedulers,
+                      ClockAnswer *out);
+
+// Turns of all loops; NULL after a sentence where nobody has said how often one of them turns.
+static const int *turns_said(Arena *arena, const ClockAsk *ask, ClockAnswer *out) {
+  SassLoop loops[CLOCK_MARKS_MAX];
+  const int n = sass_loops(arena, &out->code, loops, CLOCK_MARKS_MAX);
+  int *turns = ARENA_ARRAY(arena, int, n + 1);
+  for (int i = 0; i < n; i++) {
+    turns[i] = trips_of(ask, loops, n, &loops[i]);
+    if (turns[i]) continue;
+    out->no_clocks =
+        arena_printf(arena,
+                     "how often the loop at 0x%x turns is not known, so neither are the "
+                     "clocks of the kernel: --trips 0x%x=N says it",
+                     loops[i].first * SASS_BYTES, loops[i].last * SASS_BYTES);
+    return NULL;
+  }
+  return turns;
+}
+
+// The kernel from launch to end, where its launch was given.
+static void play_launch(Arena *arena, const ClockMachine *machine, const ClockAsk *ask,
+                        LaunchGiven given, ClockAnswer *out) {
+  const int *turns = turns_said(arena, ask, out);
+  if (!turns) return;
+  const KernelPlay play = launch_play(arena, &out->code, out->target, &given, turns);
+  out->no_clocks = play.why_not;
+  if (play.why_not) return;
+  const ClockStay stay = kernel_play_run(arena, &play, machine, &(PlayAsk){.cold = ask->cold});
+  if (stay.gave_up) out->no_clocks = "its warps wait for what nobody brings";
+  if (stay.gave_up) return;
+  out->blocks = min_int(play.in.resident, play.in.blocks);
+  out->n_loops = 0;
+  take_stay(arena, &play, &stay, machine->schedulers, out);
+}
+
 static ClockAnswer no_answer(const char *why_not) {
   return (ClockAnswer){.why_not = why_not, .main = -1, .clocks = {-1, -1, -1}};
+}
+
+static LaunchGiven given_of(Arena *arena, const unsigned char *cubin, size_t bytes,
+                            const char *kernel, const ClockLaunch *launch) {
+  enum { REGISTERS_AT = 24 };
+  ElfSection text = {0}, shared = {0};
+  elf_section_header(cubin, bytes, arena_printf(arena, ".text.%s", kernel), &text);
+  elf_section_header(cubin, bytes, arena_printf(arena, ".nv.shared.%s", kernel), &shared);
+  const uint64_t smem_max = 1 << 20;
+  return (LaunchGiven){
+      .blocks = launch->blocks,
+      .threads = launch->threads,
+      .registers = (int)(text.info >> REGISTERS_AT),
+      .smem_bytes = launch->smem_bytes + (int64_t)(shared.bytes < smem_max ? shared.bytes : 0)};
 }
 
 ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t bytes,
@@ -238,14 +306,16 @@ ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t 
   out.kernel = str_line(arena, out.kernel);
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), sm);
   if (out.code.n > CODE_MAX) return no_answer("the machine code is too long to be played");
-  const int threads =
-      ask->threads ? ask->threads : declared_threads(arena, cubin, bytes, out.kernel);
+  const int declared = declared_threads(arena, cubin, bytes, out.kernel),
+            threads = ask->launch.threads ? ask->launch.threads : declared;
   out.assumes_threads = !threads;
   out.warps = (int)ceil_div(threads ? threads : THREADS_UNKNOWN, 32);
   out.blocks = 1;
   begin_instructions(arena, &out);
   play_cubin(arena, &machine, ask, &out);
-  if (out.main < 0 || !(out.loop[out.main].clocks.value > 0))
+  const LaunchGiven given = given_of(arena, cubin, bytes, out.kernel, &ask->launch);
+  if (given.blocks > 0) play_launch(arena, &machine, ask, given, &out);
+  if (!(out.clocks.value > 0) && (out.main < 0 || !(out.loop[out.main].clocks.value > 0)))
     return no_answer(arena_printf(arena, "kernel %s has no loop", out.kernel));
   return out;
 }
@@ -313,17 +383,36 @@ static void take_loops(Arena *arena, const KernelPlay *play, const ClockStay *st
   }
 }
 
+static bool is_wanted(const ClockAsk *ask, const ClockAnswer *so_far) {
+  return !ask->heard || ask->heard(ask->context, so_far);
+}
+
+// Why no block more can be resident: what holds them down; NULL: one can.
+static const char *no_block_more(Arena *arena, const KernelPlay *play, const Model *compiled) {
+  const Resources *resources = &compiled->resources;
+  char limiters[LIMITERS_BYTES];
+  if ((play->in.resident + 1) * play->in.warps > CLOCK_WARPS_MAX) return no_room;
+  if (play->in.resident < resources->blocks_per_sm || !resources->limiter) return NULL;
+  if (str_equal(resources->limiter, "registers"))
+    return arena_printf(arena, "does not fit, %d registers", resources->n_registers);
+  if (str_equal(resources->limiter, "grid")) return "the grid has none";
+  return arena_printf(arena, "does not fit: %s", resources_limiters(limiters, resources));
+}
+
 static void ask_kernel_ifs(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
-                           const ClockAsk *ask, ClockAnswer *out) {
-  for (int i = 0; i < CLOCK_IFS; i++) {
-    const PlayAsk what = {.cold = ask->cold,
-                          .banks_are_free = i == CLOCK_IF_BANKS,
-                          .loads_are_near = i == CLOCK_IF_NEAR,
-                          .more_blocks = i == CLOCK_IF_BLOCK};
-    if (i == CLOCK_IF_BLOCK && (play->in.resident + 1) * play->in.warps > CLOCK_WARPS_MAX)
-      out->what_if[i].why_not = "an SM holds no more warps";
-    else
-      out->what_if[i].clocks = kernel_play_run(arena, play, machine, &what).turn.clocks;
+                           const Model *compiled, const ClockAsk *ask, ClockAnswer *out) {
+  if (out->main >= 0)
+    out->assignment = assign(arena, &play->code, &out->loop[out->main].loop, out->target);
+  for (int i = 0; i < CLOCK_IFS && is_wanted(ask, out); i++) {
+    PlayAsk what = {.cold = ask->cold,
+                    .banks_are_free = i == CLOCK_IF_BANKS,
+                    .loads_are_near = i == CLOCK_IF_NEAR};
+    ClockIf *to = &out->what_if[i];
+    if (i == CLOCK_IF_REGISTERS) what.code = &out->assignment.code;
+    if (i == CLOCK_IF_BLOCK) to->why_not = no_block_more(arena, play, compiled);
+    if (i == CLOCK_IF_REGISTERS && !out->assignment.n) to->why_not = no_exchange;
+    what.more_blocks = i == CLOCK_IF_BLOCK;
+    if (!to->why_not) to->clocks = kernel_play_run(arena, play, machine, &what).turn.clocks;
   }
 }
 
@@ -334,6 +423,7 @@ static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *sta
   memcpy(out->stalls, stay->turn.stalls, sizeof out->stalls);
   memcpy(out->lost_to, stay->turn.lost_to, sizeof out->lost_to);
   out->issued = stay->turn.issued;
+  out->stood = stay->turn.stood;
   for (int i = 0; i < out->code.n; i++) {
     out->executed[i] = play->executed[i];
     out->lost[i] = stay->turn.lost[i];
@@ -381,7 +471,10 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   take_stay(arena, &play, &stay, machine.schedulers, &out);
   out.others = clocks_of_others(arena, compiled, emission, texts, &machine, ask->cold);
   out.tflops = compiled->traffic.flop * out.mhz / (out.clocks.value + out.others) * 1e-6;
-  if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, ask, &out);
+  if (ask->window && out.main >= 0)
+    out.window = kernel_play_watch(arena, &play, &machine, &(PlayAsk){.cold = ask->cold},
+                                   &out.loop[out.main].loop, out.loop[out.main].clocks.value);
+  if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, compiled, ask, &out);
   return out;
 }
 

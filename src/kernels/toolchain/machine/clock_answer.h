@@ -3,7 +3,8 @@
 // a cubin of anybody's; the command `why` shows it.
 #pragma once
 #include "base/elf_file.h"
-#include "clock/clock_loop.h"
+#include "clock/clock_assign.h"
+#include "clock/clock_window.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "model/readings/model.h"
 #include "model/text/emit.h"
@@ -16,9 +17,10 @@ typedef struct ClockSpan {
 } ClockSpan;
 
 // Questions that are played beside the loop as it is.
-#define CLOCK_IF_TABLE(ROW)               \
-  ROW(BANKS, "banks_free", "banks free")  \
-  ROW(NEAR, "loads_near", "loads nearer") \
+#define CLOCK_IF_TABLE(ROW)                                    \
+  ROW(BANKS, "banks_free", "banks free")                       \
+  ROW(REGISTERS, "registers_exchanged", "registers exchanged") \
+  ROW(NEAR, "loads_near", "loads nearer")                      \
   ROW(BLOCK, "one_block_more", "a block more")
 
 typedef enum ClockIfName {
@@ -46,19 +48,34 @@ typedef struct ClockTrip {
   int pc, turns;
 } ClockTrip;
 
+struct ClockAnswer;
+
+// A launch; blocks 0: not known.
+typedef struct ClockLaunch {
+  int64_t blocks;
+  int threads;
+  int64_t smem_bytes;  // dynamic
+} ClockLaunch;
+
 typedef struct ClockAsk {
   const char *kernel;  // NULL: the only one
   double mhz;          // of the SM clock; 0: the GPU's boost clock
-  int threads;         // of a block of a cubin; 0: as many as the code declares
   bool what_if, cold;
+  bool window;  // a turn of the main loop, clock by clock
+  // Told the answer as soon as the kernel was played, then after each question of what would be if;
+  // false: nobody wants the others any more. NULL: nobody listens.
+  bool (*heard)(void *context, const struct ClockAnswer *so_far);
+  void *context;
   int n_trips;
   ClockTrip trip[CLOCK_TRIPS_MAX];
+  ClockLaunch launch;  // of a cubin
 } ClockAsk;
 
 typedef struct ClockAnswer {
-  const char *why_not;   // a sentence where there is nothing; NULL: there is
-  bool assumes_threads;  // the code declares no block size; 128 threads were played
-  bool stand_in;         // clocks and tflops are a calibrated roofline's; there is no code
+  const char *why_not;    // a sentence where there is nothing; NULL: there is
+  bool assumes_threads;   // the code declares no block size; 128 threads were played
+  const char *no_clocks;  // a sentence where the launch is known and the kernel has no clocks; NULL
+  bool stand_in;          // clocks and tflops are a calibrated roofline's; there is no code
   const char *kernel;
   const Target *target;
   double mhz;
@@ -78,8 +95,13 @@ typedef struct ClockAnswer {
   // Per instruction: times that warps come by, of the whole grid or, where the launch is not known,
   // of a warp in a turn of its loop; clocks lost, of the kernel or of that turn; why and by whom.
   double *executed, *lost;
+  const double *stood;  // clocks of the warps of a scheduler that stood there; NULL: not known
   ClockCause *cause;
   int *blame;
+  ClockWindow window;  // of the main loop; no clocks: it was not asked for
+  ClockMarks marks;    // of its register banks
+  // Of the main loop; no exchange: none is better, or what-if was not asked for.
+  ClockAssignment assignment;
 } ClockAnswer;
 
 // Answers for one kernel of a cubin: nothing of its launch is known but the threads of a block,

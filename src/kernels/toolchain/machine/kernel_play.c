@@ -497,6 +497,11 @@ static void cut_ways(Arena *arena, KernelPlay *play, const SassWay *way, ClockBl
   in->kept_turns = rounds + 1 - turns;
 }
 
+void kernel_play_finish(Arena *arena, KernelPlay *play, ClockBlock *kind, double blocks) {
+  play->executed = count_executed(arena, &play->code, &play->in, blocks);
+  cut_ways(arena, play, kind[0].way, kind);
+}
+
 KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emission, int which,
                        ElfBytes text, int stack_bytes) {
   const EmitKernel *kernel = &emission->kernel[which];
@@ -529,26 +534,40 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .dram_share = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0,
       .n_loops = out.n_loops,
   };
-  out.executed = count_executed(arena, &out.code, &out.in, (double)grid_of(model, kernel));
+  kernel_play_finish(arena, &out, kind, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
-  cut_ways(arena, &out, kind[0].way, kind);
   out.in.cold_loads = far_loads(&out.code, costs.far_bytes, kind[0].way, warps) *
                       min_int(out.in.blocks, out.in.resident) / (tiles > 1 ? tiles : 1);
   return out;
 }
 
-ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
-                          const PlayAsk *ask) {
+static ClockKernel kernel_of(const KernelPlay *play, const ClockMachine *machine,
+                             const PlayAsk *ask) {
   ClockKernel in = play->in;
   in.machine = machine;
-  in.code = &play->code;
+  in.code = ask->code ? ask->code : &play->code;
   in.loop = play->loop;
   in.cold = ask->cold;
   in.banks_are_free = ask->banks_are_free;
   in.loads_are_near = ask->loads_are_near;
   in.resident += ask->more_blocks;
+  return in;
+}
+
+ClockStay kernel_play_run(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
+                          const PlayAsk *ask) {
+  const ClockKernel in = kernel_of(play, machine, ask);
   ClockStay stay = clock_play_kernel(arena, &in);
   stay.turn.clocks += machine->launch_clocks;
   return stay;
+}
+
+ClockWindow kernel_play_watch(Arena *arena, const KernelPlay *play, const ClockMachine *machine,
+                              const PlayAsk *ask, const SassLoop *loop, double mean) {
+  const ClockKernel in = kernel_of(play, machine, ask);
+  for (int i = 0; i < in.n_loops; i++)
+    if (in.loop[i].first == loop->first && in.loop[i].last == loop->last)
+      return clock_watch(arena, &in, i, mean);
+  return (ClockWindow){0};
 }

@@ -15,13 +15,8 @@
 // sampled on an H200 (2026-11-27, tests/data/h200_dispatch.tsv) those that read a bank more often
 // wait longer for their dispatch.
 #pragma once
+#include "clock/clock_marks.h"
 #include "kernels/toolchain/machine/sass.h"
-
-typedef enum RegisterBankMark {
-  BANK_MARK_NONE,      // no FFMA, or no more registers of one bank than it has clocks
-  BANK_MARK_SPARED,    // more of them, but for one or more that are reused
-  BANK_MARK_CONFLICT,  // more reads of one bank than it has clocks: a clock more, or a neighbour's
-} RegisterBankMark;
 
 // How an architecture reads the operands of FFMA.
 typedef struct RegisterBankRule {
@@ -30,28 +25,17 @@ typedef struct RegisterBankRule {
   const char *source;
 } RegisterBankRule;
 
-typedef struct RegisterBanks {
-  const RegisterBankRule *rule;
-  const RegisterBankMark *mark;  // of each line of the listing
-  int n_ffma, n_conflicts, n_spared;
-  int n_reused;   // operands of FFMA that come from a cache
-  int n_read[2];  // registers that the even and the odd bank give to FFMA
-  // Clocks lost in one pass over the listing: with reads as late as they may be, and with none
-  // late.
-  int lost_least, lost_most;
-} RegisterBanks;
-
 // The row of a compute capability, 90 of sm_90a; that of the newest for one that is not known.
 const RegisterBankRule *register_bank_rule(int sm);
 
-// All kernels of the listing together.
-RegisterBanks register_banks_read(Arena *arena, const SassResult *sass, int sm);
+// All kernels of the listing together; a mark for each of its lines.
+ClockMarks register_banks_read(Arena *arena, const SassResult *sass, int sm);
 
 // Clocks of an FFMA, if nothing but the banks and its issue held them up; 0 without any.
-double register_banks_clocks(const RegisterBanks *banks);
+double register_banks_clocks(const ClockMarks *banks);
 
 // "1024 FFMA: 182 read a bank twice (!), .reuse spares 842 (r); 97 to 182 clocks"; "" where there
 // is no FFMA.
-const char *register_banks_sentence(Arena *arena, const RegisterBanks *banks);
+const char *register_banks_sentence(Arena *arena, const ClockMarks *banks);
 // "!" of a conflict, "r" of one that reuse spares, "" else.
-const char *register_bank_sign(RegisterBankMark mark);
+const char *register_bank_sign(ClockBankMark mark);

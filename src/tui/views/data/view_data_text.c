@@ -16,7 +16,7 @@
 
 // ---- source -------------------------------------------------------------------------------------
 
-static const char *register_bank_name(RegisterBankMark mark) {
+static const char *register_bank_name(ClockBankMark mark) {
   static const char *const names[] = {NULL, "spared", "conflict"};
   return names[mark];
 }

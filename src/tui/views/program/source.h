@@ -5,6 +5,7 @@
 #pragma once
 #include "kernels/toolchain/machine/register_banks.h"
 #include "model/ir/notation/print.h"
+#include "sass/sass_code.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 #include "tui/session/session.h"
@@ -19,9 +20,12 @@ typedef struct SourceLine {
   KnobId knob;
   const Stmt *stmt;  // of B
   int site;
-  int cuda_line;               // of PTX and SASS; -1 not known
-  RegisterBankMark bank_mark;  // of SASS
-  int n_folded;                // the row stands for so many lines; it has no text of its own
+  int cuda_line;            // of PTX and SASS; -1 not known
+  ClockBankMark bank_mark;  // of SASS
+  ClockBankPair bank_pair;  // of a conflict
+  const SassInst *inst;     // of SASS whose machine code has come; NULL
+  const SassCode *code;     // of its kernel
+  int n_folded;             // the row stands for so many lines; it has no text of its own
 } SourceLine;
 
 typedef struct OpcodeRow {
@@ -56,6 +60,8 @@ typedef struct Source {
   const char *missing;                        // why there is no text of this kind; NULL: there is
   const char *status;          // "PTX 12 ms, ptxas 180 ms, NVRTC 13.0: 118 registers, no spills"
   const char *register_banks;  // of SASS with FFMA: what its register banks cost; else ""
+  bool has_control;            // lines have their control words in front
+  const char *bank_words;      // about the registers of the line under the cursor; NULL
   const char *identity;  // "PTX identical: yes  SASS identical: no"; "" when nothing is compared
   int n_opcodes;
   OpcodeRow *opcode;  // the largest difference first; without A|B the most frequent first
@@ -69,6 +75,9 @@ enum { SOURCE_DIFF_CELLS_MAX = 4 << 20 };
 const char **source_texts(Arena *arena, const Emission *emission);
 void source_list_ptx(Session *session, Source *source);
 void source_list_sass(Session *session, Source *source);
+// About a line of SASS that reads one register bank twice, and what would avoid it; NULL: it does
+// not.
+const char *source_bank_words(Session *session, const SourceLine *line);
 // The CUDA text of B against A: what differs, with a little around it.
 void source_list_diff(Session *session, Source *source);
 

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "model/ir/stmt.h"
+#include "sass/sass_text.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/views/program/source.h"
@@ -19,6 +20,8 @@
 
 // Behind the number: the loop's bar, an access or a tier, what the line is to A|B or to its bank.
 enum { NUMBER_MIN_COLS = 4, BAR_COLS = 1, MARK_COLS = 2, SIGN_COLS = 1 };
+// A control word between mark and sign: " 1y  0 - - a   ".
+enum { CONTROL_COLS = 17 };
 
 static int number_cols(const Source *source) {
   const int cols = snprintf(NULL, 0, "%d", source->n_whole);
@@ -26,7 +29,23 @@ static int number_cols(const Source *source) {
 }
 
 int source_gutter_cols(const Source *source) {
-  return number_cols(source) + BAR_COLS + MARK_COLS + SIGN_COLS;
+  return number_cols(source) + BAR_COLS + MARK_COLS + SIGN_COLS +
+         (source->has_control ? CONTROL_COLS : 0);
+}
+
+// Stall, yield, wait mask, scoreboards, reuse.
+static void draw_control(Canvas *canvas, Rect row, int col, const SassInst *inst) {
+  const SassControl control = sass_control(inst);
+  col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "%3s%c", control.stall, control.yield);
+  col = canvas_printf(canvas, row, 0, col, inst->wait ? STYLE_ACCENT : STYLE_DIM, "%4s ",
+                      control.wait);
+  canvas_printf(canvas, row, 0, col, STYLE_DIM, "%c %c %3s", control.writes, control.reads,
+                control.reuse);
+}
+
+static void draw_control_names(Canvas *canvas, Rect row, const Source *source) {
+  canvas_text(canvas, row, 0, number_cols(source) + BAR_COLS + MARK_COLS, STYLE_HEADER,
+              "stl wait w r use");
 }
 
 // ---- words -------------------------------------------------------------------------------------
@@ -149,7 +168,8 @@ bool source_line_is_code(const SourceLine *line) {
 }
 
 static void draw_gutter(Canvas *canvas, Rect row, const Source *source, const SourceLine *line) {
-  const int digits = number_cols(source), mark = digits + BAR_COLS, sign = mark + MARK_COLS;
+  const int digits = number_cols(source), mark = digits + BAR_COLS,
+            sign = source_gutter_cols(source) - SIGN_COLS;
   canvas_printf(canvas, row, 0, 0, STYLE_DIM, "%*d", digits, line->number);
   const bool is_loop = line->stmt && line->stmt->kind == STMT_LOOP,
              is_code = source_line_is_code(line);
@@ -158,6 +178,7 @@ static void draw_gutter(Canvas *canvas, Rect row, const Source *source, const So
   else if (is_code && is_loop)
     canvas_printf(canvas, row, 0, mark, tier_style(line->stmt->var->tier), "%*c", MARK_COLS,
                   tier_mark(line->stmt->var->tier));
+  if (source->has_control && line->inst) draw_control(canvas, row, mark + MARK_COLS, line->inst);
   if (line->kind == DIFF_ADDED) canvas_text(canvas, row, 0, sign, STYLE_DIFF_ADD, "+");
   if (line->kind == DIFF_REMOVED) canvas_text(canvas, row, 0, sign, STYLE_DIFF_DELETE, "-");
   if (line->bank_mark)
@@ -201,6 +222,7 @@ void source_draw_lines(Canvas *canvas, Rect in, const Session *session, const So
     canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM, source->missing);
     return;
   }
+  if (source->has_control) draw_control_names(canvas, rect_take_top(&in, 1), source);
   int cursor = source->cursor, first = view_scroll(cursor, source->n_lines, in.rows);
   for (int i = 0; i < in.rows && first + i < source->n_lines; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};

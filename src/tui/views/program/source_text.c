@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "clock/clock_assign.h"
 #include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/session/subject.h"
@@ -169,10 +170,31 @@ static int sm_of(Session *session) {
                           : session->now.picture->model->target->cc;
 }
 
+enum { CONTROL_MIN_COLS = 76 };
+
+// The machine code behind a line; that of the line before is the same kernel's, mostly.
+static void take_inst(Session *session, Source *source, int i, const char **kernel,
+                      const SassCode **code) {
+  const SassLine *from = &source->compiled->sass->lines[i];
+  if (!*kernel || !str_equal(*kernel, from->kernel)) {
+    SassCode *decoded = ARENA_NEW(session->frame, SassCode);
+    *decoded = results_decode(session->frame, source->compiled, from->kernel, sm_of(session));
+    *code = decoded;
+    *kernel = from->kernel;
+  }
+  const int at = from->address / SASS_BYTES;
+  if (from->address < 0 || at >= (*code)->n) return;
+  source->line[i].inst = &(*code)->inst[at];
+  source->line[i].code = *code;
+  source->has_control = session->cols >= CONTROL_MIN_COLS;
+}
+
 void source_list_sass(Session *session, Source *source) {
+  const char *kernel = NULL;
+  const SassCode *code = NULL;
   const SassResult *sass = source->compiled->sass;
   const CudaText cuda = cuda_text_of(session);
-  const RegisterBanks banks = register_banks_read(session->frame, sass, sm_of(session));
+  const ClockMarks banks = register_banks_read(session->frame, sass, sm_of(session));
   source->register_banks = register_banks_sentence(session->frame, &banks);
   source->line = ARENA_ARRAY(session->frame, SourceLine, sass->n_lines + 1);
   for (int i = 0; i < sass->n_lines; i++) {
@@ -180,5 +202,33 @@ void source_list_sass(Session *session, Source *source) {
     Style style = opcode_style(from->opcode, STYLE_LABEL);
     add_line(source, from_cuda(session, &cuda, from->text, style, from->cuda_line));
     source->line[i].bank_mark = banks.mark[i];
+    source->line[i].bank_pair = banks.pair[i];
+    take_inst(session, source, i, &kernel, &code);
   }
+}
+
+// The innermost loop that holds the instruction; NULL: none does.
+static const SassLoop *loop_of(Session *session, const SassCode *code, int at) {
+  enum { LOOPS_MAX = 64 };
+  SassLoop *loop = ARENA_ARRAY(session->frame, SassLoop, LOOPS_MAX);
+  const int n = sass_loops(session->frame, code, loop, LOOPS_MAX);
+  const SassLoop here = {at, at - 1};
+  return sass_loop_around(loop, n, &here);
+}
+
+// "one register bank: R20, R78; R78 exchanged with R81 would lie in the other one"; NULL: the line
+// has no such conflict.
+const char *source_bank_words(Session *session, const SourceLine *line) {
+  if (line->bank_mark != BANK_MARK_CONFLICT) return NULL;
+  const char *words = arena_printf(session->frame, "one register bank gives R%d and R%d",
+                                   line->bank_pair.one, line->bank_pair.other);
+  const SassLoop *loop =
+      line->inst ? loop_of(session, line->code, (int)(line->inst - line->code->inst)) : NULL;
+  if (!loop) return words;
+  const ClockAssignment better =
+      clock_assign(session->frame, line->code, loop, register_bank_rule(sm_of(session))->clocks);
+  ClockBankPair pair;
+  if (!clock_assign_moves(&better, line->inst, &pair)) return words;
+  return arena_printf(session->frame, "%s; R%d exchanged with R%d would lie in the other one",
+                      words, pair.one, pair.other);
 }

@@ -8,9 +8,10 @@
 // Lines of the statement under the cursor are linked; below stands the knob that put the line
 // there. CUDA, PTX and SASS show one place: the line under the cursor and what was made of it; on a
 // wide screen they stand side by side and move together. PTX and SASS come when a worker has
-// compiled this state. With A|B, CUDA shows what differs, PTX and SASS how often each instruction
-// is used in both. SASS marks FFMA that wait for a register bank with "!", those that .reuse spares
-// with "r", and counts them above. s goes to the next line that touches shared memory.
+// compiled this state; SASS has its control words in front. With A|B, CUDA shows what differs, PTX
+// and SASS how often each instruction is used in both. SASS marks FFMA that wait for a register
+// bank with "!", those that .reuse spares with "r", and counts them above. s goes to the next line
+// that touches shared memory.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@
 #include "tui/views/program/tier_style.h"
 
 enum { SIDE_COLS = 44, COUNTS_MIN_SCREEN = 76, SIDE_MIN_SCREEN = 110, NEST_MIN_SCREEN = 140 };
-enum { BESIDE_MIN_SCREEN = 160, ACROSS_STEP = 16 };
+enum { BESIDE_MIN_SCREEN = 160, BESIDE_CONTROL_COLS = 66, ACROSS_STEP = 16 };
 
 static const char *const text_names[] = {"CUDA", "PTX", "SASS"};
 
@@ -132,7 +133,10 @@ static void put_beside(Session *session, Source *source) {
     text[i] = i == (int)source->mode ? source : make_text(session, (SourceMode)i);
     if (text[i] != source) text[i]->cursor = source_nearest(text[i], place);
   }
-  for (int i = 0; i < SOURCE_MODES; i++) source->beside[i] = text[i];
+  for (int i = 0; i < SOURCE_MODES; i++) {
+    source->beside[i] = text[i];
+    text[i]->has_control &= session->cols / SOURCE_MODES >= BESIDE_CONTROL_COLS;
+  }
 }
 
 static void source_prepare(Session *session) {
@@ -146,6 +150,8 @@ static void source_prepare(Session *session) {
   follow_line(state, source);
   source->cursor = state->cursor < source->n_lines ? state->cursor : source->n_lines - 1;
   state->place = source->missing ? state->pane : source_place(source, source->cursor);
+  if (source->cursor >= 0 && !source->missing)
+    source->bank_words = source_bank_words(session, &source->line[source->cursor]);
   put_beside(session, source);
   if (source->mode != SOURCE_CUDA && !source->missing) {
     source_count(session->frame, source);
@@ -232,6 +238,7 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session) {
   int col = 1;
   if (source->cursor < 0 || source->missing) return;
   const SourceLine *line = &source->line[source->cursor];
+  if (source->bank_words) col = canvas_text(canvas, in, 0, col, STYLE_BAD, source->bank_words) + 2;
   if (line->knob != KNOB_NONE) {
     col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
     const char *help = knob_table[line->knob].help;

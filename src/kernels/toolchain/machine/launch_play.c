@@ -1,0 +1,133 @@
+// Turns of loops → the way of a warp → the blocks of an SM.
+#include "kernels/toolchain/machine/launch_play.h"
+
+#include "base/whole.h"
+#include "kernels/toolchain/machine/clock_facts.h"
+
+enum { ALWAYS = 7, STRETCHES_MAX = 1 << 20, LINE = 128 };
+
+// ---- the way of a warp --------------------------------------------------------------------------
+
+typedef struct Walk {
+  const KernelPlay *play;
+  const int *turns;
+  int gone[CLOCK_MARKS_MAX];  // turns of each loop so far
+  int pc, first, n;
+  SassStretch *stretch;  // NULL: they are counted only
+} Walk;
+
+static int loop_at(const KernelPlay *play, int pc) {
+  for (int i = 0; i < play->n_loops; i++)
+    if (play->loop[i].last == pc) return i;
+  return -1;
+}
+
+static void end_stretch(Walk *walk, int next) {
+  if (walk->stretch) walk->stretch[walk->n] = (SassStretch){walk->first, walk->pc};
+  walk->n++;
+  walk->pc = walk->first = next;
+}
+
+// Where the warp goes from the branch under it; -1: on.
+static int next_of(Walk *walk, const SassInst *inst) {
+  const int loop = loop_at(walk->play, walk->pc);
+  if (loop >= 0) {
+    if (++walk->gone[loop] < walk->turns[loop]) return inst->target;
+    walk->gone[loop] = 0;
+    return -1;
+  }
+  return inst->target > walk->pc && inst->guard == ALWAYS ? inst->target : -1;
+}
+
+static bool ends(const SassInst *inst) {
+  return (inst->opcode->kind == SASS_KIND_EXIT && inst->guard == ALWAYS) || !inst->goes_on;
+}
+
+// False: it goes on for too long.
+static bool walk_kernel(Walk *walk) {
+  const SassCode *code = &walk->play->code;
+  while (walk->pc < code->n && walk->n < STRETCHES_MAX) {
+    const SassInst *inst = &code->inst[walk->pc];
+    const int next = inst->target == SASS_NO_TARGET ? -1 : next_of(walk, inst);
+    if (next >= 0 && next < code->n) {
+      end_stretch(walk, next);
+      continue;
+    }
+    if (ends(inst) || walk->pc == code->n - 1) {
+      end_stretch(walk, code->n);
+      return true;
+    }
+    walk->pc++;
+  }
+  return false;
+}
+
+static bool find_way(Arena *arena, const KernelPlay *play, const int *turns, SassWay *out) {
+  Walk count = {.play = play, .turns = turns};
+  if (!walk_kernel(&count)) return false;
+  Walk walk = {
+      .play = play, .turns = turns, .stretch = ARENA_ARRAY(arena, SassStretch, count.n + 1)};
+  walk_kernel(&walk);
+  *out = (SassWay){.ended = true, .n_stretches = walk.n, .stretch = walk.stretch};
+  for (int i = 0; i < walk.n; i++)
+    out->instructions += walk.stretch[i].last - walk.stretch[i].first + 1;
+  return true;
+}
+
+// ---- the SM -------------------------------------------------------------------------------------
+
+// Blocks that are resident at once, by threads, registers and shared memory.
+static int resident_of(const Target *target, const LaunchGiven *given) {
+  enum { REGISTERS_STEP = 8, KIB = 1024 };
+  const int64_t warps = ceil_div(given->threads, SASS_LANES),
+                registers = round_up(given->registers, REGISTERS_STEP) * SASS_LANES * warps,
+                smem = given->smem_bytes + KIB;  // the system's own part
+  int64_t blocks = min64(CLOCK_WARPS_MAX / warps, target->max_blocks_per_sm);
+  if (registers > 0) blocks = min64(blocks, target->regs_per_sm / registers);
+  blocks = min64(blocks, target->smem_per_sm / smem);
+  return (int)blocks;
+}
+
+static void cost_lines(const SassCode *code, double *lines, double *far_bytes) {
+  for (int i = 0; i < code->n; i++) {
+    const SassInst *inst = &code->inst[i];
+    if (inst->opcode->pipe != SASS_PIPE_FAR) continue;
+    lines[i] = inst->bytes > 4 ? inst->bytes / 4.0 : 1;
+    far_bytes[i] = lines[i] * LINE;
+  }
+}
+
+KernelPlay launch_play(Arena *arena, const SassCode *code, const Target *target,
+                       const LaunchGiven *given, const int *turns) {
+  KernelPlay out = {.code = *code};
+  SassWay one;
+  out.n_loops = sass_loops(arena, code, out.loop, CLOCK_MARKS_MAX);
+  const int warps = (int)ceil_div(given->threads, SASS_LANES);
+  const int resident = resident_of(target, given);
+  if (resident < 1) return (KernelPlay){.why_not = "no block of it fits an SM"};
+  if (!find_way(arena, &out, turns, &one))
+    return (KernelPlay){.why_not = "a warp of it does not come to its end"};
+  SassWay *way = ARENA_ARRAY(arena, SassWay, warps);
+  ClockBlock *kind = ARENA_NEW(arena, ClockBlock);
+  double *wavefronts = ARENA_ARRAY(arena, double, code->n + 1),
+         *far_bytes = ARENA_ARRAY(arena, double, code->n + 1),
+         *lines = ARENA_ARRAY(arena, double, code->n + 1),
+         *share = ARENA_ARRAY(arena, double, code->n + 1);
+  for (int i = 0; i < warps; i++) way[i] = one;
+  for (int i = 0; i < code->n; i++) share[i] = 1;
+  kind->way = way;
+  clock_cost_least(code, wavefronts, far_bytes);
+  cost_lines(code, lines, far_bytes);
+  out.in = (ClockKernel){.wavefronts = wavefronts,
+                         .lines = lines,
+                         .far_bytes = far_bytes,
+                         .far_share = share,
+                         .warps = warps,
+                         .n_kinds = 1,
+                         .kind = kind,
+                         .blocks = (int)ceil_div(given->blocks, target->sm_count),
+                         .resident = resident,
+                         .n_loops = out.n_loops};
+  kernel_play_finish(arena, &out, kind, (double)given->blocks);
+  return out;
+}

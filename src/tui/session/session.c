@@ -52,6 +52,7 @@ static void load_results(Session *session) {
   EmbeddedList list = embed_list(session->app, "results/");
   Diags diags = diags_new(session->app);
   results_init(&session->results, session->app);
+  session->stand_ins = ARENA_ARRAY(session->app, StandIn, SESSION_RUNGS_MAX);
   for (int i = 0; i < list.count; i++) {
     const EmbeddedFile *file = embed_find(session->app, list.paths[i]);
     results_load(&session->results, file->text, file->size, file->path, &diags);

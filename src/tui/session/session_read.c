@@ -71,6 +71,12 @@ const Calibration *session_fits(const Session *session, const Schedule *schedule
   return known ? session->fits : NULL;
 }
 
-Estimate session_estimate(const Session *session, const Model *model) {
+Estimate session_stand_in(const Session *session, const Model *model) {
   return estimate_of(session_fits(session, &model->schedule), model);
+}
+
+Estimate session_estimate(const Session *session, const Model *model) {
+  const Clocked *clocked = results_clocked(&session->results, schedule_identity(&model->schedule));
+  if (clocked && clocked->known) return estimate_clocked(&clocked->speed);
+  return session_stand_in(session, model);
 }

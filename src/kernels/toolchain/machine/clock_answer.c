@@ -17,7 +17,7 @@
 #include "base/whole.h"
 #include "kernels/toolchain/machine/clock_facts.h"
 #include "kernels/toolchain/machine/kernel_play.h"
-#include "model/readings/cost/calibration.h"
+#include "model/readings/cost/estimate.h"
 #include "sass/sass_text.h"
 
 enum {
@@ -385,20 +385,16 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
 
 // ---- without a compiler -------------------------------------------------------------------------
 
-ClockAnswer clock_answer_stand_in(Arena *arena, const Model *model, const ClockAsk *ask) {
-  static const double off_by = 1.5;
-  (void)arena;
+ClockAnswer clock_answer_stand_in(const Model *model, const ClockAsk *ask) {
   ClockAnswer out = no_answer(NULL);
-  const Calibration preset = calibration_none();
-  const CalibrationTerms terms = calibration_terms(model);
-  const double ns = calibration_ns(&preset, &terms);
+  const Estimate estimate = estimate_of(NULL, model);
   out.stand_in = true;
   out.target = model->target;
   out.kernel = "";
   out.mhz = ask->mhz > 0 ? ask->mhz : model->target->boost_mhz;
-  if (!(ns > 0)) return out;
-  out.tflops = model->traffic.flop / ns * 1e-3;
-  const double clocks = ns * out.mhz * 1e-3;
-  out.clocks = (ClockSpan){clocks, clocks / off_by, clocks * off_by};
+  if (!(estimate.tflops > 0)) return out;
+  out.tflops = estimate.tflops;
+  const double all = model->traffic.flop * out.mhz * 1e-6;
+  out.clocks = (ClockSpan){all / estimate.tflops, all / estimate.high, all / estimate.low};
   return out;
 }

@@ -97,4 +97,4 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
                                const ClockTexts *texts, const SassResult *sass,
                                const ClockAsk *ask);
 // The stand-in while nothing is compiled.
-ClockAnswer clock_answer_stand_in(Arena *arena, const Model *model, const ClockAsk *ask);
+ClockAnswer clock_answer_stand_in(const Model *model, const ClockAsk *ask);

@@ -291,6 +291,8 @@ void results_add_clock(Results *results, uint64_t key, const ClockedSpeed *speed
   if (speed) clocked->speed = *speed;
 }
 
+void results_forget_clocks(Results *results) { results->n_clocked = results->next_clocked = 0; }
+
 const Clocked *results_clocked(const Results *results, uint64_t key) {
   return find_clocked(results, key);
 }

@@ -150,6 +150,8 @@ const Probed *results_probed(const Results *results, const BankOp *op,
 // Files what the clock says of the schedule with this key, NULL: it says nothing; the oldest makes
 // room.
 void results_add_clock(Results *results, uint64_t key, const ClockedSpeed *speed);
+// Numbers by the facts of a GPU that were other ones.
+void results_forget_clocks(Results *results);
 // NULL: it was not asked.
 const Clocked *results_clocked(const Results *results, uint64_t key);
 // The one number of the schedule with this key: the clock's, else the stand-in.

@@ -517,6 +517,7 @@ void session_prepare(Session *session, int rows, int cols, bool estimates) {
   session->rows = rows;
   session->cols = cols;
   session->prepared = NULL;
+  session->clocks_shown = CLOCKS_OF_STATE;
   take_compilers_word(session, &session->now, estimates);
   if (session->comparing) take_compilers_word(session, &session->then, estimates);
   if (session->now.reasons == NULL) session_start_advice(session);

@@ -79,6 +79,9 @@ typedef struct WorkerState {
   bool can_compile, busy;
 } WorkerState;
 
+// What else than the state at hand and its neighbours shows numbers by the clock.
+typedef enum ClocksShown { CLOCKS_OF_STATE, CLOCKS_OF_LADDER, CLOCKS_OF_SWEEP } ClocksShown;
+
 // A rung's stand-in, and the key of its schedule, under which the clock's number would be.
 typedef struct StandIn {
   uint64_t key;
@@ -121,6 +124,7 @@ typedef struct Session {
   Results results;
   const Ladder *estimated;        // the ladder whose rungs `stand_ins` are of
   StandIn *stand_ins;             // [SESSION_RUNGS_MAX]
+  ClocksShown clocks_shown;       // by the frame being prepared
   struct Published **published;   // [n_ladders] (claim_rows.h); NULL: not worked out yet
   const struct FactWorld *facts;  // session_facts(); NULL: nobody has asked yet
   struct ClaimRuns *claim_runs;   // claim_runs.h; NULL: no claim has asked for a run
@@ -221,8 +225,8 @@ void session_say(Session *session, Said said, const char *format, ...)
 
 // The fits that estimates of a schedule go by; NULL: nothing is known of its GPU.
 const Calibration *session_fits(const Session *session, const Schedule *schedule);
-// The one number of a legal model on either side: by the clock once it was compiled, else the
-// stand-in.
+// The one number of a legal model as it is before the compiler's word (Picture.estimate): by the
+// clock once it was compiled, else the stand-in, which is the same wherever it is shown.
 Estimate session_estimate(const Session *session, const Model *model);
 // The stand-in all the same.
 Estimate session_stand_in(const Session *session, const Model *model);

@@ -39,9 +39,9 @@ const char *estimate_word(const Estimate *estimate) {
 }
 
 char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate) {
-  const double above = estimate->high / estimate->tflops - 1;
+  const double longer = estimate->tflops / estimate->low - 1;  // that it may take
   out[0] = '\0';
-  if (estimate->by) snprintf(out, ESTIMATE_SAID_BYTES, "±%.0f %%", 100 * above);
+  if (estimate->by) snprintf(out, ESTIMATE_SAID_BYTES, "±%.0f %%", 100 * longer);
   return out;
 }
 

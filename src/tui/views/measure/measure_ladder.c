@@ -124,7 +124,10 @@ LadderLines *measure_ladder_lines(Session *session) {
   return lines;
 }
 
-static const void *prepare(Session *session) { return measure_ladder_lines(session); }
+static const void *prepare(Session *session) {
+  session->clocks_shown = CLOCKS_OF_LADDER;
+  return measure_ladder_lines(session);
+}
 
 // ---- the table ----------------------------------------------------------------------------------
 
@@ -224,7 +227,7 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
 
 // Of the present rung's family, which the whole ladder is nearly always of.
 static Estimate estimate_here(const Session *session) {
-  return session_estimate(session, session->now.picture->model);
+  return session_estimate(session, session->now.picture->estimate);
 }
 
 // "▓ won ░ lost ┊ clock ~stand-in ±17 % on 212 points"; what has no room gives way to how good the

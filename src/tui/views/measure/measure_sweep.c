@@ -67,6 +67,7 @@ static void take_point(Session *session, SweepLines *lines, int i) {
 
 static const void *prepare(Session *session) {
   KnobSweep *sweep = session->sweep;
+  session->clocks_shown = CLOCKS_OF_SWEEP;
   if (!session->now.reasons) session_start_sweep(session);
   SweepLines *lines = ARENA_NEW(session->frame, SweepLines);
   lines->best_estimate = lines->best_timed = -1;

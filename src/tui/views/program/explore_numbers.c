@@ -266,13 +266,13 @@ static int draw_timed_a(Canvas *canvas, Rect in, const Session *session, Origin 
 
 static int draw_estimated_a(Canvas *canvas, Rect in, const Session *session, EstimateBy by) {
   if (!session->comparing) return 1;
-  const Estimate a = session_estimate(session, session->then.picture->model);
+  const Estimate a = session_estimate(session, session->then.picture->estimate);
   return draw_a(canvas, in, a.by == by ? a.tflops : (double)NAN);
 }
 
 // "clock 36.1 ±10 %" beside what was timed.
 static void say_beside(const Session *session, char out[ESTIMATE_SAID_BYTES]) {
-  const Estimate estimate = session_estimate(session, session->now.picture->model);
+  const Estimate estimate = session_estimate(session, session->now.picture->estimate);
   char figure[FMT_MAX], error[ESTIMATE_SAID_BYTES];
   out[0] = '\0';
   if (estimate.by)
@@ -362,7 +362,7 @@ static void draw_estimated(Canvas *canvas, Rect in, int col, const Estimate *est
 }
 
 static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
-  const Estimate estimate = session_estimate(session, session->now.picture->model);
+  const Estimate estimate = session_estimate(session, session->now.picture->estimate);
   draw_estimated(canvas, in, draw_estimated_a(canvas, in, session, estimate.by), &estimate);
   if (session->worker.line[0])
     canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);

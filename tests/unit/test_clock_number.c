@@ -59,6 +59,30 @@ START_TEST(a_compiled_schedule_has_a_number) {
 }
 END_TEST
 
+// Products of a whole GPU take more power than the board is held to: the clock goes down, and what
+// was recorded lies in the range.
+START_TEST(power_holds_the_clock_down) {
+  static const struct {
+    const char *ladder, *rung;
+    double recorded;  // TFLOP/s, data/results
+  } rows[] = {
+      {"hopper", "persistent", 601}, {"hgemm", "register_buffer", 390}, {"tf32", "roles", 220}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const Model *model = property_rung(rows[i].ladder, rows[i].rung, "");
+    const ClockSubject subject = subject_of(model);
+    const Plan *plan = plan_of(model);
+    const CompileResult *result = compiled(plan);
+    if (!result) return;
+    const ClockNumber *number = clock_number(property_arena, &subject, plan, result);
+    ck_assert_msg(!number->why_not, "%s", number->why_not);
+    ck_assert_double_lt(number->mhz, 0.8 * model->target->boost_mhz);
+    ck_assert_msg(number->speed.low < rows[i].recorded && rows[i].recorded < number->speed.high,
+                  "%s: %.0f to %.0f, recorded %.0f", rows[i].rung, number->speed.low,
+                  number->speed.high, rows[i].recorded);
+  }
+}
+END_TEST
+
 // A text that is not the state's, a GPU without facts, a state that is none: no number, and why.
 START_TEST(what_cannot_be_played_says_why) {
   const Model *model = property_rung("fp32", "padded", ""),
@@ -212,6 +236,7 @@ Suite *suite_clock_number(void) {
   tcase_set_timeout(tests, 300);
   tcase_add_checked_fixture(tests, property_setup, property_teardown);
   tcase_add_test(tests, a_compiled_schedule_has_a_number);
+  tcase_add_test(tests, power_holds_the_clock_down);
   tcase_add_test(tests, what_cannot_be_played_says_why);
   tcase_add_test(tests, a_kept_number_holds_as_long_as_what_made_it);
   tcase_add_test(tests, other_facts_are_another_key);

@@ -183,8 +183,9 @@ static void print_kernel(const Why *why) {
   const ClockAnswer *answer = why->answer;
   const ClockSpan *clocks = &answer->clocks;
   if (clocks->value < 0) return;
-  printf("%10.0f  clocks from launch to end, %.0f to %.0f: %.3g TFLOP/s at %.0f MHz\n",
-         clocks->value, clocks->low, clocks->high, answer->tflops, answer->mhz);
+  printf("%10.0f  clocks from launch to end, %.0f to %.0f: %.3g TFLOP/s at %.0f MHz%s\n",
+         clocks->value, clocks->low, clocks->high, answer->tflops, answer->mhz,
+         answer->power_share < 1 ? ", which power leaves" : "");
   if (answer->others > 0) printf("%10.0f  clocks of the kernels beside it\n", answer->others);
   if (answer->stand_in) return;
   print_parts(why, clocks->value, answer->issued, answer->lost_to);

@@ -117,6 +117,14 @@ static void tick_other(Requests *requests) {
   ask_compile(requests, &session->then);
 }
 
+static bool asks_for_key(const Requests *requests, RequestKind kind, uint64_t key) {
+  for (int i = 0; i < REQUESTS_MAX; i++) {
+    const Request *request = &requests->request[i];
+    if (request->id && request->kind == kind && request->key == key) return true;
+  }
+  return false;
+}
+
 static bool asks_for(const Requests *requests, RequestKind kind) {
   for (int i = 0; i < REQUESTS_MAX; i++)
     if (requests->request[i].id && requests->request[i].kind == kind) return true;
@@ -145,12 +153,7 @@ static void tick_places(Requests *requests) {
 // ---- the clock ----------------------------------------------------------------------------------
 
 static bool is_clock_asked(const void *context, uint64_t key) {
-  const Requests *requests = context;
-  for (int i = 0; i < REQUESTS_MAX; i++) {
-    const Request *request = &requests->request[i];
-    if (request->id && request->kind == ASK_CLOCK && request->key == key) return true;
-  }
-  return false;
+  return asks_for_key(context, ASK_CLOCK, key);
 }
 
 // The state at hand waits for its cubin, which the cache then has: two processes would compile the
@@ -281,14 +284,6 @@ static bool is_timed_here(const Session *session, const Schedule *schedule) {
   return timed && timed->origin == ORIGIN_MEASURED;
 }
 
-static bool is_being_timed(const Requests *requests, uint64_t key) {
-  for (int i = 0; i < REQUESTS_MAX; i++)
-    if (requests->request[i].id && requests->request[i].kind == ASK_BENCH &&
-        requests->request[i].key == key)
-      return true;
-  return false;
-}
-
 // The first press takes what others have measured just now; the next one measures.
 void requests_bench(Requests *requests) {
   Session *session = requests->session;
@@ -301,7 +296,7 @@ void requests_bench(Requests *requests) {
                        .state = schedule_record_text(requests->scratch, schedule),
                        .key = session->now.picture->key,
                        .share = !is_timed_here(session, schedule) &&
-                                !is_being_timed(requests, session->now.picture->key)};
+                                !asks_for_key(requests, ASK_BENCH, session->now.picture->key)};
   *request = (Request){.kind = ASK_BENCH,
                        .key = ask.key,
                        .n_plans = 1,

@@ -228,6 +228,9 @@ const Calibration *session_fits(const Session *session, const Schedule *schedule
 // The one number of a legal model as it is before the compiler's word (Picture.estimate): by the
 // clock once it was compiled, else the stand-in, which is the same wherever it is shown.
 Estimate session_estimate(const Session *session, const Model *model);
+// "clock 36.5 TFLOP/s ±10 %", of the picture of a side, into `out`; "" where it is not known.
+enum { SESSION_SPEED_BYTES = 96 };
+char *session_speed_said(const Session *session, const Side *side, char out[SESSION_SPEED_BYTES]);
 // The stand-in all the same.
 Estimate session_stand_in(const Session *session, const Model *model);
 // Starts, or goes on with, the trials of the schedule's knobs and the sweep of the chosen one.

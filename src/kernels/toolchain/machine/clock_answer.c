@@ -18,6 +18,7 @@
 #include "kernels/toolchain/machine/clock_facts.h"
 #include "kernels/toolchain/machine/kernel_play.h"
 #include "model/readings/cost/estimate.h"
+#include "model/readings/cost/power.h"
 #include "sass/sass_text.h"
 
 enum {
@@ -215,7 +216,7 @@ static void play_cubin(Arena *arena, const ClockMachine *machine, const ClockAsk
 }
 
 static ClockAnswer no_answer(const char *why_not) {
-  return (ClockAnswer){.why_not = why_not, .main = -1, .clocks = {-1, -1, -1}};
+  return (ClockAnswer){.why_not = why_not, .main = -1, .clocks = {-1, -1, -1}, .power_share = 1};
 }
 
 ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t bytes,
@@ -378,7 +379,10 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   take_texts(arena, sass, &out);
   take_stay(arena, &play, &stay, machine.schedulers, &out);
   out.others = clocks_of_others(arena, compiled, emission, texts, &machine, ask->cold);
-  out.tflops = compiled->traffic.flop * out.mhz / (out.clocks.value + out.others) * 1e-6;
+  const double at_mhz = compiled->traffic.flop / (out.clocks.value + out.others) * 1e-6;
+  out.power_share = ask->mhz > 0 ? 1 : power_share(compiled, at_mhz * out.mhz);
+  out.mhz *= out.power_share;
+  out.tflops = at_mhz * out.mhz;
   if (ask->what_if) ask_kernel_ifs(arena, &play, &machine, ask, &out);
   return out;
 }

@@ -60,7 +60,8 @@ typedef struct ClockAnswer {
   bool stand_in;         // clocks and tflops are a calibrated roofline's; there is no code
   const char *kernel;
   const Target *target;
-  double mhz;
+  double mhz;  // of the SM: the boost clock, as far as power allows it, unless one was given
+  double power_share;  // that power leaves of it; 1: all
   SassCode code;
   const char *const *text;  // of each instruction
   const int *line;          // of the CUDA text; NULL: not known

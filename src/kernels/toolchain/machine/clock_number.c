@@ -47,6 +47,20 @@ static ClockTexts texts_of(Arena *arena, const Emission *emission, const Compile
   return out;
 }
 
+// How far power holds the clock down is known less well than clocks are.
+static ClockNumber *number_of(Arena *arena, const ClockAnswer *answer) {
+  static const double power_error = 0.15;
+  ClockNumber *out = ARENA_NEW(arena, ClockNumber);
+  const ClockSpan *clocks = &answer->clocks;
+  const double work = answer->tflops * (clocks->value + answer->others),
+               wider = 1 + power_error * (1 - answer->power_share);
+  *out = (ClockNumber){.speed = {answer->tflops, work / (clocks->high + answer->others) / wider,
+                                 work / (clocks->low + answer->others) * wider},
+                       .clocks = clocks->value,
+                       .mhz = answer->mhz};
+  return out;
+}
+
 ClockNumber *clock_number(Arena *arena, const ClockSubject *subject, const Plan *plan,
                           const CompileResult *result) {
   const Model *model = model_of(arena, subject);
@@ -61,14 +75,7 @@ ClockNumber *clock_number(Arena *arena, const ClockSubject *subject, const Plan 
   const ClockAnswer answer =
       clock_answer_state(arena, model, emission, &texts, NULL, &(ClockAsk){0});
   if (answer.why_not) return no_number(arena, answer.why_not);
-  ClockNumber *out = ARENA_NEW(arena, ClockNumber);
-  const ClockSpan *clocks = &answer.clocks;
-  const double work = answer.tflops * (clocks->value + answer.others);
-  *out = (ClockNumber){.speed = {answer.tflops, work / (clocks->high + answer.others),
-                                 work / (clocks->low + answer.others)},
-                       .clocks = clocks->value,
-                       .mhz = answer.mhz};
-  return out;
+  return number_of(arena, &answer);
 }
 
 // ---- what it depends on -------------------------------------------------------------------------

@@ -17,10 +17,7 @@ static const Model *rung(const char *name, const char *knobs) {
   return property_rung("blackwell", name, knobs);
 }
 
-static const char *reasons(const Model *of) {
-  const Estimate estimate = estimate_of(NULL, of);
-  return estimate_reasons(property_arena, &estimate, of);
-}
+static const char *reasons(const Model *of) { return roofline_reasons(property_arena, of); }
 
 // The pair stands below the single CTA by the last round of its larger tiles, and by nothing else.
 START_TEST(a_pair_loses_by_rounds_alone) {
@@ -63,12 +60,50 @@ START_TEST(waits_are_said_with_who_covers_them) {
 }
 END_TEST
 
-// A fit has terms for all of this.
-START_TEST(a_fit_needs_no_reasons) {
-  const Model *pair = rung("pair", "");
-  const Calibration fit = {.n = 1};
-  const Estimate estimate = {1000, &fit};
-  ck_assert_str_eq(estimate_reasons(property_arena, &estimate, pair), "");
+// Where nothing was fitted the factors of an H200 stand in, and say so elsewhere; the clock's
+// number needs none of them.
+START_TEST(a_stand_in_says_whose_factors_it_goes_by) {
+  char said[ESTIMATE_SAID_BYTES];
+  const Estimate here = estimate_of(NULL, property_rung("fp32", "padded", "")),
+                 there = estimate_of(NULL, rung("pair", ""));
+  ck_assert_str_eq(estimate_word(&here), "stand-in");
+  ck_assert_str_eq(estimate_said(said, &here), "±13 %");
+  ck_assert_str_eq(estimate_said(said, &there), "±13 %, borrowed from H200");
+  ck_assert(here.low < here.tflops && here.tflops < here.high);
+  Calibration fits[CALIBRATION_FAMILIES] = {0};
+  fits[CALIBRATION_FAMILY_FMA] = calibration_none();
+  fits[CALIBRATION_FAMILY_FMA].n = 212;
+  fits[CALIBRATION_FAMILY_FMA].error = 0.157;
+  const Estimate fitted = estimate_of(fits, property_rung("fp32", "padded", ""));
+  ck_assert_str_eq(estimate_said(said, &fitted), "±17 % on 212 points");
+  const Estimate clock = estimate_clocked(&(ClockedSpeed){36.5, 33.2, 40.2});
+  ck_assert_str_eq(estimate_word(&clock), "clock");
+  ck_assert_str_eq(estimate_said(said, &clock), "±10 %");
+}
+END_TEST
+
+// A rate that no source states: nothing is promised.
+START_TEST(an_unknown_rate_promises_nothing) {
+  const Model *model = property_rung(
+      "hgemm", "0",
+      "TARGET=rtx5090,DTYPE=f64,ACC=f32,ATOM_KIND=mma_m8n8k4_f64,WM=2,WN=2,FM=2,FN=4,BK=2");
+  const Estimate estimate = estimate_of(NULL, model);
+  ck_assert(!(model->traffic.roofline_tflops > 0));
+  ck_assert_int_eq(estimate.by, ESTIMATE_UNKNOWN);
+  ck_assert(!(estimate.tflops > 0));
+}
+END_TEST
+
+// On a B200 each step of the article is faster than the one before, as the article has it: a
+// roofline alone has the pair and the two consumers below three roles.
+START_TEST(each_step_of_blackwell_is_expected_to_be_faster) {
+  static const char *const steps[] = {"tma", "ring", "roles", "pair", "consumers"};
+  double before = 0;
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    const double here = estimate_of(NULL, rung(steps[i], "")).tflops;
+    ck_assert_msg(here > before, "%s: %g, before %g", steps[i], here, before);
+    before = here;
+  }
 }
 END_TEST
 
@@ -80,7 +115,9 @@ Suite *suite_estimate(void) {
   tcase_add_test(tcase, a_pair_is_as_good_where_tiles_come_out_even);
   tcase_add_test(tcase, an_unknown_rate_is_said_with_what_it_would_have_to_be);
   tcase_add_test(tcase, waits_are_said_with_who_covers_them);
-  tcase_add_test(tcase, a_fit_needs_no_reasons);
+  tcase_add_test(tcase, a_stand_in_says_whose_factors_it_goes_by);
+  tcase_add_test(tcase, an_unknown_rate_promises_nothing);
+  tcase_add_test(tcase, each_step_of_blackwell_is_expected_to_be_faster);
   suite_add_tcase(suite, tcase);
   return suite;
 }

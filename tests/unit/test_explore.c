@@ -117,7 +117,7 @@ START_TEST(advice_does_not_depend_on_idle_moments) {
     while (waits && session_idle(session)) {
     }
     keys(before[waits]);
-    ck_assert_msg(shows("LANES_M 16"), "%.1500s", export_text(arena, canvas));
+    ck_assert_msg(shows("LANES_M 8"), "%.1500s", export_text(arena, canvas));
     ck_assert(!shows("no single change"));
     keys("u");
   }
@@ -194,10 +194,10 @@ START_TEST(both_neighbours_have_room) {
   canvas_resize(canvas, 24, 80);
   keys("Ctrl-L");
   int row = 0;
-  while (row < 24 && !strstr(export_row(arena, canvas, row), " ◀ 7: est.")) row++;
+  while (row < 24 && !strstr(export_row(arena, canvas, row), " ◀ 7: stand-in")) row++;
   ck_assert_int_lt(row, 24);
   const char *line = export_row(arena, canvas, row);
-  ck_assert_msg(strstr(line, "   ▶ 9: est. ") && !strstr(line, "…"), "%s", line);
+  ck_assert_msg(strstr(line, "   ▶ 9: stand-in ") && !strstr(line, "…"), "%s", line);
   canvas_resize(canvas, 40, 120);
   session_go_ladder(session, "hgemm", &diags);
   session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));

@@ -76,7 +76,7 @@ END_TEST
 START_TEST(advice_appears_by_itself) {
   AppOptions options = padded();
   VtProgram *p = start(24, 80, &options);
-  vt_expect(p, "try LANES_M 16");
+  vt_expect(p, "try LANES_M 8");
   vt_keys(p, ":");
   vt_send(p, "CELL_GROUP=4\r", 13);
   vt_expect(p, "free");
@@ -188,7 +188,7 @@ END_TEST
 START_TEST(a_key_is_few_bytes) {
   AppOptions options = padded();
   VtProgram *p = start(40, 120, &options);
-  vt_expect(p, "try LANES_M 16");
+  vt_expect(p, "try LANES_M 8");
   static const char *const keys[] = {"Down", "Right", "Right", "u", "]", "[", "3", "1", "c", "c"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     size_t before = p->screen->bytes;

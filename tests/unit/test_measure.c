@@ -258,7 +258,7 @@ START_TEST(sweep_command_takes_a_knob) {
   ck_assert_int_eq(session->knob, KNOB_PAD_SMEM);
   settle();
   ck_assert(shows("PAD_SMEM"));
-  ck_assert(shows("estimate"));
+  ck_assert(shows("clock"));
   keys(": s w e e p Space x x Enter");
   ck_assert(shows("there is no knob \"xx\""));
 }

@@ -207,6 +207,33 @@ START_TEST(what_the_compiler_says_orders_better) {
 }
 END_TEST
 
+static int by_size(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double error_of(const CalibrationPoint *points, int n) {
+  const Calibration none = calibration_none();
+  double off[POINTS_MAX];
+  for (int i = 0; i < n; i++)
+    off[i] = fabs(log(calibration_ns(&none, &points[i].terms) / points[i].time_ns));
+  qsort(off, (size_t)n, sizeof *off, by_size);
+  return off[n / 2];
+}
+
+// The factors that the program brings along were rounded from these kernels; how far off they are
+// before a kernel is compiled stands behind each family's name.
+START_TEST(shipped_factors_are_off_by_as_much_as_they_say) {
+  for (int i = 0; i < FAMILIES; i++) {
+    const Family *family = &families[i];
+    const double said = calibration_shipped_error(family->family),
+                 found = error_of(family->estimated, family->n);
+    ck_assert_msg(found < 1.01 * said && found > 0.85 * said, "%s: %.3f, found %.3f",
+                  calibration_family_name(family->family), said, found);
+  }
+}
+END_TEST
+
 // ---- the record ---------------------------------------------------------------------------------
 
 static int n_looked_at, n_compiled;
@@ -259,6 +286,7 @@ Suite *suite_random_order(void) {
   tcase_add_unchecked_fixture(cases, setup, teardown);
   tcase_add_test(cases, it_orders_random_schedules_of_every_family);
   tcase_add_test(cases, what_the_compiler_says_orders_better);
+  tcase_add_test(cases, shipped_factors_are_off_by_as_much_as_they_say);
   tcase_add_test(cases, the_compiler_says_what_is_recorded);
   suite_add_tcase(suite, cases);
   return suite;

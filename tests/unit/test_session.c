@@ -5,6 +5,7 @@
 #include "tui/session/session.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,28 +267,61 @@ START_TEST(records_are_said_where_both_are_there) {
   ck_assert(here && here->ok);
   const Trial *groups = trial_of(KNOB_CELL_GROUP, 4);
   ck_assert_ptr_nonnull(groups);
-  const Estimate own = session_estimate(session, session->now.picture->model);
+  const Estimate own = session_stand_in(session, session->now.picture->model);
   Promise promise = promise_of(&session->results, &session->now.pictured, &own, groups);
-  ck_assert_int_eq(promise.origin, ORIGIN_RECORDED);
-  ck_assert_double_eq_tol(promise.from, here->tflops, 1e-9);
-  ck_assert(promise.to < groups->traffic.roofline_tflops);
-  // Nobody has timed this neighbour: it reaches the share of its roofline that the state has.
+  ck_assert(promise.comparable);
+  ck_assert_double_eq_tol(promise.here->tflops, here->tflops, 1e-9);
+  // The gain is the timed one; the expected numbers stand beside it.
+  ck_assert_double_eq_tol(promise_gain(&promise), promise.there->tflops / here->tflops, 1e-9);
+  ck_assert_double_eq_tol(promise.to.tflops, groups->stand_in.tflops, 1e-9);
+  // Nobody has timed this neighbour.
   const Trial *up = advice_find(session->advice, KNOB_BM, 1);
   promise = promise_of(&session->results, &session->now.pictured, &own, up);
-  ck_assert_int_eq(promise.origin, ORIGIN_ESTIMATED);
-  ck_assert_double_eq_tol(promise.reached, here->tflops / own.tflops, 1e-9);
-  ck_assert_double_eq_tol(promise.to, promise.reached * up->traffic.roofline_tflops, 1e-9);
+  ck_assert_ptr_null(promise.there);
+  ck_assert_double_eq_tol(promise_gain(&promise),
+                          up->stand_in.tflops / fmax(own.tflops, here->tflops), 1e-9);
+}
+END_TEST
+
+// A neighbour is never set against the state on another scale: until both were compiled both are
+// stand-ins. What alone was timed promises no more than it has shown.
+START_TEST(promises_are_on_one_scale) {
+  while (session_idle(session)) {
+  }
+  Results *results = &session->results;
+  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
+  const Estimate own = session_stand_in(session, session->now.picture->model);
+  const ClockedSpeed here = {30, 27, 33}, there = {31, 28, 34};
+  results_add_clock(results, session->now.picture->key, &here);
+  ck_assert_int_eq(session_estimate(session, session->now.picture->model).by, ESTIMATE_CLOCK);
+  Promise promise = promise_of(results, &session->now.pictured, &own, up);
+  ck_assert_int_eq(promise.from.by, ESTIMATE_STAND_IN);
+  ck_assert_int_eq(promise.to.by, ESTIMATE_STAND_IN);
+  results_add_clock(results, up->key, &there);
+  promise = promise_of(results, &session->now.pictured, &own, up);
+  ck_assert_int_eq(promise.from.by, ESTIMATE_CLOCK);
+  promise.here = NULL;
+  ck_assert_double_eq_tol(promise_gain(&promise), there.tflops / here.tflops, 1e-9);
+  const Timed slow = {.ok = true, .tflops = 20};
+  promise.here = NULL;
+  promise.comparable = false;
+  promise.there = &slow;
+  ck_assert_double_eq_tol(promise_gain(&promise), slow.tflops / here.tflops, 1e-9);
+  results_add_clock(results, up->key, NULL);  // it cannot be played
+  ck_assert(!results_clocked(results, up->key)->known);
+  promise = promise_of(results, &session->now.pictured, &own, up);
+  ck_assert_int_eq(promise.from.by, ESTIMATE_STAND_IN);
 }
 END_TEST
 
 START_TEST(what_is_advised_is_promised) {
   while (session_idle(session)) {
   }
-  const Estimate own = session_estimate(session, session->now.picture->model);
+  const Estimate own = session_stand_in(session, session->now.picture->model);
   const Trial *best = promise_best(&session->results, session->advice, &own);
   ck_assert_ptr_nonnull(best);
   const Promise promise = promise_of(&session->results, &session->now.pictured, &own, best);
-  ck_assert(promise.to > promise.from);
+  ck_assert(promise_gain(&promise) > 1);
   const Trial *up = advice_find(session->advice, KNOB_BM, 1);
   ck_assert(up && up->exists && up->legal && up->value > now(KNOB_BM));
 }
@@ -384,6 +418,7 @@ Suite *suite_session(void) {
   tcase_add_test(tcase, compilations_come_in_parts);
   tcase_add_test(tcase, what_is_advised_is_promised);
   tcase_add_test(tcase, records_are_said_where_both_are_there);
+  tcase_add_test(tcase, promises_are_on_one_scale);
   tcase_add_loop_test(tcase, commands_run_or_say_why, 0, sizeof commands / sizeof *commands);
   tcase_add_test(tcase, export_writes_the_kernel_that_is_shown);
   tcase_add_test(tcase, a_pasted_line_of_a_listing_is_the_state);

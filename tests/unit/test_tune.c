@@ -130,6 +130,23 @@ START_TEST(what_a_compile_says_corrects_the_promise) {
 }
 END_TEST
 
+// What was played is in order by that; the prediction is the clock's.
+START_TEST(the_clock_says_what_is_predicted) {
+  start_workers(HELLO MACHINE("NVIDIA H200") "{\"on\":\"compile\",\"do\":\"simulate\",\"text\":\"clock\"}\n"
+                                             "{\"on\":\"bench\",\"do\":\"simulate\"}\n",
+                (ClientOptions){0}, 1);
+  const Asked asked = {"512,512,512", 1, 12, 60, NULL, 0, NULL};
+  const TuneField *field = tune_field(search(&asked), 0);
+  ck_assert_int_ge(field->n_points, 12);
+  for (int i = 0; i < field->n_points; i++) {
+    const TunePoint *point = &field->point[i];
+    if (point->state != TUNE_TIMED) continue;
+    ck_assert_double_eq_tol(point->clock_ns / point->time_ns, 1, 1e-6);
+    ck_assert_double_eq_tol(point->predicted_ns / point->clock_ns, 1, 1e-12);
+  }
+}
+END_TEST
+
 // Of several workers each has a slice of what is made together.
 START_TEST(no_program_is_tried_twice) {
   const int workers = 1 + 2 * _i;
@@ -542,6 +559,7 @@ Suite *suite_tune(void) {
   tcase_add_test(tests, beginnings_meet_in_the_end);
   tcase_add_test(tests, the_next_search_begins_with_the_fit_of_the_last);
   tcase_add_test(tests, what_a_compile_says_corrects_the_promise);
+  tcase_add_test(tests, the_clock_says_what_is_predicted);
   tcase_add_test(tests, a_kind_of_gpu_that_comes_late_goes_on_from_the_history);
   tcase_add_test(tests, a_search_on_a_thread_begins_with_what_is_near);
   tcase_add_test(tests, what_is_known_has_the_registers_that_were_counted);

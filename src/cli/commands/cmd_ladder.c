@@ -8,6 +8,9 @@
 //
 // "x prev" is what each rung of the main line brought over the one that it builds on.
 //
+// With --compile nothing is timed and no GPU is needed: each rung is compiled, and the clock says
+// what its machine code takes.
+//
 // --size replaces M, N and K of every rung that does not name them itself; a rung that does (a side
 // branch on its own problem) is timed once. Attention takes M queries and K keys, its head
 // dimension stays. Everything is compiled before anything is timed. What is recorded is timed hot:
@@ -20,6 +23,7 @@
 #include "base/json.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
+#include "cli/common/documents.h"
 #include "cli/common/tables/cli_ladder.h"
 #include "cli/common/tables/cli_timing.h"
 #include "model/schedules/reduce.h"
@@ -27,7 +31,7 @@
 typedef struct LadderGiven {
   const char *only, *record, *knobs;
   OptionList sizes, worker;
-  bool json, csv, cold, hot, no_time, main_line, asides;
+  bool json, csv, cold, hot, no_time, compile, main_line, asides;
   double seconds;
 } LadderGiven;
 
@@ -51,9 +55,11 @@ static const Option options[] = {
     FLAG("cold", cold),
     FLAG("hot", hot),
     FLAG("no-time", no_time),
+    FLAG("compile", compile),
     FLAG("main", main_line),
     FLAG("asides", asides),
 };
+#undef TEXT
 enum { N_OPTIONS = sizeof options / sizeof options[0], EXTENT_MAX = 1 << 20, SIZES_MAX = 64 };
 
 typedef struct Size {
@@ -216,13 +222,24 @@ static const char *remark(Arena *arena, const RecordedRow *row) {
                       cli_is_wide(row) ? "  wide spread" : "");
 }
 
+static void print_clocked_row(const Run *run, const Item *item) {
+  const RecordedRow *row = &item->row;
+  const char *dash = "-";
+  printf("%11s %9s %7s %9s %5s %6s %5s %9s %-6s\n", dash, dash, dash, dash,
+         cli_count_text(run->arena, row->registers), cli_count_text(run->arena, row->spill_bytes),
+         cli_share_text(run->arena, row->occupancy),
+         cli_estimate_cell(run->arena, &item->timing.estimate), row->limit ? row->limit : "-");
+}
+
 static void print_row(const Run *run, const Item *item) {
   const RecordedRow *row = &item->row;
   Arena *arena = run->arena;
   printf("%2d %-16s %-18s ", item->number, item->rung->name,
          arena_printf(arena, "%lldx%lldx%lld", (long long)row->m, (long long)row->n,
                       (long long)row->k));
-  if (row->error)
+  if (run->given->compile && item->runs)
+    print_clocked_row(run, item);
+  else if (row->error)
     printf("%s%s\n", item->rung->not_built ? "not built: " : "", row->error);
   else if (!(row->time_ns > 0))
     printf("right in every cell; not timed\n");
@@ -230,8 +247,7 @@ static void print_row(const Run *run, const Item *item) {
     printf("%11s %9.2f %7s %9s %5s %6s %5s %9s %-6s%s\n", cli_time_text(arena, row->time_ns),
            row->tflops, step_text(run, item), cli_ratio_text(arena, row->ratio),
            cli_count_text(arena, row->registers), cli_count_text(arena, row->spill_bytes),
-           cli_share_text(arena, row->occupancy),
-           row->predicted_tflops > 0 ? arena_printf(arena, "~%.1f", row->predicted_tflops) : "-",
+           cli_share_text(arena, row->occupancy), cli_estimate_cell(arena, &item->timing.estimate),
            row->limit ? row->limit : "-", remark(arena, row));
   fflush(stdout);
 }
@@ -245,10 +261,17 @@ static void print_footing(const Run *run) {
                    : arena_printf(run->arena, "no %s",
                                   schedule_reference(&run->ladder->rung[0].schedule)),
          r->clocks ? r->clocks : "clocks unknown");
-  if (r->method) printf("%s; predicted (~) is the model's estimate\n", r->method);
+  if (r->method) printf("%s; predicted: ~ is a stand-in, nothing was played\n", r->method);
 }
 
 // ---- documents ----------------------------------------------------------------------------------
+
+#define FORM_FILE "cli/commands/forms/cmd_ladder.form"
+#include "base/form_make.h"
+
+static void print_clocked(const Run *run) {
+  cli_print_document(run->arena, &ladder_clock_form, run, NULL);
+}
 
 // The first n rungs.
 static char *document(Run *run, const char *kind, int n) {
@@ -301,6 +324,21 @@ static int time_items(Run *run) {
   return written;
 }
 
+// Nothing is timed: what the clock says of the machine code of each rung.
+static void clock_items(Run *run) {
+  for (int i = 0; i < run->n_items; i++)
+    if (run->items[i].runs) cli_timing_clock(run->worker, &run->items[i].timing);
+  for (int i = 0; i < run->n_items && !cli_worker_interrupted(run->worker); i++) {
+    Item *item = &run->items[i];
+    if (item->runs) {
+      cli_worker_wait(run->worker, item->timing.compile);
+      cli_timing_predict(&item->timing);
+      item->row = item->timing.row;
+    }
+    print_item(run, item);
+  }
+}
+
 static int status_of(const Run *run) {
   int status = CLI_OK;
   for (int i = 0; i < run->n_items; i++) {
@@ -312,16 +350,23 @@ static int status_of(const Run *run) {
 }
 
 static int run_ladder(Run *run) {
-  int status = cli_worker_need_gpu(run->worker);
+  const bool times = !run->given->compile;
+  int status = times ? cli_worker_need_gpu(run->worker) : CLI_OK;
   if (status) return status;
   cli_worker_take_device(run->worker, &run->targets);
   add_items(run);
   if (run->given->csv) cli_csv_heading();
   if (!run->given->csv && !run->given->json) print_heading(run);
-  int written = time_items(run);
+  int written = CLI_OK;
+  if (times)
+    written = time_items(run);
+  else
+    clock_items(run);
   status = status_of(run);
   if (status == CLI_INTERRUPTED) return cli_error(status, "interrupted");
-  if (run->given->json)
+  if (run->given->json && !times)
+    print_clocked(run);
+  else if (run->given->json)
     fputs(document(run, "measured", run->n_items), stdout);
   else if (!run->given->csv)
     print_footing(run);
@@ -336,6 +381,8 @@ static bool read_given(Run *run, int argc, char **argv, Diags *diags) {
         "fp32";
   if (given->main_line && given->asides)
     diag_add(diags, "usage", "--main and --asides exclude each other");
+  if (given->compile && (given->record || given->hot || given->cold || given->no_time))
+    diag_add(diags, "usage", "--compile times nothing: leave --record, --hot, --cold, --no-time");
   if (given->hot && given->cold) diag_add(diags, "usage", "--hot and --cold exclude each other");
   if (given->json && given->csv) diag_add(diags, "usage", "--json and --csv exclude each other");
   if (given->sizes.count > SIZES_MAX)

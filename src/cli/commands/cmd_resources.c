@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/cli_clock.h"
 #include "cli/common/cli_compile.h"
 #include "cli/common/documents.h"
 #include "cli/common/tables/cli_cost.h"
@@ -91,6 +92,8 @@ static void print_text(const Compiled *c) {
   putchar('\n');
   print_fit(c->model, "model:");
   if (k) print_fit(model, "compiled:");
+  const Estimate estimate = cli_clock_estimate(c->model, c->answer);
+  printf("expected speed: %s\n", cli_estimate_text(c->arena, &estimate));
   cli_print_traffic(c->arena, model);
   putchar('\n');
   cli_print_sites(c->arena, model);
@@ -107,6 +110,7 @@ typedef struct ResourcesKernel {
 typedef struct ResourcesShown {
   const Compiled *c;
   const Model *model;  // with what the compiler says
+  Estimate estimate;
   CliSteps steps;
   int n_kernels;
   ResourcesKernel *kernel;
@@ -118,6 +122,7 @@ typedef struct ResourcesShown {
 static void print_json(const Compiled *c) {
   const int n = c->emission->n_kernels;
   ResourcesShown shown = {.c = c, .model = cli_compiled_model(c), .n_kernels = n};
+  shown.estimate = cli_clock_estimate(c->model, c->answer);
   shown.steps = cli_steps(c->arena, c->model);
   shown.kernel = ARENA_ARRAY(c->arena, ResourcesKernel, n);
   for (int i = 0; i < n; i++)
@@ -134,8 +139,11 @@ static void show(const Compiled *c) {
 
 CommandRun cmd_resources;
 int cmd_resources(Arena *arena, int argc, char **argv) {
-  static const CompileCommand command = {
-      .name = "resources", .want = "cubin,sass", .shows_failure = true, .show = show};
+  static const CompileCommand command = {.name = "resources",
+                                         .want = "cubin,sass",
+                                         .want_clock = "cubin,clock,sass",
+                                         .shows_failure = true,
+                                         .show = show};
   if (compile_table_is_asked(argc, argv)) return compile_table_run(arena, argc, argv);
   if (place_table_is_asked(argc, argv)) return place_table_run(arena, argc, argv);
   return cli_compile_run(&command, arena, argc, argv);

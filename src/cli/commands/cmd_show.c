@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/cli_clock.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_worker.h"
 #include "cli/common/options.h"
@@ -27,12 +28,13 @@
 #include "tui/frame/palette.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
+#include "tui/session/clock_ahead.h"
 #include "tui/session/placed_loads.h"
 
 typedef struct ShowOptions {
   const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script, *open;
   OptionSize size;
-  bool ascii, json;
+  bool ascii, json, compile;
 } ShowOptions;
 
 #define TEXT(key) \
@@ -50,6 +52,7 @@ static const Option options[] = {
     TEXT(keys),
     TEXT(script),
     TEXT(open),
+    {.name = "compile", .kind = OPTION_KIND_FLAG, .offset = offsetof(ShowOptions, compile)},
     {.name = "ascii", .kind = OPTION_KIND_FLAG, .offset = offsetof(ShowOptions, ascii)},
 };
 
@@ -132,6 +135,50 @@ static void ask_places(Show *show, CliWorker *worker) {
     cli_compile_places(show->arena, worker, session->placed, NULL, NULL);
 }
 
+// ---- the clock ----------------------------------------------------------------------------------
+
+enum { CLOCKS_MAX = 64 };
+
+typedef struct ClocksAsked {
+  int n;
+  ClockWanted wanted[CLOCKS_MAX];
+  WorkerAnswer *answer[CLOCKS_MAX];
+} ClocksAsked;
+
+static bool is_asked(const void *context, uint64_t key) {
+  const ClocksAsked *asked = context;
+  for (int i = 0; i < asked->n; i++)
+    if (asked->wanted[i].key == key) return true;
+  return false;
+}
+
+static void submit_clock(Show *show, CliWorker *worker, ClocksAsked *asked) {
+  const ClockWanted *wanted = &asked->wanted[asked->n];
+  const Model *model = model_build(show->arena, &show->session->targets, &wanted->schedule);
+  const Plan *plan = plan_from_model(show->arena, model, "show");
+  asked->answer[asked->n++] = cli_clock_submit(worker, show->arena, model, plan, "the clock");
+}
+
+// What the screen would have after a while in the explorer: the numbers of the schedule, of its
+// neighbours, of what is worth trying, and of the rungs or points that it lists.
+static void ask_clocks(Show *show, CliWorker *worker) {
+  Session *session = show->session;
+  ClocksAsked *asked = ARENA_NEW(show->arena, ClocksAsked);
+  for (int from = 0; asked->n < CLOCKS_MAX; from = asked->n) {
+    while (asked->n < CLOCKS_MAX &&
+           clock_ahead_next(session, is_asked, asked, &asked->wanted[asked->n]))
+      submit_clock(show, worker, asked);
+    if (asked->n == from) return;
+    for (int i = from; i < asked->n; i++) {
+      cli_worker_wait(worker, asked->answer[i]);
+      const ClockNumber *number = asked->answer[i]->clock;
+      results_add_clock(&session->results, asked->wanted[i].key,
+                        number && !number->why_not ? &number->speed : NULL);
+    }
+    drive_frame(session, show->canvas);
+  }
+}
+
 // A picture and its data say the same: what the machine code does, where a compiler and a
 // disassembler are here to ask, as in the explorer once it has compiled.
 static void ask_compiler(Show *show) {
@@ -139,12 +186,15 @@ static void ask_compiler(Show *show) {
   Diags diags = diags_new(show->arena);
   const OptionList here = {0};
   const Model *model = session->now.picture ? session->now.picture->model : NULL;
-  const bool reads_code = view_table[session->view].body->reads_code;
-  if (!model || session->now.reasons || (!reads_code && !sass_find_tool(show->arena))) return;
+  const bool lists = sass_find_tool(show->arena) != NULL,
+             reads = lists || view_table[session->view].body->reads_code;
+  if (!model || session->now.reasons || !(reads || show->given.compile)) return;
   CliWorker *worker = cli_worker_open(show->arena, &here, false, &diags);
   if (!worker) return;
-  if (!results_compiled(&session->results, session->now.picture->key)) ask_schedule(show, worker);
-  ask_places(show, worker);
+  if (reads && !results_compiled(&session->results, session->now.picture->key))
+    ask_schedule(show, worker);
+  if (lists) ask_places(show, worker);
+  if (show->given.compile) ask_clocks(show, worker);
   drive_frame(session, show->canvas);
   drive_wait(session);
   drive_frame(session, show->canvas);

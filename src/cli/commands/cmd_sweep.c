@@ -1,7 +1,8 @@
 // gemmview sweep: many schedules timed in one run, told as they come, the best one last.
 //
 //   gemmview sweep -k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11 --knob FM=4,8,16 --knob PAD_SMEM
-//   gemmview sweep -k … --knob SPLITK --predict         by the model alone; needs no GPU
+//   gemmview sweep -k … --knob SPLITK --predict         by the stand-in alone; needs no GPU
+//   gemmview sweep -k … --knob SPLITK --compile         compiled, by the clock; needs no GPU either
 //
 // What looks for the best kernel of a problem, wherever it is, is gemmview tune; --search says so.
 //
@@ -25,7 +26,7 @@ typedef struct SweepGiven {
   const char *search;
   double seconds;
   int limit;
-  bool json, csv, cold, predict, no_reference;
+  bool json, csv, cold, predict, compile, no_reference;
 } SweepGiven;
 
 #define FLAG(key, field) \
@@ -46,6 +47,7 @@ static const Option options[] = {
      .hi = SWEEP_TRIALS_MAX},
     FLAG("cold", cold),
     FLAG("predict", predict),
+    FLAG("compile", compile),
     FLAG("no-reference", no_reference),
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0], BATCH = 16 };
@@ -57,6 +59,7 @@ typedef struct Sweep {
   Arena *arena;
   const SweepGiven *given;
   CliWorker *worker;  // NULL with --predict
+  bool times;         // neither --predict nor --compile
   TargetTable targets;
   Schedule base;
   SweepAxes axes;
@@ -89,21 +92,21 @@ static void print_heading(const Sweep *s) {
            "knobs");
 }
 
-static void print_cells(Arena *arena, const RecordedRow *row) {
+static void print_cells(Arena *arena, const RecordedRow *row, const Estimate *estimate) {
   printf("%11s %9s %9s %5s %6s %5s %9s", cli_time_text(arena, row->time_ns),
          row->tflops > 0 ? arena_printf(arena, "%.2f", row->tflops) : "-",
          cli_ratio_text(arena, row->ratio), cli_count_text(arena, row->registers),
          cli_count_text(arena, row->spill_bytes), cli_share_text(arena, row->occupancy),
-         row->predicted_tflops > 0 ? arena_printf(arena, "~%.1f", row->predicted_tflops) : "-");
+         cli_estimate_cell(arena, estimate));
 }
 
-static void print_row(const Sweep *s, Arena *arena, const Schedule *point, const RecordedRow *row,
+static void print_row(const Sweep *s, Arena *arena, const Schedule *point, const CliTiming *timing,
                       bool best) {
   printf("%5d %c ", s->n_done, best ? '*' : ' ');
-  if (row->error && !s->given->predict)
-    printf("%s  ", row->error);
+  if (timing->row.error && s->times)
+    printf("%s  ", timing->row.error);
   else
-    print_cells(arena, row);
+    print_cells(arena, &timing->row, &timing->estimate);
   printf("  %s\n", changes(arena, &s->base, point));
 }
 
@@ -113,6 +116,7 @@ typedef struct SweepLine {
   double elapsed_s;
   bool best_so_far;
   const RecordedRow *point, *best;  // one of them; the other is NULL
+  const Estimate *estimate;         // of it
 } SweepLine;
 
 #define FORM_FILE "cli/commands/forms/cmd_sweep.form"
@@ -125,13 +129,16 @@ static void print_json_row(const Sweep *s, Arena *arena, const SweepLine *line) 
   cli_print_document(arena, &sweep_form, &shown, NULL);
 }
 
-static void tell(Sweep *s, Arena *arena, const Schedule *point, const RecordedRow *row, bool best) {
+static void tell(Sweep *s, Arena *arena, const Schedule *point, const CliTiming *timing,
+                 bool best) {
+  const RecordedRow *row = &timing->row;
   if (s->given->json)
-    print_json_row(s, arena, &(SweepLine){.best_so_far = best, .point = row});
+    print_json_row(s, arena,
+                   &(SweepLine){.best_so_far = best, .point = row, .estimate = &timing->estimate});
   else if (s->given->csv)
     cli_csv_row(row);
   else
-    print_row(s, arena, point, row, best);
+    print_row(s, arena, point, timing, best);
   fflush(stdout);
 }
 
@@ -139,7 +146,7 @@ static void tell(Sweep *s, Arena *arena, const Schedule *point, const RecordedRo
 
 // Against cuBLAS where it ran, since clocks drift from one job to the next.
 static double score(const Sweep *s, const RecordedRow *row) {
-  if (s->given->predict) return row->predicted_tflops;
+  if (!s->times) return row->predicted_tflops;
   if (!row->verified || !(row->time_ns > 0)) return 0;
   return s->given->no_reference || !(row->ratio > 0) ? row->tflops : row->ratio;
 }
@@ -154,7 +161,7 @@ static void file(Sweep *s, Arena *arena, const Schedule *point, const CliTiming 
     s->best = *point;
     s->best_score = of_point;
   }
-  tell(s, arena, point, &timing->row, best);
+  tell(s, arena, point, timing, best);
 }
 
 static CliTimingOptions how(const Sweep *s) {
@@ -169,6 +176,11 @@ static CliTiming timing_of(const Sweep *s, Arena *arena, const Schedule *point) 
 
 static bool is_over(const Sweep *s) { return s->worker && cli_worker_interrupted(s->worker); }
 
+static void ask(const Sweep *s, CliTiming *timing) {
+  if (s->worker && s->times) cli_timing_compile(s->worker, timing);
+  if (s->worker && !s->times) cli_timing_clock(s->worker, timing);
+}
+
 // All are compiled before the first is timed.
 static void run_batch(Sweep *s, const Schedule *points, int n) {
   Arena *arena = arena_new("sweep batch");
@@ -176,12 +188,12 @@ static void run_batch(Sweep *s, const Schedule *points, int n) {
   const CliTimingOptions options_of_point = how(s);
   for (int i = 0; i < n; i++) {
     timing[i] = timing_of(s, arena, &points[i]);
-    if (s->worker) cli_timing_compile(s->worker, &timing[i]);
-    if (!s->worker) cli_timing_predict(&timing[i]);
+    ask(s, &timing[i]);
   }
   for (int i = 0; s->worker && i < n; i++) cli_worker_wait(s->worker, timing[i].compile);
   for (int i = 0; i < n && !is_over(s); i++) {
-    if (s->worker) cli_timing_run(s->worker, &timing[i], NULL, &options_of_point);
+    if (s->times) cli_timing_run(s->worker, &timing[i], NULL, &options_of_point);
+    if (!s->times) cli_timing_predict(&timing[i]);
     if (!is_over(s) || !s->worker) file(s, arena, &points[i], &timing[i]);
   }
   if (s->worker) cli_worker_forget(s->worker);
@@ -213,13 +225,15 @@ static bool run_product(Sweep *s, Diags *diags) {
 
 static void print_last(const Sweep *s, const CliTiming *timing) {
   if (s->given->json) {
-    print_json_row(s, s->arena, &(SweepLine){.best_so_far = true, .best = &timing->row});
+    print_json_row(
+        s, s->arena,
+        &(SweepLine){.best_so_far = true, .best = &timing->row, .estimate = &timing->estimate});
   } else if (s->given->csv) {
     cli_csv_row(&timing->row);
   } else {
     printf("%-8s", "best");
-    print_cells(s->arena, &timing->row);
-    printf("  %s\n", timing->row.error && s->worker ? timing->row.error : timing->state);
+    print_cells(s->arena, &timing->row, &timing->estimate);
+    printf("  %s\n", timing->row.error && s->times ? timing->row.error : timing->state);
   }
 }
 
@@ -229,14 +243,15 @@ static void tell_best(Sweep *s) {
   CliTimingOptions longer = how(s);
   if (longer.seconds < LAST_SECONDS) longer.seconds = LAST_SECONDS;
   CliTiming best = timing_of(s, s->arena, &s->best);
-  if (s->worker && !cli_worker_interrupted(s->worker)) {
-    cli_timing_compile(s->worker, &best);
+  ask(s, &best);
+  if (s->times && !cli_worker_interrupted(s->worker)) {
     cli_timing_run(s->worker, &best, NULL, &longer);
   } else {
+    if (best.compile) cli_worker_wait(s->worker, best.compile);
     cli_timing_predict(&best);
   }
   if (!s->given->json && !s->given->csv)
-    printf("\nbest of %d%s\n", s->n_done, s->worker ? ", timed again:" : ":");
+    printf("\nbest of %d%s\n", s->n_done, s->times ? ", timed again:" : ":");
   print_last(s, &best);
 }
 
@@ -254,6 +269,8 @@ static bool read_given(Sweep *s, int argc, char **argv, Diags *diags) {
                      str_sanitise(s->arena, given->search));
   else if (given->knobs.count == 0)
     diag_add(diags, "usage", "knobs to sweep are needed")->nearest = "--knob PAD_SMEM=0,4,8";
+  if (given->predict && given->compile)
+    diag_add(diags, "usage", "--predict and --compile exclude each other");
   if (given->predict && given->worker.count)
     diag_add(diags, "usage", "--predict asks no worker; give one of the two");
   if (!cli_schedule(given->state, &s->base, diags) || !cli_targets(s->arena, &s->targets, diags))
@@ -267,11 +284,11 @@ static bool read_given(Sweep *s, int argc, char **argv, Diags *diags) {
 }
 
 static int run(Sweep *s, Diags *diags) {
-  if (s->worker) {
+  if (s->times) {
     cli_worker_take_device(s->worker, &s->targets);
     cli_worker_set_target(s->worker, &s->targets, &s->base);
   }
-  const int missing = s->worker ? cli_worker_need_gpu(s->worker) : CLI_OK;
+  const int missing = s->times ? cli_worker_need_gpu(s->worker) : CLI_OK;
   if (missing) return missing;
   s->started = clock_seconds();
   if (!run_product(s, diags)) return cli_fail(diags);
@@ -289,7 +306,8 @@ int cmd_sweep(Arena *arena, int argc, char **argv) {
   s->given = &given;
   bool parsed = options_parse(options, N_OPTIONS, &given, &argc, argv, &diags);
   if (!read_given(s, argc, argv, &diags) || !parsed) return cli_fail(&diags);
-  s->worker = given.predict ? NULL : cli_worker_open(arena, &given.worker, true, &diags);
+  s->times = !given.predict && !given.compile;
+  s->worker = given.predict ? NULL : cli_worker_open(arena, &given.worker, s->times, &diags);
   if (!s->worker && !given.predict) return cli_fail(&diags);
   const int status = run(s, &diags);
   if (s->worker) cli_worker_close(s->worker);

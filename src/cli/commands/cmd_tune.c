@@ -317,12 +317,14 @@ static void print_orders(Run *run, const TuneField *field, const TuneOrder *orde
   printf("%s: %d random kernels of %s, %d of them wrong, %d failed\n", name_of(run->arena, field),
          tune_n_settled(field), field->problem, field->n_by_state[TUNE_WRONG],
          field->n_by_state[TUNE_FAILED]);
-  printf("%-20s %9s %9s %8s %10s %8s %7s\n", "family", "fitted to", "predicted", "Spearman",
-         "uncompiled", "roofline", "off by");
+  printf("%-20s %9s %9s %8s %10s %8s %7s %7s\n", "family", "fitted to", "predicted", "Spearman",
+         "uncompiled", "roofline", "off by", "clock");
   for (int i = 0; i < n; i++)
-    printf("%-20s %9d %9d %8.3f %10.3f %8.3f %5.0f %%\n", calibration_family_name(orders[i].family),
-           orders[i].fit.n, orders[i].n, orders[i].fitted, orders[i].uncompiled, orders[i].roofline,
-           100 * (exp(orders[i].error) - 1));
+    printf("%-20s %9d %9d %8.3f %10.3f %8.3f %5.0f %% %7s\n",
+           calibration_family_name(orders[i].family), orders[i].fit.n, orders[i].n,
+           orders[i].fitted, orders[i].uncompiled, orders[i].roofline,
+           100 * (exp(orders[i].error) - 1),
+           orders[i].n_clocked > 1 ? arena_printf(run->arena, "%.3f", orders[i].clock) : "-");
 }
 
 // A third of what was asked for is fitted to.

@@ -108,7 +108,7 @@ static ClockAnswer answer_state(const Compiled *c, const ClockAsk *ask, const ch
     *note = answer.why_not;
     if (!answer.why_not) return answer;
   }
-  return clock_answer_stand_in(c->arena, cli_compiled_model(c), ask);
+  return clock_answer_stand_in(cli_compiled_model(c), ask);
 }
 
 static bool take_samples(const WhyOptions *given, Why *why) {

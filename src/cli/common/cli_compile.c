@@ -16,8 +16,10 @@
 #include "kernels/toolchain/machine/machine_code.h"
 #include "model/ir/program.h"
 
-// The first one where there is an assembler, the last two where there is a listing.
+// The first one where the clock may be asked, the second where there is an assembler, the last two
+// where there is a listing.
 static const Option options[] = {
+    {.name = "compile", .kind = OPTION_KIND_FLAG, .offset = offsetof(CompileGiven, clock)},
     {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(CompileGiven, ptxas_opt)},
     OPTION_STATE(CompileGiven),
     OPTION_JSON(CompileGiven),
@@ -55,7 +57,8 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   plan->ptxas_opt = compiled->given->ptxas_opt;
   ClientRequest request = {.kind = MESSAGE_COMPILE,
                            .plan = plan,
-                           .want = command->want,
+                           .want = compiled->given->clock ? command->want_clock : command->want,
+                           .state = schedule_record_text(arena, &model->schedule),
                            .deadline_ms = COMPILE_DEADLINE_MS};
   WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
   compiled->answer = answer;
@@ -86,7 +89,7 @@ int cli_compile_given(const CompileCommand *command, Arena *arena, const Compile
 int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CompileGiven given = {0};
-  int first = strstr(command->want, "cubin") ? 0 : 1;
+  int first = command->want_clock ? 0 : strstr(command->want, "cubin") ? 1 : 2;
   int n = N_OPTIONS - first - (command->takes_listing ? 0 : N_LISTING_OPTIONS);
   if (!options_parse(options + first, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1)

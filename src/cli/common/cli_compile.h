@@ -7,7 +7,7 @@
 
 typedef struct CompileGiven {
   const char *state, *ptxas_opt;
-  bool json, lines, counts;
+  bool json, clock, lines, counts;
   OptionList worker;
 } CompileGiven;
 
@@ -22,6 +22,7 @@ typedef struct Compiled {
 
 typedef struct CompileCommand {
   const char *name, *want;  // "sass", "cubin,sass": as in ClientRequest
+  const char *want_clock;   // the same with --compile; NULL: there is no such option
   bool takes_listing;       // --lines and --counts
   bool shows_failure;       // there is something to show although nothing was compiled
   void (*show)(const Compiled *compiled);

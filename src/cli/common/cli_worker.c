@@ -153,6 +153,7 @@ static void take_result(WorkerAnswer *answer, const ClientEvent *event) {
   if (event->compile) take_compile(answer, event->compile, str_equal(event->message.what, "ptx"));
   if (event->sass) take_sass(answer, event->sass);
   if (event->code) answer->code = event->code;
+  if (event->clock) answer->clock = event->clock;
   if (event->bench) cli_answer_bench(answer, event->bench);
   if (event->trace) take_trace(answer, event->trace);
   if (event->probe) answer->probe = event->probe;

@@ -26,6 +26,7 @@ typedef struct WorkerAnswer {
   const CompileResult *ptx, *cubin;  // what did not come is NULL
   const SassResult *sass;
   const KernelTexts *code;
+  const ClockNumber *clock;
   const BenchResult *bench;
   const TraceResult *trace;
   const ProbeResults *probe;

@@ -104,10 +104,11 @@ static void print_kernel(const Why *why) {
   if (clocks->value < 0) return;
   printf("%10.0f  clocks from launch to end, %.0f to %.0f: ", clocks->value, clocks->low,
          clocks->high);
+  const char *power = answer->power_share < 1 ? ", which power leaves" : "";
   if (answer->tflops > 0)
-    printf("%.3g TFLOP/s at %.0f MHz\n", answer->tflops, answer->mhz);
+    printf("%.3g TFLOP/s at %.0f MHz%s\n", answer->tflops, answer->mhz, power);
   else
-    printf("%.4g us at %.0f MHz\n", clocks->value / answer->mhz, answer->mhz);
+    printf("%.4g us at %.0f MHz%s\n", clocks->value / answer->mhz, answer->mhz, power);
   if (answer->others > 0) printf("%10.0f  clocks of the kernels beside it\n", answer->others);
   if (answer->stand_in) return;
   print_parts(why, clocks->value, answer->issued, answer->lost_to);

@@ -94,9 +94,15 @@ static const Plan *plan_of(Arena *arena, const Field *field, const TunePoint *po
 static void ask_compile(Tune *tune, Field *field, int index, int worker) {
   TunePoint *point = &field->told.point[index];
   Arena *scratch = arena_new("compile");
+  const Plan *plan = plan_of(scratch, field, point);
+  // Blocks of causal attention differ, and to walk all of them takes longer than to time the
+  // kernel.
+  const bool plays = !point->schedule.value[KNOB_CAUSAL];
   ClientRequest request = {.kind = MESSAGE_COMPILE,
-                           .plan = plan_of(scratch, field, point),
-                           .want = "cubin",
+                           .plan = plan,
+                           .want = plays ? "cubin,clock" : "cubin",
+                           .state = plan->label,
+                           .device = &field->told.device,
                            .keep = true,
                            .deadline_ms = COMPILE_MS};
   point->request = submit(tune, &request, key_of(tune, field, index, worker, TUNE_ROUNDS), worker);
@@ -297,6 +303,7 @@ static void on_result(Tune *tune, Field *field, TunePoint *point, const ClientEv
   TunePoint *second = partner(field, point);
   if (event->compile && !event->compile->ok) give_error(tune, point, event->compile->error);
   if (event->compile && point->state == TUNE_COMPILING) tune_count(field, point, event->compile);
+  if (event->clock && point->state == TUNE_COMPILING) tune_clock(field, point, event->clock);
   if (!event->bench) return;
   take_entry(tune, field, point, event->bench, 0);
   if (second) take_entry(tune, field, second, event->bench, 1);

@@ -44,8 +44,9 @@ typedef struct TunePoint {
   CalibrationTerms terms;       // with the compiler's word where it has spoken
   CompiledKernel compiled;      // that word, of the main kernel
   double compile_ms;            // that it took to say it; 0: not known
+  double clock_ns;              // by the clock, of its machine code; 0: it was not played
   // By its model and what was measured of schedules like it when it was chosen, corrected by what
-  // the compiler says.
+  // the compiler says; once it was played, by the clock.
   double predicted_ns;
   bool seed;   // given, not drawn
   bool known;  // measured by an earlier run
@@ -152,6 +153,8 @@ typedef struct TuneOrder {
   // Spearman's rank correlation with their times, -1 … 1: of the fit, of the same fit with what the
   // compiler says left out, of the roofline as it is.
   double fitted, uncompiled, roofline;
+  int n_clocked;    // those of them that were played, and the same of the clock, to which nothing
+  double clock;     // was fitted
   double error;     // median of |ln(predicted / measured)|
   Calibration fit;  // fit.n: points that it was fitted to
 } TuneOrder;

@@ -53,13 +53,28 @@ static TuneOrder order_of(Arena *arena, const TunePoint *const *points, int n_fi
                      .fit = fit};
 }
 
+// Of those behind the first that were played.
+static void add_clock(Arena *arena, const TunePoint *const *points, int n_fit, TuneOrder *out) {
+  double *clock = ARENA_ARRAY(arena, double, out->n),
+         *measured = ARENA_ARRAY(arena, double, out->n);
+  for (int i = 0; i < out->n; i++) {
+    const TunePoint *point = points[n_fit + i];
+    if (!(point->clock_ns > 0)) continue;
+    clock[out->n_clocked] = point->clock_ns;
+    measured[out->n_clocked++] = point->time_ns;
+  }
+  if (out->n_clocked > 1) out->clock = rank_correlation(arena, clock, measured, out->n_clocked);
+}
+
 int tune_orders(Arena *arena, const TuneField *field, int n_fit,
                 TuneOrder out[CALIBRATION_FAMILIES]) {
   const TunePoint **points = ARENA_ARRAY(arena, const TunePoint *, field->n_points + 1);
   int n = 0;
   for (int family = 0; family < CALIBRATION_FAMILIES; family++) {
     const int n_timed = timed_of(field, (CalibrationFamily)family, points);
-    if (n_timed > n_fit) out[n++] = order_of(arena, points, n_fit, n_timed - n_fit);
+    if (n_timed <= n_fit) continue;
+    out[n] = order_of(arena, points, n_fit, n_timed - n_fit);
+    add_clock(arena, points, n_fit, &out[n++]);
   }
   return n;
 }

@@ -2,7 +2,8 @@
 // fitted to them.
 //
 // A point's terms are those of its model until it is compiled, then those of the registers and
-// spills that it has: what is READY is in order by these, and the fit is to them.
+// spills that it has: the fit is to them. What is READY is in order by the clock, which has played
+// its machine code, or by these where it could not.
 //
 // Once 40 are timed, the roofline of each family is the one that is fitted to its points
 // (calibration.h), and again whenever there are twice as many.
@@ -103,6 +104,12 @@ void tune_count(const Field *field, TunePoint *point, const CompileResult *resul
   const double expected = tune_expected_ns(field, &point->terms);
   take_count(point, &(CompiledKernel){said->registers, kernel_spill_bytes(said), said->code});
   point->predicted_ns *= tune_expected_ns(field, &point->terms) / expected;
+}
+
+void tune_clock(const Field *field, TunePoint *point, const ClockNumber *number) {
+  if (number->why_not) return;
+  point->clock_ns = field->flop / number->speed.tflops * 1e-3;
+  point->predicted_ns = point->clock_ns;
 }
 
 bool tune_is_settled(const TunePoint *point) {

@@ -115,13 +115,16 @@ static void read_result(ClientEvent *event) {
     event->sass = sass_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "code"))
     event->code = kernel_texts_read_json(event->arena, data, &diags);
+  else if (str_equal(what, "clock"))
+    event->clock = clock_number_read_json(event->arena, data, &diags);
   else if (str_equal(what, "bench"))
     event->bench = bench_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "trace"))
     event->trace = trace_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "probe"))
     event->probe = probe_results_read_json(event->arena, data, &diags);
-  if (event->compile || event->sass || event->code || event->bench || event->trace || event->probe)
+  if (event->compile || event->sass || event->code || event->clock || event->bench ||
+      event->trace || event->probe)
     return;
   const char *text = arena_printf(event->arena, "the worker's result \"%s\" cannot be read: %s",
                                   what, diags_text(event->arena, &diags));
@@ -239,9 +242,20 @@ static void set_trace_fields(Message *ask, const ClientRequest *request) {
   if (request->budget_ms > 0) MESSAGE_SET(*ask, budget_ms, request->budget_ms);
 }
 
+static void set_device(Message *ask, const Device *device) {
+  if (!device || !device->name[0]) return;
+  MESSAGE_SET(*ask, gpu, device->name);
+  MESSAGE_SET(*ask, arch, device->arch);
+#define X(field) MESSAGE_SET(*ask, field, device->field);
+  DEVICE_FIELD_TABLE(X)
+#undef X
+}
+
 static void set_compile_fields(Message *ask, const ClientRequest *request) {
   MESSAGE_SET(*ask, want, request->want ? request->want : "ptx,cubin");
   if (request->keep) MESSAGE_SET(*ask, keep, true);
+  if (request->state && *request->state) MESSAGE_SET(*ask, state, request->state);
+  set_device(ask, request->device);
 }
 
 static const char *probe_text(Arena *arena, const ProbeRequest *probe) {

@@ -19,6 +19,7 @@
 #include "kernels/device/history/history.h"
 #include "kernels/device/probe/probe.h"
 #include "kernels/device/trace_run.h"
+#include "kernels/toolchain/machine/clock_number.h"
 #include "kernels/toolchain/machine/kernel_text.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -51,13 +52,15 @@ typedef struct ClientOptions {
 } ClientOptions;
 
 typedef struct ClientRequest {
-  MessageKind kind;             // MESSAGE_COMPILE, …_BENCH, …_TRACE or …_PROBE
-  const Plan *plan, *plan_b;    // copied; bench: B may be NULL; trace: with stamps, without
-  const ProbeRequest *probe;    // probe: copied
-  const char *state, *state_b;  // bench: the one-line states, for the history; NULL = ""
+  MessageKind kind;           // MESSAGE_COMPILE, …_BENCH, …_TRACE or …_PROBE
+  const Plan *plan, *plan_b;  // copied; bench: B may be NULL; trace: with stamps, without
+  const ProbeRequest *probe;  // probe: copied
+  // bench: the one-line states, for the history; compile: what the clock plays by; NULL = ""
+  const char *state, *state_b;
+  const Device *device;  // compile: the GPU whose driver's word counts for the clock; NULL: none
   // bench: HistoryRow's, for the history; 0 registers: not known.
   CompiledKernel compiled, compiled_b;
-  const char *want;  // compile: "ptx,cubin,code,sass", NULL = "ptx,cubin"
+  const char *want;  // compile: "ptx,cubin,code,clock,sass", NULL = "ptx,cubin"
   uint64_t key;      // the caller's own, returned with every event
   bool keep;         // compile: newer compiles do not make it stale
   int worker;        // by its number from 1, and no other; 0 = any
@@ -79,6 +82,7 @@ struct ClientEvent {
   CompileResult *compile;  // of a result "ptx" or "cubin"
   SassResult *sass;        // of a result "sass"
   KernelTexts *code;       // of a result "code"
+  ClockNumber *clock;      // of a result "clock"
   BenchResult *bench;      // of a result "bench"
   TraceResult *trace;      // of a result "trace"
   ProbeResults *probe;     // of a result "probe"

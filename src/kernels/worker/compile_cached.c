@@ -72,3 +72,34 @@ CompileResult *compile_cached(Arena *arena, const Compiler *compiler, const Plan
   cache_store(compiler->cache, &key, &entry);
   return result;
 }
+
+// ---- the clock ----------------------------------------------------------------------------------
+
+static CacheKey clock_key_of(Arena *arena, const Compiler *compiler, const Plan *plan,
+                             const ClockSubject *subject) {
+  CacheKey key = key_of(arena, compiler, plan, COMPILE_CUBIN);
+  const char *own = clock_number_key(arena, subject);
+  key.flags = own ? arena_printf(arena, "%s %s", key.flags, own) : NULL;
+  return key;
+}
+
+static ClockNumber *load_number(Arena *arena, const char *cache, const CacheKey *key) {
+  CacheEntry entry;
+  Diags diags = diags_new(arena);
+  if (!cache || !key->flags || !cache_load(arena, cache, key, &entry)) return NULL;
+  return clock_number_read_json(arena, entry.json, &diags);
+}
+
+ClockNumber *clock_cached(Arena *arena, const Compiler *compiler, const Plan *plan,
+                          const ClockSubject *subject, const CompileResult *binary, bool *cached) {
+  const CacheKey key = clock_key_of(arena, compiler, plan, subject);
+  ClockNumber *number = load_number(arena, compiler->cache, &key);
+  *cached = number != NULL;
+  if (number) return number;
+  number = clock_number(arena, subject, plan, binary);
+  if (!compiler->cache || !key.flags) return number;
+  Str json = str_new(arena);
+  clock_number_write_json(&json, number);
+  cache_store(compiler->cache, &key, &(CacheEntry){.json = json.text});
+  return number;
+}

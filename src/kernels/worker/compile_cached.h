@@ -3,10 +3,12 @@
 //   const Compiler compiler = compiler_find(app, cache_folder(app));
 //   bool cached = false;
 //   const CompileResult *result = compile_cached(arena, &compiler, plan, COMPILE_CUBIN, &cached);
+//   ClockNumber *number = clock_cached(arena, &compiler, plan, &subject, result, &cached);
 #pragma once
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "kernels/toolchain/machine/clock_number.h"
 #include "kernels/toolchain/nvrtc.h"
 
 typedef struct Compiler {
@@ -23,3 +25,8 @@ Compiler compiler_find(Arena *arena, const char *cache);
 // flags. Only what compiled is kept.
 CompileResult *compile_cached(Arena *arena, const Compiler *compiler, const Plan *plan,
                               CompileStage stage, bool *cached);
+
+// What the clock says of the plan's machine code, which `binary` (ok) has, today or when the same
+// program played it with the same facts.
+ClockNumber *clock_cached(Arena *arena, const Compiler *compiler, const Plan *plan,
+                          const ClockSubject *subject, const CompileResult *binary, bool *cached);

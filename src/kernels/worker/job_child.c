@@ -37,6 +37,7 @@
 #include "kernels/toolchain/cache.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
+#include "kernels/worker/client.h"
 #include "kernels/worker/compile_cached.h"
 #include "kernels/worker/lines.h"
 #include "kernels/worker/protocol.h"
@@ -112,15 +113,16 @@ static bool answer_compile(Job *job, int64_t id, const Plan *plan, CompileStage 
   return result->ok;
 }
 
-static bool answer_ptx(Job *job, int64_t id, const Plan *plan) {
-  return answer_compile(job, id, plan, COMPILE_PTX);
+static bool answer_ptx(Job *job, const Message *ask, const Plan *plan) {
+  return answer_compile(job, ask->id, plan, COMPILE_PTX);
 }
 
-static bool answer_cubin(Job *job, int64_t id, const Plan *plan) {
-  return answer_compile(job, id, plan, COMPILE_CUBIN);
+static bool answer_cubin(Job *job, const Message *ask, const Plan *plan) {
+  return answer_compile(job, ask->id, plan, COMPILE_CUBIN);
 }
 
-static bool answer_sass(Job *job, int64_t id, const Plan *plan) {
+static bool answer_sass(Job *job, const Message *ask, const Plan *plan) {
+  const int64_t id = ask->id;
   bool cached = false;
   say_progress(job, id, "sass", -1);
   const CompileResult *binary = job_compile(job, plan, COMPILE_CUBIN, &cached);
@@ -139,23 +141,40 @@ static bool answer_sass(Job *job, int64_t id, const Plan *plan) {
   return sass->ok;
 }
 
-static bool answer_code(Job *job, int64_t id, const Plan *plan) {
+static bool answer_code(Job *job, const Message *ask, const Plan *plan) {
   bool cached = false;
   const CompileResult *binary = job_compile(job, plan, COMPILE_CUBIN, &cached);
-  if (!binary->ok) return answer_cubin(job, id, plan);
+  if (!binary->ok) return answer_cubin(job, ask, plan);
   Str json = str_new(job->arena);
   kernel_texts_write_json(&json, kernel_texts_of(job->arena, binary));
-  say_result(job, id, "code", json.text, cached);
+  say_result(job, ask->id, "code", json.text, cached);
+  return true;
+}
+
+static bool answer_clock(Job *job, const Message *ask, const Plan *plan) {
+  const ClockSubject subject = {.state = ask->state ? ask->state : "",
+                                .device = client_device(ask)};
+  bool cached = false;
+  say_progress(job, ask->id, "clock", -1);
+  const CompileResult *binary = job_compile(job, plan, COMPILE_CUBIN, &cached);
+  if (!binary->ok) return answer_cubin(job, ask, plan);
+  Str json = str_new(job->arena);
+  clock_number_write_json(
+      &json, clock_cached(job->arena, &job->compiler, plan, &subject, binary, &cached));
+  say_result(job, ask->id, "clock", json.text, cached);
   return true;
 }
 
 typedef struct Want {
   const char *name;
-  bool (*answer)(Job *job, int64_t id, const Plan *plan);
+  bool (*answer)(Job *job, const Message *ask, const Plan *plan);
 } Want;
 
-static const Want wants[] = {
-    {"ptx", answer_ptx}, {"cubin", answer_cubin}, {"code", answer_code}, {"sass", answer_sass}};
+static const Want wants[] = {{"ptx", answer_ptx},
+                             {"cubin", answer_cubin},
+                             {"code", answer_code},
+                             {"clock", answer_clock},
+                             {"sass", answer_sass}};
 enum { N_WANTS = sizeof wants / sizeof *wants };
 
 static const Want *find_want(const char *name, size_t n) {
@@ -168,9 +187,9 @@ static bool check_wants(Job *job, const Message *ask) {
   for (const char *at = ask->want; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
     size_t n = strcspn(at, ",");
     if (find_want(at, n)) continue;
-    say_error(
-        job, ask->id, ERROR_PROTOCOL,
-        arena_printf(job->arena, "want: \"%.*s\" is none of ptx, cubin, code, sass", (int)n, at));
+    say_error(job, ask->id, ERROR_PROTOCOL,
+              arena_printf(job->arena, "want: \"%.*s\" is none of ptx, cubin, code, clock, sass",
+                           (int)n, at));
     return false;
   }
   return true;
@@ -187,7 +206,7 @@ static void run_compile(Job *job, const Message *ask) {
   const Plan *plan = read_plan(job, ask, ask->plan);
   if (!plan || !check_wants(job, ask)) return;
   for (const char *at = ask->want; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-    if (!find_want(at, strcspn(at, ","))->answer(job, ask->id, plan)) return;
+    if (!find_want(at, strcspn(at, ","))->answer(job, ask, plan)) return;
 }
 
 static bool prepare_side(Job *job, const Message *ask, const char *side, const char *text) {

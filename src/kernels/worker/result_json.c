@@ -235,6 +235,21 @@ static const RecordField kernel_texts_fields[] = {
 };
 static const Record kernel_texts_record = RECORD_OF(KernelTexts, kernel_texts_fields);
 
+static const RecordField speed_fields[] = {
+    FIELD(ClockedSpeed, tflops, RECORD_POSITIVE),
+    FIELD(ClockedSpeed, low, RECORD_POSITIVE),
+    FIELD(ClockedSpeed, high, RECORD_POSITIVE),
+};
+static const Record speed_record = RECORD_OF(ClockedSpeed, speed_fields);
+
+static const RecordField clock_number_fields[] = {
+    FIELD(ClockNumber, why_not, RECORD_MAYBE_TEXT),
+    OBJECT(ClockNumber, speed, speed_record),
+    FIELD(ClockNumber, clocks, RECORD_POSITIVE),
+    FIELD(ClockNumber, mhz, RECORD_POSITIVE),
+};
+static const Record clock_number_record = RECORD_OF(ClockNumber, clock_number_fields);
+
 static void write(Str *out, const Record *record, const void *from) {
   JsonWriter w = json_writer(out);
   record_write(&w, record, from);
@@ -256,6 +271,10 @@ void kernel_texts_write_json(Str *out, const KernelTexts *texts) {
   write(out, &kernel_texts_record, texts);
 }
 
+void clock_number_write_json(Str *out, const ClockNumber *number) {
+  write(out, &clock_number_record, number);
+}
+
 CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *diags) {
   return record_read_text(arena, text, "compile result", &compile_record, diags);
 }
@@ -267,6 +286,9 @@ TraceResult *trace_result_read_json(Arena *arena, const char *text, Diags *diags
 }
 SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags) {
   return record_read_text(arena, text, "sass result", &sass_record, diags);
+}
+ClockNumber *clock_number_read_json(Arena *arena, const char *text, Diags *diags) {
+  return record_read_text(arena, text, "clock", &clock_number_record, diags);
 }
 KernelTexts *kernel_texts_read_json(Arena *arena, const char *text, Diags *diags) {
   return record_read_text(arena, text, "machine code", &kernel_texts_record, diags);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "kernels/device/bench.h"
 #include "kernels/device/trace_run.h"
+#include "kernels/toolchain/machine/clock_number.h"
 #include "kernels/toolchain/machine/kernel_text.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -15,6 +16,7 @@ void bench_result_write_json(Str *out, const BenchResult *result);
 void trace_result_write_json(Str *out, const TraceResult *result);
 void sass_result_write_json(Str *out, const SassResult *result);
 void kernel_texts_write_json(Str *out, const KernelTexts *texts);
+void clock_number_write_json(Str *out, const ClockNumber *number);
 
 // NULL and the findings when the text is not what the writer writes.
 CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *diags);
@@ -23,3 +25,4 @@ BenchResult *bench_result_read_json(Arena *arena, const char *text, Diags *diags
 TraceResult *trace_result_read_json(Arena *arena, const char *text, Diags *diags);
 SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags);
 KernelTexts *kernel_texts_read_json(Arena *arena, const char *text, Diags *diags);
+ClockNumber *clock_number_read_json(Arena *arena, const char *text, Diags *diags);

@@ -129,7 +129,8 @@ static Phase first_phase(const Server *server, const Message *ask, uint64_t plan
 
 // 0: no cubin comes of it.
 static uint64_t hash_plans(const Message *ask) {
-  if (ask->kind == MESSAGE_COMPILE && !strstr(ask->want, "cubin") && !strstr(ask->want, "code"))
+  if (ask->kind == MESSAGE_COMPILE && !strstr(ask->want, "cubin") && !strstr(ask->want, "code") &&
+      !strstr(ask->want, "clock"))
     return 0;
   uint64_t hash = hash_text(HASH_START, ask->plan ? ask->plan : "");
   return ask->plan_b ? hash_text(hash, ask->plan_b) : hash;

@@ -17,6 +17,7 @@
 #include "model/ir/program.h"
 #include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
+#include "tui/session/clock_ahead.h"
 #include "tui/session/placed_loads.h"
 #include "tui/session/tuning.h"
 
@@ -25,6 +26,7 @@ enum { REQUESTS_MAX = 160, PAST_ROWS = 100 };
 typedef enum RequestKind {
   ASK_COMPILE,
   ASK_PLACE,
+  ASK_CLOCK,
   ASK_BENCH,
   ASK_TRACE,
   ASK_PROBE,
@@ -116,9 +118,17 @@ static void tick_other(Requests *requests) {
   ask_compile(requests, &session->then);
 }
 
-static bool asks_for_a_place(const Requests *requests) {
+static bool asks_for_key(const Requests *requests, RequestKind kind, uint64_t key) {
+  for (int i = 0; i < REQUESTS_MAX; i++) {
+    const Request *request = &requests->request[i];
+    if (request->id && request->kind == kind && request->key == key) return true;
+  }
+  return false;
+}
+
+static bool asks_for(const Requests *requests, RequestKind kind) {
   for (int i = 0; i < REQUESTS_MAX; i++)
-    if (requests->request[i].id && requests->request[i].kind == ASK_PLACE) return true;
+    if (requests->request[i].id && requests->request[i].kind == kind) return true;
   return false;
 }
 
@@ -127,7 +137,7 @@ static bool asks_for_a_place(const Requests *requests) {
 static void tick_places(Requests *requests) {
   PlacedLoads *placed = requests->session->placed;
   int copy, place;
-  if (!placed || placed->key != requests->seen_key || asks_for_a_place(requests)) return;
+  if (!placed || placed->key != requests->seen_key || asks_for(requests, ASK_PLACE)) return;
   Request *request = free_request(requests);
   if (!request || !placed_loads_next(placed, &copy, &place)) return;
   arena_reset(requests->scratch);
@@ -139,6 +149,60 @@ static void tick_places(Requests *requests) {
   *request = (Request){.kind = ASK_PLACE, .key = ask.key, .copy = copy, .place = place};
   request->id = client_submit(requests->client, &ask);
   placed_loads_asked(placed, copy, place);
+}
+
+// ---- the clock ----------------------------------------------------------------------------------
+
+static bool is_clock_asked(const void *context, uint64_t key) {
+  return asks_for_key(context, ASK_CLOCK, key);
+}
+
+// The state at hand waits for its cubin, which the cache then has: two processes would compile the
+// same text beside each other.
+static bool is_compiling(const Requests *requests, uint64_t key) {
+  const Compiled *compiled = results_compiled(&requests->session->results, key);
+  return compiled && compiled->running && compiled->registers < 0;
+}
+
+static void ask_clock(Requests *requests, const ClockWanted *wanted) {
+  Session *session = requests->session;
+  Request *request = free_request(requests);
+  if (!request) return;
+  arena_reset(requests->scratch);
+  const Model *model = model_build(requests->scratch, &session->targets, &wanted->schedule);
+  if (!model->ok) {
+    results_add_clock(&session->results, wanted->key, NULL);
+    return;
+  }
+  const ClientRequest ask = {.kind = MESSAGE_COMPILE,
+                             .plan = plan_from_model(requests->scratch, model, "clock"),
+                             .want = "clock",
+                             .state = schedule_record_text(requests->scratch, &wanted->schedule),
+                             .device = &session->device,
+                             .keep = true,
+                             .key = wanted->key};
+  *request = (Request){.kind = ASK_CLOCK, .key = ask.key};
+  request->id = client_submit(requests->client, &ask);
+}
+
+// One at a time, and none while something is timed: compilers would take the processor from it.
+static void tick_clock(Requests *requests) {
+  Session *session = requests->session;
+  ClockWanted wanted;
+  const bool timing = asks_for(requests, ASK_BENCH) || asks_for(requests, ASK_TRACE) ||
+                      asks_for(requests, ASK_PROBE) || tuning_runs(session);
+  if (timing || asks_for(requests, ASK_CLOCK) ||
+      !clock_ahead_next(session, is_clock_asked, requests, &wanted) ||
+      is_compiling(requests, wanted.key))
+    return;
+  ask_clock(requests, &wanted);
+}
+
+// The state was left: what is played for it gives its processor back.
+static void leave_clocks(Requests *requests) {
+  for (int i = 0; i < REQUESTS_MAX; i++)
+    if (requests->request[i].id && requests->request[i].kind == ASK_CLOCK)
+      client_cancel(requests->client, requests->request[i].id);
 }
 
 // What the history has of the problem on the GPU at hand, once for each.
@@ -171,15 +235,17 @@ int requests_tick(Requests *requests, int64_t now_ms) {
   if (key != requests->seen_key) {
     requests->seen_key = key;
     requests->rests_since_ms = now_ms;
+    leave_clocks(requests);
   }
   int64_t left = requests->rests_since_ms + REQUESTS_REST_MS - now_ms;
+  if (left > 0) return (int)left;
   if (!is_asked(requests, key)) {
-    if (left > 0) return (int)left;
     requests->asked_key = key;
     ask_compile(requests, &session->now);
   }
   tick_other(requests);
   tick_places(requests);
+  tick_clock(requests);
   return -1;
 }
 
@@ -219,14 +285,6 @@ static bool is_timed_here(const Session *session, const Schedule *schedule) {
   return timed && timed->origin == ORIGIN_MEASURED;
 }
 
-static bool is_being_timed(const Requests *requests, uint64_t key) {
-  for (int i = 0; i < REQUESTS_MAX; i++)
-    if (requests->request[i].id && requests->request[i].kind == ASK_BENCH &&
-        requests->request[i].key == key)
-      return true;
-  return false;
-}
-
 // The first press takes what others have measured just now; the next one measures.
 void requests_bench(Requests *requests) {
   Session *session = requests->session;
@@ -239,7 +297,7 @@ void requests_bench(Requests *requests) {
                        .state = schedule_record_text(requests->scratch, schedule),
                        .key = session->now.picture->key,
                        .share = !is_timed_here(session, schedule) &&
-                                !is_being_timed(requests, session->now.picture->key)};
+                                !asks_for_key(requests, ASK_BENCH, session->now.picture->key)};
   *request = (Request){.kind = ASK_BENCH,
                        .key = ask.key,
                        .n_plans = 1,
@@ -409,8 +467,19 @@ static void take_place(Requests *requests, const Request *request, const Compile
                     error);
 }
 
+// A text that does not compile has no number, and neither has a kernel that cannot be played.
+static void take_clock(Requests *requests, const Request *request, const ClientEvent *event) {
+  const ClockNumber *number = event->clock;
+  results_add_clock(&requests->session->results, request->key,
+                    number && !number->why_not ? &number->speed : NULL);
+}
+
 static void take_result(Requests *requests, const Request *request, const ClientEvent *event) {
   Results *results = &requests->session->results;
+  if (request->kind == ASK_CLOCK) {
+    take_clock(requests, request, event);
+    return;
+  }
   if (request->kind == ASK_PLACE) {
     take_place(requests, request, event->compile, NULL);
     return;
@@ -442,6 +511,10 @@ static void take_error(Requests *requests, const Request *request, const Message
   if (message->error == ERROR_SUPERSEDED || !request || request->kind == ASK_HISTORY ||
       request->kind == ASK_KNOWN)
     return;
+  if (request->kind == ASK_CLOCK) {
+    if (message->error != ERROR_CANCELLED) results_add_clock(&session->results, request->key, NULL);
+    return;
+  }
   if (is_on_gpu(request)) {
     session_say(session, SAID_ERROR, "%.300s", message->text);
     return;

@@ -39,6 +39,7 @@ static bool move(Session *session, const Target *target) {
 // Drops all that was computed with the numbers of the row before.
 static void forget(Session *session) {
   session->estimated = NULL;
+  results_forget_clocks(&session->results);
   advice_free(session->advice);
   advice_init(session->advice);
   knobsweep_free(session->sweep);

@@ -1,12 +1,17 @@
-// Trials, rooflines and records → what is worth trying.
+// Trials, the one number of each and records → what is worth trying.
 //
-// A roofline knows nothing of latency, so a change that it praises may bring little: on an H200 the
-// rung padded has 36.7 TFLOP/s of an estimated 48, and CELL_GROUP=4, estimated at 65, has 38.3. If
-// both were timed, their times are said. If only the state was, it is assumed to reach the same
-// share of its neighbour's roofline as of its own: 36.7 of 48 is 0.76, and 0.76 · 65 = 49.
+// A state is compared with its neighbour on one scale: both by the clock once both were compiled,
+// else both by the stand-in. What was timed stands beside it and decides: on an H200 the rung
+// padded has 36.7 TFLOP/s and with CELL_GROUP=4 it has 38.3, so that 1.04 is the gain, whatever is
+// expected. A neighbour that alone was timed promises no more than its time has shown, and one that
+// was not is no gain where the state was timed to be faster than what is expected of it.
 #include "tui/session/knob_gain.h"
 
+#include <math.h>
+
 #include "base/str.h"
+
+static const double worth_trying = 1.01;
 
 static const Timed *timed_ok(const Results *results, const Schedule *schedule) {
   const Timed *timed = results_find(results, schedule);
@@ -17,29 +22,56 @@ static bool comparable(const Timed *a, const Timed *b) {
   return a && b && a->origin == b->origin && (!a->gpu || !b->gpu || str_equal(a->gpu, b->gpu));
 }
 
-Promise promise_of(const Results *results, const Schedule *now, const Estimate *own,
+Promise promise_of(const Results *results, const Schedule *now, const Estimate *stand_in,
                    const Trial *trial) {
   Schedule changed = *now;
   schedule_set(&changed, trial->knob, trial->value);
-  const Timed *here = timed_ok(results, now), *there = timed_ok(results, &changed);
-  if (comparable(here, there)) return (Promise){here->tflops, there->tflops, here->origin, 0, NULL};
-  const double to = trial->estimate.tflops, from = own->tflops;
-  if (!here || !(from > 0)) return (Promise){from, to, ORIGIN_ESTIMATED, 0, own->fit};
-  const double reached = here->tflops < from ? here->tflops / from : 1;
-  return (Promise){here->tflops, reached * to, ORIGIN_ESTIMATED, reached, own->fit};
+  Promise out = {.from = results_estimate(results, schedule_identity(now), stand_in),
+                 .to = results_estimate(results, trial->key, &trial->stand_in),
+                 .here = timed_ok(results, now),
+                 .there = timed_ok(results, &changed)};
+  if (out.from.by != out.to.by) {
+    out.from = *stand_in;
+    out.to = trial->stand_in;
+  }
+  out.comparable = comparable(out.here, out.there);
+  return out;
 }
 
-const Trial *promise_best(const Results *results, const Advice *advice, const Estimate *own) {
-  const Trial *best = NULL;
-  double most = 1.01;
+double promise_gain(const Promise *promise) {
+  if (promise->comparable) return promise->there->tflops / promise->here->tflops;
+  const double timed = promise->here ? promise->here->tflops : 0,
+               from = fmax(promise->from.tflops, timed), gain = promise->to.tflops / from;
+  return promise->there ? fmin(gain, promise->there->tflops / from) : gain;
+}
+
+static double weighed_gain(const Results *results, const Advice *advice, const Estimate *stand_in,
+                           const Trial *trial) {
+  if (!trial->exists || !trial->legal) return 0;
+  const Promise promise = promise_of(results, &advice->schedule, stand_in, trial);
+  return promise_gain(&promise) * advice_weight(trial);
+}
+
+int promise_order(const Results *results, const Advice *advice, const Estimate *stand_in,
+                  const Trial **out, int max) {
+  double gains[ADVICE_TRIALS];
+  int n = 0;
   for (int i = 0; advice_done(advice) && i < ADVICE_TRIALS; i++) {
     const Trial *trial = &advice->trial[i];
-    if (!trial->exists || !trial->legal) continue;
-    Promise promise = promise_of(results, &advice->schedule, own, trial);
-    double gain = promise.to / promise.from * advice_weight(trial);
-    if (!(gain > most)) continue;
-    most = gain;
-    best = trial;
+    const double gain = weighed_gain(results, advice, stand_in, trial);
+    if (!(gain > worth_trying) || (n == max && !(gain > gains[n - 1]))) continue;
+    int at = n < max ? n++ : n - 1;
+    for (; at > 0 && gain > gains[at - 1]; at--) {
+      out[at] = out[at - 1];
+      gains[at] = gains[at - 1];
+    }
+    out[at] = trial;
+    gains[at] = gain;
   }
-  return best;
+  return n;
+}
+
+const Trial *promise_best(const Results *results, const Advice *advice, const Estimate *stand_in) {
+  const Trial *best = NULL;
+  return promise_order(results, advice, stand_in, &best, 1) ? best : NULL;
 }

@@ -1,20 +1,24 @@
-// The gain of a change of one knob in TFLOP/s: measured if known, else estimated.
+// The gain of a change of one knob in TFLOP/s: what is expected of both, and what was timed of
+// them.
 #pragma once
 #include "tui/session/knob_trials.h"
 #include "tui/session/result_store.h"
 
 typedef struct Promise {
-  double from, to;  // TFLOP/s
-  // RECORDED or MEASURED: both were timed, on one GPU. ESTIMATED: by the model; where the state has
-  // a record, both are scaled by the share of its own estimate that it reached.
-  Origin origin;
-  double reached;          // that share, 0 < reached <= 1; 0: no record of the state
-  const Calibration *fit;  // of an estimate: what it goes by; NULL: the data sheet's roofline
+  Estimate from, to;          // on one scale: both by the clock, or both stand-ins
+  const Timed *here, *there;  // what was timed of the state and of its neighbour; NULL: nothing
+  bool comparable;            // both were timed, in one way and on one GPU
 } Promise;
 
-// `trial` is legal; `now` is the schedule that it was made of, and `own` its estimate.
-Promise promise_of(const Results *results, const Schedule *now, const Estimate *own,
+// `trial` is legal; `now` is the schedule that it was made of, and `stand_in` that one's.
+Promise promise_of(const Results *results, const Schedule *now, const Estimate *stand_in,
                    const Trial *trial);
+// How many times as fast the neighbour is: as timed where both were, else as expected, but no more
+// than a timing of one of them allows.
+double promise_gain(const Promise *promise);
 
 // The trial that promises most, if it is more than 1 %; NULL otherwise, and until all are made.
-const Trial *promise_best(const Results *results, const Advice *advice, const Estimate *own);
+const Trial *promise_best(const Results *results, const Advice *advice, const Estimate *stand_in);
+// The trials that promise more than 1 %, the best first, at most `max` of them.
+int promise_order(const Results *results, const Advice *advice, const Estimate *stand_in,
+                  const Trial **out, int max);

@@ -41,7 +41,8 @@ static void judge(Advice *advice, Trial *trial, const Schedule *schedule,
   }
   trial->resources = model->resources;
   trial->traffic = model->traffic;
-  trial->estimate = estimate_of(advice->fits, model);
+  trial->key = schedule_identity(schedule);
+  trial->stand_in = estimate_of(advice->fits, model);
 }
 
 // A few positions, each a thing of its own: LDMATRIX 0, 1, 2.
@@ -63,7 +64,7 @@ static void make_far_trial(Advice *advice, Trial *best, const TargetTable *targe
     judge(advice, &trial, &schedule, targets);
     // Between equals the larger value wins: groups of 4 keep their 16-byte accesses, groups of 2 do
     // not.
-    bool better = trial.estimate.tflops >= best->estimate.tflops;
+    bool better = trial.stand_in.tflops >= best->stand_in.tflops;
     if (trial.legal && (!best->exists || better)) *best = trial;
   }
 }

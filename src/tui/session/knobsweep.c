@@ -80,7 +80,8 @@ bool knobsweep_step(KnobSweep *sweep, const TargetTable *targets) {
   if (model->ok) {
     point->resources = model->resources;
     point->traffic = model->traffic;
-    point->estimate = estimate_of(sweep->fits, model);
+    point->key = schedule_identity(&schedule);
+    point->stand_in = estimate_of(sweep->fits, model);
   } else {
     snprintf(point->reason, sizeof point->reason, "%s", model->diags.first->text);
   }

@@ -5,7 +5,7 @@
 //
 //   knobsweep_start(&sweep, &schedule, NULL, KNOB_SPLITK);
 //   while (knobsweep_step(&sweep, targets)) {}
-//   sweep.point[i].estimate.tflops
+//   results_estimate(&results, sweep.point[i].key, &sweep.point[i].stand_in).tflops
 #pragma once
 #include "model/readings/cost/estimate.h"
 #include "tui/session/picture.h"
@@ -18,7 +18,8 @@ typedef struct SweepPoint {
   char reason[KNOBSWEEP_REASON_BYTES];  // why it is not legal, a sentence
   Resources resources;
   Traffic traffic;
-  Estimate estimate;
+  uint64_t key;       // of its schedule
+  Estimate stand_in;  // results_estimate() has the one number
 } SweepPoint;
 
 typedef struct KnobSweep {

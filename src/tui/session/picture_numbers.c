@@ -43,6 +43,7 @@ SideNumbers side_numbers(Arena *arena, const Session *session, const Side *side)
   const Traffic *traffic = &model->traffic;
   const SiteTotals *sites = &side->picture->model->totals;
   const Timed *timed = timing(session, side);
+  const Estimate estimate = session_estimate(session, side->picture->estimate);
   const Counted counted = results_counted(&session->results, &side->pictured);
   // Numbers that follow from a count are computed all the same.
   const Origin count_origin = r->counted ? counted.origin : ORIGIN_ESTIMATED;
@@ -54,6 +55,7 @@ SideNumbers side_numbers(Arena *arena, const Session *session, const Side *side)
 #include "tui/session/side_numbers.def"
 #undef NUMBER
 #undef NUMBER_WHEN
+  all.by = estimate.by;
   return all;
 }
 

@@ -18,6 +18,7 @@ enum { SIDE_NUMBERS_MAX = 64 };
 typedef struct SideNumbers {
   int n;
   SideNumber number[SIDE_NUMBERS_MAX];
+  EstimateBy by;  // of clock_tflops
 } SideNumbers;
 
 // The same rows in the same order for every side.

@@ -30,6 +30,7 @@ const char *origin_name(Origin origin) {
 void results_init(Results *results, Arena *arena) {
   *results = (Results){.arena = arena,
                        .timed = ARENA_ARRAY(arena, Timed, RESULTS_TIMED_MAX),
+                       .clocked = ARENA_ARRAY(arena, Clocked, RESULTS_CLOCKED_MAX),
                        .traced = ARENA_NEW(arena, TracedBlock),
                        .compiled = ARENA_ARRAY(arena, Compiled, RESULTS_COMPILED_MAX),
                        .probed = ARENA_ARRAY(arena, Probed, RESULTS_PROBED_MAX)};
@@ -270,6 +271,36 @@ const Probed *results_probed(const Results *results, const BankOp *op,
                              const int64_t addr[BANK_LANES]) {
   const int at = find_probed(results, op, addr);
   return at < 0 ? NULL : &results->probed[at];
+}
+
+// ---- the clock ----------------------------------------------------------------------------------
+
+static Clocked *find_clocked(const Results *results, uint64_t key) {
+  for (int i = 0; i < results->n_clocked; i++)
+    if (results->clocked[i].key == key) return &results->clocked[i];
+  return NULL;
+}
+
+void results_add_clock(Results *results, uint64_t key, const ClockedSpeed *speed) {
+  Clocked *clocked = find_clocked(results, key);
+  if (!clocked) {
+    clocked = &results->clocked[results->next_clocked];
+    results->next_clocked = (results->next_clocked + 1) % RESULTS_CLOCKED_MAX;
+    if (results->n_clocked < RESULTS_CLOCKED_MAX) results->n_clocked++;
+  }
+  *clocked = (Clocked){.key = key, .known = speed != NULL};
+  if (speed) clocked->speed = *speed;
+}
+
+void results_forget_clocks(Results *results) { results->n_clocked = results->next_clocked = 0; }
+
+const Clocked *results_clocked(const Results *results, uint64_t key) {
+  return find_clocked(results, key);
+}
+
+Estimate results_estimate(const Results *results, uint64_t key, const Estimate *stand_in) {
+  const Clocked *clocked = find_clocked(results, key);
+  return clocked && clocked->known ? estimate_clocked(&clocked->speed) : *stand_in;
 }
 
 // ---- traces -------------------------------------------------------------------------------------

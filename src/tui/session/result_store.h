@@ -17,6 +17,7 @@
 #include "kernels/toolchain/machine/ptx_lines.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
+#include "model/readings/cost/estimate.h"
 #include "model/words/knob.h"
 #include "sass/sass_code.h"
 
@@ -57,7 +58,19 @@ typedef struct Probed {
   char gpu[96];
 } Probed;
 
-enum { RESULTS_TIMED_MAX = 512, RESULTS_COMPILED_MAX = 12, RESULTS_PROBED_MAX = 64 };
+// What the clock said of a schedule's machine code.
+typedef struct Clocked {
+  uint64_t key;
+  bool known;  // there is a speed; false: there will be none
+  ClockedSpeed speed;
+} Clocked;
+
+enum {
+  RESULTS_TIMED_MAX = 512,
+  RESULTS_COMPILED_MAX = 12,
+  RESULTS_PROBED_MAX = 64,
+  RESULTS_CLOCKED_MAX = 512
+};
 
 // One compilation as it comes in: PTX first, ptxas numbers and SASS after.
 typedef struct Compiled {
@@ -92,6 +105,8 @@ typedef struct Results {
   Timed *timed;
   int n_compiled, next_compiled;
   Compiled *compiled;  // [RESULTS_COMPILED_MAX]
+  int n_clocked, next_clocked;
+  Clocked *clocked;
   int n_probed, next_probed;
   Probed *probed;
   TracedBlock *traced;   // never NULL
@@ -137,6 +152,16 @@ void results_add_probe(Results *results, const ProbeAccess *access, const ProbeR
 // NULL when no access like this one was timed here.
 const Probed *results_probed(const Results *results, const BankOp *op,
                              const int64_t addr[BANK_LANES]);
+
+// Files what the clock says of the schedule with this key, NULL: it says nothing; the oldest makes
+// room.
+void results_add_clock(Results *results, uint64_t key, const ClockedSpeed *speed);
+// Numbers by the facts of a GPU that were other ones.
+void results_forget_clocks(Results *results);
+// NULL: it was not asked.
+const Clocked *results_clocked(const Results *results, uint64_t key);
+// The one number of the schedule with this key: the clock's, else the stand-in.
+Estimate results_estimate(const Results *results, uint64_t key, const Estimate *stand_in);
 
 // Keeps a trace that is ok in the place of the one before.
 void results_add_trace(Results *results, uint64_t key, const TraceResult *result);

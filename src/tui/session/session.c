@@ -53,6 +53,7 @@ static void load_results(Session *session) {
   EmbeddedList list = embed_list(session->app, "results/");
   Diags diags = diags_new(session->app);
   results_init(&session->results, session->app);
+  session->stand_ins = ARENA_ARRAY(session->app, StandIn, SESSION_RUNGS_MAX);
   for (int i = 0; i < list.count; i++) {
     const EmbeddedFile *file = embed_find(session->app, list.paths[i]);
     results_load(&session->results, file->text, file->size, file->path, &diags);
@@ -517,6 +518,7 @@ void session_prepare(Session *session, int rows, int cols, bool estimates) {
   session->rows = rows;
   session->cols = cols;
   session->prepared = NULL;
+  session->clocks_shown = CLOCKS_OF_STATE;
   take_compilers_word(session, &session->now, estimates);
   if (session->comparing) take_compilers_word(session, &session->then, estimates);
   if (session->now.reasons == NULL) session_start_advice(session);

@@ -79,6 +79,15 @@ typedef struct WorkerState {
   bool can_compile, busy;
 } WorkerState;
 
+// What else than the state at hand and its neighbours shows numbers by the clock.
+typedef enum ClocksShown { CLOCKS_OF_STATE, CLOCKS_OF_LADDER, CLOCKS_OF_SWEEP } ClocksShown;
+
+// A rung's stand-in, and the key of its schedule, under which the clock's number would be.
+typedef struct StandIn {
+  uint64_t key;
+  Estimate estimate;
+} StandIn;
+
 typedef struct Session {
   Arena *app;    // as long as the session
   Arena *frame;  // until the next session_prepare
@@ -113,8 +122,9 @@ typedef struct Session {
   int phase;      // of the selected site, in the banks view
 
   Results results;
-  const Ladder *estimated;  // the ladder whose rungs `estimates` are of
-  double estimates[SESSION_RUNGS_MAX];
+  const Ladder *estimated;        // the ladder whose rungs `stand_ins` are of
+  StandIn *stand_ins;             // [SESSION_RUNGS_MAX]
+  ClocksShown clocks_shown;       // by the frame being prepared
   struct Published **published;   // [n_ladders] (claim_rows.h); NULL: not worked out yet
   const struct FactWorld *facts;  // session_facts(); NULL: nobody has asked yet
   struct ClaimRuns *claim_runs;   // claim_runs.h; NULL: no claim has asked for a run
@@ -215,8 +225,14 @@ void session_say(Session *session, Said said, const char *format, ...)
 
 // The fits that estimates of a schedule go by; NULL: nothing is known of its GPU.
 const Calibration *session_fits(const Session *session, const Schedule *schedule);
-// Of a legal model on either side.
+// The one number of a legal model as it is before the compiler's word (Picture.estimate): by the
+// clock once it was compiled, else the stand-in, which is the same wherever it is shown.
 Estimate session_estimate(const Session *session, const Model *model);
+// "clock 36.5 TFLOP/s ±10 %", of the picture of a side, into `out`; "" where it is not known.
+enum { SESSION_SPEED_BYTES = 96 };
+char *session_speed_said(const Session *session, const Side *side, char out[SESSION_SPEED_BYTES]);
+// The stand-in all the same.
+Estimate session_stand_in(const Session *session, const Model *model);
 // Starts, or goes on with, the trials of the schedule's knobs and the sweep of the chosen one.
 void session_start_advice(Session *session);
 void session_start_sweep(Session *session);

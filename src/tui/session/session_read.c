@@ -1,7 +1,10 @@
 // Questions to a session that change nothing: its state as a text, edits, the access that is
 // selected and the one that answers to it in another picture.
+#include <stdio.h>
+
 #include "base/str.h"
 #include "model/ir/buffer.h"
+#include "tui/canvas/fmt.h"
 #include "tui/session/subject.h"
 
 char *session_state_text(Arena *arena, const Session *session) {
@@ -72,6 +75,22 @@ const Calibration *session_fits(const Session *session, const Schedule *schedule
   return known ? session->fits : NULL;
 }
 
-Estimate session_estimate(const Session *session, const Model *model) {
+Estimate session_stand_in(const Session *session, const Model *model) {
   return estimate_of(session_fits(session, &model->schedule), model);
+}
+
+char *session_speed_said(const Session *session, const Side *side, char out[SESSION_SPEED_BYTES]) {
+  const Estimate estimate = session_estimate(session, side->picture->estimate);
+  char figure[FMT_MAX], error[ESTIMATE_SAID_BYTES];
+  out[0] = '\0';
+  if (estimate.by)
+    snprintf(out, SESSION_SPEED_BYTES, "%s %.12s TFLOP/s %.16s", estimate_word(&estimate),
+             fmt_figure(figure, estimate.tflops), estimate_error_said(error, &estimate));
+  return out;
+}
+
+Estimate session_estimate(const Session *session, const Model *model) {
+  const Clocked *clocked = results_clocked(&session->results, schedule_identity(&model->schedule));
+  if (clocked && clocked->known) return estimate_clocked(&clocked->speed);
+  return session_stand_in(session, model);
 }

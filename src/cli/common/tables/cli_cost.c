@@ -50,7 +50,7 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
          number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
          number(arena, t->flop_per_dram_byte));
-  const char *reasons = estimate_reasons(arena, &(Estimate){t->roofline_tflops, NULL}, model);
+  const char *reasons = roofline_reasons(arena, model);
   if (*reasons) printf("estimated so because: %s\n", reasons);
   if (t->power_tflops >= 0)
     printf("estimated power: the board allows %s TFLOP/s\n", number(arena, t->power_tflops));

@@ -35,6 +35,7 @@ CliTiming cli_timing(Arena *arena, const Model *model, const char *rung) {
   timing.state = schedule_text(arena, &model->schedule);
   timing.record = schedule_record_text(arena, &model->schedule);
   timing.plan = plan_from_model(arena, model, rung ? rung : timing.state);
+  timing.estimate = estimate_of(NULL, model);
   timing.row = cli_timing_no_row(arena, rung, &model->schedule, "not timed");
   return timing;
 }
@@ -48,6 +49,11 @@ void cli_timing_compile(CliWorker *worker, CliTiming *timing) {
   const ClientRequest request = {
       .kind = MESSAGE_COMPILE, .plan = timing->plan, .want = "cubin", .keep = true};
   timing->compile = cli_worker_submit(worker, &request, label_of(timing));
+}
+
+void cli_timing_clock(CliWorker *worker, CliTiming *timing) {
+  Arena *arena = timing->model->program->arena;
+  timing->compile = cli_clock_submit(worker, arena, timing->model, timing->plan, label_of(timing));
 }
 
 // Bytes of local memory that the kernels' registers spill to; −1 when the compiler did not say.
@@ -76,7 +82,8 @@ static void add_model(CliTiming *timing) {
   const Model *model = timing->model;
   row->rung = timing->rung;
   row->state = timing->record;
-  row->predicted_tflops = model->traffic.roofline_tflops;
+  timing->estimate = cli_clock_estimate(model, timing->compile);
+  row->predicted_tflops = timing->estimate.tflops;
   row->limit = model->traffic.limit;
   const CompileResult *cubin = timing->compile ? timing->compile->cubin : NULL;
   row->spill_bytes = spill_bytes(cubin);
@@ -90,7 +97,7 @@ static void add_model(CliTiming *timing) {
 void cli_timing_predict(CliTiming *timing) {
   add_model(timing);
   timing->row.occupancy = timing->model->resources.occupancy;
-  timing->row.registers = timing->model->resources.n_registers;
+  if (timing->row.registers < 0) timing->row.registers = timing->model->resources.n_registers;
 }
 
 static void fail(CliTiming *timing, int status, const char *why) {

@@ -1,7 +1,7 @@
 // One schedule compiled and timed through the worker: what bench, ladder and sweep are made of.
 #pragma once
 #include "base/json.h"
-#include "cli/common/cli_worker.h"
+#include "cli/common/cli_clock.h"
 #include "kernels/device/history/recorded.h"
 
 typedef struct CliTiming {
@@ -12,6 +12,7 @@ typedef struct CliTiming {
   WorkerAnswer *compile, *bench;  // NULL: not asked for
   const char *note;               // what ptxas did to its wgmmas (nvrtc.h); NULL: nothing
   int status;                     // CLI_OK: verified and timed
+  Estimate estimate;              // the one number: a stand-in until the clock has answered
   RecordedRow row;
 } CliTiming;
 
@@ -39,7 +40,10 @@ void cli_timing_run(CliWorker *worker, CliTiming *timing, CliTiming *other,
 // see one process that ends in good order. `gpu` is of driver.h.
 void cli_timing_run_here(Gpu *gpu, CliTiming *timing, CliTiming *other,
                          const CliTimingOptions *options);
-// Fills the row with what the model says alone.
+// Asks for the machine code and the clock's number of it.
+void cli_timing_clock(CliWorker *worker, CliTiming *timing);
+// Fills the row with what the model says alone, and the compiler and the clock where they were
+// asked and have answered.
 void cli_timing_predict(CliTiming *timing);
 // A row for what cannot be run: `why` is its error.
 RecordedRow cli_timing_no_row(Arena *arena, const char *rung, const Schedule *schedule,

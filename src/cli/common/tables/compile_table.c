@@ -25,7 +25,7 @@
 typedef struct TableGiven {
   const char *state, *ptxas_opt;
   OptionList knobs, worker;
-  bool json, csv, places;
+  bool json, csv, places, clock;
 } TableGiven;
 
 static const Option options[] = {
@@ -36,6 +36,7 @@ static const Option options[] = {
     {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(TableGiven, ptxas_opt)},
     {.name = "knob", .kind = OPTION_KIND_LIST, .offset = offsetof(TableGiven, knobs)},
     {.name = "places", .kind = OPTION_KIND_FLAG, .offset = offsetof(TableGiven, places)},
+    {.name = "compile", .kind = OPTION_KIND_FLAG, .offset = offsetof(TableGiven, clock)},
 };
 
 enum { POINTS_MAX = 64, FIGURES = 4 };
@@ -285,6 +286,8 @@ int compile_table_run(Arena *arena, int argc, char **argv) {
   if (argc > 1) diag_add(&diags, "usage", "a state is given with -k");
   if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
   if (given.places) diag_add(&diags, "usage", "--knob and --places exclude each other");
+  if (given.clock)
+    diag_add(&diags, "usage", "--compile is for one state; of several gemmview sweep has it");
   option_check_ptxas_opt(given.ptxas_opt, &diags);
   if (diags.count || !find_points(&table, &targets, &diags) || !claims_of(&table, &diags))
     return cli_fail(&diags);

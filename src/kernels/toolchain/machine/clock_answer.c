@@ -19,7 +19,8 @@
 #include "kernels/toolchain/machine/launch_play.h"
 #include "kernels/toolchain/machine/register_banks.h"
 #include "model/ir/program.h"
-#include "model/readings/cost/calibration.h"
+#include "model/readings/cost/estimate.h"
+#include "model/readings/cost/power.h"
 #include "sass/sass_text.h"
 
 enum {
@@ -270,7 +271,7 @@ static void play_launch(Arena *arena, const ClockMachine *machine, const ClockAs
 }
 
 static ClockAnswer no_answer(const char *why_not) {
-  return (ClockAnswer){.why_not = why_not, .main = -1, .clocks = {-1, -1, -1}};
+  return (ClockAnswer){.why_not = why_not, .main = -1, .clocks = {-1, -1, -1}, .power_share = 1};
 }
 
 static LaunchGiven given_of(Arena *arena, const unsigned char *cubin, size_t bytes,
@@ -470,7 +471,10 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   take_texts(arena, sass, &out);
   take_stay(arena, &play, &stay, machine.schedulers, &out);
   out.others = clocks_of_others(arena, compiled, emission, texts, &machine, ask->cold);
-  out.tflops = compiled->traffic.flop * out.mhz / (out.clocks.value + out.others) * 1e-6;
+  const double at_mhz = compiled->traffic.flop / (out.clocks.value + out.others) * 1e-6;
+  out.power_share = ask->mhz > 0 ? 1 : power_share(compiled, at_mhz * out.mhz);
+  out.mhz *= out.power_share;
+  out.tflops = at_mhz * out.mhz;
   if (ask->window && out.main >= 0)
     out.window = kernel_play_watch(arena, &play, &machine, &(PlayAsk){.cold = ask->cold},
                                    &out.loop[out.main].loop, out.loop[out.main].clocks.value);
@@ -480,20 +484,16 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
 
 // ---- without a compiler -------------------------------------------------------------------------
 
-ClockAnswer clock_answer_stand_in(Arena *arena, const Model *model, const ClockAsk *ask) {
-  static const double off_by = 1.5;
-  (void)arena;
+ClockAnswer clock_answer_stand_in(const Model *model, const ClockAsk *ask) {
   ClockAnswer out = no_answer(NULL);
-  const Calibration preset = calibration_none();
-  const CalibrationTerms terms = calibration_terms(model);
-  const double ns = calibration_ns(&preset, &terms);
+  const Estimate estimate = estimate_of(NULL, model);
   out.stand_in = true;
   out.target = model->target;
   out.kernel = "";
   out.mhz = ask->mhz > 0 ? ask->mhz : model->target->boost_mhz;
-  if (!(ns > 0)) return out;
-  out.tflops = model->traffic.flop / ns * 1e-3;
-  const double clocks = ns * out.mhz * 1e-3;
-  out.clocks = (ClockSpan){clocks, clocks / off_by, clocks * off_by};
+  if (!(estimate.tflops > 0)) return out;
+  out.tflops = estimate.tflops;
+  const double all = model->traffic.flop * out.mhz * 1e-6;
+  out.clocks = (ClockSpan){all / estimate.tflops, all / estimate.high, all / estimate.low};
   return out;
 }

@@ -78,7 +78,8 @@ typedef struct ClockAnswer {
   bool stand_in;          // clocks and tflops are a calibrated roofline's; there is no code
   const char *kernel;
   const Target *target;
-  double mhz;
+  double mhz;  // of the SM: the boost clock, as far as power allows it, unless one was given
+  double power_share;  // that power leaves of it; 1: all
   SassCode code;
   const char *const *text;  // of each instruction
   const int *line;          // of the CUDA text; NULL: not known
@@ -120,4 +121,4 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
                                const ClockTexts *texts, const SassResult *sass,
                                const ClockAsk *ask);
 // The stand-in while nothing is compiled.
-ClockAnswer clock_answer_stand_in(Arena *arena, const Model *model, const ClockAsk *ask);
+ClockAnswer clock_answer_stand_in(const Model *model, const ClockAsk *ask);

@@ -26,8 +26,15 @@ const char *calibration_what(CalibrationFactor factor) {
   return whats[factor];
 }
 
+double calibration_shipped_error(CalibrationFamily family) {
+#define X(id, name, error) error,
+  static const double errors[] = {CALIBRATION_FAMILIES_TABLE(X)};
+#undef X
+  return errors[family];
+}
+
 const char *calibration_family_name(CalibrationFamily family) {
-#define X(id, name) name,
+#define X(id, name, error) name,
   static const char *const names[] = {CALIBRATION_FAMILIES_TABLE(X)};
 #undef X
   return names[family];

@@ -1,8 +1,9 @@
-// One choice: the fit of the kernel's family, or the roofline itself.
+// Clocked speed, or else fitted factors, or else those that the program brings along.
 //
-// Worked example: the roofline has 64.9 TFLOP/s for 4096³ in fp32, so 2.12 ms; with shared memory
-// 1.4 times as slow as stated and few warps the fit says 3.1 ms, 44.3 TFLOP/s. Half of the points
-// that it had not seen were off by less than ln(time/time) = 0.157, which is 17 %.
+// Worked example: the data sheet's roofline has 64.9 TFLOP/s for 4096³ in fp32, so 2.12 ms; with
+// shared memory 1.4 times as slow as stated and few warps a fit says 3.1 ms, 44.3 TFLOP/s. Half of
+// the points that it had not seen were off by less than ln(time/time) = 0.157, which is 17 %. Once
+// the kernel is compiled, its machine code is played: 49.8 TFLOP/s, ±10 %.
 #include "model/readings/cost/estimate.h"
 
 #include <math.h>
@@ -12,22 +13,53 @@
 
 Estimate estimate_of(const Calibration *fits, const Model *model) {
   const Traffic *t = &model->traffic;
-  const Estimate roofline = {t->roofline_tflops, NULL};
-  if (!fits || !(t->roofline_tflops > 0)) return roofline;
+  if (!(t->roofline_tflops > 0)) return (Estimate){.tflops = -1, .low = -1, .high = -1};
   const CalibrationTerms terms = calibration_terms(model);
-  const Calibration *fit = &fits[terms.family];
-  if (!fit->n) return roofline;
-  return (Estimate){t->flop / calibration_ns(fit, &terms) * 1e-3, fit};
+  const Calibration *fit = fits && fits[terms.family].n ? &fits[terms.family] : NULL;
+  const Calibration shipped = calibration_none();
+  const double tflops = t->flop / calibration_ns(fit ? fit : &shipped, &terms) * 1e-3,
+               error = exp(fit ? fit->error : calibration_shipped_error(terms.family));
+  return (Estimate){.by = ESTIMATE_STAND_IN,
+                    .tflops = tflops,
+                    .low = tflops / error,
+                    .high = tflops * error,
+                    .fit = fit,
+                    .borrowed = !fit && !str_equal(model->target->id, CALIBRATION_SHIPPED_OF)};
+}
+
+Estimate estimate_clocked(const ClockedSpeed *speed) {
+  return (Estimate){
+      .by = ESTIMATE_CLOCK, .tflops = speed->tflops, .low = speed->low, .high = speed->high};
+}
+
+const char *estimate_word(const Estimate *estimate) {
+  static const char *const words[] = {
+      [ESTIMATE_UNKNOWN] = "unknown", [ESTIMATE_STAND_IN] = "stand-in", [ESTIMATE_CLOCK] = "clock"};
+  return words[estimate->by];
+}
+
+char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate) {
+  const double longer = estimate->tflops / estimate->low - 1;  // that it may take
+  out[0] = '\0';
+  if (estimate->by) snprintf(out, ESTIMATE_SAID_BYTES, "±%.0f %%", 100 * longer);
+  return out;
 }
 
 char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate) {
+  char error[ESTIMATE_SAID_BYTES];
+  estimate_error_said(error, estimate);
   if (estimate->fit)
-    snprintf(out, ESTIMATE_SAID_BYTES, "±%.0f %% on %d points",
-             100 * (exp(estimate->fit->error) - 1), estimate->fit->n);
+    snprintf(out, ESTIMATE_SAID_BYTES, "%.16s on %d points", error, estimate->fit->n);
   else
-    snprintf(out, ESTIMATE_SAID_BYTES, "unchecked on this GPU");
+    snprintf(out, ESTIMATE_SAID_BYTES, "%.16s%s", error,
+             estimate->borrowed ? ", borrowed from H200" : "");
   return out;
 }
+
+static double known(double tflops) { return tflops > 0 ? tflops : NAN; }
+
+#define FORM_FILE "model/readings/cost/estimate.form"
+#include "base/form_make.h"
 
 // ---- reasons ------------------------------------------------------------------------------------
 
@@ -74,9 +106,9 @@ static void say_waits(Str *out, const Model *model) {
             "that, and the roofline does not count it.");
 }
 
-const char *estimate_reasons(Arena *arena, const Estimate *estimate, const Model *model) {
+const char *roofline_reasons(Arena *arena, const Model *model) {
   Str out = str_new(arena);
-  if (estimate->fit || !(model->traffic.roofline_tflops > 0)) return "";
+  if (!(model->traffic.roofline_tflops > 0)) return "";
   say_rounds(&out, model);
   say_unknown_rate(&out, model);
   say_waits(&out, model);

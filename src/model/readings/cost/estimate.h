@@ -1,25 +1,50 @@
-// The speed that a model promises: by the roofline as one GPU was found to be, where that is known,
-// and how good such promises have been there.
+// The one number for a schedule's speed: what its compiled machine code takes by the clock, or,
+// until that is known, a calibrated stand-in. Every surface asks for it here.
 //
-//   Estimate estimate = estimate_of(fits, model);
-//   estimate_said(text, &estimate)               "±17 % on 212 points"
-//   estimate_reasons(arena, &estimate, model)    "512 tiles on 148 SMs are 3.46 for each, and …"
+//   Estimate estimate = estimate_of(fits, model);      the stand-in, before a compiler has answered
+//   estimate = estimate_clocked(&speed);               the clock's number, once it has
+//   estimate_word(&estimate), estimate_said(text, &estimate)     "clock", "±10 %"
+//
+// A recorded or measured speed stands beside it, never in its place. The data sheet's roofline,
+// Traffic.roofline_tflops, is no promise: it is shown under that name alone.
 #pragma once
+#include "base/form.h"
 #include "model/readings/cost/calibration.h"
 
+typedef enum EstimateBy { ESTIMATE_UNKNOWN, ESTIMATE_STAND_IN, ESTIMATE_CLOCK } EstimateBy;
+
+// What the clock says of a kernel's machine code, in TFLOP/s.
+typedef struct ClockedSpeed {
+  double tflops, low, high;
+} ClockedSpeed;
+
 typedef struct Estimate {
-  double tflops;           // of a roofline that is not known as negative as there
-  const Calibration *fit;  // NULL: the data sheet's roofline, of which nothing is known here
+  EstimateBy by;
+  double tflops, low, high;  // TFLOP/s; not above 0: a rate that it needs is not known
+  // Of a stand-in: the factors fitted on that GPU; NULL: those that the program brings along, and
+  // whether they are of another GPU.
+  const Calibration *fit;
+  bool borrowed;
 } Estimate;
 
-// `fits`: one for each family, n = 0 where there is none; NULL: of no family. `model` is legal.
+// The stand-in. `fits`: one for each family, n = 0 where there is none; NULL: of no family. `model`
+// is legal.
 Estimate estimate_of(const Calibration *fits, const Model *model);
+Estimate estimate_clocked(const ClockedSpeed *speed);
 
-enum { ESTIMATE_SAID_BYTES = 48 };
-// The median of what the fit was off by on points that it had not seen; gives `out` back.
+const char *estimate_word(const Estimate *estimate);  // "clock", "stand-in", "unknown"
+
+enum { ESTIMATE_SAID_BYTES = 64 };
+// "±10 %", "±17 % on 212 points", "±13 %, borrowed from H200"; gives `out` back. Of a stand-in the
+// median of what its factors were off by.
 char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate);
+// "±10 %" alone.
+char *estimate_error_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate);
+
+// {"clock_tflops":36.5,"clock_low":33.2,"clock_high":40.6,"clock_origin":"clock"}
+extern const Form estimate_form;
 
 // Why a roofline stands where it does, beside the units of Traffic: tiles of the last round, a rate
 // that no source states, waits that other blocks cover or that it knows nothing of. Sentences, each
-// where it matters; "" where none does, and of an estimate by a fit, which has terms for them.
-const char *estimate_reasons(Arena *arena, const Estimate *estimate, const Model *model);
+// where it matters; "" where none does.
+const char *roofline_reasons(Arena *arena, const Model *model);

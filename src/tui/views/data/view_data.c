@@ -42,6 +42,12 @@ static const char *trial_value_text(Arena *arena, const Session *session, const 
   return knob_value_text(arena, &schedule, trial->knob);
 }
 
+static const Estimate *estimate_of_trial(Arena *arena, const Session *session, const Trial *trial) {
+  Estimate *out = ARENA_NEW(arena, Estimate);
+  *out = results_estimate(&session->results, trial->key, &trial->stand_in);
+  return out;
+}
+
 static const BetterKernel *tuned_kernel(Arena *arena, const Session *session) {
   BetterKernel *better = ARENA_NEW(arena, BetterKernel);
   *better = better_kernel(arena, session);

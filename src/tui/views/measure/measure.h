@@ -26,7 +26,7 @@ typedef struct RungLine {
   const Timed *timed;  // NULL: never timed
   double before;       // TFLOP/s of the rung that it builds on, where both can be compared; 0: none
   bool elsewhere;      // on another GPU than this one
-  double estimate;     // TFLOP/s; NaN: it breaks a rule here
+  Estimate estimate;   // the one number; unknown: it breaks a rule here
   // An article's TFLOP/s, how many times those of the rung before that it has a time for, and of
   // the first one; 0: none, or nothing to compare it with. Never beside a number of ours.
   double claimed, claimed_before, claimed_first;
@@ -37,7 +37,7 @@ typedef struct LadderLines {
   RungLine *line;
   double top, reference;  // TFLOP/s; 0 = not known
   const Timed *referred;  // the timing that `reference` stood beside
-  const char *reasons;    // of the present state's estimate; "" none
+  const char *reasons;    // of the present state's roofline; "" none
 } LadderLines;
 
 LadderLines *measure_ladder_lines(Session *session);
@@ -45,3 +45,5 @@ LadderLines *measure_ladder_lines(Session *session);
 // The style and the letter of a number's origin: m, r, e, c; a blank where it is counted, exact.
 Style measure_origin_style(Origin origin);
 char measure_origin_mark(Origin origin);
+// "36.5" by the clock, "~34.1" of a stand-in, "–" where it is not known; gives `out` back.
+char *measure_estimate_text(char *out, const Estimate *estimate);

@@ -1,11 +1,12 @@
 // The ladder: every rung with its number, where the number comes from, and a bar; below, the rung
 // under the cursor and what limits the present kernel.
 //
-//   #  rung               TFLOP/s    × prev cuBLAS  model
-//   6  padding               31.2 r  ×1.05    0.61   48.3  ██████▓     ┊
+//   #  rung               TFLOP/s    × prev cuBLAS  clock
+//   6  padding               31.2 r  ×1.05    0.61   32.0  ██████▓     ┊
 //
 // The shaded end of a bar is the gain over the rung it builds on, the light shade behind it the
-// loss: all of them together are a waterfall of what paid. Estimates never stand in the column of
+// loss: all of them together are a waterfall of what paid. A ~ in front of the clock's number says
+// that it is a stand-in: the rung was not compiled. Estimates never stand in the column of
 // measurements, and an article's only where nobody has timed the rung: in another colour, with the
 // letter c, and set against the article's own numbers alone. Below, the claim is quoted whole. The
 // rows are the ladder's own states, whatever the present one is.
@@ -36,19 +37,21 @@ enum {
 
 // ---- lines --------------------------------------------------------------------------------------
 
-// Estimates need a model of every rung; they change with the ladder only.
-static double estimate_rung(Session *session, const Rung *rung) {
+// Stand-ins need a model of every rung; they change with the ladder only.
+static Estimate stand_in_of(Session *session, const Rung *rung) {
   arena_reset(session->trial);
   const Model *model = model_build(session->trial, &session->targets, &rung->schedule);
-  return model->ok ? session_estimate(session, model).tflops : NAN;
+  return model->ok ? session_stand_in(session, model) : (Estimate){.tflops = NAN};
 }
 
-static const double *ladder_estimates(Session *session) {
-  if (session->estimated == session->ladder) return session->estimates;
-  for (int i = 0; i < session->ladder->n_rungs && i < SESSION_RUNGS_MAX; i++)
-    session->estimates[i] = estimate_rung(session, &session->ladder->rung[i]);
+static void find_stand_ins(Session *session) {
+  if (session->estimated == session->ladder) return;
+  for (int i = 0; i < session->ladder->n_rungs && i < SESSION_RUNGS_MAX; i++) {
+    const Rung *rung = &session->ladder->rung[i];
+    session->stand_ins[i] =
+        (StandIn){schedule_identity(&rung->schedule), stand_in_of(session, rung)};
+  }
   session->estimated = session->ladder;
-  return session->estimates;
 }
 
 static bool same_problem(const Schedule *a, const Schedule *b) {
@@ -94,11 +97,9 @@ static void find_claims(const Session *session, LadderLines *lines) {
 
 LadderLines *measure_ladder_lines(Session *session) {
   LadderLines *lines = ARENA_NEW(session->frame, LadderLines);
-  const double *estimates = ladder_estimates(session);
+  find_stand_ins(session);
   int n = session->ladder->n_rungs;
-  const Model *model = session->now.picture->model;
-  const Estimate estimate = session_estimate(session, model);
-  lines->reasons = estimate_reasons(session->frame, &estimate, model);
+  lines->reasons = roofline_reasons(session->frame, session->now.picture->model);
   lines->n = n < SESSION_RUNGS_MAX ? n : SESSION_RUNGS_MAX;
   lines->line = ARENA_ARRAY(session->frame, RungLine, lines->n);
   for (int i = 0; i < lines->n; i++) {
@@ -108,9 +109,10 @@ LadderLines *measure_ladder_lines(Session *session) {
     if (!line->timed) line->timed = results_find_elsewhere(&session->results, schedule);
     line->elsewhere = line->timed && (!str_equal(line->timed->schedule.target, schedule->target) ||
                                       at_hand_is_other(session, line->timed));
-    line->estimate = estimates[i];
+    const StandIn *stand_in = &session->stand_ins[i];
+    line->estimate = results_estimate(&session->results, stand_in->key, &stand_in->estimate);
     line->before = find_before(session, lines, i);
-    if (line->estimate > 0) lines->top = fmax(lines->top, line->estimate);
+    if (line->estimate.tflops > 0) lines->top = fmax(lines->top, line->estimate.tflops);
     if (!line->timed || line->elsewhere) continue;
     if (line->timed->ok) lines->top = fmax(lines->top, line->timed->tflops);
     if (i == session->rung) {
@@ -123,7 +125,10 @@ LadderLines *measure_ladder_lines(Session *session) {
   return lines;
 }
 
-static const void *prepare(Session *session) { return measure_ladder_lines(session); }
+static const void *prepare(Session *session) {
+  session->clocks_shown = CLOCKS_OF_LADDER;
+  return measure_ladder_lines(session);
+}
 
 // ---- the table ----------------------------------------------------------------------------------
 
@@ -162,7 +167,7 @@ static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungL
     draw_before(canvas, row, timed->tflops / line->before, style);
   }
   canvas_fit(canvas, row, 0, MODEL_COL, 6, ALIGN_RIGHT, STYLE_ESTIMATED,
-             line->estimate > 0 ? fmt_figure(c, line->estimate) : "–");
+             measure_estimate_text(c, &line->estimate));
 }
 
 // The step from the rung before: dark shade on what it gained, light on what it lost.
@@ -199,8 +204,8 @@ static void draw_bar(Canvas *canvas, Rect row, const RungLine *line, double top,
     canvas_bar(canvas, row, 0, BAR_COL, cols, timed->tflops / top,
                here ? STYLE_BAR_BEST : STYLE_BAR);
   if (line->before > 0 && !line->elsewhere) draw_step(canvas, row, cols, line, top);
-  if (line->estimate > 0 && !line->elsewhere) {
-    int at = (int)((cols - 1) * line->estimate / top);
+  if (line->estimate.tflops > 0 && !line->elsewhere) {
+    int at = (int)((cols - 1) * line->estimate.tflops / top);
     canvas_text(canvas, row, 0, BAR_COL + at, STYLE_ESTIMATED, "┊");
   }
 }
@@ -223,21 +228,23 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
 
 // Of the present rung's family, which the whole ladder is nearly always of.
 static Estimate estimate_here(const Session *session) {
-  return session_estimate(session, session->now.picture->model);
+  return session_estimate(session, session->now.picture->estimate);
 }
 
-// "▓ won ░ lost ┊ model ±17 % on 212 points"; what has no room gives way to how good the model is.
+// "▓ won ░ lost ┊ clock ~stand-in ±17 % on 212 points"; what has no room gives way to how good the
+// number is.
 static void draw_bar_legend(Canvas *canvas, Rect head, const Session *session) {
   static const struct {
     const char *mark, *text;
     Style style;
-  } marks[] = {{"▓", "won", STYLE_OK}, {"░", "lost", STYLE_BAD}, {"┊", "model", STYLE_ESTIMATED}};
+  } marks[] = {{"▓", "won", STYLE_OK}, {"░", "lost", STYLE_BAD}, {"┊", "clock", STYLE_ESTIMATED}};
   enum { LEGEND_COLS = 21 };
   const Estimate estimate = estimate_here(session);
-  char said[ESTIMATE_SAID_BYTES];
-  estimate_said(said, &estimate);
+  char error[ESTIMATE_SAID_BYTES], said[ESTIMATE_SAID_BYTES + 16];
+  snprintf(said, sizeof said, "%s%s %s", estimate.by == ESTIMATE_STAND_IN ? "~" : "",
+           estimate_word(&estimate), estimate_said(error, &estimate));
   const int room = head.cols - BAR_COL - LEGEND_COLS;
-  const bool whole = utf8_columns(said) + 1 < room, only = estimate.fit && !whole;
+  const bool whole = utf8_columns(said) + 1 < room, only = !whole;
   int col = BAR_COL;
   for (int i = only ? 2 : 0; i < 3; i++) {
     col = canvas_text(canvas, head, 0, col, marks[i].style, marks[i].mark) + 1;
@@ -265,7 +272,7 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
   canvas_text(canvas, head, 0, BEFORE_COL, STYLE_HEADER, "× prev");
   canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER,
               schedule_reference(&session->ladder->rung[0].schedule));
-  canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "model");
+  canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "clock");
   draw_bar_legend(canvas, head, session);
   draw_first_title(canvas, head, lines);
   int cursor = session_view_state_const(session)->cursor;
@@ -411,6 +418,9 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session, const L
   if (power)
     canvas_printf(canvas, in, 0, col, STYLE_ACCENT, "; power allows less: %s TFLOP/s",
                   fmt_figure(figure, model->traffic.power_tflops));
+  else if (model->traffic.roofline_tflops > 0)
+    canvas_printf(canvas, in, 0, col, STYLE_DIM, "; roofline %s TFLOP/s",
+                  fmt_figure(figure, model->traffic.roofline_tflops));
   for (int i = 0; i < n; i++)
     draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, now[i].title, now[i].clocks,
                a ? then[i].clocks : -1, top, !power && !(now[i].clocks < top));

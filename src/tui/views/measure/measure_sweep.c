@@ -1,9 +1,10 @@
-// One knob through all its values: the estimate at once, what was timed beside it.
+// One knob through all its values: the clock's number, or its stand-in (~) until a value is
+// compiled, and what was timed beside it.
 //
 //   SPLITK  blocks that share one tile of C, each with a part of K
-//   estimate ▁▂▄▆█▇▇      best 16: 41.2 TFLOP/s
+//   clock    ▁▂▄▆█▇▇      best 16: 41.2 TFLOP/s
 //   timed    ▁▂·▆█··      best 16: 38.0 TFLOP/s, recorded
-//     value   estimate  timed    of cuBLAS  shared  registers  spilled  blocks/SM
+//     value   clock     timed    of cuBLAS  shared  registers  spilled  blocks/SM
 //
 // Registers are the compiler's where it has spoken, of a state that was compiled or timed, and so
 // are the bytes it spilled; else they are estimated. The knob is the one under the cursor of the
@@ -23,8 +24,8 @@ enum { VALUE_COL = 3, BAR_COL = 67, HEAD_ROWS = 4 };
 
 typedef struct SweepLine {
   const char *value;
-  double estimate, timed;    // TFLOP/s, NaN: none
-  const Calibration *known;  // that the estimate goes by; NULL: the data sheet's roofline
+  Estimate estimate;  // the one number; unknown: none
+  double timed;       // TFLOP/s, NaN: none
   const Timed *result;
   Counted counted;
   Resources fit;  // by that count where there is one
@@ -43,8 +44,9 @@ static void take_point(Session *session, SweepLines *lines, int i) {
   const Timed *timed = results_find(&session->results, &schedule);
   SweepLine *line = &lines->line[i];
   line->value = knob_value_text(session->frame, &schedule, sweep->knob);
-  line->estimate = point->done && point->legal ? point->estimate.tflops : NAN;
-  line->known = point->done && point->legal ? point->estimate.fit : NULL;
+  line->estimate = (Estimate){.tflops = NAN};
+  if (point->done && point->legal)
+    line->estimate = results_estimate(&session->results, point->key, &point->stand_in);
   line->result = timed;
   line->timed = timed && timed->ok ? timed->tflops : NAN;
   line->counted = results_counted(&session->results, &schedule);
@@ -52,18 +54,20 @@ static void take_point(Session *session, SweepLines *lines, int i) {
   if (line->counted.registers >= 0 && point->done && point->legal)
     line->fit = resources_with_registers(&point->resources, session->now.picture->model->target,
                                          line->counted.registers, line->counted.spill_bytes);
-  lines->estimates[i] = line->estimate;
+  lines->estimates[i] = line->estimate.tflops;
   // A time of another GPU stands in its row, but in no picture beside what this one did.
   lines->timings[i] = timed && at_hand_is_other(session, timed) ? NAN : line->timed;
-  lines->top = fmax(lines->top, fmax(line->estimate, lines->timings[i]));
-  bool better = lines->best_estimate < 0 || line->estimate > lines->estimates[lines->best_estimate];
-  if (line->estimate > 0 && better) lines->best_estimate = i;
+  lines->top = fmax(lines->top, fmax(lines->estimates[i], lines->timings[i]));
+  bool better =
+      lines->best_estimate < 0 || lines->estimates[i] > lines->estimates[lines->best_estimate];
+  if (lines->estimates[i] > 0 && better) lines->best_estimate = i;
   better = lines->best_timed < 0 || lines->timings[i] > lines->timings[lines->best_timed];
   if (lines->timings[i] > 0 && better) lines->best_timed = i;
 }
 
 static const void *prepare(Session *session) {
   KnobSweep *sweep = session->sweep;
+  session->clocks_shown = CLOCKS_OF_SWEEP;
   if (!session->now.reasons) session_start_sweep(session);
   SweepLines *lines = ARENA_NEW(session->frame, SweepLines);
   lines->best_estimate = lines->best_timed = -1;
@@ -91,22 +95,21 @@ static void draw_spark(Canvas *canvas, Rect in, int row, const char *what, Style
   col = canvas_printf(canvas, in, row, col, style, "best %s: %s TFLOP/s", lines->line[best].value,
                       fmt_figure(figure, values[best]));
   if (values != lines->estimates) return;
-  const Estimate estimate = {values[best], lines->line[best].known};
-  char said[ESTIMATE_SAID_BYTES];
-  estimate_said(said, &estimate);
-  if (col + 2 + utf8_columns(said) <= in.cols)
-    canvas_printf(canvas, in, row, col, STYLE_DIM, ", %s", said);
+  const Estimate *estimate = &lines->line[best].estimate;
+  char error[ESTIMATE_SAID_BYTES], said[ESTIMATE_SAID_BYTES + 16];
+  snprintf(said, sizeof said, ", %s %s", estimate_word(estimate), estimate_said(error, estimate));
+  if (col + utf8_columns(said) <= in.cols) canvas_text(canvas, in, row, col, STYLE_DIM, said);
 }
 
 static void draw_head(Canvas *canvas, Rect in, const Session *session, const SweepLines *lines) {
   const Knob *knob = &knob_table[session->sweep->knob];
   int col = canvas_text(canvas, in, 0, 1, STYLE_KNOB, knob->name) + 2;
   canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, knob->help);
-  draw_spark(canvas, in, 1, "estimate", STYLE_ESTIMATED, lines, lines->estimates,
+  draw_spark(canvas, in, 1, "clock", STYLE_ESTIMATED, lines, lines->estimates,
              lines->best_estimate);
   draw_spark(canvas, in, 2, "timed", STYLE_RECORDED, lines, lines->timings, lines->best_timed);
   canvas_printf(canvas, in, 3, VALUE_COL, STYLE_HEADER,
-                "value    estimate   timed   %-6s  shared   regs spilled blk/SM",
+                "value       clock   timed   %-6s  shared   regs spilled blk/SM",
                 schedule_reference(&session->now.pictured));
 }
 
@@ -149,14 +152,14 @@ static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const 
     return;
   }
   canvas_fit(canvas, row, 0, 13, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
-             fmt_figure(figure, line->estimate));
+             measure_estimate_text(figure, &line->estimate));
   draw_timed(canvas, row, line);
   canvas_fit(canvas, row, 0, 38, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
              fmt_figure(clocks, point->traffic.shared_clocks));
   draw_registers(canvas, row, line);
   int cols = row.cols - BAR_COL - 2;
   if (cols < 8) return;
-  canvas_bar(canvas, row, 0, BAR_COL + 1, cols, line->estimate / lines->top,
+  canvas_bar(canvas, row, 0, BAR_COL + 1, cols, line->estimate.tflops / lines->top,
              i == lines->best_estimate ? STYLE_BAR_BEST : STYLE_BAR);
 }
 

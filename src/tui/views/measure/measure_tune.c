@@ -85,10 +85,9 @@ static void draw_best(Canvas *canvas, Rect in, const Session *session, const Tun
   if (seen->best_predicted_ns > 0)
     col = canvas_printf(canvas, in, 2, col, STYLE_ESTIMATED, "  predicted %s",
                         fmt_time(text, seen->best_predicted_ns));
-  const Estimate fitted = {0, &seen->calibration};
-  char said[ESTIMATE_SAID_BYTES];
   if (seen->calibration.n && col + 30 < in.cols)
-    canvas_printf(canvas, in, 2, col, STYLE_DIM, ", model %s", estimate_said(said, &fitted));
+    canvas_printf(canvas, in, 2, col, STYLE_DIM, ", stand-in ±%.0f %% on %d points",
+                  100 * (exp(seen->calibration.error) - 1), seen->calibration.n);
   const char *changes = better_kernel_changes(session->frame, session, &seen->best);
   col = canvas_text(canvas, in, 3, 1, STYLE_DIM, "from here: ");
   canvas_fit(canvas, in, 3, col, in.cols - col - 1, ALIGN_LEFT, STYLE_TEXT, changes);

@@ -6,10 +6,12 @@
 // number, so that none is ever taken for another.
 #include "tui/views/measure/measure.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/str.h"
 #include "model/readings/rules/knob_use.h"
+#include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/claim_rows.h"
@@ -34,6 +36,13 @@ static const struct {
 
 Style measure_origin_style(Origin origin) { return origins[origin].style; }
 char measure_origin_mark(Origin origin) { return origins[origin].mark; }
+
+char *measure_estimate_text(char *out, const Estimate *estimate) {
+  char figure[FMT_MAX];
+  snprintf(out, FMT_MAX, "%s%.20s", estimate->by == ESTIMATE_STAND_IN ? "~" : "",
+           estimate->tflops > 0 ? fmt_figure(figure, estimate->tflops) : "–");
+  return out;
+}
 
 // ---- drawing ------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@
 #include "model/readings/derive.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
+#include "tui/session/at_hand.h"
 #include "tui/session/better_kernel.h"
 #include "tui/session/knob_gain.h"
 #include "tui/views/memory/bank_card.h"
@@ -51,16 +52,28 @@ static Resources expected_resources(const Session *session, const Trial *trial) 
                                   registers < 1 ? 1 : registers, -1);
 }
 
-// "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s", "est. ±17 % 36.7 → 39.1 TFLOP/s".
+// What was timed of a neighbour, where the state was not: "recorded 38.3".
+static void add_record(Str *out, const Session *session, const Promise *promise) {
+  char figure[FMT_MAX];
+  const Timed *there = promise->there;
+  if (!there || at_hand_is_other(session, there)) return;
+  str_printf(out, "%s%s %s", out->length && out->text[out->length - 1] != ' ' ? ", " : "",
+             results_said(there), fmt_figure(figure, there->tflops));
+}
+
+// "clock 36.5 → 38.0 TFLOP/s, recorded 36.7 → 38.3", "stand-in 34.1 → 36.0 TFLOP/s, recorded 38.3".
 static void add_promise(Str *out, const Session *session, int *left, const Promise *promise) {
-  const char *who = promise->origin == ORIGIN_ESTIMATED ? "est." : origin_name(promise->origin);
-  if (promise->fit)
-    who = arena_printf(out->arena, "est. ±%.0f %%", 100 * (exp(promise->fit->error) - 1));
-  add_change(out, session, left, who, promise->from, promise->to, " TFLOP/s");
+  add_change(out, session, left, estimate_word(&promise->to), promise->from.tflops,
+             promise->to.tflops, " TFLOP/s");
+  if (promise->comparable)
+    add_change(out, session, left, results_said(promise->there), promise->here->tflops,
+               promise->there->tflops, "");
+  else
+    add_record(out, session, promise);
 }
 
 static Promise promise_here(const Session *session, const Trial *trial) {
-  const Estimate own = session_estimate(session, session->now.picture->estimate);
+  const Estimate own = session_stand_in(session, session->now.picture->estimate);
   return promise_of(&session->results, &session->now.pictured, &own, trial);
 }
 
@@ -190,7 +203,7 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
 }
 
 const Trial *explore_best(const Session *session) {
-  const Estimate own = session_estimate(session, session->now.picture->estimate);
+  const Estimate own = session_stand_in(session, session->now.picture->estimate);
   return promise_best(&session->results, session->advice, &own);
 }
 
@@ -204,10 +217,6 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   if (key != KEY_NONE) str_printf(&out, " (%s)", key_print(key, name));
   str_add(&out, ": ");
   add_effects(&out, session, best, EFFECTS);
-  const Promise promise = promise_here(session, best);
-  if (promise.reached > 0)
-    str_printf(&out, "; as this state, at %.0f %% of the %s", 100 * promise.reached,
-               promise.fit ? "estimate" : "roofline");
   say(explore, STYLE_NOTE, out.text);
 }
 

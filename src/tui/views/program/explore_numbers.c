@@ -251,19 +251,52 @@ void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- speed --------------------------------------------------------------------------------------
 
-// "A 111 → B ": only numbers of one origin stand beside each other.
-static int draw_speed_of_a(Canvas *canvas, Rect in, const Session *session, Origin origin) {
-  if (!session->comparing) return 1;
-  const Timed *a = results_find(&session->results, &session->then.schedule);
-  double tflops = a && a->ok && a->origin == origin ? a->tflops : NAN;
-  if (origin == ORIGIN_ESTIMATED)
-    tflops = session_estimate(session, session->then.picture->model).tflops;
-  if (!(tflops > 0)) return 1;
+// "A 111 → B ": only numbers of one origin stand beside each other; the column behind it.
+static int draw_a(Canvas *canvas, Rect in, double tflops) {
   char figure[FMT_MAX];
+  if (!(tflops > 0)) return 1;
   return canvas_printf(canvas, in, 0, 1, STYLE_SIDE_A, "A %s %s B ", fmt_figure(figure, tflops),
                        canvas->ascii ? "->" : "→");
 }
 
+static int draw_timed_a(Canvas *canvas, Rect in, const Session *session, Origin origin) {
+  const Timed *a =
+      session->comparing ? results_find(&session->results, &session->then.schedule) : NULL;
+  return draw_a(canvas, in, a && a->ok && a->origin == origin ? a->tflops : (double)NAN);
+}
+
+static int draw_estimated_a(Canvas *canvas, Rect in, const Session *session, EstimateBy by) {
+  if (!session->comparing) return 1;
+  const Estimate a = session_estimate(session, session->then.picture->estimate);
+  return draw_a(canvas, in, a.by == by ? a.tflops : (double)NAN);
+}
+
+// "clock 36.1 ±10 %" beside what was timed.
+static void say_beside(const Session *session, char out[ESTIMATE_SAID_BYTES]) {
+  const Estimate estimate = session_estimate(session, session->now.picture->estimate);
+  char figure[FMT_MAX], error[ESTIMATE_SAID_BYTES];
+  out[0] = '\0';
+  if (estimate.by)
+    snprintf(out, ESTIMATE_SAID_BYTES, "%s %.12s %.16s", estimate_word(&estimate),
+             fmt_figure(figure, estimate.tflops), estimate_error_said(error, &estimate));
+}
+
+// "recorded, NVIDIA H200, 2026-11-22", behind what had no room above: "recorded; clock 36.1 ±10 %".
+static void draw_timed_where(Canvas *canvas, Rect in, const Timed *timed, const char *beside) {
+  int col = canvas_text(canvas, in, 1, 1, measure_origin_style(timed->origin), results_said(timed));
+  if (timed->by) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, " by %s", timed->by);
+  if (*beside) {
+    col = canvas_text(canvas, in, 1, col, STYLE_DIM, "; ");
+    col = canvas_fit(canvas, in, 1, col, in.cols - col, ALIGN_LEFT, STYLE_ESTIMATED, beside);
+  }
+  if (*beside) return;
+  if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);
+  if (timed->date) col = canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
+  if (timed->turns && col + 2 + (int)strlen(timed->turns) <= in.cols)
+    canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %s", timed->turns);
+}
+
+// The number that was timed, and beside it the one that was expected.
 static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Timed *timed) {
   char a[FMT_MAX], b[FMT_MAX];
   const char *who = schedule_reference(&session->now.pictured);
@@ -273,19 +306,20 @@ static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Ti
                timed->error ? timed->error : "");
     return;
   }
-  int col = draw_speed_of_a(canvas, in, session, timed->origin);
+  char beside[ESTIMATE_SAID_BYTES];
+  say_beside(session, beside);
+  int col = draw_timed_a(canvas, in, session, timed->origin);
   col = canvas_printf(canvas, in, 0, col, measure_origin_style(timed->origin), "%s TFLOP/s",
                       fmt_figure(a, timed->tflops));
   if (timed->ratio > 0 && col + RATIO_COLS <= in.cols)
-    canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of %s", fmt_ratio(b, timed->ratio), who);
+    col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of %s", fmt_ratio(b, timed->ratio),
+                        who);
   else if (timed->ratio > 0 && col + RATIO_COLS - 4 <= in.cols)
-    canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s %s", fmt_ratio(b, timed->ratio), who);
-  col = canvas_text(canvas, in, 1, 1, measure_origin_style(timed->origin), results_said(timed));
-  if (timed->by) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, " by %s", timed->by);
-  if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);
-  if (timed->date) col = canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
-  if (timed->turns && col + 2 + (int)strlen(timed->turns) <= in.cols)
-    canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %s", timed->turns);
+    col =
+        canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s %s", fmt_ratio(b, timed->ratio), who);
+  const bool fits = col + 2 + utf8_columns(beside) <= in.cols;
+  if (fits) canvas_text(canvas, in, 0, col + 2, STYLE_ESTIMATED, beside);
+  draw_timed_where(canvas, in, timed, fits ? "" : beside);
 }
 
 // "no record; rung 6 is 1 knob off"
@@ -312,27 +346,24 @@ static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
   canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, text);
 }
 
-// "44.3 TFLOP/s est. ±17 % on 212 points"; "64.9 TFLOP/s roofline (est.), unchecked on this GPU"
-// where nothing was fitted. As much of it as there is room for, no half of a word.
-static void draw_estimated(Canvas *canvas, Rect in, int col, const Session *session) {
-  const Estimate estimate = session_estimate(session, session->now.picture->model);
-  char figure[FMT_MAX], said[ESTIMATE_SAID_BYTES], text[3][192];
-  fmt_figure(figure, estimate.tflops);
-  estimate_said(said, &estimate);
-  snprintf(text[0], sizeof text[0], "%s TFLOP/s %s %s", figure,
-           estimate.fit ? "est." : "roofline (est.),", said);
-  snprintf(text[1], sizeof text[1], "%s TFLOP/s roofline (estimate)", figure);
-  if (estimate.fit)  // without the points
-    snprintf(text[1], sizeof text[1], "%s TFLOP/s est. %.*s", figure, (int)strcspn(said, "%") + 1,
-             said);
-  snprintf(text[2], sizeof text[2], "%s TFLOP/s (estimate)", figure);
+// "36.5 TFLOP/s clock ±10 %"; "44.3 TFLOP/s stand-in ±17 % on 212 points" until it is compiled. As
+// much of it as there is room for, no half of a word.
+static void draw_estimated(Canvas *canvas, Rect in, int col, const Estimate *estimate) {
+  char figure[FMT_MAX], said[2][ESTIMATE_SAID_BYTES], text[3][192];
+  fmt_figure(figure, estimate->tflops);
+  snprintf(text[0], sizeof text[0], "%s TFLOP/s %s %s", figure, estimate_word(estimate),
+           estimate_said(said[0], estimate));
+  snprintf(text[1], sizeof text[1], "%s TFLOP/s %s %s", figure, estimate_word(estimate),
+           estimate_error_said(said[1], estimate));
+  snprintf(text[2], sizeof text[2], "%s TFLOP/s %s", figure, estimate_word(estimate));
   int longest = 0;
   while (longest < 2 && col + utf8_columns(text[longest]) > in.cols) longest++;
   canvas_text(canvas, in, 0, col, STYLE_ESTIMATED, text[longest]);
 }
 
 static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
-  draw_estimated(canvas, in, draw_speed_of_a(canvas, in, session, ORIGIN_ESTIMATED), session);
+  const Estimate estimate = session_estimate(session, session->now.picture->estimate);
+  draw_estimated(canvas, in, draw_estimated_a(canvas, in, session, estimate.by), &estimate);
   if (session->worker.line[0])
     canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);
   else

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/ir/stmt.h"
+#include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 
@@ -170,7 +171,17 @@ static void pipeline_prepare(Session *session) {
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-static void draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t cluster) {
+// The one number of the whole kernel, which the timeline of one block is not, where there is room.
+static void draw_speed(Canvas *canvas, Rect in, int from, const Session *session) {
+  char said[SESSION_SPEED_BYTES];
+  session_speed_said(session, &session->now, said);
+  const int cols = utf8_columns(said);
+  if (from + 2 + cols < in.cols)
+    canvas_text(canvas, in, 0, in.cols - 1 - cols, STYLE_ESTIMATED, said);
+}
+
+// Up to where it has written.
+static int draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t cluster) {
   const Timeline *timeline = own->now.timeline;
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PIPELINE");
   col = pipeline_draw_which(canvas, in, col + 2, cluster);
@@ -181,10 +192,12 @@ static void draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t c
   col = canvas_text(canvas, in, 0, col, STYLE_DIM, " (est.)");
   if (own->problem) col = canvas_printf(canvas, in, 0, col + 2, STYLE_NOTE, "%s", own->problem);
   if (timeline->n_stuck)
-    canvas_printf(canvas, in, 0, col + 2, STYLE_BAD, "%d of %d warps stuck", timeline->n_stuck,
-                  timeline->n_warps);
+    col = canvas_printf(canvas, in, 0, col + 2, STYLE_BAD, "%d of %d warps stuck",
+                        timeline->n_stuck, timeline->n_warps);
   else if (own->verdict.name && own->verdict.deadlock)
-    canvas_text(canvas, in, 0, col + 2, STYLE_WARN, "another order of events ends in a deadlock");
+    col = canvas_text(canvas, in, 0, col + 2, STYLE_WARN,
+                      "another order of events ends in a deadlock");
+  return col;
 }
 
 // As many lanes as there is room for, those around the cursor's.
@@ -229,7 +242,10 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
     checklist_draw(canvas, in, &own->checklist, own->line);
     return;
   }
-  draw_head(canvas, rect_take_top(&in, 1), own, session->now.picture->model->resources.n_cluster);
+  const Rect head = rect_take_top(&in, 1);
+  draw_speed(canvas, head,
+             draw_head(canvas, head, own, session->now.picture->model->resources.n_cluster),
+             session);
   pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, span);
   int wanted = own->now.n + (own->beside.timeline ? own->beside.n + 2 : 0);
   int card = own->verdict.name ? BROKEN_ROWS : CARD_ROWS;

@@ -43,7 +43,7 @@ static const char *missing_text(const Session *session, const Compiled *compiled
 
 static ClockAnswer *stand_in(const Session *session) {
   ClockAnswer *out = ARENA_NEW(session->frame, ClockAnswer);
-  *out = clock_answer_stand_in(session->frame, session->now.picture->model, &(ClockAsk){0});
+  *out = clock_answer_stand_in(session->now.picture->model, &(ClockAsk){0});
   return out;
 }
 

@@ -2,12 +2,12 @@
 //
 // A field knows where its value lies (offset), what it is (kind) and, for lists, where their length
 // lies. Writing appends the members in the table's order; reading asks for each key and checks that
-// no other is there. Worked example, the table of record.h on a Timing of {.median_ns = 1500}:
+// no other is there. Worked example, the table of record_json.h on a Timing of {.median_ns = 1500}:
 //
 //   {"median_ns":1500,"min_ns":null, …}      min_ns was 0, which RECORD_POSITIVE calls not known
 //
 // A length read from outside is bounded by the field's `max` before anything is allocated for it.
-#include "kernels/toolchain/json_fields.h"
+#include "base/record_json.h"
 
 #include <assert.h>
 #include <math.h>

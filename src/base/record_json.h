@@ -52,6 +52,20 @@ struct Record {
   size_t bytes;
 };
 
+// Rows of such tables: RECORD_FIELD(Timing, median_ns, RECORD_POSITIVE) is the field above.
+#define RECORD_FIELD(T, NAME, KIND) \
+  { .key = #NAME, .kind = KIND, .offset = offsetof(T, NAME) }
+#define RECORD_STRUCT(T, NAME, RECORD) \
+  { .key = #NAME, .kind = RECORD_OBJECT, .offset = offsetof(T, NAME), .record = &(RECORD) }
+// `ITEMS`, which the text calls `KEY`, of which there are `COUNT`, at most `MAX`.
+#define RECORD_MANY(T, KIND, KEY, ITEMS, COUNT, MAX, RECORD)                    \
+  {                                                                             \
+    .key = KEY, .kind = KIND, .offset = offsetof(T, ITEMS), .record = (RECORD), \
+    .count_offset = offsetof(T, COUNT), .max = MAX                              \
+  }
+#define RECORD_OF(T, FIELDS) \
+  { FIELDS, sizeof FIELDS / sizeof *FIELDS, sizeof(T) }
+
 void record_write(JsonWriter *writer, const Record *record, const void *from);
 // Fills a struct of the record from a text; NULL when there were findings. `what` names the
 // document.

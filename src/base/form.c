@@ -140,6 +140,8 @@ static void write_value(const Walk *walk, const FormField *field, const FormValu
     case FORM_OBJECT:
     case FORM_MEMBERS:
       return write_object(walk, field->form, value->at, it);
+    case FORM_RECORD:
+      return value->at ? record_write(w, field->record, value->at) : json_put_null(w);
     case FORM_LIST:
     case FORM_REFS:
       return write_list(walk, field, value, it);

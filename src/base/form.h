@@ -29,6 +29,8 @@
 //   PAIRS (key, help, items, n)                         an object of texts; items: FormPair *
 //   OBJECT MAYBE_OBJECT (key, help, form, object)       a form of its own; null where it is NULL
 //   WHEN_OBJECT (key, help, when, form, object)
+//   RECORD MAYBE_RECORD (key, help, record, object)     members of a table (base/record_json.h)
+//   WHEN_RECORD (key, help, when, record, object)
 //   LIST (key, help, form, items, n)                    an array of objects; items: T *
 //   REFS (key, help, form, items, n)                    the same; items: T **, NULL ones left out
 //   WHEN_LIST WHEN_REFS (key, help, when, form, items, n)
@@ -47,6 +49,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/record_json.h"
 
 typedef struct Form Form;
 
@@ -61,6 +64,7 @@ typedef enum FormKind {
   FORM_COUNTS,
   FORM_PAIRS,
   FORM_OBJECT,
+  FORM_RECORD,
   FORM_LIST,
   FORM_REFS,
   FORM_KEYED,
@@ -118,6 +122,7 @@ typedef struct FormField {
   const Form *form;
   bool whole;  // numbers of an array are integers
   const char *help;
+  const Record *record;
 } FormField;
 
 struct Form {

@@ -103,6 +103,9 @@
 #define PAIRS(key, help, items, count) *value++ = (FormValue){.at = (items), .n = (int)(count)};
 #define OBJECT(key, help, form, ...) *value++ = (FormValue){.at = (__VA_ARGS__)};
 #define MAYBE_OBJECT OBJECT
+#define RECORD OBJECT
+#define MAYBE_RECORD OBJECT
+#define WHEN_RECORD WHEN_OBJECT
 #define WHEN_OBJECT(key, help, when, form, ...) \
   *value++ = (when) ? (FormValue){.at = (__VA_ARGS__)} : (FormValue){.is_absent = true};
 #define LIST(key, help, form, items, count) \
@@ -146,7 +149,9 @@
   ;                      \
   const Form name##_form = FORM_TABLE(name);
 #define FORM_ROW(key, kind, presence, of, are_whole, help) \
-  {#key, FORM_##kind, FORM_##presence, of, are_whole, help},
+  {#key, FORM_##kind, FORM_##presence, of, are_whole, help, NULL},
+#define FORM_RECORD_ROW(key, presence, of, help) \
+  {#key, FORM_RECORD, FORM_##presence, NULL, false, help, &of},
 
 #define INT(key, help, ...) FORM_ROW(key, INT, ALWAYS, NULL, true, help)
 #define NUM(key, help, ...) FORM_ROW(key, NUM, ALWAYS, NULL, false, help)
@@ -174,13 +179,16 @@
 #define OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, ALWAYS, &form, false, help)
 #define MAYBE_OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, MAYBE, &form, false, help)
 #define WHEN_OBJECT(key, help, when, form, ...) FORM_ROW(key, OBJECT, WHEN, &form, false, help)
+#define RECORD(key, help, of, ...) FORM_RECORD_ROW(key, ALWAYS, of, help)
+#define MAYBE_RECORD(key, help, of, ...) FORM_RECORD_ROW(key, MAYBE, of, help)
+#define WHEN_RECORD(key, help, when, of, ...) FORM_RECORD_ROW(key, WHEN, of, help)
 #define LIST(key, help, form, ...) FORM_ROW(key, LIST, ALWAYS, &form, false, help)
 #define REFS(key, help, form, ...) FORM_ROW(key, REFS, ALWAYS, &form, false, help)
 #define WHEN_LIST(key, help, when, form, ...) FORM_ROW(key, LIST, WHEN, &form, false, help)
 #define WHEN_REFS(key, help, when, form, ...) FORM_ROW(key, REFS, WHEN, &form, false, help)
 #define KEYED(key, help, name, form, ...) FORM_ROW(key, KEYED, ALWAYS, &form, false, help)
-#define MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_ALWAYS, &form, false, ""},
-#define WHEN_MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_WHEN, &form, false, ""},
+#define MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_ALWAYS, &form, false, "", NULL},
+#define WHEN_MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_WHEN, &form, false, "", NULL},
 #define RAW(key, help, ...) FORM_ROW(key, RAW, ALWAYS, NULL, false, help)
 
 #include FORM_FILE
@@ -190,3 +198,4 @@
 #undef FORM_NUMBERS_OF
 #undef FORM_TABLE
 #undef FORM_ROW
+#undef FORM_RECORD_ROW

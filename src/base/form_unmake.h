@@ -27,6 +27,9 @@
 #undef OBJECT
 #undef MAYBE_OBJECT
 #undef WHEN_OBJECT
+#undef RECORD
+#undef MAYBE_RECORD
+#undef WHEN_RECORD
 #undef LIST
 #undef REFS
 #undef WHEN_LIST

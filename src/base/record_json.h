@@ -44,6 +44,7 @@ typedef struct RecordField {
   int max;
   const char *const *names;
   int n_names;
+  const char *help;
 } RecordField;
 
 struct Record {
@@ -52,16 +53,20 @@ struct Record {
   size_t bytes;
 };
 
-// Rows of such tables: RECORD_FIELD(Timing, median_ns, RECORD_POSITIVE) is the field above.
-#define RECORD_FIELD(T, NAME, KIND) \
-  { .key = #NAME, .kind = KIND, .offset = offsetof(T, NAME) }
-#define RECORD_STRUCT(T, NAME, RECORD) \
-  { .key = #NAME, .kind = RECORD_OBJECT, .offset = offsetof(T, NAME), .record = &(RECORD) }
+// Rows of such tables: RECORD_FIELD(Timing, median_ns, RECORD_POSITIVE) is the field above. What
+// the member means may stand behind, for the JSON Schema of a document that has it (base/form.h).
+#define RECORD_FIELD(T, NAME, KIND, ...) \
+  { .key = #NAME, .kind = KIND, .offset = offsetof(T, NAME), .help = "" __VA_ARGS__ }
+#define RECORD_STRUCT(T, NAME, RECORD, ...)                                                \
+  {                                                                                        \
+    .key = #NAME, .kind = RECORD_OBJECT, .offset = offsetof(T, NAME), .record = &(RECORD), \
+    .help = "" __VA_ARGS__                                                                 \
+  }
 // `ITEMS`, which the text calls `KEY`, of which there are `COUNT`, at most `MAX`.
-#define RECORD_MANY(T, KIND, KEY, ITEMS, COUNT, MAX, RECORD)                    \
+#define RECORD_MANY(T, KIND, KEY, ITEMS, COUNT, MAX, RECORD, ...)               \
   {                                                                             \
     .key = KEY, .kind = KIND, .offset = offsetof(T, ITEMS), .record = (RECORD), \
-    .count_offset = offsetof(T, COUNT), .max = MAX                              \
+    .count_offset = offsetof(T, COUNT), .max = MAX, .help = "" __VA_ARGS__      \
   }
 #define RECORD_OF(T, FIELDS) \
   { FIELDS, sizeof FIELDS / sizeof *FIELDS, sizeof(T) }

@@ -207,6 +207,14 @@ END_TEST
 
 // ---- names --------------------------------------------------------------------------------------
 
+static void list_record(Str *out, const Record *record, const char *path) {
+  for (int i = 0; i < record->n; i++) {
+    const char *its = arena_printf(arena, "%s.%s", path, record->fields[i].key);
+    str_printf(out, "%s\n", its);
+    if (record->fields[i].record) list_record(out, record->fields[i].record, its);
+  }
+}
+
 static void list(Str *out, const Form *form, const char *path, const char *mark) {
   for (int i = 0; i < form->n; i++) {
     const FormField *field = &form->field[i];
@@ -220,7 +228,7 @@ static void list(Str *out, const Form *form, const char *path, const char *mark)
         [FORM_OBJECT] = "object",      [FORM_LIST] = "list",
         [FORM_REFS] = "list",          [FORM_MEMBERS] = "",
         [FORM_PAIRS] = "texts by key", [FORM_KEYED] = "objects by key",
-        [FORM_RAW] = "anything"};
+        [FORM_RAW] = "anything",       [FORM_RECORD] = "record"};
     if (field->kind == FORM_MEMBERS) {
       list(out, field->form, path, field->presence == FORM_WHEN ? marks[FORM_WHEN] : mark);
       continue;
@@ -229,6 +237,7 @@ static void list(Str *out, const Form *form, const char *path, const char *mark)
                *its_mark = field->presence == FORM_WHEN ? "" : mark;
     str_printf(out, "%s: %s%s%s\n", its, kinds[field->kind], marks[field->presence], its_mark);
     if (field->form) list(out, field->form, its, "");
+    if (field->record) list_record(out, field->record, its);
   }
 }
 

@@ -75,106 +75,115 @@ static const RecordField compile_fields[] = {
 static const Record compile_record = RECORD_OF(CompileResult, compile_fields);
 
 static const RecordField verify_fields[] = {
-    RECORD_FIELD(VerifyResult, ran, RECORD_BOOL),
-    RECORD_FIELD(VerifyResult, ok, RECORD_BOOL),
-    RECORD_FIELD(VerifyResult, tolerance, RECORD_DOUBLE),
-    RECORD_FIELD(VerifyResult, worst, RECORD_MEASURE),
-    RECORD_FIELD(VerifyResult, n_cells, RECORD_INT64),
-    RECORD_FIELD(VerifyResult, n_wrong, RECORD_INT64),
-    RECORD_FIELD(VerifyResult, n_unwritten, RECORD_INT64),
-    RECORD_FIELD(VerifyResult, n_outside, RECORD_INT64),
-    RECORD_FIELD(VerifyResult, first_row, RECORD_INT64),
-    RECORD_FIELD(VerifyResult, first_col, RECORD_INT64),
-    RECORD_FIELD(VerifyResult, first_got, RECORD_FINITE),
-    RECORD_FIELD(VerifyResult, first_expected, RECORD_DOUBLE),
-    RECORD_FIELD(VerifyResult, first_bound, RECORD_DOUBLE),
-    RECORD_FIELD(VerifyResult, map_rows, RECORD_INT),
-    RECORD_FIELD(VerifyResult, map_cols, RECORD_INT),
-    RECORD_FIELD(VerifyResult, map_tile_m, RECORD_INT64),
-    RECORD_FIELD(VerifyResult, map_tile_n, RECORD_INT64),
+    RECORD_FIELD(VerifyResult, ran, RECORD_BOOL, "C was compared with what it has to be"),
+    RECORD_FIELD(VerifyResult, ok, RECORD_BOOL, "every cell was right"),
+    RECORD_FIELD(VerifyResult, tolerance, RECORD_DOUBLE,
+                 "bounds are this times the product of the absolute values of A and B"),
+    RECORD_FIELD(VerifyResult, worst, RECORD_MEASURE,
+                 "largest error of a cell over its bound; null: there is no number"),
+    RECORD_FIELD(VerifyResult, n_cells, RECORD_INT64, "cells that were compared"),
+    RECORD_FIELD(VerifyResult, n_wrong, RECORD_INT64, "cells that are wrong"),
+    RECORD_FIELD(VerifyResult, n_unwritten, RECORD_INT64, "cells that nobody wrote"),
+    RECORD_FIELD(VerifyResult, n_outside, RECORD_INT64,
+                 "words beside C in memory that were written"),
+    RECORD_FIELD(VerifyResult, first_row, RECORD_INT64, "row of the first wrong cell"),
+    RECORD_FIELD(VerifyResult, first_col, RECORD_INT64, "column of the first wrong cell"),
+    RECORD_FIELD(VerifyResult, first_got, RECORD_FINITE, "what it holds; null: no number"),
+    RECORD_FIELD(VerifyResult, first_expected, RECORD_DOUBLE, "what it has to hold"),
+    RECORD_FIELD(VerifyResult, first_bound, RECORD_DOUBLE, "how far off it may be"),
+    RECORD_FIELD(VerifyResult, map_rows, RECORD_INT, "rows of the map of wrong cells"),
+    RECORD_FIELD(VerifyResult, map_cols, RECORD_INT, "columns of the map"),
+    RECORD_FIELD(VerifyResult, map_tile_m, RECORD_INT64, "rows of C of a cell of the map"),
+    RECORD_FIELD(VerifyResult, map_tile_n, RECORD_INT64, "columns of C of a cell of the map"),
     RECORD_MANY(VerifyResult, RECORD_UINT32S, "map", map, n_map, VERIFY_MAP_MAX *VERIFY_MAP_MAX,
-                NULL),
+                NULL, "wrong cells of each rectangle, row by row"),
 };
 static const Record verify_record = RECORD_OF(VerifyResult, verify_fields);
 
 static const RecordField timing_fields[] = {
-    RECORD_FIELD(Timing, median_ns, RECORD_POSITIVE),
-    RECORD_FIELD(Timing, min_ns, RECORD_POSITIVE),
-    RECORD_FIELD(Timing, p10_ns, RECORD_POSITIVE),
-    RECORD_FIELD(Timing, p25_ns, RECORD_POSITIVE),
-    RECORD_FIELD(Timing, p75_ns, RECORD_POSITIVE),
-    RECORD_FIELD(Timing, p90_ns, RECORD_POSITIVE),
-    RECORD_FIELD(Timing, n_samples, RECORD_INT),
-    RECORD_FIELD(Timing, launches_per_sample, RECORD_INT),
+    RECORD_FIELD(Timing, median_ns, RECORD_POSITIVE, "median, in nanoseconds"),
+    RECORD_FIELD(Timing, min_ns, RECORD_POSITIVE, "least, in nanoseconds"),
+    RECORD_FIELD(Timing, p10_ns, RECORD_POSITIVE, "tenth percentile, in nanoseconds"),
+    RECORD_FIELD(Timing, p25_ns, RECORD_POSITIVE, "first quartile, in nanoseconds"),
+    RECORD_FIELD(Timing, p75_ns, RECORD_POSITIVE, "third quartile, in nanoseconds"),
+    RECORD_FIELD(Timing, p90_ns, RECORD_POSITIVE, "ninetieth percentile, in nanoseconds"),
+    RECORD_FIELD(Timing, n_samples, RECORD_INT, "times that were taken"),
+    RECORD_FIELD(Timing, launches_per_sample, RECORD_INT, "launches that share a time"),
 };
 static const Record timing_record = RECORD_OF(Timing, timing_fields);
 
 static const RecordField state_fields[] = {
-    RECORD_FIELD(GpuState, known, RECORD_BOOL),
-    RECORD_FIELD(GpuState, sm_mhz, RECORD_COUNT),
-    RECORD_FIELD(GpuState, memory_mhz, RECORD_COUNT),
-    RECORD_FIELD(GpuState, temperature_c, RECORD_COUNT),
-    RECORD_FIELD(GpuState, power_w, RECORD_MEASURE),
-    RECORD_FIELD(GpuState, throttle_reasons, RECORD_INT64),
-    RECORD_FIELD(GpuState, throttled, RECORD_BOOL),
-    RECORD_FIELD(GpuState, throttle_text, RECORD_MAYBE_TEXT),
+    RECORD_FIELD(GpuState, known, RECORD_BOOL, "the driver was asked and answered"),
+    RECORD_FIELD(GpuState, sm_mhz, RECORD_COUNT, "clock of the SMs, in MHz"),
+    RECORD_FIELD(GpuState, memory_mhz, RECORD_COUNT, "clock of the memory, in MHz"),
+    RECORD_FIELD(GpuState, temperature_c, RECORD_COUNT, "temperature, in degrees Celsius"),
+    RECORD_FIELD(GpuState, power_w, RECORD_MEASURE, "power, in watts"),
+    RECORD_FIELD(GpuState, throttle_reasons, RECORD_INT64,
+                 "bits of NVML, why clocks are held down"),
+    RECORD_FIELD(GpuState, throttled, RECORD_BOOL, "clocks are held down"),
+    RECORD_FIELD(GpuState, throttle_text, RECORD_MAYBE_TEXT, "why, in words"),
 };
 static const Record state_record = RECORD_OF(GpuState, state_fields);
 
 static const RecordField entry_fields[] = {
-    RECORD_FIELD(BenchEntry, label, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchEntry, ok, RECORD_BOOL),
-    RECORD_FIELD(BenchEntry, error, RECORD_MAYBE_TEXT),
-    RECORD_STRUCT(BenchEntry, verify, verify_record),
-    RECORD_STRUCT(BenchEntry, time, timing_record),
-    RECORD_FIELD(BenchEntry, tflops, RECORD_POSITIVE),
-    RECORD_FIELD(BenchEntry, ratio, RECORD_POSITIVE),
-    RECORD_FIELD(BenchEntry, ratio_min, RECORD_POSITIVE),
-    RECORD_FIELD(BenchEntry, ratio_max, RECORD_POSITIVE),
-    RECORD_FIELD(BenchEntry, blocks_per_sm, RECORD_COUNT),
-    RECORD_FIELD(BenchEntry, registers, RECORD_COUNT),
-    RECORD_FIELD(BenchEntry, local_bytes, RECORD_COUNT),
+    RECORD_FIELD(BenchEntry, label, RECORD_MAYBE_TEXT, "what it was called"),
+    RECORD_FIELD(BenchEntry, ok, RECORD_BOOL, "it is right and was timed"),
+    RECORD_FIELD(BenchEntry, error, RECORD_MAYBE_TEXT, "why not"),
+    RECORD_STRUCT(BenchEntry, verify, verify_record, "how C was compared"),
+    RECORD_STRUCT(BenchEntry, time, timing_record, "times of a launch"),
+    RECORD_FIELD(BenchEntry, tflops, RECORD_POSITIVE, "speed in TFLOP/s"),
+    RECORD_FIELD(BenchEntry, ratio, RECORD_POSITIVE, "speed as a share of the reference library's"),
+    RECORD_FIELD(BenchEntry, ratio_min, RECORD_POSITIVE, "the least such share within a round"),
+    RECORD_FIELD(BenchEntry, ratio_max, RECORD_POSITIVE, "the largest such share within a round"),
+    RECORD_FIELD(BenchEntry, blocks_per_sm, RECORD_COUNT,
+                 "blocks that one SM holds at a time, by the driver"),
+    RECORD_FIELD(BenchEntry, registers, RECORD_COUNT, "registers of a thread, by the driver"),
+    RECORD_FIELD(BenchEntry, local_bytes, RECORD_COUNT,
+                 "bytes of local memory of a thread, by the driver"),
 };
 static const Record entry_record = RECORD_OF(BenchEntry, entry_fields);
 
 static const RecordField reference_fields[] = {
-    RECORD_FIELD(BenchReference, ok, RECORD_BOOL),
-    RECORD_FIELD(BenchReference, error, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchReference, name, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchReference, library, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchReference, n_candidates, RECORD_INT),
-    RECORD_STRUCT(BenchReference, verify, verify_record),
-    RECORD_STRUCT(BenchReference, time, timing_record),
-    RECORD_FIELD(BenchReference, tflops, RECORD_POSITIVE),
+    RECORD_FIELD(BenchReference, ok, RECORD_BOOL, "it is right and was timed"),
+    RECORD_FIELD(BenchReference, error, RECORD_MAYBE_TEXT, "why not"),
+    RECORD_FIELD(BenchReference, name, RECORD_MAYBE_TEXT, "which of its kernels the library ran"),
+    RECORD_FIELD(BenchReference, library, RECORD_MAYBE_TEXT, "the library and its version"),
+    RECORD_FIELD(BenchReference, n_candidates, RECORD_INT, "kernels of it that were tried"),
+    RECORD_STRUCT(BenchReference, verify, verify_record, "how its C was compared"),
+    RECORD_STRUCT(BenchReference, time, timing_record, "times of a launch"),
+    RECORD_FIELD(BenchReference, tflops, RECORD_POSITIVE, "speed in TFLOP/s"),
 };
 static const Record reference_record = RECORD_OF(BenchReference, reference_fields);
 
 static const RecordField bench_fields[] = {
-    RECORD_FIELD(BenchResult, ok, RECORD_BOOL),
-    RECORD_FIELD(BenchResult, error, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchResult, poisoned, RECORD_BOOL),
-    RECORD_FIELD(BenchResult, cancelled, RECORD_BOOL),
+    RECORD_FIELD(BenchResult, ok, RECORD_BOOL, "all went well"),
+    RECORD_FIELD(BenchResult, error, RECORD_MAYBE_TEXT, "why not"),
+    RECORD_FIELD(BenchResult, poisoned, RECORD_BOOL, "the context of the GPU was lost"),
+    RECORD_FIELD(BenchResult, cancelled, RECORD_BOOL, "it was called off"),
     RECORD_MANY(BenchResult, RECORD_ARRAY, "entries", entries, n_entries, BENCH_MAX_PLANS,
-                &entry_record),
-    RECORD_STRUCT(BenchResult, reference, reference_record),
-    RECORD_STRUCT(BenchResult, before, state_record),
-    RECORD_STRUCT(BenchResult, after, state_record),
-    RECORD_FIELD(BenchResult, l2_flushed, RECORD_BOOL),
-    RECORD_FIELD(BenchResult, hot, RECORD_BOOL),
-    RECORD_FIELD(BenchResult, verify_ms, RECORD_MEASURE),
-    RECORD_FIELD(BenchResult, total_ms, RECORD_MEASURE),
-    RECORD_FIELD(BenchResult, seed, RECORD_INT64),
-    RECORD_FIELD(BenchResult, m, RECORD_INT64),
-    RECORD_FIELD(BenchResult, n, RECORD_INT64),
-    RECORD_FIELD(BenchResult, k, RECORD_INT64),
-    RECORD_FIELD(BenchResult, gpu, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchResult, gpu_uuid, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchResult, driver, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchResult, cuda, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchResult, date, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(BenchResult, method, RECORD_MAYBE_TEXT),
+                &entry_record, "the kernels that were timed"),
+    RECORD_STRUCT(BenchResult, reference, reference_record,
+                  "the reference library in the same run"),
+    RECORD_STRUCT(BenchResult, before, state_record, "the GPU before"),
+    RECORD_STRUCT(BenchResult, after, state_record, "the GPU after"),
+    RECORD_FIELD(BenchResult, l2_flushed, RECORD_BOOL, "L2 was flushed before each launch"),
+    RECORD_FIELD(BenchResult, hot, RECORD_BOOL,
+                 "timed in turns with the reference, launches back to back"),
+    RECORD_FIELD(BenchResult, verify_ms, RECORD_MEASURE,
+                 "milliseconds that the comparison took, on the wall clock"),
+    RECORD_FIELD(BenchResult, total_ms, RECORD_MEASURE, "milliseconds in all, on the wall clock"),
+    RECORD_FIELD(BenchResult, seed, RECORD_INT64, "what the inputs were drawn by"),
+    RECORD_FIELD(BenchResult, m, RECORD_INT64, "rows of C"),
+    RECORD_FIELD(BenchResult, n, RECORD_INT64, "columns of C"),
+    RECORD_FIELD(BenchResult, k, RECORD_INT64, "terms of a sum"),
+    RECORD_FIELD(BenchResult, gpu, RECORD_MAYBE_TEXT, "the GPU, as its driver names it"),
+    RECORD_FIELD(BenchResult, gpu_uuid, RECORD_MAYBE_TEXT, "that very GPU"),
+    RECORD_FIELD(BenchResult, driver, RECORD_MAYBE_TEXT, "version of the driver"),
+    RECORD_FIELD(BenchResult, cuda, RECORD_MAYBE_TEXT, "version of CUDA"),
+    RECORD_FIELD(BenchResult, date, RECORD_MAYBE_TEXT, "when, in UTC"),
+    RECORD_FIELD(BenchResult, method, RECORD_MAYBE_TEXT, "how it was timed, a sentence"),
 };
-static const Record bench_record = RECORD_OF(BenchResult, bench_fields);
+const Record bench_result_record = RECORD_OF(BenchResult, bench_fields);
 
 static const RecordField stamp_fields[] = {
     RECORD_FIELD(Stamp, clock, RECORD_INT64),
@@ -197,7 +206,7 @@ static const Record trace_warp_record = RECORD_OF(StampedWarp, trace_warp_fields
 static const RecordField trace_fields[] = {
     RECORD_FIELD(TraceResult, ok, RECORD_BOOL),
     RECORD_FIELD(TraceResult, error, RECORD_MAYBE_TEXT),
-    RECORD_STRUCT(TraceResult, bench, bench_record),
+    RECORD_STRUCT(TraceResult, bench, bench_result_record),
     RECORD_STRUCT(TraceResult, verify, verify_record),
     RECORD_FIELD(TraceResult, block, RECORD_INT64),
     RECORD_FIELD(TraceResult, n_blocks, RECORD_INT),
@@ -208,32 +217,33 @@ static const RecordField trace_fields[] = {
 static const Record trace_record = RECORD_OF(TraceResult, trace_fields);
 
 static const RecordField sass_line_fields[] = {
-    RECORD_FIELD(SassLine, kernel, RECORD_TEXT),
-    RECORD_FIELD(SassLine, text, RECORD_TEXT),
-    RECORD_FIELD(SassLine, opcode, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(SassLine, address, RECORD_COUNT),
-    RECORD_FIELD(SassLine, cuda_line, RECORD_COUNT),
-    RECORD_FIELD(SassLine, live_registers, RECORD_COUNT),
+    RECORD_FIELD(SassLine, kernel, RECORD_TEXT, "the kernel it is of"),
+    RECORD_FIELD(SassLine, text, RECORD_TEXT, "the instruction"),
+    RECORD_FIELD(SassLine, opcode, RECORD_MAYBE_TEXT, "its name; null: the line is none"),
+    RECORD_FIELD(SassLine, address, RECORD_COUNT, "its address in the kernel"),
+    RECORD_FIELD(SassLine, cuda_line, RECORD_COUNT,
+                 "line of gemmview cuda that it is from; null: not known"),
+    RECORD_FIELD(SassLine, live_registers, RECORD_COUNT, "registers that hold a value there"),
 };
 static const Record sass_line_record = RECORD_OF(SassLine, sass_line_fields);
 
 static const RecordField sass_count_fields[] = {
-    RECORD_FIELD(SassCount, kernel, RECORD_TEXT),
-    RECORD_FIELD(SassCount, opcode, RECORD_TEXT),
-    RECORD_FIELD(SassCount, count, RECORD_INT),
+    RECORD_FIELD(SassCount, kernel, RECORD_TEXT, "the kernel"),
+    RECORD_FIELD(SassCount, opcode, RECORD_TEXT, "the instruction"),
+    RECORD_FIELD(SassCount, count, RECORD_INT, "how often it stands there"),
 };
 static const Record sass_count_record = RECORD_OF(SassCount, sass_count_fields);
 
 static const RecordField sass_fields[] = {
-    RECORD_FIELD(SassResult, ok, RECORD_BOOL),
-    RECORD_FIELD(SassResult, error, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(SassResult, tool, RECORD_MAYBE_TEXT),
+    RECORD_FIELD(SassResult, ok, RECORD_BOOL, "it was disassembled"),
+    RECORD_FIELD(SassResult, error, RECORD_MAYBE_TEXT, "why not"),
+    RECORD_FIELD(SassResult, tool, RECORD_MAYBE_TEXT, "the disassembler"),
     RECORD_MANY(SassResult, RECORD_LIST, "counts", counts, n_counts, SASS_COUNTS_MAX,
-                &sass_count_record),
-    RECORD_MANY(SassResult, RECORD_LIST, "lines", lines, n_lines, SASS_LINES_MAX,
-                &sass_line_record),
+                &sass_count_record, "instructions of each kernel, counted"),
+    RECORD_MANY(SassResult, RECORD_LIST, "lines", lines, n_lines, SASS_LINES_MAX, &sass_line_record,
+                "the lines"),
 };
-static const Record sass_record = RECORD_OF(SassResult, sass_fields);
+const Record sass_result_record = RECORD_OF(SassResult, sass_fields);
 
 static const RecordField kernel_text_fields[] = {
     RECORD_FIELD(KernelText, name, RECORD_TEXT),
@@ -256,13 +266,13 @@ void compile_result_write_json(Str *out, const CompileResult *result) {
   write(out, &compile_record, result);
 }
 void bench_result_write_json(Str *out, const BenchResult *result) {
-  write(out, &bench_record, result);
+  write(out, &bench_result_record, result);
 }
 void trace_result_write_json(Str *out, const TraceResult *result) {
   write(out, &trace_record, result);
 }
 void sass_result_write_json(Str *out, const SassResult *result) {
-  write(out, &sass_record, result);
+  write(out, &sass_result_record, result);
 }
 void kernel_texts_write_json(Str *out, const KernelTexts *texts) {
   write(out, &kernel_texts_record, texts);
@@ -272,13 +282,13 @@ CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *d
   return record_read_text(arena, text, "compile result", &compile_record, diags);
 }
 BenchResult *bench_result_read_json(Arena *arena, const char *text, Diags *diags) {
-  return record_read_text(arena, text, "benchmark result", &bench_record, diags);
+  return record_read_text(arena, text, "benchmark result", &bench_result_record, diags);
 }
 TraceResult *trace_result_read_json(Arena *arena, const char *text, Diags *diags) {
   return record_read_text(arena, text, "trace", &trace_record, diags);
 }
 SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags) {
-  return record_read_text(arena, text, "sass result", &sass_record, diags);
+  return record_read_text(arena, text, "sass result", &sass_result_record, diags);
 }
 KernelTexts *kernel_texts_read_json(Arena *arena, const char *text, Diags *diags) {
   return record_read_text(arena, text, "machine code", &kernel_texts_record, diags);

@@ -1,6 +1,5 @@
-// Rows of timings as cells of a table, as CSV and as JSON (the declarations are in cli_timing.h).
+// Rows of timings as cells of a table and as CSV (the declarations are in cli_timing.h).
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/common/cli.h"
 #include "cli/common/tables/cli_timing.h"
@@ -57,11 +56,4 @@ void cli_csv_row(const RecordedRow *row) {
   cli_csv_text(row->state, ',');
   cli_csv_text(row->error, '\n');
   fflush(stdout);
-}
-
-// ---- JSON ---------------------------------------------------------------------------------------
-
-void cli_write_json(JsonWriter *writer, Arena *arena, const char *text) {
-  Diags diags = diags_new(arena);
-  json_put_value(writer, json_parse(arena, text, strlen(text), &diags, "result"));
 }

@@ -58,9 +58,6 @@ const char *cli_share_text(Arena *arena, double share);  // "25 %", "-" below 0
 void cli_csv_heading(void);
 void cli_csv_row(const RecordedRow *row);
 
-// A text that is JSON already, as a value in a document.
-void cli_write_json(JsonWriter *writer, Arena *arena, const char *text);
-
 // Above this spread (the quartiles' distance over the median) a time is not one to go by.
 #define CLI_SPREAD_MAX 0.10
 bool cli_is_wide(const RecordedRow *row);

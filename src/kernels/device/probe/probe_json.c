@@ -26,24 +26,25 @@ static const RecordField request_fields[] = {
 static const Record request_record = RECORD_OF(ProbeRequest, request_fields);
 
 static const RecordField result_fields[] = {
-    RECORD_FIELD(ProbeResult, ok, RECORD_BOOL),
-    RECORD_FIELD(ProbeResult, error, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(ProbeResult, poisoned, RECORD_BOOL),
-    RECORD_FIELD(ProbeResult, op, RECORD_TEXT),
-    RECORD_FIELD(ProbeResult, clocks, RECORD_POSITIVE),
-    RECORD_FIELD(ProbeResult, p10_clocks, RECORD_POSITIVE),
-    RECORD_FIELD(ProbeResult, p90_clocks, RECORD_POSITIVE),
-    RECORD_FIELD(ProbeResult, n_samples, RECORD_INT),
-    RECORD_FIELD(ProbeResult, wavefronts, RECORD_COUNT),
-    RECORD_FIELD(ProbeResult, clocks_per_wavefront, RECORD_POSITIVE),
-    RECORD_FIELD(ProbeResult, gpu, RECORD_MAYBE_TEXT),
-    RECORD_FIELD(ProbeResult, date, RECORD_MAYBE_TEXT),
+    RECORD_FIELD(ProbeResult, ok, RECORD_BOOL, "it was measured"),
+    RECORD_FIELD(ProbeResult, error, RECORD_MAYBE_TEXT, "why not"),
+    RECORD_FIELD(ProbeResult, poisoned, RECORD_BOOL, "the context of the GPU was lost"),
+    RECORD_FIELD(ProbeResult, op, RECORD_TEXT, "the operation"),
+    RECORD_FIELD(ProbeResult, clocks, RECORD_POSITIVE, "SM clocks of an access, the median"),
+    RECORD_FIELD(ProbeResult, p10_clocks, RECORD_POSITIVE, "tenth percentile"),
+    RECORD_FIELD(ProbeResult, p90_clocks, RECORD_POSITIVE, "ninetieth percentile"),
+    RECORD_FIELD(ProbeResult, n_samples, RECORD_INT, "times that were taken"),
+    RECORD_FIELD(ProbeResult, wavefronts, RECORD_COUNT, "wavefronts by the bank model"),
+    RECORD_FIELD(ProbeResult, clocks_per_wavefront, RECORD_POSITIVE, "SM clocks over wavefronts"),
+    RECORD_FIELD(ProbeResult, gpu, RECORD_MAYBE_TEXT, "the GPU, as its driver names it"),
+    RECORD_FIELD(ProbeResult, date, RECORD_MAYBE_TEXT, "when, in UTC"),
 };
-static const Record result_record = RECORD_OF(ProbeResult, result_fields);
+const Record probe_result_record = RECORD_OF(ProbeResult, result_fields);
 
 static const RecordField results_fields[] = {
     RECORD_FIELD(ProbeResults, cancelled, RECORD_BOOL),
-    RECORD_MANY(ProbeResults, RECORD_LIST, "probes", result, n, PROBE_ACCESSES_MAX, &result_record),
+    RECORD_MANY(ProbeResults, RECORD_LIST, "probes", result, n, PROBE_ACCESSES_MAX,
+                &probe_result_record),
 };
 static const Record results_record = RECORD_OF(ProbeResults, results_fields);
 
@@ -79,14 +80,6 @@ ProbeRequest *probe_request_read_json(Arena *arena, const char *text, Diags *dia
   for (int i = 0; request && i < request->n; i++)
     if (!check_access(&request->access[i], i, diags)) return NULL;
   return request && request->n > 0 ? request : NULL;
-}
-
-void probe_result_write_json(Str *out, const ProbeResult *result) {
-  write(out, &result_record, result);
-}
-
-ProbeResult *probe_result_read_json(Arena *arena, const char *text, Diags *diags) {
-  return record_read_text(arena, text, "probe result", &result_record, diags);
 }
 
 void probe_results_write_json(Str *out, const ProbeResults *results) {

@@ -124,6 +124,7 @@ static void write_value(const Walk *walk, const FormField *field, const FormValu
     case FORM_NUM:
       return json_put_double(w, value->number);
     case FORM_TEXT:
+    case FORM_WORD:
       return json_put_string(w, value->text);
     case FORM_NUMBERS:
       return write_numbers(w, value, 0, value->n);

@@ -6,11 +6,12 @@
 #include "base/form.h"
 
 static const char *const types[] = {
-    [FORM_BOOL] = "boolean", [FORM_INT] = "integer",   [FORM_NUM] = "number",
-    [FORM_TEXT] = "string",  [FORM_NUMBERS] = "array", [FORM_TEXTS] = "array",
-    [FORM_GRID] = "array",   [FORM_COUNTS] = "object", [FORM_OBJECT] = "object",
-    [FORM_LIST] = "array",   [FORM_REFS] = "array",    [FORM_MEMBERS] = "object",
-    [FORM_PAIRS] = "object", [FORM_KEYED] = "object",  [FORM_RECORD] = "object",
+    [FORM_BOOL] = "boolean",   [FORM_INT] = "integer",  [FORM_NUM] = "number",
+    [FORM_TEXT] = "string",    [FORM_WORD] = "string",  [FORM_NUMBERS] = "array",
+    [FORM_TEXTS] = "array",    [FORM_GRID] = "array",   [FORM_COUNTS] = "object",
+    [FORM_OBJECT] = "object",  [FORM_LIST] = "array",   [FORM_REFS] = "array",
+    [FORM_MEMBERS] = "object", [FORM_PAIRS] = "object", [FORM_KEYED] = "object",
+    [FORM_RECORD] = "object",
 };
 
 static void put_type(JsonWriter *w, const char *type, bool maybe) {
@@ -37,15 +38,16 @@ static const struct {
   const char *type, *element;
   bool maybe;
 } record_types[] = {
-    [RECORD_BOOL] = {"boolean", NULL, false},      [RECORD_INT] = {"integer", NULL, false},
-    [RECORD_COUNT] = {"integer", NULL, true},      [RECORD_INT64] = {"integer", NULL, false},
-    [RECORD_DOUBLE] = {"number", NULL, false},     [RECORD_FINITE] = {"number", NULL, true},
-    [RECORD_MEASURE] = {"number", NULL, true},     [RECORD_POSITIVE] = {"number", NULL, true},
-    [RECORD_TEXT] = {"string", NULL, false},       [RECORD_MAYBE_TEXT] = {"string", NULL, true},
-    [RECORD_CHOICE] = {"string", NULL, false},     [RECORD_OBJECT] = {"object", NULL, false},
-    [RECORD_INTS] = {"array", "integer", false},   [RECORD_INT64S] = {"array", "integer", false},
-    [RECORD_CHOICES] = {"array", "string", false}, [RECORD_ARRAY] = {"array", "object", false},
-    [RECORD_LIST] = {"array", "object", false},    [RECORD_UINT32S] = {"array", "integer", false},
+    [RECORD_BOOL] = {"boolean", NULL, false},       [RECORD_INT] = {"integer", NULL, false},
+    [RECORD_COUNT] = {"integer", NULL, true},       [RECORD_INT64] = {"integer", NULL, false},
+    [RECORD_DOUBLE] = {"number", NULL, false},      [RECORD_FINITE] = {"number", NULL, true},
+    [RECORD_MEASURE] = {"number", NULL, true},      [RECORD_POSITIVE] = {"number", NULL, true},
+    [RECORD_TEXT] = {"string", NULL, false},        [RECORD_MAYBE_TEXT] = {"string", NULL, true},
+    [RECORD_CODE] = {"string", NULL, true},         [RECORD_CHOICE] = {"string", NULL, false},
+    [RECORD_OBJECT] = {"object", NULL, false},      [RECORD_INTS] = {"array", "integer", false},
+    [RECORD_INT64S] = {"array", "integer", false},  [RECORD_CHOICES] = {"array", "string", false},
+    [RECORD_ARRAY] = {"array", "object", false},    [RECORD_LIST] = {"array", "object", false},
+    [RECORD_UINT32S] = {"array", "integer", false},
 };
 
 static void put_record(JsonWriter *w, const Record *record);

@@ -11,6 +11,8 @@
 #undef TEXT
 #undef MAYBE_NUM
 #undef MAYBE_TEXT
+#undef WORD
+#undef MAYBE_WORD
 #undef MAYBE_INT
 #undef MAYBE_BOOL
 #undef WHEN_INT

@@ -65,6 +65,12 @@ static void write_double(JsonWriter *w, RecordKind kind, double value) {
     json_put_double(w, value);
 }
 
+static void write_code(JsonWriter *w, const RecordField *field, const void *at) {
+  Arena *scratch = arena_new("code");
+  json_put_string(w, field->code->write(scratch, at));
+  arena_free(scratch);
+}
+
 static void write_field(JsonWriter *w, const RecordField *field, const char *base) {
   const void *at = base + field->offset;
   json_key(w, field->key);
@@ -96,6 +102,9 @@ static void write_field(JsonWriter *w, const RecordField *field, const char *bas
       break;
     case RECORD_CHOICE:
       json_put_string(w, field->names[*(const int *)at]);
+      break;
+    case RECORD_CODE:
+      write_code(w, field, at);
       break;
     case RECORD_OBJECT:
       record_write(w, field->record, at);
@@ -192,6 +201,10 @@ static void read_maybe(const Place *place, const JsonValue *value) {
     if (!unknown) json_read_int(value, 0, INT32_MAX, at, place->diags);
   } else if (kind == RECORD_MAYBE_TEXT) {
     if (!unknown) json_read_string(value, at, place->diags);
+  } else if (kind == RECORD_CODE) {
+    const char *text = NULL;
+    if (!unknown && json_read_string(value, &text, place->diags))
+      place->field->code->read(text, at);
   } else {
     *(double *)at = kind == RECORD_MEASURE ? -1 : kind == RECORD_FINITE ? NAN : 0;
     if (!unknown) json_read_double(value, at, place->diags);
@@ -218,6 +231,7 @@ static void read_field(const Place *place, const JsonValue *value) {
     case RECORD_MEASURE:
     case RECORD_POSITIVE:
     case RECORD_MAYBE_TEXT:
+    case RECORD_CODE:
       read_maybe(place, value);
       break;
     case RECORD_TEXT:

@@ -14,26 +14,33 @@
 
 typedef enum RecordKind {
   RECORD_BOOL,
-  RECORD_INT,         // int
-  RECORD_COUNT,       // int; −1 is null
-  RECORD_INT64,       // int64_t, |value| <= 2^53
-  RECORD_DOUBLE,      // finite
-  RECORD_FINITE,      // double; NaN and infinities are null, null is NaN
-  RECORD_MEASURE,     // double; anything below 0 is null, null is −1
-  RECORD_POSITIVE,    // double; anything but > 0 is null, null is 0
-  RECORD_TEXT,        // const char *, never NULL
-  RECORD_MAYBE_TEXT,  // const char *, NULL is null
-  RECORD_CHOICE,      // an enum, by its name in names[max]
-  RECORD_OBJECT,      // a struct inside this one, by `record`
-  RECORD_INTS,        // int[max], all of them
-  RECORD_INT64S,      // int64_t[max], all of them
-  RECORD_CHOICES,     // an enum array inside, `max` long, the count (int) at count_offset
-  RECORD_ARRAY,       // a struct array inside, likewise
-  RECORD_LIST,        // const T *: structs in the arena, the count at count_offset, at most `max`
-  RECORD_UINT32S,     // const uint32_t *: likewise
+  RECORD_INT,                             // int
+  RECORD_COUNT,                           // int; −1 is null
+  RECORD_INT64,                           // int64_t, |value| <= 2^53
+  RECORD_DOUBLE,                          // finite
+  RECORD_FINITE,                          // double; NaN and infinities are null, null is NaN
+  RECORD_MEASURE,                         // double; anything below 0 is null, null is −1
+  RECORD_POSITIVE,                        // double; anything but > 0 is null, null is 0
+  RECORD_TEXT,                            // const char *, never NULL
+  RECORD_MAYBE_TEXT,                      // const char *, NULL is null
+  RECORD_MAYBE_WORD = RECORD_MAYBE_TEXT,  // the same, of ours: bare in CSV (base/form.h)
+  RECORD_CHOICE,                          // an enum, by its name in names[max]
+  RECORD_CODE,                            // a value that `code` writes as one text; NULL is null
+  RECORD_OBJECT,                          // a struct inside this one, by `record`
+  RECORD_INTS,                            // int[max], all of them
+  RECORD_INT64S,                          // int64_t[max], all of them
+  RECORD_CHOICES,  // an enum array inside, `max` long, the count (int) at count_offset
+  RECORD_ARRAY,    // a struct array inside, likewise
+  RECORD_LIST,     // const T *: structs in the arena, the count at count_offset, at most `max`
+  RECORD_UINT32S,  // const uint32_t *: likewise
 } RecordKind;
 
 typedef struct Record Record;
+
+typedef struct RecordCode {
+  const char *(*write)(Arena *arena, const void *from);  // NULL: there is nothing to say
+  void (*read)(const char *text, void *to);              // `to` is zeroed before
+} RecordCode;
 
 typedef struct RecordField {
   const char *key;
@@ -45,6 +52,8 @@ typedef struct RecordField {
   const char *const *names;
   int n_names;
   const char *help;
+  const RecordCode *code;
+  int since;  // version of a file that first had the member (record_sql.h)
 } RecordField;
 
 struct Record {

@@ -220,15 +220,23 @@ static void list(Str *out, const Form *form, const char *path, const char *mark)
     const FormField *field = &form->field[i];
     static const char *const marks[] = {
         [FORM_ALWAYS] = "", [FORM_MAYBE] = " or null", [FORM_WHEN] = " or left out"};
-    static const char *const kinds[] = {
-        [FORM_BOOL] = "bool",          [FORM_INT] = "int",
-        [FORM_NUM] = "number",         [FORM_TEXT] = "text",
-        [FORM_NUMBERS] = "numbers",    [FORM_TEXTS] = "texts",
-        [FORM_GRID] = "grid",          [FORM_COUNTS] = "counts",
-        [FORM_OBJECT] = "object",      [FORM_LIST] = "list",
-        [FORM_REFS] = "list",          [FORM_MEMBERS] = "",
-        [FORM_PAIRS] = "texts by key", [FORM_KEYED] = "objects by key",
-        [FORM_RAW] = "anything",       [FORM_RECORD] = "record"};
+    static const char *const kinds[] = {[FORM_BOOL] = "bool",
+                                        [FORM_INT] = "int",
+                                        [FORM_NUM] = "number",
+                                        [FORM_TEXT] = "text",
+                                        [FORM_WORD] = "text",
+                                        [FORM_NUMBERS] = "numbers",
+                                        [FORM_TEXTS] = "texts",
+                                        [FORM_GRID] = "grid",
+                                        [FORM_COUNTS] = "counts",
+                                        [FORM_OBJECT] = "object",
+                                        [FORM_LIST] = "list",
+                                        [FORM_REFS] = "list",
+                                        [FORM_MEMBERS] = "",
+                                        [FORM_PAIRS] = "texts by key",
+                                        [FORM_KEYED] = "objects by key",
+                                        [FORM_RAW] = "anything",
+                                        [FORM_RECORD] = "record"};
     if (field->kind == FORM_MEMBERS) {
       list(out, field->form, path, field->presence == FORM_WHEN ? marks[FORM_WHEN] : mark);
       continue;

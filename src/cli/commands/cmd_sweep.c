@@ -129,7 +129,7 @@ static void tell(Sweep *s, Arena *arena, const Schedule *point, const RecordedRo
   if (s->given->json)
     print_json_row(s, arena, &(SweepLine){.best_so_far = best, .point = row});
   else if (s->given->csv)
-    cli_csv_row(row);
+    cli_csv_row(s->arena, row);
   else
     print_row(s, arena, point, row, best);
   fflush(stdout);
@@ -215,7 +215,7 @@ static void print_last(const Sweep *s, const CliTiming *timing) {
   if (s->given->json) {
     print_json_row(s, s->arena, &(SweepLine){.best_so_far = true, .best = &timing->row});
   } else if (s->given->csv) {
-    cli_csv_row(&timing->row);
+    cli_csv_row(s->arena, &timing->row);
   } else {
     printf("%-8s", "best");
     print_cells(s->arena, &timing->row);

@@ -1,14 +1,11 @@
 #include "cli/common/tables/history_rows.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "cli/common/cli.h"
 #include "cli/common/documents.h"
 #include "cli/common/tables/cli_timing.h"
 #include "cli/common/tables/text_table.h"
-
-static double known(double value) { return value > 0 ? value : (double)NAN; }
 
 typedef struct HistoryRowsShown {
   const char *command;

@@ -98,6 +98,38 @@ START_TEST(who_waits_for_ever_does_so_with_values_too) {
 }
 END_TEST
 
+static void hold_to_a_bit(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (stmt->kind != STMT_OP || stmt->op.kind != OP_MBAR_WAIT) return;
+  ck_assert_msg(stmt->op.phase->lo >= 0 && stmt->op.phase->hi <= 1, "%s: %lld to %lld",
+                (const char *)context, (long long)stmt->op.phase->lo,
+                (long long)stmt->op.phase->hi);
+}
+
+static void break_rung(const Ladder *ladder, const Rung *rung) {
+  const Model *model = model_build(property_arena, &property_targets, &rung->schedule);
+  for (int id = 0; id < BREAK_COUNT && model->ok; id++) {
+    const Program *broken = program_break(property_arena, model->program, (BreakageId)id);
+    char name[128];
+    snprintf(name, sizeof name, "%s/%s, %s", ladder->name, rung->name,
+             breakage_name((BreakageId)id));
+    for (int k = 0; broken && k < broken->n_kernels; k++)
+      stmt_walk(broken->kernel[k].body, hold_to_a_bit, name);
+  }
+  arena_reset(property_arena);
+}
+
+// mbarrier.try_wait.parity takes 0 or 1 and nothing else: PTX ISA, section of mbarrier.test_wait.
+START_TEST(a_phase_stays_one_bit) {
+  const EmbeddedList list = embed_list(property_data, "ladders/");
+  for (int f = 0; f < list.count; f++) {
+    const Ladder *ladder = property_read_ladder(list.paths[f]);
+    for (int r = 0; r < ladder->n_rungs; r++)
+      if (!ladder->rung[r].not_built) break_rung(ladder, &ladder->rung[r]);
+  }
+}
+END_TEST
+
 // ---- problems that are too long -----------------------------------------------------------------
 
 START_TEST(a_long_problem_is_made_smaller_and_says_so) {
@@ -118,6 +150,7 @@ Suite *suite_pipeline_broken(void) {
   tcase_set_timeout(tests, stress_is_on() ? 36000 : 300);
   tcase_add_loop_test(tests, says_what_interpret_says, 0, DRIFTING);
   tcase_add_test(tests, who_waits_for_ever_does_so_with_values_too);
+  tcase_add_test(tests, a_phase_stays_one_bit);
   tcase_add_test(tests, a_long_problem_is_made_smaller_and_says_so);
   suite_add_tcase(suite, tests);
   return suite;

@@ -53,6 +53,14 @@ static Var *with_extent(Program *program, const Var *var, int64_t extent) {
   return copy;
 }
 
+// The bit of a phase was turn / 2 where there were turns for two phases only.
+static void keep_to_a_bit(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Program *program = context;
+  if (!is_op(stmt, OP_MBAR_WAIT)) return;
+  stmt->op.phase = ex_mod(program->arena, stmt->op.phase, 2);
+}
+
 // while (valid) without next_tile: the tile stays t % grid, the block's first, and the loop goes on
 // twice as far as there are tiles, beyond what the others have for it.
 bool break_tile_kept(Program *program) {
@@ -63,7 +71,10 @@ bool break_tile_kept(Program *program) {
                                ex_var(arena, program->persistent.grid));
   const int64_t beyond = 2 * tiles->var->extent;
   Stmt *turn = tiles->body;
-  turn->var = with_extent(program, turn->var, beyond);
+  const Var *fewer = turn->var;
+  turn->var = with_extent(program, fewer, beyond);
+  substitute(program, turn->next, fewer, ex_var(arena, turn->var));
+  stmt_walk(turn->next, keep_to_a_bit, program);
   substitute(program, turn->next, tiles->var, kept);
   tiles->var = with_extent(program, tiles->var, beyond);
   return true;

@@ -14,7 +14,10 @@
 #include "base/whole.h"
 #include "model/schedules/reduce.h"
 
-enum { TRIAL_WORK = 1 << 21, ALL_SLABS_WORK = 3 << 23 };
+// Multiply-adds: of one tile that is cut down, of one with all of its slabs, and of tiles that follow
+// one another, which may cost REDUCE_FOR_TURNS times as much: two of a pair of CTAs that multiply
+// 256 x 256 x 4,608 elements of four bits are 75 million.
+enum { TRIAL_WORK = 1 << 21, ALL_SLABS_WORK = 3 << 23, TURNS_WORK = 1 << 24 };
 
 typedef struct Question {
   TargetTable targets;
@@ -87,9 +90,9 @@ typedef struct TrialProblem {
 } TrialProblem;
 
 // Tiles for one block, one after the other.
-static TrialProblem some_tiles(Arena *arena, const Question *asked, int64_t turns, double work) {
+static TrialProblem some_tiles(Arena *arena, const Question *asked, int64_t turns) {
   return (TrialProblem){
-      schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, work), 1};
+      schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, TURNS_WORK), 1};
 }
 
 // All slabs of one tile; where those are too many, so many as show what is wrong; then some tiles
@@ -102,8 +105,8 @@ static int problems_of(Arena *arena, const Question *asked, TrialProblem out[3])
   int n = 0;
   out[n++] =
       (TrialProblem){all ? one : schedule_reduce(arena, &asked->targets, whole, TRIAL_WORK), 0};
-  if (turns > 1) out[n++] = some_tiles(arena, asked, turns, TRIAL_WORK);
-  if (turns > 1 && asked->stuck) out[n++] = some_tiles(arena, asked, turns + 1, 2 * TRIAL_WORK);
+  if (turns > 1) out[n++] = some_tiles(arena, asked, turns);
+  if (turns > 1 && asked->stuck) out[n++] = some_tiles(arena, asked, turns + 1);
   return n;
 }
 

@@ -14,9 +14,9 @@
 #include "base/whole.h"
 #include "model/schedules/reduce.h"
 
-// Multiply-adds: of one tile that is cut down, of one with all of its slabs, and of tiles that follow
-// one another, which may cost REDUCE_FOR_TURNS times as much: two of a pair of CTAs that multiply
-// 256 x 256 x 4,608 elements of four bits are 75 million.
+// Multiply-adds: of one tile that is cut down, of one with all of its slabs, and of tiles that
+// follow one another, which may cost REDUCE_FOR_TURNS times as much: two of a pair of CTAs that
+// multiply 256 x 256 x 4,608 elements of four bits are 75 million.
 enum { TRIAL_WORK = 1 << 21, ALL_SLABS_WORK = 3 << 23, TURNS_WORK = 1 << 24 };
 
 typedef struct Question {

@@ -91,6 +91,22 @@ START_TEST(guards_are_written_as_reviewed) {
 }
 END_TEST
 
+// A ring that is unrolled has the bounds of its copies in registers of its own, one of two slots as
+// one of more; a loop that is not has none.
+START_TEST(unrolled_rings_have_bounds_of_their_own) {
+  static const char *const rings[] = {"BUFFER_COUNT=2,UNROLL_RING=1",
+                                      "BUFFER_COUNT=3,UNROLL_RING=1", "BUFFER_COUNT=2"};
+  for (int i = 0; i < 3; i++) {
+    const char *state = arena_printf(arena,
+                                     "M=1000,N=600,K=203,FM=8,FN=8,STAGE=11,VECTORIZE=1,"
+                                     "PIPELINE_STAGES=1,ASYNC_COPY=1,%s",
+                                     rings[i]);
+    ck_assert_msg(contains(emit(emit_state(&cases, state)), " = opaque(M);") == (i < 2), "%s",
+                  rings[i]);
+  }
+}
+END_TEST
+
 // ---- the line map -------------------------------------------------------------------------------
 
 static void check_lines_cover_text(const Emission *emission) {
@@ -392,6 +408,7 @@ Suite *suite_emit(void) {
   tcase_set_timeout(rungs, 60);
   tcase_add_test(rungs, every_rung_is_written_as_reviewed);
   tcase_add_test(rungs, guards_are_written_as_reviewed);
+  tcase_add_test(rungs, unrolled_rings_have_bounds_of_their_own);
   tcase_add_test(rungs, every_operation_has_a_line_of_its_kernel);
   tcase_add_test(rungs, lines_keep_to_their_columns);
   tcase_add_test(rungs, launch_facts_are_the_programs);

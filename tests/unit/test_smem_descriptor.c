@@ -118,13 +118,15 @@ START_TEST(what_is_illegal_is_said) {
     const char *text = diags_text(arena, &diags);
     ck_assert_msg(strstr(text, cases[i].says), "%s: %s", cases[i].text, text);
   }
-  static const char *const bad[] = {"start=8", "sbo=1", "swizzle=96B", "base=8", "x=1", "lbo", ""};
+  static const char *const bad[] = {"start=8", "sbo=1",        "swizzle=96B", "base=8", "x=1",
+                                    "lbo",     "start=262144", "lbo=262144",  ""};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     SmemDescriptor d;
     Diags diags = diags_new(arena);
     ck_assert_msg(!smem_descriptor_parse(arena, bad[i], 90, &d, &diags) && diags.count == 1, "%s",
                   bad[i]);
   }
+  ck_assert_int_eq(read_descriptor("start=262128,lbo=16,sbo=16", 90).start, 262128);
 }
 END_TEST
 

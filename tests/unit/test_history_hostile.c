@@ -155,7 +155,7 @@ START_TEST(a_view_without_end_is_given_up) {
   int64_t began = clock_ms();
   history_recent(history, arena, rows, 10);
   ck_assert_ptr_nonnull(strstr(history_failure(history), "did not answer in time"));
-  ck_assert_int_lt(clock_ms() - began, 10000);
+  ck_assert_double_lt((double)(clock_ms() - began), stress_wall(10000));
   history_close(history);
 }
 END_TEST
@@ -168,7 +168,7 @@ START_TEST(a_query_ends_when_the_program_does) {
   atomic_store(&stop, true);
   int64_t began = clock_ms();
   history_recent(history, arena, rows, 10);
-  ck_assert_int_lt(clock_ms() - began, 1000);
+  ck_assert_double_lt((double)(clock_ms() - began), stress_wall(1000));
   history_close(history);
 }
 END_TEST
@@ -190,7 +190,7 @@ START_TEST(ending_does_not_wait_for_a_locked_history) {
   usleep(100000);
   int64_t began = clock_ms();
   client_stop(client);
-  ck_assert_int_lt(clock_ms() - began, 1000);
+  ck_assert_double_lt((double)(clock_ms() - began), stress_wall(1000));
   sqlite3_close(db);
 }
 END_TEST

@@ -55,7 +55,7 @@ static void write_cell(FILE *file, const FormField *field, const FormValue *valu
       write_number(file, field, value);
       break;
     default:
-      assert(!"a cell");
+      assert(false && "a cell");
   }
   fputc(after, file);
 }

@@ -102,7 +102,7 @@ static void bind_field(Arena *arena, sqlite3_stmt *query, int at, const RecordFi
     case RECORD_MEASURE:
       return bind_double(query, at, *(const double *)from, *(const double *)from >= 0);
     default:
-      assert(!"a column");
+      assert(false && "a column");
   }
 }
 
@@ -164,7 +164,7 @@ static void read_field(Arena *arena, sqlite3_stmt *query, int at, const RecordFi
       *(double *)to = read_double(query, at, field->kind);
       return;
     default:
-      assert(!"a column");
+      assert(false && "a column");
   }
 }
 

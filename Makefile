@@ -68,7 +68,7 @@ LIB_SOURCES  := $(filter-out src/main.c,$(SOURCES)) gen/embed_data.c
 TEST_SOURCES := $(sort $(wildcard tests/unit/*.c))
 FUZZ_NAMES   := $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 SUITE_NAMES  := $(sort $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c)))
-DATA_FILES   := $(sort $(shell find data -type f 2>/dev/null))
+DATA_FILES   := $(sort $(shell find data lab -type f 2>/dev/null))
 
 objects = $(patsubst %.c,build/$(1)/%.o,$(2))
 RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
@@ -227,7 +227,8 @@ tsan: build/tsan/unit build/tsan/gemmview
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
-check-deps: $(filter build/release/src/banks/% build/release/src/sass/% build/release/src/clock/% build/release/src/order/% build/release/src/model/% build/release/src/ptx/%,$(RELEASE_OBJECTS))
+PURE = $(foreach folder,banks sass clock order model ptx,src/$(folder)/% $(patsubst %,%/$(folder)/%,$(wildcard src/features/*)))
+check-deps: $(call objects,release,$(filter $(PURE),$(SOURCES)))
 	@tools/check_deps.sh $^
 
 # --- fuzzing ------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Proves the order of the folders: a file includes only headers of its own folder and of those above
 # it, banks, sass, clock, order, model and ptx are pure, and one file knows the terminal library.
+# A feature has all that is its own in src/features/NAME, in a folder for each of those it has a part
+# of: features/NAME/model is a part of model, above its rooms, and only tables (.def) include it there.
 #
 #   tools/check_deps.sh [OBJECT…]     objects of the pure folders, looked into with nm
 #
@@ -14,16 +16,27 @@ say() {
   failed=1
 }
 
+# A folder, and the parts of features that belong to it.
+of_folder() { find src -path "src/$1" -o -path "src/features/*/$1" -prune; }
+for path in src/features/*/*; do
+  case " $order " in *" ${path##*/} "*) ;; *) say "$path is a part of no folder of src" ;; esac
+done
+hits=$(grep -rnE --include='*.[ch]' '^ *# *include "features/' src | grep -v '^src/features/' || true)
+[ -z "$hits" ] || say "only a table takes in what a feature has:
+$hits"
+
 allowed=''
 for folder in $order; do
   allowed="$allowed $folder"
-  [ -d "src/$folder" ] || continue
-  for line in $(grep -rhoE --include='*.[ch]' --include='*.def' '^ *# *include "[^"]+"' "src/$folder" |
+  parts=$(of_folder $folder)
+  [ -n "$parts" ] || continue
+  for line in $(grep -rhoE --include='*.[ch]' --include='*.def' '^ *# *include "[^"]+"' $parts |
     sed 's/.*"\(.*\)"/\1/' | sort -u); do
+    at=$(printf '%s' "$line" | sed 's|^features/[^/]*/||')
     case " $allowed " in
-      *" ${line%%/*} "*) ;;
+      *" ${at%%/*} "*) ;;
       *) say "src/$folder includes \"$line\": only$allowed may be included there," \
-        "in: $(grep -rl "\"$line\"" "src/$folder" | tr '\n' ' ')" ;;
+        "in: $(grep -rl "\"$line\"" $parts | tr '\n' ' ')" ;;
     esac
     [ -f "src/$line" ] || say "src/$folder includes \"$line\", which does not exist"
   done
@@ -88,7 +101,7 @@ circles=$(grep -roE --include='*.[ch]' '^ *# *include "tui/[^"]+\.h"' src/tui |
 [ -z "$circles" ] || say "includes of src/tui go in a circle:
 $circles"
 
-pure=$(find src/banks src/sass src/clock src/order src/model src/ptx -name '*.[ch]')
+pure=$(for folder in banks sass clock order model ptx; do find $(of_folder $folder) -name '*.[ch]'; done)
 # What an operation is stands in op.def; who asks for one by name is its family, a pass that builds it,
 # a breakage that takes it away, or the list of what a kernel must contain. The barrier of rewrite.c is what passes build with.
 outside() { # PATTERN HOMES EXCEPTIONS WHAT
@@ -97,14 +110,16 @@ outside() { # PATTERN HOMES EXCEPTIONS WHAT
   [ -z "$hits" ] || say "$4:
 $hits"
 }
-outside '\bOP_('"$(sed -n 's/^OP(\([A-Z_0-9]*\),.*/\1/p' src/model/ir/op.def | paste -sd'|')"')\b' 'model/(ops|passes)/' \
+tables() { find src -name "$1.def"; }
+own='features/[a-z_0-9]+/model/'
+outside '\bOP_('"$(sed -n 's/^OP(\([A-Z_0-9]*\),.*/\1/p' $(tables op) | paste -sd'|')"')\b' "model/(ops|passes)/|$own" \
   'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/rewrite.c|src/model/readings/rules/skeleton(_order)?.c' \
   'an operation is named outside its family, the passes and the breakages'
 # Tuning knobs are named by knobs, rules, passes and schedules; the problem's are everybody's. Launch
 # bounds, as printed, are the line of one knob.
 tuning=$(awk -F'"' '/^KNOB\(/ && $4 != "PROBLEM" {split($1, id, /[(,]/); print id[2]}' \
-  src/model/words/knob.def | paste -sd'|')
-outside "\\bKNOB_($tuning)\\b" 'model/(words|passes|schedules)/|model/readings/rules/(rule|knob_use)' \
+  $(tables knob) | paste -sd'|')
+outside "\\bKNOB_($tuning)\\b" "model/(words|passes|schedules)/|model/readings/rules/(rule|knob_use)|$own" \
   'src/model/interp/breakage(_[a-z]+)?.c|src/model/ir/notation/print_head.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
 
 # Atoms are named by their table and the values of their knob; the page on tiles shows one as an example.
@@ -112,7 +127,7 @@ outside '"[^"]*(mma|wgmma)_m[0-9]+n[0-9]+k' 'model/words/' 'src/model/readings/p
   'an atom is named outside its table'
 
 # A pass acts on the product that it is given, and finds the buffers of its operands through it.
-hits=$(grep -nE '\b(program_product|ROLE_(A|B|C|ACC|(SLAB|STAGE|FRAG)_[ABC]))\b' src/model/passes/*/pass_*.c \
+hits=$(grep -nE '\b(program_product|ROLE_(A|B|C|ACC|(SLAB|STAGE|FRAG)_[ABC]))\b' $(find src -name "pass_*.c") \
   src/model/passes/copy/slab_copy.c | sed 's|//.*||' | grep -E 'ROLE_|program_product' || true)
 [ -z "$hits" ] || say "a pass takes its product's operands by a name of its own:
 $hits"

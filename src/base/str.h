@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 
@@ -21,6 +22,9 @@ void str_add_number(Str *str, long long number);
 void str_add_repeat(Str *str, char c, int n);  // n <= 0 adds nothing
 void str_printf(Str *str, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void str_vprintf(Str *str, const char *format, va_list args);
+
+// "wavefront%s": nothing behind one of them, an s behind any other number.
+static inline const char *plural_s(int64_t n) { return n == 1 ? "" : "s"; }
 
 bool str_equal(const char *a, const char *b);
 bool str_equal_fold(const char *a, const char *b);  // ASCII case ignored

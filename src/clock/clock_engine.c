@@ -24,8 +24,14 @@ static const SassInst *inst_of(const Engine *e, int warp) {
 
 // ---- whether a warp can issue -------------------------------------------------------------------
 
+// Instructions of a scheduler that wait for the XU, which takes one in a while.
+static int wait_for_unit(const Engine *e, const EngineScheduler *s) {
+  const int64_t ahead = max64(0, s->unit_free - e->now);
+  return (int)ceil_div(ahead, e->machine->pipe_clocks[SASS_PIPE_XU]);
+}
+
 static bool queue_is_full(const Engine *e, const EngineScheduler *s) {
-  return s->n_queued >= e->machine->queue;
+  return s->n_queued + wait_for_unit(e, s) >= e->machine->queue;
 }
 
 // Instructions leave in their order.
@@ -71,6 +77,7 @@ static ClockCause hold(const Engine *e, const EngineScheduler *s, int warp) {
   if (scoreboard >= 0) return w->reason[scoreboard];
   if (waits_for_groups(e, w, inst)) return CLOCK_BARRIER;
   if (inst->opcode->kind == SASS_KIND_EXIT && e->store_free > (double)e->now) return CLOCK_DRAIN;
+  if (inst->opcode->pipe == SASS_PIPE_XU) return queue_is_full(e, s) ? CLOCK_MIO : CLOCK_SELECTED;
   if (engine_is_queued(inst) && (queue_is_full(e, s) || stores_are_full(e, inst)))
     return inst->opcode->pipe == SASS_PIPE_SHARED ? CLOCK_MIO : CLOCK_LG;
   return s->pipe_free[inst->opcode->pipe] > e->now ? CLOCK_MATH_PIPE : CLOCK_SELECTED;
@@ -121,6 +128,7 @@ static void go_on(Engine *e, int warp) {
     return;
   }
   const int to = w->way->stretch[w->stretch].first;
+  if (to != w->pc + 1) w->ready += e->machine->branch_clocks;
   if (loop >= 0) {
     if (to == e->in->loop[loop].first)
       note_round(e, warp, loop);
@@ -304,6 +312,7 @@ static int64_t next_of_scheduler(const Engine *e, const EngineScheduler *s) {
   int64_t next = -1;
   for (int i = 0; i < SASS_PIPE_COUNT; i++)
     if (s->pipe_free[i] >= e->now) next = sooner(next, s->pipe_free[i]);
+  if (s->unit_free >= e->now) next = sooner(next, s->unit_free);
   if (s->n_queued) next = sooner(next, max64(s->leaves[s->oldest], e->now));
   return next;
 }

@@ -44,6 +44,7 @@ typedef struct EngineMbarrier {
   int n_waiters;
   struct {
     int warp, scoreboard;
+    int64_t since;
   } waiter[ENGINE_WAITERS];
 } EngineMbarrier;
 
@@ -70,6 +71,7 @@ typedef struct EngineScheduler {
   int64_t leaves[CLOCK_QUEUE_MAX];  // when the instructions in its queue leave it, a ring
   int oldest, n_queued;
   int64_t queue_free;  // the first clock at which another may leave
+  int64_t unit_free;   // when MUFU and what else goes to the XU has been taken by it
   double group_free;   // when its tensor core has done what wgmma asked for
   ClockBanks banks;
   int order[CLOCK_WARPS_MAX], n;  // its warps, the one that is asked first in front
@@ -86,10 +88,11 @@ typedef struct Engine {
   EngineWarp warp[CLOCK_WARPS_MAX];
   EngineBlock block[CLOCK_WARPS_MAX];
   EngineScheduler scheduler[CLOCK_SCHEDULERS_MAX];
-  double shared_free;  // when the shared pipe is free
-  double far_free;     // when L2 has given what it was asked for
-  double store_free;   // when L2 has taken what it was given
-  double tma_free;     // when the unit that copies boxes is free
+  double barrier_free;  // when the unit of barriers has counted all that arrived
+  double shared_free;   // when the shared pipe is free
+  double far_free;      // when L2 has given what it was asked for
+  double store_free;    // when L2 has taken what it was given
+  double tma_free;      // when the unit that copies boxes is free
   EngineDue *due;
   int n_due, free_due, *wheel;
   EngineLanding *landing;

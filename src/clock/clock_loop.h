@@ -55,9 +55,11 @@ enum { CLOCK_SCHEDULERS_MAX = 4, CLOCK_WARPS_MAX = 64, CLOCK_QUEUE_MAX = 32 };
 typedef struct ClockMachine {
   int schedulers;
   int pipe_clocks[SASS_PIPE_COUNT];  // that a warp's instruction keeps the pipe of its scheduler
+  int tensor_half_clocks;            // the same, of an mma.sync of half the depth
+  int branch_clocks;                 // from a branch that is taken, beyond its stall
   int read_window;                   // clocks in which the banks may give an instruction's operands
   int queue;                      // instructions of a scheduler that may wait for the shared pipe
-  int queue_clocks;               // between two that leave the queue
+  int queue_clocks;               // between two that leave it, for each 4 bytes of a lane
   double shared_clocks;           // from the first wavefront of a load to its reader
   double far_clocks;              // of a load from L2, when nothing else is asked for
   double far_load_clocks;         // of one under load, at the worst
@@ -66,8 +68,10 @@ typedef struct ClockMachine {
   double store_queue_clocks;      // of L2's, that stores of an SM may wait for
   double copy_clocks;             // of the shared pipe, for each line that cp.async writes
   double tma_clocks;              // of a copy by TMA beyond those of a load
+  double box_bytes;               // that L2 gives TMA in a clock while all SMs ask
   double box_clocks, row_clocks;  // that the unit of TMA is busy with a box, with each row of it
-  double mbarrier_clocks;         // from the end of a phase to who waits for it
+  double mbarrier_clocks;         // until an mbarrier says that a phase has ended
+  double mbarrier_ask_clocks;     // until it has said that none has, and is asked again
   double group_clocks;            // of a tensor core, for each column of a wgmma
   double group_end_clocks;        // from the end of a wgmma to who waits for it
   double block_clocks;            // from the end of a block to the first instruction of the next
@@ -76,6 +80,8 @@ typedef struct ClockMachine {
   double far_bytes;               // that L2 gives an SM in a clock while all ask
   double unit_clocks;             // of MUFU, S2R and what else has a scoreboard
   double source_clocks;           // until the registers of an address may be written again
+  double local_clocks;            // of a load of a spilled register from L1
+  double arrival_clocks;          // of the unit of barriers, for each warp that arrives
   double barrier_clocks;          // from the last arrival to the next issue
 } ClockMachine;
 

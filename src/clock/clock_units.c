@@ -1,6 +1,8 @@
 // Effects of an issued instruction: queues, pipes, L2, copies, mbarriers, wgmma.
+#include <math.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/whole.h"
 #include "clock/clock_engine.h"
 
@@ -8,8 +10,20 @@ bool engine_is_queued(const SassInst *inst) {
   return inst->opcode->pipe == SASS_PIPE_SHARED || inst->opcode->pipe == SASS_PIPE_FAR;
 }
 
+// HMMA of 16-bit operands is 16 deep where bit 75 says so; of tf32 it is 4 deep, not 8, where bit
+// 78 does. Read off nvdisasm (CUDA 13.0): HMMA.1688.F32 and HMMA.1684.F32.TF32 are the half ones.
+static bool is_half_deep(const SassInst *inst) {
+  enum { HMMA = 0x03c };
+  const uint64_t deep = UINT64_C(1) << 11, shallow = UINT64_C(1) << 14, tf32 = UINT64_C(1) << 19;
+  if (inst->opcode->bits != HMMA) return false;
+  return inst->high & tf32 ? (inst->high & shallow) != 0 : !(inst->high & deep);
+}
+
+// The XU has a queue in front of it, so that an instruction for it keeps nothing busy.
 int engine_pipe_clocks(const ClockMachine *machine, const SassInst *inst) {
-  return machine->pipe_clocks[inst->opcode->pipe];
+  if (inst->opcode->pipe == SASS_PIPE_XU) return 1;
+  return is_half_deep(inst) ? machine->tensor_half_clocks
+                            : machine->pipe_clocks[inst->opcode->pipe];
 }
 
 static double latency(const Engine *e, double clocks) { return e->in->loads_are_near ? 1 : clocks; }
@@ -64,6 +78,14 @@ static EngineMbarrier *mbarrier_at(EngineBlock *block, uint32_t address) {
   return vacant;
 }
 
+// Who asks too early hears so after a while and asks again: whatever the kind of wait, what it
+// waits for is seen at a multiple of that. (lab/clock: copies of 8 to 64 rows by TMA are seen after
+// 592 clocks, of 128 rows after 742, of 256 after 892.)
+static int64_t next_ask(const Engine *e, int64_t since) {
+  const int64_t each = max64(1, (int64_t)e->machine->mbarrier_ask_clocks);
+  return since + ceil_div(max64(0, e->now - since), each) * each;
+}
+
 static void end_phase_if(Engine *e, EngineMbarrier *one) {
   if (one->arrived < one->count || one->bytes > 0.5) return;
   one->phase++;
@@ -71,7 +93,7 @@ static void end_phase_if(Engine *e, EngineMbarrier *one) {
   one->bytes = 0;
   for (int i = 0; i < one->n_waiters; i++)
     close_at(e, one->waiter[i].warp, one->waiter[i].scoreboard,
-             (double)e->now + e->machine->mbarrier_clocks);
+             (double)next_ask(e, one->waiter[i].since) + e->machine->mbarrier_clocks);
   one->n_waiters = 0;
 }
 
@@ -95,6 +117,7 @@ static void use_mbarrier(Engine *e, int warp, const SassInst *inst, const SassEv
   note_open(e, warp, inst->writes_scoreboard, CLOCK_LONG_SCOREBOARD);
   if (waits && one->n_waiters < ENGINE_WAITERS) {
     one->waiter[one->n_waiters].warp = warp;
+    one->waiter[one->n_waiters].since = e->now;
     one->waiter[one->n_waiters++].scoreboard = inst->writes_scoreboard;
   } else
     close_at(e, warp, inst->writes_scoreboard, (double)e->now + e->machine->mbarrier_clocks);
@@ -139,9 +162,10 @@ static double far_latency(Engine *e) {
       e, e->machine->far_clocks + share * (e->machine->dram_clocks - e->machine->far_clocks));
 }
 
-static double take_from_l2(Engine *e, double from, double bytes) {
+// `rate`: bytes in a clock.
+static double take_from_l2(Engine *e, double from, double bytes, double rate) {
   if (e->far_free < from) e->far_free = from;
-  e->far_free += bytes / e->machine->far_bytes;
+  e->far_free += bytes / rate;
   return e->far_free + far_latency(e);
 }
 
@@ -149,8 +173,11 @@ static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
   const ClockMachine *m = e->machine;
   const ClockBox box = e->in->box ? e->in->box[pc] : (ClockBox){0, 0};
   if (e->tma_free < (double)e->now) e->tma_free = (double)e->now;
+  const double from = e->tma_free;
   e->tma_free += m->box_clocks + box.rows * m->row_clocks;
-  const double there = take_from_l2(e, e->tma_free, box.bytes) + latency(e, m->tma_clocks);
+  const double there =
+      fmax(take_from_l2(e, from, box.bytes, m->box_bytes), e->tma_free + m->far_clocks) +
+      latency(e, m->tma_clocks);
   const EngineLanding what = {(int64_t)there, warp / e->in->warps, event->address, box.bytes};
   if (e->n_landings < ENGINE_LANDINGS)
     e->landing[e->n_landings++] = what;
@@ -159,6 +186,8 @@ static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
 }
 
 // ---- the queue of shared and global memory ------------------------------------------------------
+
+static bool is_local(const SassInst *inst) { return str_equal(inst->opcode->name, "LDL"); }
 
 static bool is_load(const SassInst *inst) {
   return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
@@ -173,23 +202,35 @@ static bool goes_far(Engine *e, int pc) {
   return true;
 }
 
+// Clocks that an instruction keeps the way between its scheduler and the shared pipe busy: half a
+// wavefront goes there in one. Stores bring their data along.
+static int port_clocks(const Engine *e, int pc, double wavefronts) {
+  const SassInst *inst = &e->in->code->inst[pc];
+  const double data = inst->opcode->kind == SASS_KIND_STORE ? 1 + inst->bytes / 4.0 : wavefronts;
+  return (int)(e->machine->queue_clocks * fmax(1, data));
+}
+
 // When the result of an instruction that goes through the queue is there: shared memory takes a
 // clock for each wavefront, L1 one for each line, L2 so many bytes a clock, and all answer in
-// order.
+// order. The shared pipe is never idle while a scheduler has something for it.
 static double queue_up(Engine *e, EngineScheduler *s, int pc) {
   const ClockMachine *m = e->machine;
   const SassInst *inst = &e->in->code->inst[pc];
   const bool far = inst->opcode->pipe == SASS_PIPE_FAR;
+  const double wavefronts = far ? e->in->lines[pc] : e->in->wavefronts[pc];
   double leaves = (double)max64(e->now, s->queue_free);
+  if (e->shared_free < (double)e->now) e->shared_free = (double)e->now;
   if (e->shared_free > leaves) leaves = e->shared_free;
-  s->queue_free = (int64_t)leaves + m->queue_clocks;
+  const int port = port_clocks(e, pc, wavefronts);
+  s->queue_free = (int64_t)leaves + port;
   s->leaves[(s->oldest + s->n_queued) % CLOCK_QUEUE_MAX] = (int64_t)leaves;
   if (s->n_queued < CLOCK_QUEUE_MAX) s->n_queued++;
-  e->shared_free = leaves + (far ? e->in->lines[pc] : e->in->wavefronts[pc]);
-  if (!far) return e->shared_free - 1 + latency(e, m->shared_clocks);
+  e->shared_free += wavefronts;
+  if (!far) return leaves + port - m->queue_clocks + latency(e, m->shared_clocks);
   if (is_load(inst))
-    return goes_far(e, pc) ? take_from_l2(e, leaves, e->in->far_bytes[pc] / e->in->far_share[pc])
-                           : leaves + latency(e, m->near_clocks);
+    return goes_far(e, pc)
+               ? take_from_l2(e, leaves, e->in->far_bytes[pc] / e->in->far_share[pc], m->far_bytes)
+               : leaves + latency(e, is_local(inst) ? m->local_clocks : m->near_clocks);
   if (e->store_free < leaves) e->store_free = leaves;
   e->store_free += e->in->far_bytes[pc] / m->store_bytes;
   return e->store_free;
@@ -206,9 +247,11 @@ static void arrive(Engine *e, int warp, const SassEvent *event) {
   EngineWarp *w = &e->warp[warp];
   w->waits = true;
   w->group[7] = number;
+  if (e->barrier_free < (double)e->now) e->barrier_free = (double)e->now;
+  e->barrier_free += e->machine->arrival_clocks;
   if (++block->arrived[number] < wanted) return;
   block->arrived[number] = 0;
-  const int64_t ready = e->now + (int64_t)e->machine->barrier_clocks;
+  const int64_t ready = (int64_t)(e->barrier_free + e->machine->barrier_clocks);
   for (int i = first; i < first + e->in->warps; i++)
     if (e->warp[i].waits && e->warp[i].group[7] == number) {
       e->warp[i].waits = false;
@@ -264,6 +307,11 @@ void engine_carry_out(Engine *e, EngineScheduler *s, int warp) {
              copies = kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_FAR,
              asks = kind == SASS_KIND_MBARRIER && inst->form == 2;
   double back = (double)e->now + e->machine->unit_clocks;
+  if (inst->opcode->pipe == SASS_PIPE_XU) {
+    const int64_t taken = max64(e->now, s->unit_free);
+    s->unit_free = taken + e->machine->pipe_clocks[SASS_PIPE_XU];
+    back = (double)taken + e->machine->unit_clocks;
+  }
   if (queued) back = queue_up(e, s, w->pc);
   if (copies) {
     e->shared_free += e->in->wavefronts[w->pc] * e->machine->copy_clocks;

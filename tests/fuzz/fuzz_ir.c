@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "model/interp/interp.h"
+#include "model/ir/launch.h"
 #include "model/ir/notation/parse.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/program.h"
 #include "model/text/emit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,6 +11,10 @@
 #include <unistd.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/text/prelude.h"
 
 CpuProgram cpu_program_new(Arena *arena) {
@@ -55,8 +59,8 @@ static void add_call(Str *out, const EmitKernel *kernel, int index, bool attenti
       str_printf(out, "(%s *)on[%d]", prelude_type_name(buffer->type),
                  buffer->role == ROLE_PARTIAL ? 3 : buffer->id);
   }
-  if (kernel->takes_alpha) str_printf(out, ", %s", attention ? "2.0f" : "1.0f");
-  if (kernel->takes_lists)
+  if (kernel->takes[LAUNCH_ALPHA]) str_printf(out, ", %s", attention ? "2.0f" : "1.0f");
+  if (kernel->takes[LAUNCH_LISTS])
     str_printf(out, ", nullptr, nullptr, 0, gridDim.x / %lld", (long long)kernel->cluster);
   str_add(out, "); }\n");
 }

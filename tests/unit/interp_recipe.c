@@ -3,7 +3,12 @@
 //   for m_b, n_b BLOCK, m_t, n_t THREAD:  acc = 0
 //     for k_o: fill A_s[k_o % 2], B_s[k_o % 2] element by element; barrier; multiply
 //     C = acc
+#include <string.h>
+
 #include "interp_recipe.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 static Arena *arena;
 

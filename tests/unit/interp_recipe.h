@@ -5,7 +5,9 @@
 // in exactly that.
 #pragma once
 #include "model/interp/interp.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
+#include "model/ir/op.h"
+#include "model/ir/problem.h"
 
 typedef enum Fault {
   SOUND,

@@ -10,6 +10,9 @@
 #include <check.h>
 
 #include "interp_recipe.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
 typedef struct TensorBuild {

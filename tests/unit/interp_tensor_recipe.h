@@ -4,7 +4,7 @@
 // spelled out here from the PTX ISA once more. One recipe makes the family (any mma atom, warps,
 // slabs of a ring, cp.async, ldmatrix, Swizzle<B,4,3>); a fault is one field of it.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 typedef enum TensorFault {
   TENSOR_SOUND,

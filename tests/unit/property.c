@@ -10,6 +10,7 @@
 #include "base/whole.h"
 #include "model/ir/notation/parse.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/program.h"
 #include "model/schedules/reduce.h"
 #include "model/words/fragment.h"
 #include "model/words/schedule_atom.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/whole.h"
-#include "model/words/places.h"
+#include "features/gpc/model/deal_lists.h"
 #include "ptx/module/float_format.h"
 
 static const PtxType types[PLAN_N_TYPES] = {
@@ -72,7 +72,7 @@ static void give_lists(Runner *r, PtxMachine *machine, int param, PlanArg arg,
   for (int sm = 0; sm < PLACES_SMS; sm++) set[sm] = sm < 132 ? sm / 18 : -1;
   places_from_sets(set, map);
   ListTable *table = ARENA_NEW(r->arena, ListTable);
-  lists_assign(map, shape, table);
+  deal_lists(map, shape, table);
   const unsigned epoch = 1;
   uint64_t address = 0;
   if (arg == PLAN_ARG_PLACES)

@@ -15,6 +15,7 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/notation/parse.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/schedules/random_schedule.h"
 #include "model/words/fragment.h"
@@ -309,12 +310,12 @@ END_TEST
 // them there, or the one wait behind which they are written again.
 static void check_weights(OpKind cut_kind, FindingKind finding) {
   Program *program = program_clone(arena, model_of(TILES)->program);
-  Stmt **link = find_multiply(&program->product[1], &slab_loop(program)->body);
+  Stmt **link = stmt_find_multiply(&program->product[1], &slab_loop(program)->body);
   Stmt **last = &slab_loop(program)->body;
   while (*last != *link && (*last)->next != *link) last = &(*last)->next;
-  if (cut_kind == OP_WG_WAIT) last = find_link(link, OP_WG_WAIT, ROLE_COUNT);
+  if (cut_kind == OP_WG_WAIT) last = stmt_find_link(link, OP_WG_WAIT, ROLE_COUNT);
   ck_assert_int_eq((*last)->op.kind, cut_kind);
-  cut(last);
+  stmt_cut(last);
   const InterpCheck check = interpret_check(arena, program, &(InterpOptions){.seed = 1});
   bool found = false;
   for (int i = 0; i < check.n_findings; i++) found |= check.finding[i].kind == finding;
@@ -362,7 +363,7 @@ START_TEST(a_mask_is_for_blocks_on_the_diagonal) {
   const Product *scores = &program->product[0];
   const Stmt *mask = slab_loop(program)->body;
   while (mask->kind != STMT_IF) mask = mask->next;
-  ck_assert_ptr_nonnull(find_op(mask->body, OP_INIT, ROLE_SCORE));
+  ck_assert_ptr_nonnull(stmt_find_op(mask->body, OP_INIT, ROLE_SCORE));
   const Digit *q = scores->axis[AXIS_M]->digit, *t = scores->axis[AXIS_N]->digit;
   int n_masked = 0;
   for (int i = 0; i < 5 * 3; i++) {

@@ -6,6 +6,8 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "kernels/device/history/recorded.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/model.h"
 #include "model/schedules/random_schedule.h"
 #include "model/words/ladder.h"

@@ -5,7 +5,10 @@
 
 #include "emit_cases.h"
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/time/barrier_use.h"
 
 Suite *suite_barrier_use(void);
@@ -73,7 +76,7 @@ START_TEST(its_slabs_are_lost_without_it) {
   for (int i = 0; i < uses.n; i++) {
     const BarrierUse *use = &uses.use[i];
     Program *without = program_clone(arena, program);
-    cut(link_of(&without->kernel[without->main_kernel].body, use->barrier->id));
+    stmt_cut(link_of(&without->kernel[without->main_kernel].body, use->barrier->id));
     const InterpCheck check = interpret_check(arena, without, &(InterpOptions){.seed = 1});
     ck_assert_msg(!check.ok, "%s: nobody misses barrier %d", rows[_i].state, i);
     bool told = false;

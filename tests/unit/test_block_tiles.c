@@ -5,7 +5,9 @@
 #include <check.h>
 #include <string.h>
 
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/program.h"
 #include "property.h"
 
 static const Program *program_of(const char *ladder, const char *rung) {

@@ -9,6 +9,7 @@
 #include "base/embed.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
 
 Suite *suite_calibration(void);

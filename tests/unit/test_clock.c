@@ -14,6 +14,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/kernel_play.h"
 #include "kernels/toolchain/machine/kernel_text.h"
+#include "model/ir/program.h"
 #include "quick_check.h"
 
 Suite *suite_clock(void);
@@ -133,15 +134,17 @@ START_TEST(a_scheduler_issues_one_instruction_a_clock) {
   inst[63].stall = 5;
   const ClockTurn one = play(&machine, inst, 64, NULL, 4, 1),
                   two = play(&machine, inst, 64, NULL, 8, 1);
-  ck_assert_double_eq_tol(one.clocks, 68, 0.5);
+  ck_assert_double_eq_tol(one.clocks, 68 + machine.branch_clocks, 0.5);
   ck_assert_double_eq_tol(two.clocks, 128, 1);
   ck_assert_double_eq_tol(two.issued, 128, 2);
   ck_assert_double_eq_tol((two.stalls[CLOCK_NOT_SELECTED] + two.stalls[CLOCK_WAIT]), 1, 0.15);
   // A stall of 4 clocks is another warp's chance, and a lone warp's loss.
   for (int i = 0; i < 64; i++) inst[i].stall = 4;
-  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 4, 1).clocks, 256, 1);
-  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 16, 1).clocks, 256, 2);
-  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 4, 1).stalls[CLOCK_WAIT], 3, 0.05);
+  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 4, 1).clocks, 256 + machine.branch_clocks,
+                          1);
+  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 16, 1).clocks, 256, 5);
+  ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 4, 1).stalls[CLOCK_WAIT],
+                          3 + machine.branch_clocks / 64.0, 0.05);
   // A pipe of 16 lanes takes a warp in two clocks.
   for (int i = 0; i < 64; i++) inst[i] = plain(opcode(SASS_PIPE_ALU, SASS_KIND_PLAIN));
   ck_assert_double_eq_tol(play(&machine, inst, 64, NULL, 8, 1).clocks, 256, 2);
@@ -169,7 +172,10 @@ START_TEST(wavefronts_share_one_pipe) {
   SassInst pair[2] = {inst[31], plain(opcode(SASS_PIPE_FMA, SASS_KIND_PLAIN))};
   pair[1].wait = 1;
   const ClockTurn waited = play(&machine, pair, 2, wavefronts, 1, 1);
-  ck_assert_double_eq_tol(waited.clocks, machine.shared_clocks + 4, 1.5);
+  // A scheduler's own way to the shared pipe takes half a wavefront in a clock.
+  ck_assert_double_eq_tol(
+      waited.clocks, machine.shared_clocks + 3 * machine.queue_clocks + 1 + machine.branch_clocks,
+      1.5);
   ck_assert_int_eq((int)waited.cause[1], (int)CLOCK_SHORT_SCOREBOARD);
   ck_assert_double_gt(waited.lost[1], 20.0 / 4);
 }
@@ -183,7 +189,8 @@ START_TEST(a_barrier_holds_a_block) {
   inst[8] = plain(opcode(SASS_PIPE_CONTROL, SASS_KIND_BARRIER));
   const ClockTurn one = play(&machine, inst, 9, NULL, 8, 1),
                   two = play(&machine, inst, 9, NULL, 8, 2);
-  ck_assert_double_eq_tol(one.clocks, 2 * 9 + machine.barrier_clocks, 3);
+  const double meeting = 2 * machine.arrival_clocks + machine.barrier_clocks;
+  ck_assert_double_eq_tol(one.clocks, 2 * 9 + meeting, 4);
   ck_assert_double_lt(two.clocks, 1.5 * one.clocks);
   ck_assert_double_gt(one.stalls[CLOCK_BARRIER], 0.3);
 }
@@ -205,9 +212,9 @@ START_TEST(loops_inside_turn_as_often_as_is_said) {
                   .far_bytes = nothing,
                   .warps = 4,
                   .blocks = 1};
-  ck_assert_double_eq_tol(clock_play(arena, &in).clocks, 10 + 7 * 10, 1);
+  ck_assert_double_eq_tol(clock_play(arena, &in).clocks, 10 + 7 * (10 + machine.branch_clocks), 1);
   in.inner[0].trips = 1;
-  ck_assert_double_eq_tol(clock_play(arena, &in).clocks, 20, 1);
+  ck_assert_double_eq_tol(clock_play(arena, &in).clocks, 20 + machine.branch_clocks, 1);
   in.warps = 0;
   ck_assert_double_eq(clock_play(arena, &in).clocks, 0);
 }

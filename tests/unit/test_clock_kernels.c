@@ -13,6 +13,7 @@
 #include "kernels/toolchain/machine/clock_facts.h"
 #include "kernels/toolchain/machine/kernel_play.h"
 #include "kernels/toolchain/machine/kernel_text.h"
+#include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
 
 Suite *suite_clock_kernels(void);

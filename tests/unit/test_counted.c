@@ -15,6 +15,7 @@
 #include "kernels/toolchain/machine/machine_code.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/cost/merge.h"
 #include "property.h"
 #include "stress.h"

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/str.h"
 #include "cli_harness.h"
+#include "model/ir/program.h"
 #include "model/readings/model.h"
 
 static Arena *arena;

@@ -7,6 +7,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "property.h"
 #include "stress.h"
 #include "tui/canvas/export.h"

@@ -7,6 +7,9 @@
 #include "emit_cases.h"
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/words/schedule_atom.h"
 
 static Arena *arena;

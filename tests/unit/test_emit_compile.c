@@ -7,6 +7,8 @@
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "stress.h"
 
 static Arena *arena;

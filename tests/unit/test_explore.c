@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/view.h"

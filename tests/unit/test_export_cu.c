@@ -9,11 +9,11 @@
 #include "base/str.h"
 #include "compile_once.h"
 #include "emit_cases.h"
+#include "features/gpc/model/deal_lists.h"
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/export/export_cu.h"
 #include "kernels/toolchain/export/export_library.h"
-#include "model/words/places.h"
 #include "stress.h"
 
 static Arena *arena;
@@ -368,7 +368,7 @@ static const char *tables_expected(void) {
     for (int i = 0; i < N_SHAPES; i++) {
       const PlaceMap map = map_of(maps[m]);
       ListTable table;
-      lists_assign(&map, &shapes[i], &table);
+      deal_lists(&map, &shapes[i], &table);
       str_printf(&out, "%d", table.lists);
       for (int sm = 0; sm < map.n_sms; sm++) str_printf(&out, " %d", table.of_sm[map.sm[sm]]);
       str_add(&out, "\n");

@@ -14,9 +14,11 @@
 #include "cli_harness.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "model/interp/interp.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/cost/l2_replay.h"
-#include "model/readings/place/gpc_merge.h"
+#include "model/readings/place/chip_merge.h"
 #include "model/schedules/random_schedule.h"
 #include "property.h"
 
@@ -450,7 +452,7 @@ static int64_t number_at(const JsonValue *object, const char *key) {
 START_TEST(lists_have_places) {
   static const int own[] = {4, 8, 8, 8, 8, 8, 8, 8, 1, 1, 1, 1};
   const Grid *grid = grid_of(BY_PLACE);
-  const GpcMap *map = grid->gpcs;
+  const ChipMap *map = grid->chip;
   ck_assert_int_eq(map->lists, 64);
   ck_assert_int_eq(grid->wave_ctas, 128);
   ck_assert_int_eq(grid->n_waves, 16);
@@ -461,8 +463,8 @@ START_TEST(lists_have_places) {
       ck_assert_int_eq(map->of_list[map->first_list[place] + i], place);
   }
   for (int64_t i = 0; i < grid->n_ctas; i++)
-    ck_assert_int_eq(grid_gpc(grid, i), map->of_list[i / 2 % 64]);
-  ck_assert_int_eq(grid_gpc(grid_of(PAIR "GROUP_M=8"), 0), -1);
+    ck_assert_int_eq(grid_place(grid, i), map->of_list[i / 2 % 64]);
+  ck_assert_int_eq(grid_place(grid_of(PAIR "GROUP_M=8"), 0), -1);
 }
 END_TEST
 
@@ -471,7 +473,7 @@ START_TEST(an_sm_has_as_many_lists_as_blocks) {
   const Grid *grid = grid_of(
       "M=4096,N=4096,K=1024,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,BK=4,STAGE=11,TMA=1,"
       "SWIZZLE=3,BUFFER_COUNT=2,WARP_SPECIALIZE=1,PERSISTENT=1,TILE_ORDER=gpc,GROUP_N=8");
-  const GpcMap *map = grid->gpcs;
+  const ChipMap *map = grid->chip;
   int lists = 0;
   ck_assert_int_eq(grid->blocks_per_sm, 2);
   ck_assert_int_eq(map->lists, 256);
@@ -491,7 +493,7 @@ START_TEST(clusters_are_as_many_as_fit_in_places) {
   ck_assert_int_eq(grid_of(PAIR "CLUSTER_N=2")->wave_ctas, 30 * 4);
   ck_assert_int_eq(grid_of(PAIR "GROUP_M=1")->wave_ctas, 132);
   const Grid *unknown = grid_of(PAIR "CLUSTER_N=2,TARGET=h100");
-  ck_assert_ptr_null(unknown->gpcs);
+  ck_assert_ptr_null(unknown->chip);
   ck_assert_int_eq(unknown->wave_ctas, 132);
 }
 END_TEST
@@ -513,8 +515,8 @@ static int count_sent(const Grid *grid, int64_t turn, const int *place_of) {
 START_TEST(what_merges_is_what_places_share) {
   const Grid *grid = grid_of(BY_PLACE);
   double all = 0;
-  for (int turn = 0; turn < 16; turn++) all += count_sent(grid, turn, grid->gpcs->of_list);
-  const GpcMerge merge = gpc_merge(property_arena, grid, grid->gpcs);
+  for (int turn = 0; turn < 16; turn++) all += count_sent(grid, turn, grid->chip->of_list);
+  const ChipMerge merge = chip_merge(property_arena, grid, grid->chip);
   ck_assert_double_eq_tol(merge.sent[ATOM_A] + merge.sent[ATOM_B], all / 16, 1e-9);
   ck_assert_double_eq_tol(merge.asked[ATOM_A], 128, 1e-9);  // one for each block,
   ck_assert_double_eq_tol(merge.asked[ATOM_B], 64, 1e-9);   // and for each cluster
@@ -525,7 +527,7 @@ END_TEST
 START_TEST(clusters_put_anywhere_meet_by_chance) {
   enum { THROWS = 400 };
   const Grid *grid = grid_of(WGMMA "GROUP_N=8,M=7680,N=8448");  // 15 turns, all full
-  const GpcMap *map = grid->anywhere;
+  const ChipMap *map = grid->anywhere;
   int place[66], n = 0;
   for (int p = 0; p < map->n; p++)
     for (int i = 0; i < map->room[p]; i++) place[n++] = p;
@@ -541,7 +543,7 @@ START_TEST(clusters_put_anywhere_meet_by_chance) {
     all += count_sent(grid, i % 15, place);
   }
   ck_assert_int_eq(grid->n_waves * grid->wave_ctas, grid->n_ctas);
-  const GpcMerge merge = gpc_merge(property_arena, grid, map);
+  const ChipMerge merge = chip_merge(property_arena, grid, map);
   ck_assert_double_eq_tol(merge.sent[ATOM_A] + merge.sent[ATOM_B], all / THROWS, 1);
 }
 END_TEST

@@ -7,6 +7,8 @@
 
 #include "interp_recipe.h"
 #include "model/interp/interp.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 Suite *suite_interp(void);
 

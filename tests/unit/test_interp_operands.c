@@ -6,6 +6,9 @@
 
 #include "interp_recipe.h"
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 Suite *suite_interp_operands(void);
 

@@ -8,6 +8,9 @@
 #include "interp_recipe.h"
 #include "interp_tensor_recipe.h"
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 Suite *suite_interp_tensor(void);
 

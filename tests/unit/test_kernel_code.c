@@ -10,6 +10,7 @@
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/kernel_code.h"
+#include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
 
 Suite *suite_kernel_code(void);

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "model/interp/breakage.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
 #include "property.h"

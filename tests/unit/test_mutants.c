@@ -7,6 +7,10 @@
 
 #include "base/embed.h"
 #include "model/interp/breakage.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/model.h"
 #include "model/schedules/reduce.h"
 #include "model/words/schedule_atom.h"

@@ -5,6 +5,8 @@
 #include <check.h>
 #include <string.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/readings/rules/smem_budget.h"
 #include "property.h"
 

@@ -13,6 +13,8 @@
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/interp.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/schedules/reduce.h"
 #include "property.h"
 #include "ptx/tally/reconcile.h"

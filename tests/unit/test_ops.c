@@ -12,6 +12,9 @@
 #include "model/ir/notation/op_text.h"
 #include "model/ir/notation/parse.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
 #include "tensor_programs.h"
 

@@ -6,6 +6,8 @@
 #include "base/embed.h"
 #include "cli/common/cli_model.h"
 #include "golden.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/rules/rule.h"
 #include "model/words/ladder.h"
 

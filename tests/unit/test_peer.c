@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "fake_cuda.h"
 #include "fake_cuda_parts.h"
+#include "kernels/device/bench.h"
 #include "kernels/device/driver.h"
 #include "kernels/device/peer.h"
 #include "kernels/worker/torch_peer.h"

@@ -14,6 +14,8 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/breakage.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/readings/place/grid.h"
 #include "model/readings/rules/rule.h"
 #include "model/schedules/random_schedule.h"

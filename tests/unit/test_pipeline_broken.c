@@ -7,6 +7,8 @@
 
 #include "base/embed.h"
 #include "base/str.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
 #include "property.h"
 #include "stress.h"

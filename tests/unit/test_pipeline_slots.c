@@ -9,6 +9,9 @@
 
 #include "base/embed.h"
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "property.h"
 #include "stress.h"
 #include "tui/canvas/export.h"

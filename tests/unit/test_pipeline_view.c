@@ -6,6 +6,8 @@
 
 #include "base/str.h"
 #include "model/interp/breakage.h"
+#include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"

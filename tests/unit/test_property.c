@@ -7,6 +7,7 @@
 #include "base/embed.h"
 #include "base/random.h"
 #include "base/whole.h"
+#include "model/ir/program.h"
 #include "model/readings/model.h"
 #include "model/readings/rules/rule.h"
 #include "model/schedules/random_schedule.h"

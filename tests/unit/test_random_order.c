@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
 #include "stress.h"
 

@@ -8,6 +8,7 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/saved_predicates.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/program.h"
 #include "property.h"
 #include "ptx_plan.h"
 #include "quick_check.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/interp/breakage.h"
+#include "model/ir/program.h"
 #include "property.h"
 
 static const char *const ladders[] = {"fp16", "hgemm", "hopper", "blackwell", "attention"};

@@ -7,6 +7,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
+#include "model/ir/program.h"
 #include "model/passes/copy/slab_layout.h"
 #include "model/words/ladder.h"
 

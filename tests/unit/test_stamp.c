@@ -7,6 +7,8 @@
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "stress.h"
 
 static Arena *arena;

@@ -10,6 +10,8 @@
 #include "model/ir/matrix_tile.h"
 #include "model/ir/notation/parse.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/schedules/random_schedule.h"
 #include "model/text/emit.h"
 #include "property.h"

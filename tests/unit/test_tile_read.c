@@ -7,6 +7,9 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/readings/place/tile_read.h"
 
 Suite *suite_tile_read(void);

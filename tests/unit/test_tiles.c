@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/program.h"
+#include "model/ir/role.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/views/places/grid_picture.h"

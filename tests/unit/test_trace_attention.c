@@ -3,6 +3,8 @@
 #include <check.h>
 
 #include "base/random.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/readings/place/grid.h"
 #include "model/readings/place/trace.h"
 #include "property.h"

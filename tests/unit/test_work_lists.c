@@ -8,10 +8,13 @@
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "fake_cuda.h"
+#include "features/gpc/model/deal_lists.h"
 #include "kernels/device/gpu.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/interp/breakage.h"
+#include "model/ir/program.h"
+#include "model/ir/role.h"
 #include "property.h"
 #include "stress.h"
 
@@ -163,7 +166,7 @@ START_TEST(neighbouring_lists_are_of_one_place) {
   ListTable table;
   ck_assert_int_eq(map.n_sms, 132);
   ck_assert_int_eq(map.n_places, _i ? 12 : 8);
-  lists_assign(&map, &shape, &table);
+  deal_lists(&map, &shape, &table);
   ck_assert_int_eq(table.lists, 64);
   int seen[66] = {0}, place[66];
   for (int i = 0; i < map.n_sms; i++) {
@@ -184,7 +187,7 @@ START_TEST(next_to_no_turn_is_lost) {
     const int clusters = tiles < 66 ? tiles : 66;
     ListShape shape = {.tiles = tiles, .clusters = clusters, .cluster = 2, .blocks = 1};
     ListTable table;
-    lists_assign(&map, &shape, &table);
+    deal_lists(&map, &shape, &table);
     ck_assert(table.lists >= 1 && table.lists <= clusters);
     const int turns = (tiles - 1) / clusters + 1;
     ck_assert_int_le((tiles - 1) / table.lists + 1, turns + turns / 24);
@@ -206,7 +209,7 @@ START_TEST(every_list_is_in_range) {
         const int clusters = map.n_sms * blocks / cluster;
         const ListShape shape = {1000, clusters, cluster, blocks};
         ListTable table;
-        lists_assign(&map, &shape, &table);
+        deal_lists(&map, &shape, &table);
         ck_assert(table.lists >= 1 && table.lists <= clusters);
         for (int sm = 0; sm < PLACES_SMS; sm++)
           ck_assert(table.of_sm[sm] >= 0 && table.of_sm[sm] < clusters);

@@ -108,7 +108,7 @@ static void add_heading(Str *out, const BankMap *map) {
   const BankOp *op = map->op;
   str_printf(out, "%s  %s  %s\n", op->name, op->sass, op->ptx);
   str_printf(out, "%d lanes take part, %d byte%s each; ", __builtin_popcount(map->active),
-             op->bytes, op->bytes == 1 ? "" : "s");
+             op->bytes, plural_s(op->bytes));
   const char *noun = banks_phase_noun(op, map->phases[0].n_lanes);
   if (map->count.phases == 1)
     str_printf(out, "1 phase, the %s\n", noun);

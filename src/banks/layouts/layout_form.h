@@ -7,7 +7,7 @@
 // (most XOR expressions) may still be linear over bits: `facts`.
 #pragma once
 #include "banks/layouts/cute_text.h"
-#include "banks/layouts/layout.h"
+#include "banks/layouts/layout_stages.h"
 
 typedef struct LayoutForm {
   const Layout *layout;

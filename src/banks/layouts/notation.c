@@ -90,7 +90,7 @@ const Layout *notation_parse(Arena *arena, const LayoutSlab *slab, const char *t
   LayoutSlab known;
   if (!layout_is_known(arena, text, diags)) return NULL;
   if (!notation_slab(text, slab, (Extents){0}, &known, diags)) return NULL;
-  return layout_parse(arena, &known, text, diags);
+  return layout_read_stages(arena, &known, text, diags);
 }
 
 // ---- the dialects of layout.h -------------------------------------------------------------------

@@ -141,7 +141,7 @@ static void print_layouts(const OwnAccess *access) {
   for (int i = 0; i < access->n_layouts; i++) {
     const OwnLayout *layout = &access->layout[i];
     printf("%s  %s   %d wavefront%s, %s\n", i ? "or   " : "\nwrite", layout->expression,
-           layout->count.wavefronts, layout->count.wavefronts == 1 ? "" : "s", layout->layout);
+           layout->count.wavefronts, plural_s(layout->count.wavefronts), layout->layout);
   }
   if (access->n_layouts && !access->layout[0].whole)
     printf("%s stands for what was written\n", access->name);

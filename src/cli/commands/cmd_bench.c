@@ -20,6 +20,7 @@
 #include "cli/common/documents.h"
 #include "cli/common/tables/cli_timing.h"
 #include "kernels/device/driver.h"
+#include "kernels/device/timing.h"
 #include "kernels/worker/result_json.h"
 
 typedef struct BenchGiven {

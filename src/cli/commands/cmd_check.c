@@ -31,6 +31,8 @@
 #include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "model/interp/interp.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/readings/rules/knob_use.h"
 #include "model/readings/rules/rule.h"
 
@@ -179,9 +181,8 @@ static void print_sound(const Program *program, const char *name) {
   for (int k = 0; k < program->n_kernels; k++) {
     Launch launch = kernel_launch(&program->kernel[k]);
     printf("%s kernel %s, %lld %s%s of %lld thread%s", k ? ";" : "", program->kernel[k].name,
-           (long long)launch.n_blocks, launch.tiles ? "tile" : "block",
-           launch.n_blocks == 1 ? "" : "s", (long long)launch.block_threads,
-           launch.block_threads == 1 ? "" : "s");
+           (long long)launch.n_blocks, launch.tiles ? "tile" : "block", plural_s(launch.n_blocks),
+           (long long)launch.block_threads, plural_s(launch.block_threads));
   }
   int64_t bytes = program_smem_bytes(program);
   if (bytes) printf("; %lld B of shared memory", (long long)bytes);

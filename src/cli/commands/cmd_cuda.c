@@ -13,6 +13,8 @@
 #include "cli/common/options.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 
 typedef struct CudaOptions {
   bool json, lines;

@@ -220,8 +220,8 @@ static void print_head(const Fragment *f) {
   print_operand(f);
   print_instruction(f);
   printf("%d lanes, each %d value%s in %d register%s of %d bits", f->map.n_lanes, packing->n_values,
-         packing->n_values == 1 ? "" : "s", packing->n_registers,
-         packing->n_registers == 1 ? "" : "s", packing->register_bits);
+         plural_s(packing->n_values), packing->n_registers, plural_s(packing->n_registers),
+         packing->register_bits);
   printf("\n\nrow  = %s\ncol  = %s\n", f->formulas.row, f->formulas.col);
   printf("lane = %s\nv    = %s\n", f->formulas.lane, f->formulas.value);
   if (per > 1) printf("v is %s v %% %d of register v / %d\n", part_name(packing), per, per);

@@ -40,6 +40,11 @@
 #include "cli/common/tables/cli_symptoms.h"
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
 
 typedef struct InterpretOptions {
@@ -211,22 +216,21 @@ static void print_setting(const Subject *s) {
     printf(
         "%lld slab%s of a split where %lld go round the ring of %lld: what is wrong with a slot "
         "that is used again is not seen\n",
-        (long long)schedule_slabs(r), schedule_slabs(r) == 1 ? "" : "s",
+        (long long)schedule_slabs(r), plural_s(schedule_slabs(r)),
         (long long)schedule_slabs_to_see(r), (long long)schedule_ring_slots(r));
   if (s->model && (is_reduced(s) || s->given->breakage) &&
       schedule_turns(r) < schedule_turns_to_see(r))
     printf(
         "%lld tile%s for a block where %lld take turns with the sums: what is wrong from one tile "
         "to the next is not seen\n",
-        (long long)schedule_turns(r), schedule_turns(r) == 1 ? "" : "s",
+        (long long)schedule_turns(r), plural_s(schedule_turns(r)),
         (long long)schedule_turns_to_see(r));
   Launch launch = kernel_launch(program_main(s->program));
   const char *what = launch.tiles ? "tile" : "block",
              *where = launch.tiles ? "dealt to blocks " : "";
   printf("%lld %s%s %sof %lld thread%s, %d order%s from seed %d\n", (long long)launch.n_blocks,
-         what, launch.n_blocks == 1 ? "" : "s", where, (long long)launch.block_threads,
-         launch.block_threads == 1 ? "" : "s", s->given->runs, s->given->runs == 1 ? "" : "s",
-         s->given->seed);
+         what, plural_s(launch.n_blocks), where, (long long)launch.block_threads,
+         plural_s(launch.block_threads), s->given->runs, plural_s(s->given->runs), s->given->seed);
 }
 
 // One character a tile: '.' right, '#' wrong in every cell, '+' in some.

@@ -15,6 +15,8 @@
 #include "cli/common/cli_program.h"
 #include "cli/common/documents.h"
 #include "cli/common/options.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/dialect.h"
 
 typedef struct LoopsGiven {

@@ -11,6 +11,7 @@
 //   gemmview probe --ladder hgemm        every access of every rung; --ladder all: of every ladder
 //
 //   gemmview probe --registers           FFMA with chosen registers: the rule of register banks
+//   gemmview probe --clock               the microbenchmarks of lab/clock: the facts of data/clock
 //
 // If several accesses are probed, those of one operation are ordered by both numbers. Exit
 // status 1 when the orders disagree, 5 when an access could not be measured. An order that nothing
@@ -27,13 +28,15 @@
 #include "cli/common/documents.h"
 #include "cli/common/tables/cli_ladder.h"
 #include "cli/common/tables/cli_timing.h"
+#include "kernels/device/gpu.h"
+#include "kernels/device/probe/clock_probe.h"
 #include "kernels/device/probe/register_probe.h"
 
 typedef struct ProbeGiven {
   const char *op, *addr, *state, *ladder;
   OptionList worker;
   int site;
-  bool json, registers;
+  bool json, registers, clock;
 } ProbeGiven;
 
 static const Option options[] = {
@@ -43,6 +46,7 @@ static const Option options[] = {
     {.name = "op", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, op)},
     {.name = "addr", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, addr)},
     {.name = "registers", .kind = OPTION_KIND_FLAG, .offset = offsetof(ProbeGiven, registers)},
+    {.name = "clock", .kind = OPTION_KIND_FLAG, .offset = offsetof(ProbeGiven, clock)},
     {.name = "ladder", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, ladder)},
     {.name = "site",
      .kind = OPTION_KIND_INT,
@@ -76,6 +80,9 @@ static bool check_given(const ProbeGiven *given, Diags *diags) {
   if (given->registers &&
       (given->op || given->state || given->site || given->ladder || given->worker.count))
     diag_add(diags, "usage", "--registers goes alone, or with --json, on the GPU at hand");
+  if (given->clock && (given->op || given->state || given->site || given->ladder ||
+                       given->worker.count || given->registers))
+    diag_add(diags, "usage", "--clock goes alone, or with --json, on the GPU at hand");
   return diags->count == 0;
 }
 
@@ -225,6 +232,13 @@ typedef struct ProbedRegisters {
   const RegisterProbeResult *result;
 } ProbedRegisters;
 
+typedef struct ProbedClock {
+  const char *gpu;
+  int n, n_facts;
+  const ClockProbeResult *result;
+  const ClockProbeFact *fact;
+} ProbedClock;
+
 static const DifferentAccess *different_of(const Probed *probed, const ShownAccess *shown) {
   return &probed->probe->different[shown->different];
 }
@@ -304,6 +318,62 @@ static int probe_registers(Arena *arena, bool json) {
   return status;
 }
 
+// ---- the clock ----------------------------------------------------------------------------------
+
+static void print_clock(const ProbedClock *probed) {
+  printf("%s\n%-50s %5s %6s %9s %18s %9s\n", probed->gpu, "lab/clock", "warps", "blocks",
+         "measured", "p10..p90", "played");
+  for (int i = 0; i < probed->n; i++) {
+    const ClockProbeResult *r = &probed->result[i];
+    if (r->error) {
+      printf("%-50s %s\n", r->what, r->error);
+      continue;
+    }
+    printf("%-50s %5d %6d %9.2f %8.2f..%-8.2f ", r->what, r->warps, r->blocks, r->value, r->low,
+           r->high);
+    if (r->played >= 0) printf("%9.2f", r->played);
+    printf("%s%s\n", str_equal(r->unit, "clocks") ? "" : "  bytes a clock",
+           r->fits ? "" : "  NOT as played");
+  }
+  printf("\n%-50s %9s %9s\n", "what follows from them", "measured", "data/clock");
+  for (int i = 0; i < probed->n_facts; i++)
+    printf("%-50s %9.2f %9.2f\n", probed->fact[i].key, probed->fact[i].value, probed->fact[i].kept);
+}
+
+static int run_clock(Arena *arena, ClockProbe *probe, Gpu *gpu, bool json) {
+  ClockProbeFact facts[CLOCK_PROBE_FACTS_MAX];
+  const int n = clock_probe_count();
+  ClockProbeResult *results = ARENA_ARRAY(arena, ClockProbeResult, n);
+  int status = CLI_OK;
+  for (int i = 0; i < n; i++) {
+    results[i] = clock_probe_run(probe, i);
+    if (results[i].error && !results[i].skipped) status = CLI_BENCH;
+    if (!results[i].error && !results[i].fits && status == CLI_OK) status = CLI_NO;
+  }
+  const ProbedClock probed = {arena_strdup(arena, gpu_info(gpu)->name), n,
+                              clock_probe_facts(probe, results, facts), results, facts};
+  if (json)
+    cli_print_document(arena, &probe_clock_form, &probed, NULL);
+  else
+    print_clock(&probed);
+  return status;
+}
+
+static int probe_clock(Arena *arena, bool json) {
+  const char *why = NULL;
+  Diags diags = diags_new(arena);
+  TargetTable targets;
+  if (!cli_targets(arena, &targets, &diags)) return cli_fail(&diags);
+  Gpu *gpu = gpu_open(arena, 0, &why);
+  if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to ask: %s", why);
+  ClockProbe *probe = clock_probe_open(arena, gpu, &targets);
+  const int status = probe ? run_clock(arena, probe, gpu, json)
+                           : cli_error(CLI_BENCH, "%s", str_sanitise(arena, gpu_error(gpu)));
+  if (probe) clock_probe_close(probe);
+  gpu_close(gpu);
+  return status;
+}
+
 int cmd_probe(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   ProbeGiven given = {0};
@@ -311,6 +381,7 @@ int cmd_probe(Arena *arena, int argc, char **argv) {
     diag_add(&diags, "usage", "probe takes no argument \"%s\"", str_sanitise(arena, argv[1]));
   if (diags.count || !check_given(&given, &diags)) return cli_fail(&diags);
   if (given.registers) return probe_registers(arena, given.json);
+  if (given.clock) return probe_clock(arena, given.json);
   CliWorker *worker = cli_worker_open(arena, &given.worker, false, &diags);
   if (!worker) return cli_fail(&diags);
   CliProbe probe = {.arena = arena};

@@ -21,6 +21,7 @@
 #include "cli/common/tables/cli_steps.h"
 #include "cli/common/tables/compile_table.h"
 #include "cli/common/tables/place_table.h"
+#include "model/ir/program.h"
 #include "model/readings/cost/cost_form.h"
 #include "model/readings/cost/site_json.h"
 
@@ -78,7 +79,7 @@ static void print_fit(const Model *model, const char *by) {
   const Resources *r = &model->resources;
   char limiters[LIMITERS_BYTES];
   printf("%-9s %d block%s per SM, limited by %s; %.1f %% of the warps of %s; %.2f waves\n", by,
-         r->blocks_per_sm, r->blocks_per_sm == 1 ? "" : "s", resources_limiters(limiters, r),
+         r->blocks_per_sm, plural_s(r->blocks_per_sm), resources_limiters(limiters, r),
          100 * r->occupancy, model->target->name, r->waves);
 }
 

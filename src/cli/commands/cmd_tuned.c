@@ -25,6 +25,7 @@
 #include "kernels/device/timing.h"
 #include "kernels/toolchain/export/export_inside.h"
 #include "kernels/toolchain/export/export_library.h"
+#include "model/ir/program.h"
 #include "model/words/device.h"
 
 enum { ROWS_MAX = 100000, FITS_MAX = 64 * CALIBRATION_FAMILIES };
@@ -132,7 +133,7 @@ static int write_library(Arena *arena, const char *folder, const char *gpu,
         cli_write(arena, arena_printf(arena, "%s/%s", folder, files[i].name), files[i].text);
     if (status != CLI_OK) return status;
   }
-  printf("%d kernel%s of %s in %s", n, n == 1 ? "" : "s", gpu, str_sanitise(arena, folder));
+  printf("%d kernel%s of %s in %s", n, plural_s(n), gpu, str_sanitise(arena, folder));
   if (n_left_out) printf("; %d left out: attention, or no longer legal", n_left_out);
   printf("\nnvcc -O3 %s -lib -o libgemm_tuned.a *.cu\n",
          export_arch_flags(arena, kernels[0].model->target));

@@ -19,6 +19,7 @@
 #include "cli/common/cli_compile.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/why.h"
+#include "model/ir/program.h"
 
 enum { CUBIN_MAX = 256 << 20, MHZ_MAX = 10000 };
 

@@ -14,6 +14,7 @@
 #include "cli/common/cli_model.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/machine_code.h"
+#include "model/ir/program.h"
 
 // The first one where there is an assembler, the last two where there is a listing.
 static const Option options[] = {

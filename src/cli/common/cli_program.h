@@ -3,7 +3,7 @@
 // Which of the two is meant is never guessed: a state stands behind -k, an argument is a file.
 #pragma once
 #include "base/diag.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 // The FILE among the arguments, "-" for stdin; NULL when there is none, or after a finding: more
 // than one, or a state besides.

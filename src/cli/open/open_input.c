@@ -593,7 +593,7 @@ const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxFun
   const int before = diags->count;
   if (n != kernel->n_params) {
     diag_add(diags, "arg", "%s takes %d argument%s, %d %s given", ptx_signature_text(arena, kernel),
-             kernel->n_params, kernel->n_params == 1 ? "" : "s", n, n == 1 ? "is" : "are");
+             kernel->n_params, plural_s(kernel->n_params), n, n == 1 ? "is" : "are");
     return NULL;
   }
   ArgGiver giver = {.arena = arena,

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "kernels/device/bench.h"
+#include "kernels/device/bench_result.h"
 #include "kernels/toolchain/plan.h"
 #include "model/words/device.h"
 

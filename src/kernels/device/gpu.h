@@ -33,12 +33,12 @@ typedef struct GpuProgram {
   int64_t grid_x[PLAN_MAX_KERNELS];  // as launched on this device
   const Plan *plan;
   GpuMap maps[PLAN_MAX_MAPS];  // by the plan's
-  GpuBuffer places, claims;    // of a kernel whose clusters claim lists of tiles; else not there
-  int lists;
-  int grid;  // what goes through the tiles of a persistent kernel: clusters of its grid, or lists
-  GpuBuffer stamps;   // of a traced kernel: a StampPage for each warp of a cluster; else not there
-  int traced;         // the cluster that is traced
-  int traced_blocks;  // of it
+  // By the rows of launch_arg.def, pointers and numbers that kernels take; else not there. GRID:
+  // what goes through the tiles of a persistent kernel, clusters of its grid or lists. STAMPS: a
+  // StampPage for each warp of a cluster, TRACED: the cluster.
+  GpuBuffer made[LAUNCH_ARGS];
+  int number[LAUNCH_ARGS];
+  int traced_blocks;  // of the cluster that is traced
 } GpuProgram;
 
 // The product being measured: operands, the float64 answer and C. One is kept per Gpu.
@@ -83,6 +83,16 @@ struct Gpu {
   ReferenceState *reference;
 };
 
+// Settles the OWN arguments of launch_arg.def for a persistent kernel of which an SM holds so many
+// blocks.
+typedef bool GpuSettle(Gpu *gpu, GpuProgram *program, int kernel, int blocks);
+#define SETTLE_GIVEN(id)
+#define SETTLE_TOO(id)
+#define SETTLE_OWN(id) GpuSettle gpu_settle_##id;
+#define LAUNCH_ARG(id, name, type, taken, holds, made) SETTLE_##made(id)
+#include "model/text/launch_arg.def"
+
+int gpu_cluster_blocks(const PlanKernel *kernel);  // 1: it has no clusters
 const char *gpu_error(const Gpu *gpu);
 // Whether `status` is success; notes the error and whether it poisons the context.
 bool gpu_check(Gpu *gpu, int status, const char *call);

@@ -6,14 +6,17 @@
 //             the same plan twice, twenty times: a pair that is called different is a false alarm
 //   crash     last, since it costs the context: the store through a null pointer must poison it
 #include "kernels/device/gpu_selftest.h"
+#include "kernels/device/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "kernels/device/bench.h"
 #include "kernels/device/driver.h"
 #include "kernels/device/gpu_selftest_text.h"
+#include "kernels/device/timing.h"
 
 enum { PAIRS = 20, SIZES_MAX = 8 };
 

@@ -11,9 +11,9 @@
 // driver knows: SMs times the blocks that fit on one, by the registers that the assembler has given
 // out; of tensor memory, which the driver does not count, the plan knows. Worked example, 512
 // tiles, one block of 384 threads an SM on 132 SMs: a grid of 132. A cluster has room only inside
-// of a GPC: of four blocks each, 32 of the 33 that 132 SMs seem to hold, and the last would go
-// through its whole list when all others are over. If its clusters claim lists of tiles, which list
-// is meant for which SM is settled then too (places.h).
+// of a place: of four blocks each, 32 of the 33 that 132 SMs seem to hold, and the last would go
+// through its whole list when all others are over. What else it takes that only the device knows is
+// settled then too (launch_arg.def).
 #include <string.h>
 
 #include "base/str.h"
@@ -25,7 +25,7 @@
 
 enum { PORTABLE_CLUSTER = 8 };
 
-static int cluster_blocks(const PlanKernel *kernel) {
+int gpu_cluster_blocks(const PlanKernel *kernel) {
   int blocks = 1;
   for (int d = 0; d < 3; d++) blocks *= kernel->cluster[d] > 1 ? kernel->cluster[d] : 1;
   return blocks;
@@ -46,25 +46,6 @@ static bool takes(const PlanKernel *kernel, PlanArg arg) {
   for (int i = 0; i < kernel->n_args; i++)
     if (kernel->args[i] == arg) return true;
   return false;
-}
-
-// The table, and a claim for each cluster that nobody has made yet.
-static bool settle_lists(Gpu *gpu, GpuProgram *program, int i, int blocks) {
-  const PlanKernel *kernel = &program->plan->kernels[i];
-  const int cluster = cluster_blocks(kernel);
-  const ListShape shape = {.tiles = kernel->grid[0] / cluster,
-                           .clusters = (int)(program->grid_x[i] / cluster),
-                           .cluster = cluster,
-                           .blocks = blocks};
-  ListTable table;
-  if (!takes(kernel, PLAN_ARG_CLAIMS)) return true;
-  if (!gpu_find_places(gpu)) return false;
-  lists_assign(&gpu->places, &shape, &table);
-  program->lists = table.lists;
-  return gpu_alloc(gpu, &program->places, sizeof table.of_sm, "the places of lists") &&
-         gpu_alloc(gpu, &program->claims, shape.clusters * (int64_t)sizeof(unsigned), "claims") &&
-         gpu_write(gpu, program->places.data, table.of_sm, sizeof table.of_sm) &&
-         gpu_fill_bytes(gpu, &program->claims, 0, false);
 }
 
 // The launch of a kernel with clusters; the attribute is the caller's, and has to live as long.
@@ -92,7 +73,7 @@ static CuLaunchConfig cluster_launch(const Gpu *gpu, const GpuProgram *program, 
 
 // As many clusters of a persistent kernel as there is room for at once.
 static bool settle_clusters(Gpu *gpu, GpuProgram *program, int i) {
-  const int together = cluster_blocks(&program->plan->kernels[i]);
+  const int together = gpu_cluster_blocks(&program->plan->kernels[i]);
   int64_t *grid = &program->grid_x[i];
   CuLaunchAttribute attribute;
   int clusters = 0;
@@ -116,6 +97,22 @@ static int find_blocks(const Gpu *gpu, const GpuProgram *program, int i, int *bl
   return status;
 }
 
+static GpuSettle *const settles[LAUNCH_ARGS] = {
+#define ROW_GIVEN(id) NULL
+#define ROW_TOO(id) NULL
+#define ROW_OWN(id) gpu_settle_##id
+#define LAUNCH_ARG(id, name, type, taken, holds, made) ROW_##made(id),
+#include "model/text/launch_arg.def"
+};
+
+static bool settle_arguments(Gpu *gpu, GpuProgram *program, int i, int blocks) {
+  for (int arg = 0; arg < LAUNCH_ARGS; arg++)
+    if (settles[arg] && takes(&program->plan->kernels[i], (PlanArg)(PLAN_ARG_ALPHA + arg)) &&
+        !settles[arg](gpu, program, i, blocks))
+      return false;
+  return true;
+}
+
 static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   const PlanKernel *kernel = &program->plan->kernels[i];
   int blocks = 0;
@@ -126,10 +123,9 @@ static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   if (!gpu_check(gpu, status, "cuOccupancyMaxActiveBlocksPerMultiprocessor")) return false;
   if (blocks < 1) return gpu_refuse(gpu, "no block of %s fits on an SM", kernel->name);
   *grid = min64(*grid, blocks * gpu->info.device.sm_count);
-  if (!settle_clusters(gpu, program, i) || !settle_lists(gpu, program, i, blocks)) return false;
-  const int together = cluster_blocks(kernel);
-  program->grid = takes(kernel, PLAN_ARG_LISTS) ? program->lists : (int)(*grid / together);
-  return true;
+  if (!settle_clusters(gpu, program, i)) return false;
+  program->number[LAUNCH_GRID] = (int)(*grid / gpu_cluster_blocks(kernel));
+  return settle_arguments(gpu, program, i, blocks);
 }
 
 // Of a persistent kernel only the device knows how many blocks there are.
@@ -140,18 +136,18 @@ static bool settle_stamps(Gpu *gpu, GpuProgram *program, int i) {
   if (block >= program->grid_x[i])
     return gpu_refuse(gpu, "block %lld is to be traced, but %s is launched with %lld blocks",
                       (long long)block, kernel->name, (long long)program->grid_x[i]);
-  program->traced_blocks = cluster_blocks(kernel);
-  program->traced = (int)block / program->traced_blocks;
-  return gpu_alloc(gpu, &program->stamps,
+  program->traced_blocks = gpu_cluster_blocks(kernel);
+  program->number[LAUNCH_TRACED] = (int)block / program->traced_blocks;
+  return gpu_alloc(gpu, &program->made[LAUNCH_STAMPS],
                    program->traced_blocks * stamp_pages(kernel) * (int64_t)sizeof(StampPage),
                    "stamps");
 }
 
 static bool allow_clusters(Gpu *gpu, const PlanKernel *kernel, void *function) {
-  if (cluster_blocks(kernel) == 1) return true;
+  if (gpu_cluster_blocks(kernel) == 1) return true;
   if (!gpu->cuda->cuLaunchKernelEx)
     return gpu_refuse(gpu, "%s: this driver does not launch clusters", kernel->name);
-  return cluster_blocks(kernel) <= PORTABLE_CLUSTER ||
+  return gpu_cluster_blocks(kernel) <= PORTABLE_CLUSTER ||
          gpu_check(gpu, gpu->cuda->cuFuncSetAttribute(function, CU_FUNC_NON_PORTABLE_CLUSTER, 1),
                    "cuFuncSetAttribute");
 }
@@ -212,9 +208,7 @@ void gpu_unload(Gpu *gpu, GpuProgram *program) {
     gpu_check(gpu, gpu->cuda->cuModuleUnload(program->module), "cuModuleUnload");
   program->module = NULL;
   if (gpu->poisoned) return;
-  gpu_release(gpu, &program->places);
-  gpu_release(gpu, &program->claims);
-  gpu_release(gpu, &program->stamps);
+  for (int arg = 0; arg < LAUNCH_ARGS; arg++) gpu_release(gpu, &program->made[arg]);
 }
 
 static bool launch_cluster(Gpu *gpu, const GpuProgram *program, int i, void **parameters) {
@@ -227,15 +221,14 @@ static bool launch_cluster(Gpu *gpu, const GpuProgram *program, int i, void **pa
 
 bool gpu_launch(Gpu *gpu, GpuProgram *program) {
   float alpha = plan_alpha(program->plan);
-  unsigned epoch = ++gpu->epoch;
-  void *values[PLAN_N_ARGS] = {[PLAN_ARG_ALPHA] = &alpha,
-                               [PLAN_ARG_PLACES] = &program->places.data,
-                               [PLAN_ARG_CLAIMS] = &program->claims.data,
-                               [PLAN_ARG_EPOCH] = &epoch,
-                               [PLAN_ARG_LISTS] = &program->lists,
-                               [PLAN_ARG_GRID] = &program->grid,
-                               [PLAN_ARG_STAMPS] = &program->stamps.data,
-                               [PLAN_ARG_TRACED] = &program->traced};
+  void *values[PLAN_N_ARGS];
+  for (int arg = 0; arg < LAUNCH_ARGS; arg++) {
+    const LaunchHolds holds = launch_arg_facts(arg)->holds;
+    if (holds == HOLDS_COUNT) program->number[arg] = (int)++gpu->epoch;
+    values[PLAN_ARG_ALPHA + arg] = holds == HOLDS_POINTER ? (void *)&program->made[arg].data
+                                   : holds == HOLDS_REAL  ? (void *)&alpha
+                                                          : (void *)&program->number[arg];
+  }
   for (int i = 0; i < PLAN_N_BUFFERS; i++)
     values[i] = &problem_buffer(&gpu->problem, (PlanArg)i)->data;
   for (int i = 0; i < PLAN_MAX_MAPS; i++) values[PLAN_ARG_MAP + i] = program->maps[i].word;
@@ -245,7 +238,7 @@ bool gpu_launch(Gpu *gpu, GpuProgram *program) {
     void *parameters[PLAN_MAX_ARGS];
     for (int a = 0; a < kernel->n_args; a++) parameters[a] = values[kernel->args[a]];
     void *function = program->functions[i];
-    bool ok = cluster_blocks(kernel) > 1
+    bool ok = gpu_cluster_blocks(kernel) > 1
                   ? launch_cluster(gpu, program, i, parameters)
                   : gpu_check(gpu,
                               gpu->cuda->cuLaunchKernel(

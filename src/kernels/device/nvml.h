@@ -1,7 +1,7 @@
 // Clocks, power, temperature and throttle reasons, read through NVML. Nothing is ever set.
 #pragma once
 #include "base/arena.h"
-#include "kernels/device/bench.h"
+#include "kernels/device/bench_result.h"
 
 // The device with this UUID ("GPU-…"); NULL without NVML.
 void *nvml_open(const char *uuid);

@@ -2,7 +2,7 @@
 // library that we load has the operation. Its operands are the job's, shared by address, so that
 // its result is checked like everybody's.
 #pragma once
-#include "kernels/device/bench.h"
+#include "kernels/device/bench_result.h"
 
 // A buffer of the job, as another process opens it (CUDA driver API, cuIpcGetMemHandle).
 typedef struct PeerBuffer {

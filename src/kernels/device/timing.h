@@ -1,7 +1,7 @@
 // From samples to a Timing.
 #pragma once
 #include "base/arena.h"
-#include "kernels/device/bench.h"
+#include "kernels/device/bench_result.h"
 
 enum { TIMING_SAMPLES_MAX = 400 };
 
@@ -45,3 +45,7 @@ int timing_turn(int round, int i, int n);
 // Rounds that fit into the budget (0 = the turns' own), between turns->rounds_min (3 when even
 // those take long) and TIMING_SAMPLES_MAX.
 int timing_rounds(const TimingTurns *turns, double budget_s, double ns_of_round);
+
+// Whether two measurements differ by more than their spread explains (see bench.c); what is not
+// different is shown as equal.
+bool bench_differs(const Timing *a, const Timing *b);

@@ -137,19 +137,19 @@ static bool take_pages(Arena *arena, const Pages *pages, TraceResult *result) {
 static bool launch_traced(Arena *arena, Gpu *gpu, GpuProgram *program, TraceResult *result) {
   for (int i = 0; i < WARM_UPS; i++)
     if (!gpu_launch(gpu, program)) return false;
-  return problem_poison(gpu) && gpu_fill_bytes(gpu, &program->stamps, 0, false) &&
+  return problem_poison(gpu) && gpu_fill_bytes(gpu, &program->made[LAUNCH_STAMPS], 0, false) &&
          gpu_launch(gpu, program) && gpu_wait(gpu) &&
          problem_compare(arena, gpu, program->plan, &result->verify);
 }
 
 static bool run_traced(Arena *arena, Gpu *gpu, GpuProgram *program, TraceResult *result) {
-  const int n = (int)(program->stamps.bytes / (int64_t)sizeof(StampPage));
+  const int n = (int)(program->made[LAUNCH_STAMPS].bytes / (int64_t)sizeof(StampPage));
   if (n < 1 || n > TRACE_WARPS_MAX || program->traced_blocks < 1)
     return fail(arena, result, "this plan takes no stamps");
   if (!launch_traced(arena, gpu, program, result)) return fail(arena, result, gpu_error(gpu));
   if (!result->verify.ok) return fail(arena, result, verify_sentence(arena, &result->verify));
   StampPage *page = ARENA_ARRAY(arena, StampPage, n);
-  if (!gpu_read(gpu, page, program->stamps.data, (size_t)n * sizeof *page))
+  if (!gpu_read(gpu, page, program->made[LAUNCH_STAMPS].data, (size_t)n * sizeof *page))
     return fail(arena, result, gpu_error(gpu));
   result->n_blocks = program->traced_blocks;
   result->block -= result->block % result->n_blocks;

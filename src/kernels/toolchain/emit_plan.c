@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 
 PlanType plan_type_of(DType type) {
@@ -63,12 +65,8 @@ static PlanKernel plan_kernel(Plan *plan, const Program *program, const EmitKern
   for (int i = 0; i < from->n_args; i++)
     kernel.args[i] = from->arg[i].copy ? plan_map(plan, program, &from->arg[i])
                                        : plan_buffer(program, from->arg[i].buffer);
-  if (from->takes_alpha) kernel.args[kernel.n_args++] = PLAN_ARG_ALPHA;
-  for (int arg = PLAN_ARG_PLACES; from->takes_lists && arg <= PLAN_ARG_LISTS; arg++)
-    kernel.args[kernel.n_args++] = (PlanArg)arg;
-  if (from->takes_grid) kernel.args[kernel.n_args++] = PLAN_ARG_GRID;
-  if (from->takes_stamps) kernel.args[kernel.n_args++] = PLAN_ARG_STAMPS;
-  if (from->takes_stamps) kernel.args[kernel.n_args++] = PLAN_ARG_TRACED;
+  for (int arg = 0; arg < LAUNCH_ARGS; arg++)
+    if (from->takes[arg]) kernel.args[kernel.n_args++] = (PlanArg)(PLAN_ARG_ALPHA + arg);
   return kernel;
 }
 

@@ -41,10 +41,17 @@ static const struct {
                           [PLAN_MXF4] = {32, PLAN_UE8M0},
                           [PLAN_NVFP4] = {16, PLAN_UE4M3}};
 static const char *const arg_names[PLAN_N_ARGS] = {
-    "A",           "B",           "C",           "V",      "SFA",    "SFB",    "workspace_0",
-    "workspace_1", "workspace_2", "workspace_3", "alpha",  "places", "claims", "epoch",
-    "lists",       "grid",        "stamps",      "traced", "map_0",  "map_1",  "map_2",
-    "map_3",       "map_4",       "map_5",       "map_6",  "map_7"};
+    "A",           "B",           "C",     "V",     "SFA",   "SFB",   "workspace_0", "workspace_1",
+    "workspace_2", "workspace_3",
+#define LAUNCH_ARG(id, name, type, taken, holds, made) name,
+#include "model/text/launch_arg.def"
+    "map_0",       "map_1",       "map_2", "map_3", "map_4", "map_5", "map_6",       "map_7"};
+
+// Settled by the launch of a persistent kernel.
+static bool is_settled(PlanArg arg) {
+  return arg >= PLAN_ARG_ALPHA && arg < PLAN_ARG_MAP &&
+         launch_arg_facts((LaunchArg)(arg - PLAN_ARG_ALPHA))->made != MADE_GIVEN;
+}
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }
@@ -229,7 +236,7 @@ static void check_args(const Plan *plan, const PlanKernel *kernel, const char *n
     const bool is_workspace = arg >= PLAN_ARG_WORKSPACE && arg < PLAN_N_BUFFERS;
     if (is_workspace && plan->workspace_bytes[arg - PLAN_ARG_WORKSPACE] == 0)
       diag_add(diags, "plan", "%s: %s is passed, but it has 0 bytes", name, arg_names[arg]);
-    if (arg >= PLAN_ARG_PLACES && arg <= PLAN_ARG_LISTS && !kernel->persistent)
+    if (is_settled(arg) && !kernel->persistent)
       diag_add(diags, "plan", "%s: %s is passed to a kernel that is not persistent", name,
                arg_names[arg]);
     if (arg >= PLAN_ARG_MAP && (int)(arg - PLAN_ARG_MAP) >= plan->n_maps)

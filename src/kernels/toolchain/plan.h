@@ -18,15 +18,15 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/str.h"
+#include "model/text/launch_arg.h"
 
 enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 16, PLAN_MAX_WORKSPACES = 4, PLAN_MAX_MAPS = 8 };
 
 // Arguments are device pointers to the plan's buffers, the scalar that C is multiplied by (1.0f in
 // a plain product), and the plan's tensor maps, 128 bytes by value. Every size is a constant in the
-// text. PLACES, CLAIMS, EPOCH and LISTS are of a kernel whose clusters claim lists of tiles: tables
-// and numbers that the launch makes for the device (words/places.h). GRID is of a kernel that
-// follows a persistent one: how many clusters, blocks where there are none, or lists, went through
-// the tiles of that. STAMPS is what a traced kernel writes when it does what
+// text. Those of launch_arg.def stand in its order, PLAN_ARG_ALPHA + LAUNCH_…. GRID is of a kernel
+// that follows a persistent one: how many clusters, blocks where there are none, or lists, went
+// through the tiles of that. STAMPS is what a traced kernel writes when it does what
 // (model/text/stamp_page.h), TRACED its cluster that does so, or its block where there are none.
 // PLAN_ARG_WORKSPACE + i is the plan's i-th workspace, PLAN_ARG_MAP + i its i-th map.
 typedef enum PlanArg {
@@ -38,14 +38,9 @@ typedef enum PlanArg {
   PLAN_ARG_SFB,  // of block-scaled operands
   PLAN_ARG_WORKSPACE,
   PLAN_N_BUFFERS = PLAN_ARG_WORKSPACE + PLAN_MAX_WORKSPACES,
-  PLAN_ARG_ALPHA = PLAN_N_BUFFERS,
-  PLAN_ARG_PLACES,
-  PLAN_ARG_CLAIMS,
-  PLAN_ARG_EPOCH,
-  PLAN_ARG_LISTS,
-  PLAN_ARG_GRID,
-  PLAN_ARG_STAMPS,
-  PLAN_ARG_TRACED,
+  PLAN_BEFORE_LAUNCH = PLAN_N_BUFFERS - 1,
+#define LAUNCH_ARG(id, name, type, taken, holds, made) PLAN_ARG_##id,
+#include "model/text/launch_arg.def"
   PLAN_ARG_MAP,
   PLAN_N_ARGS = PLAN_ARG_MAP + PLAN_MAX_MAPS
 } PlanArg;

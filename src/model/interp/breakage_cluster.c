@@ -7,7 +7,9 @@
 //   …   ranks 1 << n_c
 // so that each of them waits for ever for the bytes of the other's share.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 // ---- clusters -----------------------------------------------------------------------------------
 
@@ -18,7 +20,7 @@ static int64_t count_ranks(const Program *program, const Expr *mask) {
 }
 
 static bool arrives_across(const Stmt *stmt) {
-  return is_op(stmt, OP_MBAR_ARRIVE) && stmt->op.ranks;
+  return stmt_is_op(stmt, OP_MBAR_ARRIVE) && stmt->op.ranks;
 }
 
 static void find_readers(Stmt *stmt, int depth, void *context) {
@@ -36,23 +38,23 @@ static bool arrive_at_own(Program *program, Stmt *stmt) {
 bool break_local_arrive_only(Program *program) {
   const Expr *mask = NULL;
   stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
-  Stmt *init = find_op(main_kernel(program)->body, OP_MBAR_INIT, ROLE_EMPTY);
+  Stmt *init = stmt_find_op(main_kernel(program)->body, OP_MBAR_INIT, ROLE_EMPTY);
   if (!mask || !init) return false;
   init->op.arrivals /= count_ranks(program, mask);
-  return change_each(program, arrive_at_own);
+  return breakage_change_each(program, arrive_at_own);
 }
 
 static bool send_to_own(Program *program, Stmt *stmt) {
   (void)program;
-  bool across = is_op(stmt, OP_TMA_LOAD) && stmt->op.ranks;
+  bool across = stmt_is_op(stmt, OP_TMA_LOAD) && stmt->op.ranks;
   if (across) stmt->op.ranks = NULL;
   return across;
 }
 
-bool break_mask_short(Program *program) { return change_each(program, send_to_own); }
+bool break_mask_short(Program *program) { return breakage_change_each(program, send_to_own); }
 
 bool break_no_cluster_start(Program *program) {
-  Stmt *first = find_op(main_kernel(program)->body, OP_CLUSTER_BARRIER, ROLE_COUNT);
+  Stmt *first = stmt_find_op(main_kernel(program)->body, OP_CLUSTER_BARRIER, ROLE_COUNT);
   if (first) first->op.kind = OP_BARRIER;
   return first != NULL;
 }
@@ -61,24 +63,5 @@ bool break_no_cluster_start(Program *program) {
 bool break_no_cluster_end(Program *program) {
   const Expr *mask = NULL;
   stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
-  return mask && drop_last(program, OP_CLUSTER_BARRIER);
+  return mask && breakage_drop_last(program, OP_CLUSTER_BARRIER);
 }
-
-// ---- work lists ---------------------------------------------------------------------------------
-
-static bool claim_in_steps(Program *program, Stmt *stmt) {
-  (void)program;
-  bool claims = is_op(stmt, OP_CLAIM);
-  if (claims) stmt->op.in_steps = true;
-  return claims;
-}
-
-bool break_claim_not_atomic(Program *program) { return change_each(program, claim_in_steps); }
-
-static bool claim_in_epoch_1(Program *program, Stmt *stmt) {
-  bool claims = is_op(stmt, OP_CLAIM);
-  if (claims) stmt->op.epoch = ex_const(program->arena, 1);
-  return claims;
-}
-
-bool break_epoch_missing(Program *program) { return change_each(program, claim_in_epoch_1); }

@@ -7,44 +7,48 @@
 //   wait full[k_o % 2] phase 0
 // which is over at once when the slot is filled again, so that the slab before is read once more.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 bool break_init_fence(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_MBAR_FENCE, ROLE_COUNT);
+  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_FENCE, ROLE_COUNT);
 }
 
 bool break_full_wait(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_FULL);
+  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_FULL);
 }
 
 bool break_empty_wait(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_EMPTY);
+  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_EMPTY);
 }
 
 bool break_arrive(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_MBAR_ARRIVE, ROLE_EMPTY);
+  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_ARRIVE, ROLE_EMPTY);
 }
 
 // Changes nothing if the ring is never gone round.
 static bool stay_in_phase_0(Program *program, Stmt *stmt) {
-  if (!is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL) || stmt->op.phase->op == EXPR_CONST) return false;
+  if (!stmt_is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL) || stmt->op.phase->op == EXPR_CONST)
+    return false;
   stmt->op.phase = ex_const(program->arena, 0);
   return true;
 }
 
-bool break_full_phase(Program *program) { return change_each(program, stay_in_phase_0); }
+bool break_full_phase(Program *program) { return breakage_change_each(program, stay_in_phase_0); }
 
 static bool turn_phase(Program *program, Stmt *stmt) {
-  if (!is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_EMPTY)) return false;
+  if (!stmt_is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_EMPTY)) return false;
   stmt->op.phase = ex_mod(program->arena, ex_add_const(program->arena, stmt->op.phase, 1), 2);
   return true;
 }
 
-bool break_empty_phase(Program *program) { return change_each(program, turn_phase); }
+bool break_empty_phase(Program *program) { return breakage_change_each(program, turn_phase); }
 
 // A wait for the bytes of the slot that is `by` further round the ring.
 static bool turn_slot(Program *program, Stmt *stmt, int64_t by) {
-  if (!is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL)) return false;
+  if (!stmt_is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL)) return false;
   Access *full = &stmt->op.dst;
   int64_t slots = full->buffer->dim[0];
   if (slots == 1) return false;
@@ -55,8 +59,8 @@ static bool turn_slot(Program *program, Stmt *stmt, int64_t by) {
 
 static bool take_slot_after(Program *program, Stmt *stmt) { return turn_slot(program, stmt, 1); }
 static bool take_slot_before(Program *program, Stmt *stmt) { return turn_slot(program, stmt, -1); }
-bool break_slot_after(Program *program) { return change_each(program, take_slot_after); }
-bool break_slot_before(Program *program) { return change_each(program, take_slot_before); }
+bool break_slot_after(Program *program) { return breakage_change_each(program, take_slot_after); }
+bool break_slot_before(Program *program) { return breakage_change_each(program, take_slot_before); }
 
 static int64_t box_bytes(const Program *program) {
   const Op *tma = program_tma(program, ROLE_B);
@@ -65,36 +69,36 @@ static int64_t box_bytes(const Program *program) {
 }
 
 static bool expect_more(Program *program, Stmt *stmt) {
-  if (!is_op(stmt, OP_MBAR_EXPECT)) return false;
+  if (!stmt_is_op(stmt, OP_MBAR_EXPECT)) return false;
   stmt->op.bytes += box_bytes(program);
   return true;
 }
 
 static bool expect_less(Program *program, Stmt *stmt) {
-  if (!is_op(stmt, OP_MBAR_EXPECT)) return false;
+  if (!stmt_is_op(stmt, OP_MBAR_EXPECT)) return false;
   stmt->op.bytes -= box_bytes(program);
   return true;
 }
 
-bool break_more_bytes(Program *program) { return change_each(program, expect_more); }
-bool break_fewer_bytes(Program *program) { return change_each(program, expect_less); }
+bool break_more_bytes(Program *program) { return breakage_change_each(program, expect_more); }
+bool break_fewer_bytes(Program *program) { return breakage_change_each(program, expect_less); }
 
 static bool await_more(Program *program, Stmt *stmt) {
   (void)program;
-  if (!is_mbar_op(stmt, OP_MBAR_INIT, ROLE_EMPTY)) return false;
+  if (!stmt_is_mbar_op(stmt, OP_MBAR_INIT, ROLE_EMPTY)) return false;
   stmt->op.arrivals++;
   return true;
 }
 
 static bool await_less(Program *program, Stmt *stmt) {
   (void)program;
-  if (!is_mbar_op(stmt, OP_MBAR_INIT, ROLE_EMPTY) || stmt->op.arrivals == 1) return false;
+  if (!stmt_is_mbar_op(stmt, OP_MBAR_INIT, ROLE_EMPTY) || stmt->op.arrivals == 1) return false;
   stmt->op.arrivals--;
   return true;
 }
 
-bool break_more_arrivals(Program *program) { return change_each(program, await_more); }
-bool break_fewer_arrivals(Program *program) { return change_each(program, await_less); }
+bool break_more_arrivals(Program *program) { return breakage_change_each(program, await_more); }
+bool break_fewer_arrivals(Program *program) { return breakage_change_each(program, await_less); }
 
 static const Expr *differs(Program *program, const Expr *x, int64_t from) {
   const Expr *same = ex_binary(program->arena, EXPR_EQ, x, ex_const(program->arena, from));
@@ -113,7 +117,7 @@ static void make_conditional(Program *program, Stmt **link, const Expr *conditio
 static bool silence_warp(Program *program, Stmt **link) {
   bool found = false;
   for (; *link; link = &(*link)->next) {
-    if (!is_mbar_op(*link, OP_MBAR_ARRIVE, ROLE_EMPTY)) {
+    if (!stmt_is_mbar_op(*link, OP_MBAR_ARRIVE, ROLE_EMPTY)) {
       found |= silence_warp(program, &(*link)->body);
       continue;
     }
@@ -125,7 +129,8 @@ static bool silence_warp(Program *program, Stmt **link) {
 }
 
 bool break_silent_warp(Program *program) {
-  return change_each(program, await_less) && silence_warp(program, &main_kernel(program)->body);
+  return breakage_change_each(program, await_less) &&
+         silence_warp(program, &main_kernel(program)->body);
 }
 
 // Skips the wait in the middle iteration of the loop over slabs, whose variable is `k_o`; NULL: the
@@ -135,7 +140,7 @@ static bool skip_middle(Program *program, Stmt **link, const Var *k_o) {
   bool found = false;
   for (; *link; link = &(*link)->next) {
     Stmt *stmt = *link;
-    if (k_o && is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL)) {
+    if (k_o && stmt_is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL)) {
       make_conditional(program, link,
                        differs(program, ex_var(program->arena, k_o), (k_o->extent - 1) / 2));
       found = true;
@@ -155,9 +160,9 @@ bool break_middle_wait(Program *program) {
 static bool wait_again(Program *program, Stmt *list, const Stmt *wait) {
   bool found = false;
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
-    if (is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL)) wait = stmt;
+    if (stmt_is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL)) wait = stmt;
     found |= wait_again(program, stmt->body, wait);
-    if (!wait || !is_mbar_op(stmt, OP_MBAR_ARRIVE, ROLE_EMPTY)) continue;
+    if (!wait || !stmt_is_mbar_op(stmt, OP_MBAR_ARRIVE, ROLE_EMPTY)) continue;
     Stmt *again = stmt_op(program, wait->knob, wait->op);
     again->next = stmt->next;
     stmt = stmt->next = again;
@@ -172,21 +177,21 @@ bool break_wait_again(Program *program) {
 
 static bool ask_for_one(Program *program, Stmt *stmt) {
   (void)program;
-  if (!is_op(stmt, OP_BARRIER) || stmt->op.threads <= LANES) return false;
+  if (!stmt_is_op(stmt, OP_BARRIER) || stmt->op.threads <= LANES) return false;
   stmt->op.threads = LANES;
   return true;
 }
 
-bool break_few_meet(Program *program) { return change_each(program, ask_for_one); }
+bool break_few_meet(Program *program) { return breakage_change_each(program, ask_for_one); }
 
 // The fence in front of boxes that are sent to C, or that in front of those that fill a slab.
 static bool drop_fences(Stmt **link, bool of_stores) {
   bool dropped = false;
   while (*link) {
     Stmt *stmt = *link;
-    bool sends =
-        find_op(stmt->next, OP_TMA_STORE, ROLE_C) || find_op(stmt->next, OP_TMA_ADD, ROLE_C);
-    if (is_op(stmt, OP_FENCE_ASYNC) && sends == of_stores) {
+    bool sends = stmt_find_op(stmt->next, OP_TMA_STORE, ROLE_C) ||
+                 stmt_find_op(stmt->next, OP_TMA_ADD, ROLE_C);
+    if (stmt_is_op(stmt, OP_FENCE_ASYNC) && sends == of_stores) {
       *link = stmt->next;
       dropped = true;
       continue;
@@ -202,18 +207,18 @@ bool break_fence(Program *program) { return drop_fences(&main_kernel(program)->b
 bool break_store_fence(Program *program) { return drop_fences(&main_kernel(program)->body, true); }
 
 bool break_store_wait_read(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_BULK_READ, ROLE_COUNT);
+  return breakage_drop_all(&main_kernel(program)->body, OP_BULK_READ, ROLE_COUNT);
 }
 
 bool break_store_wait(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_BULK_WAIT, ROLE_COUNT);
+  return breakage_drop_all(&main_kernel(program)->body, OP_BULK_WAIT, ROLE_COUNT);
 }
 
 // Puts the fence in front of the wait, so that it does not cover what the wait makes known.
 static bool fence_before_wait(Stmt **link) {
   for (; *link; link = &(*link)->next) {
     Stmt *wait = *link, *fence = wait->next;
-    if (is_op(wait, OP_MBAR_WAIT) && fence && is_op(fence, OP_FENCE_ASYNC)) {
+    if (stmt_is_op(wait, OP_MBAR_WAIT) && fence && stmt_is_op(fence, OP_FENCE_ASYNC)) {
       wait->next = fence->next;
       fence->next = wait;
       *link = fence;
@@ -231,7 +236,7 @@ static bool fence_beside(Program *program, Stmt **link) {
   bool moved = false;
   for (; *link; link = &(*link)->next) {
     Stmt *stmt = *link, *fence = stmt->body;
-    if (fence && stmt->kind == STMT_IF && is_op(fence, OP_FENCE_ASYNC)) {
+    if (fence && stmt->kind == STMT_IF && stmt_is_op(fence, OP_FENCE_ASYNC)) {
       const Expr *beside = ex_add_const(program->arena, stmt->expr->b, 1);
       const Expr *other = ex_binary(program->arena, EXPR_EQ, stmt->expr->a, beside);
       stmt->body = fence->next;
@@ -253,12 +258,12 @@ bool break_other_fence(Program *program) {
 
 static bool take_more(Program *program, Stmt *stmt) {
   (void)program;
-  if (!is_op(stmt, OP_REGS_TAKE)) return false;
+  if (!stmt_is_op(stmt, OP_REGS_TAKE)) return false;
   stmt->op.registers += 8;
   return true;
 }
 
-bool break_more_registers(Program *program) { return change_each(program, take_more); }
+bool break_more_registers(Program *program) { return breakage_change_each(program, take_more); }
 
 // The innermost condition around what is expected is that for one thread.
 static bool drop_condition(Stmt **link) {
@@ -267,7 +272,7 @@ static bool drop_condition(Stmt **link) {
     Stmt *stmt = *link;
     bool inside = drop_condition(&stmt->body);
     dropped |= inside;
-    if (inside || stmt->kind != STMT_IF || !find_op(stmt->body, OP_MBAR_EXPECT, ROLE_COUNT))
+    if (inside || stmt->kind != STMT_IF || !stmt_find_op(stmt->body, OP_MBAR_EXPECT, ROLE_COUNT))
       continue;
     stmt_last(stmt->body)->next = stmt->next;
     *link = stmt->body;

@@ -5,8 +5,11 @@
 // warpgroup_sync(10), becomes "barrier", its cta_sync(). Those that fetch and multiply never come
 // there: they wait at mbarriers, or stand at the barrier behind the roles, which is another one.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
+#include "model/ir/stmt.h"
 
 static Stmt *find_work(Stmt *list, RoleWork work) {
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
@@ -27,7 +30,7 @@ static Stmt *find_writers(Program *program) {
 
 static void meet_all(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (!is_op(stmt, OP_BARRIER) || stmt->op.threads == 0) return;
+  if (!stmt_is_op(stmt, OP_BARRIER) || stmt->op.threads == 0) return;
   stmt->op.threads = 0;
   stmt->op.id = NULL;
   *(bool *)context = true;
@@ -39,7 +42,7 @@ bool break_block_barrier(Program *program) {
   bool found = false;
   if (!role) return false;
   stmt_walk(role->body, meet_all, &found);
-  if (!found) insert(&role->body, stmt_op(program, role->knob, (Op){.kind = OP_BARRIER}));
+  if (!found) stmt_insert(&role->body, stmt_op(program, role->knob, (Op){.kind = OP_BARRIER}));
   return true;
 }
 
@@ -57,7 +60,7 @@ static Var *with_extent(Program *program, const Var *var, int64_t extent) {
 static void keep_to_a_bit(Stmt *stmt, int depth, void *context) {
   (void)depth;
   Program *program = context;
-  if (!is_op(stmt, OP_MBAR_WAIT)) return;
+  if (!stmt_is_op(stmt, OP_MBAR_WAIT)) return;
   stmt->op.phase = ex_mod(program->arena, stmt->op.phase, 2);
 }
 
@@ -73,16 +76,16 @@ bool break_tile_kept(Program *program) {
   Stmt *turn = tiles->body;
   const Var *fewer = turn->var;
   turn->var = with_extent(program, fewer, beyond);
-  substitute(program, turn->next, fewer, ex_var(arena, turn->var));
+  stmt_substitute(program, turn->next, fewer, ex_var(arena, turn->var));
   stmt_walk(turn->next, keep_to_a_bit, program);
-  substitute(program, turn->next, tiles->var, kept);
+  stmt_substitute(program, turn->next, tiles->var, kept);
   tiles->var = with_extent(program, tiles->var, beyond);
   return true;
 }
 
 bool break_fetch_short(Program *program) {
   Stmt *role = find_work(main_kernel(program)->body, WORK_FETCHES);
-  Stmt *slabs = role ? find_tier(role->body, TIER_SERIAL_OUTER) : NULL;
+  Stmt *slabs = role ? stmt_find_tier(role->body, TIER_SERIAL_OUTER) : NULL;
   if (!slabs || slabs->end || slabs->var->extent < 2) return false;
   slabs->var = with_extent(program, slabs->var, slabs->var->extent - 1);
   return true;

@@ -3,15 +3,19 @@
 // Worked example, k_early: the copy of the next block's K stands in front of the barrier instead of
 // behind it, and a warp that is ahead overwrites rows that another still multiplies.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 // Cuts the first operation of a kind that writes to the role, loops around it and all.
 static bool drop(Program *program, OpKind kind, BufferRole role) {
   Stmt **link = &main_kernel(program)->body;
   Stmt *walk = slab_loop(program);
-  if (walk) link = find_link(&walk->body, kind, role);
+  if (walk) link = stmt_find_link(&walk->body, kind, role);
   if (!walk || !link) return false;
-  cut(link);
+  stmt_cut(link);
   return true;
 }
 
@@ -30,20 +34,20 @@ static bool unconvert(Program *program, Stmt *stmt) {
 
 bool break_unconverted(Program *program) {
   return program_buffer(program, ROLE_SCORE) && slab_loop(program) &&
-         change_each(program, unconvert);
+         breakage_change_each(program, unconvert);
 }
 
 // The copies stand in front of the barrier behind which they stood.
 static bool ask_early(Program *program, BufferRole slab) {
   Stmt *walk = slab_loop(program);
-  Stmt **copy = walk ? find_link(&walk->body, OP_CP_ASYNC, slab) : NULL;
-  if (walk && !copy) copy = find_link(&walk->body, OP_TMA_LOAD, slab);
+  Stmt **copy = walk ? stmt_find_link(&walk->body, OP_CP_ASYNC, slab) : NULL;
+  if (walk && !copy) copy = stmt_find_link(&walk->body, OP_TMA_LOAD, slab);
   Stmt **barrier = NULL;
   for (Stmt **at = walk ? &walk->body : NULL; copy && at != copy; at = &(*at)->next)
     barrier = (*at)->kind == STMT_OP && (*at)->op.kind == OP_BARRIER ? at : barrier;
   // Only what is asked for a product ahead stands right behind its barrier.
   if (!barrier || &(*barrier)->next != copy) return false;
-  insert(barrier, cut(copy));
+  stmt_insert(barrier, stmt_cut(copy));
   return true;
 }
 

@@ -6,10 +6,13 @@
 // given back too soon crash, sums that are read too soon are wrong by the 128 rows of a warpgroup.
 // So are those of a pair of CTAs: what one does for both, and what both must do.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 static bool drop(Program *program, OpKind kind, BufferRole role) {
-  return drop_all(&main_kernel(program)->body, kind, role);
+  return breakage_drop_all(&main_kernel(program)->body, kind, role);
 }
 
 bool break_tensor_commit(Program *program) { return drop(program, OP_T_COMMIT, ROLE_ACC_FULL); }
@@ -22,7 +25,7 @@ bool break_tensor_before(Program *program) { return drop(program, OP_T_BEFORE, R
 bool break_tensor_reuse(Program *program) { return drop(program, OP_MBAR_WAIT, ROLE_ACC_EMPTY); }
 
 static bool guards(const Stmt *stmt, OpKind kind) {
-  return stmt->kind == STMT_IF && !stmt->role && stmt->body && is_op(stmt->body, kind);
+  return stmt->kind == STMT_IF && !stmt->role && stmt->body && stmt_is_op(stmt->body, kind);
 }
 
 // The threads below `first` of a condition on one variable.
@@ -44,7 +47,7 @@ static void change_one(Stmt *stmt, int depth, void *context) {
   change->found |= change->change(change->program, stmt);
 }
 
-// Conditions too, which change_each() passes over.
+// Conditions too, which breakage_change_each() passes over.
 static bool change_any(Program *program, bool (*change)(Program *program, Stmt *stmt)) {
   Change all = {program, change, false};
   stmt_walk(main_kernel(program)->body, change_one, &all);
@@ -62,7 +65,7 @@ bool break_tensor_lane(Program *program) { return change_any(program, one_lane_a
 // The condition of the one thread that asks for products.
 static bool picks_asker(const Stmt *stmt) {
   return stmt->kind == STMT_IF && !stmt->role && stmt->expr->op == EXPR_EQ &&
-         find_op(stmt->body, OP_T_MMA, ROLE_COUNT);
+         stmt_find_op(stmt->body, OP_T_MMA, ROLE_COUNT);
 }
 
 static bool warp_asks(Program *program, Stmt *stmt) {
@@ -89,7 +92,7 @@ static void guard_all_but_commits(Program *program, const Stmt *guard, Stmt **li
 }
 
 static bool warp_commits(Program *program, Stmt *stmt) {
-  if (!picks_asker(stmt) || !find_op(stmt->body, OP_T_COMMIT, ROLE_COUNT)) return false;
+  if (!picks_asker(stmt) || !stmt_find_op(stmt->body, OP_T_COMMIT, ROLE_COUNT)) return false;
   const Stmt guard = *stmt;
   guard_all_but_commits(program, &guard, &stmt->body);
   let_in(program, stmt, LANES);
@@ -102,9 +105,9 @@ bool break_tensor_all_commit(Program *program) { return change_any(program, warp
 static bool free_at_once(Stmt **link) {
   for (; *link; link = &(*link)->next) {
     const Stmt *next = (*link)->next;
-    const bool meets = is_op(*link, OP_BARRIER) || is_op(*link, OP_CLUSTER_BARRIER);
+    const bool meets = stmt_is_op(*link, OP_BARRIER) || stmt_is_op(*link, OP_CLUSTER_BARRIER);
     if (meets && next && guards(next, OP_T_FREE)) {
-      cut(link);
+      stmt_cut(link);
       return true;
     }
     if (free_at_once(&(*link)->body)) return true;
@@ -117,10 +120,10 @@ static bool free_at_once(Stmt **link) {
 // passes no such barrier, and it is the warp to which others leave the columns.
 static bool readers_have_met(const Program *program) {
   const WarpRole *writes = kernel_role(program_main(program), WORK_WRITES);
-  const Stmt *loads = find_op(program_main(program)->body, OP_T_LD, ROLE_COUNT);
+  const Stmt *loads = stmt_find_op(program_main(program)->body, OP_T_LD, ROLE_COUNT);
   if (!writes || !loads) return false;
   for (const Stmt *stmt = loads; stmt; stmt = stmt->next)
-    if (is_op(stmt, OP_BARRIER) && stmt->op.threads == writes->n_threads) return true;
+    if (stmt_is_op(stmt, OP_BARRIER) && stmt->op.threads == writes->n_threads) return true;
   return false;
 }
 
@@ -148,8 +151,8 @@ static bool one_lane_frees(Program *program, Stmt *stmt) {
 bool break_tensor_free_lane(Program *program) { return change_any(program, one_lane_frees); }
 
 static bool tells_of_sums(const Stmt *stmt) {
-  return is_mbar_op(stmt, OP_MBAR_ARRIVE, ROLE_ACC_EMPTY) ||
-         find_op(stmt->body, OP_MBAR_ARRIVE, ROLE_ACC_EMPTY);
+  return stmt_is_mbar_op(stmt, OP_MBAR_ARRIVE, ROLE_ACC_EMPTY) ||
+         stmt_find_op(stmt->body, OP_MBAR_ARRIVE, ROLE_ACC_EMPTY);
 }
 
 // The wait for what tcgen05.ld brings changes places with the arrival behind it, and its fence.
@@ -157,7 +160,7 @@ static bool release_first(Stmt **link) {
   for (; *link; link = &(*link)->next) {
     if (release_first(&(*link)->body)) return true;
     Stmt *wait = *link, *tells = wait->next;
-    if (!is_op(wait, OP_T_WAIT_LD)) continue;
+    if (!stmt_is_op(wait, OP_T_WAIT_LD)) continue;
     while (tells && !tells_of_sums(tells)) tells = tells->next;
     if (!tells) continue;
     *link = wait->next;
@@ -176,18 +179,20 @@ bool break_tensor_release_early(Program *program) {
 
 static bool begin_with_phase_0(Program *program, Stmt *stmt) {
   Arena *arena = program->arena;
-  if (!is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_ACC_EMPTY)) return false;
+  if (!stmt_is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_ACC_EMPTY)) return false;
   stmt->op.phase = ex_mod(arena, ex_add_const(arena, stmt->op.phase, 1), 2);
   return true;
 }
 
-bool break_tensor_phase(Program *program) { return change_each(program, begin_with_phase_0); }
+bool break_tensor_phase(Program *program) {
+  return breakage_change_each(program, begin_with_phase_0);
+}
 
 // The condition of a role that has no thread 0 stands around the one that asks for it.
 static bool init_in_role(Program *program, Stmt *stmt) {
   const WarpRole *role = kernel_role(program_main(program), WORK_MULTIPLIES);
   const bool inits = stmt->kind == STMT_IF && !stmt->role &&
-                     find_op(stmt->body, OP_MBAR_INIT, ROLE_ACC_FULL) != NULL;
+                     stmt_find_op(stmt->body, OP_MBAR_INIT, ROLE_ACC_FULL) != NULL;
   if (!inits || !role || !role->first_thread) return false;
   Arena *arena = program->arena;
   const Expr *in_role =
@@ -201,7 +206,7 @@ bool break_tensor_init(Program *program) { return change_any(program, init_in_ro
 // ---- pairs --------------------------------------------------------------------------------------
 
 static bool is_of_pair(const Stmt *stmt, OpKind kind) {
-  return is_op(stmt, kind) && stmt->op.cta_group > 1;
+  return stmt_is_op(stmt, kind) && stmt->op.cta_group > 1;
 }
 
 static bool commit_to_own(Program *program, Stmt *stmt) {
@@ -210,32 +215,32 @@ static bool commit_to_own(Program *program, Stmt *stmt) {
   return true;
 }
 
-bool break_pair_mask(Program *program) { return change_each(program, commit_to_own); }
+bool break_pair_mask(Program *program) { return breakage_change_each(program, commit_to_own); }
 
 static bool expect_own(Program *program, Stmt *stmt) {
   (void)program;
-  if (!is_op(stmt, OP_MBAR_EXPECT)) return false;
+  if (!stmt_is_op(stmt, OP_MBAR_EXPECT)) return false;
   stmt->op.bytes /= 2;
   return true;
 }
 
 bool break_pair_bytes(Program *program) {
-  const Stmt *box = find_op(main_kernel(program)->body, OP_TMA_LOAD, ROLE_COUNT);
-  return box && is_of_pair(box, OP_TMA_LOAD) && change_each(program, expect_own);
+  const Stmt *box = stmt_find_op(main_kernel(program)->body, OP_TMA_LOAD, ROLE_COUNT);
+  return box && is_of_pair(box, OP_TMA_LOAD) && breakage_change_each(program, expect_own);
 }
 
 static Stmt *last_meeting(Stmt *list) {
   Stmt *last = NULL;
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
     Stmt *inner = stmt->body ? last_meeting(stmt->body) : NULL;
-    if (is_op(stmt, OP_CLUSTER_BARRIER)) last = stmt;
+    if (stmt_is_op(stmt, OP_CLUSTER_BARRIER)) last = stmt;
     if (inner) last = inner;
   }
   return last;
 }
 
 bool break_pair_end(Program *program) {
-  Stmt *list = main_kernel(program)->body, *free = find_op(list, OP_T_FREE, ROLE_COUNT);
+  Stmt *list = main_kernel(program)->body, *free = stmt_find_op(list, OP_T_FREE, ROLE_COUNT);
   Stmt *last = free && is_of_pair(free, OP_T_FREE) ? last_meeting(list) : NULL;
   if (last) last->op.kind = OP_BARRIER;
   return last != NULL;
@@ -248,4 +253,4 @@ static bool allocate_alone(Program *program, Stmt *stmt) {
   return true;
 }
 
-bool break_pair_alloc(Program *program) { return change_each(program, allocate_alone); }
+bool break_pair_alloc(Program *program) { return breakage_change_each(program, allocate_alone); }

@@ -3,8 +3,11 @@
 // Worked example, own_slabs, tiles of 7 slabs, consumers that take them by turns: of the tile of
 // turn 3, its second, a consumer takes slab 0 for the block's number 7, and it is number 21.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
+#include "model/ir/stmt.h"
 
 // What counts the tiles of a block; NULL: it has no list of them.
 static const Var *turn_of(Program *program) {
@@ -19,7 +22,7 @@ static bool is_of(const Access *access, BufferRole role) {
 static void substitute_alone(Program *program, Stmt *stmt, const Var *var, const Expr *by) {
   Stmt *next = stmt->next;
   stmt->next = NULL;
-  substitute(program, stmt, var, by);
+  stmt_substitute(program, stmt, var, by);
   stmt->next = next;
 }
 
@@ -37,14 +40,14 @@ static void recount(Stmt *stmt, int depth, void *context) {
   bool other = stmt->kind != STMT_OP || is_of(&stmt->op.dst, ROLE_ORDER) ||
                is_of(&stmt->op.dst, ROLE_SLAB_C) || is_of(&stmt->op.src, ROLE_SLAB_C);
   if (other) return;
-  if (is_op(stmt, OP_MBAR_WAIT) && is_of(&stmt->op.dst, ROLE_FULL))
+  if (stmt_is_op(stmt, OP_MBAR_WAIT) && is_of(&stmt->op.dst, ROLE_FULL))
     to->waits |= expr_uses(stmt->op.phase, to->count) || expr_uses(stmt->op.dst.idx[0], to->count);
   substitute_alone(to->program, stmt, to->count, to->by);
 }
 
 // Harms nobody where no mbarrier counts on, and changes nothing where a tile's slabs go round the
 // ring an even number of times.
-bool break_ring_restarts(Program *program) {
+bool break_ring_restarts_per_tile(Program *program) {
   const Var *count = program->persistent.before ? program->persistent.before : turn_of(program);
   Recount to = {program, count, ex_const(program->arena, 0), false};
   if (to.count) stmt_walk(main_kernel(program)->body, recount, &to);
@@ -52,7 +55,7 @@ bool break_ring_restarts(Program *program) {
 }
 
 bool break_order_wait(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_ORDER);
+  return breakage_drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_ORDER);
 }
 
 // Changes nothing where the slabs of two tiles go round the ring an even number of times. Where
@@ -66,11 +69,11 @@ bool break_own_slabs(Program *program) {
 }
 
 static bool fetch_from_0(Program *program, Stmt *stmt) {
-  if (!is_op(stmt, OP_TMA_LOAD)) return false;
+  if (!stmt_is_op(stmt, OP_TMA_LOAD)) return false;
   substitute_alone(program, stmt, program->persistent.from, ex_const(program->arena, 0));
   return true;
 }
 
 bool break_parts_from_0(Program *program) {
-  return program->persistent.from && change_each(program, fetch_from_0);
+  return program->persistent.from && breakage_change_each(program, fetch_from_0);
 }

@@ -10,27 +10,30 @@
 //   wgmma.commit; if 0 < k_o: arrive empty[k_o - 1]; wgmma.wait until 1 in flight
 // so that the next box may land where the slab before is still being multiplied.
 #include "model/interp/breakage_parts.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 bool break_wg_wait(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_WG_WAIT, ROLE_COUNT);
+  return breakage_drop_all(&main_kernel(program)->body, OP_WG_WAIT, ROLE_COUNT);
 }
 
 static bool wait_for_less(Program *program, Stmt *stmt) {
   (void)program;
-  if (!is_op(stmt, OP_WG_WAIT)) return false;
+  if (!stmt_is_op(stmt, OP_WG_WAIT)) return false;
   stmt->op.groups++;
   return true;
 }
 
-bool break_wg_wait_lax(Program *program) { return change_each(program, wait_for_less); }
+bool break_wg_wait_lax(Program *program) { return breakage_change_each(program, wait_for_less); }
 
 bool break_wg_fence(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_WG_FENCE, ROLE_COUNT);
+  return breakage_drop_all(&main_kernel(program)->body, OP_WG_FENCE, ROLE_COUNT);
 }
 
 bool break_wg_commit(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_WG_COMMIT, ROLE_COUNT);
+  return breakage_drop_all(&main_kernel(program)->body, OP_WG_COMMIT, ROLE_COUNT);
 }
 
 static bool keep_sums(Program *program, Stmt *stmt) {
@@ -40,7 +43,7 @@ static bool keep_sums(Program *program, Stmt *stmt) {
   return begins;
 }
 
-bool break_sums_kept(Program *program) { return change_each(program, keep_sums); }
+bool break_sums_kept(Program *program) { return breakage_change_each(program, keep_sums); }
 
 // ---- descriptors --------------------------------------------------------------------------------
 
@@ -86,9 +89,9 @@ static bool turn_each(Program *program, Stmt *stmt) {
   return change_tiles(stmt, forget_trans);
 }
 
-bool break_lbo_sbo_swapped(Program *program) { return change_each(program, swap_each); }
-bool break_mode_off(Program *program) { return change_each(program, unswizzle_each); }
-bool break_trans_off(Program *program) { return change_each(program, turn_each); }
+bool break_lbo_sbo_swapped(Program *program) { return breakage_change_each(program, swap_each); }
+bool break_mode_off(Program *program) { return breakage_change_each(program, unswizzle_each); }
+bool break_trans_off(Program *program) { return breakage_change_each(program, turn_each); }
 
 // ---- order --------------------------------------------------------------------------------------
 
@@ -96,7 +99,7 @@ bool break_trans_off(Program *program) { return change_each(program, turn_each);
 // A wait inside of the loop is also that of the slot, which release_early is about.
 bool break_sums_early(Program *program) {
   Stmt *k_o = slab_loop(program), **link = k_o ? &k_o->next : NULL;
-  while (link && *link && !is_op(*link, OP_WG_WAIT)) link = &(*link)->next;
+  while (link && *link && !stmt_is_op(*link, OP_WG_WAIT)) link = &(*link)->next;
   if (!link || !*link || !(*link)->next) return false;
   Stmt *wait = *link;
   *link = wait->next;
@@ -106,14 +109,14 @@ bool break_sums_early(Program *program) {
 }
 
 static bool releases(Stmt *stmt) {
-  if (is_op(stmt, OP_MBAR_ARRIVE)) return true;
-  return stmt->body && find_op(stmt->body, OP_MBAR_ARRIVE, ROLE_EMPTY);
+  if (stmt_is_op(stmt, OP_MBAR_ARRIVE)) return true;
+  return stmt->body && stmt_find_op(stmt->body, OP_MBAR_ARRIVE, ROLE_EMPTY);
 }
 
 // In the loop over slabs: the arrival at empty moves in front of the wait.
 bool break_release_early(Program *program) {
   Stmt *k_o = slab_loop(program), **link = k_o ? &k_o->body : NULL;
-  while (link && *link && !is_op(*link, OP_WG_WAIT)) link = &(*link)->next;
+  while (link && *link && !stmt_is_op(*link, OP_WG_WAIT)) link = &(*link)->next;
   if (!link || !*link) return false;
   Stmt *wait = *link, **at = &wait->next;
   while (*at && !releases(*at)) at = &(*at)->next;

@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "base/whole.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 
 enum { DEFAULT_RUNS = 2, ELECT_STEP = 11 };
@@ -317,7 +318,7 @@ static int64_t choose_grid(Machine *m, const Launch *launch) {
 // tiles where the grid is drawn.
 static int64_t choose_lists(Machine *m) {
   const Kernel *kernel = &m->program->kernel[m->kernel];
-  if (!find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) return m->grid;
+  if (!stmt_find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) return m->grid;
   memcpy(m->claimed_before, m->claimed, sizeof *m->claimed * (size_t)m->max_clusters);
   m->launches++;
   if (m->options->grid) return m->grid;
@@ -401,8 +402,10 @@ static InterpResult *machine_result(Machine *m, bool finished) {
   uint8_t *written = ARENA_ARRAY(m->arena, uint8_t, n);
   for (int64_t i = 0; i < n; i++) written[i] = shadow_is_written(m, result_memory(m), i);
   if (n) result_values(m, c);
-  *result = (InterpResult){.finished = finished, .c = c, .c_written = written, .steps = m->steps};
-  memcpy(result->lanes, m->lanes, sizeof m->lanes);
+  int64_t *lanes = ARENA_ARRAY(m->arena, int64_t, OP_COUNT);
+  memcpy(lanes, m->lanes, sizeof m->lanes);
+  *result = (InterpResult){
+      .finished = finished, .c = c, .c_written = written, .steps = m->steps, .lanes = lanes};
   return result;
 }
 

@@ -22,7 +22,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "order/order_words.h"
 
 // The findings about a run. One row each: enum, the word it is shown by, what it means. The last
@@ -130,8 +130,8 @@ typedef struct InterpResult {
   int n_findings;            // kept, the first ones first
   int64_t n_found;           // all, every repetition counted
   const Finding *finding;
-  int64_t lanes[OP_COUNT];  // times a lane executed each operation
-  int64_t steps;            // warp-steps, control flow included
+  const int64_t *lanes;  // [OP_COUNT] times a lane executed each operation
+  int64_t steps;         // warp-steps, control flow included
 } InterpResult;
 
 // The fault that stops every run, whatever its data: an operand in the wrong memory, a width that

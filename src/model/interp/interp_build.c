@@ -9,6 +9,8 @@
 
 #include "base/whole.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 
 enum { DEFAULT_FINDINGS = 16, BLOCKS_LIMIT = 1 << 24, REGISTERS_LIMIT = 1 << 16 };
 

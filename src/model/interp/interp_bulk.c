@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "model/interp/interp_machine.h"
+#include "model/ir/op.h"
 
 static const Code *code_of(const Machine *m, const BulkStore *store) {
   return &m->code->code[store->code];
@@ -108,12 +109,12 @@ static void ask(Machine *m, const Warp *w, const Code *code, const BulkStore *st
   Touch now = touch_of_store(m, w, store);
   for (int64_t i = 0; i < box_elements(op); i++) {
     int64_t from = store->first + code->box_at[i], cell = cell_of(op, store, i);
-    if (!shadow_send(m, src, from, &now)) report_unwritten(m, w, code, &now, src, from);
+    if (!shadow_send(m, src, from, &now)) shadow_report_unwritten(m, w, code, &now, src, from);
     if (cell < 0) continue;
     if (!adds(op))
       shadow_launch(m, dst, cell, &now);
     else if (!shadow_atomic(m, dst, cell, &now))
-      report_unwritten(m, w, code, &now, dst, cell);
+      shadow_report_unwritten(m, w, code, &now, dst, cell);
   }
 }
 

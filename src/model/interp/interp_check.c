@@ -15,6 +15,7 @@
 #include "base/whole.h"
 #include "model/interp/interp.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 
 // Whole numbers from -most to most without 0; `most` is a power of two up to 8.
@@ -267,7 +268,7 @@ static int64_t block_tile(const Axis *axis) {
 static double factor_of(const Program *program, const InterpOptions *options) {
   bool scales = false;
   for (int i = 0; i < program->n_kernels; i++)
-    scales |= find_action(program->kernel[i].body, ACTION_SCALE, ROLE_COUNT) != NULL;
+    scales |= stmt_find_action(program->kernel[i].body, ACTION_SCALE, ROLE_COUNT) != NULL;
   if (program->problem.kind == PROBLEM_ATTENTION) return 1.0;
   if (fpclassify(options->factor) != FP_ZERO) return (double)options->factor;
   return scales ? (double)interp_alpha(options) : 1.0;

@@ -6,6 +6,8 @@
 //
 // When a block may be reached by others is order/order_cluster.h's to say.
 #include "model/interp/interp_machine.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 
 static void look_across(Stmt *stmt, int depth, void *context) {
   (void)depth;

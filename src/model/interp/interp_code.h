@@ -5,6 +5,8 @@
 // Included by interp*.c and the families' files in model/ops, through interp_machine.h.
 #pragma once
 #include "model/interp/interp.h"
+#include "model/ir/launch.h"
+#include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
 // ---- compiled expressions -----------------------------------------------------------------------

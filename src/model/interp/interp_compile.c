@@ -23,6 +23,8 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/attribute.h"
 #include "model/ir/matrix_tile.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 
 typedef struct Compiler {
   Arena *arena;

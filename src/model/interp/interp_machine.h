@@ -4,6 +4,7 @@
 // compiled: interp_code.h.
 #pragma once
 #include "model/interp/interp_memory.h"
+#include "model/ir/buffer.h"
 #include "model/words/formats.h"
 
 enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
@@ -333,16 +334,16 @@ static inline Touch touch_of(const Machine *m, const Warp *w, const Code *code) 
 // Reads an element of memory into a register as `now`, which is an access of a lane.
 void read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
                   const Memory *memory, int64_t at, Row *to, uint32_t lane);
-void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
-                      const Memory *memory, int64_t at);
+void shadow_report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                             const Memory *memory, int64_t at);
 // A read through the async proxy: what threads wrote must have been fenced as well.
 bool shadow_read_async(Machine *m, const Memory *memory, int64_t at, const Touch *now);
 // The same, asked for by `now` and done by somebody else.
 bool shadow_read_by(Machine *m, const Memory *memory, int64_t at, const Touch *now,
                     uint16_t reader);
 // Checks a read without its value, as a copy needs it: is the element written, does the read race?
-bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
-              int64_t at);
+bool shadow_may_read(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                     const Memory *memory, int64_t at);
 
 // ---- order (interp_order.c) ---------------------------------------------------------------------
 

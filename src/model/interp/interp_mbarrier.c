@@ -15,6 +15,8 @@
 
 #include "base/random.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 
 // ---- mbarriers ----------------------------------------------------------------------------------
 

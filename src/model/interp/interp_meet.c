@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/str.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/op.h"
 
 // Who is at a barrier goes on behind it; who sleeps tries again.
 static const Stmt *waits_at(const Machine *m, const Warp *w) {

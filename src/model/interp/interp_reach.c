@@ -135,22 +135,22 @@ void reach_memory(Machine *m, const Warp *w, const Code *code, const Operand *op
   if (operand->width > 1) check_alignment(m, w, code, operand, reach);
 }
 
-void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
-                      const Memory *memory, int64_t at) {
+void shadow_report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                             const Memory *memory, int64_t at) {
   interp_report(m, FINDING_UNWRITTEN_READ, w, now->thread % LANES, code->stmt, memory->buffer, at,
                 "reads what nothing wrote");
 }
 
-bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
-              int64_t at) {
+bool shadow_may_read(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                     const Memory *memory, int64_t at) {
   if (!memory->shadow || shadow_read(m, memory, at, now)) return true;
-  report_unwritten(m, w, code, now, memory, at);
+  shadow_report_unwritten(m, w, code, now, memory, at);
   return false;
 }
 
 void read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
                   const Memory *memory, int64_t at, Row *to, uint32_t lane) {
-  if (!may_read(m, w, code, now, memory, at))
+  if (!shadow_may_read(m, w, code, now, memory, at))
     row_put(to, memory->type, lane, interp_poison());
   else if (memory->type == DTYPE_F32)
     memcpy(&to->lane[lane], memory_at(memory, at), sizeof(float));

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/op.h"
 
 static const struct {
   const char *name, *help;

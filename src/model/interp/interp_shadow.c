@@ -20,6 +20,7 @@
 // meet make it a question of vector clocks (interp_mbarrier.c): which epochs of the other's warp
 // are known to this one.
 #include "model/interp/interp_machine.h"
+#include "model/ir/op.h"
 
 static inline bool is_shared(const Memory *memory) { return memory->buffer->space == SPACE_SHARED; }
 

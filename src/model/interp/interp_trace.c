@@ -8,6 +8,8 @@
 // its destination holds until it lands.
 #include "model/interp/interp_machine.h"
 #include "model/ir/notation/print_op.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 
 enum { VALUES_MAX = 4 };
 

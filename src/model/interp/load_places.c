@@ -11,7 +11,11 @@
 #include <stdlib.h>
 
 #include "model/interp/interp.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 // ---- what stands in the body --------------------------------------------------------------------
 
@@ -135,7 +139,7 @@ Program *load_places_move(Arena *arena, const LoadPlaces *places, int copy, int 
     if (is_line(places, index) && line++ == place) break;
     link = &(*link)->next;
   }
-  insert(link, its);
+  stmt_insert(link, its);
   loop->body = rest;
   return moved;
 }

@@ -13,7 +13,7 @@
 // read the last block's, up to the wait in front of the second; the next block's K from behind the
 // second barrier to the end of the body, for the wait that it needs is that of the next turn.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 enum { LOAD_COPIES_MAX = 4, LOAD_LINES_MAX = 64, LOAD_ANYWHERE = -1 };
 

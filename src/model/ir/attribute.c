@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "model/ir/stmt.h"
+
 const Attribute op_attributes[ATTRIBUTE_COUNT] = {
 #define ATTRIBUTE(name, kind, ...) {#name, KIND_##kind, offsetof(Op, name), __VA_ARGS__},
 #include "model/ir/attribute.def"

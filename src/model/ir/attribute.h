@@ -1,6 +1,6 @@
 // Attributes: all that an operation has besides its operands, the rows of attribute.def.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 typedef enum AttributeKind {
   KIND_NUMBER,

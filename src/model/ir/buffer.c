@@ -3,7 +3,9 @@
 // The offset of an access is said here and nowhere else: index times stride, pads behind runs, and
 // the swizzle over all of it. Worked example, A_s[m, k] of 128 x 64 f16 under Swizzle<3, 4, 3>:
 // m * 64 + k, xored with m % 8 * 8.
-#include "model/ir/program.h"
+#include "model/ir/buffer.h"
+
+#include "model/ir/stmt.h"
 
 const char *buffer_role_name(BufferRole role) {
   static const char *const names[ROLE_COUNT] = {[ROLE_A] = "a",

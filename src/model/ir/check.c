@@ -7,7 +7,12 @@
 // some of its warps), ranks and masks name blocks of the cluster.
 #include "model/ir/check.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 typedef struct Check {
   Arena *arena;
@@ -98,7 +103,7 @@ static void check_ranks(Check *check, const Stmt *list, int64_t cluster) {
 const char *program_check(Arena *arena, const Program *program) {
   Check check = {arena, program, NULL};
   for (int i = 0; i < program->n_kernels; i++) {
-    each_access(program->kernel[i].body, check_access, &check);
+    stmt_each_access(program->kernel[i].body, check_access, &check);
     check_barriers(&check, program->kernel[i].body, REACHED_BY_ALL);
     Launch launch = kernel_launch(&program->kernel[i]);
     check_cluster(&check, &program->kernel[i], &launch);

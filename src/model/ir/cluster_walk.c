@@ -8,8 +8,11 @@
 
 #include "base/whole.h"
 #include "model/ir/lanes.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
+#include "model/ir/stmt.h"
 
 enum { REGISTER_TURNS = 64 };
 

@@ -10,7 +10,7 @@
 // the first ones are walked, of one over registers all turns where something inside counts, of
 // others the first.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 typedef struct ClusterVisit {
   const Stmt *stmt;

@@ -11,7 +11,7 @@
 // same for all lanes of a warp and elect.sync picks one, ptxas knows that one thread issues, and
 // puts no loop over the lanes around each instruction of the tensor core or of TMA.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 // The conjunct `x == constant` in which x is a number of the thread; NULL: there is none.
 const Expr *elect_test(const Expr *condition);

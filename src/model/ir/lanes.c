@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 void lanes_set(int64_t *env, const Var *var, const int64_t value[LANES]) {
   memcpy(env + (ptrdiff_t)var->id * LANES, value, LANES * sizeof *value);

@@ -5,7 +5,7 @@
 //   lanes_enter(program, &launch, cta, warp, env, active);
 //   expr_eval_warp(expr, env, out);
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 void lanes_set(int64_t *env, const Var *var, const int64_t value[LANES]);
 void lanes_set_all(int64_t *env, const Var *var, int64_t value);

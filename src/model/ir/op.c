@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "model/ir/program.h"
+#include "model/ir/role.h"
 
 enum {
   IN_REG = 1 << SPACE_REGISTER,

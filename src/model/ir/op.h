@@ -5,11 +5,7 @@
 #pragma once
 #include <stdbool.h>
 
-typedef enum OpKind {
-#define OP(id, ...) OP_##id,
-#include "model/ir/op.def"
-  OP_COUNT
-} OpKind;
+#include "model/ir/op_kind.h"
 
 // One file of model/ops each.
 typedef enum OpFamily {
@@ -26,11 +22,6 @@ typedef enum OpFamily {
   FAMILY_LISTS,
   FAMILY_ROWS
 } OpFamily;
-
-typedef enum OpAction {
-#define ACTION(id, ...) ACTION_##id,
-#include "model/ir/op.def"
-} OpAction;
 
 typedef enum OpScope {
   SCOPE_LANE,

@@ -5,6 +5,7 @@
 // of its transpose, column-major; axes q 0..100, t 0..300, e 0..64 of S = Q * K, u 0..300, d 0..64
 // of O = P * V, h 0..2 of both.
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/program.h"
 
 int64_t problem_rows(const Problem *problem) {

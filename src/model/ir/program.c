@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 
 // ---- reading ------------------------------------------------------------------------------------
 

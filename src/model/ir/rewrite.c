@@ -5,6 +5,10 @@
 #include <assert.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
 Kernel *main_kernel(Program *program) { return &program->kernel[program->main_kernel]; }
@@ -15,19 +19,19 @@ Kernel *product_kernel_of(Program *program, const Product *product) {
 
 // ---- finding ------------------------------------------------------------------------------------
 
-Stmt *find_tier(Stmt *list, Tier tier) {
+Stmt *stmt_find_tier(Stmt *list, Tier tier) {
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
     if (stmt->kind == STMT_LOOP && stmt->var->tier == tier) return stmt;
-    Stmt *inner = stmt->body ? find_tier(stmt->body, tier) : NULL;
+    Stmt *inner = stmt->body ? stmt_find_tier(stmt->body, tier) : NULL;
     if (inner) return inner;
   }
   return NULL;
 }
 
-Stmt *find_loop(Stmt *list, const Var *var) {
+Stmt *stmt_find_loop(Stmt *list, const Var *var) {
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
     if (stmt->kind == STMT_LOOP && stmt->var == var) return stmt;
-    Stmt *inner = stmt->body ? find_loop(stmt->body, var) : NULL;
+    Stmt *inner = stmt->body ? stmt_find_loop(stmt->body, var) : NULL;
     if (inner) return inner;
   }
   return NULL;
@@ -41,13 +45,13 @@ static Stmt *inner_body(const Kernel *kernel) {
 }
 
 Stmt *slab_loop(const Program *program) {
-  return find_tier(inner_body(program_main(program)), TIER_SERIAL_OUTER);
+  return stmt_find_tier(inner_body(program_main(program)), TIER_SERIAL_OUTER);
 }
 
 Stmt *outer_k_loop(const Program *program) {
   Stmt *k_o = slab_loop(program);
   const Axis *k = &program->axis[AXIS_K];
-  return k_o ? k_o : find_loop(program_main(program)->body, k->digit[k->n_digits - 1].var);
+  return k_o ? k_o : stmt_find_loop(program_main(program)->body, k->digit[k->n_digits - 1].var);
 }
 
 static bool is_op(const Stmt *stmt, OpKind kind, BufferRole role) {
@@ -55,10 +59,10 @@ static bool is_op(const Stmt *stmt, OpKind kind, BufferRole role) {
   return role == ROLE_COUNT || (stmt->op.dst.buffer && stmt->op.dst.buffer->role == role);
 }
 
-Stmt *find_op(Stmt *list, OpKind kind, BufferRole role) {
+Stmt *stmt_find_op(Stmt *list, OpKind kind, BufferRole role) {
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
     if (is_op(stmt, kind, role)) return stmt;
-    Stmt *inner = stmt->body ? find_op(stmt->body, kind, role) : NULL;
+    Stmt *inner = stmt->body ? stmt_find_op(stmt->body, kind, role) : NULL;
     if (inner) return inner;
   }
   return NULL;
@@ -69,55 +73,55 @@ static bool does(const Stmt *stmt, OpAction action, BufferRole role) {
   return role == ROLE_COUNT || (stmt->op.dst.buffer && stmt->op.dst.buffer->role == role);
 }
 
-Stmt *find_action(Stmt *list, OpAction action, BufferRole role) {
+Stmt *stmt_find_action(Stmt *list, OpAction action, BufferRole role) {
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
     if (does(stmt, action, role)) return stmt;
-    Stmt *inner = stmt->body ? find_action(stmt->body, action, role) : NULL;
+    Stmt *inner = stmt->body ? stmt_find_action(stmt->body, action, role) : NULL;
     if (inner) return inner;
   }
   return NULL;
 }
 
-Stmt **find_link(Stmt **list, OpKind kind, BufferRole role) {
+Stmt **stmt_find_link(Stmt **list, OpKind kind, BufferRole role) {
   for (Stmt **link = list; *link; link = &(*link)->next)
-    if (is_op(*link, kind, role) || find_op((*link)->body, kind, role)) return link;
+    if (is_op(*link, kind, role) || stmt_find_op((*link)->body, kind, role)) return link;
   return NULL;
 }
 
-Stmt **find_link_inside(Stmt **list, OpKind kind, BufferRole role) {
-  Stmt **link = find_link(list, kind, role);
-  while (link && (*link)->kind == STMT_IF) link = find_link(&(*link)->body, kind, role);
+Stmt **stmt_find_link_inside(Stmt **list, OpKind kind, BufferRole role) {
+  Stmt **link = stmt_find_link(list, kind, role);
+  while (link && (*link)->kind == STMT_IF) link = stmt_find_link(&(*link)->body, kind, role);
   return link;
 }
 
-Stmt **find_action_link(Stmt **list, OpAction action, BufferRole role) {
+Stmt **stmt_find_action_link(Stmt **list, OpAction action, BufferRole role) {
   for (Stmt **link = list; *link; link = &(*link)->next)
-    if (does(*link, action, role) || find_action((*link)->body, action, role)) return link;
+    if (does(*link, action, role) || stmt_find_action((*link)->body, action, role)) return link;
   return NULL;
 }
 
-Stmt **find_multiply(const Product *product, Stmt **list) {
-  return find_action_link(list, ACTION_MULTIPLY, product->operand[ATOM_C].registers);
+Stmt **stmt_find_multiply(const Product *product, Stmt **list) {
+  return stmt_find_action_link(list, ACTION_MULTIPLY, product->operand[ATOM_C].registers);
 }
 
-Stmt **find_read(const Product *product, AtomOperand operand, Stmt **list) {
-  return find_action_link(list, ACTION_MOVE, product->operand[operand].registers);
+Stmt **stmt_find_read(const Product *product, AtomOperand operand, Stmt **list) {
+  return stmt_find_action_link(list, ACTION_MOVE, product->operand[operand].registers);
 }
 
-Stmt *find_steps(const Product *product, Stmt *list) {
+Stmt *stmt_find_steps(const Product *product, Stmt *list) {
   const Axis *k = product->axis[AXIS_K];
   const Var *last = k->digit[k->n_digits - 1].var;
-  return last->tier == TIER_STAGE_INNER ? find_loop(list, last) : NULL;
+  return last->tier == TIER_STAGE_INNER ? stmt_find_loop(list, last) : NULL;
 }
 
-Stmt *cut(Stmt **link) {
+Stmt *stmt_cut(Stmt **link) {
   Stmt *stmt = *link;
   *link = stmt->next;
   stmt->next = NULL;
   return stmt;
 }
 
-Stmt *barrier(Program *program, KnobId knob, const char *why) {
+Stmt *stmt_barrier(Program *program, KnobId knob, const char *why) {
   Op op = {.kind = OP_BARRIER};
   if (program->any_thread) {  // those that multiply meet apart from the rest of the block
     op.threads = program->thread->extent;
@@ -128,7 +132,7 @@ Stmt *barrier(Program *program, KnobId knob, const char *why) {
   return stmt;
 }
 
-void insert(Stmt **link, Stmt *list) {
+void stmt_insert(Stmt **link, Stmt *list) {
   if (!list) return;
   stmt_last(list)->next = *link;
   *link = list;
@@ -136,13 +140,13 @@ void insert(Stmt **link, Stmt *list) {
 
 // ---- rewriting ----------------------------------------------------------------------------------
 
-void each_access(Stmt *list, AccessVisit *visit, void *context) {
+void stmt_each_access(Stmt *list, AccessVisit *visit, void *context) {
   for (Stmt *stmt = list; stmt; stmt = stmt->next) {
     Access *access[OP_ACCESSES];
     op_accesses(&stmt->op, access);
     for (int i = 0; i < OP_ACCESSES; i++)
       if (stmt->kind == STMT_OP && access[i]->buffer) visit(access[i], stmt, context);
-    each_access(stmt->body, visit, context);
+    stmt_each_access(stmt->body, visit, context);
   }
 }
 
@@ -164,7 +168,7 @@ static void substitute_stmt(Stmt *stmt, int depth, void *context) {
   if (stmt->kind == STMT_OP) op_each_expr(&stmt->op, substitute_expr, context);
 }
 
-void substitute(Program *program, Stmt *list, const Var *var, const Expr *by) {
+void stmt_substitute(Program *program, Stmt *list, const Var *var, const Expr *by) {
   Substitution s = {program->arena, var, by};
   stmt_walk(list, substitute_stmt, &s);
 }
@@ -184,18 +188,18 @@ static void substitute_fetch(Access *access, Stmt *stmt, void *context) {
   for (int d = 0; d < access->buffer->rank; d++) substitute_expr(&access->idx[d], &fetch->slab);
 }
 
-void fetch_slab(Program *program, const Product *product, Stmt *k_o, const Expr *slab) {
+void stmt_fetch_slab(Program *program, const Product *product, Stmt *k_o, const Expr *slab) {
   Fetch fetch = {{program->arena, k_o->var, slab}, product};
-  each_access(k_o->body, substitute_fetch, &fetch);
+  stmt_each_access(k_o->body, substitute_fetch, &fetch);
 }
 
-Stmt *copy_list(Program *program, const Stmt *list) {
+Stmt *stmt_copy_list(Program *program, const Stmt *list) {
   Stmt *first = NULL, **link = &first;
   for (; list; list = list->next) {
     Stmt *copy = ARENA_NEW(program->arena, Stmt);
     *copy = *list;
     copy->id = program->n_stmt_ids++;
-    copy->body = copy_list(program, list->body);
+    copy->body = stmt_copy_list(program, list->body);
     copy->next = NULL;
     *link = copy;
     link = &copy->next;
@@ -203,7 +207,7 @@ Stmt *copy_list(Program *program, const Stmt *list) {
   return first;
 }
 
-Stmt *wrap_register(Program *program, KnobId knob, Var *var, Stmt *list) {
+Stmt *stmt_wrap_register(Program *program, KnobId knob, Var *var, Stmt *list) {
   return var->extent == 1 ? list : stmt_loop(program, knob, var, list);
 }
 
@@ -213,8 +217,8 @@ static void split_loops(Program *program, Stmt **list, const Var *var, Split spl
     Stmt *stmt = *link;
     split_loops(program, &stmt->body, var, split, knob);
     if (stmt->kind != STMT_LOOP || stmt->var != var) continue;
-    Stmt *inner = wrap_register(program, knob, split.inner, stmt->body);
-    Stmt *outer = wrap_register(program, knob, split.outer, inner);
+    Stmt *inner = stmt_wrap_register(program, knob, split.inner, stmt->body);
+    Stmt *outer = stmt_wrap_register(program, knob, split.outer, inner);
     Stmt **tail = &stmt_last(outer)->next, *rest = stmt->next;
     *link = outer;
     *tail = rest;
@@ -245,8 +249,8 @@ static const char *free_name(Program *program, const char *name) {
   }
 }
 
-Split split_register(Program *program, const Var *var, int64_t width, const char *outer_name,
-                     const char *inner_name, KnobId knob) {
+Split stmt_split_register(Program *program, const Var *var, int64_t width, const char *outer_name,
+                          const char *inner_name, KnobId knob) {
   assert(var->extent % width == 0);
   const char *outer = free_name(program, outer_name), *inner = free_name(program, inner_name);
   Split split = {program_var(program, outer, VAR_LOOP, TIER_REGISTER, var->extent / width),
@@ -256,7 +260,7 @@ Split split_register(Program *program, const Var *var, int64_t width, const char
   Arena *arena = program->arena;
   const Expr *by = ex_add(arena, ex_mul_const(arena, ex_var(arena, split.outer), width),
                           ex_var(arena, split.inner));
-  substitute(program, kernel->body, var, by);
+  stmt_substitute(program, kernel->body, var, by);
   return split;
 }
 
@@ -393,7 +397,7 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
 
 void apply_axes(Program *program, const Product *product) {
   Application to = {program, product};
-  each_access(product_kernel_of(program, product)->body, apply_axis, &to);
+  stmt_each_access(product_kernel_of(program, product)->body, apply_axis, &to);
 }
 
 static bool is_outside(const Var *var) {

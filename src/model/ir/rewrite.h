@@ -1,6 +1,8 @@
 // The few moves all passes are made of: finding, substituting, copying and wrapping statements.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
+#include "model/ir/op_kind.h"
+#include "model/ir/role.h"
 
 // The kernel that multiplies, to be changed (program_main reads it).
 Kernel *main_kernel(Program *program);
@@ -14,54 +16,54 @@ Stmt *slab_loop(const Program *program);
 Stmt *outer_k_loop(const Program *program);
 
 // The first loop of a tier in a list, outermost first; NULL when there is none.
-Stmt *find_tier(Stmt *list, Tier tier);
+Stmt *stmt_find_tier(Stmt *list, Tier tier);
 // The first loop over the variable; NULL when there is none.
-Stmt *find_loop(Stmt *list, const Var *var);
+Stmt *stmt_find_loop(Stmt *list, const Var *var);
 // The first operation of a kind whose destination has the role; ROLE_COUNT means any.
-Stmt *find_op(Stmt *list, OpKind kind, BufferRole dst_role);
+Stmt *stmt_find_op(Stmt *list, OpKind kind, BufferRole dst_role);
 // The same for the first operation that does this to such a destination.
-Stmt *find_action(Stmt *list, OpAction action, BufferRole dst_role);
+Stmt *stmt_find_action(Stmt *list, OpAction action, BufferRole dst_role);
 // The link (the `next`, `body` or list head that points at it) of the first statement of `list`
 // that is, or contains, such an operation: cut or replace there.
-Stmt **find_link(Stmt **list, OpKind kind, BufferRole dst_role);
-Stmt **find_action_link(Stmt **list, OpAction action, BufferRole dst_role);
+Stmt **stmt_find_link(Stmt **list, OpKind kind, BufferRole dst_role);
+Stmt **stmt_find_action_link(Stmt **list, OpAction action, BufferRole dst_role);
 
 // The same, where conditions that stand around the statement stay there.
-Stmt **find_link_inside(Stmt **list, OpKind kind, BufferRole dst_role);
+Stmt **stmt_find_link_inside(Stmt **list, OpKind kind, BufferRole dst_role);
 
 // Cuts the statement at *link out of its list and returns it alone.
-Stmt *cut(Stmt **link);
+Stmt *stmt_cut(Stmt **link);
 // A barrier of the threads that multiply: of the whole block, or where warps have roles of the
 // consumers alone.
-Stmt *barrier(Program *program, KnobId knob, const char *why);
+Stmt *stmt_barrier(Program *program, KnobId knob, const char *why);
 
 // Puts `list` where link points, in front of what stands there.
-void insert(Stmt **link, Stmt *list);
+void stmt_insert(Stmt **link, Stmt *list);
 
 // Calls visit for every operand of every operation in the list.
 typedef void AccessVisit(Access *access, Stmt *stmt, void *context);
-void each_access(Stmt *list, AccessVisit *visit, void *context);
+void stmt_each_access(Stmt *list, AccessVisit *visit, void *context);
 
 // Replaces a variable by an expression in every index, guard and LET of the list, and in the axes
 // when `in_axes` (loops over the variable are left to the caller).
-void substitute(Program *program, Stmt *list, const Var *var, const Expr *by);
+void stmt_substitute(Program *program, Stmt *list, const Var *var, const Expr *by);
 
 // Where the body of k_o reads a global operand of the product, `slab` takes the place of k_o.
-void fetch_slab(Program *program, const Product *product, Stmt *k_o, const Expr *slab);
+void stmt_fetch_slab(Program *program, const Product *product, Stmt *k_o, const Expr *slab);
 
 // A copy of the list with statement ids of its own.
-Stmt *copy_list(Program *program, const Stmt *list);
+Stmt *stmt_copy_list(Program *program, const Stmt *list);
 
 // A REGISTER loop around the list; the list itself when the extent is 1.
-Stmt *wrap_register(Program *program, KnobId knob, Var *var, Stmt *list);
+Stmt *stmt_wrap_register(Program *program, KnobId knob, Var *var, Stmt *list);
 
 // Splits the REGISTER variable into outer·width + inner everywhere in the main kernel: each loop
 // over it becomes two. The axes are left to the caller. `width` divides the extent.
 typedef struct Split {
   Var *outer, *inner;
 } Split;
-Split split_register(Program *program, const Var *var, int64_t width, const char *outer_name,
-                     const char *inner_name, KnobId knob);
+Split stmt_split_register(Program *program, const Var *var, int64_t width, const char *outer_name,
+                          const char *inner_name, KnobId knob);
 
 // Sets the indices of every access to the product's A, B and C from its axes.
 void apply_axes(Program *program, const Product *product);
@@ -100,9 +102,9 @@ void factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr 
 // The statement that multiplies for the product, the one that reads a fragment of its operand, and
 // the loop over its k-steps within a slab: NULL where nothing is staged, or once
 // pass_fragment_buffer has taken the last step out of it.
-Stmt **find_multiply(const Product *product, Stmt **list);
-Stmt **find_read(const Product *product, AtomOperand operand, Stmt **list);
-Stmt *find_steps(const Product *product, Stmt *list);
+Stmt **stmt_find_multiply(const Product *product, Stmt **list);
+Stmt **stmt_find_read(const Product *product, AtomOperand operand, Stmt **list);
+Stmt *stmt_find_steps(const Product *product, Stmt *list);
 
 // The digits of an axis on one side of the block boundary, as an expression:
 // inside = what varies within one block's tile, outside = where the tile starts.

@@ -3,6 +3,10 @@
 
 #include <assert.h>
 
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
+
 enum { PHASES = 2 };  // a phase bit is 0 or 1
 
 const Var *tile_turn(const Stmt *tiles) {

@@ -9,7 +9,7 @@
 //                                            1 of a new mbarrier counts as ended, so all are free
 //                                            at first
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 // The slabs that a block has gone through when its loop over slabs is at `k_o`: k_o itself, or in a
 // persistent kernel turn · slabs + k_o, so that a ring goes on from one tile to the next; `before`

@@ -1,6 +1,10 @@
 // The tensor memory that a kernel allocates: the sum over its allocations.
 #include "model/ir/tensor_use.h"
 
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
+
 static void look_for_columns(Stmt *stmt, int depth, void *context) {
   (void)depth;
   const bool allocates =

@@ -1,6 +1,10 @@
 // Moves are told apart by the spaces between which they go, all else by its action.
 #include "model/ir/timeline_kind.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
+
 static const struct {
   const char *name, *letter;
 } kinds[TIMELINE_KINDS] = {

@@ -1,6 +1,6 @@
 // What an operation is on a time line: a letter of the pipeline's picture, estimated or measured.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 // What happens in an event. One row each: enum, the word it is shown by, its letter in a picture.
 #define TIMELINE_KIND_TABLE(X)                                                  \

@@ -21,7 +21,10 @@
 
 #include "base/whole.h"
 #include "model/ir/lanes.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 enum { LOOPS_MAX = 16, VISITS_MAX = 1024, TURNS_MIN = 2, SLABS_MAX = 32 };
 

@@ -9,7 +9,7 @@
 // loop cost alike, the first is walked; else all are, or every n-th if there are too many, and a
 // visit says how many it stands for.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 // An operation that a warp comes by, in one iteration of each loop around it.
 typedef struct WarpVisit {

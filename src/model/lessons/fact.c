@@ -194,7 +194,7 @@ bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Di
   int given = split(scene->arena, text + strlen(name), &args);
   if (given != count_words(fact->arguments)) {
     diag_add(diags, "fact", "%s takes %d argument%s (%s), not %d", fact->name,
-             count_words(fact->arguments), count_words(fact->arguments) == 1 ? "" : "s",
+             count_words(fact->arguments), plural_s(count_words(fact->arguments)),
              *fact->arguments ? fact->arguments : "none", given);
     return false;
   }

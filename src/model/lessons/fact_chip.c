@@ -5,6 +5,9 @@
 // second one; lane 70 of it is read by warp 4 + 70 / 32 = 6.
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "model/lessons/fact_compute.h"
 #include "model/readings/place/on_chip.h"
 #include "model/readings/rules/smem_budget.h"

@@ -5,10 +5,14 @@
 // 48 KiB for a slab and asks L2 for 32 of them; a phase of empty ends with 2 · 8 arrivals.
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
+#include "model/ir/stmt.h"
 #include "model/lessons/fact_compute.h"
-#include "model/readings/place/gpc_merge.h"
+#include "model/readings/place/chip_merge.h"
 
 // ---- clusters -----------------------------------------------------------------------------------
 
@@ -35,7 +39,7 @@ bool fact_arrivals(const FactScene *scene, const FactArgs *args, FactValue *valu
   const Buffer *barrier = find_barrier(scene, args, diags);
   if (!barrier) return false;
   const Kernel *kernel = program_main(scene->model->program);
-  value->number = (double)find_action(kernel->body, ACTION_SET, barrier->role)->op.arrivals;
+  value->number = (double)stmt_find_action(kernel->body, ACTION_SET, barrier->role)->op.arrivals;
   return true;
 }
 
@@ -45,7 +49,7 @@ static const Stmt *find_box(const FactScene *scene, const char *slab, Diags *dia
   for (int i = 0; i < program->n_buffers; i++) {
     const Buffer *buffer = program->buffer[i];
     if (!str_equal(buffer->name, slab)) continue;
-    const Stmt *copy = find_action(program_main(program)->body, ACTION_MOVE, buffer->role);
+    const Stmt *copy = stmt_find_action(program_main(program)->body, ACTION_MOVE, buffer->role);
     if (copy && op_moves_box(copy->op.kind)) return copy;
   }
   diag_add(diags, "fact", "no box of TMA fills \"%s\" here", str_sanitise(diags->arena, slab))
@@ -172,29 +176,29 @@ bool fact_l2_slab_kib(const FactScene *scene, const FactArgs *args, FactValue *v
 }
 
 // False after a finding: no source says where the SMs of this GPU are.
-static bool merge_of(const FactScene *scene, GpcMerge *merge, Diags *diags) {
+static bool merge_of(const FactScene *scene, ChipMerge *merge, Diags *diags) {
   const Grid *grid = persistent_grid(scene, diags);
-  if (grid && grid->gpcs) *merge = gpc_merge(scene->arena, grid, grid->gpcs);
-  if (grid && !grid->gpcs)
+  if (grid && grid->chip) *merge = chip_merge(scene->arena, grid, grid->chip);
+  if (grid && !grid->chip)
     diag_add(diags, "fact", "no source says which SMs of %s are neighbours",
              scene->model->target->name);
-  return grid && grid->gpcs;
+  return grid && grid->chip;
 }
 
 bool fact_turn_fetches(const FactScene *scene, const FactArgs *args, FactValue *value,
                        Diags *diags) {
-  GpcMerge merge;
+  ChipMerge merge;
   (void)args;
   if (!merge_of(scene, &merge, diags)) return false;
-  value->number = gpc_merge_fetches(merge.asked);
+  value->number = chip_merge_fetches(merge.asked);
   return true;
 }
 
 bool fact_merged_fetches(const FactScene *scene, const FactArgs *args, FactValue *value,
                          Diags *diags) {
-  GpcMerge merge;
+  ChipMerge merge;
   (void)args;
   if (!merge_of(scene, &merge, diags)) return false;
-  value->number = gpc_merge_fetches(merge.sent);
+  value->number = chip_merge_fetches(merge.sent);
   return true;
 }

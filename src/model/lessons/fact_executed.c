@@ -5,6 +5,7 @@
 // four: `joined b<-B_s` 4, `written_wavefronts b<-B_s` 4 for each of them, `wavefronts b<-B_s` 4
 // for the one LDS.128 that they become.
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/lessons/fact_compute.h"
 
 // ---- one access ---------------------------------------------------------------------------------

@@ -8,7 +8,10 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/lessons/fact_compute.h"
 #include "model/readings/place/described.h"
 

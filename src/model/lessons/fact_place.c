@@ -12,6 +12,8 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/lessons/fact_compute.h"
 #include "model/readings/place/grid.h"

@@ -9,6 +9,8 @@
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
 #include "model/interp/load_places.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/lessons/fact_compute.h"
 #include "model/schedules/reduce.h"
 #include "model/schedules/slab_problem.h"

@@ -7,6 +7,7 @@
 //
 // What threads stored into the slab must be fenced (FENCE_ASYNC) and known to the thread that sends
 // the box. How they run is interp_bulk.c.
+#include "model/ir/op.h"
 #include "model/ops/ops.h"
 
 // ---- check --------------------------------------------------------------------------------------

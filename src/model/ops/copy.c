@@ -38,7 +38,8 @@ static void launch_lane(Machine *m, const Warp *w, const Code *code, uint32_t la
   now.thread = thread_of(w, lane);
   for (int j = 0; j < code->dst.width; j++) {
     shadow_launch(m, to->memory, to->at.lane[lane] + j, &now);
-    if (from->inside >> lane & 1) may_read(m, w, code, &now, from->memory, from->at.lane[lane] + j);
+    if (from->inside >> lane & 1)
+      shadow_may_read(m, w, code, &now, from->memory, from->at.lane[lane] + j);
   }
 }
 

@@ -8,6 +8,7 @@
 // pairs) becomes as many accesses of one element.
 #include <string.h>
 
+#include "model/ir/program.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------
@@ -71,7 +72,7 @@ static void add_to_cell(Machine *m, const Warp *w, const Code *code, const Touch
   if (shadow_atomic(m, memory, at, now))
     old = number_read(memory->type, cell);
   else
-    report_unwritten(m, w, code, now, memory, at);
+    shadow_report_unwritten(m, w, code, now, memory, at);
   number_write(memory->type, cell, old + term);
 }
 

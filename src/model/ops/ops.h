@@ -6,6 +6,7 @@
 #pragma once
 #include "model/interp/interp_machine.h"
 #include "model/text/emit_op.h"
+#include "model/words/places.h"
 
 typedef struct OpRules {
   OpEmission text;    // how it is written in CUDA
@@ -13,7 +14,10 @@ typedef struct OpRules {
   // For a reader of the program: what it is for, by the role of what it writes; ROLE_COUNT + 1
   // places, the last for all others. NULL: op.def says enough.
   const char *const *helps;
+  ListDeal *deal;  // of one that claims a list of tiles: which is meant for whom; else NULL
 } OpRules;
+
+ListDeal *op_deal(OpKind kind);
 
 // Whether all 32 lanes are there; else the finding is made (mma.c).
 bool op_whole_warp(Machine *machine, const Warp *warp, const Code *code);

@@ -6,6 +6,7 @@
 // has not. Worked example, 8 consumer and 4 producer warps that start with 168 for each thread:
 //   4 warps keep 40      the pool has 4 · 32 · 128 = 16,384
 //   8 warps take 232     8 · 32 · 64 = 16,384: the last one finds just what it needs
+#include "model/ir/op.h"
 #include "model/ops/ops.h"
 
 // ---- run ----------------------------------------------------------------------------------------

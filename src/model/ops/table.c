@@ -14,4 +14,6 @@ const char *op_help_here(const Op *op) {
   return here ? here : helps[ROLE_COUNT];
 }
 
+ListDeal *op_deal(OpKind kind) { return rules[kind]->deal; }
+
 const OpMachine *op_machine(OpKind kind) { return &rules[kind]->machine; }

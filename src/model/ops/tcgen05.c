@@ -24,6 +24,8 @@
 
 #include "base/whole.h"
 #include "model/ir/matrix_tile.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ops/tcgen05_inside.h"
 
 enum { VECTOR = 4, N_MAX = TCGEN05_N_MAX, K_MAX = 64 };  // elements along K

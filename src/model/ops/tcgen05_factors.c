@@ -14,6 +14,7 @@
 // behind a product, nor behind another copy, but a commit that somebody has waited for: what a copy
 // overwrites must be over, by whomever.
 #include "model/ir/matrix_tile.h"
+#include "model/ir/problem.h"
 #include "model/ops/tcgen05_inside.h"
 
 enum { WORD_BYTES = FACTORS_ALONG };

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ops/tile_operand.h"
 
 enum { ARCH = 100 };

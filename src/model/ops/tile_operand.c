@@ -94,7 +94,7 @@ static double shared_element(Machine *m, const Warp *w, const Code *code, const 
   if (!now) return at < 0 || at >= memory->elements ? interp_poison() : number_at(memory, at);
   if (!is_there(m, w, code, memory, at)) return interp_poison();
   if (shadow_read_async(m, memory, at, now)) return number_at(memory, at);
-  report_unwritten(m, w, code, now, memory, at);
+  shadow_report_unwritten(m, w, code, now, memory, at);
   return interp_poison();
 }
 
@@ -129,7 +129,7 @@ bool tile_ask(Machine *m, const Warp *w, const Code *code, const Touch *now, uin
     at /= memory->bytes;
     if (!is_there(m, w, code, memory, at)) return false;
     if (shadow_read_by(m, memory, at, now, reader)) continue;
-    report_unwritten(m, w, code, now, memory, at);
+    shadow_report_unwritten(m, w, code, now, memory, at);
     return false;
   }
   return true;

@@ -12,10 +12,14 @@
 #include "model/passes/dialect.h"
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 static const Stmt *first(const Program *program, OpKind kind) {
-  return find_op(program_main(program)->body, kind, ROLE_COUNT);
+  return stmt_find_op(program_main(program)->body, kind, ROLE_COUNT);
 }
 
 static const Buffer *slab_of(const Program *program) {

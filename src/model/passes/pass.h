@@ -6,7 +6,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "model/words/knob.h"
 
 typedef void PassRun(Program *program, Product *product, const Schedule *schedule);

@@ -2,9 +2,11 @@
 // itself, of the program and for the product that it is given.
 #pragma once
 #include "base/whole.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
+#include "model/ir/op_kind.h"
 #include "model/ir/rewrite.h"
 #include "model/ir/ring.h"
+#include "model/ir/role.h"
 #include "model/words/knob.h"
 
 #define PASS(id, title, knobs, runs, help)           \

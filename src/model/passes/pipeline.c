@@ -7,8 +7,10 @@
 #include "model/passes/pass.h"
 
 #include "base/die.h"
+#include "model/ir/buffer.h"
 #include "model/ir/matrix_tile.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/program.h"
 #include "model/passes/passes.h"
 #include "model/passes/tensor/tensor_factors.h"
 

@@ -1,5 +1,6 @@
 // The cost of a program, derived from its own statements: sites, resources, traffic.
 #pragma once
+#include "model/ir/role.h"
 #include "model/readings/model.h"
 
 // The shared-memory access statements of the main kernel, in program order. The prologue's copies

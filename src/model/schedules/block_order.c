@@ -10,7 +10,8 @@ static const KnobId groups[] = {KNOB_GROUP_M, KNOB_GROUP_N};
 
 const char *block_order_toggle(Arena *arena, Schedule *schedule) {
   Str change = str_new(arena);
-  if (schedule->value[KNOB_TILE_ORDER] == ORDER_GPC) {
+  const int64_t order = schedule->value[KNOB_TILE_ORDER];
+  if (order != ORDER_GROUP && tile_order_is_grouped(order)) {
     schedule->value[KNOB_TILE_ORDER] = ORDER_GROUP;
     return arena_printf(arena, "%s=group", knob_table[KNOB_TILE_ORDER].name);
   }

@@ -396,7 +396,7 @@ static const char *read_align(Reader *r, const char *piece) {
     int number = number_after(piece, prefixes[i]);
     if (number < 0) continue;
     r->out->align = number;
-    return SAY("%d element%s in one load from global memory", number, number == 1 ? "" : "s");
+    return SAY("%d element%s in one load from global memory", number, plural_s(number));
   }
   return NULL;
 }

@@ -12,7 +12,7 @@
 // left out, as articles and narrow tables print it: "cutlass_80_…_s16816gemm_...128x64_64x3_nn".
 #pragma once
 #include "base/diag.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 typedef enum DecodedFamily {
   DECODED_CUTLASS,   // cutlass_80_tensorop_…: 2.x

@@ -296,7 +296,7 @@ static void draw_persistent(uint64_t state, Schedule *schedule) {
   if (!random_between(&state, 0, 1)) return;
   int64_t order = draw_order(&state);
   bool lists = schedule->value[KNOB_WARP_SPECIALIZE] && random_between(&state, 0, 1);
-  draw_tiles(&state, lists ? ORDER_GPC : order, schedule);
+  draw_tiles(&state, lists ? tile_order_met(order) : order, schedule);
 }
 
 // ---- Hopper -------------------------------------------------------------------------------------
@@ -333,7 +333,8 @@ static void draw_on_hopper(uint64_t *state, const Target *target, const Hopper *
   if (has->store) draw_store(state, target, schedule);
   if (has->cluster) draw_cluster(state, true, schedule);
   if (has->lists && has->cluster) schedule->value[KNOB_MULTICAST] = 1;
-  if (has->persistent) draw_tiles(state, has->lists ? ORDER_GPC : draw_order(state), schedule);
+  if (has->persistent)
+    draw_tiles(state, has->lists ? tile_order_met(ORDER_GROUP) : draw_order(state), schedule);
 }
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -489,7 +490,7 @@ static void draw_tensor_tiles(uint64_t *state, Schedule *schedule) {
   v[KNOB_SERPENTINE_K] = random_between(state, 0, 1);
   if (!v[KNOB_WARP_SPECIALIZE]) return;
   v[KNOB_ACC_BUFFERS] = random_between(state, 1, 3);
-  if (random_between(state, 0, 2) == 0) v[KNOB_TILE_ORDER] = ORDER_GPC;
+  if (random_between(state, 0, 2) == 0) v[KNOB_TILE_ORDER] = tile_order_met(v[KNOB_TILE_ORDER]);
 }
 
 // A pair of CTAs: a cluster of its own kind, with one atom along N.

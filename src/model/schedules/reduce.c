@@ -10,6 +10,8 @@
 #include "model/words/schedule_atom.h"
 
 #include "base/whole.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/model.h"
 #include "model/words/fragment.h"
 

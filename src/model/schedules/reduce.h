@@ -1,6 +1,6 @@
 // A smaller problem that exercises the same program: for the interpreter.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "model/words/knob.h"
 #include "model/words/target.h"
 

@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/passes/copy/slab_layout.h"
 #include "model/passes/passes.h"
 #include "model/readings/rules/rule.h"

@@ -18,7 +18,11 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/ir/lanes.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/passes/copy/slab_layout.h"
 
 // ---- layouts as texts ---------------------------------------------------------------------------

@@ -17,7 +17,10 @@
 #include <string.h>
 
 #include "base/foreign.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
 #include "model/text/emit_base.h"
 #include "model/text/emit_elect.h"
@@ -161,7 +164,7 @@ static void declare_shared(Emitter *emitter, const EmitUses *uses, EmitKernel *f
   if (count_used(uses, SPACE_SHARED) + count_used(uses, SPACE_BARRIER) == 0) return;
   int64_t bytes = program_smem_asked(emitter->program);
   // A template would have a static pool for each of its kinds.
-  bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES && !facts->takes_stamps;
+  bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES && !facts->takes[LAUNCH_STAMPS];
   facts->smem_bytes = bytes;
   facts->dynamic_smem_bytes = is_static ? 0 : bytes;
   int element = 1, align = program_shared_align(emitter->program);
@@ -274,6 +277,13 @@ static void print_attributes(Emitter *emitter, const Kernel *kernel, const EmitK
                (long long)facts->n_threads, min_blocks);
 }
 
+static bool has_action_of(const Kernel *kernel, unsigned actions) {
+  for (unsigned action = 0; actions >> action; action++)
+    if (actions >> action & 1 && stmt_find_action(kernel->body, (OpAction)action, ROLE_COUNT))
+      return true;
+  return false;
+}
+
 // Notes what the kernel takes, in the order of its parameters.
 static void find_arguments(const Emitter *emitter, const Kernel *kernel, const EmitUses *uses,
                            EmitKernel *facts) {
@@ -283,10 +293,9 @@ static void find_arguments(const Emitter *emitter, const Kernel *kernel, const E
     assert(facts->n_args < EMIT_ARGS_MAX);
     facts->arg[facts->n_args++] = (EmitArg){buffer, kernel_box_copy(kernel, buffer)};
   }
-  facts->takes_alpha = find_action(kernel->body, ACTION_SCALE, ROLE_COUNT) ||
-                       find_action(kernel->body, ACTION_POWER, ROLE_COUNT);
-  facts->takes_lists = find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT) != NULL;
-  facts->takes_grid =
+  for (int arg = 0; arg < LAUNCH_ARGS; arg++)
+    if (has_action_of(kernel, launch_arg_facts(arg)->taken)) facts->takes[arg] = true;
+  facts->takes[LAUNCH_GRID] =
       kernel != program_main(emitter->program) && uses->var[emitter->program->persistent.grid->id];
 }
 
@@ -312,12 +321,9 @@ static void print_parameters(Emitter *emitter, const EmitUses *uses, const EmitK
     str_add(&text, i ? ", " : "");
     add_parameter(emitter, &text, uses, &facts->arg[i], of_kernel);
   }
-  if (facts->takes_alpha) str_add(&text, ", float alpha");
-  if (facts->takes_lists)
-    str_add(&text, ", const int *places, unsigned *claims, unsigned epoch, int lists");
-  if (facts->takes_grid) str_add(&text, ", int grid");
-  if (facts->takes_stamps) str_add(&text, ", trace_page *stamps");
-  if (facts->takes_stamps && of_kernel) str_add(&text, ", int traced");
+  for (int arg = 0; arg < (of_kernel ? LAUNCH_ARGS : LAUNCH_TRACED); arg++)
+    if (facts->takes[arg])
+      str_printf(&text, ", %s%s", launch_arg_facts(arg)->type, launch_arg_facts(arg)->name);
   str_add(&text, ") {");
   emitter_line(emitter, "%s", text.text);
 }
@@ -327,9 +333,8 @@ static const char *print_arguments(Arena *arena, const EmitKernel *facts) {
   Str text = str_new(arena);
   for (int i = 0; i < facts->n_args; i++)
     str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(arena, &facts->arg[i]));
-  str_add(&text, facts->takes_alpha ? ", alpha" : "");
-  str_add(&text, facts->takes_lists ? ", places, claims, epoch, lists" : "");
-  str_add(&text, facts->takes_grid ? ", grid" : "");
+  for (int arg = 0; arg < LAUNCH_STAMPS; arg++)
+    if (facts->takes[arg]) str_printf(&text, ", %s", launch_arg_facts(arg)->name);
   return text.text;
 }
 
@@ -381,22 +386,22 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   Launch launch = kernel_launch(kernel);
   emit_elect_begin(emitter, kernel);
   EmitUses uses = emit_list_uses(emitter, kernel->body);
-  *facts = (EmitKernel){
-      .name = kernel->name,
-      .n_blocks = launch.n_blocks,
-      .persistent = launch.tiles != NULL,
-      .n_threads = launch.block_threads,
-      .cluster = launch.cluster,
-      .tensor_columns = kernel_tensor_columns(kernel),
-      .takes_stamps = emitter->options->stamps && index == emitter->program->main_kernel,
-      .first_line = emitter->rows.n};
+  const bool is_traced = emitter->options->stamps && index == emitter->program->main_kernel;
+  *facts = (EmitKernel){.name = kernel->name,
+                        .n_blocks = launch.n_blocks,
+                        .persistent = launch.tiles != NULL,
+                        .n_threads = launch.block_threads,
+                        .cluster = launch.cluster,
+                        .tensor_columns = kernel_tensor_columns(kernel),
+                        .takes = {[LAUNCH_STAMPS] = is_traced, [LAUNCH_TRACED] = is_traced},
+                        .first_line = emitter->rows.n};
   emitter->kernel = index;
   emitter->tensor_allocated = emitter->tensor_known = false;
   emitter->n_threads = launch.n_threads;
   emitter->names = emit_names(emitter->arena, emitter->program, kernel);
   belongs_to_knob(emitter, kernel->knob);
   find_arguments(emitter, kernel, &uses, facts);
-  if (facts->takes_stamps)
+  if (facts->takes[LAUNCH_STAMPS])
     print_body_signature(emitter, &uses, facts);
   else
     print_signature(emitter, kernel, &uses, facts);
@@ -407,18 +412,18 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   print_indices(emitter, kernel, &uses, &launch);
   emit_bases_declare(emitter);
   declare_registers(emitter, &uses);
-  if (facts->takes_stamps) {
+  if (facts->takes[LAUNCH_STAMPS]) {
     emit_trace_begin(emitter);
     emit_stamps_collect(emitter, launch.body);
   }
   emitter_blank(emitter);
   emit_stmts(emitter, launch.body, NULL);
   belongs_to_knob(emitter, KNOB_NONE);
-  if (facts->takes_stamps) emit_trace_end(emitter);
+  if (facts->takes[LAUNCH_STAMPS]) emit_trace_end(emitter);
   emitter->stamps.before = emitter->stamps.behind = NULL;
   emitter->depth = 0;
   emitter_line(emitter, "}");
-  if (facts->takes_stamps) print_traced_kernel(emitter, kernel, &uses, facts);
+  if (facts->takes[LAUNCH_STAMPS]) print_traced_kernel(emitter, kernel, &uses, facts);
   facts->n_lines = emitter->rows.n - facts->first_line;
   emitter->kernel = -1;
 }
@@ -435,7 +440,7 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
     str_printf(&text, ", %lld", (long long)kernel->dynamic_smem_bytes);
   str_add(&text, ">>>(");
   str_add(&text, print_arguments(emitter->arena, kernel));
-  str_add(&text, kernel->takes_stamps ? ", stamps, traced)" : ")");
+  str_add(&text, kernel->takes[LAUNCH_STAMPS] ? ", stamps, traced)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
   emitter_line(emitter, "%s", text.text);

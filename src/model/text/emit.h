@@ -13,8 +13,9 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "model/ir/timeline_kind.h"
+#include "model/text/launch_arg.h"
 #include "model/words/knob.h"
 
 enum { EMIT_ARGS_MAX = 8, EMIT_STATIC_SMEM_BYTES = 48 * 1024 };
@@ -58,16 +59,11 @@ typedef struct EmitKernel {
   int64_t tensor_columns;      // of tensor memory, of which an SM has 512; 0: none
   int n_args;
   EmitArg arg[EMIT_ARGS_MAX];  // in the order of the parameters
-  bool takes_alpha;            // a last parameter, float alpha (1 for a plain product)
-  // More of them: const int places[PLACES_SMS], by %smid the list that is meant for who runs there;
-  // unsigned claims[clusters], 0 at first; unsigned epoch, a higher one with each launch; int
-  // lists, those with tiles.
-  bool takes_lists;
-  bool takes_grid;  // one more, int grid: the clusters of the main kernel's grid, or its blocks, or
-                    // the lists that its clusters claim
-  // The last two: trace_page *stamps, one for each warp of a cluster (stamp_page.h); int traced,
-  // the cluster that writes them, where there are none the block. The pool is dynamic then.
-  bool takes_stamps;
+  // Parameters behind those, in the order of launch_arg.def. ALPHA: 1 for a plain product. GRID:
+  // the clusters of the main kernel's grid, or its blocks, or the lists that its clusters claim.
+  // STAMPS: one for each warp of a cluster (stamp_page.h); TRACED: the cluster that writes them,
+  // where there are none the block. The pool is dynamic then.
+  bool takes[LAUNCH_ARGS];
   int first_line, n_lines;  // of its text
 } EmitKernel;
 

@@ -12,6 +12,11 @@
 
 #include <assert.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
+
 static bool may_change(const Var *var) {
   if (var->kind == VAR_THREAD || var->kind == VAR_BLOCK) return false;
   return var->kind == VAR_STATE || !tier_is_hardware(var->tier);

@@ -8,6 +8,8 @@
 // 320 is more, and B[k, n_b * 8 + …] of 4096 columns in tiles of 8 is not: M alone gets an m_end.
 #include "model/text/emit_bounds.h"
 
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "model/text/emit_op.h"
 
 static const PreludeText opaque = {

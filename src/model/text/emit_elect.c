@@ -11,7 +11,10 @@
 #include "model/text/emit_elect.h"
 
 #include "model/ir/elect.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/text/emit_op.h"
 
 static const PreludeText elect_text = {

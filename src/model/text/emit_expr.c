@@ -14,6 +14,10 @@
 
 #include <assert.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
+
 static bool is_wide(const Expr *expr) { return expr->hi > INT32_MAX || expr->lo < INT32_MIN; }
 
 static void print_operand(ExprText *text, const Expr *expr, bool parentheses, bool cast) {

@@ -5,7 +5,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/str.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 enum { EMIT_TABLES_MAX = 16, EMIT_RING_MAX = 16 };
 

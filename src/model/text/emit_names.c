@@ -10,8 +10,13 @@
 
 #include <string.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/text/emit_expr.h"
+#include "model/text/emit_op.h"
 
 typedef struct Scope {
   const Var *var;
@@ -70,16 +75,6 @@ static void start_name(Stmt *stmt, int depth, void *context) {
   if (stmt->var) namer->name[stmt->var->id] = stmt->var->name;
 }
 
-// Where clusters claim lists, the loop over tiles goes by their number.
-static void name_lists(Namer *namer, int64_t cluster) {
-  const Program *program = namer->program;
-  namer->name[program->persistent.grid->id] = "lists";
-  namer->name[program->persistent.epoch->id] = "epoch";
-  namer->name[program->persistent.list->id] =
-      arena_printf(namer->arena, "claimed_list<%lld>(%s)", (long long)cluster,
-                   program_buffer(program, ROLE_LIST)->name);
-}
-
 const char **emit_names(Arena *arena, const Program *program, const Kernel *kernel) {
   Namer namer = {arena, program, ARENA_ARRAY(arena, const char *, program->n_vars), 0};
   stmt_walk(kernel->body, start_name, &namer);
@@ -89,7 +84,8 @@ const char **emit_names(Arena *arena, const Program *program, const Kernel *kern
       cluster > 1 ? arena_printf(arena, "(gridDim.x / %lld)", (long long)cluster) : "gridDim.x";
   if (kernel != program_main(program))
     namer.name[program->persistent.grid->id] = program->persistent.grid->name;
-  if (find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) name_lists(&namer, cluster);
+  const Stmt *claim = stmt_find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT);
+  if (claim) op_emission(claim->op.kind)->name_known(arena, program, namer.name);
   if (program->any_thread) namer.name[program->any_thread->id] = "threadIdx.x";
   for (int before = -1; before != namer.n_renamed;) {
     before = namer.n_renamed;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 
 enum { LINE_COLUMNS = 100, REGISTER_BYTES = 4, ACCESS_BYTES_MAX = 16 };
 

@@ -1,5 +1,6 @@
 // One operation as CUDA: how its family writes it, and what families share for that.
 #pragma once
+#include "model/ir/op_kind.h"
 #include "model/text/emit_value.h"
 
 typedef struct OpEmission {
@@ -9,6 +10,8 @@ typedef struct OpEmission {
   // What it is for, by the role of what it writes, or reads where it writes nothing (ROLE_COUNT
   // places): the remark above a group whose pass left no note; NULL: nothing is said.
   const char *const *purposes;
+  // Of one that claims: what it calls the variables that are known behind it; else NULL.
+  void (*name_known)(Arena *arena, const Program *program, const char **name);
 } OpEmission;
 
 const OpEmission *op_emission(OpKind kind);  // model/ops/table.c

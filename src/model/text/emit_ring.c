@@ -1,7 +1,10 @@
 #include "model/text/emit_ring.h"
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/ring.h"
+#include "model/ir/stmt.h"
 #include "model/text/emit_op.h"
 
 // ---- what stands in a loop ----------------------------------------------------------------------

@@ -21,6 +21,9 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/text/emit_elect.h"
 #include "model/text/emit_op.h"
 #include "model/text/stamp_page.h"

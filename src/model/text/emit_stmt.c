@@ -10,6 +10,9 @@
 // already stands above the group.
 #include <string.h>
 
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/text/emit_bounds.h"
 #include "model/text/emit_elect.h"
 #include "model/text/emit_op.h"

@@ -2,6 +2,9 @@
 // not written, so neither is what they are made of.
 #include "model/text/emit_uses.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/text/emit_elect.h"
 
 static void use_expr(EmitUses *uses, const Expr *expr) {

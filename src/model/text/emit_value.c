@@ -17,6 +17,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/text/emit_base.h"
 
 enum { REGISTER_BYTES = 4 };

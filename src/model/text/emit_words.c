@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/program.h"
 
 // %s is the matrix whose role it is in its product.
 static const char *const role_words[ROLE_COUNT] = {

@@ -1,5 +1,7 @@
 // Words of remarks, in which matrices are called by their names.
 #pragma once
+#include "model/ir/buffer.h"
+#include "model/ir/role.h"
 #include "model/text/emitter.h"
 
 // "the slab of A"; NULL: nothing is said.

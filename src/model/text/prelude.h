@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "model/words/fragment.h"
 
 // In the order in which they stand in a text. A number in a name counts elements.

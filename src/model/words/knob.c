@@ -30,7 +30,10 @@ static const char *const dtype_names[] = {"f32",  "f16",  "bf16", "tf32",     "f
                                           "e4m3", "e5m2", "mxf8", "mxf8e5m2", "mxf4", "nvfp4"};
 static const char *const acc_names[] = {"f32", "f16"};
 static const char *const stage_names[] = {"00", "01", "10", "11"};
-static const char *const order_names[] = {"group", "row", "hilbert", "gpc", "longest"};
+static const char *const order_names[] = {
+#define TILE_ORDER(id, name, grouped, met) name,
+#include "model/words/tile_order.def"
+};
 static const char *const program_names[] = {"matmul", "attention"};
 static const char *const roles_names[] = {"cooperative", "pingpong"};
 static const char *const atom_names[] = {"fma",
@@ -80,6 +83,21 @@ static const Names value_names[KNOB_TYPES] = {
     [KNOB_TYPE_ORDER] = NAMES(order_names),     [KNOB_TYPE_ROLES] = NAMES(roles_names),
     [KNOB_TYPE_PROGRAM] = NAMES(program_names),
 };
+
+static const struct {
+  bool grouped, met;
+} tile_orders[] = {
+#define TILE_ORDER(id, name, grouped, met) {grouped, met},
+#include "model/words/tile_order.def"
+};
+
+bool tile_order_is_grouped(int64_t order) { return tile_orders[order].grouped; }
+
+int64_t tile_order_met(int64_t other) {
+  for (int order = 0; order < TILE_ORDERS; order++)
+    if (tile_orders[order].met) return order;
+  return other;
+}
 
 static const Names *names_of(KnobType type) {
   return value_names[type].n ? &value_names[type] : NULL;

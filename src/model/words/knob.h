@@ -54,7 +54,11 @@ enum { STAGE_A = 2, STAGE_B = 1 };
 // The values of the PROGRAM knob.
 enum { COMPUTES_MATMUL, COMPUTES_ATTENTION };
 // The values of the TILE_ORDER knob.
-enum { ORDER_GROUP, ORDER_ROW, ORDER_HILBERT, ORDER_GPC, ORDER_LONGEST };
+enum {
+#define TILE_ORDER(id, name, grouped, met) ORDER_##id,
+#include "model/words/tile_order.def"
+  TILE_ORDERS
+};
 // The values of the ROLE_SCHEDULE knob, by CUTLASS's names for them.
 enum { ROLES_COOPERATIVE, ROLES_PINGPONG };
 
@@ -114,6 +118,11 @@ void schedule_take_type(Schedule *schedule);
 
 // The value as it is written ("11", "mma_m16n8k16_f16", "h200", "128").
 const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob);
+
+// What tile_order.def says of a value of TILE_ORDER.
+bool tile_order_is_grouped(int64_t order);
+// An order whose clusters settle which tiles are theirs; `other` where there is none.
+int64_t tile_order_met(int64_t other);
 
 // The spelling of a named value ("mma_m16n8k16_f16"); NULL for knobs whose values are numbers.
 const char *knob_enum_text(KnobId knob, int64_t value);

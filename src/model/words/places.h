@@ -1,11 +1,8 @@
 // Where SMs are on the chip, and which cluster of a persistent kernel has which list of tiles.
 //
-//   PlaceMap map = one place per SM, or what places_probe() finds;
-//   ListTable table;
-//   lists_assign(&map, &(ListShape){.tiles = 1024, .clusters = 66, .cluster = 2, .blocks = 1},
-//                &table);
-//   table.lists 64; table.of_sm[40] 17: the cluster whose first block runs on SM 40 is to have
-//   tiles 17, 17 + 64, …
+//   PlaceMap map = one place per SM, or what places_probe() finds
+//   table.of_sm[40] 17: of 64 lists the cluster whose first block runs on SM 40 is to have the one
+//   with tiles 17, 17 + 64, …
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,9 +35,5 @@ int places_room(int sms, const ListShape *shape);
 // Builds a map from sets: set[sm] is the name of its place, negative: there is no such SM.
 void places_from_sets(const int set[PLACES_SMS], PlaceMap *map);
 
-// A list for each cluster, or as many fewer as cost next to no turns and divide into groups better,
-// shared out by place; neighbouring lists are of one place. Worked example, places of 8, 16, 16,
-// 16, 16, 16, 18 and 18 SMs and four of 2, as one H200 was seen to have, clusters of 2, 1024 tiles:
-// 66 clusters need 16 turns and so do 64. Seven places have 8 lists each, 0 to 55, the place of 8
-// SMs has 4 and the four small ones one each; the two clusters left over have empty lists.
-void lists_assign(const PlaceMap *map, const ListShape *shape, ListTable *table);
+// Deals lists of tiles out to the SMs of a chip.
+typedef void ListDeal(const PlaceMap *map, const ListShape *shape, ListTable *table);

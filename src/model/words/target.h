@@ -45,8 +45,8 @@ typedef struct Target {
 #undef TARGET_REAL
 #undef TARGET_FEATURE
   const TargetSource *source[TARGET_FIELD_COUNT];  // NULL where the number is unknown
-  // The SMs of each place of one such GPU: what blocks of a cluster can share, a GPC or a part of
-  // one. Others of the same name may have other SMs fused off. n_places 0: unknown.
+  // The SMs of each place of one such GPU: what blocks of a cluster can share. Others of the same
+  // name may have other SMs fused off. n_places 0: unknown.
   int n_places, place_sms[TARGET_PLACES_MAX];
   const TargetSource *place_source;
 } Target;

@@ -1,6 +1,7 @@
 // Tensor memory of a block, for run_tcgen05.c and tmem_order.c.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/buffer.h"
+#include "model/ir/names.h"
 #include "ptx/run/run.h"
 
 enum { TMEM_UNITS = TENSOR_COLUMNS / TENSOR_COLUMNS_LEAST };

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/ir/program.h"
 #include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
 #include "tui/session/placed_loads.h"
@@ -346,7 +347,7 @@ void requests_stop_timing(Requests *requests) {
     n++;
   }
   if (n)
-    session_say(requests->session, SAID_NOTE, "%d timing%s taken back", n, n == 1 ? "" : "s");
+    session_say(requests->session, SAID_NOTE, "%d timing%s taken back", n, plural_s(n));
   else
     session_say(requests->session, SAID_NOTE, "nothing is being timed");
 }

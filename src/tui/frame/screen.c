@@ -156,8 +156,7 @@ static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "rung %d ", session->rung);
   col = canvas_text(canvas, row, 0, col, STYLE_TITLE, session_rung(session)->title);
   if (!edits) return col;
-  return canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits,
-                       edits == 1 ? "" : "s");
+  return canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits, plural_s(edits));
 }
 
 // "fp32 A = rung 10 A slab transposed  B = rung 11 padding +1 edit": A, which stands in the column
@@ -170,7 +169,7 @@ static int draw_sides(Canvas *canvas, Rect row, const Session *session, int room
               : snprintf(b, sizeof b, "B = rung %d %.100s", session->rung,
                          session_rung(session)->title);
   if (edits && n < (int)sizeof b)
-    snprintf(b + n, sizeof b - (size_t)n, " +%d edit%s", edits, edits == 1 ? "" : "s");
+    snprintf(b + n, sizeof b - (size_t)n, " +%d edit%s", edits, plural_s(edits));
   char a[sizeof session->then_name + 8];
   snprintf(a, sizeof a, "A = %s", session->then_name);
   int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name) + 1;

@@ -16,6 +16,8 @@
 
 #include "base/embed.h"
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 #include "tui/frame/view.h"
 #include "tui/session/session.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/ir/program.h"
 #include "model/readings/rules/knob_use.h"
 #include "tui/session/at_hand.h"
 

@@ -13,7 +13,12 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
 #include "model/ir/notation/print_op.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 enum { NEST_ROWS_MAX = 256 };
 

@@ -9,6 +9,7 @@
 
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine/machine_code.h"
+#include "model/ir/buffer.h"
 #include "model/readings/derive.h"
 
 void side_init(Side *side, const char *name) {

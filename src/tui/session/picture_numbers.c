@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 
 static void add(SideNumbers *all, const char *name, const char *unit, const char *key, double value,
                 Origin origin) {

@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
 #include "model/text/emit.h"
 

@@ -18,6 +18,7 @@
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "model/readings/rules/knob_use.h"
 #include "tui/session/claim_runs.h"
 #include "tui/session/nearest_rung.h"
@@ -375,7 +376,7 @@ bool session_go_rung(Session *session, int rung) {
   carry_problem(session, from, rung, &schedule);
   stand(session, session->ladder, rung, &schedule);
   if (edits)
-    session_say(session, SAID_NOTE, "%d edit%s stay%s with rung %d", edits, edits == 1 ? "" : "s",
+    session_say(session, SAID_NOTE, "%d edit%s stay%s with rung %d", edits, plural_s(edits),
                 edits == 1 ? "s" : "", from);
   return true;
 }

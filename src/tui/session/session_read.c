@@ -1,6 +1,7 @@
 // Questions to a session that change nothing: its state as a text, edits, the access that is
 // selected and the one that answers to it in another picture.
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "tui/session/subject.h"
 
 char *session_state_text(Arena *arena, const Session *session) {

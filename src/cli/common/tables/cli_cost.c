@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "banks/engine/bank_text.h"
+#include "model/ir/program.h"
 #include "model/readings/cost/estimate.h"
 #include "model/readings/cost/merge.h"
 #include "model/readings/cost/site_json.h"

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/ir/program.h"
 
 static void add_problem(RecordedRow *row, const Schedule *schedule) {
   row->m = schedule->value[KNOB_M];

@@ -17,6 +17,7 @@
 #include "cli/common/documents.h"
 #include "cli/common/tables/sweep.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/lessons/claims.h"
 #include "tui/session/session.h"

@@ -1,6 +1,7 @@
-// The map of SMs by a probe: blocks of a cluster are in one GPC (CUDA programming guide, Thread
-// Block Clusters), so SMs that were seen in one cluster share a place. Launches of several cluster
-// sizes cut a GPC at different SMs, so that what one leaves apart the next one joins:
+// The map of SMs by a probe: blocks of a cluster are in one GPU processing cluster (CUDA
+// programming guide, Thread Block Clusters), so SMs that were seen in one cluster share a place.
+// Launches of several cluster sizes cut one at different SMs, so that what one leaves apart the
+// next one joins:
 //
 //   clusters of 8 in 18 SMs   0–7   8–15          16 and 17 were not seen
 //   clusters of 6             0–5   6–11   12–17  all is one place

@@ -8,19 +8,21 @@
 // 8192³: 2^39 products, step 9.
 //
 // An operand that a kernel takes as a tensor map has both in Operands, `A` for the check and
-// `A_map` for the launch; the map's sizes are those of the plan. A kernel whose clusters claim
-// lists of tiles brings the probe of places and their table along, in C++; a test holds the table
-// against that of model/words/places.h.
+// `A_map` for the launch; the map's sizes are those of the plan. What a launch has to settle for a
+// kernel comes along in C++ (export_arg.h).
 #include "kernels/toolchain/export/export_cu.h"
 
 #include <string.h>
 
+#include "base/embed.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/export/export_arg.h"
 #include "kernels/toolchain/export/export_attention.h"
 #include "kernels/toolchain/export/export_inside.h"
-#include "kernels/toolchain/export/export_lists.h"
 #include "kernels/toolchain/export/export_scaled.h"
 #include "kernels/toolchain/verify.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/text/prelude.h"
 
 static const char map_include[] = "#include <cuda.h>\n";
@@ -404,14 +406,6 @@ static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
 
 // ---- launches -----------------------------------------------------------------------------------
 
-// Built once, when the kernel is launched first; each launch has an epoch of its own.
-static void add_lists(Str *out, const EmitKernel *kernel) {
-  str_printf(out,
-             "  static const Lists lists = lists_for(%lld, n_blocks, %lld);\n"
-             "  static unsigned epoch = 0;\n",
-             (long long)(kernel->n_blocks / kernel->cluster), (long long)kernel->cluster);
-}
-
 static void add_resident(Str *out, const EmitKernel *kernel) {
   enum { ANY = 1024 };  // more than any SM holds
   const bool clusters = kernel->cluster > 1;
@@ -427,8 +421,9 @@ static void add_resident(Str *out, const EmitKernel *kernel) {
 static void add_launch(Str *out, const EmitKernel *kernel, bool attention, bool stream) {
   long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
   long long bytes = (long long)kernel->dynamic_smem_bytes;
+  const ExportArg *settled = export_arg_of(kernel);
   if (kernel->persistent) add_resident(out, kernel);
-  if (kernel->takes_lists) add_lists(out, kernel);
+  if (settled) settled->declare(out, kernel);
   if (kernel->persistent)
     str_printf(out, "  %s<<<n_blocks", kernel->name);
   else
@@ -436,16 +431,17 @@ static void add_launch(Str *out, const EmitKernel *kernel, bool attention, bool 
   str_printf(out, ", %lld, %lld%s>>>(", threads, bytes, stream ? ", on.stream" : "");
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
-  if (kernel->takes_alpha) str_add(out, attention ? ", alpha" : ", 1.0f");
-  if (kernel->takes_lists) str_add(out, ",\n         lists.places, lists.claims, ++epoch, lists.n");
-  if (kernel->takes_grid) str_add(out, ", grid");
+  if (kernel->takes[LAUNCH_ALPHA]) str_add(out, attention ? ", alpha" : ", 1.0f");
+  if (settled) str_add(out, settled->pass);
+  if (kernel->takes[LAUNCH_GRID]) str_add(out, ", grid");
   str_add(out, ");\n");
 }
 
 // What goes through the tiles of a persistent kernel, for the one behind it that asks.
 static void add_grid(Str *out, const EmitKernel *persistent) {
+  const ExportArg *settled = export_arg_of(persistent);
   str_printf(out, "  const int grid = %s;\n",
-             persistent->takes_lists ? "lists.n"
+             settled ? settled->turn
              : persistent->cluster > 1
                  ? arena_printf(out->arena, "n_blocks / %lld", (long long)persistent->cluster)
                  : "n_blocks");
@@ -482,8 +478,9 @@ void export_add_maps(Str *out, const Emission *emission, const Plan *plan) {
 }
 
 static void add_residents(Str *out, const EmitKernel *kernel) {
-  str_add(out, export_resident_blocks);
-  if (kernel->cluster > 1) str_add(out, export_resident_clusters);
+  str_add(out, embed_find(out->arena, "export/resident_blocks.cu")->text);
+  if (kernel->cluster > 1)
+    str_add(out, embed_find(out->arena, "export/resident_clusters.cu")->text);
 }
 
 void export_add_launches(Str *out, const Emission *emission, const Program *program,
@@ -501,13 +498,14 @@ void export_add_launches(Str *out, const Emission *emission, const Program *prog
   for (int i = 0; i < emission->n_kernels; i++)
     if (emission->kernel[i].persistent) add_residents(out, &emission->kernel[i]);
   for (int i = 0; i < emission->n_kernels; i++)
-    if (emission->kernel[i].takes_lists) str_add(out, export_work_lists);
+    if (export_arg_of(&emission->kernel[i]))
+      str_add(out, export_arg_of(&emission->kernel[i])->text);
   str_printf(out,
              "// Launches the kernels of one %s in their order.\n"
              "static void %s(const Operands &on) {\n",
              kind->noun, kind->verb);
   for (int i = 0; i < emission->n_kernels; i++) {
-    if (emission->kernel[i].takes_grid) add_grid(out, &emission->kernel[i - 1]);
+    if (emission->kernel[i].takes[LAUNCH_GRID]) add_grid(out, &emission->kernel[i - 1]);
     add_launch(out, &emission->kernel[i], program->problem.kind == PROBLEM_ATTENTION, stream);
   }
   str_add(out, "  must(cudaGetLastError(), \"launch\");\n}\n\n");

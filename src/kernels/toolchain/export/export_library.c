@@ -16,6 +16,8 @@
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/export/export_inside.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/text/prelude.h"
 
 // ---- names --------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ static const char *header_text(Arena *arena, const char *gpu, const LibraryKerne
              " *\n"
              " *   nvcc -O3 %s -lib -o libgemm_tuned.a *.cu\n"
              " */\n",
-             foreign_comment(arena, gpu), n, n == 1 ? "" : "s", flags);
+             foreign_comment(arena, gpu), n, plural_s(n), flags);
   str_add(&out, header_start);
   add_types(&out, kernels, n);
   str_add(&out, header_end);

@@ -5,6 +5,7 @@
 // leaves out of it.
 #include "kernels/toolchain/export/export_scaled.h"
 
+#include "model/ir/problem.h"
 #include "model/text/prelude.h"
 
 static const char of_byte[] =

@@ -2,7 +2,7 @@
 // which two may share a byte.
 #pragma once
 #include "base/str.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 // typedefs, element(), number() of factors and results, set() of operands, and what fills factors.
 void export_scaled_types(Str *out, const Problem *problem);

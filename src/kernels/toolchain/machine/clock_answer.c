@@ -17,6 +17,7 @@
 #include "base/whole.h"
 #include "kernels/toolchain/machine/clock_facts.h"
 #include "kernels/toolchain/machine/kernel_play.h"
+#include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
 #include "sass/sass_text.h"
 
@@ -237,7 +238,8 @@ ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t 
   out.kernel = str_line(arena, out.kernel);
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), sm);
   if (out.code.n > CODE_MAX) return no_answer("the machine code is too long to be played");
-  const int threads = declared_threads(arena, cubin, bytes, out.kernel);
+  const int threads =
+      ask->threads ? ask->threads : declared_threads(arena, cubin, bytes, out.kernel);
   out.assumes_threads = !threads;
   out.warps = (int)ceil_div(threads ? threads : THREADS_UNKNOWN, 32);
   out.blocks = 1;

@@ -49,6 +49,7 @@ typedef struct ClockTrip {
 typedef struct ClockAsk {
   const char *kernel;  // NULL: the only one
   double mhz;          // of the SM clock; 0: the GPU's boost clock
+  int threads;         // of a block of a cubin; 0: as many as the code declares
   bool what_if, cold;
   int n_trips;
   ClockTrip trip[CLOCK_TRIPS_MAX];

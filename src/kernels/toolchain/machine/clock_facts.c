@@ -5,11 +5,24 @@
 #include "base/embed.h"
 #include "base/str.h"
 
+static const JsonValue *read_file(Arena *arena, int cc, Diags *diags) {
+  const char *name = arena_printf(arena, "clock/sm_%d.json", cc);
+  const EmbeddedFile *file = embed_find(arena, name);
+  return file ? json_parse(arena, file->text, file->size, diags, name) : NULL;
+}
+
+double clock_facts_value(Arena *arena, int cc, const char *key) {
+  Diags diags = diags_new(arena);
+  double value = -1;
+  const JsonValue *root = read_file(arena, cc, &diags),
+                  *facts = root ? json_require_object(root, "facts", &diags) : NULL,
+                  *fact = facts ? json_object_get(facts, key) : NULL;
+  return fact && json_require_double(fact, "value", &value, &diags) ? value : -1;
+}
+
 bool clock_facts_read(Arena *arena, const Target *target, ClockMachine *machine) {
   Diags diags = diags_new(arena);
-  const char *name = arena_printf(arena, "clock/sm_%d.json", target->cc);
-  const EmbeddedFile *file = embed_find(arena, name);
-  const JsonValue *root = file ? json_parse(arena, file->text, file->size, &diags, name) : NULL;
+  const JsonValue *root = read_file(arena, target->cc, &diags);
   if (!root || !clock_machine_read(root, machine, &diags)) return false;
   return true;
 }

@@ -14,6 +14,10 @@
 #include "banks/engine/bank.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 enum {
   CUT_INSTRUCTIONS = 200000,  // of a block, from which on its main loop is cut
@@ -39,7 +43,7 @@ static int place_of_grid(const EmitKernel *kernel) {
   for (int i = 0; i < kernel->n_args; i++)
     at = kernel->arg[i].copy ? (int)round_up(at, MAP_ALIGNED) + MAP
                              : (int)round_up(at, POINTER) + POINTER;
-  return at + (kernel->takes_alpha ? 4 : 0);
+  return at + (kernel->takes[LAUNCH_ALPHA] ? 4 : 0);
 }
 
 // The grid of a persistent kernel: as many blocks as are resident at once, tiles at most.
@@ -61,7 +65,7 @@ static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, int64_
     put_word(&out, NCTAID + 4 * i, i ? 1 : (uint32_t)out.blocks);
   }
   put_word(&out, STACK, STACK_TOP);
-  if (kernel->takes_grid)
+  if (kernel->takes[LAUNCH_GRID])
     put_word(&out, place_of_grid(kernel), (uint32_t)(out.blocks / max64(1, kernel->cluster)));
   return out;
 }
@@ -202,8 +206,31 @@ static Costs costs_new(Arena *arena, const SassCode *code) {
                  .l1 = ARENA_ARRAY(arena, uint64_t, L1_PIECES)};
 }
 
-// Spilled values come by in circles: where L1 has no room for all of it beside the shared memory
-// of its blocks, which is cut off in these steps, none of it is there when it is asked for again.
+static bool is_in_loop(const KernelPlay *play, int at) {
+  for (int i = 0; i < play->n_loops; i++)
+    if (at >= play->loop[i].first && at <= play->loop[i].last) return true;
+  return false;
+}
+
+// Bytes of a thread's stack that its loops come by again and again; all of it where it has none.
+static int circling_bytes(const KernelPlay *play, int stack_bytes) {
+  enum { OFFSET_AT = 40, PLACES = 1 << 12 };
+  bool seen[PLACES] = {false};
+  int bytes = 0;
+  for (int i = 0; i < play->code.n; i++) {
+    const SassInst *inst = &play->code.inst[i];
+    if (!is_local(inst) || !is_in_loop(play, i)) continue;
+    for (int word = 0; word < inst->bytes / 4; word++) {
+      bool *place = &seen[((inst->low >> OFFSET_AT) / 4 + (uint64_t)word) % PLACES];
+      bytes += *place ? 0 : 4;
+      *place = true;
+    }
+  }
+  return bytes ? min_int(bytes, stack_bytes) : stack_bytes;
+}
+
+// Spilled values come by in circles. Where L1 has no room for all of them beside the shared memory
+// of its blocks, which is cut off in these steps, it has those that there is room for.
 static double spilled_share(const Model *model, const EmitKernel *kernel, int stack_bytes) {
   enum { KIB = 1024, ALL = 256 };
   static const int steps[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
@@ -212,17 +239,18 @@ static double spilled_share(const Model *model, const EmitKernel *kernel, int st
                 asked = resident * kernel->n_threads * stack_bytes;
   size_t step = 0;
   while (step + 1 < sizeof steps / sizeof *steps && (int64_t)steps[step] * KIB < shared) step++;
-  return asked > (int64_t)(ALL - steps[step]) * KIB ? 1 : 0;
+  const int64_t room = (int64_t)(ALL - steps[step]) * KIB;
+  return asked > room ? 1 - (double)room / (double)asked : 0;
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
 
-// Bytes of a row of the boxes, the mean over the maps.
+// Bytes of a row of the boxes that are fetched, the mean over their maps.
 static double row_bytes(const EmitKernel *kernel) {
   double bytes = 0, rows = 0;
   for (int i = 0; i < kernel->n_args; i++) {
     const EmitArg *arg = &kernel->arg[i];
-    if (!arg->copy) continue;
+    if (!arg->copy || arg->copy->dst.buffer->space != SPACE_SHARED) continue;
     const EmitMap map = emit_arg_map(arg);
     bytes += (double)map.box_columns * map.box_rows * dtype_bytes(arg->buffer->type);
     rows += map.box_rows;
@@ -474,7 +502,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   const EmitKernel *kernel = &emission->kernel[which];
   KernelPlay out = {0};
   if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
-  if (kernel->takes_lists)
+  if (stmt_find_action(model->program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT))
     return (KernelPlay){.why_not = "its blocks claim their work while they run"};
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);
   out.n_loops = sass_loops(arena, &out.code, out.loop, CLOCK_MARKS_MAX);
@@ -485,7 +513,7 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   ClockBlock *kind = walk_blocks(&walker, &n, &blocks);
   Costs costs = walker.costs;
   if (!kind) return (KernelPlay){.why_not = "a warp of it does not come to its end"};
-  costs.local_share = spilled_share(model, kernel, stack_bytes);
+  costs.local_share = spilled_share(model, kernel, circling_bytes(&out, stack_bytes));
   finish_costs(&costs);
   out.in = (ClockKernel){
       .wavefronts = costs.wavefronts,

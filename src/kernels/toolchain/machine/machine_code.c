@@ -21,6 +21,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 enum { LOOPS_MAX = 64, ACCESSES_MAX = 64, TRIPS_MAX = 4096 };
 

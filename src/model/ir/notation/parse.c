@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "model/ir/check.h"
 #include "model/ir/elect.h"
+#include "model/ir/launch.h"
 #include "model/ir/notation/parser.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
 enum { LINE_BYTES_MAX = 1 << 17, BLOCKS_MAX = 1 << 30, THREADS_MAX = 1024 };

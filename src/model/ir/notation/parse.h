@@ -9,7 +9,7 @@
 // line's, but for the first.
 #pragma once
 #include "base/diag.h"
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 enum { PARSE_BYTES_MAX = 4 << 20 };
 

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/notation/parser.h"
 #include "model/ir/notation/print_line.h"
 #include "model/ir/rewrite.h"

@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "model/ir/notation/parser.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 
 typedef struct OpParser {

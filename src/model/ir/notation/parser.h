@@ -7,6 +7,7 @@
 #pragma once
 #include "model/ir/notation/op_text.h"
 #include "model/ir/notation/parse.h"
+#include "model/ir/program.h"
 
 enum { EXPECTED_MAX = 6, NESTING_MAX = 60, OPERATORS_MAX = 400, EXTENT_MAX = 1 << 30 };
 // Neither a value of an expression nor an offset into a buffer is further from 0, so that nothing

@@ -16,6 +16,8 @@
 
 #include "model/ir/notation/print_line.h"
 #include "model/ir/notation/print_op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 void printer_line(Printer *printer, const Spans *spans, ProgramLine line) {
   if (printer->n_lines == printer->capacity) {

@@ -1,7 +1,7 @@
 // The program as text: one line per statement, and the difference of two programs.
 #pragma once
+#include "model/ir/names.h"
 #include "model/ir/notation/print_span.h"
-#include "model/ir/program.h"
 
 typedef struct ProgramLine {
   const char *text;  // without indentation

@@ -10,7 +10,9 @@
 //   lane lane in 0..32 THREAD
 //   values v_a in 0..4 REGISTER by 2, …               of A, B and C that a lane holds, for each
 //   product global P [8 x 512 x 512] f32   as partial @ATOMIC_FREE_SPLITK
+#include "model/ir/buffer.h"
 #include "model/ir/notation/print_line.h"
+#include "model/ir/program.h"
 #include "model/words/fragment.h"
 
 // ---- pieces -------------------------------------------------------------------------------------

@@ -8,7 +8,9 @@
 //   print_guard " if k < 30", nothing where the ranges say so
 #include "model/ir/notation/print_op.h"
 
+#include "model/ir/buffer.h"
 #include "model/ir/matrix_tile.h"
+#include "model/ir/op.h"
 #include "model/words/fragment.h"
 
 typedef struct OpPrinter {

@@ -8,6 +8,9 @@
 // P is rounded to the operands' type before it is multiplied, and not yet divided by L, so that
 // fusing the three changes no rounding. A key that a query does not see has a score of -infinity,
 // hence a weight of 0.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId none = KNOB_NONE;
@@ -40,7 +43,7 @@ void bind_batch_of(Program *program, const Product *product, Kernel *kernel) {
   Var *serial_var = loop->var;
   if (digit->var->tier != TIER_BLOCK)
     digit->var = program_var(program, digit->var->name, VAR_LOOP, TIER_BLOCK, digit->var->extent);
-  substitute(program, loop->body, serial_var, ex_var(program->arena, digit->var));
+  stmt_substitute(program, loop->body, serial_var, ex_var(program->arena, digit->var));
   loop->var = digit->var;
   loop->knob = KNOB_HEADS;
 }

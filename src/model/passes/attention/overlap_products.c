@@ -20,6 +20,8 @@
 // those of the same block, the first when the last one has asked for the block before. order[w] has
 // a phase for each block, which ends when all warps of warpgroup w have asked. So one weighs while
 // the products of the other are under way, instead of all asking and weighing at the same time.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -34,7 +36,7 @@ static Stmt *take_through(Stmt **list, Stmt *last) {
 }
 
 static Stmt *take_through_op(Stmt **list, OpKind kind, BufferRole role) {
-  return take_through(list, *find_link(list, kind, role));
+  return take_through(list, *stmt_find_link(list, kind, role));
 }
 
 // What the loop over blocks of keys does, in its order.
@@ -53,14 +55,14 @@ typedef struct Parts {
 static Parts take_apart(Stmt **list) {
   Parts parts = {.ask_scores = take_through_op(list, OP_WG_COMMIT, ROLE_COUNT),
                  .scores_there = take_through_op(list, OP_MBAR_ARRIVE, ROLE_EMPTY)};
-  Stmt **rescale = find_link(list, OP_MUL, ROLE_ACC);
-  parts.rescale = cut(rescale);
-  parts.wait_values = cut(find_link(list, OP_MBAR_WAIT, ROLE_FULL));
-  parts.relayout = cut(find_link(list, OP_CONVERT, ROLE_FRAG_P));
-  Stmt **values = find_link(list, OP_WG_FENCE, ROLE_COUNT);
+  Stmt **rescale = stmt_find_link(list, OP_MUL, ROLE_ACC);
+  parts.rescale = stmt_cut(rescale);
+  parts.wait_values = stmt_cut(stmt_find_link(list, OP_MBAR_WAIT, ROLE_FULL));
+  parts.relayout = stmt_cut(stmt_find_link(list, OP_CONVERT, ROLE_FRAG_P));
+  Stmt **values = stmt_find_link(list, OP_WG_FENCE, ROLE_COUNT);
   parts.ask_values = take_through_op(values, OP_WG_COMMIT, ROLE_COUNT);
   parts.values_there = take_through_op(values, OP_WG_WAIT, ROLE_COUNT);
-  parts.release = cut(values);
+  parts.release = stmt_cut(values);
   parts.weigh = *list;
   *list = NULL;
   return parts;
@@ -68,8 +70,8 @@ static Parts take_apart(Stmt **list) {
 
 // The same statements for another block of keys.
 static Stmt *of_block(Program *program, const Stmt *list, const Var *walk, const Expr *block) {
-  Stmt *copy = copy_list(program, list);
-  substitute(program, copy, walk, block);
+  Stmt *copy = stmt_copy_list(program, list);
+  stmt_substitute(program, copy, walk, block);
   return copy;
 }
 
@@ -109,17 +111,19 @@ static Turns take_turns_asking(Program *program, const Stmt *walk, const Schedul
 
 // O of the block before is there, and was summed with the maximum of that block.
 static Stmt *take_over(Program *program, const Parts *parts) {
-  return stmt_list(copy_list(program, parts->rescale), copy_list(program, parts->relayout), NULL);
+  return stmt_list(stmt_copy_list(program, parts->rescale),
+                   stmt_copy_list(program, parts->relayout), NULL);
 }
 
 static Stmt *ask_for_both(Program *program, const Parts *parts, const Stmt *walk, const Expr *next,
                           const Turns *turns) {
   Stmt *scores = of_block(program, parts->ask_scores, walk->var, next);
   if (turns->begin)
-    insert(find_link(&scores, OP_WG_FENCE, ROLE_COUNT), copy_list(program, turns->begin));
-  Stmt *values =
-      stmt_list(copy_list(program, parts->wait_values), copy_list(program, parts->ask_values),
-                turns->end ? copy_list(program, turns->end) : NULL, NULL);
+    stmt_insert(stmt_find_link(&scores, OP_WG_FENCE, ROLE_COUNT),
+                stmt_copy_list(program, turns->begin));
+  Stmt *values = stmt_list(stmt_copy_list(program, parts->wait_values),
+                           stmt_copy_list(program, parts->ask_values),
+                           turns->end ? stmt_copy_list(program, turns->end) : NULL, NULL);
   return stmt_list(scores, noted(values, "O of this block stands behind the next one's scores"),
                    NULL);
 }
@@ -138,10 +142,10 @@ static Stmt *first_scores(Program *program, const Parts *parts, const Stmt *walk
 
 // The last block's O, behind it.
 static Stmt *last_values(Program *program, const Parts *parts, const Stmt *walk, const Expr *last) {
-  return stmt_list(copy_list(program, parts->values_there), take_over(program, parts),
+  return stmt_list(stmt_copy_list(program, parts->values_there), take_over(program, parts),
                    of_block(program, parts->wait_values, walk->var, last),
                    of_block(program, parts->ask_values, walk->var, last),
-                   copy_list(program, parts->values_there), NULL);
+                   stmt_copy_list(program, parts->values_there), NULL);
 }
 
 // One turn: O of a block of keys, and the scores of the next, of which `hide` says what is hidden.
@@ -154,8 +158,8 @@ static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var
   Stmt *weigh = of_block(program, parts->weigh, walk->var, block);
   if (hide) weigh = stmt_list(of_block(program, hide, walk->var, block), weigh, NULL);
   Stmt *turn = stmt_let(program, knob, next, ex_add_const(arena, ex_var(arena, walk->var), 1));
-  stmt_list(turn, copy_list(program, parts->values_there),
-            release_before(program, copy_list(program, parts->release), walk),
+  stmt_list(turn, stmt_copy_list(program, parts->values_there),
+            release_before(program, stmt_copy_list(program, parts->release), walk),
             take_over(program, parts), ask_for_both(program, parts, walk, block, turns),
             noted(there, "the scores are there, O is still summed"), weigh, NULL);
   return turn;
@@ -165,8 +169,8 @@ static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var
 
 // What hides scores, cut from the beginning of the weighing; NULL: all are seen.
 static Stmt *take_hiding(Parts *parts) {
-  Stmt **hide = find_link(&parts->weigh, OP_INIT, ROLE_SCORE);
-  return hide ? cut(hide) : NULL;
+  Stmt **hide = stmt_find_link(&parts->weigh, OP_INIT, ROLE_SCORE);
+  return hide ? stmt_cut(hide) : NULL;
 }
 
 // How many blocks of keys all queries of the block see to the last key, from the first on.
@@ -227,17 +231,17 @@ void overlap_products(Program *program, const Schedule *schedule) {
   Stmt **at = &kernel_inner(main_kernel(program))->body;
   while (*at != walk) at = &(*at)->next;
   Stmt *hide = take_hiding(&parts);
-  insert(&walk->next, last_values(program, &parts, walk, last));
-  insert(at, first_scores(program, &parts, walk, hide));
+  stmt_insert(&walk->next, last_values(program, &parts, walk, last));
+  stmt_insert(at, first_scores(program, &parts, walk, hide));
   walk->body = turn_of(program, &parts, walk, next, &turns, NULL);
   walk->end = last;
   if (!hide) return;
   if (hide->kind == STMT_IF) hide = hide->body;
   while (*at != walk) at = &(*at)->next;
-  insert(at, seeing_turns(program, walk, last));
+  stmt_insert(at, seeing_turns(program, walk, last));
   Var *block;
   Stmt *hiding = hiding_turns(program, walk, last, &block);
   hiding->body->next = of_block(program, turn_of(program, &parts, walk, next, &turns, hide),
                                 walk->var, ex_var(program->arena, block));
-  insert(&walk->next, hiding);
+  stmt_insert(&walk->next, hiding);
 }

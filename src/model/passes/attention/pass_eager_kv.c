@@ -11,6 +11,8 @@
 //   after    K0  wait V0 S0 wait K1 O0  wait V1 S1 wait K2 O1  wait V2 S2 wait O2
 //
 // One product earlier still, and a copy would write where warps still read: a race.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_EAGER_KV;
@@ -23,21 +25,22 @@ bool pass_eager_kv_wanted(const Schedule *schedule) {
 // What asks for a slab, cut out of the list: one thread for boxes, or copies with the commit behind
 // them.
 static Stmt *take_copies(Stmt **list, BufferRole slab) {
-  if (find_op(*list, OP_TMA_LOAD, slab)) return cut(find_link(list, OP_TMA_LOAD, slab));
-  Stmt *copies = cut(find_link(list, OP_CP_ASYNC, slab));
-  return stmt_list(copies, cut(find_link(list, OP_CP_COMMIT, ROLE_COUNT)), NULL);
+  if (stmt_find_op(*list, OP_TMA_LOAD, slab))
+    return stmt_cut(stmt_find_link(list, OP_TMA_LOAD, slab));
+  Stmt *copies = stmt_cut(stmt_find_link(list, OP_CP_ASYNC, slab));
+  return stmt_list(copies, stmt_cut(stmt_find_link(list, OP_CP_COMMIT, ROLE_COUNT)), NULL);
 }
 
 // The same of another block of keys.
 static Stmt *of_block(Program *program, const Stmt *copies, const Stmt *walk, const Expr *block) {
-  Stmt *copy = copy_list(program, copies);
-  substitute(program, copy, walk->var, block);
+  Stmt *copy = stmt_copy_list(program, copies);
+  stmt_substitute(program, copy, walk->var, block);
   return copy;
 }
 
 // Behind the barrier in front of a product's steps.
 static Stmt **behind_barrier(const Product *product, Stmt **list) {
-  Stmt **at = find_multiply(product, list);
+  Stmt **at = stmt_find_multiply(product, list);
   Stmt **found = NULL;
   for (Stmt **link = list; link != at; link = &(*link)->next)
     if ((*link)->kind == STMT_OP && (*link)->op.kind == OP_BARRIER) found = &(*link)->next;
@@ -76,11 +79,11 @@ void pass_eager_kv(Program *program, Product *values, const Schedule *schedule) 
   Var *ahead = program_var(program, "t_n", VAR_LET, walk->var->tier, walk->var->extent);
   Stmt *let = stmt_let(program, knob, ahead, next);
   let->next = of_block(program, k, walk, ex_var(arena, ahead));
-  insert(behind_barrier(scores, &walk->body), noted(v, "V is wanted by the next product"));
+  stmt_insert(behind_barrier(scores, &walk->body), noted(v, "V is wanted by the next product"));
   if (walk->var->extent > 1)
-    insert(behind_barrier(values, &walk->body),
-           noted(stmt_if(program, knob, is_one, let), "K is read: fetch the next block's"));
+    stmt_insert(behind_barrier(values, &walk->body),
+                noted(stmt_if(program, knob, is_one, let), "K is read: fetch the next block's"));
   Stmt **link = &kernel_inner(main_kernel(program))->body;
   while (*link != walk && !is_wait(*link)) link = &(*link)->next;
-  insert(link, of_block(program, k, walk, ex_const(arena, 0)));
+  stmt_insert(link, of_block(program, k, walk, ex_const(arena, 0)));
 }

@@ -18,6 +18,8 @@
 // meet for the maximum in each block, for the sum once, behind the loop.
 #include <assert.h>
 
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -152,8 +154,8 @@ static Stmt *relayout(Program *program, Product *values, const Product *scores, 
       .dst = access2(program_buffer(program, p->registers), m, value),
       .src = access3(program_buffer(program, scores->operand[ATOM_C].registers), m, atom, from),
       .width = width};
-  Stmt *stmt = wrap_register(program, knob, p->value, stmt_op(program, knob, op));
-  return wrap_register(program, KNOB_FM, atoms, stmt);
+  Stmt *stmt = stmt_wrap_register(program, knob, p->value, stmt_op(program, knob, op));
+  return stmt_wrap_register(program, KNOB_FM, atoms, stmt);
 }
 
 // ---- axes ---------------------------------------------------------------------------------------
@@ -163,8 +165,8 @@ static Var *walk_keys(Program *program, const Product *scores, Stmt *list) {
   Axis *t = scores->axis[AXIS_N];
   Digit block = t->digit[0], warp = t->digit[1], atom = t->digit[2];
   Var *walk = program_var(program, "t_o", VAR_LOOP, TIER_SERIAL_OUTER, block.var->extent);
-  substitute(program, list, block.var, ex_var(program->arena, walk));
-  substitute(program, list, warp.var, ex_const(program->arena, 0));
+  stmt_substitute(program, list, block.var, ex_var(program->arena, walk));
+  stmt_substitute(program, list, warp.var, ex_const(program->arena, 0));
   t->n_digits = 2;
   t->digit[0] = (Digit){walk, block.weight};
   t->digit[1] = atom;
@@ -177,12 +179,12 @@ static Stmt *step_loop(Program *program, const Product *product, Var *walk, int6
   Arena *arena = program->arena;
   Axis *k = product->axis[AXIS_K];
   const int64_t weight = k->digit[0].weight;
-  Stmt *loop = find_loop(list, k->digit[0].var);
+  Stmt *loop = stmt_find_loop(list, k->digit[0].var);
   Var *step =
       program_var(program, axis_digit_name(program, k, "_i"), VAR_LOOP, TIER_STAGE_INNER, steps);
   const Expr *at = ex_var(arena, step);
   if (walk) at = ex_add(arena, ex_mul_const(arena, ex_var(arena, walk), steps), at);
-  substitute(program, list, k->digit[0].var, at);
+  stmt_substitute(program, list, k->digit[0].var, at);
   k->n_digits = 0;
   if (walk) k->digit[k->n_digits++] = (Digit){walk, steps * weight};
   k->digit[k->n_digits++] = (Digit){step, weight};
@@ -196,8 +198,8 @@ static Stmt *step_loop(Program *program, const Product *product, Var *walk, int6
 // What the threads of a product's kernel do, cut in front of its stores.
 static Stmt *take_sums(Program *program, const Product *product) {
   Stmt **list = &kernel_block(product_kernel_of(program, product))->body;
-  Stmt **store = find_link(list, OP_STORE, product->operand[ATOM_C].global);
-  cut(store);
+  Stmt **store = stmt_find_link(list, OP_STORE, product->operand[ATOM_C].global);
+  stmt_cut(store);
   return *list;
 }
 
@@ -239,9 +241,9 @@ void pass_fuse(Program *program, Product *values, const Schedule *schedule) {
   step_loop(program, scores, NULL, scores->axis[AXIS_K]->digit[0].var->extent, first);
   Stmt *steps = step_loop(program, values, walk, keys / values->atom->k, block->body);
   Rows rows = add_rows(program, scores);
-  Stmt **read = find_read(values, ATOM_A, &steps->body);
-  cut(read);
-  insert(read, relayout(program, values, scores, steps->var));
+  Stmt **read = stmt_find_read(values, ATOM_A, &steps->body);
+  stmt_cut(read);
+  stmt_insert(read, relayout(program, values, scores, steps->var));
 
   Stmt **link = &block->body;
   while (*link != steps) link = &(*link)->next;
@@ -258,8 +260,8 @@ void pass_fuse(Program *program, Product *values, const Schedule *schedule) {
       stmt_list(on_rows(program, scores,
                         (RowOp){OP_LANES_SUM, rows.sum, NULL, NULL, 0, lanes_of_row(scores)}),
                 over_values(program, values, knob, divide_sums, &rows), NULL);
-  Stmt **store = find_link(&behind, OP_STORE, values->operand[ATOM_C].global);
-  stmt_last(loop)->next = cut(store);
+  Stmt **store = stmt_find_link(&behind, OP_STORE, values->operand[ATOM_C].global);
+  stmt_last(loop)->next = stmt_cut(store);
 
   program->kernel[0] = (Kernel){.name = problem_kernel_name(&program->problem),
                                 .body = program->kernel[values->kernel].body,

@@ -8,6 +8,8 @@
 // example, one head, 8 blocks of 1 … 8 blocks of keys, on 4 SMs: in that order the SMs are done
 // after 1 + 5, 2 + 6, 3 + 7 and 4 + 8 = 12 blocks of keys, from the longest on after 8 + 1, 7 + 2,
 // 6 + 3, 5 + 4 = 9.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_TILE_ORDER;

@@ -3,6 +3,9 @@
 // Requires: tile or atomize. Ensures: in softmax, loops h, q_b (BLOCK) and q_t (THREAD) outermost,
 // a row for each thread, in blocks of as many threads as the other kernels have. Preserves: what is
 // done for a row.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_tile_rows_wanted(const Schedule *schedule) {
@@ -27,7 +30,7 @@ void pass_tile_rows(Program *program, Product *product, const Schedule *schedule
   const Expr *row =
       ex_add(arena, ex_mul_const(arena, ex_var(arena, block), threads), ex_var(arena, thread));
   Stmt *heads = kernel->body, *naive = heads->body;
-  each_access(naive->body, index_row, (void *)(uintptr_t)row);
+  stmt_each_access(naive->body, index_row, (void *)(uintptr_t)row);
   heads->body = stmt_loop(program, KNOB_PROGRAM, block,
                           stmt_loop(program, KNOB_PROGRAM, thread, naive->body));
   bind_batch_of(program, product, kernel);

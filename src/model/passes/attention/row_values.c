@@ -4,6 +4,9 @@
 // fragment map (fragment_rows). Worked example, m16n8k16, row = lane / 4 + value / 2 % 2 · 8: a
 // lane has two rows, of values 0 and 1 and of values 2 and 3, each shared by lanes l ^ 1, l ^ 2 and
 // l ^ 3.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -40,8 +43,8 @@ Stmt *over_values(Program *program, const Product *product, KnobId knob, ValueOp
   Var *value = counter(program, "v", sums_of(product).n_values);
   const Expr *at[3] = {ex_var(arena, m), ex_var(arena, n), ex_var(arena, value)};
   Stmt *stmt = stmt_op(program, knob, op(program, product, at, context));
-  stmt = wrap_register(program, knob, n, wrap_register(program, knob, value, stmt));
-  return wrap_register(program, knob, m, stmt);
+  stmt = stmt_wrap_register(program, knob, n, stmt_wrap_register(program, knob, value, stmt));
+  return stmt_wrap_register(program, knob, m, stmt);
 }
 
 Stmt *over_rows(Program *program, const Product *product, KnobId knob, ValueOp *op,
@@ -51,7 +54,7 @@ Stmt *over_rows(Program *program, const Product *product, KnobId knob, ValueOp *
   Var *row = counter(program, "i", rows_of_lane(product));
   const Expr *at[3] = {ex_var(arena, m), ex_var(arena, row), NULL};
   Stmt *stmt = stmt_op(program, knob, op(program, product, at, context));
-  return wrap_register(program, knob, m, wrap_register(program, knob, row, stmt));
+  return stmt_wrap_register(program, knob, m, stmt_wrap_register(program, knob, row, stmt));
 }
 
 // ---- what stands behind a product's sums --------------------------------------------------------

@@ -8,6 +8,8 @@
 // Worked example: a 16-byte piece goes from L2 to shared memory without touching a register (.cg);
 // pieces that a transposed slab scatters go 4 bytes at a time (.ca). A thread waits for its own
 // groups; the barrier that follows makes everybody's copies visible to everybody.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_async_copy_wanted(const Schedule *schedule) {
@@ -20,9 +22,9 @@ enum { L2_LINE_BYTES = 128 };
 
 // Where a copy stands: in the loop over slabs, or in front of it.
 static Stmt **find_copy(Program *program, OpKind kind, BufferRole role) {
-  Stmt **link = find_link(&kernel_inner(main_kernel(program))->body, kind, role);
+  Stmt **link = stmt_find_link(&kernel_inner(main_kernel(program))->body, kind, role);
   while ((*link)->kind == STMT_LOOP && (*link)->var->tier == TIER_SERIAL_OUTER)
-    link = find_link(&(*link)->body, kind, role);
+    link = stmt_find_link(&(*link)->body, kind, role);
   return link;
 }
 
@@ -35,12 +37,12 @@ static Stmt **to_async(Program *program, const Product *product, int operand,
   bool wide = schedule->value[KNOB_VECTORIZE] != 0 || product->atom;
   int width = wide ? copy_width(program, product, operand) : 1;
   Stmt **load = find_copy(program, OP_LOAD, at->stage);
-  cut(load);
-  cut(find_copy(program, OP_STORE, at->slab));
+  stmt_cut(load);
+  stmt_cut(find_copy(program, OP_STORE, at->slab));
   Stmt *copies = build_copy(program, product, operand, width, true, KNOB_ASYNC_COPY).load;
-  find_op(copies, OP_CP_ASYNC, at->slab)->op.l2_bytes =
+  stmt_find_op(copies, OP_CP_ASYNC, at->slab)->op.l2_bytes =
       schedule->value[KNOB_L2_HINT] ? L2_LINE_BYTES : 0;
-  insert(load, copies);
+  stmt_insert(load, copies);
   drop_buffers(program, at->stage, at->stage);
   return load;
 }
@@ -50,7 +52,7 @@ void pass_async_copy(Program *program, Product *product, const Schedule *schedul
   Stmt **b = to_async(program, product, ATOM_B, schedule), **copies = b ? b : a;
   Stmt *commit = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_COMMIT});
   Stmt *wait = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_WAIT, .groups = 0});
-  Stmt **filled = find_link(copies, OP_FENCE_ASYNC, ROLE_COUNT);
-  if (!filled) filled = find_link(copies, OP_BARRIER, ROLE_COUNT);
-  insert(filled, stmt_list(commit, wait, NULL));
+  Stmt **filled = stmt_find_link(copies, OP_FENCE_ASYNC, ROLE_COUNT);
+  if (!filled) filled = stmt_find_link(copies, OP_BARRIER, ROLE_COUNT);
+  stmt_insert(filled, stmt_list(commit, wait, NULL));
 }

@@ -10,6 +10,9 @@
 // Worked example, two slots: slab k_o is read from slot k_o mod 2 while a fast thread may already
 // fill the other one for k_o + 1. It cannot run two slabs ahead: the barrier after the fill of
 // k_o + 1 is passed only when everybody has finished reading k_o.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_double_buffer_wanted(const Schedule *schedule) {
@@ -53,11 +56,11 @@ void pass_double_buffer(Program *program, Product *product, const Schedule *sche
   const Expr *slot = ring_slot(program, slab_counter(program, k_o->var), slots);
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     Ring ring = {operand_slab(program, product, operand), slot};
-    if (!ring.slab || !find_op(k_o->body, OP_STORE, ring.slab->role)) continue;
+    if (!ring.slab || !stmt_find_op(k_o->body, OP_STORE, ring.slab->role)) continue;
     add_ring(operand_slab(program, product, operand), slots);
-    each_access(k_o->body, index_ring, &ring);
+    stmt_each_access(k_o->body, index_ring, &ring);
   }
   if (program->n_products > 1) return;
-  Stmt **first = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
-  cut(find_link(&(*first)->next, OP_BARRIER, ROLE_COUNT));
+  Stmt **first = stmt_find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
+  stmt_cut(stmt_find_link(&(*first)->next, OP_BARRIER, ROLE_COUNT));
 }

@@ -7,13 +7,16 @@
 // multiplies. Compilers schedule the two forms alike at any level but -O0; the knob exists to show
 // it. With an atom a row is a fragment of A, and one is held at a time: FM = 4 takes 4 registers
 // for a of m16n8k16, not 16.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static Stmt **fma_link(Program *program, const Product *product, Stmt ***a_load) {
   const Axis *k = product->axis[AXIS_K];
-  Stmt *fma_parent = find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
-  *a_load = find_read(product, ATOM_A, &fma_parent->body);
-  return find_multiply(product, &fma_parent->body);
+  Stmt *fma_parent = stmt_find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
+  *a_load = stmt_find_read(product, ATOM_A, &fma_parent->body);
+  return stmt_find_multiply(product, &fma_parent->body);
 }
 
 typedef struct First {
@@ -32,8 +35,8 @@ static void keep_one(Program *program, Buffer *a, Stmt *read, Stmt *multiply) {
   First first = {a, ex_const(program->arena, 0)};
   a->dim[0] = 1;
   a->knob = KNOB_INTERLEAVE_LOADS;
-  each_access(read, at_first, &first);
-  each_access(multiply, at_first, &first);
+  stmt_each_access(read, at_first, &first);
+  stmt_each_access(multiply, at_first, &first);
 }
 
 bool pass_interleave_wanted(const Schedule *schedule) {
@@ -50,7 +53,7 @@ void pass_interleave(Program *program, Product *product, const Schedule *schedul
   if (loop->kind != STMT_LOOP || fma->kind != STMT_LOOP || loop->var != fma->var) return;
   Buffer *a = program_buffer(program, product->operand[ATOM_A].registers);
   if (product->atom) keep_one(program, a, loop->body, fma->body);
-  cut(load);
-  insert(&fma->body, loop->body);
+  stmt_cut(load);
+  stmt_insert(&fma->body, loop->body);
   fma->knob = KNOB_INTERLEAVE_LOADS;
 }

@@ -8,6 +8,7 @@
 // makes its store 4-way where a swizzle leaves 16, with ldmatrix still free: three terms.
 #include <assert.h>
 
+#include "model/ir/program.h"
 #include "model/passes/copy/slab_layout.h"
 #include "model/passes/passes.h"
 

@@ -8,6 +8,9 @@
 //
 // Worked example, A of m16n8k16: lane l addresses row l % 16, column l / 16 · 8, instead of eight
 // 4-byte loads whose rows are 8 apart.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -54,12 +57,12 @@ static void replace_reads(Program *program, const Product *product, int operand,
   if (n_fragments > 1) {  // atom n_r becomes group n_p's first
     groups = program_var(program, axis_digit_name(program, product->axis[AXIS_N], "_p"), VAR_LOOP,
                          TIER_REGISTER, atoms->extent / n_fragments);
-    substitute(program, read, atoms, ex_mul_const(arena, ex_var(arena, groups), n_fragments));
+    stmt_substitute(program, read, atoms, ex_mul_const(arena, ex_var(arena, groups), n_fragments));
   }
-  Stmt *k_i = find_steps(product, main_kernel(program)->body);
-  Stmt **link = find_link(&k_i->body, OP_LOAD, fragment->role);
-  cut(link);
-  insert(link, wrap_register(program, knob, groups, read));
+  Stmt *k_i = stmt_find_steps(product, main_kernel(program)->body);
+  Stmt **link = stmt_find_link(&k_i->body, OP_LOAD, fragment->role);
+  stmt_cut(link);
+  stmt_insert(link, stmt_wrap_register(program, knob, groups, read));
 }
 
 void pass_ldmatrix(Program *program, Product *product, const Schedule *schedule) {

@@ -20,6 +20,10 @@
 //
 // The fence moves from who asks to who has read: what it waits for are the accesses of an SM (see
 // pass_tma.c), and who asks for a box may be on another one.
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -109,7 +113,7 @@ static void take_panels(Program *program, Stmt *loop, const Shared *shared) {
   Var *var = program_var(program, all->name, VAR_LOOP, TIER_REGISTER, own);
   const Expr *panel = ex_add(arena, ex_mul_const(arena, shared->part, own), ex_var(arena, var));
   loop->var = var;
-  substitute(program, loop->body, all, panel);
+  stmt_substitute(program, loop->body, all, panel);
 }
 
 static void take_share(Program *program, Stmt *list, const Shared *shared) {
@@ -145,7 +149,7 @@ static bool take_fences(Stmt **list) {
   for (Stmt **link = list; *link;) {
     Stmt *stmt = *link;
     if (asks && stmt->kind == STMT_OP && stmt->op.kind == OP_FENCE_ASYNC) {
-      cut(link);
+      stmt_cut(link);
       any = true;
       continue;
     }
@@ -193,7 +197,7 @@ static void arrive_at_all(Program *program, Stmt **list, const Readers *readers)
     stmt->op.ranks = readers->mask;
     stmt->knob = knob;
     if (!readers->fence) continue;
-    insert(link, fence_of_reader(program));
+    stmt_insert(link, fence_of_reader(program));
     link = &(*link)->next;
   }
 }
@@ -208,7 +212,7 @@ static void meet_in_cluster(Program *program, Stmt **list, bool inside, bool fen
     stmt->op = (Op){.kind = OP_CLUSTER_BARRIER, .width = 1};
     stmt->knob = knob;
     if (!fence) continue;
-    insert(link, fence_of_reader(program));
+    stmt_insert(link, fence_of_reader(program));
     link = &(*link)->next;
   }
 }
@@ -225,9 +229,9 @@ void pass_multicast(Program *program, Product *product, const Schedule *schedule
   if (a.blocks > 1) take_share(program, inner->body, &a);
   if (b.blocks > 1) take_share(program, inner->body, &b);
 
-  Stmt **start = find_link(&inner->body, OP_BARRIER, ROLE_COUNT);
-  cut(start);
-  insert(start, cluster_barrier(program, "the mbarriers of all blocks are there"));
+  Stmt **start = stmt_find_link(&inner->body, OP_BARRIER, ROLE_COUNT);
+  stmt_cut(start);
+  stmt_insert(start, cluster_barrier(program, "the mbarriers of all blocks are there"));
   Readers readers = {both(program, &a, &b), a.blocks + b.blocks - 1, take_fences(&inner->body)};
   if (!kernel_role(kernel, WORK_FETCHES)) {
     meet_in_cluster(program, &inner->body, false, readers.fence);

@@ -5,6 +5,7 @@
 //
 // Worked example: rows of 128 floats start at bank 0 each; with a pad of 4, row r starts at bank
 // 4·r mod 32, and a store that walks down a column spreads over eight times as many banks.
+#include "model/ir/buffer.h"
 #include "model/passes/passes.h"
 
 bool pass_pad_wanted(const Schedule *schedule) {

@@ -9,6 +9,8 @@
 // float behind each four, and the stride of a row grows from 128 to 32 · (4 + 1) = 160, where
 // PAD_SMEM=1 makes it 129. Lane n_t reads word 5·n_t + n_r: 32 banks for each n_r, but no longer 16
 // bytes that are aligned.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 

@@ -22,6 +22,9 @@
 // By TMA with a ring of S slabs: the prologue asks for slabs 0 … S - 2; iteration k_o asks for slab
 // k_o + S - 1, into the slot that everybody left at the barrier before, waits for the bytes of its
 // own, multiplies, and meets the others at the barrier.
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_pipeline_wanted(const Schedule *schedule) {
@@ -39,12 +42,12 @@ typedef struct Parts {
 } Parts;
 
 static void append(Stmt **list, Stmt *more) {
-  insert(*list ? &stmt_last(*list)->next : list, more);
+  stmt_insert(*list ? &stmt_last(*list)->next : list, more);
 }
 
 static Parts take_apart(const Product *product, Stmt *k_o) {
   Parts parts = {0};
-  parts.async = find_op(k_o->body, OP_CP_COMMIT, ROLE_COUNT) != NULL;
+  parts.async = stmt_find_op(k_o->body, OP_CP_COMMIT, ROLE_COUNT) != NULL;
   const ProductOperand *a = &product->operand[ATOM_A], *b = &product->operand[ATOM_B];
   const struct {
     OpKind kind;
@@ -54,17 +57,17 @@ static Parts take_apart(const Product *product, Stmt *k_o) {
                 {OP_LOAD, a->stage, false},    {OP_LOAD, b->stage, false},
                 {OP_STORE, a->slab, true},     {OP_STORE, b->slab, true}};
   for (int i = 0; i < 6; i++) {
-    Stmt **link = find_link(&k_o->body, copies[i].kind, copies[i].role);
-    if (link) append(copies[i].store ? &parts.store : &parts.load, cut(link));
+    Stmt **link = stmt_find_link(&k_o->body, copies[i].kind, copies[i].role);
+    if (link) append(copies[i].store ? &parts.store : &parts.load, stmt_cut(link));
   }
-  parts.multiply = cut(find_multiply(product, &k_o->body));
+  parts.multiply = stmt_cut(stmt_find_multiply(product, &k_o->body));
   return parts;
 }
 
 // `list` for slab `slab` instead of slab k_o.
 static Stmt *at_slab(Program *program, const Stmt *list, const Stmt *k_o, const Expr *slab) {
-  Stmt *copy = copy_list(program, list);
-  substitute(program, copy, k_o->var, slab);
+  Stmt *copy = stmt_copy_list(program, list);
+  stmt_substitute(program, copy, k_o->var, slab);
   return copy;
 }
 
@@ -94,14 +97,14 @@ static void one_ahead(Program *program, const Product *product, Stmt *k_o, Parts
                       int64_t slots, Stmt **prologue) {
   fill(program, k_o, parts, ex_const(program->arena, 0), prologue);
   append(prologue, slab_fence(program, product, knob));
-  append(prologue, barrier(program, knob, "slab 0 is filled"));
+  append(prologue, stmt_barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, 1));
   append(&body, parts.multiply);
-  if (slots == 1) append(&body, barrier(program, knob, "the slab is read to the end"));
+  if (slots == 1) append(&body, stmt_barrier(program, knob, "the slab is read to the end"));
   append(&body, if_ahead(program, parts.store, k_o, 1));
   append(&body, slab_fence(program, product, knob));
-  append(&body, barrier(program, knob, "the next slab is filled"));
+  append(&body, stmt_barrier(program, knob, "the next slab is filled"));
   k_o->body = body;
 }
 
@@ -111,13 +114,13 @@ static void two_ahead(Program *program, const Product *product, Stmt *k_o, Parts
   fill(program, k_o, parts, ex_const(arena, 0), prologue);
   if (k_o->var->extent > 1) append(prologue, at_slab(program, parts.load, k_o, ex_const(arena, 1)));
   append(prologue, slab_fence(program, product, knob));
-  append(prologue, barrier(program, knob, "slab 0 is filled"));
+  append(prologue, stmt_barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.store, k_o, 1));
   append(&body, if_ahead(program, parts.load, k_o, 2));
   append(&body, parts.multiply);
   append(&body, slab_fence(program, product, knob));
-  append(&body, barrier(program, knob, "the next slab is filled, this one read to the end"));
+  append(&body, stmt_barrier(program, knob, "the next slab is filled, this one read to the end"));
   k_o->body = body;
 }
 
@@ -130,7 +133,7 @@ static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Par
   }
   append(prologue, group_op(program, OP_CP_WAIT, slots - 2));
   append(prologue, slab_fence(program, product, knob));
-  append(prologue, barrier(program, knob, "slab 0 is filled"));
+  append(prologue, stmt_barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, slots - 1));
   append(&body, group_op(program, OP_CP_COMMIT, 0));
@@ -138,28 +141,28 @@ static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Par
   append(&body, if_ahead(program, parts.store, k_o, slots - 1));
   append(&body, group_op(program, OP_CP_WAIT, slots - 2));
   append(&body, slab_fence(program, product, knob));
-  append(&body, barrier(program, knob, "the next slab is filled, this one read to the end"));
+  append(&body, stmt_barrier(program, knob, "the next slab is filled, this one read to the end"));
   k_o->body = body;
 }
 
 // Waits, multiplications and barriers stay as they are; only the requests move ahead. A block's
 // first slots need no fence: nobody has read them before they are filled. Those of a later tile do.
 static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) {
-  Stmt *ask = cut(find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
+  Stmt *ask = stmt_cut(stmt_find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
   bool again = kernel_launch(main_kernel(program)).tiles;
-  Stmt **link = again ? NULL : find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT);
-  Stmt *fence = link ? cut(link) : NULL;
+  Stmt **link = again ? NULL : stmt_find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT);
+  Stmt *fence = link ? stmt_cut(link) : NULL;
   for (int64_t slab = 0; slab < slots - 1 && slab < k_o->var->extent; slab++)
     append(prologue, at_slab(program, ask, k_o, ex_const(program->arena, slab)));
-  insert(&ask->body, fence);  // NULL with wgmma
-  insert(&k_o->body, if_ahead(program, ask, k_o, slots - 1));
+  stmt_insert(&ask->body, fence);  // NULL with wgmma
+  stmt_insert(&k_o->body, if_ahead(program, ask, k_o, slots - 1));
 }
 
 // Each tile of a persistent block ends at a barrier with no copy under way, so the next may begin
 // in slot 0 again: where no phase of an mbarrier counts on, slots stay digits of k_o alone.
 static void restart_ring(Program *program, Stmt *k_o) {
   const Stmt *tiles = kernel_launch(main_kernel(program)).tiles;
-  if (tiles) substitute(program, k_o->body, tile_turn(tiles), ex_const(program->arena, 0));
+  if (tiles) stmt_substitute(program, k_o->body, tile_turn(tiles), ex_const(program->arena, 0));
 }
 
 void pass_pipeline(Program *program, Product *product, const Schedule *schedule) {
@@ -181,5 +184,5 @@ void pass_pipeline(Program *program, Product *product, const Schedule *schedule)
   // In front of the k_o loop, after the initialisation of acc.
   Stmt **link = &kernel_inner(kernel)->body;
   while (*link != k_o) link = &(*link)->next;
-  insert(link, prologue);
+  stmt_insert(link, prologue);
 }

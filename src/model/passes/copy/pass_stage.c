@@ -8,6 +8,8 @@
 // fetch 8 + 8 elements each and then read 16 k-steps from shared memory. The first barrier is there
 // so that nobody reads a slab that is still being filled, the second so that nobody fills one that
 // is still being read.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/fragment.h"
 
@@ -17,7 +19,7 @@ bool pass_stage_wanted(const Schedule *schedule) { return schedule->value[KNOB_S
 static Stmt *split_k_loop(Program *program, const Product *product, int64_t bk) {
   Axis *k = product->axis[AXIS_K];
   Digit *last = &k->digit[k->n_digits - 1];
-  Stmt *loop = find_loop(main_kernel(program)->body, last->var);
+  Stmt *loop = stmt_find_loop(main_kernel(program)->body, last->var);
   Var *outer =
       program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, ceil_div(last->var->extent, bk));
   Var *inner = program_var(program, "k_i", VAR_LOOP, TIER_STAGE_INNER, bk);
@@ -81,11 +83,12 @@ static const Expr *corner_part(Program *program, const Product *product, int ope
 // The fragment's load reads the slab instead of the operand, or the multiplication itself does.
 static void read_from_slab(Program *program, const Product *product, int operand, Stmt *k_o,
                            Buffer *slab) {
-  Stmt *load = find_op(k_o->body, OP_LOAD, product->operand[operand].registers);
+  Stmt *load = stmt_find_op(k_o->body, OP_LOAD, product->operand[operand].registers);
   const Expr *slow, *fast;
   tile_position(program, product, operand, load ? value_part : corner_part, NULL, &slow, &fast);
   Stmt *reader = load;
-  if (!load) reader = find_action(k_o->body, ACTION_MULTIPLY, product->operand[ATOM_C].registers);
+  if (!load)
+    reader = stmt_find_action(k_o->body, ACTION_MULTIPLY, product->operand[ATOM_C].registers);
   *(load || operand == ATOM_A ? &reader->op.src : &reader->op.src2) =
       slab_access(program, slab, slow, fast);
   if (load) reader->knob = KNOB_STAGE;
@@ -118,11 +121,12 @@ static void stage_block(Program *program, const Product *product, const Schedule
       at = &kernel_inner(main_kernel(program))->body;
       while (*at != walk) at = &(*at)->next;
     }
-    insert(at, both);
+    stmt_insert(at, both);
   }
   stmt_list(copies, slab_fence(program, product, KNOB_STAGE), NULL);
-  stmt_list(copies, barrier(program, KNOB_STAGE, "the slab is filled, the other one read"), NULL);
-  insert(find_multiply(product, &walk->body), copies);
+  stmt_list(copies, stmt_barrier(program, KNOB_STAGE, "the slab is filled, the other one read"),
+            NULL);
+  stmt_insert(stmt_find_multiply(product, &walk->body), copies);
 }
 
 void pass_stage(Program *program, Product *product, const Schedule *schedule) {
@@ -139,13 +143,13 @@ void pass_stage(Program *program, Product *product, const Schedule *schedule) {
     // 16-bit values are copied in pairs or more: half a register cannot be loaded.
     int width = product->atom ? copy_width(program, product, operand) : 1;
     Copy copy = build_copy(program, product, operand, width, false, KNOB_STAGE);
-    insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
-    insert(stores ? &stmt_last(stores)->next : &stores, copy.store);
+    stmt_insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
+    stmt_insert(stores ? &stmt_last(stores)->next : &stores, copy.store);
   }
-  Stmt *filled = barrier(program, KNOB_STAGE, "the slab is filled");
+  Stmt *filled = stmt_barrier(program, KNOB_STAGE, "the slab is filled");
   stmt_list(loads, stores, slab_fence(program, product, KNOB_STAGE), NULL);
-  stmt_list(loads, filled, k_o->body, barrier(program, KNOB_STAGE, "the slab is read to the end"),
-            NULL);
+  stmt_list(loads, filled, k_o->body,
+            stmt_barrier(program, KNOB_STAGE, "the slab is read to the end"), NULL);
   k_o->body = loads;
   if (atom_is_of_thread(product->atom)) tensor_count_steps(program, product);
 }

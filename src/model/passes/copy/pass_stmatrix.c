@@ -9,6 +9,9 @@
 // value pair 0 of all lanes is rows 0 to 7 of eight columns, pair 1 is rows 8 to 15, and the next
 // pairs are the next columns. So lane l addresses what the store of lane 4 · (l % 8), pair l / 8 %
 // 2, group l / 16 would; the store's own indices say where that is, whatever the slab looks like.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -81,8 +84,8 @@ static bool is_alone(const Stmt *stmt) {
 // The stores' loops, below those that have more to do.
 static Stmt **link_of_fill(const Product *product, Stmt **list) {
   BufferRole slab = product->operand[ATOM_C].slab;
-  Stmt **link = find_link(list, OP_STORE, slab);
-  while (!is_alone(*link)) link = find_link(&(*link)->body, OP_STORE, slab);
+  Stmt **link = stmt_find_link(list, OP_STORE, slab);
+  while (!is_alone(*link)) link = stmt_find_link(&(*link)->body, OP_STORE, slab);
   return link;
 }
 
@@ -90,7 +93,7 @@ void pass_stmatrix(Program *program, Product *product, const Schedule *schedule)
   (void)schedule;
   Arena *arena = program->arena;
   Stmt **link = link_of_fill(product, &kernel_inner(main_kernel(program))->body);
-  Stmt *list = cut(link);
+  Stmt *list = stmt_cut(link);
   Fill fill = fill_of(list);
   int64_t all = fill.pairs->extent / HALVES * (fill.atoms ? fill.atoms->extent : 1);
   int64_t groups = all % 2 ? 1 : 2;
@@ -100,5 +103,5 @@ void pass_stmatrix(Program *program, Product *product, const Schedule *schedule)
            .dst = row_address(program, product, &fill, first, groups),
            .src = with_group(program, &fill, fill.store->src, group_at(program, &fill, first)),
            .matrices = HALVES * groups};
-  insert(link, wrap_register(program, knob, n_q, stmt_op(program, knob, op)));
+  stmt_insert(link, stmt_wrap_register(program, knob, n_q, stmt_op(program, knob, op)));
 }

@@ -11,6 +11,8 @@
 // most, or bits that are read would be flipped too. Worked example: rows of 64 f16 are 128 bytes,
 // so S = 3 and chunk c of row r lies at chunk c ^ (r % 8): the eight rows of an ldmatrix matrix
 // fall on eight different bank groups.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 

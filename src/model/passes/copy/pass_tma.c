@@ -27,6 +27,9 @@
 // slab is read to the end.
 #include <ctype.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_factors.h"
 
 static const KnobId knob = KNOB_TMA;
@@ -50,13 +53,13 @@ Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId 
   Var *i = program_var(program, "i", VAR_LOOP, TIER_REGISTER, mbarriers->dim[0]);
   Access at = access1(mbarriers, ex_var(program->arena, i));
   Op op = {.kind = OP_MBAR_INIT, .dst = at, .arrivals = arrivals};
-  return wrap_register(program, by, i, stmt_op(program, by, op));
+  return stmt_wrap_register(program, by, i, stmt_op(program, by, op));
 }
 
 void add_inits(Stmt *of_one_thread, Stmt *inits) {
   Stmt **link = &of_one_thread->body;
   while (*link && (*link)->op.kind != OP_MBAR_FENCE) link = &(*link)->next;
-  insert(link, inits);
+  stmt_insert(link, inits);
 }
 
 Stmt *fence_inits(Program *program, KnobId by) {
@@ -80,8 +83,9 @@ static void initialise(Program *program) {
   if (!met) *end = fence_inits(program, knob);
   Stmt *init = by_one_thread(program, inits);
   init->note = "a phase of full ends when a slab's bytes have come";
-  Stmt *all = met ? init : stmt_list(init, barrier(program, knob, "the mbarriers are there"), NULL);
-  insert(&kernel_block(main_kernel(program))->body, all);
+  Stmt *all =
+      met ? init : stmt_list(init, stmt_barrier(program, knob, "the mbarriers are there"), NULL);
+  stmt_insert(&kernel_block(main_kernel(program))->body, all);
 }
 
 // One thread, behind a fence if there is one to be, expects the bytes and asks for the boxes.
@@ -104,15 +108,15 @@ static Stmt *issue(Program *program, const Product *product, Stmt *k_o, Access f
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     const Buffer *slab = operand_slab(program, product, operand);
     if (!slab) continue;
-    cut(find_link(&k_o->body, OP_LOAD, product->operand[operand].stage));
-    cut(find_link(&k_o->body, OP_STORE, slab->role));
-    insert(boxes ? &stmt_last(boxes)->next : &boxes,
-           build_boxes(program, product, operand, full, knob));
+    stmt_cut(stmt_find_link(&k_o->body, OP_LOAD, product->operand[operand].stage));
+    stmt_cut(stmt_find_link(&k_o->body, OP_STORE, slab->role));
+    stmt_insert(boxes ? &stmt_last(boxes)->next : &boxes,
+                build_boxes(program, product, operand, full, knob));
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
   }
   for (int operand = ATOM_A; operand <= ATOM_B && tensor_has_factors(product); operand++) {
     Stmt *factors = tensor_factor_boxes(program, product, operand, k_o, full, knob);
-    insert(&stmt_last(boxes)->next, factors);
+    stmt_insert(&stmt_last(boxes)->next, factors);
     const BufferRole slab = product->operand[ATOM_SFA + operand].slab;
     bytes += buffer_bytes(program_buffer(program, slab)) / full.buffer->dim[0];
   }
@@ -141,7 +145,7 @@ static void issue_alone(Program *program, const Product *product, int operand, S
                         const Var *walk) {
   Arena *arena = program->arena;
   const Buffer *slab = operand_slab(program, product, operand);
-  Stmt **load = find_link(list, OP_LOAD, product->operand[operand].stage);
+  Stmt **load = stmt_find_link(list, OP_LOAD, product->operand[operand].stage);
   const Access full = full_of(program, slab, walk);
   const int64_t slots = slots_of(slab);
   Stmt *boxes = build_boxes(program, product, operand, full, knob);
@@ -151,28 +155,28 @@ static void issue_alone(Program *program, const Product *product, int operand, S
   const Expr *phase =
       walk ? ring_full_phase(program, ex_var(arena, walk), slots) : ex_const(arena, 0);
   Stmt *wait = stmt_op(program, knob, (Op){.kind = OP_MBAR_WAIT, .dst = full, .phase = phase});
-  cut(load);
-  cut(find_link(list, OP_STORE, slab->role));
-  insert(load, asks);
+  stmt_cut(load);
+  stmt_cut(stmt_find_link(list, OP_STORE, slab->role));
+  stmt_insert(load, asks);
   Stmt **behind = &asks->next;
   if (walk) {
-    Stmt *read = *find_link(behind, OP_BARRIER, ROLE_COUNT);
+    Stmt *read = *stmt_find_link(behind, OP_BARRIER, ROLE_COUNT);
     read->note = "the other slab is read to the end";
     behind = &read->next;
   }
-  insert(behind, wait);
+  stmt_insert(behind, wait);
 }
 
 static void tma_block(Program *program, const Product *product) {
   Stmt *walk = slab_loop(program), **outside = &kernel_inner(main_kernel(program))->body;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     if (!operand_slab(program, product, operand)) continue;
-    const bool inside = find_op(walk->body, OP_LOAD, product->operand[operand].stage);
+    const bool inside = stmt_find_op(walk->body, OP_LOAD, product->operand[operand].stage);
     issue_alone(program, product, operand, inside ? &walk->body : outside,
                 inside ? walk->var : NULL);
   }
   if (slabs_are_tiles(product))  // it was for what threads stored
-    cut(find_link(&walk->body, OP_FENCE_ASYNC, ROLE_COUNT));
+    stmt_cut(stmt_find_link(&walk->body, OP_FENCE_ASYNC, ROLE_COUNT));
   drop_staging(program, product);
   if (product == &program->product[program->n_products - 1]) initialise(program);
 }
@@ -191,15 +195,16 @@ void pass_tma(Program *program, Product *product, const Schedule *schedule) {
   Access at = access1(full, ring_slot(program, slab, slots));
   Op wait = {.kind = OP_MBAR_WAIT, .dst = at, .phase = ring_full_phase(program, slab, slots)};
   Stmt *fetch = stmt_list(issue(program, product, k_o, at), stmt_op(program, knob, wait), NULL);
-  Stmt **filled = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
-  cut(filled);
-  insert(filled, fetch);
-  Stmt **fence = find_link(&k_o->body, OP_FENCE_ASYNC, ROLE_COUNT);
-  if (slabs_are_tiles(product)) cut(fence);  // it was for what threads stored
+  Stmt **filled = stmt_find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
+  stmt_cut(filled);
+  stmt_insert(filled, fetch);
+  Stmt **fence = stmt_find_link(&k_o->body, OP_FENCE_ASYNC, ROLE_COUNT);
+  if (slabs_are_tiles(product)) stmt_cut(fence);  // it was for what threads stored
   // The barrier at the end, which a ring of slabs had made superfluous: a wait for bytes does not
   // say that the other threads have left the slot that is asked for next.
   if (slots > 1)
-    insert(&stmt_last(k_o->body)->next, barrier(program, knob, "the slab is read to the end"));
+    stmt_insert(&stmt_last(k_o->body)->next,
+                stmt_barrier(program, knob, "the slab is read to the end"));
   drop_staging(program, product);
   initialise(program);
 }

@@ -24,6 +24,9 @@
 // Sums in tensor memory come into registers a piece at a time: the same piece, EPI_N columns, a row
 // in each lane. Worked example, ATOM_N = 256, EPI_N = 64: four times tcgen05.ld of 64 columns,
 // wait::ld, eight stores of 16 bytes, and a box of 128 x 64.
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/fragment.h"
 
@@ -154,8 +157,8 @@ static Stmt *fill(Program *program, const Product *product, const Pieces *p, con
       .dst = place(program, product, p, row, column),
       .src = access3(out->src.buffer, out->src.idx[0], atom, ex_mul_const(arena, step, out->width)),
       .width = out->width};
-  return wrap_register(program, knob, n_i,
-                       wrap_register(program, knob, v, stmt_op(program, knob, op)));
+  return stmt_wrap_register(program, knob, n_i,
+                            stmt_wrap_register(program, knob, v, stmt_op(program, knob, op)));
 }
 
 // The same of a lane's row, of which the piece is there from its first column on.
@@ -167,7 +170,7 @@ static Stmt *fill_row(Program *program, const Product *product, const Pieces *p,
            .dst = place(program, product, p, ex_var(arena, product->lane), column),
            .src = access1(out->src.buffer, column),
            .width = out->width};
-  return wrap_register(program, knob, v, stmt_op(program, knob, op));
+  return stmt_wrap_register(program, knob, v, stmt_op(program, knob, op));
 }
 
 // The piece comes from tensor memory, and is scaled if it is at all, as it does in the loops over
@@ -181,11 +184,11 @@ static Stmt *load_piece(Program *program, const Product *product, const Pieces *
     around = *link;
     link = &(*link)->body;
   }
-  Stmt *load = cut(link);
-  load->next = cut(link);
-  if (find_op(*link, OP_SCALE, ROLE_COUNT)) load->next->next = cut(link);
-  substitute(program, load, atoms, ex_const(arena, 0));
-  substitute(program, load, around->var, ex_const(arena, 0));
+  Stmt *load = stmt_cut(link);
+  load->next = stmt_cut(link);
+  if (stmt_find_op(*link, OP_SCALE, ROLE_COUNT)) load->next->next = stmt_cut(link);
+  stmt_substitute(program, load, atoms, ex_const(arena, 0));
+  stmt_substitute(program, load, around->var, ex_const(arena, 0));
   const Expr *first = ex_mul_const(arena, ex_var(arena, p->piece), p->columns);
   load->op.src.idx[1] = ex_add(arena, load->op.src.idx[1], first);
   return load;
@@ -231,7 +234,7 @@ static Stmt *send(Program *program, const Product *product, const Pieces *p, boo
                           ex_add(arena, axis_outside(program, n), in_tile)),
            .src = place(program, product, p, ex_const(arena, 0), column),
            .box = {product->atom->m, p->panel}};
-  Stmt *boxes = wrap_register(program, knob, panel, stmt_op(program, knob, op));
+  Stmt *boxes = stmt_wrap_register(program, knob, panel, stmt_op(program, knob, op));
   Stmt *commit = stmt_op(program, knob, (Op){.kind = OP_BULK_COMMIT});
   return by_first_lane(program, product, stmt_list(boxes, commit, NULL),
                        "one lane sends the piece");
@@ -254,18 +257,19 @@ static Stmt *piece(Program *program, const Product *product, const Pieces *p, St
 void pass_tma_store(Program *program, Product *product, const Schedule *schedule) {
   Kernel *kernel = main_kernel(program);
   Stmt **body = &kernel_writer(kernel)->body;
-  bool adds = !find_op(*body, OP_STORE, product->operand[ATOM_C].global);
+  bool adds = !stmt_find_op(*body, OP_STORE, product->operand[ATOM_C].global);
   OpKind kind = adds ? OP_ATOMIC_ADD : OP_STORE;
-  Stmt **link = find_link_inside(body, kind, product->operand[ATOM_C].global);
-  Stmt *stored = cut(link);
-  const Op out = find_op(stored, kind, product->operand[ATOM_C].global)->op;
+  Stmt **link = stmt_find_link_inside(body, kind, product->operand[ATOM_C].global);
+  Stmt *stored = stmt_cut(link);
+  const Op out = stmt_find_op(stored, kind, product->operand[ATOM_C].global)->op;
   Pieces p = pieces_of(program, product, schedule);
   Stmt *parts = piece(program, product, &p, stored, &out);
-  Stmt *rows = wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var,
-                             wrap_register(program, knob, p.piece, parts));
-  insert(link, rows);
+  Stmt *rows =
+      stmt_wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var,
+                         stmt_wrap_register(program, knob, p.piece, parts));
+  stmt_insert(link, rows);
   // Of a persistent block once, behind all of its tiles: the boxes of one leave under the next.
   Stmt *tiles = kernel_writer_tiles(kernel);
   Stmt **end = tiles ? &tiles->next : &stmt_last(rows)->next;
-  insert(end, wait(program, product, OP_BULK_WAIT, 0, "no box is left"));
+  stmt_insert(end, wait(program, product, OP_BULK_WAIT, 0, "no box is left"));
 }

@@ -7,6 +7,9 @@
 // Worked example: element (m 5, k 3) of a 128 × 16 slab moves from offset 5·16 + 3 = 83 to
 // 3·128 + 5 = 389. The price is paid by the store: a piece of four neighbours in global memory goes
 // to four different rows.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static bool transposes_a(const Schedule *schedule) {
@@ -38,7 +41,7 @@ static void transpose(Program *program, Buffer *slab, KnobId knob) {
   slab->stride[0] = rows;
   slab->transposed = true;
   slab->knob = knob;
-  each_access(main_kernel(program)->body, exchange, slab);
+  stmt_each_access(main_kernel(program)->body, exchange, slab);
 }
 
 void pass_transpose(Program *program, Product *product, const Schedule *schedule) {

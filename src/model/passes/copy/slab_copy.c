@@ -9,6 +9,10 @@
 #include <ctype.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -104,7 +108,7 @@ static Stmt *rounds(Program *program, KnobId knob, Var *round, const Expr *flat,
                     Stmt *op) {
   const Expr *inside = ex_lt(program->arena, flat, ex_const(program->arena, elements));
   if (!expr_is_const(inside, 1)) op = stmt_if(program, knob, inside, op);
-  return wrap_register(program, knob, round, op);
+  return stmt_wrap_register(program, knob, round, op);
 }
 
 typedef struct Piece {
@@ -137,7 +141,7 @@ static Stmt *store_piece(Program *program, KnobId knob, const Staged *s, Buffer 
   const Expr *from = ex_add(arena, ex_mul_const(arena, ex_var(arena, piece->round), width), step);
   Access to = slab_access(program, s->slab, piece->row, ex_add(arena, piece->column, step));
   Op op = {.kind = OP_STORE, .dst = to, .src = access1(registers, from), .width = store_width};
-  return wrap_register(program, knob, v, stmt_op(program, knob, op));
+  return stmt_wrap_register(program, knob, v, stmt_op(program, knob, op));
 }
 
 // Straight into the slab: the width of a copy is limited by both sides.
@@ -178,7 +182,7 @@ Stmt *build_boxes(Program *program, const Product *product, int operand, Access 
            .src = global_access(program, &s, row, column),
            .src2 = full,
            .box = {s.rows, columns}};
-  return wrap_register(program, knob, box, stmt_op(program, knob, op));
+  return stmt_wrap_register(program, knob, box, stmt_op(program, knob, op));
 }
 
 bool operand_chosen(const Schedule *schedule, KnobId knob, int operand) {
@@ -218,10 +222,10 @@ void replace_copy(Program *program, const Product *product, int operand, int wid
   const ProductOperand *at = &product->operand[operand];
   Stmt *k_o = slab_loop(program);
   Copy copy = build_copy(program, product, operand, width, false, knob);
-  Stmt **load = find_link(&k_o->body, OP_LOAD, at->stage);
-  cut(load);
-  insert(load, copy.load);
-  Stmt **store = find_link(&k_o->body, OP_STORE, at->slab);
-  cut(store);
-  insert(store, copy.store);
+  Stmt **load = stmt_find_link(&k_o->body, OP_LOAD, at->stage);
+  stmt_cut(load);
+  stmt_insert(load, copy.load);
+  Stmt **store = stmt_find_link(&k_o->body, OP_STORE, at->slab);
+  stmt_cut(store);
+  stmt_insert(store, copy.store);
 }

@@ -2,7 +2,8 @@
 #pragma once
 #include "banks/layouts/layout.h"
 #include "base/diag.h"
-#include "model/ir/program.h"
+#include "model/ir/buffer.h"
+#include "model/ir/names.h"
 
 // The slab as it lies in shared memory, one ring slot. One in panels is the panels' rows one below
 // the other: B_s [3 x 4 x 64 x 64] of f16 has 256 rows of 128 bytes.

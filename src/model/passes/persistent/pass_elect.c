@@ -11,6 +11,9 @@
 #include "model/passes/passes.h"
 
 #include "model/ir/elect.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/words/schedule_atom.h"
 
 bool pass_elect_wanted(const Schedule *schedule) {

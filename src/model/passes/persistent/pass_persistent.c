@@ -21,6 +21,8 @@
 // Worked example, 32 tiles on 12 blocks, 5 slabs a tile: block 3 has tiles 3, 15 and 27, block 8
 // has 8 and 20; slab 0 of tile 15 is the block's sixth, and goes to slot 5 % 3 = 2 of a ring of
 // three.
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/passes/tensor/tensor_body.h"
 
 static const KnobId knob = KNOB_PERSISTENT;

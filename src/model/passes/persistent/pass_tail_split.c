@@ -18,6 +18,10 @@
 // Worked example, 1024 clusters of tiles of 128 slabs on 66 clusters, TAIL_SPLIT=7: 15 turns of 66
 // tiles are whole, the 34 left over become 238 parts of 19 slabs, the last of each tile of 14. All
 // parts take four turns of 19 slabs: 15.59 turns of time instead of 16.
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_TAIL_SPLIT;
@@ -87,7 +91,7 @@ static const Expr *over_items(Program *program, Stmt *tiles, const Tail *tail) {
   program->persistent.tile = program_var(program, "tile", VAR_LET, TIER_BLOCK, tail->tiles);
   Stmt *turn = tiles->body;
   turn->expr = expr_substitute(arena, turn->expr, t, at);
-  substitute(program, turn->next, t, ex_var(arena, program->persistent.tile));
+  stmt_substitute(program, turn->next, t, ex_var(arena, program->persistent.tile));
   tiles->var = item;
   tiles->end = count_items(program, tail);
   const Expr *in_turn = ex_mod_expr(arena, number, tail->last);
@@ -97,7 +101,7 @@ static const Expr *over_items(Program *program, Stmt *tiles, const Tail *tail) {
                 stmt_let(program, knob, program->persistent.tile,
                          ex_select(arena, is_whole, at, ex_add(arena, whole, in_turn))),
                 NULL);
-  insert(&turn->next, lets);
+  stmt_insert(&turn->next, lets);
   return is_whole;
 }
 
@@ -147,9 +151,9 @@ static void cut_slabs(Program *program, const Product *product, Stmt *tiles, con
                 stmt_let(program, knob, final, last), count_before(program, tiles, tail), NULL);
   Stmt *bound = tiles->body;
   while (bound->var != program->persistent.tile) bound = bound->next;
-  insert(&bound->next, lets);
-  fetch_slab(program, product, k_o, ex_add(arena, begin, ex_var(arena, k_o->var)));
-  each_access(k_o->body, count_anew, program);
+  stmt_insert(&bound->next, lets);
+  stmt_fetch_slab(program, product, k_o, ex_add(arena, begin, ex_var(arena, k_o->var)));
+  stmt_each_access(k_o->body, count_anew, program);
   k_o->end = ex_add_const(arena, ex_var(arena, final), 1);
 }
 
@@ -171,9 +175,9 @@ static Buffer *store_parts(Program *program, const Product *product, Stmt *tiles
   const Axis *m = product->axis[AXIS_M], *n = product->axis[AXIS_N];
   int64_t dim[3] = {most_parts(tail) * tail->cluster, axis_tile(m), axis_tile(n)};
   Buffer *partial = program_new_buffer(program, "P", SPACE_GLOBAL, ROLE_PARTIAL, 3, dim, knob);
-  Stmt **link = find_link(&tiles->body, OP_STORE, product->operand[ATOM_C].global);
-  Stmt *whole = cut(link), *part = copy_list(program, whole);
-  Op *store = &find_op(part, OP_STORE, product->operand[ATOM_C].global)->op;
+  Stmt **link = stmt_find_link(&tiles->body, OP_STORE, product->operand[ATOM_C].global);
+  Stmt *whole = stmt_cut(link), *part = stmt_copy_list(program, whole);
+  Op *store = &stmt_find_op(part, OP_STORE, product->operand[ATOM_C].global)->op;
   const Expr *row = ex_mul_const(arena, ex_var(arena, tail->number), tail->cluster);
   row = ex_add(arena, row, cluster_rank(arena, main_kernel(program)));
   store->dst = access3(partial, row, inside(program, m, store->dst.idx[0]),
@@ -182,7 +186,7 @@ static Buffer *store_parts(Program *program, const Product *product, Stmt *tiles
       ex_lt(arena, ex_var(arena, tail->whole), ex_add_const(arena, ex_var(arena, tiles->var), 1));
   Stmt *leave = stmt_if(program, knob, behind, part);
   leave->note = "sums of a part of K, for reduce to add up";
-  insert(link, stmt_list(stmt_if(program, knob, is_whole, whole), leave, NULL));
+  stmt_insert(link, stmt_list(stmt_if(program, knob, is_whole, whole), leave, NULL));
   return partial;
 }
 
@@ -283,7 +287,7 @@ static Kernel reduce_kernel(Program *program, const Product *product, const Tail
   rounds->end = ex_div(arena, needed, blocks);
   Stmt *digits = stmt_loop(program, knob, block, stmt_loop(program, knob, thread, rounds));
   return (Kernel){.name = "reduce",
-                  .body = stmt_list(copy_list(program, tail->let), digits, NULL),
+                  .body = stmt_list(stmt_copy_list(program, tail->let), digits, NULL),
                   .knob = knob};
 }
 

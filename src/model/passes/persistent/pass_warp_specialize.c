@@ -23,6 +23,10 @@
 // start: with 640 threads that is 640 · 96, and to take (65,536 - 128 · 40) / 512 would be to wait
 // for ever. setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out where a role
 // is none, as with one producer warp of the article's 160 threads, or the start has enough.
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/persistent/role_parts.h"
 #include "model/passes/persistent/take_turns.h"
 #include "model/passes/tensor/tensor_roles.h"
@@ -75,15 +79,15 @@ static Stmt *registers(Program *program, OpKind kind, int64_t count) {
 // for an empty slot, and fetches.
 static Stmt *take_fetch(Program *program, const Product *product, Stmt *k_o, BufferRole slab,
                         Buffer *empty) {
-  Stmt **link = find_link(&k_o->body, OP_TMA_LOAD, slab);
+  Stmt **link = stmt_find_link(&k_o->body, OP_TMA_LOAD, slab);
   Stmt *fetch = role_asked(link);
-  cut(find_link(link, OP_BARRIER, ROLE_COUNT));
+  stmt_cut(stmt_find_link(link, OP_BARRIER, ROLE_COUNT));
   const int64_t slots = empty->dim[0];
   const Expr *counter = slab_counter(program, k_o->var);
   const Access slot = access1(empty, ring_slot(program, counter, slots));
   Op wait = {.kind = OP_MBAR_WAIT, .dst = slot, .phase = ring_empty_phase(program, counter, slots)};
   Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = slot};
-  insert(&(*find_multiply(product, &k_o->body))->next, stmt_op(program, knob, arrive));
+  stmt_insert(&(*stmt_find_multiply(product, &k_o->body))->next, stmt_op(program, knob, arrive));
   return stmt_list(stmt_op(program, knob, wait), fetch, NULL);
 }
 
@@ -107,10 +111,10 @@ static Stmt *take_fetches(Program *program, const Product *product, Stmt *k_o, i
     const Buffer *slab = operand_slab(program, reader, ATOM_B);
     Buffer *empty = role_mbarriers(program, mbarriers_name(program, "empty", slab), ROLE_EMPTY,
                                    slots, arrivals);
-    insert(fetches ? &stmt_last(fetches)->next : &fetches,
-           take_fetch(program, reader, k_o, slab->role, empty));
+    stmt_insert(fetches ? &stmt_last(fetches)->next : &fetches,
+                take_fetch(program, reader, k_o, slab->role, empty));
   }
-  Stmt **once = find_link(&kernel_inner(main_kernel(program))->body, OP_TMA_LOAD, ROLE_COUNT);
+  Stmt **once = stmt_find_link(&kernel_inner(main_kernel(program))->body, OP_TMA_LOAD, ROLE_COUNT);
   return stmt_list(role_asked(once), role_slabs(program, k_o, fetches), NULL);
 }
 

@@ -3,6 +3,9 @@
 // where one thread multiplies and others write (tensor_roles.c).
 #include "model/passes/persistent/role_parts.h"
 
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
+
 static const KnobId knob = KNOB_WARP_SPECIALIZE;
 
 Stmt *role_new(Program *program, WarpRole what, const Expr *condition, Stmt *body,
@@ -19,7 +22,7 @@ Stmt *role_new(Program *program, WarpRole what, const Expr *condition, Stmt *bod
 
 Stmt *role_slabs(Program *program, const Stmt *k_o, Stmt *list) {
   Var *own = program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, k_o->var->extent);
-  substitute(program, list, k_o->var, ex_var(program->arena, own));
+  stmt_substitute(program, list, k_o->var, ex_var(program->arena, own));
   Stmt *loop = stmt_loop(program, knob, own, list);
   loop->end = k_o->end;
   return loop;
@@ -39,7 +42,7 @@ Stmt *role_tiles(Program *program, const Stmt *tiles, Stmt *list) {
 }
 
 Stmt *role_asked(Stmt **link) {
-  Stmt *fetch = cut(link);
+  Stmt *fetch = stmt_cut(link);
   return fetch->kind == STMT_IF ? fetch->body : fetch;
 }
 

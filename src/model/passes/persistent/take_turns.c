@@ -24,6 +24,8 @@
 //   ends          order[0], 0  order[1], 0  order[0], 1  order[1], 1
 #include "model/passes/persistent/take_turns.h"
 
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/words/schedule_atom.h"
 
 static const KnobId knob = KNOB_ROLE_SCHEDULE;
@@ -45,7 +47,7 @@ const Var *add_consumers(Program *program) {
   Var *consumer = program_var(program, "c", VAR_LOOP, TIER_WARP, CONSUMERS);
   Var *thread = program_var(program, program->thread->name, VAR_THREAD, TIER_THREAD,
                             CONSUMERS * program->thread->extent);
-  substitute(program, kernel->body, program->thread, ex_var(program->arena, thread));
+  stmt_substitute(program, kernel->body, program->thread, ex_var(program->arena, thread));
   program->thread = thread;
   Stmt **link = &kernel->body;
   while ((*link)->kind == STMT_LET || (*link)->var->tier == TIER_CLUSTER)
@@ -62,8 +64,8 @@ static void in_order(Program *program, Stmt **k_o, Buffer *order, const Expr *tu
              .dst = access1(order, ring_slot(program, next, CONSUMERS)),
              .phase = ring_empty_phase(program, next, CONSUMERS)};
   Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = access1(order, ring_slot(program, turn, CONSUMERS))};
-  insert(&(*k_o)->next, stmt_op(program, knob, arrive));
-  insert(k_o, stmt_op(program, knob, wait));
+  stmt_insert(&(*k_o)->next, stmt_op(program, knob, arrive));
+  stmt_insert(k_o, stmt_op(program, knob, wait));
 }
 
 void take_turns(Program *program, const Var *consumer, int64_t warps) {

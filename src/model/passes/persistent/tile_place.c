@@ -22,12 +22,14 @@
 //                  1  2  7  6                       1  2  7  6
 //                                                  11 10  8  9
 #include "base/whole.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 Stmt *let_digit(Program *program, KnobId knob, Var *old, const Expr *value) {
   Var *var = program_var(program, old->name, VAR_LET, TIER_BLOCK, old->extent);
   for (int i = 0; i < program->n_kernels; i++)
-    substitute(program, program->kernel[i].body, old, ex_var(program->arena, var));
+    stmt_substitute(program, program->kernel[i].body, old, ex_var(program->arena, var));
   for (int a = 0; a < program->n_axes; a++)
     for (int d = 0; d < program->axis[a].n_digits; d++) {
       Digit *digit = &program->axis[a].digit[d];

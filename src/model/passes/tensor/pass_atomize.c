@@ -15,6 +15,8 @@
 // are neighbours along k, so they are loaded together, four times two 16-bit values per fragment.
 #include <assert.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/passes/passes.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/fragment.h"
@@ -107,9 +109,9 @@ static Stmt *read_fragment(Program *program, const Product *product, int operand
   Access to = access2(program_buffer(program, at->registers), ex_var(program->arena, atoms.var),
                       value_index(program, at));
   Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = at->value_width};
-  Stmt *values = wrap_register(program, knob, at->value, stmt_op(program, knob, op));
-  return wrap_register(program, operand == ATOM_A ? KNOB_FM : knob_along_n(program, product),
-                       atoms.var, values);
+  Stmt *values = stmt_wrap_register(program, knob, at->value, stmt_op(program, knob, op));
+  return stmt_wrap_register(program, operand == ATOM_A ? KNOB_FM : knob_along_n(program, product),
+                            atoms.var, values);
 }
 
 // A lane's factors of one row of A, or column of B, for each of the warp's atoms: all of a step by
@@ -129,14 +131,14 @@ static Stmt *read_factors(Program *program, const Product *product, int operand,
            .dst = access2(registers, ex_var(program->arena, atoms.var), zero),
            .src = access2(program_buffer(program, at->global), zero, zero),
            .width = atom_scales(product->atom)};
-  return wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms.var,
-                       stmt_op(program, knob, op));
+  return stmt_wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms.var,
+                            stmt_op(program, knob, op));
 }
 
 static Stmt *over_atoms(Program *program, const Product *product, Stmt *stmt) {
-  Stmt *inner = wrap_register(program, knob_along_n(program, product),
-                              product->axis[AXIS_N]->digit[2].var, stmt);
-  return wrap_register(program, KNOB_FM, product->axis[AXIS_M]->digit[2].var, inner);
+  Stmt *inner = stmt_wrap_register(program, knob_along_n(program, product),
+                                   product->axis[AXIS_N]->digit[2].var, stmt);
+  return stmt_wrap_register(program, KNOB_FM, product->axis[AXIS_M]->digit[2].var, inner);
 }
 
 // The operand as its atom takes it: a fragment that was read before, or a tile where it lies.
@@ -160,7 +162,7 @@ static Stmt *one_step(Program *program, const Product *product, Access sums) {
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
     if (!is_held(program, product, operand)) continue;
     Stmt *read = read_fragment(program, product, operand, atoms[operand]);
-    insert(reads ? &stmt_last(reads)->next : &reads, read);
+    stmt_insert(reads ? &stmt_last(reads)->next : &reads, read);
   }
   for (int operand = ATOM_A; operand <= ATOM_B && product_is_scaled(product); operand++)
     stmt_list(reads, read_factors(program, product, operand, atoms[operand]), NULL);
@@ -197,7 +199,7 @@ static Stmt *warp_body(Program *program, const Product *product, const Schedule 
               .dst = operand_element(program, product, ATOM_C, zero, zero),
               .src = access3(acc, i, j, value_index(program, c)),
               .width = c->value_width};
-  Stmt *values = wrap_register(program, knob, c->value, stmt_op(program, knob, store));
+  Stmt *values = stmt_wrap_register(program, knob, c->value, stmt_op(program, knob, store));
   Stmt *step = one_step(program, product, access3(acc, i, j, zero));
   Stmt *sum = stmt_list(over_atoms(program, product, stmt_op(program, knob, init)),
                         stmt_loop(program, knob, product->axis[AXIS_K]->digit[0].var, step), NULL);

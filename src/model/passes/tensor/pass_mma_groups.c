@@ -16,6 +16,10 @@
 //   behind the loop: wait until 0 in flight; of a persistent block arrive empty[last % 4]
 // Where consumers take tiles by turns, the next one begins in front of that last wait: its wgmmas
 // stand behind this slab's in the tensor core's queue.
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 
@@ -29,27 +33,27 @@ bool pass_mma_groups_wanted(const Schedule *schedule) {
 // A set of the fragments of A for each step of the slab, all read by a loop in front of k_i's.
 static Stmt *read_ahead(Program *program, const Product *product, Stmt *k_i) {
   Buffer *fragment = program_buffer(program, product->operand[ATOM_A].registers);
-  Stmt *read = fragment ? cut(find_read(product, ATOM_A, &k_i->body)) : NULL;
+  Stmt *read = fragment ? stmt_cut(stmt_find_read(product, ATOM_A, &k_i->body)) : NULL;
   if (!read) return NULL;
   const int64_t steps = k_i->var->extent;
   add_sets(fragment, steps);
   Var *step = program_var(program, "k_r", VAR_LOOP, TIER_REGISTER, steps);
-  substitute(program, read, k_i->var, ex_var(program->arena, step));
+  stmt_substitute(program, read, k_i->var, ex_var(program->arena, step));
   index_sets(read, fragment, ex_var(program->arena, step));
   index_sets(k_i->body, fragment, ex_var(program->arena, k_i->var));
-  return wrap_register(program, KNOB_A_REGS, step, read);
+  return stmt_wrap_register(program, KNOB_A_REGS, step, read);
 }
 
 // Fence, commit and wait of one step, around the steps of a slab.
 static Stmt *around_slab(Program *program, const Product *product, Stmt *k_o) {
-  Stmt **link = find_multiply(product, &k_o->body), *k_i = *link;
-  Stmt *fence = cut(find_link(&k_i->body, OP_WG_FENCE, ROLE_COUNT));
-  Stmt *commit = cut(find_link(&k_i->body, OP_WG_COMMIT, ROLE_COUNT));
-  Stmt *wait = cut(find_link(&k_i->body, OP_WG_WAIT, ROLE_COUNT));
+  Stmt **link = stmt_find_multiply(product, &k_o->body), *k_i = *link;
+  Stmt *fence = stmt_cut(stmt_find_link(&k_i->body, OP_WG_FENCE, ROLE_COUNT));
+  Stmt *commit = stmt_cut(stmt_find_link(&k_i->body, OP_WG_COMMIT, ROLE_COUNT));
+  Stmt *wait = stmt_cut(stmt_find_link(&k_i->body, OP_WG_WAIT, ROLE_COUNT));
   Stmt *reads = read_ahead(program, product, k_i);
   k_i->unroll = UNROLL_FULL;
-  insert(&k_i->next, stmt_list(commit, wait, NULL));
-  insert(link, reads ? stmt_list(reads, fence, NULL) : fence);
+  stmt_insert(&k_i->next, stmt_list(commit, wait, NULL));
+  stmt_insert(link, reads ? stmt_list(reads, fence, NULL) : fence);
   fence->knob = commit->knob = wait->knob = knob;
   return wait;
 }
@@ -59,7 +63,7 @@ Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o) {
   Var *before = program_var(program, "k_p", VAR_LET, TIER_SERIAL, k_o->var->extent);
   const Expr *some = ex_lt(arena, ex_const(arena, 0), ex_var(arena, k_o->var));
   Stmt *let = stmt_let(program, knob, before, ex_add_const(arena, ex_var(arena, k_o->var), -1));
-  substitute(program, arrive, k_o->var, ex_var(arena, before));
+  stmt_substitute(program, arrive, k_o->var, ex_var(arena, before));
   let->next = arrive;
   Stmt *release = stmt_if(program, knob, some, let);
   release->note = "the slab before is multiplied: its slot is free";
@@ -67,9 +71,9 @@ Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o) {
 }
 
 static Stmt *last_release(Program *program, const Stmt *arrive, const Stmt *k_o) {
-  Stmt *last = copy_list(program, arrive);
+  Stmt *last = stmt_copy_list(program, arrive);
   const Expr *slab = ex_add_const(program->arena, loop_end(program->arena, k_o), -1);
-  substitute(program, last, k_o->var, slab);
+  stmt_substitute(program, last, k_o->var, slab);
   return last;
 }
 
@@ -82,13 +86,13 @@ static Stmt **after_slabs(Stmt *k_o) {
 }
 
 static void leave_in_flight(Program *program, Stmt *k_o, Stmt *wait) {
-  Stmt **link = find_link(&k_o->body, OP_MBAR_ARRIVE, ROLE_EMPTY), *arrive = cut(link);
+  Stmt **link = stmt_find_link(&k_o->body, OP_MBAR_ARRIVE, ROLE_EMPTY), *arrive = stmt_cut(link);
   Stmt *drained = stmt_op(program, knob, (Op){.kind = OP_WG_WAIT});
   drained->note = "the sums are complete";
-  insert(after_slabs(k_o), drained);
+  stmt_insert(after_slabs(k_o), drained);
   if (kernel_launch(main_kernel(program)).tiles)  // the producer goes on with the next tile
-    insert(&drained->next, last_release(program, arrive, k_o));
-  insert(link, release_before(program, arrive, k_o));
+    stmt_insert(&drained->next, last_release(program, arrive, k_o));
+  stmt_insert(link, release_before(program, arrive, k_o));
   wait->op.groups = 1;
 }
 
@@ -100,12 +104,12 @@ static void begin_sums(Program *program, const Product *product, Stmt *k_o) {
   const bool fused = program->n_products > 1;
   BufferRole sums = product->operand[ATOM_C].registers;
   if (product != &program->product[0]) return;
-  Stmt *k_i = *find_multiply(product, &k_o->body);
+  Stmt *k_i = *stmt_find_multiply(product, &k_o->body);
   const Expr *step = ex_var(arena, k_i->var);
   if (!fused) step = ex_add(arena, ex_var(arena, k_o->var), step);
-  find_op(k_i, OP_WGMMA, sums)->op.scale_d = ex_lt(arena, ex_const(arena, 0), step);
+  stmt_find_op(k_i, OP_WGMMA, sums)->op.scale_d = ex_lt(arena, ex_const(arena, 0), step);
   Stmt **list = fused ? &k_o->body : &kernel_inner(main_kernel(program))->body;
-  cut(find_link(list, OP_INIT, sums));
+  stmt_cut(stmt_find_link(list, OP_INIT, sums));
 }
 
 void pass_mma_groups(Program *program, Product *product, const Schedule *schedule) {

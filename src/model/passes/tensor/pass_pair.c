@@ -22,6 +22,10 @@
 //
 // The barriers of the block become the cluster's: mbarriers and tensor memory of both must be there
 // before one reaches the other's, and neither may end before the other is done.
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/persistent/role_parts.h"
 
 static const KnobId pair_knob = KNOB_CTA_GROUP;
@@ -62,7 +66,7 @@ static void fetch_half(Program *program, const Product *product, Stmt *list, con
       const Expr *first = ex_mul_const(arena, place_of(program, product), stmt->var->extent);
       Access *from = &stmt->body->op.src;
       from->idx[1 - n] = expr_substitute(arena, from->idx[1 - n], all, ex_add(arena, first, own));
-      substitute(program, stmt->body, all, own);
+      stmt_substitute(program, stmt->body, all, own);
     } else if (rows && fetches(stmt, slab)) {
       Op *copy = &stmt->op;
       copy->box[0] /= PAIR;
@@ -126,14 +130,14 @@ static void join_all(const Pair *pair, Stmt **list) {
 static void ask_in_even(const Pair *pair, Kernel *kernel) {
   Stmt *role = kernel_block(kernel)->body;
   while (!stmt_is_role(role, WORK_MULTIPLIES)) role = role->next;
-  Stmt **asks = find_action_link(&role->body, ACTION_MULTIPLY, ROLE_COUNT);
+  Stmt **asks = stmt_find_action_link(&role->body, ACTION_MULTIPLY, ROLE_COUNT);
   Stmt *one = *asks;
   one->body = by_even(pair, one->body, "one thread of the pair asks for the products of both");
 }
 
 // The other half of B comes to the other CTA.
 static void expect_half(Program *program, Stmt *list, const Buffer *slab) {
-  Stmt *expect = find_op(list, OP_MBAR_EXPECT, ROLE_FULL);
+  Stmt *expect = stmt_find_op(list, OP_MBAR_EXPECT, ROLE_FULL);
   expect->op.bytes -= buffer_bytes(slab) / program_buffer(program, ROLE_FULL)->dim[0];
 }
 

@@ -8,6 +8,8 @@
 // Worked example, four pieces of 32 columns through a slab: fence and arrival stand behind the
 // wait in the loop over pieces, under n_p == 3. The tensor core begins with the next tile while the
 // last piece is rounded, put into shared memory and sent; with one set of sums it waited for that.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 
@@ -39,12 +41,12 @@ void pass_release_sums(Program *program, Product *product, const Schedule *sched
   (void)product;
   (void)schedule;
   Stmt **tile = &kernel_writer(main_kernel(program))->body;
-  Stmt *fence = cut(find_link(tile, OP_T_BEFORE, ROLE_COUNT));
-  Stmt *arrive = cut(find_link(tile, OP_MBAR_ARRIVE, ROLE_ACC_EMPTY));
+  Stmt *fence = stmt_cut(stmt_find_link(tile, OP_T_BEFORE, ROLE_COUNT));
+  Stmt *arrive = stmt_cut(stmt_find_link(tile, OP_MBAR_ARRIVE, ROLE_ACC_EMPTY));
   const Expr *last = NULL;
   Stmt **read = find_wait(program, tile, &last);
   Stmt *release = stmt_list(fence, arrive, NULL);
   if (last) release = stmt_if(program, knob, last, release);
   release->note = "all sums of the tile are in registers: the next tile may overwrite them";
-  insert(&(*read)->next, release);
+  stmt_insert(&(*read)->next, release);
 }

@@ -10,6 +10,9 @@
 // 2 of it. A lane's four bytes are neighbours in a row of SFA, so that a sector serves eight steps
 // either way; what is saved is three loads of four, and the instructions that put bytes into a
 // register.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 
@@ -68,7 +71,7 @@ static void rewrite(Stmt *stmt, int depth, void *context) {
 void pass_scale_words(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
-  Stmt *k_i = find_steps(product, slab_loop(program)->body);
+  Stmt *k_i = stmt_find_steps(product, slab_loop(program)->body);
   const int factors = atom_scales(product->atom);
   const int64_t steps = WORD_FACTORS / factors;
   const Words words = {program, k_i->var, steps, ex_mod(arena, ex_var(arena, k_i->var), steps),
@@ -77,8 +80,8 @@ void pass_scale_words(Program *program, Product *product, const Schedule *schedu
   Stmt *loads = NULL, **link = &k_i->body;
   while (*link && !is_load(*link)) link = &(*link)->next;
   while (*link && is_load(*link)) {
-    Stmt *load = cut(link);
+    Stmt *load = stmt_cut(link);
     loads = loads ? stmt_list(loads, load, NULL) : load;
   }
-  insert(link, stmt_if(program, knob, ex_lt(arena, words.in_word, ex_const(arena, 1)), loads));
+  stmt_insert(link, stmt_if(program, knob, ex_lt(arena, words.in_word, ex_const(arena, 1)), loads));
 }

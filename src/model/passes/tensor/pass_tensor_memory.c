@@ -8,6 +8,8 @@
 //
 // Worked example, BK = 4 atoms of 16: four products of 128 x 256 x 16 are under way together, and
 // the phase of acc_full that slab k_o ends is k_o % 2.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/tensor/tensor_factors.h"
 #include "model/words/schedule_atom.h"
 
@@ -20,19 +22,20 @@ bool pass_tensor_memory_wanted(const Schedule *schedule) {
 void pass_tensor_memory(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
-  Stmt *k_o = slab_loop(program), **link = find_multiply(product, &k_o->body), *k_i = cut(link);
-  Stmt *asks = cut(find_multiply(product, &k_i->body)),
-       *wait = cut(&k_i->body);  // no barrier: a slab has one
-  Stmt *commit = cut(find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
+  Stmt *k_o = slab_loop(program), **link = stmt_find_multiply(product, &k_o->body),
+       *k_i = stmt_cut(link);
+  Stmt *asks = stmt_cut(stmt_find_multiply(product, &k_i->body)),
+       *wait = stmt_cut(&k_i->body);  // no barrier: a slab has one
+  Stmt *commit = stmt_cut(stmt_find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
   const Expr *step = ex_add(arena, ex_var(arena, k_o->var), ex_var(arena, k_i->var));
-  find_op(asks->body, OP_T_MMA, ROLE_SUMS)->op.enable_input_d =
+  stmt_find_op(asks->body, OP_T_MMA, ROLE_SUMS)->op.enable_input_d =
       ex_lt(arena, ex_const(arena, 0), step);
   Stmt *copies = tensor_factors_of_slab(program, product, &asks->body, k_i);
   k_i->body = asks->body;
   k_i->unroll = UNROLL_FULL;
   asks->body = stmt_list(k_i, commit, NULL);
-  insert(&asks->body, copies);
+  stmt_insert(&asks->body, copies);
   wait->op.phase = ex_mod(arena, slab_counter(program, k_o->var), 2);
   commit->knob = wait->knob = knob;
-  insert(link, stmt_list(asks, wait, NULL));
+  stmt_insert(link, stmt_list(asks, wait, NULL));
 }

@@ -19,6 +19,9 @@
 //   if tid < 32: tcgen05.dealloc
 #include "model/passes/tensor/tensor_body.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/passes/tensor/tensor_factors.h"
 
 static const KnobId knob = KNOB_ATOM_KIND;
@@ -102,8 +105,8 @@ static const Expr *column_of(Program *program, const Product *product) {
 static Stmt *over_atoms(Program *program, const Product *product, Stmt *list) {
   const Var *rows = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var;
   const Var *columns = axis_digit(product->axis[AXIS_N], TIER_REGISTER)->var;
-  Stmt *inner = wrap_register(program, KNOB_FN, (Var *)(uintptr_t)columns, list);
-  return wrap_register(program, KNOB_FM, (Var *)(uintptr_t)rows, inner);
+  Stmt *inner = stmt_wrap_register(program, KNOB_FN, (Var *)(uintptr_t)columns, list);
+  return stmt_wrap_register(program, KNOB_FM, (Var *)(uintptr_t)rows, inner);
 }
 
 static const Expr *is_first(Program *program, const Var *of) {
@@ -136,7 +139,7 @@ static Stmt *begin(Program *program, const Schedule *schedule) {
                                             .dst = access1(base, ex_const(program->arena, 0)),
                                             .columns = allocation(program, schedule)});
   return stmt_list(noted(init, "a phase of acc_full ends when products are done"), alloc,
-                   barrier(program, knob, "tensor memory is there"), NULL);
+                   stmt_barrier(program, knob, "tensor memory is there"), NULL);
 }
 
 static Stmt *end(Program *program, const Schedule *schedule) {
@@ -144,7 +147,8 @@ static Stmt *end(Program *program, const Schedule *schedule) {
   Op op = {.kind = OP_T_FREE,
            .src = access1(base, ex_const(program->arena, 0)),
            .columns = allocation(program, schedule)};
-  return stmt_list(barrier(program, knob, "the sums are read"), by_first_warp(program, op), NULL);
+  return stmt_list(stmt_barrier(program, knob, "the sums are read"), by_first_warp(program, op),
+                   NULL);
 }
 
 static Stmt *step(Program *program, const Product *product, const Access operand[2]) {
@@ -168,7 +172,7 @@ static Stmt *step(Program *program, const Product *product, const Access operand
   Stmt *one = stmt_if(program, knob, is_first(program, product->lane), asks);
   return stmt_list(noted(one, "one thread asks for the warpgroup's products"),
                    stmt_op(program, knob, wait),
-                   barrier(program, knob, "no warp is a phase behind"), NULL);
+                   stmt_barrier(program, knob, "no warp is a phase behind"), NULL);
 }
 
 // A piece of columns: from tensor memory to C. The value that C's index goes by is a LET, so that
@@ -217,24 +221,24 @@ Stmt *tensor_body(Program *program, const Product *product, const Schedule *sche
 
 void tensor_count_steps(Program *program, const Product *product) {
   Arena *arena = program->arena;
-  const Stmt *outer = outer_k_loop(program), *inner = find_steps(product, outer->body);
+  const Stmt *outer = outer_k_loop(program), *inner = stmt_find_steps(product, outer->body);
   const int64_t in_slab = inner ? inner->var->extent : 1;
   const Expr *step = inner ? ex_var(arena, inner->var) : ex_const(arena, 0);
   const Expr *of_tile =
       ex_add(arena, ex_mul_const(arena, ex_var(arena, outer->var), in_slab), step);
   const Expr *of_block =
       ex_add(arena, ex_mul_const(arena, slab_counter(program, outer->var), in_slab), step);
-  Op *multiply = &find_op(outer->body, OP_T_MMA, ROLE_SUMS)->op;
+  Op *multiply = &stmt_find_op(outer->body, OP_T_MMA, ROLE_SUMS)->op;
   multiply->enable_input_d = ex_lt(arena, ex_const(arena, 0), of_tile);
   tensor_factor_step(program, product, multiply, inner ? step : of_tile);
-  find_op(outer->body, OP_MBAR_WAIT, ROLE_ACC_FULL)->op.phase = ex_mod(arena, of_block, 2);
+  stmt_find_op(outer->body, OP_MBAR_WAIT, ROLE_ACC_FULL)->op.phase = ex_mod(arena, of_block, 2);
 }
 
 void tensor_end_tile(Program *program, Stmt *tile) {
   Stmt **last = &tile;
   while ((*last)->next) last = &(*last)->next;
   (*last)->note = "the next tile may overwrite the sums";
-  insert(last, op_of(program, OP_T_BEFORE));
+  stmt_insert(last, op_of(program, OP_T_BEFORE));
   stmt_last(tile)->next = op_of(program, OP_T_AFTER);
 }
 
@@ -242,11 +246,11 @@ void tensor_end_tile(Program *program, Stmt *tile) {
 
 TensorFrame tensor_take_frame(Program *program) {
   Stmt **body = &kernel_block(main_kernel(program))->body;
-  Stmt **link = find_link(body, OP_MBAR_INIT, ROLE_ACC_FULL);
-  TensorFrame frame = {.begin = cut(link)};
-  frame.begin->next = cut(link);
-  frame.there = cut(link);
-  Stmt **freed = find_link(body, OP_T_FREE, ROLE_COUNT);
-  frame.end = cut(freed);
+  Stmt **link = stmt_find_link(body, OP_MBAR_INIT, ROLE_ACC_FULL);
+  TensorFrame frame = {.begin = stmt_cut(link)};
+  frame.begin->next = stmt_cut(link);
+  frame.there = stmt_cut(link);
+  Stmt **freed = stmt_find_link(body, OP_T_FREE, ROLE_COUNT);
+  frame.end = stmt_cut(freed);
   return frame;
 }

@@ -1,5 +1,6 @@
 // What a block does whose sums lie in tensor memory (tensor_body.c).
 #pragma once
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 // Columns that a warp brings into registers at a time: EPI_N, or the widest power of two up to 32

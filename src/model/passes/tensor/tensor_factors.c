@@ -21,6 +21,8 @@
 // a step takes a word by itself, so that a slab of four has 16 and 32 columns, and the ID is 0.
 #include "model/passes/tensor/tensor_factors.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/words/schedule_atom.h"
 
@@ -137,7 +139,7 @@ static Stmt *copies_of(Program *program, const Product *product, int operand) {
     all = all ? stmt_list(all, stmt, NULL) : stmt;
   }
   Var *atoms = (Var *)(uintptr_t)atoms_of(product, operand);
-  return wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms, all);
+  return stmt_wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms, all);
 }
 
 Stmt *tensor_factor_copies(Program *program, const Product *product) {
@@ -167,7 +169,7 @@ void tensor_factor_step(Program *program, const Product *product, Op *multiply, 
 
 // The list up to its first product.
 static Stmt *take_copies(Stmt **list) {
-  Stmt *copies = *list, **product = find_link(list, OP_T_MMA, ROLE_COUNT);
+  Stmt *copies = *list, **product = stmt_find_link(list, OP_T_MMA, ROLE_COUNT);
   *list = *product;
   *product = NULL;
   return copies;
@@ -197,11 +199,11 @@ static void index_word(Access *access, Stmt *stmt, void *context) {
 // Steps that share a word: what a copy is for, word by word.
 static Stmt *each_word(Program *program, const Product *product, Stmt *copy, const Stmt *k_i) {
   Arena *arena = program->arena;
-  const int operand = find_op(copy, OP_T_CP, ROLE_TENSOR_SFA) ? ATOM_A : ATOM_B;
+  const int operand = stmt_find_op(copy, OP_T_CP, ROLE_TENSOR_SFA) ? ATOM_A : ATOM_B;
   Var *word = product->operand[ATOM_SFA + operand].value;
   const int64_t steps = FACTORS_ALONG / atom_scales(product->atom);
-  substitute(program, copy, k_i->var, ex_mul_const(arena, ex_var(arena, word), steps));
-  Stmt *all = wrap_register(program, KNOB_BK, word, copy);
+  stmt_substitute(program, copy, k_i->var, ex_mul_const(arena, ex_var(arena, word), steps));
+  Stmt *all = stmt_wrap_register(program, KNOB_BK, word, copy);
   all->unroll = all == copy ? copy->unroll : UNROLL_FULL;
   return all;
 }
@@ -210,7 +212,7 @@ Stmt *tensor_factors_of_slab(Program *program, const Product *product, Stmt **li
                              const Stmt *k_i) {
   if (!tensor_has_factors(product)) return NULL;
   Words words = {program, product, ex_var(program->arena, k_i->var)};
-  each_access(*list, index_word, &words);
+  stmt_each_access(*list, index_word, &words);
   Stmt *copies = take_copies(list), *all = NULL;
   const char *note = copies->note;
   while (copies) {
@@ -291,7 +293,7 @@ static Stmt *boxes_of(const Slab *s, Access full, int64_t tiles, KnobId by) {
            .src = access3(global, ex_add(arena, idx[0], ex_var(arena, tile)), idx[1], idx[2]),
            .src2 = full,
            .box = {s->words * FACTOR_TILE_ROWS, FACTOR_COLUMNS}};
-  return wrap_register(program, by, tile, stmt_op(program, by, op));
+  return stmt_wrap_register(program, by, tile, stmt_op(program, by, op));
 }
 
 Stmt *tensor_factor_boxes(Program *program, const Product *product, int operand, Stmt *k_o,
@@ -305,7 +307,7 @@ Stmt *tensor_factor_boxes(Program *program, const Product *product, int operand,
             operand,
             product->operand[ATOM_SFA + operand].value->extent,
             slots > 1 ? full.idx[0] : NULL};
-  each_access(k_o->body, read_slab, &s);
+  stmt_each_access(k_o->body, read_slab, &s);
   return boxes_of(&s, full, tiles, by);
 }
 
@@ -330,5 +332,5 @@ static void index_slot(Access *access, Stmt *stmt, void *context) {
 
 void tensor_factor_slot(Program *program, Stmt *list, const Expr *slot, int64_t slots) {
   Ring ring = {program, slot, slots};
-  each_access(list, index_slot, &ring);
+  stmt_each_access(list, index_slot, &ring);
 }

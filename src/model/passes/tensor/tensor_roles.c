@@ -35,6 +35,9 @@
 // There is no setmaxnreg: a consumer's warp is no warpgroup, and nobody holds sums in registers.
 #include "model/passes/tensor/tensor_roles.h"
 
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/passes/persistent/role_parts.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/passes/tensor/tensor_factors.h"
@@ -62,18 +65,18 @@ typedef struct Roles {
 static Parts take_apart(Program *program, const Product *product) {
   Kernel *kernel = main_kernel(program);
   Parts parts = {.tiles = kernel_launch(kernel).tiles, .k_o = slab_loop(program)};
-  parts.boxes = role_asked(find_link(&parts.k_o->body, OP_TMA_LOAD, ROLE_COUNT));
-  Stmt *asks = *find_multiply(product, &parts.k_o->body);
-  cut(find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
+  parts.boxes = role_asked(stmt_find_link(&parts.k_o->body, OP_TMA_LOAD, ROLE_COUNT));
+  Stmt *asks = *stmt_find_multiply(product, &parts.k_o->body);
+  stmt_cut(stmt_find_link(&asks->body, OP_T_COMMIT, ROLE_ACC_FULL));
   parts.products = asks->body;  // with the copies of their factors
-  parts.pieces = cut(find_link(&kernel_inner(kernel)->body, OP_T_LD, ROLE_ACC));
+  parts.pieces = stmt_cut(stmt_find_link(&kernel_inner(kernel)->body, OP_T_LD, ROLE_ACC));
   parts.frame = tensor_take_frame(program);
   return parts;
 }
 
 // Statements of a block that all of its threads reach.
 static void by_any_thread(Program *program, Stmt *list) {
-  substitute(program, list, program->thread, role_thread(program));
+  stmt_substitute(program, list, program->thread, role_thread(program));
 }
 
 static Stmt *op(const Roles *r, Op what) { return stmt_op(r->program, knob, what); }
@@ -132,8 +135,8 @@ static Stmt *name_group(const Roles *r, Stmt *list) {
   Var *n = axis_digit(r->product->axis[AXIS_N], TIER_WARP)->var;
   Var *w = program_var(r->program, "w", VAR_LET, TIER_SERIAL, r->groups);
   const Expr *warp = ex_div(arena, role_thread(r->program), LANES), *own = ex_var(arena, w);
-  substitute(r->program, list, m, ex_div(arena, own, n->extent));
-  substitute(r->program, list, n, ex_mod(arena, own, n->extent));
+  stmt_substitute(r->program, list, m, ex_div(arena, own, n->extent));
+  stmt_substitute(r->program, list, n, ex_mod(arena, own, n->extent));
   return stmt_list(stmt_let(r->program, knob, w, ex_mod(arena, warp, r->groups)), list, NULL);
 }
 
@@ -202,8 +205,8 @@ static const Expr *threads_between(Program *program, int64_t first, int64_t end)
 void tensor_roles(Program *program, const Product *product, const Schedule *schedule) {
   Parts parts = take_apart(program, product);
   Roles r = find_roles(program, product, schedule);
-  each_access(parts.products, take_set, &r);
-  each_access(parts.pieces, take_set, &r);
+  stmt_each_access(parts.products, take_set, &r);
+  stmt_each_access(parts.pieces, take_set, &r);
   const int64_t asked = r.writers + r.askers, all = program->any_thread->extent;
   const WarpRole fetches = {"producer", WORK_FETCHES, asked, all - asked, 0};
   const WarpRole multiplies = {"consumer", WORK_MULTIPLIES, r.writers, r.askers, 0};
@@ -218,7 +221,8 @@ void tensor_roles(Program *program, const Product *product, const Schedule *sche
   by_any_thread(program, alloc);
   by_any_thread(program, parts.frame.end);
   Stmt *init = kernel_block(main_kernel(program))->body, *meet = parts.frame.there;
-  insert(&stmt_last(init->body)->next, parts.frame.begin->body);  // one thread does all, and fences
+  stmt_insert(&stmt_last(init->body)->next,
+              parts.frame.begin->body);  // one thread does all, and fences
   init->next = stmt_list(alloc, meet, NULL);
   Stmt *left = stmt_op(program, knob, (Op){.kind = OP_BARRIER});
   left->note = "the sums are read";

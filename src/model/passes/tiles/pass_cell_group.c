@@ -6,6 +6,7 @@
 // Worked example, BN = 16, FN = 8, CELL_GROUP = 4: n = n_b·128 + n_t·8 + n_r becomes
 // n_b·128 + n_g·64 + n_t·4 + n_v. A warp's 16-byte reads of B then touch 16 neighbouring chunks
 // instead of every other one: lanes 0 and 4 no longer meet on the same banks.
+#include "model/ir/program.h"
 #include "model/passes/passes.h"
 
 static bool divides(const Schedule *schedule, KnobId cells) {
@@ -21,7 +22,7 @@ bool pass_cell_group_wanted(const Schedule *schedule) {
 // {block, T·F} {thread, F} {register, 1} becomes {block, T·F} {group, T·G} {thread, G} {cell, 1}.
 static void regroup(Program *program, Axis *axis, int64_t group, const char *g, const char *v) {
   Digit thread = axis->digit[1], cells = axis->digit[2];
-  Split split = split_register(program, cells.var, group, g, v, KNOB_CELL_GROUP);
+  Split split = stmt_split_register(program, cells.var, group, g, v, KNOB_CELL_GROUP);
   axis->n_digits = 4;
   axis->digit[1] = (Digit){split.outer, thread.var->extent * group};
   axis->digit[2] = (Digit){thread.var, group};

@@ -11,6 +11,9 @@
 // The grid is made of whole clusters, so at a ragged edge there are blocks that have no tile. They
 // run along: their loads find zeros, their stores nothing, as the guards follow from the ranges,
 // and those that share a cluster with them get what they are owed.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -59,7 +62,7 @@ static void step_by_place(Program *program, const Product *product, int axis, co
                           int64_t weight) {
   Arena *arena = program->arena;
   Step step = {arena, product, axis, ex_mul_const(arena, ex_var(arena, place), weight)};
-  each_access(main_kernel(program)->body, move_access, &step);
+  stmt_each_access(main_kernel(program)->body, move_access, &step);
 }
 
 // The loop over an axis' tiles runs over clusters of `blocks`; returns the digit for a block's
@@ -71,13 +74,13 @@ static Var *divide(Program *program, Product *product, int which, const char *na
   Kernel *kernel = main_kernel(program);
   Axis *axis = product->axis[which];
   const Digit old = axis->digit[0];
-  Stmt *loop = find_loop(kernel->body, old.var);
+  Stmt *loop = stmt_find_loop(kernel->body, old.var);
   loop->var =
       program_var(program, old.var->name, VAR_LOOP, TIER_BLOCK, ceil_div(old.var->extent, blocks));
   Var *place = program_var(program, name, VAR_LOOP, TIER_CLUSTER, blocks);
   const Expr *tile =
       ex_add(arena, ex_mul_const(arena, ex_var(arena, loop->var), blocks), ex_var(arena, place));
-  substitute(program, kernel->body, old.var, tile);
+  stmt_substitute(program, kernel->body, old.var, tile);
   if (old.var->extent == 1) step_by_place(program, product, which, place, old.weight);
   for (int i = axis->n_digits++; i > 1; i--) axis->digit[i] = axis->digit[i - 1];
   axis->digit[0] = (Digit){loop->var, old.weight * blocks};

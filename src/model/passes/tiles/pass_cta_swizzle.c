@@ -1,6 +1,8 @@
 // Blocks in row order → blocks in patches of GROUP_M × GROUP_N tiles (tile_place.c).
 //
 // Requires: tile. Ensures: one BLOCK loop g over all tiles, with m_b and n_b as LETs over g.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_cta_swizzle_wanted(const Schedule *schedule) {

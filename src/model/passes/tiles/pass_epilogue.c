@@ -9,6 +9,9 @@
 // warp's direct store touches 8 rows of 16 bytes each, half of every 32-byte sector. Through C_s a
 // warp writes 512 bytes of one row. The slab's rows are 512 bytes, so it is swizzled
 // (Swizzle<3,4,5>): without, the eight rows of a fragment would meet on the same banks.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
 
@@ -44,8 +47,8 @@ static Stmt *fill_slab(Program *program, const Product *product, Buffer *slab, c
       access2(slab, ex_add(arena, row, fragment_part(program, product, ATOM_C, 0)),
               ex_add(arena, axis_inside(program, n), fragment_part(program, product, ATOM_C, 1)));
   Stmt *values =
-      wrap_register(program, knob, product->operand[ATOM_C].value, stmt_op(program, knob, op));
-  return wrap_register(program, knob, axis_digit(n, TIER_REGISTER)->var, values);
+      stmt_wrap_register(program, knob, product->operand[ATOM_C].value, stmt_op(program, knob, op));
+  return stmt_wrap_register(program, knob, axis_digit(n, TIER_REGISTER)->var, values);
 }
 
 // Slab row r is row r % 16 of warp r / 16's atom: where it belongs in C.
@@ -88,20 +91,21 @@ static Stmt *empty_slab(Program *program, const Product *product, Buffer *slab) 
   Stmt *piece = stmt_list(load, store, NULL);
   const Expr *inside = ex_lt(arena, flat, ex_const(arena, elements));
   if (!expr_is_const(inside, 1)) piece = stmt_if(program, knob, inside, piece);
-  return wrap_register(program, knob, c, piece);
+  return stmt_wrap_register(program, knob, c, piece);
 }
 
 void pass_epilogue(Program *program, Product *product, const Schedule *schedule) {
   Stmt **body = &kernel_inner(main_kernel(program))->body;
   const ProductOperand *sums = &product->operand[ATOM_C];
-  Stmt **link = find_link_inside(body, OP_STORE, sums->global);
-  const Stmt *store = find_op(cut(link), OP_STORE, sums->global);
+  Stmt **link = stmt_find_link_inside(body, OP_STORE, sums->global);
+  const Stmt *store = stmt_find_op(stmt_cut(link), OP_STORE, sums->global);
   int64_t rows = schedule->value[KNOB_WM] * product->atom->m;
   Buffer *slab = new_slab(program, sums->slab, rows, axis_tile(product->axis[AXIS_N]));
   Stmt *parts = stmt_list(fill_slab(program, product, slab, store),
-                          barrier(program, knob, "a row of atoms lies in C_s"),
+                          stmt_barrier(program, knob, "a row of atoms lies in C_s"),
                           empty_slab(program, product, slab),
-                          barrier(program, knob, "C_s is read to the end"), NULL);
-  insert(link, wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var,
-                             parts));
+                          stmt_barrier(program, knob, "C_s is read to the end"), NULL);
+  stmt_insert(
+      link, stmt_wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var,
+                               parts));
 }

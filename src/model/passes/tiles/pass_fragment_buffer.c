@@ -13,6 +13,9 @@
 // the main loop then waits for shared memory. A wait for the slab's bytes goes with its first
 // reads: it moves in front of the loop, and for the next slab behind the barrier, or behind the
 // arrival that takes its place where warps have roles.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_FRAG_BUFFER;
@@ -47,12 +50,12 @@ static void index_set(Access *access, Stmt *stmt, void *context) {
 
 void index_sets(Stmt *list, const Buffer *fragment, const Expr *set) {
   Sets sets = {fragment, set};
-  each_access(list, index_set, &sets);
+  stmt_each_access(list, index_set, &sets);
 }
 
 static Stmt *at_step(Program *program, const Stmt *list, const Var *k_i, const Expr *step) {
-  Stmt *copy = copy_list(program, list);
-  substitute(program, copy, k_i, step);
+  Stmt *copy = stmt_copy_list(program, list);
+  stmt_substitute(program, copy, k_i, step);
   return copy;
 }
 
@@ -78,16 +81,16 @@ static const char *step_ahead(Program *program, const Product *product) {
 static void within_slab(Program *program, const Product *product, Stmt *k_o, Stmt *k_i,
                         const Stmt *reads) {
   const Expr *first = ex_const(program->arena, 0);
-  Stmt **link = find_multiply(product, &k_o->body);
-  insert(link, at_step(program, reads, k_i->var, first));
-  insert(&k_i->body, if_next(program, reads, k_i, step_ahead(program, product)));
+  Stmt **link = stmt_find_multiply(product, &k_o->body);
+  stmt_insert(link, at_step(program, reads, k_i->var, first));
+  stmt_insert(&k_i->body, if_next(program, reads, k_i, step_ahead(program, product)));
 }
 
 // What the last step's copy of the body never comes to: factors that came with an earlier step.
 static void drop_never(Stmt **link) {
   while (*link)
     if ((*link)->kind == STMT_IF && expr_is_const((*link)->expr, 0))
-      cut(link);
+      stmt_cut(link);
     else
       link = &(*link)->next;
 }
@@ -98,26 +101,26 @@ static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *rea
   const Var *step = k_i->var;
   const Expr *first = ex_const(arena, 0);
   Stmt *first_reads = at_step(program, reads, step, first);
-  Stmt **wait = find_link(&k_o->body, OP_MBAR_WAIT, ROLE_FULL);
-  if (wait) insert(&first_reads, cut(wait));
+  Stmt **wait = stmt_find_link(&k_o->body, OP_MBAR_WAIT, ROLE_FULL);
+  if (wait) stmt_insert(&first_reads, stmt_cut(wait));
   Stmt *last = at_step(program, k_i->body, step, ex_const(arena, step->extent - 1));
   drop_never(&last);
   k_i->var = program_var(program, step->name, VAR_LOOP, step->tier, step->extent - 1);
   const Expr *now = ex_var(arena, k_i->var);
-  substitute(program, k_i->body, step, now);
-  insert(&k_i->body, at_step(program, reads, step, ex_add_const(arena, now, 1)));
+  stmt_substitute(program, k_i->body, step, now);
+  stmt_insert(&k_i->body, at_step(program, reads, step, ex_add_const(arena, now, 1)));
   Stmt *ahead = if_next(program, first_reads, k_o, "k_n");
   Stmt *tail = stmt_last(k_o->body);
-  insert(&tail->next, last);
-  insert(&tail->next, ahead);
+  stmt_insert(&tail->next, last);
+  stmt_insert(&tail->next, ahead);
   Stmt **link = &kernel_inner(main_kernel(program))->body;
   while (*link != k_o) link = &(*link)->next;
-  insert(link, at_step(program, first_reads, k_o->var, first));
+  stmt_insert(link, at_step(program, first_reads, k_o->var, first));
 }
 
 void pass_fragment_buffer(Program *program, Product *product, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
-  Stmt *k_i = find_steps(product, k_o->body);
+  Stmt *k_i = stmt_find_steps(product, k_o->body);
   const Expr *half = ex_mod(program->arena, ex_var(program->arena, k_i->var), 2);
   Stmt *reads = NULL;
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
@@ -126,8 +129,8 @@ void pass_fragment_buffer(Program *program, Product *product, const Schedule *sc
     add_sets(fragment, 2);
     fragment->knob = knob;
     index_sets(k_i->body, fragment, half);
-    Stmt *read = cut(find_read(product, (AtomOperand)operand, &k_i->body));
-    insert(reads ? &stmt_last(reads)->next : &reads, read);
+    Stmt *read = stmt_cut(stmt_find_read(product, (AtomOperand)operand, &k_i->body));
+    stmt_insert(reads ? &stmt_last(reads)->next : &reads, read);
   }
   k_i->unroll = UNROLL_FULL;
   const Stmt *tail = stmt_last(k_o->body);

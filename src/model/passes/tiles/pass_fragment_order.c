@@ -16,6 +16,9 @@
 // them; that it is the default is no accident.
 #include <assert.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 enum { UP_FRONT = 1, ROW_BY_ROW = 2 };
@@ -58,13 +61,13 @@ static void reindex(Access *access, Stmt *stmt, void *context) {
 // A loop over the slab's k-steps around what reads one of them.
 static Stmt *read_steps(Program *program, Stmt *reads, const Var *k_i, const char *name) {
   Var *step = step_var(program, name, k_i->extent);
-  substitute(program, reads, k_i, ex_var(program->arena, step));
-  return wrap_register(program, knob, step, reads);
+  stmt_substitute(program, reads, k_i, ex_var(program->arena, step));
+  return stmt_wrap_register(program, knob, step, reads);
 }
 
 static void add_steps(Stmt *list, Buffer *fragment, const Expr *step, const Expr *atom) {
   Reindex to = {fragment, step, atom};
-  each_access(list, reindex, &to);
+  stmt_each_access(list, reindex, &to);
 }
 
 // ---- the whole slab -----------------------------------------------------------------------------
@@ -79,8 +82,8 @@ static void up_front(Program *program, const Product *product, Stmt **k_link, St
     add_steps(reads, fragment, now, NULL);
     add_steps(k_i->body, fragment, now, NULL);
   }
-  insert(k_link, read_steps(program, reads, k_i->var,
-                            axis_digit_name(program, product->axis[AXIS_K], "_f")));
+  stmt_insert(k_link, read_steps(program, reads, k_i->var,
+                                 axis_digit_name(program, product->axis[AXIS_K], "_f")));
 }
 
 // ---- rows and columns ---------------------------------------------------------------------------
@@ -93,7 +96,7 @@ static Stmt *unwrapped(Stmt *list, const Var *var) {
 // Fragments of B that one statement reads: 2 where ldmatrix brings a pair.
 static int64_t fragments_of_a_read(Stmt *b, const Buffer *fragment) {
   enum { REGISTER_BYTES = 4 };
-  const Stmt *load = find_op(b, OP_LDMATRIX, fragment->role);
+  const Stmt *load = stmt_find_op(b, OP_LDMATRIX, fragment->role);
   if (!load) return 1;
   return load->op.matrices * REGISTER_BYTES / (fragment->dim[1] * dtype_bytes(fragment->type));
 }
@@ -114,21 +117,21 @@ static Stmt *columns(Program *program, const Product *product, Stmt *k_i, Stmt *
   add_steps(reads, fragment, step, ex_const(arena, 0));
   add_steps(k_i->body, fragment, step, at);
   if (width > 1)
-    substitute(program, k_i->body, n,
-               ex_add(arena, ex_mul_const(arena, ex_var(arena, outer), width), at));
-  Stmt *multiply = wrap_register(program, KNOB_FN, inner, k_i);
+    stmt_substitute(program, k_i->body, n,
+                    ex_add(arena, ex_mul_const(arena, ex_var(arena, outer), width), at));
+  Stmt *multiply = stmt_wrap_register(program, KNOB_FN, inner, k_i);
   Stmt *column = stmt_list(read_steps(program, reads, k_i->var, "k_b"), multiply, NULL);
-  return wrap_register(program, KNOB_FN, outer, column);
+  return stmt_wrap_register(program, KNOB_FN, outer, column);
 }
 
 static void row_by_row(Program *program, const Product *product, Stmt **k_link, Stmt *a, Stmt *b) {
   Arena *arena = program->arena;
-  Stmt *k_i = cut(k_link);
+  Stmt *k_i = stmt_cut(k_link);
   Var *m = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var;
   Buffer *fragment = program_buffer(program, product->operand[ATOM_A].registers);
   const Expr *step = ex_var(arena, k_i->var), *only = ex_const(arena, 0);
   k_i->body = stmt_op(program, KNOB_ATOM_KIND,
-                      find_op(k_i->body, OP_MMA, product->operand[ATOM_C].registers)->op);
+                      stmt_find_op(k_i->body, OP_MMA, product->operand[ATOM_C].registers)->op);
   int64_t dim[] = {k_i->var->extent, 1, fragment->dim[1]};
   set_dims(fragment, 3, dim);
   a = unwrapped(a, m);
@@ -136,15 +139,15 @@ static void row_by_row(Program *program, const Product *product, Stmt **k_link, 
   add_steps(k_i->body, fragment, step, only);
   Stmt *row =
       stmt_list(read_steps(program, a, k_i->var, "k_a"), columns(program, product, k_i, b), NULL);
-  insert(k_link, wrap_register(program, KNOB_FM, m, row));
+  stmt_insert(k_link, stmt_wrap_register(program, KNOB_FM, m, row));
 }
 
 void pass_fragment_order(Program *program, Product *product, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
-  Stmt *k_i = find_steps(product, k_o->body), **link = &k_o->body;
+  Stmt *k_i = stmt_find_steps(product, k_o->body), **link = &k_o->body;
   while (*link != k_i) link = &(*link)->next;
-  Stmt *a = cut(find_read(product, ATOM_A, &k_i->body));
-  Stmt *b = cut(find_read(product, ATOM_B, &k_i->body));
+  Stmt *a = stmt_cut(stmt_find_read(product, ATOM_A, &k_i->body));
+  Stmt *b = stmt_cut(stmt_find_read(product, ATOM_B, &k_i->body));
   assert(k_i->body && !k_i->body->next);
   k_i->unroll = UNROLL_FULL;
   k_i->knob = knob;

@@ -4,6 +4,7 @@
 // __launch_bounds__. Worked example, 256 threads and two blocks: 65,536 registers / 512 threads
 // leave 128 for each. Left to itself the compiler takes 167 for the 8 × 8 tile, and one block is
 // all that fits.
+#include "model/ir/program.h"
 #include "model/passes/passes.h"
 
 bool pass_launch_bounds_wanted(const Schedule *schedule) {

@@ -6,6 +6,9 @@
 //
 // Worked example, BM = 16, FM = 8: m = m_b·128 + m_t·8 + m_r. Per k-step a thread loads 8 + 8
 // values for 64 multiply-adds, 0.25 loads per multiply-add instead of 2.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_register_tile_wanted(const Schedule *schedule) {
@@ -69,10 +72,10 @@ static void wrap_ops(Program *program, const ProductOperand *operand, Stmt **lis
     bool cell = touches(stmt, operand[ATOM_C].registers);
     bool column = cell || touches(stmt, operand[ATOM_B].registers);
     bool row = cell || touches(stmt, operand[ATOM_A].registers);
-    Stmt *alone = cut(link);
-    if (column) alone = wrap_register(program, KNOB_FN, n, alone);
-    if (row) alone = wrap_register(program, KNOB_FM, m, alone);
-    insert(link, alone);
+    Stmt *alone = stmt_cut(link);
+    if (column) alone = stmt_wrap_register(program, KNOB_FN, n, alone);
+    if (row) alone = stmt_wrap_register(program, KNOB_FM, m, alone);
+    stmt_insert(link, alone);
   }
 }
 
@@ -88,7 +91,7 @@ void pass_register_tile(Program *program, Product *product, const Schedule *sche
   reshape(program_buffer(program, operand[ATOM_A].registers), fm, 1, KNOB_FM);
   reshape(program_buffer(program, operand[ATOM_B].registers), fn, 1, KNOB_FN);
   Cells cells = {product->operand, ex_var(program->arena, m), ex_var(program->arena, n)};
-  each_access(kernel->body, index_registers, &cells);
+  stmt_each_access(kernel->body, index_registers, &cells);
   wrap_ops(program, product->operand, &kernel->body->body->body->body->body, m, n);
   apply_axes(program, product);
 }

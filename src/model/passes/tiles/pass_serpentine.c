@@ -9,6 +9,8 @@
 // columns, 410 with the turns.
 //
 // Worked example, FM = 4, FN = 2: (0,0) (1,0) (2,0) (3,0) (3,1) (2,1) (1,1) (0,1).
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_serpentine_wanted(const Schedule *schedule) {
@@ -34,7 +36,7 @@ static void turn(Stmt *rows, int depth, void *context) {
   const Expr *down = ex_var(arena, m);
   const Expr *up = ex_sub(arena, ex_const(arena, m->extent - 1), down);
   const Expr *is_odd = ex_mod(arena, ex_var(arena, n), 2);
-  substitute(program, columns->body, m, ex_select(arena, is_odd, up, down));
+  stmt_substitute(program, columns->body, m, ex_select(arena, is_odd, up, down));
   rows->var = n;
   columns->var = m;
   rows->knob = columns->knob = KNOB_SERPENTINE;

@@ -8,6 +8,9 @@
 // Worked example, K = 16384, SPLITK = 8: P = 2048 and 8 times as many blocks. It is not enough to
 // let split 0 store and the others add: nothing orders split 0 first, and its store may wipe out a
 // sum that another split has already added. That is why there is a `zero` kernel.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 enum { SIDE_THREADS = 256 };
@@ -77,7 +80,7 @@ static void split_axis(Program *program, const Product *product, const Schedule 
   int64_t step = k->digit[0].weight;  // 1, or the depth of an atom
   int64_t part = ceil_div(ceil_div(k->digit[0].var->extent, splits), bk) * bk;
   Kernel *kernel = main_kernel(program);
-  Stmt *loop = find_loop(kernel->body, k->digit[0].var);
+  Stmt *loop = stmt_find_loop(kernel->body, k->digit[0].var);
   Var *outer = program_var(program, "k_s", VAR_LOOP, TIER_BLOCK, splits);
   loop->var = program_var(program, "k", VAR_LOOP, TIER_SERIAL, part);
   k->n_digits = 2;
@@ -110,7 +113,7 @@ static void add_atomically(Program *program, Stmt *store) {
 
 void pass_split_k(Program *program, Product *product, const Schedule *schedule) {
   split_axis(program, product, schedule);
-  Stmt *store = find_op(main_kernel(program)->body, OP_STORE, product->operand[ATOM_C].global);
+  Stmt *store = stmt_find_op(main_kernel(program)->body, OP_STORE, product->operand[ATOM_C].global);
   if (schedule->value[KNOB_ATOMIC_FREE_SPLITK])
     store_partials(program, product, store);
   else

@@ -14,6 +14,8 @@
 // Worked example, 8 copies of A over 3 steps: 3, 3 and 2. Step k_i takes copies k_i · 3 + 0, 1, 2,
 // as far as they are below 8. From step 1 on it is k_i - 1 that counts, round the n steps of a
 // slab: (k_i + n - 1) mod n, so that step 0 comes last and finds no copies left.
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_COPY_STEPS;
@@ -35,11 +37,11 @@ static Stmt *share_of(Program *program, Stmt *copies, const Expr *step, int64_t 
   Var *c = program_var(program, all->name, VAR_LET, TIER_REGISTER, extent);
   const Expr *number = ex_mul_const(arena, step, share);
   if (share > 1) number = ex_add(arena, number, ex_var(arena, i));
-  substitute(program, copies->body, all, ex_var(arena, c));
+  stmt_substitute(program, copies->body, all, ex_var(arena, c));
   Stmt *copy = stmt_list(stmt_let(program, knob, c, number), copies->body, NULL);
   const Expr *some = ex_lt(arena, number, ex_const(arena, extent));
   if (!expr_is_const(some, 1)) copy = stmt_if(program, knob, some, copy);
-  return wrap_register(program, knob, i, copy);
+  return stmt_wrap_register(program, knob, i, copy);
 }
 
 // The k-step, counted from `from`, which is moved up where the slab would end before the copies.
@@ -52,25 +54,25 @@ static const Expr *first_is(Arena *arena, const Var *k_i, int64_t from, int64_t 
 
 void pass_spread(Program *program, Product *product, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
-  Stmt *k_i = *find_multiply(product, &k_o->body);
-  Stmt **ahead_link = find_link(&k_o->body, OP_CP_ASYNC, ROLE_COUNT);
+  Stmt *k_i = *stmt_find_multiply(product, &k_o->body);
+  Stmt **ahead_link = stmt_find_link(&k_o->body, OP_CP_ASYNC, ROLE_COUNT);
   if (!ahead_link) return;  // K is so short that the prologue has fetched it all
   if (k_i->kind != STMT_LOOP || k_i->var->tier != TIER_STAGE_INNER)
     return;  // an order without steps
-  Stmt *ahead = cut(ahead_link);
-  insert(&k_i->next, cut(find_link(&k_o->body, OP_CP_COMMIT, ROLE_COUNT)));
+  Stmt *ahead = stmt_cut(ahead_link);
+  stmt_insert(&k_i->next, stmt_cut(stmt_find_link(&k_o->body, OP_CP_COMMIT, ROLE_COUNT)));
   int64_t steps = schedule->value[KNOB_COPY_STEPS];
   if (steps > k_i->var->extent) steps = k_i->var->extent;
   const Expr *step = first_is(program->arena, k_i->var, schedule->value[KNOB_COPY_FROM], steps);
   Stmt *heaps = ahead->body->next;  // behind the LET of the slab's number
   ahead->body->next = NULL;
   while (heaps) {
-    Stmt *heap = cut(&heaps);
+    Stmt *heap = stmt_cut(&heaps);
     stmt_last(ahead->body)->next = share_of(program, heap, step, steps);
   }
   ahead->predicated = true;
   ahead->knob = knob;
   ahead->note = "this step's share of the copies of a slab ahead";
-  insert(find_multiply(product, &k_i->body), ahead);
+  stmt_insert(stmt_find_multiply(product, &k_i->body), ahead);
   k_i->unroll = UNROLL_FULL;
 }

@@ -6,6 +6,8 @@
 // Worked example, M = N = 64, BM = BN = 16: m = m_b·16 + m_t with m_b in 0..4, m_t in 0..16. A tile
 // at the edge covers cells that do not exist; their guards follow from the ranges (m_b·16 + m_t < M
 // is dropped where it always holds).
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_tile_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] == 0; }
@@ -24,7 +26,7 @@ static void factor(Program *program, Axis *axis, const char *block, const char *
 static Stmt *peel(Program *program, const Product *product, Stmt *nest) {
   const Axis *axes[] = {product->axis[AXIS_M], product->axis[AXIS_N]};
   for (int i = 0; i < 2; i++) {
-    substitute(program, nest->body, nest->var, axis_expr(program->arena, axes[i]));
+    stmt_substitute(program, nest->body, nest->var, axis_expr(program->arena, axes[i]));
     nest = nest->body;
   }
   return nest;

@@ -2,12 +2,15 @@
 //
 // Requires: persistent. Ensures: m_b and n_b are other LETs over t, in each role that has them.
 // Preserves: which tiles there are; with SPLITK the parts of K stay outermost.
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_tile_order_wanted(const Schedule *schedule) {
   const int64_t *v = schedule->value;
-  bool by_group = v[KNOB_TILE_ORDER] == ORDER_GROUP || v[KNOB_TILE_ORDER] == ORDER_GPC;
-  bool groups = by_group && (v[KNOB_GROUP_M] > 1 || v[KNOB_GROUP_N] > 1);
+  bool groups =
+      tile_order_is_grouped(v[KNOB_TILE_ORDER]) && (v[KNOB_GROUP_M] > 1 || v[KNOB_GROUP_N] > 1);
   return pass_persistent_wanted(schedule) && (groups || v[KNOB_TILE_ORDER] == ORDER_HILBERT);
 }
 
@@ -35,7 +38,7 @@ static void reorder(Stmt *stmt, int depth, void *context) {
   if (!stmt->body) return;
   Stmt **n = rebind(stmt, to->product->axis[AXIS_N], place->knob_n, place->column);
   Stmt **m = rebind(stmt, to->product->axis[AXIS_M], place->knob_m, place->row);
-  if (place->let && (m || n)) insert(m ? m : n, copy_list(to->program, place->let));
+  if (place->let && (m || n)) stmt_insert(m ? m : n, stmt_copy_list(to->program, place->let));
 }
 
 void pass_tile_order(Program *program, Product *product, const Schedule *schedule) {

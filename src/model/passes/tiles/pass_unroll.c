@@ -8,6 +8,8 @@
 // copy of the body and no register holds where a slab begins. Worked example, three slots: a tf32
 // kernel of 128 × 128 × 32 goes from 60 spilled bytes and 173 TFLOP/s to none and 217 (H200,
 // 4096³).
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_unroll_wanted(const Schedule *schedule) {
@@ -27,7 +29,7 @@ void pass_unroll(Program *program, Product *product, const Schedule *schedule) {
   if (schedule->value[KNOB_UNROLL_RING]) unroll_ring(program, schedule->value[KNOB_BUFFER_COUNT]);
   if (schedule->value[KNOB_UNROLL_K] == 0) return;
   const Axis *k = product->axis[AXIS_K];
-  Stmt *loop = find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
+  Stmt *loop = stmt_find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
   int64_t by = schedule->value[KNOB_UNROLL_K];
   // With a register buffer the loop is unrolled whole already (halves are named by the k-step), and
   // may have lost its last step, and with it the axis' variable.

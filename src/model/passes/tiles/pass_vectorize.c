@@ -7,6 +7,9 @@
 // Worked example: for m_r in 0..8: a[m_r] = A_s[k_i, m_t·8 + m_r] becomes two 16-byte loads. The
 // alignment is proven, not hoped for: m_t·8 + 132·k_i is a multiple of 4 (expr_divisor), with a pad
 // of 1 it is not, and the loads stay narrow.
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 bool pass_vectorize_wanted(const Schedule *schedule) {
@@ -99,7 +102,7 @@ static void widen_run(Program *program, Stmt *loop, int width) {
     bool again = str_equal(name + 1, "_v");  // n_v of an earlier split: n_w and n_u
     const char *outer = arena_printf(program->arena, "%.1s_%s", name, again ? "w" : "q");
     const char *inner = arena_printf(program->arena, "%.1s_%s", name, again ? "u" : "v");
-    split_register(program, loop->var, width, outer, inner, KNOB_VECTORIZE);
+    stmt_split_register(program, loop->var, width, outer, inner, KNOB_VECTORIZE);
   } else {
     collapse(program, loop);
   }

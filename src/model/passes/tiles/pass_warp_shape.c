@@ -7,6 +7,8 @@
 // LANE_ORDER = 1 deals the five lane bits out alternately, bit 0 to N, bit 1 to M, bit 2 to N, …:
 // lanes l and l^1 then share a row of A and lanes l and l^2 a column of B, so that 16-byte reads of
 // either operand merge pairwise (two phases instead of four).
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 enum { LANE_BITS = 5 };
@@ -111,7 +113,7 @@ void pass_warp_shape(Program *program, Product *product, const Schedule *schedul
                   side_of(product, AXIS_N, schedule->value[KNOB_BN], LANES / lanes_m)};
   LaneDigit lane[LANE_BITS];
   int n_lane = deal_bits(side, schedule->value[KNOB_LANE_ORDER], lane);
-  Stmt *m_t = find_tier(main_kernel(program)->body, TIER_THREAD), *n_t = m_t->body;
+  Stmt *m_t = stmt_find_tier(main_kernel(program)->body, TIER_THREAD), *n_t = m_t->body;
   Stmt *nest = add_lane_loops(program, side, lane, n_lane, n_t->body);
   replace_loop(m_t, add_warp_loops(program, side, nest));
   for (int axis = AXIS_M; axis <= AXIS_N; axis++)

@@ -16,6 +16,8 @@
 // in 512 steps, where one wait in four steps would be 128.
 #include <math.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/readings/cost/calibration.h"
 #include "model/readings/derive.h"

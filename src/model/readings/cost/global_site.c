@@ -13,7 +13,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/ir/warp_walk.h"
 #include "model/readings/derive.h"
 

@@ -18,9 +18,13 @@
 #include <stdlib.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
-enum { LOOPS_MAX = 8, LETS_MAX = 16, INSTANCES_MAX = 2048, BASES_MAX = 256, MERGED_BYTES_MAX = 16 };
+// INSTANCES_MAX bounds the work; a
+// site beyond it is taken as written.
+enum { INSTANCES_MAX = 4096, MERGED_BYTES_MAX = 16 };
 
 // LLVM does it so for this target: a loop of known length is unrolled whole while all its
 // iterations together have WHOLE_MAX instructions, and else by as many as have a quarter of that.
@@ -37,15 +41,15 @@ typedef struct Merger {
   Arena *arena;
   const Program *program;
   const Site *site;
-  const Stmt *loop[LOOPS_MAX];  // around the statement, those that are unrolled …
-  int64_t turns[LOOPS_MAX];     // … by so many iterations
+  const Stmt *loop[DIGITS_MAX];  // around the statement, those that are unrolled …
+  int64_t turns[DIGITS_MAX];     // … by so many iterations
   int n_loops;
-  const Stmt *let[LETS_MAX];  // in front of the statement, outermost first
+  const Stmt *let[DIGITS_MAX];  // in front of the statement, outermost first
   int n_lets;
-  const Expr *base[BASES_MAX];  // in elements
+  const Expr **base;  // [n_bases] in elements
   int n_bases;
   Instance *instance;
-  int64_t n, room;
+  int64_t n;
 } Merger;
 
 // ---- which loops are unrolled -------------------------------------------------------------------
@@ -80,10 +84,10 @@ static bool find_path(Merger *merger, const Stmt *list, const Stmt *stmt) {
   const int lets_outside = merger->n_lets;
   for (; list; list = list->next) {
     if (list == stmt) return true;
-    if (list->kind == STMT_LET && merger->n_lets < LETS_MAX) merger->let[merger->n_lets++] = list;
+    if (list->kind == STMT_LET && merger->n_lets < DIGITS_MAX) merger->let[merger->n_lets++] = list;
     if (!list->body) continue;
     int64_t turns = list->kind == STMT_LOOP ? turns_of(list) : 1;
-    bool counts = turns > 1 && merger->n_loops < LOOPS_MAX;
+    bool counts = turns > 1 && merger->n_loops < DIGITS_MAX;
     if (counts) {
       merger->turns[merger->n_loops] = turns;
       merger->loop[merger->n_loops++] = list;
@@ -108,7 +112,7 @@ static bool moves_with_a_loop(const Merger *merger, int i, const bool *moves) {
 // The offset with what a name stands for in its place, where that moves with an unrolled loop: with
 // k_j = k_i + 1 the address moves with k_i.
 static const Expr *without_names(const Merger *merger, const Expr *offset) {
-  bool moves[LETS_MAX];
+  bool moves[DIGITS_MAX];
   for (int i = 0; i < merger->n_lets; i++) moves[i] = moves_with_a_loop(merger, i, moves);
   for (int i = merger->n_lets - 1; i >= 0; i--)
     if (moves[i])
@@ -133,14 +137,19 @@ static const Expr *without_constant(const Expr *expr, int64_t *constant) {
 static int find_base(Merger *merger, const Expr *base) {
   int at = 0;
   while (at < merger->n_bases && !expr_equal(merger->base[at], base)) at++;
-  if (at == merger->n_bases && at < BASES_MAX) merger->base[merger->n_bases++] = base;
+  if (at == merger->n_bases) merger->base[merger->n_bases++] = base;
   return at;
+}
+
+static int64_t count_instances(const Merger *merger) {
+  int64_t n = 1;
+  for (int i = 0; i < merger->n_loops && n <= INSTANCES_MAX; i++) n *= merger->turns[i];
+  return n;
 }
 
 static void add_instance(Merger *merger, const Expr *offset, int64_t further) {
   int64_t constant, bytes = dtype_bytes(merger->site->slab->type);
   int base = find_base(merger, without_constant(offset, &constant));
-  if (base == BASES_MAX || merger->n == merger->room) return;
   int64_t at = (constant + further) * bytes + merger->site->slab->offset_bytes;
   merger->instance[merger->n++] = (Instance){base, at};
 }
@@ -225,13 +234,15 @@ static void count_widths(const Merger *merger, int64_t *count) {
 
 static void predict_site(Arena *arena, const Program *program, const Site *site,
                          MachineAccesses *out, MachineAccess *access) {
-  Merger merger = {.arena = arena, .program = program, .site = site, .room = INSTANCES_MAX};
+  Merger merger = {.arena = arena, .program = program, .site = site};
   const Access *shared = site->is_store ? &site->stmt->op.dst : &site->stmt->op.src;
   int64_t count[SITE_FORMS_MAX] = {0};
   if (!find_path(&merger, outer_k_loop(program)->body, site->stmt)) return;
-  merger.instance = ARENA_ARRAY(arena, Instance, INSTANCES_MAX);
+  const int64_t n = count_instances(&merger);
+  if (n > INSTANCES_MAX) return;
+  merger.instance = ARENA_ARRAY(arena, Instance, n);
+  merger.base = ARENA_ARRAY(arena, const Expr *, n);
   expand(&merger, without_names(&merger, access_offset(arena, shared)), 0, 0);
-  if (merger.n == 0 || merger.n == merger.room) return;
   qsort(merger.instance, (size_t)merger.n, sizeof *merger.instance, by_address);
   count_widths(&merger, count);
   if (count[site->as_written - site->width] == merger.n) return;

@@ -20,7 +20,12 @@
 #include <stdio.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
 #include "model/readings/derive.h"
 
@@ -63,7 +68,7 @@ static bool find_part(const Program *program, AttentionPart *part) {
                           .rows = own_extent(scores->axis[AXIS_M]),
                           .keys = own_extent(scores->axis[AXIS_N]),
                           .dim = program->problem.k,
-                          .keeps_queries = !find_read(scores, ATOM_A, &walk->body)};
+                          .keeps_queries = !stmt_find_read(scores, ATOM_A, &walk->body)};
   return true;
 }
 

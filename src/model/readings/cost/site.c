@@ -17,6 +17,10 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/ir/warp_walk.h"
 #include "model/readings/derive.h"
 #include "model/words/fragment.h"

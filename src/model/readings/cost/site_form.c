@@ -10,6 +10,8 @@
 #include <math.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 #include "model/readings/cost/merge.h"
 #include "model/readings/derive.h"
 

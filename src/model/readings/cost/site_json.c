@@ -7,6 +7,9 @@
 
 #include <math.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
+
 static int limiter_count(const Resources *resources) {
   int n = 0;
   while (resources->limiters[n]) n++;

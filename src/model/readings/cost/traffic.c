@@ -27,7 +27,11 @@
 #include <math.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/cost/l2_replay.h"
 #include "model/readings/derive.h"
 #include "model/words/fragment.h"

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 
 enum { FRAGMENT_ROWS = 8, FRAGMENT_BYTES = 16 };

@@ -8,7 +8,7 @@
 // one line for each operand of each product, a matmul's A, B and C, or attention's Q, K, S, P, V
 // and O. Fragments count as there: matrices of eight rows of 16 bytes, of sums 8 × 8.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "model/words/fragment.h"
 
 enum { BLOCK_TILES_MAX = PRODUCTS_MAX * ATOM_OPERANDS };

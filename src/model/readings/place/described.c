@@ -3,6 +3,10 @@
 #include "model/readings/place/described.h"
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 static int find(const DescribedSlabs *slabs, const Buffer *buffer) {
   int i = 0;

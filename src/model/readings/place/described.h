@@ -4,7 +4,7 @@
 //   DescribedSlabs slabs = described_slabs(program);        A_s, B_s, written by TMA, read by wgmma
 //   described_sentence(arena, &slabs)
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 enum { DESCRIBED_MAX = 4 };
 

@@ -85,7 +85,7 @@ const char *ldmatrix_matrix_text(Arena *arena, const LdMatrix *load, int matrix)
 // " values 0 1", " value 3", " values 0 1 4 5 8 9 12 13 … 29"
 static void add_numbers(Str *out, const char *what, const int *number, int n) {
   enum { SHOWN = 8 };
-  str_printf(out, "%s%s", what, n == 1 ? "" : "s");
+  str_printf(out, "%s%s", what, plural_s(n));
   for (int i = 0; i < n && i < SHOWN; i++) str_printf(out, " %d", number[i]);
   if (n > SHOWN) str_printf(out, " … %d", number[n - 1]);
 }

@@ -19,7 +19,9 @@
 
 #include "base/whole.h"
 #include "model/ir/lanes.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ops/ops.h"
 
 static const struct {
   const char *name, *help;
@@ -225,15 +227,15 @@ static int64_t count_parts(const Grid *grid, int64_t blocks) {
 
 // Clusters are on the chip together as far as each fits in a place of it; of lists that clusters
 // claim a few may have no tiles.
-static void find_gpcs(Arena *arena, Grid *grid, const Model *model) {
-  const Stmt *tiles = grid->launch.tiles;
+static void find_places(Arena *arena, Grid *grid, const Model *model) {
+  const Stmt *claim = stmt_find_action(program_main(grid->program)->body, ACTION_CLAIM, ROLE_COUNT);
   const ListShape shape = {.tiles = grid->n_ctas / grid->launch.cluster,
                            .cluster = (int)grid->launch.cluster,
                            .blocks = (int)grid->blocks_per_sm};
-  const bool placed = tiles && tiles->expr;
-  grid->anywhere = gpc_map(arena, model->target, shape, false);
-  grid->gpcs = placed ? gpc_map(arena, model->target, shape, true) : grid->anywhere;
-  if (grid->gpcs) grid->wave_ctas = grid->gpcs->lists * grid->launch.cluster;
+  ListDeal *deal = claim ? op_deal(claim->op.kind) : NULL;
+  grid->anywhere = chip_map(arena, model->target, shape, NULL);
+  grid->chip = deal ? chip_map(arena, model->target, shape, deal) : grid->anywhere;
+  if (grid->chip) grid->wave_ctas = grid->chip->lists * grid->launch.cluster;
 }
 
 static void count_waves(Arena *arena, Grid *grid, const Model *model) {
@@ -242,7 +244,7 @@ static void count_waves(Arena *arena, Grid *grid, const Model *model) {
   grid->l2_bytes = model->target->l2_bytes;
   const int64_t room = grid->blocks_per_sm * grid->sm_count;
   grid->wave_ctas = room;
-  if (grid->persistent || grid->launch.cluster > 1) find_gpcs(arena, grid, model);
+  if (grid->persistent || grid->launch.cluster > 1) find_places(arena, grid, model);
   grid->n_waves = ceil_div(grid->n_ctas, grid->wave_ctas);
   grid->tail_ctas = grid->n_ctas - (grid->n_waves - 1) * grid->wave_ctas;
   grid->tail_parts = count_parts(grid, min64(grid->n_ctas, grid->wave_ctas));
@@ -275,9 +277,9 @@ bool grid_item(const Grid *grid, int64_t block, int64_t i, GridItem *out) {
   return part < grid->tail_parts;
 }
 
-int grid_gpc(const Grid *grid, int64_t index) {
-  if (!grid->gpcs || !grid->gpcs->placed) return -1;
-  return grid->gpcs->of_list[index / grid->launch.cluster % grid->gpcs->lists];
+int grid_place(const Grid *grid, int64_t index) {
+  if (!grid->chip || !grid->chip->placed) return -1;
+  return grid->chip->of_list[index / grid->launch.cluster % grid->chip->lists];
 }
 
 const char *grid_span_here(const Grid *grid, GridSpan span) {
@@ -338,7 +340,7 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   grid->cluster_cols = cluster_count(axis[AXIS_N]);
   grid->sharers_a = program_sharers(arena, program, ROLE_A);
   grid->sharers_b = program_sharers(arena, program, ROLE_B);
-  grid->adds = find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
+  grid->adds = stmt_find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
   grid->persistent = grid->launch.tiles != NULL;
   count_waves(arena, grid, model);

@@ -16,8 +16,9 @@
 // its part of K. A window is a run of consecutive CTAs; its working set is the distinct panels in
 // it, each counted once, edges as they are.
 #pragma once
+#include "model/ir/launch.h"
 #include "model/readings/model.h"
-#include "model/readings/place/gpc_map.h"
+#include "model/readings/place/chip_map.h"
 
 enum {
   GRID_BATCH = LANES,          // CTAs that are evaluated together
@@ -55,8 +56,8 @@ typedef struct Grid {
   bool partial;                  // splits leave partial sums for a second kernel
   bool persistent;               // blocks have lists of tiles
   // Where clusters and persistent blocks are on the chip; NULL: no source says it. `anywhere` is
-  // the same for clusters that do not ask for a place, and gpcs itself where these do not.
-  const GpcMap *gpcs, *anywhere;
+  // the same for clusters that do not ask for a place, and chip itself where these do not.
+  const ChipMap *chip, *anywhere;
 
   // CTA i · stride works on tile (split · rows + row) · cols + col.
   int64_t stride, n_mapped;
@@ -118,7 +119,7 @@ typedef struct GridItem {
 bool grid_item(const Grid *grid, int64_t block, int64_t i, GridItem *out);  // false: it has no more
 int64_t grid_blocks(const Grid *grid);  // of the grid that have work; an estimate if persistent
 // The place of the chip in which the block of a tile is; -1: any, or nobody knows.
-int grid_gpc(const Grid *grid, int64_t index);
+int grid_place(const Grid *grid, int64_t index);
 
 // "CTA", "CTAs", "wave", "waves"; for a persistent kernel "tile", "tiles", "turn", "turns".
 typedef struct GridWords {

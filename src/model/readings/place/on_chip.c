@@ -11,10 +11,14 @@
 #include "model/readings/place/on_chip.h"
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/cluster_walk.h"
 #include "model/ir/lanes.h"
+#include "model/ir/launch.h"
 #include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 enum { SETS_MAX = 8 };
 

@@ -10,6 +10,7 @@
 // N are counted from the cluster's own first ones; ranks are bits of a mask, as the instructions
 // have them.
 #pragma once
+#include "model/ir/role.h"
 #include "model/readings/model.h"
 
 enum { CHIP_BARRIERS = 8, CHIP_USES = 6, CHIP_RANGES = 16, CHIP_FIRST_SLABS = 10 };

@@ -9,8 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 
 // The registers of one thread along an axis: every combination of the digits that it keeps.
 typedef struct Kept {

@@ -7,7 +7,7 @@
 // Cells count from the corner of the tile. Every CTA's tile is shared out alike; where consumers
 // take tiles by turns it is the first one's.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "model/words/fragment.h"
 
 typedef struct TileOwner {

@@ -10,7 +10,9 @@
 #include "model/readings/place/trace.h"
 
 #include "banks/engine/bank.h"
+#include "model/ir/buffer.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/place/tile_map.h"
 #include "model/readings/place/trace_walk.h"
 
@@ -151,7 +153,8 @@ static Trace trace_c(TraceWalk *walk, TraceAt at) {
 
 // Whether two CTAs multiply as one, each by the slabs of both.
 static bool is_of_pair(const TraceWalk *walk) {
-  const Stmt *product = find_action(program_main(walk->program)->body, ACTION_MULTIPLY, ROLE_COUNT);
+  const Stmt *product =
+      stmt_find_action(program_main(walk->program)->body, ACTION_MULTIPLY, ROLE_COUNT);
   return product && product->op.cta_group > 1;
 }
 

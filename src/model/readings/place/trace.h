@@ -12,7 +12,7 @@
 // statement of the program is evaluated for every lane, layouts, guards and rings included, and the
 // moves are those that touch the element.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "model/words/fragment.h"
 
 enum { TRACE_MOVES_MAX = 4 };

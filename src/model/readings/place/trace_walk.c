@@ -14,7 +14,10 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 
 enum { RING_MAX = 8 };
 
@@ -522,7 +525,7 @@ TraceWalk trace_walk_new(Arena *arena, const Program *program, int64_t cta, Trac
   TraceStep step;
   if (trace_k_step(program, at, &step)) {
     const Digit *digit = slab_digit(program, at.product).digit;
-    walk.k_loop = find_loop(program_main(program)->body, digit->var);
+    walk.k_loop = stmt_find_loop(program_main(program)->body, digit->var);
     walk.k_from = step.iteration > RING_MAX ? step.iteration - RING_MAX : 0;
     walk.k_to = min64(step.iteration + 2, digit->var->extent);
   }

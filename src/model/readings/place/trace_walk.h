@@ -5,6 +5,8 @@
 //                       .thread = -1, .after = -1, .before = INT64_MAX, .prefer = -1};
 //   TraceTouch touch = trace_look_for(&walk, &query);        touch.found, .time, .move
 #pragma once
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
 #include "model/readings/place/trace.h"
 

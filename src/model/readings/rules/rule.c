@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/program.h"
 #include "model/passes/copy/slab_layout.h"
 #include "model/passes/passes.h"
 #include "model/readings/derive.h"
@@ -288,8 +289,7 @@ static const char *share_fault(const Facts *f, int side) {
   if (!value(f, KNOB_MULTICAST) || pass_multicast_divides(slab_rows(f, side), panels, blocks))
     return NULL;
   return TELL(f, "%lld blocks share %lld rows in %lld panel%s of %s", (long long)blocks,
-              (long long)slab_rows(f, side), (long long)panels, panels == 1 ? "" : "s",
-              side_name(side));
+              (long long)slab_rows(f, side), (long long)panels, plural_s(panels), side_name(side));
 }
 
 // Bytes that come to one slot, all counted in one phase.

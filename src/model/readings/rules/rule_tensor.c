@@ -2,6 +2,7 @@
 //
 // Worked example, WM=2, FN=2, ATOM_N=256: two warpgroups with two atoms of 256 columns each are
 // 1,024 columns of sums, and there are 512.
+#include "model/ir/problem.h"
 #include "model/passes/tensor/tensor_body.h"
 #include "model/passes/tensor/tensor_factors.h"
 #include "model/readings/rules/rule_facts.h"

@@ -11,6 +11,8 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 #include "model/readings/rules/skeleton_checks.h"
 
 const char *skeleton_part_name(SkeletonPart part) {
@@ -59,8 +61,8 @@ static const char *who_does(Arena *arena, const StmtFacts *facts, int lanes, boo
   if (apart && facts->role)
     return arena_printf(arena, "it stands in the role %s", facts->role->name);
   if (facts->lanes != lanes)
-    return arena_printf(arena, "%d lane%s of a warp do%s", facts->lanes,
-                        facts->lanes == 1 ? "" : "s", facts->lanes == 1 ? "es" : "");
+    return arena_printf(arena, "%d lane%s of a warp do%s", facts->lanes, plural_s(facts->lanes),
+                        facts->lanes == 1 ? "es" : "");
   return arena_printf(arena, "%lld threads do", (long long)facts->threads);
 }
 

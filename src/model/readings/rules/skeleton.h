@@ -10,7 +10,7 @@
 // alone. Nothing is run: conditions are evaluated for every thread of a cluster, orders are orders
 // in the text.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 typedef enum SkeletonPart {
   SKELETON_BEGIN,

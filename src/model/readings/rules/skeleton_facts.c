@@ -12,9 +12,11 @@
 #include "model/readings/rules/skeleton_facts.h"
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/cluster_walk.h"
 #include "model/ir/elect.h"
 #include "model/ir/op.h"
+#include "model/ir/stmt.h"
 
 enum { ELEMENTS_MAX = 64, WARPS_MAX = 64, SLAB_TURNS = 2 };
 

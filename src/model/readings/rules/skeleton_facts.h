@@ -1,7 +1,11 @@
 // What the checks of skeleton.c ask of a program: who reaches which statement, where it stands, and
 // what a phase of each mbarrier gets.
 #pragma once
+#include "model/ir/launch.h"
+#include "model/ir/names.h"
+#include "model/ir/op_kind.h"
 #include "model/ir/program.h"
+#include "model/ir/role.h"
 
 enum { SKELETON_BARRIERS = 8 };
 

@@ -4,6 +4,9 @@
 // multiplies, the nearest wait for full in front of it is asked for, in the same role. There is
 // one: ok, and the line is at it. There is none in front: wrong, if one stands elsewhere, else
 // missing.
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "model/readings/rules/skeleton_checks.h"
 
 typedef enum Needs { ALWAYS, IF_ROLES, IF_LISTS, IF_ROWS_READ } Needs;

@@ -7,6 +7,8 @@
 #include "model/readings/rules/smem_budget.h"
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 
 static int64_t end_of(const Buffer *buffer) { return buffer->offset_bytes + buffer_bytes(buffer); }
 

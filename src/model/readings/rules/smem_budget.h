@@ -8,7 +8,7 @@
 // are 2 * 16 KiB; with a slab of 8 KiB for C and a few mbarriers, 6 stages are 200 KiB and a
 // seventh would be too much.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "model/words/target.h"
 
 typedef struct SmemPart {

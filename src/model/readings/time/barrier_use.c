@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 enum { TURNS = 3 };
 

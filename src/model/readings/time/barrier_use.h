@@ -9,7 +9,7 @@
 // In front of the first barrier K was copied, and V read by the turn before: behind it K is read,
 // and V overwritten. For the second one they have changed places.
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 enum { BARRIER_BUFFERS_MAX = 8, BARRIERS_MAX = 32 };
 

@@ -21,7 +21,12 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/knob_use.h"
 #include "model/readings/rules/rule.h"
@@ -281,7 +286,7 @@ static void walk_producer(Walk *walk, const Launch *launch) {
   while (role && !stmt_is_role(role, WORK_FETCHES)) role = role->next;
   if (!role) return;
   start(walk, launch, launch->n_threads);
-  walk_list(walk, find_tier(role->body, TIER_SERIAL_OUTER)->body);
+  walk_list(walk, stmt_find_tier(role->body, TIER_SERIAL_OUTER)->body);
   const char *mbarrier = walk->row[0].mbarrier;
   walk->row[0] = walk->row[walk->steps->n - 1];
   walk->row[0].mbarrier = mbarrier;

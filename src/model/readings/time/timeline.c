@@ -22,7 +22,9 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/stmt.h"
 #include "model/readings/time/timeline_machine.h"
 
 // ---- environments -------------------------------------------------------------------------------
@@ -404,6 +406,6 @@ const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
                         (long long)event->phase);
   if (op_ends_with_group(op->kind))
     return arena_printf(arena, "at most %lld group%s in flight", (long long)op->groups,
-                        op->groups == 1 ? "" : "s");
+                        plural_s(op->groups));
   return arena_printf(arena, "%lld registers", (long long)op->registers);
 }

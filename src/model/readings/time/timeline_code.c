@@ -12,7 +12,10 @@
 #include <assert.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/time/timeline_machine.h"
 #include "model/words/fragment.h"
 

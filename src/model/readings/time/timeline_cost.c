@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/readings/derive.h"
 #include "model/readings/time/timeline_machine.h"
 #include "model/words/fragment.h"

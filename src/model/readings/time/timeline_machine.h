@@ -2,6 +2,10 @@
 //
 // Included by timeline*.c only.
 #pragma once
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/op_kind.h"
+#include "model/ir/program.h"
 #include "model/readings/time/timeline.h"
 #include "order/order_groups.h"
 #include "order/order_mbar.h"

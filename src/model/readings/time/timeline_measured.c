@@ -13,6 +13,11 @@
 #include <stdlib.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/launch.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 // ---- events -------------------------------------------------------------------------------------
 

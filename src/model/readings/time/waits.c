@@ -13,7 +13,11 @@
 #include <math.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/stmt.h"
 #include "model/ir/warp_walk.h"
 #include "model/readings/time/steps.h"
 

@@ -5,7 +5,7 @@
 //     2, 0    K and V are each asked for and waited for, one after the other
 //     0, 4    four slabs are under way while one is multiplied
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 
 // Of one block; of a persistent kernel, of one tile.
 typedef struct BlockWaits {

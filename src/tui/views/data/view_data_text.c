@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
 #include "model/readings/place/fragment_json.h"
 #include "tui/frame/view_json.h"

@@ -11,6 +11,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "tui/views/program/tier_style.h"
 
 enum { RANK_CHANGED, RANK_WAITS, RANK_LOOPS, RANK_SLABS, RANK_PRODUCTS, RANK_REST };

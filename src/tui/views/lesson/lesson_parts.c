@@ -135,6 +135,6 @@ void parts_add_remarks(Session *session, LessonParts *parts) {
   if (edits)
     parts_tell(parts, STYLE_WARN,
                arena_printf(session->frame, "%d knob%s turned since; = puts the step's back", edits,
-                            edits == 1 ? "" : "s"));
+                            plural_s(edits)));
   if (notes) parts_tell(parts, STYLE_NOTE, arena_printf(session->frame, "TEACHER %s", notes));
 }

@@ -4,6 +4,7 @@
 // its warps, the sectors they touch and how many would have done. The card is of one request.
 #include "tui/views/memory/banks_global.h"
 
+#include "model/ir/buffer.h"
 #include "tui/frame/view.h"
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/sector_card.h"
@@ -28,8 +29,8 @@ static void draw_title(Canvas *canvas, Rect in, const GlobalSite *site, const ch
   col = canvas_text(canvas, in, 1, 0, style, verdict) + 2;
   if (!count->known) return;
   col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d sector%s, ideal %d; %d line%s",
-                      count->sectors, count->sectors == 1 ? "" : "s", count->ideal, count->lines,
-                      count->lines == 1 ? "" : "s");
+                      count->sectors, plural_s(count->sectors), count->ideal, count->lines,
+                      plural_s(count->lines));
   if (col + 10 <= in.cols)
     canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", count->lines_ideal);
 }

@@ -124,7 +124,7 @@ static void draw_title(Canvas *canvas, Rect in, const Own *own) {
   col = canvas_text(canvas, in, 1, 0, style, verdict) + 2;
   if (!count->known) return;
   col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d", count->wavefronts,
-                      count->wavefronts == 1 ? "" : "s", count->ideal);
+                      plural_s(count->wavefronts), count->ideal);
   if (access->input.warp)
     canvas_printf(canvas, in, 1, col + 2, STYLE_DIM, "warp %d", access->input.warp);
 }
@@ -151,7 +151,7 @@ static void draw_layout(Canvas *canvas, Rect row, const OwnAccess *access,
   canvas_fit(canvas, row, 0, WRITE_COLS, row.cols - WRITE_COLS, ALIGN_LEFT, STYLE_OK,
              layout->expression);
   canvas_printf(canvas, cost, 0, 1, STYLE_TEXT, "%2d wavefront%s", layout->count.wavefronts,
-                layout->count.wavefronts == 1 ? "" : "s");
+                plural_s(layout->count.wavefronts));
   canvas_fit(canvas, note, 0, 1, note.cols - 1, ALIGN_LEFT, STYLE_DIM,
              say_price(access, layout, price));
 }

@@ -7,6 +7,9 @@
 #include <stdio.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/fmt.h"
 #include "tui/views/memory/chip.h"
 

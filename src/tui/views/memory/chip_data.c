@@ -1,6 +1,10 @@
 // The memory view as data: bytes of each buffer, mbarriers, columns, CTAs.
 #include <string.h>
 
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "tui/views/memory/chip.h"
 
 enum { TURN_NUMBERS = 3 };

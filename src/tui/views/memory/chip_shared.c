@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/fmt.h"
 #include "tui/views/memory/chip.h"
 
@@ -146,7 +150,7 @@ static void draw_sum(Canvas *canvas, Rect in, const ChipSide *side) {
            fmt_bytes(sm, (double)budget->sm_bytes),
            fmt_bytes(taken, (double)budget->reserved_bytes),
            (int)(budget->sm_bytes / max64(budget->bytes + budget->reserved_bytes, 1)),
-           budget->sm_bytes / max64(budget->bytes + budget->reserved_bytes, 1) == 1 ? "" : "s");
+           plural_s(budget->sm_bytes / max64(budget->bytes + budget->reserved_bytes, 1)));
   rect_take_left(&in, 1);
   canvas_wrap(canvas, in, STYLE_NOTE, text);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "tui/views/memory/chip.h"
 
 enum { LABEL = 15, CELLS_WIDE = 64, CELLS_NARROW = 16, MARKS = 4 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "tui/views/memory/descriptor.h"
 
 static const char *word_text(Arena *arena, const SmemDescriptor *d) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "tui/views/memory/descriptor.h"
 
 enum { CHUNK_BYTES = 16 };

@@ -13,6 +13,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "tui/views/memory/bank_card.h"
 
 enum {

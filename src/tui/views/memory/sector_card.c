@@ -108,13 +108,13 @@ const char *sector_card_say(Arena *arena, const GlobalSite *site) {
   double share = 100.0 * count->bytes / (SECTOR_BYTES * count->sectors);
   Str out = str_new(arena);
   str_printf(&out, "%s: %d B asked for in %d sector%s of 32 B (ideal %d), %.0f %% of what moves",
-             site->op->sass, count->bytes, count->sectors, count->sectors == 1 ? "" : "s",
-             count->ideal, share);
+             site->op->sass, count->bytes, count->sectors, plural_s(count->sectors), count->ideal,
+             share);
   str_printf(&out, "; a block makes %.0f request%s, %.0f sector%s", site->requests,
              site->requests > 1 ? "s" : "", site->sectors, site->sectors > 1 ? "s" : "");
   if (!site->in_loop) str_add(&out, ", outside of the loop over slabs");
   if (site->by_l1)
     str_printf(&out, "; L1 answers what comes again in %d clock%s", count->wavefronts,
-               count->wavefronts == 1 ? "" : "s");
+               plural_s(count->wavefronts));
   return out.text;
 }

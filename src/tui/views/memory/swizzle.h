@@ -6,6 +6,7 @@
 //   swizzle_try(work, "xor:'col ^ 4'");    a layout of one's own: work->error or a third column
 //   swizzle_solve(work);                   the solver's answer becomes the third column
 #pragma once
+#include "model/ir/role.h"
 #include "model/schedules/slab_problem.h"
 #include "tui/canvas/canvas.h"
 

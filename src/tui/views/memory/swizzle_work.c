@@ -11,6 +11,8 @@
 #include "banks/layouts/notation.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/program.h"
 #include "model/readings/place/described.h"
 #include "tui/session/subject.h"
 #include "tui/views/memory/swizzle.h"

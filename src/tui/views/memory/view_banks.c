@@ -125,9 +125,9 @@ static void draw_title(Canvas *canvas, Rect in, const Session *session, const Si
   card_verdict(&site->count, verdict, &style);
   col = canvas_text(canvas, in, 1, 0, style, verdict) + 2;
   if (site->count.known)
-    col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d",
-                        site->count.wavefronts, site->count.wavefronts == 1 ? "" : "s",
-                        site->count.ideal);
+    col =
+        canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d",
+                      site->count.wavefronts, plural_s(site->count.wavefronts), site->count.ideal);
   draw_probed(canvas, in, col, probed);
   if (session->subject)
     canvas_fit(canvas, in, 1, col + 2, in.cols - col - 2, ALIGN_LEFT, STYLE_DIM,

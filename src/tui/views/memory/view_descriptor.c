@@ -16,6 +16,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/memory/descriptor.h"
 

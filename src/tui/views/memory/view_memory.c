@@ -9,6 +9,8 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
 #include "tui/frame/view.h"
 #include "tui/views/memory/chip.h"
 

@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/readings/place/described.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -185,7 +186,7 @@ static const char *say_wavefronts(int n, char out[32]) {
   if (n < 0)
     snprintf(out, 32, "past L1");
   else
-    snprintf(out, 32, "%d wavefront%s", n, n == 1 ? "" : "s");
+    snprintf(out, 32, "%d wavefront%s", n, plural_s(n));
   return out;
 }
 

@@ -42,7 +42,7 @@ static void draw_name(Canvas *canvas, Rect row, const OwnFrame *frame) {
     snprintf(right, sizeof right, "%s …", opened_run_stage(run));
   else if (opened_run_watches(run))
     snprintf(right, sizeof right, "watching %d file%s", opened_run_n_watched(run),
-             opened_run_n_watched(run) == 1 ? "" : "s");
+             plural_s(opened_run_n_watched(run)));
   enum { GAP = 2 };
   Rect at = rect_take_right(&row, utf8_columns(right) + GAP + 1);
   canvas_text(canvas, at, 0, GAP, STYLE_NOTE, right);

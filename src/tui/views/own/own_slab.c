@@ -2,6 +2,7 @@
 //
 // Its accesses are the recorded ones: a row for the patterns of one line that came equally often.
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "tui/views/own/own_subject.h"
 #include "tui/views/own/own_work.h"
 

@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "tui/views/own/own_subject.h"
 #include "tui/views/own/own_work.h"
 

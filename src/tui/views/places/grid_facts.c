@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "base/str.h"
 #include "base/whole.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
@@ -22,7 +23,7 @@ void grid_facts_head(Canvas *canvas, Rect in, const Grid *grid) {
   char clusters[48];
   int64_t blocks = grid_blocks(grid);
   int col = canvas_printf(canvas, in, 0, 0, STYLE_TITLE, "%lld CTA%s", (long long)blocks,
-                          blocks == 1 ? "" : "s");
+                          plural_s(blocks));
   if (grid->heads)
     col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %lld heads × %lld × %lld queries",
                         (long long)grid->heads, (long long)grid->rows, (long long)grid->tile_m);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/whole.h"
+#include "model/ir/program.h"
 
 enum { MARGIN_COLS = 2, MARGIN_ROWS = 1, GAP_COLS = 1, TILE_COLS_MAX = 14, TILE_ROWS_MAX = 6 };
 enum { LAYER_ROWS_MIN = 3, LAYERS_MAX = 96 };
@@ -117,7 +118,7 @@ typedef struct Mark {
 
 static Mark mark_of(const GridHalf *half, int64_t cta, int across) {
   const int64_t wave = cta < 0 ? 0 : grid_wave(half->grid, cta);
-  const int place = cta < 0 || !half->places ? -1 : grid_gpc(half->grid, cta);
+  const int place = cta < 0 || !half->places ? -1 : grid_place(half->grid, cta);
   Mark mark = {{cta < 0 ? ' ' : grid_mark(wave + 1)},  // people count from 1
                style_address((int)(wave % STYLE_ADDRESSES))};
   if (place >= 0) mark.style = grid_place_style(place);

@@ -1,6 +1,6 @@
 // The matrix C as a grid of tiles: what the grid view shows of one side, and its picture.
 #pragma once
-#include "model/readings/place/gpc_merge.h"
+#include "model/readings/place/chip_merge.h"
 #include "model/readings/place/grid.h"
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
@@ -20,8 +20,8 @@ typedef struct GridHalf {
   double l2_hit;             // the part of all panels asked for that L2 has, replayed
   bool counted;              // its waves follow from registers that the compiler counted
   GridWork work;             // of causal attention; no rows: all do the same
-  GpcMerge merge;            // of a persistent kernel where the chip's map is known
-  GpcMerge merge_anywhere;   // the same without places, where its lists have some
+  ChipMerge merge;           // of a persistent kernel where the chip's map is known
+  ChipMerge merge_anywhere;  // the same without places, where its lists have some
   bool all_waves;            // every tile in the colour of its wave, not the window's alone
   bool places;               // every tile with the letter of its place, in its colour
 } GridHalf;

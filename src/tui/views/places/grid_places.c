@@ -12,39 +12,39 @@
 
 #include "tui/canvas/fmt.h"
 
-static const GpcMap *map_of(const GridHalf *half) {
-  return half->grid->persistent ? half->grid->gpcs : NULL;
+static const ChipMap *map_of(const GridHalf *half) {
+  return half->grid->persistent ? half->grid->chip : NULL;
 }
 
 bool grid_has_places(const Grid *grid) {
-  return grid->persistent && grid->gpcs && grid->gpcs->placed;
+  return grid->persistent && grid->chip && grid->chip->placed;
 }
 
 // ---- what merges --------------------------------------------------------------------------------
 
 int grid_merge_lines(const GridHalf *half) {
-  const GpcMap *map = map_of(half);
+  const ChipMap *map = map_of(half);
   return map ? 1 + map->placed : 0;
 }
 
 void grid_draw_merge(Canvas *canvas, Rect *in, const GridHalf *half) {
-  const GpcMap *map = map_of(half);
+  const ChipMap *map = map_of(half);
   if (!map) return;
   Rect row = rect_take_top(in, 1);
   int col = canvas_printf(canvas, row, 0, 0, STYLE_ESTIMATED, "%.0f fetches a turn",
-                          gpc_merge_fetches(half->merge.asked));
+                          chip_merge_fetches(half->merge.asked));
   canvas_printf(canvas, row, 0, col, STYLE_ESTIMATED, ", at best %.0f reach L2",
-                gpc_merge_fetches(half->merge.sent));
+                chip_merge_fetches(half->merge.sent));
   if (!map->placed) return;
   row = rect_take_top(in, 1);
   canvas_printf(canvas, row, 0, 0, STYLE_DIM, "clusters put anywhere: %.0f, by chance",
-                gpc_merge_fetches(half->merge_anywhere.sent));
+                chip_merge_fetches(half->merge_anywhere.sent));
 }
 
 // ---- the map ------------------------------------------------------------------------------------
 
 // "a8 b16 …", in as many rows as it takes; returns them.
-static int draw_chips(Canvas *canvas, Rect in, const GpcMap *map) {
+static int draw_chips(Canvas *canvas, Rect in, const ChipMap *map) {
   enum { CHIP_COLS = 4 };
   int row = 0, col = 0;
   for (int place = 0; place < map->n; place++) {
@@ -57,7 +57,7 @@ static int draw_chips(Canvas *canvas, Rect in, const GpcMap *map) {
 }
 
 // The row of one place: " c    16 SMs    8  lists 16–23".
-static void draw_place(Canvas *canvas, Rect row, const GpcMap *map, int place, bool here) {
+static void draw_place(Canvas *canvas, Rect row, const ChipMap *map, int place, bool here) {
   const char letter[] = {' ', grid_place_letter(place), ' ', '\0'};
   if (here) canvas_glyph(canvas, row, 0, 0, STYLE_TITLE, GLYPH_POINTER);
   canvas_text(canvas, row, 0, 1, grid_place_style(place), letter);
@@ -69,8 +69,8 @@ static void draw_place(Canvas *canvas, Rect row, const GpcMap *map, int place, b
   if (n > 1) canvas_printf(canvas, row, 0, col, style, "lists %d–%d", first, first + n - 1);
 }
 
-static void draw_list(Canvas *canvas, Rect in, const GridHalf *half, const GpcMap *map) {
-  const int here = grid_gpc(half->grid, half->window[half->span].first);
+static void draw_list(Canvas *canvas, Rect in, const GridHalf *half, const ChipMap *map) {
+  const int here = grid_place(half->grid, half->window[half->span].first);
   canvas_text(canvas, rect_take_top(&in, 1), 0, 1, STYLE_HEADER, "place      clusters");
   for (int place = 0; place < map->n; place++)
     draw_place(canvas, rect_take_top(&in, 1), map, place, place == here);
@@ -78,7 +78,7 @@ static void draw_list(Canvas *canvas, Rect in, const GridHalf *half, const GpcMa
 
 // Where the numbers are from: with too few rows for all of it, what stands in front of the first
 // ";".
-static const char *source_text(const GpcMap *map, int rows, int cols, char *out, size_t n) {
+static const char *source_text(const ChipMap *map, int rows, int cols, char *out, size_t n) {
   const char *title = map->source->title;
   snprintf(out, n, "SMs, %s. A launch looks for itself.", title);
   if (canvas_wrap_rows(out, cols) > rows)
@@ -87,7 +87,7 @@ static const char *source_text(const GpcMap *map, int rows, int cols, char *out,
 }
 
 void grid_draw_places(Canvas *canvas, Rect in, const GridHalf *half) {
-  const GpcMap *map = map_of(half);
+  const ChipMap *map = map_of(half);
   char text[512];
   if (!map || in.rows < 1) return;
   const int list_rows = map->n + 1;

@@ -8,7 +8,11 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "tui/session/session.h"
 #include "tui/views/places/tiles.h"
 

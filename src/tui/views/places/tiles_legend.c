@@ -10,6 +10,7 @@
 //   ▓ ░ CTAs before it; later ones
 #include <stdio.h>
 
+#include "model/ir/program.h"
 #include "tui/views/places/tiles.h"
 
 enum { MARK_COLS = 5 };

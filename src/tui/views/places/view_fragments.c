@@ -23,6 +23,10 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"

@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/program.h"
 #include "model/schedules/block_order.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
@@ -119,9 +120,9 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
     half->window[i] = grid_window(session->frame, grid, half->at * ctas / n * n, n);
   }
   mark_window(session->frame, half);
-  if (!grid->persistent || !grid->gpcs) return;
-  half->merge = gpc_merge(session->frame, grid, grid->gpcs);
-  if (grid->gpcs->placed) half->merge_anywhere = gpc_merge(session->frame, grid, grid->anywhere);
+  if (!grid->persistent || !grid->chip) return;
+  half->merge = chip_merge(session->frame, grid, grid->chip);
+  if (grid->chip->placed) half->merge_anywhere = chip_merge(session->frame, grid, grid->anywhere);
 }
 
 static void grid_prepare(Session *session) {
@@ -187,7 +188,7 @@ static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
            grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",
            half->grid->launch.cluster > 1 ? "clusters" : grid_words(half->grid).ctas,
            half->grid->launch.cluster == 1 ? "one by one"
-           : half->grid->gpcs              ? "as GPCs have room"
+           : half->grid->chip              ? "as GPCs have room"
                                            : "as GPCs have room, of which no source says how much");
   return canvas_wrap(canvas, in, STYLE_DIM, text);
 }
@@ -251,7 +252,7 @@ static int draw_marks(Canvas *canvas, Rect row, int col, const GridHalf *half) {
   const char *wave = grid_words(grid).wave;
   if (half->places)
     return canvas_printf(canvas, row, 0, col, STYLE_DIM, "a-%c place 1-%c %s ",
-                         grid_place_letter(grid->gpcs->n - 1),
+                         grid_place_letter(grid->chip->n - 1),
                          grid_mark(min64(grid->n_waves, GRID_MARKS - 1)), wave);
   return canvas_printf(canvas, row, 0, col, STYLE_DIM, "1-9 a-z %s%s ", wave,
                        grid->n_waves > GRID_MARKS ? ", modulo 36" : "");

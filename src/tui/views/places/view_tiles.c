@@ -14,7 +14,11 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "model/ir/lanes.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/places/element_text.h"
 #include "tui/views/places/tiles.h"

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/program.h"
 #include "model/readings/rules/knob_use.h"
 #include "tui/canvas/utf8.h"
 

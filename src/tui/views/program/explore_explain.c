@@ -11,6 +11,8 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "kernels/device/timing.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/derive.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
@@ -133,7 +135,7 @@ static void explain_site(Arena *arena, const Session *session, Explore *explore,
   double all = picture->model->totals.wavefronts, alike = site->executions * warps;
   Str out = str_new(arena);
   str_printf(&out, "%s: %d wavefront%s (ideal %d)", site->op->sass, site->count.wavefronts,
-             site->count.wavefronts == 1 ? "" : "s", site->count.ideal);
+             plural_s(site->count.wavefronts), site->count.ideal);
   if (!(site->executions > 0))
     str_add(&out, ", outside of the loop over slabs");
   else if (fabs(alike * site->count.wavefronts - site->clocks) < 0.5)
@@ -150,7 +152,7 @@ static const char *role_help(Arena *arena, const Stmt *body) {
   const WarpRole *role = body->role;
   long long warps = ceil_div(role->n_threads, LANES);
   Str out = str_new(arena);
-  str_printf(&out, "%s, %lld warp%s", body->note, warps, warps == 1 ? "" : "s");
+  str_printf(&out, "%s, %lld warp%s", body->note, warps, plural_s(warps));
   if (role->work == WORK_FETCHES)
     str_add(&out, " behind the others, of which one thread asks for slabs");
   if (role->registers)

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/program.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -208,9 +209,9 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
   col =
       draw_change(canvas, in, 1, col, session, old->blocks_per_sm, now->blocks_per_sm, STYLE_TEXT);
-  col = canvas_printf(canvas, in, 1, col, STYLE_TEXT,
-                      " block%s/SM = %.0f %%: ", now->blocks_per_sm == 1 ? "" : "s",
-                      100 * now->occupancy);
+  col =
+      canvas_printf(canvas, in, 1, col, STYLE_TEXT,
+                    " block%s/SM = %.0f %%: ", plural_s(now->blocks_per_sm), 100 * now->occupancy);
   if (!limited_by_registers(now)) {
     col = draw_limiters(canvas, in, col, now->limiters, "");
     if (col + REGS_COLS > in.cols) return;  // no half of a number
@@ -307,8 +308,7 @@ static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
     rung++;
   char name[24] = "the nearest", text[64];
   if (rung < session->ladder->n_rungs) snprintf(name, sizeof name, "rung %d", rung);
-  snprintf(text, sizeof text, "no record; %s is %d knob%s off", name, distance,
-           distance == 1 ? "" : "s");
+  snprintf(text, sizeof text, "no record; %s is %d knob%s off", name, distance, plural_s(distance));
   canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, text);
 }
 

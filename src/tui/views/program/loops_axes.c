@@ -4,6 +4,7 @@
 #include "tui/views/program/loops_axes.h"
 
 #include "base/str.h"
+#include "model/ir/program.h"
 #include "model/readings/place/fragment_text.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/program/tier_style.h"

@@ -2,7 +2,7 @@
 //
 //   m = m_b·128 + m_w·64 + m_r·16 + m_a      32 × 2 × 4 × 16 for 4096      m_a = lane / 4 … in C
 #pragma once
-#include "model/ir/program.h"
+#include "model/ir/names.h"
 #include "tui/canvas/canvas.h"
 
 typedef struct AxesPicture {

@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 

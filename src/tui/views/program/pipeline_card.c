@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "base/str.h"
+#include "model/ir/buffer.h"
 #include "model/ir/notation/print.h"
 #include "tui/canvas/fmt.h"
 #include "tui/views/program/pipeline.h"

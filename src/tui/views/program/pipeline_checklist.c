@@ -12,6 +12,7 @@
 // Numbers are those of `gemmview loops` and of the CUDA text.
 #include "kernels/toolchain/emit_plan.h"
 #include "model/ir/notation/print.h"
+#include "model/ir/stmt.h"
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 

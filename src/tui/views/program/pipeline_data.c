@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/stmt.h"
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 

@@ -6,6 +6,9 @@
 // descriptor too.
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/op.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 #include "tui/views/program/pipeline.h"
 

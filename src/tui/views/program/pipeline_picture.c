@@ -12,6 +12,9 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/buffer.h"
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/program/pipeline.h"
 

@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "base/team.h"
 #include "base/whole.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
 
 // Multiply-adds: of one tile that is cut down, of one with all of its slabs, and of tiles that
@@ -89,8 +91,11 @@ typedef struct TrialProblem {
   int grid;
 } TrialProblem;
 
-// Tiles for one block, one after the other.
+// Tiles for one block, one after the other; so many, though they take long.
 static TrialProblem some_tiles(Arena *arena, const Question *asked, int64_t turns) {
+  const Schedule few =
+      schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, TRIAL_WORK);
+  if (schedule_turns(&few) >= turns) return (TrialProblem){few, 1};
   return (TrialProblem){
       schedule_reduce_to_turns(arena, &asked->targets, &asked->schedule, turns, TURNS_WORK), 1};
 }

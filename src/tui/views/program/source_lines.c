@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/views/program/source.h"

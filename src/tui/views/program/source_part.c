@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/stmt.h"
 
 static bool tier_is_of(NestGroup group, Tier tier) {
   if (group == NEST_BLOCK) return tier == TIER_BLOCK || tier == TIER_CLUSTER;

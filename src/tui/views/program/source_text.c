@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/session/subject.h"
 #include "tui/views/program/source.h"

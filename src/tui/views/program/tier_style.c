@@ -1,6 +1,9 @@
 // Two tables; meaning never rests on colour alone, so every tier has a letter too.
 #include "tui/views/program/tier_style.h"
 
+#include "model/ir/op.h"
+#include "model/ir/stmt.h"
+
 static const struct {
   Style style;
   char mark;

@@ -12,6 +12,9 @@
 
 #include "banks/engine/bank_text.h"
 #include "base/str.h"
+#include "model/ir/program.h"
+#include "model/ir/role.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/session/better_kernel.h"
@@ -277,7 +280,7 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
   else
     col = draw_before(canvas, in, col, session, site);
   col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s", site->count.wavefronts,
-                      site->count.wavefronts == 1 ? "" : "s");
+                      plural_s(site->count.wavefronts));
   if (col + snprintf(NULL, 0, ", ideal %d", site->count.ideal) <= in.cols)
     canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", site->count.ideal);
 }
@@ -313,7 +316,7 @@ static void draw_global_head(Canvas *canvas, Rect in, const Session *session,
   col = canvas_text(canvas, in, 1, 0, style, verdict);
   if (site->count.known)
     canvas_printf(canvas, in, 1, col + 2, STYLE_TEXT, "%d sector%s, ideal %d", site->count.sectors,
-                  site->count.sectors == 1 ? "" : "s", site->count.ideal);
+                  plural_s(site->count.sectors), site->count.ideal);
 }
 
 // Below it, where there is no slab yet, why one would pay.

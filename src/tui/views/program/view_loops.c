@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/ir/stmt.h"
 #include "model/passes/dialect.h"
 #include "model/readings/time/barrier_use.h"
 #include "tui/canvas/utf8.h"

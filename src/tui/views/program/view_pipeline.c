@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/ir/stmt.h"
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 

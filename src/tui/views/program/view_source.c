@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "kernels/toolchain/machine/asm_words.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"

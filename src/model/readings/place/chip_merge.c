@@ -7,7 +7,7 @@
 // expect to fetch it 5.7 times, not 8 and not once.
 //
 // The work is bounded: the first turns stand for all.
-#include "model/readings/place/gpc_merge.h"
+#include "model/readings/place/chip_merge.h"
 
 #include <string.h>
 
@@ -22,15 +22,15 @@ typedef struct Seen {
 
 typedef struct Merging {
   const Grid *grid;
-  const GpcMap *map;
+  const ChipMap *map;
   Seen *slot;  // open addressing
   uint64_t mask;
   const double *reached;  // [n] places that n clusters of a turn are in
   int n_reached;
-  GpcMerge sum;
+  ChipMerge sum;
 } Merging;
 
-static double *expect_places(Arena *scratch, const GpcMap *map, int n_clusters) {
+static double *expect_places(Arena *scratch, const ChipMap *map, int n_clusters) {
   double *reached = ARENA_ARRAY(scratch, double, n_clusters + 1);
   int all = 0;
   for (int place = 0; place < map->n; place++) all += map->room[place];
@@ -90,7 +90,7 @@ static void look_at_turn(Merging *m, int64_t first, int64_t n) {
   }
 }
 
-static void divide(GpcMerge *sum, double turns) {
+static void divide(ChipMerge *sum, double turns) {
   for (int operand = 0; operand < 2; operand++) {
     sum->asked[operand] /= turns;
     sum->sent[operand] /= turns;
@@ -99,11 +99,11 @@ static void divide(GpcMerge *sum, double turns) {
   sum->sent_bytes /= turns;
 }
 
-double gpc_merge_fetches(const double of_operand[2]) {
+double chip_merge_fetches(const double of_operand[2]) {
   return of_operand[ATOM_A] + of_operand[ATOM_B];
 }
 
-GpcMerge gpc_merge(Arena *scratch, const Grid *grid, const GpcMap *map) {
+ChipMerge chip_merge(Arena *scratch, const Grid *grid, const ChipMap *map) {
   const int64_t turn = map->lists * grid->launch.cluster, fetches = 2 * turn;
   const int64_t most = min64(TURNS_LOOKED_AT, max64(1, FETCHES_MAX / fetches));
   const int64_t turns = min64(ceil_div(grid->n_ctas, turn), most);

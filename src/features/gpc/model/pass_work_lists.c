@@ -14,6 +14,9 @@
 //
 // Worked example, 8 GPCs with 8 clusters of 2 × 1 blocks each, 64 lists, GROUP_N = 8: in each turn
 // a GPC has one row of eight tiles, so its clusters read the same panel of A; eight rows a turn.
+#include "model/ir/launch.h"
+#include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_TILE_ORDER;

@@ -7,6 +7,8 @@
 // are as many lists as clusters and each cluster takes one, so all lists are taken whatever the
 // table says, and as launches have growing numbers, nobody sets claims back to 0.
 #include "base/random.h"
+#include "features/gpc/model/deal_lists.h"
+#include "model/ir/program.h"
 #include "model/ops/ops.h"
 
 // ---- check --------------------------------------------------------------------------------------
@@ -83,5 +85,16 @@ static void emit_claim(Emitter *emitter, const Op *op) {
                op->dst.buffer->name, (long long)op->lists, emit_condition(emitter, op->epoch));
 }
 
-const OpRules rules_CLAIM = {.text = {.write = emit_claim},
-                             {.run = run_claim, .fault = claim_fault}};
+// The loop over tiles goes by the number of the list.
+static void name_known(Arena *arena, const Program *program, const char **name) {
+  const Persistent *known = &program->persistent;
+  const long long cluster = (long long)kernel_launch(program_main(program)).cluster;
+  name[known->grid->id] = "lists";
+  name[known->epoch->id] = "epoch";
+  name[known->list->id] = arena_printf(arena, "claimed_list<%lld>(%s)", cluster,
+                                       program_buffer(program, ROLE_LIST)->name);
+}
+
+const OpRules rules_CLAIM = {.text = {.write = emit_claim, .name_known = name_known},
+                             {.run = run_claim, .fault = claim_fault},
+                             .deal = deal_lists};

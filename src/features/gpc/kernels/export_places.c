@@ -1,51 +1,8 @@
-// How many blocks of a persistent kernel are launched, and the lists of tiles that clusters claim:
-// the host's part of it in C++, for export_cu.c. A test holds the table against
-// model/words/places.h.
-#include "kernels/toolchain/export/export_lists.h"
+// The lists of tiles that clusters claim: the host's part of an exported text in C++. A test holds
+// its table against deal_lists().
+#include "kernels/toolchain/export/export_arg.h"
 
-const char export_resident_blocks[] =
-    "// A persistent kernel has as many blocks as the device holds at once: `most` of them have "
-    "any\n"
-    "// tile. The driver does not count tensor memory: `most_per_sm` is what that has room for.\n"
-    "template <class Kernel>\n"
-    "static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,\n"
-    "                           int most_per_sm) {\n"
-    "  int device, n_sms, per_sm;\n"
-    "  must(cudaGetDevice(&device), \"cudaGetDevice\");\n"
-    "  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), \"SMs\");\n"
-    "  must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),\n"
-    "       \"occupancy\");\n"
-    "  return std::min(most, n_sms * std::min(per_sm, most_per_sm));\n"
-    "}\n"
-    "\n";
-
-const char export_resident_clusters[] =
-    "// Whole clusters of them: the SMs of a GPC may not come out even, so that there is room for "
-    "fewer\n"
-    "// than the SMs together would hold, and who waits for one that is not there waits for ever.\n"
-    "template <class Kernel>\n"
-    "static int blocks_in_clusters_that_fit(Kernel kernel, int most, int threads, size_t "
-    "smem_bytes,\n"
-    "                                       int most_per_sm, int cluster) {\n"
-    "  const int fit = blocks_that_fit(kernel, most, threads, smem_bytes, most_per_sm);\n"
-    "  const int blocks = std::max(fit / cluster, 1) * cluster;\n"
-    "  cudaLaunchAttribute size = {};\n"
-    "  size.id = cudaLaunchAttributeClusterDimension;\n"
-    "  size.val.clusterDim.x = cluster;\n"
-    "  size.val.clusterDim.y = size.val.clusterDim.z = 1;\n"
-    "  cudaLaunchConfig_t launch = {};\n"
-    "  launch.gridDim = dim3(blocks);\n"
-    "  launch.blockDim = dim3(threads);\n"
-    "  launch.dynamicSmemBytes = smem_bytes;\n"
-    "  launch.attrs = &size;\n"
-    "  launch.numAttrs = 1;\n"
-    "  int clusters = 0;\n"
-    "  must(cudaOccupancyMaxActiveClusters(&clusters, kernel, &launch), \"clusters that fit\");\n"
-    "  return std::min(blocks, clusters * cluster);\n"
-    "}\n"
-    "\n";
-
-const char export_work_lists[] =
+static const char lists_text[] =
     "// SMs that were seen in one cluster are in one GPC; which of them share a cluster changes "
     "with its\n"
     "// size, so that parts of a GPC are joined.\n"
@@ -157,3 +114,16 @@ const char export_work_lists[] =
     "  return on_device;\n"
     "}\n"
     "\n";
+
+// Built once, when the kernel is launched first; each launch has an epoch of its own.
+static void declare_lists(Str *out, const EmitKernel *kernel) {
+  str_printf(out,
+             "  static const Lists lists = lists_for(%lld, n_blocks, %lld);\n"
+             "  static unsigned epoch = 0;\n",
+             (long long)(kernel->n_blocks / kernel->cluster), (long long)kernel->cluster);
+}
+
+extern const ExportArg export_PLACES;
+const ExportArg export_PLACES = {lists_text, declare_lists,
+                                 ",\n         lists.places, lists.claims, ++epoch, lists.n",
+                                 "lists.n"};

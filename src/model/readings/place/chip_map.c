@@ -1,10 +1,10 @@
 // The SMs of each place and a launch → which list of tiles has which place.
 //
-// Lists are dealt out by lists_assign(), as a launch does it; here SMs are numbered one place after
+// Lists are dealt out as a launch does it; here SMs are numbered one place after
 // the other, since no list depends on their numbers. Worked example, an H200 with places of 8, 16
 // (five times), 18 and 18 SMs and four of 2, clusters of 2, 1024 clusters of tiles: 64 lists, 8 of
 // each of the large places, 4 of the half one and one of each single TPC.
-#include "model/readings/place/gpc_map.h"
+#include "model/readings/place/chip_map.h"
 
 static PlaceMap number_sms(const Target *target) {
   PlaceMap places = {.n_places = target->n_places};
@@ -17,7 +17,7 @@ static PlaceMap number_sms(const Target *target) {
   return places;
 }
 
-static void place_lists(Arena *arena, const ListTable *table, GpcMap *map) {
+static void place_lists(Arena *arena, const ListTable *table, ChipMap *map) {
   int *of_list = ARENA_ARRAY(arena, int, table->lists);
   for (int place = 0; place < map->n; place++) {
     map->first_list[place] = table->first_of_place[place];
@@ -29,25 +29,25 @@ static void place_lists(Arena *arena, const ListTable *table, GpcMap *map) {
 }
 
 // Clusters that the whole chip has room for.
-static int count_room(GpcMap *map, const ListShape *shape) {
+static int count_room(ChipMap *map, const ListShape *shape) {
   int all = 0;
   for (int place = 0; place < map->n; place++)
     all += map->room[place] = places_room(map->sms[place], shape);
   return all;
 }
 
-const GpcMap *gpc_map(Arena *arena, const Target *target, ListShape shape, bool placed) {
+const ChipMap *chip_map(Arena *arena, const Target *target, ListShape shape, ListDeal *deal) {
   if (target->n_places == 0) return NULL;
   const PlaceMap places = number_sms(target);
-  GpcMap *map = ARENA_NEW(arena, GpcMap);
-  *map = (GpcMap){.n = target->n_places, .placed = placed, .source = target->place_source};
+  ChipMap *map = ARENA_NEW(arena, ChipMap);
+  *map = (ChipMap){.n = target->n_places, .placed = deal != NULL, .source = target->place_source};
   for (int place = 0; place < map->n; place++) map->sms[place] = target->place_sms[place];
   const int64_t room = count_room(map, &shape);
   if (room == 0) return NULL;
   map->lists = shape.clusters = (int)(shape.tiles < room ? shape.tiles : room);
-  if (!placed) return map;
+  if (!deal) return map;
   ListTable table;
-  lists_assign(&places, &shape, &table);
+  deal(&places, &shape, &table);
   place_lists(arena, &table, map);
   return map;
 }

@@ -1,0 +1,14 @@
+// Which operations there are, and what they may do: the ids of op.def. op.h says what is true of
+// each.
+#pragma once
+
+typedef enum OpKind {
+#define OP(id, ...) OP_##id,
+#include "model/ir/op.def"
+  OP_COUNT
+} OpKind;
+
+typedef enum OpAction {
+#define ACTION(id, ...) ACTION_##id,
+#include "model/ir/op.def"
+} OpAction;

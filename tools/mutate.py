@@ -80,7 +80,8 @@ def read_table():
 
 
 def copy_tree():
-    """Every file that git knows or would add, where its text differs: make goes by times."""
+    """Every file that git knows or would add, where its text differs, for make goes by times; others that make would
+    find are gone."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, stdout=subprocess.PIPE, text=True,
                             check=True).stdout.split("\n")
     for name in filter(None, listed):
@@ -88,6 +89,12 @@ def copy_tree():
         if os.path.isfile(source) and not (os.path.isfile(target) and read(source) == read(target)):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copy(source, target)
+    for folder in ("src", "tests", "data"):
+        for path, _, files in os.walk(os.path.join(COPY, folder)):
+            for name in files:
+                here = os.path.join(path, name)
+                if not os.path.isfile(os.path.join(ROOT, os.path.relpath(here, COPY))):
+                    os.remove(here)
 
 
 def build(target, quiet=True):

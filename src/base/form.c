@@ -124,6 +124,7 @@ static void write_value(const Walk *walk, const FormField *field, const FormValu
     case FORM_NUM:
       return json_put_double(w, value->number);
     case FORM_TEXT:
+    case FORM_WORD:
       return json_put_string(w, value->text);
     case FORM_NUMBERS:
       return write_numbers(w, value, 0, value->n);
@@ -140,6 +141,8 @@ static void write_value(const Walk *walk, const FormField *field, const FormValu
     case FORM_OBJECT:
     case FORM_MEMBERS:
       return write_object(walk, field->form, value->at, it);
+    case FORM_RECORD:
+      return value->at ? record_write(w, field->record, value->at) : json_put_null(w);
     case FORM_LIST:
     case FORM_REFS:
       return write_list(walk, field, value, it);

@@ -16,7 +16,9 @@
 //
 // clang-format off
 //   INT NUM BOOL TEXT (key, help, value)                never null
-//   MAYBE_NUM MAYBE_TEXT (key, help, value)             null where it is NaN or infinite; NULL
+//   WORD (key, help, value)                             a text that is a word of ours: bare in CSV
+//   MAYBE_NUM MAYBE_TEXT MAYBE_WORD (key, help, value)  null where it is NaN or infinite; NULL
+//   OF_KIND (kind, key, help, value)                    null by a kind of base/record_json.h
 //   MAYBE_INT MAYBE_BOOL (key, help, known, value)      null where `known` is false
 //   WHEN_INT WHEN_NUM WHEN_BOOL WHEN_TEXT (key, help, when, value)    no such key where `when` is not
 //   INTS NUMS TEXTS (key, help, items, n)               an array
@@ -29,6 +31,8 @@
 //   PAIRS (key, help, items, n)                         an object of texts; items: FormPair *
 //   OBJECT MAYBE_OBJECT (key, help, form, object)       a form of its own; null where it is NULL
 //   WHEN_OBJECT (key, help, when, form, object)
+//   RECORD MAYBE_RECORD (key, help, record, object)     members of a table (base/record_json.h)
+//   WHEN_RECORD (key, help, when, record, object)
 //   LIST (key, help, form, items, n)                    an array of objects; items: T *
 //   REFS (key, help, form, items, n)                    the same; items: T **, NULL ones left out
 //   WHEN_LIST WHEN_REFS (key, help, when, form, items, n)
@@ -44,9 +48,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/record_json.h"
 
 typedef struct Form Form;
 
@@ -55,12 +61,14 @@ typedef enum FormKind {
   FORM_INT,
   FORM_NUM,
   FORM_TEXT,
+  FORM_WORD,
   FORM_NUMBERS,
   FORM_TEXTS,
   FORM_GRID,
   FORM_COUNTS,
   FORM_PAIRS,
   FORM_OBJECT,
+  FORM_RECORD,
   FORM_LIST,
   FORM_REFS,
   FORM_KEYED,
@@ -118,6 +126,7 @@ typedef struct FormField {
   const Form *form;
   bool whole;  // numbers of an array are integers
   const char *help;
+  const Record *record;
 } FormField;
 
 struct Form {
@@ -138,5 +147,13 @@ void form_members(JsonWriter *writer, Arena *arena, const Form *form, const void
 void form_write_document(JsonWriter *writer, Arena *arena, const Form *form, const void *it,
                          const void *in);
 char *form_document(Arena *arena, const Form *form, const void *it, const void *in);
+// A member by its name, of the form or of those in it, with its value; NULL: there is none.
+const FormField *form_find(Arena *arena, const Form *form, const char *key, const void *it,
+                           const void *in, FormValue *value);
+// Lines of CSV: the members that `columns` names ("when,user,gpu"), of the form or of those in it.
+// An unknown value is an empty cell, true is 1.
+void form_csv_heading(FILE *file, const char *columns);
+void form_csv_row(FILE *file, Arena *arena, const Form *form, const char *columns, const void *it,
+                  const void *in);
 // JSON Schema, draft 2020-12, of what form_write writes; of form_document if `is_document`.
 void form_schema(JsonWriter *writer, const Form *form, bool is_document);

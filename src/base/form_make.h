@@ -5,6 +5,8 @@
 //   #include "base/form_make.h"
 //
 // FORM makes `static const Form NAME_form`; PUBLIC_FORM one that a header declares.
+#include <math.h>
+
 #include "base/form.h"
 
 #define FORM_NUMBERS_OF(items)       \
@@ -16,6 +18,18 @@
            : FORM_OF_INT8, bool      \
            : FORM_OF_BOOL, double    \
            : FORM_OF_DOUBLE)
+
+// A member by a kind of record_json.h, whose mark for "not known" is null.
+#define OF_KIND(kind, key, help, value) OF_##kind(key, help, value)
+#define OF_BOOL BOOL
+#define OF_TEXT TEXT
+#define OF_MAYBE_TEXT MAYBE_TEXT
+#define OF_MAYBE_WORD MAYBE_WORD
+#define OF_INT INT
+#define OF_INT64 INT
+#define OF_COUNT(key, help, value) MAYBE_INT(key, help, (value) >= 0, value)
+#define OF_MEASURE(key, help, value) MAYBE_NUM(key, help, (value) >= 0 ? (value) : (double)NAN)
+#define OF_POSITIVE(key, help, value) MAYBE_NUM(key, help, (value) > 0 ? (value) : (double)NAN)
 
 // ---- values -------------------------------------------------------------------------------------
 
@@ -38,8 +52,10 @@
 #define NUM(key, help, ...) *value++ = (FormValue){.number = (double)(__VA_ARGS__)};
 #define BOOL(key, help, ...) *value++ = (FormValue){.yes = (__VA_ARGS__)};
 #define TEXT(key, help, ...) *value++ = (FormValue){.text = (__VA_ARGS__)};
+#define WORD TEXT
 #define MAYBE_NUM NUM
 #define MAYBE_TEXT TEXT
+#define MAYBE_WORD TEXT
 #define MAYBE_INT(key, help, known, ...) \
   *value++ = (known) ? (FormValue){.whole = (int64_t)(__VA_ARGS__)} : (FormValue){.is_null = true};
 #define MAYBE_BOOL(key, help, known, ...) \
@@ -103,6 +119,9 @@
 #define PAIRS(key, help, items, count) *value++ = (FormValue){.at = (items), .n = (int)(count)};
 #define OBJECT(key, help, form, ...) *value++ = (FormValue){.at = (__VA_ARGS__)};
 #define MAYBE_OBJECT OBJECT
+#define RECORD OBJECT
+#define MAYBE_RECORD OBJECT
+#define WHEN_RECORD WHEN_OBJECT
 #define WHEN_OBJECT(key, help, when, form, ...) \
   *value++ = (when) ? (FormValue){.at = (__VA_ARGS__)} : (FormValue){.is_absent = true};
 #define LIST(key, help, form, items, count) \
@@ -146,12 +165,16 @@
   ;                      \
   const Form name##_form = FORM_TABLE(name);
 #define FORM_ROW(key, kind, presence, of, are_whole, help) \
-  {#key, FORM_##kind, FORM_##presence, of, are_whole, help},
+  {#key, FORM_##kind, FORM_##presence, of, are_whole, help, NULL},
+#define FORM_RECORD_ROW(key, presence, of, help) \
+  {#key, FORM_RECORD, FORM_##presence, NULL, false, help, &of},
 
 #define INT(key, help, ...) FORM_ROW(key, INT, ALWAYS, NULL, true, help)
 #define NUM(key, help, ...) FORM_ROW(key, NUM, ALWAYS, NULL, false, help)
 #define BOOL(key, help, ...) FORM_ROW(key, BOOL, ALWAYS, NULL, false, help)
 #define TEXT(key, help, ...) FORM_ROW(key, TEXT, ALWAYS, NULL, false, help)
+#define WORD(key, help, ...) FORM_ROW(key, WORD, ALWAYS, NULL, false, help)
+#define MAYBE_WORD(key, help, ...) FORM_ROW(key, WORD, MAYBE, NULL, false, help)
 #define MAYBE_INT(key, help, ...) FORM_ROW(key, INT, MAYBE, NULL, true, help)
 #define MAYBE_NUM(key, help, ...) FORM_ROW(key, NUM, MAYBE, NULL, false, help)
 #define MAYBE_BOOL(key, help, ...) FORM_ROW(key, BOOL, MAYBE, NULL, false, help)
@@ -174,19 +197,33 @@
 #define OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, ALWAYS, &form, false, help)
 #define MAYBE_OBJECT(key, help, form, ...) FORM_ROW(key, OBJECT, MAYBE, &form, false, help)
 #define WHEN_OBJECT(key, help, when, form, ...) FORM_ROW(key, OBJECT, WHEN, &form, false, help)
+#define RECORD(key, help, of, ...) FORM_RECORD_ROW(key, ALWAYS, of, help)
+#define MAYBE_RECORD(key, help, of, ...) FORM_RECORD_ROW(key, MAYBE, of, help)
+#define WHEN_RECORD(key, help, when, of, ...) FORM_RECORD_ROW(key, WHEN, of, help)
 #define LIST(key, help, form, ...) FORM_ROW(key, LIST, ALWAYS, &form, false, help)
 #define REFS(key, help, form, ...) FORM_ROW(key, REFS, ALWAYS, &form, false, help)
 #define WHEN_LIST(key, help, when, form, ...) FORM_ROW(key, LIST, WHEN, &form, false, help)
 #define WHEN_REFS(key, help, when, form, ...) FORM_ROW(key, REFS, WHEN, &form, false, help)
 #define KEYED(key, help, name, form, ...) FORM_ROW(key, KEYED, ALWAYS, &form, false, help)
-#define MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_ALWAYS, &form, false, ""},
-#define WHEN_MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_WHEN, &form, false, ""},
+#define MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_ALWAYS, &form, false, "", NULL},
+#define WHEN_MEMBERS(form, ...) {NULL, FORM_MEMBERS, FORM_WHEN, &form, false, "", NULL},
 #define RAW(key, help, ...) FORM_ROW(key, RAW, ALWAYS, NULL, false, help)
 
 #include FORM_FILE
 
 #include "base/form_unmake.h"
+#undef OF_KIND
+#undef OF_BOOL
+#undef OF_TEXT
+#undef OF_MAYBE_TEXT
+#undef OF_MAYBE_WORD
+#undef OF_INT
+#undef OF_INT64
+#undef OF_COUNT
+#undef OF_MEASURE
+#undef OF_POSITIVE
 #undef FORM_FILE
 #undef FORM_NUMBERS_OF
 #undef FORM_TABLE
 #undef FORM_ROW
+#undef FORM_RECORD_ROW

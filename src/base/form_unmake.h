@@ -11,6 +11,8 @@
 #undef TEXT
 #undef MAYBE_NUM
 #undef MAYBE_TEXT
+#undef WORD
+#undef MAYBE_WORD
 #undef MAYBE_INT
 #undef MAYBE_BOOL
 #undef WHEN_INT
@@ -27,6 +29,9 @@
 #undef OBJECT
 #undef MAYBE_OBJECT
 #undef WHEN_OBJECT
+#undef RECORD
+#undef MAYBE_RECORD
+#undef WHEN_RECORD
 #undef LIST
 #undef REFS
 #undef WHEN_LIST

@@ -196,6 +196,7 @@ START_TEST(faults_name_value_rule_and_nearest) {
       {"lds32", "lane/0", "divides by zero for lane 0"},
       {"lds32", "4/(lane-5)", "divides by zero for lane 5"},
       {"lds32", "lane<<lane<<40", "overflows 64 bits"},
+      {"lds32", "(0-9223372036854775807-1)/(lane-1)", "overflows 64 bits"},
       {"lds32", "lane<<-1", "shifts by less than 0"},
       {"lds32", "lane*4+row", "there is no variable \"row\""},
       {"lds32", "lane*4-128", "lane 0: -128 is negative"},

@@ -126,6 +126,12 @@ START_TEST(rows_need_not_be_powers_of_two) {
   ck_assert_int_eq(facts.whole_bytes, 16);
   facts = layout_examine(arena, parse(&slab, "xor:col ^ (row & 3)"));
   ck_assert(facts.bijective);
+  // Byte 64 of 96 goes to the first one behind them.
+  Diags diags = diags_new(arena);
+  slab = (LayoutSlab){.rows = 3, .row_bytes = 32, .elem_bytes = 4};
+  ck_assert_ptr_null(layout_parse(arena, &slab, "swizzle:1,5,1", &diags));
+  const char *text = diags_text(arena, &diags);
+  ck_assert_msg(strstr(text, "moves a byte to 96, outside the slab's 96 bytes"), "%s", text);
 }
 END_TEST
 

@@ -109,6 +109,27 @@ START_TEST(a_warp_alone_waits_for_its_wavefronts) {
 }
 END_TEST
 
+// With code a warp waits for what loads take beyond those that are near: of the 260 clocks between
+// far and near as many as the loads of L2, and of what is not there three times as many more, have
+// it.
+START_TEST(a_warp_alone_waits_for_what_is_far) {
+  CalibrationBasis basis = calibration_basis(model_of(K16 ",STAGE=00"));
+  const CompiledLoop inner = {
+      .multiplies = 2, .instructions = 30, .near_clocks = 90, .far_clocks = 350};
+  CompiledLoop near = inner;
+  near.far_clocks = near.near_clocks;
+  calibration_count(&basis, &(CompiledKernel){.registers = 32, .code.inner = near});
+  const double none = calibration_terms_of(&basis).term[CALIBRATION_FETCH];
+  calibration_count(&basis, &(CompiledKernel){.registers = 32, .code.inner = inner});
+  const double far = calibration_terms_of(&basis).term[CALIBRATION_FETCH];
+  const BlockWaits *waits = &basis.waits;
+  const double l2 = 300 * (1 + 3 * (1 - basis.traffic.l2_hit)),
+               more = waits->loads * (l2 - 40) / (waits->loads + waits->near_loads);
+  ck_assert(waits->loads > 0);
+  ck_assert_near(far - none, ns * 32 * 128 * more);
+}
+END_TEST
+
 // 8 steps a slab, 32 slabs. Loops of one turn are none: one of 8 atoms is that of the slabs, and
 // what is around it that of the tiles; of one of 2 atoms it is that of the slabs.
 START_TEST(a_loop_around_is_of_slabs_or_of_tiles) {
@@ -148,6 +169,7 @@ Suite *suite_calibration_terms(void) {
   tcase_add_test(cases, half_a_sector_comes_again_if_the_step_is_larger_than_l1);
   tcase_add_test(cases, what_is_loaded_goes_through_one_pipe);
   tcase_add_test(cases, a_warp_alone_waits_for_its_wavefronts);
+  tcase_add_test(cases, a_warp_alone_waits_for_what_is_far);
   tcase_add_test(cases, a_loop_around_is_of_slabs_or_of_tiles);
   tcase_add_test(cases, a_block_of_the_edge_takes_as_long_as_any);
   suite_add_tcase(suite, cases);

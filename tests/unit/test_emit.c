@@ -40,12 +40,28 @@ static bool contains(const Emission *emission, const char *part) {
 
 // ---- the rungs ----------------------------------------------------------------------------------
 
+static bool is_of_one_ladder(const EmitCase *a, const EmitCase *b) {
+  const size_t n = strlen(a->name) - strlen(a->rung->name);
+  return strncmp(a->name, b->name, n) == 0 && str_equal(b->name + n, b->rung->name);
+}
+
+// The first rung of a ladder whole, the others by what is new in them.
 START_TEST(every_rung_is_written_as_reviewed) {
+  static GoldenText before[EMIT_CASES_MAX];
+  const EmitCase *last = NULL;
+  int n = 0;
   for (int i = 0; i < cases.n; i++) {
+    const EmitCase *rung = &cases.rung[i];
     const Model *model = emit_case(&cases, i);
     if (!model) continue;
-    const char *name = cases.rung[i].name;
-    golden_check(arena_printf(arena, "cuda/%s.cu", name), emit(model)->text);
+    const char *text = emit(model)->text;
+    if (!last || !is_of_one_ladder(last, rung)) n = 0;
+    if (n)
+      golden_check_change(arena_printf(arena, "cuda/%s.diff", rung->name), before, n, text);
+    else
+      golden_check(arena_printf(arena, "cuda/%s.cu", rung->name), text);
+    before[n++] = (GoldenText){rung->name, text};
+    last = rung;
   }
 }
 END_TEST
@@ -64,10 +80,32 @@ START_TEST(guards_are_written_as_reviewed) {
       {"splitk", "FM=2,FN=2,STAGE=11,SPLITK=8"},
       {"splitk_partials", "FM=2,FN=2,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1"},
   };
+  GoldenText first = {0};
   for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
     const char *state = arena_printf(arena, "M=1000,N=600,K=203,%s", states[i].knobs);
-    golden_check(arena_printf(arena, "cuda/edges_%s.cu", states[i].name),
-                 emit(emit_state(&cases, state))->text);
+    const char *text = emit(emit_state(&cases, state))->text;
+    if (i == 0)
+      golden_check("cuda/edges_tiers.cu", text);
+    else
+      golden_check_change(arena_printf(arena, "cuda/edges_%s.diff", states[i].name), &first, 1,
+                          text);
+    if (i == 0) first = (GoldenText){"edges_tiers", text};
+  }
+}
+END_TEST
+
+// A ring that is unrolled has the bounds of its copies in registers of its own, one of two slots as
+// one of more; a loop that is not has none.
+START_TEST(unrolled_rings_have_bounds_of_their_own) {
+  static const char *const rings[] = {"BUFFER_COUNT=2,UNROLL_RING=1",
+                                      "BUFFER_COUNT=3,UNROLL_RING=1", "BUFFER_COUNT=2"};
+  for (int i = 0; i < 3; i++) {
+    const char *state = arena_printf(arena,
+                                     "M=1000,N=600,K=203,FM=8,FN=8,STAGE=11,VECTORIZE=1,"
+                                     "PIPELINE_STAGES=1,ASYNC_COPY=1,%s",
+                                     rings[i]);
+    ck_assert_msg(contains(emit(emit_state(&cases, state)), " = opaque(M);") == (i < 2), "%s",
+                  rings[i]);
   }
 }
 END_TEST
@@ -373,6 +411,7 @@ Suite *suite_emit(void) {
   tcase_set_timeout(rungs, 60);
   tcase_add_test(rungs, every_rung_is_written_as_reviewed);
   tcase_add_test(rungs, guards_are_written_as_reviewed);
+  tcase_add_test(rungs, unrolled_rings_have_bounds_of_their_own);
   tcase_add_test(rungs, every_operation_has_a_line_of_its_kernel);
   tcase_add_test(rungs, lines_keep_to_their_columns);
   tcase_add_test(rungs, launch_facts_are_the_programs);

@@ -67,7 +67,10 @@ static bool is_tested(const Atom *atom) { return atom->knob && atom_is_of_warp(a
 
 // ---- texts --------------------------------------------------------------------------------------
 
+// The first one whole, the others by what is different.
 START_TEST(every_atom_is_written_as_reviewed) {
+  static GoldenText before[64];
+  int n = 0;
   for (int i = 0; i < atom_count; i++) {
     if (!is_tested(&atom_table[i])) continue;
     const bool scaled = atom_scales(&atom_table[i]) > 0;  // no other generation has those
@@ -79,7 +82,12 @@ START_TEST(every_atom_is_written_as_reviewed) {
         emit_cuda(arena, model->program,
                   &(EmitOptions){.schedule = &model->schedule,
                                  .target = plan_target_text(arena, model->target)});
-    golden_check(arena_printf(arena, "cuda/atom_%s.cu", atom_table[i].knob), emission->text);
+    const char *name = arena_printf(arena, "atom_%s", atom_table[i].knob);
+    if (n)
+      golden_check_change(arena_printf(arena, "cuda/%s.diff", name), before, n, emission->text);
+    else
+      golden_check(arena_printf(arena, "cuda/%s.cu", name), emission->text);
+    before[n++] = (GoldenText){name, emission->text};
   }
 }
 END_TEST

@@ -99,6 +99,15 @@ START_TEST(json_of_any_canvas_is_json) {
 END_TEST
 
 // Tags are balanced and no text can open one; a reader of XML could take it.
+// Upper and lower half of a cell, its left and right one, and every other shape.
+START_TEST(shapes_lie_where_they_lie_in_a_cell) {
+  Canvas *canvas = canvas_new(arena, 2, GLYPH_COUNT, false);
+  for (int i = 0; i < GLYPH_COUNT; i++)
+    canvas_glyph(canvas, canvas_rect(canvas), 1, i, STYLE_TEXT, (Glyph)i);
+  golden_check("export/shapes.svg", export_svg(arena, canvas, theme("default"), DEPTH_TRUE, NULL));
+}
+END_TEST
+
 START_TEST(svg_of_any_canvas_is_well_formed) {
   for (int seed = 0; seed < 40; seed++) {
     Canvas *canvas = canvas_new(arena, 20, 60, false);
@@ -177,6 +186,7 @@ Suite *suite_export(void) {
   tcase_add_test(tcase, svg_is_as_reviewed);
   tcase_add_test(tcase, json_holds_rows_and_spans);
   tcase_add_test(tcase, json_of_any_canvas_is_json);
+  tcase_add_test(tcase, shapes_lie_where_they_lie_in_a_cell);
   tcase_add_test(tcase, svg_of_any_canvas_is_well_formed);
   tcase_add_test(tcase, rows_end_without_blanks);
   tcase_add_test(tcase, no_escape_comes_from_a_text);

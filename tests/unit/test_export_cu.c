@@ -76,9 +76,16 @@ static const char *exported(const char *state) {
 }
 
 START_TEST(exports_are_written_as_reviewed) {
-  for (int i = 0; i < N_EXPORTS; i++)
-    golden_check(arena_printf(arena, "cuda/export_%s.cu", exports[i].name),
-                 exported(exports[i].state));
+  GoldenText before[N_EXPORTS];
+  for (int i = 0; i < N_EXPORTS; i++) {
+    const char *text = exported(exports[i].state);
+    const char *name = arena_printf(arena, "export_%s", exports[i].name);
+    if (i)
+      golden_check_change(arena_printf(arena, "cuda/%s.diff", name), before, i, text);
+    else
+      golden_check(arena_printf(arena, "cuda/%s.cu", name), text);
+    before[i] = (GoldenText){name, text};
+  }
 }
 END_TEST
 

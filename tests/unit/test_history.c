@@ -93,6 +93,17 @@ START_TEST(test_round_trip) {
   ck_assert_int_eq(row.compiled.registers, 0);
   ck_assert_int_eq(row.compiled.spill_bytes, 0);
   ck_assert_int_eq(row.compiled.code.inner.instructions, 0);
+  // Times that are all alike have a spread, of 0; -1 is not known, as clocks are.
+  in.spread = 0;
+  in.text_hash = "alike";
+  add(history, in);
+  ck_assert(history_latest(history, arena, "alike", in.problem, "GPU-1", &row));
+  ck_assert(row.spread == 0);
+  in.spread = in.sm_mhz = in.memory_mhz = -1;
+  in.text_hash = "unknown";
+  add(history, in);
+  ck_assert(history_latest(history, arena, "unknown", in.problem, "GPU-1", &row));
+  ck_assert(row.spread == -1 && row.sm_mhz == -1 && row.memory_mhz == -1);
   // One thing different, and it is another kernel.
   ck_assert(!history_latest(history, arena, "9f3d", in.problem, "GPU-1", &row));
   ck_assert(!history_latest(history, arena, "9f3c", "4096x4096x4095 f32", "GPU-1", &row));
@@ -548,7 +559,7 @@ END_TEST
 
 // `gemmview tuned` has a row for each problem: the fastest of those that are right, whether it was
 // slow or fast beside cuBLAS, or nothing stood beside it. A brief time counts as a tenth longer
-// than it is.
+// than it is. Of kernels that are equally fast the one counts that was timed hot, else the first.
 START_TEST(test_tuned_lists_the_best_of_each_problem) {
   const struct {
     const char *hash, *problem, *status, *method;
@@ -561,13 +572,18 @@ START_TEST(test_tuned_lists_the_best_of_each_problem) {
                  {"other", "two", "ok", "short turns", 9000, 9900},
                  {"alone", "two", "ok", "short turns", 8000, 0},
                  {"cancelled", "three", "ok", "short turns", 900, 0},
-                 {"known", "three", "ok", "brief: x", 800, 0}};
+                 {"known", "three", "ok", "brief: x", 800, 0},
+                 {"tied", "four", "ok", "short turns", 700, 0},
+                 {"tied_hot", "four", "ok", "hot: x", 700, 0},
+                 {"tied_first", "five", "ok", "short turns", 700, 0},
+                 {"tied_later", "five", "ok", "short turns", 700, 0}};
   static char text[8192];
   History *history = open_well();
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     HistoryRow row = a_row("ana", kernels[i].hash, 5);
     row.problem = kernels[i].problem;
     row.status = kernels[i].status;
+    row.state = kernels[i].hash;
     row.method = kernels[i].method;
     row.time_ns = kernels[i].time_ns;
     row.cublas_time_ns = kernels[i].cublas_ns;
@@ -582,10 +598,11 @@ START_TEST(test_tuned_lists_the_best_of_each_problem) {
   ck_assert_int_eq(pclose(out), 0);
   int lines = 0;
   for (const char *at = text; (at = strchr(at, '\n')); at++) lines++;
-  ck_assert_msg(lines == 4, "%s", text);
+  ck_assert_msg(lines == 6, "%s", text);
   ck_assert_msg(strstr(text, "\"one\",\"ok\",2000,1500"), "%s", text);
   ck_assert_msg(strstr(text, "\"two\",\"ok\",8000,"), "%s", text);
   ck_assert_msg(strstr(text, "\"three\",\"ok\",800,"), "%s", text);
+  ck_assert_msg(strstr(text, "\"tied_hot\"") && strstr(text, "\"tied_first\""), "%s", text);
 }
 END_TEST
 

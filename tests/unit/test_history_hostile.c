@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "cli_harness.h"
-#include "kernels/device/history/history.h"
+#include "kernels/device/history/history_sql.h"
 #include "kernels/worker/client.h"
 #include "stress.h"
 
@@ -114,17 +114,25 @@ END_TEST
 
 // ---- schemas ------------------------------------------------------------------------------------
 
-#define NUMBERS "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
-#define ENDLESS                                                                            \
-  "CREATE VIEW measurement AS " NUMBERS                                                    \
-  "SELECT i AS id, i AS when_unix, 'a' AS user, 'a' AS host, 'a' AS gpu, 'a' AS gpu_uuid," \
-  " 'a' AS driver, 'a' AS state, 'a' AS text_hash, 'a' AS problem, 1.0 AS time_ns,"        \
-  " 1.0 AS cublas_time_ns, 1.0 AS tflops, 0.1 AS spread, 1 AS sm_mhz, 1 AS memory_mhz,"    \
-  " 'ok' AS status, 'a' AS method, 32 AS registers, 0 AS spill_bytes, '' AS loops FROM n;"
+// A view of all columns that has no end.
+static const char *endless(void) {
+  Str out = str_new(arena);
+  str_add(
+      &out,
+      "CREATE VIEW measurement AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+      " SELECT i AS id");
+  const char *at = history_sql_names(arena);
+  for (size_t n; *at; at += n + strspn(at + n, ", ")) {
+    n = strcspn(at, ",");
+    str_printf(&out, ", 1 AS %.*s", (int)n, at);
+  }
+  str_add(&out, " FROM n;");
+  return out.text;
+}
 
 START_TEST(tables_of_others_are_refused) {
-  static const char *const schemas[] = {
-      ENDLESS,
+  const char *const schemas[] = {
+      endless(),
       "CREATE TABLE measurement (id INTEGER)",
       "CREATE TRIGGER t AFTER INSERT ON measurement BEGIN DELETE FROM measurement; END",
       "CREATE TABLE other (x)",
@@ -143,11 +151,11 @@ END_TEST
 START_TEST(a_view_without_end_is_given_up) {
   HistoryRow rows[10];
   History *history = history_open(arena, path, NULL);
-  run_sql("DROP TABLE measurement;" ENDLESS);
+  run_sql(arena_printf(arena, "DROP TABLE measurement; %s", endless()));
   int64_t began = clock_ms();
   history_recent(history, arena, rows, 10);
   ck_assert_ptr_nonnull(strstr(history_failure(history), "did not answer in time"));
-  ck_assert_int_lt(clock_ms() - began, 10000);
+  ck_assert_double_lt((double)(clock_ms() - began), stress_wall(10000));
   history_close(history);
 }
 END_TEST
@@ -156,11 +164,11 @@ START_TEST(a_query_ends_when_the_program_does) {
   HistoryRow rows[10];
   atomic_bool stop = false;
   History *history = history_open_until(arena, path, &stop, NULL);
-  run_sql("DROP TABLE measurement;" ENDLESS);
+  run_sql(arena_printf(arena, "DROP TABLE measurement; %s", endless()));
   atomic_store(&stop, true);
   int64_t began = clock_ms();
   history_recent(history, arena, rows, 10);
-  ck_assert_int_lt(clock_ms() - began, 1000);
+  ck_assert_double_lt((double)(clock_ms() - began), stress_wall(1000));
   history_close(history);
 }
 END_TEST
@@ -182,7 +190,7 @@ START_TEST(ending_does_not_wait_for_a_locked_history) {
   usleep(100000);
   int64_t began = clock_ms();
   client_stop(client);
-  ck_assert_int_lt(clock_ms() - began, 1000);
+  ck_assert_double_lt((double)(clock_ms() - began), stress_wall(1000));
   sqlite3_close(db);
 }
 END_TEST
@@ -190,7 +198,7 @@ END_TEST
 START_TEST(the_command_says_what_it_could_not_read) {
   if (!cli_has_program()) return;
   history_close(history_open(arena, path, NULL));
-  run_sql("DROP TABLE measurement;" ENDLESS);
+  run_sql(arena_printf(arena, "DROP TABLE measurement; %s", endless()));
   CliRun run = cli_shell(arena, arena_printf(arena, "GEMMVIEW_CLASSROOM='%s' timeout 30 %s history",
                                              folder, getenv("GEMMVIEW")));
   ck_assert_int_eq(run.status, 3);

@@ -47,6 +47,7 @@ static const struct {
     {"layout pad:8 --shape 64x64 --to triton", 0, "#ttg.padded_shared<[64:+8]"},
     {"layout --tma shape=4096x512,box=64x64,swizzle=128B", 0,
      "8192 bytes of shared memory at a multiple of 128"},
+    {"layout --tma box=8x5,step=1x2,type=f32", 0, "96 bytes of shared memory"},  // rows 0, 2 and 4
     {"layout --tma shape=4096x512,box=128x64,swizzle=128B", 2, "nearest: 64 elements"},
     {"layout --tma box=64x8,swizzle=128B_ATOM_64B", 2, "is not documented"},
     {"layout '(4,4):(0,1)'", 2, "row 0, col 0 and row 1, col 0 both lie at byte 0"},

@@ -279,6 +279,15 @@ START_TEST(swizzled_shared_is_that_of_its_documentation) {
 }
 END_TEST
 
+// Bases of one dimension are columns: the k-th bit of a place is that of the k-th basis.
+START_TEST(bases_of_one_dimension_are_columns) {
+  const LayoutSlab row = {1, 16, 2};
+  const Layout *turned = parse_as(row, "#ttg.shared_linear<{offset = [[4], [2], [1]]}>");
+  ck_assert_int_eq(at(turned, 0, 1), 4);
+  ck_assert_int_eq(at(turned, 0, 6), 3);
+}
+END_TEST
+
 // 8 x 64 halves with 128-byte panels: row bits 0-2 flip columns 8, 16, 32. 64-byte panels of 8 x
 // 64: two of them, the second 8 * 32 elements on.
 START_TEST(nvmma_shared_has_panels) {
@@ -386,6 +395,8 @@ START_TEST(what_can_be_said_is_said) {
        "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"},
       {"swizzle:3,4,3", "nvmma_shared",
        "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>"},
+      {"#ttg.nvmma_shared<{swizzlingByteWidth = 0, transposed = false, elementBitWidth = 16}>",
+       "swizzle", "none"},
       {"xor:col ^ ((row & 7) << 3)", "swizzle", "swizzle:3,4,3"},
       {"xor:col ^ ((row >> 1 & 3) << 3)", "swizzled_shared",
        "#ttg.swizzled_shared<{vec = 8, perPhase = 2, maxPhase = 4, order = [1, 0]}>"},
@@ -560,6 +571,7 @@ Suite *suite_notation(void) {
   tcase_add_test(notation, a_swizzle_has_its_unit);
   tcase_add_test(notation, the_other_unit_may_be_none);
   tcase_add_test(notation, swizzled_shared_is_that_of_its_documentation);
+  tcase_add_test(notation, bases_of_one_dimension_are_columns);
   tcase_add_test(notation, nvmma_shared_has_panels);
   tcase_add_test(notation, encodings_have_the_bases_that_triton_tests_them_for);
   tcase_add_test(notation, padded_shared_is_that_of_its_documentation);

@@ -35,6 +35,9 @@ static const struct {
     {"mov.u32 %r1, 0; sub.cc.u32 %r2, %r1, 1; subc.u32 %r0, 5, 2;", 2},
     {"mov.u32 %r1, 0x12345678; prmt.b32 %r0, %r1, 0, 0x0123;", 0x78563412},
     {"mov.u32 %r1, 0xf0f0; bfe.s32 %r0, %r1, 4, 4;", 0xffffffff},
+    {"mov.u32 %r1, 0xf0f8; bfe.s32 %r0, %r1, 4, 0;", 0},  // no bits, and no sign
+    {"mov.u32 %r1, 0xffffffff; bfe.s32 %r0, %r1, 0, 0;", 0},
+    {"mov.u32 %r1, 0x80000000; bfe.s32 %r0, %r1, 40, 4;", 0xffffffff},
     {"mov.u32 %r1, 0xab; bfi.b32 %r0, %r1, 0, 8, 8;", 0xab00},
     {"mov.u32 %r1, 0x80000001; shf.l.wrap.b32 %r0, %r1, %r1, 4;", 0x00000018},
     {"mov.u32 %r1, 1; shl.b32 %r0, %r1, 40;", 0},

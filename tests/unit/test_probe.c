@@ -109,9 +109,10 @@ START_TEST(test_on_fake_driver) {
   ck_assert_int_eq(result->wavefronts, 32);
   ck_assert_double_eq_tol(result->clocks, 32, 1e-9);
   Str text = str_new(arena);
-  probe_result_write_json(&text, result);
+  probe_results_write_json(&text, &(ProbeResults){.n = 1, .result = result});
   Diags diags = diags_new(arena);
-  ck_assert_double_eq(probe_result_read_json(arena, text.text, &diags)->clocks, result->clocks);
+  const ProbeResults *read = probe_results_read_json(arena, text.text, &diags);
+  ck_assert_double_eq(read->result[0].clocks, result->clocks);
   gpu_close(gpu);
   ck_assert_int_eq(fake_cuda_live(), 0);
   fake_cuda_remove();

@@ -47,7 +47,7 @@ static bool every_stage_computes(const Schedule *schedule, int turn, bool last_a
   for (int i = last_alone ? last : 0; i <= last; i++) {
     const Pass *pass = model->pipeline.stage[i].pass;
     const Program *program = model->pipeline.stage[i].program;
-    if (i < last && !stress_has_turn(i + turn, 3)) continue;
+    if (i < last && !stress_has_turn(i + turn, 5)) continue;
     if (is_large_naive(pass, &program->problem) || !property_is_new(seen, program)) continue;
     if (!property_computes(schedule, pass ? pass->name : "nothing", program, 1)) return false;
   }
@@ -118,7 +118,7 @@ static Schedule shaped(const Schedule *rung, int shape) {
 }
 
 // In every third shape, the next rung in the next ones, and after its passes in one of them; under
-// stress in all; on tensor cores narrow, and each second as it is after the last pass.
+// stress in all; on tensor cores narrow, and each fourth as it is after the last pass.
 static bool rung_computes(const Schedule *rung, int turn, bool last_alone, Seen **seen) {
   enum { THIN = 3 };
   const Schedule narrow = property_narrow(rung);
@@ -134,7 +134,7 @@ static bool rung_computes(const Schedule *rung, int turn, bool last_alone, Seen 
   }
   arena_reset(property_arena);
   Schedule whole = shaped(rung, THIN);
-  if (!stress_has_turn(turn, 2)) return ok;
+  if (!stress_has_turn(turn, 4)) return ok;
   return every_stage_computes(&whole, turn, true, seen) && ok;
 }
 

@@ -35,6 +35,19 @@ START_TEST(fields_lie_where_the_isa_says) {
   ck_assert_str_eq(d.swizzle->name, "32B");
   d = read_descriptor("0x2000400000000000", 100);
   ck_assert_str_eq(d.swizzle->name, "128B_ATOM_32B");
+  static const struct {
+    const char *name;
+    uint64_t wgmma, tcgen05;  // bits 62 to 63, and 61 to 63
+  } swizzles[] = {
+      {"none", 0, 0}, {"32B", 3, 6}, {"64B", 2, 4}, {"128B", 1, 2}, {"128B_ATOM_32B", 0, 1}};
+  for (int i = 0; i < 5; i++) {
+    fields = arena_printf(arena, "start=0,lbo=0,sbo=0,swizzle=%s", swizzles[i].name);
+    d = read_descriptor(fields, 100);
+    ck_assert_uint_eq(smem_descriptor_encode(&d) >> 61, swizzles[i].tcgen05);
+    if (i == 4) break;  // wgmma has none
+    d = read_descriptor(fields, 90);
+    ck_assert_uint_eq(smem_descriptor_encode(&d) >> 62, swizzles[i].wgmma);
+  }
   for (int arch = 90; arch <= 100; arch += 10)
     for (int bit = 0; bit < 64; bit++) {
       d = smem_descriptor_decode(UINT64_C(1) << bit, arch);
@@ -118,13 +131,15 @@ START_TEST(what_is_illegal_is_said) {
     const char *text = diags_text(arena, &diags);
     ck_assert_msg(strstr(text, cases[i].says), "%s: %s", cases[i].text, text);
   }
-  static const char *const bad[] = {"start=8", "sbo=1", "swizzle=96B", "base=8", "x=1", "lbo", ""};
+  static const char *const bad[] = {"start=8", "sbo=1",        "swizzle=96B", "base=8", "x=1",
+                                    "lbo",     "start=262144", "lbo=262144",  ""};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     SmemDescriptor d;
     Diags diags = diags_new(arena);
     ck_assert_msg(!smem_descriptor_parse(arena, bad[i], 90, &d, &diags) && diags.count == 1, "%s",
                   bad[i]);
   }
+  ck_assert_int_eq(read_descriptor("start=262128,lbo=16,sbo=16", 90).start, 262128);
 }
 END_TEST
 

@@ -66,7 +66,7 @@ static const Model *small_model(const char *const name[2]) {
 START_TEST(symptoms_are_what_the_interpreter_finds) {
   const BreakageId id = (BreakageId)_i;
   ck_assert_uint_ne(breakage_seen(id), 0);
-  if (!stress_has_turn(_i, 3)) return;
+  if (!stress_has_turn(_i, 5)) return;
   int n = 0;
   for (int r = 0; r < N_RUNGS && n < stress_count(1, N_RUNGS); r++) {
     const Model *model = small_model(rungs[r]);

@@ -166,13 +166,6 @@ static void print_text(const Subject *s) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void write_bench(JsonWriter *w, const void *it, const void *in, Arena *arena) {
-  (void)in;
-  Str text = str_new(arena);
-  bench_result_write_json(&text, it);
-  cli_write_json(w, arena, text.text);
-}
-
 // The document: the states that were timed, and how that ended.
 typedef struct BenchShown {
   const Subject *s;

@@ -53,33 +53,25 @@ static void take(ClaimsShown *shown, const Published *said) {
     shown->claim[shown->n++] = (ShownClaim){said->list, &said->list->row[r], &said->found[r]};
 }
 
-static void print_csv(Arena *arena, const Published *said) {
-  for (int i = 0; i < said->list->n; i++) {
-    printf("%s,", said->list->ladder);
-    cli_csv_text(said->list->row[i].what, ',');
-    cli_csv_text(said->found[i].says, ',');
-    cli_csv_text(said->found[i].model, ',');
-    printf("%s,", claim_verdict_name(said->found[i].verdict));
-    cli_csv_text(schedule_text(arena, &said->list->row[i].schedule), '\n');
-  }
-}
+#define COLUMNS "ladder,what,claim,found,verdict,state"
 
 static bool print(Arena *arena, Session *session, const ClaimsOptions *given, const char *name,
                   Diags *diags) {
   ClaimsShown *shown = ARENA_NEW(arena, ClaimsShown);
   if (name && !session_go_ladder(session, name, diags)) return false;
-  if (given->csv) puts("ladder,what,claim,found,verdict,state");
+  if (given->csv) form_csv_heading(stdout, COLUMNS);
   for (int i = 0, told = 0; i < session->n_ladders; i++) {
     if (name && session->ladders[i] != session->ladder) continue;
     const Published *said = published_of(session, session->ladders[i]);
     if (said->trouble) diag_add(diags, "claims", "%s", said->trouble);
-    if (given->csv) print_csv(arena, said);
-    if (given->json) take(shown, said);
+    if (given->json || given->csv) take(shown, said);
     if (given->json || given->csv || said->list->n == 0) continue;
     if (told++) puts("");
     print_text(arena, said);
   }
   if (given->json) cli_print_document(arena, &claims_form, shown, NULL);
+  for (int i = 0; given->csv && i < shown->n; i++)
+    form_csv_row(stdout, arena, &shown_claim_form, COLUMNS, &shown->claim[i], NULL);
   return !diags->count;
 }
 

@@ -55,18 +55,14 @@ static void print_json(Arena *arena, int only) {
   cli_print_document(arena, &knobs_form, &shown, &defaults);
 }
 
+#define COLUMNS "name,tier,unit,lo,hi,default,aliases,help,auto"
+
 static void print_csv(Arena *arena, int only) {
-  Schedule defaults = schedule_default();
-  puts("name,tier,unit,lo,hi,default,aliases,help,auto");
-  for (int i = 0; i < KNOB_COUNT; i++) {
-    if (only >= 0 && i != only) continue;
-    const Knob *knob = &knob_table[i];
-    printf("%s,%s,%s,%lld,%lld,%s,", knob->name, knob->tier, knob->unit, (long long)knob->lo,
-           (long long)knob->hi, knob_value_text(arena, &defaults, (KnobId)i));
-    cli_csv_text(knob->aliases, ',');
-    cli_csv_text(knob->help, ',');
-    cli_csv_text(knob_auto_text((KnobId)i), '\n');
-  }
+  const Schedule defaults = schedule_default();
+  form_csv_heading(stdout, COLUMNS);
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (only < 0 || i == only)
+      form_csv_row(stdout, arena, &knob_form, COLUMNS, &knob_table[i], &defaults);
 }
 
 int cmd_knobs(Arena *arena, int argc, char **argv) {

@@ -294,7 +294,7 @@ static int write_record(Run *run, int n) {
 static void print_item(const Run *run, const Item *item) {
   if (run->given->json) return;
   if (run->given->csv)
-    cli_csv_row(&item->row);
+    cli_csv_row(run->arena, &item->row);
   else
     print_row(run, item);
 }

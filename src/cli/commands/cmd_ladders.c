@@ -57,6 +57,12 @@ typedef struct NumberedRung {
   const Rung *rung;
 } NumberedRung;
 
+// A line of the list of all rungs.
+typedef struct ListedRung {
+  const Ladder *ladder;
+  NumberedRung rung;
+} ListedRung;
+
 static const NumberedRung *rungs_of(Arena *arena, const Ladder *ladder) {
   NumberedRung *out = ARENA_ARRAY(arena, NumberedRung, ladder->n_rungs);
   for (int i = 0; i < ladder->n_rungs; i++) out[i] = (NumberedRung){i, &ladder->rung[i]};
@@ -66,14 +72,14 @@ static const NumberedRung *rungs_of(Arena *arena, const Ladder *ladder) {
 #define FORM_FILE "cli/commands/forms/cmd_ladders.form"
 #include "base/form_make.h"
 
-static void print_csv(const Ladders *all) {
-  puts("ladder,rung,name,title,state");
+#define COLUMNS "ladder,rung,name,title,state"
+
+static void print_csv(Arena *arena, const Ladders *all) {
+  form_csv_heading(stdout, COLUMNS);
   for (int i = 0; i < all->n; i++)
     for (int r = 0; r < all->ladder[i]->n_rungs; r++) {
-      const Rung *rung = &all->ladder[i]->rung[r];
-      printf("%s,%d,%s,", all->ladder[i]->name, r, rung->name);
-      cli_csv_text(rung->title, ',');
-      cli_csv_text(rung->state, '\n');
+      const ListedRung listed = {all->ladder[i], {r, &all->ladder[i]->rung[r]}};
+      form_csv_row(stdout, arena, &listed_rung_form, COLUMNS, &listed, NULL);
     }
 }
 
@@ -93,7 +99,7 @@ int cmd_ladders(Arena *arena, int argc, char **argv) {
     diag_add(&diags, "usage", "--json and --csv exclude each other");
   ok = !diags.count && read_ladders(arena, &all, argc > 1 ? argv[1] : NULL, &diags);
   if (ok && given.json) cli_print_document(arena, &ladders_form, &all, NULL);
-  if (ok && given.csv) print_csv(&all);
+  if (ok && given.csv) print_csv(arena, &all);
   if (ok && !given.json && !given.csv && argc > 1) print_text(all.ladder[0]);
   if (ok && !given.json && !given.csv && argc <= 1) print_list(&all);
   return ok ? CLI_OK : cli_fail(&diags);

@@ -243,14 +243,6 @@ static const DifferentAccess *different_of(const Probed *probed, const ShownAcce
   return &probed->probe->different[shown->different];
 }
 
-static void write_result(JsonWriter *w, const void *it, const void *in, Arena *arena) {
-  const ProbeResult *result = different_of(in, it)->result;
-  Str text = str_new(arena);
-  if (!result) return json_put_null(w);
-  probe_result_write_json(&text, result);
-  cli_write_json(w, arena, text.text);
-}
-
 #define FORM_FILE "cli/commands/forms/cmd_probe.form"
 #include "base/form_make.h"
 

@@ -68,15 +68,6 @@ static const int *marked(Arena *arena, const SassShown *shown, ClockBankMark mar
   return out;
 }
 
-static void write_sass(JsonWriter *w, const void *it, const void *in, Arena *arena) {
-  (void)in;
-  const SassShown *shown = it;
-  Str text = str_new(arena);
-  Diags diags = diags_new(arena);
-  sass_result_write_json(&text, shown->sass);
-  json_put_value(w, json_parse(arena, text.text, text.length, &diags, "sass"));
-}
-
 #define FORM_FILE "cli/commands/forms/cmd_sass.form"
 #include "base/form_make.h"
 

@@ -136,7 +136,7 @@ static void tell(Sweep *s, Arena *arena, const Schedule *point, const CliTiming 
     print_json_row(s, arena,
                    &(SweepLine){.best_so_far = best, .point = row, .estimate = &timing->estimate});
   else if (s->given->csv)
-    cli_csv_row(row);
+    cli_csv_row(s->arena, row);
   else
     print_row(s, arena, point, timing, best);
   fflush(stdout);
@@ -229,7 +229,7 @@ static void print_last(const Sweep *s, const CliTiming *timing) {
         s, s->arena,
         &(SweepLine){.best_so_far = true, .best = &timing->row, .estimate = &timing->estimate});
   } else if (s->given->csv) {
-    cli_csv_row(&timing->row);
+    cli_csv_row(s->arena, &timing->row);
   } else {
     printf("%-8s", "best");
     print_cells(s->arena, &timing->row, &timing->estimate);

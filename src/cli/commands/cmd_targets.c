@@ -8,6 +8,7 @@
 #include "cli/common/cli_model.h"
 #include "cli/common/documents.h"
 #include "cli/common/options.h"
+#include "cli/common/tables/text_table.h"
 #include "model/words/target.h"
 
 typedef struct TargetsOptions {
@@ -18,20 +19,6 @@ static const Option options[] = {OPTION_JSON(TargetsOptions), OPTION_CSV(Targets
 
 static const char *number_text(Arena *arena, double number) {
   return target_knows(number) ? arena_printf(arena, "%.10g", number) : "-";
-}
-
-static void print_table(Arena *arena, const TargetTable *table) {
-  printf("%-15s %-24s %-8s %4s %10s %6s %9s %9s %9s\n", "target", "GPU", "arch", "SMs",
-         "smem/block", "MHz", "fp32", "bf16", "DRAM");
-  printf("%-15s %-24s %-8s %4s %10s %6s %9s %9s %9s\n", "", "", "", "", "KiB", "boost", "TFLOP/s",
-         "TFLOP/s", "GB/s");
-  for (int i = 0; i < table->count; i++) {
-    const Target *t = &table->targets[i];
-    printf("%-15s %-24s %-8s %4d %10d %6s %9s %9s %9s\n", t->id, t->name, t->arch, t->sm_count,
-           t->smem_per_block / 1024, number_text(arena, t->boost_mhz),
-           number_text(arena, t->fp32_tflops), number_text(arena, t->bf16_tflops),
-           number_text(arena, t->dram_gbps));
-  }
 }
 
 static bool has_feature(const Target *target, int feature) {
@@ -84,20 +71,38 @@ static void print_json(Arena *arena, const TargetTable *table, const Target *onl
   cli_print_document(arena, &targets_form, &shown, NULL);
 }
 
+static const char *smem_text(Arena *arena, const void *it) {
+  return arena_printf(arena, "%d", ((const Target *)it)->smem_per_block / 1024);
+}
+
+static void print_table(Arena *arena, const TargetTable *table) {
+  static const TextColumn columns[] = {
+      {"id", "target", .least = 15},
+      {"name", "GPU", .least = 24},
+      {"arch", "arch", .least = 8},
+      {"sm_count", "SMs", .least = 4, .right = true},
+      {"smem_per_block", "smem/block", "KiB", .least = 10, .right = true, .text = smem_text},
+      {"boost_mhz", "MHz", "boost", .least = 6, .right = true},
+      {"fp32_tflops", "fp32", "TFLOP/s", .least = 9, .right = true},
+      {"bf16_tflops", "bf16", "TFLOP/s", .least = 9, .right = true},
+      {"dram_gbps", "DRAM", "GB/s", .least = 9, .right = true}};
+  text_table_print(arena, &(TextTable){&gpu_form, columns, 9, " "}, table->targets,
+                   sizeof *table->targets, table->count, NULL);
+}
+
+static const char *csv_columns(Arena *arena) {
+  Str out = str_new(arena);
+  str_add(&out, "id,name,arch,cc");
+  for (int f = 0; f < TARGET_FIELD_COUNT; f++) str_printf(&out, ",%s", target_fields[f].name);
+  return out.text;
+}
+
 static void print_csv(Arena *arena, const TargetTable *table, const Target *only) {
-  printf("id,name,arch,cc");
-  for (int f = 0; f < TARGET_FIELD_COUNT; f++) printf(",%s", target_fields[f].name);
-  putchar('\n');
-  for (int i = 0; i < table->count; i++) {
-    const Target *t = &table->targets[i];
-    if (only && only != t) continue;
-    printf("%s,\"%s\",%s,%d", t->id, t->name, t->arch, t->cc);
-    for (int f = 0; f < TARGET_FIELD_COUNT; f++) {
-      double number = target_number(t, (TargetField)f);
-      printf(",%s", target_knows(number) ? number_text(arena, number) : "");
-    }
-    putchar('\n');
-  }
+  const char *columns = csv_columns(arena);
+  form_csv_heading(stdout, columns);
+  for (int i = 0; i < table->count; i++)
+    if (!only || only == &table->targets[i])
+      form_csv_row(stdout, arena, &gpu_form, columns, &table->targets[i], NULL);
 }
 
 int cmd_targets(Arena *arena, int argc, char **argv) {

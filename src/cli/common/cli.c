@@ -58,11 +58,6 @@ int cli_write_bytes(Arena *arena, const char *path, const void *bytes, size_t n)
 
 void cli_csv_text(const char *text, char after) { foreign_cell(stdout, text, after); }
 
-void cli_csv_number(double value, bool known) {
-  if (known) printf("%.10g", value);
-  putchar(',');
-}
-
 // Flushes stdout; a document that could not be written whole is an error of its own.
 static int cli_flush(int status) {
   const bool ended_well = fflush(stdout) == 0;

@@ -75,7 +75,4 @@ int cli_write_bytes(Arena *arena, const char *path, const void *bytes, size_t n)
 // field.
 void cli_csv_text(const char *text, char after);
 
-// A number and a comma; an unknown one is an empty field.
-void cli_csv_number(double value, bool known);
-
 extern const char cli_version[];

@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/record_json.h"
 #include "base/whole.h"
-#include "kernels/toolchain/json_fields.h"
 
 enum { CUDA_TEXT_MAX = 4 << 20, SMEM_MAX = 256 << 10, CLUSTER_MAX = 16, BLOCK_MAX = 1024 };
 enum { CHUNK_BYTES = 16 };  // what a swizzle moves, and what a tensor map counts rows in

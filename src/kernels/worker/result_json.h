@@ -3,6 +3,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/record_json.h"
 #include "base/str.h"
 #include "kernels/device/bench.h"
 #include "kernels/device/trace_run.h"
@@ -10,6 +11,9 @@
 #include "kernels/toolchain/machine/kernel_text.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
+
+// What the writers write, member by member: for documents that have a result in them.
+extern const Record bench_result_record, sass_result_record;
 
 void compile_result_write_json(Str *out, const CompileResult *result);
 void bench_result_write_json(Str *out, const BenchResult *result);

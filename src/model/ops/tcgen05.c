@@ -28,7 +28,7 @@
 #include "model/ir/program.h"
 #include "model/ops/tcgen05_inside.h"
 
-enum { VECTOR = 8, N_MAX = TCGEN05_N_MAX, K_MAX = 64 };  // elements along K
+enum { VECTOR = 4, N_MAX = TCGEN05_N_MAX, K_MAX = 64 };  // elements along K
 
 // ---- check --------------------------------------------------------------------------------------
 
@@ -186,9 +186,9 @@ static void run_free(Machine *m, Warp *w, const Code *code) {
 
 // ---- multiplying --------------------------------------------------------------------------------
 
-typedef double Eight __attribute__((vector_size(VECTOR * sizeof(double)), aligned(16)));
+typedef double Four __attribute__((vector_size(VECTOR * sizeof(double)), aligned(16)));
 typedef union LaneSums {
-  Eight all[LANES / VECTOR];
+  Four all[LANES / VECTOR];
   double lane[LANES];
 } LaneSums;
 typedef struct Operands {
@@ -242,14 +242,29 @@ static double wrapped(double sum) {
   return sum == sum ? (double)(int32_t)(uint32_t)(int64_t)sum : sum;  // s32 keeps its low bits
 }
 
+// Adds the products of k from first on to the sums of all lanes, four registers of them at a time,
+// which a loop over k does not put down.
+static void add_up(LaneSums *sum, const LaneSums *a, const double *b, int first, int end) {
+  for (int v = 0; v < LANES / VECTOR; v += 4) {
+    Four *to = &sum->all[v], s0 = to[0], s1 = to[1], s2 = to[2], s3 = to[3];
+    for (int k = first; k < end; k++) {
+      const Four *of = &a[k].all[v];
+      s0 += of[0] * b[k];
+      s1 += of[1] * b[k];
+      s2 += of[2] * b[k];
+      s3 += of[3] * b[k];
+    }
+    to[0] = s0, to[1] = s1, to[2] = s2, to[3] = s3;
+  }
+}
+
 // One column of a quarter.
 static void add_products(Row *sums, DType type, const LaneSums *a, const double *b, int depth,
                          bool begins) {
   LaneSums sum = {.lane = {0}};
   for (uint32_t lane = 0; lane < LANES && !begins; lane++)
     sum.lane[lane] = row_get(sums, type, lane);
-  for (int k = 0; k < depth; k++)
-    for (int v = 0; v < LANES / VECTOR; v++) sum.all[v] += a[k].all[v] * b[k];
+  add_up(&sum, a, b, 0, depth);
   for (uint32_t lane = 0; lane < LANES; lane++)
     row_put(sums, type, lane, type == DTYPE_S32 ? wrapped(sum.lane[lane]) : sum.lane[lane]);
 }
@@ -263,8 +278,7 @@ static void add_scaled(Row *sums, const Operands *in, int quarter, int n, bool b
     sum.lane[lane] = (double)sums->lane[lane];
   for (int s = 0; s < in->depth / in->per_scale; s++) {
     LaneSums part = {.lane = {0}};
-    for (int k = s * in->per_scale; k < (s + 1) * in->per_scale; k++)
-      for (int v = 0; v < LANES / VECTOR; v++) part.all[v] += in->a[quarter][k].all[v] * b[k];
+    add_up(&part, in->a[quarter], b, s * in->per_scale, (s + 1) * in->per_scale);
     for (int lane = 0; lane < (int)LANES; lane++)
       sum.lane[lane] +=
           part.lane[lane] * factors->a[quarter * (int)LANES + lane][s] * factors->b[quarter][n][s];

@@ -19,7 +19,7 @@
 #include "model/ir/matrix_tile.h"
 #include "model/ops/tile_operand.h"
 
-enum { WARPS = 4, WARP_ROWS = 16, N_MAX = 256, K_MAX = 32, VECTOR = 8, ARCH = 90 };
+enum { WARPS = 4, WARP_ROWS = 16, N_MAX = 256, K_MAX = 32, VECTOR = 4, ARCH = 90 };
 
 // ---- compiling ----------------------------------------------------------------------------------
 
@@ -98,9 +98,9 @@ static void read_operand(Machine *m, const Warp *w, const Code *code, const Asyn
 
 // ---- multiplying --------------------------------------------------------------------------------
 
-typedef double Eight __attribute__((vector_size(VECTOR * sizeof(double)), aligned(16)));
+typedef double Four __attribute__((vector_size(VECTOR * sizeof(double)), aligned(16)));
 typedef union SumRow {
-  Eight all[N_MAX / VECTOR];
+  Four all[N_MAX / VECTOR];
   double column[N_MAX];
 } SumRow;
 typedef union Sums {
@@ -108,15 +108,21 @@ typedef union Sums {
   double cell[WARP_ROWS * N_MAX];
 } Sums;
 
-// B comes as [n][k] and is turned round, so that eight columns are multiplied at once.
+// B comes as [n][k] and is turned round, so that eight columns are multiplied at once; their sums
+// stay in registers over all of k.
 static void multiply(const Atom *atom, const double *a, const double *b, Sums *sum) {
   static _Thread_local SumRow turned[K_MAX];
   for (int n = 0; n < atom->n; n++)
     for (int k = 0; k < atom->k; k++) turned[k].column[n] = b[n * atom->k + k];
   for (int row = 0; row < WARP_ROWS; row++)
-    for (int k = 0; k < atom->k; k++)
-      for (int v = 0; v < atom->n / VECTOR; v++)
-        sum->row[row].all[v] += a[row * atom->k + k] * turned[k].all[v];
+    for (int v = 0; v < atom->n / VECTOR; v += 2) {
+      Four *to = &sum->row[row].all[v], s0 = to[0], s1 = to[1];
+      for (int k = 0; k < atom->k; k++) {
+        s0 += a[row * atom->k + k] * turned[k].all[v];
+        s1 += a[row * atom->k + k] * turned[k].all[v + 1];
+      }
+      to[0] = s0, to[1] = s1;
+    }
 }
 
 static double wrapped(double sum) {

@@ -8,6 +8,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/documents.h"
+#include "cli/common/tables/text_table.h"
 #include "model/readings/place/fragment_text.h"
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -19,23 +20,31 @@ void atom_list_json(Arena *arena) { cli_print_document(arena, &atoms_form, atom_
 
 // ---- text and CSV -------------------------------------------------------------------------------
 
-static const char *registers_text(Arena *arena, const Atom *atom, AtomOperand operand) {
-  if (!atom_in_registers(atom, operand)) return "-";
-  return arena_printf(arena, "%d", fragment_packing(atom, operand).n_registers);
+static const char *accumulator_text(Arena *arena, const void *it) {
+  const Atom *atom = it;
+  return atom->f16_acc ? arena_printf(arena, "%s*", atom->acc) : atom->acc;
+}
+
+static const char *cc_text(Arena *arena, const void *it) {
+  const Atom *atom = it;
+  return arena_printf(arena, "%d.%d%s", atom->cc_first / 10, atom->cc_first % 10,
+                      atom->cc_last ? "a" : " ");
 }
 
 void atom_list_text(Arena *arena) {
-  printf("%-24s %8s %4s %7s  %2s %2s %3s %5s %5s %s\n", "ATOM", "A,B", "C", "FLOP", "A", "B", "C",
-         "warps", "cc", "ATOM_KIND");
-  for (int i = 0; i < atom_count; i++) {
-    const Atom *atom = &atom_table[i];
-    printf("%-24s %8s %4s %7lld  %2s %2s %3s %5d %2d.%d%-1s %s\n", atom->name, atom->type,
-           atom->f16_acc ? arena_printf(arena, "%s*", atom->acc) : atom->acc,
-           (long long)atom_flop(atom), registers_text(arena, atom, ATOM_A),
-           registers_text(arena, atom, ATOM_B), registers_text(arena, atom, ATOM_C),
-           atom_issuing_warps(atom), atom->cc_first / 10, atom->cc_first % 10,
-           atom->cc_last ? "a" : "", atom->knob ? atom->knob : "-");
-  }
+  static const TextColumn columns[] = {
+      {"atom", "ATOM", .least = 24},
+      {"type", "A,B", .least = 8, .right = true},
+      {"accumulator", "C", .least = 4, .right = true, .text = accumulator_text},
+      {"flop", "FLOP", .least = 7, .right = true},
+      {"registers_a", " A", .least = 3, .right = true},
+      {"registers_b", "B", .least = 2, .right = true},
+      {"registers_c", "C", .least = 3, .right = true},
+      {"warps", "warps", .least = 5, .right = true},
+      {"cc_first", "cc", .least = 5, .right = true, .text = cc_text},
+      {"knob", "ATOM_KIND", .least = 0}};
+  text_table_print(arena, &(TextTable){&listed_atom_form, columns, 10, " "}, atom_table,
+                   sizeof *atom_table, atom_count, NULL);
   fputs(
       "\nA B C: registers of one lane. * or f16, as in m16n8k16.f16.f16. N of wgmma may be any\n"
       "multiple of 8 up to 256: wgmma.m64n128k16.bf16; its B, and its A if one likes, are read "
@@ -46,18 +55,11 @@ void atom_list_text(Arena *arena) {
       stdout);
 }
 
+#define COLUMNS \
+  "atom,m,n,k,type,accumulator,registers_a,registers_b,registers_c,warps,flop,knob,ptx"
+
 void atom_list_csv(Arena *arena) {
-  puts("atom,m,n,k,type,accumulator,registers_a,registers_b,registers_c,warps,flop,knob,ptx");
-  for (int i = 0; i < atom_count; i++) {
-    const Atom *atom = &atom_table[i];
-    printf("%s,%d,%d,%d,%s,%s,", atom->name, atom->m, atom->n, atom->k, atom->type, atom->acc);
-    for (int operand = 0; operand < ATOM_OPERANDS; operand++) {
-      bool there = atom_in_registers(atom, (AtomOperand)operand);
-      if (there) printf("%d", fragment_packing(atom, (AtomOperand)operand).n_registers);
-      putchar(',');
-    }
-    printf("%d,%lld,%s,", atom_issuing_warps(atom), (long long)atom_flop(atom),
-           atom->knob ? atom->knob : "");
-    cli_csv_text(atom_ptx(arena, atom), '\n');
-  }
+  form_csv_heading(stdout, COLUMNS);
+  for (int i = 0; i < atom_count; i++)
+    form_csv_row(stdout, arena, &listed_atom_form, COLUMNS, &atom_table[i], NULL);
 }

@@ -60,10 +60,7 @@ const char *cli_share_text(Arena *arena, double share);  // "25 %", "-" below 0
 
 // The columns of --csv; an unknown number is an empty cell.
 void cli_csv_heading(void);
-void cli_csv_row(const RecordedRow *row);
-
-// A text that is JSON already, as a value in a document.
-void cli_write_json(JsonWriter *writer, Arena *arena, const char *text);
+void cli_csv_row(Arena *arena, const RecordedRow *row);
 
 // Above this spread (the quartiles' distance over the median) a time is not one to go by.
 #define CLI_SPREAD_MAX 0.10

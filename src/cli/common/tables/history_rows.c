@@ -1,61 +1,11 @@
 #include "cli/common/tables/history_rows.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/common/cli.h"
 #include "cli/common/documents.h"
 #include "cli/common/tables/cli_timing.h"
-
-// Text that others wrote into the file cannot begin a line of its own.
-static const char *one_line(Arena *arena, const char *text) {
-  char *line = arena_strdup(arena, text);
-  for (char *at = line; *at; at++)
-    if (*at == '\n' || *at == '\t') *at = ' ';
-  return line;
-}
-
-static int most(int a, size_t b) { return (size_t)a > b ? a : (int)b; }
-
-static void print_text(Arena *arena, const HistoryRow *rows, int n) {
-  int who = 10, gpu = 16;
-  for (int i = 0; i < n; i++) {
-    who = most(who, strlen(rows[i].user));
-    gpu = most(gpu, strlen(history_gpu(arena, &rows[i])));
-  }
-  printf("%-20s  %-*s  %8s  %6s  %-*s  state\n", "when", who, "who", "TFLOP/s", "cuBLAS", gpu,
-         "GPU");
-  for (int i = 0; i < n; i++) {
-    const HistoryRow *row = &rows[i];
-    const char *speed = row->time_ns > 0 ? arena_printf(arena, "%.2f", row->tflops) : row->status;
-    printf("%-20s  %-*s  %8s  %6s  %-*s  %s\n", history_date(arena, row), who,
-           one_line(arena, row->user), one_line(arena, speed),
-           cli_ratio_text(arena, history_ratio(row)), gpu, one_line(arena, history_gpu(arena, row)),
-           one_line(arena, row->state));
-  }
-}
-
-static void print_csv(Arena *arena, const HistoryRow *rows, int n) {
-  puts(
-      "when,user,host,gpu,driver,problem,status,time_ns,cublas_time_ns,tflops,spread,sm_mhz,"
-      "memory_mhz,method,state");
-  for (int i = 0; i < n; i++) {
-    const HistoryRow *row = &rows[i];
-    printf("%s,", history_date(arena, row));
-    const char *const texts[] = {row->user,   row->host,    row->gpu,
-                                 row->driver, row->problem, row->status};
-    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) cli_csv_text(texts[t], ',');
-    const double numbers[] = {row->time_ns, row->cublas_time_ns, row->tflops,
-                              row->spread,  (double)row->sm_mhz, (double)row->memory_mhz};
-    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-      cli_csv_number(numbers[k], numbers[k] > 0);
-    cli_csv_text(row->method, ',');
-    cli_csv_text(row->state, '\n');
-  }
-}
-
-static double known(double value) { return value > 0 ? value : (double)NAN; }
+#include "cli/common/tables/text_table.h"
 
 typedef struct HistoryRowsShown {
   const char *command;
@@ -65,6 +15,40 @@ typedef struct HistoryRowsShown {
 
 #define FORM_FILE "cli/common/tables/history_rows.form"
 #include "base/form_make.h"
+
+// A row without a time says what went wrong.
+static const char *speed_text(Arena *arena, const void *it) {
+  const HistoryRow *row = it;
+  return row->time_ns > 0 ? arena_printf(arena, "%.2f", row->tflops) : row->status;
+}
+
+static const char *share_text(Arena *arena, const void *it) {
+  return cli_ratio_text(arena, history_ratio(it));
+}
+
+static const char *gpu_text(Arena *arena, const void *it) { return history_gpu(arena, it); }
+
+static void print_text(Arena *arena, const HistoryRow *rows, int n) {
+  static const TextColumn columns[] = {
+      {"when", "when", .least = 20},
+      {"user", "who", .least = 10},
+      {"tflops", "TFLOP/s", .least = 8, .right = true, .text = speed_text},
+      {"cublas_ratio", "cuBLAS", .least = 6, .right = true, .text = share_text},
+      {"gpu", "GPU", .least = 16, .text = gpu_text},
+      {"state", "state", .least = 0}};
+  text_table_print(arena, &(TextTable){&history_row_form, columns, 6, "  "}, rows, sizeof *rows, n,
+                   NULL);
+}
+
+#define COLUMNS                                                                           \
+  "when,user,host,gpu,driver,problem,status,time_ns,cublas_time_ns,tflops,spread,sm_mhz," \
+  "memory_mhz,method,state"
+
+static void print_csv(Arena *arena, const HistoryRow *rows, int n) {
+  form_csv_heading(stdout, COLUMNS);
+  for (int i = 0; i < n; i++)
+    form_csv_row(stdout, arena, &history_row_form, COLUMNS, &rows[i], NULL);
+}
 
 History *history_opened(Arena *arena) {
   Diags diags = diags_new(arena);

@@ -1,6 +1,4 @@
-// Two tables in write-ahead mode, one short transaction for each measurement. Version 1 of the file
-// had measurements only, version 2 no registers among them; the first program that knows more gives
-// a file what it lacks.
+// Two tables in write-ahead mode (history_sql.h), one short transaction for each measurement.
 //
 // With journal_mode WAL readers never wait for a writer, and with synchronous FULL a row that was
 // added is on the disk: kill −9 can lose the row that is being written and nothing else. Writers
@@ -18,16 +16,15 @@
 #include "kernels/device/history/history.h"
 
 #include <poll.h>
-#include <sqlite3.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/str.h"
 #include "kernels/device/history/history_file.h"
+#include "kernels/device/history/history_sql.h"
 
 enum {
-  SCHEMA_VERSION = 3,
   PATIENCE_MS = 2000,          // for what is asked
   WRITERS_PATIENCE_MS = 4000,  // for a turn among writers, which a loaded machine makes slow
   MENDERS_PATIENCE_MS = 20000,
@@ -44,48 +41,6 @@ struct History {
   int64_t deadline_ms;      // of what is being asked
   const char *failure;      // of what was asked last; NULL: it was answered
 };
-
-// The columns, in the order of the table, of the INSERT and of every SELECT.
-#define COLUMNS                                                                        \
-  "when_unix, user, host, gpu, gpu_uuid, driver, state, text_hash, problem, time_ns, " \
-  "cublas_time_ns, tflops, spread, sm_mhz, memory_mhz, status, method, "               \
-  "registers, spill_bytes, loops"
-
-// As version 2 had it. What is added later stands behind it, as ALTER TABLE writes it down.
-#define TABLE_2                                                                                 \
-  "measurement (id INTEGER PRIMARY KEY, when_unix INTEGER NOT NULL,"                            \
-  " user TEXT NOT NULL, host TEXT NOT NULL, gpu TEXT NOT NULL, gpu_uuid TEXT NOT NULL,"         \
-  " driver TEXT NOT NULL, state TEXT NOT NULL, text_hash TEXT NOT NULL, problem TEXT NOT NULL," \
-  " time_ns REAL, cublas_time_ns REAL, tflops REAL, spread REAL, sm_mhz INTEGER,"               \
-  " memory_mhz INTEGER, status TEXT NOT NULL, method TEXT NOT NULL"
-#define REGISTERS "registers INTEGER"
-#define SPILLS "spill_bytes INTEGER"
-#define LOOPS "loops TEXT"
-#define TABLE TABLE_2 ", " REGISTERS ", " SPILLS ", " LOOPS ")"
-#define INDEX "by_kernel ON measurement (text_hash, problem, gpu_uuid, when_unix)"
-
-// Without rowids the key needs no index that would stand among the tables.
-#define CALIBRATIONS                                                             \
-  "calibration (gpu TEXT NOT NULL, family TEXT NOT NULL, law INTEGER NOT NULL,"  \
-  " when_unix INTEGER NOT NULL, points INTEGER NOT NULL, error REAL, rank REAL," \
-  " factors TEXT NOT NULL, PRIMARY KEY (gpu, family)) WITHOUT ROWID"
-
-// The first and the last version that have it.
-static const struct {
-  const char *text;
-  int first, last;
-} objects[] = {{"TABLE " TABLE_2 ")", 1, 2},
-               {"TABLE " TABLE, 3, SCHEMA_VERSION},
-               {"INDEX " INDEX, 1, SCHEMA_VERSION},
-               {"TABLE " CALIBRATIONS, 2, SCHEMA_VERSION}};
-enum { OBJECTS = sizeof objects / sizeof *objects };
-
-// By the version that a file has: what makes the next one of it.
-static const char *const steps[SCHEMA_VERSION] = {
-    "CREATE TABLE " TABLE_2 "); CREATE INDEX " INDEX "; PRAGMA user_version = 1;",
-    "CREATE TABLE " CALIBRATIONS "; PRAGMA user_version = 2;",
-    "ALTER TABLE measurement ADD COLUMN " REGISTERS "; ALTER TABLE measurement ADD COLUMN " SPILLS
-    "; ALTER TABLE measurement ADD COLUMN " LOOPS "; PRAGMA user_version = 3;"};
 
 static void report(Diags *diags, const char *path, const char *what) {
   if (diags) diag_add(diags, "history", "history %s: %s; going on without it", path, what);
@@ -122,17 +77,15 @@ static int ask_number(sqlite3 *db, const char *sql, const char *text, int64_t *n
 }
 
 // Accepts only what a file of that version has: a trigger would run when a row is added.
-static int check_schema(sqlite3 *db, int64_t version) {
+static int check_schema(Arena *arena, sqlite3 *db, int64_t version) {
+  const char *wanted[HISTORY_OBJECTS_MAX];
+  const int n_wanted = history_sql_objects(arena, (int)version, wanted);
   int64_t n_ours = 0, n_all = 0;
-  int n_wanted = 0;
   int failed = ask_number(db, "SELECT count(*) FROM sqlite_master", NULL, &n_all);
-  for (int i = 0; !failed && i < OBJECTS; i++) {
+  for (int i = 0; !failed && i < n_wanted; i++) {
     int64_t found = 0;
-    if (version < objects[i].first || version > objects[i].last) continue;
-    failed = ask_number(db, "SELECT count(*) FROM sqlite_master WHERE 'CREATE ' || ? = sql",
-                        objects[i].text, &found);
+    failed = ask_number(db, "SELECT count(*) FROM sqlite_master WHERE sql = ?", wanted[i], &found);
     n_ours += found;
-    n_wanted++;
   }
   return failed ? failed : n_ours == n_wanted && n_all == n_wanted ? SQLITE_OK : SQLITE_MISMATCH;
 }
@@ -144,30 +97,30 @@ static int use_wal(sqlite3 *db) {
 
 // The version, and whether the file is as it says: both of one moment, for another process may give
 // it the next one in between.
-static int look_at_version(sqlite3 *db, int64_t *version) {
+static int look_at_version(Arena *arena, sqlite3 *db, int64_t *version) {
   int failed = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
   if (failed) return failed;
   failed = ask_number(db, "PRAGMA user_version", NULL, version);
-  if (!failed && *version > SCHEMA_VERSION) failed = SQLITE_SCHEMA;
-  if (!failed && *version > 0) failed = check_schema(db, *version);
+  if (!failed && *version > HISTORY_VERSION) failed = SQLITE_SCHEMA;
+  if (!failed && *version > 0) failed = check_schema(arena, db, *version);
   sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
   return failed;
 }
 
 // Another process may have done it meanwhile: the version is asked for once more, under the lock.
-static int renew(sqlite3 *db) {
+static int renew(Arena *arena, sqlite3 *db) {
   int64_t version = 0;
   int failed = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
   if (failed) return failed;
   failed = ask_number(db, "PRAGMA user_version", NULL, &version);
-  for (; !failed && version < SCHEMA_VERSION; version++)
-    failed = sqlite3_exec(db, steps[version], NULL, NULL, NULL);
+  for (; !failed && version < HISTORY_VERSION; version++)
+    failed = sqlite3_exec(db, history_sql_step(arena, (int)version), NULL, NULL, NULL);
   if (!failed) failed = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
   if (failed) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
   return failed;
 }
 
-static int set_up(History *history) {
+static int set_up(Arena *arena, History *history) {
   sqlite3 *db = history->db;
   int64_t version = 0;
   sqlite3_busy_handler(db, on_busy, history);
@@ -176,10 +129,10 @@ static int set_up(History *history) {
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   int failed = use_wal(db);
-  if (!failed) failed = look_at_version(db, &version);
-  if (failed || version == SCHEMA_VERSION) return failed;
-  failed = renew(db);
-  return failed ? failed : check_schema(db, SCHEMA_VERSION);
+  if (!failed) failed = look_at_version(arena, db, &version);
+  if (failed || version == HISTORY_VERSION) return failed;
+  failed = renew(arena, db);
+  return failed ? failed : check_schema(arena, db, HISTORY_VERSION);
 }
 
 static int try_open(Arena *arena, History *history) {
@@ -190,7 +143,7 @@ static int try_open(Arena *arena, History *history) {
   if (!history_file_prepare(arena, history->path, &real)) return SQLITE_CANTOPEN;
   int failed = sqlite3_open_v2(real, &history->db, flags, NULL);
   if (failed) failed = sqlite3_extended_errcode(history->db);
-  if (!failed) failed = set_up(history);
+  if (!failed) failed = set_up(arena, history);
   if (!failed) return SQLITE_OK;
   sqlite3_close(history->db);
   history->db = NULL;
@@ -282,54 +235,35 @@ const char *history_path(const History *history) { return history ? history->pat
 
 // ---- writing ------------------------------------------------------------------------------------
 
-#define UNLIKELY 1e300
-
 static void bind_text(sqlite3_stmt *query, int at, const char *text) {
   sqlite3_bind_text(query, at, text ? text : "", -1, SQLITE_TRANSIENT);
 }
 
-static void bind_double(sqlite3_stmt *query, int at, double value) {
-  if (value > 0 && value < UNLIKELY)
-    sqlite3_bind_double(query, at, value);
-  else
-    sqlite3_bind_null(query, at);
-}
-
-static void bind_row(Arena *arena, sqlite3_stmt *query, const HistoryRow *row) {
-  const char *const texts[] = {row->user,   row->host,  row->gpu,       row->gpu_uuid,
-                               row->driver, row->state, row->text_hash, row->problem};
-  const double numbers[] = {row->time_ns, row->cublas_time_ns, row->tflops, row->spread};
-  sqlite3_bind_int64(query, 1, row->when_unix ? row->when_unix : (int64_t)time(NULL));
-  for (int i = 0; i < 8; i++) bind_text(query, 2 + i, texts[i]);
-  for (int i = 0; i < 4; i++) bind_double(query, 10 + i, numbers[i]);
-  sqlite3_bind_int(query, 14, row->sm_mhz);
-  sqlite3_bind_int(query, 15, row->memory_mhz);
-  bind_text(query, 16, row->status);
-  bind_text(query, 17, row->method);
-  const CompiledKernel *compiled = &row->compiled;
-  if (compiled->registers <= 0) return;
-  sqlite3_bind_int(query, 18, compiled->registers);
-  sqlite3_bind_int(query, 19, compiled->spill_bytes);
-  if (compiled->code.inner.multiplies > 0)
-    bind_text(query, 20, compiled_code_text(arena, &compiled->code));
-}
-
-bool history_add(History *history, const HistoryRow *row, Diags *diags) {
-  static const char insert[] =
-      "INSERT INTO measurement (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+// Runs one statement that changes the file, with what `bind` binds of `row`.
+static bool change(History *history, const char *(*sql)(Arena *),
+                   void (*bind)(Arena *, sqlite3_stmt *, const void *), const void *row,
+                   Diags *diags) {
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
   begin(history, WRITERS_PATIENCE_MS);
-  int failed = sqlite3_prepare_v2(history->db, insert, -1, &query, NULL);
+  Arena *scratch = arena_new("row");
+  int failed = sqlite3_prepare_v2(history->db, sql(scratch), -1, &query, NULL);
   if (!failed) {
-    Arena *arena = arena_new("row");
-    bind_row(arena, query, row);
-    arena_free(arena);
+    bind(scratch, query, row);
     failed = sqlite3_step(query) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(history->db);
   }
   sqlite3_finalize(query);
+  arena_free(scratch);
   if (failed) report(diags, history->path, reason(failed));
   return failed == SQLITE_OK;
+}
+
+static void bind_row(Arena *arena, sqlite3_stmt *query, const void *row) {
+  history_sql_bind(arena, query, row);
+}
+
+bool history_add(History *history, const HistoryRow *row, Diags *diags) {
+  return change(history, history_sql_insert, bind_row, row, diags);
 }
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -338,60 +272,19 @@ static void end(History *history, int failed) { history->failure = failed ? reas
 
 const char *history_failure(const History *history) { return history ? history->failure : NULL; }
 
-// The file is shared: what others wrote is outside text.
-static const char *column_text(Arena *arena, sqlite3_stmt *query, int at) {
-  const unsigned char *text = sqlite3_column_text(query, at);
-  return text ? str_line(arena, (const char *)text) : "";
-}
-
-// 0 where the file has nothing, or nothing that was ever measured.
-static double column_positive(sqlite3_stmt *query, int at) {
-  const double value = sqlite3_column_double(query, at);
-  return value > 0 && value < UNLIKELY ? value : 0;
-}
-
-static int column_mhz(sqlite3_stmt *query, int at) {
-  const int value = sqlite3_column_int(query, at);
-  return value > 0 ? value : -1;
-}
-
-// Of a row without them, or with such as no thread has, nothing is known.
-static void read_compiled(sqlite3_stmt *query, int at, CompiledKernel *out) {
-  const int registers = sqlite3_column_int(query, at),
-            spill_bytes = sqlite3_column_int(query, at + 1);
-  const bool known = registers > 0 && registers <= 255 && spill_bytes >= 0;
-  const unsigned char *loops = sqlite3_column_text(query, at + 2);
-  *out = (CompiledKernel){0};
-  if (!known) return;
-  out->registers = registers;
-  out->spill_bytes = spill_bytes;
-  if (loops) compiled_code_read((const char *)loops, &out->code);
-}
-
-static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
-  const char **const texts[] = {&row->user,   &row->host,  &row->gpu,       &row->gpu_uuid,
-                                &row->driver, &row->state, &row->text_hash, &row->problem};
-  double *const numbers[] = {&row->time_ns, &row->cublas_time_ns, &row->tflops, &row->spread};
-  row->id = sqlite3_column_int64(query, 0);
-  row->when_unix = sqlite3_column_int64(query, 1);
-  for (int i = 0; i < 8; i++) *texts[i] = column_text(arena, query, 2 + i);
-  for (int i = 0; i < 4; i++) *numbers[i] = column_positive(query, 10 + i);
-  row->sm_mhz = column_mhz(query, 14);
-  row->memory_mhz = column_mhz(query, 15);
-  row->status = column_text(arena, query, 16);
-  row->method = column_text(arena, query, 17);
-  read_compiled(query, 18, &row->compiled);
-}
-
 typedef struct KernelQuery {
   const char *text_hash, *problem, *gpu_uuid;
   int64_t since_unix, until_unix;
   bool plain;  // right, beside cuBLAS, nothing flushed; else any
 } KernelQuery;
 
+static bool select_rows(History *history, Arena *arena, const char *from, sqlite3_stmt **query) {
+  const char *sql = arena_printf(arena, "SELECT id, %s%s", history_sql_names(arena), from);
+  return sqlite3_prepare_v2(history->db, sql, -1, query, NULL) == SQLITE_OK;
+}
+
 static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked, HistoryRow *row) {
-  static const char select[] =
-      "SELECT id, " COLUMNS
+  static const char where[] =
       " FROM measurement WHERE text_hash = ? AND problem = ? AND gpu_uuid = ?"
       " AND when_unix BETWEEN ? AND ? AND (NOT ? OR (status = 'ok' AND time_ns > 0"
       " AND cublas_time_ns > 0 AND method LIKE '%L2 warm%' "
@@ -400,7 +293,7 @@ static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
   begin(history, PATIENCE_MS);
-  bool found = sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK;
+  bool found = select_rows(history, arena, where, &query);
   if (found) {
     bind_text(query, 1, asked->text_hash);
     bind_text(query, 2, asked->problem);
@@ -409,7 +302,7 @@ static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked
     sqlite3_bind_int64(query, 5, asked->until_unix);
     sqlite3_bind_int(query, 6, asked->plain);
     found = sqlite3_step(query) == SQLITE_ROW;
-    if (found) read_row(arena, query, row);
+    if (found) history_sql_read(arena, query, row);
   }
   end(history, sqlite3_finalize(query));
   return found;
@@ -429,34 +322,30 @@ bool history_shared(History *history, Arena *arena, const char *text_hash, const
   return find_kernel(history, arena, &asked, row);
 }
 
-// Answers of any number of rows: `select` has two texts to bind, or none, and the limit behind
-// them.
-static int find_rows(History *history, Arena *arena, const char *select, const char *const *texts,
+// Answers of any number of rows: `from` has two texts to bind, or none, and the limit behind them.
+static int find_rows(History *history, Arena *arena, const char *from, const char *const *texts,
                      HistoryRow *rows, int max) {
   sqlite3_stmt *query = NULL;
   int n = 0;
   if (!history || !history->db) return 0;
   begin(history, PATIENCE_MS);
-  if (sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK) {
+  if (select_rows(history, arena, from, &query)) {
     for (int i = 0; texts && i < 2; i++) bind_text(query, 1 + i, texts[i]);
     sqlite3_bind_int(query, texts ? 3 : 1, max);
-    while (n < max && sqlite3_step(query) == SQLITE_ROW) read_row(arena, query, &rows[n++]);
+    while (n < max && sqlite3_step(query) == SQLITE_ROW) history_sql_read(arena, query, &rows[n++]);
   }
   end(history, sqlite3_finalize(query));
   return n;
 }
 
 int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
-  return find_rows(history, arena,
-                   "SELECT id, " COLUMNS " FROM measurement ORDER BY id DESC LIMIT ?", NULL, rows,
-                   max);
+  return find_rows(history, arena, " FROM measurement ORDER BY id DESC LIMIT ?", NULL, rows, max);
 }
 
 int history_of_problem(History *history, Arena *arena, const char *gpu, const char *problem,
                        HistoryRow *rows, int max) {
   const char *const texts[] = {gpu, problem};
   return find_rows(history, arena,
-                   "SELECT id, " COLUMNS
                    " FROM measurement WHERE gpu = ? AND problem = ?"
                    " ORDER BY id DESC LIMIT ?",
                    texts, rows, max);
@@ -469,7 +358,6 @@ int history_of_problem(History *history, Arena *arena, const char *gpu, const ch
 
 int history_best(History *history, Arena *arena, HistoryRow *rows, int max) {
   return find_rows(history, arena,
-                   "SELECT id, " COLUMNS
                    " FROM (SELECT *, row_number() OVER"
                    " (PARTITION BY gpu, problem ORDER BY " BEST_FIRST
                    ") AS place FROM measurement WHERE status = 'ok' AND time_ns > 0)"
@@ -481,7 +369,6 @@ bool history_best_of(History *history, Arena *arena, const char *gpu, const char
                      HistoryRow *row) {
   const char *const texts[] = {gpu, problem};
   return find_rows(history, arena,
-                   "SELECT id, " COLUMNS
                    " FROM measurement WHERE gpu = ? AND problem = ? AND status = 'ok'"
                    " AND time_ns > 0 ORDER BY " BEST_FIRST " LIMIT ?",
                    texts, row, 1) == 1;
@@ -492,7 +379,6 @@ int history_sample(History *history, Arena *arena, const char *gpu, const char *
                    HistoryRow *rows, int max) {
   const char *const texts[] = {gpu, but};
   return find_rows(history, arena,
-                   "SELECT id, " COLUMNS
                    " FROM (SELECT *, row_number() OVER"
                    " (PARTITION BY problem, state ORDER BY id DESC) AS place FROM measurement"
                    " WHERE gpu = ? AND problem <> ? AND status = 'ok' AND time_ns > 0)"
@@ -511,7 +397,7 @@ double history_seconds(History *history, const char *gpu, const char *problem) {
   if (sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK) {
     bind_text(query, 1, gpu);
     bind_text(query, 2, problem);
-    if (sqlite3_step(query) == SQLITE_ROW) seconds = column_positive(query, 0);
+    if (sqlite3_step(query) == SQLITE_ROW) seconds = sqlite3_column_double(query, 0);
   }
   end(history, sqlite3_finalize(query));
   return seconds;
@@ -519,44 +405,12 @@ double history_seconds(History *history, const char *gpu, const char *problem) {
 
 // ---- calibrations -------------------------------------------------------------------------------
 
-bool history_keep_calibration(History *history, const HistoryCalibration *row, Diags *diags) {
-  static const char replace[] = "INSERT OR REPLACE INTO calibration VALUES (?,?,?,?,?,?,?,?)";
-  sqlite3_stmt *query = NULL;
-  if (!history || !history->db) return false;
-  begin(history, WRITERS_PATIENCE_MS);
-  int failed = sqlite3_prepare_v2(history->db, replace, -1, &query, NULL);
-  if (!failed) {
-    Arena *scratch = arena_new("factors");
-    bind_text(query, 1, row->gpu);
-    bind_text(query, 2, calibration_family_name(row->family));
-    sqlite3_bind_int(query, 3, CALIBRATION_LAW);
-    sqlite3_bind_int64(query, 4, row->when_unix ? row->when_unix : (int64_t)time(NULL));
-    sqlite3_bind_int(query, 5, row->fit.n);
-    sqlite3_bind_double(query, 6, row->fit.error);
-    sqlite3_bind_double(query, 7, row->fit.order);
-    bind_text(query, 8, calibration_text(scratch, &row->fit));
-    arena_free(scratch);
-    failed = sqlite3_step(query) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(history->db);
-  }
-  sqlite3_finalize(query);
-  if (failed) report(diags, history->path, reason(failed));
-  return failed == SQLITE_OK;
+static void bind_fit(Arena *arena, sqlite3_stmt *query, const void *fit) {
+  history_sql_bind_fit(arena, query, fit);
 }
 
-// The file may be anybody's: what cannot be a fit is none.
-static bool read_calibration(Arena *arena, sqlite3_stmt *query, HistoryCalibration *row) {
-  *row = (HistoryCalibration){
-      .when_unix = sqlite3_column_int64(query, 3),
-      .gpu = column_text(arena, query, 0),
-      .family = calibration_family_find(column_text(arena, query, 1)),
-      .fit = {.n = sqlite3_column_int(query, 4),
-              .error = sqlite3_column_double(query, 5),
-              .order = sqlite3_column_double(query, 6)},
-  };
-  const Calibration *fit = &row->fit;
-  return row->family < CALIBRATION_FAMILIES && fit->n >= CALIBRATION_POINTS_MIN &&
-         fit->error >= 0 && fit->error < UNLIKELY && fit->order >= -1 && fit->order <= 1 &&
-         calibration_read(column_text(arena, query, 7), &row->fit);
+bool history_keep_calibration(History *history, const HistoryCalibration *row, Diags *diags) {
+  return change(history, history_sql_replace_fit, bind_fit, row, diags);
 }
 
 int history_calibrations(History *history, Arena *arena, const char *gpu, HistoryCalibration *rows,
@@ -572,7 +426,7 @@ int history_calibrations(History *history, Arena *arena, const char *gpu, Histor
     sqlite3_bind_int(query, 1, CALIBRATION_LAW);
     if (gpu) bind_text(query, 2, gpu);
     while (n < max && sqlite3_step(query) == SQLITE_ROW)
-      n += read_calibration(arena, query, &rows[n]);
+      n += history_sql_read_fit(arena, query, &rows[n]);
   }
   end(history, sqlite3_finalize(query));
   return n;

@@ -22,8 +22,8 @@ enum { HISTORY_SHARED_SECONDS = 600 };
 
 typedef struct History History;
 
-// One measurement of one kernel. Times in nanoseconds; 0 = not known. Texts are never NULL when
-// read; NULL is written as "".
+// One measurement of one kernel: history.def has its members as columns. Times in nanoseconds; 0 =
+// not known. Texts are never NULL when read; NULL is written as "".
 typedef struct HistoryRow {
   int64_t id;         // given by the file
   int64_t when_unix;  // seconds UTC; 0 when adding = now
@@ -32,7 +32,7 @@ typedef struct HistoryRow {
   const char *text_hash;  // history_hash() of the CUDA text
   const char *problem;    // history_problem()
   double time_ns, cublas_time_ns, tflops;
-  double spread;            // (p75 − p25) / median
+  double spread;            // (p75 − p25) / median; −1 = not known
   int sm_mhz, memory_mhz;   // before; −1 = not known
   const char *status;       // "ok", "wrong", "failed"
   const char *method;       // how it was measured

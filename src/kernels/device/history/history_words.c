@@ -89,7 +89,7 @@ HistoryRow history_row(Arena *arena, const BenchResult *result, int index) {
       .time_ns = entry->ok ? time->median_ns : 0,
       .cublas_time_ns = result->reference.ok ? result->reference.time.median_ns : 0,
       .tflops = entry->ok ? entry->tflops : 0,
-      .spread = entry->ok ? spread : 0,
+      .spread = entry->ok ? spread : -1,
       .sm_mhz = result->before.known ? result->before.sm_mhz : -1,
       .memory_mhz = result->before.known ? result->before.memory_mhz : -1,
       .status = entry_status(entry),

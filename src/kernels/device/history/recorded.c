@@ -1,4 +1,4 @@
-// The fields of a recorded document, once, for writing and reading (record.h walks them).
+// The fields of a recorded document, once, for writing and reading (base/record_json.h walks them).
 //
 // Clocks are kept as a sentence that grows with every run of a ladder:
 //   "SM 1980 MHz" + a run at 1755 MHz  →  "SM 1755 to 1980 MHz, throttled: power cap"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/toolchain/json_fields.h"
+#include "base/record_json.h"
 
 static const RecordField row_fields[] = {
 #define RECORDED_ROW(KIND, NAME, help) \

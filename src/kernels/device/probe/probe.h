@@ -11,6 +11,7 @@
 #include "banks/engine/bank.h"
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/record_json.h"
 #include "base/str.h"
 #include "kernels/device/driver.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -70,11 +71,11 @@ ProbeResults *probe_run_all(Arena *arena, Gpu *gpu, const ProbeRequest *request,
 // a multiple of 128 bytes, by the same one in every lane whose address counts.
 bool probe_same(const BankOp *op, const int64_t a[BANK_LANES], const int64_t b[BANK_LANES]);
 
-// probe_json.c. Reading checks the operations, how many there are, and that addresses lie in shared
+// probe_json.c. The members of a result, for documents that have one in them.
+extern const Record probe_result_record;
+// Reading checks the operations, how many there are, and that addresses lie in shared
 // memory; NULL after findings.
 void probe_request_write_json(Str *out, const ProbeRequest *request);
 ProbeRequest *probe_request_read_json(Arena *arena, const char *text, Diags *diags);
-void probe_result_write_json(Str *out, const ProbeResult *result);
-ProbeResult *probe_result_read_json(Arena *arena, const char *text, Diags *diags);
 void probe_results_write_json(Str *out, const ProbeResults *results);
 ProbeResults *probe_results_read_json(Arena *arena, const char *text, Diags *diags);

@@ -1,4 +1,4 @@
-// Requests and results of the probe on the worker's pipe, by record.h's tables:
+// Requests and results of the probe on the worker's pipe, by base/record_json.h's tables:
 //
 //   {"accesses":[{"op":"lds32","addr":[0,128,256,…]}]}
 //   {"cancelled":false,"probes":[{"ok":true,"error":null,…,"clocks":32.01,…,"wavefronts":32,…}]}
@@ -7,16 +7,11 @@
 // here, before anything is compiled.
 #include <stddef.h>
 
+#include "base/record_json.h"
 #include "kernels/device/probe/probe.h"
-#include "kernels/toolchain/json_fields.h"
-
-#define FIELD(T, NAME, KIND) \
-  { .key = #NAME, .kind = KIND, .offset = offsetof(T, NAME) }
-#define RECORD_OF(T, FIELDS) \
-  { FIELDS, sizeof FIELDS / sizeof *FIELDS, sizeof(T) }
 
 static const RecordField access_fields[] = {
-    FIELD(ProbeAccess, op, RECORD_TEXT),
+    RECORD_FIELD(ProbeAccess, op, RECORD_TEXT),
     {.key = "addr",
      .kind = RECORD_INT64S,
      .offset = offsetof(ProbeAccess, addr),
@@ -25,39 +20,31 @@ static const RecordField access_fields[] = {
 static const Record access_record = RECORD_OF(ProbeAccess, access_fields);
 
 static const RecordField request_fields[] = {
-    {.key = "accesses",
-     .kind = RECORD_LIST,
-     .offset = offsetof(ProbeRequest, access),
-     .record = &access_record,
-     .count_offset = offsetof(ProbeRequest, n),
-     .max = PROBE_ACCESSES_MAX},
+    RECORD_MANY(ProbeRequest, RECORD_LIST, "accesses", access, n, PROBE_ACCESSES_MAX,
+                &access_record),
 };
 static const Record request_record = RECORD_OF(ProbeRequest, request_fields);
 
 static const RecordField result_fields[] = {
-    FIELD(ProbeResult, ok, RECORD_BOOL),
-    FIELD(ProbeResult, error, RECORD_MAYBE_TEXT),
-    FIELD(ProbeResult, poisoned, RECORD_BOOL),
-    FIELD(ProbeResult, op, RECORD_TEXT),
-    FIELD(ProbeResult, clocks, RECORD_POSITIVE),
-    FIELD(ProbeResult, p10_clocks, RECORD_POSITIVE),
-    FIELD(ProbeResult, p90_clocks, RECORD_POSITIVE),
-    FIELD(ProbeResult, n_samples, RECORD_INT),
-    FIELD(ProbeResult, wavefronts, RECORD_COUNT),
-    FIELD(ProbeResult, clocks_per_wavefront, RECORD_POSITIVE),
-    FIELD(ProbeResult, gpu, RECORD_MAYBE_TEXT),
-    FIELD(ProbeResult, date, RECORD_MAYBE_TEXT),
+    RECORD_FIELD(ProbeResult, ok, RECORD_BOOL, "it was measured"),
+    RECORD_FIELD(ProbeResult, error, RECORD_MAYBE_TEXT, "why not"),
+    RECORD_FIELD(ProbeResult, poisoned, RECORD_BOOL, "the context of the GPU was lost"),
+    RECORD_FIELD(ProbeResult, op, RECORD_TEXT, "the operation"),
+    RECORD_FIELD(ProbeResult, clocks, RECORD_POSITIVE, "SM clocks of an access, the median"),
+    RECORD_FIELD(ProbeResult, p10_clocks, RECORD_POSITIVE, "tenth percentile"),
+    RECORD_FIELD(ProbeResult, p90_clocks, RECORD_POSITIVE, "ninetieth percentile"),
+    RECORD_FIELD(ProbeResult, n_samples, RECORD_INT, "times that were taken"),
+    RECORD_FIELD(ProbeResult, wavefronts, RECORD_COUNT, "wavefronts by the bank model"),
+    RECORD_FIELD(ProbeResult, clocks_per_wavefront, RECORD_POSITIVE, "SM clocks over wavefronts"),
+    RECORD_FIELD(ProbeResult, gpu, RECORD_MAYBE_TEXT, "the GPU, as its driver names it"),
+    RECORD_FIELD(ProbeResult, date, RECORD_MAYBE_TEXT, "when, in UTC"),
 };
-static const Record result_record = RECORD_OF(ProbeResult, result_fields);
+const Record probe_result_record = RECORD_OF(ProbeResult, result_fields);
 
 static const RecordField results_fields[] = {
-    FIELD(ProbeResults, cancelled, RECORD_BOOL),
-    {.key = "probes",
-     .kind = RECORD_LIST,
-     .offset = offsetof(ProbeResults, result),
-     .record = &result_record,
-     .count_offset = offsetof(ProbeResults, n),
-     .max = PROBE_ACCESSES_MAX},
+    RECORD_FIELD(ProbeResults, cancelled, RECORD_BOOL),
+    RECORD_MANY(ProbeResults, RECORD_LIST, "probes", result, n, PROBE_ACCESSES_MAX,
+                &probe_result_record),
 };
 static const Record results_record = RECORD_OF(ProbeResults, results_fields);
 
@@ -93,14 +80,6 @@ ProbeRequest *probe_request_read_json(Arena *arena, const char *text, Diags *dia
   for (int i = 0; request && i < request->n; i++)
     if (!check_access(&request->access[i], i, diags)) return NULL;
   return request && request->n > 0 ? request : NULL;
-}
-
-void probe_result_write_json(Str *out, const ProbeResult *result) {
-  write(out, &result_record, result);
-}
-
-ProbeResult *probe_result_read_json(Arena *arena, const char *text, Diags *diags) {
-  return record_read_text(arena, text, "probe result", &result_record, diags);
 }
 
 void probe_results_write_json(Str *out, const ProbeResults *results) {

@@ -90,8 +90,9 @@ static void draw_details(Canvas *canvas, Rect in, const Session *session, const 
   col =
       canvas_printf(canvas, in, 0, col, STYLE_TEXT, " in %s, driver %s", past->host, past->driver);
   if (past->time_ns > 0)
-    col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %s, spread %.1f %%",
-                        fmt_time(time, past->time_ns), 100 * past->spread);
+    col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %s", fmt_time(time, past->time_ns));
+  if (past->time_ns > 0 && past->spread >= 0)
+    col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ", spread %.1f %%", 100 * past->spread);
   if (past->sm_mhz > 0) canvas_printf(canvas, in, 0, col, STYLE_DIM, ", SM %d MHz", past->sm_mhz);
   rect_take_top(&in, 1);
   canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_DIM, past->state);

@@ -258,17 +258,17 @@ static const RecordField kernel_texts_fields[] = {
 static const Record kernel_texts_record = RECORD_OF(KernelTexts, kernel_texts_fields);
 
 static const RecordField speed_fields[] = {
-    FIELD(ClockedSpeed, tflops, RECORD_POSITIVE),
-    FIELD(ClockedSpeed, low, RECORD_POSITIVE),
-    FIELD(ClockedSpeed, high, RECORD_POSITIVE),
+    RECORD_FIELD(ClockedSpeed, tflops, RECORD_POSITIVE),
+    RECORD_FIELD(ClockedSpeed, low, RECORD_POSITIVE),
+    RECORD_FIELD(ClockedSpeed, high, RECORD_POSITIVE),
 };
 static const Record speed_record = RECORD_OF(ClockedSpeed, speed_fields);
 
 static const RecordField clock_number_fields[] = {
-    FIELD(ClockNumber, why_not, RECORD_MAYBE_TEXT),
-    OBJECT(ClockNumber, speed, speed_record),
-    FIELD(ClockNumber, clocks, RECORD_POSITIVE),
-    FIELD(ClockNumber, mhz, RECORD_POSITIVE),
+    RECORD_FIELD(ClockNumber, why_not, RECORD_MAYBE_TEXT),
+    RECORD_STRUCT(ClockNumber, speed, speed_record),
+    RECORD_FIELD(ClockNumber, clocks, RECORD_POSITIVE),
+    RECORD_FIELD(ClockNumber, mhz, RECORD_POSITIVE),
 };
 static const Record clock_number_record = RECORD_OF(ClockNumber, clock_number_fields);
 

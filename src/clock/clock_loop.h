@@ -64,6 +64,7 @@ typedef struct ClockMachine {
   double far_clocks;              // of a load from L2, when nothing else is asked for
   double far_load_clocks;         // of one under load, at the worst
   double dram_clocks;             // of a load from DRAM
+  double cold_clocks;             // of one while all SMs begin and L2 has nothing yet
   double store_bytes;             // that L2 takes from an SM in a clock
   double store_queue_clocks;      // of L2's, that stores of an SM may wait for
   double copy_clocks;             // of the shared pipe, for each line that cp.async writes

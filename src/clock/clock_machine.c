@@ -36,6 +36,7 @@ static const Fact facts[] = {
     CLOCKS(far_clocks),
     CLOCKS(far_load_clocks),
     CLOCKS(dram_clocks),
+    CLOCKS(cold_clocks),
     CLOCKS(far_bytes),
     CLOCKS(store_bytes),
     CLOCKS(store_queue_clocks),

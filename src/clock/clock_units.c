@@ -162,10 +162,9 @@ void engine_let_happen(Engine *e) {
 
 // Data from DRAM are farther away: all that the first blocks ask for where L2 is cold.
 static double far_latency(Engine *e) {
-  const bool first = e->in->cold && e->far_loads++ < e->in->cold_loads;
-  const double share = first ? 1 : e->in->dram_share;
-  return latency(
-      e, e->machine->far_clocks + share * (e->machine->dram_clocks - e->machine->far_clocks));
+  const ClockMachine *m = e->machine;
+  if (e->in->cold && e->far_loads++ < e->in->cold_loads) return latency(e, m->cold_clocks);
+  return latency(e, m->far_clocks + e->in->dram_share * (m->dram_clocks - m->far_clocks));
 }
 
 // `rate`: bytes in a clock.

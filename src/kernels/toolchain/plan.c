@@ -50,7 +50,7 @@ static const char *const arg_names[PLAN_N_ARGS] = {
 // Settled by the launch of a persistent kernel.
 static bool is_settled(PlanArg arg) {
   return arg >= PLAN_ARG_ALPHA && arg < PLAN_ARG_MAP &&
-         launch_arg_facts((LaunchArg)(arg - PLAN_ARG_ALPHA))->made != MADE_GIVEN;
+         launch_arg_facts((int)arg - PLAN_ARG_ALPHA)->made != MADE_GIVEN;
 }
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }

@@ -127,10 +127,12 @@ static const char *const help_of_read[ROLE_COUNT + 1] = {
 static const char *const help_of_wait[ROLE_COUNT + 1] = {
     [ROLE_COUNT] = "C is written; a block must not end before its boxes have been read"};
 
-const OpRules rules_TMA_STORE = {
-    .text = {emit_box, NULL, stores}, {.run = run_send, .fault = box_fault}, help_of_store};
-const OpRules rules_TMA_ADD = {
-    .text = {emit_box, NULL, adds}, {.run = run_send, .fault = box_fault}, help_of_add};
+const OpRules rules_TMA_STORE = {.text = {.write = emit_box, .purposes = stores},
+                                 {.run = run_send, .fault = box_fault},
+                                 help_of_store};
+const OpRules rules_TMA_ADD = {.text = {.write = emit_box, .purposes = adds},
+                               {.run = run_send, .fault = box_fault},
+                               help_of_add};
 const OpRules rules_BULK_COMMIT = {
     .text = {.write = emit_commit}, {.run = run_commit}, help_of_commit};
 const OpRules rules_BULK_READ = {.text = {.write = emit_read}, {.run = run_read}, help_of_read};

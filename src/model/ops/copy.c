@@ -136,6 +136,7 @@ static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy o
                                                [ROLE_SLAB_B] = "start the copy of the slab of %s",
                                                [ROLE_SLAB_V] = "start the copy of the slab of %s"};
 
-const OpRules rules_CP_ASYNC = {.text = {emit_cp_async, NULL, copies}, {.run = run_cp_async}};
+const OpRules rules_CP_ASYNC = {.text = {.write = emit_cp_async, .purposes = copies},
+                                {.run = run_cp_async}};
 const OpRules rules_CP_COMMIT = {.text = {.write = emit_cp_commit}, {.run = run_cp_commit}};
 const OpRules rules_CP_WAIT = {.text = {.write = emit_cp_wait}, {.run = run_cp_wait}};

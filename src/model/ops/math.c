@@ -141,6 +141,7 @@ static const char *const products[ROLE_COUNT] = {[ROLE_ACC] = "add the outer pro
 static const char *const factors[ROLE_COUNT] = {
     [ROLE_ACC] = "the BLAS factor; stores no longer say where the sums live"};
 
-const OpRules rules_FMA = {.text = {emit_fma, NULL, products}, {.run = run_fma}};
+const OpRules rules_FMA = {.text = {.write = emit_fma, .purposes = products}, {.run = run_fma}};
 const OpRules rules_ADD = {.text = {.write = emit_add}, {.run = run_add}};
-const OpRules rules_SCALE = {.text = {emit_scale, NULL, factors}, {.run = run_scale}};
+const OpRules rules_SCALE = {.text = {.write = emit_scale, .purposes = factors},
+                             {.run = run_scale}};

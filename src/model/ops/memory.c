@@ -208,7 +208,11 @@ static const char *const adds[ROLE_COUNT] = {[ROLE_C] = "add this split's part o
 
 const OpRules rules_INIT = {.text = {.write = emit_init, .is_split = init_is_split},
                             {.run = run_init}};
-const OpRules rules_LOAD = {.text = {emit_load, load_is_split, loads}, {.run = run_load}};
-const OpRules rules_STORE = {.text = {emit_store, store_is_split, stores}, {.run = run_store}};
-const OpRules rules_ATOMIC_ADD = {.text = {emit_atomic_add, always_split, adds},
-                                  {.run = run_atomic_add}};
+const OpRules rules_LOAD = {
+    .text = {.write = emit_load, .is_split = load_is_split, .purposes = loads}, {.run = run_load}};
+const OpRules rules_STORE = {
+    .text = {.write = emit_store, .is_split = store_is_split, .purposes = stores},
+    {.run = run_store}};
+const OpRules rules_ATOMIC_ADD = {
+    .text = {.write = emit_atomic_add, .is_split = always_split, .purposes = adds},
+    {.run = run_atomic_add}};

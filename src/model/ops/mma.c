@@ -381,7 +381,7 @@ static const char *const products[ROLE_COUNT] = {
     [ROLE_SCORE] = "multiply each fragment of %a by each of %b"};
 
 const OpRules rules_LDMATRIX = {
-    .text = {emit_ldmatrix, NULL, fragments},
+    .text = {.write = emit_ldmatrix, .purposes = fragments},
     {.run = run_ldmatrix, .fault = ldmatrix_fault, .width = ldmatrix_width}};
 static const char *const help_of_stmatrix[ROLE_COUNT + 1] = {
     [ROLE_SLAB_C] =
@@ -389,9 +389,9 @@ static const char *const help_of_stmatrix[ROLE_COUNT + 1] = {
         "would store 4 bytes"};
 
 const OpRules rules_STMATRIX = {
-    .text = {emit_stmatrix, NULL, rows_of_c},
+    .text = {.write = emit_stmatrix, .purposes = rows_of_c},
     {.run = run_stmatrix, .fault = stmatrix_fault, .width = stmatrix_width},
     help_of_stmatrix};
 const OpRules rules_MMA = {
-    .text = {emit_mma, NULL, products},
+    .text = {.write = emit_mma, .purposes = products},
     {.run = run_mma, .fault = mma_fault, .width = mma_width, .prepare = prepare_mma}};

@@ -235,13 +235,14 @@ static const char *const across[ROLE_COUNT] = {
     [ROLE_ROW_MAX] = "the lanes that share a row agree on its maximum",
     [ROLE_ROW_SUM] = "the lanes that share a row add up its weights"};
 
-const OpRules rules_MAX = {.text = {emit_max, NULL, maxima}, {.run = run_max}};
-const OpRules rules_MUL = {.text = {emit_mul, NULL, factors}, {.run = run_mul}};
-const OpRules rules_DIV = {.text = {emit_div, NULL, quotients}, {.run = run_div}};
-const OpRules rules_EXP2 = {.text = {emit_exp2, NULL, powers}, {.run = run_exp2}};
-const OpRules rules_CONVERT = {.text = {emit_convert, convert_is_split, converts},
-                               {.run = run_convert}};
-const OpRules rules_LANES_MAX = {.text = {emit_lanes_max, NULL, across},
+const OpRules rules_MAX = {.text = {.write = emit_max, .purposes = maxima}, {.run = run_max}};
+const OpRules rules_MUL = {.text = {.write = emit_mul, .purposes = factors}, {.run = run_mul}};
+const OpRules rules_DIV = {.text = {.write = emit_div, .purposes = quotients}, {.run = run_div}};
+const OpRules rules_EXP2 = {.text = {.write = emit_exp2, .purposes = powers}, {.run = run_exp2}};
+const OpRules rules_CONVERT = {
+    .text = {.write = emit_convert, .is_split = convert_is_split, .purposes = converts},
+    {.run = run_convert}};
+const OpRules rules_LANES_MAX = {.text = {.write = emit_lanes_max, .purposes = across},
                                  {.run = run_lanes_max, .fault = lanes_fault}};
-const OpRules rules_LANES_SUM = {.text = {emit_lanes_sum, NULL, across},
+const OpRules rules_LANES_SUM = {.text = {.write = emit_lanes_sum, .purposes = across},
                                  {.run = run_lanes_sum, .fault = lanes_fault}};

@@ -316,10 +316,10 @@ const OpRules rules_MBAR_FENCE = {.text = {.write = emit_mbar_fence}, {.run = ru
 const OpRules rules_MBAR_EXPECT = {.text = {.write = emit_mbar_expect},
                                    {.run = run_mbar_expect, .fault = mbar_place_fault},
                                    help_of_expect};
-const OpRules rules_MBAR_ARRIVE = {.text = {emit_mbar_arrive, NULL, arrivals},
+const OpRules rules_MBAR_ARRIVE = {.text = {.write = emit_mbar_arrive, .purposes = arrivals},
                                    {.run = run_mbar_arrive, .fault = mbar_place_fault},
                                    help_of_arrive};
-const OpRules rules_MBAR_WAIT = {.text = {emit_mbar_wait, NULL, waits},
+const OpRules rules_MBAR_WAIT = {.text = {.write = emit_mbar_wait, .purposes = waits},
                                  {.run = run_mbar_wait,
                                   .fault = wait_fault,
                                   .may_go_on = wait_may_go_on,

@@ -583,7 +583,7 @@ const OpRules rules_T_ALLOC = {
     .text = {.write = tcgen05_emit_alloc}, {.run = run_alloc, .fault = alloc_fault}, help_of_alloc};
 const OpRules rules_T_FREE = {
     .text = {.write = tcgen05_emit_free}, {.run = run_free, .fault = free_fault}, help_of_free};
-const OpRules rules_T_MMA = {.text = {tcgen05_emit_mma, NULL, products},
+const OpRules rules_T_MMA = {.text = {.write = tcgen05_emit_mma, .purposes = products},
                              {.run = run_mma, .fault = mma_fault, .prepare = prepare_mma},
                              help_of_product};
 const OpRules rules_T_COMMIT = {.text = {.write = tcgen05_emit_commit},

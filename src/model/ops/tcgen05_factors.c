@@ -242,6 +242,6 @@ static const char *const copies[ROLE_COUNT] = {
     [ROLE_TENSOR_SFA] = "copy the factors of A to tensor memory",
     [ROLE_TENSOR_SFB] = "copy the factors of B to tensor memory"};
 
-const OpRules rules_T_CP = {.text = {tcgen05_emit_cp, NULL, copies},
+const OpRules rules_T_CP = {.text = {.write = tcgen05_emit_cp, .purposes = copies},
                             {.run = run_copy, .fault = copy_fault, .prepare = prepare_copy},
                             help_of_copy};

@@ -205,7 +205,8 @@ static const char *const help_of_fence[ROLE_COUNT + 1] = {
         "reads of the slab that still wait for a bank come before the copy that fills it "
         "again, which does not queue up behind them"};
 
-const OpRules rules_TMA_LOAD = {
-    .text = {emit_tma_load, NULL, boxes}, {.run = run_tma_load, .fault = box_fault}, help_of_box};
+const OpRules rules_TMA_LOAD = {.text = {.write = emit_tma_load, .purposes = boxes},
+                                {.run = run_tma_load, .fault = box_fault},
+                                help_of_box};
 const OpRules rules_FENCE_ASYNC = {
     .text = {.write = emit_fence}, {.run = run_fence}, help_of_fence};

@@ -320,7 +320,7 @@ static const char *const help_of_wait[ROLE_COUNT + 1] = {
         "their sums may be touched"};
 
 const OpRules rules_WGMMA = {
-    .text = {emit_wgmma, NULL, products},
+    .text = {.write = emit_wgmma, .purposes = products},
     {.run = run_wgmma, .fault = wgmma_fault, .width = wgmma_width, .prepare = prepare_wgmma},
     help_of_product};
 const OpRules rules_WG_FENCE = {.text = {.write = emit_fence}, {.run = run_fence}, help_of_fence};

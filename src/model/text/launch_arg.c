@@ -10,4 +10,4 @@ static const LaunchArgFacts rows[LAUNCH_ARGS] = {
 #include "model/text/launch_arg.def"
 };
 
-const LaunchArgFacts *launch_arg_facts(LaunchArg arg) { return &rows[arg]; }
+const LaunchArgFacts *launch_arg_facts(int arg) { return &rows[arg]; }

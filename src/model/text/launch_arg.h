@@ -18,4 +18,4 @@ typedef struct LaunchArgFacts {
   LaunchMade made;
 } LaunchArgFacts;
 
-const LaunchArgFacts *launch_arg_facts(LaunchArg arg);
+const LaunchArgFacts *launch_arg_facts(int arg);

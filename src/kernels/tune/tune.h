@@ -46,7 +46,7 @@ typedef struct TunePoint {
   double compile_ms;            // that it took to say it; 0: not known
   double clock_ns;              // by the clock, of its machine code; 0: it was not played
   // By its model and what was measured of schedules like it when it was chosen, corrected by what
-  // the compiler says; once it was played, by the clock.
+  // the compiler says; once it was played, by the clock, until this GPU's own fit is there.
   double predicted_ns;
   bool seed;   // given, not drawn
   bool known;  // measured by an earlier run

@@ -150,7 +150,8 @@ bool tune_is_settled(const TunePoint *point);
 // Takes what the compiler says of the point's main kernel: its terms, and what it promises, are
 // those of the registers and spills that it has.
 void tune_count(const Field *field, TunePoint *point, const CompileResult *result);
-// Takes what the clock says of its machine code; nothing where it says nothing.
+// Takes what the clock says of its machine code; nothing where it says nothing. What it promises is
+// the clock's while nothing is fitted to the family's times on this GPU.
 void tune_clock(const Field *field, TunePoint *point, const ClockNumber *number);
 // Whether the candidate's program is none that was seen before; from now on it is.
 bool tune_remember(Tune *tune, Field *field, const Pooled *pooled);

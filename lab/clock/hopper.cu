@@ -1,4 +1,4 @@
-// What sm_90a has beside it: mbarriers, copies by TMA, wgmma.
+// All that sm_90a has beside it: mbarriers, copies by TMA, wgmma.
 
 FENCE(fence_async_rate, "fence.proxy.async.shared::cta;")
 FENCE(fence_async_all_rate, "fence.proxy.async;")

@@ -1,4 +1,4 @@
-// What every SM since sm_80 has: arithmetic, mma.sync, shared and global memory, barriers, blocks.
+// All that every SM since sm_80 has: arithmetic, mma.sync, shared and global memory, barriers, blocks.
 
 // ---- arithmetic: a chain, and eight values that do not wait for each other ----------------------
 

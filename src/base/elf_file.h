@@ -17,8 +17,8 @@ ElfBytes elf_section(const void *file, size_t n, const char *name);
 // The section of this number, from 0 on, and its name; false: there are not so many. One without
 // contents has at NULL.
 bool elf_section_at(const void *file, size_t n, int index, const char **name, ElfBytes *out);
-// What a section's header says; false: there is no such section. `bytes`: of one without contents,
-// too.
+// All that a section's header says; false: there is no such section. `bytes`: of one without
+// contents, too.
 typedef struct ElfSection {
   uint64_t bytes;
   uint32_t info;  // of .text.KERNEL in a cubin: registers of a thread from bit 24 on

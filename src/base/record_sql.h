@@ -7,8 +7,8 @@
 //   record_sql_added(arena, &record, 3, "t")  "ALTER TABLE t ADD COLUMN loops TEXT; "
 //   record_sql_names(arena, &record)        "when_unix, time_ns, loops"
 //
-// What is not known is NULL in the table and the kind's own mark in memory. Kinds with members of
-// their own, and arrays, are no columns.
+// All that is not known is NULL in the table and the kind's own mark in memory. Kinds with members
+// of their own, and arrays, are no columns.
 #pragma once
 #include <sqlite3.h>
 
@@ -16,7 +16,7 @@
 
 // The columns that a file of that version has, as CREATE TABLE declares them.
 const char *record_sql_columns(Arena *arena, const Record *record, int version);
-// What gives a table the columns that came with that version; "" where none did.
+// All that gives a table the columns that came with that version; "" where none did.
 const char *record_sql_added(Arena *arena, const Record *record, int version, const char *table);
 // All of their names, for SELECT, and as many question marks, for INSERT.
 const char *record_sql_names(Arena *arena, const Record *record);

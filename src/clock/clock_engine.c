@@ -169,7 +169,7 @@ static bool runs_away(const Engine *e, int warp) {
 // the slowest come behind all: a scheduler that prefers one would never come to the others.
 static void order_warps(const Engine *e, EngineScheduler *s, int which) {
   const int step = e->machine->schedulers, end = e->n_warps - 1 - which;
-  // Who has run away may be others in each clock; nobody asks while a kernel is played.
+  // Whoever has run away may be others in each clock; nobody asks while a kernel is played.
   if (e->slowest < 0 && s->ordered == e->changes && s->in_front == s->last) return;
   s->ordered = e->changes;
   s->in_front = s->last;

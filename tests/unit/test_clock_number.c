@@ -113,7 +113,7 @@ END_TEST
 
 // ---- the cache ----------------------------------------------------------------------------------
 
-// What is kept holds for that state, that GPU and those facts.
+// All that is kept holds for that state, that GPU and those facts.
 START_TEST(a_kept_number_holds_as_long_as_what_made_it) {
   const Model *model = property_rung("fp32", "padded", "M=512,N=512,K=512");
   const Plan *plan = plan_of(model);

@@ -203,7 +203,7 @@ static void check_whole(const Model *model, double allowed) {
                 schedule_text(property_arena, &model->schedule));
 }
 
-// Of a loop whose turns differ, as rows of 48 bytes make it, a sample of turns is walked.
+// For a loop whose turns differ, as rows of 48 bytes make it, a sample of turns is walked.
 START_TEST(a_sample_of_turns_is_near_all_of_them) {
   check_whole(model_of("M=256,N=256,K=384,BM=16,BN=16,FM=8,FN=8,BK=12,STAGE=11,BUFFER_COUNT=3,"
                        "COPY_STEPS=3"),

@@ -1,4 +1,4 @@
-// What holds the blocks on an SM down, in words.
+// All that holds the blocks on an SM down, in words.
 #include <check.h>
 
 #include "model/readings/model.h"

@@ -274,7 +274,7 @@ START_TEST(records_are_said_where_both_are_there) {
   // The gain is the timed one; the expected numbers stand beside it.
   ck_assert_double_eq_tol(promise_gain(&promise), promise.there->tflops / here->tflops, 1e-9);
   ck_assert_double_eq_tol(promise.to.tflops, groups->stand_in.tflops, 1e-9);
-  // Nobody has timed this neighbour.
+  // No run has timed this neighbour.
   const Trial *up = advice_find(session->advice, KNOB_BM, 1);
   promise = promise_of(&session->results, &session->now.pictured, &own, up);
   ck_assert_ptr_null(promise.there);

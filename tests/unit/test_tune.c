@@ -131,7 +131,7 @@ START_TEST(what_a_compile_says_corrects_the_promise) {
 }
 END_TEST
 
-// What was played is in order by that; the prediction is the clock's.
+// All that was played is in order by that; the prediction is the clock's.
 START_TEST(the_clock_says_what_is_predicted) {
   start_workers(HELLO MACHINE("NVIDIA H200") "{\"on\":\"compile\",\"do\":\"simulate\",\"text\":\"clock\"}\n"
                                              "{\"on\":\"bench\",\"do\":\"simulate\"}\n",

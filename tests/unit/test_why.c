@@ -110,7 +110,7 @@ static double clocks_of(const char *arguments) {
                 "value");
 }
 
-// What is not in L2 is farther away; a slower clock gives the same clocks.
+// All that is not in L2 is farther away; a slower clock gives the same clocks.
 START_TEST(cold_caches_cost_clocks) {
   static const char state[] = "why -k hgemm/4,M=1024,N=1024,K=1024 --json";
   if (!cli_has_program()) return;

@@ -159,7 +159,7 @@ static void submit_clock(Show *show, CliWorker *worker, ClocksAsked *asked) {
   asked->answer[asked->n++] = cli_clock_submit(worker, show->arena, model, plan, "the clock");
 }
 
-// What the screen would have after a while in the explorer: the numbers of the schedule, of its
+// All that the screen would have after a while in the explorer: the numbers of the schedule, of its
 // neighbours, of what is worth trying, and of the rungs or points that it lists.
 static void ask_clocks(Show *show, CliWorker *worker) {
   Session *session = show->session;

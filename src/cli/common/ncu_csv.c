@@ -36,7 +36,7 @@ static int find_column(char **fields, int n, const char *const *names) {
   return -1;
 }
 
-// What divides the fields is known from the head, and with it the decimal sign.
+// All that divides the fields is known from the head, and with it the decimal sign.
 static bool read_head(Arena *arena, const char *line, const NcuColumn *columns, int n,
                       NcuTable *table, int *at) {
   static const char dividers[] = ",;\t";

@@ -1,4 +1,4 @@
-// What a job of measuring is given, and what comes of it.
+// All that a job of measuring is given, and what comes of it.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,8 +34,9 @@ typedef struct BenchEntry {
   VerifyResult verify;
   Timing time;
   double tflops;  // from the median; 0 when not timed
-  // Of cuBLAS's speed, 1.0 = as fast; 0 = not known. In short turns the ratio of the medians; hot,
-  // the median of the ratios within a round, which a drifting clock does not move, and their range.
+  // The share of cuBLAS's speed, 1.0 = as fast; 0 = not known. In short turns the ratio of the
+  // medians; hot, the median of the ratios within a round, which a drifting clock does not move,
+  // and their range.
   double ratio, ratio_min, ratio_max;
   int blocks_per_sm, registers,
       local_bytes;  // of the longest kernel, from the driver; −1 = not known

@@ -53,7 +53,7 @@ static TuneOrder order_of(Arena *arena, const TunePoint *const *points, int n_fi
                      .fit = fit};
 }
 
-// Of those behind the first that were played.
+// Only those behind the first that were played.
 static void add_clock(Arena *arena, const TunePoint *const *points, int n_fit, TuneOrder *out) {
   double *clock = ARENA_ARRAY(arena, double, out->n),
          *measured = ARENA_ARRAY(arena, double, out->n);

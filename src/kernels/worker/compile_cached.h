@@ -26,7 +26,7 @@ Compiler compiler_find(Arena *arena, const char *cache);
 CompileResult *compile_cached(Arena *arena, const Compiler *compiler, const Plan *plan,
                               CompileStage stage, bool *cached);
 
-// What the clock says of the plan's machine code, which `binary` (ok) has, today or when the same
-// program played it with the same facts.
+// All that the clock says of the plan's machine code, which `binary` (ok) has, today or when the
+// same program played it with the same facts.
 ClockNumber *clock_cached(Arena *arena, const Compiler *compiler, const Plan *plan,
                           const ClockSubject *subject, const CompileResult *binary, bool *cached);

@@ -12,7 +12,7 @@
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/nvrtc.h"
 
-// What the writers write, member by member: for documents that have a result in them.
+// All that the writers write, member by member: for documents that have a result in them.
 extern const Record bench_result_record, sass_result_record;
 
 void compile_result_write_json(Str *out, const CompileResult *result);

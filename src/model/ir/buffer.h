@@ -54,9 +54,9 @@ bool buffer_is_fragment(const Buffer *buffer);   // values of A or B on their wa
 // The dimension along which neighbours are neighbours in memory: the last one, but for a
 // column-major operand.
 int buffer_fast_dimension(const Buffer *buffer);
-// Of a matrix, or of several one behind the other, the other dimension that counts in each.
+// For a matrix, or of several one behind the other, the other dimension that counts in each.
 int buffer_slow_dimension(const Buffer *buffer);
-// Of matrices one behind the other in a buffer of three dimensions, one of each head: how many (0:
+// For matrices one behind the other in a buffer of three dimensions, one of each head: how many (0:
 // it is one matrix), and the element at which the matrix begins that has these indices.
 int64_t buffer_matrices(const Buffer *buffer);
 int64_t buffer_matrix_begin(const Buffer *buffer, const int64_t index[]);

@@ -1,8 +1,8 @@
-// What is computed: sizes and types of the matrices.
+// All that is computed: sizes and types of the matrices.
 #pragma once
 #include "model/ir/names.h"
 
-// What a program computes:
+// All that a program computes:
 //   MATMUL     C[M, N] = A[M, K] · B[K, N]; of a block-scaled type with S elements to a factor,
 //              A[m, k] · SFA[m, k / S] and B[k, n] · SFB[n, k / S] are what is multiplied
 //   ATTENTION  of each head, S = alpha · Q[M, K] · K[N, K]ᵀ, P[q, t] = exp2(S[q, t] - max S[q]),
@@ -40,7 +40,7 @@ int64_t problem_scales(const Problem *problem);
 // byte 5 * 16 + 1 * 4 + 2 of it, so [0][2][86].
 enum { FACTOR_ROWS = 128, FACTORS_ALONG = 4, FACTOR_TILE_BYTES = 512, FACTOR_COLUMNS = 256 };
 enum { FACTOR_LANES = 32, FACTOR_LANE_BYTES = 16 };
-// Of a tile: its columns of tensor memory, and its rows in such a buffer.
+// For a tile: its columns of tensor memory, and its rows in such a buffer.
 enum {
   FACTOR_TILE_COLUMNS = FACTOR_ROWS / FACTOR_LANES,
   FACTOR_TILE_ROWS = FACTOR_TILE_BYTES / FACTOR_COLUMNS

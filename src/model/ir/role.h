@@ -26,7 +26,7 @@ static inline int64_t tensor_allocation(int64_t columns) {
   return n;
 }
 
-// What a buffer is for. The passes find buffers by role, never by name.
+// All that a buffer is for. The passes find buffers by role, never by name.
 typedef enum BufferRole {
   ROLE_A,
   ROLE_B,

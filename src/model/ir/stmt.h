@@ -85,7 +85,8 @@ Stmt *tile_loop(Stmt *list);
 int64_t tile_count(const Stmt *tiles);
 // The end of a loop as an expression: what it says, or its extent.
 const Expr *loop_end(Arena *arena, const Stmt *loop);
-// What an operation is for where it stands, by the role of what it writes; NULL: op_help() says it.
+// All that an operation is for where it stands, by the role of what it writes; NULL: op_help() says
+// it.
 const char *op_help_here(const Op *op);  // model/ops/table.c
 // Every access of an operation that it may have: dst, src, src2 and the scales.
 enum { OP_ACCESSES = 5 };

@@ -10,7 +10,7 @@ typedef struct OpEmission {
   // What it is for, by the role of what it writes, or reads where it writes nothing (ROLE_COUNT
   // places): the remark above a group whose pass left no note; NULL: nothing is said.
   const char *const *purposes;
-  // Of one that claims: what it calls the variables that are known behind it; else NULL.
+  // For one that claims: what it calls the variables that are known behind it; else NULL.
   void (*name_known)(Arena *arena, const Program *program, const char **name);
 } OpEmission;
 

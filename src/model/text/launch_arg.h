@@ -1,4 +1,4 @@
-// What kernels take besides their buffers: the rows of launch_arg.def.
+// All that kernels take besides their buffers: the rows of launch_arg.def.
 #pragma once
 #include <stdbool.h>
 

@@ -119,7 +119,7 @@ void schedule_take_type(Schedule *schedule);
 // The value as it is written ("11", "mma_m16n8k16_f16", "h200", "128").
 const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob);
 
-// What tile_order.def says of a value of TILE_ORDER.
+// All that tile_order.def says of a value of TILE_ORDER.
 bool tile_order_is_grouped(int64_t order);
 // An order whose clusters settle which tiles are theirs; `other` where there is none.
 int64_t tile_order_met(int64_t other);

@@ -58,7 +58,7 @@ typedef struct Probed {
   char gpu[96];
 } Probed;
 
-// What the clock said of a schedule's machine code.
+// All that the clock said of a schedule's machine code.
 typedef struct Clocked {
   uint64_t key;
   bool known;  // there is a speed; false: there will be none

@@ -79,7 +79,7 @@ typedef struct WorkerState {
   bool can_compile, busy;
 } WorkerState;
 
-// What else than the state at hand and its neighbours shows numbers by the clock.
+// All that else than the state at hand and its neighbours shows numbers by the clock.
 typedef enum ClocksShown { CLOCKS_OF_STATE, CLOCKS_OF_LADDER, CLOCKS_OF_SWEEP } ClocksShown;
 
 // A rung's stand-in, and the key of its schedule, under which the clock's number would be.

@@ -139,8 +139,8 @@ bool why_answers_poll(WhyAnswers *answers) {
   const int n = atomic_load_explicit(&job->n_steps, memory_order_acquire);
   const bool news = n > job->n_seen || done;
   job->n_seen = n;
-  // What was asked about another schedule while this one was played is begun by the next frame; a
-  // job that was not wanted to its end is asked again when somebody comes back to it.
+  // All that was asked about another schedule while this one was played is begun by the next frame;
+  // a job that was not wanted to its end is asked again when somebody comes back to it.
   if (done && atomic_load(&job->unwanted)) job->key = 0;
   return news;
 }

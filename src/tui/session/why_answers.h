@@ -1,4 +1,4 @@
-// What the clock says of compiled schedules, played on a thread: the screen goes on meanwhile.
+// All that the clock says of compiled schedules, played on a thread: the screen goes on meanwhile.
 //
 //   why_answers_ask(answers, &targets, &schedule, compiled);    unless it is known, or under way
 //   if (why_answers_poll(answers)) …                            there is more than there was

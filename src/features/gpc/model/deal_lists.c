@@ -13,9 +13,9 @@ static int sms_of(const PlaceMap *map, int place) {
 
 static int power_of_two_in(int n) { return n & -n; }
 
-// Of the numbers of lists that take at most a turn in 24 more than one for every cluster, the one
-// in which the highest power of two goes: groups of tiles are powers of two wide, so that each turn
-// begins with a whole group, and the lists of one place have a group to themselves.
+// Among the numbers of lists that take at most a turn in 24 more than one for every cluster, the
+// one in which the highest power of two goes: groups of tiles are powers of two wide, so that each
+// turn begins with a whole group, and the lists of one place have a group to themselves.
 static int number_of_lists(const ListShape *shape) {
   const int64_t turns = ceil_div(shape->tiles, shape->clusters), most = turns + turns / 24;
   int best = shape->clusters;
@@ -24,7 +24,7 @@ static int number_of_lists(const ListShape *shape) {
   return best;
 }
 
-// What places get: own[place] lists, numbered in the order of rank[].
+// All that places get: own[place] lists, numbered in the order of rank[].
 typedef struct Shares {
   int n, own[PLACES_SMS], rank[PLACES_SMS];
 } Shares;

@@ -56,7 +56,7 @@ void history_sql_bind(Arena *arena, sqlite3_stmt *query, const HistoryRow *row) 
   record_sql_bind(arena, query, 1, &row_record, &stored);
 }
 
-// Of a row without registers, or with such as no thread has, nothing is known.
+// For a row without registers, or with such as no thread has, nothing is known.
 void history_sql_read(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
   *row = (HistoryRow){.id = sqlite3_column_int64(query, 0)};
   record_sql_read(arena, query, 1, &row_record, row);

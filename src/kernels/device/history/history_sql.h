@@ -1,4 +1,4 @@
-// What the history's file has, version by version, and its rows: SQL made of history.def.
+// All that the history's file has, version by version, and its rows: SQL made of history.def.
 //
 // Version 1 had measurements only, version 2 no registers among them; the first program that knows
 // more gives a file what it lacks. A column that is new is a row of history.def, with the next
@@ -9,9 +9,9 @@
 
 enum { HISTORY_VERSION = 3, HISTORY_OBJECTS_MAX = 3 };
 
-// What made the tables and indices of such a file, as SQLite writes it down; gives how many.
+// All that made the tables and indices of such a file, as SQLite writes it down; gives how many.
 int history_sql_objects(Arena *arena, int version, const char *texts[HISTORY_OBJECTS_MAX]);
-// What makes a file of the next version.
+// All that makes a file of the next version.
 const char *history_sql_step(Arena *arena, int version);
 
 // The columns of a measurement by name, and what adds one: its parameters are a row, from 1 on.

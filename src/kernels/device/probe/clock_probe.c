@@ -22,7 +22,7 @@ enum { MEMORY_BYTES = 64 * MIB, TILE_BYTES = 65536, CLOCKS_MAX = 1024, SINK_WORD
 
 typedef enum RowKind { PLAIN, LINKED, MOVED } RowKind;  // MOVED: in bytes a clock
 
-// What is timed, its kernel, warps of a block, blocks, instructions or products in a round, and
+// All that is timed, its kernel, warps of a block, blocks, instructions or products in a round, and
 // whether it takes sm_90a. `first`: what the kernel finds in sink[0].
 typedef struct Row {
   const char *what, *kernel;

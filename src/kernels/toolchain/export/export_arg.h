@@ -1,5 +1,5 @@
-// What the host's part of an exported text does for an argument that it settles before a launch:
-// the OWN rows of launch_arg.def.
+// All that the host's part of an exported text does for an argument that it settles before a
+// launch: the OWN rows of launch_arg.def.
 #pragma once
 #include "base/str.h"
 #include "model/text/emit.h"
@@ -13,5 +13,5 @@ typedef struct ExportArg {
 
 // NULL: it is given, or settled together with another one.
 const ExportArg *export_arg(LaunchArg arg);
-// Of the first argument of a kernel that has one; NULL: none does.
+// For the first argument of a kernel that has one; NULL: none does.
 const ExportArg *export_arg_of(const EmitKernel *kernel);

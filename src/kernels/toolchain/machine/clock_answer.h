@@ -101,7 +101,7 @@ typedef struct ClockAnswer {
   int *blame;
   ClockWindow window;  // of the main loop; no clocks: it was not asked for
   ClockMarks marks;    // of its register banks
-  // Of the main loop; no exchange: none is better, or what-if was not asked for.
+  // For the main loop; no exchange: none is better, or what-if was not asked for.
   ClockAssignment assignment;
 } ClockAnswer;
 

@@ -16,8 +16,8 @@ typedef struct ClockPart {
 
 enum { CLOCK_PARTS_MAX = CLOCK_CAUSE_COUNT + 2 };
 
-// What is issued, then the causes from the one that costs most on, then what is left; parts of less
-// than half a percent go into what is left, so that the sum is the total. Gives how many.
+// All that is issued, then the causes from the one that costs most on, then what is left; parts of
+// less than half a percent go into what is left, so that the sum is the total. Gives how many.
 int clock_parts(double total, double issued, const double *lost_to, ClockPart out[CLOCK_PARTS_MAX]);
 
 // Why instruction i costs, in a few words, and by whose fault: "waits for LDS at 14f0".

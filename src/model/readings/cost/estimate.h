@@ -13,7 +13,7 @@
 
 typedef enum EstimateBy { ESTIMATE_UNKNOWN, ESTIMATE_STAND_IN, ESTIMATE_CLOCK } EstimateBy;
 
-// What the clock says of a kernel's machine code, in TFLOP/s.
+// All that the clock says of a kernel's machine code, in TFLOP/s.
 typedef struct ClockedSpeed {
   double tflops, low, high;
 } ClockedSpeed;
@@ -21,7 +21,7 @@ typedef struct ClockedSpeed {
 typedef struct Estimate {
   EstimateBy by;
   double tflops, low, high;  // TFLOP/s; not above 0: a rate that it needs is not known
-  // Of a stand-in: the factors fitted on that GPU; NULL: those that the program brings along, and
+  // For a stand-in: the factors fitted on that GPU; NULL: those that the program brings along, and
   // whether they are of another GPU.
   const Calibration *fit;
   bool borrowed;

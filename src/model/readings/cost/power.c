@@ -1,6 +1,6 @@
 // Energy of products and of bytes against the power that the board is held to.
 //
-// Of warpgroups' products it is known what they reach on random data when nothing is fetched
+// For warpgroups' products it is known what they reach on random data when nothing is fetched
 // (Traffic.power_tflops). Products of warps take more of it, as much more as their peak is lower:
 // 0.65 of a warpgroup's on an H200. A board that is near its cap slows down before the mean is
 // there, so both times add up by their cubes, as limits do in calibration.h.

@@ -1,4 +1,4 @@
-// What the board's power leaves of a kernel's speed.
+// All that the board's power leaves of a kernel's speed.
 //
 //   power_share(model, 969)       0.65: of 969 TFLOP/s at the boost clock 630 are left, at 1287 MHz
 #pragma once

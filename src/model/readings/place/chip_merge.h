@@ -19,7 +19,7 @@ typedef struct ChipMerge {
   double asked_bytes, sent_bytes;
 } ChipMerge;
 
-// Of both operands: chip_merge_fetches(merge.sent).
+// For both operands: chip_merge_fetches(merge.sent).
 double chip_merge_fetches(const double of_operand[2]);
 
 // With a map whose lists have no place any cluster is taken to run in any place alike.

@@ -52,7 +52,7 @@ static Resources expected_resources(const Session *session, const Trial *trial) 
                                   registers < 1 ? 1 : registers, -1);
 }
 
-// What was timed of a neighbour, where the state was not: "recorded 38.3".
+// All that was timed of a neighbour, where the state was not: "recorded 38.3".
 static void add_record(Str *out, const Session *session, const Promise *promise) {
   char figure[FMT_MAX];
   const Timed *there = promise->there;

@@ -254,7 +254,7 @@ static void why_draw(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- keys ---------------------------------------------------------------------------------------
 
-// What was prepared, where there is a loop to go about in; NULL: a stand-in.
+// All that was prepared, where there is a loop to go about in; NULL: a stand-in.
 static const WhyFrame *frame_of(const Session *session) {
   const WhyFrame *frame = session->prepared;
   return frame && frame->loop ? frame : NULL;

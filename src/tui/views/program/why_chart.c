@@ -1,4 +1,5 @@
-// Who issues when: a column for each clock of a turn, a row for each warp of a scheduler.
+// The chart of who issues when: a column for each clock of a turn, a row for each warp of a
+// scheduler.
 //
 //   scheduler 0, clock 812 of 2742                                  ▼
 //   warp 0  FFFFFFFFFFFFFFFFFFFFFFFF--------FFFFFFFFssssssssssssssssssss

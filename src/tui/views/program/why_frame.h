@@ -9,7 +9,7 @@
 #include "tui/frame/view.h"
 #include "tui/session/why_answers.h"
 
-// What the view keeps between frames.
+// All that the view keeps between frames.
 typedef struct WhyOwn {
   WhyAnswers *answers;
   uint64_t key;  // of the schedule that the places below are of

@@ -31,8 +31,6 @@
 
 ARITHMETIC(fma, float, "f", 1, "fma.rn.f32 %0, %0, %1, %1;")
 ARITHMETIC(imad, unsigned, "r", 3, "mad.lo.u32 %0, %0, %1, %1;")
-ARITHMETIC(add, unsigned, "r", 3, "add.u32 %0, %0, %1;")
-ARITHMETIC(logic, unsigned, "r", 3, "xor.b32 %0, %0, %1;")
 ARITHMETIC(shift, unsigned, "r", 1, "shf.l.wrap.b32 %0, %0, %0, %1;")
 ARITHMETIC(permute, unsigned, "r", 3, "prmt.b32 %0, %0, %1, 0x5410;")
 ARITHMETIC(maximum, float, "f", 1, "max.f32 %0, %0, %1;")
@@ -40,7 +38,6 @@ ARITHMETIC(half, unsigned, "r", 1, "fma.rn.f16x2 %0, %0, %1, %1;")
 ARITHMETIC(convert, unsigned, "r", 1, "cvt.rn.bf16x2.f32 %0, %0, %1;")
 ARITHMETIC(exp2, float, "f", 1, "ex2.approx.ftz.f32 %0, %0; // %1")
 ARITHMETIC(shuffle, unsigned, "r", 1, "shfl.sync.bfly.b32 %0, %0, 1, 31, 0xffffffff; // %1")
-ARITHMETIC(wide, u64, "l", 3, "add.u64 %0, %0, %1;")
 ARITHMETIC(fp64, double, "d", 1, "fma.rn.f64 %0, %0, %1, %1;")
 
 // Four MUFU in a row, then 28 FFMA that wait for none of them: do they hold up what comes after?
@@ -361,17 +358,6 @@ KERNEL(cp_async_chain)(ARGUMENTS) {
     _Pragma("unroll") for (int i = 0; i < UNROLL; i++)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n cp.async.commit_group;\n"
                      "cp.async.wait_group 0;" ::"r"(to), "l"(from) : "memory");
-  }
-  end_clock(clocks, begin);
-}
-KERNEL(cp_async_rate)(ARGUMENTS) {
-  const u64 span = (u64)sink[0] << 20;
-  const unsigned to = shared_address(tile) + threadIdx.x * 16;
-  const long long begin = begin_clock();
-  _Pragma("unroll 1") for (int r = 0; r < rounds; r++) {
-    _Pragma("unroll") for (int i = 0; i < UNROLL; i++)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(memory + FAR_AT(r, i)) : "memory");
-    asm volatile("cp.async.commit_group;\ncp.async.wait_group 1;" ::: "memory");
   }
   end_clock(clocks, begin);
 }

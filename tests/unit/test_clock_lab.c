@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embed.h"
 #include "base/str.h"
 #include "compile_once.h"
+#include "kernels/device/probe/clock_probe.h"
 #include "kernels/toolchain/machine/clock_answer.h"
 #include "property.h"
 
@@ -16,24 +16,6 @@ Suite *suite_clock_lab(void);
 
 enum { ROWS_MAX = 256, LINE_BYTES = 256 };
 static const double most_off = 0.13, median_off = 0.02;
-
-static const CompileResult *compile_lab(void) {
-  const EmbeddedFile *begin = embed_find(property_arena, "lab/clock/begin.cu"),
-                     *sm = embed_find(property_arena, "lab/clock/sm.cu"),
-                     *hopper = embed_find(property_arena, "lab/clock/hopper.cu");
-  ck_assert(begin && sm && hopper);
-  Plan *plan = ARENA_NEW(property_arena, Plan);
-  *plan =
-      (Plan){.cuda = arena_printf(property_arena, "%s%s%s", begin->text, sm->text, hopper->text),
-             .arch = "sm_90a",
-             .label = "lab",
-             .m = 1,
-             .n = 1,
-             .k = 1,
-             .n_kernels = 1,
-             .kernels = {{.name = "fma_chain", .grid = {1, 1, 1}, .block = {32, 1, 1}}}};
-  return compile_once(property_arena, plan, COMPILE_BOTH);
-}
 
 // Clocks of one of `per` in a round; 0: the kernel was not played.
 static double play(const CompileResult *lab, const char *kernel, int warps, int per) {
@@ -53,7 +35,8 @@ START_TEST(microbenchmarks_take_what_a_gpu_took) {
   static char line[LINE_BYTES];
   double off[ROWS_MAX];
   int n = 0;
-  const CompileResult *lab = compile_lab();
+  const CompileResult *lab =
+      compile_once(property_arena, clock_probe_plan(property_arena, "sm_90a"), COMPILE_BOTH);
   if (lab->failed && str_equal(lab->failed, "library")) return;
   ck_assert_msg(lab->ok, "%s\n%s", lab->error, lab->log);
   FILE *file = fopen("tests/data/h200_lab.tsv", "r");

@@ -20,6 +20,8 @@
 enum { SAMPLES = 9, UNROLL = 16, ALL_SMS = 0, MIB = 1 << 20 };
 enum { MEMORY_BYTES = 64 * MIB, TILE_BYTES = 65536, CLOCKS_MAX = 1024, SINK_WORDS = 4096 };
 
+static const char hopper_arch[] = "sm_90a";
+
 typedef enum RowKind { PLAIN, LINKED, MOVED } RowKind;  // MOVED: in bytes a clock
 
 // All that is timed, its kernel, warps of a block, blocks, instructions or products in a round, and
@@ -122,22 +124,24 @@ static const char *part(Arena *arena, const char *name) {
   return file ? file->text : "";
 }
 
-const char *clock_probe_text(Arena *arena, bool hopper) {
-  return arena_printf(arena, "%s%s%s", part(arena, "begin"), part(arena, "sm"),
-                      hopper ? part(arena, "hopper") : "");
-}
-
-static bool compile(ClockProbe *probe) {
-  Plan *plan = ARENA_NEW(probe->arena, Plan);
-  *plan = (Plan){.cuda = clock_probe_text(probe->arena, probe->hopper),
-                 .arch = probe->hopper ? "sm_90a" : gpu_arch(probe->arena, probe->gpu),
+Plan *clock_probe_plan(Arena *arena, const char *arch) {
+  Plan *plan = ARENA_NEW(arena, Plan);
+  const bool hopper = str_equal(arch, hopper_arch);
+  *plan = (Plan){.cuda = arena_printf(arena, "%s%s%s", part(arena, "begin"), part(arena, "sm"),
+                                      hopper ? part(arena, "hopper") : ""),
+                 .arch = arch,
                  .label = "lab/clock",
                  .m = 1,
                  .n = 1,
                  .k = 1,
                  .n_kernels = 1,
                  .kernels = {{.name = "fma_chain", .grid = {1, 1, 1}, .block = {LANES, 1, 1}}}};
-  probe->compiled = nvrtc_compile(probe->arena, plan, COMPILE_BOTH);
+  return plan;
+}
+
+static bool compile(ClockProbe *probe) {
+  const char *arch = probe->hopper ? hopper_arch : gpu_arch(probe->arena, probe->gpu);
+  probe->compiled = nvrtc_compile(probe->arena, clock_probe_plan(probe->arena, arch), COMPILE_BOTH);
   return probe->compiled->ok ||
          gpu_refuse(probe->gpu, "the microbenchmarks: %s", probe->compiled->error);
 }

@@ -7,6 +7,7 @@
 //   them
 #pragma once
 #include "kernels/device/driver.h"
+#include "kernels/toolchain/plan.h"
 #include "model/words/target.h"
 
 typedef struct ClockProbe ClockProbe;
@@ -38,5 +39,6 @@ ClockProbeResult clock_probe_run(ClockProbe *probe, int index);
 // `results` are all of them, in order. Those that follow from one that failed are left out.
 int clock_probe_facts(const ClockProbe *probe, const ClockProbeResult *results,
                       ClockProbeFact out[CLOCK_PROBE_FACTS_MAX]);
-// The text that is compiled for an architecture: of sm_90a with the part that only it has.
-const char *clock_probe_text(Arena *arena, bool hopper);
+// The microbenchmarks, which compile for sm_80 and later; those of sm_90a with the part that only
+// it has.
+Plan *clock_probe_plan(Arena *arena, const char *arch);

@@ -10,6 +10,9 @@ ifeq ($(origin CC),default)
 CC      := gcc
 endif
 FUZZ_CC ?= clang
+# What a second compiler says of the program it says without optimizing, too.
+CLANG   ?= clang
+CLANG_FLAGS = -O0
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
@@ -140,6 +143,7 @@ endef
 # A test's own text is compiled fast; what stands in for a GPU has to multiply.
 STAND_INS := $(patsubst %,tests/unit/%.c,fake_cuda fake_cublas numbers ptx_plan test_trace_run test_tagged)
 $(eval $(call configuration,release,CC,CFLAGS))
+$(eval $(call configuration,clang,CLANG,CLANG_FLAGS))
 $(eval $(call configuration,asan,CC,ASAN_FLAGS))
 $(eval $(call configuration,whole,CC,WHOLE_FLAGS))
 $(eval $(call configuration,tsan,CC,TSAN_FLAGS))
@@ -148,7 +152,7 @@ $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
 # The interpreter, the machine that runs PTX, and the worker that makes up its times.
 HOT_SOURCES := $(wildcard src/order/*.c src/model/interp/*.c src/model/ops/*.c src/ptx/run/*.c src/ptx/record/*.c) \
                src/model/words/dtype.c src/model/words/formats.c src/model/words/fragment.c \
-               src/model/ir/expr.c src/model/ir/expr_eval.c src/kernels/worker/worker_fake.c
+               src/model/ir/expr.c src/model/ir/expr_eval.c src/model/ir/warp_walk.c src/model/ir/lanes.c src/kernels/worker/worker_fake.c
 # What a test runs once is compiled in half of the time: commands, tools, devices, screens.
 ONCE_SOURCES := $(filter-out src/tui/canvas/% $(HOT_SOURCES),$(filter src/cli/% src/kernels/% src/tui/%,$(SOURCES)))
 $(call objects,asan,$(ONCE_SOURCES)): QUICK = -O0
@@ -168,6 +172,8 @@ $(eval $(call text_file,build/gen/suites.def,SUITE_ROWS))
 
 build/gemmview: $(RELEASE_OBJECTS)
 	$(call run_quietly,LD $@,$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@)
+build/clang/gemmview: $(call objects,clang,src/main.c $(LIB_SOURCES))
+	$(call run_quietly,LD $@,$(CLANG) $(CLANG_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@)
 
 run:
 	@tools/install_deps.sh run
@@ -228,7 +234,8 @@ test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
 PURE = $(foreach folder,banks sass clock order model ptx,src/$(folder)/% $(patsubst %,%/$(folder)/%,$(wildcard src/features/*)))
-check-deps: $(call objects,release,$(filter $(PURE),$(SOURCES)))
+CHECKED ?= release
+check-deps: $(call objects,$(CHECKED),$(filter $(PURE),$(SOURCES)))
 	@tools/check_deps.sh $^
 
 # --- fuzzing ------------------------------------------------------------------------------------
@@ -250,7 +257,7 @@ CLANG_FORMAT ?= $(shell command -v clang-format-14 || echo clang-format)
 fmt:
 	@$(CLANG_FORMAT) -i $(FORMATTED)
 fmt-check:
-	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+	@$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 # What clangd and other readers of the program ask for: each source with the line that compiles it.
 compile_commands.json: build/release/flags $(SOURCES)

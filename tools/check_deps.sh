@@ -152,13 +152,15 @@ twice=$(find src -name '*.[ch]' -exec basename {} \; | sort | uniq -d)
 [ -z "$twice" ] || say "file names must be unique: $twice"
 
 unwanted="^($calls|__printf_chk|__fprintf_chk|open|read|write|close|stdout|stderr|stdin|qsort_r)$"
-for object in "$@"; do
-  calls_made=$(nm -u "$object" | awk '{print $2}' | sed 's/@.*//' | grep -E "$unwanted" || true)
-  [ -z "$calls_made" ] || say "$object is pure but uses: $calls_made"
-  state=$(objdump -t "$object" |
-    awk '$3 == "O" && $4 ~ /^\.(data|bss|tdata|tbss)/ && $4 !~ /rel\.ro/ {print $NF}')
-  [ -z "$state" ] || say "$object is pure but owns state: $state"
-done
+if [ $# -gt 0 ]; then
+  hits=$(nm -uA "$@" | sed 's/@.*//' | awk -v unwanted="$unwanted" '$3 ~ unwanted {print $1, $3}')
+  [ -z "$hits" ] || say "a pure object uses what it may not:
+$hits"
+  hits=$(objdump -t "$@" | awk '/file format/ {object = $1}
+    $3 == "O" && $4 ~ /^\.(data|bss|tdata|tbss)/ && $4 !~ /rel\.ro/ {print object, $NF}')
+  [ -z "$hits" ] || say "a pure object owns state:
+$hits"
+fi
 
 [ $failed = 0 ] && echo "check-deps: folder order holds, pure folders are pure ($# objects)"
 exit $failed

@@ -69,7 +69,10 @@ void str_printf(Str *str, const char *format, ...) {
 }
 
 bool str_equal(const char *a, const char *b) { return strcmp(a, b) == 0; }
-bool str_equal_fold(const char *a, const char *b) { return strcasecmp(a, b) == 0; }
+// Most names that are compared differ in the first letter.
+bool str_equal_fold(const char *a, const char *b) {
+  return ((a[0] ^ b[0]) & ~0x20) == 0 && strcasecmp(a, b) == 0;
+}
 bool str_starts(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }

@@ -12,12 +12,23 @@ static double fraction(void) {
 
 bool stress_is_on(void) { return fraction() > 0; }
 
+bool stress_is_whole(void) { return fraction() >= 0.01; }
+
+int stress_part(int n, int one_in) { return stress_is_on() ? n : (n + one_in - 1) / one_in; }
+
 int stress_count(int sampled, int whole) {
   int n = (int)(fraction() * whole);
-  return n > sampled ? n : sampled;
+  return n > sampled ? n : stress_part(sampled, 3);
 }
 
 bool stress_has_turn(int which, int one_in) { return which % one_in == 0 || stress_is_on(); }
+
+void stress_add_turns(TCase *tcase, const TTest *test, int n, int one_in) {
+  static int first;
+  for (int i = 0; i < n; i++)
+    if (stress_has_turn(i + first, one_in)) tcase_add_loop_test(tcase, test, i, i + 1);
+  first++;
+}
 
 bool stress_is_emulated(void) { return stress_patience() > 1; }
 

@@ -1,15 +1,25 @@
-// How often a promise is tried: a sample in `make test`, all of it in `make stress`.
+// How often a promise is tried: a sample in CI, a third of that in `make test`, all of it in `make
+// stress`.
 //
 //   for (int i = 0; i < stress_count(50, 1000); i++) …
 //
-// GEMMVIEW_STRESS=1 is all of it, GEMMVIEW_STRESS=0.1 a tenth (but never less than the sample).
+// GEMMVIEW_STRESS=1 is all of it, GEMMVIEW_STRESS=0.1 a tenth, but never less than the sample; CI
+// asks for a thousandth.
 #pragma once
+#include <check.h>
 #include <stdbool.h>
 
 bool stress_is_on(void);
+// More than CI asks for: what takes a minute or more each time.
+bool stress_is_whole(void);
 int stress_count(int sampled, int whole);
+// n, and in `make test` one in so many, rounded up.
+int stress_part(int n, int one_in);
 // Whether it is this one's turn: one in so many is asked in `make test`, all are in `make stress`.
 bool stress_has_turn(int which, int one_in);
+// A test of n cases: of every so many one is asked in `make test`, of the next such test the next
+// ones, and all are in `make stress`.
+void stress_add_turns(TCase *tcase, const TTest *test, int n, int one_in);
 // By how much limits of computing time are stretched: 1, or GEMMVIEW_PATIENCE where the machine is
 // emulated. What waits for another process does not need it.
 double stress_patience(void);

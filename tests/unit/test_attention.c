@@ -163,6 +163,7 @@ END_TEST
 START_TEST(its_texts_compute) {
   CpuProgram cpu = cpu_program_new(arena);
   for (int s = 0; s < N_STATES; s++) {
+    if (!stress_has_turn(s, 4)) continue;
     const Model *model = model_of(states[s]);
     for (int i = 1; i < model->pipeline.n_stages; i++) {
       const Program *program = model->pipeline.stage[i].program;
@@ -172,7 +173,7 @@ START_TEST(its_texts_compute) {
                       program);
     }
   }
-  ck_assert_int_gt(cpu.n_cases, 50);
+  ck_assert_int_gt(cpu.n_cases, stress_part(50, 5));
   const char *said = "";
   bool skipped = false;
   ck_assert_msg(cpu_program_run(arena, &cpu, &said, &skipped), "%s", said);
@@ -579,14 +580,14 @@ Suite *suite_attention(void) {
   TCase *tc = tcase_create("attention");
   tcase_set_timeout(tc, 120);
   tcase_add_checked_fixture(tc, setup, teardown);
-  tcase_add_loop_test(tc, every_pass_leaves_it_exact, 0, N_STATES);
-  tcase_add_loop_test(tc, its_text_compiles, 0, N_STATES);
-  tcase_add_loop_test(tc, random_schedules_compute, 0, 4);
-  tcase_add_loop_test(tc, it_is_read_back, 0, N_STATES);
-  tcase_add_loop_test(tc, breakages_are_found, 0, N_BREAKAGES);
-  tcase_add_loop_test(tc, breakages_of_boxes_are_found, 0, N_BOX_BREAKAGES);
-  tcase_add_loop_test(tc, breakages_of_tiles_are_found, 0, N_TILE_BREAKAGES);
-  tcase_add_loop_test(tc, breakages_of_roles_are_found, 0, N_ROLE_BREAKAGES);
+  stress_add_turns(tc, every_pass_leaves_it_exact, N_STATES, 3);
+  stress_add_turns(tc, its_text_compiles, N_STATES, 3);
+  stress_add_turns(tc, random_schedules_compute, 4, 2);
+  stress_add_turns(tc, it_is_read_back, N_STATES, 4);
+  stress_add_turns(tc, breakages_are_found, N_BREAKAGES, 2);
+  stress_add_turns(tc, breakages_of_boxes_are_found, N_BOX_BREAKAGES, 2);
+  stress_add_turns(tc, breakages_of_tiles_are_found, N_TILE_BREAKAGES, 2);
+  stress_add_turns(tc, breakages_of_roles_are_found, N_ROLE_BREAKAGES, 2);
   tcase_add_test(tc, weights_are_fenced_and_waited_for);
   tcase_add_test(tc, kept_queries_have_come);
   tcase_add_test(tc, what_is_not_there_is_not_broken);

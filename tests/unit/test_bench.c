@@ -12,6 +12,7 @@
 #include "kernels/device/nvml.h"
 #include "kernels/device/timing.h"
 #include "kernels/worker/result_json.h"
+#include "stress.h"
 
 static Arena *arena;
 static void setup(void) {
@@ -577,10 +578,10 @@ Suite *suite_bench(void) {
   tcase_add_test(tests, test_reference_must_be_right);
   tcase_add_test(tests, test_options);
   tcase_add_test(tests, test_many_kernels);
-  tcase_add_loop_test(tests, test_persistent_grid, 0, 6);
+  stress_add_turns(tests, test_persistent_grid, 6, 2);
   tcase_add_loop_test(tests, test_cancel, 0, 3);
   tcase_add_test(tests, test_refused_jobs);
-  tcase_add_loop_test(tests, test_every_call_fails, 0, 2);
+  stress_add_turns(tests, test_every_call_fails, 2, 2);
   tcase_add_test(tests, test_json_round_trip);
   tcase_add_test(tests, test_compile_json);
   tcase_add_test(tests, test_percentiles);
@@ -594,7 +595,7 @@ Suite *suite_bench(void) {
   tcase_add_test(tests, test_bounds);
   tcase_add_loop_test(tests, test_bound_fits_f32, 0, 9);
   tcase_add_test(tests, test_throttle_words);
-  tcase_add_loop_test(tests, test_selftest_texts_compile, 0, SELFTEST_CRASH + 1);
+  stress_add_turns(tests, test_selftest_texts_compile, SELFTEST_CRASH + 1, 3);
   suite_add_tcase(suite, tests);
   return suite;
 }

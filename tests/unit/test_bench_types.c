@@ -9,6 +9,7 @@
 #include "kernels/device/driver.h"
 #include "kernels/device/gpu_selftest_text.h"
 #include "numbers.h"
+#include "stress.h"
 
 static Arena *arena;
 static void setup(void) {
@@ -291,8 +292,8 @@ Suite *suite_bench_types(void) {
   TCase *tests = tcase_create("bench types");
   tcase_set_timeout(tests, 60);
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, test_right_kernels_and_their_reference, 0, N_TYPES);
-  tcase_add_loop_test(tests, test_wrong_kernels, 0, N_TYPES);
+  stress_add_turns(tests, test_right_kernels_and_their_reference, N_TYPES, 2);
+  stress_add_turns(tests, test_wrong_kernels, N_TYPES, 2);
   tcase_add_loop_test(tests, test_plans_of_all_types_travel, 0, N_TYPES);
   tcase_add_test(tests, test_types_that_do_not_go_together);
   tcase_add_loop_test(tests, test_bounds_fit_the_hardware, 0,

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cli_harness.h"
 #include "golden.h"
+#include "stress.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
@@ -366,7 +367,7 @@ Suite *suite_claims(void) {
   TCase *tcase = tcase_create("claims");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, every_claim_is_computed);
-  tcase_add_loop_test(tcase, claims_are_judged, 0, COUNT(known));
+  stress_add_turns(tcase, claims_are_judged, COUNT(known), 3);
   tcase_add_loop_test(tcase, a_wrong_file_is_told_with_its_place, 0, COUNT(wrong));
   tcase_add_test(tcase, a_figure_above_a_limit_does_not_agree);
   tcase_add_test(tcase, shipped_figures_above_a_limit_are_told);

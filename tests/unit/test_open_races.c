@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "open_case.h"
+#include "stress.h"
 
 Suite *suite_open_races(void);
 
@@ -72,7 +73,7 @@ Suite *suite_open_races(void) {
   TCase *tcase = tcase_create("races");
   tcase_set_timeout(tcase, 200);
   tcase_add_checked_fixture(tcase, setup, teardown);
-  tcase_add_loop_test(tcase, test_a_missing_barrier_is_a_race, 0, 10);
+  stress_add_turns(tcase, test_a_missing_barrier_is_a_race, 10, 3);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -10,6 +10,7 @@
 #include "cli/common/cli.h"
 #include "cli_harness.h"
 #include "open_case.h"
+#include "stress.h"
 
 Suite *suite_open_styles(void);
 
@@ -143,7 +144,7 @@ Suite *suite_open_styles(void) {
   TCase *tcase = tcase_create("styles");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
-  tcase_add_loop_test(tcase, test_lines_are_as_counted, 0, STYLES);
+  stress_add_turns(tcase, test_lines_are_as_counted, STYLES, 3);
   suite_add_tcase(suite, tcase);
   return suite;
 }

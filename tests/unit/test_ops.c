@@ -16,6 +16,7 @@
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
+#include "stress.h"
 #include "tensor_programs.h"
 
 Suite *suite_ops(void);
@@ -200,9 +201,9 @@ Suite *suite_ops(void) {
   tcase_set_timeout(tc, 120);
   tcase_add_test(tc, every_operation_is_in_a_program);
   tcase_add_test(tc, every_attribute_is_one_of_its_row);
-  tcase_add_loop_test(tc, its_program_computes, 0, N_ROWS);
-  tcase_add_loop_test(tc, its_program_is_read_back, 0, N_ROWS);
-  tcase_add_loop_test(tc, it_becomes_the_ptx_of_its_row, 0, N_ROWS);
+  stress_add_turns(tc, its_program_computes, N_ROWS, 2);
+  stress_add_turns(tc, its_program_is_read_back, N_ROWS, 2);
+  stress_add_turns(tc, it_becomes_the_ptx_of_its_row, N_ROWS, 3);
   suite_add_tcase(suite, tc);
   return suite;
 }

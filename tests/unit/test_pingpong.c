@@ -279,12 +279,12 @@ Suite *suite_pingpong(void) {
   TCase *tcase = tcase_create("pingpong");
   tcase_set_timeout(tcase, 600);
   tcase_add_checked_fixture(tcase, property_setup, property_teardown);
-  tcase_add_loop_test(tcase, every_shape_computes_the_nest_after_every_pass, 0, N_SHAPES);
-  tcase_add_loop_test(tcase, any_grid_will_do, 0, N_SHAPES);
-  tcase_add_loop_test(tcase, it_is_read_back_as_it_was_printed, 0, N_SHAPES);
-  tcase_add_loop_test(tcase, it_is_compiled_as_it_is_meant, 0, N_COMPILED);
+  stress_add_turns(tcase, every_shape_computes_the_nest_after_every_pass, N_SHAPES, 3);
+  stress_add_turns(tcase, any_grid_will_do, N_SHAPES, 4);
+  stress_add_turns(tcase, it_is_read_back_as_it_was_printed, N_SHAPES, 4);
+  stress_add_turns(tcase, it_is_compiled_as_it_is_meant, N_COMPILED, 3);
   tcase_add_test(tcase, the_program_of_a_small_state);
-  tcase_add_loop_test(tcase, faults_are_told, 0, N_FAULTS);
+  stress_add_turns(tcase, faults_are_told, N_FAULTS, 2);
   tcase_add_test(tcase, an_arrival_that_is_left_out_is_waited_for);
   tcase_add_test(tcase, two_tiles_of_whole_rounds_count_alike);
   tcase_add_test(tcase, one_writes_while_the_other_multiplies);

@@ -8,6 +8,7 @@
 #include "model/interp/breakage.h"
 #include "model/ir/buffer.h"
 #include "model/ir/stmt.h"
+#include "stress.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
@@ -290,7 +291,7 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, a_symptom_steps_through_its_breakages);
   tcase_add_test(tests, who_waits_for_ever_says_for_what);
   tcase_add_test(tests, the_checklist_follows_the_breakage);
-  tcase_add_loop_test(tests, no_breakage_leaves_all_well, 0, N_LISTS);
+  stress_add_turns(tests, no_breakage_leaves_all_well, N_LISTS, 3);
   tcase_add_test(tests, every_breakage_is_shown);
   suite_add_tcase(suite, tests);
   return suite;

@@ -11,6 +11,7 @@
 #include "kernels/device/gpu.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "numbers.h"
+#include "stress.h"
 
 Suite *suite_tagged(void);
 
@@ -274,10 +275,10 @@ Suite *suite_tagged(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, test_the_list);
-  tcase_add_loop_test(tests, test_every_case_holds, 0, tagged_count());
-  tcase_add_loop_test(tests, test_a_wrong_map_is_found, 0, (int)(sizeof planted / sizeof *planted));
+  stress_add_turns(tests, test_every_case_holds, tagged_count(), 3);
+  stress_add_turns(tests, test_a_wrong_map_is_found, (int)(sizeof planted / sizeof *planted), 2);
   tcase_add_test(tests, test_no_fault_hides);
-  tcase_add_loop_test(tests, test_it_compiles_wherever_it_is, 0, (int)(sizeof gpus / sizeof *gpus));
+  stress_add_turns(tests, test_it_compiles_wherever_it_is, (int)(sizeof gpus / sizeof *gpus), 2);
   tcase_add_test(tests, test_a_failing_driver);
   suite_add_tcase(suite, tests);
   return suite;

@@ -411,8 +411,8 @@ Suite *suite_timeline(void) {
   tcase_add_loop_test(tests, a_warpgroup_multiplies_together, 0, N_GROUPS);
   tcase_add_test(tests, the_same_breakages_end_in_a_deadlock);
   tcase_add_test(tests, random_schedules_end);
-  tcase_add_loop_test(tests, the_end_is_where_it_is_with_nothing_left_out, 0, N_LONG);
-  tcase_add_loop_test(tests, lists_of_tiles_end_where_they_do_with_nothing_left_out, 0, N_LISTS);
+  stress_add_turns(tests, the_end_is_where_it_is_with_nothing_left_out, N_LONG, 2);
+  stress_add_turns(tests, lists_of_tiles_end_where_they_do_with_nothing_left_out, N_LISTS, 2);
   tcase_add_loop_test(tests, no_size_makes_it_slow, 0, N_LONG);
   suite_add_tcase(suite, tests);
   return suite;

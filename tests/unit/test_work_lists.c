@@ -334,11 +334,11 @@ Suite *suite_work_lists(void) {
   TCase *tcase = tcase_create("work_lists");
   tcase_set_timeout(tcase, 300);
   tcase_add_checked_fixture(tcase, property_setup, property_teardown);
-  tcase_add_loop_test(tcase, every_map_of_sms_computes_the_nest, 0, N_SHAPES);
-  tcase_add_loop_test(tcase, a_fault_of_the_claim_is_found, 0, N_SHAPES);
+  stress_add_turns(tcase, every_map_of_sms_computes_the_nest, N_SHAPES, 3);
+  stress_add_turns(tcase, a_fault_of_the_claim_is_found, N_SHAPES, 3);
   tcase_add_test(tcase, what_is_said_names_the_fault);
-  tcase_add_loop_test(tcase, it_is_read_back_as_it_was_printed, 0, N_SHAPES);
-  tcase_add_loop_test(tcase, it_compiles_without_a_warning, 0, N_SHAPES);
+  stress_add_turns(tcase, it_is_read_back_as_it_was_printed, N_SHAPES, 4);
+  stress_add_turns(tcase, it_compiles_without_a_warning, N_SHAPES, 4);
   tcase_add_loop_test(tcase, what_is_not_legal_says_why, 0, N_REFUSED);
   tcase_add_loop_test(tcase, neighbouring_lists_are_of_one_place, 0, 2);
   tcase_add_test(tcase, next_to_no_turn_is_lost);

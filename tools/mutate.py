@@ -4,9 +4,10 @@
     tools/mutate.py --count 300 --seed 1      (make mutate N=300 SEED=1)
 
 A mutant is one source file with one token replaced: `<` by `<=`, `+` by `-`, 4 by 5. It is compiled in a copy of the
-tree, build/mutate, and the suites that tools/mutate.suites names for its file are run. A mutant is caught when a suite
-fails, crashes, or takes more CPU time than ten times what it took before. Mutants that do not compile, or whose object
-code is that of the original, are replaced by others: no test can tell them.
+tree, build/mutate, and the suites that tools/mutate.suites names for its file are run, the nearest first. A mutant is
+caught when a suite fails, crashes, or takes more CPU time than ten times what it took before. Mutants that do not
+compile, or whose object code is that of the original, are replaced by others: no test can tell them. So are those that
+tools/mutate.equal lists with the reason why they compute the same.
 
 Survivors are listed as FILE:LINE:COLUMN with both tokens and the line. The last line is `caught X of Y`; the exit
 status is 1 when X is less than 85 % of Y.
@@ -63,10 +64,11 @@ def is_declaration(text, found, before):
 
 
 def suites_of(path, table):
+    """Lists of suites, the nearest first; none where the file is left alone."""
     for prefix, suites in table:
         if path.startswith(prefix):
             return suites
-    return None
+    return []
 
 
 def read_table():
@@ -75,8 +77,14 @@ def read_table():
         for line in lines:
             words = line.split("#")[0].split()
             if words:
-                rows.append((words[0], words[1:]))
+                rows.append((words[0], [part.split() for part in " ".join(words[1:]).split("/")]))
     return rows
+
+
+def read_equal():
+    """What mutate.equal lists: lines as Mutants.judged_by makes them."""
+    with open(os.path.join(ROOT, "tools", "mutate.equal")) as lines:
+        return {line.rstrip() for line in lines if line.startswith("src/")}
 
 
 def copy_tree():
@@ -130,6 +138,7 @@ class Mutants:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.table = read_table()
+        self.equal = read_equal()
         self.limits = {}
         self.sites = [(path, *site) for path in self.sources() for site in replacements(self.text(path))]
 
@@ -149,12 +158,20 @@ class Mutants:
             self.limits[key] = int(10 * took) + 5
         return self.limits[key]
 
+    def is_caught(self, path):
+        for suites in suites_of(path, self.table):
+            if not run(suites, self.limits[tuple(suites)])[0]:
+                return True
+        return False
+
     def judge(self, site):
         """None when no test could tell the mutant, else whether the suites caught it."""
         path, begin, end, new = site
         text = self.text(path)
-        suites = suites_of(path, self.table)
-        seconds = self.limit(suites)
+        if self.judged_by(site) in self.equal:
+            return None
+        for suites in suites_of(path, self.table):
+            self.limit(suites)
         target = os.path.join(COPY, path)
         objects = ["build/asan/" + path[:-2] + ".o"]
         original = read(os.path.join(COPY, objects[0]))
@@ -165,7 +182,7 @@ class Mutants:
                 return None
             if not build("test-build"):
                 return None
-            return not run(suites, seconds)[0]
+            return self.is_caught(path)
         finally:
             with open(target, "w") as file:
                 file.write(text)
@@ -177,6 +194,13 @@ class Mutants:
         column = begin - (text.rfind("\n", 0, begin) + 1) + 1
         source = text.splitlines()[line - 1].strip()
         return f"{path}:{line}:{column}: {text[begin:end]} became {new or 'nothing'}: {source}"
+
+    def judged_by(self, site):
+        """The same without line and column, which move: the line of source as the mutant has it."""
+        path, begin, end, new = site
+        text = self.text(path)
+        after = text.find("\n", end)
+        return f"{path}: {text[begin:end]}: {(text[text.rfind(chr(10), 0, begin) + 1:begin] + new + text[end:after]).strip()}"
 
 
 def main():

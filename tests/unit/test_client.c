@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/whole.h"
 #include "client_harness.h"
 #include "kernels/worker/lines.h"
 #include "stress.h"
@@ -187,7 +188,7 @@ END_TEST
 
 // kill −9 while it is busy: the caller notices nothing but an event, and the worker is back.
 START_TEST(test_kills) {
-  const int n_kills = stress_count(50, 1000);
+  const int n_kills = max_int(50, stress_count(50, 1000));
   int64_t slowest_back_ms = 0;
   start("{\"on\":\"compile\",\"match\":\"boom\",\"do\":\"ignore\"}\n");
   slowest_us = 0;

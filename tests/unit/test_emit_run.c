@@ -43,7 +43,7 @@ typedef struct Shape {
   int m, n, k;
 } Shape;
 
-// Sizes that divide and sizes that do not, one of them for each ninth rung in turn; in `make
+// Sizes that divide and sizes that do not, one of them for each eighteenth rung in turn; in `make
 // stress` all of each; rows that an atom copies, or TMA, must still be whole 16-byte chunks.
 static const Shape plain_shapes[] = {{128, 128, 64}, {150, 132, 52}, {97, 45, 33}};
 static const Shape atom_shapes[] = {{128, 256, 128}, {136, 72, 200}, {24, 264, 40}};
@@ -56,23 +56,23 @@ static int grown(const Schedule *schedule, KnobId axis, int extent) {
 START_TEST(every_rung_computes_the_product) {
   CpuProgram cpu = cpu_program_new(arena);
   for (int i = 0; i < cases.n; i++) {
-    if (!stress_has_turn(i, 9)) continue;
+    if (!stress_has_turn(i, 18)) continue;
     const Schedule *rung = &cases.rung[i].rung->schedule;
     const Shape *shapes = rung->value[KNOB_ATOM_KIND] ? atom_shapes : plain_shapes;
     const bool in_turn = !stress_is_on() || rung->value[KNOB_PROGRAM] == COMPUTES_ATTENTION;
     for (int s = 0; s < 3; s++) {
-      if (in_turn && s != i / 9 % 3) continue;
+      if (in_turn && s != i / 18 % 3) continue;
       const Model *model = emit_case_on(&cases, i, shapes[s].m, grown(rung, KNOB_N, shapes[s].n),
                                         grown(rung, KNOB_K, shapes[s].k), "h200");
       if (model) add(&cpu, cases.rung[i].name, model->program);
     }
   }
-  ck_assert_int_ge(cpu.n_cases, stress_is_on() ? 130 : 12);
+  ck_assert_int_ge(cpu.n_cases, stress_is_on() ? 130 : 6);
   run(&cpu);
 }
 END_TEST
 
-// Every twelfth stage, at the next rung the next ones; in `make stress` all of them.
+// Every 24th stage, at the next rung the next ones; in `make stress` all of them.
 START_TEST(every_stage_of_every_pipeline_computes_the_product) {
   CpuProgram cpu = cpu_program_new(arena);
   Seen *kinds = NULL;
@@ -85,7 +85,7 @@ START_TEST(every_stage_of_every_pipeline_computes_the_product) {
     const Model *model = atom ? emit_case_on(&cases, i, 136, 144, grown(rung, KNOB_K, 80), "h200")
                               : emit_case_on(&cases, i, 70, 68, 44, "h200");
     for (int s = 0; model && s < model->pipeline.n_stages - 1; s++) {
-      if (!stress_has_turn(s + i, 12)) continue;
+      if (!stress_has_turn(s + i, 24)) continue;
       const Pass *pass = model->pipeline.stage[s].pass;
       const char *name = arena_printf(arena, "%s after %s", cases.rung[i].name,
                                       pass ? pass->name : "the naive nest");
@@ -113,9 +113,9 @@ static void add_random(CpuProgram *cpu, int n, const char *target, const RandomL
 
 START_TEST(random_schedules_compute_the_product) {
   CpuProgram cpu = cpu_program_new(arena);
-  add_random(&cpu, stress_part(40, 3), "h200",
+  add_random(&cpu, stress_part(40, 5), "h200",
              &(RandomLimits){.extent_max = 90, .fma_max = 4000000});
-  add_random(&cpu, stress_part(10, 3), "b200",
+  add_random(&cpu, stress_part(10, 5), "b200",
              &(RandomLimits){.extent_max = 600, .fma_max = 4000000, .family = RANDOM_BLACKWELL});
   run(&cpu);
 }

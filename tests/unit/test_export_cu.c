@@ -159,7 +159,7 @@ START_TEST(an_operand_taken_by_map_has_one_built) {
   ck_assert_int_eq(plan->kernels[0].args[2], PLAN_ARG_C);
   const char *text = export_cu(arena, emission, model->program, model->target);
   golden_check("cuda/export_maps.cu", text);
-  assert_compiles("maps", text);
+  if (stress_is_on()) assert_compiles("maps", text);
 }
 END_TEST
 
@@ -249,11 +249,11 @@ static void write_text(const char *folder, const char *name, const char *text) {
 }
 
 // All that belongs together, compiled by the line that the header states, linked with a main() in C
-// and run: dispatching asks no GPU.
+// and run: dispatching asks no GPU. In CI alone: it takes nvcc as long as six texts.
 START_TEST(a_library_is_compiled_and_finds_its_kernels) {
   const char *version = nvcc_version();
   const LibraryFile *files = library();
-  if (!version) return;
+  if (!version || !stress_is_on()) return;
   Str all = str_new(arena);
   for (int i = 0; i < LIBRARY + 2; i++) str_add(&all, files[i].text);
   str_add(&all, library_main);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "kernels/device/history/history.h"
 #include "model/words/knob.h"
 #include "stress.h"
@@ -483,7 +484,7 @@ END_TEST
 
 // kill −9 at any moment: what was acknowledged is there, at most one row more, the file is sound.
 START_TEST(test_kills) {
-  const int n_kills = stress_count(50, 1000);
+  const int n_kills = max_int(50, stress_count(50, 1000));
   int n_acknowledged = 0;
   srand(20250131);
   for (int i = 0; i < n_kills; i++) {

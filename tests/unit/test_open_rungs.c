@@ -246,16 +246,16 @@ static void check_wavefronts(const Opened *o) {
 }
 
 // Of tensor memory those that fetch by threads, in turn and by roles.
-static bool is_asked_for(int rung) {
+static bool is_asked_for(int rung, int one_in) {
   static const char *const always[] = {"blackwell_tile", "blackwell_persistent", "blackwell_roles"};
-  if (stress_is_whole() || rung % (stress_is_on() ? SAMPLE : 2 * SAMPLE) == 2) return true;
+  if (stress_is_whole() || rung % (stress_is_on() ? SAMPLE : one_in * SAMPLE) == 2) return true;
   for (int i = 0; i < 3 && rung < cases.n; i++)
     if (!strcmp(cases.rung[rung].name, always[i])) return true;
   return false;
 }
 
 START_TEST(test_a_rung_opened_is_what_the_model_says) {
-  const bool asked = is_asked_for(_i);
+  const bool asked = is_asked_for(_i, 2);
   const Model *model = has_nvrtc && asked && _i < cases.n ? small(_i) : NULL;
   if (!model) return;
   const Inputs in = inputs_of(model);
@@ -302,7 +302,7 @@ static void check_without(const Opened *o, const Inputs *in, int fence) {
 }
 
 START_TEST(test_a_rung_without_a_fence_is_told) {
-  const bool asked = is_asked_for(_i);
+  const bool asked = is_asked_for(_i, 4);
   const Model *model = has_nvrtc && asked && _i < cases.n ? small(_i) : NULL;
   if (!model) return;
   const Inputs in = inputs_of(model);

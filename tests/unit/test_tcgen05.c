@@ -146,10 +146,10 @@ START_TEST(every_pass_of_it_computes) {
 END_TEST
 
 START_TEST(random_schedules_compute) {
-  enum { LEGAL = 20 };
+  const int n_legal = stress_part(20, 4);
   const RandomLimits limits = {.extent_max = 700, .fma_max = 5000000, .family = RANDOM_BLACKWELL};
   uint64_t state = property_seed();
-  for (int i = 0; i < LEGAL; i++) {
+  for (int i = 0; i < n_legal; i++) {
     const Schedule schedule =
         schedule_random(property_arena, &property_targets, "b200", &limits, &state, NULL);
     const Model *model = property_built(&schedule);
@@ -573,9 +573,9 @@ Suite *suite_tcgen05(void) {
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, by_hand_they_compute, 0, N_PROGRAMS);
   tcase_add_loop_test(tc, they_are_read_back, 0, N_PROGRAMS);
-  tcase_add_loop_test(tc, pieces_are_scaled, 0, 7);
+  stress_add_turns(tc, pieces_are_scaled, 7, 3);
   stress_add_turns(tc, every_pass_of_it_computes, N_STATES, 4);
-  stress_add_turns(tc, every_breakage_is_told, N_BROKEN, 3);
+  stress_add_turns(tc, every_breakage_is_told, N_BROKEN, 6);
   tcase_add_test(tc, roles_meet_at_four_mbarriers);
   tcase_add_test(tc, a_fence_is_a_rule_and_a_wait_is_a_cause);
   tcase_add_test(tc, columns_limit_the_blocks_of_an_sm);
@@ -583,7 +583,7 @@ Suite *suite_tcgen05(void) {
   tcase_add_test(tc, random_schedules_compute);
   stress_add_turns(tc, passes_compile, N_STATES, 4);
   tcase_add_test(tc, a_read_of_what_is_loaded_waits_by_itself);
-  stress_add_turns(tc, every_fault_is_told, N_EDITS, 2);
+  stress_add_turns(tc, every_fault_is_told, N_EDITS, 4);
   stress_add_turns(tc, they_compile, N_PROGRAMS, 2);
   tcase_add_loop_test(tc, instruction_descriptors_follow_the_tables, 0, N_TYPES);
   tcase_add_test(tc, tile_descriptors_follow_the_tables);

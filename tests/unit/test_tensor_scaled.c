@@ -409,7 +409,7 @@ Suite *suite_tensor_scaled(void) {
   TCase *tc = tcase_create("tensor_scaled");
   tcase_add_checked_fixture(tc, property_setup, property_teardown);
   tcase_set_timeout(tc, 120);
-  stress_add_turns(tc, every_pass_computes, N_STATES, 3);
+  stress_add_turns(tc, every_pass_computes, N_STATES, 4);
   tcase_add_test(tc, factors_lie_in_tiles);
   tcase_add_test(tc, the_naive_nest_finds_the_same_places);
   tcase_add_loop_test(tc, a_products_factors_are_words, 0, 4);
@@ -419,8 +419,8 @@ Suite *suite_tensor_scaled(void) {
   tcase_add_test(tc, a_pair_shares_no_factors);
   tcase_add_loop_test(tc, what_cannot_be_is_refused, 0, N_REFUSED);
   tcase_add_test(tc, targets_without_it_say_who_has_it);
-  stress_add_turns(tc, every_breakage_is_told, N_BROKEN, 3);
-  stress_add_turns(tc, every_fault_is_told, N_EDITS, 2);
+  stress_add_turns(tc, every_breakage_is_told, N_BROKEN, 5);
+  stress_add_turns(tc, every_fault_is_told, N_EDITS, 4);
   stress_add_turns(tc, it_is_written_as_the_isa_has_it, N_STATES, 3);
   tcase_add_test(tc, the_id_is_of_the_step);
   suite_add_tcase(suite, tc);

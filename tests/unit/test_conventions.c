@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 #include "cli_harness.h"
 #include "stress.h"
 
@@ -156,6 +157,15 @@ START_TEST(every_command_has_its_help) {
     ck_assert_int_eq(run.status, CLI_OK);
     ck_assert_ptr_nonnull(strstr(run.out, command->usage));
     ck_assert_str_eq(run.err, "");
+    // What --json prints is named there, by the table that gemmview schema prints.
+    for (int d = 0; d < cli_document_count; d++) {
+      const Document *document = &cli_documents[d];
+      const size_t n = strlen(command->name);
+      const bool its = str_starts(document->command, command->name) && document->command[n] <= ' ';
+      const char *said = strstr(run.out, arena_printf(arena, "\n  %s", document->name));
+      ck_assert_msg(!its || (said && strchr(" \n", said[3 + strlen(document->name)])), "%s",
+                    run.out);
+    }
   }
 }
 END_TEST

@@ -1,5 +1,5 @@
 // `gemmview COMMAND --help`, from the tables: the usage of commands.def, each option in it with its
-// sentence of option.def, the examples of example.def.
+// sentence of option.def, what --json prints by documents.def, the examples of example.def.
 //
 // Worked example: the usage "[NAME] [--json | --csv]" names --json and --csv; both sentences are
 // those of every command.
@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/documents.h"
 
 static const struct {
   const char *command, *option, *help;
@@ -97,6 +98,40 @@ static void print_option(const char *head, const char *help) {
   print_wrapped(col, help);
 }
 
+// "schema, row, n", the members of a form in the order in which they are printed.
+static void list_members(Str *out, const Form *form) {
+  for (int i = 0; i < form->n; i++) {
+    const FormField *field = &form->field[i];
+    if (!field->key)
+      list_members(out, field->form);
+    else
+      str_printf(out, "%s%s", out->length ? ", " : "", field->key);
+  }
+}
+
+static bool is_of_command(const Document *document, const char *name) {
+  const size_t n = strlen(name);
+  return str_starts(document->command, name) &&
+         (!document->command[n] || document->command[n] == ' ');
+}
+
+// One object's members are named; of many only the names, which gemmview schema takes.
+static void print_documents(const char *command) {
+  enum { NAMED = 3 };
+  Arena *arena = arena_new("help");
+  int n = 0;
+  for (int i = 0; i < cli_document_count; i++) n += is_of_command(&cli_documents[i], command);
+  if (n) printf("\n--json prints what gemmview schema describes:\n");
+  for (int i = 0; i < cli_document_count; i++) {
+    const Document *document = &cli_documents[i];
+    Str members = str_new(arena);
+    if (!is_of_command(document, command)) continue;
+    if (n <= NAMED) list_members(&members, document->form);
+    print_option(document->name, n <= NAMED ? members.text : document->form->help);
+  }
+  arena_free(arena);
+}
+
 void cli_print_help(const Command *command) {
   printf("usage: gemmview %s %s\n\n%s\n\n", command->name, command->usage, command->help);
   NamedOption option;
@@ -107,6 +142,7 @@ void cli_print_help(const Command *command) {
     if (!cli_names_before(command->usage, at, option.name)) print_option(head, help ? help : "");
   }
   print_option("--help", "this");
+  print_documents(command->name);
   for (int i = 0; cli_example(command->name, i); i++)
     printf("%s  gemmview %s\n", i ? "" : "\nexamples:\n", cli_example(command->name, i));
 }

@@ -47,6 +47,26 @@ START_TEST(arena_gives_zeroed_aligned_disjoint_memory) {
 }
 END_TEST
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+static bool is_closed(const void *at) { return __asan_address_is_poisoned(at); }
+
+// A byte too many, or one of what was given out before a reset, is told by AddressSanitizer.
+START_TEST(what_was_not_given_out_is_poisoned) {
+  for (size_t bytes = 0; bytes < 40; bytes++) {
+    const unsigned char *at = arena_alloc(arena, bytes), *next = arena_alloc(arena, 8);
+    ck_assert(bytes == 0 || (!is_closed(at) && !is_closed(at + bytes - 1)));
+    ck_assert(is_closed(at + bytes) && is_closed(next - 1) && !is_closed(next) &&
+              is_closed(next + 8));
+  }
+  const char *text = arena_strdup(arena, "four");
+  ck_assert(!is_closed(text + 4) && is_closed(text + 5));
+  arena_reset(arena);
+  ck_assert(is_closed(text));
+}
+END_TEST
+#endif
+
 START_TEST(arena_reset_keeps_the_largest_block_and_zeroes_again) {
   memset(arena_alloc(arena, 1 << 20), 0xFF, 1 << 20);
   memset(arena_alloc(arena, 1000), 0xFF, 1000);
@@ -341,6 +361,9 @@ Suite *suite_base(void) {
   Suite *suite = suite_create("base");
   TCase *tests = tcase_create("base");
   tcase_add_checked_fixture(tests, setup, teardown);
+#ifdef __SANITIZE_ADDRESS__
+  tcase_add_test(tests, what_was_not_given_out_is_poisoned);
+#endif
   tcase_add_test(tests, arena_gives_zeroed_aligned_disjoint_memory);
   tcase_add_test(tests, arena_reset_keeps_the_largest_block_and_zeroes_again);
   tcase_add_test(tests, str_grows_over_every_boundary);

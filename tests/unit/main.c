@@ -69,7 +69,8 @@ static const char *const slow[] = {
     "open_cli",    "parse",         "random_order", "timeline",    "register_probe",
     "open_styles", "compile_all",   "lesson",       "interp_cli",  "lesson_cli",
     "open_races",  "pipeline_view", "steps",        "tagged",      "timeline_measured",
-    "knob_use",    "history_view",  "trace_run",    "tensor_map"};
+    "knob_use",    "history_view",  "trace_run",    "tensor_map",  "clock",
+    "schema",      "symptoms",      "echoes",       "injection",   "pipeline_broken"};
 
 static const char *const waiting[] = {
     "tune",     "client",         "cuda_cli", "cli_probe", "history", "worker",   "terminal",

@@ -20,6 +20,7 @@ import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -223,6 +224,8 @@ def main():
         for site in sites[:given.count]:
             print(mutants.place(site))
         return 0
+    # Ended from outside, too, it puts back what it changed, and waits for what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     copy_tree()
     build("test-build", quiet=False)
     caught = tried = 0

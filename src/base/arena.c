@@ -104,12 +104,11 @@ void *arena_alloc(Arena *arena, size_t bytes) {
     arena->wanted = 0;
   }
   unsigned char *at = block->bytes + block->used;
-  ASAN_UNPOISON_MEMORY_REGION(at, need);
+  ASAN_UNPOISON_MEMORY_REGION(at, bytes);
   if (block->used < block->dirty) {
     const size_t dirty = block->dirty - block->used;
-    memset(at, 0, dirty < need ? dirty : need);
+    memset(at, 0, dirty < bytes ? dirty : bytes);
   }
-  ASAN_POISON_MEMORY_REGION(at + bytes, need - bytes);
   block->used += need;
   arena->used += need - APART;
   return at;

@@ -155,6 +155,7 @@ class Mutants:
     def limit(self, suites):
         key = tuple(suites)
         if key not in self.limits:
+            build("test-build", quiet=False)  # without the mutant before
             passed, took = run(suites, 600)
             if not passed:
                 sys.exit("mutate: without a mutant these suites fail: " + " ".join(suites))

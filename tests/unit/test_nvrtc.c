@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "base/str.h"
+#include "base/whole.h"
 #include "kernels/toolchain/dl.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "stress.h"
@@ -133,7 +134,7 @@ static const char *random_spelling(uint64_t *random) {
 // NVRTC is the judge: where it looks for the file, the text has been refused.
 START_TEST(no_spelling_gets_by) {
   uint64_t random = 2026;
-  int refused = 0, n = stress_count(120, 5000);
+  int refused = 0, n = max_int(120, stress_count(120, 5000));
   const NvrtcApi *api = dl_nvrtc(NULL);
   for (int i = 0; api && i < n; i++) {
     int line = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "stress.h"
 
 Arena *arena;
 char script_path[64];
@@ -119,7 +120,7 @@ static void take(Outcome *outcome, const ClientEvent *event) {
 
 Outcome outcome_of(int64_t id) {
   Outcome outcome = {0};
-  const int64_t until = clock_ms() + SOON_MS;
+  const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
   while (outcome.n_done == 0 && clock_ms() < until) {
     ClientEvent *event = client_next(client, 100);
     if (event && event->id == id) take(&outcome, event);
@@ -130,7 +131,7 @@ Outcome outcome_of(int64_t id) {
 }
 
 void wait_for_state(int worker, ClientState state) {
-  const int64_t until = clock_ms() + SOON_MS;
+  const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
   while (status_of(worker).state != state && clock_ms() < until) poll(NULL, 0, 2);
   ClientStatus status = status_of(worker);
   ck_assert_msg(status.state == state, "worker is %s, not %s (%s)", client_state_name(status.state),
@@ -138,7 +139,7 @@ void wait_for_state(int worker, ClientState state) {
 }
 
 void wait_for_start(int worker, int n_starts) {
-  const int64_t until = clock_ms() + SOON_MS;
+  const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
   while (status_of(worker).n_starts < n_starts && clock_ms() < until) poll(NULL, 0, 2);
   ck_assert_int_ge(status_of(worker).n_starts, n_starts);
 }
@@ -146,7 +147,7 @@ void wait_for_start(int worker, int n_starts) {
 bool is_alive(int pid) { return kill(pid, 0) == 0; }
 
 void wait_until_gone(int pid) {
-  const int64_t until = clock_ms() + SOON_MS;
+  const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
   while (is_alive(pid) && clock_ms() < until) poll(NULL, 0, 2);
   ck_assert_msg(!is_alive(pid), "process %d is still there", pid);
 }

@@ -222,7 +222,8 @@ START_TEST(test_two_workers_share) {
   int n[2] = {0}, n_done = 0;
   for (int i = 0; i < 10; i++)
     client_submit(client, &(ClientRequest){.kind = MESSAGE_BENCH, .plan = &plan, .plan_b = &plan});
-  for (const int64_t until = clock_ms() + SOON_MS; n_done < 10 && clock_ms() < until;) {
+  for (const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
+       n_done < 10 && clock_ms() < until;) {
     ClientEvent *event = client_next(client, 50);
     if (event && event->message.kind == MESSAGE_DONE) {
       n_done++;
@@ -283,7 +284,8 @@ START_TEST(test_probe_is_typed) {
       client_submit(client, &(ClientRequest){.kind = MESSAGE_PROBE, .probe = &probe, .key = 5});
   double clocks = 0;
   bool done = false;
-  for (const int64_t until = clock_ms() + SOON_MS; !done && clock_ms() < until;) {
+  for (const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
+       !done && clock_ms() < until;) {
     ClientEvent *event = client_next(client, 100);
     if (event && event->id == id && event->probe) clocks = event->probe->result[0].clocks;
     if (event && event->id == id) ck_assert_uint_eq(event->key, 5);
@@ -299,7 +301,8 @@ START_TEST(test_too_many) {
   start("{\"on\":\"compile\",\"do\":\"ignore\"}\n");
   int n_full = 0;
   for (int i = 0; i < CLIENT_REQUESTS_MAX + 10; i++) submit_compile("x", true);
-  for (const int64_t until = clock_ms() + SOON_MS; n_full < 10 && clock_ms() < until;) {
+  for (const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
+       n_full < 10 && clock_ms() < until;) {
     ClientEvent *event = client_next(client, 100);
     if (event && event->message.kind == MESSAGE_ERROR) {
       ck_assert_int_eq(event->message.error, ERROR_FULL);
@@ -392,7 +395,8 @@ START_TEST(test_escapes) {
   start(script.text);
   int64_t id = submit_compile("x", true);
   bool done = false;
-  for (const int64_t until = clock_ms() + SOON_MS; !done && clock_ms() < until;) {
+  for (const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
+       !done && clock_ms() < until;) {
     ClientEvent *event = client_next(client, 100);
     if (event) n_texts += check_clean(event);
     done = event && event->id == id && event->message.kind == MESSAGE_DONE;

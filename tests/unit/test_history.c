@@ -490,7 +490,7 @@ START_TEST(test_kills) {
   for (int i = 0; i < n_kills; i++) {
     int fd = -1, status = 0;
     pid_t pid = start_child(&fd, "ana", 1000000);
-    usleep((useconds_t)(rand() % 30000));
+    usleep((useconds_t)stress_wall(rand() % 30000));
     kill(pid, SIGKILL);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_msg(WIFSIGNALED(status), "the writer ended by itself: %d", status);

@@ -112,7 +112,7 @@ static void start_program(void) {
 }
 
 static void wait_for_machine(void) {
-  const int64_t until = clock_ms() + SOON_MS;
+  const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
   while (machine.has == 0 && clock_ms() < until) next_message(50);
   ck_assert(machine.has != 0);
 }
@@ -532,7 +532,7 @@ START_TEST(test_idle_child_goes) {
   send_bench(1);
   outcome_of(1);
   const pid_t first = pid_that_took(0);
-  const int64_t until = clock_ms() + SOON_MS;
+  const int64_t until = clock_ms() + (int64_t)stress_wall(SOON_MS);
   while (lives(first) && clock_ms() < until) poll(NULL, 0, 10);
   ck_assert(!lives(first));
   send_bench(2);

@@ -22,6 +22,16 @@ static const char *read_addresses(const char *op, const char *text, int64_t addr
   return diags_text(arena, &diags);
 }
 
+// Where nothing has a name, no name is the nearest.
+START_TEST(a_name_where_there_are_none_has_no_neighbour) {
+  Diags diags = diags_new(arena);
+  ck_assert_ptr_null(formula_parse(arena, "1 + x", NULL, 0, &diags));
+  ck_assert_int_eq(diags.count, 1);
+  ck_assert_ptr_null(diags.first->nearest);
+  ck_assert_ptr_nonnull(formula_parse(arena, "1 + 2", NULL, 0, &diags));
+}
+END_TEST
+
 START_TEST(spellings_of_one_list) {
   static const char *const spellings[] = {
       "0:512:16",
@@ -355,6 +365,7 @@ Suite *suite_banks_input(void) {
   Suite *suite = suite_create("banks_input");
   TCase *input = tcase_create("input");
   tcase_add_checked_fixture(input, setup, teardown);
+  tcase_add_test(input, a_name_where_there_are_none_has_no_neighbour);
   tcase_add_test(input, spellings_of_one_list);
   tcase_add_test(input, what_stands_around_addresses_is_taken_off);
   tcase_add_test(input, damaged_pastes_are_read_or_refused);

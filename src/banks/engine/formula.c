@@ -156,7 +156,8 @@ static void parse_name(Parser *p) {
     return;
   }
   const char *nearest = nearest_name(name, known, p->n_names);
-  fail(p, nearest ? nearest : known[0], "there is no variable \"%s\" here", name);
+  fail(p, nearest || p->n_names == 0 ? nearest : known[0], "there is no variable \"%s\" here",
+       name);
 }
 
 static void parse_operand(Parser *p) {

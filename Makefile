@@ -227,7 +227,7 @@ tsan: build/tsan/unit build/tsan/gemmview
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
-PURE = $(foreach folder,banks sass clock order model ptx,src/$(folder)/% $(patsubst %,%/$(folder)/%,$(wildcard src/features/*)))
+PURE = $(foreach folder,banks capsule sass clock order model ptx,src/$(folder)/% $(patsubst %,%/$(folder)/%,$(wildcard src/features/*)))
 check-deps: $(call objects,release,$(filter $(PURE),$(SOURCES)))
 	@tools/check_deps.sh $^
 

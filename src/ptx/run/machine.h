@@ -97,7 +97,7 @@ typedef struct PtxGiven {
   int64_t bytes;
   // The caller's, changed in place: the bytes, and what is known of each, with 16 more behind them.
   unsigned char *memory, *state;
-  PtxFill *fill;  // where memory is NULL: contents, a page at a time (ptx_machine_filled)
+  PtxFill *fill;  // contents, a page at a time (ptx_machine_filled); NULL: they are there
   void *self;
 } PtxGiven;
 void ptx_machine_give(PtxMachine *m, const PtxGiven *given);

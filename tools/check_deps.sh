@@ -9,7 +9,7 @@
 # What includes cannot show, the symbols do: a pure object calls no allocation, file or terminal
 # function and owns no byte that can be written.
 set -eu
-order='base banks capsule sass clock order model ptx kernels tui cli'
+order='base banks capsule sass clock order model ptx kernels driver tui cli'
 failed=0
 say() {
   echo "check-deps: $*" >&2
@@ -48,7 +48,7 @@ rooms() {
   case $1 in
     banks) echo 'engine layouts solver' ;;
     ptx) echo 'module run read tally record' ;;
-    cli) echo 'common open commands' ;;
+    cli) echo 'common open record commands' ;;
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;
     kernels) echo 'toolchain device worker tune' ;;
     tui) echo 'canvas session frame views' ;;

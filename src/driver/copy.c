@@ -89,7 +89,9 @@ int drv_cuMemsetD8Async(uint64_t to, unsigned char value, size_t n, void *stream
   (void)stream;
   return fill(to, value, 1, n);
 }
-int drv_cuMemsetD16_v2(uint64_t to, unsigned short value, size_t n) { return fill(to, value, 2, n); }
+int drv_cuMemsetD16_v2(uint64_t to, unsigned short value, size_t n) {
+  return fill(to, value, 2, n);
+}
 int drv_cuMemsetD16Async(uint64_t to, unsigned short value, size_t n, void *stream) {
   (void)stream;
   return fill(to, value, 2, n);

@@ -26,8 +26,7 @@ static void give_variables(PtxMachine *machine, const DriverModule *module) {
 
 PtxMachine *cpu_machine(Arena *arena, const DriverRun *run, bool bare, Diags *diags) {
   const DriverModule *module = run->function->module;
-  PtxMachine *machine =
-      ptx_machine_new(arena, module->ptx, run->function->kernel, &run->at, diags);
+  PtxMachine *machine = ptx_machine_new(arena, module->ptx, run->function->kernel, &run->at, diags);
   if (!machine) return NULL;
   if (!bare) {
     give_variables(machine, module);
@@ -111,8 +110,9 @@ DriverResult cpu_run(const DriverRun *run) {
     tell_findings(run, machine);
     result = result_of(machine, outcome);
     if (outcome == PTX_BUDGET)
-      driver_say("%s: it was left after %lld lane instructions (--budget): its results are not whole",
-                 run->function->name, (long long)ptx_machine_lane_instructions(machine));
+      driver_say(
+          "%s: it was left after %lld lane instructions (--budget): its results are not whole",
+          run->function->name, (long long)ptx_machine_lane_instructions(machine));
   }
   arena_free(arena);
   return result;

@@ -14,16 +14,17 @@
 //   runtime.c   the functions of NVIDIA's runtime, on top of these
 //   hook.c      puts them into a program that has the runtime linked in
 //
-// Without a GPU addresses are of memory that nobody can touch, as on a GPU; the bytes lie elsewhere.
-// Everything holds one lock (driver_lock): a program may have threads, the machine has one.
+// Without a GPU addresses are of memory that nobody can touch, as on a GPU; the bytes lie
+// elsewhere. Everything holds one lock (driver_lock): a program may have threads, the machine has
+// one.
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "banks/layouts/tma_box.h"
+#include "base/arena.h"
 #include "kernels/toolchain/cuda_api.h"
 #include "ptx/run/machine.h"
 
@@ -71,7 +72,8 @@ extern pthread_mutex_t driver_mutex;
 
 // ---- jump.c -------------------------------------------------------------------------------------
 
-// The function that a name leads to, of the newest version; NULL. `own`: never the one that refuses.
+// The function that a name leads to, of the newest version; NULL. `own`: never the one that
+// refuses.
 void *driver_symbol(const char *name, bool own);
 bool driver_forwards(void);  // whether there is a real driver behind
 // The real driver's function; NULL.

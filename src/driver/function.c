@@ -43,13 +43,12 @@ int drv_cuFuncGetAttribute(int *value, int attribute, void *function) {
   const DriverFunction *f = function;
   if (!value || !f) return DRIVER_INVALID_VALUE;
   const PtxModule *ptx = f->module->ptx;
-  *value = attribute == THREADS  ? threads_most(f)
-           : attribute == STATIC ? static_smem(f)
-           : attribute == LOCAL  ? (ptx ? (int)ptx->local_bytes : 0)
+  *value = attribute == THREADS                      ? threads_most(f)
+           : attribute == STATIC                     ? static_smem(f)
+           : attribute == LOCAL                      ? (ptx ? (int)ptx->local_bytes : 0)
            : attribute == PTX || attribute == BINARY ? (ptx ? ptx->cc : 0)
-           : attribute == DYNAMIC
-               ? (f->max_dynamic_smem ? f->max_dynamic_smem : DYNAMIC_DEFAULT)
-               : 0;
+           : attribute == DYNAMIC ? (f->max_dynamic_smem ? f->max_dynamic_smem : DYNAMIC_DEFAULT)
+                                  : 0;
   return DRIVER_OK;
 }
 int drv_cuFuncSetAttribute(void *function, int attribute, int value) {

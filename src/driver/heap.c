@@ -1,5 +1,6 @@
-// Memory of the device that is none: addresses are reserved and cannot be touched, as those of a GPU
-// cannot; the bytes, and what is known of each, lie elsewhere and are what the machine works on.
+// Memory of the device that is none: addresses are reserved and cannot be touched, as those of a
+// GPU cannot; the bytes, and what is known of each, lie elsewhere and are what the machine works
+// on.
 //
 // cudaMalloc(4000) gives a page that faults when the host reads it, 4016 bytes of zeros, and 4016
 // facts that say "unwritten": the first kernel that reads what nobody wrote is told so.

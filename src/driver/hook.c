@@ -1,7 +1,8 @@
-// A program that nvcc made has NVIDIA's runtime inside or beside it. That runtime works with NVIDIA's
-// driver alone, so without a GPU it is not run at all: the functions of runtime.c take its place, by
-// a jump at the beginning of each of its functions. They are found by their names, in the symbols
-// of the program and of a libcudart.so that it is linked with. A program without its symbols (strip) is told so.
+// A program that nvcc made has NVIDIA's runtime inside or beside it. That runtime works with
+// NVIDIA's driver alone, so without a GPU it is not run at all: the functions of runtime.c take its
+// place, by a jump at the beginning of each of its functions. They are found by their names, in the
+// symbols of the program and of a libcudart.so that it is linked with. A program without its
+// symbols (strip) is told so.
 #include "driver/hook.h"
 
 #include <elf.h>
@@ -43,9 +44,11 @@ __attribute__((visibility("hidden"))) extern const char driver_runtime_refusals[
 __attribute__((visibility("hidden"))) int driver_refuse_runtime(int which);
 enum { REFUSAL_BYTES = 16 };
 #if defined __x86_64__
-#define NAME(function) ".balign 16\nmovl $gv_name,%edi\njmp driver_refuse_runtime\n.set gv_name,gv_name+1\n"
+#define NAME(function) \
+  ".balign 16\nmovl $gv_name,%edi\njmp driver_refuse_runtime\n.set gv_name,gv_name+1\n"
 #else
-#define NAME(function) ".balign 16\nmov w0,#gv_name\nb driver_refuse_runtime\n.set gv_name,gv_name+1\n"
+#define NAME(function) \
+  ".balign 16\nmov w0,#gv_name\nb driver_refuse_runtime\n.set gv_name,gv_name+1\n"
 #endif
 __asm__(
     ".text\n.balign 16\n.hidden driver_runtime_refusals\n.globl driver_runtime_refusals\n"
@@ -89,8 +92,8 @@ static void put_jump(unsigned char *at, const void *to) {
 static bool make_writable(unsigned char *at, bool writable) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)at & ~(page - 1),
                   to = ((uintptr_t)at + JUMP_BYTES + page - 1) & ~(page - 1);
-  return mprotect((void *)from, to - from,
-                  PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0)) == 0;
+  return mprotect((void *)from, to - from, PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0)) ==
+         0;
 }
 
 static bool hook(unsigned char *at, const void *to) {

@@ -1,10 +1,11 @@
 // What a program hands to cuModuleLoadData → PTX and machine code.
 //
-// A fatbin is a header (magic 0xba55ed50, u16 version, u16 bytes of the header, u64 bytes behind it)
-// and entries: u16 kind (1 PTX, 2 machine code), u16, u32 bytes of the header, u64 padded bytes, u32 bytes
-// when compressed, … u32 compute capability at 28, u64 flags at 40, u64 bytes when not compressed at
-// 56. Flag 0x2000 is LZ4, 0x8000 zstd (seen in the files of nvcc 11 to 13). nvcc's own programs have a
-// wrapper in front: magic 0x466243b1, u32 version, the address of the header.
+// A fatbin is a header (magic 0xba55ed50, u16 version, u16 bytes of the header, u64 bytes behind
+// it) and entries: u16 kind (1 PTX, 2 machine code), u16, u32 bytes of the header, u64 padded
+// bytes, u32 bytes when compressed, … u32 compute capability at 28, u64 flags at 40, u64 bytes when
+// not compressed at
+// 56. Flag 0x2000 is LZ4, 0x8000 zstd (seen in the files of nvcc 11 to 13). nvcc's own programs
+// have a wrapper in front: magic 0x466243b1, u32 version, the address of the header.
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
@@ -144,7 +145,8 @@ DriverImage driver_image(Arena *arena, const void *data) {
     out.ptx_bytes = strlen(out.ptx);
   }
   if (!out.ptx && !out.why_not)
-    out.why_not = "there is no PTX in it, machine code alone (nvcc -gencode arch=compute_90,"
-                  "code=[compute_90,sm_90] puts both in)";
+    out.why_not =
+        "there is no PTX in it, machine code alone (nvcc -gencode arch=compute_90,"
+        "code=[compute_90,sm_90] puts both in)";
   return out;
 }

@@ -1,5 +1,5 @@
-// Every symbol of a driver is a jump through a slot. Behind a slot stands the real driver's function,
-// one of entry.def, or, where there is neither, a refusal that says the name.
+// Every symbol of a driver is a jump through a slot. Behind a slot stands the real driver's
+// function, one of entry.def, or, where there is neither, a refusal that says the name.
 //
 // The jump leaves the number of its slot in a register that no call passes anything in, so that one
 // refusal can serve them all.
@@ -24,14 +24,16 @@ __attribute__((visibility("hidden"))) void driver_refuse_jump(void);
 __attribute__((visibility("hidden"))) int driver_refuse(int slot);
 
 #if defined __x86_64__
-#define JUMP(symbol)                                                                   \
-  ".globl " #symbol "\n.type " #symbol ",@function\n" #symbol ":\n"                    \
+#define JUMP(symbol)                                          \
+  ".globl " #symbol "\n.type " #symbol ",@function\n" #symbol \
+  ":\n"                                                       \
   "movl $gv_slot,%r11d\njmp *driver_slots+8*gv_slot(%rip)\n.set gv_slot,gv_slot+1\n"
 #define REFUSE "driver_refuse_jump:\nmovl %r11d,%edi\njmp driver_refuse\n"
 #elif defined __aarch64__
-#define JUMP(symbol)                                                                       \
-  ".globl " #symbol "\n.type " #symbol ",%function\n" #symbol ":\n"                        \
-  "mov w16,#gv_slot\nadrp x17,driver_slots+8*gv_slot\n"                                    \
+#define JUMP(symbol)                                          \
+  ".globl " #symbol "\n.type " #symbol ",%function\n" #symbol \
+  ":\n"                                                       \
+  "mov w16,#gv_slot\nadrp x17,driver_slots+8*gv_slot\n"       \
   "ldr x17,[x17,:lo12:driver_slots+8*gv_slot]\nbr x17\n.set gv_slot,gv_slot+1\n"
 #define REFUSE "driver_refuse_jump:\nmov w0,w16\nb driver_refuse\n"
 #else
@@ -60,7 +62,8 @@ static const Entry entries[] = {
 
 int driver_refuse(int slot) {
   static bool said[N_NAMES];
-  if (!said[slot]) driver_say("%s is not answered without a GPU: CUDA_ERROR_NOT_SUPPORTED", names[slot]);
+  if (!said[slot])
+    driver_say("%s is not answered without a GPU: CUDA_ERROR_NOT_SUPPORTED", names[slot]);
   said[slot] = true;
   return DRIVER_NOT_SUPPORTED;
 }
@@ -100,10 +103,10 @@ __attribute__((constructor(101))) static void fill_slots(void) {
 static const struct {
   const char *name;
   int since;
-} versions[] = {{"cuCtxCreate_v3", 11040},        {"cuCtxCreate_v4", 12050},
-                {"cuGetProcAddress_v2", 12000},   {"cuCtxGetDevice_v2", 13000},
-                {"cuCtxSynchronize_v2", 13000},   {"cuMemPrefetchAsync_v2", 12020},
-                {"cuMemAdvise_v2", 12020},        {"cuStreamGetCaptureInfo_v2", 11030},
+} versions[] = {{"cuCtxCreate_v3", 11040},           {"cuCtxCreate_v4", 12050},
+                {"cuGetProcAddress_v2", 12000},      {"cuCtxGetDevice_v2", 13000},
+                {"cuCtxSynchronize_v2", 13000},      {"cuMemPrefetchAsync_v2", 12020},
+                {"cuMemAdvise_v2", 12020},           {"cuStreamGetCaptureInfo_v2", 11030},
                 {"cuStreamGetCaptureInfo_v3", 12030}};
 
 static bool is_since(const char *name, int version) {
@@ -158,7 +161,8 @@ static int find_real(const char *name, void **function, int version, uint64_t fl
   snprintf(whole, sizeof whole, "%s%s", name, flags & PER_THREAD ? "_ptsz" : "");
   const Entry *entry = entry_of(whole);
   if (!entry) entry = entry_of(name);
-  if (str_equal(name, "cuGetProcAddress") && version >= 12000) entry = entry_of("cuGetProcAddress_v2");
+  if (str_equal(name, "cuGetProcAddress") && version >= 12000)
+    entry = entry_of("cuGetProcAddress_v2");
   if (entry) *function = entry->function;
   return result;
 }
@@ -174,8 +178,8 @@ int drv_cuGetProcAddress(const char *name, void **function, int version, uint64_
   return drv_cuGetProcAddress_v2(name, function, version, flags, NULL);
 }
 
-// What NVIDIA's runtime asks of NVIDIA's driver alone. A program that comes here has the runtime in a
-// form that hook.c does not find.
+// What NVIDIA's runtime asks of NVIDIA's driver alone. A program that comes here has the runtime in
+// a form that hook.c does not find.
 int drv_cuGetExportTable(const void **table, const CuUuid *id) {
   (void)id;
   if (table) *table = NULL;

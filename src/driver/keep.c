@@ -1,5 +1,6 @@
 // The wanted launch → a capsule: what it reaches is copied out before it runs, and again behind it;
-// then the file is written under a name of its own and renamed, so that there is a whole one or none.
+// then the file is written under a name of its own and renamed, so that there is a whole one or
+// none.
 #include "driver/keep.h"
 
 #include <errno.h>
@@ -63,7 +64,9 @@ static void read_later(KeptMemory *m) {
 
 // ---- the file -----------------------------------------------------------------------------------
 
-static bool put(void *self, const void *bytes, size_t n) { return write_all(*(int *)self, bytes, n); }
+static bool put(void *self, const void *bytes, size_t n) {
+  return write_all(*(int *)self, bytes, n);
+}
 
 // "%p" is the process.
 static const char *path_of(Arena *arena, const char *path) {

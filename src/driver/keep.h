@@ -10,7 +10,7 @@ typedef struct KeptMemory {
   const char *name;
   unsigned char *copy, *state;  // as it was before; NORESERVE: what is not read costs nothing
   bool *have;                   // by page: it is in `copy`; NULL: all of it is
-  bool *touched;                // by page: the blocks that are kept come by; NULL: all of it is kept
+  bool *touched;  // by page: the blocks that are kept come by; NULL: all of it is kept
   unsigned char *later, *later_state;
   struct KeptMemory *next;
 } KeptMemory;
@@ -20,7 +20,7 @@ struct Kept {
   KeptMemory *memory;  // allocations by rising address, then variables
   CapsuleMap *maps;
   int n_maps, cap_maps;
-  size_t bytes;      // of all allocations
+  size_t bytes;       // of all allocations
   const char *fault;  // why it cannot be kept
 };
 

@@ -22,8 +22,8 @@ void *kept_map(size_t bytes) {
 bool kept_read_page(KeptMemory *m, int64_t page) {
   if (!m->have || m->have[page]) return true;
   const size_t from = (size_t)page * PTX_PAGE_BYTES;
-  m->have[page] = reach_read(m->address + from, kept_page_bytes(m, page), m->copy + from,
-                             m->state + from);
+  m->have[page] =
+      reach_read(m->address + from, kept_page_bytes(m, page), m->copy + from, m->state + from);
   return m->have[page];
 }
 
@@ -129,8 +129,8 @@ static void add_variables(Kept *kept, const DriverRun *run) {
     if ((v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST) || v->bytes == 0) continue;
     Reached reached = {.bytes = (size_t)v->bytes, .name = v->name};
     if (!reach_variable(run, v->name, &reached.address)) continue;
-    const KeptMemory *m = add_memory(
-        kept, v->space == PTX_SPACE_CONST ? CAPSULE_CONSTANT : CAPSULE_GLOBAL, &reached);
+    const KeptMemory *m =
+        add_memory(kept, v->space == PTX_SPACE_CONST ? CAPSULE_CONSTANT : CAPSULE_GLOBAL, &reached);
     if (m && !m->have) look_through(kept, m->copy, m->bytes);
   }
 }

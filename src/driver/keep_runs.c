@@ -25,8 +25,7 @@ static void add_run(Runs *runs, CapsuleContent content, uint64_t from, uint64_t 
     if (runs->n) memcpy(more, runs->items, sizeof *more * (size_t)runs->n);
     runs->items = more;
   }
-  runs->items[runs->n++] =
-      (CapsuleRun){content, from, n, content == CAPSULE_BYTES ? bytes : NULL};
+  runs->items[runs->n++] = (CapsuleRun){content, from, n, content == CAPSULE_BYTES ? bytes : NULL};
 }
 
 static bool all_are(const unsigned char *bytes, size_t n, unsigned char value) {
@@ -92,15 +91,15 @@ static void add_piece(const Kept *kept, const KeptMemory *m, size_t from, size_t
       add_run(&after, CAPSULE_BYTES, at - from, n, m->later + at);
   }
   CapsuleMemory *out = &capsule->memory[capsule->n_memory++];
-  *out = (CapsuleMemory){.kind = m->kind,
-                         .name = from == 0 ? m->name
-                                           : arena_printf(kept->arena, "%s + %zu", m->name, from),
-                         .address = m->address + from,
-                         .bytes = to - from,
-                         .before = before.items,
-                         .after = after.items,
-                         .n_before = before.n,
-                         .n_after = after.n};
+  *out = (CapsuleMemory){
+      .kind = m->kind,
+      .name = from == 0 ? m->name : arena_printf(kept->arena, "%s + %zu", m->name, from),
+      .address = m->address + from,
+      .bytes = to - from,
+      .before = before.items,
+      .after = after.items,
+      .n_before = before.n,
+      .n_after = after.n};
 }
 
 // Pages from `*page` on that belong together; false: there are no more.
@@ -124,7 +123,6 @@ void kept_runs(const Kept *kept, bool no_data, bool ended, Capsule *capsule) {
   for (const KeptMemory *m = kept->memory; m; m = m->next) {
     int64_t page = 0;
     size_t from, to;
-    while (next_piece(m, &page, &from, &to))
-      add_piece(kept, m, from, to, no_data, ended, capsule);
+    while (next_piece(m, &page, &from, &to)) add_piece(kept, m, from, to, no_data, ended, capsule);
   }
 }

@@ -1,5 +1,5 @@
-// The pages of memory that some blocks come by: they run on the CPU, on a copy that is filled page by
-// page as they ask, so that of gigabytes only what they touch is ever read.
+// The pages of memory that some blocks come by: they run on the CPU, on a copy that is filled page
+// by page as they ask, so that of gigabytes only what they touch is ever read.
 #include <string.h>
 
 #include "base/str.h"

@@ -29,7 +29,8 @@ static bool param_at(const DriverRun *run, void *handle, int index, size_t *offs
          (of_kernel && of_kernel(handle, (size_t)index, offset, bytes) == DRIVER_OK);
 }
 
-// cuLaunchKernel's `extra`: pairs of a key and a value up to a 0; 1 is the parameters, 2 their bytes.
+// cuLaunchKernel's `extra`: pairs of a key and a value up to a 0; 1 is the parameters, 2 their
+// bytes.
 static bool take_extra(DriverRun *run, void **extra) {
   const void *bytes = NULL;
   size_t n = 0;
@@ -78,9 +79,10 @@ static DriverResult run_on_cpu(const DriverRun *run, SeenRow *row) {
   // What a program repeats to measure it is not what a person waits for.
   enum { BEHIND_MAX = 64 };
   if (seen && seen->written && behind++ == BEHIND_MAX)
-    driver_say("%d launches after the recorded one have run; later ones are left out, and what the "
-               "program says of its results means nothing",
-               BEHIND_MAX);
+    driver_say(
+        "%d launches after the recorded one have run; later ones are left out, and what the "
+        "program says of its results means nothing",
+        BEHIND_MAX);
   return behind > BEHIND_MAX ? DRIVER_OK : cpu_run(run);
 }
 
@@ -189,9 +191,9 @@ static Call plain(void *function, unsigned gx, unsigned gy, unsigned gz, unsigne
 }
 
 static Call configured(const CuLaunchConfig *config, void *function, void **params, void **extra) {
-  Call call = plain(function, config->grid_x, config->grid_y, config->grid_z, config->block_x,
-                    config->block_y, config->block_z, config->smem_bytes, config->stream, params,
-                    extra);
+  Call call =
+      plain(function, config->grid_x, config->grid_y, config->grid_z, config->block_x,
+            config->block_y, config->block_z, config->smem_bytes, config->stream, params, extra);
   for (unsigned i = 0; i < config->n_attributes; i++)
     if (config->attributes[i].id == CU_ATTRIBUTE_CLUSTER_DIMENSION) {
       call.cluster[0] = config->attributes[i].value.cluster.x;
@@ -217,8 +219,9 @@ int drv_cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsi
                                   unsigned bx, unsigned by, unsigned bz, unsigned smem,
                                   void *stream, void **params) {
   if (!driver_forwards() && gx * gy * gz > 1)
-    driver_say("a cooperative launch: its blocks run one after the other here, and a wait of one for "
-               "another does not end");
+    driver_say(
+        "a cooperative launch: its blocks run one after the other here, and a wait of one for "
+        "another does not end");
   return launch_as("cuLaunchCooperativeKernel",
                    plain(function, gx, gy, gz, bx, by, bz, smem, stream, params, NULL), NULL);
 }

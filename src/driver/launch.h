@@ -13,7 +13,7 @@ typedef struct DriverRun {
   } param[4096];
   int n_params;
   void *handle, *stream;
-  uint64_t number;  // of those that --kernel means
+  uint64_t number;                  // of those that --kernel means
   DriverResult (*run)(void *self);  // with a real driver: what it was asked
   void *self;
 } DriverRun;

@@ -184,9 +184,9 @@ int rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *ho
                                                      size_t smem) {
   void *function = NULL;
   const int found = kernel_of(&function, host);
-  return rt_result(found ? found
-                         : drv_cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function,
-                                                                           threads, smem));
+  return rt_result(
+      found ? found
+            : drv_cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, smem));
 }
 int rt_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *host,
                                                               int threads, size_t smem,
@@ -231,7 +231,8 @@ static int copy_variable(const void *host, uint64_t other, size_t n, size_t offs
   const int found = variable_of(host, &at, &bytes);
   if (found || offset > bytes || n > bytes - offset)
     return rt_result(found ? found : DRIVER_INVALID_VALUE);
-  return rt_result(into ? drv_cuMemcpy(at + offset, other, n) : drv_cuMemcpy(other, at + offset, n));
+  return rt_result(into ? drv_cuMemcpy(at + offset, other, n)
+                        : drv_cuMemcpy(other, at + offset, n));
 }
 int rt_cudaMemcpyToSymbol(const void *host, const void *from, size_t n, size_t offset, int kind) {
   (void)kind;

@@ -82,25 +82,25 @@ static const struct {
   int offset, attribute;
   bool wide;
 } properties[] = {
-    {296, 8, true},    // sharedMemPerBlock
-    {304, 12, false},  // regsPerBlock
-    {308, 10, false},  // warpSize
-    {320, 1, false},   // maxThreadsPerBlock
-    {324, 2, false},   {328, 3, false},  {332, 4, false},  // maxThreadsDim
-    {336, 5, false},   {340, 6, false},  {344, 7, false},  // maxGridSize
-    {352, 9, true},    // totalConstMem
-    {360, 75, false},  // major
-    {364, 76, false},  // minor
-    {384, 16, false},  // multiProcessorCount
-    {560, 31, false},  // concurrentKernels
-    {588, 41, false},  // unifiedAddressing
-    {596, 38, false},  // l2CacheSize
-    {604, 39, false},  // maxThreadsPerMultiProcessor
-    {624, 81, true},   // sharedMemPerMultiprocessor
-    {632, 82, false},  // regsPerMultiprocessor
-    {668, 95, false},  // cooperativeLaunch
-    {672, 97, true},   // sharedMemPerBlockOptin
-    {688, 106, false},  // maxBlocksPerMultiProcessor
+    {296, 8, true},                                       // sharedMemPerBlock
+    {304, 12, false},                                     // regsPerBlock
+    {308, 10, false},                                     // warpSize
+    {320, 1, false},                                      // maxThreadsPerBlock
+    {324, 2, false},   {328, 3, false}, {332, 4, false},  // maxThreadsDim
+    {336, 5, false},   {340, 6, false}, {344, 7, false},  // maxGridSize
+    {352, 9, true},                                       // totalConstMem
+    {360, 75, false},                                     // major
+    {364, 76, false},                                     // minor
+    {384, 16, false},                                     // multiProcessorCount
+    {560, 31, false},                                     // concurrentKernels
+    {588, 41, false},                                     // unifiedAddressing
+    {596, 38, false},                                     // l2CacheSize
+    {604, 39, false},                                     // maxThreadsPerMultiProcessor
+    {624, 81, true},                                      // sharedMemPerMultiprocessor
+    {632, 82, false},                                     // regsPerMultiprocessor
+    {668, 95, false},                                     // cooperativeLaunch
+    {672, 97, true},                                      // sharedMemPerBlockOptin
+    {688, 106, false},                                    // maxBlocksPerMultiProcessor
 };
 
 int rt_cudaGetDeviceProperties(unsigned char *out, int device) {
@@ -217,7 +217,9 @@ int rt_cudaPointerGetAttributes(RtPointerAttributes *out, const void *address) {
   void *at = (void *)(uintptr_t)address;
   pthread_mutex_lock(&driver_mutex);
   const DriverMemory *m = driver_memory_at((uint64_t)(uintptr_t)address);
-  *out = (RtPointerAttributes){.type = !m ? UNREGISTERED : m->on_host ? HOST : DEVICE,
+  *out = (RtPointerAttributes){.type = !m           ? UNREGISTERED
+                                       : m->on_host ? HOST
+                                                    : DEVICE,
                                .device_pointer = m ? at : NULL,
                                .host_pointer = !m || m->on_host ? at : NULL};
   pthread_mutex_unlock(&driver_mutex);

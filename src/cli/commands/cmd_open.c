@@ -17,6 +17,7 @@
 #include "base/watch.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
+#include "cli/open/open_capsule.h"
 #include "cli/open/open_dump.h"
 #include "cli/open/open_limit.h"
 #include "cli/open/open_ncu.h"
@@ -54,6 +55,7 @@ static const Option OPTIONS[] = {
      .hi = 1000000000},
     OPEN("list", FLAG, list),
     OPEN("predict", FLAG, request.predict),
+    OPEN("compare", FLAG, request.compare),
     OPEN("markdown", FLAG, markdown),
     OPEN("text", FLAG, text),
     OPEN("detail", FLAG, request.detail),
@@ -73,6 +75,7 @@ static void print(const OpenResult *result, OpenOptions *given) {
     open_print_markdown(result);
   else
     open_print_text(result);
+  if (!as_json(given) && !given->markdown) open_print_compared(result);
   if (given->before >= 0 && !as_json(given))
     printf("\n%" PRId64 " -> %" PRId64 " wavefronts\n", given->before, result->lines->wavefronts);
   given->before = result->lines->wavefronts;
@@ -85,7 +88,8 @@ static int judge(const OpenResult *result, const OpenOptions *given, const OpenL
   if (!open_above_limits(result, limits, given->fail_above.count, &above, diags))
     return cli_fail(diags);
   if (result->outcome == PTX_BUDGET) return CLI_TIMEOUT;
-  return open_has_findings(result) || above ? CLI_NO : CLI_OK;
+  const bool differs = result->compared && result->compared->different > 0;
+  return open_has_findings(result) || above || differs ? CLI_NO : CLI_OK;
 }
 
 static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
@@ -138,18 +142,6 @@ static _Noreturn void watch_files(const OpenOptions *given) {
   }
 }
 
-// The compiler's flags stand behind "--".
-static int split_flags(int *argc, char **argv, char ***flags) {
-  for (int i = 1; i < *argc; i++) {
-    if (!str_equal(argv[i], "--")) continue;
-    const int n = *argc - i - 1;
-    *flags = argv + i + 1;
-    *argc = i;
-    return n;
-  }
-  return 0;
-}
-
 // A person at a terminal who asked for no report gets the screen.
 static bool wants_screen(const OpenOptions *given) {
   const bool report = as_json(given) || given->markdown || given->text || given->list ||
@@ -188,7 +180,8 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   OpenOptions given = {.request = {.budget = BUDGET_MILLIONS}, .before = -1};
   OpenRequest *request = &given.request;
-  request->n_flags = split_flags(&argc, argv, &request->flags);
+  request->flags = options_behind(&argc, argv);
+  while (request->flags[request->n_flags]) request->n_flags++;
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (as_json(&given) + given.markdown + given.text > 1) {
@@ -200,7 +193,7 @@ int cmd_open(Arena *arena, int argc, char **argv) {
     return CLI_OK;
   }
   if (argc != 2) {
-    Diag *diag = diag_add(&diags, "usage", "one file is needed: FILE.cu or FILE.ptx");
+    Diag *diag = diag_add(&diags, "usage", "one file is needed: FILE.cu, FILE.ptx or FILE.capsule");
     diag->nearest = "gemmview open kernel.ptx --list";
     return cli_fail(&diags);
   }

@@ -269,12 +269,34 @@ static OpenText compile_by_nvrtc(Arena *arena, const char *path, Diags *diags) {
   return text;
 }
 
+// The launch of a capsule, and the text of its kernel.
+static void take_capsule(Arena *arena, const char *path, OpenText *text, Diags *diags) {
+  const char *bytes = text->ptx;
+  text->ptx = NULL;
+  text->capsule = capsule_read(arena, bytes, text->bytes, str_line(arena, path), diags);
+  if (!text->capsule) return;
+  const Capsule *c = text->capsule;
+  text->ptx = (const char *)c->ptx.at;
+  text->bytes = c->ptx.n;
+  if (text->ptx) {
+    text->ptx = arena_strndup(arena, text->ptx, text->bytes);
+    return;
+  }
+  text->status = CLI_MISSING;
+  diag_add(diags, "capsule",
+           "%s is of %s, grid %dx%dx%d, block %dx%dx%d, %llu bytes of dynamic shared memory: there "
+           "is machine code alone of it, and PTX is what runs here",
+           str_line(arena, path), str_line(arena, c->kernel), c->grid[0], c->grid[1], c->grid[2],
+           c->block[0], c->block[1], c->block[2], (unsigned long long)c->smem);
+}
+
 OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flags, Diags *diags) {
   const char *dot = strrchr(path, '.');
   const bool is_cuda = dot && (str_equal(dot, ".cu") || str_equal(dot, ".cuh"));
   if (!is_cuda) {
     OpenText text = {.status = CLI_USAGE};
     text.ptx = open_read_given(arena, path, &text.bytes, diags);
+    if (text.ptx && capsule_is(text.ptx, text.bytes)) take_capsule(arena, path, &text, diags);
     return text;
   }
   if (access(path, R_OK) != 0) {

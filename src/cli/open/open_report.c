@@ -236,6 +236,7 @@ static void print_heading(const OpenResult *r) {
          str_sanitise(r->arena, r->module->target ? r->module->target : "?"),
          r->as_compiled ? "as compiled (machine code agrees)" : "predicted from PTX");
   if (r->recalled) printf("as last time: %s\n", r->launch_text);
+  if (r->text.capsule) printf("as recorded: %s\n", r->launch_text);
 }
 
 static void print_global(const OpenResult *r) {

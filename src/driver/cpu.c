@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "driver/launch.h"
+#include "driver/driver_launch.h"
 
 static void give_memory(PtxMachine *machine) {
   for (const DriverMemory *m = driver_memories(); m; m = m->next)

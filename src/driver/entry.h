@@ -1,6 +1,6 @@
 // The functions of entry.def.
 #pragma once
-#include "driver/driver.h"
+#include "driver/stand_in.h"
 
 #define ENTRY(where, name, parameters) int drv_##name parameters;
 #define ALIAS(where, name, same)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "driver/launch.h"
+#include "driver/driver_launch.h"
 #include "driver/runtime.h"
 
 typedef struct Answer {

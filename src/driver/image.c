@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "driver/driver.h"
+#include "driver/stand_in.h"
 
 #define WRAPPER_MAGIC UINT32_C(0x466243b1)
 #define FATBIN_MAGIC UINT32_C(0xba55ed50)

@@ -1,7 +1,7 @@
 // What keep.c and its helpers share: the memory of a launch as it was before, and behind.
 #pragma once
 #include "capsule/capsule.h"
-#include "driver/launch.h"
+#include "driver/driver_launch.h"
 
 typedef struct KeptMemory {
   CapsuleMemoryKind kind;

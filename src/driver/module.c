@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "driver/driver_launch.h"
 #include "driver/entry.h"
-#include "driver/launch.h"
 #include "ptx/run/run.h"
 
 static DriverModule *modules;

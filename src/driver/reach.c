@@ -1,7 +1,7 @@
 // Memory of the device for whoever keeps a launch: the real driver's, or ours.
 #include <string.h>
 
-#include "driver/launch.h"
+#include "driver/driver_launch.h"
 
 typedef int GetRange(uint64_t *base, size_t *bytes, uint64_t address);
 typedef int CopyOut(void *to, uint64_t from, size_t n);

@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
-#include "driver/launch.h"
+#include "driver/driver_launch.h"
 
 SeenTable *driver_seen(void) {
   static SeenTable *table;

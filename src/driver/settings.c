@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "driver/driver.h"
+#include "driver/stand_in.h"
 
 pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER;
 

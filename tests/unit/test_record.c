@@ -71,6 +71,13 @@ static void check_opens_equal(const char *path, const char *equal) {
   ck_assert_msg(strstr(open.out, equal) != NULL, "%s", open.out);
 }
 
+static int64_t json_number(const JsonValue *document, const char *key) {
+  Diags diags = diags_new(arena);
+  int64_t value = -1;
+  json_read_int64(json_object_get(document, key), INT64_MIN, INT64_MAX, &value, &diags);
+  return value;
+}
+
 // ---- our driver alone ---------------------------------------------------------------------------
 
 START_TEST(test_driver_program_runs_and_opens) {
@@ -93,6 +100,9 @@ START_TEST(test_driver_program_runs_and_opens) {
     unwritten += capsule->memory[i].before[0].content == CAPSULE_UNWRITTEN;
   ck_assert_int_eq(unwritten, 1);
   check_opens_equal(path, "999 of 999 words that changed are equal");
+  const CliRun json = cli_run(arena, arena_printf(arena, "open %s --compare --json", path));
+  ck_assert_int_eq(json_number(cli_json(arena, &json), "compared_words"), 127);
+  ck_assert_int_eq(json_number(cli_json(arena, &json), "compared_different"), 0);
 }
 END_TEST
 
@@ -304,6 +314,24 @@ START_TEST(test_runtime_without_names_is_told) {
 }
 END_TEST
 
+// The whole way by one command, and a launch of the program that is not the first.
+START_TEST(test_source_with_a_main_is_opened) {
+  if (!have("nvcc", "a source with a main")) return;
+  const CliRun run = cli_run(arena, "open " DATA
+                                    "/add.cu --text --main --compare --launch 4 "
+                                    "--nvcc '-O2 -DX=1' -- 5");
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_ptr_nonnull(strstr(run.out, "PASS\n"));
+  ck_assert_ptr_nonnull(strstr(run.out, "as recorded: launch 4 of "));
+  ck_assert_ptr_nonnull(strstr(run.out, "add.cu:9 "));
+  ck_assert_ptr_nonnull(strstr(run.out, "127 of 127 words that changed are equal"));
+  ck_assert_ptr_nonnull(strstr(run.err, "add<float>"));
+  const CliRun none = cli_run(arena, "open " DATA "/add.cu --text --main --launch 3");
+  ck_assert_int_eq(none.status, 1);
+  ck_assert_int_eq(cli_run(arena, "open " DATA "/add.ptx.cu --text --main").status, 4);
+}
+END_TEST
+
 Suite *suite_record(void) {
   Suite *suite = suite_create("record");
   TCase *tc = tcase_create("record");
@@ -322,6 +350,7 @@ Suite *suite_record(void) {
                       (int)(sizeof programs / sizeof programs[0]));
   tcase_add_test(tc, test_later_launch_has_its_own_contents);
   tcase_add_test(tc, test_runtime_without_names_is_told);
+  tcase_add_test(tc, test_source_with_a_main_is_opened);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -24,13 +24,15 @@
 #include "cli/open/open_needs.h"
 #include "cli/open/open_run.h"
 #include "cli/open/open_screen.h"
+#include "cli/record/record_main.h"
 
 CommandRun cmd_open;
 
 typedef struct OpenOptions {
   OpenRequest request;
   OptionList fail_above;
-  bool json, markdown, text, list, opcodes, watch;
+  const char *nvcc;  // flags
+  bool json, markdown, text, list, opcodes, watch, main;
   int64_t before;  // wavefronts of the last run of --watch, −1
 } OpenOptions;
 
@@ -55,6 +57,8 @@ static const Option OPTIONS[] = {
      .hi = 1000000000},
     OPEN("list", FLAG, list),
     OPEN("predict", FLAG, request.predict),
+    OPEN("main", FLAG, main),
+    OPEN("nvcc", TEXT, nvcc),
     OPEN("compare", FLAG, request.compare),
     OPEN("markdown", FLAG, markdown),
     OPEN("text", FLAG, text),
@@ -173,6 +177,41 @@ static char **file_first(Arena *arena, int argc, char **argv, const char *file) 
   return words;
 }
 
+// --nvcc's flags stand in front of those behind the dashes.
+static void take_flags(Arena *arena, OpenOptions *given) {
+  int n = 0;
+  if (!given->nvcc) return;
+  char **words = open_split_words(arena, given->nvcc, &n);
+  char **all = ARENA_ARRAY(arena, char *, n + given->request.n_flags + 1);
+  memcpy(all, words, sizeof *all * (size_t)n);
+  if (given->request.n_flags)
+    memcpy(all + n, given->request.flags, sizeof *all * (size_t)given->request.n_flags);
+  given->request.flags = all;
+  given->request.n_flags += n;
+}
+
+// The program that the source is, run and recorded; then its launch, as any capsule.
+static int open_main(Arena *arena, OpenOptions *given, Diags *diags) {
+  OpenRequest *request = &given->request;
+  RecordMain main_ = {.source = request->path,
+                      .flags = given->nvcc,
+                      .words = request->flags,
+                      .kernel = request->kernel,
+                      .launch = request->launch,
+                      .blocks = request->blocks};
+  if (!record_main(arena, &main_, diags)) {
+    if (diags->count > 0) cli_fail(diags);
+    return main_.status;
+  }
+  request->path = main_.capsule;
+  request->launch = request->kernel = NULL;
+  request->flags = NULL;
+  request->n_flags = 0;
+  const int status = open_file(arena, given, diags);
+  record_main_end(&main_);
+  return status;
+}
+
 int cmd_open(Arena *arena, int argc, char **argv) {
   const int n_given = argc;
   char **as_given = ARENA_ARRAY(arena, char *, argc + 1);
@@ -199,6 +238,8 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   }
   request->path = argv[1];
   request->record = request->detail || !given.json;
+  if (given.main) return open_main(arena, &given, &diags);
+  take_flags(arena, &given);
   const bool once = open_reads_once(argv[1]), is_file = !once && access(argv[1], R_OK) == 0,
              there = is_file || open_is_example(argv[1]);
   if (given.watch && once) {

@@ -121,7 +121,7 @@ const char *open_find_tool(Arena *arena, const char *name) {
 // The architecture that a text asks for by itself: tensor memory is there from sm_100a on.
 static const char *arch_for(const char *text) { return strstr(text, "tcgen05.") ? "100a" : "90a"; }
 
-static bool names_arch(int n_flags, char **flags) {
+bool open_names_arch(int n_flags, char **flags) {
   for (int i = 0; i < n_flags; i++)
     if (str_starts(flags[i], "-arch") || str_starts(flags[i], "--gpu-architecture") ||
         str_starts(flags[i], "-gencode") || str_starts(flags[i], "--generate-code"))
@@ -164,7 +164,7 @@ static void read_rule(Arena *arena, const char *nvcc, const char *rule, OpenText
   text->n_files = n;
 }
 
-static const char *arch_of_file(Arena *arena, const char *path) {
+const char *open_arch_of(Arena *arena, const char *path) {
   Diags ignored = diags_new(arena);
   size_t bytes = 0;
   const char *text = open_read_file(arena, path, &bytes, &ignored);
@@ -179,8 +179,8 @@ static const char *const *nvcc_words(Arena *arena, const char *const first[5], c
   int n = 0;
   for (; n < 5; n++) argv[n] = first[n];
   argv[n++] = path;
-  if (!names_arch(n_flags, flags))
-    argv[n++] = arena_printf(arena, "-arch=sm_%s", arch_of_file(arena, path));
+  if (!open_names_arch(n_flags, flags))
+    argv[n++] = arena_printf(arena, "-arch=sm_%s", open_arch_of(arena, path));
   if (!lists_files(n_flags, flags)) {
     argv[n++] = "-MMD";
     argv[n++] = "-MF";
@@ -269,6 +269,23 @@ static OpenText compile_by_nvrtc(Arena *arena, const char *path, Diags *diags) {
   return text;
 }
 
+const char *open_find_nvcc(Arena *arena) {
+  const char *named = getenv("GEMMVIEW_NVCC");
+  if (named) return access(named, X_OK) == 0 ? named : NULL;
+  return open_find_tool(arena, "nvcc");
+}
+
+char **open_split_words(Arena *arena, const char *text, int *n) {
+  char **words = ARENA_ARRAY(arena, char *, strlen(text) / 2 + 2);
+  *n = 0;
+  for (text += strspn(text, " \t\n"); *text; text += strspn(text, " \t\n")) {
+    const size_t length = strcspn(text, " \t\n");
+    words[(*n)++] = arena_strndup(arena, text, length);
+    text += length;
+  }
+  return words;
+}
+
 // The launch of a capsule, and the text of its kernel.
 static void take_capsule(Arena *arena, const char *path, OpenText *text, Diags *diags) {
   const char *bytes = text->ptx;
@@ -303,9 +320,7 @@ OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flag
     diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path), strerror(errno));
     return (OpenText){.status = CLI_USAGE};
   }
-  const char *named = getenv("GEMMVIEW_NVCC");
-  const char *nvcc =
-      named ? (access(named, X_OK) == 0 ? named : NULL) : open_find_tool(arena, "nvcc");
+  const char *nvcc = open_find_nvcc(arena);
   return nvcc ? compile_by_nvcc(arena, nvcc, path, n_flags, flags, diags)
               : compile_by_nvrtc(arena, path, diags);
 }

@@ -18,6 +18,14 @@ typedef struct OpenText {
 // these flags, without nvcc by NVRTC.
 OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flags, Diags *diags);
 
+// The architecture that a source is compiled for where no flag says one: "90a", "100a".
+const char *open_arch_of(Arena *arena, const char *path);
+// The words of a text, at its blanks; NULL behind the last.
+char **open_split_words(Arena *arena, const char *text, int *n);
+// nvcc, where GEMMVIEW_NVCC or the path has it; NULL.
+const char *open_find_nvcc(Arena *arena);
+bool open_names_arch(int n_flags, char **flags);
+
 // "grid=8x7x1,block=32x8,smem=0,cluster=2".
 bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags);
 // "1,2,0" or "all": first and last block in each direction.

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "driver/driver_launch.h"
 #include "driver/entry.h"
-#include "driver/launch.h"
 
 // What comes of the words of a launch.
 typedef struct Call {

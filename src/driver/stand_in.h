@@ -1,21 +1,21 @@
 // The stand-in for libcuda.so.1 that `gemmview record` puts in front of a program: what its files
 // share.
 //
-//   jump.c      every symbol of a driver is a jump through a slot; who stands in a slot
-//   settings.c  what the command said: the file that GEMMVIEW_RECORD names
-//   entry.def   the functions that are answered here, without a GPU or with one
-//   device.c    one device, contexts, streams, events: what needs no memory
-//   heap.c      memory, and what is known of each of its bytes
-//   copy.c      copies and fills
-//   image.c     machine code and PTX out of what a program loads
-//   module.c    modules, libraries, functions, variables
-//   launch.c    a launch: seen, kept where it is the wanted one, run
-//   keep.c      the capsule of a launch
-//   runtime.c   the functions of NVIDIA's runtime, on top of these
-//   hook.c      puts them into a program that has the runtime linked in
+//   jump.c             every symbol of a driver is a jump through a slot; who stands in a slot
+//   settings.c         what the command said: the file that GEMMVIEW_RECORD names
+//   entry.def          the functions that are answered here, without a GPU or with one
+//   driver_device.c    one device, contexts, streams, events: what needs no memory
+//   heap.c             memory, and what is known of each of its bytes
+//   driver_copy.c      copies and fills
+//   image.c            machine code and PTX out of what a program loads
+//   module.c           modules, libraries, functions, variables
+//   driver_launch.c    a launch: seen, kept where it is the wanted one, run
+//   keep.c             the capsule of a launch
+//   runtime.c          the functions of NVIDIA's runtime, on top of these
+//   hook.c             puts them into a program that has the runtime linked in
 //
 // Without a GPU addresses are of memory that nobody can touch, as on a GPU; the bytes lie
-// elsewhere. Everything holds one lock (driver_lock): a program may have threads, the machine has
+// elsewhere. Everything holds one lock (driver_mutex): a program may have threads, the machine has
 // one.
 #pragma once
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // A launch between the program and whoever runs it.
 #pragma once
-#include "driver/driver.h"
 #include "driver/seen.h"
+#include "driver/stand_in.h"
 
 typedef struct DriverRun {
   DriverFunction *function;

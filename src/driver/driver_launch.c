@@ -25,6 +25,8 @@ static bool param_at(const DriverRun *run, void *handle, int index, size_t *offs
     return drv_cuFuncGetParamInfo(run->function, (size_t)index, offset, bytes) == DRIVER_OK;
   Info *of_function = (Info *)driver_real("cuFuncGetParamInfo"),
        *of_kernel = (Info *)driver_real("cuKernelGetParamInfo");
+  if (!of_function && !of_kernel)  // before CUDA 12.4: as the text has them
+    return drv_cuFuncGetParamInfo(run->function, (size_t)index, offset, bytes) == DRIVER_OK;
   return (of_function && of_function(handle, (size_t)index, offset, bytes) == DRIVER_OK) ||
          (of_kernel && of_kernel(handle, (size_t)index, offset, bytes) == DRIVER_OK);
 }
@@ -66,24 +68,31 @@ static void note(SeenRow *row, const char *text) {
   if (row && text && !row->note[0]) snprintf(row->note, sizeof row->note, "%s", text);
 }
 
-static DriverResult run_on_cpu(const DriverRun *run, SeenRow *row) {
-  static int64_t behind;  // launches since the capsule
+// What a program repeats to measure it is not what a person waits for: of the launches behind the
+// recorded one so many seconds are run.
+static bool is_over(void) {
+  enum { BEHIND_SECONDS = 10 };
+  static double since;
+  static bool said;
   const SeenTable *seen = driver_seen();
-  if (driver_settings()->skips) return DRIVER_OK;
-  if (!run->function->kernel) {
-    const char *why = run->function->module->image.why_not;
-    note(row, why);
-    driver_say("%s is not run: %s", run->function->name, why ? why : "there is no PTX of it");
-    return DRIVER_NO_BINARY_FOR_GPU;
-  }
-  // What a program repeats to measure it is not what a person waits for.
-  enum { BEHIND_MAX = 64 };
-  if (seen && seen->written && behind++ == BEHIND_MAX)
+  if (!seen || !seen->written) return false;
+  if (since == 0) since = clock_seconds();
+  if (clock_seconds() - since < BEHIND_SECONDS) return false;
+  if (!said)
     driver_say(
-        "%d launches after the recorded one have run; later ones are left out, and what the "
-        "program says of its results means nothing",
-        BEHIND_MAX);
-  return behind > BEHIND_MAX ? DRIVER_OK : cpu_run(run);
+        "%d s of launches behind the recorded one have run; the others are left out, and what "
+        "the program says of its results means nothing",
+        BEHIND_SECONDS);
+  return said = true;
+}
+
+static DriverResult run_on_cpu(const DriverRun *run, SeenRow *row) {
+  if (driver_settings()->skips) return DRIVER_OK;
+  if (run->function->kernel) return is_over() ? DRIVER_OK : cpu_run(run);
+  const char *why = run->function->module->image.why_not;
+  note(row, why);
+  driver_say("%s is not run: %s", run->function->name, why ? why : "there is no PTX of it");
+  return DRIVER_NO_BINARY_FOR_GPU;
 }
 
 static DriverResult run_it(const DriverRun *run, SeenRow *row) {
@@ -123,6 +132,7 @@ static DriverResult launch(const Call *call) {
   if (seen) seen->launches++;
   const bool wanted = is_wanted(&run, seen);
   if (!wanted && run.run) return run.run(run.self);
+  if (wanted) driver_find_kernel(run.function);
   run.n_params = 0;
   run.param_bytes = 0;
   memset(run.params, 0, sizeof run.params);
@@ -137,7 +147,7 @@ static int launch_locked(const Call *call) {
   pthread_mutex_lock(&driver_mutex);
   const DriverResult result = launch(call);
   pthread_mutex_unlock(&driver_mutex);
-  return (int)result;
+  return result;
 }
 
 // ---- entries ------------------------------------------------------------------------------------
@@ -159,15 +169,14 @@ static DriverResult ask_real(void *self) {
   const Call *c = real->call;
   void *function = driver_real(real->name);
   if (!function) return DRIVER_NOT_SUPPORTED;
-  if (real->config)
-    return (DriverResult)((LaunchEx *)function)(real->config, c->function, c->params, c->extra);
+  if (real->config) return ((LaunchEx *)function)(real->config, c->function, c->params, c->extra);
   if (str_starts(real->name, "cuLaunchCooperative"))
-    return (DriverResult)((LaunchCooperative *)function)(
-        c->function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
-        c->smem, c->stream, c->params);
-  return (DriverResult)((LaunchKernel *)function)(c->function, c->grid[0], c->grid[1], c->grid[2],
-                                                  c->block[0], c->block[1], c->block[2], c->smem,
-                                                  c->stream, c->params, c->extra);
+    return ((LaunchCooperative *)function)(c->function, c->grid[0], c->grid[1], c->grid[2],
+                                           c->block[0], c->block[1], c->block[2], c->smem,
+                                           c->stream, c->params);
+  return ((LaunchKernel *)function)(c->function, c->grid[0], c->grid[1], c->grid[2], c->block[0],
+                                    c->block[1], c->block[2], c->smem, c->stream, c->params,
+                                    c->extra);
 }
 
 static int launch_as(const char *name, Call call, const CuLaunchConfig *config) {

@@ -44,6 +44,11 @@ Kept *keep_before(const DriverRun *run);
 void keep_after(Kept *kept, const DriverRun *run, bool ended);
 
 // module.c
+void *driver_read_file(Arena *arena, const char *path, size_t *bytes);  // NULL
+// The text of a function that is wanted, where it was not read yet.
+void driver_find_kernel(DriverFunction *function);
+// triton.c
+void triton_find_ptx(DriverModule *module, const char *name);
 bool driver_read_ptx(DriverModule *module);
 DriverFunction *driver_function_of(void *handle);
 

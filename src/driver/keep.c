@@ -25,13 +25,6 @@ static bool keeps_all(const Kept *kept, const DriverRun *run, const char *blocks
   return str_equal(blocks, "all") || kept->bytes <= KEPT_WHOLE_MAX || !run->function->kernel;
 }
 
-static void find_kernel(DriverFunction *f) {
-  if (f->kernel || !driver_read_ptx(f->module)) return;
-  for (int i = 0; i < f->module->ptx->n_functions; i++)
-    if (str_equal(f->module->ptx->functions[i].name, f->name))
-      f->kernel = &f->module->ptx->functions[i];
-}
-
 Kept *keep_before(const DriverRun *run) {
   if (!reach_wait(run)) {
     fail("the launch is recorded into a CUDA graph, and memory cannot be read meanwhile");
@@ -40,7 +33,6 @@ Kept *keep_before(const DriverRun *run) {
   Arena *arena = arena_new("capsule");
   Kept *kept = ARENA_NEW(arena, Kept);
   kept->arena = arena;
-  find_kernel(run->function);
   kept_reach(kept, run);
   const char *blocks = driver_settings()->blocks;
   if (!kept->fault && !keeps_all(kept, run, blocks)) kept_touch(kept, run, blocks);

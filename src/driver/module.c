@@ -54,14 +54,21 @@ DriverResult driver_load(DriverModule **module, const void *data) {
   return driver_read_ptx(made) ? place_variables(made) : DRIVER_OK;
 }
 
-static void *read_file(Arena *arena, const char *path) {
+void *driver_read_file(Arena *arena, const char *path, size_t *bytes) {
   FILE *file = path ? fopen(path, "rbe") : NULL;
   if (!file) return NULL;
   Str text = str_new(arena);
   char piece[4096];
   for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;) str_add_bytes(&text, piece, n);
   fclose(file);
+  *bytes = text.length;
   return text.text;
+}
+
+// It stays: images point into it.
+static void *read_image(const char *path) {
+  size_t bytes = 0;
+  return driver_read_file(arena_new("file"), path, &bytes);
 }
 
 // ---- what a module has --------------------------------------------------------------------------
@@ -72,6 +79,12 @@ static const PtxFunction *kernel_named(const PtxModule *ptx, const char *name) {
         str_equal(ptx->functions[i].name, name))
       return &ptx->functions[i];
   return NULL;
+}
+
+void driver_find_kernel(DriverFunction *f) {
+  if (f->kernel) return;
+  if (!f->module->image.ptx) triton_find_ptx(f->module, f->name);
+  if (driver_read_ptx(f->module)) f->kernel = kernel_named(f->module->ptx, f->name);
 }
 
 // Without PTX a function is handed out all the same: the launch says what is missing.
@@ -186,8 +199,7 @@ static int load_locked(void **module, const void *data) {
 }
 
 static int load_path(void **module, const char *path) {
-  Arena *arena = arena_new("file");
-  void *data = read_file(arena, path);  // stays: images point into it
+  void *data = read_image(path);
   return data ? load_locked(module, data) : DRIVER_FILE_NOT_FOUND;
 }
 
@@ -197,7 +209,7 @@ int drv_cuModuleLoad(void **module, const char *path) {
   typedef int Load(void **, const char *);
   if (!driver_forwards()) return load_path(module, path);
   const int result = REAL(cuModuleLoad, Load)(module, path);
-  if (result == DRIVER_OK) track_module(*module, read_file(arena_new("file"), path));
+  if (result == DRIVER_OK) track_module(*module, read_image(path));
   return result;
 }
 int drv_cuModuleLoadData(void **module, const void *image) {
@@ -239,7 +251,7 @@ int drv_cuLibraryLoadFromFile(void **library, const char *path, int *options, vo
   if (!driver_forwards()) return load_path(library, path);
   const int result = REAL(cuLibraryLoadFromFile, Load)(library, path, options, values, n,
                                                        library_options, library_values, n_library);
-  if (result == DRIVER_OK) track_module(*library, read_file(arena_new("file"), path));
+  if (result == DRIVER_OK) track_module(*library, read_image(path));
   return result;
 }
 // What points into a module may be asked for later: it stays.

@@ -29,7 +29,7 @@
 #include "ptx/run/machine.h"
 
 // CUresult, as cuda.h has it.
-typedef enum DriverResult {
+enum {
   DRIVER_OK = 0,
   DRIVER_INVALID_VALUE = 1,
   DRIVER_OUT_OF_MEMORY = 2,
@@ -46,7 +46,8 @@ typedef enum DriverResult {
   DRIVER_LAUNCH_OUT_OF_RESOURCES = 701,
   DRIVER_LAUNCH_FAILED = 719,
   DRIVER_NOT_SUPPORTED = 801,
-} DriverResult;
+};
+typedef int DriverResult;  // one of them, or what a real driver said
 
 // ---- settings.c ---------------------------------------------------------------------------------
 

@@ -257,6 +257,29 @@ START_TEST(test_calls_go_on_to_a_real_driver) {
 }
 END_TEST
 
+// Machine code alone is handed over; the text lies in Triton's cache, beside the same code.
+START_TEST(test_text_of_triton_is_found) {
+  if (!have("cc", "a driver with a GPU, made up")) return;
+  const char *program = driver_program(), *path = in_folder("k.capsule");
+  static const char *const name = "_Z3addIfEvPKT_S2_PS0_i";
+  compile(arena_printf(arena,
+                       "cc -O1 -shared -fPIC -Wl,-soname,libcuda.so.1 -o %s/libcuda.so.1 " DATA
+                       "/fake_driver.c && mkdir -p %s/cache/other %s/cache/hash && "
+                       "echo none > %s/cache/other/%s.cubin && "
+                       "cp tests/data/cubins/sm_100a.cubin %s/cache/hash/%s.cubin && "
+                       "cp " DATA "/add.ptx %s/cache/hash/%s.ptx",
+                       folder, folder, folder, folder, name, folder, name, folder, name));
+  const CliRun run = cli_shell(
+      arena, arena_printf(arena,
+                          "TRITON_CACHE_DIR=%s/cache LD_LIBRARY_PATH=%s $GEMMVIEW record -o %s -- "
+                          "%s tests/data/cubins/sm_100a.cubin",
+                          folder, folder, path, program));
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_ptr_nonnull(read_capsule(path)->cubin.at);
+  check_opens_equal(path, "999 of 999 words that changed are equal");
+}
+END_TEST
+
 // ---- programs that nvcc makes -------------------------------------------------------------------
 
 static const struct {
@@ -346,6 +369,7 @@ Suite *suite_record(void) {
   tcase_add_test(tc, test_unfinished_ones_are_not_left);
   tcase_add_test(tc, test_capsules_that_are_none_are_refused);
   tcase_add_loop_test(tc, test_calls_go_on_to_a_real_driver, 0, 2);
+  tcase_add_test(tc, test_text_of_triton_is_found);
   tcase_add_loop_test(tc, test_program_of_nvcc_passes_its_own_check, 0,
                       (int)(sizeof programs / sizeof programs[0]));
   tcase_add_test(tc, test_later_launch_has_its_own_contents);

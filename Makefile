@@ -296,7 +296,7 @@ screenshots: build/gemmview
 # --- packages -----------------------------------------------------------------------------------
 
 portable: $(RELEASE_OBJECTS)
-	@CC='$(CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable $^
+	@DRIVER=build/driver/libcuda.so.1 CC='$(CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable $^
 wheel: portable
 	@tools/wheel.sh build/portable build/dist
 deb: build/gemmview
@@ -307,7 +307,7 @@ CROSS_BUILT = build/$(ARCH)/unit build/$(ARCH)/gemmview
 cross-test: export GEMMVIEW_PATIENCE ?= 10
 cross cross-test: export QEMU_LD_PREFIX = $(CURDIR)/build/sysroot-$(ARCH)
 cross: $(CROSS_BUILT)
-	@CC='$(CROSS_CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable-$(ARCH) \
+	@DRIVER=build/driver-$(ARCH)/libcuda.so.1 CC='$(CROSS_CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable-$(ARCH) \
 	  $(call objects,$(ARCH),src/main.c $(LIB_SOURCES))
 	@tools/wheel.sh build/portable-$(ARCH) build/dist
 cross-test: $(CROSS_BUILT)

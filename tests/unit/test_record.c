@@ -106,6 +106,11 @@ START_TEST(test_driver_program_runs_and_opens) {
 }
 END_TEST
 
+static bool collect(void *self, const void *bytes, size_t n) {
+  str_add_bytes(self, bytes, n);
+  return true;
+}
+
 START_TEST(test_other_result_differs) {
   if (!have("cc", "a program of the driver's functions")) return;
   const char *path = in_folder("k.capsule");
@@ -116,8 +121,7 @@ START_TEST(test_other_result_differs) {
     for (int k = 0; k < capsule->memory[i].n_after; k++)
       ((unsigned char *)(uintptr_t)capsule->memory[i].after[k].bytes)[9] ^= 1;
   Str out = str_new(arena);
-  extern bool collect_capsule(void *self, const void *bytes, size_t n);
-  ck_assert(capsule_write(arena, capsule, collect_capsule, &out));
+  ck_assert(capsule_write(arena, capsule, collect, &out));
   FILE *file = fopen(path, "wb");
   ck_assert(file && fwrite(out.text, 1, out.length, file) == out.length && fclose(file) == 0);
   const CliRun open = cli_run(arena, arena_printf(arena, "open %s --text --compare", path));
@@ -125,12 +129,6 @@ START_TEST(test_other_result_differs) {
   ck_assert_ptr_nonnull(strstr(open.out, "the first that differs: "));
 }
 END_TEST
-
-bool collect_capsule(void *self, const void *bytes, size_t n);
-bool collect_capsule(void *self, const void *bytes, size_t n) {
-  str_add_bytes(self, bytes, n);
-  return true;
-}
 
 START_TEST(test_what_is_not_answered_is_named) {
   if (!have("cc", "a program of the driver's functions")) return;

@@ -91,7 +91,9 @@ static const struct {
     {352, 9, true},                                       // totalConstMem
     {360, 75, false},                                     // major
     {364, 76, false},                                     // minor
+    {368, 14, true},                                      // textureAlignment
     {384, 16, false},                                     // multiProcessorCount
+    {392, 19, false},                                     // canMapHostMemory
     {560, 31, false},                                     // concurrentKernels
     {588, 41, false},                                     // unifiedAddressing
     {596, 38, false},                                     // l2CacheSize

@@ -328,6 +328,7 @@ START_TEST(test_runtime_without_names_is_told) {
   const CliRun managed = record("--cpu --list", arena_printf(arena, "%s 1 managed", program));
   ck_assert_ptr_nonnull(strstr(managed.err, "cudaMallocManaged is not answered without a GPU"));
   ck_assert_ptr_nonnull(strstr(managed.out, "CUDA_ERROR_NOT_SUPPORTED"));
+  ck_assert_ptr_nonnull(strstr(managed.out, "9.0, 132 SMs, 232448 bytes, maps 1"));
   compile(arena_printf(arena, "strip %s", program));
   const CliRun run = record("--cpu", program);
   ck_assert_int_eq(run.status, 3);

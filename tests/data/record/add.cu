@@ -28,6 +28,10 @@ int main(int argc, char **argv) {
   if (argc > 2 && !strcmp(argv[2], "managed")) {
     void *managed;
     printf("%s\n", cudaGetErrorName(cudaMallocManaged(&managed, 100)));
+    cudaDeviceProp device;
+    cudaGetDeviceProperties(&device, 0);
+    printf("%d.%d, %d SMs, %zu bytes, maps %d\n", device.major, device.minor,
+           device.multiProcessorCount, device.sharedMemPerBlockOptin, device.canMapHostMemory);
   }
   cudaMemcpy(result, c, sizeof result, cudaMemcpyDeviceToHost);
   int wrong = 0;

@@ -3,7 +3,7 @@
 //
 //   Capsule *capsule = capsule_read(arena, bytes, n, "k.capsule", &diags);     NULL: see diags
 //
-// What is read points into the bytes, which have to live as long. The file, all numbers little
+// The capsule points into the bytes, which have to live as long. The file, all numbers little
 // endian:
 //
 //   0   magic, 8 bytes
@@ -33,7 +33,7 @@ enum {
   CAPSULE_PART_MAP = 6,
 };
 
-// What is known of a stretch of memory.
+// A stretch of memory, and how much is known of it.
 typedef enum CapsuleContent {
   CAPSULE_BYTES,
   CAPSULE_ZEROS,

@@ -8,7 +8,7 @@
 
 enum { HEADER_BYTES = 32, ROW_BYTES = 24, RUN_BYTES = 20 };
 
-// What is left of a part. A number that is not there is 0, and `short_of` says so at the end.
+// The rest of a part. A number that is not there is 0, and `short_of` says so at the end.
 typedef struct Cursor {
   const unsigned char *at, *end;
   bool short_of;

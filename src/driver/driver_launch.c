@@ -8,7 +8,7 @@
 #include "driver/driver_launch.h"
 #include "driver/entry.h"
 
-// What comes of the words of a launch.
+// A launch as the program asks for it.
 typedef struct Call {
   void *function;
   unsigned grid[3], block[3], cluster[3], smem;
@@ -68,7 +68,7 @@ static void note(SeenRow *row, const char *text) {
   if (row && text && !row->note[0]) snprintf(row->note, sizeof row->note, "%s", text);
 }
 
-// What a program repeats to measure it is not what a person waits for: of the launches behind the
+// A program repeats launches to measure them, and a person waits: of the launches behind the
 // recorded one so many seconds are run.
 static bool is_over(void) {
   enum { BEHIND_SECONDS = 10 };

@@ -1,4 +1,4 @@
-// What is asked of a function without a GPU. Registers are ptxas's business, which is not asked: a
+// Questions about a function, without a GPU. Registers are ptxas's business, which is not asked: a
 // count that is needed is said to be 0, and occupancy goes by threads and shared memory.
 #include "driver/entry.h"
 #include "ptx/run/run.h"

@@ -1,4 +1,4 @@
-// What a program hands to cuModuleLoadData → PTX and machine code.
+// An image, as a program hands it to cuModuleLoadData → PTX and machine code.
 //
 // A fatbin is a header (magic 0xba55ed50, u16 version, u16 bytes of the header, u64 bytes behind
 // it) and entries: u16 kind (1 PTX, 2 machine code), u16, u32 bytes of the header, u64 padded
@@ -93,7 +93,7 @@ static bool next_entry(const unsigned char **at, const unsigned char *end, Entry
   return true;
 }
 
-// Of several texts the one for the newest GPU is taken.
+// The text for the newest GPU is taken, where there are several.
 static void read_fatbin(Arena *arena, const unsigned char *fatbin, DriverImage *out) {
   const uint64_t header = number(fatbin + 6, 2), bytes = number(fatbin + 8, 8);
   if (bytes > FATBIN_MAX || header < HEADER_BYTES) return;

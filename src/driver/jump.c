@@ -178,7 +178,7 @@ int drv_cuGetProcAddress(const char *name, void **function, int version, uint64_
   return drv_cuGetProcAddress_v2(name, function, version, flags, NULL);
 }
 
-// What NVIDIA's runtime asks of NVIDIA's driver alone. A program that comes here has the runtime in
+// NVIDIA's runtime asks this of NVIDIA's driver alone. A program that comes here has the runtime in
 // a form that hook.c does not find.
 int drv_cuGetExportTable(const void **table, const CuUuid *id) {
   (void)id;

@@ -1,4 +1,4 @@
-// What keep.c and its helpers share: the memory of a launch as it was before, and behind.
+// Shared by keep.c and its helpers: the memory of a launch as it was before, and behind.
 #pragma once
 #include "capsule/capsule.h"
 #include "driver/driver_launch.h"

@@ -254,7 +254,7 @@ int drv_cuLibraryLoadFromFile(void **library, const char *path, int *options, vo
   if (result == DRIVER_OK) track_module(*library, read_image(path));
   return result;
 }
-// What points into a module may be asked for later: it stays.
+// A module stays: pointers into it may be asked for later.
 int drv_cuModuleUnload(void *module) { return module ? DRIVER_OK : DRIVER_INVALID_HANDLE; }
 int drv_cuLibraryUnload(void *library) { return library ? DRIVER_OK : DRIVER_INVALID_HANDLE; }
 int drv_cuModuleGetLoadingMode(int *mode) {

@@ -1,4 +1,4 @@
-// What nvcc puts into a program around a kernel: images and names are registered before main, and a
+// The code that nvcc puts around a kernel: images and names are registered before main, and a
 // launch names the kernel by the address of its stub on the host.
 #include "driver/runtime.h"
 

@@ -107,7 +107,7 @@ bool driver_fill(uint64_t to, uint64_t value, int value_bytes, size_t count);
 
 // ---- image.c ------------------------------------------------------------------------------------
 
-// What a program hands over as a module: PTX, machine code, or a fatbin of both.
+// A module as a program hands it over: PTX, machine code, or a fatbin of both.
 typedef struct DriverImage {
   const char *ptx;  // with NUL behind it; NULL: none
   size_t ptx_bytes;

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "driver/driver_launch.h"
 
-// What ptxas may write behind the last section of a file.
+// Bytes that ptxas may write behind the last section of a file.
 enum { TAIL_MAX = 1 << 16 };
 
 static const char *cache_folder(Arena *arena) {

@@ -94,7 +94,7 @@ START_TEST(test_driver_program_runs_and_opens) {
   ck_assert_int_eq(capsule->n_memory, 3);
   ck_assert_uint_eq(capsule->memory[0].bytes, 4000);
   ck_assert(capsule->ended && !capsule->by_gpu);
-  // What nobody wrote is known as that: C, wherever it lies.
+  // Unwritten memory is known as that: C, wherever it lies.
   int unwritten = 0;
   for (int i = 0; i < 3; i++)
     unwritten += capsule->memory[i].before[0].content == CAPSULE_UNWRITTEN;
@@ -243,7 +243,7 @@ START_TEST(test_calls_go_on_to_a_real_driver) {
   ck_assert_str_eq(capsule->device, "a fake GPU 0");
   ck_assert_int_eq(capsule->n_memory, 3);
   check_opens_equal(path, "999 of 999 words that changed are equal");
-  // What is not recorded is the real driver's alone.
+  // Calls that are not recorded are the real driver's alone.
   run = cli_shell(arena, arena_printf(arena, "%s -- %s " DATA "/add.ptx managed", with, program));
   ck_assert_str_eq(run.out, "4711\n");
   run = cli_shell(arena, arena_printf(arena, "%s --list -- %s " DATA "/add.ptx", with, program));

@@ -98,7 +98,7 @@ static int say_nothing_to_run(Arena *arena, const RecordOutcome *outcome) {
       "-gencode arch=compute_90,code=compute_90 beside the machine code");
 }
 
-// What the command ends with when the wanted launch was not there.
+// The exit status where the wanted launch was not there.
 static int say_none(Arena *arena, const RecordOptions *given, const RecordOutcome *outcome) {
   const SeenTable *seen = outcome->seen;
   if (seen && seen->failed[0])
@@ -150,7 +150,7 @@ int cmd_record(Arena *arena, int argc, char **argv) {
   given.request.target = target_find(&targets, given.target, &diags);
   if (!given.request.target) return cli_fail(&diags);
   if (!given.list) given.request.capsule = capsule_path(arena, &given);
-  // Nobody has to wait for results to see which launches there are.
+  // To see which launches there are takes no results.
   given.request.skips = given.list && (given.request.cpu || !record_real_driver(arena));
   return record(arena, &given, &diags);
 }

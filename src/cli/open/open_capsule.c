@@ -142,7 +142,7 @@ static void note_word(OpenCompared *out, const CapsuleMemory *m, uint64_t at, ui
   if (isfinite(difference) && difference > out->largest) out->largest = difference;
 }
 
-// Of one block, what it changed; of all, what anybody changed.
+// One block: the words that it changed; all of them: those that anybody changed.
 static void compare_memory(const OpenResult *r, const CapsuleMemory *m, bool all_blocks,
                            OpenCompared *out) {
   const unsigned char *now = ptx_machine_bytes(r->machine, m->address, (int64_t)m->bytes);

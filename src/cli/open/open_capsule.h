@@ -15,7 +15,7 @@ const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const Ptx
 // "launch 3 of ./program, on NVIDIA H200"
 const char *open_capsule_text(Arena *arena, const Capsule *capsule);
 
-// What the run left, held against what the recorded launch left.
+// The run's result beside that of the recorded launch.
 typedef struct OpenCompared {
   int64_t words, different;  // of four bytes: those that the run or the launch changed
   const char *name;          // of the first that differs: its memory, and where in it

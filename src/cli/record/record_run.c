@@ -57,8 +57,8 @@ const char *record_real_driver(Arena *arena) {
 
 // ---- the folder ---------------------------------------------------------------------------------
 
-// What cuDeviceGetAttribute says (CUdevice_attribute): limits that all of today's GPUs have, and
-// those of the target.
+// The answers of cuDeviceGetAttribute (CUdevice_attribute): limits that all of today's GPUs have,
+// and those of the target.
 static void add_attributes(Str *out, const Target *t) {
   enum { THREADS = 1, GRID_X = 5, GRID_Y, GRID_Z, CONSTANT = 9, WARP = 10, OPTIN = 97 };
   const int rows[][2] = {

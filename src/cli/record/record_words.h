@@ -1,4 +1,4 @@
-// What is said of the launches that a program had.
+// The words for the launches that a program had.
 #pragma once
 #include "cli/record/record_run.h"
 
@@ -6,5 +6,5 @@
 void record_print_launches(Arena *arena, const RecordOutcome *outcome);
 // "add<float>(float*, int)" of "_Z3addIfEvPT_i"; the name itself where nothing here takes it apart.
 const char *record_demangled(Arena *arena, const char *symbol);
-// What a capsule holds, before somebody shares it.
+// The contents of a capsule, told before somebody shares it.
 void record_print_capsule(Arena *arena, const char *path);

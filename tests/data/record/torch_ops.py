@@ -1,4 +1,4 @@
-# What PyTorch runs: a product by cuBLAS, a softmax of its own, attention.
+# Kernels that PyTorch runs: a product by cuBLAS, a softmax of its own, attention.
 import torch
 
 a = torch.randn(512, 512, device="cuda", dtype=torch.bfloat16)

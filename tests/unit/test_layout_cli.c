@@ -12,6 +12,9 @@ static Arena *arena;
 static void setup(void) { arena = arena_new("test"); }
 static void teardown(void) { arena_free(arena); }
 
+#define BLOCKED                                                                            \
+  "'#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], " \
+  "order = [1, 0]}>'"
 #define RUNG "-k \"hgemm/ldmatrix,LAYOUT_A="
 
 static const struct {
@@ -56,6 +59,39 @@ static const struct {
     {"layout '(8,8):(8,1)' --to cutee", 2, "nearest: cute"},
     {"layout", 2, "one layout is needed"},
     {"layout '(8,64):(64,1)' --json", 0, "\"name\":\"cute\",\"text\":\"(_8,_64):(_64,_1)\""},
+    {"layout " BLOCKED " --shape 64x64 --lane 5 --warp 1 --json", 0,
+     "\"elements\":[{\"register\":0,\"element\":[4,40]},{\"register\":1,"},
+    {"layout " BLOCKED " --shape 64x64 --element 3,5 --json", 0,
+     "\"owners\":[{\"register\":5,\"lane\":24,\"warp\":0,\"block\":0}]"},
+    {"layout " BLOCKED " --shape 64x64", 0, "\nwarp=2 -> (8, 0)\n"},
+    {"layout " BLOCKED " --shape 64x64 --lane 32", 2, "from 0 to 31"},
+    {"layout " BLOCKED " --shape 64x64 --warp 1", 2, "--warp and --block go with --lane"},
+    {"layout " BLOCKED " --shape 64x64 --element 64,0", 2, "no element of 64x64"},
+    {"layout " BLOCKED " --lane 5", 2, "give --shape"},
+    {"layout " BLOCKED " 'swizzle:3,4,3' --shape 64x64", 0, "STS.128 "},
+    {"layout 'swizzle:3,4,3' " BLOCKED " --shape 64x64 --json", 0,
+     "\"stores\":[{\"op\":\"sts128\""},
+    {"layout " BLOCKED " " BLOCKED " --shape 64x64", 0, "nothing moves"},
+    {"layout SM80_16x8x16_F32F16F16F32_TN --operand A --element 3,5", 0, "register 1 of lane 14"},
+    {"layout SM90_64x128x16_F32F16F16_SS --operand B", 2, "by a descriptor: no registers"},
+    {"layout '((4,8),(2,2)):((32,1),(16,8))' --shape 16x8 --lane 3", 0, "register   3  (8, 7)"},
+    {"layout swizzle:3,4,3 --shape 64x64 --lane 3", 2, "ask a layout of registers"},
+    {"layout tests/data/matmul.ttgir", 0,
+     "     2x  line 8     2x128x32 of f16, 16384 bytes of shared memory"},
+    {"layout tests/data/matmul.ttgir --json", 0,
+     "\"op\":\"ldsm_x4\",\"instructions\":16,\"wavefronts\":64"},
+    {"layout tests/data/none.ttgir", 2, "none.ttgir"},
+    {"layout 'ComposedLayout<Swizzle<3,4,3>, smem_ptr_flag, "
+     "Layout<Shape<_8,_1024>,Stride<_1024,_1>>>'",
+     0, "swizzle:3,4,3\n8 rows of 128 bytes, elements of 2;"},
+    {"layout 'Sw<3,4,3> o smem_ptr[4b](unset) o (8,256):(256,1)'", 0,
+     "8 rows of 128 bytes, elements of 1;"},
+    {"layout 'smem_ptr[4b](unset) o (8,3):(3,1)'", 2, "do not make up whole ones of 8 bits"},
+    {"layout 'SwizzledSharedLayout(vec=8, per_phase=1, max_phase=8, order=[1, 0])' --shape 64x64",
+     0, "which is\nswizzle:3,4,3\n"},
+    {"layout 'gl.NVMMASharedLayout(128, 16, 2)' --shape 64x64", 0, "which is\nswizzle:3,4,3\n"},
+    {"layout 'PaddedSharedLayout(offset_bases=[[0, 1], [1, 0]])'", 2, "no pairs of interval"},
+    {"fragment SM80_16x8x16_F32F16F16F32_TN A", 0, "A of m16n8k16.f16, 16 x 16"},
     {"descriptor 0x4000004000010040", 0, "((_8,_8),(_8,_2)):((_64,_512),(_1,_8))"},
     {"descriptor 0x4000004000010040", 0, "  row   1    144.1    128.0\n"},
     {"descriptor 0x4000004000010040 --arch 100", 1, "illegal: bits 46-48 are 0"},

@@ -1,7 +1,7 @@
 // One reader for both spellings: brackets differ, members and lists do not.
 //
-// Worked example, "#b<{size = [1, 8]}>": '#', the dotted name, '<', '{', one member whose value is a
-// list of two numbers, '}', '>'. The same in Python is "b(size=[1, 8])".
+// Worked example, "#b<{size = [1, 8]}>": '#', the dotted name, '<', '{', one member whose value is
+// a list of two numbers, '}', '>'. The same in Python is "b(size=[1, 8])".
 #include "banks/layouts/attr_text.h"
 
 #include <ctype.h>
@@ -48,17 +48,23 @@ static bool read_member(Reader *reader, Attr *out) {
   return true;
 }
 
-// Members up to `closing`; braces around some of them mean nothing.
+// Members up to `closing`; braces around some of them mean nothing. Each turn takes something.
 static bool read_members(Reader *reader, const char *closing, Items *out) {
   Scan *scan = reader->scan;
-  bool brace = false;
+  bool brace = false, behind_member = false;
   while (!scan_take(scan, closing)) {
-    if (out->n && !scan_take(scan, ",") && scan_peek(scan) != '{' && scan_peek(scan) != '}')
-      return scan_fail(scan, arena_printf(scan->arena, "\",\" or \"%s\"", closing));
-    while (brace ? scan_take(scan, "}") : scan_take(scan, "{")) brace = !brace;
-    if (scan_peek(scan) == ',' || str_starts(scan->at, closing)) continue;
-    if (out->n == ATTR_ITEMS_MAX) return scan_refuse(scan, "more than 64 members");
-    if (!read_member(reader, &out->item[out->n++])) return false;
+    if (scan_take(scan, brace ? "}" : "{")) {
+      behind_member &= brace;
+      brace = !brace;
+    } else if (behind_member) {
+      if (!scan_take(scan, ","))
+        return scan_fail(scan, arena_printf(scan->arena, "\",\" or \"%s\"", closing));
+      behind_member = false;
+    } else {
+      if (out->n == ATTR_ITEMS_MAX) return scan_refuse(scan, "more than 64 members");
+      if (!read_member(reader, &out->item[out->n++])) return false;
+      behind_member = true;
+    }
   }
   return !brace || scan_fail(scan, "\"}\"");
 }
@@ -163,7 +169,8 @@ const Attr *attr_parse(Arena *arena, const char *text, const AttrNames *names, D
 const Attr *attr_find(const Attr *object, const char *key, const char *other, int place) {
   for (int i = 0; i < object->n; i++) {
     const Attr *item = &object->item[i];
-    if (item->key ? str_equal(item->key, key) || (other && str_equal(item->key, other)) : i == place)
+    if (item->key ? str_equal(item->key, key) || (other && str_equal(item->key, other))
+                  : i == place)
       return item;
   }
   return NULL;

@@ -22,7 +22,10 @@ enum { ELEM_BYTES_DEFAULT = 2 };
 static const struct {
   bool (*is)(const char *text);
   NotationRead *read;
-} READERS[] = {{cute_text_is, read_cute}, {triton_is, read_triton}, {bases_is, read_bases}};
+} READERS[] = {{gluon_is, read_gluon},
+               {cute_text_is, read_cute},
+               {triton_is, read_triton},
+               {bases_is, read_bases}};
 enum { N_READERS = sizeof READERS / sizeof READERS[0] };
 
 static NotationRead *reader_of(const char *text) {

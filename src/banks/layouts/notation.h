@@ -11,6 +11,7 @@
 //   nvmma_shared    #ttg.nvmma_shared<{swizzlingByteWidth = 128, …}>
 //   padded_shared   #ttg.padded_shared<[64:+8] {order = [1, 0], shape = [8, 64]}>
 //   shared_linear   #ttg.shared_linear<{offset = [[0, 1], …]}, alignment = 16>
+//                   and Gluon's SwizzledSharedLayout(vec=8, …) and its like
 //   bases           offset=1 -> (0, 1), …                where each bit of the offset comes from
 //
 // A layout of CuTe has rows and columns so: its first mode runs down, all others across, the

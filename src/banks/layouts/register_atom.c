@@ -2,10 +2,10 @@
 // along N), eight along the other side; registers go on down that side, then along K.
 //
 // Worked example, A of 16x8x16 with halves: two values to a register along K, 4 lanes along K, 8
-// lanes down, 2 registers down (16 rows), 2 along K (16 halves): ((4,8),(2,2,2)):((32,1),(16,8,128)).
-// A warpgroup's instruction has a warp for each 16 rows. Version 70 is of its own kind: four threads
-// and the four 16 lanes further on share an 8 x 8 (PTX ISA, "Matrix Fragments for mma.m8n8k4 with
-// .f16 floating point type").
+// lanes down, 2 registers down (16 rows), 2 along K (16 halves):
+// ((4,8),(2,2,2)):((32,1),(16,8,128)). A warpgroup's instruction has a warp for each 16 rows.
+// Version 70 is of its own kind: four threads and the four 16 lanes further on share an 8 x 8 (PTX
+// ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type").
 #include "banks/layouts/register_atom.h"
 
 #include <ctype.h>
@@ -19,9 +19,9 @@ enum { LANES_ALONG = 4, LANES_DOWN = 8, WARPGROUP_ROWS = 64, WARP_ROWS = 16, MOD
 static const struct {
   const char *name;
   int bits;
-} TYPES[] = {{"TF32", 32}, {"BF16", 16}, {"F16", 16},  {"F32", 32},  {"F64", 64},
-             {"E4M3", 8},  {"E5M2", 8},  {"S8", 8},    {"U8", 8},    {"S4", 4},
-             {"U4", 4},    {"U1", 1},    {"S32", 32},  {"C32", 64},  {"C64", 128}};
+} TYPES[] = {{"TF32", 32}, {"BF16", 16}, {"F16", 16}, {"F32", 32}, {"F64", 64},
+             {"E4M3", 8},  {"E5M2", 8},  {"S8", 8},   {"U8", 8},   {"S4", 4},
+             {"U4", 4},    {"U1", 1},    {"S32", 32}, {"C32", 64}, {"C64", 128}};
 enum { N_TYPES = sizeof TYPES / sizeof TYPES[0] };
 
 bool cute_atom_find(const char *text, const char **begin, const char **end) {
@@ -89,7 +89,8 @@ static CuteLayout quad_operand(CuteAlgebra *algebra, bool row) {
 }
 
 static CuteLayout quad_sums(CuteAlgebra *algebra, int bits) {
-  static const int threads[3][2] = {{2, 1}, {2, 16}, {2, 4}}, values[3][2] = {{2, 8}, {2, 2}, {2, 32}};
+  static const int threads[3][2] = {{2, 1}, {2, 16}, {2, 4}},
+                   values[3][2] = {{2, 8}, {2, 2}, {2, 32}};
   return bits == 16 ? pair(algebra, cute_leaf(8, 1), cute_leaf(8, 8))
                     : pair(algebra, leaves(algebra, 3, threads), leaves(algebra, 3, values));
 }
@@ -132,7 +133,8 @@ static bool read_name(const char *name, CuteAtom *out, AtomName *parts) {
   out->shape[1] = n;
   out->shape[2] = k;
   if (*at++ != '_') return false;
-  for (int bits; parts->n_types < 5 && (bits = take_type(&at));) parts->bits[parts->n_types++] = bits;
+  for (int bits; parts->n_types < 5 && (bits = take_type(&at));)
+    parts->bits[parts->n_types++] = bits;
   if (*at == '_') at++;
   parts->majors = at;
   return true;

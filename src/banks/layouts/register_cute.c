@@ -17,7 +17,13 @@
 #include "banks/layouts/register_atom.h"
 #include "base/whole.h"
 
-enum { MODES_MNK = 3, WARP_LANES = 32, THREADS_MAX = 1024, EXTENT_MAX = 1 << 20 };
+enum {
+  MODES_MNK = 3,
+  WARP_LANES = 32,
+  THREADS_MAX = 1024,
+  EXTENT_MAX = 1 << 20,
+  PLACES_MAX = 1 << 20,  // of a table, each worked out by itself
+};
 
 typedef struct Mma {
   CuteAtom atom;
@@ -33,7 +39,8 @@ typedef struct Reading {
 } Reading;
 
 static bool refuse(Reading *reading, const char *sentence) {
-  diag_add(reading->diags, "layout", "%s: %s", str_sanitise(reading->arena, reading->text), sentence);
+  diag_add(reading->diags, "layout", "%s: %s", str_sanitise(reading->arena, reading->text),
+           sentence);
   return false;
 }
 
@@ -148,7 +155,8 @@ static bool read_named(Reading *reading, Mma *out) {
   const char *begin, *end;
   CuteAlgebra algebra = {.arena = reading->arena};
   CuteLayout one = cute_leaf(1, 0);
-  if (!cute_atom_find(reading->text, &begin, &end)) return refuse(reading, "no atom is named in it");
+  if (!cute_atom_find(reading->text, &begin, &end))
+    return refuse(reading, "no atom is named in it");
   const char *name = arena_strndup(reading->arena, begin, (size_t)(end - begin));
   if (!cute_atom_named(reading->arena, name, &out->atom, reading->diags)) return false;
   const bool tiled = strstr(reading->text, "iledMMA") || strstr(reading->text, "iled_mma");
@@ -161,9 +169,8 @@ static bool read_named(Reading *reading, Mma *out) {
 }
 
 static bool read_printed(Reading *reading, Mma *out) {
-  static const char *const tv[MODES_MNK][2] = {{"LayoutATV", "TVLayoutA"},
-                                               {"LayoutBTV", "TVLayoutB"},
-                                               {"LayoutCTV", "TVLayoutC"}};
+  static const char *const tv[MODES_MNK][2] = {
+      {"LayoutATV", "TVLayoutA"}, {"LayoutBTV", "TVLayoutB"}, {"LayoutCTV", "TVLayoutC"}};
   CuteAlgebra algebra = {.arena = reading->arena};
   const CuteLayout one = cute_leaf(1, 0);
   if (!read_shape(reading, out->atom.shape)) return false;
@@ -218,8 +225,8 @@ typedef struct Table {
 
 // Whole warps; of fewer than 32 threads a part of one.
 static bool make_table(Reading *reading, int64_t threads, int64_t values, Table *out) {
-  if (threads > THREADS_MAX || threads * values > TENSOR_SIZE_MAX)
-    return refuse(reading, "more than 1024 threads, or 2^22 places of registers");
+  if (threads > THREADS_MAX || values > PLACES_MAX || threads * values > PLACES_MAX)
+    return refuse(reading, "more than 1024 threads, or 2^20 places of registers");
   out->threads = threads;
   out->values = values;
   const int lanes = (int)min64(threads, WARP_LANES);
@@ -252,7 +259,8 @@ static bool fill_mma(Reading *reading, const Mma *mma, int operand, const Side s
   if (cute_rank(tv) != 2) return refuse(reading, "a layout of threads and values has two modes");
   const CuteLayout values = cute_mode(tv, 1), v_mode = cute_mode(&mma->threads, 0);
   const int64_t all = cute_size(&mma->threads), n_v = cute_size(&v_mode);
-  if (all > THREADS_MAX) return refuse(reading, "more than 1024 threads");
+  if (all > THREADS_MAX || cute_size(&values) > PLACES_MAX)
+    return refuse(reading, "more than 1024 threads, or 2^20 values of one");
   if (!make_table(reading, cute_cosize(&mma->threads),
                   cute_size(&values) * side[0].repeats * side[1].repeats, table))
     return false;
@@ -292,7 +300,8 @@ static const RegisterLayout *read_mma(Reading *reading, const char *operand,
   const bool printed = labelled(reading->arena, reading->text, "ShapeMNK", "ShapeMNK");
   if (!(printed ? read_printed(reading, &mma) : read_named(reading, &mma))) return NULL;
   if (mma.atom.in_memory[which]) {
-    refuse(reading, "this operand is read from shared memory by a descriptor: no registers have it");
+    refuse(reading,
+           "this operand is read from shared memory by a descriptor: no registers have it");
     return NULL;
   }
   for (int i = 0; i < 2; i++) {
@@ -306,11 +315,12 @@ static const RegisterLayout *read_mma(Reading *reading, const char *operand,
 // ---- copies -------------------------------------------------------------------------------------
 
 typedef struct Copy {
-  CuteLayout tv;       // (thread, value) → number within the tiler
-  bool split[2];       // a side of the tiler that is no plain size
+  CuteLayout tv;  // (thread, value) → number within the tiler
   CuteLayout tile[2];
   bool has_atom;
   CuteLayout from, reference;  // of the atom: (thread, value) → number
+  int64_t n_numbers;
+  const int32_t *at_number;  // [n_numbers]: the place of the reference with this number; -1
 } Copy;
 
 // A side whose values lie one behind the other is the one of memory; that of registers is what the
@@ -322,24 +332,40 @@ static bool lies_in_a_row(const CuteLayout *tv) {
   return true;
 }
 
+// The places of the reference by their numbers.
+static bool invert_reference(Reading *reading, Copy *out) {
+  const int64_t n = cute_size(&out->reference);
+  out->n_numbers = cute_cosize(&out->reference);
+  if (n > PLACES_MAX || out->n_numbers > PLACES_MAX)
+    return refuse(reading, "an atom of more than 2^20 places");
+  int32_t *at = ARENA_ARRAY(reading->arena, int32_t, out->n_numbers);
+  memset(at, -1, sizeof *at * (size_t)out->n_numbers);
+  for (int64_t i = n - 1; i >= 0; i--) at[cute_offset(&out->reference, i)] = (int32_t)i;
+  out->at_number = at;
+  return true;
+}
+
 static bool read_atom_sides(Reading *reading, char side, Copy *out) {
   CuteLayout source, target;
   if (!field(reading, "ValLayoutSrc", "TVLayoutSrc", &source) ||
       !field(reading, "ValLayoutDst", "TVLayoutDst", &target))
     return false;
+  if (max64(cute_size(&source), cute_size(&target)) > PLACES_MAX)
+    return refuse(reading, "an atom of more than 2^20 places");
   out->has_atom = true;
   out->from = side == 'S' ? source : target;
-  const char *reference = labelled(reading->arena, reading->text, "ValLayoutRef", "TVLayoutRef");
-  if (reference) return read_layout(reading, reference, &out->reference);
   out->reference = lies_in_a_row(&target) ? source : target;
-  return true;
+  const char *reference = labelled(reading->arena, reading->text, "ValLayoutRef", "TVLayoutRef");
+  if (reference && !read_layout(reading, reference, &out->reference)) return false;
+  return invert_reference(reading, out);
 }
 
 static bool read_copy_text(Reading *reading, const char *operand, Copy *out) {
   const char *tiler = labelled(reading->arena, reading->text, "TilerMN", "TilerMN");
   if (!tiler) return refuse(reading, "there is no line Tiler MN");
   if (!field(reading, "TiledLayoutTV", "TVLayouttiled", &out->tv)) return false;
-  if (cute_rank(&out->tv) != 2) return refuse(reading, "a layout of threads and values has two modes");
+  if (cute_rank(&out->tv) != 2)
+    return refuse(reading, "a layout of threads and values has two modes");
   for (int i = 0; i < 2; i++) {
     const char *part = part_of(reading->arena, tiler, i);
     bool given = false;
@@ -356,15 +382,15 @@ static bool through_atom(Reading *reading, const Copy *copy, int64_t *thread, in
   const CuteLayout lanes = cute_mode(&copy->from, 0), values = cute_mode(&copy->from, 1);
   const CuteLayout ref_lanes = cute_mode(&copy->reference, 0);
   const int64_t n_lanes = cute_size(&lanes), n_values = cute_size(&values);
-  const int64_t wanted = cute_offset(&lanes, *thread % n_lanes) + cute_offset(&values, *value % n_values);
-  const int64_t n = cute_size(&copy->reference), n_ref = cute_size(&ref_lanes);
-  for (int64_t i = 0; i < n; i++) {
-    if (cute_offset(&copy->reference, i) != wanted) continue;
-    *thread = *thread / n_lanes * n_ref + i % n_ref;
-    *value = *value / n_values * (n / n_ref) + i / n_ref;
-    return true;
-  }
-  return refuse(reading, "the sides of the copy's atom do not have the same elements");
+  const int64_t number =
+      cute_offset(&lanes, *thread % n_lanes) + cute_offset(&values, *value % n_values);
+  const int64_t n_ref = cute_size(&ref_lanes);
+  const int64_t n_ref_values = cute_size(&copy->reference) / n_ref;
+  const int32_t at = number < copy->n_numbers ? copy->at_number[number] : -1;
+  if (at < 0) return refuse(reading, "the sides of the copy's atom do not have the same elements");
+  *thread = *thread / n_lanes * n_ref + at % n_ref;
+  *value = *value / n_values * n_ref_values + at / n_ref;
+  return true;
 }
 
 static bool fill_copy(Reading *reading, const Copy *copy, const TensorShape *shape, Table *table) {
@@ -378,6 +404,7 @@ static bool fill_copy(Reading *reading, const Copy *copy, const TensorShape *sha
     table->shape.extent[i] = (int)extent[i];
   }
   const int64_t n = cute_size(&values);
+  if (n > PLACES_MAX) return refuse(reading, "a thread has more than 2^20 values");
   if (!make_table(reading, cute_size(&threads), n * repeats[0] * repeats[1], table)) return false;
   for (int64_t place = 0; place < table->threads * table->values; place++) {
     int64_t thread = place / table->values, value = place % table->values % n;

@@ -32,7 +32,8 @@ void tensor_coordinate(const TensorShape *shape, int element, int out[TENSOR_DIM
 
 int tensor_element(const TensorShape *shape, const int coordinate[TENSOR_DIMS_MAX]) {
   int element = 0;
-  for (int dim = 0; dim < shape->rank; dim++) element = element * shape->extent[dim] + coordinate[dim];
+  for (int dim = 0; dim < shape->rank; dim++)
+    element = element * shape->extent[dim] + coordinate[dim];
   return element;
 }
 
@@ -172,7 +173,8 @@ static void make_flips(Arena *arena, RegisterLayout *layout) {
     int32_t *flips = ARENA_ARRAY(arena, int32_t, layout->n[holder]);
     flips[0] = 0;
     for (int bit = 0; bit < layout->n_bits[holder]; bit++)
-      for (int i = 0; i < 1 << bit; i++) flips[(1 << bit) + i] = flips[i] ^ layout->basis[holder][bit];
+      for (int i = 0; i < 1 << bit; i++)
+        flips[(1 << bit) + i] = flips[i] ^ layout->basis[holder][bit];
     layout->flips[holder] = flips;
   }
 }

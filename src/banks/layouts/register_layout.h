@@ -26,7 +26,7 @@ typedef enum Holder { HOLDER_REGISTER, HOLDER_LANE, HOLDER_WARP, HOLDER_BLOCK, H
 enum {
   TENSOR_DIMS_MAX = 5,
   HOLDER_BITS_MAX = 24,
-  TENSOR_SIZE_MAX = 1 << 22,  // elements
+  TENSOR_SIZE_MAX = 1 << 22,      // elements
   REGISTER_PLACES_BITS_MAX = 26,  // of all holders together
 };
 

@@ -20,8 +20,9 @@ static const char *encoding_in(const char *text) {
     text = comma + 1 + strspn(comma + 1, " ");
   }
   const char *equals = *text == '#' ? strchr(text, '=') : NULL;
-  if (equals && strspn(text + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789 ") ==
-                    (size_t)(equals - text - 1))
+  if (equals &&
+      strspn(text + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789 ") ==
+          (size_t)(equals - text - 1))
     text = equals + 1 + strspn(equals + 1, " ");
   return text;
 }
@@ -62,9 +63,10 @@ bool tensor_type_scan(Scan *scan, TensorType *out) {
   *out = (TensorType){.type = ""};
   int64_t size = 1;
   while (isdigit((unsigned char)scan_peek(scan))) {
-    long long extent;
+    char *behind;
+    const long long extent = strtoll(scan->at, &behind, 10);
     if (out->shape.rank == TENSOR_DIMS_MAX) return scan_refuse(scan, "more than 5 dimensions");
-    if (!scan_number(scan, "a dimension", &extent)) return false;
+    scan->at = behind;
     if (!scan_take(scan, "x")) return scan_fail(scan, "\"x\"");
     size = min64(size * min64(extent, TENSOR_SIZE_MAX + 1), TENSOR_SIZE_MAX + 1);
     if (extent < 1 || size > TENSOR_SIZE_MAX)
@@ -96,7 +98,8 @@ static bool shapes_agree(const char *text, const TensorShape *asked, TensorShape
     same = said->extent[dim] == asked->extent[dim];
   *said = *asked;
   if (same) return true;
-  diag_add(diags, "layout", "%s: its shape is not that of --shape", str_sanitise(diags->arena, text));
+  diag_add(diags, "layout", "%s: its shape is not that of --shape",
+           str_sanitise(diags->arena, text));
   return false;
 }
 

@@ -33,7 +33,8 @@ typedef struct Reading {
 typedef bool Build(Reading *reading, const Attr *attr, const Ints *shape);
 
 static bool refuse(Reading *reading, const char *sentence) {
-  diag_add(reading->diags, "layout", "%s: %s", str_sanitise(reading->arena, reading->text), sentence);
+  diag_add(reading->diags, "layout", "%s: %s", str_sanitise(reading->arena, reading->text),
+           sentence);
   return false;
 }
 
@@ -74,8 +75,9 @@ static bool get_ints(Reading *reading, const Attr *attr, const char *key, const 
 
 static bool has_rank(Reading *reading, const Ints *list, const char *key, int rank) {
   return list->n == rank ||
-         refuse(reading, arena_printf(reading->arena, "%s has %d numbers and the tensor %d dimensions",
-                                      key, list->n, rank));
+         refuse(reading,
+                arena_printf(reading->arena, "%s has %d numbers and the tensor %d dimensions", key,
+                             list->n, rank));
 }
 
 // Counts of threads and the like: a power of two for each dimension.
@@ -85,7 +87,8 @@ static bool get_powers(Reading *reading, const Attr *attr, const char *key, cons
     return false;
   for (int i = 0; i < rank; i++)
     if (!is_power_of_two(out->at[i]))
-      return refuse(reading, arena_printf(reading->arena, "%s: %d is no power of two", key, out->at[i]));
+      return refuse(reading,
+                    arena_printf(reading->arena, "%s: %d is no power of two", key, out->at[i]));
   return true;
 }
 
@@ -174,8 +177,8 @@ static bool read_blocks(Reading *reading, const Attr *attr, int place, RegisterB
   return !per || read_split(reading, attr, per, out);
 }
 
-// Makes the tile in reading->bits fit the part of the tensor that one block has, then counts blocks.
-// `without`: a dimension along which all blocks have the same; -1.
+// Makes the tile in reading->bits fit the part of the tensor that one block has, then counts
+// blocks. `without`: a dimension along which all blocks have the same; -1.
 static bool fit(Reading *reading, const Attr *owner, int place, const Ints *shape, int without) {
   RegisterBits *bits = &reading->bits, blocks = {.rank = shape->n};
   if (!read_blocks(reading, owner, place, &blocks)) return false;
@@ -209,7 +212,8 @@ static bool get_blocked(Reading *reading, const Attr *attr, int rank, Blocked *o
          get_powers(reading, attr, "threadsPerWarp", "threads_per_warp", 1, rank, &out->lanes) &&
          get_powers(reading, attr, "warpsPerCTA", "warps_per_cta", 2, rank, &out->warps) &&
          get_ints(reading, attr, "order", "order", 3, &out->order) &&
-         has_rank(reading, &out->order, "order", rank) && check_order(reading, &out->order, "order");
+         has_rank(reading, &out->order, "order", rank) &&
+         check_order(reading, &out->order, "order");
 }
 
 static bool build_blocked(Reading *reading, const Attr *attr, const Ints *shape) {
@@ -242,7 +246,8 @@ static bool get_mma(Reading *reading, const Attr *attr, int rank, Mma *out) {
   }
   if (out->version != 2 && out->version != 3)
     return refuse(reading, "versions 2 (mma.sync) and 3 (wgmma) have their sums in registers");
-  if (!get_powers(reading, attr, "warpsPerCTA", "warps_per_cta", 1, rank, &out->warps)) return false;
+  if (!get_powers(reading, attr, "warpsPerCTA", "warps_per_cta", 1, rank, &out->warps))
+    return false;
   return get_ints(reading, attr, "instrShape", "instr_shape", 2, &out->instr);
 }
 
@@ -468,8 +473,8 @@ static bool build_tmem(Reading *reading, const Attr *attr, const Ints *shape) {
     count_half(bits, shape, n);
   }
   for (int dim = 0; dim < 2; dim++)
-    register_bits_count(bits, HOLDER_REGISTER, max_int(0, log2_up(shape->at[dim]) - bits->size[dim]),
-                        dim);
+    register_bits_count(bits, HOLDER_REGISTER,
+                        max_int(0, log2_up(shape->at[dim]) - bits->size[dim]), dim);
   return true;
 }
 
@@ -484,8 +489,8 @@ static bool build_scales(Reading *reading, const Attr *attr, const Ints *shape) 
   register_bits_count(bits, HOLDER_REGISTER, log2_up(SCALE_COLS), 1);
   register_bits_count(bits, HOLDER_REGISTER, 1, 0);
   for (int dim = 0; dim < 2; dim++)
-    register_bits_count(bits, HOLDER_REGISTER, max_int(0, log2_up(shape->at[dim]) - bits->size[dim]),
-                        dim);
+    register_bits_count(bits, HOLDER_REGISTER,
+                        max_int(0, log2_up(shape->at[dim]) - bits->size[dim]), dim);
   for (int dim = 0; dim < 2; dim++) register_bits_clip(bits, dim, log2_up(shape->at[dim]));
   return true;
 }

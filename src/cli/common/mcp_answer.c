@@ -98,6 +98,13 @@ static void put_value(const Facts *facts, JsonWriter *writer, const char *key,
     put_number(writer, key, facts->tool->origin, number, number == floor(number) ? 0 : (double)NAN);
   } else if (!isnan(middle) && !isnan(low) && !isnan(high)) {
     put_number(writer, key, facts->tool->origin, middle, (high - low) / 2);
+  } else if (json_kind(value) == JSON_OBJECT) {
+    json_begin_object(writer);
+    for (int i = 0; i < json_count(value); i++) {
+      json_key(writer, json_key_at(value, i));
+      put_value(facts, writer, json_key_at(value, i), json_at(value, i));
+    }
+    json_end_object(writer);
   } else {
     json_put_value(writer, value);
   }

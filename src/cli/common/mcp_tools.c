@@ -18,17 +18,15 @@
 static const struct {
   const char *name, *allowed, *origin;
 } ROWS[MCP_TOOLS] = {
-    {"check", "-k --failing", "rules of the model"},
-    {"open", "--kernel --launch --arg --blocks --slab --list --budget --detail", "run on the CPU"},
-    {"why", "-k --kernel --launch --trips --what-if --mhz --cold --ptxas-opt",
-     "clock of the model"},
-    {"diff", "--kernel --launch --arg --blocks --budget --trips",
-     "both sides as their commands say"},
-    {"solve", "--example --list", "counted by the rules of banks"},
+    {"check", "-k --failing", "model rules"},
+    {"open", "--kernel --launch --arg --blocks --slab --list --budget --detail", "CPU run"},
+    {"why", "-k --kernel --launch --trips --what-if --mhz --cold --ptxas-opt", "clock"},
+    {"diff", "--kernel --launch --arg --blocks --budget --trips", "the commands"},
+    {"solve", "--example --list", "bank rules"},
     {"layout", "--shape --type --to --tma --map --lane --warp --block --element --operand",
-     "computed from the layout"},
-    {"occupancy", "--regs --threads --smem --target", "CUDA's occupancy calculation"},
-    {"decode", "-k", "read off the name"},
+     "layout"},
+    {"occupancy", "--regs --threads --smem --target", "CUDA occupancy"},
+    {"decode", "-k", "name"},
 };
 
 static const Command *command_of(const char *name) {
@@ -73,10 +71,12 @@ enum { PROPERTIES_MAX = 24 };
 static void read_usage(const char *usage, Property *property) {
   const char *at = usage;
   NamedOption named;
-  while (cli_next_option(&at, &named)) {
-    if (!str_equal(named.name, property->option)) continue;
-    property->takes_value = named.value[0] != '\0';
-    property->repeats |= str_starts(at, "]...");
+  while (cli_next_option(&at, &named))
+    if (str_equal(named.name, property->option)) property->takes_value |= named.value[0] != '\0';
+  const size_t n = strlen(property->option);
+  for (at = usage; (at = strstr(at, property->option)); at += n) {
+    const char *end = at + strcspn(at, "]|");
+    property->repeats |= at[n] == ' ' && str_starts(end, "]...");
   }
 }
 

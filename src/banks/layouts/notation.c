@@ -22,7 +22,8 @@ enum { ELEM_BYTES_DEFAULT = 2 };
 static const struct {
   bool (*is)(const char *text);
   NotationRead *read;
-} READERS[] = {{gluon_is, read_gluon},
+} READERS[] = {{scale_is, read_scale},
+               {gluon_is, read_gluon},
                {cute_text_is, read_cute},
                {triton_is, read_triton},
                {bases_is, read_bases}};
@@ -33,6 +34,8 @@ static NotationRead *reader_of(const char *text) {
     if (READERS[i].is(text)) return READERS[i].read;
   return NULL;
 }
+
+bool notation_is_of_scales(const char *text) { return scale_is(text); }
 
 bool notation_is(const char *text) { return reader_of(text) != NULL; }
 

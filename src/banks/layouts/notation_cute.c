@@ -63,6 +63,16 @@ static const char *with_pointer(Arena *arena, const CuteText *text, int elem_byt
   return out.text;
 }
 
+// Elements that a stride of 0 puts into one place.
+static int shared_of(const CuteText *text) {
+  CuteLayout leaf[CUTE_LEAVES_MAX];
+  const int n = cute_leaves(&text->part[0].layout, leaf);
+  int64_t shared = 1;
+  for (int i = 0; i < n; i++)
+    if (leaf[i].stride == 0) shared *= leaf[i].shape;
+  return (int)min64(shared, CUTE_NUMBER_MAX >> 16);
+}
+
 static LayoutUnit unit_of(const CuteText *text) {
   for (int i = 0; i < text->n; i++)
     if (is_swizzle(&text->part[i]))
@@ -188,6 +198,7 @@ const Layout *read_cute(Arena *arena, const LayoutSlab *known, const char *sourc
   Layout *layout = ARENA_NEW(arena, Layout);
   *layout = *read;
   layout->unit = unit_of(&text);
+  layout->shared = shared_of(&text);
   layout->other = with_pointer(arena, &text, slab.elem_bytes);
   return layout;
 }

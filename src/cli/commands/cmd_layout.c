@@ -339,7 +339,8 @@ static bool asks_registers(const LayoutOptions *given) {
   return question->lane || question->warp || question->block || question->element || given->operand;
 }
 
-static int run(Arena *arena, const LayoutOptions *given, int argc, char **argv, Diags *diags) {
+static int run(Arena *arena, LayoutOptions *given, int argc, char **argv, Diags *diags) {
+  if (argc == 2 && !given->type && notation_is_of_scales(argv[1])) given->type = "byte";
   const bool first = argc > 1 && lays_out_registers(given, argv[1]);
   if (argc == 2 && is_file(argv[1])) return run_file(arena, given, argv[1], diags);
   if (argc == 3 && (first || lays_out_registers(given, argv[2])))

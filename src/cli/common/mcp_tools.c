@@ -183,7 +183,7 @@ static bool piece_is_inside(const char *piece, const char *root) {
 
 // Every end of the text behind one of these characters may be a path; a pipe or stdin is none.
 static bool paths_are_inside(Arena *arena, const char *text, const char *root) {
-  static const char *const around = ":=,@'\" \t";
+  static const char *const around = ":=,@";
   if (!piece_is_inside(text, root)) return false;
   for (const char *at = text; *at; at += strcspn(at, around)) {
     at += strspn(at, around);

@@ -15,9 +15,9 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/diff_side.h"
 #include "cli/common/documents.h"
 #include "cli/common/options.h"
+#include "cli/open/diff_side.h"
 
 CommandRun cmd_diff;
 

@@ -1,7 +1,7 @@
 // Numbers come from the documents of `resources`, `why`, `check` and `open`, which run as processes
 // of their own; registers and spills of a source from ptxas -v, those of a cubin from its sections.
 // What is a fact is told there and nowhere else.
-#include "cli/common/diff_side.h"
+#include "cli/open/diff_side.h"
 
 #include <math.h>
 #include <stdio.h>

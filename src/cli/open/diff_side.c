@@ -236,7 +236,19 @@ static void add_lines(Arena *arena, const JsonValue *root, DiffSide *side) {
   }
 }
 
+// Whether `open` of this build reads capsules: its usage says so.
+static bool reads_capsules(void) {
+  for (int i = 0; i < cli_command_count; i++)
+    if (str_equal(cli_commands[i].name, "open"))
+      return strstr(cli_commands[i].usage, "capsule") || strstr(cli_commands[i].help, "capsule");
+  return false;
+}
+
 static void read_opened(Arena *arena, const DiffAsk *ask, DiffSide *side) {
+  if (side->kind == DIFF_CAPSULE && !reads_capsules()) {
+    side->failed = "gemmview open of this build does not read capsules";
+    return;
+  }
   Words open = {2, {"open", side->text}};
   if (ask->kernel) {
     push(&open, "--kernel");

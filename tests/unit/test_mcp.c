@@ -136,7 +136,7 @@ START_TEST(a_line_beyond_a_mebibyte_is_refused) {
 }
 END_TEST
 
-// What every call would run is looked at here, without running it: words that a mutated request
+// The words that every call would run are looked at here, not run: those that a mutated request
 // becomes are of the tool, allowed, and lead nowhere else. The requests go to the server, too;
 // those that would run a command are left out there.
 enum { MUTANTS = 10000 };

@@ -105,7 +105,7 @@ static void same_table(const RegisterLayout *a, const RegisterLayout *b, const c
   }
 }
 
-// Of a printed block: "= A 32x16 LAYOUT".
+// A line of a printed block: "= A 32x16 LAYOUT".
 static void check_tiled(const char *block, const char *line) {
   char operand[2], shape[32], layout[512];
   Diags diags = diags_new(arena);
@@ -226,7 +226,7 @@ START_TEST(a_local_load_is_counted) {
 }
 END_TEST
 
-// What has to travel, against a count that looks at every pair of places.
+// Elements that have to travel, against a count that looks at every pair of places.
 static void move_by_pairs(const RegisterLayout *from, const RegisterLayout *to, int64_t found[4]) {
   for (int i = 0; i < register_places(to); i++) {
     const RegisterPlace at = register_place_at(to, i);

@@ -22,7 +22,7 @@ typedef struct Attr {
   const struct Attr *item;  // of an object or list
 } Attr;
 
-// What "#name" stands for: the text of its encoding; NULL where it is not known.
+// The meaning of "#name": the text of its encoding; NULL where it is not known.
 typedef struct AttrNames {
   const char *(*text_of)(const void *owner, const char *name);
   const void *owner;

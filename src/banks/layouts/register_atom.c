@@ -81,7 +81,7 @@ static CuteLayout pair(CuteAlgebra *algebra, CuteLayout threads, CuteLayout valu
 
 // ---- version 70 ---------------------------------------------------------------------------------
 
-// Of 8 x 4: a thread has a row of four, or four of a column.
+// An operand of 8 x 4: a thread has a row of four, or four of a column.
 static CuteLayout quad_operand(CuteAlgebra *algebra, bool row) {
   static const int down[2][2] = {{4, 8}, {2, 4}};
   return row ? pair(algebra, cute_leaf(8, 1), cute_leaf(4, 8))

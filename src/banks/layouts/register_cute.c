@@ -1,7 +1,7 @@
 // Coordinates instead of algebra: a thread and a value are taken apart to an element of one atom, a
 // place of the atom among its threads and a repeat, and put together again.
 //
-// What CuTe's thrfrg_A, _B and _C build by divisions is, for mode X of an operand: element i of
+// CuTe's thrfrg_A, _B and _C build this by divisions, for mode X of an operand: element i of
 // the atom, thread t of the ThrX side by side and repeat r are index i + AtomX * (t + ThrX * r),
 // which PermutationX maps within its tile.
 //
@@ -56,7 +56,7 @@ static bool label_is(const char *line, size_t n, const char *label) {
   return *label == '\0';
 }
 
-// What stands behind one of two labels; NULL.
+// The text behind one of two labels; NULL.
 static const char *labelled(Arena *arena, const char *text, const char *a, const char *b) {
   for (const char *line = text; *line; line += *line == '\n') {
     const size_t length = strcspn(line, "\n"), n = strcspn(line, ":\n");

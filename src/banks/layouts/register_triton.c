@@ -417,7 +417,7 @@ static bool build_linear(Reading *reading, const Attr *attr, const Ints *shape) 
 
 // ---- tensor memory ------------------------------------------------------------------------------
 
-// What one block has of it in `own` rows and columns: with 64 rows lanes 0 to 15 of each quarter
+// The part of one block, `own` rows and columns: with 64 rows lanes 0 to 15 of each quarter
 // have them, and the others what lies beside or below.
 static void count_half(RegisterBits *bits, const Ints *own, int columns) {
   enum { HALF = 64, QUARTER_LANES = 16 };

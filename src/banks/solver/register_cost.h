@@ -1,4 +1,4 @@
-// What it costs to bring a tensor from registers to shared memory and back, and from one layout of
+// The cost of bringing a tensor from registers to shared memory and back, and from one layout of
 // registers to another.
 //
 // Accesses are as compilers write them: the widest of 16, 8, 4, … bytes whose registers lie side by

@@ -191,7 +191,7 @@ static int run(Arena *arena, const DiffOptions *given, char **side, const DiffAs
   return shown->verdict == WORSE ? CLI_NO : CLI_OK;
 }
 
-// What stands behind "--" goes to nvcc.
+// Words behind "--" go to nvcc.
 static int flags_at(int argc, char **argv) {
   for (int i = 1; i < argc; i++)
     if (str_equal(argv[i], "--")) return i;

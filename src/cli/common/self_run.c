@@ -47,7 +47,7 @@ static bool take(Stream *stream) {
   return true;
 }
 
-// What ended it: CLI_OK where both streams did.
+// CLI_OK where both streams ended, else the reason.
 static int read_streams(Stream stream[STREAMS], double deadline) {
   while (stream[0].fd >= 0 || stream[1].fd >= 0) {
     struct pollfd wait[STREAMS] = {{stream[0].fd, POLLIN, 0}, {stream[1].fd, POLLIN, 0}};

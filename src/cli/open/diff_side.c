@@ -1,6 +1,6 @@
 // Numbers come from the documents of `resources`, `why`, `check` and `open`, which run as processes
 // of their own; registers and spills of a source from ptxas -v, those of a cubin from its sections.
-// What is a fact is told there and nowhere else.
+// Those commands alone tell facts.
 #include "cli/open/diff_side.h"
 
 #include <math.h>
@@ -292,9 +292,9 @@ static void add_loops(Arena *arena, const JsonValue *root, DiffSide *side) {
   }
 }
 
-// Of a thread: from bit 24 of what the kernel's section says on; where that names its symbol alone
-// (CUDA 13), from the entry of .nv.info for that symbol. An entry is a byte of format, one of
-// attribute, and two of how long its value is; 0x2f is the count of registers.
+// Registers of a thread: from bit 24 on of the info of the kernel's section; where that names its
+// symbol alone (CUDA 13), from the entry of .nv.info for that symbol. An entry is a byte of format,
+// one of attribute, and two of how long its value is; 0x2f is the count of registers.
 static double registers_of(const void *cubin, size_t bytes, const ElfSection *text) {
   enum { REGISTERS_SHIFT = 24, SYMBOL_MASK = 0xffffff, SIZED = 4, REGISTER_COUNT = 0x2f, HEAD = 4 };
   if (text->info >> REGISTERS_SHIFT) return text->info >> REGISTERS_SHIFT;

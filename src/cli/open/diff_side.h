@@ -28,7 +28,7 @@ typedef struct DiffSide {
   DiffMetric metric[DIFF_METRICS_MAX];
 } DiffSide;
 
-// What is asked of both sides.
+// The question that both sides are asked.
 typedef struct DiffAsk {
   int n_words;  // options that `open` or `why` take, handed on
   const char *const *words;

@@ -1,11 +1,11 @@
-// What `layout` shows of a layout of registers: its matrix, what a lane holds, who holds an
+// `layout` shows this of a layout of registers: its matrix, what a lane holds, who holds an
 // element; of two, what the way from one to the other costs.
 #pragma once
 #include "banks/layouts/register_text.h"
 #include "banks/solver/register_cost.h"
 #include "base/form.h"
 
-// What is asked of one layout; NULL: nothing.
+// The questions about one layout; NULL: not asked.
 typedef struct RegisterQuestion {
   const char *lane, *warp, *block, *element;
 } RegisterQuestion;

@@ -159,7 +159,7 @@ static const ShownFile *shown_file(Arena *arena, const Ttgir *ttgir) {
 
 // ---- text ---------------------------------------------------------------------------------------
 
-// Of all slabs that lie one behind the other.
+// Bytes of all slabs that lie one behind the other.
 static int64_t memory_bytes(const ShownUse *shown) {
   const TensorShape *shape = &shown->use->type.shape;
   int64_t bytes = shown->memory->storage_bytes;

@@ -1,4 +1,4 @@
-// What `layout FILE.ttgir` shows: every alias with the tensors that use it, and what the operations
+// `layout FILE.ttgir` shows every alias with the tensors that use it, and what the operations
 // that change a layout cost.
 #pragma once
 #include "banks/layouts/ttgir.h"

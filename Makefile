@@ -66,7 +66,9 @@ WHOLE_FLAGS = $(TEST_INCLUDES) $(SANITIZE)
 TSAN_FLAGS = $(TEST_INCLUDES) -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
-SOURCES      := $(sort $(shell find src -name '*.c'))
+# The library that stands in front of a recorded program is made of files of its own and of pure ones.
+DRIVER_SOURCES := $(sort $(wildcard src/driver/*.c))
+SOURCES      := $(filter-out $(DRIVER_SOURCES),$(sort $(shell find src -name '*.c')))
 LIB_SOURCES  := $(filter-out src/main.c,$(SOURCES)) gen/embed_data.c
 TEST_SOURCES := $(sort $(wildcard tests/unit/*.c))
 FUZZ_NAMES   := $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
@@ -132,7 +134,7 @@ $(1)_COMPILE = $$($(2)) $$(COMMON) $$(INCLUDES) $$($(3))
 $$(eval $$(call text_file,build/$(1)/flags,$(1)_COMPILE))
 build/$(1)/%.o: %.c build/$(1)/flags
 	@mkdir -p $$(@D)
-	$$(call run_quietly,CC $$@,$$($(1)_COMPILE) $$(HOT) $$(QUICK) -c $$< -o $$@)
+	$$(call run_quietly,CC $$@,$$($(1)_COMPILE) $$(HOT) $$(QUICK) $$(EMBED) -c $$< -o $$@)
 build/$(1)/gen/%.o: build/gen/%.c build/$(1)/flags
 	@mkdir -p $$(@D)
 	$$(call run_quietly,CC $$@,$$($(1)_COMPILE) -c $$< -o $$@)
@@ -161,6 +163,32 @@ $(call objects,asan,$(HOT_SOURCES) $(STAND_INS)): HOT = -O3 $(NATIVE) -fomit-fra
 $(call objects,whole,$(HOT_SOURCES)): HOT = -O3
 # Nothing for another machine is compiled before that machine's libraries are here.
 build/$(ARCH)/flags: | build/sysroot-$(ARCH)
+
+# --- the driver of `gemmview record` ------------------------------------------------------------------
+
+# It is loaded by other people's programs, so nothing of it is seen but a driver's own symbols; the
+# program has its bytes inside and writes them where a recorded program finds them.
+DRIVER_PARTS = $(filter src/base/% src/banks/% src/capsule/% src/order/% src/ptx/% src/model/words/% src/model/ir/%,$(SOURCES))
+$(eval $(call text_file,build/gen/driver_parts,DRIVER_PARTS))
+DRIVER_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
+driver_CC = $(CC)
+driver-$(ARCH)_CC = $(CROSS_CC)
+# $(call driver,NAME,LIBRARY): the library, and which configurations have it inside.
+define driver
+$(eval $(call configuration,$(1),$(1)_CC,DRIVER_FLAGS))
+build/$(1)/parts.a: $(call objects,$(1),$(DRIVER_PARTS)) build/gen/driver_parts
+	@rm -f $$@
+	$$(call run_quietly,AR $$@,ar rcs $$@ $$(filter %.o,$$^))
+build/$(1)/libcuda.so.1: $(call objects,$(1),$(DRIVER_SOURCES)) build/$(1)/parts.a
+	$$(call run_quietly,LD $$@,$$($(1)_CC) $(CFLAGS) -shared -Wl$$(comma)-soname$$(comma)libcuda.so.1 \
+	  -Wl$$(comma)-z$$(comma)defs -Wl$$(comma)--gc-sections -Wl$$(comma)-s $$^ -ldl -lpthread -lm -o $$@)
+$(patsubst %,build/%/src/cli/record/driver_bytes.o,$(2)): build/$(1)/libcuda.so.1
+$(patsubst %,build/%/src/cli/record/driver_bytes.o,$(2)): EMBED = '-DGEMMVIEW_DRIVER="build/$(1)/libcuda.so.1"'
+endef
+comma := ,
+$(eval $(call driver,driver,release asan whole tsan fuzz))
+$(eval $(call driver,driver-$(ARCH),$(ARCH)))
+build/driver-$(ARCH)/flags: | build/sysroot-$(ARCH)
 
 $(eval $(call text_file,build/gen/data_files,DATA_FILES))
 build/gen/embed_data.c: build/gen/data_files tools/embed.sh $(DATA_FILES)
@@ -233,7 +261,7 @@ tsan: build/tsan/unit build/tsan/gemmview
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
-PURE = $(foreach folder,banks sass clock order model ptx,src/$(folder)/% $(patsubst %,%/$(folder)/%,$(wildcard src/features/*)))
+PURE = $(foreach folder,banks capsule sass clock order model ptx,src/$(folder)/% $(patsubst %,%/$(folder)/%,$(wildcard src/features/*)))
 CHECKED ?= release
 check-deps: $(call objects,$(CHECKED),$(filter $(PURE),$(SOURCES)))
 	@tools/check_deps.sh $^
@@ -275,7 +303,7 @@ screenshots: build/gemmview
 # --- packages -----------------------------------------------------------------------------------
 
 portable: $(RELEASE_OBJECTS)
-	@CC='$(CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable $^
+	@DRIVER=build/driver/libcuda.so.1 CC='$(CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable $^
 wheel: portable
 	@tools/wheel.sh build/portable build/dist
 deb: build/gemmview
@@ -286,7 +314,7 @@ CROSS_BUILT = build/$(ARCH)/unit build/$(ARCH)/gemmview
 cross-test: export GEMMVIEW_PATIENCE ?= 10
 cross cross-test: export QEMU_LD_PREFIX = $(CURDIR)/build/sysroot-$(ARCH)
 cross: $(CROSS_BUILT)
-	@CC='$(CROSS_CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable-$(ARCH) \
+	@DRIVER=build/driver-$(ARCH)/libcuda.so.1 CC='$(CROSS_CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable-$(ARCH) \
 	  $(call objects,$(ARCH),src/main.c $(LIB_SOURCES))
 	@tools/wheel.sh build/portable-$(ARCH) build/dist
 cross-test: $(CROSS_BUILT)

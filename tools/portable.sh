@@ -75,7 +75,8 @@ mkdir -p "$folder/tests"
 [ -d tests/gpu ] && cp -r tests/gpu "$folder/tests/"
 
 glibc_names() { readelf -W --dyn-syms --version-info "$1" | grep -o '[^ ]*@*GLIBC_[A-Z0-9._]*' | sort -u; }
-for file in "$folder/gemmview" "$folder"/lib/*; do
+# $DRIVER is the library that the program has inside.
+for file in "$folder/gemmview" "$folder"/lib/* "${DRIVER:-}"; do
   [ -f "$file" ] || continue
   newest=$(glibc_names "$file" | sed 's/.*GLIBC_//' | sort -Vu | tail -n 1)
   if [ "$(printf '%s\n%s\n' "$newest" "$oldest_glibc" | sort -V | tail -n 1)" != "$oldest_glibc" ]; then

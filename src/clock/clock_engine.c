@@ -362,7 +362,8 @@ int64_t engine_next(const Engine *e) {
   for (int i = 0; i < e->n_landings; i++) next = sooner(next, e->landing[i].at);
   for (int64_t at = e->now; at < e->now + ENGINE_WHEEL && (next < 0 || at < next); at++)
     if (e->wheel[at % ENGINE_WHEEL] >= 0) return at;
-  if (e->store_free >= (double)e->now) next = sooner(next, (int64_t)e->store_free + 1);
+  // The clock that was just played may have been the last in which stores were under way.
+  if (e->store_free > (double)(e->now - 1)) next = sooner(next, (int64_t)e->store_free + 1);
   return next;
 }
 

@@ -53,9 +53,11 @@ enum { CLOCK_SCHEDULERS_MAX = 4, CLOCK_WARPS_MAX = 64, CLOCK_QUEUE_MAX = 32 };
 
 // The facts of an SM that the engine asks for; clocks are of the SM.
 typedef struct ClockMachine {
+  bool checked;  // measured on a GPU of this architecture
   int schedulers;
   int pipe_clocks[SASS_PIPE_COUNT];  // that a warp's instruction keeps the pipe of its scheduler
   int tensor_half_clocks;            // the same, of an mma.sync of half the depth
+  double f16_sums_share;             // of those clocks, that a product with f16 sums needs
   int branch_clocks;                 // from a branch that is taken, beyond its stall
   int read_window;                   // clocks in which the banks may give an instruction's operands
   int queue;               // instructions of a scheduler that may wait for the shared pipe

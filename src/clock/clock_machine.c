@@ -84,14 +84,25 @@ static bool read_fact(const JsonValue *all, const JsonValue *sources, const Fact
   return true;
 }
 
+const char *clock_machine_borrows(const JsonValue *root, Diags *diags) {
+  const char *arch = NULL;
+  json_optional_string(root, "borrows", &arch, diags);
+  return arch;
+}
+
 bool clock_machine_read(const JsonValue *root, ClockMachine *machine, Diags *diags) {
   const char *keys[N_FACTS];
+  const bool borrows = clock_machine_borrows(root, diags) != NULL;
   const int before = diags->count;
   const JsonValue *sources = json_require_object(root, "sources", diags),
                   *all = json_require_object(root, "facts", diags);
   for (int i = 0; i < N_FACTS; i++) keys[i] = facts[i].key;
-  for (int i = 0; i < SASS_PIPE_COUNT; i++) machine->pipe_clocks[i] = 1;
+  machine->checked = !borrows;
+  if (!borrows) machine->f16_sums_share = 1;
+  for (int i = 0; i < SASS_PIPE_COUNT && !borrows; i++) machine->pipe_clocks[i] = 1;
   json_check_keys(all, keys, N_FACTS, diags);
-  for (int i = 0; i < N_FACTS && all; i++) read_fact(all, sources, &facts[i], machine, diags);
+  for (int i = 0; i < N_FACTS && all; i++)
+    if (!borrows || json_object_get(all, facts[i].key))
+      read_fact(all, sources, &facts[i], machine, diags);
   return diags->count == before;
 }

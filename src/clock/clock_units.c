@@ -10,20 +10,26 @@ bool engine_is_queued(const SassInst *inst) {
   return inst->opcode->pipe == SASS_PIPE_SHARED || inst->opcode->pipe == SASS_PIPE_FAR;
 }
 
-// HMMA of 16-bit operands is 16 deep where bit 75 says so; of tf32 it is 4 deep, not 8, where bit
-// 78 does. Read off nvdisasm (CUDA 13.0): HMMA.1688.F32 and HMMA.1684.F32.TF32 are the half ones.
+// The upper word of HMMA, read off nvdisasm (CUDA 13.0): 16-bit operands are 16 deep where DEEP is
+// set; of TF32 it is 4 deep, not 8, where SHALLOW is. So HMMA.1688.F32 and HMMA.1684.F32.TF32 are
+// the half ones.
+enum { HMMA = 0x03c, DEEP = 1 << 11, F32_SUMS = 1 << 12, SHALLOW = 1 << 14, TF32 = 1 << 19 };
+
 static bool is_half_deep(const SassInst *inst) {
-  enum { HMMA = 0x03c };
-  const uint64_t deep = UINT64_C(1) << 11, shallow = UINT64_C(1) << 14, tf32 = UINT64_C(1) << 19;
   if (inst->opcode->bits != HMMA) return false;
-  return inst->high & tf32 ? (inst->high & shallow) != 0 : !(inst->high & deep);
+  return inst->high & TF32 ? (inst->high & SHALLOW) != 0 : !(inst->high & DEEP);
+}
+
+static bool has_f16_sums(const SassInst *inst) {
+  return inst->opcode->bits == HMMA && !(inst->high & (F32_SUMS | TF32));
 }
 
 // The XU has a queue in front of it, so that an instruction for it keeps nothing busy.
 int engine_pipe_clocks(const ClockMachine *machine, const SassInst *inst) {
   if (inst->opcode->pipe == SASS_PIPE_XU) return 1;
-  return is_half_deep(inst) ? machine->tensor_half_clocks
-                            : machine->pipe_clocks[inst->opcode->pipe];
+  const int clocks =
+      is_half_deep(inst) ? machine->tensor_half_clocks : machine->pipe_clocks[inst->opcode->pipe];
+  return has_f16_sums(inst) ? max_int(1, (int)(clocks * machine->f16_sums_share)) : clocks;
 }
 
 static double latency(const Engine *e, double clocks) { return e->in->loads_are_near ? 1 : clocks; }

@@ -1,7 +1,7 @@
-// Any bytes as a layout of a slab, in every dialect, as a descriptor, as a tensor map, and as an
-// expression in lane, row and col: refused with findings that are safe to print, or a layout whose
-// every byte lies inside its storage, and that solves to the same numbers when it is read again,
-// also from what each dialect that can say it makes of it.
+// Any bytes as a layout of a slab, in every dialect, as a layout of registers, as a descriptor, as
+// a tensor map, and as an expression in lane, row and col: refused with findings that are safe to
+// print, or a layout whose every byte lies inside its storage, and that solves to the same numbers
+// when it is read again, also from what each dialect that can say it makes of it.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,8 +10,10 @@
 #include "banks/engine/formula.h"
 #include "banks/layouts/instruction_descriptor.h"
 #include "banks/layouts/notation.h"
+#include "banks/layouts/register_text.h"
 #include "banks/layouts/smem_descriptor.h"
 #include "banks/layouts/tma_box.h"
+#include "banks/layouts/ttgir.h"
 #include "base/str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -57,6 +59,29 @@ static void try_notation(Arena *arena, const char *text) {
     const Layout *again = said ? notation_parse(arena, &layout->slab, said, &diags) : layout;
     if (!again || !notation_same(again, layout)) abort();
   }
+}
+
+// Registers over a small tensor: every place holds nothing or an element.
+static void try_registers(Arena *arena, const char *text) {
+  static const TensorShape shapes[] = {{0, {0}}, {2, {32, 64}}, {1, {128}}};
+  static const char *const operands[] = {NULL, "A", "S"};
+  for (int i = 0; i < 3; i++) {
+    Diags diags = diags_new(arena);
+    const RegisterAsked asked = {.shape = shapes[i], .operand = operands[i]};
+    if (!register_text_is(text, NULL)) continue;
+    const RegisterLayout *layout = register_text_read(arena, text, &asked, &diags);
+    if (!layout) {
+      check_findings(arena, &diags);
+      continue;
+    }
+    const int n = register_places(layout), size = tensor_size(&layout->shape);
+    for (int place = 0; place < n && place < 1 << 12; place++) {
+      const int element = register_element(layout, register_place_at(layout, place));
+      if (element < -1 || element >= size) abort();
+    }
+  }
+  Diags diags = diags_new(arena);
+  if (!ttgir_read(arena, text, &diags)) check_findings(arena, &diags);
 }
 
 static void try_descriptor(Arena *arena, const char *text) {
@@ -117,6 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const char *text = arena_strndup(arena, (const char *)data, size < 2000 ? size : 2000);
   try_layout(arena, text);
   try_notation(arena, text);
+  try_registers(arena, text);
   try_descriptor(arena, text);
   try_instruction(arena, text);
   try_box(arena, text);

@@ -76,9 +76,11 @@ START_TEST(a_stand_in_says_whose_factors_it_goes_by) {
   fits[CALIBRATION_FAMILY_FMA].error = 0.157;
   const Estimate fitted = estimate_of(fits, property_rung("fp32", "padded", ""));
   ck_assert_str_eq(estimate_said(said, &fitted), "±17 % on 212 points");
-  const Estimate clock = estimate_clocked(&(ClockedSpeed){36.5, 33.2, 40.2});
+  const Estimate clock = estimate_clocked(&(ClockedSpeed){36.5, 33.2, 40.2, false});
   ck_assert_str_eq(estimate_word(&clock), "clock");
   ck_assert_str_eq(estimate_said(said, &clock), "±10 %");
+  const Estimate unchecked = estimate_clocked(&(ClockedSpeed){50, 38.5, 71, true});
+  ck_assert_str_eq(estimate_said(said, &unchecked), "±30 %, published, not checked");
 }
 END_TEST
 

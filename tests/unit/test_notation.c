@@ -505,7 +505,7 @@ START_TEST(what_cannot_be_read_is_named_with_its_column) {
       {"Sw<3,3,3>", "expected \"o\" and the layout"},
       {"Sw<3,3,3> o _0", "expected \"o\" and the layout"},
       {"Sw<3,0,3> o smem_ptr[16b](unset) o (8,64):(64,1)", "takes elements of 2 bytes apart"},
-      {"smem_ptr[12b](unset) o (8,64):(64,1)", "elements have 8, 16"},
+      {"smem_ptr[12b](unset) o (8,64):(64,1)", "elements have 1, 4, 8, 16"},
       {"smem_ptr[16b](0x7f0010) o (8,64):(64,1)", "no multiple of 1024"},
       {"composition((6,2):(8,2), 4:4)", "do not divide evenly"},
       {"logical_divide((8,64):(64,1))", "column 29: expected \",\""},

@@ -291,7 +291,7 @@ START_TEST(promises_are_on_one_scale) {
   Results *results = &session->results;
   const Trial *up = advice_find(session->advice, KNOB_BM, 1);
   const Estimate own = session_stand_in(session, session->now.picture->model);
-  const ClockedSpeed here = {30, 27, 33}, there = {31, 28, 34};
+  const ClockedSpeed here = {30, 27, 33, false}, there = {31, 28, 34, false};
   results_add_clock(results, session->now.picture->key, &here);
   ck_assert_int_eq(session_estimate(session, session->now.picture->model).by, ESTIMATE_CLOCK);
   Promise promise = promise_of(results, &session->now.pictured, &own, up);

@@ -219,7 +219,7 @@ START_TEST(bad_files_are_refused) {
   static const struct {
     const char *arguments, *says;
   } bad[] = {
-      {"why tests/data/cubins/sm_80.cubin --kernel dots", "there are no clock facts for sm_80"},
+      {"why tests/data/cubins/sm_75.cubin --kernel dots", "there are no clock facts for sm_75"},
       {"why tests/data/cubins/sm_90a.cubin --kernel nothing", "dots, pairs"},
       {"why tests/data/cubins/sm_90a.cubin --kernel dots --trips 0x40", "--trips is"},
       {"why tests/data/cubins/sm_90a.cubin --kernel dots --trips 0x40=0", "--trips is"},

@@ -167,6 +167,14 @@ static bool read_pointer_flag(Cxx *x, const char *word, Str *out) {
   return !x->scan.failed;
 }
 
+// CUTLASS's own atoms are written so, in bits.
+static bool read_bit_pointer(Cxx *x, const char *word, Str *out) {
+  (void)word;
+  take_braces(x);
+  str_add(out, "smem_ptr[1b](unset)");
+  return !x->scan.failed;
+}
+
 static bool read_swizzle(Cxx *x, const char *word, Str *out) {
   (void)word;
   str_add(out, "Sw<");
@@ -317,6 +325,7 @@ static const struct {
     {"make_composed_layout", read_composed},
     {"Swizzle", read_swizzle},
     {"smem_ptr_flag_bits", read_pointer_flag},
+    {"smem_ptr_flag", read_bit_pointer},
     {"GMMA", read_atom},
     {"UMMA", read_atom},
     {"tile_to_shape", read_tile_to_shape},

@@ -211,16 +211,25 @@ static bool read_swizzle(Reader *r, CutePart *part) {
   return scan_expect(&r->scan, ">");
 }
 
-// "smem_ptr[16b](unset)", "smem_ptr[16b](0x7f0c00000400)": what comes before it is of bytes.
+static bool is_element_bits(long long bits) {
+  static const int known[] = {1, 4, 8, 16, 32, 64, 128};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (bits == known[i]) return true;
+  return false;
+}
+
+// "smem_ptr[16b](unset)", "smem_ptr[16b](0x7f0c00000400)", or "smem_ptr" alone, which does not say
+// what it points to: what comes before it is of bytes.
 static bool read_pointer(Reader *r, CuteText *out) {
   long long bits;
+  for (int i = 0; i < out->n; i++) out->part[i].bytes = true;
+  if (scan_peek(&r->scan) == 'o') return true;
   if (!scan_expect(&r->scan, "[") || !scan_number(&r->scan, "bits of an element", &bits) ||
       !scan_expect(&r->scan, "b") || !scan_expect(&r->scan, "]") || !scan_expect(&r->scan, "("))
     return false;
-  if (bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128)
-    return scan_refuse(&r->scan, "elements have 8, 16, 32, 64 or 128 bits here");
+  if (!is_element_bits(bits))
+    return scan_refuse(&r->scan, "elements have 1, 4, 8, 16, 32, 64 or 128 bits here");
   out->element_bits = (int)bits;
-  for (int i = 0; i < out->n; i++) out->part[i].bytes = true;
   if (scan_take(&r->scan, "unset")) return scan_expect(&r->scan, ")");
   char *end;
   unsigned long long address = strtoull(r->scan.at, &end, 16);

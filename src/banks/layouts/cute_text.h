@@ -3,7 +3,8 @@
 //   (_8,_64):(_64,_1)    ((8,16),64):((64,512),1)    a layout; "_" is as good as none
 //   (8,64):LayoutRight   (8,64):LayoutLeft           its strides by name
 //   Sw<3,3,3> o _0 o (_8,_64):(_64,_1)               a swizzle of element offsets
-//   Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)     of bytes, elements of 16 bits
+//   Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)     of bytes, elements of 16 bits; of 1 or
+//                                                    4 bits strides count those
 //   (_4,_2):(_2,_1) o (_2,_2):(_1,_4)                any layouts, the last one is applied first
 //   logical_divide((8,64):(64,1), <4:1, 16:1>)       also zipped_, tiled_, flat_divide, logical_,
 //                                                    zipped_, tiled_product, composition,

@@ -22,7 +22,11 @@ enum { ELEM_BYTES_DEFAULT = 2 };
 static const struct {
   bool (*is)(const char *text);
   NotationRead *read;
-} READERS[] = {{cute_text_is, read_cute}, {triton_is, read_triton}, {bases_is, read_bases}};
+} READERS[] = {{scale_is, read_scale},
+               {gluon_is, read_gluon},
+               {cute_text_is, read_cute},
+               {triton_is, read_triton},
+               {bases_is, read_bases}};
 enum { N_READERS = sizeof READERS / sizeof READERS[0] };
 
 static NotationRead *reader_of(const char *text) {
@@ -30,6 +34,8 @@ static NotationRead *reader_of(const char *text) {
     if (READERS[i].is(text)) return READERS[i].read;
   return NULL;
 }
+
+bool notation_is_of_scales(const char *text) { return scale_is(text); }
 
 bool notation_is(const char *text) { return reader_of(text) != NULL; }
 

@@ -11,7 +11,10 @@
 //   nvmma_shared    #ttg.nvmma_shared<{swizzlingByteWidth = 128, …}>
 //   padded_shared   #ttg.padded_shared<[64:+8] {order = [1, 0], shape = [8, 64]}>
 //   shared_linear   #ttg.shared_linear<{offset = [[0, 1], …]}, alignment = 16>
-//   bases           offset=1 -> (0, 1), …                where each bit of the offset comes from
+//                   and Gluon's SwizzledSharedLayout(vec=8, …) and its like
+//   sf:128x4        factors of a block-scaled product, in tiles; sf:128x4,16: of elements, 16
+//   sharing bases           offset=1 -> (0, 1), …                where each bit of the offset comes
+//   from
 //
 // A layout of CuTe has rows and columns so: its first mode runs down, all others across, the
 // fastest first. Of three modes or more the one with stride 1 runs across, if it is not the first,
@@ -40,6 +43,9 @@ bool notation_is_triton(const Notation *notation);
 
 // Whether the text is one of these and none of layout.h's own.
 bool notation_is(const char *text);
+
+// Whether it lays out scale factors, which are bytes.
+bool notation_is_of_scales(const char *text);
 
 // The text must describe `slab`. rows = 0: it has to say its shape itself; elem_bytes = 0: it may
 // say them, and has 2 where it does not. NULL after findings (rules "layout", "slab").

@@ -63,6 +63,16 @@ static const char *with_pointer(Arena *arena, const CuteText *text, int elem_byt
   return out.text;
 }
 
+// Elements that a stride of 0 puts into one place.
+static int shared_of(const CuteText *text) {
+  CuteLayout leaf[CUTE_LEAVES_MAX];
+  const int n = cute_leaves(&text->part[0].layout, leaf);
+  int64_t shared = 1;
+  for (int i = 0; i < n; i++)
+    if (leaf[i].stride == 0) shared *= leaf[i].shape;
+  return (int)min64(shared, CUTE_NUMBER_MAX >> 16);
+}
+
 static LayoutUnit unit_of(const CuteText *text) {
   for (int i = 0; i < text->n; i++)
     if (is_swizzle(&text->part[i]))
@@ -130,11 +140,48 @@ static Matrix matrix_of(Arena *arena, const CuteLayout *domain) {
   return across < 0 ? (Matrix){alone.number, others} : (Matrix){others, alone.number};
 }
 
+// ---- elements of less than a byte ---------------------------------------------------------------
+
+// The layout of groups of `n` neighbours: the mode of stride 1 has fewer of them, other strides are
+// shorter. False where neighbours are not all in one group.
+static bool group_leaves(Arena *arena, const CuteLayout *from, int64_t n, CuteLayout *out) {
+  *out = *from;
+  if (from->rank == 0) {
+    if (from->shape == 1 || from->stride == 0) return true;
+    const bool neighbours = from->stride == 1;
+    if ((neighbours ? from->shape : from->stride) % n) return false;
+    *out = neighbours ? cute_leaf(from->shape / n, 1) : cute_leaf(from->shape, from->stride / n);
+    return true;
+  }
+  CuteLayout *mode = ARENA_ARRAY(arena, CuteLayout, from->rank);
+  for (int i = 0; i < from->rank; i++)
+    if (!group_leaves(arena, &from->mode[i], n, &mode[i])) return false;
+  out->mode = mode;
+  return true;
+}
+
+// Bits become elements of the type that is asked for, two halves of a byte become one.
+static bool widen(Arena *arena, CuteText *text, const char *source, const LayoutSlab *known,
+                  Diags *diags) {
+  if (text->element_bits == 0 || text->element_bits >= 8) return true;
+  const int bits = text->element_bits == 1 ? 8 * (known->elem_bytes ? known->elem_bytes : 2) : 8;
+  CuteLayout whole;
+  if (group_leaves(arena, &text->part[0].layout, bits / text->element_bits, &whole)) {
+    text->part[0].layout = whole;
+    text->element_bits = bits;
+    return true;
+  }
+  diag_add(diags, "layout", "%s: its elements of %d bit%s do not make up whole ones of %d bits",
+           str_sanitise(arena, source), text->element_bits, plural_s(text->element_bits), bits);
+  return false;
+}
+
 // ---- reading ------------------------------------------------------------------------------------
 
 const Layout *read_cute(Arena *arena, const LayoutSlab *known, const char *source, Diags *diags) {
   CuteText text;
   if (!cute_text_parse(arena, source, &text, diags)) return NULL;
+  if (!widen(arena, &text, source, known, diags)) return NULL;
   const Matrix matrix = matrix_of(arena, &text.part[0].layout);
   const Extents said = {cute_size(&matrix.rows), cute_size(&matrix.cols), text.element_bits / 8};
   LayoutSlab slab;
@@ -151,6 +198,7 @@ const Layout *read_cute(Arena *arena, const LayoutSlab *known, const char *sourc
   Layout *layout = ARENA_NEW(arena, Layout);
   *layout = *read;
   layout->unit = unit_of(&text);
+  layout->shared = shared_of(&text);
   layout->other = with_pointer(arena, &text, slab.elem_bytes);
   return layout;
 }

@@ -11,8 +11,10 @@ NotationPrint print_bases;
 
 typedef const Layout *NotationRead(Arena *arena, const LayoutSlab *slab, const char *text,
                                    Diags *diags);
-NotationRead read_cute, read_triton, read_bases;
+NotationRead read_cute, read_triton, read_gluon, read_bases, read_scale;
 bool triton_is(const char *text);
+bool gluon_is(const char *text);
+bool scale_is(const char *text);
 bool bases_is(const char *text);
 
 // A matrix as a text says it; 0: it does not.

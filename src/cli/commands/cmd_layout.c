@@ -4,6 +4,12 @@
 //   gemmview layout 'Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)'
 //   gemmview layout swizzle:3,4,3 --shape 64x64 --to triton
 //   gemmview layout --tma shape=4096x512,box=64x64,swizzle=128B
+//   gemmview layout '#ttg.blocked<{…}>' --shape 64x64 --lane 5     which elements a lane holds
+//   gemmview layout '#ttg.blocked<{…}>' '#ttg.nvidia_mma<{…}>' --shape 64x64
+//   gemmview layout FILE.ttgir                                      every layout of a file
+//
+// A layout of registers is answered by register_view.h, beside another one with what the way
+// between them costs.
 //
 // Where columns lie together and rows do not, accesses are along columns. A dialect that --to asks
 // for and that cannot say the layout says why not, and the exit status is 1.
@@ -12,6 +18,7 @@
 
 #include "banks/engine/unit.h"
 #include "banks/layouts/notation.h"
+#include "banks/layouts/register_cute.h"
 #include "banks/layouts/tma_box.h"
 #include "banks/solver/slab_standard.h"
 #include "base/str.h"
@@ -20,13 +27,17 @@
 #include "cli/common/documents.h"
 #include "cli/common/options.h"
 #include "cli/common/tables/layout_view.h"
+#include "cli/common/tables/register_view.h"
+#include "cli/common/tables/ttgir_view.h"
+#include "cli/open/open_input.h"
 
 CommandRun cmd_layout;
 
 enum { CORNER_ROWS = 8, CORNER_COLS = 16 };
 
 typedef struct LayoutOptions {
-  const char *shape, *type, *to, *tma;
+  const char *shape, *type, *to, *tma, *operand;
+  RegisterQuestion question;
   bool map, json;
 } LayoutOptions;
 
@@ -35,6 +46,13 @@ static const Option OPTIONS[] = {
     {.name = "type", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, type)},
     {.name = "to", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, to)},
     {.name = "tma", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, tma)},
+    {.name = "lane", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, question.lane)},
+    {.name = "warp", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, question.warp)},
+    {.name = "block", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, question.block)},
+    {.name = "element",
+     .kind = OPTION_KIND_TEXT,
+     .offset = offsetof(LayoutOptions, question.element)},
+    {.name = "operand", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, operand)},
     {.name = "map", .kind = OPTION_KIND_FLAG, .offset = offsetof(LayoutOptions, map)},
     OPTION_JSON(LayoutOptions),
 };
@@ -245,10 +263,101 @@ static int run_given(Arena *arena, const LayoutOptions *given, int argc, char **
   return layout_view_status(&shown.view);
 }
 
+// ---- layouts of registers -----------------------------------------------------------------------
+
+static bool ends_with(const char *text, const char *end) {
+  const size_t n = strlen(text), m = strlen(end);
+  return n >= m && !strcmp(text + n - m, end);
+}
+
+static bool is_file(const char *text) {
+  return ends_with(text, ".ttgir") || ends_with(text, ".ttgir.mlir") || ends_with(text, ".ttir") ||
+         ends_with(text, ".mlir");
+}
+
+static int run_file(Arena *arena, const LayoutOptions *given, const char *path, Diags *diags) {
+  size_t bytes;
+  const char *text = open_read_file(arena, path, &bytes, diags);
+  const Ttgir *ttgir = text ? ttgir_read(arena, text, diags) : NULL;
+  if (!ttgir) return cli_fail(diags);
+  return given->json ? ttgir_view_json(arena, ttgir) : ttgir_view_print(arena, ttgir);
+}
+
+// A plain layout of CuTe is one of threads and values where a lane of it is asked for.
+static bool lays_out_registers(const LayoutOptions *given, const char *text) {
+  return register_text_is(text, NULL) ||
+         (cute_text_is(text) && (given->question.lane || given->question.element));
+}
+
+static const RegisterLayout *read_registers(Arena *arena, const LayoutOptions *given,
+                                            const char *text, Diags *diags) {
+  RegisterAsked asked = {.operand = given->operand};
+  if (given->shape && !tensor_shape_parse(given->shape, &asked.shape, diags)) return NULL;
+  return register_text_is(text, NULL) ? register_text_read(arena, text, &asked, diags)
+                                      : register_tv_read(arena, text, &asked.shape, diags);
+}
+
+static int run_registers(Arena *arena, const LayoutOptions *given, const char *text, Diags *diags) {
+  RegisterView view;
+  const RegisterLayout *layout = read_registers(arena, given, text, diags);
+  if (!layout || !register_view_ask(arena, layout, &given->question, &view, diags))
+    return cli_fail(diags);
+  if (given->json)
+    cli_print_document(arena, &register_layout_form, &view, NULL);
+  else
+    register_view_print(&view);
+  return CLI_OK;
+}
+
+static const Layout *read_memory(Arena *arena, const LayoutOptions *given, const char *text,
+                                 Diags *diags) {
+  LayoutSlab slab;
+  return read_slab(given, &slab, diags) ? notation_parse(arena, &slab, text, diags) : NULL;
+}
+
+// The first of the two that lays out registers, and the other one.
+static int run_pair(Arena *arena, const LayoutOptions *given, char **text, Diags *diags) {
+  const bool second = !lays_out_registers(given, text[0]);
+  RegisterPair pair = {.elem_bytes = unit_bytes(given->type ? given->type : "f16", diags)};
+  pair.from = read_registers(arena, given, text[second], diags);
+  if (pair.from && !second && lays_out_registers(given, text[1]))
+    pair.to = read_registers(arena, given, text[1], diags);
+  else if (pair.from)
+    pair.memory = read_memory(arena, given, text[!second], diags);
+  if (pair.memory) pair.elem_bytes = pair.memory->slab.elem_bytes;
+  if (diags->count || !register_pair_count(arena, &pair, diags)) return cli_fail(diags);
+  if (given->json)
+    cli_print_document(arena, &register_pair_form, &pair, NULL);
+  else
+    register_pair_print(arena, &pair);
+  return CLI_OK;
+}
+
+// Whether only layouts of registers answer what is asked.
+static bool asks_registers(const LayoutOptions *given) {
+  const RegisterQuestion *question = &given->question;
+  return question->lane || question->warp || question->block || question->element || given->operand;
+}
+
+static int run(Arena *arena, LayoutOptions *given, int argc, char **argv, Diags *diags) {
+  if (argc == 2 && !given->type && notation_is_of_scales(argv[1])) given->type = "byte";
+  const bool first = argc > 1 && lays_out_registers(given, argv[1]);
+  if (argc == 2 && is_file(argv[1])) return run_file(arena, given, argv[1], diags);
+  if (argc == 3 && (first || lays_out_registers(given, argv[2])))
+    return run_pair(arena, given, &argv[1], diags);
+  if (argc == 2 && first) return run_registers(arena, given, argv[1], diags);
+  if (asks_registers(given)) {
+    diag_add(diags, "usage",
+             "--lane, --warp, --block, --element and --operand ask a layout of registers");
+    return cli_fail(diags);
+  }
+  return run_given(arena, given, argc, argv, diags);
+}
+
 int cmd_layout(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   LayoutOptions given = {0};
   int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
-  return run_given(arena, &given, argc, argv, &diags);
+  return run(arena, &given, argc, argv, &diags);
 }

@@ -17,19 +17,22 @@
 #include "base/watch.h"
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
+#include "cli/open/open_capsule.h"
 #include "cli/open/open_dump.h"
 #include "cli/open/open_limit.h"
 #include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
 #include "cli/open/open_run.h"
 #include "cli/open/open_screen.h"
+#include "cli/record/record_main.h"
 
 CommandRun cmd_open;
 
 typedef struct OpenOptions {
   OpenRequest request;
   OptionList fail_above;
-  bool json, markdown, text, list, opcodes, watch;
+  const char *nvcc;  // flags
+  bool json, markdown, text, list, opcodes, watch, main;
   int64_t before;  // wavefronts of the last run of --watch, −1
 } OpenOptions;
 
@@ -54,6 +57,9 @@ static const Option OPTIONS[] = {
      .hi = 1000000000},
     OPEN("list", FLAG, list),
     OPEN("predict", FLAG, request.predict),
+    OPEN("main", FLAG, main),
+    OPEN("nvcc", TEXT, nvcc),
+    OPEN("compare", FLAG, request.compare),
     OPEN("markdown", FLAG, markdown),
     OPEN("text", FLAG, text),
     OPEN("detail", FLAG, request.detail),
@@ -73,6 +79,7 @@ static void print(const OpenResult *result, OpenOptions *given) {
     open_print_markdown(result);
   else
     open_print_text(result);
+  if (!as_json(given) && !given->markdown) open_print_compared(result);
   if (given->before >= 0 && !as_json(given))
     printf("\n%" PRId64 " -> %" PRId64 " wavefronts\n", given->before, result->lines->wavefronts);
   given->before = result->lines->wavefronts;
@@ -85,7 +92,8 @@ static int judge(const OpenResult *result, const OpenOptions *given, const OpenL
   if (!open_above_limits(result, limits, given->fail_above.count, &above, diags))
     return cli_fail(diags);
   if (result->outcome == PTX_BUDGET) return CLI_TIMEOUT;
-  return open_has_findings(result) || above ? CLI_NO : CLI_OK;
+  const bool differs = result->compared && result->compared->different > 0;
+  return open_has_findings(result) || above || differs ? CLI_NO : CLI_OK;
 }
 
 static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
@@ -138,18 +146,6 @@ static _Noreturn void watch_files(const OpenOptions *given) {
   }
 }
 
-// The compiler's flags stand behind "--".
-static int split_flags(int *argc, char **argv, char ***flags) {
-  for (int i = 1; i < *argc; i++) {
-    if (!str_equal(argv[i], "--")) continue;
-    const int n = *argc - i - 1;
-    *flags = argv + i + 1;
-    *argc = i;
-    return n;
-  }
-  return 0;
-}
-
 // A person at a terminal who asked for no report gets the screen.
 static bool wants_screen(const OpenOptions *given) {
   const bool report = as_json(given) || given->markdown || given->text || given->list ||
@@ -181,6 +177,41 @@ static char **file_first(Arena *arena, int argc, char **argv, const char *file) 
   return words;
 }
 
+// --nvcc's flags stand in front of those behind the dashes.
+static void take_flags(Arena *arena, OpenOptions *given) {
+  int n = 0;
+  if (!given->nvcc) return;
+  char **words = open_split_words(arena, given->nvcc, &n);
+  char **all = ARENA_ARRAY(arena, char *, n + given->request.n_flags + 1);
+  memcpy(all, words, sizeof *all * (size_t)n);
+  if (given->request.n_flags)
+    memcpy(all + n, given->request.flags, sizeof *all * (size_t)given->request.n_flags);
+  given->request.flags = all;
+  given->request.n_flags += n;
+}
+
+// The program that the source is, run and recorded; then its launch, as any capsule.
+static int open_main(Arena *arena, OpenOptions *given, Diags *diags) {
+  OpenRequest *request = &given->request;
+  RecordMain main_ = {.source = request->path,
+                      .flags = given->nvcc,
+                      .words = request->flags,
+                      .kernel = request->kernel,
+                      .launch = request->launch,
+                      .blocks = request->blocks};
+  if (!record_main(arena, &main_, diags)) {
+    if (diags->count > 0) cli_fail(diags);
+    return main_.status;
+  }
+  request->path = main_.capsule;
+  request->launch = request->kernel = NULL;
+  request->flags = NULL;
+  request->n_flags = 0;
+  const int status = open_file(arena, given, diags);
+  record_main_end(&main_);
+  return status;
+}
+
 int cmd_open(Arena *arena, int argc, char **argv) {
   const int n_given = argc;
   char **as_given = ARENA_ARRAY(arena, char *, argc + 1);
@@ -188,7 +219,8 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   OpenOptions given = {.request = {.budget = BUDGET_MILLIONS}, .before = -1};
   OpenRequest *request = &given.request;
-  request->n_flags = split_flags(&argc, argv, &request->flags);
+  request->flags = options_behind(&argc, argv);
+  while (request->flags[request->n_flags]) request->n_flags++;
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (as_json(&given) + given.markdown + given.text > 1) {
@@ -200,12 +232,14 @@ int cmd_open(Arena *arena, int argc, char **argv) {
     return CLI_OK;
   }
   if (argc != 2) {
-    Diag *diag = diag_add(&diags, "usage", "one file is needed: FILE.cu or FILE.ptx");
+    Diag *diag = diag_add(&diags, "usage", "one file is needed: FILE.cu, FILE.ptx or FILE.capsule");
     diag->nearest = "gemmview open kernel.ptx --list";
     return cli_fail(&diags);
   }
   request->path = argv[1];
   request->record = request->detail || !given.json;
+  if (given.main) return open_main(arena, &given, &diags);
+  take_flags(arena, &given);
   const bool once = open_reads_once(argv[1]), is_file = !once && access(argv[1], R_OK) == 0,
              there = is_file || open_is_example(argv[1]);
   if (given.watch && once) {

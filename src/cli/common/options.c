@@ -175,3 +175,13 @@ bool option_check_ptxas_opt(const char *level, Diags *diags) {
   if (*level && !*end) diag->nearest = number < 0 ? "0" : "3";
   return false;
 }
+
+char **options_behind(int *argc, char **argv) {
+  for (int i = 1; i < *argc; i++) {
+    if (!str_equal(argv[i], "--")) continue;
+    char **words = argv + i + 1;
+    *argc = i;
+    return words;
+  }
+  return argv + *argc;
+}

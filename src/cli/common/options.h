@@ -57,6 +57,10 @@ typedef struct Option {
 // or has one it cannot take.
 bool options_parse(const Option *options, int n, void *out, int *argc, char **argv, Diags *diags);
 
+// The words behind "--", which are another program's; *argc ends in front of it. NULL ends them:
+// there may be none.
+char **options_behind(int *argc, char **argv);
+
 // A whole decimal number within lo … hi; otherwise a diagnostic that calls it `what`.
 bool option_parse_int(const char *text, int lo, int hi, const char *what, int *out, Diags *diags);
 // --ptxas-opt: NULL or a level of the assembler, 0 to 3. False after a finding.

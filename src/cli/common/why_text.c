@@ -134,6 +134,8 @@ void why_print(const Why *why) {
          answer->stand_in ? "a calibrated stand-in, nothing was played"
                           : "machine code, played clock by clock");
   if (why->note) printf("%s\n", why->note);
+  if (answer->unchecked)
+    printf("published, not checked: no GPU of %s has been measured\n", answer->target->arch);
   if (answer->assumes_threads)
     printf("the code declares no block size: played with %d threads\n", 32 * answer->warps);
   if (answer->no_clocks) printf("%s\n", answer->no_clocks);

@@ -1,5 +1,6 @@
 // The input of gemmview open: the kernel's text as PTX, the launch, the arguments.
 #pragma once
+#include "capsule/capsule.h"
 #include "ptx/run/machine.h"
 
 typedef struct OpenText {
@@ -9,12 +10,21 @@ typedef struct OpenText {
   // What it is made of: the file, and the headers that nvcc says it read, system headers left out.
   const char *const *files;
   int n_files;
-  int status;  // what the command ends with when there is no text
+  const Capsule *capsule;  // the launch that the text is of; NULL: the file is a text
+  int status;              // what the command ends with when there is no text
 } OpenText;
 
-// FILE.ptx as it is, a pipe or stdin ("-") as PTX too; FILE.cu by nvcc with these flags, without
-// nvcc by NVRTC.
+// FILE.ptx as it is, a pipe or stdin ("-") as PTX too; the PTX of a capsule; FILE.cu by nvcc with
+// these flags, without nvcc by NVRTC.
 OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flags, Diags *diags);
+
+// The architecture that a source is compiled for where no flag says one: "90a", "100a".
+const char *open_arch_of(Arena *arena, const char *path);
+// The words of a text, at its blanks; NULL behind the last.
+char **open_split_words(Arena *arena, const char *text, int *n);
+// nvcc, where GEMMVIEW_NVCC or the path has it; NULL.
+const char *open_find_nvcc(Arena *arena);
+bool open_names_arch(int n_flags, char **flags);
 
 // "grid=8x7x1,block=32x8,smem=0,cluster=2".
 bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags);

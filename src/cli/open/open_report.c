@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/common/documents.h"
+#include "cli/open/open_capsule.h"
 #include "cli/open/open_detail.h"
 #include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
@@ -236,6 +237,7 @@ static void print_heading(const OpenResult *r) {
          str_sanitise(r->arena, r->module->target ? r->module->target : "?"),
          r->as_compiled ? "as compiled (machine code agrees)" : "predicted from PTX");
   if (r->recalled) printf("as last time: %s\n", r->launch_text);
+  if (r->text.capsule) printf("as recorded: %s\n", r->launch_text);
 }
 
 static void print_global(const OpenResult *r) {

@@ -28,6 +28,7 @@ typedef struct OpenResult {
   const OpenBuffer *buffers;  // by parameter
   const struct OpenDump *dumps;
   int n_dumps;
+  const struct OpenCompared *compared;  // NULL: nobody asked
   const PtxTally *tally;
   const PtxLines *lines;
   PtxLaunch launch;

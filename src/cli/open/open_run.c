@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/watch.h"
 #include "cli/common/cli.h"
+#include "cli/open/open_capsule.h"
 #include "cli/open/open_compiled.h"
 #include "cli/open/open_declared.h"
 #include "cli/open/open_detail.h"
@@ -24,10 +25,12 @@ static void say(const OpenRequest *request, const char *what) {
   if (request->detail) fprintf(stderr, "%s\n", what);
 }
 
-// The one that is asked for, else the only one, else that of the last time.
+// The one that was recorded, or is asked for, else the only one, else that of the last time.
 static const PtxFunction *choose_kernel(Arena *arena, const OpenRequest *request,
-                                        const PtxModule *module, Diags *diags) {
+                                        const OpenResult *of, Diags *diags) {
+  const PtxModule *module = of->module;
   Diags others = diags_new(arena);
+  if (of->text.capsule) return ptx_module_kernel(module, of->text.capsule->kernel, diags);
   if (request->kernel) return ptx_module_kernel(module, request->kernel, diags);
   const char *last = open_recall_kernel(arena, request->path);
   const PtxFunction *kernel = last ? ptx_module_kernel(module, last, &others) : NULL;
@@ -47,7 +50,7 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
   out->module = ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
   if (!out->module) return CLI_USAGE;
   if (module_only) return CLI_OK;
-  out->kernel = choose_kernel(arena, request, out->module, diags);
+  out->kernel = choose_kernel(arena, request, out, diags);
   return out->kernel ? CLI_OK : CLI_USAGE;
 }
 
@@ -79,9 +82,26 @@ static PtxOutcome run_blocks(const OpenRequest *request, OpenResult *r, PtxMachi
   return outcome;
 }
 
+static PtxMachine *make_recorded(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
+                                 Diags *diags) {
+  const Capsule *capsule = r->text.capsule;
+  if (given->launch || given->args.count) {
+    diag_add(diags, "usage", "a capsule has its launch and its arguments: no --launch, no --arg");
+    return NULL;
+  }
+  if (!open_capsule_launch(capsule, given->blocks, &r->launch, diags)) return NULL;
+  const char *which = given->blocks ? given->blocks : open_capsule_blocks(capsule);
+  if (!open_read_blocks(which, &r->launch, blocks, diags)) return NULL;
+  r->launch.budget = given->budget * INT64_C(1000000);
+  PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
+  if (machine) r->buffers = open_give_capsule(r->arena, machine, r->kernel, capsule, diags);
+  return r->buffers ? machine : NULL;
+}
+
 // Everything that a launch needs, or findings.
 static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlocks *blocks,
                                 Diags *diags) {
+  if (r->text.capsule) return make_recorded(r, given, blocks, diags);
   if (!given->launch) {
     Diag *diag = diag_add(diags, "usage", "--launch is missing: how %s is launched",
                           ptx_signature_text(r->arena, r->kernel));
@@ -154,12 +174,29 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   find_cures(r);
 }
 
+static bool can_compare(const OpenRequest *given, const Capsule *capsule, Diags *diags) {
+  if (!given->compare || (capsule && capsule->ended)) return true;
+  diag_add(diags, "usage", "--compare: %s",
+           !capsule ? "what a launch left stands in a capsule: gemmview record makes one"
+                    : "the capsule has not what its launch left: it did not end well, or its "
+                      "contents were not to be recorded");
+  return false;
+}
+
+static void compare(OpenResult *r, bool all_blocks) {
+  OpenCompared *compared = ARENA_NEW(r->arena, OpenCompared);
+  *compared = open_compare(r, all_blocks);
+  r->compared = compared;
+}
+
 int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   OpenRequest given = *request;
   const char *memory = open_memory_path(r->arena, r->path, r->kernel->name);
+  const Capsule *capsule = r->text.capsule;
   const bool recalled =
-      (!given.launch || given.args.count == 0) && open_recall(r->arena, memory, &given);
+      !capsule && (!given.launch || given.args.count == 0) && open_recall(r->arena, memory, &given);
   OpenBlocks blocks;
+  if (!can_compare(&given, capsule, diags)) return CLI_USAGE;
   PtxMachine *machine = make_machine(r, &given, &blocks, diags);
   if (!machine || !read_slabs(&given, r, diags)) return CLI_USAGE;
   r->n_dumps = given.dumps.count;
@@ -167,11 +204,13 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   if (!r->dumps) return CLI_USAGE;
   if (given.ncu && !open_read_ncu(r->arena, given.ncu, &r->counted, &r->n_counted, diags))
     return CLI_USAGE;
-  r->launch_text = open_launch_text(r->arena, &given);
+  r->launch_text =
+      capsule ? open_capsule_text(r->arena, capsule) : open_launch_text(r->arena, &given);
   r->recalled = recalled;
   r->detail = given.detail;
-  open_remember(r->arena, memory, &given);
-  if (given.kernel) open_remember_kernel(r->arena, r->path, r->kernel->name);
+  if (!capsule) open_remember(r->arena, memory, &given);
+  if (given.kernel && !capsule) open_remember_kernel(r->arena, r->path, r->kernel->name);
   run_kernel(&given, r, &blocks, machine);
+  if (given.compare) compare(r, blocks.all);
   return CLI_OK;
 }

@@ -261,6 +261,7 @@ static const RecordField speed_fields[] = {
     RECORD_FIELD(ClockedSpeed, tflops, RECORD_POSITIVE),
     RECORD_FIELD(ClockedSpeed, low, RECORD_POSITIVE),
     RECORD_FIELD(ClockedSpeed, high, RECORD_POSITIVE),
+    RECORD_FIELD(ClockedSpeed, unchecked, RECORD_BOOL),
 };
 static const Record speed_record = RECORD_OF(ClockedSpeed, speed_fields);
 

@@ -310,6 +310,8 @@ static const Atom *find_instruction(Arena *arena, const char *text) {
 }
 
 bool atom_parse(const char *text, Atom *out, Diags *diags) {
+  const char *cute = atom_of_cute(diags->arena, text);
+  if (cute) text = cute;
   const Atom *instruction = find_instruction(diags->arena, text);
   if (instruction) {
     *out = *instruction;

@@ -72,6 +72,9 @@ extern const int atom_count;
 // ("mma_m16n8k16_f16") or a whole instruction
 // ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"). False after one diagnostic of rule "atom".
 bool atom_parse(const char *text, Atom *out, Diags *diags);
+// "m16n8k16.f16.f32" of CuTe's "SM80_16x8x16_F32F16F16F32_TN", which atom_parse reads too; NULL: it
+// is no such name.
+const char *atom_of_cute(Arena *arena, const char *text);
 const Atom *atom_find_knob(const char *value);  // "mma_m16n8k16_f16"; NULL: no row has it
 bool atom_has_n(const Atom *row, int n);        // a row with n_step comes with this N
 void atom_set_n(Atom *atom, int n);             // of a row with n_step, a multiple of it

@@ -85,11 +85,36 @@ uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, cons
 typedef void PtxFill(void *self, unsigned char *bytes, int64_t from, int64_t n);
 uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxFill *fill,
                             void *self);
+
+// Memory at an address of its own, below PTX_ADDRESS_MAX, as a recorded program or a driver has it.
+// Nothing of it may overlap other memory of the machine.
+#define PTX_ADDRESS_MAX (UINT64_C(1) << 56)
+enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2 };  // what may be known of a byte
+enum { PTX_PAGE_BYTES = 1 << 16 };
+typedef struct PtxGiven {
+  const char *name;
+  uint64_t address;
+  int64_t bytes;
+  // The caller's, changed in place: the bytes, and what is known of each, with 16 more behind them.
+  unsigned char *memory, *state;
+  PtxFill *fill;  // contents, a page at a time (ptx_machine_filled); NULL: they are there
+  void *self;
+} PtxGiven;
+void ptx_machine_give(PtxMachine *m, const PtxGiven *given);
+// A variable of the module, .global or .const, by its name; it lies at the address too, unless that
+// is 0. False: the module has none of so many bytes.
+bool ptx_machine_give_variable(PtxMachine *m, const PtxGiven *given);
+
 void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes);
+// All parameters at once, as they lie in memory.
+void ptx_machine_params(PtxMachine *m, const void *bytes, int64_t n);
 // What the driver would encode as a tensor map of the box, which tma_box_check() has passed; for a
 // parameter, or for memory. False after a finding.
 bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address, unsigned char map[128],
                         Diags *diags);
+// The same for a map whose 128 bytes somebody else has encoded.
+bool ptx_machine_map(PtxMachine *m, const TmaBox *box, uint64_t address,
+                     const unsigned char map[128], Diags *diags);
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self);
 // Runs a block with the others of its cluster; its own accesses are told to whoever watches.
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);

@@ -121,21 +121,14 @@ static void make_warps(PtxMachine *m) {
   }
 }
 
-static PtxBuffer *add_buffer(PtxMachine *m, const char *name, uint64_t address, int64_t bytes) {
-  PtxBuffer *b = ARENA_NEW(m->arena, PtxBuffer);
-  *b = (PtxBuffer){.name = name, .address = address, .plane = ptx_plane(m->arena, bytes)};
-  b->next = m->buffers;
-  m->buffers = b;
-  return b;
-}
-
 static void place_variables(PtxMachine *m) {
   for (int i = 0; i < m->module->n_variables; i++) {
     const PtxVariable *v = &m->module->variables[i];
     if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST) continue;
     const uint64_t base = v->space == PTX_SPACE_GLOBAL ? PTX_GLOBAL_VARIABLES : PTX_CONST_VARIABLES;
     if (v->bytes == 0) continue;
-    PtxBuffer *b = add_buffer(m, v->name, base + (uint64_t)v->offset, v->bytes);
+    PtxBuffer *b =
+        ptx_buffer_add(m, v->name, base + (uint64_t)v->offset, ptx_plane(m->arena, v->bytes));
     if (v->init) memcpy(b->plane.bytes, v->init, (size_t)v->bytes);
     memset(b->plane.state, PTX_BYTE_WRITTEN, (size_t)v->bytes);
   }
@@ -253,7 +246,7 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
 }
 
 static PtxBuffer *next_buffer(PtxMachine *m, const char *name, int64_t bytes, bool written) {
-  PtxBuffer *b = add_buffer(m, name, m->next_buffer, bytes);
+  PtxBuffer *b = ptx_buffer_add(m, name, m->next_buffer, ptx_plane(m->arena, bytes));
   if (written) b->made = ARENA_ARRAY(m->arena, bool, bytes / PTX_PAGE_BYTES + 1);
   m->next_buffer += (uint64_t)round_up(bytes + (1 << 20), 1 << 20);
   return b;

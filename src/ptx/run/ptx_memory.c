@@ -9,6 +9,14 @@ PtxPlane ptx_plane(Arena *arena, int64_t size) {
                     size};
 }
 
+PtxBuffer *ptx_buffer_add(PtxMachine *m, const char *name, uint64_t address, PtxPlane plane) {
+  PtxBuffer *b = ARENA_NEW(m->arena, PtxBuffer);
+  *b = (PtxBuffer){.name = name, .address = address, .plane = plane};
+  b->next = m->buffers;
+  m->buffers = b;
+  return b;
+}
+
 PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address) {
   for (PtxBuffer *b = m->buffers; b; b = b->next)
     if (address - b->address < (uint64_t)b->plane.size) return b;
@@ -61,6 +69,13 @@ static const struct {
 } windows[] = {{PTX_SPACE_SHARED, PTX_SHARED_WINDOW},
                {PTX_SPACE_LOCAL, PTX_LOCAL_WINDOW},
                {PTX_SPACE_PARAM, PTX_PARAM_WINDOW}};
+
+bool ptx_is_global(uint64_t address) {
+  bool elsewhere = address - PTX_CONST_VARIABLES < PTX_WINDOW_BYTES;
+  for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
+    elsewhere |= address - windows[i].window < PTX_WINDOW_BYTES;
+  return !elsewhere && address >= PTX_PAGE_BYTES;
+}
 
 PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address, int64_t bytes) {
   if (*space == PTX_SPACE_GENERIC) {

@@ -23,13 +23,14 @@ enum {
   PTX_SINK = ~PTX_SPECIAL_sink,
 };
 
-// Addresses. Generic ones of shared and local memory and of parameters lie in windows.
+// Addresses. Generic ones of shared and local memory and of parameters, and variables, lie in
+// windows, above every address that recorded memory may have.
 #define PTX_BUFFERS UINT64_C(0x7f0000000000)
-#define PTX_GLOBAL_VARIABLES UINT64_C(0x7e0000000000)
-#define PTX_CONST_VARIABLES UINT64_C(0x7d0000000000)
-#define PTX_SHARED_WINDOW UINT64_C(0x7a0000000000)
-#define PTX_LOCAL_WINDOW UINT64_C(0x7b0000000000)
-#define PTX_PARAM_WINDOW UINT64_C(0x7c0000000000)
+#define PTX_GLOBAL_VARIABLES UINT64_C(0x1007e0000000000)
+#define PTX_CONST_VARIABLES UINT64_C(0x1007d0000000000)
+#define PTX_SHARED_WINDOW UINT64_C(0x1007a0000000000)
+#define PTX_LOCAL_WINDOW UINT64_C(0x1007b0000000000)
+#define PTX_PARAM_WINDOW UINT64_C(0x1007c0000000000)
 #define PTX_WINDOW_BYTES UINT64_C(0x10000000000)
 // An address of shared memory names the block of the cluster in these bits: its rank and 1; 0 means
 // one's own. Below them lies the offset in that block's memory.
@@ -38,10 +39,6 @@ enum { PTX_RANK_SHIFT = 24, PTX_RANK_BITS = 8 };
 #define PTX_TAGS UINT64_C(0xffff000000000000)
 #define PTX_SLOT_TAG UINT64_C(0x5107000000000000)
 #define PTX_FUNCTION_TAG UINT64_C(0xf0c7000000000000)
-
-// The facts known of a byte.
-enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2 };
-enum { PTX_PAGE_BYTES = 1 << 16 };
 
 // Some memory: its bytes and what is known of each.
 typedef struct PtxPlane {
@@ -236,7 +233,7 @@ struct PtxMachine {
   PtxPlane local, param;      // local: of all threads, one behind the other
   int64_t local_bytes;        // of one thread
   PtxBuffer *buffers, *last_buffer;
-  PtxTensor *tensors;                // the last one first
+  PtxTensor *tensors;
   struct PtxProduct *product_plans;  // of tcgen05.mma, by instruction descriptor
   int64_t n_tensors;
   uint64_t next_buffer;
@@ -347,10 +344,13 @@ typedef struct PtxPlace {
   int64_t offset;                // in the cluster's shared memory
 } PtxPlace;
 PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address, int64_t bytes);
+// Whether a generic address is one of global memory: it lies in no other window.
+bool ptx_is_global(uint64_t address);
 // Makes the pages of a buffer that hold these bytes.
 void ptx_buffer_make(PtxBuffer *b, uint64_t at, int64_t bytes);
 PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address);
 PtxPlane ptx_plane(Arena *arena, int64_t size);
+PtxBuffer *ptx_buffer_add(PtxMachine *m, const char *name, uint64_t address, PtxPlane plane);
 
 // ---- findings.c ---------------------------------------------------------------------------------
 

@@ -359,7 +359,7 @@ void run_isspacep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     const bool in_const = A[l] - PTX_CONST_VARIABLES < PTX_WINDOW_BYTES;
     const bool inside = window                        ? A[l] - window < bytes
                         : i->space == PTX_SPACE_CONST ? in_const
-                                                      : A[l] >= PTX_GLOBAL_VARIABLES;
+                                                      : ptx_is_global(A[l]);
     holds |= (uint32_t)inside << l;
   }
   ptx_put_pred(m, w, &i->groups[0], mask, holds);

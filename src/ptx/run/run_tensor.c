@@ -1,8 +1,9 @@
 // Boxes of tensors, copied by their maps: cp.async.bulk.tensor. (PTX ISA, 9.7.9.27; what a map says
 // is banks/layouts/tma_box.h's business.)
 //
-// A map is 128 bytes that only the driver can write; those of a run name a tensor of the machine by
-// its number. A box is copied where it is issued, as other bulk copies are (run_bulk.c).
+// A map is 128 bytes that only the driver can write, so a tensor of the machine is found by them:
+// recorded ones, or bytes made here, which hold its number. A box is copied where it is issued, as
+// other bulk copies are (run_bulk.c).
 #include "base/str.h"
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
@@ -11,34 +12,38 @@ enum { CHUNK = 16, MAP_BYTES = 128 };
 #define MAP_MAGIC UINT64_C(0x70616d726f736e74)
 
 struct PtxTensor {
+  unsigned char map[MAP_BYTES];
   TmaBox box;
   uint64_t address;
   const Layout *layout;
   struct PtxTensor *next;
 };
 
-bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address,
-                        unsigned char map[MAP_BYTES], Diags *diags) {
+bool ptx_machine_map(PtxMachine *m, const TmaBox *box, uint64_t address,
+                     const unsigned char map[MAP_BYTES], Diags *diags) {
   const Layout *layout = tma_box_layout(m->arena, box, "tma", diags);
   if (!layout) return false;
   PtxTensor *tensor = ARENA_NEW(m->arena, PtxTensor);
-  *tensor = (PtxTensor){*box, address, layout, m->tensors};
+  *tensor = (PtxTensor){.box = *box, .address = address, .layout = layout, .next = m->tensors};
+  memcpy(tensor->map, map, MAP_BYTES);
   m->tensors = tensor;
+  return true;
+}
+
+bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address,
+                        unsigned char map[MAP_BYTES], Diags *diags) {
   const uint64_t words[2] = {MAP_MAGIC, (uint64_t)++m->n_tensors};
   memset(map, 0, MAP_BYTES);
   memcpy(map, words, sizeof words);
-  return true;
+  return ptx_machine_map(m, box, address, map, diags);
 }
 
 static const PtxTensor *tensor_at(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t lane) {
   PtxSpace space = PTX_SPACE_GENERIC;
   const uint64_t address = ptx_access_address(m, w, g, lane);
   const PtxPlace place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, MAP_BYTES);
-  uint64_t words[2] = {0};
-  if (place.bytes) memcpy(words, place.bytes, sizeof words);
-  const PtxTensor *tensor = m->tensors;
-  for (int64_t n = m->n_tensors; tensor && n > (int64_t)words[1]; n--) tensor = tensor->next;
-  if (words[0] == MAP_MAGIC && words[1] > 0 && tensor) return tensor;
+  for (const PtxTensor *t = m->tensors; place.bytes && t; t = t->next)
+    if (memcmp(t->map, place.bytes, MAP_BYTES) == 0) return t;
   ptx_stop(m, w, PTX_FINDING_NOT_RUN, 1u << lane,
            "no tensor map lies at this address: --arg tma:shape=…,box=… makes one");
   return NULL;

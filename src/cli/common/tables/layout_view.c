@@ -2,6 +2,7 @@
 #include "cli/common/tables/layout_view.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "banks/layouts/notation.h"
 #include "base/str.h"
@@ -65,6 +66,19 @@ static void print_unit(const LayoutView *view) {
 
 static const char *yes(bool value) { return value ? "yes" : "no"; }
 
+// Whether what lies in one place is meant to: as many elements in every place that is taken.
+bool layout_view_is_broadcast(const LayoutView *view) {
+  const Layout *layout = view->layout;
+  const int n = layout->slab.rows * layout->slab.row_bytes;
+  if (layout->shared < 2) return false;
+  int *count = ARENA_ARRAY(view->arena, int, layout->storage_bytes);
+  memset(count, 0, sizeof *count * (size_t)layout->storage_bytes);
+  for (int byte = 0; byte < n; byte++) count[layout->offset_of[byte]]++;
+  for (int place = 0; place < layout->storage_bytes; place++)
+    if (count[place] && count[place] != layout->shared) return false;
+  return true;
+}
+
 void layout_view_print_facts(const LayoutView *view) {
   const LayoutFacts *facts = &view->facts;
   const LayoutSlab *slab = &view->layout->slab;
@@ -77,6 +91,8 @@ void layout_view_print_facts(const LayoutView *view) {
   print_unit(view);
   if (facts->bijective)
     printf("bijection           yes\n");
+  else if (layout_view_is_broadcast(view))
+    printf("broadcast           %d elements lie in each place\n", view->layout->shared);
   else
     printf("bijection           no: %s and %s both lie at byte %d\n",
            place_of(view, facts->clash[0]), place_of(view, facts->clash[1]),
@@ -176,7 +192,7 @@ static const int *map_of(const LayoutView *view) {
 #include "base/form_make.h"
 
 int layout_view_status(const LayoutView *view) {
-  if (view->facts.bijective) return CLI_OK;
+  if (view->facts.bijective || layout_view_is_broadcast(view)) return CLI_OK;
   return cli_error(CLI_USAGE, "not a bijection: %s and %s both lie at byte %d of shared memory",
                    place_of(view, view->facts.clash[0]), place_of(view, view->facts.clash[1]),
                    view->layout->offset_of[view->facts.clash[0]]);

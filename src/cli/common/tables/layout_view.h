@@ -24,6 +24,8 @@ void layout_view_print(const LayoutView *view, bool map);
 void layout_view_print_facts(const LayoutView *view);
 void layout_view_print_groups(const LayoutView *view, bool map);
 void layout_view_print_sites(const LayoutView *view);
+// Elements that lie in one place are meant to: a stride of 0, factors that elements share.
+bool layout_view_is_broadcast(const LayoutView *view);
 extern const Form layout_view_form;
 // CLI_OK, or what a layout that is no bijection ends with, which is said on stderr.
 int layout_view_status(const LayoutView *view);

@@ -28,8 +28,9 @@ enum {
   CODE_MAX = 1 << 16,  // instructions; ptxas makes some thousand of a kernel
 };
 
-static const double model_error = 0.03;  // of the recorded loops that suite clock plays
-static const double kernel_error = 0.1;  // of most of the counted kernels that it plays
+static const double model_error = 0.03;     // of the recorded loops that suite clock plays
+static const double kernel_error = 0.1;     // of most of the counted kernels that it plays
+static const double unchecked_error = 0.3;  // of a GPU that was never measured: a guess
 
 // ---- one loop -----------------------------------------------------------------------------------
 
@@ -63,15 +64,23 @@ static void ask_ifs(Arena *arena, const ClockLoop *in, const Target *target, Clo
   }
 }
 
+static double error_of(const ClockMachine *machine, double error) {
+  return machine->checked ? error : unchecked_error;
+}
+
+static ClockSpan span_around(const ClockMachine *machine, double value) {
+  const double error = error_of(machine, kernel_error);
+  return (ClockSpan){value, value * (1 - error), value * (1 + error)};
+}
+
 // The span from near to far loads, widened by what the model is off by.
 static ClockSpan span_of(Arena *arena, const ClockLoop *in, double value) {
   ClockMachine loaded = *in->machine;
   ClockLoop far = *in;
   loaded.far_clocks = loaded.far_load_clocks;
   far.machine = &loaded;
-  const double high = clock_play(arena, &far).clocks;
-  return (ClockSpan){value, value * (1 - model_error),
-                     (high > value ? high : value) * (1 + model_error)};
+  const double high = clock_play(arena, &far).clocks, error = error_of(in->machine, model_error);
+  return (ClockSpan){value, value * (1 - error), (high > value ? high : value) * (1 + error)};
 }
 
 static void play_loop(Arena *arena, const ClockLoop *in, const Target *target, bool what_if,
@@ -233,8 +242,8 @@ static void play_cubin(Arena *arena, const ClockMachine *machine, const ClockAsk
   out->main = find_main(out);
 }
 
-static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *stay, int schedulers,
-                      ClockAnswer *out);
+static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *stay,
+                      const ClockMachine *machine, ClockAnswer *out);
 
 // Turns of all loops; NULL after a sentence where nobody has said how often one of them turns.
 static const int *turns_said(Arena *arena, const ClockAsk *ask, ClockAnswer *out) {
@@ -267,7 +276,7 @@ static void play_launch(Arena *arena, const ClockMachine *machine, const ClockAs
   if (stay.gave_up) return;
   out->blocks = min_int(play.in.resident, play.in.blocks);
   out->n_loops = 0;
-  take_stay(arena, &play, &stay, machine->schedulers, out);
+  take_stay(arena, &play, &stay, machine, out);
 }
 
 static ClockAnswer no_answer(const char *why_not) {
@@ -303,6 +312,7 @@ ClockAnswer clock_answer_cubin(Arena *arena, const unsigned char *cubin, size_t 
   out.target = first_of(targets, sm);
   if (!out.target || !clock_facts_read(arena, out.target, &machine))
     return no_answer(arena_printf(arena, "there are no clock facts for sm_%d", sm));
+  out.unchecked = !machine.checked;
   out.mhz = ask->mhz > 0 ? ask->mhz : out.target->boost_mhz;
   out.kernel = str_line(arena, out.kernel);
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), sm);
@@ -343,15 +353,15 @@ static void take_texts(Arena *arena, const SassResult *sass, ClockAnswer *out) {
 
 // A loop's cost in the kernel: its instructions' clocks, so that they are those of a turn.
 static void take_loop(Arena *arena, const ClockStay *stay, const ClockAnswer *answer, int which,
-                      int schedulers, ClockedLoop *out) {
+                      const ClockMachine *machine, ClockedLoop *out) {
   const int n = answer->code.n;
   double *lost = ARENA_ARRAY(arena, double, n + 1), sum = 0;
   for (int i = out->loop.first; i <= out->loop.last && i < n; i++)
-    sum += stay->turn.lost[i] + stay->turn.executed[i] / schedulers;
+    sum += stay->turn.lost[i] + stay->turn.executed[i] / machine->schedulers;
   const double turn = stay->rounds[which].clocks, scale = sum > 0 ? turn / sum : 0;
   for (int i = out->loop.first; i <= out->loop.last && i < n; i++) {
     lost[i] = stay->turn.lost[i] * scale;
-    out->turn.issued += stay->turn.executed[i] / schedulers * scale;
+    out->turn.issued += stay->turn.executed[i] / machine->schedulers * scale;
     out->turn.lost_to[stay->turn.cause[i]] += lost[i];
   }
   out->turn.clocks = turn;
@@ -359,7 +369,7 @@ static void take_loop(Arena *arena, const ClockStay *stay, const ClockAnswer *an
   out->turn.executed = stay->turn.executed;
   out->turn.cause = stay->turn.cause;
   out->turn.blame = stay->turn.blame;
-  out->clocks = (ClockSpan){turn, turn * (1 - kernel_error), turn * (1 + kernel_error)};
+  out->clocks = span_around(machine, turn);
 }
 
 // Turns of a warp: those that were counted, of all warps and blocks of the SM.
@@ -369,14 +379,14 @@ static double turns_of(const KernelPlay *play, int which) {
   return branch / ways;
 }
 
-static void take_loops(Arena *arena, const KernelPlay *play, const ClockStay *stay, int schedulers,
-                       ClockAnswer *out) {
+static void take_loops(Arena *arena, const KernelPlay *play, const ClockStay *stay,
+                       const ClockMachine *machine, ClockAnswer *out) {
   out->main = -1;
   for (int i = 0; i < play->n_loops; i++) {
     if (!(stay->rounds[i].clocks > 0)) continue;
     ClockedLoop *loop = &out->loop[out->n_loops];
     *loop = (ClockedLoop){.loop = play->loop[i], .turns = turns_of(play, i)};
-    take_loop(arena, stay, out, i, schedulers, loop);
+    take_loop(arena, stay, out, i, machine, loop);
     const double all = loop->turns * loop->turn.clocks;
     if (out->main < 0 || all > out->loop[out->main].turns * out->loop[out->main].turn.clocks)
       out->main = out->n_loops;
@@ -417,10 +427,10 @@ static void ask_kernel_ifs(Arena *arena, const KernelPlay *play, const ClockMach
   }
 }
 
-static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *stay, int schedulers,
-                      ClockAnswer *out) {
+static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *stay,
+                      const ClockMachine *machine, ClockAnswer *out) {
   const double value = stay->turn.clocks;
-  out->clocks = (ClockSpan){value, value * (1 - kernel_error), value * (1 + kernel_error)};
+  out->clocks = span_around(machine, value);
   memcpy(out->stalls, stay->turn.stalls, sizeof out->stalls);
   memcpy(out->lost_to, stay->turn.lost_to, sizeof out->lost_to);
   out->issued = stay->turn.issued;
@@ -431,7 +441,7 @@ static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *sta
     out->cause[i] = stay->turn.cause[i];
     out->blame[i] = stay->turn.blame[i];
   }
-  take_loops(arena, play, stay, schedulers, out);
+  take_loops(arena, play, stay, machine, out);
 }
 
 // Clocks of the kernels beside the main one: sums of parts, for example.
@@ -461,6 +471,7 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   if (stay.gave_up) return no_answer("its warps wait for what nobody brings");
   ClockAnswer out = no_answer(NULL);
   out.kernel = emission->kernel[which].name;
+  out.unchecked = !machine.checked;
   out.target = compiled->target;
   out.mhz = ask->mhz > 0 ? ask->mhz : out.target->boost_mhz;
   out.code = play.code;
@@ -469,7 +480,7 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   out.registers = compiled->resources.n_registers;
   begin_instructions(arena, &out);
   take_texts(arena, sass, &out);
-  take_stay(arena, &play, &stay, machine.schedulers, &out);
+  take_stay(arena, &play, &stay, &machine, &out);
   out.others = clocks_of_others(arena, compiled, emission, texts, &machine, ask->cold);
   const double at_mhz = compiled->traffic.flop / (out.clocks.value + out.others) * 1e-6;
   out.power_share = ask->mhz > 0 ? 1 : power_share(compiled, at_mhz * out.mhz);

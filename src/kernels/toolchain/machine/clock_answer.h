@@ -75,6 +75,7 @@ typedef struct ClockAnswer {
   const char *why_not;    // a sentence where there is nothing; NULL: there is
   bool assumes_threads;   // the code declares no block size; 128 threads were played
   const char *no_clocks;  // a sentence where the launch is known and the kernel has no clocks; NULL
+  bool unchecked;         // the facts of its GPU are published ones, none of it was measured
   bool stand_in;          // clocks and tflops are a calibrated roofline's; there is no code
   const char *kernel;
   const Target *target;

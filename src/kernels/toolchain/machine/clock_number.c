@@ -56,7 +56,7 @@ static ClockNumber *number_of(Arena *arena, const ClockAnswer *answer) {
   const double work = answer->tflops * (clocks->value + answer->others),
                wider = 1 + power_error * (1 - answer->power_share);
   *out = (ClockNumber){.speed = {answer->tflops, work / (clocks->high + answer->others) / wider,
-                                 work / (clocks->low + answer->others) * wider},
+                                 work / (clocks->low + answer->others) * wider, answer->unchecked},
                        .clocks = clocks->value,
                        .mhz = answer->mhz};
   return out;

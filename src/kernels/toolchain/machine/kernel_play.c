@@ -27,7 +27,9 @@ enum {
 };
 enum { SEEN_PIECES = 1 << 18 };
 static const double COPIED_LINE = 0.25;  // clocks: four lines a clock (traffic.c)
-enum { GRID_MAX = 4096 };                // blocks that are measured
+// From Blackwell on parameters stand elsewhere, and uniform loads fetch them.
+enum { FIRST_UNKNOWN = 100 };
+enum { GRID_MAX = 4096 };  // blocks that are measured
 // PAIR: L2 fetches two sectors from DRAM where one is asked for.
 enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PAIR = 64, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
 
@@ -530,6 +532,9 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
   const EmitKernel *kernel = &emission->kernel[which];
   KernelPlay out = {0};
   if (!text.at) return (KernelPlay){.why_not = "the worker sent no machine code"};
+  if (model->target->cc >= FIRST_UNKNOWN)
+    return (KernelPlay){.why_not = arena_printf(arena, "machine code of %s is not followed yet",
+                                                model->target->arch)};
   if (stmt_find_action(model->program->kernel[which].body, ACTION_CLAIM, ROLE_COUNT))
     return (KernelPlay){.why_not = "its blocks claim their work while they run"};
   out.code = sass_decode(arena, text.at, (size_t)(text.end - text.at), model->target->cc);

@@ -28,8 +28,11 @@ Estimate estimate_of(const Calibration *fits, const Model *model) {
 }
 
 Estimate estimate_clocked(const ClockedSpeed *speed) {
-  return (Estimate){
-      .by = ESTIMATE_CLOCK, .tflops = speed->tflops, .low = speed->low, .high = speed->high};
+  return (Estimate){.by = ESTIMATE_CLOCK,
+                    .tflops = speed->tflops,
+                    .low = speed->low,
+                    .high = speed->high,
+                    .unchecked = speed->unchecked};
 }
 
 const char *estimate_word(const Estimate *estimate) {
@@ -52,7 +55,9 @@ char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate) {
     snprintf(out, ESTIMATE_SAID_BYTES, "%.16s on %d points", error, estimate->fit->n);
   else
     snprintf(out, ESTIMATE_SAID_BYTES, "%.16s%s", error,
-             estimate->borrowed ? ", borrowed from H200" : "");
+             estimate->unchecked  ? ", published, not checked"
+             : estimate->borrowed ? ", borrowed from H200"
+                                  : "");
   return out;
 }
 

@@ -13,9 +13,11 @@
 
 typedef enum EstimateBy { ESTIMATE_UNKNOWN, ESTIMATE_STAND_IN, ESTIMATE_CLOCK } EstimateBy;
 
-// All that the clock says of a kernel's machine code, in TFLOP/s.
+// All that the clock says of a kernel's machine code, in TFLOP/s. `unchecked`: no GPU of that
+// architecture has been measured, its facts are published ones.
 typedef struct ClockedSpeed {
   double tflops, low, high;
+  bool unchecked;
 } ClockedSpeed;
 
 typedef struct Estimate {
@@ -25,6 +27,7 @@ typedef struct Estimate {
   // whether they are of another GPU.
   const Calibration *fit;
   bool borrowed;
+  bool unchecked;  // the clock's facts are published ones
 } Estimate;
 
 // The stand-in. `fits`: one for each family, n = 0 where there is none; NULL: of no family. `model`
@@ -35,7 +38,8 @@ Estimate estimate_clocked(const ClockedSpeed *speed);
 const char *estimate_word(const Estimate *estimate);  // "clock", "stand-in", "unknown"
 
 enum { ESTIMATE_SAID_BYTES = 64 };
-// "±10 %", "±17 % on 212 points", "±13 %, borrowed from H200"; gives `out` back. Of a stand-in the
+// "±10 %", "±17 % on 212 points", "±13 %, borrowed from H200", "±30 %, published, not checked";
+// gives `out` back. Of a stand-in the
 // median of what its factors were off by.
 char *estimate_said(char out[ESTIMATE_SAID_BYTES], const Estimate *estimate);
 // "±10 %" alone.

@@ -27,6 +27,7 @@
 #include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
+#include "model/readings/cost/occupancy.h"
 #include "model/readings/derive.h"
 
 enum { REGISTERS_FOR_ADDRESSES = 28, REGISTER_BYTES = 4 };
@@ -119,22 +120,20 @@ static void limit_blocks(Resources *r, int min_blocks, const Target *t) {
   // __launch_bounds__ makes the compiler fit that many blocks, by spilling if it must.
   int64_t fit = t->regs_per_sm / (warps * LANES * (min_blocks ? min_blocks : 1));
   if (each > fit) each = (int)fit;
-  int64_t warp_registers = round_up((int64_t)each * LANES, t->reg_alloc_unit);
+  int64_t warp_registers = occupancy_warp_registers(t, each);
   if (warp_registers * warps > t->regs_per_sm) warp_registers = t->regs_per_sm / warps;
-  int64_t smem = round_up(r->smem_bytes + t->smem_reserved_per_block, t->smem_alloc_unit);
   // Whether a block fits at all is checked as if it had as many warps in every part of the SM. The
   // number of blocks goes by the warps it has, and each part gives its share of the registers to
   // whole warps.
-  int64_t own = ceil_div(r->n_threads, LANES), parts = t->warp_alloc_unit;
+  const int threads = (int)r->n_threads;
   const int64_t columns = r->tensor_columns;
-  int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
   // Blocks of clusters are fewer on an SM than others where that is known.
   const bool of_clusters = r->n_cluster > 1 && target_knows(t->cluster_blocks_per_sm);
   const Limit limit[RESOURCE_LIMITS] = {
-      {"registers", resident / own},
-      {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
+      {"registers", warp_registers ? occupancy_by_registers(t, warp_registers, threads) : 0},
+      {"shared memory", occupancy_by_smem(t, r->smem_bytes)},
       {"tensor memory", columns ? TENSOR_COLUMNS / columns : INT32_MAX},
-      {"threads", t->max_warps_per_sm / own},
+      {"threads", occupancy_by_warps(t, threads)},
       {of_clusters ? "clusters" : "blocks",
        of_clusters ? (int64_t)t->cluster_blocks_per_sm : t->max_blocks_per_sm},
       {"grid", ceil_div(r->n_blocks, t->sm_count)}};

@@ -1,0 +1,113 @@
+// A capsule: one launch of a kernel as it happened, in one file. Reading is bounded and checked: a
+// file that was cut, changed or made up is a finding of rule "capsule", never anything else.
+//
+//   Capsule *capsule = capsule_read(arena, bytes, n, "k.capsule", &diags);     NULL: see diags
+//
+// The capsule points into the bytes, which have to live as long. The file, all numbers little
+// endian:
+//
+//   0   magic, 8 bytes
+//   8   u32 version, u32 number of parts
+//   16  u64 bytes of the file
+//   24  u32 CRC-32 of the table, u32 CRC-32 of the 28 bytes before
+//   32  the table: for each part u32 kind, u32 CRC-32, u64 offset, u64 bytes
+//       the parts, one behind the other, to the end of the file
+//
+// A version that is higher than CAPSULE_VERSION is refused. Parts of a kind that is not known are
+// passed over, so that a version can have more.
+#pragma once
+#include "banks/layouts/tma_box.h"
+
+enum { CAPSULE_VERSION = 1, CAPSULE_MAP_BYTES = 128, CAPSULE_PARAM_BYTES_MAX = 1 << 16 };
+#define CAPSULE_MAGIC "\211gmvcap\n"
+// Addresses end here: what lies above is not memory of a GPU.
+#define CAPSULE_ADDRESS_MAX (UINT64_C(1) << 56)
+
+// The kinds of parts.
+enum {
+  CAPSULE_PART_LAUNCH = 1,
+  CAPSULE_PART_PARAMS = 2,
+  CAPSULE_PART_PTX = 3,
+  CAPSULE_PART_CUBIN = 4,
+  CAPSULE_PART_MEMORY = 5,
+  CAPSULE_PART_MAP = 6,
+};
+
+// A stretch of memory, and how much is known of it.
+typedef enum CapsuleContent {
+  CAPSULE_BYTES,
+  CAPSULE_ZEROS,
+  CAPSULE_UNWRITTEN,  // nothing had been written there
+  CAPSULE_HIDDEN,     // contents that were not to be recorded (--no-data)
+  CAPSULE_LEFT_OUT,   // the blocks that were asked for do not touch it
+  CAPSULE_CONTENTS,
+} CapsuleContent;
+
+typedef struct CapsuleRun {
+  CapsuleContent content;
+  uint64_t from, n;
+  const unsigned char *bytes;  // n of them; NULL but for CAPSULE_BYTES
+} CapsuleRun;
+
+typedef enum CapsuleMemoryKind {
+  CAPSULE_ALLOCATION,
+  CAPSULE_GLOBAL,    // a __device__ variable
+  CAPSULE_CONSTANT,  // a __constant__ one
+  CAPSULE_MEMORY_KINDS,
+} CapsuleMemoryKind;
+
+typedef struct CapsuleMemory {
+  CapsuleMemoryKind kind;
+  const char *name;  // of a variable its symbol
+  uint64_t address, bytes;
+  const CapsuleRun *before;  // all of it, run behind run
+  const CapsuleRun *after;   // what was recorded behind the launch, in order
+  int n_before, n_after;
+} CapsuleMemory;
+
+typedef struct CapsuleMap {
+  unsigned char bytes[CAPSULE_MAP_BYTES];  // as the driver encoded it
+  uint64_t address;
+  const char *text;  // "shape=512x256,box=64x64,swizzle=128B,type=f16,…" (tma_box_parse)
+  TmaBox box;        // the same
+} CapsuleMap;
+
+typedef struct CapsuleParam {
+  uint64_t offset, bytes;
+} CapsuleParam;
+
+typedef struct CapsuleText {
+  const unsigned char *at;  // NULL: none
+  size_t n;
+} CapsuleText;
+
+typedef struct Capsule {
+  const char *kernel;                 // as the machine code has it
+  const char *program;                // the words of the command
+  const char *device;                 // "gemmview's CPU", "NVIDIA H200"
+  const char *blocks;                 // whose memory was kept: "all", "0,0,0"
+  int grid[3], block[3], cluster[3];  // cluster 0: as the kernel says
+  uint64_t smem;                      // dynamic, bytes
+  uint64_t number;                    // which launch of this kernel, from 0
+  bool ended;                         // the launch ended and what it left was recorded
+  bool by_gpu;                        // it ran on a GPU
+  CapsuleText params, ptx, cubin;
+  const CapsuleParam *param;
+  int n_params;
+  CapsuleMemory *memory;  // allocations by rising address, without overlap; then variables
+  int n_memory;
+  CapsuleMap *maps;
+  int n_maps;
+} Capsule;
+
+bool capsule_is(const void *bytes, size_t n);  // whether it begins as one
+Capsule *capsule_read(Arena *arena, const void *bytes, size_t n, const char *what, Diags *diags);
+// Everything that allocations and variables take, in bytes.
+uint64_t capsule_memory_bytes(const Capsule *capsule);
+
+// The file of a capsule, piece by piece, in order; false ends it.
+typedef bool CapsulePut(void *self, const void *bytes, size_t n);
+// False: `put` ended it.
+bool capsule_write(Arena *arena, const Capsule *capsule, CapsulePut *put, void *self);
+
+uint32_t capsule_crc(uint32_t crc, const void *bytes, size_t n);  // begins with 0

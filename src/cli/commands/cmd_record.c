@@ -1,0 +1,156 @@
+// gemmview record: one launch of a program as it happened, into a file that `gemmview open` takes.
+//
+//   gemmview record -- ./program args                       the first launch → program.capsule
+//   gemmview record --kernel 'hgemm*' --launch 3 -o k.capsule -- python3 train.py
+//   gemmview record --list -- ./program                     its launches
+//
+// Standard input and output are the program's. Where there is no GPU, or with --cpu, the launches
+// run on the CPU, as `gemmview open` runs them.
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/options.h"
+#include "cli/record/record_words.h"
+
+CommandRun cmd_record;
+
+typedef struct RecordOptions {
+  RecordRequest request;
+  const char *output, *target;
+  bool list;
+} RecordOptions;
+
+enum { BUDGET_MILLIONS = 2000, LAUNCH_MAX = 1000000000 };
+
+#define RECORD(key, type, field) \
+  { .name = key, .kind = OPTION_KIND_##type, .offset = offsetof(RecordOptions, field) }
+static const Option OPTIONS[] = {
+    RECORD("kernel", TEXT, request.kernel),
+    RECORD("blocks", TEXT, request.blocks),
+    RECORD("cpu", FLAG, request.cpu),
+    RECORD("no-data", FLAG, request.no_data),
+    RECORD("list", FLAG, list),
+    RECORD("target", TEXT, target),
+    {.name = "launch",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(RecordOptions, request.launch),
+     .hi = LAUNCH_MAX},
+    {.name = "budget",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(RecordOptions, request.budget),
+     .lo = 1,
+     .hi = INT_MAX / 1000},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_KIND_TEXT,
+     .offset = offsetof(RecordOptions, output)},
+};
+
+// The program may change its folder: the file is where the command was typed.
+static const char *capsule_path(Arena *arena, const RecordOptions *given) {
+  const char *word = given->request.argv[0], *slash = strrchr(word, '/');
+  const char *name =
+      given->output ? given->output : arena_printf(arena, "%s.capsule", slash ? slash + 1 : word);
+  char here[PATH_MAX];
+  if (name[0] == '/' || !getcwd(here, sizeof here)) return name;
+  return arena_printf(arena, "%s/%s", here, name);
+}
+
+static bool check_blocks(const char *text, Diags *diags) {
+  int at[3], end = -1;
+  if (str_equal(text, "all")) return true;
+  const int n = sscanf(text, "%9d,%9d,%9d%n", &at[0], &at[1], &at[2], &end);
+  if (str_equal(text, "0") ||
+      (n == 3 && end > 0 && !text[end] && at[0] >= 0 && at[1] >= 0 && at[2] >= 0))
+    return true;
+  diag_add(diags, "usage", "--blocks: \"%s\" is neither a block, X,Y,Z, nor all",
+           str_sanitise(diags->arena, text));
+  return false;
+}
+
+// No launch ran, for there was neither a driver nor PTX.
+static bool nothing_to_run(const RecordOutcome *outcome) {
+  const SeenTable *seen = outcome->seen;
+  if (outcome->by_gpu || !seen) return false;
+  if (seen->missed && seen->launches == 0) return true;
+  bool ptx = seen->launches == 0;
+  for (int i = 0; i < SEEN_ROWS; i++) ptx |= seen->rows[i].taken && seen->rows[i].has_ptx;
+  return !ptx;
+}
+
+static int say_nothing_to_run(Arena *arena, const RecordOutcome *outcome) {
+  record_print_launches(arena, outcome);
+  if (outcome->seen->missed)
+    return cli_error(
+        CLI_MISSING,
+        "the program has NVIDIA's runtime in a form that takes NVIDIA's driver alone: "
+        "its symbols are gone, or it was loaded later. Without a GPU, keep the symbols "
+        "(no strip) or link it with nvcc -cudart shared");
+  return cli_error(
+      CLI_MISSING,
+      "there is no GPU here, and no PTX of the kernels in the program: compile it with "
+      "-gencode arch=compute_90,code=compute_90 beside the machine code");
+}
+
+// The exit status where the wanted launch was not there.
+static int say_none(Arena *arena, const RecordOptions *given, const RecordOutcome *outcome) {
+  const SeenTable *seen = outcome->seen;
+  if (seen && seen->failed[0])
+    return cli_error(CLI_NO, "nothing was recorded: %s", str_line(arena, seen->failed));
+  record_print_launches(arena, outcome);
+  if (!seen || seen->loaded == 0)
+    return cli_error(CLI_NO, "the program ended with status %d and asked for no CUDA driver",
+                     outcome->status);
+  if (seen->launches == 0)
+    return cli_error(CLI_NO, "the program ended with status %d and launched no kernel",
+                     outcome->status);
+  if (given->request.kernel)
+    return cli_error(CLI_NO, "no launch %d of a kernel \"%s\": %llu of them, %llu launches in all",
+                     given->request.launch, str_sanitise(arena, given->request.kernel),
+                     (unsigned long long)seen->matched, (unsigned long long)seen->launches);
+  return cli_error(CLI_NO, "no launch %d: there were %llu", given->request.launch,
+                   (unsigned long long)seen->launches);
+}
+
+static int record(Arena *arena, const RecordOptions *given, Diags *diags) {
+  RecordOutcome outcome;
+  if (!record_run(arena, &given->request, &outcome, diags)) return cli_fail(diags);
+  if (nothing_to_run(&outcome)) return say_nothing_to_run(arena, &outcome);
+  if (given->list) {
+    record_print_launches(arena, &outcome);
+    if (outcome.seen && outcome.seen->launches > 0)
+      return given->request.skips ? CLI_OK : outcome.status;
+    return say_none(arena, given, &outcome);
+  }
+  if (!outcome.capsule) return say_none(arena, given, &outcome);
+  record_print_capsule(arena, outcome.capsule);
+  return outcome.status;
+}
+
+int cmd_record(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  RecordOptions given = {.target = "h200", .request = {.blocks = "0", .budget = BUDGET_MILLIONS}};
+  given.request.argv = options_behind(&argc, argv);
+  const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
+  TargetTable targets;
+  if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (argc > 1 || !given.request.argv[0]) {
+    Diag *diag = diag_add(&diags, "usage", "the program stands behind two dashes");
+    diag->nearest = "gemmview record -- ./program";
+    return cli_fail(&diags);
+  }
+  if (!check_blocks(given.request.blocks, &diags) || !cli_targets(arena, &targets, &diags))
+    return cli_fail(&diags);
+  given.request.target = target_find(&targets, given.target, &diags);
+  if (!given.request.target) return cli_fail(&diags);
+  if (!given.list) given.request.capsule = capsule_path(arena, &given);
+  // To see which launches there are takes no results.
+  given.request.skips = given.list && (given.request.cpu || !record_real_driver(arena));
+  return record(arena, &given, &diags);
+}

@@ -1,0 +1,28 @@
+// Runs a program with our driver in front of it, and says which launches it had.
+#pragma once
+#include "base/diag.h"
+#include "driver/seen.h"
+#include "model/words/target.h"
+
+typedef struct RecordRequest {
+  const char *kernel;   // glob; NULL: any
+  const char *capsule;  // the file to write, absolute, with "%p"; NULL: launches are only listed
+  const char *blocks;   // "all", "x,y,z"; whose memory is kept where all would be much
+  int launch;           // which of the kernel's launches, from 0
+  int budget;           // millions of lane instructions of a launch on the CPU
+  bool cpu, no_data, skips;
+  const Target *target;  // what the device without a GPU says of itself
+  char *const *argv;     // the program and its words
+} RecordRequest;
+
+typedef struct RecordOutcome {
+  int status;  // as a shell says it: 128 and the signal
+  bool by_gpu;
+  const SeenTable *seen;  // in the arena
+  const char *capsule;    // the file that was written; NULL
+} RecordOutcome;
+
+// False after a finding: the program was not started.
+bool record_run(Arena *arena, const RecordRequest *request, RecordOutcome *out, Diags *diags);
+// The real driver's file, where it has a GPU; NULL. Asked in a process of its own.
+const char *record_real_driver(Arena *arena);

@@ -1,0 +1,83 @@
+// Rows of the table of launches → text.
+#include "cli/record/record_words.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "capsule/capsule.h"
+#include "cli/open/open_input.h"
+#include "ptx/module/ptx_module.h"
+
+const char *record_demangled(Arena *arena, const char *symbol) {
+  typedef char *Demangle(const char *, char *, size_t *, int *);
+  static Demangle *demangle;
+  static bool asked;
+  if (!asked) {
+    asked = true;
+    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+    if (library) demangle = (Demangle *)dlsym(library, "__cxa_demangle");
+  }
+  int status = 0;
+  char *text = demangle ? demangle(symbol, NULL, NULL, &status) : NULL;
+  const char *kept = str_line(arena, text ? text : symbol);
+  free(text);
+  return kept;
+}
+
+static const char *extents(Arena *arena, const int32_t at[3]) {
+  if (at[2] > 1) return arena_printf(arena, "%dx%dx%d", at[0], at[1], at[2]);
+  if (at[1] > 1) return arena_printf(arena, "%dx%d", at[0], at[1]);
+  return arena_printf(arena, "%d", at[0]);
+}
+
+static int by_count(const void *a, const void *b) {
+  const SeenRow *x = *(const SeenRow *const *)a, *y = *(const SeenRow *const *)b;
+  return (x->count < y->count) - (x->count > y->count);
+}
+
+void record_print_launches(Arena *arena, const RecordOutcome *outcome) {
+  const SeenTable *seen = outcome->seen;
+  const SeenRow **rows = ARENA_ARRAY(arena, const SeenRow *, SEEN_ROWS);
+  int n = 0;
+  for (int i = 0; seen && i < SEEN_ROWS; i++)
+    if (seen->rows[i].taken) rows[n++] = &seen->rows[i];
+  if (n == 0) return;
+  qsort(rows, (size_t)n, sizeof *rows, by_count);
+  fprintf(stderr, "%9s  %-14s %-10s %-8s %8s  %s\n", "launches", "grid", "block", "cluster", "smem",
+          "kernel");
+  for (int i = 0; i < n; i++) {
+    const SeenRow *row = rows[i];
+    fprintf(stderr, "%9" PRIu64 "  %-14s %-10s %-8s %8d  %s%s%s\n", row->count,
+            extents(arena, row->grid), extents(arena, row->block),
+            row->cluster[0] ? extents(arena, row->cluster) : "-", row->smem,
+            record_demangled(arena, row->name),
+            row->note[0]   ? ": "
+            : row->has_ptx ? ""
+                           : ": ",
+            row->note[0]   ? str_line(arena, row->note)
+            : row->has_ptx ? ""
+                           : "no PTX was seen of it");
+  }
+}
+
+void record_print_capsule(Arena *arena, const char *path) {
+  Diags diags = diags_new(arena);
+  size_t n = 0;
+  const char *bytes = open_read_file(arena, path, &n, &diags);
+  const Capsule *c = bytes ? capsule_read(arena, bytes, n, path, &diags) : NULL;
+  if (!c) return;
+  uint64_t contents = 0;
+  for (int i = 0; i < c->n_memory; i++)
+    for (int r = 0; r < c->memory[i].n_before; r++)
+      if (c->memory[i].before[r].content == CAPSULE_BYTES) contents += c->memory[i].before[r].n;
+  fprintf(stderr,
+          "gemmview: %s: %s, grid %s, block %s; %zu bytes: %d allocation%s of %" PRIu64
+          " bytes, contents of %" PRIu64 " of them%s%s\n",
+          str_line(arena, path), record_demangled(arena, c->kernel), extents(arena, c->grid),
+          extents(arena, c->block), n, c->n_memory, plural_s(c->n_memory), capsule_memory_bytes(c),
+          contents, c->ended ? ", and what the launch left" : "",
+          c->ptx.at ? "" : "; there is no PTX of the kernel");
+}

@@ -1,0 +1,10 @@
+// The words for the launches that a program had.
+#pragma once
+#include "cli/record/record_run.h"
+
+// A table on stderr: kernels, how they were launched, how often.
+void record_print_launches(Arena *arena, const RecordOutcome *outcome);
+// "add<float>(float*, int)" of "_Z3addIfEvPT_i"; the name itself where nothing here takes it apart.
+const char *record_demangled(Arena *arena, const char *symbol);
+// The contents of a capsule, told before somebody shares it.
+void record_print_capsule(Arena *arena, const char *path);

@@ -1,0 +1,246 @@
+// A launch: who is launched how, whether it is the wanted one, and who runs it.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "driver/driver_launch.h"
+#include "driver/entry.h"
+
+// A launch as the program asks for it.
+typedef struct Call {
+  void *function;
+  unsigned grid[3], block[3], cluster[3], smem;
+  void *stream, **params, **extra;
+  DriverResult (*run)(void *self);  // asks the real driver
+  void *self;
+} Call;
+
+// ---- parameters ---------------------------------------------------------------------------------
+
+static bool param_at(const DriverRun *run, void *handle, int index, size_t *offset, size_t *bytes) {
+  typedef int Info(void *, size_t, size_t *, size_t *);
+  if (!driver_forwards())
+    return drv_cuFuncGetParamInfo(run->function, (size_t)index, offset, bytes) == DRIVER_OK;
+  Info *of_function = (Info *)driver_real("cuFuncGetParamInfo"),
+       *of_kernel = (Info *)driver_real("cuKernelGetParamInfo");
+  if (!of_function && !of_kernel)  // before CUDA 12.4: as the text has them
+    return drv_cuFuncGetParamInfo(run->function, (size_t)index, offset, bytes) == DRIVER_OK;
+  return (of_function && of_function(handle, (size_t)index, offset, bytes) == DRIVER_OK) ||
+         (of_kernel && of_kernel(handle, (size_t)index, offset, bytes) == DRIVER_OK);
+}
+
+// cuLaunchKernel's `extra`: pairs of a key and a value up to a 0; 1 is the parameters, 2 their
+// bytes.
+static bool take_extra(DriverRun *run, void **extra) {
+  const void *bytes = NULL;
+  size_t n = 0;
+  for (int i = 0; extra[i]; i += 2) {
+    if ((uintptr_t)extra[i] == 1) bytes = extra[i + 1];
+    if ((uintptr_t)extra[i] == 2) n = *(const size_t *)extra[i + 1];
+  }
+  if (n > sizeof run->params || (n && !bytes)) return false;
+  if (n) memcpy(run->params, bytes, n);
+  run->param_bytes = n;
+  return true;
+}
+
+static bool take_params(DriverRun *run, const Call *call) {
+  const int most = (int)(sizeof run->param / sizeof run->param[0]);
+  size_t offset, bytes;
+  for (; run->n_params < most && param_at(run, call->function, run->n_params, &offset, &bytes);
+       run->n_params++) {
+    if (offset > sizeof run->params || bytes > sizeof run->params - offset) return false;
+    run->param[run->n_params].offset = offset;
+    run->param[run->n_params].bytes = bytes;
+    if (!call->params) continue;
+    if (!call->params[run->n_params]) return false;
+    memcpy(run->params + offset, call->params[run->n_params], bytes);
+    if (offset + bytes > run->param_bytes) run->param_bytes = offset + bytes;
+  }
+  return call->params || !call->extra || take_extra(run, call->extra);
+}
+
+// ---- the launch ---------------------------------------------------------------------------------
+
+static void note(SeenRow *row, const char *text) {
+  if (row && text && !row->note[0]) snprintf(row->note, sizeof row->note, "%s", text);
+}
+
+// A program repeats launches to measure them, and a person waits: of the launches behind the
+// recorded one so many seconds are run.
+static bool is_over(void) {
+  enum { BEHIND_SECONDS = 10 };
+  static double since;
+  static bool said;
+  const SeenTable *seen = driver_seen();
+  if (!seen || !seen->written) return false;
+  if (since == 0) since = clock_seconds();
+  if (clock_seconds() - since < BEHIND_SECONDS) return false;
+  if (!said)
+    driver_say(
+        "%d s of launches behind the recorded one have run; the others are left out, and what "
+        "the program says of its results means nothing",
+        BEHIND_SECONDS);
+  return said = true;
+}
+
+static DriverResult run_on_cpu(const DriverRun *run, SeenRow *row) {
+  if (driver_settings()->skips) return DRIVER_OK;
+  if (run->function->kernel) return is_over() ? DRIVER_OK : cpu_run(run);
+  const char *why = run->function->module->image.why_not;
+  note(row, why);
+  driver_say("%s is not run: %s", run->function->name, why ? why : "there is no PTX of it");
+  return DRIVER_NO_BINARY_FOR_GPU;
+}
+
+static DriverResult run_it(const DriverRun *run, SeenRow *row) {
+  const double started = clock_seconds();
+  const DriverResult result = run->run ? run->run(run->self) : run_on_cpu(run, row);
+  if (row && !run->run) row->ms += (clock_seconds() - started) * 1e3;
+  return result;
+}
+
+static bool is_wanted(DriverRun *run, SeenTable *seen) {
+  const DriverSettings *settings = driver_settings();
+  DriverFunction *f = run->function;
+  if (!f->matches)
+    f->matches = driver_name_matches(settings->kernel, f->name) ? NAME_MATCHES : NAME_DIFFERS;
+  if (f->matches == NAME_DIFFERS) return false;
+  run->number = seen ? __atomic_fetch_add(&seen->matched, 1, __ATOMIC_RELAXED) : 0;
+  return settings->capsule && seen && run->number == (uint64_t)settings->launch;
+}
+
+static DriverResult launch(const Call *call) {
+  static DriverRun run;  // the lock is held; 130 kB are too much for a thread of a program
+  run.function = driver_function_of(call->function);
+  if (!run.function) return call->run ? call->run(call->self) : DRIVER_INVALID_HANDLE;
+  run.at = (PtxLaunch){.dynamic_smem = (int)call->smem, .budget = driver_settings()->budget};
+  for (int d = 0; d < 3; d++) {
+    run.at.grid[d] = (int)call->grid[d];
+    run.at.block[d] = (int)call->block[d];
+    run.at.cluster[d] = (int)call->cluster[d];
+  }
+  run.handle = call->function;
+  run.stream = call->stream;
+  run.run = call->run;
+  run.self = call->self;
+  SeenTable *seen = driver_seen();
+  SeenRow *row = driver_seen_row(&run);
+  if (row) row->count++;
+  if (seen) seen->launches++;
+  const bool wanted = is_wanted(&run, seen);
+  if (!wanted && run.run) return run.run(run.self);
+  if (wanted) driver_find_kernel(run.function);
+  run.n_params = 0;
+  run.param_bytes = 0;
+  memset(run.params, 0, sizeof run.params);
+  if (!take_params(&run, call)) return run.run ? run.run(run.self) : DRIVER_INVALID_VALUE;
+  Kept *kept = wanted ? keep_before(&run) : NULL;
+  const DriverResult result = run_it(&run, row);
+  if (kept) keep_after(kept, &run, result == DRIVER_OK);
+  return result;
+}
+
+static int launch_locked(const Call *call) {
+  pthread_mutex_lock(&driver_mutex);
+  const DriverResult result = launch(call);
+  pthread_mutex_unlock(&driver_mutex);
+  return result;
+}
+
+// ---- entries ------------------------------------------------------------------------------------
+
+typedef int LaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                         unsigned, void *, void **, void **);
+typedef int LaunchCooperative(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              unsigned, void *, void **);
+typedef int LaunchEx(const CuLaunchConfig *, void *, void **, void **);
+
+typedef struct RealCall {
+  const char *name;
+  const Call *call;
+  const CuLaunchConfig *config;
+} RealCall;
+
+static DriverResult ask_real(void *self) {
+  const RealCall *real = self;
+  const Call *c = real->call;
+  void *function = driver_real(real->name);
+  if (!function) return DRIVER_NOT_SUPPORTED;
+  if (real->config) return ((LaunchEx *)function)(real->config, c->function, c->params, c->extra);
+  if (str_starts(real->name, "cuLaunchCooperative"))
+    return ((LaunchCooperative *)function)(c->function, c->grid[0], c->grid[1], c->grid[2],
+                                           c->block[0], c->block[1], c->block[2], c->smem,
+                                           c->stream, c->params);
+  return ((LaunchKernel *)function)(c->function, c->grid[0], c->grid[1], c->grid[2], c->block[0],
+                                    c->block[1], c->block[2], c->smem, c->stream, c->params,
+                                    c->extra);
+}
+
+static int launch_as(const char *name, Call call, const CuLaunchConfig *config) {
+  RealCall real = {name, &call, config};
+  if (driver_forwards()) {
+    call.run = ask_real;
+    call.self = &real;
+  }
+  return launch_locked(&call);
+}
+
+static Call plain(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                  unsigned bz, unsigned smem, void *stream, void **params, void **extra) {
+  return (Call){.function = function,
+                .grid = {gx, gy, gz},
+                .block = {bx, by, bz},
+                .smem = smem,
+                .stream = stream,
+                .params = params,
+                .extra = extra};
+}
+
+static Call configured(const CuLaunchConfig *config, void *function, void **params, void **extra) {
+  Call call =
+      plain(function, config->grid_x, config->grid_y, config->grid_z, config->block_x,
+            config->block_y, config->block_z, config->smem_bytes, config->stream, params, extra);
+  for (unsigned i = 0; i < config->n_attributes; i++)
+    if (config->attributes[i].id == CU_ATTRIBUTE_CLUSTER_DIMENSION) {
+      call.cluster[0] = config->attributes[i].value.cluster.x;
+      call.cluster[1] = config->attributes[i].value.cluster.y;
+      call.cluster[2] = config->attributes[i].value.cluster.z;
+    }
+  return call;
+}
+
+int drv_cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                       unsigned by, unsigned bz, unsigned smem, void *stream, void **params,
+                       void **extra) {
+  return launch_as("cuLaunchKernel",
+                   plain(function, gx, gy, gz, bx, by, bz, smem, stream, params, extra), NULL);
+}
+int drv_cuLaunchKernel_ptsz(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                            unsigned by, unsigned bz, unsigned smem, void *stream, void **params,
+                            void **extra) {
+  return launch_as("cuLaunchKernel_ptsz",
+                   plain(function, gx, gy, gz, bx, by, bz, smem, stream, params, extra), NULL);
+}
+int drv_cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
+                                  unsigned bx, unsigned by, unsigned bz, unsigned smem,
+                                  void *stream, void **params) {
+  if (!driver_forwards() && gx * gy * gz > 1)
+    driver_say(
+        "a cooperative launch: its blocks run one after the other here, and a wait of one for "
+        "another does not end");
+  return launch_as("cuLaunchCooperativeKernel",
+                   plain(function, gx, gy, gz, bx, by, bz, smem, stream, params, NULL), NULL);
+}
+int drv_cuLaunchKernelEx(const CuLaunchConfig *config, void *function, void **params,
+                         void **extra) {
+  if (!config) return DRIVER_INVALID_VALUE;
+  return launch_as("cuLaunchKernelEx", configured(config, function, params, extra), config);
+}
+int drv_cuLaunchKernelEx_ptsz(const CuLaunchConfig *config, void *function, void **params,
+                              void **extra) {
+  if (!config) return DRIVER_INVALID_VALUE;
+  return launch_as("cuLaunchKernelEx_ptsz", configured(config, function, params, extra), config);
+}

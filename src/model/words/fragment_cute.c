@@ -1,0 +1,34 @@
+// CuTe's names of atoms in this program's words.
+//
+//   SM80_16x8x16_F32F16F16F32_TN    m16n8k16.f16.f32
+//   SM90_64x128x16_F16F16F16_SS     wgmma.m64n128k16.f16.f16
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "model/words/fragment.h"
+
+enum { WARPGROUP_M = 64, TYPES = 2 };
+
+// The type at the beginning of "F32BF16BF16F32", in small letters; NULL: none begins there.
+static const char *take_type(Arena *arena, const char **at) {
+  static const char *const types[] = {"tf32", "bf16", "f16", "f32", "f64", "e4m3",
+                                      "e5m2", "s32",  "s8",  "u8",  "s4",  "u4"};
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    const size_t n = strlen(types[i]);
+    if (!str_equal_fold(arena_strndup(arena, *at, strnlen(*at, n)), types[i])) continue;
+    *at += n;
+    return types[i];
+  }
+  return NULL;
+}
+
+const char *atom_of_cute(Arena *arena, const char *text) {
+  int arch, m, n, k, used = 0;
+  if (sscanf(text, "SM%4d_%4dx%4dx%4d_%n", &arch, &m, &n, &k, &used) != 4 || !used) return NULL;
+  const char *at = text + used, *type[TYPES];
+  for (int i = 0; i < TYPES; i++)
+    if (!(type[i] = take_type(arena, &at))) return NULL;
+  return arena_printf(arena, "%sm%dn%dk%d.%s.%s", m == WARPGROUP_M ? "wgmma." : "", m, n, k,
+                      type[1], type[0]);
+}

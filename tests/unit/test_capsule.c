@@ -1,0 +1,200 @@
+// A capsule is read back as it was written, and refused by one sentence when it was cut anywhere,
+// changed anywhere, or is newer than its reader.
+#include <check.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "base/str.h"
+#include "capsule_seal.h"
+
+Suite *suite_capsule(void);
+
+enum { BEFORE = 5000, MUTANTS = 4000 };
+
+static Arena *arena;
+static unsigned char contents[BEFORE];
+
+static bool collect(void *self, const void *bytes, size_t n) {
+  str_add_bytes(self, bytes, n);
+  return true;
+}
+
+static Capsule a_capsule(void) {
+  static const CapsuleRun before[] = {{CAPSULE_BYTES, 0, BEFORE, contents},
+                                      {CAPSULE_ZEROS, BEFORE, 100, NULL},
+                                      {CAPSULE_UNWRITTEN, BEFORE + 100, 92, NULL}},
+                          after[] = {{CAPSULE_BYTES, 8, 16, contents}},
+                          whole[] = {{CAPSULE_BYTES, 0, 8, contents}},
+                          hidden[] = {{CAPSULE_HIDDEN, 0, 64, NULL}};
+  static CapsuleMemory memory[] = {
+      {CAPSULE_ALLOCATION, "cudaMalloc 1", 0x7f0000000000, BEFORE + 192, before, after, 3, 1},
+      {CAPSULE_ALLOCATION, "cudaMalloc 2", 0x7f0000010000, 64, hidden, NULL, 1, 0},
+      {CAPSULE_CONSTANT, "weights", 0x7f0000020000, 8, whole, NULL, 1, 0}};
+  static CapsuleMap maps[] = {
+      {.bytes = {1, 2, 3}, .address = 0x7f0000000000, .text = "shape=64x64,box=64x8,type=f16"}};
+  static const CapsuleParam params[] = {{0, 8}, {8, 4}};
+  return (Capsule){.kernel = "_Z3addPf",
+                   .program = "./add 5",
+                   .device = "a GPU",
+                   .blocks = "all",
+                   .grid = {4, 2, 1},
+                   .block = {256, 1, 1},
+                   .smem = 1024,
+                   .number = 3,
+                   .ended = true,
+                   .params = {contents, 12},
+                   .ptx = {(const unsigned char *)".version 8.0", 12},
+                   .param = params,
+                   .n_params = 2,
+                   .memory = memory,
+                   .n_memory = 3,
+                   .maps = maps,
+                   .n_maps = 1};
+}
+
+static Str written;
+
+static void setup(void) {
+  arena = arena_new("test");
+  for (int i = 0; i < BEFORE; i++) contents[i] = (unsigned char)(i * 7);
+  written = str_new(arena);
+  const Capsule capsule = a_capsule();
+  ck_assert(capsule_write(arena, &capsule, collect, &written));
+}
+static void teardown(void) { arena_free(arena); }
+
+static Capsule *read_bytes(Arena *in, const void *bytes, size_t n, const char **why) {
+  Diags diags = diags_new(in);
+  Capsule *capsule = capsule_read(in, bytes, n, "k.capsule", &diags);
+  ck_assert_int_eq(capsule == NULL, diags.count == 1);
+  *why = diags.first ? diags.first->text : "";
+  return capsule;
+}
+
+START_TEST(test_read_back_as_written) {
+  const char *why;
+  const Capsule *c = read_bytes(arena, written.text, written.length, &why);
+  ck_assert_msg(c != NULL, "%s", why);
+  ck_assert_str_eq(c->kernel, "_Z3addPf");
+  ck_assert_str_eq(c->program, "./add 5");
+  ck_assert_int_eq(c->grid[0], 4);
+  ck_assert_int_eq(c->block[0], 256);
+  ck_assert_int_eq(c->cluster[0], 0);
+  ck_assert_uint_eq(c->smem, 1024);
+  ck_assert_uint_eq(c->number, 3);
+  ck_assert(c->ended && !c->by_gpu);
+  ck_assert_int_eq(c->n_params, 2);
+  ck_assert_mem_eq(c->params.at, contents, 12);
+  ck_assert_mem_eq(c->ptx.at, ".version 8.0", 12);
+  ck_assert_ptr_null(c->cubin.at);
+  ck_assert_int_eq(c->n_memory, 3);
+  ck_assert_uint_eq(c->memory[0].bytes, BEFORE + 192);
+  ck_assert_mem_eq(c->memory[0].before[0].bytes, contents, BEFORE);
+  ck_assert_int_eq(c->memory[0].before[2].content, CAPSULE_UNWRITTEN);
+  ck_assert_uint_eq(c->memory[0].after[0].from, 8);
+  ck_assert_str_eq(c->memory[2].name, "weights");
+  ck_assert_int_eq(c->memory[2].kind, CAPSULE_CONSTANT);
+  ck_assert_int_eq(c->n_maps, 1);
+  ck_assert_int_eq((int)c->maps[0].box.box[1], 8);
+  ck_assert_uint_eq(capsule_memory_bytes(c), BEFORE + 192 + 64 + 8);
+}
+END_TEST
+
+START_TEST(test_crc_is_the_known_one) {
+  ck_assert_uint_eq(capsule_crc(0, "123456789", 9), 0xcbf43926);
+  unsigned char many[9000];
+  for (size_t i = 0; i < sizeof many; i++) many[i] = (unsigned char)(i * i);
+  uint32_t slow = 0;
+  for (size_t i = 0; i < sizeof many; i++) slow = capsule_crc(slow, many + i, 1);
+  ck_assert_uint_eq(capsule_crc(0, many, sizeof many), slow);
+}
+END_TEST
+
+START_TEST(test_cut_anywhere_is_refused) {
+  for (size_t n = 0; n < written.length; n++) {
+    Arena *scratch = arena_new("cut");
+    const char *why;
+    unsigned char *cut = malloc(n + 1);  // of its own, so that a byte behind it is seen
+    memcpy(cut, written.text, n);
+    ck_assert_msg(!read_bytes(scratch, cut, n, &why), "cut at %zu", n);
+    free(cut);
+    arena_free(scratch);
+  }
+}
+END_TEST
+
+START_TEST(test_more_behind_it_is_refused) {
+  const char *why;
+  str_add(&written, "x");
+  ck_assert_ptr_null(read_bytes(arena, written.text, written.length, &why));
+  ck_assert_ptr_nonnull(strstr(why, "something was put behind it"));
+}
+END_TEST
+
+START_TEST(test_newer_version_is_refused) {
+  const char *why;
+  written.text[8] = CAPSULE_VERSION + 1;
+  capsule_seal((unsigned char *)written.text, written.length);
+  ck_assert_ptr_null(read_bytes(arena, written.text, written.length, &why));
+  ck_assert_str_eq(why,
+                   "k.capsule: it is of version 2, this gemmview reads version 1: a newer one is "
+                   "needed");
+}
+END_TEST
+
+// One byte changed: a check sum differs, wherever it stands.
+START_TEST(test_any_changed_byte_is_refused) {
+  for (size_t at = 0; at < written.length; at++) {
+    Arena *scratch = arena_new("changed");
+    const char *why;
+    written.text[at] ^= 0x20;
+    ck_assert_msg(!read_bytes(scratch, written.text, written.length, &why), "byte %zu", at);
+    written.text[at] ^= 0x20;
+    arena_free(scratch);
+  }
+}
+END_TEST
+
+// With check sums that are right, what is read still lies inside of the bytes.
+START_TEST(test_mutants_are_read_or_refused) {
+  uint64_t seed = 1;
+  int n_read = 0;
+  for (int round = 0; round < MUTANTS; round++) {
+    Arena *scratch = arena_new("mutant");
+    unsigned char *bytes = malloc(written.length);
+    memcpy(bytes, written.text, written.length);
+    const int changes = 1 + (int)(random_next(&seed) % 3);
+    for (int i = 0; i < changes; i++) {
+      // Contents are most of the file; what says something of them is where it gets interesting.
+      size_t at = (size_t)(random_next(&seed) % written.length);
+      if (round % 2) at = (size_t)(random_next(&seed) % 500);
+      bytes[at] = (unsigned char)(random_next(&seed) % 4 ? random_next(&seed) : 0xff);
+    }
+    capsule_seal(bytes, written.length);
+    const char *why;
+    const Capsule *capsule = read_bytes(scratch, bytes, written.length, &why);
+    n_read += capsule != NULL;
+    if (capsule) capsule_touch(capsule);
+    free(bytes);
+    arena_free(scratch);
+  }
+  ck_assert_int_gt(n_read, MUTANTS / 10);
+  ck_assert_int_lt(n_read, MUTANTS);
+}
+END_TEST
+
+Suite *suite_capsule(void) {
+  Suite *suite = suite_create("capsule");
+  TCase *tc = tcase_create("capsule");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_set_timeout(tc, 60);
+  tcase_add_test(tc, test_read_back_as_written);
+  tcase_add_test(tc, test_crc_is_the_known_one);
+  tcase_add_test(tc, test_cut_anywhere_is_refused);
+  tcase_add_test(tc, test_more_behind_it_is_refused);
+  tcase_add_test(tc, test_newer_version_is_refused);
+  tcase_add_test(tc, test_any_changed_byte_is_refused);
+  tcase_add_test(tc, test_mutants_are_read_or_refused);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

@@ -1,0 +1,379 @@
+// Programs are recorded as they are: behind our driver alone, and behind one that has a GPU. What
+// was recorded opens with nothing typed, and runs to the recorded result.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "capsule/capsule.h"
+#include "cli/open/open_input.h"
+#include "cli_harness.h"
+
+Suite *suite_record(void);
+
+#define DATA "tests/data/record"
+
+static Arena *arena;
+static const char *folder;
+
+static void setup(void) {
+  arena = arena_new("test");
+  folder = arena_strdup(arena, "/tmp/gemmview-record-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp((char *)(uintptr_t)folder));
+  setenv("XDG_STATE_HOME", folder, 1);
+}
+static void teardown(void) {
+  cli_shell(arena, arena_printf(arena, "rm -r %s", folder));
+  arena_free(arena);
+}
+
+static const char *in_folder(const char *name) {
+  return arena_printf(arena, "%s/%s", folder, name);
+}
+
+// False, with the reason on stderr, where there is no such compiler.
+static bool have(const char *compiler, const char *what) {
+  const CliRun run = cli_shell(arena, arena_printf(arena, "command -v %s", compiler));
+  if (run.status != 0) fprintf(stderr, "record: no %s here: %s is left out\n", compiler, what);
+  return cli_has_program() && run.status == 0;
+}
+
+static void compile(const char *command) {
+  const CliRun run = cli_shell(arena, command);
+  ck_assert_msg(run.status == 0, "%s\n%s", command, run.err);
+}
+
+static const char *driver_program(void) {
+  const char *program = in_folder("add");
+  compile(arena_printf(arena, "cc -O1 -o %s " DATA "/driver_add.c -ldl", program));
+  return program;
+}
+
+static CliRun record(const char *options, const char *program) {
+  return cli_run(arena, arena_printf(arena, "record %s -- %s", options, program));
+}
+
+static const Capsule *read_capsule(const char *path) {
+  Diags diags = diags_new(arena);
+  size_t n = 0;
+  const char *bytes = open_read_file(arena, path, &n, &diags);
+  const Capsule *capsule = bytes ? capsule_read(arena, bytes, n, path, &diags) : NULL;
+  ck_assert_msg(capsule != NULL, "%s: %s", path, diags.first ? diags.first->text : "?");
+  return capsule;
+}
+
+static void check_opens_equal(const char *path, const char *equal) {
+  const CliRun open =
+      cli_run(arena, arena_printf(arena, "open %s --text --compare --blocks all", path));
+  ck_assert_msg(open.status == 0, "%s\n%s", open.out, open.err);
+  ck_assert_msg(strstr(open.out, equal) != NULL, "%s", open.out);
+}
+
+static int64_t json_number(const JsonValue *document, const char *key) {
+  Diags diags = diags_new(arena);
+  int64_t value = -1;
+  json_read_int64(json_object_get(document, key), INT64_MIN, INT64_MAX, &value, &diags);
+  return value;
+}
+
+// ---- our driver alone ---------------------------------------------------------------------------
+
+START_TEST(test_driver_program_runs_and_opens) {
+  if (!have("cc", "a program of the driver's functions")) return;
+  const char *program = driver_program(), *path = in_folder("k.capsule");
+  const char *how = _i ? " extra" : "";
+  const CliRun run = record(arena_printf(arena, "--cpu -o %s", path),
+                            arena_printf(arena, "%s " DATA "/add.ptx%s", program, how));
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_str_eq(run.out, "PASS\n");
+  ck_assert_ptr_nonnull(strstr(run.err, "grid 8, block 128"));
+  const Capsule *capsule = read_capsule(path);
+  ck_assert_str_eq(capsule->kernel, "_Z3addIfEvPKT_S2_PS0_i");
+  ck_assert_int_eq(capsule->n_memory, 3);
+  ck_assert_uint_eq(capsule->memory[0].bytes, 4000);
+  ck_assert(capsule->ended && !capsule->by_gpu);
+  // Unwritten memory is known as that: C, wherever it lies.
+  int unwritten = 0;
+  for (int i = 0; i < 3; i++)
+    unwritten += capsule->memory[i].before[0].content == CAPSULE_UNWRITTEN;
+  ck_assert_int_eq(unwritten, 1);
+  check_opens_equal(path, "999 of 999 words that changed are equal");
+  const CliRun json = cli_run(arena, arena_printf(arena, "open %s --compare --json", path));
+  ck_assert_int_eq(json_number(cli_json(arena, &json), "compared_words"), 127);
+  ck_assert_int_eq(json_number(cli_json(arena, &json), "compared_different"), 0);
+}
+END_TEST
+
+static bool collect(void *self, const void *bytes, size_t n) {
+  str_add_bytes(self, bytes, n);
+  return true;
+}
+
+START_TEST(test_other_result_differs) {
+  if (!have("cc", "a program of the driver's functions")) return;
+  const char *path = in_folder("k.capsule");
+  record(arena_printf(arena, "--cpu -o %s", path),
+         arena_printf(arena, "%s " DATA "/add.ptx", driver_program()));
+  Capsule *capsule = (Capsule *)(uintptr_t)read_capsule(path);
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < capsule->memory[i].n_after; k++)
+      ((unsigned char *)(uintptr_t)capsule->memory[i].after[k].bytes)[9] ^= 1;
+  Str out = str_new(arena);
+  ck_assert(capsule_write(arena, capsule, collect, &out));
+  FILE *file = fopen(path, "wb");
+  ck_assert(file && fwrite(out.text, 1, out.length, file) == out.length && fclose(file) == 0);
+  const CliRun open = cli_run(arena, arena_printf(arena, "open %s --text --compare", path));
+  ck_assert_int_eq(open.status, 1);
+  ck_assert_ptr_nonnull(strstr(open.out, "the first that differs: "));
+}
+END_TEST
+
+START_TEST(test_what_is_not_answered_is_named) {
+  if (!have("cc", "a program of the driver's functions")) return;
+  const CliRun run =
+      record("--cpu", arena_printf(arena, "%s " DATA "/add.ptx managed", driver_program()));
+  ck_assert_str_eq(run.out, "801\n");
+  ck_assert_ptr_nonnull(strstr(run.err, "cuMemAllocManaged is not answered without a GPU"));
+  ck_assert_int_eq(run.status, 1);  // no launch
+  ck_assert_ptr_nonnull(strstr(run.err, "launched no kernel"));
+}
+END_TEST
+
+START_TEST(test_no_such_launch_lists_what_there_is) {
+  if (!have("cc", "a program of the driver's functions")) return;
+  const char *program = arena_printf(arena, "%s " DATA "/add.ptx", driver_program());
+  CliRun run = record(arena_printf(arena, "--cpu --launch 1 -o %s", in_folder("k")), program);
+  ck_assert_int_eq(run.status, 1);
+  ck_assert_str_eq(run.out, "PASS\n");
+  ck_assert_ptr_nonnull(strstr(run.err, "no launch 1: there were 1"));
+  ck_assert_ptr_nonnull(strstr(run.err, "add<float>"));
+  run = record(arena_printf(arena, "--cpu --kernel 'sub*' -o %s", in_folder("k")), program);
+  ck_assert_int_eq(run.status, 1);
+  ck_assert_ptr_nonnull(strstr(run.err, "no launch 0 of a kernel \"sub*\": 0 of them"));
+  ck_assert_int_ne(access(in_folder("k"), F_OK), 0);
+  run = record(arena_printf(arena, "--cpu --kernel add -o %s", in_folder("k")), program);
+  ck_assert_int_eq(run.status, 0);
+  run = record("--cpu --list", program);
+  ck_assert_int_eq(run.status, 0);
+  ck_assert_ptr_nonnull(strstr(run.err, "8              128"));
+}
+END_TEST
+
+START_TEST(test_bad_words_are_refused) {
+  if (!cli_has_program()) return;
+  static const char *const wrong[] = {"record", "record ./a", "record --launch x -- true",
+                                      "record --blocks a -- true", "record --target none -- true"};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    const CliRun run = cli_run(arena, wrong[i]);
+    ck_assert_msg(run.status == 2, "%s: %d", wrong[i], run.status);
+  }
+  const CliRun none = record("--cpu", "/nowhere/at/all");
+  ck_assert_int_eq(none.status, 1);
+  ck_assert_ptr_nonnull(strstr(none.err, "cannot be started"));
+  ck_assert_int_eq(record("--cpu", "true").status, 1);
+}
+END_TEST
+
+START_TEST(test_shapes_without_contents) {
+  if (!have("cc", "a program of the driver's functions")) return;
+  const char *path = in_folder("k.capsule");
+  const CliRun run = record(arena_printf(arena, "--cpu --no-data -o %s", path),
+                            arena_printf(arena, "%s " DATA "/add.ptx", driver_program()));
+  ck_assert_msg(run.status == 0, "%s", run.err);
+  const Capsule *capsule = read_capsule(path);
+  for (int i = 0; i < capsule->n_memory; i++) {
+    ck_assert_int_eq(capsule->memory[i].n_after, 0);
+    for (int k = 0; k < capsule->memory[i].n_before; k++)
+      ck_assert_int_ne(capsule->memory[i].before[k].content, CAPSULE_BYTES);
+  }
+  const CliRun open = cli_run(arena, arena_printf(arena, "open %s --text --blocks all", path));
+  ck_assert_msg(open.status == 0, "%s\n%s", open.out, open.err);
+  ck_assert_int_eq(cli_run(arena, arena_printf(arena, "open %s --compare", path)).status, 2);
+}
+END_TEST
+
+START_TEST(test_unfinished_ones_are_not_left) {
+  if (!have("cc", "a program of the driver's functions")) return;
+  const char *program = arena_printf(arena, "%s " DATA "/add.ptx", driver_program());
+  CliRun run = record(arena_printf(arena, "--cpu -o %s/none/k.capsule", folder), program);
+  ck_assert_int_eq(run.status, 1);
+  ck_assert_ptr_nonnull(strstr(run.err, "cannot be written: No such file or directory"));
+  run = record(arena_printf(arena, "--cpu -o %s/k-%%p.capsule", folder), program);
+  ck_assert_int_eq(run.status, 0);
+  run = cli_shell(arena, arena_printf(arena, "ls %s", folder));
+  ck_assert_msg(strstr(run.out, "k-") && strstr(run.out, ".capsule"), "%s", run.out);
+  run = cli_shell(arena, arena_printf(arena, "ls %s | grep part", folder));
+  ck_assert_str_eq(run.out, "");
+}
+END_TEST
+
+START_TEST(test_capsules_that_are_none_are_refused) {
+  if (!have("cc", "a program of the driver's functions")) return;
+  const char *path = in_folder("k.capsule"), *cut = in_folder("cut.capsule");
+  record(arena_printf(arena, "--cpu -o %s", path),
+         arena_printf(arena, "%s " DATA "/add.ptx", driver_program()));
+  cli_shell(arena, arena_printf(arena, "head -c 4000 %s > %s", path, cut));
+  const CliRun open = cli_run(arena, arena_printf(arena, "open %s", cut));
+  ck_assert_int_eq(open.status, 2);
+  ck_assert_ptr_nonnull(strstr(open.err, "it was cut"));
+  ck_assert_int_eq(cli_run(arena, arena_printf(arena, "open %s --arg 3", path)).status, 2);
+}
+END_TEST
+
+// ---- a driver that has a GPU --------------------------------------------------------------------
+
+START_TEST(test_calls_go_on_to_a_real_driver) {
+  if (!have("cc", "a driver with a GPU, made up")) return;
+  const char *program = driver_program(), *path = in_folder("k.capsule");
+  compile(arena_printf(arena,
+                       "cc -O1 -shared -fPIC -Wl,-soname,libcuda.so.1 -o %s/libcuda.so.1 " DATA
+                       "/fake_driver.c",
+                       folder));
+  const char *with = arena_printf(arena, "LD_LIBRARY_PATH=%s $GEMMVIEW record", folder);
+  CliRun run = cli_shell(arena, arena_printf(arena, "%s -o %s -- %s " DATA "/add.ptx%s", with, path,
+                                             program, _i ? " extra" : ""));
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_str_eq(run.out, "PASS\n");
+  ck_assert_ptr_nonnull(strstr(run.err, "the fake GPU ran launch 0"));
+  ck_assert_ptr_null(strstr(run.err, "launch 1"));
+  const Capsule *capsule = read_capsule(path);
+  ck_assert(capsule->by_gpu && capsule->ended);
+  ck_assert_str_eq(capsule->device, "a fake GPU 0");
+  ck_assert_int_eq(capsule->n_memory, 3);
+  check_opens_equal(path, "999 of 999 words that changed are equal");
+  // Calls that are not recorded are the real driver's alone.
+  run = cli_shell(arena, arena_printf(arena, "%s -- %s " DATA "/add.ptx managed", with, program));
+  ck_assert_str_eq(run.out, "4711\n");
+  run = cli_shell(arena, arena_printf(arena, "%s --list -- %s " DATA "/add.ptx", with, program));
+  ck_assert_str_eq(run.out, "PASS\n");
+  run = cli_shell(
+      arena, arena_printf(arena, "%s --cpu -o %s -- %s " DATA "/add.ptx", with, path, program));
+  ck_assert_str_eq(run.out, "PASS\n");
+  ck_assert(!read_capsule(path)->by_gpu);
+}
+END_TEST
+
+// Machine code alone is handed over; the text lies in Triton's cache, beside the same code.
+START_TEST(test_text_of_triton_is_found) {
+  if (!have("cc", "a driver with a GPU, made up")) return;
+  const char *program = driver_program(), *path = in_folder("k.capsule");
+  static const char *const name = "_Z3addIfEvPKT_S2_PS0_i";
+  compile(arena_printf(arena,
+                       "cc -O1 -shared -fPIC -Wl,-soname,libcuda.so.1 -o %s/libcuda.so.1 " DATA
+                       "/fake_driver.c && mkdir -p %s/cache/other %s/cache/hash && "
+                       "echo none > %s/cache/other/%s.cubin && "
+                       "cp tests/data/cubins/sm_100a.cubin %s/cache/hash/%s.cubin && "
+                       "cp " DATA "/add.ptx %s/cache/hash/%s.ptx",
+                       folder, folder, folder, folder, name, folder, name, folder, name));
+  const CliRun run = cli_shell(
+      arena, arena_printf(arena,
+                          "TRITON_CACHE_DIR=%s/cache LD_LIBRARY_PATH=%s $GEMMVIEW record -o %s -- "
+                          "%s tests/data/cubins/sm_100a.cubin",
+                          folder, folder, path, program));
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_ptr_nonnull(read_capsule(path)->cubin.at);
+  check_opens_equal(path, "999 of 999 words that changed are equal");
+}
+END_TEST
+
+// ---- programs that nvcc makes -------------------------------------------------------------------
+
+static const struct {
+  const char *name, *arch, *equal;
+} programs[] = {{"add", "arch=compute_80,code=compute_80", "999 of 999 words"},
+                {"sgemm", "arch=compute_80,code=[compute_80,sm_80]", "4595 of 4595 words"},
+                {"wgmma", "arch=compute_90a,code=compute_90a", "3871 of 3871 words"}};
+
+static const char *nvcc_program(int i, const char *flags) {
+  const char *program = in_folder(programs[i].name);
+  compile(arena_printf(arena, "nvcc -gencode %s -lineinfo %s -o %s " DATA "/%s.cu",
+                       programs[i].arch, flags, program, programs[i].name));
+  return program;
+}
+
+START_TEST(test_program_of_nvcc_passes_its_own_check) {
+  if (!have("nvcc", "a program with NVIDIA's runtime")) return;
+  const char *path = in_folder("k.capsule");
+  const CliRun run = record(arena_printf(arena, "--cpu -o %s", path), nvcc_program(_i, ""));
+  ck_assert_msg(run.status == 0 && str_starts(run.out, "PASS"), "%s\n%s", run.out, run.err);
+  check_opens_equal(path, programs[_i].equal);
+}
+END_TEST
+
+START_TEST(test_later_launch_has_its_own_contents) {
+  if (!have("nvcc", "a program with NVIDIA's runtime")) return;
+  const char *path = in_folder("k.capsule");
+  const CliRun run = record(arena_printf(arena, "--cpu --kernel 'add*' --launch 2 -o %s", path),
+                            arena_printf(arena, "%s 4", nvcc_program(0, "-cudart shared")));
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_str_eq(run.out, "PASS\n");
+  const Capsule *capsule = read_capsule(path);
+  ck_assert_uint_eq(capsule->number, 2);
+  uint64_t b = 0;
+  memcpy(&b, capsule->params.at + 8, sizeof b);
+  for (int i = 0; i < capsule->n_memory; i++) {
+    if (capsule->memory[i].address != b) continue;
+    float value = 0;  // b[5] after two rounds
+    memcpy(&value, capsule->memory[i].before[0].bytes + 20, sizeof value);
+    ck_assert_float_eq(value, 10);
+  }
+}
+END_TEST
+
+START_TEST(test_runtime_without_names_is_told) {
+  if (!have("nvcc", "a program with NVIDIA's runtime")) return;
+  const char *program = nvcc_program(0, "");
+  const CliRun managed = record("--cpu --list", arena_printf(arena, "%s 1 managed", program));
+  ck_assert_ptr_nonnull(strstr(managed.err, "cudaMallocManaged is not answered without a GPU"));
+  ck_assert_ptr_nonnull(strstr(managed.out, "CUDA_ERROR_NOT_SUPPORTED"));
+  ck_assert_ptr_nonnull(strstr(managed.out, "9.0, 132 SMs, 232448 bytes, maps 1"));
+  compile(arena_printf(arena, "strip %s", program));
+  const CliRun run = record("--cpu", program);
+  ck_assert_int_eq(run.status, 3);
+  ck_assert_ptr_nonnull(strstr(run.err, "keep the symbols"));
+}
+END_TEST
+
+// The whole way by one command, and a launch of the program that is not the first.
+START_TEST(test_source_with_a_main_is_opened) {
+  if (!have("nvcc", "a source with a main")) return;
+  const CliRun run = cli_run(arena, "open " DATA
+                                    "/add.cu --text --main --compare --launch 4 "
+                                    "--nvcc '-O2 -DX=1' -- 5");
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_ptr_nonnull(strstr(run.out, "PASS\n"));
+  ck_assert_ptr_nonnull(strstr(run.out, "as recorded: launch 4 of "));
+  ck_assert_ptr_nonnull(strstr(run.out, "add.cu:9 "));
+  ck_assert_ptr_nonnull(strstr(run.out, "127 of 127 words that changed are equal"));
+  ck_assert_ptr_nonnull(strstr(run.err, "add<float>"));
+  const CliRun none = cli_run(arena, "open " DATA "/add.cu --text --main --launch 3");
+  ck_assert_int_eq(none.status, 1);
+  ck_assert_int_eq(cli_run(arena, "open " DATA "/add.ptx.cu --text --main").status, 4);
+}
+END_TEST
+
+Suite *suite_record(void) {
+  Suite *suite = suite_create("record");
+  TCase *tc = tcase_create("record");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_set_timeout(tc, 180);
+  tcase_add_loop_test(tc, test_driver_program_runs_and_opens, 0, 2);
+  tcase_add_test(tc, test_other_result_differs);
+  tcase_add_test(tc, test_what_is_not_answered_is_named);
+  tcase_add_test(tc, test_no_such_launch_lists_what_there_is);
+  tcase_add_test(tc, test_bad_words_are_refused);
+  tcase_add_test(tc, test_shapes_without_contents);
+  tcase_add_test(tc, test_unfinished_ones_are_not_left);
+  tcase_add_test(tc, test_capsules_that_are_none_are_refused);
+  tcase_add_loop_test(tc, test_calls_go_on_to_a_real_driver, 0, 2);
+  tcase_add_test(tc, test_text_of_triton_is_found);
+  tcase_add_loop_test(tc, test_program_of_nvcc_passes_its_own_check, 0,
+                      (int)(sizeof programs / sizeof programs[0]));
+  tcase_add_test(tc, test_later_launch_has_its_own_contents);
+  tcase_add_test(tc, test_runtime_without_names_is_told);
+  tcase_add_test(tc, test_source_with_a_main_is_opened);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

@@ -99,7 +99,8 @@ const char *search_fault_name(SearchFault fault) {
                                                   "one arrival too many",
                                                   "not begun yet",
                                                   "block of the cluster gone",
-                                                  "exit with work in flight"};
+                                                  "exit with work in flight",
+                                                  "seen in one order"};
   return name[fault];
 }
 

@@ -76,6 +76,7 @@ typedef enum SearchFault {
   SEARCH_UNBEGUN,    // an mbarrier that may not be initialised yet, or not for whom it concerns
   SEARCH_GONE,       // a block of the cluster that has ended
   SEARCH_IN_FLIGHT,  // a block ends, and work on its memory does not
+  SEARCH_SEEN,       // the driver's: what a run with values finds in every order
   SEARCH_FAULTS
 } SearchFault;
 

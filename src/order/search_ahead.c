@@ -2,7 +2,8 @@
 // they may possibly get without it, and none of what they may do has to do with it.
 //
 // How far they may get is answered too generously where it cannot be answered at once. A wait is
-// passed if its mbarrier may ever have been in a phase that passes it; bytes that nobody is known
+// passed if its mbarrier may have been in a phase that passes it, not before one that its process
+// knows of already; bytes that nobody is known
 // to expect are not awaited; an mbarrier that may get more arrivals than its phase awaits is wild,
 // and passed by everybody. So whatever they do in some order, they do here (the test against brute
 // force holds that). In a sound ring the answer is exact: who is held back holds up the ring.
@@ -16,7 +17,7 @@
 
 typedef struct AheadBar {
   int64_t pending, bytes;
-  uint32_t phase, seen;  // seen: bit b: it may have been in a phase whose bit is b
+  uint32_t phase;  // the last one that it may get to
   bool wild, used, init;
 } AheadBar;
 
@@ -24,6 +25,8 @@ struct SearchAhead {
   int *at;
   bool *arrived;
   AheadBar *bar;
+  uint32_t
+      *known;  // [processes][mbarriers]: the phase under way, or a later one, when it last went on
   int *there, *released;  // by barrier: how many stand there; went on together
   int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
 };
@@ -33,6 +36,7 @@ SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
   w->at = ARENA_ARRAY(arena, int, search->n_processes + 1);
   w->arrived = ARENA_ARRAY(arena, bool, search->n_processes + 1);
   w->bar = ARENA_ARRAY(arena, AheadBar, search->n_bars + 1);
+  w->known = ARENA_ARRAY(arena, uint32_t, search->n_processes * search->n_bars + 1);
   w->there = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->released = ARENA_ARRAY(arena, int, search->n_meets + 1);
   return w;
@@ -49,6 +53,8 @@ static void begin(const Search *search, SearchState *s, SearchAhead *w) {
     w->at[p] = search_at(s, p);
     w->arrived[p] = search_has_arrived(s, p);
     if (w->arrived[p]) w->there[search_next(search, s, p)->object]++;
+    for (int b = 0; b < search->n_bars && !search->process[p].agent; b++)
+      w->known[p * search->n_bars + b] = search_phases(search, s)[b].phase;
   }
   for (int i = 0; i < search->n_meets; i++) w->there[i] += search_passed(search, s)[i];
   for (int b = 0; b < search->n_bars; b++) {
@@ -56,7 +62,6 @@ static void begin(const Search *search, SearchState *s, SearchAhead *w) {
     w->bar[b] = (AheadBar){.pending = phases->pending,
                            .bytes = phases->bytes,
                            .phase = phases->phase,
-                           .seen = 1u << (phases->phase & 1),
                            .wild = !search_flags(search, s)[b]};
   }
 }
@@ -75,7 +80,6 @@ static void arrive(const Search *search, SearchState *s, SearchAhead *w, const S
   }
   if (bar->wild || bar->pending > 0 || bar->bytes > 0) return;
   bar->phase++;
-  bar->seen |= 1u << (bar->phase & 1);
   bar->pending = search_phases(search, s)[e->object].expected;
 }
 
@@ -99,9 +103,15 @@ static void meet(const Search *search, SearchAhead *w, int held, const SearchEve
   }
 }
 
-static bool passes(const SearchAhead *w, const SearchEvent *e) {
+// Whether the mbarrier may be in a phase that passes a wait; then the earliest such phase has come
+// for whoever has gone on.
+static bool passes(const Search *search, SearchAhead *w, int process, const SearchEvent *e) {
   const AheadBar *bar = &w->bar[e->object];
-  return bar->wild || bar->seen & ~(1u << e->bit);
+  uint32_t *known = &w->known[process * search->n_bars + e->object];
+  const uint32_t phase = *known + ((*known & 1) == e->bit);
+  if (!bar->wild && phase > bar->phase) return false;
+  if (!bar->wild) *known = phase;
+  return true;
 }
 
 // The next event of a process, if it may happen.
@@ -109,7 +119,7 @@ static bool advance(const Search *search, SearchState *s, SearchAhead *w, int p,
   if (w->arrived[p] || w->at[p] == search->process[p].n_events) return false;
   const SearchEvent *e = search_event(search, p, w->at[p]);
   if (e->after && w->at[e->after - 1] <= e->after_at) return false;
-  if (e->kind == SEARCH_WAIT && !passes(w, e)) return false;
+  if (e->kind == SEARCH_WAIT && !passes(search, w, p, e)) return false;
   const int rank = search->process[p].rank;
   if (e->kind == SEARCH_TAKE && w->registers[rank] < e->n) return false;
   if (e->kind == SEARCH_MEET) {

@@ -104,6 +104,11 @@ static int add_access(Maker *m, SearchAccess access) {
   return search_access(m->s, access);
 }
 
+static bool same_slot(const SearchPlace *a, const SearchPlace *b) {
+  return a->rank == b->rank && a->memory == b->memory && a->lo[0] == b->lo[0] &&
+         a->hi[0] == b->hi[0];
+}
+
 static void pend(WarpState *w, int access, OpFamily family, bool registers) {
   if (access < 0 || w->n_pending == PENDING_MAX) return;
   w->pending[w->n_pending++] = (Pending){access, family, w->groups[family].closed, registers};
@@ -152,7 +157,7 @@ static int place_of(Maker *m, const Buffer *buffer, SearchPlace p) {
         memcmp(other->lo, p.lo, sizeof p.lo) == 0 && memcmp(other->hi, p.hi, sizeof p.hi) == 0)
       return i;
   }
-  p.name = place_name(m, buffer, &p);
+  if (buffer) p.name = place_name(m, buffer, &p);
   return search_part(m->s, p);
 }
 
@@ -181,6 +186,7 @@ static int64_t extent_along(const Op *op, const Buffer *buffer, OpUnit unit, int
   return unit == UNIT_ROW ? 16 / dtype_bytes(buffer->type) : op->width;
 }
 
+// The first dimension of a place is the slot: 0 where there is none.
 // Of shared memory what lanes address, or a box covers; of a tile that a descriptor finds, the
 // slot.
 static int shared_place(Maker *m, const ClusterVisit *v, const Access *access, OpUnit unit,
@@ -188,13 +194,35 @@ static int shared_place(Maker *m, const ClusterVisit *v, const Access *access, O
   const Buffer *buffer = access->buffer;
   const bool exact = unit == UNIT_ELEMENT || unit == UNIT_ROW || unit == UNIT_BOX;
   SearchPlace p = {.rank = rank, .memory = buffer->id};
-  for (int d = 0; d < SEARCH_DIMS; d++) {
-    p.hi[d] = INT32_MAX;
-    if (d >= buffer->rank || !(exact || (d == 0 && buffer->rank > 2))) continue;
-    range_of(v, access->idx[d], &p.lo[d], &p.hi[d]);
-    p.hi[d] += exact ? extent_along(&v->stmt->op, buffer, unit, d) : 1;
+  const int from = buffer->rank > 2 ? 0 : 1;
+  for (int d = 0; d < SEARCH_DIMS; d++) p.hi[d] = INT32_MAX;
+  if (from) p.hi[0] = 1;
+  for (int d = 0; d < buffer->rank && from + d < SEARCH_DIMS; d++) {
+    if (!exact && from + d > 0) continue;
+    range_of(v, access->idx[d], &p.lo[from + d], &p.hi[from + d]);
+    p.hi[from + d] += exact ? extent_along(&v->stmt->op, buffer, unit, d) : 1;
   }
   return place_of(m, buffer, p);
+}
+
+// What one event reads, or writes, of a slot step by step is one access to all of that.
+static bool widen(Maker *m, const SearchAccess *access) {
+  for (int i = m->s->n_accesses - 1; i >= 0; i--) {
+    SearchAccess *other = &m->s->access[i];
+    if (other->process != access->process || other->begin < access->begin) return false;
+    if (other->write != access->write || other->tag != access->tag || other->end != access->end)
+      continue;
+    SearchPlace all = m->s->place[other->place];
+    const SearchPlace *more = &m->s->place[access->place];
+    if (!same_slot(&all, more)) continue;
+    for (int d = 1; d < SEARCH_DIMS; d++) {
+      all.lo[d] = min64(all.lo[d], more->lo[d]);
+      all.hi[d] = max64(all.hi[d], more->hi[d]);
+    }
+    other->place = place_of(m, NULL, all);
+    return true;
+  }
+  return false;
 }
 
 static int register_place(Maker *m, const ClusterVisit *v, const Access *access) {
@@ -247,6 +275,7 @@ static void touch(Maker *m, const ClusterVisit *v, const Access *access, OpUnit 
   if (op_multiplies(op->kind) || facts->completes == COMPLETES_BY_COMMIT) a.queue = 1 + w->process;
   a.tag = v->stmt->id;
   a.apart = facts->action == ACTION_MOVE && facts->completes == COMPLETES_BY_COMMIT;
+  if (!background && space == SPACE_SHARED && widen(m, &a)) return;
   const int access_id = add_access(m, a);
   if (background) pend(w, access_id, facts->family, space == SPACE_REGISTER && write);
 }

@@ -114,7 +114,9 @@ typedef struct Search {
   SearchPlace *place;
   SearchAccess *access;
   int ranks;
-  int64_t registers;          // of a block, that nobody has at the start
+  bool threads_apart;  // what threads read and write among each other is somebody else's to judge,
+                       // and a read needs no fence in front of a copy that is told of it
+  int64_t registers;   // of a block, that nobody has at the start
   struct SearchIndex *index;  // made when it runs
 } Search;
 
@@ -137,6 +139,7 @@ static inline const SearchEvent *search_event(const Search *s, int process, int 
 typedef struct SearchOptions {
   int64_t states;  // most; 0: 200,000
   bool all;        // every order, none taken for another: to be compared with
+  bool plain;      // nothing is explained
   bool (*goes_on)(void *context, int64_t states);  // false: it is given up; NULL: never
   void *context;
 } SearchOptions;

@@ -40,6 +40,21 @@ static int starter(const Chain *c, int process) {
   return e->after ? e->after - 1 : process;
 }
 
+// One who has done for an object before what is waited for, and stands somewhere: of a run that
+// came to no end nobody knows what it would have done next.
+static int did_before(const Chain *c, int process, const SearchEvent *wait) {
+  // Bytes that are missing when all have arrived nobody will bring.
+  if (wait->kind == SEARCH_WAIT && search_phases(c->s, c->at)[wait->object].pending <= 0) return -1;
+  for (int p = 0; p < c->s->n_processes; p++)
+    for (int i = 0; i < search_at(c->at, p); i++) {
+      const SearchEvent *e = search_event(c->s, p, i);
+      if (!would(wait, e)) continue;
+      const int other = c->s->process[p].agent && e->after ? e->after - 1 : p;
+      if (other != process && !search_is_done(c->s, c->at, other)) return other;
+    }
+  return -1;
+}
+
 static bool is_in(const Chain *c, int process) {
   for (int i = 0; i < c->n; i++)
     if (c->process[i] == process) return true;
@@ -62,7 +77,7 @@ static int waits_for(const Chain *c, int process) {
       break;
     }
   }
-  return known;
+  return known >= 0 ? known : did_before(c, process, wait);
 }
 
 static void follow(Chain *c, int first) {
@@ -133,20 +148,20 @@ static Chain longest(const Search *s, SearchState *at) {
   return best;
 }
 
-static const char *deadlock_text(const Search *s, SearchResult *r, int *object) {
+static const char *deadlock_text(Search *s, SearchResult *r) {
   const Chain c = longest(s, (SearchState *)r->last);
   Str out = str_new(s->arena);
-  *object = -1;
   if (!c.n) return "a copy waits for its start for ever";
-  const int root = root_of(&c);
+  const int root = root_of(&c), last = c.process[root];
   for (int i = 0; i <= root; i++) {
     const int p = c.process[i];
     str_printf(&out, i ? "; %s, who would end that, %s" : "%s %s", who(s, p),
                search_event_text(s, p, search_at(c.at, p)));
   }
-  str_printf(&out, ", %s", lack(&c, c.process[root]));
-  const SearchEvent *e = search_next(s, c.at, c.process[root]);
-  if (e->kind == SEARCH_WAIT) *object = e->object;
+  str_printf(&out, ", %s", lack(&c, last));
+  const SearchEvent *e = search_next(s, c.at, last);
+  if (e->kind == SEARCH_WAIT)
+    r->cure = search_cure_deadlock(s, &search_phases(s, c.at)[e->object], e->object, last, e->tag);
   return out.text;
 }
 
@@ -214,9 +229,8 @@ void search_explain(Search *s, SearchResult *r) {
       [SEARCH_UNBEGUN] = "initialise, fence.mbarrier_init, and meet before anybody goes on",
       [SEARCH_GONE] = "let the cluster meet before a block ends",
       [SEARCH_IN_FLIGHT] = "wait for the work before the block ends"};
-  int object = -1;
-  r->root = r->fault == SEARCH_DEADLOCK ? deadlock_text(s, r, &object)
+  r->cure = cure[r->fault];
+  r->root = r->fault == SEARCH_DEADLOCK ? deadlock_text(s, r)
             : r->access[1] >= 0         ? conflict_text(s, r)
                                         : one_text(s, r);
-  r->cure = cure[r->fault];
 }

@@ -60,6 +60,7 @@ static void find_overlaps(Maker *m) {
 // What one process does at once comes one after the other, and so does what one queue does.
 static bool may_meet(const Maker *m, const SearchAccess *a, const SearchAccess *b) {
   if (!(a->write || b->write) || !overlap(m, a, b)) return false;
+  if (m->s->threads_apart && !a->async && !b->async) return false;
   if (a->process == b->process && search_is_instant(a) && search_is_instant(b)) return false;
   if (a->write && b->write && a->tag && a->tag == b->tag && !a->async && !b->async) return false;
   return !a->queue || a->queue != b->queue || (a->apart && !b->apart);
@@ -107,7 +108,7 @@ static void list_unknown(Maker *m) {
       if (!s->access[i].async || word < 0) continue;
       if (!m->overlap[s->access[i].place * s->n_places + place]) continue;
       add(&unknown, i, 2 * word + 1);
-      if (s->access[i].write) add(&unknown, i, 2 * word);
+      if (s->access[i].write && !s->threads_apart) add(&unknown, i, 2 * word);
     }
   m->x->unknown_to = lists_of(&unknown, s->n_accesses);
 }

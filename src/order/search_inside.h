@@ -32,6 +32,7 @@ typedef struct SearchState {
 } SearchState;
 
 enum { SEARCH_ARRIVED = 1 << 15, SEARCH_EVENTS_MAX = SEARCH_ARRIVED - 1 };
+enum { SEARCH_CURE_STATES = 50000 };
 enum { SEARCH_THERE = 1, SEARCH_SAID = 2 };  // flags of an mbarrier
 
 static inline int search_at(const SearchState *s, int process) {
@@ -75,6 +76,10 @@ void search_start(const Search *search, SearchState *state);
 bool search_can_step(const Search *search, SearchState *state, int process);
 SearchFault search_step(const Search *search, SearchState *state, int process, int conflict[2]);
 bool search_block_has_ended(const Search *search, const SearchState *state, int rank);
+
+// search_cure.c: of the mbarrier at which a process waits for ever, by the event with that tag.
+const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int bar, int process,
+                                 int wait_tag);
 
 // search_ahead.c: whether whatever the others may do before it makes no difference to a process's
 // next event. `work`: search_new_ahead().

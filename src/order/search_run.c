@@ -203,6 +203,6 @@ SearchResult search_run(Search *search, const SearchOptions *options) {
     if (!expand(r, i)) break;
   }
   r->out.states = r->n;
-  if (r->out.verdict == SEARCH_FOUND) search_explain(search, &r->out);
+  if (r->out.verdict == SEARCH_FOUND && !options->plain) search_explain(search, &r->out);
   return r->out;
 }

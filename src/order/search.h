@@ -137,7 +137,7 @@ static inline const SearchEvent *search_event(const Search *s, int process, int 
 }
 
 typedef struct SearchOptions {
-  int64_t states;  // most; 0: 200,000
+  int64_t states;  // most; 0: 60,000
   bool all;        // every order, none taken for another: to be compared with
   bool plain;      // nothing is explained
   bool (*goes_on)(void *context, int64_t states);  // false: it is given up; NULL: never

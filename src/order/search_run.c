@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "order/search_inside.h"
 
-enum { CHUNK = 256, STATES_MAX = 200000, ASK_EVERY = 512 };
+enum { CHUNK = 256, STATES_MAX = 60000, ASK_EVERY = 512 };
 
 typedef struct Node {
   int parent;
@@ -33,6 +33,7 @@ typedef struct Run {
   uint32_t mask;
   SearchState *scratch;
   SearchAhead *ahead;
+  int expanded, n_stacked, depth, *stack;
   SearchResult out;
 } Run;
 
@@ -190,19 +191,40 @@ static bool expand(Run *r, int node) {
   return false;
 }
 
-SearchResult search_run(Search *search, const SearchOptions *options) {
+// The state that is expanded next; -1: there is none. The nearest first, or the last one found.
+static int next_node(Run *r, bool deep) {
+  if (!deep) return r->expanded < r->n ? r->expanded++ : -1;
+  for (; r->n_stacked < r->n; r->n_stacked++) r->stack[r->depth++] = r->n_stacked;
+  r->expanded++;
+  return r->depth ? r->stack[--r->depth] : -1;
+}
+
+static SearchResult go_through(Search *search, const SearchOptions *options, bool deep) {
   Run *r = begin(search, options);
+  if (deep) r->stack = ARENA_ARRAY(r->arena, int, r->most + search->n_processes + 1);
   r->out.access[0] = r->out.access[1] = -1;
-  for (int i = 0; i < r->n && !r->out.fault; i++) {
-    const bool stopped =
-        i % ASK_EVERY == 0 && options->goes_on && !options->goes_on(options->context, r->n);
+  for (int node; (node = next_node(r, deep)) >= 0;) {
+    const bool stopped = r->expanded % ASK_EVERY == 1 && options->goes_on &&
+                         !options->goes_on(options->context, r->n);
     if (r->n >= r->most || stopped) {
       r->out.verdict = SEARCH_BOUNDED;
       break;
     }
-    if (!expand(r, i)) break;
+    if (!expand(r, node)) break;
   }
   r->out.states = r->n;
-  if (r->out.verdict == SEARCH_FOUND && !options->plain) search_explain(search, &r->out);
   return r->out;
+}
+
+// Where there are too many states for the shortest order, the first that comes is looked for: who
+// goes far soon meets what a short way leads to in too many ways.
+SearchResult search_run(Search *search, const SearchOptions *options) {
+  SearchResult out = go_through(search, options, false);
+  if (out.verdict == SEARCH_BOUNDED) {
+    const int64_t states = out.states;
+    out = go_through(search, options, true);
+    out.states += states;
+  }
+  if (out.verdict == SEARCH_FOUND && !options->plain) search_explain(search, &out);
+  return out;
 }

@@ -9,7 +9,7 @@
 #include "model/readings/time/every_order.h"
 #include "model/schedules/reduce.h"
 
-enum { TAIL = 1 };
+enum { TAIL = 1, BOUNDED_MAX = 3 };
 
 // So many slabs and tiles of the first cluster; `cut`: of the last slab a part alone.
 typedef struct Turns {
@@ -121,7 +121,8 @@ static bool run(const Runner *r, const Turns *turns) {
   out->runs++;
   if (result.verdict == SEARCH_BOUNDED) leave_out(out, "orders for which there was no room");
   if (result.verdict == SEARCH_PROVED && bounded) out->result.verdict = SEARCH_BOUNDED;
-  return result.verdict == SEARCH_PROVED;
+  out->bounded += result.verdict == SEARCH_BOUNDED;
+  return result.verdict != SEARCH_FOUND && out->bounded < BOUNDED_MAX;
 }
 
 // The lists of a longer run against the shorter one's.

@@ -25,8 +25,9 @@ struct SearchAhead {
   int *at;
   bool *arrived;
   AheadBar *bar;
-  uint32_t
-      *known;  // [processes][mbarriers]: the phase under way, or a later one, when it last went on
+  // Phases under way, or later ones: [processes][mbarriers] that a process knows of; [mbarriers]
+  // [mbarriers] that all know who have arrived for the phase, and who had for the last one.
+  uint32_t *known, *gathered, *handed;
   int *there, *released;  // by barrier: how many stand there; went on together
   int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
 };
@@ -37,6 +38,8 @@ SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
   w->arrived = ARENA_ARRAY(arena, bool, search->n_processes + 1);
   w->bar = ARENA_ARRAY(arena, AheadBar, search->n_bars + 1);
   w->known = ARENA_ARRAY(arena, uint32_t, search->n_processes * search->n_bars + 1);
+  w->gathered = ARENA_ARRAY(arena, uint32_t, search->n_bars * search->n_bars + 1);
+  w->handed = ARENA_ARRAY(arena, uint32_t, search->n_bars * search->n_bars + 1);
   w->there = ARENA_ARRAY(arena, int, search->n_meets + 1);
   w->released = ARENA_ARRAY(arena, int, search->n_meets + 1);
   return w;
@@ -66,12 +69,52 @@ static void begin(const Search *search, SearchState *s, SearchAhead *w) {
   }
 }
 
+// Of a phase that has arrivals already what those knew is at least what is true now.
+static void begin_telling(const Search *search, SearchState *s, SearchAhead *w) {
+  const int n = search->n_bars;
+  const OrderPhases *phases = search_phases(search, s);
+  for (int b = 0; b < n; b++)
+    for (int x = 0; x < n; x++) {
+      w->handed[b * n + x] = phases[x].phase;
+      w->gathered[b * n + x] =
+          phases[b].pending < phases[b].expected ? phases[x].phase : UINT32_MAX;
+    }
+}
+
 // ---- how far the others get ---------------------------------------------------------------------
 
-static void arrive(const Search *search, SearchState *s, SearchAhead *w, const SearchEvent *e) {
+// What all who arrive know is known to who goes on behind that.
+static void tell(const Search *search, SearchAhead *w, int process, int bar) {
+  const int n = search->n_bars;
+  for (int x = 0; x < n; x++) {
+    uint32_t *least = &w->gathered[bar * n + x];
+    const uint32_t known = search->process[process].agent ? 0 : w->known[process * n + x];
+    if (known < *least) *least = known;
+  }
+}
+
+static void hand_on(const Search *search, SearchAhead *w, int bar) {
+  const int n = search->n_bars;
+  for (int x = 0; x < n; x++) {
+    const uint32_t least = w->gathered[bar * n + x];
+    if (least != UINT32_MAX && least > w->handed[bar * n + x]) w->handed[bar * n + x] = least;
+    w->gathered[bar * n + x] = UINT32_MAX;
+  }
+}
+
+static void learn(const Search *search, SearchAhead *w, int process, int bar) {
+  const int n = search->n_bars;
+  for (int x = 0; x < n; x++)
+    if (w->handed[bar * n + x] > w->known[process * n + x])
+      w->known[process * n + x] = w->handed[bar * n + x];
+}
+
+static void arrive(const Search *search, SearchState *s, SearchAhead *w, int process,
+                   const SearchEvent *e) {
   AheadBar *bar = &w->bar[e->object];
   bar->used = true;
   if (e->kind == SEARCH_ARRIVE) {
+    tell(search, w, process, e->object);
     if (bar->pending < e->n) bar->wild = true;
     bar->pending -= e->n;
     if (search->index->alone[e->object]) bar->bytes += e->bytes;
@@ -80,6 +123,7 @@ static void arrive(const Search *search, SearchState *s, SearchAhead *w, const S
   }
   if (bar->wild || bar->pending > 0 || bar->bytes > 0) return;
   bar->phase++;
+  hand_on(search, w, e->object);
   bar->pending = search_phases(search, s)[e->object].expected;
 }
 
@@ -110,7 +154,9 @@ static bool passes(const Search *search, SearchAhead *w, int process, const Sear
   uint32_t *known = &w->known[process * search->n_bars + e->object];
   const uint32_t phase = *known + ((*known & 1) == e->bit);
   if (!bar->wild && phase > bar->phase) return false;
-  if (!bar->wild) *known = phase;
+  if (bar->wild) return true;
+  *known = phase;
+  if (bar->phase == phase) learn(search, w, process, e->object);
   return true;
 }
 
@@ -131,7 +177,7 @@ static bool advance(const Search *search, SearchState *s, SearchAhead *w, int p,
   w->at[p]++;
   if (e->kind == SEARCH_WAIT) w->bar[e->object].used = true;
   if (e->kind == SEARCH_INIT) w->bar[e->object].init = w->bar[e->object].wild = true;
-  if (e->kind == SEARCH_ARRIVE || e->kind == SEARCH_LAND) arrive(search, s, w, e);
+  if (e->kind == SEARCH_ARRIVE || e->kind == SEARCH_LAND) arrive(search, s, w, p, e);
   if (e->kind == SEARCH_TAKE && e->n < 0) w->registers[rank] -= e->n;
   if (e->kind == SEARCH_TAKE && e->n > 0) w->taken[rank] += e->n;
   if (e->kind == SEARCH_PASS) {
@@ -151,6 +197,7 @@ static void meet_without(const Search *search, SearchAhead *w, int held) {
 
 static void run_others(const Search *search, SearchState *s, SearchAhead *w, int held) {
   begin(search, s, w);
+  begin_telling(search, s, w);
   for (bool went_on = true; went_on;) {
     went_on = false;
     for (int p = 0; p < search->n_processes; p++)

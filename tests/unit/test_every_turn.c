@@ -17,8 +17,8 @@
 
 Suite *suite_every_turn(void);
 
-static const char *const ladders[] = {"hopper", "blackwell", "attention", "fp16", "scaled",
-                                      "tensor_scaled"};
+static const char *const ladders[] = {"hopper", "blackwell", "attention",
+                                      "fp16",   "scaled",    "tensor_scaled"};
 enum { LADDERS = sizeof ladders / sizeof *ladders, RUNGS_ONE_IN = 5, FAULTS_ONE_IN = 41 };
 
 static double own_seconds(void) {
@@ -103,7 +103,8 @@ static const struct {
     {"fp16", "roles", BREAK_FENCE, SEARCH_UNFENCED, "no fence.proxy.async stands between",
      "fence.proxy.async"},
     {"blackwell", "pair", BREAK_PAIR_END, SEARCH_GONE, "may have ended", "let the cluster meet"},
-    {"hopper", "consumers", BREAK_RELEASE_EARLY, SEARCH_REFILLED, "in the background", "wait until"},
+    {"hopper", "consumers", BREAK_RELEASE_EARLY, SEARCH_REFILLED, "in the background",
+     "wait until"},
 };
 
 START_TEST(causes_are_told_from_their_root) {

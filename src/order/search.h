@@ -114,9 +114,8 @@ typedef struct Search {
   SearchPlace *place;
   SearchAccess *access;
   int ranks;
-  bool threads_apart;  // what threads read and write among each other is somebody else's to judge,
-                       // and a read needs no fence in front of a copy that is told of it
-  int64_t registers;   // of a block, that nobody has at the start
+  bool threads_apart;         // what threads do to each other's cells is somebody else's to judge
+  int64_t registers;          // of a block, that nobody has at the start
   struct SearchIndex *index;  // made when it runs
 } Search;
 

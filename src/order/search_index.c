@@ -108,7 +108,7 @@ static void list_unknown(Maker *m) {
       if (!s->access[i].async || word < 0) continue;
       if (!m->overlap[s->access[i].place * s->n_places + place]) continue;
       add(&unknown, i, 2 * word + 1);
-      if (s->access[i].write && !s->threads_apart) add(&unknown, i, 2 * word);
+      if (s->access[i].write) add(&unknown, i, 2 * word);
     }
   m->x->unknown_to = lists_of(&unknown, s->n_accesses);
 }

@@ -70,10 +70,13 @@ static void print_text(const EveryDocument *d) {
   const EveryTurn *e = d->every;
   printf("verdict: %s\n", search_verdict_name(e->result.verdict));
   printf("%s\n", d->what);
-  if (e->runs)
+  if (e->slots)
     printf("%lld stage%s, up to %lld turn%s and %lld tile%s, %lld run%s, %lld states\n",
            (long long)e->slots, plural_s(e->slots), (long long)e->turns, plural_s(e->turns),
            (long long)e->tiles, plural_s(e->tiles), (long long)e->runs, plural_s(e->runs),
+           (long long)e->result.states);
+  else if (e->runs)
+    printf("with as many turns as it goes through here, %lld states\n",
            (long long)e->result.states);
   for (int i = 0; i < e->n_left_out; i++) printf("left out: %s\n", e->left_out[i]);
   if (!d->found) return;

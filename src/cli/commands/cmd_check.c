@@ -26,6 +26,7 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
+#include "cli/common/cli_every.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_program.h"
 #include "cli/common/documents.h"
@@ -38,13 +39,15 @@
 
 typedef struct CheckGiven {
   const char *state;
-  bool json, csv, failing;
+  bool json, csv, failing, every_order, strict;
 } CheckGiven;
 
 static const Option options[] = {
     OPTION_STATE(CheckGiven),
     OPTION_JSON(CheckGiven),
     OPTION_CSV(CheckGiven),
+    {.name = "every-order", .kind = OPTION_KIND_FLAG, .offset = offsetof(CheckGiven, every_order)},
+    {.name = "strict", .kind = OPTION_KIND_FLAG, .offset = offsetof(CheckGiven, strict)},
     {.name = "failing", .kind = OPTION_KIND_FLAG, .offset = offsetof(CheckGiven, failing)},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
@@ -228,6 +231,19 @@ static int check_state(Arena *arena, const CheckGiven *given, Diags *diags) {
   return ok ? CLI_OK : CLI_NO;
 }
 
+static int check_orders(Arena *arena, const CheckGiven *given, const char *file, Diags *diags) {
+  Schedule schedule;
+  EveryGiven how = {.json = given->json, .strict = given->strict};
+  if (file) {
+    const Program *program = cli_program(arena, file, diags);
+    how.what = cli_program_name(arena, file);
+    return program ? cli_every_program(arena, program, &how) : cli_fail(diags);
+  }
+  if (!cli_schedule(given->state, &schedule, diags) || diags->count) return cli_fail(diags);
+  how.what = schedule_text(arena, &schedule);
+  return cli_every_order(arena, &schedule, BREAK_COUNT, &how, diags);
+}
+
 int cmd_check(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CheckGiven given = {0};
@@ -235,5 +251,8 @@ int cmd_check(Arena *arena, int argc, char **argv) {
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags))
     file = cli_program_file("check", argc, argv, given.state, &diags);
   if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
+  if (given.every_order && (given.csv || given.failing))
+    diag_add(&diags, "usage", "--csv and --failing are of rules, --every-order asks for none");
+  if (given.every_order && !diags.count) return check_orders(arena, &given, file, &diags);
   return file ? check_file(arena, &given, file, &diags) : check_state(arena, &given, &diags);
 }

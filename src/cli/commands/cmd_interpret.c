@@ -33,6 +33,7 @@
 #include "base/thread.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
+#include "cli/common/cli_every.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_program.h"
 #include "cli/common/documents.h"
@@ -51,7 +52,7 @@ typedef struct InterpretOptions {
   const char *state, *pass, *breakage, *trace, *symptom;
   const char *file;  // of a program; NULL: a state's
   int seed, runs, limit, minutes;
-  bool full, dump, json;
+  bool full, dump, json, every_order, strict;
 } InterpretOptions;
 
 static const Option options[] = {
@@ -82,6 +83,10 @@ static const Option options[] = {
      .lo = 1,
      .hi = 1000000},
     {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, full)},
+    {.name = "every-order",
+     .kind = OPTION_KIND_FLAG,
+     .offset = offsetof(InterpretOptions, every_order)},
+    {.name = "strict", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, strict)},
     {.name = "dump", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, dump)},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0], MAP_MAX = 64, MINUTES = 10 };
@@ -352,6 +357,55 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   return subject.check.ok ? CLI_OK : CLI_NO;
 }
 
+// ---- every order --------------------------------------------------------------------------------
+
+static BreakageId breakage_of(const char *name) {
+  for (int id = 0; name && id < BREAK_COUNT; id++)
+    if (str_equal(breakage_name((BreakageId)id), name)) return (BreakageId)id;
+  return BREAK_COUNT;
+}
+
+// What a search over events cannot see, wrong values and the fences of registers and of tensor
+// memory, a run with values finds, and what it finds holds in any order.
+static void look_with_values(Arena *arena, Subject *s, EveryTurn *every) {
+  Diags none = diags_new(arena);
+  if (!is_affordable(s, &none)) return;
+  InterpOptions how = {.seed = 1, .runs = 1, .stop_at_first = true, .grid = grid_to_see(&s->run)};
+  s->check = interpret_check(arena, s->program, &how);
+  if (s->check.ok) return;
+  const Finding *worst = interp_gravest(&s->check);
+  every->result.verdict = SEARCH_FOUND;
+  every->result.fault = SEARCH_SEEN;
+  every->result.root = worst ? worst->text : "cells of C are wrong";
+  every->result.cure = "none is proposed: gemmview interpret without --every-order tells more";
+}
+
+static int search_state(Arena *arena, const InterpretOptions *given, Diags *diags) {
+  Subject subject = {.given = given};
+  TargetTable targets;
+  if (!prepare(arena, &subject, diags) || !cli_targets(arena, &targets, diags))
+    return cli_fail(diags);
+  const BreakageId breakage = breakage_of(given->breakage);
+  const char *state = schedule_text(arena, &subject.asked);
+  EveryGiven how = {
+      .what = *state ? state : "the defaults", .json = given->json, .strict = given->strict};
+  if (given->breakage) how.what = arena_printf(arena, "%s, %s", how.what, given->breakage);
+  EveryTurn every = every_turn_search(&targets, &subject.asked, breakage, &(SearchOptions){0});
+  if (!every.fault && every.result.verdict == SEARCH_PROVED && given->breakage)
+    look_with_values(arena, &subject, &every);
+  const int status = every.fault ? cli_print_unsearched(arena, every.fault, &how)
+                                 : cli_print_every(arena, &every, &how);
+  every_turn_free(&every);
+  return status;
+}
+
+static int search_file(Arena *arena, const InterpretOptions *given, Diags *diags) {
+  const Program *program = cli_program(arena, given->file, diags);
+  const EveryGiven how = {
+      .what = cli_program_name(arena, given->file), .json = given->json, .strict = given->strict};
+  return program ? cli_every_program(arena, program, &how) : cli_fail(diags);
+}
+
 static int list_symptoms(Arena *arena, const InterpretOptions *given, Diags *diags) {
   Subject subject = {.given = given};
   if (given->state && !prepare(arena, &subject, diags)) return cli_fail(diags);
@@ -374,5 +428,11 @@ int cmd_interpret(Arena *arena, int argc, char **argv) {
   if (given.symptom && (given.file || given.breakage || given.trace || given.dump))
     diag_add(&diags, "usage", "--symptom lists faults and runs nothing: -k and --json go with it");
   if (diags.count) return cli_fail(&diags);
+  if (given.every_order && (given.trace || given.dump || given.symptom || given.pass))
+    diag_add(&diags, "usage",
+             "--every-order goes with -k, --break, --strict and --json, or a FILE");
+  if (diags.count) return cli_fail(&diags);
+  if (given.every_order)
+    return given.file ? search_file(arena, &given, &diags) : search_state(arena, &given, &diags);
   return given.symptom ? list_symptoms(arena, &given, &diags) : run(arena, &given, &diags);
 }

@@ -13,9 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "base/watch.h"
 #include "cli/common/cli.h"
+#include "cli/common/cli_every.h"
 #include "cli/common/options.h"
 #include "cli/open/open_capsule.h"
 #include "cli/open/open_dump.h"
@@ -32,7 +34,7 @@ typedef struct OpenOptions {
   OpenRequest request;
   OptionList fail_above;
   const char *nvcc;  // flags
-  bool json, markdown, text, list, opcodes, watch, main;
+  bool json, markdown, text, list, opcodes, watch, main, strict;
   int64_t before;  // wavefronts of the last run of --watch, −1
 } OpenOptions;
 
@@ -60,6 +62,8 @@ static const Option OPTIONS[] = {
     OPEN("main", FLAG, main),
     OPEN("nvcc", TEXT, nvcc),
     OPEN("compare", FLAG, request.compare),
+    OPEN("every-order", FLAG, request.orders),
+    OPEN("strict", FLAG, strict),
     OPEN("markdown", FLAG, markdown),
     OPEN("text", FLAG, text),
     OPEN("detail", FLAG, request.detail),
@@ -96,6 +100,45 @@ static int judge(const OpenResult *result, const OpenOptions *given, const OpenL
   return open_has_findings(result) || above || differs ? CLI_NO : CLI_OK;
 }
 
+// ---- every order --------------------------------------------------------------------------------
+
+enum { ORDERS_SECONDS = 20, ORDERS_STATES = 400000 };
+
+typedef struct OrdersProgress {
+  double began, next;
+  bool shows;
+} OrdersProgress;
+
+// Says how far it is; ends it after its time. Ctrl-C ends the program, as everywhere.
+static bool goes_on(void *context, int64_t states) {
+  OrdersProgress *p = context;
+  const double now = clock_seconds() - p->began;
+  if (p->shows && now > p->next) {
+    fprintf(stderr, "\r%" PRId64 " states in %.0f s ", states, now);
+    p->next = now + 1;
+  }
+  return now < ORDERS_SECONDS;
+}
+
+static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult *r) {
+  OrdersProgress progress = {clock_seconds(), 1, isatty(STDERR_FILENO) && !given->json};
+  EveryTurn every = {.search = r->orders, .runs = 1, .tiles = 1};
+  every.result = search_run(
+      r->orders,
+      &(SearchOptions){.states = ORDERS_STATES, .goes_on = goes_on, .context = &progress});
+  if (every.result.verdict == SEARCH_BOUNDED)
+    every.left_out[every.n_left_out++] = "orders for which there was no time or no room";
+  for (int i = 0; i < r->n_left_out && every.n_left_out < EVERY_LEFT_OUT; i++)
+    every.left_out[every.n_left_out++] = r->left_out[i];
+  if (every.n_left_out && every.result.verdict == SEARCH_PROVED)
+    every.result.verdict = SEARCH_BOUNDED;
+  const EveryGiven how = {
+      .what = arena_printf(arena, "%s, %s, %s", r->path, r->kernel->name, r->launch_text),
+      .json = given->json,
+      .strict = given->strict};
+  return cli_print_every(arena, &every, &how);
+}
+
 static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   const OpenRequest *request = &given->request;
   const OpenLimit *limits =
@@ -114,6 +157,7 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
     return status;
   }
   if (!open_ncu_is_of(&result, request->ncu, diags)) return cli_fail(diags);
+  if (request->orders) return print_orders(arena, given, &result);
   print(&result, given);
   const int written = open_write_dumps(&result);
   if (written != CLI_OK) return written;
@@ -148,8 +192,8 @@ static _Noreturn void watch_files(const OpenOptions *given) {
 
 // A person at a terminal who asked for no report gets the screen.
 static bool wants_screen(const OpenOptions *given) {
-  const bool report = as_json(given) || given->markdown || given->text || given->list ||
-                      given->request.ncu || given->request.dumps.count > 0 ||
+  const bool report = given->request.orders || as_json(given) || given->markdown || given->text ||
+                      given->list || given->request.ncu || given->request.dumps.count > 0 ||
                       given->fail_above.count > 0;
   return !report && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 }

@@ -33,6 +33,9 @@ typedef struct OpenResult {
   const PtxLines *lines;
   PtxLaunch launch;
   int64_t n_blocks;
+  struct Search *orders;  // the events of the cluster that ran; NULL: they were not kept
+  int n_left_out;
+  const char *const *left_out;
   PtxOutcome outcome;
   bool as_compiled;            // widths and lines are those of the machine code
   const char *why_not;         // a sentence when they are predicted

@@ -163,7 +163,12 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   if (given->record) r->record = ptx_record_new(r->arena, r->module, r->kernel, tally, &r->launch);
   ptx_machine_watch(machine, ptx_tally_access, tally);
   const double started = clock_seconds();
-  r->outcome = run_blocks(given, r, machine, blocks);
+  if (given->orders) ptx_machine_record_orders(machine, r->arena);
+  r->outcome = given->orders ? ptx_machine_run_cluster(machine, blocks->first[0], blocks->first[1],
+                                                       blocks->first[2])
+                             : run_blocks(given, r, machine, blocks);
+  if (given->orders)
+    r->orders = ptx_machine_orders(machine, r->outcome, &r->n_left_out, &r->left_out);
   r->seconds = clock_seconds() - started;
   r->machine = machine;
   r->tally = tally;

@@ -12,6 +12,7 @@ typedef struct OpenRequest {
   int budget;  // millions of lane instructions
   bool predict;
   bool compare;               // with what a capsule's launch left
+  bool orders;                // keep the events of the first cluster, which alone is run
   bool record;                // keep addresses, for better layouts and the detail
   struct WatchList *watched;  // gets the files that the kernel is made of; NULL: nobody watches
   bool detail;                // everything in JSON; says on stderr meanwhile what it is doing

@@ -32,6 +32,7 @@ static bool has_counting(const ClusterVisitor *visitor, const Stmt *list) {
 static void visit_op(ClusterWalk *w, const Stmt *stmt, const bool *active) {
   if (!w->visitor->others && !w->visitor->counts(&stmt->op)) return;
   w->at.stmt = stmt;
+  w->at.active = active;
   w->at.n_lanes = 0;
   for (int lane = LANES - 1; lane >= 0; lane--) {
     if (!active[lane]) continue;
@@ -50,7 +51,24 @@ static int64_t turns_of(const ClusterWalk *w, const Stmt *loop) {
 
 static void walk_list(ClusterWalk *w, const Stmt *list, const bool *active);
 
+// Tiles go on by the grid, from the block's own or from the list that it has claimed.
+static void walk_whole(ClusterWalk *w, const Stmt *loop, const bool *active) {
+  const bool tiles = loop->var->tier == TIER_TILE;
+  const int64_t step = tiles ? w->visitor->grid : 1;
+  const int64_t end = loop->end ? cluster_value(&w->at, loop->end) : loop->var->extent;
+  const int64_t all = tiles && !loop->end ? tile_count(loop) : end;
+  for (int64_t i = 0; i < all; i += step) {
+    lanes_set_all(w->at.env, loop->var, i);
+    if (loop->var->tier == TIER_SERIAL_OUTER) w->at.slab = (int)i;
+    walk_list(w, loop->body, active);
+  }
+}
+
 static void walk_loop(ClusterWalk *w, const Stmt *loop, const bool *active) {
+  if (w->visitor->whole && !tier_is_hardware(loop->var->tier)) {
+    walk_whole(w, loop, active);
+    return;
+  }
   const Tier tier = loop->var->tier;
   const bool slabs = tier == TIER_SERIAL_OUTER, tiles = tier == TIER_TILE;
   const bool stands = tiles || tier_is_hardware(tier);  // its index is there already
@@ -94,6 +112,7 @@ void cluster_walk(Arena *arena, const Program *program, const ClusterVisitor *vi
     for (w.at.warp = 0; w.at.warp < launch_block_warps(&launch); w.at.warp++) {
       bool active[LANES];
       lanes_enter(program, &launch, w.at.rank, w.at.warp, w.at.env, active);
+      if (visitor->whole) lanes_enter_grid(program, &launch, visitor->grid, w.at.env);
       walk_list(&w, launch.body, active);
     }
 }

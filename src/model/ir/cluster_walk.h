@@ -8,7 +8,7 @@
 // Where warp_walk.h weighs what a block costs, this says who does what to whom. Nothing is run:
 // conditions switch lanes off and LETs are evaluated. One tile stands for all; of a loop over slabs
 // the first ones are walked, of one over registers all turns where something inside counts, of
-// others the first.
+// others the first. Or each warp is walked as it would run, from end to end (`whole`).
 #pragma once
 #include "model/ir/names.h"
 
@@ -16,17 +16,20 @@ typedef struct ClusterVisit {
   const Stmt *stmt;
   const WarpRole *role;  // whose body it stands in; NULL: none's
   int rank, warp;
-  int lane, n_lanes;  // the first that reaches it, and how many of the warp do
-  int slab;           // of the loop over slabs; -1: outside
-  const Var *turn;    // of a loop over tiles around it; else NULL
-  int64_t *env;       // [n_vars][LANES]
+  int lane, n_lanes;   // the first that reaches it, and how many of the warp do
+  int slab;            // of the loop over slabs; -1: outside
+  const Var *turn;     // of a loop over tiles around it; else NULL
+  int64_t *env;        // [n_vars][LANES]
+  const bool *active;  // [LANES]
 } ClusterVisit;
 
 typedef struct ClusterVisitor {
   void (*visit)(void *context, const ClusterVisit *visit);
   bool (*counts)(const Op *op);
-  bool others;  // operations that do not count are visited as well
-  int slabs;    // turns of a loop over slabs, at most
+  bool others;   // operations that do not count are visited as well
+  int slabs;     // turns of a loop over slabs, at most
+  bool whole;    // every turn of every loop, the tiles of the first cluster among them …
+  int64_t grid;  // … of so many
 } ClusterVisitor;
 
 void cluster_walk(Arena *arena, const Program *program, const ClusterVisitor *visitor,

@@ -116,6 +116,12 @@ bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address, unsi
 bool ptx_machine_map(PtxMachine *m, const TmaBox *box, uint64_t address,
                      const unsigned char map[128], Diags *diags);
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self);
+// From now on the synchronising events of the cluster that runs are kept, for a search over all
+// orders; behind the run they are given out, with what they do not speak of.
+struct Search;
+void ptx_machine_record_orders(PtxMachine *m, Arena *arena);
+struct Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
+                                  const char *const **left_out);
 // Runs a block with the others of its cluster; its own accesses are told to whoever watches.
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);
 // Runs the cluster that a block belongs to; the accesses of all its blocks are told.

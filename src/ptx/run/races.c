@@ -18,6 +18,7 @@
 //
 //   warp 0 writes in its tick 3 and arrives at a barrier, which is told of all in front of tick 4;
 //   warp 1 leaves the barrier with clock[0] = 4: ordered. A write in tick 4 would not be.
+#include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
 
 bool ptx_is_atomic(const PtxInst *i) {
@@ -211,6 +212,7 @@ void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, P
                         .kind = (uint8_t)kind,
                         .group = group_now(w, lane, kind)};
   touch_bytes(&by, &now, bytes, values);
+  ptx_orders_touch(m, w, offset, bytes, kind);
 }
 
 void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes,
@@ -224,4 +226,5 @@ void ptx_touch_landing(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int 
                         .kind = PTX_LANDS,
                         .group = (uint32_t)of->party};
   touch_bytes(&by, &now, bytes, values);
+  ptx_orders_lands(m, w, offset, bytes);
 }

@@ -177,6 +177,8 @@ struct PtxBlock {
   PtxTmem *tmem;             // tensor memory; NULL: the module has none
 };
 
+typedef struct PtxOrders PtxOrders;
+
 typedef enum PtxTouchKind {
   PTX_READS,
   PTX_WRITES,
@@ -220,6 +222,7 @@ struct PtxMachine {
   // Parties are the warps, where there is tensor memory their shares of the tensor core, and behind
   // those the mbarriers.
   Order *order;
+  struct PtxOrders *orders;   // NULL: no events are kept
   OrderCluster *life;         // of its blocks
   OrderMoves *moves;          // by warp, of tensor memory
   bool multiplies;            // some instruction is a wgmma

@@ -5,6 +5,7 @@
 // has waited for its group (races.c). cp.reduce does what an atomic operation does to every
 // element, one after the other.
 #include "ptx/run/run_access.h"
+#include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
 
 // All bytes of one side of a copy, in one plane; NULL after a finding.
@@ -94,12 +95,15 @@ void run_cp_async_bulk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
 // ---- groups -------------------------------------------------------------------------------------
 
 void run_bulk_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)m, (void)i;
+  (void)i;
+  ptx_orders_close(m, w, PTX_ORDERS_SENDS);
   FOR_LANES(mask) w->groups->sends[l].closed++;
 }
 
 // wait_group n leaves the last n groups. With .read or without it, what they read has been read.
 void run_bulk_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  ptx_orders_groups(m, w, PTX_ORDERS_SENDS,
+                    (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)]);
   FOR_LANES(mask) {
     const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[l];
     order_groups_wait_at(&w->groups->sends[l], &w->groups->sent[l], left, w->clock[w->index]);

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "order/order_words.h"
 #include "ptx/run/run_access.h"
+#include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
 
 // ---- reaching another block ---------------------------------------------------------------------
@@ -45,6 +46,7 @@ void ptx_end_threads(PtxMachine *m, PtxWarp *w, uint32_t mask) {
   m->cluster_barrier.arrived -= __builtin_popcount(w->cluster_arrived & mask);
   w->cluster_arrived &= ~mask;
   order_end(m->order, m->life, w->block->rank, w->clock);
+  ptx_orders_end(m, w);
   w->block->last_pc = w->pc;
   w->block->last_thread = w->in_block * PTX_LANES + __builtin_ctz(mask);
   if (w->block->alive == 0) check_reached(m, w->block);
@@ -140,6 +142,7 @@ void run_cluster_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   if (!ptx_come_together(m, w, i, mask)) return;
   const uint32_t early = mask & ~(w->cluster_arrived | w->cluster_passed);
   tell_order(m, w, early, "it waits where it has not arrived");
+  ptx_orders_meet_cluster(m, w, mask);
   if (!(mask & w->cluster_arrived)) {
     pass(m, w, mask & ~early);
     return;

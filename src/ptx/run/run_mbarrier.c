@@ -4,6 +4,7 @@
 // order/order_mbar.h.
 #include "order/order_words.h"
 #include "ptx/run/run_access.h"
+#include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
 
 enum { ARRIVALS_MAX = (1 << 20) - 1 };  // PTX ISA, "Contents of the mbarrier Object"
@@ -91,6 +92,7 @@ void run_mbarrier_init(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
       return;
     }
     order_mbar_init(m->order, b->order, n);
+    ptx_orders_init(m, w, offset, n);
     ptx_touch(m, w, (int)l, offset, 8, PTX_WRITES, NULL);
     memset(m->shared.bytes + offset, 0, 8);
     memset(m->shared.state + offset, PTX_BYTE_WRITTEN, 8);
@@ -123,6 +125,7 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
       ptx_lanes(m, w, &i->groups[0], 0)[l] = b->order->phases.phase;
     if (expects) b->order->phases.bytes += n;
     if (!take_arrivals(m, w, l, b, expects ? 1 : n)) return;
+    ptx_orders_arrive(m, w, b->address, expects ? 1 : n, expects ? n : 0);
     if (drops) b->order->phases.expected--;
     ptx_release(m, w, order_mbar_gathered(b->order));
     end_phase_if_over(m, w, b);
@@ -131,6 +134,7 @@ void run_mbarrier_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
 
 void ptx_mbarrier_commit(PtxMachine *m, PtxWarp *w, uint32_t lane, PtxMbarrier *b) {
   if (!take_arrivals(m, w, lane, b, 1)) return;
+  ptx_orders_commit(m, w, b->address);
   ptx_release(m, w, order_mbar_gathered(b->order));
   order_tell_done(m->order, order_mbar_gathered(b->order), ptx_share_of(m, w->index), w->asked + 1);
   end_phase_if_over(m, w, b);
@@ -140,7 +144,9 @@ void run_mbarrier_expect(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
   FOR_LANES(mask) {
     PtxMbarrier *b = one_of(m, w, i, l);
     if (!b) return;
-    b->order->phases.bytes += operand(m, w, i, 1, l, 0);
+    const int64_t bytes = operand(m, w, i, 1, l, 0);
+    b->order->phases.bytes += bytes;
+    ptx_orders_arrive(m, w, b->address, 0, bytes);
   }
 }
 
@@ -156,6 +162,7 @@ void run_mbarrier_complete(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t
 
 void ptx_mbarrier_bytes(PtxMachine *m, PtxWarp *w, PtxMbarrier *b, int64_t bytes) {
   b->order->phases.bytes -= bytes;
+  ptx_orders_bytes(m, w, b->address, bytes);
   ptx_release(m, w, order_mbar_gathered(b->order));
   end_phase_if_over(m, w, b);
 }
@@ -195,6 +202,9 @@ void run_mbarrier_test(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mas
   // Lanes ask together: what one of them learns none knew before.
   FOR_LANES(over) ptx_acquire(m, w, 1u << l, order_mbar_ended(m->order, asked[l]->order));
   ptx_put_pred(m, w, &i->groups[0], mask, over);
+  const uint32_t first = (uint32_t)__builtin_ctz(mask);
+  ptx_orders_wait(m, w, asked[first]->address, (uint32_t)ptx_lanes(m, w, &i->groups[2], 0)[first],
+                  over == mask);
   w->poll = -1;
   if (over == mask) return;
   w->yields = true;
@@ -208,6 +218,7 @@ void run_cp_async_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t m
     if (!b) return;
     ptx_land_copies(w, l);
     if (ptx_has(i, PTX_MOD_noinc) && !take_arrivals(m, w, l, b, 1)) return;
+    if (ptx_has(i, PTX_MOD_noinc)) ptx_orders_arrive(m, w, b->address, 1, 0);
     ptx_release(m, w, order_mbar_gathered(b->order));
     end_phase_if_over(m, w, b);
   }

@@ -3,6 +3,7 @@
 // A barrier counts threads as they come and lets all go when enough have: those of the block that
 // have not ended, or the number that the instruction gives, where a warp counts as 32.
 #include "ptx/run/run_sync.h"
+#include "ptx/run/run_orders.h"
 
 void ptx_only(PtxMachine *m, PtxWarp *w, uint32_t mask) {
   if (w->mask & ~mask) ptx_leave(m, w, w->mask & ~mask, w->pc + 1);
@@ -136,6 +137,7 @@ static void wait_at(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, 
   if (!ptx_come_together(m, w, i, mask)) return;
   ptx_only(m, w, mask);
   PtxBarrier *b = arrive(m, w, mask, id, count);
+  ptx_orders_meet(m, w, mask, id, count, true);
   if (pred) {
     const uint32_t bits = ptx_pred(m, w, pred) & mask;
     b->any |= bits != 0;
@@ -170,7 +172,9 @@ void run_bar_red(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 void run_bar_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const int id = barrier_id(m, w, &i->groups[0], mask);
-  arrive(m, w, mask, id, number(m, w, &i->groups[1], mask));
+  const int count = number(m, w, &i->groups[1], mask);
+  arrive(m, w, mask, id, count);
+  ptx_orders_meet(m, w, mask, id, count, false);
   open_if_full(m, w->block, id);
 }
 
@@ -216,7 +220,7 @@ void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 void run_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool async = ptx_has(i, PTX_MOD_async) || ptx_has(i, PTX_MOD_async_proxy);
   if (ptx_has(i, PTX_MOD_proxy) && async && i->space != PTX_SPACE_GLOBAL)
-    ptx_fence_async(m, w, mask);
+    ptx_fence_async(m, w, mask), ptx_orders_fence(m, w);
   if (w->acquires) ptx_acquire(m, w, mask, m->released);
   w->acquires = false;
   ptx_release(m, w, w->fenced);

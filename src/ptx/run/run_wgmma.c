@@ -12,6 +12,7 @@
 #include "ptx/module/float_format.h"
 #include "ptx/run/mma.h"
 #include "ptx/run/run_access.h"
+#include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
 #include "ptx/run/run_tile.h"
 
@@ -296,7 +297,8 @@ void run_wgmma_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask)
 }
 
 void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)m, (void)i, (void)mask;
+  (void)i, (void)mask;
+  ptx_orders_close(m, w, PTX_ORDERS_PRODUCTS);
   w->groups->products.closed++;
 }
 
@@ -304,6 +306,7 @@ void run_wgmma_commit(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
 void run_wgmma_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint32_t left = (uint32_t)ptx_lanes(m, w, &i->groups[0], 0)[__builtin_ctz(mask)];
   OrderGroups *products = &w->groups->products;
+  ptx_orders_groups(m, w, PTX_ORDERS_PRODUCTS, left);
   order_groups_wait_at(products, &w->groups->multiplied, left, w->clock[w->index]);
   w->flies &= !order_group_is_over(products, w->last_flight);
 }

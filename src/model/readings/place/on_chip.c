@@ -243,8 +243,12 @@ static void note_reader(void *context, const ClusterVisit *v) {
 }
 
 static void walk(Arena *arena, ChipWalk *w) {
-  static const ClusterVisitor all = {note_op, is_of_interest, false, CHIP_FIRST_SLABS},
-                              readers = {note_reader, is_of_interest, false, CHIP_FIRST_SLABS};
+  static const ClusterVisitor all = {.visit = note_op,
+                                     .counts = is_of_interest,
+                                     .slabs = CHIP_FIRST_SLABS},
+                              readers = {.visit = note_reader,
+                                         .counts = is_of_interest,
+                                         .slabs = CHIP_FIRST_SLABS};
   cluster_walk(arena, w->program, &all, w);
   cluster_walk(arena, w->program, &readers, w);
 }

@@ -167,7 +167,10 @@ SkeletonFacts skeleton_facts(Arena *arena, const Program *program) {
   w->seen = ARENA_ARRAY(arena, int, program->n_stmt_ids);
   out.stmt = ARENA_ARRAY(arena, StmtFacts, count_ops(out.launch.body));
   place_ops(w, out.launch.body, (StmtFacts){.whole = true});
-  cluster_walk(arena, program, &(ClusterVisitor){note_op, is_of_barriers, true, SLAB_TURNS}, w);
+  cluster_walk(arena, program,
+               &(ClusterVisitor){
+                   .visit = note_op, .counts = is_of_barriers, .others = true, .slabs = SLAB_TURNS},
+               w);
   count_arrivals(w);
   return out;
 }

@@ -1,0 +1,172 @@
+// A schedule → runs of few slabs and tiles, each searched, the shortest first.
+#include "model/schedules/every_turn.h"
+
+#include <string.h>
+
+#include "base/whole.h"
+#include "model/ir/program.h"
+#include "model/readings/model.h"
+#include "model/readings/time/every_order.h"
+#include "model/schedules/reduce.h"
+
+enum { TAIL = 1, BOUNDED_MAX = 3 };
+
+// So many slabs and tiles of the first cluster; `cut`: of the last slab a part alone.
+typedef struct Turns {
+  int64_t slabs, tiles;
+  bool cut;
+} Turns;
+
+static Schedule with_turns(const Schedule *schedule, const Turns *turns) {
+  Schedule s = *schedule;
+  const int64_t *v = schedule->value;
+  const KnobId walked = schedule_walked(schedule);
+  const int64_t slab = schedule_tile(schedule, walked), grain = schedule_grain(schedule, walked);
+  const int64_t extent = turns->slabs * slab - (turns->cut ? slab - min64(grain, slab) : 0);
+  schedule_resize(&s, schedule_tile(schedule, KNOB_M) * v[KNOB_CLUSTER_M],
+                  schedule_tile(schedule, KNOB_N) * v[KNOB_CLUSTER_N] * turns->tiles, extent);
+  if (v[KNOB_HEADS] > 1) schedule_set(&s, KNOB_HEADS, 1);
+  return s;
+}
+
+// ---- lists that come back -----------------------------------------------------------------------
+
+static bool same_event(const Search *x, const SearchEvent *a, const Search *y,
+                       const SearchEvent *b) {
+  const bool names = a->kind == SEARCH_INIT || a->kind == SEARCH_ARRIVE || a->kind == SEARCH_LAND ||
+                     a->kind == SEARCH_WAIT;
+  if (a->kind != b->kind || a->n != b->n || a->bytes != b->bytes || a->bit != b->bit) return false;
+  return names ? strcmp(x->bar[a->object].name, y->bar[b->object].name) == 0
+               : a->object == b->object;
+}
+
+// Whether list b is list a with events put in that repeat those before them.
+static bool comes_back(const Search *x, const SearchProcess *a, const Search *y,
+                       const SearchProcess *b) {
+  const int more = b->n_events - a->n_events;
+  int head = 0, tail = 0;
+  if (more < 0) return false;
+  while (head < a->n_events && same_event(x, &a->event[head], y, &b->event[head])) head++;
+  while (tail < a->n_events - head &&
+         same_event(x, &a->event[a->n_events - 1 - tail], y, &b->event[b->n_events - 1 - tail]))
+    tail++;
+  return head + tail == a->n_events;
+}
+
+static bool all_come_back(const Search *x, const Search *y) {
+  int n = 0;
+  for (int p = 0; p < x->n_processes && p < y->n_processes; p++) {
+    if (x->process[p].agent || y->process[p].agent) break;
+    if (!comes_back(x, &x->process[p], y, &y->process[p])) return false;
+    n++;
+  }
+  return n > 0;
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+typedef struct Runner {
+  const TargetTable *targets;
+  const Schedule *schedule;
+  BreakageId breakage;
+  const SearchOptions *options;
+  EveryTurn *out;
+} Runner;
+
+// The program of a run; NULL: the schedule is not legal so, or has nothing to break.
+static const Program *program_of(const Runner *r, Arena *arena, const Turns *turns, Schedule *run) {
+  *run = with_turns(r->schedule, turns);
+  const Model *model = model_build(arena, r->targets, run);
+  if (!model->ok) return NULL;
+  return r->breakage < BREAK_COUNT ? program_break(arena, model->program, r->breakage)
+                                   : model->program;
+}
+
+static void leave_out(EveryTurn *out, const char *what) {
+  for (int i = 0; i < out->n_left_out; i++)
+    if (strcmp(out->left_out[i], what) == 0) return;
+  if (out->n_left_out < EVERY_LEFT_OUT) out->left_out[out->n_left_out++] = what;
+}
+
+static void take(EveryTurn *out, Arena *arena, const Search *search, const Program *program,
+                 const Schedule *run, const Turns *turns) {
+  if (out->arena) arena_free(out->arena);
+  out->arena = arena;
+  out->search = search;
+  out->program = program;
+  out->run = *run;
+  out->turns = max64(out->turns, turns->slabs);
+  out->tiles = max64(out->tiles, turns->tiles);
+}
+
+// False: no more runs.
+static bool run(const Runner *r, const Turns *turns) {
+  EveryTurn *out = r->out;
+  Schedule schedule;
+  Arena *arena = arena_new("every order");
+  const Program *program = program_of(r, arena, turns, &schedule);
+  EveryOrder every = {0};
+  if (program) every = every_order_program(arena, program, 1);
+  if (!program || every.fault) {
+    if (every.fault) out->fault = every.fault;
+    arena_free(arena);
+    return !out->fault;
+  }
+  const int64_t before = out->result.states;
+  const SearchResult result = search_run(every.search, r->options);
+  take(out, arena, every.search, program, &schedule, turns);
+  const bool bounded = out->result.verdict == SEARCH_BOUNDED;
+  out->result = result;
+  out->result.states += before;
+  out->runs++;
+  if (result.verdict == SEARCH_BOUNDED) leave_out(out, "orders for which there was no room");
+  if (result.verdict == SEARCH_PROVED && bounded) out->result.verdict = SEARCH_BOUNDED;
+  out->bounded += result.verdict == SEARCH_BOUNDED;
+  return result.verdict != SEARCH_FOUND && out->bounded < BOUNDED_MAX;
+}
+
+// The lists of a longer run against the shorter one's.
+static void compare_lists(const Runner *r, const Turns *turns, int64_t period) {
+  Schedule schedule;
+  Arena *arena = arena_new("every order");
+  const Turns longer = {turns->slabs + period, turns->tiles, false};
+  const Program *a = program_of(r, arena, turns, &schedule),
+                *b = program_of(r, arena, &longer, &schedule);
+  if (a && b &&
+      !all_come_back(every_order_program(arena, a, 1).search,
+                     every_order_program(arena, b, 1).search)) {
+    leave_out(r->out, "more turns than were run: slots and phases do not come back");
+    if (r->out->result.verdict == SEARCH_PROVED) r->out->result.verdict = SEARCH_BOUNDED;
+  }
+  arena_free(arena);
+}
+
+static bool run_tiles(const Runner *r, int64_t slots, int64_t tiles) {
+  const int64_t slabs[] = {1, 2, slots, slots + 1};
+  for (int i = 0; i < 4; i++) {
+    if (i > 1 && slabs[i] <= 2) continue;
+    if (!run(r, &(Turns){slabs[i], tiles, false})) return false;
+  }
+  return true;
+}
+
+EveryTurn every_turn_search(const TargetTable *targets, const Schedule *schedule,
+                            BreakageId breakage, const SearchOptions *options) {
+  EveryTurn out = {.slots = schedule_ring_slots(schedule)};
+  const Runner r = {targets, schedule, breakage, options, &out};
+  const int64_t most = 2 * out.slots + 2, see = schedule_turns_to_see(schedule);
+  bool on = true;
+  for (int64_t slabs = 1; slabs <= most && on; slabs++) on = run(&r, &(Turns){slabs, 1, false});
+  if (on) on = run(&r, &(Turns){most, 1, true});
+  if (on && see > 1) on = run_tiles(&r, out.slots, see + TAIL);
+  if (on && out.runs) compare_lists(&r, &(Turns){most, 1, false}, 2 * out.slots);
+  if (!out.runs && !out.fault)
+    out.fault = breakage < BREAK_COUNT ? "it has nothing of the kind to break"
+                                       : "it is not legal with so few slabs";
+  return out;
+}
+
+void every_turn_free(EveryTurn *every) {
+  if (every->arena) arena_free(every->arena);
+  every->arena = NULL;
+}

@@ -1,0 +1,376 @@
+// Whether it makes no difference if an event happens now or later: all others are run as far as
+// they may possibly get without it, and none of what they may do has to do with it.
+//
+// How far they may get is answered too generously where it cannot be answered at once. A wait is
+// passed if its mbarrier may have been in a phase that passes it, not before one that its process
+// knows of already; bytes that nobody is known
+// to expect are not awaited; an mbarrier that may get more arrivals than its phase awaits is wild,
+// and passed by everybody. So whatever they do in some order, they do here (the test against brute
+// force holds that). In a sound ring the answer is exact: who is held back holds up the ring.
+//
+//   consumer 3 of 4 is about to read slot 0    the others go on to turn 4, the producer stands
+//   before
+//                                              empty[0], which has 3 of 4 arrivals: nobody writes
+#include <string.h>
+
+#include "order/search_inside.h"
+
+typedef struct AheadBar {
+  int64_t pending, bytes;
+  uint32_t phase;  // the last one that it may get to
+  bool wild, used, init;
+} AheadBar;
+
+struct SearchAhead {
+  int *at;
+  bool *arrived;
+  AheadBar *bar;
+  // Phases under way, or later ones: [processes][mbarriers] that a process knows of; [mbarriers]
+  // [mbarriers] that all know who have arrived for the phase, and who had for the last one.
+  uint32_t *known, *gathered, *handed;
+  int *there, *released;  // by barrier: how many stand there; went on together
+  int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
+};
+
+SearchAhead *search_new_ahead(const Search *search, Arena *arena) {
+  SearchAhead *w = ARENA_NEW(arena, SearchAhead);
+  w->at = ARENA_ARRAY(arena, int, search->n_processes + 1);
+  w->arrived = ARENA_ARRAY(arena, bool, search->n_processes + 1);
+  w->bar = ARENA_ARRAY(arena, AheadBar, search->n_bars + 1);
+  w->known = ARENA_ARRAY(arena, uint32_t, search->n_processes * search->n_bars + 1);
+  w->gathered = ARENA_ARRAY(arena, uint32_t, search->n_bars * search->n_bars + 1);
+  w->handed = ARENA_ARRAY(arena, uint32_t, search->n_bars * search->n_bars + 1);
+  w->there = ARENA_ARRAY(arena, int, search->n_meets + 1);
+  w->released = ARENA_ARRAY(arena, int, search->n_meets + 1);
+  return w;
+}
+
+static void begin(const Search *search, SearchState *s, SearchAhead *w) {
+  memset(w->there, 0, sizeof *w->there * (size_t)search->n_meets);
+  memset(w->released, 0, sizeof *w->released * (size_t)search->n_meets);
+  for (int rank = 0; rank < SEARCH_RANKS; rank++) {
+    w->registers[rank] = s->registers[rank];
+    w->taken[rank] = 0;
+  }
+  for (int p = 0; p < search->n_processes; p++) {
+    w->at[p] = search_at(s, p);
+    w->arrived[p] = search_has_arrived(s, p);
+    if (w->arrived[p]) w->there[search_next(search, s, p)->object]++;
+    for (int b = 0; b < search->n_bars && !search->process[p].agent; b++)
+      w->known[p * search->n_bars + b] = search_phases(search, s)[b].phase;
+  }
+  for (int i = 0; i < search->n_meets; i++) w->there[i] += search_passed(search, s)[i];
+  for (int b = 0; b < search->n_bars; b++) {
+    const OrderPhases *phases = &search_phases(search, s)[b];
+    w->bar[b] = (AheadBar){.pending = phases->pending,
+                           .bytes = phases->bytes,
+                           .phase = phases->phase,
+                           .wild = !search_flags(search, s)[b]};
+  }
+}
+
+// Of a phase that has arrivals already what those knew is at least what is true now.
+static void begin_telling(const Search *search, SearchState *s, SearchAhead *w) {
+  const int n = search->n_bars;
+  const OrderPhases *phases = search_phases(search, s);
+  for (int b = 0; b < n; b++)
+    for (int x = 0; x < n; x++) {
+      w->handed[b * n + x] = phases[x].phase;
+      w->gathered[b * n + x] =
+          phases[b].pending < phases[b].expected ? phases[x].phase : UINT32_MAX;
+    }
+}
+
+// ---- how far the others get ---------------------------------------------------------------------
+
+// What all who arrive know is known to who goes on behind that.
+static void tell(const Search *search, SearchAhead *w, int process, int bar) {
+  const int n = search->n_bars;
+  for (int x = 0; x < n; x++) {
+    uint32_t *least = &w->gathered[bar * n + x];
+    const uint32_t known = search->process[process].agent ? 0 : w->known[process * n + x];
+    if (known < *least) *least = known;
+  }
+}
+
+static void hand_on(const Search *search, SearchAhead *w, int bar) {
+  const int n = search->n_bars;
+  for (int x = 0; x < n; x++) {
+    const uint32_t least = w->gathered[bar * n + x];
+    if (least != UINT32_MAX && least > w->handed[bar * n + x]) w->handed[bar * n + x] = least;
+    w->gathered[bar * n + x] = UINT32_MAX;
+  }
+}
+
+static void learn(const Search *search, SearchAhead *w, int process, int bar) {
+  const int n = search->n_bars;
+  for (int x = 0; x < n; x++)
+    if (w->handed[bar * n + x] > w->known[process * n + x])
+      w->known[process * n + x] = w->handed[bar * n + x];
+}
+
+static void arrive(const Search *search, SearchState *s, SearchAhead *w, int process,
+                   const SearchEvent *e) {
+  AheadBar *bar = &w->bar[e->object];
+  bar->used = true;
+  if (e->kind == SEARCH_ARRIVE) {
+    tell(search, w, process, e->object);
+    if (bar->pending < e->n) bar->wild = true;
+    bar->pending -= e->n;
+    if (search->index->alone[e->object]) bar->bytes += e->bytes;
+  } else {
+    bar->bytes -= e->bytes;
+  }
+  if (bar->wild || bar->pending > 0 || bar->bytes > 0) return;
+  bar->phase++;
+  hand_on(search, w, e->object);
+  bar->pending = search_phases(search, s)[e->object].expected;
+}
+
+static int64_t ended(const Search *search, const SearchAhead *w) {
+  int64_t n = 0;
+  for (int p = 0; p < search->n_processes; p++)
+    n += !search->process[p].agent && w->at[p] == search->process[p].n_events;
+  return n;
+}
+
+static void meet(const Search *search, SearchAhead *w, int held, const SearchEvent *e) {
+  int64_t n = w->there[e->object] + (e->bit ? ended(search, w) : 0);
+  if (n < e->n) return;
+  w->released[e->object]++;
+  w->there[e->object] = 0;
+  for (int p = 0; p < search->n_processes; p++) {
+    if (p == held || !w->arrived[p]) continue;
+    if (search_event(search, p, w->at[p])->object != e->object) continue;
+    w->arrived[p] = false;
+    w->at[p]++;
+  }
+}
+
+// Whether the mbarrier may be in a phase that passes a wait; then the earliest such phase has come
+// for whoever has gone on.
+static bool passes(const Search *search, SearchAhead *w, int process, const SearchEvent *e) {
+  const AheadBar *bar = &w->bar[e->object];
+  uint32_t *known = &w->known[process * search->n_bars + e->object];
+  const uint32_t phase = *known + ((*known & 1) == e->bit);
+  if (!bar->wild && phase > bar->phase) return false;
+  if (bar->wild) return true;
+  *known = phase;
+  if (bar->phase == phase) learn(search, w, process, e->object);
+  return true;
+}
+
+// The next event of a process, if it may happen.
+static bool advance(const Search *search, SearchState *s, SearchAhead *w, int p, int held) {
+  if (w->arrived[p] || w->at[p] == search->process[p].n_events) return false;
+  const SearchEvent *e = search_event(search, p, w->at[p]);
+  if (e->after && w->at[e->after - 1] <= e->after_at) return false;
+  if (e->kind == SEARCH_WAIT && !passes(search, w, p, e)) return false;
+  const int rank = search->process[p].rank;
+  if (e->kind == SEARCH_TAKE && w->registers[rank] < e->n) return false;
+  if (e->kind == SEARCH_MEET) {
+    w->arrived[p] = true;
+    w->there[e->object]++;
+    meet(search, w, held, e);
+    return true;
+  }
+  w->at[p]++;
+  if (e->kind == SEARCH_WAIT) w->bar[e->object].used = true;
+  if (e->kind == SEARCH_INIT) w->bar[e->object].init = w->bar[e->object].wild = true;
+  if (e->kind == SEARCH_ARRIVE || e->kind == SEARCH_LAND) arrive(search, s, w, p, e);
+  if (e->kind == SEARCH_TAKE && e->n < 0) w->registers[rank] -= e->n;
+  if (e->kind == SEARCH_TAKE && e->n > 0) w->taken[rank] += e->n;
+  if (e->kind == SEARCH_PASS) {
+    w->there[e->object]++;
+    meet(search, w, held, e);
+  }
+  return true;
+}
+
+static void meet_without(const Search *search, SearchAhead *w, int held) {
+  for (int p = 0; p < search->n_processes; p++) {
+    if (!w->arrived[p] || p == held) continue;
+    const SearchEvent *e = search_event(search, p, w->at[p]);
+    if (e->bit) meet(search, w, held, e);
+  }
+}
+
+static void run_others(const Search *search, SearchState *s, SearchAhead *w, int held) {
+  begin(search, s, w);
+  begin_telling(search, s, w);
+  for (bool went_on = true; went_on;) {
+    went_on = false;
+    for (int p = 0; p < search->n_processes; p++)
+      while (p != held && advance(search, s, w, p, held)) went_on = true;
+    const int64_t before = ended(search, w);
+    meet_without(search, w, held);
+    went_on = went_on || ended(search, w) != before;
+  }
+}
+
+// ---- what they may do, and the event ------------------------------------------------------------
+
+static bool happens(const SearchState *s, const SearchAhead *w, int process, int at) {
+  return search_at(s, process) <= at && at < w->at[process];
+}
+
+// Whether others begin an access that must not meet one that the event begins or ends.
+static bool meets_access(const Search *search, const SearchState *s, const SearchAhead *w,
+                         const SearchLists *list, int event) {
+  const SearchIndex *x = search->index;
+  for (int k = list->first[event]; k < list->first[event + 1]; k++) {
+    const int a = list->list[k];
+    for (int i = x->against.first[a]; i < x->against.first[a + 1]; i++) {
+      const SearchAccess *b = &search->access[x->against.list[i]];
+      if (happens(s, w, b->process, b->begin)) return true;
+    }
+  }
+  return false;
+}
+
+static bool clears(const SearchIndex *x, int event, int word) {
+  for (int k = x->clears.first[event]; k < x->clears.first[event + 1]; k++)
+    if (x->clears.list[k] == word) return true;
+  return false;
+}
+
+// The words that an event's generic accesses set are cleared by another's fence, or it is the
+// fence.
+static bool is_told_by(const Search *search, int fence, int event) {
+  const SearchIndex *x = search->index;
+  for (int k = x->begins.first[event]; k < x->begins.first[event + 1]; k++) {
+    const SearchAccess *a = &search->access[x->begins.list[k]];
+    const int word = x->word[a->place];
+    if (a->async || word < 0 || x->fenced[x->begins.list[k]]) continue;
+    if (clears(x, fence, word)) return true;
+  }
+  return false;
+}
+
+static bool meets_fence(const Search *search, const SearchState *s, const SearchAhead *w,
+                        int process, int event) {
+  const SearchIndex *x = search->index;
+  const bool is_fence = x->clears.first[event] < x->clears.first[event + 1];
+  for (int p = 0; x->n_words && p < search->n_processes; p++)
+    for (int at = search_at(s, p); p != process && at < w->at[p]; at++) {
+      const int other = x->base[p] + at;
+      if (is_fence ? is_told_by(search, event, other) : is_told_by(search, other, event))
+        return true;
+    }
+  return false;
+}
+
+// Whether others wait at an mbarrier for the phase before the one under way.
+static bool others_wait(const Search *search, SearchState *s, const SearchAhead *w, int bar) {
+  const SearchLists *users = &search->index->users;
+  for (int k = users->first[bar]; k < users->first[bar + 1]; k++) {
+    const int p = users->list[k];
+    for (int at = search_at(s, p); at < w->at[p]; at++) {
+      const SearchEvent *e = search_event(search, p, at);
+      if (e->kind == SEARCH_WAIT && e->object == bar) return true;
+    }
+  }
+  return false;
+}
+
+static bool all_end(const Search *search, const SearchAhead *w, int rank, int but) {
+  for (int p = 0; p < search->n_processes; p++)
+    if (p != but && !search->process[p].agent && search->process[p].rank == rank &&
+        w->at[p] < search->process[p].n_events)
+      return false;
+  return true;
+}
+
+// Whether a block may end before work on its memory does that the event ends.
+static bool outlives(const Search *search, const SearchAhead *w, int process, int event) {
+  const SearchLists *ends = &search->index->ends;
+  for (int k = ends->first[event]; k < ends->first[event + 1]; k++) {
+    const SearchAccess *a = &search->access[ends->list[k]];
+    const int rank = search->place[a->place].rank;
+    if (search_is_instant(a)) continue;
+    const bool afar = search->process[process].agent || search->process[process].rank != rank;
+    if (afar && all_end(search, w, rank, process)) return true;
+  }
+  return false;
+}
+
+static bool meets_at_mbarrier(const Search *search, SearchState *s, const SearchAhead *w,
+                              int process, const SearchEvent *e) {
+  const AheadBar *bar = &w->bar[e->object];
+  const uint32_t phase = search_phases(search, s)[e->object].phase;
+  const int rank = search->bar[e->object].rank;
+  if (bar->init || e->kind == SEARCH_INIT) return bar->used || bar->init;
+  if (!search_flags(search, s)[e->object]) return false;  // a finding at once
+  if (bar->wild || bar->phase != phase) return true;
+  const bool afar = search->process[process].agent || search->process[process].rank != rank;
+  if (afar && all_end(search, w, rank, process)) return true;
+  if (e->kind == SEARCH_WAIT) return false;
+  const int64_t left = bar->pending - (e->kind == SEARCH_ARRIVE ? e->n : 0);
+  return left <= 0 && others_wait(search, s, w, e->object);
+}
+
+// Whether an event ends work in the background on a block's memory.
+static bool ends_work_on(const Search *search, int event, int rank) {
+  const SearchLists *ends = &search->index->ends;
+  for (int k = ends->first[event]; k < ends->first[event + 1]; k++) {
+    const SearchAccess *a = &search->access[ends->list[k]];
+    if (!search_is_instant(a) && search->place[a->place].rank == rank) return true;
+  }
+  return false;
+}
+
+// Something of a block that is reached from elsewhere while this, its last process, ends.
+static bool is_reached(const Search *search, const SearchState *s, const SearchAhead *w, int rank) {
+  for (int p = 0; p < search->n_processes; p++) {
+    const bool afar = search->process[p].agent || search->process[p].rank != rank;
+    for (int at = search_at(s, p); afar && at < w->at[p]; at++) {
+      const SearchEvent *e = search_event(search, p, at);
+      const bool acts =
+          e->kind == SEARCH_ARRIVE || e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
+      if (acts && search->bar[e->object].rank == rank) return true;
+      if (ends_work_on(search, search->index->base[p] + at, rank)) return true;
+    }
+  }
+  return false;
+}
+
+// Somebody uses an mbarrier that this process has initialised and is about to say so of.
+static bool uses_own(const Search *search, const SearchAhead *w, int process) {
+  for (int i = 0; i < search->process[process].n_events; i++) {
+    const SearchEvent *e = search_event(search, process, i);
+    if (e->kind == SEARCH_INIT && w->bar[e->object].used) return true;
+  }
+  return false;
+}
+
+bool search_is_apart(const Search *search, SearchState *s, int process, SearchAhead *w) {
+  const SearchIndex *x = search->index;
+  const int event = x->base[process] + search_at(s, process);
+  const SearchEvent *e = search_next(search, s, process);
+  const int rank = search->process[process].rank;
+  if (!x->matters[event]) return true;
+  run_others(search, s, w, process);
+  if (meets_access(search, s, w, &x->begins, event)) return false;
+  if (meets_access(search, s, w, &x->ends, event)) return false;
+  if (meets_fence(search, s, w, process, event)) return false;
+  if (outlives(search, w, process, event)) return false;
+  switch (e->kind) {
+    case SEARCH_INIT:
+    case SEARCH_ARRIVE:
+    case SEARCH_LAND:
+    case SEARCH_WAIT:
+      return !meets_at_mbarrier(search, s, w, process, e);
+    case SEARCH_INIT_SAID:
+      return !uses_own(search, w, process);
+    case SEARCH_MEET:
+    case SEARCH_PASS:
+      return w->released[e->object] == 0;
+    case SEARCH_TAKE:
+      return e->n < 0 || s->registers[rank] - w->taken[rank] >= e->n;
+    case SEARCH_EXIT:
+      return !all_end(search, w, search->process[process].rank, process) ||
+             !is_reached(search, s, w, search->process[process].rank);
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,78 @@
+// What would cure a deadlock: edits of the events that come of one statement, each of them tried.
+//
+// Who finds that an mbarrier lacks an arrival initialises it for those that come; who finds bytes
+// missing expects those that come; who finds a circle in which nobody has arrived begins with the
+// other phase. An edit is a cure when the program with it is proved.
+#include <stdlib.h>
+
+#include "order/search_inside.h"
+
+typedef struct Edit {
+  SearchKind kind;
+  int tag, process;  // process -1: of any
+  int64_t n, bytes;  // added
+  uint32_t flip;
+} Edit;
+
+static void apply(Search *s, const Edit *edit, int sign) {
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      SearchEvent *e = &s->process[p].event[i];
+      if (e->kind != edit->kind || e->tag != edit->tag) continue;
+      if (edit->process >= 0 && p != edit->process) continue;
+      e->n += sign * edit->n;
+      e->bytes += sign * edit->bytes;
+      e->bit ^= edit->flip;
+    }
+}
+
+static bool is_proved(Search *s) {
+  const SearchResult r =
+      search_run(s, &(SearchOptions){.states = SEARCH_CURE_STATES, .plain = true});
+  return r.verdict == SEARCH_PROVED;
+}
+
+static bool try_edit(Search *s, const Edit *edit) {
+  apply(s, edit, 1);
+  const bool ok = is_proved(s);
+  apply(s, edit, -1);
+  return ok;
+}
+
+static int tag_of(const Search *s, SearchKind kind, int object) {
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = search_event(s, p, i);
+      if (e->kind == kind && e->object == object && (kind != SEARCH_ARRIVE || e->bytes))
+        return e->tag;
+    }
+  return -1;
+}
+
+static const char *told(const Search *s, bool ok, const char *text) {
+  return ok ? arena_printf(s->arena, "%s: tried, and then proved", text) : text;
+}
+
+const char *search_cure_deadlock(Search *s, const OrderPhases *phases, int bar, int process,
+                                 int wait_tag) {
+  const OrderPhases p = *phases;
+  const char *name = s->bar[bar].name;
+  if (p.pending > 0 && p.pending < p.expected) {
+    const Edit edit = {SEARCH_INIT, tag_of(s, SEARCH_INIT, bar), -1, -p.pending, 0, 0};
+    return told(
+        s, try_edit(s, &edit),
+        arena_printf(s->arena, "initialise %s for %lld arrivals, or let the other %lld arrive",
+                     name, (long long)(p.expected - p.pending), (long long)p.pending));
+  }
+  if (p.pending <= 0 && p.bytes) {
+    const Edit edit = {SEARCH_ARRIVE, tag_of(s, SEARCH_ARRIVE, bar), -1, 0, -p.bytes, 0};
+    return told(s, try_edit(s, &edit),
+                arena_printf(s->arena, "expect %lld bytes %s at %s", llabs((long long)p.bytes),
+                             p.bytes > 0 ? "fewer" : "more", name));
+  }
+  const Edit flip = {SEARCH_WAIT, wait_tag, process, 0, 0, 1};
+  const char *text = arena_printf(s->arena, "let %s wait for %s with the other phase bit",
+                                  s->process[process].name, name);
+  if (wait_tag && try_edit(s, &flip)) return told(s, true, text);
+  return arena_printf(s->arena, "let somebody arrive at %s in the phase that is waited for", name);
+}

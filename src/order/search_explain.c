@@ -1,0 +1,236 @@
+// A witness → its cause, told from the root of who waits for whom.
+//
+// Who stands at an mbarrier waits for those who would still arrive there; they stand somewhere
+// themselves. Following that ends at one whom nobody will let go on, or comes round in a circle.
+// The root of a circle is the mbarrier that has some of its arrivals and not all: those who are in
+// the circle have done for it what they will do.
+//
+//   consumers wait for full[0] phase 0; producer, who would end it, waits for empty[0] phase 0,
+//   which expects 5 arrivals and gets 4
+#include <string.h>
+
+#include "base/str.h"
+#include "order/search_inside.h"
+
+enum { CHAIN_MAX = 64 };
+
+typedef struct Chain {
+  const Search *s;
+  SearchState *at;
+  int n, process[CHAIN_MAX];
+  bool circle;
+} Chain;
+
+// Who is meant: the role where several processes play it.
+static const char *who(const Search *s, int process) { return s->process[process].name; }
+
+// The process that would still do something for an event of another; an agent's is whoever starts
+// it.
+static bool would(const SearchEvent *wait, const SearchEvent *e) {
+  if (wait->kind == SEARCH_MEET)
+    return (e->kind == SEARCH_MEET || e->kind == SEARCH_PASS) && e->object == wait->object;
+  return wait->kind == SEARCH_WAIT && (e->kind == SEARCH_ARRIVE || e->kind == SEARCH_LAND) &&
+         e->object == wait->object;
+}
+
+static int starter(const Chain *c, int process) {
+  const SearchProcess *p = &c->s->process[process];
+  if (!p->agent || search_is_done(c->s, c->at, process)) return process;
+  const SearchEvent *e = search_next(c->s, c->at, process);
+  return e->after ? e->after - 1 : process;
+}
+
+// One who has done for an object before what is waited for, and stands somewhere: of a run that
+// came to no end nobody knows what it would have done next.
+static int did_before(const Chain *c, int process, const SearchEvent *wait) {
+  // Bytes that are missing when all have arrived nobody will bring.
+  if (wait->kind == SEARCH_WAIT && search_phases(c->s, c->at)[wait->object].pending <= 0) return -1;
+  for (int p = 0; p < c->s->n_processes; p++)
+    for (int i = 0; i < search_at(c->at, p); i++) {
+      const SearchEvent *e = search_event(c->s, p, i);
+      if (!would(wait, e)) continue;
+      const int other = c->s->process[p].agent && e->after ? e->after - 1 : p;
+      if (other != process && !search_is_done(c->s, c->at, other)) return other;
+    }
+  return -1;
+}
+
+static bool is_in(const Chain *c, int process) {
+  for (int i = 0; i < c->n; i++)
+    if (c->process[i] == process) return true;
+  return false;
+}
+
+// Whom a process waits for: one that is not in the chain yet, else one that is; -1: nobody.
+static int waits_for(const Chain *c, int process) {
+  const SearchEvent *wait = search_next(c->s, c->at, process);
+  int known = -1;
+  for (int p = 0; p < c->s->n_processes; p++) {
+    bool arrived = wait->kind == SEARCH_MEET && search_has_arrived(c->at, p) &&
+                   search_next(c->s, c->at, p)->object == wait->object;
+    for (int i = search_at(c->at, p); i < c->s->process[p].n_events && !arrived; i++) {
+      if (!would(wait, search_event(c->s, p, i))) continue;
+      const int other = starter(c, p);
+      if (other == process || search_is_done(c->s, c->at, other)) break;
+      if (!is_in(c, other)) return other;
+      known = other;
+      break;
+    }
+  }
+  return known >= 0 ? known : did_before(c, process, wait);
+}
+
+static void follow(Chain *c, int first) {
+  for (int p = first; p >= 0 && c->n < CHAIN_MAX; p = waits_for(c, p)) {
+    c->circle = is_in(c, p);
+    if (c->circle) return;
+    c->process[c->n++] = p;
+  }
+}
+
+// What an mbarrier or a barrier lacks: "which expects 5 arrivals and gets 4".
+static const char *lack(const Chain *c, int process) {
+  Arena *arena = c->s->arena;
+  const SearchEvent *e = search_next(c->s, c->at, process);
+  if (e->kind == SEARCH_TAKE)
+    return arena_printf(arena, "of which %lld are free",
+                        (long long)c->at->registers[c->s->process[process].rank]);
+  if (e->kind == SEARCH_MEET) {
+    int n = search_passed(c->s, c->at)[e->object];
+    for (int p = 0; p < c->s->n_processes; p++)
+      n += search_has_arrived(c->at, p) && search_next(c->s, c->at, p)->object == e->object;
+    return arena_printf(arena, "where %lld have to meet and %d come", (long long)e->n, n);
+  }
+  if (e->kind != SEARCH_WAIT) return "which never comes";
+  const OrderPhases *p = &search_phases(c->s, c->at)[e->object];
+  if (p->pending > 0 && p->pending < p->expected)
+    return arena_printf(arena, "which expects %lld arrivals and gets %lld", (long long)p->expected,
+                        (long long)(p->expected - p->pending));
+  if (p->pending <= 0 && p->bytes)
+    return p->bytes > 0
+               ? arena_printf(arena, "which expects %lld bytes more than come", (long long)p->bytes)
+               : arena_printf(arena, "to which %lld bytes more come than it expects",
+                              (long long)-p->bytes);
+  if (p->pending > 0 && p->bytes)
+    return arena_printf(arena, "at which %lld bytes have been counted that no arrival expects",
+                        (long long)-p->bytes);
+  return c->circle ? "to which none of them has come"
+                   : arena_printf(arena, "whose phase %u nobody will end", p->phase);
+}
+
+// The place in a chain where it begins to be wrong.
+static int root_of(const Chain *c) {
+  if (!c->circle) return c->n - 1;
+  for (int i = 0; i < c->n; i++) {
+    const SearchEvent *e = search_next(c->s, c->at, c->process[i]);
+    if (e->kind != SEARCH_WAIT) continue;
+    const OrderPhases *p = &search_phases(c->s, c->at)[e->object];
+    if ((p->pending > 0 && p->pending < p->expected) || (p->pending <= 0 && p->bytes)) return i;
+  }
+  // One that waits for the first phase of an mbarrier that nobody has reached began the circle.
+  for (int i = 0; i < c->n; i++) {
+    const SearchEvent *e = search_next(c->s, c->at, c->process[i]);
+    if (e->kind == SEARCH_WAIT && search_phases(c->s, c->at)[e->object].phase == 0 && i > 0)
+      return i;
+  }
+  return c->n - 1;
+}
+
+// The longest chain to a root says most.
+static Chain longest(const Search *s, SearchState *at) {
+  Chain best = {.s = s, .at = at};
+  for (int p = 0; p < s->n_processes; p++) {
+    if (search_is_done(s, at, p) || s->process[p].agent) continue;
+    Chain c = {.s = s, .at = at};
+    follow(&c, p);
+    if (!best.n || root_of(&c) > root_of(&best)) best = c;
+  }
+  return best;
+}
+
+static const char *deadlock_text(Search *s, SearchResult *r) {
+  const Chain c = longest(s, (SearchState *)r->last);
+  Str out = str_new(s->arena);
+  if (!c.n) return "a copy waits for its start for ever";
+  const int root = root_of(&c), last = c.process[root];
+  for (int i = 0; i <= root; i++) {
+    const int p = c.process[i];
+    str_printf(&out, i ? "; %s, who would end that, %s" : "%s %s", who(s, p),
+               search_event_text(s, p, search_at(c.at, p)));
+  }
+  str_printf(&out, ", %s", lack(&c, last));
+  const SearchEvent *e = search_next(s, c.at, last);
+  if (e->kind == SEARCH_WAIT)
+    r->cure = search_cure_deadlock(s, &search_phases(s, c.at)[e->object], e->object, last, e->tag);
+  return out.text;
+}
+
+// ---- two accesses -------------------------------------------------------------------------------
+
+static const char *access_text(const Search *s, int access) {
+  const SearchAccess *a = &s->access[access];
+  return arena_printf(s->arena, "%s %s %s%s", who(s, a->process), a->write ? "writes" : "reads",
+                      s->place[a->place].name, search_is_instant(a) ? "" : " in the background");
+}
+
+static const char *conflict_text(const Search *s, const SearchResult *r) {
+  const SearchAccess *then = &s->access[r->access[1]];
+  const char *end = search_is_instant(then) ? "nothing keeps the two apart"
+                    : then->end < 0
+                        ? "nothing ever says that it is over"
+                        : arena_printf(s->arena, "that is over only when %s %s", who(s, then->ends),
+                                       search_event_text(s, then->ends, then->end));
+  return arena_printf(s->arena, "%s while %s: %s", access_text(s, r->access[0]),
+                      access_text(s, r->access[1]), end);
+}
+
+static const char *one_text(const Search *s, const SearchResult *r) {
+  const SearchStep *last = &r->step[r->n_steps - 1];
+  const SearchEvent *e = search_event(s, last->process, last->at);
+  const char *name = who(s, last->process), *what = search_event_text(s, last->process, last->at);
+  switch (r->fault) {
+    case SEARCH_LAPPED:
+      return arena_printf(s->arena,
+                          "%s %s and ends its phase %u while somebody still stands before the one "
+                          "before: to that wait the mbarrier looks as if nothing had ended",
+                          name, what, last->phase - 1);
+    case SEARCH_UNFENCED:
+      return arena_printf(s->arena,
+                          "%s: what threads did there before is not known to the async proxy, no "
+                          "fence.proxy.async stands between",
+                          access_text(s, r->access[0]));
+    case SEARCH_TOO_MANY:
+      return arena_printf(s->arena, "%s %s once too often: its phase awaits no arrival any more",
+                          name, what);
+    case SEARCH_UNBEGUN:
+      return arena_printf(s->arena, "%s %s, which may not be initialised yet for who does that",
+                          name, what);
+    case SEARCH_GONE:
+      return arena_printf(s->arena, "%s %s, and block %d of the cluster may have ended", name, what,
+                          s->bar[e->object].rank);
+    case SEARCH_IN_FLIGHT:
+      return arena_printf(s->arena, "block %d ends while %s", s->process[last->process].rank,
+                          access_text(s, r->access[0]));
+    default:
+      return "unknown";
+  }
+}
+
+void search_explain(Search *s, SearchResult *r) {
+  static const char *const cure[SEARCH_FAULTS] = {
+      [SEARCH_DEADLOCK] =
+          "let as many arrive as the mbarrier awaits, in the phase that is waited for",
+      [SEARCH_LAPPED] = "end a phase only when all who wait for the one before have gone on",
+      [SEARCH_EARLY] = "wait until what is written has landed, then read",
+      [SEARCH_REFILLED] = "wait until all readers are through, then write again",
+      [SEARCH_RACE] = "put a barrier between the two",
+      [SEARCH_UNFENCED] = "fence.proxy.async behind the accesses, in front of telling of them",
+      [SEARCH_TOO_MANY] = "initialise the mbarrier for as many arrivals as come",
+      [SEARCH_UNBEGUN] = "initialise, fence.mbarrier_init, and meet before anybody goes on",
+      [SEARCH_GONE] = "let the cluster meet before a block ends",
+      [SEARCH_IN_FLIGHT] = "wait for the work before the block ends"};
+  r->cure = cure[r->fault];
+  r->root = r->fault == SEARCH_DEADLOCK ? deadlock_text(s, r)
+            : r->access[1] >= 0         ? conflict_text(s, r)
+                                        : one_text(s, r);
+}

@@ -1,0 +1,224 @@
+// Who concerns whom, found once: accesses that must not meet, fences and what they tell of, events
+// that no other process has to do with.
+#include <string.h>
+
+#include "order/search_inside.h"
+
+// Pairs (of, value), in any order → lists.
+typedef struct Pairs {
+  Arena *arena;
+  int n, capacity;
+  int (*pair)[2];
+} Pairs;
+
+static void add(Pairs *p, int of, int value) {
+  if (p->n == p->capacity) {
+    p->capacity = p->capacity ? 2 * p->capacity : 256;
+    int(*more)[2] = arena_alloc(p->arena, sizeof *more * (size_t)p->capacity);
+    if (p->n) memcpy(more, p->pair, sizeof *more * (size_t)p->n);
+    p->pair = more;
+  }
+  p->pair[p->n][0] = of;
+  p->pair[p->n++][1] = value;
+}
+
+static SearchLists lists_of(const Pairs *p, int n) {
+  SearchLists lists = {ARENA_ARRAY(p->arena, int, n + 2), ARENA_ARRAY(p->arena, int, p->n + 1)};
+  for (int i = 0; i < p->n; i++) lists.first[p->pair[i][0] + 2]++;
+  for (int i = 2; i < n + 2; i++) lists.first[i] += lists.first[i - 1];
+  for (int i = 0; i < p->n; i++) lists.list[lists.first[p->pair[i][0] + 1]++] = p->pair[i][1];
+  return lists;
+}
+
+bool search_places_overlap(const SearchPlace *a, const SearchPlace *b) {
+  bool overlap = a->rank == b->rank && a->memory == b->memory;
+  for (int d = 0; d < SEARCH_DIMS; d++)
+    overlap = overlap && a->lo[d] < b->hi[d] && b->lo[d] < a->hi[d];
+  return overlap;
+}
+
+typedef struct Maker {
+  Search *s;
+  SearchIndex *x;
+  bool *overlap;  // [places][places]
+} Maker;
+
+static bool overlap(const Maker *m, const SearchAccess *a, const SearchAccess *b) {
+  return m->overlap[a->place * m->s->n_places + b->place];
+}
+
+static void find_overlaps(Maker *m) {
+  const int n = m->s->n_places;
+  m->overlap = ARENA_ARRAY(m->s->arena, bool, n *n + 1);
+  for (int a = 0; a < n; a++)
+    for (int b = 0; b < n; b++)
+      m->overlap[a * n + b] = search_places_overlap(&m->s->place[a], &m->s->place[b]);
+}
+
+// ---- accesses -----------------------------------------------------------------------------------
+
+// What one process does at once comes one after the other, and so does what one queue does.
+static bool may_meet(const Maker *m, const SearchAccess *a, const SearchAccess *b) {
+  if (!(a->write || b->write) || !overlap(m, a, b)) return false;
+  if (m->s->threads_apart && !a->async && !b->async) return false;
+  if (a->process == b->process && search_is_instant(a) && search_is_instant(b)) return false;
+  if (a->write && b->write && a->tag && a->tag == b->tag && !a->async && !b->async) return false;
+  return !a->queue || a->queue != b->queue || (a->apart && !b->apart);
+}
+
+static void list_accesses(Maker *m) {
+  Search *s = m->s;
+  SearchIndex *x = m->x;
+  Pairs begins = {.arena = s->arena}, ends = {.arena = s->arena}, against = {.arena = s->arena};
+  for (int i = 0; i < s->n_accesses; i++) {
+    const SearchAccess *a = &s->access[i];
+    add(&begins, x->base[a->process] + a->begin, i);
+    if (a->end >= 0) add(&ends, x->base[a->ends] + a->end, i);
+    for (int j = 0; j < s->n_accesses; j++)
+      if (i != j && may_meet(m, a, &s->access[j])) add(&against, i, j);
+  }
+  x->begins = lists_of(&begins, x->base[s->n_processes]);
+  x->ends = lists_of(&ends, x->base[s->n_processes]);
+  x->against = lists_of(&against, s->n_accesses);
+}
+
+// ---- fences -------------------------------------------------------------------------------------
+
+// A place that generic accesses reach, and async ones too, has two words, a bit for each process:
+// that has read it, and written, with no fence behind.
+static void find_words(Maker *m) {
+  const Search *s = m->s;
+  m->x->word = ARENA_ARRAY(s->arena, int, s->n_places + 1);
+  memset(m->x->word, -1, sizeof *m->x->word * (size_t)(s->n_places + 1));
+  for (int i = 0; i < s->n_accesses; i++)
+    for (int j = 0; j < s->n_accesses && !s->access[i].async; j++) {
+      const SearchAccess *a = &s->access[i], *b = &s->access[j];
+      if (m->x->word[a->place] >= 0 || !b->async || !(a->write || b->write) || !overlap(m, a, b))
+        continue;
+      m->x->word[a->place] = m->x->n_words++;
+    }
+}
+
+static void list_unknown(Maker *m) {
+  const Search *s = m->s;
+  Pairs unknown = {.arena = s->arena};
+  for (int i = 0; i < s->n_accesses; i++)
+    for (int place = 0; place < s->n_places; place++) {
+      const int word = m->x->word[place];
+      if (!s->access[i].async || word < 0) continue;
+      if (!m->overlap[s->access[i].place * s->n_places + place]) continue;
+      add(&unknown, i, 2 * word + 1);
+      if (s->access[i].write) add(&unknown, i, 2 * word);
+    }
+  m->x->unknown_to = lists_of(&unknown, s->n_accesses);
+}
+
+// The words that a fence clears: of what its process asks for until its next fence, or all where
+// that is nothing: it fences for somebody else.
+static void clear_by(Maker *m, Pairs *clears, int process, int at) {
+  const SearchProcess *p = &m->s->process[process];
+  const SearchIndex *x = m->x;
+  int n = 0;
+  for (int i = at + 1; i < p->n_events && p->event[i].kind != SEARCH_FENCE; i++) {
+    const int g = x->base[process] + i;
+    for (int k = x->begins.first[g]; k < x->begins.first[g + 1]; k++) {
+      const int a = x->begins.list[k];
+      for (int u = x->unknown_to.first[a]; u < x->unknown_to.first[a + 1]; u++, n++)
+        add(clears, x->base[process] + at, x->unknown_to.list[u] / 2);
+    }
+  }
+  for (int word = 0; n == 0 && word < x->n_words; word++) add(clears, x->base[process] + at, word);
+}
+
+static bool fences_before_telling(const SearchProcess *p, int at) {
+  for (int i = at + 1; i < p->n_events; i++) {
+    if (p->event[i].kind == SEARCH_FENCE) return true;
+    if (p->event[i].kind != SEARCH_WORK && p->event[i].kind != SEARCH_WAIT) return false;
+  }
+  return false;
+}
+
+static void list_fences(Maker *m) {
+  const Search *s = m->s;
+  m->x->fenced = ARENA_ARRAY(s->arena, bool, s->n_accesses + 1);
+  for (int i = 0; i < s->n_accesses; i++)
+    m->x->fenced[i] = fences_before_telling(&s->process[s->access[i].process], s->access[i].begin);
+  Pairs clears = {.arena = s->arena};
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++)
+      if (s->process[p].event[i].kind == SEARCH_FENCE) clear_by(m, &clears, p, i);
+  m->x->clears = lists_of(&clears, m->x->base[s->n_processes]);
+}
+
+// ---- the rest -----------------------------------------------------------------------------------
+
+static bool concerns_others(const Maker *m, int event) {
+  const SearchIndex *x = m->x;
+  const SearchLists *list[] = {&x->begins, &x->ends};
+  for (int l = 0; l < 2; l++)
+    for (int k = list[l]->first[event]; k < list[l]->first[event + 1]; k++) {
+      const int a = list[l]->list[k];
+      if (x->against.first[a] < x->against.first[a + 1]) return true;
+      if (x->word[m->s->access[a].place] >= 0) return true;
+    }
+  return false;
+}
+
+static bool is_about_mbarrier(SearchKind kind) {
+  return kind == SEARCH_INIT || kind == SEARCH_ARRIVE || kind == SEARCH_LAND || kind == SEARCH_WAIT;
+}
+
+static void find_users(Maker *m) {
+  const Search *s = m->s;
+  SearchIndex *x = m->x;
+  Pairs users = {.arena = s->arena};
+  int *arrives = ARENA_ARRAY(s->arena, int, s->n_bars + 1);  // process + 1 that arrives alone
+  x->alone = ARENA_ARRAY(s->arena, bool, s->n_bars + 1);
+  memset(x->alone, true, (size_t)s->n_bars + 1);
+  for (int p = 0; p < s->n_processes; p++) {
+    int *last = ARENA_ARRAY(s->arena, int, s->n_bars + 1);
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = &s->process[p].event[i];
+      if (!is_about_mbarrier(e->kind)) continue;
+      if (last[e->object]++ == 0) add(&users, e->object, p);
+      if (e->kind == SEARCH_INIT && e->n != 1) x->alone[e->object] = false;
+      if (e->kind != SEARCH_ARRIVE) continue;
+      if (arrives[e->object] && arrives[e->object] != p + 1) x->alone[e->object] = false;
+      if (e->n != 1) x->alone[e->object] = false;
+      arrives[e->object] = p + 1;
+    }
+  }
+  x->users = lists_of(&users, s->n_bars);
+}
+
+static void lay_out(Maker *m) {
+  const Search *s = m->s;
+  SearchIndex *x = m->x;
+  size_t at = sizeof(SearchState) + sizeof(uint16_t) * (size_t)s->n_processes;
+  x->bars_at = at = (at + 7) / 8 * 8;
+  x->words_at = at += sizeof(OrderPhases) * (size_t)s->n_bars;
+  x->flags_at = at += sizeof(uint64_t) * 2 * (size_t)x->n_words;
+  x->passed_at = at += (size_t)s->n_bars;
+  at += (size_t)s->n_meets;
+  x->state_bytes = (at + 7) / 8 * 8;
+}
+
+void search_make_index(Search *s) {
+  SearchIndex *x = s->index = ARENA_NEW(s->arena, SearchIndex);
+  Maker m = {s, x, NULL};
+  x->base = ARENA_ARRAY(s->arena, int, s->n_processes + 1);
+  for (int p = 0; p < s->n_processes; p++) x->base[p + 1] = x->base[p] + s->process[p].n_events;
+  find_overlaps(&m);
+  list_accesses(&m);
+  find_words(&m);
+  list_unknown(&m);
+  list_fences(&m);
+  find_users(&m);
+  lay_out(&m);
+  const int n = x->base[s->n_processes];
+  x->matters = ARENA_ARRAY(s->arena, bool, n + 1);
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++)
+      x->matters[x->base[p] + i] =
+          s->process[p].event[i].kind != SEARCH_WORK || concerns_others(&m, x->base[p] + i);
+}

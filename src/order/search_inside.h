@@ -1,0 +1,88 @@
+// Inside the search: its index of who concerns whom, and its states.
+//
+// Included by search*.c only.
+#pragma once
+#include "order/search.h"
+
+// Lists of accesses, one behind the other: those of i are list[first[i]] … list[first[i + 1] - 1].
+typedef struct SearchLists {
+  int *first, *list;
+} SearchLists;
+
+typedef struct SearchIndex {
+  int *base;  // by process: the number of its first event among all; [n_processes] is their sum
+  SearchLists begins, ends;  // by event: accesses
+  SearchLists against;       // by access: those that it must not meet
+  SearchLists unknown_to;    // by async access: word pairs of accesses that it must know to be over
+  int *word;                 // by place: of its generic accesses that no fence has told of; -1
+  int n_words;               // places with one
+  SearchLists clears;        // by event: words of a fence
+  bool *fenced;              // by access: its process fences behind it before it tells anybody
+  bool *matters;             // by event: another process may have to do with it
+  SearchLists users;         // by mbarrier: the processes that act on it
+  bool *alone;               // by mbarrier: one process makes all of its arrivals, one a phase
+  size_t state_bytes, bars_at, flags_at, words_at, passed_at;
+} SearchIndex;
+
+// What a state begins with; behind it come positions, phases of mbarriers, what is known of them,
+// the words of fences, and who has passed barriers.
+typedef struct SearchState {
+  int32_t registers[SEARCH_RANKS];  // of each block, that nobody has
+  uint16_t at[];  // by process: events done; ARRIVED: and counted at the barrier that it stands at
+} SearchState;
+
+enum { SEARCH_ARRIVED = 1 << 15, SEARCH_EVENTS_MAX = SEARCH_ARRIVED - 1 };
+enum { SEARCH_CURE_STATES = 50000 };
+enum { SEARCH_THERE = 1, SEARCH_SAID = 2 };  // flags of an mbarrier
+
+static inline int search_at(const SearchState *s, int process) {
+  return s->at[process] & SEARCH_EVENTS_MAX;
+}
+static inline bool search_has_arrived(const SearchState *s, int process) {
+  return s->at[process] & SEARCH_ARRIVED;
+}
+static inline OrderPhases *search_phases(const Search *search, SearchState *s) {
+  return (OrderPhases *)((char *)s + search->index->bars_at);
+}
+static inline uint8_t *search_flags(const Search *search, SearchState *s) {
+  return (uint8_t *)s + search->index->flags_at;
+}
+static inline uint64_t *search_words(const Search *search, SearchState *s) {
+  return (uint64_t *)((char *)s + search->index->words_at);
+}
+static inline uint8_t *search_passed(const Search *search, SearchState *s) {
+  return (uint8_t *)s + search->index->passed_at;
+}
+static inline bool search_is_done(const Search *search, const SearchState *s, int process) {
+  return search_at(s, process) == search->process[process].n_events;
+}
+static inline const SearchEvent *search_next(const Search *search, const SearchState *s,
+                                             int process) {
+  return &search->process[process].event[search_at(s, process)];
+}
+static inline bool search_is_open(const SearchState *s, const SearchAccess *a) {
+  return search_at(s, a->process) > a->begin && (a->end < 0 || search_at(s, a->ends) <= a->end);
+}
+static inline bool search_is_instant(const SearchAccess *a) {
+  return a->ends == a->process && a->end == a->begin + 1;
+}
+
+// search_index.c
+void search_make_index(Search *search);
+bool search_places_overlap(const SearchPlace *a, const SearchPlace *b);
+
+// search_step.c: a process's next event. `other`: the two of a conflict.
+void search_start(const Search *search, SearchState *state);
+bool search_can_step(const Search *search, SearchState *state, int process);
+SearchFault search_step(const Search *search, SearchState *state, int process, int conflict[2]);
+bool search_block_has_ended(const Search *search, const SearchState *state, int rank);
+
+// search_cure.c: of the mbarrier at which a process waits for ever, by the event with that tag.
+const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int bar, int process,
+                                 int wait_tag);
+
+// search_ahead.c: whether whatever the others may do before it makes no difference to a process's
+// next event. `work`: search_new_ahead().
+typedef struct SearchAhead SearchAhead;
+SearchAhead *search_new_ahead(const Search *search, Arena *arena);
+bool search_is_apart(const Search *search, SearchState *state, int process, SearchAhead *work);

@@ -1,0 +1,230 @@
+// All orders, the shortest first.
+//
+// States are gone through in the order of their distance from the start, each once. Where the next
+// event of some process makes no difference to whatever the others may do before it
+// (search_ahead.c), only that event is tried: every other order of the same events leads to the
+// same states and the same findings (a persistent set of one; the lists have no loops, so no event
+// is put off for ever). Else all are tried. A sound ring needs one path, as long as its events;
+// what is wrong branches where it is wrong.
+//
+// A wait that spins lets others go on: it is no event until it is over. That a try_wait gives up
+// after its time and is asked again makes no difference either.
+#include <string.h>
+
+#include "base/hash.h"
+#include "order/search_inside.h"
+
+enum { CHUNK = 256, STATES_MAX = 60000, ASK_EVERY = 512 };
+
+typedef struct Node {
+  int parent;
+  uint16_t process;
+} Node;
+
+typedef struct Run {
+  Search *search;
+  const SearchOptions *options;
+  Arena *arena;
+  size_t bytes;
+  int n, most, n_chunks;
+  char **chunk;
+  Node *node;
+  int *table;  // node + 1 by hash
+  uint32_t mask;
+  SearchState *scratch;
+  SearchAhead *ahead;
+  int expanded, n_stacked, depth, *stack;
+  SearchResult out;
+} Run;
+
+static SearchState *state_of(const Run *r, int i) {
+  return (SearchState *)(r->chunk[i / CHUNK] + (size_t)(i % CHUNK) * r->bytes);
+}
+
+// Adds a state that is new.
+static void keep(Run *r, const SearchState *s, int parent, int process) {
+  uint32_t h =
+      (uint32_t)(hash_bytes(HASH_START, s, r->bytes) * 0x9e3779b97f4a7c15u >> 32) & r->mask;
+  for (; r->table[h]; h = (h + 1) & r->mask)
+    if (memcmp(state_of(r, r->table[h] - 1), s, r->bytes) == 0) return;
+  if (r->n % CHUNK == 0) r->chunk[r->n / CHUNK] = arena_alloc(r->arena, CHUNK * r->bytes);
+  memcpy(state_of(r, r->n), s, r->bytes);
+  r->node[r->n] = (Node){parent, (uint16_t)process};
+  r->table[h] = ++r->n;
+}
+
+static Run *begin(Search *search, const SearchOptions *options) {
+  Arena *arena = search->arena;
+  Run *r = ARENA_NEW(arena, Run);
+  search_make_index(search);
+  *r = (Run){.search = search, .options = options, .arena = arena};
+  r->most = (int)(options->states ? options->states : STATES_MAX);
+  r->bytes = search->index->state_bytes;
+  r->chunk = ARENA_ARRAY(arena, char *, r->most / CHUNK + 2);
+  r->node = ARENA_ARRAY(arena, Node, r->most + search->n_processes + 1);
+  for (r->mask = 1024; r->mask < 2 * (uint32_t)r->most; r->mask *= 2) continue;
+  r->table = ARENA_ARRAY(arena, int, r->mask);
+  r->mask--;
+  r->scratch = arena_alloc(arena, r->bytes);
+  r->ahead = search_new_ahead(search, arena);
+  search_start(search, r->scratch);
+  keep(r, r->scratch, -1, 0);
+  return r;
+}
+
+// ---- the witness --------------------------------------------------------------------------------
+
+// Plays steps from the start, without those that are left out; says whether the last one is the
+// fault that was found.
+static bool plays(Run *r, const SearchStep *step, int n, const bool *left_out, SearchState *s) {
+  int conflict[2];
+  memset(s, 0, r->bytes);
+  search_start(r->search, s);
+  for (int i = 0; i < n; i++) {
+    if (left_out[i]) continue;
+    if (search_at(s, step[i].process) != step[i].at) return false;
+    if (!search_can_step(r->search, s, step[i].process)) return false;
+    const SearchFault fault = search_step(r->search, s, step[i].process, conflict);
+    if (fault || i == n - 1) return i == n - 1 && fault == r->out.fault;
+  }
+  return false;
+}
+
+// Leaves out what does not lead to the fault: of each process as many of its last events as can be.
+static int shorten(Run *r, SearchStep *step, int n) {
+  bool *left_out = ARENA_ARRAY(r->arena, bool, n + 1);
+  SearchState *s = arena_alloc(r->arena, r->bytes);
+  for (int p = 0; p < r->search->n_processes; p++)
+    for (int i = n - 2; i >= 0; i--) {
+      if (step[i].process != p || left_out[i]) continue;
+      left_out[i] = true;
+      if (plays(r, step, n, left_out, s)) continue;
+      left_out[i] = false;
+      break;
+    }
+  int kept = 0;
+  for (int i = 0; i < n; i++)
+    if (!left_out[i]) step[kept++] = step[i];
+  return kept;
+}
+
+static void tell_phases(Run *r, SearchStep *step, int n) {
+  SearchState *s = arena_alloc(r->arena, r->bytes);
+  int conflict[2];
+  search_start(r->search, s);
+  for (int i = 0; i < n; i++) {
+    search_step(r->search, s, step[i].process, conflict);
+    const SearchEvent *e = search_event(r->search, step[i].process, step[i].at);
+    const bool of_bar = e->kind == SEARCH_INIT || e->kind == SEARCH_ARRIVE ||
+                        e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
+    if (of_bar) step[i].phase = search_phases(r->search, s)[e->object].phase;
+  }
+  r->out.last = s;
+}
+
+// `last`: the process whose event is the fault; -1: nobody can go on.
+static void found(Run *r, int node, int last, SearchFault fault, const int conflict[2]) {
+  int n = last >= 0;
+  for (int i = node; r->node[i].parent >= 0; i = r->node[i].parent) n++;
+  SearchStep *step = ARENA_ARRAY(r->arena, SearchStep, n + 1);
+  int at = n;
+  if (last >= 0) step[--at] = (SearchStep){last, search_at(state_of(r, node), last), 0};
+  for (int i = node; r->node[i].parent >= 0; i = r->node[i].parent) {
+    const int p = r->node[i].process;
+    step[--at] = (SearchStep){p, search_at(state_of(r, r->node[i].parent), p), 0};
+  }
+  r->out.verdict = SEARCH_FOUND;
+  r->out.fault = fault;
+  for (int i = 0; i < 2; i++) r->out.access[i] = conflict[i];
+  if (last >= 0) n = shorten(r, step, n);
+  tell_phases(r, step, n);
+  r->out.step = step;
+  r->out.n_steps = n;
+}
+
+// ---- states -------------------------------------------------------------------------------------
+
+static bool all_done(const Search *search, const SearchState *s) {
+  for (int p = 0; p < search->n_processes; p++)
+    if (!search_is_done(search, s, p)) return false;
+  return true;
+}
+
+static bool try(Run *r, int node, int process) {
+  int conflict[2];
+  memcpy(r->scratch, state_of(r, node), r->bytes);
+  const SearchFault fault = search_step(r->search, r->scratch, process, conflict);
+  if (fault)
+    found(r, node, process, fault, conflict);
+  else
+    keep(r, r->scratch, node, process);
+  return fault != SEARCH_NO_FAULT;
+}
+
+// The process whose event alone is to be tried; -1: all that can go on.
+static int one_that_is_apart(Run *r, SearchState *s) {
+  const int n = r->search->n_processes;
+  if (r->options->all) return -1;
+  for (int local = 1; local >= 0; local--)
+    for (int p = 0; p < n; p++) {
+      if (!search_can_step(r->search, s, p)) continue;
+      const int event = r->search->index->base[p] + search_at(s, p);
+      if (r->search->index->matters[event] == (bool)local) continue;
+      if (search_is_apart(r->search, s, p, r->ahead)) return p;
+    }
+  return -1;
+}
+
+// False: a fault was found.
+static bool expand(Run *r, int node) {
+  SearchState *s = state_of(r, node);
+  const int one = one_that_is_apart(r, s);
+  if (one >= 0) return !try(r, node, one);
+  bool any = false;
+  for (int p = 0; p < r->search->n_processes; p++) {
+    if (!search_can_step(r->search, s, p)) continue;
+    any = true;
+    if (try(r, node, p)) return false;
+  }
+  if (any || all_done(r->search, s)) return true;
+  found(r, node, -1, SEARCH_DEADLOCK, (int[]){-1, -1});
+  return false;
+}
+
+// The state that is expanded next; -1: there is none. The nearest first, or the last one found.
+static int next_node(Run *r, bool deep) {
+  if (!deep) return r->expanded < r->n ? r->expanded++ : -1;
+  for (; r->n_stacked < r->n; r->n_stacked++) r->stack[r->depth++] = r->n_stacked;
+  r->expanded++;
+  return r->depth ? r->stack[--r->depth] : -1;
+}
+
+static SearchResult go_through(Search *search, const SearchOptions *options, bool deep) {
+  Run *r = begin(search, options);
+  if (deep) r->stack = ARENA_ARRAY(r->arena, int, r->most + search->n_processes + 1);
+  r->out.access[0] = r->out.access[1] = -1;
+  for (int node; (node = next_node(r, deep)) >= 0;) {
+    const bool stopped = r->expanded % ASK_EVERY == 1 && options->goes_on &&
+                         !options->goes_on(options->context, r->n);
+    if (r->n >= r->most || stopped) {
+      r->out.verdict = SEARCH_BOUNDED;
+      break;
+    }
+    if (!expand(r, node)) break;
+  }
+  r->out.states = r->n;
+  return r->out;
+}
+
+// Where there are too many states for the shortest order, the first that comes is looked for: who
+// goes far soon meets what a short way leads to in too many ways.
+SearchResult search_run(Search *search, const SearchOptions *options) {
+  SearchResult out = go_through(search, options, false);
+  if (out.verdict == SEARCH_BOUNDED) {
+    const int64_t states = out.states;
+    out = go_through(search, options, true);
+    out.states += states;
+  }
+  if (out.verdict == SEARCH_FOUND && !options->plain) search_explain(search, &out);
+  return out;
+}

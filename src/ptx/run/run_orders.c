@@ -1,0 +1,411 @@
+// One run → lists of events.
+//
+//   try_wait asks three times, the third one is answered    one WAIT
+//   32 lanes store 128 bytes                                one access of the WORK under way
+//   a box of 64 x 64                                        a WORK that begins to write, and a
+//   process
+//                                                           of its own that lands
+#include "ptx/run/run_orders.h"
+
+#include <string.h>
+
+#include "base/whole.h"
+#include "order/order_groups.h"
+
+enum { EVENTS_MAX = 20000, TOUCHES_MAX = 1 << 20, LOOK_BACK = 16, REGIONS_MAX = 512 };
+
+// Bytes that a warp's event reached; of the background with their end.
+typedef struct Touch {
+  int64_t lo, hi;
+  int process, begin, ends, end;
+  uint32_t group;
+  uint8_t kind;
+  bool write, async, open;
+} Touch;
+
+typedef struct WarpEvents {
+  int process, share;
+  uint32_t masks;   // lanes that have told somebody of something
+  uint32_t waited;  // lanes for which the last wait is over
+  bool waits;
+  int64_t offset;
+  uint32_t bit;
+  int pc, work;
+  bool background, ended;
+  int64_t lands_lo, lands_hi;
+  OrderGroups groups[PTX_ORDERS_FAMILIES];
+} WarpEvents;
+
+struct PtxOrders {
+  Arena *arena;
+  Search *s;
+  WarpEvents *warp;
+  int n_bars, bar_capacity;
+  int64_t *bar;
+  int n_touches, touch_capacity;
+  Touch *touch;
+  int n_meets;
+  int meet[PTX_BARRIERS * 64][3];  // rank, number, threads
+  bool full;
+  int n_left_out;
+  const char *left_out[4];
+};
+
+static void leave_out(PtxOrders *o, const char *what) {
+  for (int i = 0; i < o->n_left_out; i++)
+    if (strcmp(o->left_out[i], what) == 0) return;
+  if (o->n_left_out < 4) o->left_out[o->n_left_out++] = what;
+}
+
+PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m) {
+  PtxOrders *o = ARENA_NEW(arena, PtxOrders);
+  *o = (PtxOrders){.arena = arena, .s = search_new(arena)};
+  o->s->threads_apart = true;
+  o->warp = ARENA_ARRAY(arena, WarpEvents, m->n_warps);
+  for (int i = 0; i < m->n_warps; i++) {
+    const int rank = i / m->block_warps, warp = i % m->block_warps;
+    const char *name = m->n_blocks > 1 ? arena_printf(arena, "warp %d of rank %d", warp, rank)
+                                       : arena_printf(arena, "warp %d", warp);
+    o->warp[i] = (WarpEvents){.share = -1, .work = -1, .lands_lo = -1};
+    o->warp[i].process = search_process(o->s, name, rank, 0);
+  }
+  return o;
+}
+
+// ---- events -------------------------------------------------------------------------------------
+
+static int add(PtxMachine *m, PtxWarp *w, SearchEvent event) {
+  PtxOrders *o = m->orders;
+  WarpEvents *e = &o->warp[w->index];
+  event.tag = w->pc + 1;
+  e->work = -1;
+  if (o->s->process[e->process].n_events >= EVENTS_MAX) {
+    o->full = true;
+    return EVENTS_MAX - 1;
+  }
+  if (w->control) leave_out(o, "what would happen if data were other: a branch follows from them");
+  const bool tells = event.kind == SEARCH_ARRIVE || event.kind == SEARCH_FENCE;
+  if (tells && e->masks && (e->masks & w->mask) == 0)
+    leave_out(o, "lanes of one warp that arrive apart from each other, in other orders");
+  if (tells) e->masks |= w->mask;
+  return search_add(o->s, e->process, event);
+}
+
+static int work(PtxMachine *m, PtxWarp *w, bool background) {
+  WarpEvents *e = &m->orders->warp[w->index];
+  if (e->work < 0 || (e->background && !background)) {
+    const int at = add(m, w, (SearchEvent){.kind = SEARCH_WORK});
+    e->work = at;
+    e->background = false;
+  }
+  e->background = e->background || background;
+  return e->work;
+}
+
+static int bar_of(PtxMachine *m, int64_t offset) {
+  PtxOrders *o = m->orders;
+  for (int i = 0; i < o->n_bars; i++)
+    if (o->bar[i] == offset) return i;
+  if (o->n_bars == o->bar_capacity) {
+    o->bar_capacity = o->bar_capacity ? 2 * o->bar_capacity : 64;
+    int64_t *more = ARENA_ARRAY(o->arena, int64_t, o->bar_capacity);
+    if (o->n_bars) memcpy(more, o->bar, sizeof *more * (size_t)o->n_bars);
+    o->bar = more;
+  }
+  const int rank = (int)(offset / m->smem_stride);
+  const char *name =
+      arena_printf(o->arena, "the mbarrier at shared + %lld", (long long)(offset % m->smem_stride));
+  if (m->n_blocks > 1) name = arena_printf(o->arena, "%s of rank %d", name, rank);
+  o->bar[o->n_bars++] = offset;
+  return search_bar(o->s, name, rank);
+}
+
+void ptx_orders_init(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t arrivals) {
+  if (!m->orders) return;
+  add(m, w,
+      (SearchEvent){.kind = SEARCH_INIT, .object = bar_of(m, offset), .n = arrivals, .bit = 1});
+}
+
+// Lanes that arrive by one instruction are one event.
+void ptx_orders_arrive(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t n, int64_t bytes) {
+  if (!m->orders) return;
+  const WarpEvents *e = &m->orders->warp[w->index];
+  const SearchProcess *p = &m->orders->s->process[e->process];
+  const int bar = bar_of(m, offset);
+  SearchEvent *last = p->n_events ? &p->event[p->n_events - 1] : NULL;
+  if (last && last->kind == SEARCH_ARRIVE && last->object == bar && last->tag == w->pc + 1 &&
+      m->orders->warp[w->index].pc == w->pc) {
+    last->n += n;
+    last->bytes += bytes;
+    return;
+  }
+  add(m, w, (SearchEvent){.kind = SEARCH_ARRIVE, .object = bar, .n = n, .bytes = bytes});
+  m->orders->warp[w->index].pc = w->pc;
+}
+
+void ptx_orders_wait(PtxMachine *m, PtxWarp *w, int64_t offset, uint32_t bit, bool over) {
+  if (!m->orders) return;
+  WarpEvents *e = &m->orders->warp[w->index];
+  e->waits = !over;
+  e->offset = offset;
+  e->bit = bit & 1;
+  e->pc = -1;
+  const SearchProcess *p = &m->orders->s->process[e->process];
+  const int bar = bar_of(m, offset);
+  // Lanes that ask one after the other for the same phase are one wait.
+  for (int i = p->n_events - 1; over && i >= 0 && i >= p->n_events - LOOK_BACK; i--) {
+    const SearchEvent *last = &p->event[i];
+    if (last->kind != SEARCH_WAIT || last->object != bar) continue;
+    if (last->bit == (bit & 1) && last->tag == w->pc + 1 && !(e->waited & w->mask)) {
+      e->waited |= w->mask;
+      return;
+    }
+    break;
+  }
+  if (over) e->waited = w->mask;
+  if (over)
+    add(m, w, (SearchEvent){.kind = SEARCH_WAIT, .object = bar_of(m, offset), .bit = bit & 1});
+}
+
+// ---- barriers -----------------------------------------------------------------------------------
+
+static int meet_of(PtxMachine *m, int rank, int id, int count) {
+  PtxOrders *o = m->orders;
+  for (int i = 0; i < o->n_meets; i++)
+    if (o->meet[i][0] == rank && o->meet[i][1] == id && o->meet[i][2] == count) return i;
+  const int most = (int)(sizeof o->meet / sizeof *o->meet);
+  if (o->n_meets == most) return most - 1;
+  const char *name = id < 0  ? "the cluster's barrier"
+                     : count ? arena_printf(o->arena, "barrier %d of %d threads", id, count)
+                             : arena_printf(o->arena, "barrier %d of the block", id);
+  int *meet = o->meet[o->n_meets++];
+  meet[0] = rank, meet[1] = id, meet[2] = count;
+  return search_barrier(o->s, name, rank);
+}
+
+// A warp whose lanes come one after the other comes with the first.
+static bool comes_late(const PtxWarp *w, uint32_t mask) {
+  return !(mask & (w->exists & ~w->exited & (~(w->exists & ~w->exited) + 1)));
+}
+
+void ptx_orders_meet(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int count, bool waits) {
+  if (!m->orders || comes_late(w, mask)) return;
+  const int warps = count ? (int)ceil_div(count, PTX_LANES) : m->block_warps;
+  add(m, w,
+      (SearchEvent){.kind = waits ? SEARCH_MEET : SEARCH_PASS,
+                    .object = meet_of(m, w->block->rank, id, count),
+                    .n = warps});
+}
+
+void ptx_orders_meet_cluster(PtxMachine *m, PtxWarp *w, uint32_t mask) {
+  if (!m->orders || comes_late(w, mask)) return;
+  add(m, w,
+      (SearchEvent){
+          .kind = SEARCH_MEET, .object = meet_of(m, 0, -1, 0), .n = m->n_warps, .bit = 1});
+}
+
+void ptx_orders_fence(PtxMachine *m, PtxWarp *w) {
+  if (m->orders) add(m, w, (SearchEvent){.kind = SEARCH_FENCE});
+}
+
+void ptx_orders_end(PtxMachine *m, PtxWarp *w) {
+  if (!m->orders || (w->exists & ~w->exited)) return;
+  WarpEvents *e = &m->orders->warp[w->index];
+  if (!e->ended) add(m, w, (SearchEvent){.kind = SEARCH_EXIT});
+  e->ended = true;
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+static Touch *new_touch(PtxOrders *o) {
+  if (o->n_touches == TOUCHES_MAX) {
+    o->full = true;
+    return &o->touch[TOUCHES_MAX - 1];
+  }
+  if (o->n_touches == o->touch_capacity) {
+    o->touch_capacity = o->touch_capacity ? 2 * o->touch_capacity : 1024;
+    Touch *more = ARENA_ARRAY(o->arena, Touch, o->touch_capacity);
+    if (o->n_touches) memcpy(more, o->touch, sizeof *more * (size_t)o->n_touches);
+    o->touch = more;
+  }
+  return &o->touch[o->n_touches++];
+}
+
+// What the same event reaches next to it is one with it.
+static bool widen(PtxOrders *o, const Touch *t) {
+  for (int i = o->n_touches - 1; i >= 0 && i >= o->n_touches - LOOK_BACK; i--) {
+    Touch *other = &o->touch[i];
+    if (other->process != t->process || other->begin != t->begin || other->write != t->write ||
+        other->kind != t->kind || other->group != t->group)
+      continue;
+    if (t->lo > other->hi || t->hi < other->lo) continue;
+    other->lo = min64(other->lo, t->lo);
+    other->hi = max64(other->hi, t->hi);
+    return true;
+  }
+  return false;
+}
+
+static bool is_background(PtxTouchKind kind) {
+  return kind == PTX_MULTIPLIES || kind == PTX_ASKS || kind == PTX_SENDS || kind == PTX_FORWARDS;
+}
+
+void ptx_orders_touch(PtxMachine *m, PtxWarp *w, int64_t at, int64_t bytes, PtxTouchKind kind) {
+  if (!m->orders || m->orders->full) return;
+  WarpEvents *e = &m->orders->warp[w->index];
+  const bool background = is_background(kind);
+  const int begin = work(m, w, background);
+  Touch t = {.lo = at,
+             .hi = at + bytes,
+             .process = e->process,
+             .begin = begin,
+             .ends = e->process,
+             .end = background ? -1 : begin + 1,
+             .kind = (uint8_t)kind,
+             .write = kind == PTX_WRITES || kind == PTX_ATOMIC || kind == PTX_COPIES,
+             .async = background,
+             .open = background};
+  if (kind == PTX_SENDS || kind == PTX_FORWARDS) t.group = e->groups[PTX_ORDERS_SENDS].closed;
+  if (kind == PTX_MULTIPLIES) t.group = e->groups[PTX_ORDERS_PRODUCTS].closed;
+  if (!widen(m->orders, &t)) *new_touch(m->orders) = t;
+}
+
+void ptx_orders_lands(PtxMachine *m, PtxWarp *w, int64_t at, int64_t bytes) {
+  if (!m->orders) return;
+  WarpEvents *e = &m->orders->warp[w->index];
+  e->lands_lo = e->lands_lo < 0 ? at : min64(e->lands_lo, at);
+  e->lands_hi = e->lands_lo == at && e->lands_hi < at ? at + bytes : max64(e->lands_hi, at + bytes);
+}
+
+void ptx_orders_bytes(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t bytes) {
+  if (!m->orders || m->orders->full) return;
+  PtxOrders *o = m->orders;
+  WarpEvents *e = &o->warp[w->index];
+  const int at = work(m, w, true), rank = (int)(offset / m->smem_stride);
+  const int box = search_agent(
+      o->s, arena_printf(o->arena, "a copy by %s", o->s->process[e->process].name), rank);
+  search_add(o->s, box,
+             (SearchEvent){.kind = SEARCH_LAND,
+                           .object = bar_of(m, offset),
+                           .bytes = bytes,
+                           .after = e->process + 1,
+                           .after_at = at,
+                           .tag = w->pc + 1});
+  if (e->lands_lo >= 0)
+    *new_touch(o) = (Touch){.lo = e->lands_lo,
+                            .hi = e->lands_hi,
+                            .process = e->process,
+                            .begin = at,
+                            .ends = box,
+                            .end = 0,
+                            .kind = PTX_LANDS,
+                            .write = true,
+                            .async = true};
+  e->lands_lo = e->lands_hi = -1;
+}
+
+static void end_touches(PtxOrders *o, int process, unsigned kinds, const OrderGroups *groups,
+                        int ends, int at) {
+  for (int i = 0; i < o->n_touches; i++) {
+    Touch *t = &o->touch[i];
+    if (!t->open || t->process != process || !(kinds >> t->kind & 1)) continue;
+    if (groups && !order_group_is_over(groups, t->group)) continue;
+    t->ends = ends;
+    t->end = at;
+    t->open = false;
+  }
+}
+
+void ptx_orders_commit(PtxMachine *m, PtxWarp *w, int64_t offset) {
+  if (!m->orders) return;
+  PtxOrders *o = m->orders;
+  WarpEvents *e = &o->warp[w->index];
+  const int at = work(m, w, true);
+  if (e->share < 0)
+    e->share = search_agent(
+        o->s, arena_printf(o->arena, "the tensor core for %s", o->s->process[e->process].name),
+        w->block->rank);
+  const int done = search_add(o->s, e->share,
+                              (SearchEvent){.kind = SEARCH_ARRIVE,
+                                            .n = 1,
+                                            .object = bar_of(m, offset),
+                                            .after = e->process + 1,
+                                            .after_at = at,
+                                            .tag = w->pc + 1});
+  end_touches(o, e->process, 1u << PTX_ASKS, NULL, e->share, done);
+}
+
+void ptx_orders_close(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family) {
+  if (m->orders) m->orders->warp[w->index].groups[family].closed++;
+}
+
+void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32_t left) {
+  static const unsigned kinds[] = {1u << PTX_SENDS | 1u << PTX_FORWARDS, 1u << PTX_MULTIPLIES};
+  if (!m->orders) return;
+  WarpEvents *e = &m->orders->warp[w->index];
+  const int at = add(m, w, (SearchEvent){.kind = SEARCH_WORK});
+  order_groups_wait(&e->groups[family], left);
+  end_touches(m->orders, e->process, kinds[family], &e->groups[family], e->process, at);
+}
+
+// ---- the whole ----------------------------------------------------------------------------------
+
+// Places are the bytes of each copy, and what the tensor core reads at once.
+static void add_accesses(PtxOrders *o, const PtxMachine *m) {
+  int n = 0;
+  SearchPlace *region = ARENA_ARRAY(o->arena, SearchPlace, REGIONS_MAX);
+  for (int i = 0; i < o->n_touches && n < REGIONS_MAX; i++) {
+    const Touch *t = &o->touch[i];
+    SearchPlace p = {.rank = (int)(t->lo / m->smem_stride), .lo = {t->lo}, .hi = {t->hi, 1, 1, 1}};
+    bool known = !t->async;
+    for (int k = 0; k < n && !known; k++)
+      known = region[k].lo[0] == p.lo[0] && region[k].hi[0] == p.hi[0];
+    if (known) continue;
+    const int64_t base = p.rank * m->smem_stride;
+    p.name = arena_printf(o->arena, "shared + %lld … %lld", (long long)(t->lo - base),
+                          (long long)(t->hi - 1 - base));
+    region[n++] = p;
+  }
+  if (n == REGIONS_MAX) leave_out(o, "copies to more places than are followed");
+  for (int k = 0; k < n; k++) search_part(o->s, region[k]);
+  for (int i = 0; i < o->n_touches; i++) {
+    const Touch *t = &o->touch[i];
+    for (int k = 0; k < n; k++) {
+      if (t->async ? region[k].lo[0] != t->lo || region[k].hi[0] != t->hi
+                   : region[k].lo[0] >= t->hi || t->lo >= region[k].hi[0])
+        continue;
+      search_access(o->s, (SearchAccess){.place = k,
+                                         .write = t->write,
+                                         .async = t->async,
+                                         .process = t->process,
+                                         .begin = t->begin,
+                                         .ends = t->ends,
+                                         .end = t->end,
+                                         .queue = t->kind == PTX_ASKS ? 1 + t->process : 0});
+      if (t->async) break;
+    }
+  }
+}
+
+Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
+                           const char *const **left_out) {
+  PtxOrders *o = m->orders;
+  for (int i = 0; i < m->n_warps; i++) {
+    WarpEvents *e = &o->warp[i];
+    if (outcome == PTX_DEADLOCK && e->waits && !e->ended)
+      search_add(o->s, e->process,
+                 (SearchEvent){.kind = SEARCH_WAIT, .object = bar_of(m, e->offset), .bit = e->bit});
+    if (!e->ended) search_add(o->s, e->process, (SearchEvent){.kind = SEARCH_EXIT});
+  }
+  if (outcome == PTX_STOPPED || outcome == PTX_BUDGET)
+    leave_out(o, "what would have come behind the end of this run, which was stopped");
+  if (o->full) leave_out(o, "events beyond the first ones, of which there are too many");
+  add_accesses(o, m);
+  *n_left_out = o->n_left_out;
+  *left_out = o->left_out;
+  return o->s;
+}
+
+void ptx_machine_record_orders(PtxMachine *m, Arena *arena) {
+  m->orders = ptx_orders_new(arena, m);
+}

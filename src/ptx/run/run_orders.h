@@ -1,0 +1,37 @@
+// The synchronising events of one run of a cluster, for the search over all orders
+// (order/search.h).
+//
+// Each warp's events are those of this one run, in its own order: control flow that does not follow
+// from data is that of every run. What follows from data, lanes of a warp that go ways of their
+// own, a run that did not come to its end: each is named as left out, and the verdict is then no
+// more than "bounded".
+//
+// Of memory only that counts which copies and the tensor core reach in the background, copy by
+// copy; accesses of threads among each other are races.c's, which needs no other order for them.
+#pragma once
+#include "order/search.h"
+#include "ptx/run/run.h"
+
+// Families of groups that a warp's waits end.
+typedef enum PtxOrdersFamily {
+  PTX_ORDERS_SENDS,
+  PTX_ORDERS_PRODUCTS,
+  PTX_ORDERS_FAMILIES
+} PtxOrdersFamily;
+
+PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m);
+void ptx_orders_init(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t arrivals);
+void ptx_orders_arrive(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t n, int64_t bytes);
+// Bytes that a copy brings: where it wrote was told by ptx_orders_lands() before.
+void ptx_orders_bytes(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t bytes);
+void ptx_orders_lands(PtxMachine *m, PtxWarp *w, int64_t at, int64_t bytes);
+void ptx_orders_commit(PtxMachine *m, PtxWarp *w, int64_t offset);  // tcgen05.commit
+// A warp waits, `over`: no longer.
+void ptx_orders_wait(PtxMachine *m, PtxWarp *w, int64_t offset, uint32_t bit, bool over);
+void ptx_orders_meet(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int count, bool waits);
+void ptx_orders_meet_cluster(PtxMachine *m, PtxWarp *w, uint32_t mask);
+void ptx_orders_fence(PtxMachine *m, PtxWarp *w);
+void ptx_orders_close(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family);
+void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32_t left);
+void ptx_orders_touch(PtxMachine *m, PtxWarp *w, int64_t at, int64_t bytes, PtxTouchKind kind);
+void ptx_orders_end(PtxMachine *m, PtxWarp *w);

@@ -1,0 +1,52 @@
+// gemmview open --every-order: a ring of one's own, sound and with faults.
+#include <check.h>
+#include <string.h>
+
+#include "cli_harness.h"
+
+Suite *suite_open_orders(void);
+
+static Arena *arena;
+static void setup(void) { arena = arena_new("test open orders"); }
+static void teardown(void) { arena_free(arena); }
+
+static const struct {
+  const char *name, *says[3];
+  int status;
+} rings[] = {
+    {"sound", {"verdict: proved"}, 0},
+    {"more",
+     {"verdict: found",
+      "deadlock: warp 0 waits for the mbarrier at shared + 1024 phase 1; warp 4, "
+      "who would end that, waits for the mbarrier at shared + 1040 phase 0, which "
+      "expects 5 arrivals and gets 4",
+      "cure: initialise the mbarrier at shared + 1040 for 4 arrivals"},
+     1},
+    {"early", {"verdict: found", "refilled: warp 4 writes shared + 0 … 511 in the background"}, 1},
+    {"silent", {"verdict: found", "which expects 4 arrivals and gets 3"}, 1},
+    {"bytes", {"verdict: found", "which expects 16 bytes more than come"}, 1},
+};
+
+START_TEST(a_ring_is_proved_or_broken) {
+  if (!cli_has_program()) return;
+  const CliRun run =
+      cli_run(arena, arena_printf(arena,
+                                  "open tests/data/orders/ring_%s.ptx --every-order --launch "
+                                  "grid=1,block=160 --arg mem:8192 --arg mem:8192 --arg 6",
+                                  rings[_i].name));
+  ck_assert_msg(run.status == rings[_i].status, "%d: %s%s", run.status, run.out, run.err);
+  for (int i = 0; i < 3 && rings[_i].says[i]; i++)
+    ck_assert_msg(strstr(run.out, rings[_i].says[i]), "no \"%s\" in %s", rings[_i].says[i],
+                  run.out);
+}
+END_TEST
+
+Suite *suite_open_orders(void) {
+  Suite *suite = suite_create("open_orders");
+  TCase *tests = tcase_create("open_orders");
+  tcase_set_timeout(tests, 120);
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_loop_test(tests, a_ring_is_proved_or_broken, 0, sizeof rings / sizeof *rings);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

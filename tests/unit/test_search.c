@@ -1,0 +1,238 @@
+// The search over all orders: against brute force on random programs, and a ring with what may be
+// wrong with it.
+#include <check.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "order/search.h"
+#include "search_ring.h"
+
+Suite *suite_search(void);
+
+static Arena *arena;
+static void setup(void) { arena = arena_new("test search"); }
+static void teardown(void) { arena_free(arena); }
+
+// ---- brute force --------------------------------------------------------------------------------
+
+enum { BARS = 2, PLACES = 2, START = 0, LATER = 1 };
+
+static int draw(uint64_t *seed, int lo, int hi) { return (int)random_between(seed, lo, hi); }
+
+// One event, with its accesses; of a copy also the process that lands.
+static void add_random(Search *s, uint64_t *seed, int process, int n_meet) {
+  const int bar = draw(seed, 0, BARS - 1), place = draw(seed, 0, PLACES - 1),
+            what = draw(seed, 0, 11);
+  const int at = s->process[process].n_events;
+  switch (what) {
+    case 0:
+    case 1:
+      search_add(s, process, (SearchEvent){.kind = SEARCH_ARRIVE, .object = bar, .n = 1});
+      break;
+    case 2:
+    case 3:
+    case 4:
+      search_add(
+          s, process,
+          (SearchEvent){.kind = SEARCH_WAIT, .object = bar, .bit = (uint32_t)draw(seed, 0, 1)});
+      break;
+    case 5:
+    case 6:
+      search_add(s, process, (SearchEvent){.kind = SEARCH_WORK});
+      search_touch(s, process, at, place, draw(seed, 0, 1));
+      break;
+    case 7:
+      search_add(
+          s, process,
+          (SearchEvent){
+              .kind = draw(seed, 0, 3) ? SEARCH_MEET : SEARCH_PASS, .object = LATER, .n = n_meet});
+      break;
+    case 8:
+      search_add(s, process, (SearchEvent){.kind = SEARCH_FENCE, .n = draw(seed, 0, 1)});
+      break;
+    case 9:
+      search_add(s, process, (SearchEvent){.kind = SEARCH_TAKE, .n = draw(seed, -2, 2)});
+      break;
+    default: {
+      if (draw(seed, 0, 1))
+        search_add(s, process,
+                   (SearchEvent){.kind = SEARCH_ARRIVE, .object = bar, .n = 1, .bytes = 8});
+      const int ask = search_add(s, process, (SearchEvent){.kind = SEARCH_WORK});
+      const int box = search_agent(s, "box", 0);
+      const int land = search_add(s, box,
+                                  (SearchEvent){.kind = SEARCH_LAND,
+                                                .object = bar,
+                                                .bytes = 8,
+                                                .after = process + 1,
+                                                .after_at = ask});
+      search_access(s, (SearchAccess){.place = place,
+                                      .write = true,
+                                      .async = true,
+                                      .process = process,
+                                      .begin = ask,
+                                      .ends = box,
+                                      .end = land});
+    }
+  }
+}
+
+static Search *random_program(uint64_t *seed) {
+  Search *s = search_new(arena);
+  const int n_warps = draw(seed, 2, 3), left = draw(seed, 4, 9), n_meet = draw(seed, 1, n_warps);
+  const uint32_t cluster = (uint32_t)draw(seed, 0, 1);
+  s->registers = draw(seed, 0, 2);
+  for (int i = 0; i < n_warps; i++) search_process(s, "warp", draw(seed, 0, 3) ? 0 : 1, i);
+  for (int i = 0; i < BARS; i++) search_bar(s, "bar", draw(seed, 0, 5) ? 0 : 1);
+  for (int i = 0; i < PLACES; i++) search_place(s, "place", 0, i);
+  search_barrier(s, "start", 0);
+  search_barrier(s, "later", 0);
+  for (int i = 0; i < BARS; i++)
+    search_add(s, draw(seed, 0, 9) ? 0 : 1,
+               (SearchEvent){.kind = SEARCH_INIT,
+                             .object = i,
+                             .n = draw(seed, 1, 2),
+                             .bit = (uint32_t)draw(seed, 0, 2) > 0});
+  if (draw(seed, 0, 1)) search_add(s, 0, (SearchEvent){.kind = SEARCH_INIT_SAID});
+  if (draw(seed, 0, 4))
+    for (int i = 0; i < n_warps; i++)
+      search_add(s, i, (SearchEvent){.kind = SEARCH_MEET, .n = n_warps, .bit = cluster});
+  for (int i = 0; i < left; i++) add_random(s, seed, draw(seed, 0, n_warps - 1), n_meet);
+  for (int i = 0; i < n_warps; i++) search_add(s, i, (SearchEvent){.kind = SEARCH_EXIT});
+  return s;
+}
+
+// A ring with nothing wrong, or with some.
+static Search *random_ring(uint64_t *seed) {
+  Ring ring = {
+      .stages = draw(seed, 1, 2), .turns = draw(seed, 1, 3), .consumers = draw(seed, 1, 2)};
+  RingFaults *f = &ring.faults;
+  f->generic = draw(seed, 0, 1);
+  bool *const fault[] = {&f->no_empty_wait,   &f->no_full_wait,  &f->empty_phase_0,
+                         &f->full_phase_0,    &f->early_release, &f->silent,
+                         &f->no_init_barrier, &f->no_fence,      &f->fetch_short};
+  for (int i = draw(seed, 0, 2); i > 0; i--)
+    *fault[draw(seed, 0, (int)(sizeof fault / sizeof *fault) - 1)] = true;
+  if (draw(seed, 0, 4) == 0) f->more_arrivals = draw(seed, -ring.consumers + 1, 1);
+  if (draw(seed, 0, 4) == 0) f->more_bytes = draw(seed, -1, 1) * 8;
+  return ring_make(arena, &ring);
+}
+
+static Search *random_one(uint64_t i) {
+  uint64_t seed = i;
+  return i % 3 ? random_program(&seed) : random_ring(&seed);
+}
+
+START_TEST(agrees_with_brute_force) {
+  int proved = 0, found = 0, fewer = 0, by_fault[SEARCH_FAULTS] = {0};
+  for (uint64_t i = 0; i < 6000; i++, arena_reset(arena)) {
+    const SearchResult all = search_run(random_one(i), &(SearchOptions){.all = true});
+    const SearchResult some = search_run(random_one(i), &(SearchOptions){0});
+    if (all.verdict == SEARCH_BOUNDED) continue;
+    ck_assert_msg(all.verdict == some.verdict, "program %d: %s of all, %s of some (%s, %s)", (int)i,
+                  search_verdict_name(all.verdict), search_verdict_name(some.verdict),
+                  search_fault_name(all.fault), search_fault_name(some.fault));
+    proved += all.verdict == SEARCH_PROVED;
+    found += all.verdict == SEARCH_FOUND;
+    fewer += some.states < all.states;
+    by_fault[some.fault]++;
+  }
+  ck_assert_int_ge(proved, 300);
+  ck_assert_int_ge(found, 1000);
+  ck_assert_int_ge(fewer, 1000);
+  for (int f = 1; f < SEARCH_SEEN; f++)
+    ck_assert_msg(by_fault[f] > 0, "no program with: %s", search_fault_name((SearchFault)f));
+}
+END_TEST
+
+// ---- a ring ------------------------------------------------------------------------------------
+
+// Each fault of a ring of four slots, and a word of its cause.
+static const struct {
+  RingFaults faults;
+  SearchFault fault;
+  const char *root;
+} broken[] = {
+    {{.more_arrivals = 1},
+     SEARCH_DEADLOCK,
+     "consumer waits for full[0] phase 1; producer, who would end that, waits for empty[0] phase "
+     "0, "
+     "which expects 4 arrivals and gets 3"},
+    {{.silent = true},
+     SEARCH_DEADLOCK,
+     "waits for empty[0] phase 0, which expects 3 arrivals and gets 2"},
+    {{.more_bytes = 8},
+     SEARCH_DEADLOCK,
+     "waits for full[0] phase 0, which expects 8 bytes more than come"},
+    {{.more_arrivals = -1, .generic = true, .no_fence = true},
+     SEARCH_UNFENCED,
+     "not known to the async proxy"},
+    {{.more_arrivals = -1}, SEARCH_LAPPED, "ends its phase 1 while somebody still stands before"},
+    {{.no_empty_wait = true},
+     SEARCH_TOO_MANY,
+     "producer arrives at full[0], expects 64 bytes once too often"},
+    {{.early_release = true},
+     SEARCH_EARLY,
+     "consumer reads slot 0 while producer writes slot 0 in the background"},
+    {{.no_full_wait = true}, SEARCH_EARLY, "while producer writes slot 0 in the background"},
+    {{.full_phase_0 = true}, SEARCH_LAPPED, "ends its phase 1 while somebody still stands before"},
+    {{.empty_phase_0 = true}, SEARCH_DEADLOCK, "to which none of them has come"},
+    {{.fetch_short = true}, SEARCH_DEADLOCK, "whose phase 2 nobody will end"},
+    {{.no_init_barrier = true}, SEARCH_UNBEGUN, "may not be initialised yet"},
+    {{.generic = true, .no_fence = true}, SEARCH_UNFENCED, "no fence.proxy.async"},
+};
+
+START_TEST(finds_what_is_wrong_with_a_ring) {
+  const Ring ring = {.stages = 4, .turns = 10, .consumers = 3, .faults = broken[_i].faults};
+  const SearchResult r = search_run(ring_make(arena, &ring), &(SearchOptions){0});
+  ck_assert_msg(r.verdict == SEARCH_FOUND && r.fault == broken[_i].fault, "%s: %s, %s",
+                search_verdict_name(r.verdict), search_fault_name(r.fault), r.root);
+  ck_assert_msg(strstr(r.root, broken[_i].root), "%s", r.root);
+  ck_assert_int_gt(r.n_steps, 0);
+}
+END_TEST
+
+// One path: no more states than there are events.
+START_TEST(proves_a_ring) {
+  const int stages[] = {1, 2, 4, 7};
+  for (int i = 0; i < 4; i++)
+    for (int generic = 0; generic < 2; generic++) {
+      const Ring ring = {.stages = stages[i],
+                         .turns = 2 * stages[i] + 2,
+                         .consumers = 8,
+                         .faults.generic = generic};
+      Search *s = ring_make(arena, &ring);
+      const SearchResult r = search_run(s, &(SearchOptions){0});
+      int64_t events = 0;
+      for (int p = 0; p < s->n_processes; p++) events += s->process[p].n_events;
+      ck_assert_msg(r.verdict == SEARCH_PROVED, "%s", r.root);
+      ck_assert_int_le(r.states, events + 1);
+    }
+}
+END_TEST
+
+static bool gives_up(void *context, int64_t states) {
+  (void)context;
+  return states < 2;
+}
+
+START_TEST(what_is_given_up_is_bounded) {
+  const Ring ring = {.stages = 2, .turns = 6, .consumers = 2};
+  SearchResult r = search_run(ring_make(arena, &ring), &(SearchOptions){.goes_on = gives_up});
+  ck_assert_int_eq(r.verdict, SEARCH_PROVED);
+  r = search_run(ring_make(arena, &ring), &(SearchOptions){.states = 10});
+  ck_assert_int_eq(r.verdict, SEARCH_BOUNDED);
+}
+END_TEST
+
+Suite *suite_search(void) {
+  Suite *suite = suite_create("search");
+  TCase *tests = tcase_create("search");
+  tcase_set_timeout(tests, 120);
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, agrees_with_brute_force);
+  tcase_add_loop_test(tests, finds_what_is_wrong_with_a_ring, 0, sizeof broken / sizeof *broken);
+  tcase_add_test(tests, proves_a_ring);
+  tcase_add_test(tests, what_is_given_up_is_bounded);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

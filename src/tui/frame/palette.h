@@ -17,6 +17,8 @@ extern const int palette_command_count;
 
 void palette_open(Session *session, Prompt prompt);
 void palette_key(Session *session, Key key);
+// What may be typed, for the frame that is to be drawn.
+void palette_prepare(Session *session);
 void palette_draw(Canvas *canvas, Rect screen, const Session *session);
 
 // Runs one line without its ':'. False after findings: unknown, or wrong arguments.

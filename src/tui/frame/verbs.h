@@ -31,6 +31,7 @@ void verbs_free(Verbs *verbs);               // ends what runs; NULL is allowed
 
 int verbs_count(const Verbs *verbs);  // 0 for NULL
 const char *verbs_name(const Verbs *verbs, int i);
+const char *verbs_usage(const Verbs *verbs, int i);
 bool verbs_has(const Verbs *verbs, const char *name);
 
 // `line` is a name and its arguments; quotes keep blanks together. False after findings.

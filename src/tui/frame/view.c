@@ -11,6 +11,8 @@
 #include <strings.h>
 
 #include "base/str.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/pins.h"
 
 const View view_table[] = {
 #define VIEW(id, key, title, help) {#id, key, title, help, &id##_view},
@@ -49,9 +51,11 @@ static void take_subject(Session *session) {
 void view_prepare(Session *session, int rows, int cols) {
   const ViewBody *body = view_table[session->view].body;
   session->subject = NULL;  // it lay in the frame before
-  session_prepare(session, rows, cols, body->estimates);
+  session_prepare(session, rows, pins_cols(session, rows, cols), body->estimates);
+  palette_prepare(session);
   take_subject(session);
   if (body->prepare) body->prepare(session);
+  pins_prepare(session, rows, cols);
 }
 
 ViewWait views_wait(const Session *session) {
@@ -67,6 +71,7 @@ ViewWait views_wait(const Session *session) {
 bool view_idle(Session *session, bool *news) {
   const ViewBody *body = view_table[session->view].body;
   *news = body->idle && body->idle(session);
+  *news |= pins_idle(session);
   return *news || session_idle(session);
 }
 

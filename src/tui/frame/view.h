@@ -114,7 +114,7 @@ const void *view_prepared(Session *session);  // ViewBody.data: what `prepare` l
 enum { VIEW_ROWS_MIN = 12, VIEW_COLS_MIN = 40 };
 
 // The meanings of a click on the frame around a view; views number theirs from SPOT_VIEW.
-enum { SPOT_TAB = 1, SPOT_ACTION, SPOT_VIEW = 16 };
+enum { SPOT_TAB = 1, SPOT_ACTION, SPOT_KNOB_LESS, SPOT_KNOB_MORE, SPOT_PIN, SPOT_VIEW = 16 };
 
 // The state that a view keeps between frames (ViewBody.state_bytes); also another view's, as when
 // grid sends an element to tiles.

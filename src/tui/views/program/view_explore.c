@@ -1,8 +1,9 @@
 // explore: knobs on the loops they make, the worst access as a punch card, what limits the kernel.
 //
-//   ┌ nest and knobs ──────────────┬ card of the selected site ┐
-//   │ rows scroll with the cursor  │ (and lanes, when wide)    │
-//   ├ LIMIT FIT SLABS ─────────────┼ speed, origin, ladder ────┤
+//   ┌ how fast, compared with what, limited by what ───────────┐
+//   ├ nest and knobs ──────────────┬ card of the selected site ┤
+//   │ rows scroll with the cursor  │ and why it costs that     │
+//   ├ LIMIT FIT SLABS ─────────────┼ origin, ladder ───────────┤
 //   └ what the cursor is on, what one step would do, what would help ┘
 //
 // Pane 0 moves among knobs, pane 1 among the rows of the nest; the row of an access selects its
@@ -25,14 +26,14 @@
 #include "tui/views/program/explore.h"
 #include "tui/views/program/tier_style.h"
 
-enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
+enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8, ROOMY_ROWS = 28 };
 enum { KERNEL_COLS = 160, KERNEL_ROWS = 44 };  // of a screen that has room for its text
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW, SPOT_LESS, SPOT_MORE };
 
 // ---- layout -------------------------------------------------------------------------------------
 
 typedef struct Panes {
-  Rect nest, card, numbers, speed, text;
+  Rect headline, nest, card, numbers, speed, text;
   int split;  // column of the line between left and right; 0: there is no right
 } Panes;
 
@@ -46,7 +47,10 @@ static int left_cols(int cols) {
 
 static Panes split_panes(Rect in) {
   Panes panes = {.split = left_cols(in.cols) < in.cols ? left_cols(in.cols) : 0};
-  int text_rows = in.rows >= 36 ? 6 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
+  const bool roomy = in.rows >= ROOMY_ROWS;
+  panes.headline = rect_take_top(&in, roomy ? 2 : 1);
+  rect_take_top(&in, roomy);
+  int text_rows = in.rows >= 33 ? 5 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
   panes.text = rect_take_bottom(&in, text_rows);
   rect_take_bottom(&in, in.rows > 11);
   Rect low = rect_take_bottom(&in, in.rows > 11 ? 3 : 1);
@@ -70,6 +74,7 @@ static void explore_prepare(Session *session) {
   if (session->cols >= KERNEL_COLS && session->rows >= KERNEL_ROWS)
     explore->kernel = source_kernel(session);
   explore_explain(session->frame, session, explore);
+  explore_find_limit(session->frame, session, explore);
   session->prepared = explore;
 }
 
@@ -200,6 +205,24 @@ static int cursor_row(const Session *session) {
   return 0;
 }
 
+// The story begins with the first row: rows scroll only as far as the cursor needs.
+static int first_row(int cursor, int n, int rows) {
+  enum { BELOW = 3 };
+  int first = cursor + BELOW - rows;
+  if (first > n - rows) first = n - rows;
+  return first < 0 ? 0 : first;
+}
+
+// "+ 31 more (K)": the knobs that wait behind the picker.
+static void draw_rest(Canvas *canvas, Rect row, const Session *session) {
+  const Explore *explore = session->prepared;
+  if (explore->n_rest == 0 || row.rows == 0) return;
+  char name[KEY_PRINT_MAX];
+  const Key key = keymap_key(session->keymap, "explore", "knob");
+  canvas_printf(canvas, row, 0, TIER_COLS + 1 + explore->knob_col, STYLE_DIM, "+ %d more (%s)",
+                explore->n_rest, key == KEY_NONE ? ":knob" : key_print(key, name));
+}
+
 static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   Rect head = rect_take_top(&in, 1);
@@ -207,13 +230,7 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   canvas_text(canvas, head, 0, TIER_COLS + 1, STYLE_HEADER, "LOOPS");
   canvas_text(canvas, head, 0, TIER_COLS + 1 + explore->knob_col, STYLE_HEADER, "KNOBS");
   Rect body = in;
-  // The place of the idle knobs shows code while the cursor walks the nest, and the last change
-  // after a turn of a knob.
-  bool fresh = session->change == CHANGE_FRESH && session->now.picture->diff;
-  bool reads = explore->code.n && !fresh;
-  int n_rows =
-      (reads || fresh) && cursor_row(session) < explore->n_used ? explore->n_used : explore->n_rows;
-  int first = view_scroll(cursor_row(session), n_rows, in.rows);
+  const int n_rows = explore->n_rows, first = first_row(cursor_row(session), n_rows, in.rows);
   for (int i = 0; i < in.rows && first + i < n_rows; i++)
     draw_row(canvas, in, i, session, first + i);
   const KnobCell *here = NULL;  // drawn last: its arrows stand in its neighbours' margins
@@ -227,18 +244,14 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   }
   if (here) draw_cell(canvas, in, here->row - first, session, here);
   view_draw_more(canvas, body, first, n_rows);
-  rect_take_top(&in, n_rows - first + 1);
+  rect_take_top(&in, n_rows - first);
+  draw_rest(canvas, rect_take_top(&in, 1), session);
   explore_draw_below(canvas, in, session);
 }
 
 // ---- the card -----------------------------------------------------------------------------------
 
-static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char *collision,
-                        bool folded) {
-  if (in.rows > 0 && collision) {
-    int rows = canvas_wrap(canvas, in, STYLE_WARN, collision);
-    rect_take_top(&in, rows);
-  }
+static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, bool folded) {
   char phase[24], rows[64], cells[64];
   bool shares = card_shares(map);
   snprintf(phase, sizeof phase, "%c = %d lanes", bank_text_phase(map, 0), map->phases[0].n_lanes);
@@ -339,8 +352,34 @@ static void draw_global(Canvas *canvas, Rect in, const Session *session, const G
     canvas_wrap(canvas, in, STYLE_DIM, said);
 }
 
-static void draw_card(Canvas *canvas, Rect in, const Session *session) {
+// The punch card, or on a key the lanes' addresses; why the access costs what it costs; the legend.
+static void draw_site(Canvas *canvas, Rect in, const Session *session, const Site *site) {
+  enum { LEGEND = 2 };
   const Explore *explore = session->prepared;
+  const ExploreOwn *own = view_own(session, &explore_view);
+  const BankMap *map = &session->now.picture->map[session->site];
+  const int why = explore->reason ? canvas_wrap_rows(explore->reason, in.cols) : 0;
+  const bool folds = card_folds(map, in.rows - why);
+  const int spare = in.rows >= CARD_ROWS_MIN + why + LEGEND + 2 ? why + LEGEND
+                    : in.rows <= 8                              ? 0
+                    : folds                                     ? LEGEND
+                                                                : why;
+  const Rect card = {in.row, in.col, in.rows - spare, in.cols};
+  const bool table = own->table && card_table_rows(in.cols) <= card.rows;
+  const int rows = table ? card_table_rows(in.cols) : card_draw(canvas, card, map, -1);
+  if (table) card_draw_table(canvas, card, map, site->addr);
+  int left = in.rows - rows - spare;  // rows for blank lines between the parts
+  rect_take_top(&in, rows + (left > 0));
+  if (explore->reason && spare >= why)
+    rect_take_top(&in, canvas_wrap(canvas, in, site->count.conflicts ? STYLE_WARN : STYLE_TEXT,
+                                   explore->reason));
+  rect_take_top(&in, left > 1);
+  draw_legend(canvas, in, map, card_folds(map, card.rows));
+  rect_take_top(&in, LEGEND + 1);
+  if (in.rows > 8) slab_draw(canvas, in, site);
+}
+
+static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   const Site *site = session_site(session);
   if (session_global(session)) {
     draw_global(canvas, in, session, session_global(session));
@@ -350,33 +389,21 @@ static void draw_card(Canvas *canvas, Rect in, const Session *session) {
     draw_no_site(canvas, in, session);
     return;
   }
-  const BankMap *map = &session->now.picture->map[session->site];
   draw_card_head(canvas, in, session, site);
   rect_take_top(&in, 2);
-  int collision = explore->collision ? canvas_wrap_rows(explore->collision, in.cols) : 0;
-  int legend = 2 + collision, table = card_table_rows(in.cols);
-  bool roomy = in.rows >= CARD_ROWS_MIN + legend + table;
-  int spare = roomy ? legend + table : in.rows > 10 ? 2 : 0;
-  Rect card = {in.row, in.col, in.rows - spare, in.cols};
-  int rows = card_draw(canvas, card, map, -1);
-  int left = in.rows - rows - spare;  // rows for blank lines between the parts
-  rect_take_top(&in, rows + (roomy && left > 0));
-  draw_legend(canvas, in, map, explore->collision, card_folds(map, card.rows));
-  if (!roomy) return;
-  rect_take_top(&in, legend + (left > 1));
-  card_draw_table(canvas, in, map, site->addr);
-  rect_take_top(&in, table + 1);
-  if (in.rows > 8) slab_draw(canvas, in, site);
+  draw_site(canvas, in, session, site);
 }
 
 // ---- all of it ----------------------------------------------------------------------------------
 
 static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
+  const int top = panes->nest.row - in.row;
+  if (top > panes->headline.rows) canvas_hline(canvas, in, top - 1, 0, in.cols, STYLE_BORDER);
   canvas_hline(canvas, in, panes->numbers.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
   if (panes->text.row > panes->numbers.row + panes->numbers.rows)
     canvas_hline(canvas, in, panes->text.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
   if (panes->split)
-    canvas_vline(canvas, in, 0, panes->split, panes->text.row - in.row, STYLE_BORDER);
+    canvas_vline(canvas, in, top, panes->split, panes->text.row - panes->nest.row, STYLE_BORDER);
 }
 
 // A sentence goes on in the next row if there are rows for it; else each has one row, cut at its
@@ -400,6 +427,7 @@ static void draw_sentences(Canvas *canvas, Rect in, const Explore *explore) {
 static void explore_draw(Canvas *canvas, Rect in, const Session *session) {
   Panes panes = split_panes(in);
   draw_lines(canvas, in, &panes);
+  explore_draw_headline(canvas, panes.headline, session);
   draw_nest(canvas, panes.nest, session);
   explore_draw_numbers(canvas, panes.numbers, session);
   draw_sentences(canvas, panes.text, session->prepared);
@@ -458,7 +486,7 @@ static int explore_at(const Session *session) {
 static void explore_go(Session *session, int i) {
   ViewState *state = session_view_state(session);
   if (state->pane == 0)
-    session->knob = (KnobId)i;
+    session_take_knob(session, (KnobId)i);
   else
     explore_move(session, i - state->cursor);
 }
@@ -570,6 +598,12 @@ static void change_limit(Session *session, const char *argument) {
   own->per_slab = !own->per_slab;
 }
 
+static void change_table(Session *session, const char *argument) {
+  (void)argument;
+  ExploreOwn *own = view_own(session, &explore_view);
+  own->table = !own->table;
+}
+
 static const Action actions[] = {
     {"knob-down", "Left h -", "change", "knob-up", "the knob's next value down", knob_down},
     {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
@@ -579,6 +613,7 @@ static const Action actions[] = {
     {"sweep", "w", NULL, NULL, "the knob through all its values, in the measure view", sweep},
     {"limit", "L", NULL, NULL,
      "LIMIT per 1024 multiply-adds, which compares along a ladder, or per slab", change_limit},
+    {"table", "t", NULL, NULL, "show or hide the byte address and bank of each lane", change_table},
     {"zoom", "Enter", NULL, NULL,
      "the selected access in the banks view; the lines of a loop in the source", zoom},
 };

@@ -530,7 +530,8 @@ START_TEST(the_footer_keeps_the_way_out) {
       canvas_resize(canvas, sizes[i][0], sizes[i][1]);
       drive_frame(session, canvas);
       const char *footer = export_row(arena, canvas, canvas->rows - 1);
-      ck_assert_msg(strstr(footer, "q quit") != NULL, "%s: %s", view_table[view].name, footer);
+      const char *way_out = view == view_find("help") ? "q back" : "q quit";
+      ck_assert_msg(strstr(footer, way_out) != NULL, "%s: %s", view_table[view].name, footer);
       int hints = 0;
       for (int s = 0; s < canvas->n_spots; s++) {
         const Spot *spot = &canvas->spots[s];
@@ -539,7 +540,7 @@ START_TEST(the_footer_keeps_the_way_out) {
         hints += spot->what == SPOT_ACTION && !of_pair;
       }
       ck_assert_int_le(hints, sizes[i][1] < 110 ? 8 : 10);
-      if (sizes[i][1] >= 80) ck_assert_int_ge(hints, 5);
+      if (sizes[i][1] >= 80) ck_assert_int_ge(hints, view == view_find("help") ? 1 : 5);
     }
 }
 END_TEST

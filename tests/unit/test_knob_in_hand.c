@@ -115,6 +115,8 @@ START_TEST(tab_goes_through_the_offers) {
                 export_text(arena, canvas));
   keys("Esc : r u n g Space c o n s");
   ck_assert(shows(" consumers  "));
+  keys("Esc P : b r e a k Space l a s t");  // breakages are chosen from a list
+  ck_assert_msg(shows(" last_slab  "), "%s", export_text(arena, canvas));
 }
 END_TEST
 

@@ -183,6 +183,8 @@ static bool step_back(Session *session) {
     view_show(session, session->kernel_view);
     return true;
   }
+  const ViewBody *body = view_table[session->view].body;
+  if (body->back && body->back(session)) return true;
   if (!session->comparing) return false;
   session_compare_off(session);
   return true;
@@ -262,8 +264,8 @@ const Action global_actions[] = {
     {"redraw", "Ctrl-L", NULL, NULL, "draw the screen anew", redraw},
     {"suspend", "Ctrl-Z", NULL, NULL, "back to the shell; fg returns", suspend},
     {"mouse", "m", NULL, NULL, "mouse on or off (off: the terminal's own selection)", mouse},
-    {"back", "Esc", NULL, NULL, "out of help or compare; back to your own kernel", back},
-    {"quit", "q", "quit", NULL, "out of help or compare, then out of the program", quit},
+    {"back", "Esc", NULL, NULL, "out of help, a list or compare; back to your own kernel", back},
+    {"quit", "q", "quit", NULL, "out of help, a list or compare, then out of the program", quit},
     {"quit-now", "", NULL, NULL, "leave; the state line is printed", quit_now},
 };
 const int global_action_count = sizeof global_actions / sizeof *global_actions;

@@ -12,8 +12,9 @@
 
 #include "banks/engine/bank.h"
 #include "base/str.h"
+#include "model/interp/breakage.h"
 #include "model/readings/rules/knob_use.h"
-#include "tui/frame/palette.h"
+#include "tui/frame/palette_commands.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/verbs.h"
 #include "tui/frame/view.h"
@@ -64,6 +65,9 @@ static void second_words(const Session *session, const char *command, const char
     offer(all, banks_op_at(i)->name, banks_op_at(i)->ptx, prefix);
   for (int i = 0; str_starts(command, "lesson") && i < tutor->n_lessons; i++)
     offer(all, tutor->lesson[i]->name, tutor->lesson[i]->title, prefix);
+  if (str_starts(command, "break ") || str_starts(command, "pipeline break "))
+    for (int i = 0; i < BREAK_COUNT; i++)
+      offer(all, breakage_name((BreakageId)i), breakage_help((BreakageId)i), prefix);
   if (str_starts(command, "set") || str_starts(command, "compare") ||
       str_starts(command, "sweep") || str_starts(command, "knob"))
     offer_knobs(all, prefix);

@@ -1,4 +1,4 @@
-// What may be typed at a prompt, a line on each: the menu above it, and Tab.
+// Everything that may be typed at a prompt, a line on each: the menu above it, and Tab.
 //
 //   Offers all = offers_of(session, "rung pad");      all.offer[0] is {"padded", "padding"}
 //   offers_word("rung pad")                           "pad": the word that an offer replaces

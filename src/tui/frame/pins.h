@@ -27,5 +27,5 @@ void pins_prepare(Session *session, int rows, int cols);
 // One idle step of the pinned views; true: they have something else to show.
 bool pins_idle(Session *session);
 void pins_draw(Canvas *canvas, Rect *in, const Session *session);
-// What a click on a pinned view does.
+// Answers a click on a pinned view.
 void pins_click(Session *session, int view);

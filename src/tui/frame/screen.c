@@ -18,6 +18,25 @@
 #include "tui/frame/pins.h"
 #include "tui/frame/view.h"
 
+// ---- preparing ---------------------------------------------------------------------------------
+
+void view_prepare(Session *session, int rows, int cols) {
+  const ViewBody *body = view_table[session->view].body;
+  session->subject = NULL;  // it lay in the frame before
+  session_prepare(session, rows, pins_cols(session, rows, cols), body->estimates);
+  palette_prepare(session);
+  view_take_subject(session);
+  if (body->prepare) body->prepare(session);
+  pins_prepare(session, rows, cols);
+}
+
+bool view_idle(Session *session, bool *news) {
+  const ViewBody *body = view_table[session->view].body;
+  *news = body->idle && body->idle(session);
+  *news |= pins_idle(session);
+  return *news || session_idle(session);
+}
+
 // ---- events -------------------------------------------------------------------------------------
 
 // The marks of the last edit fade with every key that is not an edit itself.
@@ -25,9 +44,20 @@ static void fade(Session *session) {
   if (session->change < CHANGE_GONE) session->change++;
 }
 
+// Whether the key is a letter that the view takes into its filter; those that move in a text,
+// search it or leave it stay what they are.
+static bool begins_filter(const Session *session, Key key) {
+  const bool letter = (key >= 'a' && key <= 'z') || (key >= 'A' && key <= 'Z');
+  return view_table[session->view].body->filters && letter && !strchr("jkgGnNq", (int)key);
+}
+
 void view_key(Session *session, Key key) {
   if (session->prompt != PROMPT_NONE) {
     palette_key(session, key);
+    return;
+  }
+  if (begins_filter(session, key)) {
+    palette_filter(session, key);
     return;
   }
   const char *action = keymap_action(session->keymap, view_table[session->view].name, key);
@@ -39,7 +69,7 @@ void view_key(Session *session, Key key) {
   char name[KEY_PRINT_MAX];
   if (action)
     view_run(session, action, NULL);
-  else
+  else if (!view_table[session->view].body->filters)
     session_say(session, SAID_NOTE, "%s does nothing here; %s lists the keys", key_print(key, name),
                 view_key_name(session, "view help"));
   if (asked) session->asked_quit = false;
@@ -373,9 +403,25 @@ static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Sess
   }
 }
 
+// A view that filters has a footer of its own; its way out leads back.
+static void draw_filter_footer(Canvas *canvas, Rect row, const Session *session) {
+  enum { BACK_COLS = 8 };
+  const char *context = view_table[session->view].name;
+  char help[KEY_PRINT_MAX];
+  key_print(keymap_key(session->keymap, context, "view help"), help);
+  const Action *quit = view_find_action(session, "quit");
+  draw_hint(canvas, rect_take_right(&row, BACK_COLS), 0, session, quit, "back");
+  canvas_printf(canvas, row, 0, 1, STYLE_DIM, "letters filter   %s line   / search   %s back",
+                canvas->ascii ? "Up Down" : "↑ ↓", help);
+}
+
 // At most eight, on a wide screen ten, the view's own first; the way out has the right end to
 // itself.
 static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
+  if (view_table[session->view].body->filters) {
+    draw_filter_footer(canvas, row, session);
+    return;
+  }
   enum { HINTS_MAX = 8, HINTS_WIDE_MAX = 10, WIDE_COLS = 110, QUIT_COLS = 8 };
   const ViewBody *body = view_table[session->view].body;
   const Action *quit = view_find_action(session, "quit");

@@ -19,8 +19,9 @@ typedef struct Verbs Verbs;
 
 // The state that the help view keeps between frames.
 typedef struct Pager {
-  Verbs *verbs;  // NULL: no command can be run
-  bool shown;    // what one of them printed, instead of the keys
+  Verbs *verbs;     // NULL: no command can be run
+  bool shown;       // what one of them printed, instead of the keys
+  char filter[64];  // lines of help without it are left out
 } Pager;
 
 struct Session;

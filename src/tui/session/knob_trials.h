@@ -1,4 +1,4 @@
-// What one knob up or down would change: a list of trials of the present schedule's neighbours.
+// The effect of one knob up or down: a list of trials of the present schedule's neighbours.
 //
 // Each trial builds a whole model and keeps its numbers only. They are made one at a time while
 // nobody types, the knob under the cursor first, so that no key ever waits for them.

@@ -15,7 +15,7 @@ static const BankPhase *worst_phase(const BankMap *map) {
   return worst;
 }
 
-// What the lanes of one phase ask for.
+// The addresses that the lanes of one phase ask for.
 typedef struct Reach {
   int n_lanes, n_addresses;
   int64_t stride;  // between lanes that follow each other with another address; 0: it varies
@@ -110,19 +110,11 @@ static const Trial *best_trial(const Advice *advice, const Site *site) {
 }
 
 const char *bank_remedy(Arena *arena, const Session *session, const Site *site) {
-  const Advice *advice = session->advice;
   if (!site->count.known || site->count.conflicts == 0 || session->now.reasons) return NULL;
-  const Trial *best = best_trial(advice, site);
-  const Trial *pad = advice_find(advice, KNOB_PAD_SMEM, +1);
-  const bool idle = pad && pad->legal && trial_wavefronts(pad, site) == site->count.wavefronts;
-  Str out = str_new(arena);
-  if (best) {
-    Schedule schedule = session->now.schedule;
-    schedule.value[best->knob] = best->value;
-    str_printf(&out, "%s %s makes it %d.", knob_table[best->knob].name,
-               knob_value_text(arena, &schedule, best->knob), trial_wavefronts(best, site));
-  }
-  if (idle)
-    str_printf(&out, "%sPAD_SMEM leaves it at %d.", out.length ? " " : "", site->count.wavefronts);
-  return out.length ? out.text : NULL;
+  const Trial *best = best_trial(session->advice, site);
+  if (!best) return NULL;
+  Schedule schedule = session->now.schedule;
+  schedule.value[best->knob] = best->value;
+  return arena_printf(arena, "%s %s makes it %d.", knob_table[best->knob].name,
+                      knob_value_text(arena, &schedule, best->knob), trial_wavefronts(best, site));
 }

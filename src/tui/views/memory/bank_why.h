@@ -6,6 +6,6 @@
 // "Lanes are 32 bytes apart: the 8 lanes of a quarter-warp use 16 of the 32 banks, each 2 times.";
 // NULL: the access is not counted.
 const char *bank_reason(Arena *arena, const Site *site, const BankMap *map);
-// "LANES_M 8 makes it 4; PAD_SMEM leaves it at 8."; NULL: nobody conflicts, or no trial has been
-// made.
+// "LANES_M 8 makes it 4.": the step of one knob that lowers it most, by the trials made so far;
+// NULL: nobody conflicts, or none lowers it.
 const char *bank_remedy(Arena *arena, const Session *session, const Site *site);

@@ -71,6 +71,9 @@ const Trial *explore_best(const Session *session);
 void explore_draw_below(Canvas *canvas, Rect in, const Session *session);
 void explore_draw_kernel(Canvas *canvas, Rect in, const Session *session);
 
+// The selected access as a picture (explore_card.c).
+void explore_draw_card(Canvas *canvas, Rect in, const Session *session);
+
 // The headline: how fast, compared with what, limited by what, and on its second row because of
 // what.
 void explore_draw_headline(Canvas *canvas, Rect in, const Session *session);

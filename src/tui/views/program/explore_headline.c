@@ -210,7 +210,7 @@ static void say_beside(const Session *session, char out[ESTIMATE_SAID_BYTES]) {
              fmt_figure(figure, estimate.tflops), estimate_error_said(error, &estimate));
 }
 
-// What was timed of the state, and whether the clock's number has no room beside it.
+// Draws the number; returns the column behind it.
 static int draw_number(Canvas *canvas, Rect in, const Session *session, int limit_cols) {
   const Timed *timed = results_find(&session->results, &session->now.schedule);
   if (!timed) {

@@ -312,6 +312,7 @@ Engine *engine_new(Arena *arena, const ClockKernel *in) {
   e->lost = ARENA_ARRAY(arena, double, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->blame = ARENA_ARRAY(arena, int, in->code->n *CLOCK_CAUSE_COUNT + 1);
   e->owed = ARENA_ARRAY(arena, double, in->code->n + 1);
+  e->cold_owed = ARENA_ARRAY(arena, double, in->code->n + 1);
   e->executed = ARENA_ARRAY(arena, double, in->code->n + 1);
   e->stood = ARENA_ARRAY(arena, double, in->code->n + 1);
   return e;

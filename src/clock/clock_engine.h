@@ -124,8 +124,9 @@ typedef struct Engine {
   double *executed;
   double *stood;  // [instruction]: clocks that warps stood there for a reason of their own
   double more[CLOCK_WARPS_MAX];  // of each slot: clocks of turns that were left out
-  double far_loads;              // so far
+  double far_loads;              // so far that found nothing in L2
   double *owed;                  // of each load: executions that have to go to L2 still
+  double *cold_owed;             // that have to go on to DRAM
   const int *loop_at;            // of the branch that ends it; -1: none
   ClockRounds rounds[CLOCK_MARKS_MAX];
   EngineWatch *watch;  // NULL: nobody watches

@@ -29,6 +29,7 @@ typedef struct ClockKernel {
   const double *lines;       // of 128 bytes that a warp's instruction asks L1 for
   const double *far_bytes;   // that a warp's instruction moves between L1 and L2
   const double *far_share;   // of its executions, that have to go there
+  const double *cold_share;  // of its executions, that ask for what was never fetched; where `cold`
   const ClockBox *box;       // of each UTMALDG; NULL: there are none
   int warps;                 // of a block
   int n_kinds;
@@ -37,6 +38,7 @@ typedef struct ClockKernel {
   double dram_share;       // of what is asked of L2, that is not there, once the first blocks ran
   bool cold;               // nothing is in L2 at first:
   double cold_loads;       // so many loads and boxes find nothing there
+  double alone;            // times what an SM gets of L2 where all ask alike; 0: as where all do
   int n_loops;
   const SassLoop *loop;
   // Turns of each warp that its way leaves out of a loop, and those that it keeps; cut_loop -1:

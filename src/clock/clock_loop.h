@@ -58,32 +58,33 @@ typedef struct ClockMachine {
   int tensor_half_clocks;            // the same, of an mma.sync of half the depth
   int branch_clocks;                 // from a branch that is taken, beyond its stall
   int read_window;                   // clocks in which the banks may give an instruction's operands
-  int queue;                      // instructions of a scheduler that may wait for the shared pipe
-  int queue_clocks;               // between two that leave it, for each 4 bytes of a lane
-  double shared_clocks;           // from the first wavefront of a load to its reader
-  double far_clocks;              // of a load from L2, when nothing else is asked for
-  double far_load_clocks;         // of one under load, at the worst
-  double dram_clocks;             // of a load from DRAM
-  double cold_clocks;             // of one while all SMs begin and L2 has nothing yet
-  double store_bytes;             // that L2 takes from an SM in a clock
-  double store_queue_clocks;      // of L2's, that stores of an SM may wait for
-  double copy_clocks;             // of the shared pipe, for each line that cp.async writes
-  double tma_clocks;              // of a copy by TMA beyond those of a load
-  double box_bytes;               // that L2 gives TMA in a clock while all SMs ask
-  double box_clocks, row_clocks;  // that the unit of TMA is busy with a box, with each row of it
-  double mbarrier_clocks;         // until an mbarrier says that a phase has ended
-  double mbarrier_ask_clocks;     // until it has said that none has, and is asked again
-  double group_clocks;            // of a tensor core, for each column of a wgmma
-  double group_end_clocks;        // from the end of a wgmma to who waits for it
-  double block_clocks;            // from the end of a block to the first instruction of the next
-  double launch_clocks;           // of a launch, outside of all blocks
-  double near_clocks;             // of a load from L1
-  double far_bytes;               // that L2 gives an SM in a clock while all ask
-  double unit_clocks;             // of MUFU, S2R and what else has a scoreboard
-  double source_clocks;           // until the registers of an address may be written again
-  double local_clocks;            // of a load of a spilled register from L1
-  double arrival_clocks;          // of the unit of barriers, for each warp that arrives
-  double barrier_clocks;          // from the last arrival to the next issue
+  int queue;               // instructions of a scheduler that may wait for the shared pipe
+  int queue_clocks;        // between two that leave it, for each 4 bytes of a lane
+  double shared_clocks;    // from the first wavefront of a load to its reader
+  double far_clocks;       // of a load from L2, when nothing else is asked for
+  double far_load_clocks;  // of one under load, at the worst
+  double dram_clocks;      // of a load from DRAM
+  double cold_clocks;      // of one while all SMs begin and L2 has nothing yet
+  double store_bytes,
+      store_most_bytes;              // that L2 takes from an SM in a clock while all write; alone
+  double store_queue_clocks;         // of L2's, that stores of an SM may wait for
+  double copy_clocks;                // of the shared pipe, for each line that cp.async writes
+  double tma_clocks;                 // of a copy by TMA beyond those of a load
+  double box_bytes;                  // that L2 gives TMA in a clock while all SMs ask
+  double box_clocks, row_clocks;     // that the unit of TMA is busy with a box, with each row of it
+  double mbarrier_clocks;            // until an mbarrier says that a phase has ended
+  double mbarrier_ask_clocks;        // until it has said that none has, and is asked again
+  double group_clocks;               // of a tensor core, for each column of a wgmma
+  double group_end_clocks;           // from the end of a wgmma to who waits for it
+  double block_clocks;               // from the end of a block to the first instruction of the next
+  double launch_clocks;              // of a launch, outside of all blocks
+  double near_clocks;                // of a load from L1
+  double far_bytes, far_most_bytes;  // that L2 gives an SM in a clock while all ask; alone
+  double unit_clocks;                // of MUFU, S2R and what else has a scoreboard
+  double source_clocks;              // until the registers of an address may be written again
+  double local_clocks;               // of a load of a spilled register from L1
+  double arrival_clocks;             // of the unit of barriers, for each warp that arrives
+  double barrier_clocks;             // from the last arrival to the next issue
 } ClockMachine;
 
 // A loop inside of the one that is played: how often a warp goes round in it each time.

@@ -160,18 +160,35 @@ void engine_let_happen(Engine *e) {
 
 // ---- far memory ---------------------------------------------------------------------------------
 
-// Data from DRAM are farther away: all that the first blocks ask for where L2 is cold.
-static double far_latency(Engine *e) {
+// Whether what goes to L2 asks for what nobody has fetched: a part of a load's executions, at equal
+// distances, and every box.
+static bool is_cold(Engine *e, int pc) {
+  const bool is_box = e->in->code->inst[pc].opcode->pipe == SASS_PIPE_CONTROL;
+  if (!e->in->cold || e->far_loads >= e->in->cold_loads) return false;
+  e->cold_owed[pc] += is_box ? 1 : e->in->cold_share[pc] / e->in->far_share[pc];
+  if (e->cold_owed[pc] < 1) return false;
+  e->cold_owed[pc] -= 1;
+  e->far_loads++;
+  return true;
+}
+
+// Data from DRAM are farther away: what the first blocks ask for where L2 is cold.
+static double far_latency(Engine *e, bool cold) {
   const ClockMachine *m = e->machine;
-  if (e->in->cold && e->far_loads++ < e->in->cold_loads) return latency(e, m->cold_clocks);
+  if (cold) return latency(e, m->cold_clocks);
   return latency(e, m->far_clocks + e->in->dram_share * (m->dram_clocks - m->far_clocks));
 }
 
+// Bytes in a clock between L2 and this SM: `all` while every SM asks as much, `most` at best.
+static double share_of_l2(const Engine *e, double all, double most) {
+  return e->in->alone > 1 ? fmin(most, all * e->in->alone) : all;
+}
+
 // `rate`: bytes in a clock.
-static double take_from_l2(Engine *e, double from, double bytes, double rate) {
+static double take_from_l2(Engine *e, double from, double bytes, double rate, bool cold) {
   if (e->far_free < from) e->far_free = from;
   e->far_free += bytes / rate;
-  return e->far_free + far_latency(e);
+  return e->far_free + far_latency(e, cold);
 }
 
 static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
@@ -180,9 +197,9 @@ static void copy_box(Engine *e, int warp, int pc, const SassEvent *event) {
   if (e->tma_free < (double)e->now) e->tma_free = (double)e->now;
   const double from = e->tma_free;
   e->tma_free += m->box_clocks + box.rows * m->row_clocks;
-  const double there =
-      fmax(take_from_l2(e, from, box.bytes, m->box_bytes), e->tma_free + m->far_clocks) +
-      latency(e, m->tma_clocks);
+  const double there = fmax(take_from_l2(e, from, box.bytes, m->box_bytes, is_cold(e, pc)),
+                            e->tma_free + m->far_clocks) +
+                       latency(e, m->tma_clocks);
   const EngineLanding what = {(int64_t)there, warp / e->in->warps, event->address, box.bytes};
   if (e->n_landings < ENGINE_LANDINGS)
     e->landing[e->n_landings++] = what;
@@ -234,10 +251,11 @@ static double queue_up(Engine *e, EngineScheduler *s, int pc) {
   if (!far) return leaves + port - m->queue_clocks + latency(e, m->shared_clocks);
   if (is_load(inst))
     return goes_far(e, pc)
-               ? take_from_l2(e, leaves, e->in->far_bytes[pc] / e->in->far_share[pc], m->far_bytes)
+               ? take_from_l2(e, leaves, e->in->far_bytes[pc] / e->in->far_share[pc],
+                              share_of_l2(e, m->far_bytes, m->far_most_bytes), is_cold(e, pc))
                : leaves + latency(e, is_local(inst) ? m->local_clocks : m->near_clocks);
   if (e->store_free < leaves) e->store_free = leaves;
-  e->store_free += e->in->far_bytes[pc] / m->store_bytes;
+  e->store_free += e->in->far_bytes[pc] / share_of_l2(e, m->store_bytes, m->store_most_bytes);
   return e->store_free;
 }
 

@@ -25,10 +25,11 @@ enum {
   CUT_HEAD = 8,
   CUT_TAIL = 4,
 };
-enum { L1_PIECES = 1 << 18 };
+enum { SEEN_PIECES = 1 << 18 };
 static const double COPIED_LINE = 0.25;  // clocks: four lines a clock (traffic.c)
 enum { GRID_MAX = 4096 };                // blocks that are measured
-enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
+// PAIR: L2 fetches two sectors from DRAM where one is asked for.
+enum { KINDS_MAX = 24, LINE = 128, SECTOR = 32, PAIR = 64, PARAMETERS = 0x210, MBARRIERS_MAX = 64 };
 
 // ---- the launch ---------------------------------------------------------------------------------
 
@@ -72,11 +73,25 @@ static SassLaunch launch_of(const Model *model, const EmitKernel *kernel, int64_
 
 // ---- accesses -----------------------------------------------------------------------------------
 
+static bool is_fetch(const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
+}
+
+static bool is_box(const SassInst *inst) {
+  return inst->opcode->kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_CONTROL;
+}
+
+// Pieces of memory that were asked for; nothing is forgotten.
+typedef struct Seen {
+  int n;
+  uint64_t *key;
+} Seen;
+
 typedef struct Costs {
   const SassCode *code;
-  double *wavefronts, *lines, *far_bytes, *far_share, local_share;
-  int *n, n_l1, warp;  // warp: whose way it is
-  uint64_t *l1;
+  double *wavefronts, *lines, *far_bytes, *far_share, *cold_share, local_share;
+  int *n, warp;  // warp: whose way it is
+  Seen l1, l2;
 } Costs;
 
 static const BankOp *op_of(const SassInst *inst) {
@@ -110,16 +125,15 @@ static bool is_local(const SassInst *inst) {
   return str_equal(inst->opcode->name, "LDL") || str_equal(inst->opcode->name, "STL");
 }
 
-// Whether the sector is asked for the first time: by the block, or by this warp. Nothing is
-// forgotten.
-static bool is_new(Costs *costs, int64_t sector, int warp) {
-  const uint64_t key = (uint64_t)sector * 64 + (uint64_t)(warp + 1);
+// Whether the piece is asked for the first time: by the block, or by this warp.
+static bool is_new(Seen *seen, int64_t piece, int warp) {
+  const uint64_t key = (uint64_t)piece * 64 + (uint64_t)(warp + 1);
   const uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
   for (uint64_t i = hash >> 40;; i++) {
-    uint64_t *cell = &costs->l1[i % L1_PIECES];
+    uint64_t *cell = &seen->key[i % SEEN_PIECES];
     if (*cell == key) return false;
     if (*cell) continue;
-    if (++costs->n_l1 < L1_PIECES / 2) *cell = key;
+    if (++seen->n < SEEN_PIECES / 2) *cell = key;
     return true;
   }
 }
@@ -136,10 +150,20 @@ static double far_bytes_of(Costs *costs, const SassInst *inst, const int64_t add
   int far = 0;
   *waits = !by_l1;
   for (int i = 0; i < n; i++) {
-    far += !by_l1 || is_new(costs, seen[i], BLOCK);
-    if (by_l1 && is_new(costs, seen[i], costs->warp)) *waits = true;
+    far += !by_l1 || is_new(&costs->l1, seen[i], BLOCK);
+    if (by_l1 && is_new(&costs->l1, seen[i], costs->warp)) *waits = true;
   }
   return SECTOR * far;
+}
+
+// Whether the warp asks L2 for what it has not fetched yet. Worked example: a slab of 8 floats of a
+// row is a sector, so every other slab is there with the one before it.
+static bool is_cold(Costs *costs, const SassInst *inst, const int64_t address[SASS_LANES]) {
+  int64_t seen[SASS_LANES * 2];
+  const int n = list_pieces(address, inst->bytes, PAIR, seen);
+  bool cold = false;
+  for (int i = 0; i < n; i++) cold |= is_new(&costs->l2, seen[i], costs->warp);
+  return cold;
 }
 
 // Copies of 4 and 8 bytes go through the shared pipe lane by lane; others are written past it.
@@ -168,6 +192,7 @@ static void note_access(void *context, int at, const int64_t address[SASS_LANES]
     bool waits;
     costs->far_bytes[at] += far_bytes_of(costs, inst, address, &waits);
     costs->far_share[at] += waits;
+    if (is_fetch(inst)) costs->cold_share[at] += is_cold(costs, inst, address);
     if (inst->opcode->kind == SASS_KIND_COPY)
       costs->wavefronts[at] += wavefronts_of_copy(inst, address, shared);
     return;
@@ -175,6 +200,9 @@ static void note_access(void *context, int at, const int64_t address[SASS_LANES]
   const BankOp *op = op_of(inst);
   if (op) costs->wavefronts[at] += banks_count(op, address).wavefronts;
 }
+
+// Spilled values are written through to L2, and found in L1 as far as it has room.
+static bool is_spilled_load(const SassInst *inst) { return str_equal(inst->opcode->name, "LDL"); }
 
 // Accesses of which no address is known have as many wavefronts, or lines, as their bytes need.
 static void finish_costs(Costs *costs) {
@@ -186,12 +214,13 @@ static void finish_costs(Costs *costs) {
       costs->lines[i] /= costs->n[i];
       costs->far_bytes[i] /= costs->n[i];
       costs->far_share[i] /= costs->n[i];
+      costs->cold_share[i] /= costs->n[i];
     }
     if (inst->opcode->pipe == SASS_PIPE_SHARED && !(costs->wavefronts[i] > 0))
       costs->wavefronts[i] = least;
     if (inst->opcode->pipe != SASS_PIPE_FAR || costs->n[i]) continue;
     costs->lines[i] = least;
-    costs->far_share[i] = is_local(inst) ? costs->local_share : 1;
+    costs->far_share[i] = is_spilled_load(inst) ? costs->local_share : 1;
     costs->far_bytes[i] = least * LINE * costs->far_share[i];
   }
 }
@@ -202,8 +231,10 @@ static Costs costs_new(Arena *arena, const SassCode *code) {
                  .lines = ARENA_ARRAY(arena, double, code->n + 1),
                  .far_bytes = ARENA_ARRAY(arena, double, code->n + 1),
                  .far_share = ARENA_ARRAY(arena, double, code->n + 1),
+                 .cold_share = ARENA_ARRAY(arena, double, code->n + 1),
                  .n = ARENA_ARRAY(arena, int, code->n + 1),
-                 .l1 = ARENA_ARRAY(arena, uint64_t, L1_PIECES)};
+                 .l1 = {.key = ARENA_ARRAY(arena, uint64_t, SEEN_PIECES)},
+                 .l2 = {.key = ARENA_ARRAY(arena, uint64_t, SEEN_PIECES)}};
 }
 
 static bool is_in_loop(const KernelPlay *play, int at) {
@@ -271,14 +302,6 @@ static Expected *expected_at(Expected all[MBARRIERS_MAX], int *n, uint32_t addre
   return &all[(*n)++];
 }
 
-static bool is_fetch(const SassInst *inst) {
-  return inst->opcode->kind == SASS_KIND_LOAD || inst->opcode->kind == SASS_KIND_COPY;
-}
-
-static bool is_box(const SassInst *inst) {
-  return inst->opcode->kind == SASS_KIND_COPY && inst->opcode->pipe == SASS_PIPE_CONTROL;
-}
-
 // An mbarrier expects as many bytes as its copies bring, each of them an equal part.
 static ClockBox *find_boxes(Arena *arena, const SassCode *code, const EmitKernel *kernel,
                             const SassWay *way, int warps) {
@@ -303,14 +326,14 @@ static ClockBox *find_boxes(Arena *arena, const SassCode *code, const EmitKernel
   return box;
 }
 
-// Loads from L2 and boxes on the way of a block.
-static double far_loads(const SassCode *code, const double *far_bytes, const SassWay *way,
-                        int warps) {
+// Loads and boxes on the way of a block that find nothing in a cold L2.
+static double count_cold(const SassCode *code, const double *cold_share, const SassWay *way,
+                         int warps) {
   double n = 0;
   for (int w = 0; w < warps; w++)
     for (int i = 0; i < way[w].n_stretches; i++)
       for (int at = way[w].stretch[i].first; at <= way[w].stretch[i].last; at++)
-        n += is_box(&code->inst[at]) || (far_bytes[at] > 0 && is_fetch(&code->inst[at]));
+        n += is_box(&code->inst[at]) ? 1 : cold_share[at];
   return n;
 }
 
@@ -525,19 +548,21 @@ KernelPlay kernel_play(Arena *arena, const Model *model, const Emission *emissio
       .lines = costs.lines,
       .far_bytes = costs.far_bytes,
       .far_share = costs.far_share,
+      .cold_share = costs.cold_share,
       .box = find_boxes(arena, &out.code, kernel, kind[0].way, warps),
       .warps = warps,
       .n_kinds = n,
       .kind = kind,
       .blocks = blocks,
       .resident = resident_of(model, kernel, which),
+      .alone = (double)model->target->sm_count * blocks / (double)grid_of(model, kernel),
       .dram_share = model->traffic.l2_hit >= 0 ? 1 - model->traffic.l2_hit : 0,
       .n_loops = out.n_loops,
   };
   kernel_play_finish(arena, &out, kind, (double)grid_of(model, kernel));
   const double tiles =
       kernel->persistent ? (double)kernel->n_blocks / (double)grid_of(model, kernel) : 1;
-  out.in.cold_loads = far_loads(&out.code, costs.far_bytes, kind[0].way, warps) *
+  out.in.cold_loads = count_cold(&out.code, costs.cold_share, kind[0].way, warps) *
                       min_int(out.in.blocks, out.in.resident) / (tiles > 1 ? tiles : 1);
   return out;
 }

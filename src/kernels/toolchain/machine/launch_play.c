@@ -128,6 +128,7 @@ KernelPlay launch_play(Arena *arena, const SassCode *code, const Target *target,
                          .blocks = (int)ceil_div(given->blocks, target->sm_count),
                          .resident = resident,
                          .n_loops = out.n_loops};
+  out.in.alone = (double)target->sm_count * out.in.blocks / (double)given->blocks;
   kernel_play_finish(arena, &out, kind, (double)given->blocks);
   return out;
 }

@@ -79,7 +79,7 @@ objects = $(patsubst %.c,build/$(1)/%.o,$(2))
 RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
 FUZZ_OBJECTS    = $(call objects,fuzz,$(LIB_SOURCES))
 
-.PHONY: all help run test sanitized stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
+.PHONY: all help run test sanitized stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots docs words \
         tsan portable wheel deb cross cross-test install uninstall fuzz ci-long clean mutate
 all: build/gemmview
 
@@ -98,6 +98,8 @@ help:
 	@echo 'make check-deps   who may include whom, and what the pure folders may call'
 	@echo 'make fmt          clang-format every source; fmt-check only looks'
 	@echo 'make screenshots  redraw screenshots/'
+	@echo 'make docs         docs/commands.md and docs/glossary.md, from the tables of the program'
+	@echo 'make words        every string that a user sees; 1 when one is not plain'
 	@echo 'make portable     build/portable, which runs on x86-64 Linux with glibc 2.34 or newer'
 	@echo 'make wheel        build/dist/*.whl, the portable folder for pip, pipx and uv'
 	@echo 'make deb          build/dist/*.deb, for the Debian or Ubuntu it is made on'
@@ -299,6 +301,13 @@ mutate:
 
 screenshots: build/gemmview
 	tools/screenshots.sh build/gemmview screenshots
+	tools/tour build/gemmview screenshots/tour.txt screenshots/tour.svg
+
+docs: build/gemmview
+	tools/docs.sh build/gemmview docs
+
+words:
+	@tools/words.py
 
 # --- packages -----------------------------------------------------------------------------------
 

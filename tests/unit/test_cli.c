@@ -127,7 +127,7 @@ START_TEST(a_state_may_begin_with_a_rung) {
   CliRun twice = cli_run(own, "show explore --ladder fp32 -k hgemm/2");
   ck_assert_ptr_nonnull(strstr(twice.err, "the rung is said twice"));
   CliRun shown = cli_run(own, "show explore -k hgemm/swizzle,GROUP_M=8");
-  ck_assert_ptr_nonnull(strstr(shown.out, "hgemm rung 2 XOR swizzle +1 edit"));
+  ck_assert_ptr_nonnull(strstr(shown.out, "hgemm · 2 of 5 · swizzle +1 edit"));
   arena_free(own);
 }
 END_TEST

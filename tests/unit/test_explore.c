@@ -174,12 +174,12 @@ START_TEST(what_has_no_room_is_cut_between_words) {
   ck_assert(session_compare(session, &session->now.schedule, "the one with the interleaved loads"));
   drive_frame(session, canvas);
   const char *head = export_row(arena, canvas, 1);
-  ck_assert_msg(strstr(head, " A = the one with the") && strstr(head, "…  B = rung 6 padding "),
+  ck_assert_msg(strstr(head, " A = the one with the") && strstr(head, "…  B = rung 6 padded "),
                 "%s", head);
   ck_assert_msg(strstr(head, "  4096³ f32") != NULL, "%s", head);
   canvas_resize(canvas, 24, 120);
   drive_frame(session, canvas);
-  ck_assert(shows("A = the one with the interleaved loads  B = rung 6 padding "));
+  ck_assert(shows("A = the one with the interleaved loads  B = rung 6 padded "));
 }
 END_TEST
 
@@ -373,7 +373,7 @@ START_TEST(a_beside_b_in_every_view) {
   keys("9 c c");
   ck_assert_msg(shows("lane 0 › acc[…"), "%s", export_text(arena, canvas));
   keys("1");
-  ck_assert_msg(shows("→ B 36 TFLOP/s 0.70 cuBLAS\n") || shows("TFLOP/s\n"), "%s",
+  ck_assert_msg(shows("→ B 36 TFLOP/s recorded · 0.70 of cuBLAS "), "%s",
                 export_text(arena, canvas));
   ck_assert(!shows("cuBLA\n") && !shows("cuBL\n"));
 }
@@ -477,6 +477,7 @@ END_TEST
 // Where the table of lanes is drawn, all 32 are in it.
 START_TEST(the_lane_table_is_whole) {
   int n = 0;
+  keys("t");
   for (int rows = 24; rows <= 60; rows += 4)
     for (int cols = 80; cols <= 200; cols += 10) {
       canvas_resize(canvas, rows, cols);
@@ -493,7 +494,7 @@ START_TEST(the_lane_table_is_whole) {
       }
       ck_assert_msg(head != NULL, "%dx%d: lane 31 is missing", cols, rows);
     }
-  ck_assert_int_gt(n, 20);
+  ck_assert_int_gt(n, 15);
 }
 END_TEST
 
@@ -529,7 +530,8 @@ START_TEST(the_footer_keeps_the_way_out) {
       canvas_resize(canvas, sizes[i][0], sizes[i][1]);
       drive_frame(session, canvas);
       const char *footer = export_row(arena, canvas, canvas->rows - 1);
-      ck_assert_msg(strstr(footer, "q quit") != NULL, "%s: %s", view_table[view].name, footer);
+      const char *way_out = view == view_find("help") ? "q back" : "q quit";
+      ck_assert_msg(strstr(footer, way_out) != NULL, "%s: %s", view_table[view].name, footer);
       int hints = 0;
       for (int s = 0; s < canvas->n_spots; s++) {
         const Spot *spot = &canvas->spots[s];
@@ -538,7 +540,7 @@ START_TEST(the_footer_keeps_the_way_out) {
         hints += spot->what == SPOT_ACTION && !of_pair;
       }
       ck_assert_int_le(hints, sizes[i][1] < 110 ? 8 : 10);
-      if (sizes[i][1] >= 80) ck_assert_int_ge(hints, 5);
+      if (sizes[i][1] >= 80) ck_assert_int_ge(hints, view == view_find("help") ? 1 : 5);
     }
 }
 END_TEST

@@ -490,7 +490,7 @@ static const Fact facts[] = {
      "swizzle",
      "ACC=f32,FRAG_ORDER=1,BK=2,SWIZZLE=2",
      "measure",
-     "w",
+     "K F M Enter w",
      80,
      24,
      {"rows of C per thread", "regs spilled", "220", "registers hold the fragments of BK"}},

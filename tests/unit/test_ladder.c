@@ -29,14 +29,13 @@ static bool said(const char *text) {
 
 START_TEST(reads_a_whole_ladder) {
   const Ladder *ladder = read_text(
-      "{\"name\":\"l\",\"title\":\"t\",\"opens\":\"b\",\"rungs\":["
+      "{\"name\":\"l\",\"title\":\"t\",\"rungs\":["
       "{\"name\":\"a\",\"title\":\"A\",\"knobs\":\"BM=8\",\"line\":\"one\"},"
       "{\"name\":\"b\",\"title\":\"B\",\"knobs\":\"BM=8,FM=4\",\"line\":\"two\",\"aside\":true,"
       "\"claim\":{\"text\":\"fast\",\"value\":5.2,\"unit\":\"x\",\"gpu\":\"g\",\"source\":\"s\"}}]"
       "}");
   ck_assert_ptr_nonnull(ladder);
   ck_assert_int_eq(ladder->n_rungs, 2);
-  ck_assert_int_eq(ladder->opens, 1);
   ck_assert_int_eq(ladder->rung[1].schedule.value[KNOB_FM], 4);
   ck_assert_int_eq(ladder->rung[0].schedule.value[KNOB_FM], 1);
   ck_assert(ladder->rung[1].aside && !ladder->rung[0].aside);
@@ -83,7 +82,7 @@ static const struct {
      "clam"},
     {"{\"name\":\"l\",\"title\":\"t\",\"opens\":\"z\",\"rungs\":[{\"name\":\"a\",\"title\":\"A\","
      "\"line\":\"\",\"knobs\":\"\"}]}",
-     "no rung \"z\""},
+     "opens"},
     {"{\"name\":\"l\",\"title\":\"t\",\"rungs\":["
      "{\"name\":\"a\",\"title\":\"A\",\"line\":\"\",\"knobs\":\"\"},"
      "{\"name\":\"a\",\"title\":\"B\",\"line\":\"\",\"knobs\":\"\"}]}",

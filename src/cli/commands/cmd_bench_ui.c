@@ -16,6 +16,7 @@
 #include "tui/canvas/canvas_diff.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
+#include "tui/frame/pins.h"
 #include "tui/frame/view.h"
 
 enum { SAMPLES_MAX = 1 << 16 };
@@ -23,6 +24,7 @@ enum { SAMPLES_MAX = 1 << 16 };
 typedef struct BenchUiOptions {
   bool json;
   OptionSize size;
+  OptionList pin;
   const char *ladder, *view, *color, *press;
 } BenchUiOptions;
 
@@ -34,7 +36,8 @@ static const Option options[] = {OPTION_JSON(BenchUiOptions),
                                  TEXT(ladder),
                                  TEXT(view),
                                  TEXT(color),
-                                 TEXT(press)};
+                                 TEXT(press),
+                                 OPTION_PIN(BenchUiOptions)};
 #undef TEXT
 
 typedef struct BenchUi {
@@ -144,6 +147,7 @@ int cmd_bench_ui(Arena *arena, int argc, char **argv) {
   for (int i = 0; i < view_count; i++) names[i] = view_table[i].name;
   if (ok && view_find(given.view) < 0)
     diag_add_unknown(&diags, "view", "view", given.view, names, view_count);
+  if (bench.session) pins_take(bench.session, given.pin.items, given.pin.count, &diags);
   for (const char *keys = given.press; keys && *keys;) next_key(bench.arena, &keys, &diags);
   bench.present = (Present){.theme = theme_find(bench.arena, "default", &diags), .can_erase = true};
   color_depth(&(ColorSettings){.option = given.color}, &bench.present.depth, &diags);

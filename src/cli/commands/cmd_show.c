@@ -26,6 +26,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/palette.h"
+#include "tui/frame/pins.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
 #include "tui/session/clock_ahead.h"
@@ -34,6 +35,7 @@
 typedef struct ShowOptions {
   const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script, *open;
   OptionSize size;
+  OptionList pin;
   bool ascii, json, compile;
 } ShowOptions;
 
@@ -52,6 +54,7 @@ static const Option options[] = {
     TEXT(keys),
     TEXT(script),
     TEXT(open),
+    OPTION_PIN(ShowOptions),
     {.name = "compile", .kind = OPTION_KIND_FLAG, .offset = offsetof(ShowOptions, compile)},
     {.name = "ascii", .kind = OPTION_KIND_FLAG, .offset = offsetof(ShowOptions, ascii)},
 };
@@ -208,6 +211,7 @@ static bool draw(Show *show, Diags *diags) {
   SessionOptions opening = {given->state, given->ladder, given->rung, ascii};
   show->session = explorer_open(&opening, diags);
   if (!show->session) return false;
+  if (!pins_take(show->session, given->pin.items, given->pin.count, diags)) return false;
   cli_note_gpu(show->arena, &show->session->targets, &show->session->now.schedule);
   show->canvas = canvas_new(show->arena, given->size.height, given->size.width, ascii);
   view_show(show->session, show->view);

@@ -49,6 +49,8 @@ typedef struct Option {
   { .name = "csv", .kind = OPTION_KIND_FLAG, .offset = offsetof(T, csv) }
 #define OPTION_STATE(T) \
   { .name = "state", .letter = 'k', .kind = OPTION_KIND_TEXT, .offset = offsetof(T, state) }
+#define OPTION_PIN(T) \
+  { .name = "pin", .kind = OPTION_KIND_LIST, .offset = offsetof(T, pin) }
 #define OPTION_SIZE(T) \
   { .name = "size", .kind = OPTION_KIND_SIZE, .offset = offsetof(T, size) }
 

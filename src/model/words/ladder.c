@@ -15,7 +15,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 
-static const char *const ladder_keys[] = {"name", "title", "source", "place", "opens", "rungs"};
+static const char *const ladder_keys[] = {"name", "title", "source", "place", "rungs"};
 static const char *const rung_keys[] = {"name",  "title", "knobs",    "line",
                                         "aside", "claim", "not_built"};
 static const char *const claim_keys[] = {"text", "value", "unit", "gpu", "source"};
@@ -69,16 +69,6 @@ static void check_names(const JsonValue *rungs, const Rung *rung, int n, Diags *
                   j);
 }
 
-static void read_opening(const JsonValue *root, Ladder *ladder, Diags *diags) {
-  const char *name = NULL;
-  if (!json_optional_string(root, "opens", &name, diags) || !name) return;
-  int rung = ladder_find_rung(ladder, name, NULL);
-  if (rung < 0)
-    json_diag(diags, json_object_get(root, "opens"), "there is no rung \"%s\"", name);
-  else
-    ladder->opens = rung;
-}
-
 static void read_place(const JsonValue *root, Ladder *ladder, Diags *diags) {
   enum { PLACES = 100 };
   const JsonValue *place = json_object_get(root, "place");
@@ -106,7 +96,7 @@ const Ladder *ladder_read(Arena *arena, const char *text, size_t n, const char *
   for (int i = 0; i < ladder->n_rungs; i++) read_rung(arena, json_at(rungs, i), &rung[i], diags);
   check_names(rungs, rung, ladder->n_rungs, diags);
   ladder->rung = rung;
-  if (diags->count == before) read_opening(root, ladder, diags);
+
   return diags->count == before ? ladder : NULL;
 }
 

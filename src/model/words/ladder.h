@@ -4,16 +4,15 @@
 //   const Rung *rung = &ladder->rung[ladder_find_rung(ladder, "double_buffer")];
 //
 // The file is one object:
-//   {"name": "fp32", "title": "…", "source": "…", "place": 0, "opens": "padded", "rungs": [
+//   {"name": "fp32", "title": "…", "source": "…", "place": 0, "rungs": [
 //     {"name": "register_tile", "title": "register tile", "knobs": "BM=16,BN=16,FM=8,FN=8",
 //      "line": "what it does, in our own words", "aside": false,
 //      "claim": {"text": "5.2 times faster", "value": 275, "unit": "us", "gpu": "RTX 5090",
 //                "source": "000"},
 //      "not_built": "why it cannot run yet"}, …]}
-// of which name, title, knobs and line must be there; "opens" names the rung to begin with, and of
-// several ladders the one with the smallest "place" comes first. An
-// aside is a side branch: it shows one thing on a problem of its own and the next rung does not
-// build on it.
+// of which name, title, knobs and line must be there; of several ladders the one with the smallest
+// "place" comes first, and each begins at its first rung. An aside is a side branch: it shows one
+// thing on a problem of its own and the next rung does not build on it.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,7 +47,6 @@ typedef struct Rung {
 typedef struct Ladder {
   const char *name, *title, *source;
   int place;  // among the ladders, the smallest first
-  int opens;  // the rung the explorer begins with
   int n_rungs;
   const Rung *rung;
 } Ladder;

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "tui/frame/palette.h"
+#include "tui/frame/pins.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/verbs.h"
 #include "tui/frame/view.h"
@@ -41,6 +42,42 @@ static void redo(Session *s, const char *a) { (void)a, session_redo(s); }
 static void reset(Session *s, const char *a) { (void)a, session_reset_rung(s); }
 static void swap(Session *s, const char *a) { (void)a, session_swap(s); }
 
+// The knob in hand, from whichever view; what it did is said where the view may not show it.
+static void turn_knob(Session *session, int direction) {
+  const KnobId knob = session->knob;
+  char speed[2][SESSION_SPEED_BYTES];
+  if (session->subject) {
+    session_say(session, SAID_NOTE, "knobs turn schedules; this is a kernel of your own");
+    return;
+  }
+  const char *old = knob_value_text(session->frame, &session->now.schedule, knob);
+  session_speed_said(session, &session->now, speed[0]);
+  session_step_knob(session, knob, direction);
+  if (session->message[0] || session->now.reasons) return;
+  session_say(session, SAID_NOTE, "%s %s %s %s   %s %s %s", knob_table[knob].name, old,
+              session->ascii ? "->" : "→",
+              knob_value_text(session->frame, &session->now.schedule, knob), speed[0],
+              session->ascii ? "->" : "→", session_speed_said(session, &session->now, speed[1]));
+}
+
+static void knob_less(Session *s, const char *a) { (void)a, turn_knob(s, -1); }
+static void knob_more(Session *s, const char *a) { (void)a, turn_knob(s, 1); }
+
+// Another knob in hand: by its name, or from the list of all of them.
+static void choose_knob(Session *session, const char *argument) {
+  if (!argument || !*argument) {
+    palette_open(session, PROMPT_KNOB);
+    return;
+  }
+  const char *nearest = NULL;
+  const KnobId knob = knob_find(argument, &nearest);
+  if (knob == KNOB_NONE)
+    session_say(session, SAID_ERROR, "there is no knob \"%s\"; nearest: %s", argument,
+                nearest ? nearest : "none");
+  else
+    session_take_knob(session, knob);
+}
+
 static void fix(Session *session, const char *argument) {
   (void)argument;
   if (!session->now.reasons)
@@ -71,6 +108,29 @@ static void step_site(Session *session, int step) {
 
 static void site_next(Session *s, const char *a) { (void)a, step_site(s, 1); }
 static void site_previous(Session *s, const char *a) { (void)a, step_site(s, -1); }
+
+// The view that was shown before, or the one that is named, beside this one; a pinned one goes
+// away.
+static void pin(Session *session, const char *argument) {
+  const bool named = argument && *argument;
+  int view = named ? view_find(argument) : session->view_before;
+  if (!named && view == session->view) view = view_find("pipeline");
+  if (!pins_takes(view)) {
+    session_say(session, SAID_ERROR, "there is no view \"%s\" to pin", named ? argument : "");
+    return;
+  }
+  if (!named && session->n_pins) {
+    session->n_pins = 0;
+    return;
+  }
+  if (pins_has(session, view))
+    pins_drop(session, view);
+  else
+    pins_set(session, view);
+  if (pins_has(session, view))
+    session_say(session, SAID_NOTE, "%s is pinned; it needs %d columns", view_table[view].title,
+                PINS_COLS);
+}
 
 static void copy_state(Session *session, const char *argument) {
   (void)argument;
@@ -123,6 +183,8 @@ static bool step_back(Session *session) {
     view_show(session, session->kernel_view);
     return true;
   }
+  const ViewBody *body = view_table[session->view].body;
+  if (body->back && body->back(session)) return true;
   if (!session->comparing) return false;
   session_compare_off(session);
   return true;
@@ -175,6 +237,13 @@ const Action global_actions[] = {
     {"ladder-previous", "{", "ladder", "ladder-next", "the ladder before: tf32, hgemm, fp32 …",
      ladder_previous},
     {"ladder-next", "}", NULL, NULL, "the next ladder: fp32, hgemm, tf32 …", ladder_next},
+    {"knob-less", "(", "turn", "knob-more", "the knob in hand a step down, in every view",
+     knob_less},
+    {"knob-more", ")", NULL, NULL, "the knob in hand a step up, in every view", knob_more},
+    {"knob", "K", "knobs", NULL, "another knob in hand: all knobs, filtered while you type",
+     choose_knob},
+    {"pin", "|", NULL, NULL,
+     "the view before beside this one, or no view any more; pin pipeline: that one too", pin},
     {"undo", "u", "undo", NULL, "take the last change back", undo},
     {"redo", "Ctrl-R", NULL, NULL, "do it again", redo},
     {"compare", "c", "compare", NULL, "A|B: the rung before, or this one unedited, as A", compare},
@@ -195,8 +264,8 @@ const Action global_actions[] = {
     {"redraw", "Ctrl-L", NULL, NULL, "draw the screen anew", redraw},
     {"suspend", "Ctrl-Z", NULL, NULL, "back to the shell; fg returns", suspend},
     {"mouse", "m", NULL, NULL, "mouse on or off (off: the terminal's own selection)", mouse},
-    {"back", "Esc", NULL, NULL, "out of help or compare; back to your own kernel", back},
-    {"quit", "q", "quit", NULL, "out of help or compare, then out of the program", quit},
+    {"back", "Esc", NULL, NULL, "out of help, a list or compare; back to your own kernel", back},
+    {"quit", "q", "quit", NULL, "out of help, a list or compare, then out of the program", quit},
     {"quit-now", "", NULL, NULL, "leave; the state line is printed", quit_now},
 };
 const int global_action_count = sizeof global_actions / sizeof *global_actions;

@@ -510,7 +510,7 @@ static bool take_step(Classroom *class, const JsonValue *root) {
   return true;
 }
 
-// Nobody holds the answer any more; whoever waits may go on alone.
+// No one holds the answer any more; whoever waits may go on alone.
 static void lose_teacher(Classroom *class) {
   class_peer_close(&class->teacher);
   tutor_of(class->session)->class.connected = tutor_of(class->session)->run.held = false;

@@ -7,16 +7,12 @@
 #include "tui/canvas/canvas.h"
 #include "tui/session/session.h"
 
-typedef struct PaletteCommand {
-  const char *name, *arguments, *help;
-  bool (*run)(Session *session, const char *argument, Diags *diags);  // false after findings
-} PaletteCommand;
-
-extern const PaletteCommand palette_commands[];
-extern const int palette_command_count;
-
 void palette_open(Session *session, Prompt prompt);
+// Opens the view's own field with the key in it.
+void palette_filter(Session *session, Key key);
 void palette_key(Session *session, Key key);
+// Finds the names that may be typed, for the frame that is to be drawn.
+void palette_prepare(Session *session);
 void palette_draw(Canvas *canvas, Rect screen, const Session *session);
 
 // Runs one line without its ':'. False after findings: unknown, or wrong arguments.

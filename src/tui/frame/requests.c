@@ -205,7 +205,7 @@ static void leave_clocks(Requests *requests) {
       client_cancel(requests->client, requests->request[i].id);
 }
 
-// What the history has of the problem on the GPU at hand, once for each.
+// Asks for all that the history has of the problem on the GPU at hand, once for each.
 static void ask_known(Requests *requests) {
   Session *session = requests->session;
   if (!session->device.name[0]) return;

@@ -34,7 +34,7 @@ void requests_trace(Requests *requests);
 void requests_bench_sweep(Requests *requests);
 // Asks for the newest rows of the history.
 void requests_history(Requests *requests);
-// What the history knows of the present problem may have changed: it is asked again.
+// Asks the history again, whose answer for the present problem may have changed.
 void requests_known_again(Requests *requests);
 // Searches for the best kernel of the present problem, with workers of its own (tuning.h).
 void requests_tune(Requests *requests, double seconds);

@@ -2,7 +2,7 @@
 // a key to an action.
 //
 //   row 0     gemmview  1 explore  2 loops …                                     ? help
-//   row 1     fp32 rung 7 double buffer +2 edits                 4096³ f32  H200
+//   row 1     fp32 · 7 of 18 · double_buffer +2 edits   ‹ FM 8 ›    4096³ f32  H200
 //   …         the view
 //   row n-2   a message, or why the schedule is not legal (only when there is one)
 //   row n-1   footer: the keys that matter here, or the prompt
@@ -15,7 +15,27 @@
 #include "base/str.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/palette.h"
+#include "tui/frame/pins.h"
 #include "tui/frame/view.h"
+
+// ---- preparing ---------------------------------------------------------------------------------
+
+void view_prepare(Session *session, int rows, int cols) {
+  const ViewBody *body = view_table[session->view].body;
+  session->subject = NULL;  // it lay in the frame before
+  session_prepare(session, rows, pins_cols(session, rows, cols), body->estimates);
+  palette_prepare(session);
+  view_take_subject(session);
+  if (body->prepare) body->prepare(session);
+  pins_prepare(session, rows, cols);
+}
+
+bool view_idle(Session *session, bool *news) {
+  const ViewBody *body = view_table[session->view].body;
+  *news = body->idle && body->idle(session);
+  *news |= pins_idle(session);
+  return *news || session_idle(session);
+}
 
 // ---- events -------------------------------------------------------------------------------------
 
@@ -24,9 +44,20 @@ static void fade(Session *session) {
   if (session->change < CHANGE_GONE) session->change++;
 }
 
+// Whether the key is a letter that the view takes into its filter; those that move in a text,
+// search it or leave it stay what they are.
+static bool begins_filter(const Session *session, Key key) {
+  const bool letter = (key >= 'a' && key <= 'z') || (key >= 'A' && key <= 'Z');
+  return view_table[session->view].body->filters && letter && !strchr("jkgGnNq", (int)key);
+}
+
 void view_key(Session *session, Key key) {
   if (session->prompt != PROMPT_NONE) {
     palette_key(session, key);
+    return;
+  }
+  if (begins_filter(session, key)) {
+    palette_filter(session, key);
     return;
   }
   const char *action = keymap_action(session->keymap, view_table[session->view].name, key);
@@ -38,7 +69,7 @@ void view_key(Session *session, Key key) {
   char name[KEY_PRINT_MAX];
   if (action)
     view_run(session, action, NULL);
-  else
+  else if (!view_table[session->view].body->filters)
     session_say(session, SAID_NOTE, "%s does nothing here; %s lists the keys", key_print(key, name),
                 view_key_name(session, "view help"));
   if (asked) session->asked_quit = false;
@@ -71,6 +102,10 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
   fade(session);
   if (spot->what == SPOT_TAB)
     view_show(session, spot->value);
+  else if (spot->what == SPOT_PIN)
+    pins_click(session, spot->value);
+  else if (spot->what == SPOT_KNOB_LESS || spot->what == SPOT_KNOB_MORE)
+    view_run(session, spot->what == SPOT_KNOB_LESS ? "knob-less" : "knob-more", NULL);
   else if (spot->what == SPOT_ACTION && spot->value >= 0 && spot->value < body->n_actions)
     body->actions[spot->value].run(session, NULL);
   else if (spot->what == SPOT_ACTION && spot->value >= 0)
@@ -143,31 +178,47 @@ static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
   draw_tab(canvas, row, row.cols - help_cols, session, help, titled[help]);
 }
 
-// "fp32 rung 7 double buffer +2 edits"; "fp32 own schedule, 7 knobs from rung 1" where no rung is
-// near enough to lend its name. Returns the column after it.
+// "11 of 18": the number that one types, and that of the main line's last rung; "24, a side
+// branch".
+static void rung_place(const Session *session, char *out, size_t size) {
+  const Ladder *ladder = session->ladder;
+  int last = ladder->n_rungs - 1;
+  while (last > 0 && ladder->rung[last].aside) last--;
+  if (session_rung(session)->aside)
+    snprintf(out, size, "%d, a side branch", session->rung);
+  else
+    snprintf(out, size, "%d of %d", session->rung, last);
+}
+
+// "fp32 · 7 of 18 · double_buffer +2 edits"; "fp32 · own schedule, 7 knobs from rung 1" where no
+// rung is near enough to lend its name. Returns the column after it.
 static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
   int edits = session_edits(session);
-  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name) + 1;
+  char place[48];
+  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name);
+  col = canvas_text(canvas, row, 0, col, STYLE_DIM, " · ");
   if (session_departures(session) > SESSION_FAR) {
     col = canvas_text(canvas, row, 0, col, STYLE_TITLE, "own schedule");
     return canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %d knobs from rung %d", edits,
                          session->rung);
   }
-  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "rung %d ", session->rung);
-  col = canvas_text(canvas, row, 0, col, STYLE_TITLE, session_rung(session)->title);
+  rung_place(session, place, sizeof place);
+  col = canvas_text(canvas, row, 0, col, STYLE_TEXT, place);
+  col = canvas_text(canvas, row, 0, col, STYLE_DIM, " · ");
+  col = canvas_text(canvas, row, 0, col, STYLE_TITLE, session_rung(session)->name);
   if (!edits) return col;
   return canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits, plural_s(edits));
 }
 
-// "fp32 A = rung 10 A slab transposed  B = rung 11 padding +1 edit": A, which stands in the column
+// "fp32 A = rung 10 transposed  B = rung 11 padded +1 edit": A, which stands in the column
 // that is called so, first. What has no room is cut from A. Returns the column after it.
 static int draw_sides(Canvas *canvas, Rect row, const Session *session, int room) {
   char b[160];
   const int edits = session_edits(session);
-  int n = session_departures(session) > SESSION_FAR
-              ? snprintf(b, sizeof b, "B = own schedule")
-              : snprintf(b, sizeof b, "B = rung %d %.100s", session->rung,
-                         session_rung(session)->title);
+  int n =
+      session_departures(session) > SESSION_FAR
+          ? snprintf(b, sizeof b, "B = own schedule")
+          : snprintf(b, sizeof b, "B = rung %d %.100s", session->rung, session_rung(session)->name);
   if (edits && n < (int)sizeof b)
     snprintf(b + n, sizeof b - (size_t)n, " +%d edit%s", edits, plural_s(edits));
   char a[sizeof session->then_name + 8];
@@ -177,6 +228,21 @@ static int draw_sides(Canvas *canvas, Rect row, const Session *session, int room
   const int cols = utf8_columns(a) < left ? utf8_columns(a) : left;
   if (cols > 4) col = canvas_fit(canvas, row, 0, col, cols, ALIGN_LEFT, STYLE_SIDE_A, a) + 2;
   return canvas_text(canvas, row, 0, col, STYLE_SIDE_B, b);
+}
+
+// "‹ BUFFER_COUNT 4 ›" at the right end of `row`, where it has room behind column `col`.
+static void draw_knob_in_hand(Canvas *canvas, Rect row, int col, const Session *session) {
+  char text[64];
+  if (session->knob < 0) return;
+  const char *value = session->knob_value;
+  snprintf(text, sizeof text, "%s %s %.20s %s", canvas->ascii ? "<" : "‹",
+           knob_table[session->knob].name, value, canvas->ascii ? ">" : "›");
+  const int begin = row.cols - utf8_columns(text);
+  if (begin < col + 2) return;
+  const Rect area = {row.row, row.col + begin, 1, utf8_columns(text)};
+  canvas_text(canvas, area, 0, 0, STYLE_KNOB, text);
+  canvas_spot(canvas, area, SPOT_KNOB_MORE, 0);
+  canvas_spot(canvas, (Rect){area.row, area.col, 1, 2}, SPOT_KNOB_LESS, 0);
 }
 
 static void draw_state(Canvas *canvas, Rect row, const Session *session) {
@@ -195,7 +261,9 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session) {
   int width = utf8_columns(right);
   const int col = session->comparing ? draw_sides(canvas, row, session, row.cols - width)
                                      : draw_standing(canvas, row, session);
-  if (col <= row.cols - width) canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
+  if (col > row.cols - width) return;
+  canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
+  draw_knob_in_hand(canvas, rect_take_left(&row, row.cols - width), col, session);
 }
 
 enum { REASON_ROWS_MAX = 4, REASON_SCREEN_ROWS = 20 };
@@ -335,9 +403,25 @@ static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Sess
   }
 }
 
+// A view that filters has a footer of its own; its way out leads back.
+static void draw_filter_footer(Canvas *canvas, Rect row, const Session *session) {
+  enum { BACK_COLS = 8 };
+  const char *context = view_table[session->view].name;
+  char help[KEY_PRINT_MAX];
+  key_print(keymap_key(session->keymap, context, "view help"), help);
+  const Action *quit = view_find_action(session, "quit");
+  draw_hint(canvas, rect_take_right(&row, BACK_COLS), 0, session, quit, "back");
+  canvas_printf(canvas, row, 0, 1, STYLE_DIM, "letters filter   %s line   / search   %s back",
+                canvas->ascii ? "Up Down" : "↑ ↓", help);
+}
+
 // At most eight, on a wide screen ten, the view's own first; the way out has the right end to
 // itself.
 static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
+  if (view_table[session->view].body->filters) {
+    draw_filter_footer(canvas, row, session);
+    return;
+  }
   enum { HINTS_MAX = 8, HINTS_WIDE_MAX = 10, WIDE_COLS = 110, QUIT_COLS = 8 };
   const ViewBody *body = view_table[session->view].body;
   const Action *quit = view_find_action(session, "quit");
@@ -375,6 +459,7 @@ void view_draw(Canvas *canvas, const Session *session) {
   int says = reasons ? reason_rows(session, rest, draw_mending(canvas, (Rect){0}, session))
                      : session->message[0] != '\0';
   Rect message = rect_take_bottom(&rest, says);
+  pins_draw(canvas, &rest, session);
   view_table[session->view].body->draw(canvas, rest, session);
   if (reasons)
     draw_reasons(canvas, message, session);

@@ -43,6 +43,7 @@ void verbs_free(Verbs *verbs) {
 
 int verbs_count(const Verbs *verbs) { return verbs ? verbs->n_table : 0; }
 const char *verbs_name(const Verbs *verbs, int i) { return verbs->table[i].name; }
+const char *verbs_usage(const Verbs *verbs, int i) { return verbs->table[i].usage; }
 
 static const Verb *find(const Verbs *verbs, const char *name) {
   for (int i = 0; i < verbs_count(verbs); i++)

@@ -19,8 +19,9 @@ typedef struct Verbs Verbs;
 
 // The state that the help view keeps between frames.
 typedef struct Pager {
-  Verbs *verbs;  // NULL: no command can be run
-  bool shown;    // what one of them printed, instead of the keys
+  Verbs *verbs;     // NULL: no command can be run
+  bool shown;       // what one of them printed, instead of the keys
+  char filter[64];  // lines of help without it are left out
 } Pager;
 
 struct Session;
@@ -31,6 +32,7 @@ void verbs_free(Verbs *verbs);               // ends what runs; NULL is allowed
 
 int verbs_count(const Verbs *verbs);  // 0 for NULL
 const char *verbs_name(const Verbs *verbs, int i);
+const char *verbs_usage(const Verbs *verbs, int i);
 bool verbs_has(const Verbs *verbs, const char *name);
 
 // `line` is a name and its arguments; quotes keep blanks together. False after findings.

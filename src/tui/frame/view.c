@@ -41,17 +41,9 @@ void *view_own(const Session *session, const ViewBody *body) {
 
 const void *view_prepared(Session *session) { return session->prepared; }
 
-static void take_subject(Session *session) {
+void view_take_subject(Session *session) {
   const ViewBody *from = view_table[session->kernel_view].body;
   session->subject = from->subject ? from->subject(session) : NULL;
-}
-
-void view_prepare(Session *session, int rows, int cols) {
-  const ViewBody *body = view_table[session->view].body;
-  session->subject = NULL;  // it lay in the frame before
-  session_prepare(session, rows, cols, body->estimates);
-  take_subject(session);
-  if (body->prepare) body->prepare(session);
 }
 
 ViewWait views_wait(const Session *session) {
@@ -64,19 +56,13 @@ ViewWait views_wait(const Session *session) {
   return most;
 }
 
-bool view_idle(Session *session, bool *news) {
-  const ViewBody *body = view_table[session->view].body;
-  *news = body->idle && body->idle(session);
-  return *news || session_idle(session);
-}
-
 bool views_poll(Session *session) {
   bool news = false;
   for (int i = 0; i < view_count; i++) {
     const ViewBody *body = view_table[i].body;
     if (body->waits && body->waits(session)) news |= body->poll(session);
   }
-  if (news) take_subject(session);
+  if (news) view_take_subject(session);
   return news;
 }
 
@@ -139,13 +125,15 @@ void view_show(Session *session, int view) {
   session->prepared = NULL;
   if (view_table[view].body->subject || !view_table[view].body->shows_subject)
     session->kernel_view = view;
-  take_subject(session);
+  view_take_subject(session);
   if (view_table[view].body->enter) view_table[view].body->enter(session);
 }
 
 bool view_run(Session *session, const char *name, const char *argument) {
   if (str_starts(name, "view ")) {
     int view = view_find(name + 5);
+    // The key that opens help closes it.
+    if (view == session->view && view == view_find("help")) view = session->view_before;
     view_show(session, view);
     return view >= 0;
   }

@@ -74,7 +74,7 @@ typedef struct ViewBody {
   ViewWait (*waits)(const Session *session);
   // Whether the view has a tab now; NULL: always. Its key leads to it either way.
   bool (*present)(const Session *session);
-  // What stands in the line below the tabs in place of the schedule; NULL: the schedule.
+  // The line below the tabs in place of the schedule; NULL: the schedule.
   const char *(*standing)(const Session *session);
   // The kernel that the view brings along, in session->frame; NULL: none now. NULL function: never.
   const struct Subject *(*subject)(Session *session);
@@ -85,6 +85,9 @@ typedef struct ViewBody {
   const char *(*hint)(const Session *session, const Action *action);
   const Action *actions;
   int n_actions, n_panes;
+  // Leaves what the view opened over itself, such as a list; false: nothing is open. NULL: never.
+  bool (*back)(Session *session);
+  bool filters;     // letters that are typed go into its field, and its footer is its own
   bool reads_code;  // it shows nothing much without the compiler's machine code
   bool estimates;   // goes by the model's registers, whatever the compiler counted
 } ViewBody;
@@ -114,12 +117,14 @@ const void *view_prepared(Session *session);  // ViewBody.data: what `prepare` l
 enum { VIEW_ROWS_MIN = 12, VIEW_COLS_MIN = 40 };
 
 // The meanings of a click on the frame around a view; views number theirs from SPOT_VIEW.
-enum { SPOT_TAB = 1, SPOT_ACTION, SPOT_VIEW = 16 };
+enum { SPOT_TAB = 1, SPOT_ACTION, SPOT_KNOB_LESS, SPOT_KNOB_MORE, SPOT_PIN, SPOT_VIEW = 16 };
 
 // The state that a view keeps between frames (ViewBody.state_bytes); also another view's, as when
 // grid sends an element to tiles.
 void *view_own(const Session *session, const ViewBody *body);
 
+// Takes the kernel that the view at hand brings along, if it does.
+void view_take_subject(Session *session);
 void view_bind_keys(Keymap *keymap);
 // Everything the next frame of this size needs, in session->frame; then view_draw() allocates
 // nothing.

@@ -8,7 +8,7 @@
 void at_hand_take(Session *session, const Device *device);
 // Whether a timing is of another GPU than the one at hand; where there is none, no timing is.
 bool at_hand_is_other(const Session *session, const Timed *timed);
-// What the history knows of the rooflines of the GPU at hand: estimates go by it from now on.
+// The history's rooflines of the GPU at hand: estimates go by them from now on.
 void at_hand_take_fits(Session *session, const HistoryCalibration *rows, int n);
 // The best kernel that the history has of a problem on the GPU at hand; NULL: it has none. What can
 // no longer be read, or is not legal any more, is none.

@@ -15,7 +15,7 @@ static void keep(Arena *app, ClaimFound *found) {
   found->why = arena_strdup(app, found->why);
 }
 
-// What stands in a row whose run is under way: all that needs none.
+// The text of a row whose run is under way: all that needs none.
 static ClaimFound without_run(const ClaimRow *row, const ClaimFound *found) {
   return (ClaimFound){.says = found->says,
                       .model = row->fact ? "a run is under way" : "",

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/str.h"
 #include "model/readings/rules/knob_use.h"
 
@@ -29,9 +30,30 @@ void advice_start(Advice *advice, const Schedule *schedule, const Calibration *f
   memset(advice->done, 0, sizeof advice->done);
 }
 
+static uint64_t name_of_site(const Site *site) {
+  return hash_text(hash_bytes(HASH_START, site->text, strcspn(site->text, " ")), site->op->name);
+}
+
+static void keep_sites(Trial *trial, const Model *model) {
+  trial->n_sites = model->n_sites < TRIAL_SITES ? model->n_sites : TRIAL_SITES;
+  for (int i = 0; i < trial->n_sites; i++) {
+    const Site *site = &model->site[i];
+    trial->site[i].name = name_of_site(site);
+    trial->site[i].wavefronts = site->count.known ? site->count.wavefronts : -1;
+  }
+}
+
+int trial_wavefronts(const Trial *trial, const Site *site) {
+  const uint64_t name = name_of_site(site);
+  for (int i = trial->n_sites - 1; i >= 0; i--)
+    if (trial->site[i].name == name) return trial->site[i].wavefronts;
+  return -1;
+}
+
 static void judge(Advice *advice, Trial *trial, const Schedule *schedule,
                   const TargetTable *targets) {
   arena_reset(advice->arena);
+  trial->n_sites = 0;
   const Model *model = model_build(advice->arena, targets, schedule);
   trial->legal = model->ok;
   trial->value = schedule->value[trial->knob];
@@ -42,6 +64,7 @@ static void judge(Advice *advice, Trial *trial, const Schedule *schedule,
   trial->resources = model->resources;
   trial->traffic = model->traffic;
   trial->key = schedule_identity(schedule);
+  keep_sites(trial, model);
   trial->stand_in = estimate_of(advice->fits, model);
 }
 

@@ -1,4 +1,4 @@
-// What one knob up or down would change: a list of trials of the present schedule's neighbours.
+// The effect of one knob up or down: a list of trials of the present schedule's neighbours.
 //
 // Each trial builds a whole model and keeps its numbers only. They are made one at a time while
 // nobody types, the knob under the cursor first, so that no key ever waits for them.
@@ -11,6 +11,14 @@
 #include "model/readings/cost/estimate.h"
 #include "tui/session/picture.h"
 
+// An access to shared memory, found again by the first word of its text ("a", "A_s"), as
+// side_find_site() does.
+enum { TRIAL_SITES = 16 };
+typedef struct TrialSite {
+  uint64_t name;   // of the text's first word and of the operation
+  int wavefronts;  // -1: not counted
+} TrialSite;
+
 typedef struct Trial {
   KnobId knob;
   int direction;  // -1, +1; +2: further than one step
@@ -22,6 +30,8 @@ typedef struct Trial {
   Traffic traffic;
   uint64_t key;       // of its schedule
   Estimate stand_in;  // results_estimate() has the one number
+  int n_sites;
+  TrialSite site[TRIAL_SITES];
 } Trial;
 
 // Each knob has three: one step down, one up, and the best of the powers of two further up.
@@ -47,6 +57,8 @@ void advice_start(Advice *advice, const Schedule *schedule, const Calibration *f
 bool advice_step(Advice *advice, const TargetTable *targets);
 // NULL while it has not been made.
 const Trial *advice_find(const Advice *advice, KnobId knob, int direction);
+// The wavefronts that the access takes in a trial; -1: not known, or it has another width there.
+int trial_wavefronts(const Trial *trial, const Site *site);
 bool advice_done(const Advice *advice);  // all trials are made
 // The factor on a trial's gain that decides what is advised; 0: never advised.
 double advice_weight(const Trial *trial);

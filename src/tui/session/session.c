@@ -103,7 +103,7 @@ static const Ladder *ladder_of_state(const Session *session, const char *state) 
 
 static bool choose_rung(Session *session, const SessionOptions *options, Diags *diags) {
   const Ladder *ladder = session->ladder;
-  session->rung = ladder->opens;
+  session->rung = 0;
   if (options->rung) {
     session->rung = ladder_find_rung(ladder, options->rung, diags);
     if (session->rung < 0) return false;
@@ -140,12 +140,18 @@ static void show_worst_site(Session *session) {
   if (!picture->model->n_sites) session->site = worst_global(&picture->model->global);
 }
 
-// The cursor leaves a knob that says nothing here for the first one that makes a loop.
+// A knob that says nothing here is put away for the one that made this rung of the rung before,
+// else for the first one that makes a loop.
 static void keep_knob(Session *session) {
   const Schedule *schedule = &session->now.schedule;
   if (session->knob >= 0 && knob_is_used(session->knob, schedule)) return;
+  const int before = ladder_rung_before(session->ladder, session->rung);
   for (int i = KNOB_COUNT - 1; i >= 0; i--)
     if (!knob_is_problem((KnobId)i) && knob_is_used((KnobId)i, schedule)) session->knob = (KnobId)i;
+  for (int i = KNOB_COUNT - 1; i >= 0 && before >= 0; i--)
+    if (!knob_is_problem((KnobId)i) && knob_is_used((KnobId)i, schedule) &&
+        schedule_differs(&session->ladder->rung[before].schedule, schedule, (KnobId)i))
+      session->knob = (KnobId)i;
 }
 
 static UndoEntry undo_entry(const Session *session) {
@@ -289,9 +295,17 @@ static void push_undo(Session *session) {
 
 void session_set_schedule(Session *session, const Schedule *schedule) {
   if (schedule_says_same(&session->now.schedule, schedule)) return;
+  for (int i = 0; i < KNOB_COUNT; i++)
+    session->touched[i] |= schedule_differs(&session->now.schedule, schedule, (KnobId)i);
   session->now.schedule = *schedule;
   rebuild(session);
   push_undo(session);
+}
+
+void session_take_knob(Session *session, KnobId knob) {
+  if (knob < 0) return;
+  session->knob = knob;
+  session->touched[knob] = true;
 }
 
 void session_set_knob(Session *session, KnobId knob, int64_t value) {
@@ -358,6 +372,7 @@ static void stand(Session *session, const Ladder *ladder, int rung, const Schedu
   bool same_ladder = ladder == session->ladder;
   session->work[session->rung] = session->now.schedule;
   take_ladder(session, ladder);
+  if (!same_ladder) memset(session->touched, 0, sizeof session->touched);
   session->rung = rung;
   session->new_rung = session->arrived = true;
   session->now.schedule = *schedule;
@@ -393,7 +408,7 @@ bool session_go_rung_of(Session *session, const Ladder *ladder, int rung) {
 bool session_go_ladder(Session *session, const char *name, Diags *diags) {
   const Ladder *ladder = find_ladder(session, name, diags);
   if (!ladder) return false;
-  return ladder == session->ladder || session_go_rung_of(session, ladder, ladder->opens);
+  return ladder == session->ladder || session_go_rung_of(session, ladder, 0);
 }
 
 void session_go_state(Session *session, const Schedule *schedule) {
@@ -451,7 +466,7 @@ bool session_redo(Session *session) {
 // ---- comparing ----------------------------------------------------------------------------------
 
 static void name_rung(const Session *session, int rung, char *out, size_t size) {
-  snprintf(out, size, "rung %d %s", rung, session->ladder->rung[rung].title);
+  snprintf(out, size, "rung %d %s", rung, session->ladder->rung[rung].name);
 }
 
 static const Schedule *default_comparison(Session *session) {
@@ -518,6 +533,10 @@ void session_prepare(Session *session, int rows, int cols, bool estimates) {
   session->rows = rows;
   session->cols = cols;
   session->prepared = NULL;
+  session->offers = NULL;
+  session->knob_value =
+      session->knob < 0 ? ""
+                        : knob_value_text(session->frame, &session->now.schedule, session->knob);
   session->clocks_shown = CLOCKS_OF_STATE;
   take_compilers_word(session, &session->now, estimates);
   if (session->comparing) take_compilers_word(session, &session->then, estimates);

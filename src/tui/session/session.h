@@ -27,6 +27,7 @@
 enum {
   SESSION_RUNGS_MAX = 128,
   SESSION_VIEWS_MAX = 20,
+  SESSION_PINS_MAX = 2,
   SESSION_UNDO = 256,
   SESSION_MESSAGE_BYTES = 512,
   SESSION_FAR = 4  // knobs from a rung
@@ -54,8 +55,15 @@ typedef struct UndoEntry {
 // nothing after the one that follows.
 typedef enum ChangeShown { CHANGE_FRESH, CHANGE_FADED, CHANGE_GONE } ChangeShown;
 
-// PROMPT_FIELD: the view's own field (ViewBody.typed).
-typedef enum Prompt { PROMPT_NONE, PROMPT_COMMAND, PROMPT_SEARCH, PROMPT_FIELD } Prompt;
+// PROMPT_FIELD: the view's own field (ViewBody.typed); PROMPT_KNOB: the filter of the list of
+// knobs.
+typedef enum Prompt {
+  PROMPT_NONE,
+  PROMPT_COMMAND,
+  PROMPT_SEARCH,
+  PROMPT_FIELD,
+  PROMPT_KNOB
+} Prompt;
 typedef enum Said { SAID_NOTE, SAID_WARNING, SAID_ERROR } Said;
 
 // Requests of the session to its surroundings; app.c and the scripts take note and reset it.
@@ -88,6 +96,12 @@ typedef struct StandIn {
   Estimate estimate;
 } StandIn;
 
+// A view that stands beside the one at hand (frame/pins.h).
+typedef struct Pin {
+  int view;
+  struct Session *shown;  // in this frame: the session as it draws it; NULL: it has no room
+} Pin;
+
 typedef struct Session {
   Arena *app;    // as long as the session
   Arena *frame;  // until the next session_prepare
@@ -111,11 +125,14 @@ typedef struct Session {
   Arena *trial;       // of one model build
 
   int view, view_before;  // view_before: where Esc and q go back to from help
-  int kernel_view;        // whose kernel is shown; the schedule's unless the view brings one
+  int n_pins;
+  Pin pin[SESSION_PINS_MAX];
+  int kernel_view;  // whose kernel is shown; the schedule's unless the view brings one
   const struct Subject *subject;  // that kernel (subject.h); NULL: the schedule's
   ViewState state[SESSION_VIEWS_MAX];
-  KnobId knob;  // the one under the cursor of the knob panel
-  int site;     // index into now.picture->model->site, and beyond it into its global.site
+  KnobId knob;               // the knob in hand: every view turns it
+  bool touched[KNOB_COUNT];  // chosen or turned on this ladder: it stays in sight
+  int site;  // index into now.picture->model->site, and beyond it into its global.site
   ChangeShown change;
   bool new_rung;  // the next picture is another rung's: it shows its worst site
   bool arrived;   // at a rung, where nothing was looked at yet: its story goes first
@@ -142,6 +159,8 @@ typedef struct Session {
 
   Prompt prompt;
   TextField field;
+  int menu_at;                      // the offer that is chosen above the prompt; -1: none
+  char menu_stem[128];              // what was typed before offers were gone through
   TextHistory *history, *searches;  // of commands, of what was searched for
   char search[128];
   char message[SESSION_MESSAGE_BYTES];
@@ -150,7 +169,9 @@ typedef struct Session {
 
   int rows, cols;  // of the frame being prepared
   bool ascii;
-  const void *prepared;          // what the view made for this frame
+  const void *prepared;         // what the view made for this frame
+  const char *knob_value;       // of the knob in hand, in this frame
+  const struct Offers *offers;  // what may be typed at the prompt (frame/offers.h); NULL: no prompt
   void *own[SESSION_VIEWS_MAX];  // what each view keeps between frames (ViewBody.state_bytes)
   bool narrated;                 // a lesson tells of this state: it stays on the GPU told of
   bool fresh;       // nothing was asked for and nothing pressed yet: Enter is for lessons
@@ -174,6 +195,8 @@ void session_close(Session *session);
 void session_set_schedule(Session *session, const Schedule *schedule);
 void session_set_knob(Session *session, KnobId knob, int64_t value);
 void session_step_knob(Session *session, KnobId knob, int direction);
+// Takes another knob in hand; it stays in sight from now on.
+void session_take_knob(Session *session, KnobId knob);
 // Knobs given as text, over the present schedule. False after findings, nothing changed then.
 bool session_set_text(Session *session, const char *text, Diags *diags);
 bool session_go_rung(Session *session, int rung);

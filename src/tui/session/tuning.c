@@ -11,7 +11,7 @@ static Schedule problem_of(const Schedule *schedule) {
 
 bool tuning_runs(const Session *session) { return session->tuning && session->tuning->run; }
 
-// What stands on the screen first, then rungs, the last ones of each ladder first.
+// The schedule on the screen first, then rungs, the last ones of each ladder first.
 static const Schedule *seeds_of(Session *session, int *n) {
   int n_rungs = 0;
   for (int i = 0; i < session->n_ladders; i++) n_rungs += session->ladders[i]->n_rungs;

@@ -1,4 +1,4 @@
-// What a step of a lesson says, in parts that the lesson view lays out.
+// The texts of a step of a lesson, in parts that the lesson view lays out.
 #pragma once
 #include "tui/canvas/theme.h"
 #include "tui/session/session.h"
@@ -22,7 +22,7 @@ typedef struct LessonParts {
 void parts_tell(LessonParts *parts, Style style, const char *text);
 void parts_add_question(Session *session, LessonParts *parts);  // none where the step asks nothing
 void parts_add_answer(Session *session, LessonParts *parts);    // once it is revealed
-// Who is in the class: the teacher sees who is here, who has guessed, and with the answer what; the
+// The class: the teacher sees who is here, who has guessed, and with the answer what; the
 // followers that they are followed.
 void parts_add_class(Session *session, LessonParts *parts);
 // Which knobs were turned since the step began, and the teacher's notes.

@@ -1,10 +1,13 @@
 // help: every key and command, out of the tables that do the work.
 //
 // Lines are made in `prepare`: the view one came from first, then what works everywhere, with the
-// keys that the view has left to it, then the commands of the palette.
+// keys that the view has left to it, then the commands of the palette, the knobs and the glossary.
+// What is typed filters them: a line stays where its keys or its words have it.
+#include <stdio.h>
 #include <string.h>
 
-#include "tui/frame/palette.h"
+#include "base/embed.h"
+#include "tui/frame/palette_commands.h"
 #include "tui/frame/verbs.h"
 #include "tui/frame/view.h"
 
@@ -16,6 +19,7 @@ typedef struct HelpLine {
 } HelpLine;
 
 typedef struct Help {
+  const char *filter;
   int n_lines, n_max;
   HelpLine *line;
 } Help;
@@ -27,17 +31,24 @@ static Help *help_new(Arena *arena, int n_max) {
 }
 
 static void add(Help *help, Style style, const char *keys, const char *text) {
+  const bool filtered = help->filter && *help->filter;
+  if (filtered && (!keys || (!strcasestr(keys, help->filter) && !strcasestr(text, help->filter))))
+    return;
   if (help->n_lines < help->n_max) help->line[help->n_lines++] = (HelpLine){style, keys, text};
 }
 
 // Keys and what they do, in as many lines as that takes.
 static void add_wrapped(Session *session, Help *help, const char *keys, const char *text) {
   const int cols = session->cols - KEY_COLS - 3;
+  const char *filter = help->filter;
+  if (filter && *filter && !strcasestr(keys, filter) && !strcasestr(text, filter)) return;
+  help->filter = NULL;  // its further rows go with the first
   for (size_t skip; *text; keys = "") {
     size_t n = cols < 1 ? strlen(text) : canvas_line_bytes(text, cols, &skip);
     add(help, STYLE_TEXT, keys, arena_strndup(session->frame, text, n));
     text += cols < 1 ? n : n + skip;
   }
+  help->filter = filter;
 }
 
 static void add_actions(Session *session, Help *help, const char *context, const Action *action,
@@ -61,12 +72,36 @@ static void prepare_output(Session *session) {
   session->prepared = help;
 }
 
+static void add_knobs(Session *session, Help *help) {
+  add(help, STYLE_TEXT, NULL, "");
+  add(help, STYLE_HEADER, NULL, "Knobs");
+  for (int i = 0; i < KNOB_COUNT; i++)
+    add_wrapped(session, help, knob_table[i].name, knob_table[i].help);
+}
+
+// data/glossary.tsv: a word, a tab, what it means.
+static void add_words(Session *session, Help *help) {
+  const EmbeddedFile *file = embed_find(session->frame, "glossary.tsv");
+  if (!file) return;
+  add(help, STYLE_TEXT, NULL, "");
+  add(help, STYLE_HEADER, NULL, "Words");
+  const char *text = arena_strndup(session->frame, file->text, file->size);
+  for (size_t n; *text; text += n + (text[n] == '\n')) {
+    n = strcspn(text, "\n");
+    const size_t word = strcspn(text, "\t");
+    if (word < n)
+      add_wrapped(session, help, arena_strndup(session->frame, text, word),
+                  arena_strndup(session->frame, text + word + 1, n - word - 1));
+  }
+}
+
 static void help_prepare(Session *session) {
   if (pager_of(session)->shown) {
     prepare_output(session);
     return;
   }
   Help *help = help_new(session->frame, LINES_MAX);
+  help->filter = pager_of(session)->filter;
   const View *view = &view_table[session->view_before];
   add(help, STYLE_HEADER, NULL, arena_printf(session->frame, "%s: %s", view->title, view->help));
   add_actions(session, help, view->name, view->body->actions, view->body->n_actions);
@@ -84,6 +119,13 @@ static void help_prepare(Session *session) {
     const PaletteCommand *command = &palette_commands[i];
     add_wrapped(session, help, arena_printf(session->frame, ":%s", command->name),
                 arena_printf(session->frame, "%s  %s", command->arguments, command->help));
+  }
+  add_knobs(session, help);
+  add_words(session, help);
+  if (help->n_lines == 0) {
+    help->filter = NULL;
+    add(help, STYLE_NOTE, NULL,
+        arena_printf(session->frame, "no line has \"%s\"", pager_of(session)->filter));
   }
   session->prepared = help;
 }
@@ -119,6 +161,20 @@ static const char *help_line(const Session *session, int i) {
 static void help_enter(Session *session) {
   session_view_state(session)->cursor = 0;
   pager_of(session)->shown = false;
+  pager_of(session)->filter[0] = '\0';
+}
+
+// Letters filter while they are typed; the key of help closes it from there, too.
+static void help_typed(Session *session, TextFieldResult result) {
+  Pager *pager = pager_of(session);
+  session_view_state(session)->cursor = 0;
+  if (result == TEXTFIELD_CHANGED && strchr(session->field.text, '?')) {
+    view_show(session, session->view_before);
+    return;
+  }
+  if (result == TEXTFIELD_CANCELLED) pager->filter[0] = '\0';
+  if (result == TEXTFIELD_CHANGED)
+    snprintf(pager->filter, sizeof pager->filter, "%.60s", session->field.text);
 }
 
 const Form help_data_form = {.name = "help_data", .help = "it has none"};
@@ -128,5 +184,8 @@ const ViewBody help_view = {.state_bytes = sizeof(Pager),
                             .enter = help_enter,
                             .prepare = help_prepare,
                             .draw = help_draw,
+                            .filters = true,
+                            .typed = help_typed,
+                            .field_label = "filter: ",
                             .count = help_count,
                             .line = help_line};

@@ -226,7 +226,7 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
   canvas_spot(canvas, row, SPOT_MEASURE_LINE, index);
 }
 
-// Of the present rung's family, which the whole ladder is nearly always of.
+// The present rung's family, which the whole ladder is nearly always of.
 static Estimate estimate_here(const Session *session) {
   return session_estimate(session, session->now.picture->estimate);
 }

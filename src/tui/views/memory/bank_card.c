@@ -273,16 +273,3 @@ const char *card_badge(const BankCount *count, char out[16], Style *style) {
     snprintf(out, 16, "ok");
   return out;
 }
-
-const char *card_collision(Arena *arena, const BankMap *map) {
-  int phase = worst_phase(map), n = 0;
-  const BankPhase *p = &map->phases[phase];
-  if (!map->count.known || p->wavefronts < 2) return NULL;
-  Str out = str_new(arena);
-  str_printf(&out, "%c%d: lanes", bank_text_phase(map, phase), phase + 1);
-  int named = p->wavefronts > 6 ? 4 : p->wavefronts;
-  for (; n < named; n++)
-    str_printf(&out, " %d", map->rows[p->first_row + n].cells[p->worst_bank].lane);
-  str_printf(&out, "%s meet in bank %d", n < p->wavefronts ? " …" : "", p->worst_bank);
-  return out.text;
-}

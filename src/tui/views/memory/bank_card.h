@@ -41,6 +41,3 @@ int card_table_rows(int cols);
 const char *card_verdict(const BankCount *count, char out[32], Style *style);
 // "x2", "ok", "-": the same in a nest.
 const char *card_badge(const BankCount *count, char out[16], Style *style);
-
-// "q1: lanes 0 4 meet in bank 0": who collides in the worst phase; NULL when nobody does.
-const char *card_collision(Arena *arena, const BankMap *map);

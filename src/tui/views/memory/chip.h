@@ -8,7 +8,7 @@
 #include "model/readings/rules/smem_budget.h"
 #include "tui/canvas/canvas.h"
 
-// What one side of A|B, or all of the screen, is about.
+// The subject of one side of A|B, or of all of the screen.
 typedef struct ChipSide {
   const Model *model;
   const OnChip *chip;  // NULL: several products, of which no one CTA has a tile

@@ -191,8 +191,8 @@ static BarrierColumns columns_of(Rect in) {
   return in.cols >= wide.phase + 12 ? wide : narrow;
 }
 
-// What the tutorial in TIRx that ladder blackwell follows calls the four of a kernel with roles and
-// tensor memory: after who tells whom, TMA, MMA and the warps that load sums.
+// The names that the tutorial in TIRx, which ladder blackwell follows, has for the four of a kernel
+// with roles and tensor memory: after who tells whom, TMA, MMA and the warps that load sums.
 const char *chip_tirx_name(const OnChip *chip, const Buffer *mbarrier) {
   static const struct {
     BufferRole role;

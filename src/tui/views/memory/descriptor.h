@@ -13,8 +13,8 @@
 // The rows of the list: the fields, and the major, which is an operand of the instruction.
 enum { DESCRIPTOR_MAJOR = DESCRIPTOR_PARTS, DESCRIPTOR_ROWS };
 
-// What the view keeps between frames. A word that was typed belongs to one operand of one schedule;
-// at the next tile it begins as much further on as the tile does.
+// The state that the view keeps between frames. A word that was typed belongs to one operand of one
+// schedule; at the next tile it begins as much further on as the tile does.
 typedef struct DescriptorWork {
   AtomOperand operand;
   int at, field;

@@ -156,8 +156,8 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Sit
 
 // ---- all sites ----------------------------------------------------------------------------------
 
-// Of a schedule's kernel the pipe's, of one's own the profiler's, which has what goes past L1, too;
-// below 0: the pipe has none of it.
+// For a schedule's kernel the pipe's, for one's own the profiler's, which has what goes past L1,
+// too; below 0: the pipe has none of it.
 static double share_of(const Accesses *all, const Site *site) {
   if (!site->count.known && !(site->clocks > 0)) return -1;
   return all->wavefronts > 0 ? site->clocks / all->wavefronts : 0;
@@ -556,7 +556,7 @@ static const Action actions[] = {
      probe},
 };
 
-// What only one of the two kinds of kernel has, the footer names at that one.
+// The footer names an action that only one kind of kernel has at that kind.
 static const char *banks_hint(const Session *session, const Action *action) {
   const bool execution = action->run == execution_before;
   return (execution && !session->subject) || (action->run == probe && session->subject)

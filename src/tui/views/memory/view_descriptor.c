@@ -197,7 +197,7 @@ static void say_difference(Says *says, const Descriptor *frame) {
   rect_take_top(&says->in, says->in.rows > WORDS_ROWS);
 }
 
-// What the chosen field steps over; where there is room all of them.
+// The values that the chosen field steps over; where there is room all of them.
 static void say_fields(Says *says, const Descriptor *frame) {
   char text[200];
   if (says->in.rows < ALL_WORDS_ROWS) {

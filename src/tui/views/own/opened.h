@@ -75,7 +75,7 @@ typedef struct Opened {
 
 const Opened *opened_read(Arena *arena, const char *json, size_t n, Diags *diags);
 
-// What a line of a source costs.
+// The cost of a line of a source.
 typedef struct OpenedLine {
   int64_t wavefronts, wavefronts_most, ideal, sectors, ideal_sectors;
   int64_t then;  // wavefronts in the layout on trial

@@ -1,4 +1,4 @@
-// What a run wants to know before it can begin (`gemmview open --detail`, where it could not).
+// The questions of a run before it can begin (`gemmview open --detail`, where it could not).
 #pragma once
 #include "base/arena.h"
 #include "base/diag.h"

@@ -23,7 +23,7 @@ void opened_run_set(OpenedRun *run, const char *const *words, int n);
 void opened_run_drop(OpenedRun *run, const char *option);
 // Puts words behind the file.
 void opened_run_put(OpenedRun *run, const char *const *words, int n);
-// Who runs it, where it is not this very program.
+// The program that runs it, where it is not this very one.
 void opened_run_program(OpenedRun *run, const char *program);
 bool opened_run_given(const OpenedRun *run);  // false: no file is known
 // The words again, quoted for a shell where they need it.

@@ -107,7 +107,7 @@ static SubjectAtom read_atom(Session *session, const char *op) {
   return out;
 }
 
-// Of a wgmma that reads A by a descriptor the registers hold C alone.
+// For a wgmma that reads A by a descriptor the registers hold C alone.
 static SubjectAtom of_multiply(Session *session, const char *op) {
   SubjectAtom out = read_atom(session, op);
   const bool described = str_starts(op, "wgmma.") && list_of(op, LIST_A).n == 0;

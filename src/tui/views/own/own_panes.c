@@ -105,7 +105,7 @@ static void draw_trial(Canvas *canvas, Rect row, const OwnFrame *frame, const Ow
   canvas_printf(canvas, row, 0, col + 2, STYLE_OK, "%s", trial->write);
 }
 
-// Of all that a compiler says the line with the error.
+// The line with the error, out of all that a compiler says.
 static void draw_error(Canvas *canvas, Rect row, const char *text) {
   const char *at = strstr(text, " error");
   if (!at) at = text;
@@ -161,7 +161,7 @@ void own_draw_choice(Canvas *canvas, Rect in, const OwnWork *work) {
 
 // ---- source -------------------------------------------------------------------------------------
 
-// What stands behind the count of a line, and what that means.
+// The sign behind the count of a line, and its meaning.
 static const struct {
   const char *mark, *means;
 } marks[] = {{"", NULL},           {"s", "sectors"},     {"d", "on data"},
@@ -301,7 +301,7 @@ static bool past_l1(const OpenedSite *site) {
   return site && site->recorded.op && !site->recorded.op->counted;
 }
 
-// What the worst execution makes. Past L1 that is the least, and its addresses say what is most.
+// The cost of the worst execution. Past L1 that is the least, and its addresses say what is most.
 static const char *worst_text(const OpenedSite *site, char out[32]) {
   const int least = site->worst_wavefronts;
   const int most = past_l1(site) ? banks_count(site->recorded.op, site->worst).profiled_most : 0;

@@ -1,5 +1,5 @@
-// What the other views ask of the opened kernel (session/subject.h), one file each: own_slab.c,
-// own_atom.c, own_text.c.
+// The answers to other views about the opened kernel (session/subject.h), one file each:
+// own_slab.c, own_atom.c, own_text.c.
 #pragma once
 #include "tui/session/subject.h"
 #include "tui/views/own/opened.h"

@@ -1,4 +1,5 @@
-// What the view of one's own kernel keeps between frames, and the layout that is on trial.
+// The state that the view of one's own kernel keeps between frames, and the layout that is on
+// trial.
 #pragma once
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
@@ -65,7 +66,7 @@ void own_work_close(void *state);
 bool own_work_ask(OwnWork *work, const char *json, size_t n);
 // Whether one of several kernels is to be chosen.
 bool own_chooses(const OwnWork *work);
-// What is wrong: with the layout, the launch or the run; "": nothing.
+// The error: of the layout, the launch or the run; "": none.
 const char *own_error(const OwnWork *work);
 // A document that was read, in place of what there is. False after findings; what there was stays.
 bool own_work_take(OwnWork *work, const char *json, size_t n);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embed.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "tui/views/own/own_work.h"
@@ -29,12 +30,12 @@ enum {
 static void own_prepare(Session *session) { session->prepared = own_look(session); }
 
 static const char nothing_given[] =
-    "Here stands a kernel of your own, line by line with the wavefronts that it makes in shared "
-    "memory.\n\n"
-    "  gemmview open kernel.cu --launch grid=8x8,block=256 --arg mem:65536 --arg 1024\n\n"
-    "opens one, and so does the same behind a colon here:  :own kernel.cu --launch … --arg …\n\n"
-    "It runs on the CPU, from the PTX that nvcc, NVRTC or Triton made of it: no GPU, no permission "
-    "to read counters.";
+    "Open your own CUDA or PTX kernel: bank conflicts per source line. Enter opens an example.\n\n"
+    "  gemmview open kernel.cu --launch grid=8x8,block=256 --arg mem:65536 --arg 1024\n"
+    "  :own kernel.cu --launch … --arg …     the same, here\n"
+    "  :own example:sums                     the example\n\n"
+    "The kernel runs on the CPU, from the PTX of nvcc, NVRTC or Triton. No GPU is needed, and no "
+    "permission to read counters.";
 
 static void draw_waiting(Canvas *canvas, Rect in, const Session *session, const OwnWork *work) {
   in = rect_inset(in, 1, 2);
@@ -88,6 +89,7 @@ static const void *own_data(Session *session) { return own_look(session); }
 static void jump_worst(Session *session, const char *argument);
 static void type_layout(Session *session, const char *argument);
 static void try_best(Session *session, const char *argument);
+static void open_example(Session *session);
 static void ask(Session *session, bool launch, const char *text);
 
 // A kernel that was opened just now: its worst line, and the layout that was asked for meanwhile.
@@ -267,7 +269,7 @@ static void pad(Session *session, int step) {
 static void pad_more(Session *s, const char *a) { (void)a, pad(s, 1); }
 static void pad_less(Session *s, const char *a) { (void)a, pad(s, -1); }
 
-// What is asked for while a kernel is under way is done when it is there.
+// A request while a kernel is under way is met when it is there.
 static bool postpone(Session *session, const char *layout) {
   OwnWork *work = own_work(session);
   if (!work->arrives || !opened_run_going(work->run)) return false;
@@ -317,6 +319,10 @@ static void type_layout(Session *session, const char *argument) {
     return;
   }
   if (argument && *argument && postpone(session, argument)) return;
+  if (!opened_run_given(work->run)) {
+    open_example(session);
+    return;
+  }
   const int array = array_here(session);
   if (array < 0) return;
   if (argument && *argument)
@@ -385,9 +391,32 @@ static void copy(Session *session, const char *argument) {
 
 static bool own_takes(const char *argument) { return *argument != '\0' && *argument != '-'; }
 
+static const char example[] = "example:";
+
+// "example:sums" → "example:sums.ptx --launch … --arg …": an example brings its launch along.
+static const char *whole_example(Arena *arena, const char *argument) {
+  if (!str_starts(argument, example)) return argument;
+  const char *name = argument + strlen(example);
+  const size_t n = strcspn(name, " ."), word = strcspn(name, " ");
+  const EmbeddedFile *launch =
+      embed_find(arena, arena_printf(arena, "examples/%.*s.launch", (int)n, name));
+  if (!launch) return argument;
+  const char *suffix = n == word ? ".ptx" : "";
+  const bool given = strstr(name, "--launch") != NULL;
+  return arena_printf(arena, "%s%.*s%s%s %.*s", example, (int)word, name, suffix, name + word,
+                      given ? 0 : (int)strcspn(launch->text, "\n"), launch->text);
+}
+
 static bool own_command(Session *session, const char *argument, Diags *diags) {
   const char *word[WORDS_MAX];
+  argument = whole_example(session->frame, argument);
   return own_begin(session, word, split_words(session, argument, word), false, diags);
+}
+
+static void open_example(Session *session) {
+  Diags diags = diags_new(session->frame);
+  if (!own_command(session, "example:sums", &diags))
+    session_say(session, SAID_ERROR, "%s", diags.first->text);
 }
 
 static void scroll(Session *session, int step) {
@@ -415,7 +444,7 @@ static const char *own_standing(const Session *session) {
                       work->opened->as_last_time ? "  (as last time)" : "");
 }
 
-// Of several kernels one is chosen before anything else; the first run is waited for, or ended.
+// One kernel of several is chosen before anything else; the first run is waited for, or ended.
 static const char *own_hint(const Session *session, const Action *action) {
   const OwnWork *work = own_work(session);
   const bool is_stop = action->run == stop;

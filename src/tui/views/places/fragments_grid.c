@@ -14,7 +14,7 @@
 
 enum { ROW_COLS = 3, WARP_COLS = 3, LANE_HEAD_ROWS = 1 };
 
-// Of a warpgroup's atom each row has its warp in front.
+// Each row of a warpgroup's atom has its warp in front.
 static int label_cols(const Fragments *f) {
   return atom_warps(f->atom) > 1 ? WARP_COLS + ROW_COLS : ROW_COLS;
 }

@@ -1,4 +1,4 @@
-// What the grid view says of one side, in lines and as data.
+// The facts that the grid view tells of one side, in lines and as data.
 #pragma once
 #include "tui/views/places/grid_picture.h"
 

@@ -110,7 +110,7 @@ Style grid_picture_window(const GridHalf *half, int64_t wave) {
   return style_over(style_address((int)(wave % STYLE_ADDRESSES)), STYLE_LINKED);
 }
 
-// What stands for a tile: its turn or wave, or the letter of its place and then the turn.
+// The sign for a tile: its turn or wave, or the letter of its place and then the turn.
 typedef struct Mark {
   char text[2];
   Style style;

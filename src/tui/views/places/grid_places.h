@@ -1,4 +1,4 @@
-// What the grid view says of places on the chip: who shares one, what merges there, whose map it
+// The grid view's facts about places on the chip: who shares one, what merges there, whose map it
 // is.
 #pragma once
 #include "tui/views/places/grid_picture.h"

@@ -395,7 +395,7 @@ static void draw_names(Canvas *canvas, Rect in, int top, int left, const TilesHa
         half->side->name[names[i].operand]);
 }
 
-// What a picture leaves of `in` whose C begins at `top`, `left` and ends after `cols`.
+// The part of `in` that a picture leaves whose C begins at `top`, `left` and ends after `cols`.
 static TilesRoom room_of(Rect in, int top, int left, int cols) {
   enum { MARGIN = 2 };
   TilesRoom room = {.beside = in, .corner = {in.row, in.col, top - GAP, left - GAP - MARGIN}};

@@ -489,7 +489,7 @@ static const Action actions[] = {
     {"blocks-fewer", "-", NULL, NULL, "half as many", blocks_fewer},
     {"window-first", "", NULL, NULL, "the first window", window_first},
     {"window-last", "", NULL, NULL, "the last window", window_last},
-    {"blocks", "", NULL, NULL, "a window of so many CTAs: blocks 8", set_blocks},
+    {"blocks", "", NULL, NULL, "the CTAs in a window: blocks 8", set_blocks},
     {"cta", "", NULL, NULL, "the tile of a CTA: cta 37", choose_cta},
 };
 

@@ -1,14 +1,13 @@
 // Nest rows and knobs → one list of rows.
 //
 // Each group of tiers (blocks; warps and threads; registers; serial and stage) has its rows in the
-// nest and its knobs in knob.def. Knobs that do something come first, in the table's order; where
-// rows are left, knobs at rest fill them; the others go to the end of the list under "off". Worked
+// nest and its knobs in knob.def. The knobs that are shown (knob_panel.h) flow down beside their
+// rows in the table's order, whatever their values: what can be turned stays where it was. Worked
 // example, the register tile 8×8: REG has one row before the loop over k, and FM, FN at 8 sit there
-// as "FM 8  FN 8"; CELL_GROUP is 0, finds the row full, and goes to the end. The row that
-// multiplies stands among those of the k loop with a knob of its own, the atom, and so do the rows
-// that are a knob's seat (roles, boxes of TMA); knobs of the other family of kernels (BM and BN
-// where warps are tiled) are nowhere. With roles the loop over k is there twice: its knobs begin
-// beside the producer's rows and go on beside the consumers'.
+// as "FM 8  FN 8". The row that multiplies stands among those of the k loop with a knob of its own,
+// the atom, and so do the rows that are a knob's seat (roles, boxes of TMA); knobs of the other
+// family of kernels (BM and BN where warps are tiled) are nowhere. With roles the loop over k is
+// there twice: its knobs begin beside the producer's rows and go on beside the consumers'.
 #include "tui/views/program/explore.h"
 
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "model/ir/program.h"
 #include "model/readings/rules/knob_use.h"
 #include "tui/canvas/utf8.h"
+#include "tui/session/knob_panel.h"
 
 enum {
   KNOB_COLS = 15,
@@ -53,18 +53,9 @@ typedef struct Layout {
   Explore *explore;
   const char *text[KNOB_COUNT];
   bool placed[KNOB_COUNT];
+  KnobShown shown[KNOB_COUNT];
   bool seated[KNOB_COUNT];  // a row of the nest is kept for it
 } Layout;
-
-static bool at_rest(const Session *session, KnobId id) {
-  const Knob *knob = &knob_table[id];
-  // Both operands: what the knob refines is another one's, which says whether it does anything.
-  bool refines = knob->type == KNOB_TYPE_STAGE && knob->value == knob->hi;
-  if (knob->type == KNOB_TYPE_TARGET || (knob->type == KNOB_TYPE_STAGE && !refines)) return false;
-  if (knob->type == KNOB_TYPE_LAYOUT) return !session->now.schedule.layout[knob_layout_side(id)][0];
-  bool lowest = knob->value == knob->lo || refines;
-  return lowest && session->now.schedule.value[id] == knob->value;
-}
 
 // "ATOM_KIND mma_m16n8k16_f16" in fewer columns: "ATOM m16n8k16_f16", else without
 // the name, else cut.
@@ -88,6 +79,7 @@ static const char *value_text(const Layout *layout, KnobId knob) {
 }
 
 static void write_texts(Layout *layout) {
+  knobs_shown(layout->session, layout->shown);
   for (int i = 0; i < KNOB_COUNT; i++) {
     const Knob *knob = &knob_table[i];
     bool wide = layout->explore->knob_cols > KNOB_COLS;
@@ -96,13 +88,13 @@ static void write_texts(Layout *layout) {
     layout->text[i] = arena_printf(layout->arena, "%s %s", name, value);
     if (utf8_columns(layout->text[i]) >= layout->explore->knob_cols)
       layout->text[i] = shorten(layout, knob, value);
-    // Knobs that say nothing about this family of kernels have no cell.
-    layout->placed[i] = !knob_is_used((KnobId)i, &layout->session->now.schedule);
+    layout->placed[i] = !layout->shown[i];
   }
 }
 
-static void place(Layout *layout, KnobId knob, int row, int col, bool off) {
+static void place(Layout *layout, KnobId knob, int row, int col) {
   Explore *explore = layout->explore;
+  const bool off = knob_at_rest(&layout->session->now.schedule, knob);
   explore->cell[explore->n_cells++] = (KnobCell){knob, row, col, off, layout->text[knob]};
   layout->placed[knob] = true;
 }
@@ -115,19 +107,14 @@ static ExploreRow *add_row(Layout *layout, const char *label, int nest) {
   return row;
 }
 
-// The knobs of a class, those that do something first and in the table's order; `n_live` of them.
-static int knobs_of(const Layout *layout, int class, KnobId out[KNOB_COUNT], int *n_live) {
+// The knobs of a class in the table's order, whatever their values are: a knob that is turned stays
+// where it was.
+static int knobs_of(const Layout *layout, int class, KnobId out[KNOB_COUNT]) {
   int n = 0;
-  for (int rest = 0; rest < 2; rest++) {
-    for (int i = 0; i < KNOB_COUNT; i++)
-      // A layout is typed, so where there is none it waits at the end.
-      if (!layout->placed[i] && !layout->seated[i] &&
-          !(rest && knob_table[i].type == KNOB_TYPE_LAYOUT) &&
-          class_of(nest_group_of_knobs(knob_table[i].tier)) == class &&
-          at_rest(layout->session, (KnobId)i) == rest)
-        out[n++] = (KnobId)i;
-    if (!rest) *n_live = n;
-  }
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (!layout->placed[i] && !layout->seated[i] && !knob_is_problem((KnobId)i) &&
+        class_of(nest_group_of_knobs(knob_table[i].tier)) == class)
+      out[n++] = (KnobId)i;
   return n;
 }
 
@@ -146,8 +133,8 @@ static int class_of_row(const Layout *layout, int row) {
 // The first row that multiplies takes the knob of the atom.
 static void place_atom(Layout *layout, int row) {
   KnobId knob[KNOB_COUNT];
-  int n_live, n = knobs_of(layout, CLASS_ATOM, knob, &n_live);
-  if (n > 0) place(layout, knob[0], row, layout->explore->knob_col, false);
+  if (knobs_of(layout, CLASS_ATOM, knob) > 0)
+    place(layout, knob[0], row, layout->explore->knob_col);
 }
 
 static bool is_seat(const Layout *layout, int row) {
@@ -155,39 +142,62 @@ static bool is_seat(const Layout *layout, int row) {
   return nest >= 0 && layout->explore->nest->row[nest].seat != KNOB_NONE;
 }
 
-// Fills the rows of a class, the last so far, with its knobs; adds rows while live knobs are left
-// over, unless the class comes again.
+// The knobs of a class but for the useful ones that would need rows of their own.
+static int knobs_that_fit(const Layout *layout, int class, int rows, KnobId out[KNOB_COUNT]) {
+  KnobId all[KNOB_COUNT];
+  const int n_all = knobs_of(layout, class, all);
+  int n = 0, n_useful = 0, wanted = 0;
+  for (int i = 0; i < n_all; i++) wanted += layout->shown[all[i]] == KNOB_WANTED;
+  for (int i = 0; i < n_all; i++) {
+    const bool useful = layout->shown[all[i]] == KNOB_USEFUL;
+    if (useful && wanted + n_useful >= rows) continue;
+    n_useful += useful;
+    out[n++] = all[i];
+  }
+  return n;
+}
+
+// Rows from `begin` on that knobs flow into.
+static int rows_for_knobs(const Layout *layout, int begin) {
+  int rows = 0;
+  for (int row = begin; row < layout->explore->n_rows; row++)
+    rows += class_of_row(layout, row) != CLASS_ATOM && !is_seat(layout, row);
+  return rows;
+}
+
+// Fills the rows of a class, the last so far, with its knobs; adds rows while knobs are left over,
+// unless the class comes again.
 static void flow_knobs(Layout *layout, int class, int begin, bool again) {
   KnobId knob[KNOB_COUNT];
-  int n_live = 0, n = knobs_of(layout, class, knob, &n_live), at = 0;
-  if (again) n = n_live;
+  int n = knobs_that_fit(layout, class, rows_for_knobs(layout, begin), knob), at = 0;
   for (int row = begin; at < n; row++) {
     if (row >= layout->explore->n_rows) {
-      if (again || at >= n_live) return;
+      if (again) return;
       add_row(layout, NULL, -1);
     }
     if (class_of_row(layout, row) == CLASS_ATOM || is_seat(layout, row)) continue;
     int k = knobs_in_row(layout, knob, at, n), col = layout->explore->knob_col;
     for (; k > 0; k--, at++) {
-      place(layout, knob[at], row, col, at >= n_live);
+      place(layout, knob[at], row, col);
       col += utf8_columns(layout->text[knob[at]]) + 1;
     }
   }
 }
 
-// Places the knobs that are left: those of the problem, then those that are off, as many in a row
-// as fit.
+// Places the knobs that are left, as many in a row as fit: those of the problem that were touched,
+// and those that belong to no row.
 static void flow_rest(Layout *layout, const char *label, bool problem, int cols) {
   int col = 0, row = -1;
   for (int i = 0; i < KNOB_COUNT; i++) {
     if (layout->placed[i] || knob_is_problem((KnobId)i) != problem) continue;
+    if (layout->shown[i] != KNOB_WANTED) continue;
     int width = utf8_columns(layout->text[i]);
     if (row < 0 || col + width > cols) {
       add_row(layout, row < 0 ? label : NULL, -1);
       row = layout->explore->n_rows - 1;
       col = 0;
     }
-    place(layout, (KnobId)i, row, col, !problem);
+    place(layout, (KnobId)i, row, col);
     col += width + 2;
   }
 }
@@ -200,7 +210,7 @@ static void find_seats(Layout *layout) {
 
 static void place_seat(Layout *layout, KnobId knob) {
   const Explore *explore = layout->explore;
-  if (knob != KNOB_NONE) place(layout, knob, explore->n_rows - 1, explore->knob_col, false);
+  if (knob != KNOB_NONE) place(layout, knob, explore->n_rows - 1, explore->knob_col);
 }
 
 // Whether rows of the class come after row `from`: with roles, in the consumers' loop.
@@ -253,6 +263,22 @@ static void sort_cells(Explore *explore) {
   }
 }
 
+static bool has_cell(const Explore *explore, KnobId knob) {
+  for (int i = 0; i < explore->n_cells; i++)
+    if (explore->cell[i].knob == knob) return true;
+  return false;
+}
+
+// Puts the knobs that are not shown behind those that are.
+static void add_rest(Layout *layout) {
+  Explore *explore = layout->explore;
+  const Schedule *now = &layout->session->now.schedule;
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (knob_is_used((KnobId)i, now) && !has_cell(explore, (KnobId)i))
+      explore->cell[explore->n_cells + explore->n_rest++] =
+          (KnobCell){.knob = (KnobId)i, .off = knob_at_rest(now, (KnobId)i)};
+}
+
 const Nest *explore_nest_in(const Session *session, int cols) {
   const Picture *picture = session->now.picture;
   return cols >= LISTING ? &picture->listing : &picture->nest;
@@ -270,8 +296,8 @@ Explore *explore_layout(Arena *arena, const Session *session, int cols) {
   find_seats(&layout);
   add_nest(&layout);
   flow_rest(&layout, "INPUT", true, cols);
-  explore->n_used = explore->n_rows;
-  flow_rest(&layout, "off", false, cols);
+  flow_rest(&layout, "OTHER", false, cols);
   sort_cells(explore);
+  add_rest(&layout);
   return explore;
 }

@@ -5,7 +5,7 @@
 //    BLOCK  1024 tiles 128×128   GROUP_M 8        the knobs of a tier flow down beside its rows,
 //    THREAD 16×16 threads        BM 16  BN 16     two in a row where they are short
 //    …
-//    off    SPLITK 1  TMA 0  ASYNC_COPY 0         what does nothing here, at the end
+//                                + 31 more (K)    the picker has the others
 #pragma once
 #include "tui/canvas/canvas.h"
 #include "tui/session/session.h"
@@ -14,6 +14,7 @@
 // The state that the view keeps between frames.
 typedef struct ExploreOwn {
   bool per_slab;  // LIMIT in clocks of a slab instead of clocks per 1024 multiply-adds
+  bool table;     // the card has the lanes' addresses below it
 } ExploreOwn;
 
 typedef struct ExploreRow {
@@ -39,15 +40,17 @@ enum { EXPLORE_SENTENCES = 6 };
 typedef struct Explore {
   const Nest *nest;  // folded, or the full listing where there is room for it
   int n_rows, n_cells;
-  int n_used;  // rows before the knobs that do nothing here
+  int n_rest;  // knobs that are not shown, in `cell` behind the others: the picker has them
   ExploreRow *row;
   KnobCell *cell;
   int knob_col, knob_cols;  // the column of knobs
   int n_sentences;
   Sentence sentence[EXPLORE_SENTENCES];
-  SourcePart code;        // of the row under the cursor of the nest
-  SourceKernel kernel;    // all of it where the screen has room for it; part.n 0: it has none
-  const char *collision;  // which lanes collide where; NULL: nobody does
+  SourcePart code;      // of the row under the cursor of the nest
+  SourceKernel kernel;  // all of it where the screen has room for it; part.n 0: it has none
+  const char *limit, *limit_brief;  // "limited by shared memory: 11.5 clk, FMA needs 8"
+  const char *cause;                // "b <- B_s takes 8 wavefronts, 4 would do"
+  const char *reason;  // why the access under the card costs what it costs; NULL: not counted
 } Explore;
 
 // The nest that the view shows on a screen as wide as the session's: its cursor is a row of it.
@@ -68,8 +71,18 @@ const Trial *explore_best(const Session *session);
 void explore_draw_below(Canvas *canvas, Rect in, const Session *session);
 void explore_draw_kernel(Canvas *canvas, Rect in, const Session *session);
 
-// The numbers below: LIMIT, FIT, SLABS and, on the right, speed, where it is from, the ladder.
+// The selected access as a picture (explore_card.c).
+void explore_draw_card(Canvas *canvas, Rect in, const Session *session);
+
+// The headline: how fast, compared with what, limited by what, and on its second row because of
+// what.
+void explore_draw_headline(Canvas *canvas, Rect in, const Session *session);
+// Finds the limit and its cause, in words.
+void explore_find_limit(Arena *arena, const Session *session, Explore *explore);
+
+// The numbers below: LIMIT, FIT, SLABS and, on the right, where the speed is from, the ladder.
 void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session);
 // LIMIT alone, in one row.
 void explore_draw_limit(Canvas *canvas, Rect in, const Session *session);
+void explore_draw_strip(Canvas *canvas, Rect in, const Session *session);
 void explore_draw_speed(Canvas *canvas, Rect in, const Session *session);

@@ -19,7 +19,7 @@
 #include "tui/session/at_hand.h"
 #include "tui/session/better_kernel.h"
 #include "tui/session/knob_gain.h"
-#include "tui/views/memory/bank_card.h"
+#include "tui/views/memory/bank_why.h"
 #include "tui/views/memory/sector_card.h"
 #include "tui/views/program/explore.h"
 
@@ -263,6 +263,15 @@ static void explain_legality(Arena *arena, const Session *session, Explore *expl
   if (!session->now.reasons) explain_best(arena, session, explore);
 }
 
+static void explain_card(Arena *arena, const Session *session, Explore *explore) {
+  const Site *site = session_site(session);
+  if (!site) return;
+  explore->reason = bank_reason(arena, site, &session->now.picture->map[session->site]);
+  const char *remedy = bank_remedy(arena, session, site);
+  if (explore->reason && remedy)
+    explore->reason = arena_printf(arena, "%s %s", explore->reason, remedy);
+}
+
 void explore_explain(Arena *arena, const Session *session, Explore *explore) {
   const bool holds = session_departures(session) == 0;
   const bool roomy = session->rows >= WRAP_SCREEN,
@@ -281,6 +290,5 @@ void explore_explain(Arena *arena, const Session *session, Explore *explore) {
   if (!first) explain_legality(arena, session, explore);
   if (holds && !first) say(explore, STYLE_DIM, session_rung(session)->line);
   if (session_edits(session)) explain_edits(arena, session, explore);
-  if (session->site >= session->now.picture->model->n_sites) return;
-  explore->collision = card_collision(arena, &session->now.picture->map[session->site]);
+  explain_card(arena, session, explore);
 }

@@ -1,4 +1,4 @@
-// LIMIT, FIT, SLABS; speed and where it comes from; the ladder as a strip of bars.
+// LIMIT, FIT, SLABS; the ladder as a strip of bars.
 //
 // After a change the figures show what they were: "shared 2752 → 1728". While A|B is on, "before"
 // is A. A number measured here, recorded elsewhere, estimated or claimed differs in word and in
@@ -17,8 +17,8 @@
 #include "tui/views/measure/measure.h"
 #include "tui/views/program/explore.h"
 
-// Widths of " clk", "; ~124 regs" (and " registers"), "  0.53 of cuBLAS".
-enum { CLK_COLS = 4, REGS_COLS = 11, RATIO_COLS = 16 };
+// Widths of " clk", "; ~124 regs" (and " registers").
+enum { CLK_COLS = 4, REGS_COLS = 11 };
 
 typedef struct Clocks {
   const char *name;
@@ -249,127 +249,6 @@ void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
   draw_slabs(canvas, in, session);
 }
 
-// ---- speed --------------------------------------------------------------------------------------
-
-// "A 111 → B ": only numbers of one origin stand beside each other; the column behind it.
-static int draw_a(Canvas *canvas, Rect in, double tflops) {
-  char figure[FMT_MAX];
-  if (!(tflops > 0)) return 1;
-  return canvas_printf(canvas, in, 0, 1, STYLE_SIDE_A, "A %s %s B ", fmt_figure(figure, tflops),
-                       canvas->ascii ? "->" : "→");
-}
-
-static int draw_timed_a(Canvas *canvas, Rect in, const Session *session, Origin origin) {
-  const Timed *a =
-      session->comparing ? results_find(&session->results, &session->then.schedule) : NULL;
-  return draw_a(canvas, in, a && a->ok && a->origin == origin ? a->tflops : (double)NAN);
-}
-
-static int draw_estimated_a(Canvas *canvas, Rect in, const Session *session, EstimateBy by) {
-  if (!session->comparing) return 1;
-  const Estimate a = session_estimate(session, session->then.picture->estimate);
-  return draw_a(canvas, in, a.by == by ? a.tflops : (double)NAN);
-}
-
-// "clock 36.1 ±10 %" beside what was timed.
-static void say_beside(const Session *session, char out[ESTIMATE_SAID_BYTES]) {
-  const Estimate estimate = session_estimate(session, session->now.picture->estimate);
-  char figure[FMT_MAX], error[ESTIMATE_SAID_BYTES];
-  out[0] = '\0';
-  if (estimate.by)
-    snprintf(out, ESTIMATE_SAID_BYTES, "%s %.12s %.16s", estimate_word(&estimate),
-             fmt_figure(figure, estimate.tflops), estimate_error_said(error, &estimate));
-}
-
-// "recorded, NVIDIA H200, 2026-11-22", behind what had no room above: "recorded; clock 36.1 ±10 %".
-static void draw_timed_where(Canvas *canvas, Rect in, const Timed *timed, const char *beside) {
-  int col = canvas_text(canvas, in, 1, 1, measure_origin_style(timed->origin), results_said(timed));
-  if (timed->by) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, " by %s", timed->by);
-  if (*beside) {
-    col = canvas_text(canvas, in, 1, col, STYLE_DIM, "; ");
-    col = canvas_fit(canvas, in, 1, col, in.cols - col, ALIGN_LEFT, STYLE_ESTIMATED, beside);
-  }
-  if (*beside) return;
-  if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);
-  if (timed->date) col = canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
-  if (timed->turns && col + 2 + (int)strlen(timed->turns) <= in.cols)
-    canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %s", timed->turns);
-}
-
-// The number that was timed, and beside it the one that was expected.
-static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Timed *timed) {
-  char a[FMT_MAX], b[FMT_MAX];
-  const char *who = schedule_reference(&session->now.pictured);
-  if (!timed->ok) {
-    canvas_text(canvas, in, 0, 1, STYLE_BAD, "no speed: it failed");
-    canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_TEXT,
-               timed->error ? timed->error : "");
-    return;
-  }
-  char beside[ESTIMATE_SAID_BYTES];
-  say_beside(session, beside);
-  int col = draw_timed_a(canvas, in, session, timed->origin);
-  col = canvas_printf(canvas, in, 0, col, measure_origin_style(timed->origin), "%s TFLOP/s",
-                      fmt_figure(a, timed->tflops));
-  if (timed->ratio > 0 && col + RATIO_COLS <= in.cols)
-    col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of %s", fmt_ratio(b, timed->ratio),
-                        who);
-  else if (timed->ratio > 0 && col + RATIO_COLS - 4 <= in.cols)
-    col =
-        canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s %s", fmt_ratio(b, timed->ratio), who);
-  const bool fits = col + 2 + utf8_columns(beside) <= in.cols;
-  if (fits) canvas_text(canvas, in, 0, col + 2, STYLE_ESTIMATED, beside);
-  draw_timed_where(canvas, in, timed, fits ? "" : beside);
-}
-
-// "no record; rung 6 is 1 knob off"
-static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
-  int distance, rung = 0;
-  const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
-  if (!nearest) {
-    bool nowhere = session->worker.gpu_error[0] || !session->worker.present;
-    char name[KEY_PRINT_MAX];
-    Key key = keymap_key(session->keymap, "explore", "bench");
-    int col = canvas_text(canvas, in, 1, 1, STYLE_DIM, "never timed; ");
-    if (nowhere)
-      canvas_text(canvas, in, 1, col, STYLE_DIM, "there is no GPU here");
-    else if (key != KEY_NONE)
-      canvas_printf(canvas, in, 1, col, STYLE_DIM, "%s times it", key_print(key, name));
-    return;
-  }
-  while (rung < session->ladder->n_rungs &&
-         !schedule_same(&session->ladder->rung[rung].schedule, &nearest->schedule))
-    rung++;
-  char name[24] = "the nearest", text[64];
-  if (rung < session->ladder->n_rungs) snprintf(name, sizeof name, "rung %d", rung);
-  snprintf(text, sizeof text, "no record; %s is %d knob%s off", name, distance, plural_s(distance));
-  canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, text);
-}
-
-// "36.5 TFLOP/s clock ±10 %"; "44.3 TFLOP/s stand-in ±17 % on 212 points" until it is compiled. As
-// much of it as there is room for, no half of a word.
-static void draw_estimated(Canvas *canvas, Rect in, int col, const Estimate *estimate) {
-  char figure[FMT_MAX], said[2][ESTIMATE_SAID_BYTES], text[3][192];
-  fmt_figure(figure, estimate->tflops);
-  snprintf(text[0], sizeof text[0], "%s TFLOP/s %s %s", figure, estimate_word(estimate),
-           estimate_said(said[0], estimate));
-  snprintf(text[1], sizeof text[1], "%s TFLOP/s %s %s", figure, estimate_word(estimate),
-           estimate_error_said(said[1], estimate));
-  snprintf(text[2], sizeof text[2], "%s TFLOP/s %s", figure, estimate_word(estimate));
-  int longest = 0;
-  while (longest < 2 && col + utf8_columns(text[longest]) > in.cols) longest++;
-  canvas_text(canvas, in, 0, col, STYLE_ESTIMATED, text[longest]);
-}
-
-static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
-  const Estimate estimate = session_estimate(session, session->now.picture->estimate);
-  draw_estimated(canvas, in, draw_estimated_a(canvas, in, session, estimate.by), &estimate);
-  if (session->worker.line[0])
-    canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);
-  else
-    draw_nearest(canvas, in, session);
-}
-
 // ---- the ladder ---------------------------------------------------------------------------------
 
 // The present rung counts as it is now, edits included.
@@ -389,37 +268,30 @@ static int strip_first(const Session *session, int cols) {
 }
 
 // One column of eighths for each rung, the present one in brackets; a dot where there is no number.
-static void draw_strip(Canvas *canvas, Rect in, const Session *session) {
+void explore_draw_strip(Canvas *canvas, Rect in, const Session *session) {
   double top = 0;
   Origin origin;
   for (int i = 0; i < session->ladder->n_rungs; i++)
     top = fmax(top, rung_tflops(session, i, &origin));
   enum { BRACKETS = 2, CUT_COLS = 1 };
-  int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "ladder") + 1;
+  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "ladder") + 1;
   const int first = strip_first(session, in.cols - col - BRACKETS - 2 * CUT_COLS);
-  if (first > 0) col = canvas_glyph(canvas, in, 2, col, STYLE_DIM, GLYPH_ELLIPSIS);
+  if (first > 0) col = canvas_glyph(canvas, in, 0, col, STYLE_DIM, GLYPH_ELLIPSIS);
   for (int i = first; i < session->ladder->n_rungs; i++) {
     if (col + BRACKETS + CUT_COLS >= in.cols && i + 1 < session->ladder->n_rungs) {
-      canvas_glyph(canvas, in, 2, col, STYLE_DIM, GLYPH_ELLIPSIS);
+      canvas_glyph(canvas, in, 0, col, STYLE_DIM, GLYPH_ELLIPSIS);
       return;
     }
+    // Side branches stand apart from the main line.
+    if (i > first && session->ladder->rung[i].aside && !session->ladder->rung[i - 1].aside) col++;
     bool here = i == session->rung;
     double tflops = rung_tflops(session, i, &origin);
     int eighths = top > 0 && tflops > 0 ? 1 + (int)(7 * tflops / top) : 0;
-    if (here) col = canvas_text(canvas, in, 2, col, STYLE_ACCENT, "[");
+    if (here) col = canvas_text(canvas, in, 0, col, STYLE_ACCENT, "[");
     Style style = here ? STYLE_ACCENT : origin ? measure_origin_style(origin) : STYLE_DIM;
     const char *bar = session->ladder->rung[i].not_built ? "-" : "·";
     if (eighths) bar = glyph_bar(eighths, false);
-    col = canvas_text(canvas, in, 2, col, style, bar);
-    if (here) col = canvas_text(canvas, in, 2, col, STYLE_ACCENT, "]");
+    col = canvas_text(canvas, in, 0, col, style, bar);
+    if (here) col = canvas_text(canvas, in, 0, col, STYLE_ACCENT, "]");
   }
-}
-
-void explore_draw_speed(Canvas *canvas, Rect in, const Session *session) {
-  const Timed *timed = results_find(&session->results, &session->now.schedule);
-  if (timed)
-    draw_timed(canvas, in, session, timed);
-  else
-    draw_estimate(canvas, in, session);
-  draw_strip(canvas, in, session);
 }

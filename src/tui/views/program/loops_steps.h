@@ -24,5 +24,5 @@ typedef struct StepsPicture {
 StepsPicture *steps_picture(Arena *arena, const Model *model);
 // `spot`: what a click on a row means, its value being the row.
 void steps_picture_draw(Canvas *canvas, Rect in, const StepsPicture *picture, int cursor, int spot);
-// What is behind the row under the cursor.
+// The meaning of the row under the cursor.
 void steps_picture_why(Canvas *canvas, Rect in, const StepsPicture *picture, int cursor);

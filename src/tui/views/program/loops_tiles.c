@@ -148,7 +148,8 @@ static const char *why_of(const LoopsTiles *picture) {
                : "No registers are loaded: the tensor core reads its operands from the slabs, but "
                  "for what a thread has computed itself.";
   if (picture->n_sets == 1)
-    return "←2 loaded with step 2 from the slab, ×2 multiplied. Of one set each load waits for the "
+    return "←2 loaded with step 2 from the slab, ×2 multiplied. One set makes each load wait for "
+           "the "
            "multiplication before it; FRAG_BUFFER=2 has two.";
   return "←2 loaded with step 2 from the slab, ×2 multiplied. While one set is multiplied the next "
          "step comes into the other one.";

@@ -64,7 +64,7 @@ extern const Form checklist_form;  // of Checklist
 // compared.
 enum { PIPELINE_ALONE, PIPELINE_SEQUENTIAL, PIPELINE_MEASURED };
 
-// What the view keeps between frames.
+// The state that the view keeps between frames.
 typedef struct PipelineOwn {
   Arena *arena;  // of what follows, made anew when the picture is another
   const void *made_of;

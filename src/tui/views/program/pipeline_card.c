@@ -1,4 +1,4 @@
-// What the event under the cursor is: its statement, its clocks, the mbarrier behind it, and why
+// The event under the cursor: its statement, its clocks, the mbarrier behind it, and why
 // the warp was idle before it.
 //
 //   wait  full[1] phase 0   warp 0 of consumer                       82 to 1301 clk (est.)

@@ -40,7 +40,7 @@ static void fill(Arena *arena, const Timeline *timeline, Lane *lane) {
 
 // ---- names --------------------------------------------------------------------------------------
 
-// Who carries copies.
+// The carrier of copies.
 static const char *copies_name(const Timeline *timeline) {
   for (int i = 0; i < timeline->n_events; i++) {
     const char *carrier = op_carrier(timeline->event[i].stmt->op.kind);

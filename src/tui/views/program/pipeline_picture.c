@@ -191,7 +191,7 @@ static void draw_warp_cell(Canvas *canvas, Rect in, PipelineSpan span, int col,
   }
 }
 
-// Who waits for ever does so beyond the end of all else, to the right edge.
+// A warp that waits for ever does so beyond the end of all else, to the right edge.
 static double seen_end(const TimelineEvent *e, PipelineSpan span) {
   return e->stuck ? fmax(e->end, span.from + span.cols * span.scale) : e->end;
 }
@@ -204,7 +204,7 @@ static double own_end(const Lane *lane, const TimelineEvent *e, PipelineSpan spa
                                                  : seen_end(e, span);
 }
 
-// What is waited for: a meeting, products of the own warpgroup, or copies.
+// The cause of a wait: a meeting, products of the own warpgroup, or copies.
 static const char *waited_for(const TimelineEvent *e) {
   if (e->kind == TIMELINE_MEET) return "barrier";
   return op_facts(e->stmt->op.kind)->scope == SCOPE_WARPGROUP ? "products" : "copies";
@@ -365,7 +365,7 @@ void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, Pipel
     snprintf(text, sizeof text, "%.0f", at);
     col = column_of(span, before);
     if (col >= free_from) free_from = canvas_label(canvas, in, 0, col, STYLE_DIM, text) + 1;
-    // Of the clocks that were left out none has a column.
+    // No clock that was left out has a column.
     for (int i = 0; i < timeline->n_cuts; i++)
       if (before >= timeline->cut[i].at && before <= timeline->cut[i].at)
         at = fmax(at,

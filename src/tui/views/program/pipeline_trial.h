@@ -1,4 +1,5 @@
-// What a run with values finds in a broken program: asked for by a key, answered when it is there.
+// The findings of a run with values in a broken program: asked for by a key, answered when it is
+// there.
 //
 // One tile is run with all of its slabs where that takes some seconds at most, and else with so
 // many as show what a ring can do wrong; `problem` says what it was. No key waits for it: it is
@@ -14,7 +15,7 @@
 #include "model/readings/model.h"
 #include "model/readings/time/timeline.h"
 
-// What a run with values found in a broken program.
+// The findings of a run with values in a broken program.
 typedef struct PipelineVerdict {
   const char *name, *help;  // of the breakage; NULL: nothing is broken
   BreakageId id;

@@ -139,7 +139,7 @@ Style source_class_style(char letter);
 
 // ---- rows (source_lines.c) ----------------------------------------------------------------------
 
-// What is clicked on: the name of a text, by its mode; a line, SOURCE_SPOT_LINE + the mode.
+// The target of a click: the name of a text, by its mode; a line, SOURCE_SPOT_LINE + the mode.
 enum { SOURCE_SPOT_NAME = SPOT_VIEW, SOURCE_SPOT_LINE };
 
 // By what lines are drawn: the place of the text that has the cursor.

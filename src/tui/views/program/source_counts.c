@@ -1,4 +1,4 @@
-// What a text is made of: the ribbon of its instructions in order, and how often each occurs.
+// The instructions of a text: a ribbon of them in order, and how often each occurs.
 //
 //   A LLFFFFFFFFFFFFFFFFFFFFFF…B     the ribbon, A above B at one scale
 //   B L·FFFFFFFFFFFFFFFFFFFFFF…B

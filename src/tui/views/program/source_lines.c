@@ -128,7 +128,7 @@ static void draw_pieces(Canvas *canvas, Rect area, int col, const char *text) {
   }
 }
 
-// What goes beyond either end shows it there.
+// A line that goes beyond either end shows it there.
 void source_draw_text(Canvas *canvas, Rect row, int col, const SourceLine *line, int across) {
   Rect area = row;
   rect_take_left(&area, col);

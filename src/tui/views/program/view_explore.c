@@ -1,8 +1,9 @@
 // explore: knobs on the loops they make, the worst access as a punch card, what limits the kernel.
 //
-//   ┌ nest and knobs ──────────────┬ card of the selected site ┐
-//   │ rows scroll with the cursor  │ (and lanes, when wide)    │
-//   ├ LIMIT FIT SLABS ─────────────┼ speed, origin, ladder ────┤
+//   ┌ how fast, compared with what, limited by what ───────────┐
+//   ├ nest and knobs ──────────────┬ card of the selected site ┤
+//   │ rows scroll with the cursor  │ and why it costs that     │
+//   ├ LIMIT FIT SLABS ─────────────┼ origin, ladder ───────────┤
 //   └ what the cursor is on, what one step would do, what would help ┘
 //
 // Pane 0 moves among knobs, pane 1 among the rows of the nest; the row of an access selects its
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/engine/bank_text.h"
 #include "base/str.h"
 #include "model/ir/program.h"
 #include "model/ir/role.h"
@@ -21,18 +21,17 @@
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/sector_card.h"
-#include "tui/views/memory/slab_banks.h"
 #include "tui/views/program/explore.h"
 #include "tui/views/program/tier_style.h"
 
-enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
+enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, ROOMY_ROWS = 28 };
 enum { KERNEL_COLS = 160, KERNEL_ROWS = 44 };  // of a screen that has room for its text
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW, SPOT_LESS, SPOT_MORE };
 
 // ---- layout -------------------------------------------------------------------------------------
 
 typedef struct Panes {
-  Rect nest, card, numbers, speed, text;
+  Rect headline, nest, card, numbers, speed, text;
   int split;  // column of the line between left and right; 0: there is no right
 } Panes;
 
@@ -46,7 +45,10 @@ static int left_cols(int cols) {
 
 static Panes split_panes(Rect in) {
   Panes panes = {.split = left_cols(in.cols) < in.cols ? left_cols(in.cols) : 0};
-  int text_rows = in.rows >= 36 ? 6 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
+  const bool roomy = in.rows >= ROOMY_ROWS;
+  panes.headline = rect_take_top(&in, roomy ? 2 : 1);
+  rect_take_top(&in, roomy);
+  int text_rows = in.rows >= 33 ? 5 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
   panes.text = rect_take_bottom(&in, text_rows);
   rect_take_bottom(&in, in.rows > 11);
   Rect low = rect_take_bottom(&in, in.rows > 11 ? 3 : 1);
@@ -70,6 +72,7 @@ static void explore_prepare(Session *session) {
   if (session->cols >= KERNEL_COLS && session->rows >= KERNEL_ROWS)
     explore->kernel = source_kernel(session);
   explore_explain(session->frame, session, explore);
+  explore_find_limit(session->frame, session, explore);
   session->prepared = explore;
 }
 
@@ -200,6 +203,24 @@ static int cursor_row(const Session *session) {
   return 0;
 }
 
+// The story begins with the first row: rows scroll only as far as the cursor needs.
+static int first_row(int cursor, int n, int rows) {
+  enum { BELOW = 3 };
+  int first = cursor + BELOW - rows;
+  if (first > n - rows) first = n - rows;
+  return first < 0 ? 0 : first;
+}
+
+// "+ 31 more (K)": the knobs that wait behind the picker.
+static void draw_rest(Canvas *canvas, Rect row, const Session *session) {
+  const Explore *explore = session->prepared;
+  if (explore->n_rest == 0 || row.rows == 0) return;
+  char name[KEY_PRINT_MAX];
+  const Key key = keymap_key(session->keymap, "explore", "knob");
+  canvas_printf(canvas, row, 0, TIER_COLS + 1 + explore->knob_col, STYLE_DIM, "+ %d more (%s)",
+                explore->n_rest, key == KEY_NONE ? ":knob" : key_print(key, name));
+}
+
 static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   Rect head = rect_take_top(&in, 1);
@@ -207,13 +228,7 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   canvas_text(canvas, head, 0, TIER_COLS + 1, STYLE_HEADER, "LOOPS");
   canvas_text(canvas, head, 0, TIER_COLS + 1 + explore->knob_col, STYLE_HEADER, "KNOBS");
   Rect body = in;
-  // The place of the idle knobs shows code while the cursor walks the nest, and the last change
-  // after a turn of a knob.
-  bool fresh = session->change == CHANGE_FRESH && session->now.picture->diff;
-  bool reads = explore->code.n && !fresh;
-  int n_rows =
-      (reads || fresh) && cursor_row(session) < explore->n_used ? explore->n_used : explore->n_rows;
-  int first = view_scroll(cursor_row(session), n_rows, in.rows);
+  const int n_rows = explore->n_rows, first = first_row(cursor_row(session), n_rows, in.rows);
   for (int i = 0; i < in.rows && first + i < n_rows; i++)
     draw_row(canvas, in, i, session, first + i);
   const KnobCell *here = NULL;  // drawn last: its arrows stand in its neighbours' margins
@@ -227,156 +242,21 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   }
   if (here) draw_cell(canvas, in, here->row - first, session, here);
   view_draw_more(canvas, body, first, n_rows);
-  rect_take_top(&in, n_rows - first + 1);
+  rect_take_top(&in, n_rows - first);
+  draw_rest(canvas, rect_take_top(&in, 1), session);
   explore_draw_below(canvas, in, session);
-}
-
-// ---- the card -----------------------------------------------------------------------------------
-
-static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char *collision,
-                        bool folded) {
-  if (in.rows > 0 && collision) {
-    int rows = canvas_wrap(canvas, in, STYLE_WARN, collision);
-    rect_take_top(&in, rows);
-  }
-  char phase[24], rows[64], cells[64];
-  bool shares = card_shares(map);
-  snprintf(phase, sizeof phase, "%c = %d lanes", bank_text_phase(map, 0), map->phases[0].n_lanes);
-  snprintf(rows, sizeof rows, "row = wavefront  %s",
-           folded   ? "×n = words a bank"
-           : shares ? phase
-                    : "· = idle bank");
-  snprintf(cells, sizeof cells, "0-9 a-v = lane%s%s", shares ? ", +n: n more share" : "   ",
-           shares ? "" : phase);
-  if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, rows);
-  if (in.rows > 1) canvas_text(canvas, in, 1, 0, STYLE_DIM, cells);
-}
-
-// "8 → ": what this access cost before the last change.
-static int draw_before(Canvas *canvas, Rect in, int col, const Session *session, const Site *site) {
-  const Picture *picture = session->now.picture;
-  if (!picture->has_before || session->change == CHANGE_GONE) return col;
-  int before = picture->before_wavefronts[session->site];
-  if (before < 0 || before == site->count.wavefronts) return col;
-  Style style = session->change == CHANGE_FRESH ? STYLE_CHANGED : STYLE_DIM;
-  return canvas_printf(canvas, in, 1, col, style, "%d %s ", before, canvas->ascii ? "->" : "→");
-}
-
-static void draw_card_head(Canvas *canvas, Rect in, const Session *session, const Site *site) {
-  char verdict[32];
-  Style style;
-  int n = session_site_count(session);
-  int col = canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "SITE %d/%d", site->number, n);
-  canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
-  col = 0;
-  card_verdict(&site->count, verdict, &style);
-  col = canvas_text(canvas, in, 1, col, style, verdict) + 2;
-  if (!site->count.known) return;
-  int other = session->comparing ? session_matching_site(session, session->then.picture) : -1;
-  if (other >= 0)
-    col = canvas_printf(canvas, in, 1, col, STYLE_SIDE_A, "A %d %s B ",
-                        session->then.picture->model->site[other].count.wavefronts,
-                        canvas->ascii ? "->" : "→");
-  else
-    col = draw_before(canvas, in, col, session, site);
-  col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s", site->count.wavefronts,
-                      plural_s(site->count.wavefronts));
-  if (col + snprintf(NULL, 0, ", ideal %d", site->count.ideal) <= in.cols)
-    canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", site->count.ideal);
-}
-
-// Without slabs, why they would pay; with slabs that no lane touches, who does.
-static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
-  const Program *program = session->now.picture->model->program;
-  bool slabs = program_buffer(program, ROLE_SLAB_A) || program_buffer(program, ROLE_SLAB_B);
-  canvas_text(canvas, in, 0, 0, STYLE_HEADER,
-              slabs ? "NO LANE IN SHARED MEMORY" : "NO SHARED MEMORY YET");
-  rect_take_top(&in, 2);
-  int rows =
-      canvas_wrap(canvas, in, STYLE_DIM,
-                  slabs ? "TMA writes the slabs and the tensor core reads them by descriptor, "
-                          "whole lines of 128 bytes at a time: no lane has an address, and "
-                          "there is nothing to conflict."
-                        : "Every thread reads A and B from global memory. Set STAGE to 11 and "
-                          "the block shares slabs of both; each access to them is drawn here "
-                          "as a punch card: 32 banks across, one row for every wavefront it "
-                          "costs.");
-  rect_take_top(&in, rows + 1);
-  explore_draw_kernel(canvas, in, session);
-}
-
-static void draw_global_head(Canvas *canvas, Rect in, const Session *session,
-                             const GlobalSite *site) {
-  char verdict[32];
-  Style style;
-  int col = canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "SITE %d/%d", site->number,
-                          session_site_count(session));
-  canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
-  sector_card_verdict(&site->count, verdict, &style);
-  col = canvas_text(canvas, in, 1, 0, style, verdict);
-  if (site->count.known)
-    canvas_printf(canvas, in, 1, col + 2, STYLE_TEXT, "%d sector%s, ideal %d", site->count.sectors,
-                  plural_s(site->count.sectors), site->count.ideal);
-}
-
-// Below it, where there is no slab yet, why one would pay.
-static void draw_global(Canvas *canvas, Rect in, const Session *session, const GlobalSite *site) {
-  SectorMap map;
-  sectors_map(&map, site->compiled, site->addr);
-  draw_global_head(canvas, in, session, site);
-  rect_take_top(&in, 2);
-  bool bare = session->now.picture->model->n_sites == 0;
-  const char *said = sector_card_say(session->frame, site);
-  int spare = !site->count.known ? 0 : bare && in.rows > 12 ? 8 : in.rows > 10 ? 2 : 0;
-  int rows = sector_card_draw(canvas, (Rect){in.row, in.col, in.rows - spare, in.cols}, &map);
-  if (!site->count.known) return;
-  rect_take_top(&in, rows);
-  sector_card_legend(canvas, in, &map);
-  rect_take_top(&in, 3);
-  if (bare)
-    draw_no_site(canvas, in, session);
-  else if (said && in.rows >= canvas_wrap_rows(said, in.cols))
-    canvas_wrap(canvas, in, STYLE_DIM, said);
-}
-
-static void draw_card(Canvas *canvas, Rect in, const Session *session) {
-  const Explore *explore = session->prepared;
-  const Site *site = session_site(session);
-  if (session_global(session)) {
-    draw_global(canvas, in, session, session_global(session));
-    return;
-  }
-  if (!site) {
-    draw_no_site(canvas, in, session);
-    return;
-  }
-  const BankMap *map = &session->now.picture->map[session->site];
-  draw_card_head(canvas, in, session, site);
-  rect_take_top(&in, 2);
-  int collision = explore->collision ? canvas_wrap_rows(explore->collision, in.cols) : 0;
-  int legend = 2 + collision, table = card_table_rows(in.cols);
-  bool roomy = in.rows >= CARD_ROWS_MIN + legend + table;
-  int spare = roomy ? legend + table : in.rows > 10 ? 2 : 0;
-  Rect card = {in.row, in.col, in.rows - spare, in.cols};
-  int rows = card_draw(canvas, card, map, -1);
-  int left = in.rows - rows - spare;  // rows for blank lines between the parts
-  rect_take_top(&in, rows + (roomy && left > 0));
-  draw_legend(canvas, in, map, explore->collision, card_folds(map, card.rows));
-  if (!roomy) return;
-  rect_take_top(&in, legend + (left > 1));
-  card_draw_table(canvas, in, map, site->addr);
-  rect_take_top(&in, table + 1);
-  if (in.rows > 8) slab_draw(canvas, in, site);
 }
 
 // ---- all of it ----------------------------------------------------------------------------------
 
 static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
+  const int top = panes->nest.row - in.row;
+  if (top > panes->headline.rows) canvas_hline(canvas, in, top - 1, 0, in.cols, STYLE_BORDER);
   canvas_hline(canvas, in, panes->numbers.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
   if (panes->text.row > panes->numbers.row + panes->numbers.rows)
     canvas_hline(canvas, in, panes->text.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
   if (panes->split)
-    canvas_vline(canvas, in, 0, panes->split, panes->text.row - in.row, STYLE_BORDER);
+    canvas_vline(canvas, in, top, panes->split, panes->text.row - panes->nest.row, STYLE_BORDER);
 }
 
 // A sentence goes on in the next row if there are rows for it; else each has one row, cut at its
@@ -400,11 +280,12 @@ static void draw_sentences(Canvas *canvas, Rect in, const Explore *explore) {
 static void explore_draw(Canvas *canvas, Rect in, const Session *session) {
   Panes panes = split_panes(in);
   draw_lines(canvas, in, &panes);
+  explore_draw_headline(canvas, panes.headline, session);
   draw_nest(canvas, panes.nest, session);
   explore_draw_numbers(canvas, panes.numbers, session);
   draw_sentences(canvas, panes.text, session->prepared);
   if (!panes.split) return;
-  draw_card(canvas, panes.card, session);
+  explore_draw_card(canvas, panes.card, session);
   explore_draw_speed(canvas, panes.speed, session);
 }
 
@@ -458,7 +339,7 @@ static int explore_at(const Session *session) {
 static void explore_go(Session *session, int i) {
   ViewState *state = session_view_state(session);
   if (state->pane == 0)
-    session->knob = (KnobId)i;
+    session_take_knob(session, (KnobId)i);
   else
     explore_move(session, i - state->cursor);
 }
@@ -570,6 +451,12 @@ static void change_limit(Session *session, const char *argument) {
   own->per_slab = !own->per_slab;
 }
 
+static void change_table(Session *session, const char *argument) {
+  (void)argument;
+  ExploreOwn *own = view_own(session, &explore_view);
+  own->table = !own->table;
+}
+
 static const Action actions[] = {
     {"knob-down", "Left h -", "change", "knob-up", "the knob's next value down", knob_down},
     {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
@@ -579,6 +466,7 @@ static const Action actions[] = {
     {"sweep", "w", NULL, NULL, "the knob through all its values, in the measure view", sweep},
     {"limit", "L", NULL, NULL,
      "LIMIT per 1024 multiply-adds, which compares along a ladder, or per slab", change_limit},
+    {"table", "t", NULL, NULL, "show or hide the byte address and bank of each lane", change_table},
     {"zoom", "Enter", NULL, NULL,
      "the selected access in the banks view; the lines of a loop in the source", zoom},
 };

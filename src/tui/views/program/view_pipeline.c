@@ -383,7 +383,7 @@ static void show_sequential(Session *session, const char *argument) {
   session_say(session, SAID_NOTE, "%s", own->no_beside);
 }
 
-// What was traced already comes back at once; pressed beside it, the block is traced again.
+// A block that was traced already comes back at once; pressed beside it, the block is traced again.
 static void show_measured(Session *session, const char *argument) {
   PipelineOwn *own = own_of(session);
   const bool shown = own->beside.timeline && own->beside.timeline->measured;
@@ -399,6 +399,13 @@ static void show_measured(Session *session, const char *argument) {
 static void show_checklist(Session *session, const char *argument) {
   PipelineOwn *own = own_of(session);
   own->lists = argument && *argument ? str_equal(argument, "on") : !own->lists;
+}
+
+static bool leave_list(Session *session) {
+  PipelineOwn *own = own_of(session);
+  const bool open = own->lists;
+  own->lists = false;
+  return open;
 }
 
 static void break_it(Session *session, int id) {
@@ -460,7 +467,8 @@ static bool pipeline_command(Session *session, const char *argument, Diags *diag
 
 // ---- to other views -----------------------------------------------------------------------------
 
-// What the cursor is on: a line of the checklist, or an event; NULL: neither is at a statement.
+// The statement under the cursor: of a line of the checklist, or of an event; NULL: neither is at a
+// statement.
 static const Stmt *stmt_here(Session *session) {
   const Lane *lane = lane_of(session);
   const PipelineOwn *own = own_of(session);
@@ -573,6 +581,7 @@ const ViewBody pipeline_view = {
     .command = pipeline_command,
     .poll = pipeline_poll,
     .waits = pipeline_waits,
+    .back = leave_list,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
     .estimates = false,

@@ -1,0 +1,11 @@
+// Why an access to shared memory costs what it costs, in a sentence computed from its addresses,
+// and which knob changes that.
+#pragma once
+#include "tui/session/session.h"
+
+// "Lanes are 32 bytes apart: the 8 lanes of a quarter-warp use 16 of the 32 banks, each 2 times.";
+// NULL: the access is not counted.
+const char *bank_reason(Arena *arena, const Site *site, const BankMap *map);
+// "LANES_M 8 makes it 4.": the step of one knob that lowers it most, by the trials made so far;
+// NULL: nobody conflicts, or none lowers it.
+const char *bank_remedy(Arena *arena, const Session *session, const Site *site);

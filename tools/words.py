@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Lists every string that a user can see, and names those that are not plain.
+
+  tools/words.py            file:line<TAB>string; exit status 1 when one is not plain
+  tools/words.py comments   line comments of src instead
+
+A string is one literal of C, neighbouring literals joined, of at least two words, or a text in
+data/lessons and data/ladders, or a row of the glossary. A sentence is not plain when it begins with
+Of, What, Who, That, Nor or Nobody and asks nothing, when it has "of so many", or when a screen would
+show more than 20 words of it without a stop. Strings of src outside src/tui are listed and not judged:
+most of them are texts of programs.
+"""
+import glob
+import json
+import re
+import sys
+
+FIRST = re.compile(r"(Of|What|Who|That|Nor|Nobody)\b")
+WORDS_MAX = 20
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+GAP = re.compile(r'\s*(?:\\\n\s*)?\Z')
+
+
+def strings_of_c(path):
+    """(line, text) of each run of literals; comments, includes and characters left out."""
+    text = open(path, encoding="utf-8").read()
+    blank = lambda m: re.sub(r"[^\n]", " ", m.group(0))
+    text = re.sub(r"//[^\n]*(?=\n)", lambda m: blank(m) if m.string[:m.start()].rsplit("\n", 1)[-1]
+                  .replace('\\"', "").count('"') % 2 == 0 else m.group(0), text)
+    text = re.sub(r"^#\s*include[^\n]*", blank, text, flags=re.M)
+    text = re.sub(r"'(?:[^'\\\n]|\\.)'", blank, text)
+    run, begin, end = "", 0, None
+    for m in LITERAL.finditer(text):
+        if end is not None and GAP.fullmatch(text[end:m.start()]):
+            run += m.group(1)
+        else:
+            if run:
+                yield text.count("\n", 0, begin) + 1, run
+            run, begin = m.group(1), m.start()
+        end = m.end()
+    if run:
+        yield text.count("\n", 0, begin) + 1, run
+
+
+def strings_of_json(path):
+    text = open(path, encoding="utf-8").read()
+    keys = ("title", "text", "line", "notes", "reason", "why", "question", "answer", "said", "help")
+
+    def walk(value, key=""):
+        if isinstance(value, dict):
+            for k, v in value.items():
+                yield from walk(v, k)
+        elif isinstance(value, list):
+            for v in value:
+                yield from walk(v, key)
+        elif isinstance(value, str) and key in keys:
+            yield value
+
+    for value in walk(json.loads(text)):
+        at = text.find(json.dumps(value, ensure_ascii=False)[1:25])
+        yield text.count("\n", 0, max(at, 0)) + 1, value
+
+
+def strings():
+    for path in sorted(glob.glob("src/**/*.[ch]", recursive=True) +
+                       glob.glob("src/**/*.def", recursive=True)):
+        for line, text in strings_of_c(path):
+            if re.search(r"[A-Za-z]{2,}[^A-Za-z%]+[A-Za-z]{2,}", text) and " " in text.strip():
+                yield path, line, text
+    for path in sorted(glob.glob("data/lessons/*.json") + glob.glob("data/ladders/*.json")):
+        for line, text in strings_of_json(path):
+            yield path, line, text
+    for number, row in enumerate(open("data/glossary.tsv", encoding="utf-8"), 1):
+        yield "data/glossary.tsv", number, row.rstrip("\n").split("\t")[-1]
+
+
+def sentences(text):
+    text = re.sub(r"\\n|\n", " ", text)
+    return [s.strip() for s in re.split(r"(?<=[.!?])\s+", text) if s.strip()]
+
+
+def faults(path, text):
+    """Why it is not plain; nothing where it is."""
+    if not path.startswith(("src/tui", "data")):
+        return
+    text = re.sub(r"\{[^{}]*\}", "N", text)  # a fact in a lesson is a number on the screen
+    for sentence in sentences(text):
+        if FIRST.match(sentence) and "?" not in sentence:
+            yield f"begins with {FIRST.match(sentence).group(1)}"
+        if "of so many" in sentence:
+            yield "of so many"
+        parts = re.split(r"[:;,(]\s|\s--\s|…", sentence)
+        if max(len(re.findall(r"[A-Za-z][A-Za-z'-]*", p)) for p in parts) > WORDS_MAX:
+            yield f"more than {WORDS_MAX} words without a stop"
+
+
+def comments():
+    for path in sorted(glob.glob("src/**/*.[ch]", recursive=True) +
+                       glob.glob("src/**/*.def", recursive=True)):
+        before = False
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            m = re.match(r"\s*//\s?(.*)", line)
+            if m and not before and FIRST.match(m.group(1)) and "?" not in m.group(1):
+                yield path, number, m.group(1)
+            before = bool(m)
+
+
+def main(mode):
+    bad = 0
+    if mode == "comments":
+        for path, line, text in comments():
+            print(f"{path}:{line}\t{text}")
+            bad += 1
+        return 1 if bad else 0
+    for path, line, text in strings():
+        print(f"{path}:{line}\t{text}")
+        for why in faults(path, text):
+            print(f"{path}:{line}: {why}: {text}", file=sys.stderr)
+            bad += 1
+    if bad:
+        print(f"words: {bad} strings are not plain", file=sys.stderr)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "strings"))

@@ -188,7 +188,7 @@ $(patsubst %,build/%/src/cli/record/driver_bytes.o,$(2)): build/$(1)/libcuda.so.
 $(patsubst %,build/%/src/cli/record/driver_bytes.o,$(2)): EMBED = '-DGEMMVIEW_DRIVER="build/$(1)/libcuda.so.1"'
 endef
 comma := ,
-$(eval $(call driver,driver,release asan whole tsan fuzz))
+$(eval $(call driver,driver,release asan whole tsan fuzz clang))
 $(eval $(call driver,driver-$(ARCH),$(ARCH)))
 build/driver-$(ARCH)/flags: | build/sysroot-$(ARCH)
 

@@ -196,7 +196,7 @@ static void simulate_compile(Fake *fake, const Plan *plan, int64_t id) {
 static void simulate_clock(Fake *fake, const Plan *plan, int64_t id) {
   const double ns = simulation_ns(fake->simulation, plan, 1), tflops = plan_flops(plan) / ns * 1e-3;
   const ClockNumber number = {.why_not = ns > 0 ? NULL : "no such law",
-                              .speed = {tflops, tflops, tflops}};
+                              .speed = {tflops, tflops, tflops, false}};
   Str json = str_new(fake->arena);
   clock_number_write_json(&json, &number);
   say_result(fake, id, "clock", json.text);

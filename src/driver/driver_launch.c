@@ -46,11 +46,17 @@ static bool take_extra(DriverRun *run, void **extra) {
   return true;
 }
 
+// The first parameter stands at 0, as in the text. A driver counts from where its constant bank has
+// them, in front of which it leaves room where they are aligned: a tensor map that comes first was
+// seen at 112 (driver 580).
 static bool take_params(DriverRun *run, const Call *call) {
   const int most = (int)(sizeof run->param / sizeof run->param[0]);
-  size_t offset, bytes;
+  size_t offset, bytes, first = 0;
   for (; run->n_params < most && param_at(run, call->function, run->n_params, &offset, &bytes);
        run->n_params++) {
+    if (run->n_params == 0) first = offset;
+    if (offset < first) return false;
+    offset -= first;
     if (offset > sizeof run->params || bytes > sizeof run->params - offset) return false;
     run->param[run->n_params].offset = offset;
     run->param[run->n_params].bytes = bytes;

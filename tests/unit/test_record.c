@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "capsule/capsule.h"
 #include "cli/open/open_input.h"
+#include "cli/record/record_words.h"
 #include "cli_harness.h"
 
 Suite *suite_record(void);
@@ -79,6 +80,26 @@ static int64_t json_number(const JsonValue *document, const char *key) {
 }
 
 // ---- our driver alone ---------------------------------------------------------------------------
+
+// A table's line has room for a name, not for what its templates are made of.
+START_TEST(test_names_are_shortened) {
+  static const struct {
+    const char *whole, *line;
+  } rows[] = {
+      {"add", "add"},
+      {"add<float>(float*, int)", "add<float>"},
+      {"void at::reduce<512, 1, at::Op<bool, f<g>(h)> >(at::Op<bool>)",
+       "void at::reduce<512, 1, at::Op<…> >"},
+      {"void (anonymous namespace)::softmax<float, 9>(float*)",
+       "void (anonymous namespace)::softmax<float, 9>"},
+      {"k<f(int)::{lambda()#1}>(int)", "k<f(…)::{…}>"},
+      {"odd>name", "odd>name"},
+      {"", ""},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    ck_assert_str_eq(record_short_name(arena, rows[i].whole), rows[i].line);
+}
+END_TEST
 
 START_TEST(test_driver_program_runs_and_opens) {
   if (!have("cc", "a program of the driver's functions")) return;
@@ -360,6 +381,7 @@ Suite *suite_record(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 180);
   tcase_add_loop_test(tc, test_driver_program_runs_and_opens, 0, 2);
+  tcase_add_test(tc, test_names_are_shortened);
   tcase_add_test(tc, test_other_result_differs);
   tcase_add_test(tc, test_what_is_not_answered_is_named);
   tcase_add_test(tc, test_no_such_launch_lists_what_there_is);

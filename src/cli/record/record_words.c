@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "capsule/capsule.h"
@@ -25,6 +26,20 @@ const char *record_demangled(Arena *arena, const char *symbol) {
   const char *kept = str_line(arena, text ? text : symbol);
   free(text);
   return kept;
+}
+
+// Brackets inside of brackets are left out, and so are the parameters.
+const char *record_short_name(Arena *arena, const char *name) {
+  Str out = str_new(arena);
+  int depth = 0;
+  for (const char *at = name; *at; at++) {
+    const bool opens = strchr("<({", *at), closes = strchr(">)}", *at) && depth > 0;
+    if (*at == '(' && depth == 0 && !str_starts(at, "(anonymous namespace)")) break;
+    if (closes) depth--;
+    if (depth <= 1) str_add_char(&out, *at);
+    if (opens && ++depth == 2) str_add(&out, "…");
+  }
+  return out.text;
 }
 
 static const char *extents(Arena *arena, const int32_t at[3]) {
@@ -53,7 +68,7 @@ void record_print_launches(Arena *arena, const RecordOutcome *outcome) {
     fprintf(stderr, "%9" PRIu64 "  %-14s %-10s %-8s %8d  %s%s%s\n", row->count,
             extents(arena, row->grid), extents(arena, row->block),
             row->cluster[0] ? extents(arena, row->cluster) : "-", row->smem,
-            record_demangled(arena, row->name),
+            record_short_name(arena, record_demangled(arena, row->name)),
             row->note[0]   ? ": "
             : row->has_ptx ? ""
                            : ": ",

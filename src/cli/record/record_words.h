@@ -6,5 +6,8 @@
 void record_print_launches(Arena *arena, const RecordOutcome *outcome);
 // "add<float>(float*, int)" of "_Z3addIfEvPT_i"; the name itself where nothing here takes it apart.
 const char *record_demangled(Arena *arena, const char *symbol);
+// For a line of a table: "void reduce<512, Op<…> >" of "void reduce<512, Op<bool, and_kernel>
+// >(Op)".
+const char *record_short_name(Arena *arena, const char *name);
 // The contents of a capsule, told before somebody shares it.
 void record_print_capsule(Arena *arena, const char *path);

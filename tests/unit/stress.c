@@ -23,6 +23,10 @@ int stress_count(int sampled, int whole) {
 
 bool stress_has_turn(int which, int one_in) { return which % one_in == 0 || stress_is_on(); }
 
+bool stress_has_dear_turn(int which, int one_in, int in_ci) {
+  return which % (stress_is_on() ? in_ci : one_in) == 0 || stress_is_whole();
+}
+
 void stress_add_turns(TCase *tcase, const TTest *test, int n, int one_in) {
   static int first;
   for (int i = 0; i < n; i++)

@@ -17,6 +17,8 @@ int stress_count(int sampled, int whole);
 int stress_part(int n, int one_in);
 // Whether it is this one's turn: one in so many is asked in `make test`, all are in `make stress`.
 bool stress_has_turn(int which, int one_in);
+// The same of what is dear: in CI one in `in_ci` is asked, in `make stress` and the long CI all.
+bool stress_has_dear_turn(int which, int one_in, int in_ci);
 // A test of n cases: of every so many one is asked in `make test`, of the next such test the next
 // ones, and all are in `make stress`.
 void stress_add_turns(TCase *tcase, const TTest *test, int n, int one_in);

@@ -72,7 +72,7 @@ static int ask_rung(const Ladder *ladder, const Rung *rung, int *which, int one_
     const Model *model = model_build(property_arena, &property_targets, &rung->schedule);
     const char *problem;
     if (!program_main(model->program)->n_roles) return n;
-    if (!stress_has_turn((*which)++, one_in)) continue;
+    if (!stress_has_dear_turn((*which)++, one_in, one_in)) continue;
     const Timeline *timeline =
         trial_timeline(property_arena, &property_targets, model, (BreakageId)id, &problem);
     if (!timeline) continue;

@@ -444,16 +444,24 @@ static void take_stay(Arena *arena, const KernelPlay *play, const ClockStay *sta
   take_loops(arena, play, stay, machine, out);
 }
 
-// Clocks of the kernels beside the main one: sums of parts, for example.
-static double clocks_of_others(Arena *arena, const Model *compiled, const Emission *emission,
-                               const ClockTexts *texts, const ClockMachine *machine, bool cold) {
+// Plays the kernels beside the main one, and lists all of them; the clocks of the others.
+static double take_parts(Arena *arena, const Model *compiled, const Emission *emission,
+                         const ClockTexts *texts, const ClockMachine *machine, ClockAnswer *out,
+                         bool cold) {
+  ClockedPart *part = ARENA_ARRAY(arena, ClockedPart, emission->n_kernels);
   double sum = 0;
   for (int i = 0; i < emission->n_kernels; i++) {
+    part[i] = (ClockedPart){emission->kernel[i].name, out->clocks};
     if (i == compiled->program->main_kernel) continue;
     const KernelPlay play = kernel_play(arena, compiled, emission, i, texts->text[i], 0);
-    if (!play.why_not)
-      sum += kernel_play_run(arena, &play, machine, &(PlayAsk){.cold = cold}).turn.clocks;
+    part[i].clocks.value = -1;
+    if (play.why_not) continue;
+    part[i].clocks = span_around(
+        machine, kernel_play_run(arena, &play, machine, &(PlayAsk){.cold = cold}).turn.clocks);
+    sum += part[i].clocks.value;
   }
+  out->n_parts = emission->n_kernels;
+  out->part = part;
   return sum;
 }
 
@@ -481,7 +489,7 @@ ClockAnswer clock_answer_state(Arena *arena, const Model *compiled, const Emissi
   begin_instructions(arena, &out);
   take_texts(arena, sass, &out);
   take_stay(arena, &play, &stay, &machine, &out);
-  out.others = clocks_of_others(arena, compiled, emission, texts, &machine, ask->cold);
+  out.others = take_parts(arena, compiled, emission, texts, &machine, &out, ask->cold);
   const double at_mhz = compiled->traffic.flop / (out.clocks.value + out.others) * 1e-6;
   out.power_share = ask->mhz > 0 ? 1 : power_share(compiled, at_mhz * out.mhz);
   out.mhz *= out.power_share;

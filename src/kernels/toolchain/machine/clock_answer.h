@@ -71,6 +71,13 @@ typedef struct ClockAsk {
   ClockLaunch launch;  // of a cubin
 } ClockAsk;
 
+// A kernel of a product that needs several, such as the sum over slices of K; value -1: it could
+// not be played.
+typedef struct ClockedPart {
+  const char *name;
+  ClockSpan clocks;
+} ClockedPart;
+
 typedef struct ClockAnswer {
   const char *why_not;    // a sentence where there is nothing; NULL: there is
   bool assumes_threads;   // the code declares no block size; 128 threads were played
@@ -90,7 +97,9 @@ typedef struct ClockAnswer {
   ClockedLoop *loop;
   ClockSpan clocks;  // of the kernel, launch to end
   double others;     // clocks of kernels beside the main one, which `clocks` is of
-  double tflops;     // of all of them; 0: not known
+  int n_parts;       // kernels of the launch, in their order; each one's name and clocks:
+  const ClockedPart *part;
+  double tflops;                              // of all of them; 0: not known
   double issued, lost_to[CLOCK_CAUSE_COUNT];  // of the kernel: what its clocks are made of
   ClockIf what_if[CLOCK_IFS];                 // of the kernel
   double stalls[CLOCK_CAUSE_COUNT];           // per issued instruction

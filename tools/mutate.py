@@ -27,7 +27,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COPY = os.path.join(ROOT, "build", "mutate")
 ENOUGH = 0.85
-# What make test compiles unguarded for its speed: a mutant there is compiled under the sanitizers, the rest stays fast.
+# Files that make test compiles unguarded for its speed: a mutant there is compiled under the sanitizers, the rest stays fast.
 UNGUARDED = ("src/order/", "src/ptx/run/")
 
 # One token and what it becomes.

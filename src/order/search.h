@@ -162,5 +162,5 @@ typedef struct SearchResult {
 SearchResult search_run(Search *search, const SearchOptions *options);
 // The cause in one sentence, from the root of who waits for whom, and what would cure it.
 void search_explain(Search *search, SearchResult *result);
-// What an event is, in words: "waits for full[0] phase 1".
+// An event in words: "waits for full[0] phase 1".
 const char *search_event_text(const Search *search, int process, int at);

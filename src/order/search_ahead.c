@@ -69,7 +69,7 @@ static void begin(const Search *search, SearchState *s, SearchAhead *w) {
   }
 }
 
-// Of a phase that has arrivals already what those knew is at least what is true now.
+// In a phase that has arrivals already, what those knew is at least what is true now.
 static void begin_telling(const Search *search, SearchState *s, SearchAhead *w) {
   const int n = search->n_bars;
   const OrderPhases *phases = search_phases(search, s);
@@ -83,7 +83,7 @@ static void begin_telling(const Search *search, SearchState *s, SearchAhead *w) 
 
 // ---- how far the others get ---------------------------------------------------------------------
 
-// What all who arrive know is known to who goes on behind that.
+// All that the arriving ones know is known to who goes on behind that.
 static void tell(const Search *search, SearchAhead *w, int process, int bar) {
   const int n = search->n_bars;
   for (int x = 0; x < n; x++) {

@@ -1,8 +1,8 @@
-// What would cure a deadlock: edits of the events that come of one statement, each of them tried.
+// Cures of a deadlock: edits of the events that come of one statement, each of them tried.
 //
-// Who finds that an mbarrier lacks an arrival initialises it for those that come; who finds bytes
-// missing expects those that come; who finds a circle in which nobody has arrived begins with the
-// other phase. An edit is a cure when the program with it is proved.
+// One who finds that an mbarrier lacks an arrival initialises it for those that come; who finds
+// bytes missing expects those that come; who finds a circle in which nobody has arrived begins with
+// the other phase. An edit is a cure when the program with it is proved.
 #include <stdlib.h>
 
 #include "order/search_inside.h"

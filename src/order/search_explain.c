@@ -1,9 +1,9 @@
 // A witness → its cause, told from the root of who waits for whom.
 //
-// Who stands at an mbarrier waits for those who would still arrive there; they stand somewhere
-// themselves. Following that ends at one whom nobody will let go on, or comes round in a circle.
-// The root of a circle is the mbarrier that has some of its arrivals and not all: those who are in
-// the circle have done for it what they will do.
+// A process that stands at an mbarrier waits for those who would still arrive there; they stand
+// somewhere themselves. Following that ends at one whom nobody will let go on, or comes round in a
+// circle. The root of a circle is the mbarrier that has some of its arrivals and not all: those who
+// are in the circle have done for it what they will do.
 //
 //   consumers wait for full[0] phase 0; producer, who would end it, waits for empty[0] phase 0,
 //   which expects 5 arrivals and gets 4
@@ -21,7 +21,7 @@ typedef struct Chain {
   bool circle;
 } Chain;
 
-// Who is meant: the role where several processes play it.
+// The name of a process: the role where several processes play it.
 static const char *who(const Search *s, int process) { return s->process[process].name; }
 
 // The process that would still do something for an event of another; an agent's is whoever starts
@@ -88,7 +88,7 @@ static void follow(Chain *c, int first) {
   }
 }
 
-// What an mbarrier or a barrier lacks: "which expects 5 arrivals and gets 4".
+// The lack of an mbarrier or a barrier: "which expects 5 arrivals and gets 4".
 static const char *lack(const Chain *c, int process) {
   Arena *arena = c->s->arena;
   const SearchEvent *e = search_next(c->s, c->at, process);

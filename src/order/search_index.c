@@ -1,5 +1,5 @@
-// Who concerns whom, found once: accesses that must not meet, fences and what they tell of, events
-// that no other process has to do with.
+// Pairs that concern each other, found once: accesses that must not meet, fences and what they tell
+// of, events that no other process has to do with.
 #include <string.h>
 
 #include "order/search_inside.h"
@@ -57,7 +57,8 @@ static void find_overlaps(Maker *m) {
 
 // ---- accesses -----------------------------------------------------------------------------------
 
-// What one process does at once comes one after the other, and so does what one queue does.
+// The steps that one process does at once comes one after the other, and so does what one queue
+// does.
 static bool may_meet(const Maker *m, const SearchAccess *a, const SearchAccess *b) {
   if (!(a->write || b->write) || !overlap(m, a, b)) return false;
   if (m->s->threads_apart && !a->async && !b->async) return false;

@@ -24,7 +24,7 @@ typedef struct SearchIndex {
   size_t state_bytes, bars_at, flags_at, words_at, passed_at;
 } SearchIndex;
 
-// What a state begins with; behind it come positions, phases of mbarriers, what is known of them,
+// The head of a state; behind it come positions, phases of mbarriers, what is known of them,
 // the words of fences, and who has passed barriers.
 typedef struct SearchState {
   int32_t registers[SEARCH_RANKS];  // of each block, that nobody has

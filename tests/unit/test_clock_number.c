@@ -38,7 +38,7 @@ static const CompileResult *compiled(const Plan *plan) {
   return result->ok ? result : NULL;
 }
 
-// Of an architecture that nobody measured here the facts are published ones: the number says so,
+// For an architecture that nobody measured here the facts are published ones: the number says so,
 // is wide, and never above what the data sheet promises.
 START_TEST(published_facts_are_marked) {
   static const struct {

@@ -157,7 +157,7 @@ START_TEST(every_command_has_its_help) {
     ck_assert_int_eq(run.status, CLI_OK);
     ck_assert_ptr_nonnull(strstr(run.out, command->usage));
     ck_assert_str_eq(run.err, "");
-    // What --json prints is named there, by the table that gemmview schema prints.
+    // The members of --json are named there, by the table that gemmview schema prints.
     for (int d = 0; d < cli_document_count; d++) {
       const Document *document = &cli_documents[d];
       const size_t n = strlen(command->name);

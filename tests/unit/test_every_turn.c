@@ -48,8 +48,8 @@ START_TEST(every_rung_is_proved) {
 }
 END_TEST
 
-// What a run with values of a broken program finds, of deadlocks and of races between copies, a
-// search must find too.
+// The search must find, too, each deadlock and each race between copies that a run with values of a
+// broken program finds.
 static bool is_about_order(const InterpCheck *check) {
   const Finding *worst = interp_gravest(check);
   const Stmt *stmt = worst ? worst->who.stmt : NULL;

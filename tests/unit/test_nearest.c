@@ -1,4 +1,4 @@
-// What rules say is the nearest legal value, held against every value of that knob.
+// The nearest legal value that rules say, held against every value of that knob.
 //
 // Legal schedules are drawn, one or two knobs of each set to anything, and each finding's nearest
 // value is taken at its word: with it the rule holds, and no value of the same knob that lies
@@ -69,7 +69,7 @@ static void check_none_nearer(const Schedule *from, const Target *target, const 
     for (int sign = -1; sign <= 1; sign += 2) {
       const int64_t nearer = was + sign * d;
       if (nearer == value || nearer < knob_table[knob].lo || nearer > knob_table[knob].hi) continue;
-      // Of two as near the lower one is named.
+      // The lower of two that are as near is named.
       if (d == away && sign > 0) continue;
       ck_assert_msg(!would_do(from, target, now, rule, knob, nearer),
                     "%s: %s=%lld is named, %lld is nearer\n%s", rule, knob_table[knob].name,

@@ -85,7 +85,7 @@ START_TEST(a_click_exchanges_them) {
 }
 END_TEST
 
-// What a view kept of its own between frames is not that of its pinned twin.
+// State that a view kept of its own between frames is not that of its pinned twin.
 START_TEST(the_view_at_hand_is_as_it_is_alone) {
   for (int view = 0; view < view_count; view++) {
     if (!pins_takes(view)) continue;

@@ -276,7 +276,7 @@ START_TEST(a_column_is_solved) {
   ck_assert_int_eq(best.cost.wavefronts, 10);
   ck_assert_ptr_nonnull(strstr(best.write, "t["));
   ck_assert_int_eq(recorded_cost(arena, &array, &site, 1, best.layout, &diags).wavefronts, 10);
-  // What costs the least already is left as it is.
+  // A layout that costs the least already is left as it is.
   for (int lane = 0; lane < BANK_LANES; lane++) p->addr[lane] = 4 * lane;
   ck_assert(!recorded_solve(arena, scratch, &array, "t", &site, 1).found);
 }
@@ -342,7 +342,7 @@ static SlabSite random_site(uint64_t *random, const LayoutSlab *slab) {
                     .logical = (const int32_t(*)[BANK_LANES])logical};
 }
 
-// Of one phase: what no layout that keeps `whole` bytes together can bring below, 0 where no lane
+// For one phase: what no layout that keeps `whole` bytes together can bring below, 0 where no lane
 // asks.
 static int least(const SlabSite *site, const int32_t *logical, int n, int whole, bool whole_rows) {
   int found = 0;

@@ -365,8 +365,8 @@ static BreakageId breakage_of(const char *name) {
   return BREAK_COUNT;
 }
 
-// What a search over events cannot see, wrong values and the fences of registers and of tensor
-// memory, a run with values finds, and what it finds holds in any order.
+// A search over events sees neither wrong values nor the fences of registers and of tensor memory.
+// A run with values finds them, and its findings hold in any order.
 static void look_with_values(Arena *arena, Subject *s, EveryTurn *every) {
   Diags none = diags_new(arena);
   if (!is_affordable(s, &none)) return;

@@ -18,12 +18,12 @@ typedef struct EveryGiven {
   bool json, strict;
 } EveryGiven;
 
-// Of a schedule, `breakage` put in first (BREAK_COUNT: none).
+// The question for a schedule, `breakage` put in first (BREAK_COUNT: none).
 int cli_every_order(Arena *arena, const Schedule *schedule, BreakageId breakage,
                     const EveryGiven *given, Diags *diags);
-// Of a program as it is written down, with the turns that it has.
+// The same for a program as it is written down, with the turns that it has.
 int cli_every_program(Arena *arena, const Program *program, const EveryGiven *given);
-// Of a search that has been made.
+// The same for a search that has been made.
 int cli_print_every(Arena *arena, const EveryTurn *every, const EveryGiven *given);
 // "verdict: bounded", and why, where nothing could be searched.
 int cli_print_unsearched(Arena *arena, const char *why, const EveryGiven *given);

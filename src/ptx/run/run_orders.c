@@ -231,7 +231,7 @@ static Touch *new_touch(PtxOrders *o) {
   return &o->touch[o->n_touches++];
 }
 
-// What the same event reaches next to it is one with it.
+// A place that the same event reaches next to it is one with it.
 static bool widen(PtxOrders *o, const Touch *t) {
   for (int i = o->n_touches - 1; i >= 0 && i >= o->n_touches - LOOK_BACK; i--) {
     Touch *other = &o->touch[i];

@@ -6,7 +6,7 @@
 // own, a run that did not come to its end: each is named as left out, and the verdict is then no
 // more than "bounded".
 //
-// Of memory only that counts which copies and the tensor core reach in the background, copy by
+// In memory only that counts which copies and the tensor core reach in the background, copy by
 // copy; accesses of threads among each other are races.c's, which needs no other order for them.
 #pragma once
 #include "order/search.h"

@@ -39,7 +39,7 @@ static int tensor_clocks(const Target *target) {
   return target_knows(target->bf16_tflops) ? max_int(1, (int)lround(FLOP / a_clock)) : 0;
 }
 
-// What the rows of GPUs say already, of an architecture that was not measured.
+// The facts that the rows of GPUs say already, of an architecture that was not measured.
 static void take_published(const Target *target, ClockMachine *machine) {
   enum { LANES = 32 };
   const int tensor = tensor_clocks(target);

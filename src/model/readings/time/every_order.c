@@ -161,7 +161,7 @@ static int place_of(Maker *m, const Buffer *buffer, SearchPlace p) {
   return search_part(m->s, p);
 }
 
-// Of tensor memory lanes and columns count, whosever they are; `columns` from the access's on.
+// In tensor memory lanes and columns count, whosever they are; `columns` from the access's on.
 static int tensor_place(Maker *m, const ClusterVisit *v, const Access *access, int rank,
                         int64_t columns, bool all_lanes) {
   const Buffer *buffer = access->buffer;
@@ -178,7 +178,7 @@ static int tensor_place(Maker *m, const ClusterVisit *v, const Access *access, i
   return place_of(m, buffer, p);
 }
 
-// Of one dimension of a slab: the rows of a box, the 16 bytes of a row that a lane addresses.
+// One dimension of a slab: the rows of a box, the 16 bytes of a row that a lane addresses.
 static int64_t extent_along(const Op *op, const Buffer *buffer, OpUnit unit, int d) {
   const int last = buffer->rank - 1;
   if (unit == UNIT_BOX && d >= last - 1) return op->box[d - last + 1];
@@ -187,7 +187,7 @@ static int64_t extent_along(const Op *op, const Buffer *buffer, OpUnit unit, int
 }
 
 // The first dimension of a place is the slot: 0 where there is none.
-// Of shared memory what lanes address, or a box covers; of a tile that a descriptor finds, the
+// In shared memory: what lanes address, or a box covers; of a tile that a descriptor finds, the
 // slot.
 static int shared_place(Maker *m, const ClusterVisit *v, const Access *access, OpUnit unit,
                         int rank) {
@@ -205,7 +205,7 @@ static int shared_place(Maker *m, const ClusterVisit *v, const Access *access, O
   return place_of(m, buffer, p);
 }
 
-// What one event reads, or writes, of a slot step by step is one access to all of that.
+// All that one event reads, or writes, of a slot step by step is one access to all of that.
 static bool widen(Maker *m, const SearchAccess *access) {
   for (int i = m->s->n_accesses - 1; i >= 0; i--) {
     SearchAccess *other = &m->s->access[i];

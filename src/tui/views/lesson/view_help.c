@@ -2,7 +2,7 @@
 //
 // Lines are made in `prepare`: the view one came from first, then what works everywhere, with the
 // keys that the view has left to it, then the commands of the palette, the knobs and the glossary.
-// What is typed filters them: a line stays where its keys or its words have it.
+// The typed words filter them: a line stays where its keys or its words have it.
 #include <stdio.h>
 #include <string.h>
 

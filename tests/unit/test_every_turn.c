@@ -30,7 +30,7 @@ static double own_seconds(void) {
 START_TEST(every_rung_is_proved) {
   const Ladder *ladder = property_ladder(ladders[_i]);
   for (int r = 0; r < ladder->n_rungs; r++) {
-    if (ladder->rung[r].not_built || !stress_has_turn(r, RUNGS_ONE_IN)) continue;
+    if (ladder->rung[r].not_built || !stress_has_dear_turn(r, RUNGS_ONE_IN, RUNGS_ONE_IN)) continue;
     const double began = own_seconds();
     EveryTurn every = every_turn_search(&property_targets, &ladder->rung[r].schedule, BREAK_COUNT,
                                         &(SearchOptions){0});
@@ -63,7 +63,9 @@ START_TEST(every_fault_that_hangs_is_found) {
   for (int r = 0; r < ladder->n_rungs; r++)
     for (int id = 0; id < BREAK_COUNT; id++, arena_reset(property_arena)) {
       const Rung *rung = &ladder->rung[r];
-      if (rung->not_built || !stress_has_turn(r * BREAK_COUNT + id, FAULTS_ONE_IN)) continue;
+      if (rung->not_built ||
+          !stress_has_dear_turn(r * BREAK_COUNT + id, FAULTS_ONE_IN, FAULTS_ONE_IN))
+        continue;
       if (!(breakage_seen((BreakageId)id) & SEEN_HANGS)) continue;
       EveryTurn every = every_turn_search(&property_targets, &rung->schedule, (BreakageId)id,
                                           &(SearchOptions){0});

@@ -1,5 +1,5 @@
 // The code that nvcc puts around a kernel: images and names are registered before main, and a
-// launch names the kernel by the address of its stub on the host.
+// launch names the kernel by the address of its function on the host.
 #include "driver/runtime.h"
 
 #include <stdlib.h>

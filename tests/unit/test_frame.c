@@ -13,27 +13,11 @@
 #include "tui/frame/view.h"
 #include "tui/views/places/tiles.h"
 
-static Arena *arena;
-static Diags diags;
-static Session *session;
-static Canvas *canvas;
+// Behind the others: its names are short.
+#include "screen_harness.h"
 
 static void setup(void) {
-  arena = arena_new("test");
-  diags = diags_new(arena);
-  session = explorer_open(&(SessionOptions){.ladder = "hgemm", .rung = "swizzle"}, &diags);
-  ck_assert_ptr_nonnull(session);
-  canvas = canvas_new(arena, 24, 80, false);
-  drive_frame(session, canvas);
-}
-
-static void teardown(void) {
-  explorer_close(session);
-  arena_free(arena);
-}
-
-static void keys(const char *names) {
-  ck_assert_msg(drive_keys(session, canvas, names, &diags), "%s", names);
+  screen_setup(&(SessionOptions){.ladder = "hgemm", .rung = "swizzle"}, 24, 80);
 }
 
 static bool run(const char *line) {

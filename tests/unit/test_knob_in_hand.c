@@ -12,27 +12,11 @@
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
 
-static Arena *arena;
-static Diags diags;
-static Session *session;
-static Canvas *canvas;
+// Behind the others: its names are short.
+#include "screen_harness.h"
 
 static void setup(void) {
-  arena = arena_new("test");
-  diags = diags_new(arena);
-  session = explorer_open(&(SessionOptions){.ladder = "hopper", .rung = "consumers"}, &diags);
-  ck_assert_ptr_nonnull(session);
-  canvas = canvas_new(arena, 40, 120, false);
-  drive_frame(session, canvas);
-}
-
-static void teardown(void) {
-  explorer_close(session);
-  arena_free(arena);
-}
-
-static void keys(const char *names) {
-  ck_assert_msg(drive_keys(session, canvas, names, &diags), "%s", names);
+  screen_setup(&(SessionOptions){.ladder = "hopper", .rung = "consumers"}, 40, 120);
 }
 
 static const char *row(int i) { return export_row(arena, canvas, i); }

@@ -14,27 +14,11 @@
 #include "tui/frame/pins.h"
 #include "tui/frame/view.h"
 
-static Arena *arena;
-static Diags diags;
-static Session *session;
-static Canvas *canvas;
+// Behind the others: its names are short.
+#include "screen_harness.h"
 
 static void setup(void) {
-  arena = arena_new("test");
-  diags = diags_new(arena);
-  session = explorer_open(&(SessionOptions){.ladder = "hopper", .rung = "consumers"}, &diags);
-  ck_assert_ptr_nonnull(session);
-  canvas = canvas_new(arena, 60, 200, false);
-  drive_frame(session, canvas);
-}
-
-static void teardown(void) {
-  explorer_close(session);
-  arena_free(arena);
-}
-
-static void keys(const char *names) {
-  ck_assert_msg(drive_keys(session, canvas, names, &diags), "%s", names);
+  screen_setup(&(SessionOptions){.ladder = "hopper", .rung = "consumers"}, 60, 200);
 }
 
 static bool shows(const char *text) { return strstr(export_text(arena, canvas), text) != NULL; }

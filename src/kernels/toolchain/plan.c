@@ -127,11 +127,14 @@ Plan *plan_copy(Arena *arena, const Plan *plan) {
   return copy;
 }
 
+const char *const plan_data_names[PLAN_N_DATA] = {"normal", "positive", "scaled", "cancelling"};
+
 bool plan_same_problem(const Plan *a, const Plan *b) {
   return a->m == b->m && a->n == b->n && a->k == b->k && a->operand_type == b->operand_type &&
          a->accumulate_type == b->accumulate_type && a->output_type == b->output_type &&
          a->a_col_major == b->a_col_major && a->b_col_major == b->b_col_major &&
-         a->factor_tiles == b->factor_tiles && a->heads == b->heads && a->causal == b->causal;
+         a->data == b->data && a->factor_tiles == b->factor_tiles && a->heads == b->heads &&
+         a->causal == b->causal;
 }
 
 bool plan_same_map(const PlanMap *a, const PlanMap *b) {
@@ -412,6 +415,11 @@ static const RecordField plan_fields[] = {
     TYPE_FIELD(Plan, operand_type),
     TYPE_FIELD(Plan, accumulate_type),
     TYPE_FIELD(Plan, output_type),
+    {.key = "data",
+     .kind = RECORD_CHOICE,
+     .offset = offsetof(Plan, data),
+     .names = plan_data_names,
+     .n_names = PLAN_N_DATA},
     FIELD(Plan, m, RECORD_INT64),
     FIELD(Plan, n, RECORD_INT64),
     FIELD(Plan, k, RECORD_INT64),

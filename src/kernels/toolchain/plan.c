@@ -355,6 +355,7 @@ bool plan_check(const Plan *plan, Diags *diags) {
   check_range(diags, "tile_m", plan->tile_m, 0, extent_max);
   check_range(diags, "tile_n", plan->tile_n, 0, extent_max);
   check_range(diags, "traced", plan->traced, 0, INT32_MAX);
+  check_range(diags, "main_kernel", plan->main_kernel, 0, PLAN_MAX_KERNELS - 1);
   if (!(plan->tolerance >= 0 && plan->tolerance < 1))
     diag_add(diags, "plan", "tolerance is %g; it must be 0 to 1", plan->tolerance);
   check_range(diags, "kernels", plan->n_kernels, 1, PLAN_MAX_KERNELS);
@@ -442,6 +443,7 @@ static const RecordField plan_fields[] = {
     FIELD(Plan, tile_n, RECORD_INT64),
     FIELD(Plan, traced, RECORD_INT64),
     FIELD(Plan, tolerance, RECORD_DOUBLE),
+    FIELD(Plan, main_kernel, RECORD_INT),
     {.key = "kernels",
      .kind = RECORD_ARRAY,
      .offset = offsetof(Plan, kernels),

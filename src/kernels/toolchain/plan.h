@@ -131,6 +131,7 @@ typedef struct Plan {
   int64_t tile_m, tile_n;  // the block's tile of C, for the error map; 0 = not known
   int64_t traced;          // the block whose warps write stamps, where a kernel takes them
   double tolerance;        // relative to (|A|·|B|)ij; 0 = verify.h's rule
+  int main_kernel;         // the one whose registers and blocks are told
   int n_kernels;
   PlanKernel kernels[PLAN_MAX_KERNELS];  // run in this order for one product
 } Plan;

@@ -56,6 +56,9 @@ int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
   const Atom *atom = schedule_atom_row(schedule);
   if (!atom && !v[KNOB_TMA]) return 1;
+  // Each product of parts goes through whole slabs, and the last one ends a run.
+  if (axis == KNOB_K && (v[KNOB_SPLIT_F32] || v[KNOB_PROMOTE]))
+    return schedule_tile(schedule, KNOB_K) * max64(v[KNOB_PROMOTE], 1);
   if (is_attention(schedule) && axis != KNOB_K) return 1;  // all rows run along the head dimension
   KnobId a_runs = v[KNOB_A_COL] ? KNOB_M : KNOB_K, b_runs = v[KNOB_B_COL] ? KNOB_K : KNOB_N;
   bool is_copied = v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);

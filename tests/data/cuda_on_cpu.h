@@ -247,6 +247,15 @@ void check_product(const Case *c, const In *A, const In *B, const Out *C) {
     if (((const unsigned char *)C)[-i] != 0xff) fail("something was written before C");
 }
 
+// The nearest number of 10 fraction bits, of two the one away from 0.
+static inline float round_tf32(float x) {
+  unsigned bits;
+  memcpy(&bits, &x, sizeof bits);
+  bits = (bits + 0x1000u) & ~0x1fffu;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 template <class In, class Out>
 void run_case(const Case *c, bool falling) {
   case_name = c->name;

@@ -40,24 +40,40 @@ static void add_line(Str *out, const char *line, size_t n) {
   free(copy);
 }
 
-// "tensor_map{on[0], columns, rows, matrices, box columns, box rows, swizzle}"
-static void add_map(Str *out, const EmitArg *arg) {
-  const EmitMap map = emit_arg_map(arg);
-  str_printf(out, "tensor_map{on[%d], %lld, %lld, %lld, %d, %d, %d}", arg->buffer->id,
-             (long long)map.columns, (long long)map.rows, (long long)map.matrices, map.box_columns,
-             map.box_rows, map.swizzle_bits);
+// Where a buffer is: an operand of its own, or of a matmul a place in the workspace, where those of
+// the program follow each other.
+static void add_place(Str *out, const Program *program, const Buffer *buffer) {
+  long long before = 0;
+  if (program->problem.kind == PROBLEM_ATTENTION || !buffer_is_workspace(buffer)) {
+    str_printf(out, "on[%d]", buffer->id);
+    return;
+  }
+  for (int i = 0; program->buffer[i] != buffer; i++)
+    if (buffer_is_workspace(program->buffer[i])) before += buffer_bytes(program->buffer[i]);
+  str_printf(out, "((char *)on[3] + %lld)", before);
 }
 
-static void add_call(Str *out, const EmitKernel *kernel, int index, bool attention) {
+// "tensor_map{on[0], columns, rows, matrices, box columns, box rows, swizzle}"
+static void add_map(Str *out, const Program *program, const EmitArg *arg) {
+  const EmitMap map = emit_arg_map(arg);
+  str_add(out, "tensor_map{");
+  add_place(out, program, arg->buffer);
+  str_printf(out, ", %lld, %lld, %lld, %d, %d, %d}", (long long)map.columns, (long long)map.rows,
+             (long long)map.matrices, map.box_columns, map.box_rows, map.swizzle_bits);
+}
+
+static void add_call(Str *out, const Program *program, const EmitKernel *kernel, int index) {
+  const bool attention = program->problem.kind == PROBLEM_ATTENTION;
   str_printf(out, "static void call_%d() { %s(", index, kernel->name);
   for (int i = 0; i < kernel->n_args; i++) {
     const Buffer *buffer = kernel->arg[i].buffer;
     if (i) str_add(out, ", ");
-    if (kernel->arg[i].copy)
-      add_map(out, &kernel->arg[i]);
-    else
-      str_printf(out, "(%s *)on[%d]", prelude_type_name(buffer->type),
-                 buffer->role == ROLE_PARTIAL ? 3 : buffer->id);
+    if (kernel->arg[i].copy) {
+      add_map(out, program, &kernel->arg[i]);
+      continue;
+    }
+    str_printf(out, "(%s *)", prelude_type_name(buffer->type));
+    add_place(out, program, buffer);
   }
   if (kernel->takes[LAUNCH_ALPHA]) str_printf(out, ", %s", attention ? "2.0f" : "1.0f");
   if (kernel->takes[LAUNCH_LISTS])
@@ -66,9 +82,8 @@ static void add_call(Str *out, const EmitKernel *kernel, int index, bool attenti
 }
 
 static void add_multiply(Str *out, const Emission *emission, const Program *program) {
-  const bool attention = program->problem.kind == PROBLEM_ATTENTION;
   str_add(out, "static void *const *on;\n");
-  for (int i = 0; i < emission->n_kernels; i++) add_call(out, &emission->kernel[i], i, attention);
+  for (int i = 0; i < emission->n_kernels; i++) add_call(out, program, &emission->kernel[i], i);
   str_add(out,
           "static void multiply(void *const *operands, bool falling) {\n"
           "  on = operands;\n");

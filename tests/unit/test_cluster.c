@@ -7,6 +7,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
+#include "base/whole.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -50,7 +51,9 @@ static Schedule scaled_down(const Schedule *rung) {
   } axes[] = {{KNOB_M, 3}, {KNOB_N, 3}, {KNOB_K, slots + 2}};
   for (int i = 0; i < 3; i++) {
     int64_t tile = schedule_tile(&schedule, axes[i].axis);
-    schedule_set(&schedule, axes[i].axis, axes[i].tiles * tile - tile / 2);
+    const int64_t extent = axes[i].tiles * tile - tile / 2;
+    const int64_t grain = schedule_grain(&schedule, axes[i].axis);
+    schedule_set(&schedule, axes[i].axis, max64(extent / grain, 1) * grain);
   }
   return schedule;
 }

@@ -53,6 +53,9 @@ static const struct {
      80, 0},
     {"ATOM_KIND=mma_m16n8k32_mxf8,B_COL=1,WM=2,FM=2,FN=4,BK=4,STAGE=11,LDMATRIX=1,SCALE_WORDS=1",
      120, 0},
+    {"SPLIT_F32=6xbf16,PROMOTE=2,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,BK=4,STAGE=11,TMA=1,"
+     "SWIZZLE=3",
+     90, 90},
     {"ATOM_KIND=mma_m16n8k64_nvfp4,B_COL=1,WM=2,FM=2,FN=4,BK=2,STAGE=11,LDMATRIX=1", 120, 0},
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "model/interp/breakage.h"
-#include "model/readings/cost/sum_error.h"
+#include "model/schedules/sum_error.h"
 #include "model/words/formats.h"
 #include "model/words/split.h"
 #include "property.h"

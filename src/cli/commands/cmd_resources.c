@@ -25,7 +25,7 @@
 #include "model/ir/program.h"
 #include "model/readings/cost/cost_form.h"
 #include "model/readings/cost/site_json.h"
-#include "model/readings/cost/sum_error.h"
+#include "model/schedules/sum_error.h"
 
 static const KernelResources *compiled_kernel(const Compiled *c, int kernel) {
   const CompileResult *cubin = c->answer->cubin;

@@ -4,7 +4,7 @@
 // one after the other 26.
 #include "base/str.h"
 #include "model/lessons/fact_compute.h"
-#include "model/readings/cost/sum_error.h"
+#include "model/schedules/sum_error.h"
 
 enum { CELLS = 128 };
 

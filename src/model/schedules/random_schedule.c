@@ -571,8 +571,9 @@ static void draw_elect(uint64_t state, Schedule *schedule) {
   if (issues) schedule->value[KNOB_ELECT] = random_between(&state, 0, 3) > 0;
 }
 
-// One staged product in eight whose atom multiplies a type of parts is one of f32 that is split, and
-// one in four of those whose slabs are waited for is promoted. The draws that follow are the same.
+// One staged product in eight whose atom multiplies a type of parts is one of f32 that is split,
+// and one in four of those whose slabs are waited for is promoted. The draws that follow are the
+// same.
 static void draw_parts(uint64_t state, Schedule *schedule) {
   int64_t *v = schedule->value;
   const Atom *atom = schedule_atom_row(schedule);

@@ -48,8 +48,8 @@ static Kernel split_kernel(Program *program, const Product *product, int operand
   const Problem *problem = &program->problem;
   Buffer *given = program_buffer(program, product->operand[operand].given);
   Buffer *parts = program_buffer(program, product->operand[operand].global);
-  Buffer *x = flat_registers(program, names[operand][0], ROLE_TEMP, ELEMENTS, knob);
   Buffer *part = flat_registers(program, names[operand][1], ROLE_PART, ELEMENTS, knob);
+  Buffer *x = flat_registers(program, names[operand][0], ROLE_TEMP, ELEMENTS, knob);
   const int fast = buffer_fast_dimension(given), slow = 1 - fast;
   const Flat flat = flat_cells(program, given->dim[slow], given->dim[fast], ELEMENTS);
   const Expr *idx[2];

@@ -1,4 +1,4 @@
-#include "model/readings/cost/sum_error.h"
+#include "model/schedules/sum_error.h"
 
 #include <math.h>
 #include <string.h>
@@ -179,5 +179,5 @@ SumErrors sum_errors(Arena *scratch, const Schedule *schedule) {
   return both;
 }
 
-#define FORM_FILE "model/readings/cost/sum_error.form"
+#define FORM_FILE "model/schedules/sum_error.form"
 #include "base/form_make.h"

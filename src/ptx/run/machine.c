@@ -236,6 +236,7 @@ static void start_cluster(PtxMachine *m, const int block[3]) {
     start_block(m, &m->blocks[rank]);
   }
   for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warps[i]);
+  if (m->module->begin) m->module->begin(m);
 }
 
 // Runs each warp for a while; false when none could. `*idle`: whether all asked in vain.

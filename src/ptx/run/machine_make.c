@@ -216,7 +216,7 @@ static bool make_memory(PtxMachine *m, Diags *diags) {
 PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
                             const PtxLaunch *launch, Diags *diags) {
   const PtxSharedPlace place = ptx_place_shared(arena, module, (int)(kernel - module->functions));
-  if (!check_launch(kernel, launch, place.end, diags)) return NULL;
+  if (!check_launch(kernel, launch, place.end - module->reserved_smem, diags)) return NULL;
   PtxMachine *m = ARENA_NEW(arena, PtxMachine);
   m->place = place;
   m->arena = arena;

@@ -1,0 +1,389 @@
+// Line → row of mc_op.def → operands in the frame → PTX.
+#include <string.h>
+
+#include "base/str.h"
+#include "machine/mc_code.h"
+
+enum { ZERO = ~PTX_SPECIAL_zero, SINK = ~PTX_SPECIAL_sink };
+
+static bool is_letter(char c, const char *of) { return c && strchr(of, c); }
+static bool writes(char letter) { return is_letter(letter, "dpb"); }
+
+PtxArg mc_fixed(McPlan *plan, McFixed value) {
+  for (int i = 0; i < plan->n_fixed; i++) {
+    const McFixed *f = &plan->fixed[i];
+    if (f->is_number == value.is_number && f->bank == value.bank && f->value == value.value)
+      return MC_FRAME_K + i;
+  }
+  if (plan->n_fixed == plan->cap_fixed) {
+    const int capacity = 2 * plan->cap_fixed + 32;
+    McFixed *larger = ARENA_ARRAY(plan->arena, McFixed, capacity);
+    if (plan->n_fixed) memcpy(larger, plan->fixed, sizeof *larger * (size_t)plan->n_fixed);
+    plan->fixed = larger;
+    plan->cap_fixed = capacity;
+  }
+  plan->fixed[plan->n_fixed] = value;
+  return MC_FRAME_K + plan->n_fixed++;
+}
+
+// ---- the row ------------------------------------------------------------------------------------
+
+static bool has_needs(const McLine *line, const char *needs) {
+  for (const char *at = needs; *at;) {
+    const int n = (int)strcspn(at, " ");
+    bool found = false;
+    for (int i = 0; i < line->n_words; i++)
+      found |= line->words[i].length == n && strncmp(line->words[i].text, at, (size_t)n) == 0;
+    if (!found) return false;
+    at += n;
+    at += strspn(at, " ");
+  }
+  return true;
+}
+
+static bool takes(const McOp *op, const McWord *word, const char *text, int length) {
+  if (mc_listed(op->needs, text, length)) return true;
+  if (!word) return false;
+  return str_equal(word->class, "HINT") ||
+         mc_listed(op->takes, word->class, (int)strlen(word->class));
+}
+
+static const McOp *find_row(McPlan *plan, const McLine *line, const char **why) {
+  const McOp *row = NULL;
+  bool known = false;
+  for (int i = 0; i < mc_op_count && !row; i++) {
+    if (!str_equal(mc_ops[i].name, line->name)) continue;
+    known = true;
+    if (has_needs(line, mc_ops[i].needs)) row = &mc_ops[i];
+  }
+  if (!row) {
+    *why = arena_printf(plan->arena, "%s is not run here: %s", line->name,
+                        known ? "not in this form" : "the instruction is not known");
+    return NULL;
+  }
+  for (int i = 0; i < line->n_words; i++) {
+    if (takes(row, line->words[i].word, line->words[i].text, line->words[i].length)) continue;
+    *why = arena_printf(plan->arena, "%s is not run here: .%.*s is not known of it", line->name,
+                        line->words[i].length, line->words[i].text);
+    return NULL;
+  }
+  return row;
+}
+
+// ---- operands -----------------------------------------------------------------------------------
+
+// Registers that a load or store moves for each lane.
+static int width_of(const McLine *line) {
+  const McWord *word = mc_word_of(line, "WIDTH");
+  if (!word) return 1;
+  return str_equal(word->name, "64") ? 2 : 4;
+}
+
+static int count_of(const McLine *line, char letter, char behind) {
+  if (is_letter(letter, "gl")) return 2;
+  if (behind == 'w') return width_of(line);
+  return behind >= '2' && behind <= '9' ? behind - '0' : 1;
+}
+
+static bool fits(char letter, const McRead *read) {
+  switch (letter) {
+    case 'd':
+      return read->kind == MC_REGISTER || read->kind == MC_BARRIER;
+    case 'p':
+    case 'q':
+      return read->kind == MC_PREDICATE;
+    case 'b':
+      return read->kind == MC_BARRIER;
+    case 'a':
+    case 't':
+    case 'k':
+      return read->kind == MC_ADDRESS;
+    case 'c':
+      return read->kind == MC_CONSTANT;
+    case 'i':
+      return read->kind == MC_NUMBER;
+    case 'x':
+      return read->kind == MC_SPECIAL;
+    case 'j':
+      return read->kind == MC_LABEL || read->kind == MC_NUMBER;
+    default:
+      return read->kind == MC_REGISTER || read->kind == MC_NUMBER || read->kind == MC_CONSTANT ||
+             read->kind == MC_BARRIER;
+  }
+}
+
+static PtxArg register_arg(const McRead *read, int k, bool written) {
+  const bool none = read->number == (read->is_uniform ? MC_URZ : MC_RZ);
+  if (read->kind == MC_BARRIER) return MC_FRAME_B + read->number;
+  if (none) return written ? SINK : ZERO;
+  return (read->is_uniform ? MC_FRAME_UR : MC_FRAME_R) + read->number + k;
+}
+
+static bool too_far(const McRead *read, int n) {
+  if (read->kind != MC_REGISTER || n == 1) return false;
+  const int none = read->is_uniform ? MC_URZ : MC_RZ;
+  return read->number != none && read->number + n > none;
+}
+
+// A number that a float operand has stands in bits 32 to 63 as it is; of one of 64 bits that is the
+// upper half.
+static int64_t number_of(const McRead *read, char letter, int k, uint64_t low) {
+  if (is_letter(letter, "fh")) return (int64_t)(low >> 32);
+  if (letter == 'g') return k ? (int64_t)(low >> 32) : 0;
+  if (read->is_float && !read->value) return (int64_t)(low >> 32);
+  return k ? read->value >> 63 & 0xffffffff : read->value & 0xffffffff;
+}
+
+static void settle_signs(McOperand *out, const McRead *read, char letter) {
+  enum { SIGN = 1u << 31, SIGNS = 0x80008000u };
+  out->keep = ~0u;
+  out->flip = read->inverted ? ~0u : 0;
+  if (is_letter(letter, "fgh") && read->kind != MC_NUMBER) {
+    const uint32_t sign = letter == 'h' ? SIGNS : SIGN;
+    if (read->absolute) out->keep = ~sign;
+    if (read->negated) out->flip = sign;
+  } else if (read->negated && read->kind != MC_NUMBER) {
+    out->flip = ~0u;
+    out->add = 1;
+  }
+}
+
+static const char *settle(McPlan *plan, const McLine *line, const McRead *read, char letter,
+                          char behind, uint64_t low, McOperand *out) {
+  *out = (McOperand){.letter = letter, .present = true, .read = read, .negated = read->negated};
+  out->n = count_of(line, letter, behind);
+  if (is_letter(letter, "pq")) {
+    out->arg[0] = (read->is_uniform ? MC_FRAME_UP : MC_FRAME_P) + read->number;
+    return NULL;
+  }
+  if (is_letter(letter, "atkcixj")) return NULL;
+  if (read->absolute && is_letter(letter, "sl")) return "the absolute value of a whole number";
+  if (too_far(read, out->n)) return "its registers end behind the last one";
+  for (int k = 0; k < out->n; k++) {
+    if (read->kind == MC_REGISTER || read->kind == MC_BARRIER)
+      out->arg[k] = register_arg(read, k, writes(letter));
+    else if (read->kind == MC_NUMBER)
+      out->arg[k] = mc_fixed(plan, (McFixed){true, 0, number_of(read, letter, k, low)});
+    else if (read->number == MC_NO_REGISTER && read->uniform == MC_NO_REGISTER)
+      out->arg[k] = mc_fixed(plan, (McFixed){false, read->bank, read->value + 4 * k});
+    else
+      return "an operand in a constant bank by a register";
+  }
+  settle_signs(out, read, letter);
+  return NULL;
+}
+
+// Operands in the order of the row; what may be missing is taken where its kind is there.
+static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *line, uint64_t low,
+                                   McStep *out) {
+  int at = 0, needed = 0;
+  for (const char *c = op->operands; *c; c += strcspn(c, " "), c += strspn(c, " "))
+    needed += !memchr(c, '?', strcspn(c, " "));
+  int spare = line->n - needed;
+  for (const char *c = op->operands; *c; c += strcspn(c, " "), c += strspn(c, " ")) {
+    const bool may_miss = memchr(c, '?', strcspn(c, " "));
+    McOperand *operand = &out->operands[out->n++];
+    *operand = (McOperand){.letter = *c};
+    const bool fit = at < line->n && fits(*c, &line->operands[at]);
+    if (may_miss && (!fit || spare <= 0)) continue;
+    if (!fit) return "its operands are not those that are known";
+    spare -= may_miss;
+    const char *why = settle(plan, line, &line->operands[at++], *c, c[1], low, operand);
+    if (why) return why;
+  }
+  return at < line->n ? "it has more operands than are known" : NULL;
+}
+
+// ---- what goes through T ------------------------------------------------------------------------
+
+static PtxArg address_arg(const McRead *read, int k) {
+  if (read->number == MC_NO_REGISTER || read->number == MC_RZ) return ZERO;
+  return MC_FRAME_R + read->number + k;
+}
+static PtxArg uniform_arg(const McRead *read, int k) {
+  if (read->uniform == MC_NO_REGISTER || read->uniform == MC_URZ) return ZERO;
+  return MC_FRAME_UR + read->uniform + k;
+}
+
+static McGather *add_gather(McStep *out, McGatherKind kind) {
+  McGather *g = &out->gathers[out->n_gathers];
+  *g = (McGather){.kind = kind,
+                  .t = out->n_gathers++,
+                  .low = ZERO,
+                  .high = ZERO,
+                  .uniform = ZERO,
+                  .uniform_high = ZERO,
+                  .scale = 1,
+                  .keep = ~UINT64_C(0)};
+  return g;
+}
+
+static int gather_address(McStep *out, const McOperand *o) {
+  const McRead *read = o->read;
+  McGather *g = add_gather(out, o->letter == 'a' ? MC_GATHER_ADDRESS : MC_GATHER_SHARED);
+  g->low = address_arg(read, 0);
+  if (o->letter == 'a' && read->is_wide) g->high = address_arg(read, 1);
+  g->uniform = uniform_arg(read, 0);
+  if (o->letter == 'a' && (read->uniform_is_wide || !read->is_wide))
+    g->uniform_high = uniform_arg(read, 1);
+  g->scale = read->scale ? read->scale : 1;
+  g->offset = read->value;
+  return g->t;
+}
+
+static int gather_value(McStep *out, const McOperand *o) {
+  const McGatherKind kind = o->read->half ? MC_GATHER_HALVES : MC_GATHER_32;
+  McGather *g = add_gather(out, o->n == 2 ? MC_GATHER_64 : kind);
+  g->half = o->read->half;
+  g->low = o->arg[0];
+  g->keep = o->n == 2 ? UINT64_C(0xffffffff) | (uint64_t)o->keep << 32 : o->keep;
+  g->flip = o->n == 2 ? (uint64_t)o->flip << 32 : o->flip;
+  g->add = o->add;
+  if (o->n == 2) g->high = o->arg[1];
+  return g->t;
+}
+
+// ---- PTX ----------------------------------------------------------------------------------------
+
+static const char *arg_text(Arena *arena, PtxArg arg) {
+  if (arg == ZERO) return "%gemmview_zero";
+  if (arg == SINK) return "%gemmview_sink";
+  if (arg >= MC_FRAME_K) return arena_printf(arena, "K%d", arg - MC_FRAME_K);
+  if (arg >= MC_FRAME_T) return arena_printf(arena, "T%d", arg - MC_FRAME_T);
+  if (arg >= MC_FRAME_B) return arena_printf(arena, "B%d", arg - MC_FRAME_B);
+  return arg >= MC_FRAME_UR ? arena_printf(arena, "UR%d", arg - MC_FRAME_UR)
+                            : arena_printf(arena, "R%d", arg);
+}
+
+static const char *list_text(Arena *arena, const McOperand *o) {
+  if (o->n == 1) return arg_text(arena, o->arg[0]);
+  Str out = str_new(arena);
+  for (int k = 0; k < o->n; k++)
+    str_printf(&out, "%s%s", k ? ", " : "{", arg_text(arena, o->arg[k]));
+  str_add(&out, "}");
+  return out.text;
+}
+
+static const struct {
+  const char *name, *ptx;
+} specials[] = {
+    {"SR_TID.X", "%tid.x"},
+    {"SR_TID.Y", "%tid.y"},
+    {"SR_TID.Z", "%tid.z"},
+    {"SR_CTAID.X", "%ctaid.x"},
+    {"SR_CTAID.Y", "%ctaid.y"},
+    {"SR_CTAID.Z", "%ctaid.z"},
+    {"SR_NTID.X", "%ntid.x"},
+    {"SR_LANEID", "%laneid"},
+    {"SR_CgaCtaId", "%cluster_ctarank"},
+    {"SR_EQMASK", "%lanemask_eq"},
+    {"SR_LTMASK", "%lanemask_lt"},
+    {"SR_LEMASK", "%lanemask_le"},
+    {"SR_GTMASK", "%lanemask_gt"},
+    {"SR_GEMASK", "%lanemask_ge"},
+    {"SR_VIRTUALSMID", "%smid"},
+    {"SR_VIRTID", "%smid"},
+    {"SR_CLOCKLO", "%clock"},
+    {"SR_CLOCKHI", "%clock_hi"},
+    {"SR_GLOBALTIMERLO", "%globaltimer_lo"},
+    {"SR_GLOBALTIMERHI", "%globaltimer_hi"},
+    {"SR_NCTAID.X", "%nctaid.x"},
+    {"SR_CLUSTERID.X", "%clusterid.x"},
+    {"SR_CgaSize", "%cluster_nctarank"},
+    {"SR_SWINHI", "0x1007a00"},  // the upper half of PTX_SHARED_WINDOW
+    {"SRZ", "%gemmview_zero"},
+};
+
+static const char *special_text(const McRead *read) {
+  for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
+    if (str_equal(specials[i].name, read->text)) return specials[i].ptx;
+  return NULL;
+}
+
+// Of an operand that is written or read; NULL: there is no such special register.
+static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
+  Arena *arena = plan->arena;
+  const bool gathers = o->keep != ~0u || o->flip || o->add || is_letter(o->letter, "gl") ||
+                       (o->read && o->read->half);
+  if (is_letter(o->letter, "pq"))
+    return arena_printf(arena, "%s%s%d", o->negated ? "!" : "",
+                        o->arg[0] >= MC_FRAME_UP ? "UP" : "P",
+                        o->arg[0] % MC_FRAME_UP);
+  if (o->letter == 'x') return special_text(o->read);
+  if (o->letter == 'i') return arena_printf(arena, "%lld", (long long)o->read->value);
+  if (is_letter(o->letter, "atk")) return arena_printf(arena, "T%d", gather_address(out, o));
+  if (o->letter == 'd' && o->n == 2 && !mc_listed(out->op->takes, "WIDTH", 5)) {
+    McScatter *s = &out->scatters[out->n_scatters++];
+    *s = (McScatter){MC_TEMPORARIES - 1, o->arg[0], o->arg[1]};
+    return arena_printf(arena, "T%d", s->t);
+  }
+  if (writes(o->letter) || !gathers) return list_text(arena, o);
+  return arena_printf(arena, "T%d", gather_value(out, o));
+}
+
+// {CLASS} or {CLASS:else}.
+static const char *word_text(Arena *arena, const McLine *line, const char *at, size_t n) {
+  const char *colon = memchr(at, ':', n);
+  const char *class = arena_strndup(arena, at, colon ? (size_t)(colon - at) : n);
+  const McWord *word = mc_word_of(line, class);
+  if (word) return word->ptx;
+  return colon ? arena_strndup(arena, colon + 1, n - (size_t)(colon + 1 - at)) : "";
+}
+
+// An operand that is missing goes with the comma in front of it.
+static const char *write_as(McPlan *plan, const McLine *line, McStep *out, const char **why) {
+  Str text = str_new(plan->arena);
+  for (const char *c = out->op->as; *c; c++) {
+    if (*c == '{' && c[1] >= 'A' && c[1] <= 'Z') {
+      const size_t n = strcspn(c + 1, "}");
+      str_add(&text, word_text(plan->arena, line, c + 1, n));
+      c += n + 1;
+      continue;
+    }
+    if (c[0] == ',' && c[1] == ' ' && c[2] == '$' && !out->operands[c[3] - '0'].present) {
+      c += 3;
+      continue;
+    }
+    if (*c != '$') {
+      str_printf(&text, "%c", *c);
+      continue;
+    }
+    const char *operand = operand_text(plan, out, &out->operands[*++c - '0']);
+    if (!operand) {
+      *why = arena_printf(plan->arena, "%s is not run here: the special register is not known",
+                          line->name);
+      return NULL;
+    }
+    str_add(&text, operand);
+  }
+  return text.text;
+}
+
+static bool is_uniform(const McStep *out) {
+  for (int i = 0; i < out->n; i++) {
+    const McOperand *o = &out->operands[i];
+    if (!o->present || !is_letter(o->letter, "dp")) continue;
+    if (o->letter == 'd' && o->read->is_uniform) return true;
+    if (o->letter == 'p' && o->read->is_uniform && o->read->number != MC_PT) return true;
+  }
+  return false;
+}
+
+const char *mc_plan(McPlan *plan, const McLine *line, uint64_t low, uint64_t high, McStep *out,
+                    const char **why) {
+  *out = (McStep){.low = low, .high = high};
+  out->op = find_row(plan, line, why);
+  if (!out->op) return NULL;
+  for (int i = 0; i < line->n_words; i++)
+    if (line->words[i].word) {
+      const int id = (int)(line->words[i].word - mc_words);
+      out->words[id / 64] |= UINT64_C(1) << (id % 64);
+    }
+  const char *sentence = settle_operands(plan, out->op, line, low, out);
+  if (sentence) {
+    *why = arena_printf(plan->arena, "%s is not run here: %s", line->name, sentence);
+    return NULL;
+  }
+  out->is_uniform = is_uniform(out);
+  return out->op->as ? write_as(plan, line, out, why) : "";
+}

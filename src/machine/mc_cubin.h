@@ -1,6 +1,7 @@
 // What a cubin says of its kernels beside their code: parameters, shared memory, constant banks.
 //
-//   .nv.info.KERNEL   attribute 0x17: number, offset and size of a parameter; 0x0a: where parameters
+//   .nv.info.KERNEL   attribute 0x17: number, offset and size of a parameter; 0x0a: where
+//   parameters
 //                     begin in bank 0; 0x05, 0x10: threads; 0x3d: blocks of a cluster
 //   .nv.info          0x12: stack of a thread, by the kernel's symbol
 //

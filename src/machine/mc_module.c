@@ -1,12 +1,13 @@
-// Listing → PTX text of one line for each instruction → module → what is run by functions of our own.
+// Listing → PTX text of one line for each instruction → module → what is run by functions of our
+// own.
 //
 //   000: L0:  mov.b32 R1, K0;                      LDC R1, c[0x0][0x28]     (its own function)
 //   010:      mov.b32 R9, %tid.x;                  S2R R9, SR_TID.X
 //   0f0:      @!P0 bra L30;                        @!P0 BRA `(.L_x_0)
 //
-// The text is read by the reader for PTX: it finds basic blocks, checks numbers of registers and lays
-// out tiles of tensor cores. An instruction with a function of its own is a mov there, and gets its
-// function and operands behind the reading.
+// The text is read by the reader for PTX: it finds basic blocks, checks numbers of registers and
+// lays out tiles of tensor cores. An instruction with a function of its own is a mov there, and
+// gets its function and operands behind the reading.
 #include "machine/mc_module.h"
 
 #include <string.h>
@@ -88,7 +89,8 @@ static void plan_one(Builder *b, int at, const char *text) {
   b->lines[at] = line;
   const char *why = mc_read(b->arena, text, line);
   if (why) {
-    refuse(b, at, arena_printf(b->arena, "%s is not run here: %s", line->name ? line->name : "?", why));
+    refuse(b, at,
+           arena_printf(b->arena, "%s is not run here: %s", line->name ? line->name : "?", why));
     return;
   }
   if (line->has_guard && line->guard == MC_PT && line->guard_not) {
@@ -203,7 +205,7 @@ static void give_groups(PtxModule *module, const McStep *step, PtxInst *i, int *
     *group = (PtxGroup){.kind = PTX_GROUP_SINK, .at = *at};
     if (!o->present) continue;
     group->written = o->letter == 'd' || o->letter == 'p';
-    if (is_pred || strchr("dsfhgl", o->letter)) {
+    if (is_pred || strchr("dsrfhgl", o->letter)) {
       group->kind = is_pred ? PTX_GROUP_PRED : PTX_GROUP_VALUE;
       group->n = is_pred ? 1 : o->n;
       for (int k = 0; k < group->n; k++) module->args[(*at)++] = o->arg[k];

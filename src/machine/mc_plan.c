@@ -104,6 +104,8 @@ static bool fits(char letter, const McRead *read) {
       return read->kind == MC_NUMBER;
     case 'x':
       return read->kind == MC_SPECIAL;
+    case 'r':
+      return read->kind == MC_REGISTER || read->kind == MC_CONSTANT;
     case 'j':
       return read->kind == MC_LABEL || read->kind == MC_NUMBER;
     default:
@@ -307,8 +309,7 @@ static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
                        (o->read && o->read->half);
   if (is_letter(o->letter, "pq"))
     return arena_printf(arena, "%s%s%d", o->negated ? "!" : "",
-                        o->arg[0] >= MC_FRAME_UP ? "UP" : "P",
-                        o->arg[0] % MC_FRAME_UP);
+                        o->arg[0] >= MC_FRAME_UP ? "UP" : "P", o->arg[0] % MC_FRAME_UP);
   if (o->letter == 'x') return special_text(o->read);
   if (o->letter == 'i') return arena_printf(arena, "%lld", (long long)o->read->value);
   if (is_letter(o->letter, "atk")) return arena_printf(arena, "T%d", gather_address(out, o));

@@ -79,7 +79,8 @@ static const char *read_suffixes(const char *at, McRead *out, bool *known) {
       out->half = 2;
     else if (word[0] == 'X' && is_digit(word[1]))
       out->scale = atoi(word + 1);
-    else if (!(n == 5 && strncmp(word, "reuse", n) == 0) && !(n == 3 && strncmp(word, "U32", n) == 0))
+    else if (!(n == 5 && strncmp(word, "reuse", n) == 0) &&
+             !(n == 3 && strncmp(word, "U32", n) == 0))
       *known = false;
     at = word + n;
   }

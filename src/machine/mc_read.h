@@ -2,8 +2,8 @@
 //
 //   @!P0 LDG.E.128.CONSTANT R4, desc[UR6][R2.64+0x10]
 //
-// has the guard !P0, the name "LDG", the modifiers E, 128 and CONSTANT, and two operands: R4, and an
-// address of the pair R2 and the number 16.
+// has the guard !P0, the name "LDG", the modifiers E, 128 and CONSTANT, and two operands: R4, and
+// an address of the pair R2 and the number 16.
 #pragma once
 #include "base/arena.h"
 #include "machine/mc_isa.h"
@@ -24,9 +24,9 @@ enum { MC_RZ = 255, MC_URZ = 63, MC_PT = 7, MC_NO_REGISTER = -1 };
 
 typedef struct McRead {
   McKind kind;
-  bool is_uniform;  // UR4, UP0
-  int number;       // RZ, URZ, PT are 255, 63, 7; MC_NO_REGISTER: there is none
-  int uniform;      // of an address; MC_NO_REGISTER
+  bool is_uniform;                // UR4, UP0
+  int number;                     // RZ, URZ, PT are 255, 63, 7; MC_NO_REGISTER: there is none
+  int uniform;                    // of an address; MC_NO_REGISTER
   bool uniform_is_wide, is_wide;  // .64
   int scale;                      // of the register of an address: 4 of [R5.X4]
   int bank;

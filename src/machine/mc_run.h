@@ -1,5 +1,5 @@
-// The inside of the functions of mc_op.def. An operand is 32 numbers, one for each lane; what it does
-// to them stands beside it.
+// The inside of the functions of mc_op.def. An operand is 32 numbers, one for each lane; what it
+// does to them stands beside it.
 #pragma once
 #include "machine/mc_code.h"
 #include "ptx/run/run.h"

@@ -71,8 +71,8 @@ static void gather(PtxWarp *w, const McGather *g, uint32_t mask) {
       T[l] = (low[l] * (uint64_t)g->scale + uniform[l] + (uint64_t)g->offset) & 0xffffff;
       break;
   }
-  w->frame_taint[MC_FRAME_T + g->t] =
-      data_of(w, g->low) | data_of(w, g->high) | data_of(w, g->uniform) | data_of(w, g->uniform_high);
+  w->frame_taint[MC_FRAME_T + g->t] = data_of(w, g->low) | data_of(w, g->high) |
+                                      data_of(w, g->uniform) | data_of(w, g->uniform_high);
 }
 
 static void scatter(PtxWarp *w, const McScatter *s, uint32_t mask) {

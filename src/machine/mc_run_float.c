@@ -112,8 +112,8 @@ void mc_run_hmnmx2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
     uint32_t out = 0;
     for (int k = 0; k < 2; k++) {
       const float a = (float)half_at(i, 1, A, l, k), b = (float)half_at(i, 2, B, l, k);
-      const bool nan = (isnan(a) && isnan(b)) ||
-                       (mc_has(i->machine, MC_W_IS_NAN) && (isnan(a) || isnan(b)));
+      const bool nan =
+          (isnan(a) && isnan(b)) || (mc_has(i->machine, MC_W_IS_NAN) && (isnan(a) || isnan(b)));
       const uint32_t bits =
           nan ? (uint32_t)format->nan
               : (uint32_t)ptx_float_round(format, (long double)extreme(lane_of(q, l), a, b),
@@ -127,14 +127,17 @@ void mc_run_hmnmx2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 static bool holds(const McStep *s, double a, double b) {
   if (isnan(a) || isnan(b))
     return mc_has(s, MC_W_LTU) || mc_has(s, MC_W_LEU) || mc_has(s, MC_W_GTU) ||
-           mc_has(s, MC_W_GEU) || mc_has(s, MC_W_EQU) || mc_has(s, MC_W_NEU) || mc_has(s, MC_W_IS_NAN);
+           mc_has(s, MC_W_GEU) || mc_has(s, MC_W_EQU) || mc_has(s, MC_W_NEU) ||
+           mc_has(s, MC_W_IS_NAN);
   if (mc_has(s, MC_W_NUM)) return true;
   if (a == b)
     return mc_has(s, MC_W_EQ) || mc_has(s, MC_W_EQU) || mc_has(s, MC_W_LE) || mc_has(s, MC_W_LEU) ||
            mc_has(s, MC_W_GE) || mc_has(s, MC_W_GEU);
   if (mc_has(s, MC_W_NE) || mc_has(s, MC_W_NEU)) return true;
-  return a < b ? mc_has(s, MC_W_LT) || mc_has(s, MC_W_LTU) || mc_has(s, MC_W_LE) || mc_has(s, MC_W_LEU)
-               : mc_has(s, MC_W_GT) || mc_has(s, MC_W_GTU) || mc_has(s, MC_W_GE) || mc_has(s, MC_W_GEU);
+  return a < b ? mc_has(s, MC_W_LT) || mc_has(s, MC_W_LTU) || mc_has(s, MC_W_LE) ||
+                     mc_has(s, MC_W_LEU)
+               : mc_has(s, MC_W_GT) || mc_has(s, MC_W_GTU) || mc_has(s, MC_W_GE) ||
+                     mc_has(s, MC_W_GEU);
 }
 
 // HSETP2 p, p, a, b, q: of the lower halves, and of the upper ones.

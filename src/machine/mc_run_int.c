@@ -4,7 +4,7 @@
 // H200: tests/data/machine.)
 #include "machine/mc_run.h"
 
-#define VALUES(name, n)                        \
+#define VALUES(name, n)                          \
   const McOperand *name##_is = mc_operand(i, n); \
   const uint64_t *name = mc_row(w, i, n, 0)
 #define AT(name) mc_value(name##_is, name[l])
@@ -28,8 +28,8 @@ void mc_run_iadd3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   uint64_t *D = mc_row(w, i, 0, 0);
   uint32_t first = 0, second = 0;
   FOR_LANES(mask) {
-    const uint64_t sum = term(A_is, A[l]) + term(B_is, B[l]) + term(C_is, C[l]) + lane_of(q, l) +
-                         lane_of(r, l);
+    const uint64_t sum =
+        term(A_is, A[l]) + term(B_is, B[l]) + term(C_is, C[l]) + lane_of(q, l) + lane_of(r, l);
     D[l] = (uint32_t)sum;
     first |= (uint32_t)(sum >> 32 > 0) << l;
     second |= (uint32_t)(sum >> 32 > 1) << l;
@@ -82,8 +82,10 @@ void mc_run_imad_wide(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   uint32_t carries = 0;
   FOR_LANES(mask) {
     uint64_t c = C_high[l] << 32 | (uint32_t)C[l];
-    if (C_is->add) c = 0 - c;
-    else if (C_is->flip) c = ~c;
+    if (C_is->add)
+      c = 0 - c;
+    else if (C_is->flip)
+      c = ~c;
     const unsigned __int128 sum =
         (unsigned __int128)product(is_unsigned, AT(A), AT(B)) + c + lane_of(q, l);
     D[l] = (uint32_t)sum;
@@ -135,7 +137,8 @@ static void dot(PtxWarp *w, const PtxInst *i, uint32_t mask, int n, int bits, in
   FOR_LANES(mask) {
     uint32_t sum = AT(C);
     for (int k = 0; k < n; k++)
-      sum += (uint32_t)(part(AT(A), k, bits, is_signed[0]) * part(AT(B), from + k, 8, is_signed[1]));
+      sum +=
+          (uint32_t)(part(AT(A), k, bits, is_signed[0]) * part(AT(B), from + k, 8, is_signed[1]));
     D[l] = sum;
   }
 }
@@ -178,8 +181,7 @@ void mc_run_lop3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 void mc_run_plop3(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
-  const uint32_t a = mc_pred(w, i, 2, true), b = mc_pred(w, i, 3, true),
-                 c = mc_pred(w, i, 4, true);
+  const uint32_t a = mc_pred(w, i, 2, true), b = mc_pred(w, i, 3, true), c = mc_pred(w, i, 4, true);
   const uint32_t first = by_table((uint32_t)mc_operand(i, 5)->read->value & 0xff, a, b, c),
                  second = by_table((uint32_t)mc_operand(i, 6)->read->value & 0xff, a, b, c);
   mc_put_pred(w, i, 0, mask, first);
@@ -225,9 +227,10 @@ typedef struct Compare {
 } Compare;
 
 static Compare compare_of(const McStep *s) {
-  return (Compare){mc_has(s, MC_W_LT) || mc_has(s, MC_W_LE) || mc_has(s, MC_W_NE) || mc_has(s, MC_W_T),
-                   mc_has(s, MC_W_EQ) || mc_has(s, MC_W_LE) || mc_has(s, MC_W_GE) || mc_has(s, MC_W_T),
-                   mc_has(s, MC_W_GT) || mc_has(s, MC_W_GE) || mc_has(s, MC_W_NE) || mc_has(s, MC_W_T)};
+  return (Compare){
+      mc_has(s, MC_W_LT) || mc_has(s, MC_W_LE) || mc_has(s, MC_W_NE) || mc_has(s, MC_W_T),
+      mc_has(s, MC_W_EQ) || mc_has(s, MC_W_LE) || mc_has(s, MC_W_GE) || mc_has(s, MC_W_T),
+      mc_has(s, MC_W_GT) || mc_has(s, MC_W_GE) || mc_has(s, MC_W_NE) || mc_has(s, MC_W_T)};
 }
 
 // ISETP p, p, a, b, q, below: with EX, of the upper halves, `below` says what the lower ones are.
@@ -243,8 +246,8 @@ void mc_run_isetp(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   FOR_LANES(mask) {
     const uint32_t a = AT(A), b = AT(B);
     const bool less = is_unsigned ? a < b : (int32_t)a < (int32_t)b;
-    const bool it = a == b ? (extends ? lane_of(below, l) : holds.equal)
-                           : (less ? holds.less : holds.more);
+    const bool it =
+        a == b ? (extends ? lane_of(below, l) : holds.equal) : (less ? holds.less : holds.more);
     bits |= (uint32_t)it << l;
   }
   mc_put_pred(w, i, 0, mask, logic(step, bits, q));

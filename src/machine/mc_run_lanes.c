@@ -175,8 +175,7 @@ void mc_run_constant(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask)
   const uint32_t lanes = d->read->is_uniform ? ~0u : mask;
   FOR_LANES(lanes)
   for (int k = 0; k < d->n; k++) {
-    const int64_t at =
-        (int32_t)((uint32_t)A[l] + (uint32_t)U[l] + (uint32_t)c->value) + 4 * k;
+    const int64_t at = (int32_t)((uint32_t)A[l] + (uint32_t)U[l] + (uint32_t)c->value) + 4 * k;
     uint32_t value = 0;
     if (!mc_constant(m, w, c->bank, at, &value) && lane_of(mask, l) &&
         !(d->read->is_uniform && k)) {

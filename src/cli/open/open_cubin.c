@@ -31,7 +31,9 @@ static const McKernel *choose(Arena *arena, const McCubin *cubin, const char *na
     n++;
   }
   if (n == 1) return found;
-  diag_add(diags, "kernel", n ? "%s: several kernels, --kernel chooses one: %s" : "%s: no kernel of that name; there are: %s",
+  diag_add(diags, "kernel",
+           n ? "%s: several kernels, --kernel chooses one: %s"
+             : "%s: no kernel of that name; there are: %s",
            what, names.text);
   return NULL;
 }

@@ -117,7 +117,7 @@ static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlo
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
   if (!machine) return NULL;
   r->buffers =
-      open_give_args(r->arena, machine, r->kernel, given->args.count, given->args.items, diags);
+      open_give_args(r->arena, machine, r->module, r->kernel, given->args.count, given->args.items, diags);
   return r->buffers ? machine : NULL;
 }
 

@@ -74,7 +74,7 @@ typedef struct PtxInst {
   const struct PtxWgmma *wgmma;
   const struct McStep *machine;  // of machine code: its operands (machine/mc_code.h)
   const struct PtxInst *as;      // the PTX that does the same; NULL: none
-  const char *why;  // run as nothing else: what to tell
+  const char *why;               // run as nothing else: what to tell
 } PtxInst;
 
 // A place in a source file: .loc, with the call that it was inlined into.

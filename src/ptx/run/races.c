@@ -105,6 +105,8 @@ static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
   if (t->thread == by->thread || t->kind == PTX_LANDS || t->kind == PTX_ASKS) return true;
   const int other = t->thread / PTX_LANES;
   if (other == by->w->index && t->kind == PTX_MULTIPLIES) return true;
+  // In machine code lanes that are together stay so: what made them meet is gone from it.
+  if (other == by->w->index && by->m->module->machine) return true;
   if (other == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
   return order_is_over(by->m->order, by->w->clock, other, clock);
 }

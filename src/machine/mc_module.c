@@ -107,6 +107,24 @@ static void plan_one(Builder *b, int at, const char *text) {
     b->text[at] = *ptx ? ptx : PLACEHOLDER;
 }
 
+static bool same_address(const McRead *a, const McRead *b) {
+  return a->number == b->number && a->uniform == b->uniform && a->value == b->value;
+}
+
+// A loop around ATOMS.CAST.SPIN is an atomic operation: what it reads first it reads as one.
+static void mark_spin(Builder *b, int at) {
+  enum { NEAR = 12 };
+  const McLine *spin = b->lines[at];
+  if (b->why[at] || b->steps[at].op->run != mc_run_cast_spin) return;
+  for (int i = at - 1; i >= 0 && i >= at - NEAR; i--) {
+    const McLine *line = b->lines[i];
+    if (b->why[i] || !str_equal(line->name, "LDS")) continue;
+    if (!same_address(&line->operands[1], &spin->operands[1])) continue;
+    b->text[i] = arena_printf(b->arena, "ld.relaxed.cta%s", b->text[i] + strlen("ld"));
+    return;
+  }
+}
+
 static void write_guard(Builder *b, const McLine *line) {
   if (!line->has_guard || line->guard == MC_PT) return;
   str_printf(&b->out, "@%s%s%d ", line->guard_not ? "!" : "", line->guard_is_uniform ? "UP" : "P",
@@ -365,6 +383,7 @@ const PtxModule *mc_module(Arena *arena, const McCubin *cubin, const McKernel *k
   b.lines = ARENA_ARRAY(arena, const McLine *, b.n + 1);
   b.out = str_new(arena);
   for (int i = 0; i < b.n; i++) plan_one(&b, i, lines[i].text);
+  for (int i = 0; i < b.n; i++) mark_spin(&b, i);
   write_text(&b);
   PtxModule *module = (PtxModule *)ptx_module_read(arena, b.out.text, b.out.length, what, diags);
   if (!module) return NULL;

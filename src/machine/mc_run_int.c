@@ -69,29 +69,46 @@ static inline uint64_t product(bool is_unsigned, uint32_t a, uint32_t b) {
   return is_unsigned ? (uint64_t)a * b : (uint64_t)((int64_t)(int32_t)a * (int32_t)b);
 }
 
-// IMAD.WIDE d, p, a, b, c, q: c is a pair.
-void mc_run_imad_wide(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)m;
+// a · b + c + q of 64 bits, c a pair; gives the lanes that carry.
+static uint32_t wide_sums(PtxWarp *w, const PtxInst *i, uint32_t mask, uint64_t out[PTX_LANES]) {
   VALUES(A, 2);
   VALUES(B, 3);
   VALUES(C, 4);
   const uint64_t *C_high = mc_row(w, i, 4, 1);
   const bool is_unsigned = mc_has(i->machine, MC_W_U32);
   const uint32_t q = mc_pred(w, i, 5, false);
-  uint64_t *D = mc_row(w, i, 0, 0), *D_high = mc_row(w, i, 0, 1);
   uint32_t carries = 0;
   FOR_LANES(mask) {
     uint64_t c = C_high[l] << 32 | (uint32_t)C[l];
-    if (C_is->add)
-      c = 0 - c;
-    else if (C_is->flip)
-      c = ~c;
+    if (C_is->flip) c = ~c + C_is->add;
     const unsigned __int128 sum =
         (unsigned __int128)product(is_unsigned, AT(A), AT(B)) + c + lane_of(q, l);
-    D[l] = (uint32_t)sum;
-    D_high[l] = (uint32_t)(sum >> 32);
+    out[l] = (uint64_t)sum;
     carries |= (uint32_t)(sum >> 64 != 0) << l;
   }
+  return carries;
+}
+
+// IMAD.WIDE d, p, a, b, c, q
+void mc_run_imad_wide(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  uint64_t sum[PTX_LANES];
+  const uint32_t carries = wide_sums(w, i, mask, sum);
+  uint64_t *D = mc_row(w, i, 0, 0), *D_high = mc_row(w, i, 0, 1);
+  FOR_LANES(mask) {
+    D[l] = (uint32_t)sum[l];
+    D_high[l] = sum[l] >> 32;
+  }
+  mc_put_pred(w, i, 1, mask, carries);
+}
+
+// IMAD.HI: the upper half alone. In R5 · R9 + R5:R4 the low half of the pair, too, may carry.
+void mc_run_imad_hi(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  uint64_t sum[PTX_LANES];
+  const uint32_t carries = wide_sums(w, i, mask, sum);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) D[l] = sum[l] >> 32;
   mc_put_pred(w, i, 1, mask, carries);
 }
 

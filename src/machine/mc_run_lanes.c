@@ -220,6 +220,7 @@ void mc_run_cast_spin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
     if (equal) memcpy(place.bytes, now, (size_t)bytes);
     ptx_mark_written(&place, bytes, true);
     D[l] = equal;
+    if (mc_operand(i, 0)->n > 1) mc_row(w, i, 0, 1)[l] = 0;
   }
   mc_follow(w, i, mask, ~0u);
   ptx_access_end(m, &access);

@@ -66,3 +66,14 @@ void mc_run_leave_meeting(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t 
   for (int l = 0; l < PTX_LANES; l++) B[l] &= ~(uint64_t)lanes;
   ptx_recheck(m, w);
 }
+
+// WARPSYNC.EXCLUSIVE a: lanes that name the same mask go on together, and alone.
+void mc_run_go_alone(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const uint64_t *A = mc_row(w, i, 0, 0);
+  const uint64_t wanted = A[__builtin_ctz(mask)];
+  ptx_only(m, w, mask);
+  uint32_t same = 0;
+  FOR_LANES(mask) same |= (uint32_t)(A[l] == wanted) << l;
+  if (mask & ~same) ptx_leave(m, w, mask & ~same, w->pc);
+  w->splits[w->now].apart = (uint32_t)wanted;
+}

@@ -52,6 +52,7 @@ void ptx_leave(PtxMachine *m, PtxWarp *w, uint32_t lanes, int pc) {
 
 static bool same_place(const PtxSplit *a, const PtxSplit *b) {
   return a->state == PTX_RUNS && b->state == PTX_RUNS && a->pc == b->pc && a->depth == b->depth &&
+         a->apart == b->apart &&
          memcmp(a->calls, b->calls, sizeof(PtxFrame) * (size_t)(a->depth + 1)) == 0;
 }
 
@@ -69,6 +70,7 @@ static void merge_splits(PtxWarp *w) {
 
 static bool goes_before(const PtxSplit *a, const PtxSplit *b) {
   if (a->parked != b->parked) return !a->parked;
+  if (!a->apart != !b->apart) return a->apart;
   if (a->depth != b->depth) return a->depth > b->depth;
   return a->pc < b->pc;
 }

@@ -80,6 +80,7 @@ typedef struct PtxSplit {
   bool parked;     // lets others go first: lanes that it wants to meet may still come
   int barrier;     // that it waits at
   uint32_t wants;  // of bar.warp.sync
+  uint32_t apart;  // of machine code: lanes that go on alone until they meet others; 0: none
   int depth;
   PtxFrame calls[PTX_CALLS_MAX];  // [depth] is the present one
 } PtxSplit;

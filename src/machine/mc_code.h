@@ -38,6 +38,7 @@ typedef struct McOperand {
   PtxArg arg[MC_REGISTERS_OF_ONE];  // in the frame; of a predicate: its number
   uint32_t keep, flip, add;         // ((x & keep) ^ flip) + add
   bool negated;                     // of a predicate
+  bool is_vector;                   // registers one by one, not a number of 64 bits
   const McRead *read;
 } McOperand;
 

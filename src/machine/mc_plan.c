@@ -82,6 +82,10 @@ static int width_of(const McLine *line) {
 static int count_of(const McLine *line, char letter, char behind) {
   if (is_letter(letter, "gl")) return 2;
   if (behind == 'w') return width_of(line);
+  if (behind == 'm') {
+    const McWord *word = mc_word_of(line, "MATRICES");
+    return word ? word->name[0] - '0' : 1;
+  }
   return behind >= '2' && behind <= '9' ? behind - '0' : 1;
 }
 
@@ -150,10 +154,12 @@ static void settle_signs(McOperand *out, const McRead *read, char letter) {
   }
 }
 
-static const char *settle(McPlan *plan, const McLine *line, const McRead *read, char letter,
-                          char behind, uint64_t low, McOperand *out) {
+static const char *settle(McPlan *plan, const McLine *line, const McRead *read, const char *spec,
+                          uint64_t low, McOperand *out) {
+  const char letter = spec[0];
   *out = (McOperand){.letter = letter, .present = true, .read = read, .negated = read->negated};
-  out->n = count_of(line, letter, behind);
+  out->n = count_of(line, letter, spec[1]);
+  out->is_vector = spec[1] == 'w' || spec[1] == 'm' || (spec[1] && spec[2] == 'v');
   if (is_letter(letter, "pq")) {
     out->arg[0] = (read->is_uniform ? MC_FRAME_UP : MC_FRAME_P) + read->number;
     return NULL;
@@ -190,7 +196,7 @@ static const char *settle_operands(McPlan *plan, const McOp *op, const McLine *l
     if (may_miss && (!fit || spare <= 0)) continue;
     if (!fit) return "its operands are not those that are known";
     spare -= may_miss;
-    const char *why = settle(plan, line, &line->operands[at++], *c, c[1], low, operand);
+    const char *why = settle(plan, line, &line->operands[at++], c, low, operand);
     if (why) return why;
   }
   return at < line->n ? "it has more operands than are known" : NULL;
@@ -313,7 +319,7 @@ static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
   if (o->letter == 'x') return special_text(o->read);
   if (o->letter == 'i') return arena_printf(arena, "%lld", (long long)o->read->value);
   if (is_letter(o->letter, "atk")) return arena_printf(arena, "T%d", gather_address(out, o));
-  if (o->letter == 'd' && o->n == 2 && !mc_listed(out->op->takes, "WIDTH", 5)) {
+  if (o->letter == 'd' && o->n == 2 && !o->is_vector) {
     McScatter *s = &out->scatters[out->n_scatters++];
     *s = (McScatter){MC_TEMPORARIES - 1, o->arg[0], o->arg[1]};
     return arena_printf(arena, "T%d", s->t);
@@ -341,8 +347,15 @@ static const char *write_as(McPlan *plan, const McLine *line, McStep *out, const
       c += n + 1;
       continue;
     }
-    if (c[0] == ',' && c[1] == ' ' && c[2] == '$' && !out->operands[c[3] - '0'].present) {
-      c += 3;
+    const int turned = c[0] == ',' && c[1] == ' ' && c[2] == '!';
+    if (c[0] == ',' && c[1] == ' ' && c[2 + turned] == '$' &&
+        !out->operands[c[3 + turned] - '0'].present) {
+      c += 3 + turned;
+      continue;
+    }
+    if (c[0] == '!' && c[1] == '$') {
+      McOperand *turn = &out->operands[c[2] - '0'];
+      turn->negated = !turn->negated;
       continue;
     }
     if (*c != '$') {

@@ -66,6 +66,14 @@ static const char *read_register(const char *at, McRead *out) {
   return end;
 }
 
+// Suffixes that change nothing where they stand.
+static bool is_plain_suffix(const char *word, size_t n) {
+  static const char *const plain[] = {"reuse", "U32", "ROW", "COL"};
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+    if (strlen(plain[i]) == n && strncmp(plain[i], word, n) == 0) return true;
+  return false;
+}
+
 // What stands behind a register: ".reuse", ".64", ".H0_H0", ".U32", ".X4".
 static const char *read_suffixes(const char *at, McRead *out, bool *known) {
   while (*at == '.') {
@@ -79,8 +87,7 @@ static const char *read_suffixes(const char *at, McRead *out, bool *known) {
       out->half = 2;
     else if (word[0] == 'X' && is_digit(word[1]))
       out->scale = atoi(word + 1);
-    else if (!(n == 5 && strncmp(word, "reuse", n) == 0) &&
-             !(n == 3 && strncmp(word, "U32", n) == 0))
+    else if (!is_plain_suffix(word, n))
       *known = false;
     at = word + n;
   }

@@ -255,6 +255,7 @@ static void give_function(Builder *b, PtxModule *module, int at, int *next_arg) 
   mend_preds(module, i);
   const bool once = step->is_uniform && step->op->flow == PTX_FLOW_LANE;
   if (keeps_ptx(step)) {
+    i->machine = step;
     if (!step->n_gathers && !step->n_scatters && !once) return;
     PtxInst *as = ARENA_NEW(b->arena, PtxInst);
     *as = *i;

@@ -151,6 +151,7 @@ static void step(PtxMachine *m, PtxWarp *w) {
     i->run(m, w, i, mask);
     if (m->multiplies && !w->again) ptx_note_written(m, w, i);
     if (i->row && i->row->flow != PTX_FLOW_OWN && !w->again) follow(m, w, i, mask);
+    if (m->trace && !w->again) m->trace(m->trace_self, m, w, w->pc, mask);
   }
   if (!w->again) w->pc = w->next;
 }
@@ -289,6 +290,11 @@ PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z) {
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self) {
   m->sink = sink;
   m->sink_self = self;
+}
+
+void ptx_machine_trace(PtxMachine *m, PtxTrace *trace, void *self) {
+  m->trace = trace;
+  m->trace_self = self;
 }
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes) {

@@ -261,6 +261,8 @@ struct PtxMachine {
       *line_keys;  // by place (PtxLoc): equal for the same line, inlined by the same calls
   PtxAccessSink *sink;
   void *sink_self;
+  PtxTrace *trace;  // NULL: nobody listens
+  void *trace_self;
   int static_smem;
   PtxSharedPlace place;
 };

@@ -127,17 +127,25 @@ static const char *finding_of(const Against *a, const Side *side, int which) {
                       which ? machine_text(a, f->pc) : ptx_text(a, f->pc));
 }
 
-static void print_fault(const Against *a, const Word *word, const McFault *f) {
-  printf("  memory differs in %" PRId64 " word%s; the first: argument %d, byte %" PRId64
-         ": 0x%08x by PTX, 0x%08x by machine code\n",
-         word->n, plural_s(word->n), word->param, word->at, word->of[0], word->of[1]);
-  printf("  stored by      %s%s\n", machine_text(a, f->store_pc), origin_text(a, f->store_pc));
-  printf("  by PTX         %s\n", ptx_text(a, f->ptx_store_pc));
+static void print_fault(const Against *a, const McFault *f) {
   if (!f->found) return;
   printf("  made by        %s\n", machine_text(a, f->pc));
   printf("               0x%08x in thread %d of block %d,%d,%d, %d instruction%s back%s\n", f->value,
          f->thread, f->block[0], f->block[1], f->block[2], f->steps, plural_s(f->steps),
          origin_text(a, f->pc));
+  if (f->or_pc < 0) return;
+  printf("  or by          %s%s\n", machine_text(a, f->or_pc), origin_text(a, f->or_pc));
+  printf("               which made a value that the first lacks: one of the two names a wrong "
+         "register\n");
+}
+
+static void print_word(const Against *a, const Word *word, const McFault *f) {
+  printf("  memory differs in %" PRId64 " word%s; the first: argument %d, byte %" PRId64
+         ": 0x%08x by PTX, 0x%08x by machine code\n",
+         word->n, plural_s(word->n), word->param, word->at, word->of[0], word->of[1]);
+  printf("  stored by      %s%s\n", machine_text(a, f->store_pc), origin_text(a, f->store_pc));
+  printf("  by PTX         %s\n", ptx_text(a, f->ptx_store_pc));
+  print_fault(a, f);
 }
 
 static bool find_module(Against *a, Diags *diags) {
@@ -160,6 +168,32 @@ static bool find_module(Against *a, Diags *diags) {
   return a->module[1] != NULL;
 }
 
+static const int *lines_of(const Against *a) {
+  const int n = a->module[1]->n_code;
+  int *line = ARENA_ARRAY(a->arena, int, n + 1);
+  for (int pc = 0; pc < n && a->lines.n; pc++) {
+    const LineRow *row = line_table_find(&a->lines, (uint64_t)pc * 16);
+    if (row) line[pc] = row->line;
+  }
+  return line;
+}
+
+// From the access that ended the machine code, else from the word.
+static void explain(Against *a, const Word *word, const Side *side) {
+  const int *line = lines_of(a), n_code = a->module[1]->n_code;
+  const int n = ptx_machine_findings(side->machine);
+  const PtxFinding *f = n ? ptx_machine_finding(side->machine, n - 1) : NULL;
+  if (side->outcome == PTX_STOPPED && f && f->thread >= 0) {
+    const McFault fault =
+        mc_back_from(a->arena, again, a, line, n_code, f->pc, f->thread, f->block);
+    print_fault(a, &fault);
+  } else if (word->n) {
+    const uint64_t address = side->buffers[word->param].address + (uint64_t)word->at;
+    const McFault fault = mc_back(a->arena, again, a, line, n_code, address);
+    print_word(a, word, &fault);
+  }
+}
+
 int open_against(const OpenRequest *request, OpenResult *r, Diags *diags) {
   OpenRequest given = *request;
   const char *memory = open_memory_path(r->arena, r->path, r->kernel->name);
@@ -180,13 +214,8 @@ int open_against(const OpenRequest *request, OpenResult *r, Diags *diags) {
   const Word word = first_word(&a, side);
   printf("%s, %s: PTX %s; machine code %s\n", r->path, r->kernel->name,
          finding_of(&a, &side[0], 0), finding_of(&a, &side[1], 1));
-  if (!word.n) {
-    printf("  memory is equal\n");
-    return side[0].outcome == side[1].outcome ? CLI_OK : CLI_NO;
-  }
-  const McFault fault =
-      mc_back(r->arena, again, &a,
-              side[1].buffers[word.param].address + (uint64_t)word.at);
-  print_fault(&a, &word, &fault);
+  if (!word.n) printf("  memory is equal\n");
+  if (!word.n && side[0].outcome == side[1].outcome) return CLI_OK;
+  explain(&a, &word, &side[1]);
   return CLI_NO;
 }

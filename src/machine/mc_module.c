@@ -331,6 +331,29 @@ static void give_parameters(const McKernel *k, PtxFunction *f) {
   }
 }
 
+// The places of the source that .debug_line names; without it each instruction is its own place.
+static void give_lines(const Builder *b, PtxModule *module) {
+  const LineTable table = line_table_read(b->arena, b->cubin->bytes, b->cubin->n, ".debug_line",
+                                          b->kernel->name);
+  module->locs = ARENA_ARRAY(b->arena, PtxLoc, b->n + 1);
+  module->files = ARENA_ARRAY(b->arena, PtxFile, b->n + 1);
+  module->n_locs = module->n_files = 0;
+  for (int i = 0; i < b->n; i++) {
+    const LineRow *row = table.n ? line_table_find(&table, (uint64_t)i * MC_BYTES) : NULL;
+    module->code[i].loc = -1;
+    if (!row) continue;
+    int file = 0, loc = 0;
+    while (file < module->n_files && !str_equal(module->files[file].name, row->file)) file++;
+    if (file == module->n_files) module->files[module->n_files++] = (PtxFile){file, row->file};
+    while (loc < module->n_locs &&
+           (module->locs[loc].file != file || module->locs[loc].line != row->line))
+      loc++;
+    if (loc == module->n_locs)
+      module->locs[module->n_locs++] = (PtxLoc){.file = file, .line = row->line, .inlined_at = -1};
+    module->code[i].loc = loc;
+  }
+}
+
 static const char *source_of(Builder *b, const McListing *lines) {
   Str out = str_new(b->arena);
   for (int i = 0; i < b->n; i++) str_printf(&out, "/*%04x*/ %s\n", i * MC_BYTES, lines[i].text);
@@ -346,6 +369,7 @@ static void finish(Builder *b, PtxModule *module, const McListing *lines) {
   f->name = b->kernel->name;
   give_parameters(b->kernel, f);
   give_globals(b, module);
+  give_lines(b, module);
   McCode *code = ARENA_NEW(b->arena, McCode);
   *code = (McCode){.n_fixed = b->plan.n_fixed,
                    .fixed = b->plan.fixed,
@@ -389,5 +413,42 @@ const PtxModule *mc_module(Arena *arena, const McCubin *cubin, const McKernel *k
   PtxModule *module = (PtxModule *)ptx_module_read(arena, b.out.text, b.out.length, what, diags);
   if (!module) return NULL;
   finish(&b, module, lines);
+  return module;
+}
+
+static PtxType type_of(int bytes) {
+  switch (bytes) {
+    case 1:
+      return PTX_U8;
+    case 2:
+      return PTX_U16;
+    case 4:
+      return PTX_U32;
+    case 8:
+      return PTX_U64;
+    default:
+      return PTX_B8;
+  }
+}
+
+const PtxModule *mc_kernels(Arena *arena, const McCubin *cubin, const char *what) {
+  PtxModule *module = ARENA_NEW(arena, PtxModule);
+  *module = (PtxModule){.what = what,
+                        .machine = ARENA_NEW(arena, McCode),
+                        .source = "",
+                        .n_functions = cubin->n_kernels,
+                        .functions = ARENA_ARRAY(arena, PtxFunction, cubin->n_kernels + 1)};
+  for (int i = 0; i < cubin->n_kernels; i++) {
+    const McKernel *k = &cubin->kernels[i];
+    PtxFunction *f = &module->functions[i];
+    *f = (PtxFunction){.name = k->name, .is_kernel = true, .has_body = true};
+    f->n_params = k->n_parameters;
+    f->params = ARENA_ARRAY(arena, PtxParam, k->n_parameters + 1);
+    for (int p = 0; p < k->n_parameters; p++)
+      f->params[p] = (PtxParam){.name = arena_printf(arena, "p%d", p),
+                                .type = type_of(k->parameters[p].bytes),
+                                .offset = k->parameters[p].offset,
+                                .bytes = k->parameters[p].bytes};
+  }
   return module;
 }

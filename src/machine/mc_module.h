@@ -15,3 +15,5 @@ typedef struct McListing {
 // block that comes to it, by its name. NULL after a finding.
 const PtxModule *mc_module(Arena *arena, const McCubin *cubin, const McKernel *kernel,
                            const McListing *lines, int n, const char *what, Diags *diags);
+// The kernels with their parameters alone: nothing of it runs.
+const PtxModule *mc_kernels(Arena *arena, const McCubin *cubin, const char *what);

@@ -162,7 +162,7 @@ static bool find_module(Against *a, Diags *diags) {
   }
   if (!cubin) return false;
   OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
-  a->module[1] = open_cubin(a->arena, &of, cubin, bytes, diags);
+  a->module[1] = open_cubin(a->arena, &of, cubin, bytes, false, diags);
   a->lines =
       line_table_read(a->arena, cubin, bytes, ".nv_debug_line_sass", a->r->kernel->name);
   return a->module[1] != NULL;

@@ -48,13 +48,14 @@ static McListing *listing_of(Arena *arena, const SassResult *sass, const char *k
 }
 
 const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const void *bytes, size_t n,
-                            Diags *diags) {
+                            bool kernels_only, Diags *diags) {
   const char *what = str_sanitise(arena, ptx_base_name(request->path));
   McCubin cubin;
   if (!mc_cubin_read(arena, bytes, n, &cubin)) {
     diag_add(diags, "machine", "%s is no cubin", what);
     return NULL;
   }
+  if (kernels_only) return mc_kernels(arena, &cubin, what);
   const McKernel *kernel = choose(arena, &cubin, request->kernel, what, diags);
   if (!kernel) return NULL;
   const SassResult *sass = sass_disassemble(arena, bytes, n, DISASSEMBLE_SECONDS);

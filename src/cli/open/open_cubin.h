@@ -4,6 +4,6 @@
 
 // Whether these bytes are a cubin.
 bool open_is_cubin(const void *bytes, size_t n);
-// Its kernels; the one that is asked for, or the only one, with its code. NULL after a finding.
+// The kernel that is asked for, or the only one; or all of them, without code. NULL after a finding.
 const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const void *bytes, size_t n,
-                            Diags *diags);
+                            bool kernels_only, Diags *diags);

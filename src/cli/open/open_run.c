@@ -49,7 +49,8 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
   out->compiler = out->text.compiler;
   const char *what = str_sanitise(arena, ptx_base_name(request->path));
   out->module = open_is_cubin(out->text.ptx, out->text.bytes)
-                    ? open_cubin(arena, request, out->text.ptx, out->text.bytes, diags)
+                    ? open_cubin(arena, request, out->text.ptx, out->text.bytes,
+                                 module_only, diags)
                     : ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
   if (!out->module) return CLI_USAGE;
   if (module_only) return CLI_OK;

@@ -48,6 +48,10 @@ typedef enum McGatherKind {
   MC_GATHER_HALVES,   // one half twice, or both
   MC_GATHER_ADDRESS,  // of global memory, or a generic one
   MC_GATHER_SHARED,
+  MC_GATHER_CLUSTER,  // shared memory of any block
+  MC_GATHER_COUNT,    // the arrivals that an mbarrier awaits, of what it begins with
+  MC_GATHER_SIXTEENS,
+  MC_GATHER_PARITY,
 } McGatherKind;
 
 // Something that is put into T before the instruction is run as PTX.
@@ -63,6 +67,7 @@ typedef struct McGather {
 // A pair that is taken out of T behind it.
 typedef struct McScatter {
   int t;
+  bool is_token;  // the phase of an mbarrier: its parity stands in bit 63
   PtxArg low, high;
 } McScatter;
 

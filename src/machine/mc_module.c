@@ -223,7 +223,7 @@ static void give_groups(PtxModule *module, const McStep *step, PtxInst *i, int *
     *group = (PtxGroup){.kind = PTX_GROUP_SINK, .at = *at};
     if (!o->present) continue;
     group->written = o->letter == 'd' || o->letter == 'p';
-    if (is_pred || strchr("dsrfhgl", o->letter)) {
+    if (is_pred || strchr("dsrfhglnyz", o->letter)) {
       group->kind = is_pred ? PTX_GROUP_PRED : PTX_GROUP_VALUE;
       group->n = is_pred ? 1 : o->n;
       for (int k = 0; k < group->n; k++) module->args[(*at)++] = o->arg[k];
@@ -256,7 +256,8 @@ static void give_function(Builder *b, PtxModule *module, int at, int *next_arg) 
   const bool once = step->is_uniform && step->op->flow == PTX_FLOW_LANE;
   if (keeps_ptx(step)) {
     i->machine = step;
-    if (!step->n_gathers && !step->n_scatters && !once) return;
+    const bool alone = !step->n_gathers && !step->n_scatters && !step->op->run;
+    if (alone && !once) return;
     PtxInst *as = ARENA_NEW(b->arena, PtxInst);
     *as = *i;
     i->as = as;
@@ -272,7 +273,7 @@ static void give_function(Builder *b, PtxModule *module, int at, int *next_arg) 
   }
   i->row = row;
   i->machine = step;
-  i->run = once ? mc_run_once : i->as ? mc_run_as : step->op->run;
+  i->run = once ? mc_run_once : i->as && !step->op->run ? mc_run_as : step->op->run;
 }
 
 static void give_globals(const Builder *b, PtxModule *module) {

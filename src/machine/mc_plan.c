@@ -1,4 +1,5 @@
 // Line → row of mc_op.def → operands in the frame → PTX.
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -7,7 +8,7 @@
 enum { ZERO = ~PTX_SPECIAL_zero, SINK = ~PTX_SPECIAL_sink };
 
 static bool is_letter(char c, const char *of) { return c && strchr(of, c); }
-static bool writes(char letter) { return is_letter(letter, "dpb"); }
+static bool writes(char letter) { return is_letter(letter, "dpbe"); }
 
 PtxArg mc_fixed(McPlan *plan, McFixed value) {
   for (int i = 0; i < plan->n_fixed; i++) {
@@ -28,22 +29,32 @@ PtxArg mc_fixed(McPlan *plan, McFixed value) {
 
 // ---- the row ------------------------------------------------------------------------------------
 
-static bool has_needs(const McLine *line, const char *needs) {
+// Whether the modifiers are there, in their order or in any: of F2F.F32.F64 both rows' are.
+static bool has_needs(const McLine *line, const char *needs, bool in_order) {
+  int from = 0;
   for (const char *at = needs; *at;) {
     const int n = (int)strcspn(at, " ");
-    bool found = false;
-    for (int i = 0; i < line->n_words; i++)
-      found |= line->words[i].length == n && strncmp(line->words[i].text, at, (size_t)n) == 0;
-    if (!found) return false;
+    int found = in_order ? from : 0;
+    while (found < line->n_words && (line->words[found].length != n ||
+                                     strncmp(line->words[found].text, at, (size_t)n) != 0))
+      found++;
+    if (found == line->n_words) return false;
+    from = found + 1;
     at += n;
     at += strspn(at, " ");
   }
   return true;
 }
 
+// 64x128x16
+static bool is_shape(const char *text) {
+  const size_t n = strspn(text, "0123456789");
+  return n && text[n] == 'x';
+}
+
 static bool takes(const McOp *op, const McWord *word, const char *text, int length) {
   if (mc_listed(op->needs, text, length)) return true;
-  if (!word) return false;
+  if (!word) return is_shape(text) && mc_listed(op->takes, "SHAPE", 5);
   return str_equal(word->class, "HINT") ||
          mc_listed(op->takes, word->class, (int)strlen(word->class));
 }
@@ -51,10 +62,12 @@ static bool takes(const McOp *op, const McWord *word, const char *text, int leng
 static const McOp *find_row(McPlan *plan, const McLine *line, const char **why) {
   const McOp *row = NULL;
   bool known = false;
-  for (int i = 0; i < mc_op_count && !row; i++) {
-    if (!str_equal(mc_ops[i].name, line->name)) continue;
+  for (int i = 0; i < 2 * mc_op_count && !row; i++) {
+    const McOp *op = &mc_ops[i % mc_op_count];
+    if (!str_equal(op->name, line->name)) continue;
     known = true;
-    if (has_needs(line, mc_ops[i].needs)) row = &mc_ops[i];
+    // A row that asks for nothing takes what no other one does.
+    if ((*op->needs || i >= mc_op_count) && has_needs(line, op->needs, i < mc_op_count)) row = op;
   }
   if (!row) {
     *why = arena_printf(plan->arena, "%s is not run here: %s", line->name,
@@ -93,6 +106,14 @@ static bool fits(char letter, const McRead *read) {
   switch (letter) {
     case 'd':
       return read->kind == MC_REGISTER || read->kind == MC_BARRIER;
+    case 'e':
+    case 'P':
+    case 'C':
+      return read->kind == MC_REGISTER;
+    case 'A':
+      return read->kind == MC_REGISTER || read->kind == MC_DESCRIPTOR;
+    case 'G':
+      return read->kind == MC_DESCRIPTOR;
     case 'p':
     case 'q':
       return read->kind == MC_PREDICATE;
@@ -100,6 +121,7 @@ static bool fits(char letter, const McRead *read) {
       return read->kind == MC_BARRIER;
     case 'a':
     case 't':
+    case 'o':
     case 'k':
       return read->kind == MC_ADDRESS;
     case 'c':
@@ -164,7 +186,7 @@ static const char *settle(McPlan *plan, const McLine *line, const McRead *read, 
     out->arg[0] = (read->is_uniform ? MC_FRAME_UP : MC_FRAME_P) + read->number;
     return NULL;
   }
-  if (is_letter(letter, "atkcixj")) return NULL;
+  if (is_letter(letter, "atkcixjoPAGC")) return NULL;
   if (read->absolute && is_letter(letter, "sl")) return "the absolute value of a whole number";
   if (too_far(read, out->n)) return "its registers end behind the last one";
   for (int k = 0; k < out->n; k++) {
@@ -228,7 +250,9 @@ static McGather *add_gather(McStep *out, McGatherKind kind) {
 
 static int gather_address(McStep *out, const McOperand *o) {
   const McRead *read = o->read;
-  McGather *g = add_gather(out, o->letter == 'a' ? MC_GATHER_ADDRESS : MC_GATHER_SHARED);
+  McGather *g = add_gather(out, o->letter == 'a'   ? MC_GATHER_ADDRESS
+                                : o->letter == 'o' ? MC_GATHER_CLUSTER
+                                                   : MC_GATHER_SHARED);
   g->low = address_arg(read, 0);
   if (o->letter == 'a' && read->is_wide) g->high = address_arg(read, 1);
   g->uniform = uniform_arg(read, 0);
@@ -241,7 +265,11 @@ static int gather_address(McStep *out, const McOperand *o) {
 
 static int gather_value(McStep *out, const McOperand *o) {
   const McGatherKind kind = o->read->half ? MC_GATHER_HALVES : MC_GATHER_32;
-  McGather *g = add_gather(out, o->n == 2 ? MC_GATHER_64 : kind);
+  McGather *g = add_gather(out, o->letter == 'n'   ? MC_GATHER_COUNT
+                                : o->letter == 'y' ? MC_GATHER_PARITY
+                                : o->letter == 'z' ? MC_GATHER_SIXTEENS
+                                : o->n == 2        ? MC_GATHER_64
+                                                   : kind);
   g->half = o->read->half;
   g->low = o->arg[0];
   g->keep = o->n == 2 ? UINT64_C(0xffffffff) | (uint64_t)o->keep << 32 : o->keep;
@@ -311,21 +339,31 @@ static const char *special_text(const McRead *read) {
 // Of an operand that is written or read; NULL: there is no such special register.
 static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
   Arena *arena = plan->arena;
-  const bool gathers = o->keep != ~0u || o->flip || o->add || is_letter(o->letter, "gl") ||
+  const bool gathers = o->keep != ~0u || o->flip || o->add || is_letter(o->letter, "glnyz") ||
                        (o->read && o->read->half);
   if (is_letter(o->letter, "pq"))
     return arena_printf(arena, "%s%s%d", o->negated ? "!" : "",
                         o->arg[0] >= MC_FRAME_UP ? "UP" : "P", o->arg[0] % MC_FRAME_UP);
   if (o->letter == 'x') return special_text(o->read);
   if (o->letter == 'i') return arena_printf(arena, "%lld", (long long)o->read->value);
-  if (is_letter(o->letter, "atk")) return arena_printf(arena, "T%d", gather_address(out, o));
-  if (o->letter == 'd' && o->n == 2 && !o->is_vector) {
+  if (is_letter(o->letter, "atko")) return arena_printf(arena, "T%d", gather_address(out, o));
+  if (o->letter == 'e' && o->arg[0] == SINK) return "_";
+  if (is_letter(o->letter, "de") && o->n == 2 && !o->is_vector) {
     McScatter *s = &out->scatters[out->n_scatters++];
-    *s = (McScatter){MC_TEMPORARIES - 1, o->arg[0], o->arg[1]};
+    *s = (McScatter){MC_TEMPORARIES - 1, o->letter == 'e', o->arg[0], o->arg[1]};
     return arena_printf(arena, "T%d", s->t);
   }
   if (writes(o->letter) || !gathers) return list_text(arena, o);
   return arena_printf(arena, "T%d", gather_value(out, o));
+}
+
+// $0+1: the address of shared memory in the register behind operand 0's; $0:2: the number there.
+static const char *text_behind(McPlan *plan, McStep *out, const McOperand *o, int by, char how) {
+  const PtxArg arg = uniform_arg(o->read, by);
+  if (how == ':') return arg_text(plan->arena, arg);
+  McGather *g = add_gather(out, MC_GATHER_SHARED);
+  g->uniform = arg;
+  return arena_printf(plan->arena, "T%d", g->t);
 }
 
 // {CLASS} or {CLASS:else}.
@@ -362,7 +400,11 @@ static const char *write_as(McPlan *plan, const McLine *line, McStep *out, const
       str_printf(&text, "%c", *c);
       continue;
     }
-    const char *operand = operand_text(plan, out, &out->operands[*++c - '0']);
+    McOperand *named = &out->operands[*++c - '0'];
+    const bool is_behind = (c[1] == '+' || c[1] == ':') && c[2] >= '0' && c[2] <= '9';
+    const char *operand =
+        is_behind ? text_behind(plan, out, named, c[2] - '0', c[1]) : operand_text(plan, out, named);
+    if (is_behind) c += 2;
     if (!operand) {
       *why = arena_printf(plan->arena, "%s is not run here: the special register is not known",
                           line->name);
@@ -371,6 +413,63 @@ static const char *write_as(McPlan *plan, const McLine *line, McStep *out, const
     str_add(&text, operand);
   }
   return text.text;
+}
+
+// ---- products of warp groups --------------------------------------------------------------------
+
+static const char *registers_text(Arena *arena, const McRead *read, int n) {
+  Str out = str_new(arena);
+  for (int k = 0; k < n; k++) str_printf(&out, "%sR%d", k ? ", " : "{", read->number + k);
+  str_add(&out, "}");
+  return out.text;
+}
+
+static const char *descriptor_text(Arena *arena, McStep *out, const McRead *read, int by) {
+  McGather *g = add_gather(out, MC_GATHER_64);
+  g->low = uniform_arg(read, by);
+  g->high = uniform_arg(read, by + 1);
+  return arena_printf(arena, "T%d", g->t);
+}
+
+// HGMMA.64x128x16.F32.BF16 d, a, [b,] c, p: the descriptors of A and B lie behind each other.
+static const char *write_product(McPlan *plan, const McLine *line, McStep *out, const char **why) {
+  Arena *arena = plan->arena;
+  int m = 0, n = 0, k = 0;
+  const McWord *types[2] = {NULL, NULL};
+  int n_types = 0;
+  for (int i = 0; i < line->n_words; i++) {
+    const McWord *word = line->words[i].word;
+    if (is_shape(line->words[i].text)) sscanf(line->words[i].text, "%dx%dx%d", &m, &n, &k);
+    if (word && str_equal(word->class, "FLOAT") && n_types < 2) types[n_types++] = word;
+  }
+  const McRead *d = out->operands[0].read, *a = out->operands[1].read, *c = out->operands[3].read;
+  const McRead *b = out->operands[2].present ? out->operands[2].read : a;
+  const char *sums = n_types ? types[0]->ptx : "", *in = n_types > 1 ? types[1]->ptx : ".f16";
+  const bool single = str_equal(sums, ".f32"), begins = c->number == MC_RZ;
+  const int registers = single ? n / 2 : n / 4;
+  const bool in_registers = a->kind == MC_REGISTER;
+  if (m != 64 || n < 8 || n > 256 || d->number + registers > MC_RZ || a->number + 4 > MC_RZ ||
+      (!begins && c->number != d->number) || (in_registers && !out->operands[2].present)) {
+    *why = arena_printf(arena, "%s is not run here: its operands are not those that are known",
+                        line->name);
+    return NULL;
+  }
+  const bool turns = str_equal(in, ".f16") || str_equal(in, ".bf16");
+  const McOperand *p = &out->operands[4];
+  const char *keeps = begins ? "!P7"
+                      : p->present
+                          ? arena_printf(arena, "%s%s%d", p->negated ? "!" : "",
+                                         p->arg[0] >= MC_FRAME_UP ? "UP" : "P", p->arg[0] % MC_FRAME_UP)
+                          : "P7";
+  const char *first = in_registers ? registers_text(arena, a, 4) : descriptor_text(arena, out, a, 0);
+  const char *second = descriptor_text(arena, out, b, 2);
+  const char *turned = !turns ? ""
+                       : in_registers
+                           ? arena_printf(arena, ", %d", b->turned >> 1 & 1)
+                           : arena_printf(arena, ", %d, %d", b->turned & 1, b->turned >> 1 & 1);
+  return arena_printf(arena, "wgmma.mma_async.sync.aligned.m%dn%dk%d%s%s%s %s, %s, %s, %s, 1, 1%s", m,
+                      n, k, sums, in, in, registers_text(arena, d, registers), first, second, keeps,
+                      turned);
 }
 
 static bool is_uniform(const McStep *out) {
@@ -399,5 +498,6 @@ const char *mc_plan(McPlan *plan, const McLine *line, uint64_t low, uint64_t hig
     return NULL;
   }
   out->is_uniform = is_uniform(out);
+  if (out->op->as && str_equal(out->op->as, "wgmma")) return write_product(plan, line, out, why);
   return out->op->as ? write_as(plan, line, out, why) : "";
 }

@@ -165,7 +165,20 @@ static const char *read_word(Arena *arena, const char *at, McRead *out) {
   return close + 1;
 }
 
+// ".tnspA", ".tnspB" behind a descriptor.
+static const char *read_turned(const char *at, McRead *out) {
+  for (; at && str_starts(at, ".tnsp"); at += 6) {
+    out->turned |= at[5] == 'A' ? 1 : at[5] == 'B' ? 2 : 4;
+    if (out->turned & 4) return NULL;
+  }
+  return at;
+}
+
 static const char *read_bare(Arena *arena, const char *at, McRead *out, bool *known) {
+  if (strncmp(at, "gdesc[", 6) == 0) {
+    out->kind = MC_DESCRIPTOR;
+    return read_turned(read_sum(at + 6, out), out);
+  }
   if (strncmp(at, "desc[", 5) == 0) {
     at = strchr(at, ']');
     if (!at) return NULL;

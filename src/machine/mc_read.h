@@ -18,6 +18,7 @@ typedef enum McKind {
   MC_ADDRESS,   // [R2.64+UR4+0x10]: `number`, `uniform`, `value`
   MC_SPECIAL,   // SR_TID.X, SRZ: `text`
   MC_LABEL,     // `(.L_x_0): `text`
+  MC_DESCRIPTOR,  // gdesc[UR16].tnspB: `uniform`, `turned`
 } McKind;
 
 enum { MC_RZ = 255, MC_URZ = 63, MC_PT = 7, MC_NO_REGISTER = -1 };
@@ -33,7 +34,8 @@ typedef struct McRead {
   int64_t value;
   bool is_float;  // a number with a point, or none
   bool negated, absolute, inverted;
-  int half;  // 1 of .H0_H0, 2 of .H1_H1, 0
+  int turned;  // of a descriptor: 1 for A, 2 for B
+  int half;    // 1 of .H0_H0, 2 of .H1_H1, 0
   const char *text;
 } McRead;
 

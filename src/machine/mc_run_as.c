@@ -70,6 +70,19 @@ static void gather(PtxWarp *w, const McGather *g, uint32_t mask) {
       FOR_LANES(mask)
       T[l] = (low[l] * (uint64_t)g->scale + uniform[l] + (uint64_t)g->offset) & 0xffffff;
       break;
+    case MC_GATHER_CLUSTER:
+      FOR_LANES(mask)
+      T[l] = (uint32_t)(low[l] + uniform[l] + (uint64_t)g->offset) + (UINT64_C(1) << PTX_RANK_SHIFT);
+      break;
+    case MC_GATHER_COUNT:
+      FOR_LANES(mask) T[l] = (0x100000 - (low[l] >> 1)) & 0xfffff;
+      break;
+    case MC_GATHER_SIXTEENS:
+      FOR_LANES(mask) T[l] = low[l] * 16;
+      break;
+    case MC_GATHER_PARITY:
+      FOR_LANES(mask) T[l] = low[l] >> 31 & 1;
+      break;
   }
   w->frame_taint[MC_FRAME_T + g->t] = data_of(w, g->low) | data_of(w, g->high) |
                                       data_of(w, g->uniform) | data_of(w, g->uniform_high);
@@ -79,7 +92,7 @@ static void scatter(PtxWarp *w, const McScatter *s, uint32_t mask) {
   const uint64_t *T = mc_lanes(w, MC_FRAME_T + s->t);
   uint64_t *low = mc_lanes(w, s->low), *high = mc_lanes(w, s->high);
   FOR_LANES(mask) {
-    const uint64_t value = T[l];
+    const uint64_t value = s->is_token ? T[l] << 63 : T[l];
     low[l] = (uint32_t)value;
     high[l] = value >> 32;
   }
@@ -99,6 +112,21 @@ void mc_run_as(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
       mc_follow(w, i, mask, w->frame_taint[MC_FRAME_T + step->scatters[n].t]);
 }
 
+void mc_run_lone(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  mc_run_as(m, w, i, mask & (~mask + 1));
+}
+
+void mc_run_product(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  mc_run_as(m, w, i, mask);
+  const McOperand *group = mc_operand(i, i->machine->n - 1);
+  if (group->present && !m->stopped && !w->again) run_wgmma_commit(m, w, i, mask);
+}
+
+void mc_run_have_registers(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m, (void)mask;
+  mc_put_pred(w, i, 0, ~0u, ~0u);
+}
+
 void mc_run_once(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)mask;
   PtxRun *run = i->as ? mc_run_as : i->machine->op->run;
@@ -110,6 +138,7 @@ void mc_run_once(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 // Bank 0 begins with the launch; the parameters stand behind it.
 static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
   const uint32_t stack = (uint32_t)m->local_bytes;
+  const uint64_t parameters = PTX_PARAM_WINDOW;
   const struct {
     int64_t at;
     uint32_t value;
@@ -123,6 +152,9 @@ static bool launch_word(const PtxMachine *m, int64_t at, uint32_t *out) {
       {0x20, (uint32_t)PTX_LOCAL_WINDOW},
       {0x24, (uint32_t)(PTX_LOCAL_WINDOW >> 32)},
       {0x28, stack},
+      // Where the parameters lie for whoever wants an address of one.
+      {0x198, (uint32_t)parameters},
+      {0x19c, (uint32_t)(parameters >> 32)},
       // A descriptor of global memory: what it says changes no value.
       {0x118, 0},
       {0x11c, 0},

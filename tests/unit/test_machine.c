@@ -211,10 +211,10 @@ END_TEST
 START_TEST(test_the_table_says_what_it_may) {
   for (int i = 0; i < mc_op_count; i++) {
     const McOp *op = &mc_ops[i];
-    ck_assert_msg((op->as == NULL) == (op->run != NULL), "%s %s", op->name, op->needs);
+    ck_assert_msg(op->as || op->run, "%s %s", op->name, op->needs);
     int n = 0;
     for (const char *c = op->operands; *c; c += strcspn(c, " "), c += strspn(c, " ")) {
-      ck_assert_msg(strchr("dsrfhglpqbatkcixj", *c), "%s: operand %c", op->name, *c);
+      ck_assert_msg(strchr("dsrfhglnyzpqebatokcixjPAGC", *c), "%s: operand %c", op->name, *c);
       n++;
     }
     for (const char *c = op->as; c && *c; c++)

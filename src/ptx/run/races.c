@@ -113,7 +113,7 @@ static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
 
 // Whether it goes through the async proxy. What st.async brings does not.
 static bool is_async(const PtxMachine *m, int pc, PtxTouchKind kind) {
-  PtxRun *run = m->module->code[pc].run;
+  PtxRun *run = ptx_meant(&m->module->code[pc])->run;
   if (kind == PTX_LANDS) return run == run_cp_async_bulk || run == run_cp_tensor;
   return kind == PTX_MULTIPLIES || kind == PTX_ASKS || kind == PTX_SENDS || kind == PTX_FORWARDS;
 }

@@ -325,6 +325,8 @@ static inline uint64_t ptx_f64_bits(double value) {
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
+// The instruction of PTX that one of machine code is carried out as.
+static inline const PtxInst *ptx_meant(const PtxInst *i) { return i->as ? i->as : i; }
 static inline bool ptx_has(const PtxInst *i, PtxModifier modifier) {
   return ptx_mods_has(&i->form.mods, modifier);
 }

@@ -357,8 +357,7 @@ static bool back_in_thread(Back *b, const Writer *w, int hop) {
   const int at = back_to_right(&t, &known, store, false, &b->out.steps);
   const Event *e = &t.events[at];
   if (e->loads && e->space == PTX_SPACE_SHARED) {
-    const Writer next =
-        writer_of(b->again, b->self, true, PTX_SPACE_SHARED, e->address, e->when);
+    const Writer next = writer_of(b->again, b->self, true, PTX_SPACE_SHARED, e->address, e->when);
     if (next.pc != NOBODY && back_in_thread(b, &next, hop + 1)) return true;
     put_fault(b, &t, &known, back_to_right(&t, &known, at, true, &b->out.steps));
     return true;

@@ -30,8 +30,8 @@ typedef struct McFault {
   uint32_t value;  // that it made
 } McFault;
 
-// `address`: of the word, in global memory. `line`: of each instruction of the machine code the line
-// of the PTX that it was made from, 0 where nobody knows.
+// `address`: of the word, in global memory. `line`: of each instruction of the machine code the
+// line of the PTX that it was made from, 0 where nobody knows.
 McFault mc_back(Arena *arena, McAgain *again, void *self, const int *line, int n_code,
                 uint64_t address);
 // From an access that found no memory: its address goes back. `thread`: of the block, the warp of

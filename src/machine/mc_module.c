@@ -256,7 +256,7 @@ static void give_function(Builder *b, PtxModule *module, int at, int *next_arg) 
   const bool once = step->is_uniform && step->op->flow == PTX_FLOW_LANE;
   if (keeps_ptx(step)) {
     i->machine = step;
-    const bool alone = !step->n_gathers && !step->n_scatters && !step->op->run;
+    const bool alone = !step->n_gathers && !step->n_scatters && !(step->op->as && step->op->run);
     if (alone && !once) return;
     PtxInst *as = ARENA_NEW(b->arena, PtxInst);
     *as = *i;
@@ -334,8 +334,8 @@ static void give_parameters(const McKernel *k, PtxFunction *f) {
 
 // The places of the source that .debug_line names; without it each instruction is its own place.
 static void give_lines(const Builder *b, PtxModule *module) {
-  const LineTable table = line_table_read(b->arena, b->cubin->bytes, b->cubin->n, ".debug_line",
-                                          b->kernel->name);
+  const LineTable table =
+      line_table_read(b->arena, b->cubin->bytes, b->cubin->n, ".debug_line", b->kernel->name);
   module->locs = ARENA_ARRAY(b->arena, PtxLoc, b->n + 1);
   module->files = ARENA_ARRAY(b->arena, PtxFile, b->n + 1);
   module->n_locs = module->n_files = 0;

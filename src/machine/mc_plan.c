@@ -35,8 +35,8 @@ static bool has_needs(const McLine *line, const char *needs, bool in_order) {
   for (const char *at = needs; *at;) {
     const int n = (int)strcspn(at, " ");
     int found = in_order ? from : 0;
-    while (found < line->n_words && (line->words[found].length != n ||
-                                     strncmp(line->words[found].text, at, (size_t)n) != 0))
+    while (found < line->n_words &&
+           (line->words[found].length != n || strncmp(line->words[found].text, at, (size_t)n) != 0))
       found++;
     if (found == line->n_words) return false;
     from = found + 1;
@@ -402,8 +402,8 @@ static const char *write_as(McPlan *plan, const McLine *line, McStep *out, const
     }
     McOperand *named = &out->operands[*++c - '0'];
     const bool is_behind = (c[1] == '+' || c[1] == ':') && c[2] >= '0' && c[2] <= '9';
-    const char *operand =
-        is_behind ? text_behind(plan, out, named, c[2] - '0', c[1]) : operand_text(plan, out, named);
+    const char *operand = is_behind ? text_behind(plan, out, named, c[2] - '0', c[1])
+                                    : operand_text(plan, out, named);
     if (is_behind) c += 2;
     if (!operand) {
       *why = arena_printf(plan->arena, "%s is not run here: the special register is not known",
@@ -456,20 +456,21 @@ static const char *write_product(McPlan *plan, const McLine *line, McStep *out, 
   }
   const bool turns = str_equal(in, ".f16") || str_equal(in, ".bf16");
   const McOperand *p = &out->operands[4];
-  const char *keeps = begins ? "!P7"
-                      : p->present
-                          ? arena_printf(arena, "%s%s%d", p->negated ? "!" : "",
-                                         p->arg[0] >= MC_FRAME_UP ? "UP" : "P", p->arg[0] % MC_FRAME_UP)
-                          : "P7";
-  const char *first = in_registers ? registers_text(arena, a, 4) : descriptor_text(arena, out, a, 0);
+  const char *keeps =
+      begins       ? "!P7"
+      : p->present ? arena_printf(arena, "%s%s%d", p->negated ? "!" : "",
+                                  p->arg[0] >= MC_FRAME_UP ? "UP" : "P", p->arg[0] % MC_FRAME_UP)
+                   : "P7";
+  const char *first =
+      in_registers ? registers_text(arena, a, 4) : descriptor_text(arena, out, a, 0);
   const char *second = descriptor_text(arena, out, b, 2);
   const char *turned = !turns ? ""
                        : in_registers
                            ? arena_printf(arena, ", %d", b->turned >> 1 & 1)
                            : arena_printf(arena, ", %d, %d", b->turned & 1, b->turned >> 1 & 1);
-  return arena_printf(arena, "wgmma.mma_async.sync.aligned.m%dn%dk%d%s%s%s %s, %s, %s, %s, 1, 1%s", m,
-                      n, k, sums, in, in, registers_text(arena, d, registers), first, second, keeps,
-                      turned);
+  return arena_printf(arena, "wgmma.mma_async.sync.aligned.m%dn%dk%d%s%s%s %s, %s, %s, %s, 1, 1%s",
+                      m, n, k, sums, in, in, registers_text(arena, d, registers), first, second,
+                      keeps, turned);
 }
 
 static bool is_uniform(const McStep *out) {

@@ -12,12 +12,12 @@ typedef enum McKind {
   MC_NONE,
   MC_REGISTER,  // R4, UR4: `number`
   MC_PREDICATE,
-  MC_BARRIER,   // B0
-  MC_NUMBER,    // `value`
-  MC_CONSTANT,  // c[0x0][0x210]: `bank`, `value`, `number` of a register that is added
-  MC_ADDRESS,   // [R2.64+UR4+0x10]: `number`, `uniform`, `value`
-  MC_SPECIAL,   // SR_TID.X, SRZ: `text`
-  MC_LABEL,     // `(.L_x_0): `text`
+  MC_BARRIER,     // B0
+  MC_NUMBER,      // `value`
+  MC_CONSTANT,    // c[0x0][0x210]: `bank`, `value`, `number` of a register that is added
+  MC_ADDRESS,     // [R2.64+UR4+0x10]: `number`, `uniform`, `value`
+  MC_SPECIAL,     // SR_TID.X, SRZ: `text`
+  MC_LABEL,       // `(.L_x_0): `text`
   MC_DESCRIPTOR,  // gdesc[UR16].tnspB: `uniform`, `turned`
 } McKind;
 

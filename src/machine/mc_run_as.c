@@ -72,7 +72,8 @@ static void gather(PtxWarp *w, const McGather *g, uint32_t mask) {
       break;
     case MC_GATHER_CLUSTER:
       FOR_LANES(mask)
-      T[l] = (uint32_t)(low[l] + uniform[l] + (uint64_t)g->offset) + (UINT64_C(1) << PTX_RANK_SHIFT);
+      T[l] =
+          (uint32_t)(low[l] + uniform[l] + (uint64_t)g->offset) + (UINT64_C(1) << PTX_RANK_SHIFT);
       break;
     case MC_GATHER_COUNT:
       FOR_LANES(mask) T[l] = (0x100000 - (low[l] >> 1)) & 0xfffff;

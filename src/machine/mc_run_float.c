@@ -34,15 +34,18 @@ void mc_run_fmnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 }
 
 // Where exponents are far from the middle, a division takes the long way; its result is the same.
+// (0 through anything plain is plain.)
 void mc_run_fchk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m;
   enum { NEAR = 126 };
   const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
   uint32_t bits = 0;
   FOR_LANES(mask) {
+    const bool zero = !(mc_value(mc_operand(i, 1), A[l]) << 1);
     const int a = (int)(mc_value(mc_operand(i, 1), A[l]) >> 23 & 255),
               b = (int)(mc_value(mc_operand(i, 2), B[l]) >> 23 & 255);
-    const bool plain = b > 1 && b < 253 && a < 255 && a > 24 && a - b < NEAR && b - a < NEAR - 1;
+    const bool near = a < 255 && a > 24 && a - b < NEAR && b - a < NEAR - 1;
+    const bool plain = b > 1 && b < 253 && (zero || near);
     bits |= (uint32_t)!plain << l;
   }
   mc_put_pred(w, i, 0, mask, bits);

@@ -2,8 +2,8 @@
 #include "base/str.h"
 #include "machine/mc_run.h"
 
-// DEPBAR.LE SB0, n: of copies to shared memory and of bulk copies that go out, n groups may be open;
-// gsb0: of products. Where a kernel has both kinds of copies the wait is for both.
+// DEPBAR.LE SB0, n: of copies to shared memory and of bulk copies that go out, n groups may be
+// open; gsb0: of products. Where a kernel has both kinds of copies the wait is for both.
 void mc_run_wait_groups(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const char *board = mc_operand(i, 0)->read->text;
   const PtxInst wait = {.groups = {i->groups[1]}, .n_groups = 1, .row = i->row};

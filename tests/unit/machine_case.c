@@ -25,7 +25,9 @@ static const PtxModule *module_of(Arena *arena, const void *cubin, size_t n, con
                                   const char *name, Diags *diags) {
   McCubin read;
   if (!mc_cubin_read(arena, cubin, n, &read)) return NULL;
-  const McKernel *kernel = name ? mc_cubin_kernel(&read, name) : read.n_kernels ? read.kernels : NULL;
+  const McKernel *kernel = name             ? mc_cubin_kernel(&read, name)
+                           : read.n_kernels ? read.kernels
+                                            : NULL;
   if (!kernel) return NULL;
   McListing *listing = ARENA_ARRAY(arena, McListing, sass->n_lines + 1);
   int lines = 0;

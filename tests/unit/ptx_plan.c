@@ -145,9 +145,8 @@ static void give_args(Runner *r, PtxMachine *machine, const PlanKernel *k, const
 
 static void run_kernel(Runner *r, PtxPlanRun *out, int index) {
   const PlanKernel *k = &r->plan->kernels[index];
-  const PtxModule *module = r->given->module_of
-                                ? r->given->module_of(r->given->context, k->name)
-                                : out->module;
+  const PtxModule *module =
+      r->given->module_of ? r->given->module_of(r->given->context, k->name) : out->module;
   const PtxFunction *kernel = ptx_module_kernel(module, k->name, &r->diags);
   ck_assert_msg(kernel != NULL, "%s", diags_text(r->arena, &r->diags));
   const PtxLaunch launch = launch_of(k, r->given->clusters);

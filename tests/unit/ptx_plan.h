@@ -21,7 +21,7 @@ typedef struct PtxPlanGiven {
   bool is_wrong;     // findings are handed back, and fail no test
   const float *a, *b,
       *v;  // as they are stored: numbers that the operands' type has; V is attention's
-  PtxPlanPrepare *prepare;  // NULL: nothing
+  PtxPlanPrepare *prepare;   // NULL: nothing
   PtxPlanModule *module_of;  // NULL: the text is run
   void *context;
 } PtxPlanGiven;

@@ -149,13 +149,13 @@ START_TEST(test_a_rung_from_its_machine_code) {
   const Model *model = has_nvrtc && asked ? small(_i) : NULL;
   if (!model || model->program->problem.kind != PROBLEM_MATMUL) return;
   const Emission *emission = emit_model(arena, model, model->program);
-  const Plan *plan = plan_from_emission(arena, emission, model->program, model->target,
-                                        cases.rung[_i].name);
+  const Plan *plan =
+      plan_from_emission(arena, emission, model->program, model->target, cases.rung[_i].name);
   Cubin cubin = {.compiled = compile_once(arena, plan, COMPILE_BOTH)};
   Diags diags = diags_new(arena);
-  if (!cubin.compiled->ok || !machine_case_module(arena, cubin.compiled->cubin,
-                                                  cubin.compiled->cubin_bytes,
-                                                  plan->kernels[0].name, &diags))
+  if (!cubin.compiled->ok ||
+      !machine_case_module(arena, cubin.compiled->cubin, cubin.compiled->cubin_bytes,
+                           plan->kernels[0].name, &diags))
     return;
   const char *why = refused(plan, &cubin);
   if (why) {

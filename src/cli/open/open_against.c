@@ -130,13 +130,14 @@ static const char *finding_of(const Against *a, const Side *side, int which) {
 static void print_fault(const Against *a, const McFault *f) {
   if (!f->found) return;
   printf("  made by        %s\n", machine_text(a, f->pc));
-  printf("               0x%08x in thread %d of block %d,%d,%d, %d instruction%s back%s\n", f->value,
-         f->thread, f->block[0], f->block[1], f->block[2], f->steps, plural_s(f->steps),
+  printf("               0x%08x in thread %d of block %d,%d,%d, %d instruction%s back%s\n",
+         f->value, f->thread, f->block[0], f->block[1], f->block[2], f->steps, plural_s(f->steps),
          origin_text(a, f->pc));
   if (f->or_pc < 0) return;
   printf("  or by          %s%s\n", machine_text(a, f->or_pc), origin_text(a, f->or_pc));
-  printf("               which made a value that the first lacks: one of the two names a wrong "
-         "register\n");
+  printf(
+      "               which made a value that the first lacks: one of the two names a wrong "
+      "register\n");
 }
 
 static void print_word(const Against *a, const Word *word, const McFault *f) {
@@ -156,15 +157,15 @@ static bool find_module(Against *a, Diags *diags) {
     const char *ptxas = open_find_tool(a->arena, "ptxas");
     const char *target = a->r->module->target ? a->r->module->target : "sm_90a";
     cubin = ptxas ? open_assemble(a->arena, ptxas, &a->r->text, target, &bytes, &why) : NULL;
-    if (!cubin) diag_add(diags, "machine", "--against machine: %s", why ? why : "there is no ptxas here");
+    if (!cubin)
+      diag_add(diags, "machine", "--against machine: %s", why ? why : "there is no ptxas here");
   } else {
     cubin = open_read_file(a->arena, which, &bytes, diags);
   }
   if (!cubin) return false;
   OpenRequest of = {.path = a->given->path, .kernel = a->r->kernel->name};
   a->module[1] = open_cubin(a->arena, &of, cubin, bytes, false, diags);
-  a->lines =
-      line_table_read(a->arena, cubin, bytes, ".nv_debug_line_sass", a->r->kernel->name);
+  a->lines = line_table_read(a->arena, cubin, bytes, ".nv_debug_line_sass", a->r->kernel->name);
   return a->module[1] != NULL;
 }
 
@@ -212,8 +213,8 @@ int open_against(const OpenRequest *request, OpenResult *r, Diags *diags) {
   for (int i = 0; i < 2; i++)
     if (!run_side(&a, r->arena, i, NULL, NULL, NULL, &side[i], diags)) return CLI_USAGE;
   const Word word = first_word(&a, side);
-  printf("%s, %s: PTX %s; machine code %s\n", r->path, r->kernel->name,
-         finding_of(&a, &side[0], 0), finding_of(&a, &side[1], 1));
+  printf("%s, %s: PTX %s; machine code %s\n", r->path, r->kernel->name, finding_of(&a, &side[0], 0),
+         finding_of(&a, &side[1], 1));
   if (!word.n) printf("  memory is equal\n");
   if (!word.n && side[0].outcome == side[1].outcome) return CLI_OK;
   explain(&a, &word, &side[1]);

@@ -27,8 +27,8 @@ static const char *complaint(Arena *arena, const char *output) {
   return "it does not say why";
 }
 
-const char *open_assemble(Arena *arena, const char *ptxas, const OpenText *text,
-                          const char *target, size_t *bytes, const char **why) {
+const char *open_assemble(Arena *arena, const char *ptxas, const OpenText *text, const char *target,
+                          size_t *bytes, const char **why) {
   const char *folder = tool_folder(arena);
   *why = "widths are predicted: there is no room for what ptxas writes";
   if (!folder) return NULL;

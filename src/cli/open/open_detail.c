@@ -95,8 +95,9 @@ static const CodeRow *code_rows(Arena *arena, const OpenResult *r) {
   CodeRow *row = ARENA_ARRAY(arena, CodeRow, n_code + 1);
   for (int i = 0; i < n_code; i++) {
     const int line = r->module->code[first + i].line;
-    row[i] = (CodeRow){line, ptx_tally_charged(r->tally, first + i),
-                       ptx_line(arena, lines, n, line), ptx_machine_executions(r->machine, first + i)};
+    row[i] =
+        (CodeRow){line, ptx_tally_charged(r->tally, first + i), ptx_line(arena, lines, n, line),
+                  ptx_machine_executions(r->machine, first + i)};
   }
   return row;
 }

@@ -49,8 +49,7 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
   out->compiler = out->text.compiler;
   const char *what = str_sanitise(arena, ptx_base_name(request->path));
   out->module = open_is_cubin(out->text.ptx, out->text.bytes)
-                    ? open_cubin(arena, request, out->text.ptx, out->text.bytes,
-                                 module_only, diags)
+                    ? open_cubin(arena, request, out->text.ptx, out->text.bytes, module_only, diags)
                     : ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
   if (!out->module) return CLI_USAGE;
   if (module_only) return CLI_OK;
@@ -117,8 +116,8 @@ static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlo
   r->launch.budget = given->budget * INT64_C(1000000);
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
   if (!machine) return NULL;
-  r->buffers =
-      open_give_args(r->arena, machine, r->module, r->kernel, given->args.count, given->args.items, diags);
+  r->buffers = open_give_args(r->arena, machine, r->module, r->kernel, given->args.count,
+                              given->args.items, diags);
   return r->buffers ? machine : NULL;
 }
 

@@ -12,6 +12,7 @@
 #include "machine/mc_isa.h"
 #include "machine_case.h"
 #include "model/interp/interp.h"
+#include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
 #include "model/schedules/reduce.h"
@@ -147,7 +148,7 @@ START_TEST(test_a_rung_from_its_machine_code) {
   enum { ONE_IN = 6 };
   const bool asked = _i < cases.n && (stress_is_on() || _i % ONE_IN == 1);
   const Model *model = has_nvrtc && asked ? small(_i) : NULL;
-  if (!model || model->program->problem.kind != PROBLEM_MATMUL) return;
+  if (!model) return;
   const Emission *emission = emit_model(arena, model, model->program);
   const Plan *plan =
       plan_from_emission(arena, emission, model->program, model->target, cases.rung[_i].name);
@@ -169,6 +170,11 @@ START_TEST(test_a_rung_from_its_machine_code) {
                         .a = numbers(v[KNOB_M] * v[KNOB_K], 1),
                         .b = numbers(v[KNOB_K] * v[KNOB_N], 2),
                         .context = &cubin};
+  if (model->program->problem.kind != PROBLEM_MATMUL) {
+    given.a = interp_inputs_of(arena, &model->program->problem, 1, 0);
+    given.b = interp_inputs_of(arena, &model->program->problem, 1, 1);
+    given.v = interp_inputs_of(arena, &model->program->problem, 1, 2);
+  }
   const PtxPlanRun text = ptx_plan_run(arena, plan, &given);
   given.module_of = module_of;
   const PtxPlanRun machine = ptx_plan_run(arena, plan, &given);

@@ -12,6 +12,7 @@
 #include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
 #include "ptx/module/signature.h"
+#include "machine/mc_isa.h"
 #include "ptx/run/run.h"
 
 // ---- places -------------------------------------------------------------------------------------
@@ -449,4 +450,7 @@ void open_print_opcodes(void) {
     if (!again)
       printf("%-20s %-26s %s%s\n", row->name, row->needs, row->help, row->run ? "" : " (not run)");
   }
+  printf("\nmachine code\n");
+  for (int i = 0; i < mc_op_count; i++)
+    printf("%-20s %-26s %s\n", mc_ops[i].name, mc_ops[i].needs, mc_ops[i].help);
 }

@@ -2,6 +2,7 @@
 // what it costs in shared memory is what an H200 counted.
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -9,6 +10,7 @@
 #include "compile_once.h"
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "machine/mc_back.h"
 #include "machine/mc_isa.h"
 #include "machine_case.h"
 #include "model/interp/interp.h"
@@ -213,6 +215,64 @@ START_TEST(test_what_is_not_known_is_refused_by_its_name) {
 }
 END_TEST
 
+// ---- planted faults -----------------------------------------------------------------------------
+
+enum { SGEMM = 4, PLANTED = 8 };
+
+typedef struct Planted {
+  const PtxModule *module[2];  // the second: the machine code
+} Planted;
+
+static OpenCase load_side(const Planted *p, bool machine_code) {
+  return machine_code ? open_case_load_module(arena, SGEMM, p->module[1])
+                      : open_case_load(arena, SGEMM, NULL);
+}
+
+static bool again(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
+                  void *context) {
+  const OpenCase c = load_side(self, machine_code);
+  if (sink) ptx_machine_watch(c.machine, sink, context);
+  if (trace) ptx_machine_trace(c.machine, trace, context);
+  ptx_machine_run(c.machine, 0, 0, 0);
+  return true;
+}
+
+// The listing with another register as the first that the nth FFMA reads; gives its address.
+static const char *plant(char *listing, int nth, int *address) {
+  char *at = listing;
+  for (int i = 0; i <= nth; i++) at = strstr(at + 1, " FFMA R");
+  ck_assert(at != NULL);
+  char *line = at;
+  while (line > listing && *line != '\n') line--;
+  *address = (int)strtol(strstr(line, "/*") + 2, NULL, 16);
+  char *digit = strchr(strchr(at, ','), 'R') + 1;
+  *digit = *digit == '1' ? '2' : '1';
+  return listing;
+}
+
+START_TEST(test_a_planted_operand_is_found) {
+  Diags diags = diags_new(arena);
+  size_t n = 0, length = 0;
+  const char *cubin = machine_case_file(arena, "k09", ".cubin", &n);
+  char *listing = machine_case_file(arena, "k09", ".sass", &length);
+  int planted = 0;
+  Planted p = {{NULL}};
+  p.module[1] =
+      machine_case_read(arena, cubin, n, plant(listing, 20 + 9 * _i, &planted), NULL, &diags);
+  ck_assert_msg(p.module[1] != NULL, "%s", diags_text(arena, &diags));
+  const OpenCase text = load_side(&p, false), machine = load_side(&p, true);
+  ptx_machine_run(text.machine, 0, 0, 0);
+  ptx_machine_run(machine.machine, 0, 0, 0);
+  const int64_t at = differs_at(&text, &machine, 7);
+  ck_assert_int_ge(at, 0);
+  const int *line = ARENA_ARRAY(arena, int, p.module[1]->n_code);
+  const McFault f = mc_back(arena, again, &p, line, p.module[1]->n_code,
+                            machine.buffers[7] + (uint64_t)(at / 4 * 4));
+  ck_assert_msg(f.found && f.pc * 16 == planted, "planted at 0x%x, found at 0x%x", planted,
+                f.pc * 16);
+}
+END_TEST
+
 // Every row can be come by: its operands are letters that are known, its PTX names operands it has.
 START_TEST(test_the_table_says_what_it_may) {
   for (int i = 0; i < mc_op_count; i++) {
@@ -244,6 +304,7 @@ Suite *suite_machine(void) {
   stress_add_turns(tcase, test_code_made_here_leaves_what_its_ptx_leaves, 10, 3);
   tcase_add_loop_test(tcase, test_what_is_not_known_is_refused_by_its_name, 0, 4);
   tcase_add_test(tcase, test_the_table_says_what_it_may);
+  tcase_add_loop_test(tcase, test_a_planted_operand_is_found, 0, PLANTED);
   suite_add_tcase(suite, tcase);
   TCase *rungs = tcase_create("rungs");
   tcase_set_timeout(rungs, 120);

@@ -51,7 +51,7 @@ static Writer writer_of(McAgain *again, void *self, bool machine_code, PtxSpace 
 
 enum { PIECES = 8 };
 
-// What an instruction wrote and read, in words of 32 bits.
+// The values that an instruction wrote and read, in words of 32 bits.
 typedef struct Result {
   int line, n, n_read;
   uint32_t pieces[PIECES], read[PIECES];
@@ -86,7 +86,8 @@ static bool is_thread(const PtxWarp *w, int warp, int lane, const int block[3], 
          memcmp(w->block->index, block, sizeof w->block->index) == 0;
 }
 
-// What is read is asked for behind the instruction: where it wrote the same register, nobody knows.
+// A value that is read is asked for behind the instruction: where that wrote the same register, it
+// is lost.
 static uint64_t read_before(const PtxMachine *m, PtxWarp *w, const Known *k, const PtxGroup *group,
                             int n) {
   return ptx_lanes(m, w, group, n)[k->lane];
@@ -287,7 +288,7 @@ static bool is_right(const Thread *t, const Known *k, int at, uint32_t value) {
   const int times = e->line ? times_of(t, at, &nth) : 0;
   const bool one_for_one = e->line && times_at(k, e->line, nth, &result) == times;
   if (one_for_one && is_piece(result, value)) return true;
-  // What is added up in another order is none of the PTX's values on the way.
+  // A float is the value of its own line or wrong: no compiler rearranges floats.
   if (one_for_one && is_of_floats(t, at)) return false;
   return is_anywhere(k, value) || is_anywhere(k, value - MC_RESERVED_SHARED);
 }

@@ -89,7 +89,7 @@ static inline bool mc_has(const McStep *step, McWordId word) {
   return step->words[word / 64] >> (word % 64) & 1;
 }
 
-// What a K holds: a number, or a word of a constant bank.
+// The contents of a K: a number, or a word of a constant bank.
 typedef struct McFixed {
   bool is_number;
   int bank;

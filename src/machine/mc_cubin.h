@@ -1,4 +1,5 @@
-// What a cubin says of its kernels beside their code: parameters, shared memory, constant banks.
+// The facts of a cubin about its kernels beside their code: parameters, shared memory, constant
+// banks.
 //
 //   .nv.info.KERNEL   attribute 0x17: number, offset and size of a parameter; 0x0a: where
 //   parameters

@@ -385,7 +385,7 @@ static void finish(Builder *b, PtxModule *module, const McListing *lines) {
   module->cc = b->cubin->sm;
 }
 
-// What the listing leaves out behind the kernel's end is padding.
+// The listing leaves out padding behind the kernel's end.
 static int listed(const McKernel *kernel, const McListing *lines, int n) {
   const int64_t all = (kernel->text.end - kernel->text.at) / MC_BYTES;
   int i = 0;

@@ -336,7 +336,7 @@ static const char *special_text(const McRead *read) {
   return NULL;
 }
 
-// Of an operand that is written or read; NULL: there is no such special register.
+// The text of an operand that is written or read; NULL: there is no such special register.
 static const char *operand_text(McPlan *plan, McStep *out, McOperand *o) {
   Arena *arena = plan->arena;
   const bool gathers = o->keep != ~0u || o->flip || o->add || is_letter(o->letter, "glnyz") ||

@@ -74,7 +74,7 @@ static bool is_plain_suffix(const char *word, size_t n) {
   return false;
 }
 
-// What stands behind a register: ".reuse", ".64", ".H0_H0", ".U32", ".X4".
+// Suffixes of a register: ".reuse", ".64", ".H0_H0", ".U32", ".X4".
 static const char *read_suffixes(const char *at, McRead *out, bool *known) {
   while (*at == '.') {
     const char *word = at + 1;

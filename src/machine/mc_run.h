@@ -41,7 +41,7 @@ uint32_t mc_data(const PtxWarp *w, const PtxInst *i);
 PtxRun mc_run_as;
 // The row's function once for the warp: its result is every lane's.
 PtxRun mc_run_once;
-// What stands in a constant bank; false: nothing.
+// The word at a place of a constant bank; false: there is none.
 bool mc_constant(PtxMachine *m, PtxWarp *w, int bank, int64_t at, uint32_t *out);
 // Fills the numbers and words of constant banks of all warps.
 void mc_begin(PtxMachine *m);

@@ -1,4 +1,4 @@
-// What goes between lanes, predicates as bits, constant banks, and exchanges in shared memory.
+// Values between lanes, predicates as bits, constant banks, and exchanges in shared memory.
 #include "machine/mc_run.h"
 #include "ptx/run/run_access.h"
 

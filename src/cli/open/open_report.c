@@ -11,8 +11,8 @@
 #include "cli/open/open_detail.h"
 #include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
-#include "ptx/module/signature.h"
 #include "machine/mc_isa.h"
+#include "ptx/module/signature.h"
 #include "ptx/run/run.h"
 
 // ---- places -------------------------------------------------------------------------------------

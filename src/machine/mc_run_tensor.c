@@ -1,4 +1,4 @@
-// What waits for groups of copies and of products.
+// Waits for groups of copies and of products.
 #include "base/str.h"
 #include "machine/mc_run.h"
 

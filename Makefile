@@ -263,7 +263,7 @@ tsan: build/tsan/unit build/tsan/gemmview
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
-PURE = $(foreach folder,banks capsule sass clock order model ptx,src/$(folder)/% $(patsubst %,%/$(folder)/%,$(wildcard src/features/*)))
+PURE = $(foreach folder,banks capsule sass clock order model ptx machine,src/$(folder)/% $(patsubst %,%/$(folder)/%,$(wildcard src/features/*)))
 CHECKED ?= release
 check-deps: $(call objects,$(CHECKED),$(filter $(PURE),$(SOURCES)))
 	@tools/check_deps.sh $^

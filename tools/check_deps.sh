@@ -1,6 +1,6 @@
 #!/bin/sh
 # Proves the order of the folders: a file includes only headers of its own folder and of those above
-# it, banks, sass, clock, order, model and ptx are pure, and one file knows the terminal library.
+# it, banks, sass, clock, order, model, ptx and machine are pure, and one file knows the terminal library.
 # A feature has all that is its own in src/features/NAME, in a folder for each of those it has a part
 # of: features/NAME/model is a part of model, above its rooms, and only tables (.def) include it there.
 #
@@ -9,7 +9,7 @@
 # What includes cannot show, the symbols do: a pure object calls no allocation, file or terminal
 # function and owns no byte that can be written.
 set -eu
-order='base banks capsule sass clock order model ptx kernels driver tui cli'
+order='base banks capsule sass clock order model ptx machine kernels driver tui cli'
 failed=0
 say() {
   echo "check-deps: $*" >&2
@@ -101,7 +101,7 @@ circles=$(grep -roE --include='*.[ch]' '^ *# *include "tui/[^"]+\.h"' src/tui |
 [ -z "$circles" ] || say "includes of src/tui go in a circle:
 $circles"
 
-pure=$(for folder in banks capsule sass clock order model ptx; do find $(of_folder $folder) -name '*.[ch]'; done)
+pure=$(for folder in banks capsule sass clock order model ptx machine; do find $(of_folder $folder) -name '*.[ch]'; done)
 # What an operation is stands in op.def; who asks for one by name is its family, a pass that builds it,
 # a breakage that takes it away, or the list of what a kernel must contain. The barrier of rewrite.c is what passes build with.
 outside() { # PATTERN HOMES EXCEPTIONS WHAT

@@ -144,8 +144,10 @@ static SassOut run_wide(const SassInst *inst, SassIn in) {
   return (SassOut){.d = (uint32_t)sum, .d_high = (uint32_t)(sum >> 32), .p = sum < addend};
 }
 
+// The sum is of 64 bits, C a pair: R5 · R9 + R5:R4 in a division by whole numbers.
 static SassOut run_high(const SassInst *inst, SassIn in) {
-  return (SassOut){.d = (uint32_t)(product(inst, in) >> 32) + in.c};
+  const uint64_t addend = (uint64_t)in.c_high << 32 | in.c;
+  return (SassOut){.d = (uint32_t)((product(inst, in) + addend) >> 32)};
 }
 
 // ---- bits ---------------------------------------------------------------------------------------
@@ -255,7 +257,7 @@ static const SassEval evals[] = {
     {0x01c, P | Q | R | SETS, run_plop3},
     {0x024, A | B | C | D | P | SETS, run_imad},
     {0x025, A | B | C | D | PAIR | SETS, run_wide},
-    {0x027, A | B | C | D, run_high},
+    {0x027, A | B | C | D | SASS_HAS_C_HIGH, run_high},
     {0x036, A | B | D, run_viadd},
     {0x048, A | B | D | P, run_min},
     {0x105, B | D, run_f2i},

@@ -61,7 +61,7 @@ static void fuzz_arguments(Arena *arena, char *text) {
     if (strncmp(words[i], "mem:", 4) == 0 || strncmp(words[i], "file:", 5) == 0) return;
   PtxMachine *machine = ptx_machine_new(arena, module, kernel, &launch, &diags);
   assert((machine == NULL) == (diags.count > 0));
-  if (!machine || !open_give_args(arena, machine, kernel, 3, words + 1, &diags)) return;
+  if (!machine || !open_give_args(arena, machine, module, kernel, 3, words + 1, &diags)) return;
   ptx_machine_run_cluster(machine, 0, 0, 0);
 }
 

@@ -114,15 +114,12 @@ static void give_arg(Arena *arena, OpenCase *given, int index, const JsonValue *
   ptx_machine_param(given->machine, index, &given->buffers[index], 8);
 }
 
-OpenCase open_case_load(Arena *arena, int index, const char *ptx) {
+OpenCase open_case_load_module(Arena *arena, int index, const PtxModule *module) {
   Diags diags = diags_new(arena);
-  OpenCase given = {.id = ids[index]};
+  OpenCase given = {.id = ids[index], .module = module};
   const JsonValue *row = find_case(arena, given.id);
   const char *entry = "";
   json_require_string(row, "entry", &entry, &diags);
-  if (!ptx) ptx = open_case_text(arena, arena_printf(arena, "%s.ptx", given.id));
-  given.module = ptx_module_read(arena, ptx, strlen(ptx), given.id, &diags);
-  ck_assert_msg(given.module != NULL, "%s", diags_text(arena, &diags));
   given.kernel = ptx_module_kernel(given.module, entry, &diags);
   ck_assert_msg(given.kernel != NULL, "%s", diags_text(arena, &diags));
   const JsonValue *launch = json_object_get(row, "launch");
@@ -140,6 +137,14 @@ OpenCase open_case_load(Arena *arena, int index, const char *ptx) {
   given.n_args = json_count(args);
   for (int i = 0; i < given.n_args; i++) give_arg(arena, &given, i, json_at(args, i), &last, &s);
   return given;
+}
+
+OpenCase open_case_load(Arena *arena, int index, const char *ptx) {
+  Diags diags = diags_new(arena);
+  if (!ptx) ptx = open_case_text(arena, arena_printf(arena, "%s.ptx", ids[index]));
+  const PtxModule *module = ptx_module_read(arena, ptx, strlen(ptx), ids[index], &diags);
+  ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
+  return open_case_load_module(arena, index, module);
 }
 
 PtxOutcome open_case_run(const OpenCase *given) {

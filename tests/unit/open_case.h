@@ -7,7 +7,7 @@
 
 typedef struct OpenCase {
   const char *id;  // "k01"
-  PtxModule *module;
+  const PtxModule *module;
   const PtxFunction *kernel;
   PtxMachine *machine;
   PtxTally *tally;
@@ -23,6 +23,8 @@ const char *open_case_text(Arena *arena, const char *name);  // a file of that f
 // The kernel out of `ptx`, or out of its own file where that is NULL; fails the test when it cannot
 // be read.
 OpenCase open_case_load(Arena *arena, int index, const char *ptx);
+// The same, run from a module that somebody made, machine code's: its kernel has the same name.
+OpenCase open_case_load_module(Arena *arena, int index, const PtxModule *module);
 // All blocks, until one does not end well.
 PtxOutcome open_case_run(const OpenCase *given);
 

@@ -145,10 +145,12 @@ static void give_args(Runner *r, PtxMachine *machine, const PlanKernel *k, const
 
 static void run_kernel(Runner *r, PtxPlanRun *out, int index) {
   const PlanKernel *k = &r->plan->kernels[index];
-  const PtxFunction *kernel = ptx_module_kernel(out->module, k->name, &r->diags);
+  const PtxModule *module =
+      r->given->module_of ? r->given->module_of(r->given->context, k->name) : out->module;
+  const PtxFunction *kernel = ptx_module_kernel(module, k->name, &r->diags);
   ck_assert_msg(kernel != NULL, "%s", diags_text(r->arena, &r->diags));
   const PtxLaunch launch = launch_of(k, r->given->clusters);
-  PtxMachine *machine = ptx_machine_new(r->arena, out->module, kernel, &launch, &r->diags);
+  PtxMachine *machine = ptx_machine_new(r->arena, module, kernel, &launch, &r->diags);
   ck_assert_msg(machine != NULL, "%s: %s", k->name, diags_text(r->arena, &r->diags));
   uint64_t address[PLAN_N_BUFFERS];
   for (int b = 0; b < PLAN_N_BUFFERS; b++)
@@ -157,9 +159,10 @@ static void run_kernel(Runner *r, PtxPlanRun *out, int index) {
                            r->buffer[b], PTX_CONTENT_GIVEN);
   give_args(r, machine, k, &launch, address);
   if (index == r->given->main_kernel) {
+    out->module = module;
     out->kernel = kernel;
-    out->tally = ptx_tally_new(r->arena, out->module, kernel);
-    if (r->given->prepare) r->given->prepare(r->given->context, out->module, kernel, out->tally);
+    out->tally = ptx_tally_new(r->arena, module, kernel);
+    if (r->given->prepare) r->given->prepare(r->given->context, module, kernel, out->tally);
     ptx_machine_watch(machine, ptx_tally_access, out->tally);
   }
   run_grid(r, out, machine, &launch, k->name);

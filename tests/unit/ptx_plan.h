@@ -11,6 +11,9 @@
 typedef void PtxPlanPrepare(void *context, const PtxModule *module, const PtxFunction *kernel,
                             PtxTally *tally);
 
+// The module that a kernel is run from, in place of the text.
+typedef const PtxModule *PtxPlanModule(void *context, const char *kernel);
+
 typedef struct PtxPlanGiven {
   const char *ptx;   // the plan's text compiled
   int main_kernel;   // the one that is tallied
@@ -18,7 +21,8 @@ typedef struct PtxPlanGiven {
   bool is_wrong;     // findings are handed back, and fail no test
   const float *a, *b,
       *v;  // as they are stored: numbers that the operands' type has; V is attention's
-  PtxPlanPrepare *prepare;  // NULL: nothing
+  PtxPlanPrepare *prepare;   // NULL: nothing
+  PtxPlanModule *module_of;  // NULL: the text is run
   void *context;
 } PtxPlanGiven;
 

@@ -19,6 +19,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_every.h"
 #include "cli/common/options.h"
+#include "cli/open/open_against.h"
 #include "cli/open/open_capsule.h"
 #include "cli/open/open_dump.h"
 #include "cli/open/open_limit.h"
@@ -62,6 +63,7 @@ static const Option OPTIONS[] = {
     OPEN("main", FLAG, main),
     OPEN("nvcc", TEXT, nvcc),
     OPEN("compare", FLAG, request.compare),
+    OPEN("against", TEXT, request.against),
     OPEN("every-order", FLAG, request.orders),
     OPEN("strict", FLAG, strict),
     OPEN("markdown", FLAG, markdown),
@@ -149,6 +151,11 @@ static int open_file(Arena *arena, OpenOptions *given, Diags *diags) {
   if (status == CLI_OK && given->list) {
     open_print_kernels(arena, result.module, given->json);
     return CLI_OK;
+  }
+  if (status == CLI_OK && request->against) {
+    status = open_against(request, &result, diags);
+    if (status != CLI_OK && status != CLI_NO) cli_fail(diags);
+    return status;
   }
   if (status == CLI_OK) status = open_run(request, &result, diags);
   if (status != CLI_OK) {

@@ -27,9 +27,8 @@ static const char *complaint(Arena *arena, const char *output) {
   return "it does not say why";
 }
 
-// NULL with a sentence in *why.
-static const char *assemble(Arena *arena, const char *ptxas, const OpenText *text,
-                            const char *target, size_t *bytes, const char **why) {
+const char *open_assemble(Arena *arena, const char *ptxas, const OpenText *text, const char *target,
+                          size_t *bytes, const char **why) {
   const char *folder = tool_folder(arena);
   *why = "widths are predicted: there is no room for what ptxas writes";
   if (!folder) return NULL;
@@ -68,7 +67,7 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
   }
   size_t bytes = 0;
   const char *target = r->module->target ? r->module->target : "sm_90a";
-  const char *why, *cubin = assemble(arena, ptxas, &r->text, target, &bytes, &why);
+  const char *why, *cubin = open_assemble(arena, ptxas, &r->text, target, &bytes, &why);
   const SassResult *sass =
       cubin ? sass_disassemble(arena, cubin, bytes, DISASSEMBLE_SECONDS) : NULL;
   if (!sass || !sass->ok) {

@@ -85,6 +85,7 @@ static const char *const *lines_of(Arena *arena, const char *text, int *n) {
 typedef struct CodeRow {
   int line, loc;
   const char *text;
+  int64_t executed;
 } CodeRow;
 
 static const CodeRow *code_rows(Arena *arena, const OpenResult *r) {
@@ -95,7 +96,8 @@ static const CodeRow *code_rows(Arena *arena, const OpenResult *r) {
   for (int i = 0; i < n_code; i++) {
     const int line = r->module->code[first + i].line;
     row[i] =
-        (CodeRow){line, ptx_tally_charged(r->tally, first + i), ptx_line(arena, lines, n, line)};
+        (CodeRow){line, ptx_tally_charged(r->tally, first + i), ptx_line(arena, lines, n, line),
+                  ptx_machine_executions(r->machine, first + i)};
   }
   return row;
 }

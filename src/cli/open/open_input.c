@@ -181,6 +181,7 @@ typedef struct ArgGiver {
   Arena *arena;
   PtxMachine *machine;
   const PtxFunction *kernel;
+  bool machine_code;
   int index;
   const PtxParamType *type;
   Diags *diags;
@@ -362,43 +363,72 @@ static void give_bytes(const ArgGiver *g, const char *arg) {
                      (long long)wanted));
 }
 
-// A number in the parameter's own type.
-static void give_number(const ArgGiver *g, const char *arg) {
+// The type that a number is read as: the one in front of it, "f32:1", else the parameter's own. Of
+// a parameter of machine code nobody knows more than its bytes: a point or an exponent says that it
+// is a float.
+static PtxType type_of_number(const ArgGiver *g, const char **arg) {
+  static const PtxType floats[] = {[2] = PTX_F16, [4] = PTX_F32, [8] = PTX_F64};
   const PtxParam *param = &g->kernel->params[g->index];
-  const PtxTypeRow *row = &ptx_types[param->type];
+  const char *colon = strchr(*arg, ':');
+  const PtxType named = colon ? ptx_type_find(*arg, (int)(colon - *arg)) : PTX_NO_TYPE;
+  if (named) {
+    *arg = colon + 1;
+    return named;
+  }
+  const bool is_hex = strstr(*arg, "0x") || strstr(*arg, "0X");
+  const bool is_float = !is_hex && strpbrk(*arg, ".eE");
+  const bool has_float = param->bytes == 2 || param->bytes == 4 || param->bytes == 8;
+  return g->machine_code && is_float && has_float ? floats[param->bytes] : param->type;
+}
+
+static bool give_float(const ArgGiver *g, const char *arg, PtxType type) {
+  char *end = NULL;
+  const double twice = strtod(arg, &end);
+  const uint64_t bits =
+      ptx_float_round(ptx_format_of(type), (long double)twice, PTX_ROUND_NEAREST, false);
+  if (end == arg || *end) return false;
+  ptx_machine_param(g->machine, g->index, &bits, ptx_types[type].bits / 8);
+  return true;
+}
+
+static bool give_whole(const ArgGiver *g, const char *arg, int bits) {
   char *end = NULL;
   errno = 0;
+  const bool negative = arg[0] == '-';
+  const uint64_t value =
+      negative ? (uint64_t)strtoll(arg, &end, 0) : (uint64_t)strtoull(arg, &end, 0);
+  const uint64_t most = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+  const bool fits = negative ? 0 - value <= most / 2 + 1 : value <= most;
+  if (end == arg || *end || errno || !fits) return false;
+  ptx_machine_param(g->machine, g->index, &value, bits / 8);
+  return true;
+}
+
+static void give_number(const ArgGiver *g, const char *arg) {
+  const PtxParam *param = &g->kernel->params[g->index];
+  const char *number = arg;
+  const PtxType type = type_of_number(g, &number);
+  const PtxTypeRow *row = &ptx_types[type];
   if (row->bits != param->bytes * 8 || row->bits > 64) {
     say(g, arg,
-        arena_printf(g->arena, "the parameter has %lld bytes: bytes:HEX is expected",
-                     (long long)param->bytes));
-  } else if (row->class == 'F') {
-    const double twice = strtod(arg, &end);
-    const float single = (float)twice;
-    if (end == arg || *end)
-      say(g, arg, "a number is expected");
-    else
-      ptx_machine_param(g->machine, g->index, row->bits == 64 ? (const void *)&twice : &single,
-                        param->bytes);
-  } else {
-    const bool negative = arg[0] == '-';
-    const uint64_t value =
-        negative ? (uint64_t)strtoll(arg, &end, 0) : (uint64_t)strtoull(arg, &end, 0);
-    const uint64_t most = row->bits == 64 ? UINT64_MAX : (UINT64_C(1) << row->bits) - 1;
-    const bool fits = negative ? 0 - value <= most / 2 + 1 : value <= most;
-    if (end == arg || *end || errno || !fits)
-      say(g, arg,
-          arena_printf(g->arena,
-                       "a whole number of %d bits is expected, or mem:BYTES, "
-                       "file:PATH, bytes:HEX",
-                       row->bits));
-    else
-      ptx_machine_param(g->machine, g->index, &value, param->bytes);
+        number > arg ? arena_printf(g->arena, "the parameter has %lld bytes, not %d",
+                                    (long long)param->bytes, row->bits / 8)
+                     : arena_printf(g->arena, "the parameter has %lld bytes: bytes:HEX is expected",
+                                    (long long)param->bytes));
+  } else if (row->class == 'F' || row->class == 'H') {
+    if (!give_float(g, number, type)) say(g, arg, "a number is expected");
+  } else if (!give_whole(g, number, row->bits)) {
+    say(g, arg,
+        arena_printf(g->arena,
+                     "a whole number of %d bits is expected, or mem:BYTES, "
+                     "file:PATH, bytes:HEX",
+                     row->bits));
   }
 }
 
-const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel,
-                                 int n, const char *const *args, Diags *diags) {
+const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxModule *module,
+                                 const PtxFunction *kernel, int n, const char *const *args,
+                                 Diags *diags) {
   const int before = diags->count;
   if (n != kernel->n_params) {
     diag_add(diags, "arg", "%s takes %d argument%s, %d %s given", ptx_signature_text(arena, kernel),
@@ -409,6 +439,7 @@ const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxFun
                     .machine = machine,
                     .kernel = kernel,
                     .diags = diags,
+                    .machine_code = module->machine != NULL,
                     .seed = 1,
                     .buffers = ARENA_ARRAY(arena, OpenBuffer, n + 1)};
   const PtxParamType *types = ptx_signature(arena, kernel);

@@ -41,8 +41,9 @@ typedef struct OpenBuffer {
   int64_t bytes;
 } OpenBuffer;
 // The arguments, given to the machine, with the memory of each; NULL after findings.
-const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel,
-                                 int n, const char *const *args, Diags *diags);
+const OpenBuffer *open_give_args(Arena *arena, PtxMachine *machine, const PtxModule *module,
+                                 const PtxFunction *kernel, int n, const char *const *args,
+                                 Diags *diags);
 
 // Whether the path is of a file that the program brings along: "example:sums.ptx".
 bool open_is_example(const char *path);

@@ -11,6 +11,7 @@
 #include "cli/open/open_detail.h"
 #include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
+#include "machine/mc_isa.h"
 #include "ptx/module/signature.h"
 #include "ptx/run/run.h"
 
@@ -22,9 +23,16 @@ static const char *loc_text(Arena *arena, const PtxModule *module, int loc) {
   return arena_printf(arena, "%s:%d", ptx_base_name(ptx_file_name(module, l->file)), l->line);
 }
 
+// A line of the PTX; of machine code, whose listing has a line for each instruction, its address.
+static const char *text_place(Arena *arena, const PtxModule *module, int line) {
+  enum { INSTRUCTION = 16 };
+  if (module->machine) return arena_printf(arena, "at 0x%04x", (line - 1) * INSTRUCTION);
+  return arena_printf(arena, "PTX line %d", line);
+}
+
 static const char *pc_text(const OpenResult *r, int pc) {
   const char *place = loc_text(r->arena, r->module, r->module->code[pc].loc);
-  const char *ptx = arena_printf(r->arena, "PTX line %d", r->module->code[pc].line);
+  const char *ptx = text_place(r->arena, r->module, r->module->code[pc].line);
   return place ? arena_printf(r->arena, "%s (%s)", place, ptx) : ptx;
 }
 
@@ -180,9 +188,9 @@ static const char *most_text(Arena *arena, bool countable, int64_t wavefronts, i
   return arena_printf(arena, ", at most %" PRId64, most);
 }
 
-static const char *place_of(Arena *arena, const PtxLine *line) {
-  if (line->line > 0) return arena_printf(arena, "%s:%d", line->file, line->line);
-  return arena_printf(arena, "PTX line %d", line->ptx_line);
+static const char *place_of(const OpenResult *r, const PtxLine *line) {
+  if (line->line > 0) return arena_printf(r->arena, "%s:%d", line->file, line->line);
+  return text_place(r->arena, r->module, line->ptx_line);
 }
 
 // The calls that the line was inlined into: " < k.cu:86 < k.cu:96".
@@ -217,7 +225,7 @@ static void print_row(const OpenResult *r, const PtxLine *line) {
   const char *count = line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
   const char *ideal = line->countable ? arena_printf(r->arena, "%" PRId64, line->ideal) : "-";
   const OpenCounted *counted = open_counted_of(r, line);
-  printf("%-32s %10s %10s %-7s", str_sanitise(r->arena, place_of(r->arena, line)), count, ideal,
+  printf("%-32s %10s %10s %-7s", str_sanitise(r->arena, place_of(r, line)), count, ideal,
          times_text(r->arena, line));
   if (r->counted && counted)
     printf(" %10" PRId64, counted->wavefronts);
@@ -247,7 +255,7 @@ static void print_global(const OpenResult *r) {
     if (line->sectors == 0) continue;
     if (first) printf("\n%-32s %10s %10s\n", "global memory", "sectors", "at least");
     first = false;
-    printf("%-32s %10" PRId64 " %10" PRId64 "\n", str_sanitise(r->arena, place_of(r->arena, line)),
+    printf("%-32s %10" PRId64 " %10" PRId64 "\n", str_sanitise(r->arena, place_of(r, line)),
            line->sectors, line->ideal_sectors);
   }
 }
@@ -310,7 +318,7 @@ void open_print_markdown(const OpenResult *r) {
     const char *count =
         line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
     printf("| %s | %s | %" PRId64 " | %s |%s `%s`%s%s%s |\n",
-           str_sanitise(r->arena, place_of(r->arena, line)), count, line->ideal,
+           str_sanitise(r->arena, place_of(r, line)), count, line->ideal,
            times_text(r->arena, line), counted_cell(r, line), what_of(r, line),
            line->data ? ", depends on data" : "", together_text(r, line),
            most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
@@ -423,10 +431,14 @@ void open_print_kernels(Arena *arena, const PtxModule *module, bool json) {
     return;
   }
   const PtxFunction **kernel = open_kernels(arena, module);
-  for (int i = 0; i < module->n_functions; i++)
-    if (kernel[i])
-      printf("%s\n  %s\n", ptx_signature_text(arena, kernel[i]),
-             str_sanitise(arena, kernel[i]->name));
+  for (int i = 0; i < module->n_functions; i++) {
+    if (!kernel[i]) continue;
+    printf("%s\n  %s\n", ptx_signature_text(arena, kernel[i]),
+           str_sanitise(arena, kernel[i]->name));
+    for (int p = 0; module->machine && p < kernel[i]->n_params; p++)
+      printf("  parameter %d: offset %" PRId64 ", %" PRId64 " bytes\n", p,
+             kernel[i]->params[p].offset, kernel[i]->params[p].bytes);
+  }
 }
 
 void open_print_opcodes(void) {
@@ -438,4 +450,7 @@ void open_print_opcodes(void) {
     if (!again)
       printf("%-20s %-26s %s%s\n", row->name, row->needs, row->help, row->run ? "" : " (not run)");
   }
+  printf("\nmachine code\n");
+  for (int i = 0; i < mc_op_count; i++)
+    printf("%-20s %-26s %s\n", mc_ops[i].name, mc_ops[i].needs, mc_ops[i].help);
 }

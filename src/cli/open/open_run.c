@@ -10,6 +10,7 @@
 #include "cli/common/cli.h"
 #include "cli/open/open_capsule.h"
 #include "cli/open/open_compiled.h"
+#include "cli/open/open_cubin.h"
 #include "cli/open/open_declared.h"
 #include "cli/open/open_detail.h"
 #include "cli/open/open_dump.h"
@@ -47,7 +48,9 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
     watch_set(request->watched, out->text.files, out->text.n_files);
   out->compiler = out->text.compiler;
   const char *what = str_sanitise(arena, ptx_base_name(request->path));
-  out->module = ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
+  out->module = open_is_cubin(out->text.ptx, out->text.bytes)
+                    ? open_cubin(arena, request, out->text.ptx, out->text.bytes, module_only, diags)
+                    : ptx_module_read(arena, out->text.ptx, out->text.bytes, what, diags);
   if (!out->module) return CLI_USAGE;
   if (module_only) return CLI_OK;
   out->kernel = choose_kernel(arena, request, out, diags);
@@ -113,8 +116,8 @@ static PtxMachine *make_machine(OpenResult *r, const OpenRequest *given, OpenBlo
   r->launch.budget = given->budget * INT64_C(1000000);
   PtxMachine *machine = ptx_machine_new(r->arena, r->module, r->kernel, &r->launch, diags);
   if (!machine) return NULL;
-  r->buffers =
-      open_give_args(r->arena, machine, r->kernel, given->args.count, given->args.items, diags);
+  r->buffers = open_give_args(r->arena, machine, r->module, r->kernel, given->args.count,
+                              given->args.items, diags);
   return r->buffers ? machine : NULL;
 }
 
@@ -156,7 +159,9 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
                        PtxMachine *machine) {
   PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
   say(given, "reading the machine code");
-  if (given->predict)
+  if (r->module->machine)
+    r->as_compiled = true;
+  else if (given->predict)
     r->why_not = "widths are predicted: --predict asks for it";
   else
     r->as_compiled = open_reconcile(r, tally);

@@ -11,6 +11,7 @@ typedef struct OpenRequest {
   OptionList args, slabs, dumps;
   int budget;  // millions of lane instructions
   bool predict;
+  const char *against;        // "machine", or a cubin; NULL
   bool compare;               // with what a capsule's launch left
   bool orders;                // keep the events of the first cluster, which alone is run
   bool record;                // keep addresses, for better layouts and the detail

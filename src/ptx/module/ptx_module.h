@@ -72,7 +72,9 @@ typedef struct PtxInst {
   bool plain;  // a float instruction without any modifier but .rn
   const struct PtxMma *mma;  // of an mma
   const struct PtxWgmma *wgmma;
-  const char *why;  // run as nothing else: what to tell
+  const struct McStep *machine;  // of machine code: its operands (machine/mc_code.h)
+  const struct PtxInst *as;      // the PTX that does the same; NULL: none
+  const char *why;               // run as nothing else: what to tell
 } PtxInst;
 
 // A place in a source file: .loc, with the call that it was inlined into.
@@ -164,6 +166,10 @@ typedef struct PtxModule {
   int n_targets;
   int64_t local_bytes;  // of one thread: .local and the parameters of calls, all functions
   const char *source;   // the text itself, for messages
+  // Of machine code: its constant banks, and what is done in front of each cluster; NULL of PTX.
+  const struct McCode *machine;
+  void (*begin)(struct PtxMachine *m);
+  int reserved_smem;  // of a block's shared memory, the system's own; it lies in front
 } PtxModule;
 
 PtxModule *ptx_module_read(Arena *arena, const char *text, size_t bytes, const char *what,

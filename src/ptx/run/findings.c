@@ -178,7 +178,7 @@ static void tell_split(PtxMachine *m, PtxWarp *w, int index) {
   ptx_load_split(w, index);
   PtxFinding *f = ptx_find(m, w, PTX_FINDING_DEADLOCK, pc, -1, s->mask);
   if (f->count > 1 || !s->mask) return;
-  const PtxInst *i = &m->module->code[pc];
+  const PtxInst *i = ptx_meant(&m->module->code[pc]);
   const PtxMbarrier *b = polls && i->run == run_mbarrier_test
                              ? asked_for(m, w, i, (uint32_t)__builtin_ctz(s->mask))
                              : NULL;

@@ -52,6 +52,7 @@ void ptx_leave(PtxMachine *m, PtxWarp *w, uint32_t lanes, int pc) {
 
 static bool same_place(const PtxSplit *a, const PtxSplit *b) {
   return a->state == PTX_RUNS && b->state == PTX_RUNS && a->pc == b->pc && a->depth == b->depth &&
+         a->apart == b->apart &&
          memcmp(a->calls, b->calls, sizeof(PtxFrame) * (size_t)(a->depth + 1)) == 0;
 }
 
@@ -69,6 +70,7 @@ static void merge_splits(PtxWarp *w) {
 
 static bool goes_before(const PtxSplit *a, const PtxSplit *b) {
   if (a->parked != b->parked) return !a->parked;
+  if (!a->apart != !b->apart) return a->apart;
   if (a->depth != b->depth) return a->depth > b->depth;
   return a->pc < b->pc;
 }
@@ -149,6 +151,7 @@ static void step(PtxMachine *m, PtxWarp *w) {
     i->run(m, w, i, mask);
     if (m->multiplies && !w->again) ptx_note_written(m, w, i);
     if (i->row && i->row->flow != PTX_FLOW_OWN && !w->again) follow(m, w, i, mask);
+    if (m->trace && !w->again) m->trace(m->trace_self, m, w, w->pc, mask);
   }
   if (!w->again) w->pc = w->next;
 }
@@ -236,6 +239,7 @@ static void start_cluster(PtxMachine *m, const int block[3]) {
     start_block(m, &m->blocks[rank]);
   }
   for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warps[i]);
+  if (m->module->begin) m->module->begin(m);
 }
 
 // Runs each warp for a while; false when none could. `*idle`: whether all asked in vain.
@@ -286,6 +290,11 @@ PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z) {
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self) {
   m->sink = sink;
   m->sink_self = self;
+}
+
+void ptx_machine_trace(PtxMachine *m, PtxTrace *trace, void *self) {
+  m->trace = trace;
+  m->trace_self = self;
 }
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes) {

@@ -116,6 +116,10 @@ bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address, unsi
 bool ptx_machine_map(PtxMachine *m, const TmaBox *box, uint64_t address,
                      const unsigned char map[128], Diags *diags);
 void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self);
+// Told of every instruction behind it, with the lanes that carried it out. (PtxWarp: run.h.)
+struct PtxWarp;
+typedef void PtxTrace(void *self, const PtxMachine *m, struct PtxWarp *w, int pc, uint32_t mask);
+void ptx_machine_trace(PtxMachine *m, PtxTrace *trace, void *self);
 // From now on the synchronising events of the cluster that runs are kept, for a search over all
 // orders; behind the run they are given out, with what they do not speak of.
 struct Search;

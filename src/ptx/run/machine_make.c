@@ -216,7 +216,7 @@ static bool make_memory(PtxMachine *m, Diags *diags) {
 PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
                             const PtxLaunch *launch, Diags *diags) {
   const PtxSharedPlace place = ptx_place_shared(arena, module, (int)(kernel - module->functions));
-  if (!check_launch(kernel, launch, place.end, diags)) return NULL;
+  if (!check_launch(kernel, launch, place.end - module->reserved_smem, diags)) return NULL;
   PtxMachine *m = ARENA_NEW(arena, PtxMachine);
   m->place = place;
   m->arena = arena;
@@ -234,7 +234,8 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
                        m->has_tmem ? ORDER_FACTS : ORDER_FENCED + 1);
   if (m->has_tmem) m->moves = order_piece(m->order, sizeof *m->moves * (size_t)m->n_warps);
   if (!make_memory(m, diags)) return NULL;
-  for (int pc = 0; pc < module->n_code; pc++) m->multiplies |= module->code[pc].run == run_wgmma;
+  for (int pc = 0; pc < module->n_code; pc++)
+    m->multiplies |= ptx_meant(&module->code[pc])->run == run_wgmma;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
   m->line_keys = ptx_line_keys(arena, module);
   m->warps = ARENA_ARRAY(arena, PtxWarp, m->n_warps);

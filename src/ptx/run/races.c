@@ -105,13 +105,15 @@ static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
   if (t->thread == by->thread || t->kind == PTX_LANDS || t->kind == PTX_ASKS) return true;
   const int other = t->thread / PTX_LANES;
   if (other == by->w->index && t->kind == PTX_MULTIPLIES) return true;
+  // In machine code lanes that are together stay so: what made them meet is gone from it.
+  if (other == by->w->index && by->m->module->machine) return true;
   if (other == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
   return order_is_over(by->m->order, by->w->clock, other, clock);
 }
 
 // Whether it goes through the async proxy. What st.async brings does not.
 static bool is_async(const PtxMachine *m, int pc, PtxTouchKind kind) {
-  PtxRun *run = m->module->code[pc].run;
+  PtxRun *run = ptx_meant(&m->module->code[pc])->run;
   if (kind == PTX_LANDS) return run == run_cp_async_bulk || run == run_cp_tensor;
   return kind == PTX_MULTIPLIES || kind == PTX_ASKS || kind == PTX_SENDS || kind == PTX_FORWARDS;
 }

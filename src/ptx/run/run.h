@@ -80,6 +80,7 @@ typedef struct PtxSplit {
   bool parked;     // lets others go first: lanes that it wants to meet may still come
   int barrier;     // that it waits at
   uint32_t wants;  // of bar.warp.sync
+  uint32_t apart;  // of machine code: lanes that go on alone until they meet others; 0: none
   int depth;
   PtxFrame calls[PTX_CALLS_MAX];  // [depth] is the present one
 } PtxSplit;
@@ -260,6 +261,8 @@ struct PtxMachine {
       *line_keys;  // by place (PtxLoc): equal for the same line, inlined by the same calls
   PtxAccessSink *sink;
   void *sink_self;
+  PtxTrace *trace;  // NULL: nobody listens
+  void *trace_self;
   int static_smem;
   PtxSharedPlace place;
 };
@@ -322,6 +325,8 @@ static inline uint64_t ptx_f64_bits(double value) {
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
+// The instruction of PTX that one of machine code is carried out as.
+static inline const PtxInst *ptx_meant(const PtxInst *i) { return i->as ? i->as : i; }
 static inline bool ptx_has(const PtxInst *i, PtxModifier modifier) {
   return ptx_mods_has(&i->form.mods, modifier);
 }

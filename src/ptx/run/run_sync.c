@@ -193,6 +193,7 @@ static void open_warp(PtxWarp *w) {
 }
 
 void run_warp_sync(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  w->splits[w->now].apart = 0;
   const uint32_t wanted = ptx_members(m, w, &i->groups[0], &mask) & living(w);
   if (!(wanted & ~mask)) {
     ptx_meet(w, mask);

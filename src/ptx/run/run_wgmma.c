@@ -199,7 +199,7 @@ static bool renames(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
 // A register that is only copied or filled is what it was, for compilers move those instructions to
 // where they like.
 void ptx_note_written(PtxMachine *m, PtxWarp *w, const PtxInst *i) {
-  if (i->run == run_wgmma) return;
+  if (ptx_meant(i)->run == run_wgmma) return;
   const PtxFlight *from =
       i->run == run_mov && i->n_groups > 1 ? flight_of(m, w, &i->groups[1], 0) : NULL;
   const uint32_t fences = i->run != run_mov ? w->fences + 1 : from ? from->fences : 0;
@@ -239,7 +239,7 @@ void ptx_note_load(PtxMachine *m, PtxWarp *w, const PtxGroup *g) {
 }
 
 void ptx_check_flight(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  if (i->run == run_wgmma || renames(m, w, i)) return;
+  if (ptx_meant(i)->run == run_wgmma || renames(m, w, i)) return;
   // Everything is read before anything is written.
   for (int written = 0; written < 2; written++)
     for (int g = 0; g < i->n_groups; g++)

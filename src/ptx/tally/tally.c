@@ -229,6 +229,7 @@ PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction
   for (int n = 0; n < module->n_functions; n++) {
     const PtxFunction *f = &module->functions[n];
     if (!f->has_body || (f->is_kernel && f != kernel)) continue;
+    if (module->machine) continue;  // accesses are as wide as they are
     memcpy(tally->wide + f->first, ptx_widen(arena, module, f),
            sizeof *tally->wide * (size_t)(f->end - f->first));
     find_groups(tally, f);

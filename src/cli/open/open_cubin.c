@@ -1,0 +1,69 @@
+// Cubin → nvdisasm → module.
+#include "cli/open/open_cubin.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "kernels/toolchain/machine/sass.h"
+#include "machine/mc_module.h"
+
+enum { DISASSEMBLE_SECONDS = 120 };
+
+bool open_is_cubin(const void *bytes, size_t n) {
+  return n >= 4 && memcmp(bytes, "\177ELF", 4) == 0 && elf_cuda_sm(bytes, n) > 0;
+}
+
+static bool is_named(Arena *arena, const McKernel *kernel, const char *name) {
+  return str_equal(kernel->name, name) || str_equal(ptx_plain_name(arena, kernel->name), name);
+}
+
+static const McKernel *choose(Arena *arena, const McCubin *cubin, const char *name,
+                              const char *what, Diags *diags) {
+  const McKernel *found = NULL;
+  int n = 0;
+  Str names = str_new(arena);
+  for (int i = 0; i < cubin->n_kernels; i++) {
+    const McKernel *kernel = &cubin->kernels[i];
+    str_printf(&names, "%s%s", i ? "; " : "", kernel->name);
+    if (name && !is_named(arena, kernel, name)) continue;
+    found = kernel;
+    n++;
+  }
+  if (n == 1) return found;
+  diag_add(diags, "kernel",
+           n ? "%s: several kernels, --kernel chooses one: %s"
+             : "%s: no kernel of that name; there are: %s",
+           what, names.text);
+  return NULL;
+}
+
+static McListing *listing_of(Arena *arena, const SassResult *sass, const char *kernel, int *n) {
+  McListing *out = ARENA_ARRAY(arena, McListing, sass->n_lines + 1);
+  *n = 0;
+  for (int i = 0; i < sass->n_lines; i++)
+    if (sass->lines[i].opcode && str_equal(sass->lines[i].kernel, kernel))
+      out[(*n)++] = (McListing){sass->lines[i].address, sass->lines[i].text};
+  return out;
+}
+
+const PtxModule *open_cubin(Arena *arena, const OpenRequest *request, const void *bytes, size_t n,
+                            bool kernels_only, Diags *diags) {
+  const char *what = str_sanitise(arena, ptx_base_name(request->path));
+  McCubin cubin;
+  if (!mc_cubin_read(arena, bytes, n, &cubin)) {
+    diag_add(diags, "machine", "%s is no cubin", what);
+    return NULL;
+  }
+  if (kernels_only) return mc_kernels(arena, &cubin, what);
+  const McKernel *kernel = choose(arena, &cubin, request->kernel, what, diags);
+  if (!kernel) return NULL;
+  const SassResult *sass = sass_disassemble(arena, bytes, n, DISASSEMBLE_SECONDS);
+  if (!sass->ok) {
+    diag_add(diags, "machine", "%s: %s", what, sass->error);
+    return NULL;
+  }
+  int lines = 0;
+  const McListing *listing = listing_of(arena, sass, kernel->name, &lines);
+  return mc_module(arena, &cubin, kernel, listing, lines, what, diags);
+}

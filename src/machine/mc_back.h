@@ -1,0 +1,40 @@
+// From a word that machine code leaves otherwise than its PTX does, back to the instruction that
+// made it.
+//
+// The thread that stored the word is followed: each of its instructions with the values that it
+// read and wrote. A value is right if it is what the same line of the PTX computed when the thread
+// came by as often; where line and instruction are not one for one, if the PTX computed it anywhere
+// in the thread. From the wrong
+// value the way goes back through wrong values, and through shared memory to the thread that stored
+// one there, to an instruction that has right values only and made a wrong one.
+//
+//   STG [R2], R9        R9 is wrong
+//   FFMA R9, R4, R6, R9     R9 was wrong before, too
+//   FFMA R9, R5, R6, RZ     R5, R6 are right: it is this one
+#pragma once
+#include "ptx/run/machine.h"
+
+// Runs the launch again from its beginning, the PTX or the machine code, and tells who listens.
+// False: it cannot be run.
+typedef bool McAgain(void *self, bool machine_code, PtxTrace *trace, PtxAccessSink *sink,
+                     void *context);
+
+typedef struct McFault {
+  bool found;
+  int pc;            // of the machine code: the instruction; -1
+  int or_pc;         // that made a value which the first lacks: it may have put it elsewhere; -1
+  int store_pc;      // what stored the word, of the machine code; -1: nobody
+  int ptx_store_pc;  // the same of the PTX
+  int thread, block[3];
+  int steps;       // instructions gone back
+  uint32_t value;  // that it made
+} McFault;
+
+// `address`: of the word, in global memory. `line`: of each instruction of the machine code the
+// line of the PTX that it was made from, 0 where nobody knows.
+McFault mc_back(Arena *arena, McAgain *again, void *self, const int *line, int n_code,
+                uint64_t address);
+// From an access that found no memory: its address goes back. `thread`: of the block, the warp of
+// the cluster times 32 and the lane.
+McFault mc_back_from(Arena *arena, McAgain *again, void *self, const int *line, int n_code, int pc,
+                     int thread, const int block[3]);

@@ -1,0 +1,19 @@
+// A kernel of a cubin as a module (mc_code.h): what `open k.cubin` runs.
+#pragma once
+#include "base/diag.h"
+#include "machine/mc_cubin.h"
+#include "ptx/module/line_table.h"
+#include "ptx/module/ptx_module.h"
+
+// The kernel's instructions as nvdisasm prints them, in the order of their addresses.
+typedef struct McListing {
+  int address;
+  const char *text;
+} McListing;
+
+// All kernels are functions of the module; only this one has a body. What is not run stops the
+// block that comes to it, by its name. NULL after a finding.
+const PtxModule *mc_module(Arena *arena, const McCubin *cubin, const McKernel *kernel,
+                           const McListing *lines, int n, const char *what, Diags *diags);
+// The kernels with their parameters alone: nothing of it runs.
+const PtxModule *mc_kernels(Arena *arena, const McCubin *cubin, const char *what);

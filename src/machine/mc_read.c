@@ -1,0 +1,254 @@
+// Text → line, from left to right.
+#include "machine/mc_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static const char *skip(const char *at) { return at + strspn(at, " \t"); }
+
+// ---- words --------------------------------------------------------------------------------------
+
+const McWord *mc_word_of(const McLine *line, const char *class) {
+  for (int i = 0; i < line->n_words; i++)
+    if (line->words[i].word && str_equal(line->words[i].word->class, class))
+      return line->words[i].word;
+  return NULL;
+}
+
+bool mc_line_has(const McLine *line, const char *word) {
+  for (int i = 0; i < line->n_words; i++)
+    if (mc_listed(word, line->words[i].text, line->words[i].length)) return true;
+  return false;
+}
+
+static const char *read_name(Arena *arena, const char *at, McLine *out) {
+  size_t n = strcspn(at, ". ;");
+  out->name = arena_strndup(arena, at, n);
+  at += n;
+  while (*at == '.') {
+    n = strcspn(++at, ". ;");
+    if (out->n_words == MC_WORDS_MAX) return NULL;
+    out->words[out->n_words].text = at;
+    out->words[out->n_words].length = (int)n;
+    out->words[out->n_words++].word = mc_word_find(at, (int)n);
+    at += n;
+  }
+  return at;
+}
+
+// ---- operands -----------------------------------------------------------------------------------
+
+// "R4", "RZ", "UR4", "URZ", "P0", "UPT", "B3": the name's end; NULL: it is none.
+static const char *read_register(const char *at, McRead *out) {
+  const bool uniform = at[0] == 'U' && (at[1] == 'R' || at[1] == 'P');
+  const char *letter = at + uniform, *digits = letter + 1;
+  if (*letter != 'R' && *letter != 'P' && !(*letter == 'B' && !uniform)) return NULL;
+  out->kind = *letter == 'R' ? MC_REGISTER : *letter == 'P' ? MC_PREDICATE : MC_BARRIER;
+  out->is_uniform = uniform;
+  if (*letter == 'R' && *digits == 'Z') {
+    out->number = uniform ? MC_URZ : MC_RZ;
+    return digits + 1;
+  }
+  if (*letter == 'P' && *digits == 'T') {
+    out->number = MC_PT;
+    return digits + 1;
+  }
+  if (!is_digit(*digits)) return NULL;
+  char *end;
+  const long number = strtol(digits, &end, 10);
+  const long most = *letter == 'P' ? MC_PT : *letter == 'B' ? 15 : uniform ? MC_URZ : MC_RZ;
+  if (number > most) return NULL;
+  out->number = (int)number;
+  return end;
+}
+
+// Suffixes that change nothing where they stand.
+static bool is_plain_suffix(const char *word, size_t n) {
+  static const char *const plain[] = {"reuse", "U32", "ROW", "COL"};
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+    if (strlen(plain[i]) == n && strncmp(plain[i], word, n) == 0) return true;
+  return false;
+}
+
+// Suffixes of a register: ".reuse", ".64", ".H0_H0", ".U32", ".X4".
+static const char *read_suffixes(const char *at, McRead *out, bool *known) {
+  while (*at == '.') {
+    const char *word = at + 1;
+    const size_t n = strcspn(word, ".,+- ]|;");
+    if (n == 2 && strncmp(word, "64", n) == 0)
+      out->is_wide = true;
+    else if (n == 5 && strncmp(word, "H0_H0", n) == 0)
+      out->half = 1;
+    else if (n == 5 && strncmp(word, "H1_H1", n) == 0)
+      out->half = 2;
+    else if (word[0] == 'X' && is_digit(word[1]))
+      out->scale = atoi(word + 1);
+    else if (!is_plain_suffix(word, n))
+      *known = false;
+    at = word + n;
+  }
+  return at;
+}
+
+// "0x10", "-0x10", "3", "1.5", "+INF", "-QNAN".
+static const char *read_number(const char *at, McRead *out) {
+  const char *digits = at + (*at == '-' || *at == '+');
+  char *end;
+  out->kind = MC_NUMBER;
+  if (digits[0] == '0' && digits[1] == 'x') {
+    out->value = (int64_t)strtoull(digits + 2, &end, 16);
+    if (*at == '-') out->value = -out->value;
+    return end;
+  }
+  out->is_float = true;
+  if (strncmp(digits, "INF", 3) == 0) return digits + 3;
+  if (strncmp(digits, "QNAN", 4) == 0 || strncmp(digits, "SNAN", 4) == 0) return digits + 4;
+  if (!is_digit(*digits)) return NULL;
+  strtod(digits, &end);
+  const bool whole = strspn(digits, "0123456789") == (size_t)(end - digits);
+  if (whole) out->value = strtoll(at, NULL, 10);
+  return end;
+}
+
+// The inside of brackets: registers and numbers with plus signs between.
+static const char *read_sum(const char *at, McRead *out) {
+  bool known = true;
+  while (*at && *at != ']') {
+    McRead part = {0};
+    at += *at == '+';
+    const char *end = read_register(at, &part);
+    if (end) {
+      end = read_suffixes(end, &part, &known);
+      if (part.kind != MC_REGISTER || !known) return NULL;
+      if (part.is_uniform && out->uniform == MC_NO_REGISTER) {
+        out->uniform = part.number;
+        out->uniform_is_wide = part.is_wide;
+      } else if (!part.is_uniform && out->number == MC_NO_REGISTER) {
+        out->number = part.number;
+        out->is_wide = part.is_wide;
+        out->scale = part.scale;
+      } else {
+        return NULL;
+      }
+    } else {
+      end = read_number(at, &part);
+      if (!end || part.is_float) return NULL;
+      out->value += part.value;
+    }
+    at = end;
+  }
+  return *at == ']' ? at + 1 : NULL;
+}
+
+// c[0x0][0x210], c[0x3][R4+0x10], c[0x2][UR4].
+static const char *read_constant(const char *at, McRead *out) {
+  char *end;
+  out->bank = (int)(strtoul(at + 2, &end, 16) & 31);
+  if (end[0] != ']' || end[1] != '[') return NULL;
+  out->kind = MC_CONSTANT;
+  return read_sum(end + 2, out);
+}
+
+static const char *read_word(Arena *arena, const char *at, McRead *out) {
+  const size_t n = strcspn(at, ", ;");
+  const bool is_label = *at == '`';
+  out->kind = is_label ? MC_LABEL : MC_SPECIAL;
+  out->text = arena_strndup(arena, is_label ? at + 2 : at, n);
+  if (!is_label) return at + n;
+  const char *close = strchr(at, ')');
+  if (!close) return NULL;
+  out->text = arena_strndup(arena, at + 2, (size_t)(close - at - 2));
+  return close + 1;
+}
+
+// ".tnspA", ".tnspB" behind a descriptor.
+static const char *read_turned(const char *at, McRead *out) {
+  for (; at && str_starts(at, ".tnsp"); at += 6) {
+    out->turned |= at[5] == 'A' ? 1 : at[5] == 'B' ? 2 : 4;
+    if (out->turned & 4) return NULL;
+  }
+  return at;
+}
+
+static const char *read_bare(Arena *arena, const char *at, McRead *out, bool *known) {
+  if (strncmp(at, "gdesc[", 6) == 0) {
+    out->kind = MC_DESCRIPTOR;
+    return read_turned(read_sum(at + 6, out), out);
+  }
+  if (strncmp(at, "desc[", 5) == 0) {
+    at = strchr(at, ']');
+    if (!at) return NULL;
+    at++;
+  }
+  if (at[0] == 'c' && at[1] == '[') return read_constant(at, out);
+  if (*at == '[') {
+    out->kind = MC_ADDRESS;
+    return read_sum(at + 1, out);
+  }
+  const char *end = read_register(at, out);
+  if (end && (*end == '\0' || strchr(" ,.;|", *end))) return read_suffixes(end, out, known);
+  if (is_digit(*at) || *at == '+' || strncmp(at, "INF", 3) == 0 || strncmp(at, "QNAN", 4) == 0)
+    return read_number(at, out);
+  return read_word(arena, at, out);
+}
+
+static const char *read_operand(Arena *arena, const char *at, McRead *out, bool *known) {
+  *out = (McRead){.number = MC_NO_REGISTER, .uniform = MC_NO_REGISTER};
+  const bool number = at[0] == '-' && (is_digit(at[1]) || strncmp(at + 1, "INF", 3) == 0 ||
+                                       strncmp(at + 1, "QNAN", 4) == 0);
+  if (number) return read_number(at, out);
+  for (; *at == '-' || *at == '!' || *at == '~'; at++) {
+    out->negated |= *at != '~';
+    out->inverted |= *at == '~';
+  }
+  out->absolute = *at == '|';
+  at = read_bare(arena, at + out->absolute, out, known);
+  if (at && out->absolute) at += *at == '|';
+  return at ? read_suffixes(at, out, known) : NULL;
+}
+
+static const char *read_guard(const char *at, McLine *out) {
+  McRead guard = {0};
+  out->has_guard = *at == '@';
+  if (!out->has_guard) return at;
+  at++;
+  out->guard_not = *at == '!';
+  at = read_register(at + out->guard_not, &guard);
+  out->guard = guard.number;
+  out->guard_is_uniform = guard.is_uniform;
+  return at && guard.kind == MC_PREDICATE ? skip(at) : NULL;
+}
+
+// Two halves in a row, "1.875, 0", are one operand.
+static bool is_second_half(const McLine *line) {
+  const int n = line->n;
+  if (line->name[0] != 'H' || n < 2) return false;
+  if (line->operands[n - 1].kind != MC_NUMBER || line->operands[n - 2].kind != MC_NUMBER)
+    return false;
+  return line->operands[n - 1].is_float && line->operands[n - 2].is_float;
+}
+
+const char *mc_read(Arena *arena, const char *text, McLine *out) {
+  *out = (McLine){0};
+  const char *at = read_guard(skip(text + (*text == '{')), out);
+  if (!at) return "its guard is not understood";
+  at = read_name(arena, at, out);
+  if (!at || !*out->name) return "its name is not understood";
+  bool known = true;
+  for (at = skip(at); *at && *at != ';' && strncmp(at, "(*", 2) != 0; at = skip(at)) {
+    if (out->n == MC_OPERANDS_MAX) return "it has too many operands";
+    const char *from = at;
+    at = read_operand(arena, at, &out->operands[out->n++], &known);
+    if (!at || !known)
+      return arena_printf(arena, "its operand %s is not understood",
+                          arena_strndup(arena, from, strcspn(from, ",;")));
+    if (is_second_half(out)) out->n--;
+    at = skip(at);
+    at += *at == ',';
+  }
+  return NULL;
+}

@@ -1,0 +1,159 @@
+// Floating point that PTX has no instruction for: choices by a predicate, halves, and what a
+// division or a root begins with.
+#include <math.h>
+
+#include "machine/mc_run.h"
+#include "ptx/module/float_format.h"
+
+static inline bool lane_of(uint32_t bits, uint32_t l) { return bits >> l & 1; }
+
+static inline float value_at(const PtxInst *i, int n, const uint64_t *row, uint32_t l) {
+  return ptx_f32(mc_value(mc_operand(i, n), row[l]));
+}
+
+// The smaller or the larger one: a NaN only if both are.
+static float extreme(bool smallest, float a, float b) {
+  if (isnan(a) || isnan(b)) return isnan(a) && isnan(b) ? ptx_f32(0x7fffffff) : isnan(a) ? b : a;
+  if (a == b) return (signbit(a) != 0) == smallest ? a : b;
+  return (a < b) == smallest ? a : b;
+}
+
+void mc_run_fmnmx(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
+  const uint32_t q = mc_pred(w, i, 3, true);
+  const bool keeps_nan = mc_has(i->machine, MC_W_IS_NAN), flushes = mc_has(i->machine, MC_W_FTZ);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) {
+    float a = value_at(i, 1, A, l), b = value_at(i, 2, B, l);
+    if (flushes && fpclassify(a) == FP_SUBNORMAL) a = copysignf(0, a);
+    if (flushes && fpclassify(b) == FP_SUBNORMAL) b = copysignf(0, b);
+    const bool nan = keeps_nan && (isnan(a) || isnan(b));
+    D[l] = nan ? 0x7fffffff : ptx_f32_bits(extreme(lane_of(q, l), a, b));
+  }
+}
+
+// Where exponents are far from the middle, a division takes the long way; its result is the same.
+// (0 through anything plain is plain.)
+void mc_run_fchk(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  enum { NEAR = 126 };
+  const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
+  uint32_t bits = 0;
+  FOR_LANES(mask) {
+    const bool zero = !(mc_value(mc_operand(i, 1), A[l]) << 1);
+    const int a = (int)(mc_value(mc_operand(i, 1), A[l]) >> 23 & 255),
+              b = (int)(mc_value(mc_operand(i, 2), B[l]) >> 23 & 255);
+    const bool near = a < 255 && a > 24 && a - b < NEAR && b - a < NEAR - 1;
+    const bool plain = b > 1 && b < 253 && (zero || near);
+    bits |= (uint32_t)!plain << l;
+  }
+  mc_put_pred(w, i, 0, mask, bits);
+}
+
+static double upper(uint64_t bits) { return ptx_f64(bits << 32); }
+
+void mc_run_rcp64h(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const uint64_t *A = mc_row(w, i, 1, 0);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) D[l] = ptx_f64_bits(1.0 / upper(mc_value(mc_operand(i, 1), A[l]))) >> 32;
+  m->approximations += __builtin_popcount(mask);
+}
+
+void mc_run_rsq64h(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const uint64_t *A = mc_row(w, i, 1, 0);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) D[l] = ptx_f64_bits(1.0 / sqrt(upper(mc_value(mc_operand(i, 1), A[l])))) >> 32;
+  m->approximations += __builtin_popcount(mask);
+}
+
+// MUFU.SIN and COS take turns, not radians.
+void mc_run_turn(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const double turn = 6.283185307179586;
+  const uint64_t *A = mc_row(w, i, 1, 0);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  const bool sine = mc_has(i->machine, MC_W_SIN);
+  FOR_LANES(mask) {
+    const double x = turn * (double)value_at(i, 1, A, l);
+    D[l] = ptx_f32_bits((float)(sine ? sin(x) : cos(x)));
+  }
+  m->approximations += __builtin_popcount(mask);
+}
+
+// ---- halves -------------------------------------------------------------------------------------
+
+static const PtxFormat *format_of(const PtxInst *i) {
+  return &ptx_formats[mc_has(i->machine, MC_W_BF16_V2) ? PTX_FORMAT_BF16 : PTX_FORMAT_F16];
+}
+
+static uint32_t half_bits(const PtxInst *i, int n, const uint64_t *row, uint32_t l, int which) {
+  const McOperand *o = mc_operand(i, n);
+  const int half = o->read->half ? o->read->half - 1 : which;
+  const uint32_t bits = (((uint32_t)row[l] >> (16 * half) & 0xffff) & o->keep) ^ o->flip;
+  return bits & 0xffff;
+}
+
+static double half_at(const PtxInst *i, int n, const uint64_t *row, uint32_t l, int which) {
+  return ptx_float_value(format_of(i), half_bits(i, n, row, l, which));
+}
+
+void mc_run_hadd2_f32(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask)
+  D[l] = ptx_f32_bits((float)(half_at(i, 1, A, l, 0) + half_at(i, 2, B, l, 0)));
+}
+
+void mc_run_hmnmx2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  const uint64_t *A = mc_row(w, i, 1, 0), *B = mc_row(w, i, 2, 0);
+  const uint32_t q = mc_pred(w, i, 3, true);
+  const PtxFormat *format = format_of(i);
+  uint64_t *D = mc_row(w, i, 0, 0);
+  FOR_LANES(mask) {
+    uint32_t out = 0;
+    for (int k = 0; k < 2; k++) {
+      const float a = (float)half_at(i, 1, A, l, k), b = (float)half_at(i, 2, B, l, k);
+      const bool nan =
+          (isnan(a) && isnan(b)) || (mc_has(i->machine, MC_W_IS_NAN) && (isnan(a) || isnan(b)));
+      const uint32_t bits =
+          nan ? (uint32_t)format->nan
+              : (uint32_t)ptx_float_round(format, (long double)extreme(lane_of(q, l), a, b),
+                                          PTX_ROUND_NEAREST, false);
+      out |= bits << (16 * k);
+    }
+    D[l] = out;
+  }
+}
+
+static bool holds(const McStep *s, double a, double b) {
+  if (isnan(a) || isnan(b))
+    return mc_has(s, MC_W_LTU) || mc_has(s, MC_W_LEU) || mc_has(s, MC_W_GTU) ||
+           mc_has(s, MC_W_GEU) || mc_has(s, MC_W_EQU) || mc_has(s, MC_W_NEU) ||
+           mc_has(s, MC_W_IS_NAN);
+  if (mc_has(s, MC_W_NUM)) return true;
+  if (a == b)
+    return mc_has(s, MC_W_EQ) || mc_has(s, MC_W_EQU) || mc_has(s, MC_W_LE) || mc_has(s, MC_W_LEU) ||
+           mc_has(s, MC_W_GE) || mc_has(s, MC_W_GEU);
+  if (mc_has(s, MC_W_NE) || mc_has(s, MC_W_NEU)) return true;
+  return a < b ? mc_has(s, MC_W_LT) || mc_has(s, MC_W_LTU) || mc_has(s, MC_W_LE) ||
+                     mc_has(s, MC_W_LEU)
+               : mc_has(s, MC_W_GT) || mc_has(s, MC_W_GTU) || mc_has(s, MC_W_GE) ||
+                     mc_has(s, MC_W_GEU);
+}
+
+// HSETP2 p, p, a, b, q: of the lower halves, and of the upper ones.
+void mc_run_hsetp2(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m;
+  const McStep *step = i->machine;
+  const uint64_t *A = mc_row(w, i, 2, 0), *B = mc_row(w, i, 3, 0);
+  const uint32_t q = mc_pred(w, i, 4, true);
+  for (int k = 0; k < 2; k++) {
+    uint32_t bits = 0;
+    FOR_LANES(mask)
+    bits |= (uint32_t)holds(step, half_at(i, 2, A, l, k), half_at(i, 3, B, l, k)) << l;
+    bits = mc_has(step, MC_W_OR) ? bits | q : mc_has(step, MC_W_XOR) ? bits ^ q : bits & q;
+    mc_put_pred(w, i, k, mask, bits);
+  }
+}

@@ -48,6 +48,7 @@ PtxOutcome cpu_blocks(PtxMachine *machine, const DriverRun *run, const char *blo
     if (first[d] < 0 || first[d] >= run->at.grid[d]) first[d] = 0;
     last[d] = all ? run->at.grid[d] - 1 : first[d];
   }
+  if (run->at.cooperative) return ptx_machine_run_grid(machine, all ? NULL : first);
   const int *step = ptx_machine_cluster(machine);
   PtxOutcome outcome = PTX_DONE;
   for (int z = first[2]; z <= last[2]; z += step[2])

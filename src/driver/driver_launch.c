@@ -12,6 +12,7 @@
 typedef struct Call {
   void *function;
   unsigned grid[3], block[3], cluster[3], smem;
+  bool cooperative;
   void *stream, **params, **extra;
   DriverResult (*run)(void *self);  // asks the real driver
   void *self;
@@ -122,7 +123,9 @@ static DriverResult launch(const Call *call) {
   static DriverRun run;  // the lock is held; 130 kB are too much for a thread of a program
   run.function = driver_function_of(call->function);
   if (!run.function) return call->run ? call->run(call->self) : DRIVER_INVALID_HANDLE;
-  run.at = (PtxLaunch){.dynamic_smem = (int)call->smem, .budget = driver_settings()->budget};
+  run.at = (PtxLaunch){.dynamic_smem = (int)call->smem,
+                       .budget = driver_settings()->budget,
+                       .cooperative = call->cooperative};
   for (int d = 0; d < 3; d++) {
     run.at.grid[d] = (int)call->grid[d];
     run.at.block[d] = (int)call->block[d];
@@ -138,7 +141,8 @@ static DriverResult launch(const Call *call) {
   if (seen) seen->launches++;
   const bool wanted = is_wanted(&run, seen);
   if (!wanted && run.run) return run.run(run.self);
-  if (wanted) driver_find_kernel(run.function);
+  if (wanted || !run.run) driver_find_kernel(run.function);
+  if (row) row->has_ptx = run.function->module->image.ptx != NULL;
   run.n_params = 0;
   run.param_bytes = 0;
   memset(run.params, 0, sizeof run.params);
@@ -209,12 +213,14 @@ static Call configured(const CuLaunchConfig *config, void *function, void **para
   Call call =
       plain(function, config->grid_x, config->grid_y, config->grid_z, config->block_x,
             config->block_y, config->block_z, config->smem_bytes, config->stream, params, extra);
-  for (unsigned i = 0; i < config->n_attributes; i++)
-    if (config->attributes[i].id == CU_ATTRIBUTE_CLUSTER_DIMENSION) {
-      call.cluster[0] = config->attributes[i].value.cluster.x;
-      call.cluster[1] = config->attributes[i].value.cluster.y;
-      call.cluster[2] = config->attributes[i].value.cluster.z;
-    }
+  for (unsigned i = 0; i < config->n_attributes; i++) {
+    const CuLaunchAttribute *attribute = &config->attributes[i];
+    if (attribute->id == CU_ATTRIBUTE_COOPERATIVE) call.cooperative = attribute->value.flag != 0;
+    if (attribute->id != CU_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    call.cluster[0] = attribute->value.cluster.x;
+    call.cluster[1] = attribute->value.cluster.y;
+    call.cluster[2] = attribute->value.cluster.z;
+  }
   return call;
 }
 
@@ -233,12 +239,9 @@ int drv_cuLaunchKernel_ptsz(void *function, unsigned gx, unsigned gy, unsigned g
 int drv_cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                                   unsigned bx, unsigned by, unsigned bz, unsigned smem,
                                   void *stream, void **params) {
-  if (!driver_forwards() && gx * gy * gz > 1)
-    driver_say(
-        "a cooperative launch: its blocks run one after the other here, and a wait of one for "
-        "another does not end");
-  return launch_as("cuLaunchCooperativeKernel",
-                   plain(function, gx, gy, gz, bx, by, bz, smem, stream, params, NULL), NULL);
+  Call call = plain(function, gx, gy, gz, bx, by, bz, smem, stream, params, NULL);
+  call.cooperative = true;
+  return launch_as("cuLaunchCooperativeKernel", call, NULL);
 }
 int drv_cuLaunchKernelEx(const CuLaunchConfig *config, void *function, void **params,
                          void **extra) {

@@ -25,6 +25,7 @@ bool open_capsule_launch(const Capsule *c, const char *blocks, PtxLaunch *launch
   memcpy(launch->block, c->block, sizeof c->block);
   memcpy(launch->cluster, c->cluster, sizeof c->cluster);
   launch->dynamic_smem = (int)c->smem;
+  launch->cooperative = c->cooperative;
   if (!blocks || str_equal(c->blocks, "all") || str_equal(c->blocks, blocks)) return true;
   diag_add(diags, "capsule",
            "--blocks %s: the capsule holds the memory that block %s touches, and no more",

@@ -70,6 +70,11 @@ static PtxOutcome run_blocks(const OpenRequest *request, OpenResult *r, PtxMachi
     step[d] = b->all ? ptx_machine_cluster(machine)[d] : 1;
     at_once *= step[d];
   }
+  if (r->launch.cooperative) {
+    if (r->record) ptx_record_block(r->record);
+    r->n_blocks = of;
+    return ptx_machine_run_grid(machine, b->all ? NULL : b->first);
+  }
   for (int z = b->first[2]; z <= b->last[2]; z += step[2])
     for (int y = b->first[1]; y <= b->last[1]; y += step[1])
       for (int x = b->first[0]; x <= b->last[0] && outcome == PTX_DONE; x += step[0]) {

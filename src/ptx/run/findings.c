@@ -92,14 +92,14 @@ PtxFinding *ptx_find(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, int pc, int
     line = other;
     other = first;
   }
-  PtxFinding *f = find_kept(m, kind, line, other);
+  PtxFinding *f = find_kept(m->keeper, kind, line, other);
   if (f) {
     f->count++;
     if (f->warp == w->in_block && memcmp(f->block, w->block->index, sizeof f->block) == 0)
       f->lanes |= lanes;
     return f;
   }
-  f = make_room(m, kind);
+  f = make_room(m->keeper, kind);
   *f = (PtxFinding){.kind = kind,
                     .pc = pc,
                     .other_pc = other_pc,

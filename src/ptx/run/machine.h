@@ -20,7 +20,8 @@ typedef struct PtxLaunch {
   int grid[3], block[3];
   int cluster[3];  // 0: as the kernel says, else one block
   int dynamic_smem;
-  int64_t budget;  // lane instructions of all blocks together; 0: no limit
+  int64_t budget;    // lane instructions of all blocks together; 0: no limit
+  bool cooperative;  // all blocks run at the same time and may wait for each other
 } PtxLaunch;
 
 typedef enum PtxOutcome {
@@ -126,6 +127,9 @@ struct Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);
 // Runs the cluster that a block belongs to; the accesses of all its blocks are told.
 PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z);
+// Of a cooperative launch: runs all its blocks side by side. `watched` is the block whose accesses
+// are told; NULL: those of all are.
+PtxOutcome ptx_machine_run_grid(PtxMachine *m, const int watched[3]);
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);  // NULL
 int ptx_machine_findings(const PtxMachine *m);

@@ -160,6 +160,7 @@ static void find_cures(OpenResult *r) {
 static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks *blocks,
                        PtxMachine *machine) {
   PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
+  if (r->counted) ptx_tally_innermost(tally);  // a profiler's lines
   say(given, "reading the machine code");
   if (given->predict)
     r->why_not = "widths are predicted: --predict asks for it";

@@ -148,6 +148,18 @@ START_TEST(test_other_result_differs) {
   const CliRun open = cli_run(arena, arena_printf(arena, "open %s --text --compare", path));
   ck_assert_int_eq(open.status, 1);
   ck_assert_ptr_nonnull(strstr(open.out, "the first that differs: "));
+  // 2^-15 of a number, as the last byte but one of its fraction says.
+  static const struct {
+    const char *tolerance;
+    int status;
+  } rows[] = {{"1e-3", 0}, {"1e-6", 1}, {"1e-3:f32", 0}, {"1e-9:f16", 1},
+              {"0", 2},    {"x", 2},    {"1e-3:f31", 2}, {"nan", 2}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const CliRun run = cli_run(arena, arena_printf(arena, "open %s --text --compare --tolerance %s",
+                                                   path, rows[i].tolerance));
+    ck_assert_msg(run.status == rows[i].status, "%s: %d\n%s%s", rows[i].tolerance, run.status,
+                  run.out, run.err);
+  }
 }
 END_TEST
 

@@ -19,7 +19,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/cli_every.h"
 #include "cli/common/options.h"
-#include "cli/open/open_capsule.h"
+#include "cli/open/open_compare.h"
 #include "cli/open/open_dump.h"
 #include "cli/open/open_limit.h"
 #include "cli/open/open_ncu.h"
@@ -62,6 +62,7 @@ static const Option OPTIONS[] = {
     OPEN("main", FLAG, main),
     OPEN("nvcc", TEXT, nvcc),
     OPEN("compare", FLAG, request.compare),
+    OPEN("tolerance", TEXT, request.tolerance),
     OPEN("every-order", FLAG, request.orders),
     OPEN("strict", FLAG, strict),
     OPEN("markdown", FLAG, markdown),
@@ -96,7 +97,8 @@ static int judge(const OpenResult *result, const OpenOptions *given, const OpenL
   if (!open_above_limits(result, limits, given->fail_above.count, &above, diags))
     return cli_fail(diags);
   if (result->outcome == PTX_BUDGET) return CLI_TIMEOUT;
-  const bool differs = result->compared && result->compared->different > 0;
+  const OpenCompared *compared = result->compared;
+  const bool differs = compared && compared->different > compared->close;
   return open_has_findings(result) || above || differs ? CLI_NO : CLI_OK;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "cli/common/documents.h"
-#include "cli/open/open_capsule.h"
+#include "cli/open/open_compare.h"
 #include "cli/open/open_detail.h"
 #include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"

@@ -9,6 +9,7 @@
 #include "base/watch.h"
 #include "cli/common/cli.h"
 #include "cli/open/open_capsule.h"
+#include "cli/open/open_compare.h"
 #include "cli/open/open_compiled.h"
 #include "cli/open/open_declared.h"
 #include "cli/open/open_detail.h"
@@ -194,9 +195,9 @@ static bool can_compare(const OpenRequest *given, const Capsule *capsule, Diags 
   return false;
 }
 
-static void compare(OpenResult *r, bool all_blocks) {
+static void compare(OpenResult *r, const OpenTolerance *tolerance, bool all_blocks) {
   OpenCompared *compared = ARENA_NEW(r->arena, OpenCompared);
-  *compared = open_compare(r, all_blocks);
+  *compared = open_compare(r, tolerance, all_blocks);
   r->compared = compared;
 }
 
@@ -207,6 +208,8 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   const bool recalled =
       !capsule && (!given.launch || given.args.count == 0) && open_recall(r->arena, memory, &given);
   OpenBlocks blocks;
+  OpenTolerance tolerance;
+  if (!open_read_tolerance(given.tolerance, &tolerance, diags)) return CLI_USAGE;
   if (!can_compare(&given, capsule, diags)) return CLI_USAGE;
   PtxMachine *machine = make_machine(r, &given, &blocks, diags);
   if (!machine || !read_slabs(&given, r, diags)) return CLI_USAGE;
@@ -222,6 +225,6 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   if (!capsule) open_remember(r->arena, memory, &given);
   if (given.kernel && !capsule) open_remember_kernel(r->arena, r->path, r->kernel->name);
   run_kernel(&given, r, &blocks, machine);
-  if (given.compare) compare(r, blocks.all);
+  if (given.compare) compare(r, &tolerance, blocks.all);
   return CLI_OK;
 }

@@ -114,6 +114,9 @@ static bool is_wanted(DriverRun *run, SeenTable *seen) {
   DriverFunction *f = run->function;
   if (!f->matches)
     f->matches = driver_name_matches(settings->kernel, f->name) ? NAME_MATCHES : NAME_DIFFERS;
+  // Where nobody names one and there is no GPU, a kernel of machine code alone is none that could
+  // be opened: PyTorch's own stand in front of a Triton kernel.
+  if (!settings->kernel && !run->run && !f->kernel) return false;
   if (f->matches == NAME_DIFFERS) return false;
   run->number = seen ? __atomic_fetch_add(&seen->matched, 1, __ATOMIC_RELAXED) : 0;
   return settings->capsule && seen && run->number == (uint64_t)settings->launch;
@@ -139,9 +142,10 @@ static DriverResult launch(const Call *call) {
   SeenRow *row = driver_seen_row(&run);
   if (row) row->count++;
   if (seen) seen->launches++;
+  if (!run.run) driver_find_kernel(run.function);
   const bool wanted = is_wanted(&run, seen);
   if (!wanted && run.run) return run.run(run.self);
-  if (wanted || !run.run) driver_find_kernel(run.function);
+  if (wanted) driver_find_kernel(run.function);
   if (row) row->has_ptx = run.function->module->image.ptx != NULL;
   run.n_params = 0;
   run.param_bytes = 0;

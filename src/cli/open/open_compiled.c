@@ -32,13 +32,16 @@ static const char *complaint(Arena *arena, const char *output) {
 
 // NULL with a sentence in *why.
 static const char *assemble(Arena *arena, const char *ptxas, const OpenText *text,
-                            const char *target, size_t *bytes, const char **why) {
+                            const char *kernel, const char *target, size_t *bytes,
+                            const char **why) {
   const char *folder = tool_folder(arena);
   *why = "widths are predicted: there is no room for what ptxas writes";
   if (!folder) return NULL;
   const char *output = arena_printf(arena, "%s/kernel.cubin", folder);
-  const char *const argv[] = {
-      ptxas, "-lineinfo", arena_printf(arena, "-arch=%s", target), "INPUT", "-o", output, NULL};
+  const char *arch = arena_printf(arena, "-arch=%s", target);
+  // A text with many kernels takes as long as all of them.
+  const char *const argv[] = {ptxas,   "-lineinfo", arch,   "--entry", kernel,
+                              "INPUT", "-o",        output, NULL};
   Diags ignored = diags_new(arena);
   const ToolResult result = tool_run(arena, argv, text->ptx, text->bytes, folder, ASSEMBLE_SECONDS);
   const char *cubin = result.ok ? open_read_file(arena, output, bytes, &ignored) : NULL;
@@ -119,7 +122,7 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
     return false;
   }
   const char *target = r->module->target ? r->module->target : "sm_90a";
-  if (!cubin) cubin = assemble(arena, ptxas, &r->text, target, &bytes, &why);
+  if (!cubin) cubin = assemble(arena, ptxas, &r->text, r->kernel->name, target, &bytes, &why);
   const SassResult *sass =
       cubin ? sass_disassemble(arena, cubin, bytes, DISASSEMBLE_SECONDS) : NULL;
   if (!sass || !sass->ok) {

@@ -82,7 +82,7 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
 uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
                             PtxContent content);
 // The same with contents that are written where a kernel comes by: n bytes from an offset on, a
-// multiple of 64 KiB. `self` has to live as long as the machine.
+// multiple of PTX_PAGE_BYTES. `self` has to live as long as the machine.
 typedef void PtxFill(void *self, unsigned char *bytes, int64_t from, int64_t n);
 uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxFill *fill,
                             void *self);
@@ -91,7 +91,8 @@ uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxF
 // Nothing of it may overlap other memory of the machine.
 #define PTX_ADDRESS_MAX (UINT64_C(1) << 56)
 enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2 };  // what may be known of a byte
-enum { PTX_PAGE_BYTES = 1 << 16 };
+enum { PTX_PAGE_BYTES = 1 << 12 };
+enum { PTX_NULL_BYTES = 1 << 16 };  // no memory lies below
 typedef struct PtxGiven {
   const char *name;
   uint64_t address;

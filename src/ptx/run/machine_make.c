@@ -250,7 +250,7 @@ static void make_workspace(PtxMachine *m) {
   enum { BYTES = 64 };
   PtxPlane plane = ptx_plane(m->arena, BYTES);
   memset(plane.state, PTX_BYTE_WRITTEN, BYTES);
-  m->workspace = PTX_ADDRESS_MAX - PTX_PAGE_BYTES;  // no recorded memory lies so high
+  m->workspace = PTX_ADDRESS_MAX - PTX_NULL_BYTES;  // no recorded memory lies so high
   ptx_buffer_add(m, "the grid's barrier", m->workspace, plane);
   tell_workspace(m);
 }

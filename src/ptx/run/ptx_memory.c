@@ -76,7 +76,7 @@ bool ptx_is_global(uint64_t address) {
   bool elsewhere = address - PTX_CONST_VARIABLES < PTX_WINDOW_BYTES;
   for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
     elsewhere |= address - windows[i].window < PTX_WINDOW_BYTES;
-  return !elsewhere && address >= PTX_PAGE_BYTES;
+  return !elsewhere && address >= PTX_NULL_BYTES;
 }
 
 PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address, int64_t bytes) {

@@ -14,6 +14,7 @@
 #include "kernels/toolchain/tool.h"
 #include "kernels/toolchain/tool_keeper.h"
 #include "ptx/tally/reconcile.h"
+#include "sass/sass_registers.h"
 
 enum { ASSEMBLE_SECONDS = 60, DISASSEMBLE_SECONDS = 60 };
 
@@ -130,6 +131,7 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
     return false;
   }
   int n = 0;
+  r->registers = sass_registers(arena, cubin, bytes, r->kernel->name);
   const MachineInst *code = code_of(arena, sass, r->kernel->name, &n);
   const LineTable ptx =
       line_table_read(arena, cubin, bytes, ".nv_debug_line_sass", r->kernel->name);

@@ -80,7 +80,7 @@ static const char *finding_text(const OpenResult *r, const PtxFinding *f) {
 }
 
 bool open_has_findings(const OpenResult *r) {
-  return ptx_machine_findings(r->machine) > 0 || r->outcome != PTX_DONE;
+  return ptx_machine_findings(r->machine) > 0 || r->outcome != PTX_DONE || r->misfit;
 }
 
 static const char *outcome_text(const OpenResult *r) {
@@ -299,6 +299,7 @@ void open_print_text(const OpenResult *r) {
   print_global(r);
   print_cures(r, "write ", "");
   const int n = ptx_machine_findings(r->machine);
+  if (r->misfit) printf("\n%s\n", r->misfit);
   printf("\n%s\n", n ? "findings" : "no race, no unwritten read, nothing out of bounds");
   for (int i = 0; i < n; i++) printf("  %s\n", finding_text(r, ptx_machine_finding(r->machine, i)));
   const char *notes[] = {left_out_text(r),      outcome_text(r), warning_text(r),
@@ -339,7 +340,7 @@ void open_print_markdown(const OpenResult *r) {
   print_cures(r, "- write ", "`");
   for (int i = 0; i < ptx_machine_findings(r->machine); i++)
     printf("%s- %s\n", i ? "" : "\n", finding_text(r, ptx_machine_finding(r->machine, i)));
-  const char *notes[] = {left_out_text(r), outcome_text(r), counted_text(r)};
+  const char *notes[] = {r->misfit, left_out_text(r), outcome_text(r), counted_text(r)};
   for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
     if (notes[i]) printf("\n%s\n", notes[i]);
 }

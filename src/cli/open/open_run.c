@@ -14,6 +14,7 @@
 #include "cli/open/open_declared.h"
 #include "cli/open/open_detail.h"
 #include "cli/open/open_dump.h"
+#include "cli/open/open_fits.h"
 #include "cli/open/open_input.h"
 #include "cli/open/open_memory.h"
 #include "cli/open/open_ncu.h"
@@ -179,6 +180,7 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   r->seconds = clock_seconds() - started;
   r->machine = machine;
   r->tally = tally;
+  open_check_fit(r);
   r->lines = ptx_tally_lines(r->arena, tally);
   say(given, "looking for better layouts");
   if (!given->record) return;

@@ -47,9 +47,15 @@ static bool take_extra(DriverRun *run, void **extra) {
   return true;
 }
 
-// The first parameter stands at 0, as in the text. A driver counts from where its constant bank has
-// them, in front of which it leaves room where they are aligned: a tensor map that comes first was
-// seen at 112 (driver 580).
+// Parameters stand where the text has them. A driver counts from where its constant bank has them,
+// which begins at no multiple of 64: a tensor map that comes first was seen at 112, one behind 24
+// bytes at 48 (driver 580), where the text has 0 and 64. Without a text the first stands at 0.
+static size_t place_of(const DriverRun *run, int index, size_t offset, size_t first, size_t bytes) {
+  const PtxFunction *kernel = run->function->kernel;
+  const PtxParam *param = kernel && index < kernel->n_params ? &kernel->params[index] : NULL;
+  return param && (size_t)param->bytes == bytes ? (size_t)param->offset : offset - first;
+}
+
 static bool take_params(DriverRun *run, const Call *call) {
   const int most = (int)(sizeof run->param / sizeof run->param[0]);
   size_t offset, bytes, first = 0;
@@ -57,7 +63,7 @@ static bool take_params(DriverRun *run, const Call *call) {
        run->n_params++) {
     if (run->n_params == 0) first = offset;
     if (offset < first) return false;
-    offset -= first;
+    offset = place_of(run, run->n_params, offset, first, bytes);
     if (offset > sizeof run->params || bytes > sizeof run->params - offset) return false;
     run->param[run->n_params].offset = offset;
     run->param[run->n_params].bytes = bytes;

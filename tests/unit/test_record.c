@@ -152,8 +152,8 @@ START_TEST(test_other_result_differs) {
   static const struct {
     const char *tolerance;
     int status;
-  } rows[] = {{"1e-3", 0}, {"1e-6", 1}, {"1e-3:f32", 0}, {"1e-9:f16", 1},
-              {"0", 2},    {"x", 2},    {"1e-3:f31", 2}, {"nan", 2}};
+  } rows[] = {{"1e-3", 0},  {"1e-6", 1}, {"1e-3:f32", 0}, {"1e-9:f16", 1}, {"1e-9:f16,1e-3", 0},
+              {"1e-3,", 2}, {"0", 2},    {"x", 2},        {"1e-3:f31", 2}, {"nan", 2}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const CliRun run = cli_run(arena, arena_printf(arena, "open %s --text --compare --tolerance %s",
                                                    path, rows[i].tolerance));

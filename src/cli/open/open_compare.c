@@ -23,32 +23,37 @@ static const struct {
              {"e5m2", PTX_FORMAT_E5M2}};
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
-bool open_read_tolerance(const char *text, OpenTolerance *out, Diags *diags) {
-  *out = (OpenTolerance){.format = &ptx_formats[PTX_FORMAT_F32]};
-  if (!text) return true;
-  char *end = NULL;
-  out->text = text;
-  out->most = strtod(text, &end);
-  bool ok = end != text && out->most > 0 && isfinite(out->most);
-  if (ok && *end == ':') {
-    int t = 0;
-    while (t < N_TYPES && !str_equal(types[t].name, end + 1)) t++;
-    ok = t < N_TYPES;
-    if (ok) out->format = &ptx_formats[types[t].format];
-  } else if (*end) {
-    ok = false;
-  }
-  if (!ok)
-    diag_add(diags, "usage", "--tolerance \"%s\": a number above 0, or with a type, NUMBER:TYPE",
-             str_sanitise(diags->arena, text))
-        ->nearest = "--tolerance 0.01:bf16; f32, f16, bf16, e4m3 and e5m2 are known";
-  return ok;
+// One of the list, "0.01:bf16"; false: it is none.
+static bool read_limit(const char *text, size_t n, OpenLimitOfType *out) {
+  char word[32], *end = NULL;
+  if (n >= sizeof word) return false;
+  memcpy(word, text, n);
+  word[n] = '\0';
+  *out = (OpenLimitOfType){strtod(word, &end), &ptx_formats[PTX_FORMAT_F32]};
+  if (end == word || !(out->most > 0) || !isfinite(out->most)) return false;
+  if (!*end) return true;
+  int t = 0;
+  while (t < N_TYPES && !(*end == ':' && str_equal(types[t].name, end + 1))) t++;
+  if (t < N_TYPES) out->format = &ptx_formats[types[t].format];
+  return t < N_TYPES;
 }
 
-static const char *type_name(const PtxFormat *format) {
-  for (int t = 0; t < N_TYPES; t++)
-    if (format == &ptx_formats[types[t].format]) return types[t].name;
-  return "f32";
+bool open_read_tolerance(const char *text, OpenTolerance *out, Diags *diags) {
+  *out = (OpenTolerance){.text = text};
+  bool ok = true;
+  for (const char *at = text; at && ok;) {
+    const size_t n = strcspn(at, ",");
+    ok = out->n < OPEN_LIMITS_MAX && read_limit(at, n, &out->limit[out->n]);
+    out->n += ok;
+    at = at[n] ? at + n + 1 : NULL;
+  }
+  if (!ok)
+    diag_add(
+        diags, "usage",
+        "--tolerance \"%s\": a number above 0, or with a type, NUMBER:TYPE; several with commas",
+        str_sanitise(diags->arena, text))
+        ->nearest = "--tolerance 1e-5,0.01:bf16; f32, f16, bf16, e4m3 and e5m2 are known";
+  return ok;
 }
 
 static uint32_t word_at(const unsigned char *bytes) {
@@ -63,7 +68,7 @@ static bool is_usual(const PtxFormat *format, double value) {
 }
 
 // The numbers of a word, of which those with equal bits are equal, NaN included.
-static bool is_close(const OpenTolerance *t, uint32_t here, uint32_t recorded, double *largest) {
+static bool is_close_as(const OpenLimitOfType *t, uint32_t here, uint32_t recorded) {
   const int bits = t->format->bits;
   bool close = true;
   for (int at = 0; at < 32; at += bits) {
@@ -72,18 +77,28 @@ static bool is_close(const OpenTolerance *t, uint32_t here, uint32_t recorded, d
     if (a == b) continue;
     const double is = ptx_float_value(t->format, a), should = ptx_float_value(t->format, b),
                  difference = fabs(is - should);
-    if (isfinite(difference) && difference > *largest) *largest = difference;
     close &= is_usual(t->format, is) && is_usual(t->format, should) &&
              difference <= t->most * fmax(1, fabs(should));
   }
   return close;
 }
 
+// By any of the limits: memory does not know the types of its numbers.
+static bool is_close(const OpenTolerance *t, uint32_t here, uint32_t recorded) {
+  bool close = false;
+  for (int i = 0; i < t->n; i++) close |= is_close_as(&t->limit[i], here, recorded);
+  return close;
+}
+
+static double as_f32(uint32_t word) { return ptx_float_value(&ptx_formats[PTX_FORMAT_F32], word); }
+
 static void note_word(OpenCompared *out, const OpenTolerance *tolerance, const CapsuleMemory *m,
                       uint64_t at, uint32_t here, uint32_t recorded) {
   out->words++;
   if (here == recorded) return;
-  const bool close = is_close(tolerance, here, recorded, &out->largest);
+  const bool close = is_close(tolerance, here, recorded);
+  const double difference = fabs(as_f32(here) - as_f32(recorded));
+  if (isfinite(difference) && difference > out->largest) out->largest = difference;
   const bool shown = out->different == 0 || (!close && out->close == out->different);
   out->different++;
   out->close += close;
@@ -117,7 +132,7 @@ static void compare_memory(const OpenResult *r, const OpenTolerance *tolerance,
 }
 
 OpenCompared open_compare(const OpenResult *r, const OpenTolerance *tolerance, bool all_blocks) {
-  OpenCompared out = {.type = type_name(tolerance->format), .tolerance = tolerance->text};
+  OpenCompared out = {.tolerance = tolerance->text};
   const Capsule *c = r->text.capsule;
   for (int i = 0; i < c->n_memory; i++)
     if (c->memory[i].address) compare_memory(r, tolerance, &c->memory[i], all_blocks, &out);
@@ -133,11 +148,9 @@ void open_print_compared(const OpenResult *r) {
     printf(", %" PRId64 " more within %s", c->close, str_line(r->arena, c->tolerance));
   puts("");
   if (c->different == 0) return;
-  const PtxFormat *format = &ptx_formats[PTX_FORMAT_F32];
   printf("  the first that %s: %s, byte %" PRId64
-         ": 0x%08x here, 0x%08x recorded; as f32 %g and %g; as %s at most %g apart\n",
+         ": 0x%08x here, 0x%08x recorded; as f32 %g and %g, at most %g apart\n",
          c->tolerance && c->close < c->different ? "is farther" : "differs",
-         str_line(r->arena, c->name), c->offset, c->here, c->recorded,
-         ptx_float_value(format, c->here), ptx_float_value(format, c->recorded), c->type,
-         c->largest);
+         str_line(r->arena, c->name), c->offset, c->here, c->recorded, as_f32(c->here),
+         as_f32(c->recorded), c->largest);
 }

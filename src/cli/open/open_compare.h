@@ -3,14 +3,21 @@
 #include "cli/open/open_report.h"
 #include "ptx/module/float_format.h"
 
-// How far apart two numbers may be: by at most `most` times the larger of 1 and the recorded one.
+// How far apart two numbers of a type may be: by at most `most` times the larger of 1 and the
+// recorded one.
+typedef struct OpenLimitOfType {
+  double most;
+  const PtxFormat *format;
+} OpenLimitOfType;
+
+enum { OPEN_LIMITS_MAX = 4 };
 typedef struct OpenTolerance {
-  double most;              // 0: bits have to be equal
-  const PtxFormat *format;  // of the numbers that a word holds
-  const char *text;         // as given
+  OpenLimitOfType limit[OPEN_LIMITS_MAX];
+  int n;             // 0: bits have to be equal
+  const char *text;  // as given; NULL
 } OpenTolerance;
 
-// "1e-5" of f32, or with a type: "0.01:bf16". NULL: no tolerance.
+// "1e-5" of f32, with a type "0.01:bf16", or several. NULL: no tolerance.
 bool open_read_tolerance(const char *text, OpenTolerance *out, Diags *diags);
 
 typedef struct OpenCompared {
@@ -19,8 +26,7 @@ typedef struct OpenCompared {
   const char *name;          // of the first that is wrong, else of the first that differs
   int64_t offset;
   uint32_t here, recorded;
-  double largest;  // difference of those that are finite
-  const char *type;
+  double largest;         // difference of those that are finite as f32
   const char *tolerance;  // as given; NULL
 } OpenCompared;
 // Requires that the capsule has what the launch left (Capsule.ended).

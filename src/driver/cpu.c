@@ -99,7 +99,7 @@ static DriverResult result_of(const PtxMachine *machine, PtxOutcome outcome) {
   return DRIVER_LAUNCH_FAILED;
 }
 
-DriverResult cpu_run(const DriverRun *run) {
+DriverResult cpu_run(DriverRun *run) {
   Arena *arena = arena_new("launch");
   Diags diags = diags_new(arena);
   PtxMachine *machine = cpu_machine(arena, run, false, &diags);
@@ -110,7 +110,8 @@ DriverResult cpu_run(const DriverRun *run) {
     const PtxOutcome outcome = cpu_blocks(machine, run, "all");
     tell_findings(run, machine);
     result = result_of(machine, outcome);
-    if (outcome == PTX_BUDGET)
+    run->left = outcome == PTX_BUDGET;
+    if (run->left)
       driver_say(
           "%s: it was left after %lld lane instructions (--budget): its results are not whole",
           run->function->name, (long long)ptx_machine_lane_instructions(machine));

@@ -99,7 +99,7 @@ static bool is_over(void) {
   return said = true;
 }
 
-static DriverResult run_on_cpu(const DriverRun *run, SeenRow *row) {
+static DriverResult run_on_cpu(DriverRun *run, SeenRow *row) {
   if (driver_settings()->skips) return DRIVER_OK;
   if (run->function->kernel) return is_over() ? DRIVER_OK : cpu_run(run);
   const char *why = run->function->module->image.why_not;
@@ -108,7 +108,7 @@ static DriverResult run_on_cpu(const DriverRun *run, SeenRow *row) {
   return DRIVER_NO_BINARY_FOR_GPU;
 }
 
-static DriverResult run_it(const DriverRun *run, SeenRow *row) {
+static DriverResult run_it(DriverRun *run, SeenRow *row) {
   const double started = clock_seconds();
   const DriverResult result = run->run ? run->run(run->self) : run_on_cpu(run, row);
   if (row && !run->run) row->ms += (clock_seconds() - started) * 1e3;
@@ -153,13 +153,14 @@ static DriverResult launch(const Call *call) {
   if (!wanted && run.run) return run.run(run.self);
   if (wanted) driver_find_kernel(run.function);
   if (row) row->has_ptx = run.function->module->image.ptx != NULL;
+  run.left = false;
   run.n_params = 0;
   run.param_bytes = 0;
   memset(run.params, 0, sizeof run.params);
   if (!take_params(&run, call)) return run.run ? run.run(run.self) : DRIVER_INVALID_VALUE;
   Kept *kept = wanted ? keep_before(&run) : NULL;
   const DriverResult result = run_it(&run, row);
-  if (kept) keep_after(kept, &run, result == DRIVER_OK);
+  if (kept) keep_after(kept, &run, result == DRIVER_OK && !run.left);
   return result;
 }
 

@@ -397,6 +397,11 @@ START_TEST(test_recorded_machine_code_is_read) {
   const CliRun open = cli_shell(
       arena, arena_printf(arena, "GEMMVIEW_PTXAS=/nowhere $GEMMVIEW open %s --text", path));
   ck_assert_msg(strstr(open.out, "as compiled") != NULL, "%s", open.out);
+  // What a launch left that did not come to its end is no result to compare with.
+  record(arena_printf(arena, "--cpu --budget 1 -o %s", path), in_folder("sgemm"));
+  const CliRun cut = cli_run(arena, arena_printf(arena, "open %s --compare", path));
+  ck_assert_int_eq(cut.status, 2);
+  ck_assert_ptr_nonnull(strstr(cut.err, "it did not end well"));
 }
 END_TEST
 

@@ -31,7 +31,10 @@ enum {
   CAPSULE_PART_CUBIN = 4,
   CAPSULE_PART_MEMORY = 5,
   CAPSULE_PART_MAP = 6,
+  CAPSULE_PART_TRAITS = 7,  // where a launch has any
 };
+
+enum { CAPSULE_COOPERATIVE = 1 };  // a bit of the traits
 
 // A stretch of memory, and how much is known of it.
 typedef enum CapsuleContent {
@@ -91,6 +94,7 @@ typedef struct Capsule {
   uint64_t number;                    // which launch of this kernel, from 0
   bool ended;                         // the launch ended and what it left was recorded
   bool by_gpu;                        // it ran on a GPU
+  bool cooperative;                   // all its blocks run at the same time
   CapsuleText params, ptx, cubin;
   const CapsuleParam *param;
   int n_params;

@@ -176,6 +176,9 @@ static bool read_part(Reader *r, uint32_t kind, Cursor *c) {
       return read_memory(r, c);
     case CAPSULE_PART_MAP:
       return read_map(r, c);
+    case CAPSULE_PART_TRAITS:
+      r->capsule->cooperative = take_u32(c) & CAPSULE_COOPERATIVE;
+      return true;
     default:
       c->at = c->end;
       return true;

@@ -114,6 +114,12 @@ static void put_map(Writer *w, const CapsuleMap *map) {
   put_text(w, map->text);
 }
 
+static void put_traits(Writer *w, const Capsule *c) {
+  if (!c->cooperative) return;
+  begin(w, CAPSULE_PART_TRAITS);
+  put_u32(w, CAPSULE_COOPERATIVE);
+}
+
 static void put_whole(Writer *w, uint32_t kind, CapsuleText text) {
   if (!text.at) return;
   begin(w, kind);
@@ -162,6 +168,7 @@ bool capsule_write(Arena *arena, const Capsule *c, CapsulePut *put, void *self) 
   Writer w = {.arena = arena, .fields = str_new(arena)};
   w.last = &w.first;
   put_launch(&w, c);
+  put_traits(&w, c);
   put_whole(&w, CAPSULE_PART_PARAMS, c->params);
   put_whole(&w, CAPSULE_PART_PTX, c->ptx);
   put_whole(&w, CAPSULE_PART_CUBIN, c->cubin);

@@ -48,6 +48,7 @@ PtxOutcome cpu_blocks(PtxMachine *machine, const DriverRun *run, const char *blo
     if (first[d] < 0 || first[d] >= run->at.grid[d]) first[d] = 0;
     last[d] = all ? run->at.grid[d] - 1 : first[d];
   }
+  if (run->at.cooperative) return ptx_machine_run_grid(machine, all ? NULL : first);
   const int *step = ptx_machine_cluster(machine);
   PtxOutcome outcome = PTX_DONE;
   for (int z = first[2]; z <= last[2]; z += step[2])
@@ -98,7 +99,7 @@ static DriverResult result_of(const PtxMachine *machine, PtxOutcome outcome) {
   return DRIVER_LAUNCH_FAILED;
 }
 
-DriverResult cpu_run(const DriverRun *run) {
+DriverResult cpu_run(DriverRun *run) {
   Arena *arena = arena_new("launch");
   Diags diags = diags_new(arena);
   PtxMachine *machine = cpu_machine(arena, run, false, &diags);
@@ -109,7 +110,8 @@ DriverResult cpu_run(const DriverRun *run) {
     const PtxOutcome outcome = cpu_blocks(machine, run, "all");
     tell_findings(run, machine);
     result = result_of(machine, outcome);
-    if (outcome == PTX_BUDGET)
+    run->left = outcome == PTX_BUDGET;
+    if (run->left)
       driver_say(
           "%s: it was left after %lld lane instructions (--budget): its results are not whole",
           run->function->name, (long long)ptx_machine_lane_instructions(machine));

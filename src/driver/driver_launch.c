@@ -12,6 +12,7 @@
 typedef struct Call {
   void *function;
   unsigned grid[3], block[3], cluster[3], smem;
+  bool cooperative;
   void *stream, **params, **extra;
   DriverResult (*run)(void *self);  // asks the real driver
   void *self;
@@ -46,9 +47,15 @@ static bool take_extra(DriverRun *run, void **extra) {
   return true;
 }
 
-// The first parameter stands at 0, as in the text. A driver counts from where its constant bank has
-// them, in front of which it leaves room where they are aligned: a tensor map that comes first was
-// seen at 112 (driver 580).
+// Parameters stand where the text has them. A driver counts from where its constant bank has them,
+// which begins at no multiple of 64: a tensor map that comes first was seen at 112, one behind 24
+// bytes at 48 (driver 580), where the text has 0 and 64. Without a text the first stands at 0.
+static size_t place_of(const DriverRun *run, int index, size_t offset, size_t first, size_t bytes) {
+  const PtxFunction *kernel = run->function->kernel;
+  const PtxParam *param = kernel && index < kernel->n_params ? &kernel->params[index] : NULL;
+  return param && (size_t)param->bytes == bytes ? (size_t)param->offset : offset - first;
+}
+
 static bool take_params(DriverRun *run, const Call *call) {
   const int most = (int)(sizeof run->param / sizeof run->param[0]);
   size_t offset, bytes, first = 0;
@@ -56,7 +63,7 @@ static bool take_params(DriverRun *run, const Call *call) {
        run->n_params++) {
     if (run->n_params == 0) first = offset;
     if (offset < first) return false;
-    offset -= first;
+    offset = place_of(run, run->n_params, offset, first, bytes);
     if (offset > sizeof run->params || bytes > sizeof run->params - offset) return false;
     run->param[run->n_params].offset = offset;
     run->param[run->n_params].bytes = bytes;
@@ -92,7 +99,7 @@ static bool is_over(void) {
   return said = true;
 }
 
-static DriverResult run_on_cpu(const DriverRun *run, SeenRow *row) {
+static DriverResult run_on_cpu(DriverRun *run, SeenRow *row) {
   if (driver_settings()->skips) return DRIVER_OK;
   if (run->function->kernel) return is_over() ? DRIVER_OK : cpu_run(run);
   const char *why = run->function->module->image.why_not;
@@ -101,7 +108,7 @@ static DriverResult run_on_cpu(const DriverRun *run, SeenRow *row) {
   return DRIVER_NO_BINARY_FOR_GPU;
 }
 
-static DriverResult run_it(const DriverRun *run, SeenRow *row) {
+static DriverResult run_it(DriverRun *run, SeenRow *row) {
   const double started = clock_seconds();
   const DriverResult result = run->run ? run->run(run->self) : run_on_cpu(run, row);
   if (row && !run->run) row->ms += (clock_seconds() - started) * 1e3;
@@ -113,6 +120,9 @@ static bool is_wanted(DriverRun *run, SeenTable *seen) {
   DriverFunction *f = run->function;
   if (!f->matches)
     f->matches = driver_name_matches(settings->kernel, f->name) ? NAME_MATCHES : NAME_DIFFERS;
+  // Where nobody names one and there is no GPU, a kernel of machine code alone is none that could
+  // be opened: PyTorch's own stand in front of a Triton kernel.
+  if (!settings->kernel && !run->run && !f->kernel) return false;
   if (f->matches == NAME_DIFFERS) return false;
   run->number = seen ? __atomic_fetch_add(&seen->matched, 1, __ATOMIC_RELAXED) : 0;
   return settings->capsule && seen && run->number == (uint64_t)settings->launch;
@@ -122,7 +132,9 @@ static DriverResult launch(const Call *call) {
   static DriverRun run;  // the lock is held; 130 kB are too much for a thread of a program
   run.function = driver_function_of(call->function);
   if (!run.function) return call->run ? call->run(call->self) : DRIVER_INVALID_HANDLE;
-  run.at = (PtxLaunch){.dynamic_smem = (int)call->smem, .budget = driver_settings()->budget};
+  run.at = (PtxLaunch){.dynamic_smem = (int)call->smem,
+                       .budget = driver_settings()->budget,
+                       .cooperative = call->cooperative};
   for (int d = 0; d < 3; d++) {
     run.at.grid[d] = (int)call->grid[d];
     run.at.block[d] = (int)call->block[d];
@@ -136,16 +148,19 @@ static DriverResult launch(const Call *call) {
   SeenRow *row = driver_seen_row(&run);
   if (row) row->count++;
   if (seen) seen->launches++;
+  if (!run.run) driver_find_kernel(run.function);
   const bool wanted = is_wanted(&run, seen);
   if (!wanted && run.run) return run.run(run.self);
   if (wanted) driver_find_kernel(run.function);
+  if (row) row->has_ptx = run.function->module->image.ptx != NULL;
+  run.left = false;
   run.n_params = 0;
   run.param_bytes = 0;
   memset(run.params, 0, sizeof run.params);
   if (!take_params(&run, call)) return run.run ? run.run(run.self) : DRIVER_INVALID_VALUE;
   Kept *kept = wanted ? keep_before(&run) : NULL;
   const DriverResult result = run_it(&run, row);
-  if (kept) keep_after(kept, &run, result == DRIVER_OK);
+  if (kept) keep_after(kept, &run, result == DRIVER_OK && !run.left);
   return result;
 }
 
@@ -209,12 +224,14 @@ static Call configured(const CuLaunchConfig *config, void *function, void **para
   Call call =
       plain(function, config->grid_x, config->grid_y, config->grid_z, config->block_x,
             config->block_y, config->block_z, config->smem_bytes, config->stream, params, extra);
-  for (unsigned i = 0; i < config->n_attributes; i++)
-    if (config->attributes[i].id == CU_ATTRIBUTE_CLUSTER_DIMENSION) {
-      call.cluster[0] = config->attributes[i].value.cluster.x;
-      call.cluster[1] = config->attributes[i].value.cluster.y;
-      call.cluster[2] = config->attributes[i].value.cluster.z;
-    }
+  for (unsigned i = 0; i < config->n_attributes; i++) {
+    const CuLaunchAttribute *attribute = &config->attributes[i];
+    if (attribute->id == CU_ATTRIBUTE_COOPERATIVE) call.cooperative = attribute->value.flag != 0;
+    if (attribute->id != CU_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    call.cluster[0] = attribute->value.cluster.x;
+    call.cluster[1] = attribute->value.cluster.y;
+    call.cluster[2] = attribute->value.cluster.z;
+  }
   return call;
 }
 
@@ -233,12 +250,9 @@ int drv_cuLaunchKernel_ptsz(void *function, unsigned gx, unsigned gy, unsigned g
 int drv_cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                                   unsigned bx, unsigned by, unsigned bz, unsigned smem,
                                   void *stream, void **params) {
-  if (!driver_forwards() && gx * gy * gz > 1)
-    driver_say(
-        "a cooperative launch: its blocks run one after the other here, and a wait of one for "
-        "another does not end");
-  return launch_as("cuLaunchCooperativeKernel",
-                   plain(function, gx, gy, gz, bx, by, bz, smem, stream, params, NULL), NULL);
+  Call call = plain(function, gx, gy, gz, bx, by, bz, smem, stream, params, NULL);
+  call.cooperative = true;
+  return launch_as("cuLaunchCooperativeKernel", call, NULL);
 }
 int drv_cuLaunchKernelEx(const CuLaunchConfig *config, void *function, void **params,
                          void **extra) {

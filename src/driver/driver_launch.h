@@ -14,6 +14,7 @@ typedef struct DriverRun {
   int n_params;
   void *handle, *stream;
   uint64_t number;                  // of those that --kernel means
+  bool left;                        // it was left before its end: its results are not whole
   DriverResult (*run)(void *self);  // with a real driver: what it was asked
   void *self;
 } DriverRun;
@@ -53,7 +54,7 @@ bool driver_read_ptx(DriverModule *module);
 DriverFunction *driver_function_of(void *handle);
 
 // cpu.c: all blocks, on the memory of the program itself.
-DriverResult cpu_run(const DriverRun *run);
+DriverResult cpu_run(DriverRun *run);
 // A machine with the launch's parameters, tensor maps and, unless `bare`, all memory of the driver.
 PtxMachine *cpu_machine(Arena *arena, const DriverRun *run, bool bare, Diags *diags);
 // Runs the blocks that a text names, "all" or "x,y,z".

@@ -1,10 +1,12 @@
 // A program that nvcc made has NVIDIA's runtime inside or beside it. That runtime works with
 // NVIDIA's driver alone, so without a GPU it is not run at all: the functions of runtime.c take its
 // place, by a jump at the beginning of each of its functions. They are found by their names, in the
-// symbols of the program and of a libcudart.so that it is linked with. A program without its
-// symbols (strip) is told so.
+// symbols of the program and of every library, those that are loaded later included, for Python has
+// none of them when it begins. A program without its symbols (strip) is told so. cuBLAS is a
+// runtime of its own: programs that make a handle early get one, and their own kernels run.
 #include "driver/hook.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -65,13 +67,33 @@ int driver_refuse_runtime(int which) {
   return rt_result(DRIVER_NOT_SUPPORTED);
 }
 
+static int refuse_cublas(void) {
+  enum { NOT_SUPPORTED = 15 };
+  static bool said;
+  if (!said)
+    driver_say(
+        "cuBLAS computes nothing without a GPU: its functions answer "
+        "CUBLAS_STATUS_NOT_SUPPORTED");
+  said = true;
+  return NOT_SUPPORTED;
+}
+
+// What needs no handle stays cuBLAS's own.
+static void *answer_of_cublas(const char *name) {
+  static const char *const own[] = {"Status", "Version", "Property", "Logger"};
+  if (!str_starts(name, "cublas")) return NULL;
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+    if (strstr(name, own[i])) return NULL;
+  return (void *)refuse_cublas;
+}
+
 static void *answer_of(const char *name) {
   for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
     if (str_equal(answers[i].name, name)) return answers[i].function;
   for (int i = 0; i < N_NAMES; i++)
     if (str_equal(names[i], name))
       return (void *)(uintptr_t)(driver_runtime_refusals + i * REFUSAL_BYTES);
-  return NULL;
+  return answer_of_cublas(name);
 }
 
 // ---- jumps --------------------------------------------------------------------------------------
@@ -125,8 +147,25 @@ static const void *part(const File *file, uint64_t offset, uint64_t n) {
   return offset <= file->n && n <= file->n - offset ? file->bytes + offset : NULL;
 }
 
-static int hook_symbols(const File *file, uintptr_t base, const Elf64_Shdr *symbols,
-                        const Elf64_Shdr *strings) {
+// What nvcc lets run in front of main(), or when a library is opened: it registers the kernels. A
+// library that is opened later has done so with the runtime that stood there before.
+typedef struct Registers {
+  void (*function[256])(void);
+  int n;
+} Registers;
+
+static bool is_hooked(const char *name) {
+  return str_starts(name, "cuda") || str_starts(name, "__cuda") || str_starts(name, "cublas");
+}
+
+static void note_registering(Registers *registers, const char *name, uintptr_t at) {
+  const int most = (int)(sizeof registers->function / sizeof registers->function[0]);
+  if (strstr(name, "__sti____cudaRegisterAll") && registers->n < most)
+    registers->function[registers->n++] = (void (*)(void))at;
+}
+
+static int hook_symbols(Registers *registers, const File *file, uintptr_t base,
+                        const Elf64_Shdr *symbols, const Elf64_Shdr *strings) {
   const Elf64_Sym *symbol = part(file, symbols->sh_offset, symbols->sh_size);
   const char *text = part(file, strings->sh_offset, strings->sh_size);
   int n = 0;
@@ -136,15 +175,15 @@ static int hook_symbols(const File *file, uintptr_t base, const Elf64_Shdr *symb
         symbol[i].st_name >= strings->sh_size)
       continue;
     const char *name = text + symbol[i].st_name;
-    if (!str_starts(name, "cuda") && !str_starts(name, "__cuda")) continue;
-    const void *to = answer_of(name);
+    note_registering(registers, name, base + symbol[i].st_value);
+    const void *to = is_hooked(name) ? answer_of(name) : NULL;
     if (to && hook((unsigned char *)(base + symbol[i].st_value), to)) n++;
   }
   return n;
 }
 
 // The whole table of symbols, else those that the file exports.
-static int hook_file(const char *path, uintptr_t base) {
+static int hook_file(Registers *registers, const char *path, uintptr_t base) {
   const File file = map_file(path);
   const Elf64_Ehdr *header = part(&file, 0, sizeof *header);
   int n = 0;
@@ -156,26 +195,49 @@ static int hook_file(const char *path, uintptr_t base) {
     for (int k = 0; k < 2 && n == 0 && sections; k++)
       for (int i = 0; i < header->e_shnum; i++)
         if (sections[i].sh_type == kinds[k] && sections[i].sh_link < header->e_shnum)
-          n += hook_symbols(&file, base, &sections[i], &sections[sections[i].sh_link]);
+          n += hook_symbols(registers, &file, base, &sections[i], &sections[sections[i].sh_link]);
   }
   if (file.bytes) munmap((void *)(uintptr_t)file.bytes, file.n);
   return n;
 }
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *self) {
+// What was looked at, so that nothing is hooked twice: the new code would be taken for the old.
+static bool is_new(uintptr_t base) {
+  enum { MOST = 4096 };
+  static uintptr_t known[MOST];
+  static int n_known;
+  for (int i = 0; i < n_known; i++)
+    if (known[i] == base) return false;
+  if (n_known == MOST) return false;
+  known[n_known++] = base;
+  return true;
+}
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *registers) {
   (void)size;
-  int *n = self;
-  const char *base = strrchr(info->dlpi_name, '/');
-  if (!info->dlpi_name[0])
-    *n += hook_file("/proc/self/exe", info->dlpi_addr);
-  else if (str_starts(base ? base + 1 : info->dlpi_name, "libcudart.so"))
-    *n += hook_file(info->dlpi_name, info->dlpi_addr);
+  if (!is_new(info->dlpi_addr)) return 0;
+  hook_file(registers, info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe", info->dlpi_addr);
   return 0;
 }
 
-void hook_program(void) {
-  int n = 0;
-  dl_iterate_phdr(look_at, &n);
+static void hook_new(bool again) {
+  Registers registers = {.n = 0};
+  dl_iterate_phdr(look_at, &registers);
+  for (int i = 0; again && i < registers.n; i++) registers.function[i]();
+}
+
+void hook_program(void) { hook_new(false); }
+
+// A library that is loaded later. Where nothing is to be hooked the real function sees who called
+// it, for a library is looked for by the rules of its caller.
+__attribute__((visibility("default"))) void *dlopen(const char *path, int mode) {
+  typedef void *Open(const char *, int);
+  static Open *next;
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+  if (!next || driver_forwards()) return next ? next(path, mode) : NULL;
+  void *library = next(path, mode);
+  if (library && !(mode & RTLD_NOLOAD)) hook_new(true);
+  return library;
 }
 
 void hook_missed(void) {

@@ -93,18 +93,15 @@ static bool next_entry(const unsigned char **at, const unsigned char *end, Entry
   return true;
 }
 
-// The text for the newest GPU is taken, where there are several.
+// Of several the text for the newest GPU is taken, and the machine code.
 static void read_fatbin(Arena *arena, const unsigned char *fatbin, DriverImage *out) {
   const uint64_t header = number(fatbin + 6, 2), bytes = number(fatbin + 8, 8);
   if (bytes > FATBIN_MAX || header < HEADER_BYTES) return;
   const unsigned char *at = fatbin + header, *end = at + bytes;
-  Entry e;
+  Entry e, code = {0};
   uint32_t newest = 0;
   while (next_entry(&at, end, &e)) {
-    if (e.kind == KIND_ELF && !(e.flags & (FLAG_LZ4 | FLAG_ZSTD))) {
-      out->cubin = e.payload;
-      out->cubin_bytes = e.bytes;
-    }
+    if (e.kind == KIND_ELF && e.sm >= code.sm) code = e;
     if (e.kind != KIND_PTX || (out->ptx && e.sm < newest)) continue;
     size_t n = 0;
     const char *text = unpack(arena, &e, &n, &out->why_not);
@@ -113,6 +110,9 @@ static void read_fatbin(Arena *arena, const unsigned char *fatbin, DriverImage *
     out->ptx_bytes = strnlen(text, n);
     newest = e.sm;
   }
+  const char *ignored = NULL;
+  if (code.payload)
+    out->cubin = (const unsigned char *)unpack(arena, &code, &out->cubin_bytes, &ignored);
 }
 
 // ---- machine code alone -------------------------------------------------------------------------
@@ -121,6 +121,8 @@ static size_t elf_bytes(const unsigned char *elf) {
   Elf64_Ehdr header;
   memcpy(&header, elf, sizeof header);
   uint64_t end = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
+  const uint64_t segments = header.e_phoff + (uint64_t)header.e_phnum * header.e_phentsize;
+  if (segments > end) end = segments;
   for (int i = 0; i < header.e_shnum && header.e_shentsize == sizeof(Elf64_Shdr); i++) {
     Elf64_Shdr section;
     memcpy(&section, elf + header.e_shoff + (size_t)i * sizeof section, sizeof section);

@@ -76,7 +76,7 @@ static void look_through(Kept *kept, const unsigned char *bytes, size_t n) {
   for (size_t at = 0; at + WORD <= n; at += WORD) {
     uint64_t word;
     memcpy(&word, bytes + at, sizeof word);
-    if (word >= PTX_PAGE_BYTES && word < CAPSULE_ADDRESS_MAX) follow(kept, word);
+    if (word >= PTX_NULL_BYTES && word < CAPSULE_ADDRESS_MAX) follow(kept, word);
   }
 }
 

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "driver/keep.h"
 
-enum { CHUNK = 512, WORD = 8, GAP_PAGES = 16 };
+enum { CHUNK = 512, WORD = 8, GAP_PAGES = 256 };
 
 typedef struct Runs {
   Arena *arena;

@@ -202,6 +202,27 @@ int rt_cudaHostAlloc(void **memory, size_t n, unsigned flags) {
 }
 int rt_cudaMallocHost(void **memory, size_t n) { return rt_cudaHostAlloc(memory, n, 0); }
 int rt_cudaFreeHost(void *memory) { return rt_result(drv_cuMemFreeHost(memory)); }
+// Memory that both reach: the program's own. What it is advised, and where it is wanted, are for
+// hardware that moves pages.
+int rt_cudaMallocManaged(void **memory, size_t n, unsigned flags) {
+  (void)flags;
+  return rt_cudaHostAlloc(memory, n, 0);
+}
+int rt_cudaMemAdvise(const void *memory, size_t n, int advice, int device) {
+  (void)n, (void)advice, (void)device;
+  return memory ? DRIVER_OK : rt_result(DRIVER_INVALID_VALUE);
+}
+int rt_cudaStreamAttachMemAsync(void *stream, void *memory, size_t n, unsigned flags) {
+  (void)stream, (void)n, (void)flags;
+  return memory ? DRIVER_OK : rt_result(DRIVER_INVALID_VALUE);
+}
+int rt_cudaStreamAddCallback(void *stream, void (*call)(void *, int, void *), void *data,
+                             unsigned flags) {
+  (void)flags;
+  if (!call) return rt_result(DRIVER_INVALID_VALUE);
+  call(stream, DRIVER_OK, data);
+  return DRIVER_OK;
+}
 int rt_cudaHostRegister(void *memory, size_t n, unsigned flags) {
   return rt_result(drv_cuMemHostRegister_v2(memory, n, flags));
 }

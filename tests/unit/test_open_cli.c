@@ -424,6 +424,31 @@ START_TEST(random_memory_is_the_same_in_pages) {
 }
 END_TEST
 
+// What its GPU would refuse is said, and is no success; a larger GPU's kernel is let be.
+START_TEST(test_launch_that_is_refused_is_told) {
+  if (!cli_has_program()) return;
+  static const struct {
+    const char *arch, *smem;
+    const char *why;
+  } rows[] = {{"sm_120a", "100000", "(sm_120a) refuses this launch: more shared memory"},
+              {"sm_90a", "100000", NULL},
+              {"sm_120a", "60000", NULL}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const CliRun run = cli_shell(
+        arena, arena_printf(arena,
+                            "sed s/sm_90a/%s/ tests/data/open/k11.ptx > %s/k.ptx && $GEMMVIEW open "
+                            "%s/k.ptx --predict --text --launch grid=1,block=32,smem=%s "
+                            "--arg mem:65536 --arg mem:65536 --arg mem:65536 --arg 16 --arg 16 "
+                            "--arg 16",
+                            rows[i].arch, state, state, rows[i].smem));
+    ck_assert_msg(run.status == (rows[i].why ? 1 : 0), "%d\n%s%s", run.status, run.out, run.err);
+    ck_assert_msg(
+        rows[i].why ? strstr(run.out, rows[i].why) != NULL : strstr(run.out, "refuses") == NULL,
+        "%s", run.out);
+  }
+}
+END_TEST
+
 Suite *suite_open_cli(void) {
   Suite *suite = suite_create("open_cli");
   TCase *tcase = tcase_create("cli");
@@ -444,6 +469,7 @@ Suite *suite_open_cli(void) {
   tcase_add_test(tcase, test_a_table_has_what_was_counted);
   tcase_add_test(tcase, memory_costs_what_is_looked_at);
   tcase_add_test(tcase, random_memory_is_the_same_in_pages);
+  tcase_add_test(tcase, test_launch_that_is_refused_is_told);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "open_case.h"
+#include "ptx_kernel.h"
 
 Suite *suite_open_counts(void);
 
@@ -55,6 +56,34 @@ START_TEST(test_lines_equal_the_counters) {
 }
 END_TEST
 
+// A line of a library's header stands for the line that calls it; one of a header beside the kernel
+// is the user's own. A profiler's lines are all.
+START_TEST(test_lines_are_the_users_own) {
+  const char *body =
+      ".shared .align 4 .b8 s[256];\nmov.u32 %r1, s; add.s32 %r2, %r1, %t4;\n"
+      ".loc 2 5 1, function_name $L0, inlined_at 1 20 3\nst.shared.u32 [%r2], %t;\n"
+      ".loc 2 7 1, function_name $L0, inlined_at 1 20 3\nld.shared.u32 %r3, [%r2];\n"
+      ".loc 3 9 1, function_name $L0, inlined_at 1 30 3\nst.shared.u32 [%r2+128], %r3;\n";
+  const char *files =
+      ".file 1 \"/home/u/k.cu\"\n.file 2 \"/usr/lib/copy.hpp\"\n"
+      ".file 3 \"/home/u/lib/tile.cuh\"\n";
+  const uint32_t in[PTX_KERNEL_WORDS] = {0};
+  const PtxKernel k = ptx_kernel_run(
+      arena, arena_printf(arena, "%s%s", ptx_kernel_text(arena, body), files), NULL, 32, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  const PtxLines *own = ptx_tally_lines(arena, k.tally);
+  const OpenCount call = {.file = "k.cu", .line = 20}, tile = {.file = "tile.cuh", .line = 9},
+                  copy = {.file = "copy.hpp", .line = 5};
+  const PtxLine *line = find_line(own, &call);
+  ck_assert(line && line->wavefronts == 2 && find_line(own, &tile) && !find_line(own, &copy));
+  ck_assert(line->ops && line->ops->next && !line->ops->next->next);
+  ptx_tally_innermost(k.tally);
+  const PtxLines *all = ptx_tally_lines(arena, k.tally);
+  line = find_line(all, &copy);
+  ck_assert(line && line->wavefronts == 1 && !line->ops->next && !find_line(all, &call));
+}
+END_TEST
+
 // What ptxas made of each kernel of widths.cu, against what is predicted without it.
 static void check_width(const JsonValue *row, PtxModule *module) {
   Diags diags = diags_new(arena);
@@ -101,6 +130,7 @@ Suite *suite_open_counts(void) {
   tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_lines_equal_the_counters, 0, 10);
+  tcase_add_test(tcase, test_lines_are_the_users_own);
   tcase_add_test(tcase, test_widths_are_those_of_the_machine_code);
   suite_add_tcase(suite, tcase);
   return suite;

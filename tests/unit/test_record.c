@@ -148,6 +148,18 @@ START_TEST(test_other_result_differs) {
   const CliRun open = cli_run(arena, arena_printf(arena, "open %s --text --compare", path));
   ck_assert_int_eq(open.status, 1);
   ck_assert_ptr_nonnull(strstr(open.out, "the first that differs: "));
+  // 2^-15 of a number, as the last byte but one of its fraction says.
+  static const struct {
+    const char *tolerance;
+    int status;
+  } rows[] = {{"1e-3", 0},  {"1e-6", 1}, {"1e-3:f32", 0}, {"1e-9:f16", 1}, {"1e-9:f16,1e-3", 0},
+              {"1e-3,", 2}, {"0", 2},    {"x", 2},        {"1e-3:f31", 2}, {"nan", 2}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const CliRun run = cli_run(arena, arena_printf(arena, "open %s --text --compare --tolerance %s",
+                                                   path, rows[i].tolerance));
+    ck_assert_msg(run.status == rows[i].status, "%s: %d\n%s%s", rows[i].tolerance, run.status,
+                  run.out, run.err);
+  }
 }
 END_TEST
 
@@ -305,7 +317,8 @@ static const struct {
   const char *name, *arch, *equal;
 } programs[] = {{"add", "arch=compute_80,code=compute_80", "999 of 999 words"},
                 {"sgemm", "arch=compute_80,code=[compute_80,sm_80]", "4595 of 4595 words"},
-                {"wgmma", "arch=compute_90a,code=compute_90a", "3871 of 3871 words"}};
+                {"wgmma", "arch=compute_90a,code=compute_90a", "3871 of 3871 words"},
+                {"grid", "arch=compute_90,code=[compute_90,sm_90]", "3120 of 3120 words"}};
 
 static const char *nvcc_program(int i, const char *flags) {
   const char *program = in_folder(programs[i].name);
@@ -346,14 +359,49 @@ END_TEST
 START_TEST(test_runtime_without_names_is_told) {
   if (!have("nvcc", "a program with NVIDIA's runtime")) return;
   const char *program = nvcc_program(0, "");
-  const CliRun managed = record("--cpu --list", arena_printf(arena, "%s 1 managed", program));
-  ck_assert_ptr_nonnull(strstr(managed.err, "cudaMallocManaged is not answered without a GPU"));
-  ck_assert_ptr_nonnull(strstr(managed.out, "CUDA_ERROR_NOT_SUPPORTED"));
-  ck_assert_ptr_nonnull(strstr(managed.out, "9.0, 132 SMs, 232448 bytes, maps 1"));
+  const CliRun array = record("--cpu --list", arena_printf(arena, "%s 1 array", program));
+  ck_assert_ptr_nonnull(strstr(array.err, "cudaMallocArray is not answered without a GPU"));
+  ck_assert_ptr_nonnull(strstr(array.out, "CUDA_ERROR_NOT_SUPPORTED"));
+  ck_assert_ptr_nonnull(strstr(array.out, "9.0, 132 SMs, 232448 bytes, maps 1"));
   compile(arena_printf(arena, "strip %s", program));
   const CliRun run = record("--cpu", program);
   ck_assert_int_eq(run.status, 3);
   ck_assert_ptr_nonnull(strstr(run.err, "keep the symbols"));
+}
+END_TEST
+
+// Python has no runtime when it begins; kernels come with libraries that it opens.
+START_TEST(test_library_that_is_opened_later) {
+  if (!have("nvcc", "a library of kernels")) return;
+  const char *path = in_folder("k.capsule");
+  compile(arena_printf(arena,
+                       "cc -O1 -o %s/opens " DATA "/opens.c -ldl && nvcc -shared -Xcompiler -fPIC "
+                       "-gencode arch=compute_80,code=compute_80 -cudart %s -o %s/opened.so " DATA
+                       "/opened.cu",
+                       folder, _i ? "shared" : "static", folder));
+  const CliRun run = record(arena_printf(arena, "--cpu -o %s", path),
+                            arena_printf(arena, "%s/opens %s/opened.so", folder, folder));
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  ck_assert_str_eq(run.out, "PASS\n");
+  check_opens_equal(path, "63 of 63 words that changed are equal");
+}
+END_TEST
+
+// The machine code of the capsule is read, where it was made of the same text: no ptxas is asked.
+START_TEST(test_recorded_machine_code_is_read) {
+  if (!have("nvcc", "a program with machine code and text")) return;
+  const char *path = in_folder("k.capsule");
+  const CliRun run =
+      record(arena_printf(arena, "--cpu -o %s", path), nvcc_program(1, "-Xfatbin -compress-all"));
+  ck_assert_msg(run.status == 0, "%s\n%s", run.out, run.err);
+  const CliRun open = cli_shell(
+      arena, arena_printf(arena, "GEMMVIEW_PTXAS=/nowhere $GEMMVIEW open %s --text", path));
+  ck_assert_msg(strstr(open.out, "as compiled") != NULL, "%s", open.out);
+  // What a launch left that did not come to its end is no result to compare with.
+  record(arena_printf(arena, "--cpu --budget 1 -o %s", path), in_folder("sgemm"));
+  const CliRun cut = cli_run(arena, arena_printf(arena, "open %s --compare", path));
+  ck_assert_int_eq(cut.status, 2);
+  ck_assert_ptr_nonnull(strstr(cut.err, "it did not end well"));
 }
 END_TEST
 
@@ -395,6 +443,8 @@ Suite *suite_record(void) {
                       (int)(sizeof programs / sizeof programs[0]));
   tcase_add_test(tc, test_later_launch_has_its_own_contents);
   tcase_add_test(tc, test_runtime_without_names_is_told);
+  tcase_add_loop_test(tc, test_library_that_is_opened_later, 0, 2);
+  tcase_add_test(tc, test_recorded_machine_code_is_read);
   tcase_add_test(tc, test_source_with_a_main_is_opened);
   suite_add_tcase(suite, tc);
   return suite;

@@ -21,6 +21,7 @@
 #include "cli/common/options.h"
 #include "cli/open/open_against.h"
 #include "cli/open/open_capsule.h"
+#include "cli/open/open_compare.h"
 #include "cli/open/open_dump.h"
 #include "cli/open/open_limit.h"
 #include "cli/open/open_ncu.h"
@@ -64,6 +65,7 @@ static const Option OPTIONS[] = {
     OPEN("nvcc", TEXT, nvcc),
     OPEN("compare", FLAG, request.compare),
     OPEN("against", TEXT, request.against),
+    OPEN("tolerance", TEXT, request.tolerance),
     OPEN("every-order", FLAG, request.orders),
     OPEN("strict", FLAG, strict),
     OPEN("markdown", FLAG, markdown),
@@ -98,7 +100,8 @@ static int judge(const OpenResult *result, const OpenOptions *given, const OpenL
   if (!open_above_limits(result, limits, given->fail_above.count, &above, diags))
     return cli_fail(diags);
   if (result->outcome == PTX_BUDGET) return CLI_TIMEOUT;
-  const bool differs = result->compared && result->compared->different > 0;
+  const OpenCompared *compared = result->compared;
+  const bool differs = compared && compared->different > compared->close;
   return open_has_findings(result) || above || differs ? CLI_NO : CLI_OK;
 }
 

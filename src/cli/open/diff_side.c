@@ -16,6 +16,7 @@
 #include "cli/common/self_run.h"
 #include "cli/open/open_input.h"
 #include "kernels/toolchain/tool.h"
+#include "sass/sass_registers.h"
 
 enum { SECONDS = 300, ASSEMBLE_SECONDS = 60, WORDS_MAX = 128 };
 
@@ -292,31 +293,10 @@ static void add_loops(Arena *arena, const JsonValue *root, DiffSide *side) {
   }
 }
 
-// Registers of a thread: from bit 24 on of the info of the kernel's section; where that names its
-// symbol alone (CUDA 13), from the entry of .nv.info for that symbol. An entry is a byte of format,
-// one of attribute, and two of how long its value is; 0x2f is the count of registers.
-static double registers_of(const void *cubin, size_t bytes, const ElfSection *text) {
-  enum { REGISTERS_SHIFT = 24, SYMBOL_MASK = 0xffffff, SIZED = 4, REGISTER_COUNT = 0x2f, HEAD = 4 };
-  if (text->info >> REGISTERS_SHIFT) return text->info >> REGISTERS_SHIFT;
-  const ElfBytes info = elf_section(cubin, bytes, ".nv.info");
-  for (const unsigned char *at = info.at; at && info.end - at >= HEAD;) {
-    const int format = at[0], attribute = at[1], size = at[2] | at[3] << 8;
-    at += HEAD;
-    if (format != SIZED) continue;
-    if (info.end - at < size) break;
-    uint32_t value[2] = {0, 0};
-    if (attribute == REGISTER_COUNT && size >= (int)sizeof value) memcpy(value, at, sizeof value);
-    if (value[1] && value[0] == (text->info & SYMBOL_MASK)) return value[1];
-    at += size;
-  }
-  return NAN;
-}
-
 static void add_registers(Arena *arena, const void *cubin, size_t bytes, const char *kernel,
                           DiffSide *side) {
-  ElfSection section;
-  if (elf_section_header(cubin, bytes, arena_printf(arena, ".text.%s", kernel), &section))
-    add(side, "registers", registers_of(cubin, bytes, &section));
+  const int registers = sass_registers(arena, cubin, bytes, kernel);
+  if (registers) add(side, "registers", registers);
 }
 
 // The one kernel of the cubin, where none is named.

@@ -156,7 +156,9 @@ static bool find_module(Against *a, Diags *diags) {
   if (str_equal(which, "machine")) {
     const char *ptxas = open_find_tool(a->arena, "ptxas");
     const char *target = a->r->module->target ? a->r->module->target : "sm_90a";
-    cubin = ptxas ? open_assemble(a->arena, ptxas, &a->r->text, target, &bytes, &why) : NULL;
+    cubin = ptxas ? open_assemble(a->arena, ptxas, &a->r->text, a->r->kernel->name, target, &bytes,
+                                  &why)
+                  : NULL;
     if (!cubin)
       diag_add(diags, "machine", "--against machine: %s", why ? why : "there is no ptxas here");
   } else {

@@ -15,14 +15,5 @@ const OpenBuffer *open_give_capsule(Arena *arena, PtxMachine *machine, const Ptx
 // "launch 3 of ./program, on NVIDIA H200"
 const char *open_capsule_text(Arena *arena, const Capsule *capsule);
 
-// The run's result beside that of the recorded launch.
-typedef struct OpenCompared {
-  int64_t words, different;  // of four bytes: those that the run or the launch changed
-  const char *name;          // of the first that differs: its memory, and where in it
-  int64_t offset;
-  uint32_t here, recorded;
-  double largest;  // difference of those that are finite as f32
-} OpenCompared;
-// Requires that the capsule has what the launch left (Capsule.ended).
-OpenCompared open_compare(const OpenResult *result, bool all_blocks);
-void open_print_compared(const OpenResult *result);
+// The contents of some memory before the launch; `state`, where wanted, what is known of each byte.
+void open_capsule_before(const CapsuleMemory *m, unsigned char *bytes, unsigned char *state);

@@ -1,4 +1,6 @@
-// PTX → ptxas → cubin → nvdisasm → which accesses the machine code has, by line of the PTX.
+// PTX → ptxas → cubin → nvdisasm → which accesses the machine code has, by line of the PTX. A
+// capsule has the machine code that was launched: it is read instead where it was made of the same
+// text.
 #include "cli/open/open_compiled.h"
 
 #include <stdio.h>
@@ -6,11 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/elf_file.h"
 #include "base/str.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "kernels/toolchain/tool.h"
 #include "kernels/toolchain/tool_keeper.h"
 #include "ptx/tally/reconcile.h"
+#include "sass/sass_registers.h"
 
 enum { ASSEMBLE_SECONDS = 60, DISASSEMBLE_SECONDS = 60 };
 
@@ -27,14 +31,16 @@ static const char *complaint(Arena *arena, const char *output) {
   return "it does not say why";
 }
 
-const char *open_assemble(Arena *arena, const char *ptxas, const OpenText *text, const char *target,
-                          size_t *bytes, const char **why) {
+const char *open_assemble(Arena *arena, const char *ptxas, const OpenText *text, const char *kernel,
+                          const char *target, size_t *bytes, const char **why) {
   const char *folder = tool_folder(arena);
   *why = "widths are predicted: there is no room for what ptxas writes";
   if (!folder) return NULL;
   const char *output = arena_printf(arena, "%s/kernel.cubin", folder);
-  const char *const argv[] = {
-      ptxas, "-lineinfo", arena_printf(arena, "-arch=%s", target), "INPUT", "-o", output, NULL};
+  const char *arch = arena_printf(arena, "-arch=%s", target);
+  // A text with many kernels takes as long as all of them.
+  const char *const argv[] = {ptxas,   "-lineinfo", arch,   "--entry", kernel,
+                              "INPUT", "-o",        output, NULL};
   Diags ignored = diags_new(arena);
   const ToolResult result = tool_run(arena, argv, text->ptx, text->bytes, folder, ASSEMBLE_SECONDS);
   const char *cubin = result.ok ? open_read_file(arena, output, bytes, &ignored) : NULL;
@@ -45,6 +51,52 @@ const char *open_assemble(Arena *arena, const char *ptxas, const OpenText *text,
                         complaint(arena, result.output));
   tool_folder_remove(folder);
   return cubin;
+}
+
+// ---- machine code that was recorded -------------------------------------------------------------
+
+static CapsuleText next_line(CapsuleText *rest, char end) {
+  const unsigned char *at = rest->at, *found = memchr(at, end, rest->n);
+  const size_t n = found ? (size_t)(found - at) : rest->n;
+  *rest = (CapsuleText){at + n + (found != NULL), rest->n - n - (found != NULL)};
+  return (CapsuleText){at, n};
+}
+
+static int next_letter(CapsuleText *line) {
+  while (line->n > 0 && (*line->at == ' ' || *line->at == '\t')) {
+    line->at++;
+    line->n--;
+  }
+  if (line->n == 0) return -1;
+  line->n--;
+  return *line->at++;
+}
+
+// Whether a line begins with what is kept of it: blanks differ, comments are gone.
+static bool begins_with(CapsuleText line, CapsuleText kept) {
+  for (int letter; (letter = next_letter(&kept)) >= 0;)
+    if (next_letter(&line) != letter) return false;
+  return true;
+}
+
+// ptxas keeps the lines of the text that it was given, empty where they say nothing of the code.
+static bool is_made_of(ElfBytes kept, const OpenText *text) {
+  CapsuleText lines = {kept.at, (size_t)(kept.end - kept.at)},
+              own = {(const unsigned char *)text->ptx, text->bytes};
+  while (lines.n > 0 && own.n > 0) {
+    const CapsuleText there = next_line(&own, '\n');
+    if (!begins_with(there, next_line(&lines, '\0'))) return false;
+  }
+  return kept.at < kept.end;
+}
+
+// The machine code that was launched, where it was made of this very text with line numbers; NULL.
+static const char *recorded_code(const OpenResult *r, size_t *bytes) {
+  const Capsule *capsule = r->text.capsule;
+  if (!capsule || !capsule->cubin.at) return NULL;
+  *bytes = capsule->cubin.n;
+  const ElfBytes kept = elf_section(capsule->cubin.at, *bytes, ".nv_debug_ptx_txt");
+  return kept.at && is_made_of(kept, &r->text) ? (const char *)capsule->cubin.at : NULL;
 }
 
 static MachineInst *code_of(Arena *arena, const SassResult *sass, const char *kernel, int *n) {
@@ -60,14 +112,16 @@ static MachineInst *code_of(Arena *arena, const SassResult *sass, const char *ke
 
 bool open_reconcile(OpenResult *r, PtxTally *tally) {
   Arena *arena = r->arena;
-  const char *ptxas = open_find_tool(arena, "ptxas");
-  if (!ptxas || !sass_find_tool(arena)) {
+  const char *named = getenv("GEMMVIEW_PTXAS");
+  const char *ptxas = named ? named : open_find_tool(arena, "ptxas");
+  size_t bytes = 0;
+  const char *why = NULL, *cubin = recorded_code(r, &bytes);
+  if ((!ptxas && !cubin) || !sass_find_tool(arena)) {
     r->why_not = "widths are predicted: there is no ptxas or no nvdisasm here to compare with";
     return false;
   }
-  size_t bytes = 0;
   const char *target = r->module->target ? r->module->target : "sm_90a";
-  const char *why, *cubin = open_assemble(arena, ptxas, &r->text, target, &bytes, &why);
+  if (!cubin) cubin = open_assemble(arena, ptxas, &r->text, r->kernel->name, target, &bytes, &why);
   const SassResult *sass =
       cubin ? sass_disassemble(arena, cubin, bytes, DISASSEMBLE_SECONDS) : NULL;
   if (!sass || !sass->ok) {
@@ -75,6 +129,7 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
     return false;
   }
   int n = 0;
+  r->registers = sass_registers(arena, cubin, bytes, r->kernel->name);
   const MachineInst *code = code_of(arena, sass, r->kernel->name, &n);
   const LineTable ptx =
       line_table_read(arena, cubin, bytes, ".nv_debug_line_sass", r->kernel->name);

@@ -137,10 +137,12 @@ bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags) {
       memcpy(launch->cluster, extents, sizeof extents);
     } else if (ok && key == 4 && memcmp(text, "smem", 4) == 0 && !memchr(value, 'x', length)) {
       launch->dynamic_smem = extents[0];
+    } else if (ok && key == 11 && memcmp(text, "cooperative", 11) == 0 && extents[0] <= 1) {
+      launch->cooperative = extents[0] == 1;
     } else {
       Diag *diag = diag_add(diags, "launch",
                             "--launch: \"%.*s\" is none of grid=X[xY[xZ]], "
-                            "block=X[xY[xZ]], smem=BYTES, cluster=X[xY[xZ]]",
+                            "block=X[xY[xZ]], smem=BYTES, cluster=X[xY[xZ]], cooperative=1",
                             (int)n, text);
       diag->nearest = "--launch grid=8x8,block=256,smem=0";
     }

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "cli/common/documents.h"
-#include "cli/open/open_capsule.h"
+#include "cli/open/open_compare.h"
 #include "cli/open/open_detail.h"
 #include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
@@ -30,10 +30,14 @@ static const char *text_place(Arena *arena, const PtxModule *module, int line) {
   return arena_printf(arena, "PTX line %d", line);
 }
 
+// "k.cu:86 (PTX line 12)"; of a line in a header "k.cu:86 (copy.hpp:134, PTX line 12)".
 static const char *pc_text(const OpenResult *r, int pc) {
-  const char *place = loc_text(r->arena, r->module, r->module->code[pc].loc);
+  const int loc = r->module->code[pc].loc, own = ptx_own_loc(r->module, loc);
+  const char *place = loc_text(r->arena, r->module, own);
   const char *ptx = text_place(r->arena, r->module, r->module->code[pc].line);
-  return place ? arena_printf(r->arena, "%s (%s)", place, ptx) : ptx;
+  if (!place) return ptx;
+  if (own == loc) return arena_printf(r->arena, "%s (%s)", place, ptx);
+  return arena_printf(r->arena, "%s (%s, %s)", place, loc_text(r->arena, r->module, loc), ptx);
 }
 
 static const char *space_name(PtxSpace space) {
@@ -84,7 +88,7 @@ static const char *finding_text(const OpenResult *r, const PtxFinding *f) {
 }
 
 bool open_has_findings(const OpenResult *r) {
-  return ptx_machine_findings(r->machine) > 0 || r->outcome != PTX_DONE;
+  return ptx_machine_findings(r->machine) > 0 || r->outcome != PTX_DONE || r->misfit;
 }
 
 static const char *outcome_text(const OpenResult *r) {
@@ -176,6 +180,23 @@ static const char *what_of(const OpenResult *r, const PtxLine *line) {
   return ptx_inst_text(r->arena, r->module, &r->module->code[line->worst_pc]);
 }
 
+static const char *op_name(const OpenResult *r, const PtxLineOp *op) {
+  if (op->op) return op->op->sass;
+  const char *text = ptx_inst_text(r->arena, r->module, &r->module->code[op->pc]);
+  return arena_strndup(r->arena, text, strcspn(text, " \t"));
+}
+
+// "LDSM.x4"; of several kinds of access each with its share: "LDGSTS 768, LDSM.x4 1088".
+static const char *ops_text(const OpenResult *r, const PtxLine *line) {
+  if (!line->ops || !line->ops->next) return what_of(r, line);
+  Str out = str_new(r->arena);
+  for (const PtxLineOp *op = line->ops; op; op = op->next) {
+    str_printf(&out, "%s%s", out.text[0] ? ", " : "", op_name(r, op));
+    if (op->countable) str_printf(&out, " %" PRId64, op->wavefronts);
+  }
+  return out.text;
+}
+
 static const char *times_text(Arena *arena, const PtxLine *line) {
   if (!line->countable || line->ideal == 0) return "";
   if (line->wavefronts == line->ideal) return "";
@@ -231,7 +252,7 @@ static void print_row(const OpenResult *r, const PtxLine *line) {
     printf(" %10" PRId64, counted->wavefronts);
   else if (r->counted)
     printf(" %10s", "-");
-  printf(" %s%s%s%s%s\n", what_of(r, line), line->data ? ", depends on data" : "",
+  printf(" %s%s%s%s%s\n", ops_text(r, line), line->data ? ", depends on data" : "",
          together_text(r, line), chain_text(r, line),
          most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
 }
@@ -286,6 +307,7 @@ void open_print_text(const OpenResult *r) {
   print_global(r);
   print_cures(r, "write ", "");
   const int n = ptx_machine_findings(r->machine);
+  if (r->misfit) printf("\n%s\n", r->misfit);
   printf("\n%s\n", n ? "findings" : "no race, no unwritten read, nothing out of bounds");
   for (int i = 0; i < n; i++) printf("  %s\n", finding_text(r, ptx_machine_finding(r->machine, i)));
   const char *notes[] = {left_out_text(r),      outcome_text(r), warning_text(r),
@@ -319,14 +341,14 @@ void open_print_markdown(const OpenResult *r) {
         line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
     printf("| %s | %s | %" PRId64 " | %s |%s `%s`%s%s%s |\n",
            str_sanitise(r->arena, place_of(r, line)), count, line->ideal,
-           times_text(r->arena, line), counted_cell(r, line), what_of(r, line),
+           times_text(r->arena, line), counted_cell(r, line), ops_text(r, line),
            line->data ? ", depends on data" : "", together_text(r, line),
            most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
   }
   print_cures(r, "- write ", "`");
   for (int i = 0; i < ptx_machine_findings(r->machine); i++)
     printf("%s- %s\n", i ? "" : "\n", finding_text(r, ptx_machine_finding(r->machine, i)));
-  const char *notes[] = {left_out_text(r), outcome_text(r), counted_text(r)};
+  const char *notes[] = {r->misfit, left_out_text(r), outcome_text(r), counted_text(r)};
   for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
     if (notes[i]) printf("\n%s\n", notes[i]);
 }
@@ -362,6 +384,14 @@ static const PtxLoc **partners(Arena *arena, const OpenResult *r, const PtxLine 
   return partner;
 }
 
+static const PtxLineOp **line_ops(Arena *arena, const PtxLine *line, int *n) {
+  for (const PtxLineOp *op = line->ops; op; op = op->next) ++*n;
+  const PtxLineOp **ops = ARENA_ARRAY(arena, const PtxLineOp *, *n + 1);
+  int at = 0;
+  for (const PtxLineOp *op = line->ops; op; op = op->next) ops[at++] = op;
+  return ops;
+}
+
 static const PtxLine **shared_lines(Arena *arena, const OpenResult *r) {
   const PtxLine **line = ARENA_ARRAY(arena, const PtxLine *, r->lines->n + 1);
   for (int i = 0; i < r->lines->n; i++)
@@ -384,7 +414,7 @@ typedef struct FindingSide {
 
 static const FindingSide *side_of(Arena *arena, const OpenResult *r, int pc, int thread) {
   FindingSide *side = ARENA_NEW(arena, FindingSide);
-  const int loc = pc < 0 ? -1 : r->module->code[pc].loc;
+  const int loc = pc < 0 ? -1 : ptx_own_loc(r->module, r->module->code[pc].loc);
   *side = (FindingSide){pc, thread, loc < 0 ? NULL : &r->module->locs[loc]};
   return side;
 }

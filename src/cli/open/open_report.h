@@ -39,6 +39,8 @@ typedef struct OpenResult {
   PtxOutcome outcome;
   bool as_compiled;            // widths and lines are those of the machine code
   const char *why_not;         // a sentence when they are predicted
+  int registers;               // of a thread, in the machine code; 0: it was not read
+  const char *misfit;          // why the kernel's GPU refuses the launch; NULL
   const char *assembler;       // "ptxas, sm_90a"
   const OpenCounted *counted;  // what a profiler's file says; NULL: none was given
   int n_counted;

@@ -9,11 +9,13 @@
 #include "base/watch.h"
 #include "cli/common/cli.h"
 #include "cli/open/open_capsule.h"
+#include "cli/open/open_compare.h"
 #include "cli/open/open_compiled.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_declared.h"
 #include "cli/open/open_detail.h"
 #include "cli/open/open_dump.h"
+#include "cli/open/open_fits.h"
 #include "cli/open/open_input.h"
 #include "cli/open/open_memory.h"
 #include "cli/open/open_ncu.h"
@@ -72,6 +74,11 @@ static PtxOutcome run_blocks(const OpenRequest *request, OpenResult *r, PtxMachi
     of *= b->last[d] - b->first[d] + 1;
     step[d] = b->all ? ptx_machine_cluster(machine)[d] : 1;
     at_once *= step[d];
+  }
+  if (r->launch.cooperative) {
+    if (r->record) ptx_record_block(r->record);
+    r->n_blocks = of;
+    return ptx_machine_run_grid(machine, b->all ? NULL : b->first);
   }
   for (int z = b->first[2]; z <= b->last[2]; z += step[2])
     for (int y = b->first[1]; y <= b->last[1]; y += step[1])
@@ -158,6 +165,7 @@ static void find_cures(OpenResult *r) {
 static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks *blocks,
                        PtxMachine *machine) {
   PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
+  if (r->counted) ptx_tally_innermost(tally);  // a profiler's lines
   say(given, "reading the machine code");
   if (r->module->machine)
     r->as_compiled = true;
@@ -177,6 +185,7 @@ static void run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   r->seconds = clock_seconds() - started;
   r->machine = machine;
   r->tally = tally;
+  open_check_fit(r);
   r->lines = ptx_tally_lines(r->arena, tally);
   say(given, "looking for better layouts");
   if (!given->record) return;
@@ -193,9 +202,9 @@ static bool can_compare(const OpenRequest *given, const Capsule *capsule, Diags 
   return false;
 }
 
-static void compare(OpenResult *r, bool all_blocks) {
+static void compare(OpenResult *r, const OpenTolerance *tolerance, bool all_blocks) {
   OpenCompared *compared = ARENA_NEW(r->arena, OpenCompared);
-  *compared = open_compare(r, all_blocks);
+  *compared = open_compare(r, tolerance, all_blocks);
   r->compared = compared;
 }
 
@@ -206,6 +215,8 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   const bool recalled =
       !capsule && (!given.launch || given.args.count == 0) && open_recall(r->arena, memory, &given);
   OpenBlocks blocks;
+  OpenTolerance tolerance;
+  if (!open_read_tolerance(given.tolerance, &tolerance, diags)) return CLI_USAGE;
   if (!can_compare(&given, capsule, diags)) return CLI_USAGE;
   PtxMachine *machine = make_machine(r, &given, &blocks, diags);
   if (!machine || !read_slabs(&given, r, diags)) return CLI_USAGE;
@@ -221,6 +232,6 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
   if (!capsule) open_remember(r->arena, memory, &given);
   if (given.kernel && !capsule) open_remember_kernel(r->arena, r->path, r->kernel->name);
   run_kernel(&given, r, &blocks, machine);
-  if (given.compare) compare(r, blocks.all);
+  if (given.compare) compare(r, &tolerance, blocks.all);
   return CLI_OK;
 }

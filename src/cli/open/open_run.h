@@ -7,7 +7,7 @@ typedef struct OpenRequest {
   const char *path;
   char **flags;  // of nvcc
   int n_flags;
-  const char *kernel, *launch, *blocks, *ncu;  // NULL: not given
+  const char *kernel, *launch, *blocks, *ncu, *tolerance;  // NULL: not given
   OptionList args, slabs, dumps;
   int budget;  // millions of lane instructions
   bool predict;

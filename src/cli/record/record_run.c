@@ -88,7 +88,7 @@ static void add_attributes(Str *out, const Target *t) {
       {78, 1},  // streams have priorities
       {CU_DEVICE_SMEM_PER_SM, t->smem_per_sm},
       {CU_DEVICE_REGISTERS_PER_SM, t->regs_per_sm},
-      {95, 0},  // cooperative launches: blocks run one after the other
+      {95, 1},  // cooperative launches
       {OPTIN, t->smem_per_block},
       {CU_DEVICE_MAX_BLOCKS_PER_SM, t->max_blocks_per_sm},
       {111, t->smem_reserved_per_block},

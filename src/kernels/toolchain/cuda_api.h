@@ -15,13 +15,14 @@ typedef struct CuUuid {
   unsigned char bytes[16];
 } CuUuid;
 
-enum { CU_ATTRIBUTE_CLUSTER_DIMENSION = 4 };  // of a launch
+enum { CU_ATTRIBUTE_COOPERATIVE = 2, CU_ATTRIBUTE_CLUSTER_DIMENSION = 4 };  // of a launch
 
 typedef struct CuLaunchAttribute {
   int id;
   char pad[4];
   union {
     char bytes[64];
+    int flag;
     struct {
       unsigned x, y, z;
     } cluster;

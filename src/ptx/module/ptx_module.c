@@ -49,6 +49,23 @@ const char *ptx_file_name(const PtxModule *module, int number) {
   return "";
 }
 
+static size_t folder_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+int ptx_own_loc(const PtxModule *module, int loc) {
+  int outer = loc;
+  while (outer >= 0 && module->locs[outer].inlined_at >= 0) outer = module->locs[outer].inlined_at;
+  if (outer == loc) return loc;
+  const char *home = ptx_file_name(module, module->locs[outer].file);
+  const size_t n = folder_length(home);
+  int own = loc;
+  while (own != outer && strncmp(ptx_file_name(module, module->locs[own].file), home, n) != 0)
+    own = module->locs[own].inlined_at;
+  return own;
+}
+
 const char *ptx_inst_text(Arena *arena, const PtxModule *module, const PtxInst *inst) {
   const char *at = module->source;
   for (int line = 1; line < inst->line && at; line++) {

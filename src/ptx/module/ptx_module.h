@@ -180,6 +180,10 @@ PtxModule *ptx_module_read(Arena *arena, const char *text, size_t bytes, const c
 const PtxFunction *ptx_module_kernel(const PtxModule *module, const char *name, Diags *diags);
 // "hgemm" of "_Z5hgemmPKfi": the name alone.
 const char *ptx_plain_name(Arena *arena, const char *symbol);
+// The place of the user's own text that a place stands for: the innermost of the calls that it was
+// inlined into whose file lies in the folder of the outermost one, or below it. A line of a
+// library's header is thus the line that calls it.
+int ptx_own_loc(const PtxModule *module, int loc);
 const char *ptx_file_name(const PtxModule *module, int number);  // "" when it is not known
 // "ld.shared.v4.f32", as the text has it.
 const char *ptx_inst_text(Arena *arena, const PtxModule *module, const PtxInst *inst);

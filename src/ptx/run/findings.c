@@ -1,9 +1,9 @@
 // The faults of a run, folded: findings of one kind at the same pair of source lines are one, with
 // a count. Which instructions and threads it names are those of the first time.
 //
-// A line is its place with the calls that it was inlined into; where the text says no places, a
-// line of PTX. Of more pairs of lines than are kept the report says how often something was found
-// there; what ends a run is kept in any case.
+// A line is its place in the user's own text (ptx_own_loc) with the calls that it was inlined into;
+// where the text says no places, a line of PTX. Of more pairs of lines than are kept the report
+// says how often something was found there; what ends a run is kept in any case.
 //
 //   a loop unrolled eight times whose barrier is missing: one race, "512 times"
 #include "base/hash.h"
@@ -34,8 +34,10 @@ static uint64_t key_of_loc(const PtxModule *module, const uint64_t *keys, int lo
 
 const uint64_t *ptx_line_keys(Arena *arena, const PtxModule *module) {
   uint64_t *keys = ARENA_ARRAY(arena, uint64_t, module->n_locs + 1);
+  uint64_t *own = ARENA_ARRAY(arena, uint64_t, module->n_locs + 1);
   for (int loc = 0; loc < module->n_locs; loc++) keys[loc] = key_of_loc(module, keys, loc);
-  return keys;
+  for (int loc = 0; loc < module->n_locs; loc++) own[loc] = keys[ptx_own_loc(module, loc)];
+  return own;
 }
 
 // Equal for instructions of one line; -1 for none.
@@ -92,14 +94,14 @@ PtxFinding *ptx_find(PtxMachine *m, PtxWarp *w, PtxFindingKind kind, int pc, int
     line = other;
     other = first;
   }
-  PtxFinding *f = find_kept(m, kind, line, other);
+  PtxFinding *f = find_kept(m->keeper, kind, line, other);
   if (f) {
     f->count++;
     if (f->warp == w->in_block && memcmp(f->block, w->block->index, sizeof f->block) == 0)
       f->lanes |= lanes;
     return f;
   }
-  f = make_room(m, kind);
+  f = make_room(m->keeper, kind);
   *f = (PtxFinding){.kind = kind,
                     .pc = pc,
                     .other_pc = other_pc,

@@ -202,7 +202,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   memset(w->pred_taint, 0, sizeof *w->pred_taint * (size_t)w->cap_preds);
   w->asked = 0;
   w->acquires = false;
-  w->poll = -1;
+  w->poll = w->question = -1;
   w->cluster_arrived = w->cluster_passed = 0;
   memset(w->named, 0, sizeof w->named);
   memset(w->lane_epoch, 0, sizeof w->lane_epoch);
@@ -220,8 +220,7 @@ static void start_block(PtxMachine *m, PtxBlock *block) {
   if (block->tmem) ptx_tmem_start(block);
 }
 
-// The cluster that a block of the grid belongs to.
-static void start_cluster(PtxMachine *m, const int block[3]) {
+void ptx_start_cluster(PtxMachine *m, const int block[3]) {
   int first[3];
   for (int d = 0; d < 3; d++) first[d] = block[d] / m->cluster[d] * m->cluster[d];
   const size_t shared = (size_t)m->shared.size;
@@ -255,35 +254,44 @@ static bool run_round(PtxMachine *m, bool *idle) {
   return ran;
 }
 
-static PtxOutcome run_cluster(PtxMachine *m) {
-  for (int rounds = 0; m->alive > 0;) {
-    bool idle = false;
-    const bool ran = run_round(m, &idle);
-    rounds = idle ? rounds + 1 : 0;
-    if (m->stopped) return PTX_STOPPED;
-    if (m->budget > 0 && m->executed > m->budget) return PTX_BUDGET;
-    const bool stuck = (!ran || rounds == IDLE_ROUNDS) && m->alive > 0;
-    if (stuck && m->lapped && !m->forgives) {
-      m->forgives = true;
-      rounds = 0;
-    } else if (stuck) {
-      ptx_tell_deadlock(m);
-      return PTX_DEADLOCK;
-    }
+// Threads that came too late for a phase are let through once, so that the others go on.
+static bool is_over(PtxMachine *m, int *rounds, PtxOutcome *outcome) {
+  if (m->lapped && !m->forgives) {
+    m->forgives = true;
+    *rounds = 0;
+    return false;
   }
-  return PTX_DONE;
+  ptx_tell_deadlock(m);
+  *outcome = PTX_DEADLOCK;
+  return true;
+}
+
+bool ptx_turn(PtxMachine *m, int *rounds, PtxOutcome *outcome) {
+  bool idle = false;
+  const bool ran = run_round(m, &idle);
+  *rounds = idle ? *rounds + 1 : 0;
+  *outcome = m->stopped ? PTX_STOPPED : PTX_DONE;
+  if (m->stopped || m->alive == 0) return true;
+  *outcome = PTX_BUDGET;
+  if (m->budget > 0 && m->executed > m->budget) return true;
+  return (!ran || *rounds == IDLE_ROUNDS) && is_over(m, rounds, outcome);
+}
+
+static PtxOutcome run_cluster(PtxMachine *m) {
+  PtxOutcome outcome = PTX_DONE;
+  for (int rounds = 0; !ptx_turn(m, &rounds, &outcome);) continue;
+  return outcome;
 }
 
 PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z) {
   m->watched = -1;
-  start_cluster(m, (const int[3]){x, y, z});
+  ptx_start_cluster(m, (const int[3]){x, y, z});
   return run_cluster(m);
 }
 
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z) {
-  const int *n = m->cluster;
-  m->watched = x % n[0] + n[0] * (y % n[1] + n[1] * (z % n[2]));
-  start_cluster(m, (const int[3]){x, y, z});
+  m->watched = ptx_rank_of(m, (const int[3]){x, y, z});
+  ptx_start_cluster(m, (const int[3]){x, y, z});
   return run_cluster(m);
 }
 

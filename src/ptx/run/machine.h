@@ -20,7 +20,8 @@ typedef struct PtxLaunch {
   int grid[3], block[3];
   int cluster[3];  // 0: as the kernel says, else one block
   int dynamic_smem;
-  int64_t budget;  // lane instructions of all blocks together; 0: no limit
+  int64_t budget;    // lane instructions of all blocks together; 0: no limit
+  bool cooperative;  // all blocks run at the same time and may wait for each other
 } PtxLaunch;
 
 typedef enum PtxOutcome {
@@ -81,7 +82,7 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
 uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
                             PtxContent content);
 // The same with contents that are written where a kernel comes by: n bytes from an offset on, a
-// multiple of 64 KiB. `self` has to live as long as the machine.
+// multiple of PTX_PAGE_BYTES. `self` has to live as long as the machine.
 typedef void PtxFill(void *self, unsigned char *bytes, int64_t from, int64_t n);
 uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxFill *fill,
                             void *self);
@@ -90,7 +91,8 @@ uint64_t ptx_machine_filled(PtxMachine *m, const char *name, int64_t bytes, PtxF
 // Nothing of it may overlap other memory of the machine.
 #define PTX_ADDRESS_MAX (UINT64_C(1) << 56)
 enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2 };  // what may be known of a byte
-enum { PTX_PAGE_BYTES = 1 << 16 };
+enum { PTX_PAGE_BYTES = 1 << 12 };
+enum { PTX_NULL_BYTES = 1 << 16 };  // no memory lies below
 typedef struct PtxGiven {
   const char *name;
   uint64_t address;
@@ -130,6 +132,9 @@ struct Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);
 // Runs the cluster that a block belongs to; the accesses of all its blocks are told.
 PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z);
+// Of a cooperative launch: runs all its blocks side by side. `watched` is the block whose accesses
+// are told; NULL: those of all are.
+PtxOutcome ptx_machine_run_grid(PtxMachine *m, const int watched[3]);
 
 const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);  // NULL
 int ptx_machine_findings(const PtxMachine *m);

@@ -3,6 +3,9 @@
 #include "ptx/run/run.h"
 
 enum { SMEM_MAX = 227 * 1024, THREADS_MAX = 1024, PTX_CLUSTER_MAX = 16 };
+// The system's part of a block's shared memory, and where in it cooperative groups have theirs. On
+// a GPU it lies in front of the kernel's own; here it lies behind, in the same banks.
+enum { RESERVED_BYTES = 1024, RESERVED_1 = 128 };
 
 static void put_special(PtxWarp *w, int special, uint32_t lane, uint32_t value) {
   w->fixed[(size_t)special * PTX_LANES + lane] = value;
@@ -41,6 +44,11 @@ static void set_launch(PtxMachine *m, PtxWarp *w, uint32_t l) {
   put_special(w, PTX_SPECIAL_total_smem, l, (uint32_t)m->smem);
   put_special(w, PTX_SPECIAL_aggr_smem, l, (uint32_t)m->smem);
   put_special(w, PTX_SPECIAL_dynamic_base, l, (uint32_t)m->static_smem);
+  put_special(w, PTX_SPECIAL_reserved_begin, l, (uint32_t)m->reserved);
+  put_special(w, PTX_SPECIAL_reserved_0, l, (uint32_t)m->reserved);
+  put_special(w, PTX_SPECIAL_reserved_1, l, (uint32_t)m->reserved + RESERVED_1);
+  put_special(w, PTX_SPECIAL_reserved_end, l, (uint32_t)(m->reserved + m->reserved_bytes));
+  put_special(w, PTX_SPECIAL_reserved_cap, l, (uint32_t)m->reserved_bytes);
 }
 
 // The block of a rank in the cluster whose first block is `first`; ranks count x first.
@@ -193,11 +201,25 @@ static bool settle_cluster(PtxMachine *m, Diags *diags) {
   return diags->count == 0;
 }
 
+static bool names_reserved(const PtxModule *module) {
+  bool named = false;
+  for (int pc = 0; pc < module->n_code; pc++)
+    for (int g = 0; g < module->code[pc].n_groups; g++) {
+      const PtxGroup *group = &module->code[pc].groups[g];
+      const int special = group->n ? ~module->args[group->at] : -1;
+      named |= special >= PTX_SPECIAL_reserved_begin && special <= PTX_SPECIAL_reserved_1;
+    }
+  return named;
+}
+
 static bool make_memory(PtxMachine *m, Diags *diags) {
   m->static_smem = (int)m->place.end;
   m->smem = m->static_smem + m->launch.dynamic_smem;
+  m->reserved = round_up(m->smem, RESERVED_BYTES);
+  m->reserved_bytes = names_reserved(m->module) ? RESERVED_BYTES : 0;
   // Swizzles look at the bits of an address: every block's memory begins where they are 0.
   m->smem_stride = round_up(m->smem + 16, 1024);
+  if (m->reserved_bytes) m->smem_stride = m->reserved + 2 * RESERVED_BYTES;
   m->shared = ptx_plane(m->arena, m->smem_stride * m->n_blocks);
   m->shadow = ARENA_ARRAY(m->arena, PtxShadow, m->shared.size);
   m->local_bytes = round_up(m->module->local_bytes, 16);
@@ -213,18 +235,32 @@ static bool make_memory(PtxMachine *m, Diags *diags) {
   return true;
 }
 
-PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
-                            const PtxLaunch *launch, Diags *diags) {
-  const PtxSharedPlace place = ptx_place_shared(arena, module, (int)(kernel - module->functions));
-  if (!check_launch(kernel, launch, place.end - module->reserved_smem, diags)) return NULL;
-  PtxMachine *m = ARENA_NEW(arena, PtxMachine);
-  m->place = place;
-  m->arena = arena;
-  m->module = module;
-  m->kernel = kernel;
-  m->launch = *launch;
-  m->budget = launch->budget;
-  if (!settle_cluster(m, diags)) return NULL;
+// Cooperative groups have a word in global memory that blocks count at when they wait for the grid;
+// its place is told by two registers (cooperative_groups/details/driver_abi.h), of which the first
+// has the upper half.
+static void tell_workspace(PtxMachine *m) {
+  for (int n = 0; n < m->n_warps; n++)
+    for (uint32_t l = 0; l < PTX_LANES; l++) {
+      put_special(&m->warps[n], PTX_SPECIAL_envreg1, l, (uint32_t)(m->workspace >> 32));
+      put_special(&m->warps[n], PTX_SPECIAL_envreg2, l, (uint32_t)m->workspace);
+    }
+}
+
+static void make_workspace(PtxMachine *m) {
+  enum { BYTES = 64 };
+  PtxPlane plane = ptx_plane(m->arena, BYTES);
+  memset(plane.state, PTX_BYTE_WRITTEN, BYTES);
+  m->workspace = PTX_ADDRESS_MAX - PTX_NULL_BYTES;  // no recorded memory lies so high
+  ptx_buffer_add(m, "the grid's barrier", m->workspace, plane);
+  tell_workspace(m);
+}
+
+// All but global memory and parameters.
+static bool make_parts(PtxMachine *m, Diags *diags) {
+  const PtxModule *module = m->module;
+  const PtxLaunch *launch = &m->launch;
+  Arena *arena = m->arena;
+  m->keeper = m;
   m->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
   m->block_warps = (m->n_threads + PTX_LANES - 1) / PTX_LANES;
   m->n_warps = m->block_warps * m->n_blocks;
@@ -233,17 +269,44 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
   m->order = order_new(arena, parties, parties + PTX_MBARRIERS_MAX * m->n_blocks,
                        m->has_tmem ? ORDER_FACTS : ORDER_FENCED + 1);
   if (m->has_tmem) m->moves = order_piece(m->order, sizeof *m->moves * (size_t)m->n_warps);
-  if (!make_memory(m, diags)) return NULL;
+  if (!make_memory(m, diags)) return false;
   for (int pc = 0; pc < module->n_code; pc++)
     m->multiplies |= ptx_meant(&module->code[pc])->run == run_wgmma;
   m->executions = ARENA_ARRAY(arena, int64_t, module->n_code + 1);
   m->line_keys = ptx_line_keys(arena, module);
   m->warps = ARENA_ARRAY(arena, PtxWarp, m->n_warps);
-  m->next_buffer = PTX_BUFFERS;
   make_blocks(m);
   make_warps(m);
+  return true;
+}
+
+PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
+                            const PtxLaunch *launch, Diags *diags) {
+  const PtxSharedPlace place = ptx_place_shared(arena, module, (int)(kernel - module->functions));
+  if (!check_launch(kernel, launch, place.end - module->reserved_smem, diags)) return NULL;
+  PtxMachine *m = ARENA_NEW(arena, PtxMachine);
+  *m = (PtxMachine){.place = place,
+                    .arena = arena,
+                    .module = module,
+                    .kernel = kernel,
+                    .launch = *launch,
+                    .budget = launch->budget,
+                    .next_buffer = PTX_BUFFERS};
+  if (!settle_cluster(m, diags) || !make_parts(m, diags)) return NULL;
   place_variables(m);
+  if (launch->cooperative) make_workspace(m);
   return m;
+}
+
+PtxMachine *ptx_machine_beside(PtxMachine *m) {
+  Diags none = diags_new(m->arena);
+  PtxMachine *beside = ARENA_NEW(m->arena, PtxMachine);
+  *beside = *m;
+  if (!make_parts(beside, &none)) return NULL;  // what m was made with does for another one
+  beside->param = m->param;
+  beside->keeper = m;
+  tell_workspace(beside);
+  return beside;
 }
 
 static PtxBuffer *next_buffer(PtxMachine *m, const char *name, int64_t bytes, bool written) {

@@ -34,8 +34,10 @@ static PtxPlace in_shared(const PtxMachine *m, int thread, uint64_t address, int
   const uint64_t named = address >> PTX_RANK_SHIFT;
   const uint64_t rank = named ? named - 1 : (uint64_t)ptx_block_of(m, thread)->rank;
   if (rank >= (uint64_t)m->n_blocks) return (PtxPlace){0};
-  return in_plane(&m->shared, ptx_cut(address, PTX_RANK_SHIFT), (uint64_t)m->smem, bytes,
-                  rank * (uint64_t)m->smem_stride);
+  const uint64_t at = ptx_cut(address, PTX_RANK_SHIFT);
+  const bool reserved = m->reserved_bytes && at >= (uint64_t)m->reserved;
+  const int64_t limit = reserved ? m->reserved + m->reserved_bytes : m->smem;
+  return in_plane(&m->shared, at, (uint64_t)limit, bytes, rank * (uint64_t)m->smem_stride);
 }
 
 static void make_page(PtxBuffer *b, int64_t page) {
@@ -74,7 +76,7 @@ bool ptx_is_global(uint64_t address) {
   bool elsewhere = address - PTX_CONST_VARIABLES < PTX_WINDOW_BYTES;
   for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
     elsewhere |= address - windows[i].window < PTX_WINDOW_BYTES;
-  return !elsewhere && address >= PTX_PAGE_BYTES;
+  return !elsewhere && address >= PTX_NULL_BYTES;
 }
 
 PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address, int64_t bytes) {

@@ -131,8 +131,10 @@ typedef struct PtxWarp {
   bool yields, again;  // the function asks: let other warps run; run this instruction again
   PtxSplit splits[PTX_LANES + 1];
   int n_splits, now;
-  bool stale;  // the last split was chosen long enough
-  int poll;    // the instruction that asked last, and in vain; −1: it was answered
+  bool stale;       // the last split was chosen long enough
+  int poll;         // the instruction that asked last, and in vain; −1: it was answered
+  int question;     // the last load of a word of global memory that others may change
+  uint64_t answer;  // what it brought
   uint32_t carry;
   // Lanes under a branch that followed from data, until they come to `control_end`.
   uint32_t control;
@@ -223,19 +225,20 @@ struct PtxMachine {
   // Parties are the warps, where there is tensor memory their shares of the tensor core, and behind
   // those the mbarriers.
   Order *order;
-  struct PtxOrders *orders;   // NULL: no events are kept
-  OrderCluster *life;         // of its blocks
-  OrderMoves *moves;          // by warp, of tensor memory
-  bool multiplies;            // some instruction is a wgmma
-  bool has_tmem;              // some instruction is a tcgen05
-  int n_blocks, cluster[3];   // of a cluster
-  PtxBlock *blocks;           // by rank
-  int watched;                // rank of the block whose accesses are told, −1: all
-  PtxWarp *warps;             // block by block
-  PtxPlane shared;            // of all blocks of the cluster, one behind the other
-  int64_t smem, smem_stride;  // of one of them; from one to the next
-  PtxPlane local, param;      // local: of all threads, one behind the other
-  int64_t local_bytes;        // of one thread
+  struct PtxOrders *orders;          // NULL: no events are kept
+  OrderCluster *life;                // of its blocks
+  OrderMoves *moves;                 // by warp, of tensor memory
+  bool multiplies;                   // some instruction is a wgmma
+  bool has_tmem;                     // some instruction is a tcgen05
+  int n_blocks, cluster[3];          // of a cluster
+  PtxBlock *blocks;                  // by rank
+  int watched;                       // rank of the block whose accesses are told, −1: all
+  PtxWarp *warps;                    // block by block
+  PtxPlane shared;                   // of all blocks of the cluster, one behind the other
+  int64_t smem, smem_stride;         // of one of them; from one to the next
+  int64_t reserved, reserved_bytes;  // the system's own part of it; 0: the kernel does not name it
+  PtxPlane local, param;             // local: of all threads, one behind the other
+  int64_t local_bytes;               // of one thread
   PtxBuffer *buffers, *last_buffer;
   PtxTensor *tensors;
   struct PtxProduct *product_plans;  // of tcgen05.mma, by instruction descriptor
@@ -251,7 +254,9 @@ struct PtxMachine {
   bool stopped;
   bool lapped, forgives;  // somebody came too late for a phase; who does is let through
   int64_t executed, budget, approximations, block_started;
-  int64_t events;  // what threads that ask again and again may wait for: stores, arrivals, ends
+  uint64_t workspace;  // of a cooperative launch: where its blocks count
+  PtxMachine *keeper;  // of findings; itself, but where several run a grid side by side
+  int64_t events;      // what threads that ask again and again may wait for: stores, arrivals, ends
   int64_t *executions;
   PtxFinding *findings;
   int n_findings, cap_findings, last_finding;
@@ -266,7 +271,6 @@ struct PtxMachine {
   int static_smem;
   PtxSharedPlace place;
 };
-typedef struct PtxMachine PtxMachine;
 
 // ---- operands -----------------------------------------------------------------------------------
 
@@ -372,6 +376,12 @@ void ptx_tell_deadlock(PtxMachine *m);
 
 // ---- machine.c ----------------------------------------------------------------------------------
 
+// The cluster that a block of the grid belongs to begins; then it gets turns, in each of which its
+// warps run for a while. True: that was the last, and `*outcome` says why. `*rounds` counts, from
+// 0, the turns in a row in which all asked in vain.
+void ptx_start_cluster(PtxMachine *m, const int block[3]);
+bool ptx_turn(PtxMachine *m, int *rounds, PtxOutcome *outcome);
+
 void ptx_load_split(PtxWarp *w, int index);
 // The next of n lanes go elsewhere, the rest of the split stays where it is.
 void ptx_leave(PtxMachine *m, PtxWarp *w, uint32_t lanes, int pc);
@@ -383,6 +393,13 @@ PtxSharedPlace ptx_place_shared(Arena *arena, const PtxModule *module, int kerne
 // ---- machine_make.c -----------------------------------------------------------------------------
 
 void ptx_place_block(PtxMachine *m, PtxBlock *block, const int first[3]);
+// The rank of a block of the grid in its cluster.
+static inline int ptx_rank_of(const PtxMachine *m, const int block[3]) {
+  const int *n = m->cluster;
+  return block[0] % n[0] + n[0] * (block[1] % n[1] + n[1] * (block[2] % n[2]));
+}
+// A machine for other blocks of the same launch, on the same global memory.
+PtxMachine *ptx_machine_beside(PtxMachine *m);
 
 // ---- races.c ------------------------------------------------------------------------------------
 

@@ -126,6 +126,16 @@ static void set_taint(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, int n,
   if (arg >= 0) w->frame_taint[arg] = (w->frame_taint[arg] & ~mask) | (data & mask);
 }
 
+// A warp that reads a word of global memory again and finds it as it was may wait for another
+// block. It lets others run; what it does may be no waiting, so that it never counts as asked in
+// vain.
+static void note_question(PtxMachine *m, PtxWarp *w, uint64_t value) {
+  w->yields |= w->question == w->pc && w->answer == value;
+  m->events += w->yields;
+  w->question = w->pc;
+  w->answer = value;
+}
+
 void run_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const PtxGroup *to = &i->groups[0], *from = &i->groups[1];
   const PtxTypeRow *type = &ptx_types[i->form.types[0]];
@@ -155,6 +165,8 @@ void run_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   for (int k = 0; k < n; k++) set_taint(m, w, to, k, mask, data);
   if (kind == PTX_ATOMIC_READS) ptx_order_after(m, w, i, mask);
   if (is_watched(i->space)) ptx_access_end(m, &access);
+  if (is_watched(access.space) && (kind == PTX_ATOMIC_READS || ptx_has(i, PTX_MOD_volatile)))
+    note_question(m, w, ptx_lanes(m, w, to, 0)[__builtin_ctz(mask)]);
 }
 
 static uint32_t data_of(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g) {

@@ -19,6 +19,7 @@ struct PtxTally {
   const PtxShare *shares;
   PtxCountedSink *sink;
   void *sink_self;
+  bool innermost;  // lines of headers are lines, too
 };
 
 static const BankOp *op_of(const PtxAccess *access, int bytes) {
@@ -253,16 +254,22 @@ void ptx_tally_set_groups(PtxTally *tally, int pc, PtxGrouping grouping) {
 
 // ---- numbers of several lines -------------------------------------------------------------------
 
-static bool same_line(const PtxModule *module, int a, int b) {
-  const PtxLoc *x = &module->locs[a], *y = &module->locs[b];
+void ptx_tally_innermost(PtxTally *tally) { tally->innermost = true; }
+
+int ptx_tally_row(const PtxTally *tally, int loc) {
+  return tally->innermost || loc < 0 ? loc : ptx_own_loc(tally->module, loc);
+}
+
+static bool same_line(const PtxTally *tally, int a, int b) {
+  const PtxLoc *locs = tally->module->locs;
+  const PtxLoc *x = &locs[ptx_tally_row(tally, a)], *y = &locs[ptx_tally_row(tally, b)];
   return x->line == y->line && x->file == y->file;
 }
 
 void ptx_tally_share(PtxTally *tally, Arena *arena, int loc, int other) {
-  const PtxModule *module = tally->module;
-  if (loc < 0 || other < 0 || same_line(module, loc, other)) return;
+  if (loc < 0 || other < 0 || same_line(tally, loc, other)) return;
   for (const PtxShare *s = tally->shares; s; s = s->next)
-    if (same_line(module, s->loc, loc) && same_line(module, s->other, other)) return;
+    if (same_line(tally, s->loc, loc) && same_line(tally, s->other, other)) return;
   PtxShare *share = ARENA_NEW(arena, PtxShare);
   *share = (PtxShare){loc, other, tally->shares};
   tally->shares = share;
@@ -273,8 +280,7 @@ const PtxShare *ptx_tally_shares(const PtxTally *tally) { return tally->shares; 
 bool ptx_tally_shares_line(const PtxTally *tally, int loc) {
   if (loc < 0) return false;
   for (const PtxShare *s = tally->shares; s; s = s->next)
-    if (same_line(tally->module, s->loc, loc) || same_line(tally->module, s->other, loc))
-      return true;
+    if (same_line(tally, s->loc, loc) || same_line(tally, s->other, loc)) return true;
   return false;
 }
 
@@ -282,14 +288,15 @@ static const char *file_of(const PtxModule *module, int loc) {
   return loc < 0 ? "" : ptx_base_name(ptx_file_name(module, module->locs[loc].file));
 }
 
-static bool is_of(const PtxModule *module, int loc, const PtxLine *line) {
-  return line->line > 0 && module->locs[loc].line == line->line &&
-         strcmp(file_of(module, loc), line->file) == 0;
+static bool is_of(const PtxTally *tally, int loc, const PtxLine *line) {
+  const int row = ptx_tally_row(tally, loc);
+  return line->line > 0 && tally->module->locs[row].line == line->line &&
+         strcmp(file_of(tally->module, row), line->file) == 0;
 }
 
 int ptx_share_partner(const PtxTally *tally, const PtxShare *share, const PtxLine *line) {
-  if (is_of(tally->module, share->loc, line)) return share->other;
-  return is_of(tally->module, share->other, line) ? share->loc : -1;
+  if (is_of(tally, share->loc, line)) return ptx_tally_row(tally, share->other);
+  return is_of(tally, share->other, line) ? ptx_tally_row(tally, share->loc) : -1;
 }
 
 // ---- lines --------------------------------------------------------------------------------------
@@ -317,13 +324,36 @@ static PtxLine *line_of(PtxLines *lines, const char *file, int line, int ptx_lin
   return made;
 }
 
-static void add_site(PtxLine *line, const PtxTally *tally, int pc) {
+// What the line does, the dearest first.
+static void add_op(Arena *arena, PtxLine *line, const PtxTally *tally, int pc) {
+  const PtxSiteCount *site = &tally->sites[pc];
+  const PtxOpcode *row = tally->module->code[pc].row;
+  PtxLineOp **at = &line->ops, *found = NULL;
+  for (; *at && !found; at = &(*at)->next)
+    if ((*at)->op == site->op && (site->op || tally->module->code[(*at)->pc].row == row)) {
+      found = *at;
+      *at = found->next;
+      break;
+    }
+  if (!found) {
+    found = ARENA_NEW(arena, PtxLineOp);
+    *found = (PtxLineOp){.op = site->op, .pc = pc, .countable = true};
+  }
+  found->wavefronts += site->wavefronts;
+  found->countable &= site->countable;
+  for (at = &line->ops; *at && (*at)->wavefronts >= found->wavefronts;) at = &(*at)->next;
+  found->next = *at;
+  *at = found;
+}
+
+static void add_site(Arena *arena, PtxLine *line, const PtxTally *tally, int pc) {
   const PtxSiteCount *site = &tally->sites[pc];
   line->sectors += site->sectors;
   line->ideal_sectors += site->ideal_sectors;
-  if (line->n_pcs++ == 0) line->loc = tally->charge[pc];
+  if (line->n_pcs++ == 0) line->loc = ptx_tally_row(tally, tally->charge[pc]);
   if (site->space != PTX_SPACE_SHARED) return;
   line->shared = true;
+  add_op(arena, line, tally, pc);
   line->executions += site->executions;
   line->wavefronts += site->wavefronts;
   line->wavefronts_most += site->wavefronts_most;
@@ -345,7 +375,7 @@ static int by_place(const void *a, const void *b) {
 
 // Both lines of a pair are there, if any of the two has numbers.
 static void add_share(PtxLines *lines, const PtxTally *tally, const PtxShare *share) {
-  const int locs[2] = {share->loc, share->other};
+  const int locs[2] = {ptx_tally_row(tally, share->loc), ptx_tally_row(tally, share->other)};
   bool has_numbers = false;
   for (int i = 0; i < lines->n; i++)
     has_numbers |= ptx_share_partner(tally, share, &lines->items[i]) >= 0;
@@ -367,8 +397,9 @@ const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally) {
   lines->items = ARENA_ARRAY(arena, PtxLine, n + 1);
   for (int pc = 0; pc < module->n_code; pc++) {
     if (tally->sites[pc].executions == 0 && tally->sites[pc].sectors == 0) continue;
-    const int loc = tally->charge[pc];
-    add_site(line_of(lines, file_of(module, loc), loc < 0 ? 0 : module->locs[loc].line,
+    const int loc = ptx_tally_row(tally, tally->charge[pc]);
+    add_site(arena,
+             line_of(lines, file_of(module, loc), loc < 0 ? 0 : module->locs[loc].line,
                      module->code[pc].line),
              tally, pc);
   }

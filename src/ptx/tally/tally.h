@@ -6,7 +6,8 @@
 //
 // Accesses to shared memory are counted by the bank engine at the width that the machine code has
 // (widen.h); the instructions that were merged into another one count nothing. An instruction's
-// cost goes to the innermost place that .loc names, a header's line too, as the profiler's does.
+// cost goes to the line of the user's own text that its place stands for, or to the innermost place
+// that .loc names, where it is held against a profiler's.
 #pragma once
 #include "banks/engine/bank_atomic.h"
 #include "ptx/run/machine.h"
@@ -62,6 +63,15 @@ void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 typedef enum PtxGrouping { PTX_ALL_TOGETHER, PTX_PERHAPS_BY_GROUP, PTX_GROUP_BY_GROUP } PtxGrouping;
 void ptx_tally_set_groups(PtxTally *tally, int pc, PtxGrouping grouping);
 
+// One kind of access of a line.
+typedef struct PtxLineOp {
+  const BankOp *op;  // NULL: one that is named as in PTX, by the instruction
+  int pc;
+  int64_t wavefronts;
+  bool countable;
+  struct PtxLineOp *next;
+} PtxLineOp;
+
 typedef struct PtxLine {
   const char *file;  // base name; "" where the text says nothing
   int line;          // 0: not known
@@ -72,7 +82,8 @@ typedef struct PtxLine {
   int loc;       // of one of its instructions: for the chain of calls
   int ptx_line;  // of the first of them
   int n_pcs;
-  bool shares;  // its numbers with the lines that ptx_tally_shares() names
+  PtxLineOp *ops;  // of shared memory, the dearest first
+  bool shares;     // its numbers with the lines that ptx_tally_shares() names
 } PtxLine;
 
 typedef struct PtxLines {
@@ -82,6 +93,10 @@ typedef struct PtxLines {
   bool countable;
 } PtxLines;
 
+// Lines are those of headers too, as a profiler's are; without it they are the user's own
+// (ptx_own_loc).
+void ptx_tally_innermost(PtxTally *tally);
+int ptx_tally_row(const PtxTally *tally, int loc);  // the place whose line a place is shown at
 // Lines that accessed memory, by file and line; those of shared memory first come first.
 const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally);
 // Pairs of places whose lines have numbers together, and of one that is about `line` the other

@@ -25,9 +25,10 @@ int main(int argc, char **argv) {
     add<float><<<(N + BLOCK - 1) / BLOCK, BLOCK>>>(a, b, c, N);
     cudaMemcpy(b, c, sizeof host, cudaMemcpyDeviceToDevice);
   }
-  if (argc > 2 && !strcmp(argv[2], "managed")) {
-    void *managed;
-    printf("%s\n", cudaGetErrorName(cudaMallocManaged(&managed, 100)));
+  if (argc > 2 && !strcmp(argv[2], "array")) {
+    cudaArray_t array;
+    const cudaChannelFormatDesc words = {32, 0, 0, 0, cudaChannelFormatKindFloat};
+    printf("%s\n", cudaGetErrorName(cudaMallocArray(&array, &words, 100)));
     cudaDeviceProp device;
     cudaGetDeviceProperties(&device, 0);
     printf("%d.%d, %d SMs, %zu bytes, maps %d\n", device.major, device.minor,

@@ -45,7 +45,8 @@ int cuFuncGetName(const char **name, void *function) {
 }
 int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *bytes) {
   if (function != (void *)0x300 || index > 3) return 1;
-  *offset = 112 + 8 * index;  // as a driver says it where parameters are aligned
+  // As a driver says it where parameters are aligned: with another beginning, and another gap.
+  *offset = 112 + 8 * index + (index > 1 ? 16 : 0);
   *bytes = index == 3 ? 4 : 8;
   return 0;
 }

@@ -21,6 +21,7 @@
 #include "model/ir/program.h"
 #include "model/readings/cost/estimate.h"
 #include "model/readings/cost/power.h"
+#include "sass/sass_registers.h"
 #include "sass/sass_text.h"
 
 enum {
@@ -285,15 +286,13 @@ static ClockAnswer no_answer(const char *why_not) {
 
 static LaunchGiven given_of(Arena *arena, const unsigned char *cubin, size_t bytes,
                             const char *kernel, const ClockLaunch *launch) {
-  enum { REGISTERS_AT = 24 };
-  ElfSection text = {0}, shared = {0};
-  elf_section_header(cubin, bytes, arena_printf(arena, ".text.%s", kernel), &text);
+  ElfSection shared = {0};
   elf_section_header(cubin, bytes, arena_printf(arena, ".nv.shared.%s", kernel), &shared);
   const uint64_t smem_max = 1 << 20;
   return (LaunchGiven){
       .blocks = launch->blocks,
       .threads = launch->threads,
-      .registers = (int)(text.info >> REGISTERS_AT),
+      .registers = sass_registers(arena, cubin, bytes, kernel),
       .smem_bytes = launch->smem_bytes + (int64_t)(shared.bytes < smem_max ? shared.bytes : 0)};
 }
 

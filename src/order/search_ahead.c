@@ -247,14 +247,27 @@ static bool is_told_by(const Search *search, int fence, int event) {
   return false;
 }
 
-static bool meets_fence(const Search *search, const SearchState *s, const SearchAhead *w,
-                        int process, int event) {
+// Whether an event begins an access through the async proxy that a fence has something to tell now.
+static bool asks_fence(const Search *search, SearchState *s, int event, int fence) {
+  const SearchIndex *x = search->index;
+  const uint64_t *word = search_words(search, s);
+  for (int k = x->begins.first[event]; k < x->begins.first[event + 1]; k++) {
+    const int a = x->begins.list[k];
+    for (int u = x->unknown_to.first[a]; u < x->unknown_to.first[a + 1]; u++)
+      if (word[x->unknown_to.list[u]] && clears(x, fence, x->unknown_to.list[u] / 2)) return true;
+  }
+  return false;
+}
+
+static bool meets_fence(const Search *search, SearchState *s, const SearchAhead *w, int process,
+                        int event) {
   const SearchIndex *x = search->index;
   const bool is_fence = x->clears.first[event] < x->clears.first[event + 1];
   for (int p = 0; x->n_words && p < search->n_processes; p++)
     for (int at = search_at(s, p); p != process && at < w->at[p]; at++) {
       const int other = x->base[p] + at;
-      if (is_fence ? is_told_by(search, event, other) : is_told_by(search, other, event))
+      if (is_fence ? is_told_by(search, event, other) || asks_fence(search, s, other, event)
+                   : is_told_by(search, other, event))
         return true;
     }
   return false;

@@ -25,19 +25,35 @@ static const struct {
     {"early", {"verdict: found", "refilled: warp 4 writes shared + 0 … 511 in the background"}, 1},
     {"silent", {"verdict: found", "which expects 4 arrivals and gets 3"}, 1},
     {"bytes", {"verdict: found", "which expects 16 bytes more than come"}, 1},
+    {"unfenced",
+     {"verdict: found", "missing fence: warp 4 writes shared + 0 … 511", "fence.proxy.async"},
+     1},
 };
+
+static CliRun run_ring(const char *name, const char *option) {
+  return cli_run(arena, arena_printf(arena,
+                                     "open tests/data/orders/ring_%s.ptx %s --launch "
+                                     "grid=1,block=160 --arg mem:8192 --arg mem:8192 --arg 6",
+                                     name, option));
+}
 
 START_TEST(a_ring_is_proved_or_broken) {
   if (!cli_has_program()) return;
-  const CliRun run =
-      cli_run(arena, arena_printf(arena,
-                                  "open tests/data/orders/ring_%s.ptx --every-order --launch "
-                                  "grid=1,block=160 --arg mem:8192 --arg mem:8192 --arg 6",
-                                  rings[_i].name));
+  const CliRun run = run_ring(rings[_i].name, "--every-order");
   ck_assert_msg(run.status == rings[_i].status, "%d: %s%s", run.status, run.out, run.err);
   for (int i = 0; i < 3 && rings[_i].says[i]; i++)
     ck_assert_msg(strstr(run.out, rings[_i].says[i]), "no \"%s\" in %s", rings[_i].says[i],
                   run.out);
+}
+END_TEST
+
+// What no order changes one order says too: that readers of a slot have not fenced.
+START_TEST(one_order_says_the_same_of_a_fence) {
+  if (!cli_has_program()) return;
+  const CliRun sound = run_ring("sound", ""), unfenced = run_ring("unfenced", "");
+  ck_assert_int_eq(sound.status, 0);
+  ck_assert_int_eq(unfenced.status, 1);
+  ck_assert_msg(strstr(unfenced.out, "missing_fence: "), "%s", unfenced.out);
 }
 END_TEST
 
@@ -47,6 +63,7 @@ Suite *suite_open_orders(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, a_ring_is_proved_or_broken, 0, sizeof rings / sizeof *rings);
+  tcase_add_test(tests, one_order_says_the_same_of_a_fence);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -210,6 +210,41 @@ START_TEST(proves_a_ring) {
 }
 END_TEST
 
+// Two arrivals with a fence between them: who waits for the first one copies in front of the fence.
+START_TEST(a_fence_behind_what_tells_of_a_write_is_late) {
+  for (int first = 0; first < 2; first++) {
+    Search *s = search_new(arena);
+    const int writer = search_process(s, "writer", 0, 0),
+              copier = search_process(s, "copier", 0, 1);
+    const int bars[] = {search_bar(s, "first", 0), search_bar(s, "second", 0)};
+    const int place = search_place(s, "slot", 0, 0);
+    search_barrier(s, "barrier", 0);
+    for (int i = 0; i < 2; i++)
+      search_add(s, writer,
+                 (SearchEvent){.kind = SEARCH_INIT, .object = bars[i], .n = 1, .bit = 1});
+    for (int p = 0; p < 2; p++) search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 2});
+    search_touch(s, writer, search_add(s, writer, (SearchEvent){.kind = SEARCH_WORK}), place,
+                 first);
+    search_add(s, writer, (SearchEvent){.kind = SEARCH_ARRIVE, .object = bars[0], .n = 1});
+    search_add(s, writer, (SearchEvent){.kind = SEARCH_FENCE});
+    search_add(s, writer, (SearchEvent){.kind = SEARCH_ARRIVE, .object = bars[1], .n = 1});
+    search_add(s, copier, (SearchEvent){.kind = SEARCH_WAIT, .object = bars[first]});
+    const int ask = search_add(s, copier, (SearchEvent){.kind = SEARCH_WORK});
+    search_add(s, copier, (SearchEvent){.kind = SEARCH_WORK});
+    search_access(s, (SearchAccess){.place = place,
+                                    .write = true,
+                                    .async = true,
+                                    .process = copier,
+                                    .begin = ask,
+                                    .ends = copier,
+                                    .end = ask + 1});
+    for (int p = 0; p < 2; p++) search_add(s, p, (SearchEvent){.kind = SEARCH_EXIT});
+    const SearchResult r = search_run(s, &(SearchOptions){0});
+    ck_assert_int_eq(r.fault, first ? SEARCH_NO_FAULT : SEARCH_UNFENCED);
+  }
+}
+END_TEST
+
 static bool gives_up(void *context, int64_t states) {
   (void)context;
   return states < 2;
@@ -232,6 +267,7 @@ Suite *suite_search(void) {
   tcase_add_test(tests, agrees_with_brute_force);
   tcase_add_loop_test(tests, finds_what_is_wrong_with_a_ring, 0, sizeof broken / sizeof *broken);
   tcase_add_test(tests, proves_a_ring);
+  tcase_add_test(tests, a_fence_behind_what_tells_of_a_write_is_late);
   tcase_add_test(tests, what_is_given_up_is_bounded);
   suite_add_tcase(suite, tests);
   return suite;

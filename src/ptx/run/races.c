@@ -13,8 +13,9 @@
 // phase of its mbarrier is over, the thread that began it no sooner than others.
 //
 // Bulk copies and wgmma go through the async proxy: what threads wrote must have been fenced for it
-// as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27). What they bring
-// or have read needs no fence; nor does a copy that comes where threads have read.
+// as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27), and what they
+// read, before a copy comes there (order_is_fenced()). What goes through the proxy itself needs no
+// fence.
 //
 //   warp 0 writes in its tick 3 and arrives at a barrier, which is told of all in front of tick 4;
 //   warp 1 leaves the barrier with clock[0] = 4: ordered. A write in tick 4 would not be.
@@ -134,8 +135,9 @@ void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes) {
   FOR_LANES(lanes) w->fenced_alone[l] = now;
 }
 
-static bool is_write(const PtxTouch *t) {
-  return t->kind == PTX_WRITES || t->kind == PTX_ATOMIC || t->kind == PTX_COPIES;
+static bool is_by_threads(const PtxTouch *t) {
+  return t->kind == PTX_WRITES || t->kind == PTX_READS || t->kind == PTX_ATOMIC ||
+         t->kind == PTX_ATOMIC_READS || t->kind == PTX_COPIES;
 }
 
 static bool is_atomic(const PtxTouch *t) {
@@ -163,7 +165,7 @@ static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
     tell(by, PTX_FINDING_RACE, earlier);
     return false;
   }
-  if (!by->async || !is_write(earlier) || is_fenced(by, earlier, clock)) return true;
+  if (!by->async || !is_by_threads(earlier) || is_fenced(by, earlier, clock)) return true;
   tell(by, PTX_FINDING_MISSING_FENCE, earlier);
   return false;
 }

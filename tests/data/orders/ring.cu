@@ -1,6 +1,6 @@
 // A ring of two slots filled by bulk copies, read by four warps; -D puts a fault in. ring_NAME.ptx is
 // nvcc -ptx -O3 -arch=sm_90a of it: sound; more with -DEMPTYN=5; early with -DEARLY; silent with
-// -DSILENT; bytes with -DEXTRA=16.
+// -DSILENT; bytes with -DEXTRA=16; unfenced with -DUNFENCED.
 #include <cstdint>
 #define SMEM(p) ((unsigned)__cvta_generic_to_shared(p))
 #ifndef EXTRA
@@ -24,7 +24,9 @@ extern "C" __global__ void ring(const float*in,float*out,int turns){
 #ifndef NOEMPTY
       wait(&empty[t%S],(t/S+1)&1);
 #endif
+#ifndef UNFENCED
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
       expect(&full[t%S],N*4+EXTRA); bulk(slot[t%S],in+t*N,N*4,&full[t%S]); } }
   else { float sum=0; for(int t=0;t<turns;t++){ wait(&full[t%S],
 #ifdef PHASE0

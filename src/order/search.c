@@ -96,6 +96,7 @@ const char *search_fault_name(SearchFault fault) {
                                                   "refilled",
                                                   "race",
                                                   "missing fence",
+                                                  "scope of one block",
                                                   "one arrival too many",
                                                   "not begun yet",
                                                   "block of the cluster gone",

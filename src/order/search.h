@@ -34,16 +34,19 @@ typedef enum SearchKind {
   SEARCH_WORK,       // begins or ends accesses, or only stands there
   SEARCH_INIT,       // object: an mbarrier, n: arrivals of a phase
   SEARCH_INIT_SAID,  // fence.mbarrier_init: those that this process has initialised
-  SEARCH_ARRIVE,     // object, n arrivals, bytes expected
+  SEARCH_ARRIVE,     // object, n arrivals, bytes expected; bit 1: tells its own block alone
   SEARCH_LAND,       // object, bytes that come
   SEARCH_WAIT,       // object, bit: of the phase that must be over
-  SEARCH_MEET,       // object: a barrier, at which n processes meet; bit 1: those who ended count
+  SEARCH_MEET,       // object: a barrier, at which n processes meet; bit: SearchMeet
   SEARCH_PASS,       // the same, and goes on at once (bar.arrive)
   SEARCH_FENCE,      // fence.proxy.async: n 0: of what this process copies next; 1: of everything
   SEARCH_TAKE,       // n registers of its block, when they are there; negative: gives them back
   SEARCH_EXIT,       // of a process that keeps its block alive
   SEARCH_KINDS
 } SearchKind;
+
+// Who counts at a barrier without coming: nobody, who has ended, who of the barrier's block has.
+typedef enum SearchMeet { SEARCH_MEET_ALL, SEARCH_MEET_CLUSTER, SEARCH_MEET_BLOCK } SearchMeet;
 
 typedef struct SearchEvent {
   SearchKind kind;
@@ -72,6 +75,7 @@ typedef enum SearchFault {
   SEARCH_REFILLED,   // written while it may still be read
   SEARCH_RACE,       // two accesses, nothing between them
   SEARCH_UNFENCED,   // the async proxy does not know
+  SEARCH_NARROW,     // another block does not know: it was told in the scope of its own block
   SEARCH_TOO_MANY,   // an arrival that its phase does not await
   SEARCH_UNBEGUN,    // an mbarrier that may not be initialised yet, or not for whom it concerns
   SEARCH_GONE,       // a block of the cluster that has ended
@@ -115,6 +119,7 @@ typedef struct Search {
   SearchAccess *access;
   int ranks;
   bool threads_apart;         // what threads do to each other's cells is somebody else's to judge
+  bool scopes;                // arrivals say in which scope they tell
   int64_t registers;          // of a block, that nobody has at the start
   struct SearchIndex *index;  // made when it runs
 } Search;
@@ -152,7 +157,8 @@ typedef struct SearchResult {
   SearchVerdict verdict;
   SearchFault fault;
   int64_t states;
-  int n_steps;  // found: of the witness, the last one is what does harm
+  int n_steps;    // found: of the witness, the last one is what does harm
+  bool shortest;  // else it is cut down to what leads there
   const SearchStep *step;
   int access[2];                   // the two of a conflict; -1: it is none
   const struct SearchState *last;  // behind the last step

@@ -39,6 +39,10 @@ static bool try_edit(Search *s, const Edit *edit) {
   return ok;
 }
 
+bool search_cure_flip(Search *s, int process, int tag) {
+  return tag && try_edit(s, &(Edit){SEARCH_WAIT, tag, process, 0, 0, 1});
+}
+
 static int tag_of(const Search *s, SearchKind kind, int object) {
   for (int p = 0; p < s->n_processes; p++)
     for (int i = 0; i < s->process[p].n_events; i++) {
@@ -70,9 +74,8 @@ const char *search_cure_deadlock(Search *s, const OrderPhases *phases, int bar, 
                 arena_printf(s->arena, "expect %lld bytes %s at %s", llabs((long long)p.bytes),
                              p.bytes > 0 ? "fewer" : "more", name));
   }
-  const Edit flip = {SEARCH_WAIT, wait_tag, process, 0, 0, 1};
   const char *text = arena_printf(s->arena, "let %s wait for %s with the other phase bit",
                                   s->process[process].name, name);
-  if (wait_tag && try_edit(s, &flip)) return told(s, true, text);
+  if (search_cure_flip(s, process, wait_tag)) return told(s, true, text);
   return arena_printf(s->arena, "let somebody arrive at %s in the phase that is waited for", name);
 }

@@ -56,7 +56,7 @@ static EveryStep step_of(const EveryTurn *every, int i) {
 
 static void print_witness(const EveryDocument *d) {
   const int skip = d->n_steps > STEPS_SHOWN ? d->n_steps - STEPS_SHOWN : 0;
-  puts("\nthe shortest order that does harm:");
+  printf("\nthe %s order that does harm:\n", d->every->result.shortest ? "shortest" : "first");
   if (skip) printf("  … %d steps before\n", skip);
   for (int i = skip; i < d->n_steps; i++) {
     const EveryStep *s = &d->step[i];

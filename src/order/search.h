@@ -107,6 +107,7 @@ typedef struct SearchPlace {
 typedef struct SearchBar {
   const char *name;
   int rank;
+  int64_t given;  // arrivals of a phase, of one that is there from the start; 0: it is initialised
 } SearchBar;
 
 typedef struct Search {

@@ -369,7 +369,8 @@ static bool meets_at_mbarrier(const Search *search, SearchState *s, const Search
   if (bar->init || e->kind == SEARCH_INIT) return bar->used || bar->init;
   if (!search_flags(search, s)[e->object]) return false;  // a finding at once
   if (bar->wild || bar->phase != phase) return true;
-  const bool afar = search->process[process].agent || search->process[process].rank != rank;
+  const bool afar = !search->bar[e->object].given &&
+                    (search->process[process].agent || search->process[process].rank != rank);
   if (afar && all_end(search, w, rank, process)) return true;
   if (e->kind == SEARCH_WAIT) return false;
   const int64_t left = bar->pending - (e->kind == SEARCH_ARRIVE ? e->n : 0);
@@ -394,7 +395,7 @@ static bool is_reached(const Search *search, const SearchState *s, const SearchA
       const SearchEvent *e = search_event(search, p, at);
       const bool acts =
           e->kind == SEARCH_ARRIVE || e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
-      if (acts && search->bar[e->object].rank == rank) return true;
+      if (acts && search->bar[e->object].rank == rank && !search->bar[e->object].given) return true;
       if (ends_work_on(search, search->index->base[p] + at, rank)) return true;
     }
   }

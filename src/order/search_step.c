@@ -3,6 +3,11 @@
 
 void search_start(const Search *search, SearchState *s) {
   for (int rank = 0; rank < SEARCH_RANKS; rank++) s->registers[rank] = (int32_t)search->registers;
+  for (int b = 0; b < search->n_bars; b++) {
+    if (!search->bar[b].given) continue;
+    order_phases_init(&search_phases(search, s)[b], search->bar[b].given);
+    search_flags(search, s)[b] = SEARCH_THERE | SEARCH_SAID;
+  }
 }
 
 bool search_can_step(const Search *search, SearchState *s, int process) {
@@ -92,6 +97,7 @@ static SearchFault reach(const Search *search, SearchState *s, int process, cons
   const int rank = search->bar[e->object].rank;
   const bool from_afar = search->process[process].agent || search->process[process].rank != rank;
   const uint8_t flags = search_flags(search, s)[e->object];
+  if (search->bar[e->object].given) return SEARCH_NO_FAULT;  // it lies in no block's memory
   if (!flags || (from_afar && !(flags & SEARCH_SAID))) return SEARCH_UNBEGUN;
   return from_afar && search_block_has_ended(search, s, rank) ? SEARCH_GONE : SEARCH_NO_FAULT;
 }

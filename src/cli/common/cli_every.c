@@ -2,6 +2,7 @@
 #include "cli/common/cli_every.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "cli/common/cli.h"
@@ -13,7 +14,8 @@ enum { STEPS_SHOWN = 60 };
 
 typedef struct EveryStep {
   int number, warp;
-  const char *role, *event, *object;
+  const char *role, *event, *object, *file;
+  int line;  // 0: it has none
   bool has_phase;
   uint32_t phase;
 } EveryStep;
@@ -41,7 +43,7 @@ static const char *object_of(const Search *s, const SearchEvent *e, int process,
   return NULL;
 }
 
-static EveryStep step_of(const EveryTurn *every, int i) {
+static EveryStep step_of(const EveryTurn *every, const EveryGiven *given, int i) {
   const Search *s = every->search;
   const SearchStep *step = &every->result.step[i];
   const SearchEvent *e = search_event(s, step->process, step->at);
@@ -51,6 +53,7 @@ static EveryStep step_of(const EveryTurn *every, int i) {
   out.event = search_event_text(s, step->process, step->at);
   out.object = object_of(s, e, step->process, step->at, &out.has_phase);
   out.phase = step->phase;
+  if (given->line_of) out.line = given->line_of(given->context, e->tag, &out.file);
   return out;
 }
 
@@ -61,6 +64,7 @@ static void print_witness(const EveryDocument *d) {
   for (int i = skip; i < d->n_steps; i++) {
     const EveryStep *s = &d->step[i];
     printf("%4d  %-34s %s", s->number, s->role, s->event);
+    if (s->line) printf("   %s:%d", s->file, s->line);
     if (s->has_phase) printf("   (%s: phase %u under way)", s->object, s->phase);
     putchar('\n');
   }
@@ -89,8 +93,15 @@ int cli_print_every(Arena *arena, const EveryTurn *every, const EveryGiven *give
   EveryDocument d = {.what = given->what, .every = every};
   d.found = every->result.verdict == SEARCH_FOUND;
   d.n_steps = d.found ? every->result.n_steps : 0;
-  d.step = ARENA_ARRAY(arena, EveryStep, d.n_steps + 1);
-  for (int i = 0; i < d.n_steps; i++) d.step[i] = step_of(every, i);
+  const int n = d.n_steps;
+  d.step = ARENA_ARRAY(arena, EveryStep, n + 1);
+  d.n_steps = 0;
+  for (int i = 0; i < n; i++) {
+    d.step[d.n_steps] = step_of(every, given, i);
+    if (i < n - 1 && strcmp(d.step[d.n_steps].event, "goes on") == 0) continue;
+    d.step[d.n_steps].number = d.n_steps + 1;
+    d.n_steps++;
+  }
   if (given->json)
     fputs(form_document(arena, &every_order_form, &d, &d), stdout);
   else

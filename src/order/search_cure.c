@@ -26,7 +26,7 @@ static void apply(Search *s, const Edit *edit, int sign) {
     }
 }
 
-static bool is_proved(Search *s) {
+bool search_cure_is_proved(Search *s) {
   const SearchResult r =
       search_run(s, &(SearchOptions){.states = SEARCH_CURE_STATES, .plain = true});
   return r.verdict == SEARCH_PROVED;
@@ -34,7 +34,7 @@ static bool is_proved(Search *s) {
 
 static bool try_edit(Search *s, const Edit *edit) {
   apply(s, edit, 1);
-  const bool ok = is_proved(s);
+  const bool ok = search_cure_is_proved(s);
   apply(s, edit, -1);
   return ok;
 }
@@ -51,6 +51,24 @@ static int tag_of(const Search *s, SearchKind kind, int object) {
         return e->tag;
     }
   return -1;
+}
+
+int64_t search_cure_one_more(Search *s, int bar) {
+  const Edit more = {SEARCH_INIT, tag_of(s, SEARCH_INIT, bar), -1, 1, 0, 0};
+  if (!try_edit(s, &more)) return 0;
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = search_event(s, p, i);
+      if (e->kind == SEARCH_INIT && e->object == bar) return e->n + 1;
+    }
+  return 0;
+}
+
+bool search_cure_wide(Search *s) {
+  s->scopes = false;
+  const bool proved = search_cure_is_proved(s);
+  s->scopes = true;
+  return proved;
 }
 
 static const char *told(const Search *s, bool ok, const char *text) {

@@ -266,4 +266,6 @@ void search_explain(Search *s, SearchResult *r) {
   r->root = r->fault == SEARCH_DEADLOCK ? deadlock_text(s, r)
             : r->access[1] >= 0         ? conflict_text(s, r)
                                         : one_text(s, r);
+  const char *mend = r->fault == SEARCH_DEADLOCK ? NULL : search_mend(s, r);
+  if (mend) r->cure = mend;
 }

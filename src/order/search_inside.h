@@ -96,6 +96,15 @@ const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int 
 // Whether it is proved when that wait of a process, by its tag, has the other bit.
 bool search_cure_flip(Search *search, int process, int tag);
 
+bool search_cure_is_proved(Search *search);
+// As many arrivals as it is proved with when an mbarrier awaits one more; 0: it is not.
+int64_t search_cure_one_more(Search *search, int bar);
+// Whether it is proved when all arrivals tell the cluster.
+bool search_cure_wide(Search *search);
+
+// search_mend.c: a cure of a fault that is no deadlock, which was tried; NULL: none that was.
+const char *search_mend(Search *search, const SearchResult *result);
+
 // search_ahead.c: whether whatever the others may do before it makes no difference to a process's
 // next event. `work`: search_new_ahead().
 typedef struct SearchAhead SearchAhead;

@@ -407,27 +407,38 @@ static Search *ends_before_its_peer(bool cured) {
 static const struct {
   Search *(*make)(bool cured);
   SearchFault fault;
-  const char *root;
+  const char *root, *cure;
 } bugs[] = {
-    {reads_before_a_copy, SEARCH_UNFENCED, "warp writes the stage in the background"},
-    {map_in_flight, SEARCH_REFILLED, "producer writes the map while producer reads the map"},
+    {reads_before_a_copy, SEARCH_UNFENCED, "warp writes the stage in the background",
+     "let warp fence (fence.proxy.async) in front of its copy, which writes the stage: tried"},
+    {map_in_flight, SEARCH_REFILLED, "producer writes the map while producer reads the map", ""},
     {store_in_flight, SEARCH_REFILLED,
-     "warp writes stage 0 in the background while warp reads stage 0"},
-    {parity_of_a_ring, SEARCH_LAPPED, "the tensor core arrives at done and ends its phase 1"},
-    {arrives_again, SEARCH_RACE, "the table"},
-    {half_waited_for, SEARCH_REFILLED, "while leader reads the peer's factors"},
-    {leader_arrives, SEARCH_LAPPED, "producer arrives at ready and ends its phase 1"},
-    {sent_unfenced, SEARCH_UNFENCED, "warp 0 reads the state: what threads did"},
-    {init_unsaid, SEARCH_UNBEGUN, "counted at full, which may not be initialised yet"},
-    {loads_before_a_copy, SEARCH_UNFENCED, "warp 0 writes the stage in the background"},
-    {narrow_arrival, SEARCH_NARROW, "leader reads the peer's tile: what threads of another block"},
-    {peer_not_there, SEARCH_UNBEGUN, "the first arrives at the peer's mailbox"},
+     "warp writes stage 0 in the background while warp reads stage 0",
+     "let warp wait until it has read stage 0, before it writes there again: tried"},
+    {parity_of_a_ring, SEARCH_LAPPED, "the tensor core arrives at done and ends its phase 1", ""},
+    {arrives_again, SEARCH_RACE, "the table", ""},
+    {half_waited_for, SEARCH_REFILLED, "while leader reads the peer's factors", ""},
+    {leader_arrives, SEARCH_LAPPED, "producer arrives at ready and ends its phase 1",
+     "let the 2 who wait for ready meet behind that, before one of them arrives for all: tried"},
+    {sent_unfenced, SEARCH_UNFENCED, "warp 0 reads the state: what threads did",
+     "in front of its copy, which reads the state: tried"},
+    {init_unsaid, SEARCH_UNBEGUN, "counted at full, which may not be initialised yet",
+     "fence.mbarrier_init behind the initialisation: tried"},
+    {loads_before_a_copy, SEARCH_UNFENCED, "warp 0 writes the stage in the background",
+     "in front of its copy, which writes the stage: tried"},
+    {narrow_arrival, SEARCH_NARROW, "leader reads the peer's tile: what threads of another block",
+     ".release.cluster: tried"},
+    {peer_not_there, SEARCH_UNBEGUN, "the first arrives at the peer's mailbox",
+     "let the cluster meet behind the initialisation: tried"},
     {release_behind_the_wait, SEARCH_DEADLOCK,
      "consumer waits for full phase 0; producer, who would end that, waits for empty phase 0, to "
-     "which none of them has come"},
-    {expects_without_arriving, SEARCH_DEADLOCK, "consumer waits for full phase 0"},
-    {phase_of_a_new_one, SEARCH_DEADLOCK, "waits for barrier_O phase 0"},
-    {ends_before_its_peer, SEARCH_GONE, "block 0 of the cluster may have ended"},
+     "which none of them has come",
+     "let producer wait for empty with the other phase bit: tried"},
+    {expects_without_arriving, SEARCH_DEADLOCK, "consumer waits for full phase 0", ""},
+    {phase_of_a_new_one, SEARCH_DEADLOCK, "waits for barrier_O phase 0",
+     "let load warp wait for barrier_O with the other phase bit: tried"},
+    {ends_before_its_peer, SEARCH_GONE, "block 0 of the cluster may have ended",
+     "let the cluster meet before a block ends: tried"},
 };
 
 START_TEST(a_bug_is_found_and_its_cure_is_proved) {
@@ -435,6 +446,7 @@ START_TEST(a_bug_is_found_and_its_cure_is_proved) {
   ck_assert_msg(r.verdict == SEARCH_FOUND && r.fault == bugs[_i].fault, "%s: %s",
                 search_fault_name(r.fault), r.root);
   ck_assert_msg(strstr(r.root, bugs[_i].root), "%s", r.root);
+  ck_assert_msg(strstr(r.cure, bugs[_i].cure), "%s", r.cure);
   const SearchResult cured = search_run(bugs[_i].make(true), &(SearchOptions){0});
   ck_assert_msg(cured.verdict == SEARCH_PROVED, "cured: %s", cured.root);
 }

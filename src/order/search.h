@@ -57,14 +57,19 @@ typedef struct SearchEvent {
   int tag;              // the driver's name for it
 } SearchEvent;
 
+enum { SEARCH_ALSO = 3 };
 typedef struct SearchAccess {
   int place;
   bool write, async;  // async: by the async proxy
   int process, begin;
   int ends, end;  // the event that proves it over, of that process; end -1: none ever does
-  int queue;      // accesses of one queue come one after the other, from 1; 0: of none
-  bool apart;     // but this one does not wait for those that are no such copies
-  int tag;  // the driver's name for it; threads that write by one name write each its own cells
+  struct SearchEnd {
+    int process, at;
+  } also[SEARCH_ALSO];  // others that prove it too, whichever comes first
+  int n_also;
+  int queue;   // accesses of one queue come one after the other, from 1; 0: of none
+  bool apart;  // but this one does not wait for those that are no such copies
+  int tag;     // the driver's name for it; threads that write by one name write each its own cells
 } SearchAccess;
 
 typedef enum SearchFault {
@@ -120,6 +125,7 @@ typedef struct Search {
   SearchAccess *access;
   int ranks;
   bool threads_apart;         // what threads do to each other's cells is somebody else's to judge
+  bool cut;                   // lists end where their run was stopped, and nobody has ended
   bool scopes;                // arrivals say in which scope they tell
   int64_t registers;          // of a block, that nobody has at the start
   struct SearchIndex *index;  // made when it runs

@@ -341,6 +341,7 @@ static bool others_wait(const Search *search, SearchState *s, const SearchAhead 
 }
 
 static bool all_end(const Search *search, const SearchAhead *w, int rank, int but) {
+  if (search->cut) return false;
   for (int p = 0; p < search->n_processes; p++)
     if (p != but && !search->process[p].agent && search->process[p].rank == rank &&
         w->at[p] < search->process[p].n_events)

@@ -75,6 +75,7 @@ static void list_accesses(Maker *m) {
     const SearchAccess *a = &s->access[i];
     add(&begins, x->base[a->process] + a->begin, i);
     if (a->end >= 0) add(&ends, x->base[a->ends] + a->end, i);
+    for (int k = 0; k < a->n_also; k++) add(&ends, x->base[a->also[k].process] + a->also[k].at, i);
     for (int j = 0; j < s->n_accesses; j++)
       if (i != j && may_meet(m, a, &s->access[j])) add(&against, i, j);
   }

@@ -68,7 +68,11 @@ static inline const SearchEvent *search_next(const Search *search, const SearchS
   return &search->process[process].event[search_at(s, process)];
 }
 static inline bool search_is_open(const SearchState *s, const SearchAccess *a) {
-  return search_at(s, a->process) > a->begin && (a->end < 0 || search_at(s, a->ends) <= a->end);
+  bool open =
+      search_at(s, a->process) > a->begin && (a->end < 0 || search_at(s, a->ends) <= a->end);
+  for (int i = 0; open && i < a->n_also; i++)
+    open = search_at(s, a->also[i].process) <= a->also[i].at;
+  return open;
 }
 // An event that tells other blocks of the cluster what its block has done.
 static inline bool search_tells_cluster(const SearchEvent *e) {

@@ -145,6 +145,7 @@ static void copy_accesses(const Mend *m, Search *to, int *const *now) {
     } else if (a.end >= 0 && !instant) {
       a.end = now[a.ends][a.end];
     }
+    for (int k = 0; k < a.n_also; k++) a.also[k].at = now[a.also[k].process][a.also[k].at];
     a.begin = now[a.process][a.begin];
     if (instant) a.end = a.begin + 1;
     search_access(to, a);
@@ -157,6 +158,7 @@ static Search *mended(const Mend *m) {
   int **now = ARENA_ARRAY(from->arena, int *, from->n_processes + 1);
   to->ranks = from->ranks;
   to->scopes = from->scopes;
+  to->cut = from->cut;
   to->threads_apart = from->threads_apart;
   to->registers = from->registers;
   for (int b = 0; b < from->n_bars; b++) {

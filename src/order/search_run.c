@@ -152,6 +152,7 @@ static void found_at(Run *r, int node, int last, SearchFault fault, const int co
 // ---- states -------------------------------------------------------------------------------------
 
 static bool all_done(const Search *search, const SearchState *s) {
+  if (search->cut) return true;
   for (int p = 0; p < search->n_processes; p++)
     if (!search_is_done(search, s, p)) return false;
   return true;

@@ -22,6 +22,8 @@
 #include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
 
+enum { GROUP_WARPS = 4 };
+
 bool ptx_is_atomic(const PtxInst *i) {
   return ptx_has(i, PTX_MOD_relaxed) || ptx_has(i, PTX_MOD_acquire) || ptx_has(i, PTX_MOD_release);
 }
@@ -78,22 +80,43 @@ static const OrderGroups *groups_of(const PtxMachine *m, const PtxTouch *t,
     case PTX_SENDS:
       *ticks = &all->sent[lane];
       return &all->sends[lane];
-    case PTX_MULTIPLIES:
-      *ticks = &all->multiplied;
-      return &all->products;
     default:
       return NULL;
   }
 }
 
-// Whether it may still go on; else when it was over, in the clock of its warp.
-static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
+// A product is over for all when one of its four warps has waited for it: its group is one of them
+// together (PTX ISA, wgmma.commit_group).
+static bool product_is_over(const Toucher *by, const PtxTouch *t, uint32_t *clock, int *warp) {
+  const PtxMachine *m = by->m;
+  const int own = t->thread / PTX_LANES, first = own - own % m->block_warps % GROUP_WARPS;
+  bool over = false;
+  for (int i = 0; i < GROUP_WARPS && first + i < m->n_warps; i++) {
+    const int w = i == 0 ? own : first + (own - first + i) % GROUP_WARPS;
+    const PtxGroups *groups = m->warps[w].groups;
+    if (!order_group_is_over(&groups->products, t->group)) continue;
+    uint32_t when = t->clock;
+    order_group_when(&groups->products, &groups->multiplied, t->group, &when);
+    const bool known = w == by->w->index || order_is_over(m->order, by->w->clock, w, when);
+    if (over && !known) continue;
+    *clock = when;
+    *warp = w;
+    over = true;
+    if (known) return true;
+  }
+  return over;
+}
+
+// Whether it may still go on; else when it was over, in the clock of a warp.
+static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock, int *warp) {
   *clock = t->clock;
+  *warp = t->thread / PTX_LANES;
   if (t->kind == PTX_LANDS)
     return !order_is_over(by->m->order, by->w->clock, (int)t->group, t->epoch);
   if (t->kind == PTX_ASKS)
     return !order_is_over(by->m->order, by->w->clock, ptx_share_of(by->m, t->thread / PTX_LANES),
                           t->group);
+  if (t->kind == PTX_MULTIPLIES) return !product_is_over(by, t, clock, warp);
   const OrderGroupTicks *ticks;
   const OrderGroups *groups = groups_of(by->m, t, &ticks);
   if (!groups) return false;
@@ -102,12 +125,11 @@ static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
   return false;
 }
 
-static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
+static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock, int warp) {
   if (t->thread == by->thread || t->kind == PTX_LANDS || t->kind == PTX_ASKS) return true;
-  const int other = t->thread / PTX_LANES;
-  if (other == by->w->index && t->kind == PTX_MULTIPLIES) return true;
-  if (other == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
-  return order_is_over(by->m->order, by->w->clock, other, clock);
+  if (warp == by->w->index && t->kind == PTX_MULTIPLIES) return true;
+  if (warp == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
+  return order_is_over(by->m->order, by->w->clock, warp, clock);
 }
 
 // Whether it goes through the async proxy. What st.async brings does not.
@@ -156,12 +178,13 @@ static bool are_atomic(const PtxMachine *m, const PtxTouch *a, const PtxTouch *b
 static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
   if (earlier->clock == 0 || are_atomic(by->m, by->now, earlier)) return true;
   uint32_t clock;
-  if (on_its_way(by, earlier, &clock)) {
+  int warp;
+  if (on_its_way(by, earlier, &clock, &warp)) {
     tell(by, PTX_FINDING_MISSING_WAIT, earlier);
     return false;
   }
   if (same_value) return true;
-  if (!is_ordered(by, earlier, clock)) {
+  if (!is_ordered(by, earlier, clock, warp)) {
     tell(by, PTX_FINDING_RACE, earlier);
     return false;
   }

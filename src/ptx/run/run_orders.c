@@ -7,6 +7,7 @@
 //                                                           of its own that lands
 #include "ptx/run/run_orders.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/whole.h"
@@ -15,6 +16,8 @@
 enum {
   EVENTS_MAX = 20000,
   PTX_LEFT_OUT = 8,
+  PTX_GROUP_WARPS = 4,
+  ASKED_BARS = 8,
   TOUCHES_MAX = 1 << 20,
   LOOK_BACK = 16,
   REGIONS_MAX = 512
@@ -37,6 +40,7 @@ typedef struct WarpEvents {
   int64_t offset;
   uint32_t bit;
   int cluster_arrivals, cluster_waits;
+  int n_over, over_capacity, *over;  // by group of products: the event that says they are over
   int pc, work;
   bool background, ended, grid_is_over;
   int64_t lands_lo, lands_hi;
@@ -110,6 +114,10 @@ static int work(PtxMachine *m, PtxWarp *w, bool background) {
   }
   e->background = e->background || background;
   return e->work;
+}
+
+static int first_of_four(const PtxMachine *m, int warp) {
+  return warp - warp % m->block_warps % PTX_GROUP_WARPS;
 }
 
 static int bar_of(PtxMachine *m, int64_t offset) {
@@ -423,24 +431,105 @@ void ptx_orders_commit(PtxMachine *m, PtxWarp *w, int64_t offset) {
   end_touches(o, e->process, 1u << PTX_ASKS, NULL, e->share, done);
 }
 
+// The four warps of a group ask for products together, and none has waited for them before all have
+// asked: that stands at one of a few mbarriers, by the number of the products' group.
+static int asked_bar(PtxMachine *m, const PtxWarp *w, uint32_t group) {
+  const int first = first_of_four(m, w->index), slot = (int)(group % ASKED_BARS);
+  const int64_t offset = -2 - ((int64_t)first * ASKED_BARS + slot);
+  const int n = m->orders->n_bars, bar = bar_of(m, offset);
+  if (m->orders->n_bars > n)
+    m->orders->s->bar[bar] = (SearchBar){
+        .name = arena_printf(m->orders->arena, "the products of warps %d … %d",
+                             first % m->block_warps, first % m->block_warps + PTX_GROUP_WARPS - 1),
+        .rank = w->block->rank,
+        .given = PTX_GROUP_WARPS};
+  return bar;
+}
+
 void ptx_orders_close(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family) {
-  if (m->orders) m->orders->warp[w->index].groups[family].closed++;
+  if (!m->orders) return;
+  const uint32_t group = m->orders->warp[w->index].groups[family].closed++;
+  if (family == PTX_ORDERS_PRODUCTS)
+    add(m, w,
+        (SearchEvent){.kind = SEARCH_ARRIVE, .object = asked_bar(m, w, group), .n = 1, .bit = 1});
+}
+
+// The event at which the products up to a group are over for a warp.
+static void products_are_over(PtxOrders *o, WarpEvents *e, int last, int at) {
+  if (last >= e->over_capacity) {
+    e->over_capacity = 2 * last + 64;
+    int *more = ARENA_ARRAY(o->arena, int, e->over_capacity);
+    if (e->n_over) memcpy(more, e->over, sizeof *more * (size_t)e->n_over);
+    e->over = more;
+  }
+  while (e->n_over <= last) e->over[e->n_over++] = at;
 }
 
 void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32_t left) {
   static const unsigned kinds[] = {1u << PTX_SENDS | 1u << PTX_FORWARDS, 1u << PTX_MULTIPLIES};
   if (!m->orders) return;
   WarpEvents *e = &m->orders->warp[w->index];
+  const uint32_t closed = e->groups[family].closed;
+  if (family == PTX_ORDERS_PRODUCTS && closed > left) {
+    const uint32_t last = closed - left - 1;
+    add(m, w,
+        (SearchEvent){
+            .kind = SEARCH_WAIT, .object = asked_bar(m, w, last), .bit = last / ASKED_BARS & 1});
+  }
   const int at = add(m, w, (SearchEvent){.kind = SEARCH_WORK});
   order_groups_wait(&e->groups[family], left);
   end_touches(m->orders, e->process, kinds[family], &e->groups[family], e->process, at);
+  if (family == PTX_ORDERS_PRODUCTS && closed > left)
+    products_are_over(m->orders, e, (int)(closed - left) - 1, at);
 }
 
 // ---- the whole ----------------------------------------------------------------------------------
 
+static int by_event(const void *a, const void *b) {
+  const Touch *x = a, *y = b;
+  const int key[][2] = {{x->process, y->process},      {x->begin, y->begin}, {x->kind, y->kind},
+                        {x->write, y->write},          {x->ends, y->ends},   {x->end, y->end},
+                        {(int)x->group, (int)y->group}};
+  for (int i = 0; i < (int)(sizeof key / sizeof *key); i++)
+    if (key[i][0] != key[i][1]) return key[i][0] < key[i][1] ? -1 : 1;
+  return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+// What one event does side by side is one: the rows of a tile, step by step along its columns.
+static void join_touches(PtxOrders *o) {
+  int n = 0;
+  if (o->n_touches) qsort(o->touch, (size_t)o->n_touches, sizeof *o->touch, by_event);
+  for (int i = 0; i < o->n_touches; i++) {
+    Touch *t = &o->touch[i], *last = n ? &o->touch[n - 1] : NULL;
+    const int64_t lo = t->lo;
+    if (last) t->lo = last->lo;  // the same but for its bytes
+    const bool joins = last && by_event(last, t) == 0 && lo <= last->hi;
+    t->lo = lo;
+    if (joins)
+      last->hi = max64(last->hi, t->hi);
+    else
+      o->touch[n++] = *t;
+  }
+  o->n_touches = n;
+}
+
+// Products are a group of the four warps that asked for them together: when one of those has
+// waited, all of it is over (PTX ISA, wgmma.commit_group: "a new wgmma-group per warpgroup").
+static void add_other_ends(const PtxOrders *o, const PtxMachine *m, const Touch *t,
+                           SearchAccess *access) {
+  const int first = first_of_four(m, t->process);
+  for (int w = first; w < first + PTX_GROUP_WARPS && w < m->n_warps; w++) {
+    const WarpEvents *e = &o->warp[w];
+    if (e->process == t->process || (int)t->group >= e->n_over || access->n_also == SEARCH_ALSO)
+      continue;
+    access->also[access->n_also++] = (struct SearchEnd){e->process, e->over[t->group]};
+  }
+}
+
 // Places are the bytes of each copy, and what the tensor core reads at once.
 static void add_accesses(PtxOrders *o, const PtxMachine *m) {
   int n = 0;
+  join_touches(o);
   SearchPlace *region = ARENA_ARRAY(o->arena, SearchPlace, REGIONS_MAX);
   for (int i = 0; i < o->n_touches && n < REGIONS_MAX; i++) {
     const Touch *t = &o->touch[i];
@@ -463,14 +552,16 @@ static void add_accesses(PtxOrders *o, const PtxMachine *m) {
       if (t->async ? region[k].lo[0] != t->lo || region[k].hi[0] != t->hi
                    : region[k].lo[0] >= t->hi || t->lo >= region[k].hi[0])
         continue;
-      search_access(o->s, (SearchAccess){.place = k,
-                                         .write = t->write,
-                                         .async = t->async,
-                                         .process = t->process,
-                                         .begin = t->begin,
-                                         .ends = t->ends,
-                                         .end = t->end,
-                                         .queue = t->kind == PTX_ASKS ? 1 + t->process : 0});
+      SearchAccess access = {.place = k,
+                             .write = t->write,
+                             .async = t->async,
+                             .process = t->process,
+                             .begin = t->begin,
+                             .ends = t->ends,
+                             .end = t->end,
+                             .queue = t->kind == PTX_ASKS ? 1 + t->process : 0};
+      if (t->kind == PTX_MULTIPLIES) add_other_ends(o, m, t, &access);
+      search_access(o->s, access);
       if (t->async) break;
     }
   }
@@ -479,6 +570,7 @@ static void add_accesses(PtxOrders *o, const PtxMachine *m) {
 Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
                            const char *const **left_out) {
   PtxOrders *o = m->orders;
+  o->s->cut = outcome == PTX_STOPPED || outcome == PTX_BUDGET || o->full;
   for (int i = 0; i < m->n_warps; i++) {
     WarpEvents *e = &o->warp[i];
     if (outcome == PTX_DEADLOCK && e->waits && !e->ended)

@@ -32,8 +32,8 @@ void ptx_orders_meet(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int count
 // barrier.cluster: the two halves.
 void ptx_orders_cluster_arrive(PtxMachine *m, PtxWarp *w, uint32_t mask, bool relaxed);
 void ptx_orders_cluster_wait(PtxMachine *m, PtxWarp *w, uint32_t mask);
-// griddepcontrol.wait: the grid before this one is over for the warp. What it reads of global memory
-// in front of that, that grid may still write: it is named as left out.
+// griddepcontrol.wait: the grid before this one is over for the warp. What it reads of global
+// memory in front of that, that grid may still write: it is named as left out.
 bool ptx_waits_for_grid(const PtxInst *i);
 void ptx_orders_grid(PtxMachine *m, PtxWarp *w);
 void ptx_orders_reads_global(PtxMachine *m, const PtxWarp *w);

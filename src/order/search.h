@@ -172,6 +172,10 @@ typedef struct SearchResult {
   const char *root, *cure;         // search_explain(); NULL: nothing was found
 } SearchResult;
 
+// Who could have gone on at the end of a witness, and did not: delayed there, on a GPU, the others
+// come first as they do in it. Their next events; returns how many, at most `most`.
+int search_delays(const Search *search, const SearchResult *result, SearchStep *out, int most);
+
 SearchResult search_run(Search *search, const SearchOptions *options);
 // The cause in one sentence, from the root of who waits for whom, and what would cure it.
 void search_explain(Search *search, SearchResult *result);

@@ -10,7 +10,7 @@
 #include "cli/common/documents.h"
 #include "model/readings/time/every_order.h"
 
-enum { STEPS_SHOWN = 60 };
+enum { STEPS_SHOWN = 60, DELAYS_MAX = 32 };
 
 typedef struct EveryStep {
   int number, warp;
@@ -20,12 +20,19 @@ typedef struct EveryStep {
   uint32_t phase;
 } EveryStep;
 
+// A warp that sleeps in front of an event, when it comes there for the `time`-th time.
+typedef struct EveryDelay {
+  int warp, time, line;
+  const char *role, *event, *file;
+} EveryDelay;
+
 typedef struct EveryDocument {
   const char *what;
   const EveryTurn *every;
   bool found;
-  int n_steps;
+  int n_steps, n_delays;
   EveryStep *step;
+  EveryDelay delay[DELAYS_MAX];
 } EveryDocument;
 
 #define FORM_FILE "cli/common/cli_every.form"
@@ -55,6 +62,31 @@ static EveryStep step_of(const EveryTurn *every, const EveryGiven *given, int i)
   out.phase = step->phase;
   if (given->line_of) out.line = given->line_of(given->context, e->tag, &out.file);
   return out;
+}
+
+static void find_delays(EveryDocument *d, const EveryGiven *given) {
+  const Search *s = d->every->search;
+  SearchStep at[DELAYS_MAX];
+  d->n_delays = d->found ? search_delays(s, &d->every->result, at, DELAYS_MAX) : 0;
+  for (int i = 0; i < d->n_delays; i++) {
+    const SearchEvent *e = search_event(s, at[i].process, at[i].at);
+    EveryDelay *delay = &d->delay[i];
+    *delay = (EveryDelay){.warp = at[i].process, .time = 1, .role = s->process[at[i].process].name};
+    delay->event = search_event_text(s, at[i].process, at[i].at);
+    for (int k = 0; k < at[i].at; k++)
+      delay->time += search_event(s, at[i].process, k)->tag == e->tag;
+    if (given->line_of) delay->line = given->line_of(given->context, e->tag, &delay->file);
+  }
+}
+
+static void print_delays(const EveryDocument *d) {
+  if (d->n_delays) puts("\nto see it on a GPU, let these sleep:");
+  for (int i = 0; i < d->n_delays; i++) {
+    const EveryDelay *delay = &d->delay[i];
+    printf("      %-34s in front of time %d that it %s", delay->role, delay->time, delay->event);
+    if (delay->line) printf("   %s:%d", delay->file, delay->line);
+    putchar(10);
+  }
 }
 
 static void print_witness(const EveryDocument *d) {
@@ -87,6 +119,7 @@ static void print_text(const EveryDocument *d) {
   printf("%s: %s\n", search_fault_name(e->result.fault), e->result.root);
   printf("cure: %s\n", e->result.cure);
   print_witness(d);
+  print_delays(d);
 }
 
 int cli_print_every(Arena *arena, const EveryTurn *every, const EveryGiven *given) {
@@ -102,6 +135,7 @@ int cli_print_every(Arena *arena, const EveryTurn *every, const EveryGiven *give
     d.step[d.n_steps].number = d.n_steps + 1;
     d.n_steps++;
   }
+  find_delays(&d, given);
   if (given->json)
     fputs(form_document(arena, &every_order_form, &d, &d), stdout);
   else

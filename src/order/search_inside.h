@@ -39,7 +39,7 @@ typedef struct SearchState {
 typedef enum SearchWord { SEARCH_READ, SEARCH_WRITTEN, SEARCH_UNTOLD, SEARCH_WORDS } SearchWord;
 
 enum { SEARCH_ARRIVED = 1 << 15, SEARCH_EVENTS_MAX = SEARCH_ARRIVED - 1 };
-enum { SEARCH_CURE_STATES = 50000 };
+enum { SEARCH_CURE_STATES = 8000 };
 enum { SEARCH_THERE = 1, SEARCH_SAID = 2 };  // flags of an mbarrier
 
 static inline int search_at(const SearchState *s, int process) {

@@ -6,7 +6,7 @@
 #define ORDER_HELP_RACE "two accesses without an order between them, at least one of them a write"
 #define ORDER_HELP_WAIT "a copy or product that nobody waited for is read or written over"
 #define ORDER_HELP_FENCE \
-  "wgmma, tcgen05 or the async proxy has what was written with no fence between"
+  "wgmma, tcgen05 or the async proxy has what threads wrote or read with no fence between"
 #define ORDER_HELP_UNWRITTEN "a value is read that nothing wrote"
 #define ORDER_HELP_DEADLOCK "warps wait for what will never come"
 #define ORDER_HELP_ENDED "a block of the cluster is reached that may not have begun, or has ended"

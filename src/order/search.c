@@ -37,13 +37,13 @@ int search_agent(Search *s, const char *name, int rank) {
 
 int search_bar(Search *s, const char *name, int rank) {
   s->bar = grown(s->arena, s->bar, s->n_bars, &s->bar_capacity, sizeof *s->bar);
-  s->bar[s->n_bars] = (SearchBar){name, rank};
+  s->bar[s->n_bars] = (SearchBar){.name = name, .rank = rank};
   return s->n_bars++;
 }
 
 int search_barrier(Search *s, const char *name, int rank) {
   s->meet = grown(s->arena, s->meet, s->n_meets, &s->meet_capacity, sizeof *s->meet);
-  s->meet[s->n_meets] = (SearchBar){name, rank};
+  s->meet[s->n_meets] = (SearchBar){.name = name, .rank = rank};
   return s->n_meets++;
 }
 
@@ -96,6 +96,7 @@ const char *search_fault_name(SearchFault fault) {
                                                   "refilled",
                                                   "race",
                                                   "missing fence",
+                                                  "scope of one block",
                                                   "one arrival too many",
                                                   "not begun yet",
                                                   "block of the cluster gone",

@@ -34,16 +34,19 @@ typedef enum SearchKind {
   SEARCH_WORK,       // begins or ends accesses, or only stands there
   SEARCH_INIT,       // object: an mbarrier, n: arrivals of a phase
   SEARCH_INIT_SAID,  // fence.mbarrier_init: those that this process has initialised
-  SEARCH_ARRIVE,     // object, n arrivals, bytes expected
+  SEARCH_ARRIVE,     // object, n arrivals, bytes expected; bit 1: tells its own block alone
   SEARCH_LAND,       // object, bytes that come
   SEARCH_WAIT,       // object, bit: of the phase that must be over
-  SEARCH_MEET,       // object: a barrier, at which n processes meet; bit 1: those who ended count
+  SEARCH_MEET,       // object: a barrier, at which n processes meet; bit: SearchMeet
   SEARCH_PASS,       // the same, and goes on at once (bar.arrive)
   SEARCH_FENCE,      // fence.proxy.async: n 0: of what this process copies next; 1: of everything
   SEARCH_TAKE,       // n registers of its block, when they are there; negative: gives them back
   SEARCH_EXIT,       // of a process that keeps its block alive
   SEARCH_KINDS
 } SearchKind;
+
+// Who counts at a barrier without coming: nobody, who has ended, who of the barrier's block has.
+typedef enum SearchMeet { SEARCH_MEET_ALL, SEARCH_MEET_CLUSTER, SEARCH_MEET_BLOCK } SearchMeet;
 
 typedef struct SearchEvent {
   SearchKind kind;
@@ -54,14 +57,19 @@ typedef struct SearchEvent {
   int tag;              // the driver's name for it
 } SearchEvent;
 
+enum { SEARCH_ALSO = 3 };
 typedef struct SearchAccess {
   int place;
   bool write, async;  // async: by the async proxy
   int process, begin;
   int ends, end;  // the event that proves it over, of that process; end -1: none ever does
-  int queue;      // accesses of one queue come one after the other, from 1; 0: of none
-  bool apart;     // but this one does not wait for those that are no such copies
-  int tag;  // the driver's name for it; threads that write by one name write each its own cells
+  struct SearchEnd {
+    int process, at;
+  } also[SEARCH_ALSO];  // others that prove it too, whichever comes first
+  int n_also;
+  int queue;   // accesses of one queue come one after the other, from 1; 0: of none
+  bool apart;  // but this one does not wait for those that are no such copies
+  int tag;     // the driver's name for it; threads that write by one name write each its own cells
 } SearchAccess;
 
 typedef enum SearchFault {
@@ -72,6 +80,7 @@ typedef enum SearchFault {
   SEARCH_REFILLED,   // written while it may still be read
   SEARCH_RACE,       // two accesses, nothing between them
   SEARCH_UNFENCED,   // the async proxy does not know
+  SEARCH_NARROW,     // another block does not know: it was told in the scope of its own block
   SEARCH_TOO_MANY,   // an arrival that its phase does not await
   SEARCH_UNBEGUN,    // an mbarrier that may not be initialised yet, or not for whom it concerns
   SEARCH_GONE,       // a block of the cluster that has ended
@@ -103,6 +112,7 @@ typedef struct SearchPlace {
 typedef struct SearchBar {
   const char *name;
   int rank;
+  int64_t given;  // arrivals of a phase, of one that is there from the start; 0: it is initialised
 } SearchBar;
 
 typedef struct Search {
@@ -115,6 +125,8 @@ typedef struct Search {
   SearchAccess *access;
   int ranks;
   bool threads_apart;         // what threads do to each other's cells is somebody else's to judge
+  bool cut;                   // lists end where their run was stopped, and nobody has ended
+  bool scopes;                // arrivals say in which scope they tell
   int64_t registers;          // of a block, that nobody has at the start
   struct SearchIndex *index;  // made when it runs
 } Search;
@@ -152,12 +164,17 @@ typedef struct SearchResult {
   SearchVerdict verdict;
   SearchFault fault;
   int64_t states;
-  int n_steps;  // found: of the witness, the last one is what does harm
+  int n_steps;    // found: of the witness, the last one is what does harm
+  bool shortest;  // else it is cut down to what leads there
   const SearchStep *step;
   int access[2];                   // the two of a conflict; -1: it is none
   const struct SearchState *last;  // behind the last step
   const char *root, *cure;         // search_explain(); NULL: nothing was found
 } SearchResult;
+
+// Who could have gone on at the end of a witness, and did not: delayed there, on a GPU, the others
+// come first as they do in it. Their next events; returns how many, at most `most`.
+int search_delays(const Search *search, const SearchResult *result, SearchStep *out, int most);
 
 SearchResult search_run(Search *search, const SearchOptions *options);
 // The cause in one sentence, from the root of who waits for whom, and what would cure it.

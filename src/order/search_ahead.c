@@ -127,15 +127,18 @@ static void arrive(const Search *search, SearchState *s, SearchAhead *w, int pro
   bar->pending = search_phases(search, s)[e->object].expected;
 }
 
-static int64_t ended(const Search *search, const SearchAhead *w) {
+// Of one block; rank -1: of all.
+static int64_t ended(const Search *search, const SearchAhead *w, int rank) {
   int64_t n = 0;
   for (int p = 0; p < search->n_processes; p++)
-    n += !search->process[p].agent && w->at[p] == search->process[p].n_events;
+    n += !search->process[p].agent && (rank < 0 || search->process[p].rank == rank) &&
+         w->at[p] == search->process[p].n_events;
   return n;
 }
 
 static void meet(const Search *search, SearchAhead *w, int held, const SearchEvent *e) {
-  int64_t n = w->there[e->object] + (e->bit ? ended(search, w) : 0);
+  const int rank = e->bit == SEARCH_MEET_BLOCK ? search->meet[e->object].rank : -1;
+  const int64_t n = w->there[e->object] + (e->bit ? ended(search, w, rank) : 0);
   if (n < e->n) return;
   w->released[e->object]++;
   w->there[e->object] = 0;
@@ -202,9 +205,9 @@ static void run_others(const Search *search, SearchState *s, SearchAhead *w, int
     went_on = false;
     for (int p = 0; p < search->n_processes; p++)
       while (p != held && advance(search, s, w, p, held)) went_on = true;
-    const int64_t before = ended(search, w);
+    const int64_t before = ended(search, w, -1);
     meet_without(search, w, held);
-    went_on = went_on || ended(search, w) != before;
+    went_on = went_on || ended(search, w, -1) != before;
   }
 }
 
@@ -242,19 +245,83 @@ static bool is_told_by(const Search *search, int fence, int event) {
     const SearchAccess *a = &search->access[x->begins.list[k]];
     const int word = x->word[a->place];
     if (a->async || word < 0 || x->fenced[x->begins.list[k]]) continue;
-    if (clears(x, fence, word)) return true;
+    if (clears(x, fence, word / SEARCH_WORDS)) return true;
   }
   return false;
 }
 
-static bool meets_fence(const Search *search, const SearchState *s, const SearchAhead *w,
-                        int process, int event) {
+// Whether an event begins an access through the async proxy that a fence has something to tell now.
+static bool asks_fence(const Search *search, SearchState *s, int event, int fence) {
+  const SearchIndex *x = search->index;
+  const uint64_t *word = search_words(search, s);
+  for (int k = x->begins.first[event]; k < x->begins.first[event + 1]; k++) {
+    const int a = x->begins.list[k];
+    for (int u = x->unknown_to.first[a]; u < x->unknown_to.first[a + 1]; u++)
+      if (word[x->unknown_to.list[u]] && clears(x, fence, x->unknown_to.list[u] / SEARCH_WORDS))
+        return true;
+  }
+  return false;
+}
+
+// Whether an access is a write that other blocks will read.
+static bool hands_over(const Search *search, const SearchAccess *a) {
+  return a->write && !a->async && search->index->handed[a->place];
+}
+
+static bool reads_untold(const Search *search, SearchState *s, int access, uint64_t of_block) {
+  const SearchIndex *x = search->index;
+  for (int u = x->unknown_to.first[access]; u < x->unknown_to.first[access + 1]; u++) {
+    const int word = x->unknown_to.list[u];
+    if (word % SEARCH_WORDS == SEARCH_UNTOLD && search_words(search, s)[word] & of_block)
+      return true;
+  }
+  return false;
+}
+
+// Whether others may read what this event would tell other blocks of, or write more for them.
+static bool meets_told(const Search *search, SearchState *s, const SearchAhead *w, int process) {
+  const int rank = search->process[process].rank;
+  for (int i = 0; i < search->n_accesses; i++) {
+    const SearchAccess *a = &search->access[i];
+    if (a->process == process || !happens(s, w, a->process, a->begin)) continue;
+    if (hands_over(search, a) && search->process[a->process].rank == rank) return true;
+    if (reads_untold(search, s, i, search->index->of_block[rank])) return true;
+  }
+  return false;
+}
+
+// Whether this event writes for other blocks, and others of its own may tell them of it.
+static bool meets_teller(const Search *search, const SearchState *s, const SearchAhead *w,
+                         int process, int event) {
+  const SearchLists *begins = &search->index->begins;
+  bool writes = false;
+  for (int k = begins->first[event]; k < begins->first[event + 1]; k++)
+    writes = writes || hands_over(search, &search->access[begins->list[k]]);
+  for (int p = 0; writes && p < search->n_processes; p++)
+    for (int at = search_at(s, p); p != process && at < w->at[p]; at++)
+      if (search->process[p].rank == search->process[process].rank &&
+          search_tells_cluster(search_event(search, p, at)))
+        return true;
+  return false;
+}
+
+static bool meets_scope(const Search *search, SearchState *s, const SearchAhead *w, int process,
+                        int event) {
+  if (!search->scopes) return false;
+  return (search_tells_cluster(search_next(search, s, process)) &&
+          meets_told(search, s, w, process)) ||
+         meets_teller(search, s, w, process, event);
+}
+
+static bool meets_fence(const Search *search, SearchState *s, const SearchAhead *w, int process,
+                        int event) {
   const SearchIndex *x = search->index;
   const bool is_fence = x->clears.first[event] < x->clears.first[event + 1];
   for (int p = 0; x->n_words && p < search->n_processes; p++)
     for (int at = search_at(s, p); p != process && at < w->at[p]; at++) {
       const int other = x->base[p] + at;
-      if (is_fence ? is_told_by(search, event, other) : is_told_by(search, other, event))
+      if (is_fence ? is_told_by(search, event, other) || asks_fence(search, s, other, event)
+                   : is_told_by(search, other, event))
         return true;
     }
   return false;
@@ -274,6 +341,7 @@ static bool others_wait(const Search *search, SearchState *s, const SearchAhead 
 }
 
 static bool all_end(const Search *search, const SearchAhead *w, int rank, int but) {
+  if (search->cut) return false;
   for (int p = 0; p < search->n_processes; p++)
     if (p != but && !search->process[p].agent && search->process[p].rank == rank &&
         w->at[p] < search->process[p].n_events)
@@ -302,7 +370,8 @@ static bool meets_at_mbarrier(const Search *search, SearchState *s, const Search
   if (bar->init || e->kind == SEARCH_INIT) return bar->used || bar->init;
   if (!search_flags(search, s)[e->object]) return false;  // a finding at once
   if (bar->wild || bar->phase != phase) return true;
-  const bool afar = search->process[process].agent || search->process[process].rank != rank;
+  const bool afar = !search->bar[e->object].given &&
+                    (search->process[process].agent || search->process[process].rank != rank);
   if (afar && all_end(search, w, rank, process)) return true;
   if (e->kind == SEARCH_WAIT) return false;
   const int64_t left = bar->pending - (e->kind == SEARCH_ARRIVE ? e->n : 0);
@@ -327,7 +396,7 @@ static bool is_reached(const Search *search, const SearchState *s, const SearchA
       const SearchEvent *e = search_event(search, p, at);
       const bool acts =
           e->kind == SEARCH_ARRIVE || e->kind == SEARCH_LAND || e->kind == SEARCH_WAIT;
-      if (acts && search->bar[e->object].rank == rank) return true;
+      if (acts && search->bar[e->object].rank == rank && !search->bar[e->object].given) return true;
       if (ends_work_on(search, search->index->base[p] + at, rank)) return true;
     }
   }
@@ -353,6 +422,7 @@ bool search_is_apart(const Search *search, SearchState *s, int process, SearchAh
   if (meets_access(search, s, w, &x->begins, event)) return false;
   if (meets_access(search, s, w, &x->ends, event)) return false;
   if (meets_fence(search, s, w, process, event)) return false;
+  if (meets_scope(search, s, w, process, event)) return false;
   if (outlives(search, w, process, event)) return false;
   switch (e->kind) {
     case SEARCH_INIT:

@@ -26,7 +26,7 @@ static void apply(Search *s, const Edit *edit, int sign) {
     }
 }
 
-static bool is_proved(Search *s) {
+bool search_cure_is_proved(Search *s) {
   const SearchResult r =
       search_run(s, &(SearchOptions){.states = SEARCH_CURE_STATES, .plain = true});
   return r.verdict == SEARCH_PROVED;
@@ -34,9 +34,13 @@ static bool is_proved(Search *s) {
 
 static bool try_edit(Search *s, const Edit *edit) {
   apply(s, edit, 1);
-  const bool ok = is_proved(s);
+  const bool ok = search_cure_is_proved(s);
   apply(s, edit, -1);
   return ok;
+}
+
+bool search_cure_flip(Search *s, int process, int tag) {
+  return tag && try_edit(s, &(Edit){SEARCH_WAIT, tag, process, 0, 0, 1});
 }
 
 static int tag_of(const Search *s, SearchKind kind, int object) {
@@ -47,6 +51,24 @@ static int tag_of(const Search *s, SearchKind kind, int object) {
         return e->tag;
     }
   return -1;
+}
+
+int64_t search_cure_one_more(Search *s, int bar) {
+  const Edit more = {SEARCH_INIT, tag_of(s, SEARCH_INIT, bar), -1, 1, 0, 0};
+  if (!try_edit(s, &more)) return 0;
+  for (int p = 0; p < s->n_processes; p++)
+    for (int i = 0; i < s->process[p].n_events; i++) {
+      const SearchEvent *e = search_event(s, p, i);
+      if (e->kind == SEARCH_INIT && e->object == bar) return e->n + 1;
+    }
+  return 0;
+}
+
+bool search_cure_wide(Search *s) {
+  s->scopes = false;
+  const bool proved = search_cure_is_proved(s);
+  s->scopes = true;
+  return proved;
 }
 
 static const char *told(const Search *s, bool ok, const char *text) {
@@ -70,9 +92,8 @@ const char *search_cure_deadlock(Search *s, const OrderPhases *phases, int bar, 
                 arena_printf(s->arena, "expect %lld bytes %s at %s", llabs((long long)p.bytes),
                              p.bytes > 0 ? "fewer" : "more", name));
   }
-  const Edit flip = {SEARCH_WAIT, wait_tag, process, 0, 0, 1};
   const char *text = arena_printf(s->arena, "let %s wait for %s with the other phase bit",
                                   s->process[process].name, name);
-  if (wait_tag && try_edit(s, &flip)) return told(s, true, text);
+  if (search_cure_flip(s, process, wait_tag)) return told(s, true, text);
   return arena_printf(s->arena, "let somebody arrive at %s in the phase that is waited for", name);
 }

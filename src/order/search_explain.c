@@ -19,6 +19,7 @@ typedef struct Chain {
   SearchState *at;
   int n, process[CHAIN_MAX];
   bool circle;
+  int back;  // where the circle closes
 } Chain;
 
 // The name of a process: the role where several processes play it.
@@ -83,6 +84,8 @@ static int waits_for(const Chain *c, int process) {
 static void follow(Chain *c, int first) {
   for (int p = first; p >= 0 && c->n < CHAIN_MAX; p = waits_for(c, p)) {
     c->circle = is_in(c, p);
+    for (int i = 0; c->circle && i < c->n; i++)
+      if (c->process[i] == p) c->back = i;
     if (c->circle) return;
     c->process[c->n++] = p;
   }
@@ -119,6 +122,11 @@ static const char *lack(const Chain *c, int process) {
 }
 
 // The place in a chain where it begins to be wrong.
+static bool waits_for_the_first(const Chain *c, int i) {
+  const SearchEvent *e = search_next(c->s, c->at, c->process[i]);
+  return e->kind == SEARCH_WAIT && search_phases(c->s, c->at)[e->object].phase == 0;
+}
+
 static int root_of(const Chain *c) {
   if (!c->circle) return c->n - 1;
   for (int i = 0; i < c->n; i++) {
@@ -128,12 +136,28 @@ static int root_of(const Chain *c) {
     if ((p->pending > 0 && p->pending < p->expected) || (p->pending <= 0 && p->bytes)) return i;
   }
   // One that waits for the first phase of an mbarrier that nobody has reached began the circle.
-  for (int i = 0; i < c->n; i++) {
-    const SearchEvent *e = search_next(c->s, c->at, c->process[i]);
-    if (e->kind == SEARCH_WAIT && search_phases(c->s, c->at)[e->object].phase == 0 && i > 0)
-      return i;
-  }
+  for (int i = 1; i < c->n; i++)
+    if (waits_for_the_first(c, i)) return i;
   return c->n - 1;
+}
+
+// Of those the one that need only wait with the other bit, where there is one.
+static int tried_root_of(Search *s, const Chain *c) {
+  const int root = root_of(c);
+  for (int i = c->back; c->circle && waits_for_the_first(c, root) && i < c->n; i++)
+    if (waits_for_the_first(c, i) &&
+        search_cure_flip(s, c->process[i], search_next(s, c->at, c->process[i])->tag))
+      return i;
+  return root;
+}
+
+// The chain up to its root; where that is the first one, once round the circle.
+static int in_order(const Chain *c, int root, int *order) {
+  const int round = c->n - c->back;
+  const bool turns = c->circle && root == 0 && c->back == 0;
+  const int n = turns ? round : root + 1;
+  for (int i = 0; i < n; i++) order[i] = c->process[turns ? (1 + i) % round : i];
+  return n;
 }
 
 // The longest chain to a root says most.
@@ -152,9 +176,10 @@ static const char *deadlock_text(Search *s, SearchResult *r) {
   const Chain c = longest(s, (SearchState *)r->last);
   Str out = str_new(s->arena);
   if (!c.n) return "a copy waits for its start for ever";
-  const int root = root_of(&c), last = c.process[root];
-  for (int i = 0; i <= root; i++) {
-    const int p = c.process[i];
+  int order[CHAIN_MAX] = {0};
+  const int n = in_order(&c, tried_root_of(s, &c), order), last = order[n - 1];
+  for (int i = 0; i < n; i++) {
+    const int p = order[i];
     str_printf(&out, i ? "; %s, who would end that, %s" : "%s %s", who(s, p),
                search_event_text(s, p, search_at(c.at, p)));
   }
@@ -199,6 +224,11 @@ static const char *one_text(const Search *s, const SearchResult *r) {
                           "%s: what threads did there before is not known to the async proxy, no "
                           "fence.proxy.async stands between",
                           access_text(s, r->access[0]));
+    case SEARCH_NARROW:
+      return arena_printf(s->arena,
+                          "%s: what threads of another block wrote there was told in the scope of "
+                          "their own block alone",
+                          access_text(s, r->access[0]));
     case SEARCH_TOO_MANY:
       return arena_printf(s->arena, "%s %s once too often: its phase awaits no arrival any more",
                           name, what);
@@ -225,6 +255,9 @@ void search_explain(Search *s, SearchResult *r) {
       [SEARCH_REFILLED] = "wait until all readers are through, then write again",
       [SEARCH_RACE] = "put a barrier between the two",
       [SEARCH_UNFENCED] = "fence.proxy.async behind the accesses, in front of telling of them",
+      [SEARCH_NARROW] =
+          "arrive, and wait, in the scope of the cluster: .release.cluster and "
+          ".acquire.cluster",
       [SEARCH_TOO_MANY] = "initialise the mbarrier for as many arrivals as come",
       [SEARCH_UNBEGUN] = "initialise, fence.mbarrier_init, and meet before anybody goes on",
       [SEARCH_GONE] = "let the cluster meet before a block ends",
@@ -233,4 +266,6 @@ void search_explain(Search *s, SearchResult *r) {
   r->root = r->fault == SEARCH_DEADLOCK ? deadlock_text(s, r)
             : r->access[1] >= 0         ? conflict_text(s, r)
                                         : one_text(s, r);
+  const char *mend = r->fault == SEARCH_DEADLOCK ? NULL : search_mend(s, r);
+  if (mend) r->cure = mend;
 }

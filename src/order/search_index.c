@@ -75,6 +75,7 @@ static void list_accesses(Maker *m) {
     const SearchAccess *a = &s->access[i];
     add(&begins, x->base[a->process] + a->begin, i);
     if (a->end >= 0) add(&ends, x->base[a->ends] + a->end, i);
+    for (int k = 0; k < a->n_also; k++) add(&ends, x->base[a->also[k].process] + a->also[k].at, i);
     for (int j = 0; j < s->n_accesses; j++)
       if (i != j && may_meet(m, a, &s->access[j])) add(&against, i, j);
   }
@@ -85,18 +86,27 @@ static void list_accesses(Maker *m) {
 
 // ---- fences -------------------------------------------------------------------------------------
 
-// A place that generic accesses reach, and async ones too, has two words, a bit for each process:
-// that has read it, and written, with no fence behind.
+// Whether another block reads what a thread writes.
+static bool hands_over(const Maker *m, const SearchAccess *a, const SearchAccess *b) {
+  const SearchProcess *p = m->s->process;
+  return m->s->scopes && a->write && !a->async && !b->write &&
+         p[a->process].rank != p[b->process].rank;
+}
+
 static void find_words(Maker *m) {
   const Search *s = m->s;
+  m->x->handed = ARENA_ARRAY(s->arena, bool, s->n_places + 1);
   m->x->word = ARENA_ARRAY(s->arena, int, s->n_places + 1);
   memset(m->x->word, -1, sizeof *m->x->word * (size_t)(s->n_places + 1));
   for (int i = 0; i < s->n_accesses; i++)
     for (int j = 0; j < s->n_accesses && !s->access[i].async; j++) {
       const SearchAccess *a = &s->access[i], *b = &s->access[j];
-      if (m->x->word[a->place] >= 0 || !b->async || !(a->write || b->write) || !overlap(m, a, b))
-        continue;
-      m->x->word[a->place] = m->x->n_words++;
+      const bool handed = hands_over(m, a, b);
+      if (!(a->write || b->write) || !(b->async || handed) || !overlap(m, a, b)) continue;
+      m->x->handed[a->place] |= handed;
+      if (m->x->word[a->place] >= 0) continue;
+      m->x->word[a->place] = m->x->n_words;
+      m->x->n_words += SEARCH_WORDS;
     }
 }
 
@@ -105,11 +115,12 @@ static void list_unknown(Maker *m) {
   Pairs unknown = {.arena = s->arena};
   for (int i = 0; i < s->n_accesses; i++)
     for (int place = 0; place < s->n_places; place++) {
+      const SearchAccess *a = &s->access[i];
       const int word = m->x->word[place];
-      if (!s->access[i].async || word < 0) continue;
-      if (!m->overlap[s->access[i].place * s->n_places + place]) continue;
-      add(&unknown, i, 2 * word + 1);
-      if (s->access[i].write) add(&unknown, i, 2 * word);
+      if (word < 0 || !m->overlap[a->place * s->n_places + place]) continue;
+      if (a->async) add(&unknown, i, word + SEARCH_WRITTEN);
+      if (a->async && a->write) add(&unknown, i, word + SEARCH_READ);
+      if (!a->write && m->x->handed[place]) add(&unknown, i, word + SEARCH_UNTOLD);
     }
   m->x->unknown_to = lists_of(&unknown, s->n_accesses);
 }
@@ -125,10 +136,11 @@ static void clear_by(Maker *m, Pairs *clears, int process, int at) {
     for (int k = x->begins.first[g]; k < x->begins.first[g + 1]; k++) {
       const int a = x->begins.list[k];
       for (int u = x->unknown_to.first[a]; u < x->unknown_to.first[a + 1]; u++, n++)
-        add(clears, x->base[process] + at, x->unknown_to.list[u] / 2);
+        add(clears, x->base[process] + at, x->unknown_to.list[u] / SEARCH_WORDS);
     }
   }
-  for (int word = 0; n == 0 && word < x->n_words; word++) add(clears, x->base[process] + at, word);
+  for (int word = 0; n == 0 && word < x->n_words / SEARCH_WORDS; word++)
+    add(clears, x->base[process] + at, word);
 }
 
 static bool fences_before_telling(const SearchProcess *p, int at) {
@@ -198,7 +210,7 @@ static void lay_out(Maker *m) {
   size_t at = sizeof(SearchState) + sizeof(uint16_t) * (size_t)s->n_processes;
   x->bars_at = at = (at + 7) / 8 * 8;
   x->words_at = at += sizeof(OrderPhases) * (size_t)s->n_bars;
-  x->flags_at = at += sizeof(uint64_t) * 2 * (size_t)x->n_words;
+  x->flags_at = at += sizeof(uint64_t) * (size_t)x->n_words;
   x->passed_at = at += (size_t)s->n_bars;
   at += (size_t)s->n_meets;
   x->state_bytes = (at + 7) / 8 * 8;
@@ -209,6 +221,7 @@ void search_make_index(Search *s) {
   Maker m = {s, x, NULL};
   x->base = ARENA_ARRAY(s->arena, int, s->n_processes + 1);
   for (int p = 0; p < s->n_processes; p++) x->base[p + 1] = x->base[p] + s->process[p].n_events;
+  for (int p = 0; p < s->n_processes; p++) x->of_block[s->process[p].rank] |= UINT64_C(1) << p % 64;
   find_overlaps(&m);
   list_accesses(&m);
   find_words(&m);

@@ -13,14 +13,16 @@ typedef struct SearchIndex {
   int *base;  // by process: the number of its first event among all; [n_processes] is their sum
   SearchLists begins, ends;  // by event: accesses
   SearchLists against;       // by access: those that it must not meet
-  SearchLists unknown_to;    // by async access: word pairs of accesses that it must know to be over
-  int *word;                 // by place: of its generic accesses that no fence has told of; -1
-  int n_words;               // places with one
-  SearchLists clears;        // by event: words of a fence
-  bool *fenced;              // by access: its process fences behind it before it tells anybody
-  bool *matters;             // by event: another process may have to do with it
-  SearchLists users;         // by mbarrier: the processes that act on it
-  bool *alone;               // by mbarrier: one process makes all of its arrivals, one a phase
+  SearchLists unknown_to;    // by access: words of accesses that it must know to be over
+  int *word;                 // by place: the first of its words; -1
+  int n_words;
+  bool *handed;        // by place: threads write it, and those of another block read it
+  SearchLists clears;  // by event: places of the words that a fence clears
+  bool *fenced;        // by access: its process fences behind it before it tells anybody
+  bool *matters;       // by event: another process may have to do with it
+  uint64_t of_block[SEARCH_RANKS];  // a bit for each process of a block
+  SearchLists users;                // by mbarrier: the processes that act on it
+  bool *alone;  // by mbarrier: one process makes all of its arrivals, one a phase
   size_t state_bytes, bars_at, flags_at, words_at, passed_at;
 } SearchIndex;
 
@@ -31,8 +33,13 @@ typedef struct SearchState {
   uint16_t at[];  // by process: events done; ARRIVED: and counted at the barrier that it stands at
 } SearchState;
 
+// Of a place that threads reach, and the async proxy or another block, too: a bit for each process
+// that has read it, or written, with no fence behind; that has written it, and of which no other
+// block has been told.
+typedef enum SearchWord { SEARCH_READ, SEARCH_WRITTEN, SEARCH_UNTOLD, SEARCH_WORDS } SearchWord;
+
 enum { SEARCH_ARRIVED = 1 << 15, SEARCH_EVENTS_MAX = SEARCH_ARRIVED - 1 };
-enum { SEARCH_CURE_STATES = 50000 };
+enum { SEARCH_CURE_STATES = 8000 };
 enum { SEARCH_THERE = 1, SEARCH_SAID = 2 };  // flags of an mbarrier
 
 static inline int search_at(const SearchState *s, int process) {
@@ -61,7 +68,16 @@ static inline const SearchEvent *search_next(const Search *search, const SearchS
   return &search->process[process].event[search_at(s, process)];
 }
 static inline bool search_is_open(const SearchState *s, const SearchAccess *a) {
-  return search_at(s, a->process) > a->begin && (a->end < 0 || search_at(s, a->ends) <= a->end);
+  bool open =
+      search_at(s, a->process) > a->begin && (a->end < 0 || search_at(s, a->ends) <= a->end);
+  for (int i = 0; open && i < a->n_also; i++)
+    open = search_at(s, a->also[i].process) <= a->also[i].at;
+  return open;
+}
+// An event that tells other blocks of the cluster what its block has done.
+static inline bool search_tells_cluster(const SearchEvent *e) {
+  return (e->kind == SEARCH_ARRIVE && !e->bit) ||
+         (e->kind == SEARCH_MEET && e->bit == SEARCH_MEET_CLUSTER);
 }
 static inline bool search_is_instant(const SearchAccess *a) {
   return a->ends == a->process && a->end == a->begin + 1;
@@ -80,6 +96,18 @@ bool search_block_has_ended(const Search *search, const SearchState *state, int 
 // search_cure.c: of the mbarrier at which a process waits for ever, by the event with that tag.
 const char *search_cure_deadlock(Search *search, const OrderPhases *phases, int bar, int process,
                                  int wait_tag);
+
+// Whether it is proved when that wait of a process, by its tag, has the other bit.
+bool search_cure_flip(Search *search, int process, int tag);
+
+bool search_cure_is_proved(Search *search);
+// As many arrivals as it is proved with when an mbarrier awaits one more; 0: it is not.
+int64_t search_cure_one_more(Search *search, int bar);
+// Whether it is proved when all arrivals tell the cluster.
+bool search_cure_wide(Search *search);
+
+// search_mend.c: a cure of a fault that is no deadlock, which was tried; NULL: none that was.
+const char *search_mend(Search *search, const SearchResult *result);
 
 // search_ahead.c: whether whatever the others may do before it makes no difference to a process's
 // next event. `work`: search_new_ahead().

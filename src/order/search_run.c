@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "order/search_inside.h"
 
-enum { CHUNK = 256, STATES_MAX = 60000, ASK_EVERY = 512 };
+enum { CHUNK = 256, STATES_MAX = 60000, ASK_EVERY = 512, NEAR = 4096, HELD = 24 };
 
 typedef struct Node {
   int parent;
@@ -122,8 +122,20 @@ static void tell_phases(Run *r, SearchStep *step, int n) {
   r->out.last = s;
 }
 
-// `last`: the process whose event is the fault; -1: nobody can go on.
-static void found(Run *r, int node, int last, SearchFault fault, const int conflict[2]) {
+// `last`: its last step is the fault; else nobody can go on behind it.
+static void found(Run *r, SearchStep *step, int n, bool last, SearchFault fault,
+                  const int conflict[2]) {
+  r->out.verdict = SEARCH_FOUND;
+  r->out.fault = fault;
+  for (int i = 0; i < 2; i++) r->out.access[i] = conflict[i];
+  if (last) n = shorten(r, step, n);
+  tell_phases(r, step, n);
+  r->out.step = memcpy(ARENA_ARRAY(r->arena, SearchStep, n + 1), step, sizeof *step * (size_t)n);
+  r->out.n_steps = n;
+}
+
+// The way to a state, and the event of `last` behind it (-1: none).
+static void found_at(Run *r, int node, int last, SearchFault fault, const int conflict[2]) {
   int n = last >= 0;
   for (int i = node; r->node[i].parent >= 0; i = r->node[i].parent) n++;
   SearchStep *step = ARENA_ARRAY(r->arena, SearchStep, n + 1);
@@ -133,18 +145,14 @@ static void found(Run *r, int node, int last, SearchFault fault, const int confl
     const int p = r->node[i].process;
     step[--at] = (SearchStep){p, search_at(state_of(r, r->node[i].parent), p), 0};
   }
-  r->out.verdict = SEARCH_FOUND;
-  r->out.fault = fault;
-  for (int i = 0; i < 2; i++) r->out.access[i] = conflict[i];
-  if (last >= 0) n = shorten(r, step, n);
-  tell_phases(r, step, n);
-  r->out.step = step;
-  r->out.n_steps = n;
+  r->out.shortest = true;
+  found(r, step, n, last >= 0, fault, conflict);
 }
 
 // ---- states -------------------------------------------------------------------------------------
 
 static bool all_done(const Search *search, const SearchState *s) {
+  if (search->cut) return true;
   for (int p = 0; p < search->n_processes; p++)
     if (!search_is_done(search, s, p)) return false;
   return true;
@@ -155,7 +163,7 @@ static bool try(Run *r, int node, int process) {
   memcpy(r->scratch, state_of(r, node), r->bytes);
   const SearchFault fault = search_step(r->search, r->scratch, process, conflict);
   if (fault)
-    found(r, node, process, fault, conflict);
+    found_at(r, node, process, fault, conflict);
   else
     keep(r, r->scratch, node, process);
   return fault != SEARCH_NO_FAULT;
@@ -187,7 +195,7 @@ static bool expand(Run *r, int node) {
     if (try(r, node, p)) return false;
   }
   if (any || all_done(r->search, s)) return true;
-  found(r, node, -1, SEARCH_DEADLOCK, (int[]){-1, -1});
+  found_at(r, node, -1, SEARCH_DEADLOCK, (int[]){-1, -1});
   return false;
 }
 
@@ -198,6 +206,80 @@ static int next_node(Run *r, bool deep) {
   r->expanded++;
   return r->depth ? r->stack[--r->depth] : -1;
 }
+
+// ---- one who is held up -------------------------------------------------------------------------
+
+// The one who goes on next: the first in a circle that begins behind `held`, who is the last.
+static int next_in_turn(Run *r, SearchState *s, int held, int direction) {
+  const int n = r->search->n_processes;
+  for (int i = 1; i <= n; i++) {
+    const int p = (held + direction * i + n) % n;
+    if (search_can_step(r->search, s, p)) return p;
+  }
+  return -1;
+}
+
+// One order in which a process goes on from its event `from` on only when nobody else can. True: it
+// does harm.
+static bool hold_up(Run *r, int held, int from, int direction, SearchStep *step, SearchState *s) {
+  int conflict[2] = {-1, -1}, n = 0;
+  memset(s, 0, r->bytes);
+  search_start(r->search, s);
+  for (int p;; n++) {
+    const bool first = search_at(s, held) < from && search_can_step(r->search, s, held);
+    p = first ? held : next_in_turn(r, s, held, direction);
+    if (p < 0) break;
+    step[n] = (SearchStep){p, search_at(s, p), 0};
+    const SearchFault fault = search_step(r->search, s, p, conflict);
+    if (!fault) continue;
+    found(r, step, n + 1, true, fault, conflict);
+    return true;
+  }
+  if (all_done(r->search, s)) return false;
+  found(r, step, n, false, SEARCH_DEADLOCK, conflict);
+  return true;
+}
+
+// Whether somebody may come too soon while a process stands before its event.
+static bool may_be_overtaken(const Search *search, int process, int at) {
+  const SearchIndex *x = search->index;
+  const int event = x->base[process] + at;
+  if (search_event(search, process, at)->kind == SEARCH_WAIT) return true;
+  for (int k = x->begins.first[event]; k < x->begins.first[event + 1]; k++) {
+    const int a = x->begins.list[k];
+    if (x->against.first[a] < x->against.first[a + 1]) return true;
+  }
+  return false;
+}
+
+static bool hold_up_one(Run *r, int held, SearchStep *step, SearchState *s) {
+  const SearchProcess *p = &r->search->process[held];
+  int tried = 0;
+  for (int at = 0; at < p->n_events && tried < HELD; at++) {
+    if (!may_be_overtaken(r->search, held, at)) continue;
+    tried++;
+    if (hold_up(r, held, at + 1, 1, step, s) && r->out.fault != SEARCH_DEADLOCK) return true;
+  }
+  return (hold_up(r, held, 0, 1, step, s) || hold_up(r, held, 0, -1, step, s)) &&
+         r->out.fault != SEARCH_DEADLOCK;
+}
+
+// Where the shortest order is not near: whom others wait for too little they overtake soonest while
+// he is held up. That nobody can go on says least: a fault that leads there is looked for first.
+static bool hold_up_each(Run *r) {
+  const int n = r->search->index->base[r->search->n_processes];
+  SearchStep *step = ARENA_ARRAY(r->arena, SearchStep, n + 1);
+  SearchState *s = arena_alloc(r->arena, r->bytes);
+  for (int p = 0; p < r->search->n_processes; p++) {
+    const SearchProcess *one = &r->search->process[p];
+    const bool again = p > 0 && one[-1].group == one->group && one[-1].rank == one->rank &&
+                       one->n_events == one[-1].n_events;
+    if (!one->agent && !again && hold_up_one(r, p, step, s)) return true;
+  }
+  return r->out.verdict == SEARCH_FOUND;
+}
+
+// ---- the search ---------------------------------------------------------------------------------
 
 static SearchResult go_through(Search *search, const SearchOptions *options, bool deep) {
   Run *r = begin(search, options);
@@ -211,9 +293,33 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
       break;
     }
     if (!expand(r, node)) break;
+    if (!deep && r->expanded == NEAR && !options->all && hold_up_each(r)) break;
   }
   r->out.states = r->n;
   return r->out;
+}
+
+// Whether a process stands before an mbarrier whose phase has ended under it.
+static bool is_lapped_at(const Search *search, const SearchState *s, int process, int bar) {
+  if (search_is_done(search, s, process)) return false;
+  const SearchEvent *e = search_next(search, s, process);
+  return e->kind == SEARCH_WAIT && e->object == bar;
+}
+
+int search_delays(const Search *search, const SearchResult *r, SearchStep *out, int most) {
+  SearchState *s = (SearchState *)r->last;
+  const SearchStep *last = r->n_steps ? &r->step[r->n_steps - 1] : NULL;
+  const SearchAccess *then = r->access[1] >= 0 ? &search->access[r->access[1]] : NULL;
+  const int bar =
+      r->fault == SEARCH_LAPPED ? search_event(search, last->process, last->at)->object : -1;
+  int n = 0;
+  for (int p = 0; p < search->n_processes && n < most && last; p++) {
+    const bool reads = then && !then->write && then->process == p;
+    if (search->process[p].agent || p == last->process) continue;
+    if (!reads && !is_lapped_at(search, s, p, bar) && !search_can_step(search, s, p)) continue;
+    out[n++] = (SearchStep){p, reads ? then->begin : search_at(s, p), 0};
+  }
+  return n;
 }
 
 // Where there are too many states for the shortest order, the first that comes is looked for: who

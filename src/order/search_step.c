@@ -3,6 +3,11 @@
 
 void search_start(const Search *search, SearchState *s) {
   for (int rank = 0; rank < SEARCH_RANKS; rank++) s->registers[rank] = (int32_t)search->registers;
+  for (int b = 0; b < search->n_bars; b++) {
+    if (!search->bar[b].given) continue;
+    order_phases_init(&search_phases(search, s)[b], search->bar[b].given);
+    search_flags(search, s)[b] = SEARCH_THERE | SEARCH_SAID;
+  }
 }
 
 bool search_can_step(const Search *search, SearchState *s, int process) {
@@ -15,6 +20,7 @@ bool search_can_step(const Search *search, SearchState *s, int process) {
 }
 
 bool search_block_has_ended(const Search *search, const SearchState *s, int rank) {
+  if (search->cut) return false;
   for (int p = 0; p < search->n_processes; p++)
     if (!search->process[p].agent && search->process[p].rank == rank &&
         !search_is_done(search, s, p))
@@ -41,10 +47,17 @@ static SearchFault begin(const Search *search, SearchState *s, int access, int c
     if (search_is_open(s, b)) return fault_of(a, b);
   }
   conflict[1] = -1;
-  for (int k = x->unknown_to.first[access]; k < x->unknown_to.first[access + 1]; k++)
-    if (word[x->unknown_to.list[k]]) return SEARCH_UNFENCED;
-  if (!a->async && x->word[a->place] >= 0 && !x->fenced[access])
-    word[2 * x->word[a->place] + a->write] |= UINT64_C(1) << a->process % 64;
+  const uint64_t own = x->of_block[search->process[a->process].rank];
+  for (int k = x->unknown_to.first[access]; k < x->unknown_to.first[access + 1]; k++) {
+    const int w = x->unknown_to.list[k];
+    const bool untold = w % SEARCH_WORDS == SEARCH_UNTOLD;
+    if (untold ? word[w] & ~own : word[w]) return untold ? SEARCH_NARROW : SEARCH_UNFENCED;
+  }
+  if (!a->async && x->word[a->place] >= 0) {
+    uint64_t *words = &word[x->word[a->place]], bit = UINT64_C(1) << a->process % 64;
+    if (!x->fenced[access]) words[a->write ? SEARCH_WRITTEN : SEARCH_READ] |= bit;
+    if (a->write && x->handed[a->place]) words[SEARCH_UNTOLD] |= bit;
+  }
   conflict[0] = -1;
   return SEARCH_NO_FAULT;
 }
@@ -85,6 +98,7 @@ static SearchFault reach(const Search *search, SearchState *s, int process, cons
   const int rank = search->bar[e->object].rank;
   const bool from_afar = search->process[process].agent || search->process[process].rank != rank;
   const uint8_t flags = search_flags(search, s)[e->object];
+  if (search->bar[e->object].given) return SEARCH_NO_FAULT;  // it lies in no block's memory
   if (!flags || (from_afar && !(flags & SEARCH_SAID))) return SEARCH_UNBEGUN;
   return from_afar && search_block_has_ended(search, s, rank) ? SEARCH_GONE : SEARCH_NO_FAULT;
 }
@@ -132,7 +146,10 @@ static void go_on(const Search *search, SearchState *s, int barrier) {
 static void meet(const Search *search, SearchState *s, int barrier, const SearchEvent *e) {
   int64_t n = search_passed(search, s)[barrier];
   for (int p = 0; p < search->n_processes; p++) {
-    const bool ended = e->bit && !search->process[p].agent && search_is_done(search, s, p);
+    const bool counts =
+        e->bit == SEARCH_MEET_CLUSTER ||
+        (e->bit == SEARCH_MEET_BLOCK && search->process[p].rank == search->meet[barrier].rank);
+    const bool ended = counts && !search->process[p].agent && search_is_done(search, s, p);
     n += ended || stands_at(search, s, p, barrier);
   }
   if (n >= e->n) go_on(search, s, barrier);
@@ -164,9 +181,20 @@ static SearchFault end(const Search *search, SearchState *s, int process, int co
 static void fence(const Search *search, SearchState *s, int process, int event) {
   const SearchIndex *x = search->index;
   uint64_t *word = search_words(search, s);
-  for (int k = x->clears.first[event]; k < x->clears.first[event + 1]; k++)
-    word[2 * x->clears.list[k]] = word[2 * x->clears.list[k] + 1] = 0;
-  for (int w = 0; w < 2 * x->n_words; w++) word[w] &= ~(UINT64_C(1) << process % 64);
+  for (int k = x->clears.first[event]; k < x->clears.first[event + 1]; k++) {
+    uint64_t *words = &word[SEARCH_WORDS * x->clears.list[k]];
+    words[SEARCH_READ] = words[SEARCH_WRITTEN] = 0;
+  }
+  for (int w = 0; w < x->n_words; w++)
+    if (w % SEARCH_WORDS != SEARCH_UNTOLD) word[w] &= ~(UINT64_C(1) << process % 64);
+}
+
+// What is told to other blocks is all that this one knows of, whoever of it has done that.
+static void tell_cluster(const Search *search, SearchState *s, int process, const SearchEvent *e) {
+  if (!search->scopes || !search_tells_cluster(e)) return;
+  const uint64_t own = search->index->of_block[search->process[process].rank];
+  for (int w = SEARCH_UNTOLD; w < search->index->n_words; w += SEARCH_WORDS)
+    search_words(search, s)[w] &= ~own;
 }
 
 SearchFault search_step(const Search *search, SearchState *s, int process, int conflict[2]) {
@@ -175,6 +203,7 @@ SearchFault search_step(const Search *search, SearchState *s, int process, int c
   conflict[0] = conflict[1] = -1;
   const SearchFault fault = begin_all(search, s, event, conflict);
   if (fault) return fault;
+  tell_cluster(search, s, process, e);
   if (e->kind == SEARCH_MEET) {
     s->at[process] |= SEARCH_ARRIVED;
     meet(search, s, e->object, e);

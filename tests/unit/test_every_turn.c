@@ -104,9 +104,16 @@ static const struct {
      "expect 8192 bytes fewer at full[0]: tried, and then proved"},
     {"fp16", "roles", BREAK_FENCE, SEARCH_UNFENCED, "no fence.proxy.async stands between",
      "fence.proxy.async"},
-    {"blackwell", "pair", BREAK_PAIR_END, SEARCH_GONE, "may have ended", "let the cluster meet"},
+    {"blackwell", "pair", BREAK_PAIR_END, SEARCH_GONE, "may have ended",
+     "let the cluster meet before a block ends: tried"},
     {"hopper", "consumers", BREAK_RELEASE_EARLY, SEARCH_REFILLED, "in the background",
-     "wait until"},
+     "let consumer warp 0 arrive only when it has read A_s[0]: tried, and then proved"},
+    {"hopper", "consumers", BREAK_FEWER_ARRIVALS, SEARCH_REFILLED, "while consumer warp 0 reads",
+     "initialise empty[0] for 8 arrivals: tried, and then proved"},
+    {"hopper", "roles", BREAK_INIT_FENCE, SEARCH_UNBEGUN, "may not be initialised yet",
+     "fence.mbarrier_init behind the initialisation: tried"},
+    {"hopper", "roles", BREAK_EMPTY_WAIT, SEARCH_TOO_MANY, "once too often",
+     "let producer warp 4 wait for empty[0] before it arrives at full[0] again"},
 };
 
 START_TEST(causes_are_told_from_their_root) {

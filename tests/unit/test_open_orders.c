@@ -25,19 +25,87 @@ static const struct {
     {"early", {"verdict: found", "refilled: warp 4 writes shared + 0 … 511 in the background"}, 1},
     {"silent", {"verdict: found", "which expects 4 arrivals and gets 3"}, 1},
     {"bytes", {"verdict: found", "which expects 16 bytes more than come"}, 1},
+    {"unfenced",
+     {"verdict: found", "missing fence: warp 4 writes shared + 0 … 511", "fence.proxy.async"},
+     1},
 };
+
+static CliRun run_ring(const char *name, const char *option) {
+  return cli_run(arena, arena_printf(arena,
+                                     "open tests/data/orders/ring_%s.ptx %s --launch "
+                                     "grid=1,block=160 --arg mem:8192 --arg mem:8192 --arg 6",
+                                     name, option));
+}
 
 START_TEST(a_ring_is_proved_or_broken) {
   if (!cli_has_program()) return;
-  const CliRun run =
-      cli_run(arena, arena_printf(arena,
-                                  "open tests/data/orders/ring_%s.ptx --every-order --launch "
-                                  "grid=1,block=160 --arg mem:8192 --arg mem:8192 --arg 6",
-                                  rings[_i].name));
+  const CliRun run = run_ring(rings[_i].name, "--every-order");
   ck_assert_msg(run.status == rings[_i].status, "%d: %s%s", run.status, run.out, run.err);
   for (int i = 0; i < 3 && rings[_i].says[i]; i++)
     ck_assert_msg(strstr(run.out, rings[_i].says[i]), "no \"%s\" in %s", rings[_i].says[i],
                   run.out);
+}
+END_TEST
+
+// What stands in front of griddepcontrol.wait the grid before may still write; a pair of blocks
+// with a multicast, arrivals from afar and a barrier of the cluster at its end, or none.
+static const struct {
+  const char *file, *launch, *says;
+  int status;
+} others[] = {
+    {"ring_grid", "grid=1,block=160", "verdict: proved", 0},
+    {"ring_grid_late", "grid=1,block=160", "left out: what the grid before this one still writes",
+     0},
+    {"pair_sound", "grid=2,block=64,cluster=2", "verdict: proved", 0},
+    {"pair_one", "grid=2,block=64,cluster=2", "of rank 0 writes shared + 0 … 255 of rank", 1},
+    {"pair_no_end", "grid=2,block=64,cluster=2",
+     "block of the cluster gone: warp 0 of rank 1 arrives at the mbarrier at shared + 264 of rank "
+     "0",
+     1},
+};
+
+START_TEST(grids_and_clusters_are_followed) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(
+      arena, arena_printf(arena,
+                          "open tests/data/orders/%s.ptx --every-order --launch %s --arg mem:8192 "
+                          "--arg mem:8192 --arg 5",
+                          others[_i].file, others[_i].launch));
+  ck_assert_msg(run.status == others[_i].status, "%d: %s%s", run.status, run.out, run.err);
+  ck_assert_msg(strstr(run.out, others[_i].says), "%s", run.out);
+}
+END_TEST
+
+// Each step says the line of the user's file; lanes that arrive together are one step.
+START_TEST(steps_have_their_lines) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(arena,
+                             "open tests/data/open/c10.ptx --every-order --json --launch "
+                             "grid=3,block=160 --arg mem:36864 --arg mem:6144 --arg 6");
+  ck_assert_int_eq(run.status, 1);
+  const JsonValue *root = cli_json(arena, &run), *witness = json_object_get(root, "witness");
+  const int n = json_count(witness), lines[] = {30, 31, 32};
+  ck_assert_int_le(n, 40);
+  for (int i = 0; i < 3; i++) {
+    const JsonValue *step = json_at(witness, n - 3 + i);
+    Diags diags = diags_new(arena);
+    const char *file = "";
+    int line = 0;
+    ck_assert(json_require_string(step, "file", &file, &diags) &&
+              json_require_int(step, "line", 1, 1000, &line, &diags));
+    ck_assert_str_eq(file, "c10_mbarrier_bulk.cu");
+    ck_assert_int_eq(line, lines[i]);
+  }
+}
+END_TEST
+
+// What no order changes one order says too: that readers of a slot have not fenced.
+START_TEST(one_order_says_the_same_of_a_fence) {
+  if (!cli_has_program()) return;
+  const CliRun sound = run_ring("sound", ""), unfenced = run_ring("unfenced", "");
+  ck_assert_int_eq(sound.status, 0);
+  ck_assert_int_eq(unfenced.status, 1);
+  ck_assert_msg(strstr(unfenced.out, "missing_fence: "), "%s", unfenced.out);
 }
 END_TEST
 
@@ -47,6 +115,9 @@ Suite *suite_open_orders(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_loop_test(tests, a_ring_is_proved_or_broken, 0, sizeof rings / sizeof *rings);
+  tcase_add_loop_test(tests, grids_and_clusters_are_followed, 0, sizeof others / sizeof *others);
+  tcase_add_test(tests, steps_have_their_lines);
+  tcase_add_test(tests, one_order_says_the_same_of_a_fence);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -21,30 +21,32 @@ static void teardown(void) { arena_free(arena); }
 static const struct {
   const char *kernel, *launch;
   bool has_copies;  // loops of which the assembler made copies with lines of their own
+  bool is_wrong;    // a finding that its author does not know of
 } styles[] = {
     {"c01",
      "--launch grid=4x4,block=16x16 --arg mem:262144 --arg mem:262144 --arg mem:262144 --arg 256",
-     false},
-    {"c02", "--launch grid=8,block=256 --arg mem:16384 --arg mem:8192 --arg 4096", false},
-    {"c03", "--launch grid=6,block=96,smem=1888 --arg mem:65536 --arg mem:65536", false},
-    {"c04", "--launch grid=4,block=128 --arg mem:1048576 --arg mem:1048576 --arg 9", false},
-    {"c05", "--launch grid=3,block=128 --arg mem:1048576 --arg mem:1048576 --arg 7", false},
+     false, false},
+    {"c02", "--launch grid=8,block=256 --arg mem:16384 --arg mem:8192 --arg 4096", false, false},
+    {"c03", "--launch grid=6,block=96,smem=1888 --arg mem:65536 --arg mem:65536", false, false},
+    {"c04", "--launch grid=4,block=128 --arg mem:1048576 --arg mem:1048576 --arg 9", false, false},
+    {"c05", "--launch grid=3,block=128 --arg mem:1048576 --arg mem:1048576 --arg 7", false, false},
     {"c06",
      "--launch grid=2x2,block=128 --arg mem:1048576 --arg mem:1048576 --arg mem:1048576 --arg "
      "mem:1048576 --arg mem:1048576 --arg 64",
-     false},
-    {"c07", "--launch grid=4,block=192 --arg mem:65536", false},
-    {"c08", "--launch grid=5,block=100 --arg mem:65536 --arg mem:65536 --arg 463", false},
+     false, false},
+    {"c07", "--launch grid=4,block=192 --arg mem:65536", false, false},
+    {"c08", "--launch grid=5,block=100 --arg mem:65536 --arg mem:65536 --arg 463", false, false},
     {"c09",
      "--launch grid=3,block=256 --arg file:tests/data/open/c09_data.bin --arg mem:3072 --arg "
      "mem:3072",
-     false},
-    {"c10", "--launch grid=3,block=160 --arg mem:36864 --arg mem:6144 --arg 6", false},
-    {"c11", "--launch grid=2,block=128 --arg mem:16384 --arg mem:2048", false},
+     false, false},
+    // Its readers arrive with no fence.proxy.async: ptxas puts the arrival between LDS and FADD.
+    {"c10", "--launch grid=3,block=160 --arg mem:36864 --arg mem:6144 --arg 6", false, true},
+    {"c11", "--launch grid=2,block=128 --arg mem:16384 --arg mem:2048", false, false},
     {"c12",
      "--kernel cubs --launch grid=2,block=128 --arg file:tests/data/open/c12_data.bin --arg "
      "mem:4096 --arg mem:520",
-     true},
+     true, false},
 };
 enum { STYLES = sizeof styles / sizeof styles[0] };
 
@@ -115,7 +117,7 @@ START_TEST(test_lines_are_as_counted) {
   const CliRun run =
       cli_run(arena, arena_printf(arena, "open tests/data/open/%s.ptx %s --blocks all --json",
                                   styles[_i].kernel, styles[_i].launch));
-  ck_assert_int_eq(run.status, CLI_OK);
+  ck_assert_int_eq(run.status, styles[_i].is_wrong ? CLI_NO : CLI_OK);
   const JsonValue *root = cli_json(arena, &run);
   Diags diags = diags_new(arena);
   bool as_compiled = false;

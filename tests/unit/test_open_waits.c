@@ -79,6 +79,18 @@ static const char flags[] =
     "ASK: ld.acquire.cta.shared.u32 %r2, [s+1024];\nsetp.eq.u32 %p3, %r2, 0;\n@%p3 bra ASK;\n"
     "ld.shared.u32 %r3, [%r1+128];\nst.global.u32 [%o], %r3;\nEND:";
 
+// One warp reads what a copy brought, and one of its lanes asks for the next one there.
+static const char rereads[] =
+    "setp.eq.u32 %p0, %t, 0;\nmov.u32 %r1, s;\nadd.u32 %r1, %r1, %t4;\nmov.u32 %r9, 0;\n"
+    "@%p0 mbarrier.init.shared.b64 [s+1024], 1;\nbar.warp.sync 0xffffffff;\nmov.u32 %r2, 0;\n"
+    "FILL: and.b32 %r3, %r2, 1;\n@!%p0 bra FULL;\nfence.proxy.async.shared::cta;\n"
+    "mbarrier.arrive.expect_tx.shared.b64 _, [s+1024], 128;\n"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%in], 128, [s+1024];\n"
+    "add.u64 %in, %in, 128;\nFULL: mbarrier.try_wait.parity.shared.b64 %p2, [s+1024], %r3;\n@!%p2 "
+    "bra FULL;\n"
+    "ld.shared.u32 %r5, [%r1];\nadd.u32 %r9, %r9, %r5;\nbar.warp.sync 0xffffffff;\n"
+    "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p3, %r2, 3;\n@%p3 bra FILL;\nst.global.u32 [%o], %r9;";
+
 static const struct {
   const char *text;
   int threads;
@@ -120,6 +132,12 @@ static const struct {
     {flags, 64, "st.release.cta", "st.relaxed.cta", PTX_FINDING_RACE},
     {flags, 64, "ld.acquire.cta", "ld.relaxed.cta", PTX_FINDING_RACE},
     {flags, 64, "st.release.cta.shared", "st.shared", PTX_FINDING_RACE},
+    // Reads need a fence too, whether a barrier or an arrival stands behind them or not: by the one
+    // who asks, or by all who read.
+    {rereads, 32, "", "", PTX_FINDINGS},
+    {rereads, 32, "fence.proxy.async.shared::cta;", "", PTX_FINDING_MISSING_FENCE},
+    {rereads, 32, "fence.proxy.async.shared::cta;", "membar.cta;", PTX_FINDING_MISSING_FENCE},
+    {rereads, 32, "%r9, %r5;\nbar.warp.sync 0xffffffff;", "%r9, %r5;", PTX_FINDING_RACE},
     {turns, 64, "", "", PTX_FINDINGS},
     // The reader's parity, which lets it run ahead until the filler has missed its turns; the
     // filler's; no wait at all.
@@ -138,6 +156,7 @@ static const char *changed(const char *text, const char *line, const char *inste
 
 START_TEST(test_what_nobody_waited_for_is_named) {
   static uint32_t in[PTX_KERNEL_WORDS];
+  for (int i = 0; i < PTX_KERNEL_WORDS; i++) in[i] = (uint32_t)i;  // each turn other bytes
   const char *body = changed(cases[_i].text, cases[_i].line, cases[_i].instead);
   const PtxKernel k =
       ptx_kernel_run(arena, ptx_kernel_text(arena, body), NULL, cases[_i].threads, in);

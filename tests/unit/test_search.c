@@ -27,7 +27,10 @@ static void add_random(Search *s, uint64_t *seed, int process, int n_meet) {
   switch (what) {
     case 0:
     case 1:
-      search_add(s, process, (SearchEvent){.kind = SEARCH_ARRIVE, .object = bar, .n = 1});
+      search_add(
+          s, process,
+          (SearchEvent){
+              .kind = SEARCH_ARRIVE, .object = bar, .n = 1, .bit = (uint32_t)draw(seed, 0, 1)});
       break;
     case 2:
     case 3:
@@ -79,7 +82,8 @@ static void add_random(Search *s, uint64_t *seed, int process, int n_meet) {
 static Search *random_program(uint64_t *seed) {
   Search *s = search_new(arena);
   const int n_warps = draw(seed, 2, 3), left = draw(seed, 4, 9), n_meet = draw(seed, 1, n_warps);
-  const uint32_t cluster = (uint32_t)draw(seed, 0, 1);
+  s->scopes = draw(seed, 0, 1);
+  const uint32_t cluster = (uint32_t)draw(seed, SEARCH_MEET_ALL, SEARCH_MEET_BLOCK);
   s->registers = draw(seed, 0, 2);
   for (int i = 0; i < n_warps; i++) search_process(s, "warp", draw(seed, 0, 3) ? 0 : 1, i);
   for (int i = 0; i < BARS; i++) search_bar(s, "bar", draw(seed, 0, 5) ? 0 : 1);
@@ -117,9 +121,57 @@ static Search *random_ring(uint64_t *seed) {
   return ring_make(arena, &ring);
 }
 
+// Two warps of one block write, fence and arrive at mbarriers of another, whose warps wait and have
+// a copy or a load in the same place; scopes, fences and who does what are drawn.
+static Search *random_handover(uint64_t *seed) {
+  Search *s = search_new(arena);
+  s->scopes = true;
+  for (int p = 0; p < 4; p++) search_process(s, p < 2 ? "writer" : "reader", p / 2, p / 2);
+  const int n_bars = draw(seed, 1, 2);
+  for (int i = 0; i < n_bars; i++) search_bar(s, "bar", 1);
+  search_place(s, "place", 0, 0);
+  search_barrier(s, "start", 0);
+  for (int i = 0; i < n_bars; i++)
+    search_add(s, 2,
+               (SearchEvent){.kind = SEARCH_INIT, .object = i, .n = draw(seed, 1, 2), .bit = 1});
+  for (int p = 0; p < 4; p++)
+    search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 4, .bit = SEARCH_MEET_CLUSTER});
+  for (int i = draw(seed, 3, 6); i > 0; i--) {
+    const int p = draw(seed, 0, 1), what = draw(seed, 0, 3), at = s->process[p].n_events;
+    if (what == 0) search_add(s, p, (SearchEvent){.kind = SEARCH_FENCE, .n = 1});
+    if (what == 1) search_add(s, p, (SearchEvent){.kind = SEARCH_WORK});
+    if (what == 1) search_touch(s, p, at, 0, draw(seed, 0, 3));
+    if (what > 1)
+      search_add(s, p,
+                 (SearchEvent){.kind = SEARCH_ARRIVE,
+                               .object = draw(seed, 0, n_bars - 1),
+                               .n = 1,
+                               .bit = (uint32_t)draw(seed, 0, 1)});
+  }
+  for (int p = 2; p < 4; p++) {
+    search_add(s, p, (SearchEvent){.kind = SEARCH_WAIT, .object = draw(seed, 0, n_bars - 1)});
+    if (draw(seed, 0, 2) == 0) search_add(s, p, (SearchEvent){.kind = SEARCH_FENCE, .n = 1});
+    const int ask = search_add(s, p, (SearchEvent){.kind = SEARCH_WORK});
+    search_add(s, p, (SearchEvent){.kind = SEARCH_WORK});
+    search_access(s, (SearchAccess){.write = p == 3,
+                                    .async = draw(seed, 0, 1),
+                                    .process = p,
+                                    .begin = ask,
+                                    .ends = p,
+                                    .end = ask + 1});
+    if (draw(seed, 0, 1)) p++;
+  }
+  for (int p = 0; p < 4; p++)
+    search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 4, .bit = SEARCH_MEET_CLUSTER});
+  for (int p = 0; p < 4; p++) search_add(s, p, (SearchEvent){.kind = SEARCH_EXIT});
+  return s;
+}
+
 static Search *random_one(uint64_t i) {
+  static Search *(*const kind[])(uint64_t * seed) = {random_ring, random_program, random_program,
+                                                     random_handover};
   uint64_t seed = i;
-  return i % 3 ? random_program(&seed) : random_ring(&seed);
+  return kind[i % 4](&seed);
 }
 
 START_TEST(agrees_with_brute_force) {
@@ -210,6 +262,41 @@ START_TEST(proves_a_ring) {
 }
 END_TEST
 
+// Two arrivals with a fence between them: who waits for the first one copies in front of the fence.
+START_TEST(a_fence_behind_what_tells_of_a_write_is_late) {
+  for (int first = 0; first < 2; first++) {
+    Search *s = search_new(arena);
+    const int writer = search_process(s, "writer", 0, 0),
+              copier = search_process(s, "copier", 0, 1);
+    const int bars[] = {search_bar(s, "first", 0), search_bar(s, "second", 0)};
+    const int place = search_place(s, "slot", 0, 0);
+    search_barrier(s, "barrier", 0);
+    for (int i = 0; i < 2; i++)
+      search_add(s, writer,
+                 (SearchEvent){.kind = SEARCH_INIT, .object = bars[i], .n = 1, .bit = 1});
+    for (int p = 0; p < 2; p++) search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 2});
+    search_touch(s, writer, search_add(s, writer, (SearchEvent){.kind = SEARCH_WORK}), place,
+                 first);
+    search_add(s, writer, (SearchEvent){.kind = SEARCH_ARRIVE, .object = bars[0], .n = 1});
+    search_add(s, writer, (SearchEvent){.kind = SEARCH_FENCE});
+    search_add(s, writer, (SearchEvent){.kind = SEARCH_ARRIVE, .object = bars[1], .n = 1});
+    search_add(s, copier, (SearchEvent){.kind = SEARCH_WAIT, .object = bars[first]});
+    const int ask = search_add(s, copier, (SearchEvent){.kind = SEARCH_WORK});
+    search_add(s, copier, (SearchEvent){.kind = SEARCH_WORK});
+    search_access(s, (SearchAccess){.place = place,
+                                    .write = true,
+                                    .async = true,
+                                    .process = copier,
+                                    .begin = ask,
+                                    .ends = copier,
+                                    .end = ask + 1});
+    for (int p = 0; p < 2; p++) search_add(s, p, (SearchEvent){.kind = SEARCH_EXIT});
+    const SearchResult r = search_run(s, &(SearchOptions){0});
+    ck_assert_int_eq(r.fault, first ? SEARCH_NO_FAULT : SEARCH_UNFENCED);
+  }
+}
+END_TEST
+
 static bool gives_up(void *context, int64_t states) {
   (void)context;
   return states < 2;
@@ -232,6 +319,7 @@ Suite *suite_search(void) {
   tcase_add_test(tests, agrees_with_brute_force);
   tcase_add_loop_test(tests, finds_what_is_wrong_with_a_ring, 0, sizeof broken / sizeof *broken);
   tcase_add_test(tests, proves_a_ring);
+  tcase_add_test(tests, a_fence_behind_what_tells_of_a_write_is_late);
   tcase_add_test(tests, what_is_given_up_is_bounded);
   suite_add_tcase(suite, tests);
   return suite;

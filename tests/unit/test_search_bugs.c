@@ -195,18 +195,250 @@ static Search *half_waited_for(bool cured) {
   return s;
 }
 
+// Triton, pull request 10035: the first warp of a partition arrives for all of it, and another one
+// has not seen the phase yet that it waits for.
+static Search *leader_arrives(bool cured) {
+  Search *s = search_new(arena);
+  const int producer = search_process(s, "producer", 0, 0), ready = search_bar(s, "ready", 0),
+            empty = search_bar(s, "empty", 0);
+  for (int i = 0; i < 2; i++) search_process(s, i ? "warp 1" : "the leader", 0, 1);
+  init(s, ready, 1), init(s, empty, 1);
+  search_barrier(s, "the block's barrier", 0), search_barrier(s, "the partition's", 0);
+  for (int p = 0; p < 3; p++) does(s, p, SEARCH_MEET, 0, 3, 0);
+  for (int turn = 0; turn < TURNS; turn++) {
+    waits(s, producer, empty, turn + 1);
+    does(s, producer, SEARCH_ARRIVE, ready, 1, 0);
+    for (int p = 1; p < 3; p++) does(s, p, SEARCH_MEET, 1, 2, 0);
+    for (int p = 1; p < 3; p++) waits(s, p, ready, turn);
+    for (int p = 1; p < 3 && cured; p++) does(s, p, SEARCH_MEET, 1, 2, 0);
+    does(s, 1, SEARCH_ARRIVE, empty, 1, 0);
+  }
+  for (int p = 0; p < 3; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+// FlashKDA, issue 24: threads write a state, meet, and one of them has it sent by TMA.
+static Search *sent_unfenced(bool cured) {
+  Search *s = search_new(arena);
+  const int state = search_place(s, "the state", 0, 0);
+  search_barrier(s, "the block's barrier", 0);
+  for (int p = 0; p < 2; p++) {
+    search_process(s, p ? "warp 1" : "warp 0", 0, 0);
+    touches(s, p,
+            search_part(
+                s, (SearchPlace){.name = "half of the state", .lo = {p}, .hi = {p + 1, 1, 1, 1}}),
+            true);
+    if (cured) does(s, p, SEARCH_FENCE, 0, 1, 0);
+    does(s, p, SEARCH_MEET, 0, 2, 0);
+  }
+  s->place[state].hi[0] = 2;
+  const int send = does(s, 0, SEARCH_WORK, 0, 0, 0), sent = does(s, 0, SEARCH_WORK, 0, 0, 0);
+  search_access(
+      s, (SearchAccess){.place = state, .async = true, .process = 0, .begin = send, .end = sent});
+  for (int p = 0; p < 2; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+// The same issue: an mbarrier is initialised with no fence.mbarrier_init, and a copy counts there.
+static Search *init_unsaid(bool cured) {
+  Search *s = search_new(arena);
+  const int warp = search_process(s, "warp 0", 0, 0), full = search_bar(s, "full", 0),
+            slot = search_place(s, "the slot", 0, 0);
+  does(s, warp, SEARCH_INIT, full, 1, 0);
+  if (cured) does(s, warp, SEARCH_INIT_SAID, 0, 0, 0);
+  does(s, warp, SEARCH_ARRIVE, full, 1, BYTES);
+  box(s, warp, slot, full, -1);
+  waits(s, warp, full, 0);
+  does(s, warp, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+// Transformer Engine, pull request 2695: a barrier stands between the loads of a stage and the copy
+// of the next one, and no proxy fence.
+static Search *loads_before_a_copy(bool cured) {
+  Search *s = search_new(arena);
+  for (int p = 0; p < 2; p++) search_process(s, p ? "warp 1" : "warp 0", 0, 0);
+  const int full = search_bar(s, "full", 0), stage = search_place(s, "the stage", 0, 0);
+  search_barrier(s, "the block's barrier", 0);
+  init(s, full, 1);
+  for (int turn = 0; turn < TURNS; turn++) {
+    for (int p = 0; p < 2; p++) does(s, p, SEARCH_MEET, 0, 2, 0);
+    if (cured) does(s, 0, SEARCH_FENCE, 0, 0, 0);
+    does(s, 0, SEARCH_ARRIVE, full, 1, BYTES);
+    box(s, 0, stage, full, -1);
+    for (int p = 0; p < 2; p++) waits(s, p, full, turn);
+    for (int p = 0; p < 2; p++) touches(s, p, stage, false);
+  }
+  for (int p = 0; p < 2; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+// CUTLASS, issue 3324: who hands the news of a peer's cp.async on arrives in the scope of its
+// block.
+static Search *narrow_arrival(bool cured) {
+  Search *s = search_new(arena);
+  s->scopes = true;
+  const int leader = search_process(s, "leader", 0, 0), loader = search_process(s, "loader", 1, 1),
+            relay = search_process(s, "relay", 1, 2), full = search_bar(s, "full", 0),
+            loaded = search_bar(s, "loaded", 1), tile = search_place(s, "the peer's tile", 1, 0);
+  init(s, full, 1);
+  search_add(s, loader, (SearchEvent){.kind = SEARCH_INIT, .object = loaded, .n = 1, .bit = 1});
+  search_barrier(s, "the cluster's barrier", 0);
+  for (int p = 0; p < 3; p++)
+    search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 3, .bit = SEARCH_MEET_CLUSTER});
+  touches(s, loader, tile, true);
+  does(s, loader, SEARCH_FENCE, 0, 1, 0);
+  search_add(s, loader, (SearchEvent){.kind = SEARCH_ARRIVE, .object = loaded, .n = 1, .bit = 1});
+  waits(s, relay, loaded, 0);
+  search_add(s, relay, (SearchEvent){.kind = SEARCH_ARRIVE, .object = full, .n = 1, .bit = !cured});
+  waits(s, leader, full, 0);
+  const int ask = does(s, leader, SEARCH_WORK, 0, 0, 0),
+            done = does(s, leader, SEARCH_WORK, 0, 0, 0);
+  search_access(s, (SearchAccess){.place = tile,
+                                  .async = true,
+                                  .process = leader,
+                                  .begin = ask,
+                                  .ends = leader,
+                                  .end = done});
+  for (int p = 0; p < 3; p++)
+    search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 3, .bit = SEARCH_MEET_CLUSTER});
+  for (int p = 0; p < 3; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+// CUTLASS, pull request 3316: one of a pair allocates for both, and its peer may not have begun.
+static Search *peer_not_there(bool cured) {
+  Search *s = search_new(arena);
+  for (int p = 0; p < 2; p++) search_process(s, p ? "the peer" : "the first", p, 0);
+  const int mail = search_bar(s, "the peer's mailbox", 1);
+  search_barrier(s, "the cluster's barrier", 0);
+  search_add(s, 1, (SearchEvent){.kind = SEARCH_INIT, .object = mail, .n = 1, .bit = 1});
+  for (int i = 0; i < 2; i++) {
+    for (int p = 0; p < 2 && (cured || i); p++)
+      search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 2, .bit = SEARCH_MEET_CLUSTER});
+    if (i == 0) does(s, 0, SEARCH_ARRIVE, mail, 1, 0);
+    if (i == 0) waits(s, 1, mail, 0);
+  }
+  for (int p = 0; p < 2; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+// tilelang, issue 2567: the producer's first wait needs a release that the consumers come to only
+// behind a barrier that stands behind what the producer fetches.
+static Search *release_behind_the_wait(bool cured) {
+  Search *s = search_new(arena);
+  const int producer = search_process(s, "producer", 0, 0), full = search_bar(s, "full", 0),
+            empty = search_bar(s, "empty", 0), q = search_place(s, "Q", 0, 0);
+  for (int i = 0; i < 2; i++) search_process(s, "consumer", 0, 1);
+  init(s, full, 1), init(s, empty, 2);
+  search_barrier(s, "the block's barrier", 0), search_barrier(s, "barrier 3", 0);
+  for (int p = 0; p < 3; p++) does(s, p, SEARCH_MEET, 0, 3, 0);
+  for (int turn = 0; turn < TURNS; turn++) {
+    search_add(
+        s, producer,
+        (SearchEvent){
+            .kind = SEARCH_WAIT, .object = empty, .bit = (uint32_t)(turn + cured) & 1, .tag = 1});
+    does(s, producer, SEARCH_FENCE, 0, 0, 0);
+    does(s, producer, SEARCH_ARRIVE, full, 1, BYTES);
+    box(s, producer, q, full, -1);
+    for (int p = 1; p < 3; p++) waits(s, p, full, turn);
+    for (int p = 1; p < 3; p++) touches(s, p, q, false);
+    for (int p = 1; p < 3; p++) does(s, p, SEARCH_MEET, 1, 2, 0);
+    for (int p = 1; p < 3; p++) does(s, p, SEARCH_ARRIVE, empty, 1, 0);
+  }
+  for (int p = 0; p < 3; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+// tilelang, issue 2566: the bytes of a copy are expected, and nobody arrives.
+static Search *expects_without_arriving(bool cured) {
+  Search *s = search_new(arena);
+  const int producer = search_process(s, "producer", 0, 0),
+            consumer = search_process(s, "consumer", 0, 1), full = search_bar(s, "full", 0),
+            slot = search_place(s, "the slot", 0, 0);
+  init(s, full, 1);
+  search_barrier(s, "the block's barrier", 0);
+  for (int p = 0; p < 2; p++) does(s, p, SEARCH_MEET, 0, 2, 0);
+  does(s, producer, SEARCH_ARRIVE, full, cured, BYTES);
+  box(s, producer, slot, full, -1);
+  waits(s, consumer, full, 0);
+  for (int p = 0; p < 2; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+// FlashAttention, issue 1317: barrier_O is waited for in phase 0 before anybody has arrived there.
+static Search *phase_of_a_new_one(bool cured) {
+  Search *s = search_new(arena);
+  const int load = search_process(s, "load warp", 0, 0),
+            math = search_process(s, "math warp", 0, 1), full = search_bar(s, "barrier_Q", 0),
+            stored = search_bar(s, "barrier_O", 0);
+  init(s, full, 1), init(s, stored, 1);
+  search_barrier(s, "the block's barrier", 0);
+  for (int p = 0; p < 2; p++) does(s, p, SEARCH_MEET, 0, 2, 0);
+  for (int turn = 0; turn < TURNS; turn++) {
+    search_add(
+        s, load,
+        (SearchEvent){
+            .kind = SEARCH_WAIT, .object = stored, .bit = (uint32_t)(turn + cured) & 1, .tag = 1});
+    does(s, load, SEARCH_ARRIVE, full, 1, 0);
+    waits(s, math, full, turn);
+    does(s, math, SEARCH_ARRIVE, stored, 1, 0);
+  }
+  for (int p = 0; p < 2; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
+// SGLang, pull request 32954: a block of a pair ends while its peer may still arrive there.
+static Search *ends_before_its_peer(bool cured) {
+  Search *s = search_new(arena);
+  for (int p = 0; p < 2; p++) search_process(s, p ? "the peer" : "the leader", p, 0);
+  const int full = search_bar(s, "the leader's mbarrier", 0);
+  init(s, full, 2);
+  search_barrier(s, "the cluster's barrier", 0);
+  for (int i = 0; i < 1 + cured; i++) {
+    for (int p = 0; p < 2; p++)
+      search_add(s, p, (SearchEvent){.kind = SEARCH_MEET, .n = 2, .bit = SEARCH_MEET_CLUSTER});
+    for (int p = 0; p < 2 && i == 0; p++) does(s, p, SEARCH_ARRIVE, full, 1, 0);
+  }
+  for (int p = 0; p < 2; p++) does(s, p, SEARCH_EXIT, 0, 0, 0);
+  return s;
+}
+
 static const struct {
   Search *(*make)(bool cured);
   SearchFault fault;
-  const char *root;
+  const char *root, *cure;
 } bugs[] = {
-    {reads_before_a_copy, SEARCH_UNFENCED, "warp writes the stage in the background"},
-    {map_in_flight, SEARCH_REFILLED, "producer writes the map while producer reads the map"},
+    {reads_before_a_copy, SEARCH_UNFENCED, "warp writes the stage in the background",
+     "let warp fence (fence.proxy.async) in front of its copy, which writes the stage: tried"},
+    {map_in_flight, SEARCH_REFILLED, "producer writes the map while producer reads the map", ""},
     {store_in_flight, SEARCH_REFILLED,
-     "warp writes stage 0 in the background while warp reads stage 0"},
-    {parity_of_a_ring, SEARCH_LAPPED, "the tensor core arrives at done and ends its phase 1"},
-    {arrives_again, SEARCH_RACE, "the table"},
-    {half_waited_for, SEARCH_REFILLED, "while leader reads the peer's factors"},
+     "warp writes stage 0 in the background while warp reads stage 0",
+     "let warp wait until it has read stage 0, before it writes there again: tried"},
+    {parity_of_a_ring, SEARCH_LAPPED, "the tensor core arrives at done and ends its phase 1", ""},
+    {arrives_again, SEARCH_RACE, "the table", ""},
+    {half_waited_for, SEARCH_REFILLED, "while leader reads the peer's factors", ""},
+    {leader_arrives, SEARCH_LAPPED, "producer arrives at ready and ends its phase 1",
+     "let the 2 who wait for ready meet behind that, before one of them arrives for all: tried"},
+    {sent_unfenced, SEARCH_UNFENCED, "warp 0 reads the state: what threads did",
+     "in front of its copy, which reads the state: tried"},
+    {init_unsaid, SEARCH_UNBEGUN, "counted at full, which may not be initialised yet",
+     "fence.mbarrier_init behind the initialisation: tried"},
+    {loads_before_a_copy, SEARCH_UNFENCED, "warp 0 writes the stage in the background",
+     "in front of its copy, which writes the stage: tried"},
+    {narrow_arrival, SEARCH_NARROW, "leader reads the peer's tile: what threads of another block",
+     ".release.cluster: tried"},
+    {peer_not_there, SEARCH_UNBEGUN, "the first arrives at the peer's mailbox",
+     "let the cluster meet behind the initialisation: tried"},
+    {release_behind_the_wait, SEARCH_DEADLOCK,
+     "consumer waits for full phase 0; producer, who would end that, waits for empty phase 0, to "
+     "which none of them has come",
+     "let producer wait for empty with the other phase bit: tried"},
+    {expects_without_arriving, SEARCH_DEADLOCK, "consumer waits for full phase 0", ""},
+    {phase_of_a_new_one, SEARCH_DEADLOCK, "waits for barrier_O phase 0",
+     "let load warp wait for barrier_O with the other phase bit: tried"},
+    {ends_before_its_peer, SEARCH_GONE, "block 0 of the cluster may have ended",
+     "let the cluster meet before a block ends: tried"},
 };
 
 START_TEST(a_bug_is_found_and_its_cure_is_proved) {
@@ -214,6 +446,7 @@ START_TEST(a_bug_is_found_and_its_cure_is_proved) {
   ck_assert_msg(r.verdict == SEARCH_FOUND && r.fault == bugs[_i].fault, "%s: %s",
                 search_fault_name(r.fault), r.root);
   ck_assert_msg(strstr(r.root, bugs[_i].root), "%s", r.root);
+  ck_assert_msg(strstr(r.cure, bugs[_i].cure), "%s", r.cure);
   const SearchResult cured = search_run(bugs[_i].make(true), &(SearchOptions){0});
   ck_assert_msg(cured.verdict == SEARCH_PROVED, "cured: %s", cured.root);
 }

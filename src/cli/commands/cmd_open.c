@@ -107,7 +107,7 @@ static int judge(const OpenResult *result, const OpenOptions *given, const OpenL
 
 // ---- every order --------------------------------------------------------------------------------
 
-enum { ORDERS_SECONDS = 20, ORDERS_STATES = 400000 };
+enum { ORDERS_SECONDS = 20, ORDERS_STATES = 400000, CALLS_MAX = 64 };
 
 typedef struct OrdersProgress {
   double began, next;
@@ -125,6 +125,18 @@ static bool goes_on(void *context, int64_t states) {
   return now < ORDERS_SECONDS;
 }
 
+// Tags are places in the code, from 1. Of what was inlined, the line that calls it.
+static int line_of(const void *context, int tag, const char **file) {
+  const OpenResult *r = context;
+  const PtxInst *inst = tag > 0 ? &r->module->code[tag - 1] : NULL;
+  if (!inst) return 0;
+  const PtxLoc *loc = inst->loc >= 0 ? &r->module->locs[inst->loc] : NULL;
+  for (int depth = 0; loc && loc->inlined_at >= 0 && depth < CALLS_MAX; depth++)
+    loc = &r->module->locs[loc->inlined_at];
+  *file = ptx_base_name(loc ? ptx_file_name(r->module, loc->file) : r->path);
+  return loc ? loc->line : inst->line;
+}
+
 static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult *r) {
   OrdersProgress progress = {clock_seconds(), 1, isatty(STDERR_FILENO) && !given->json};
   EveryTurn every = {.search = r->orders, .runs = 1, .tiles = 1};
@@ -140,7 +152,9 @@ static int print_orders(Arena *arena, const OpenOptions *given, const OpenResult
   const EveryGiven how = {
       .what = arena_printf(arena, "%s, %s, %s", r->path, r->kernel->name, r->launch_text),
       .json = given->json,
-      .strict = given->strict};
+      .strict = given->strict,
+      .line_of = line_of,
+      .context = r};
   return cli_print_every(arena, &every, &how);
 }
 

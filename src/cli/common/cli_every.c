@@ -2,6 +2,7 @@
 #include "cli/common/cli_every.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "cli/common/cli.h"
@@ -9,21 +10,29 @@
 #include "cli/common/documents.h"
 #include "model/readings/time/every_order.h"
 
-enum { STEPS_SHOWN = 60 };
+enum { STEPS_SHOWN = 60, DELAYS_MAX = 32 };
 
 typedef struct EveryStep {
   int number, warp;
-  const char *role, *event, *object;
+  const char *role, *event, *object, *file;
+  int line;  // 0: it has none
   bool has_phase;
   uint32_t phase;
 } EveryStep;
+
+// A warp that sleeps in front of an event, when it comes there for the `time`-th time.
+typedef struct EveryDelay {
+  int warp, time, line;
+  const char *role, *event, *file;
+} EveryDelay;
 
 typedef struct EveryDocument {
   const char *what;
   const EveryTurn *every;
   bool found;
-  int n_steps;
+  int n_steps, n_delays;
   EveryStep *step;
+  EveryDelay delay[DELAYS_MAX];
 } EveryDocument;
 
 #define FORM_FILE "cli/common/cli_every.form"
@@ -41,7 +50,7 @@ static const char *object_of(const Search *s, const SearchEvent *e, int process,
   return NULL;
 }
 
-static EveryStep step_of(const EveryTurn *every, int i) {
+static EveryStep step_of(const EveryTurn *every, const EveryGiven *given, int i) {
   const Search *s = every->search;
   const SearchStep *step = &every->result.step[i];
   const SearchEvent *e = search_event(s, step->process, step->at);
@@ -51,16 +60,43 @@ static EveryStep step_of(const EveryTurn *every, int i) {
   out.event = search_event_text(s, step->process, step->at);
   out.object = object_of(s, e, step->process, step->at, &out.has_phase);
   out.phase = step->phase;
+  if (given->line_of) out.line = given->line_of(given->context, e->tag, &out.file);
   return out;
+}
+
+static void find_delays(EveryDocument *d, const EveryGiven *given) {
+  const Search *s = d->every->search;
+  SearchStep at[DELAYS_MAX];
+  d->n_delays = d->found ? search_delays(s, &d->every->result, at, DELAYS_MAX) : 0;
+  for (int i = 0; i < d->n_delays; i++) {
+    const SearchEvent *e = search_event(s, at[i].process, at[i].at);
+    EveryDelay *delay = &d->delay[i];
+    *delay = (EveryDelay){.warp = at[i].process, .time = 1, .role = s->process[at[i].process].name};
+    delay->event = search_event_text(s, at[i].process, at[i].at);
+    for (int k = 0; k < at[i].at; k++)
+      delay->time += search_event(s, at[i].process, k)->tag == e->tag;
+    if (given->line_of) delay->line = given->line_of(given->context, e->tag, &delay->file);
+  }
+}
+
+static void print_delays(const EveryDocument *d) {
+  if (d->n_delays) puts("\nto see it on a GPU, let these sleep:");
+  for (int i = 0; i < d->n_delays; i++) {
+    const EveryDelay *delay = &d->delay[i];
+    printf("      %-34s in front of time %d that it %s", delay->role, delay->time, delay->event);
+    if (delay->line) printf("   %s:%d", delay->file, delay->line);
+    putchar(10);
+  }
 }
 
 static void print_witness(const EveryDocument *d) {
   const int skip = d->n_steps > STEPS_SHOWN ? d->n_steps - STEPS_SHOWN : 0;
-  puts("\nthe shortest order that does harm:");
+  printf("\nthe %s order that does harm:\n", d->every->result.shortest ? "shortest" : "first");
   if (skip) printf("  … %d steps before\n", skip);
   for (int i = skip; i < d->n_steps; i++) {
     const EveryStep *s = &d->step[i];
     printf("%4d  %-34s %s", s->number, s->role, s->event);
+    if (s->line) printf("   %s:%d", s->file, s->line);
     if (s->has_phase) printf("   (%s: phase %u under way)", s->object, s->phase);
     putchar('\n');
   }
@@ -83,14 +119,23 @@ static void print_text(const EveryDocument *d) {
   printf("%s: %s\n", search_fault_name(e->result.fault), e->result.root);
   printf("cure: %s\n", e->result.cure);
   print_witness(d);
+  print_delays(d);
 }
 
 int cli_print_every(Arena *arena, const EveryTurn *every, const EveryGiven *given) {
   EveryDocument d = {.what = given->what, .every = every};
   d.found = every->result.verdict == SEARCH_FOUND;
   d.n_steps = d.found ? every->result.n_steps : 0;
-  d.step = ARENA_ARRAY(arena, EveryStep, d.n_steps + 1);
-  for (int i = 0; i < d.n_steps; i++) d.step[i] = step_of(every, i);
+  const int n = d.n_steps;
+  d.step = ARENA_ARRAY(arena, EveryStep, n + 1);
+  d.n_steps = 0;
+  for (int i = 0; i < n; i++) {
+    d.step[d.n_steps] = step_of(every, given, i);
+    if (i < n - 1 && strcmp(d.step[d.n_steps].event, "goes on") == 0) continue;
+    d.step[d.n_steps].number = d.n_steps + 1;
+    d.n_steps++;
+  }
+  find_delays(&d, given);
   if (given->json)
     fputs(form_document(arena, &every_order_form, &d, &d), stdout);
   else

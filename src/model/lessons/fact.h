@@ -60,6 +60,7 @@ typedef struct FactQuestion {
   const char *of;        // both of these as a text
   Schedule schedule;     // cut down
   const char *breakage;  // "intact": nothing is broken
+  bool every_order;      // searched through all orders (model/schedules/every_turn.h), not run
   struct FactQuestion *next;
 } FactQuestion;
 

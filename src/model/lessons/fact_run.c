@@ -12,6 +12,7 @@
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/lessons/fact_compute.h"
+#include "model/schedules/every_turn.h"
 #include "model/schedules/reduce.h"
 #include "model/schedules/slab_problem.h"
 #include "model/words/fragment.h"
@@ -57,8 +58,10 @@ struct FactRun {
   const char *of;    // schedule and breakage
   const char *text;  // of the finding; NULL: there is none
   FindingKind kind;
-  unsigned kinds;   // a bit for each kind of finding that there was
-  int64_t n_wrong;  // or places that are safe
+  unsigned kinds;    // a bit for each kind of finding that there was
+  int64_t n_wrong;   // or places that are safe, or states that were searched
+  const char *cure;  // of a search through all orders: of what is found; its kind
+  SearchFault fault;
   const FactRun *next;
 };
 
@@ -100,6 +103,7 @@ void fact_run_keep(FactRuns *runs, const FactRun *run) {
   *kept = *run;
   kept->of = arena_strdup(runs->arena, run->of);
   if (run->text) kept->text = arena_strdup(runs->arena, run->text);
+  if (run->cure) kept->cure = arena_strdup(runs->arena, run->cure);
   kept->next = runs->first;
   runs->first = kept;
   FactQuestion **link = find_wanted(runs, run->of);
@@ -114,8 +118,34 @@ static const FactRun *run_program(Arena *arena, const Program *program, const ch
   return run;
 }
 
+static BreakageId breakage_named(const char *name) {
+  int id = 0;
+  while (id < BREAK_COUNT && !str_equal(breakage_name((BreakageId)id), name)) id++;
+  return (BreakageId)id;
+}
+
+static const FactRun *search_orders(Arena *arena, const TargetTable *targets,
+                                    const FactQuestion *question) {
+  FactRun *run = ARENA_NEW(arena, FactRun);
+  *run = (FactRun){.of = arena_strdup(arena, question->of)};
+  EveryTurn every = every_turn_search(targets, &question->schedule,
+                                      breakage_named(question->breakage), &(SearchOptions){0});
+  const SearchResult *r = &every.result;
+  const char *none = "no order does any harm";
+  const bool found = r->verdict == SEARCH_FOUND;
+  run->fault = every.fault || r->verdict == SEARCH_BOUNDED ? SEARCH_FAULTS
+               : found                                     ? r->fault
+                                                           : SEARCH_NO_FAULT;
+  run->n_wrong = r->states;
+  run->text = arena_strdup(arena, found ? r->root : every.fault ? every.fault : none);
+  run->cure = arena_strdup(arena, found ? r->cure : none);
+  every_turn_free(&every);
+  return run;
+}
+
 const FactRun *fact_run_make(Arena *arena, const TargetTable *targets,
                              const FactQuestion *question) {
+  if (question->every_order) return search_orders(arena, targets, question);
   const Model *model = model_build(arena, targets, &question->schedule);
   Diags diags = diags_new(arena);
   const Program *program = break_program(arena, model->program, question->breakage, &diags);
@@ -179,6 +209,68 @@ bool fact_wrong(const FactScene *scene, const FactArgs *args, FactValue *value, 
   if (!found) return false;
   value->number = (double)found->n_wrong;
   return true;
+}
+
+// ---- every order --------------------------------------------------------------------------------
+
+// NULL after findings.
+static const FactRun *orders(const FactScene *scene, const FactArgs *args, Diags *diags) {
+  const FactWorld *world = scene->world;
+  FactRuns *runs = world->runs;
+  const Schedule *schedule = &scene->model->schedule;
+  if (!break_program(scene->arena, scene->model->program, args->word[0], diags)) return NULL;
+  const FactQuestion question = {
+      .of = arena_printf(scene->arena, "%s, %s in every order",
+                         schedule_text(scene->arena, schedule), args->word[0]),
+      .schedule = *schedule,
+      .breakage = args->word[0],
+      .every_order = true};
+  const FactRun *known = find_run(runs, question.of);
+  if (!known && runs && runs->later) {
+    want(runs, &question);
+    diag_add(diags, "run", "a search of all orders is under way");
+    return NULL;
+  }
+  if (!known) {
+    known = search_orders(scene->arena, world->targets, &question);
+    if (runs) fact_run_keep(runs, known);
+  }
+  if (known->fault < SEARCH_FAULTS) return known;
+  diag_add(diags, "break", "its orders were not searched: %s", known->text);
+  return NULL;
+}
+
+static const char *const *fault_words(Arena *arena) {
+  const char **words = ARENA_ARRAY(arena, const char *, SEARCH_SEEN + 1);
+  for (int i = 0; i < SEARCH_SEEN; i++) words[i] = search_fault_name((SearchFault)i);
+  return words;
+}
+
+bool fact_order(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const FactRun *found = orders(scene, args, diags);
+  if (!found) return false;
+  value->words = fault_words(scene->arena);
+  value->word = search_fault_name(found->fault);
+  return true;
+}
+
+bool fact_order_root(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const FactRun *found = orders(scene, args, diags);
+  if (found) value->word = found->text;
+  return found != NULL;
+}
+
+bool fact_order_cure(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const FactRun *found = orders(scene, args, diags);
+  if (found) value->word = found->cure;
+  return found != NULL;
+}
+
+bool fact_order_states(const FactScene *scene, const FactArgs *args, FactValue *value,
+                       Diags *diags) {
+  const FactRun *found = orders(scene, args, diags);
+  if (found) value->number = (double)found->n_wrong;
+  return found != NULL;
 }
 
 // ---- where copies may stand ---------------------------------------------------------------------

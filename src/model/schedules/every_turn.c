@@ -9,7 +9,7 @@
 #include "model/readings/time/every_order.h"
 #include "model/schedules/reduce.h"
 
-enum { TAIL = 1, BOUNDED_MAX = 3 };
+enum { TAIL = 1, BOUNDED_MAX = 2 };
 
 // So many slabs and tiles of the first cluster; `cut`: of the last slab a part alone.
 typedef struct Turns {
@@ -156,7 +156,10 @@ EveryTurn every_turn_search(const TargetTable *targets, const Schedule *schedule
   const Runner r = {targets, schedule, breakage, options, &out};
   const int64_t most = 2 * out.slots + 2, see = schedule_turns_to_see(schedule);
   bool on = true;
-  for (int64_t slabs = 1; slabs <= most && on; slabs++) on = run(&r, &(Turns){slabs, 1, false});
+  // Where there is no room for a short run, what is wrong shows when a slot is filled again.
+  for (int64_t slabs = 1; slabs <= most && on;
+       slabs = out.bounded ? max64(slabs + 1, most) : slabs + 1)
+    on = run(&r, &(Turns){slabs, 1, false});
   if (on) on = run(&r, &(Turns){most, 1, true});
   if (on && see > 1) on = run_tiles(&r, out.slots, see + TAIL);
   if (on && out.runs) compare_lists(&r, &(Turns){most, 1, false}, 2 * out.slots);

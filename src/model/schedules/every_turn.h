@@ -23,7 +23,7 @@
 #include "model/words/target.h"
 #include "order/search.h"
 
-enum { EVERY_LEFT_OUT = 4 };
+enum { EVERY_LEFT_OUT = 16 };
 
 typedef struct EveryTurn {
   Arena *arena;          // of the search that is told of

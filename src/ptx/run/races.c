@@ -13,13 +13,16 @@
 // phase of its mbarrier is over, the thread that began it no sooner than others.
 //
 // Bulk copies and wgmma go through the async proxy: what threads wrote must have been fenced for it
-// as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27). What they bring
-// or have read needs no fence; nor does a copy that comes where threads have read.
+// as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27), and what they
+// read, before a copy comes there (order_is_fenced()). What goes through the proxy itself needs no
+// fence.
 //
 //   warp 0 writes in its tick 3 and arrives at a barrier, which is told of all in front of tick 4;
 //   warp 1 leaves the barrier with clock[0] = 4: ordered. A write in tick 4 would not be.
 #include "ptx/run/run_orders.h"
 #include "ptx/run/run_sync.h"
+
+enum { GROUP_WARPS = 4 };
 
 bool ptx_is_atomic(const PtxInst *i) {
   return ptx_has(i, PTX_MOD_relaxed) || ptx_has(i, PTX_MOD_acquire) || ptx_has(i, PTX_MOD_release);
@@ -77,22 +80,43 @@ static const OrderGroups *groups_of(const PtxMachine *m, const PtxTouch *t,
     case PTX_SENDS:
       *ticks = &all->sent[lane];
       return &all->sends[lane];
-    case PTX_MULTIPLIES:
-      *ticks = &all->multiplied;
-      return &all->products;
     default:
       return NULL;
   }
 }
 
-// Whether it may still go on; else when it was over, in the clock of its warp.
-static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
+// A product is over for all when one of its four warps has waited for it: its group is one of them
+// together (PTX ISA, wgmma.commit_group).
+static bool product_is_over(const Toucher *by, const PtxTouch *t, uint32_t *clock, int *warp) {
+  const PtxMachine *m = by->m;
+  const int own = t->thread / PTX_LANES, first = own - own % m->block_warps % GROUP_WARPS;
+  bool over = false;
+  for (int i = 0; i < GROUP_WARPS && first + i < m->n_warps; i++) {
+    const int w = i == 0 ? own : first + (own - first + i) % GROUP_WARPS;
+    const PtxGroups *groups = m->warps[w].groups;
+    if (!order_group_is_over(&groups->products, t->group)) continue;
+    uint32_t when = t->clock;
+    order_group_when(&groups->products, &groups->multiplied, t->group, &when);
+    const bool known = w == by->w->index || order_is_over(m->order, by->w->clock, w, when);
+    if (over && !known) continue;
+    *clock = when;
+    *warp = w;
+    over = true;
+    if (known) return true;
+  }
+  return over;
+}
+
+// Whether it may still go on; else when it was over, in the clock of a warp.
+static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock, int *warp) {
   *clock = t->clock;
+  *warp = t->thread / PTX_LANES;
   if (t->kind == PTX_LANDS)
     return !order_is_over(by->m->order, by->w->clock, (int)t->group, t->epoch);
   if (t->kind == PTX_ASKS)
     return !order_is_over(by->m->order, by->w->clock, ptx_share_of(by->m, t->thread / PTX_LANES),
                           t->group);
+  if (t->kind == PTX_MULTIPLIES) return !product_is_over(by, t, clock, warp);
   const OrderGroupTicks *ticks;
   const OrderGroups *groups = groups_of(by->m, t, &ticks);
   if (!groups) return false;
@@ -101,14 +125,13 @@ static bool on_its_way(const Toucher *by, const PtxTouch *t, uint32_t *clock) {
   return false;
 }
 
-static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock) {
+static bool is_ordered(const Toucher *by, const PtxTouch *t, uint32_t clock, int warp) {
   if (t->thread == by->thread || t->kind == PTX_LANDS || t->kind == PTX_ASKS) return true;
-  const int other = t->thread / PTX_LANES;
-  if (other == by->w->index && t->kind == PTX_MULTIPLIES) return true;
+  if (warp == by->w->index && t->kind == PTX_MULTIPLIES) return true;
   // In machine code lanes that are together stay so: what made them meet is gone from it.
-  if (other == by->w->index && by->m->module->machine) return true;
-  if (other == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
-  return order_is_over(by->m->order, by->w->clock, other, clock);
+  if (warp == by->w->index && by->m->module->machine) return true;
+  if (warp == by->w->index) return by->w->lane_epoch[t->thread % PTX_LANES] > t->epoch;
+  return order_is_over(by->m->order, by->w->clock, warp, clock);
 }
 
 // Whether it goes through the async proxy. What st.async brings does not.
@@ -136,8 +159,9 @@ void ptx_fence_async(PtxMachine *m, PtxWarp *w, uint32_t lanes) {
   FOR_LANES(lanes) w->fenced_alone[l] = now;
 }
 
-static bool is_write(const PtxTouch *t) {
-  return t->kind == PTX_WRITES || t->kind == PTX_ATOMIC || t->kind == PTX_COPIES;
+static bool is_by_threads(const PtxTouch *t) {
+  return t->kind == PTX_WRITES || t->kind == PTX_READS || t->kind == PTX_ATOMIC ||
+         t->kind == PTX_ATOMIC_READS || t->kind == PTX_COPIES;
 }
 
 static bool is_atomic(const PtxTouch *t) {
@@ -156,16 +180,17 @@ static bool are_atomic(const PtxMachine *m, const PtxTouch *a, const PtxTouch *b
 static bool check(const Toucher *by, const PtxTouch *earlier, bool same_value) {
   if (earlier->clock == 0 || are_atomic(by->m, by->now, earlier)) return true;
   uint32_t clock;
-  if (on_its_way(by, earlier, &clock)) {
+  int warp;
+  if (on_its_way(by, earlier, &clock, &warp)) {
     tell(by, PTX_FINDING_MISSING_WAIT, earlier);
     return false;
   }
   if (same_value) return true;
-  if (!is_ordered(by, earlier, clock)) {
+  if (!is_ordered(by, earlier, clock, warp)) {
     tell(by, PTX_FINDING_RACE, earlier);
     return false;
   }
-  if (!by->async || !is_write(earlier) || is_fenced(by, earlier, clock)) return true;
+  if (!by->async || !is_by_threads(earlier) || is_fenced(by, earlier, clock)) return true;
   tell(by, PTX_FINDING_MISSING_FENCE, earlier);
   return false;
 }

@@ -131,6 +131,7 @@ void run_cluster_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t ma
   w->cluster_arrived |= mask & ~twice;
   m->cluster_barrier.arrived += __builtin_popcount(mask & ~twice);
   m->events++;
+  ptx_orders_cluster_arrive(m, w, mask & ~twice, ptx_has(i, PTX_MOD_relaxed));
   if (ptx_has(i, PTX_MOD_relaxed))
     order_join(m->order, m->cluster_barrier.clock, w->fenced);
   else
@@ -142,7 +143,7 @@ void run_cluster_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask
   if (!ptx_come_together(m, w, i, mask)) return;
   const uint32_t early = mask & ~(w->cluster_arrived | w->cluster_passed);
   tell_order(m, w, early, "it waits where it has not arrived");
-  ptx_orders_meet_cluster(m, w, mask);
+  ptx_orders_cluster_wait(m, w, mask);
   if (!(mask & w->cluster_arrived)) {
     pass(m, w, mask & ~early);
     return;

@@ -5,6 +5,7 @@
 // data; what comes out of global memory is data by definition.
 #include "ptx/module/float_format.h"
 #include "ptx/run/run_access.h"
+#include "ptx/run/run_orders.h"
 
 void ptx_access_begin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, int bytes,
                       bool is_store, const PtxGroup *address, PtxAccess *out) {
@@ -167,6 +168,7 @@ void run_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   if (is_watched(i->space)) ptx_access_end(m, &access);
   if (is_watched(access.space) && (kind == PTX_ATOMIC_READS || ptx_has(i, PTX_MOD_volatile)))
     note_question(m, w, ptx_lanes(m, w, to, 0)[__builtin_ctz(mask)]);
+  if (access.space == PTX_SPACE_GLOBAL && !access.is_store) ptx_orders_reads_global(m, w);
 }
 
 static uint32_t data_of(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g) {

@@ -7,12 +7,21 @@
 //                                                           of its own that lands
 #include "ptx/run/run_orders.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/whole.h"
 #include "order/order_groups.h"
 
-enum { EVENTS_MAX = 20000, TOUCHES_MAX = 1 << 20, LOOK_BACK = 16, REGIONS_MAX = 512 };
+enum {
+  EVENTS_MAX = 20000,
+  PTX_LEFT_OUT = 8,
+  PTX_GROUP_WARPS = 4,
+  ASKED_BARS = 8,
+  TOUCHES_MAX = 1 << 20,
+  LOOK_BACK = 16,
+  REGIONS_MAX = 512
+};
 
 // Bytes that a warp's event reached; of the background with their end.
 typedef struct Touch {
@@ -30,8 +39,10 @@ typedef struct WarpEvents {
   bool waits;
   int64_t offset;
   uint32_t bit;
+  int cluster_arrivals, cluster_waits;
+  int n_over, over_capacity, *over;  // by group of products: the event that says they are over
   int pc, work;
-  bool background, ended;
+  bool background, ended, grid_is_over;
   int64_t lands_lo, lands_hi;
   OrderGroups groups[PTX_ORDERS_FAMILIES];
 } WarpEvents;
@@ -46,21 +57,24 @@ struct PtxOrders {
   Touch *touch;
   int n_meets;
   int meet[PTX_BARRIERS * 64][3];  // rank, number, threads
-  bool full;
+  int cluster_bar;  // barrier.cluster, as an mbarrier that is there from the start; -1: none yet
+  bool full, waits_for_grid;
   int n_left_out;
-  const char *left_out[4];
+  const char *left_out[PTX_LEFT_OUT];
 };
 
 static void leave_out(PtxOrders *o, const char *what) {
   for (int i = 0; i < o->n_left_out; i++)
     if (strcmp(o->left_out[i], what) == 0) return;
-  if (o->n_left_out < 4) o->left_out[o->n_left_out++] = what;
+  if (o->n_left_out < PTX_LEFT_OUT) o->left_out[o->n_left_out++] = what;
 }
 
 PtxOrders *ptx_orders_new(Arena *arena, const PtxMachine *m) {
   PtxOrders *o = ARENA_NEW(arena, PtxOrders);
-  *o = (PtxOrders){.arena = arena, .s = search_new(arena)};
-  o->s->threads_apart = true;
+  *o = (PtxOrders){.arena = arena, .s = search_new(arena), .cluster_bar = -1};
+  o->s->threads_apart = o->s->scopes = true;
+  for (int i = 0; i < m->module->n_code; i++)
+    o->waits_for_grid = o->waits_for_grid || ptx_waits_for_grid(&m->module->code[i]);
   o->warp = ARENA_ARRAY(arena, WarpEvents, m->n_warps);
   for (int i = 0; i < m->n_warps; i++) {
     const int rank = i / m->block_warps, warp = i % m->block_warps;
@@ -102,6 +116,10 @@ static int work(PtxMachine *m, PtxWarp *w, bool background) {
   return e->work;
 }
 
+static int first_of_four(const PtxMachine *m, int warp) {
+  return warp - warp % m->block_warps % PTX_GROUP_WARPS;
+}
+
 static int bar_of(PtxMachine *m, int64_t offset) {
   PtxOrders *o = m->orders;
   for (int i = 0; i < o->n_bars; i++)
@@ -126,6 +144,11 @@ void ptx_orders_init(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t arrivals
       (SearchEvent){.kind = SEARCH_INIT, .object = bar_of(m, offset), .n = arrivals, .bit = 1});
 }
 
+// Without a scope an arrival is one of its block (PTX ISA, mbarrier.arrive: ".scope").
+static bool tells_block_alone(const PtxInst *i) {
+  return !ptx_has(i, PTX_MOD_cluster) && !ptx_has(i, PTX_MOD_gpu) && !ptx_has(i, PTX_MOD_sys);
+}
+
 // Lanes that arrive by one instruction are one event.
 void ptx_orders_arrive(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t n, int64_t bytes) {
   if (!m->orders) return;
@@ -139,7 +162,12 @@ void ptx_orders_arrive(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t n, int
     last->bytes += bytes;
     return;
   }
-  add(m, w, (SearchEvent){.kind = SEARCH_ARRIVE, .object = bar, .n = n, .bytes = bytes});
+  add(m, w,
+      (SearchEvent){.kind = SEARCH_ARRIVE,
+                    .object = bar,
+                    .n = n,
+                    .bytes = bytes,
+                    .bit = tells_block_alone(&m->module->code[w->pc])});
   m->orders->warp[w->index].pc = w->pc;
 }
 
@@ -194,14 +222,74 @@ void ptx_orders_meet(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int count
   add(m, w,
       (SearchEvent){.kind = waits ? SEARCH_MEET : SEARCH_PASS,
                     .object = meet_of(m, w->block->rank, id, count),
-                    .n = warps});
+                    .n = warps,
+                    .bit = count ? SEARCH_MEET_ALL : SEARCH_MEET_BLOCK});
 }
 
-void ptx_orders_meet_cluster(PtxMachine *m, PtxWarp *w, uint32_t mask) {
-  if (!m->orders || comes_late(w, mask)) return;
+static int cluster_bar_of(PtxMachine *m) {
+  PtxOrders *o = m->orders;
+  if (o->cluster_bar >= 0) return o->cluster_bar;
+  // A bar of its own among those that go by their offset.
+  const int bar = bar_of(m, -1);
+  o->s->bar[bar] = (SearchBar){.name = "the cluster's barrier", .given = m->n_warps};
+  return o->cluster_bar = bar;
+}
+
+void ptx_orders_cluster_arrive(PtxMachine *m, PtxWarp *w, uint32_t mask, bool relaxed) {
+  if (!m->orders || !mask || comes_late(w, mask)) return;
+  m->orders->warp[w->index].cluster_arrivals++;
   add(m, w,
       (SearchEvent){
-          .kind = SEARCH_MEET, .object = meet_of(m, 0, -1, 0), .n = m->n_warps, .bit = 1});
+          .kind = SEARCH_ARRIVE, .object = cluster_bar_of(m), .n = 1, .bit = (uint32_t)relaxed});
+}
+
+void ptx_orders_cluster_wait(PtxMachine *m, PtxWarp *w, uint32_t mask) {
+  if (!m->orders || comes_late(w, mask)) return;
+  const uint32_t bit = (uint32_t)m->orders->warp[w->index].cluster_waits++ & 1;
+  add(m, w, (SearchEvent){.kind = SEARCH_WAIT, .object = cluster_bar_of(m), .bit = bit});
+}
+
+// Who has ended counts as arrived. Where some ended without all barriers of the others, they meet
+// at their waits: then what stands between an arrival and its wait is followed by nobody.
+static void meet_where_some_end(PtxOrders *o, const PtxMachine *m) {
+  bool same = true, between = false;
+  for (int i = 1; i < m->n_warps; i++)
+    same = same && o->warp[i].cluster_arrivals == o->warp[0].cluster_arrivals;
+  if (same || o->cluster_bar < 0) return;
+  const int meet = search_barrier(o->s, "the cluster's barrier", 0);
+  for (int p = 0; p < o->s->n_processes; p++)
+    for (int i = 0; i < o->s->process[p].n_events; i++) {
+      SearchEvent *e = &o->s->process[p].event[i];
+      if (e->object != o->cluster_bar || (e->kind != SEARCH_ARRIVE && e->kind != SEARCH_WAIT))
+        continue;
+      between = between || (e->kind == SEARCH_WAIT && i > 0 && e[-1].kind != SEARCH_WORK);
+      *e = e->kind == SEARCH_ARRIVE ? (SearchEvent){.kind = SEARCH_WORK, .tag = e->tag}
+                                    : (SearchEvent){.kind = SEARCH_MEET,
+                                                    .object = meet,
+                                                    .n = m->n_warps,
+                                                    .bit = SEARCH_MEET_CLUSTER,
+                                                    .tag = e->tag};
+    }
+  if (between)
+    leave_out(o, "what others do between an arrival at the cluster's barrier and its wait");
+}
+
+bool ptx_waits_for_grid(const PtxInst *i) {
+  return strcmp(i->row->name, "griddepcontrol") == 0 && ptx_has(i, PTX_MOD_wait);
+}
+
+void ptx_orders_grid(PtxMachine *m, PtxWarp *w) {
+  if (!m->orders) return;
+  m->orders->warp[w->index].grid_is_over = true;
+  add(m, w, (SearchEvent){.kind = SEARCH_WORK});
+}
+
+void ptx_orders_reads_global(PtxMachine *m, const PtxWarp *w) {
+  PtxOrders *o = m->orders;
+  if (!o || !o->waits_for_grid || o->warp[w->index].grid_is_over) return;
+  leave_out(o,
+            "what the grid before this one still writes: global memory is read in front of "
+            "griddepcontrol.wait");
 }
 
 void ptx_orders_fence(PtxMachine *m, PtxWarp *w) {
@@ -250,8 +338,15 @@ static bool is_background(PtxTouchKind kind) {
   return kind == PTX_MULTIPLIES || kind == PTX_ASKS || kind == PTX_SENDS || kind == PTX_FORWARDS;
 }
 
+// What is done to an mbarrier is an event of its own.
+static bool is_mbarrier(const PtxOrders *o, int64_t at, int64_t bytes) {
+  for (int i = 0; bytes == 8 && i < o->n_bars; i++)
+    if (o->bar[i] == at) return true;
+  return false;
+}
+
 void ptx_orders_touch(PtxMachine *m, PtxWarp *w, int64_t at, int64_t bytes, PtxTouchKind kind) {
-  if (!m->orders || m->orders->full) return;
+  if (!m->orders || m->orders->full || is_mbarrier(m->orders, at, bytes)) return;
   WarpEvents *e = &m->orders->warp[w->index];
   const bool background = is_background(kind);
   const int begin = work(m, w, background);
@@ -281,6 +376,7 @@ void ptx_orders_bytes(PtxMachine *m, PtxWarp *w, int64_t offset, int64_t bytes) 
   if (!m->orders || m->orders->full) return;
   PtxOrders *o = m->orders;
   WarpEvents *e = &o->warp[w->index];
+  ptx_orders_reads_global(m, w);
   const int at = work(m, w, true), rank = (int)(offset / m->smem_stride);
   const int box = search_agent(
       o->s, arena_printf(o->arena, "a copy by %s", o->s->process[e->process].name), rank);
@@ -335,24 +431,105 @@ void ptx_orders_commit(PtxMachine *m, PtxWarp *w, int64_t offset) {
   end_touches(o, e->process, 1u << PTX_ASKS, NULL, e->share, done);
 }
 
+// The four warps of a group ask for products together, and none has waited for them before all have
+// asked: that stands at one of a few mbarriers, by the number of the products' group.
+static int asked_bar(PtxMachine *m, const PtxWarp *w, uint32_t group) {
+  const int first = first_of_four(m, w->index), slot = (int)(group % ASKED_BARS);
+  const int64_t offset = -2 - ((int64_t)first * ASKED_BARS + slot);
+  const int n = m->orders->n_bars, bar = bar_of(m, offset);
+  if (m->orders->n_bars > n)
+    m->orders->s->bar[bar] = (SearchBar){
+        .name = arena_printf(m->orders->arena, "the products of warps %d … %d",
+                             first % m->block_warps, first % m->block_warps + PTX_GROUP_WARPS - 1),
+        .rank = w->block->rank,
+        .given = PTX_GROUP_WARPS};
+  return bar;
+}
+
 void ptx_orders_close(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family) {
-  if (m->orders) m->orders->warp[w->index].groups[family].closed++;
+  if (!m->orders) return;
+  const uint32_t group = m->orders->warp[w->index].groups[family].closed++;
+  if (family == PTX_ORDERS_PRODUCTS)
+    add(m, w,
+        (SearchEvent){.kind = SEARCH_ARRIVE, .object = asked_bar(m, w, group), .n = 1, .bit = 1});
+}
+
+// The event at which the products up to a group are over for a warp.
+static void products_are_over(PtxOrders *o, WarpEvents *e, int last, int at) {
+  if (last >= e->over_capacity) {
+    e->over_capacity = 2 * last + 64;
+    int *more = ARENA_ARRAY(o->arena, int, e->over_capacity);
+    if (e->n_over) memcpy(more, e->over, sizeof *more * (size_t)e->n_over);
+    e->over = more;
+  }
+  while (e->n_over <= last) e->over[e->n_over++] = at;
 }
 
 void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32_t left) {
   static const unsigned kinds[] = {1u << PTX_SENDS | 1u << PTX_FORWARDS, 1u << PTX_MULTIPLIES};
   if (!m->orders) return;
   WarpEvents *e = &m->orders->warp[w->index];
+  const uint32_t closed = e->groups[family].closed;
+  if (family == PTX_ORDERS_PRODUCTS && closed > left) {
+    const uint32_t last = closed - left - 1;
+    add(m, w,
+        (SearchEvent){
+            .kind = SEARCH_WAIT, .object = asked_bar(m, w, last), .bit = last / ASKED_BARS & 1});
+  }
   const int at = add(m, w, (SearchEvent){.kind = SEARCH_WORK});
   order_groups_wait(&e->groups[family], left);
   end_touches(m->orders, e->process, kinds[family], &e->groups[family], e->process, at);
+  if (family == PTX_ORDERS_PRODUCTS && closed > left)
+    products_are_over(m->orders, e, (int)(closed - left) - 1, at);
 }
 
 // ---- the whole ----------------------------------------------------------------------------------
 
+static int by_event(const void *a, const void *b) {
+  const Touch *x = a, *y = b;
+  const int key[][2] = {{x->process, y->process},      {x->begin, y->begin}, {x->kind, y->kind},
+                        {x->write, y->write},          {x->ends, y->ends},   {x->end, y->end},
+                        {(int)x->group, (int)y->group}};
+  for (int i = 0; i < (int)(sizeof key / sizeof *key); i++)
+    if (key[i][0] != key[i][1]) return key[i][0] < key[i][1] ? -1 : 1;
+  return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+// What one event does side by side is one: the rows of a tile, step by step along its columns.
+static void join_touches(PtxOrders *o) {
+  int n = 0;
+  if (o->n_touches) qsort(o->touch, (size_t)o->n_touches, sizeof *o->touch, by_event);
+  for (int i = 0; i < o->n_touches; i++) {
+    Touch *t = &o->touch[i], *last = n ? &o->touch[n - 1] : NULL;
+    const int64_t lo = t->lo;
+    if (last) t->lo = last->lo;  // the same but for its bytes
+    const bool joins = last && by_event(last, t) == 0 && lo <= last->hi;
+    t->lo = lo;
+    if (joins)
+      last->hi = max64(last->hi, t->hi);
+    else
+      o->touch[n++] = *t;
+  }
+  o->n_touches = n;
+}
+
+// Products are a group of the four warps that asked for them together: when one of those has
+// waited, all of it is over (PTX ISA, wgmma.commit_group: "a new wgmma-group per warpgroup").
+static void add_other_ends(const PtxOrders *o, const PtxMachine *m, const Touch *t,
+                           SearchAccess *access) {
+  const int first = first_of_four(m, t->process);
+  for (int w = first; w < first + PTX_GROUP_WARPS && w < m->n_warps; w++) {
+    const WarpEvents *e = &o->warp[w];
+    if (e->process == t->process || (int)t->group >= e->n_over || access->n_also == SEARCH_ALSO)
+      continue;
+    access->also[access->n_also++] = (struct SearchEnd){e->process, e->over[t->group]};
+  }
+}
+
 // Places are the bytes of each copy, and what the tensor core reads at once.
 static void add_accesses(PtxOrders *o, const PtxMachine *m) {
   int n = 0;
+  join_touches(o);
   SearchPlace *region = ARENA_ARRAY(o->arena, SearchPlace, REGIONS_MAX);
   for (int i = 0; i < o->n_touches && n < REGIONS_MAX; i++) {
     const Touch *t = &o->touch[i];
@@ -364,6 +541,7 @@ static void add_accesses(PtxOrders *o, const PtxMachine *m) {
     const int64_t base = p.rank * m->smem_stride;
     p.name = arena_printf(o->arena, "shared + %lld … %lld", (long long)(t->lo - base),
                           (long long)(t->hi - 1 - base));
+    if (m->n_blocks > 1) p.name = arena_printf(o->arena, "%s of rank %d", p.name, p.rank);
     region[n++] = p;
   }
   if (n == REGIONS_MAX) leave_out(o, "copies to more places than are followed");
@@ -374,14 +552,16 @@ static void add_accesses(PtxOrders *o, const PtxMachine *m) {
       if (t->async ? region[k].lo[0] != t->lo || region[k].hi[0] != t->hi
                    : region[k].lo[0] >= t->hi || t->lo >= region[k].hi[0])
         continue;
-      search_access(o->s, (SearchAccess){.place = k,
-                                         .write = t->write,
-                                         .async = t->async,
-                                         .process = t->process,
-                                         .begin = t->begin,
-                                         .ends = t->ends,
-                                         .end = t->end,
-                                         .queue = t->kind == PTX_ASKS ? 1 + t->process : 0});
+      SearchAccess access = {.place = k,
+                             .write = t->write,
+                             .async = t->async,
+                             .process = t->process,
+                             .begin = t->begin,
+                             .ends = t->ends,
+                             .end = t->end,
+                             .queue = t->kind == PTX_ASKS ? 1 + t->process : 0};
+      if (t->kind == PTX_MULTIPLIES) add_other_ends(o, m, t, &access);
+      search_access(o->s, access);
       if (t->async) break;
     }
   }
@@ -390,6 +570,7 @@ static void add_accesses(PtxOrders *o, const PtxMachine *m) {
 Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
                            const char *const **left_out) {
   PtxOrders *o = m->orders;
+  o->s->cut = outcome == PTX_STOPPED || outcome == PTX_BUDGET || o->full;
   for (int i = 0; i < m->n_warps; i++) {
     WarpEvents *e = &o->warp[i];
     if (outcome == PTX_DEADLOCK && e->waits && !e->ended)
@@ -400,6 +581,7 @@ Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
   if (outcome == PTX_STOPPED || outcome == PTX_BUDGET)
     leave_out(o, "what would have come behind the end of this run, which was stopped");
   if (o->full) leave_out(o, "events beyond the first ones, of which there are too many");
+  meet_where_some_end(o, m);
   add_accesses(o, m);
   *n_left_out = o->n_left_out;
   *left_out = o->left_out;

@@ -29,7 +29,14 @@ void ptx_orders_commit(PtxMachine *m, PtxWarp *w, int64_t offset);  // tcgen05.c
 // A warp waits, `over`: no longer.
 void ptx_orders_wait(PtxMachine *m, PtxWarp *w, int64_t offset, uint32_t bit, bool over);
 void ptx_orders_meet(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int count, bool waits);
-void ptx_orders_meet_cluster(PtxMachine *m, PtxWarp *w, uint32_t mask);
+// barrier.cluster: the two halves.
+void ptx_orders_cluster_arrive(PtxMachine *m, PtxWarp *w, uint32_t mask, bool relaxed);
+void ptx_orders_cluster_wait(PtxMachine *m, PtxWarp *w, uint32_t mask);
+// griddepcontrol.wait: the grid before this one is over for the warp. What it reads of global
+// memory in front of that, that grid may still write: it is named as left out.
+bool ptx_waits_for_grid(const PtxInst *i);
+void ptx_orders_grid(PtxMachine *m, PtxWarp *w);
+void ptx_orders_reads_global(PtxMachine *m, const PtxWarp *w);
 void ptx_orders_fence(PtxMachine *m, PtxWarp *w);
 void ptx_orders_close(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family);
 void ptx_orders_groups(PtxMachine *m, PtxWarp *w, PtxOrdersFamily family, uint32_t left);

@@ -215,7 +215,8 @@ void ptx_recheck(PtxMachine *m, PtxWarp *w) {
 }
 
 void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
-  (void)m, (void)w, (void)i, (void)mask;
+  (void)mask;
+  if (ptx_waits_for_grid(i)) ptx_orders_grid(m, w);
 }
 // What a thread did before its fence, its relaxed arrivals tell of.
 void run_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

@@ -1,6 +1,7 @@
 // A ring of two slots filled by bulk copies, read by four warps; -D puts a fault in. ring_NAME.ptx is
 // nvcc -ptx -O3 -arch=sm_90a of it: sound; more with -DEMPTYN=5; early with -DEARLY; silent with
-// -DSILENT; bytes with -DEXTRA=16.
+// -DSILENT; bytes with -DEXTRA=16; unfenced with -DUNFENCED;
+// grid and grid_late with -DGRID=1 and =2: griddepcontrol.wait in front of the first copy, and behind.
 #include <cstdint>
 #define SMEM(p) ((unsigned)__cvta_generic_to_shared(p))
 #ifndef EXTRA
@@ -20,11 +21,16 @@ extern "C" __global__ void ring(const float*in,float*out,int turns){
   const int warp=threadIdx.x/32;
   if(threadIdx.x==0){for(int i=0;i<S;i++){init(&full[i],1);init(&empty[i],EMPTYN);} asm volatile("fence.mbarrier_init.release.cluster;");}
   __syncthreads();
+#if GRID==1
+  asm volatile("griddepcontrol.wait;"::: "memory");
+#endif
   if(warp==4){ if(threadIdx.x%32==0) for(int t=0;t<turns;t++){
 #ifndef NOEMPTY
       wait(&empty[t%S],(t/S+1)&1);
 #endif
+#ifndef UNFENCED
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
       expect(&full[t%S],N*4+EXTRA); bulk(slot[t%S],in+t*N,N*4,&full[t%S]); } }
   else { float sum=0; for(int t=0;t<turns;t++){ wait(&full[t%S],
 #ifdef PHASE0
@@ -44,5 +50,9 @@ extern "C" __global__ void ring(const float*in,float*out,int turns){
 #endif
       if(threadIdx.x%32==0) arrive(&empty[t%S]);
 #endif
-    } out[threadIdx.x]=sum; }
+    }
+#if GRID==2
+    asm volatile("griddepcontrol.wait;"::: "memory");
+#endif
+    out[threadIdx.x]=sum; }
 }

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/whole.h"
 #include "model/ir/buffer.h"
 #include "model/ir/cluster_walk.h"
@@ -88,19 +89,24 @@ static int work(Maker *m, const ClusterVisit *v, bool background) {
   return w->work;
 }
 
-static bool same_access(const SearchAccess *a, const SearchAccess *b) {
-  return a->place == b->place && a->write == b->write && a->async == b->async &&
-         a->process == b->process && a->begin == b->begin && a->queue == b->queue &&
-         a->tag == b->tag;
+static bool same_place(const SearchPlace *a, const SearchPlace *b) {
+  return a->rank == b->rank && a->memory == b->memory && memcmp(a->lo, b->lo, sizeof a->lo) == 0 &&
+         memcmp(a->hi, b->hi, sizeof a->hi) == 0;
 }
 
-// Adds an access unless the same event has it; -1: it has.
-static int add_access(Maker *m, SearchAccess access) {
+static bool same_access(const SearchAccess *a, const SearchAccess *b) {
+  return a->write == b->write && a->async == b->async && a->process == b->process &&
+         a->begin == b->begin && a->queue == b->queue && a->tag == b->tag;
+}
+
+// Adds an access to a place unless the same event has it; -1: it has.
+static int add_access(Maker *m, SearchAccess access, const SearchPlace *place) {
   for (int i = m->s->n_accesses - 1; i >= 0; i--) {
     const SearchAccess *other = &m->s->access[i];
     if (other->process != access.process || other->begin < access.begin) break;
-    if (same_access(other, &access)) return -1;
+    if (same_access(other, &access) && same_place(&m->s->place[other->place], place)) return -1;
   }
+  access.place = search_part(m->s, *place);
   return search_access(m->s, access);
 }
 
@@ -150,22 +156,35 @@ static const char *place_name(Maker *m, const Buffer *buffer, const SearchPlace 
   return buffer->name;
 }
 
-static int place_of(Maker *m, const Buffer *buffer, SearchPlace p) {
-  for (int i = 0; i < m->s->n_places; i++) {
-    const SearchPlace *other = &m->s->place[i];
-    if (other->rank == p.rank && other->memory == p.memory &&
-        memcmp(other->lo, p.lo, sizeof p.lo) == 0 && memcmp(other->hi, p.hi, sizeof p.hi) == 0)
-      return i;
+// Places are one where they are the same, so that the search compares few.
+static void unify_places(Maker *m) {
+  Search *s = m->s;
+  uint32_t mask = 1024;
+  while (mask < 2 * (uint32_t)s->n_places) mask *= 2;
+  int *table = ARENA_ARRAY(m->arena, int, mask), n = 0;  // place + 1 by hash
+  int *now = ARENA_ARRAY(m->arena, int, s->n_places + 1);
+  for (int i = 0; i < s->n_places; i++) {
+    const SearchPlace *p = &s->place[i];
+    uint64_t hash = hash_bytes(HASH_START, &p->rank, sizeof p->rank);
+    hash = hash_bytes(hash_bytes(hash, &p->memory, sizeof p->memory), p->lo, sizeof p->lo);
+    uint32_t h = (uint32_t)(hash_bytes(hash, p->hi, sizeof p->hi) >> 32) & (mask - 1);
+    while (table[h] && !same_place(&s->place[table[h] - 1], p)) h = (h + 1) & (mask - 1);
+    if (!table[h]) {
+      s->place[n] = *p;
+      table[h] = ++n;
+    }
+    now[i] = table[h] - 1;
   }
-  if (buffer) p.name = place_name(m, buffer, &p);
-  return search_part(m->s, p);
+  for (int i = 0; i < s->n_accesses; i++) s->access[i].place = now[s->access[i].place];
+  s->n_places = n;
 }
 
 // In tensor memory lanes and columns count, whosever they are; `columns` from the access's on.
-static int tensor_place(Maker *m, const ClusterVisit *v, const Access *access, int rank,
-                        int64_t columns, bool all_lanes) {
+static SearchPlace tensor_place(const ClusterVisit *v, const Access *access, int rank,
+                                int64_t columns, bool all_lanes) {
   const Buffer *buffer = access->buffer;
-  SearchPlace p = {.rank = rank, .memory = TENSOR_MEMORY, .hi = {TENSOR_LANES, 0, 1, 1}};
+  SearchPlace p = {
+      .name = buffer->name, .rank = rank, .memory = TENSOR_MEMORY, .hi = {TENSOR_LANES, 0, 1, 1}};
   int64_t lo, hi;
   range_of(v, access->idx[1], &lo, &hi);
   p.lo[1] = buffer->column + lo;
@@ -175,7 +194,7 @@ static int tensor_place(Maker *m, const ClusterVisit *v, const Access *access, i
     p.lo[0] = lo;
     p.hi[0] = hi + 1;
   }
-  return place_of(m, buffer, p);
+  return p;
 }
 
 // One dimension of a slab: the rows of a box, the 16 bytes of a row that a lane addresses.
@@ -189,8 +208,8 @@ static int64_t extent_along(const Op *op, const Buffer *buffer, OpUnit unit, int
 // The first dimension of a place is the slot: 0 where there is none.
 // In shared memory: what lanes address, or a box covers; of a tile that a descriptor finds, the
 // slot.
-static int shared_place(Maker *m, const ClusterVisit *v, const Access *access, OpUnit unit,
-                        int rank) {
+static SearchPlace shared_place(Maker *m, const ClusterVisit *v, const Access *access, OpUnit unit,
+                                int rank) {
   const Buffer *buffer = access->buffer;
   const bool exact = unit == UNIT_ELEMENT || unit == UNIT_ROW || unit == UNIT_BOX;
   SearchPlace p = {.rank = rank, .memory = buffer->id};
@@ -202,34 +221,34 @@ static int shared_place(Maker *m, const ClusterVisit *v, const Access *access, O
     range_of(v, access->idx[d], &p.lo[from + d], &p.hi[from + d]);
     p.hi[from + d] += exact ? extent_along(&v->stmt->op, buffer, unit, d) : 1;
   }
-  return place_of(m, buffer, p);
+  p.name = place_name(m, buffer, &p);
+  return p;
 }
 
 // All that one event reads, or writes, of a slot step by step is one access to all of that.
-static bool widen(Maker *m, const SearchAccess *access) {
+static bool widen(Maker *m, const SearchAccess *access, const SearchPlace *more) {
   for (int i = m->s->n_accesses - 1; i >= 0; i--) {
-    SearchAccess *other = &m->s->access[i];
+    const SearchAccess *other = &m->s->access[i];
     if (other->process != access->process || other->begin < access->begin) return false;
     if (other->write != access->write || other->tag != access->tag || other->end != access->end)
       continue;
-    SearchPlace all = m->s->place[other->place];
-    const SearchPlace *more = &m->s->place[access->place];
-    if (!same_slot(&all, more)) continue;
+    SearchPlace *all = &m->s->place[other->place];
+    if (!same_slot(all, more)) continue;
     for (int d = 1; d < SEARCH_DIMS; d++) {
-      all.lo[d] = min64(all.lo[d], more->lo[d]);
-      all.hi[d] = max64(all.hi[d], more->hi[d]);
+      all->lo[d] = min64(all->lo[d], more->lo[d]);
+      all->hi[d] = max64(all->hi[d], more->hi[d]);
     }
-    other->place = place_of(m, NULL, all);
     return true;
   }
   return false;
 }
 
-static int register_place(Maker *m, const ClusterVisit *v, const Access *access) {
+static SearchPlace register_place(Maker *m, const ClusterVisit *v, const Access *access) {
   const WarpState *w = state_of(m, v);
-  SearchPlace p = {.rank = v->rank, .hi = {1, 1, 1, 1}};
-  p.memory = REGISTERS + w->process * BUFFERS_MAX + access->buffer->id;
-  return place_of(m, access->buffer, p);
+  return (SearchPlace){.name = access->buffer->name,
+                       .rank = v->rank,
+                       .memory = REGISTERS + w->process * BUFFERS_MAX + access->buffer->id,
+                       .hi = {1, 1, 1, 1}};
 }
 
 // ---- accesses -----------------------------------------------------------------------------------
@@ -267,16 +286,17 @@ static void touch(Maker *m, const ClusterVisit *v, const Access *access, OpUnit 
                     .begin = at,
                     .ends = w->process,
                     .end = background ? -1 : at + 1};
-  a.place = space == SPACE_REGISTER ? register_place(m, v, access)
-            : space == SPACE_TENSOR ? tensor_place(m, v, access, rank, columns_of(op, access, unit),
-                                                   unit != UNIT_ELEMENT)
-                                    : shared_place(m, v, access, unit, rank);
+  const SearchPlace place =
+      space == SPACE_REGISTER ? register_place(m, v, access)
+      : space == SPACE_TENSOR
+          ? tensor_place(v, access, rank, columns_of(op, access, unit), unit != UNIT_ELEMENT)
+          : shared_place(m, v, access, unit, rank);
   a.async = space == SPACE_SHARED && facts->proxy == PROXY_ASYNC;
   if (op_multiplies(op->kind) || facts->completes == COMPLETES_BY_COMMIT) a.queue = 1 + w->process;
   a.tag = v->stmt->id;
   a.apart = facts->action == ACTION_MOVE && facts->completes == COMPLETES_BY_COMMIT;
-  if (!background && space == SPACE_SHARED && widen(m, &a)) return;
-  const int access_id = add_access(m, a);
+  if (!background && space == SPACE_SHARED && widen(m, &a, &place)) return;
+  const int access_id = add_access(m, a, &place);
   if (background) pend(w, access_id, facts->family, space == SPACE_REGISTER && write);
 }
 
@@ -328,7 +348,8 @@ static void add_boxes(Maker *m, const ClusterVisit *v) {
   const int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type) * v->n_lanes;
   for (int rank = 0; rank < m->launch.cluster; rank++) {
     if (!(ranks_of(m, v, op) >> rank & 1)) continue;
-    const int at = work(m, v, true), place = shared_place(m, v, &op->dst, UNIT_BOX, rank);
+    const int at = work(m, v, true),
+              place = search_part(m->s, shared_place(m, v, &op->dst, UNIT_BOX, rank));
     const int box =
         search_agent(m->s, arena_printf(m->arena, "the box for %s", m->s->place[place].name), rank);
     const SearchEvent land = {
@@ -574,5 +595,6 @@ EveryOrder every_order_program(Arena *arena, const Program *program, int64_t gri
   cluster_walk(arena, program, &visitor, m);
   for (int i = 0; i < m->n_warps * (int)m->launch.cluster; i++)
     search_add(out.search, m->warp[i].process, (SearchEvent){.kind = SEARCH_EXIT});
+  unify_places(m);
   return out;
 }

@@ -12,6 +12,7 @@
 #include "model/readings/time/timeline.h"
 #include "tui/canvas/canvas.h"
 #include "tui/session/session.h"
+#include "tui/views/program/pipeline_orders.h"
 #include "tui/views/program/pipeline_trial.h"
 
 // A row of the picture.
@@ -80,6 +81,9 @@ typedef struct PipelineOwn {
   double from, scale;        // clock at the left edge, clocks of a column; scale 0: not chosen yet
   bool all;                  // all of it on the screen
   bool lists;                // the checklist, not the lanes
+  PipelineOrders *orders;    // pipeline_orders.c
+  bool in_every_order;       // its answer, not the lanes
+  int step;                  // of its witness
   int line;                  // of it
   Checklist checklist;       // of what is shown, made when it is asked for
 } PipelineOwn;

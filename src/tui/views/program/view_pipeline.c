@@ -89,13 +89,23 @@ static void make(Session *session, PipelineOwn *own) {
 }
 
 static ViewWait pipeline_waits(const Session *session) {
-  return trial_is_under_way(own_of(session)->trial) ? VIEW_EXPECTS : VIEW_WAITS_NOT;
+  const PipelineOwn *own = own_of(session);
+  return trial_is_under_way(own->trial) || orders_is_under_way(own->orders) ? VIEW_EXPECTS
+                                                                            : VIEW_WAITS_NOT;
+}
+
+// The witness is shown from its end on, where it does harm.
+static bool poll_orders(PipelineOwn *own) {
+  if (!orders_poll(own->orders)) return false;
+  if (!orders_is_under_way(own->orders)) own->step = max_int(orders_count(own->orders) - 1, 0);
+  return true;
 }
 
 // A finding may be about a statement: the cursor goes there where nobody has moved it meanwhile.
 static bool pipeline_poll(Session *session) {
   PipelineOwn *own = own_of(session);
-  if (!trial_poll(own->trial) || !own->verdict.name) return false;
+  const bool orders = poll_orders(own);
+  if (!trial_poll(own->trial) || !own->verdict.name) return orders;
   own->verdict = trial_verdict(own->trial);
   if (own->lane == own->first_lane && own->at == own->first_at) go_first(own);
   return true;
@@ -159,9 +169,17 @@ typedef struct PipelineFrame {
   PipelineCard card;
 } PipelineFrame;
 
+// Of the program that is shown, broken or not.
+static void ask_orders(const Session *session) {
+  PipelineOwn *own = own_of(session);
+  orders_ask(own->orders, &session->targets, &session->now.picture->model->schedule,
+             own->broken ? (BreakageId)(own->broken - 1) : BREAK_COUNT);
+}
+
 static void pipeline_prepare(Session *session) {
   refresh(session);
   PipelineOwn *own = own_of(session);
+  if (own->in_every_order) ask_orders(session);
   if (own->lists) make_checklist(session);
   PipelineFrame *frame = ARENA_NEW(session->frame, PipelineFrame);
   frame->span = span_of(own, session->cols);
@@ -238,6 +256,10 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   unsigned signs = 0;
   PipelineSpan span = frame->span;
   span.signs = &signs;
+  if (own->in_every_order) {
+    orders_draw(canvas, in, own->orders, own->step);
+    return;
+  }
   if (own->lists) {
     checklist_draw(canvas, in, &own->checklist, own->line);
     return;
@@ -300,6 +322,12 @@ static void go_line(Session *session, int to) {
 
 static void pipeline_move(Session *session, int delta) {
   enum { TO_THE_END = 1000000 };
+  PipelineOwn *shown = own_of(session);
+  if (shown->in_every_order) {
+    shown->step =
+        (int)clamp_index(shown->step + (int64_t)delta, max_int(orders_count(shown->orders), 1));
+    return;
+  }
   if (own_of(session)->lists) {
     refresh(session);
     go_line(session, own_of(session)->line + delta);
@@ -401,9 +429,19 @@ static void show_checklist(Session *session, const char *argument) {
   own->lists = argument && *argument ? str_equal(argument, "on") : !own->lists;
 }
 
+// Pressed while the search is under way, it is given up.
+static void show_orders(Session *session, const char *argument) {
+  PipelineOwn *own = own_of(session);
+  const bool on = argument && *argument ? str_equal(argument, "on") : !own->in_every_order;
+  if (!on && orders_is_under_way(own->orders)) orders_give_up(own->orders);
+  own->in_every_order = on;
+  if (on) ask_orders(session);
+}
+
 static bool leave_list(Session *session) {
   PipelineOwn *own = own_of(session);
-  const bool open = own->lists;
+  const bool open = own->lists || own->in_every_order;
+  if (own->in_every_order) show_orders(session, "off");
   own->lists = false;
   return open;
 }
@@ -529,11 +567,13 @@ static void pipeline_open(void *state) {
   PipelineOwn *own = state;
   own->arena = arena_new("pipeline");
   own->trial = trial_new();
+  own->orders = orders_new();
 }
 
 static void pipeline_close(void *state) {
   PipelineOwn *own = state;
   trial_free(own->trial);
+  orders_free(own->orders);
   arena_free(own->arena);
 }
 
@@ -559,6 +599,10 @@ static const Action actions[] = {
     {"checklist", "i", "checklist", NULL,
      "what a kernel with roles must contain, where it stands, and what is missing; checklist off",
      show_checklist},
+    {"every-order", "o", "orders", NULL,
+     "whether it is right in every order: proved, or the shortest order that does harm, step by "
+     "step; every-order off",
+     show_orders},
     {"loops-here", "Enter", "statement", NULL, "the statement in the loops view", open_loops},
     {"source-here", "e", "source", NULL, "the statement in the source view", open_source},
 };

@@ -56,7 +56,8 @@ static const char *warps_name(Arena *arena, const Timeline *timeline, int first,
   if (n == 1)
     return arena_printf(arena, "%s%s %d", block, role ? role : "warp",
                         timeline_warp(timeline, first));
-  return arena_printf(arena, "%s%s ×%d", block, role ? role : "warps", n);
+  const int from = timeline_warp(timeline, first);
+  return arena_printf(arena, "%s%s %d-%d", block, role ? role : "warps", from, from + n - 1);
 }
 
 // ---- lanes --------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // Who waits for whom on a time line: who ends a wait does so before it ends, and a wait for ever
 // has a root.
 #include <check.h>
+#include <math.h>
 
 #include "base/str.h"
 #include "model/interp/breakage.h"
@@ -63,6 +64,31 @@ START_TEST(a_wait_for_ever_has_a_root) {
 }
 END_TEST
 
+// Both fetch alike, the even one alone multiplies, and it takes as long as with one block run for
+// both.
+START_TEST(both_ctas_of_a_pair_are_run) {
+  static const char *const pairs[] = {"pair", "consumers"};
+  const Model *model = property_rung("blackwell", pairs[_i], "");
+  const Timeline *both =
+      timeline_run(property_arena, model, NULL, &(TimelineOptions){.pair = true});
+  const Timeline *one = timeline_run(property_arena, model, NULL, &(TimelineOptions){0});
+  int copies[2] = {0}, products[2] = {0}, holds[2] = {0};
+  ck_assert_int_eq(both->n_blocks, 2);
+  ck_assert_int_eq(both->n_warps, 2 * one->n_warps);
+  ck_assert_int_eq(both->n_stuck, 0);
+  for (int i = 0; i < both->n_events; i++) {
+    const int rank = timeline_rank(both, both->event[i].warp);
+    copies[rank] += both->event[i].kind == TIMELINE_COPY;
+    products[rank] += both->event[i].kind == TIMELINE_MULTIPLY;
+  }
+  for (int i = 0; i < both->n_holds; i++) holds[both->hold[i].rank]++;
+  ck_assert(copies[0] > 0 && copies[0] == copies[1]);
+  ck_assert(products[0] > 0 && products[1] == 0);
+  ck_assert(holds[0] > 0 && holds[0] == holds[1] && holds[0] == one->n_holds);
+  ck_assert(fabs(both->all_clocks - one->all_clocks) < 0.01 * one->all_clocks);
+}
+END_TEST
+
 Suite *suite_timeline_chain(void) {
   Suite *suite = suite_create("timeline_chain");
   TCase *tests = tcase_create("timeline_chain");
@@ -70,6 +96,7 @@ Suite *suite_timeline_chain(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, whoever_ends_a_wait_does_so_before_it_ends, 0, N_RUNGS);
   tcase_add_loop_test(tests, a_wait_for_ever_has_a_root, 0, N_RUNGS);
+  tcase_add_loop_test(tests, both_ctas_of_a_pair_are_run, 0, 2);
   suite_add_tcase(suite, tests);
   return suite;
 }

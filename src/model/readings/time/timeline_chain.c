@@ -65,7 +65,7 @@ static const TimelineEvent *wait_at(const Timeline *timeline, int warp, double c
 // ---- who ends a wait ----------------------------------------------------------------------------
 
 static bool same_bar(const TimelineBar *a, const TimelineBar *b) {
-  return a->buffer && a->buffer == b->buffer && a->at == b->at;
+  return a->buffer && a->buffer == b->buffer && a->at == b->at && a->rank == b->rank;
 }
 
 // The clock at which an event counts at its mbarrier: bytes when they have landed.
@@ -80,6 +80,7 @@ static double phase_end(const Timeline *timeline, const TimelineEvent *wait) {
   for (int i = 0; i < timeline->n_phases; i++) {
     const TimelinePhase *phase = &timeline->phase[i];
     const bool its = phase->buffer == wait->bar.buffer && phase->at == wait->bar.at &&
+                     phase->rank == wait->bar.rank &&
                      (phase->phase & 1) == (uint32_t)(wait->phase & 1);
     if (its && phase->end <= wait->end + slack) end = fmax(end, phase->end);
   }
@@ -138,11 +139,19 @@ static const TimelineEvent *stuck_of(const Timeline *timeline, int warp) {
   return NULL;
 }
 
+// Whether a condition keeps the other CTA of a pair out: m_c == 0 that of rank 1.
+static bool keeps_out(const Expr *e, int rank) {
+  if (e->op == EXPR_LAND) return keeps_out(e->a, rank) || keeps_out(e->b, rank);
+  if (e->op != EXPR_EQ || e->a->op != EXPR_VAR || e->b->op != EXPR_CONST) return false;
+  return e->a->var->tier == TIER_CLUSTER && e->b->value != rank;
+}
+
 // Whether a list, of the role that a warp plays, has a statement that counts at an mbarrier.
-static bool would_arrive(const Stmt *list, const WarpRole *role, const Buffer *bar) {
+static bool would_arrive(const Stmt *list, const WarpRole *role, int rank, const Buffer *bar) {
   for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
     if (stmt->role && stmt->role != role) continue;
-    if (stmt->body && would_arrive(stmt->body, role, bar)) return true;
+    if (stmt->kind == STMT_IF && keeps_out(stmt->expr, rank)) continue;
+    if (stmt->body && would_arrive(stmt->body, role, rank, bar)) return true;
     if (stmt->kind != STMT_OP) continue;
     const Op *op = &stmt->op;
     const OpAction action = op_facts(op->kind)->action;
@@ -174,15 +183,29 @@ static bool is_in(const Timeline *timeline, const TimelineChain *chain, int warp
   return false;
 }
 
-// One that would end the wait and waits for ever itself: not in the chain yet, else one that is.
+// Whether a warp that waits for ever elsewhere would end a wait: by a statement for its mbarrier,
+// or by coming to its barrier.
+static bool would_end(const Timeline *timeline, int warp, const TimelineEvent *wait) {
+  const TimelineEvent *stuck = stuck_of(timeline, warp);
+  const int rank = timeline_rank(timeline, warp);
+  if (warp == wait->warp || !stuck) return false;
+  if (wait->bar.buffer)
+    return would_arrive(program_main(timeline->program)->body, role_of(timeline, warp), rank,
+                        wait->bar.buffer);
+  const bool cluster = op_facts(wait->stmt->op.kind)->scope == SCOPE_CLUSTER;
+  return wait->kind == TIMELINE_MEET && stuck->kind != TIMELINE_MEET &&
+         (cluster || rank == timeline_rank(timeline, wait->warp));
+}
+
+// One that is not in the chain yet, else one that is; of the own block before another's.
 static int who_would_end(const Timeline *timeline, const TimelineChain *chain,
                          const TimelineEvent *wait) {
-  const Stmt *body = program_main(timeline->program)->body;
+  const int each = timeline->n_warps / timeline->n_blocks;
+  const int own = timeline_rank(timeline, wait->warp) * each;
   int known = -1;
-  for (int warp = 0; wait->bar.buffer && warp < timeline->n_warps; warp++) {
-    if (warp == wait->warp || !stuck_of(timeline, warp) ||
-        !would_arrive(body, role_of(timeline, warp), wait->bar.buffer))
-      continue;
+  for (int i = 0; i < timeline->n_warps; i++) {
+    const int warp = (own + i) % timeline->n_warps;
+    if (!would_end(timeline, warp, wait)) continue;
     if (!is_in(timeline, chain, warp)) return warp;
     known = warp;
   }

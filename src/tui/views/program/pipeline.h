@@ -23,6 +23,7 @@ typedef struct Lane {
   LaneKind kind;
   const char *name;
   unsigned kinds;     // UNIT: bits 1 << TIMELINE_… of its events
+  int rank;           // UNIT, SLOT: which CTA's of a pair
   int ring, slot;     // SLOT
   int warp, n_warps;  // WARPS: the one that is shown stands for so many
   int n;
@@ -182,5 +183,5 @@ typedef struct PipelineCard {
 
 PipelineCard pipeline_card(Session *session, const PipelineOwn *own);
 // "block 0, alone on its SM:", or which CTA of a cluster; the column behind it.
-int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster);
+int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster, int drawn);
 void pipeline_draw_card(Canvas *canvas, Rect in, const PipelineOwn *own, const PipelineCard *card);

@@ -141,12 +141,15 @@ static void draw_verdict(Canvas *canvas, Rect *in, const PipelineOwn *own,
 
 enum { HEAD_COLS = 78, ORIGIN_ROWS = 3 };
 
-// A block of a cluster is drawn alone: who waits for the others waits for what is not there to see.
-int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster) {
+// Of a cluster a pair is drawn whole, and else one block alone, to which the others send as much.
+int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster, int drawn) {
   const bool wide = in.cols >= HEAD_COLS;
   if (cluster < 2)
     return canvas_text(canvas, in, 0, col, STYLE_TEXT,
                        wide ? "block 0, alone on its SM:" : "block 0:");
+  if (drawn > 1)
+    return canvas_printf(canvas, in, 0, col, STYLE_TEXT,
+                         wide ? "CTA 0 and 1, a pair:" : "the pair:");
   const char *others = !wide          ? ":"
                        : cluster == 2 ? "; CTA 1 is not drawn:"
                                       : "; the others are not drawn:";

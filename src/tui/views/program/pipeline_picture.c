@@ -146,7 +146,7 @@ static void draw_shares(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan 
 // ---- slots --------------------------------------------------------------------------------------
 
 static bool is_of(const Lane *lane, const TimelineHold *hold) {
-  return hold->ring == lane->ring && hold->slot == lane->slot;
+  return hold->ring == lane->ring && hold->slot == lane->slot && hold->rank == lane->rank;
 }
 
 // A time of the hold; one that has no end goes on to the right edge.

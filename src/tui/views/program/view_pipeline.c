@@ -59,10 +59,13 @@ static void choose_first(PipelineOwn *own) {
   own->all = false;
 }
 
-// A large screen has a lane for every warp of a small block, unless it was asked for the other.
+// A large screen has a lane for every warp of a small block or pair, unless it was asked for the
+// other.
 static bool shows_each(const Session *session, const PipelineOwn *own) {
   enum { ROWS = 36, WARPS = 12 };
-  bool large = session->rows >= ROWS && session->now.picture->model->resources.n_warps <= WARPS;
+  const Resources *resources = &session->now.picture->model->resources;
+  const int64_t warps = resources->n_warps * (resources->n_cluster > 1 ? 2 : 1);
+  bool large = session->rows >= ROWS && warps <= WARPS;
   return own->each != (large && own->mode == PIPELINE_ALONE && !session->comparing);
 }
 
@@ -75,8 +78,7 @@ static const Timeline *make_timeline(const Session *session, PipelineOwn *own) {
   if (broken)
     own->verdict = trial_ask(own->trial, &session->targets, model, id, broken->n_stuck > 0);
   if (!broken) own->broken = 0;
-  return broken ? broken
-                : timeline_run(own->arena, model, NULL, &(TimelineOptions){.whole = false});
+  return broken ? broken : timeline_run(own->arena, model, NULL, &(TimelineOptions){.pair = true});
 }
 
 static void make(Session *session, PipelineOwn *own) {
@@ -190,7 +192,7 @@ static void draw_speed(Canvas *canvas, Rect in, int from, const Session *session
 static int draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t cluster) {
   const Timeline *timeline = own->now.timeline;
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PIPELINE");
-  col = pipeline_draw_which(canvas, in, col + 2, cluster);
+  col = pipeline_draw_which(canvas, in, col + 2, cluster, timeline->n_blocks);
   col = canvas_printf(canvas, in, 0, col + 1, STYLE_ESTIMATED, "%.0f clk", timeline->all_clocks);
   if (timeline->n_cuts)
     col = canvas_printf(canvas, in, 0, col, STYLE_ESTIMATED, ", %.0f a turn of %s",

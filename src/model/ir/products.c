@@ -1,4 +1,4 @@
-// What a program computes: its operands in global memory, its axes and its products.
+// Tells what a program computes: its operands in global memory, its axes and its products.
 //
 // Worked example, attention of 2 heads, 100 queries, 300 keys and a head dimension of 64: Q and O
 // are [2 x 100 x 64], K and V [2 x 300 x 64], of which the first product reads K as the [64 x 300]

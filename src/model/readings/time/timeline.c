@@ -285,7 +285,7 @@ static void run_block(TimeMachine *m) {
 
 // ---- the result ---------------------------------------------------------------------------------
 
-// What those that nobody will let go on wait for.
+// Tells what those that nobody will let go on wait for.
 static void end_stuck(TimeMachine *m, double end) {
   for (int i = 0; i < m->n_warps; i++) {
     TimeWarp *w = &m->warp[i];

@@ -10,7 +10,7 @@
 // (interp.h) runs the same program with values; both see the same events in the same order, which a
 // test compares.
 //
-// Of a pair of CTAs that multiply together both may be run, each on an SM of its own: what one
+// For a pair of CTAs that multiply together both may be run, each on an SM of its own: what one
 // sends to the other then arrives when it is sent. Blocks of other clusters are taken to do as
 // block 0 does.
 //
@@ -123,7 +123,7 @@ double timeline_clock(const Timeline *timeline, double clock);
 // The mean from one slab's products to the next one's, in the first tile of the first warp that
 // multiplies slab after slab; 0: none does.
 double timeline_slab_clocks(const Timeline *timeline);
-// Of a warp: the rank of its block in the cluster, and its number in that block.
+// For a warp: the rank of its block in the cluster, and its number in that block.
 int timeline_rank(const Timeline *timeline, int warp);
 int timeline_warp(const Timeline *timeline, int warp);
 // The role of a warp: "producer"; NULL where warps have none.

@@ -1,4 +1,4 @@
-// Who waits for whom at a clock of a time line, link by link, down to the root.
+// Tells who waits for whom at a clock of a time line, link by link, down to the root.
 //
 //   TimelineChain chain = timeline_chain(timeline, warp, clock);
 //   timeline_chain_text(arena, timeline, &chain)

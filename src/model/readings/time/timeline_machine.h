@@ -21,7 +21,7 @@ typedef struct TimelineCost {
   double latency;   // from the end of that to the value
 } TimelineCost;
 
-// What a statement costs by the model; `program` is the one that runs, perhaps a broken copy.
+// Tells what a statement costs by the model; `program` is the one that runs, perhaps a broken copy.
 TimelineCost timeline_cost(const Model *model, const Program *program, const Stmt *stmt);
 const char *timeline_origin(Arena *arena, const Model *model);
 
@@ -140,7 +140,7 @@ typedef struct TimeBox {
   int at, rank;  // the mbarrier, and whose
 } TimeBox;
 
-// What each block has for itself: its SM's units and registers, its mbarriers and slabs.
+// Holds what each block has for itself: its SM's units and registers, its mbarriers and slabs.
 typedef struct TimeBlock {
   double pipe, fetch, store;  // when a unit is free
   double multiply[TIME_QUARTERS], lanes[TIME_QUARTERS], powers[TIME_QUARTERS];

@@ -192,7 +192,7 @@ static void run_late_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stm
   event->end = w->clock;
 }
 
-// What this warp itself has asked of tensor memory.
+// Tells what this warp itself has asked of tensor memory.
 static void run_own_wait(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
   w->asleep_at = w->clock;
   w->clock = fmax(w->clock, w->groups[op_facts(op->kind)->family].open);

@@ -148,7 +148,7 @@ void time_add_box(TimeMachine *m, TimeBox box) {
   m->box[m->n_boxes++] = box;
 }
 
-// What a move that does not end at once is waited for by.
+// Tells what a move that does not end at once is waited for by.
 static void complete_later(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEvent *event) {
   const OpFacts *facts = op_facts(op->kind);
   const bool own = facts->completes == COMPLETES_BY_COMMIT || facts->completes == COMPLETES_BY_WAIT;

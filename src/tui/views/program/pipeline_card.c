@@ -141,7 +141,7 @@ static void draw_verdict(Canvas *canvas, Rect *in, const PipelineOwn *own,
 
 enum { HEAD_COLS = 78, ORIGIN_ROWS = 3 };
 
-// Of a cluster a pair is drawn whole, and else one block alone, to which the others send as much.
+// In a cluster a pair is drawn whole, and else one block alone, to which the others send as much.
 int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster, int drawn) {
   const bool wide = in.cols >= HEAD_COLS;
   if (cluster < 2)

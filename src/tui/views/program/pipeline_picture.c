@@ -5,7 +5,7 @@
 //   slot 0     ░░░░▒▒0000····░░         on its way, there, read, free
 //   consumer   ┄full[0]┄00001111        a gap: what is waited for; digits: multiplies of that slab
 //
-// What takes most of a column is what it shows. Where turns of a loop were left out stands a dotted
+// A column shows what takes most of it. Where turns of a loop were left out stands a dotted
 // line; the clocks of the axis go on as if they had been there.
 #include <math.h>
 #include <stdio.h>

@@ -68,7 +68,7 @@ bool pipeline_play_on(PipelineOwn *own) {
 
 // ---- in words -----------------------------------------------------------------------------------
 
-// What a warp does in an event, of one and of several.
+// A warp's work in an event, of one and of several.
 static const char *const verbs[TIMELINE_KINDS][2] = {
     [TIMELINE_COPY] = {"asks for", "ask for"},
     [TIMELINE_WRITE] = {"writes", "write"},

@@ -79,6 +79,7 @@ typedef struct PipelineOwn {
   PipelineTrial *trial;
   PipelineVerdict verdict;   // as far as it has come
   const char *problem;       // of a broken program's time line; NULL: it is the session's
+  const char *root;          // of a deadlock, in words; "": none
   int first_lane, first_at;  // where the cursor was put: what is found later may move it on
   const char *no_beside;     // why there is none; NULL
   int lane, at;              // of `now`: the lane, and its event

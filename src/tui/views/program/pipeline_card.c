@@ -43,7 +43,7 @@ PipelineCard pipeline_card(Session *session, const PipelineOwn *own) {
                         .at = pipeline_said_at(arena, own),
                         .chain = pipeline_said_chain(arena, own),
                         .whole = pipeline_said_whole(arena, session, own),
-                        .root = pipeline_said_root(arena, own),
+                        .root = own->root,
                         .way = own->broken ? pipeline_way_now(session) : 0};
 }
 

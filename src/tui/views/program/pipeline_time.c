@@ -101,19 +101,40 @@ static bool same_doing(const TimelineEvent *a, const TimelineEvent *b) {
          a->bar.at == b->bar.at && a->phase == b->phase;
 }
 
-// Whether two lanes are of warps of one role of one block that do the same.
+// Whether two lanes are of warps of one role of one block.
 static bool alike(const PipelineOwn *own, const Lane *a, const Lane *b) {
   const Timeline *timeline = own->now.timeline;
   return b->kind == LANE_WARPS &&
          timeline_role(timeline, a->warp) == timeline_role(timeline, b->warp) &&
-         timeline_rank(timeline, a->warp) == timeline_rank(timeline, b->warp) &&
-         same_doing(timeline_at(timeline, a->warp, own->clock),
-                    timeline_at(timeline, b->warp, own->clock));
+         timeline_rank(timeline, a->warp) == timeline_rank(timeline, b->warp);
+}
+
+// The event of each lane at the cursor, looked up once, and whether the lane has been told of.
+typedef struct Told {
+  const PipelineOwn *own;
+  const TimelineEvent **event;
+  bool *said;
+} Told;
+
+static Told look_up(Arena *arena, const PipelineOwn *own) {
+  Told told = {own, ARENA_ARRAY(arena, const TimelineEvent *, own->now.n + 1),
+               ARENA_ARRAY(arena, bool, own->now.n + 1)};
+  for (int i = 0; i < own->now.n; i++)
+    if (own->now.lane[i].kind == LANE_WARPS)
+      told.event[i] = timeline_at(own->now.timeline, own->now.lane[i].warp, own->clock);
+  return told;
+}
+
+static bool goes_with(const Told *told, int first, int i) {
+  const Lane *lane = told->own->now.lane;
+  return !told->said[i] && alike(told->own, &lane[first], &lane[i]) &&
+         same_doing(told->event[first], told->event[i]);
 }
 
 // "consumer 0-1, 3": the warps of a role that do what those of lane `first` do; whether they are
-// several. Bits of `said` are theirs then.
-static bool say_who(Str *out, const PipelineOwn *own, int first, bool said[]) {
+// several. They are told of then.
+static bool say_who(Str *out, const Told *told, int first) {
+  const PipelineOwn *own = told->own;
   const Timeline *timeline = own->now.timeline;
   const char *role = timeline_role(timeline, own->now.lane[first].warp);
   const int rank = timeline_rank(timeline, own->now.lane[first].warp);
@@ -121,13 +142,12 @@ static bool say_who(Str *out, const PipelineOwn *own, int first, bool said[]) {
   if (timeline->n_blocks > 1) str_printf(out, "%d:", rank);
   str_printf(out, "%s", role ? role : "warp");
   for (int i = first; i < own->now.n; i++) {
-    if (said[i] || !alike(own, &own->now.lane[first], &own->now.lane[i])) continue;
+    if (!goes_with(told, first, i)) continue;
     const int from = timeline_warp(timeline, own->now.lane[i].warp);
     int to = from - 1;
-    for (; i < own->now.n && !said[i] && alike(own, &own->now.lane[first], &own->now.lane[i]);
-         i++) {
+    for (; i < own->now.n && goes_with(told, first, i); i++) {
       to += own->now.lane[i].n_warps;
-      said[i] = true;
+      told->said[i] = true;
     }
     str_printf(out, to > from ? "%s %d-%d" : "%s %d", n ? "," : "", from, to);
     n += to - from + 1;
@@ -137,17 +157,17 @@ static bool say_who(Str *out, const PipelineOwn *own, int first, bool said[]) {
 
 const char *pipeline_said_at(Arena *arena, const PipelineOwn *own) {
   const Timeline *timeline = own->now.timeline;
-  bool *said = ARENA_ARRAY(arena, bool, own->now.n + 1), first = true;
+  const Told told = look_up(arena, own);
+  bool first = true;
   Str out = str_new(arena);
   str_printf(&out, "at clock %.0f:", timeline_clock(timeline, own->clock));
   for (int i = 0; i < own->now.n; i++) {
     const Lane *lane = &own->now.lane[i];
-    if (lane->kind != LANE_WARPS || said[i]) continue;
+    if (lane->kind != LANE_WARPS || told.said[i]) continue;
     str_add(&out, first ? " " : "; ");
     first = false;
-    const bool many = say_who(&out, own, i, said);
-    const TimelineEvent *e = timeline_at(timeline, lane->warp, own->clock);
-    str_printf(&out, " %s", doing(arena, timeline, e, lane->warp, own->clock, many));
+    const bool many = say_who(&out, &told, i);
+    str_printf(&out, " %s", doing(arena, timeline, told.event[i], lane->warp, own->clock, many));
   }
   return out.text;
 }

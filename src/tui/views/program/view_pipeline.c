@@ -90,6 +90,7 @@ static void make(Session *session, PipelineOwn *own) {
   own->checklist = (Checklist){0};
   own->each_shown = shows_each(session, own);
   own->now = pipeline_lanes(own->arena, timeline, own->each_shown, !own->beside.timeline);
+  own->root = pipeline_said_root(own->arena, own);
   if (own->beside.timeline) own->now.title = session->comparing ? "B now" : "as it is";
 }
 

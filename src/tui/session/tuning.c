@@ -77,7 +77,7 @@ bool tuning_start(Session *session, const ClientOptions *options, double seconds
                                                  .gpu = session->device.name,
                                                  .seconds = seconds});
   tuning->started = tuning->run != NULL;
-  if (!tuning->run) session_say(session, SAID_ERROR, "no thread could be had for the search");
+  if (!tuning->run) session_say(session, SAID_ERROR, "the search could not start a thread");
   return tuning->run != NULL;
 }
 

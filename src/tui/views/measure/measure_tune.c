@@ -270,9 +270,8 @@ static void take_ranked(Session *session, const Ranking *ranking, int i) {
   if (i >= ranking->n) return;
   const Schedule best = ranking->best[i].schedule;
   session_set_schedule(session, &best);
-  session_say(session, SAID_NOTE,
-              "number %d of the ranking, which nobody has timed; %s takes it back", i + 1,
-              view_key_name(session, "undo"));
+  session_say(session, SAID_NOTE, "number %d of the ranking, not timed yet; %s takes it back",
+              i + 1, view_key_name(session, "undo"));
 }
 
 // The best one's knobs, in one step of undo.

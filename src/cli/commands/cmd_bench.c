@@ -24,7 +24,7 @@
 #include "kernels/worker/result_json.h"
 
 typedef struct BenchGiven {
-  const char *state, *against;
+  const char *state, *against, *data;
   bool json, cold, hot, no_reference, no_time, in_process;
   double seconds;
   OptionList worker;
@@ -38,6 +38,7 @@ static const Option options[] = {
     OPTION_JSON(BenchGiven),
     OPTION_WORKER(BenchGiven),
     {.name = "against", .kind = OPTION_KIND_TEXT, .offset = offsetof(BenchGiven, against)},
+    {.name = "data", .kind = OPTION_KIND_TEXT, .offset = offsetof(BenchGiven, data)},
     OPTION_TIMING_SECONDS(BenchGiven),
     FLAG("cold", cold),
     FLAG("hot", hot),
@@ -123,6 +124,19 @@ static const char *of_reference(const Subject *s) {
   return schedule_of_reference(s->arena, &s->side[0].model->schedule);
 }
 
+// Largest error and root of the mean square, both over |A|·|B|, of f32 products: those of other
+// types are as large as their roundings.
+static void print_errors(const Subject *s) {
+  const RecordedRow *row = &s->side[0].row;
+  const Plan *plan = s->side[0].plan;
+  if (plan->operand_type != PLAN_F32 || row->error_this < 0) return;
+  printf("\nerror over |A| |B|     largest    mean square, its root\n");
+  printf("%-20s %9.2e    %9.2e\n", "this", row->error_this, row->rms_this);
+  if (row->error_cublas >= 0)
+    printf("%-20s %9.2e    %9.2e\n", schedule_reference(&s->side[0].model->schedule),
+           row->error_cublas, row->rms_cublas);
+}
+
 static void print_range(const Subject *s, const char *name, const RecordedRow *row) {
   if (!(row->ratio_min > 0)) return;
   printf("%-10s %s %s, %s within a round\n", name, cli_ratio_text(s->arena, row->ratio),
@@ -160,6 +174,7 @@ static void print_text(const Subject *s) {
     if (s->side[i].note) printf("%-10s %s\n", i ? "against" : "this", s->side[i].note);
   if (result) print_reference(s, &result->reference);
   print_ranges(s);
+  print_errors(s);
   for (int i = 0; result && i < result->n_entries; i++) print_error_map(&result->entries[i].verify);
   print_comparison(s);
 }
@@ -198,6 +213,21 @@ static const Model *model_of(const Subject *s, const TargetTable *targets, const
   return cli_model_of(s->arena, targets, &schedule, diags);
 }
 
+// PLAN_N_DATA: there is no such kind.
+static PlanData data_of(const BenchGiven *given) {
+  int data = 0;
+  if (!given->data) return PLAN_NORMAL;
+  while (data < PLAN_N_DATA && !str_equal(plan_data_names[data], given->data)) data++;
+  return (PlanData)data;
+}
+
+static const Plan *plan_with_data(Arena *arena, const Plan *plan, PlanData data) {
+  Plan *copy = ARENA_NEW(arena, Plan);
+  *copy = *plan;
+  copy->data = data;
+  return copy;
+}
+
 static bool prepare(Subject *s, Diags *diags) {
   TargetTable *targets = ARENA_NEW(s->arena, TargetTable);
   const char *states[] = {s->given->state, s->given->against};
@@ -208,6 +238,7 @@ static bool prepare(Subject *s, Diags *diags) {
   for (int i = 0; i < s->n; i++) {
     const Model *model = model_of(s, targets, &device, states[i], diags);
     if (model) s->side[i] = cli_timing(s->arena, model, NULL);
+    if (model) s->side[i].plan = plan_with_data(s->arena, s->side[i].plan, data_of(s->given));
   }
   if (diags->count) return false;
   if (s->n < 2 || plan_same_problem(s->side[0].plan, s->side[1].plan)) return true;
@@ -285,6 +316,9 @@ int cmd_bench(Arena *arena, int argc, char **argv) {
   if (given.hot && given.cold) diag_add(&diags, "usage", "--hot and --cold exclude each other");
   if (given.in_process && given.worker.count)
     diag_add(&diags, "usage", "--in-process and --worker exclude each other");
+  if (data_of(&given) == PLAN_N_DATA)
+    diag_add(&diags, "usage", "--data %s: it is normal, positive, scaled or cancelling",
+             str_sanitise(arena, given.data));
   Schedule unused;
   cli_schedule(given.state, &unused, &diags);
   if (given.against) cli_schedule(given.against, &unused, &diags);

@@ -25,6 +25,7 @@
 #include "model/ir/program.h"
 #include "model/readings/cost/cost_form.h"
 #include "model/readings/cost/site_json.h"
+#include "model/readings/cost/sum_error.h"
 
 static const KernelResources *compiled_kernel(const Compiled *c, int kernel) {
   const CompileResult *cubin = c->answer->cubin;
@@ -84,6 +85,17 @@ static void print_fit(const Model *model, const char *by) {
          100 * r->occupancy, model->target->name, r->waves);
 }
 
+// For a split product, whose reason is how exact its sums are.
+static void print_sum_errors(Arena *arena, const Schedule *schedule) {
+  static const char *const data[] = {"normal", "positive"};
+  const SumErrors both = sum_errors(arena, schedule);
+  for (int i = 0; i < 2; i++)
+    printf(
+        "simulated error, %s data: %.2g of |A| |B| (root of the mean square of %d sums), fp32 "
+        "multiply-adds %.2g\n",
+        data[i], both.sums[i].rms, both.sums[i].cells, both.fma[i].rms);
+}
+
 // Numbers that follow from registers go by the compiler's count if it is known, as in the explorer.
 static void print_text(const Compiled *c) {
   const KernelResources *k = compiled_kernel(c, c->model->program->main_kernel);
@@ -95,6 +107,7 @@ static void print_text(const Compiled *c) {
   const Estimate estimate = cli_clock_estimate(c->model, c->answer);
   printf("expected speed: %s\n", cli_estimate_text(c->arena, &estimate));
   cli_print_traffic(c->arena, model);
+  if (model->program->problem.split) print_sum_errors(c->arena, &model->schedule);
   putchar('\n');
   cli_print_sites(c->arena, model);
   cli_print_globals(c->arena, c->model);
@@ -112,6 +125,8 @@ typedef struct ResourcesShown {
   const Model *model;  // with what the compiler says
   Estimate estimate;
   CliSteps steps;
+  bool is_split;
+  SumErrors sums;  // of a split product
   int n_kernels;
   ResourcesKernel *kernel;
 } ResourcesShown;
@@ -124,6 +139,8 @@ static void print_json(const Compiled *c) {
   ResourcesShown shown = {.c = c, .model = cli_compiled_model(c), .n_kernels = n};
   shown.estimate = cli_clock_estimate(c->model, c->answer);
   shown.steps = cli_steps(c->arena, c->model);
+  shown.is_split = c->model->program->problem.split != SPLIT_NONE;
+  if (shown.is_split) shown.sums = sum_errors(c->arena, &c->model->schedule);
   shown.kernel = ARENA_ARRAY(c->arena, ResourcesKernel, n);
   for (int i = 0; i < n; i++)
     shown.kernel[i] = (ResourcesKernel){&c->emission->kernel[i], compiled_kernel(c, i)};

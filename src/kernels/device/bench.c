@@ -394,10 +394,11 @@ static const char *method_text(const Bench *bench) {
           : "median of interleaved batches timed by events";
   return arena_printf(
       bench->arena,
-      "%s: %s, L2 %s, random normal data (seed %llu), every cell checked against "
+      "%s: %s, L2 %s, random %s data (seed %llu), every cell checked against "
       "float64 before%s",
       bench->turns->name, how, bench->options->flush_l2 ? "flushed before each product" : "warm",
-      (unsigned long long)bench->result->seed, bench->options->brief ? "" : " and after");
+      plan_data_names[bench->inputs[0].plan->data], (unsigned long long)bench->result->seed,
+      bench->options->brief ? "" : " and after");
 }
 
 static void fill_header(Bench *bench) {

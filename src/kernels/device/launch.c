@@ -258,21 +258,15 @@ static int function_attribute(Gpu *gpu, void *function, int which) {
 }
 
 void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry) {
-  double most = -1;
+  const int i = program->plan->main_kernel;
+  int blocks = -1;
   entry->blocks_per_sm = entry->registers = entry->local_bytes = -1;
-  for (int i = 0; i < program->n_functions; i++) {
-    const PlanKernel *kernel = &program->plan->kernels[i];
-    void *function = program->functions[i];
-    int registers = function_attribute(gpu, function, CU_FUNC_REGISTERS), blocks = -1;
-    double size = (double)registers * block_threads(kernel) * (double)program->grid_x[i] *
-                  (double)kernel->grid[1] * (double)kernel->grid[2];
-    if (size <= most) continue;
-    most = size;
-    if (find_blocks(gpu, program, i, &blocks) != CU_SUCCESS) blocks = -1;
-    entry->blocks_per_sm = blocks;
-    entry->registers = registers;
-    entry->local_bytes = function_attribute(gpu, function, CU_FUNC_LOCAL_BYTES);
-  }
+  if (i >= program->n_functions) return;
+  void *function = program->functions[i];
+  if (find_blocks(gpu, program, i, &blocks) != CU_SUCCESS) blocks = -1;
+  entry->blocks_per_sm = blocks;
+  entry->registers = function_attribute(gpu, function, CU_FUNC_REGISTERS);
+  entry->local_bytes = function_attribute(gpu, function, CU_FUNC_LOCAL_BYTES);
 }
 
 // Our kernels as a plan: NVRTC's checks and errors are the same for them.

@@ -18,13 +18,33 @@
 
 enum { FILL_BLOCKS = 2048, THREADS = 256, MAP_BYTES = VERIFY_MAP_MAX * VERIFY_MAP_MAX * 4 };
 
-static bool fill_normal(Gpu *gpu, const GpuBuffer *buffer, PlanType type, uint64_t seed) {
+// How far apart neighbours along K and across it lie in an operand.
+typedef struct Shape {
+  int data, is_b;
+  unsigned long long along, k, across, rows;
+} Shape;
+
+static Shape shape_of(const Plan *plan, bool is_b) {
+  const bool k_fast = is_b ? plan->b_col_major : !plan->a_col_major;
+  const unsigned long long k = (unsigned long long)plan->k,
+                           rows = (unsigned long long)(is_b ? plan->n : plan->m);
+  return (Shape){(int)plan->data, is_b, k_fast ? 1 : rows, k, k_fast ? k : 1, rows};
+}
+
+static bool fill_shaped(Gpu *gpu, const GpuBuffer *buffer, PlanType type, uint64_t seed,
+                        Shape shape) {
   CuDevicePtr data = buffer->data;
   int kind = (int)type;
   unsigned long long n = (unsigned long long)(buffer->bytes / plan_type_bytes(type)), s = seed;
-  void *parameters[] = {&data, &kind, &n, &s};
+  void *parameters[] = {&data,         &kind,       &n,           &s,
+                        &shape.data,   &shape.is_b, &shape.along, &shape.k,
+                        &shape.across, &shape.rows};
   return gpu_fill_bytes(gpu, buffer, 0xFF, true) &&
          gpu_launch_helper(gpu, GPU_FILL_NORMAL, FILL_BLOCKS, THREADS, parameters);
+}
+
+static bool fill_normal(Gpu *gpu, const GpuBuffer *buffer, PlanType type, uint64_t seed) {
+  return fill_shaped(gpu, buffer, type, seed, (Shape){0, 0, 1, 1, 1, 1});
 }
 
 static bool multiply_f64(Gpu *gpu, const Plan *plan) {
@@ -94,8 +114,8 @@ static bool build(Gpu *gpu, const Plan *plan, uint64_t seed) {
          gpu_alloc(gpu, &problem->magnitude, cells * 4, "the error bounds") &&
          gpu_alloc(gpu, &problem->counters, (int64_t)sizeof(HelperCounters) + MAP_BYTES,
                    "the error map") &&
-         fill_normal(gpu, &problem->a, plan->operand_type, 2 * seed) &&
-         fill_normal(gpu, &problem->b, plan->operand_type, 2 * seed + 1) &&
+         fill_shaped(gpu, &problem->a, plan->operand_type, 2 * seed, shape_of(plan, false)) &&
+         fill_shaped(gpu, &problem->b, plan->operand_type, 2 * seed + 1, shape_of(plan, true)) &&
          build_factors(gpu, plan, seed) && build_values(gpu, plan, seed) && gpu_wait(gpu);
 }
 
@@ -254,6 +274,10 @@ bool problem_compare(Arena *arena, Gpu *gpu, const Plan *plan, VerifyResult *res
   result->ran = true;
   result->worst = counters.n_nan ? -1 : (double)worst;
   result->n_cells = plan->m * plan->n;
+  float error;
+  memcpy(&error, &counters.error_bits, sizeof error);
+  result->error = counters.n_nan ? -1 : (double)error;
+  result->rms = counters.n_nan ? -1 : sqrt(counters.squares / (double)result->n_cells);
   result->n_wrong = (int64_t)counters.n_wrong;
   result->n_unwritten = (int64_t)counters.n_unwritten;
   result->n_outside = (int64_t)counters.n_outside;

@@ -10,4 +10,7 @@ typedef struct HelperCounters {
   unsigned long long n_wrong, n_unwritten, first_wrong, n_outside;
   unsigned worst_bits;  // of a float; unsigned order is the order of floats that are not negative
   unsigned n_nan;
+  unsigned error_bits;  // the same of the largest error over (|A|·|B|)ij
+  float unused;
+  double squares;  // sum of the squares of such errors
 } HelperCounters;

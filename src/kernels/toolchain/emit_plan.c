@@ -104,6 +104,7 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
   plan->tile_m = axis_tile(last->axis[AXIS_M]);
   plan->tile_n = axis_tile(last->axis[AXIS_N]);
   plan->n_kernels = emission->n_kernels;
+  plan->main_kernel = program->main_kernel;
   set_workspaces(plan, program);
   for (int i = 0; i < emission->n_kernels; i++)
     plan->kernels[i] = plan_kernel(plan, program, &emission->kernel[i]);

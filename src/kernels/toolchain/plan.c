@@ -127,11 +127,14 @@ Plan *plan_copy(Arena *arena, const Plan *plan) {
   return copy;
 }
 
+const char *const plan_data_names[PLAN_N_DATA] = {"normal", "positive", "scaled", "cancelling"};
+
 bool plan_same_problem(const Plan *a, const Plan *b) {
   return a->m == b->m && a->n == b->n && a->k == b->k && a->operand_type == b->operand_type &&
          a->accumulate_type == b->accumulate_type && a->output_type == b->output_type &&
          a->a_col_major == b->a_col_major && a->b_col_major == b->b_col_major &&
-         a->factor_tiles == b->factor_tiles && a->heads == b->heads && a->causal == b->causal;
+         a->data == b->data && a->factor_tiles == b->factor_tiles && a->heads == b->heads &&
+         a->causal == b->causal;
 }
 
 bool plan_same_map(const PlanMap *a, const PlanMap *b) {
@@ -352,6 +355,7 @@ bool plan_check(const Plan *plan, Diags *diags) {
   check_range(diags, "tile_m", plan->tile_m, 0, extent_max);
   check_range(diags, "tile_n", plan->tile_n, 0, extent_max);
   check_range(diags, "traced", plan->traced, 0, INT32_MAX);
+  check_range(diags, "main_kernel", plan->main_kernel, 0, PLAN_MAX_KERNELS - 1);
   if (!(plan->tolerance >= 0 && plan->tolerance < 1))
     diag_add(diags, "plan", "tolerance is %g; it must be 0 to 1", plan->tolerance);
   check_range(diags, "kernels", plan->n_kernels, 1, PLAN_MAX_KERNELS);
@@ -412,6 +416,11 @@ static const RecordField plan_fields[] = {
     TYPE_FIELD(Plan, operand_type),
     TYPE_FIELD(Plan, accumulate_type),
     TYPE_FIELD(Plan, output_type),
+    {.key = "data",
+     .kind = RECORD_CHOICE,
+     .offset = offsetof(Plan, data),
+     .names = plan_data_names,
+     .n_names = PLAN_N_DATA},
     FIELD(Plan, m, RECORD_INT64),
     FIELD(Plan, n, RECORD_INT64),
     FIELD(Plan, k, RECORD_INT64),
@@ -434,6 +443,7 @@ static const RecordField plan_fields[] = {
     FIELD(Plan, tile_n, RECORD_INT64),
     FIELD(Plan, traced, RECORD_INT64),
     FIELD(Plan, tolerance, RECORD_DOUBLE),
+    FIELD(Plan, main_kernel, RECORD_INT),
     {.key = "kernels",
      .kind = RECORD_ARRAY,
      .offset = offsetof(Plan, kernels),

@@ -102,12 +102,24 @@ typedef struct PlanKernel {
   PlanArg args[PLAN_MAX_ARGS];
 } PlanKernel;
 
+// The numbers that A and B are made of: normal; their sizes; normal ones whose rows, columns and
+// places along K are scaled by powers of two; such that the two halves of each sum nearly cancel.
+typedef enum PlanData {
+  PLAN_NORMAL,
+  PLAN_POSITIVE,
+  PLAN_SCALED,
+  PLAN_CANCELLING,
+  PLAN_N_DATA
+} PlanData;
+extern const char *const plan_data_names[PLAN_N_DATA];  // "normal", …
+
 typedef struct Plan {
   const char *cuda;       // the whole text, prelude included; it must not #include anything
   const char *arch;       // "sm_90a"
   const char *label;      // shown in results: "fp32 rung 7"; may be ""
   const char *ptxas_opt;  // "0" to "3": how much the assembler may rewrite; "" or NULL: all it does
   PlanType operand_type, accumulate_type, output_type;  // all zero = plain f32
+  PlanData data;
   int64_t m, n, k;
   int64_t heads;  // 0: a matrix product; else attention, of so many: m queries, n keys, dimension k
   bool causal;    // each query sees no key behind its own place
@@ -119,6 +131,7 @@ typedef struct Plan {
   int64_t tile_m, tile_n;  // the block's tile of C, for the error map; 0 = not known
   int64_t traced;          // the block whose warps write stamps, where a kernel takes them
   double tolerance;        // relative to (|A|·|B|)ij; 0 = verify.h's rule
+  int main_kernel;         // the one whose registers and blocks are told
   int n_kernels;
   PlanKernel kernels[PLAN_MAX_KERNELS];  // run in this order for one product
 } Plan;

@@ -42,11 +42,13 @@ enum { VERIFY_MAP_MAX = 64 };
 typedef struct VerifyResult {
   bool ran;  // false: nothing below means anything
   bool ok;
-  double tolerance;          // relative to (|A|·|B|)ij
-  double worst;              // largest |c − ref| / bound; −1 when a NaN makes it meaningless
-  int64_t n_cells, n_wrong;  // of C
-  int64_t n_unwritten;       // of the wrong ones: still hold the poison C was filled with
-  int64_t n_outside;         // words next to C in memory that were stored to: never right
+  double tolerance;  // relative to (|A|·|B|)ij
+  double worst;      // largest |c − ref| / bound; −1 when a NaN makes it meaningless
+  double error, rms;  // of |c − ref| over (|A|·|B|)ij: the largest, the root of the mean square; −1
+                      // as above
+  int64_t n_cells, n_wrong;      // of C
+  int64_t n_unwritten;           // of the wrong ones: still hold the poison C was filled with
+  int64_t n_outside;             // words next to C in memory that were stored to: never right
   int64_t first_row, first_col;  // the first wrong cell, row by row; −1 when none
   double first_got, first_expected, first_bound;
   // The error map: n_wrong by rectangles of C, row by row. One entry covers map_tile_m × map_tile_n

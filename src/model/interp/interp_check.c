@@ -109,6 +109,28 @@ static const float *factors(Arena *arena, const Problem *problem, uint64_t seed,
   return data;
 }
 
+// For a split product: ±1 in every element, and in 32 places along K, in A or in B by turns, a
+// number that has as many parts as the split cuts. So every part of an element is multiplied by 1,
+// and each sum stays below 2^24. Worked example, three parts of bf16, 8 bits each: 2^18 + 2^9 + 1.
+static const float *parted(Arena *arena, const Problem *problem, uint64_t seed, int which) {
+  enum { PLACES = 32 };
+  const Split32 *split = split_facts(problem->split);
+  const int gap = split->type == DTYPE_TF32 ? 12 : 9;
+  const int64_t n = problem_input_elements(problem, which), depth = problem->k;
+  const int64_t rows = n / depth, apart = max64(depth / PLACES, 1);
+  const bool along_k = which == 0 ? !problem->a_col : problem->b_col;
+  float whole = 0;
+  for (int part = 0; part < split->parts; part++) whole += ldexpf(1, gap * part);
+  uint64_t state = seed * 2 + (uint64_t)which;
+  float *data = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t k = along_k ? i % depth : i / rows, place = k / apart;
+    const bool here = k % apart == (place * 7 + (int64_t)(seed % 5)) % apart && place % 2 == which;
+    data[i] = (here ? whole : 1) * (random_next(&state) >> 63 ? -1.0f : 1.0f);
+  }
+  return data;
+}
+
 const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t seed, int which) {
   int64_t n = problem_input_elements(problem, which);
   if (problem->kind == PROBLEM_ATTENTION)
@@ -116,6 +138,7 @@ const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t see
            : which == 1 ? keys(arena, problem, seed, which)
                         : queries(arena, problem, seed, which);
   if (which >= 2) return factors(arena, problem, seed, which);
+  if (problem->split) return parted(arena, problem, seed, which);
   if (dtype_elements(problem->dtype) > 1) return codes(arena, n, seed, which);
   double limit = fmin(number_exact_limit(problem->acc), number_exact_limit(problem->out));
   int most = 8;

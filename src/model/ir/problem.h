@@ -1,6 +1,7 @@
 // All that is computed: sizes and types of the matrices.
 #pragma once
 #include "model/ir/names.h"
+#include "model/words/split.h"
 
 // All that a program computes:
 //   MATMUL     C[M, N] = A[M, K] · B[K, N]; of a block-scaled type with S elements to a factor,
@@ -20,6 +21,7 @@ typedef struct Problem {
   int64_t heads;  // ATTENTION: batch × heads, each with queries, keys and values of its own
   bool causal;
   bool factor_tiles;  // SFA and SFB lie in tiles, as tcgen05 takes them: problem_factor_place()
+  SplitKind split;    // how products of f32 are made of products of parts
 } Problem;
 
 // The result as a matrix: C, or O of all heads one below the other.
@@ -27,9 +29,15 @@ int64_t problem_rows(const Problem *problem);
 int64_t problem_columns(const Problem *problem);
 // "matmul", "attention": what a program of one kernel calls it.
 const char *problem_kernel_name(const Problem *problem);
-// K as axes and buffers count it: in units of the type, bytes of two elements where those have 4
+// The type of what is multiplied: dtype, or that of the parts of a split.
+DType problem_operand_type(const Problem *problem);
+// K as buffers of A and B count it: in units of the type, bytes of two elements where those have 4
 // bits.
 int64_t problem_depth(const Problem *problem);
+// The same as the axis k counts it: once for each product of parts. Worked example, 6xbf16 and a K
+// of 4096: 24576. And as the parts of an operand lie in memory, side by side along K: 12288.
+int64_t problem_axis_depth(const Problem *problem);
+int64_t problem_parts_depth(const Problem *problem);
 // Scale factors along K: 0 where the type has none.
 int64_t problem_scales(const Problem *problem);
 // Tiles of factors: those of 128 rows, four along K, are 512 bytes, as 32 rows of 16: row r, factor

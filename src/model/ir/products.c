@@ -25,6 +25,18 @@ int64_t problem_depth(const Problem *problem) {
   return ceil_div(problem->k, unit);
 }
 
+DType problem_operand_type(const Problem *problem) {
+  return problem->split ? split_facts(problem->split)->type : problem->dtype;
+}
+
+int64_t problem_axis_depth(const Problem *problem) {
+  return problem_depth(problem) * (problem->split ? split_facts(problem->split)->products : 1);
+}
+
+int64_t problem_parts_depth(const Problem *problem) {
+  return problem_depth(problem) * (problem->split ? split_facts(problem->split)->parts : 1);
+}
+
 int64_t problem_scales(const Problem *problem) {
   const int elements = dtype_scale(problem->dtype).elements;
   return elements ? ceil_div(problem->k, elements) : 0;
@@ -79,6 +91,19 @@ static void add_factors(Program *program, const char *name, const ProductOperand
     add_matrix(program, name, operand, rows, problem_scales(problem));
 }
 
+// The operands where the problem is split: the parts of A side by side along K, those of B.
+static void add_parts(Program *program, Product *product) {
+  const Problem *problem = &program->problem;
+  const int64_t depth = problem_parts_depth(problem);
+  static const BufferRole parts[] = {[ATOM_A] = ROLE_PARTS_A, [ATOM_B] = ROLE_PARTS_B};
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    product->operand[operand].given = product->operand[operand].global;
+    product->operand[operand].global = parts[operand];
+  }
+  add_matrix(program, "A_parts", &product->operand[ATOM_A], problem->m, depth);
+  add_matrix(program, "B_parts", &product->operand[ATOM_B], depth, problem->n);
+}
+
 // C = A · B, the one product of a matmul.
 static Product matmul_product(Program *program) {
   const Problem *problem = &program->problem;
@@ -123,13 +148,14 @@ static Program *matmul(Arena *arena, Problem problem) {
   Program *program = new_program(arena, problem);
   add_axis(program, "m", problem.m);
   add_axis(program, "n", problem.n);
-  add_axis(program, "k", problem_depth(&problem));
+  add_axis(program, "k", problem_axis_depth(&problem));
   Product *product = &program->product[program->n_products++];
   *product = matmul_product(program);
   const int64_t depth = problem_depth(&problem), scales = problem_scales(&problem);
   add_matrix(program, "A", &product->operand[ATOM_A], problem.m, depth);
   add_matrix(program, "B", &product->operand[ATOM_B], depth, problem.n);
   add_matrix(program, "C", &product->operand[ATOM_C], problem.m, problem.n);
+  if (problem.split) add_parts(program, product);
   if (!scales) return program;
   product->operand[ATOM_SFA] = (ProductOperand){
       .global = ROLE_SFA, .slab = ROLE_SLAB_SFA, .stage = ROLE_COUNT, .registers = ROLE_FRAG_SFA};
@@ -142,13 +168,15 @@ static Program *matmul(Arena *arena, Problem problem) {
 
 // S = Q · Kᵀ and O = P · V. P never lies in shared memory, nor do S and O: ROLE_COUNT is no role.
 static const Product scores_product = {
-    .operand = {[ATOM_A] = {ROLE_A, ROLE_SLAB_A, ROLE_STAGE_A, ROLE_FRAG_A, false, NULL, 0},
-                [ATOM_B] = {ROLE_B, ROLE_SLAB_B, ROLE_STAGE_B, ROLE_FRAG_B, true, NULL, 0},
-                [ATOM_C] = {ROLE_SCORES, ROLE_COUNT, ROLE_COUNT, ROLE_SCORE, false, NULL, 0}}};
+    .operand = {
+        [ATOM_A] = {ROLE_A, ROLE_SLAB_A, ROLE_STAGE_A, ROLE_FRAG_A, false, NULL, 0, ROLE_COUNT},
+        [ATOM_B] = {ROLE_B, ROLE_SLAB_B, ROLE_STAGE_B, ROLE_FRAG_B, true, NULL, 0, ROLE_COUNT},
+        [ATOM_C] = {ROLE_SCORES, ROLE_COUNT, ROLE_COUNT, ROLE_SCORE, false, NULL, 0, ROLE_COUNT}}};
 static const Product values_product = {
-    .operand = {[ATOM_A] = {ROLE_WEIGHTS, ROLE_COUNT, ROLE_COUNT, ROLE_FRAG_P, false, NULL, 0},
-                [ATOM_B] = {ROLE_V, ROLE_SLAB_V, ROLE_STAGE_V, ROLE_FRAG_V, false, NULL, 0},
-                [ATOM_C] = {ROLE_C, ROLE_COUNT, ROLE_COUNT, ROLE_ACC, false, NULL, 0}}};
+    .operand = {
+        [ATOM_A] = {ROLE_WEIGHTS, ROLE_COUNT, ROLE_COUNT, ROLE_FRAG_P, false, NULL, 0, ROLE_COUNT},
+        [ATOM_B] = {ROLE_V, ROLE_SLAB_V, ROLE_STAGE_V, ROLE_FRAG_V, false, NULL, 0, ROLE_COUNT},
+        [ATOM_C] = {ROLE_C, ROLE_COUNT, ROLE_COUNT, ROLE_ACC, false, NULL, 0, ROLE_COUNT}}};
 
 static void add_batch(Program *program, const char *name, const ProductOperand *operand,
                       int64_t rows, int64_t columns) {

@@ -316,20 +316,24 @@ static Stmt *clone_list(const CloneMap *map, const Stmt *stmt) {
   return first;
 }
 
+void program_become(Program *program, const Program *other) {
+  *program = *other;
+  for (int i = 0; i < other->n_products; i++) {
+    Product *product = &program->product[i];
+    for (int a = 0; a < AXIS_COUNT; a++)
+      product->axis[a] = program->axis + (other->product[i].axis[a] - other->axis);
+    if (product->batch) product->batch = program->axis + (other->product[i].batch - other->axis);
+  }
+}
+
 Program *program_clone(Arena *arena, const Program *program) {
   Program *copy = ARENA_NEW(arena, Program);
-  *copy = *program;
+  program_become(copy, program);
   copy->arena = arena;
   for (int i = 0; i < program->n_buffers; i++) {
     copy->buffer[i] = ARENA_NEW(arena, Buffer);
     *copy->buffer[i] = *program->buffer[i];
   }
-  for (int i = 0; i < program->n_products; i++)
-    for (int a = 0; a < AXIS_COUNT; a++)
-      copy->product[i].axis[a] = copy->axis + (program->product[i].axis[a] - program->axis);
-  for (int i = 0; i < program->n_products; i++)
-    if (program->product[i].batch)
-      copy->product[i].batch = copy->axis + (program->product[i].batch - program->axis);
   CloneMap map = {arena, copy};
   for (int i = 0; i < program->n_kernels; i++)
     copy->kernel[i].body = clone_list(&map, program->kernel[i].body);
@@ -346,13 +350,15 @@ Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, in
 static DType type_of_buffer(const Problem *problem, const Buffer *buffer) {
   const BufferRole role = buffer->role;
   if (role == ROLE_C || role == ROLE_SLAB_C || role == ROLE_STAGE_C) return problem->out;
+  if (role == ROLE_A || role == ROLE_B) return problem->dtype;
   static const bool sums[ROLE_COUNT] = {
-      [ROLE_ACC] = true,     [ROLE_PARTIAL] = true,     [ROLE_TEMP] = true,
-      [ROLE_SCORES] = true,  [ROLE_ROW_SUMS] = true,    [ROLE_SCORE] = true,
-      [ROLE_ROW_MAX] = true, [ROLE_ROW_SUM] = true,     [ROLE_ROW_BASE] = true,
-      [ROLE_RESCALE] = true, [ROLE_ROW_DIVISOR] = true, [ROLE_SUMS] = true};
+      [ROLE_RUN] = true,      [ROLE_ACC] = true,     [ROLE_PARTIAL] = true,
+      [ROLE_TEMP] = true,     [ROLE_SCORES] = true,  [ROLE_ROW_SUMS] = true,
+      [ROLE_SCORE] = true,    [ROLE_ROW_MAX] = true, [ROLE_ROW_SUM] = true,
+      [ROLE_ROW_BASE] = true, [ROLE_RESCALE] = true, [ROLE_ROW_DIVISOR] = true,
+      [ROLE_SUMS] = true};
   if (buffer_is_factors(buffer)) return dtype_scale(problem->dtype).type;
-  return sums[role] ? problem->acc : problem->dtype;
+  return sums[role] ? problem->acc : problem_operand_type(problem);
 }
 
 Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role,

@@ -68,7 +68,8 @@ typedef struct ProductOperand {
   BufferRole global, slab, stage, registers;  // registers: fragments of A and B, the sums of C
   bool column_major;                          // as it lies in global memory
   Var *value;                                 // with an atom: runs over a lane's values …
-  int value_width;  // … in steps of so many, which are neighbours in memory
+  int value_width;   // … in steps of so many, which are neighbours in memory
+  BufferRole given;  // of a split product, the matrix that `global` has the parts of
 } ProductOperand;
 
 // C[m, n] += A[m, k] · B[k, n]: what a pass acts on. Axes and buffers are the program's; products
@@ -169,6 +170,8 @@ Program *program_new(Arena *arena, Problem problem);
 // A deep copy in `arena`: statements, buffers and axes are new, expressions and variables shared.
 // A pass works on the copy, so the program before it stays as it was.
 Program *program_clone(Arena *arena, const Program *program);
+// The program is all that the other one was, which is not used any more.
+void program_become(Program *program, const Program *other);
 
 Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, int64_t extent);
 // Strides are those of the dense row-major layout.

@@ -373,6 +373,16 @@ typedef struct Application {
   const Product *product;
 } Application;
 
+const Expr *part_place(Program *program, int operand, const Expr *k) {
+  Arena *arena = program->arena;
+  const SplitKind split = program->problem.split;
+  if (!split || operand == ATOM_C) return k;
+  const int64_t depth = problem_depth(&program->problem);
+  const Expr *part = ex_table(arena, split_part_table(split, operand), split_facts(split)->products,
+                              ex_div(arena, k, depth));
+  return ex_add(arena, ex_mul_const(arena, part, depth), ex_mod(arena, k, depth));
+}
+
 static void apply_axis(Access *access, Stmt *stmt, void *context) {
   const Application *to = context;
   // A tile is read as a whole: its corner belongs to no lane.
@@ -392,6 +402,7 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
     const Expr *of_lane =
         tile ? ex_const(arena, 0) : fragment_part(to->program, to->product, operand, d);
     idx[d] = ex_add(arena, axis_expr(arena, axis), of_lane);
+    if (operand_axis(operand, d) == AXIS_K) idx[d] = part_place(to->program, operand, idx[d]);
   }
 }
 

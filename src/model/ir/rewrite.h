@@ -68,6 +68,11 @@ Split stmt_split_register(Program *program, const Var *var, int64_t width, const
 // Sets the indices of every access to the product's A, B and C from its axes.
 void apply_axes(Program *program, const Product *product);
 
+// Where the parts of an operand have place k of the axis; k itself where nothing is split. Worked
+// example, 6xbf16 and K = 4096, k = 4100: product 1 multiplies part 1 of A, which begins at 4096:
+// place 4100; and part 1 of B.
+const Expr *part_place(Program *program, int operand, const Expr *k);
+
 // The axis of dimension 0 (rows) or 1 (columns) of an operand, and the dimension along which it
 // runs slowly in memory: 0, or 1 where it is column-major.
 int operand_axis(int operand, int dimension);

@@ -36,6 +36,10 @@ typedef enum BufferRole {
   ROLE_WEIGHTS,
   ROLE_ROW_SUMS,
   ROLE_PARTIAL,  // split-K workspace [splits][M][N]
+  ROLE_PARTS_A,
+  ROLE_PARTS_B,  // parts of f32 operands, [M][parts · K] and [parts · K][N]
+  ROLE_PART,     // a part in registers, on its way there
+  ROLE_RUN,      // sums of a run of slabs, which a promotion adds to the accumulators
   ROLE_SLAB_A,
   ROLE_SLAB_B,  // staged tiles in shared memory
   ROLE_ACC,     // accumulators [FM][FN]

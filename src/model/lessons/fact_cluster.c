@@ -160,8 +160,8 @@ bool fact_slab_kib(const FactScene *scene, const FactArgs *args, FactValue *valu
   const Axis *axis = program->axis;
   const double rows = (double)(axis_tile(&axis[AXIS_M]) + axis_tile(&axis[AXIS_N]));
   (void)args, (void)diags;
-  value->number =
-      rows * (double)axis_tile(&axis[AXIS_K]) * dtype_bytes(program->problem.dtype) / 0x1p10;
+  value->number = rows * (double)axis_tile(&axis[AXIS_K]) *
+                  dtype_bytes(problem_operand_type(&program->problem)) / 0x1p10;
   return true;
 }
 

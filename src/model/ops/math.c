@@ -47,7 +47,7 @@ static void run_fma(Machine *m, Warp *w, const Code *code) {
   }
 }
 
-static void run_add(Machine *m, Warp *w, const Code *code) {
+static void run_sum(Machine *m, Warp *w, const Code *code, double sign) {
   Registers a = read_registers(m, w, code, &code->src);
   Registers sum = read_registers(m, w, code, &code->dst);
   if (!a.row || !sum.row) return;
@@ -55,9 +55,12 @@ static void run_add(Machine *m, Warp *w, const Code *code) {
     const Row *term = &a.row[j * a.rows];
     Row *row = &sum.row[j * sum.rows];
     EACH_LANE(lane, w->active)
-    row_put(row, sum.type, lane, row_get(row, sum.type, lane) + row_get(term, a.type, lane));
+    row_put(row, sum.type, lane, row_get(row, sum.type, lane) + sign * row_get(term, a.type, lane));
   }
 }
+
+static void run_add(Machine *m, Warp *w, const Code *code) { run_sum(m, w, code, 1); }
+static void run_sub(Machine *m, Warp *w, const Code *code) { run_sum(m, w, code, -1); }
 
 static void run_scale(Machine *m, Warp *w, const Code *code) {
   const double alpha = (double)interp_alpha(m->options);
@@ -133,6 +136,10 @@ static void emit_add(Emitter *emitter, const Op *op) {
   emit_update(emitter, &op->dst, '+', emit_number(emitter, &op->src));
 }
 
+static void emit_sub(Emitter *emitter, const Op *op) {
+  emit_update(emitter, &op->dst, '-', emit_number(emitter, &op->src));
+}
+
 static void emit_scale(Emitter *emitter, const Op *op) {
   emit_update(emitter, &op->dst, '*', "alpha");
 }
@@ -143,5 +150,6 @@ static const char *const factors[ROLE_COUNT] = {
 
 const OpRules rules_FMA = {.text = {.write = emit_fma, .purposes = products}, {.run = run_fma}};
 const OpRules rules_ADD = {.text = {.write = emit_add}, {.run = run_add}};
+const OpRules rules_SUB = {.text = {.write = emit_sub}, {.run = run_sub}};
 const OpRules rules_SCALE = {.text = {.write = emit_scale, .purposes = factors},
                              {.run = run_scale}};

@@ -70,7 +70,8 @@ static void run_convert(Machine *m, Warp *w, const Code *code) {
   for (int j = 0; from.row && to.row && j < code->dst.width; j++) {
     const Row *of = &from.row[j * from.rows];
     Row *row = &to.row[j * to.rows];
-    EACH_LANE(lane, w->active) row_put(row, to.type, lane, row_get(of, from.type, lane));
+    EACH_LANE(lane, w->active)
+    row_put(row, to.type, lane, number_convert(to.type, row_get(of, from.type, lane)));
     mark_written(w, &to, j);
   }
 }
@@ -158,6 +159,14 @@ static const PreludeText round_bf16x2 = {
     "  asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(both) : \"f\"(high), \"f\"(low));\n"
     "  return both;\n}\n"};
 
+static const PreludeText round_tf32 = {
+    "round_tf32",
+    "// The nearest tf32, as an f32 whose last 13 bits are 0.\n"
+    "__device__ __forceinline__ float round_tf32(float x) {\n"
+    "  unsigned bits;\n"
+    "  asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(bits) : \"f\"(x));\n"
+    "  return __uint_as_float(bits);\n}\n"};
+
 static void emit_max(Emitter *emitter, const Op *op) {
   const char *to = emit_element(emitter, &op->dst);
   emitter_line(emitter, "%s = fmaxf(%s, %s);", to, to, emit_element(emitter, &op->src));
@@ -198,6 +207,12 @@ static bool convert_is_split(const Emitter *emitter, const Op *op) {
 
 static void emit_convert(Emitter *emitter, const Op *op) {
   DType type = op->dst.buffer->type;
+  if (type == DTYPE_TF32) {
+    const char *rounded = arena_printf(emitter->arena, "%s(%s)", emit_given(emitter, &round_tf32),
+                                       emit_number(emitter, &op->src));
+    emitter_line(emitter, "%s", emit_assignment(emitter, &op->dst, rounded));
+    return;
+  }
   if (op->width == 1) {
     emitter_line(emitter, "%s",
                  emit_assignment(emitter, &op->dst, emit_converted(emitter, type, &op->src)));

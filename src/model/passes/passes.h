@@ -15,6 +15,8 @@
 #include "model/passes/pass.def"
 #undef PASS
 
+// The kind of a problem before any pass (pipeline.c).
+Program *naive_nest(Arena *arena, Problem problem);
 // The naive nests of attention: scores, softmax, apply (attention_nest.c).
 Program *attention_nest(Arena *arena, Problem problem);
 // In the order of the program's kernels until they are fused.

@@ -65,8 +65,7 @@ static Stmt *load_factor(Program *program, int i, Access *factor) {
 }
 
 // for m, for n: acc = 0; for k: acc += A[m, k] · B[k, n]; C[m, n] = acc
-static Program *naive_nest(Arena *arena, const Schedule *schedule) {
-  const Problem problem = problem_of(schedule);
+Program *naive_nest(Arena *arena, Problem problem) {
   if (problem.kind == PROBLEM_ATTENTION) return attention_nest(arena, problem);
   Program *program = program_new(arena, problem);
   const Product *product = program_product(program);
@@ -81,8 +80,8 @@ static Program *naive_nest(Arena *arena, const Schedule *schedule) {
   }
   const Expr *zero = ex_const(arena, 0);
   Access at_acc = access2(acc, zero, zero), at_a = access1(a, zero), at_b = access1(b, zero);
-  Access A = access2(program_buffer(program, ROLE_A), zero, zero);
-  Access B = access2(program_buffer(program, ROLE_B), zero, zero);
+  Access A = access2(program_buffer(program, product->operand[ATOM_A].global), zero, zero);
+  Access B = access2(program_buffer(program, product->operand[ATOM_B].global), zero, zero);
   Access C = access2(program_buffer(program, ROLE_C), zero, zero);
   KnobId none = KNOB_NONE;
   Op multiply = {.kind = OP_FMA, .dst = at_acc, .src = at_a, .src2 = at_b};
@@ -123,7 +122,7 @@ void pass_run(const Pass *pass, Program *program, const Schedule *schedule) {
 
 Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
   Pipeline pipeline = {0};
-  const Program *program = naive_nest(arena, schedule);
+  const Program *program = naive_nest(arena, problem_of(schedule));
   add_stage(&pipeline, NULL, program);
   for (int i = 0; i < N_PASSES; i++) {
     const Pass *pass = &pass_table[i];

@@ -11,12 +11,14 @@
 //   BM=4 BN=8 FM=2 FN=4 BK=8  → tile 8 × 32 → M = 13 (2 tiles, the second cut), N = 64, K = 27
 #include "model/schedules/random_schedule.h"
 #include "model/words/schedule_atom.h"
+#include "model/words/split.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/die.h"
 #include "base/random.h"
+#include "base/whole.h"
 #include "model/passes/passes.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/rule.h"
@@ -569,6 +571,25 @@ static void draw_elect(uint64_t state, Schedule *schedule) {
   if (issues) schedule->value[KNOB_ELECT] = random_between(&state, 0, 3) > 0;
 }
 
+// One staged product in eight whose atom multiplies a type of parts is one of f32 that is split, and
+// one in four of those whose slabs are waited for is promoted. The draws that follow are the same.
+static void draw_parts(uint64_t state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  const Atom *atom = schedule_atom_row(schedule);
+  if (!atom || v[KNOB_STAGE] != (STAGE_A | STAGE_B) || v[KNOB_PROGRAM]) return;
+  const SplitKind kind = (SplitKind)random_between(&state, SPLIT_NONE + 1, SPLIT_KINDS - 1);
+  if (random_between(&state, 0, 7) == 0 && v[KNOB_DTYPE] == (int64_t)split_facts(kind)->type) {
+    v[KNOB_SPLIT_F32] = (int64_t)kind;
+    v[KNOB_DTYPE] = (int64_t)DTYPE_F32;
+    v[KNOB_SPLITK] = v[KNOB_TAIL_SPLIT] = 1;
+    v[KNOB_STMATRIX] = 0;
+  }
+  if (atom_is_of_warpgroup(atom) && !v[KNOB_MMA_GROUPS] && random_between(&state, 0, 3) == 0)
+    v[KNOB_PROMOTE] = random_between(&state, 1, 3);
+  const int64_t grain = schedule_grain(schedule, KNOB_K);
+  if (v[KNOB_SPLIT_F32] || v[KNOB_PROMOTE]) v[KNOB_K] = ceil_div(v[KNOB_K], grain) * grain;
+}
+
 Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *name,
                          const RandomLimits *limits, uint64_t *state, int *draws) {
   Schedule defaults = schedule_plain();
@@ -581,6 +602,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     Schedule schedule = defaults;
     if (!draw_schedule(state, &draw, limits, &schedule)) continue;
     draw_elect(*state, &schedule);
+    draw_parts(*state, &schedule);
     if (!is_legal(scratch, targets, target, &schedule)) continue;
     mark_given(&schedule, &defaults);
     if (draws) *draws = tries;

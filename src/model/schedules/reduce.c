@@ -56,6 +56,9 @@ int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
   const Atom *atom = schedule_atom_row(schedule);
   if (!atom && !v[KNOB_TMA]) return 1;
+  // Each product of parts goes through whole slabs, and the last one ends a run.
+  if (axis == KNOB_K && (v[KNOB_SPLIT_F32] || v[KNOB_PROMOTE]))
+    return schedule_tile(schedule, KNOB_K) * max64(v[KNOB_PROMOTE], 1);
   if (is_attention(schedule) && axis != KNOB_K) return 1;  // all rows run along the head dimension
   KnobId a_runs = v[KNOB_A_COL] ? KNOB_M : KNOB_K, b_runs = v[KNOB_B_COL] ? KNOB_K : KNOB_N;
   bool is_copied = v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);
@@ -82,6 +85,7 @@ static double tile_cells(const Schedule *s) { return (double)tile_m(s) * (double
 double schedule_fma(const Schedule *schedule) {
   double depth = tiles_along(schedule, KNOB_K) * (double)tile_k(schedule);
   double products = is_attention(schedule) ? 2.0 * (double)schedule->value[KNOB_HEADS] : 1;
+  products *= schedule_products(schedule);
   double fma = products * n_tiles(schedule) * tile_cells(schedule) * depth;
   return schedule_atom_row(schedule) ? fma / ATOM_IS_EASIER : fma;
 }
@@ -138,6 +142,13 @@ static int64_t at_least(int64_t tiles, int64_t tile) {
   return tiles > enough ? tiles : enough;
 }
 
+// Slabs of K so that a tile has `slabs` of them for all of its products of parts, and whole runs of
+// those whose sums are promoted.
+static int64_t whole_runs(const Schedule *schedule, int64_t slabs) {
+  const int64_t run = max64(schedule->value[KNOB_PROMOTE], 1);
+  return ceil_div(ceil_div(slabs, schedule_products(schedule)), run) * run;
+}
+
 static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k) {
   Schedule to = *from;
   const int64_t heads = m > 1 ? 2 : 1;
@@ -146,7 +157,7 @@ static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k
   n = at_least(n, tile_n(from));
   int64_t extent[] = {cut(from->value[KNOB_M], tile_m(from), m),
                       cut(from->value[KNOB_N], tile_n(from), n),
-                      cut(from->value[KNOB_K], tile_k(from), k)};
+                      cut(from->value[KNOB_K], tile_k(from), whole_runs(from, k))};
   static const KnobId knob[] = {KNOB_M, KNOB_N, KNOB_K};
   if (from->value[KNOB_CAUSAL]) extent[1] = max64(extent[0], extent[1]);  // queries see a key
   for (int i = 0; i < 3; i++)
@@ -157,7 +168,8 @@ static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k
 
 int64_t schedule_slabs(const Schedule *schedule) {
   const KnobId walked = schedule_walked(schedule);
-  return ceil_div(schedule->value[walked], schedule_tile(schedule, walked));
+  return schedule_products(schedule) *
+         ceil_div(schedule->value[walked], schedule_tile(schedule, walked));
 }
 
 int64_t schedule_ring_slots(const Schedule *schedule) { return schedule->value[KNOB_BUFFER_COUNT]; }
@@ -206,8 +218,10 @@ Schedule schedule_one_tile(const Schedule *schedule) {
 Schedule schedule_half_the_slabs(const Schedule *schedule) {
   Schedule half = *schedule;
   const KnobId walked = schedule_walked(schedule);
-  const int64_t period = 2 * schedule_ring_slots(schedule);
-  const int64_t left_out = schedule_slabs(schedule) / 2 / period * period;
+  const int64_t run = max64(schedule->value[KNOB_PROMOTE], 1);
+  const int64_t period = 2 * schedule_ring_slots(schedule) * run;
+  const int64_t slabs = schedule_slabs(schedule) / schedule_products(schedule);
+  const int64_t left_out = slabs / 2 / period * period;
   const int64_t extent = schedule->value[walked] - left_out * schedule_tile(schedule, walked);
   if (left_out && (!schedule->value[KNOB_CAUSAL] || extent >= schedule->value[KNOB_M]))
     schedule_set(&half, walked, extent);

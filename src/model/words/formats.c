@@ -210,6 +210,16 @@ double number_tensor(DType type, double value) {
   return (double)single;
 }
 
+double number_convert(DType type, double value) {
+  if (type != DTYPE_TF32) return number_round(type, value);
+  float single = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &single, sizeof bits);
+  if (isfinite(single)) bits += 0x1000;
+  memcpy(&single, &bits, sizeof bits);
+  return number_tensor(type, (double)single);
+}
+
 static const double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0., -0.5, -1, -1.5, -2, -3, -4, -6};
 
 double number_element(DType type, double value, int i) {

@@ -21,6 +21,9 @@ void number_write(DType type, void *bytes, double value);  // rounds
 // The value that a tensor core takes an operand for: it ignores the low 13 bits of the f32 of a
 // tf32 (PTX ISA, "Fundamental types: alternate floating-point data formats").
 double number_tensor(DType type, double value);
+// The value after a conversion to the type: number_round(), but of tf32, which is stored as f32,
+// the nearest number of 10 fraction bits, of two the one away from 0 (PTX ISA, cvt.rna.tf32.f32).
+double number_convert(DType type, double value);
 
 // Element i of a unit, whose first is in the low half of a byte: of 0x1c 0 is -2 and 1 is 0.5. The
 // value itself where the unit is one element.

@@ -36,6 +36,10 @@ static const char *const order_names[] = {
 };
 static const char *const program_names[] = {"matmul", "attention"};
 static const char *const roles_names[] = {"cooperative", "pingpong"};
+static const char *const split_names[] = {
+#define SPLIT(id, name, type, parts, products) name,
+#include "model/words/split.def"
+};
 static const char *const atom_names[] = {"fma",
                                          "mma_m16n8k16_f16",
                                          "mma_m16n8k16_bf16",
@@ -81,7 +85,7 @@ static const Names value_names[KNOB_TYPES] = {
     [KNOB_TYPE_STAGE] = NAMES(stage_names),     [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
     [KNOB_TYPE_ACC] = NAMES(acc_names),         [KNOB_TYPE_ATOM] = NAMES(atom_names),
     [KNOB_TYPE_ORDER] = NAMES(order_names),     [KNOB_TYPE_ROLES] = NAMES(roles_names),
-    [KNOB_TYPE_PROGRAM] = NAMES(program_names),
+    [KNOB_TYPE_PROGRAM] = NAMES(program_names), [KNOB_TYPE_SPLIT] = NAMES(split_names),
 };
 
 static const struct {
@@ -287,14 +291,16 @@ static int atom_dtype(int64_t atom) {
 
 void schedule_take_type(Schedule *schedule) {
   if (!schedule_is_given(schedule, KNOB_DTYPE) || schedule->automatic[KNOB_DTYPE])
-    schedule->value[KNOB_DTYPE] = atom_dtype(schedule->value[KNOB_ATOM_KIND]);
+    schedule->value[KNOB_DTYPE] =
+        schedule->value[KNOB_SPLIT_F32] ? 0 : atom_dtype(schedule->value[KNOB_ATOM_KIND]);
 }
 
 // Sets what follows from a knob, unless it is given otherwise: an atom multiplies the type in its
 // name, and TMA copies slabs, which both operands then have. The article's lines rely on both.
 static void imply(Schedule *schedule, KnobId set) {
   int64_t *value = schedule->value;
-  if (set == KNOB_ATOM_KIND || set == KNOB_DTYPE) schedule_take_type(schedule);
+  if (set == KNOB_ATOM_KIND || set == KNOB_DTYPE || set == KNOB_SPLIT_F32)
+    schedule_take_type(schedule);
   if (set == KNOB_TMA && !schedule_is_given(schedule, KNOB_STAGE))
     value[KNOB_STAGE] = value[KNOB_TMA] ? STAGE_A | STAGE_B : 0;
 }

@@ -31,6 +31,7 @@ typedef enum KnobType {
   KNOB_TYPE_ORDER,    // a name of the list of tile orders
   KNOB_TYPE_ROLES,    // a name of the list of role schedules
   KNOB_TYPE_PROGRAM,  // a name of the list of programs
+  KNOB_TYPE_SPLIT,    // a name of the list of splits (split.def)
   KNOB_TYPE_LAYOUT,   // a text, kept in Schedule.layout; quotes may hold commas
   KNOB_TYPE_TARGET,   // a row of gpus.json or an arch, kept as text in Schedule.target
   KNOB_TYPES

@@ -1,6 +1,7 @@
 // ATOM_KIND names a row of atom.def, ACC chooses its sums and ATOM_N its N where the row leaves a
 // choice.
 #include "model/words/schedule_atom.h"
+#include "model/words/split.h"
 
 const Atom *schedule_atom_row(const Schedule *schedule) {
   return atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, schedule->value[KNOB_ATOM_KIND]));
@@ -20,4 +21,17 @@ bool schedule_atom_is(const Schedule *schedule, Atom *atom) {
 const Atom *schedule_atom(Arena *arena, const Schedule *schedule) {
   Atom *atom = ARENA_NEW(arena, Atom);
   return schedule_atom_is(schedule, atom) ? atom : NULL;
+}
+
+static const Split32 *split_of(const Schedule *schedule) {
+  return split_facts((SplitKind)schedule->value[KNOB_SPLIT_F32]);
+}
+
+DType schedule_operand_type(const Schedule *schedule) {
+  return schedule->value[KNOB_SPLIT_F32] ? split_of(schedule)->type
+                                         : (DType)schedule->value[KNOB_DTYPE];
+}
+
+int schedule_products(const Schedule *schedule) {
+  return schedule->value[KNOB_SPLIT_F32] ? split_of(schedule)->products : 1;
 }

@@ -22,6 +22,8 @@ typedef struct RecordedRow {
   double cublas_time_ns, cublas_tflops;    // of the same run; 0 = not known
   const char *cublas_row;                  // "cublasLt heuristic 3"
   double ratio, ratio_min, ratio_max;      // of cuBLAS's speed, see bench.h; 0 = not known
+  double error_this, error_cublas;         // largest error over (|A|·|B|)ij; −1 = not known
+  double rms_this, rms_cublas;             // root of its mean square; −1 = not known
   double spread;                           // (p75 − p25) / median; −1 = not known
   int samples;
   int registers, spill_bytes, local_bytes, blocks_per_sm;  // −1 = not known

@@ -377,6 +377,17 @@ static bool parse_attention(Parser *p) {
   return true;
 }
 
+// "6xbf16": what products of f32 are made of.
+static bool parse_split(Parser *p, Problem *problem) {
+  if (problem->dtype != DTYPE_F32) return parse_fail(p, "A and B in f32, which is what is split");
+  for (int kind = SPLIT_NONE + 1; kind < SPLIT_KINDS; kind++) {
+    if (!parse_maybe(p, split_facts((SplitKind)kind)->name)) continue;
+    problem->split = (SplitKind)kind;
+    return true;
+  }
+  return parse_fail(p, "a split: 3xtf32, 3xbf16, 6xbf16 or 9xbf16");
+}
+
 static bool parse_problem(Parser *p) {
   if (parse_peek(p, "O")) return parse_attention(p);
   Problem problem = {0};
@@ -392,6 +403,7 @@ static bool parse_problem(Parser *p) {
     return parse_fail(p, "whole blocks of elements that share a factor");
   if (!parse_word(p, ", sums") || !parse_type(p, &problem.acc)) return false;
   problem.factor_tiles = dtype_is_scaled(problem.dtype) && parse_maybe(p, ", factors in tiles");
+  if (parse_maybe(p, ", split") && !parse_split(p, &problem)) return false;
   p->program = program_new(p->arena, problem);
   return true;
 }

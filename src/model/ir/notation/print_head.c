@@ -165,7 +165,9 @@ static void declare_mbarriers(Printer *printer, const Buffer *buffer) {
 
 // The others are the problem's.
 static void declare_global(Printer *printer, const Buffer *buffer) {
-  if (!printer->full || !buffer_is_workspace(buffer)) return;
+  // The problem says that there are parts, and of which size.
+  const bool parts = buffer->role == ROLE_PARTS_A || buffer->role == ROLE_PARTS_B;
+  if (!printer->full || !buffer_is_workspace(buffer) || parts) return;
   Spans out = spans_new(printer->arena);
   spans_add(&out, SPAN_KEYWORD, "global ");
   spans_add(&out, SPAN_BUFFER, buffer->name);
@@ -269,6 +271,8 @@ static void declare_problem(Printer *printer) {
   spans_add(&out, SPAN_KEYWORD, ", sums");
   print_type(&out, problem->acc);
   if (problem->factor_tiles) spans_add(&out, SPAN_KEYWORD, ", factors in tiles");
+  if (problem->split)
+    spans_printf(&out, SPAN_KEYWORD, ", split %s", split_facts(problem->split)->name);
   printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
 }
 

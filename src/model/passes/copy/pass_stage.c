@@ -45,7 +45,8 @@ static Stmt *split_k_loop(Program *program, const Product *product, int64_t bk) 
 // are cut to 32 bytes and not swizzled: four rows of eight values are one line of 128 bytes.
 static int64_t panel_of(const Program *program, const Product *product, int operand,
                         const Schedule *schedule, int64_t columns) {
-  int bytes = dtype_bytes(program->problem.dtype), reach = 16 << schedule->value[KNOB_SWIZZLE];
+  int bytes = dtype_bytes(problem_operand_type(&program->problem)),
+      reach = 16 << schedule->value[KNOB_SWIZZLE];
   if (operand == ATOM_B && slab_is_read_plainly(program, product)) reach = 32;
   bool pattern = pass_tma_wanted(schedule) && schedule->value[KNOB_SWIZZLE];
   bool cut = (pattern || slabs_are_tiles(product)) && columns > reach / bytes;

@@ -25,7 +25,7 @@ enum { CHUNK_BITS = 4, LINE_BITS = 7 };
 bool slab_is_read_plainly(const Program *program, const Product *product) {
   const Buffer *slab = operand_slab(program, product, ATOM_B);
   return product->atom && !slab_runs_along_k(product, ATOM_B, slab) &&
-         dtype_bytes(program->problem.dtype) == 4;
+         dtype_bytes(problem_operand_type(&program->problem)) == 4;
 }
 
 static int piece_bits(const Program *program, const Product *product, int operand) {

@@ -65,21 +65,28 @@ static Staged staged_of(const Program *program, const Product *product, int oper
                   slow};
 }
 
+// Where the slab begins along one of its dimensions: of a split product, along K, in one of the
+// parts.
+static const Expr *slab_begin(Program *program, const Staged *s, const Axis *axis) {
+  const Expr *begin = axis_outside(program, axis);
+  return axis == s->product->axis[AXIS_K] ? part_place(program, s->of, begin) : begin;
+}
+
 // The operand's element at a row and column of the slab.
 static Access global_access(Program *program, const Staged *s, const Expr *row,
                             const Expr *column) {
   const Expr *idx[2];
-  idx[s->slow] = ex_add(program->arena, axis_outside(program, s->row), row);
-  idx[1 - s->slow] = ex_add(program->arena, axis_outside(program, s->column), column);
+  idx[s->slow] = ex_add(program->arena, slab_begin(program, s, s->row), row);
+  idx[1 - s->slow] = ex_add(program->arena, slab_begin(program, s, s->column), column);
   return operand_element(program, s->product, s->of, idx[0], idx[1]);
 }
 
 int copy_width(Program *program, const Product *product, int operand) {
   Staged s = staged_of(program, product, operand);
-  const Expr *start = axis_outside(program, s.column);
+  const Expr *start = slab_begin(program, &s, s.column);
   const Buffer *matrix = program_buffer(program, s.operand->global);
   int64_t length = matrix->dim[matrix->rank - 1 - s.slow];
-  int widest = 16 / dtype_bytes(program->problem.dtype);
+  int widest = 16 / dtype_bytes(problem_operand_type(&program->problem));
   for (int width = widest; width > 1; width /= 2)
     if (s.columns % width == 0 && length % width == 0 && expr_divisor(start) % width == 0)
       return width;

@@ -11,59 +11,41 @@
 #include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
+#include "model/passes/flat_kernel.h"
 #include "model/passes/passes.h"
-
-enum { SIDE_THREADS = 256 };
 
 bool pass_split_k_wanted(const Schedule *schedule) { return schedule->value[KNOB_SPLITK] > 1; }
 
-// A kernel whose thread f = block·256 + thread owns cell (f / N, f % N) of C.
-typedef struct Flat {
-  Var *block, *thread;
-  const Expr *row, *column;
-} Flat;
-
-static Flat flat_cells(Program *program, const Buffer *c) {
-  Arena *arena = program->arena;
-  int64_t n = c->dim[1], cells = c->dim[0] * n;
-  Var *block = program_var(program, "f_b", VAR_LOOP, TIER_BLOCK, ceil_div(cells, SIDE_THREADS));
-  Var *thread = program_var(program, "f_t", VAR_LOOP, TIER_THREAD, SIDE_THREADS);
-  const Expr *flat =
-      ex_add(arena, ex_mul_const(arena, ex_var(arena, block), SIDE_THREADS), ex_var(arena, thread));
-  return (Flat){block, thread, ex_div(arena, flat, n), ex_mod(arena, flat, n)};
-}
-
-static Stmt *bind_flat(Program *program, KnobId knob, Flat flat, Stmt *body) {
-  return stmt_loop(program, knob, flat.block, stmt_loop(program, knob, flat.thread, body));
+static Flat cells_of(Program *program, const Buffer *c) {
+  return flat_cells(program, c->dim[0], c->dim[1], 1);
 }
 
 static Buffer *temp_register(Program *program, const char *name, KnobId knob) {
-  int64_t one = 1;
-  return program_new_buffer(program, name, SPACE_REGISTER, ROLE_TEMP, 1, &one, knob);
+  return flat_registers(program, name, ROLE_TEMP, 1, knob);
 }
 
 static Kernel zero_kernel(Program *program, Buffer *c) {
   const Expr *zero = ex_const(program->arena, 0);
-  Flat flat = flat_cells(program, c);
+  Flat flat = cells_of(program, c);
   Access at = access1(temp_register(program, "zero", KNOB_SPLITK), zero);
-  Access C = access2(c, flat.row, flat.column);
+  Access C = access2(c, flat.slow, flat.fast);
   Stmt *body =
       stmt_list(stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_INIT, .dst = at}),
                 stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_STORE, .dst = C, .src = at}), NULL);
   return (Kernel){
-      .name = "zero", .body = bind_flat(program, KNOB_SPLITK, flat, body), .knob = KNOB_SPLITK};
+      .name = "zero", .body = flat_bind(program, KNOB_SPLITK, flat, body), .knob = KNOB_SPLITK};
 }
 
 static Kernel reduce_kernel(Program *program, Buffer *c, Buffer *partial) {
   KnobId knob = KNOB_ATOMIC_FREE_SPLITK;
   Arena *arena = program->arena;
   const Expr *zero = ex_const(arena, 0);
-  Flat flat = flat_cells(program, c);
+  Flat flat = cells_of(program, c);
   Var *split = program_var(program, "s", VAR_LOOP, TIER_SERIAL, partial->dim[0]);
   Access sum = access1(temp_register(program, "sum", knob), zero);
   Access part = access1(temp_register(program, "part", knob), zero);
-  Access P = access3(partial, ex_var(arena, split), flat.row, flat.column);
-  Access C = access2(c, flat.row, flat.column);
+  Access P = access3(partial, ex_var(arena, split), flat.slow, flat.fast);
+  Access C = access2(c, flat.slow, flat.fast);
   Stmt *step =
       stmt_list(stmt_op(program, knob, (Op){.kind = OP_LOAD, .dst = part, .src = P}),
                 stmt_op(program, knob, (Op){.kind = OP_ADD, .dst = sum, .src = part}), NULL);
@@ -71,7 +53,7 @@ static Kernel reduce_kernel(Program *program, Buffer *c, Buffer *partial) {
       stmt_list(stmt_op(program, knob, (Op){.kind = OP_INIT, .dst = sum}),
                 stmt_loop(program, knob, split, step),
                 stmt_op(program, knob, (Op){.kind = OP_STORE, .dst = C, .src = sum}), NULL);
-  return (Kernel){.name = "reduce", .body = bind_flat(program, knob, flat, body), .knob = knob};
+  return (Kernel){.name = "reduce", .body = flat_bind(program, knob, flat, body), .knob = knob};
 }
 
 static void split_axis(Program *program, const Product *product, const Schedule *schedule) {

@@ -52,7 +52,8 @@ static void add_sites(const Model *model, CalibrationBasis *out) {
 // a step takes less than a sector of each, and the next step the rest, if L1 still has it.
 static void add_along_k(const Model *model, double rows, double row_bytes, CalibrationBasis *out) {
   const Atom *atom = program_atom(model->program);
-  const double step_bytes = (atom ? atom->k : 1) * dtype_bytes(model->program->problem.dtype);
+  const double step_bytes =
+      (atom ? atom->k : 1) * dtype_bytes(problem_operand_type(&model->program->problem));
   out->step_lines += rows;
   out->again_bytes += rows * row_bytes * positive(SECTOR_BYTES / step_bytes - 1);
 }

@@ -57,8 +57,8 @@ static Tile tile_of(const Model *model) {
                step,
                (double)last->var->extent,
                (double)model->resources.n_blocks,
-               dtype_bytes(p->problem.dtype),
-               dtype_elements(p->problem.dtype)};
+               dtype_bytes(problem_operand_type(&p->problem)),
+               dtype_elements(problem_operand_type(&p->problem))};
   if (k_o) {
     tile.k = (double)axis_tile(k);
     tile.slabs = (double)k_o->var->extent;

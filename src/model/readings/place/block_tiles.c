@@ -80,7 +80,7 @@ static BlockTile tile_of(Arena *arena, const Program *program, int index, AtomOp
       .block = extents_of(operand, m, n, k),
       .warp = extents_of(operand, m / warps_along(axis[AXIS_M]), n / warps_along(axis[AXIS_N]), k),
       .steps = 1};
-  int across = FRAGMENT_BYTES / dtype_bytes(program->problem.dtype);  // along k
+  int across = FRAGMENT_BYTES / dtype_bytes(problem_operand_type(&program->problem));  // along k
   tile.unit = extents_of(operand, FRAGMENT_ROWS, FRAGMENT_ROWS, across);
   look_at_slab(&tile, program, of);
   look_at_registers(&tile, product, registers);

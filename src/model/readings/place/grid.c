@@ -402,7 +402,7 @@ static int64_t head_panel_bytes(const Grid *grid, int axis, int64_t at) {
   const Problem *problem = &grid->program->problem;
   const int64_t first = min64(at * grid->tile_m, problem->m);
   const int64_t rows = axis == AXIS_M ? min64(grid->tile_m, problem->m - first) : 2 * problem->n;
-  return rows * problem->k * dtype_bytes(problem->dtype);
+  return rows * problem->k * dtype_bytes(problem_operand_type(problem));
 }
 
 int64_t grid_panel_bytes(const Grid *grid, int axis, int64_t at, int64_t split) {
@@ -411,7 +411,7 @@ int64_t grid_panel_bytes(const Grid *grid, int axis, int64_t at, int64_t split) 
   int64_t tile = axis == AXIS_M ? grid->tile_m : grid->tile_n;
   int64_t extent = grid->program->axis[axis].extent;
   int64_t wide = min64(tile, extent - min64(at * tile, extent));
-  return wide * (k.end - k.begin) * dtype_bytes(grid->program->problem.dtype);
+  return wide * (k.end - k.begin) * dtype_bytes(problem_operand_type(&grid->program->problem));
 }
 
 GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t n) {

@@ -321,6 +321,6 @@ const OnChip *on_chip(Arena *arena, const Model *model) {
   for (int i = 0; i < CHIP_FIRST_SLABS; i++) chip->turn[i] = (ChipTurn){-1, -1, -1};
   walk(arena, &(ChipWalk){program, chip});
   place_tiles(arena, program, &launch, chip);
-  weigh(chip, program->problem.dtype);
+  weigh(chip, problem_operand_type(&program->problem));
   return chip;
 }

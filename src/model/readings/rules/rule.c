@@ -132,11 +132,18 @@ static int64_t depth(const Facts *f) {
   return value(f, KNOB_BK) * (rule_atom_of(f) ? rule_atom_of(f)->k : 1);
 }
 
+static DType operand_type(const Facts *f) { return schedule_operand_type(f->schedule); }
+
+int64_t rule_depth(const Facts *f) { return depth(f); }
+
 // Elements that an index along K counts as one.
-static int unit(const Facts *f) { return dtype_elements((DType)value(f, KNOB_DTYPE)); }
+static int unit(const Facts *f) { return dtype_elements(operand_type(f)); }
 static int64_t units_of_k(const Facts *f) { return ceil_div(value(f, KNOB_K), unit(f)); }
 
-static int64_t slabs(const Facts *f) { return ceil_div(units_of_k(f), depth(f)); }
+// Each product of parts goes through all of K.
+static int64_t slabs(const Facts *f) {
+  return schedule_products(f->schedule) * ceil_div(units_of_k(f), depth(f));
+}
 // For one split.
 static int64_t part_slabs(const Facts *f) { return ceil_div(slabs(f), value(f, KNOB_SPLITK)); }
 
@@ -145,7 +152,7 @@ static int64_t tiles(const Facts *f) {
 }
 
 // Elements of 16 bytes, and the bytes of a slab row: of A along K, of B along N.
-static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_DTYPE)); }
+static int chunk(const Facts *f) { return 16 / dtype_bytes(operand_type(f)); }
 
 // Elements of C in 16 bytes: C has the operands' type where that is a 16-bit one, else the sum's.
 static int out_chunk(const Facts *f) {
@@ -180,7 +187,7 @@ static int64_t run_length(const Facts *f, int side) {
 
 static int64_t row_bytes(const Facts *f, int side) {
   int64_t row = slab_along_k(f, side) ? depth(f) : tile(f, side);
-  return row * dtype_bytes((DType)value(f, KNOB_DTYPE));
+  return row * dtype_bytes(operand_type(f));
 }
 
 // ---- rules of several conditions: what of them fails, NULL where nothing does -------------------
@@ -295,7 +302,7 @@ static const char *share_fault(const Facts *f, int side) {
 // Bytes that come to one slot, all counted in one phase.
 static int64_t slab_bytes(const Facts *f) {
   int64_t rows = (by_tma(f, FM_BM) ? tile(f, FM_BM) : 0) + (by_tma(f, FN_BN) ? tile(f, FN_BN) : 0);
-  return rows * depth(f) * dtype_bytes((DType)value(f, KNOB_DTYPE));
+  return rows * depth(f) * dtype_bytes(operand_type(f));
 }
 
 static const char *plain_slab_fault(const Facts *f) {
@@ -373,7 +380,8 @@ static int64_t atom_sums(const Facts *f) {
 
 // Registers of a thread's sums and fragments, of all products.
 static int64_t held(const Facts *f) {
-  return rule_is_attention(f) ? rule_group_registers(f) : sums(f) + fragments(f);
+  if (rule_is_attention(f)) return rule_group_registers(f);
+  return (value(f, KNOB_PROMOTE) ? 2 : 1) * sums(f) + fragments(f);
 }
 
 static int64_t start(const Facts *f) {
@@ -496,7 +504,7 @@ enum { SLAB_ELEMENTS_MAX = 1 << 20 };
 
 // Rows and row bytes of a slab as the knobs make it.
 static LayoutSlab slab_of(const Facts *f, int side) {
-  int bytes = dtype_bytes((DType)value(f, KNOB_DTYPE));
+  int bytes = dtype_bytes(operand_type(f));
   int64_t across = tile(f, side), along = depth(f);
   bool along_k = slab_along_k(f, side);
   int64_t rows = along_k ? across : along, columns = along_k ? along : across;

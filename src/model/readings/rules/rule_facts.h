@@ -81,3 +81,10 @@ const char *rule_tensor_why(const Facts *f);
 int64_t rule_scale_step(const Facts *f);
 const char *rule_scaled_fault(const Facts *f);
 const char *rule_words_fault(const Facts *f);
+
+// Products of parts (rule_split.c): what SPLIT_F32 does not go with, and what PROMOTE; NULL:
+// nothing.
+const char *rule_split_fault(const Facts *f);
+const char *rule_promotion_fault(const Facts *f);
+// Elements along K of a slab.
+int64_t rule_depth(const Facts *f);

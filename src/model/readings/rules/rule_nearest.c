@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/rule_facts.h"
+#include "model/words/schedule_atom.h"
 
 // The search for a nearest value: the rule that fails, and where it starts from.
 typedef struct Hunt {
@@ -97,7 +98,7 @@ static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) 
   const Facts now = rule_facts(hunt->arena, hunt->from, hunt->target, NULL);
   const Facts then = rule_facts(hunt->arena, trial, hunt->target, NULL);
   const Atom *from = rule_atom_of(&now), *to = rule_atom_of(&then);
-  bool same_type = rule_dtype_of_atom(&then) == trial->value[KNOB_DTYPE];
+  bool same_type = rule_dtype_of_atom(&then) == (int64_t)schedule_operand_type(trial);
   bool same_depth = from && to && from->k == to->k && from->bits == to->bits;
   if (likeness == SAME_ELEMENT)
     return same_depth && atom_scales(from) &&

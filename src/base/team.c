@@ -25,7 +25,7 @@ struct Team {
   int round, n_busy;
   bool over;
   bool begun_round;  // the caller's own
-  // Of the round.
+  // For the round.
   TeamWork *work;
   void *context;
   int n_items;

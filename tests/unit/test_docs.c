@@ -62,7 +62,26 @@ END_TEST
 
 START_TEST(strings_are_plain) {
   runs("command -v python3 > /dev/null || exit 0; tools/words.py > /dev/null");
-  runs("command -v python3 > /dev/null || exit 0; ! tools/words.py comments | grep '^src/tui'");
+}
+END_TEST
+
+// A comment names its subject: it begins with no bare Of, What, Who, That, Nor or Nobody.
+START_TEST(comments_begin_with_their_subject) {
+  runs("! grep -rnE '^\\s*(//|/?\\*)\\s*(Of|What|Who|That|Nor|Nobody)\\b' src");
+}
+END_TEST
+
+// tests/data/names_typed.txt: options of each command, keys of all JSON, exit codes; none goes
+// away.
+START_TEST(options_keys_and_codes_keep_their_spelling) {
+  if (!cli_has_program()) return;
+  const char *typed = "tests/data/names_typed.txt";
+  if (getenv("GEMMVIEW_ACCEPT")) runs(arena_printf(arena, "tools/names.sh $GEMMVIEW > %s", typed));
+  runs(arena_printf(arena, "test $(wc -l < %s) -gt 1000", typed));
+  runs(arena_printf(arena,
+                    "tools/names.sh $GEMMVIEW > build/names_now.txt && "
+                    "! LC_ALL=C comm -23 %s build/names_now.txt | grep .",
+                    typed));
 }
 END_TEST
 
@@ -148,7 +167,9 @@ Suite *suite_docs(void) {
   tcase_add_test(tcase, links_lead_somewhere);
   tcase_add_test(tcase, commands_of_the_documents_are_there);
   tcase_add_test(tcase, strings_are_plain);
+  tcase_add_test(tcase, comments_begin_with_their_subject);
   tcase_add_test(tcase, names_keep_their_spelling);
+  tcase_add_test(tcase, options_keys_and_codes_keep_their_spelling);
   tcase_add_test(tcase, help_closes_filters_and_explains);
   suite_add_tcase(suite, tcase);
   return suite;

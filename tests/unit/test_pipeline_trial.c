@@ -68,7 +68,7 @@ START_TEST(no_key_waits_for_a_run_with_values) {
   drive_frame(session, canvas);
   ck_assert(!trial_is_under_way(own()->trial));
   ck_assert_str_eq(own()->verdict.name, asked);
-  ck_assert_ptr_null(strstr(export_text(arena, canvas), "under way"));
+  ck_assert_ptr_null(strstr(export_text(arena, canvas), "a run with values is under way"));
   const PipelineVerdict before = own()->verdict;
   press_alone("w");  // the same question again: its answer is known
   ck_assert_ptr_eq(own()->verdict.text, before.text);

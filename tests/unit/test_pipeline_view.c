@@ -1,8 +1,10 @@
 // The pipeline view: stepping through events, other lanes, the statement elsewhere, what stands
 // beside, and breakages in place.
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/str.h"
 #include "model/interp/breakage.h"
@@ -274,6 +276,72 @@ START_TEST(every_breakage_is_shown) {
 }
 END_TEST
 
+// A column on, whatever the lane; each role is said once, and the chain begins at the cursor's
+// lane.
+START_TEST(the_cursor_of_time_goes_through_all_lanes) {
+  press("Home");
+  const double before = own()->clock;
+  press("> > >");
+  ck_assert(fabs(own()->clock - before - 3 * own()->scale) < 1e-6);
+  const double at = own()->clock;
+  press("Down Down");
+  ck_assert(own()->clock == at);
+  const char *text = export_text(arena, canvas);
+  ck_assert_ptr_nonnull(strstr(text, arena_printf(arena, "at clock %.0f: ", at)));
+  ck_assert_ptr_nonnull(strstr(text, "waits for"));
+  press("<");
+  ck_assert(fabs(own()->clock - at + own()->scale) < 1e-6);
+}
+END_TEST
+
+START_TEST(space_lets_time_go_on) {
+  const struct timespec pause = {0, 10000000};
+  press("Home Space");
+  const double before = own()->clock;
+  ck_assert_int_eq(views_wait(session), VIEW_WATCHES);
+  for (int i = 0; i < 500 && own()->clock <= before; i++) {
+    nanosleep(&pause, NULL);
+    views_poll(session);
+  }
+  ck_assert(own()->clock > before);
+  press("Space");
+  ck_assert_int_eq(views_wait(session), VIEW_WAITS_NOT);
+}
+END_TEST
+
+// Each breakage of the list is one of the program's; Enter takes the one that the cursor is at.
+START_TEST(breakages_are_listed) {
+  press("B");
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "BREAKAGES  0 of "));
+  const int n = own()->n_ways;
+  ck_assert_int_ge(n, 15);
+  for (int i = 0; i < n; i++)
+    ck_assert_ptr_nonnull(
+        program_break(arena, session->now.picture->model->program, own()->way[i]));
+  press("Down Down Enter");
+  ck_assert_int_eq(own()->broken, (int)own()->way[1] + 1);
+  const char *said = arena_printf(arena, "broken, 2 of %d: %s", n, breakage_name(own()->way[1]));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), said));
+  press("B Home Enter");
+  ck_assert_int_eq(own()->broken, 0);
+}
+END_TEST
+
+START_TEST(a_deadlock_is_told_from_its_root) {
+  command("break more_arrivals");
+  const char *text = export_text(arena, canvas);
+  ck_assert_ptr_nonnull(strstr(text, "deadlock: "));
+  ck_assert_ptr_nonnull(strstr(text, "who would end that, waits for empty["));
+  ck_assert_ptr_nonnull(strstr(text, "expects 9 arrivals and gets 8"));
+}
+END_TEST
+
+START_TEST(the_recorded_time_stands_beside) {
+  reopen("hopper", "consumers");
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), " (est.); recorded: "));
+}
+END_TEST
+
 Suite *suite_pipeline_view(void) {
   enum { N_LISTS = sizeof lists / sizeof *lists };
   Suite *suite = suite_create("pipeline_view");
@@ -287,6 +355,11 @@ Suite *suite_pipeline_view(void) {
   tcase_add_test(tests, sequential_without_what_hangs_on_roles);
   tcase_add_test(tests, a_breakage_between_tiles_is_judged_on_two_of_them);
   tcase_add_test(tests, a_deadlock_says_who_waits_for_whom);
+  tcase_add_test(tests, the_cursor_of_time_goes_through_all_lanes);
+  tcase_add_test(tests, space_lets_time_go_on);
+  tcase_add_test(tests, breakages_are_listed);
+  tcase_add_test(tests, a_deadlock_is_told_from_its_root);
+  tcase_add_test(tests, the_recorded_time_stands_beside);
   tcase_add_test(tests, a_race_marks_its_statements);
   tcase_add_test(tests, a_symptom_steps_through_its_breakages);
   tcase_add_test(tests, who_waits_for_ever_says_for_what);

@@ -260,8 +260,8 @@ START_TEST(the_blocks_of_a_cluster_are_read_together) {
   ck_assert_str_eq(timeline_role(timeline, each), timeline_role(timeline, 0));
   const Lanes lanes = pipeline_lanes(arena, timeline, false, false);
   ck_assert_int_eq(lanes.n, 4);
-  ck_assert_str_eq(lanes.lane[0].name, "0:consumer ×4");
-  ck_assert_str_eq(lanes.lane[3].name, "1:producer ×4");
+  ck_assert_str_eq(lanes.lane[0].name, "0:consumer 0-3");
+  ck_assert_str_eq(lanes.lane[3].name, "1:producer 4-7");
   const TimelineOrder both = timeline_check_order(arena, timeline);
   ck_assert(both.checked > 0 && both.broken == 0 && both.checked % 2 == 0);
   made.n_warps = each;
@@ -330,7 +330,7 @@ START_TEST(the_command_prints_lanes_and_totals) {
   assert_has(run.out, "without: +1.0 %");
   assert_has(run.out, "measured: ");
   assert_has(run.out, "estimated, alone on its SM: ");
-  assert_has(run.out, "producer ×4");
+  assert_has(run.out, "producer 4-7");
   assert_has(run.out, "full ");
   assert_has(run.out, "% of its warps' time is in events");
   assert_has(run.out, "all come behind it");

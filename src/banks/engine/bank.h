@@ -76,8 +76,8 @@ typedef struct BankCount {
   // in which its data arrives, and its source where that is not given, can make it more, up to
   // `profiled_most`, which is `profiled` if nothing depends on them.
   int profiled, profiled_most;
-  // What they call ideal: phases as they count them, and of a store as few as the bytes of its
-  // active lanes fill.
+  // Tells what they call ideal: phases as they count them, and of a store as few as the bytes of
+  // its active lanes fill.
   int profiled_ideal;
 } BankCount;
 

@@ -15,7 +15,7 @@
 // in 20 patterns.
 //
 // Worked example, ldg32 of 32 rows of 132 bytes: no two words in one bank, but 32 lines: 8 clocks.
-// Of rows of 128 bytes all words lie in one bank: 32 clocks.
+// In rows of 128 bytes all words lie in one bank: 32 clocks.
 #include "banks/engine/sector.h"
 
 #include <string.h>

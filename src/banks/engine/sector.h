@@ -36,7 +36,7 @@ typedef struct SectorCount {
   int lines;    // of 128 bytes, each a look-up of its own
   int lines_ideal;
   int bytes;  // distinct ones asked for
-  // Of a load: the clocks that L1 takes to answer where it has all lines, measured (sector.c). 0:
+  // For a load: the clocks that L1 takes to answer where it has all lines, measured (sector.c). 0:
   // it is no load.
   int wavefronts;
 } SectorCount;

@@ -309,8 +309,8 @@ static bool read_field(Scan *scan, InstructionDescriptor *out) {
   return true;
 }
 
-// What a text that does not name it leaves as it is: sums of 32 bits, the only types there are, and
-// scale factors without a mantissa.
+// Tells what a text that does not name it leaves as it is: sums of 32 bits, the only types there
+// are, and scale factors without a mantissa.
 static void put_defaults(InstructionDescriptor *d) {
   for (int i = 0; i < instruction_field_count(d->kind); i++) {
     const InstructionField *field = instruction_field_at(d->kind, i);
@@ -468,7 +468,7 @@ static bool says(const InstructionDescriptor *d, const char *field, const char *
   return is && str_equal(is, name);
 }
 
-// What two fields may not say together.
+// Tells what two fields may not say together.
 static void check_together(const InstructionDescriptor *d, InstructionUse use, Diags *diags) {
   if (d->kind == &KINDS[F16] && says(d, "d", "f16") &&
       (says(d, "a", "bf16") || says(d, "b", "bf16")))

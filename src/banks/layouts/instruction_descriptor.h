@@ -20,7 +20,7 @@ typedef enum InstructionFormat {
   INSTRUCTION_FORMATS,
 } InstructionFormat;
 
-// What the codes of a field stand for.
+// Tells what the codes of a field stand for.
 typedef enum InstructionCodes {
   CODES_NUMBER,   // the number itself, times InstructionField.unit
   CODES_SWITCH,   // 0 or 1
@@ -64,7 +64,7 @@ int instruction_kind_names(const char *const **names);  // how many; in the orde
 
 int instruction_field_count(const InstructionKind *kind);
 const InstructionField *instruction_field_at(const InstructionKind *kind, int index);
-// Of the field called `name`; -1 where the kind has none. m and n are in rows and columns.
+// For the field called `name`; -1 where the kind has none. m and n are in rows and columns.
 int instruction_value(const InstructionDescriptor *descriptor, const char *name);
 // "bf16", "128", "K-major": what a field of it says; "code 6" where that means nothing.
 const char *instruction_field_text(Arena *arena, const InstructionDescriptor *descriptor,

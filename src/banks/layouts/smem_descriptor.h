@@ -93,8 +93,8 @@ int smem_descriptor_lead(const SmemDescriptor *descriptor);
 const Layout *smem_descriptor_layout(Arena *arena, const SmemDescriptor *descriptor,
                                      const DescriptorTile *tile, Diags *diags);
 
-// What a field says of a tile whose rows are counted along `across` ("M", "N"): what LBO and SBO
-// step over, which address bits the swizzle moves.
+// Tells what a field says of a tile whose rows are counted along `across` ("M", "N"): what LBO and
+// SBO step over, which address bits the swizzle moves.
 //   LBO  "64 of N further on: the next panel of 128 bytes"
 const char *descriptor_part_text(Arena *arena, const SmemDescriptor *descriptor,
                                  const DescriptorTile *tile, DescriptorPart part,

@@ -219,8 +219,8 @@ static const char *write_pad(Arena *arena, const RecordedArray *array, const cha
                       cols, pad);
 }
 
-// What CuTe, Triton and others wrote, as a swizzle, a pad or an XOR where it is one; NULL: it is
-// not.
+// Tells what CuTe, Triton and others wrote, as a swizzle, a pad or an XOR where it is one; NULL: it
+// is not.
 static const char *in_words_of_layout(Arena *arena, const RecordedArray *array,
                                       const char *layout) {
   static const char *const dialects[] = {"swizzle", "pad", "xor"};

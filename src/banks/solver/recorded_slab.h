@@ -16,7 +16,7 @@
 typedef struct RecordedPattern {
   int64_t times;
   int64_t addr[BANK_LANES];  // in shared memory
-  // Of cp.async: where it reads, from a line of global memory on; unset for others.
+  // For cp.async: where it reads, from a line of global memory on; unset for others.
   int64_t global[BANK_LANES];
   const struct RecordedPattern *next;
 } RecordedPattern;

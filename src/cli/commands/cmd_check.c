@@ -192,7 +192,8 @@ static void print_sound(const Program *program, const char *name) {
   putchar('\n');
 }
 
-// What cannot be read is the user's mistake; what can be read and is not sound is the answer no.
+// A text that cannot be read is the user's mistake; one that is read and not sound is the answer
+// no.
 static int check_file(Arena *arena, const CheckGiven *given, const char *file, Diags *diags) {
   const char *name = cli_program_name(arena, file);
   if (given->csv || given->failing)

@@ -82,7 +82,7 @@ static const char **argument_names(Arena *arena, const EmitKernel *kernel) {
   return out;
 }
 
-// What is shown: of a state its last stage, or what one pass changes; of a file its program.
+// Holds what is shown: of a state its last stage, or what one pass changes; of a file its program.
 typedef struct CudaShown {
   const Model *model;  // NULL: a file
   int stage;

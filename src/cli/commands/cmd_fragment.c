@@ -336,7 +336,7 @@ static void print_row(const Fragment *f, int index) {
     printf("  %s\n", fragment_step_text(f->arena, &row, step));
 }
 
-// What becomes of sums: rows that are reduced, and operand A of the next product.
+// Tells what becomes of sums: rows that are reduced, and operand A of the next product.
 static void print_sums(const Fragment *f) {
   print_row(f, 0);
   printf("\nas operand A of the next product:\n");
@@ -393,7 +393,7 @@ static const int *registers_of_values(Arena *arena, const FragmentPacking *packi
   return out;
 }
 
-// Of factors all four lanes of a row have a copy, and one lane's counts.
+// For factors all four lanes of a row have a copy, and one lane's counts.
 static bool supplies(const Fragment *f, int lane) {
   const FragmentElement at = fragment_map_element(&f->map, lane, 0);
   return fragment_map_owner(&f->map, at.row, at.col).lane == lane;

@@ -285,7 +285,7 @@ static const char *operation_name(int op) { return op_name((OpKind)op); }
 #define FORM_FILE "cli/commands/forms/cmd_interpret.form"
 #include "base/form_make.h"
 
-// What is to be run, as a text to be looked at, changed and run again.
+// Tells what is to be run, as a text to be looked at, changed and run again.
 static int dump(Arena *arena, const Subject *s) {
   Str from = str_new(arena);
   str_add(&from, "gemmview interpret");

@@ -124,7 +124,7 @@ static void print_typed(const char *action) {
   fputs("Enter", stdout);
 }
 
-// What is done in the view once the file is open.
+// Tells what is done in the view once the file is open.
 static void print_keys(const LessonStep *step, const StepFacts *facts) {
   int n = 0;
   for (int i = 0; i < step->n_do; i++) {

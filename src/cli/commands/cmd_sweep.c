@@ -4,7 +4,7 @@
 //   gemmview sweep -k … --knob SPLITK --predict         by the stand-in alone; needs no GPU
 //   gemmview sweep -k … --knob SPLITK --compile         compiled, by the clock; needs no GPU either
 //
-// What looks for the best kernel of a problem, wherever it is, is gemmview tune; --search says so.
+// The search for the best kernel of a problem, wherever it is, is gemmview tune; --search says so.
 //
 // Illegal points are passed over, and the first is told with its reason. Each point is verified
 // before it is timed; the best one is timed again at the end, since the luckiest of many

@@ -92,7 +92,7 @@ static void print_head(const Traced *t) {
          cli_time_text(t->arena, without), 100 * (with / without - 1));
 }
 
-// Of the time from the first to the last event of each warp, the part in events.
+// For the time from the first to the last event of each warp, the part in events.
 static double covered(const Traced *t) {
   double clocks = 0, other = 0;
   for (int warp = 0; warp < t->measured->n_warps; warp++) {
@@ -236,7 +236,7 @@ static bool prepare(Traced *t, Diags *diags) {
   return false;
 }
 
-// What a worker sends is held against the text before anything is read off it.
+// All that a worker sends is held against the text before anything is read off it.
 static bool take(Traced *t, const TraceResult *result, Diags *diags) {
   if (result->bench.n_entries != 2) {
     diag_add(diags, "stamps", "%d times came back, not one with stamps and one without",

@@ -27,6 +27,7 @@
 #include "cli/common/tables/history_rows.h"
 #include "cli/common/tune_input.h"
 #include "kernels/tune/tune.h"
+#include "model/schedules/ranking.h"
 
 typedef struct TuneGiven {
   const char *file, *gpus;
@@ -84,9 +85,11 @@ typedef struct Run {
   int n_workers;
   History *history;
   Schedule problem;
+  const Schedule *seeds;
+  int n_seeds;
   Tune *tune;
   double told_at, best_ns[TUNE_FIELDS_MAX];
-  // Of all problems: what was told of each worker [n_workers], that it is not at work, and whether
+  // For all problems: what was told of each worker [n_workers], that it is not at work, and whether
   // anything was told of the history.
   bool *told_of, *told_of_history, *told_of_waiting;
   bool shows_progress, progress_shown;
@@ -227,7 +230,7 @@ static void tell_lost(Run *run) {
   }
 }
 
-// What is not kept cannot be gone on from. Once: a disk that is full stays so.
+// A search that is not kept cannot go on later. Once: a disk that is full stays so.
 static void tell_history(Run *run) {
   char error[256];
   client_history_error(cli_worker_client(run->worker), error, sizeof error);
@@ -273,7 +276,7 @@ static void tell_progress(Run *run) {
 
 // ---- the end ------------------------------------------------------------------------------------
 
-// What the roofline's limits came to here, and how far to believe it.
+// Tells what the roofline's limits came to here, and how far to believe it.
 static void print_calibration(const Calibration *c) {
   if (!c->n) return;
   printf("roofline fitted to %d times; what each limit takes, where the data sheet says 1:\n",
@@ -340,7 +343,7 @@ static int tell_orders(Run *run, const TuneField *field) {
   return CLI_OK;
 }
 
-// Of many points that have failed the first says it for all.
+// The first of many points that have failed says it for all.
 static const char *why_none(const Run *run, const TuneField *field) {
   const char *why = tune_error(run->tune);
   for (int i = 0; i < field->n_points && !why; i++) why = field->point[i].error;
@@ -360,9 +363,30 @@ static int tell_best(Run *run, const TuneField *field) {
   return CLI_OK;
 }
 
+// Without a GPU: states ranked by the model alone, so that there is something to go on with.
+static void tell_ranking(const Run *run) {
+  enum { LINES = 8 };
+  char error[ESTIMATE_SAID_BYTES];
+  Ranking *ranking =
+      ranking_new(run->arena, run->targets, NULL, &run->problem, run->seeds, run->n_seeds);
+  while (ranking_step(ranking)) {
+  }
+  if (ranking->n)
+    printf("ranked by the %s %s; nothing was compiled or timed: %d states tried, %d legal\n",
+           estimate_word(&ranking->best[0].estimate),
+           estimate_error_said(error, &ranking->best[0].estimate), ranking->n_tried,
+           ranking->n_legal);
+  for (int i = 0; i < ranking->n && i < LINES; i++)
+    printf("%8.1f TFLOP/s  %s\n", ranking->best[i].estimate.tflops,
+           schedule_text(run->arena, &ranking->best[i].schedule));
+  printf("a worker compiles, verifies and times them: --worker \"ssh box gemmview worker\"\n");
+  ranking_free(ranking);
+}
+
 static int finish(Run *run) {
   int status = CLI_OK;
   clear_progress(run);
+  if (tune_n_fields(run->tune) == 0 && !run->given->json) tell_ranking(run);
   if (tune_n_fields(run->tune) == 0)
     return cli_error(CLI_MISSING, "%s",
                      run->n_workers > 1 ? "no worker is at work" : tune_error(run->tune));
@@ -407,6 +431,9 @@ static int run_problem(Run *run, const Schedule *problem, Diags *diags) {
                            .random = (uint64_t)run->given->seed,
                            .told = told,
                            .context = run};
+  run->seeds = seeds;
+  run->n_seeds = n_seeds;
+  run->problem = *problem;
   run->tune = tune_start(run->arena, &how);
   while (tune_step(run->tune, TICK_MS)) {
     if (cli_worker_interrupted(run->worker)) tune_cancel(run->tune);

@@ -62,7 +62,7 @@ void cli_csv_text(const char *text, char after) { foreign_cell(stdout, text, aft
 static int cli_flush(int status) {
   const bool ended_well = fflush(stdout) == 0;
   if (ended_well && !ferror(stdout)) return status;
-  // Of what went wrong earlier nobody has kept the reason.
+  // The reason of an earlier fault is not kept.
   const char *why = ended_well ? "not all of it" : strerror(errno);
   int failed = cli_error(CLI_NO, "the output could not be written: %s", why);
   return status == CLI_OK ? failed : status;

@@ -1,4 +1,4 @@
-// What a self test is asked, what it has found, and how that is told.
+// Tells what a self test is asked, what it has found, and how that is told.
 //
 //   Check *check = selftest_begin(t, "banks", "accesses measured … against the bank rules");
 //   selftest_passed(t, check, "line 3");      selftest_failed(t, check, "line 4", NULL, "another

@@ -70,7 +70,7 @@ bool tune_read_problem(const char *text, Schedule *out, Diags *diags) {
 
 enum { PROBLEMS_MAX = 4096, BAD_LINES_MAX = 20 };
 
-// What a file's lines came to.
+// Holds what a file's lines came to.
 typedef struct Shapes {
   Schedule *out;  // [PROBLEMS_MAX]
   int n, n_bad;

@@ -1,4 +1,4 @@
-// What a search is given: problems, seeds and workers.
+// Tells what a search is given: problems, seeds and workers.
 #pragma once
 #include "cli/common/cli_worker.h"
 #include "kernels/device/history/history.h"

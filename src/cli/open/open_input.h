@@ -7,7 +7,8 @@ typedef struct OpenText {
   const char *ptx;  // NULL after a finding
   size_t bytes;
   const char *compiler;  // "nvcc", "NVRTC"; NULL: the file is PTX
-  // What it is made of: the file, and the headers that nvcc says it read, system headers left out.
+  // Tells what it is made of: the file, and the headers that nvcc says it read, system headers left
+  // out.
   const char *const *files;
   int n_files;
   const Capsule *capsule;  // the launch that the text is of; NULL: the file is a text

@@ -1,4 +1,4 @@
-// What --fail-above asks for: limits of the whole or of a line.
+// Tells what --fail-above asks for: limits of the whole or of a line.
 #pragma once
 #include "cli/open/open_report.h"
 

@@ -1,4 +1,4 @@
-// What a run of a kernel wants to know before it can begin: for the screen, which asks.
+// Tells what a run of a kernel wants to know before it can begin: for the screen, which asks.
 #pragma once
 #include "cli/open/open_run.h"
 

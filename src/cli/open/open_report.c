@@ -203,7 +203,8 @@ static const char *times_text(Arena *arena, const PtxLine *line) {
   return arena_printf(arena, "x%.3g", (double)line->wavefronts / (double)line->ideal);
 }
 
-// What the order in which copies arrive can make of them: ", at most 6144"; "" where it is certain.
+// Tells what the order in which copies arrive can make of them: ", at most 6144"; "" where it is
+// certain.
 static const char *most_text(Arena *arena, bool countable, int64_t wavefronts, int64_t most) {
   if (!countable || most == wavefronts) return "";
   return arena_printf(arena, ", at most %" PRId64, most);
@@ -281,7 +282,7 @@ static void print_global(const OpenResult *r) {
   }
 }
 
-// What to write instead, in front of it `mark` and around it `quote`.
+// Tells what to write instead, in front of it `mark` and around it `quote`.
 static void print_cures(const OpenResult *r, const char *mark, const char *quote) {
   bool first = true;
   for (int i = 0; r->cures && i < r->arrays.n; i++) {

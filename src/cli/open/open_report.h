@@ -12,7 +12,7 @@ typedef struct OpenCounted {
   int64_t wavefronts, ideal;  // −1: not in the file
 } OpenCounted;
 
-// What an array costs, and what the solver says of it.
+// Holds what an array costs, and what the solver says of it.
 typedef struct OpenCure {
   int64_t now;
   RecordedBest best;

@@ -23,7 +23,7 @@
 
 enum { SAY_EVERY_MS = 100 };
 
-// What is being done now, one line of stderr: for whoever waits.
+// Tells what is being done now, one line of stderr: for whoever waits.
 static void say(const OpenRequest *request, const char *what) {
   if (request->detail) fprintf(stderr, "%s\n", what);
 }

@@ -22,8 +22,9 @@ typedef struct GpuInfo {
   Device device;  // what the rules want to know
 } GpuInfo;
 
-// What that device is, without a context on it: nothing runs there, and no memory is taken. False
-// with a sentence in `error` where there is no driver or no such device. Texts are of `arena`.
+// Tells what that device is, without a context on it: nothing runs there, and no memory is taken.
+// False with a sentence in `error` where there is no driver or no such device. Texts are of
+// `arena`.
 bool gpu_find(Arena *arena, int ordinal, GpuInfo *info, const char **error);
 // NULL with a sentence in `error` where there is no driver or no such device. The Gpu and its info
 // live in a memory of their own until gpu_close.

@@ -37,7 +37,7 @@ static int block_threads(const PlanKernel *kernel) {
 
 enum { WARP = 32 };
 
-// Of a block.
+// For a block.
 static int64_t stamp_pages(const PlanKernel *kernel) {
   return (block_threads(kernel) + WARP - 1) / WARP;
 }
@@ -128,7 +128,7 @@ static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   return settle_arguments(gpu, program, i, blocks);
 }
 
-// Of a persistent kernel only the device knows how many blocks there are.
+// For a persistent kernel only the device knows how many blocks there are.
 static bool settle_stamps(Gpu *gpu, GpuProgram *program, int i) {
   const PlanKernel *kernel = &program->plan->kernels[i];
   const int64_t block = program->plan->traced;

@@ -20,7 +20,7 @@ typedef struct PeerRows {
 
 struct BenchPeer {
   void *context;
-  // What it has for the plan's problem; false: `error` says why there is nothing.
+  // Tells what it has for the plan's problem; false: `error` says why there is nothing.
   bool (*open)(void *context, Arena *arena, const Plan *plan, const char *gpu_uuid,
                const PeerBuffer buffer[PEER_BUFFERS], PeerRows *rows, const char **error);
   // Computes `count` times in a row, or once and into O where count is 0; waits. `ns`: of all.

@@ -24,7 +24,7 @@
 // winner must pass the same check as a plan, so that a library talked into tf32 by an environment
 // variable is no reference for f32.
 //
-// That order is the one of a cool card. On an H200 at its power cap another row is 3 to 7 % faster
+// The order is the one of a cool card. On an H200 at its power cap another row is 3 to 7 % faster
 // than cublasGemmEx at bf16 8192³ (2026-11-22). Hot, the rows that a cool launch does not rule out
 // (of cublasGemmEx and the first eight heuristics) follow a second of load: two turns of 100 ms
 // each, in which a row more than 6 % behind the best drops out, then seven of 300 ms among the best

@@ -40,7 +40,7 @@ int timing_batch(const TimingTurns *turns, double ns_of_one, int n_launches);
 // host: the host needs 4 µs for each of them. The driver's queue holds some 1000 launches and then
 // makes the host wait; behind a batch that is longer a head start of 64 is enough.
 double timing_spin_us(int n_launches);
-// Who has the i-th turn of a round among n: the order rotates and turns around.
+// Tells who has the i-th turn of a round among n: the order rotates and turns around.
 int timing_turn(int round, int i, int n);
 // Rounds that fit into the budget (0 = the turns' own), between turns->rounds_min (3 when even
 // those take long) and TIMING_SAMPLES_MAX.

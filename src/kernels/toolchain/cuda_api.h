@@ -118,8 +118,8 @@ enum {
   X(int, cuGetErrorName, (int error, const char **name))                                       \
   X(int, cuGetErrorString, (int error, const char **text))
 
-// What launches clusters is absent from drivers older than CUDA 11.8, tensor maps from those older
-// than 12.0, the others where processes share no memory; NULL then.
+// All that launches clusters is absent from drivers older than CUDA 11.8, tensor maps from those
+// older than 12.0, the others where processes share no memory; NULL then.
 #define CUDA_OPTIONAL_FUNCTIONS(X)                                                              \
   X(int, cuOccupancyMaxActiveClusters,                                                          \
     (int *clusters, void *function, const CuLaunchConfig *config))                              \

@@ -6,7 +6,7 @@
 
 PlanType plan_type_of(DType type);
 
-// What a plan says of the problem alone: nothing can be run by it.
+// Tells what a plan says of the problem alone: nothing can be run by it.
 Plan plan_of_problem(const Problem *problem);
 
 // `label` may be NULL. The plan shares the emission's text.

@@ -97,7 +97,7 @@ static int kernel_named(const char *line, size_t length, const Plan *plan, bool 
   return -1;
 }
 
-// What ptxas says of wgmma stands in front of the reports, with the kernel behind it:
+// All that ptxas says of wgmma stands in front of the reports, with the kernel behind it:
 //   (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to …
 //       in the function 'matmul'
 //   (C7517) warpgroup.wait is injected in around line 43 by compiler to … in function 'matmul'

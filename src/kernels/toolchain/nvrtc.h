@@ -22,17 +22,17 @@ typedef struct KernelResources {
   const char *name;
   int registers;  // per thread
   int smem_bytes, stack_bytes, spill_store_bytes, spill_load_bytes, constant_bytes, n_barriers;
-  // What ptxas did to the kernel's wgmmas that the text does not say: "wgmma serialized: …" where
-  // it waits behind each of them (C7510 and its neighbours), else "wgmma mended: …" where it put in
-  // a wait or a fence (C7517, C7519). NULL: nothing.
+  // Tells what ptxas did to the kernel's wgmmas that the text does not say: "wgmma serialized: …"
+  // where it waits behind each of them (C7510 and its neighbours), else "wgmma mended: …" where it
+  // put in a wait or a fence (C7517, C7519). NULL: nothing.
   const char *note;
   CompiledCode code;      // its loops, of the cubin (kernel_code.h)
   CompiledSpills spills;  // where it spills, likewise
   int instructions;       // of the kernel, likewise
 } KernelResources;
 
-// What a thread's code spills, as the model counts it: the mean of the bytes that it stores and of
-// those that it loads again. −1 = not known.
+// Tells what a thread's code spills, as the model counts it: the mean of the bytes that it stores
+// and of those that it loads again. −1 = not known.
 int kernel_spill_bytes(const KernelResources *kernel);
 
 typedef struct CompileResult {

@@ -326,7 +326,7 @@ static bool is_innocent(Tune *tune, const TunePoint *point, const ClientEvent *e
   return false;
 }
 
-// What has been right in a round before is not to blame in a later one, unless it does not end.
+// All that has been right in a round before is not to blame in a later one, unless it does not end.
 static void on_error(Tune *tune, TunePoint *point, const Asked *asked, const ClientEvent *event) {
   const bool later = asked->round == TUNE_SHORT || asked->round == TUNE_FINAL;
   const ErrorKind kind = event->message.error;
@@ -339,7 +339,7 @@ static void on_error(Tune *tune, TunePoint *point, const Asked *asked, const Cli
   if (!point->again) give_error(tune, point, event->message.text);
 }
 
-// What is compiled where nobody times it any more waits for another worker.
+// All that is compiled where nobody times it any more waits for another worker.
 static void end_compile(Tune *tune, Field *field, TunePoint *point) {
   const TuneWorker *worker = &tune->worker[point->worker];
   if (point->again || worker->gone || tune->field[worker->field] != field) {
@@ -363,7 +363,7 @@ static void take_back(Field *field, TunePoint *point, bool another_turn) {
   field->chosen[--field->n_given] = (int)(point - field->told.point);
 }
 
-// What is still being timed at the end of its request has no time.
+// All that is still being timed at the end of its request has no time.
 static void end_point(Tune *tune, Field *field, TunePoint *point, const TunePoint *first) {
   if (!point || point->state != TUNE_TIMING) return;
   leave_reference(field, point);
@@ -435,7 +435,7 @@ void tune_end(Tune *tune) {
   }
 }
 
-// Who has not come yet is waited for as long as nobody has come to an end.
+// A worker that has not come yet is waited for as long as nobody has come to an end.
 static bool waits_for_any(const Tune *tune) {
   for (int i = 0; i < tune->options.n_workers; i++)
     if (tune->worker[i].field < 0 && !tune->worker[i].gone) return true;

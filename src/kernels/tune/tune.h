@@ -75,7 +75,7 @@ typedef struct TuneStep {
   double at_s, time_ns;
 } TuneStep;
 
-// What is known of one kind of GPU.
+// Holds what is known of one kind of GPU.
 typedef struct TuneField {
   Device device;
   double spent_s;       // by runs before, with TuneOptions.all_runs
@@ -106,7 +106,7 @@ typedef struct TuneOptions {
   int n_workers;   // that it has
   const TargetTable *targets;
   Schedule base;  // the problem, and knobs that stay as they are
-  // What is tried first, of any problem and GPU, as far as the rules allow it at this one.
+  // Tells what is tried first, of any problem and GPU, as far as the rules allow it at this one.
   const Schedule *seeds;
   int n_seeds;
   History
@@ -159,7 +159,8 @@ typedef struct TuneOrder {
   Calibration fit;  // fit.n: points that it was fitted to
 } TuneOrder;
 
-// Of each family of which more than `n_fit` points have a time; how many families that are.
+// Fills out[] for each family with more than `n_fit` timed points; returns how many families those
+// are.
 int tune_orders(Arena *arena, const TuneField *field, int n_fit,
                 TuneOrder out[CALIBRATION_FAMILIES]);
 

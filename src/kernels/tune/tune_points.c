@@ -1,4 +1,4 @@
-// What was chosen, and what came of it: points, their order, epochs, and the roofline that is
+// Tells what was chosen, and what came of it: points, their order, epochs, and the roofline that is
 // fitted to them.
 //
 // A point's terms are those of its model until it is compiled, then those of the registers and
@@ -256,7 +256,7 @@ const TunePoint *tune_best(const TuneField *field) {
 
 // ---- a field ------------------------------------------------------------------------------------
 
-// What the history has of the problem, each row as a candidate where it still is one.
+// Holds what the history has of the problem, each row as a candidate where it still is one.
 typedef struct KnownRows {
   const Field *field;
   const HistoryRow *rows;
@@ -326,7 +326,7 @@ static const char *problem_of(Tune *tune, Field *field) {
   return problem;
 }
 
-// What a rule says of the problem as it was given, before any knob is drawn.
+// Tells what a rule says of the problem as it was given, before any knob is drawn.
 static const char *why_nothing(Tune *tune, const Field *field, const Schedule *base) {
   Arena *scratch = arena_new("why");
   const Model *model = model_build(scratch, &field->told.targets, base);

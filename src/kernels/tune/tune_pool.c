@@ -1,4 +1,4 @@
-// What there is to try, and in which order.
+// Tells what there is to try, and in which order.
 //
 // A pool of candidates is kept: drawn, made of the best ones by moving some knobs, or crossed from
 // two of them. The one that promises most (tune_promise.c) is compiled next. One in eight of those
@@ -15,7 +15,7 @@
 //   … answers of the workers; the team makes batch 4 …
 //   choose point 9    takes slice 0 of batch 4; begins batch 5 from the best by now
 //
-// What is in a batch follows from when it was begun, not from when it was ready: threads change
+// The contents of a batch follow from when it was begun, not from when it was ready: threads change
 // nothing but how long it takes. Worked example, four GPUs with 30 points a second each: 30 batches
 // of 48 candidates, 1.5 s of the team's time and 0.1 s of the search's. Slice by slice, each would
 // be waited for until its slowest candidate is made, at 130 points a second.
@@ -193,7 +193,7 @@ static int take_slice(Tune *tune, Field *field, Batch *batch, Pooled out[TUNE_DR
   return n;
 }
 
-// What was begun ahead, or as many more batches as it takes to come by something new.
+// Tells what was begun ahead, or as many more batches as it takes to come by something new.
 static int draw_slice(Tune *tune, Field *field, TuneDraw *draw, Pooled out[TUNE_DRAWS]) {
   int n = 0;
   for (int begun = 0; begun <= BATCHES_MAX && n == 0;) {
@@ -243,7 +243,7 @@ static int fill_pool(Tune *tune, Field *field) {
   return n;
 }
 
-// What its promise counts for. While GPUs wait for compilers, ten times the time of most must
+// The weight of its promise. While GPUs wait for compilers, ten times the time of most must
 // promise a quarter more: a tenth of the kernels of fp32 takes four fifths of all compiling.
 static double score_of(const Field *field, const Near *near, const Pooled *pooled, double promise) {
   static const double per_time = 0.1;
@@ -256,7 +256,7 @@ static bool is_its_turn(const Field *field, const Pooled *pooled) {
   return pooled->island == field->island[field->told.n_points % field->n_islands];
 }
 
-// Of the island whose turn it is, if it has a candidate.
+// For the island whose turn it is, if it has a candidate.
 static int most_promising(Field *field, double *promise) {
   Near near;
   bool any = false;
@@ -332,7 +332,7 @@ static int choose_seed(Tune *tune, Field *field) {
   return -1;
 }
 
-// What a lost worker had comes again before anything new, the first of it first.
+// All that a lost worker had comes again before anything new, the first of it first.
 static int choose_again(const Field *field) {
   int first = -1;
   for (int i = 0; i < field->n_under_way && field->told.n_by_state[TUNE_WAITING] > 0; i++) {

@@ -1,5 +1,5 @@
-// What a candidate promises: the roofline's speed times the share of it that schedules like it have
-// reached.
+// Tells what a candidate promises: the roofline's speed times the share of it that schedules like
+// it have reached.
 //
 // Shares are averaged with weights that halve with every knob in which the two differ, so a child
 // is judged by its parents and a stranger by all. Those that were measured last, and all of the
@@ -14,8 +14,9 @@
 // Worked example: the roofline gives 55 TFLOP/s; a parent one knob away reached 36 of 48 (0.75),
 // another three away 20 of 50 (0.4): (0.5 · 0.75 + 0.125 · 0.4) / 0.625 = 0.68, so 37 are promised.
 //
-// What is wrong, or does not compile or run, has reached nothing. Expected is what the text lets
-// expect, of points as of candidates: what a compiler does to a kernel it does to those like it.
+// All that is wrong, or does not compile or run, has reached nothing. Expected is what the text
+// lets expect, of points as of candidates: what a compiler does to a kernel it does to those like
+// it.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -59,7 +59,7 @@ static bool round_is_over(const Tune *tune, const Field *field) {
   return enough || nothing_left || time_is_over(tune, field);
 }
 
-// What is still to be compiled for the first round comes too late.
+// All that is still to be compiled for the first round comes too late.
 static void call_back(Tune *tune, const Field *field) {
   for (int i = 0; i < field->told.n_points; i++)
     if (field->told.point[i].state == TUNE_COMPILING)

@@ -26,8 +26,8 @@ typedef struct TuneRunOptions {
 
 enum { TUNE_SEEN_STEPS = 128, TUNE_SEEN_POINTS = 512 };
 
-// What a screen shows: of the kind of GPU that was asked for, or else of the one that answered
-// first.
+// Holds what a screen shows: of the kind of GPU that was asked for, or else of the one that
+// answered first.
 typedef struct TuneSeen {
   int serial;  // another one with each look that has news
   bool over;   // nothing comes any more

@@ -1,10 +1,10 @@
-// Who is at work: workers come, are lost, and come back, perhaps with another kind of GPU.
+// Tells who is at work: workers come, are lost, and come back, perhaps with another kind of GPU.
 //
 //   its machine is known ─► at work for its kind of GPU ─► gone: it died once too often, or has no
 //                               ▲        │                 GPU, no compiler, or no context on it
 //                               └────────┘ restarted: it is asked nothing until it says hello
 //
-// What a lost worker has compiled waits for another one.
+// All that a lost worker has compiled waits for another one.
 #include "base/clock.h"
 #include "base/str.h"
 #include "kernels/tune/tune_inside.h"
@@ -86,6 +86,6 @@ void tune_look_at_workers(Tune *tune) {
 bool tune_has_hands(const Tune *tune, int field) {
   for (int i = 0; i < tune->options.n_workers; i++)
     if (tune->worker[i].field == field && tune->worker[i].at_work) return true;
-  // Who was there may come back, but is not waited for when the time is over.
+  // A worker that was there may come back, but is not waited for when the time is over.
   return tune->field[field]->told.n_workers > 0 && tune_now(tune) < tune->options.seconds;
 }

@@ -118,7 +118,7 @@ typedef struct ClientStatus {
   char stage[64];    // "ptx", "verify", "time"
   char name[128];    // the command
   char reason[768];  // why it last died; "" = it never did
-  // What it said about its machine; "" = not known yet, or there is none.
+  // Tells what it said about its machine; "" = not known yet, or there is none.
   char host[64], gpu_error[256], driver[32], nvrtc[256];
   Device device;
   int n_compiles, n_gpus;  // compiles that it runs at once; GPUs of its host
@@ -141,8 +141,8 @@ void client_cancel(Client *client, int64_t id);
 // workers do.
 int64_t client_ask_history(Client *client, int max);
 
-// What the history knows of a kind of GPU, by its name: a result "known" with the best kernel of
-// the problem, history_problem(), where there is one, and the fits of its rooflines.
+// Tells what the history knows of a kind of GPU, by its name: a result "known" with the best kernel
+// of the problem, history_problem(), where there is one, and the fits of its rooflines.
 int64_t client_ask_known(Client *client, const char *gpu, const char *problem);
 
 // Readable while there are events or changes of status; client_poll and client_status clear it.

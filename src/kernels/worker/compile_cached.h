@@ -21,8 +21,8 @@ typedef struct Compiler {
 // `cache` may be NULL. Where there is no compiler nothing is kept.
 Compiler compiler_find(Arena *arena, const char *cache);
 
-// What nvrtc_compile says of the plan, today or when the same compiler was given the same text and
-// flags. Only what compiled is kept.
+// Tells what nvrtc_compile says of the plan, today or when the same compiler was given the same
+// text and flags. Only what compiled is kept.
 CompileResult *compile_cached(Arena *arena, const Compiler *compiler, const Plan *plan,
                               CompileStage stage, bool *cached);
 

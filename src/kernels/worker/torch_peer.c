@@ -78,7 +78,7 @@ static Str problem_line(Arena *arena, const Plan *plan, const char *gpu_uuid,
   return out;
 }
 
-// What torch cannot be asked.
+// Tells what torch cannot be asked.
 static const char *fault_of(const Plan *plan) {
   if (plan->operand_type != PLAN_F16 && plan->operand_type != PLAN_BF16)
     return "torch's fused attention takes f16 and bf16";

@@ -1,4 +1,4 @@
-// What the files of breakages share; others use breakage.h.
+// Tells what the files of breakages share; others use breakage.h.
 #pragma once
 #include "model/ir/names.h"
 #include "model/ir/op_kind.h"

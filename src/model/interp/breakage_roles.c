@@ -20,7 +20,7 @@ static Stmt *find_work(Stmt *list, RoleWork work) {
   return NULL;
 }
 
-// Who writes C: those with that role, or those that multiply and write.
+// The writers of C: those with that role, or those that multiply and write.
 static Stmt *find_writers(Program *program) {
   Stmt *list = main_kernel(program)->body, *writers = find_work(list, WORK_WRITES);
   return writers ? writers : find_work(list, WORK_MULTIPLIES);

@@ -9,7 +9,7 @@
 #include "model/ir/ring.h"
 #include "model/ir/stmt.h"
 
-// What counts the tiles of a block; NULL: it has no list of them.
+// Tells what counts the tiles of a block; NULL: it has no list of them.
 static const Var *turn_of(Program *program) {
   const Stmt *tiles = kernel_tiles(main_kernel(program));
   return tiles && tiles->body->kind == STMT_LET ? tile_turn(tiles) : NULL;

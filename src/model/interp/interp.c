@@ -325,7 +325,7 @@ static int64_t choose_lists(Machine *m) {
   return random_between(&m->random, max64(1, m->grid - 2), m->grid);
 }
 
-// What lies beyond the shared memory that the launch asks for is nobody's.
+// All that lies beyond the shared memory that the launch asks for is nobody's.
 static void check_asked(Machine *m) {
   const int64_t asked = program_smem_asked(m->program);
   for (int i = 0; m->kernel == m->program->main_kernel && i < m->program->n_buffers; i++) {

@@ -87,8 +87,8 @@ typedef struct InterpTrace {
   Str text;     // the caller begins it
 } InterpTrace;
 
-// What happens in one block, event after event, in the first run: an operation that a warp has
-// executed, or a box that has landed. A wait is seen when it is over.
+// Holds what happens in one block, event after event, in the first run: an operation that a warp
+// has executed, or a box that has landed. A wait is seen when it is over.
 typedef struct InterpSeen {
   int warp;  // -1: nobody's, a box has landed
   const Stmt *stmt;
@@ -182,8 +182,8 @@ typedef struct InterpCheck {
 // accumulators.
 InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOptions *options);
 
-// What is worst of what was found; NULL: nothing was. The table of findings begins with that, and a
-// missing wait is a race that knows its cause.
+// Tells what is worst of what was found; NULL: nothing was. The table of findings begins with that,
+// and a missing wait is a race that knows its cause.
 const Finding *interp_gravest(const InterpCheck *check);
 
 // The same, and moreover the naive program is run by the interpreter and must agree: it proves the

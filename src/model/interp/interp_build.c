@@ -197,7 +197,7 @@ static void build_tensor(const Machine *m, TensorMemory *tensor) {
   tensor->place = order_piece(m->order, sizeof *tensor->place * TENSOR_QUARTERS);
 }
 
-// What blocks share is built once.
+// All that blocks share is built once.
 static void build_memory(Machine *m) {
   Memory *first = m->of_rank[0].memory;
   for (int i = 0; i < m->program->n_buffers; i++) {

@@ -102,7 +102,8 @@ static void be_written(Machine *m, const Warp *w, const BulkStore *store) {
   }
 }
 
-// What the box will read must be there, and fenced; the cells that it will write are its thread's.
+// All that the box will read must be there, and fenced; the cells that it will write are its
+// thread's.
 static void ask(Machine *m, const Warp *w, const Code *code, const BulkStore *store) {
   const Op *op = &code->stmt->op;
   const Memory *src = &m->memory[op->src.buffer->id], *dst = &m->memory[op->dst.buffer->id];

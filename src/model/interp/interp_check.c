@@ -109,7 +109,7 @@ static const float *factors(Arena *arena, const Problem *problem, uint64_t seed,
   return data;
 }
 
-// Of a split product: ±1 in every element, and in 32 places along K, in A or in B by turns, a
+// For a split product: ±1 in every element, and in 32 places along K, in A or in B by turns, a
 // number that has as many parts as the split cuts. So every part of an element is multiplied by 1,
 // and each sum stays below 2^24. Worked example, three parts of bf16, 8 bits each: 2^18 + 2^9 + 1.
 static const float *parted(Arena *arena, const Problem *problem, uint64_t seed, int which) {

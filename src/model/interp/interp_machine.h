@@ -56,8 +56,8 @@ typedef struct AsyncMultiply {
   int64_t sums, fragment;  // first rows of the warp: of C, of A where it is in registers
 } AsyncMultiply;
 
-// What a warp has asked of the tensor core in the background. `serial` counts what it did to its
-// registers and its fences.
+// Holds what a warp has asked of the tensor core in the background. `serial` counts what it did to
+// its registers and its fences.
 typedef struct TensorQueue {
   int n, capacity;
   AsyncMultiply *item;
@@ -91,7 +91,7 @@ typedef struct TensorWork {
   uint32_t *known;     // what its thread knew by then: a clock
 } TensorWork;
 
-// What one warp has asked of the tensor core: first in, first out.
+// Holds what one warp has asked of the tensor core: first in, first out.
 typedef struct TensorAgent {
   int first, n, capacity;
   uint32_t askers;  // the lanes that have asked for a product or a copy
@@ -170,7 +170,7 @@ typedef struct Warp {
   TensorMoves *loads, *stores;  // likewise
 } Warp;
 
-// What each block of a cluster has of its own. What blocks share is the same in all of them.
+// Holds what each block of a cluster has of its own. What blocks share is the same in all of them.
 typedef struct BlockState {
   Memory memory[BUFFERS_MAX];
   int64_t free_registers;  // given back and not taken

@@ -13,7 +13,7 @@
 #include "model/interp/interp_machine.h"
 #include "model/ir/op.h"
 
-// Who is at a barrier goes on behind it; who sleeps tries again.
+// A warp at a barrier goes on behind it; one that sleeps tries again.
 static const Stmt *waits_at(const Machine *m, const Warp *w) {
   return m->code->code[w->state == WARP_ASLEEP ? w->pc : w->pc - 1].stmt;
 }

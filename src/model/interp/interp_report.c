@@ -37,7 +37,7 @@ static Verb verb_of(const Op *op, const Buffer *memory) {
   if (op_facts(op->kind)->action == ACTION_ADD)
     return (Verb){"adds atomically to", "adds to atomically"};
   if (op_moves_factors(op->kind) && op->src.buffer == memory) return (Verb){"reads", "reads"};
-  // What a product reads from shared memory it adds to registers or to tensor memory.
+  // A product adds what it reads from shared memory to registers or to tensor memory.
   const bool elsewhere = op->dst.buffer && op->dst.buffer != memory;
   bool writes = op->dst.buffer && op->dst.buffer->space != SPACE_REGISTER && !elsewhere;
   return writes ? (Verb){"writes", "writes"} : (Verb){"reads", "reads"};

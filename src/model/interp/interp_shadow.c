@@ -101,7 +101,7 @@ static inline Touch *read_by(const Memory *memory, int64_t granule, int reader) 
   return &memory->reads->read[reader * memory->reads->apart + granule];
 }
 
-// Of a warp that can reach the memory, or of its share of the tensor core, which stands behind all
+// For a warp that can reach the memory, or of its share of the tensor core, which stands behind all
 // of those.
 static inline int reader_of(const Machine *machine, uint16_t thread) {
   const int who = thread / LANES;

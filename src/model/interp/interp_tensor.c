@@ -1,5 +1,5 @@
-// What a warp has asked of the tensor core in the background, and the registers that are busy with
-// it.
+// Tells what a warp has asked of the tensor core in the background, and the registers that are busy
+// with it.
 //
 // A wgmma belongs to the group that the next commit closes. Until a wait has seen that group end,
 // its sums, and the fragment of A where it is in registers, belong to the tensor core: whoever

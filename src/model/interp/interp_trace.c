@@ -3,9 +3,9 @@
 //   stmt  14  k_o = 0
 //   stmt  16  r_a[c_a] = load A[m_b * 32 + tid / 8, k_o * 8 + tid % 8]   A[0, 5] is 3; r_a[0] = 3
 //
-// What is read is looked up before the statement runs ("is"), what it wrote afterwards ("="). The
-// indices are those of the access, evaluated for this one lane; a copy in the background shows what
-// its destination holds until it lands.
+// All that is read is looked up before the statement runs ("is"), what it wrote afterwards ("=").
+// The indices are those of the access, evaluated for this one lane; a copy in the background shows
+// what its destination holds until it lands.
 #include "model/interp/interp_machine.h"
 #include "model/ir/notation/print_op.h"
 #include "model/ir/op.h"
@@ -64,7 +64,7 @@ static void add_element(const Seen *s, Str *out, const Memory *memory, int64_t a
     add_number(out, memory->type, number_read(memory->type, memory_at(memory, at)));
 }
 
-// Of the block at hand, whoever wrote it.
+// For the block at hand, whoever wrote it.
 static void add_column(const Seen *s, Str *out, const Memory *memory, int64_t at) {
   const int64_t each = buffer_column_elements(memory->buffer), cell = at / each;
   const int64_t lane = cell / TENSOR_COLUMNS;

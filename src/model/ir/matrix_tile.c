@@ -23,7 +23,8 @@ static PanelShape panel_shape(const Buffer *slab) {
   return (PanelShape){slab->dim[last - 1], slab->dim[last] * dtype_bytes(slab->type)};
 }
 
-// What no descriptor can say: a pad, a typed layout, rows that are not as long as the swizzle.
+// Tells what no descriptor can say: a pad, a typed layout, rows that are not as long as the
+// swizzle.
 static bool can_describe(const Buffer *slab) {
   int last = slab->rank - 1;
   bool dense = slab->stride[last] == 1 && slab->stride[last - 1] == slab->dim[last];

@@ -18,8 +18,8 @@
 
 // Whether M or N runs fastest in an operand's slab, not K: as the operand lies in global memory.
 bool matrix_tile_runs_across(const Program *program, const Buffer *slab, AtomOperand operand);
-// What a descriptor of the operand must say; is_described is false where none can. Of a copy of
-// factors there is one operand.
+// Tells what a descriptor of the operand must say; is_described is false where none can. Of a copy
+// of factors there is one operand.
 MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand operand);
 
 // Gives every operation that reads tiles the descriptors that its buffers ask for; after each pass.
@@ -37,8 +37,8 @@ uint64_t matrix_tile_bits(const MatrixTile *tile, int arch);
 uint32_t matrix_tile_instruction(Arena *arena, const Op *op);
 // The descriptor that an operation carries, with its kind; false where it has none.
 bool matrix_tile_instruction_said(const Op *op, InstructionDescriptor *out);
-// What a field of it says: "bf16", "128". The ID of scale factors is where a step's begin in their
-// words: "0-3" where there are four steps to a word, and each has its own.
+// Tells what a field of it says: "bf16", "128". The ID of scale factors is where a step's begin in
+// their words: "0-3" where there are four steps to a word, and each has its own.
 const char *matrix_tile_instruction_field(Arena *arena, const Op *op,
                                           const InstructionDescriptor *said,
                                           const InstructionField *field);

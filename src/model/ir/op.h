@@ -42,9 +42,9 @@ typedef enum OpCompletion {
 } OpCompletion;
 typedef enum OpEngine { ENGINE_NONE, ENGINE_LSU, ENGINE_FMA, ENGINE_TENSOR, ENGINE_TMA } OpEngine;
 
-// What one execution takes of an operand: `width` neighbours of each lane, what the warp holds
-// together of an atom's matrix, a row of 16 bytes that each lane addresses, an atom's matrix where
-// it lies, the factors of 128 rows or columns, four of each, a box, an mbarrier.
+// The part that one execution takes of an operand: `width` neighbours of each lane, what the warp
+// holds together of an atom's matrix, a row of 16 bytes that each lane addresses, an atom's matrix
+// where it lies, the factors of 128 rows or columns, four of each, a box, an mbarrier.
 typedef enum OpUnit {
   UNIT_ELEMENT,
   UNIT_FRAGMENT,
@@ -106,5 +106,5 @@ bool op_is_plain_access(OpKind kind);
 bool op_takes_mbarrier(OpKind kind);
 // Keeps threads in step: a barrier, mbarriers but for their initialisation, the fence.
 bool op_orders(OpKind kind);
-// Who carries a copy: "cp.async", "TMA"; NULL where it goes through registers.
+// The carrier of a copy: "cp.async", "TMA"; NULL where it goes through registers.
 const char *op_carrier(OpKind kind);

@@ -1,4 +1,4 @@
-// What a program computes: its operands in global memory, its axes and its products.
+// Tells what a program computes: its operands in global memory, its axes and its products.
 //
 // Worked example, attention of 2 heads, 100 queries, 300 keys and a head dimension of 64: Q and O
 // are [2 x 100 x 64], K and V [2 x 300 x 64], of which the first product reads K as the [64 x 300]
@@ -91,7 +91,7 @@ static void add_factors(Program *program, const char *name, const ProductOperand
     add_matrix(program, name, operand, rows, problem_scales(problem));
 }
 
-// What is multiplied where the problem is split: the parts of A side by side along K, those of B.
+// The operands where the problem is split: the parts of A side by side along K, those of B.
 static void add_parts(Program *program, Product *product) {
   const Problem *problem = &program->problem;
   const int64_t depth = problem_parts_depth(problem);

@@ -25,8 +25,8 @@
 #include "model/ir/problem.h"
 #include "model/ir/role.h"
 
-// What some warps of a block do apart from the others: threads first … first + n - 1. A kernel has
-// a table of them, or none; passes share them, as they never change.
+// Tells what some warps of a block do apart from the others: threads first … first + n - 1. A
+// kernel has a table of them, or none; passes share them, as they never change.
 typedef enum RoleWork { WORK_FETCHES, WORK_MULTIPLIES, WORK_WRITES, WORK_COUNT } RoleWork;
 
 typedef struct WarpRole {

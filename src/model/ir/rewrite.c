@@ -338,8 +338,8 @@ void factor_index(Arena *arena, const Expr *row, const Expr *factor, const Expr 
                          ex_mod(arena, factor, FACTORS_ALONG)));
 }
 
-// What is added to the row or column that the axes say: that of a lane of the atom's, or of a tile
-// that is copied as a whole the number of its first.
+// Tells what is added to the row or column that the axes say: that of a lane of the atom's, or of a
+// tile that is copied as a whole the number of its first.
 static const Expr *scale_part(Program *program, const Product *product, AtomOperand scale,
                               const Op *op) {
   Arena *arena = program->arena;
@@ -463,7 +463,7 @@ Stmt *kernel_block(Kernel *kernel) {
   return inner;
 }
 
-// What the threads of a role run, or all of a block where none has it.
+// Tells what the threads of a role run, or all of a block where none has it.
 static Stmt *threads_that(Kernel *kernel, RoleWork work) {
   Stmt *inner = kernel_block(kernel);
   for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)

@@ -16,8 +16,8 @@
 // + k_o where not all iterations have as many slabs.
 const Expr *slab_counter(const Program *program, const Var *k_o);
 
-// What counts the tiles that the block has had, bound by the first LET of a loop over tiles, as
-// pass persistent writes it: turn = t / grid.
+// Tells what counts the tiles that the block has had, bound by the first LET of a loop over tiles,
+// as pass persistent writes it: turn = t / grid.
 const Var *tile_turn(const Stmt *tiles);
 
 const Expr *ring_slot(const Program *program, const Expr *counter, int64_t slots);

@@ -1,8 +1,10 @@
-// What an operation is on a time line: a letter of the pipeline's picture, estimated or measured.
+// Tells what an operation is on a time line: a letter of the pipeline's picture, estimated or
+// measured.
 #pragma once
 #include "model/ir/names.h"
 
-// What happens in an event. One row each: enum, the word it is shown by, its letter in a picture.
+// Tells what happens in an event. One row each: enum, the word it is shown by, its letter in a
+// picture.
 #define TIMELINE_KIND_TABLE(X)                                                  \
   X(COPY, "copy", "c")         /* elements of A or B come from global memory */ \
   X(WRITE, "write", "w")       /* registers go to shared memory */              \

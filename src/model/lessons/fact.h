@@ -64,9 +64,9 @@ typedef struct FactQuestion {
   struct FactQuestion *next;
 } FactQuestion;
 
-// What the interpreter has said of broken programs: a step asks for its finding and for the text of
-// it, and whoever comes back to the step asks again. Nothing is run twice as long as these are
-// kept.
+// Holds what the interpreter has said of broken programs: a step asks for its finding and for the
+// text of it, and whoever comes back to the step asks again. Nothing is run twice as long as these
+// are kept.
 //
 // A run takes up to a tenth of a second where a pair of CTAs multiplies. Who cannot wait sets
 // `later`: a run that is not known is then wanted instead of made, each once, and its fact is
@@ -126,7 +126,7 @@ typedef struct Fact {
 extern const Fact fact_table[];
 extern const int fact_count;
 
-// Of the arena, as its text is.
+// For the arena, as its text is.
 const FactRun *fact_run_make(Arena *arena, const TargetTable *targets,
                              const FactQuestion *question);
 void fact_run_keep(FactRuns *runs, const FactRun *run);  // a copy; no longer wanted

@@ -53,7 +53,7 @@ static const Program *break_program(Arena *arena, const Program *program, const 
   return NULL;
 }
 
-// What is asked of a run: the gravest finding, and how many cells of C were wrong.
+// Holds what is asked of a run: the gravest finding, and how many cells of C were wrong.
 struct FactRun {
   const char *of;    // schedule and breakage
   const char *text;  // of the finding; NULL: there is none
@@ -275,7 +275,7 @@ bool fact_order_states(const FactScene *scene, const FactArgs *args, FactValue *
 
 // ---- where copies may stand ---------------------------------------------------------------------
 
-// Of the problem cut down; NULL after findings.
+// For the problem cut down; NULL after findings.
 static LoadPlaces *places_of(const FactScene *scene, Diags *diags) {
   const Model *model = scene->model;
   Schedule small =

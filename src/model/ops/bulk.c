@@ -5,8 +5,8 @@
 //   bulk_read<1>();                              the slab of the group before may be written again
 //   bulk_wait<0>();                              C is written
 //
-// What threads stored into the slab must be fenced (FENCE_ASYNC) and known to the thread that sends
-// the box. How they run is interp_bulk.c.
+// All that threads stored into the slab must be fenced (FENCE_ASYNC) and known to the thread that
+// sends the box. How they run is interp_bulk.c.
 #include "model/ir/op.h"
 #include "model/ops/ops.h"
 

@@ -282,7 +282,7 @@ static void gather_factors(const FragmentTable *table, const Registers *from, do
   }
 }
 
-// Of a block-scaled atom: as many units of K as share a factor are summed, then scaled by both.
+// For a block-scaled atom: as many units of K as share a factor are summed, then scaled by both.
 static void multiply_scaled(const Atom *atom, DType type, const Factors *factors, const double *a,
                             const OutRow *b, OutRow *c) {
   const int scales = atom_scales(atom), units = atom->k / scales;

@@ -1,5 +1,5 @@
-// What a family says of its operations: one OpRules for each row of op.def, in the file of its
-// family.
+// Tells what a family says of its operations: one OpRules for each row of op.def, in the file of
+// its family.
 //
 // A new operation is a row of op.def and its OpRules; where one of both is missing, the linker says
 // so. What drives them lies below: text/emit_op.h writes, interp/interp_machine.h runs.

@@ -1,5 +1,5 @@
-// What a softmax does to the rows of a product's sums: the largest value, powers of two, factors of
-// rows, and sums on their way to being an operand.
+// Tells what a softmax does to the rows of a product's sums: the largest value, powers of two,
+// factors of rows, and sums on their way to being an operand.
 //
 //   MAX        row_max[0] = fmaxf(row_max[0], S_f[n_r][v]);
 //   LANES_MAX  row_max[0] = lanes_max(row_max[0], 3);          bits 0 and 1 of the lane
@@ -129,7 +129,7 @@ static const PreludeText lanes_sum = {
     "    if (bits & bit) x += __shfl_xor_sync(0xffffffffu, x, bit);\n"
     "  return x;\n}\n"};
 
-// What a compiler makes of `/` has a branch for operands near the ends of the range, with a call
+// A compiler's code for `/` has a branch for operands near the ends of the range, with a call
 // behind it: of 64 sums, 64 of each (nvcc 13.0, sm_90a). Here the steps are those of its fast path,
 // and what depends on the divisor alone is computed once for all that it divides.
 static const PreludeText divided = {

@@ -367,7 +367,7 @@ void tcgen05_alone(Machine *m, const Warp *w, const Code *code, const char *what
                 "is one of %d lanes that do what one thread must: %s", n, what);
 }
 
-// Of the block at hand: its columns are there, its tiles written, and nobody is at the sums.
+// For the block at hand: its columns are there, its tiles written, and nobody is at the sums.
 static bool ask_here(Machine *m, const Warp *w, const Code *code, const TensorReach *reach,
                      TensorWork *work) {
   if (m->rank != w->rank) interp_reach_rank(m, w, code, m->rank);
@@ -406,9 +406,9 @@ static void run_mma(Machine *m, Warp *w, const Code *code) {
   tcgen05_asked(m, w);
 }
 
-// What the thread knows when it asks is over when the commit arrives: what it has waited for, such
-// as the boxes that filled the slabs. Of its own accesses since it last told of them a commit says
-// nothing.
+// All that the thread knows when it asks is over when the commit arrives: what it has waited for,
+// such as the boxes that filled the slabs. Of its own accesses since it last told of them a commit
+// says nothing.
 static void note_clock(const Machine *m, const Warp *w, TensorWork *work) {
   const uint32_t *clock = interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
   order_assign(m->order, work->known, clock);
@@ -506,8 +506,8 @@ static void run_ld(Machine *m, Warp *w, const Code *code) {
   if (m->async == INTERP_EARLY) tmem_bring(m, w, move);
 }
 
-// What is stored is taken when it is issued; that it is there only behind the wait is a question of
-// order.
+// All that is stored is taken when it is issued; that it is there only behind the wait is a
+// question of order.
 static void run_st(Machine *m, Warp *w, const Code *code) {
   const int n = code->stmt->op.width;
   TensorReach reach;

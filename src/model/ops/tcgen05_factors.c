@@ -132,7 +132,7 @@ static bool starts_column(Machine *m, const Warp *w, const Code *code, int64_t a
   return false;
 }
 
-// Of the block at hand: its slab is written, its columns are there, and nobody is at them.
+// For the block at hand: its slab is written, its columns are there, and nobody is at them.
 static bool ask_copy_here(Machine *m, const Warp *w, const Code *code, TensorWork *work) {
   const TensorReach reach = {0, TENSOR_QUARTERS, work->column, FACTOR_TILE_COLUMNS,
                              code->dst.buffer};

@@ -1,5 +1,5 @@
-// What the files of tcgen05's family ask of each other: tcgen05.c, and tcgen05_factors.c for the
-// scale factors of block-scaled products.
+// Tells what the files of tcgen05's family ask of each other: tcgen05.c, and tcgen05_factors.c for
+// the scale factors of block-scaled products.
 #pragma once
 #include "model/ops/tcgen05_text.h"
 #include "model/ops/tile_operand.h"

@@ -1,4 +1,4 @@
-// What wgmma and tcgen05.mma share: tiles that descriptors find.
+// Tells what wgmma and tcgen05.mma share: tiles that descriptors find.
 #pragma once
 #include "model/ops/ops.h"
 

@@ -31,7 +31,7 @@ static const char *box_fault(Arena *arena, const Program *program, const Code *c
 
 static int64_t box_elements(const Op *op) { return op->box[0] * op->box[1]; }
 
-// Of so many bytes that the compiler knows of most types how many.
+// As wide as the types whose size the compiler knows.
 static void copy_element(uint8_t *to, const uint8_t *from, int bytes) {
   if (bytes == 2)
     memcpy(to, from, 2);
@@ -44,7 +44,7 @@ static void copy_element(uint8_t *to, const uint8_t *from, int bytes) {
 // The block at whose mbarrier the bytes of a box count: the one it goes to, of a pair the even one.
 static int counting_rank(const Op *op, int rank) { return op->cta_group > 1 ? rank & ~1 : rank; }
 
-// Of the block at hand.
+// For the block at hand.
 static int agent_of(const Machine *m, const Mbar *bar, const Op *op) {
   int of_bar = (int)(bar - m->memory[op->src2.buffer->id].mbar) % INTERP_AGENTS;
   return m->max_warps + m->rank * INTERP_AGENTS + of_bar;

@@ -2,8 +2,8 @@
 //
 //   dialect_text(arena, &pipeline, 3)    "t:040 bundle buffered[2@(k_o % 2)]"
 //
-// That compiler has three stages where this program has one: LoopOp, the nest of a product as it is
-// found (--ir loop); TileOp, its loops bound to tiers and its copies in bundles (--ir tile); the
+// Their compiler has three stages where this program has one: LoopOp, the nest of a product as it
+// is found (--ir loop); TileOp, its loops bound to tiers and its copies in bundles (--ir tile); the
 // kernel, statement by statement (--ir kernel), which is printed as CUDA (--ir cuda). Its passes
 // are numbered, t: those of the tile stage, k: those of the kernel stage.
 #pragma once

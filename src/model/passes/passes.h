@@ -15,7 +15,7 @@
 #include "model/passes/pass.def"
 #undef PASS
 
-// What a problem is before any pass (pipeline.c).
+// The kind of a problem before any pass (pipeline.c).
 Program *naive_nest(Arena *arena, Problem problem);
 // The naive nests of attention: scores, softmax, apply (attention_nest.c).
 Program *attention_nest(Arena *arena, Problem problem);
@@ -54,8 +54,8 @@ void shape_rows(const Product *product, Buffer *buffer, KnobId knob);
 // Scores of keys become -infinity that do not exist (`beyond_keys`), or are not seen.
 Stmt *hide_values(Program *program, const Product *scores, KnobId knob, bool beyond_keys);
 
-// What stands between a product's sums, in fragments, and their store: scores of keys that are not
-// seen become -infinity, O is divided by the sum of weights.
+// Tells what stands between a product's sums, in fragments, and their store: scores of keys that
+// are not seen become -infinity, O is divided by the sum of weights.
 Stmt *attention_behind_sum(Program *program, const Product *product);
 
 // "m_b": a digit is called after its axis.
@@ -103,7 +103,7 @@ Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId 
 void add_inits(Stmt *of_one_thread, Stmt *inits);
 Stmt *fence_inits(Program *program, KnobId knob);
 
-// Of a slab of fused products, each of which has mbarriers of its own: "full_k".
+// For a slab of fused products, each of which has mbarriers of its own: "full_k".
 const char *mbarriers_name(Program *program, const char *what, const Buffer *slab);
 
 // The number of threads that only fetch for so many that multiply: PRODUCER_WARPS if it says one,
@@ -165,8 +165,8 @@ void drop_staging(Program *program, const Product *product);
 
 // Whether slabs are read by descriptors, through the async proxy, and by no lane.
 bool slabs_are_tiles(const Product *product);
-// What threads have written to a slab comes before what wgmma reads of it: stands in front of the
-// barrier that says so. NULL where lanes read, who need the barrier alone.
+// All that threads have written to a slab comes before what wgmma reads of it: stands in front of
+// the barrier that says so. NULL where lanes read, who need the barrier alone.
 Stmt *slab_fence(Program *program, const Product *product, KnobId knob);
 
 // The slab's element at (row, column) as they lie in the global operand, in the ring slot of k_o.

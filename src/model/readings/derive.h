@@ -30,8 +30,8 @@ Globals derive_globals(Arena *arena, const Program *program, int number);
 // share one.
 int count_registers(const Program *program, BufferRole role);
 
-// What a warp (a warpgroup, by its atoms) of fused attention works on: queries, keys of a block,
-// and the head dimension. Read off the program by resources, off the knobs by rules.
+// Holds what a warp (a warpgroup, by its atoms) of fused attention works on: queries, keys of a
+// block, and the head dimension. Read off the program by resources, off the knobs by rules.
 typedef struct AttentionPart {
   const Atom *atom;
   int64_t rows, keys, dim;

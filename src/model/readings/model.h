@@ -163,7 +163,7 @@ typedef struct Traffic {
   // shared memory is used they are counted with it, whose pipe it is. global: those, copies at four
   // lines a clock, and a clock for each line that is written, C's cells included.
   double fma_clocks, shared_clocks, loaded_clocks, global_clocks, l2_clocks, dram_clocks;
-  // Of a softmax between products: its exp2 by the special function units, and all that its values
+  // For a softmax between products: its exp2 by the special function units, and all that its values
   // take of the fp32 lanes. 0: there is none.
   double sfu_clocks, fp32_clocks;
   // Which of them is the largest: "fma", "shared", "global", …; "power" where that allows less.
@@ -174,7 +174,8 @@ typedef struct Traffic {
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;  // that its clocks could have moved: conflicts count
   double loads_per_fma;  // values that a thread reads per multiply-add; -1: an atom multiplies
-  // What the board's power allows, with the energy of products and of bytes fetched; -1: not known.
+  // Tells what the board's power allows, with the energy of products and of bytes fetched; -1: not
+  // known.
   double power_tflops;
   double rounds;      // of blocks, one on each SM at a time, the last one counted whole
   double between_us;  // of the whole launch: what is written while nothing is multiplied

@@ -41,7 +41,7 @@ enum {
   WGMMA_N_MAX = 256,
   SUMS_OF_ONE_GROUP = 128
 };
-// Of a block on sm_90, the only architecture with wgmma, less what mbarriers may take.
+// For a block on sm_90, the only architecture with wgmma, less what mbarriers may take.
 enum { WGMMA_SMEM_BYTES = 232448 - 1024 };
 
 typedef struct Builder {

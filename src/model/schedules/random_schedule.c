@@ -172,9 +172,9 @@ static bool is_group(const Schedule *schedule) {
   return atom && atom_is_of_warpgroup(atom);
 }
 
-// What wgmma leaves of the draw: slabs of both operands in whole panels, no knobs of fragments, one
-// to three warpgroups, mostly a narrow atom, so that there are several and the interpreter is
-// quick. Types of other than 16 bits run along K.
+// Tells what wgmma leaves of the draw: slabs of both operands in whole panels, no knobs of
+// fragments, one to three warpgroups, mostly a narrow atom, so that there are several and the
+// interpreter is quick. Types of other than 16 bits run along K.
 static void draw_group(uint64_t *state, const Atom *atom, Schedule *schedule) {
   int64_t *v = schedule->value;
   enum { NARROW = 64, WIDE = 256, STEP = 8, WIDE_ONE_IN = 8 };
@@ -303,8 +303,8 @@ static void draw_persistent(uint64_t state, Schedule *schedule) {
 
 // ---- Hopper -------------------------------------------------------------------------------------
 
-// What a schedule of Hopper's family has besides wgmma and TMA: drawn once, and kept while the
-// knobs are drawn again. Else what the rules refuse most would be drawn least.
+// Holds what a schedule of Hopper's family has besides wgmma and TMA: drawn once, and kept while
+// the knobs are drawn again. Else what the rules refuse most would be drawn least.
 typedef struct Hopper {
   bool roles, cluster, persistent, lists, store, splits;
 } Hopper;
@@ -378,7 +378,7 @@ static void mark_given(Schedule *schedule, const Schedule *defaults) {
 
 // ---- what stays -------------------------------------------------------------------------------
 
-// What stays while the knobs are drawn again.
+// Holds what stays while the knobs are drawn again.
 typedef struct Draw {
   const Target *target;
   RandomFamily family;
@@ -426,7 +426,7 @@ static const Drawn attention_knobs[] = {
 static const Drawn attention_problem[] = {
     {KNOB_HEADS, 3}, {KNOB_CAUSAL, 1}, {KNOB_M, 100}, {KNOB_N, 160}};
 
-// Of a warpgroup's atoms: a fused kernel, staged, with tiles and no fragments.
+// For a warpgroup's atoms: a fused kernel, staged, with tiles and no fragments.
 static void draw_attention_group(uint64_t *state, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_FUSE] = 1;

@@ -4,8 +4,8 @@
 #include "base/str.h"
 #include "model/readings/model.h"
 
-// What makes copies run beside multiplications, and the values without it; what hangs on a knob
-// stands before it.
+// Tells what makes copies run beside multiplications, and the values without it; what hangs on a
+// knob stands before it.
 static const struct {
   KnobId knob;
   int64_t without;

@@ -35,7 +35,7 @@ static void draw(float *x, int64_t n, SumData data, uint64_t *state) {
   }
 }
 
-// What is left above `bits` bits below 2^exponent.
+// The part that is left above `bits` bits below 2^exponent.
 static double cut_off(double x, int exponent, int bits) {
   const double scale = ldexp(1, bits - exponent);
   return trunc(x * scale) / scale;

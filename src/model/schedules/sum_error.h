@@ -27,7 +27,7 @@ typedef struct SumError {
   int cells;            // that were simulated
 } SumError;
 
-// Of so many cells of the schedule's C, drawn from a seed of their own: the same each time. Some
+// For so many cells of the schedule's C, drawn from a seed of their own: the same each time. Some
 // 0.1 ms a cell for K = 4096.
 SumError sum_error(Arena *scratch, const Schedule *schedule, SumData data, int cells);
 // The same of fp32 multiply-adds, one after the other along K.

@@ -68,7 +68,7 @@ static const char *print_dims(Emitter *emitter, const Buffer *buffer) {
   return out.text;
 }
 
-// What a register buffer is for, beside how many values it has in a register.
+// Tells what a register buffer is for, beside how many values it has in a register.
 static const char *print_words(Emitter *emitter, const Buffer *buffer) {
   static const char *const sharing[] = {
       [1] = "", [2] = ", two to a register", [4] = ", four to a register"};
@@ -119,7 +119,7 @@ static void declare_registers(Emitter *emitter, const EmitUses *uses) {
   belongs_to_knob(emitter, KNOB_NONE);
 }
 
-// What the pool is an array of: the slabs' type, or bytes where they differ.
+// Tells what the pool is an array of: the slabs' type, or bytes where they differ.
 static const char *pool_type(Emitter *emitter, const EmitUses *uses, int *bytes) {
   const char *type = NULL;
   for (int i = 0; i < emitter->program->n_buffers; i++) {
@@ -346,7 +346,7 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const EmitUs
   print_parameters(emitter, uses, facts, true);
 }
 
-// Of a traced kernel the body is a function of its own.
+// For a traced kernel the body is a function of its own.
 static void print_body_signature(Emitter *emitter, const EmitUses *uses, const EmitKernel *facts) {
   emit_trace_template(emitter);
   emitter_line(emitter, "__device__ __forceinline__ void");

@@ -85,22 +85,22 @@ int emit_blocks_in_tensor_memory(const EmitKernel *kernel);
 // "A", or "A_map": the parameter's name.
 const char *emit_arg_name(Arena *arena, const EmitArg *arg);
 
-// What the map of a parameter that has one says: the matrix as it lies in memory, columns being
-// neighbours, how many of them lie one behind the other (0: it is one), and the box of a copy, in
-// elements; the chunk bits that are permuted.
+// Holds what the map of a parameter that has one says: the matrix as it lies in memory, columns
+// being neighbours, how many of them lie one behind the other (0: it is one), and the box of a
+// copy, in elements; the chunk bits that are permuted.
 typedef struct EmitMap {
   int64_t columns, rows, matrices;
   int box_columns, box_rows, swizzle_bits;
 } EmitMap;
 EmitMap emit_arg_map(const EmitArg *arg);
 
-// What of a program that somebody wrote the text cannot say, as a sentence; NULL: it can. It can
-// say all programs that passes make.
+// Tells what of a program that somebody wrote the text cannot say, as a sentence; NULL: it can. It
+// can say all programs that passes make.
 const char *emit_fault(Arena *arena, const Program *program);
 
 // Never NULL. The program must satisfy program_check and have no emit_fault.
 const Emission *emit_cuda(Arena *arena, const Program *program, const EmitOptions *options);
 
-// What the comment in front of a statement says, without its knob: "start the copy of the slab of
-// V". NULL: it has none.
+// Tells what the comment in front of a statement says, without its knob: "start the copy of the
+// slab of V". NULL: it has none.
 const char *emit_says(Arena *arena, const Program *program, const Stmt *stmt);

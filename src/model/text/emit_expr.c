@@ -141,7 +141,7 @@ static void split_sum(Arena *arena, const Expr *sum, int64_t stride, Split *spli
   }
 }
 
-// Of attention, K is a matrix.
+// For attention, K is a matrix.
 const char *emit_extent_name(const Program *program, int axis) {
   static const char *const names[][AXIS_COUNT] = {
       [PROBLEM_MATMUL] = {"M", "N", "K"}, [PROBLEM_ATTENTION] = {"QUERIES", "KEYS", "HEAD_DIM"}};

@@ -44,7 +44,7 @@ const char *emit_extent_name(const Program *program, int axis);  // "M", "N", "K
 
 const char *emit_end_name(const Program *program, int axis);  // "m_end", "n_end", "k_end"
 
-// What runs along for a number in a loop over slabs; NULL: it is computed.
+// Tells what runs along for a number in a loop over slabs; NULL: it is computed.
 const char *emit_runs_along(const EmitRing *ring, const Expr *number);
 
 void emit_expr(ExprText *text, const Expr *expr);

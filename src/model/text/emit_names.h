@@ -1,4 +1,4 @@
-// What the variables of a kernel are called in its text.
+// Tells what the variables of a kernel are called in its text.
 #pragma once
 #include "model/ir/names.h"
 

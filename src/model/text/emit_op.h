@@ -7,8 +7,8 @@ typedef struct OpEmission {
   void (*write)(Emitter *emitter, const Op *op);
   // Whether a wide one becomes several statements, one for each element; NULL: never.
   bool (*is_split)(const Emitter *emitter, const Op *op);
-  // What it is for, by the role of what it writes, or reads where it writes nothing (ROLE_COUNT
-  // places): the remark above a group whose pass left no note; NULL: nothing is said.
+  // Tells what it is for, by the role of what it writes, or reads where it writes nothing
+  // (ROLE_COUNT places): the remark above a group whose pass left no note; NULL: nothing is said.
   const char *const *purposes;
   // For one that claims: what it calls the variables that are known behind it; else NULL.
   void (*name_known)(Arena *arena, const Program *program, const char **name);

@@ -1,6 +1,6 @@
 // Stamps: where a traced kernel writes the SM's clock, and what its stamps mean.
 //
-// What is stamped follows from op.def alone. Operations that wait, meet, tell or take registers
+// The stamps follow from op.def alone. Operations that wait, meet, tell or take registers
 // have a begin and an end of their own; work between them that is of one kind has one begin and one
 // end together, because a stamp inside a loop of multiplications would be all that is measured.
 // Fences and the closing of groups belong to the work that they stand at.

@@ -201,7 +201,8 @@ static void emit_predicated(Emitter *emitter, const Stmt *stmt, const char *grou
   emitter->predicate = NULL;
 }
 
-// Of two roles every warp has one, so the second one is an else; of more some warps may have none.
+// With two roles every warp has one, so the second one is an else; with more some warps may have
+// none.
 static void emit_role(Emitter *emitter, const Stmt *stmt, const char *group) {
   if (program_main(emitter->program)->n_roles > 2)
     emitter_line(emitter, "if (%s) {", emit_if_condition(emitter, stmt));

@@ -1,5 +1,5 @@
-// What a list reads and writes: every expression is looked into, and numbers that nobody reads are
-// not written, so neither is what they are made of.
+// Tells what a list reads and writes: every expression is looked into, and numbers that nobody
+// reads are not written, so neither is what they are made of.
 #include "model/text/emit_uses.h"
 
 #include "model/ir/buffer.h"

@@ -27,7 +27,7 @@ const char *emit_part(Emitter *emitter, const Access *access);
 const char *emit_number(Emitter *emitter, const Access *access);
 // A number as an element of `type`.
 const char *emit_rounded(Emitter *emitter, DType type, const char *number);
-// What `src` holds, as an element of `type`.
+// Tells what `src` holds, as an element of `type`.
 const char *emit_converted(Emitter *emitter, DType type, const Access *src);
 // "acc = value;", "insert_f16(&b[q], v, value);"
 const char *emit_assignment(Emitter *emitter, const Access *access, const char *value);

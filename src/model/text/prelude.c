@@ -81,7 +81,7 @@ int prelude_compare(const Prelude *a, const Prelude *b) {
 
 // ---- moving data --------------------------------------------------------------------------------
 
-// What the registers of a move are.
+// Holds what the registers of a move are.
 typedef struct Moved {
   const char *type;    // "unsigned"
   const char *vector;  // "uint4"; "unsigned" where there is but one

@@ -252,7 +252,7 @@ static const char *const to_float_bodies[DTYPE_COUNT] = {
         "22);\n",
 };
 
-// What a byte of each type is called in cvt, where it has one element.
+// Tells what a byte of each type is called in cvt, where it has one element.
 static const char *const cvt_names[DTYPE_COUNT] = {[DTYPE_E4M3] = "e4m3",
                                                    [DTYPE_E5M2] = "e5m2",
                                                    [DTYPE_MXF8] = "e4m3",

@@ -1,4 +1,4 @@
-// What moves columns between tensor memory and registers.
+// Tells what moves columns between tensor memory and registers.
 #pragma once
 #include "base/str.h"
 #include "model/text/prelude.h"

@@ -1,5 +1,5 @@
-// What a traced block writes, as the host reads it: a page for each warp. The text of a traced
-// kernel declares the same structs (emit_stamp.c) and asserts the same size.
+// Tells what a traced block writes, as the host reads it: a page for each warp. The text of a
+// traced kernel declares the same structs (emit_stamp.c) and asserts the same size.
 #pragma once
 #include <stdint.h>
 

@@ -21,7 +21,7 @@ void number_write(DType type, void *bytes, double value);  // rounds
 // The value that a tensor core takes an operand for: it ignores the low 13 bits of the f32 of a
 // tf32 (PTX ISA, "Fundamental types: alternate floating-point data formats").
 double number_tensor(DType type, double value);
-// What a conversion to the type makes of it: number_round(), but of tf32, which is stored as f32,
+// The value after a conversion to the type: number_round(), but of tf32, which is stored as f32,
 // the nearest number of 10 fraction bits, of two the one away from 0 (PTX ISA, cvt.rna.tf32.f32).
 double number_convert(DType type, double value);
 

@@ -336,7 +336,7 @@ static int operand_bits(const Atom *atom, AtomOperand operand) {
   return is_scale(operand) ? SCALE_BITS : operand == ATOM_C ? atom->acc_bits : atom->bits;
 }
 
-// Of factors in tensor memory a column has those of one instruction, whatever room is left.
+// For factors in tensor memory a column has those of one instruction, whatever room is left.
 static int elements_per_register(const Atom *atom, AtomOperand operand) {
   if (is_scale(operand) && atom_is_of_thread(atom)) return atom_scales(atom);
   int bits = operand_bits(atom, operand);
@@ -363,7 +363,7 @@ static void lane_bits(MapBuilder *builder, int *of_lane, int from, int n) {
   for (int i = 0; i < n; i++) of_lane[builder->map->n_lane_bits++] = from << i;
 }
 
-// Of tcgen05 32 rows of A, or columns of B, have their factors side by side in the lanes of a
+// For tcgen05 32 rows of A, or columns of B, have their factors side by side in the lanes of a
 // column of tensor memory, the next 32 in the next column; the three other quarters of the lanes
 // have copies. A column is a word of four bytes, of which the ID says where an instruction's
 // factors begin.

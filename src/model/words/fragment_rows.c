@@ -1,4 +1,4 @@
-// What a map of lanes and values says about rows, and about sums that become an operand.
+// Tells what a map of lanes and values says about rows, and about sums that become an operand.
 //
 // A row of an operand lies in several lanes, each with several values of it. Its sum, or its
 // largest value, is found in every lane after one exchange for each bit of the lane that has no

@@ -69,7 +69,7 @@ static void take_bits(Fitter *f, bool known[3][FIT_BITS]) {
       }
 }
 
-// What each turn has beyond the threads' parts; false where two threads disagree.
+// Tells what each turn has beyond the threads' parts; false where two threads disagree.
 static bool take_turns(Fitter *f) {
   for (int i = 0; i < TURNS_MAX; i++) f->left[i] = INT64_MIN;
   for (const PtxStep *s = f->site->steps; s; s = s->next)
@@ -161,7 +161,7 @@ Fit ptx_fit(Arena *arena, const PtxRecord *record, const PtxSite *site) {
   f.left = ARENA_ARRAY(arena, int64_t, TURNS_MAX);
   if (try_fit(&f, false)) return sum;
   f.fit = &xor;
-  // Of two that fail the one that came further says why.
+  // If two fail, the one that came further says why.
   return try_fit(&f, true) || (xor.lanes && !sum.lanes) ? xor : sum;
 }
 

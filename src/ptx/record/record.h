@@ -1,5 +1,5 @@
-// What each access addressed: its distinct executions for other layouts, the first ones in order
-// for a formula, and the costliest of those to global memory.
+// Tells what each access addressed: its distinct executions for other layouts, the first ones in
+// order for a formula, and the costliest of those to global memory.
 //
 //   PtxRecord *record = ptx_record_new(arena, module, kernel, tally, &launch);
 //   … run blocks …                                     it watches the tally

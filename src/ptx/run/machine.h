@@ -110,8 +110,8 @@ bool ptx_machine_give_variable(PtxMachine *m, const PtxGiven *given);
 void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes);
 // All parameters at once, as they lie in memory.
 void ptx_machine_params(PtxMachine *m, const void *bytes, int64_t n);
-// What the driver would encode as a tensor map of the box, which tma_box_check() has passed; for a
-// parameter, or for memory. False after a finding.
+// Tells what the driver would encode as a tensor map of the box, which tma_box_check() has passed;
+// for a parameter, or for memory. False after a finding.
 bool ptx_machine_tensor(PtxMachine *m, const TmaBox *box, uint64_t address, unsigned char map[128],
                         Diags *diags);
 // The same for a map whose 128 bytes somebody else has encoded.

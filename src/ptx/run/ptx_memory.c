@@ -29,7 +29,7 @@ static PtxPlace in_plane(const PtxPlane *plane, uint64_t at, uint64_t limit, int
   return (PtxPlace){plane->bytes + from + at, plane->state + from + at, (int64_t)(from + at)};
 }
 
-// Of the block that the address names, or the thread's own.
+// For the block that the address names, or the thread's own.
 static PtxPlace in_shared(const PtxMachine *m, int thread, uint64_t address, int64_t bytes) {
   const uint64_t named = address >> PTX_RANK_SHIFT;
   const uint64_t rank = named ? named - 1 : (uint64_t)ptx_block_of(m, thread)->rank;

@@ -8,9 +8,9 @@
 // itself may be one, and if any other reader is not ordered, so is, of those that came after the
 // last barrier, the last one that is not the writer.
 //
-// What goes on by itself belongs to no warp: a group of copies or products is over when its thread
-// has waited for it, and bytes that a bulk copy brings have landed for those who know that the
-// phase of its mbarrier is over, the thread that began it no sooner than others.
+// All that goes on by itself belongs to no warp: a group of copies or products is over when its
+// thread has waited for it, and bytes that a bulk copy brings have landed for those who know that
+// the phase of its mbarrier is over, the thread that began it no sooner than others.
 //
 // Bulk copies and wgmma go through the async proxy: what threads wrote must have been fenced for it
 // as well, by whoever knew of it, before they touch it (PTX ISA, 8.2 and 9.7.9.27), and what they
@@ -141,7 +141,7 @@ static bool is_async(const PtxMachine *m, int pc, PtxTouchKind kind) {
   return kind == PTX_MULTIPLIES || kind == PTX_ASKS || kind == PTX_SENDS || kind == PTX_FORWARDS;
 }
 
-// Of a lone lane's fence the clock does not tell: whenever it was, it is taken for good.
+// For a lone lane's fence the clock does not tell: whenever it was, it is taken for good.
 static bool is_fenced(const Toucher *by, const PtxTouch *t, uint32_t clock) {
   const int warp = t->thread / PTX_LANES;
   return order_is_fenced(by->m->order, by->w->clock, warp, clock) ||

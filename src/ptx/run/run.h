@@ -459,10 +459,10 @@ const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
 // The parts of ptx_run_refuses() that are about boxes of tensors and about wmma.
 const char *ptx_tensor_refuses(const PtxInst *i);
-// Of a cp.reduce on elements of that type.
+// For a cp.reduce on elements of that type.
 const char *ptx_reduction_refuses(const PtxInst *i, PtxType type);
 const char *ptx_wmma_refuses(const PtxInst *i);
-// Of tcgen05: mma; ld and st.
+// For tcgen05: mma; ld and st.
 const char *ptx_product_refuses(const PtxInst *i);
 const char *ptx_tmem_move_refuses(const PtxInst *i);
 

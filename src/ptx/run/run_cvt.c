@@ -350,7 +350,7 @@ void run_cvta_to(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 void run_isspacep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const uint64_t *A = ptx_lanes(m, w, &i->groups[1], 0);
   const uint64_t window = window_of(i->space);
-  // Of shared::cta, addresses that name no block: this one's.
+  // For shared::cta, addresses that name no block: this one's.
   const uint64_t bytes = i->space == PTX_SPACE_SHARED && !ptx_has(i, PTX_MOD_shared_cluster)
                              ? UINT64_C(1) << PTX_RANK_SHIFT
                              : PTX_WINDOW_BYTES;

@@ -218,7 +218,7 @@ void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)mask;
   if (ptx_waits_for_grid(i)) ptx_orders_grid(m, w);
 }
-// What a thread did before its fence, its relaxed arrivals tell of.
+// A relaxed arrival publishes what its thread did before its last fence.
 void run_fence(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   const bool async = ptx_has(i, PTX_MOD_async) || ptx_has(i, PTX_MOD_async_proxy);
   if (ptx_has(i, PTX_MOD_proxy) && async && i->space != PTX_SPACE_GLOBAL)

@@ -11,7 +11,7 @@ void ptx_release(PtxMachine *m, PtxWarp *w, uint32_t *into);
 void ptx_acquire(PtxMachine *m, PtxWarp *w, uint32_t lanes, const uint32_t *from);
 // Lanes of a warp have met: what each did is in order with what the others do from now on.
 void ptx_meet(PtxWarp *w, uint32_t lanes);
-// Of an instruction that all lanes of a warp run together (.aligned): false when it is run again
+// For an instruction that all lanes of a warp run together (.aligned): false when it is run again
 // as lanes may still come; a finding when they do not.
 bool ptx_come_together(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask);
 // The mbarrier that an operand addresses, or that lies at an offset in the cluster's shared memory;

@@ -19,7 +19,7 @@
 
 enum { ARCH = 100, N_MAX = 256, K_MAX = 32 };
 
-// What an instruction descriptor comes to, for one kind.
+// Holds what an instruction descriptor comes to, for one kind.
 struct PtxProduct {
   InstructionDescriptor descriptor;
   int n, k, element_bytes[2];

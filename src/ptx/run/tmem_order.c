@@ -1,4 +1,4 @@
-// Who has which columns of tensor memory, and in which order they are reached.
+// Tells who has which columns of tensor memory, and in which order they are reached.
 //
 // order/order_tensor.h says what is missing between two accesses. Ticks of a warp's share of the
 // tensor core are the products that it has been asked for; a commit tells its mbarrier of them.

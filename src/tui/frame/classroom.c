@@ -420,7 +420,7 @@ static const char *only_room(Arena *arena, Diags *diags) {
   if (rooms[0])
     diag_add(diags, "class", "several classes are held here:%s; name one", names.text);
   else
-    diag_add(diags, "class", "nobody teaches here: gemmview teach NAME begins a class; %s",
+    diag_add(diags, "class", "no class is open here: gemmview teach NAME begins a class; %s",
              class_socket_way_out(arena));
   return NULL;
 }

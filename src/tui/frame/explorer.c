@@ -3,6 +3,7 @@
 #include "tui/frame/explorer.h"
 
 #include "tui/frame/view.h"
+#include "tui/session/tuning.h"
 
 Session *explorer_open(const SessionOptions *options, Diags *diags) {
   Session *session = session_open(options, diags);
@@ -19,5 +20,6 @@ Session *explorer_open(const SessionOptions *options, Diags *diags) {
 void explorer_close(Session *session) {
   for (int i = 0; i < view_count; i++)
     if (view_table[i].body->close) view_table[i].body->close(session->own[i]);
+  tuning_free(session);
   session_close(session);
 }

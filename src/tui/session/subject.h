@@ -5,7 +5,7 @@
 //   const Site *site = session_site(session);                    the one under the cursor
 //   const BankMap *map = session_map(session, all.site - site);
 //
-// Nobody who draws asks which of the two it is: what one of them does not have is NULL or empty.
+// No code that draws asks which of the two it is: what one of them does not have is NULL or empty.
 #pragma once
 #include "model/schedules/slab_problem.h"
 #include "model/words/fragment.h"

@@ -25,13 +25,46 @@ static const Schedule *seeds_of(Session *session, int *n) {
   return seeds;
 }
 
+static Tuning *tuning_of(Session *session) {
+  if (!session->tuning) session->tuning = ARENA_NEW(session->app, Tuning);
+  return session->tuning;
+}
+
+static void forget_ranking(Tuning *tuning) {
+  if (tuning->ranking) ranking_free(tuning->ranking);
+  tuning->ranking = NULL;
+}
+
+// Another problem is ranked anew. Seeds are copied, for those of the frame do not last.
+static void begin_ranking(Session *session, Tuning *tuning) {
+  const Schedule base = problem_of(&session->now.schedule);
+  if (tuning->ranking && schedule_same(&base, &tuning->base)) return;
+  if (!tuning->ranked) tuning->ranked = arena_new("ranking of a search");
+  forget_ranking(tuning);
+  arena_reset(tuning->ranked);
+  int n = 0;
+  const Schedule *seeds = seeds_of(session, &n);
+  Schedule *kept = ARENA_ARRAY(tuning->ranked, Schedule, n + 1);
+  for (int i = 0; i < n; i++) kept[i] = seeds[i];
+  tuning->base = base;
+  tuning->ranking = ranking_new(tuning->ranked, &session->targets,
+                                session_fits(session, &session->now.schedule), &base, kept, n);
+}
+
+bool tuning_rank(Session *session) {
+  Tuning *tuning = tuning_of(session);
+  if (tuning->started) return false;
+  begin_ranking(session, tuning);
+  return ranking_step(tuning->ranking);
+}
+
 bool tuning_start(Session *session, const ClientOptions *options, double seconds) {
   if (tuning_runs(session)) {
     session_say(session, SAID_NOTE, "a search is under way");
     return false;
   }
-  if (!session->tuning) session->tuning = ARENA_NEW(session->app, Tuning);
-  Tuning *tuning = session->tuning;
+  Tuning *tuning = tuning_of(session);
+  forget_ranking(tuning);
   int n_seeds = 0;
   const Schedule *seeds = seeds_of(session, &n_seeds);
   tuning->base = problem_of(&session->now.schedule);
@@ -44,7 +77,7 @@ bool tuning_start(Session *session, const ClientOptions *options, double seconds
                                                  .gpu = session->device.name,
                                                  .seconds = seconds});
   tuning->started = tuning->run != NULL;
-  if (!tuning->run) session_say(session, SAID_ERROR, "no thread could be had for the search");
+  if (!tuning->run) session_say(session, SAID_ERROR, "the search could not start a thread");
   return tuning->run != NULL;
 }
 
@@ -70,5 +103,9 @@ void tuning_cancel(Session *session) {
 
 void tuning_free(Session *session) {
   if (tuning_runs(session)) tune_run_end(session->tuning->run);
-  if (session->tuning) session->tuning->run = NULL;
+  if (!session->tuning) return;
+  session->tuning->run = NULL;
+  forget_ranking(session->tuning);
+  if (session->tuning->ranked) arena_free(session->tuning->ranked);
+  session->tuning->ranked = NULL;
 }

@@ -66,7 +66,7 @@ void cli_print_traffic(Arena *arena, const Model *model) {
 
 // ---- sites --------------------------------------------------------------------------------------
 
-// What the pipe's counters do not have, the profiler's do, and not always the same.
+// The profiler's counters have what the pipe's do not, and not always the same.
 static void print_copies(Arena *arena, const Model *model) {
   double least = 0, most = 0;
   for (int i = 0; i < model->n_sites; i++) {

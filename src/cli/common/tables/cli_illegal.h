@@ -1,4 +1,4 @@
-// What is illegal about a thing that was read well: as lines, and as a member of a document.
+// Tells what is illegal about a thing that was read well: as lines, and as a member of a document.
 #pragma once
 #include "base/diag.h"
 #include "base/form.h"

@@ -1,5 +1,5 @@
-// What `swizzle`, `layout` and `descriptor` show of a layout: facts, bits, bank groups, and what
-// accesses cost in it beside the same slab row by row.
+// Tells what `swizzle`, `layout` and `descriptor` show of a layout: facts, bits, bank groups, and
+// what accesses cost in it beside the same slab row by row.
 #pragma once
 #include "banks/layouts/layout_unit.h"
 #include "banks/solver/slab_site.h"

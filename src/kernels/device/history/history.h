@@ -80,7 +80,7 @@ int history_sample(History *history, Arena *arena, const char *gpu, const char *
 // at most: the time that searches of it have taken.
 double history_seconds(History *history, const char *gpu, const char *problem);
 
-// What the roofline of a GPU was fitted to be for one family of kernels.
+// Holds what the roofline of a GPU was fitted to be for one family of kernels.
 typedef struct HistoryCalibration {
   int64_t when_unix;  // 0 when keeping = now
   const char *gpu;    // its name
@@ -90,7 +90,7 @@ typedef struct HistoryCalibration {
 
 // Takes the place of the one before.
 bool history_keep_calibration(History *history, const HistoryCalibration *row, Diags *diags);
-// Of GPUs of one name, or of all (gpu = NULL), in the order of names and families. What was fitted
+// For GPUs of one name, or of all (gpu = NULL), in the order of names and families. What was fitted
 // to another law than this program's is left out.
 int history_calibrations(History *history, Arena *arena, const char *gpu, HistoryCalibration *rows,
                          int max);

@@ -1,4 +1,4 @@
-// What an exported kernel of attention has of its own: sizes, and the check. The rest is in
+// Tells what an exported kernel of attention has of its own: sizes, and the check. The rest is in
 // export_cu.c.
 #pragma once
 #include "base/str.h"

@@ -139,7 +139,7 @@ static const char map_about[] =
     "that\n"
     "// no further library is linked.\n";
 
-// Of matrices that lie one behind the other a map has a third dimension.
+// For matrices that lie one behind the other a map has a third dimension.
 typedef struct MapText {
   const char *parameter, *extent, *pitches, *pitch, *box, *step;
   int rank;
@@ -437,7 +437,7 @@ static void add_launch(Str *out, const EmitKernel *kernel, bool attention, bool 
   str_add(out, ");\n");
 }
 
-// What goes through the tiles of a persistent kernel, for the one behind it that asks.
+// Tells what goes through the tiles of a persistent kernel, for the one behind it that asks.
 static void add_grid(Str *out, const EmitKernel *persistent) {
   const ExportArg *settled = export_arg_of(persistent);
   str_printf(out, "  const int grid = %s;\n",
@@ -447,7 +447,7 @@ static void add_grid(Str *out, const EmitKernel *persistent) {
                  : "n_blocks");
 }
 
-// What kernels hand on: partial sums; scores, weights and their sums.
+// Tells what kernels hand on: partial sums; scores, weights and their sums.
 bool export_is_workspace(const Buffer *buffer) {
   return buffer->space == SPACE_GLOBAL && !buffer_is_operand(buffer);
 }

@@ -1,5 +1,5 @@
-// What the host side of an exported block-scaled product has of its own: factors, and elements of
-// which two may share a byte.
+// Tells what the host side of an exported block-scaled product has of its own: factors, and
+// elements of which two may share a byte.
 #pragma once
 #include "base/str.h"
 #include "model/ir/names.h"

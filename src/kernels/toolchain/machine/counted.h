@@ -1,4 +1,4 @@
-// What was counted of whole kernels, by a GPU's counters or by the compiler:
+// Tells what was counted of whole kernels, by a GPU's counters or by the compiler:
 // data/facts/*_kernels.jsonl.
 //
 //   const CountedKernels *counted = counted_read(arena, file->text, file->size, file->path,

@@ -1,5 +1,5 @@
-// What a kernel's machine code says of the loop that multiplies, read off the cubin itself: no
-// disassembler is needed, since Volta an instruction has 16 bytes with its opcode, its stall and
+// Tells what a kernel's machine code says of the loop that multiplies, read off the cubin itself:
+// no disassembler is needed, since Volta an instruction has 16 bytes with its opcode, its stall and
 // its scoreboards at the same places (Jia et al., Dissecting the NVIDIA Volta GPU Architecture via
 // Microbenchmarking, 2018, chapter 2; the places were compared with nvdisasm 13.0 for sm_90a).
 #pragma once

@@ -24,5 +24,5 @@ typedef struct PtxListing {
 
 // Never NULL; a text that is no PTX gives lines without opcodes.
 const PtxListing *ptx_read(Arena *arena, const char *ptx);
-// Of lines that are known; fills in their opcodes.
+// For lines that are known; fills in their opcodes.
 const PtxListing *ptx_list(Arena *arena, PtxLine *lines, int n);

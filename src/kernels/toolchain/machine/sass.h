@@ -41,5 +41,5 @@ void sass_add_live(Arena *arena, SassResult *result, const void *cubin, size_t b
                    double deadline_s);
 // The tool's text alone, for tests and for stored listings.
 SassResult *sass_parse(Arena *arena, const char *text);
-// Of instructions that are known; fills in their opcodes.
+// For instructions that are known; fills in their opcodes.
 const SassResult *sass_list(Arena *arena, SassLine *lines, int n);

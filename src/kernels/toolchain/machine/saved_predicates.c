@@ -11,7 +11,8 @@
 //   1ca0      IMAD.U32 R0, RZ, RZ, UR5         1ca0 came last
 //   1d70      LOP3.LUT R0, R0, 0xfffffff7, …   saves bit 3: for bit 2 it is still 1ca0
 //   2130      LOP3.LUT P2, RZ, R0, 0x4, …      tests bit 2 of what 1ca0 wrote: lost
-// What a register holds when the kernel begins is left out: the first save of a word goes on top.
+// All that a register holds when the kernel begins is left out: the first save of a word goes on
+// top.
 #include "kernels/toolchain/machine/saved_predicates.h"
 
 #include <ctype.h>
@@ -102,7 +103,7 @@ static int only_bit(uint32_t mask) {
   return bit;
 }
 
-// Of LOP3.LUT the result, the register that is read, a mask, RZ, and 0xc0 (and) or 0xfc (or); in
+// For LOP3.LUT the result, the register that is read, a mask, RZ, and 0xc0 (and) or 0xfc (or); in
 // front of a test's the predicate.
 static void read_use(const SassLine *line, const Operands *operands, Inst *inst) {
   if (!str_equal(line->opcode, "LOP3.LUT")) return;
@@ -179,7 +180,7 @@ static void come(Walk *walk, int line, int from) {
   walk->is_changed = true;
 }
 
-// What may have come last behind a line.
+// Tells what may have come last behind a line.
 static int leave(const Walk *walk, int line) {
   const Inst *inst = &walk->inst[line];
   const int came = walk->came[line];
@@ -215,7 +216,7 @@ static bool is_use_of(const Inst *inst, Use use, int reg, int bit) {
   return inst->use == use && inst->reg == reg && inst->bit == bit;
 }
 
-// Of a save: whether the bit is cleared for the first time in its kernel.
+// For a save: whether the bit is cleared for the first time in its kernel.
 static bool is_first_save(const SassResult *sass, const Inst *inst, int line) {
   for (int i = line - 1; i >= 0 && is_same_kernel(sass, i, line); i--)
     if (is_use_of(&inst[i], USE_CLEAR, inst[line].reg, inst[line].bit)) return false;

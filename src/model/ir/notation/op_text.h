@@ -2,9 +2,9 @@
 //
 //   "{dst} = load {src}{width}{guard}"        a[0] = load A[m_b * 16, k]   16 B if k < 30
 //
-// What stands between braces is a field: the printer (print_op.c) and the reader (parse_op.c) have
-// a function for each, and neither knows which operation it is at. A part that has nothing to say
-// is empty: no width of one element, no guard that always holds.
+// All that stands between braces is a field: the printer (print_op.c) and the reader (parse_op.c)
+// have a function for each, and neither knows which operation it is at. A part that has nothing to
+// say is empty: no width of one element, no guard that always holds.
 #pragma once
 #include <stdbool.h>
 

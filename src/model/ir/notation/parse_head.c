@@ -282,7 +282,7 @@ static bool parse_tensor(Parser *p) {
          add_buffer(p, &tensor);
 }
 
-// What kernels of attention hand on: one buffer of each kind.
+// Tells what kernels of attention hand on: one buffer of each kind.
 static bool parse_temporary(Parser *p, Buffer *global) {
   static const BufferRole roles[] = {ROLE_SCORES, ROLE_WEIGHTS, ROLE_ROW_SUMS};
   const char *at = p->at;

@@ -48,7 +48,7 @@ static bool parse_index(Parser *p, Access *access, int d, int64_t *reach) {
   return true;
 }
 
-// Of shared memory alone: "A_s[0, lane] of rank 1 - m_c".
+// For shared memory alone: "A_s[0, lane] of rank 1 - m_c".
 static bool parse_rank(OpParser *o, Access *access) {
   Parser *p = o->p;
   if (!buffer_is_in_shared(access->buffer) || !parse_maybe(p, "of rank")) return true;

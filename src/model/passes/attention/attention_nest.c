@@ -167,7 +167,7 @@ static void add_temporaries(Program *program) {
   program_new_buffer(program, "L", SPACE_GLOBAL, ROLE_ROW_SUMS, 2, dim, none);
 }
 
-// What the softmax has of a row, and what the product behind it is divided by.
+// Tells what the softmax has of a row, and what the product behind it is divided by.
 static void add_row_registers(Program *program) {
   static const struct {
     const char *name;

@@ -39,7 +39,7 @@ static Stmt *take_through_op(Stmt **list, OpKind kind, BufferRole role) {
   return take_through(list, *stmt_find_link(list, kind, role));
 }
 
-// What the loop over blocks of keys does, in its order.
+// Holds what the loop over blocks of keys does, in its order.
 typedef struct Parts {
   Stmt *ask_scores;    // waits for K, fence, wgmma, commit
   Stmt *scores_there;  // wait for the group, and the release of K
@@ -167,7 +167,7 @@ static Stmt *turn_of(Program *program, const Parts *parts, const Stmt *walk, Var
 
 // ---- turns of which some scores are hidden ------------------------------------------------------
 
-// What hides scores, cut from the beginning of the weighing; NULL: all are seen.
+// Tells what hides scores, cut from the beginning of the weighing; NULL: all are seen.
 static Stmt *take_hiding(Parts *parts) {
   Stmt **hide = stmt_find_link(&parts->weigh, OP_INIT, ROLE_SCORE);
   return hide ? stmt_cut(hide) : NULL;

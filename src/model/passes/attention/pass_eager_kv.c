@@ -22,8 +22,8 @@ bool pass_eager_kv_wanted(const Schedule *schedule) {
          (pass_async_copy_wanted(schedule) || pass_tma_wanted(schedule));
 }
 
-// What asks for a slab, cut out of the list: one thread for boxes, or copies with the commit behind
-// them.
+// Tells what asks for a slab, cut out of the list: one thread for boxes, or copies with the commit
+// behind them.
 static Stmt *take_copies(Stmt **list, BufferRole slab) {
   if (stmt_find_op(*list, OP_TMA_LOAD, slab))
     return stmt_cut(stmt_find_link(list, OP_TMA_LOAD, slab));

@@ -195,7 +195,7 @@ static Stmt *step_loop(Program *program, const Product *product, Var *walk, int6
 
 // ---- the kernel ---------------------------------------------------------------------------------
 
-// What the threads of a product's kernel do, cut in front of its stores.
+// Tells what the threads of a product's kernel do, cut in front of its stores.
 static Stmt *take_sums(Program *program, const Product *product) {
   Stmt **list = &kernel_block(product_kernel_of(program, product))->body;
   Stmt **store = stmt_find_link(list, OP_STORE, product->operand[ATOM_C].global);

@@ -19,7 +19,7 @@ bool pass_keep_queries_wanted(const Schedule *schedule) {
          !pass_mma_groups_wanted(schedule) && pass_stage_wanted(schedule);
 }
 
-// What says behind `last` that the slab is there, unless its bytes are waited for anyway.
+// Tells what says behind `last` that the slab is there, unless its bytes are waited for anyway.
 static Stmt *slab_arrives(Program *program, const Product *product, Stmt *list, const Stmt *last) {
   const BufferRole slab = product->operand[ATOM_A].slab;
   if (stmt_find_op(list, OP_TMA_LOAD, slab)) return NULL;

@@ -4,8 +4,8 @@
 // BUFFER_COUNT, and the barrier after the k_i loop is gone. Preserves: the order of fills and
 // reads.
 //
-// Of fused products Q, which is filled in front of the loop, has no ring, and the barriers stay for
-// the passes that come: a producer's (rule attention_ring).
+// Among fused products Q, which is filled in front of the loop, has no ring, and the barriers stay
+// for the passes that come: a producer's (rule attention_ring).
 //
 // Worked example, two slots: slab k_o is read from slot k_o mod 2 while a fast thread may already
 // fill the other one for k_o + 1. It cannot run two slabs ahead: the barrier after the fill of

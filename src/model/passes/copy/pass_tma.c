@@ -19,7 +19,7 @@
 // wgmma reads through the same proxy as the copies, and a wait for it says that it has read: then
 // there is no fence, but for an A that lanes read.
 //
-// Nobody computes an address, no lane holds a value, and edges need no guard: what a box finds
+// No thread computes an address, no lane holds a value, and edges need no guard: what a box finds
 // outside of the matrix is zero, and its bytes count like the others.
 //
 // Fused products, whose slabs come at different times, have an mbarrier for each: full_q, full_k

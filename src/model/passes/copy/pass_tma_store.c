@@ -194,7 +194,7 @@ static Stmt *load_piece(Program *program, const Product *product, const Pieces *
   return load;
 }
 
-// Who shares an atom meets: a warp, or a warpgroup at a barrier with a number of its own.
+// Those that share an atom meet: a warp, or a warpgroup at a barrier with a number of its own.
 static Stmt *meet(Program *program, const Product *product, const Pieces *p, const char *why) {
   Op op = {.kind = OP_BARRIER, .threads = product->lane->extent};
   if (op.threads > LANES) op.id = ex_add_const(program->arena, p->warp, FIRST_BARRIER);
@@ -268,7 +268,7 @@ void pass_tma_store(Program *program, Product *product, const Schedule *schedule
       stmt_wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var,
                          stmt_wrap_register(program, knob, p.piece, parts));
   stmt_insert(link, rows);
-  // Of a persistent block once, behind all of its tiles: the boxes of one leave under the next.
+  // For a persistent block once, behind all of its tiles: the boxes of one leave under the next.
   Stmt *tiles = kernel_writer_tiles(kernel);
   Stmt **end = tiles ? &tiles->next : &stmt_last(rows)->next;
   stmt_insert(end, wait(program, product, OP_BULK_WAIT, 0, "no box is left"));

@@ -14,7 +14,7 @@
 // The blocks of a cluster have their tiles together: t counts clusters of tiles, and a block's
 // place in its cluster stays a digit of blockIdx.
 //
-// Of sums in tensor memory the mbarriers and the allocation stay outside of the loop, and at the
+// For sums in tensor memory the mbarriers and the allocation stay outside of the loop, and at the
 // end of a tile all threads meet, with the fences of tcgen05 around it: the next one's products
 // overwrite what they have read.
 //

@@ -33,7 +33,7 @@ bool pass_tail_split_wanted(const Schedule *schedule) {
          pass_warp_specialize_wanted(schedule);
 }
 
-// What follows from the grid, as LETs of each kernel.
+// Holds what follows from the grid, as LETs of each kernel.
 typedef struct Tail {
   int64_t tiles, cluster;  // all, in clusters of so many blocks
   int64_t parts;           // of a tile

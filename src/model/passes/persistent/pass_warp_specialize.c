@@ -8,7 +8,7 @@
 // Sums in tensor memory are asked for by one thread and read by others, three roles in all: those
 // are made by tensor_roles.c.
 //
-// Of a persistent kernel each role goes through the block's list of tiles by itself. With
+// In a persistent kernel each role goes through the block's list of tiles by itself. With
 // ROLE_SCHEDULE=pingpong there are twice as many consumers, who take its tiles by turns
 // (take_turns.c).
 //
@@ -127,7 +127,7 @@ static void give_roles(Program *program, const Product *product, const Schedule 
   int64_t consumers = kernel_launch(kernel).n_threads;
   int64_t producers = pass_producers(schedule, consumers);
   int64_t mine = pass_consumer_registers(schedule, consumers, producers);
-  // What is taken and given adds up to what the launch bounds leave a thread at the start.
+  // All that is taken and given adds up to what the launch bounds leave a thread at the start.
   if (mine) kernel->min_blocks = (int)max64(1, schedule->value[KNOB_MIN_BLOCKS]);
   role_count_threads(program, consumers + producers);
   Stmt *fetches = take_fetches(program, product, k_o, slots, readers / LANES);

@@ -1,4 +1,5 @@
-// What passes that give warps roles are made of (role_parts.c). `knob` of all: WARP_SPECIALIZE.
+// Tells what passes that give warps roles are made of (role_parts.c). `knob` of all:
+// WARP_SPECIALIZE.
 #pragma once
 #include "model/passes/passes.h"
 
@@ -12,7 +13,7 @@ Stmt *role_slabs(Program *program, const Stmt *k_o, Stmt *list);
 // A loop over tiles of its own, where there is one (NULL: there is none): its head binds the same
 // variables.
 Stmt *role_tiles(Program *program, const Stmt *tiles, Stmt *list);
-// What one thread asks for, without the condition that says which. `link` loses it.
+// Tells what one thread asks for, without the condition that says which. `link` loses it.
 Stmt *role_asked(Stmt **link);
 // mbarriers that are initialised with those of the slabs, by the first of all threads.
 Buffer *role_mbarriers(Program *program, const char *name, BufferRole role, int64_t n,

@@ -8,12 +8,12 @@
 // the other consumer too, so that slot and phases follow as before. A slot is released by the one
 // consumer that read it.
 //
-// Who may multiply: order[turn % 2] has a phase for every other tile, which ends when each warp of
-// its consumer has asked for all of its products. The consumer of a turn waits for the tile before.
-// As in a ring of two slots (ring.h) that is what slot turn + 1 is to be empty of. One mbarrier
-// with a phase for each tile would not do: a warp that is ahead of its consumer would come to its
-// next tile, two phases on, while the phase of its last one is under way, and take its bit for
-// ended.
+// The turns to multiply: order[turn % 2] has a phase for every other tile, which ends when each
+// warp of its consumer has asked for all of its products. The consumer of a turn waits for the tile
+// before. As in a ring of two slots (ring.h) that is what slot turn + 1 is to be empty of. One
+// mbarrier with a phase for each tile would not do: a warp that is ahead of its consumer would come
+// to its next tile, two phases on, while the phase of its last one is under way, and take its bit
+// for ended.
 //
 // The order is more than a question of speed. A wait knows the phase of full by one bit, and a
 // consumer that came to it a ring too early would take a phase of the other's slabs for its own.

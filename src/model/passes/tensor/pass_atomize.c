@@ -97,7 +97,7 @@ static const Expr *value_index(Program *program, const ProductOperand *operand) 
   return ex_mul_const(program->arena, ex_var(program->arena, operand->value), operand->value_width);
 }
 
-// What says how many atoms of a warp stand along N.
+// Tells what says how many atoms of a warp stand along N.
 static KnobId knob_along_n(const Program *program, const Product *product) {
   return product == &program->product[0] ? KNOB_FN : KNOB_K;
 }

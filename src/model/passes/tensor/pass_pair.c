@@ -15,10 +15,10 @@
 //   acc_full     1 commit, mask 3
 //   acc_empty    at the even CTA, 4 warps of each: one product overwrites the sums of both
 //
-// Of scale factors each CTA has those of its own rows of A, and those of all columns of B, which it
-// fetches whole: products of both halves of the lanes want them (PTX ISA, tcgen05.mma, Scale Factor
-// B ID). A copy to tensor memory is, like a product, of both CTAs: each one's slab to each one's
-// columns.
+// For scale factors each CTA has those of its own rows of A, and those of all columns of B, which
+// it fetches whole: products of both halves of the lanes want them (PTX ISA, tcgen05.mma, Scale
+// Factor B ID). A copy to tensor memory is, like a product, of both CTAs: each one's slab to each
+// one's columns.
 //
 // The barriers of the block become the cluster's: mbarriers and tensor memory of both must be there
 // before one reaches the other's, and neither may end before the other is done.
@@ -95,7 +95,7 @@ static bool is_at(const Op *op, BufferRole role) {
   return op->dst.buffer && op->dst.buffer->role == role;
 }
 
-// What an operation is of a pair.
+// Tells what an operation is of a pair.
 static void join(const Pair *pair, Op *op) {
   Arena *arena = pair->program->arena;
   const OpFacts *facts = op_facts(op->kind);

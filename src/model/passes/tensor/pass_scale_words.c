@@ -27,7 +27,7 @@ bool pass_scale_words_wanted(const Schedule *schedule) {
          atom_scales(&atom) < WORD_FACTORS;
 }
 
-// What all steps of a word have in common.
+// Holds what all steps of a word have in common.
 typedef struct Words {
   Program *program;
   const Var *step;

@@ -1,4 +1,4 @@
-// What a block does whose sums lie in tensor memory (tensor_body.c).
+// Tells what a block does whose sums lie in tensor memory (tensor_body.c).
 #pragma once
 #include "model/ir/stmt.h"
 #include "model/passes/passes.h"
@@ -15,8 +15,8 @@ void tensor_buffers(Program *program, Product *product, const Schedule *schedule
 Stmt *tensor_body(Program *program, const Product *product, const Schedule *schedule,
                   Access operand[2]);
 
-// What stands in front of all tiles and behind them: mbarriers and tensor memory come, a barrier,
-// tensor memory goes. Cut out of what the threads of a block run.
+// Holds what stands in front of all tiles and behind them: mbarriers and tensor memory come, a
+// barrier, tensor memory goes. Cut out of what the threads of a block run.
 typedef struct TensorFrame {
   Stmt *begin, *there, *end;
 } TensorFrame;
@@ -26,7 +26,7 @@ Access tensor_of_group(Program *program, const Product *product, Buffer *mbarrie
 // Which step begins the sums of a tile, and the phase of the wait behind each, counted by the loops
 // that stand around them by now.
 void tensor_count_steps(Program *program, const Product *product);
-// What is done for a tile, where another one follows: with fences on both sides of its last
+// Tells what is done for a tile, where another one follows: with fences on both sides of its last
 // barrier, for the products of the next one overwrite what was read.
 void tensor_end_tile(Program *program, Stmt *tile);
 // Counts the tiles whose sums the block has had: 0 where it has one.

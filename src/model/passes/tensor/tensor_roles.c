@@ -23,10 +23,10 @@
 //   acc_full[2]   1 commit                                             mma2ld
 //   acc_empty[2]  4 warps of the warpgroup that has read               ld2mma
 //
-// Of a persistent block tensor memory may have room for the sums of several tiles, ACC_BUFFERS = 2:
-// the sums of tile `turn` of the block are set turn % 2, and so is their pair of mbarriers, whose
-// phases are counted by turns as those of slabs are by slabs. A tile is written while the next one
-// is multiplied. The ring of slabs goes on from one to the next.
+// For a persistent block tensor memory may have room for the sums of several tiles, ACC_BUFFERS =
+// 2: the sums of tile `turn` of the block are set turn % 2, and so is their pair of mbarriers,
+// whose phases are counted by turns as those of slabs are by slabs. A tile is written while the
+// next one is multiplied. The ring of slabs goes on from one to the next.
 //
 // New mbarriers: phase 1 counts as ended, so the producer finds its first slots free, and a
 // consumer its sums; phase 0 does not, so nobody reads what is not there. Were both to begin with
@@ -46,7 +46,7 @@ static const KnobId knob = KNOB_WARP_SPECIALIZE;
 
 int64_t tensor_askers(int64_t writers) { return writers / WARPGROUP * LANES; }
 
-// What of the common program goes on to be.
+// Holds what of the common program goes on to be.
 typedef struct Parts {
   const Stmt *tiles;
   Stmt *k_o, *boxes, *products, *pieces;

@@ -86,7 +86,8 @@ static void within_slab(Program *program, const Product *product, Stmt *k_o, Stm
   stmt_insert(&k_i->body, if_next(program, reads, k_i, step_ahead(program, product)));
 }
 
-// What the last step's copy of the body never comes to: factors that came with an earlier step.
+// Tells what the last step's copy of the body never comes to: factors that came with an earlier
+// step.
 static void drop_never(Stmt **link) {
   while (*link)
     if ((*link)->kind == STMT_IF && expr_is_const((*link)->expr, 0))

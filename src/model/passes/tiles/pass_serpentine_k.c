@@ -34,7 +34,7 @@ void pass_serpentine_k(Program *program, Product *product, const Schedule *sched
   stmt_insert(&tiles->body->next, let);
   const Expr *up = ex_var(arena, k_o->var);
   const Expr *back = ex_sub(arena, ex_add_const(arena, loop_end(arena, k_o), -1), up);
-  // Of a tile that ends earlier, the remainder says what ranges do not: it is no less than 0.
+  // For a tile that ends earlier, the remainder says what ranges do not: it is no less than 0.
   if (k_o->end) back = ex_mod(arena, ex_add_const(arena, back, k_o->var->extent), k_o->var->extent);
   stmt_fetch_slab(program, product, k_o, ex_select(arena, ex_var(arena, down), back, up));
 }

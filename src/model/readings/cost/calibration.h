@@ -105,7 +105,7 @@ typedef struct CalibrationPoint {
   double time_ns;  // measured, above 0
 } CalibrationPoint;
 
-// Of points that the fit had not seen: those of each half by a fit on the other one.
+// For points that the fit had not seen: those of each half by a fit on the other one.
 typedef struct Calibration {
   double factor[CALIBRATION_FACTORS];
   int n;         // points it was fitted to; 0: none
@@ -118,8 +118,9 @@ Calibration calibration_none(void);
 double calibration_shipped_error(CalibrationFamily family);
 extern const Form calibration_factors_form;  // {"fma":1.06,"mma":1,…}
 
-// What the terms of a model are made of, without the model: what its compiler says later can still
-// be told. The traffic stays the one of the estimated blocks per SM, which decide little of it.
+// Holds what the terms of a model are made of, without the model: what its compiler says later can
+// still be told. The traffic stays the one of the estimated blocks per SM, which decide little of
+// it.
 typedef struct CalibrationBasis {
   const Target *target;
   Resources resources;
@@ -147,7 +148,7 @@ typedef struct CalibrationBasis {
   CompiledCode code;
 } CalibrationBasis;
 
-// Of a legal model.
+// For a legal model.
 CalibrationBasis calibration_basis(const Model *model);
 // Takes the compiler's word of the main kernel; nothing where it has said nothing (no registers).
 void calibration_count(CalibrationBasis *basis, const CompiledKernel *said);

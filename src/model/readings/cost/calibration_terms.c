@@ -1,7 +1,7 @@
 // A model → the terms of the calibrated roofline, by way of a basis that can still be told what the
 // compiler said.
 //
-// What a compiler says changes three things: how many blocks are resident, which share what a block
+// A compiler's answer changes three things: how many blocks are resident, which share what a block
 // waits for; what is spilled; and how many loads are under way together. Its machine code, where it
 // is read, says the latter two itself, and how many instructions there are.
 //
@@ -120,7 +120,7 @@ void calibration_count(CalibrationBasis *basis, const CompiledKernel *said) {
 
 // ---- the code -----------------------------------------------------------------------------------
 
-// What one warp that multiplies executes of a tile.
+// Holds what one warp that multiplies executes of a tile.
 typedef struct Executed {
   double instructions, spills, near_clocks, far_clocks;
 } Executed;
@@ -161,14 +161,14 @@ static Pipe pipe_of_block(const CalibrationBasis *b, double slabs) {
   return (Pipe){b->other_clocks + t->loaded_clocks * slabs, shared * slabs};
 }
 
-// What the slabs of the resident blocks leave of the SM's data cache.
+// Tells what the slabs of the resident blocks leave of the SM's data cache.
 static double l1_left(const CalibrationBasis *b, double resident) {
   const Target *gpu = b->target;
   const double slabs = (double)(b->resources.smem_bytes + gpu->smem_reserved_per_block) * resident;
   return gpu->unified_per_sm - fmin(slabs, gpu->smem_per_sm);
 }
 
-// What several terms are made of.
+// Holds what several terms are made of.
 typedef struct Launched {
   double ns;      // of a clock
   double rounds;  // blocks that one SM has, one after the other or together
@@ -245,7 +245,7 @@ static double waits_in_l1(const CalibrationBasis *b, const Launched *l) {
   return b->loaded_lines * ON_ITS_WAY * BANK_LINE_BYTES / l->l1_bytes;
 }
 
-// What L1 does not keep until the next step along K comes again.
+// All that L1 does not keep until the next step along K comes again.
 static double l2_clocks(const CalibrationBasis *b, const Launched *l) {
   enum { BYTES_PER_CLOCK = 32 };
   const double step = b->step_lines * BANK_LINE_BYTES * l->resident;
@@ -324,7 +324,7 @@ static double warp_clocks(const CalibrationBasis *b, const Launched *l) {
   return issued + (l->pipe.global + l->pipe.shared) / fmax(1, (double)b->resources.n_consumers);
 }
 
-// Of a block alone: what resident blocks hide of each other.
+// For a block alone: what resident blocks hide of each other.
 static void latency_terms(const CalibrationBasis *b, const Launched *l,
                           double term[CALIBRATION_FACTORS]) {
   enum { FETCH = 600, STEP = 20, PHASE = 30, BOX_ROW = 2, L2_BYTES_PER_CLOCK = 64 };

@@ -1,5 +1,5 @@
-// What a compiler's machine code says of a kernel's loops (read by toolchain/kernel_code.h, used by
-// calibration.h).
+// Tells what a compiler's machine code says of a kernel's loops (read by toolchain/kernel_code.h,
+// used by calibration.h).
 #pragma once
 #include <stdbool.h>
 
@@ -33,8 +33,8 @@ typedef struct CompiledSpills {
   SpillCount before, loop, behind;
 } CompiledSpills;
 
-// What a compiler says of a kernel: of a thread, and the bytes that its code spills, the mean of
-// what it stores and of what it loads. 0 registers: nothing.
+// Holds what a compiler says of a kernel: of a thread, and the bytes that its code spills, the mean
+// of what it stores and of what it loads. 0 registers: nothing.
 typedef struct CompiledKernel {
   int registers, spill_bytes;
   CompiledCode code;

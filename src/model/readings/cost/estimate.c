@@ -83,7 +83,7 @@ static void say_rounds(Str *out, const Model *model) {
              model->traffic.rounds, model->traffic.rounds > 1 ? "s" : "", 100 * share);
 }
 
-// What L2 is asked for and nobody knows whether it can: the tile that asks for less then gains
+// L2 may be asked for more than it is known to give: the tile that asks for less then gains
 // nothing by it here.
 static void say_unknown_rate(Str *out, const Model *model) {
   const Traffic *t = &model->traffic;

@@ -11,7 +11,7 @@
 // 104 panels asked for 34 are fetched: 67 % hits. In groups of eight it reads 15, 30 MiB, and the
 // next wave finds the 8 of B: 7 of 104 are fetched.
 //
-// What CTAs of a cluster fetch together is asked for once, and booked under the first of them.
+// All that CTAs of a cluster fetch together is asked for once, and booked under the first of them.
 //
 // The work is bounded: of many waves the first are replayed, and those after the first, which
 // alone starts with nothing, stand for the rest.

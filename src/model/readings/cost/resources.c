@@ -155,8 +155,9 @@ static int64_t registers_of(const Kernel *kernel, RoleWork work) {
   return role ? role->registers : 0;
 }
 
-// What a block of so many warps leaves a thread, min_blocks of them being resident: whole warps in
-// each part of the SM, in steps of 8. Worked example, 13 blocks of one warp: 16 warps' room, 128.
+// Tells what a block of so many warps leaves a thread, min_blocks of them being resident: whole
+// warps in each part of the SM, in steps of 8. Worked example, 13 blocks of one warp: 16 warps'
+// room, 128.
 static int registers_left(const Resources *r, int min_blocks, const Target *t) {
   enum { STEP = 8 };
   const int64_t warps = round_up(r->n_warps * (min_blocks ? min_blocks : 1), t->warp_alloc_unit);

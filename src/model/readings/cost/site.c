@@ -241,7 +241,7 @@ static void count_box(Finder *finder, const WarpVisit *visit) {
   finder->copies += (double)bytes / BANK_LINE_BYTES * visit->weight;
 }
 
-// What the tensor core reads of tiles comes over the same 128 bytes a clock as what lanes read,
+// All that the tensor core reads of tiles comes over the same 128 bytes a clock as what lanes read,
 // whole lines at a time: the canonical layouts conflict with nothing, so tiles are no sites. A warp
 // has its share: its rows of A, and a part of B, which the warpgroup reads once.
 static void count_tiles(Finder *finder, const WarpVisit *visit) {

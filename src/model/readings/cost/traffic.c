@@ -119,7 +119,7 @@ static double share_of_peak(const Target *t, const Atom *atom) {
   return atom_is_of_warp(atom) && !is_f64(atom) ? t->mma_sync_share : 1;
 }
 
-// What a warpgroup's atom reaches on random data when nothing is fetched; NaN where nobody
+// Tells what a warpgroup's atom reaches on random data when nothing is fetched; NaN where nobody
 // measured.
 static double capped_tflops(const Target *t, const Atom *atom) {
   bool half = str_equal(atom->type, "f16") || str_equal(atom->type, "bf16");
@@ -263,7 +263,7 @@ static double slower_by(const Traffic *t, double tflops, double us) {
   return t->flop / (t->flop / tflops + us * 1e6);
 }
 
-// That, or what power allows where it is less: then that is the limit.
+// This speed, or what power allows where it is less: then power is the limit.
 static void find_roofline(const Model *model, const Tile *tile, const Grid *grid, Traffic *t) {
   double sms = model->target->sm_count, rounds = ceil(tile->blocks / sms);
   // Clusters may leave SMs idle in every wave, so that a tail is shorter than what is spared.
@@ -279,8 +279,8 @@ static void find_roofline(const Model *model, const Tile *tile, const Grid *grid
   t->limit = limit_power;
 }
 
-// What a thread does with values of its own between the products of one turn of the loop: powers,
-// and all operations, each power one more multiply-add.
+// Holds what a thread does with values of its own between the products of one turn of the loop:
+// powers, and all operations, each power one more multiply-add.
 typedef struct RowWork {
   double powers, all;
 } RowWork;

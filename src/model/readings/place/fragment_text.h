@@ -23,8 +23,8 @@ const char *ldmatrix_matrix_text(Arena *arena, const LdMatrix *load, int matrix)
 // "row 3 lies in lanes 12 13 14 15: bits 0 1 of their numbers have no weight in the row; each has
 // values 0 1 of it".
 const char *fragment_row_text(Arena *arena, const FragmentRow *row);
-// What a step of the row's reduction does, 0 being that within each lane: "in each lane, values 0
-// 1: 2 of 8 columns", "shfl ^ 1: 4 of 8 columns".
+// Tells what a step of the row's reduction does, 0 being that within each lane: "in each lane,
+// values 0 1: 2 of 8 columns", "shfl ^ 1: 4 of 8 columns".
 const char *fragment_step_text(Arena *arena, const FragmentRow *row, int step);
 
 // Whether sums are operand A of the next product where they lie: "256 of 256 elements keep their

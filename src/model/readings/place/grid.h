@@ -5,9 +5,9 @@
 //   GridWindow lap = grid_window(arena, grid, 0, grid->lap_ctas);
 //   lap.a_panels, lap.b_panels, lap.bytes          8, 1, 18 MiB
 //
-// Of attention a column is a head, or a part of one: row and column say which queries of which head
-// a CTA has. Its panel of A are those queries, which no other CTA reads; that of B is K and V of
-// the head.
+// For attention a column is a head, or a part of one: row and column say which queries of which
+// head a CTA has. Its panel of A are those queries, which no other CTA reads; that of B is K and V
+// of the head.
 //
 // CTAs count in launch order (blockIdx.x). A persistent kernel is read as if each tile had a CTA of
 // its own: what counts as CTA 300 here is tile 300 of the loop over tiles, and a wave is the turn
@@ -86,7 +86,7 @@ int64_t grid_a_panel(const Grid *grid, int64_t row, int64_t col, int64_t split);
 int64_t grid_b_panel(const Grid *grid, int64_t col, int64_t split);
 int64_t grid_panels(const Grid *grid);  // how many there are
 
-// What CTAs have to do where they do not all do the same: of causal attention blocks of keys,
+// Holds what CTAs have to do where they do not all do the same: of causal attention blocks of keys,
 // fewest, most, the mean, and those of each row of the first head's queries. 0 rows: all do the
 // same.
 typedef struct GridWork {

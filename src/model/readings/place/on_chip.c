@@ -291,7 +291,7 @@ static int64_t factor_bytes(const OnChip *chip, DType type) {
   return (chip->tile_m + chip->tile_n) * each * dtype_bytes(scale.type);
 }
 
-// Of elements of 4 bits two share a byte, and a unit of K is both.
+// Two elements of 4 bits share a byte, and a unit of K is both.
 static void weigh(OnChip *chip, DType type) {
   for (int r = 0; r < chip->n_ranks; r++) {
     ChipRank *rank = &chip->rank[r];

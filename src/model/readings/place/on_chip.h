@@ -1,5 +1,6 @@
-// What the CTAs of a cluster do to each other's mbarriers and tensor memory: who signals what, who
-// waits for it, which columns hold whose sums, which rows of A and B each fetches, and for whom.
+// Tells what the CTAs of a cluster do to each other's mbarriers and tensor memory: who signals
+// what, who waits for it, which columns hold whose sums, which rows of A and B each fetches, and
+// for whom.
 //
 //   const OnChip *chip = on_chip(arena, model);
 //   chip->barrier[i]      empty [4], 2 arrivals: commits of warps 8 and 9 of CTA 0, at both CTAs
@@ -49,7 +50,7 @@ typedef struct ChipTensor {
   ChipRange range[CHIP_RANGES];  // by their first column
 } ChipTensor;
 
-// What a CTA fetches of a slab: rows of M or N, and of K.
+// Holds what a CTA fetches of a slab: rows of M or N, and of K.
 typedef struct ChipSlice {
   bool there;
   int64_t first, n, k, n_k, bytes;

@@ -109,7 +109,7 @@ static void fill_warp(Fill *fill, int warp, const bool *active, const int64_t *e
     }
 }
 
-// Of consumers who take tiles by turns the first one has the block's first tile.
+// Where consumers take tiles by turns the first one has the block's first tile.
 static bool has_tile(const Program *program, const int64_t *env, const bool *active) {
   const Kernel *kernel = program_main(program);
   const Stmt *inner = kernel_inner((Kernel *)(uintptr_t)kernel);

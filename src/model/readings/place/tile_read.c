@@ -38,7 +38,7 @@ static bool is_uneven(void *context, const Op *op, const Var *var) {
   return false;
 }
 
-// Of a pair of CTAs each has half of B's tile, and the rows of A that its own sums are of.
+// In a pair of CTAs each has half of B's tile, and the rows of A that its own sums are of.
 static int rows_of(const Op *op, AtomOperand operand) {
   if (operand == ATOM_A) return op->atom->m;
   return op->atom->n / (op->cta_group == 2 ? 2 : 1);

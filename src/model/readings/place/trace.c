@@ -158,7 +158,7 @@ static bool is_of_pair(const TraceWalk *walk) {
   return product && product->op.cta_group > 1;
 }
 
-// Of a pair each CTA fetches a half of B: what it has not lies in the other's slab.
+// In a pair each CTA fetches a half of B: what it has not lies in the other's slab.
 static void follow_there(TraceWalk *walk, Trace *trace, TracePlace at, TraceAt product, int owner) {
   TraceWalk there = trace_walk_new(walk->arena, walk->program, walk->cta ^ 1, product);
   follow(&there, trace, at, owner);

@@ -126,7 +126,7 @@ static int64_t tile(const Facts *f, int side) {
   return cells * value(f, m ? KNOB_BM : KNOB_BN);
 }
 
-// Of attention, the whole head dimension.
+// For attention, the whole head dimension.
 static int64_t depth(const Facts *f) {
   if (rule_is_attention(f)) return value(f, KNOB_K);
   return value(f, KNOB_BK) * (rule_atom_of(f) ? rule_atom_of(f)->k : 1);
@@ -144,7 +144,7 @@ static int64_t units_of_k(const Facts *f) { return ceil_div(value(f, KNOB_K), un
 static int64_t slabs(const Facts *f) {
   return schedule_products(f->schedule) * ceil_div(units_of_k(f), depth(f));
 }
-// Of one split.
+// For one split.
 static int64_t part_slabs(const Facts *f) { return ceil_div(slabs(f), value(f, KNOB_SPLITK)); }
 
 static int64_t tiles(const Facts *f) {
@@ -371,7 +371,7 @@ static const char *panels_fault(const Facts *f) {
               (long long)panel, f->atom.n, (long long)n_bytes);
 }
 
-// Of the wider atom, where the second of two products has all of the head dimension in one.
+// For the wider atom, where the second of two products has all of the head dimension in one.
 static int64_t atom_sums(const Facts *f) {
   const int64_t scores = fragment_registers(&f->atom, ATOM_C);
   if (!rule_is_attention(f)) return scores;
@@ -388,7 +388,7 @@ static int64_t start(const Facts *f) {
   return start_registers(block_threads(f), (int)value(f, KNOB_MIN_BLOCKS));
 }
 
-// What a thread that multiplies has in the end.
+// Tells what a thread that multiplies has in the end.
 static int64_t own_registers(const Facts *f) {
   int64_t moved = roles(f) ? pass_consumer_registers(f->schedule, threads(f), producers(f)) : 0;
   return moved ? moved : start(f);

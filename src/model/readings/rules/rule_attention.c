@@ -1,4 +1,5 @@
-// What the knobs of attention come to: which it takes, and what its products need of each other.
+// Tells what the knobs of attention come to: which it takes, and what its products need of each
+// other.
 //
 // Worked example, ATOM_KIND=mma_m16n8k16_bf16, WM=4, FM=1, FN=8, K=128: a block of 64 queries and
 // blocks of 64 keys; a thread holds 64 registers of O, 32 of S and, of one step of either product,
@@ -102,8 +103,8 @@ const char *rule_relayout_fault(const Facts *f) {
   return arena_printf(f->arena, "%d of %d elements", map.kept, map.elements);
 }
 
-// What the head dimension is a multiple of: columns of an atom, or of a warpgroup's the least that
-// there can be; all of it are one atom's.
+// Tells what the head dimension is a multiple of: columns of an atom, or of a warpgroup's the least
+// that there can be; all of it are one atom's.
 static int head_step(const Atom *atom) { return atom->n_step ? atom->n_step : atom->n; }
 
 const char *rule_steps_fault(const Facts *f) {

@@ -1,7 +1,7 @@
 // Asking the rules of rule.def: of knobs before a program is built, of the program, of one rule.
 //
-// What does not hold becomes a finding with the rule's id, its text and the nearest legal values
-// (rule_nearest.c). Of a typed layout nothing is said where the slab itself cannot be.
+// All that does not hold becomes a finding with the rule's id, its text and the nearest legal
+// values (rule_nearest.c). Of a typed layout nothing is said where the slab itself cannot be.
 #include "base/str.h"
 #include "model/readings/rules/rule_facts.h"
 

@@ -21,7 +21,7 @@ Facts rule_facts(Arena *arena, const Schedule *schedule, const Target *target,
 typedef enum RulePhase { PHASE_KNOBS, PHASE_PROGRAM } RulePhase;
 RulePhase rule_phase(int rule);
 bool rule_holds(int rule, const Facts *facts);
-// What does not hold, with its numbers.
+// Tells what does not hold, with its numbers.
 char *rule_text(Arena *arena, int rule, const Facts *facts);
 // For a rule about a typed layout, of A (0) or B: "LAYOUT_A=swizzle:3:4:3".
 const char *rule_nearest_layout(const Facts *facts, int side);
@@ -55,7 +55,7 @@ const Atom *rule_atom_of(const Facts *facts);
 // another rule.
 int64_t rule_dtype_of_atom(const Facts *facts);
 
-// Of tcgen05 (rule_tensor.c): columns of the sums of a block, those that a thread reads at a time,
+// For tcgen05 (rule_tensor.c): columns of the sums of a block, those that a thread reads at a time,
 // why EPI_N cannot be, and the first knob that is not built for it; NULL: none.
 bool rule_in_tensor_memory(const Facts *f);
 int64_t rule_tensor_columns(const Facts *f);
@@ -76,7 +76,7 @@ const char *rule_tensor_sets_fault(const Facts *f);
 const char *rule_tensor_knob(const Facts *f);
 const char *rule_tensor_why(const Facts *f);
 
-// Of a block-scaled atom (rule_scaled.c): elements along K of one instruction, else 1; what its
+// For a block-scaled atom (rule_scaled.c): elements along K of one instruction, else 1; what its
 // elements and factors do not go with, and why four factors make no word; NULL: nothing.
 int64_t rule_scale_step(const Facts *f);
 const char *rule_scaled_fault(const Facts *f);

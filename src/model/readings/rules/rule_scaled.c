@@ -1,4 +1,5 @@
-// What scale factors ask of a schedule: whole blocks along K, a factor for each, in words or not.
+// Tells what scale factors ask of a schedule: whole blocks along K, a factor for each, in words or
+// not.
 //
 // Worked example, m16n8k32.mxf8: an instruction takes 32 elements along K and one factor of each
 // row; a word of four factors is for four k-steps, so that BK is a multiple of 4 and K of 128.

@@ -1,5 +1,5 @@
-// What a kernel whose warps have roles must contain, and in which order: a list to hold a program,
-// or a broken one, against.
+// Tells what a kernel whose warps have roles must contain, and in which order: a list to hold a
+// program, or a broken one, against.
 //
 //   const Skeleton *skeleton = skeleton_of(arena, program);
 //   skeleton->line[i]   "one whole warp allocates tensor memory", ok, stmt 26

@@ -1,4 +1,5 @@
-// What the files of the skeleton share: a line that is being answered, and the rows about orders.
+// Tells what the files of the skeleton share: a line that is being answered, and the rows about
+// orders.
 #pragma once
 #include "model/readings/rules/skeleton.h"
 #include "model/readings/rules/skeleton_facts.h"

@@ -1,10 +1,10 @@
 // Program → who reaches which statement, and what comes to which mbarrier, by a walk of every warp
 // of one cluster (cluster_walk.h).
 //
-// Of a loop over slabs two turns are walked, for a slot that is let go a turn late. Bytes are those
-// of the first slab. Arrivals at an
-// mbarrier are counted once for each warp and element, so that an arrival in the loop and one
-// behind it are one; a phase takes the most that any element gets.
+// For a loop over slabs two turns are walked, for a slot that is let go a turn late. Bytes are
+// those of the first slab. Arrivals at an mbarrier are counted once for each warp and element, so
+// that an arrival in the loop and one behind it are one; a phase takes the most that any element
+// gets.
 //
 // Worked example, two consumers of a pair: the warps 8 and 9 of CTA 0 commit to empty[0] with mask
 // 3, so that element 0 of the first CTA gets 2; its 4 writing warps and those of CTA 1 arrive at

@@ -1,5 +1,5 @@
-// What the checks of skeleton.c ask of a program: who reaches which statement, where it stands, and
-// what a phase of each mbarrier gets.
+// Tells what the checks of skeleton.c ask of a program: who reaches which statement, where it
+// stands, and what a phase of each mbarrier gets.
 #pragma once
 #include "model/ir/launch.h"
 #include "model/ir/names.h"
@@ -9,7 +9,7 @@
 
 enum { SKELETON_BARRIERS = 8 };
 
-// Of one statement that operates.
+// For one statement that operates.
 typedef struct StmtFacts {
   const Stmt *stmt;
   const WarpRole *role;  // whose body it stands in; NULL: none's
@@ -19,7 +19,7 @@ typedef struct StmtFacts {
   bool elects, whole;    // elect.sync says which lane; and whole warps ask it
 } StmtFacts;
 
-// Of the mbarriers of one buffer, as the first CTA of a cluster has them.
+// For the mbarriers of one buffer, as the first CTA of a cluster has them.
 typedef struct PhaseFacts {
   const Buffer *buffer;
   const Stmt *init;  // NULL: nobody initialises them

@@ -1,4 +1,4 @@
-// What must stand in front of or behind what in a kernel whose warps have roles.
+// Tells what must stand in front of or behind what in a kernel whose warps have roles.
 //
 // Worked example, the row "waits until the slab is there": where a product stands in the role that
 // multiplies, the nearest wait for full in front of it is asked for, in the same role. There is
@@ -207,7 +207,7 @@ static const StmtFacts *find_what(const SkeletonFacts *facts, const What *what, 
               : skeleton_find(facts, what->kind, what->dst, what->work, 0);
 }
 
-// Of those that stand in front the nearest is asked for, with `from` in front of it.
+// The nearest of those that stand in front is asked for, with `from` in front of it.
 static const StmtFacts *in_front(const SkeletonFacts *facts, const What *what, int place,
                                  OpKind from) {
   const StmtFacts *nearest = NULL, *at = find_what(facts, what, false);

@@ -1,9 +1,9 @@
 // Buffers in shared memory → the budget of a block.
 //
 // Slots are counted by the ring that A's slab is: mbarriers that are as many are a stage's too.
-// What lies over the ring, as C's slab may that is filled when A and B have been read, costs only
-// what it reaches beyond them. Worked example, a ring of 2 * 32 KiB under a slab of 72 KiB: 72 KiB
-// with two stages, 96 with three.
+// All that lies over the ring, as C's slab may that is filled when A and B have been read, costs
+// only what it reaches beyond them. Worked example, a ring of 2 * 32 KiB under a slab of 72 KiB: 72
+// KiB with two stages, 96 with three.
 #include "model/readings/rules/smem_budget.h"
 
 #include "base/whole.h"
@@ -17,7 +17,7 @@ static bool is_slab_of_stage(const Buffer *buffer) {
          buffer->role == ROLE_SLAB_SFA || buffer->role == ROLE_SLAB_SFB;
 }
 
-// Of several products each has a ring of its own, or none: no one number of stages is theirs.
+// For several products each has a ring of its own, or none: no one number of stages is theirs.
 static int64_t stages_of(const Program *program) {
   if (program->n_products > 1) return 0;
   const Buffer *slab = program_buffer(program, ROLE_SLAB_A);

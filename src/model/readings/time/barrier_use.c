@@ -87,7 +87,7 @@ static void note_barrier(Walk *walk, const Stmt *barrier) {
   }
 }
 
-// Of all threads of the block, or of a role.
+// For all threads of the block, or of a role.
 static bool is_barrier(const Op *op) {
   const OpFacts *facts = op_facts(op->kind);
   return facts->action == ACTION_MEET && facts->scope == SCOPE_BLOCK && op->threads != LANES;

@@ -1,5 +1,5 @@
-// What a barrier of a block is for: which slabs are filled in front of it and read behind it, and
-// which are read in front of it and filled anew behind it.
+// Tells what a barrier of a block is for: which slabs are filled in front of it and read behind it,
+// and which are read in front of it and filled anew behind it.
 //
 //   BarrierUses uses = barrier_uses(arena, program);
 //   barrier_use_text(arena, barrier_use_of(&uses, stmt))    "K_s is filled, V_s read to the end"

@@ -192,13 +192,14 @@ static void start_warp(TimeMachine *m, int index) {
   TimeWarp *w = &m->warp[index];
   bool active[LANES];
   w->index = index;
+  w->rank = index / m->block_warps;
   w->asleep_at = -1;
   w->lanes = ARENA_ARRAY(m->arena, int64_t, (size_t)program->n_vars * LANES);
   w->scalar = ARENA_ARRAY(m->arena, int64_t, program->n_vars);
   w->turn = ARENA_ARRAY(m->arena, int64_t, m->code->n_codes);
   w->cut = ARENA_ARRAY(m->arena, TurnCut, m->code->n_codes);
   w->event = ARENA_ARRAY(m->arena, int, program->n_stmt_ids);
-  lanes_enter(program, &m->code->launch, 0, index, w->lanes, active);
+  lanes_enter(program, &m->code->launch, w->rank, index % m->block_warps, w->lanes, active);
   for (int i = 0; i < LANES; i++) w->active |= (uint32_t)active[i] << i;
   lanes_enter_grid(program, &m->code->launch, m->code->grid, w->lanes);
   for (int i = 0; i < program->n_vars; i++) w->scalar[i] = w->lanes[(ptrdiff_t)i * LANES];
@@ -206,18 +207,33 @@ static void start_warp(TimeMachine *m, int index) {
   w->registers = start_registers(m->code->launch.block_threads, kernel->min_blocks);
 }
 
-static void start_block(TimeMachine *m) {
+// A pair multiplies together where a product says so.
+static bool is_of_pair(const TimeProgram *code) {
+  for (int i = 0; i < code->n_codes; i++)
+    if (code->code[i].kind == TIME_OP && op_multiplies(code->code[i].stmt->op.kind) &&
+        code->code[i].stmt->op.cta_group > 1)
+      return true;
+  return false;
+}
+
+static void start_block(TimeMachine *m, TimeBlock *block) {
   const Program *program = m->code->program;
-  m->n_warps = min_int(launch_block_warps(&m->code->launch), TIME_WARPS_MAX);
-  m->warp = ARENA_ARRAY(m->arena, TimeWarp, m->n_warps);
-  memset(m->slab, -1, sizeof m->slab);
-  for (int i = 0; i < m->n_warps; i++) start_warp(m, i);
-  time_find_rings(m);
+  memset(block->slab, -1, sizeof block->slab);
   for (int i = 0; i < program->n_buffers; i++) {
     const Buffer *buffer = program->buffer[i];
     if (buffer->space == SPACE_BARRIER)
-      m->bar[buffer->id] = ARENA_ARRAY(m->arena, TimeBar, buffer->dim[0]);
+      block->bar[buffer->id] = ARENA_ARRAY(m->arena, TimeBar, buffer->dim[0]);
   }
+}
+
+static void start_blocks(TimeMachine *m, bool pair) {
+  m->n_blocks = pair && m->code->launch.cluster == TIME_BLOCKS_MAX && is_of_pair(m->code) ? 2 : 1;
+  m->block_warps = min_int(launch_block_warps(&m->code->launch), TIME_WARPS_MAX);
+  m->n_warps = m->n_blocks * m->block_warps;
+  m->warp = ARENA_ARRAY(m->arena, TimeWarp, m->n_warps);
+  for (int i = 0; i < m->n_warps; i++) start_warp(m, i);
+  for (int i = 0; i < m->n_blocks; i++) start_block(m, &m->block[i]);
+  time_find_rings(m);
   int64_t turns = 0;
   for (int i = 0; i < m->code->n_codes; i++) turns = max64(turns, m->code->code[i].head);
   m->turn_at = ARENA_ARRAY(m->arena, double, turns + 1);
@@ -269,7 +285,7 @@ static void run_block(TimeMachine *m) {
 
 // ---- the result ---------------------------------------------------------------------------------
 
-// What those that nobody will let go on wait for.
+// Tells what those that nobody will let go on wait for.
 static void end_stuck(TimeMachine *m, double end) {
   for (int i = 0; i < m->n_warps; i++) {
     TimeWarp *w = &m->warp[i];
@@ -283,7 +299,8 @@ static void end_stuck(TimeMachine *m, double end) {
     m->out->n_stuck++;
     if (!stmt->op.dst.buffer || stmt->op.dst.buffer->space != SPACE_BARRIER) continue;
     int at = time_bar_at(w, &stmt->op.dst);
-    time_set_bar(event, stmt->op.dst.buffer, at, &m->bar[stmt->op.dst.buffer->id][at]);
+    time_set_bar(event, stmt->op.dst.buffer, at, w->rank,
+                 time_bar(m, w->rank, stmt->op.dst.buffer, at));
     if (stmt->op.phase) event->phase = expr_eval(stmt->op.phase, w->scalar);
   }
 }
@@ -332,11 +349,11 @@ const Timeline *timeline_run(Arena *arena, const Model *model, const Program *pr
   m->arena = arena;
   m->out = ARENA_NEW(arena, Timeline);
   m->code = timeline_compile(arena, model, program, options->whole);
-  start_block(m);
+  start_blocks(m, options->pair);
   run_block(m);
   Timeline *out = m->out;
   out->program = program;
-  out->n_blocks = 1;
+  out->n_blocks = m->n_blocks;
   out->n_warps = m->n_warps;
   for (int i = 0; i < out->n_events; i++) out->clocks = fmax(out->clocks, m->event[i].end);
   if (!out->full || !options->whole) end_stuck(m, out->clocks);

@@ -10,6 +10,10 @@
 // (interp.h) runs the same program with values; both see the same events in the same order, which a
 // test compares.
 //
+// For a pair of CTAs that multiply together both may be run, each on an SM of its own: what one
+// sends to the other then arrives when it is sent. Blocks of other clusters are taken to do as
+// block 0 does.
+//
 // All times are estimates, for block 0 alone on its SM: units serve in the order of asking, with
 // the rates of the model (traffic.c, site.c) and the latencies of the target. Not known is 0, and
 // `origin` says so.
@@ -21,6 +25,7 @@
 typedef struct TimelineBar {
   const Buffer *buffer;       // NULL: the event is about no mbarrier
   int at;                     // -1: measured, so which of them is not known
+  int rank;                   // whose, of a pair
   uint32_t phase;             // under way
   int64_t expected, arrived;  // arrivals of that phase
   int64_t bytes, landed;      // that it was told of, and that have come
@@ -47,7 +52,7 @@ typedef struct TimelineEvent {
 // A phase of an mbarrier that has ended.
 typedef struct TimelinePhase {
   const Buffer *buffer;
-  int at;
+  int at, rank;
   uint32_t phase;
   double end;
   int64_t bytes;
@@ -64,7 +69,7 @@ typedef struct TimelineRing {
 // slot is free. A product by a descriptor reads from its issue until a wait or a commit proves that
 // it is done, however early it was; who reads into registers has read when the values are there.
 typedef struct TimelineHold {
-  int ring, slot;
+  int ring, slot, rank;              // of which CTA of a pair; 0
   int64_t slab;                      // -1: none that is counted (Q of attention)
   double asked, landed, read, over;  // clocks; nobody has read it: read = over, infinite
 } TimelineHold;
@@ -85,7 +90,7 @@ typedef struct Timeline {
   const TimelineEvent *event;  // by the clock at which they begin
   int n_phases;
   const TimelinePhase *phase;
-  int n_blocks;  // 1; measured: those of a cluster
+  int n_blocks;  // 1; 2 CTAs of a pair; measured: those of a cluster
   int n_warps;   // of all blocks, those of the first one first
   int n_rings;
   TimelineRing ring[TIMELINE_RINGS_MAX];
@@ -106,6 +111,7 @@ typedef struct Timeline {
 
 typedef struct TimelineOptions {
   bool whole;  // no turn is left out
+  bool pair;   // both CTAs are run where a pair multiplies together
 } TimelineOptions;
 
 // `program`: another one than the model's last, a broken copy of it; NULL: that one.
@@ -117,7 +123,7 @@ double timeline_clock(const Timeline *timeline, double clock);
 // The mean from one slab's products to the next one's, in the first tile of the first warp that
 // multiplies slab after slab; 0: none does.
 double timeline_slab_clocks(const Timeline *timeline);
-// Of a warp: the rank of its block in the cluster, and its number in that block.
+// For a warp: the rank of its block in the cluster, and its number in that block.
 int timeline_rank(const Timeline *timeline, int warp);
 int timeline_warp(const Timeline *timeline, int warp);
 // The role of a warp: "producer"; NULL where warps have none.

@@ -85,7 +85,7 @@ static TimelineCost box_cost(const Model *model, const Op *op) {
                         .latency = memory_latency(model)};
 }
 
-// What other lanes and warps have asked for already comes from L1.
+// All that other lanes and warps have asked for already comes from L1.
 static TimelineCost load_cost(const Model *model, const Program *program, const Stmt *stmt) {
   const Buffer *matrix = stmt->op.src.buffer;
   const GlobalSite *site = find_global(model, matrix, false);
@@ -189,7 +189,7 @@ TimelineCost timeline_cost(const Model *model, const Program *program, const Stm
   }
 }
 
-// What the model does not know counts as 0, and is named.
+// All that the model does not know counts as 0, and is named.
 static void add_unknown_rates(Str *out, const Model *model) {
   TrafficUnit unit[TRAFFIC_UNITS];
   int n = 0;

@@ -45,31 +45,31 @@ void time_find_rings(TimeMachine *m) {
 
 // ---- holds --------------------------------------------------------------------------------------
 
-static int *latest(TimeMachine *m, const Buffer *slab, int slot) {
-  return &m->latest[m->ring[slab->id]][slot];
+static int *latest(TimeMachine *m, TimeSlot at) {
+  return &m->block[at.rank].latest[m->ring[at.slab->id]][at.slot];
 }
 
 static bool goes_on(const TimelineHold *hold, int64_t slab) {
   return hold->slab == slab && isinf(hold->read);
 }
 
-void time_fill_slot(TimeMachine *m, const Buffer *slab, int slot, int64_t number, double asked,
-                    double landed) {
-  int *at = latest(m, slab, slot);
-  if (*at && goes_on(&m->hold[*at - 1], number)) {
-    m->hold[*at - 1].landed = fmax(m->hold[*at - 1].landed, landed);
+void time_fill_slot(TimeMachine *m, TimeSlot at, int64_t number, double asked, double landed) {
+  int *hold = latest(m, at);
+  if (*hold && goes_on(&m->hold[*hold - 1], number)) {
+    m->hold[*hold - 1].landed = fmax(m->hold[*hold - 1].landed, landed);
     return;
   }
   if (m->out->n_holds == m->hold_capacity)
     m->hold = time_grown(m->arena, m->hold, m->out->n_holds, &m->hold_capacity, sizeof *m->hold);
-  m->hold[m->out->n_holds++] = (TimelineHold){.ring = m->ring[slab->id],
-                                              .slot = slot,
+  m->hold[m->out->n_holds++] = (TimelineHold){.ring = m->ring[at.slab->id],
+                                              .slot = at.slot,
+                                              .rank = at.rank,
                                               .slab = number,
                                               .asked = asked,
                                               .landed = landed,
                                               .read = INFINITY,
                                               .over = INFINITY};
-  *at = m->out->n_holds;
+  *hold = m->out->n_holds;
 }
 
 static void keep_unproved(TimeMachine *m, TimeWarp *w, const Op *op, int hold) {
@@ -87,14 +87,14 @@ static void read_until(TimelineHold *hold, double clock) {
   hold->over = isinf(hold->over) ? clock : fmax(hold->over, clock);
 }
 
-void time_read_slot(TimeMachine *m, TimeWarp *w, const Op *op, const Buffer *slab, int slot,
-                    double begin, double end) {
-  const int at = *latest(m, slab, slot);
-  if (!at) return;
-  TimelineHold *hold = &m->hold[at - 1];
+void time_read_slot(TimeMachine *m, TimeWarp *w, const Op *op, TimeSlot at, double begin,
+                    double end) {
+  const int which = *latest(m, at);
+  if (!which) return;
+  TimelineHold *hold = &m->hold[which - 1];
   hold->read = fmin(hold->read, begin);
   read_until(hold, end);
-  if (op_facts(op->kind)->completes != COMPLETES_AT_ONCE) keep_unproved(m, w, op, at - 1);
+  if (op_facts(op->kind)->completes != COMPLETES_AT_ONCE) keep_unproved(m, w, op, which - 1);
 }
 
 void time_prove_reads(TimeMachine *m, TimeWarp *w, const Op *op, bool all, double clock) {

@@ -21,7 +21,7 @@ typedef struct TimelineCost {
   double latency;   // from the end of that to the value
 } TimelineCost;
 
-// What a statement costs by the model; `program` is the one that runs, perhaps a broken copy.
+// Tells what a statement costs by the model; `program` is the one that runs, perhaps a broken copy.
 TimelineCost timeline_cost(const Model *model, const Program *program, const Stmt *stmt);
 const char *timeline_origin(Arena *arena, const Model *model);
 
@@ -67,7 +67,8 @@ const TimeProgram *timeline_compile(Arena *arena, const Model *model, const Prog
 // -----------------------------------------------------------------------------------
 
 enum {
-  TIME_WARPS_MAX = 32,
+  TIME_WARPS_MAX = 32,  // of a block
+  TIME_BLOCKS_MAX = 2,
   TIME_QUARTERS = 4,
   TIME_DEPTH_MAX = 64,
   TIME_SETS_MAX = 16,
@@ -105,7 +106,7 @@ typedef struct TimeUnproved {
 
 typedef struct TimeWarp {
   TimeState state;
-  int index, pc, depth;
+  int index, rank, pc, depth;  // its number among those of all blocks, and whose block it is in
   double clock, asleep_at;
   double stored;  // when its last store to shared memory is there
   uint32_t active, saved[TIME_DEPTH_MAX];
@@ -136,25 +137,30 @@ typedef struct TimeBox {
   double lands;
   int64_t bytes, arrivals;  // a commit arrives, and brings none
   const Buffer *buffer;
-  int at;
+  int at, rank;  // the mbarrier, and whose
 } TimeBox;
+
+// Holds what each block has for itself: its SM's units and registers, its mbarriers and slabs.
+typedef struct TimeBlock {
+  double pipe, fetch, store;  // when a unit is free
+  double multiply[TIME_QUARTERS], lanes[TIME_QUARTERS], powers[TIME_QUARTERS];
+  TimeBar *bar[BUFFERS_MAX];
+  int64_t slab[BUFFERS_MAX][TIME_SLOTS_MAX];       // that a slot holds, or waits for
+  int latest[TIMELINE_RINGS_MAX][TIME_SLOTS_MAX];  // hold of a slot, from 1; 0: none yet
+  int64_t free_registers;
+} TimeBlock;
 
 typedef struct TimeMachine {
   Arena *arena;
   const TimeProgram *code;
   TimeWarp *warp;
-  int n_warps;
-  double pipe, fetch, store;  // when a unit is free
-  double multiply[TIME_QUARTERS], lanes[TIME_QUARTERS], powers[TIME_QUARTERS];
-  TimeBar *bar[BUFFERS_MAX];
-  int64_t slab[BUFFERS_MAX][TIME_SLOTS_MAX];       // that a slot holds, or waits for
-  int ring[BUFFERS_MAX];                           // of a slab; -1: the buffer is none
-  int latest[TIMELINE_RINGS_MAX][TIME_SLOTS_MAX];  // hold of a slot, from 1; 0: none yet
+  int n_warps, n_blocks, block_warps;  // those of block 0 first
+  TimeBlock block[TIME_BLOCKS_MAX];
+  int ring[BUFFERS_MAX];  // of a slab; -1: the buffer is none
   TimelineHold *hold;
   int hold_capacity;
   int n_boxes, box_capacity;
   TimeBox *box;
-  int64_t free_registers;
   Timeline *out;
   TimelineEvent *event;
   int capacity;
@@ -174,7 +180,7 @@ TimelineEvent *time_new_event(TimeMachine *machine, const TimeWarp *warp, const 
 // The same of an event that orders: work behind it is no continuation of work before it.
 TimelineEvent *time_new_order(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt,
                               TimelineKind kind);
-void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, const TimeBar *bar);
+void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, int rank, const TimeBar *bar);
 void time_run_move(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_run_multiply(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_run_add(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
@@ -184,17 +190,22 @@ void time_run_power(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 // from `begin` to at least `end`; and everything that the warp's products of groups that are over,
 // or of all, read by descriptors is proved over at `clock`.
 void time_find_rings(TimeMachine *machine);
-void time_fill_slot(TimeMachine *machine, const Buffer *slab, int slot, int64_t number,
-                    double asked, double landed);
-void time_read_slot(TimeMachine *machine, TimeWarp *warp, const Op *op, const Buffer *slab,
-                    int slot, double begin, double end);
+typedef struct TimeSlot {
+  const Buffer *slab;
+  int slot, rank;
+} TimeSlot;
+void time_fill_slot(TimeMachine *machine, TimeSlot at, int64_t number, double asked, double landed);
+void time_read_slot(TimeMachine *machine, TimeWarp *warp, const Op *op, TimeSlot at, double begin,
+                    double end);
 void time_prove_reads(TimeMachine *machine, TimeWarp *warp, const Op *op, bool all, double clock);
 void time_end_holds(TimeMachine *machine);
 
 // Waiting, and letting others go on (timeline_wait.c).
 int time_bar_at(const TimeWarp *warp, const Access *access);  // the mbarrier that is meant
-// As many of the cluster's blocks as send the same to the one that is run.
-int64_t time_ranks(const TimeMachine *machine, const TimeWarp *warp, const Op *op);
+TimeBar *time_bar(TimeMachine *machine, int rank, const Buffer *buffer, int at);
+// How often what a warp sends comes to a block that is run: of a pair from that warp alone, of
+// a block run for all of its cluster from as many as send the same.
+int64_t time_comes(const TimeMachine *machine, const TimeWarp *warp, const Op *op, int rank);
 void time_run_init(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt);
 void time_run_order(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_add_box(TimeMachine *machine, TimeBox box);

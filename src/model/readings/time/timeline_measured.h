@@ -17,7 +17,7 @@
 const Timeline *timeline_measured(Arena *arena, const Program *program, const Emission *emission,
                                   const StampedWarp *warp, int n_warps, Diags *diags);
 
-// What a warp waited for at one statement, all of its turns together.
+// Holds what a warp waited for at one statement, all of its turns together.
 typedef struct TimelineWait {
   const TimelineEvent *first;
   int64_t count;
@@ -34,10 +34,10 @@ typedef struct TimelineTotals {
 
 TimelineTotals timeline_totals(Arena *arena, const Timeline *timeline, int warp);
 
-// What must hold of the clocks of one SM, whatever the program: at a barrier of the whole block
-// nobody goes on before the last one came; a wait at an mbarrier is over only when enough signals
-// to it have begun. `checked` counts the ends that were held against begins. Each block is held
-// against itself: the clocks of two SMs are known to a step of %globaltimer alone.
+// Holds what must hold of the clocks of one SM, whatever the program: at a barrier of the whole
+// block nobody goes on before the last one came; a wait at an mbarrier is over only when enough
+// signals to it have begun. `checked` counts the ends that were held against begins. Each block is
+// held against itself: the clocks of two SMs are known to a step of %globaltimer alone.
 typedef struct TimelineOrder {
   int64_t checked, broken;
   const TimelineEvent *first;  // that is broken; NULL: none

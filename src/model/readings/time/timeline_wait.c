@@ -18,6 +18,10 @@ int time_bar_at(const TimeWarp *w, const Access *access) {
   return (int)clamp_index(expr_eval(access->idx[0], w->scalar), access->buffer->dim[0]);
 }
 
+TimeBar *time_bar(TimeMachine *m, int rank, const Buffer *buffer, int at) {
+  return &m->block[rank].bar[buffer->id][at];
+}
+
 static void wake(TimeMachine *m, double clock) {
   for (int i = 0; i < m->n_warps; i++) {
     TimeWarp *w = &m->warp[i];
@@ -28,13 +32,14 @@ static void wake(TimeMachine *m, double clock) {
   }
 }
 
-static void end_phase(TimeMachine *m, const Buffer *buffer, int at, double clock) {
-  TimeBar *bar = &m->bar[buffer->id][at];
+static void end_phase(TimeMachine *m, int rank, const Buffer *buffer, int at, double clock) {
+  TimeBar *bar = time_bar(m, rank, buffer, at);
   if (!bar->there || !order_phases_are_complete(&bar->phases)) return;
   if (m->out->n_phases == m->phase_capacity)
     m->phase =
         time_grown(m->arena, m->phase, m->out->n_phases, &m->phase_capacity, sizeof *m->phase);
-  m->phase[m->out->n_phases++] = (TimelinePhase){buffer, at, bar->phases.phase, clock, bar->told};
+  m->phase[m->out->n_phases++] =
+      (TimelinePhase){buffer, at, rank, bar->phases.phase, clock, bar->told};
   order_phases_next(&bar->phases);
   bar->told = 0;
   bar->ended = clock;
@@ -44,10 +49,10 @@ static void end_phase(TimeMachine *m, const Buffer *buffer, int at, double clock
 void time_land(TimeMachine *m, int which) {
   const TimeBox box = m->box[which];
   m->box[which] = m->box[--m->n_boxes];
-  OrderPhases *phases = &m->bar[box.buffer->id][box.at].phases;
+  OrderPhases *phases = &time_bar(m, box.rank, box.buffer, box.at)->phases;
   phases->bytes -= box.bytes;
   order_phases_arrive(phases, box.arrivals);
-  end_phase(m, box.buffer, box.at, box.lands);
+  end_phase(m, box.rank, box.buffer, box.at, box.lands);
 }
 
 // Whether the block of a rank sends to the first one of the cluster: a bit of its mask says so.
@@ -67,7 +72,7 @@ static bool sends_to_first(const TimeMachine *m, const TimeWarp *w, const Op *op
 
 // Blocks of a cluster do alike, but for the products of a pair, which the even one alone asks for:
 // the first block gets what all of them send to it. Bytes of a pair count there too.
-int64_t time_ranks(const TimeMachine *m, const TimeWarp *w, const Op *op) {
+static int64_t comes_from_all(const TimeMachine *m, const TimeWarp *w, const Op *op) {
   const bool pair = op->cta_group > 1;
   if (!op->ranks) return pair && op_moves_box(op->kind) ? op->cta_group : 1;
   if (pair) return 1;
@@ -77,17 +82,31 @@ int64_t time_ranks(const TimeMachine *m, const TimeWarp *w, const Op *op) {
   return n;
 }
 
+// Bytes of a pair count at the even block's mbarrier, whichever of the two asked.
+int64_t time_comes(const TimeMachine *m, const TimeWarp *w, const Op *op, int rank) {
+  if (m->n_blocks == 1) return comes_from_all(m, w, op);
+  if (!op->ranks) {
+    const bool even = op->cta_group > 1 && op_moves_box(op->kind);
+    return rank == (even ? w->rank & ~1 : w->rank);
+  }
+  return expr_eval(op->ranks, w->scalar) >> rank & 1;
+}
+
 static void run_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
-  int at = time_bar_at(w, &op->dst);
-  TimeBar *bar = &m->bar[op->dst.buffer->id][at];
-  bool expects = op_facts(op->kind)->action == ACTION_EXPECT;
+  const int at = time_bar_at(w, &op->dst);
+  const bool expects = op_facts(op->kind)->action == ACTION_EXPECT;
   w->clock = fmax(w->clock, w->stored);
-  if (expects) bar->phases.bytes += op->bytes;
-  if (expects) bar->told += op->bytes;
-  order_phases_arrive(&bar->phases, time_ranks(m, w, op));
   TimelineEvent *event = time_new_order(m, w, stmt, TIMELINE_SIGNAL);
-  time_set_bar(event, op->dst.buffer, at, bar);
-  end_phase(m, op->dst.buffer, at, w->clock);
+  for (int rank = 0; rank < m->n_blocks; rank++) {
+    const int64_t n = time_comes(m, w, op, rank);
+    TimeBar *bar = time_bar(m, rank, op->dst.buffer, at);
+    if (!n) continue;
+    if (expects) bar->phases.bytes += op->bytes;
+    if (expects) bar->told += op->bytes;
+    order_phases_arrive(&bar->phases, n);
+    time_set_bar(event, op->dst.buffer, at, rank, bar);
+    end_phase(m, rank, op->dst.buffer, at, w->clock);
+  }
   w->clock += 1;
   event->end = w->clock;
 }
@@ -95,10 +114,10 @@ static void run_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *st
 void time_run_init(TimeMachine *m, TimeWarp *w, const Stmt *stmt) {
   const Op *op = &stmt->op;
   int at = time_bar_at(w, &op->dst);
-  TimeBar *bar = &m->bar[op->dst.buffer->id][at];
+  TimeBar *bar = time_bar(m, w->rank, op->dst.buffer, at);
   *bar = (TimeBar){.there = true};
   order_phases_init(&bar->phases, op->arrivals);
-  time_set_bar(time_new_order(m, w, stmt, TIMELINE_SIGNAL), op->dst.buffer, at, bar);
+  time_set_bar(time_new_order(m, w, stmt, TIMELINE_SIGNAL), op->dst.buffer, at, w->rank, bar);
   w->clock += 1;
 }
 
@@ -121,7 +140,7 @@ static TimelineEvent *went_on(TimeMachine *m, TimeWarp *w, const Stmt *stmt, dou
 static void run_wait(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const Op *op = &code->stmt->op;
   int at = time_bar_at(w, &op->dst);
-  const TimeBar *bar = &m->bar[op->dst.buffer->id][at];
+  const TimeBar *bar = time_bar(m, w->rank, op->dst.buffer, at);
   int64_t phase = expr_eval(op->phase, w->scalar);
   if (bar->there && !order_phases_passes(&bar->phases, (uint32_t)phase)) {
     fall_asleep(w);
@@ -130,7 +149,7 @@ static void run_wait(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   w->clock = fmax(w->clock, bar->ended);
   TimelineEvent *event = went_on(m, w, code->stmt, code->cost.latency);
   event->phase = phase;
-  time_set_bar(event, op->dst.buffer, at, bar);
+  time_set_bar(event, op->dst.buffer, at, w->rank, bar);
 }
 
 // ---- groups, barriers, registers ----------------------------------------------------------------
@@ -161,31 +180,47 @@ static void run_group_wait(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt
 static void run_late_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
   const int at = time_bar_at(w, &op->dst);
   TimelineEvent *event = time_new_order(m, w, stmt, TIMELINE_SIGNAL);
-  time_set_bar(event, op->dst.buffer, at, &m->bar[op->dst.buffer->id][at]);
   const double done = fmax(w->clock, w->groups[op_facts(op->kind)->family].open);
-  time_add_box(m, (TimeBox){done, 0, time_ranks(m, w, op), op->dst.buffer, at});
+  for (int rank = m->n_blocks - 1; rank >= 0; rank--) {
+    const int64_t n = time_comes(m, w, op, rank);
+    if (!n) continue;
+    time_set_bar(event, op->dst.buffer, at, rank, time_bar(m, rank, op->dst.buffer, at));
+    time_add_box(m, (TimeBox){done, 0, n, op->dst.buffer, at, rank});
+  }
   time_prove_reads(m, w, op, true, done);
   w->clock += 1;
   event->end = w->clock;
 }
 
-// What this warp itself has asked of tensor memory.
+// Tells what this warp itself has asked of tensor memory.
 static void run_own_wait(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
   w->asleep_at = w->clock;
   w->clock = fmax(w->clock, w->groups[op_facts(op->kind)->family].open);
   went_on(m, w, stmt, 0);
 }
 
+// Whether a warp stands at the barrier that another has come to: of its block, or of the cluster.
+static bool stands_with(const TimeMachine *m, const TimeWarp *other, const TimeWarp *w,
+                        const Op *op) {
+  const bool cluster = op_facts(op->kind)->scope == SCOPE_CLUSTER;
+  if (other->state != TIME_AT_BARRIER || other->barrier != w->barrier) return false;
+  if (!cluster && other->rank != w->rank) return false;
+  return m->code->code[other->pc - 1].stmt->op.threads == op->threads;
+}
+
 static int count_at(const TimeMachine *m, const TimeWarp *w, const Op *op, double *latest) {
   int n = 0;
   for (int i = 0; i < m->n_warps; i++) {
-    const TimeWarp *other = &m->warp[i];
-    if (other->state != TIME_AT_BARRIER || other->barrier != w->barrier) continue;
-    if (m->code->code[other->pc - 1].stmt->op.threads != op->threads) continue;
-    *latest = fmax(*latest, other->clock);
+    if (!stands_with(m, &m->warp[i], w, op)) continue;
+    *latest = fmax(*latest, m->warp[i].clock);
     n++;
   }
   return n;
+}
+
+static int warps_wanted(const TimeMachine *m, const Op *op) {
+  if (op_facts(op->kind)->scope == SCOPE_CLUSTER) return m->n_warps;
+  return op->threads ? (int)(op->threads / LANES) : m->block_warps;
 }
 
 // The warp whose barrier is complete lets all go on that are there.
@@ -195,14 +230,11 @@ static void run_meet(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   w->clock = fmax(w->clock, w->stored);
   w->barrier = op->id ? (int)expr_eval(op->id, w->scalar) : 0;
   w->state = TIME_AT_BARRIER;
-  int wanted = op->threads ? (int)(op->threads / LANES) : m->n_warps;
-  if (count_at(m, w, op, &latest) < wanted) return;
+  if (count_at(m, w, op, &latest) < warps_wanted(m, op)) return;
   for (int i = 0; i < m->n_warps; i++) {
     TimeWarp *other = &m->warp[i];
-    if (other->state != TIME_AT_BARRIER || other->barrier != w->barrier) continue;
-    const Stmt *at = m->code->code[other->pc - 1].stmt;
-    if (at->op.threads != op->threads) continue;
-    time_new_order(m, other, at, TIMELINE_MEET)->end = latest;
+    if (!stands_with(m, other, w, op)) continue;
+    time_new_order(m, other, m->code->code[other->pc - 1].stmt, TIMELINE_MEET)->end = latest;
     other->clock = latest;
     other->state = TIME_READY;
   }
@@ -211,11 +243,12 @@ static void run_meet(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
 
 static void run_registers(TimeMachine *m, TimeWarp *w, const Stmt *stmt) {
   int64_t wanted = (stmt->op.registers - w->registers) * LANES;
-  if (wanted > m->free_registers) {
+  int64_t *left = &m->block[w->rank].free_registers;
+  if (wanted > *left) {
     fall_asleep(w);
     return;
   }
-  m->free_registers -= wanted;
+  *left -= wanted;
   w->registers = stmt->op.registers;
   if (wanted < 0) wake(m, w->clock);
   went_on(m, w, stmt, 1);

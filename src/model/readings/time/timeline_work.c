@@ -72,9 +72,11 @@ static TimelineEvent *work_event(TimeMachine *m, TimeWarp *w, const TimeCode *co
   return event;
 }
 
-void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, const TimeBar *bar) {
+void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, int rank,
+                  const TimeBar *bar) {
   event->bar = (TimelineBar){.buffer = buffer,
                              .at = at,
+                             .rank = rank,
                              .phase = bar->phases.phase,
                              .expected = bar->phases.expected,
                              .arrived = bar->phases.expected - bar->phases.pending,
@@ -115,7 +117,7 @@ static int64_t slab_of(const TimeMachine *m, const TimeWarp *w, const TimeCode *
                : -1;
   if (buffer->space == SPACE_SHARED) {
     int slot = slot_of(m, w, access);
-    return slot < 0 ? -1 : m->slab[buffer->id][slot];
+    return slot < 0 ? -1 : m->block[w->rank].slab[buffer->id][slot];
   }
   return w->slab[buffer->id][part_of(w, access, TIME_SETS_MAX)];
 }
@@ -137,7 +139,7 @@ static void now_holds(TimeMachine *m, TimeWarp *w, const Access *access, int64_t
     return;
   }
   int slot = slot_of(m, w, access);
-  if (slot >= 0) m->slab[buffer->id][slot] = slab;
+  if (slot >= 0) m->block[w->rank].slab[buffer->id][slot] = slab;
 }
 
 void time_add_box(TimeMachine *m, TimeBox box) {
@@ -146,7 +148,7 @@ void time_add_box(TimeMachine *m, TimeBox box) {
   m->box[m->n_boxes++] = box;
 }
 
-// What a move that does not end at once is waited for by.
+// Tells what a move that does not end at once is waited for by.
 static void complete_later(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEvent *event) {
   const OpFacts *facts = op_facts(op->kind);
   const bool own = facts->completes == COMPLETES_BY_COMMIT || facts->completes == COMPLETES_BY_WAIT;
@@ -156,10 +158,13 @@ static void complete_later(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEv
   }
   if (facts->completes != COMPLETES_BY_MBARRIER || !op->src2.buffer) return;
   int at = time_bar_at(w, &op->src2);
-  int64_t bytes =
-      op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type) * time_ranks(m, w, op);
-  time_add_box(m, (TimeBox){event->end, bytes, 0, op->src2.buffer, at});
-  time_set_bar(event, op->src2.buffer, at, &m->bar[op->src2.buffer->id][at]);
+  const int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type);
+  for (int rank = m->n_blocks - 1; rank >= 0; rank--) {
+    const int64_t n = time_comes(m, w, op, rank);
+    if (!n) continue;
+    time_add_box(m, (TimeBox){event->end, bytes * n, 0, op->src2.buffer, at, rank});
+    time_set_bar(event, op->src2.buffer, at, rank, time_bar(m, rank, op->src2.buffer, at));
+  }
 }
 
 // From registers to registers: what they hold is about the same slab as before.
@@ -170,6 +175,7 @@ static void hand_on(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
 }
 
 void time_run_move(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  TimeBlock *block = &m->block[w->rank];
   if (timeline_kind_of(&code->stmt->op) == TIMELINE_KINDS) {
     hand_on(m, w, code);
     return;
@@ -185,9 +191,11 @@ void time_run_move(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const int slot = slot_of(m, w, in_slot);
   const double asked = w->clock;
   TimelineEvent *event = work_event(m, w, code, kind, slot, slab, asked);
-  double start = take(&m->pipe, w->clock, n * cost->pipe), end = start + n * cost->pipe;
-  if (cost->fetch > 0) end = (start = take(&m->fetch, start, n * cost->fetch)) + n * cost->fetch;
-  if (cost->store > 0) end = (start = take(&m->store, start, n * cost->store)) + n * cost->store;
+  double start = take(&block->pipe, w->clock, n * cost->pipe), end = start + n * cost->pipe;
+  if (cost->fetch > 0)
+    end = (start = take(&block->fetch, start, n * cost->fetch)) + n * cost->fetch;
+  if (cost->store > 0)
+    end = (start = take(&block->store, start, n * cost->store)) + n * cost->store;
   if (event->busy == 0) event->work = start;
   event->busy += n * fmax(cost->pipe, fmax(cost->fetch, cost->store));
   event->end = end + cost->latency;
@@ -198,18 +206,26 @@ void time_run_move(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   if (slot < 0) return;
   event->ring = m->ring[in_slot->buffer->id];
   if (kind == TIMELINE_READ)
-    time_read_slot(m, w, op, in_slot->buffer, slot, asked, event->end);
+    time_read_slot(m, w, op, (TimeSlot){in_slot->buffer, slot, w->rank}, asked, event->end);
   else
-    time_fill_slot(m, in_slot->buffer, slot, slab, asked, event->end);
+    time_fill_slot(m, (TimeSlot){in_slot->buffer, slot, w->rank}, slab, asked, event->end);
+}
+
+// Blocks whose tensor cores a product takes and whose slabs it reads: of a pair both.
+static int blocks_of_product(const TimeMachine *m, const Op *op) {
+  return m->n_blocks > 1 && op->cta_group > 1 ? m->n_blocks : 1;
 }
 
 // A warp's quarter of the tensor cores, or of a product that one thread asks for all of them.
 static double take_multiplier(TimeMachine *m, const TimeWarp *w, const Op *op, double clocks) {
   if (!atom_is_of_thread(op->atom))
-    return take(&m->multiply[w->index % TIME_QUARTERS], w->clock, clocks);
+    return take(&m->block[w->rank].multiply[w->index % TIME_QUARTERS], w->clock, clocks);
+  const int n = blocks_of_product(m, op);
   double start = w->clock;
-  for (int i = 0; i < TIME_QUARTERS; i++) start = fmax(start, m->multiply[i]);
-  for (int i = 0; i < TIME_QUARTERS; i++) m->multiply[i] = start + clocks;
+  for (int i = 0; i < n * TIME_QUARTERS; i++)
+    start = fmax(start, m->block[(w->rank + i / TIME_QUARTERS) % n].multiply[i % TIME_QUARTERS]);
+  for (int i = 0; i < n * TIME_QUARTERS; i++)
+    m->block[(w->rank + i / TIME_QUARTERS) % n].multiply[i % TIME_QUARTERS] = start + clocks;
   return start;
 }
 
@@ -220,7 +236,9 @@ static void read_by_descriptor(TimeMachine *m, TimeWarp *w, const Op *op, Timeli
     const int slot = slot_of(m, w, operand[i]);
     if (slot < 0) continue;
     event->ring = m->ring[operand[i]->buffer->id];
-    time_read_slot(m, w, op, operand[i]->buffer, slot, w->clock, event->end);
+    for (int k = 0; k < blocks_of_product(m, op); k++)
+      time_read_slot(m, w, op, (TimeSlot){operand[i]->buffer, slot, w->rank ^ k}, w->clock,
+                     event->end);
   }
 }
 
@@ -289,9 +307,11 @@ void time_run_add(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const double n = (double)code->count;
   const int quarter = w->index % TIME_QUARTERS;
   if (code->stmt->op.dst.buffer->space == SPACE_GLOBAL) time_run_move(m, w, code);
-  if (code->cost.multiply > 0) take(&m->multiply[quarter], w->clock, n * code->cost.multiply);
+  if (code->cost.multiply > 0)
+    take(&m->block[w->rank].multiply[quarter], w->clock, n * code->cost.multiply);
   double from = w->clock;
-  if (code->cost.lanes > 0) from = take(&m->lanes[quarter], from, n * code->cost.lanes);
+  if (code->cost.lanes > 0)
+    from = take(&m->block[w->rank].lanes[quarter], from, n * code->cost.lanes);
   w->clock = fmax(w->clock, from) + n;
 }
 
@@ -299,8 +319,8 @@ void time_run_add(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
 void time_run_power(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const int quarter = w->index % TIME_QUARTERS;
   const double clocks = (double)code->count * code->cost.powers;
-  take(&m->lanes[quarter], w->clock, (double)code->count * code->cost.lanes);
-  const double start = take(&m->powers[quarter], w->clock, clocks);
+  take(&m->block[w->rank].lanes[quarter], w->clock, (double)code->count * code->cost.lanes);
+  const double start = take(&m->block[w->rank].powers[quarter], w->clock, clocks);
   TimelineEvent *event = work_event(m, w, code, TIMELINE_POWER, -1, -1, start);
   event->busy += clocks;
   event->end = start + clocks;

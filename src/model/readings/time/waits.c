@@ -25,7 +25,7 @@ enum { GROUPS_MAX = 64, BOXES_MAX = 16, FULL_MOST = 16, OWN_STEPS = 4 };
 
 // ---- exposed fetches ----------------------------------------------------------------------------
 
-// What was asked for in this iteration and nothing has been multiplied since.
+// Holds what was asked for in this iteration and nothing has been multiplied since.
 typedef struct Asked {
   bool open, group[GROUPS_MAX];  // copies not committed yet, and those of each group
   int n_groups;
@@ -208,7 +208,7 @@ typedef struct Count {
   double of_warp, most, box_rows, box_waste;
 } Count;
 
-// What a box fetches comes in whole sectors, row by row.
+// All that a box fetches comes in whole sectors, row by row.
 static void count_box(Count *count, const WarpVisit *visit) {
   const Op *op = &visit->stmt->op;
   const double rows = visit->weight * (double)op->box[0],

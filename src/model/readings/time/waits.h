@@ -1,4 +1,4 @@
-// What the warps of a block wait for, read off its program: what overlaps with what.
+// Tells what the warps of a block wait for, read off its program: what overlaps with what.
 //
 //   const BlockWaits waits = derive_waits(arena, program);
 //   waits.fetches, waits.depth
@@ -7,7 +7,7 @@
 #pragma once
 #include "model/ir/names.h"
 
-// Of one block; of a persistent kernel, of one tile.
+// For one block; of a persistent kernel, of one tile.
 typedef struct BlockWaits {
   // Per slab: fetches of global memory between which, and the wait for them, nothing is multiplied.
   double fetches;

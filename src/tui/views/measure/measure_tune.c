@@ -1,4 +1,5 @@
-// A search for the best kernel of the problem on the screen, while it goes on.
+// A search for the best kernel of the problem on the screen, while it goes on; before it, and where
+// there is no GPU, states ranked by the model alone.
 //
 //   4096³ f32 on NVIDIA H200, 1 worker: brief round, 23 s of 60 s, 37 s left
 //   tried 412  compiled 398  verified 371  timed 365  wrong 0  failed 6
@@ -6,7 +7,7 @@
 //   from here: CELL_GROUP 0 → 4, FM 8 → 16
 //   best so far, TFLOP/s by time         predicted → measured, 365 kernels
 //
-// Of several kinds of GPU it shows the one at hand, "1 of 3 workers"; what the others find goes
+// Among several kinds of GPU it shows the one at hand, "1 of 3 workers"; what the others find goes
 // into the history. Everything here was measured on this GPU a moment ago but the columns that say
 // "predicted". On the left, columns of the speed of the best one by time, and cuBLAS as a line; on
 // the right a point for each kernel, on the diagonal where it took what was predicted. Scales of
@@ -184,16 +185,52 @@ static void draw_scatter(Canvas *canvas, Rect in, const TuneSeen *seen) {
 
 // ---- all of it ----------------------------------------------------------------------------------
 
-static void draw_nothing(Canvas *canvas, Rect in, const Session *session) {
-  char text[400], problem[64];
+// The head of the ranking: what it is of, by what, and what it is not.
+static int draw_ranking_head(Canvas *canvas, Rect in, const Session *session,
+                             const Ranking *ranking) {
+  char problem[64], error[ESTIMATE_SAID_BYTES];
   view_problem(session, &session->now.schedule, problem, sizeof problem);
+  int col = canvas_printf(canvas, in, 0, 1, STYLE_TITLE, "%s", problem);
+  if (ranking && ranking->n)
+    canvas_printf(canvas, in, 0, col, STYLE_TEXT,
+                  ": %d states tried, %d legal, ranked by the %s %s", ranking->n_tried,
+                  ranking->n_legal, estimate_word(&ranking->best[0].estimate),
+                  estimate_error_said(error, &ranking->best[0].estimate));
+  char text[400];
   snprintf(
       text, sizeof text,
-      "%s searches for the best kernel of %s on the GPU at hand, for a minute: drawn, ranked by "
-      "the model, compiled ahead, verified, timed in rounds, the finalists in turns with %s. "
-      "x ends it and keeps what is known; Enter takes the best one's knobs.",
-      view_key_name(session, "tune-here"), problem, schedule_reference(&session->now.schedule));
-  canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM, text);
+      "Nothing here was compiled or timed. With a GPU %s compiles, verifies and times them for "
+      "a minute; a GPU elsewhere: gemmview --worker \"ssh box gemmview worker\". Enter takes a "
+      "line's knobs.",
+      view_key_name(session, "tune-here"));
+  const Rect said = {in.row + 1, in.col + 1, in.rows - 1, in.cols - 2};
+  return 1 + canvas_wrap(canvas, said, STYLE_DIM, text);
+}
+
+static void draw_ranked(Canvas *canvas, Rect row, const Session *session, const Ranking *ranking,
+                        int i) {
+  const Ranked *ranked = &ranking->best[i];
+  char speed[FMT_MAX];
+  const bool here = i == session_view_state_const(session)->cursor;
+  if (here) canvas_glyph(canvas, row, 0, 0, STYLE_SITE, GLYPH_POINTER);
+  int col = canvas_printf(canvas, row, 0, 1, STYLE_ESTIMATED, "%2d %7s TFLOP/s", i + 1,
+                          fmt_figure(speed, ranked->estimate.tflops));
+  const Timed *timed = results_find(&session->results, &ranked->schedule);
+  if (timed && timed->ok)
+    col = canvas_printf(canvas, row, 0, col + 1, STYLE_RECORDED, "%s %s",
+                        origin_name(timed->origin), fmt_figure(speed, timed->tflops));
+  canvas_fit(canvas, row, 0, col + 2, row.cols - col - 3, ALIGN_LEFT,
+             here ? STYLE_TITLE : STYLE_TEXT,
+             better_kernel_changes(session->frame, session, &ranked->schedule));
+  canvas_spot(canvas, row, SPOT_MEASURE_LINE, i);
+}
+
+// Before a search on a GPU, or without one: the ranking of the model alone.
+static void draw_nothing(Canvas *canvas, Rect in, const Session *session) {
+  const Ranking *ranking = session->tuning ? session->tuning->ranking : NULL;
+  rect_take_top(&in, draw_ranking_head(canvas, in, session, ranking));
+  for (int i = 0; ranking && i < ranking->n && i + 1 < in.rows; i++)
+    draw_ranked(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, session, ranking, i);
 }
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
@@ -219,14 +256,27 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   if (right.cols >= SCATTER_COLS_MIN) draw_scatter(canvas, right, &tuning->seen);
 }
 
+static const Ranking *ranking_of(const Session *session) {
+  const Tuning *tuning = session->tuning;
+  return tuning && !tuning->started ? tuning->ranking : NULL;
+}
+
 static int count(const Session *session) {
-  (void)session;
-  return 1;
+  const Ranking *ranking = ranking_of(session);
+  return ranking && ranking->n ? ranking->n : 1;
+}
+
+static void take_ranked(Session *session, const Ranking *ranking, int i) {
+  if (i >= ranking->n) return;
+  const Schedule best = ranking->best[i].schedule;
+  session_set_schedule(session, &best);
+  session_say(session, SAID_NOTE, "number %d of the ranking, not timed yet; %s takes it back",
+              i + 1, view_key_name(session, "undo"));
 }
 
 // The best one's knobs, in one step of undo.
 static void take(Session *session, int i) {
-  (void)i;
+  if (ranking_of(session)) take_ranked(session, ranking_of(session), i);
   if (!session->tuning || !session->tuning->seen.has_best) return;
   const Schedule best = session->tuning->seen.best;
   session_set_schedule(session, &best);

@@ -210,6 +210,11 @@ static bool poll(Session *session) {
   return tuned || published;
 }
 
+// Without a search the picture of it ranks states by the model, one at a time.
+static bool measure_idle(Session *session) {
+  return picture_of(session) == &measure_tune && tuning_rank(session);
+}
+
 static ViewWait waits(const Session *session) {
   return tuning_runs(session) || published_is_under_way(session) ? VIEW_EXPECTS : VIEW_WAITS_NOT;
 }
@@ -255,6 +260,7 @@ const ViewBody measure_view = {
     .click = measure_click,
     .poll = poll,
     .waits = waits,
+    .idle = measure_idle,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
 };

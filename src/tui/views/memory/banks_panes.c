@@ -97,7 +97,7 @@ static const struct {
     [PANE_LANES] = {lanes_cols,
                     draw_lanes,
                     "",
-                    "row = lane, cell = who asks it first",
+                    "row = lane, cell = first lane to ask",
                     {PANE_SLAB, PANE_TABLE},
                     2},
     [PANE_SLAB] =

@@ -297,8 +297,8 @@ static void draw_ring(Canvas *canvas, Rect in, const OnChip *chip) {
   }
   rect_take_left(&in, 1);
   snprintf(text, sizeof text,
-           "Products of slab 0 free slot 0, and slab %" PRId64 " is the next to take it: %" PRId64
-           " in between %s. A new mbarrier is in phase 0: who waits for phase 1 passes.",
+           "Slot 0 is free when slab 0 is multiplied; slab %" PRId64 " takes it next: %" PRId64
+           " in between %s. A new mbarrier is in phase 0: a wait for phase 1 passes at once.",
            chip->n_slots, chip->n_slots - 1,
            chip->n_slots == 2 ? "has the other slot" : "have other slots");
   canvas_wrap(canvas, in, STYLE_NOTE, text);

@@ -15,11 +15,12 @@
 #include "tui/views/memory/chip.h"
 
 const ChipPicture chip_pictures[CHIP_PICTURES] = {
-    {"shared", "what a stage takes, and how many fit", chip_draw_shared, chip_shared_rows},
-    {"barriers", "who arrives, who waits, and for which phase", chip_draw_barriers,
+    {"shared", "the bytes of a stage, and how many stages fit", chip_draw_shared, chip_shared_rows},
+    {"barriers", "arrivals, waits and phases of each mbarrier", chip_draw_barriers,
      chip_barriers_rows},
-    {"tensor", "whose sums lie in which columns", chip_draw_tensor, chip_tensor_rows},
-    {"cluster", "what each CTA fetches, and for whom", chip_draw_cluster, chip_cluster_rows},
+    {"tensor", "the columns of each warpgroup's accumulators", chip_draw_tensor, chip_tensor_rows},
+    {"cluster", "the slabs that each CTA fetches, and for which CTAs", chip_draw_cluster,
+     chip_cluster_rows},
 };
 
 typedef struct MemoryFrame {

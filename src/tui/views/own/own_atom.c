@@ -1,6 +1,6 @@
 // The instruction of the tensor core in the line under the cursor, for view `fragments`.
 //
-// Of ldmatrix it is the one that its registers go to: the first mma or wgmma behind it that names
+// For ldmatrix it is the one that its registers go to: the first mma or wgmma behind it that names
 // one of them as A or B, by way of moves too. Worked example, of a line with
 //
 //   ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r132,%r133,%r134,%r135}, [%r143];

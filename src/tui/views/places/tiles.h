@@ -1,7 +1,7 @@
 // The tiles view's data: the matrices cut down the tiers around one product A[i][k] · B[k][j], and
 // where its three elements are.
 //
-// Of attention there are two products, S = Q·K and O = P·V, and the cursor is in one of them: rows
+// For attention there are two products, S = Q·K and O = P·V, and the cursor is in one of them: rows
 // are queries of the first head, columns of S and depth of O are its keys. Scores that a query must
 // not see are drawn as hidden.
 //

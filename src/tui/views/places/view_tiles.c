@@ -6,7 +6,7 @@
 // i and k in A, k and j in B. e takes an element by name. Below stands where its three elements
 // are: CTA, warp, lane, register; slab, byte and bank; who brought it and when.
 //
-// Of attention there are two products, and p goes from S = Q·K to O = P·V and back: the score that
+// For attention there are two products, and p goes from S = Q·K to O = P·V and back: the score that
 // the cursor stands on becomes the element of P, so that one can be followed into the other.
 //
 // ViewState: pane is the operand (C, A, B), mode the level; the element is in Tiles.

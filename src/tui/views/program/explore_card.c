@@ -118,7 +118,8 @@ static void draw_global(Canvas *canvas, Rect in, const Session *session, const G
     canvas_wrap(canvas, in, STYLE_DIM, said);
 }
 
-// The punch card, or on a key the lanes' addresses; why the access costs what it costs; the legend.
+// The punch card, or on a key the lanes' addresses and the slab; why the access costs what it
+// costs; the legend.
 static void draw_site(Canvas *canvas, Rect in, const Session *session, const Site *site) {
   enum { LEGEND = 2 };
   const Explore *explore = session->prepared;
@@ -142,7 +143,7 @@ static void draw_site(Canvas *canvas, Rect in, const Session *session, const Sit
   rect_take_top(&in, left > 1);
   draw_legend(canvas, in, map, card_folds(map, card.rows));
   rect_take_top(&in, LEGEND + 1);
-  if (in.rows > 8) slab_draw(canvas, in, site);
+  if (own->table && in.rows > 8) slab_draw(canvas, in, site);
 }
 
 void explore_draw_card(Canvas *canvas, Rect in, const Session *session) {

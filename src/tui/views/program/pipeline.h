@@ -2,9 +2,10 @@
 //
 // pipeline_lanes.c makes lanes of a timeline, pipeline_picture.c draws them, pipeline_signs.c has
 // the signs and their legend, pipeline_card.c says what the event under the cursor is,
-// pipeline_data.c writes the events as data, pipeline_trial.c is about broken programs,
-// pipeline_checklist.c has the other picture, pipeline_beside.c what stands beside; view_pipeline.c
-// has the keys.
+// pipeline_time.c has the cursor of time and who waits for whom at it, pipeline_breaks.c the list
+// of breakages, pipeline_data.c writes the events as data, pipeline_trial.c is about broken
+// programs, pipeline_checklist.c has the other picture, pipeline_beside.c what stands beside;
+// view_pipeline.c has the keys.
 #pragma once
 #include "base/form.h"
 #include "model/interp/interp.h"
@@ -23,6 +24,7 @@ typedef struct Lane {
   LaneKind kind;
   const char *name;
   unsigned kinds;     // UNIT: bits 1 << TIMELINE_… of its events
+  int rank;           // UNIT, SLOT: which CTA's of a pair
   int ring, slot;     // SLOT
   int warp, n_warps;  // WARPS: the one that is shown stands for so many
   int n;
@@ -65,6 +67,14 @@ extern const Form checklist_form;  // of Checklist
 // compared.
 enum { PIPELINE_ALONE, PIPELINE_SEQUENTIAL, PIPELINE_MEASURED };
 
+// The picture on the screen: the lanes, or a list over them.
+typedef enum PipelineOver {
+  PIPELINE_LANES,
+  PIPELINE_CHECKLIST,
+  PIPELINE_WAYS,
+  PIPELINE_EVERY_ORDER
+} PipelineOver;
+
 // The state that the view keeps between frames.
 typedef struct PipelineOwn {
   Arena *arena;  // of what follows, made anew when the picture is another
@@ -75,18 +85,52 @@ typedef struct PipelineOwn {
   PipelineTrial *trial;
   PipelineVerdict verdict;   // as far as it has come
   const char *problem;       // of a broken program's time line; NULL: it is the session's
+  const char *root;          // of a deadlock, in words; "": none
   int first_lane, first_at;  // where the cursor was put: what is found later may move it on
   const char *no_beside;     // why there is none; NULL
   int lane, at;              // of `now`: the lane, and its event
   double from, scale;        // clock at the left edge, clocks of a column; scale 0: not chosen yet
   bool all;                  // all of it on the screen
-  bool lists;                // the checklist, not the lanes
-  PipelineOrders *orders;    // pipeline_orders.c
-  bool in_every_order;       // its answer, not the lanes
-  int step;                  // of its witness
-  int line;                  // of it
-  Checklist checklist;       // of what is shown, made when it is asked for
+  PipelineOver over;
+  PipelineOrders *orders;  // pipeline_orders.c
+  int step;                // of its witness
+  int line;                // of the checklist
+  Checklist checklist;     // of what is shown, made when it is asked for
+  double clock;            // the cursor of time, through all lanes
+  bool plays;              // it moves by itself, last at `played_ms`
+  int64_t played_ms;
+  const Program *ways_of;  // the program that the breakages are of
+  int n_ways, way_line;    // breakages of the program, and the line of their list; 0: none
+  BreakageId way[BREAK_COUNT];
 } PipelineOwn;
+
+// The cursor: a lane and its event, or a lane and a clock; the other of both follows.
+void pipeline_go_event(PipelineOwn *own, int lane, int at);
+void pipeline_go_clock(PipelineOwn *own, int lane, double clock);
+void pipeline_step_clock(PipelineOwn *own, int columns);
+void pipeline_play(PipelineOwn *own, bool on);
+// As far as time has gone on since it was asked last; false: not a column.
+bool pipeline_play_on(PipelineOwn *own);
+// In words: the work of each role at the cursor, the chain of waits there, the one that goes to the
+// root of a deadlock, and the time of the whole kernel beside the one that is known of it; "" where
+// there is nothing to say.
+const char *pipeline_said_at(Arena *arena, const PipelineOwn *own);
+const char *pipeline_said_chain(Arena *arena, const PipelineOwn *own);
+const char *pipeline_said_root(Arena *arena, const PipelineOwn *own);  // of a deadlock
+const char *pipeline_said_whole(Arena *arena, const Session *session, const PipelineOwn *own);
+
+// Breaks the program, by a BreakageId + 1; 0: as it is.
+void pipeline_break(Session *session, int broken);
+// The line of the breakage at hand in their list, from 1 on; 0: none.
+int pipeline_way_now(Session *session);
+void pipeline_break_next(Session *session, const char *argument);
+void pipeline_break_before(Session *session, const char *argument);
+bool pipeline_takes(const char *argument);
+bool pipeline_command(Session *session, const char *argument, Diags *diags);
+void pipeline_open_ways(Session *session, const char *argument);
+void pipeline_go_way(Session *session, int line);
+void pipeline_take_way(Session *session);
+void pipeline_draw_ways(Canvas *canvas, Rect in, const PipelineOwn *own);
 
 // Makes `beside`, or says why there is none (pipeline_beside.c).
 void pipeline_make_beside(Session *session, PipelineOwn *own);
@@ -98,10 +142,11 @@ double pipeline_clocks_at_first(const Timeline *timeline);
 typedef struct PipelineSpan {
   double from, scale;
   int cols;
+  double clock;     // the cursor of time
   unsigned *signs;  // bits, for the legend
 } PipelineSpan;
 
-enum { PIPELINE_LABEL_COLS = 13, PIPELINE_SPOT_LANE = 16, PIPELINE_SPOT_LINE };
+enum { PIPELINE_LABEL_COLS = 16, PIPELINE_SPOT_LANE = 16, PIPELINE_SPOT_LINE, PIPELINE_SPOT_WAY };
 
 // The signs of a row, besides names and the letters of timeline_kind.h. One row each: enum, how
 // the legend writes it, what it says. The order is that of the legend.
@@ -139,11 +184,13 @@ const TimelineEvent *pipeline_event(const PipelineOwn *own);  // under the curso
 
 // The event under the cursor, in words.
 typedef struct PipelineCard {
-  const TimelineEvent *event, *before;  // NULL: none; the one that its warp did before
-  const char *line, *waits_for;         // its statement
+  const TimelineEvent *event, *before;    // NULL: none; the one that its warp did before
+  const char *line, *waits_for;           // its statement
+  const char *at, *chain, *whole, *root;  // pipeline_said_at() and others
+  int way;                                // of the breakages; 0: none
 } PipelineCard;
 
-PipelineCard pipeline_card(Arena *arena, const PipelineOwn *own);
+PipelineCard pipeline_card(Session *session, const PipelineOwn *own);
 // "block 0, alone on its SM:", or which CTA of a cluster; the column behind it.
-int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster);
+int pipeline_draw_which(Canvas *canvas, Rect in, int col, int64_t cluster, int drawn);
 void pipeline_draw_card(Canvas *canvas, Rect in, const PipelineOwn *own, const PipelineCard *card);

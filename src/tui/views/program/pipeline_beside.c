@@ -7,7 +7,7 @@
 
 static void put_beside(PipelineOwn *own, const Model *model, const char *title) {
   const Timeline *timeline =
-      timeline_run(own->arena, model, NULL, &(TimelineOptions){.whole = false});
+      timeline_run(own->arena, model, NULL, &(TimelineOptions){.pair = true});
   own->beside = pipeline_lanes(own->arena, timeline, false, false);
   own->beside.title = title;
 }

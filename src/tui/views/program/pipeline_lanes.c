@@ -16,12 +16,18 @@ enum { LANES_ALLOWED = 96 };
 
 typedef bool LaneHolds(const Lane *lane, const TimelineEvent *event);
 
+// A pair's product is one warp's, and both CTAs' units and slots have to do with it.
+static bool is_of_rank(const Lane *lane, const TimelineEvent *event) {
+  return timeline_rank(lane->timeline, event->warp) == lane->rank ||
+         (event->kind == TIMELINE_MULTIPLY && event->stmt->op.cta_group > 1);
+}
+
 static bool unit_holds(const Lane *lane, const TimelineEvent *event) {
-  return lane->kinds >> event->kind & 1;
+  return (lane->kinds >> event->kind & 1) && is_of_rank(lane, event);
 }
 
 static bool slot_holds(const Lane *lane, const TimelineEvent *event) {
-  return event->slot == lane->slot && event->ring == lane->ring;
+  return event->slot == lane->slot && event->ring == lane->ring && is_of_rank(lane, event);
 }
 
 static bool warp_holds(const Lane *lane, const TimelineEvent *event) {
@@ -32,10 +38,10 @@ static void fill(Arena *arena, const Timeline *timeline, Lane *lane) {
   static LaneHolds *const holds[] = {
       [LANE_UNIT] = unit_holds, [LANE_SLOT] = slot_holds, [LANE_WARPS] = warp_holds};
   const TimelineEvent **event = ARENA_ARRAY(arena, const TimelineEvent *, timeline->n_events);
+  lane->timeline = timeline;
   for (int i = 0; i < timeline->n_events; i++)
     if (holds[lane->kind](lane, &timeline->event[i])) event[lane->n++] = &timeline->event[i];
   lane->event = event;
-  lane->timeline = timeline;
 }
 
 // ---- names --------------------------------------------------------------------------------------
@@ -49,14 +55,19 @@ static const char *copies_name(const Timeline *timeline) {
   return "load";
 }
 
+// "1:" of a lane of block 1, where there are several.
+static const char *block_name(Arena *arena, const Timeline *timeline, int rank) {
+  return timeline->n_blocks > 1 ? arena_printf(arena, "%d:", rank) : "";
+}
+
 static const char *warps_name(Arena *arena, const Timeline *timeline, int first, int n) {
   const char *role = timeline_role(timeline, first);
-  const char *block =
-      timeline->n_blocks > 1 ? arena_printf(arena, "%d:", timeline_rank(timeline, first)) : "";
+  const char *block = block_name(arena, timeline, timeline_rank(timeline, first));
   if (n == 1)
     return arena_printf(arena, "%s%s %d", block, role ? role : "warp",
                         timeline_warp(timeline, first));
-  return arena_printf(arena, "%s%s ×%d", block, role ? role : "warps", n);
+  const int from = timeline_warp(timeline, first);
+  return arena_printf(arena, "%s%s %d-%d", block, role ? role : "warps", from, from + n - 1);
 }
 
 // ---- lanes --------------------------------------------------------------------------------------
@@ -68,7 +79,7 @@ static Lane *add(Lanes *lanes, Lane *list, Lane lane) {
 }
 
 // Shared memory has one pipe for what is read and what is written.
-static void add_units(Arena *arena, Lanes *lanes, Lane *list) {
+static void add_units(Arena *arena, Lanes *lanes, Lane *list, int rank) {
   const struct {
     const char *name;
     unsigned kinds;
@@ -80,17 +91,20 @@ static void add_units(Arena *arena, Lanes *lanes, Lane *list) {
       {"store C", 1u << TIMELINE_STORE},
   };
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-    Lane lane = {.kind = LANE_UNIT, .name = units[i].name, .kinds = units[i].kinds};
+    Lane lane = {.kind = LANE_UNIT, .rank = rank, .kinds = units[i].kinds};
+    lane.name =
+        arena_printf(arena, "%s%s", block_name(arena, lanes->timeline, rank), units[i].name);
     fill(arena, lanes->timeline, &lane);
     if (lane.n) add(lanes, list, lane);
   }
 }
 
-static void add_ring(Arena *arena, Lanes *lanes, Lane *list, int index) {
+static void add_ring(Arena *arena, Lanes *lanes, Lane *list, int index, int rank) {
   const TimelineRing *ring = &lanes->timeline->ring[index];
   for (int i = 0; i < ring->n_slots; i++) {
-    Lane lane = {.kind = LANE_SLOT, .ring = index, .slot = i};
-    lane.name = arena_printf(arena, "%s %d", ring->name, i);
+    Lane lane = {.kind = LANE_SLOT, .rank = rank, .ring = index, .slot = i};
+    lane.name =
+        arena_printf(arena, "%s%s %d", block_name(arena, lanes->timeline, rank), ring->name, i);
     fill(arena, lanes->timeline, &lane);
     if (lane.n) add(lanes, list, lane);
   }
@@ -110,9 +124,10 @@ static int group_of(const Timeline *timeline, int first, bool each) {
   return n;
 }
 
-static void add_warps(Arena *arena, Lanes *lanes, Lane *list, bool each) {
+static void add_warps(Arena *arena, Lanes *lanes, Lane *list, int rank, bool each) {
   const Timeline *timeline = lanes->timeline;
-  for (int first = 0; first < timeline->n_warps;) {
+  const int n_warps = timeline->n_warps / timeline->n_blocks;
+  for (int first = rank * n_warps; first < (rank + 1) * n_warps;) {
     int n = group_of(timeline, first, each);
     Lane lane = {.kind = LANE_WARPS, .warp = first, .n_warps = n};
     fill(arena, timeline, &lane);
@@ -125,9 +140,11 @@ static void add_warps(Arena *arena, Lanes *lanes, Lane *list, bool each) {
 Lanes pipeline_lanes(Arena *arena, const Timeline *timeline, bool each, bool slots) {
   Lanes lanes = {.timeline = timeline};
   Lane *list = ARENA_ARRAY(arena, Lane, LANES_ALLOWED);
-  if (!timeline->measured) add_units(arena, &lanes, list);
-  for (int i = 0; slots && i < timeline->n_rings; i++) add_ring(arena, &lanes, list, i);
-  add_warps(arena, &lanes, list, each);
+  for (int rank = 0; rank < timeline->n_blocks; rank++) {
+    if (!timeline->measured) add_units(arena, &lanes, list, rank);
+    for (int i = 0; slots && i < timeline->n_rings; i++) add_ring(arena, &lanes, list, i, rank);
+    add_warps(arena, &lanes, list, rank, each);
+  }
   lanes.lane = list;
   return lanes;
 }

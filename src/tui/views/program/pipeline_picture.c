@@ -5,10 +5,11 @@
 //   slot 0     ░░░░▒▒0000····░░         on its way, there, read, free
 //   consumer   ┄full[0]┄00001111        a gap: what is waited for; digits: multiplies of that slab
 //
-// What takes most of a column is what it shows. Where turns of a loop were left out stands a dotted
+// A column shows what takes most of it. Where turns of a loop were left out stands a dotted
 // line; the clocks of the axis go on as if they had been there.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "base/whole.h"
@@ -145,7 +146,7 @@ static void draw_shares(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan 
 // ---- slots --------------------------------------------------------------------------------------
 
 static bool is_of(const Lane *lane, const TimelineHold *hold) {
-  return hold->ring == lane->ring && hold->slot == lane->slot;
+  return hold->ring == lane->ring && hold->slot == lane->slot && hold->rank == lane->rank;
 }
 
 // A time of the hold; one that has no end goes on to the right edge.
@@ -310,6 +311,9 @@ void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const L
     draw_shares(canvas, in, lane, span);
   mark_found(canvas, in, own, lane, span);
   if (here) draw_cursor(canvas, in, own, span);
+  const int now = column_of(span, span.clock);
+  if (now >= 0 && now < span.cols && !here)
+    canvas_over(canvas, (Rect){in.row, in.col + now, 1, 1}, STYLE_CURSOR);
   for (int i = 0; i < lanes->timeline->n_cuts; i++) {
     const int col = column_of(span, lanes->timeline->cut[i].at);
     if (col < 0 || col >= span.cols) continue;
@@ -359,11 +363,16 @@ void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, Pipel
   double step = round_step(TICK_COLS * span.scale), end = span.from + span.cols * span.scale;
   double at = ceil(timeline_clock(timeline, span.from) / step) * step;
   int free_from = 1;
+  char now_text[32];
+  const int now = column_of(span, span.clock);
+  const int now_cols =
+      snprintf(now_text, sizeof now_text, "%.0f", timeline_clock(timeline, span.clock));
   for (int col; picture_clock(timeline, at) < end; at += step) {
     char text[32];
     double before = picture_clock(timeline, at);
     snprintf(text, sizeof text, "%.0f", at);
     col = column_of(span, before);
+    if (col > now - (int)strlen(text) && col < now + now_cols + 2) col = -1;
     if (col >= free_from) free_from = canvas_label(canvas, in, 0, col, STYLE_DIM, text) + 1;
     // No clock that was left out has a column.
     for (int i = 0; i < timeline->n_cuts; i++)
@@ -374,4 +383,7 @@ void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, Pipel
                       step);
   }
   for (int i = 0; i < timeline->n_cuts; i++) draw_cut(canvas, in, &timeline->cut[i], span);
+  if (now < 0 || now >= span.cols) return;
+  canvas_glyph(canvas, in, 0, now, STYLE_TITLE, GLYPH_POINTER_DOWN);
+  canvas_text(canvas, in, 0, now + 1, STYLE_TITLE, now_text);
 }

@@ -69,7 +69,7 @@ static Schedule make_smaller(const Schedule *schedule, int64_t tiles_of_block) {
 
 const Timeline *trial_timeline(Arena *arena, const TargetTable *targets, const Model *model,
                                BreakageId id, const char **problem) {
-  const TimelineOptions whole = {.whole = true};
+  const TimelineOptions whole = {.whole = true, .pair = true};
   *problem = NULL;
   for (;;) {
     const Program *broken = program_break(arena, model->program, id);

@@ -466,7 +466,8 @@ static const Action actions[] = {
     {"sweep", "w", NULL, NULL, "the knob through all its values, in the measure view", sweep},
     {"limit", "L", NULL, NULL,
      "LIMIT per 1024 multiply-adds, which compares along a ladder, or per slab", change_limit},
-    {"table", "t", NULL, NULL, "show or hide the byte address and bank of each lane", change_table},
+    {"table", "t", NULL, NULL, "show or hide the byte address and bank of each lane, and the slab",
+     change_table},
     {"zoom", "Enter", NULL, NULL,
      "the selected access in the banks view; the lines of a loop in the source", zoom},
 };

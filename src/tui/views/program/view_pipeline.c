@@ -4,7 +4,8 @@
 // alone on its SM, with the target's costs: an estimate. Left and Right go from event to event of a
 // lane, Up and Down choose the lane; v sets the same schedule without overlap beside it, t what a
 // block did on the GPU, x breaks the program and shows who waits for ever, or which statements
-// race; i shows what such a kernel must contain, and whether it does.
+// race, B lists the ways to break it; a cursor of time goes through all lanes, by itself after
+// Space; i shows what such a kernel must contain, and whether it does.
 //
 // ViewState is not used: what is kept between frames is PipelineOwn.
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "tui/frame/view.h"
 #include "tui/views/program/pipeline.h"
 
-enum { CARD_ROWS = 6, BROKEN_ROWS = 8 };
+enum { CARD_ROWS = 7, BROKEN_ROWS = 9 };
 
 static PipelineOwn *own_of(const Session *session) { return view_own(session, &pipeline_view); }
 
@@ -32,18 +33,20 @@ const TimelineEvent *pipeline_event(const PipelineOwn *own) {
 static bool is_worth_it(const PipelineOwn *own, const TimelineEvent *e) {
   const PipelineVerdict *verdict = &own->verdict;
   if (!verdict->name) return e->kind == TIMELINE_MULTIPLY;
-  return e->stuck || e->stmt->id == verdict->stmt[0];
+  if (own->now.timeline->n_stuck) return e->stuck;
+  return e->stmt->id == verdict->stmt[0];
 }
 
 static void go_first(PipelineOwn *own) {
-  own->lane = own->at = 0;
+  pipeline_go_event(own, 0, 0);
   for (int i = 0; i < own->now.n; i++) {
     const Lane *lane = &own->now.lane[i];
     if (lane->kind != LANE_WARPS) continue;
     for (int k = 0; k < lane->n; k++) {
       if (!is_worth_it(own, lane->event[k])) continue;
-      own->lane = own->first_lane = i;
-      own->at = own->first_at = k;
+      pipeline_go_event(own, i, k);
+      own->first_lane = i;
+      own->first_at = k;
       return;
     }
   }
@@ -56,10 +59,13 @@ static void choose_first(PipelineOwn *own) {
   own->all = false;
 }
 
-// A large screen has a lane for every warp of a small block, unless it was asked for the other.
+// A large screen has a lane for every warp of a small block or pair, unless it was asked for the
+// other.
 static bool shows_each(const Session *session, const PipelineOwn *own) {
   enum { ROWS = 36, WARPS = 12 };
-  bool large = session->rows >= ROWS && session->now.picture->model->resources.n_warps <= WARPS;
+  const Resources *resources = &session->now.picture->model->resources;
+  const int64_t warps = resources->n_warps * (resources->n_cluster > 1 ? 2 : 1);
+  bool large = session->rows >= ROWS && warps <= WARPS;
   return own->each != (large && own->mode == PIPELINE_ALONE && !session->comparing);
 }
 
@@ -72,8 +78,7 @@ static const Timeline *make_timeline(const Session *session, PipelineOwn *own) {
   if (broken)
     own->verdict = trial_ask(own->trial, &session->targets, model, id, broken->n_stuck > 0);
   if (!broken) own->broken = 0;
-  return broken ? broken
-                : timeline_run(own->arena, model, NULL, &(TimelineOptions){.whole = false});
+  return broken ? broken : timeline_run(own->arena, model, NULL, &(TimelineOptions){.pair = true});
 }
 
 static void make(Session *session, PipelineOwn *own) {
@@ -85,13 +90,14 @@ static void make(Session *session, PipelineOwn *own) {
   own->checklist = (Checklist){0};
   own->each_shown = shows_each(session, own);
   own->now = pipeline_lanes(own->arena, timeline, own->each_shown, !own->beside.timeline);
+  own->root = pipeline_said_root(own->arena, own);
   if (own->beside.timeline) own->now.title = session->comparing ? "B now" : "as it is";
 }
 
 static ViewWait pipeline_waits(const Session *session) {
   const PipelineOwn *own = own_of(session);
-  return trial_is_under_way(own->trial) || orders_is_under_way(own->orders) ? VIEW_EXPECTS
-                                                                            : VIEW_WAITS_NOT;
+  if (trial_is_under_way(own->trial) || orders_is_under_way(own->orders)) return VIEW_EXPECTS;
+  return own->plays ? VIEW_WATCHES : VIEW_WAITS_NOT;
 }
 
 // The witness is shown from its end on, where it does harm.
@@ -105,7 +111,8 @@ static bool poll_orders(PipelineOwn *own) {
 static bool pipeline_poll(Session *session) {
   PipelineOwn *own = own_of(session);
   const bool orders = poll_orders(own);
-  if (!trial_poll(own->trial) || !own->verdict.name) return orders;
+  const bool moved = own->plays && own->now.timeline && pipeline_play_on(own);
+  if (!trial_poll(own->trial) || !own->verdict.name) return moved || orders;
   own->verdict = trial_verdict(own->trial);
   if (own->lane == own->first_lane && own->at == own->first_at) go_first(own);
   return true;
@@ -155,12 +162,12 @@ static PipelineSpan span_of(PipelineOwn *own, int cols) {
   if (own->all) own->scale = for_ever * longest / span.cols;
   if (own->all) own->from = 0;
   if (own->scale <= 0) own->scale = 1;
-  const TimelineEvent *e = pipeline_event(own);
   double width = own->scale * span.cols;
-  if (e && (e->begin < own->from || e->begin >= own->from + width))
-    own->from = e->begin > width / 3 ? e->begin - width / 3 : 0;
+  if (own->clock < own->from || own->clock >= own->from + width)
+    own->from = own->clock > width / 3 ? own->clock - width / 3 : 0;
   span.from = own->from;
   span.scale = own->scale;
+  span.clock = own->clock;
   return span;
 }
 
@@ -179,11 +186,11 @@ static void ask_orders(const Session *session) {
 static void pipeline_prepare(Session *session) {
   refresh(session);
   PipelineOwn *own = own_of(session);
-  if (own->in_every_order) ask_orders(session);
-  if (own->lists) make_checklist(session);
+  if (own->over == PIPELINE_EVERY_ORDER) ask_orders(session);
+  if (own->over == PIPELINE_CHECKLIST) make_checklist(session);
   PipelineFrame *frame = ARENA_NEW(session->frame, PipelineFrame);
   frame->span = span_of(own, session->cols);
-  frame->card = pipeline_card(session->frame, own);
+  frame->card = pipeline_card(session, own);
   session->prepared = frame;
 }
 
@@ -202,7 +209,7 @@ static void draw_speed(Canvas *canvas, Rect in, int from, const Session *session
 static int draw_head(Canvas *canvas, Rect in, const PipelineOwn *own, int64_t cluster) {
   const Timeline *timeline = own->now.timeline;
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PIPELINE");
-  col = pipeline_draw_which(canvas, in, col + 2, cluster);
+  col = pipeline_draw_which(canvas, in, col + 2, cluster, timeline->n_blocks);
   col = canvas_printf(canvas, in, 0, col + 1, STYLE_ESTIMATED, "%.0f clk", timeline->all_clocks);
   if (timeline->n_cuts)
     col = canvas_printf(canvas, in, 0, col, STYLE_ESTIMATED, ", %.0f a turn of %s",
@@ -250,18 +257,23 @@ static int beside_rows(const PipelineOwn *own, int rows) {
   return min_int(beside, max_int(rows / 2, rows - here));
 }
 
+static void draw_over(Canvas *canvas, Rect in, const PipelineOwn *own) {
+  if (own->over == PIPELINE_WAYS)
+    pipeline_draw_ways(canvas, in, own);
+  else if (own->over == PIPELINE_EVERY_ORDER)
+    orders_draw(canvas, in, own->orders, own->step);
+  else
+    checklist_draw(canvas, in, &own->checklist, own->line);
+}
+
 static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   const PipelineOwn *own = own_of(session);
   const PipelineFrame *frame = session->prepared;
   unsigned signs = 0;
   PipelineSpan span = frame->span;
   span.signs = &signs;
-  if (own->in_every_order) {
-    orders_draw(canvas, in, own->orders, own->step);
-    return;
-  }
-  if (own->lists) {
-    checklist_draw(canvas, in, &own->checklist, own->line);
+  if (own->over != PIPELINE_LANES) {
+    draw_over(canvas, in, own);
     return;
   }
   const Rect head = rect_take_top(&in, 1);
@@ -299,19 +311,13 @@ static const Lane *lane_of(const Session *session) {
 }
 
 static void go_event(Session *session, int at) {
-  const Lane *lane = lane_of(session);
-  if (lane) own_of(session)->at = (int)clamp_index(at, lane->n);
+  if (lane_of(session)) pipeline_go_event(own_of(session), own_of(session)->lane, at);
 }
 
-// The event of the lane that is nearest in time to the one that the cursor leaves.
+// The clock stays.
 static void go_lane(Session *session, int to) {
   PipelineOwn *own = own_of(session);
-  const TimelineEvent *e = pipeline_event(own);
-  double clock = e ? e->begin : 0;
-  own->lane = (int)clamp_index(to, own->now.n);
-  const Lane *lane = lane_of(session);
-  own->at = 0;
-  while (lane && own->at + 1 < lane->n && lane->event[own->at + 1]->begin <= clock) own->at++;
+  if (lane_of(session)) pipeline_go_clock(own, to, own->clock);
 }
 
 static void go_line(Session *session, int to) {
@@ -322,25 +328,27 @@ static void go_line(Session *session, int to) {
 
 static void pipeline_move(Session *session, int delta) {
   enum { TO_THE_END = 1000000 };
-  PipelineOwn *shown = own_of(session);
-  if (shown->in_every_order) {
-    shown->step =
-        (int)clamp_index(shown->step + (int64_t)delta, max_int(orders_count(shown->orders), 1));
-    return;
-  }
-  if (own_of(session)->lists) {
-    refresh(session);
-    go_line(session, own_of(session)->line + delta);
-    return;
-  }
+  PipelineOwn *own = own_of(session);
   const Lane *lane = lane_of(session);
+  if (own->over == PIPELINE_EVERY_ORDER) {
+    own->step = (int)clamp_index(own->step + (int64_t)delta, max_int(orders_count(own->orders), 1));
+    return;
+  }
+  if (own->over == PIPELINE_CHECKLIST) {
+    go_line(session, own->line + delta);
+    return;
+  }
+  if (own->over == PIPELINE_WAYS) {
+    pipeline_go_way(session, own->way_line + delta);
+    return;
+  }
   if (!lane) return;
   if (delta <= -TO_THE_END)
     go_event(session, 0);
   else if (delta >= TO_THE_END)
     go_event(session, lane->n - 1);
   else
-    go_lane(session, own_of(session)->lane + delta);
+    go_lane(session, own->lane + delta);
 }
 
 static void step(Session *session, int by) {
@@ -355,6 +363,7 @@ static void step_any(Session *session, bool later) {
   PipelineOwn *own = own_of(session);
   if (!lane_of(session)) return;
   const TimelineEvent *here = pipeline_event(own), *best = NULL;
+  int lane_to = 0, at = 0;
   for (int i = 0; here && i < own->now.n; i++) {
     const Lane *lane = &own->now.lane[i];
     for (int k = 0; lane->kind == LANE_WARPS && k < lane->n; k++) {
@@ -364,22 +373,34 @@ static void step_any(Session *session, bool later) {
       bool nearer = !best || (later ? e < best : e > best);
       if (!nearer) continue;
       best = e;
-      own->lane = i;
-      own->at = k;
+      lane_to = i;
+      at = k;
     }
   }
+  if (best) pipeline_go_event(own, lane_to, at);
 }
 
 static void any_before(Session *s, const char *a) { (void)a, step_any(s, false); }
 static void any_after(Session *s, const char *a) { (void)a, step_any(s, true); }
 
+static void step_time(Session *session, int columns) {
+  refresh(session);
+  pipeline_step_clock(own_of(session), columns);
+}
+
+static void time_before(Session *s, const char *a) { (void)a, step_time(s, -1); }
+static void time_after(Session *s, const char *a) { (void)a, step_time(s, 1); }
+
+static void play(Session *session, const char *argument) {
+  (void)argument;
+  pipeline_play(own_of(session), !own_of(session)->plays);
+}
+
 static void zoom(Session *session, double by) {
   PipelineOwn *own = own_of(session);
   own->all = false;
   if (own->scale * by < 0.05 || own->scale * by > 1e7) return;
-  const TimelineEvent *e = pipeline_event(own);
-  double clock = e ? e->begin : own->from;
-  own->from = clock - (clock - own->from) * by;
+  own->from = own->clock - (own->clock - own->from) * by;
   if (own->from < 0) own->from = 0;
   own->scale *= by;
 }
@@ -426,81 +447,34 @@ static void show_measured(Session *session, const char *argument) {
 // "checklist on" and "checklist off" say which; alone it is the other of both.
 static void show_checklist(Session *session, const char *argument) {
   PipelineOwn *own = own_of(session);
-  own->lists = argument && *argument ? str_equal(argument, "on") : !own->lists;
+  const bool is_open = own->over == PIPELINE_CHECKLIST;
+  const bool open = argument && *argument ? str_equal(argument, "on") : !is_open;
+  own->over = open ? PIPELINE_CHECKLIST : PIPELINE_LANES;
 }
 
 // Pressed while the search is under way, it is given up.
 static void show_orders(Session *session, const char *argument) {
   PipelineOwn *own = own_of(session);
-  const bool on = argument && *argument ? str_equal(argument, "on") : !own->in_every_order;
+  const bool on =
+      argument && *argument ? str_equal(argument, "on") : own->over != PIPELINE_EVERY_ORDER;
   if (!on && orders_is_under_way(own->orders)) orders_give_up(own->orders);
-  own->in_every_order = on;
+  own->over = on ? PIPELINE_EVERY_ORDER : PIPELINE_LANES;
   if (on) ask_orders(session);
 }
 
 static bool leave_list(Session *session) {
   PipelineOwn *own = own_of(session);
-  const bool open = own->lists || own->in_every_order;
-  if (own->in_every_order) show_orders(session, "off");
-  own->lists = false;
+  const bool open = own->over != PIPELINE_LANES;
+  if (own->over == PIPELINE_EVERY_ORDER) show_orders(session, "off");
+  own->over = PIPELINE_LANES;
   return open;
 }
 
-static void break_it(Session *session, int id) {
+void pipeline_break(Session *session, int broken) {
   PipelineOwn *own = own_of(session);
-  own->broken = id;
+  own->broken = broken;
   remake(session);
   choose_first(own);
-}
-
-// The next breakage that this program has something for, of a symptom or (SYMPTOM_COUNT) any;
-// behind the last one none.
-static void step_breakage(Session *session, int by, Symptom symptom) {
-  const Program *program = session->now.picture->model->program;
-  int n = BREAK_COUNT + 1, id = own_of(session)->broken;
-  const unsigned seen = symptom == SYMPTOM_COUNT ? ~0u : 1u << symptom;
-  do id = (id + by + n) % n;
-  while (id && (!(breakage_seen((BreakageId)(id - 1)) & seen) ||
-                !program_break(session->frame, program, (BreakageId)(id - 1))));
-  break_it(session, id);
-}
-
-// By its name, or "off"; a symptom's name is the next breakage that shows it.
-static bool break_named(Session *session, const char *name, Diags *diags) {
-  const Symptom symptom = symptom_find(name);
-  if (symptom != SYMPTOM_COUNT) {
-    step_breakage(session, 1, symptom);
-    return true;
-  }
-  const char *names[BREAK_COUNT + 1] = {"off"};
-  for (int i = 0; i < BREAK_COUNT; i++) names[i + 1] = breakage_name((BreakageId)i);
-  for (int i = 0; i <= BREAK_COUNT; i++) {
-    if (!str_equal(names[i], name)) continue;
-    break_it(session, i);
-    if (own_of(session)->broken == i) return true;
-    diag_add(diags, "break", "%s: this program has nothing of the kind to break", name);
-    return false;
-  }
-  diag_add_unknown(diags, "break", "breakage", name, names, BREAK_COUNT + 1);
-  return false;
-}
-
-static void break_next(Session *session, const char *argument) {
-  Diags diags = diags_new(session->frame);
-  if (!argument || !*argument)
-    step_breakage(session, 1, SYMPTOM_COUNT);
-  else if (!break_named(session, argument, &diags))
-    session_say(session, SAID_ERROR, "%s", diags_text(session->frame, &diags));
-}
-
-static void break_before(Session *s, const char *a) {
-  (void)a, step_breakage(s, -1, SYMPTOM_COUNT);
-}
-
-static bool pipeline_takes(const char *argument) { return str_starts(argument, "break "); }
-
-static bool pipeline_command(Session *session, const char *argument, Diags *diags) {
-  return break_named(session, argument + strlen("break "), diags);
 }
 
 // ---- to other views -----------------------------------------------------------------------------
@@ -510,7 +484,7 @@ static bool pipeline_command(Session *session, const char *argument, Diags *diag
 static const Stmt *stmt_here(Session *session) {
   const Lane *lane = lane_of(session);
   const PipelineOwn *own = own_of(session);
-  if (own->lists) {
+  if (own->over == PIPELINE_CHECKLIST) {
     make_checklist(session);
     return own->checklist.skeleton->n ? own->checklist.skeleton->line[own->line].at : NULL;
   }
@@ -520,6 +494,10 @@ static const Stmt *stmt_here(Session *session) {
 
 static void open_loops(Session *session, const char *argument) {
   (void)argument;
+  if (own_of(session)->over == PIPELINE_WAYS) {
+    pipeline_take_way(session);
+    return;
+  }
   const Stmt *here = stmt_here(session);
   if (!here) return;
   const ProgramText *text = &session->now.picture->model->text;
@@ -546,6 +524,15 @@ static void open_source(Session *session, const char *argument) {
 static void pipeline_click(Session *session, int what, int value) {
   if (what == PIPELINE_SPOT_LANE) go_lane(session, value);
   if (what == PIPELINE_SPOT_LINE) go_line(session, value);
+  if (what == PIPELINE_SPOT_WAY) pipeline_go_way(session, value);
+}
+
+// Enter takes the breakage of the list, and else leads to the statement.
+static const char *pipeline_hint(const Session *session, const Action *action) {
+  const PipelineOwn *own = own_of(session);
+  if (own->over == PIPELINE_WAYS && str_equal(action->name, "loops-here")) return "take it";
+  if (own->plays && str_equal(action->name, "play")) return "pause";
+  return action->label;
 }
 
 static int pipeline_count(const Session *session) {
@@ -583,7 +570,11 @@ static const Action actions[] = {
     {"event-after", "Right l", NULL, NULL, "the next event of this lane", event_after},
     {"any-before", ",", NULL, NULL, "the event before, whichever warp's", any_before},
     {"any-after", ".", NULL, NULL, "the next event, whichever warp's", any_after},
-    {"zoom-in", "+ =", "zoom", "zoom-out", "half as many clocks in a column", zoom_in},
+    {"play", "Space", "play", NULL, "let time go on by itself, or stop it", play},
+    {"time-before", "<", NULL, NULL, "the cursor of time a column back, through all lanes",
+     time_before},
+    {"time-after", ">", NULL, NULL, "the cursor of time a column on", time_after},
+    {"zoom-in", "+ =", NULL, "zoom-out", "half as many clocks in a column", zoom_in},
     {"zoom-out", "-", NULL, NULL, "twice as many", zoom_out},
     {"all", "a", "all", NULL, "all of the block on the screen, or its beginning", show_all},
     {"sequential", "v", "sequential", NULL,
@@ -591,9 +582,12 @@ static const Action actions[] = {
     {"break", "x", "break", "break-before",
      "the next way to break this program, or one by name or symptom: break more_bytes, break "
      "hangs, break off",
-     break_next},
-    {"break-before", "X", NULL, NULL, "the way before", break_before},
-    {"each-warp", "w", "warps", NULL, "a lane for every warp, or one for each role", show_each},
+     pipeline_break_next},
+    {"break-before", "X", NULL, NULL, "the way before", pipeline_break_before},
+    {"breakages", "B", "list", NULL,
+     "the list of all ways to break this program, by what is seen of them; Enter takes one",
+     pipeline_open_ways},
+    {"each-warp", "w", NULL, NULL, "a lane for every warp, or one for each role", show_each},
     {"measured", "t", "trace", NULL,
      "trace block 0 on the GPU: what its warps did, beside the estimate; trace off", show_measured},
     {"checklist", "i", "checklist", NULL,
@@ -626,6 +620,7 @@ const ViewBody pipeline_view = {
     .poll = pipeline_poll,
     .waits = pipeline_waits,
     .back = leave_list,
+    .hint = pipeline_hint,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
     .estimates = false,

@@ -274,6 +274,8 @@ static bool read_record(Arena *arena, const JsonValue *object, const Record *rec
     const JsonValue *value = json_object_get(object, record->fields[i].key);
     if (value)
       read_field(&place, value);
+    else if (record->fields[i].may_lack && record->fields[i].kind == RECORD_MEASURE)
+      *(double *)(void *)((char *)to + record->fields[i].offset) = -1;
     else
       json_diag(diags, object, "\"%s\" is missing", record->fields[i].key);
   }

@@ -53,7 +53,8 @@ typedef struct RecordField {
   int n_names;
   const char *help;
   const RecordCode *code;
-  int since;  // version of a file that first had the member (record_sql.h)
+  int since;      // version of a file that first had the member (record_sql.h)
+  bool may_lack;  // a MEASURE that older texts do not have: it is not known
 } RecordField;
 
 struct Record {

@@ -78,7 +78,7 @@ static int refuse_cublas(void) {
   return NOT_SUPPORTED;
 }
 
-// What needs no handle stays cuBLAS's own.
+// Calls that need no handle stay cuBLAS's own.
 static void *answer_of_cublas(const char *name) {
   static const char *const own[] = {"Status", "Version", "Property", "Logger"};
   if (!str_starts(name, "cublas")) return NULL;
@@ -147,8 +147,8 @@ static const void *part(const File *file, uint64_t offset, uint64_t n) {
   return offset <= file->n && n <= file->n - offset ? file->bytes + offset : NULL;
 }
 
-// What nvcc lets run in front of main(), or when a library is opened: it registers the kernels. A
-// library that is opened later has done so with the runtime that stood there before.
+// The code that nvcc lets run in front of main(), or when a library is opened: it registers the
+// kernels. A library that is opened later has done so with the runtime that stood there before.
 typedef struct Registers {
   void (*function[256])(void);
   int n;
@@ -201,7 +201,8 @@ static int hook_file(Registers *registers, const char *path, uintptr_t base) {
   return n;
 }
 
-// What was looked at, so that nothing is hooked twice: the new code would be taken for the old.
+// Places that were looked at, so that nothing is hooked twice: the new code would be taken for the
+// old.
 static bool is_new(uintptr_t base) {
   enum { MOST = 4096 };
   static uintptr_t known[MOST];

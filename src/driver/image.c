@@ -93,7 +93,7 @@ static bool next_entry(const unsigned char **at, const unsigned char *end, Entry
   return true;
 }
 
-// Of several the text for the newest GPU is taken, and the machine code.
+// Several texts: that for the newest GPU is taken, and the machine code.
 static void read_fatbin(Arena *arena, const unsigned char *fatbin, DriverImage *out) {
   const uint64_t header = number(fatbin + 6, 2), bytes = number(fatbin + 8, 8);
   if (bytes > FATBIN_MAX || header < HEADER_BYTES) return;

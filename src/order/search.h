@@ -45,7 +45,8 @@ typedef enum SearchKind {
   SEARCH_KINDS
 } SearchKind;
 
-// Who counts at a barrier without coming: nobody, who has ended, who of the barrier's block has.
+// Processes that count at a barrier without coming: nobody, who has ended, who of the barrier's
+// block has.
 typedef enum SearchMeet { SEARCH_MEET_ALL, SEARCH_MEET_CLUSTER, SEARCH_MEET_BLOCK } SearchMeet;
 
 typedef struct SearchEvent {
@@ -172,8 +173,8 @@ typedef struct SearchResult {
   const char *root, *cure;         // search_explain(); NULL: nothing was found
 } SearchResult;
 
-// Who could have gone on at the end of a witness, and did not: delayed there, on a GPU, the others
-// come first as they do in it. Their next events; returns how many, at most `most`.
+// Processes that could have gone on at the end of a witness, and did not: delayed there, on a GPU,
+// the others come first as they do in it. Their next events; returns how many, at most `most`.
 int search_delays(const Search *search, const SearchResult *result, SearchStep *out, int most);
 
 SearchResult search_run(Search *search, const SearchOptions *options);

@@ -127,7 +127,7 @@ static void arrive(const Search *search, SearchState *s, SearchAhead *w, int pro
   bar->pending = search_phases(search, s)[e->object].expected;
 }
 
-// Of one block; rank -1: of all.
+// One block; rank -1: all.
 static int64_t ended(const Search *search, const SearchAhead *w, int rank) {
   int64_t n = 0;
   for (int p = 0; p < search->n_processes; p++)

@@ -141,7 +141,7 @@ static int root_of(const Chain *c) {
   return c->n - 1;
 }
 
-// Of those the one that need only wait with the other bit, where there is one.
+// Among those the one that need only wait with the other bit, where there is one.
 static int tried_root_of(Search *s, const Chain *c) {
   const int root = root_of(c);
   for (int i = c->back; c->circle && waits_for_the_first(c, root) && i < c->n; i++)

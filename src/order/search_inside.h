@@ -33,7 +33,7 @@ typedef struct SearchState {
   uint16_t at[];  // by process: events done; ARRIVED: and counted at the barrier that it stands at
 } SearchState;
 
-// Of a place that threads reach, and the async proxy or another block, too: a bit for each process
+// For a place that threads reach, and the async proxy or another block, too: a bit for each process
 // that has read it, or written, with no fence behind; that has written it, and of which no other
 // block has been told.
 typedef enum SearchWord { SEARCH_READ, SEARCH_WRITTEN, SEARCH_UNTOLD, SEARCH_WORDS } SearchWord;

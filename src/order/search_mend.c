@@ -43,7 +43,7 @@ static bool begins_like(const Mend *m, int process, int at) {
   return false;
 }
 
-// What threads do where that access goes through the async proxy.
+// The work of threads where that access goes through the async proxy.
 static bool is_unknown(const Mend *m, int process, int at) {
   const SearchIndex *x = m->from->index;
   const int event = x->base[process] + at;
@@ -277,7 +277,7 @@ static const char *name_missing(Search *s, const SearchAccess *writes, const Sea
   return NULL;
 }
 
-// Who arrives once too often waits for nobody of those that wait for it.
+// A process that arrives once too often waits for nobody of those that wait for it.
 static const char *mend_too_many(Search *s, const SearchResult *r) {
   const SearchStep *last = &r->step[r->n_steps - 1];
   const SearchProcess *p = &s->process[last->process];

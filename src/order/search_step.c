@@ -189,7 +189,7 @@ static void fence(const Search *search, SearchState *s, int process, int event) 
     if (w % SEARCH_WORDS != SEARCH_UNTOLD) word[w] &= ~(UINT64_C(1) << process % 64);
 }
 
-// What is told to other blocks is all that this one knows of, whoever of it has done that.
+// A process tells other blocks all that it knows of, whoever of its block has done that.
 static void tell_cluster(const Search *search, SearchState *s, int process, const SearchEvent *e) {
   if (!search->scopes || !search_tells_cluster(e)) return;
   const uint64_t own = search->index->of_block[search->process[process].rank];

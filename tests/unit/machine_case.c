@@ -64,7 +64,7 @@ const char *machine_case_assemble(Arena *arena, const char *ptx, const char *tar
   const char *ptxas = open_find_tool(arena, "ptxas"), *why = NULL;
   const OpenText text = {.ptx = ptx, .bytes = strlen(ptx)};
   if (!ptxas) return NULL;
-  const char *cubin = open_assemble(arena, ptxas, &text, target, n, &why);
+  const char *cubin = open_assemble(arena, ptxas, &text, NULL, target, n, &why);
   ck_assert_msg(cubin != NULL, "%s", why);
   return cubin;
 }

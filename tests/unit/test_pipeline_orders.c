@@ -60,7 +60,7 @@ START_TEST(a_search_is_given_up) {
   press("o");
   press("o");
   const PipelineOwn *own = view_own(session, &pipeline_view);
-  ck_assert(!own->in_every_order);
+  ck_assert_int_ne(own->over, PIPELINE_EVERY_ORDER);
   settle();
   ck_assert(!orders_is_under_way(own->orders));
   press("o");

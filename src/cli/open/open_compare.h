@@ -1,4 +1,4 @@
-// What a run left beside what the recorded launch left: gemmview open K.capsule --compare.
+// Compares what a run left with what the recorded launch left: gemmview open K.capsule --compare.
 #pragma once
 #include "cli/open/open_report.h"
 #include "ptx/module/float_format.h"

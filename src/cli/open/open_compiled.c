@@ -39,10 +39,12 @@ const char *open_assemble(Arena *arena, const char *ptxas, const OpenText *text,
   const char *output = arena_printf(arena, "%s/kernel.cubin", folder);
   const char *arch = arena_printf(arena, "-arch=%s", target);
   // A text with many kernels takes as long as all of them.
-  const char *const argv[] = {ptxas,   "-lineinfo", arch,   "--entry", kernel,
-                              "INPUT", "-o",        output, NULL};
+  const char *const one[] = {ptxas,   "-lineinfo", arch,   "--entry", kernel,
+                             "INPUT", "-o",        output, NULL};
+  const char *const all[] = {ptxas, "-lineinfo", arch, "INPUT", "-o", output, NULL};
   Diags ignored = diags_new(arena);
-  const ToolResult result = tool_run(arena, argv, text->ptx, text->bytes, folder, ASSEMBLE_SECONDS);
+  const ToolResult result =
+      tool_run(arena, kernel ? one : all, text->ptx, text->bytes, folder, ASSEMBLE_SECONDS);
   const char *cubin = result.ok ? open_read_file(arena, output, bytes, &ignored) : NULL;
   if (result.limited)
     *why = arena_printf(arena, "widths are predicted: %s", result.error);

@@ -166,7 +166,7 @@ typedef struct PtxModule {
   int n_targets;
   int64_t local_bytes;  // of one thread: .local and the parameters of calls, all functions
   const char *source;   // the text itself, for messages
-  // Of machine code: its constant banks, and what is done in front of each cluster; NULL of PTX.
+  // For machine code: its constant banks, and what is done in front of each cluster; NULL of PTX.
   const struct McCode *machine;
   void (*begin)(struct PtxMachine *m);
   int reserved_smem;  // of a block's shared memory, the system's own; it lies in front

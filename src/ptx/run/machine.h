@@ -132,7 +132,7 @@ struct Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left
 PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);
 // Runs the cluster that a block belongs to; the accesses of all its blocks are told.
 PtxOutcome ptx_machine_run_cluster(PtxMachine *m, int x, int y, int z);
-// Of a cooperative launch: runs all its blocks side by side. `watched` is the block whose accesses
+// Runs all blocks of a cooperative launch side by side. `watched` is the block whose accesses
 // are told; NULL: those of all are.
 PtxOutcome ptx_machine_run_grid(PtxMachine *m, const int watched[3]);
 

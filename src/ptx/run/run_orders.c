@@ -249,8 +249,8 @@ void ptx_orders_cluster_wait(PtxMachine *m, PtxWarp *w, uint32_t mask) {
   add(m, w, (SearchEvent){.kind = SEARCH_WAIT, .object = cluster_bar_of(m), .bit = bit});
 }
 
-// Who has ended counts as arrived. Where some ended without all barriers of the others, they meet
-// at their waits: then what stands between an arrival and its wait is followed by nobody.
+// A thread that has ended counts as arrived. Where some ended without all barriers of the others,
+// they meet at their waits: then what stands between an arrival and its wait is followed by nobody.
 static void meet_where_some_end(PtxOrders *o, const PtxMachine *m) {
   bool same = true, between = false;
   for (int i = 1; i < m->n_warps; i++)
@@ -338,7 +338,7 @@ static bool is_background(PtxTouchKind kind) {
   return kind == PTX_MULTIPLIES || kind == PTX_ASKS || kind == PTX_SENDS || kind == PTX_FORWARDS;
 }
 
-// What is done to an mbarrier is an event of its own.
+// Each operation on an mbarrier is an event of its own.
 static bool is_mbarrier(const PtxOrders *o, int64_t at, int64_t bytes) {
   for (int i = 0; bytes == 8 && i < o->n_bars; i++)
     if (o->bar[i] == at) return true;
@@ -495,7 +495,7 @@ static int by_event(const void *a, const void *b) {
   return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-// What one event does side by side is one: the rows of a tile, step by step along its columns.
+// All that one event does side by side is one: the rows of a tile, step by step along its columns.
 static void join_touches(PtxOrders *o) {
   int n = 0;
   if (o->n_touches) qsort(o->touch, (size_t)o->n_touches, sizeof *o->touch, by_event);

@@ -324,7 +324,7 @@ static PtxLine *line_of(PtxLines *lines, const char *file, int line, int ptx_lin
   return made;
 }
 
-// What the line does, the dearest first.
+// All that the line does, the dearest first.
 static void add_op(Arena *arena, PtxLine *line, const PtxTally *tally, int pc) {
   const PtxSiteCount *site = &tally->sites[pc];
   const PtxOpcode *row = tally->module->code[pc].row;

@@ -14,6 +14,8 @@
 static const RecordField row_fields[] = {
 #define RECORDED_ROW(KIND, NAME, help) \
   {.key = #NAME, .kind = RECORD_##KIND, .offset = offsetof(RecordedRow, NAME)},
+#define RECORDED_LATER(KIND, NAME, help) \
+  {.key = #NAME, .kind = RECORD_##KIND, .offset = offsetof(RecordedRow, NAME), .may_lack = true},
 #include "kernels/device/history/recorded.def"
 #undef RECORDED_ROW
 };

@@ -106,15 +106,37 @@ static int slot_of(const TimeMachine *m, const TimeWarp *w, const Access *access
   return buffer && m->ring[buffer->id] >= 0 ? part_of(w, access, TIME_SLOTS_MAX) : -1;
 }
 
+static const Expr *table_in(const Expr *expr) {
+  if (!expr || expr->op == EXPR_TABLE) return expr;
+  const Expr *const operand[] = {expr->a, expr->b, expr->c};
+  for (int i = 0; i < 3; i++) {
+    const Expr *found = table_in(operand[i]);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+// The slab that begins at a place of its operand. A part of a split product is fetched for several
+// products of parts, so that its place alone does not say which slab of the axis k it is: the table
+// of parts was asked for the number of the product. Worked example, 6xbf16, K = 4096, slabs of 64:
+// place 0 of A is part 0, of products 2, 4 and 5; asked for 4 it is slab 256.
+static int64_t slab_at(const TimeMachine *m, const TimeWarp *w, const TimeCode *code,
+                       const Expr *at) {
+  const Problem *problem = &m->code->program->problem;
+  const Expr *part = problem->split ? table_in(at) : NULL;
+  int64_t place = expr_eval(at, w->scalar);
+  if (part)
+    place += (expr_eval(part->a, w->scalar) - expr_eval(part, w->scalar)) * problem_depth(problem);
+  return place / code->slab_depth;
+}
+
 // The slab that an operand holds: of a matrix by its index along K, of anything else by what came.
 static int64_t slab_of(const TimeMachine *m, const TimeWarp *w, const TimeCode *code,
                        const Access *access) {
   const Buffer *buffer = access->buffer;
   if (!buffer) return -1;
   if (buffer->space == SPACE_GLOBAL)
-    return code->slab_depth
-               ? expr_eval(access->idx[code->slab_dimension], w->scalar) / code->slab_depth
-               : -1;
+    return code->slab_depth ? slab_at(m, w, code, access->idx[code->slab_dimension]) : -1;
   if (buffer->space == SPACE_SHARED) {
     int slot = slot_of(m, w, access);
     return slot < 0 ? -1 : m->block[w->rank].slab[buffer->id][slot];

@@ -176,7 +176,7 @@ typedef struct PipelineFrame {
   PipelineCard card;
 } PipelineFrame;
 
-// Of the program that is shown, broken or not.
+// Asks it of the program that is shown, broken or not.
 static void ask_orders(const Session *session) {
   PipelineOwn *own = own_of(session);
   orders_ask(own->orders, &session->targets, &session->now.picture->model->schedule,

@@ -258,7 +258,7 @@ START_TEST(rooms_are_refused_with_the_reason) {
                                        &shared, &class_diags));
   end_leave(&teacher);
   ck_assert_ptr_null(classroom_join(class_arena, end.session, NULL, "ana", &class_diags));
-  ck_assert(said("nobody teaches here"));
+  ck_assert(said("no class is open here"));
   ck_assert_int_eq(chmod(class_folder, 0777), 0);
   ck_assert_ptr_null(classroom_teach(class_arena, end.session, "banks", &class_diags));
   ck_assert(said("writable for everybody"));

@@ -36,7 +36,7 @@ static const struct {
     {"lesson softmax --at 7 --answers", 0, "A_REGS=1,FRAG_ORDER=1: 44 B, 255 registers", NULL},
     {"lesson --facts", 0, "wavefronts         SITE", NULL},
     {"lesson bnaks", 2, "there is no lesson \"bnaks\"; lessons are 1 to 24; nearest: banks", NULL},
-    {"lesson 25", 2, "there is no lesson \"24\"", NULL},
+    {"lesson 25", 2, "there is no lesson \"25\"", NULL},
     {"lesson banks --at 9", 2, "the lesson banks has steps 1 to 7, not 9; nearest: 7", NULL},
     {"lesson --at 3", 2, "--at needs the name of a lesson", NULL},
     {"lesson banks tiers", 2, "\"tiers\" is left over", NULL},

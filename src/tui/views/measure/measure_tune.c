@@ -197,12 +197,19 @@ static int draw_ranking_head(Canvas *canvas, Rect in, const Session *session,
                   ranking->n_legal, estimate_word(&ranking->best[0].estimate),
                   estimate_error_said(error, &ranking->best[0].estimate));
   char text[400];
-  snprintf(
-      text, sizeof text,
-      "Nothing here was compiled or timed. With a GPU %s compiles, verifies and times them for "
-      "a minute; a GPU elsewhere: gemmview --worker \"ssh box gemmview worker\". Enter takes a "
-      "line's knobs.",
-      view_key_name(session, "tune-here"));
+  const char *key = view_key_name(session, "tune-here");
+  if (session->worker.gpu[0])
+    snprintf(text, sizeof text,
+             "%s searches for the best kernel of %s for a minute: it compiles, verifies and times "
+             "states in rounds, the finalists in turns with %s; x ends it and keeps what is known. "
+             "Nothing was timed yet. Enter takes a line's knobs.",
+             key, problem, schedule_reference(&session->now.schedule));
+  else
+    snprintf(text, sizeof text,
+             "Nothing here was compiled or timed. With a GPU %s compiles, verifies and times them "
+             "for a minute; a GPU elsewhere: gemmview --worker \"ssh box gemmview worker\". Enter "
+             "takes a line's knobs.",
+             key);
   const Rect said = {in.row + 1, in.col + 1, in.rows - 1, in.cols - 2};
   return 1 + canvas_wrap(canvas, said, STYLE_DIM, text);
 }

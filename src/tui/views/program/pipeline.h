@@ -132,6 +132,13 @@ void pipeline_go_way(Session *session, int line);
 void pipeline_take_way(Session *session);
 void pipeline_draw_ways(Canvas *canvas, Rect in, const PipelineOwn *own);
 
+// The proof over all orders (pipeline_proof.c): asked of the program that is shown, broken or not;
+// whether something has come of it; so many steps further in its witness; the action of its key.
+void pipeline_proof_ask(const Session *session, PipelineOwn *own);
+bool pipeline_proof_poll(PipelineOwn *own);
+void pipeline_proof_step(PipelineOwn *own, int delta);
+void pipeline_proof_show(Session *session, const char *argument);
+
 // Makes `beside`, or says why there is none (pipeline_beside.c).
 void pipeline_make_beside(Session *session, PipelineOwn *own);
 

@@ -100,17 +100,10 @@ static ViewWait pipeline_waits(const Session *session) {
   return own->plays ? VIEW_WATCHES : VIEW_WAITS_NOT;
 }
 
-// The witness is shown from its end on, where it does harm.
-static bool poll_orders(PipelineOwn *own) {
-  if (!orders_poll(own->orders)) return false;
-  if (!orders_is_under_way(own->orders)) own->step = max_int(orders_count(own->orders) - 1, 0);
-  return true;
-}
-
 // A finding may be about a statement: the cursor goes there where nobody has moved it meanwhile.
 static bool pipeline_poll(Session *session) {
   PipelineOwn *own = own_of(session);
-  const bool orders = poll_orders(own);
+  const bool orders = pipeline_proof_poll(own);
   const bool moved = own->plays && own->now.timeline && pipeline_play_on(own);
   if (!trial_poll(own->trial) || !own->verdict.name) return moved || orders;
   own->verdict = trial_verdict(own->trial);
@@ -176,17 +169,10 @@ typedef struct PipelineFrame {
   PipelineCard card;
 } PipelineFrame;
 
-// Asks it of the program that is shown, broken or not.
-static void ask_orders(const Session *session) {
-  PipelineOwn *own = own_of(session);
-  orders_ask(own->orders, &session->targets, &session->now.picture->model->schedule,
-             own->broken ? (BreakageId)(own->broken - 1) : BREAK_COUNT);
-}
-
 static void pipeline_prepare(Session *session) {
   refresh(session);
   PipelineOwn *own = own_of(session);
-  if (own->over == PIPELINE_EVERY_ORDER) ask_orders(session);
+  if (own->over == PIPELINE_EVERY_ORDER) pipeline_proof_ask(session, own);
   if (own->over == PIPELINE_CHECKLIST) make_checklist(session);
   PipelineFrame *frame = ARENA_NEW(session->frame, PipelineFrame);
   frame->span = span_of(own, session->cols);
@@ -331,7 +317,7 @@ static void pipeline_move(Session *session, int delta) {
   PipelineOwn *own = own_of(session);
   const Lane *lane = lane_of(session);
   if (own->over == PIPELINE_EVERY_ORDER) {
-    own->step = (int)clamp_index(own->step + (int64_t)delta, max_int(orders_count(own->orders), 1));
+    pipeline_proof_step(own, delta);
     return;
   }
   if (own->over == PIPELINE_CHECKLIST) {
@@ -452,20 +438,10 @@ static void show_checklist(Session *session, const char *argument) {
   own->over = open ? PIPELINE_CHECKLIST : PIPELINE_LANES;
 }
 
-// Pressed while the search is under way, it is given up.
-static void show_orders(Session *session, const char *argument) {
-  PipelineOwn *own = own_of(session);
-  const bool on =
-      argument && *argument ? str_equal(argument, "on") : own->over != PIPELINE_EVERY_ORDER;
-  if (!on && orders_is_under_way(own->orders)) orders_give_up(own->orders);
-  own->over = on ? PIPELINE_EVERY_ORDER : PIPELINE_LANES;
-  if (on) ask_orders(session);
-}
-
 static bool leave_list(Session *session) {
   PipelineOwn *own = own_of(session);
   const bool open = own->over != PIPELINE_LANES;
-  if (own->over == PIPELINE_EVERY_ORDER) show_orders(session, "off");
+  if (own->over == PIPELINE_EVERY_ORDER) pipeline_proof_show(session, "off");
   own->over = PIPELINE_LANES;
   return open;
 }
@@ -596,7 +572,7 @@ static const Action actions[] = {
     {"every-order", "o", "orders", NULL,
      "whether it is right in every order: proved, or the shortest order that does harm, step by "
      "step; every-order off",
-     show_orders},
+     pipeline_proof_show},
     {"loops-here", "Enter", "statement", NULL, "the statement in the loops view", open_loops},
     {"source-here", "e", "source", NULL, "the statement in the source view", open_source},
 };

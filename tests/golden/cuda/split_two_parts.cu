@@ -288,21 +288,21 @@ split_a(const float *__restrict__ A, bf16 *__restrict__ A_parts) {
   const int f_b = blockIdx.x;   // BLOCK 0..16384, SPLIT_F32=3xbf16
   const int f_t = threadIdx.x;  // THREAD 0..256, SPLIT_F32=3xbf16
 
-  unsigned p_a[2];  // SPLIT_F32=3xbf16
-  float x_a[4];     // SPLIT_F32=3xbf16
+  unsigned part_a[2];  // SPLIT_F32=3xbf16
+  float x_a[4];        // SPLIT_F32=3xbf16
 
   load4(&x_a[0], &A[f_b / 4 * 4096 + (f_b * 256 + f_t) % 1024 * 4]);
   #pragma unroll
   for (int e = 0; e < 4; ++e)
-    insert_bf16(&p_a[e / 2], e % 2, to_bf16(x_a[e]));
-  store4(&A_parts[f_b / 4 * 8192 + (f_b * 256 + f_t) % 1024 * 4], &p_a[0]);
+    insert_bf16(&part_a[e / 2], e % 2, to_bf16(x_a[e]));
+  store4(&A_parts[f_b / 4 * 8192 + (f_b * 256 + f_t) % 1024 * 4], &part_a[0]);
   #pragma unroll
   for (int r = 0; r < 4; ++r)
-    x_a[r] -= to_float(extract_bf16(p_a[r / 2], r % 2));
+    x_a[r] -= to_float(extract_bf16(part_a[r / 2], r % 2));
   #pragma unroll
   for (int e = 0; e < 4; ++e)
-    insert_bf16(&p_a[e / 2], e % 2, to_bf16(x_a[e]));
-  store4(&A_parts[f_b / 4 * 8192 + (f_b * 256 + f_t) % 1024 * 4 + 4096], &p_a[0]);
+    insert_bf16(&part_a[e / 2], e % 2, to_bf16(x_a[e]));
+  store4(&A_parts[f_b / 4 * 8192 + (f_b * 256 + f_t) % 1024 * 4 + 4096], &part_a[0]);
 }
 
 // SPLIT_F32=3xbf16
@@ -311,21 +311,21 @@ split_b(const float *__restrict__ B, bf16 *__restrict__ B_parts) {
   const int f_b = blockIdx.x;   // BLOCK 0..16384, SPLIT_F32=3xbf16
   const int f_t = threadIdx.x;  // THREAD 0..256, SPLIT_F32=3xbf16
 
-  unsigned p_b[2];  // SPLIT_F32=3xbf16
-  float x_b[4];     // SPLIT_F32=3xbf16
+  unsigned part_b[2];  // SPLIT_F32=3xbf16
+  float x_b[4];        // SPLIT_F32=3xbf16
 
   load4(&x_b[0], &B[f_b / 4 * N + (f_b * 256 + f_t) % 1024 * 4]);
   #pragma unroll
   for (int e = 0; e < 4; ++e)
-    insert_bf16(&p_b[e / 2], e % 2, to_bf16(x_b[e]));
-  store4(&B_parts[f_b / 4 * M + (f_b * 256 + f_t) % 1024 * 4], &p_b[0]);
+    insert_bf16(&part_b[e / 2], e % 2, to_bf16(x_b[e]));
+  store4(&B_parts[f_b / 4 * M + (f_b * 256 + f_t) % 1024 * 4], &part_b[0]);
   #pragma unroll
   for (int r = 0; r < 4; ++r)
-    x_b[r] -= to_float(extract_bf16(p_b[r / 2], r % 2));
+    x_b[r] -= to_float(extract_bf16(part_b[r / 2], r % 2));
   #pragma unroll
   for (int e = 0; e < 4; ++e)
-    insert_bf16(&p_b[e / 2], e % 2, to_bf16(x_b[e]));
-  store4(&B_parts[(f_b / 4 + 4096) * M + (f_b * 256 + f_t) % 1024 * 4], &p_b[0]);
+    insert_bf16(&part_b[e / 2], e % 2, to_bf16(x_b[e]));
+  store4(&B_parts[(f_b / 4 + 4096) * M + (f_b * 256 + f_t) % 1024 * 4], &part_b[0]);
 }
 
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
@@ -400,10 +400,10 @@ matmul(const __grid_constant__ tensor_map C_map, const __grid_constant__ tensor_
 
           // TMA=1: ask for the slab of B_parts
           #pragma unroll
-          for (int p_b2 = 0; p_b2 < 2; ++p_b2) {
+          for (int p_b = 0; p_b < 2; ++p_b) {
             // MULTICAST=1: a share of the slab, for all who need it
-            tma_multicast(B_parts_s_at, k_o % 4 * 16384 + p_b2 * 4096, &B_parts_map,
-                n_b * 256 + m_c * 128 + p_b2 * 64, table_1[k_o / 64] * 4096 + k_o % 64 * 64, full,
+            tma_multicast(B_parts_s_at, k_o % 4 * 16384 + p_b * 4096, &B_parts_map,
+                n_b * 256 + m_c * 128 + p_b * 64, table_1[k_o / 64] * 4096 + k_o % 64 * 64, full,
                 k_o % 4, 3);
           }
         }

@@ -43,7 +43,7 @@ static Stmt *one_part(Program *program, Buffer *x, Buffer *part, Access to, bool
 
 static Kernel split_kernel(Program *program, const Product *product, int operand,
                            const char *name) {
-  static const char *const names[][2] = {{"x_a", "p_a"}, {"x_b", "p_b"}};
+  static const char *const names[][2] = {{"x_a", "part_a"}, {"x_b", "part_b"}};
   Arena *arena = program->arena;
   const Problem *problem = &program->problem;
   Buffer *given = program_buffer(program, product->operand[operand].given);

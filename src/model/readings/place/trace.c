@@ -171,8 +171,10 @@ static Trace trace_operand(TraceWalk *walk, AtomOperand operand, TraceAt at, con
   if (a && at.product && is_kept(walk->program, at.product - 1))
     return trace_kept(walk, operand, (TraceAt){at.i, at.k, 0, at.product - 1});
   Trace trace = {.operand = operand, .cta = walk->cta};
-  trace.row = a ? at.i : at.k;
-  trace.col = a ? at.k : at.j;
+  const Problem *problem = &walk->program->problem;
+  const int64_t k = problem->split ? at.k % problem_depth(problem) : at.k;
+  trace.row = a ? at.i : k;
+  trace.col = a ? k : at.j;
   Buffer *buffer =
       program_buffer(walk->program, walk->program->product[at.product].operand[operand].global);
   TracePlace element = element_of(walk->arena, buffer, trace.row, trace.col);
@@ -182,8 +184,17 @@ static Trace trace_operand(TraceWalk *walk, AtomOperand operand, TraceAt at, con
   return trace;
 }
 
+// Follows the way of the first parts of a split product, in the last and largest of the products
+// that the axis k goes through.
+static TraceAt in_largest(const Program *program, TraceAt at) {
+  const Problem *problem = &program->problem;
+  if (problem->split) at.k += problem_axis_depth(problem) - problem_depth(problem);
+  return at;
+}
+
 void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at,
                    Trace out[ATOM_OPERANDS]) {
+  at = in_largest(program, at);
   TraceWalk walk = trace_walk_new(arena, program, cta, at);
   out[ATOM_C] = trace_c(&walk, at);
   out[ATOM_A] = trace_operand(&walk, ATOM_A, at, &out[ATOM_C]);
@@ -192,6 +203,7 @@ void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at
 
 Trace trace_element(Arena *arena, const Program *program, int64_t cta, AtomOperand operand,
                     TraceAt at) {
+  at = in_largest(program, at);
   TraceWalk walk = trace_walk_new(arena, program, cta, at);
   Trace c = trace_c(&walk, at);
   return operand == ATOM_C ? c : trace_operand(&walk, operand, at, &c);

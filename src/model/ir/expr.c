@@ -294,7 +294,6 @@ const Expr *ex_select(Arena *arena, const Expr *cond, const Expr *yes, const Exp
 
 const Expr *ex_table(Arena *arena, const int64_t *table, int length, const Expr *index) {
   assert(length > 0 && index->lo >= 0 && index->hi < length);
-  if (index->lo == index->hi) return ex_const(arena, table[index->lo]);
   int64_t lo = table[0], hi = table[0];
   for (int i = 1; i < length; i++) {
     lo = min64(lo, table[i]);

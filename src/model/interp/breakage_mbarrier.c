@@ -63,8 +63,9 @@ bool break_slot_after(Program *program) { return breakage_change_each(program, t
 bool break_slot_before(Program *program) { return breakage_change_each(program, take_slot_before); }
 
 static int64_t box_bytes(const Program *program) {
-  const Op *tma = program_tma(program, ROLE_B);
-  if (!tma) tma = program_tma(program, ROLE_A);
+  const ProductOperand *operand = program->product[0].operand;
+  const Op *tma = program_tma(program, operand[ATOM_B].global);
+  if (!tma) tma = program_tma(program, operand[ATOM_A].global);
   return tma->box[0] * tma->box[1] * dtype_bytes(tma->dst.buffer->type);
 }
 

@@ -67,7 +67,9 @@ static void add_across_k(double width_bytes, double depth, CalibrationBasis *out
 
 static void add_direct(const Model *model, const GlobalSite *site, CalibrationBasis *out) {
   const Program *p = model->program;
-  const bool is_a = site->matrix->role == ROLE_A, is_b = site->matrix->role == ROLE_B;
+  const ProductOperand *operand = p->product[0].operand;
+  const bool is_a = site->matrix->role == operand[ATOM_A].global;
+  const bool is_b = site->matrix->role == operand[ATOM_B].global;
   if (site->is_store || !site->by_l1 || p->n_products > 1 || !(is_a || is_b)) return;
   const double m = (double)axis_tile(&p->axis[AXIS_M]), n = (double)axis_tile(&p->axis[AXIS_N]);
   const double depth = model->traffic.slabs * model->traffic.slab_fma / (m * n);

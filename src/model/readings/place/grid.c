@@ -338,8 +338,9 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   grid->k_part = block_step(axis[AXIS_K]);
   grid->cluster_rows = cluster_count(axis[AXIS_M]);
   grid->cluster_cols = cluster_count(axis[AXIS_N]);
-  grid->sharers_a = program_sharers(arena, program, ROLE_A);
-  grid->sharers_b = program_sharers(arena, program, ROLE_B);
+  const ProductOperand *operand = program->product[0].operand;
+  grid->sharers_a = program_sharers(arena, program, operand[ATOM_A].global);
+  grid->sharers_b = program_sharers(arena, program, operand[ATOM_B].global);
   grid->adds = stmt_find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
   grid->persistent = grid->launch.tiles != NULL;

@@ -74,7 +74,7 @@ static double panel_bytes(const Program *program, const Buffer *matrix) {
   double depth = (double)k->extent;
   for (int i = 0; i < k->n_digits; i++)
     if (k->digit[i].var->tier == TIER_BLOCK) depth /= (double)k->digit[i].var->extent;
-  int axis = matrix->role == ROLE_A ? AXIS_M : AXIS_N;
+  int axis = matrix->role == program->product[0].operand[ATOM_A].global ? AXIS_M : AXIS_N;
   return depth * (double)axis_tile(&program->axis[axis]) * dtype_bytes(matrix->type);
 }
 

@@ -15,8 +15,10 @@
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/schedules/reduce.h"
+#include "model/words/schedule_atom.h"
 
-// Multiply-adds: of one tile that is cut down, of one with all of its slabs, and of tiles that
+// Multiply-adds: of one tile that is cut down, of one with all of its slabs (for each product of a
+// split), and of tiles that
 // follow one another, which may cost REDUCE_FOR_TURNS times as much: two of a pair of CTAs that
 // multiply 256 x 256 x 4,608 elements of four bits are 75 million.
 enum { TRIAL_WORK = 1 << 21, ALL_SLABS_WORK = 3 << 23, TURNS_WORK = 1 << 24 };
@@ -105,7 +107,7 @@ static TrialProblem some_tiles(Arena *arena, const Question *asked, int64_t turn
 // line ends in a deadlock that is still not found, one tile more.
 static int problems_of(Arena *arena, const Question *asked, TrialProblem out[3]) {
   const Schedule *whole = &asked->schedule, one = schedule_one_tile(whole);
-  const bool all = schedule_work(&one) <= ALL_SLABS_WORK;
+  const bool all = schedule_work(&one) <= ALL_SLABS_WORK * (double)schedule_products(whole);
   const int64_t turns = schedule_turns_to_see(whole);
   int n = 0;
   out[n++] =

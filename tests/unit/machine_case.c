@@ -1,5 +1,7 @@
 #include "machine_case.h"
 
+#include "open_case.h"
+
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,15 +12,7 @@
 
 char *machine_case_file(Arena *arena, const char *id, const char *ending, size_t *n) {
   const char *path = arena_printf(arena, "tests/data/machine/open/%s%s", id, ending);
-  FILE *file = fopen(path, "rb");
-  ck_assert_msg(file != NULL, "%s cannot be read", path);
-  fseek(file, 0, SEEK_END);
-  *n = (size_t)ftell(file);
-  rewind(file);
-  char *bytes = arena_alloc(arena, *n + 1);
-  ck_assert_uint_eq(fread(bytes, 1, *n, file), *n);
-  fclose(file);
-  return bytes;
+  return open_case_bytes(arena, path, n);
 }
 
 static const PtxModule *module_of(Arena *arena, const void *cubin, size_t n, const SassResult *sass,

@@ -16,9 +16,9 @@ static const char *const ids[] = {"k01", "k03", "k05", "k07", "k09",
 int open_case_count(void) { return (int)(sizeof ids / sizeof ids[0]); }
 const char *open_case_id(int index) { return ids[index]; }
 
-static char *read_bytes(Arena *arena, const char *name, size_t *n) {
-  FILE *file = fopen(arena_printf(arena, FOLDER "%s", name), "rb");
-  ck_assert_msg(file != NULL, "%s cannot be read", name);
+char *open_case_bytes(Arena *arena, const char *path, size_t *n) {
+  FILE *file = fopen(path, "rb");
+  ck_assert_msg(file != NULL, "%s cannot be read", path);
   fseek(file, 0, SEEK_END);
   *n = (size_t)ftell(file);
   rewind(file);
@@ -26,6 +26,10 @@ static char *read_bytes(Arena *arena, const char *name, size_t *n) {
   ck_assert_uint_eq(fread(bytes, 1, *n, file), *n);
   fclose(file);
   return bytes;
+}
+
+static char *read_bytes(Arena *arena, const char *name, size_t *n) {
+  return open_case_bytes(arena, arena_printf(arena, FOLDER "%s", name), n);
 }
 
 const char *open_case_text(Arena *arena, const char *name) {

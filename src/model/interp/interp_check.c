@@ -115,7 +115,7 @@ static const float *factors(Arena *arena, const Problem *problem, uint64_t seed,
 static const float *parted(Arena *arena, const Problem *problem, uint64_t seed, int which) {
   enum { PLACES = 32 };
   const Split32 *split = split_facts(problem->split);
-  const int gap = split->type == DTYPE_TF32 ? 12 : 9;
+  const int gap = split->bits + 1;
   const int64_t n = problem_input_elements(problem, which), depth = problem->k;
   const int64_t rows = n / depth, apart = max64(depth / PLACES, 1);
   const bool along_k = which == 0 ? !problem->a_col : problem->b_col;

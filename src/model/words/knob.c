@@ -37,7 +37,7 @@ static const char *const order_names[] = {
 static const char *const program_names[] = {"matmul", "attention"};
 static const char *const roles_names[] = {"cooperative", "pingpong"};
 static const char *const split_names[] = {
-#define SPLIT(id, name, type, parts, products) name,
+#define SPLIT(id, name, type, bits, parts, products) name,
 #include "model/words/split.def"
 };
 static const char *const atom_names[] = {"fma",

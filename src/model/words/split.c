@@ -2,7 +2,7 @@
 
 const Split32 *split_facts(SplitKind kind) {
   static const Split32 facts[SPLIT_KINDS] = {
-#define SPLIT(id, name, type, parts, products) {name, DTYPE_##type, parts, products},
+#define SPLIT(id, name, type, bits, parts, products) {name, DTYPE_##type, bits, parts, products},
 #include "model/words/split.def"
   };
   return &facts[kind];

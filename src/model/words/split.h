@@ -16,7 +16,7 @@
 
 // The values of the knob SPLIT_F32.
 typedef enum SplitKind {
-#define SPLIT(id, name, type, parts, products) SPLIT_##id,
+#define SPLIT(id, name, type, bits, parts, products) SPLIT_##id,
 #include "model/words/split.def"
   SPLIT_KINDS
 } SplitKind;
@@ -24,6 +24,7 @@ typedef enum SplitKind {
 typedef struct Split32 {
   const char *name;
   DType type;    // of the parts
+  int bits;      // significant ones of a part
   int parts;     // of an element
   int products;  // of parts, for each product of elements
 } Split32;

@@ -1,4 +1,5 @@
 // Rules of products of parts, and of the promotion of their sums.
+#include "base/whole.h"
 #include "model/readings/rules/rule_facts.h"
 #include "model/words/schedule_atom.h"
 
@@ -45,7 +46,7 @@ const char *rule_promotion_fault(const Facts *f) {
   if (value(f, KNOB_MMA_GROUPS)) return "MMA_GROUPS=1: the sums of the slab at hand are in flight";
   if (value(f, KNOB_SPLITK) > 1 || value(f, KNOB_TAIL_SPLIT) > 1)
     return "SPLITK or TAIL_SPLIT: a tile has all of its slabs";
-  const int64_t slabs = (value(f, KNOB_K) + rule_depth(f) - 1) / rule_depth(f);
+  const int64_t slabs = ceil_div(value(f, KNOB_K), rule_depth(f));
   if (slabs % every == 0) return NULL;
   return TELL(f, "%lld slabs along K: the last one ends a run", (long long)slabs);
 }

@@ -20,7 +20,7 @@ typedef struct OpenCase {
 int open_case_count(void);
 const char *open_case_id(int index);
 char *open_case_bytes(Arena *arena, const char *path, size_t *n);  // of any file
-const char *open_case_text(Arena *arena, const char *name);  // a file of that folder
+const char *open_case_text(Arena *arena, const char *name);        // a file of that folder
 // The kernel out of `ptx`, or out of its own file where that is NULL; fails the test when it cannot
 // be read.
 OpenCase open_case_load(Arena *arena, int index, const char *ptx);

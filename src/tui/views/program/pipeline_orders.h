@@ -6,8 +6,8 @@
 //   PipelineOrders *orders = orders_new();
 //   orders_ask(orders, &targets, &schedule, BREAK_COUNT);
 //   if (orders_poll(orders)) …                     the answer has come
-//   orders_draw(canvas, in, orders, step);         as far as it is; a step of the witness in the middle
-//   orders_free(orders);                           waits until it has given up
+//   orders_draw(canvas, in, orders, step);         as far as it is; a step of the witness in the
+//   middle orders_free(orders);                           waits until it has given up
 #pragma once
 #include "model/interp/breakage.h"
 #include "model/words/knob.h"

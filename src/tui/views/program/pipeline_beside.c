@@ -14,8 +14,8 @@ static void put_beside(PipelineOwn *own, const Model *model, const char *title) 
 
 // Stamps belong to a text; what was traced is held against this one's.
 static void put_measured(Session *session, PipelineOwn *own) {
-  const Picture *picture = session->now.picture;
-  const TracedBlock *traced = results_traced(&session->results, picture->key);
+  const Picture *picture = session->doc.now.picture;
+  const TracedBlock *traced = results_traced(&session->background.results, picture->key);
   Diags diags = diags_new(own->arena);
   if (!traced) return;
   const Timeline *timeline = timeline_measured(own->arena, picture->model->program,
@@ -30,19 +30,19 @@ static void put_measured(Session *session, PipelineOwn *own) {
 
 void pipeline_make_beside(Session *session, PipelineOwn *own) {
   own->no_beside = NULL;
-  if (session->comparing) {
-    put_beside(own, session->then.picture->model,
-               arena_printf(own->arena, "A %s", session->then_name));
+  if (session->doc.comparing) {
+    put_beside(own, session->doc.then.picture->model,
+               arena_printf(own->arena, "A %s", session->doc.then_name));
     return;
   }
   if (own->mode == PIPELINE_MEASURED) put_measured(session, own);
   if (own->mode != PIPELINE_SEQUENTIAL) return;
-  Schedule alone = session->now.pictured;
+  Schedule alone = session->doc.now.pictured;
   const char *why;
-  const char *change = schedule_sequential(own->arena, &session->targets, &alone, &why);
+  const char *change = schedule_sequential(own->arena, &session->doc.targets, &alone, &why);
   if (!change) {
     own->no_beside = why;
     return;
   }
-  put_beside(own, model_build(own->arena, &session->targets, &alone), change);
+  put_beside(own, model_build(own->arena, &session->doc.targets, &alone), change);
 }

@@ -195,9 +195,9 @@ const char *pipeline_said_root(Arena *arena, const PipelineOwn *own) {
 // "103371 clk × 11 rounds at 1755 MHz: 648 µs (est.); recorded: 945 µs": the time line of one block
 // held against the time of the whole kernel.
 const char *pipeline_said_whole(Arena *arena, const Session *session, const PipelineOwn *own) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session->doc.now.picture->model;
   const Timeline *timeline = own->now.timeline;
-  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  const Timed *timed = results_find(&session->background.results, &session->doc.now.schedule);
   const double mhz = model->target->boost_mhz;
   if (own->broken || !timed || !timed->ok || !(mhz > 0) || !(model->resources.waves > 0)) return "";
   const double rounds = timeline->n_tiles > 1 ? 1 : ceil(model->resources.waves);

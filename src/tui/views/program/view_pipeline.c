@@ -63,20 +63,21 @@ static void choose_first(PipelineOwn *own) {
 // other.
 static bool shows_each(const Session *session, const PipelineOwn *own) {
   enum { ROWS = 36, WARPS = 12 };
-  const Resources *resources = &session->now.picture->model->resources;
+  const Resources *resources = &session->doc.now.picture->model->resources;
   const int64_t warps = resources->n_warps * (resources->n_cluster > 1 ? 2 : 1);
   bool large = session->rows >= ROWS && warps <= WARPS;
-  return own->each != (large && own->mode == PIPELINE_ALONE && !session->comparing);
+  return own->each != (large && own->mode == PIPELINE_ALONE && !session->doc.comparing);
 }
 
 // The program as it is, or as it is broken; a breakage that it has nothing for is given up.
 static const Timeline *make_timeline(const Session *session, PipelineOwn *own) {
-  const Model *model = session->now.picture->model;
+  const Model *model = session->doc.now.picture->model;
   const BreakageId id = (BreakageId)(own->broken - 1);
   const Timeline *broken =
-      own->broken ? trial_timeline(own->arena, &session->targets, model, id, &own->problem) : NULL;
+      own->broken ? trial_timeline(own->arena, &session->doc.targets, model, id, &own->problem)
+                  : NULL;
   if (broken)
-    own->verdict = trial_ask(own->trial, &session->targets, model, id, broken->n_stuck > 0);
+    own->verdict = trial_ask(own->trial, &session->doc.targets, model, id, broken->n_stuck > 0);
   if (!broken) own->broken = 0;
   return broken ? broken : timeline_run(own->arena, model, NULL, &(TimelineOptions){.pair = true});
 }
@@ -91,7 +92,7 @@ static void make(Session *session, PipelineOwn *own) {
   own->each_shown = shows_each(session, own);
   own->now = pipeline_lanes(own->arena, timeline, own->each_shown, !own->beside.timeline);
   own->root = pipeline_said_root(own->arena, own);
-  if (own->beside.timeline) own->now.title = session->comparing ? "B now" : "as it is";
+  if (own->beside.timeline) own->now.title = session->doc.comparing ? "B now" : "as it is";
 }
 
 static ViewWait pipeline_waits(const Session *session) {
@@ -115,7 +116,7 @@ static bool pipeline_poll(Session *session) {
 static void make_checklist(const Session *session) {
   PipelineOwn *own = own_of(session);
   if (own->checklist.skeleton) return;
-  own->checklist = pipeline_checklist(own->arena, session->now.picture->model,
+  own->checklist = pipeline_checklist(own->arena, session->doc.now.picture->model,
                                       own->now.timeline->program, own->verdict.name);
   own->line = checklist_first_bad(&own->checklist);
 }
@@ -123,10 +124,11 @@ static void make_checklist(const Session *session) {
 // Another picture, or another answer about the same one.
 static void refresh(Session *session) {
   PipelineOwn *own = own_of(session);
-  const Picture *picture = session->now.picture;
-  int other = session->comparing ? session->then.picture->serial : -1;
+  const Picture *picture = session->doc.now.picture;
+  int other = session->doc.comparing ? session->doc.then.picture->serial : -1;
   bool same = own->made_of == picture->model && own->serial == picture->serial &&
-              own->other_serial == other && own->traced_serial == session->results.traced->serial &&
+              own->other_serial == other &&
+              own->traced_serial == session->background.results.traced->serial &&
               own->each_shown == shows_each(session, own);
   if (same && own->now.timeline) return;
   bool keep = own->made_of == picture->model;
@@ -134,7 +136,7 @@ static void refresh(Session *session) {
   own->made_of = picture->model;
   own->serial = picture->serial;
   own->other_serial = other;
-  own->traced_serial = session->results.traced->serial;
+  own->traced_serial = session->background.results.traced->serial;
   if (!keep || own->lane >= own->now.n) choose_first(own);
 }
 
@@ -185,7 +187,7 @@ static void pipeline_prepare(Session *session) {
 // The one number of the whole kernel, which the timeline of one block is not, where there is room.
 static void draw_speed(Canvas *canvas, Rect in, int from, const Session *session) {
   char said[SESSION_SPEED_BYTES];
-  session_speed_said(session, &session->now, said);
+  session_speed_said(session, &session->doc.now, said);
   const int cols = utf8_columns(said);
   if (from + 2 + cols < in.cols)
     canvas_text(canvas, in, 0, in.cols - 1 - cols, STYLE_ESTIMATED, said);
@@ -264,7 +266,7 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   }
   const Rect head = rect_take_top(&in, 1);
   draw_speed(canvas, head,
-             draw_head(canvas, head, own, session->now.picture->model->resources.n_cluster),
+             draw_head(canvas, head, own, session->doc.now.picture->model->resources.n_cluster),
              session);
   pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, span);
   int wanted = own->now.n + (own->beside.timeline ? own->beside.n + 2 : 0);
@@ -273,7 +275,8 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   Rect lanes = rect_take_top(&in, max_int(min_int(wanted, in.rows - card - 1), least));
   if (own->beside.timeline) {
     const int rows = beside_rows(own, lanes.rows);
-    Rect beside = session->comparing ? rect_take_top(&lanes, rows) : rect_take_bottom(&lanes, rows);
+    Rect beside =
+        session->doc.comparing ? rect_take_top(&lanes, rows) : rect_take_bottom(&lanes, rows);
     draw_lanes(canvas, beside, own, &own->beside, span);
   }
   draw_lanes(canvas, lanes, own, &own->now, span);
@@ -424,8 +427,8 @@ static void show_measured(Session *session, const char *argument) {
   const bool shown = own->beside.timeline && own->beside.timeline->measured;
   const bool off = argument && str_equal(argument, "off");
   own->mode = off ? PIPELINE_ALONE : PIPELINE_MEASURED;
-  session->wishes.trace =
-      !off && (shown || !results_traced(&session->results, session->now.picture->key));
+  session->wishes.trace = !off && (shown || !results_traced(&session->background.results,
+                                                            session->doc.now.picture->key));
   remake(session);
   if (own->no_beside) session_say(session, SAID_ERROR, "%s", own->no_beside);
 }
@@ -476,7 +479,7 @@ static void open_loops(Session *session, const char *argument) {
   }
   const Stmt *here = stmt_here(session);
   if (!here) return;
-  const ProgramText *text = &session->now.picture->model->text;
+  const ProgramText *text = &session->doc.now.picture->model->text;
   view_show(session, view_find("loops"));
   ViewState *state = session_view_state(session);
   *state = (ViewState){0};
@@ -488,7 +491,7 @@ static void open_source(Session *session, const char *argument) {
   (void)argument;
   const Stmt *here = stmt_here(session);
   if (!here) return;
-  const Emission *emission = side_emission(&session->now);
+  const Emission *emission = side_emission(&session->doc.now);
   int line = -1;
   for (int i = 0; i < emission->n_lines && line < 0; i++)
     if (emission->lines[i].stmt && emission->lines[i].stmt->id == here->id) line = i + 1;

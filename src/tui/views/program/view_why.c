@@ -28,10 +28,10 @@ static WhyOwn *own_of(const Session *session) { return view_own(session, &why_vi
 
 static const char *missing_text(const Session *session, const Compiled *compiled) {
   if (!compiled) {
-    if (!session->worker.present)
+    if (!session->background.worker.present)
       return "Nothing compiles on this screen, beside which no worker runs. `gemmview why` and the "
              "explorer compile; `gemmview doctor` says whether they can.";
-    if (session->worker.line[0]) return session->worker.line;
+    if (session->background.worker.line[0]) return session->background.worker.line;
     return "Compiling begins when the knobs rest.";
   }
   if (compiled->error) return compiled->error;
@@ -43,19 +43,19 @@ static const char *missing_text(const Session *session, const Compiled *compiled
 
 static ClockAnswer *stand_in(const Session *session) {
   ClockAnswer *out = ARENA_NEW(session->frame, ClockAnswer);
-  *out = clock_answer_stand_in(session->now.picture->model, &(ClockAsk){0});
+  *out = clock_answer_stand_in(session->doc.now.picture->model, &(ClockAsk){0});
   return out;
 }
 
 static void find_answer(Session *session, WhyFrame *frame) {
   WhyOwn *own = own_of(session);
-  const uint64_t key = session->now.picture->key;
-  const Compiled *compiled = results_compiled(&session->results, key);
+  const uint64_t key = session->doc.now.picture->key;
+  const Compiled *compiled = results_compiled(&session->background.results, key);
   const ClockAnswer *answer = why_answers_find(own->answers, key);
   // The listing, which has texts and lines, comes right behind the code; registers live later.
   const bool has_all = compiled && compiled->code && (compiled->sass || !compiled->running);
   if (has_all && !answer)
-    why_answers_ask(own->answers, &session->targets, &session->now.pictured, compiled);
+    why_answers_ask(own->answers, &session->doc.targets, &session->doc.now.pictured, compiled);
   frame->answer = answer && !answer->why_not ? answer : stand_in(session);
   if (frame->answer != answer)
     frame->missing = answer ? answer->why_not : missing_text(session, compiled);
@@ -123,12 +123,12 @@ static void choose_loop(WhyOwn *own, WhyFrame *frame, Session *session, int loop
 
 static void place(Session *session, WhyFrame *frame) {
   WhyOwn *own = own_of(session);
-  const bool other = own->key != session->now.picture->key || !own->placed;
+  const bool other = own->key != session->doc.now.picture->key || !own->placed;
   choose_loop(own, frame, session, other ? frame->answer->main : own->loop);
   if (other || own->at < frame->loop->loop.first || own->at > frame->loop->loop.last)
     go_inst(own, frame, frame->n_costly ? frame->costly[0] : frame->loop->loop.first);
   own->placed = true;
-  own->key = session->now.picture->key;
+  own->key = session->doc.now.picture->key;
   own->clock = (int)clamp_index(own->clock, max_int(1, frame->answer->window.clocks));
   frame->at = own->at;
   frame->clock = own->clock;
@@ -206,7 +206,7 @@ static void say(Session *session, WhyFrame *frame) {
 
 static void why_prepare(Session *session) {
   WhyFrame *frame = ARENA_NEW(session->frame, WhyFrame);
-  frame->emission = side_emission(&session->now);
+  frame->emission = side_emission(&session->doc.now);
   find_answer(session, frame);
   session->prepared = frame;
   if (frame->answer->main < 0) return;

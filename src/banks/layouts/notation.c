@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "banks/engine/bank.h"
+#include "banks/layouts/cute_cxx.h"
 #include "banks/layouts/notation_table.h"
 #include "banks/layouts/xor_text.h"
 #include "base/nearest.h"

@@ -3,6 +3,7 @@
 // Parts are applied one after the other to the number of each element, which a layout splits over
 // its modes, the first one fastest; which modes are rows and which columns says notation.h. Offsets
 // are in elements until a swizzle of bytes comes along, and in bytes from there on.
+#include "banks/layouts/cute_cxx.h"
 #include "banks/layouts/notation_table.h"
 #include "base/whole.h"
 

@@ -12,7 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "banks/layouts/cute_text.h"
+#include "banks/layouts/cute_cxx.h"
 #include "banks/layouts/notation_scan.h"
 #include "banks/layouts/register_atom.h"
 #include "base/whole.h"

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "banks/engine/unit.h"
+#include "banks/layouts/cute_cxx.h"
 #include "banks/layouts/notation.h"
 #include "banks/layouts/register_cute.h"
 #include "banks/layouts/tma_box.h"

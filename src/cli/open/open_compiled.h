@@ -1,6 +1,6 @@
 // The machine code that the assembler makes of a kernel, if ptxas and nvdisasm are at hand.
 #pragma once
-#include "cli/open/open_report.h"
+#include "cli/open/open_result.h"
 
 // True: the tally's widths and lines are those of the machine code, which goes into result->sass.
 // False: they are predicted, and result->why_not says why.

@@ -7,6 +7,7 @@
 #include "cli/common/cli.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "machine/mc_module.h"
+#include "ptx/tally/tally.h"
 
 enum { DISASSEMBLE_SECONDS = 120 };
 

@@ -1,6 +1,6 @@
 // --dump NAME=FILE: the memory of an argument as it is after the run.
 #pragma once
-#include "cli/open/open_report.h"
+#include "cli/open/open_result.h"
 
 typedef struct OpenDump {
   int param;

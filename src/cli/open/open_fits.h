@@ -1,6 +1,6 @@
 // Whether the GPU that a kernel was compiled for can launch it.
 #pragma once
-#include "cli/open/open_report.h"
+#include "cli/open/open_result.h"
 
 // Sets OpenResult.misfit to the sentence, where it cannot: shared memory, threads or registers are
 // beyond its limits.

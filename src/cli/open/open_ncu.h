@@ -1,6 +1,6 @@
 // The counts of Nsight Compute's source page, from its CSV.
 #pragma once
-#include "cli/open/open_report.h"
+#include "cli/open/open_result.h"
 
 // ncu --page source --csv --print-source cuda: a table with a line number and "L1 Wavefronts
 // Shared".

@@ -1,4 +1,4 @@
-// The state of one emission; shared by emit.c (text, headings, declarations), emit_stmt.c
+// The state of one emission; shared by emit_cuda.c (text, headings, declarations), emit_stmt.c
 // (statements), emit_op.c (operations) and emit_value.c (elements). Others use emit.h.
 #pragma once
 #include "model/text/emit.h"

@@ -1,4 +1,4 @@
-// The part of the prelude that computes; prelude.c holds the table. Others use prelude.h.
+// The part of the prelude that computes; prelude_text.c holds the table. Others use prelude.h.
 #pragma once
 #include "base/str.h"
 #include "model/text/prelude.h"

@@ -1,4 +1,5 @@
-// The part of the prelude that TMA and roles need; prelude.c holds the table. Others use prelude.h.
+// The part of the prelude that TMA and roles need; prelude_text.c holds the table. Others use
+// prelude.h.
 #pragma once
 #include "base/str.h"
 #include "model/text/prelude.h"

@@ -1,4 +1,4 @@
-// The part of the prelude that a warpgroup's atoms need; prelude.c holds the table. Others use
+// The part of the prelude that a warpgroup's atoms need; prelude_text.c holds the table. Others use
 // prelude.h.
 #pragma once
 #include "base/str.h"

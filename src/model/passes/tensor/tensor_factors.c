@@ -22,8 +22,9 @@
 #include "model/passes/tensor/tensor_factors.h"
 
 #include "model/ir/buffer.h"
+#include "model/ir/op.h"
 #include "model/ir/program.h"
-#include "model/passes/tensor/tensor_body.h"
+#include "model/ir/stmt.h"
 #include "model/words/schedule_atom.h"
 
 static const KnobId knob = KNOB_ATOM_KIND;

@@ -29,7 +29,6 @@
 #include "model/ir/stmt.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/knob_use.h"
-#include "model/readings/rules/rule.h"
 #include "model/words/fragment.h"
 
 enum { COLUMN_COPY, COLUMN_WAIT, COLUMN_BARRIER, COLUMN_READ, COLUMN_MULTIPLY };

@@ -7,6 +7,7 @@
 #include "model/readings/cost/merge.h"
 #include "model/readings/derive.h"
 #include "model/readings/rules/rule.h"
+#include "model/readings/time/waits.h"
 
 static void set_sites(Model *model, Sites sites) {
   model->n_sites = sites.n;

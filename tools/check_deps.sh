@@ -46,7 +46,7 @@ done
 # those before it. What lies in no room stands above all of them: no room includes it.
 rooms() {
   case $1 in
-    banks) echo 'engine layouts solver' ;;
+    banks) echo 'engine layouts registers solver' ;;
     ptx) echo 'module run read tally record' ;;
     cli) echo 'common open record commands' ;;
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;

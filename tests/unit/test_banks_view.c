@@ -10,7 +10,7 @@
 #include "tui/frame/explorer.h"
 #include "tui/frame/palette.h"
 #include "tui/frame/view.h"
-#include "tui/views/memory/banks_own.h"
+#include "tui/views/memory/banks_view.h"
 
 Suite *suite_banks_view(void);
 

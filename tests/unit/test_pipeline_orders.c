@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "screen_harness.h"
 #include "tui/frame/view.h"
-#include "tui/views/program/pipeline.h"
+#include "tui/views/time/pipeline.h"
 
 Suite *suite_pipeline_orders(void);
 

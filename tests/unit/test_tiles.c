@@ -12,7 +12,7 @@
 #include "model/ir/role.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
-#include "tui/views/places/grid_picture.h"
+#include "tui/views/places/grid_view.h"
 #include "tui/views/program/explore.h"
 
 static Arena *arena;

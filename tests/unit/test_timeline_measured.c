@@ -23,7 +23,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
-#include "tui/views/program/pipeline.h"
+#include "tui/views/time/pipeline.h"
 #include "vterm_harness.h"
 
 Suite *suite_timeline_measured(void);

@@ -2,7 +2,7 @@
 // costliest instructions, whose fault they are, a turn stepped clock by clock, and what is said
 // where nothing can be played.
 #include "tui/frame/explorer.h"
-#include "tui/views/program/why_frame.h"
+#include "tui/views/time/why_frame.h"
 
 #include <check.h>
 #include <math.h>

@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/die.h"
-#include "base/thread.h"
+#include "base/team.h"
 #include "base/unicode.h"
 #include "kernels/worker/client_inside.h"
 #include "kernels/worker/result_json.h"

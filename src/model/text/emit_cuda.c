@@ -22,13 +22,8 @@
 #include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
-#include "model/text/emit_base.h"
-#include "model/text/emit_elect.h"
-#include "model/text/emit_names.h"
-#include "model/text/emit_stamp.h"
-#include "model/text/emit_uses.h"
+#include "model/text/emit_parts.h"
 #include "model/text/emit_value.h"
-#include "model/text/emit_words.h"
 
 const char *emitter_knob(const Emitter *emitter, KnobId knob) {
   const char *name = knob_table[knob].name;

@@ -6,7 +6,7 @@
 //   n_q * 4 + n_q2 * 2
 // A variable keeps its name in every place where it is bound, so after a change all places are
 // looked at again; each round renames at least one variable, to a name not seen before.
-#include "model/text/emit_names.h"
+#include "model/text/emit_parts.h"
 
 #include <string.h>
 

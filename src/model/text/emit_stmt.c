@@ -13,12 +13,8 @@
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
-#include "model/text/emit_bounds.h"
-#include "model/text/emit_elect.h"
 #include "model/text/emit_op.h"
-#include "model/text/emit_ring.h"
-#include "model/text/emit_stamp.h"
-#include "model/text/emit_words.h"
+#include "model/text/emit_parts.h"
 
 // ---- remarks ------------------------------------------------------------------------------------
 

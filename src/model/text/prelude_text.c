@@ -19,10 +19,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/text/prelude_math.h"
-#include "model/text/prelude_tcgen05.h"
-#include "model/text/prelude_tma.h"
-#include "model/text/prelude_wgmma.h"
+#include "model/text/prelude_parts.h"
 
 static const struct {
   const char *name, *vector;  // the vector type is followed by its length

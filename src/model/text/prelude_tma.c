@@ -5,9 +5,7 @@
 //   mbarrier_expect(full, 2, 49152);
 //   tma_load(A_s, 16384, &A_map, k, m, full, 2);    element 16384 of A_s; column k, row m of A
 //   mbarrier_wait(full, 2, phase);
-#include "model/text/prelude_tma.h"
-
-#include "model/text/prelude_math.h"
+#include "model/text/prelude_parts.h"
 
 static const char address_of_bar[] =
     "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n";

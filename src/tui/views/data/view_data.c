@@ -9,7 +9,7 @@
 #include "tui/session/better_kernel.h"
 #include "tui/session/tuning.h"
 #include "tui/views/measure/measure.h"
-#include "tui/views/memory/banks_own.h"
+#include "tui/views/memory/banks_view.h"
 #include "tui/views/program/explore.h"
 
 static double positive(double value) { return value > 0 ? value : (double)NAN; }

@@ -5,7 +5,7 @@
 // Worked example, fp32 staging without its last barrier on eight rows: the removed line, the first
 // barrier, the loops over k_o and k_i, and the loads and stores between them. Where lines are left
 // out the next one has dots before it.
-#include "tui/views/lesson/lesson_break.h"
+#include "tui/views/lesson/lesson_view.h"
 
 #include <stdlib.h>
 #include <string.h>

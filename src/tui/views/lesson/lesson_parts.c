@@ -6,7 +6,7 @@
 //   asked   accent   PREDICT how many wavefronts does the load of b take?
 //   asked   bad      4 is less
 //   asked   note     the hint of the step
-#include "tui/views/lesson/lesson_parts.h"
+#include "tui/views/lesson/lesson_view.h"
 
 #include "base/str.h"
 #include "tui/canvas/canvas.h"

@@ -9,7 +9,7 @@
 //
 // Until the answer is shown the view is one that does not give it away: the nest instead of a card
 // that says "4-WAY", and no access wears its price. A step about a breakage shows the program and
-// the broken one as a diff instead (lesson_break.h). The view draws itself into its part of the
+// the broken one as a diff instead (lesson_view.h). The view draws itself into its part of the
 // screen, with its own cursor: `prepare` lets it prepare, and a copy of the session with that view
 // on is what it draws. Up and Down move its cursor; pages move the text where there is more of it
 // than fits. v shows that view alone, 0 comes back to the same place. Without a lesson, and with L,
@@ -23,9 +23,7 @@
 #include "tui/canvas/utf8.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
-#include "tui/views/lesson/lesson_break.h"
-#include "tui/views/lesson/lesson_list.h"
-#include "tui/views/lesson/lesson_parts.h"
+#include "tui/views/lesson/lesson_view.h"
 
 enum { SPOT_LESSON = 1 << 20, SPOT_STEP, PAGE = 3 };
 enum {

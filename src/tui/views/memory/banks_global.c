@@ -2,7 +2,7 @@
 //
 // The list's numbers are of one block from its first fetch to its last cell of C: requests of all
 // its warps, the sectors they touch and how many would have done. The card is of one request.
-#include "tui/views/memory/banks_global.h"
+#include "tui/views/memory/banks_view.h"
 
 #include "model/ir/buffer.h"
 #include "tui/frame/view.h"

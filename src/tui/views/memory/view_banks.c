@@ -1,7 +1,7 @@
 // banks: what each shared-memory access of a warp costs, and why.
 //
 // The selected site is drawn as a punch card, as a map of lanes and banks, or as the slab it reads,
-// with its companions beside it where there is room (banks_panes.h). While A|B is on, A stands on
+// with its companions beside it where there is room (banks_view.h). While A|B is on, A stands on
 // the left and B on the right, phase beside phase. Below, every site with its numbers: wavefronts,
 // ideal, conflicts and ways are four different numbers and each is named. p times the selected
 // access on the GPU, by the clock: the clocks then stand beside the wavefronts, of every access
@@ -10,7 +10,7 @@
 // For ldmatrix the slab is the card: the lines that the eight lanes of a matrix address, side by
 // side where there is an A and a B; its punch card comes last.
 //
-// Addresses of one's own come in by e, by a paste or by ":banks OP TEXT" (banks_own.h). They are
+// Addresses of one's own come in by e, by a paste or by ":banks OP TEXT" (banks_view.h). They are
 // the last row of the list.
 //
 // Up and Down choose the site, Left and Right the phase, v the picture; session->at.phase is 0
@@ -27,9 +27,7 @@
 #include "tui/session/subject.h"
 #include "tui/views/data/view_data.h"
 #include "tui/views/memory/bank_card.h"
-#include "tui/views/memory/banks_global.h"
-#include "tui/views/memory/banks_own.h"
-#include "tui/views/memory/banks_panes.h"
+#include "tui/views/memory/banks_view.h"
 
 enum { PICTURES = PANE_SLAB + 1 };  // of every access; ldmatrix has PANE_LINES before them
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, OWN_LIST_ROWS = 4, SENTENCE_FROM = 15 };

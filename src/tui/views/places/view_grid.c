@@ -6,7 +6,7 @@
 // beside L2. o sets the order with and without CTA groups side by side.
 //
 // Where clusters claim their tiles by place every tile has the letter of its place on the chip, and
-// beside it stands what that does to the fetches of a turn (grid_places.h).
+// beside it stands what that does to the fetches of a turn (grid_view.h).
 //
 // ViewState: cursor is the window's number.
 #include <stdio.h>
@@ -18,8 +18,7 @@
 #include "model/schedules/block_order.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
-#include "tui/views/places/grid_facts.h"
-#include "tui/views/places/grid_places.h"
+#include "tui/views/places/grid_view.h"
 #include "tui/views/places/tiles.h"
 
 enum { BLOCKS_DEFAULT = 64 };

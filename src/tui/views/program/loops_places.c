@@ -1,7 +1,7 @@
 // The sentence below the bar is about the place under the cursor: what the interpreter found there,
 // and which line it met. At the right of each line stands what the compiler makes of the kernel
 // with the chosen copy there.
-#include "tui/views/program/loops_places.h"
+#include "tui/views/program/loops.h"
 
 #include <stdio.h>
 

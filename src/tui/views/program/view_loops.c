@@ -21,10 +21,7 @@
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
 #include "tui/views/memory/sector_card.h"
-#include "tui/views/program/loops_axes.h"
-#include "tui/views/program/loops_places.h"
-#include "tui/views/program/loops_steps.h"
-#include "tui/views/program/loops_tiles.h"
+#include "tui/views/program/loops.h"
 #include "tui/views/program/source.h"
 #include "tui/views/program/tier_style.h"
 

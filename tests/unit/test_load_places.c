@@ -174,7 +174,7 @@ START_TEST(a_move_moves_one_copy) {
       const Program *moved = load_places_move(arena, places, c, p);
       LoadPlaces *again = load_places_new(arena, moved);
       int n = 0;
-      for (Stmt *at = slab_loop(moved)->body; at; at = at->next) n++;
+      for (Stmt *at = program_slab_loop(moved)->body; at; at = at->next) n++;
       ck_assert_int_eq(n, places->n_lines + places->copy[0].n + places->copy[1].n);
       ck_assert_int_eq(again->n_lines, places->n_lines);
       for (int i = 0; i < places->n_lines; i++)

@@ -11,6 +11,7 @@
 // A hardware loop becomes a digit, (index / stride) % extent; the most significant one needs no %:
 //   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
 //   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
+#include "model/ir/find_op.h"
 #include "model/text/emit.h"
 
 #include <assert.h>
@@ -19,7 +20,6 @@
 #include "base/foreign.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
 #include "model/text/emit_parts.h"

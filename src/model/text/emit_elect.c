@@ -13,7 +13,6 @@
 #include "model/ir/elect.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 #include "model/text/emit_op.h"
 

@@ -6,6 +6,7 @@
 //   n_q * 4 + n_q2 * 2
 // A variable keeps its name in every place where it is bound, so after a change all places are
 // looked at again; each round renames at least one variable, to a name not seen before.
+#include "model/ir/find_op.h"
 #include "model/text/emit_parts.h"
 
 #include <string.h>
@@ -13,7 +14,6 @@
 #include "model/ir/buffer.h"
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 #include "model/text/emit_expr.h"
 #include "model/text/emit_op.h"

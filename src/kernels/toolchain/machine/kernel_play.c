@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 
 enum {

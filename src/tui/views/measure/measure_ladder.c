@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "model/ir/program.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -99,7 +98,7 @@ LadderLines *measure_ladder_lines(Session *session) {
   LadderLines *lines = ARENA_NEW(session->frame, LadderLines);
   find_stand_ins(session);
   int n = session->doc.ladder->n_rungs;
-  lines->reasons = roofline_reasons(session->frame, session->doc.now.picture->model);
+  lines->reasons = estimate_roofline_reasons(session->frame, session->doc.now.picture->model);
   lines->n = n < SESSION_RUNGS_MAX ? n : SESSION_RUNGS_MAX;
   lines->line = ARENA_ARRAY(session->frame, RungLine, lines->n);
   for (int i = 0; i < lines->n; i++) {

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/whole.h"
-#include "model/ir/buffer.h"
 #include "model/ir/program.h"
 #include "model/ir/role.h"
 #include "tui/views/places/grid_view.h"

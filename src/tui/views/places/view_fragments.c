@@ -23,7 +23,6 @@
 #include "base/whole.h"
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
-#include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/session/subject.h"

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/ir/program.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"

@@ -9,7 +9,6 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/ir/program.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"

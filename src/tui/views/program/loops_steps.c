@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "model/ir/program.h"
 #include "model/words/fragment.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"

@@ -22,7 +22,7 @@ static Style cuda_style(const char *text, const Stmt *stmt) {
   if (str_starts(at, "//") || str_starts(at, "/*") || inside) return STYLE_COMMENT;
   if (str_starts(at, "#")) return STYLE_LABEL;
   bool waits = strstr(at, "__syncthreads") || strstr(at, "cp_async_wait");
-  if (waits || is_barrier(stmt)) return STYLE_BARRIER;
+  if (waits || tier_is_barrier(stmt)) return STYLE_BARRIER;
   if (str_starts(at, "for (") && stmt && stmt->kind == STMT_LOOP)
     return tier_style(stmt->var->tier);
   return STYLE_TEXT;

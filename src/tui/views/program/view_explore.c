@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/ir/program.h"
-#include "model/ir/role.h"
 #include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
@@ -111,7 +109,7 @@ static void draw_badge(Canvas *canvas, Rect in, int at, const RowBadge *badge, i
 static Style nest_text_style(const Session *session, const NestRow *row) {
   Style style = row->stmt && row->stmt->kind == STMT_OP ? STYLE_TEXT : nest_style(row->group);
   if (row->site) style = STYLE_SITE;
-  if (is_barrier(row->stmt)) style = STYLE_BARRIER;
+  if (tier_is_barrier(row->stmt)) style = STYLE_BARRIER;
   if (row->changed && session->at.change == CHANGE_FRESH) style = style_over(style, STYLE_CHANGED);
   return style;
 }

@@ -247,7 +247,7 @@ static Style line_style(const LoopLine *line) {
   if (!line->stmt) return STYLE_DIM;
   if (line->stmt->kind == STMT_LOOP) return tier_style(line->tier);
   if (line->stmt->role) return tier_style(TIER_WARP);
-  return is_barrier(line->stmt) ? STYLE_BARRIER : STYLE_TEXT;
+  return tier_is_barrier(line->stmt) ? STYLE_BARRIER : STYLE_TEXT;
 }
 
 // At the end of the row; returns the columns it takes.

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/ir/op.h"
-#include "model/ir/program.h"
 #include "model/ir/stmt.h"
 #include "model/words/fragment.h"
 #include "tui/views/time/pipeline.h"

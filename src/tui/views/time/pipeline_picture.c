@@ -271,7 +271,7 @@ static void draw_warps(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan s
 
 static bool is_found(const PipelineOwn *own, const TimelineEvent *e) {
   const int *stmt = own->verdict.stmt;
-  return own->verdict.name && (e->stmt->id == stmt[0] || e->stmt->id == stmt[1]);
+  return own->verdict.name && (stmt_id(e->stmt) == stmt[0] || stmt_id(e->stmt) == stmt[1]);
 }
 
 static void mark_found(Canvas *canvas, Rect in, const PipelineOwn *own, const Lane *lane,

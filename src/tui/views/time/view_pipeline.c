@@ -13,7 +13,6 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/views/time/pipeline.h"
@@ -34,7 +33,7 @@ static bool is_worth_it(const PipelineOwn *own, const TimelineEvent *e) {
   const PipelineVerdict *verdict = &own->verdict;
   if (!verdict->name) return e->kind == TIMELINE_MULTIPLY;
   if (own->now.timeline->n_stuck) return e->stuck;
-  return e->stmt->id == verdict->stmt[0];
+  return stmt_id(e->stmt) == verdict->stmt[0];
 }
 
 static void go_first(PipelineOwn *own) {
@@ -484,7 +483,7 @@ static void open_loops(Session *session, const char *argument) {
   ViewState *state = session_view_state(session);
   *state = (ViewState){0};
   for (int i = 0; i < text->n_lines; i++)
-    if (text->line[i].stmt && text->line[i].stmt->id == here->id) state->cursor = i;
+    if (text->line[i].stmt && stmt_id(text->line[i].stmt) == stmt_id(here)) state->cursor = i;
 }
 
 static void open_source(Session *session, const char *argument) {
@@ -494,7 +493,7 @@ static void open_source(Session *session, const char *argument) {
   const Emission *emission = side_emission(&session->doc.now);
   int line = -1;
   for (int i = 0; i < emission->n_lines && line < 0; i++)
-    if (emission->lines[i].stmt && emission->lines[i].stmt->id == here->id) line = i + 1;
+    if (emission->lines[i].stmt && stmt_id(emission->lines[i].stmt) == stmt_id(here)) line = i + 1;
   view_show(session, view_find("source"));
   view_prepare(session, session->rows, session->cols);
   if (line > 0) view_run(session, "line", arena_printf(session->frame, "%d", line));

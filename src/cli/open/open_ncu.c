@@ -1,5 +1,5 @@
 // The rows of a table of Nsight Compute (cli/common/why/ncu_csv.h) that have a line and a count.
-#include "cli/open/open_ncu.h"
+#include "cli/open/open_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

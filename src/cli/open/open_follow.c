@@ -1,5 +1,5 @@
 // Machine → ways and accesses of the blocks that ran → the clock's answer.
-#include "cli/open/open_follow.h"
+#include "cli/open/open_parts.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
-#include "cli/common/why.h"
+#include "cli/common/why/why.h"
 #include "kernels/toolchain/machine/launch_play.h"
 #include "machine/mc_code.h"
 #include "machine/mc_ways.h"

@@ -409,7 +409,7 @@ static void draw_picture(Canvas *canvas, Rect in, const SwizzleFrame *frame, int
 // A slab that only descriptors find: who touches it, and its layout.
 static void draw_described(Canvas *canvas, Rect in, const Session *session) {
   const SwizzleFrame *frame = session->prepared;
-  const DescribedSlabs slabs = described_slabs(session->doc.now.picture->model->program);
+  const DescribedSlabs slabs = described_slabs(session_model(session)->program);
   draw_title(canvas, rect_take_top(&in, draw_title(NULL, in, frame)), frame);
   const char *said = described_sentence(session->frame, &slabs);
   Rect sentence = rect_take_top(&in, canvas_wrap_rows(said, in.cols - 1) + 1);

@@ -165,7 +165,7 @@ static Fragments look(const Session *session) {
 // The statements that make one value of several lanes', and what they had before: of the schedule,
 // where it has this atom.
 static const char *rows_in_program(const Session *session, const Atom *atom) {
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Atom *own = program_atom(model->program);
   if (session->at.subject || !own || own->pattern != atom->pattern) return NULL;
   const ProgramText *text = &model->text;
@@ -189,7 +189,7 @@ static const char *rows_in_program(const Session *session, const Atom *atom) {
 // has 128 of the 256 rows, and they lie in its lanes as those of a CTA by itself.
 static const char *instruction_of(const Session *session, const Atom *atom) {
   static const char alone[] = "cta_group::1";
-  const Model *model = session->doc.now.picture->model;
+  const Model *model = session_model(session);
   const Atom *own = program_atom(model->program);
   const char *ptx = atom_ptx(session->frame, atom), *group = strstr(ptx, alone);
   if (!group || session->at.subject || !own || own->pattern != atom->pattern) return ptx;

@@ -10,6 +10,7 @@
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 #include "model/readings/place/tile_read.h"
 
 Suite *suite_tile_read(void);

@@ -236,6 +236,10 @@ void session_swap(Session *session);
 
 // ---- reading ------------------------------------------------------------------------------------
 
+// The model of what is edited; of the last legal schedule where it breaks a rule.
+static inline const Model *session_model(const Session *session) {
+  return session->doc.now.picture->model;
+}
 char *session_state_text(Arena *arena, const Session *session);
 int session_edits(const Session *session);  // knobs in which the schedule differs from its rung
 // The same without those of size and GPU: at 0 what the rung tells holds, and beyond

@@ -169,12 +169,14 @@ static bool try(Run *r, int node, int process) {
   return fault != SEARCH_NO_FAULT;
 }
 
-// The process whose event alone is to be tried; -1: all that can go on.
-static int one_that_is_apart(Run *r, SearchState *s) {
+// The process whose event alone is to be tried; -1: all that can go on. Who has just gone on often
+// still can.
+static int one_that_is_apart(Run *r, SearchState *s, int last) {
   const int n = r->search->n_processes;
   if (r->options->all) return -1;
   for (int local = 1; local >= 0; local--)
-    for (int p = 0; p < n; p++) {
+    for (int i = 0; i < n; i++) {
+      const int p = (last + i) % n;
       if (!search_can_step(r->search, s, p)) continue;
       const int event = r->search->index->base[p] + search_at(s, p);
       if (r->search->index->matters[event] == (bool)local) continue;
@@ -186,7 +188,7 @@ static int one_that_is_apart(Run *r, SearchState *s) {
 // False: a fault was found.
 static bool expand(Run *r, int node) {
   SearchState *s = state_of(r, node);
-  const int one = one_that_is_apart(r, s);
+  const int one = one_that_is_apart(r, s, r->node[node].process);
   if (one >= 0) return !try(r, node, one);
   bool any = false;
   for (int p = 0; p < r->search->n_processes; p++) {

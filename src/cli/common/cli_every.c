@@ -118,7 +118,7 @@ static void print_text(const EveryDocument *d) {
   if (!d->found) return;
   printf("%s: %s\n", search_fault_name(e->result.fault), e->result.root);
   printf("cure: %s\n", e->result.cure);
-  print_witness(d);
+  if (d->n_steps) print_witness(d);
   print_delays(d);
 }
 

@@ -158,6 +158,7 @@ typedef struct SearchOptions {
   int64_t states;  // most; 0: 60,000
   bool all;        // every order, none taken for another: to be compared with
   bool plain;      // nothing is explained
+  bool quick;      // where there is no room for all, none is looked for any further
   bool (*goes_on)(void *context, int64_t states);  // false: it is given up; NULL: never
   void *context;
 } SearchOptions;

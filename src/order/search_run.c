@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "order/search_inside.h"
 
-enum { CHUNK = 256, STATES_MAX = 60000, ASK_EVERY = 512, NEAR = 4096, HELD = 24 };
+enum { CHUNK = 256, STATES_MAX = 60000, ASK_EVERY = 512, NEAR = 1500, HELD = 24 };
 
 typedef struct Node {
   int parent;
@@ -33,7 +33,7 @@ typedef struct Run {
   uint32_t mask;
   SearchState *scratch;
   SearchAhead *ahead;
-  int expanded, n_stacked, depth, *stack;
+  int expanded, branched, n_stacked, depth, *stack;
   SearchResult out;
 } Run;
 
@@ -193,6 +193,7 @@ static bool expand(Run *r, int node) {
   bool any = false;
   for (int p = 0; p < r->search->n_processes; p++) {
     if (!search_can_step(r->search, s, p)) continue;
+    r->branched += any;
     any = true;
     if (try(r, node, p)) return false;
   }
@@ -287,6 +288,7 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
   Run *r = begin(search, options);
   if (deep) r->stack = ARENA_ARRAY(r->arena, int, r->most + search->n_processes + 1);
   r->out.access[0] = r->out.access[1] = -1;
+  bool looked = false;
   for (int node; (node = next_node(r, deep)) >= 0;) {
     const bool stopped = r->expanded % ASK_EVERY == 1 && options->goes_on &&
                          !options->goes_on(options->context, r->n);
@@ -295,7 +297,9 @@ static SearchResult go_through(Search *search, const SearchOptions *options, boo
       break;
     }
     if (!expand(r, node)) break;
-    if (!deep && r->expanded == NEAR && !options->all && hold_up_each(r)) break;
+    if (deep || looked || r->branched < NEAR || options->all) continue;
+    looked = true;
+    if (hold_up_each(r)) break;
   }
   r->out.states = r->n;
   return r->out;
@@ -328,7 +332,7 @@ int search_delays(const Search *search, const SearchResult *r, SearchStep *out, 
 // goes far soon meets what a short way leads to in too many ways.
 SearchResult search_run(Search *search, const SearchOptions *options) {
   SearchResult out = go_through(search, options, false);
-  if (out.verdict == SEARCH_BOUNDED) {
+  if (out.verdict == SEARCH_BOUNDED && !options->quick) {
     const int64_t states = out.states;
     out = go_through(search, options, true);
     out.states += states;

@@ -23,6 +23,7 @@
 #include "model/ir/stmt.h"
 #include "model/ir/tensor_use.h"
 #include "model/text/emit_base.h"
+#include "model/text/emit_delay.h"
 #include "model/text/emit_elect.h"
 #include "model/text/emit_names.h"
 #include "model/text/emit_stamp.h"
@@ -412,6 +413,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   print_indices(emitter, kernel, &uses, &launch);
   emit_bases_declare(emitter);
   declare_registers(emitter, &uses);
+  emit_delays_declare(emitter);
   if (facts->takes[LAUNCH_STAMPS]) {
     emit_trace_begin(emitter);
     emit_stamps_collect(emitter, launch.body);

@@ -124,7 +124,7 @@ def limited(seconds):
 
 def run(suites, seconds):
     """Whether the suites pass within so many seconds of CPU each, and the CPU seconds that they took."""
-    env = dict(os.environ, GEMMVIEW="build/asan/gemmview", CK_DEFAULT_TIMEOUT=str(seconds * 10))
+    env = dict(os.environ, GEMMVIEW="build/asan/gemmview", CK_DEFAULT_TIMEOUT=str(seconds * 10), TEST_STOP="1")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(["build/asan/unit", *suites], cwd=COPY, env=env, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, preexec_fn=limited(seconds))
@@ -225,22 +225,24 @@ def main():
         for site in sites[:given.count]:
             print(mutants.place(site))
         return 0
-    # Ended from outside, too, it puts back what it changed, and waits for what it started.
+    # Ended from outside, too, it puts back what it changed, waits for what it started, and says how far it came.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     copy_tree()
     build("test-build", quiet=False)
     caught = tried = 0
-    for site in sites:
-        if tried == given.count:
-            break
-        verdict = mutants.judge(site)
-        if verdict is None:
-            continue
-        tried += 1
-        caught += verdict
-        if not verdict:
-            print("survived", mutants.place(site), flush=True)
-    print(f"caught {caught} of {tried}")
+    try:
+        for site in sites:
+            if tried == given.count:
+                break
+            verdict = mutants.judge(site)
+            if verdict is None:
+                continue
+            tried += 1
+            caught += verdict
+            if not verdict:
+                print("survived", mutants.place(site), flush=True)
+    finally:  # ended from outside it says how far it came
+        print(f"caught {caught} of {tried}", flush=True)
     return 0 if tried and caught >= ENOUGH * tried else 1
 
 

@@ -140,3 +140,17 @@ bool open_reconcile(OpenResult *r, PtxTally *tally) {
   return ptx_reconcile(arena, r->module, r->kernel, tally, code, n, &r->sass_lines, &ptx,
                        &r->why_not);
 }
+
+const char *open_machine_code(const OpenResult *r, size_t *bytes, const char **why) {
+  const Capsule *capsule = r->text.capsule;
+  if (capsule && capsule->cubin.at) {
+    *bytes = capsule->cubin.n;
+    return (const char *)capsule->cubin.at;
+  }
+  const char *named = getenv("GEMMVIEW_PTXAS");
+  const char *ptxas = named ? named : open_find_tool(r->arena, "ptxas");
+  const char *target = r->module->target ? r->module->target : "sm_90a";
+  *why = "there is no ptxas here";
+  return ptxas ? open_assemble(r->arena, ptxas, &r->text, r->kernel->name, target, bytes, why)
+               : NULL;
+}

@@ -11,6 +11,8 @@ typedef struct OpenRequest {
   OptionList args, slabs, dumps;
   int budget;  // millions of lane instructions
   bool predict;
+  bool machine;               // run the machine code, not the PTX
+  bool follow;                // keep the ways of warps through it, for the clock
   const char *against;        // "machine", or a cubin; NULL
   bool compare;               // with what a capsule's launch left
   bool orders;                // keep the events of the first cluster, which alone is run

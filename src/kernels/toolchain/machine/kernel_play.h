@@ -22,6 +22,7 @@ typedef struct KernelPlay {
   SassLoop loop[CLOCK_MARKS_MAX];
   ClockKernel in;
   const double *executed;  // of each instruction: times that warps of the whole grid come by
+  double data_bytes;       // of the launch's memory, as far as its blocks ask for it; 0: not known
 } KernelPlay;
 
 // `compiled`: the model with the compiler's registers; `kernel`: its place among the emission's.

@@ -42,7 +42,7 @@ static void empty_if_full(const char *folder) {
 void kept_tool_begin(void) {
   static char real[PATH_BYTES], here[PATH_BYTES / 2], kept[PATH_BYTES], path[2 * PATH_BYTES];
   if (!find_real(real) || !getcwd(here, sizeof here)) return;
-  snprintf(kept, sizeof kept, "%s/build/listings", here);
+  snprintf(kept, sizeof kept, "%s/build/kept", here);
   snprintf(path, sizeof path, "%s/tests/unit/kept:%s", here, getenv("PATH"));
   mkdir("build", 0777);
   if (mkdir(kept, 0777) != 0 && access(kept, W_OK) != 0) return;

@@ -94,11 +94,39 @@ START_TEST(a_form_gives_each_lane_its_value) {
 }
 END_TEST
 
+// ---- a cubin ------------------------------------------------------------------------------------
+
+// The record of the last parameter, of 4 bytes at 20, says 8: four of them lie behind the 24 that
+// the kernel has.
+START_TEST(a_parameter_ends_where_they_all_end) {
+  enum { OFFSET = 4 + 6, SIZE = 4 + 8, SIZE_FROM = 18, LAST = 20 };
+  static const unsigned char record[] = {0x04, 0x17, 0x0c, 0x00};
+  size_t n = 0;
+  unsigned char *bytes = (unsigned char *)machine_case_file(arena, "k01", ".cubin", &n), *at = NULL;
+  for (size_t i = 0; i + SIZE + 4 <= n; i++)
+    if (memcmp(bytes + i, record, sizeof record) == 0 && bytes[i + OFFSET] == LAST) at = bytes + i;
+  ck_assert_ptr_nonnull(at);
+  McCubin cubin;
+  for (uint32_t size = 4; size <= 8; size += 4) {
+    uint32_t word;
+    memcpy(&word, at + SIZE, sizeof word);
+    word = (word & ((1u << SIZE_FROM) - 1)) | size << SIZE_FROM;
+    memcpy(at + SIZE, &word, sizeof word);
+    ck_assert(mc_cubin_read(arena, bytes, n, &cubin));
+    const McKernel *kernel = &cubin.kernels[0];
+    ck_assert_int_eq(kernel->parameter_bytes, LAST + 4);
+    ck_assert_int_eq(kernel->parameters[kernel->n_parameters - 1].offset, LAST);
+    ck_assert_int_eq(kernel->parameters[kernel->n_parameters - 1].bytes, 4);
+  }
+}
+END_TEST
+
 Suite *suite_machine_forms(void) {
   Suite *suite = suite_create("machine_forms");
   TCase *tcase = tcase_create("machine_forms");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, a_form_gives_each_lane_its_value, 0, FORMS);
+  tcase_add_test(tcase, a_parameter_ends_where_they_all_end);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -98,8 +98,9 @@ static bool waits_for_mbarriers(const SassCode *code) {
   return false;
 }
 
-// False: there is no NVRTC here.
-static bool play_state(const char *state, Played *out) {
+// `ask_clocks`: from one question of an mbarrier to the next; 0: as an H200 has it. False: there is
+// no NVRTC here.
+static bool play_state(const char *state, double ask_clocks, Played *out) {
   const Model *model = model_of(state);
   const Emission *emission = emit_model(arena, model, model->program);
   const Plan *plan = plan_from_emission(arena, emission, model->program, model->target, "");
@@ -109,6 +110,7 @@ static bool play_state(const char *state, Played *out) {
   const KernelResources *said = &result->kernels[which];
   ClockMachine machine = {0};
   ck_assert(clock_facts_read(arena, model->target, &machine));
+  if (ask_clocks > 0) machine.mbarrier_ask_clocks = ask_clocks;
   model = model_compiled(arena, model, said->registers, kernel_spill_bytes(said), NULL);
   const ElfBytes bytes =
       kernel_text_bytes(arena, kernel_texts_of(arena, result), emission->kernel[which].name);
@@ -125,7 +127,7 @@ static bool play_state(const char *state, Played *out) {
 // Both tests ask the same rows, which are played once.
 static bool play_row(const Counted rows[ROWS_MAX], int i, Played *out) {
   static Played played[ROWS_MAX];
-  if (played[i].clocks <= 0 && !play_state(rows[i].state, &played[i])) return false;
+  if (played[i].clocks <= 0 && !play_state(rows[i].state, 0, &played[i])) return false;
   *out = played[i];
   return true;
 }
@@ -207,12 +209,33 @@ START_TEST(instructions_are_as_many_as_were_counted) {
 }
 END_TEST
 
+// The shortest of the kernels with warpgroups.
+static const char *shortest(const Counted rows[ROWS_MAX], int n) {
+  int best = -1;
+  for (int i = 0; i < n; i++)
+    if (str_equal(rows[i].kind, "wg") && (best < 0 || rows[i].cycles < rows[best].cycles)) best = i;
+  ck_assert_int_ge(best, 0);
+  return rows[best].state;
+}
+
+// What a wait is for is seen when it is asked for again, behind it and never before.
+START_TEST(who_asks_seldom_waits_longer) {
+  static Counted rows[ROWS_MAX];
+  const char *state = shortest(rows, read_counted(rows));
+  Played often = {0}, seldom = {0};
+  if (!play_state(state, 1, &often) || !play_state(state, 400, &seldom)) return;
+  ck_assert_msg(seldom.clocks > often.clocks, "%g clocks, and %g where each one is asked in",
+                seldom.clocks, often.clocks);
+}
+END_TEST
+
 Suite *suite_clock_kernels(void) {
   Suite *suite = suite_create("clock_kernels");
   TCase *tcase = tcase_create("clock_kernels");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_set_timeout(tcase, 900);
   tcase_add_test(tcase, counted_kernels_come_out);
+  tcase_add_test(tcase, who_asks_seldom_waits_longer);
   tcase_add_test(tcase, instructions_are_as_many_as_were_counted);
   suite_add_tcase(suite, tcase);
   return suite;

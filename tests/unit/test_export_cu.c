@@ -12,6 +12,7 @@
 #include "emit_cases.h"
 #include "features/gpc/model/deal_lists.h"
 #include "golden.h"
+#include "golden_cuda.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/export/export_cu.h"
 #include "kernels/toolchain/export/export_library.h"
@@ -78,8 +79,9 @@ static const char *exported(const char *state) {
 
 START_TEST(exports_are_written_as_reviewed) {
   GoldenText before[N_EXPORTS];
+  GoldenHelpers *helpers = golden_helpers_new(arena);
   for (int i = 0; i < N_EXPORTS; i++) {
-    const char *text = exported(exports[i].state);
+    const char *text = golden_without_helpers(helpers, exported(exports[i].state));
     const char *name = arena_printf(arena, "export_%s", exports[i].name);
     if (i)
       golden_check_change(arena_printf(arena, "cuda/%s.diff", name), before, i, text);
@@ -87,6 +89,7 @@ START_TEST(exports_are_written_as_reviewed) {
       golden_check(arena_printf(arena, "cuda/%s.cu", name), text);
     before[i] = (GoldenText){name, text};
   }
+  golden_check_helpers("cuda/helpers_exports.cu", helpers);
 }
 END_TEST
 

@@ -72,6 +72,17 @@ static void check_opens_equal(const char *path, const char *equal) {
   ck_assert_msg(strstr(open.out, equal) != NULL, "%s", open.out);
 }
 
+// Its machine code leaves the same, with the variables of the program, and has a time by the clock.
+static void check_machine_equal(const char *path, const char *equal) {
+  if (!have("nvdisasm", "machine code") || !have("ptxas", "machine code")) return;
+  const CliRun open =
+      cli_run(arena, arena_printf(arena, "open %s --machine --text --compare --blocks all", path));
+  ck_assert_msg(open.status == 0 && strstr(open.out, equal), "%s\n%s", open.out, open.err);
+  const CliRun why = cli_run(arena, arena_printf(arena, "open %s --why", path));
+  ck_assert_msg(why.status == 0 && strstr(why.out, "clocks from launch to end"), "%s\n%s", why.out,
+                why.err);
+}
+
 static int64_t json_number(const JsonValue *document, const char *key) {
   Diags diags = diags_new(arena);
   int64_t value = -1;
@@ -333,6 +344,7 @@ START_TEST(test_program_of_nvcc_passes_its_own_check) {
   const CliRun run = record(arena_printf(arena, "--cpu -o %s", path), nvcc_program(_i, ""));
   ck_assert_msg(run.status == 0 && str_starts(run.out, "PASS"), "%s\n%s", run.out, run.err);
   check_opens_equal(path, programs[_i].equal);
+  check_machine_equal(path, programs[_i].equal);
 }
 END_TEST
 

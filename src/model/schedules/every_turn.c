@@ -6,7 +6,6 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/ir/program.h"
 #include "model/readings/model.h"
 #include "model/readings/time/every_order.h"
 #include "model/schedules/reduce.h"

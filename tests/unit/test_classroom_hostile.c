@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "classroom_harness.h"
+#include "stress.h"
 #include "tui/frame/class_socket.h"
 
 static int stranger(void) {
@@ -136,7 +137,7 @@ START_TEST(random_bytes_never_harm_the_teacher) {
       "{",        "}", "\"type\"", ":",     "\"guess\"", ",", "\"hello\"", "\"name\"", "\n",
       "\"step\"", "3", "\"\"",     "\x1b[", "\xff",      "[", "null",      "1e999",    "-"};
   uint64_t state = 99 + (uint64_t)_i;
-  int rounds = getenv("GEMMVIEW_STRESS") ? 5000 : 150;
+  int rounds = stress_count(450, 5000);
   ends_settle(end, 2);
   for (int i = 0; i < rounds; i++) {
     int fd = stranger();

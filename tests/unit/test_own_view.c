@@ -381,7 +381,7 @@ static void save(const char *path, const char *text) {
 static int64_t wait_for(int64_t wavefronts) {
   const int64_t begin = clock_ms();
   const struct timespec pause = {0, 5000000};
-  while (clock_ms() < begin + 10000) {
+  while (clock_ms() < begin + (int64_t)stress_wall(10000)) {
     views_poll(session);
     if (own_work(session)->opened->wavefronts == wavefronts) return clock_ms() - begin;
     nanosleep(&pause, NULL);
@@ -408,9 +408,8 @@ START_TEST(test_a_save_moves_the_numbers) {
   ck_assert(shows("on trial tile swizzle"));  // it goes on over the new kernel
   // A broken text is told, and the numbers that were there stay.
   save(path, "not PTX\n");
-  const int64_t begin = clock_ms();
-  while (!*opened_run_error(own_work(session)->run) && clock_ms() < begin + 10000)
-    views_poll(session);
+  const int64_t until = clock_ms() + (int64_t)stress_wall(10000);
+  while (!*opened_run_error(own_work(session)->run) && clock_ms() < until) views_poll(session);
   drive_frame(session, canvas);
   ck_assert(shows("k.ptx:1:"));
   ck_assert(shows("wavefronts 1056 → 808"));
@@ -441,17 +440,9 @@ static void save_by_rename(const char *path, const char *text) {
 }
 
 static void wait_for_error(void) {
-  const int64_t begin = clock_ms();
-  while (!*own_error(own_work(session)) && clock_ms() < begin + 20000) views_poll(session);
+  const int64_t until = clock_ms() + (int64_t)stress_wall(20000);
+  while (!*own_error(own_work(session)) && clock_ms() < until) views_poll(session);
   drive_frame(session, canvas);
-}
-
-// What a promise of `ms` comes to on a machine whose cores have others to serve.
-static int64_t shared_out(int64_t ms) {
-  double load = 0;
-  const double cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
-  if (getloadavg(&load, 1) != 1 || load < cores) return ms;
-  return (int64_t)((double)ms * load / cores);
 }
 
 // From a save to other numbers; the best of three. The sanitizers take their share of it, the
@@ -482,7 +473,7 @@ START_TEST(test_nvrtc_within_a_second) {
   save(path, narrow);
   open_moves(path);
   const int64_t ms = edit_to_screen(path, narrow, wide);
-  ck_assert_msg(ms < shared_out(1000), "%lld ms", (long long)ms);
+  ck_assert_msg(ms < (int64_t)stress_wall(1000), "%lld ms", (long long)ms);
   save_by_rename(path, "#define PITCH 33\nmistake\n" TRANSPOSE);
   wait_for_error();
   ck_assert(shows("move.cu(2): error"));
@@ -503,7 +494,7 @@ START_TEST(test_a_header_is_watched) {
   open_moves(path);
   ck_assert(strstr(session->prompt.message, "move.cu and pitch.h"));
   const int64_t ms = edit_to_screen(header, "#define PITCH 32\n", "#define PITCH 33\n");
-  ck_assert_msg(ms < shared_out(1500), "%lld ms", (long long)ms);
+  ck_assert_msg(ms < (int64_t)stress_wall(1500), "%lld ms", (long long)ms);
   save_by_rename(header, "#define PITCH 33 +\n");
   wait_for_error();
   ck_assert(shows("error"));

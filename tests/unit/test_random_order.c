@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embed.h"
 #include "base/random.h"
 #include "base/str.h"
 #include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "model/ir/program.h"
 #include "model/readings/cost/calibration.h"
+#include "property.h"
 #include "stress.h"
 
 Suite *suite_random_order(void);
@@ -114,9 +114,7 @@ static void add_point(Arena *scratch, const Model *model, double time_ns, const 
 
 static void setup(void) {
   arena = arena_new("test");
-  Diags diags = diags_new(arena);
-  const EmbeddedFile *embedded = embed_find(arena, "gpus.json");
-  ck_assert(targets_parse(arena, embedded->text, embedded->size, &diags, &targets));
+  targets = *property_gpus();
   read_lines(add_point, 1);
 }
 static void teardown(void) { arena_free(arena); }

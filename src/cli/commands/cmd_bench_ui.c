@@ -141,6 +141,10 @@ int cmd_bench_ui(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(bench.arena);
   int n = sizeof options / sizeof *options, status = CLI_OK;
   bool ok = options_parse(options, n, &given, &argc, argv, &diags);
+  if (ok && argc > 1)
+    diag_add(&diags, "usage", "bench-ui takes no argument, not \"%s\"; --ladder names one",
+             argv[1]);
+  ok = ok && argc <= 1;
   SessionOptions opening = {.ladder = given.ladder};
   if (ok) bench.session = explorer_open(&opening, &diags);
   const char **names = ARENA_ARRAY(bench.arena, const char *, view_count);

@@ -30,7 +30,7 @@ struct SearchAhead {
   uint32_t *known, *gathered, *handed;
   int *there, *released;  // by barrier: how many stand there; went on together
   int64_t registers[SEARCH_RANKS], taken[SEARCH_RANKS];
-  // What would decide at once: accesses, those with the number of this question, and what becomes
+  // All that decides at once: accesses, those with the number of this question, and what becomes
   // of an mbarrier (-1: of none).
   int *asked, question, bar_asked;
   uint32_t phase_asked;

@@ -85,7 +85,7 @@ static void tell_cluster(const Search *search, SearchState *s, int process, cons
     search_words(search, s)[w] &= ~own;
 }
 
-// What other blocks have told of a process knows once it has waited in the scope of the cluster, or
+// A process knows what other blocks have told once it has waited in the scope of the cluster, or
 // in that of its block behind one of it who has (PTX ISA, "Causality order").
 static void learn(const Search *search, SearchState *s, int process, const SearchEvent *e) {
   if (!search->index->hands_over || !search_learns(e)) return;

@@ -371,7 +371,7 @@ static void leave_out(EveryTurn *every, const char *what) {
   every->spared = NULL;
 }
 
-// Who claims a list races with other clusters, in global memory.
+// Claiming a list races with other clusters, in global memory.
 static void find_claim(Stmt *stmt, int depth, void *every) {
   (void)depth;
   if (stmt->kind == STMT_OP && stmt->op.in_steps)

@@ -159,7 +159,7 @@ static void count_kinds(Arena *arena, const Program *program, int n[SEARCH_KINDS
       n[search_event(every.search, p, i)->kind]++;
 }
 
-// What the breakage changed in the lists of events, and why that does no harm.
+// Tells what the breakage changed in the lists of events, and why it is harmless.
 static const char *spared_text(const Runner *r, const Turns *turns) {
   static const char *const kind[SEARCH_KINDS] = {[SEARCH_ARRIVE] = "arrivals",
                                                  [SEARCH_WAIT] = "waits at mbarriers",

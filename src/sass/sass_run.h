@@ -12,6 +12,7 @@
 #pragma once
 #include "base/arena.h"
 #include "sass/sass_event.h"
+#include "sass/sass_plan.h"
 
 enum { SASS_LANES = 32, SASS_CONSTANTS = 4096 };
 
@@ -48,10 +49,6 @@ typedef struct SassListener {
   SassAccess *access;  // NULL: nobody listens
   void *context;
 } SassListener;
-
-// Found once for a code: the instructions that branches depend on.
-typedef struct SassPlan SassPlan;
-const SassPlan *sass_plan(Arena *arena, const SassCode *code);
 
 SassWay sass_run(Arena *arena, const SassPlan *plan, const SassLaunch *launch, int warp,
                  const SassListener *listener);

@@ -195,7 +195,7 @@ START_TEST(an_unknown_lesson_or_state_is_told_not_followed) {
       "{\"type\":\"step\",\"lesson\":\"bnaks\",\"step\":3,\"state\":\"\",\"revealed\":false}\n";
   say(fd, lines, strlen(lines));
   classroom_poll(ana.class);
-  ck_assert_ptr_nonnull(strstr(ana.session->message, "no lesson \"bnaks\""));
+  ck_assert_ptr_nonnull(strstr(ana.session->prompt.message, "no lesson \"bnaks\""));
   lines =
       "{\"type\":\"step\",\"lesson\":\"banks\",\"step\":3,\"state\":\"BM=x\",\"revealed\":false}\n"
       "{\"type\":\"step\",\"lesson\":\"banks\",\"step\":3,\"state\":\"BM=1000,BN=1000\","

@@ -152,7 +152,7 @@ static void check_family(Family *family, const char *said) {
   ck_assert_int_ge(n, 4);
   memcpy(sorted, family->error, sizeof *sorted * (size_t)n);
   qsort(sorted, (size_t)n, sizeof *sorted, by_size);
-  const double order = rank_correlation(arena, family->played, family->counted, n);
+  const double order = calibration_rank_correlation(arena, family->played, family->counted, n);
   const int tenth = (int)(0.9 * n) < n ? (int)(0.9 * n) : n - 1;
   ck_assert_msg(
       sorted[n / 2] <= family->median && sorted[tenth] <= family->most_of && order >= family->order,

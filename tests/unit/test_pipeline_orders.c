@@ -6,7 +6,7 @@
 #include "screen_harness.h"
 #include "stress.h"
 #include "tui/frame/view.h"
-#include "tui/views/program/pipeline.h"
+#include "tui/views/time/pipeline.h"
 
 Suite *suite_pipeline_orders(void);
 
@@ -42,7 +42,7 @@ START_TEST(a_rung_is_proved) {
 END_TEST
 
 START_TEST(a_witness_is_stepped_through) {
-  ck_assert(view_table[session->view].body->command(session, "break more_arrivals", &diags));
+  ck_assert(view_table[session->at.view].body->command(session, "break more_arrivals", &diags));
   press("o");
   settle();
   ck_assert_msg(strstr(screen(), "expects 5 arrivals and gets 4"), "%s", screen());

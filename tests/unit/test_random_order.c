@@ -127,13 +127,13 @@ static double order_of(const Calibration *fit, const CalibrationPoint *points, i
     predicted[i] = calibration_ns(fit, &points[i].terms);
     measured[i] = points[i].time_ns;
   }
-  return rank_correlation(arena, predicted, measured, n);
+  return calibration_rank_correlation(arena, predicted, measured, n);
 }
 
 static double order_of_roofline(const Family *family) {
   double measured[POINTS_MAX];
   for (int i = 0; i < family->n; i++) measured[i] = family->counted[i].time_ns;
-  return rank_correlation(arena, family->roofline_ns, measured, family->n);
+  return calibration_rank_correlation(arena, family->roofline_ns, measured, family->n);
 }
 
 static double order_of_split(const CalibrationPoint *points, int n, uint64_t *random) {

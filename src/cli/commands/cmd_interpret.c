@@ -30,7 +30,7 @@
 #include "base/clock.h"
 #include "base/nearest.h"
 #include "base/str.h"
-#include "base/thread.h"
+#include "base/team.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_every.h"

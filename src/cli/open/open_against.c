@@ -7,10 +7,10 @@
 
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/open/open_compiled.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_input.h"
 #include "cli/open/open_memory.h"
+#include "cli/open/open_parts.h"
 #include "machine/mc_back.h"
 
 typedef struct Against {

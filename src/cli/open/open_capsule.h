@@ -1,7 +1,7 @@
 // A capsule opened: the launch as it was recorded, with nothing typed.
 #pragma once
 #include "capsule/capsule.h"
-#include "cli/open/open_report.h"
+#include "cli/open/open_result.h"
 
 // The launch, for a machine; false after a finding: the blocks that are asked for were not kept.
 bool open_capsule_launch(const Capsule *capsule, const char *blocks, PtxLaunch *launch,

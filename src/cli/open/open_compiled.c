@@ -1,7 +1,7 @@
 // PTX → ptxas → cubin → nvdisasm → which accesses the machine code has, by line of the PTX. A
 // capsule has the machine code that was launched: it is read instead where it was made of the same
 // text.
-#include "cli/open/open_compiled.h"
+#include "cli/open/open_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "cli/open/open_capsule.h"
 #include "kernels/toolchain/machine/sass.h"
 #include "machine/mc_module.h"
+#include "ptx/tally/tally.h"
 
 enum { DISASSEMBLE_SECONDS = 120 };
 

@@ -1,6 +1,8 @@
 // A cubin, or a library that has some, as a module of machine code.
 #pragma once
-#include "cli/open/open_run.h"
+#include "capsule/capsule.h"
+#include "cli/open/open_request.h"
+#include "ptx/module/ptx_module.h"
 
 // Whether these bytes are a cubin.
 bool open_is_cubin(const void *bytes, size_t n);

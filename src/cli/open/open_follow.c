@@ -1,12 +1,13 @@
 // Machine → ways and accesses of the blocks that ran → the clock's answer.
-#include "cli/open/open_follow.h"
+#include "cli/open/open_parts.h"
 
 #include <string.h>
 
+#include "base/str.h"
 #include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
-#include "cli/common/why.h"
+#include "cli/common/why/why.h"
 #include "kernels/toolchain/machine/launch_play.h"
 #include "machine/mc_code.h"
 #include "machine/mc_ways.h"
@@ -84,12 +85,19 @@ static const int *lines_of(const OpenResult *r, int n) {
   return any ? line : NULL;
 }
 
-// The instructions as the disassembler prints them.
+// The instructions as the disassembler prints them, one a line behind "/*0040*/ ".
 static void give_texts(const OpenResult *r, ClockAnswer *answer) {
   const char **text = ARENA_ARRAY(r->arena, const char *, answer->code.n + 1);
-  for (int i = 0; i < answer->code.n; i++)
-    text[i] = i < r->module->n_code ? ptx_inst_text(r->arena, r->module, &r->module->code[i])
-                                    : answer->text[i];
+  const char *line = r->module->source;
+  for (int i = 0; i < answer->code.n; i++) {
+    const char *end = line ? strchr(line, '\n') : NULL, *behind = line ? strstr(line, "*/ ") : NULL;
+    const bool has_text = behind && end && behind < end;
+    if (has_text) behind += strlen("*/ ");
+    text[i] = has_text
+                  ? str_sanitise(r->arena, arena_strndup(r->arena, behind, strcspn(behind, ";\n")))
+                  : answer->text[i];
+    line = end ? end + 1 : NULL;
+  }
   answer->text = text;
 }
 

@@ -8,9 +8,8 @@
 #include "base/str.h"
 #include "cli/common/documents.h"
 #include "cli/open/open_compare.h"
-#include "cli/open/open_detail.h"
-#include "cli/open/open_ncu.h"
 #include "cli/open/open_needs.h"
+#include "cli/open/open_parts.h"
 #include "machine/mc_isa.h"
 #include "ptx/module/signature.h"
 #include "ptx/run/run.h"
@@ -360,15 +359,6 @@ static const PtxLoc **callers(Arena *arena, const OpenResult *r, int loc) {
   return open_chain(arena, r, loc < 0 ? -1 : r->module->locs[loc].inlined_at);
 }
 
-const PtxLoc **open_chain(Arena *arena, const OpenResult *r, int loc) {
-  const PtxLoc **chain = ARENA_ARRAY(arena, const PtxLoc *, OPEN_CHAIN_MAX);
-  for (int depth = 0; loc >= 0 && depth < OPEN_CHAIN_MAX; depth++) {
-    chain[depth] = &r->module->locs[loc];
-    loc = chain[depth]->inlined_at;
-  }
-  return chain;
-}
-
 static int share_count(const OpenResult *r, const PtxLine *line) {
   int n = 0;
   for (const PtxShare *s = ptx_tally_shares(r->tally); s && line->shares; s = s->next) n++;
@@ -438,15 +428,6 @@ static const PtxFinding **findings(Arena *arena, const OpenResult *r, bool races
 static const char *outcome_name(PtxOutcome outcome) {
   static const char *const outcomes[] = {"done", "stopped", "deadlock", "budget"};
   return outcomes[outcome];
-}
-
-const PtxFunction **open_kernels(Arena *arena, const PtxModule *module) {
-  const PtxFunction **kernel = ARENA_ARRAY(arena, const PtxFunction *, module->n_functions + 1);
-  for (int i = 0; i < module->n_functions; i++) {
-    const PtxFunction *f = &module->functions[i];
-    kernel[i] = f->is_kernel && f->has_body ? f : NULL;
-  }
-  return kernel;
 }
 
 #define FORM_FILE "cli/open/open_report.form"

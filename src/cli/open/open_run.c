@@ -10,16 +10,11 @@
 #include "cli/common/cli.h"
 #include "cli/open/open_capsule.h"
 #include "cli/open/open_compare.h"
-#include "cli/open/open_compiled.h"
 #include "cli/open/open_cubin.h"
 #include "cli/open/open_declared.h"
-#include "cli/open/open_detail.h"
-#include "cli/open/open_dump.h"
-#include "cli/open/open_fits.h"
-#include "cli/open/open_follow.h"
 #include "cli/open/open_input.h"
 #include "cli/open/open_memory.h"
-#include "cli/open/open_ncu.h"
+#include "cli/open/open_parts.h"
 #include "ptx/module/signature.h"
 
 enum { SAY_EVERY_MS = 100 };

@@ -9,6 +9,7 @@
 #include "model/ir/buffer.h"
 #include "model/ir/op.h"
 #include "model/ir/program.h"
+#include "model/ir/stmt.h"
 
 enum { ARCH_TCGEN05 = 100 };
 enum { CHUNK_BYTES = 16, CORE_ROWS = 8, CHUNK_BITS = 4, PATTERN_SHIFT = 3 };

@@ -13,7 +13,7 @@
 #include "banks/layouts/instruction_descriptor.h"
 #include "banks/layouts/smem_descriptor.h"
 #include "model/ir/names.h"
-#include "model/ir/stmt.h"
+#include "model/ir/tile.h"
 #include "model/words/fragment.h"
 
 // Whether M or N runs fastest in an operand's slab, not K: as the operand lies in global memory.

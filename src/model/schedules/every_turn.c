@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/whole.h"
-#include "model/ir/program.h"
 #include "model/readings/model.h"
 #include "model/readings/time/every_order.h"
 #include "model/schedules/reduce.h"

@@ -13,12 +13,8 @@
 #include "model/ir/launch.h"
 #include "model/ir/program.h"
 #include "model/ir/stmt.h"
-#include "model/text/emit_bounds.h"
-#include "model/text/emit_elect.h"
 #include "model/text/emit_op.h"
-#include "model/text/emit_ring.h"
-#include "model/text/emit_stamp.h"
-#include "model/text/emit_words.h"
+#include "model/text/emit_parts.h"
 
 // ---- remarks ------------------------------------------------------------------------------------
 
@@ -232,7 +228,7 @@ static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
 }
 
 // A number that nobody reads would be a warning. One without a statement behind it stands between
-// hardware loops: emit.c sees to those.
+// hardware loops: emit_cuda.c sees to those.
 static void emit_let(Emitter *emitter, const Stmt *stmt) {
   if (stmt->next && !emit_list_reads(emitter, stmt->next, stmt->var)) return;
   const char *type = stmt->var->extent > (int64_t)INT32_MAX + 1 ? "long long" : "int";

@@ -16,8 +16,8 @@
 #include "kernels/toolchain/machine/access_costs.h"
 #include "kernels/toolchain/machine/play_parts.h"
 #include "model/ir/buffer.h"
+#include "model/ir/find_op.h"
 #include "model/ir/program.h"
-#include "model/ir/rewrite.h"
 #include "model/ir/stmt.h"
 
 enum {

@@ -1,7 +1,19 @@
 // What a play of blocks needs beside ways and costs, alike for a schedule's kernel (kernel_play.h)
 // and for anybody's (launch_play.h).
 #pragma once
-#include "kernels/toolchain/machine/kernel_play.h"
+#include "base/arena.h"
+#include "clock/clock_kernel.h"
+
+// The input of a play, to be played again with another machine or another question.
+typedef struct KernelPlay {
+  const char *why_not;  // a sentence where it cannot be; NULL: it can
+  SassCode code;
+  int n_loops;
+  SassLoop loop[CLOCK_MARKS_MAX];
+  ClockKernel in;
+  const double *executed;  // of each instruction: times that warps of the whole grid come by
+  double data_bytes;       // of the launch's memory, as far as its blocks ask for it; 0: not known
+} KernelPlay;
 
 // The room that the resident blocks of an SM take.
 typedef struct PlayRoom {

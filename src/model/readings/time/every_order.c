@@ -573,7 +573,7 @@ static void start_warps(Maker *m) {
     if (ranks > 1) name = arena_printf(m->arena, "%s of rank %d", name, rank);
     m->warp[i] = (WarpState){.share = -1, .work = -1};
     m->warp[i].process = search_process(m->s, name, rank, group);
-    m->warp[i].registers = start_registers(m->launch.block_threads, kernel->min_blocks);
+    m->warp[i].registers = program_start_registers(m->launch.block_threads, kernel->min_blocks);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/whole.h"
+#include "model/ir/stmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/memory/descriptor.h"
 

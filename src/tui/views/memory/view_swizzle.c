@@ -7,8 +7,8 @@
 // wavefronts over all that a block executes for one slab, in each layout, and the weighted total.
 // Enter sets the knobs that make the layout.
 //
-// Up and Down choose the access, Left and Right one of its phases, v the picture. ViewState: mode
-// is the picture, cursor the phase, counted through all executions.
+// Up and Down choose the access, Left and Right one of its phases, v the picture. ViewState: cursor
+// is the phase, counted through all executions.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,17 @@
 #include "tui/views/memory/bank_card.h"
 #include "tui/views/memory/swizzle.h"
 
-enum { PICTURE_BANKS, PICTURE_LINES, PICTURE_BITS, PICTURE_CARDS, PICTURES };
+typedef enum SwizzlePicture {
+  PICTURE_BANKS,
+  PICTURE_LINES,
+  PICTURE_BITS,
+  PICTURE_CARDS,
+  PICTURES
+} SwizzlePicture;
+
+typedef struct SwizzleChosen {
+  SwizzlePicture picture;
+} SwizzleChosen;
 enum {
   LEGEND_FROM_ROWS = 10,  // a picture of fewer rows needs them all
   SPOT_SITE = SPOT_VIEW,
@@ -97,6 +107,9 @@ static void choose_step(SwizzleFrame *frame, const ViewState *state) {
   frame->step = state->cursor < frame->n_steps ? state->cursor : 0;
 }
 
+static SwizzleChosen *chosen_of(const Session *session) {
+  return view_chosen(session, &swizzle_view);
+}
 static Swizzle *workbench(const Session *session) { return view_own(session, &swizzle_view); }
 
 static void swizzle_prepare(Session *session) {
@@ -120,7 +133,7 @@ static void swizzle_prepare(Session *session) {
   const Layout *before = frame->work->column[SWIZZLE_PLAIN].layout;
   frame->before = slab_picture_make(session->frame, site, before, repetition, phase);
   frame->after = slab_picture_make(session->frame, site, after, repetition, phase);
-  if (session_view_state(session)->mode != PICTURE_CARDS) return;
+  if (chosen_of(session)->picture != PICTURE_CARDS) return;
   for (int i = 0; i < 2; i++) frame->card[i] = make_card(session->frame, frame->work, i == 0);
 }
 
@@ -396,14 +409,14 @@ static void draw_picture(Canvas *canvas, Rect in, const SwizzleFrame *frame, int
 // A slab that only descriptors find: who touches it, and its layout.
 static void draw_described(Canvas *canvas, Rect in, const Session *session) {
   const SwizzleFrame *frame = session->prepared;
-  const DescribedSlabs slabs = described_slabs(session->now.picture->model->program);
+  const DescribedSlabs slabs = described_slabs(session->doc.now.picture->model->program);
   draw_title(canvas, rect_take_top(&in, draw_title(NULL, in, frame)), frame);
   const char *said = described_sentence(session->frame, &slabs);
   Rect sentence = rect_take_top(&in, canvas_wrap_rows(said, in.cols - 1) + 1);
   rect_take_left(&sentence, 1);
   canvas_wrap(canvas, sentence, STYLE_TEXT, said);
   Rect says = rect_take_bottom(&in, swizzle_says_rows(session->rows, frame->work, in.cols));
-  draw_picture(canvas, in, frame, session_view_state_const(session)->mode);
+  draw_picture(canvas, in, frame, chosen_of(session)->picture);
   swizzle_draw_says(canvas, says, frame->work);
 }
 
@@ -421,7 +434,7 @@ static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
   int n = work->slab.problem.n_sites < SITES_SHOWN ? work->slab.problem.n_sites : SITES_SHOWN;
   Rect table = rect_take_bottom(&in, in.rows >= n + 6 ? n + 2 : in.rows > 6 ? 3 : 0);
   Rect line = rect_take_bottom(&in, 1);
-  draw_picture(canvas, in, frame, session_view_state_const(session)->mode);
+  draw_picture(canvas, in, frame, chosen_of(session)->picture);
   canvas_hline(canvas, all, line.row - all.row, 0, all.cols, STYLE_BORDER);
   if (table.rows) draw_sites(canvas, table, frame);
   swizzle_draw_says(canvas, says, work);
@@ -431,7 +444,7 @@ static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
 
 static void show_described(Session *session, const char *argument) {
   (void)argument;
-  if (!session->subject) swizzle_next_described(workbench(session), session);
+  if (!session->at.subject) swizzle_next_described(workbench(session), session);
 }
 
 static void swizzle_move(Session *session, int delta) {
@@ -454,8 +467,8 @@ static void phase_after(Session *s, const char *a) { (void)a, step_phase(s, 1); 
 
 static void change_picture(Session *session, const char *argument) {
   (void)argument;
-  ViewState *state = session_view_state(session);
-  state->mode = (state->mode + 1) % PICTURES;
+  SwizzleChosen *chosen = chosen_of(session);
+  chosen->picture = (chosen->picture + 1) % PICTURES;
 }
 
 // With an argument the layout is tried at once, as in ":layout swizzle:3,4,3".
@@ -467,17 +480,18 @@ static void edit(Session *session, const char *argument) {
     swizzle_try(work, argument);
     return;
   }
-  session->prompt = PROMPT_FIELD;
-  session->field.history = NULL;
+  session->prompt.kind = PROMPT_FIELD;
+  session->prompt.field.history = NULL;
   const char *text = swizzle_after(work)->layout->text;
-  textfield_set(&session->field, str_equal(text, "none") ? "" : text);  // it is to be typed over
+  textfield_set(&session->prompt.field,
+                str_equal(text, "none") ? "" : text);  // it is to be typed over
 }
 
 static void swizzle_typed(Session *session, TextFieldResult result) {
   if (result == TEXTFIELD_CANCELLED)
     swizzle_drop(workbench(session));
   else
-    swizzle_try(workbench(session), session->field.text);
+    swizzle_try(workbench(session), session->prompt.field.text);
 }
 
 static void solve(Session *session, const char *argument) {
@@ -504,7 +518,7 @@ static void apply(Session *session, const char *argument) {
   const char *said = session_lay(session, work->slab.slab, trial->layout->text, &diags);
   if (!said)
     session_say(session, SAID_ERROR, "%s", diags.first->text);
-  else if (!session->now.reasons)
+  else if (!session->doc.now.reasons)
     session_say(session, SAID_NOTE, "%s", said);
 }
 
@@ -538,6 +552,7 @@ static const Action actions[] = {
 };
 
 const ViewBody swizzle_view = {
+    .chosen_bytes = sizeof(SwizzleChosen),
     .shows_subject = true,
     .state_bytes = sizeof(Swizzle),
     .open = swizzle_init,

@@ -30,7 +30,7 @@ static const struct {
     {"diff " K01 " tests/data/open/k03.ptx" LAUNCH, 1, "findings"},
     {"diff " CUBIN " " CUBIN " --kernel dots", 0, "clocks_of_loop_1"},
     {"diff " CUBIN " " CUBIN " --kernel dots --markdown", 0, "| registers | 1"},
-    {"diff " CUBIN " " CUBIN, 2, "--kernel NAME chooses"},
+    {"diff " CUBIN " " CUBIN, 2, "choose one with --kernel NAME"},
     {"diff " CUBIN " " CUBIN " --kernel none", 2, "no such kernel"},
     {"diff " CUBIN " tests/data/cubins/sm_80.cubin --kernel dots", 2,
      "one is for sm_90, the other for sm_80"},

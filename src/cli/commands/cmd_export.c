@@ -30,7 +30,7 @@ int cmd_export(Arena *arena, int argc, char **argv) {
   int n_options = sizeof options / sizeof options[0];
   if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1)
-    return cli_error(CLI_USAGE, "\"%s\" is no option of export; a state is given with -k: -k %s",
+    return cli_error(CLI_USAGE, "\"%s\" is not an option of export; give a state with -k: -k %s",
                      argv[1], argv[1]);
   const Model *model = cli_model(arena, given.state, &diags);
   if (!model) return cli_fail(&diags);

@@ -97,7 +97,7 @@ static int add(PtxMachine *m, PtxWarp *w, SearchEvent event) {
     o->full = true;
     return EVENTS_MAX - 1;
   }
-  if (w->control) leave_out(o, "what would happen if data were other: a branch follows from them");
+  if (w->control) leave_out(o, "runs with other data: a branch depends on data");
   const bool tells = event.kind == SEARCH_ARRIVE || event.kind == SEARCH_FENCE;
   if (tells && e->masks && (e->masks & w->mask) == 0)
     leave_out(o, "lanes of one warp that arrive apart from each other, in other orders");
@@ -271,7 +271,7 @@ static void meet_where_some_end(PtxOrders *o, const PtxMachine *m) {
                                                     .tag = e->tag};
     }
   if (between)
-    leave_out(o, "what others do between an arrival at the cluster's barrier and its wait");
+    leave_out(o, "work of others between an arrival at the cluster's barrier and its wait");
 }
 
 bool ptx_waits_for_grid(const PtxInst *i) {
@@ -287,9 +287,7 @@ void ptx_orders_grid(PtxMachine *m, PtxWarp *w) {
 void ptx_orders_reads_global(PtxMachine *m, const PtxWarp *w) {
   PtxOrders *o = m->orders;
   if (!o || !o->waits_for_grid || o->warp[w->index].grid_is_over) return;
-  leave_out(o,
-            "what the grid before this one still writes: global memory is read in front of "
-            "griddepcontrol.wait");
+  leave_out(o, "late writes of the grid before: global memory is read before griddepcontrol.wait");
 }
 
 void ptx_orders_fence(PtxMachine *m, PtxWarp *w) {
@@ -544,7 +542,7 @@ static void add_accesses(PtxOrders *o, const PtxMachine *m) {
     if (m->n_blocks > 1) p.name = arena_printf(o->arena, "%s of rank %d", p.name, p.rank);
     region[n++] = p;
   }
-  if (n == REGIONS_MAX) leave_out(o, "copies to more places than are followed");
+  if (n == REGIONS_MAX) leave_out(o, "copies to too many places");
   for (int k = 0; k < n; k++) search_part(o->s, region[k]);
   for (int i = 0; i < o->n_touches; i++) {
     const Touch *t = &o->touch[i];
@@ -579,8 +577,8 @@ Search *ptx_machine_orders(PtxMachine *m, PtxOutcome outcome, int *n_left_out,
     if (!e->ended) search_add(o->s, e->process, (SearchEvent){.kind = SEARCH_EXIT});
   }
   if (outcome == PTX_STOPPED || outcome == PTX_BUDGET)
-    leave_out(o, "what would have come behind the end of this run, which was stopped");
-  if (o->full) leave_out(o, "events beyond the first ones, of which there are too many");
+    leave_out(o, "events after the point where this run was stopped");
+  if (o->full) leave_out(o, "events beyond the limit on their number");
   meet_where_some_end(o, m);
   add_accesses(o, m);
   *n_left_out = o->n_left_out;

@@ -47,7 +47,7 @@ static void turn_knob(Session *session, int direction) {
   const KnobId knob = session->knob;
   char speed[2][SESSION_SPEED_BYTES];
   if (session->subject) {
-    session_say(session, SAID_NOTE, "knobs turn schedules; this is a kernel of your own");
+    session_say(session, SAID_NOTE, "knobs change schedules; this is a kernel of your own");
     return;
   }
   const char *old = knob_value_text(session->frame, &session->now.schedule, knob);
@@ -81,9 +81,9 @@ static void choose_knob(Session *session, const char *argument) {
 static void fix(Session *session, const char *argument) {
   (void)argument;
   if (!session->now.reasons)
-    session_say(session, SAID_NOTE, "this schedule is legal: there is nothing to mend");
+    session_say(session, SAID_NOTE, "this schedule is legal: nothing needs a repair");
   else if (!session_fix(session))
-    session_say(session, SAID_NOTE, "no legal value is known here; %s takes the change back",
+    session_say(session, SAID_NOTE, "no legal value was found here; %s takes the change back",
                 view_key_name(session, "undo"));
 }
 
@@ -91,7 +91,8 @@ static void compare(Session *session, const char *argument) {
   (void)argument;
   if (session->subject)
     session_say(session, SAID_NOTE,
-                "A|B compares schedules; a layout on trial stands beside what is");
+                "A|B compares schedules; this view already shows the trial layout beside the "
+                "present one");
   else if (session->comparing)
     session_compare_off(session);
   else
@@ -231,41 +232,43 @@ const Action global_actions[] = {
     {"bottom", "G End", NULL, NULL, "the last line", move_bottom},
     {"pane-next", "Tab", NULL, NULL, "the next pane", pane_next},
     {"pane-previous", "S-Tab", NULL, NULL, "the pane before", pane_previous},
-    {"rung-previous", "[", "rung", "rung-next", "the rung before; edits stay with their rung",
+    {"rung-previous", "[", "rung", "rung-next", "go to the rung before; edits stay with their rung",
      rung_previous},
-    {"rung-next", "]", NULL, NULL, "the next rung; edits stay with their rung", rung_next},
+    {"rung-next", "]", NULL, NULL, "go to the next rung; edits stay with their rung", rung_next},
     {"ladder-previous", "{", "ladder", "ladder-next", "the ladder before: tf32, hgemm, fp32 …",
      ladder_previous},
     {"ladder-next", "}", NULL, NULL, "the next ladder: fp32, hgemm, tf32 …", ladder_next},
-    {"knob-less", "(", "turn", "knob-more", "the knob in hand a step down, in every view",
+    {"knob-less", "(", "turn", "knob-more", "turn the knob in hand a step down, in every view",
      knob_less},
-    {"knob-more", ")", NULL, NULL, "the knob in hand a step up, in every view", knob_more},
-    {"knob", "K", "knobs", NULL, "another knob in hand: all knobs, filtered while you type",
-     choose_knob},
+    {"knob-more", ")", NULL, NULL, "turn the knob in hand a step up, in every view", knob_more},
+    {"knob", "K", "knobs", NULL, "choose another knob; typing filters the list", choose_knob},
     {"pin", "|", NULL, NULL,
-     "the view before beside this one, or no view any more; pin pipeline: that one too", pin},
+     "show the last view beside this one, or hide it; `pin pipeline` shows that one", pin},
     {"undo", "u", "undo", NULL, "take the last change back", undo},
     {"redo", "Ctrl-R", NULL, NULL, "do it again", redo},
-    {"compare", "c", "compare", NULL, "A|B: the rung before, or this one unedited, as A", compare},
+    {"compare", "c", "compare", NULL,
+     "A|B: compare with the rung before, or with this rung "
+     "unedited",
+     compare},
     {"swap", "C", NULL, NULL, "exchange A and B", swap},
     {"site-next", "s", NULL, NULL, "the next access to shared or global memory", site_next},
     {"site-previous", "S", NULL, NULL, "the one before", site_previous},
-    {"fix", "f", NULL, NULL, "the nearest legal value when a rule is broken", fix},
-    {"reset", "", NULL, NULL, "the rung as it is in the ladder", reset},
+    {"fix", "f", NULL, NULL, "take the nearest legal value where a rule is broken", fix},
+    {"reset", "", NULL, NULL, "put the rung back as the ladder has it", reset},
     {"bench", "b", "bench", NULL, "verify and time this schedule beside cuBLAS", bench},
     {"copy", "y", "copy", NULL, "copy the state as one line", copy_state},
     {"copy-line", "Y", NULL, NULL, "copy the line under the cursor", copy_line},
-    {"save", "Ctrl-S", "save", NULL, "this screen as a picture; Enter takes the name", save},
+    {"save", "Ctrl-S", "save", NULL, "save this screen as a picture; Enter accepts the name", save},
     {"search", "/", NULL, NULL, "search in this view", search},
     {"search-next", "n", NULL, NULL, "the next match", search_next},
     {"search-previous", "N", NULL, NULL, "the match before", search_previous},
     {"command", ":", "command", NULL, "a command; Tab completes", command},
-    {"help", "F1", NULL, NULL, "every key and command", help},
-    {"redraw", "Ctrl-L", NULL, NULL, "draw the screen anew", redraw},
-    {"suspend", "Ctrl-Z", NULL, NULL, "back to the shell; fg returns", suspend},
+    {"help", "F1", NULL, NULL, "list every key and command", help},
+    {"redraw", "Ctrl-L", NULL, NULL, "draw the screen again", redraw},
+    {"suspend", "Ctrl-Z", NULL, NULL, "suspend to the shell; fg comes back", suspend},
     {"mouse", "m", NULL, NULL, "mouse on or off (off: the terminal's own selection)", mouse},
-    {"back", "Esc", NULL, NULL, "out of help, a list or compare; back to your own kernel", back},
-    {"quit", "q", "quit", NULL, "out of help, a list or compare, then out of the program", quit},
-    {"quit-now", "", NULL, NULL, "leave; the state line is printed", quit_now},
+    {"back", "Esc", NULL, NULL, "leave help, a list or compare; go back to your own kernel", back},
+    {"quit", "q", "quit", NULL, "leave help, a list or compare; then leave the program", quit},
+    {"quit-now", "", NULL, NULL, "leave the program; it prints the state line", quit_now},
 };
 const int global_action_count = sizeof global_actions / sizeof *global_actions;

@@ -162,9 +162,9 @@ bool palette_search(Session *session, int direction) {
     return true;
   }
   if (*session->search)
-    session_say(session, SAID_NOTE, "\"%s\" is not here", session->search);
+    session_say(session, SAID_NOTE, "\"%s\" was not found here", session->search);
   else
-    session_say(session, SAID_NOTE, "nothing searched for yet: / begins a search");
+    session_say(session, SAID_NOTE, "no search yet: / begins one");
   return false;
 }
 

@@ -104,9 +104,9 @@ KernelPlay launch_play(Arena *arena, const SassCode *code, const Target *target,
   out.n_loops = sass_loops(arena, code, out.loop, CLOCK_MARKS_MAX);
   const int warps = (int)ceil_div(given->threads, SASS_LANES);
   const int resident = resident_of(target, given);
-  if (resident < 1) return (KernelPlay){.why_not = "no block of it fits an SM"};
+  if (resident < 1) return (KernelPlay){.why_not = "none of its blocks fits an SM"};
   if (!find_way(arena, &out, turns, &one))
-    return (KernelPlay){.why_not = "a warp of it does not come to its end"};
+    return (KernelPlay){.why_not = "one of its warps does not end"};
   SassWay *way = ARENA_ARRAY(arena, SassWay, warps);
   ClockBlock *kind = ARENA_NEW(arena, ClockBlock);
   double *wavefronts = ARENA_ARRAY(arena, double, code->n + 1),

@@ -152,14 +152,14 @@ START_TEST(what_was_tuned_is_one_key_away) {
   ck_assert(!shows("tuned ("));
   ck_assert(session_set_text(session, "M=4096,BN=32", &diags));
   canvas_resize(canvas, 40, 120);
-  ck_assert(shows("this was never timed"));
+  ck_assert(shows("never timed"));
 }
 END_TEST
 
 START_TEST(the_explorer_stands_on_it) {
   session_step_knob(session, KNOB_FM, 1);
   at_hand_take(session, &h100);
-  ck_assert_str_eq(session->message, "on the GPU at hand, NVIDIA H100 80GB HBM3: TARGET=h100");
+  ck_assert_str_eq(session->message, "for the GPU at hand, NVIDIA H100 80GB HBM3: TARGET=h100");
   ck_assert_str_eq(session->now.picture->model->target->id, "h100");
   ck_assert_int_eq(session_edits(session), 1);
   ck_assert(shows("H100 SXM5 80GB"));

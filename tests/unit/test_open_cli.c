@@ -221,7 +221,7 @@ static const struct {
     {TRANSPOSE " --predict --detail --slab tile", "NAME:PITCH", CLI_USAGE},
     {TRANSPOSE " --predict --markdown", "1 of 8x7x1 blocks, `--launch grid=8x7,block=32x8 --arg",
      CLI_OK},
-    {TRANSPOSE " --predict --dump 2=x", "the argument of \"2\" has no memory of its own",
+    {TRANSPOSE " --predict --dump 2=x", "the argument of \"2\" has no memory",
      CLI_USAGE},
     {TRANSPOSE " --predict --dump 4=x", "there is no parameter \"4\"", CLI_USAGE},
     {TRANSPOSE " --predict --dump 0", "NAME=FILE", CLI_USAGE},
@@ -243,7 +243,7 @@ static const struct {
     {"open tests/data/open/missing.ptx --list", "cannot be read", CLI_USAGE},
     {"open tests/data/open/counts.jsonl --list", "counts.jsonl:1:", CLI_USAGE},
     {"open tests/data/open/k01.ptx --kernel nothing --launch block=1",
-     "there are: transpose_naive(float *", CLI_USAGE},
+     "its kernels are: transpose_naive(float *", CLI_USAGE},
 };
 enum { ENDS = sizeof ends / sizeof ends[0] };
 
@@ -350,7 +350,7 @@ START_TEST(test_a_report_of_something_else_is_refused) {
       {"#,L1 Wavefronts Shared\n39,n/a\n", "no row below its head has a line and a count"},
       {"File,#,L1 Wavefronts Shared\nother.cu,39,7\n",
        "none of its 1 lines accessed shared memory here; its first line is other.cu line 39"},
-      {"#,L1 Wavefronts Shared\n7,7\n", "its first is line 7, the first here"},
+      {"#,L1 Wavefronts Shared\n7,7\n", "its first line is line 7, the first here"},
   };
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     const char *csv = cli_write_file(arena, "open-ncu.csv", files[i].csv);
